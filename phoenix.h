@@ -1,0 +1,469 @@
+/* phoenix.h - messages by name across firewalls, NATs and many hops, inside your own event loop.
+ *
+ * Phoenix is two files, this one and phoenix.c. A process that contains them becomes a *node*. Nodes
+ * find each other from the address of one of them (a *hub*), link wherever a link can be made, relay
+ * for each other where none can, and send messages to 64-bit *names* that the application divides
+ * among its nodes. The host program keeps its event loop and calls phx_step.
+ *
+ * CAVEATS, first, because they are what bites:
+ *
+ *  - One thread per node. All calls for one phx must come from one thread at a time; phx_wake is the
+ *    only exception (any thread, any signal handler). Different nodes in one process share nothing.
+ *  - Nothing happens outside phx_step: no thread, no signal, no hidden timer works for you. A host
+ *    that computes for a minute is silent for a minute; others will begin to wonder after
+ *    cfg.heartbeat_us.
+ *  - Callbacks run only inside phx_step, on its stack. Inside one, any call is allowed but phx_step,
+ *    which returns PHX_ESTATE; phx_free is allowed and takes effect when the step is over.
+ *  - Bytes handed to a callback are borrowed until it returns. Bytes handed to phx_send are copied
+ *    before it returns; bytes handed to phx_send_owned stay yours and untouched until release is called.
+ *  - Time is yours: microseconds on a clock that never runs backwards, as given to phx_new and phx_step.
+ *    Times inside the library are compared with that value only. It need not be the wall clock.
+ *  - A send is a promise to try, not a delivery. PHX_EAGAIN means "later" and is normal. If you need to
+ *    know the outcome, give the message a token and wait for on_done.
+ *  - Without cfg.key a node speaks only on loopback and UNIX sockets, unless you set cfg.insecure. With
+ *    a key, links are authenticated on both sides; this version does not encrypt them.
+ *  - SIGPIPE is never raised, descriptors are close-on-exec, nothing is printed, and neither exit nor
+ *    abort is ever called.
+ *
+ * A complete host:
+ *
+ *      static void on_message(phx *p, const struct phx_message *m, void *user)
+ *      {
+ *          printf("%.*s\n", (int)m->size, (const char *)m->data);
+ *      }
+ *      ...
+ *      struct phx_config cfg;
+ *      phx *p;
+ *      int err;
+ *      phx_config_init(&cfg);
+ *      cfg.on_message = on_message;
+ *      if ((err = phx_new(&p, &cfg, phx_now_us())) != 0
+ *          || (err = phx_join(p, "tcp://127.0.0.1:7000")) != 0)
+ *          die(phx_strerror(err));
+ *      phx_assume(p, 42, 42);                           // name 42 lives here now
+ *      phx_send(p, 7, 42, 0, "hello", 5);               // to whoever holds name 7, now or soon
+ *      for (;;) {
+ *          struct pollfd fds[64];
+ *          int n = phx_fds(p, fds, 64);
+ *          poll(fds, n, phx_timeout_ms(p, phx_now_us()));
+ *          phx_step(p, phx_now_us(), fds, n);
+ *      }
+ *
+ * Errors: functions that can fail return 0 or a count on success and a negative enum phx_error
+ * otherwise; phx_strerror gives the text. What fails later, on its own, is a state and an event.
+ *
+ * The routing carries on Kaneda, Taura, Yonezawa, "Routing and Resource Discovery in Phoenix
+ * Grid-Enabled Message Passing Library" (CCGrid 2004); the model is Taura, Kaneda, Endo, Yonezawa,
+ * "Phoenix: a Parallel Programming Model for Accommodating Dynamically Joining/Leaving Resources"
+ * (PPoPP 2003). The wire format is src/WIRE.md.
+ *
+ * MIT licence; see the end of phoenix.c or the file LICENSE.
+ */
+#ifndef PHOENIX_H
+#define PHOENIX_H
+
+#include <poll.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PHX_VERSION "0.1.0"
+#define PHX_VERSION_NUMBER 100 /* major * 10000 + minor * 100 + patch */
+
+/* ---- Errors ------------------------------------------------------------------------------------ */
+
+#define PHX_ERRORS(X)                                                                              \
+    X(OK, 0, "success")                                                                            \
+    X(EINVAL, -1, "invalid argument")                                                              \
+    X(ENOMEM, -2, "out of memory, or over cfg.mem_limit")                                          \
+    X(EAGAIN, -3, "queue full or out of credit: wait for on_writable")                             \
+    X(ESTATE, -4, "this call may not be made now")                                                 \
+    X(ERANGE, -5, "bad range of names: first is above last")                                       \
+    X(ETOOBIG, -6, "message is larger than cfg.max_message")                                       \
+    X(ENOTFOUND, -7, "no such node, name or token")                                                \
+    X(ELIMIT, -8, "a configured limit is reached")                                                 \
+    X(EADDRESS, -9, "malformed address: want tcp://host:port, tcp://[v6]:port or unix:///path")    \
+    X(ESCHEME, -10, "unknown address scheme: this build knows tcp:// and unix://")                 \
+    X(ERESOLVE, -11, "host name does not resolve")                                                 \
+    X(EINSECURE, -12, "not loopback and no key: set cfg.key, or cfg.insecure if you must")         \
+    X(EINUSE, -13, "address already in use")                                                       \
+    X(EACCES, -14, "permission denied")                                                            \
+    X(ENOADDR, -15, "address is not available on this machine")                                    \
+    X(EREFUSED, -16, "connection refused")                                                         \
+    X(ETIMEDOUT, -17, "timed out")                                                                 \
+    X(EUNREACH, -18, "network or host unreachable")                                                \
+    X(ERESET, -19, "connection reset or closed by the peer")                                       \
+    X(EMFILE, -20, "out of file descriptors")                                                      \
+    X(EIO, -21, "operating system error")                                                          \
+    X(EPROTO, -22, "peer broke the protocol")                                                      \
+    X(EVERSION, -23, "peer speaks another version of the protocol")                                \
+    X(ECLUSTER, -24, "peer belongs to another cluster")                                            \
+    X(EKEY, -25, "peer does not have our key")                                                     \
+    X(ESELF, -26, "that address is this node itself")                                              \
+    X(EDUPLICATE, -27, "already linked with that node")                                            \
+    X(EPEER, -28, "another node answers at that address")                                          \
+    X(ECANCELLED, -29, "cancelled")                                                                \
+    X(EEXPIRED, -30, "time limit passed before delivery")                                          \
+    X(EFAILED, -31, "destination failed")                                                          \
+    X(ECLOSED, -32, "node is closed")                                                              \
+    X(ENOTSUP, -33, "not supported by this build or operating system")
+
+enum phx_error {
+#define PHX_ERROR_ENUM(name, value, text) PHX_##name = value,
+    PHX_ERRORS(PHX_ERROR_ENUM)
+#undef PHX_ERROR_ENUM
+    PHX_ERROR_LAST = -34 /* one below the lowest */
+};
+
+/* The text of an error code; never NULL, static storage. */
+const char *phx_strerror(int error);
+
+/* The version of phoenix.c, to compare with PHX_VERSION. */
+const char *phx_version(void);
+
+/* ---- Words ------------------------------------------------------------------------------------- */
+
+typedef struct phx phx; /* one node */
+
+/* A node's identity: 128 random bits, drawn when the node starts, unless cfg.id says otherwise. It
+ * never derives from an address: addresses are shared, translated and reused, identities are not. */
+struct phx_id {
+    unsigned char b[16];
+};
+
+/* Names first..last, both included. The whole space is { 0, UINT64_MAX }. */
+struct phx_range {
+    uint64_t first, last;
+};
+
+/* PHX_ID_TEXT bytes hold an id as text with its final NUL: 32 hexadecimal digits. */
+#define PHX_ID_TEXT 33
+const char *phx_id_text(const struct phx_id *id, char out[PHX_ID_TEXT]);
+
+enum phx_family { PHX_UNIX = 1, PHX_IPV4 = 4, PHX_IPV6 = 6 };
+
+/* A transport address, resolved. ip holds 4 or 16 bytes in network order; path is a UNIX socket's,
+ * NUL-terminated. Unused parts are zero. */
+struct phx_address {
+    unsigned char family; /* enum phx_family */
+    unsigned char ip[16];
+    uint16_t port; /* host order */
+    char path[104];
+};
+
+/* PHX_ADDRESS_TEXT bytes hold any address as text, e.g. "tcp://[::1]:7000". */
+#define PHX_ADDRESS_TEXT 120
+const char *phx_address_text(const struct phx_address *address, char out[PHX_ADDRESS_TEXT]);
+
+/* ---- What arrives ------------------------------------------------------------------------------ */
+
+/* A message, borrowed until on_message returns. data is NULL only if size is 0. */
+struct phx_message {
+    uint64_t to;          /* the name it was sent to, held by this node */
+    uint64_t from;        /* the name the sender gave as its own; not verified */
+    uint64_t tag;         /* the sender's, not interpreted */
+    struct phx_id source; /* the node that sent it */
+    const void *data;
+    size_t size;
+};
+
+enum phx_state {
+    PHX_NODE_OK = 1,      /* a route exists */
+    PHX_NODE_SUSPECT,     /* silent for longer than it announced */
+    PHX_NODE_UNREACHABLE, /* no route at the moment */
+    PHX_NODE_FAILED,      /* unreachable for longer than cfg.broken_us; final for this incarnation
+                             unless it comes back */
+    PHX_NODE_LEFT         /* said goodbye */
+};
+
+/* A node this one knows of. */
+struct phx_node {
+    struct phx_id id;
+    uint64_t incarnation;
+    enum phx_state state;
+    int hops;              /* 0: this node itself; 1: a direct link; -1: no route */
+    struct phx_id next;    /* the neighbour that messages for it go through; valid if hops > 0 */
+    uint64_t since_us;     /* when state last changed, host clock */
+    uint32_t ranges_count; /* how many ranges of names it holds */
+};
+
+enum phx_log_level { PHX_LOG_ERROR = 1, PHX_LOG_WARN, PHX_LOG_INFO, PHX_LOG_DEBUG };
+
+/* ---- Memory and operating system, replaceable --------------------------------------------------- */
+
+/* One function does it all. old == NULL: allocate new_size. new_size == 0: free old. Otherwise resize.
+ * old_size is exactly what was asked for before. NULL on failure, and old then stays valid. */
+struct phx_alloc {
+    void *(*alloc)(void *world, void *old, size_t old_size, size_t new_size);
+    void *world;
+};
+
+/* What a handle is ready for, and what is watched. */
+enum phx_events { PHX_READ = 1, PHX_WRITE = 2 };
+
+struct phx_ready {
+    int handle;
+    int events; /* PHX_READ | PHX_WRITE; errors and hang-ups count as both */
+};
+
+/* The door to the operating system. Handles are small non-negative integers of the world's choosing;
+ * the built-in world uses descriptors. Every function returns 0 or a count, or a negative enum
+ * phx_error, and none may block but resolve. The simulated network in test/sim is another world. */
+#define PHX_OS_VERSION 1
+struct phx_os {
+    int version; /* PHX_OS_VERSION */
+    void *world;
+    /* Listen on *at; port 0 asks for any, and *at tells which on return. */
+    int (*listen)(void *world, struct phx_address *at, int *handle);
+    /* The next waiting connection: 0, PHX_EAGAIN if none. *from may stay zero if unknown. */
+    int (*accept)(void *world, int listener, int *handle, struct phx_address *from);
+    /* Begin to connect. The handle turns PHX_WRITE when it is decided; then call finish. */
+    int (*dial)(void *world, const struct phx_address *to, int *handle);
+    int (*finish)(void *world, int handle); /* 0 connected, PHX_EAGAIN not decided, or why not */
+    int (*local)(void *world, int handle, struct phx_address *out); /* this end's address */
+    long (*send)(void *world, int handle, const struct iovec *iov, int count);
+    long (*recv)(void *world, int handle, void *data, size_t size); /* 0: closed by the peer */
+    void (*close)(void *world, int handle);
+    int (*watch)(void *world, int handle, int events);             /* 0 events: stop watching */
+    int (*wait)(void *world, struct phx_ready *out, int capacity); /* what is ready now */
+    int (*random)(void *world, void *out, size_t size);
+    int (*resolve)(void *world, const char *host, struct phx_address *out, int capacity);
+    int (*fd)(void *world);    /* one descriptor readable when wait has something; or PHX_ENOTSUP */
+    int (*wake)(void *world);  /* make fd readable; async-signal-safe */
+    void (*free)(void *world); /* the node is done with the world; may be NULL */
+};
+
+/* ---- Configuration ------------------------------------------------------------------------------ */
+
+/* Always begin with phx_config_init, then change what you need. Strings, key and structs pointed to are
+ * copied by phx_new and need not outlive it. */
+struct phx_config {
+    void *user; /* handed to every callback */
+
+    /* Identity and security */
+    const char *cluster; /* nodes link only within one cluster; 1..64 bytes; default "phoenix" */
+    const void *key;     /* shared secret, 16..1024 bytes; NULL: none */
+    size_t key_size;
+    int insecure;             /* 1: allow addresses that leave this machine without a key */
+    const struct phx_id *id;  /* NULL: random, drawn at start (recommended) */
+    uint64_t incarnation;     /* with id: must grow each time the id is used again; default 0 */
+    int relay;                /* 1 (default): forward messages of others; 0: never */
+
+    /* Limits */
+    size_t max_message; /* bytes per message; default 16 MiB, at most 1 GiB */
+    size_t mem_limit;   /* bytes this node may allocate; default 0: no limit */
+    size_t window;      /* credit: bytes under way per destination; default 4 MiB, at least 64 KiB */
+    size_t hold_bytes;  /* held for names that nobody has; default 16 MiB */
+    uint32_t max_links; /* up to this many nodes the mesh is full, beyond it is bounded; default 1024 */
+    uint32_t max_nodes; /* nodes known at once; default 65536 */
+    uint32_t max_dials; /* connections being made at once, either way; default 64 */
+    uint32_t hop_limit; /* links a message may cross; default 16, at most 255 */
+    uint32_t step_bytes; /* read per link in one step; default 256 KiB, at least 80 KiB */
+
+    /* Times, microseconds */
+    uint64_t dial_timeout_us; /* address to verified link; default 5 s */
+    uint64_t retry_min_us;    /* first wait before dialling again; default 50 ms */
+    uint64_t retry_max_us;    /* longest wait; default 30 s; doubles in between, with full jitter */
+    uint64_t heartbeat_us;    /* a link says something at least this often; default 5 s */
+    uint64_t timeout_us;      /* silence allowed beyond the announced heartbeat; default 5 s */
+    uint64_t broken_us;       /* unreachable for this long is failed; default 5 s */
+
+    /* For experiments: the update rule of the routing. See src/route.h. */
+    int routing; /* enum phx_routing; default PHX_ROUTING_DEFAULT */
+
+    /* Callbacks, each may be NULL */
+    void (*on_message)(phx *p, const struct phx_message *m, void *user);
+    /* The outcome of a send that had a token: PHX_OK delivered (the receiver's on_message has
+     * returned), else why not. Exactly one call per token. */
+    void (*on_done)(phx *p, uint64_t token, int result, void *user);
+    /* A send to this name returned PHX_EAGAIN before; there is room now. */
+    void (*on_writable)(phx *p, uint64_t to, void *user);
+    /* A node became known or changed state. */
+    void (*on_node)(phx *p, const struct phx_node *node, void *user);
+    /* This node held `range` and another claims it with a higher (epoch, id): it is no longer ours. */
+    void (*on_conflict)(phx *p, struct phx_range range, const struct phx_id *winner, void *user);
+    void (*on_log)(phx *p, int level, const char *line, void *user);
+    int log_level; /* lines above it are not made; default PHX_LOG_INFO */
+
+    const struct phx_alloc *alloc; /* NULL: malloc and free */
+    const struct phx_os *os;       /* NULL: the real one */
+};
+
+enum phx_routing {
+    PHX_ROUTING_DEFAULT = 0,
+    PHX_ROUTING_NAIVE, /* DSDV as in the paper's section 4.2: every change to every neighbour */
+    PHX_ROUTING_PAPER  /* with the paper's trans and rcpt sets, section 4.5 */
+};
+
+void phx_config_init(struct phx_config *cfg);
+
+/* ---- Life --------------------------------------------------------------------------------------- */
+
+/* Makes a node. now_us starts its clock. On failure *out is NULL. PHX_EINVAL: a limit or time of cfg is
+ * out of its range; PHX_EIO: no random bytes; PHX_ENOMEM; PHX_EMFILE. */
+int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us);
+
+/* Leaves: names are released, neighbours are told, what is queued gets up to drain_us to leave. Go on
+ * stepping until phx_closed says 1 (at most drain_us later), then phx_free. */
+int phx_close(phx *p, uint64_t drain_us);
+int phx_closed(const phx *p);
+
+/* Ends it at once: links close without a goodbye, sends with tokens get no outcome, owned buffers are
+ * released. NULL is fine. */
+void phx_free(phx *p);
+
+/* ---- Addresses ---------------------------------------------------------------------------------- */
+
+/* Accepts links at "tcp://host:port" or "unix:///path". Port 0 picks one. Host may be 0.0.0.0 or [::] for
+ * all interfaces. The address is passed on to all nodes. Up to 8 listeners. Resolves host names and so
+ * may block; never call it inside a latency-sensitive loop. Errors: PHX_EADDRESS, PHX_ESCHEME,
+ * PHX_ERESOLVE, PHX_EINUSE, PHX_EACCES, PHX_ENOADDR, PHX_EINSECURE, PHX_EMFILE, PHX_ELIMIT. */
+int phx_listen(phx *p, const char *address);
+
+/* The address of listener `index` (0, 1, ...) with its real port. PHX_ENOTFOUND past the last. */
+int phx_listening(const phx *p, int index, struct phx_address *out);
+
+/* Tells others one more address of this node, e.g. of a forwarded port. Numeric host only. */
+int phx_advertise(phx *p, const char *address);
+
+/* Names a hub: a node to find the others through. Dialled now and for ever whenever there is no link
+ * with it. May be called before anybody listens there. Resolves like phx_listen. Up to 64 hubs. */
+int phx_join(phx *p, const char *address);
+
+/* Makes a link from a connected stream: a socketpair, an ssh pipe that is one descriptor, a descriptor
+ * of the host's world. The handshake of the other side must come within cfg.dial_timeout_us. The node
+ * owns fd from here, also on failure. dialer: 1 on one side and 0 on the other. */
+int phx_adopt(phx *p, int fd, int dialer);
+
+/* ---- The loop ----------------------------------------------------------------------------------- */
+
+/* Does what is due, a bounded amount of it, and never blocks. ready: pollfds filled by phx_fds and then
+ * by poll (others among them are skipped); NULL: look for what is ready with one system call. n == 0
+ * with ready != NULL says that nothing is ready. Returns 1 if work is left (step again soon), 0 if
+ * not, PHX_ESTATE from inside a callback. */
+int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n);
+
+/* When the next thing is due, on the host's clock; 0: now; UINT64_MAX: never. Changes whenever a phx_ call
+ * is made. */
+uint64_t phx_deadline(const phx *p);
+
+/* The same as a time-out for poll and epoll_wait: milliseconds from now_us, rounded up, -1 for never. */
+int phx_timeout_ms(const phx *p, uint64_t now_us);
+
+/* Fills fds with what to watch, level-triggered, and returns how many there are, which may be above
+ * capacity; then only the first capacity entries are filled. */
+int phx_fds(const phx *p, struct pollfd *fds, int capacity);
+
+/* One descriptor that is readable whenever a step has something to read or write, for hosts with an
+ * epoll, kqueue, libuv or glib loop of their own: watch it for reading and call phx_step(p, now, NULL, 0).
+ * PHX_ENOTSUP where the system has none (poll-only builds). Deadlines still count. */
+int phx_fd(const phx *p);
+
+/* Makes the descriptors of phx_fds and phx_fd readable, so that a sleeping host comes back to phx_step.
+ * The one call that is safe from other threads and from signal handlers. */
+int phx_wake(phx *p);
+
+/* A monotonic clock for hosts that have none. */
+uint64_t phx_now_us(void);
+
+/* ---- Names -------------------------------------------------------------------------------------- */
+
+/* Takes names first..last for this node and tells everybody. No permission is asked: if another node
+ * holds some of them, the claim with the higher (epoch, id) wins, the same way everywhere, and the
+ * loser gets on_conflict. A new claim gets an epoch above every claim known here, so whoever assumes
+ * last and knows of the other wins. PHX_ERANGE, PHX_ELIMIT (100,000 ranges), PHX_ENOMEM. */
+int phx_assume(phx *p, uint64_t first, uint64_t last);
+
+/* Gives names up. Parts not held are ignored. Messages to them then wait at their senders until
+ * somebody assumes them. */
+int phx_release(phx *p, uint64_t first, uint64_t last);
+
+/* Who holds a name, as far as is known here: 0, or PHX_ENOTFOUND. */
+int phx_owner(phx *p, uint64_t name, struct phx_id *out);
+
+/* ---- Messages ----------------------------------------------------------------------------------- */
+
+/* Sends size bytes to whoever holds the name `to`. Between two live nodes messages from one sender to
+ * one name arrive once and in order. A name nobody holds: the message waits here. Never calls back;
+ * also a message to a name of this very node arrives inside a later phx_step. PHX_ETOOBIG, PHX_EAGAIN
+ * (then on_writable), PHX_ENOMEM, PHX_ECLOSED. */
+int phx_send(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void *data, size_t size);
+
+/* Without a copy: data stays the host's memory and must not change until release(data, size, arg) is
+ * called, inside a step or phx_free. If the call fails, release is not called. */
+int phx_send_owned(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void *data, size_t size,
+                   void (*release)(const void *data, size_t size, void *arg), void *arg);
+
+/* All of it at once. Zero what you do not use. */
+struct phx_outgoing {
+    uint64_t to, from, tag;
+    uint64_t token;          /* not 0: on_done tells the outcome */
+    uint64_t time_limit_us;  /* not 0: give up if nobody got it this long after the call */
+    const struct iovec *iov; /* gathered and copied ... */
+    int iov_count;
+    void (*release)(const void *data, size_t size, void *arg); /* ... unless set: then exactly one
+                                                                   iov, sent without a copy */
+    void *arg;
+};
+int phx_sendv(phx *p, const struct phx_outgoing *m);
+
+/* Takes a message back that is not delivered yet. on_done follows with PHX_ECANCELLED; if part of it
+ * has left already, PHX_ENOTFOUND: too late. */
+int phx_cancel(phx *p, uint64_t token);
+
+/* Bytes accepted by phx_send and not yet acknowledged by a receiver, all destinations together. */
+size_t phx_pending(const phx *p);
+
+/* ---- Looking inside ----------------------------------------------------------------------------- */
+
+struct phx_link {
+    int handle;
+    int up;              /* 0: still being made */
+    int dialer;          /* 1: this side dialled */
+    struct phx_id peer;  /* zero until known */
+    struct phx_address address; /* the other end, as far as known */
+    uint64_t since_us;
+    uint64_t bytes_in, bytes_out;
+    size_t queued_bytes; /* waiting to be written */
+};
+
+struct phx_route {
+    struct phx_id id, next; /* destination, and the neighbour towards it */
+    int hops;               /* -1: unreachable */
+    uint32_t seq;           /* the owner's sequence number of the route in use */
+    uint32_t feasible_seq;  /* the feasible distance: what this node has advertised at best */
+    int feasible_hops;      /* -1: nothing advertised */
+};
+
+/* Each fills out[0..capacity-1] and returns how many there are. The node itself is the first node. */
+size_t phx_nodes(const phx *p, struct phx_node *out, size_t capacity);
+size_t phx_links(const phx *p, struct phx_link *out, size_t capacity);
+size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity);
+size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out, size_t capacity);
+
+void phx_self(const phx *p, struct phx_id *out);
+
+/* Counters since the start, and sizes now. */
+struct phx_stats {
+    uint64_t steps, os_calls; /* os_calls: everything asked of struct phx_os */
+    uint64_t bytes_in, bytes_out, frames_in, frames_out;
+    uint64_t messages_in, messages_out; /* the application's, delivered here and sent here */
+    uint64_t relayed_frames, relayed_bytes;
+    uint64_t retransmitted_frames, duplicate_frames, dropped_frames;
+    uint64_t updates_in, updates_out, entries_in, entries_out; /* routing */
+    uint64_t requests_out, heartbeats_in, heartbeats_out;
+    uint64_t dials, dials_failed, accepts, refused, links_lost, bad_frames;
+    size_t mem_bytes, mem_peak;
+    uint32_t nodes, reachable, links;
+    uint64_t digest; /* of the routing table; equal at all nodes of a settled network */
+};
+void phx_stats(const phx *p, struct phx_stats *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,980 @@
+/* disc.c - who exists and how to reach them: hubs, learnt contacts, whom to dial next and when. */
+
+/* A *target* is something to be dialled: a hub, which is a place and whoever answers there is
+ * right, or a node whose addresses its card told us. A target lives in rounds:
+ *
+ *             due          an attempt leads to a link, or the node dials us
+ *      idle ------> round ----------------------------------------------------> linked (idle) ^
+ *      | all addresses failed                                        | down |           v
+ *      | +------- back-off <-------------------------------------------------------+
+ *
+ * Within a round addresses race (RFC 8305): one after the other, 250 ms apart or as soon as one
+ * fails, families in turn, and the first link wins and ends the rest. Between rounds the wait is
+ * random up to a bound that doubles ("full jitter"), so that a thousand nodes which lost the
+ * same hub at the same moment do not come back at the same moment. Nothing is ever given up: a
+ * dead node is still dialled, rarely and for ever, which is how partitions heal without
+ * anybody's help.
+ *
+ * Due targets stand in one queue, and only phx__disc_due, which serves it, dials. Everything
+ * else in here merely moves timers. So the order of dials is the order in which they came due;
+ * max_dials holds at every instant; and no call of the host, however timed, recurses through the
+ * transport. An attempt that ends while somebody waits sets off the timer of the first in the
+ * queue.
+ *
+ * Of two nodes that both listen only one should dial, or half of all links are made to be torn
+ * down again. Both compute the same winner from the two ids; the other one waits half a second
+ * and then dials too, for it may be the only one that can (the peer behind a NAT, or not told of
+ * us yet). Nobody is favoured: the hash of the pair says whether the smaller or the larger id
+ * goes first.
+ *
+ * One address is never dialled twice at once, also not for different targets: a hub and its node
+ * share theirs, and a liar who announces a thousand nodes at a victim's address gets one dial at
+ * a time.
+ *
+ * The bound. While no more than max_links nodes are known, all of them are dialled and the mesh
+ * is full. Beyond that: hubs, nodes that somebody wants to send to, and PHX__DISC_BEST nodes
+ * picked by each node for itself by rendezvous hashing. The pick needs no talk, stays as it is
+ * when others come and go, and differs from node to node, so the graph of picks is a random one:
+ * with 8 out of each it is connected but for a chance too small to see. A node that has
+ * max_links links dials only hubs it lacks.
+ *
+ * This room does not know what an attempt is made of, whether the peer is who it says (link
+ * proves that), or who is alive (live knows). It differs from the paper (section 4.1, step 1),
+ * which dials every address it hears of at once and once. */
+#include "disc.h"
+
+/* RFC 8305, section 8: the recommended delay between attempts, longer than nearly all round
+ * trips. */
+#define DISC_STAGGER_US (250 * PHX__MS)
+/* The other side's start: a dial and handshake over a slow path, or two. The jitter keeps a node
+ * that learns of a thousand others at once from dialling them all at once. */
+#define DISC_COURTESY_US (500 * PHX__MS)
+#define DISC_COURTESY_JITTER_US (250 * PHX__MS)
+/* A card with new addresses reaches everybody within milliseconds; its owner should not be hit
+ * by all of them in the same one. */
+#define DISC_FRESH_JITTER_US (20 * PHX__MS)
+/* "We have a link already": then it shows up here in far less than this. */
+#define DISC_DUPLICATE_US PHX__SECOND
+/* A link that lasted less than this has not proved that the next one will last. */
+#define DISC_STEADY_US PHX__SECOND
+/* So many rounds without success, a quarter of an hour by default, and a node is taken to be
+ * dead: from then on the wait may grow to ten times retry_max. Hubs are exempt, the user said
+ * so. */
+#define DISC_DEAD_ROUNDS 10u
+#define DISC_DEAD_FACTOR 10u
+/* Attempt numbers are (generation << 16 | slot). The last generation is left out: no number is
+ * NONE. */
+#define DISC_ATTEMPTS 65536u
+#define DISC_GENERATIONS 65535u
+
+/* How bad a round ended, in ascending order of what decides about the wait. */
+enum disc_verdict {
+    DISC_FAILED,
+    DISC_BARRED,   /* a key, cluster or version does not fit; that will not change within seconds */
+    DISC_DUPLICATE /* not a failure */
+};
+
+/* What a change made possible; see disc_bounds. */
+enum disc_bound { DISC_FULL = 1, DISC_SPARSE = 2 };
+
+struct phx__disc_attempt {
+    uint32_t target; /* slot; PHX__NONE: free */
+    uint32_t next;   /* free attempt */
+    uint16_t generation;
+    uint8_t address;
+};
+
+/* ---- Small questions */
+
+static void disc_clock(struct phx__disc *d, uint64_t now)
+{
+    if (now > d->now)
+        d->now = now;
+}
+
+/* Uniform in low..high. */
+static uint64_t disc_between(struct phx__disc *d, uint64_t low, uint64_t high)
+{
+    return high <= low ? low : low + phx__rnd_below(d->rnd, high - low + 1);
+}
+
+static struct phx__disc_node *disc_node(const struct phx__disc *d, uint32_t node)
+{
+    return node < d->node_capacity ? &d->nodes[node] : NULL;
+}
+
+static int disc_is_linked(const struct phx__disc *d, uint32_t node)
+{
+    return node < d->node_capacity && d->nodes[node].linked;
+}
+
+static uint32_t disc_target_of(const struct phx__disc *d, uint32_t node)
+{
+    return node < d->node_capacity && d->nodes[node].target != 0 ? d->nodes[node].target - 1
+                                                                 : PHX__NONE;
+}
+
+static int disc_is_best(const struct phx__disc *d, uint32_t node)
+{
+    uint32_t i;
+
+    for (i = 0; i < d->best_count; i++)
+        if (d->best[i].node == node)
+            return 1;
+    return 0;
+}
+
+/* The addresses that are not this node itself, as bits. */
+static unsigned disc_usable(const struct phx__disc_target *t)
+{
+    unsigned i, bits = 0;
+
+    for (i = 0; i < t->count; i++)
+        if (t->at[i].error != PHX_ESELF)
+            bits |= 1u << i;
+    return bits;
+}
+
+static int disc_may_dial(const struct phx__disc *d, const struct phx__disc_target *t)
+{
+    if (d->stopped || disc_is_linked(d, t->node) || disc_usable(t) == 0)
+        return 0;
+    if (t->hub)
+        return 1;
+    if (d->links >= d->limits.max_links)
+        return 0;
+    return d->known <= d->limits.max_links || d->nodes[t->node].wanted || disc_is_best(d, t->node);
+}
+
+static int disc_is_idle(const struct phx__disc *d, const struct phx__disc_target *t)
+{
+    return !t->round && !t->queued && phx__timer_at(d->timers, t->timer) == UINT64_MAX;
+}
+
+static int disc_goes_first(const struct phx__disc *d, uint32_t node)
+{
+    const struct phx_id *a = &d->ids->at[PHX__SELF], *b = &d->ids->at[node];
+    int smaller = phx__id_compare(a, b) < 0;
+
+    return ((phx__id_hash(a) ^ phx__id_hash(b)) & 1) != 0 ? smaller : !smaller;
+}
+
+/* How long to leave the first dial to the other side. Whoever has addresses listens. */
+static uint64_t disc_courtesy(struct phx__disc *d, const struct phx__disc_target *t)
+{
+    if (t->hub || !d->listening || disc_goes_first(d, t->node))
+        return 0;
+    return DISC_COURTESY_US + disc_between(d, 0, DISC_COURTESY_JITTER_US);
+}
+
+/* Full jitter, but not below half of retry_min, which would be no wait at all. */
+static uint64_t disc_backoff(struct phx__disc *d, int hub, uint32_t failures)
+{
+    uint64_t most = d->limits.retry_max_us, high = most, low = d->limits.retry_min_us / 2;
+    uint32_t shift = failures < 63 ? failures : 63;
+
+    if (!hub && failures >= DISC_DEAD_ROUNDS && most <= UINT64_MAX / DISC_DEAD_FACTOR)
+        high = most *= DISC_DEAD_FACTOR;
+    if (d->limits.retry_min_us <= most >> shift)
+        high = d->limits.retry_min_us << shift;
+    return disc_between(d, low < high ? low : high, high);
+}
+
+/* ---- The queue of due targets */
+
+static void disc_push(struct phx__disc *d, uint32_t slot)
+{
+    struct phx__disc_target *t = &d->targets[slot];
+
+    t->queued = 1;
+    t->before = d->tail;
+    t->after = PHX__NONE;
+    if (d->tail == PHX__NONE)
+        d->head = slot;
+    else
+        d->targets[d->tail].after = slot;
+    d->tail = slot;
+}
+
+/* If somebody waits and an attempt is free, the next step goes on with the queue. */
+static void disc_kick(struct phx__disc *d)
+{
+    if (d->head != PHX__NONE && d->attempt_free != PHX__NONE)
+        phx__timer_set(d->timers, d->targets[d->head].timer, d->now);
+}
+
+static void disc_unqueue(struct phx__disc *d, uint32_t slot)
+{
+    struct phx__disc_target *t = &d->targets[slot];
+
+    if (!t->queued)
+        return;
+    t->queued = 0;
+    phx__timer_stop(d->timers, t->timer);
+    if (t->before == PHX__NONE)
+        d->head = t->after;
+    else
+        d->targets[t->before].after = t->after;
+    if (t->after == PHX__NONE)
+        d->tail = t->before;
+    else
+        d->targets[t->after].before = t->before;
+    disc_kick(d); /* it may have been the head, and the one that was kicked */
+}
+
+/* ---- Attempts */
+
+/* 1 and whose it is, or 0 if it is over. */
+static int disc_find(const struct phx__disc *d, uint32_t attempt, uint32_t *slot, uint32_t *i)
+{
+    const struct phx__disc_attempt *a;
+
+    if (attempt == PHX__NONE || (attempt & 0xffff) >= d->attempt_count)
+        return 0;
+    a = &d->attempts[attempt & 0xffff];
+    if (a->target == PHX__NONE || a->generation != attempt >> 16)
+        return 0;
+    *slot = a->target;
+    *i = a->address;
+    return 1;
+}
+
+static uint32_t disc_open(struct phx__disc *d, uint32_t slot, uint32_t i)
+{
+    uint32_t k = d->attempt_free;
+    struct phx__disc_attempt *a = &d->attempts[k];
+
+    d->attempt_free = a->next;
+    a->target = slot;
+    a->address = (uint8_t)i;
+    d->attempts_open++;
+    d->targets[slot].open++;
+    d->targets[slot].at[i].attempt = (uint32_t)a->generation << 16 | k;
+    if (k == d->attempt_count)
+        d->attempt_count++;
+    return d->targets[slot].at[i].attempt;
+}
+
+static void disc_close(struct phx__disc *d, uint32_t slot, uint32_t i)
+{
+    struct phx__disc_candidate *c = &d->targets[slot].at[i];
+    struct phx__disc_attempt *a = &d->attempts[c->attempt & 0xffff];
+
+    a->generation = (uint16_t)((a->generation + 1u) % DISC_GENERATIONS);
+    a->target = PHX__NONE;
+    /* The latest freed comes first, so all in use are near the front, where disc_is_busy looks. */
+    a->next = d->attempt_free;
+    d->attempt_free = c->attempt & 0xffff;
+    c->attempt = PHX__NONE;
+    d->targets[slot].open--;
+    d->attempts_open--;
+    disc_kick(d);
+}
+
+static void disc_abandon(struct phx__disc *d, uint32_t slot, uint32_t i)
+{
+    uint32_t attempt = d->targets[slot].at[i].attempt;
+
+    if (attempt == PHX__NONE)
+        return;
+    disc_close(d, slot, i);
+    d->ops.abandon(d->ops.ctx, attempt);
+}
+
+/* Is anybody dialling this address? A look at max_dials attempts for each dial, nothing beside a
+ * dial. */
+static int disc_is_busy(const struct phx__disc *d, const struct phx_address *address)
+{
+    const struct phx__disc_attempt *a;
+    uint32_t k;
+
+    for (k = 0; k < d->attempt_count; k++) {
+        a = &d->attempts[k];
+        if (a->target != PHX__NONE
+            && phx__address_equal(&d->targets[a->target].at[a->address].address, address))
+            return 1;
+    }
+    return 0;
+}
+
+/* ---- Rounds */
+
+/* No round, no timer, no place in the queue. */
+static void disc_rest(struct phx__disc *d, uint32_t slot)
+{
+    struct phx__disc_target *t = &d->targets[slot];
+    uint32_t i;
+
+    disc_unqueue(d, slot);
+    phx__timer_stop(d->timers, t->timer);
+    t->round = 0;
+    t->todo = 0;
+    for (i = 0; i < t->count; i++)
+        disc_abandon(d, slot, i);
+}
+
+/* The next round begins so much later, or not at all. */
+static void disc_plan(struct phx__disc *d, uint32_t slot, uint64_t delay)
+{
+    struct phx__disc_target *t = &d->targets[slot];
+
+    disc_unqueue(d, slot);
+    if (!disc_may_dial(d, t))
+        disc_rest(d, slot);
+    else /* UINT64_MAX would stop the timer */
+        phx__timer_set(d->timers, t->timer,
+                       delay < UINT64_MAX - 1 - d->now ? d->now + delay : UINT64_MAX - 1);
+}
+
+/* If nothing is left of the round, it is over: plan the next. */
+static void disc_settle(struct phx__disc *d, uint32_t slot)
+{
+    struct phx__disc_target *t = &d->targets[slot];
+    uint64_t delay, most = d->limits.retry_max_us;
+
+    if (!t->round || t->todo != 0 || t->open > 0)
+        return;
+    t->round = 0;
+    if (t->verdict == DISC_DUPLICATE) {
+        /* Doubles as well: perhaps the peer has not noticed yet that its link with us is dead, or
+         * somebody never says who answers. */
+        delay = DISC_DUPLICATE_US << (t->duplicates < 16 ? t->duplicates : 16);
+        if (delay > most)
+            delay = most > DISC_DUPLICATE_US ? most : DISC_DUPLICATE_US;
+        t->duplicates += t->duplicates < UINT32_MAX;
+    } else {
+        delay = t->verdict == DISC_BARRED ? disc_between(d, most / 2, most)
+                                          : disc_backoff(d, t->hub, t->failures);
+        t->failures += t->failures < UINT32_MAX;
+        t->duplicates = 0;
+    }
+    disc_plan(d, slot, delay);
+}
+
+/* An attempt is over: the next address at once, or the end of the round. */
+static void disc_go_on(struct phx__disc *d, uint32_t slot)
+{
+    struct phx__disc_target *t = &d->targets[slot];
+
+    if (t->todo == 0)
+        disc_settle(d, slot);
+    else if (!t->queued)
+        phx__timer_set(d->timers, t->timer, d->now);
+}
+
+/* Takes down how an address ended. */
+static void disc_note(struct phx__disc *d, uint32_t slot, uint32_t i, int error)
+{
+    struct phx__disc_target *t = &d->targets[slot];
+    uint8_t verdict = DISC_FAILED;
+
+    t->at[i].error = error;
+    if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION)
+        verdict = DISC_BARRED;
+    if (error == PHX_EDUPLICATE) {
+        verdict = DISC_DUPLICATE;
+        t->todo = 0;
+        for (i = 0; i < t->count; i++)
+            disc_abandon(d, slot, i);
+    }
+    if (verdict > t->verdict)
+        t->verdict = verdict;
+}
+
+/* The first address still to try that nobody dials at the moment. */
+static uint32_t disc_pick(const struct phx__disc *d, const struct phx__disc_target *t)
+{
+    uint32_t i;
+
+    for (i = 0; i < t->count; i++)
+        if ((t->todo & 1u << i) != 0 && !disc_is_busy(d, &t->at[i].address))
+            return i;
+    return PHX__NONE;
+}
+
+/* 1 if the dial is under way. */
+static int disc_dial(struct phx__disc *d, uint32_t slot, uint32_t i)
+{
+    struct phx__disc_target *t = &d->targets[slot];
+    uint32_t attempt = disc_open(d, slot, i);
+    int error;
+
+    t->todo = (uint8_t)(t->todo & ~(1u << i));
+    t->tried++;
+    error = d->ops.dial(d->ops.ctx, attempt, t->hub ? PHX__NONE : t->node, &t->at[i].address);
+    if (error >= 0)
+        return 1;
+    disc_close(d, slot, i);
+    disc_note(d, slot, i, error);
+    return 0;
+}
+
+/* It is this target's turn: begin a round, or try the next address of one. */
+static void disc_advance(struct phx__disc *d, uint32_t slot)
+{
+    struct phx__disc_target *t = &d->targets[slot];
+    uint32_t i;
+
+    if (!disc_may_dial(d, t)) {
+        /* The bound was reached meanwhile. What is under way may still become a link. */
+        t->todo = 0;
+        disc_settle(d, slot);
+        return;
+    }
+    if (!t->round) {
+        t->round = 1;
+        t->tried = 0;
+        t->verdict = DISC_FAILED;
+        t->todo = (uint8_t)disc_usable(t);
+    }
+    do {
+        i = disc_pick(d, t);
+    } while (i != PHX__NONE && !disc_dial(d, slot, i));
+    /* If others are busy with all that is left, a round that tried something else is over, and
+     * one that did not waits for them. */
+    if (i == PHX__NONE && t->tried > 0 && t->open == 0)
+        t->todo = 0;
+    if (t->todo != 0)
+        phx__timer_set(d->timers, t->timer, d->now + DISC_STAGGER_US);
+    disc_settle(d, slot);
+}
+
+/* ---- Targets */
+
+/* The slots that stand for a node: its own and hubs where it was met. */
+static uint32_t disc_slots(const struct phx__disc *d, uint32_t node,
+                           uint32_t out[PHX__DISC_HUBS + 1])
+{
+    uint32_t i, count = 0;
+
+    if (disc_target_of(d, node) != PHX__NONE)
+        out[count++] = disc_target_of(d, node);
+    for (i = 0; i < d->hub_count; i++)
+        if (d->targets[d->hubs[i]].node == node)
+            out[count++] = d->hubs[i];
+    return count;
+}
+
+/* The first address of a family (0: any) that is not among the ones picked. */
+static uint32_t disc_family(const struct phx_address *a, uint32_t count, const uint32_t *picked,
+                            uint32_t n, int family)
+{
+    uint32_t i, k;
+
+    for (i = 0; i < count; i++) {
+        if (family != 0 && a[i].family != family)
+            continue;
+        for (k = 0; k < n && !phx__address_equal(&a[i], &a[picked[k]]); k++)
+            ;
+        if (k == n)
+            return i;
+    }
+    return PHX__NONE;
+}
+
+/* The order of a race: UNIX sockets, then IPv6 and IPv4 in turn, each once; how many there are. */
+static uint32_t disc_order(const struct phx_address *a, uint32_t count,
+                           uint32_t picked[PHX__DISC_ADDRESSES])
+{
+    static const int families[] = { PHX_IPV6, PHX_IPV4 };
+    uint32_t n, i, turn = 0;
+
+    for (n = 0; n < PHX__DISC_ADDRESSES; n++) {
+        i = disc_family(a, count, picked, n, PHX_UNIX);
+        if (i == PHX__NONE)
+            i = disc_family(a, count, picked, n, families[turn++ % 2]);
+        if (i == PHX__NONE)
+            i = disc_family(a, count, picked, n, 0);
+        if (i == PHX__NONE)
+            break;
+        picked[n] = i;
+    }
+    return n;
+}
+
+/* Which of the target's addresses this is, or PHX__NONE. */
+static uint32_t disc_index(const struct phx__disc_target *t, const struct phx_address *a)
+{
+    uint32_t i;
+
+    for (i = 0; i < t->count; i++)
+        if (phx__address_equal(&t->at[i].address, a))
+            return i;
+    return PHX__NONE;
+}
+
+static int disc_is_same(const struct phx__disc_target *t, const struct phx_address *a,
+                        const uint32_t *picked, uint32_t n)
+{
+    uint32_t k;
+
+    for (k = 0; k < n && disc_index(t, &a[picked[k]]) != PHX__NONE; k++)
+        ;
+    return k == n && n == t->count;
+}
+
+static struct phx__disc_candidate *disc_candidates(struct phx__disc *d, const struct phx_address *a,
+                                                   const uint32_t *picked, uint32_t n)
+{
+    struct phx__disc_candidate *at = phx__mem_get(d->mem, n * sizeof *at);
+    uint32_t k;
+
+    for (k = 0; at != NULL && k < n; k++) {
+        at[k].address = a[picked[k]];
+        at[k].attempt = PHX__NONE;
+        at[k].error = 0;
+    }
+    return at;
+}
+
+/* A target in its slot, at rest. PHX_ENOMEM: nothing changed. */
+static int disc_new(struct phx__disc *d, const struct phx_address *a, const uint32_t *picked,
+                    uint32_t n, uint32_t *slot)
+{
+    uint32_t s = d->target_free != PHX__NONE ? d->target_free : d->target_count, timer;
+    struct phx__disc_candidate *at;
+    struct phx__disc_target *t;
+
+    if (phx__mem_grow(d->mem, &d->targets, &d->target_capacity, s + 1, sizeof *d->targets) != 0)
+        return PHX_ENOMEM;
+    at = disc_candidates(d, a, picked, n);
+    if (at == NULL)
+        return PHX_ENOMEM;
+    if (phx__timer_new(d->timers, PHX__TIMER_DISC, s, &timer) != 0) {
+        phx__mem_put(d->mem, at, n * sizeof *at);
+        return PHX_ENOMEM;
+    }
+    t = &d->targets[s];
+    if (s == d->target_count)
+        d->target_count++;
+    else
+        d->target_free = t->after;
+    memset(t, 0, sizeof *t);
+    t->at = at;
+    t->count = (uint8_t)n;
+    t->in_use = 1;
+    t->node = PHX__NONE;
+    t->timer = timer;
+    *slot = s;
+    return 0;
+}
+
+static void disc_drop(struct phx__disc *d, uint32_t slot)
+{
+    struct phx__disc_target *t = &d->targets[slot];
+
+    disc_rest(d, slot);
+    phx__timer_drop(d->timers, t->timer);
+    phx__mem_put(d->mem, t->at, t->count * sizeof *t->at);
+    memset(t, 0, sizeof *t);
+    t->after = d->target_free;
+    d->target_free = slot;
+}
+
+/* Other addresses for a target: what stays keeps its attempt and its error. */
+static int disc_replace(struct phx__disc *d, uint32_t slot, const struct phx_address *a,
+                        const uint32_t *picked, uint32_t n, int *fresh)
+{
+    struct phx__disc_target *t = &d->targets[slot];
+    struct phx__disc_candidate *at = disc_candidates(d, a, picked, n);
+    unsigned todo = 0;
+    uint32_t k, old;
+
+    if (at == NULL)
+        return PHX_ENOMEM;
+    *fresh = 0;
+    for (k = 0; k < n; k++) {
+        old = disc_index(t, &at[k].address);
+        if (old == PHX__NONE) {
+            *fresh = 1;
+            todo |= 1u << k;
+            continue;
+        }
+        if ((t->todo & 1u << old) != 0)
+            todo |= 1u << k;
+        at[k].error = t->at[old].error;
+        at[k].attempt = t->at[old].attempt;
+        t->at[old].attempt = PHX__NONE; /* moved: what is found below is to be abandoned */
+        if (at[k].attempt != PHX__NONE)
+            d->attempts[at[k].attempt & 0xffff].address = (uint8_t)k;
+    }
+    for (k = 0; k < t->count; k++)
+        disc_abandon(d, slot, k);
+    phx__mem_put(d->mem, t->at, t->count * sizeof *t->at);
+    t->at = at;
+    t->count = (uint8_t)n;
+    t->todo = (uint8_t)(t->round ? todo : 0);
+    return 0;
+}
+
+/* ---- The bound */
+
+static int disc_bounds(const struct phx__disc *d)
+{
+    return (d->links >= d->limits.max_links ? DISC_FULL : 0)
+           | (d->known > d->limits.max_links ? DISC_SPARSE : 0);
+}
+
+/* If a bound that held before does not hold any more, targets at rest may dial again. This looks
+ * at all of them, but a bound is crossed rarely beside the events that do not cross it. */
+static void disc_relax(struct phx__disc *d, int before)
+{
+    struct phx__disc_target *t;
+    uint32_t slot;
+
+    if ((before & ~disc_bounds(d)) == 0)
+        return;
+    for (slot = 0; slot < d->target_count; slot++) {
+        t = &d->targets[slot];
+        if (t->in_use && disc_is_idle(d, t))
+            disc_plan(d, slot, disc_courtesy(d, t));
+    }
+}
+
+static struct phx__disc_best disc_score(const struct phx__disc *d, uint32_t node)
+{
+    struct phx__disc_best b;
+
+    /* The odd constant (2^64 by the golden ratio) sets (a, b) apart from (b, a): if my choice
+     * were always yours, 8 choices would make only 8 links a node, and all of them among close
+     * friends. */
+    b.score = phx__mix(phx__id_hash(&d->ids->at[PHX__SELF])
+                       ^ phx__id_hash(&d->ids->at[node]) * UINT64_C(0x9e3779b97f4a7c15));
+    b.node = node;
+    return b;
+}
+
+/* A node got addresses: is it one of the best? */
+static void disc_choose(struct phx__disc *d, uint32_t node)
+{
+    struct phx__disc_best b = disc_score(d, node);
+    uint32_t i;
+
+    if (d->best_count == PHX__DISC_BEST && d->best[d->best_count - 1].score <= b.score)
+        return;
+    i = d->best_count < PHX__DISC_BEST ? d->best_count++ : d->best_count - 1;
+    for (; i > 0 && d->best[i - 1].score > b.score; i--)
+        d->best[i] = d->best[i - 1];
+    d->best[i] = b;
+}
+
+/* A node has no addresses any more. If it was one of the best, the next one is looked for among
+ * all: a chance of PHX__DISC_BEST in n, so PHX__DISC_BEST looks a loss on average. */
+static void disc_unchoose(struct phx__disc *d, uint32_t node)
+{
+    struct phx__disc_best b, next = { 0, PHX__NONE };
+    const struct phx__disc_target *t;
+    uint32_t i, slot;
+
+    if (!disc_is_best(d, node))
+        return;
+    for (i = 0; d->best[i].node != node; i++)
+        ;
+    for (d->best_count--; i < d->best_count; i++)
+        d->best[i] = d->best[i + 1];
+    for (slot = 0; slot < d->target_count; slot++) {
+        t = &d->targets[slot];
+        if (!t->in_use || t->hub || disc_is_best(d, t->node))
+            continue;
+        b = disc_score(d, t->node);
+        if (next.node == PHX__NONE || b.score < next.score)
+            next = b;
+    }
+    if (next.node == PHX__NONE)
+        return;
+    disc_choose(d, next.node);
+    slot = disc_target_of(d, next.node);
+    if (disc_is_idle(d, &d->targets[slot]))
+        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]));
+}
+
+static void disc_drop_contact(struct phx__disc *d, uint32_t node)
+{
+    uint32_t slot = disc_target_of(d, node);
+
+    if (slot == PHX__NONE)
+        return;
+    disc_drop(d, slot);
+    d->nodes[node].target = 0;
+    d->known -= !d->nodes[node].linked;
+    disc_unchoose(d, node);
+}
+
+/* ---- What the node tells us */
+
+int phx__disc_init(struct phx__disc *d, struct phx__mem *mem, struct phx__ids *ids,
+                   struct phx__timers *timers, struct phx__rnd *rnd,
+                   const struct phx__disc_limits *limits, const struct phx__disc_ops *ops)
+{
+    uint32_t k, count = limits->max_dials < DISC_ATTEMPTS ? limits->max_dials : DISC_ATTEMPTS;
+
+    PHX_ASSERT(count > 0);
+    memset(d, 0, sizeof *d);
+    d->mem = mem;
+    d->ids = ids;
+    d->timers = timers;
+    d->rnd = rnd;
+    d->ops = *ops;
+    d->limits = *limits;
+    d->target_free = d->attempt_free = d->head = d->tail = PHX__NONE;
+    /* All at once, so that no dial can fail for lack of a number. */
+    d->attempts = phx__mem_zero(mem, count * sizeof *d->attempts);
+    if (d->attempts == NULL)
+        return PHX_ENOMEM;
+    d->attempt_capacity = count;
+    for (k = count; k-- > 0; d->attempt_free = k) {
+        d->attempts[k].target = PHX__NONE;
+        d->attempts[k].next = d->attempt_free;
+    }
+    return 0;
+}
+
+/* Nothing is abandoned: the links close by themselves. The timers end with the heap of timers. */
+void phx__disc_free(struct phx__disc *d)
+{
+    uint32_t slot;
+
+    for (slot = 0; slot < d->target_count; slot++)
+        phx__mem_put(d->mem, d->targets[slot].at,
+                     d->targets[slot].count * sizeof *d->targets[slot].at);
+    phx__mem_put(d->mem, d->targets, d->target_capacity * sizeof *d->targets);
+    phx__mem_put(d->mem, d->nodes, d->node_capacity * sizeof *d->nodes);
+    phx__mem_put(d->mem, d->attempts, d->attempt_capacity * sizeof *d->attempts);
+    memset(d, 0, sizeof *d);
+}
+
+void phx__disc_listening(struct phx__disc *d, int yes)
+{
+    d->listening = yes;
+}
+
+int phx__disc_hub(struct phx__disc *d, const struct phx_address *a, uint32_t count, uint64_t now)
+{
+    uint32_t picked[PHX__DISC_ADDRESSES], n = disc_order(a, count, picked), k, slot;
+
+    disc_clock(d, now);
+    if (n == 0)
+        return PHX_EINVAL;
+    for (k = 0; k < d->hub_count; k++)
+        if (disc_is_same(&d->targets[d->hubs[k]], a, picked, n))
+            return 0;
+    if (d->hub_count == PHX__DISC_HUBS)
+        return PHX_ELIMIT;
+    if (disc_new(d, a, picked, n, &slot) != 0)
+        return PHX_ENOMEM;
+    d->targets[slot].hub = 1;
+    d->hubs[d->hub_count++] = slot;
+    disc_plan(d, slot, 0);
+    return 0;
+}
+
+/* Other addresses for a node that had some. */
+static int disc_renew(struct phx__disc *d, uint32_t slot, const struct phx_address *a,
+                      const uint32_t *picked, uint32_t n)
+{
+    struct phx__disc_target *t = &d->targets[slot];
+    uint64_t delay;
+    int fresh;
+
+    if (disc_replace(d, slot, a, picked, n, &fresh) != 0)
+        return PHX_ENOMEM;
+    if (!fresh) {
+        disc_settle(d, slot); /* perhaps only what is gone now was still open */
+        if (!disc_may_dial(d, t))
+            disc_rest(d, slot);
+        return 0;
+    }
+    /* New addresses, new hope. Sooner than planned, never later. */
+    t->failures = 0;
+    delay = disc_between(d, 0, DISC_FRESH_JITTER_US) + (t->round ? 0 : disc_courtesy(d, t));
+    if (!t->queued && d->now + delay < phx__timer_at(d->timers, t->timer))
+        disc_plan(d, slot, delay);
+    return 0;
+}
+
+int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_address *a,
+                      uint32_t count, uint64_t now)
+{
+    uint32_t picked[PHX__DISC_ADDRESSES], n = disc_order(a, count, picked), slot;
+    int before = disc_bounds(d);
+
+    disc_clock(d, now);
+    if (node == PHX__SELF)
+        return 0;
+    if (n > 0
+        && phx__mem_grow(d->mem, &d->nodes, &d->node_capacity, node + 1, sizeof *d->nodes) != 0)
+        return PHX_ENOMEM;
+    slot = disc_target_of(d, node);
+    if (n == 0) {
+        disc_drop_contact(d, node);
+    } else if (slot == PHX__NONE) {
+        if (disc_new(d, a, picked, n, &slot) != 0)
+            return PHX_ENOMEM;
+        d->targets[slot].node = node;
+        d->nodes[node].target = slot + 1;
+        d->known += !d->nodes[node].linked;
+        disc_choose(d, node);
+        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]));
+    } else if (!disc_is_same(&d->targets[slot], a, picked, n)
+               && disc_renew(d, slot, a, picked, n) != 0) {
+        return PHX_ENOMEM;
+    }
+    if (node < d->node_capacity)
+        d->nodes[node].left = 0;
+    disc_relax(d, before);
+    return 0;
+}
+
+int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t now)
+{
+    uint32_t slots[PHX__DISC_HUBS + 1], count, slot, i;
+    struct phx__disc_node *n;
+    int error;
+
+    PHX_ASSERT(node != PHX__SELF);
+    disc_clock(d, now);
+    error = phx__mem_grow(d->mem, &d->nodes, &d->node_capacity, node + 1, sizeof *d->nodes);
+    if (disc_find(d, attempt, &slot, &i)) {
+        disc_close(d, slot, i);
+        if (error == 0 && d->targets[slot].hub)
+            d->targets[slot].node = node; /* whoever answers there is that hub now */
+        disc_note(d, slot, i,
+                  error != 0 ? error : d->targets[slot].node == node ? 0 : PHX_EPEER);
+        disc_go_on(d, slot);
+    }
+    if (error != 0)
+        return error;
+    n = &d->nodes[node];
+    d->links += !n->linked;
+    d->known += !n->linked && n->target == 0;
+    n->linked = 1;
+    n->wanted = 0;
+    n->up_at = d->now;
+    for (count = disc_slots(d, node, slots); count-- > 0;) {
+        disc_rest(d, slots[count]);
+        d->targets[slots[count]].failures = 0;
+        d->targets[slots[count]].duplicates = 0;
+    }
+    return 0;
+}
+
+/* The index of a node that is forgotten may soon mean another one. */
+static void disc_unmeet(struct phx__disc *d, uint32_t node)
+{
+    uint32_t i;
+
+    for (i = 0; i < d->hub_count; i++)
+        if (d->targets[d->hubs[i]].node == node)
+            d->targets[d->hubs[i]].node = PHX__NONE;
+}
+
+void phx__disc_down(struct phx__disc *d, uint32_t node, uint64_t now)
+{
+    uint32_t slots[PHX__DISC_HUBS + 1], count;
+    struct phx__disc_node *n = disc_node(d, node);
+    struct phx__disc_target *t;
+    int before = disc_bounds(d);
+    uint64_t delay;
+
+    disc_clock(d, now);
+    if (n == NULL || !n->linked)
+        return;
+    n->linked = 0;
+    d->links--;
+    d->known -= n->target == 0;
+    if (d->now - n->up_at >= DISC_STEADY_US)
+        n->flaps = 0;
+    else
+        n->flaps = (uint8_t)(n->flaps + (n->flaps < UINT8_MAX));
+    for (count = disc_slots(d, node, slots); count-- > 0;) {
+        t = &d->targets[slots[count]];
+        /* A link that comes and goes at once backs off like one that does not come. */
+        delay = n->flaps == 0 ? disc_between(d, 0, d->limits.retry_min_us)
+                              : disc_backoff(d, 1, n->flaps - 1u);
+        disc_plan(d, slots[count], delay + disc_courtesy(d, t));
+    }
+    if (n->left)
+        disc_unmeet(d, node);
+    n->left = 0;
+    disc_relax(d, before);
+}
+
+void phx__disc_meet(struct phx__disc *d, uint32_t attempt, uint32_t node)
+{
+    uint32_t slot, i;
+
+    if (disc_find(d, attempt, &slot, &i) && d->targets[slot].hub)
+        d->targets[slot].node = node;
+}
+
+void phx__disc_result(struct phx__disc *d, uint32_t attempt, int error, uint64_t now)
+{
+    uint32_t slot, i;
+
+    PHX_ASSERT(error < 0);
+    disc_clock(d, now);
+    if (!disc_find(d, attempt, &slot, &i))
+        return;
+    disc_close(d, slot, i);
+    disc_note(d, slot, i, error);
+    disc_go_on(d, slot);
+}
+
+void phx__disc_want(struct phx__disc *d, uint32_t node, uint64_t now)
+{
+    uint32_t slot;
+
+    disc_clock(d, now);
+    /* Without memory the wish is lost. It comes again with the next message. */
+    if (node == PHX__SELF || disc_is_linked(d, node)
+        || phx__mem_grow(d->mem, &d->nodes, &d->node_capacity, node + 1, sizeof *d->nodes) != 0)
+        return;
+    if (d->nodes[node].wanted)
+        return;
+    d->nodes[node].wanted = 1;
+    slot = disc_target_of(d, node);
+    if (slot != PHX__NONE && disc_is_idle(d, &d->targets[slot]))
+        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]));
+}
+
+void phx__disc_forget(struct phx__disc *d, uint32_t node)
+{
+    struct phx__disc_node *n = disc_node(d, node);
+    int before = disc_bounds(d);
+
+    if (n == NULL)
+        return;
+    disc_drop_contact(d, node);
+    n->wanted = 0;
+    n->flaps = 0;
+    /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
+    n->left = n->linked;
+    if (!n->linked)
+        disc_unmeet(d, node);
+    disc_relax(d, before);
+}
+
+void phx__disc_stop(struct phx__disc *d)
+{
+    uint32_t slot;
+
+    d->stopped = 1;
+    for (slot = 0; slot < d->target_count; slot++)
+        if (d->targets[slot].in_use)
+            disc_rest(d, slot);
+}
+
+void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now)
+{
+    uint32_t slot;
+
+    disc_clock(d, now);
+    if (arg >= d->target_count || !d->targets[arg].in_use)
+        return;
+    if (!d->targets[arg].queued)
+        disc_push(d, arg);
+    while ((slot = d->head) != PHX__NONE && d->attempt_free != PHX__NONE) {
+        disc_unqueue(d, slot);
+        disc_advance(d, slot);
+    }
+}

@@ -1,0 +1,110 @@
+/* disc.h - BRAIN: who exists and how to reach them: hubs, learnt contacts, whom to dial next and when. */
+#ifndef PHX_DISC_H
+#define PHX_DISC_H
+#include "id.h"
+#include "rnd.h"
+#include "timer.h"
+
+#define PHX__DISC_ADDRESSES 8u /* candidates per node or hub, raced */
+#define PHX__DISC_HUBS 64u
+#define PHX__DISC_BEST 8u /* nodes of its own choice that a node links with beyond max_links */
+
+struct phx__disc_limits {
+    uint32_t max_links;  /* up to here every known node is dialled, beyond it a few */
+    uint32_t max_dials;  /* attempts under way at once */
+    uint64_t retry_min_us, retry_max_us;
+};
+
+/* dial is called from phx__disc_due only. Neither may call back into this room. */
+struct phx__disc_ops {
+    void *ctx;
+    /* Begin a connection. 0: under way, the outcome comes as phx__disc_result or phx__disc_up with this
+     * attempt number; negative: failed at once with that reason. expect: the node that should answer,
+     * PHX__NONE if any. */
+    int (*dial)(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to);
+    /* Give this attempt up (another address won). No result is wanted. */
+    void (*abandon)(void *ctx, uint32_t attempt);
+};
+
+struct phx__disc_candidate { /* one address of a target */
+    struct phx_address address;
+    uint32_t attempt; /* under way, or PHX__NONE */
+    int error;        /* how the last attempt ended; 0: not tried or fine; PHX_ESELF: never again */
+};
+struct phx__disc_target { /* a hub or a node one could dial */
+    struct phx__disc_candidate *at; /* in the order in which they are tried */
+    uint8_t count;
+    uint8_t todo, tried, open;   /* of this round: bits of addresses to try; how many were; are */
+    uint8_t in_use, hub, round, queued, verdict;
+    uint32_t node;               /* PHX__NONE for a hub nobody knows yet */
+    uint32_t failures, duplicates; /* rounds in a row that ended so */
+    uint32_t timer;              /* when to begin a round or try the next address */
+    uint32_t before, after;      /* in the queue; a free slot: after is the next free one */
+};
+struct phx__disc_node { /* what is known of a node besides its addresses */
+    uint64_t up_at;
+    uint32_t target; /* slot + 1; 0: no addresses known */
+    uint8_t linked, wanted, left, flaps;
+};
+struct phx__disc_best { /* a node dialled also beyond max_links */
+    uint64_t score;
+    uint32_t node;
+};
+
+struct phx__disc {
+    struct phx__mem *mem;
+    struct phx__ids *ids;
+    struct phx__timers *timers;
+    struct phx__rnd *rnd;
+    struct phx__disc_ops ops;
+    struct phx__disc_limits limits;
+    struct phx__disc_target *targets; /* slots: hubs and nodes alike */
+    uint32_t target_count, target_capacity, target_free;
+    struct phx__disc_node *nodes; /* by node */
+    uint32_t node_capacity;
+    struct phx__disc_attempt *attempts; /* max_dials of them */
+    uint32_t attempt_capacity, attempt_count, attempt_free, attempts_open;
+    uint32_t links, known;
+    uint32_t hubs[PHX__DISC_HUBS]; /* slots */
+    uint32_t hub_count;
+    struct phx__disc_best best[PHX__DISC_BEST]; /* ascending scores */
+    uint32_t best_count;
+    uint32_t head, tail; /* the queue: targets that are due and wait for max_dials */
+    int listening;       /* this node can be dialled */
+    int stopped;         /* closing: dial no more */
+    uint64_t now;        /* the latest time told, for calls that are not told */
+};
+
+PHX_PRIVATE int phx__disc_init(struct phx__disc *d, struct phx__mem *mem, struct phx__ids *ids, struct phx__timers *timers,
+                   struct phx__rnd *rnd, const struct phx__disc_limits *limits,
+                   const struct phx__disc_ops *ops);
+PHX_PRIVATE void phx__disc_free(struct phx__disc *d);
+/* This node accepts links: its peers may dial it, so of two listening nodes only one dials at first. */
+PHX_PRIVATE void phx__disc_listening(struct phx__disc *d, int yes);
+/* A hub: dialled at once and for ever. The same addresses again are no second hub. At most
+ * PHX__DISC_ADDRESSES are kept. PHX_EINVAL (none), PHX_ELIMIT, PHX_ENOMEM. */
+PHX_PRIVATE int phx__disc_hub(struct phx__disc *d, const struct phx_address *a, uint32_t count, uint64_t now);
+/* What `node` says of its own addresses replaces what was known of it. count 0: it cannot be dialled.
+ * PHX_ENOMEM: nothing changed. */
+PHX_PRIVATE int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_address *a, uint32_t count,
+                      uint64_t now);
+/* A link with node is up (attempt: the one that made it, or PHX__NONE if the peer dialled) or down.
+ * PHX_ENOMEM: it is not taken note of: close the link. The attempt is over in any case. */
+PHX_PRIVATE int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t now);
+PHX_PRIVATE void phx__disc_down(struct phx__disc *d, uint32_t node, uint64_t now);
+/* The other side of this attempt has proved to be `node`, and up or a result will follow. Without it a
+ * hub that answers PHX_EDUPLICATE could not be told from one without a link, and would be dialled on. */
+PHX_PRIVATE void phx__disc_meet(struct phx__disc *d, uint32_t attempt, uint32_t node);
+/* An attempt failed, why. PHX_EDUPLICATE and PHX_ESELF are not failures of the address. Attempts that
+ * are over or abandoned are ignored. */
+PHX_PRIVATE void phx__disc_result(struct phx__disc *d, uint32_t attempt, int error, uint64_t now);
+/* Somebody wants to send to node over a direct link: dial even beyond the bound, until a link is up. */
+PHX_PRIVATE void phx__disc_want(struct phx__disc *d, uint32_t node, uint64_t now);
+/* The node left or is forgotten: dial no more. A link with it stays one until phx__disc_down, which must
+ * come before its index is used again. */
+PHX_PRIVATE void phx__disc_forget(struct phx__disc *d, uint32_t node);
+PHX_PRIVATE void phx__disc_stop(struct phx__disc *d);
+/* PHX__TIMER_DISC fired with this argument. */
+PHX_PRIVATE void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now);
+
+#endif

@@ -1,0 +1,528 @@
+/* link.c - one connection with a neighbour: hello, frames in, queue out, back-pressure, close. */
+/*
+ * A link is a stream of frames. It comes up by three messages, each side proving that it has the key over
+ * everything said so far (src/WIRE.md):
+ *
+ *      dialer   DIALING --connected--> HELLO ----------ANSWER ok----------> UP
+ *                                        | HELLO          ^ ANSWER    | PROOF, and at once what it has
+ *                                        v                |           v
+ *      acceptor                        HELLO --judged--> PROOF ----PROOF ok---> UP
+ *                                        \--> PARKED --/   (our own dial to that node goes first)
+ *
+ * The dialer may use the link when it has seen the ANSWER, the acceptor when it has seen the PROOF, so
+ * each has heard its own nonce back (one-way links are refused) and a link costs two round trips. Who may
+ * link with whom is not decided here: `judge` asks.
+ *
+ * Reading: one read into a buffer that all links share, frames handled in place; only the front of a frame
+ * whose rest has not arrived is kept per link. An idle link holds no buffer.
+ *
+ * Writing: `out` is what has been handed to the stream in its final order. It is refilled when it runs
+ * low: first all control frames, then data pulled from the post. So a control frame waits behind at most
+ * LINK_AHEAD bytes of data and never inside a frame, and what is not in `out` yet can still take another
+ * way when the route changes.
+ */
+#include "link.h"
+
+/* Data committed to a stream ahead of control frames: two fragments, enough to keep a fast stream busy
+ * between two steps, little enough to pass in 0.1 ms at 10 Gbit/s. */
+#define LINK_AHEAD (2 * PHX__FRAGMENT)
+/* Control frames are encoded into blocks of this size; larger ones get a block of their own. */
+#define LINK_TAIL 2048u
+/* Before the proof a stranger may send this much: a HELLO or PROOF, not more. */
+#define LINK_STRANGER 512u
+#define LINK_IOV 64
+
+static int link_stranger(const struct phx__link *l)
+{
+    return l->state != PHX__LINK_UP;
+}
+
+/* ---- Sending ------------------------------------------------------------------------------------------ */
+
+int phx__link_control(struct phx__link_set *s, struct phx__link *l, size_t size, struct phx__writer *w)
+{
+    struct phx__block *b = l->tail;
+
+    phx__writer_init(w, NULL, 0);
+    if (l->state == PHX__LINK_CLOSED)
+        return PHX_ERESET;
+    if (b == NULL || b->capacity - b->used < size) {
+        b = phx__block_new(s->mem, size > LINK_TAIL ? size : LINK_TAIL);
+        if (b == NULL)
+            return PHX_ENOMEM;
+        phx__block_drop(l->tail);
+        l->tail = b;
+    }
+    phx__writer_init(w, b->data + b->used, b->capacity - b->used);
+    return 0;
+}
+
+int phx__link_control_end(struct phx__link_set *s, struct phx__link *l, const struct phx__writer *w)
+{
+    int err;
+
+    if (w->bad)
+        return PHX_EINVAL;
+    err = phx__slices_push(&l->control, l->tail, w->data, w->size);
+    if (err != 0)
+        return err;
+    l->tail->used += w->size;
+    s->frames_out++;
+    s->wants(s->ctx, l);
+    return 0;
+}
+
+int phx__link_emit(struct phx__link_set *s, struct phx__link *l, struct phx__block *head, const uint8_t *head_data,
+                   size_t head_size, struct phx__block *body, const uint8_t *body_data, size_t body_size)
+{
+    /* Half a frame must never be queued: with room for both, neither push can fail. */
+    int err = phx__slices_reserve(&l->out, 2);
+
+    if (err != 0)
+        return err;
+    (void)phx__slices_push(&l->out, head, head_data, head_size);
+    (void)phx__slices_push(&l->out, body, body_data, body_size);
+    s->frames_out++;
+    return 0;
+}
+
+size_t phx__link_queued(const struct phx__link *l)
+{
+    return l->out.bytes + l->control.bytes;
+}
+
+int phx__link_events(const struct phx__link *l)
+{
+    if (l->state == PHX__LINK_DIALING)
+        return PHX_WRITE;
+    if (l->state == PHX__LINK_PARKED)
+        return 0; /* what it sends is not read yet, and must not keep waking us */
+    return l->full ? PHX_READ | PHX_WRITE : PHX_READ;
+}
+
+/* Moves waiting control frames behind what is in out. */
+static int link_commit_control(struct phx__link *l)
+{
+    struct iovec one;
+
+    while (l->control.count > 0) {
+        struct phx__slice *first = &l->control.ring[l->control.first];
+        int err;
+        phx__slices_iov(&l->control, &one, 1);
+        err = phx__slices_push(&l->out, first->block, first->data, first->size);
+        if (err != 0)
+            return err;
+        phx__slices_take(&l->control, one.iov_len);
+    }
+    return 0;
+}
+
+static int link_refill(struct phx__link_set *s, struct phx__link *l)
+{
+    int err = link_commit_control(l);
+
+    if (err == 0 && l->state == PHX__LINK_UP && l->out.bytes < LINK_AHEAD)
+        s->pull(s->ctx, l, LINK_AHEAD - l->out.bytes);
+    return err;
+}
+
+int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
+{
+    struct iovec iov[LINK_IOV];
+    size_t written = 0;
+
+    l->full = 0;
+    while (written < limit) {
+        long n;
+        int err = link_refill(s, l);
+        if (err != 0)
+            return err;
+        if (l->out.bytes == 0) {
+            if (l->tail != NULL && l->tail->refs == 1)
+                l->tail->used = 0; /* all written: use the block again */
+            return 0;
+        }
+        s->os_calls++;
+        n = s->os->send(s->os->world, l->handle, iov, phx__slices_iov(&l->out, iov, LINK_IOV));
+        if (n == PHX_EAGAIN) {
+            l->full = 1;
+            return 0;
+        }
+        if (n < 0)
+            return (int)n;
+        phx__slices_take(&l->out, (size_t)n);
+        written += (size_t)n;
+        l->bytes_out += (size_t)n;
+        s->bytes_out += (size_t)n;
+    }
+    s->wants(s->ctx, l); /* there may be more: next step */
+    return 0;
+}
+
+/* ---- The hello ------------------------------------------------------------------------------------------ */
+
+static void link_mac(const struct phx__link_set *s, const struct phx__link *l, const char *label, size_t label_size,
+                     const uint8_t *last, size_t last_size, size_t answer_size, uint8_t out[PHX__MAC])
+{
+    struct phx__hmac h;
+    const struct phx__link_hello *hs = l->hello;
+
+    phx__hmac_init(&h, s->key, s->key_size);
+    phx__hmac_add(&h, label, label_size);
+    phx__hmac_add(&h, s->cluster, strlen(s->cluster) + 1);
+    phx__hmac_add(&h, hs->hello, hs->hello_size);
+    phx__hmac_add(&h, hs->answer, answer_size);
+    phx__hmac_add(&h, last, last_size);
+    phx__hmac_end(&h, out);
+}
+
+static void link_answer_mac(const struct phx__link_set *s, const struct phx__link *l, uint8_t out[PHX__MAC])
+{
+    link_mac(s, l, "PHX1 answer", 12, NULL, 0, l->hello->answer_size - PHX__MAC, out);
+}
+
+static void link_proof_mac(const struct phx__link_set *s, const struct phx__link *l, const uint8_t *body, size_t size,
+                           uint8_t out[PHX__MAC])
+{
+    link_mac(s, l, "PHX1 proof", 11, body, size - PHX__MAC, l->hello->answer_size, out);
+}
+
+static void link_cluster_tag(const struct phx__link_set *s, uint8_t out[8])
+{
+    struct phx__sha h;
+    uint8_t full[32];
+
+    phx__sha_init(&h);
+    phx__sha_add(&h, s->cluster, strlen(s->cluster));
+    phx__sha_end(&h, full);
+    memcpy(out, full, 8);
+}
+
+static int link_keep(uint8_t *to, size_t capacity, size_t *size, const uint8_t *from, size_t n)
+{
+    if (n > capacity)
+        return PHX_EPROTO;
+    memcpy(to, from, n);
+    *size = n;
+    return 0;
+}
+
+static int link_say_hello(struct phx__link_set *s, struct phx__link *l)
+{
+    struct phx__hello h;
+    struct phx__writer w;
+    int err;
+
+    memset(&h, 0, sizeof h);
+    h.magic = PHX__WIRE_MAGIC;
+    h.version_min = h.version_max = PHX__WIRE_VERSION;
+    link_cluster_tag(s, h.cluster);
+    h.id = *s->self;
+    h.incarnation = s->incarnation;
+    if ((err = s->random(s->ctx, h.nonce, sizeof h.nonce)) != 0
+        || (err = phx__link_control(s, l, sizeof l->hello->hello, &w)) != 0)
+        return err;
+    phx__wire_put_hello(&w, &h);
+    err = link_keep(l->hello->hello, sizeof l->hello->hello, &l->hello->hello_size,
+                    w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER);
+    l->state = PHX__LINK_HELLO;
+    return err ? err : phx__link_control_end(s, l, &w);
+}
+
+static int link_say_answer(struct phx__link_set *s, struct phx__link *l)
+{
+    struct phx__answer a;
+    struct phx__writer w;
+    int err;
+
+    memset(&a, 0, sizeof a);
+    a.version = PHX__WIRE_VERSION;
+    a.id = *s->self;
+    a.incarnation = s->incarnation;
+    a.observed = l->address;
+    if ((err = s->random(s->ctx, a.nonce, sizeof a.nonce)) != 0
+        || (err = phx__link_control(s, l, sizeof l->hello->answer, &w)) != 0)
+        return err;
+    phx__wire_put_answer(&w, &a);
+    err = link_keep(l->hello->answer, sizeof l->hello->answer, &l->hello->answer_size,
+                    w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER);
+    if (err != 0)
+        return err;
+    link_answer_mac(s, l, a.mac);
+    memcpy(w.data + w.size - PHX__MAC, a.mac, PHX__MAC);
+    memcpy(l->hello->answer + l->hello->answer_size - PHX__MAC, a.mac, PHX__MAC);
+    l->state = PHX__LINK_PROOF;
+    return phx__link_control_end(s, l, &w);
+}
+
+static int link_say_proof(struct phx__link_set *s, struct phx__link *l)
+{
+    struct phx__proof p;
+    struct phx__writer w;
+    int err;
+
+    memset(&p, 0, sizeof p);
+    p.observed = l->address;
+    if ((err = phx__link_control(s, l, 256, &w)) != 0)
+        return err;
+    phx__wire_put_proof(&w, &p);
+    link_proof_mac(s, l, w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER, p.mac);
+    memcpy(w.data + w.size - PHX__MAC, p.mac, PHX__MAC);
+    return phx__link_control_end(s, l, &w);
+}
+
+static int link_now_up(struct phx__link_set *s, struct phx__link *l)
+{
+    phx__mem_put(s->mem, l->hello, sizeof *l->hello);
+    l->hello = NULL;
+    l->state = PHX__LINK_UP;
+    l->since = s->now;
+    phx__timer_stop(s->timers, l->timer);
+    return s->up(s->ctx, l);
+}
+
+/* Acceptor: who is it? */
+static int link_on_hello(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
+{
+    struct phx__hello h;
+    uint8_t tag[8];
+    int err = phx__wire_get_hello(f, &h);
+
+    if (err != 0)
+        return err;
+    if (h.version_min > PHX__WIRE_VERSION || h.version_max < PHX__WIRE_VERSION)
+        return PHX_EVERSION;
+    link_cluster_tag(s, tag);
+    if (memcmp(tag, h.cluster, sizeof tag) != 0)
+        return PHX_ECLUSTER;
+    l->id = h.id;
+    l->incarnation = h.incarnation;
+    if ((err = link_keep(l->hello->hello, sizeof l->hello->hello, &l->hello->hello_size, f->body, f->size)))
+        return err;
+    l->state = PHX__LINK_PARKED;
+    err = phx__link_resume(s, l);
+    return err == PHX_EAGAIN ? 0 : err;
+}
+
+int phx__link_resume(struct phx__link_set *s, struct phx__link *l)
+{
+    int err = s->judge(s->ctx, l);
+
+    return err != 0 ? err : link_say_answer(s, l);
+}
+
+/* Dialer: it has the key, as it shows; now we. */
+static int link_on_answer(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
+{
+    struct phx__answer a;
+    uint8_t mac[PHX__MAC];
+    int err = phx__wire_get_answer(f, &a);
+
+    if (err != 0)
+        return err;
+    if (a.version != PHX__WIRE_VERSION)
+        return PHX_EVERSION;
+    if ((err = link_keep(l->hello->answer, sizeof l->hello->answer, &l->hello->answer_size, f->body, f->size)))
+        return err;
+    link_answer_mac(s, l, mac);
+    if (!phx__sha_equal(mac, a.mac))
+        return PHX_EKEY;
+    l->id = a.id;
+    l->incarnation = a.incarnation;
+    l->version = a.version;
+    l->observed = a.observed;
+    if ((err = s->judge(s->ctx, l)) != 0 || (err = link_say_proof(s, l)) != 0)
+        return err;
+    return link_now_up(s, l);
+}
+
+static int link_on_proof(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
+{
+    struct phx__proof p;
+    uint8_t mac[PHX__MAC];
+    int err = phx__wire_get_proof(f, &p);
+
+    if (err != 0)
+        return err;
+    link_proof_mac(s, l, f->body, f->size, mac);
+    if (!phx__sha_equal(mac, p.mac))
+        return PHX_EKEY;
+    /* The world may have changed since the answer: another link with this node may be up by now. */
+    if ((err = s->judge(s->ctx, l)) != 0 && err != PHX_EAGAIN)
+        return err;
+    l->version = PHX__WIRE_VERSION;
+    l->observed = p.observed;
+    l->confirmed = 1;
+    return link_now_up(s, l);
+}
+
+static int link_on_refuse(const struct phx__frame *f)
+{
+    int reason;
+    int err = phx__wire_get_refuse(f, &reason);
+
+    if (err == 0)
+        err = reason < 0 ? reason : PHX_ERESET;
+    return err;
+}
+
+static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
+                         size_t raw_size)
+{
+    if (f->type == PHX__REFUSE) {
+        l->refused = 1;
+        return link_on_refuse(f);
+    }
+    if (l->state == PHX__LINK_UP) {
+        if (f->type < PHX__UPDATE)
+            return PHX_EPROTO;
+        l->confirmed = 1;
+        return s->frame(s->ctx, l, f, raw, raw_size);
+    }
+    if (l->state == PHX__LINK_HELLO && !l->dialer && f->type == PHX__HELLO)
+        return link_on_hello(s, l, f);
+    if (l->state == PHX__LINK_HELLO && l->dialer && f->type == PHX__ANSWER)
+        return link_on_answer(s, l, f);
+    if (l->state == PHX__LINK_PROOF && f->type == PHX__PROOF)
+        return link_on_proof(s, l, f);
+    return PHX_EPROTO;
+}
+
+/* ---- Reading ---------------------------------------------------------------------------------------------- */
+
+static int link_stash(struct phx__link_set *s, struct phx__link *l, const uint8_t *p, size_t size)
+{
+    if (size == 0) {
+        phx__mem_put(s->mem, l->stash, l->stash_capacity);
+        l->stash = NULL;
+        l->stash_capacity = 0;
+    } else if (size > l->stash_capacity) {
+        uint8_t *grown = phx__mem_get(s->mem, size);
+        if (grown == NULL)
+            return PHX_ENOMEM;
+        phx__mem_put(s->mem, l->stash, l->stash_capacity);
+        l->stash = grown;
+        l->stash_capacity = size;
+    }
+    if (size > 0)
+        memcpy(l->stash, p, size);
+    l->stash_size = size;
+    return 0;
+}
+
+/* Handles all whole frames in the size bytes at p and keeps the rest. */
+static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8_t *p, size_t size)
+{
+    while (size > 0) {
+        struct phx__frame f;
+        size_t used;
+        int got = phx__wire_parse(p, size, &f, &used);
+        if (got < 0 || (link_stranger(l) && used > LINK_STRANGER))
+            return PHX_EPROTO;
+        if (got == 0)
+            break;
+        s->frames_in++;
+        got = link_on_frame(s, l, &f, p, used);
+        if (got != 0 || l->state == PHX__LINK_CLOSED)
+            return got;
+        p += used;
+        size -= used;
+    }
+    return link_stash(s, l, p, size);
+}
+
+int phx__link_read(struct phx__link_set *s, struct phx__link *l)
+{
+    size_t kept = l->stash_size;
+    size_t room = s->scratch_size - kept;
+    long n;
+
+    /* A parked peer has nothing to say before it is answered; what it says is read then. */
+    if (l->state == PHX__LINK_PARKED)
+        return 0;
+    if (kept > 0)
+        memcpy(s->scratch, l->stash, kept);
+    if (link_stranger(l) && room > LINK_STRANGER)
+        room = LINK_STRANGER;
+    s->os_calls++;
+    n = s->os->recv(s->os->world, l->handle, s->scratch + kept, room);
+    l->more = n > 0 && (size_t)n == room;
+    if (n == PHX_EAGAIN)
+        return 0;
+    if (n <= 0)
+        return n == 0 ? PHX_ERESET : (int)n;
+    l->bytes_in += (size_t)n;
+    s->bytes_in += (size_t)n;
+    return link_frames(s, l, s->scratch, kept + (size_t)n);
+}
+
+/* ---- Life --------------------------------------------------------------------------------------------------- */
+
+int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, int dialer,
+                   enum phx__link_state state, uint64_t patience_us)
+{
+    int err;
+
+    l->hello = phx__mem_zero(s->mem, sizeof *l->hello);
+    if (l->hello == NULL)
+        return PHX_ENOMEM;
+    err = phx__timer_new(s->timers, PHX__TIMER_LINK, l->slot, &l->timer);
+    if (err != 0) {
+        phx__mem_put(s->mem, l->hello, sizeof *l->hello);
+        l->hello = NULL;
+        return err;
+    }
+    phx__timer_set(s->timers, l->timer, s->now + patience_us);
+    phx__slices_init(&l->out, s->mem);
+    phx__slices_init(&l->control, s->mem);
+    l->handle = handle;
+    l->dialer = (uint8_t)dialer;
+    l->state = state;
+    l->peer = l->expect = l->attempt = PHX__NONE;
+    l->since = s->now;
+    return 0;
+}
+
+int phx__link_connected(struct phx__link_set *s, struct phx__link *l)
+{
+    return link_say_hello(s, l);
+}
+
+/* One try: a peer that does not read is not waited for. */
+static void link_tell_reason(struct phx__link_set *s, struct phx__link *l, int reason)
+{
+    struct phx__writer w;
+
+    if (l->state == PHX__LINK_DIALING || l->out.bytes > 0 || phx__link_control(s, l, 64, &w) != 0)
+        return;
+    phx__wire_put_refuse(&w, reason);
+    if (phx__link_control_end(s, l, &w) == 0 && link_commit_control(l) == 0) {
+        struct iovec iov[LINK_IOV];
+        s->os_calls++;
+        (void)s->os->send(s->os->world, l->handle, iov, phx__slices_iov(&l->out, iov, LINK_IOV));
+    }
+}
+
+void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, int tell)
+{
+    if (l->state == PHX__LINK_FREE || l->state == PHX__LINK_CLOSED)
+        return;
+    if (tell)
+        link_tell_reason(s, l, reason);
+    l->state = PHX__LINK_CLOSED;
+    l->reason = reason;
+    s->os_calls++;
+    s->os->close(s->os->world, l->handle);
+    phx__timer_drop(s->timers, l->timer);
+    phx__mem_put(s->mem, l->hello, sizeof *l->hello);
+    l->hello = NULL;
+    phx__slices_free(&l->out);
+    phx__slices_free(&l->control);
+    phx__block_drop(l->tail);
+    l->tail = NULL;
+    phx__mem_put(s->mem, l->stash, l->stash_capacity);
+    phx__mem_put(s->mem, l->card, l->card_total);
+    l->stash = l->card = NULL;
+    l->stash_size = l->stash_capacity = 0;
+    l->card_total = 0;
+}

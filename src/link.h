@@ -1,0 +1,113 @@
+/* link.h - one connection with a neighbour: hello, frames in, queue out, back-pressure, close. */
+#ifndef PHX_LINK_H
+#define PHX_LINK_H
+#include "sha.h"
+#include "timer.h"
+#include "wire.h"
+
+enum phx__link_state {
+    PHX__LINK_FREE = 0,
+    PHX__LINK_DIALING, /* connect is not decided yet */
+    PHX__LINK_HELLO,   /* dialer: HELLO sent, ANSWER expected; acceptor: HELLO expected */
+    PHX__LINK_PARKED,  /* acceptor: HELLO seen, our own dial to the same node goes first */
+    PHX__LINK_PROOF,   /* acceptor: ANSWER sent, PROOF expected */
+    PHX__LINK_UP,
+    PHX__LINK_CLOSED /* handle is gone; the slot is freed at the end of the step */
+};
+
+/* What is needed during the hello only. */
+struct phx__link_hello {
+    uint8_t hello[128], answer[256]; /* bodies as sent, for the MACs */
+    size_t hello_size, answer_size;
+};
+
+struct phx__link {
+    enum phx__link_state state;
+    int handle, watching; /* watching: events asked of the world */
+    uint32_t slot;
+    uint32_t generation; /* a new one for each link that comes up */
+    uint8_t dialer, confirmed; /* confirmed: the peer has sent something after its hello */
+    uint8_t queued;            /* in phx's list of links to write */
+    uint8_t more;              /* the last read filled its buffer: there may be more */
+    uint8_t refused;           /* the reason came from the peer */
+    uint8_t full;              /* the last write was cut short: wait for PHX_WRITE */
+    uint32_t peer;    /* node, once known */
+    uint32_t expect;  /* node that should answer, or PHX__NONE */
+    uint32_t attempt; /* disc's number, or PHX__NONE */
+    int reason;       /* why it was closed */
+    struct phx_id id; /* what the peer says it is; proved when up */
+    uint64_t incarnation;
+    uint16_t version;
+    struct phx_address address;  /* the other end */
+    struct phx_address observed; /* this end, as the other sees it */
+    uint64_t since, bytes_in, bytes_out;
+    struct phx__link_hello *hello;
+    struct phx__slices out;     /* being written, in this order */
+    struct phx__slices control; /* goes out before any data not yet in out */
+    struct phx__block *tail;    /* where control frames are encoded */
+    uint8_t *stash;             /* the front of a frame whose rest has not come yet */
+    size_t stash_size, stash_capacity;
+    uint8_t *card; /* a card arriving in parts */
+    uint32_t card_total, card_size, card_version;
+    struct phx_id card_id;
+    uint8_t summary_open; /* more of a SUMMARY follows */
+    uint32_t timer; /* end of patience with the hello */
+};
+
+/* Shared by all links of a node. */
+struct phx__link_set {
+    struct phx__mem *mem;
+    struct phx_os *os;
+    struct phx__timers *timers;
+    void *ctx;
+    const char *cluster;
+    const uint8_t *key;
+    size_t key_size;
+    const struct phx_id *self;
+    uint64_t incarnation;
+    uint64_t now;
+    uint8_t *scratch; /* one read buffer for all links */
+    size_t scratch_size;
+    uint64_t os_calls, frames_in, frames_out, bytes_in, bytes_out;
+    /* The peer has said who it is (not proved yet): 0 go on, PHX_EAGAIN park it (acceptor only), or
+     * why it is refused. */
+    int (*judge)(void *ctx, struct phx__link *l);
+    /* The hello is done. 0, or why it is closed after all. */
+    int (*up)(void *ctx, struct phx__link *l);
+    /* A frame on a link that is up; raw: all of it. 0, or why the link must close. */
+    int (*frame)(void *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw, size_t raw_size);
+    /* Room for about budget bytes of data: call phx__link_emit. Returns what was emitted. */
+    size_t (*pull)(void *ctx, struct phx__link *l, size_t budget);
+    /* Something waits to be written. */
+    void (*wants)(void *ctx, struct phx__link *l);
+    int (*random)(void *ctx, void *out, size_t size); /* 0, or there are no random bytes: no hello */
+};
+
+/* Makes *l (zeroed by the caller, slot set) from a handle. state: DIALING or HELLO. PHX_ENOMEM. */
+PHX_PRIVATE int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, int dialer,
+                   enum phx__link_state state, uint64_t patience_us);
+/* Closes the handle and frees what it holds; the reason goes to the peer if it can be told. */
+PHX_PRIVATE void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, int tell);
+
+/* The dial was decided well: says HELLO. */
+PHX_PRIVATE int phx__link_connected(struct phx__link_set *s, struct phx__link *l);
+/* A parked link may go on: 0 or why not (then close it). */
+PHX_PRIVATE int phx__link_resume(struct phx__link_set *s, struct phx__link *l);
+/* Reads once and handles all whole frames: 0, or why the link must close. */
+PHX_PRIVATE int phx__link_read(struct phx__link_set *s, struct phx__link *l);
+/* Writes what waits, at most about `limit` bytes: 0, or why the link must close. l->full: the world takes
+ * no more now. */
+PHX_PRIVATE int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit);
+
+/* A writer with room for one control frame of at most size bytes; phx__link_control_end queues what was
+ * written. NULL data: no memory. */
+PHX_PRIVATE int phx__link_control(struct phx__link_set *s, struct phx__link *l, size_t size, struct phx__writer *w);
+PHX_PRIVATE int phx__link_control_end(struct phx__link_set *s, struct phx__link *l, const struct phx__writer *w);
+/* Queues a data frame; only inside pull. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__link_emit(struct phx__link_set *s, struct phx__link *l, struct phx__block *head, const uint8_t *head_data,
+                   size_t head_size, struct phx__block *body, const uint8_t *body_data, size_t body_size);
+PHX_PRIVATE size_t phx__link_queued(const struct phx__link *l);
+/* What the world should watch it for. */
+PHX_PRIVATE int phx__link_events(const struct phx__link *l);
+
+#endif

@@ -1,0 +1,26 @@
+/* mem.h - every allocation of a node: counted, capped, and able to fail on purpose. */
+#ifndef PHX_MEM_H
+#define PHX_MEM_H
+#include "base.h"
+
+struct phx__mem {
+    struct phx_alloc alloc;
+    size_t used, peak, limit; /* limit 0: none */
+};
+
+/* alloc NULL: malloc and free. */
+PHX_PRIVATE void phx__mem_init(struct phx__mem *m, const struct phx_alloc *alloc, size_t limit);
+/* NULL if it fails or would pass the limit. Not zeroed. size > 0. */
+PHX_PRIVATE void *phx__mem_get(struct phx__mem *m, size_t size);
+PHX_PRIVATE void *phx__mem_zero(struct phx__mem *m, size_t size);
+/* Like realloc with sizes; NULL leaves old as it was. old may be NULL with old_size 0. */
+PHX_PRIVATE void *phx__mem_resize(struct phx__mem *m, void *old, size_t old_size, size_t new_size);
+/* p may be NULL. size is what was asked for. */
+PHX_PRIVATE void phx__mem_put(struct phx__mem *m, void *p, size_t size);
+/* Makes *array (of *capacity items of item bytes) hold at least need items, growing by half; new items
+ * are zeroed. 0 or PHX_ENOMEM; *array and *capacity are untouched on failure. Overflow is checked. */
+PHX_PRIVATE int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need, size_t item);
+/* Would size more bytes pass the limit? */
+PHX_PRIVATE int phx__mem_has_room(const struct phx__mem *m, size_t size);
+
+#endif

@@ -1,0 +1,29 @@
+/* os.h - the built-in world: sockets, readiness and random bytes of a POSIX system. */
+#ifndef PHX_OS_H
+#define PHX_OS_H
+#include "mem.h"
+
+/* Fills *os with functions over a world of its own, allocated from mem; os->free ends it.
+ * PHX_ENOMEM, PHX_EMFILE, PHX_EIO.
+ *
+ * What struct phx_os leaves open, here:
+ *  - wait reports at most 128 handles at once. If more are ready, it begins with the others next
+ *    time, and the descriptor of fd stays readable meanwhile.
+ *  - accept with PHX_EMFILE or PHX_ENOMEM leaves the connection in the queue, so the listener stays
+ *    readable: stop watching it for a while.
+ *  - dial with PHX_EAGAIN: the listener's backlog is full (UNIX sockets on Linux). Try again later.
+ *  - finish reports a failure once; asked again, it says PHX_EAGAIN.
+ *  - recv wants size > 0, because 0 means closed by the peer. */
+PHX_PRIVATE int phx__os_init(struct phx_os *os, struct phx__mem *mem);
+
+/* The descriptor that wake makes readable, for hosts that poll everything themselves; -1 if os
+ * is not the built-in world. When it is readable and os->wait is not called, drain it. */
+PHX_PRIVATE int phx__os_wake_handle(const struct phx_os *os);
+PHX_PRIVATE void phx__os_wake_drain(const struct phx_os *os);
+
+/* Makes a descriptor of the host's fit for send, recv, watch and close: non-blocking (which
+ * holds for everybody who shares it), close-on-exec, and without Nagle's delay if it is TCP. 0
+ * or why not, and then fd is still the caller's. For another world it does nothing and says 0. */
+PHX_PRIVATE int phx__os_adopt(const struct phx_os *os, int fd);
+
+#endif

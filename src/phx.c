@@ -1,0 +1,642 @@
+/* phx.c - the node: the order of work in one step, and what the rooms tell each other. */
+/*
+ *   now -> links: read -> wire -> route | names | live | disc -> post -> links: write
+ *        ^-------------------- deadlines that are due ----------------------'
+ *
+ * One step (phx_step) does, in this order:
+ *   1. connections that are ready: accept, finish dials, read and handle frames;
+ *   2. deadlines that are due;
+ *   3. what routing found (node_settle): new cards to names, disc and post; routes to post and live.
+ *      disc dials whom it has just learnt of: the paper's priority 1, connections;
+ *   4. messages: local ones, outcomes, on_writable (post);
+ *   5. when no link has more to read, the routing tells the neighbours (priority 3, after 2, the table,
+ *      which frames updated on the way);
+ *   6. writes what waits on each link, and frees links that were closed.
+ *
+ * This is the only room that knows all others. It takes no decision that one of them could take.
+ */
+#include "phx.h"
+
+#include <stdarg.h>
+
+/* Deadlines handled in one step. */
+#define NODE_TIMERS 10000
+/* Readiness asked for at once. */
+#define NODE_READY 128
+
+/* ---- A log line without printf: the few conversions used here ------------------------------------------- */
+
+static char *node_log_text(char *to, const char *end, const char *from)
+{
+    while (*from != 0 && to < end)
+        *to++ = *from++;
+    return to;
+}
+
+static char *node_log_number(char *to, const char *end, uint64_t v)
+{
+    char digits[21];
+    size_t n = sizeof digits;
+
+    digits[--n] = 0;
+    do
+        digits[--n] = (char)('0' + v % 10);
+    while ((v /= 10) != 0);
+    return node_log_text(to, end, digits + n);
+}
+
+/* %s a string, %u a uint64_t. */
+void phx__node_log(phx *p, int level, const char *format, ...)
+{
+    char line[320], *to = line, *end = line + sizeof line - 1;
+    va_list ap;
+
+    if (level > PHX_LOG_MAX || level > p->cfg.log_level || p->cfg.on_log == NULL || !p->stepping)
+        return;
+    va_start(ap, format);
+    for (; *format != 0 && to < end; format++) {
+        if (format[0] == '%' && format[1] == 's')
+            to = node_log_text(to, end, va_arg(ap, const char *)), format++;
+        else if (format[0] == '%' && format[1] == 'u')
+            to = node_log_number(to, end, va_arg(ap, uint64_t)), format++;
+        else
+            *to++ = *format;
+    }
+    va_end(ap);
+    *to = 0;
+    p->cfg.on_log(p, level, line, p->cfg.user);
+}
+
+/* ---- Peers and own card ------------------------------------------------------------------------------------ */
+
+int phx__node_peer(phx *p, uint32_t node)
+{
+    uint32_t was = p->peer_capacity;
+
+    if (phx__mem_grow(&p->mem, &p->peers, &p->peer_capacity, node + 1, sizeof *p->peers) != 0)
+        return PHX_ENOMEM;
+    for (; was < p->peer_capacity; was++)
+        p->peers[was].link = PHX__NONE;
+    return 0;
+}
+
+int phx__node_own_address(phx *p, const struct phx_address *a)
+{
+    uint8_t i;
+
+    for (i = 0; i < p->own_count; i++)
+        if (phx__address_equal(&p->own[i], a))
+            return 0;
+    if (p->own_count == PHX__CARD_ADDRESSES)
+        return PHX_ELIMIT;
+    p->own[p->own_count++] = *a;
+    return 1;
+}
+
+static int node_write_card(phx *p, const struct phx__names_of *mine)
+{
+    struct phx__card head;
+    struct phx__writer w;
+    size_t size = phx__wire_card_size(p->own_count, mine->count);
+    uint8_t *data = phx__mem_get(&p->mem, size);
+    int err;
+
+    if (data == NULL)
+        return PHX_ENOMEM;
+    memset(&head, 0, sizeof head);
+    head.flags = (uint8_t)((p->cfg.relay ? PHX__CARD_RELAYS : 0) | (p->left ? PHX__CARD_LEFT : 0));
+    head.window = (uint32_t)p->cfg.window;
+    head.address_count = p->own_count;
+    memcpy(head.address, p->own, sizeof head.address);
+    head.claim_count = mine->count;
+    phx__writer_init(&w, data, size);
+    phx__wire_put_card(&w, &head, mine->at);
+    err = w.bad ? PHX_EINVAL : phx__route_card(&p->route, data, (uint32_t)w.size, p->now);
+    phx__mem_put(&p->mem, data, size);
+    return err;
+}
+
+/* Changes of names and addresses since the last step become one new card. */
+static void node_renew_card(phx *p)
+{
+    static const struct phx__names_of none = { NULL, 0, 0 };
+    const struct phx__names_of *mine = p->names.capacity > 0 ? &p->names.of[PHX__SELF] : &none;
+
+    if (!p->card_stale)
+        return;
+    if (node_write_card(p, mine) == 0)
+        p->card_stale = 0;
+    else
+        phx__node_log(p, PHX_LOG_ERROR, "no memory to announce own names; trying again");
+}
+
+/* ---- What routing found -------------------------------------------------------------------------------------- */
+
+static void node_report_lost(phx *p)
+{
+    struct phx__names_lost lost;
+
+    while (phx__names_take_lost(&p->names, &lost)) {
+        phx__node_log(p, PHX_LOG_WARN, "names %u to %u lost to a higher claim", lost.range.first, lost.range.last);
+        if (p->cfg.on_conflict != NULL)
+            p->cfg.on_conflict(p, lost.range, &p->ids.at[lost.winner], p->cfg.user);
+    }
+}
+
+/* Shows a new card to the rooms. Without memory the card counts as unseen and comes again. */
+static int node_read_card(phx *p, uint32_t node, const struct phx__dest *d)
+{
+    struct phx__card card;
+    int changed, err;
+
+    if (phx__wire_get_card(d->card, d->card_size, &card) != 0)
+        return PHX_EPROTO; /* cannot be: checked when it came in */
+    changed = phx__names_set(&p->names, node, &card);
+    if (changed < 0)
+        return changed;
+    p->card_stale |= changed;
+    phx__post_window(&p->post, node, card.window);
+    if (card.flags & PHX__CARD_LEFT)
+        phx__disc_forget(&p->disc, node);
+    else if ((err = phx__disc_contact(&p->disc, node, card.address, card.address_count, p->now)) != 0)
+        return err;
+    return (card.flags & PHX__CARD_LEFT) ? 1 : 0;
+}
+
+static int node_card_says_left(const struct phx__dest *d)
+{
+    return d->card != NULL && d->card_size > 0 && (d->card[0] & PHX__CARD_LEFT);
+}
+
+static void node_changed(phx *p, uint32_t node)
+{
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+    struct phx__peer *peer;
+
+    if (d == NULL || node == PHX__SELF || phx__node_peer(p, node) != 0)
+        return;
+    peer = &p->peers[node];
+    if (d->card_version > 0
+        && (d->card_version != peer->card_version || d->incarnation != peer->card_incarnation)) {
+        int seen = node_read_card(p, node, d);
+        if (seen < 0)
+            phx__node_log(p, PHX_LOG_WARN, "card not taken: %s", phx_strerror(seen));
+        peer = &p->peers[node];
+        peer->card_version = d->card_version;
+        peer->card_incarnation = d->incarnation;
+    }
+    phx__post_route(&p->post, node, p->now);
+    (void)phx__live_reachable(&p->live, node, d->hops != PHX__UNREACHABLE, node_card_says_left(d), p->now);
+}
+
+static void node_settle(phx *p)
+{
+    uint32_t node;
+
+    while (phx__route_take_changed(&p->route, &node))
+        node_changed(p, node);
+    node_report_lost(p);
+    if (p->names.version != p->names_version) {
+        p->names_version = p->names.version;
+        phx__post_names(&p->post, p->now);
+    }
+    node_renew_card(p);
+}
+
+/* ---- What the rooms ask for ------------------------------------------------------------------------------------ */
+
+static void node_live_beat(void *ctx, uint32_t node, uint64_t next_us)
+{
+    phx__node_beat(ctx, node, 0, next_us);
+}
+
+static void node_silent(void *ctx, uint32_t node, uint64_t us)
+{
+    phx *p = ctx;
+    struct phx__link *l = phx__node_link(p, node);
+    char id[PHX_ID_TEXT];
+
+    if (l == NULL)
+        return;
+    phx__node_log(p, PHX_LOG_WARN, "link %s: no frame for %u ms", phx_id_text(&l->id, id), us / PHX__MS);
+    phx__node_close_link(p, l, PHX_ETIMEDOUT, 0);
+}
+
+void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
+{
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+
+    memset(out, 0, sizeof *out);
+    out->id = p->ids.at[node];
+    out->hops = -1;
+    out->state = node == PHX__SELF ? PHX_NODE_OK : phx__live_state(&p->live, node, &out->since_us);
+    if (d != NULL) {
+        out->incarnation = d->incarnation;
+        out->hops = d->hops == PHX__UNREACHABLE ? -1 : d->hops;
+        if (d->next != PHX__NONE)
+            out->next = p->ids.at[d->next];
+    }
+    if (node < p->names.capacity)
+        out->ranges_count = p->names.of[node].count;
+}
+
+static void node_state(void *ctx, uint32_t node, enum phx_state state)
+{
+    phx *p = ctx;
+    struct phx_node n;
+
+    if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT)
+        phx__post_failed(&p->post, node, p->now);
+    if (p->cfg.on_node == NULL)
+        return;
+    phx__node_fill(p, node, &n);
+    p->cfg.on_node(p, &n, p->cfg.user);
+}
+
+static uint32_t node_owner(void *ctx, uint64_t name)
+{
+    phx *p = ctx;
+    uint32_t node = phx__names_owner(&p->names, name, NULL, NULL);
+
+    if (node == PHX__NONE || node == PHX__SELF)
+        return node;
+    /* The claim of a node that failed stands, but nobody is there to take messages. */
+    return phx__live_state(&p->live, node, NULL) == PHX_NODE_FAILED ? PHX__NONE : node;
+}
+
+static uint32_t node_next(void *ctx, uint32_t node, uint32_t *generation)
+{
+    phx *p = ctx;
+    uint32_t next = phx__route_next(&p->route, node);
+    const struct phx__link *l = next == PHX__NONE ? NULL : phx__node_link(p, next);
+
+    if (l == NULL)
+        return PHX__NONE;
+    *generation = l->generation;
+    return next;
+}
+
+static int node_emit(void *ctx, uint32_t nbr, struct phx__block *head, const uint8_t *head_data, size_t head_size,
+                     struct phx__block *body, const uint8_t *body_data, size_t body_size)
+{
+    phx *p = ctx;
+    struct phx__link *l = phx__node_link(p, nbr);
+
+    if (l == NULL)
+        return PHX_ENOMEM;
+    return phx__link_emit(&p->set, l, head, head_data, head_size, body, body_data, body_size);
+}
+
+static void node_message(void *ctx, const struct phx_message *m)
+{
+    phx *p = ctx;
+
+    if (p->cfg.on_message != NULL && !p->free_later)
+        p->cfg.on_message(p, m, p->cfg.user);
+}
+
+static void node_done(void *ctx, uint64_t token, int result)
+{
+    phx *p = ctx;
+
+    if (p->cfg.on_done != NULL && !p->free_later)
+        p->cfg.on_done(p, token, result, p->cfg.user);
+}
+
+static void node_writable(void *ctx, uint64_t name)
+{
+    phx *p = ctx;
+
+    if (p->cfg.on_writable != NULL && !p->free_later)
+        p->cfg.on_writable(p, name, p->cfg.user);
+}
+
+static void node_post_wants(void *ctx, uint32_t nbr)
+{
+    phx *p = ctx;
+    struct phx__link *l = phx__node_link(p, nbr);
+
+    if (l != NULL)
+        p->set.wants(p, l);
+}
+
+/* ---- The step ------------------------------------------------------------------------------------------------------ */
+
+static void node_forget(phx *p, uint32_t node)
+{
+    phx__names_forget(&p->names, node);
+    phx__disc_forget(&p->disc, node);
+    phx__live_forget(&p->live, node);
+    phx__post_forget(&p->post, node);
+    p->peers[node].card_version = 0;
+    phx__ids_drop(&p->ids, node);
+}
+
+static void node_link_due(phx *p, uint32_t slot)
+{
+    struct phx__link *l = slot < p->link_size ? p->links[slot] : NULL;
+
+    if (l == NULL)
+        return;
+    /* Up: it was replaced by another link and the peer has not closed it. */
+    phx__node_close_link(p, l, l->state == PHX__LINK_UP ? PHX_EDUPLICATE : PHX_ETIMEDOUT, 0);
+}
+
+static void node_timer(phx *p, int kind, uint32_t arg)
+{
+    uint32_t forgotten;
+
+    switch (kind) {
+    case PHX__TIMER_LINK:
+        node_link_due(p, arg);
+        break;
+    case PHX__TIMER_ROUTE_TELL:
+    case PHX__TIMER_ROUTE_CHORE:
+        phx__route_due(&p->route, kind, p->now, &forgotten);
+        if (forgotten != PHX__NONE)
+            node_forget(p, forgotten);
+        break;
+    case PHX__TIMER_DISC:
+        phx__disc_due(&p->disc, arg, p->now);
+        break;
+    case PHX__TIMER_LIVE:
+    case PHX__TIMER_LIVE_NODE:
+        phx__live_due(&p->live, kind, arg, p->now);
+        break;
+    case PHX__TIMER_POST:
+    case PHX__TIMER_POST_HOLD:
+        phx__post_due(&p->post, kind, arg, p->now);
+        break;
+    case PHX__TIMER_ACCEPT:
+        phx__node_resume_listeners(p);
+        break;
+    default:
+        break; /* PHX__TIMER_CLOSE: only wakes the step */
+    }
+}
+
+static void node_timers(phx *p)
+{
+    int kind, i;
+    uint32_t arg;
+
+    for (i = 0; i < NODE_TIMERS && phx__timers_pop(&p->timers, p->now, &kind, &arg); i++)
+        node_timer(p, kind, arg);
+    if (i == NODE_TIMERS)
+        p->more = 1;
+}
+
+static void node_look(phx *p)
+{
+    struct phx_ready ready[NODE_READY];
+    int i, n;
+
+    p->set.os_calls++;
+    n = p->os.wait(p->os.world, ready, NODE_READY);
+    for (i = 0; i < n; i++)
+        phx__node_ready(p, ready[i].handle, ready[i].events);
+    if (n == NODE_READY)
+        p->more = 1;
+}
+
+static void node_given(phx *p, const struct pollfd *fds, int n)
+{
+    int wake = phx__os_wake_handle(&p->os);
+    int i;
+
+    for (i = 0; i < n; i++) {
+        int broken = fds[i].revents & (POLLERR | POLLHUP | POLLNVAL);
+        int events = (fds[i].revents & POLLIN || broken ? PHX_READ : 0)
+                     | (fds[i].revents & POLLOUT || broken ? PHX_WRITE : 0);
+        if (events == 0 || fds[i].fd < 0)
+            continue;
+        if (fds[i].fd == wake)
+            phx__os_wake_drain(&p->os);
+        else
+            phx__node_ready(p, fds[i].fd, events);
+    }
+}
+
+/* Leaving: when nothing is pending any more, or patience is over, say goodbye; when that is written, end. */
+static void node_leave(phx *p)
+{
+    uint32_t i;
+    size_t queued = 0;
+
+    if (!p->closing || p->is_closed)
+        return;
+    if (!p->left && (p->post.pending_bytes == 0 || p->now >= p->close_at)) {
+        p->left = 1;
+        p->card_stale = 1;
+        return;
+    }
+    for (i = 0; i < p->link_size; i++)
+        queued += p->links[i] == NULL ? 0 : phx__link_queued(p->links[i]);
+    if (!p->left || p->card_stale || ((queued > 0 || p->route.dirty_count > 0) && p->now < p->close_at + PHX__SECOND))
+        return;
+    for (i = 0; i < p->link_size; i++)
+        if (p->links[i] != NULL)
+            phx__node_close_link(p, p->links[i], PHX_ECLOSED, 0);
+    p->is_closed = 1;
+}
+
+static int node_work_left(const phx *p)
+{
+    uint32_t i;
+
+    for (i = 0; i < p->writer_count; i++)
+        if (p->links[p->writers[i]] != NULL && !p->links[p->writers[i]]->full)
+            return 1;
+    return p->more || p->card_stale || (p->closing && !p->is_closed && p->left);
+}
+
+int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
+{
+    if (p == NULL)
+        return PHX_EINVAL;
+    if (p->stepping)
+        return PHX_ESTATE;
+    p->stepping = 1;
+    p->steps++;
+    p->more = 0;
+    if (now_us > p->now) /* a clock that steps back stands still here */
+        p->now = now_us;
+    p->set.now = p->now;
+    phx__live_step(&p->live, p->now);
+    if (ready == NULL)
+        node_look(p);
+    else
+        node_given(p, ready, n);
+    node_timers(p);
+    node_settle(p);
+    p->more |= phx__post_run(&p->post, p->now);
+    node_leave(p);
+    node_settle(p);
+    if (!p->more || p->now > p->route.told_at + 20 * PHX__MS)
+        phx__route_flush(&p->route, p->now);
+    phx__node_write(p);
+    phx__node_sweep(p);
+    p->stepping = 0;
+    if (p->free_later) {
+        phx_free(p);
+        return 0;
+    }
+    return node_work_left(p);
+}
+
+uint64_t phx_deadline(const phx *p)
+{
+    if (node_work_left(p) || p->names.version != p->names_version || phx__post_ready(&p->post))
+        return 0;
+    return phx__timers_next(&p->timers);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------------------------------ */
+
+static int node_copy_config(phx *p, const struct phx_config *cfg)
+{
+    size_t n = strlen(cfg->cluster);
+
+    p->cfg = *cfg;
+    memcpy(p->cluster, cfg->cluster, n + 1);
+    p->cfg.cluster = p->cluster;
+    if (cfg->key != NULL) {
+        p->key = phx__mem_get(&p->mem, cfg->key_size);
+        if (p->key == NULL)
+            return PHX_ENOMEM;
+        memcpy(p->key, cfg->key, cfg->key_size);
+    }
+    p->cfg.key = p->key;
+    p->cfg.key_size = p->key == NULL ? 0 : cfg->key_size;
+    return 0;
+}
+
+static int node_open_identity(phx *p, const struct phx_config *cfg)
+{
+    uint64_t seed[2];
+    struct phx_id id;
+    uint32_t self;
+
+    if (p->os.random(p->os.world, seed, sizeof seed) != 0 || p->os.random(p->os.world, &id, sizeof id) != 0)
+        return PHX_EIO;
+    phx__rnd_seed(&p->rnd, seed[0], seed[1]);
+    if (cfg->id != NULL)
+        id = *cfg->id;
+    phx__ids_init(&p->ids, &p->mem, cfg->max_nodes);
+    if (phx__ids_add(&p->ids, &id, &self) != 0 || phx__node_peer(p, self) != 0)
+        return PHX_ENOMEM;
+    p->self = id;
+    p->cfg.id = &p->self;
+    return 0;
+}
+
+static int node_open_brains(phx *p)
+{
+    struct phx__route_ops route;
+    struct phx__disc_limits dl = { p->cfg.max_links, p->cfg.max_dials, p->cfg.retry_min_us, p->cfg.retry_max_us };
+    struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon };
+    struct phx__live_limits ll = { p->cfg.heartbeat_us, p->cfg.timeout_us, p->cfg.broken_us };
+    struct phx__live_ops live = { p, node_live_beat, node_silent, node_state };
+    struct phx__post_limits pl = { p->cfg.max_message, p->cfg.window, p->cfg.hold_bytes, (int)p->cfg.hop_limit,
+                                   p->cfg.relay, p->cfg.incarnation << 32 };
+    struct phx__post_ops post = { p, node_owner, node_next, node_emit, phx__node_ack, node_message, node_done,
+                                  node_writable, node_post_wants };
+    int err;
+
+    phx__node_route_ops(p, &route);
+    phx__names_init(&p->names, &p->mem, &p->ids);
+    phx__live_init(&p->live, &p->mem, &p->timers, &ll, &live);
+    if ((err = phx__route_init(&p->route, &p->mem, &p->ids, &p->timers, &p->rnd, p->cfg.routing,
+                               (int)p->cfg.hop_limit, p->cfg.incarnation, &route)) != 0
+        || (err = phx__disc_init(&p->disc, &p->mem, &p->ids, &p->timers, &p->rnd, &dl, &disc)) != 0
+        || (err = phx__post_init(&p->post, &p->mem, &p->ids, &p->timers, &pl, &post)) != 0
+        || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->resume_timer)) != 0
+        || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->close_timer)) != 0)
+        return err;
+    p->card_stale = 1;
+    return phx__node_open_set(p);
+}
+
+static void node_free(phx *p)
+{
+    struct phx__mem mem;
+    int i;
+
+    phx__node_free_links(p);
+    for (i = 0; i < p->listener_count; i++)
+        p->os.close(p->os.world, p->listeners[i].handle);
+    phx__post_free(&p->post);
+    phx__disc_free(&p->disc);
+    phx__live_free(&p->live);
+    phx__names_free(&p->names);
+    phx__route_free(&p->route);
+    phx__ids_free(&p->ids);
+    phx__timers_free(&p->timers);
+    phx__map_free(&p->handles);
+    phx__mem_put(&p->mem, p->links, p->link_capacity * sizeof(struct phx__link *));
+    phx__mem_put(&p->mem, p->writers, p->writer_capacity * sizeof *p->writers);
+    phx__mem_put(&p->mem, p->closed, p->closed_capacity * sizeof *p->closed);
+    phx__mem_put(&p->mem, p->peers, p->peer_capacity * sizeof *p->peers);
+    phx__mem_put(&p->mem, p->set.scratch, p->set.scratch_size);
+    phx__mem_put(&p->mem, p->key, p->cfg.key_size);
+    if (p->os.free != NULL)
+        p->os.free(p->os.world);
+    mem = p->mem; /* p itself goes last, and the count of it with it */
+    phx__mem_put(&mem, p, sizeof *p);
+}
+
+void phx_free(phx *p)
+{
+    if (p == NULL)
+        return;
+    if (p->stepping)
+        p->free_later = 1;
+    else
+        node_free(p);
+}
+
+static int node_open(phx *p, const struct phx_config *cfg)
+{
+    int err = node_copy_config(p, cfg);
+
+    if (err == 0 && (err = node_open_identity(p, cfg)) == 0)
+        err = node_open_brains(p);
+    return err;
+}
+
+int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
+{
+    struct phx__mem mem;
+    phx *p;
+    int err;
+
+    if (out == NULL)
+        return PHX_EINVAL;
+    *out = NULL;
+    if (cfg == NULL || (err = phx__config_check(cfg)) != 0)
+        return PHX_EINVAL;
+    phx__mem_init(&mem, cfg->alloc, cfg->mem_limit);
+    p = phx__mem_zero(&mem, sizeof *p);
+    if (p == NULL)
+        return PHX_ENOMEM;
+    p->mem = mem;
+    p->now = now_us;
+    phx__timers_init(&p->timers, &p->mem);
+    phx__map_init(&p->handles, &p->mem);
+    /* So that each room can be freed though a later one was not reached. */
+    p->route.mem = p->route.table.mem = p->disc.mem = p->live.mem = p->names.mem = p->post.mem = p->ids.mem = &p->mem;
+    p->disc.timers = p->live.timers = p->post.timers = &p->timers;
+    if (cfg->os != NULL)
+        p->os = *cfg->os;
+    else if ((err = phx__os_init(&p->os, &p->mem)) != 0) {
+        phx__mem_put(&mem, p, sizeof *p);
+        return err;
+    }
+    err = node_open(p, cfg);
+    if (err != 0) {
+        node_free(p);
+        return err;
+    }
+    *out = p;
+    return 0;
+}

@@ -1,0 +1,106 @@
+/* phx.h - the node itself; only phx*.c may know it. */
+#ifndef PHX_PHX_H
+#define PHX_PHX_H
+#include "disc.h"
+#include "link.h"
+#include "live.h"
+#include "names.h"
+#include "os.h"
+#include "post.h"
+#include "route.h"
+
+#define PHX__LISTENERS 8u
+#define PHX__LISTENER_SLOT 0x80000000u /* handle map values: this bit and an index, or a link slot */
+
+struct phx__listener {
+    int handle;
+    uint8_t paused; /* not watched: no descriptors, or too many half-open links */
+    struct phx_address address;
+};
+
+/* What phx.c keeps of each node beside the rooms' own arrays. */
+struct phx__peer {
+    uint32_t link;         /* slot of the link that is up, or PHX__NONE */
+    uint32_t card_version; /* as last given to names, disc and post */
+    uint64_t card_incarnation;
+};
+
+struct phx {
+    struct phx_config cfg; /* pointers in it point into this node's own copies, below */
+    struct phx__mem mem;
+    struct phx_os os;
+    struct phx__ids ids;
+    struct phx__timers timers;
+    struct phx__rnd rnd;
+    struct phx__route route;
+    struct phx__names names;
+    struct phx__disc disc;
+    struct phx__live live;
+    struct phx__post post;
+    struct phx__link_set set;
+    struct phx_id self;
+    char cluster[65];
+    uint8_t *key;
+    uint64_t now, clock_base;
+
+    struct phx__link **links; /* by slot; NULL: free */
+    uint32_t link_capacity, link_size, links_up, half_open;
+    uint32_t *writers; /* slots with something to write, each once; room for all slots */
+    uint32_t writer_count, writer_capacity;
+    uint32_t *closed; /* slots to free at the end of the step */
+    uint32_t closed_count, closed_capacity;
+    struct phx__map handles; /* handle -> slot or listener */
+    struct phx__peer *peers; /* by node */
+    uint32_t peer_capacity;
+    uint32_t generation;
+
+    struct phx__listener listeners[PHX__LISTENERS];
+    int listener_count;
+    uint32_t resume_timer; /* paused listeners look again */
+    struct phx_address own[PHX__CARD_ADDRESSES]; /* what others are told */
+    uint8_t own_count;
+
+    uint64_t names_version; /* as last shown to post */
+    int card_stale;         /* own names or addresses changed */
+    int stepping, free_later, more;
+    int closing, left, is_closed;
+    uint64_t close_at;
+    uint32_t close_timer;
+
+    uint64_t steps, updates_in, entries_in, heartbeats_in, heartbeats_out, dials, dials_failed, accepts,
+        refused, links_lost, bad_frames;
+};
+
+/* phx_link.c: connections, from listener and dial to frames. */
+PHX_PRIVATE int phx__node_open_set(phx *p);
+PHX_PRIVATE void phx__node_accept(phx *p, int listener);
+PHX_PRIVATE void phx__node_resume_listeners(phx *p);
+PHX_PRIVATE int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to);
+PHX_PRIVATE void phx__node_abandon(void *ctx, uint32_t attempt);
+PHX_PRIVATE int phx__node_adopt(phx *p, int handle, int dialer);
+PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
+PHX_PRIVATE void phx__node_ready(phx *p, int handle, int events);
+PHX_PRIVATE void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell);
+PHX_PRIVATE void phx__node_write(phx *p);
+PHX_PRIVATE void phx__node_sweep(phx *p); /* frees closed links */
+PHX_PRIVATE void phx__node_free_links(phx *p);
+/* Asks the world for what the link waits for, if that changed. */
+PHX_PRIVATE void phx__node_watch(phx *p, struct phx__link *l);
+
+/* phx_frame.c: frames in, control frames out. */
+PHX_PRIVATE int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
+                    size_t raw_size);
+PHX_PRIVATE void phx__node_route_ops(phx *p, struct phx__route_ops *ops);
+PHX_PRIVATE void phx__node_beat(phx *p, uint32_t node, int flags, uint64_t next_us);
+PHX_PRIVATE int phx__node_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
+
+/* phx_api.c */
+PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or PHX_EINVAL */
+
+/* phx.c */
+PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
+PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
+PHX_PRIVATE int phx__node_peer(phx *p, uint32_t node); /* makes room in peers; 0 or PHX_ENOMEM */
+PHX_PRIVATE int phx__node_own_address(phx *p, const struct phx_address *a); /* 1: a new one */
+
+#endif

@@ -1,0 +1,404 @@
+/* phx_frame.c - the node's frames: what comes in goes to its room, what the rooms say goes out. */
+#include "phx.h"
+
+/* Cards up to this size travel inside an UPDATE, larger ones in CARD frames just before it. */
+#define NODE_CARD_INLINE 16384u
+/* Bytes of a CARD frame around its part of the card. */
+#define NODE_CARD_HEAD 64u
+/* An UPDATE is closed when it has reached this size: what follows it still fits into a frame. */
+#define NODE_UPDATE_FULL (PHX__FRAGMENT - NODE_CARD_INLINE - 128u)
+
+/* ---- Out: control frames to a neighbour ---------------------------------------------------------------- */
+
+static struct phx__link *node_writer(phx *p, uint32_t nbr, size_t size, struct phx__writer *w)
+{
+    struct phx__link *l = phx__node_link(p, nbr);
+
+    if (l == NULL || phx__link_control(&p->set, l, size, w) != 0)
+        return NULL;
+    return l;
+}
+
+/* Control frames lost for lack of memory leave the neighbour with a wrong picture: then the link goes, and
+ * its successor starts with everything. */
+static void node_queue(phx *p, struct phx__link *l, const struct phx__writer *w)
+{
+    if (phx__link_control_end(&p->set, l, w) != 0)
+        phx__node_close_link(p, l, PHX_ENOMEM, 0);
+}
+
+static void node_lost(phx *p, uint32_t nbr)
+{
+    struct phx__link *l = phx__node_link(p, nbr);
+
+    if (l != NULL)
+        phx__node_close_link(p, l, PHX_ENOMEM, 0);
+}
+
+static int node_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
+{
+    struct phx__card_part c;
+    struct phx__writer w;
+
+    c.id = e->id;
+    c.incarnation = e->incarnation;
+    c.version = e->card_version;
+    c.total = e->card_size;
+    for (c.offset = 0; c.offset < c.total; c.offset += c.size) {
+        struct phx__link *l;
+        c.data = e->card + c.offset;
+        c.size = c.total - c.offset < NODE_UPDATE_FULL ? c.total - c.offset : NODE_UPDATE_FULL;
+        if ((l = node_writer(p, nbr, c.size + NODE_CARD_HEAD, &w)) == NULL)
+            return PHX_ENOMEM;
+        phx__wire_put_card_part(&w, &c);
+        node_queue(p, l, &w);
+    }
+    return 0;
+}
+
+/* How many entries from `first` on go into one frame, and how many bytes and ids of trans sets they need. */
+static uint32_t node_fit(const struct phx__entry *e, uint32_t first, uint32_t count, size_t *bytes, uint32_t *ids)
+{
+    uint32_t i;
+
+    *bytes = PHX__WIRE_HEADER + 2;
+    *ids = 0;
+    for (i = first; i < count; i++) {
+        int same = i > first && e[i].trans_first == e[i - 1].trans_first && e[i].trans_count == e[i - 1].trans_count;
+        size_t more = PHX__ENTRY_SIZE + 8 + (same ? 0 : e[i].trans_count * sizeof(struct phx_id));
+        if (e[i].card_size <= NODE_CARD_INLINE)
+            more += e[i].card_size;
+        if (i > first && *bytes + more > NODE_UPDATE_FULL)
+            break;
+        *bytes += more;
+        *ids += same ? 0 : e[i].trans_count;
+    }
+    return i - first;
+}
+
+/* The trans sets of these entries, laid end to end in the order of the entries. */
+static void node_put_ids(struct phx__writer *w, const struct phx__entry *e, uint32_t count, const struct phx_id *ids)
+{
+    uint32_t i;
+
+    for (i = 0; i < count; i++) {
+        if (i > 0 && e[i].trans_first == e[i - 1].trans_first && e[i].trans_count == e[i - 1].trans_count)
+            continue;
+        phx__put_bytes(w, ids + e[i].trans_first, e[i].trans_count * sizeof *ids);
+    }
+}
+
+static void node_put_entries(struct phx__writer *w, const struct phx__entry *entries, uint32_t count, int flags)
+{
+    uint16_t at = 0;
+    uint32_t i;
+
+    for (i = 0; i < count; i++) {
+        struct phx__entry e = entries[i];
+        if (i > 0 && e.trans_first == entries[i - 1].trans_first && e.trans_count == entries[i - 1].trans_count)
+            at = (uint16_t)(at - e.trans_count);
+        e.trans_first = at;
+        at = (uint16_t)(at + e.trans_count);
+        e.flags = e.card == NULL ? 0 : e.card_size > NODE_CARD_INLINE ? PHX__ENTRY_CARD_SENT : PHX__ENTRY_CARD;
+        phx__wire_put_entry(w, flags, &e);
+    }
+}
+
+static int node_send_update(phx *p, uint32_t nbr, const struct phx__entry *e, uint32_t count, size_t bytes,
+                            uint32_t id_count, const struct phx_id *ids)
+{
+    int flags = p->cfg.routing == PHX_ROUTING_PAPER ? (int)PHX__UPDATE_TRANS : 0;
+    struct phx__writer w;
+    struct phx__link *l;
+    uint32_t i;
+    size_t start;
+
+    for (i = 0; i < count; i++)
+        if (e[i].card != NULL && e[i].card_size > NODE_CARD_INLINE && node_send_card(p, nbr, &e[i]) != 0)
+            return PHX_ENOMEM;
+    if ((l = node_writer(p, nbr, bytes, &w)) == NULL)
+        return PHX_ENOMEM;
+    start = phx__wire_begin(&w, PHX__UPDATE, flags, 0);
+    phx__put_u16(&w, (uint16_t)id_count);
+    if (id_count > 0)
+        node_put_ids(&w, e, count, ids);
+    node_put_entries(&w, e, count, flags);
+    phx__wire_end(&w, start);
+    node_queue(p, l, &w);
+    return 0;
+}
+
+static void node_update(void *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count,
+                        const struct phx_id *ids, uint32_t id_count)
+{
+    phx *p = ctx;
+    uint32_t first = 0;
+
+    (void)id_count;
+    while (first < count) {
+        size_t bytes;
+        uint32_t set;
+        uint32_t n = node_fit(entries, first, count, &bytes, &set);
+        if (node_send_update(p, nbr, entries + first, n, bytes, set, ids) != 0) {
+            node_lost(p, nbr);
+            return;
+        }
+        first += n;
+    }
+}
+
+static void node_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops)
+{
+    phx *p = ctx;
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+    struct phx__request q;
+    struct phx__writer w;
+    struct phx__link *l = node_writer(p, nbr, 64, &w);
+
+    if (l == NULL || d == NULL)
+        return; /* it is repeated */
+    q.id = p->ids.at[node];
+    q.incarnation = d->incarnation;
+    q.seq = seq;
+    phx__wire_put_request(&w, &q, hops);
+    node_queue(p, l, &w);
+}
+
+void phx__node_beat(phx *p, uint32_t node, int flags, uint64_t next_us)
+{
+    struct phx__beat b;
+    struct phx__writer w;
+    struct phx__link *l = node_writer(p, node, 64, &w);
+
+    if (l == NULL)
+        return;
+    memset(&b, 0, sizeof b);
+    b.next_ms = (uint32_t)((next_us ? next_us : p->cfg.heartbeat_us) / PHX__MS);
+    b.echo_ms = (uint32_t)(p->now / PHX__MS);
+    phx__route_fill_beat(&p->route, node, &b);
+    phx__wire_put_beat(&w, &b, flags);
+    p->heartbeats_out++;
+    node_queue(p, l, &w);
+}
+
+static void node_route_beat(void *ctx, uint32_t nbr, int reply)
+{
+    phx__node_beat(ctx, nbr, reply ? (int)PHX__BEAT_REPLY : 0, 0);
+}
+
+/* The table in lines of 29 bytes, as many frames as it takes. */
+static void node_summary(void *ctx, uint32_t nbr, int reply)
+{
+    phx *p = ctx;
+    uint32_t node = 0, each = NODE_UPDATE_FULL / 29;
+
+    while (node < p->ids.size) {
+        struct phx__writer w;
+        struct phx__link *l = node_writer(p, nbr, NODE_UPDATE_FULL + PHX__WIRE_HEADER, &w);
+        size_t start;
+        uint32_t n = 0;
+        if (l == NULL)
+            return; /* the next digest asks again */
+        start = phx__wire_begin(&w, PHX__SUMMARY, reply ? (int)PHX__SUMMARY_REPLY : 0, 0);
+        for (; node < p->ids.size && n < each; node++) {
+            const struct phx__dest *d = phx__route_dest(&p->route, node);
+            struct phx__summary_line s;
+            if (d == NULL)
+                continue;
+            s.id = p->ids.at[node];
+            s.incarnation = d->incarnation;
+            s.seq = d->seq;
+            s.hops = d->hops;
+            phx__wire_put_summary_line(&w, &s);
+            n++;
+        }
+        phx__wire_end(&w, start);
+        if (node < p->ids.size)
+            w.data[start + 5] |= PHX__SUMMARY_MORE;
+        node_queue(p, l, &w);
+    }
+}
+
+void phx__node_route_ops(phx *p, struct phx__route_ops *ops)
+{
+    ops->ctx = p;
+    ops->update = node_update;
+    ops->request = node_request;
+    ops->beat = node_route_beat;
+    ops->summary = node_summary;
+}
+
+int phx__node_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap)
+{
+    phx *p = ctx;
+    uint32_t next = phx__route_next(&p->route, node);
+    struct phx__writer w;
+    struct phx__link *l = next == PHX__NONE ? NULL : node_writer(p, next, 96, &w);
+
+    if (l == NULL)
+        return PHX_EUNREACH;
+    phx__wire_put_ack(&w, a, (int)p->cfg.hop_limit);
+    if (gap)
+        w.data[5] |= PHX__ACK_GAP;
+    return phx__link_control_end(&p->set, l, &w);
+}
+
+/* ---- In ------------------------------------------------------------------------------------------------------ */
+
+static void node_drop_card(phx *p, struct phx__link *l)
+{
+    phx__mem_put(&p->mem, l->card, l->card_total);
+    l->card = NULL;
+    l->card_total = l->card_size = 0;
+}
+
+static int node_on_card(phx *p, struct phx__link *l, const struct phx__frame *f)
+{
+    struct phx__card_part c;
+
+    if (phx__wire_get_card_part(f, &c) != 0)
+        return PHX_EPROTO;
+    if (c.offset == 0) {
+        node_drop_card(p, l);
+        l->card = phx__mem_get(&p->mem, c.total);
+        if (l->card == NULL)
+            return PHX_ENOMEM; /* the link starts over when there is room */
+        l->card_total = c.total;
+        l->card_id = c.id;
+        l->card_version = c.version;
+    }
+    if (l->card == NULL || c.offset != l->card_size || c.total != l->card_total || c.version != l->card_version
+        || !phx__id_equal(&c.id, &l->card_id) || c.size > c.total - c.offset)
+        return PHX_EPROTO;
+    memcpy(l->card + c.offset, c.data, c.size);
+    l->card_size += c.size;
+    return 0;
+}
+
+/* A card that came in parts belongs to the next entry that says so. */
+static int node_attach_card(struct phx__link *l, struct phx__entry *e)
+{
+    if (!(e->flags & PHX__ENTRY_CARD_SENT))
+        return 0;
+    if (l->card == NULL || l->card_size != l->card_total || l->card_version != e->card_version
+        || !phx__id_equal(&l->card_id, &e->id))
+        return PHX_EPROTO;
+    e->card = l->card;
+    e->card_size = l->card_size;
+    return 0;
+}
+
+static int node_on_update(phx *p, struct phx__link *l, const struct phx__frame *f)
+{
+    struct phx__update u;
+    struct phx__entry e;
+    int got;
+
+    if (phx__wire_get_update(f, &u) != 0)
+        return PHX_EPROTO;
+    p->updates_in++;
+    while ((got = phx__wire_next_entry(&u, f->flags, &e)) > 0) {
+        const uint8_t *trans = u.ids == NULL ? NULL : u.ids + (size_t)e.trans_first * sizeof(struct phx_id);
+        struct phx__card card;
+        if (node_attach_card(l, &e) != 0 || (e.card != NULL && phx__wire_get_card(e.card, e.card_size, &card) != 0))
+            return PHX_EPROTO;
+        p->entries_in++;
+        got = phx__route_entry(&p->route, l->peer, &e, trans, p->now);
+        if (got != 0)
+            phx__node_log(p, PHX_LOG_WARN, "route entry dropped: %s", phx_strerror(got));
+        if (e.flags & PHX__ENTRY_CARD_SENT)
+            node_drop_card(p, l);
+    }
+    return got;
+}
+
+static int node_on_request(phx *p, struct phx__link *l, const struct phx__frame *f)
+{
+    struct phx__request q;
+
+    if (phx__wire_get_request(f, &q) != 0)
+        return PHX_EPROTO;
+    phx__route_request(&p->route, l->peer, &q, f->hops, p->now);
+    return 0;
+}
+
+static int node_on_beat(phx *p, struct phx__link *l, const struct phx__frame *f)
+{
+    struct phx__beat b;
+
+    if (phx__wire_get_beat(f, &b) != 0)
+        return PHX_EPROTO;
+    p->heartbeats_in++;
+    phx__live_heard(&p->live, l->peer, b.next_ms * PHX__MS, p->now);
+    phx__route_beat(&p->route, l->peer, &b, p->now);
+    if (f->flags & PHX__BEAT_REPLY)
+        phx__node_beat(p, l->peer, 0, 0);
+    return 0;
+}
+
+static int node_on_summary(phx *p, struct phx__link *l, const struct phx__frame *f)
+{
+    struct phx__summary_line s;
+    struct phx__reader r;
+    int got;
+
+    phx__reader_init(&r, f->body, f->size);
+    if (!l->summary_open)
+        phx__route_summary_begin(&p->route);
+    while ((got = phx__wire_next_summary_line(&r, &s)) > 0)
+        phx__route_summary_line(&p->route, l->peer, &s);
+    l->summary_open = (f->flags & PHX__SUMMARY_MORE) != 0;
+    if (got == 0 && !l->summary_open)
+        phx__route_summary_end(&p->route, l->peer, (f->flags & PHX__SUMMARY_REPLY) != 0);
+    return got;
+}
+
+static void node_forward_ack(phx *p, const struct phx__ack *a, const struct phx__frame *f)
+{
+    uint32_t node = phx__ids_find(&p->ids, &a->target);
+    uint32_t next = node == PHX__NONE ? PHX__NONE : phx__route_next(&p->route, node);
+    struct phx__writer w;
+    struct phx__link *l;
+
+    if (next == PHX__NONE || f->hops <= 1 || !p->cfg.relay || (l = node_writer(p, next, 96, &w)) == NULL) {
+        p->post.dropped++; /* acks are cumulative: the next one says it again */
+        return;
+    }
+    phx__wire_put_ack(&w, a, f->hops - 1);
+    w.data[5] = f->flags;
+    node_queue(p, l, &w);
+    p->post.relayed_frames++;
+}
+
+static int node_on_ack(phx *p, const struct phx__frame *f)
+{
+    struct phx__ack a;
+
+    if (phx__wire_get_ack(f, &a) != 0)
+        return PHX_EPROTO;
+    if (phx__id_equal(&a.target, p->set.self))
+        phx__post_ack(&p->post, &a, (f->flags & PHX__ACK_GAP) != 0, p->now);
+    else
+        node_forward_ack(p, &a, f);
+    return 0;
+}
+
+int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw, size_t raw_size)
+{
+    phx *p = ctx;
+
+    /* A link that another one has replaced is only waiting for its end: what still comes on it is older
+     * than what came on its successor. */
+    if (phx__node_link(p, l->peer) != l)
+        return 0;
+    switch (f->type) {
+    case PHX__UPDATE: return node_on_update(p, l, f);
+    case PHX__CARD: return node_on_card(p, l, f);
+    case PHX__REQUEST: return node_on_request(p, l, f);
+    case PHX__BEAT: return node_on_beat(p, l, f);
+    case PHX__SUMMARY: return node_on_summary(p, l, f);
+    case PHX__DATA: return phx__post_data(&p->post, l->peer, raw, raw_size, f, p->now);
+    case PHX__ACK: return node_on_ack(p, f);
+    default: return PHX_EPROTO;
+    }
+}

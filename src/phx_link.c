@@ -1,0 +1,562 @@
+/* phx_link.c - the node's connections: listeners, dials, one link per pair, writing and closing. */
+/*
+ * Two nodes that both know of each other may both dial. Exactly one link remains, by these rules, which
+ * both sides can follow without asking each other (phx_link_judge):
+ *
+ *  - Of two connections between the same two nodes the one dialled by the node with the smaller id wins.
+ *  - An acceptor that has a winning dial of its own under way parks the other's hello until that dial is
+ *    decided, so that the loser is refused only when the winner stands.
+ *  - If both are up for a moment, the loser is closed by the side that knows the winner to be up on both
+ *    ends: the acceptor of the winner (it has seen the proof), or the dialer once a frame has come.
+ *  - A hello from a node we think we are linked with, by a link it dialled itself, means that it has lost
+ *    that link: the old one is closed. If we had dialled it, we keep it and refuse: should it be dead, the
+ *    heartbeat will tell.
+ *  - A higher incarnation replaces everything of a lower one.
+ */
+#include "phx.h"
+
+/* Handshakes accepted and not proved at once; further connections wait in the listen queue. */
+#define NODE_HALF_OPEN 256u
+/* Connections taken per listener and step: a crowd at the door must not stop everything else. */
+#define NODE_ACCEPTS 64
+/* A listener that ran out of descriptors looks again after this. */
+#define NODE_PAUSE (500 * PHX__MS)
+/* Bytes written to one link in one step. */
+#define NODE_WRITE_LIMIT (1u << 20)
+
+/* ---- Slots ---------------------------------------------------------------------------------------------- */
+
+static struct phx__link *node_new_link(phx *p)
+{
+    uint32_t slot = 0;
+    struct phx__link *l;
+
+    while (slot < p->link_size && p->links[slot] != NULL)
+        slot++;
+    if (phx__mem_grow(&p->mem, &p->links, &p->link_capacity, slot + 1, sizeof(struct phx__link *))
+        || phx__mem_grow(&p->mem, &p->writers, &p->writer_capacity, slot + 1, sizeof *p->writers)
+        || phx__mem_grow(&p->mem, &p->closed, &p->closed_capacity, slot + 1, sizeof *p->closed))
+        return NULL;
+    l = phx__mem_zero(&p->mem, sizeof *l);
+    if (l == NULL)
+        return NULL;
+    l->slot = slot;
+    p->links[slot] = l;
+    if (slot == p->link_size)
+        p->link_size++;
+    return l;
+}
+
+static void node_drop_slot(phx *p, struct phx__link *l)
+{
+    uint32_t i;
+
+    for (i = 0; l->queued && i < p->writer_count; i++) {
+        if (p->writers[i] != l->slot)
+            continue;
+        p->writers[i] = p->writers[--p->writer_count];
+        break;
+    }
+    p->links[l->slot] = NULL;
+    while (p->link_size > 0 && p->links[p->link_size - 1] == NULL)
+        p->link_size--;
+    phx__mem_put(&p->mem, l, sizeof *l);
+}
+
+/* A link around a fresh handle; the handle is closed on failure. */
+static int node_open_link(phx *p, int handle, int dialer, enum phx__link_state state, struct phx__link **out)
+{
+    struct phx__link *l = node_new_link(p);
+    int err = l == NULL ? PHX_ENOMEM : phx__map_put(&p->handles, (uint64_t)handle, l->slot);
+
+    if (err == 0 && (err = phx__link_open(&p->set, l, handle, dialer, state, p->cfg.dial_timeout_us)) != 0)
+        phx__map_del(&p->handles, (uint64_t)handle);
+    if (err != 0) {
+        if (l != NULL)
+            node_drop_slot(p, l);
+        p->os.close(p->os.world, handle);
+        return err;
+    }
+    p->half_open++;
+    phx__node_watch(p, l);
+    *out = l;
+    return 0;
+}
+
+struct phx__link *phx__node_link(const phx *p, uint32_t node)
+{
+    if (node >= p->peer_capacity || p->peers[node].link == PHX__NONE)
+        return NULL;
+    return p->links[p->peers[node].link];
+}
+
+void phx__node_watch(phx *p, struct phx__link *l)
+{
+    int events;
+
+    if (l->state == PHX__LINK_CLOSED)
+        return;
+    events = phx__link_events(l);
+    if (events == l->watching)
+        return;
+    p->set.os_calls++;
+    if (p->os.watch(p->os.world, l->handle, events) == 0)
+        l->watching = events;
+    else
+        phx__node_close_link(p, l, PHX_ENOMEM, 0);
+}
+
+/* ---- Closing ---------------------------------------------------------------------------------------------- */
+
+static void node_log_close(phx *p, const struct phx__link *l, enum phx__link_state was, int reason)
+{
+    char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
+    int level = reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED ? PHX_LOG_DEBUG
+                : was == PHX__LINK_UP || l->refused || reason == PHX_EPROTO ? PHX_LOG_WARN : PHX_LOG_INFO;
+
+    phx__node_log(p, level, "link %s %s: %s%s%s", l->peer != PHX__NONE ? phx_id_text(&l->id, id) : "?",
+                  l->address.family ? phx_address_text(&l->address, at) : "adopted",
+                  was == PHX__LINK_UP ? "down, " : was == PHX__LINK_DIALING ? "no connection, " : "no link, ",
+                  l->refused ? "refused by the peer: " : "", phx_strerror(reason));
+}
+
+static void node_link_down(phx *p, const struct phx__link *l)
+{
+    if (phx__node_link(p, l->peer) != l)
+        return; /* another link serves this node */
+    p->peers[l->peer].link = PHX__NONE;
+    p->links_up--;
+    p->links_lost++;
+    phx__route_down(&p->route, l->peer, p->now);
+    phx__live_down(&p->live, l->peer);
+    phx__disc_down(&p->disc, l->peer, p->now);
+}
+
+/* Hellos that waited for this dial to be decided. */
+static void node_resume_parked(phx *p, const struct phx__link *decided)
+{
+    uint32_t i;
+
+    for (i = 0; i < p->link_size; i++) {
+        struct phx__link *l = p->links[i];
+        int err;
+        if (l == NULL || l->state != PHX__LINK_PARKED || l == decided)
+            continue;
+        err = phx__link_resume(&p->set, l);
+        if (err != 0 && err != PHX_EAGAIN)
+            phx__node_close_link(p, l, err, 1);
+        else
+            phx__node_watch(p, l);
+    }
+}
+
+void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell)
+{
+    enum phx__link_state was = l->state;
+
+    if (was == PHX__LINK_FREE || was == PHX__LINK_CLOSED)
+        return;
+    node_log_close(p, l, was, reason);
+    p->bad_frames += reason == PHX_EPROTO;
+    p->refused += was != PHX__LINK_UP && tell;
+    phx__link_close(&p->set, l, reason, tell);
+    phx__map_del(&p->handles, (uint64_t)l->handle);
+    p->closed[p->closed_count++] = l->slot;
+    if (was == PHX__LINK_UP)
+        node_link_down(p, l);
+    else
+        p->half_open--;
+    if (l->attempt != PHX__NONE) {
+        p->dials_failed++;
+        phx__disc_result(&p->disc, l->attempt, reason, p->now);
+    }
+    if (was != PHX__LINK_UP && l->dialer)
+        node_resume_parked(p, l);
+    phx__node_resume_listeners(p);
+}
+
+void phx__node_sweep(phx *p)
+{
+    while (p->closed_count > 0)
+        node_drop_slot(p, p->links[p->closed[--p->closed_count]]);
+}
+
+void phx__node_free_links(phx *p)
+{
+    uint32_t i;
+
+    for (i = 0; i < p->link_size; i++) {
+        if (p->links[i] == NULL)
+            continue;
+        phx__link_close(&p->set, p->links[i], PHX_ECLOSED, 0);
+        phx__mem_put(&p->mem, p->links[i], sizeof *p->links[i]);
+    }
+    p->link_size = 0;
+}
+
+/* ---- Listening ---------------------------------------------------------------------------------------------- */
+
+static void node_pause(phx *p, struct phx__listener *at)
+{
+    at->paused = 1;
+    p->set.os_calls++;
+    p->os.watch(p->os.world, at->handle, 0);
+    phx__timer_set(&p->timers, p->resume_timer, p->now + NODE_PAUSE);
+}
+
+void phx__node_resume_listeners(phx *p)
+{
+    int i;
+
+    if (p->half_open >= NODE_HALF_OPEN)
+        return;
+    for (i = 0; i < p->listener_count; i++) {
+        struct phx__listener *at = &p->listeners[i];
+        if (!at->paused)
+            continue;
+        p->set.os_calls++;
+        if (p->os.watch(p->os.world, at->handle, PHX_READ) == 0)
+            at->paused = 0;
+        else
+            phx__timer_set(&p->timers, p->resume_timer, p->now + NODE_PAUSE);
+    }
+}
+
+void phx__node_accept(phx *p, int listener)
+{
+    struct phx__listener *at = &p->listeners[listener];
+    int i, err = 0;
+
+    for (i = 0; i < NODE_ACCEPTS && err == 0 && p->half_open < NODE_HALF_OPEN; i++) {
+        struct phx_address from;
+        struct phx__link *l;
+        int handle;
+        memset(&from, 0, sizeof from);
+        p->set.os_calls++;
+        err = p->os.accept(p->os.world, at->handle, &handle, &from);
+        if (err == 0 && (err = node_open_link(p, handle, 0, PHX__LINK_HELLO, &l)) == 0) {
+            l->address = from;
+            p->accepts++;
+        }
+    }
+    if (err == 0 && i == NODE_ACCEPTS)
+        p->more = 1;
+    if (err == PHX_EMFILE || err == PHX_ENOMEM)
+        phx__node_log(p, PHX_LOG_WARN, "listener paused: %s", phx_strerror(err));
+    if (err == PHX_EMFILE || err == PHX_ENOMEM || p->half_open >= NODE_HALF_OPEN)
+        node_pause(p, at);
+}
+
+/* A listener on all interfaces is told to others with the addresses that links show. */
+static void node_learn_own_address(phx *p, const struct phx__link *l)
+{
+    struct phx_address a;
+    int i, learnt = 0;
+
+    for (i = 0; i < p->listener_count; i++) {
+        const struct phx_address *at = &p->listeners[i].address;
+        if (!phx__address_is_any(at))
+            continue;
+        memset(&a, 0, sizeof a);
+        p->set.os_calls++;
+        if (p->os.local(p->os.world, l->handle, &a) != 0 || a.family != at->family)
+            continue;
+        a.port = at->port;
+        learnt |= phx__node_own_address(p, &a) > 0;
+    }
+    p->card_stale |= learnt;
+}
+
+/* ---- Dialling ------------------------------------------------------------------------------------------------- */
+
+int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to)
+{
+    phx *p = ctx;
+    struct phx__link *l;
+    int handle, err;
+
+    if (p->key == NULL && !p->cfg.insecure && !phx__address_is_local(to))
+        return PHX_EINSECURE;
+    p->dials++;
+    p->set.os_calls++;
+    err = p->os.dial(p->os.world, to, &handle);
+    if (err == 0)
+        err = node_open_link(p, handle, 1, PHX__LINK_DIALING, &l);
+    if (err != 0) {
+        p->dials_failed++;
+        return err;
+    }
+    l->attempt = attempt;
+    l->expect = expect;
+    l->address = *to;
+    return 0;
+}
+
+void phx__node_abandon(void *ctx, uint32_t attempt)
+{
+    phx *p = ctx;
+    uint32_t i;
+
+    for (i = 0; i < p->link_size; i++) {
+        struct phx__link *l = p->links[i];
+        if (l == NULL || l->attempt != attempt || l->state == PHX__LINK_UP)
+            continue;
+        l->attempt = PHX__NONE; /* nobody waits for the outcome */
+        phx__node_close_link(p, l, PHX_ECANCELLED, 0);
+    }
+}
+
+int phx__node_adopt(phx *p, int handle, int dialer)
+{
+    struct phx__link *l;
+    int err;
+
+    p->set.now = p->now;
+    err = node_open_link(p, handle, dialer, PHX__LINK_HELLO, &l);
+    if (err == 0 && dialer)
+        err = phx__link_connected(&p->set, l);
+    return err;
+}
+
+/* ---- One link per pair ------------------------------------------------------------------------------------------ */
+
+/* Of two connections between us and this node: does this one win? */
+static int node_wins(const phx *p, const struct phx__link *l)
+{
+    int we_are_smaller = phx__id_compare(p->set.self, &l->id) < 0;
+
+    return l->dialer == we_are_smaller;
+}
+
+/* Our own dial that may end at this node, and would win. */
+static int node_own_dial(const phx *p, const struct phx_id *id)
+{
+    uint32_t i;
+
+    for (i = 0; i < p->link_size; i++) {
+        const struct phx__link *l = p->links[i];
+        if (l != NULL && l->dialer && (l->state == PHX__LINK_DIALING || l->state == PHX__LINK_HELLO)
+            && l->expect != PHX__NONE && phx__id_equal(&p->ids.at[l->expect], id))
+            return 1;
+    }
+    return 0;
+}
+
+static int node_judge_rival(phx *p, struct phx__link *l, struct phx__link *old)
+{
+    if (l->incarnation > old->incarnation)
+        return 0;
+    if (l->incarnation < old->incarnation)
+        return PHX_EDUPLICATE;
+    if (!l->dialer && !old->dialer)
+        return 0; /* it dialled twice: it has lost the first */
+    if (node_wins(p, l))
+        return 0;
+    /* If it dials although it has a link, perhaps it has not: a write finds out sooner than silence. */
+    phx__node_beat(p, old->peer, PHX__BEAT_REPLY, 0);
+    return PHX_EDUPLICATE;
+}
+
+static int node_judge(void *ctx, struct phx__link *l)
+{
+    phx *p = ctx;
+    struct phx__link *old;
+    uint32_t node;
+    int err;
+
+    if (phx__id_equal(&l->id, p->set.self))
+        return PHX_ESELF;
+    if (p->closing)
+        return PHX_ECLOSED;
+    if (l->expect != PHX__NONE && !phx__id_equal(&l->id, &p->ids.at[l->expect]))
+        return PHX_EPEER;
+    node = phx__ids_find(&p->ids, &l->id);
+    old = node == PHX__NONE ? NULL : phx__node_link(p, node);
+    if (old != NULL && (err = node_judge_rival(p, l, old)) != 0)
+        return err;
+    if (old == NULL && l->state == PHX__LINK_PARKED && !node_wins(p, l) && node_own_dial(p, &l->id))
+        return PHX_EAGAIN;
+    return 0;
+}
+
+/* The link that loses. If we accepted the winner we have seen its proof, so it is up on both ends. If we
+ * dialled it, the other side may not have seen our proof yet, and would be without any link for a moment
+ * if it saw the old one end first: it will close the old one itself, or our patience does. */
+static void node_replace(phx *p, struct phx__link *old, int winner_is_dialer)
+{
+    node_link_down(p, old);
+    p->links_lost--; /* not lost: replaced */
+    if (winner_is_dialer)
+        phx__timer_set(&p->timers, old->timer, p->now + p->cfg.dial_timeout_us);
+    else
+        phx__node_close_link(p, old, PHX_EDUPLICATE, 0);
+}
+
+static int node_link_up(void *ctx, struct phx__link *l)
+{
+    phx *p = ctx;
+    struct phx__link *old;
+    uint32_t attempt = l->attempt;
+    int err = phx__ids_add(&p->ids, &l->id, &l->peer);
+    char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
+
+    p->half_open--;
+    if (err != 0 || (err = phx__node_peer(p, l->peer)) != 0) {
+        l->peer = PHX__NONE;
+        return err;
+    }
+    if ((old = phx__node_link(p, l->peer)) != NULL)
+        node_replace(p, old, l->dialer);
+    if ((err = phx__route_up(&p->route, l->peer, l->incarnation, p->now)) != 0
+        || (err = phx__live_up(&p->live, l->peer, p->now)) != 0) {
+        phx__route_down(&p->route, l->peer, p->now);
+        return err;
+    }
+    l->generation = ++p->generation;
+    p->peers[l->peer].link = l->slot;
+    p->links_up++;
+    l->attempt = PHX__NONE;
+    phx__node_log(p, PHX_LOG_INFO, "link %s %s: up", phx_id_text(&l->id, id),
+                  l->address.family ? phx_address_text(&l->address, at) : "adopted");
+    phx__disc_up(&p->disc, l->peer, attempt, p->now);
+    node_learn_own_address(p, l);
+    node_resume_parked(p, l);
+    phx__node_resume_listeners(p);
+    return 0;
+}
+
+/* ---- Reading and writing ------------------------------------------------------------------------------------------- */
+
+static void node_finish_dial(phx *p, struct phx__link *l)
+{
+    int err;
+
+    p->set.os_calls++;
+    err = p->os.finish(p->os.world, l->handle);
+    if (err == PHX_EAGAIN)
+        return;
+    if (err == 0)
+        err = phx__link_connected(&p->set, l);
+    if (err != 0)
+        phx__node_close_link(p, l, err, 0);
+    else
+        phx__node_watch(p, l);
+}
+
+static void node_read(phx *p, struct phx__link *l)
+{
+    uint64_t before = l->bytes_in;
+    int err = phx__link_read(&p->set, l);
+
+    if (err != 0)
+        phx__node_close_link(p, l, err, err != PHX_ERESET && !l->refused);
+    if (l->state == PHX__LINK_CLOSED)
+        return;
+    if (l->state == PHX__LINK_UP && l->bytes_in != before)
+        phx__live_heard(&p->live, l->peer, 0, p->now);
+    p->more |= l->more;
+    phx__node_watch(p, l);
+}
+
+static void node_wants(void *ctx, struct phx__link *l)
+{
+    phx *p = ctx;
+
+    if (l->queued || l->state == PHX__LINK_CLOSED)
+        return;
+    l->queued = 1;
+    p->writers[p->writer_count++] = l->slot;
+}
+
+void phx__node_ready(phx *p, int handle, int events)
+{
+    uint32_t slot = phx__map_get(&p->handles, (uint64_t)handle);
+    struct phx__link *l;
+
+    if (slot == UINT32_MAX)
+        return;
+    if (slot & PHX__LISTENER_SLOT) {
+        phx__node_accept(p, (int)(slot & ~PHX__LISTENER_SLOT));
+        return;
+    }
+    l = p->links[slot];
+    if (l->state == PHX__LINK_DIALING) {
+        node_finish_dial(p, l);
+        return;
+    }
+    if ((events & PHX_WRITE) && l->full) {
+        l->full = 0;
+        node_wants(p, l);
+    }
+    if (events & PHX_READ)
+        node_read(p, l);
+}
+
+static void node_write_link(phx *p, struct phx__link *l)
+{
+    uint64_t before = l->bytes_out;
+    int err = phx__link_write(&p->set, l, NODE_WRITE_LIMIT);
+
+    if (l->state == PHX__LINK_UP && l->bytes_out != before)
+        phx__live_said(&p->live, l->peer, p->now);
+    if (err != 0)
+        phx__node_close_link(p, l, err, 0);
+    else
+        phx__node_watch(p, l);
+}
+
+/* Each link that wants it, once; those that want it again during this are for the next step. */
+void phx__node_write(phx *p)
+{
+    uint32_t i, count = p->writer_count;
+
+    for (i = 0; i < count; i++) {
+        struct phx__link *l = p->links[p->writers[i]];
+        l->queued = 0;
+        if (l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING && !l->full)
+            node_write_link(p, l);
+    }
+    for (i = count; i < p->writer_count; i++)
+        p->writers[i - count] = p->writers[i];
+    p->writer_count -= count;
+}
+
+static size_t node_pull(void *ctx, struct phx__link *l, size_t budget)
+{
+    phx *p = ctx;
+
+    return phx__node_link(p, l->peer) == l ? phx__post_pull(&p->post, l->peer, budget, p->now) : 0;
+}
+
+static int node_random(void *ctx, void *out, size_t size)
+{
+    phx *p = ctx;
+
+    p->set.os_calls++;
+    return p->os.random(p->os.world, out, size);
+}
+
+int phx__node_open_set(phx *p)
+{
+    struct phx__link_set *s = &p->set;
+
+    s->mem = &p->mem;
+    s->os = &p->os;
+    s->timers = &p->timers;
+    s->ctx = p;
+    s->cluster = p->cluster;
+    s->key = p->key;
+    s->key_size = p->cfg.key_size;
+    s->self = &p->cfg.id[0];
+    s->incarnation = p->cfg.incarnation;
+    s->now = p->now;
+    s->scratch_size = p->cfg.step_bytes;
+    s->scratch = phx__mem_get(&p->mem, s->scratch_size);
+    s->judge = node_judge;
+    s->up = node_link_up;
+    s->frame = phx__node_frame;
+    s->pull = node_pull;
+    s->wants = node_wants;
+    s->random = node_random;
+    return s->scratch == NULL ? PHX_ENOMEM : 0;
+}

@@ -1,0 +1,87 @@
+/* post.h - BRAIN: messages end to end: numbering, acks, retransmission, order, credit, holding, transit. */
+#ifndef PHX_POST_H
+#define PHX_POST_H
+#include "rnd.h"
+#include "timer.h"
+#include "wire.h"
+
+struct phx__post_limits {
+    size_t max_message, window, hold_bytes;
+    int hop_limit;
+    int relay; /* forward for others */
+    uint64_t epoch_base; /* low half of the incarnation << 32: epochs of a later life are higher */
+};
+
+/* A message delivered, with the node index of its first sender. */
+struct phx__post_ops {
+    void *ctx;
+    /* Who holds the name now: a node that has not failed, PHX__SELF, or PHX__NONE. */
+    uint32_t (*owner)(void *ctx, uint64_t name);
+    /* The neighbour towards node, or PHX__NONE; *generation changes whenever its link is another one, so
+     * (neighbour, generation) names a TCP stream. */
+    uint32_t (*next)(void *ctx, uint32_t node, uint32_t *generation);
+    /* Queues one whole frame on the link with nbr: head bytes and then body bytes (body_size may be 0), not
+     * copied: both blocks are held as long as needed. 0 or PHX_ENOMEM (nothing was queued). Only called
+     * inside phx__post_pull(nbr). */
+    int (*emit)(void *ctx, uint32_t nbr, struct phx__block *head, const uint8_t *head_data, size_t head_size,
+                struct phx__block *body, const uint8_t *body_data, size_t body_size);
+    /* Sends an ACK as a control frame towards `node`. 0, or it could not be sent (then try later). */
+    int (*ack)(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
+    /* To the application. `message` may call back into post: send, cancel. */
+    void (*message)(void *ctx, const struct phx_message *m);
+    void (*done)(void *ctx, uint64_t token, int result);
+    void (*writable)(void *ctx, uint64_t name);
+    /* Links of this neighbour have something to pull. */
+    void (*wants)(void *ctx, uint32_t nbr);
+};
+
+struct phx__post {
+    struct phx__mem *mem;
+    struct phx__ids *ids;
+    struct phx__timers *timers;
+    struct phx__post_ops ops;
+    struct phx__post_limits limits;
+    struct phx__post_flow *flows; /* by node: both directions; allocated on first use */
+    /* the rest is post.c's */
+    size_t pending_bytes;         /* accepted and not acknowledged */
+    uint64_t messages_in, messages_out, retransmitted, duplicates, dropped, relayed_frames, relayed_bytes;
+};
+
+PHX_PRIVATE int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *ids,
+                   struct phx__timers *timers, const struct phx__post_limits *limits,
+                   const struct phx__post_ops *ops);
+/* Releases all owned buffers; no outcome is reported. */
+PHX_PRIVATE void phx__post_free(struct phx__post *p);
+
+/* Accepts a message: PHX_ETOOBIG, PHX_EAGAIN, PHX_ENOMEM, PHX_EINVAL (sizes overflow, release with
+ * iov_count != 1). Never calls an op but `owner`, `next` and `wants`. */
+PHX_PRIVATE int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t now);
+PHX_PRIVATE int phx__post_cancel(struct phx__post *p, uint64_t token); /* 0 or PHX_ENOTFOUND; done comes in post_run */
+
+/* Emits up to about `budget` bytes of frames whose next hop is nbr, own flows and transit in turn. Returns the
+ * bytes emitted; 0: nothing to send there now. */
+PHX_PRIVATE size_t phx__post_pull(struct phx__post *p, uint32_t nbr, size_t budget, uint64_t now);
+
+/* A DATA frame came from neighbour nbr: the whole frame as received, `frame_size` bytes, and decoded. Delivers,
+ * queues for transit (a copy) or drops. 0, or PHX_EPROTO: close the link. */
+PHX_PRIVATE int phx__post_data(struct phx__post *p, uint32_t nbr, const uint8_t *frame, size_t frame_size,
+                   const struct phx__frame *f, uint64_t now);
+/* An ACK for this node. gap: frame flag PHX__ACK_GAP. */
+PHX_PRIVATE void phx__post_ack(struct phx__post *p, const struct phx__ack *a, int gap, uint64_t now);
+/* The route to node, or the link behind it, changed: see ops.next. Cheap if it did not. */
+PHX_PRIVATE void phx__post_route(struct phx__post *p, uint32_t node, uint64_t now);
+/* The names' owners changed somehow: look again at what is held. */
+PHX_PRIVATE void phx__post_names(struct phx__post *p, uint64_t now);
+/* node failed or left: what it did not acknowledge goes to the names' new owners, or fails. */
+PHX_PRIVATE void phx__post_failed(struct phx__post *p, uint32_t node, uint64_t now);
+PHX_PRIVATE void phx__post_forget(struct phx__post *p, uint32_t node);
+/* What the node announces as its window. */
+PHX_PRIVATE void phx__post_window(struct phx__post *p, uint32_t node, uint32_t bytes);
+/* Once or twice a step: local messages, outcomes, on_writable, acks that are due. 1: more is waiting. */
+PHX_PRIVATE int phx__post_run(struct phx__post *p, uint64_t now);
+/* Has phx__post_run something to do already? */
+PHX_PRIVATE int phx__post_ready(const struct phx__post *p);
+/* PHX__TIMER_POST (node) and PHX__TIMER_POST_HOLD fired. */
+PHX_PRIVATE void phx__post_due(struct phx__post *p, int kind, uint32_t node, uint64_t now);
+
+#endif

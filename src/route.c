@@ -1,0 +1,911 @@
+/* route.c - BRAIN: optimized DSDV: which neighbour leads to whom, and whom to tell what. */
+/*
+ * The routing of Kaneda, Taura and Yonezawa (CCGrid 2004, sections 4.2 to 4.5): each node keeps for each
+ * destination a distance in hops, a next hop and the owner's sequence number, and tells its neighbours
+ * of changes only. Three things are done differently, for reasons that simulation gave.
+ *
+ * 1. ONLY THE OWNER MAKES SEQUENCE NUMBERS. In the paper the node that loses a link raises the number of
+ *    what it lost, which takes the destination from everybody until its owner answers. Here a node may
+ *    switch at once to any neighbour whose distance is *feasible*: below the least distance that this
+ *    node has itself advertised at that number (the feasible distance of DUAL and Babel, RFC 8966,
+ *    section 3.5.1). Whoever depends on this node has heard a distance at least as large, so no loop can
+ *    arise at any instant. A node left with unfeasible offers, or none, sends a request for a newer number
+ *    towards the owner (RFC 8966, section 3.8). What was never advertised has no feasible distance: any
+ *    offer will do, which is the usual case in a dense mesh, because of 2.
+ *
+ * 2. WHO NEED NOT BE TOLD IS KNOWN WITHOUT SETS ON THE WIRE. The paper avoids redundant updates by sending,
+ *    with each entry, the set of nodes it was sent to. Here an entry is not sent to neighbour j of
+ *    destination v when one of these holds (route_covered):
+ *      a. j itself offers v as well as we can, or is next to v;
+ *      b. some w next to j, and heard by us, offers v at least as well: w tells j;
+ *      c. j's hash of itself and its neighbours (a few bytes on each heartbeat) is the same as ours, or
+ *         differs by one node, so j is next to all whom we are next to: v itself tells j.
+ *    Why nobody waits for ever in (b): a node decides whom to tell what in one go, so when w's word that it
+ *    has v and that j is next to it reaches us, w has already decided about (j, v): told it, or left it
+ *    to an x that had decided before. Time does not run in circles, so the first in that chain has told.
+ *    After a loss the chain may be broken, and a link that comes back starts empty; then we trust only a
+ *    w that is strictly nearer to v, which cannot have left it to us.
+ *
+ * 3. NO LOST UPDATE IS FINAL. Each heartbeat carries a digest of the table. When two neighbours that are
+ *    both quiet disagree twice, they exchange summaries and tell each other what differs.
+ *
+ * What can make things worse is always told, and never waits: an entry once sent to a neighbour is kept
+ * true or corrected. What makes things better is paced when changes come in bursts (phx__route_flush), so
+ * that all that waits for a neighbour leaves as one message: the paper's order of priorities, (1)
+ * connections, (2) the own table, (3) the neighbours' tables, is the order of work in a step (phx.c).
+ *
+ * This room does no I/O and sees no clock. Neighbours and destinations are node indices (struct phx__ids).
+ */
+#include "route.h"
+
+/* Isolated changes are told at once. In a burst the wait before the next message doubles from 1 ms up to
+ * the 20 ms of the paper's merging; after a pause of twice the wait it starts over. */
+#define ROUTE_GAP_MIN (1 * PHX__MS)
+#define ROUTE_GAP_MAX (20 * PHX__MS)
+/* The table is quiet when it has not changed for this long: then digests mean something, and the hash of
+ * the neighbourhood is worth sending. */
+#define ROUTE_QUIET PHX__SECOND
+/* A request that brought nothing is repeated after 300 ms, 600 ms, ... up to this. */
+#define ROUTE_ASK_FIRST (300 * PHX__MS)
+#define ROUTE_ASK_LAST (60 * PHX__SECOND)
+/* How often in all, when nobody offers anything: the destination is probably dead, and a digest will tell
+ * if it is not. */
+#define ROUTE_ASKS_BLIND 3u
+/* Summaries between two neighbours that go on disagreeing: 10 s apart at first, doubling to 5 minutes. */
+#define ROUTE_SUMMARY_WAIT (10 * PHX__SECOND)
+#define ROUTE_SUMMARY_WAIT_MAX (300 * PHX__SECOND)
+/* An unreachable destination is remembered, with its number and feasible distance, for a day, so that old
+ * information cannot come back as new, and so that a partition finds its other half again. */
+#define ROUTE_FORGET (86400 * PHX__SECOND)
+#define ROUTE_FORGET_LOOK (60 * PHX__SECOND)
+
+static struct phx__dest *route_at(const struct phx__route *r, uint32_t node)
+{
+    return &r->table.at[node];
+}
+
+static struct phx__route_nbr *route_nbr(const struct phx__route *r, uint32_t node)
+{
+    const struct phx__dest *d = phx__route_dest(r, node);
+
+    return d != NULL && d->pos != PHX__NONE ? &r->nbrs[d->pos] : NULL;
+}
+
+static void route_plan(struct phx__route *r, uint64_t at)
+{
+    if (at < phx__timer_at(r->timers, r->chore_timer))
+        phx__timer_set(r->timers, r->chore_timer, at);
+}
+
+/* ---- Lists of what to look at ---------------------------------------------------------------------- */
+
+/* Both lists have room for every destination from the moment it is known (route_know). */
+void phx__route_touch(struct phx__route *r, uint32_t node, uint64_t now)
+{
+    struct phx__dest *d = route_at(r, node);
+
+    if (!(d->flags & PHX__DEST_DIRTY)) {
+        d->flags |= PHX__DEST_DIRTY;
+        r->dirty[r->dirty_count++] = node;
+    }
+    r->moved = now;
+}
+
+static void route_changed(struct phx__route *r, uint32_t node)
+{
+    struct phx__dest *d = route_at(r, node);
+
+    if (!(d->flags & PHX__DEST_CHANGED)) {
+        d->flags |= PHX__DEST_CHANGED;
+        r->changed[r->changed_count++] = node;
+    }
+}
+
+static void route_touch_loss(struct phx__route *r, uint32_t node, uint64_t now)
+{
+    phx__route_touch(r, node, now);
+    route_at(r, node)->flags |= PHX__DEST_LOSS;
+}
+
+static void route_look_at(struct phx__route *r, struct phx__route_nbr *n, uint8_t how)
+{
+    if (n->dirty < how)
+        n->dirty = how;
+    r->look = 1;
+}
+
+/* ---- The table -------------------------------------------------------------------------------------- */
+
+static uint64_t route_term(const struct phx__route *r, uint32_t node)
+{
+    const struct phx__dest *d = route_at(r, node);
+    uint64_t number = d->incarnation * 0x9E3779B97F4A7C15u + d->seq;
+
+    return phx__mix(phx__id_hash(&r->ids->at[node]) ^ phx__mix(number));
+}
+
+/* Makes the destination known, with room in the lists. */
+static int route_know(struct phx__route *r, uint32_t node)
+{
+    struct phx__dest *d = phx__table_make(&r->table, node);
+
+    if (d == NULL)
+        return PHX_ENOMEM;
+    if (d->flags & PHX__DEST_KNOWN)
+        return 0;
+    if (phx__mem_grow(r->mem, &r->dirty, &r->dirty_capacity, node + 1, sizeof *r->dirty)
+        || phx__mem_grow(r->mem, &r->changed, &r->changed_capacity, node + 1, sizeof *r->changed))
+        return PHX_ENOMEM;
+    d->flags |= PHX__DEST_KNOWN;
+    r->known++;
+    return 0;
+}
+
+void phx__route_use(struct phx__route *r, uint32_t node, uint32_t next, uint32_t seq, uint8_t hops,
+                    uint64_t now)
+{
+    struct phx__dest *d = route_at(r, node);
+
+    if (d->next == next && d->seq == seq && d->hops == hops)
+        return;
+    if (d->hops != PHX__UNREACHABLE) {
+        r->digest ^= route_term(r, node);
+        r->reachable--;
+    }
+    if (d->next != next)
+        route_changed(r, node);
+    if (hops == PHX__UNREACHABLE && d->hops != PHX__UNREACHABLE)
+        d->since = now;
+    if (hops == PHX__UNREACHABLE || hops > d->hops)
+        r->urgent = 1;
+    d->next = next;
+    d->seq = seq;
+    d->hops = hops;
+    if (hops != PHX__UNREACHABLE) {
+        r->digest ^= route_term(r, node);
+        r->reachable++;
+    }
+    phx__route_touch(r, node, now);
+}
+
+static int route_feasible(const struct phx__dest *d, const struct phx__heard *h)
+{
+    return d->feasible_hops == PHX__UNREACHABLE || h->seq > d->feasible_seq
+           || (h->seq == d->feasible_seq && h->hops < d->feasible_hops);
+}
+
+/* Shortest first, then the newest number, then the one in use; equals share the load by a hash. */
+static int route_better(const struct phx__dest *d, uint32_t node, const struct phx__heard *a,
+                        const struct phx__heard *b)
+{
+    if (a->hops != b->hops)
+        return a->hops < b->hops;
+    if (a->seq != b->seq)
+        return a->seq > b->seq;
+    if (a->nbr == d->next || b->nbr == d->next)
+        return a->nbr == d->next;
+    return phx__mix(a->nbr * 0x9E3779B97F4A7C15u ^ node) < phx__mix(b->nbr * 0x9E3779B97F4A7C15u ^ node);
+}
+
+static const struct phx__heard *route_best(const struct phx__dest *d, uint32_t node, int feasible)
+{
+    const struct phx__heard *best = NULL;
+    uint32_t i;
+
+    for (i = 0; i < d->heard_count; i++) {
+        const struct phx__heard *h = &d->heard[i];
+        if (h->hops < PHX__UNREACHABLE - 1 && route_feasible(d, h) == feasible
+            && (best == NULL || route_better(d, node, h, best)))
+            best = h;
+    }
+    return best;
+}
+
+/* ---- Requests ---------------------------------------------------------------------------------------- */
+
+/* Nobody offers the destination: ask a few neighbours, others each time. */
+static void route_ask_around(struct phx__route *r, uint32_t node, uint32_t want)
+{
+    uint32_t i, count = 2u << route_at(r, node)->asks; /* 2, 4, 8 */
+
+    if (count > r->nbr_count)
+        count = r->nbr_count;
+    for (i = 0; i < count; i++) {
+        uint32_t k = (uint32_t)phx__rnd_below(r->rnd, r->nbr_count);
+        r->requests_out++;
+        r->ops.request(r->ops.ctx, r->nbrs[k].node, node, want, r->hop_limit);
+    }
+}
+
+static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
+{
+    struct phx__dest *d = route_at(r, node);
+    const struct phx__heard *h = route_best(d, node, 0);
+    uint32_t want = d->feasible_hops == PHX__UNREACHABLE ? 0 : d->feasible_seq + 1;
+    uint64_t wait = ROUTE_ASK_FIRST << (d->asks < 8 ? d->asks : 8);
+
+    if (h != NULL) {
+        r->requests_out++;
+        r->ops.request(r->ops.ctx, h->nbr, node, want, r->hop_limit);
+    } else if (d->asks < ROUTE_ASKS_BLIND) {
+        route_ask_around(r, node, want);
+    } else {
+        d->ask_at = UINT64_MAX; /* dead, as far as anybody says; asks stays, so that is that */
+        return;
+    }
+    d->asks = (uint8_t)(d->asks < 250 ? d->asks + 1 : d->asks);
+    d->ask_at = now + (wait < ROUTE_ASK_LAST ? wait : ROUTE_ASK_LAST);
+    route_plan(r, d->ask_at);
+}
+
+/* Is there reason to ask? Without a route, or with a shorter one that is not feasible: then the feasible
+ * distance has ratcheted down, and only a newer number opens the way. */
+static void route_review_ask(struct phx__route *r, uint32_t node, int lost, uint64_t now)
+{
+    struct phx__dest *d = route_at(r, node);
+    const struct phx__heard *h = route_best(d, node, 0);
+    int need = d->hops == PHX__UNREACHABLE ? lost || h != NULL || d->ask_at != UINT64_MAX
+                                           : h != NULL && h->hops + 1 < d->hops;
+
+    if (!need) {
+        d->ask_at = UINT64_MAX;
+        d->asks = 0;
+    } else if (d->ask_at == UINT64_MAX) {
+        d->asks = 0;
+        route_ask(r, node, now);
+    }
+}
+
+static void route_select(struct phx__route *r, uint32_t node, uint64_t now)
+{
+    struct phx__dest *d = route_at(r, node);
+    const struct phx__heard *best = route_best(d, node, 1);
+    int had = d->hops != PHX__UNREACHABLE;
+
+    if (best != NULL)
+        phx__route_use(r, node, best->nbr, best->seq, (uint8_t)(best->hops + 1), now);
+    else
+        phx__route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
+    route_review_ask(r, node, had && best == NULL, now);
+}
+
+/* ---- Whom to tell -------------------------------------------------------------------------------------- */
+
+/* Does j's hash say that it is next to every neighbour of ours but perhaps one? *but: that one. */
+static int route_surrounds(const struct phx__route *r, const struct phx__route_nbr *j, uint32_t *but)
+{
+    uint64_t differs = j->around ^ r->around;
+
+    *but = PHX__NONE;
+    if (j->around == 0)
+        return 0;
+    if (differs == 0)
+        return 1;
+    *but = phx__map_get(&r->ids->index, differs);
+    return *but != PHX__NONE;
+}
+
+/* Is w known to be next to neighbour j? w is a neighbour too. */
+static int route_adjacent(const struct phx__route *r, uint32_t w, const struct phx__route_nbr *j)
+{
+    const struct phx__route_nbr *nw = route_nbr(r, w);
+    const struct phx__heard *h = phx__table_heard(route_at(r, j->node), w);
+    uint32_t but;
+
+    if (h != NULL && h->hops == 1)
+        return 1;
+    h = phx__table_heard(route_at(r, w), j->node);
+    if (h != NULL && h->hops == 1)
+        return 1;
+    if (route_surrounds(r, j, &but) && but != w)
+        return 1;
+    return nw != NULL && route_surrounds(r, nw, &but) && but != j->node;
+}
+
+/* Will j hear of the route to v as good as ours, or better, without us? The rules are in the essay. */
+static int route_covered(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j, int strict)
+{
+    const struct phx__dest *d = route_at(r, v);
+    const struct phx__heard *h = phx__table_heard(d, j->node);
+    uint32_t i, but;
+
+    if (h != NULL && (h->hops == 1 || (h->seq >= d->seq && h->hops <= d->hops + 1)))
+        return 1;
+    h = phx__table_heard(route_at(r, j->node), v); /* v says that j is next to it */
+    if (h != NULL && h->hops == 1 && d->hops == 1)
+        return 1;
+    if (d->hops == 1 && route_surrounds(r, j, &but) && but != v)
+        return 1;
+    for (i = 0; i < d->heard_count; i++) {
+        h = &d->heard[i];
+        if (h->nbr == j->node || h->seq < d->seq || h->hops > d->hops - (strict ? 1 : 0))
+            continue;
+        if (route_adjacent(r, h->nbr, j))
+            return 1;
+    }
+    return 0;
+}
+
+/* Must neighbour j be told of v now? */
+static int route_needs(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
+{
+    const struct phx__dest *d = route_at(r, v);
+    const struct phx__told *t = phx__table_told(d, j->node);
+
+    if (v == j->node)
+        return 0;
+    if (r->variant != PHX_ROUTING_DEFAULT)
+        return phx__route_classic_needs(r, d, j->node);
+    if (t != NULL && t->asked && d->hops != PHX__UNREACHABLE && d->seq >= t->want && d->next != j->node)
+        return 1;
+    if (t != NULL && t->hops != PHX__UNREACHABLE) {
+        if (d->hops > t->hops)
+            return 1; /* worse than it believes: always told */
+        if (d->hops == t->hops && d->seq == t->seq)
+            return 0;
+    } else if (d->hops == PHX__UNREACHABLE) {
+        return 0;
+    }
+    if (v == PHX__SELF)
+        return 1;
+    if (d->next == j->node)
+        return 0;
+    return !route_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1 || j->relinked);
+}
+
+static void route_advertised(struct phx__dest *d)
+{
+    if (d->hops == PHX__UNREACHABLE)
+        return;
+    if (d->feasible_hops == PHX__UNREACHABLE || d->seq > d->feasible_seq
+        || (d->seq == d->feasible_seq && d->hops < d->feasible_hops)) {
+        d->feasible_seq = d->seq;
+        d->feasible_hops = d->hops;
+    }
+}
+
+/* Puts v's entry for j into out[count]: 0 or PHX_ENOMEM, and then nothing was promised. */
+static int route_tell(struct phx__route *r, uint32_t v, uint32_t j, uint32_t count)
+{
+    struct phx__dest *d = route_at(r, v);
+    struct phx__told *t;
+    struct phx__entry *e;
+
+    if (phx__mem_grow(r->mem, &r->out, &r->out_capacity, count + 1, sizeof *r->out))
+        return PHX_ENOMEM;
+    t = phx__table_tell(&r->table, d, j);
+    if (t == NULL)
+        return PHX_ENOMEM;
+    e = &r->out[count];
+    memset(e, 0, sizeof *e);
+    e->id = r->ids->at[v];
+    e->incarnation = d->incarnation;
+    e->seq = d->seq;
+    e->hops = d->hops;
+    e->card_version = d->card_version;
+    if (d->card_version > t->card || t->asked) {
+        e->card = d->card;
+        e->card_size = d->card_size;
+    }
+    t->seq = d->seq;
+    t->hops = d->hops;
+    t->card = d->card_version;
+    t->asked = 0;
+    route_advertised(d);
+    return 0;
+}
+
+/* All that neighbour n needs to be told. A node without memory tries again with the next change. */
+static void route_tell_nbr(struct phx__route *r, struct phx__route_nbr *n)
+{
+    uint32_t i, count = 0, limit = n->dirty ? r->table.capacity : r->dirty_count;
+
+    for (i = 0; i < limit; i++) {
+        uint32_t v = n->dirty ? i : r->dirty[i];
+        if ((route_at(r, v)->flags & PHX__DEST_KNOWN) && route_needs(r, v, n)
+            && route_tell(r, v, n->node, count) == 0)
+            count++;
+    }
+    if (count == 0)
+        return;
+    r->out_id_count = 0;
+    if (r->variant == PHX_ROUTING_PAPER)
+        phx__route_classic_sets(r, count);
+    r->updates_out++;
+    r->entries_out += count;
+    r->ops.update(r->ops.ctx, n->node, r->out, count, r->out_ids, r->out_id_count);
+}
+
+static void route_tell_all(struct phx__route *r)
+{
+    uint32_t i;
+
+    for (i = 0; i < r->nbr_count; i++)
+        route_tell_nbr(r, &r->nbrs[i]);
+    for (i = 0; i < r->nbr_count; i++)
+        r->nbrs[i].dirty = 0;
+    for (i = 0; i < r->dirty_count; i++)
+        route_at(r, r->dirty[i])->flags &= (uint8_t)~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
+    r->dirty_count = 0;
+    r->look = r->urgent = 0;
+}
+
+/* Whoever relies on our neighbourhood must know when it shrinks. That it grew can wait for quiet. */
+static void route_beat_shrunk(struct phx__route *r)
+{
+    uint32_t i;
+
+    if (!r->shrunk)
+        return;
+    r->shrunk = 0;
+    for (i = 0; i < r->nbr_count; i++)
+        if (r->nbrs[i].around_told != 0 && r->nbrs[i].around_told != r->around)
+            r->ops.beat(r->ops.ctx, r->nbrs[i].node, 0);
+}
+
+void phx__route_flush(struct phx__route *r, uint64_t now)
+{
+    if (r->dirty_count == 0 && !r->look && !r->shrunk)
+        return;
+    if (now > r->told_at + 2 * r->gap)
+        r->gap = 0;
+    if (!r->urgent && now < r->told_at + r->gap) {
+        phx__timer_set(r->timers, r->tell_timer, r->told_at + r->gap);
+        return;
+    }
+    phx__timer_stop(r->timers, r->tell_timer);
+    r->gap = r->gap == 0 ? ROUTE_GAP_MIN : r->gap * 2 < ROUTE_GAP_MAX ? r->gap * 2 : ROUTE_GAP_MAX;
+    r->told_at = now;
+    route_tell_all(r);
+    route_beat_shrunk(r);
+    if (r->nbr_count > 0) {
+        r->quiet_due = 1;
+        route_plan(r, r->moved + ROUTE_QUIET);
+    }
+}
+
+/* ---- What comes in ---------------------------------------------------------------------------------------- */
+
+/* The owner was restarted under its old id: nothing known of the former incarnation counts. */
+static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarnation, uint64_t now)
+{
+    struct phx__dest *d = route_at(r, node);
+    uint32_t i;
+
+    if (d->hops != PHX__UNREACHABLE) {
+        phx__route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
+    }
+    for (i = 0; i < d->told_count; i++)
+        d->told[i].hops = PHX__UNREACHABLE, d->told[i].card = 0;
+    d->heard_count = 0;
+    d->feasible_hops = PHX__UNREACHABLE;
+    d->incarnation = incarnation;
+    d->seq = 0;
+    d->card_version = 0;
+    route_touch_loss(r, node, now);
+    route_changed(r, node);
+}
+
+/* Somebody speaks of this very node. Numbers above ours come from a life before; a retraction at our own
+ * number would stand for ever if it were not answered. */
+static void route_heard_self(struct phx__route *r, const struct phx__entry *e, uint64_t now)
+{
+    struct phx__dest *d = route_at(r, PHX__SELF);
+    uint32_t seq = d->seq;
+
+    if (e->incarnation > d->incarnation && e->incarnation < UINT64_MAX) {
+        r->digest ^= route_term(r, PHX__SELF);
+        d->incarnation = e->incarnation + 1;
+        r->digest ^= route_term(r, PHX__SELF);
+        phx__route_touch(r, PHX__SELF, now);
+    } else if (e->incarnation == d->incarnation && e->seq < UINT32_MAX / 2) {
+        if (e->seq > seq || (e->seq == seq && e->hops == PHX__UNREACHABLE))
+            phx__route_use(r, PHX__SELF, PHX__NONE, e->seq + 1, 0, now);
+    }
+}
+
+static int route_learn_card(struct phx__route *r, uint32_t node, const struct phx__entry *e, uint64_t now)
+{
+    struct phx__dest *d = route_at(r, node);
+
+    if (e->card == NULL || e->card_version <= d->card_version)
+        return 0;
+    if (phx__table_card(&r->table, d, e->card, e->card_size, e->card_version) != 0)
+        return PHX_ENOMEM;
+    route_changed(r, node);
+    phx__route_touch(r, node, now);
+    return 0;
+}
+
+/* A neighbour's word on v got worse: what it was trusted to tell others must be looked at again, and if
+ * it was next to v, so must all that v might have been told by it. */
+static void route_worsened(struct phx__route *r, uint32_t node, int was_next, uint64_t now)
+{
+    struct phx__route_nbr *n = route_nbr(r, node);
+
+    route_touch_loss(r, node, now);
+    if (was_next && n != NULL)
+        route_look_at(r, n, 2);
+}
+
+static int route_hear(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e,
+                      uint64_t now)
+{
+    struct phx__dest *d = route_at(r, node);
+    struct phx__heard *h = phx__table_heard(d, nbr);
+    uint8_t before = h != NULL ? h->hops : PHX__UNREACHABLE;
+
+    if (e->hops == PHX__UNREACHABLE) {
+        phx__table_unhear(d, nbr);
+        if (d->hops == PHX__UNREACHABLE && e->seq > d->seq)
+            d->seq = e->seq;
+    } else {
+        h = phx__table_hear(&r->table, d, nbr);
+        if (h == NULL)
+            return PHX_ENOMEM;
+        if (before == PHX__UNREACHABLE || h->seq != e->seq || h->hops != e->hops)
+            phx__route_touch(r, node, now);
+        h->seq = e->seq;
+        h->hops = e->hops;
+    }
+    if (before < e->hops)
+        route_worsened(r, node, before == 1, now);
+    route_select(r, node, now);
+    return 0;
+}
+
+int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e, const uint8_t *trans,
+                     uint64_t now)
+{
+    struct phx__dest *d;
+    uint32_t node;
+    int err;
+
+    if ((err = phx__ids_add(r->ids, &e->id, &node)) != 0 || (err = route_know(r, node)) != 0)
+        return err;
+    if (node == PHX__SELF) {
+        route_heard_self(r, e, now);
+        return 0;
+    }
+    d = route_at(r, node);
+    if (e->incarnation > d->incarnation)
+        route_restarted(r, node, e->incarnation, now);
+    if (e->incarnation < d->incarnation) {
+        struct phx__told *t = phx__table_told(d, nbr);
+        if (t != NULL)
+            t->hops = PHX__UNREACHABLE; /* it is behind: tell it again */
+        phx__route_touch(r, node, now);
+        return 0;
+    }
+    err = route_learn_card(r, node, e, now);
+    if (r->variant != PHX_ROUTING_DEFAULT)
+        return phx__route_classic_entry(r, nbr, node, e, trans, now) || err ? PHX_ENOMEM : 0;
+    return route_hear(r, nbr, node, e, now) || err ? PHX_ENOMEM : 0;
+}
+
+/* Remembers that nbr wants to be told of node, at number want or above. */
+static int route_asked(struct phx__route *r, uint32_t nbr, uint32_t node, uint32_t want, uint64_t now)
+{
+    struct phx__told *t = phx__table_tell(&r->table, route_at(r, node), nbr);
+
+    if (t == NULL)
+        return PHX_ENOMEM;
+    t->asked = 1;
+    t->want = want;
+    phx__route_touch(r, node, now);
+    r->urgent = 1;
+    return 0;
+}
+
+static void route_request_self(struct phx__route *r, uint32_t want, uint64_t now)
+{
+    struct phx__dest *d = route_at(r, PHX__SELF);
+    uint32_t seq = d->seq;
+
+    /* A step further than asked would be harmless, but a request for the last number of all must not
+     * use numbers up: nobody honest is more than a few ahead. */
+    if (want > seq && seq < UINT32_MAX)
+        phx__route_use(r, PHX__SELF, PHX__NONE, want - seq < 65536 ? want : seq + 1, 0, now);
+}
+
+void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__request *q, int hops,
+                        uint64_t now)
+{
+    uint32_t node = phx__ids_find(r->ids, &q->id);
+    struct phx__dest *d;
+    struct phx__told *t;
+    int again;
+
+    if (node == PHX__NONE || route_nbr(r, nbr) == NULL || (d = (struct phx__dest *)phx__route_dest(r, node)) == NULL
+        || node == nbr || q->incarnation < d->incarnation)
+        return;
+    t = phx__table_told(d, nbr);
+    again = t != NULL && t->asked && t->want >= q->seq;
+    if (node == PHX__SELF)
+        route_request_self(r, q->seq, now);
+    if (route_asked(r, nbr, node, q->seq, now) != 0 || (d->seq >= q->seq && d->hops != PHX__UNREACHABLE))
+        return;
+    /* Towards the owner, once: a neighbour that repeats itself has waited long enough to be believed. */
+    if (d->next != PHX__NONE && d->next != nbr && hops > 1 && !(again && d->ask_seq == q->seq && d->ask_at > now
+                                                                && d->ask_at != UINT64_MAX)) {
+        d->ask_seq = q->seq;
+        r->requests_out++;
+        r->ops.request(r->ops.ctx, d->next, node, q->seq, hops - 1);
+    }
+}
+
+void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, uint64_t now)
+{
+    struct phx__route_nbr *n = route_nbr(r, nbr);
+
+    if (n == NULL)
+        return;
+    if (n->around != b->around) {
+        if (n->around != 0)
+            route_look_at(r, n, 2); /* it may be next to fewer now */
+        n->around = b->around;
+    }
+    if (b->digest == r->digest) {
+        n->disagreed = 0;
+        n->summary_wait = 0;
+    } else if (now > r->moved + ROUTE_QUIET && n->disagreed == 0) {
+        n->disagreed = 1; /* perhaps it is only late: look again in a second */
+        route_plan(r, now + ROUTE_QUIET);
+    } else if (now > r->moved + ROUTE_QUIET && now >= n->summary_at) {
+        n->summary_wait = n->summary_wait == 0 ? ROUTE_SUMMARY_WAIT : n->summary_wait * 2;
+        if (n->summary_wait > ROUTE_SUMMARY_WAIT_MAX)
+            n->summary_wait = ROUTE_SUMMARY_WAIT_MAX;
+        n->summary_at = now + n->summary_wait;
+        n->disagreed = 0;
+        r->ops.summary(r->ops.ctx, nbr, 0);
+    }
+}
+
+void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *b)
+{
+    struct phx__route_nbr *n = route_nbr(r, nbr);
+
+    b->digest = r->digest;
+    b->around = r->around;
+    b->around_count = r->nbr_count + 1;
+    if (n != NULL)
+        n->around_told = r->around;
+}
+
+void phx__route_summary_begin(struct phx__route *r)
+{
+    uint32_t i;
+
+    for (i = 0; i < r->table.capacity; i++)
+        route_at(r, i)->flags &= (uint8_t)~PHX__DEST_SEEN;
+}
+
+void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct phx__summary_line *s)
+{
+    uint32_t node = phx__ids_find(r->ids, &s->id);
+    struct phx__dest *d;
+
+    if (node == PHX__NONE || phx__route_dest(r, node) == NULL)
+        return;
+    d = route_at(r, node);
+    d->flags |= PHX__DEST_SEEN;
+    if (d->hops != PHX__UNREACHABLE && node != nbr
+        && (s->hops == PHX__UNREACHABLE || s->incarnation < d->incarnation
+            || (s->incarnation == d->incarnation && s->seq < d->seq)))
+        (void)route_asked(r, nbr, node, 0, r->moved); /* without memory: the next digest */
+}
+
+void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
+{
+    uint32_t i;
+
+    for (i = 0; i < r->table.capacity; i++) {
+        const struct phx__dest *d = route_at(r, i);
+        if ((d->flags & PHX__DEST_KNOWN) && !(d->flags & PHX__DEST_SEEN) && d->hops != PHX__UNREACHABLE
+            && i != nbr)
+            (void)route_asked(r, nbr, i, 0, r->moved);
+    }
+    if (!reply)
+        r->ops.summary(r->ops.ctx, nbr, 1);
+}
+
+/* ---- Links -------------------------------------------------------------------------------------------------- */
+
+int phx__route_up(struct phx__route *r, uint32_t nbr, uint64_t incarnation, uint64_t now)
+{
+    struct phx__route_nbr *n;
+    struct phx__dest *d;
+
+    if (route_know(r, nbr) != 0
+        || phx__mem_grow(r->mem, &r->nbrs, &r->nbr_capacity, r->nbr_count + 1, sizeof *r->nbrs))
+        return PHX_ENOMEM;
+    d = route_at(r, nbr);
+    if (incarnation > d->incarnation)
+        route_restarted(r, nbr, incarnation, now);
+    n = &r->nbrs[r->nbr_count];
+    memset(n, 0, sizeof *n);
+    n->node = nbr;
+    n->relinked = (d->flags & PHX__DEST_LINKED_BEFORE) != 0;
+    d->flags |= PHX__DEST_LINKED_BEFORE;
+    d->pos = r->nbr_count++;
+    r->around ^= phx__id_hash(&r->ids->at[nbr]);
+    r->moved = now;
+    route_look_at(r, n, 1);
+    return 0;
+}
+
+/* All that this neighbour said or was told is void, and so is what others were spared because of it. */
+static void route_down_dest(struct phx__route *r, uint32_t nbr, uint32_t node, uint64_t now)
+{
+    struct phx__dest *d = route_at(r, node);
+
+    phx__table_untell(d, nbr);
+    if (node == PHX__SELF)
+        return;
+    if (r->variant != PHX_ROUTING_DEFAULT) {
+        phx__table_unhear(d, nbr);
+        phx__route_classic_lost(r, nbr, node, now);
+    } else if (phx__table_unhear(d, nbr)) {
+        route_touch_loss(r, node, now);
+        route_select(r, node, now);
+    }
+}
+
+void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
+{
+    struct phx__route_nbr *n = route_nbr(r, nbr);
+    uint32_t i, pos;
+
+    if (n == NULL)
+        return;
+    pos = route_at(r, nbr)->pos;
+    r->nbrs[pos] = r->nbrs[--r->nbr_count];
+    if (pos < r->nbr_count)
+        route_at(r, r->nbrs[pos].node)->pos = pos;
+    route_at(r, nbr)->pos = PHX__NONE;
+    r->around ^= phx__id_hash(&r->ids->at[nbr]);
+    r->shrunk = 1;
+    r->urgent = 1;
+    r->moved = now;
+    for (i = 0; i < r->table.capacity; i++)
+        if (route_at(r, i)->flags & PHX__DEST_KNOWN)
+            route_down_dest(r, nbr, i, now);
+}
+
+/* ---- Chores -------------------------------------------------------------------------------------------------- */
+
+static void route_ask_due(struct phx__route *r, uint64_t now)
+{
+    uint32_t i;
+
+    for (i = 0; i < r->table.capacity; i++) {
+        struct phx__dest *d = route_at(r, i);
+        if (d->ask_at <= now)
+            route_ask(r, i, now);
+        else if (d->ask_at != UINT64_MAX)
+            route_plan(r, d->ask_at);
+    }
+}
+
+static void route_beats_due(struct phx__route *r, uint64_t now)
+{
+    uint32_t i;
+
+    if (now < r->moved + ROUTE_QUIET) {
+        route_plan(r, r->moved + ROUTE_QUIET);
+        return;
+    }
+    r->quiet_due = 0;
+    for (i = 0; i < r->nbr_count; i++) {
+        struct phx__route_nbr *n = &r->nbrs[i];
+        if (n->around_told != r->around || n->disagreed == 1)
+            r->ops.beat(r->ops.ctx, n->node, n->disagreed == 1);
+        if (n->disagreed == 1)
+            n->disagreed = 2;
+    }
+}
+
+static int route_forgettable(const struct phx__dest *d, uint64_t now)
+{
+    return (d->flags & PHX__DEST_KNOWN) && d->hops == PHX__UNREACHABLE && d->pos == PHX__NONE
+           && d->heard_count == 0 && now > d->since + ROUTE_FORGET
+           && !(d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED));
+}
+
+static uint32_t route_forget_one(struct phx__route *r, uint64_t now)
+{
+    uint32_t i;
+
+    for (i = 1; i < r->table.capacity; i++) {
+        if (!route_forgettable(route_at(r, i), now))
+            continue;
+        phx__table_clear(&r->table, i);
+        r->known--;
+        return i;
+    }
+    return PHX__NONE;
+}
+
+void phx__route_due(struct phx__route *r, int kind, uint64_t now, uint32_t *forgotten)
+{
+    *forgotten = PHX__NONE;
+    if (kind == PHX__TIMER_ROUTE_TELL) {
+        phx__route_flush(r, now);
+        return;
+    }
+    route_plan(r, now + ROUTE_FORGET_LOOK);
+    route_ask_due(r, now);
+    route_beats_due(r, now);
+    *forgotten = route_forget_one(r, now);
+}
+
+/* ---- Questions ------------------------------------------------------------------------------------------------ */
+
+int phx__route_take_changed(struct phx__route *r, uint32_t *node)
+{
+    if (r->changed_count == 0)
+        return 0;
+    *node = r->changed[--r->changed_count];
+    route_at(r, *node)->flags &= (uint8_t)~PHX__DEST_CHANGED;
+    return 1;
+}
+
+const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t node)
+{
+    return node < r->table.capacity && (route_at(r, node)->flags & PHX__DEST_KNOWN) ? route_at(r, node) : NULL;
+}
+
+uint32_t phx__route_next(const struct phx__route *r, uint32_t node)
+{
+    return node < r->table.capacity ? route_at(r, node)->next : PHX__NONE;
+}
+
+/* ---- Life --------------------------------------------------------------------------------------------------- */
+
+int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids *ids,
+                    struct phx__timers *timers, struct phx__rnd *rnd, int variant, int hop_limit,
+                    uint64_t incarnation, const struct phx__route_ops *ops)
+{
+    struct phx__dest *self;
+
+    memset(r, 0, sizeof *r);
+    r->mem = mem;
+    r->ids = ids;
+    r->timers = timers;
+    r->rnd = rnd;
+    r->ops = *ops;
+    r->variant = variant;
+    r->hop_limit = hop_limit;
+    phx__table_init(&r->table, mem);
+    if (route_know(r, PHX__SELF) != 0 || phx__timer_new(timers, PHX__TIMER_ROUTE_TELL, 0, &r->tell_timer)
+        || phx__timer_new(timers, PHX__TIMER_ROUTE_CHORE, 0, &r->chore_timer))
+        return PHX_ENOMEM; /* the caller frees r and timers */
+    self = route_at(r, PHX__SELF);
+    self->incarnation = incarnation;
+    self->hops = 0;
+    self->seq = 1;
+    r->digest = route_term(r, PHX__SELF);
+    r->around = phx__id_hash(&ids->at[PHX__SELF]);
+    r->reachable = 1;
+    return 0;
+}
+
+void phx__route_free(struct phx__route *r)
+{
+    phx__table_free(&r->table);
+    phx__mem_put(r->mem, r->nbrs, r->nbr_capacity * sizeof *r->nbrs);
+    phx__mem_put(r->mem, r->dirty, r->dirty_capacity * sizeof *r->dirty);
+    phx__mem_put(r->mem, r->changed, r->changed_capacity * sizeof *r->changed);
+    phx__mem_put(r->mem, r->out, r->out_capacity * sizeof *r->out);
+    phx__mem_put(r->mem, r->out_ids, r->out_id_capacity * sizeof *r->out_ids);
+}
+
+int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, uint64_t now)
+{
+    struct phx__dest *d = route_at(r, PHX__SELF);
+
+    if (phx__table_card(&r->table, d, card, size, d->card_version + 1) != 0)
+        return PHX_ENOMEM;
+    phx__route_use(r, PHX__SELF, PHX__NONE, d->seq + 1, 0, now);
+    return 0;
+}

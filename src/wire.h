@@ -1,0 +1,203 @@
+/* wire.h - frames: encode and decode, remembers nothing; src/WIRE.md is the specification. */
+#ifndef PHX_WIRE_H
+#define PHX_WIRE_H
+#include "id.h"
+
+#define PHX__WIRE_MAGIC 0x31584850u /* "PHX1" */
+#define PHX__WIRE_VERSION 1u
+#define PHX__WIRE_HEADER 8u
+
+/* Every frame: u32 size of what follows this field, u8 type, u8 flags, u8 hops, u8 zero, body. hops is the
+ * number of links the frame may still cross; 0 in frames that stay on their link. */
+enum phx__frame_type {
+    PHX__HELLO = 1, /* dialer: who I am, my nonce */
+    PHX__ANSWER,    /* acceptor: who I am, my nonce, and proof that I have the key */
+    PHX__PROOF,     /* dialer: proof that I have it too; the link is up on both sides */
+    PHX__REFUSE,    /* either: why I close now */
+    PHX__UPDATE,    /* routing entries */
+    PHX__CARD,      /* part of a card too large for an UPDATE */
+    PHX__REQUEST,   /* routing: a newer number for this node, please */
+    PHX__BEAT,      /* heartbeat, digest of the table, hash of the neighbourhood */
+    PHX__SUMMARY,   /* routing: all I know, in short, after digests disagreed */
+    PHX__DATA,      /* a fragment of a message, end to end */
+    PHX__ACK,       /* end to end: what arrived, and credit */
+    PHX__FRAME_TYPES
+};
+
+struct phx__frame {
+    uint8_t type, flags, hops;
+    const uint8_t *body;
+    size_t size;
+};
+
+/* Looks at the front of size bytes: 1 and *f if a whole frame is there (*used bytes long), 0 if more is
+ * needed (*used: how many bytes the whole frame will have, or 0 if not known yet), PHX_EPROTO if it can
+ * never be one. */
+PHX_PRIVATE int phx__wire_parse(const uint8_t *data, size_t size, struct phx__frame *f, size_t *used);
+/* Begins a frame at the writer's end; the return value goes to phx__wire_end, which fills in the size. */
+PHX_PRIVATE size_t phx__wire_begin(struct phx__writer *w, int type, int flags, int hops);
+PHX_PRIVATE void phx__wire_end(struct phx__writer *w, size_t start);
+
+#define PHX__NONCE 16
+#define PHX__MAC 32
+
+struct phx__hello {
+    uint32_t magic;
+    uint16_t version_min, version_max;
+    uint8_t cluster[8]; /* first bytes of SHA-256 of the cluster's name: a quick no, not a proof */
+    uint32_t features;  /* zero for now; unknown bits are ignored */
+    struct phx_id id;
+    uint64_t incarnation;
+    uint8_t nonce[PHX__NONCE];
+};
+struct phx__answer {
+    uint16_t version; /* the one both speak */
+    uint32_t features;
+    struct phx_id id;
+    uint64_t incarnation;
+    uint8_t nonce[PHX__NONCE];
+    struct phx_address observed; /* where the acceptor sees the dialer */
+    uint8_t mac[PHX__MAC];       /* last in the body */
+};
+struct phx__proof {
+    struct phx_address observed; /* what the dialer dialled */
+    uint8_t mac[PHX__MAC];       /* last in the body */
+};
+/* Encoders append a whole frame; decoders take a frame's body, 0 or PHX_EPROTO. Trailing bytes are an error.
+ * MACs cover the bodies as sent, see WIRE.md, and are computed by link. */
+PHX_PRIVATE void phx__wire_put_hello(struct phx__writer *w, const struct phx__hello *h);
+PHX_PRIVATE int phx__wire_get_hello(const struct phx__frame *f, struct phx__hello *h);
+PHX_PRIVATE void phx__wire_put_answer(struct phx__writer *w, const struct phx__answer *a);
+PHX_PRIVATE int phx__wire_get_answer(const struct phx__frame *f, struct phx__answer *a);
+PHX_PRIVATE void phx__wire_put_proof(struct phx__writer *w, const struct phx__proof *p);
+PHX_PRIVATE int phx__wire_get_proof(const struct phx__frame *f, struct phx__proof *p);
+/* reason: an enum phx_error, sent as its positive value in a u16. */
+PHX_PRIVATE void phx__wire_put_refuse(struct phx__writer *w, int reason);
+PHX_PRIVATE int phx__wire_get_refuse(const struct phx__frame *f, int *reason);
+
+/* What a node says of itself, versioned by its owner; relays pass the bytes on as they are. */
+struct phx__claim {
+    uint64_t first, last, epoch;
+};
+#define PHX__CARD_RELAYS 1u
+#define PHX__CARD_LEFT 2u
+#define PHX__CARD_ADDRESSES 8u
+#define PHX__CARD_CLAIMS 100000u
+struct phx__card {
+    uint8_t flags;   /* PHX__CARD_* */
+    uint32_t window; /* credit it gives a sender at first */
+    uint8_t address_count;
+    struct phx_address address[PHX__CARD_ADDRESSES];
+    uint32_t claim_count;
+    const uint8_t *claims; /* encoded, 24 bytes each; see phx__wire_claim */
+};
+PHX_PRIVATE size_t phx__wire_card_size(uint8_t address_count, uint32_t claim_count); /* at most */
+PHX_PRIVATE void phx__wire_put_card(struct phx__writer *w, const struct phx__card *head, const struct phx__claim *claims);
+/* 0 or PHX_EPROTO: malformed, too many, a range with first > last, or ranges not ascending and disjoint. */
+PHX_PRIVATE int phx__wire_get_card(const uint8_t *data, size_t size, struct phx__card *card);
+PHX_PRIVATE void phx__wire_claim(const struct phx__card *card, uint32_t i, struct phx__claim *out);
+
+/* One line of a routing update. */
+#define PHX__ENTRY_CARD 1u      /* the card follows in the entry */
+#define PHX__ENTRY_CARD_SENT 2u /* the card came just before, in CARD frames */
+struct phx__entry {
+    struct phx_id id;
+    uint64_t incarnation;
+    uint32_t seq;
+    uint8_t hops; /* the sender's distance; PHX__UNREACHABLE: none */
+    uint8_t flags;
+    uint32_t card_version; /* the sender's copy; 0: it has none */
+    const uint8_t *card;   /* NULL if not attached */
+    uint32_t card_size;
+    /* Only with PHX_ROUTING_PAPER: the nodes the sender has sent this entry to; a range of the
+     * frame's table of ids. */
+    uint16_t trans_first, trans_count;
+};
+#define PHX__ENTRY_SIZE 34u /* without card, which adds 4 and its bytes; UPDATE_TRANS adds 4 */
+/* An UPDATE's body: u16 count of ids, the ids (all zero but in PHX_ROUTING_PAPER), entries to the end. */
+struct phx__update {
+    struct phx__reader r;
+    uint16_t id_count;
+    const uint8_t *ids;
+};
+#define PHX__UPDATE_TRANS 1u /* frame flag: entries carry trans_first and trans_count, u16 each */
+PHX_PRIVATE int phx__wire_get_update(const struct phx__frame *f, struct phx__update *u);
+/* The next entry: 1, 0 at the end, PHX_EPROTO. */
+PHX_PRIVATE int phx__wire_next_entry(struct phx__update *u, int flags, struct phx__entry *e);
+/* Appends the body part of one entry; begin the frame and write the id table yourself. */
+PHX_PRIVATE void phx__wire_put_entry(struct phx__writer *w, int flags, const struct phx__entry *e);
+
+struct phx__card_part {
+    struct phx_id id;
+    uint64_t incarnation;
+    uint32_t version, total, offset;
+    const uint8_t *data;
+    uint32_t size;
+};
+PHX_PRIVATE void phx__wire_put_card_part(struct phx__writer *w, const struct phx__card_part *c);
+PHX_PRIVATE int phx__wire_get_card_part(const struct phx__frame *f, struct phx__card_part *c);
+
+struct phx__request {
+    struct phx_id id;
+    uint64_t incarnation;
+    uint32_t seq; /* wanted: this number or above; 0: any route */
+};
+PHX_PRIVATE void phx__wire_put_request(struct phx__writer *w, const struct phx__request *q, int hops);
+PHX_PRIVATE int phx__wire_get_request(const struct phx__frame *f, struct phx__request *q);
+
+#define PHX__BEAT_REPLY 1u   /* frame flag: answer with a BEAT of yours */
+#define PHX__BEAT_MONITOR 2u /* frame flag: you are one of my monitors */
+struct phx__beat {
+    uint32_t next_ms;     /* I will be heard again within this */
+    uint64_t digest;      /* of the sender's routing table */
+    uint64_t around;      /* hash of the sender and its neighbours */
+    uint32_t around_count;
+    uint32_t echo_ms;     /* the sender's clock, low bits; a reply returns it */
+};
+PHX_PRIVATE void phx__wire_put_beat(struct phx__writer *w, const struct phx__beat *b, int flags);
+PHX_PRIVATE int phx__wire_get_beat(const struct phx__frame *f, struct phx__beat *b);
+
+#define PHX__SUMMARY_REPLY 1u /* frame flag: this answers a SUMMARY */
+#define PHX__SUMMARY_MORE 2u  /* frame flag: another part follows */
+struct phx__summary_line { /* 29 bytes each, to the end of the body */
+    struct phx_id id;
+    uint64_t incarnation;
+    uint32_t seq;
+    uint8_t hops;
+};
+PHX_PRIVATE void phx__wire_put_summary_line(struct phx__writer *w, const struct phx__summary_line *s);
+PHX_PRIVATE int phx__wire_next_summary_line(struct phx__reader *r, struct phx__summary_line *s); /* as next_entry */
+
+/* End to end. */
+#define PHX__DATA_FIRST 1u
+#define PHX__DATA_LAST 2u
+#define PHX__DATA_PASSED 4u /* by a former owner of the name: a 16-byte id of the first sender precedes
+                               the payload of the first fragment */
+#define PHX__ACK_GAP 1u     /* ACK frame flag: a later fragment came; send again from next */
+#define PHX__DATA_HEAD 56u   /* frame header included */
+#define PHX__DATA_FIRST_HEAD 88u
+#define PHX__DATA_TARGET 8u  /* offset of the target's id in the frame, in DATA and ACK alike */
+#define PHX__DATA_HOPS 6u    /* offset of the hop byte */
+struct phx__data {
+    struct phx_id target, source;
+    uint64_t number; /* of this fragment, in the flow from source to target, from 0 */
+    uint64_t epoch;  /* of the flow; a higher one starts over */
+    uint64_t to, from, tag, total; /* with FIRST only; total: bytes of the whole message */
+    const uint8_t *payload;
+    size_t size;
+};
+/* Writes the head of a DATA frame with `size` bytes of payload to follow: PHX__DATA_HEAD or
+ * PHX__DATA_FIRST_HEAD bytes. */
+PHX_PRIVATE void phx__wire_put_data_head(struct phx__writer *w, const struct phx__data *d, int flags, int hops);
+PHX_PRIVATE int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d);
+
+struct phx__ack {
+    struct phx_id target, source; /* target: whom the ack goes to */
+    uint64_t epoch;
+    uint64_t next;   /* all fragments below it were taken */
+    uint32_t window; /* bytes that may be under way */
+};
+PHX_PRIVATE void phx__wire_put_ack(struct phx__writer *w, const struct phx__ack *a, int hops);
+PHX_PRIVATE int phx__wire_get_ack(const struct phx__frame *f, struct phx__ack *a);
+
+#endif

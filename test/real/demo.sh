@@ -1,0 +1,87 @@
+#!/bin/sh
+# demo.sh - the main job ends well by itself and in time, and leaves nothing behind when stopped.
+#
+# Goal: processes that come, go and cannot reach each other directly share work by name.
+# Method: runs examples/run_demo.sh as `make demo` does and reads its summary; then stops two more
+# runs early, one by a signal and one by killing the driver dead, and looks for what is left.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+dir=$(mktemp -d "${TMPDIR:-/tmp}/phoenix.XXXXXX") || exit 1
+driver=
+cleanup() {
+    [ -z "$driver" ] || kill -TERM "$driver" 2>/dev/null
+    rm -rf "$dir"
+}
+trap cleanup EXIT
+trap 'exit 1' INT TERM HUP
+number=0
+bad=0
+ok() { # status, name; on failure what the program said is shown
+    number=$((number + 1))
+    if [ "$1" -eq 0 ]; then
+        echo "ok $number - $2"
+    else
+        bad=1
+        echo "not ok $number - $2 (status $1)"
+        sed 's/^/# /' "$dir/out"
+    fi
+}
+said() {
+    grep -q "$1" "$dir/out"
+    ok $? "demo: says '$1'"
+}
+runs() { # a process that has ended but has not been waited for does not run
+    case $(ps -o stat= -p "$1" 2>/dev/null) in '' | Z*) return 1 ;; esac
+}
+gone() { # up to five seconds until none of these processes runs
+    tries=0
+    while [ $tries -lt 50 ]; do
+        left=0
+        for pid in "$@"; do ! runs "$pid" || left=1; done
+        [ $left = 1 ] || return 0
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+    return 1
+}
+start() { # begins a run and waits until its processes are at work
+    "$dir/nqueens" 16 >"$dir/out" 2>&1 &
+    driver=$!
+    tries=0
+    while [ $tries -lt 100 ] && ! grep -q 'tasks$' "$dir/out"; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+    pids=$(ps -A -o pid= -o ppid= | awk -v parent=$driver '$2 == parent { print $1 }')
+    [ -n "$pids" ]
+}
+
+echo "1..11"
+begun=$(date +%s)
+TMPDIR=$dir timeout 60 ./examples/run_demo.sh >"$dir/out" 2>&1
+ok $? "demo: all is right"
+[ $(($(date +%s) - begun)) -le 25 ] # 20 s, and the compiler
+ok $? "demo: ends in time"
+said 'ok .* solutions for N = '
+said 'ok .* came late'
+said 'ok .* names live on'
+said 'ok .* frames were relayed'
+[ -z "$(find "$dir" -name 'phoenix.*' ! -path "$dir")" ]
+ok $? "demo: its temporary files are gone"
+
+${CC:-cc} -std=c99 -O2 ${CFLAGS-} -I. -o "$dir/nqueens" examples/nqueens.c phoenix.c \
+    >"$dir/out" 2>&1
+start
+ok $? "demo: a second run is at work"
+kill -INT $driver
+wait $driver
+[ $? -eq 130 ] && gone $pids
+ok $? "demo: ^C leaves no process behind"
+start
+ok $? "demo: a third run is at work"
+kill -KILL $driver
+wait $driver 2>/dev/null
+gone $pids
+ok $? "demo: no process survives the death of the driver"
+driver=
+exit $bad

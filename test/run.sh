@@ -1,0 +1,350 @@
+#!/bin/sh
+# run.sh - all the tests of Phoenix. usage: test/run.sh [--only PATTERN]
+#
+# Works through stages; a failure stops nothing and the last line tells: "N passed, M failed", with the
+# number of skips behind it if there are any. What is counted are TAP lines ("ok", "not ok") of all jobs.
+# PATTERN is a shell pattern for parts of job names, e.g. --only 'unit t_wire' or --only 'build*gcc'.
+# From the environment: CC (one compiler, instead of gcc and clang), JOBS (2), TEST_TIMEOUT (120 seconds for
+# each program), V=1 (show the output of what passes, too).
+set -u
+export LC_ALL=C
+cd "$(dirname "$0")/.." || exit 1
+
+only=
+case ${1-} in
+'') ;;
+--only)
+    only=${2:?"--only wants a pattern"} ;;
+*)
+    echo 'usage: test/run.sh [--only PATTERN]' >&2
+    exit 2 ;;
+esac
+
+seconds=${TEST_TIMEOUT:-120}
+verbose=${V:-0}
+started=$(date +%s)
+work=build/run.$$
+mkdir -p "$work" || exit 1
+: > "$work/counts"
+trap 'rm -rf "$work"' EXIT
+trap 'touch "$work/stop"; exit 130' HUP INT TERM
+
+have() { command -v "${1%% *}" > /dev/null 2>&1; }
+label() { basename "$1" | tr -c 'A-Za-z0-9.+\n' _; } # a compiler command as part of a file name
+skip() { echo "ok - $1 # SKIP $2"; }
+
+# ---- Jobs ----------------------------------------------------------------------------------------------
+
+add() { # name, command: for the next stage
+    case $1 in
+    *$only*) echo "$1|$2" >> "$work/queue" ;;
+    esac
+}
+
+worker() { # takes the next job that nobody has until there is none; says the number of each that it did
+    job=0
+    while IFS= read -r line; do
+        job=$((job + 1))
+        [ -d "$work" ] && [ ! -e "$work/stop" ] || return
+        mkdir "$work/locks/$job" 2> /dev/null || continue
+        (eval "${line#*|}") > "$work/locks/$job/log" 2>&1 < /dev/null
+        echo $? > "$work/locks/$job/status"
+        echo "$job"
+    done < "$work/queue"
+}
+
+# Counts a job's TAP lines into counts and prints one line about it; all of its output if it failed.
+report() { # job number
+    name=$(sed -n "$1s/|.*//p" "$work/queue")
+    log=$work/locks/$1/log
+    awk -v name="$name" -v status="$(cat "$work/locks/$1/status")" -v counts="$work/counts" '
+        BEGIN { plan = -1 }
+        /^not ok/ { failed++; next }
+        function because() { sub(/.*# *[Ss][Kk][Ii][Pp] */, ""); skipped++; why = why "; " $0 }
+        /^ok/ && tolower($0) ~ /# *skip/ { because(); next }
+        /^ok/ { passed++; next }
+        /^1\.\.0/ { because(); plan = 0; next }
+        /^1\.\.[0-9]+/ { plan = substr($0, 4) + 0 }
+        END {
+            if (plan > 0 && plan != passed + failed + skipped)
+                odd = "planned " plan " and ran " passed + failed + skipped
+            else if (status != 0 && !failed)
+                odd = status == 124 || status == 137 ? "timed out" : "ended with status " status
+            else if (passed + failed + skipped == 0)
+                odd = "no test in it"
+            if (odd != "")
+                failed++
+            printf "%s - %s: %d passed", failed ? "not ok" : "ok", name, passed
+            if (failed)
+                printf ", %d failed", failed
+            if (skipped)
+                printf ", %d SKIPPED: %s", skipped, substr(why, 3)
+            print odd != "" ? " (" odd ")" : ""
+            print passed + 0, failed + 0, skipped + 0 >> counts
+            exit failed > 0
+        }' "$log"
+    bad=$?
+    if [ "$verbose" != 0 ]; then sed 's/^/    /' "$log"
+    elif [ "$bad" -ne 0 ]; then
+        # The beginning and the end of what is not well; V=1 shows all.
+        grep -v '^ok' "$log" | awk '{ line[NR] = $0 }
+            END { for (i = 1; i <= NR; i++)
+                if (i <= 40 || i > NR - 40) print "    " line[i]; else if (i == 41) print "    ..." }'
+    fi
+}
+
+stage() { # title, jobs at a time: runs what was added
+    [ -s "$work/queue" ] || return 0
+    printf '\n# %s\n' "$1"
+    rm -rf "$work/locks"
+    mkdir "$work/locks"
+    {
+        n=0
+        while [ "$n" -lt "$2" ]; do
+            worker &
+            n=$((n + 1))
+        done
+        wait
+    } | while read -r job; do report "$job"; done
+    rm -f "$work/queue"
+}
+
+limit() { # runs a program that may hang
+    if timeout -k 5 5 true > /dev/null 2>&1; then timeout -k 5 "$seconds" "$@"; else "$@"; fi
+}
+
+quiet() { # what, command: it must succeed without a word
+    what=$1
+    shift
+    said=$("$@" 2>&1) && [ -z "$said" ] && echo "ok - $what" && return 0
+    echo "not ok - $what"
+    printf '%s\n' "$*" "$said" | sed 's/^/# /'
+    return 1
+}
+
+# ---- Compilers -----------------------------------------------------------------------------------------
+
+warn='-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wundef -pedantic -Werror'
+warn_tests='-Wall -Wextra -Wshadow -Wstrict-prototypes -Wundef -Werror'
+
+if [ -n "${CC-}" ]; then echo "$CC"; else printf '%s\n' gcc clang; fi > "$work/compilers"
+cc=
+for one in ${CC:+"$CC"} gcc clang cc; do
+    if [ -z "$cc" ] && have "$one"; then cc=$one; fi
+done
+[ -n "$cc" ] || { echo 'run.sh: no C compiler' >&2; exit 1; }
+export CC="${CC:-$cc}"
+[ "$CC" = "$cc" ] || { echo "run.sh: no compiler $CC" >&2; exit 1; }
+
+# ---- What the jobs do ----------------------------------------------------------------------------------
+
+build_joined() { # compiler, directory, flags
+    have "$1" || { skip "phoenix.c with $1" "no $1"; return 0; }
+    mkdir -p "build/$2"
+    quiet "phoenix.c with $1 $3" $1 $3 -c phoenix.c -o "build/$2/phoenix.o"
+}
+
+build_split() { # compiler
+    have "$1" || { skip "src/ with $1" "no $1"; return 0; }
+    dir=build/split/$(label "$1")
+    mkdir -p "$dir"
+    for f in src/*.c; do
+        quiet "$f with $1" $1 -std=c99 -O2 $warn -I. -c "$f" -o "$dir/$(basename "$f" .c).o"
+    done
+}
+
+header() { # compiler, language, flags: phoenix.h alone, and twice
+    have "$1" || { skip "phoenix.h as $2 with $1" "no $1"; return 0; }
+    mkdir -p build/header
+    f=build/header/$(label "$1").$2
+    printf '#include "phoenix.h"\n#include "phoenix.h"\nint main(void) { return PHX_OK; }\n' > "$f"
+    quiet "phoenix.h as $2 with $1" $1 $3 -Wall -Wextra -Wundef -pedantic -Werror -I. -c "$f" -o "$f.o"
+}
+
+# What phoenix.o may not ask of libc, with the names that compilers put in their place.
+banned='printf fprintf vprintf vfprintf puts fputs putchar putc fputc fwrite perror stdout stderr exit _exit
+    abort raise kill signal sigaction sleep usleep nanosleep sprintf vsprintf sscanf __isoc99_sscanf strcpy
+    strcat strdup strtok gets atoi rand srand random srandom time gettimeofday fork system pthread_create'
+
+# nm -P prints: name type value size. Darwin puts an underscore before every name.
+symbols() {
+    nm -P "$1" | awk -v darwin="$(uname)" 'darwin == "Darwin" { sub(/^_/, "") } { print $1, $2 }'
+}
+foreign_names() { symbols "$1" | awk '$2 ~ /^[A-TV-Z]$/ && ($1 !~ /^phx_/ || $1 ~ /^phx__/) { print $1 }'; }
+mutable_data() { symbols "$1" | awk '$2 ~ /^[BDCGSbdgs]$/ { print $1 }'; }
+banned_calls() {
+    symbols "$1" | awk -v list="$(echo $banned)" '
+        BEGIN { n = split(list, part, " "); for (i = 1; i <= n; i++) bad[part[i]] = 1 }
+        $2 == "U" && $1 in bad { print $1 }'
+}
+
+none() { # what, command: it must print nothing
+    what=$1
+    shift
+    said=$("$@")
+    if [ -z "$said" ]; then echo "ok - $what"; else echo "not ok - $what"; echo "$said" | sed 's/^/# /'; fi
+}
+
+exactly() { # what, wanted, command
+    what=$1
+    wanted=$2
+    shift 2
+    said=$("$@" | sort | tr '\n' ' ')
+    if [ "$said" = "$wanted " ]; then echo "ok - $what"; else echo "not ok - $what: $said"; fi
+}
+
+names_and_data() {
+    have nm || { skip 'symbols of phoenix.o' 'no nm'; return 0; }
+    mkdir -p build/nm
+    cat > build/nm/bad.c <<'EOF'
+#include <stdio.h>
+#include <stdlib.h>
+int helper(void);
+int phx__leak(void);
+void phx_say(int x);
+int phx_counter = 1;
+int helper(void) { static int calls; return ++calls; }
+int phx__leak(void) { return 0; }
+void phx_say(int x) { if (x) exit(printf("%d", x)); }
+EOF
+    # Without position-independent code, so that constant pointers are constant data. Unoptimized for
+    # data, so that none is dropped.
+    still=
+    $cc -fno-pic -c build/nm/bad.c -o build/nm/bad.o 2> /dev/null && still=-fno-pic
+    $cc -std=c99 -U_FORTIFY_SOURCE -O0 $still -c build/nm/bad.c -o build/nm/bad.o
+    exactly 'self-check: foreign names are seen' 'helper phx__leak' foreign_names build/nm/bad.o
+    exactly 'self-check: banned calls are seen' 'exit printf' banned_calls build/nm/bad.o
+    if mutable_data build/nm/bad.o | grep -q calls; then echo 'ok - self-check: mutable data is seen'
+    else echo 'not ok - self-check: mutable data is seen'; fi
+
+    quiet 'phoenix.c as it ships' $cc -std=c99 -O2 -c phoenix.c -o build/nm/phoenix.o || return 0
+    $cc -std=c99 -U_FORTIFY_SOURCE -O0 $still -c phoenix.c -o build/nm/plain.o
+    none 'phoenix.o defines phx_ names only' foreign_names build/nm/phoenix.o
+    none 'phoenix.o calls nothing banned' banned_calls build/nm/phoenix.o
+    none 'unoptimized it calls nothing banned either' banned_calls build/nm/plain.o
+    none 'phoenix.o has no mutable data' mutable_data build/nm/plain.o
+}
+
+flags_tests="-std=c99 -g -O1 -DPHX_DEBUG $warn_tests -I. -Isrc -Itest -Itest/unit"
+sanitize=
+
+library() { # source: one object of build/split/libphx.a
+    object=build/split/test/$(basename "$1" .c).o
+    quiet "$1 for the unit tests" $cc $flags_tests $sanitize -c "$1" -o "$object"
+}
+
+unit() { # split or joined, test
+    exe=build/unit/$1/$(basename "$2" .c)
+    rm -f "$exe"
+    case $1 in
+    joined) how='-DPHX_JOINED -Wno-unused-function' with= ;;
+    *) how= with=build/split/libphx.a ;;
+    esac
+    quiet "$2 compiles" $cc $flags_tests $sanitize $how "$2" $with -pthread -lm -o "$exe" > "$exe.said" || {
+        cat "$exe.said"
+        return 1
+    }
+    limit "$exe"
+}
+
+example() { # source: compiled in a tree of its own by the line that its first comment shows
+    name=$(basename "$1" .c)
+    line=$(awk '
+        { end = index($0, "*/"); sub(/\*\/.*/, "") }
+        match($0, /(^|[^A-Za-z0-9_])cc /) {
+            s = substr($0, RSTART)
+            print substr(s, index(s, "cc ") + 3)
+            exit
+        }
+        end { exit }' "$1")
+    [ -n "$line" ] || { echo "not ok - $1 shows its compile line (cc ...) in its first comment"; return 1; }
+    tree=build/examples/$name
+    rm -rf "$tree"
+    mkdir -p "$tree"
+    cp -R phoenix.c phoenix.h examples "$tree"
+    case $line in
+    *examples/*) dir=$tree ;;
+    *) dir=$tree/examples ;;
+    esac
+    quiet "$1: cc $line" sh -c "cd $dir && $cc $warn_tests $line"
+}
+
+real() { # script
+    if [ -x "$1" ]; then limit "$1"; else limit sh "$1"; fi
+}
+
+# ---- The stages ----------------------------------------------------------------------------------------
+
+jobs=${JOBS:-2}
+add 'amalgamation' 'quiet "phoenix.c is fresh" ./amalgamate.sh --check'
+add 'source' 'sh test/source.sh'
+stage 'sources' "$jobs"
+
+while IFS= read -r one; do
+    add "build joined $one" "build_joined '$one' 'joined/$(label "$one")' '-std=c99 -O2 $warn'"
+    add "build joined $one poll" \
+        "build_joined '$one' 'poll/$(label "$one")' '-std=c99 -O2 -DPHX_USE_POLL $warn'"
+    add "build joined $one lines" "build_joined '$one' 'lines/$(label "$one")' '-std=c99 -DPHX_LINES $warn'"
+    add "build split $one" "build_split '$one'"
+    add "header c $one" "header '$one' c -std=c99"
+done < "$work/compilers"
+have cc && add 'build plain cc' "build_joined cc plain '-std=c99 -O2'"
+for one in g++ clang++; do
+    add "header c++ $one" "header $one cpp -std=c++11"
+done
+stage 'builds' "$jobs"
+
+add 'symbols' names_and_data
+stage 'symbols' "$jobs"
+
+for f in test/unit/t_*.c; do
+    [ -e "$f" ] || continue
+    add "unit $(basename "$f" .c) split" "unit split $f"
+    add "unit $(basename "$f" .c) joined" "unit joined $f"
+done
+if [ -s "$work/queue" ]; then
+    mkdir -p build/split/test build/unit/split build/unit/joined
+    mv "$work/queue" "$work/units"
+    sane='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer'
+    echo 'int main(void) { return 0; }' > "$work/sane.c"
+    if $cc $sane "$work/sane.c" -o "$work/sane" > /dev/null 2>&1 && "$work/sane" > /dev/null 2>&1; then
+        sanitize=$sane
+        # Torture asks for more than there is and wants NULL, not the end.
+        export ASAN_OPTIONS="${ASAN_OPTIONS-allocator_may_return_null=1}"
+        export UBSAN_OPTIONS="${UBSAN_OPTIONS-print_stacktrace=1}"
+    else
+        echo "sanitizers|skip 'unit tests under sanitizers' '$cc has none here'" >> "$work/queue"
+    fi
+    for f in src/*.c; do
+        echo "library $f|library $f" >> "$work/queue"
+    done
+    rm -f build/split/libphx.a build/split/test/*.o
+    stage 'library for the unit tests' "$jobs"
+    ar rc build/split/libphx.a build/split/test/*.o
+    mv "$work/units" "$work/queue"
+    stage 'unit tests, split and joined' "$jobs"
+elif [ -z "$only" ]; then
+    echo 'unit|echo "not ok - there is a test/unit/t_*.c"' >> "$work/queue"
+    stage 'unit tests' 1
+fi
+
+for f in examples/*.c; do
+    [ -e "$f" ] && add "example $(basename "$f" .c)" "example $f"
+done
+[ -s "$work/queue" ] || [ -n "$only" ] || add 'examples' 'skip examples/ "none there"'
+stage 'examples' "$jobs"
+
+# One at a time: these measure time and use ports.
+for f in test/real/*.sh; do
+    [ -e "$f" ] && add "real $(basename "$f" .sh)" "real $f"
+done
+[ -s "$work/queue" ] || [ -n "$only" ] || add 'real' 'skip test/real/ "none there"'
+stage 'real processes on loopback' 1
+
+[ -s "$work/counts" ] || { echo "run.sh: no job is called *$only*" >&2; echo '0 passed, 1 failed'; exit 1; }
+printf '\n# %s seconds\n' $(($(date +%s) - started))
+awk '{ p += $1; f += $2; s += $3 }
+    END {
+        print p + 0 " passed, " f + 0 " failed" (s ? ", " s " skipped" : "")
+        exit f > 0
+    }' "$work/counts"

@@ -1,0 +1,90 @@
+/* check.h - what must hold in a network of Phoenix nodes, looked at from outside and at every
+ * instant. */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include "world.h"
+
+/* A process that lived or lives: ids are never used again, so one life is one destination. */
+struct check_life {
+    struct phx_id id;
+    uint32_t host;
+    int alive;
+};
+
+/* What one host's process believes, by life. As it was after its last step that changed any of
+ * it. */
+struct check_view {
+    const phx *p; /* NULL: nobody lives here */
+    uint32_t life, capacity;
+    uint32_t *next;    /* life of the next hop; WORLD_NONE: no route */
+    uint64_t *claimed; /* (number, feasible distance), greater is newer or shorter; 0: none */
+    uint64_t *lost_at; /* 0: has a route, or never had one */
+    uint8_t *hops;
+    uint64_t looked; /* what the counters said when it was last looked at */
+    uint32_t steps;
+};
+
+struct check {
+    struct world *w;
+    struct check_view *views; /* by host */
+    struct check_life *lives;
+    uint32_t life_count, life_capacity;
+    uint32_t *index, index_size; /* open addressing, id -> life */
+    struct phx_route *routes;    /* scratch */
+    struct phx_link *links;
+    size_t route_capacity, link_capacity;
+    uint32_t every; /* look after every so many steps of a host that changed something */
+    /* Losses since check_watch_losses: a pair is (host, living destination) that had a route. */
+    int watching;
+    uint64_t pairs_lost, longest_us, lost_us_sum;
+    uint64_t looks, loops_checked;
+};
+
+struct check *check_new(struct world *w, uint32_t every);
+void check_free(struct check *c);
+void check_born(struct check *c, uint32_t host, const phx *p);
+void check_died(struct check *c, uint32_t host);
+/* A step of host is over. */
+void check_step(struct check *c, uint32_t host);
+/* Looks at host now, whatever `every` is. */
+void check_look(struct check *c, uint32_t host);
+void check_watch_losses(struct check *c);
+/* Pairs that have lost a route since and did not get it back: they count until now. Returns how
+ * many. */
+uint64_t check_still_lost(struct check *c);
+
+/* Hops of the route at host a to host b's process; 255: none. */
+uint8_t check_hops(const struct check *c, uint32_t a, uint32_t b);
+/* The host at the next hop; WORLD_NONE: none. */
+uint32_t check_next(const struct check *c, uint32_t a, uint32_t b);
+
+/* Would a message from a get to b at this moment, by the next hops and the streams' state? */
+int check_path(const struct check *c, uint32_t a, uint32_t b);
+
+/* A graph of hosts. edges: that of up links, both ends agreeing, or that of all links which the
+ * walls allow and could be made. */
+struct graph {
+    uint32_t count;
+    uint32_t *first; /* count + 1 of them: into to */
+    uint32_t *to;
+};
+int check_graph_of_links(struct check *c, struct graph *g);    /* 0, or -1: no memory */
+int check_graph_of_walls(const struct check *c, struct graph *g);
+void graph_free(struct graph *g);
+/* Distances from `from`; 255: unreachable. queue: scratch, both of count entries. */
+void graph_distances(const struct graph *g, uint32_t from, uint8_t *out, uint32_t *queue);
+
+/* Every pair's hops against the graph's distances: 0, or 1 with *a and *b the first pair that
+ * differs and *want its distance. Hosts without a process don't count. limit: distances above it
+ * may be unreachable. */
+int check_shortest(struct check *c, const struct graph *g, uint8_t limit, uint32_t *a, uint32_t *b,
+                   uint8_t *want);
+/* In each component of the graph all digests agree: 0, or 1 and a pair that does not. */
+int check_digests(struct check *c, const struct graph *g, uint32_t *a, uint32_t *b);
+/* At most one up link per pair, queues below limit: fails the world if not. */
+void check_links(struct check *c, uint32_t host, size_t queue_limit);
+/* Who says it holds name itself, of the hosts with a process: how many; *holder one of them. */
+uint32_t check_holders(struct check *c, uint64_t name, uint32_t *holder);
+
+#endif

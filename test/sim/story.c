@@ -1,0 +1,376 @@
+/* story.c - the named scenarios: what each one does, and the bar that it must clear. */
+#include "story.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The longest round trip between two hosts of one site, from the world's options. */
+static double round_trip_ms(const struct sim *s)
+{
+    const struct world_options *o = &s->w->o;
+
+    return 2e-3 * (double)(o->latency_us + o->spread_us + o->jitter_us);
+}
+
+static double pairs_of(const struct sim *s)
+{
+    double n = (double)living(s);
+
+    return n * (n - 1);
+}
+
+/* A clique that knows host 0, all started at the same moment, and settled. */
+static void make_clique(struct sim *s)
+{
+    add(s, s->o.nodes, 0, 0);
+    join_all(s, 0);
+    start_all(s);
+    wait_until(s, all_reachable, MINUTE);
+    wait_until(s, all_linked, 2 * MINUTE);
+    (void)settle(s, 3 * SECOND, 5 * MINUTE);
+    wait_until(s, all_well, MINUTE);
+}
+
+/* What every node must learn is one entry about every other node: N(N-1) is the floor. */
+static void cold_start(struct sim *s)
+{
+    uint64_t reached, linked, settled;
+    struct sim_totals t;
+    double pairs;
+
+    add(s, s->o.nodes, 0, 0);
+    join_all(s, 0);
+    start_all(s);
+    wait_until(s, all_reachable, MINUTE);
+    reached = now_us(s);
+    wait_until(s, all_linked, 2 * MINUTE);
+    linked = now_us(s);
+    settled = settle(s, 3 * SECOND, 5 * MINUTE) + linked;
+    t = totals(s);
+    pairs = pairs_of(s);
+    bar(s, "cold_start entries per ordered pair", (double)t.entries / pairs, 3);
+    bar(s, "cold_start updates per ordered pair", (double)t.updates / pairs, 1);
+    figure(s, "cold_start all reachable after s", (double)reached / 1e6);
+    figure(s, "cold_start all linked after s", (double)linked / 1e6);
+    figure(s, "cold_start settled after s", (double)settled / 1e6);
+    figure(s, "cold_start bytes per ordered pair", (double)t.bytes / pairs);
+    figure(s, "cold_start dials per pair", 2 * (double)t.dials / pairs);
+    figure(s, "cold_start requests per ordered pair", (double)t.requests / pairs);
+    wait_until(s, all_well, MINUTE);
+}
+
+/* One link of a settled clique goes, and both ends know: nobody else may lose a route. */
+static void cut48(struct sim *s)
+{
+    uint32_t a, b;
+    uint64_t still;
+
+    make_clique(s);
+    a = (uint32_t)rnd(s, s->o.nodes);
+    b = (a + 1 + (uint32_t)rnd(s, s->o.nodes - 1)) % s->o.nodes;
+    check_watch_losses(s->c);
+    sever(s, a, b);
+    run_for(s, 5 * SECOND);
+    still = check_still_lost(s->c);
+    bar(s, "cut48 pairs that lose a route", (double)s->c->pairs_lost, 2);
+    bar(s, "cut48 longest loss in round trips",
+        (double)s->c->longest_us / 1e3 / round_trip_ms(s), 3);
+    figure(s, "cut48 pairs still lost after 5 s", (double)still);
+    wait_until(s, all_well, MINUTE);
+}
+
+/* Three sites of a third of the nodes each. Only the first two hosts of each can be dialled from
+ * outside, by each other. Everything between sites passes through them. */
+static void three_sites(struct sim *s)
+{
+    uint32_t k = s->o.nodes / 3, a, b;
+
+    for (a = 0; a < 3; a++)
+        add(s, k, a, 0);
+    for (a = 0; a < 3; a++)
+        for (b = 0; b < 3; b++)
+            s->w->site_us[a][b] = a == b ? 0 : 5000;
+    for (a = 0; a < 3 * k; a++)
+        for (b = 0; b < 3 * k; b++)
+            if (a / k != b / k && (a % k > 1 || b % k > 1))
+                forbid(s, a, b);
+    for (a = 0; a < 3 * k; a++)
+        if (a % k)
+            join(s, a, a / k * k);
+    join(s, k, 0);
+    join(s, 2 * k, 0);
+    start_all(s);
+    wait_until(s, all_well, 2 * MINUTE);
+    (void)settle(s, 3 * SECOND, 5 * MINUTE);
+}
+
+static void gateway_death(struct sim *s)
+{
+    uint32_t k = s->o.nodes / 3;
+    double trip = round_trip_ms(s) + 10, detection, worst;
+    uint64_t pairs;
+
+    three_sites(s);
+    watch_paths(s, MS);
+    run_for(s, 100 * MS);
+    crash(s, 0);
+    run_for(s, 3 * SECOND);
+    worst = (double)worst_outage(s, &pairs) / 1e3;
+    /* A crash is seen when the reset arrives: half a round trip, and a sample. */
+    bar(s, "gateway_death outage ms after a crash", worst, trip / 2 + 1 + 2 * trip);
+    figure(s, "gateway_death pairs hit by the crash", (double)pairs);
+    wait_until(s, all_well, MINUTE);
+    restart(s, 0);
+    wait_until(s, all_well, 2 * MINUTE);
+    run_for(s, 10 * SECOND);
+    s->sample = NULL;
+    (void)settle(s, 3 * SECOND, MINUTE);
+    watch_paths(s, 5 * MS);
+    power_off(s, k + 1);
+    run_for(s, 15 * SECOND);
+    worst = (double)worst_outage(s, &pairs) / 1e3;
+    detection = (double)(s->cfg.heartbeat_us + s->cfg.timeout_us) / 1e3;
+    bar(s, "gateway_death outage ms after a power loss", worst, detection + 5 + 2 * trip);
+    figure(s, "gateway_death pairs hit by the power loss", (double)pairs);
+    wait_until(s, all_well, MINUTE);
+}
+
+static void partitioned(struct sim *s, uint64_t us, const char *what)
+{
+    uint64_t healed;
+
+    partition(s, 0, s->o.nodes / 2, 1);
+    run_for(s, us);
+    heal_all(s);
+    healed = now_us(s);
+    if (wait_for(s, all_well, 5 * MINUTE))
+        bar(s, what, (double)(now_us(s) - healed) / 1e6, 60);
+    else
+        wait_until(s, all_well, 0);
+    run_for(s, 20 * SECOND);
+}
+
+static void partition_story(struct sim *s)
+{
+    make_clique(s);
+    partitioned(s, 2 * SECOND, "partition whole s after 2 s");
+    partitioned(s, 60 * SECOND, "partition whole s after 60 s");
+    partitioned(s, 3600 * SECOND, "partition whole s after 3600 s");
+}
+
+/* Settles: the last route message, not the silence that proves it. */
+static void mass_restart(struct sim *s)
+{
+    uint64_t staggered, begin, at_once;
+    uint32_t i;
+
+    add(s, s->o.nodes, 0, 0);
+    join_all(s, 0);
+    for (i = 0; i < s->o.nodes; i++) {
+        start(s, i);
+        run_for(s, 10 * MS);
+    }
+    wait_until(s, all_linked, 2 * MINUTE);
+    staggered = now_us(s);
+    staggered += settle(s, 3 * SECOND, 5 * MINUTE);
+    for (i = 0; i < s->o.nodes; i++)
+        crash(s, i);
+    begin = now_us(s);
+    start_all(s);
+    wait_until(s, all_linked, 5 * MINUTE);
+    at_once = now_us(s) - begin;
+    at_once += settle(s, 3 * SECOND, 5 * MINUTE);
+    bar(s, "mass_restart settles, times the staggered start",
+        (double)at_once / (double)staggered, 2);
+    figure(s, "mass_restart staggered start s", (double)staggered / 1e6);
+    figure(s, "mass_restart restart at once s", (double)at_once / 1e6);
+    wait_until(s, all_well, MINUTE);
+}
+
+static void name_change(struct sim *s)
+{
+    uint64_t before;
+    uint32_t i, knows = 0, who;
+    struct phx_id id;
+
+    make_clique(s);
+    before = totals(s).updates;
+    who = (uint32_t)rnd(s, s->o.nodes);
+    if (!s->w->failed && phx_assume(s->nodes[who].p, 1000000, 1000009) < 0)
+        world_fail(s->w, "phx_assume failed");
+    world_touch(s->w, who);
+    run_for(s, 20 * SECOND);
+    for (i = 0; i < s->o.nodes && !s->w->failed; i++)
+        knows += phx_owner(s->nodes[i].p, 1000005, &id) == 0;
+    if (knows != s->o.nodes)
+        world_fail(s->w, "%u of %u know who holds the name", (unsigned)knows, (unsigned)s->o.nodes);
+    bar(s, "name_change updates beyond N-1",
+        (double)(totals(s).updates - before) - (double)(s->o.nodes - 1), 0);
+}
+
+static void quiet(struct sim *s)
+{
+    struct sim_totals a, b;
+
+    make_clique(s);
+    a = totals(s);
+    run_for(s, 10 * MINUTE);
+    b = totals(s);
+    bar(s, "quiet route messages in 10 min",
+        (double)(b.updates + b.requests - a.updates - a.requests), 0);
+    figure(s, "quiet heartbeats per link and s",
+           (double)(b.heartbeats - a.heartbeats) / 600 / (pairs_of(s) / 2));
+    figure(s, "quiet os calls per node and s",
+           (double)(b.os_calls - a.os_calls) / 600 / (double)living(s));
+}
+
+/* Many nodes, few links each. */
+static void bounded(struct sim *s)
+{
+    double sum = 0, most = 0;
+    uint32_t i;
+
+    s->cfg.max_links = s->o.nodes < 64 ? 8 : 32;
+    add(s, s->o.nodes, 0, 0);
+    join_all(s, 0);
+    start_all(s);
+    wait_until(s, all_reachable, 10 * MINUTE);
+    figure(s, "bounded all reachable after s", (double)now_us(s) / 1e6);
+    (void)settle(s, 3 * SECOND, 10 * MINUTE);
+    wait_until(s, all_shortest, 2 * MINUTE);
+    for (i = 0; i < s->o.nodes && !s->w->failed; i++) {
+        double mem = (double)s->w->hosts[i].mem_used;
+        sum += mem;
+        most = mem > most ? mem : most;
+    }
+    figure(s, "bounded memory per node, mean KiB", sum / 1024 / (double)s->o.nodes);
+    /* 8 MiB at 4,096 nodes is promise 30; in proportion below. */
+    bar(s, "bounded memory per known node, bytes",
+        sum / (double)s->o.nodes / (double)s->o.nodes, 2048);
+    figure(s, "bounded memory of the largest node, KiB", most / 1024);
+    figure(s, "bounded entries per ordered pair", (double)totals(s).entries / pairs_of(s));
+}
+
+/* Two nodes that dial each other at the same moment keep one link. */
+static void both_dial(struct sim *s)
+{
+    uint64_t i;
+
+    add(s, 2, 0, 0);
+    join(s, 0, 1);
+    join(s, 1, 0);
+    for (i = 0; i < 100 && !s->w->failed; i++) {
+        start(s, 0);
+        run_for(s, rnd(s, 3000));
+        start(s, 1);
+        wait_until(s, all_linked, 20 * SECOND);
+        run_for(s, 100 * MS);
+        wait_until(s, all_linked, 0);
+        check_links(s->c, 0, QUEUE_LIMIT);
+        check_links(s->c, 1, QUEUE_LIMIT);
+        crash(s, 0);
+        crash(s, 1);
+        run_for(s, 10 * MS);
+    }
+}
+
+/* Half of the nodes sit behind NATs, some with the same private addresses. */
+static void nats(struct sim *s)
+{
+    uint32_t i, n = s->o.nodes;
+
+    add(s, n / 2, 0, 0);
+    for (i = n / 2; i < n; i++)
+        add(s, 1, 1 + i % 3, 1 + i % 3);
+    join_all(s, 0);
+    start_all(s);
+    s->names = 0;
+    wait_until(s, all_reachable, MINUTE);
+    wait_until(s, all_well, 2 * MINUTE);
+    crash(s, 0);
+    wait_until(s, all_well, 2 * MINUTE);
+}
+
+/* One direction of one link dies silently, for a minute. */
+static void oneway(struct sim *s)
+{
+    make_clique(s);
+    cut_oneway(s, 0, 1);
+    run_for(s, 30 * SECOND);
+    wait_until(s, all_shortest, 30 * SECOND);
+    if (!s->w->failed && check_hops(s->c, 0, 1) != 2)
+        world_fail(s->w, "after 30 s of a one-way cut 0 -> 1 has %u hops, should be 2",
+                   (unsigned)check_hops(s->c, 0, 1));
+    heal(s, 0, 1);
+    wait_until(s, all_well, 2 * MINUTE);
+}
+
+/* A host that computes for a while is nobody's loss, and accuses nobody when it is back. */
+static void stalled(struct sim *s)
+{
+    uint64_t lost;
+
+    make_clique(s);
+    lost = totals(s).links_lost;
+    stall(s, 1, 4 * SECOND);
+    run_for(s, 10 * SECOND);
+    bar(s, "stalled links lost by a stall of 4 s", (double)(totals(s).links_lost - lost), 0);
+    stall(s, 1, 40 * SECOND);
+    run_for(s, 60 * SECOND);
+    figure(s, "stalled links lost by a stall of 40 s", (double)(totals(s).links_lost - lost));
+    wait_until(s, all_well, 2 * MINUTE);
+}
+
+/* Memory and descriptors run out, now and then and for some; then there is enough again. */
+static void scarce(struct sim *s)
+{
+    uint32_t i, round;
+
+    s->names = 1;
+    add(s, s->o.nodes, 0, 0);
+    join_all(s, 0);
+    for (i = 0; i < s->o.nodes; i++) {
+        s->w->hosts[i].faults.nomem_until = s->w->now + 20 * SECOND;
+        s->w->hosts[i].faults.nomem_one_in = i % 2 ? 20 : 0;
+        s->w->hosts[i].faults.handles_max = i % 3 ? 0 : 4 + (uint32_t)rnd(s, 8);
+    }
+    for (round = 0; round < 20; round++) {
+        start_all(s); /* those that failed try again */
+        run_for(s, SECOND);
+    }
+    for (i = 0; i < s->o.nodes; i++)
+        s->w->hosts[i].faults.handles_max = 0;
+    start_all(s);
+    wait_until(s, all_well, 3 * MINUTE);
+}
+
+const struct story stories[] = {
+    { "cold_start", "a clique that knows one hub starts at once", 64, 2, 4096, cold_start, NULL },
+    { "cut48", "one link of a settled clique is cut", 48, 4, 1024, cut48, NULL },
+    { "gateway_death", "three sites with two gateways each lose one", 48, 9, 600, gateway_death,
+      NULL },
+    { "partition", "halves apart for 2 s, 60 s, 3600 s", 100, 4, 1024, partition_story, NULL },
+    { "mass_restart", "all restart at the same instant", 400, 4, 1024, mass_restart, NULL },
+    { "name_change", "one name is assumed in a settled clique", 64, 2, 1024, name_change, NULL },
+    { "quiet", "a settled clique for ten minutes", 48, 2, 1024, quiet, NULL },
+    { "bounded", "many nodes, few links each", 256, 16, 4096, bounded, NULL },
+    { "both_dial", "two nodes dial each other, 100 times", 2, 2, 2, both_dial, NULL },
+    { "nats", "half of the nodes behind NATs", 24, 4, 512, nats, NULL },
+    { "oneway", "one direction of one link dies", 16, 4, 512, oneway, NULL },
+    { "stalled", "a host does not step for a while", 16, 3, 512, stalled, NULL },
+    { "scarce", "memory and descriptors run out for a while", 16, 3, 512, scarce, NULL },
+    { "campaign", "topology, sizes and faults drawn from the seed", 24, 3, 512, tell_campaign,
+      NULL },
+    { "determinism", "the campaign twice: the same bytes", 16, 3, 512, tell_determinism, NULL },
+    { NULL, NULL, 0, 0, 0, NULL, NULL }
+};
+
+const struct story *story_find(const char *name)
+{
+    const struct story *t;
+
+    for (t = stories; t->name; t++)
+        if (strcmp(t->name, name) == 0)
+            return t;
+    return NULL;
+}

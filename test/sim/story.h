@@ -1,0 +1,21 @@
+/* story.h - the named scenarios. */
+#ifndef STORY_H
+#define STORY_H
+
+#include "scenario.h"
+
+struct story {
+    const char *name, *what;
+    uint32_t nodes, nodes_min, nodes_max; /* the usual number, and what makes sense */
+    void (*tell)(struct sim *s);          /* to the end, or until the world fails */
+    void (*world)(struct world_options *o); /* other distances, buffers; may be NULL */
+};
+
+extern const struct story stories[]; /* the last has no name */
+const struct story *story_find(const char *name);
+
+/* Told in campaign.c. */
+void tell_campaign(struct sim *s);
+void tell_determinism(struct sim *s);
+
+#endif

@@ -1,0 +1,646 @@
+/* t_spec.c - the encoders of wire.c against the second parser, which knows only WIRE.md. */
+#include "test.h"
+#ifdef PHX_JOINED
+#include "../../phoenix.c"
+#else
+#include "sha.h"
+#include "wire.h"
+#endif
+#include "spec.h"
+
+/* With arguments this program is a tool: each names a file with all bytes that one side of a link
+ * has sent, captured from live nodes, and is checked with the same parser. */
+
+static uint8_t stream_bytes[1 << 20];
+static struct phx__writer stream;
+
+static const char key[] = "0123456789abcdef";
+static const char cluster[] = "phoenix";
+
+static void fill(uint8_t *out, size_t n, unsigned first)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        out[i] = (uint8_t)(first + i);
+}
+
+/* The two nodes of section 9. */
+static struct phx_id dialer(void)
+{
+    struct phx_id id;
+
+    fill(id.b, 16, 0);
+    return id;
+}
+
+static struct phx_id acceptor(void)
+{
+    struct phx_id id;
+
+    fill(id.b, 16, 0xf0);
+    return id;
+}
+
+static struct phx_address local(uint16_t port)
+{
+    struct phx_address a;
+
+    memset(&a, 0, sizeof a);
+    a.family = PHX_IPV4;
+    a.ip[0] = 127;
+    a.ip[3] = 1;
+    a.port = port;
+    return a;
+}
+
+/* ---- Streams, frame by frame */
+
+static void begin(void)
+{
+    phx__writer_init(&stream, stream_bytes, sizeof stream_bytes);
+}
+
+static void hello(void)
+{
+    struct phx__hello h;
+    struct phx__sha sha;
+    uint8_t digest[32];
+
+    memset(&h, 0, sizeof h);
+    h.magic = PHX__WIRE_MAGIC;
+    h.version_min = h.version_max = PHX__WIRE_VERSION;
+    phx__sha_init(&sha);
+    phx__sha_add(&sha, cluster, strlen(cluster));
+    phx__sha_end(&sha, digest);
+    memcpy(h.cluster, digest, 8);
+    h.id = dialer();
+    h.incarnation = 1;
+    fill(h.nonce, sizeof h.nonce, 0x20);
+    phx__wire_put_hello(&stream, &h);
+}
+
+static void answer(const uint8_t mac[32])
+{
+    struct phx__answer a;
+
+    memset(&a, 0, sizeof a);
+    a.version = PHX__WIRE_VERSION;
+    a.id = acceptor();
+    a.incarnation = 2;
+    fill(a.nonce, sizeof a.nonce, 0x40);
+    a.observed = local(40000);
+    memcpy(a.mac, mac, 32);
+    phx__wire_put_answer(&stream, &a);
+}
+
+static void proof(const uint8_t mac[32])
+{
+    struct phx__proof p;
+
+    memset(&p, 0, sizeof p);
+    p.observed = local(7000);
+    memcpy(p.mac, mac, 32);
+    phx__wire_put_proof(&stream, &p);
+}
+
+/* An entry of the dialer's about itself, with a card of so many claims if `with` is
+ * PHX__ENTRY_CARD. */
+static struct phx__entry own_entry(uint32_t seq, unsigned with, const uint8_t *card,
+                                   size_t card_size)
+{
+    struct phx__entry e;
+
+    memset(&e, 0, sizeof e);
+    e.id = dialer();
+    e.incarnation = 1;
+    e.seq = seq;
+    e.flags = (uint8_t)with;
+    e.card_version = 3;
+    e.card = card;
+    e.card_size = (uint32_t)card_size;
+    return e;
+}
+
+static void update(const struct phx__entry *e, size_t count)
+{
+    size_t start = phx__wire_begin(&stream, PHX__UPDATE, 0, 0), i;
+
+    phx__put_u16(&stream, 0);
+    for (i = 0; i < count; i++)
+        phx__wire_put_entry(&stream, 0, &e[i]);
+    phx__wire_end(&stream, start);
+}
+
+/* A card like section 9's, with claims 42, 44, 46, ... */
+static size_t card_of(uint8_t *out, size_t capacity, uint32_t claim_count)
+{
+    static struct phx__claim claims[10000];
+    struct phx__card card;
+    struct phx__writer w;
+    uint32_t i;
+
+    memset(&card, 0, sizeof card);
+    card.flags = PHX__CARD_RELAYS;
+    card.window = 4194304;
+    card.address_count = 1;
+    card.address[0] = local(7000);
+    card.claim_count = claim_count;
+    for (i = 0; i < claim_count; i++) {
+        claims[i].first = claims[i].last = 42 + 2 * (uint64_t)i;
+        claims[i].epoch = 7;
+    }
+    phx__writer_init(&w, out, capacity);
+    phx__wire_put_card(&w, &card, claims);
+    return w.bad ? 0 : w.size;
+}
+
+static void first_update(void)
+{
+    uint8_t card[64];
+    struct phx__entry e = own_entry(5, PHX__ENTRY_CARD, card, card_of(card, sizeof card, 1));
+
+    update(&e, 1);
+}
+
+static void card_part(const uint8_t *card, size_t total, size_t offset, size_t size)
+{
+    struct phx__card_part part;
+
+    memset(&part, 0, sizeof part);
+    part.id = dialer();
+    part.incarnation = 1;
+    part.version = 3;
+    part.total = (uint32_t)total;
+    part.offset = (uint32_t)offset;
+    part.data = card + offset;
+    part.size = (uint32_t)size;
+    phx__wire_put_card_part(&stream, &part);
+}
+
+static void beat(void)
+{
+    struct phx_id d = dialer(), a = acceptor();
+    struct phx__beat b;
+
+    memset(&b, 0, sizeof b);
+    b.next_ms = 5000;
+    b.digest = spec_term(d.b, 1, 5) ^ spec_term(a.b, 2, 6);
+    b.around = phx__id_hash(&d) ^ phx__id_hash(&a);
+    b.around_count = 2;
+    b.echo_ms = 0x01020304;
+    phx__wire_put_beat(&stream, &b, PHX__BEAT_REPLY);
+}
+
+static void data(int flags, uint64_t total, const void *payload, size_t size)
+{
+    struct phx__data d;
+
+    memset(&d, 0, sizeof d);
+    d.target = acceptor();
+    d.source = dialer();
+    d.epoch = 9;
+    d.to = 7;
+    d.from = 42;
+    d.total = total;
+    d.size = size;
+    phx__wire_put_data_head(&stream, &d, flags, 15);
+    phx__put_bytes(&stream, payload, size);
+}
+
+static void ack(void)
+{
+    struct phx__ack a;
+
+    memset(&a, 0, sizeof a);
+    a.target = dialer();
+    a.source = acceptor();
+    a.epoch = 9;
+    a.next = 1;
+    a.window = 4194304;
+    phx__wire_put_ack(&stream, &a, 15);
+}
+
+static void request(void)
+{
+    struct phx__request q;
+
+    memset(&q, 0, sizeof q);
+    q.id = acceptor();
+    q.incarnation = 2;
+    q.seq = 7;
+    phx__wire_put_request(&stream, &q, 15);
+}
+
+static void summary(int flags, uint32_t own_seq, int others)
+{
+    size_t start = phx__wire_begin(&stream, PHX__SUMMARY, flags, 0);
+    struct phx__summary_line line;
+    int i;
+
+    memset(&line, 0, sizeof line);
+    line.id = dialer();
+    line.incarnation = 1;
+    line.seq = own_seq;
+    phx__wire_put_summary_line(&stream, &line);
+    for (i = 0; i < others; i++) {
+        line.id.b[15] = (uint8_t)(100 + i);
+        line.hops = (uint8_t)(1 + i);
+        phx__wire_put_summary_line(&stream, &line);
+    }
+    phx__wire_end(&stream, start);
+}
+
+static const uint8_t no_mac[32];
+
+static void handshake(void)
+{
+    begin();
+    hello();
+    proof(no_mac);
+    first_update();
+}
+
+/* ---- The examples of section 9 */
+
+/* Without spaces and line ends; what wire.h's encoders give for the values named there. */
+static const struct {
+    const char *name, *hex;
+} examples[] = {
+    {"HELLO", "4000000001000000504858310100010003a8f0dd8edb33780000000000010203"
+              "0405060708090a0b0c0d0e0f0100000000000000202122232425262728292a2b2c2d2e2f"},
+    {"ANSWER", "5900000002000000010000000000f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff0200"
+               "000000000000404142434445464748494a4b4c4d4e4f047f000001409cc6f787"
+               "8632971290038caaee3c961ad6666a179d41bc8e64698cf67f25b69aaa"},
+    {"PROOF", "2b00000003000000047f000001581bef03bf0bdadf3e90011053c492e4667dce"
+              "2c2d130481e286a3f78069d1fa0386"},
+    {"REFUSE", "06000000040000001900"},
+    {"UPDATE", "55000000050000000000000102030405060708090a0b0c0d0e0f010000000000"
+               "00000500000000010300000029000000010000400001047f000001581b010000"
+               "002a000000000000002a000000000000000700000000000000"},
+    {"BEAT", "200000000801000088130000950f309590ddd47283dec05d5fec2d7d0200000004030201"},
+    {"DATA", "590000000a030f00f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff0001020304050607"
+             "08090a0b0c0d0e0f000000000000000009000000000000000700000000000000"
+             "2a000000000000000000000000000000050000000000000068656c6c6f"},
+    {"ACK", "380000000b000f00000102030405060708090a0b0c0d0e0ff0f1f2f3f4f5f6f7"
+            "f8f9fafbfcfdfeff0900000000000000010000000000000000004000"},
+};
+
+static void hex_of(const uint8_t *p, size_t n, char *out)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        snprintf(out + 2 * i, 3, "%02x", p[i]);
+}
+
+/* The page without white space, or NULL if it can't be found from here. */
+static char *read_page(void)
+{
+    static const char *const places[] = {"src/WIRE.md", "../../src/WIRE.md", "../src/WIRE.md"};
+    FILE *f = NULL;
+    char *text;
+    size_t i, n = 0;
+    int c;
+
+    for (i = 0; i < sizeof places / sizeof places[0] && f == NULL; i++)
+        f = fopen(places[i], "rb");
+    text = malloc(1 << 17);
+    if (f == NULL || text == NULL) {
+        free(text);
+        return NULL;
+    }
+    while ((c = fgetc(f)) != EOF && n < (1 << 17) - 1) {
+        if (c > ' ')
+            text[n++] = (char)c;
+    }
+    text[n] = '\0';
+    fclose(f);
+    return text;
+}
+
+/* Section 3: HMAC over label, cluster, 0, body of HELLO, and two more pieces. */
+static void mac_of(const char *label, const uint8_t *a, size_t a_size, const uint8_t *b,
+                   size_t b_size, uint8_t out[32])
+{
+    struct phx__hmac h;
+
+    phx__hmac_init(&h, key, strlen(key));
+    phx__hmac_add(&h, label, strlen(label) + 1);
+    phx__hmac_add(&h, cluster, strlen(cluster));
+    phx__hmac_add(&h, "", 1);
+    phx__hmac_add(&h, stream_bytes + 8, 60); /* HELLO is the first frame */
+    phx__hmac_add(&h, a, a_size);
+    phx__hmac_add(&h, b, b_size);
+    phx__hmac_end(&h, out);
+}
+
+/* HELLO, ANSWER and PROOF as on the page, one behind the other. The macs are put in last. */
+static void example_handshake(void)
+{
+    uint8_t mac[32];
+
+    begin();
+    hello();
+    answer(no_mac);
+    mac_of("PHX1 answer", stream_bytes + 68 + 8, 53, NULL, 0, mac);
+    stream.size = 68;
+    answer(mac);
+    proof(no_mac);
+    mac_of("PHX1 proof", stream_bytes + 68 + 8, 85, stream_bytes + 161 + 8, 7, mac);
+    stream.size = 161;
+    proof(mac);
+}
+
+static void test_examples(void)
+{
+    /* Goal: the page's examples are what we send. Method: encode them with the values that the
+     * page names, compare with the bytes kept here, and look for those on the page if it is at
+     * hand. */
+    char hex[256], *page = read_page(), why[SPEC_WHY];
+    size_t i, at = 0, n;
+
+    example_handshake();
+    phx__wire_put_refuse(&stream, PHX_EKEY);
+    first_update();
+    beat();
+    data(PHX__DATA_FIRST | PHX__DATA_LAST, 5, "hello", 5);
+    ack();
+    for (i = 0; i < sizeof examples / sizeof examples[0]; i++) {
+        n = strlen(examples[i].hex) / 2;
+        hex_of(stream_bytes + at, n, hex);
+        ok(strcmp(hex, examples[i].hex) == 0, "%s of section 9 is what we encode",
+           examples[i].name);
+        ok(spec_check_frame(stream_bytes + at, n, why), "and is good by the page %s", why);
+        if (page != NULL)
+            ok(strstr(page, examples[i].hex) != NULL, "and stands there");
+        at += n;
+    }
+    ok(at == stream.size && !stream.bad, "no byte more");
+    free(page);
+}
+
+static void test_hashes(void)
+{
+    /* Goal: digests agree between implementations. Method: the page's formulas against the
+     * library's. */
+    struct phx_id d = dialer(), a = acceptor();
+    uint64_t x = 1, bad = 0;
+    int i;
+
+    ok(spec_mix(1) == UINT64_C(0xb456bcfc34c2cb2c), "mix(1) as printed");
+    ok(spec_hash(d.b) == UINT64_C(0x112a03a943ba41de), "hash of the dialer as printed");
+    ok(spec_hash(a.b) == UINT64_C(0x6c07eff61e7a9f5d), "hash of the acceptor as printed");
+    ok(spec_term(d.b, 1, 5) == UINT64_C(0xb0cbb11eea3df6a6), "term of the dialer as printed");
+    ok(spec_term(a.b, 2, 6) == UINT64_C(0xc21f6c8e7f0df933), "term of the acceptor as printed");
+    for (i = 0; i < 1000; i++) {
+        x = x * UINT64_C(6364136223846793005) + 1442695040888963407;
+        bad += phx__mix(x) != spec_mix(x);
+        memcpy(d.b + i % 9, &x, 8);
+        bad += phx__id_hash(&d) != spec_hash(d.b);
+    }
+    ok(bad == 0, "phx__mix and phx__id_hash are what the page says");
+}
+
+/* ---- Whole streams */
+
+static void test_dialer(void)
+{
+    /* Goal: all types in one stream of a dialer. Method: send each, count what the parser saw. */
+    struct phx__entry e[2];
+    struct spec_counts c;
+    char why[SPEC_WHY];
+    int i;
+
+    handshake();
+    beat();
+    e[0] = own_entry(6, 0, NULL, 0);
+    e[1] = e[0];
+    e[1].id = acceptor();
+    e[1].hops = 255;
+    update(e, 2);
+    update(NULL, 0);
+    request();
+    summary(PHX__SUMMARY_MORE, 6, 3);
+    summary(0, 6, 0);
+    data(PHX__DATA_FIRST, 8, "hello", 5);
+    data(PHX__DATA_LAST, 0, "you", 3);
+    data(PHX__DATA_FIRST | PHX__DATA_LAST | PHX__DATA_PASSED, 1, "0123456789abcdefx", 17);
+    data(PHX__DATA_FIRST | PHX__DATA_LAST, 0, NULL, 0);
+    ack();
+    phx__wire_put_refuse(&stream, PHX_ECLOSED);
+    c = spec_check_stream(stream_bytes, stream.size, why);
+    ok(c.ok && !stream.bad, "a dialer's stream is good %s", why);
+    ok(c.bytes == stream.size && c.tail == 0, "to its end");
+    ok(c.frames[SPEC_HELLO] == 1 && c.frames[SPEC_PROOF] == 1, "handshake");
+    ok(c.frames[SPEC_REFUSE] == 1, "goodbye");
+    ok(c.frames[SPEC_UPDATE] == 3 && c.entries == 3 && c.cards == 1, "updates");
+    ok(c.claims == 1 && c.addresses == 1, "the card's content");
+    ok(c.frames[SPEC_BEAT] == 1 && c.frames[SPEC_REQUEST] == 1, "beat and request");
+    ok(c.frames[SPEC_SUMMARY] == 2 && c.lines == 5, "summaries");
+    ok(c.frames[SPEC_DATA] == 4 && c.messages == 3 && c.frames[SPEC_ACK] == 1, "data and ack");
+    for (i = 0; i < (int)stream.size; i++) {
+        c = spec_check_stream(stream_bytes, (size_t)i, why);
+        check(c.ok && c.bytes + c.tail == (size_t)i, "a capture may end at byte %d: %s", i, why);
+    }
+}
+
+static void test_acceptor(void)
+{
+    /* Goal: the other side. Method: ANSWER, and an UPDATE whose first entry is the acceptor's. */
+    uint8_t card[64];
+    struct phx__entry e = own_entry(1, PHX__ENTRY_CARD, card, card_of(card, sizeof card, 0));
+    struct spec_counts c;
+    char why[SPEC_WHY];
+
+    begin();
+    answer(no_mac);
+    e.id = acceptor();
+    e.incarnation = 2;
+    update(&e, 1);
+    c = spec_check_stream(stream_bytes, stream.size, why);
+    ok(c.ok && c.frames[SPEC_ANSWER] == 1 && c.cards == 1, "an acceptor's stream is good %s", why);
+    begin();
+    phx__wire_put_refuse(&stream, PHX_ECLUSTER);
+    c = spec_check_stream(stream_bytes, stream.size, why);
+    ok(c.ok && c.frames[SPEC_REFUSE] == 1, "and so is a refusal alone");
+}
+
+static void test_large_card(void)
+{
+    /* Goal: a card of 240 KB in parts. Method: good, then with a gap, then used before it is
+     * whole, and for another version. */
+    static uint8_t card[250000];
+    size_t size = card_of(card, sizeof card, 10000), at, step = 60000;
+    struct phx__entry e = own_entry(7, PHX__ENTRY_CARD_SENT, NULL, 0);
+    struct spec_counts c;
+    char why[SPEC_WHY];
+
+    begin();
+    hello();
+    proof(no_mac);
+    for (at = 0; at < size; at += step) {
+        card_part(card, size, at, size - at < step ? size - at : step);
+        beat();
+    }
+    update(&e, 1);
+    c = spec_check_stream(stream_bytes, stream.size, why);
+    ok(c.ok && c.cards == 1, "a card in parts %s", why);
+    ok(c.frames[SPEC_CARD] == 5 && c.claims == 10000, "is whole");
+
+    handshake();
+    card_part(card, size, 0, step);
+    card_part(card, size, step + 1, step);
+    ok(!spec_check_stream(stream_bytes, stream.size, why).ok, "a gap is refused: %s", why);
+    handshake();
+    card_part(card, size, 0, step);
+    update(&e, 1);
+    ok(!spec_check_stream(stream_bytes, stream.size, why).ok, "half a card is refused: %s", why);
+    size = card_of(card, sizeof card, 1);
+    handshake();
+    card_part(card, size, 0, size);
+    e.card_version = 4;
+    update(&e, 1);
+    ok(!spec_check_stream(stream_bytes, stream.size, why).ok, "of another version: %s", why);
+}
+
+/* ---- The parser can say no: else all of the above means nothing */
+
+/* Changes one byte at offset from the start of the last frame, which begins at `start`. */
+static void refuses(size_t start, size_t offset, unsigned value, const char *what)
+{
+    uint8_t old = stream_bytes[start + offset];
+    char why[SPEC_WHY];
+    int good;
+
+    stream_bytes[start + offset] = (uint8_t)value;
+    good = spec_check_stream(stream_bytes, stream.size, why).ok;
+    ok(!good, "%s is refused: %s", what, why);
+    stream_bytes[start + offset] = old;
+}
+
+static void test_order(void)
+{
+    /* Goal: frames out of their order. Method: one wrong stream each. */
+    struct phx__entry e = own_entry(4, 0, NULL, 0);
+    char why[SPEC_WHY];
+
+    begin();
+    beat();
+    ok(!spec_check_stream(stream_bytes, stream.size, why).ok, "no handshake: %s", why);
+    begin();
+    hello();
+    beat();
+    ok(!spec_check_stream(stream_bytes, stream.size, why).ok, "no PROOF: %s", why);
+    begin();
+    answer(no_mac);
+    proof(no_mac);
+    ok(!spec_check_stream(stream_bytes, stream.size, why).ok, "PROOF of an acceptor: %s", why);
+    handshake();
+    phx__wire_put_refuse(&stream, PHX_ECLOSED);
+    beat();
+    ok(!spec_check_stream(stream_bytes, stream.size, why).ok, "more after REFUSE: %s", why);
+    begin();
+    hello();
+    proof(no_mac);
+    update(&e, 1);
+    ok(!spec_check_stream(stream_bytes, stream.size, why).ok, "no own card at first: %s", why);
+    handshake();
+    update(&e, 1);
+    ok(!spec_check_stream(stream_bytes, stream.size, why).ok, "own number goes back: %s", why);
+    handshake();
+    e.seq = 9;
+    e.id = acceptor();
+    update(&e, 1);
+    ok(!spec_check_stream(stream_bytes, stream.size, why).ok, "distance 0 to another: %s", why);
+}
+
+static void test_refusals(void)
+{
+    /* Goal: bad bytes. Method: one changed byte in an otherwise good stream, at an offset from
+     * WIRE.md. */
+    size_t start;
+
+    begin();
+    hello();
+    refuses(0, 8, 'Q', "another magic");
+    refuses(0, 12, 2, "version_min above version_max");
+    refuses(0, 12, 0, "version 0");
+    refuses(0, 0, 63, "a short HELLO");
+    refuses(0, 4, 12, "type 12");
+    refuses(0, 4, 0, "type 0");
+    refuses(0, 6, 1, "HELLO with hops");
+    refuses(0, 7, 1, "a byte that is not zero");
+    refuses(0, 2, 2, "a frame of 128 KiB");
+    start = stream.size;
+    proof(no_mac);
+    refuses(start, 8, 5, "address family 5");
+    refuses(start, 8, 0, "an address none with bytes left over");
+    handshake();
+    start = 68 + 47;
+    refuses(start, 8, 1, "ids without TRANS");
+    refuses(start, 10 + 29, 3, "CARD and CARD_SENT");
+    refuses(start, 10 + 30, 0, "a card of version 0");
+    refuses(start, 10 + 34, 42, "a card larger than the frame");
+    refuses(start, 10 + 38 + 3, 0, "a window of 0");
+    refuses(start, 10 + 38 + 5, 9, "nine addresses");
+    refuses(start, 10 + 38 + 6, 0, "address none in a card");
+    refuses(start, 10 + 38 + 13, 2, "a claim too many");
+    refuses(start, 10 + 38 + 17, 43, "a claim that ends before it begins");
+    refuses(start, 10 + 38 + 17 + 16, 0, "a claim of epoch 0");
+    start = stream.size;
+    data(PHX__DATA_FIRST | PHX__DATA_LAST, 5, "hello", 5);
+    refuses(start, 8 + 72, 6, "a message shorter than its total");
+    refuses(start, 5, 1, "FIRST with the whole message and no LAST");
+    refuses(start, 5, 7, "PASSED with 5 bytes");
+    refuses(start, 8 + 75, 0x80, "a message above 1 GiB");
+}
+
+/* ---- As a tool */
+
+static int check_file(const char *name)
+{
+    static const char *const types[SPEC_TYPES] = {
+        "",        "HELLO", "ANSWER",  "PROOF", "REFUSE", "UPDATE", "CARD",
+        "REQUEST", "BEAT",  "SUMMARY", "DATA",  "ACK",
+    };
+    size_t capacity = 1 << 28, size = 0;
+    uint8_t *bytes = malloc(capacity);
+    FILE *f = fopen(name, "rb");
+    struct spec_counts c;
+    char why[SPEC_WHY] = "";
+    int i;
+
+    if (f != NULL && bytes != NULL)
+        size = fread(bytes, 1, capacity, f);
+    if (f != NULL)
+        fclose(f);
+    memset(&c, 0, sizeof c);
+    if (size > 0)
+        c = spec_check_stream(bytes, size, why);
+    ok(c.ok, "%s: %lu bytes %s", name, (unsigned long)size, why);
+    for (i = 1; i < SPEC_TYPES; i++)
+        printf("#   %-8s %lu\n", types[i], c.frames[i]);
+    printf("#   entries %lu, cards %lu, claims %lu, messages %lu, tail %lu bytes\n", c.entries,
+           c.cards, c.claims, c.messages, (unsigned long)c.tail);
+    free(bytes);
+    return c.ok;
+}
+
+int main(int argc, char **argv)
+{
+    int i;
+
+    for (i = 1; i < argc; i++)
+        check_file(argv[i]);
+    if (argc > 1)
+        return test_end();
+    test_examples();
+    test_hashes();
+    test_dialer();
+    test_acceptor();
+    test_large_card();
+    test_order();
+    test_refusals();
+    return test_end();
+}

@@ -1,0 +1,1085 @@
+/* t_wire.c - frames there and back, cut off, changed, and fed byte by byte. */
+#include "test.h"
+#ifdef PHX_JOINED
+#include "../../phoenix.c"
+#else
+#include "wire.h"
+#endif
+#include "spec.h"
+
+/* Three tools carry most tests here:
+ *
+ * make()    writes a good frame of a type with random contents; remake()  decodes a frame and
+ * encodes what it got; spec_check_frame() is the second opinion: a parser written from WIRE.md
+ * alone.
+ *
+ * Whatever bytes come, decoder and second opinion must agree on whether they are a frame, and
+ * what is accepted must come out of remake() as it went in, but for ignored bits. Frames to be
+ * decoded are in blocks of exactly their size, so that the address sanitizer sees one byte too
+ * far. */
+
+#define ROOM (PHX__FRAME_MAX + 64)
+
+static uint64_t dice_state = 1;
+
+static uint64_t dice(void)
+{
+    dice_state ^= dice_state << 13;
+    dice_state ^= dice_state >> 7;
+    dice_state ^= dice_state << 17;
+    return dice_state * UINT64_C(0x2545F4914F6CDD1D);
+}
+
+static uint32_t below(uint32_t n)
+{
+    return (uint32_t)(dice() >> 33) % n;
+}
+
+static void scatter(void *out, size_t size)
+{
+    uint8_t *p = out;
+
+    while (size > 0)
+        p[--size] = (uint8_t)(dice() >> 40);
+}
+
+static void make_address(struct phx_address *a)
+{
+    static const uint8_t families[] = {0, PHX_UNIX, PHX_IPV4, PHX_IPV6};
+    size_t i, n;
+
+    memset(a, 0, sizeof *a);
+    a->family = families[below(4)];
+    if (a->family == PHX_UNIX) {
+        n = 1 + below(103);
+        for (i = 0; i < n; i++)
+            a->path[i] = (char)(i == 0 ? '/' : 'a' + below(26));
+    } else if (a->family != 0) {
+        scatter(a->ip, a->family == PHX_IPV4 ? 4 : 16);
+        a->port = (uint16_t)below(65536);
+    }
+}
+
+/* A card of random addresses and up to so many claims; returns its size. */
+static size_t make_card(uint8_t *out, size_t capacity, uint32_t claims_max)
+{
+    struct phx__claim claims[64];
+    struct phx__card card;
+    struct phx__writer w;
+    uint64_t at = 0;
+    uint32_t i;
+
+    memset(&card, 0, sizeof card);
+    card.flags = (uint8_t)below(4);
+    card.window = 4096 + below(1 << 20);
+    card.address_count = (uint8_t)below(4);
+    for (i = 0; i < card.address_count; i++)
+        make_address(&card.address[i]);
+    card.claim_count = below(claims_max + 1);
+    for (i = 0; i < card.claim_count; i++) {
+        claims[i].first = at + below(3); /* also adjacent, and one name wide */
+        claims[i].last = claims[i].first + below(3);
+        claims[i].epoch = 1 + below(1000);
+        at = claims[i].last + 1;
+    }
+    phx__writer_init(&w, out, capacity);
+    phx__wire_put_card(&w, &card, claims);
+    return w.bad ? 0 : w.size;
+}
+
+/* ---- make: one function per type, random contents, sizes kept small for the tests of each byte */
+
+static void make_hello(struct phx__writer *w)
+{
+    struct phx__hello h;
+
+    scatter(&h, sizeof h);
+    h.magic = PHX__WIRE_MAGIC;
+    h.version_min = (uint16_t)(1 + below(300));
+    h.version_max = (uint16_t)(h.version_min + below(300));
+    phx__wire_put_hello(w, &h);
+}
+
+static void make_answer(struct phx__writer *w)
+{
+    struct phx__answer a;
+
+    scatter(&a, sizeof a);
+    a.version = (uint16_t)(1 + below(300));
+    make_address(&a.observed);
+    phx__wire_put_answer(w, &a);
+}
+
+static void make_proof(struct phx__writer *w)
+{
+    struct phx__proof p;
+
+    scatter(&p, sizeof p);
+    make_address(&p.observed);
+    phx__wire_put_proof(w, &p);
+}
+
+static void make_entry(struct phx__writer *w, int flags, uint32_t id_count)
+{
+    uint8_t card[1024];
+    struct phx__entry e;
+
+    scatter(&e, sizeof e);
+    e.flags = (uint8_t)below(3);
+    e.card_version = e.flags == 0 ? below(2) : 1 + below(100);
+    e.card = card;
+    e.card_size = (uint32_t)make_card(card, sizeof card, 3);
+    e.trans_first = (uint16_t)below(id_count + 1);
+    e.trans_count = (uint16_t)below(id_count + 1 - e.trans_first);
+    phx__wire_put_entry(w, flags, &e);
+}
+
+static void make_update(struct phx__writer *w)
+{
+    int flags = (int)below(2);
+    uint32_t id_count = flags == (int)PHX__UPDATE_TRANS ? below(4) : 0, n = below(4);
+    size_t start = phx__wire_begin(w, PHX__UPDATE, flags, 0);
+    struct phx_id id;
+    uint32_t i;
+
+    phx__put_u16(w, (uint16_t)id_count);
+    for (i = 0; i < id_count; i++) {
+        scatter(&id, sizeof id);
+        phx__put_bytes(w, id.b, sizeof id.b);
+    }
+    for (i = 0; i < n; i++)
+        make_entry(w, flags, id_count);
+    phx__wire_end(w, start);
+}
+
+static void make_card_part(struct phx__writer *w)
+{
+    struct phx__card_part c;
+    uint8_t part[64];
+
+    scatter(&c, sizeof c);
+    scatter(part, sizeof part);
+    c.version = 1 + below(1000);
+    c.size = 1 + below(sizeof part);
+    c.offset = below(2000000);
+    c.total = c.offset + c.size + 10 + below(1000);
+    c.data = part;
+    phx__wire_put_card_part(w, &c);
+}
+
+static void make_summary(struct phx__writer *w)
+{
+    size_t start = phx__wire_begin(w, PHX__SUMMARY, (int)below(4), 0);
+    struct phx__summary_line line;
+    uint32_t n = below(5);
+
+    while (n-- > 0) {
+        scatter(&line, sizeof line);
+        phx__wire_put_summary_line(w, &line);
+    }
+    phx__wire_end(w, start);
+}
+
+static void make_data(struct phx__writer *w)
+{
+    int flags = (int)below(8), passed = (flags & (int)PHX__DATA_PASSED) != 0;
+    uint8_t payload[80];
+    struct phx__data d;
+
+    scatter(&d, sizeof d);
+    scatter(payload, sizeof payload);
+    d.size = 1 + below(60);
+    if ((flags & (int)PHX__DATA_FIRST) != 0) {
+        if ((flags & (int)PHX__DATA_LAST) != 0)
+            d.size -= below(2) ? d.size : 0; /* half of them empty */
+        d.total = d.size + ((flags & (int)PHX__DATA_LAST) != 0 ? 0 : 1 + below(1000));
+        d.size += passed ? 16 : 0;
+    }
+    phx__wire_put_data_head(w, &d, flags, (int)below(256));
+    phx__put_bytes(w, payload, d.size);
+}
+
+static void make_fixed(struct phx__writer *w, int type)
+{
+    struct phx__request q;
+    struct phx__beat b;
+    struct phx__ack a;
+
+    scatter(&q, sizeof q);
+    scatter(&b, sizeof b);
+    scatter(&a, sizeof a);
+    switch (type) {
+    case PHX__REFUSE: phx__wire_put_refuse(w, -(int)(1 + below(65535))); break;
+    case PHX__REQUEST: phx__wire_put_request(w, &q, (int)below(256)); break;
+    case PHX__BEAT: phx__wire_put_beat(w, &b, (int)below(4)); break;
+    default: phx__wire_put_ack(w, &a, (int)below(256));
+    }
+}
+
+static size_t make(uint8_t *out, size_t capacity, int type)
+{
+    struct phx__writer w;
+
+    phx__writer_init(&w, out, capacity);
+    switch (type) {
+    case PHX__HELLO: make_hello(&w); break;
+    case PHX__ANSWER: make_answer(&w); break;
+    case PHX__PROOF: make_proof(&w); break;
+    case PHX__UPDATE: make_update(&w); break;
+    case PHX__CARD: make_card_part(&w); break;
+    case PHX__SUMMARY: make_summary(&w); break;
+    case PHX__DATA: make_data(&w); break;
+    default: make_fixed(&w, type);
+    }
+    check(!w.bad, "type %d fits", type);
+    return w.size;
+}
+
+/* ---- remake: 1 and the same frame encoded again, or 0 if a decoder refuses it */
+
+/* Into the writer, without going through the bytes of the claims. */
+static int remake_card(struct phx__writer *w, const uint8_t *data, size_t size)
+{
+    static struct phx__claim claims[3000]; /* more do not fit a frame */
+    struct phx__card card;
+    uint32_t i;
+
+    if (phx__wire_get_card(data, size, &card) != 0)
+        return 0;
+    if (!check(card.claim_count <= 3000, "a card in a frame has few claims"))
+        return 0;
+    for (i = 0; i < card.claim_count; i++)
+        phx__wire_claim(&card, i, &claims[i]);
+    phx__wire_put_card(w, &card, claims);
+    return 1;
+}
+
+static int remake_update(struct phx__writer *w, const struct phx__frame *f)
+{
+    static uint8_t card[ROOM];
+    size_t start = phx__wire_begin(w, PHX__UPDATE, f->flags & (int)PHX__UPDATE_TRANS, 0);
+    struct phx__update u;
+    struct phx__entry e;
+    struct phx__writer cw;
+    int more;
+
+    if (phx__wire_get_update(f, &u) != 0)
+        return 0;
+    phx__put_u16(w, u.id_count);
+    phx__put_bytes(w, u.ids, u.id_count * (size_t)16);
+    while ((more = phx__wire_next_entry(&u, f->flags, &e)) == 1) {
+        phx__writer_init(&cw, card, sizeof card);
+        if (e.card != NULL && !remake_card(&cw, e.card, e.card_size))
+            return 0;
+        e.card = e.card != NULL ? card : NULL;
+        e.card_size = (uint32_t)cw.size;
+        phx__wire_put_entry(w, f->flags, &e);
+    }
+    if (more < 0)
+        check(phx__wire_next_entry(&u, f->flags, &e) == PHX_EPROTO, "an error stays one");
+    phx__wire_end(w, start);
+    return more == 0;
+}
+
+static int remake_summary(struct phx__writer *w, const struct phx__frame *f)
+{
+    size_t start = phx__wire_begin(w, PHX__SUMMARY, f->flags & 3, 0);
+    struct phx__summary_line line;
+    struct phx__reader r;
+    int more;
+
+    phx__reader_init(&r, f->body, f->size);
+    while ((more = phx__wire_next_summary_line(&r, &line)) == 1)
+        phx__wire_put_summary_line(w, &line);
+    phx__wire_end(w, start);
+    return more == 0;
+}
+
+static int remake_handshake(struct phx__writer *w, const struct phx__frame *f)
+{
+    struct phx__hello h;
+    struct phx__answer a;
+    struct phx__proof p;
+    int reason;
+
+    if (phx__wire_get_hello(f, &h) == 0)
+        phx__wire_put_hello(w, &h);
+    else if (phx__wire_get_answer(f, &a) == 0)
+        phx__wire_put_answer(w, &a);
+    else if (phx__wire_get_proof(f, &p) == 0)
+        phx__wire_put_proof(w, &p);
+    else if (phx__wire_get_refuse(f, &reason) == 0)
+        phx__wire_put_refuse(w, reason);
+    else
+        return 0;
+    return 1;
+}
+
+static int remake_rest(struct phx__writer *w, const struct phx__frame *f)
+{
+    struct phx__card_part c;
+    struct phx__request q;
+    struct phx__beat b;
+    struct phx__data d;
+    struct phx__ack a;
+
+    if (phx__wire_get_card_part(f, &c) == 0) {
+        phx__wire_put_card_part(w, &c);
+    } else if (phx__wire_get_request(f, &q) == 0) {
+        phx__wire_put_request(w, &q, f->hops);
+    } else if (phx__wire_get_beat(f, &b) == 0) {
+        phx__wire_put_beat(w, &b, f->flags & 3);
+    } else if (phx__wire_get_data(f, &d) == 0) {
+        phx__wire_put_data_head(w, &d, f->flags & 7, f->hops);
+        phx__put_bytes(w, d.payload, d.size);
+    } else if (phx__wire_get_ack(f, &a) == 0) {
+        phx__wire_put_ack(w, &a, f->hops);
+    } else {
+        return 0;
+    }
+    return 1;
+}
+
+/* That each decoder refuses frames of other types is tested by asking all of them here. */
+static int remake(const struct phx__frame *f, uint8_t *out, size_t *size)
+{
+    struct phx__writer w;
+    int good;
+
+    phx__writer_init(&w, out, ROOM);
+    if (f->type == PHX__UPDATE)
+        good = remake_update(&w, f);
+    else if (f->type == PHX__SUMMARY)
+        good = remake_summary(&w, f);
+    else if (f->type < PHX__UPDATE)
+        good = remake_handshake(&w, f);
+    else
+        good = remake_rest(&w, f);
+    *size = w.size;
+    return good && check(!w.bad, "type %d is encoded again", f->type);
+}
+
+/* ---- Any bytes */
+
+/* May `after` be what remains of `before` if ignored bits are cleared? At most one byte was
+ * changed, so at most one may differ, and only by bits that went. */
+static int is_cleaned(const uint8_t *before, const uint8_t *after, size_t size)
+{
+    size_t i, differ = 0;
+
+    for (i = 0; i < size; i++) {
+        if ((after[i] & ~before[i]) != 0)
+            return 0;
+        differ += after[i] != before[i];
+    }
+    return differ <= 1;
+}
+
+/* Gives bytes to the decoders. 1: accepted, and then it came out again in one form. strict: also
+ * the form it went in. */
+static int taste(const uint8_t *bytes, size_t size, int strict)
+{
+    static uint8_t first[ROOM], second[ROOM];
+    size_t used, n1 = 0, n2 = 0;
+    struct phx__frame f;
+    char why[SPEC_WHY];
+    uint8_t *copy = malloc(size > 0 ? size : 1);
+    int good, opinion;
+
+    if (copy == NULL)
+        return check(0, "memory");
+    memcpy(copy, bytes, size);
+    good = phx__wire_parse(copy, size, &f, &used) == 1 && used == size && remake(&f, first, &n1);
+    opinion = spec_check_frame(bytes, size, why);
+    check(good == opinion, "type %d: decoder says %d, WIRE.md %d %s", bytes[4], good, opinion, why);
+    free(copy);
+    if (!good)
+        return 0;
+    if (strict)
+        check(n1 == size && is_cleaned(bytes, first, size), "type %d comes out as it went in",
+              bytes[4]);
+    good = phx__wire_parse(first, n1, &f, &used) == 1 && used == n1 && remake(&f, second, &n2);
+    check(good && n1 == n2 && memcmp(first, second, n1) == 0, "type %d has one form", bytes[4]);
+    return 1;
+}
+
+static void put_size(uint8_t *frame, size_t size)
+{
+    struct phx__writer w;
+
+    phx__writer_init(&w, frame, 4);
+    phx__put_u32(&w, (uint32_t)(size - 4));
+}
+
+static void test_round_trip(void)
+{
+    /* Goal: what is encoded is decoded to the same, for random contents. Method: 2,000 frames of
+     * each type are decoded and encoded again, and the bytes compared. */
+    static uint8_t frame[ROOM], again[ROOM];
+    struct phx__frame f;
+    size_t size, used, n;
+    int type, i, bad;
+
+    for (type = 1; type < (int)PHX__FRAME_TYPES; type++) {
+        bad = 0;
+        for (i = 0; i < 2000; i++) {
+            size = make(frame, sizeof frame, type);
+            bad += phx__wire_parse(frame, size, &f, &used) != 1 || used != size || f.type != type;
+            bad += !remake(&f, again, &n) || n != size || memcmp(frame, again, n) != 0;
+            bad += !taste(frame, size, 1);
+        }
+        ok(bad == 0, "type %d there and back", type);
+    }
+}
+
+static void test_truncation(void)
+{
+    /* Goal: no frame is taken for another when its end is missing. Method: cut at every length,
+     * once as a stream that has not arrived yet, once with a size field that agrees. Where a
+     * shorter body is another good frame (an entry less, less data), the second opinion has to
+     * think so too. */
+    static uint8_t frame[ROOM];
+    struct phx__frame f;
+    size_t size, n, used;
+    int type, round, early, taken;
+
+    for (type = 1; type < (int)PHX__FRAME_TYPES; type++) {
+        early = taken = 0;
+        for (round = 0; round < 50; round++) {
+            size = make(frame, sizeof frame, type);
+            for (n = 0; n < size; n++)
+                early += phx__wire_parse(frame, n, &f, &used) != 0 || used != (n < 4 ? 0 : size);
+            for (n = size - 1; n >= 8; n--) {
+                put_size(frame, n);
+                taken += taste(frame, n, 1);
+            }
+        }
+        ok(early == 0, "type %d: part of a frame is not one", type);
+        if (type != PHX__UPDATE && type != PHX__SUMMARY && type != PHX__CARD && type != PHX__DATA)
+            ok(taken == 0, "type %d: cut short is refused at every length", type);
+    }
+}
+
+static void test_trailing(void)
+{
+    /* Goal: bytes behind the last field are an error. Method: one more byte in the body. Those
+     * types whose body ends with bytes of any number take it as one of these. */
+    static uint8_t frame[ROOM];
+    size_t size;
+    int type, round, taken;
+
+    for (type = 1; type < (int)PHX__FRAME_TYPES; type++) {
+        taken = 0;
+        for (round = 0; round < 200; round++) {
+            size = make(frame, sizeof frame, type);
+            frame[size] = 0;
+            put_size(frame, size + 1);
+            taken += taste(frame, size + 1, 1);
+        }
+        if (type != PHX__CARD && type != PHX__DATA)
+            ok(taken == 0, "type %d: a byte too many is refused", type);
+    }
+}
+
+static void test_mutation(void)
+{
+    /* Goal: no byte that a peer may send makes us crash, read too far, or understand it in two
+     * ways. Method: every value of every byte, one at a time, in several frames of each type. */
+    static uint8_t frame[ROOM];
+    long tried, taken;
+    size_t size, i;
+    uint8_t was;
+    int type, round, v;
+
+    for (type = 1; type < (int)PHX__FRAME_TYPES; type++) {
+        tried = taken = 0;
+        for (round = 0; round < 6; round++) {
+            size = make(frame, sizeof frame, type);
+            for (i = 0; i < size; i++) {
+                was = frame[i];
+                for (v = 0; v < 256; v++) {
+                    frame[i] = (uint8_t)v;
+                    tried += v != was;
+                    taken += taste(frame, size, 1) && v != was;
+                }
+                frame[i] = was;
+            }
+        }
+        ok(taken > 0 && taken < tried, "type %d: %ld of %ld changed frames are good", type, taken,
+           tried);
+    }
+}
+
+static void test_noise(void)
+{
+    /* Goal: as above, further from anything good. Method: random bytes behind a good header, and
+     * good frames with up to 8 changed bytes. */
+    static uint8_t frame[ROOM];
+    size_t size;
+    int type, round, n;
+
+    for (type = 1; type < (int)PHX__FRAME_TYPES; type++) {
+        for (round = 0; round < 5000; round++) {
+            size = make(frame, sizeof frame, type);
+            for (n = (int)below(8); n >= 0; n--)
+                frame[4 + below((uint32_t)size - 4)] = (uint8_t)dice();
+            taste(frame, size, 0);
+            size = 8 + below(200);
+            scatter(frame + 8, size - 8);
+            put_size(frame, size);
+            frame[4] = (uint8_t)type;
+            frame[6] = frame[7] = 0;
+            taste(frame, size, 0);
+        }
+    }
+    ok(1, "noise was survived, and both parsers agreed on it");
+}
+
+/* ---- Values: that fields do not change places, which a round trip would not see */
+
+/* Encodes into a fresh frame and parses it. */
+static uint8_t value_bytes[ROOM];
+static struct phx__writer value;
+static struct phx__frame value_frame;
+
+static void value_begin(void)
+{
+    phx__writer_init(&value, value_bytes, sizeof value_bytes);
+}
+
+static void value_end(void)
+{
+    size_t used;
+
+    ok(!value.bad && phx__wire_parse(value_bytes, value.size, &value_frame, &used) == 1
+           && used == value.size,
+       "a frame of type %d", value_bytes[4]);
+}
+
+static void test_handshake_values(void)
+{
+    /* Goal: fields arrive in the fields they left from. Method: all different, compared one by
+     * one. */
+    struct phx__hello h, h2;
+    struct phx__answer a, a2;
+    struct phx__proof p, p2;
+    int reason = 0;
+
+    scatter(&h, sizeof h);
+    h.magic = PHX__WIRE_MAGIC;
+    h.version_min = 3;
+    h.version_max = 4;
+    value_begin();
+    phx__wire_put_hello(&value, &h);
+    value_end();
+    ok(phx__wire_get_hello(&value_frame, &h2) == 0 && h2.version_min == 3 && h2.version_max == 4
+           && h2.features == h.features && h2.incarnation == h.incarnation
+           && phx__id_equal(&h.id, &h2.id) && memcmp(h.cluster, h2.cluster, 8) == 0
+           && memcmp(h.nonce, h2.nonce, PHX__NONCE) == 0,
+       "HELLO");
+    scatter(&a, sizeof a);
+    a.version = 5;
+    do
+        make_address(&a.observed);
+    while (a.observed.family != PHX_IPV6);
+    value_begin();
+    phx__wire_put_answer(&value, &a);
+    value_end();
+    ok(phx__wire_get_answer(&value_frame, &a2) == 0 && a2.version == 5 && a2.features == a.features
+           && a2.incarnation == a.incarnation && phx__id_equal(&a.id, &a2.id)
+           && memcmp(a.nonce, a2.nonce, PHX__NONCE) == 0 && memcmp(a.mac, a2.mac, PHX__MAC) == 0
+           && phx__address_equal(&a.observed, &a2.observed),
+       "ANSWER");
+    ok(memcmp(value_frame.body + value_frame.size - 32, a.mac, 32) == 0, "its mac is last");
+    scatter(&p, sizeof p);
+    make_address(&p.observed);
+    value_begin();
+    phx__wire_put_proof(&value, &p);
+    value_end();
+    ok(phx__wire_get_proof(&value_frame, &p2) == 0 && memcmp(p.mac, p2.mac, PHX__MAC) == 0
+           && phx__address_equal(&p.observed, &p2.observed),
+       "PROOF");
+    value_begin();
+    phx__wire_put_refuse(&value, PHX_EKEY);
+    value_end();
+    ok(phx__wire_get_refuse(&value_frame, &reason) == 0 && reason == PHX_EKEY, "REFUSE");
+}
+
+static void test_routing_values(void)
+{
+    /* As above. */
+    struct phx__entry e, e2;
+    struct phx__update u;
+    struct phx__card_part c, c2;
+    struct phx__request q, q2;
+    struct phx__beat b, b2;
+    struct phx_id ids[3];
+    size_t start;
+
+    scatter(ids, sizeof ids);
+    scatter(&e, sizeof e);
+    e.flags = PHX__ENTRY_CARD_SENT;
+    e.card_version = 77;
+    e.trans_first = 1;
+    e.trans_count = 2;
+    value_begin();
+    start = phx__wire_begin(&value, PHX__UPDATE, PHX__UPDATE_TRANS, 0);
+    phx__put_u16(&value, 3);
+    phx__put_bytes(&value, ids, sizeof ids);
+    phx__wire_put_entry(&value, PHX__UPDATE_TRANS, &e);
+    phx__wire_end(&value, start);
+    value_end();
+    ok(phx__wire_get_update(&value_frame, &u) == 0 && u.id_count == 3
+           && memcmp(u.ids, ids, sizeof ids) == 0,
+       "UPDATE");
+    ok(phx__wire_next_entry(&u, value_frame.flags, &e2) == 1 && phx__id_equal(&e.id, &e2.id)
+           && e2.incarnation == e.incarnation && e2.seq == e.seq && e2.hops == e.hops
+           && e2.flags == e.flags && e2.card_version == 77 && e2.card == NULL && e2.card_size == 0
+           && e2.trans_first == 1 && e2.trans_count == 2,
+       "its entry");
+    ok(phx__wire_next_entry(&u, value_frame.flags, &e2) == 0, "and no other");
+
+    scatter(&c, sizeof c);
+    c.version = 5;
+    c.total = 1000;
+    c.offset = 100;
+    c.data = (const uint8_t *)ids;
+    c.size = sizeof ids;
+    value_begin();
+    phx__wire_put_card_part(&value, &c);
+    value_end();
+    ok(phx__wire_get_card_part(&value_frame, &c2) == 0 && phx__id_equal(&c.id, &c2.id)
+           && c2.incarnation == c.incarnation && c2.version == 5 && c2.total == 1000
+           && c2.offset == 100 && c2.size == sizeof ids && memcmp(c2.data, ids, sizeof ids) == 0,
+       "CARD");
+    scatter(&q, sizeof q);
+    value_begin();
+    phx__wire_put_request(&value, &q, 9);
+    value_end();
+    ok(phx__wire_get_request(&value_frame, &q2) == 0 && phx__id_equal(&q.id, &q2.id)
+           && q2.incarnation == q.incarnation && q2.seq == q.seq && value_frame.hops == 9,
+       "REQUEST");
+    scatter(&b, sizeof b);
+    value_begin();
+    phx__wire_put_beat(&value, &b, PHX__BEAT_MONITOR);
+    value_end();
+    ok(phx__wire_get_beat(&value_frame, &b2) == 0 && b2.next_ms == b.next_ms
+           && b2.digest == b.digest && b2.around == b.around
+           && b2.around_count == b.around_count && b2.echo_ms == b.echo_ms
+           && value_frame.flags == PHX__BEAT_MONITOR,
+       "BEAT");
+}
+
+static void test_post_values(void)
+{
+    /* As above, and the offsets that relays rely on. */
+    struct phx__data d, d2;
+    struct phx__ack a, a2;
+
+    scatter(&d, sizeof d);
+    d.total = 100;
+    d.size = 16;
+    value_begin();
+    phx__wire_put_data_head(&value, &d, PHX__DATA_FIRST, 200);
+    ok(value.size == PHX__DATA_FIRST_HEAD, "the head of a first fragment");
+    phx__put_bytes(&value, d.source.b, 16);
+    value_end();
+    ok(phx__wire_get_data(&value_frame, &d2) == 0 && phx__id_equal(&d.target, &d2.target)
+           && phx__id_equal(&d.source, &d2.source) && d2.number == d.number && d2.epoch == d.epoch
+           && d2.to == d.to && d2.from == d.from && d2.tag == d.tag && d2.total == 100
+           && d2.size == 16 && memcmp(d2.payload, d.source.b, 16) == 0,
+       "DATA");
+    ok(memcmp(value_bytes + PHX__DATA_TARGET, d.target.b, 16) == 0, "its target's place");
+    ok(value_bytes[PHX__DATA_HOPS] == 200, "its hops' place");
+    value_begin();
+    phx__wire_put_data_head(&value, &d, 0, 1);
+    ok(value.size == PHX__DATA_HEAD, "the head of another fragment");
+    phx__put_bytes(&value, d.source.b, 16);
+    value_end();
+    ok(phx__wire_get_data(&value_frame, &d2) == 0 && d2.to == 0 && d2.total == 0 && d2.size == 16,
+       "has no fields of a first one");
+    scatter(&a, sizeof a);
+    value_begin();
+    phx__wire_put_ack(&value, &a, 3);
+    value_end();
+    ok(phx__wire_get_ack(&value_frame, &a2) == 0 && phx__id_equal(&a.target, &a2.target)
+           && phx__id_equal(&a.source, &a2.source) && a2.epoch == a.epoch && a2.next == a.next
+           && a2.window == a.window,
+       "ACK");
+    ok(memcmp(value_bytes + PHX__DATA_TARGET, a.target.b, 16) == 0, "its target's place");
+}
+
+/* ---- Streams and limits */
+
+static void test_stream(void)
+{
+    /* Goal: frames are found in a stream however it is cut. Method: one of each type in a row,
+     * given a byte more each time. */
+    static uint8_t bytes[ROOM];
+    size_t size = 0, at = 0, end[PHX__FRAME_TYPES], used, n;
+    struct phx__frame f;
+    int type, found = 1, bad = 0, got;
+
+    for (type = 1; type < (int)PHX__FRAME_TYPES; type++) {
+        size += make(bytes + size, sizeof bytes - size, type);
+        end[type] = size;
+    }
+    for (n = 0; n <= size; n++) {
+        got = phx__wire_parse(bytes + at, n - at, &f, &used);
+        if (n < end[found]) {
+            bad += got != 0 || used != (n - at < 4 ? 0 : end[found] - at);
+            continue;
+        }
+        bad += got != 1 || f.type != found || at + used != end[found];
+        at = end[found++];
+        if (found == (int)PHX__FRAME_TYPES)
+            break;
+    }
+    ok(bad == 0 && found == (int)PHX__FRAME_TYPES && at == size, "a stream fed byte by byte");
+}
+
+/* What parse says to a header of this size field, type, hops and zero byte, all 8 bytes of it or
+ * fewer. */
+static int parse_header(uint32_t rest, int type, int hops, int zero, size_t given)
+{
+    uint8_t header[8];
+    struct phx__writer w;
+    struct phx__frame f;
+    size_t used;
+
+    phx__writer_init(&w, header, sizeof header);
+    phx__put_u32(&w, rest);
+    phx__put_u8(&w, (uint8_t)type);
+    phx__put_u8(&w, 0xff); /* flags: all, also unknown ones */
+    phx__put_u8(&w, (uint8_t)hops);
+    phx__put_u8(&w, (uint8_t)zero);
+    return phx__wire_parse(header, given, &f, &used);
+}
+
+static void test_headers(void)
+{
+    /* Goal: section 2 at its edges. Method: by hand; bad ones as soon as their byte is there. */
+    ok(parse_header(3, PHX__BEAT, 0, 0, 3) == 0, "three bytes say nothing");
+    ok(parse_header(3, PHX__BEAT, 0, 0, 4) == PHX_EPROTO, "size 3");
+    ok(parse_header(4, PHX__SUMMARY, 0, 0, 8) == 1, "size 4");
+    ok(parse_header(0, PHX__BEAT, 0, 0, 4) == PHX_EPROTO, "size 0");
+    ok(parse_header(PHX__FRAME_MAX - 4, PHX__DATA, 0, 0, 8) == 0, "the largest frame");
+    ok(parse_header(PHX__FRAME_MAX - 3, PHX__DATA, 0, 0, 4) == PHX_EPROTO, "one more");
+    ok(parse_header(UINT32_MAX, PHX__DATA, 0, 0, 4) == PHX_EPROTO, "4 GiB");
+    ok(parse_header(4, 0, 0, 0, 5) == PHX_EPROTO, "type 0");
+    ok(parse_header(4, PHX__FRAME_TYPES, 0, 0, 5) == PHX_EPROTO, "type 12");
+    ok(parse_header(4, PHX__HELLO, 1, 0, 7) == PHX_EPROTO, "hops where nothing travels");
+    ok(parse_header(4, PHX__ACK, 255, 0, 8) == 1, "hops where it does");
+    ok(parse_header(4, PHX__ACK, 0, 1, 8) == PHX_EPROTO, "the zero byte");
+    ok(parse_header(0x20544547, ' ', '/', ' ', 4) == PHX_EPROTO, "GET");
+}
+
+static void test_writer_ends(void)
+{
+    /* Goal: an encoder without room says so and writes nothing past the end. Method: every capacity
+     * below what is needed, in a block of that size. */
+    struct phx__beat b = {1, 2, 3, 4, 5};
+    struct phx__writer w;
+    size_t n;
+    int bad = 0;
+
+    for (n = 0; n < 36; n++) {
+        uint8_t *block = malloc(n > 0 ? n : 1);
+
+        phx__writer_init(&w, block, n);
+        phx__wire_put_beat(&w, &b, 0);
+        bad += !w.bad || w.size > n;
+        free(block);
+    }
+    ok(bad == 0, "no room is noticed");
+    value_begin(); /* has room for a frame larger than allowed */
+    value.size = PHX__FRAME_MAX;
+    phx__wire_end(&value, 0);
+    ok(!value.bad, "the largest frame may leave");
+    value.size = PHX__FRAME_MAX + 1;
+    phx__wire_end(&value, 0);
+    ok(value.bad, "a larger one is noticed too");
+}
+
+/* A DATA frame by hand, without the encoder's assertions: is it taken? */
+static int data_is_taken(int flags, uint64_t total, size_t size)
+{
+    static uint8_t payload[PHX__FRAGMENT + 32];
+    size_t start;
+    struct phx__data d;
+    struct phx__frame f;
+    size_t used;
+
+    value_begin();
+    start = phx__wire_begin(&value, PHX__DATA, flags, 1);
+    scatter(&d, sizeof d);
+    phx__put_bytes(&value, &d, 48);
+    if ((flags & (int)PHX__DATA_FIRST) != 0) {
+        phx__put_bytes(&value, &d, 24);
+        phx__put_u64(&value, total);
+    }
+    phx__put_bytes(&value, payload, size);
+    phx__wire_end(&value, start);
+    if (value.bad || phx__wire_parse(value_bytes, value.size, &f, &used) != 1)
+        return -1;
+    return phx__wire_get_data(&f, &d) == 0 && taste(value_bytes, value.size, 1);
+}
+
+static void test_data_limits(void)
+{
+    /* Goal: section 5's list. Method: both sides of each edge. */
+    const uint64_t gib = (uint64_t)1 << 30;
+    const size_t most = PHX__FRAGMENT;
+
+    ok(data_is_taken(3, 0, 0) == 1, "an empty message");
+    ok(data_is_taken(1, 0, 0) == 0, "which must be LAST");
+    ok(data_is_taken(2, 0, 0) == 0 && data_is_taken(0, 0, 0) == 0, "and FIRST");
+    ok(data_is_taken(3, 5, 5) == 1 && data_is_taken(3, 5, 4) == 0 && data_is_taken(3, 5, 6) == 0,
+       "a whole message has its total");
+    ok(data_is_taken(1, 6, 5) == 1 && data_is_taken(1, 5, 5) == 0 && data_is_taken(1, 4, 5) == 0,
+       "a first fragment leaves something");
+    ok(data_is_taken(1, gib, 5) == 1 && data_is_taken(1, gib + 1, 5) == 0, "1 GiB");
+    ok(data_is_taken(1, UINT64_MAX, 5) == 0, "2^64 - 1 bytes");
+    ok(data_is_taken(0, 0, most) == 1 && data_is_taken(0, 0, most + 1) == 0, "64 KiB");
+    ok(data_is_taken(3, most, most) == 1 && data_is_taken(1, gib, most) == 1, "64 KiB and FIRST");
+    ok(data_is_taken(7, most, most + 16) == 1 && data_is_taken(5, gib, most + 16) == 1,
+       "64 KiB passed on");
+    ok(data_is_taken(5, gib, most + 17) == 0, "and not more");
+    ok(data_is_taken(7, 0, 16) == 1 && data_is_taken(7, 0, 15) == 0, "passed on, empty");
+    ok(data_is_taken(5, 9, 16) == 0 && data_is_taken(5, 9, 17) == 1, "passed on, something");
+}
+
+/* A card by hand: is it taken? */
+static int card_is_taken(uint32_t window, unsigned addresses, uint32_t claim_count,
+                         const uint64_t *claims, size_t numbers)
+{
+    uint8_t bytes[256];
+    struct phx__card card;
+    struct phx__writer w;
+    size_t i;
+
+    phx__writer_init(&w, bytes, sizeof bytes);
+    phx__put_u8(&w, 0xff);
+    phx__put_u32(&w, window);
+    phx__put_u8(&w, (uint8_t)addresses);
+    for (i = 0; i < addresses; i++) {
+        phx__put_u8(&w, PHX_IPV4);
+        phx__put_bytes(&w, "\x7f\0\0\1\1\2", 6);
+    }
+    phx__put_u32(&w, claim_count);
+    for (i = 0; i < numbers; i++)
+        phx__put_u64(&w, claims[i]);
+    if (phx__wire_get_card(bytes, w.size, &card) != 0)
+        return 0;
+    check(card.flags == (PHX__CARD_RELAYS | PHX__CARD_LEFT), "unknown flags are masked");
+    return card.window == window && card.address_count == addresses
+           && card.claim_count == claim_count;
+}
+
+static void test_cards(void)
+{
+    /* Goal: section 4's card at its edges. Method: by hand. */
+    static const uint64_t good[] = {0, 0, 1, 1, 5, 1, 6, UINT64_MAX, UINT64_MAX};
+    static const uint64_t back[] = {2, 1, 1}, never[] = {1, 1, 0};
+    static const uint64_t touch[] = {0, 5, 1, 5, 6, 1}, order[] = {7, 8, 1, 1, 2, 1};
+    static const uint64_t all[] = {0, UINT64_MAX, 1, 0, 0, 1};
+    static const uint8_t none[] = {0, 0, 16, 0, 0, 1, 0, 0, 0, 0, 0}; /* one address of family 0 */
+    struct phx__card card;
+
+    ok(card_is_taken(4096, 0, 0, NULL, 0), "the smallest card");
+    ok(!card_is_taken(4095, 0, 0, NULL, 0), "a window too small");
+    ok(card_is_taken(4096, 8, 0, NULL, 0) && !card_is_taken(4096, 9, 0, NULL, 0), "8 addresses");
+    ok(card_is_taken(UINT32_MAX, 1, 3, good, 9), "3 claims");
+    ok(!card_is_taken(4096, 1, 4, good, 9) && !card_is_taken(4096, 1, 2, good, 9), "not 4, not 2");
+    ok(!card_is_taken(4096, 0, 1, back, 3), "first above last");
+    ok(!card_is_taken(4096, 0, 1, never, 3), "epoch 0");
+    ok(!card_is_taken(4096, 0, 2, touch, 6), "one name twice");
+    ok(!card_is_taken(4096, 0, 2, order, 6), "descending");
+    ok(card_is_taken(4096, 0, 1, all, 3), "all names");
+    ok(!card_is_taken(4096, 0, 2, all, 6), "all names, and one more");
+    ok(phx__wire_get_card(none, sizeof none, &card) == PHX_EPROTO, "an address that is none");
+    ok(!card_is_taken(4096, 0, PHX__CARD_CLAIMS + 1, good, 9), "a count above the limit");
+    ok(!card_is_taken(4096, 0, UINT32_MAX, good, 9), "and far above");
+}
+
+static void test_card_truncation(void)
+{
+    /* Goal: a card has one length. Method: every shorter one, and one byte more. */
+    uint8_t bytes[1024], *copy;
+    struct phx__card card;
+    size_t size, n;
+    int round, bad = 0;
+
+    for (round = 0; round < 200; round++) {
+        size = make_card(bytes, sizeof bytes - 1, 10);
+        bytes[size] = 0;
+        for (n = 0; n <= size + 1; n++) {
+            copy = malloc(n > 0 ? n : 1);
+            memcpy(copy, bytes, n);
+            bad += (phx__wire_get_card(copy, n, &card) == 0) != (n == size);
+            free(copy);
+        }
+    }
+    ok(bad == 0, "cards cut at every length");
+}
+
+static void test_large_card(void)
+{
+    /* Goal: the largest card. Method: 100,000 claims and 8 of the longest addresses; the size is
+     * what phx__wire_card_size promises, and every claim is found. */
+    const uint32_t count = PHX__CARD_CLAIMS;
+    size_t capacity = phx__wire_card_size(8, count);
+    struct phx__claim *claims = malloc(count * sizeof *claims), one;
+    uint8_t *bytes = malloc(capacity);
+    struct phx__card card, got;
+    struct phx__writer w;
+    uint32_t i;
+    int bad = 0;
+
+    memset(&card, 0, sizeof card);
+    card.window = 4096;
+    card.address_count = 8;
+    for (i = 0; i < 8; i++) {
+        card.address[i].family = PHX_UNIX;
+        memset(card.address[i].path, '/', 103);
+    }
+    card.claim_count = count;
+    for (i = 0; i < count; i++) {
+        claims[i].first = claims[i].last = i;
+        claims[i].epoch = i + 1;
+    }
+    phx__writer_init(&w, bytes, capacity);
+    phx__wire_put_card(&w, &card, claims);
+    ok(!w.bad && w.size == capacity && capacity == SPEC_CARD_MAX, "its size is as promised");
+    ok(phx__wire_get_card(bytes, w.size, &got) == 0 && got.claim_count == count, "it is taken");
+    for (i = 0; i < count; i++) {
+        phx__wire_claim(&got, i, &one);
+        bad += one.first != i || one.last != i || one.epoch != i + 1;
+    }
+    ok(bad == 0, "with all claims");
+    free(claims);
+    free(bytes);
+}
+
+static void test_card_addresses(void)
+{
+    /* Goal: an address that peers would refuse does not cost us the card. Method: a family that
+     * nobody knows, none, and a relative path, among good ones. */
+    uint8_t bytes[512];
+    struct phx__card card, got;
+    struct phx__writer w;
+
+    memset(&card, 0, sizeof card);
+    card.window = 4096;
+    card.address_count = 5;
+    card.address[0].family = 99;
+    card.address[1].family = PHX_IPV4;
+    card.address[1].port = 1;
+    card.address[3].family = PHX_UNIX;
+    memcpy(card.address[3].path, "a", 2);
+    card.address[4].family = PHX_IPV6;
+    card.address[4].port = 2;
+    phx__writer_init(&w, bytes, sizeof bytes);
+    phx__wire_put_card(&w, &card, NULL);
+    ok(phx__wire_get_card(bytes, w.size, &got) == 0 && got.address_count == 2, "two are left");
+    ok(got.address[0].port == 1 && got.address[1].port == 2, "the good ones");
+}
+
+/* A CARD frame by hand: is it taken? */
+static int part_is_taken(uint32_t version, uint32_t total, uint32_t offset, size_t size)
+{
+    static uint8_t bytes[PHX__FRAGMENT];
+    struct phx__card_part c;
+    struct phx__frame f;
+    size_t used, start;
+
+    value_begin();
+    start = phx__wire_begin(&value, PHX__CARD, 0, 0);
+    phx__put_bytes(&value, bytes, 24);
+    phx__put_u32(&value, version);
+    phx__put_u32(&value, total);
+    phx__put_u32(&value, offset);
+    phx__put_bytes(&value, bytes, size);
+    phx__wire_end(&value, start);
+    return phx__wire_parse(value_bytes, value.size, &f, &used) == 1
+           && phx__wire_get_card_part(&f, &c) == 0 && taste(value_bytes, value.size, 1);
+}
+
+static void test_card_parts(void)
+{
+    /* Goal: a part lies inside of its card, and a card is not larger than one can be. Method:
+     * edges. */
+    ok(part_is_taken(1, 10, 0, 10) && !part_is_taken(1, 9, 0, 9), "the smallest card");
+    ok(!part_is_taken(0, 10, 0, 10), "version 0");
+    ok(!part_is_taken(1, 10, 0, 0) && !part_is_taken(1, 10, 10, 0), "an empty part");
+    ok(part_is_taken(1, 20, 19, 1) && !part_is_taken(1, 20, 19, 2), "the last byte");
+    ok(!part_is_taken(1, 20, UINT32_MAX, 2), "an offset that wraps");
+    ok(part_is_taken(1, SPEC_CARD_MAX, 0, 65536), "the largest card");
+    ok(!part_is_taken(1, SPEC_CARD_MAX + 1, 0, 65536), "one byte more");
+}
+
+/* The first entry of an UPDATE by hand: 1 taken, 0 refused. */
+static int entry_is_taken(unsigned entry_flags, uint32_t version, uint32_t card_size)
+{
+    uint8_t card[64];
+    struct phx__update u;
+    struct phx__entry e;
+    struct phx__frame f;
+    size_t used, start;
+
+    value_begin();
+    start = phx__wire_begin(&value, PHX__UPDATE, 0, 0);
+    phx__put_u16(&value, 0);
+    memset(card, 0, sizeof card);
+    phx__put_bytes(&value, card, 29);
+    phx__put_u8(&value, (uint8_t)entry_flags);
+    phx__put_u32(&value, version);
+    if ((entry_flags & PHX__ENTRY_CARD) != 0) {
+        phx__put_u32(&value, card_size);
+        phx__put_bytes(&value, card, 20);
+    }
+    phx__wire_end(&value, start);
+    if (phx__wire_parse(value_bytes, value.size, &f, &used) != 1
+        || phx__wire_get_update(&f, &u) != 0)
+        return 0;
+    return phx__wire_next_entry(&u, f.flags, &e) == 1 && e.flags == (entry_flags & 3)
+           && phx__wire_next_entry(&u, f.flags, &e) == 0;
+}
+
+static void test_entries(void)
+{
+    /* Goal: what flags and card of an entry may say together. Method: by hand. */
+    ok(entry_is_taken(0, 0, 0) && entry_is_taken(0, 5, 0), "no card, known or not");
+    ok(entry_is_taken(PHX__ENTRY_CARD_SENT, 5, 0), "sent before");
+    ok(!entry_is_taken(PHX__ENTRY_CARD_SENT, 0, 0), "which has a version");
+    ok(entry_is_taken(PHX__ENTRY_CARD, 5, 20), "attached");
+    ok(!entry_is_taken(PHX__ENTRY_CARD, 0, 20), "which has a version");
+    ok(!entry_is_taken(PHX__ENTRY_CARD, 5, 21), "a card that ends behind the frame");
+    ok(!entry_is_taken(PHX__ENTRY_CARD, 5, UINT32_MAX), "far behind");
+    ok(!entry_is_taken(PHX__ENTRY_CARD, 5, 9), "a card too small to be one");
+    ok(!entry_is_taken(3, 5, 20), "attached and sent before");
+    ok(entry_is_taken(0xfc, 0, 0), "unknown flags mean nothing");
+}
+
+int main(void)
+{
+    test_round_trip();
+    test_truncation();
+    test_trailing();
+    test_mutation();
+    test_noise();
+    test_handshake_values();
+    test_routing_values();
+    test_post_values();
+    test_stream();
+    test_headers();
+    test_writer_ends();
+    test_data_limits();
+    test_cards();
+    test_card_truncation();
+    test_large_card();
+    test_card_addresses();
+    test_card_parts();
+    test_entries();
+    return test_end();
+}
