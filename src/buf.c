@@ -30,16 +30,14 @@
 
 void phx__reader_init(struct phx__reader *r, const void *data, size_t size)
 {
-    /* Zero bytes may come as NULL, but NULL is what get_bytes says when it failed. */
-    static const uint8_t nothing[1] = { 0 };
-
-    r->p = data != NULL ? data : nothing;
+    r->p = data;
     r->left = size;
     r->bad = 0;
 }
 
 const uint8_t *phx__get_bytes(struct phx__reader *r, size_t size)
 {
+    static const uint8_t nothing[1] = { 0 };
     const uint8_t *p = r->p;
 
     /* Sizes are compared and never added to a pointer first: a hostile size must not wrap around. */
@@ -48,6 +46,8 @@ const uint8_t *phx__get_bytes(struct phx__reader *r, size_t size)
         r->left = 0;
         return NULL;
     }
+    if (size == 0)
+        return nothing; /* the data may be NULL then, but NULL is what says that it failed */
     r->p += size;
     r->left -= size;
     return p;
@@ -74,6 +74,11 @@ static uint32_t buf_load_u32(const uint8_t *p)
     return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
+uint64_t phx__load_u64(const uint8_t *p)
+{
+    return buf_load_u32(p) | (uint64_t)buf_load_u32(p + 4) << 32;
+}
+
 uint32_t phx__get_u32(struct phx__reader *r)
 {
     const uint8_t *p = phx__get_bytes(r, 4);
@@ -85,7 +90,7 @@ uint64_t phx__get_u64(struct phx__reader *r)
 {
     const uint8_t *p = phx__get_bytes(r, 8);
 
-    return p == NULL ? 0 : buf_load_u32(p) | (uint64_t)buf_load_u32(p + 4) << 32;
+    return p == NULL ? 0 : phx__load_u64(p);
 }
 
 void phx__get_copy(struct phx__reader *r, void *out, size_t size)

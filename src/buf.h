@@ -15,6 +15,7 @@ PHX_PRIVATE uint8_t phx__get_u8(struct phx__reader *r);
 PHX_PRIVATE uint16_t phx__get_u16(struct phx__reader *r);
 PHX_PRIVATE uint32_t phx__get_u32(struct phx__reader *r);
 PHX_PRIVATE uint64_t phx__get_u64(struct phx__reader *r);
+PHX_PRIVATE uint64_t phx__load_u64(const uint8_t *p); /* eight bytes that are known to be there */
 PHX_PRIVATE void phx__get_copy(struct phx__reader *r, void *out, size_t size); /* zeroes if bad */
 PHX_PRIVATE const uint8_t *phx__get_bytes(struct phx__reader *r, size_t size); /* NULL if bad */
 

@@ -3,10 +3,11 @@
 /* A *target* is something to be dialled: a hub, which is a place and whoever answers there is
  * right, or a node whose addresses its card told us. A target lives in rounds:
  *
- *             due          an attempt leads to a link, or the node dials us
- *      idle ------> round ----------------------------------------------------> linked (idle) ^
- *      | all addresses failed                                        | down |           v
- *      | +------- back-off <-------------------------------------------------------+
+ *             due              an attempt leads to a link, or the node dials us
+ *      rest ------> round -------------------------------------------------> linked
+ *        ^            | all addresses failed                                   | down
+ *        |            v                                                        |
+ *        +------- back-off <---------------------------------------------------+
  *
  * Within a round addresses race (RFC 8305): one after the other, 250 ms apart or as soon as one
  * fails, families in turn, and the first link wins and ends the rest. Between rounds the wait is
@@ -57,9 +58,9 @@
 #define DISC_DUPLICATE_US PHX__SECOND
 /* A link that lasted less than this has not proved that the next one will last. */
 #define DISC_STEADY_US PHX__SECOND
-/* So many rounds without success, a quarter of an hour by default, and a node is taken to be
- * dead: from then on the wait may grow to ten times retry_max. Hubs are exempt, the user said
- * so. */
+/* So many rounds without success, half a minute by default if all refuse at once, and a node is
+ * taken to be dead: from then on the wait may double up to ten times retry_max. Hubs are exempt,
+ * the user said so. */
 #define DISC_DEAD_ROUNDS 10u
 #define DISC_DEAD_FACTOR 10u
 /* Attempt numbers are (generation << 16 | slot). The last generation is left out: no number is
@@ -780,15 +781,14 @@ static int disc_renew(struct phx__disc *d, uint32_t slot, const struct phx_addre
         return PHX_ENOMEM;
     if (!fresh) {
         disc_settle(d, slot); /* perhaps only what is gone now was still open */
-        if (!disc_may_dial(d, t))
-            disc_rest(d, slot);
         return 0;
     }
     /* New addresses, new hope. Sooner than planned, never later. */
     t->failures = 0;
     delay = disc_between(d, 0, DISC_FRESH_JITTER_US) + (t->round ? 0 : disc_courtesy(d, t));
-    if (!t->queued && d->now + delay < phx__timer_at(d->timers, t->timer))
-        disc_plan(d, slot, delay);
+    if (!t->queued && (t->round || disc_may_dial(d, t))
+        && d->now + delay < phx__timer_at(d->timers, t->timer))
+        phx__timer_set(d->timers, t->timer, d->now + delay);
     return 0;
 }
 
@@ -937,11 +937,28 @@ void phx__disc_want(struct phx__disc *d, uint32_t node, uint64_t now)
         disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]));
 }
 
+void phx__disc_news(struct phx__disc *d, uint32_t node, uint64_t now)
+{
+    uint32_t slot = disc_target_of(d, node);
+    struct phx__disc_target *t;
+
+    disc_clock(d, now);
+    if (slot == PHX__NONE || disc_is_linked(d, node))
+        return;
+    t = &d->targets[slot];
+    t->failures = t->duplicates = 0;
+    /* A partition heals for all at once, hence the spread. */
+    if (disc_is_idle(d, t))
+        disc_plan(d, slot, disc_courtesy(d, t) + disc_between(d, 0, d->limits.retry_min_us));
+}
+
 void phx__disc_forget(struct phx__disc *d, uint32_t node)
 {
     struct phx__disc_node *n = disc_node(d, node);
     int before = disc_bounds(d);
 
+    if (!disc_is_linked(d, node))
+        disc_unmeet(d, node);
     if (n == NULL)
         return;
     disc_drop_contact(d, node);
@@ -949,8 +966,6 @@ void phx__disc_forget(struct phx__disc *d, uint32_t node)
     n->flaps = 0;
     /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
     n->left = n->linked;
-    if (!n->linked)
-        disc_unmeet(d, node);
     disc_relax(d, before);
 }
 

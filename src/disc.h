@@ -100,6 +100,8 @@ PHX_PRIVATE void phx__disc_meet(struct phx__disc *d, uint32_t attempt, uint32_t 
 PHX_PRIVATE void phx__disc_result(struct phx__disc *d, uint32_t attempt, int error, uint64_t now);
 /* Somebody wants to send to node over a direct link: dial even beyond the bound, until a link is up. */
 PHX_PRIVATE void phx__disc_want(struct phx__disc *d, uint32_t node, uint64_t now);
+/* News of the node: it is back, as others say. What failed before may work now. */
+PHX_PRIVATE void phx__disc_news(struct phx__disc *d, uint32_t node, uint64_t now);
 /* The node left or is forgotten: dial no more. A link with it stays one until phx__disc_down, which must
  * come before its index is used again. */
 PHX_PRIVATE void phx__disc_forget(struct phx__disc *d, uint32_t node);

@@ -239,6 +239,10 @@ static int link_say_answer(struct phx__link_set *s, struct phx__link *l)
     a.version = PHX__WIRE_VERSION;
     a.id = *s->self;
     a.incarnation = s->incarnation;
+    s->introduce(s->ctx, l, &l->said);
+    a.seq = l->said.seq;
+    a.card_version = l->said.card_version;
+    a.have = l->said.have;
     a.observed = l->address;
     if ((err = s->random(s->ctx, a.nonce, sizeof a.nonce)) != 0
         || (err = phx__link_control(s, l, sizeof l->hello->answer, &w)) != 0)
@@ -262,6 +266,10 @@ static int link_say_proof(struct phx__link_set *s, struct phx__link *l)
     int err;
 
     memset(&p, 0, sizeof p);
+    s->introduce(s->ctx, l, &l->said);
+    p.seq = l->said.seq;
+    p.card_version = l->said.card_version;
+    p.have = l->said.have;
     p.observed = l->address;
     if ((err = phx__link_control(s, l, 256, &w)) != 0)
         return err;
@@ -331,6 +339,9 @@ static int link_on_answer(struct phx__link_set *s, struct phx__link *l, const st
     l->incarnation = a.incarnation;
     l->version = a.version;
     l->observed = a.observed;
+    l->heard.seq = a.seq;
+    l->heard.card_version = a.card_version;
+    l->heard.have = a.have;
     if ((err = s->judge(s->ctx, l)) != 0 || (err = link_say_proof(s, l)) != 0)
         return err;
     return link_now_up(s, l);
@@ -352,6 +363,9 @@ static int link_on_proof(struct phx__link_set *s, struct phx__link *l, const str
         return err;
     l->version = PHX__WIRE_VERSION;
     l->observed = p.observed;
+    l->heard.seq = p.seq;
+    l->heard.card_version = p.card_version;
+    l->heard.have = p.have;
     l->confirmed = 1;
     return link_now_up(s, l);
 }

@@ -15,6 +15,12 @@ enum phx__link_state {
     PHX__LINK_CLOSED /* handle is gone; the slot is freed at the end of the step */
 };
 
+/* What a side says of itself in its ANSWER or PROOF. */
+struct phx__link_words {
+    uint32_t seq, card_version;
+    uint32_t have; /* version of the other's card that it has */
+};
+
 /* What is needed during the hello only. */
 struct phx__link_hello {
     uint8_t hello[128], answer[256]; /* bodies as sent, for the MACs */
@@ -38,6 +44,7 @@ struct phx__link {
     struct phx_id id; /* what the peer says it is; proved when up */
     uint64_t incarnation;
     uint16_t version;
+    struct phx__link_words said, heard; /* what each side said of itself in the hello */
     struct phx_address address;  /* the other end */
     struct phx_address observed; /* this end, as the other sees it */
     uint64_t since, bytes_in, bytes_out;
@@ -49,6 +56,7 @@ struct phx__link {
     size_t stash_size, stash_capacity;
     uint8_t *card; /* a card arriving in parts */
     uint32_t card_total, card_size, card_version;
+    uint64_t card_incarnation;
     struct phx_id card_id;
     uint8_t summary_open; /* more of a SUMMARY follows */
     uint32_t timer; /* end of patience with the hello */
@@ -72,6 +80,8 @@ struct phx__link_set {
     /* The peer has said who it is (not proved yet): 0 go on, PHX_EAGAIN park it (acceptor only), or
      * why it is refused. */
     int (*judge)(void *ctx, struct phx__link *l);
+    /* What to say of this node to l->id, or to whoever answers if that is not known yet. */
+    void (*introduce)(void *ctx, const struct phx__link *l, struct phx__link_words *out);
     /* The hello is done. 0, or why it is closed after all. */
     int (*up)(void *ctx, struct phx__link *l);
     /* A frame on a link that is up; raw: all of it. 0, or why the link must close. */

@@ -47,8 +47,9 @@
 
 static uint64_t live_add(uint64_t a, uint64_t b)
 {
-    /* UINT64_MAX would stop a timer for good. */
-    return b < UINT64_MAX - 1 - a ? a + b : UINT64_MAX - 1;
+    const uint64_t never = UINT64_MAX - 1; /* as a timer; UINT64_MAX itself would stop it */
+
+    return a < never && b < never - a ? a + b : never;
 }
 
 /* The host's clock, should it have run backwards since the step began. */
@@ -111,7 +112,7 @@ static void live_become(struct phx__live *l, uint32_t node, enum phx_state state
     n->since = live_clock(l, now);
     if (state != PHX_NODE_UNREACHABLE)
         phx__timer_stop(l->timers, n->fate - 1);
-    l->ops.state(l->ops.ctx, node, state); /* last: it may call back, and n may have moved after it */
+    l->ops.state(l->ops.ctx, node, state); /* last: it may call back and move n */
 }
 
 /* The timer of a link fired: find out what is true by now. */

@@ -336,7 +336,7 @@ static int names_item_get(const struct phx__names *n, uint32_t node, uint32_t i,
 {
     const struct phx__names_of *of = &n->of[node];
 
-    if (i >= of->count)
+    if (of->dead || i >= of->count)
         return 0;
     x->first = of->at[i].first;
     x->last = of->at[i].last;
@@ -522,7 +522,7 @@ static int names_contest(struct phx__names *n, uint32_t node, const struct phx__
 
     if (losses == 0)
         return 0;
-    left.count = 0;
+    left.count = left.dead = 0;
     left.capacity = own->count + losses; /* each loss makes at most one piece more */
     surplus = left.capacity > PHX__CARD_CLAIMS ? left.capacity - PHX__CARD_CLAIMS : 0;
     if (phx__mem_grow(n->mem, &n->lost, &n->lost_capacity, n->lost_count + losses + surplus,
@@ -672,7 +672,10 @@ static void names_replace(struct phx__names *n, uint32_t node, const struct phx_
 {
     struct phx__names_of *of = &n->of[node];
 
-    names_patch(n, node, of, new);
+    if (of->dead)
+        n->stale = NAMES_STALE; /* what is not in the index cannot be patched */
+    else
+        names_patch(n, node, of, new);
     phx__mem_put(n->mem, of->at, of->capacity * sizeof *of->at);
     *of = *new;
     n->version++;
@@ -771,7 +774,7 @@ int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
 
 int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *card)
 {
-    struct phx__names_of theirs = {NULL, 0, 0};
+    struct phx__names_of theirs = {NULL, 0, 0, 0};
     uint32_t i, count = card->flags & PHX__CARD_LEFT ? 0 : card->claim_count;
     int changed;
 
@@ -785,7 +788,8 @@ int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *
     theirs.count = theirs.capacity = count;
     for (i = 0; i < count; i++)
         names_decode(card, i, &theirs.at[i]);
-    changed = names_contest(n, node, &theirs);
+    theirs.dead = n->of[node].dead;
+    changed = theirs.dead ? 0 : names_contest(n, node, &theirs);
     if (changed < 0) {
         phx__mem_put(n->mem, theirs.at, count * sizeof *theirs.at);
         return changed;
@@ -797,12 +801,27 @@ int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *
     return changed;
 }
 
-void phx__names_forget(struct phx__names *n, uint32_t node)
+int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
 {
-    const struct phx__names_of none = {NULL, 0, 0};
+    int changed = 0;
 
     PHX_ASSERT(node != PHX__SELF);
-    if (node < n->capacity && n->of[node].count > 0)
+    if (node >= n->capacity || n->of[node].dead == (uint32_t)dead)
+        return 0;
+    if (!dead && (changed = names_contest(n, node, &n->of[node])) < 0)
+        return changed;
+    n->of[node].dead = (uint32_t)dead;
+    n->stale = NAMES_STALE;
+    n->version++;
+    return changed;
+}
+
+void phx__names_forget(struct phx__names *n, uint32_t node)
+{
+    const struct phx__names_of none = {NULL, 0, 0, 0};
+
+    PHX_ASSERT(node != PHX__SELF);
+    if (node < n->capacity && (n->of[node].count > 0 || n->of[node].dead))
         names_replace(n, node, &none);
 }
 

@@ -93,8 +93,10 @@ int phx__node_own_address(phx *p, const struct phx_address *a)
     return 1;
 }
 
-static int node_write_card(phx *p, const struct phx__names_of *mine)
+static int node_write_card(phx *p)
 {
+    static const struct phx__names_of none = { NULL, 0, 0, 0 };
+    const struct phx__names_of *mine = p->names.capacity > 0 ? &p->names.of[PHX__SELF] : &none;
     struct phx__card head;
     struct phx__writer w;
     size_t size = phx__wire_card_size(p->own_count, mine->count);
@@ -119,12 +121,9 @@ static int node_write_card(phx *p, const struct phx__names_of *mine)
 /* Changes of names and addresses since the last step become one new card. */
 static void node_renew_card(phx *p)
 {
-    static const struct phx__names_of none = { NULL, 0, 0 };
-    const struct phx__names_of *mine = p->names.capacity > 0 ? &p->names.of[PHX__SELF] : &none;
-
     if (!p->card_stale)
         return;
-    if (node_write_card(p, mine) == 0)
+    if (node_write_card(p) == 0)
         p->card_stale = 0;
     else
         phx__node_log(p, PHX_LOG_ERROR, "no memory to announce own names; trying again");
@@ -175,6 +174,8 @@ static void node_changed(phx *p, uint32_t node)
 
     if (d == NULL || node == PHX__SELF || phx__node_peer(p, node) != 0)
         return;
+    phx__post_route(&p->post, node, p->now);
+    (void)phx__live_reachable(&p->live, node, d->hops != PHX__UNREACHABLE, node_card_says_left(d), p->now);
     peer = &p->peers[node];
     if (d->card_version > 0
         && (d->card_version != peer->card_version || d->incarnation != peer->card_incarnation)) {
@@ -185,8 +186,9 @@ static void node_changed(phx *p, uint32_t node)
         peer->card_version = d->card_version;
         peer->card_incarnation = d->incarnation;
     }
-    phx__post_route(&p->post, node, p->now);
-    (void)phx__live_reachable(&p->live, node, d->hops != PHX__UNREACHABLE, node_card_says_left(d), p->now);
+    if (d->hops != PHX__UNREACHABLE && d->pos == PHX__NONE && !peer->reachable)
+        phx__disc_news(&p->disc, node, p->now);
+    peer->reachable = d->hops != PHX__UNREACHABLE;
 }
 
 static void node_settle(phx *p)
@@ -245,6 +247,9 @@ static void node_state(void *ctx, uint32_t node, enum phx_state state)
     phx *p = ctx;
     struct phx_node n;
 
+    int changed = phx__names_dead(&p->names, node, state == PHX_NODE_FAILED);
+
+    p->card_stale |= changed > 0;
     if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT)
         phx__post_failed(&p->post, node, p->now);
     if (p->cfg.on_node == NULL)
@@ -272,6 +277,8 @@ static uint32_t node_next(void *ctx, uint32_t node, uint32_t *generation)
 
     if (l == NULL)
         return PHX__NONE;
+    if (next != node)
+        phx__disc_want(&p->disc, node, p->now); /* traffic: worth a link of its own, if one can be made */
     *generation = l->generation;
     return next;
 }
@@ -553,7 +560,8 @@ static int node_open_brains(phx *p)
         || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->resume_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->close_timer)) != 0)
         return err;
-    p->card_stale = 1;
+    if ((err = node_write_card(p)) != 0)
+        return err;
     return phx__node_open_set(p);
 }
 

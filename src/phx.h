@@ -23,6 +23,7 @@ struct phx__peer {
     uint32_t link;         /* slot of the link that is up, or PHX__NONE */
     uint32_t card_version; /* as last given to names, disc and post */
     uint64_t card_incarnation;
+    uint8_t reachable; /* as last looked at */
 };
 
 struct phx {

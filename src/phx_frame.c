@@ -68,7 +68,9 @@ static uint32_t node_fit(const struct phx__entry *e, uint32_t first, uint32_t co
         size_t more = PHX__ENTRY_SIZE + 8 + (same ? 0 : e[i].trans_count * sizeof(struct phx_id));
         if (e[i].card_size <= NODE_CARD_INLINE)
             more += e[i].card_size;
-        if (i > first && *bytes + more > NODE_UPDATE_FULL)
+        /* The receiver keeps one large card at a time: it goes with its entry alone. */
+        if (i > first && (*bytes + more > NODE_UPDATE_FULL || e[i].card_size > NODE_CARD_INLINE
+                          || e[i - 1].card_size > NODE_CARD_INLINE))
             break;
         *bytes += more;
         *ids += same ? 0 : e[i].trans_count;
@@ -164,7 +166,7 @@ static void node_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, i
     node_queue(p, l, &w);
 }
 
-void phx__node_beat(phx *p, uint32_t node, int flags, uint64_t next_us)
+static void node_say_beat(phx *p, uint32_t node, int flags, uint64_t next_us, uint32_t echo_ms)
 {
     struct phx__beat b;
     struct phx__writer w;
@@ -174,11 +176,17 @@ void phx__node_beat(phx *p, uint32_t node, int flags, uint64_t next_us)
         return;
     memset(&b, 0, sizeof b);
     b.next_ms = (uint32_t)((next_us ? next_us : p->cfg.heartbeat_us) / PHX__MS);
-    b.echo_ms = (uint32_t)(p->now / PHX__MS);
+    b.echo_ms = echo_ms;
     phx__route_fill_beat(&p->route, node, &b);
     phx__wire_put_beat(&w, &b, flags);
     p->heartbeats_out++;
     node_queue(p, l, &w);
+}
+
+/* A beat that asks for an answer carries our clock, which the answer brings back. */
+void phx__node_beat(phx *p, uint32_t node, int flags, uint64_t next_us)
+{
+    node_say_beat(p, node, flags, next_us, flags & (int)PHX__BEAT_REPLY ? (uint32_t)(p->now / PHX__MS) : 0);
 }
 
 static void node_route_beat(void *ctx, uint32_t nbr, int reply)
@@ -266,9 +274,10 @@ static int node_on_card(phx *p, struct phx__link *l, const struct phx__frame *f)
         l->card_total = c.total;
         l->card_id = c.id;
         l->card_version = c.version;
+        l->card_incarnation = c.incarnation;
     }
     if (l->card == NULL || c.offset != l->card_size || c.total != l->card_total || c.version != l->card_version
-        || !phx__id_equal(&c.id, &l->card_id) || c.size > c.total - c.offset)
+        || c.incarnation != l->card_incarnation || !phx__id_equal(&c.id, &l->card_id) || c.size > c.total - c.offset)
         return PHX_EPROTO;
     memcpy(l->card + c.offset, c.data, c.size);
     l->card_size += c.size;
@@ -281,7 +290,7 @@ static int node_attach_card(struct phx__link *l, struct phx__entry *e)
     if (!(e->flags & PHX__ENTRY_CARD_SENT))
         return 0;
     if (l->card == NULL || l->card_size != l->card_total || l->card_version != e->card_version
-        || !phx__id_equal(&l->card_id, &e->id))
+        || l->card_incarnation != e->incarnation || !phx__id_equal(&l->card_id, &e->id))
         return PHX_EPROTO;
     e->card = l->card;
     e->card_size = l->card_size;
@@ -304,6 +313,8 @@ static int node_on_update(phx *p, struct phx__link *l, const struct phx__frame *
             return PHX_EPROTO;
         p->entries_in++;
         got = phx__route_entry(&p->route, l->peer, &e, trans, p->now);
+        if (got == PHX_ENOMEM)
+            return got; /* what is lost here nobody sends again: the next link starts with everything */
         if (got != 0)
             phx__node_log(p, PHX_LOG_WARN, "route entry dropped: %s", phx_strerror(got));
         if (e.flags & PHX__ENTRY_CARD_SENT)
@@ -332,7 +343,7 @@ static int node_on_beat(phx *p, struct phx__link *l, const struct phx__frame *f)
     phx__live_heard(&p->live, l->peer, b.next_ms * PHX__MS, p->now);
     phx__route_beat(&p->route, l->peer, &b, p->now);
     if (f->flags & PHX__BEAT_REPLY)
-        phx__node_beat(p, l->peer, 0, 0);
+        node_say_beat(p, l->peer, 0, 0, b.echo_ms);
     return 0;
 }
 

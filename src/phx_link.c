@@ -371,12 +371,26 @@ static int node_judge(void *ctx, struct phx__link *l)
     if (l->expect != PHX__NONE && !phx__id_equal(&l->id, &p->ids.at[l->expect]))
         return PHX_EPEER;
     node = phx__ids_find(&p->ids, &l->id);
+    if (l->attempt != PHX__NONE && node != PHX__NONE)
+        phx__disc_meet(&p->disc, l->attempt, node);
     old = node == PHX__NONE ? NULL : phx__node_link(p, node);
     if (old != NULL && (err = node_judge_rival(p, l, old)) != 0)
         return err;
     if (old == NULL && l->state == PHX__LINK_PARKED && !node_wins(p, l) && node_own_dial(p, &l->id))
         return PHX_EAGAIN;
     return 0;
+}
+
+static void node_introduce(void *ctx, const struct phx__link *l, struct phx__link_words *out)
+{
+    phx *p = ctx;
+    const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
+    uint32_t node = phx__ids_find(&p->ids, &l->id);
+    const struct phx__dest *d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
+
+    out->seq = self->seq;
+    out->card_version = self->card_version;
+    out->have = d != NULL && d->incarnation == l->incarnation ? d->card_version : 0;
 }
 
 /* The link that loses. If we accepted the winner we have seen its proof, so it is up on both ends. If we
@@ -390,6 +404,17 @@ static void node_replace(phx *p, struct phx__link *old, int winner_is_dialer)
         phx__timer_set(&p->timers, old->timer, p->now + p->cfg.dial_timeout_us);
     else
         phx__node_close_link(p, old, PHX_EDUPLICATE, 0);
+}
+
+static int node_route_up(phx *p, const struct phx__link *l)
+{
+    struct phx__route_hello h;
+
+    h.incarnation = l->incarnation;
+    h.seq = l->heard.seq;
+    h.told_seq = l->said.seq;
+    h.told_card = l->heard.have;
+    return phx__route_up(&p->route, l->peer, &h, p->now);
 }
 
 static int node_link_up(void *ctx, struct phx__link *l)
@@ -407,9 +432,14 @@ static int node_link_up(void *ctx, struct phx__link *l)
     }
     if ((old = phx__node_link(p, l->peer)) != NULL)
         node_replace(p, old, l->dialer);
-    if ((err = phx__route_up(&p->route, l->peer, l->incarnation, p->now)) != 0
+    if ((err = node_route_up(p, l)) != 0
         || (err = phx__live_up(&p->live, l->peer, p->now)) != 0) {
         phx__route_down(&p->route, l->peer, p->now);
+        return err;
+    }
+    if ((err = phx__disc_up(&p->disc, l->peer, attempt, p->now)) != 0) {
+        phx__route_down(&p->route, l->peer, p->now);
+        phx__live_down(&p->live, l->peer);
         return err;
     }
     l->generation = ++p->generation;
@@ -418,7 +448,6 @@ static int node_link_up(void *ctx, struct phx__link *l)
     l->attempt = PHX__NONE;
     phx__node_log(p, PHX_LOG_INFO, "link %s %s: up", phx_id_text(&l->id, id),
                   l->address.family ? phx_address_text(&l->address, at) : "adopted");
-    phx__disc_up(&p->disc, l->peer, attempt, p->now);
     node_learn_own_address(p, l);
     node_resume_parked(p, l);
     phx__node_resume_listeners(p);
@@ -553,6 +582,7 @@ int phx__node_open_set(phx *p)
     s->scratch_size = p->cfg.step_bytes;
     s->scratch = phx__mem_get(&p->mem, s->scratch_size);
     s->judge = node_judge;
+    s->introduce = node_introduce;
     s->up = node_link_up;
     s->frame = phx__node_frame;
     s->pull = node_pull;

@@ -1,9 +1,7 @@
 /* post.h - BRAIN: messages end to end: numbering, acks, retransmission, order, credit, holding, transit. */
 #ifndef PHX_POST_H
 #define PHX_POST_H
-#include "rnd.h"
-#include "timer.h"
-#include "wire.h"
+#include "pump.h"
 
 struct phx__post_limits {
     size_t max_message, window, hold_bytes;
@@ -12,7 +10,6 @@ struct phx__post_limits {
     uint64_t epoch_base; /* low half of the incarnation << 32: epochs of a later life are higher */
 };
 
-/* A message delivered, with the node index of its first sender. */
 struct phx__post_ops {
     void *ctx;
     /* Who holds the name now: a node that has not failed, PHX__SELF, or PHX__NONE. */
@@ -41,8 +38,25 @@ struct phx__post {
     struct phx__timers *timers;
     struct phx__post_ops ops;
     struct phx__post_limits limits;
-    struct phx__post_flow *flows; /* by node: both directions; allocated on first use */
-    /* the rest is post.c's */
+    struct phx__pump_node *nodes; /* both directions; what costs memory is made on first use */
+    uint32_t node_capacity;
+    uint64_t epochs; /* given out since the start */
+    uint64_t now;    /* of the call we are in */
+    uint32_t hold_timer;
+    uint64_t hold_limit_at;        /* no letter in a box expires before */
+    uint32_t last_source;          /* the node of the last DATA frame: most likely that of the next */
+    struct phx__hold hold;         /* messages to names that are in no flow */
+    struct phx__ring held, local;  /* its boxes in these states; BOUND ones hang on their node */
+    struct phx__ring acks, rooms;  /* nodes that are owed an ack now; whose flow has room again */
+    struct phx__pump_source *stray; /* ready, but could not be listed with a neighbour for lack of memory */
+    struct phx__waiter *hold_waiters;  /* for room to hold more */
+    struct phx__waiter *name_waiters;  /* for an owner */
+    struct phx__waiter *ready_waiters; /* for nothing: to be told in phx__post_run */
+    int look_again;                /* boxes could not be moved for lack of memory */
+    struct phx__post_outcome *outcomes; /* for phx__post_run; room for all that are promised is reserved */
+    uint32_t outcome_first, outcome_count, outcome_capacity;
+    size_t promised;
+    size_t transit_bytes;
     size_t pending_bytes;         /* accepted and not acknowledged */
     uint64_t messages_in, messages_out, retransmitted, duplicates, dropped, relayed_frames, relayed_bytes;
 };

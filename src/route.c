@@ -342,13 +342,14 @@ static int route_needs(const struct phx__route *r, uint32_t v, const struct phx_
         if (d->hops > t->hops)
             return 1; /* worse than it believes: always told */
         if (d->hops == t->hops && d->seq == t->seq)
-            return 0;
+            return v == PHX__SELF && t->card < d->card_version;
     } else if (d->hops == PHX__UNREACHABLE) {
         return 0;
     }
     if (v == PHX__SELF)
         return 1;
-    if (d->next == j->node)
+    /* A neighbour whose card has not come yet: nobody could find it by what we could tell. */
+    if (d->next == j->node || d->card_version == 0)
         return 0;
     return !route_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1 || j->relinked);
 }
@@ -608,30 +609,34 @@ static void route_request_self(struct phx__route *r, uint32_t want, uint64_t now
         phx__route_use(r, PHX__SELF, PHX__NONE, want - seq < 65536 ? want : seq + 1, 0, now);
 }
 
+/* On towards the owner: the same request again only after the time in which its sender would repeat it. */
+static void route_pass_request(struct phx__route *r, uint32_t nbr, uint32_t node, uint32_t want, int hops,
+                               uint64_t now)
+{
+    struct phx__dest *d = route_at(r, node);
+
+    if (d->next == PHX__NONE || d->next == nbr || hops <= 1
+        || (want <= d->passed_seq && now < d->passed_at + ROUTE_ASK_FIRST / 2))
+        return;
+    d->passed_seq = want;
+    d->passed_at = now;
+    r->requests_out++;
+    r->ops.request(r->ops.ctx, d->next, node, want, hops - 1);
+}
+
 void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__request *q, int hops,
                         uint64_t now)
 {
     uint32_t node = phx__ids_find(r->ids, &q->id);
-    struct phx__dest *d;
-    struct phx__told *t;
-    int again;
+    const struct phx__dest *d = node == PHX__NONE ? NULL : phx__route_dest(r, node);
 
-    if (node == PHX__NONE || route_nbr(r, nbr) == NULL || (d = (struct phx__dest *)phx__route_dest(r, node)) == NULL
-        || node == nbr || q->incarnation < d->incarnation)
+    if (d == NULL || route_nbr(r, nbr) == NULL || node == nbr || q->incarnation < d->incarnation)
         return;
-    t = phx__table_told(d, nbr);
-    again = t != NULL && t->asked && t->want >= q->seq;
     if (node == PHX__SELF)
         route_request_self(r, q->seq, now);
-    if (route_asked(r, nbr, node, q->seq, now) != 0 || (d->seq >= q->seq && d->hops != PHX__UNREACHABLE))
-        return;
-    /* Towards the owner, once: a neighbour that repeats itself has waited long enough to be believed. */
-    if (d->next != PHX__NONE && d->next != nbr && hops > 1 && !(again && d->ask_seq == q->seq && d->ask_at > now
-                                                                && d->ask_at != UINT64_MAX)) {
-        d->ask_seq = q->seq;
-        r->requests_out++;
-        r->ops.request(r->ops.ctx, d->next, node, q->seq, hops - 1);
-    }
+    if (route_asked(r, nbr, node, q->seq, now) == 0
+        && (d->seq < q->seq || d->hops == PHX__UNREACHABLE))
+        route_pass_request(r, nbr, node, q->seq, hops, now);
 }
 
 void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, uint64_t now)
@@ -711,7 +716,26 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 
 /* ---- Links -------------------------------------------------------------------------------------------------- */
 
-int phx__route_up(struct phx__route *r, uint32_t nbr, uint64_t incarnation, uint64_t now)
+/* The hello stands for the first update about oneself, both ways: in a mesh that a hub has introduced, a
+ * new link needs no routing message at all. */
+static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h, uint64_t now)
+{
+    struct phx__told *t = phx__table_tell(&r->table, route_at(r, PHX__SELF), nbr);
+    struct phx__entry e;
+
+    if (t == NULL)
+        return PHX_ENOMEM;
+    t->seq = h->told_seq;
+    t->card = h->told_card;
+    t->hops = 0;
+    memset(&e, 0, sizeof e);
+    e.id = r->ids->at[nbr];
+    e.incarnation = h->incarnation;
+    e.seq = h->seq;
+    return phx__route_entry(r, nbr, &e, NULL, now);
+}
+
+int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h, uint64_t now)
 {
     struct phx__route_nbr *n;
     struct phx__dest *d;
@@ -720,8 +744,8 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, uint64_t incarnation, uint
         || phx__mem_grow(r->mem, &r->nbrs, &r->nbr_capacity, r->nbr_count + 1, sizeof *r->nbrs))
         return PHX_ENOMEM;
     d = route_at(r, nbr);
-    if (incarnation > d->incarnation)
-        route_restarted(r, nbr, incarnation, now);
+    if (h->incarnation > d->incarnation)
+        route_restarted(r, nbr, h->incarnation, now);
     n = &r->nbrs[r->nbr_count];
     memset(n, 0, sizeof *n);
     n->node = nbr;
@@ -731,7 +755,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, uint64_t incarnation, uint
     r->around ^= phx__id_hash(&r->ids->at[nbr]);
     r->moved = now;
     route_look_at(r, n, 1);
-    return 0;
+    return route_hello(r, nbr, h, now);
 }
 
 /* All that this neighbour said or was told is void, and so is what others were spared because of it. */

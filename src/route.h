@@ -19,6 +19,13 @@ struct phx__route_ops {
     void (*summary)(void *ctx, uint32_t nbr, int reply);
 };
 
+/* What a link's hello has already said: the peer's number, and our number and card that it knows. */
+struct phx__route_hello {
+    uint64_t incarnation;
+    uint32_t seq;
+    uint32_t told_seq, told_card;
+};
+
 struct phx__route_nbr {
     uint32_t node;
     uint8_t dirty;     /* look again what to tell it, of every destination; 2: after a loss */
@@ -68,7 +75,7 @@ PHX_PRIVATE void phx__route_free(struct phx__route *r);
 
 /* This node says something new of itself: 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, uint64_t now);
-PHX_PRIVATE int phx__route_up(struct phx__route *r, uint32_t nbr, uint64_t incarnation, uint64_t now);
+PHX_PRIVATE int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h, uint64_t now);
 PHX_PRIVATE void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now);
 
 /* Frames from a neighbour, decoded. trans: nodes of the entry's trans set (PHX_ROUTING_PAPER). Return

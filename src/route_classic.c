@@ -85,11 +85,13 @@ int phx__route_classic_entry(struct phx__route *r, uint32_t nbr, uint32_t node, 
                              const uint8_t *trans, uint64_t now)
 {
     struct phx__dest *d = &r->table.at[node];
+    uint32_t i;
 
     if (!classic_improves(d, e))
         return classic_other(r, nbr, node, e, trans, now);
     d->heard_count = 0;
-    d->told_count = 0;
+    for (i = 0; i < d->told_count; i++)
+        d->told[i].hops = PHX__UNREACHABLE; /* out of trans; the card it has stays known */
     if (e->hops < PHX__UNREACHABLE - 1)
         phx__route_use(r, node, nbr, e->seq, (uint8_t)(e->hops + 1), now);
     else
@@ -104,7 +106,7 @@ int phx__route_classic_needs(const struct phx__route *r, const struct phx__dest 
 
     if (d->card_version == 0 && d->hops == PHX__UNREACHABLE && d->told_count == 0 && d->heard_count == 0)
         return 0;
-    if (t != NULL && !t->asked && t->seq == d->seq && t->hops == d->hops)
+    if (t != NULL && !t->asked && t->seq == d->seq && t->hops == d->hops && t->card >= d->card_version)
         return 0;
     return r->variant == PHX_ROUTING_NAIVE || phx__table_heard(d, nbr) == NULL;
 }

@@ -31,6 +31,7 @@ enum {
 struct phx__dest {
     uint64_t incarnation;
     uint64_t since;   /* when it was last found unreachable */
+    uint64_t passed_at; /* when that was */
     uint64_t ask_at;  /* when to repeat the request for it; UINT64_MAX: no request is out */
     struct phx__heard *heard; /* sorted by nbr */
     struct phx__told *told;   /* sorted by nbr */
@@ -39,7 +40,7 @@ struct phx__dest {
     uint32_t card_size, card_version;
     uint32_t seq, next; /* of the route in use */
     uint32_t feasible_seq;
-    uint32_t ask_seq;
+    uint32_t passed_seq; /* of the last request passed on towards the owner */
     uint32_t pos; /* in the list of neighbours; PHX__NONE: not one */
     uint8_t hops;          /* PHX__UNREACHABLE: no route */
     uint8_t feasible_hops; /* PHX__UNREACHABLE: nothing advertised yet */

@@ -162,6 +162,26 @@ void phx__wire_put_hello(struct phx__writer *w, const struct phx__hello *h)
     phx__wire_end(w, start);
 }
 
+/* What both sides say of themselves, and of the card that the other need not send. `have` may be
+ * anything: 0 is "none", and whether there ever was such a version only its owner knows. */
+static void wire_put_standing(struct phx__writer *w, uint32_t seq, uint32_t card_version,
+                              uint32_t have)
+{
+    PHX_ASSERT(seq != 0 && card_version != 0);
+    phx__put_u32(w, seq);
+    phx__put_u32(w, card_version);
+    phx__put_u32(w, have);
+}
+
+static int wire_get_standing(struct phx__reader *r, uint32_t *seq, uint32_t *card_version,
+                             uint32_t *have)
+{
+    *seq = phx__get_u32(r);
+    *card_version = phx__get_u32(r);
+    *have = phx__get_u32(r);
+    return r->bad || *seq == 0 || *card_version == 0 ? PHX_EPROTO : 0;
+}
+
 /* Whether version_min..version_max contains ours is link's question: it answers with a reason. */
 int phx__wire_get_hello(const struct phx__frame *f, struct phx__hello *h)
 {
@@ -193,6 +213,7 @@ void phx__wire_put_answer(struct phx__writer *w, const struct phx__answer *a)
     wire_put_id(w, &a->id);
     phx__put_u64(w, a->incarnation);
     phx__put_bytes(w, a->nonce, sizeof a->nonce);
+    wire_put_standing(w, a->seq, a->card_version, a->have);
     phx__address_put(w, &a->observed);
     phx__put_bytes(w, a->mac, sizeof a->mac);
     phx__wire_end(w, start);
@@ -210,6 +231,8 @@ int phx__wire_get_answer(const struct phx__frame *f, struct phx__answer *a)
     wire_get_id(&r, &a->id);
     a->incarnation = phx__get_u64(&r);
     phx__get_copy(&r, a->nonce, sizeof a->nonce);
+    if (wire_get_standing(&r, &a->seq, &a->card_version, &a->have) != 0)
+        return PHX_EPROTO;
     if (phx__address_get(&r, &a->observed) != 0)
         return PHX_EPROTO;
     phx__get_copy(&r, a->mac, sizeof a->mac);
@@ -224,6 +247,7 @@ void phx__wire_put_proof(struct phx__writer *w, const struct phx__proof *p)
 {
     size_t start = phx__wire_begin(w, PHX__PROOF, 0, 0);
 
+    wire_put_standing(w, p->seq, p->card_version, p->have);
     phx__address_put(w, &p->observed);
     phx__put_bytes(w, p->mac, sizeof p->mac);
     phx__wire_end(w, start);
@@ -234,6 +258,8 @@ int phx__wire_get_proof(const struct phx__frame *f, struct phx__proof *p)
     struct phx__reader r;
 
     if (wire_open(f, PHX__PROOF, &r) != 0)
+        return PHX_EPROTO;
+    if (wire_get_standing(&r, &p->seq, &p->card_version, &p->have) != 0)
         return PHX_EPROTO;
     if (phx__address_get(&r, &p->observed) != 0)
         return PHX_EPROTO;
@@ -585,9 +611,9 @@ int phx__wire_next_summary_line(struct phx__reader *r, struct phx__summary_line 
 
 /* ---- End to end
  *
- * The hot path. A relay does not come here at all: it looks at type, hops and target at their fixed
- * offsets (PHX__DATA_HOPS, PHX__DATA_TARGET) and passes the rest on unread. So what is refused here
- * may have been sent by a node far away, and the neighbour that brought it is not to blame. */
+ * The hot path. A relay passes DATA on without coming here: it looks at hops and target at their
+ * fixed offsets (PHX__DATA_HOPS, PHX__DATA_TARGET). So what is refused here may have been sent by
+ * a node far away, and the neighbour that brought it is not always to blame. */
 
 /* Is `size` a possible payload? With FIRST the total is known: the last fragment completes it,
  * others leave something to come. Only an empty message has an empty fragment, so numbers are

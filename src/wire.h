@@ -56,10 +56,13 @@ struct phx__answer {
     struct phx_id id;
     uint64_t incarnation;
     uint8_t nonce[PHX__NONCE];
+    uint32_t seq, card_version;  /* what it says of itself just now */
+    uint32_t have;               /* version of the dialer's card that it has; 0: none */
     struct phx_address observed; /* where the acceptor sees the dialer */
     uint8_t mac[PHX__MAC];       /* last in the body */
 };
 struct phx__proof {
+    uint32_t seq, card_version, have; /* as in the answer, the other way round */
     struct phx_address observed; /* what the dialer dialled */
     uint8_t mac[PHX__MAC];       /* last in the body */
 };
@@ -92,7 +95,8 @@ struct phx__card {
     const uint8_t *claims; /* encoded, 24 bytes each; see phx__wire_claim */
 };
 PHX_PRIVATE size_t phx__wire_card_size(uint8_t address_count, uint32_t claim_count); /* at most */
-PHX_PRIVATE void phx__wire_put_card(struct phx__writer *w, const struct phx__card *head, const struct phx__claim *claims);
+PHX_PRIVATE void phx__wire_put_card(struct phx__writer *w, const struct phx__card *head,
+                                    const struct phx__claim *claims);
 /* 0 or PHX_EPROTO: malformed, too many, a range with first > last, or ranges not ascending and disjoint. */
 PHX_PRIVATE int phx__wire_get_card(const uint8_t *data, size_t size, struct phx__card *card);
 PHX_PRIVATE void phx__wire_claim(const struct phx__card *card, uint32_t i, struct phx__claim *out);
@@ -166,7 +170,8 @@ struct phx__summary_line { /* 29 bytes each, to the end of the body */
     uint8_t hops;
 };
 PHX_PRIVATE void phx__wire_put_summary_line(struct phx__writer *w, const struct phx__summary_line *s);
-PHX_PRIVATE int phx__wire_next_summary_line(struct phx__reader *r, struct phx__summary_line *s); /* as next_entry */
+/* As next_entry. */
+PHX_PRIVATE int phx__wire_next_summary_line(struct phx__reader *r, struct phx__summary_line *s);
 
 /* End to end. */
 #define PHX__DATA_FIRST 1u
@@ -188,7 +193,8 @@ struct phx__data {
 };
 /* Writes the head of a DATA frame with `size` bytes of payload to follow: PHX__DATA_HEAD or
  * PHX__DATA_FIRST_HEAD bytes. */
-PHX_PRIVATE void phx__wire_put_data_head(struct phx__writer *w, const struct phx__data *d, int flags, int hops);
+PHX_PRIVATE void phx__wire_put_data_head(struct phx__writer *w, const struct phx__data *d,
+                                         int flags, int hops);
 PHX_PRIVATE int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d);
 
 struct phx__ack {

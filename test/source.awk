@@ -11,10 +11,11 @@ BEGIN {
 
     # Arrows. A file route_x.c belongs to the room route and may include that room's own headers.
     words("base mem map rnd timer sha buf id wire", "tool", class)
-    words("route names live disc post flow", "brain", class)
+    words("route names live disc post", "brain", class)
     words("os tls link", "hand", class)
     words("phx", "top", class)
     words("table", "route", part_of) # a room in two files of different names
+    words("flow hold pump", "post", part_of)
     arrows("tool", "base mem map rnd timer sha buf id wire")
     arrows("brain", "base mem map rnd timer buf id wire")
     arrows("hand", "base mem map rnd timer sha buf id wire os tls")

@@ -168,18 +168,22 @@ static void chaos(struct sim *s)
     }
 }
 
+/* Others may stay dead, but whom somebody's program names as its hub must be there: a process
+ * that knows nothing else finds the rest only through it. */
 static void peace(struct sim *s)
 {
-    uint32_t i, n = s->w->host_count;
+    uint32_t i, k, n = s->w->host_count;
 
     heal_all(s);
     for (i = 0; i < n; i++)
         memset(&s->w->hosts[i].faults, 0, sizeof s->w->hosts[i].faults);
+    memset(s->scratch, 0, n);
     for (i = 0; i < n; i++)
-        if (!s->nodes[i].p && rnd(s, 4))
+        for (k = 0; k < s->nodes[i].hub_count; k++)
+            s->scratch[s->nodes[i].hubs[k]] = 1;
+    for (i = 0; i < n; i++)
+        if (!s->nodes[i].p && (s->scratch[i] || rnd(s, 4)))
             restart(s, i);
-    if (living(s) == 0)
-        restart(s, 0);
 }
 
 /* ---- The campaign ------------------------------------------------------------------------ */

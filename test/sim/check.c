@@ -440,6 +440,18 @@ void check_links(struct check *c, uint32_t host, size_t queue_limit)
     free(seen);
 }
 
+const char *check_who(const struct check *c, const struct phx_id *id, char *out, size_t size)
+{
+    uint32_t life = life_find(c, id);
+
+    if (life == WORLD_NONE)
+        (void)snprintf(out, size, "a stranger");
+    else
+        (void)snprintf(out, size, "host %u%s", (unsigned)c->lives[life].host,
+                       c->lives[life].alive ? "" : " (dead)");
+    return out;
+}
+
 uint32_t check_holders(struct check *c, uint64_t name, uint32_t *holder)
 {
     struct phx_range ranges[64];

@@ -1,8 +1,8 @@
 #!/bin/sh
-# run.sh - builds the simulator and runs it: all scenarios at a small size, or the one that is asked for.
+# run.sh - builds the simulator and runs all scenarios at a small size, or the one asked for.
 #
 #     test/sim/run.sh                                    what `make test` runs; TAP lines
-#     make sim SEED=7 NODES=24 SCENARIO=campaign TRACE=1 one run; SCENARIO=list tells which there are
+#     make sim SEED=7 NODES=24 SCENARIO=campaign TRACE=1 one run; SCENARIO=list tells which
 #     make sim SEEDS=1000                                the campaign on a thousand seeds
 set -eu
 export LC_ALL=C
@@ -13,14 +13,15 @@ dir=build/sim
 warn='-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -pedantic'
 mkdir -p "$dir"
 
-# check.c contains phoenix.c, most of which it does not call itself. PHX_DEBUG turns its assertions on.
+# check.c contains phoenix.c, most of which it does not call. PHX_DEBUG turns assertions on.
 build() {
     $cc -std=c99 -O2 -g $warn -Wno-unused-function -DPHX_DEBUG -c test/sim/check.c -o "$dir/check.o"
     for f in world stream verbs scenario story campaign sim world_test; do
         $cc -std=c99 -O2 -g $warn -c "test/sim/$f.c" -o "$dir/$f.o"
     done
     common="$dir/world.o $dir/stream.o $dir/verbs.o"
-    $cc -o "$dir/sim" "$dir/sim.o" "$dir/story.o" "$dir/campaign.o" "$dir/scenario.o" "$dir/check.o" $common
+    told="$dir/sim.o $dir/story.o $dir/campaign.o $dir/scenario.o $dir/check.o"
+    $cc -o "$dir/sim" $told $common
     $cc -o "$dir/world_test" "$dir/world_test.o" $common
 }
 
@@ -38,7 +39,7 @@ fi
 # A bar that is met, or not, becomes a test of its own.
 tap() {
     awk -F '\t' '
-        $1 == "bar" { print ($5 == "ok" ? "ok" : "not ok") " - sim " $2 ": " $3 " (limit " $4 ")"; next }
+        $1 == "bar" { print ($5 == "ok" ? "" : "not ") "ok - sim " $2 ": " $3 " <= " $4; next }
         $1 == "figure" { print "# " $0; next }
         { print }' | tee -a "$dir/tap"
 }
@@ -53,7 +54,8 @@ refuses() { # words: a usage line and status 2
 }
 
 "$dir/world_test" | grep -v '^1\.\.' | tap
-for nonsense in SCENARIO=nosuch SEED=x SEED=-1 NODES=0 NODES=99999 SEEDS=0 TRACE=9 ROUTING=best frog; do
+for nonsense in SCENARIO=nosuch SEED=x SEED=-1 NODES=0 NODES=99999 SEEDS=0 TRACE=9 ROUTING=best \
+    frog; do
     refuses "$nonsense"
 done
 sim SCENARIO=cold_start NODES=64

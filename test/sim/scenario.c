@@ -198,41 +198,45 @@ static int address_of(const struct sim *s, uint32_t host, char *out)
     return 0;
 }
 
-static void join_hub(struct sim *s, uint32_t i, uint32_t hub)
+/* 0; or why not. For want of memory or descriptors a story may go on; any other failure ends it. */
+static int tolerate(struct sim *s, uint32_t i, const char *what, int err)
 {
-    char text[PHX_ADDRESS_TEXT];
-    int err;
-
-    address_of(s, hub, text);
-    err = phx_join(s->nodes[i].p, text);
-    if (err && err != PHX_ENOMEM && err != PHX_ELIMIT)
-        world_fail(s->w, "host %u joins %s: %s", (unsigned)i, text, phx_strerror(err));
+    if (err < 0 && err != PHX_ENOMEM && err != PHX_EMFILE)
+        world_fail(s->w, "host %u: %s: %s", (unsigned)i, what, phx_strerror(err));
+    return err < 0 ? err : 0;
 }
 
-static void open_doors(struct sim *s, uint32_t i)
+static int join_hub(struct sim *s, uint32_t i, uint32_t hub)
+{
+    char text[PHX_ADDRESS_TEXT];
+
+    address_of(s, hub, text);
+    return tolerate(s, i, text, phx_join(s->nodes[i].p, text));
+}
+
+static int open_doors(struct sim *s, uint32_t i)
 {
     struct sim_node *n = &s->nodes[i];
     char text[PHX_ADDRESS_TEXT];
     uint32_t k;
-    int err;
+    int err = 0;
 
     if (n->listens) {
         address_of(s, i, text);
-        if ((err = phx_listen(n->p, text)) != 0 && err != PHX_ENOMEM && err != PHX_EMFILE)
-            world_fail(s->w, "host %u listens at %s: %s", (unsigned)i, text, phx_strerror(err));
+        err = tolerate(s, i, text, phx_listen(n->p, text));
     }
-    for (k = 0; k < n->hub_count; k++)
-        join_hub(s, i, n->hubs[k]);
-    if (s->names && (err = phx_assume(n->p, i * 10u, i * 10u + 9)) < 0 && err != PHX_ENOMEM)
-        world_fail(s->w, "host %u assumes its names: %s", (unsigned)i, phx_strerror(err));
+    for (k = 0; k < n->hub_count && !err; k++)
+        err = join_hub(s, i, n->hubs[k]);
+    if (s->names && !err)
+        err = tolerate(s, i, "phx_assume", phx_assume(n->p, i * 10u, i * 10u + 9));
+    return err;
 }
 
 void start(struct sim *s, uint32_t i)
 {
     struct sim_node *n = &s->nodes[i];
-    struct world_app app;
+    struct world_app app = { n, node_step, node_deadline };
     struct phx_config cfg = s->cfg;
-    int err;
 
     if (!usable(s, i) || n->p)
         return;
@@ -240,20 +244,18 @@ void start(struct sim *s, uint32_t i)
     cfg.user = n;
     cfg.os = &s->w->hosts[i].os;
     cfg.alloc = &s->w->hosts[i].alloc;
-    if (s->w->failed)
-        return;
-    if ((err = phx_new(&n->p, &cfg, s->w->now)) != 0) {
+    if (s->w->failed || tolerate(s, i, "phx_new", phx_new(&n->p, &cfg, s->w->now)) != 0) {
         n->p = NULL;
-        if (err != PHX_ENOMEM && err != PHX_EMFILE)
-            world_fail(s->w, "host %u: phx_new: %s", (unsigned)i, phx_strerror(err));
         return;
     }
-    app.state = n;
-    app.step = node_step;
-    app.deadline = node_deadline;
     check_born(s->c, i, n->p);
-    open_doors(s, i);
-    world_attach(s->w, i, &app);
+    if (open_doors(s, i) == 0) {
+        world_attach(s->w, i, &app);
+        return;
+    }
+    world_say(s->w, 1, "host %u: gives up starting", (unsigned)i);
+    bury(s, i); /* as a program would that reports the error and ends */
+    world_end(s->w, i);
 }
 
 void start_all(struct sim *s)
@@ -274,7 +276,7 @@ void join(struct sim *s, uint32_t i, uint32_t hub)
         n->hubs[n->hub_count++] = hub;
     if (!n->p)
         return;
-    join_hub(s, i, hub);
+    (void)join_hub(s, i, hub);
     world_touch(s->w, i);
 }
 
@@ -591,6 +593,7 @@ int names_owned(struct sim *s)
 
     for (i = 0; i < s->w->host_count; i++) {
         struct phx_id id, owner;
+        char who[40];
         if (!s->nodes[i].p)
             continue;
         phx_self(s->nodes[i].p, &id);
@@ -599,10 +602,13 @@ int names_owned(struct sim *s)
         for (k = 0; k < s->w->host_count; k++) {
             if (!s->nodes[k].p)
                 continue;
-            if (phx_owner(s->nodes[k].p, i * 10u, &owner) != 0
-                || memcmp(owner.b, id.b, sizeof id.b) != 0)
-                return no(s, "host %u does not know that host %u holds name %u", (unsigned)k,
-                          (unsigned)i, (unsigned)i * 10u);
+            if (phx_owner(s->nodes[k].p, i * 10u, &owner) != 0)
+                return no(s, "host %u finds no holder of name %u, which host %u holds",
+                          (unsigned)k, (unsigned)i * 10u, (unsigned)i);
+            if (memcmp(owner.b, id.b, sizeof id.b) != 0)
+                return no(s, "host %u believes that %s holds name %u, and not host %u",
+                          (unsigned)k, check_who(s->c, &owner, who, sizeof who),
+                          (unsigned)i * 10u, (unsigned)i);
         }
     }
     return 1;

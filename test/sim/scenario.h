@@ -17,7 +17,7 @@
 #define SECOND ((uint64_t)1000000)
 #define MINUTE ((uint64_t)60000000)
 
-#define HUBS 8u
+#define HUBS 64u /* as many as phx_join takes */
 #define PORT 7000u
 /* A link's queue may hold a burst of routing updates for a large network; beyond it is a leak. */
 #define QUEUE_LIMIT ((size_t)64 << 20)

@@ -153,9 +153,11 @@ static int run_many(const struct request *q)
     seconds = (double)(clock() - began) / CLOCKS_PER_SEC;
     fprintf(stderr, "# %.1f s of processor time, %.2f million events per second\n", seconds,
             seconds > 0 ? (double)events / seconds / 1e6 : 0);
-    if (q->seeds > 1 && !failed) {
-        printf("ok - sim %s, %llu seeds from %llu, up to %u nodes\n", q->story->name,
-               (unsigned long long)q->seeds, (unsigned long long)q->seed, (unsigned)q->nodes);
+    if (q->seeds > 1) {
+        printf("%s - sim %s, %llu of %llu seeds from %llu, up to %u nodes, %llu failed\n",
+               failed ? "not ok" : "ok", q->story->name, (unsigned long long)i,
+               (unsigned long long)q->seeds, (unsigned long long)q->seed, (unsigned)q->nodes,
+               (unsigned long long)failed);
         qsort(peace, i, sizeof *peace, compare);
         if (peace[i - 1])
             printf("figure\t%s peace s: median, 90 %%, worst\t%.3f\t%.3f\t%.3f\n", q->story->name,

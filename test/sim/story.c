@@ -143,10 +143,10 @@ static void partitioned(struct sim *s, uint64_t us, const char *what)
     run_for(s, us);
     heal_all(s);
     healed = now_us(s);
-    if (wait_for(s, all_well, 5 * MINUTE))
-        bar(s, what, (double)(now_us(s) - healed) / 1e6, 60);
-    else
-        wait_until(s, all_well, 0);
+    wait_until(s, all_reachable, 10 * MINUTE);
+    bar(s, what, (double)(now_us(s) - healed) / 1e6, 60);
+    wait_until(s, all_well, 10 * MINUTE);
+    figure(s, "partition all best after s", (double)(now_us(s) - healed) / 1e6);
     run_for(s, 20 * SECOND);
 }
 

@@ -48,9 +48,9 @@ struct spec_side {
     int alone;           /* a frame by itself: no rules of order */
     int started, up, over;
     unsigned char id[16]; /* whose bytes these are */
-    uint64_t incarnation, own_incarnation;
-    uint32_t own_seq;
-    int told_itself;     /* the first UPDATE was there */
+    uint64_t own_incarnation;
+    uint32_t own_seq;    /* from the handshake, and as it rises */
+    int card_sent;       /* this UPDATE has had an entry with CARD_SENT */
     unsigned char *card; /* from CARD frames; NULL: none begun */
     unsigned char card_id[16];
     uint64_t card_incarnation;
@@ -171,7 +171,7 @@ static int spec_hello(struct spec_side *s, struct spec_in *in)
 
     spec_take(in, 12); /* cluster, features */
     memcpy(s->id, spec_take(in, 16), 16);
-    s->incarnation = spec_uint(in, 8);
+    s->own_incarnation = spec_uint(in, 8);
     spec_take(in, 16);
     if (!spec_end(s, in, "HELLO"))
         return 0;
@@ -182,15 +182,30 @@ static int spec_hello(struct spec_side *s, struct spec_in *in)
     return 1;
 }
 
+/* seq, card_version, have: in ANSWER and PROOF. */
+static int spec_standing(struct spec_side *s, struct spec_in *in)
+{
+    uint64_t seq = spec_uint(in, 4), version = spec_uint(in, 4);
+
+    spec_take(in, 4);
+    if (in->bad)
+        return spec_no(s, "no room for seq, card_version and have");
+    if (seq == 0 || version == 0)
+        return spec_no(s, "handshake with seq %lu, card version %lu", (unsigned long)seq,
+                       (unsigned long)version);
+    s->own_seq = (uint32_t)seq;
+    return 1;
+}
+
 static int spec_answer(struct spec_side *s, struct spec_in *in)
 {
     uint64_t version = spec_uint(in, 2);
 
     spec_take(in, 4);
     memcpy(s->id, spec_take(in, 16), 16);
-    s->incarnation = spec_uint(in, 8);
+    s->own_incarnation = spec_uint(in, 8);
     spec_take(in, 16);
-    if (!spec_address(s, in, 1))
+    if (!spec_standing(s, in) || !spec_address(s, in, 1))
         return 0;
     spec_take(in, 16);
     spec_take(in, 16);
@@ -201,7 +216,7 @@ static int spec_answer(struct spec_side *s, struct spec_in *in)
 
 static int spec_proof(struct spec_side *s, struct spec_in *in)
 {
-    if (!spec_address(s, in, 1))
+    if (!spec_standing(s, in) || !spec_address(s, in, 1))
         return 0;
     spec_take(in, 16);
     spec_take(in, 16);
@@ -264,12 +279,16 @@ static int spec_card(struct spec_side *s, const unsigned char *data, size_t size
     return 1;
 }
 
-/* CARD_SENT: the card must have come before, whole, and for this owner and version. */
+/* CARD_SENT: the card must have come before, whole, and for this owner and version; one to an
+ * UPDATE. */
 static int spec_card_sent(struct spec_side *s, const unsigned char *id, uint64_t incarnation,
                           uint64_t version)
 {
     if (s->alone)
         return 1;
+    if (s->card_sent)
+        return spec_no(s, "a second CARD_SENT in one UPDATE");
+    s->card_sent = 1;
     if (s->card == NULL || s->card_have != s->card_total)
         return spec_no(s, "CARD_SENT, but no whole card came before");
     if (memcmp(id, s->card_id, 16) != 0 || incarnation != s->card_incarnation
@@ -316,12 +335,6 @@ static int spec_entry(struct spec_side *s, struct spec_in *in, int trans, uint64
         return 0;
     if (flags == 2 && !spec_card_sent(s, id, incarnation, version))
         return 0;
-    /* "The first UPDATE's first entry is its own, with its card." */
-    if (!s->alone && !s->told_itself) {
-        if (hops != 0 || incarnation < s->incarnation || flags == 0)
-            return spec_no(s, "the first entry is not the sender's own with its card");
-        s->told_itself = 1;
-    }
     s->counts.entries++;
     if (flags != 1)
         return 1;
@@ -341,6 +354,7 @@ static int spec_update(struct spec_side *s, struct spec_in *in, unsigned flags)
         return spec_no(s, "the table of ids is cut off");
     if (!trans && id_count != 0)
         return spec_no(s, "ids without TRANS");
+    s->card_sent = 0;
     while (spec_left(in) > 0) {
         if (!spec_entry(s, in, trans, id_count))
             return 0;

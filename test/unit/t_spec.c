@@ -89,6 +89,8 @@ static void answer(const uint8_t mac[32])
     a.id = acceptor();
     a.incarnation = 2;
     fill(a.nonce, sizeof a.nonce, 0x40);
+    a.seq = 6;
+    a.card_version = 1;
     a.observed = local(40000);
     memcpy(a.mac, mac, 32);
     phx__wire_put_answer(&stream, &a);
@@ -99,6 +101,9 @@ static void proof(const uint8_t mac[32])
     struct phx__proof p;
 
     memset(&p, 0, sizeof p);
+    p.seq = 5;
+    p.card_version = 3;
+    p.have = 1;
     p.observed = local(7000);
     memcpy(p.mac, mac, 32);
     phx__wire_put_proof(&stream, &p);
@@ -269,11 +274,12 @@ static const struct {
 } examples[] = {
     {"HELLO", "4000000001000000504858310100010003a8f0dd8edb33780000000000010203"
               "0405060708090a0b0c0d0e0f0100000000000000202122232425262728292a2b2c2d2e2f"},
-    {"ANSWER", "5900000002000000010000000000f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff0200"
-               "000000000000404142434445464748494a4b4c4d4e4f047f000001409cc6f787"
-               "8632971290038caaee3c961ad6666a179d41bc8e64698cf67f25b69aaa"},
-    {"PROOF", "2b00000003000000047f000001581bef03bf0bdadf3e90011053c492e4667dce"
-              "2c2d130481e286a3f78069d1fa0386"},
+    {"ANSWER", "6500000002000000010000000000f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff0200"
+               "000000000000404142434445464748494a4b4c4d4e4f06000000010000000000"
+               "0000047f000001409c8c4ce4a66a30f7dc818df1ae401d47f858af38fc7386a7"
+               "f5476e34f1276c5f6d"},
+    {"PROOF", "3700000003000000050000000300000001000000047f000001581b7e2289ad02"
+              "baf6e875e23e3ba8a365b28485ecd800282efefa4f2921e6c4e5e3"},
     {"REFUSE", "06000000040000001900"},
     {"UPDATE", "55000000050000000000000102030405060708090a0b0c0d0e0f010000000000"
                "00000500000000010300000029000000010000400001047f000001581b010000"
@@ -343,12 +349,12 @@ static void example_handshake(void)
     begin();
     hello();
     answer(no_mac);
-    mac_of("PHX1 answer", stream_bytes + 68 + 8, 53, NULL, 0, mac);
+    mac_of("PHX1 answer", stream_bytes + 68 + 8, 65, NULL, 0, mac);
     stream.size = 68;
     answer(mac);
     proof(no_mac);
-    mac_of("PHX1 proof", stream_bytes + 68 + 8, 85, stream_bytes + 161 + 8, 7, mac);
-    stream.size = 161;
+    mac_of("PHX1 proof", stream_bytes + 68 + 8, 97, stream_bytes + 173 + 8, 19, mac);
+    stream.size = 173;
     proof(mac);
 }
 
@@ -447,9 +453,10 @@ static void test_dialer(void)
 
 static void test_acceptor(void)
 {
-    /* Goal: the other side. Method: ANSWER, and an UPDATE whose first entry is the acceptor's. */
+    /* Goal: the other side. Method: ANSWER, and an UPDATE with the acceptor's own entry; then
+     * without, which is what a side does whose card the other has. */
     uint8_t card[64];
-    struct phx__entry e = own_entry(1, PHX__ENTRY_CARD, card, card_of(card, sizeof card, 0));
+    struct phx__entry e = own_entry(6, PHX__ENTRY_CARD, card, card_of(card, sizeof card, 0));
     struct spec_counts c;
     char why[SPEC_WHY];
 
@@ -460,6 +467,14 @@ static void test_acceptor(void)
     update(&e, 1);
     c = spec_check_stream(stream_bytes, stream.size, why);
     ok(c.ok && c.frames[SPEC_ANSWER] == 1 && c.cards == 1, "an acceptor's stream is good %s", why);
+    begin();
+    answer(no_mac);
+    beat();
+    e.id = dialer();
+    e.hops = 1;
+    update(&e, 1);
+    c = spec_check_stream(stream_bytes, stream.size, why);
+    ok(c.ok && c.entries == 1, "and so is one that tells of others only %s", why);
     begin();
     phx__wire_put_refuse(&stream, PHX_ECLUSTER);
     c = spec_check_stream(stream_bytes, stream.size, why);
@@ -472,7 +487,7 @@ static void test_large_card(void)
      * whole, and for another version. */
     static uint8_t card[250000];
     size_t size = card_of(card, sizeof card, 10000), at, step = 60000;
-    struct phx__entry e = own_entry(7, PHX__ENTRY_CARD_SENT, NULL, 0);
+    struct phx__entry e = own_entry(7, PHX__ENTRY_CARD_SENT, NULL, 0), two[2];
     struct spec_counts c;
     char why[SPEC_WHY];
 
@@ -488,6 +503,13 @@ static void test_large_card(void)
     ok(c.ok && c.cards == 1, "a card in parts %s", why);
     ok(c.frames[SPEC_CARD] == 5 && c.claims == 10000, "is whole");
 
+    size = card_of(card, sizeof card, 1);
+    handshake();
+    card_part(card, size, 0, size);
+    two[0] = two[1] = e;
+    update(two, 2);
+    ok(!spec_check_stream(stream_bytes, stream.size, why).ok, "sent twice at once: %s", why);
+    size = card_of(card, sizeof card, 10000);
     handshake();
     card_part(card, size, 0, step);
     card_part(card, size, step + 1, step);
@@ -544,7 +566,7 @@ static void test_order(void)
     hello();
     proof(no_mac);
     update(&e, 1);
-    ok(!spec_check_stream(stream_bytes, stream.size, why).ok, "no own card at first: %s", why);
+    ok(!spec_check_stream(stream_bytes, stream.size, why).ok, "below the number in PROOF: %s", why);
     handshake();
     update(&e, 1);
     ok(!spec_check_stream(stream_bytes, stream.size, why).ok, "own number goes back: %s", why);
@@ -574,10 +596,12 @@ static void test_refusals(void)
     refuses(0, 2, 2, "a frame of 128 KiB");
     start = stream.size;
     proof(no_mac);
-    refuses(start, 8, 5, "address family 5");
-    refuses(start, 8, 0, "an address none with bytes left over");
+    refuses(start, 8, 0, "PROOF with number 0");
+    refuses(start, 8 + 4, 0, "PROOF with card version 0");
+    refuses(start, 8 + 12, 5, "address family 5");
+    refuses(start, 8 + 12, 0, "an address none with bytes left over");
     handshake();
-    start = 68 + 47;
+    start = 68 + 59;
     refuses(start, 8, 1, "ids without TRANS");
     refuses(start, 10 + 29, 3, "CARD and CARD_SENT");
     refuses(start, 10 + 30, 0, "a card of version 0");

@@ -106,6 +106,8 @@ static void make_answer(struct phx__writer *w)
 
     scatter(&a, sizeof a);
     a.version = (uint16_t)(1 + below(300));
+    a.seq = 1 + below(300);
+    a.card_version = 1 + below(300);
     make_address(&a.observed);
     phx__wire_put_answer(w, &a);
 }
@@ -115,6 +117,8 @@ static void make_proof(struct phx__writer *w)
     struct phx__proof p;
 
     scatter(&p, sizeof p);
+    p.seq = 1 + below(300);
+    p.card_version = 1 + below(300);
     make_address(&p.observed);
     phx__wire_put_proof(w, &p);
 }
@@ -579,6 +583,8 @@ static void test_handshake_values(void)
        "HELLO");
     scatter(&a, sizeof a);
     a.version = 5;
+    a.seq = 6;
+    a.card_version = 7;
     do
         make_address(&a.observed);
     while (a.observed.family != PHX_IPV6);
@@ -588,21 +594,87 @@ static void test_handshake_values(void)
     ok(phx__wire_get_answer(&value_frame, &a2) == 0 && a2.version == 5 && a2.features == a.features
            && a2.incarnation == a.incarnation && phx__id_equal(&a.id, &a2.id)
            && memcmp(a.nonce, a2.nonce, PHX__NONCE) == 0 && memcmp(a.mac, a2.mac, PHX__MAC) == 0
+           && a2.seq == 6 && a2.card_version == 7 && a2.have == a.have
            && phx__address_equal(&a.observed, &a2.observed),
        "ANSWER");
     ok(memcmp(value_frame.body + value_frame.size - 32, a.mac, 32) == 0, "its mac is last");
     scatter(&p, sizeof p);
+    p.seq = 8;
+    p.card_version = 9;
     make_address(&p.observed);
     value_begin();
     phx__wire_put_proof(&value, &p);
     value_end();
     ok(phx__wire_get_proof(&value_frame, &p2) == 0 && memcmp(p.mac, p2.mac, PHX__MAC) == 0
+           && p2.seq == 8 && p2.card_version == 9 && p2.have == p.have
            && phx__address_equal(&p.observed, &p2.observed),
        "PROOF");
     value_begin();
     phx__wire_put_refuse(&value, PHX_EKEY);
     value_end();
     ok(phx__wire_get_refuse(&value_frame, &reason) == 0 && reason == PHX_EKEY, "REFUSE");
+}
+
+/* ANSWER or PROOF with one u32 of its body set: is it taken? */
+static int standing_is_taken(int type, size_t offset, uint32_t number)
+{
+    struct phx__writer w;
+
+    value_begin();
+    if (type == PHX__ANSWER)
+        make_answer(&value);
+    else
+        make_proof(&value);
+    phx__writer_init(&w, value_bytes + PHX__WIRE_HEADER + offset, 4);
+    phx__put_u32(&w, number);
+    return taste(value_bytes, value.size, 1);
+}
+
+static void test_standing(void)
+{
+    /* Goal: seq, card_version and have stand where WIRE.md says, and the first two are never 0.
+     * Method: each set by hand at its offset. */
+    static const size_t at[] = {46, 0};
+    int type, i;
+
+    for (i = 0; i < 2; i++) {
+        type = i == 0 ? PHX__ANSWER : PHX__PROOF;
+        ok(!standing_is_taken(type, at[i], 0), "type %d: seq 0", type);
+        ok(standing_is_taken(type, at[i], 1) && standing_is_taken(type, at[i], UINT32_MAX),
+           "type %d: seq 1 and the last", type);
+        ok(!standing_is_taken(type, at[i] + 4, 0), "type %d: card version 0", type);
+        ok(standing_is_taken(type, at[i] + 4, 1), "type %d: card version 1", type);
+        ok(standing_is_taken(type, at[i] + 8, 0) && standing_is_taken(type, at[i] + 8, UINT32_MAX),
+           "type %d: have may be anything", type);
+    }
+}
+
+static void test_handshake_sizes(void)
+{
+    /* Goal: section 6's sizes, which link's buffers are made for. Method: no address and the
+     * longest. */
+    struct phx__answer a;
+    struct phx__proof p;
+
+    memset(&a, 0, sizeof a);
+    memset(&p, 0, sizeof p);
+    a.version = 1;
+    a.seq = a.card_version = p.seq = p.card_version = 1;
+    value_begin();
+    phx__wire_put_answer(&value, &a);
+    ok(value.size == 8 + 91, "the shortest ANSWER");
+    value_begin();
+    phx__wire_put_proof(&value, &p);
+    ok(value.size == 8 + 45, "the shortest PROOF");
+    a.observed.family = PHX_UNIX;
+    memset(a.observed.path, '/', 103);
+    p.observed = a.observed;
+    value_begin();
+    phx__wire_put_answer(&value, &a);
+    ok(value.size == 203, "the longest ANSWER");
+    value_begin();
+    phx__wire_put_proof(&value, &p);
+    ok(value.size == 157, "the longest PROOF");
 }
 
 static void test_routing_values(void)
@@ -1069,6 +1141,8 @@ int main(void)
     test_mutation();
     test_noise();
     test_handshake_values();
+    test_standing();
+    test_handshake_sizes();
     test_routing_values();
     test_post_values();
     test_stream();

@@ -1,0 +1,613 @@
+/* flow.c - part of post: one flow's numbers, stores and windows, from one node to another. */
+
+/* A flow is what one node sends to one other, cut into numbered frames. This part knows the arithmetic of
+ * it and keeps the bytes; who sends, where a frame goes next and what an outcome means, it refuses to know.
+ *
+ *      numbers:     base                sent             left             base + count
+ *                    |  under way        |  to be emitted | never emitted   |
+ *      ring:      [rec][rec][rec] ... [rec][rec] ...    [rec][rec] ...    [rec]
+ *                    |                                     |
+ *      heads:     tail block: head+payload|head+payload|head|head|...       (frames, ready to go)
+ *      bodies:                                   large messages: one block each, cut by (at, size)
+ *
+ * sent == left unless something is being sent again. An ack moves base, an emission moves sent, and a
+ * rewind puts sent back to base: go-back-N. It is enough, because links do not lose or reorder single
+ * frames. What gets lost is a link with all that was on it, and then everything behind the loss, too.
+ *
+ * A frame is encoded once, when the message is put, into a block that consecutive frames share. So small
+ * messages stand there back to back as they will on the wire, the link's queue merges them into one slice,
+ * and a small message costs one copy and no allocation. Retransmission emits the same bytes.
+ *
+ * Numbers are given when a message is put, although it may be withdrawn as long as nothing of it has been
+ * emitted. Withdrawing it leaves a hole, so the numbers of all behind it, which were never emitted either,
+ * are written again into their heads: nobody else has seen those bytes. That is O(queue) for a rare call
+ * and nothing for the common ones.
+ *
+ * Memory: 48 bytes for a record, 56 to 104 bytes for a head. What counts against windows is the frame with
+ * its head, never less than WIRE.md asks (it counts payload only), so that empty messages are bounded too. */
+#include "flow.h"
+
+/* Payloads up to here are copied behind their heads: one slice and one cache-friendly stream instead of a
+ * block each. Above, a body of its own costs less than it saves on the retransmission store's slack. */
+#define FLOW_SMALL 4096u
+/* A flow that says little keeps little; one that streams gets blocks that hold 680 messages of 8 bytes. */
+#define FLOW_TAIL_FIRST 4096u
+#define FLOW_TAIL_MOST 65536u
+#define FLOW_RING_FIRST 8u
+/* 3 GiB of records, which a 32-bit size still counts. */
+#define FLOW_RING_MOST (1u << 26)
+/* Where a frame has its number, and its name: behind the header and two ids; see WIRE.md. */
+#define FLOW_NUMBER_AT (PHX__DATA_TARGET + 32u)
+#define FLOW_NAME_AT (FLOW_NUMBER_AT + 16u)
+#define FLOW_ORIGIN 16u
+/* The backstop. A lost frame is nearly always noticed sooner, by a changed route or a gap; what is left is
+ * the loss of the last frames at a relay. 1 s is far above any delay of a scheduler; 30 s is what TCP
+ * settles for within an order of magnitude. */
+#define FLOW_RTO_MIN PHX__SECOND
+#define FLOW_RTO_MAX (30 * PHX__SECOND)
+/* Before anything was ever acknowledged: the first frames may have come to a target that has not heard of
+ * us yet and drops them. Waiting a second for that would be most of a small program's life. */
+#define FLOW_RTO_NEW (100 * PHX__MS)
+/* A target that misses a frame says so for every frame behind it. One rewind answers them all. */
+#define FLOW_REWIND_MIN (10 * PHX__MS)
+/* However many losses, so much may be under way: two fragments keep a link busy. */
+#define FLOW_ALLOWED_MIN (2 * PHX__FRAGMENT)
+
+/* ---- The ring of records */
+
+struct phx__flow_record *phx__flow_at(const struct phx__flow_out *o, uint32_t index)
+{
+    return &o->ring[(o->first + index) & (o->capacity - 1)];
+}
+
+size_t phx__flow_frame_size(const struct phx__flow_record *r)
+{
+    return (size_t)r->head_size + r->body_size;
+}
+
+static size_t flow_head_size(int flags)
+{
+    if ((flags & (int)PHX__DATA_FIRST) == 0)
+        return PHX__DATA_HEAD;
+    return PHX__DATA_FIRST_HEAD + ((flags & (int)PHX__DATA_PASSED) != 0 ? FLOW_ORIGIN : 0);
+}
+
+size_t phx__flow_payload(const struct phx__flow_record *r)
+{
+    return phx__flow_frame_size(r) - flow_head_size(r->flags);
+}
+
+/* Room for n more records. */
+static int flow_reserve(struct phx__flow_out *o, uint32_t n)
+{
+    uint32_t capacity = o->capacity == 0 ? FLOW_RING_FIRST : o->capacity, i;
+    struct phx__flow_record *ring;
+
+    if (n <= o->capacity - o->count)
+        return 0;
+    if (n > FLOW_RING_MOST - o->count)
+        return PHX_ENOMEM;
+    while (capacity < o->count + n)
+        capacity *= 2;
+    ring = phx__mem_get(o->mem, capacity * sizeof *ring);
+    if (ring == NULL)
+        return PHX_ENOMEM;
+    for (i = 0; i < o->count; i++)
+        ring[i] = *phx__flow_at(o, i);
+    phx__mem_put(o->mem, o->ring, o->capacity * sizeof *ring);
+    o->ring = ring;
+    o->first = 0;
+    o->capacity = capacity;
+    return 0;
+}
+
+void phx__flow_truncate(struct phx__flow_out *o, uint32_t index)
+{
+    while (o->count > index) {
+        struct phx__flow_record r = *phx__flow_at(o, --o->count);
+
+        o->bytes -= phx__flow_frame_size(&r);
+        if (o->base + o->count < o->sent) {
+            o->sent--;
+            o->flying -= phx__flow_frame_size(&r);
+        }
+        if (o->base + o->count < o->left)
+            o->left--;
+        phx__block_drop(r.head);
+        phx__block_drop(r.body);
+    }
+}
+
+/* ---- Life */
+
+void phx__flow_init(struct phx__flow_out *o, struct phx__mem *mem, const struct phx_id *target,
+                    const struct phx_id *source, int hops, size_t own, size_t window)
+{
+    memset(o, 0, sizeof *o);
+    o->mem = mem;
+    o->target = *target;
+    o->source = *source;
+    o->hops = hops;
+    o->own = own;
+    phx__flow_restart(o, 0, window);
+}
+
+void phx__flow_restart(struct phx__flow_out *o, uint64_t epoch, size_t window)
+{
+    PHX_ASSERT(o->count == 0 && o->bytes == 0 && o->flying == 0);
+    o->epoch = epoch;
+    o->base = o->sent = o->left = 0;
+    o->window = window;
+    o->allowed = o->own;
+    o->timing = 0;
+    o->srtt = 0;
+    o->rto = FLOW_RTO_NEW;
+    o->rto_at = PHX__NEVER;
+    o->rewind_from = 0;
+    o->limit_at = PHX__NEVER;
+}
+
+void phx__flow_trim(struct phx__flow_out *o)
+{
+    if (o->count > 0)
+        return;
+    phx__block_drop(o->tail);
+    o->tail = NULL;
+    o->tail_size = 0;
+    phx__mem_put(o->mem, o->ring, o->capacity * sizeof *o->ring);
+    o->ring = NULL;
+    o->first = o->capacity = 0;
+}
+
+void phx__flow_free(struct phx__flow_out *o)
+{
+    phx__flow_truncate(o, 0);
+    phx__flow_trim(o);
+}
+
+/* ---- Putting messages in */
+
+/* A block with `need` bytes free at its end. */
+static struct phx__block *flow_tail(struct phx__flow_out *o, size_t need)
+{
+    size_t size = o->tail_size == 0 ? FLOW_TAIL_FIRST : o->tail_size;
+    struct phx__block *b = o->tail;
+
+    if (b != NULL && b->capacity - b->used >= need)
+        return b;
+    b = phx__block_new(o->mem, size < need ? need : size);
+    if (b == NULL)
+        return NULL;
+    phx__block_drop(o->tail);
+    o->tail = b;
+    o->tail_size = (uint32_t)(size < FLOW_TAIL_MOST ? size * 2 : FLOW_TAIL_MOST);
+    return b;
+}
+
+/* Encodes the head of the next frame, with room for `inlined` bytes of payload behind it. The ring has room.
+ * NULL: no memory. */
+static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct phx__mail *m, int flags,
+                                         size_t payload, size_t inlined)
+{
+    size_t head_size = flow_head_size(flags);
+    struct phx__block *tail = flow_tail(o, head_size + inlined);
+    struct phx__flow_record *r;
+    struct phx__writer w;
+    struct phx__data d;
+
+    if (tail == NULL)
+        return NULL;
+    r = phx__flow_at(o, o->count);
+    d.target = o->target;
+    d.source = o->source;
+    d.number = o->base + o->count;
+    d.epoch = o->epoch;
+    d.to = m->to;
+    d.from = m->from;
+    d.tag = m->tag;
+    d.total = m->size;
+    d.payload = NULL;
+    d.size = payload;
+    if ((flags & (int)PHX__DATA_FIRST) != 0 && m->passed)
+        d.size += FLOW_ORIGIN;
+    phx__writer_init(&w, tail->data + tail->used, head_size);
+    phx__wire_put_data_head(&w, &d, flags, o->hops);
+    if ((flags & (int)PHX__DATA_FIRST) != 0 && m->passed)
+        phx__put_bytes(&w, &m->origin, FLOW_ORIGIN);
+    PHX_ASSERT(!w.bad && w.size == head_size);
+    r->head = phx__block_hold(tail);
+    r->head_at = (uint32_t)tail->used;
+    r->head_size = (uint16_t)(head_size + inlined);
+    r->body = NULL;
+    r->body_at = r->body_size = 0;
+    r->flags = (uint8_t)flags;
+    r->gone = 0;
+    r->token = m->token;
+    r->limit = m->limit;
+    tail->used += r->head_size;
+    o->count++;
+    o->bytes += r->head_size;
+    return r;
+}
+
+void phx__mail_copy(const struct phx__mail *m, uint8_t *to)
+{
+    int i;
+
+    if (m->body != NULL) {
+        if (m->size > 0)
+            memcpy(to, m->data, m->size);
+        return;
+    }
+    for (i = 0; i < m->iov_count; i++) {
+        if (m->iov[i].iov_len > 0) {
+            memcpy(to, m->iov[i].iov_base, m->iov[i].iov_len);
+            to += m->iov[i].iov_len;
+        }
+    }
+}
+
+static int flow_put_small(struct phx__flow_out *o, const struct phx__mail *m, int flags)
+{
+    struct phx__flow_record *r = flow_add(o, m, flags | (int)(PHX__DATA_FIRST | PHX__DATA_LAST), m->size, m->size);
+
+    if (r == NULL)
+        return PHX_ENOMEM;
+    phx__mail_copy(m, r->head->data + r->head_at + (r->head_size - m->size));
+    return 0;
+}
+
+/* Cuts `body` into frames. Each holds it, so that a link may keep one while others are gone. */
+static int flow_put_large(struct phx__flow_out *o, const struct phx__mail *m, int flags, struct phx__block *body,
+                          size_t at)
+{
+    uint32_t before = o->count;
+    size_t done = 0, size;
+
+    do {
+        struct phx__flow_record *r;
+        int place = (int)(done == 0 ? PHX__DATA_FIRST : 0);
+
+        size = m->size - done < PHX__FRAGMENT ? m->size - done : PHX__FRAGMENT;
+        if (done + size == m->size)
+            place |= (int)PHX__DATA_LAST;
+        r = flow_add(o, m, flags | place, size, 0);
+        if (r == NULL) {
+            phx__flow_truncate(o, before);
+            return PHX_ENOMEM;
+        }
+        r->body = phx__block_hold(body);
+        r->body_at = (uint32_t)(at + done);
+        r->body_size = (uint32_t)size;
+        o->bytes += size;
+        done += size;
+    } while (done < m->size);
+    return 0;
+}
+
+int phx__flow_put(struct phx__flow_out *o, const struct phx__mail *m)
+{
+    int flags = m->passed ? (int)PHX__DATA_PASSED : 0, err;
+    struct phx__block *body = m->body;
+    uint32_t frames = m->size == 0 ? 1 : (uint32_t)((m->size - 1) / PHX__FRAGMENT + 1);
+
+    PHX_ASSERT(o->epoch != 0);
+    if (flow_reserve(o, frames) != 0)
+        return PHX_ENOMEM;
+    /* The host's own memory is never copied, however small: that is what it asked for. */
+    if (m->size <= FLOW_SMALL && (body == NULL || body->release == NULL)) {
+        err = flow_put_small(o, m, flags);
+    } else if (body != NULL) {
+        err = flow_put_large(o, m, flags, body, m->size == 0 ? 0 : (size_t)(m->data - body->data));
+    } else {
+        body = phx__block_new(o->mem, m->size);
+        if (body == NULL)
+            return PHX_ENOMEM;
+        phx__mail_copy(m, body->data);
+        body->used = m->size;
+        err = flow_put_large(o, m, flags, body, 0);
+        phx__block_drop(body); /* the records hold it now */
+    }
+    if (err == 0 && m->limit < o->limit_at)
+        o->limit_at = m->limit;
+    return err;
+}
+
+/* ---- Emitting and acknowledging */
+
+struct phx__flow_record *phx__flow_peek(const struct phx__flow_out *o)
+{
+    size_t credit = o->window < o->own ? o->window : o->own;
+    struct phx__flow_record *r;
+
+    if (o->sent == o->base + o->count)
+        return NULL;
+    r = phx__flow_at(o, (uint32_t)(o->sent - o->base));
+    if (credit > o->allowed)
+        credit = o->allowed;
+    /* One frame may always be under way, or a window below its size would stop the flow for good. */
+    if (o->flying > 0 && (o->flying >= credit || phx__flow_frame_size(r) > credit - o->flying))
+        return NULL;
+    return r;
+}
+
+int phx__flow_mark(struct phx__flow_out *o, uint64_t now)
+{
+    int again = o->sent < o->left;
+
+    o->flying += phx__flow_frame_size(phx__flow_at(o, (uint32_t)(o->sent - o->base)));
+    if (!again) {
+        o->left++;
+        /* One frame at a time is timed, and only if it went once (Karn): an ack does not say which copy
+         * it answers. */
+        if (!o->timing) {
+            o->timing = 1;
+            o->rtt_number = o->sent;
+            o->rtt_at = now;
+        }
+    }
+    o->sent++;
+    if (o->rto_at == PHX__NEVER)
+        o->rto_at = now + o->rto;
+    return again;
+}
+
+/* What a failed message needs that only its first frame told. */
+static void flow_remember(struct phx__flow_out *o, const struct phx__flow_record *r)
+{
+    if ((r->flags & PHX__DATA_FIRST) != 0 && (r->flags & PHX__DATA_LAST) == 0) {
+        PHX_ASSERT(o->count > 0);
+        phx__flow_mail(o, 0, &o->front);
+    }
+}
+
+int phx__flow_pop(struct phx__flow_out *o, uint64_t next, struct phx__flow_record *r)
+{
+    if (o->count == 0 || o->base >= next)
+        return 0;
+    *r = *phx__flow_at(o, 0);
+    flow_remember(o, r);
+    o->first = (o->first + 1) & (o->capacity - 1);
+    o->count--;
+    o->bytes -= phx__flow_frame_size(r);
+    if (o->base < o->sent)
+        o->flying -= phx__flow_frame_size(r);
+    else
+        o->sent = o->base + 1; /* acknowledged after a rewind, before it was sent again */
+    o->base++;
+    return 1;
+}
+
+static uint64_t flow_rto(const struct phx__flow_out *o)
+{
+    if (o->srtt == 0)
+        return FLOW_RTO_NEW;
+    return 4 * o->srtt > FLOW_RTO_MIN ? 4 * o->srtt : FLOW_RTO_MIN;
+}
+
+void phx__flow_progress(struct phx__flow_out *o, uint64_t next, size_t bytes, uint64_t now)
+{
+    if (o->timing && next > o->rtt_number) {
+        uint64_t rtt = now - o->rtt_at;
+
+        o->timing = 0;
+        o->srtt = o->srtt == 0 ? rtt : (7 * o->srtt + rtt) / 8;
+    }
+    if (bytes == 0)
+        return;
+    if (o->srtt == 0)
+        o->srtt = 1; /* something was heard, if only of frames that went twice */
+    /* As TCP's slow start: what arrives makes room for twice as much. */
+    o->allowed = bytes < o->own - o->allowed ? o->allowed + bytes : o->own;
+    o->rto = flow_rto(o);
+    o->rto_at = o->flying > 0 ? now + o->rto : PHX__NEVER;
+    /* Nobody else looks at the block any more: begin it again, and ping-pong needs no memory at all. */
+    if (o->count == 0 && o->tail != NULL && o->tail->refs == 1)
+        o->tail->used = 0;
+}
+
+void phx__flow_rewind(struct phx__flow_out *o)
+{
+    o->sent = o->base;
+    o->flying = 0;
+    o->timing = 0;
+    o->rto_at = PHX__NEVER;
+}
+
+void phx__flow_lost(struct phx__flow_out *o, uint64_t now)
+{
+    size_t half = o->allowed / 2;
+
+    /* What loses frames while links live is a relay whose queue is full. Sending less is the cure. */
+    o->allowed = half > FLOW_ALLOWED_MIN ? half : FLOW_ALLOWED_MIN;
+    if (o->allowed > o->own)
+        o->allowed = o->own;
+    o->rewind_from = now + (o->srtt > FLOW_REWIND_MIN ? o->srtt : FLOW_REWIND_MIN);
+    phx__flow_rewind(o);
+}
+
+void phx__flow_timeout(struct phx__flow_out *o, uint64_t now)
+{
+    phx__flow_lost(o, now);
+    o->rto = o->rto * 2 < FLOW_RTO_MAX ? o->rto * 2 : FLOW_RTO_MAX;
+}
+
+/* ---- Messages in the flow */
+
+uint32_t phx__flow_span(const struct phx__flow_out *o, uint32_t index)
+{
+    uint32_t i = index;
+
+    while ((phx__flow_at(o, i)->flags & PHX__DATA_LAST) == 0)
+        i++;
+    PHX_ASSERT(i < o->count);
+    return i - index + 1;
+}
+
+uint32_t phx__flow_last(const struct phx__flow_out *o)
+{
+    uint32_t i = o->count - 1;
+
+    while (i > 0 && (phx__flow_at(o, i)->flags & PHX__DATA_FIRST) == 0)
+        i--;
+    return i;
+}
+
+void phx__flow_mail(const struct phx__flow_out *o, uint32_t index, struct phx__mail *m)
+{
+    const struct phx__flow_record *r = phx__flow_at(o, index);
+    const uint8_t *head = r->head->data + r->head_at;
+    struct phx__reader in;
+
+    if ((r->flags & PHX__DATA_FIRST) != 0) {
+        phx__reader_init(&in, head + FLOW_NAME_AT, r->head_size - FLOW_NAME_AT);
+        m->to = phx__get_u64(&in);
+        m->from = phx__get_u64(&in);
+        m->tag = phx__get_u64(&in);
+        m->size = (size_t)phx__get_u64(&in);
+        m->passed = (r->flags & PHX__DATA_PASSED) != 0;
+        m->origin = o->source;
+        if (m->passed)
+            phx__get_copy(&in, &m->origin, FLOW_ORIGIN);
+        m->data = r->body != NULL ? r->body->data + r->body_at : head + (r->head_size - m->size);
+    } else {
+        PHX_ASSERT(index == 0);
+        *m = o->front;
+    }
+    m->body = r->body != NULL ? r->body : r->head;
+    m->token = r->token;
+    m->limit = r->limit;
+    m->iov = NULL;
+    m->iov_count = 0;
+}
+
+static void flow_renumber(struct phx__flow_record *r, uint64_t number)
+{
+    struct phx__writer w;
+
+    phx__writer_init(&w, r->head->data + r->head_at + FLOW_NUMBER_AT, 8);
+    phx__put_u64(&w, number);
+}
+
+void phx__flow_sweep(struct phx__flow_out *o)
+{
+    uint32_t i = (uint32_t)(o->left - o->base), keep = i;
+
+    for (; i < o->count; i++) {
+        struct phx__flow_record *r = phx__flow_at(o, i);
+
+        if (r->gone) {
+            o->bytes -= phx__flow_frame_size(r);
+            phx__block_drop(r->head);
+            phx__block_drop(r->body);
+            continue;
+        }
+        if (keep != i) {
+            *phx__flow_at(o, keep) = *r;
+            flow_renumber(r, o->base + keep);
+        }
+        keep++;
+    }
+    o->count = keep;
+}
+
+/* ---- The receiving end */
+
+static void flow_drop_part(struct phx__flow_in *in)
+{
+    phx__block_drop(in->part);
+    in->part = NULL;
+}
+
+void phx__flow_start(struct phx__flow_in *in, uint64_t epoch)
+{
+    flow_drop_part(in);
+    in->next = 0;
+    in->epoch = epoch;
+}
+
+void phx__flow_took(struct phx__flow_in *in)
+{
+    flow_drop_part(in);
+    in->next++;
+}
+
+/* The rest of its message has no part to join and is skipped, too. */
+static int flow_skip(struct phx__flow_in *in)
+{
+    flow_drop_part(in);
+    in->next++;
+    return PHX__FLOW_SKIPPED;
+}
+
+/* What the first fragment tells; *payload and *size are then the message's own bytes. */
+static void flow_read_first(struct phx__mail *m, const struct phx__data *d, int flags, const uint8_t **payload,
+                            size_t *size)
+{
+    memset(m, 0, sizeof *m);
+    m->to = d->to;
+    m->from = d->from;
+    m->tag = d->tag;
+    m->limit = PHX__NEVER;
+    m->size = (size_t)d->total;
+    m->origin = d->source;
+    if ((flags & (int)PHX__DATA_PASSED) != 0) {
+        memcpy(&m->origin, *payload, FLOW_ORIGIN);
+        *payload += FLOW_ORIGIN;
+        *size -= FLOW_ORIGIN;
+    }
+    m->data = *payload;
+}
+
+/* A message of one fragment is not copied: *m points into the frame. Others get one buffer of their whole
+ * size at the first fragment. Nothing is changed for good by a last fragment until phx__flow_took, so one
+ * that cannot be delivered now may come again. */
+int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct phx__data *d, int flags,
+                   size_t max_message, struct phx__mail *m)
+{
+    int first = (flags & (int)PHX__DATA_FIRST) != 0, last = (flags & (int)PHX__DATA_LAST) != 0;
+    const uint8_t *payload = d->payload;
+    size_t size = d->size, room;
+
+    if (first) {
+        flow_drop_part(in); /* NULL unless the sender broke the message before */
+        if (d->total > max_message)
+            return flow_skip(in);
+        flow_read_first(m, d, flags, &payload, &size);
+        if (last)
+            return PHX__FLOW_WHOLE;
+        in->part = phx__block_new(mem, m->size);
+        if (in->part == NULL)
+            return PHX__FLOW_LATER;
+        in->mail = *m;
+    } else if (in->part == NULL) {
+        return flow_skip(in);
+    }
+    room = in->part->capacity - in->part->used;
+    if (last ? size != room : size >= room)
+        return flow_skip(in); /* its sender cannot count */
+    memcpy(in->part->data + in->part->used, payload, size);
+    if (!last) {
+        in->part->used += size;
+        in->next++;
+        return PHX__FLOW_MORE;
+    }
+    *m = in->mail;
+    m->body = in->part;
+    m->data = in->part->data;
+    return PHX__FLOW_WHOLE;
+}
+
+#undef FLOW_SMALL
+#undef FLOW_TAIL_FIRST
+#undef FLOW_TAIL_MOST
+#undef FLOW_RING_FIRST
+#undef FLOW_RING_MOST
+#undef FLOW_NUMBER_AT
+#undef FLOW_NAME_AT
+#undef FLOW_ORIGIN
+#undef FLOW_RTO_MIN
+#undef FLOW_RTO_MAX
+#undef FLOW_RTO_NEW
+#undef FLOW_REWIND_MIN
+#undef FLOW_ALLOWED_MIN

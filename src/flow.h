@@ -1,0 +1,113 @@
+/* flow.h - part of post: one flow's numbers, stores and windows, from one node to another. */
+#ifndef PHX_FLOW_H
+#define PHX_FLOW_H
+#include "wire.h"
+
+#define PHX__NEVER UINT64_MAX
+
+/* A message as post hands it around. */
+struct phx__mail {
+    uint64_t to, from, tag;
+    uint64_t token; /* 0: nobody asks what became of it */
+    uint64_t limit; /* it expires then; PHX__NEVER */
+    struct phx_id origin;
+    int passed; /* origin is another node, which has our word that we deliver it */
+    size_t size;
+    struct phx__block *body; /* holds data, all of it; NULL: gather iov instead */
+    const uint8_t *data;
+    const struct iovec *iov;
+    int iov_count;
+};
+
+PHX_PRIVATE void phx__mail_copy(const struct phx__mail *m, uint8_t *to); /* its m->size bytes */
+
+/* One frame of a flow: bytes of a head block, and then of a body block if body_size > 0. */
+struct phx__flow_record {
+    struct phx__block *head, *body;
+    uint32_t head_at, body_at, body_size;
+    uint16_t head_size;
+    uint8_t flags; /* PHX__DATA_* */
+    uint8_t gone;  /* withdrawn; the next sweep takes it */
+    uint64_t token, limit;
+};
+
+/* Numbers: base <= sent <= left <= base + count. Frames below left were emitted at least once. */
+struct phx__flow_out {
+    struct phx__mem *mem;
+    struct phx_id target, source;
+    int hops;
+    uint64_t epoch; /* 0: give it one before the first put */
+    uint64_t base;  /* the lowest not acknowledged; ring[first] is its record */
+    uint64_t sent;  /* the next to emit */
+    uint64_t left;  /* the lowest that was never emitted */
+    struct phx__flow_record *ring;
+    uint32_t first, count, capacity; /* capacity: 0 or a power of two */
+    struct phx__block *tail;         /* heads and small payloads are encoded here */
+    uint32_t tail_size;
+    size_t bytes;           /* of all records' frames */
+    size_t flying;          /* of the frames base..sent - 1 */
+    size_t window;          /* what the target allows */
+    size_t own;             /* what we allow */
+    size_t allowed;         /* what losses have taught us: shrinks on loss, grows with acks */
+    struct phx__mail front; /* of the message whose first fragments are acknowledged and gone */
+    int timing;             /* rtt_number was emitted once, at rtt_at */
+    uint64_t rtt_number, rtt_at, srtt;
+    uint64_t rto, rto_at; /* the backstop; PHX__NEVER: nothing is under way */
+    uint64_t rewind_from; /* on the target's word not before */
+    uint64_t limit_at;    /* no message expires before */
+};
+
+PHX_PRIVATE void phx__flow_init(struct phx__flow_out *o, struct phx__mem *mem, const struct phx_id *target,
+                    const struct phx_id *source, int hops, size_t own, size_t window);
+PHX_PRIVATE void phx__flow_free(struct phx__flow_out *o); /* drops all records */
+/* After the last record went: numbers start over with this epoch. */
+PHX_PRIVATE void phx__flow_restart(struct phx__flow_out *o, uint64_t epoch, size_t window);
+/* Gives back what an empty flow keeps for the next message. */
+PHX_PRIVATE void phx__flow_trim(struct phx__flow_out *o);
+/* Queues a message. Holds m->body, or copies. 0 or PHX_ENOMEM, and then nothing changed. */
+PHX_PRIVATE int phx__flow_put(struct phx__flow_out *o, const struct phx__mail *m);
+
+PHX_PRIVATE struct phx__flow_record *phx__flow_at(const struct phx__flow_out *o, uint32_t index);
+PHX_PRIVATE size_t phx__flow_frame_size(const struct phx__flow_record *r);
+PHX_PRIVATE size_t phx__flow_payload(const struct phx__flow_record *r); /* bytes of the message in it */
+/* The next frame to emit, or NULL: nothing left, or no credit. */
+PHX_PRIVATE struct phx__flow_record *phx__flow_peek(const struct phx__flow_out *o);
+/* It was emitted. 1 if not for the first time. */
+PHX_PRIVATE int phx__flow_mark(struct phx__flow_out *o, uint64_t now);
+/* Takes the lowest record off if it is below next: 1 and *r, whose blocks are now the caller's. */
+PHX_PRIVATE int phx__flow_pop(struct phx__flow_out *o, uint64_t next, struct phx__flow_record *r);
+/* An ack popped so many frame bytes, up to but not including next. */
+PHX_PRIVATE void phx__flow_progress(struct phx__flow_out *o, uint64_t next, size_t bytes, uint64_t now);
+/* Everything under way will be emitted again: its path is another one (rewind), or frames were lost. */
+PHX_PRIVATE void phx__flow_rewind(struct phx__flow_out *o);
+PHX_PRIVATE void phx__flow_lost(struct phx__flow_out *o, uint64_t now);
+PHX_PRIVATE void phx__flow_timeout(struct phx__flow_out *o, uint64_t now); /* rto_at passed: lost, and back off */
+
+/* Messages: records index..index + span - 1. Index 0 may stand in the midst of one. */
+PHX_PRIVATE uint32_t phx__flow_span(const struct phx__flow_out *o, uint32_t index);
+PHX_PRIVATE uint32_t phx__flow_last(const struct phx__flow_out *o); /* where the last one begins; count > 0 */
+/* *m as it was put, data and body borrowed from the records. */
+PHX_PRIVATE void phx__flow_mail(const struct phx__flow_out *o, uint32_t index, struct phx__mail *m);
+/* Drops records index and above, from the end. */
+PHX_PRIVATE void phx__flow_truncate(struct phx__flow_out *o, uint32_t index);
+/* Drops the records with `gone` set, none of which was ever emitted; what stands behind them moves up. */
+PHX_PRIVATE void phx__flow_sweep(struct phx__flow_out *o);
+
+/* The receiving end. */
+struct phx__flow_in {
+    uint64_t epoch, next; /* all fragments below next were taken */
+    struct phx__block *part; /* the message being put together, part->used bytes of it are here */
+    struct phx__mail mail;
+};
+enum phx__flow_taken {
+    PHX__FLOW_MORE = 1, /* taken; more is to come */
+    PHX__FLOW_WHOLE,    /* *m is a message, borrowed; call phx__flow_took if it was delivered */
+    PHX__FLOW_SKIPPED,  /* taken, and dropped: too big, or broken by its sender */
+    PHX__FLOW_LATER     /* not taken: no memory */
+};
+PHX_PRIVATE void phx__flow_start(struct phx__flow_in *in, uint64_t epoch); /* over, dropping what was there */
+PHX_PRIVATE int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct phx__data *d, int flags,
+                   size_t max_message, struct phx__mail *m);
+PHX_PRIVATE void phx__flow_took(struct phx__flow_in *in);
+
+#endif

@@ -1,0 +1,289 @@
+/* hold.c - part of post: messages that wait for their name, in order, and who waits for room. */
+
+/* A store of boxes, one for each name that has messages here which are in no flow: because nobody has the
+ * name, because this node itself has it and its application is called only inside a step, or because the
+ * flow to its owner is full. It keeps them in order and counts them; where they go, post decides.
+ *
+ *                    owner appears                      room in the flow
+ *          HELD ----------------------> BOUND ---------------------------------> in the flow
+ *           ^  '------> LOCAL <----------'  (owners change: any state to any other)
+ *           |             '-------> application
+ *        phx_send, or a message for a name that left
+ *
+ * One rule gives the order: while a name has a box, each new message to it joins the box, and a box is
+ * emptied from its front. So all that is in a box is younger than all of that name that is in any flow.
+ *
+ * A box is found by its name in O(1), which is what every send pays (nothing, while there are no boxes).
+ * Lists of boxes are circles of links inside them; whoever forgets a list moves its boxes elsewhere first.
+ *
+ * Waiters are names to which a send said "later". Each is in one list only, of whatever it waits for, so
+ * the host hears of a name once. */
+#include "hold.h"
+
+/* What a letter costs beside its bytes, about: the letter, its block and the allocator's share. */
+#define HOLD_OVERHEAD 192u
+
+void phx__ring_init(struct phx__ring *r)
+{
+    r->prev = r->next = r;
+}
+
+int phx__ring_is_empty(const struct phx__ring *r)
+{
+    return r->next == r;
+}
+
+void phx__ring_del(struct phx__ring *r)
+{
+    r->prev->next = r->next;
+    r->next->prev = r->prev;
+    phx__ring_init(r);
+}
+
+void phx__ring_add(struct phx__ring *head, struct phx__ring *r)
+{
+    phx__ring_del(r);
+    r->prev = head->prev;
+    r->next = head;
+    head->prev->next = r;
+    head->prev = r;
+}
+
+/* ---- Boxes */
+
+void phx__hold_init(struct phx__hold *h, struct phx__mem *mem)
+{
+    memset(h, 0, sizeof *h);
+    h->mem = mem;
+    phx__map_init(&h->index, mem);
+    phx__map_init(&h->waiting, mem);
+}
+
+void phx__hold_drop_boxes(struct phx__hold *h)
+{
+    while (h->count > 0) {
+        struct phx__box *b = h->boxes[h->count - 1];
+
+        while (b->head != NULL)
+            phx__letter_drop(h, phx__hold_take(h, b, NULL));
+        phx__hold_close(h, b);
+    }
+}
+
+void phx__hold_free(struct phx__hold *h)
+{
+    PHX_ASSERT(h->count == 0);
+    phx__mem_put(h->mem, h->boxes, h->capacity * sizeof *h->boxes);
+    phx__map_free(&h->index);
+    phx__map_free(&h->waiting);
+    phx__hold_init(h, h->mem);
+}
+
+struct phx__box *phx__hold_find(const struct phx__hold *h, uint64_t name)
+{
+    uint32_t i = h->count == 0 ? UINT32_MAX : phx__map_get(&h->index, name);
+
+    return i == UINT32_MAX ? NULL : h->boxes[i];
+}
+
+struct phx__box *phx__hold_open(struct phx__hold *h, uint64_t name)
+{
+    struct phx__box *b;
+
+    if (phx__mem_grow(h->mem, &h->boxes, &h->capacity, h->count + 1, sizeof *h->boxes) != 0)
+        return NULL;
+    b = phx__mem_zero(h->mem, sizeof *b);
+    if (b == NULL)
+        return NULL;
+    if (phx__map_put(&h->index, name, h->count) != 0) {
+        phx__mem_put(h->mem, b, sizeof *b);
+        return NULL;
+    }
+    phx__ring_init(&b->link);
+    b->name = name;
+    b->index = h->count;
+    b->state = PHX__BOX_HELD;
+    h->boxes[h->count++] = b;
+    return b;
+}
+
+void phx__hold_close(struct phx__hold *h, struct phx__box *b)
+{
+    struct phx__box *last = h->boxes[h->count - 1];
+
+    PHX_ASSERT(b->head == NULL && b->bytes == 0 && b->waiters == NULL);
+    phx__ring_del(&b->link);
+    phx__map_del(&h->index, b->name);
+    if (last != b) {
+        int err;
+
+        h->boxes[b->index] = last;
+        last->index = b->index;
+        err = phx__map_put(&h->index, last->name, last->index);
+        PHX_ASSERT(err == 0); /* replacing needs no memory */
+        (void)err;
+    }
+    h->count--;
+    phx__mem_put(h->mem, b, sizeof *b);
+}
+
+void phx__hold_move(struct phx__hold *h, struct phx__box *b, enum phx__box_state state, struct phx__ring *list)
+{
+    if (b->state == PHX__BOX_HELD)
+        h->held_bytes -= b->bytes;
+    b->state = state;
+    if (state == PHX__BOX_HELD)
+        h->held_bytes += b->bytes;
+    phx__ring_add(list, &b->link);
+}
+
+/* ---- Letters */
+
+size_t phx__letter_charge(size_t size)
+{
+    return size + HOLD_OVERHEAD;
+}
+
+struct phx__letter *phx__letter_new(struct phx__hold *h, const struct phx__mail *m)
+{
+    struct phx__letter *l = phx__mem_get(h->mem, sizeof *l);
+
+    if (l == NULL)
+        return NULL;
+    l->next = NULL;
+    l->mail = *m;
+    l->mail.iov = NULL;
+    l->mail.iov_count = 0;
+    if (m->body != NULL) {
+        phx__block_hold(m->body);
+        return l;
+    }
+    l->mail.body = phx__block_new(h->mem, m->size);
+    if (l->mail.body == NULL) {
+        phx__mem_put(h->mem, l, sizeof *l);
+        return NULL;
+    }
+    l->mail.data = l->mail.body->data;
+    l->mail.body->used = m->size;
+    phx__mail_copy(m, l->mail.body->data);
+    return l;
+}
+
+void phx__letter_drop(struct phx__hold *h, struct phx__letter *l)
+{
+    struct phx__block *body = l->mail.body;
+
+    phx__mem_put(h->mem, l, sizeof *l);
+    phx__block_drop(body); /* may call the host */
+}
+
+static void hold_count(struct phx__hold *h, struct phx__box *b, const struct phx__letter *l)
+{
+    size_t charge = phx__letter_charge(l->mail.size);
+
+    h->letters++;
+    b->bytes += charge;
+    if (b->state == PHX__BOX_HELD)
+        h->held_bytes += charge;
+}
+
+void phx__hold_push(struct phx__hold *h, struct phx__box *b, struct phx__letter *l)
+{
+    l->next = NULL;
+    if (b->head == NULL)
+        b->head = l;
+    else
+        b->tail->next = l;
+    b->tail = l;
+    hold_count(h, b, l);
+}
+
+void phx__hold_push_front(struct phx__hold *h, struct phx__box *b, struct phx__letter *l)
+{
+    l->next = b->head;
+    b->head = l;
+    if (b->tail == NULL)
+        b->tail = l;
+    hold_count(h, b, l);
+}
+
+struct phx__letter *phx__hold_take(struct phx__hold *h, struct phx__box *b, struct phx__letter *before)
+{
+    struct phx__letter **from = before == NULL ? &b->head : &before->next, *l = *from;
+    size_t charge = phx__letter_charge(l->mail.size);
+
+    *from = l->next;
+    if (b->tail == l)
+        b->tail = before;
+    l->next = NULL;
+    h->letters--;
+    b->bytes -= charge;
+    if (b->state == PHX__BOX_HELD)
+        h->held_bytes -= charge;
+    return l;
+}
+
+/* ---- Waiters */
+
+static void wait_add(struct phx__waiter **last, struct phx__waiter *w)
+{
+    if (*last == NULL) {
+        w->next = w;
+    } else {
+        w->next = (*last)->next;
+        (*last)->next = w;
+    }
+    *last = w;
+}
+
+int phx__wait(struct phx__hold *h, struct phx__waiter **last, uint64_t name)
+{
+    struct phx__waiter *w;
+
+    if (phx__map_get(&h->waiting, name) != UINT32_MAX)
+        return 0;
+    w = phx__mem_get(h->mem, sizeof *w);
+    if (w == NULL)
+        return PHX_ENOMEM;
+    if (phx__map_put(&h->waiting, name, 0) != 0) {
+        phx__mem_put(h->mem, w, sizeof *w);
+        return PHX_ENOMEM;
+    }
+    w->name = name;
+    wait_add(last, w);
+    return 0;
+}
+
+void phx__wait_splice(struct phx__waiter **to, struct phx__waiter **from)
+{
+    struct phx__waiter *first;
+
+    if (*from == NULL)
+        return;
+    if (*to != NULL) {
+        first = (*to)->next;
+        (*to)->next = (*from)->next;
+        (*from)->next = first;
+    }
+    *to = *from;
+    *from = NULL;
+}
+
+int phx__wait_pop(struct phx__hold *h, struct phx__waiter **last, uint64_t *name)
+{
+    struct phx__waiter *first;
+
+    if (*last == NULL)
+        return 0;
+    first = (*last)->next;
+    if (first == *last)
+        *last = NULL;
+    else
+        (*last)->next = first->next;
+    *name = first->name;
+    phx__map_del(&h->waiting, *name);
+    phx__mem_put(h->mem, first, sizeof *first);
+    return 1;
+}
+
+#undef HOLD_OVERHEAD

@@ -1,0 +1,78 @@
+/* hold.h - part of post: messages that wait for their name, in order, and who waits for room. */
+#ifndef PHX_HOLD_H
+#define PHX_HOLD_H
+#include "flow.h"
+
+/* A circle of things that are in at most one such list. The head is a link like the others. */
+struct phx__ring {
+    struct phx__ring *prev, *next;
+};
+PHX_PRIVATE void phx__ring_init(struct phx__ring *r); /* in no list; or an empty head */
+PHX_PRIVATE int phx__ring_is_empty(const struct phx__ring *r);
+PHX_PRIVATE void phx__ring_add(struct phx__ring *head, struct phx__ring *r); /* at the end; leaves another list */
+PHX_PRIVATE void phx__ring_del(struct phx__ring *r); /* fine if in none */
+
+/* Names to which a send said PHX_EAGAIN, oldest first: a circle, and this is its last. NULL: none. */
+struct phx__waiter {
+    struct phx__waiter *next;
+    uint64_t name;
+};
+
+struct phx__letter {
+    struct phx__letter *next;
+    struct phx__mail mail; /* with a body of its own */
+};
+
+enum phx__box_state {
+    PHX__BOX_HELD = 1, /* nobody has the name */
+    PHX__BOX_LOCAL,    /* this node has it: to be delivered in phx__post_run */
+    PHX__BOX_BOUND     /* another node has it, and the flow there is full */
+};
+/* All messages to one name that are in no flow. While a name has a box, every message to it goes there. */
+struct phx__box {
+    struct phx__ring link;
+    uint64_t name;
+    uint32_t index; /* in phx__hold.boxes */
+    enum phx__box_state state;
+    struct phx__letter *head, *tail;
+    size_t bytes; /* as phx__letter_charge counts */
+    struct phx__waiter *waiters;
+};
+struct phx__hold {
+    struct phx__mem *mem;
+    struct phx__box **boxes;
+    uint32_t count, capacity;
+    struct phx__map index;   /* name -> box */
+    struct phx__map waiting; /* names in some list of waiters */
+    size_t held_bytes;       /* of boxes in state HELD */
+    uint32_t letters;
+};
+
+PHX_PRIVATE void phx__hold_init(struct phx__hold *h, struct phx__mem *mem);
+PHX_PRIVATE void phx__hold_drop_boxes(struct phx__hold *h); /* with all letters */
+PHX_PRIVATE void phx__hold_free(struct phx__hold *h);       /* after the boxes and all waiters */
+PHX_PRIVATE struct phx__box *phx__hold_find(const struct phx__hold *h, uint64_t name); /* or NULL */
+/* A new empty box in state HELD, in no list; NULL: no memory. */
+PHX_PRIVATE struct phx__box *phx__hold_open(struct phx__hold *h, uint64_t name);
+/* An empty box goes. Its waiters must have been taken. */
+PHX_PRIVATE void phx__hold_close(struct phx__hold *h, struct phx__box *b);
+PHX_PRIVATE void phx__hold_move(struct phx__hold *h, struct phx__box *b, enum phx__box_state state,
+                    struct phx__ring *list);
+
+/* What a message of this size costs a queue: never 0, so that empty messages are bounded, too. */
+PHX_PRIVATE size_t phx__letter_charge(size_t size);
+/* Holds m->body, or copies; NULL: no memory. */
+PHX_PRIVATE struct phx__letter *phx__letter_new(struct phx__hold *h, const struct phx__mail *m);
+PHX_PRIVATE void phx__letter_drop(struct phx__hold *h, struct phx__letter *l); /* one that is in no box */
+PHX_PRIVATE void phx__hold_push(struct phx__hold *h, struct phx__box *b, struct phx__letter *l);
+PHX_PRIVATE void phx__hold_push_front(struct phx__hold *h, struct phx__box *b, struct phx__letter *l);
+/* Takes out the letter behind `before`, or the first if that is NULL. */
+PHX_PRIVATE struct phx__letter *phx__hold_take(struct phx__hold *h, struct phx__box *b, struct phx__letter *before);
+
+/* Notes that a name waits, once wherever that is. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__wait(struct phx__hold *h, struct phx__waiter **last, uint64_t name);
+PHX_PRIVATE void phx__wait_splice(struct phx__waiter **to, struct phx__waiter **from);
+/* The oldest name: 1, or 0. It does not wait any more. */
+PHX_PRIVATE int phx__wait_pop(struct phx__hold *h, struct phx__waiter **last, uint64_t *name);
+
+#endif

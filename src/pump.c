@@ -1,0 +1,501 @@
+/* pump.c - part of post: one record per node, and a circle per neighbour of what is to be sent through it. */
+
+/* What goes out next is decided here. Each neighbour has a circle of sources: own flows and transit queues
+ * whose next hop it is and which have something to send.
+ *
+ *      nodes[nbr].ready ---> [flow to a] <-> [transit to b] <-> [flow to c] <-> (the first again)
+ *
+ *      to be emitted, and a route known: listed          nothing more, or no route: out of the circle
+ *      the route changed:                the circle of the new next hop
+ *      no memory to list or to emit:     the strays, which the next phx__post_run lists again
+ *
+ * Why a circle per neighbour: a relay's links are shared by all that goes through them. Each source gets
+ * PUMP_QUANTUM bytes and then the next has its turn, so none waits for more than one quantum of each other,
+ * and one whose reader sleeps uses up its own credit and nothing else. Finding work is O(1). The links are
+ * in the nodes' records, which never move; the table only points to one of each circle, so it may grow and
+ * neighbours may come and go.
+ *
+ * Relays promise nothing. A transit queue that is full drops, and the flow's source, which learns it from a
+ * gap or from silence, halves what it has under way. That keeps two nodes that relay for each other from
+ * waiting for each other: nobody ever stops reading. Frames in transit are copied once, one after another
+ * into shared blocks, and so leave in as few slices as they came.
+ *
+ * Acks ride before data that goes the other way, or go by themselves when enough has come or some time has
+ * passed. A record has one timer for all its deadlines. It is only ever moved forward: one that fires too
+ * early is set again then, which is far cheaper than moving it at each frame. */
+#include "post.h"
+
+/* Bytes served to one destination before the next has its turn: one large fragment, or some hundred small
+ * frames. Less would cost full fragments their fairness, more would let small messages wait longer. */
+#define PUMP_QUANTUM PHX__FRAGMENT
+/* An ack waits this long for data that goes the other way. It delays no message, only outcomes and credit;
+ * credit is safe because a quarter of the window asks for an ack by itself. */
+#define PUMP_ACK_DELAY (5 * PHX__MS)
+/* A receiver that could not take a message asks for it again after this. One frame per flow comes then. */
+#define PUMP_STUCK_AGAIN (50 * PHX__MS)
+/* A flow or transit queue without work for this long gives its buffers back. Frames in transit that had no
+ * route for so long are dropped: their source has sent them again, or given up. */
+#define PUMP_IDLE (10 * PHX__SECOND)
+/* What all transit queues may hold. With the per-target bound of two windows it serves eight targets at
+ * their worst; above it relaying degrades into dropping, but the node's memory is its own. */
+#define PUMP_TRANSIT_MOST ((size_t)64 << 20)
+/* Blocks of transit queues grow from what a trickle needs to four of the largest frames. */
+#define PUMP_BLOCK_FIRST 8192u
+#define PUMP_BLOCK_MOST (4 * PHX__FRAME_MAX)
+/* The window of a node that never announced one. */
+#define PUMP_WINDOW_UNKNOWN 65536u
+
+/* ---- Circles of sources */
+
+static struct phx__pump_source **pump_circle(struct phx__post *p, uint32_t nbr)
+{
+    return nbr == PHX__NONE ? &p->stray : &p->nodes[nbr].ready;
+}
+
+static void pump_unlist(struct phx__post *p, struct phx__pump_source *s)
+{
+    struct phx__pump_source **circle;
+
+    if (s->next == NULL)
+        return;
+    circle = pump_circle(p, s->nbr);
+    if (*circle == s)
+        *circle = s->next == s ? NULL : s->next;
+    s->prev->next = s->next;
+    s->next->prev = s->prev;
+    s->prev = s->next = NULL;
+    s->served = 0;
+}
+
+static void pump_insert(struct phx__post *p, struct phx__pump_source *s, uint32_t nbr)
+{
+    struct phx__pump_source **circle = pump_circle(p, nbr);
+
+    s->nbr = nbr;
+    if (*circle == NULL) {
+        s->prev = s->next = *circle = s;
+        return;
+    }
+    s->next = *circle; /* before the one whose turn it is: at the end */
+    s->prev = s->next->prev;
+    s->prev->next = s->next->prev = s;
+}
+
+static int pump_grow(struct phx__post *p, uint32_t node)
+{
+    return phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, node + 1, sizeof *p->nodes);
+}
+
+static int pump_is_ready(const struct phx__pump_source *s)
+{
+    return s->is_transit ? s->peer->queue.bytes > 0 : phx__flow_peek(&s->peer->out) != NULL;
+}
+
+/* Lists it where it belongs, if it has work and a route. Cheap if it is there already. */
+static void pump_list(struct phx__post *p, struct phx__pump_source *s)
+{
+    uint32_t nbr = s->peer->nbr;
+    int first;
+
+    if (s->next != NULL) {
+        if (s->nbr == nbr && s->peer->routed)
+            return;
+        pump_unlist(p, s);
+    }
+    if (!s->peer->routed || !pump_is_ready(s))
+        return;
+    if (pump_grow(p, nbr) != 0)
+        nbr = PHX__NONE;
+    first = *pump_circle(p, nbr) == NULL;
+    pump_insert(p, s, nbr);
+    if (first && nbr != PHX__NONE)
+        p->ops.wants(p->ops.ctx, nbr);
+}
+
+/* ---- Nodes */
+
+void phx__pump_arm(struct phx__post *p, struct phx__pump_peer *peer)
+{
+    uint64_t at = peer->ack_at < peer->idle_at ? peer->ack_at : peer->idle_at;
+
+    if (peer->out.rto_at < at)
+        at = peer->out.rto_at;
+    if (peer->out.limit_at < at)
+        at = peer->out.limit_at;
+    if (at < phx__timer_at(p->timers, peer->timer))
+        phx__timer_set(p->timers, peer->timer, at);
+}
+
+struct phx__pump_peer *phx__pump_find(const struct phx__post *p, uint32_t node)
+{
+    return node < p->node_capacity ? p->nodes[node].peer : NULL;
+}
+
+static void pump_ask_route(struct phx__post *p, struct phx__pump_peer *peer)
+{
+    uint32_t generation = 0, nbr = p->ops.next(p->ops.ctx, peer->node, &generation);
+    struct phx__flow_out *o = &peer->out;
+
+    peer->routed = nbr != PHX__NONE;
+    if (!peer->routed)
+        return;
+    if (nbr != peer->nbr || generation != peer->generation) {
+        peer->nbr = nbr;
+        peer->generation = generation;
+        phx__flow_rewind(o); /* what went into another stream may never come out of it */
+    } else if (o->sent > o->base && o->rto_at == PHX__NEVER) {
+        o->rto_at = p->now + o->rto;
+        phx__pump_arm(p, peer);
+    }
+    if (peer->owed && peer->ack_at == PHX__NEVER)
+        phx__ring_add(&p->acks, &peer->ack_link);
+}
+
+static size_t pump_window(const struct phx__post *p, uint32_t node)
+{
+    return p->nodes[node].window != 0 ? p->nodes[node].window : PUMP_WINDOW_UNKNOWN;
+}
+
+struct phx__pump_peer *phx__pump_open(struct phx__post *p, uint32_t node)
+{
+    struct phx__pump_peer *peer = phx__pump_find(p, node);
+
+    if (peer != NULL)
+        return peer;
+    PHX_ASSERT(node != PHX__SELF && node < p->ids->size);
+    if (pump_grow(p, node) != 0)
+        return NULL;
+    peer = phx__mem_zero(p->mem, sizeof *peer);
+    if (peer == NULL)
+        return NULL;
+    if (phx__timer_new(p->timers, PHX__TIMER_POST, node, &peer->timer) != 0) {
+        phx__mem_put(p->mem, peer, sizeof *peer);
+        return NULL;
+    }
+    peer->node = node;
+    peer->nbr = PHX__NONE;
+    peer->own.peer = peer->transit.peer = peer;
+    peer->transit.is_transit = 1;
+    phx__ring_init(&peer->boxes);
+    phx__ring_init(&peer->ack_link);
+    phx__ring_init(&peer->room_link);
+    phx__flow_init(&peer->out, p->mem, &p->ids->at[node], &p->ids->at[PHX__SELF], p->limits.hop_limit,
+                   p->limits.window, pump_window(p, node));
+    phx__slices_init(&peer->queue, p->mem);
+    peer->ack_at = peer->idle_at = PHX__NEVER;
+    p->nodes[node].peer = peer;
+    pump_ask_route(p, peer);
+    return peer;
+}
+
+void phx__pump_rest(struct phx__post *p, struct phx__pump_peer *peer)
+{
+    peer->idle_at = p->now + PUMP_IDLE;
+    phx__pump_arm(p, peer);
+}
+
+/* ---- Acknowledging */
+
+void phx__pump_owe(struct phx__post *p, struct phx__pump_peer *peer, int now)
+{
+    peer->owed = 1;
+    if (now) {
+        phx__ring_add(&p->acks, &peer->ack_link);
+    } else if (peer->ack_at == PHX__NEVER) {
+        peer->ack_at = p->now + PUMP_ACK_DELAY;
+        phx__pump_arm(p, peer);
+    }
+}
+
+void phx__pump_ack(struct phx__post *p, struct phx__pump_peer *peer)
+{
+    struct phx__ack a;
+
+    phx__ring_del(&peer->ack_link);
+    a.target = p->ids->at[peer->node];
+    a.source = p->ids->at[PHX__SELF];
+    a.epoch = peer->in.epoch;
+    a.next = peer->in.next;
+    a.window = p->limits.window < UINT32_MAX ? (uint32_t)p->limits.window : UINT32_MAX;
+    if (peer->stuck)
+        a.window = 1; /* which still lets one frame come, to try */
+    if (p->ops.ack(p->ops.ctx, peer->node, &a, peer->gap) != 0) {
+        /* Without a route there is no use in asking again and again; phx__post_route will. */
+        peer->owed = 1;
+        peer->ack_at = peer->routed ? p->now + PUMP_ACK_DELAY : PHX__NEVER;
+        phx__pump_arm(p, peer);
+        return;
+    }
+    peer->owed = 0;
+    peer->gap = 0;
+    peer->ack_bytes = 0;
+    peer->ack_frames = 0;
+    peer->ack_at = PHX__NEVER;
+    if (peer->stuck) { /* ask for it again, until it could be taken */
+        peer->gap = 1;
+        peer->ack_at = p->now + PUMP_STUCK_AGAIN;
+        phx__pump_arm(p, peer);
+    }
+}
+
+/* ---- Transit */
+
+static void pump_drop_transit(struct phx__post *p, struct phx__pump_peer *peer)
+{
+    pump_unlist(p, &peer->transit);
+    p->transit_bytes -= peer->queue.bytes;
+    p->dropped += peer->queued;
+    peer->queued = 0;
+    phx__slices_free(&peer->queue);
+    phx__block_drop(peer->tail);
+    peer->tail = NULL;
+    peer->tail_size = 0;
+}
+
+/* Where the next `size` bytes in transit to this node go; NULL: no memory. */
+static uint8_t *pump_transit_room(struct phx__post *p, struct phx__pump_peer *peer, size_t size)
+{
+    size_t capacity = peer->tail_size == 0 ? PUMP_BLOCK_FIRST : peer->tail_size;
+    struct phx__block *b = peer->tail;
+
+    if (b != NULL && b->refs == 1)
+        b->used = 0; /* all in it has gone out */
+    if (b != NULL && b->capacity - b->used >= size)
+        return b->data + b->used;
+    b = phx__block_new(p->mem, capacity < size ? size : capacity);
+    if (b == NULL)
+        return NULL;
+    phx__block_drop(peer->tail);
+    peer->tail = b;
+    peer->tail_size = (uint32_t)(capacity < PUMP_BLOCK_MOST / 2 ? capacity * 2 : PUMP_BLOCK_MOST);
+    return b->data;
+}
+
+int phx__pump_transit(struct phx__post *p, const uint8_t *frame, size_t size, const struct phx__frame *f)
+{
+    struct phx__pump_peer *peer;
+    struct phx_id target;
+    uint32_t node;
+    uint8_t *to;
+
+    memcpy(&target, frame + PHX__DATA_TARGET, sizeof target);
+    node = phx__ids_find(p->ids, &target);
+    if (!p->limits.relay || f->hops <= 1 || node == PHX__NONE)
+        return PHX_ENOTFOUND;
+    peer = phx__pump_open(p, node);
+    if (peer == NULL)
+        return PHX_ENOMEM;
+    if (peer->queue.bytes + size > 2 * p->limits.window || p->transit_bytes + size > PUMP_TRANSIT_MOST)
+        return PHX_ELIMIT;
+    to = pump_transit_room(p, peer, size);
+    if (to == NULL)
+        return PHX_ENOMEM;
+    memcpy(to, frame, size);
+    to[PHX__DATA_HOPS] = (uint8_t)(f->hops - 1);
+    if (phx__slices_push(&peer->queue, peer->tail, to, size) != 0)
+        return PHX_ENOMEM;
+    peer->tail->used += size;
+    peer->queued++;
+    p->transit_bytes += size;
+    p->relayed_frames++;
+    p->relayed_bytes += size;
+    phx__pump_rest(p, peer);
+    pump_list(p, &peer->transit);
+    return 0;
+}
+
+/* ---- Emitting */
+
+/* Frames from one source, about `quantum` bytes. *failed: a link could not queue more. */
+static size_t pump_serve_own(struct phx__post *p, struct phx__pump_peer *peer, uint32_t nbr, size_t quantum,
+                             int *failed)
+{
+    struct phx__flow_record *r;
+    size_t done = 0;
+
+    if (peer->owed)
+        phx__pump_ack(p, peer);
+    while (done < quantum && (r = phx__flow_peek(&peer->out)) != NULL) {
+        if (p->ops.emit(p->ops.ctx, nbr, r->head, r->head->data + r->head_at, r->head_size, r->body,
+                        r->body_size > 0 ? r->body->data + r->body_at : NULL, r->body_size) != 0) {
+            *failed = 1;
+            break;
+        }
+        done += phx__flow_frame_size(r);
+        p->retransmitted += (uint64_t)phx__flow_mark(&peer->out, p->now);
+    }
+    phx__pump_arm(p, peer);
+    return done;
+}
+
+static size_t pump_serve_transit(struct phx__post *p, struct phx__pump_peer *peer, uint32_t nbr, size_t quantum,
+                                 int *failed)
+{
+    struct phx__slices *q = &peer->queue;
+    size_t done = 0;
+
+    while (done < quantum && q->bytes > 0) {
+        const struct phx__slice *s = &q->ring[q->first];
+        struct phx__reader in;
+        size_t size;
+
+        phx__reader_init(&in, s->data, s->size);
+        size = 4 + (size_t)phx__get_u32(&in);
+        PHX_ASSERT(size <= s->size); /* frames went in whole, each into one block */
+        if (p->ops.emit(p->ops.ctx, nbr, s->block, s->data, size, NULL, NULL, 0) != 0) {
+            *failed = 1;
+            break;
+        }
+        phx__slices_take(q, size);
+        peer->queued--;
+        p->transit_bytes -= size;
+        done += size;
+    }
+    return done;
+}
+
+size_t phx__post_pull(struct phx__post *p, uint32_t nbr, size_t budget, uint64_t now)
+{
+    struct phx__pump_source *s;
+    size_t total = 0, n, quantum;
+    int failed = 0;
+
+    p->now = now;
+    while (total < budget && !failed && nbr < p->node_capacity && (s = p->nodes[nbr].ready) != NULL) {
+        quantum = PUMP_QUANTUM - s->served < budget - total ? PUMP_QUANTUM - s->served : budget - total;
+        if (s->is_transit)
+            n = pump_serve_transit(p, s->peer, nbr, quantum, &failed);
+        else
+            n = pump_serve_own(p, s->peer, nbr, quantum, &failed);
+        total += n;
+        s->served += n;
+        if (failed) {
+            pump_unlist(p, s);
+            pump_insert(p, s, PHX__NONE); /* the next run tries again */
+        } else if (!pump_is_ready(s)) {
+            pump_unlist(p, s);
+        } else if (s->served >= PUMP_QUANTUM) {
+            s->served = 0;
+            p->nodes[nbr].ready = s->next;
+        }
+    }
+    return total;
+}
+
+/* ---- Changes */
+
+void phx__post_route(struct phx__post *p, uint32_t node, uint64_t now)
+{
+    struct phx__pump_peer *peer = phx__pump_find(p, node);
+
+    p->now = now;
+    if (peer == NULL)
+        return;
+    pump_ask_route(p, peer);
+    pump_list(p, &peer->own);
+    pump_list(p, &peer->transit);
+}
+
+void phx__post_window(struct phx__post *p, uint32_t node, uint32_t bytes)
+{
+    struct phx__pump_peer *peer = phx__pump_find(p, node);
+
+    /* Without memory for it, the flow begins with the least window there is. */
+    if (node == PHX__SELF || pump_grow(p, node) != 0)
+        return;
+    p->nodes[node].window = bytes;
+    if (peer != NULL && peer->out.base == 0 && bytes != 0) { /* after the first ack, acks tell */
+        peer->out.window = bytes;
+        pump_list(p, &peer->own);
+    }
+}
+
+
+void phx__pump_ready(struct phx__post *p, struct phx__pump_peer *peer)
+{
+    pump_list(p, &peer->own);
+}
+
+void phx__pump_retry(struct phx__post *p)
+{
+    struct phx__pump_source *s, *last = p->stray == NULL ? NULL : p->stray->prev;
+
+    /* Those that stay strays come behind `last`. */
+    while ((s = p->stray) != NULL) {
+        pump_unlist(p, s);
+        pump_ask_route(p, s->peer);
+        pump_list(p, s);
+        if (s == last)
+            break;
+    }
+}
+
+void phx__pump_abandon(struct phx__post *p, uint32_t nbr)
+{
+    struct phx__pump_source *s;
+
+    if (nbr >= p->node_capacity)
+        return;
+    p->nodes[nbr].window = 0;
+    while ((s = p->nodes[nbr].ready) != NULL) {
+        pump_unlist(p, s);
+        pump_insert(p, s, PHX__NONE);
+    }
+}
+
+void phx__pump_reset(struct phx__post *p, struct phx__pump_peer *peer)
+{
+    pump_drop_transit(p, peer);
+    pump_unlist(p, &peer->own);
+    phx__flow_restart(&peer->out, 0, pump_window(p, peer->node));
+}
+
+void phx__pump_free(struct phx__post *p, struct phx__pump_peer *peer)
+{
+    PHX_ASSERT(phx__ring_is_empty(&peer->boxes) && peer->waiters == NULL);
+    p->nodes[peer->node].peer = NULL;
+    pump_drop_transit(p, peer);
+    pump_unlist(p, &peer->own);
+    phx__ring_del(&peer->room_link);
+    phx__ring_del(&peer->ack_link);
+    phx__timer_drop(p->timers, peer->timer);
+    phx__flow_start(&peer->in, 0);
+    phx__flow_free(&peer->out);
+    phx__mem_put(p->mem, peer, sizeof *peer);
+}
+
+static void pump_idle(struct phx__post *p, struct phx__pump_peer *peer)
+{
+    peer->idle_at = PHX__NEVER;
+    phx__flow_trim(&peer->out);
+    if (peer->queue.bytes == 0 || !peer->routed)
+        pump_drop_transit(p, peer);
+    else
+        peer->idle_at = p->now + PUMP_IDLE;
+}
+
+void phx__pump_due(struct phx__post *p, struct phx__pump_peer *peer)
+{
+    struct phx__flow_out *o = &peer->out;
+
+    if (peer->ack_at <= p->now)
+        phx__pump_ack(p, peer);
+    if (o->rto_at <= p->now) {
+        o->rto_at = PHX__NEVER;
+        /* Without a route there is nothing to learn from silence; pump_ask_route sees to it again. */
+        if (peer->routed && o->sent > o->base)
+            phx__flow_timeout(o, p->now);
+        pump_list(p, &peer->own);
+    }
+    if (peer->idle_at <= p->now)
+        pump_idle(p, peer);
+}
+
+#undef PUMP_QUANTUM
+#undef PUMP_ACK_DELAY
+#undef PUMP_STUCK_AGAIN
+#undef PUMP_IDLE
+#undef PUMP_TRANSIT_MOST
+#undef PUMP_BLOCK_FIRST
+#undef PUMP_BLOCK_MOST
+#undef PUMP_WINDOW_UNKNOWN

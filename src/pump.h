@@ -1,0 +1,76 @@
+/* pump.h - part of post: one record per node, and a circle per neighbour of what is to be sent through it. */
+#ifndef PHX_PUMP_H
+#define PHX_PUMP_H
+#include "hold.h"
+#include "timer.h"
+
+struct phx__post; /* see post.h */
+
+/* Something to pull from: the own flow to a node, or the transit queue for it. In at most one circle. */
+struct phx__pump_source {
+    struct phx__pump_source *prev, *next; /* NULL: in none */
+    struct phx__pump_peer *peer;
+    uint32_t nbr; /* whose circle; PHX__NONE: the strays' */
+    int is_transit;
+    size_t served; /* of its quantum */
+};
+
+/* All that post has to do with one other node. It never moves. */
+struct phx__pump_peer {
+    uint32_t node, timer;
+    uint32_t nbr, generation; /* the stream towards it, or the last one; PHX__NONE: never had one */
+    int routed;               /* nbr leads there now */
+    struct phx__pump_source own, transit;
+    struct phx__flow_out out;
+    struct phx__flow_in in;
+    struct phx__ring boxes; /* BOUND ones */
+    struct phx__waiter *waiters;
+    struct phx__ring room_link, ack_link;
+    int owed, gap; /* an ack; one that reports a gap */
+    int stuck;     /* what came last could not be taken */
+    size_t ack_bytes; /* taken since the last ack */
+    uint32_t ack_frames;
+    uint64_t ack_at, idle_at;
+    uint64_t gap_next, gap_from; /* in.next when a gap was reported last, and when it may be again */
+    struct phx__slices queue;    /* in transit to it */
+    uint32_t queued;             /* frames */
+    struct phx__block *tail;
+    uint32_t tail_size;
+};
+
+/* By node. */
+struct phx__pump_node {
+    struct phx__pump_peer *peer;         /* NULL: nothing to do with it so far */
+    struct phx__pump_source *ready; /* as a neighbour: one of its circle, the next to be served */
+    uint32_t window;                /* as announced; 0: not yet */
+};
+
+#define PHX__PEER_OF(link, member) \
+    ((struct phx__pump_peer *)(void *)((char *)(link) - offsetof(struct phx__pump_peer, member)))
+
+PHX_PRIVATE struct phx__pump_peer *phx__pump_find(const struct phx__post *p, uint32_t node); /* or NULL */
+/* The record of a node, made on first use; NULL: no memory. */
+PHX_PRIVATE struct phx__pump_peer *phx__pump_open(struct phx__post *p, uint32_t node);
+/* Its boxes and waiters must have been taken. */
+PHX_PRIVATE void phx__pump_free(struct phx__post *p, struct phx__pump_peer *peer);
+/* As a neighbour it is no more: what goes through it must ask again. */
+PHX_PRIVATE void phx__pump_abandon(struct phx__post *p, uint32_t nbr);
+/* Lists its flow with its neighbour, if there is something to emit. Cheap. */
+PHX_PRIVATE void phx__pump_ready(struct phx__post *p, struct phx__pump_peer *peer);
+PHX_PRIVATE void phx__pump_retry(struct phx__post *p); /* the strays */
+/* Back to the state of a node never sent to. Its flow must be empty. */
+PHX_PRIVATE void phx__pump_reset(struct phx__post *p, struct phx__pump_peer *peer);
+/* Sees to it that the timer fires in time. */
+PHX_PRIVATE void phx__pump_arm(struct phx__post *p, struct phx__pump_peer *peer);
+/* It may have nothing to do for a while: in the end it gives its buffers back. */
+PHX_PRIVATE void phx__pump_rest(struct phx__post *p, struct phx__pump_peer *peer);
+/* The timer fired: acks, the backstop and idleness; phx__pump_arm is up to the caller. */
+PHX_PRIVATE void phx__pump_due(struct phx__post *p, struct phx__pump_peer *peer);
+/* It is owed an ack: soon, or at the end of this step. */
+PHX_PRIVATE void phx__pump_owe(struct phx__post *p, struct phx__pump_peer *peer, int now);
+PHX_PRIVATE void phx__pump_ack(struct phx__post *p, struct phx__pump_peer *peer);
+/* A frame for another node: 0 queued, else why it was dropped. */
+PHX_PRIVATE int phx__pump_transit(struct phx__post *p, const uint8_t *frame, size_t size,
+                    const struct phx__frame *f);
+
+#endif
