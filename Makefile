@@ -19,11 +19,22 @@ test:
 demo: phoenix.c
 	@./examples/run_demo.sh
 
-sim:
-	@if [ -d test/sim ]; then ./test/sim/run.sh; else echo 'make sim: test/sim is not there yet'; fi
+# One run: SCENARIO=name SEED=n NODES=n SEEDS=n TRACE=1 ROUTING=naive; SCENARIO=list tells which. Without
+# words all scenarios at small size.
+sim: phoenix.c
+	@SCENARIO='$(SCENARIO)' SEED='$(SEED)' SEEDS='$(SEEDS)' NODES='$(NODES)' TRACE='$(TRACE)' \
+	    ROUTING='$(ROUTING)' EVERY='$(EVERY)' ./test/sim/run.sh
+
+# The promised numbers at full size, as lines "bar NAME FIGURE LIMIT ok|short".
+bars: phoenix.c
+	@./test/sim/run.sh bars
+
+# The figures of the paper again, into build/figures.
+figures: phoenix.c
+	@NODES='$(NODES)' ./test/sim/run.sh figures
 
 clean:
 	rm -rf build phoenix.c.tmp
 
 FORCE:
-.PHONY: all test demo sim clean FORCE
+.PHONY: all test demo sim bars figures clean FORCE

@@ -73,6 +73,7 @@ enum phx__timer_kind {
     PHX__TIMER_POST,      /* arg: node */
     PHX__TIMER_POST_HOLD,
     PHX__TIMER_ACCEPT, /* a paused listener looks again */
+    PHX__TIMER_LATE,   /* what found no memory is looked at again */
     PHX__TIMER_CLOSE
 };
 
@@ -523,6 +524,7 @@ PHX_PRIVATE int phx__wire_get_request(const struct phx__frame *f, struct phx__re
 
 #define PHX__BEAT_REPLY 1u   /* frame flag: answer with a BEAT of yours */
 #define PHX__BEAT_MONITOR 2u /* frame flag: you are one of my monitors */
+#define PHX__BEAT_SHRUNK 4u  /* frame flag: fewer neighbours than the last BEAT said, or others */
 struct phx__beat {
     uint32_t next_ms;     /* I will be heard again within this */
     uint64_t digest;      /* of the sender's routing table */
@@ -602,6 +604,7 @@ struct phx__told {
     uint32_t seq, card;
     uint32_t want; /* with asked: from this number on */
     uint8_t hops;  /* PHX__UNREACHABLE: nothing that it could still be using */
+    uint8_t lapsed; /* told over a link that has gone since; see phx__route_down */
     uint8_t asked; /* it is to be told even if it seems not to need it */
 };
 
@@ -609,8 +612,8 @@ enum {
     PHX__DEST_KNOWN = 1,
     PHX__DEST_DIRTY = 2,   /* look again what to tell of it, to every neighbour */
     PHX__DEST_CHANGED = 4, /* in the list for phx__route_take_changed */
-    PHX__DEST_LINKED_BEFORE = 8, /* was a neighbour at some time */
     PHX__DEST_SEEN = 16,   /* scratch, while a summary is read */
+    PHX__DEST_LAPSED = 64, /* stopped being a neighbour since we last told anybody anything */
     PHX__DEST_LOSS = 32    /* with DIRTY: something that others were trusted with may be lost */
 };
 
@@ -679,8 +682,8 @@ struct phx__route_ops {
     void (*update)(void *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count,
                    const struct phx_id *ids, uint32_t id_count);
     void (*request)(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops);
-    /* A heartbeat now; reply: and one back, please. */
-    void (*beat)(void *ctx, uint32_t nbr, int reply);
+    /* A heartbeat now. */
+    void (*beat)(void *ctx, uint32_t nbr, int flags); /* PHX__BEAT_* */
     /* A summary of the table, as phx__route_summary_* of this side would read it. */
     void (*summary)(void *ctx, uint32_t nbr, int reply);
 };
@@ -688,14 +691,13 @@ struct phx__route_ops {
 /* What a link's hello has already said: the peer's number, and our number and card that it knows. */
 struct phx__route_hello {
     uint64_t incarnation;
-    uint32_t seq;
+    uint32_t seq, card; /* the peer's number, and the version of its card */
     uint32_t told_seq, told_card;
 };
 
 struct phx__route_nbr {
     uint32_t node;
     uint8_t dirty;     /* look again what to tell it, of every destination; 2: after a loss */
-    uint8_t relinked;  /* it was a neighbour before */
     uint8_t disagreed; /* beats in a row whose digest was not ours */
     uint64_t around;      /* hash of it and its neighbours, from its last beat; 0: not known */
     uint64_t around_told; /* ours, as last sent to it; 0: never */
@@ -727,7 +729,8 @@ struct phx__route {
     uint64_t moved;  /* when the table last changed */
     uint64_t told_at, gap; /* pace: last telling, and the least time until the next */
     int urgent;            /* a loss or an answer waits: no pacing */
-    int shrunk;            /* lost a neighbour since around was last sent */
+    uint32_t lapsed;       /* destinations with PHX__DEST_LAPSED */
+    uint32_t shrunk;       /* neighbours lost since we last told anybody anything */
     int look;              /* some neighbour is dirty */
     int quiet_due;         /* beats are owed to neighbours once the table is quiet */
     uint32_t tell_timer, chore_timer;
@@ -750,7 +753,8 @@ PHX_PRIVATE int phx__route_entry(struct phx__route *r, uint32_t nbr, const struc
                      const uint8_t *trans, uint64_t now);
 PHX_PRIVATE void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__request *q, int hops,
                         uint64_t now);
-PHX_PRIVATE void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, uint64_t now);
+PHX_PRIVATE void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
+                     uint64_t now);
 PHX_PRIVATE void phx__route_summary_begin(struct phx__route *r);
 PHX_PRIVATE void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct phx__summary_line *s);
 PHX_PRIVATE void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply);
@@ -982,9 +986,9 @@ struct phx__disc {
     uint64_t now;        /* the latest time told, for calls that are not told */
 };
 
-PHX_PRIVATE int phx__disc_init(struct phx__disc *d, struct phx__mem *mem, struct phx__ids *ids, struct phx__timers *timers,
-                   struct phx__rnd *rnd, const struct phx__disc_limits *limits,
-                   const struct phx__disc_ops *ops);
+PHX_PRIVATE int phx__disc_init(struct phx__disc *d, struct phx__mem *mem, struct phx__ids *ids,
+                               struct phx__timers *timers, struct phx__rnd *rnd,
+                               const struct phx__disc_limits *limits, const struct phx__disc_ops *ops);
 PHX_PRIVATE void phx__disc_free(struct phx__disc *d);
 /* This node accepts links: its peers may dial it, so of two listening nodes only one dials at first. */
 PHX_PRIVATE void phx__disc_listening(struct phx__disc *d, int yes);
@@ -993,8 +997,8 @@ PHX_PRIVATE void phx__disc_listening(struct phx__disc *d, int yes);
 PHX_PRIVATE int phx__disc_hub(struct phx__disc *d, const struct phx_address *a, uint32_t count, uint64_t now);
 /* What `node` says of its own addresses replaces what was known of it. count 0: it cannot be dialled.
  * PHX_ENOMEM: nothing changed. */
-PHX_PRIVATE int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_address *a, uint32_t count,
-                      uint64_t now);
+PHX_PRIVATE int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_address *a,
+                                  uint32_t count, uint64_t now);
 /* A link with node is up (attempt: the one that made it, or PHX__NONE if the peer dialled) or down.
  * PHX_ENOMEM: it is not taken note of: close the link. The attempt is over in any case. */
 PHX_PRIVATE int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t now);
@@ -1081,7 +1085,8 @@ struct phx__flow_out {
     uint64_t limit_at;    /* no message expires before */
 };
 
-PHX_PRIVATE void phx__flow_init(struct phx__flow_out *o, struct phx__mem *mem, const struct phx_id *target,
+PHX_PRIVATE void phx__flow_init(struct phx__flow_out *o, struct phx__mem *mem,
+                                const struct phx_id *target,
                     const struct phx_id *source, int hops, size_t own, size_t window);
 PHX_PRIVATE void phx__flow_free(struct phx__flow_out *o); /* drops all records */
 /* After the last record went: numbers start over with this epoch. */
@@ -1093,7 +1098,8 @@ PHX_PRIVATE int phx__flow_put(struct phx__flow_out *o, const struct phx__mail *m
 
 PHX_PRIVATE struct phx__flow_record *phx__flow_at(const struct phx__flow_out *o, uint32_t index);
 PHX_PRIVATE size_t phx__flow_frame_size(const struct phx__flow_record *r);
-PHX_PRIVATE size_t phx__flow_payload(const struct phx__flow_record *r); /* bytes of the message in it */
+/* bytes of the message in it */
+PHX_PRIVATE size_t phx__flow_payload(const struct phx__flow_record *r);
 /* The next frame to emit, or NULL: nothing left, or no credit. */
 PHX_PRIVATE struct phx__flow_record *phx__flow_peek(const struct phx__flow_out *o);
 /* It was emitted. 1 if not for the first time. */
@@ -1101,20 +1107,25 @@ PHX_PRIVATE int phx__flow_mark(struct phx__flow_out *o, uint64_t now);
 /* Takes the lowest record off if it is below next: 1 and *r, whose blocks are now the caller's. */
 PHX_PRIVATE int phx__flow_pop(struct phx__flow_out *o, uint64_t next, struct phx__flow_record *r);
 /* An ack popped so many frame bytes, up to but not including next. */
-PHX_PRIVATE void phx__flow_progress(struct phx__flow_out *o, uint64_t next, size_t bytes, uint64_t now);
-/* Everything under way will be emitted again: its path is another one (rewind), or frames were lost. */
+PHX_PRIVATE void phx__flow_progress(struct phx__flow_out *o, uint64_t next, size_t bytes,
+                                    uint64_t now);
+/* Everything under way will be emitted again: its path is another one (rewind), or frames were
+ * lost. */
 PHX_PRIVATE void phx__flow_rewind(struct phx__flow_out *o);
 PHX_PRIVATE void phx__flow_lost(struct phx__flow_out *o, uint64_t now);
-PHX_PRIVATE void phx__flow_timeout(struct phx__flow_out *o, uint64_t now); /* rto_at passed: lost, and back off */
+/* rto_at passed: lost, and back off */
+PHX_PRIVATE void phx__flow_timeout(struct phx__flow_out *o, uint64_t now);
 
 /* Messages: records index..index + span - 1. Index 0 may stand in the midst of one. */
 PHX_PRIVATE uint32_t phx__flow_span(const struct phx__flow_out *o, uint32_t index);
-PHX_PRIVATE uint32_t phx__flow_last(const struct phx__flow_out *o); /* where the last one begins; count > 0 */
+/* where the last one begins; count > 0 */
+PHX_PRIVATE uint32_t phx__flow_last(const struct phx__flow_out *o);
 /* *m as it was put, data and body borrowed from the records. */
 PHX_PRIVATE void phx__flow_mail(const struct phx__flow_out *o, uint32_t index, struct phx__mail *m);
 /* Drops records index and above, from the end. */
 PHX_PRIVATE void phx__flow_truncate(struct phx__flow_out *o, uint32_t index);
-/* Drops the records with `gone` set, none of which was ever emitted; what stands behind them moves up. */
+/* Drops the records with `gone` set, none of which was ever emitted; what stands behind them moves
+ * up. */
 PHX_PRIVATE void phx__flow_sweep(struct phx__flow_out *o);
 
 /* The receiving end. */
@@ -1129,8 +1140,10 @@ enum phx__flow_taken {
     PHX__FLOW_SKIPPED,  /* taken, and dropped: too big, or broken by its sender */
     PHX__FLOW_LATER     /* not taken: no memory */
 };
-PHX_PRIVATE void phx__flow_start(struct phx__flow_in *in, uint64_t epoch); /* over, dropping what was there */
-PHX_PRIVATE int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct phx__data *d, int flags,
+/* over, dropping what was there */
+PHX_PRIVATE void phx__flow_start(struct phx__flow_in *in, uint64_t epoch);
+PHX_PRIVATE int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem,
+                               const struct phx__data *d, int flags,
                    size_t max_message, struct phx__mail *m);
 PHX_PRIVATE void phx__flow_took(struct phx__flow_in *in);
 
@@ -1151,10 +1164,12 @@ struct phx__ring {
 };
 PHX_PRIVATE void phx__ring_init(struct phx__ring *r); /* in no list; or an empty head */
 PHX_PRIVATE int phx__ring_is_empty(const struct phx__ring *r);
-PHX_PRIVATE void phx__ring_add(struct phx__ring *head, struct phx__ring *r); /* at the end; leaves another list */
+/* at the end; leaves another list */
+PHX_PRIVATE void phx__ring_add(struct phx__ring *head, struct phx__ring *r);
 PHX_PRIVATE void phx__ring_del(struct phx__ring *r); /* fine if in none */
 
-/* Names to which a send said PHX_EAGAIN, oldest first: a circle, and this is its last. NULL: none. */
+/* Names to which a send said PHX_EAGAIN, oldest first: a circle, and this is its last. NULL:
+ * none. */
 struct phx__waiter {
     struct phx__waiter *next;
     uint64_t name;
@@ -1170,7 +1185,8 @@ enum phx__box_state {
     PHX__BOX_LOCAL,    /* this node has it: to be delivered in phx__post_run */
     PHX__BOX_BOUND     /* another node has it, and the flow there is full */
 };
-/* All messages to one name that are in no flow. While a name has a box, every message to it goes there. */
+/* All messages to one name that are in no flow. While a name has a box, every message to it goes
+ * there. */
 struct phx__box {
     struct phx__ring link;
     uint64_t name;
@@ -1205,11 +1221,14 @@ PHX_PRIVATE void phx__hold_move(struct phx__hold *h, struct phx__box *b, enum ph
 PHX_PRIVATE size_t phx__letter_charge(size_t size);
 /* Holds m->body, or copies; NULL: no memory. */
 PHX_PRIVATE struct phx__letter *phx__letter_new(struct phx__hold *h, const struct phx__mail *m);
-PHX_PRIVATE void phx__letter_drop(struct phx__hold *h, struct phx__letter *l); /* one that is in no box */
+/* one that is in no box */
+PHX_PRIVATE void phx__letter_drop(struct phx__hold *h, struct phx__letter *l);
 PHX_PRIVATE void phx__hold_push(struct phx__hold *h, struct phx__box *b, struct phx__letter *l);
-PHX_PRIVATE void phx__hold_push_front(struct phx__hold *h, struct phx__box *b, struct phx__letter *l);
+PHX_PRIVATE void phx__hold_push_front(struct phx__hold *h, struct phx__box *b,
+                                      struct phx__letter *l);
 /* Takes out the letter behind `before`, or the first if that is NULL. */
-PHX_PRIVATE struct phx__letter *phx__hold_take(struct phx__hold *h, struct phx__box *b, struct phx__letter *before);
+PHX_PRIVATE struct phx__letter *phx__hold_take(struct phx__hold *h, struct phx__box *b,
+                                               struct phx__letter *before);
 
 /* Notes that a name waits, once wherever that is. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__wait(struct phx__hold *h, struct phx__waiter **last, uint64_t name);
@@ -1220,7 +1239,7 @@ PHX_PRIVATE int phx__wait_pop(struct phx__hold *h, struct phx__waiter **last, ui
 #endif
 
 /* ======== src/pump.h ======== */
-/* pump.h - part of post: one record per node, and a circle per neighbour of what is to be sent through it. */
+/* pump.h - part of post: one record per node, and a circle of work per neighbour. */
 #ifdef PHX_LINES
 #line 1 "src/pump.h"
 #endif
@@ -1231,7 +1250,8 @@ PHX_PRIVATE int phx__wait_pop(struct phx__hold *h, struct phx__waiter **last, ui
 
 struct phx__post; /* see post.h */
 
-/* Something to pull from: the own flow to a node, or the transit queue for it. In at most one circle. */
+/* Something to pull from: the own flow to a node, or the transit queue for it. In at most one
+ * circle. */
 struct phx__pump_source {
     struct phx__pump_source *prev, *next; /* NULL: in none */
     struct phx__pump_peer *peer;
@@ -1256,9 +1276,10 @@ struct phx__pump_peer {
     size_t ack_bytes; /* taken since the last ack */
     uint32_t ack_frames;
     uint64_t ack_at, idle_at;
-    uint64_t gap_next, gap_from; /* in.next when a gap was reported last, and when it may be again */
-    struct phx__slices queue;    /* in transit to it */
-    uint32_t queued;             /* frames */
+    uint64_t gap_next; /* in.next when a gap was reported last ... */
+    uint64_t gap_from; /* ... and when it may be again */
+    struct phx__slices queue; /* in transit to it */
+    uint32_t queued;          /* frames */
     struct phx__block *tail;
     uint32_t tail_size;
 };
@@ -1273,7 +1294,8 @@ struct phx__pump_node {
 #define PHX__PEER_OF(link, member) \
     ((struct phx__pump_peer *)(void *)((char *)(link) - offsetof(struct phx__pump_peer, member)))
 
-PHX_PRIVATE struct phx__pump_peer *phx__pump_find(const struct phx__post *p, uint32_t node); /* or NULL */
+/* or NULL */
+PHX_PRIVATE struct phx__pump_peer *phx__pump_find(const struct phx__post *p, uint32_t node);
 /* The record of a node, made on first use; NULL: no memory. */
 PHX_PRIVATE struct phx__pump_peer *phx__pump_open(struct phx__post *p, uint32_t node);
 /* Its boxes and waiters must have been taken. */
@@ -1300,14 +1322,66 @@ PHX_PRIVATE int phx__pump_transit(struct phx__post *p, const uint8_t *frame, siz
 
 #endif
 
+/* ======== src/fate.h ======== */
+/* fate.h - part of post: what becomes of messages: where they wait, and how they end. */
+#ifdef PHX_LINES
+#line 1 "src/fate.h"
+#endif
+#ifndef PHX_FATE_H
+#define PHX_FATE_H
+/* include "pump.h" */
+
+/* What phx__post_run will tell, and let go of. */
+struct phx__outcome {
+    uint64_t token; /* 0: only drop the body */
+    int result;
+    struct phx__block *body; /* NULL, or held until the outcome is told */
+};
+
+/* How many outcomes a message may need: one to tell, one to let its owner's memory go inside a
+ * step. */
+PHX_PRIVATE uint32_t phx__fate_promises(uint64_t token, const struct phx__block *body);
+/* Reserves n more, so that none is ever lost for lack of memory. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__fate_promise(struct phx__post *p, uint32_t n);
+/* What was promised comes true in the next phx__post_run. body: NULL if it is not to go yet. */
+PHX_PRIVATE void phx__fate_outcome(struct phx__post *p, uint64_t token, int result,
+                    struct phx__block *body);
+PHX_PRIVATE void phx__fate_tell(struct phx__post *p);
+
+/* A node's flow takes messages while less than a window is in it; so one of any size goes into an
+ * empty one. */
+PHX_PRIVATE int phx__fate_accepts(const struct phx__post *p, const struct phx__pump_peer *peer);
+/* Puts a message into it. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__fate_put(struct phx__post *p, struct phx__pump_peer *peer,
+                    const struct phx__mail *m);
+/* Something went out of it: those who wait for room are seen to in phx__post_run. */
+PHX_PRIVATE void phx__fate_check_room(struct phx__post *p, struct phx__pump_peer *peer);
+
+/* Whether one more message of this size fits into a box, which may be NULL. An empty one takes any,
+ * as far as its kind allows. */
+PHX_PRIVATE int phx__fate_box_accepts(const struct phx__post *p, const struct phx__box *b, int held,
+                    size_t size);
+/* Puts a message into the box, or into a new one for its name. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__fate_box(struct phx__post *p, struct phx__box *b, const struct phx__mail *m,
+                    uint32_t owner);
+/* Brings a box to where its name is. It may be gone after it. */
+PHX_PRIVATE void phx__fate_route_box(struct phx__post *p, struct phx__box *b);
+/* An empty box goes, and whoever waited for it may try. */
+PHX_PRIVATE void phx__fate_close_box(struct phx__post *p, struct phx__box *b);
+
+PHX_PRIVATE void phx__fate_expire_flow(struct phx__post *p, struct phx__pump_peer *peer);
+PHX_PRIVATE void phx__fate_expire_held(struct phx__post *p);
+
+#endif
+
 /* ======== src/post.h ======== */
-/* post.h - BRAIN: messages end to end: numbering, acks, retransmission, order, credit, holding, transit. */
+/* post.h - BRAIN: messages end to end: numbers, acks, order, credit, holding, transit, outcomes. */
 #ifdef PHX_LINES
 #line 1 "src/post.h"
 #endif
 #ifndef PHX_POST_H
 #define PHX_POST_H
-/* include "pump.h" */
+/* include "fate.h" */
 
 struct phx__post_limits {
     size_t max_message, window, hold_bytes;
@@ -1320,15 +1394,17 @@ struct phx__post_ops {
     void *ctx;
     /* Who holds the name now: a node that has not failed, PHX__SELF, or PHX__NONE. */
     uint32_t (*owner)(void *ctx, uint64_t name);
-    /* The neighbour towards node, or PHX__NONE; *generation changes whenever its link is another one, so
-     * (neighbour, generation) names a TCP stream. */
+    /* The neighbour towards node, or PHX__NONE; *generation changes whenever its link is another
+     * one, so (neighbour, generation) names a TCP stream. */
     uint32_t (*next)(void *ctx, uint32_t node, uint32_t *generation);
-    /* Queues one whole frame on the link with nbr: head bytes and then body bytes (body_size may be 0), not
-     * copied: both blocks are held as long as needed. 0 or PHX_ENOMEM (nothing was queued). Only called
-     * inside phx__post_pull(nbr). */
-    int (*emit)(void *ctx, uint32_t nbr, struct phx__block *head, const uint8_t *head_data, size_t head_size,
-                struct phx__block *body, const uint8_t *body_data, size_t body_size);
-    /* Sends an ACK as a control frame towards `node`. 0, or it could not be sent (then try later). */
+    /* Queues one whole frame on the link with nbr: head bytes and then body bytes (body_size may be
+     * 0), not copied: both blocks are held as long as needed. 0 or PHX_ENOMEM (nothing was queued).
+     * Only called inside phx__post_pull(nbr). */
+    int (*emit)(void *ctx, uint32_t nbr, struct phx__block *head, const uint8_t *head_data,
+                size_t head_size, struct phx__block *body, const uint8_t *body_data,
+                size_t body_size);
+    /* Sends an ACK as a control frame towards `node`. 0, or it could not be sent (then try
+     * later). */
     int (*ack)(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
     /* To the application. `message` may call back into post: send, cancel. */
     void (*message)(void *ctx, const struct phx_message *m);
@@ -1350,21 +1426,23 @@ struct phx__post {
     uint64_t now;    /* of the call we are in */
     uint32_t hold_timer;
     uint64_t hold_limit_at;        /* no letter in a box expires before */
-    uint32_t last_source;          /* the node of the last DATA frame: most likely that of the next */
-    struct phx__hold hold;         /* messages to names that are in no flow */
-    struct phx__ring held, local;  /* its boxes in these states; BOUND ones hang on their node */
-    struct phx__ring acks, rooms;  /* nodes that are owed an ack now; whose flow has room again */
-    struct phx__pump_source *stray; /* ready, but could not be listed with a neighbour for lack of memory */
+    uint32_t last_source; /* of the last DATA frame: most likely that of the next, too */
+    struct phx__hold hold;        /* messages to names that are in no flow */
+    struct phx__ring held, local; /* its boxes in these states; BOUND ones hang on their node */
+    struct phx__ring acks, rooms; /* nodes that are owed an ack now; whose flow has room again */
+    struct phx__pump_source *stray;    /* ready, but not listed with a neighbour: no memory */
     struct phx__waiter *hold_waiters;  /* for room to hold more */
     struct phx__waiter *name_waiters;  /* for an owner */
     struct phx__waiter *ready_waiters; /* for nothing: to be told in phx__post_run */
-    int look_again;                /* boxes could not be moved for lack of memory */
-    struct phx__post_outcome *outcomes; /* for phx__post_run; room for all that are promised is reserved */
+    int look_again;                    /* boxes could not be moved for lack of memory */
+    struct phx__outcome *outcomes;     /* for phx__post_run, with room for all promised ones */
     uint32_t outcome_first, outcome_count, outcome_capacity;
     size_t promised;
     size_t transit_bytes;
-    size_t pending_bytes;         /* accepted and not acknowledged */
-    uint64_t messages_in, messages_out, retransmitted, duplicates, dropped, relayed_frames, relayed_bytes;
+    size_t pending_count; /* messages in boxes and flows, passed on ones and empty ones too */
+    size_t pending_bytes; /* accepted from this host and not acknowledged */
+    uint64_t messages_in, messages_out, retransmitted, duplicates, dropped;
+    uint64_t relayed_frames, relayed_bytes;
 };
 
 PHX_PRIVATE int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *ids,
@@ -1376,28 +1454,32 @@ PHX_PRIVATE void phx__post_free(struct phx__post *p);
 /* Accepts a message: PHX_ETOOBIG, PHX_EAGAIN, PHX_ENOMEM, PHX_EINVAL (sizes overflow, release with
  * iov_count != 1). Never calls an op but `owner`, `next` and `wants`. */
 PHX_PRIVATE int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t now);
-PHX_PRIVATE int phx__post_cancel(struct phx__post *p, uint64_t token); /* 0 or PHX_ENOTFOUND; done comes in post_run */
+/* 0 or PHX_ENOTFOUND; done comes in phx__post_run. */
+PHX_PRIVATE int phx__post_cancel(struct phx__post *p, uint64_t token);
 
-/* Emits up to about `budget` bytes of frames whose next hop is nbr, own flows and transit in turn. Returns the
- * bytes emitted; 0: nothing to send there now. */
+/* Emits up to about `budget` bytes of frames whose next hop is nbr, own flows and transit in turn.
+ * Returns the bytes emitted; 0: nothing to send there now. */
 PHX_PRIVATE size_t phx__post_pull(struct phx__post *p, uint32_t nbr, size_t budget, uint64_t now);
 
-/* A DATA frame came from neighbour nbr: the whole frame as received, `frame_size` bytes, and decoded. Delivers,
- * queues for transit (a copy) or drops. 0, or PHX_EPROTO: close the link. */
-PHX_PRIVATE int phx__post_data(struct phx__post *p, uint32_t nbr, const uint8_t *frame, size_t frame_size,
-                   const struct phx__frame *f, uint64_t now);
+/* A DATA frame came from neighbour nbr: the whole frame as received, `frame_size` bytes, and
+ * decoded. Delivers, queues for transit (a copy) or drops. 0, or PHX_EPROTO: close the link. */
+PHX_PRIVATE int phx__post_data(struct phx__post *p, uint32_t nbr, const uint8_t *frame,
+                   size_t frame_size, const struct phx__frame *f, uint64_t now);
 /* An ACK for this node. gap: frame flag PHX__ACK_GAP. */
-PHX_PRIVATE void phx__post_ack(struct phx__post *p, const struct phx__ack *a, int gap, uint64_t now);
+PHX_PRIVATE void phx__post_ack(struct phx__post *p, const struct phx__ack *a, int gap,
+                   uint64_t now);
 /* The route to node, or the link behind it, changed: see ops.next. Cheap if it did not. */
 PHX_PRIVATE void phx__post_route(struct phx__post *p, uint32_t node, uint64_t now);
 /* The names' owners changed somehow: look again at what is held. */
 PHX_PRIVATE void phx__post_names(struct phx__post *p, uint64_t now);
-/* node failed or left: what it did not acknowledge goes to the names' new owners, or fails. */
+/* node failed, left, or came back in another life: what it did not acknowledge goes to the names'
+ * owners of now, or fails. */
 PHX_PRIVATE void phx__post_failed(struct phx__post *p, uint32_t node, uint64_t now);
 PHX_PRIVATE void phx__post_forget(struct phx__post *p, uint32_t node);
 /* What the node announces as its window. */
 PHX_PRIVATE void phx__post_window(struct phx__post *p, uint32_t node, uint32_t bytes);
-/* Once or twice a step: local messages, outcomes, on_writable, acks that are due. 1: more is waiting. */
+/* Once or twice a step: local messages, outcomes, on_writable, acks that are due. 1: more is
+ * waiting. */
 PHX_PRIVATE int phx__post_run(struct phx__post *p, uint64_t now);
 /* Has phx__post_run something to do already? */
 PHX_PRIVATE int phx__post_ready(const struct phx__post *p);
@@ -1480,6 +1562,7 @@ struct phx__link {
     uint32_t generation; /* a new one for each link that comes up */
     uint8_t dialer, confirmed; /* confirmed: the peer has sent something after its hello */
     uint8_t queued;            /* in phx's list of links to write */
+    uint8_t broken;            /* a frame was lost for lack of memory: close it instead of writing */
     uint8_t more;              /* the last read filled its buffer: there may be more */
     uint8_t refused;           /* the reason came from the peer */
     uint8_t full;              /* the last write was cut short: wait for PHX_WRITE */
@@ -1501,7 +1584,7 @@ struct phx__link {
     uint8_t *stash;             /* the front of a frame whose rest has not come yet */
     size_t stash_size, stash_capacity;
     uint8_t *card; /* a card arriving in parts */
-    uint32_t card_total, card_size, card_version;
+    uint32_t card_total, card_size, card_version, card_capacity;
     uint64_t card_incarnation;
     struct phx_id card_id;
     uint8_t summary_open; /* more of a SUMMARY follows */
@@ -1597,6 +1680,7 @@ struct phx__peer {
     uint32_t link;         /* slot of the link that is up, or PHX__NONE */
     uint32_t card_version; /* as last given to names, disc and post */
     uint64_t card_incarnation;
+    uint64_t life; /* incarnation + 1, as last seen; 0: none yet */
     uint8_t reachable; /* as last looked at */
 };
 
@@ -1620,7 +1704,7 @@ struct phx {
 
     struct phx__link **links; /* by slot; NULL: free */
     uint32_t link_capacity, link_size, links_up, half_open;
-    uint32_t *writers; /* slots with something to write, each once; room for all slots */
+    uint32_t *writers; /* slots with something to write; room for twice all slots, see node_new_link */
     uint32_t writer_count, writer_capacity;
     uint32_t *closed; /* slots to free at the end of the step */
     uint32_t closed_count, closed_capacity;
@@ -1637,6 +1721,8 @@ struct phx {
 
     uint64_t names_version; /* as last shown to post */
     int card_stale;         /* own names or addresses changed */
+    int late;               /* some change was not taken in for lack of memory */
+    uint32_t late_timer;    /* ... and is looked at again */
     int stepping, free_later, more;
     int closing, left, is_closed;
     uint64_t close_at;
@@ -1656,6 +1742,9 @@ PHX_PRIVATE int phx__node_adopt(phx *p, int handle, int dialer);
 PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
 PHX_PRIVATE void phx__node_ready(phx *p, int handle, int events);
 PHX_PRIVATE void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell);
+/* Closes the link when its turn to write comes, which is in this step, and not under the feet of a room that
+ * goes through its neighbours. */
+PHX_PRIVATE void phx__node_break(phx *p, struct phx__link *l);
 PHX_PRIVATE void phx__node_write(phx *p);
 PHX_PRIVATE void phx__node_sweep(phx *p); /* frees closed links */
 PHX_PRIVATE void phx__node_free_links(phx *p);
@@ -4304,8 +4393,9 @@ int phx__table_card(struct phx__table *t, struct phx__dest *d, const uint8_t *ca
  *    Why nobody waits for ever in (b): a node decides whom to tell what in one go, so when w's word that it
  *    has v and that j is next to it reaches us, w has already decided about (j, v): told it, or left it
  *    to an x that had decided before. Time does not run in circles, so the first in that chain has told.
- *    After a loss the chain may be broken, and a link that comes back starts empty; then we trust only a
- *    w that is strictly nearer to v, which cannot have left it to us.
+ *    After a loss the chain may be broken; then we trust only a w that is strictly nearer to v, which
+ *    cannot have left it to us. A link that is replaced, or comes back before anybody was told that it
+ *    was gone, is told again what it had been told (route_relinked): others may have left that to us.
  *
  * 3. NO LOST UPDATE IS FINAL. Each heartbeat carries a digest of the table. When two neighbours that are
  *    both quiet disagree twice, they exchange summaries and tell each other what differs.
@@ -4613,10 +4703,10 @@ static int route_needs(const struct phx__route *r, uint32_t v, const struct phx_
     const struct phx__dest *d = route_at(r, v);
     const struct phx__told *t = phx__table_told(d, j->node);
 
+    if (r->variant != PHX_ROUTING_DEFAULT) /* there an owner must hear of its retraction, to answer it */
+        return (v != j->node || d->hops == PHX__UNREACHABLE) && phx__route_classic_needs(r, d, j->node);
     if (v == j->node)
         return 0;
-    if (r->variant != PHX_ROUTING_DEFAULT)
-        return phx__route_classic_needs(r, d, j->node);
     if (t != NULL && t->asked && d->hops != PHX__UNREACHABLE && d->seq >= t->want && d->next != j->node)
         return 1;
     if (t != NULL && t->hops != PHX__UNREACHABLE) {
@@ -4632,7 +4722,7 @@ static int route_needs(const struct phx__route *r, uint32_t v, const struct phx_
     /* A neighbour whose card has not come yet: nobody could find it by what we could tell. */
     if (d->next == j->node || d->card_version == 0)
         return 0;
-    return !route_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1 || j->relinked);
+    return !route_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1);
 }
 
 static void route_advertised(struct phx__dest *d)
@@ -4698,6 +4788,21 @@ static void route_tell_nbr(struct phx__route *r, struct phx__route_nbr *n)
     r->ops.update(r->ops.ctx, n->node, r->out, count, r->out_ids, r->out_id_count);
 }
 
+/* From here on everybody who relied on our links with these nodes knows that they are gone. */
+static void route_drop_lapsed(struct phx__route *r)
+{
+    uint32_t node, v;
+
+    for (node = 1; r->lapsed > 0 && node < r->table.capacity; node++) {
+        if (!(route_at(r, node)->flags & PHX__DEST_LAPSED))
+            continue;
+        for (v = 0; v < r->table.capacity; v++)
+            phx__table_untell(route_at(r, v), node);
+        route_at(r, node)->flags &= (uint8_t)~PHX__DEST_LAPSED;
+        r->lapsed--;
+    }
+}
+
 static void route_tell_all(struct phx__route *r)
 {
     uint32_t i;
@@ -4710,6 +4815,7 @@ static void route_tell_all(struct phx__route *r)
         route_at(r, r->dirty[i])->flags &= (uint8_t)~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
     r->dirty_count = 0;
     r->look = r->urgent = 0;
+    route_drop_lapsed(r);
 }
 
 /* Whoever relies on our neighbourhood must know when it shrinks. That it grew can wait for quiet. */
@@ -4722,7 +4828,7 @@ static void route_beat_shrunk(struct phx__route *r)
     r->shrunk = 0;
     for (i = 0; i < r->nbr_count; i++)
         if (r->nbrs[i].around_told != 0 && r->nbrs[i].around_told != r->around)
-            r->ops.beat(r->ops.ctx, r->nbrs[i].node, 0);
+            r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
 }
 
 void phx__route_flush(struct phx__route *r, uint64_t now)
@@ -4859,10 +4965,11 @@ int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry
         phx__route_touch(r, node, now);
         return 0;
     }
-    err = route_learn_card(r, node, e, now);
+    if ((err = route_learn_card(r, node, e, now)) != 0)
+        return err;
     if (r->variant != PHX_ROUTING_DEFAULT)
-        return phx__route_classic_entry(r, nbr, node, e, trans, now) || err ? PHX_ENOMEM : 0;
-    return route_hear(r, nbr, node, e, now) || err ? PHX_ENOMEM : 0;
+        return phx__route_classic_entry(r, nbr, node, e, trans, now);
+    return route_hear(r, nbr, node, e, now);
 }
 
 /* Remembers that nbr wants to be told of node, at number want or above. */
@@ -4920,17 +5027,15 @@ void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__re
         route_pass_request(r, nbr, node, q->seq, hops, now);
 }
 
-void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, uint64_t now)
+void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk, uint64_t now)
 {
     struct phx__route_nbr *n = route_nbr(r, nbr);
 
     if (n == NULL)
         return;
-    if (n->around != b->around) {
-        if (n->around != 0)
-            route_look_at(r, n, 2); /* it may be next to fewer now */
-        n->around = b->around;
-    }
+    if (shrunk && n->around != 0)
+        route_look_at(r, n, 2); /* somebody may have been left to it whom it is no longer next to */
+    n->around = b->around;
     if (b->digest == r->digest) {
         n->disagreed = 0;
         n->summary_wait = 0;
@@ -4998,7 +5103,9 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 /* ---- Links -------------------------------------------------------------------------------------------------- */
 
 /* The hello stands for the first update about oneself, both ways: in a mesh that a hub has introduced, a
- * new link needs no routing message at all. */
+ * new link needs no routing message at all. Unless the peer's card has changed: then an update is under way,
+ * and its number must not be used, and passed on, before. Nobody may know a number without the card that
+ * came with it, or the card would never be sent after it. */
 static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h, uint64_t now)
 {
     struct phx__told *t = phx__table_tell(&r->table, route_at(r, PHX__SELF), nbr);
@@ -5008,12 +5115,36 @@ static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__rou
         return PHX_ENOMEM;
     t->seq = h->told_seq;
     t->card = h->told_card;
+    t->asked = 0;
     t->hops = 0;
+    if (h->card > route_at(r, nbr)->card_version)
+        return 0;
     memset(&e, 0, sizeof e);
     e.id = r->ids->at[nbr];
     e.incarnation = h->incarnation;
     e.seq = h->seq;
     return phx__route_entry(r, nbr, &e, NULL, now);
+}
+
+/* A link that was replaced, or came back before anybody was told that it was gone. Others may have left to us
+ * what we had told over the old link, and it may have been lost with it: it is told again. What we had left
+ * to others is none of this link's business. */
+static void route_relinked(struct phx__route *r, uint32_t nbr)
+{
+    uint32_t v;
+
+    for (v = 0; v < r->table.capacity; v++) {
+        struct phx__told *t = phx__table_told(route_at(r, v), nbr);
+        if (t == NULL || !t->lapsed)
+            continue;
+        t->lapsed = 0;
+        t->asked = 1;
+        t->want = 0;
+        t->hops = PHX__UNREACHABLE;
+    }
+    route_at(r, nbr)->flags &= (uint8_t)~(PHX__DEST_LAPSED | PHX__DEST_LOSS);
+    r->lapsed--;
+    r->shrunk--;
 }
 
 int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h, uint64_t now)
@@ -5030,12 +5161,12 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     n = &r->nbrs[r->nbr_count];
     memset(n, 0, sizeof *n);
     n->node = nbr;
-    n->relinked = (d->flags & PHX__DEST_LINKED_BEFORE) != 0;
-    d->flags |= PHX__DEST_LINKED_BEFORE;
     d->pos = r->nbr_count++;
     r->around ^= phx__id_hash(&r->ids->at[nbr]);
     r->moved = now;
     route_look_at(r, n, 1);
+    if (d->flags & PHX__DEST_LAPSED)
+        route_relinked(r, nbr);
     return route_hello(r, nbr, h, now);
 }
 
@@ -5043,8 +5174,10 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
 static void route_down_dest(struct phx__route *r, uint32_t nbr, uint32_t node, uint64_t now)
 {
     struct phx__dest *d = route_at(r, node);
+    struct phx__told *t = phx__table_told(d, nbr);
 
-    phx__table_untell(d, nbr);
+    if (t != NULL)
+        t->lapsed = 1;
     if (node == PHX__SELF)
         return;
     if (r->variant != PHX_ROUTING_DEFAULT) {
@@ -5069,7 +5202,9 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
         route_at(r, r->nbrs[pos].node)->pos = pos;
     route_at(r, nbr)->pos = PHX__NONE;
     r->around ^= phx__id_hash(&r->ids->at[nbr]);
-    r->shrunk = 1;
+    r->shrunk++;
+    r->lapsed++;
+    route_at(r, nbr)->flags |= PHX__DEST_LAPSED;
     r->urgent = 1;
     r->moved = now;
     for (i = 0; i < r->table.capacity; i++)
@@ -5104,7 +5239,7 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
     for (i = 0; i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
         if (n->around_told != r->around || n->disagreed == 1)
-            r->ops.beat(r->ops.ctx, n->node, n->disagreed == 1);
+            r->ops.beat(r->ops.ctx, n->node, n->disagreed == 1 ? (int)PHX__BEAT_REPLY : 0);
         if (n->disagreed == 1)
             n->disagreed = 2;
     }
@@ -7470,15 +7605,18 @@ void phx__disc_news(struct phx__disc *d, uint32_t node, uint64_t now)
 {
     uint32_t slot = disc_target_of(d, node);
     struct phx__disc_target *t;
+    uint64_t delay;
 
     disc_clock(d, now);
     if (slot == PHX__NONE || disc_is_linked(d, node))
         return;
     t = &d->targets[slot];
     t->failures = t->duplicates = 0;
-    /* A partition heals for all at once, hence the spread. */
-    if (disc_is_idle(d, t))
-        disc_plan(d, slot, disc_courtesy(d, t) + disc_between(d, 0, d->limits.retry_min_us));
+    /* A partition heals for all at once, hence the spread. Sooner than planned, never later. */
+    delay = disc_courtesy(d, t) + disc_between(d, 0, d->limits.retry_min_us);
+    if (!t->round && !t->queued && disc_may_dial(d, t)
+        && d->now + delay < phx__timer_at(d->timers, t->timer))
+        phx__timer_set(d->timers, t->timer, d->now + delay);
 }
 
 void phx__disc_forget(struct phx__disc *d, uint32_t node)
@@ -7529,8 +7667,9 @@ void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now)
 #line 1 "src/flow.c"
 #endif
 
-/* A flow is what one node sends to one other, cut into numbered frames. This part knows the arithmetic of
- * it and keeps the bytes; who sends, where a frame goes next and what an outcome means, it refuses to know.
+/* A flow is what one node sends to one other, cut into numbered frames. This part knows the
+ * arithmetic of it and keeps the bytes; who sends, where a frame goes next and what an outcome
+ * means, it refuses to know.
  *
  *      numbers:     base                sent             left             base + count
  *                    |  under way        |  to be emitted | never emitted   |
@@ -7539,27 +7678,32 @@ void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now)
  *      heads:     tail block: head+payload|head+payload|head|head|...       (frames, ready to go)
  *      bodies:                                   large messages: one block each, cut by (at, size)
  *
- * sent == left unless something is being sent again. An ack moves base, an emission moves sent, and a
- * rewind puts sent back to base: go-back-N. It is enough, because links do not lose or reorder single
- * frames. What gets lost is a link with all that was on it, and then everything behind the loss, too.
+ * sent == left unless something is being sent again. An ack moves base, an emission moves sent, and
+ * a rewind puts sent back to base: go-back-N. It is enough, because links do not lose or reorder
+ * single frames. What gets lost is a link with all that was on it, and then everything behind the
+ * loss, too.
  *
- * A frame is encoded once, when the message is put, into a block that consecutive frames share. So small
- * messages stand there back to back as they will on the wire, the link's queue merges them into one slice,
- * and a small message costs one copy and no allocation. Retransmission emits the same bytes.
+ * A frame is encoded once, when the message is put, into a block that consecutive frames share. So
+ * small messages stand there back to back as they will on the wire, the link's queue merges them
+ * into one slice, and a small message costs one copy and no allocation. Retransmission emits the
+ * same bytes.
  *
- * Numbers are given when a message is put, although it may be withdrawn as long as nothing of it has been
- * emitted. Withdrawing it leaves a hole, so the numbers of all behind it, which were never emitted either,
- * are written again into their heads: nobody else has seen those bytes. That is O(queue) for a rare call
- * and nothing for the common ones.
+ * Numbers are given when a message is put, although it may be withdrawn as long as nothing of it
+ * has been emitted. Withdrawing it leaves a hole, so the numbers of all behind it, which were never
+ * emitted either, are written again into their heads: nobody else has seen those bytes. That is
+ * O(queue) for a rare call and nothing for the common ones.
  *
- * Memory: 48 bytes for a record, 56 to 104 bytes for a head. What counts against windows is the frame with
- * its head, never less than WIRE.md asks (it counts payload only), so that empty messages are bounded too. */
+ * Memory: 48 bytes for a record, 56 to 104 bytes for a head. What counts against windows is the
+ * frame with its head, never less than WIRE.md asks (it counts payload only), so that empty
+ * messages are bounded too. */
 /* include "flow.h" */
 
-/* Payloads up to here are copied behind their heads: one slice and one cache-friendly stream instead of a
- * block each. Above, a body of its own costs less than it saves on the retransmission store's slack. */
+/* Payloads up to here are copied behind their heads: one slice and one cache-friendly stream
+ * instead of a block each. Above, a body of its own costs less than it saves on the retransmission
+ * store's slack. */
 #define FLOW_SMALL 4096u
-/* A flow that says little keeps little; one that streams gets blocks that hold 680 messages of 8 bytes. */
+/* A flow that says little keeps little; one that streams gets blocks that hold 680 messages of 8
+ * bytes. */
 #define FLOW_TAIL_FIRST 4096u
 #define FLOW_TAIL_MOST 65536u
 #define FLOW_RING_FIRST 8u
@@ -7569,13 +7713,14 @@ void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now)
 #define FLOW_NUMBER_AT (PHX__DATA_TARGET + 32u)
 #define FLOW_NAME_AT (FLOW_NUMBER_AT + 16u)
 #define FLOW_ORIGIN 16u
-/* The backstop. A lost frame is nearly always noticed sooner, by a changed route or a gap; what is left is
- * the loss of the last frames at a relay. 1 s is far above any delay of a scheduler; 30 s is what TCP
- * settles for within an order of magnitude. */
+/* The backstop. A lost frame is nearly always noticed sooner, by a changed route or a gap; what is
+ * left is the loss of the last frames at a relay. 1 s is far above any delay of a scheduler; 30 s
+ * is what TCP settles for within an order of magnitude. */
 #define FLOW_RTO_MIN PHX__SECOND
 #define FLOW_RTO_MAX (30 * PHX__SECOND)
-/* Before anything was ever acknowledged: the first frames may have come to a target that has not heard of
- * us yet and drops them. Waiting a second for that would be most of a small program's life. */
+/* Before anything was ever acknowledged: the first frames may have come to a target that has not
+ * heard of us yet and drops them. Waiting a second for that would be most of a small program's
+ * life. */
 #define FLOW_RTO_NEW (100 * PHX__MS)
 /* A target that misses a frame says so for every frame behind it. One rewind answers them all. */
 #define FLOW_REWIND_MIN (10 * PHX__MS)
@@ -7713,9 +7858,10 @@ static struct phx__block *flow_tail(struct phx__flow_out *o, size_t need)
     return b;
 }
 
-/* Encodes the head of the next frame, with room for `inlined` bytes of payload behind it. The ring has room.
- * NULL: no memory. */
-static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct phx__mail *m, int flags,
+/* Encodes the head of the next frame, with room for `inlined` bytes of payload behind it. The ring
+ * has room. NULL: no memory. */
+static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct phx__mail *m,
+                                         int flags,
                                          size_t payload, size_t inlined)
 {
     size_t head_size = flow_head_size(flags);
@@ -7778,7 +7924,8 @@ void phx__mail_copy(const struct phx__mail *m, uint8_t *to)
 
 static int flow_put_small(struct phx__flow_out *o, const struct phx__mail *m, int flags)
 {
-    struct phx__flow_record *r = flow_add(o, m, flags | (int)(PHX__DATA_FIRST | PHX__DATA_LAST), m->size, m->size);
+    struct phx__flow_record *r = flow_add(o, m, flags | (int)(PHX__DATA_FIRST | PHX__DATA_LAST),
+                                          m->size, m->size);
 
     if (r == NULL)
         return PHX_ENOMEM;
@@ -7787,7 +7934,8 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__mail *m, in
 }
 
 /* Cuts `body` into frames. Each holds it, so that a link may keep one while others are gone. */
-static int flow_put_large(struct phx__flow_out *o, const struct phx__mail *m, int flags, struct phx__block *body,
+static int flow_put_large(struct phx__flow_out *o, const struct phx__mail *m, int flags,
+                          struct phx__block *body,
                           size_t at)
 {
     uint32_t before = o->count;
@@ -7854,7 +8002,8 @@ struct phx__flow_record *phx__flow_peek(const struct phx__flow_out *o)
     r = phx__flow_at(o, (uint32_t)(o->sent - o->base));
     if (credit > o->allowed)
         credit = o->allowed;
-    /* One frame may always be under way, or a window below its size would stop the flow for good. */
+    /* One frame may always be under way, or a window below its size would stop the flow for
+     * good. */
     if (o->flying > 0 && (o->flying >= credit || phx__flow_frame_size(r) > credit - o->flying))
         return NULL;
     return r;
@@ -7867,8 +8016,8 @@ int phx__flow_mark(struct phx__flow_out *o, uint64_t now)
     o->flying += phx__flow_frame_size(phx__flow_at(o, (uint32_t)(o->sent - o->base)));
     if (!again) {
         o->left++;
-        /* One frame at a time is timed, and only if it went once (Karn): an ack does not say which copy
-         * it answers. */
+        /* One frame at a time is timed, and only if it went once (Karn): an ack does not say which
+         * copy it answers. */
         if (!o->timing) {
             o->timing = 1;
             o->rtt_number = o->sent;
@@ -7930,7 +8079,8 @@ void phx__flow_progress(struct phx__flow_out *o, uint64_t next, size_t bytes, ui
     o->allowed = bytes < o->own - o->allowed ? o->allowed + bytes : o->own;
     o->rto = flow_rto(o);
     o->rto_at = o->flying > 0 ? now + o->rto : PHX__NEVER;
-    /* Nobody else looks at the block any more: begin it again, and ping-pong needs no memory at all. */
+    /* Nobody else looks at the block any more: begin it again, and ping-pong needs no memory at
+     * all. */
     if (o->count == 0 && o->tail != NULL && o->tail->refs == 1)
         o->tail->used = 0;
 }
@@ -7947,7 +8097,8 @@ void phx__flow_lost(struct phx__flow_out *o, uint64_t now)
 {
     size_t half = o->allowed / 2;
 
-    /* What loses frames while links live is a relay whose queue is full. Sending less is the cure. */
+    /* What loses frames while links live is a relay whose queue is full. Sending less is the
+     * cure. */
     o->allowed = half > FLOW_ALLOWED_MIN ? half : FLOW_ALLOWED_MIN;
     if (o->allowed > o->own)
         o->allowed = o->own;
@@ -8070,7 +8221,8 @@ static int flow_skip(struct phx__flow_in *in)
 }
 
 /* What the first fragment tells; *payload and *size are then the message's own bytes. */
-static void flow_read_first(struct phx__mail *m, const struct phx__data *d, int flags, const uint8_t **payload,
+static void flow_read_first(struct phx__mail *m, const struct phx__data *d, int flags,
+                            const uint8_t **payload,
                             size_t *size)
 {
     memset(m, 0, sizeof *m);
@@ -8088,10 +8240,11 @@ static void flow_read_first(struct phx__mail *m, const struct phx__data *d, int 
     m->data = *payload;
 }
 
-/* A message of one fragment is not copied: *m points into the frame. Others get one buffer of their whole
- * size at the first fragment. Nothing is changed for good by a last fragment until phx__flow_took, so one
- * that cannot be delivered now may come again. */
-int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct phx__data *d, int flags,
+/* A message of one fragment is not copied: *m points into the frame. Others get one buffer of their
+ * whole size at the first fragment. Nothing is changed for good by a last fragment until
+ * phx__flow_took, so one that cannot be delivered now may come again. */
+int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct phx__data *d,
+                   int flags,
                    size_t max_message, struct phx__mail *m)
 {
     int first = (flags & (int)PHX__DATA_FIRST) != 0, last = (flags & (int)PHX__DATA_LAST) != 0;
@@ -8147,9 +8300,10 @@ int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct p
 #line 1 "src/hold.c"
 #endif
 
-/* A store of boxes, one for each name that has messages here which are in no flow: because nobody has the
- * name, because this node itself has it and its application is called only inside a step, or because the
- * flow to its owner is full. It keeps them in order and counts them; where they go, post decides.
+/* A store of boxes, one for each name that has messages here which are in no flow: because nobody
+ * has the name, because this node itself has it and its application is called only inside a step,
+ * or because the flow to its owner is full. It keeps them in order and counts them; where they go,
+ * post decides.
  *
  *                    owner appears                      room in the flow
  *          HELD ----------------------> BOUND ---------------------------------> in the flow
@@ -8157,14 +8311,16 @@ int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct p
  *           |             '-------> application
  *        phx_send, or a message for a name that left
  *
- * One rule gives the order: while a name has a box, each new message to it joins the box, and a box is
- * emptied from its front. So all that is in a box is younger than all of that name that is in any flow.
+ * One rule gives the order: while a name has a box, each new message to it joins the box, and a box
+ * is emptied from its front. So all that is in a box is younger than all of that name that is in
+ * any flow.
  *
- * A box is found by its name in O(1), which is what every send pays (nothing, while there are no boxes).
- * Lists of boxes are circles of links inside them; whoever forgets a list moves its boxes elsewhere first.
+ * A box is found by its name in O(1), which is what every send pays (nothing, while there are no
+ * boxes). Lists of boxes are circles of links inside them; whoever forgets a list moves its boxes
+ * elsewhere first.
  *
- * Waiters are names to which a send said "later". Each is in one list only, of whatever it waits for, so
- * the host hears of a name once. */
+ * Waiters are names to which a send said "later". Each is in one list only, of whatever it waits
+ * for, so the host hears of a name once. */
 /* include "hold.h" */
 
 /* What a letter costs beside its bytes, about: the letter, its block and the allocator's share. */
@@ -8274,7 +8430,8 @@ void phx__hold_close(struct phx__hold *h, struct phx__box *b)
     phx__mem_put(h->mem, b, sizeof *b);
 }
 
-void phx__hold_move(struct phx__hold *h, struct phx__box *b, enum phx__box_state state, struct phx__ring *list)
+void phx__hold_move(struct phx__hold *h, struct phx__box *b, enum phx__box_state state,
+                    struct phx__ring *list)
 {
     if (b->state == PHX__BOX_HELD)
         h->held_bytes -= b->bytes;
@@ -8354,7 +8511,8 @@ void phx__hold_push_front(struct phx__hold *h, struct phx__box *b, struct phx__l
     hold_count(h, b, l);
 }
 
-struct phx__letter *phx__hold_take(struct phx__hold *h, struct phx__box *b, struct phx__letter *before)
+struct phx__letter *phx__hold_take(struct phx__hold *h, struct phx__box *b,
+                                   struct phx__letter *before)
 {
     struct phx__letter **from = before == NULL ? &b->head : &before->next, *l = *from;
     size_t charge = phx__letter_charge(l->mail.size);
@@ -8436,49 +8594,52 @@ int phx__wait_pop(struct phx__hold *h, struct phx__waiter **last, uint64_t *name
 #undef HOLD_OVERHEAD
 
 /* ======== src/pump.c ======== */
-/* pump.c - part of post: one record per node, and a circle per neighbour of what is to be sent through it. */
+/* pump.c - part of post: one record per node, and a circle of work per neighbour. */
 #ifdef PHX_LINES
 #line 1 "src/pump.c"
 #endif
 
-/* What goes out next is decided here. Each neighbour has a circle of sources: own flows and transit queues
- * whose next hop it is and which have something to send.
+/* What goes out next is decided here. Each neighbour has a circle of sources: own flows and transit
+ * queues whose next hop it is and which have something to send.
  *
  *      nodes[nbr].ready ---> [flow to a] <-> [transit to b] <-> [flow to c] <-> (the first again)
  *
- *      to be emitted, and a route known: listed          nothing more, or no route: out of the circle
+ *      to be emitted, and a route known: listed       nothing more, or no route: not listed
  *      the route changed:                the circle of the new next hop
  *      no memory to list or to emit:     the strays, which the next phx__post_run lists again
  *
- * Why a circle per neighbour: a relay's links are shared by all that goes through them. Each source gets
- * PUMP_QUANTUM bytes and then the next has its turn, so none waits for more than one quantum of each other,
- * and one whose reader sleeps uses up its own credit and nothing else. Finding work is O(1). The links are
- * in the nodes' records, which never move; the table only points to one of each circle, so it may grow and
- * neighbours may come and go.
+ * Why a circle per neighbour: a relay's links are shared by all that goes through them. Each source
+ * gets PUMP_QUANTUM bytes and then the next has its turn, so none waits for more than one quantum
+ * of each other, and one whose reader sleeps uses up its own credit and nothing else. Finding work
+ * is O(1). The links are in the nodes' records, which never move; the table only points to one of
+ * each circle, so it may grow and neighbours may come and go.
  *
- * Relays promise nothing. A transit queue that is full drops, and the flow's source, which learns it from a
- * gap or from silence, halves what it has under way. That keeps two nodes that relay for each other from
- * waiting for each other: nobody ever stops reading. Frames in transit are copied once, one after another
- * into shared blocks, and so leave in as few slices as they came.
+ * Relays promise nothing. A transit queue that is full drops, and the flow's source, which learns
+ * it from a gap or from silence, halves what it has under way. That keeps two nodes that relay for
+ * each other from waiting for each other: nobody ever stops reading. Frames in transit are copied
+ * once, one after another into shared blocks, and so leave in as few slices as they came.
  *
- * Acks ride before data that goes the other way, or go by themselves when enough has come or some time has
- * passed. A record has one timer for all its deadlines. It is only ever moved forward: one that fires too
- * early is set again then, which is far cheaper than moving it at each frame. */
+ * Acks ride before data that goes the other way, or go by themselves when enough has come or some
+ * time has passed. A record has one timer for all its deadlines. It is only ever moved forward: one
+ * that fires too early is set again then, which is far cheaper than moving it at each frame. */
 /* include "post.h" */
 
-/* Bytes served to one destination before the next has its turn: one large fragment, or some hundred small
- * frames. Less would cost full fragments their fairness, more would let small messages wait longer. */
+/* Bytes served to one destination before the next has its turn: one large fragment, or some hundred
+ * small frames. Less would cost full fragments their fairness, more would let small messages wait
+ * longer. */
 #define PUMP_QUANTUM PHX__FRAGMENT
-/* An ack waits this long for data that goes the other way. It delays no message, only outcomes and credit;
- * credit is safe because a quarter of the window asks for an ack by itself. */
+/* An ack waits this long for data that goes the other way. It delays no message, only outcomes and
+ * credit; credit is safe because a quarter of the window asks for an ack by itself. */
 #define PUMP_ACK_DELAY (5 * PHX__MS)
-/* A receiver that could not take a message asks for it again after this. One frame per flow comes then. */
+/* A receiver that could not take a message asks for it again after this. One frame per flow comes
+ * then. */
 #define PUMP_STUCK_AGAIN (50 * PHX__MS)
-/* A flow or transit queue without work for this long gives its buffers back. Frames in transit that had no
- * route for so long are dropped: their source has sent them again, or given up. */
+/* A flow or transit queue without work for this long gives its buffers back. Frames in transit that
+ * had no route for so long are dropped: their source has sent them again, or given up. */
 #define PUMP_IDLE (10 * PHX__SECOND)
-/* What all transit queues may hold. With the per-target bound of two windows it serves eight targets at
- * their worst; above it relaying degrades into dropping, but the node's memory is its own. */
+/* What all transit queues may hold. With the per-target bound of two windows it serves eight
+ * targets at their worst; above it relaying degrades into dropping, but the node's memory is its
+ * own. */
 #define PUMP_TRANSIT_MOST ((size_t)64 << 20)
 /* Blocks of transit queues grow from what a trickle needs to four of the largest frames. */
 #define PUMP_BLOCK_FIRST 8192u
@@ -8620,7 +8781,8 @@ struct phx__pump_peer *phx__pump_open(struct phx__post *p, uint32_t node)
     phx__ring_init(&peer->boxes);
     phx__ring_init(&peer->ack_link);
     phx__ring_init(&peer->room_link);
-    phx__flow_init(&peer->out, p->mem, &p->ids->at[node], &p->ids->at[PHX__SELF], p->limits.hop_limit,
+    phx__flow_init(&peer->out, p->mem, &p->ids->at[node], &p->ids->at[PHX__SELF],
+                   p->limits.hop_limit,
                    p->limits.window, pump_window(p, node));
     phx__slices_init(&peer->queue, p->mem);
     peer->ack_at = peer->idle_at = PHX__NEVER;
@@ -8712,7 +8874,8 @@ static uint8_t *pump_transit_room(struct phx__post *p, struct phx__pump_peer *pe
     return b->data;
 }
 
-int phx__pump_transit(struct phx__post *p, const uint8_t *frame, size_t size, const struct phx__frame *f)
+int phx__pump_transit(struct phx__post *p, const uint8_t *frame, size_t size,
+                      const struct phx__frame *f)
 {
     struct phx__pump_peer *peer;
     struct phx_id target;
@@ -8726,7 +8889,8 @@ int phx__pump_transit(struct phx__post *p, const uint8_t *frame, size_t size, co
     peer = phx__pump_open(p, node);
     if (peer == NULL)
         return PHX_ENOMEM;
-    if (peer->queue.bytes + size > 2 * p->limits.window || p->transit_bytes + size > PUMP_TRANSIT_MOST)
+    if (peer->queue.bytes + size > 2 * p->limits.window
+        || p->transit_bytes + size > PUMP_TRANSIT_MOST)
         return PHX_ELIMIT;
     to = pump_transit_room(p, peer, size);
     if (to == NULL)
@@ -8748,7 +8912,8 @@ int phx__pump_transit(struct phx__post *p, const uint8_t *frame, size_t size, co
 /* ---- Emitting */
 
 /* Frames from one source, about `quantum` bytes. *failed: a link could not queue more. */
-static size_t pump_serve_own(struct phx__post *p, struct phx__pump_peer *peer, uint32_t nbr, size_t quantum,
+static size_t pump_serve_own(struct phx__post *p, struct phx__pump_peer *peer, uint32_t nbr,
+                             size_t quantum,
                              int *failed)
 {
     struct phx__flow_record *r;
@@ -8769,7 +8934,8 @@ static size_t pump_serve_own(struct phx__post *p, struct phx__pump_peer *peer, u
     return done;
 }
 
-static size_t pump_serve_transit(struct phx__post *p, struct phx__pump_peer *peer, uint32_t nbr, size_t quantum,
+static size_t pump_serve_transit(struct phx__post *p, struct phx__pump_peer *peer, uint32_t nbr,
+                                 size_t quantum,
                                  int *failed)
 {
     struct phx__slices *q = &peer->queue;
@@ -8802,8 +8968,12 @@ size_t phx__post_pull(struct phx__post *p, uint32_t nbr, size_t budget, uint64_t
     int failed = 0;
 
     p->now = now;
-    while (total < budget && !failed && nbr < p->node_capacity && (s = p->nodes[nbr].ready) != NULL) {
-        quantum = PUMP_QUANTUM - s->served < budget - total ? PUMP_QUANTUM - s->served : budget - total;
+    if (nbr >= p->node_capacity)
+        return 0;
+    while (total < budget && !failed && (s = p->nodes[nbr].ready) != NULL) {
+        quantum = PUMP_QUANTUM - s->served;
+        if (quantum > budget - total)
+            quantum = budget - total;
         if (s->is_transit)
             n = pump_serve_transit(p, s->peer, nbr, quantum, &failed);
         else
@@ -8923,7 +9093,8 @@ void phx__pump_due(struct phx__post *p, struct phx__pump_peer *peer)
         phx__pump_ack(p, peer);
     if (o->rto_at <= p->now) {
         o->rto_at = PHX__NEVER;
-        /* Without a route there is nothing to learn from silence; pump_ask_route sees to it again. */
+        /* Without a route there is nothing to learn from silence; pump_ask_route sees to it
+         * again. */
         if (peer->routed && o->sent > o->base)
             phx__flow_timeout(o, p->now);
         pump_list(p, &peer->own);
@@ -8941,70 +9112,43 @@ void phx__pump_due(struct phx__post *p, struct phx__pump_peer *peer)
 #undef PUMP_BLOCK_MOST
 #undef PUMP_WINDOW_UNKNOWN
 
-/* ======== src/post.c ======== */
-/* post.c - BRAIN: messages end to end: names, credit, retransmission, transit and outcomes. */
+/* ======== src/fate.c ======== */
+/* fate.c - part of post: what becomes of messages: where they wait, and how they end. */
 #ifdef PHX_LINES
-#line 1 "src/post.c"
+#line 1 "src/fate.c"
 #endif
 
-/* What it promises. Between two nodes that live, every message sent to a name arrives once, and in order per
- * (sender, name), whatever relays and links in between do. Every message with a token ends in one outcome.
- * Whatever is queued here is bounded, and phx__post_send says PHX_EAGAIN before a bound is passed.
+/* A message that was accepted is in one place at a time, and moves only by the arrows:
  *
- * What it refuses to know: sockets, links, routes, claims, clocks. It asks two questions, who has this name
- * (ops.owner) and which neighbour leads to that node (ops.next), and is told when an answer may have changed.
+ *      phx__post_send, or passed on by phx__post_data
+ *           |                       |
+ *           v   owner, room         v
+ *          box -----------------> flow ---- acknowledged ----> PHX_OK          (post.c)
+ *           ^                      | |
+ *           '---- node failed -----' '- node failed, nobody has the name ----> PHX_EFAILED
+ *           |                        |
+ *           '--- taken back, or too late: before anything of it has left ----> PHX_ECANCELLED,
+ *                                                                              PHX_EEXPIRED
+ * At each end stands one outcome. Outcomes are told in phx__post_run only, and their memory is
+ * reserved when the message is accepted: each holds at most the token, the result, and the host's
+ * own memory if that is to be released. So no end can fail, and no release function runs outside a
+ * step.
  *
- *      phx__post_send                                  phx__post_data
- *           |                                            |        | another node's
- *           | owner?                               ours  |        v
- *           +--- a node ----> flow (flow.c)              |   transit queue of the target
- *           +--- self ------> box, LOCAL --> ops.message |        |
- *           '--- nobody ----> box, HELD     <--- owner? -'        |
- *                                                                 |
- *      phx__post_pull(nbr): a circle of all flows and transit queues whose next hop is nbr
+ * A message that has begun to leave cannot be called back. If its time limit passes then,
+ * PHX_EEXPIRED is reported at once, and once; it may still be delivered.
  *
- * A message's life at its sender:
- *
- *      boxed --> queued in a flow --> under way --> acknowledged: done(PHX_OK)
- *        |            |                   |
- *        |            |                   '-- node failed: back into a box if the name has an owner, and on
- *        |            |                        from there; else done(PHX_EFAILED)
- *        '------------'-- cancelled or expired: gone, done(PHX_ECANCELLED or PHX_EEXPIRED)
- *
- * A message that has begun to leave cannot be called back. If its time limit passes then, PHX_EEXPIRED is
- * reported at once, and once; it may still be delivered.
- *
- * Acknowledged means that the receiver's ops.message has returned, or, if the name had left that node, that
- * the node answers for it: it passes the message on, in the order in which it came, with the id of the first
- * sender in front. What a receiver cannot take (its own queues are full) it does not acknowledge; it closes
- * the sender's window instead and opens it again when it can.
- *
- * Re-entrance: ops.message, done and writable, and the host's release functions may call phx__post_send and
- * phx__post_cancel. So nothing that those may move or free is held across such a call. Release functions run
- * only in phx__post_data, _ack, _run and _free: what is withdrawn elsewhere goes out with its outcome. */
+ * A failed node's messages go back into boxes from the youngest to the oldest, each to the front:
+ * what is in a box is always younger. From there they take the way of all boxes. */
 /* include "post.h" */
-
-/* An ack waits for company, but not longer than so many frames (and not beyond a quarter of the window). */
-#define POST_ACK_FRAMES 64u
-/* One gap is reported once in this time, so that a burst behind a hole costs one ack. */
-#define POST_GAP_AGAIN (10 * PHX__MS)
-
-struct phx__post_outcome {
-    uint64_t token; /* 0: only drop the body */
-    int result;
-    struct phx__block *body; /* NULL, or held until the outcome is told */
-};
 
 /* ---- Outcomes */
 
-/* How many entries a message may need: to tell, and to let its owner's memory go inside a step. */
-static uint32_t post_promises(uint64_t token, const struct phx__block *body)
+uint32_t phx__fate_promises(uint64_t token, const struct phx__block *body)
 {
     return (token != 0 ? 1u : 0u) + (body != NULL && body->release != NULL ? 1u : 0u);
 }
 
-/* Reserves n more, so that no outcome is ever lost for lack of memory. */
-static int post_promise(struct phx__post *p, uint32_t n)
+int phx__fate_promise(struct phx__post *p, uint32_t n)
 {
     size_t need = p->promised + p->outcome_first + p->outcome_count + n;
 
@@ -9016,11 +9160,10 @@ static int post_promise(struct phx__post *p, uint32_t n)
     return 0;
 }
 
-/* What was promised for a message comes true in the next phx__post_run. body: NULL if it is not to go yet. */
-static void post_outcome(struct phx__post *p, uint64_t token, int result, struct phx__block *body)
+void phx__fate_outcome(struct phx__post *p, uint64_t token, int result, struct phx__block *body)
 {
-    uint32_t n = post_promises(token, body);
-    struct phx__post_outcome *o;
+    uint32_t n = phx__fate_promises(token, body);
+    struct phx__outcome *o;
 
     if (n == 0)
         return;
@@ -9032,14 +9175,14 @@ static void post_outcome(struct phx__post *p, uint64_t token, int result, struct
     o->body = body != NULL && body->release != NULL ? phx__block_hold(body) : NULL;
 }
 
-static void post_run_outcomes(struct phx__post *p)
+void phx__fate_tell(struct phx__post *p)
 {
     uint32_t n = p->outcome_count;
 
-    /* Those that callbacks add are left for the next time, so that a host which sends and cancels for ever
-     * does not keep us here. */
+    /* Those that callbacks add are left for the next time, so that a host which sends and cancels
+     * for ever does not keep us here. */
     while (n-- > 0) {
-        struct phx__post_outcome o = p->outcomes[p->outcome_first++];
+        struct phx__outcome o = p->outcomes[p->outcome_first++];
 
         p->outcome_count--;
         if (o.token != 0)
@@ -9047,17 +9190,17 @@ static void post_run_outcomes(struct phx__post *p)
         phx__block_drop(o.body);
     }
     if (p->outcome_count > 0)
-        memmove(p->outcomes, p->outcomes + p->outcome_first, p->outcome_count * sizeof *p->outcomes);
+        memmove(p->outcomes, p->outcomes + p->outcome_first,
+                p->outcome_count * sizeof *p->outcomes);
     p->outcome_first = 0;
 }
 
-/* Its flow takes messages while less than a window is in it; so one of any size goes into an empty one. */
-static int post_accepts(const struct phx__post *p, const struct phx__pump_peer *peer)
+int phx__fate_accepts(const struct phx__post *p, const struct phx__pump_peer *peer)
 {
     return peer->out.count == 0 || peer->out.bytes < p->limits.window;
 }
 
-static int post_put(struct phx__post *p, struct phx__pump_peer *peer, const struct phx__mail *m)
+int phx__fate_put(struct phx__post *p, struct phx__pump_peer *peer, const struct phx__mail *m)
 {
     if (peer->out.epoch == 0)
         phx__flow_restart(&peer->out, p->limits.epoch_base + ++p->epochs, peer->out.window);
@@ -9069,8 +9212,7 @@ static int post_put(struct phx__post *p, struct phx__pump_peer *peer, const stru
     return 0;
 }
 
-/* Something went out of its flow: those who wait for room are seen to in phx__post_run. */
-static void post_check_room(struct phx__post *p, struct phx__pump_peer *peer)
+void phx__fate_check_room(struct phx__post *p, struct phx__pump_peer *peer)
 {
     if (peer->waiters == NULL && phx__ring_is_empty(&peer->boxes))
         return;
@@ -9080,38 +9222,38 @@ static void post_check_room(struct phx__post *p, struct phx__pump_peer *peer)
 
 /* ---- Boxes */
 
-/* An empty box goes, and whoever waited for it may try. */
-static void post_close_box(struct phx__post *p, struct phx__box *b)
+void phx__fate_close_box(struct phx__post *p, struct phx__box *b)
 {
     phx__wait_splice(&p->ready_waiters, &b->waiters);
     phx__hold_close(&p->hold, b);
 }
 
-static void post_hold_box(struct phx__post *p, struct phx__box *b)
+static void fate_hold_box(struct phx__post *p, struct phx__box *b)
 {
     phx__wait_splice(&p->hold_waiters, &b->waiters);
     phx__hold_move(&p->hold, b, PHX__BOX_HELD, &p->held);
 }
 
-/* Moves the front of a box into its owner's flow, as much as that takes. The box may be gone after it. */
-static void post_pour(struct phx__post *p, struct phx__box *b, struct phx__pump_peer *peer)
+/* Moves the front of a box into its owner's flow, as much as that takes. The box may be gone after
+ * it. */
+static void fate_pour(struct phx__post *p, struct phx__box *b, struct phx__pump_peer *peer)
 {
-    while (b->head != NULL && post_accepts(p, peer)) {
-        if (post_put(p, peer, &b->head->mail) != 0) {
+    while (b->head != NULL && phx__fate_accepts(p, peer)) {
+        if (phx__fate_put(p, peer, &b->head->mail) != 0) {
             p->look_again = 1; /* an empty flow has no ack that would bring us here again */
             break;
         }
-        /* The flow holds the body, or has copied what was not the host's: nothing is released here. */
+        /* The flow holds the body, or has copied what was not the host's: nothing is released
+         * here. */
         phx__letter_drop(&p->hold, phx__hold_take(&p->hold, b, NULL));
     }
     if (b->head == NULL)
-        post_close_box(p, b);
+        phx__fate_close_box(p, b);
     else
         phx__hold_move(&p->hold, b, PHX__BOX_BOUND, &peer->boxes);
 }
 
-/* Brings a box to where its name is. It may be gone after it. */
-static void post_route_box(struct phx__post *p, struct phx__box *b)
+void phx__fate_route_box(struct phx__post *p, struct phx__box *b)
 {
     uint32_t owner = p->ops.owner(p->ops.ctx, b->name);
     struct phx__pump_peer *peer;
@@ -9122,15 +9264,15 @@ static void post_route_box(struct phx__post *p, struct phx__box *b)
     }
     peer = owner == PHX__NONE ? NULL : phx__pump_open(p, owner);
     if (peer != NULL) {
-        post_pour(p, b, peer);
+        fate_pour(p, b, peer);
         return;
     }
     p->look_again |= owner != PHX__NONE;
-    post_hold_box(p, b);
+    fate_hold_box(p, b);
 }
 
-/* Whether one more message of this size fits. An empty queue takes any, as far as its kind allows. */
-static int post_box_accepts(const struct phx__post *p, const struct phx__box *b, int held, size_t size)
+int phx__fate_box_accepts(const struct phx__post *p, const struct phx__box *b, int held,
+                          size_t size)
 {
     if (held) {
         if (p->hold.held_bytes == 0)
@@ -9141,7 +9283,7 @@ static int post_box_accepts(const struct phx__post *p, const struct phx__box *b,
     return b == NULL || b->head == NULL || b->bytes < p->limits.window;
 }
 
-static void post_note_limit(struct phx__post *p, uint64_t limit)
+static void fate_note_limit(struct phx__post *p, uint64_t limit)
 {
     if (limit < p->hold_limit_at) {
         p->hold_limit_at = limit;
@@ -9149,8 +9291,8 @@ static void post_note_limit(struct phx__post *p, uint64_t limit)
     }
 }
 
-/* Puts a letter into a box for its name, which is opened if need be. */
-static int post_box(struct phx__post *p, struct phx__box *b, const struct phx__mail *m, uint32_t owner)
+int phx__fate_box(struct phx__post *p, struct phx__box *b, const struct phx__mail *m,
+                  uint32_t owner)
 {
     struct phx__letter *l = phx__letter_new(&p->hold, m);
 
@@ -9159,7 +9301,8 @@ static int post_box(struct phx__post *p, struct phx__box *b, const struct phx__m
     if (b == NULL) {
         b = phx__hold_open(&p->hold, m->to);
         if (b == NULL) {
-            /* m has a reference of its own to a body that is the host's, so this releases nothing. */
+            /* m has a reference of its own to a body that is the host's, so this releases
+             * nothing. */
             phx__letter_drop(&p->hold, l);
             return PHX_ENOMEM;
         }
@@ -9169,13 +9312,332 @@ static int post_box(struct phx__post *p, struct phx__box *b, const struct phx__m
             phx__hold_move(&p->hold, b, PHX__BOX_HELD, &p->held);
     }
     phx__hold_push(&p->hold, b, l);
-    post_note_limit(p, m->limit);
+    fate_note_limit(p, m->limit);
     return 0;
 }
 
+/* ---- Withdrawing */
+
+/* A letter that will not be delivered from here. */
+static void fate_refuse_letter(struct phx__post *p, struct phx__letter *l, int result)
+{
+    if (!l->mail.passed)
+        p->pending_bytes -= l->mail.size;
+    if (phx__fate_promises(l->mail.token, l->mail.body) == 0)
+        p->dropped++;
+    p->pending_count--;
+    phx__fate_outcome(p, l->mail.token, result, l->mail.body);
+    phx__letter_drop(&p->hold, l); /* never the last reference to the host's memory */
+}
+
+static int fate_cancel_box(struct phx__post *p, struct phx__box *b, uint64_t token)
+{
+    struct phx__letter *before = NULL, *l;
+
+    for (l = b->head; l != NULL && l->mail.token != token; l = l->next)
+        before = l;
+    if (l == NULL)
+        return 0;
+    fate_refuse_letter(p, phx__hold_take(&p->hold, b, before), PHX_ECANCELLED);
+    if (b->head == NULL)
+        phx__fate_close_box(p, b);
+    return 1;
+}
+
+/* Marks the message at index, nothing of which has left, for the next sweep. */
+static void fate_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t index,
+                          uint32_t span, int result)
+{
+    struct phx__flow_record *r = phx__flow_at(o, index);
+    uint32_t i;
+
+    for (i = index; i < index + span; i++) {
+        phx__flow_at(o, i)->gone = 1;
+        if ((r->flags & PHX__DATA_PASSED) == 0)
+            p->pending_bytes -= phx__flow_payload(phx__flow_at(o, i));
+    }
+    if (phx__fate_promises(r->token, r->body) == 0)
+        p->dropped++;
+    p->pending_count--;
+    phx__fate_outcome(p, r->token, result, r->body);
+}
+
+static void fate_swept(struct phx__post *p, struct phx__pump_peer *peer)
+{
+    phx__flow_sweep(&peer->out);
+    phx__fate_check_room(p, peer);
+    if (peer->out.count == 0)
+        phx__pump_rest(p, peer);
+}
+
+static int fate_cancel_flow(struct phx__post *p, struct phx__pump_peer *peer, uint64_t token)
+{
+    struct phx__flow_out *o = &peer->out;
+    uint32_t i = (uint32_t)(o->left - o->base);
+
+    while (i < o->count && (phx__flow_at(o, i)->flags & PHX__DATA_FIRST) == 0)
+        i++; /* the rest of one that has begun to leave */
+    while (i < o->count && phx__flow_at(o, i)->token != token)
+        i += phx__flow_span(o, i);
+    if (i >= o->count)
+        return 0;
+    fate_withdraw(p, o, i, phx__flow_span(o, i), PHX_ECANCELLED);
+    fate_swept(p, peer);
+    return 1;
+}
+
+/* A walk over all that has not left. Tokens are not indexed: every send would pay for what few ever
+ * do. */
+int phx__post_cancel(struct phx__post *p, uint64_t token)
+{
+    uint32_t i;
+
+    if (token == 0)
+        return PHX_ENOTFOUND;
+    for (i = 0; i < p->hold.count; i++) {
+        if (fate_cancel_box(p, p->hold.boxes[i], token))
+            return 0;
+    }
+    for (i = 0; i < p->node_capacity; i++) {
+        if (p->nodes[i].peer != NULL && fate_cancel_flow(p, p->nodes[i].peer, token))
+            return 0;
+    }
+    return PHX_ENOTFOUND;
+}
+
+/* Searching n messages for those that expired is repeated at the earliest n microseconds later, so
+ * that many different limits cost some percent of the time and not all of it. */
+static uint64_t fate_next_search(uint64_t earliest, uint64_t searched, uint64_t now)
+{
+    return earliest < now + searched ? now + searched : earliest;
+}
+
+void phx__fate_expire_flow(struct phx__post *p, struct phx__pump_peer *peer)
+{
+    struct phx__flow_out *o = &peer->out;
+    uint64_t earliest = PHX__NEVER;
+    uint32_t i, j, span;
+
+    for (i = 0; i < o->count; i += span) {
+        struct phx__flow_record *r = phx__flow_at(o, i);
+
+        span = phx__flow_span(o, i);
+        if (r->limit > p->now) {
+            earliest = r->limit < earliest ? r->limit : earliest;
+        } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
+            fate_withdraw(p, o, i, span, PHX_EEXPIRED);
+        } else {
+            phx__fate_outcome(p, r->token, PHX_EEXPIRED, NULL);
+            for (j = i; j < i + span; j++) {
+                phx__flow_at(o, j)->token = 0;
+                phx__flow_at(o, j)->limit = PHX__NEVER;
+            }
+        }
+    }
+    o->limit_at = earliest == PHX__NEVER ? earliest : fate_next_search(earliest, o->count, p->now);
+    fate_swept(p, peer);
+}
+
+static uint64_t fate_expire_box(struct phx__post *p, struct phx__box *b)
+{
+    struct phx__letter *before = NULL, *l = b->head, *next;
+    uint64_t earliest = PHX__NEVER;
+
+    for (; l != NULL; l = next) {
+        next = l->next;
+        if (l->mail.limit <= p->now) {
+            fate_refuse_letter(p, phx__hold_take(&p->hold, b, before), PHX_EEXPIRED);
+            continue;
+        }
+        earliest = l->mail.limit < earliest ? l->mail.limit : earliest;
+        before = l;
+    }
+    if (b->head == NULL)
+        phx__fate_close_box(p, b);
+    return earliest;
+}
+
+void phx__fate_expire_held(struct phx__post *p)
+{
+    uint64_t earliest = PHX__NEVER, at;
+    uint32_t i;
+
+    /* from the end: a box that goes is replaced by the last */
+    for (i = p->hold.count; i > 0; i--) {
+        at = fate_expire_box(p, p->hold.boxes[i - 1]);
+        earliest = at < earliest ? at : earliest;
+    }
+    if (earliest != PHX__NEVER)
+        earliest = fate_next_search(earliest, p->hold.letters, p->now);
+    p->hold_limit_at = earliest;
+    phx__timer_set(p->timers, p->hold_timer, earliest);
+}
+
+/* ---- Changes */
+
+/* Those who wait for room to hold, although their name has an owner now, need not. */
+static void fate_sort_waiters(struct phx__post *p, struct phx__waiter **list)
+{
+    struct phx__waiter *all = *list, *one;
+
+    for (*list = NULL; all != NULL;) {
+        one = all->next;
+        if (one == all)
+            all = NULL;
+        else
+            all->next = one->next;
+        one->next = one;
+        phx__wait_splice(p->ops.owner(p->ops.ctx,
+                                      one->name) == PHX__NONE ? list : &p->ready_waiters, &one);
+    }
+}
+
+void phx__post_names(struct phx__post *p, uint64_t now)
+{
+    uint32_t i;
+
+    p->now = now;
+    p->look_again = 0;
+    for (i = p->hold.count; i > 0; i--) /* from the end: a box that goes is replaced by the last */
+        phx__fate_route_box(p, p->hold.boxes[i - 1]);
+    fate_sort_waiters(p, &p->hold_waiters);
+    fate_sort_waiters(p, &p->name_waiters);
+}
+
+/* Puts a message in front of its name's box: it is older than all that is in there. */
+static int fate_box_front(struct phx__post *p, const struct phx__mail *m)
+{
+    struct phx__box *b = phx__hold_find(&p->hold, m->to);
+    struct phx__letter *l = phx__letter_new(&p->hold, m);
+
+    if (l == NULL)
+        return PHX_ENOMEM;
+    if (b == NULL) {
+        b = phx__hold_open(&p->hold, m->to);
+        if (b == NULL) {
+            phx__letter_drop(&p->hold, l);
+            return PHX_ENOMEM;
+        }
+        phx__hold_move(&p->hold, b, PHX__BOX_HELD, &p->held);
+    }
+    phx__hold_push_front(&p->hold, b, l);
+    fate_note_limit(p, m->limit);
+    return 0;
+}
+
+/* Takes all out of a failed flow, from the youngest to the oldest, because each goes to the front
+ * of its box: what has an owner, unless it is too late for that; and what was passed on, for which
+ * we have given our word, and which waits for an owner. The rest has failed. */
+static void fate_empty(struct phx__post *p, struct phx__pump_peer *peer, int rescue)
+{
+    struct phx__flow_out *o = &peer->out;
+    struct phx__mail m;
+    size_t here;
+    uint32_t i, first;
+    int result;
+
+    for (; o->count > 0; phx__flow_truncate(o, first)) {
+        first = phx__flow_last(o);
+        phx__flow_mail(o, first, &m);
+        for (here = 0, i = first; i < o->count; i++)
+            here += phx__flow_payload(phx__flow_at(o, i));
+        if (!m.passed)
+            p->pending_bytes += m.size - here; /* fragments that were taken must go again */
+        result = PHX_EFAILED;
+        if (rescue && (m.passed || p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)) {
+            result = fate_box_front(p, &m);
+            if (result == 0)
+                continue;
+        }
+        if (!m.passed)
+            p->pending_bytes -= m.size;
+        p->pending_count--;
+        p->dropped++;
+        phx__fate_outcome(p, m.token, result, m.body);
+    }
+}
+
+void phx__post_failed(struct phx__post *p, uint32_t node, uint64_t now)
+{
+    struct phx__pump_peer *peer = phx__pump_find(p, node);
+
+    p->now = now;
+    if (peer == NULL)
+        return;
+    fate_empty(p, peer, 1);
+    phx__pump_reset(p, peer);
+    phx__fate_check_room(p, peer);
+    phx__post_names(p, now);
+}
+
+void phx__post_forget(struct phx__post *p, uint32_t node)
+{
+    struct phx__pump_peer *peer = phx__pump_find(p, node);
+
+    phx__pump_abandon(p, node);
+    if (peer == NULL)
+        return;
+    phx__post_failed(p, node, p->now);
+    fate_empty(p, peer, 0); /* whoever still calls it an owner is wrong */
+    phx__wait_splice(&p->ready_waiters, &peer->waiters);
+    while (!phx__ring_is_empty(&peer->boxes)) {
+        fate_hold_box(p, (struct phx__box *)(void *)peer->boxes.next);
+        p->look_again = 1;
+    }
+    phx__pump_free(p, peer);
+}
+
+
+/* ======== src/post.c ======== */
+/* post.c - BRAIN: messages end to end: names, credit, retransmission, transit and outcomes. */
+#ifdef PHX_LINES
+#line 1 "src/post.c"
+#endif
+
+/* What it promises. Between two nodes that live, every message sent to a name arrives once, and in
+ * order per (sender, name), whatever relays and links in between do. Every message with a token
+ * ends in one outcome. Whatever is queued here is bounded, and phx__post_send says PHX_EAGAIN
+ * before a bound is passed.
+ *
+ * What it refuses to know: sockets, links, routes, claims, clocks. It asks two questions, who has
+ * this name (ops.owner) and which neighbour leads to that node (ops.next), and is told when an
+ * answer may have changed.
+ *
+ *      phx__post_send                                  phx__post_data
+ *           |                                            |        | another node's
+ *           | owner?                               ours  |        v
+ *           +--- a node ----> flow (flow.c)              |   transit queue of the target
+ *           +--- self ------> box, LOCAL --> ops.message |        |
+ *           '--- nobody ----> box, HELD     <--- owner? -'        |
+ *                                                                 |
+ *      phx__post_pull(nbr): a circle of all flows and transit queues whose next hop is nbr
+ *
+ * The parts of this room, bottom to top: flow.c (numbers and windows of one flow), hold.c (boxes:
+ * what waits for a name), pump.c (what goes out next), fate.c (where messages wait and how they
+ * end), and this one: what comes in, from the application and from the network, and what a step has
+ * to do.
+ *
+ * Acknowledged means that the receiver's ops.message has returned, or, if the name had left that
+ * node, that the node answers for it: it passes the message on, in the order in which it came, with
+ * the id of the first sender in front. What a receiver cannot take (its own queues are full) it
+ * does not acknowledge; it closes the sender's window instead and opens it again when it can.
+ *
+ * Re-entrance: ops.message, done and writable, and the host's release functions may call
+ * phx__post_send and phx__post_cancel. So nothing that those may move or free is held across such a
+ * call. Release functions run only in phx__post_data, _ack, _run and _free: what is withdrawn
+ * elsewhere goes out with its outcome. */
+/* include "post.h" */
+
+/* An ack waits for company, but not longer than so many frames (and not beyond a quarter of the
+ * window). */
+#define POST_ACK_FRAMES 64u
+/* One gap is reported once in this time, so that a burst behind a hole costs one ack. */
+#define POST_GAP_AGAIN (10 * PHX__MS)
+
 /* ---- Sending */
 
-/* The queue for a name, as far as it is known: a box, or else the owner and, if that is a node, its record. */
+/* The queue for a name, as far as it is known: a box, or else the owner and, if that is a node, its
+ * record. */
 struct post_way {
     struct phx__box *box;
     uint32_t owner;
@@ -9199,25 +9661,27 @@ static int post_find_way(struct phx__post *p, uint64_t name, size_t size, struct
 
         way->owner = held ? PHX__NONE : PHX__SELF;
         *waiters = held ? post_hold_waiters(p, size) : &way->box->waiters;
-        return post_box_accepts(p, way->box, held, size) ? 0 : PHX_EAGAIN;
+        return phx__fate_box_accepts(p, way->box, held, size) ? 0 : PHX_EAGAIN;
     }
     way->owner = p->ops.owner(p->ops.ctx, name);
     if (way->owner == PHX__NONE || way->owner == PHX__SELF) {
         *waiters = post_hold_waiters(p, size);
-        return post_box_accepts(p, NULL, way->owner == PHX__NONE, size) ? 0 : PHX_EAGAIN;
+        return phx__fate_box_accepts(p, NULL, way->owner == PHX__NONE, size) ? 0 : PHX_EAGAIN;
     }
     way->peer = phx__pump_open(p, way->owner);
     if (way->peer == NULL)
         return PHX_ENOMEM;
     *waiters = &way->peer->waiters;
-    return post_accepts(p, way->peer) ? 0 : PHX_EAGAIN;
+    return phx__fate_accepts(p, way->peer) ? 0 : PHX_EAGAIN;
 }
 
 static int post_go(struct phx__post *p, const struct post_way *way, const struct phx__mail *m)
 {
-    if (way->peer != NULL)
-        return post_put(p, way->peer, m);
-    return post_box(p, way->box, m, way->owner);
+    int err = way->peer != NULL ? phx__fate_put(p, way->peer, m)
+                                : phx__fate_box(p, way->box, m, way->owner);
+
+    p->pending_count += err == 0;
+    return err;
 }
 
 static int post_measure(const struct phx__post *p, const struct phx_outgoing *m, size_t *size)
@@ -9225,33 +9689,38 @@ static int post_measure(const struct phx__post *p, const struct phx_outgoing *m,
     int i;
 
     *size = 0;
-    if (m->iov_count < 0 || (m->iov_count > 0 && m->iov == NULL) || (m->release != NULL && m->iov_count != 1))
+    if (m->iov_count < 0 || (m->iov_count > 0 && m->iov == NULL)
+        || (m->release != NULL && m->iov_count != 1))
         return PHX_EINVAL;
     for (i = 0; i < m->iov_count; i++) {
-        if (m->iov[i].iov_len > SIZE_MAX - *size || (m->iov[i].iov_len > 0 && m->iov[i].iov_base == NULL))
+        if (m->iov[i].iov_len > SIZE_MAX - *size
+            || (m->iov[i].iov_len > 0 && m->iov[i].iov_base == NULL))
             return PHX_EINVAL;
         *size += m->iov[i].iov_len;
     }
     return *size > p->limits.max_message ? PHX_ETOOBIG : 0;
 }
 
-/* Hands the message over to its way; an owned one wrapped, which must not call release if it fails. */
-static int post_submit(struct phx__post *p, const struct post_way *way, const struct phx_outgoing *m,
+/* Hands the message over to its way; an owned one wrapped, which must not call release if it
+ * fails. */
+static int post_submit(struct phx__post *p, const struct post_way *way,
+                       const struct phx_outgoing *m,
                        struct phx__mail *mail)
 {
     int err;
 
     if (m->release != NULL) {
-        mail->body = phx__block_wrap(p->mem, m->iov[0].iov_base, m->iov[0].iov_len, m->release, m->arg);
+        mail->body = phx__block_wrap(p->mem, m->iov[0].iov_base, m->iov[0].iov_len, m->release,
+                                     m->arg);
         if (mail->body == NULL)
             return PHX_ENOMEM;
         mail->data = mail->body->data;
     }
-    err = post_promise(p, post_promises(mail->token, mail->body));
+    err = phx__fate_promise(p, phx__fate_promises(mail->token, mail->body));
     if (err == 0) {
         err = post_go(p, way, mail);
         if (err != 0)
-            p->promised -= post_promises(mail->token, mail->body);
+            p->promised -= phx__fate_promises(mail->token, mail->body);
     }
     if (mail->body != NULL) {
         PHX_ASSERT(mail->body->refs == 1 || err == 0);
@@ -9282,7 +9751,9 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t n
     mail.from = m->from;
     mail.tag = m->tag;
     mail.token = m->token;
-    mail.limit = m->time_limit_us == 0 || m->time_limit_us > PHX__NEVER - now ? PHX__NEVER : now + m->time_limit_us;
+    mail.limit = PHX__NEVER;
+    if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - now)
+        mail.limit = now + m->time_limit_us;
     mail.origin = p->ids->at[PHX__SELF];
     mail.passed = 0;
     mail.size = size;
@@ -9298,162 +9769,10 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t n
     return err;
 }
 
-/* ---- Withdrawing */
-
-/* A letter that will not be delivered from here. */
-static void post_refuse_letter(struct phx__post *p, struct phx__letter *l, int result)
-{
-    if (!l->mail.passed)
-        p->pending_bytes -= l->mail.size;
-    if (post_promises(l->mail.token, l->mail.body) == 0)
-        p->dropped++;
-    post_outcome(p, l->mail.token, result, l->mail.body);
-    phx__letter_drop(&p->hold, l); /* never the last reference to the host's memory */
-}
-
-static int post_cancel_box(struct phx__post *p, struct phx__box *b, uint64_t token)
-{
-    struct phx__letter *before = NULL, *l;
-
-    for (l = b->head; l != NULL && l->mail.token != token; l = l->next)
-        before = l;
-    if (l == NULL)
-        return 0;
-    post_refuse_letter(p, phx__hold_take(&p->hold, b, before), PHX_ECANCELLED);
-    if (b->head == NULL)
-        post_close_box(p, b);
-    return 1;
-}
-
-/* Marks the message at index, nothing of which has left, for the next sweep. */
-static void post_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t index, uint32_t span, int result)
-{
-    struct phx__flow_record *r = phx__flow_at(o, index);
-    uint32_t i;
-
-    for (i = index; i < index + span; i++) {
-        phx__flow_at(o, i)->gone = 1;
-        if ((r->flags & PHX__DATA_PASSED) == 0)
-            p->pending_bytes -= phx__flow_payload(phx__flow_at(o, i));
-    }
-    if (post_promises(r->token, r->body) == 0)
-        p->dropped++;
-    post_outcome(p, r->token, result, r->body);
-}
-
-static void post_swept(struct phx__post *p, struct phx__pump_peer *peer)
-{
-    phx__flow_sweep(&peer->out);
-    post_check_room(p, peer);
-    if (peer->out.count == 0)
-        phx__pump_rest(p, peer);
-}
-
-static int post_cancel_flow(struct phx__post *p, struct phx__pump_peer *peer, uint64_t token)
-{
-    struct phx__flow_out *o = &peer->out;
-    uint32_t i = (uint32_t)(o->left - o->base);
-
-    while (i < o->count && (phx__flow_at(o, i)->flags & PHX__DATA_FIRST) == 0)
-        i++; /* the rest of one that has begun to leave */
-    while (i < o->count && phx__flow_at(o, i)->token != token)
-        i += phx__flow_span(o, i);
-    if (i >= o->count)
-        return 0;
-    post_withdraw(p, o, i, phx__flow_span(o, i), PHX_ECANCELLED);
-    post_swept(p, peer);
-    return 1;
-}
-
-/* A walk over all that has not left. Tokens are not indexed: every send would pay for what few ever do. */
-int phx__post_cancel(struct phx__post *p, uint64_t token)
-{
-    uint32_t i;
-
-    if (token == 0)
-        return PHX_ENOTFOUND;
-    for (i = 0; i < p->hold.count; i++) {
-        if (post_cancel_box(p, p->hold.boxes[i], token))
-            return 0;
-    }
-    for (i = 0; i < p->node_capacity; i++) {
-        if (p->nodes[i].peer != NULL && post_cancel_flow(p, p->nodes[i].peer, token))
-            return 0;
-    }
-    return PHX_ENOTFOUND;
-}
-
-/* Searching n messages for those that expired is repeated at the earliest n microseconds later, so that
- * many different limits cost some percent of the time and not all of it. */
-static uint64_t post_next_search(uint64_t earliest, uint64_t searched, uint64_t now)
-{
-    return earliest < now + searched ? now + searched : earliest;
-}
-
-static void post_expire_flow(struct phx__post *p, struct phx__pump_peer *peer)
-{
-    struct phx__flow_out *o = &peer->out;
-    uint64_t earliest = PHX__NEVER;
-    uint32_t i, j, span;
-
-    for (i = 0; i < o->count; i += span) {
-        struct phx__flow_record *r = phx__flow_at(o, i);
-
-        span = phx__flow_span(o, i);
-        if (r->limit > p->now) {
-            earliest = r->limit < earliest ? r->limit : earliest;
-        } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
-            post_withdraw(p, o, i, span, PHX_EEXPIRED);
-        } else {
-            post_outcome(p, r->token, PHX_EEXPIRED, NULL);
-            for (j = i; j < i + span; j++) {
-                phx__flow_at(o, j)->token = 0;
-                phx__flow_at(o, j)->limit = PHX__NEVER;
-            }
-        }
-    }
-    o->limit_at = earliest == PHX__NEVER ? earliest : post_next_search(earliest, o->count, p->now);
-    post_swept(p, peer);
-}
-
-static uint64_t post_expire_box(struct phx__post *p, struct phx__box *b)
-{
-    struct phx__letter *before = NULL, *l = b->head, *next;
-    uint64_t earliest = PHX__NEVER;
-
-    for (; l != NULL; l = next) {
-        next = l->next;
-        if (l->mail.limit <= p->now) {
-            post_refuse_letter(p, phx__hold_take(&p->hold, b, before), PHX_EEXPIRED);
-            continue;
-        }
-        earliest = l->mail.limit < earliest ? l->mail.limit : earliest;
-        before = l;
-    }
-    if (b->head == NULL)
-        post_close_box(p, b);
-    return earliest;
-}
-
-static void post_expire_held(struct phx__post *p)
-{
-    uint64_t earliest = PHX__NEVER, at;
-    uint32_t i;
-
-    for (i = p->hold.count; i > 0; i--) { /* from the end: a box that goes is replaced by the last */
-        at = post_expire_box(p, p->hold.boxes[i - 1]);
-        earliest = at < earliest ? at : earliest;
-    }
-    if (earliest != PHX__NEVER)
-        earliest = post_next_search(earliest, p->hold.letters, p->now);
-    p->hold_limit_at = earliest;
-    phx__timer_set(p->timers, p->hold_timer, earliest);
-}
-
 /* ---- Receiving */
 
-/* A message that a flow brought goes to the application, or on to whoever has the name now. 0, or why it
- * cannot be taken. */
+/* A message that a flow brought goes to the application, or on to whoever has the name now. 0, or
+ * why it cannot be taken. */
 static int post_deliver(struct phx__post *p, struct phx__mail *m)
 {
     struct phx__waiter **nobody;
@@ -9490,7 +9809,8 @@ static int post_deliver(struct phx__post *p, struct phx__mail *m)
 }
 
 /* The frame that was to come next. 0: it was not taken. */
-static int post_take(struct phx__post *p, struct phx__pump_peer *peer, const struct phx__data *d, int flags)
+static int post_take(struct phx__post *p, struct phx__pump_peer *peer, const struct phx__data *d,
+                     int flags)
 {
     struct phx__mail m;
 
@@ -9522,7 +9842,8 @@ static void post_gap(struct phx__post *p, struct phx__pump_peer *peer)
     phx__pump_owe(p, peer, 1);
 }
 
-static void post_arrived(struct phx__post *p, struct phx__pump_peer *peer, const struct phx__data *d, int flags)
+static void post_arrived(struct phx__post *p, struct phx__pump_peer *peer,
+                         const struct phx__data *d, int flags)
 {
     if (d->epoch < peer->in.epoch) {
         p->duplicates++; /* of a flow that was given up */
@@ -9591,7 +9912,8 @@ static void post_acked(struct phx__post *p, struct phx__flow_record *r)
     if ((r->flags & PHX__DATA_LAST) != 0) {
         if (r->body != NULL && r->body->release != NULL)
             p->promised--; /* it goes right here, unless a link still holds it */
-        post_outcome(p, r->token, PHX_OK, NULL);
+        phx__fate_outcome(p, r->token, PHX_OK, NULL);
+        p->pending_count--;
     }
     phx__block_drop(r->head);
     phx__block_drop(r->body);
@@ -9606,7 +9928,8 @@ void phx__post_ack(struct phx__post *p, const struct phx__ack *a, int gap, uint6
     size_t bytes = 0;
 
     p->now = now;
-    if (peer == NULL || a->epoch != peer->out.epoch || a->next > peer->out.left || a->next < peer->out.base)
+    if (peer == NULL || a->epoch != peer->out.epoch || a->next > peer->out.left
+        || a->next < peer->out.base)
         return; /* of another life of the flow; nonsense; or overtaken by a later one */
     o = &peer->out;
     o->window = a->window;
@@ -9618,121 +9941,9 @@ void phx__post_ack(struct phx__post *p, const struct phx__ack *a, int gap, uint6
     if (gap && a->next == o->base && o->sent > o->base && now >= o->rewind_from)
         phx__flow_lost(o, now);
     phx__pump_ready(p, peer);
-    post_check_room(p, peer);
+    phx__fate_check_room(p, peer);
     if (o->count == 0)
         phx__pump_rest(p, peer);
-}
-
-/* ---- Changes */
-
-/* Those who wait for room to hold, although their name has an owner now, need not. */
-static void post_sort_waiters(struct phx__post *p, struct phx__waiter **list)
-{
-    struct phx__waiter *all = *list, *one;
-
-    for (*list = NULL; all != NULL;) {
-        one = all->next;
-        if (one == all)
-            all = NULL;
-        else
-            all->next = one->next;
-        one->next = one;
-        phx__wait_splice(p->ops.owner(p->ops.ctx, one->name) == PHX__NONE ? list : &p->ready_waiters, &one);
-    }
-}
-
-void phx__post_names(struct phx__post *p, uint64_t now)
-{
-    uint32_t i;
-
-    p->now = now;
-    p->look_again = 0;
-    for (i = p->hold.count; i > 0; i--) /* from the end: a box that goes is replaced by the last */
-        post_route_box(p, p->hold.boxes[i - 1]);
-    post_sort_waiters(p, &p->hold_waiters);
-    post_sort_waiters(p, &p->name_waiters);
-}
-
-/* Puts a message in front of its name's box: it is older than all that is in there. */
-static int post_box_front(struct phx__post *p, const struct phx__mail *m)
-{
-    struct phx__box *b = phx__hold_find(&p->hold, m->to);
-    struct phx__letter *l = phx__letter_new(&p->hold, m);
-
-    if (l == NULL)
-        return PHX_ENOMEM;
-    if (b == NULL) {
-        b = phx__hold_open(&p->hold, m->to);
-        if (b == NULL) {
-            phx__letter_drop(&p->hold, l);
-            return PHX_ENOMEM;
-        }
-        phx__hold_move(&p->hold, b, PHX__BOX_HELD, &p->held);
-    }
-    phx__hold_push_front(&p->hold, b, l);
-    post_note_limit(p, m->limit);
-    return 0;
-}
-
-/* Takes all out of a failed flow, from the youngest to the oldest, because each goes to the front of its box:
- * what has an owner, unless it is too late for that; and what was passed on, for which we have given our word,
- * and which waits for an owner. The rest has failed. */
-static void post_empty(struct phx__post *p, struct phx__pump_peer *peer, int rescue)
-{
-    struct phx__flow_out *o = &peer->out;
-    struct phx__mail m;
-    size_t here;
-    uint32_t i, first;
-    int result;
-
-    for (; o->count > 0; phx__flow_truncate(o, first)) {
-        first = phx__flow_last(o);
-        phx__flow_mail(o, first, &m);
-        for (here = 0, i = first; i < o->count; i++)
-            here += phx__flow_payload(phx__flow_at(o, i));
-        if (!m.passed)
-            p->pending_bytes += m.size - here; /* those fragments were acknowledged, but it must go whole */
-        result = PHX_EFAILED;
-        if (rescue && (m.passed || p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)) {
-            result = post_box_front(p, &m);
-            if (result == 0)
-                continue;
-        }
-        if (!m.passed)
-            p->pending_bytes -= m.size;
-        p->dropped++;
-        post_outcome(p, m.token, result, m.body);
-    }
-}
-
-void phx__post_failed(struct phx__post *p, uint32_t node, uint64_t now)
-{
-    struct phx__pump_peer *peer = phx__pump_find(p, node);
-
-    p->now = now;
-    if (peer == NULL)
-        return;
-    post_empty(p, peer, 1);
-    phx__pump_reset(p, peer);
-    post_check_room(p, peer);
-    phx__post_names(p, now);
-}
-
-void phx__post_forget(struct phx__post *p, uint32_t node)
-{
-    struct phx__pump_peer *peer = phx__pump_find(p, node);
-
-    phx__pump_abandon(p, node);
-    if (peer == NULL)
-        return;
-    phx__post_failed(p, node, p->now);
-    post_empty(p, peer, 0); /* whoever still calls it an owner is wrong */
-    phx__wait_splice(&p->ready_waiters, &peer->waiters);
-    while (!phx__ring_is_empty(&peer->boxes)) {
-        post_hold_box(p, (struct phx__box *)(void *)peer->boxes.next);
-        p->look_again = 1;
-    }
-    phx__pump_free(p, peer);
 }
 
 /* ---- What is due */
@@ -9748,12 +9959,12 @@ static void post_run_local(struct phx__post *p)
         struct phx__letter *l;
 
         if (p->ops.owner(p->ops.ctx, b->name) != PHX__SELF) {
-            post_route_box(p, b);
+            phx__fate_route_box(p, b);
             continue;
         }
         l = phx__hold_take(&p->hold, b, NULL);
         if (b->head == NULL)
-            post_close_box(p, b);
+            phx__fate_close_box(p, b);
         else
             phx__ring_add(&p->local, &b->link); /* names take turns */
         out.to = l->mail.to;
@@ -9764,8 +9975,9 @@ static void post_run_local(struct phx__post *p)
         out.size = l->mail.size;
         if (!l->mail.passed)
             p->pending_bytes -= out.size;
+        p->pending_count--;
         p->messages_in++;
-        post_outcome(p, l->mail.token, PHX_OK, l->mail.body);
+        phx__fate_outcome(p, l->mail.token, PHX_OK, l->mail.body);
         p->ops.message(p->ops.ctx, &out);
         phx__letter_drop(&p->hold, l);
     }
@@ -9777,12 +9989,12 @@ static void post_run_rooms(struct phx__post *p)
         struct phx__pump_peer *peer = PHX__PEER_OF(p->rooms.next, room_link);
 
         phx__ring_del(&peer->room_link);
-        while (post_accepts(p, peer) && !phx__ring_is_empty(&peer->boxes)) {
-            post_route_box(p, (struct phx__box *)(void *)peer->boxes.next);
+        while (phx__fate_accepts(p, peer) && !phx__ring_is_empty(&peer->boxes)) {
+            phx__fate_route_box(p, (struct phx__box *)(void *)peer->boxes.next);
             if (p->look_again)
                 break;
         }
-        if (post_accepts(p, peer))
+        if (phx__fate_accepts(p, peer))
             phx__wait_splice(&p->ready_waiters, &peer->waiters);
     }
     if (p->hold.held_bytes == 0 || p->hold.held_bytes < p->limits.hold_bytes / 2)
@@ -9813,7 +10025,7 @@ int phx__post_run(struct phx__post *p, uint64_t now)
     phx__pump_retry(p);
     post_run_local(p);
     post_run_rooms(p);
-    post_run_outcomes(p);
+    phx__fate_tell(p);
     post_run_waiters(p);
     while (!phx__ring_is_empty(&p->acks))
         phx__pump_ack(p, PHX__PEER_OF(p->acks.next, ack_link));
@@ -9826,7 +10038,7 @@ void phx__post_due(struct phx__post *p, int kind, uint32_t node, uint64_t now)
 
     p->now = now;
     if (kind == (int)PHX__TIMER_POST_HOLD) {
-        post_expire_held(p);
+        phx__fate_expire_held(p);
         return;
     }
     peer = phx__pump_find(p, node);
@@ -9834,13 +10046,14 @@ void phx__post_due(struct phx__post *p, int kind, uint32_t node, uint64_t now)
         return;
     phx__pump_due(p, peer);
     if (peer->out.limit_at <= now)
-        post_expire_flow(p, peer);
+        phx__fate_expire_flow(p, peer);
     phx__pump_arm(p, peer);
 }
 
 /* ---- Life */
 
-int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *ids, struct phx__timers *timers,
+int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *ids,
+                   struct phx__timers *timers,
                    const struct phx__post_limits *limits, const struct phx__post_ops *ops)
 {
     memset(p, 0, sizeof *p);
@@ -10433,10 +10646,10 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
     phx__block_drop(l->tail);
     l->tail = NULL;
     phx__mem_put(s->mem, l->stash, l->stash_capacity);
-    phx__mem_put(s->mem, l->card, l->card_total);
+    phx__mem_put(s->mem, l->card, l->card_capacity);
     l->stash = l->card = NULL;
     l->stash_size = l->stash_capacity = 0;
-    l->card_total = 0;
+    l->card_total = l->card_capacity = 0;
 }
 
 /* ======== src/os.c ======== */
@@ -11483,7 +11696,8 @@ static struct phx__link *node_new_link(phx *p)
     while (slot < p->link_size && p->links[slot] != NULL)
         slot++;
     if (phx__mem_grow(&p->mem, &p->links, &p->link_capacity, slot + 1, sizeof(struct phx__link *))
-        || phx__mem_grow(&p->mem, &p->writers, &p->writer_capacity, slot + 1, sizeof *p->writers)
+        /* Twice each slot: a link that was just written to may want it again before the list is swept. */
+        || phx__mem_grow(&p->mem, &p->writers, &p->writer_capacity, 2 * (slot + 1), sizeof *p->writers)
         || phx__mem_grow(&p->mem, &p->closed, &p->closed_capacity, slot + 1, sizeof *p->closed))
         return NULL;
     l = phx__mem_zero(&p->mem, sizeof *l);
@@ -11529,7 +11743,7 @@ static int node_open_link(phx *p, int handle, int dialer, enum phx__link_state s
     p->half_open++;
     phx__node_watch(p, l);
     *out = l;
-    return 0;
+    return l->state == PHX__LINK_CLOSED ? PHX_ENOMEM : 0;
 }
 
 struct phx__link *phx__node_link(const phx *p, uint32_t node)
@@ -11861,6 +12075,7 @@ static int node_route_up(phx *p, const struct phx__link *l)
 
     h.incarnation = l->incarnation;
     h.seq = l->heard.seq;
+    h.card = l->heard.card_version;
     h.told_seq = l->said.seq;
     h.told_card = l->heard.have;
     return phx__route_up(&p->route, l->peer, &h, p->now);
@@ -11946,6 +12161,12 @@ static void node_wants(void *ctx, struct phx__link *l)
     p->writers[p->writer_count++] = l->slot;
 }
 
+void phx__node_break(phx *p, struct phx__link *l)
+{
+    l->broken = 1;
+    node_wants(p, l);
+}
+
 void phx__node_ready(phx *p, int handle, int events)
 {
     uint32_t slot = phx__map_get(&p->handles, (uint64_t)handle);
@@ -11973,7 +12194,7 @@ void phx__node_ready(phx *p, int handle, int events)
 static void node_write_link(phx *p, struct phx__link *l)
 {
     uint64_t before = l->bytes_out;
-    int err = phx__link_write(&p->set, l, NODE_WRITE_LIMIT);
+    int err = l->broken ? PHX_ENOMEM : phx__link_write(&p->set, l, NODE_WRITE_LIMIT);
 
     if (l->state == PHX__LINK_UP && l->bytes_out != before)
         phx__live_said(&p->live, l->peer, p->now);
@@ -11991,7 +12212,7 @@ void phx__node_write(phx *p)
     for (i = 0; i < count; i++) {
         struct phx__link *l = p->links[p->writers[i]];
         l->queued = 0;
-        if (l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING && !l->full)
+        if (l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING && (!l->full || l->broken))
             node_write_link(p, l);
     }
     for (i = count; i < p->writer_count; i++)
@@ -12070,7 +12291,7 @@ static struct phx__link *node_writer(phx *p, uint32_t nbr, size_t size, struct p
 static void node_queue(phx *p, struct phx__link *l, const struct phx__writer *w)
 {
     if (phx__link_control_end(&p->set, l, w) != 0)
-        phx__node_close_link(p, l, PHX_ENOMEM, 0);
+        phx__node_break(p, l);
 }
 
 static void node_lost(phx *p, uint32_t nbr)
@@ -12078,7 +12299,7 @@ static void node_lost(phx *p, uint32_t nbr)
     struct phx__link *l = phx__node_link(p, nbr);
 
     if (l != NULL)
-        phx__node_close_link(p, l, PHX_ENOMEM, 0);
+        phx__node_break(p, l);
 }
 
 static int node_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
@@ -12235,9 +12456,9 @@ void phx__node_beat(phx *p, uint32_t node, int flags, uint64_t next_us)
     node_say_beat(p, node, flags, next_us, flags & (int)PHX__BEAT_REPLY ? (uint32_t)(p->now / PHX__MS) : 0);
 }
 
-static void node_route_beat(void *ctx, uint32_t nbr, int reply)
+static void node_route_beat(void *ctx, uint32_t nbr, int flags)
 {
-    phx__node_beat(ctx, nbr, reply ? (int)PHX__BEAT_REPLY : 0, 0);
+    phx__node_beat(ctx, nbr, flags, 0);
 }
 
 /* The table in lines of 29 bytes, as many frames as it takes. */
@@ -12301,9 +12522,9 @@ int phx__node_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap)
 
 static void node_drop_card(phx *p, struct phx__link *l)
 {
-    phx__mem_put(&p->mem, l->card, l->card_total);
+    phx__mem_put(&p->mem, l->card, l->card_capacity);
     l->card = NULL;
-    l->card_total = l->card_size = 0;
+    l->card_total = l->card_size = l->card_capacity = 0;
 }
 
 static int node_on_card(phx *p, struct phx__link *l, const struct phx__frame *f)
@@ -12314,17 +12535,17 @@ static int node_on_card(phx *p, struct phx__link *l, const struct phx__frame *f)
         return PHX_EPROTO;
     if (c.offset == 0) {
         node_drop_card(p, l);
-        l->card = phx__mem_get(&p->mem, c.total);
-        if (l->card == NULL)
-            return PHX_ENOMEM; /* the link starts over when there is room */
         l->card_total = c.total;
         l->card_id = c.id;
         l->card_version = c.version;
         l->card_incarnation = c.incarnation;
     }
-    if (l->card == NULL || c.offset != l->card_size || c.total != l->card_total || c.version != l->card_version
+    if (l->card_total == 0 || c.offset != l->card_size || c.total != l->card_total || c.version != l->card_version
         || c.incarnation != l->card_incarnation || !phx__id_equal(&c.id, &l->card_id) || c.size > c.total - c.offset)
         return PHX_EPROTO;
+    /* Room is made for what has come, not for what is announced. */
+    if (phx__mem_grow(&p->mem, &l->card, &l->card_capacity, c.offset + c.size, 1) != 0)
+        return PHX_ENOMEM; /* the link starts over when there is room */
     memcpy(l->card + c.offset, c.data, c.size);
     l->card_size += c.size;
     return 0;
@@ -12347,7 +12568,7 @@ static int node_on_update(phx *p, struct phx__link *l, const struct phx__frame *
 {
     struct phx__update u;
     struct phx__entry e;
-    int got;
+    int got, dropped = 0;
 
     if (phx__wire_get_update(f, &u) != 0)
         return PHX_EPROTO;
@@ -12361,11 +12582,12 @@ static int node_on_update(phx *p, struct phx__link *l, const struct phx__frame *
         got = phx__route_entry(&p->route, l->peer, &e, trans, p->now);
         if (got == PHX_ENOMEM)
             return got; /* what is lost here nobody sends again: the next link starts with everything */
-        if (got != 0)
-            phx__node_log(p, PHX_LOG_WARN, "route entry dropped: %s", phx_strerror(got));
+        dropped += got != 0;
         if (e.flags & PHX__ENTRY_CARD_SENT)
             node_drop_card(p, l);
     }
+    if (dropped > 0) /* one line per frame, not per entry: a liar must not fill the log */
+        phx__node_log(p, PHX_LOG_WARN, "%u route entries dropped: %s", (uint64_t)dropped, phx_strerror(PHX_ELIMIT));
     return got;
 }
 
@@ -12387,7 +12609,7 @@ static int node_on_beat(phx *p, struct phx__link *l, const struct phx__frame *f)
         return PHX_EPROTO;
     p->heartbeats_in++;
     phx__live_heard(&p->live, l->peer, b.next_ms * PHX__MS, p->now);
-    phx__route_beat(&p->route, l->peer, &b, p->now);
+    phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
     if (f->flags & PHX__BEAT_REPLY)
         node_say_beat(p, l->peer, 0, 0, b.echo_ms);
     return 0;
@@ -12485,6 +12707,8 @@ int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f, 
 
 #include <stdarg.h>
 
+/* What could not be taken in for lack of memory is looked at again after this. */
+#define NODE_LATE (500 * PHX__MS)
 /* Deadlines handled in one step. */
 #define NODE_TIMERS 10000
 /* Readiness asked for at once. */
@@ -12633,21 +12857,31 @@ static int node_card_says_left(const struct phx__dest *d)
     return d->card != NULL && d->card_size > 0 && (d->card[0] & PHX__CARD_LEFT);
 }
 
-static void node_changed(phx *p, uint32_t node)
+/* Shows the rooms what routing found about a node: 0, or an error and it must be shown again. */
+static int node_changed(phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     struct phx__peer *peer;
+    int err;
 
-    if (d == NULL || node == PHX__SELF || phx__node_peer(p, node) != 0)
-        return;
+    if (d == NULL || node == PHX__SELF)
+        return 0;
+    if (phx__node_peer(p, node) != 0)
+        return PHX_ENOMEM;
+    peer = &p->peers[node];
+    if (peer->life != 0 && peer->life != d->incarnation + 1)
+        phx__post_failed(&p->post, node, p->now); /* its former life acknowledges nothing any more */
+    peer->life = d->incarnation + 1;
     phx__post_route(&p->post, node, p->now);
-    (void)phx__live_reachable(&p->live, node, d->hops != PHX__UNREACHABLE, node_card_says_left(d), p->now);
+    err = phx__live_reachable(&p->live, node, d->hops != PHX__UNREACHABLE, node_card_says_left(d), p->now);
     peer = &p->peers[node];
     if (d->card_version > 0
         && (d->card_version != peer->card_version || d->incarnation != peer->card_incarnation)) {
         int seen = node_read_card(p, node, d);
-        if (seen < 0)
+        if (seen < 0) {
             phx__node_log(p, PHX_LOG_WARN, "card not taken: %s", phx_strerror(seen));
+            return seen;
+        }
         peer = &p->peers[node];
         peer->card_version = d->card_version;
         peer->card_incarnation = d->incarnation;
@@ -12655,6 +12889,21 @@ static void node_changed(phx *p, uint32_t node)
     if (d->hops != PHX__UNREACHABLE && d->pos == PHX__NONE && !peer->reachable)
         phx__disc_news(&p->disc, node, p->now);
     peer->reachable = d->hops != PHX__UNREACHABLE;
+    return err;
+}
+
+/* Something was not taken in. It is rare enough to look at everything once more. */
+static void node_late(phx *p)
+{
+    uint32_t node;
+
+    p->late = 0;
+    for (node = 1; node < p->ids.size; node++) {
+        int failed = phx__live_state(&p->live, node, NULL) == PHX_NODE_FAILED;
+        int changed = phx__names_dead(&p->names, node, failed);
+        p->card_stale |= changed > 0;
+        p->late |= changed < 0 || node_changed(p, node) != 0;
+    }
 }
 
 static void node_settle(phx *p)
@@ -12662,7 +12911,9 @@ static void node_settle(phx *p)
     uint32_t node;
 
     while (phx__route_take_changed(&p->route, &node))
-        node_changed(p, node);
+        p->late |= node_changed(p, node) != 0;
+    if (p->late && phx__timer_at(&p->timers, p->late_timer) == UINT64_MAX)
+        phx__timer_set(&p->timers, p->late_timer, p->now + NODE_LATE);
     node_report_lost(p);
     if (p->names.version != p->names_version) {
         p->names_version = p->names.version;
@@ -12716,6 +12967,7 @@ static void node_state(void *ctx, uint32_t node, enum phx_state state)
     int changed = phx__names_dead(&p->names, node, state == PHX_NODE_FAILED);
 
     p->card_stale |= changed > 0;
+    p->late |= changed < 0;
     if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT)
         phx__post_failed(&p->post, node, p->now);
     if (p->cfg.on_node == NULL)
@@ -12802,6 +13054,7 @@ static void node_forget(phx *p, uint32_t node)
     phx__live_forget(&p->live, node);
     phx__post_forget(&p->post, node);
     p->peers[node].card_version = 0;
+    p->peers[node].life = 0;
     phx__ids_drop(&p->ids, node);
 }
 
@@ -12842,6 +13095,9 @@ static void node_timer(phx *p, int kind, uint32_t arg)
         break;
     case PHX__TIMER_ACCEPT:
         phx__node_resume_listeners(p);
+        break;
+    case PHX__TIMER_LATE:
+        node_late(p);
         break;
     default:
         break; /* PHX__TIMER_CLOSE: only wakes the step */
@@ -12918,7 +13174,7 @@ static int node_work_left(const phx *p)
     uint32_t i;
 
     for (i = 0; i < p->writer_count; i++)
-        if (p->links[p->writers[i]] != NULL && !p->links[p->writers[i]]->full)
+        if (p->links[p->writers[i]] != NULL && (!p->links[p->writers[i]]->full || p->links[p->writers[i]]->broken))
             return 1;
     return p->more || p->card_stale || (p->closing && !p->is_closed && p->left);
 }
@@ -12949,6 +13205,8 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         phx__route_flush(&p->route, p->now);
     phx__node_write(p);
     phx__node_sweep(p);
+    /* A link that broke while it was written to is news that cannot wait for the next deadline. */
+    p->more |= p->route.urgent || p->route.changed_count > 0;
     p->stepping = 0;
     if (p->free_later) {
         phx_free(p);
@@ -13024,6 +13282,7 @@ static int node_open_brains(phx *p)
         || (err = phx__disc_init(&p->disc, &p->mem, &p->ids, &p->timers, &p->rnd, &dl, &disc)) != 0
         || (err = phx__post_init(&p->post, &p->mem, &p->ids, &p->timers, &pl, &post)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->resume_timer)) != 0
+        || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->late_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->close_timer)) != 0)
         return err;
     if ((err = node_write_card(p)) != 0)

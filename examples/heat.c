@@ -49,6 +49,7 @@ struct rank {
     int parent;             /* pipe from rank 0; -1 in rank 0 itself */
     uint64_t end;           /* when to give up */
     int more;               /* the last step left work */
+    int lost;               /* another rank has failed */
     long count;             /* cells of this rank */
     double *now, *next;     /* they are now[1..count]; [0] and [count + 1] are the neighbours' */
     /* A neighbour can be one time step ahead, never two: it needs our cell of the step before. So
@@ -133,6 +134,16 @@ static void on_message(phx *p, const struct phx_message *m, void *user)
     }
 }
 
+/* A rank that has failed will not come back: all others give up as soon as they know. */
+static void on_node(phx *p, const struct phx_node *node, void *user)
+{
+    struct rank *r = user;
+
+    (void)p;
+    if (node->state == PHX_NODE_FAILED)
+        r->lost = 1;
+}
+
 /* Waits up to wait_ms for something to happen, then lets Phoenix work. 0; -1 if the run is over. */
 static int turn(struct rank *r, int wait_ms)
 {
@@ -153,6 +164,8 @@ static int turn(struct rank *r, int wait_ms)
         return fail(r, "rank 0 is gone", PHX_EFAILED);
     now = phx_now_us();
     r->more = phx_step(r->p, now, fds, n);
+    if (r->lost)
+        return fail(r, "another rank is gone", PHX_EFAILED);
     return now < r->end ? 0 : fail(r, "giving up", PHX_ETIMEDOUT);
 }
 
@@ -217,6 +230,7 @@ static int begin(struct rank *r, int port)
     r->halo_step[RIGHT][0] = r->halo_step[RIGHT][1] = -1;
     phx_config_init(&cfg);
     cfg.on_message = on_message;
+    cfg.on_node = on_node;
     cfg.user = r;
     if ((err = phx_new(&r->p, &cfg, phx_now_us())) != 0)
         return fail(r, "phx_new", err);

@@ -35,10 +35,11 @@ struct chat {
     uint64_t me;
     uint64_t tick;     /* when to say who is there next */
     uint64_t end;      /* when to give up, whatever happens */
-    struct pollfd fds[WATCHED];
+    int fd[WATCHED];
     char line[1024];   /* from stdin, not yet complete */
     size_t line_size;
     int failed, done;  /* lines that did not arrive; stdin is at its end */
+    int closing;
 };
 
 /* The handler needs them: a handler has no argument of its own. */
@@ -128,7 +129,7 @@ static void read_stdin(struct chat *c)
 static void read_udp(struct chat *c)
 {
     char text[1024];
-    ssize_t got = recv(c->fds[UDP].fd, text, sizeof text, 0);
+    ssize_t got = recv(c->fd[UDP], text, sizeof text, 0);
 
     if (got <= 0)
         return;
@@ -165,7 +166,9 @@ static void on_node(phx *p, const struct phx_node *node, void *user)
                                          "is gone", "has left" };
     char id[PHX_ID_TEXT];
 
-    (void)p, (void)user;
+    (void)p;
+    if (((struct chat *)user)->closing)
+        return; /* it is us who leave: of course we reach nobody any more */
     printf("* node %.6s %s\n", phx_id_text(&node->id, id), words[node->state]);
 }
 
@@ -197,19 +200,22 @@ static int time_out(const struct chat *c, uint64_t now)
 /* One turn of the loop. Returns 0, or -1 if poll fails. */
 static int turn(struct chat *c)
 {
+    struct pollfd fds[WATCHED];
     uint64_t now = phx_now_us();
     int i;
 
-    c->fds[STDIN].fd = c->done ? -1 : 0; /* poll skips negative descriptors */
-    for (i = 0; i < WATCHED; i++)
-        c->fds[i].revents = 0;
-    if (poll(c->fds, WATCHED, time_out(c, now)) < 0 && errno != EINTR) {
+    for (i = 0; i < WATCHED; i++) {
+        fds[i].fd = i == STDIN && c->done ? -1 : c->fd[i]; /* poll skips negative descriptors */
+        fds[i].events = POLLIN;
+        fds[i].revents = 0;
+    }
+    if (poll(fds, WATCHED, time_out(c, now)) < 0 && errno != EINTR) {
         perror("ownloop: poll");
         return -1;
     }
-    if (c->fds[STDIN].revents != 0)
+    if (fds[STDIN].revents != 0)
         read_stdin(c);
-    if (c->fds[UDP].revents != 0)
+    if (fds[UDP].revents != 0)
         read_udp(c);
     now = phx_now_us();
     phx_step(c->p, now, NULL, 0); /* also without an event: deadlines count, and it is cheap */
@@ -229,7 +235,7 @@ static int chat(struct chat *c)
             return -1;
     if (phx_close(c->p, SECOND) != 0)
         return -1;
-    c->done = 1;
+    c->done = c->closing = 1;
     c->end = phx_now_us() + 2 * SECOND;
     while (!phx_closed(c->p) && phx_now_us() < c->end)
         if (turn(c) != 0)
@@ -259,7 +265,7 @@ static int udp_socket(void)
 static int start(struct chat *c, const char *name, const char *address)
 {
     struct phx_config cfg;
-    int i, err;
+    int err;
 
     phx_config_init(&cfg);
     cfg.user = c;
@@ -275,9 +281,7 @@ static int start(struct chat *c, const char *name, const char *address)
         return err;
     if ((err = phx_fd(c->p)) < 0)
         return err; /* PHX_ENOTSUP: a build for poll only; use phx_fds as hello.c does */
-    c->fds[PHOENIX].fd = err;
-    for (i = 0; i < WATCHED; i++)
-        c->fds[i].events = POLLIN;
+    c->fd[PHOENIX] = err;
     return 0;
 }
 
@@ -303,7 +307,7 @@ int main(int argc, char **argv)
     sigaction(SIGTERM, &action, NULL);
     c.tick = phx_now_us() + TICK_US;
     c.end = phx_now_us() + LIFE_US;
-    err = (c.fds[UDP].fd = udp_socket()) < 0 ? -1 : chat(&c);
+    err = (c.fd[UDP] = udp_socket()) < 0 ? -1 : chat(&c);
     signal(SIGINT, SIG_DFL); /* the handler's node is about to go */
     signal(SIGTERM, SIG_DFL);
     phx_free(c.p);

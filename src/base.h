@@ -66,6 +66,7 @@ enum phx__timer_kind {
     PHX__TIMER_POST,      /* arg: node */
     PHX__TIMER_POST_HOLD,
     PHX__TIMER_ACCEPT, /* a paused listener looks again */
+    PHX__TIMER_LATE,   /* what found no memory is looked at again */
     PHX__TIMER_CLOSE
 };
 

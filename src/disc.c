@@ -941,15 +941,18 @@ void phx__disc_news(struct phx__disc *d, uint32_t node, uint64_t now)
 {
     uint32_t slot = disc_target_of(d, node);
     struct phx__disc_target *t;
+    uint64_t delay;
 
     disc_clock(d, now);
     if (slot == PHX__NONE || disc_is_linked(d, node))
         return;
     t = &d->targets[slot];
     t->failures = t->duplicates = 0;
-    /* A partition heals for all at once, hence the spread. */
-    if (disc_is_idle(d, t))
-        disc_plan(d, slot, disc_courtesy(d, t) + disc_between(d, 0, d->limits.retry_min_us));
+    /* A partition heals for all at once, hence the spread. Sooner than planned, never later. */
+    delay = disc_courtesy(d, t) + disc_between(d, 0, d->limits.retry_min_us);
+    if (!t->round && !t->queued && disc_may_dial(d, t)
+        && d->now + delay < phx__timer_at(d->timers, t->timer))
+        phx__timer_set(d->timers, t->timer, d->now + delay);
 }
 
 void phx__disc_forget(struct phx__disc *d, uint32_t node)

@@ -75,9 +75,9 @@ struct phx__disc {
     uint64_t now;        /* the latest time told, for calls that are not told */
 };
 
-PHX_PRIVATE int phx__disc_init(struct phx__disc *d, struct phx__mem *mem, struct phx__ids *ids, struct phx__timers *timers,
-                   struct phx__rnd *rnd, const struct phx__disc_limits *limits,
-                   const struct phx__disc_ops *ops);
+PHX_PRIVATE int phx__disc_init(struct phx__disc *d, struct phx__mem *mem, struct phx__ids *ids,
+                               struct phx__timers *timers, struct phx__rnd *rnd,
+                               const struct phx__disc_limits *limits, const struct phx__disc_ops *ops);
 PHX_PRIVATE void phx__disc_free(struct phx__disc *d);
 /* This node accepts links: its peers may dial it, so of two listening nodes only one dials at first. */
 PHX_PRIVATE void phx__disc_listening(struct phx__disc *d, int yes);
@@ -86,8 +86,8 @@ PHX_PRIVATE void phx__disc_listening(struct phx__disc *d, int yes);
 PHX_PRIVATE int phx__disc_hub(struct phx__disc *d, const struct phx_address *a, uint32_t count, uint64_t now);
 /* What `node` says of its own addresses replaces what was known of it. count 0: it cannot be dialled.
  * PHX_ENOMEM: nothing changed. */
-PHX_PRIVATE int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_address *a, uint32_t count,
-                      uint64_t now);
+PHX_PRIVATE int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_address *a,
+                                  uint32_t count, uint64_t now);
 /* A link with node is up (attempt: the one that made it, or PHX__NONE if the peer dialled) or down.
  * PHX_ENOMEM: it is not taken note of: close the link. The attempt is over in any case. */
 PHX_PRIVATE int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t now);

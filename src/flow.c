@@ -1,7 +1,8 @@
 /* flow.c - part of post: one flow's numbers, stores and windows, from one node to another. */
 
-/* A flow is what one node sends to one other, cut into numbered frames. This part knows the arithmetic of
- * it and keeps the bytes; who sends, where a frame goes next and what an outcome means, it refuses to know.
+/* A flow is what one node sends to one other, cut into numbered frames. This part knows the
+ * arithmetic of it and keeps the bytes; who sends, where a frame goes next and what an outcome
+ * means, it refuses to know.
  *
  *      numbers:     base                sent             left             base + count
  *                    |  under way        |  to be emitted | never emitted   |
@@ -10,27 +11,32 @@
  *      heads:     tail block: head+payload|head+payload|head|head|...       (frames, ready to go)
  *      bodies:                                   large messages: one block each, cut by (at, size)
  *
- * sent == left unless something is being sent again. An ack moves base, an emission moves sent, and a
- * rewind puts sent back to base: go-back-N. It is enough, because links do not lose or reorder single
- * frames. What gets lost is a link with all that was on it, and then everything behind the loss, too.
+ * sent == left unless something is being sent again. An ack moves base, an emission moves sent, and
+ * a rewind puts sent back to base: go-back-N. It is enough, because links do not lose or reorder
+ * single frames. What gets lost is a link with all that was on it, and then everything behind the
+ * loss, too.
  *
- * A frame is encoded once, when the message is put, into a block that consecutive frames share. So small
- * messages stand there back to back as they will on the wire, the link's queue merges them into one slice,
- * and a small message costs one copy and no allocation. Retransmission emits the same bytes.
+ * A frame is encoded once, when the message is put, into a block that consecutive frames share. So
+ * small messages stand there back to back as they will on the wire, the link's queue merges them
+ * into one slice, and a small message costs one copy and no allocation. Retransmission emits the
+ * same bytes.
  *
- * Numbers are given when a message is put, although it may be withdrawn as long as nothing of it has been
- * emitted. Withdrawing it leaves a hole, so the numbers of all behind it, which were never emitted either,
- * are written again into their heads: nobody else has seen those bytes. That is O(queue) for a rare call
- * and nothing for the common ones.
+ * Numbers are given when a message is put, although it may be withdrawn as long as nothing of it
+ * has been emitted. Withdrawing it leaves a hole, so the numbers of all behind it, which were never
+ * emitted either, are written again into their heads: nobody else has seen those bytes. That is
+ * O(queue) for a rare call and nothing for the common ones.
  *
- * Memory: 48 bytes for a record, 56 to 104 bytes for a head. What counts against windows is the frame with
- * its head, never less than WIRE.md asks (it counts payload only), so that empty messages are bounded too. */
+ * Memory: 48 bytes for a record, 56 to 104 bytes for a head. What counts against windows is the
+ * frame with its head, never less than WIRE.md asks (it counts payload only), so that empty
+ * messages are bounded too. */
 #include "flow.h"
 
-/* Payloads up to here are copied behind their heads: one slice and one cache-friendly stream instead of a
- * block each. Above, a body of its own costs less than it saves on the retransmission store's slack. */
+/* Payloads up to here are copied behind their heads: one slice and one cache-friendly stream
+ * instead of a block each. Above, a body of its own costs less than it saves on the retransmission
+ * store's slack. */
 #define FLOW_SMALL 4096u
-/* A flow that says little keeps little; one that streams gets blocks that hold 680 messages of 8 bytes. */
+/* A flow that says little keeps little; one that streams gets blocks that hold 680 messages of 8
+ * bytes. */
 #define FLOW_TAIL_FIRST 4096u
 #define FLOW_TAIL_MOST 65536u
 #define FLOW_RING_FIRST 8u
@@ -40,13 +46,14 @@
 #define FLOW_NUMBER_AT (PHX__DATA_TARGET + 32u)
 #define FLOW_NAME_AT (FLOW_NUMBER_AT + 16u)
 #define FLOW_ORIGIN 16u
-/* The backstop. A lost frame is nearly always noticed sooner, by a changed route or a gap; what is left is
- * the loss of the last frames at a relay. 1 s is far above any delay of a scheduler; 30 s is what TCP
- * settles for within an order of magnitude. */
+/* The backstop. A lost frame is nearly always noticed sooner, by a changed route or a gap; what is
+ * left is the loss of the last frames at a relay. 1 s is far above any delay of a scheduler; 30 s
+ * is what TCP settles for within an order of magnitude. */
 #define FLOW_RTO_MIN PHX__SECOND
 #define FLOW_RTO_MAX (30 * PHX__SECOND)
-/* Before anything was ever acknowledged: the first frames may have come to a target that has not heard of
- * us yet and drops them. Waiting a second for that would be most of a small program's life. */
+/* Before anything was ever acknowledged: the first frames may have come to a target that has not
+ * heard of us yet and drops them. Waiting a second for that would be most of a small program's
+ * life. */
 #define FLOW_RTO_NEW (100 * PHX__MS)
 /* A target that misses a frame says so for every frame behind it. One rewind answers them all. */
 #define FLOW_REWIND_MIN (10 * PHX__MS)
@@ -184,9 +191,10 @@ static struct phx__block *flow_tail(struct phx__flow_out *o, size_t need)
     return b;
 }
 
-/* Encodes the head of the next frame, with room for `inlined` bytes of payload behind it. The ring has room.
- * NULL: no memory. */
-static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct phx__mail *m, int flags,
+/* Encodes the head of the next frame, with room for `inlined` bytes of payload behind it. The ring
+ * has room. NULL: no memory. */
+static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct phx__mail *m,
+                                         int flags,
                                          size_t payload, size_t inlined)
 {
     size_t head_size = flow_head_size(flags);
@@ -249,7 +257,8 @@ void phx__mail_copy(const struct phx__mail *m, uint8_t *to)
 
 static int flow_put_small(struct phx__flow_out *o, const struct phx__mail *m, int flags)
 {
-    struct phx__flow_record *r = flow_add(o, m, flags | (int)(PHX__DATA_FIRST | PHX__DATA_LAST), m->size, m->size);
+    struct phx__flow_record *r = flow_add(o, m, flags | (int)(PHX__DATA_FIRST | PHX__DATA_LAST),
+                                          m->size, m->size);
 
     if (r == NULL)
         return PHX_ENOMEM;
@@ -258,7 +267,8 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__mail *m, in
 }
 
 /* Cuts `body` into frames. Each holds it, so that a link may keep one while others are gone. */
-static int flow_put_large(struct phx__flow_out *o, const struct phx__mail *m, int flags, struct phx__block *body,
+static int flow_put_large(struct phx__flow_out *o, const struct phx__mail *m, int flags,
+                          struct phx__block *body,
                           size_t at)
 {
     uint32_t before = o->count;
@@ -325,7 +335,8 @@ struct phx__flow_record *phx__flow_peek(const struct phx__flow_out *o)
     r = phx__flow_at(o, (uint32_t)(o->sent - o->base));
     if (credit > o->allowed)
         credit = o->allowed;
-    /* One frame may always be under way, or a window below its size would stop the flow for good. */
+    /* One frame may always be under way, or a window below its size would stop the flow for
+     * good. */
     if (o->flying > 0 && (o->flying >= credit || phx__flow_frame_size(r) > credit - o->flying))
         return NULL;
     return r;
@@ -338,8 +349,8 @@ int phx__flow_mark(struct phx__flow_out *o, uint64_t now)
     o->flying += phx__flow_frame_size(phx__flow_at(o, (uint32_t)(o->sent - o->base)));
     if (!again) {
         o->left++;
-        /* One frame at a time is timed, and only if it went once (Karn): an ack does not say which copy
-         * it answers. */
+        /* One frame at a time is timed, and only if it went once (Karn): an ack does not say which
+         * copy it answers. */
         if (!o->timing) {
             o->timing = 1;
             o->rtt_number = o->sent;
@@ -401,7 +412,8 @@ void phx__flow_progress(struct phx__flow_out *o, uint64_t next, size_t bytes, ui
     o->allowed = bytes < o->own - o->allowed ? o->allowed + bytes : o->own;
     o->rto = flow_rto(o);
     o->rto_at = o->flying > 0 ? now + o->rto : PHX__NEVER;
-    /* Nobody else looks at the block any more: begin it again, and ping-pong needs no memory at all. */
+    /* Nobody else looks at the block any more: begin it again, and ping-pong needs no memory at
+     * all. */
     if (o->count == 0 && o->tail != NULL && o->tail->refs == 1)
         o->tail->used = 0;
 }
@@ -418,7 +430,8 @@ void phx__flow_lost(struct phx__flow_out *o, uint64_t now)
 {
     size_t half = o->allowed / 2;
 
-    /* What loses frames while links live is a relay whose queue is full. Sending less is the cure. */
+    /* What loses frames while links live is a relay whose queue is full. Sending less is the
+     * cure. */
     o->allowed = half > FLOW_ALLOWED_MIN ? half : FLOW_ALLOWED_MIN;
     if (o->allowed > o->own)
         o->allowed = o->own;
@@ -541,7 +554,8 @@ static int flow_skip(struct phx__flow_in *in)
 }
 
 /* What the first fragment tells; *payload and *size are then the message's own bytes. */
-static void flow_read_first(struct phx__mail *m, const struct phx__data *d, int flags, const uint8_t **payload,
+static void flow_read_first(struct phx__mail *m, const struct phx__data *d, int flags,
+                            const uint8_t **payload,
                             size_t *size)
 {
     memset(m, 0, sizeof *m);
@@ -559,10 +573,11 @@ static void flow_read_first(struct phx__mail *m, const struct phx__data *d, int 
     m->data = *payload;
 }
 
-/* A message of one fragment is not copied: *m points into the frame. Others get one buffer of their whole
- * size at the first fragment. Nothing is changed for good by a last fragment until phx__flow_took, so one
- * that cannot be delivered now may come again. */
-int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct phx__data *d, int flags,
+/* A message of one fragment is not copied: *m points into the frame. Others get one buffer of their
+ * whole size at the first fragment. Nothing is changed for good by a last fragment until
+ * phx__flow_took, so one that cannot be delivered now may come again. */
+int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct phx__data *d,
+                   int flags,
                    size_t max_message, struct phx__mail *m)
 {
     int first = (flags & (int)PHX__DATA_FIRST) != 0, last = (flags & (int)PHX__DATA_LAST) != 0;

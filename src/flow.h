@@ -57,7 +57,8 @@ struct phx__flow_out {
     uint64_t limit_at;    /* no message expires before */
 };
 
-PHX_PRIVATE void phx__flow_init(struct phx__flow_out *o, struct phx__mem *mem, const struct phx_id *target,
+PHX_PRIVATE void phx__flow_init(struct phx__flow_out *o, struct phx__mem *mem,
+                                const struct phx_id *target,
                     const struct phx_id *source, int hops, size_t own, size_t window);
 PHX_PRIVATE void phx__flow_free(struct phx__flow_out *o); /* drops all records */
 /* After the last record went: numbers start over with this epoch. */
@@ -69,7 +70,8 @@ PHX_PRIVATE int phx__flow_put(struct phx__flow_out *o, const struct phx__mail *m
 
 PHX_PRIVATE struct phx__flow_record *phx__flow_at(const struct phx__flow_out *o, uint32_t index);
 PHX_PRIVATE size_t phx__flow_frame_size(const struct phx__flow_record *r);
-PHX_PRIVATE size_t phx__flow_payload(const struct phx__flow_record *r); /* bytes of the message in it */
+/* bytes of the message in it */
+PHX_PRIVATE size_t phx__flow_payload(const struct phx__flow_record *r);
 /* The next frame to emit, or NULL: nothing left, or no credit. */
 PHX_PRIVATE struct phx__flow_record *phx__flow_peek(const struct phx__flow_out *o);
 /* It was emitted. 1 if not for the first time. */
@@ -77,20 +79,25 @@ PHX_PRIVATE int phx__flow_mark(struct phx__flow_out *o, uint64_t now);
 /* Takes the lowest record off if it is below next: 1 and *r, whose blocks are now the caller's. */
 PHX_PRIVATE int phx__flow_pop(struct phx__flow_out *o, uint64_t next, struct phx__flow_record *r);
 /* An ack popped so many frame bytes, up to but not including next. */
-PHX_PRIVATE void phx__flow_progress(struct phx__flow_out *o, uint64_t next, size_t bytes, uint64_t now);
-/* Everything under way will be emitted again: its path is another one (rewind), or frames were lost. */
+PHX_PRIVATE void phx__flow_progress(struct phx__flow_out *o, uint64_t next, size_t bytes,
+                                    uint64_t now);
+/* Everything under way will be emitted again: its path is another one (rewind), or frames were
+ * lost. */
 PHX_PRIVATE void phx__flow_rewind(struct phx__flow_out *o);
 PHX_PRIVATE void phx__flow_lost(struct phx__flow_out *o, uint64_t now);
-PHX_PRIVATE void phx__flow_timeout(struct phx__flow_out *o, uint64_t now); /* rto_at passed: lost, and back off */
+/* rto_at passed: lost, and back off */
+PHX_PRIVATE void phx__flow_timeout(struct phx__flow_out *o, uint64_t now);
 
 /* Messages: records index..index + span - 1. Index 0 may stand in the midst of one. */
 PHX_PRIVATE uint32_t phx__flow_span(const struct phx__flow_out *o, uint32_t index);
-PHX_PRIVATE uint32_t phx__flow_last(const struct phx__flow_out *o); /* where the last one begins; count > 0 */
+/* where the last one begins; count > 0 */
+PHX_PRIVATE uint32_t phx__flow_last(const struct phx__flow_out *o);
 /* *m as it was put, data and body borrowed from the records. */
 PHX_PRIVATE void phx__flow_mail(const struct phx__flow_out *o, uint32_t index, struct phx__mail *m);
 /* Drops records index and above, from the end. */
 PHX_PRIVATE void phx__flow_truncate(struct phx__flow_out *o, uint32_t index);
-/* Drops the records with `gone` set, none of which was ever emitted; what stands behind them moves up. */
+/* Drops the records with `gone` set, none of which was ever emitted; what stands behind them moves
+ * up. */
 PHX_PRIVATE void phx__flow_sweep(struct phx__flow_out *o);
 
 /* The receiving end. */
@@ -105,8 +112,10 @@ enum phx__flow_taken {
     PHX__FLOW_SKIPPED,  /* taken, and dropped: too big, or broken by its sender */
     PHX__FLOW_LATER     /* not taken: no memory */
 };
-PHX_PRIVATE void phx__flow_start(struct phx__flow_in *in, uint64_t epoch); /* over, dropping what was there */
-PHX_PRIVATE int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct phx__data *d, int flags,
+/* over, dropping what was there */
+PHX_PRIVATE void phx__flow_start(struct phx__flow_in *in, uint64_t epoch);
+PHX_PRIVATE int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem,
+                               const struct phx__data *d, int flags,
                    size_t max_message, struct phx__mail *m);
 PHX_PRIVATE void phx__flow_took(struct phx__flow_in *in);
 

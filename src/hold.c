@@ -1,8 +1,9 @@
 /* hold.c - part of post: messages that wait for their name, in order, and who waits for room. */
 
-/* A store of boxes, one for each name that has messages here which are in no flow: because nobody has the
- * name, because this node itself has it and its application is called only inside a step, or because the
- * flow to its owner is full. It keeps them in order and counts them; where they go, post decides.
+/* A store of boxes, one for each name that has messages here which are in no flow: because nobody
+ * has the name, because this node itself has it and its application is called only inside a step,
+ * or because the flow to its owner is full. It keeps them in order and counts them; where they go,
+ * post decides.
  *
  *                    owner appears                      room in the flow
  *          HELD ----------------------> BOUND ---------------------------------> in the flow
@@ -10,14 +11,16 @@
  *           |             '-------> application
  *        phx_send, or a message for a name that left
  *
- * One rule gives the order: while a name has a box, each new message to it joins the box, and a box is
- * emptied from its front. So all that is in a box is younger than all of that name that is in any flow.
+ * One rule gives the order: while a name has a box, each new message to it joins the box, and a box
+ * is emptied from its front. So all that is in a box is younger than all of that name that is in
+ * any flow.
  *
- * A box is found by its name in O(1), which is what every send pays (nothing, while there are no boxes).
- * Lists of boxes are circles of links inside them; whoever forgets a list moves its boxes elsewhere first.
+ * A box is found by its name in O(1), which is what every send pays (nothing, while there are no
+ * boxes). Lists of boxes are circles of links inside them; whoever forgets a list moves its boxes
+ * elsewhere first.
  *
- * Waiters are names to which a send said "later". Each is in one list only, of whatever it waits for, so
- * the host hears of a name once. */
+ * Waiters are names to which a send said "later". Each is in one list only, of whatever it waits
+ * for, so the host hears of a name once. */
 #include "hold.h"
 
 /* What a letter costs beside its bytes, about: the letter, its block and the allocator's share. */
@@ -127,7 +130,8 @@ void phx__hold_close(struct phx__hold *h, struct phx__box *b)
     phx__mem_put(h->mem, b, sizeof *b);
 }
 
-void phx__hold_move(struct phx__hold *h, struct phx__box *b, enum phx__box_state state, struct phx__ring *list)
+void phx__hold_move(struct phx__hold *h, struct phx__box *b, enum phx__box_state state,
+                    struct phx__ring *list)
 {
     if (b->state == PHX__BOX_HELD)
         h->held_bytes -= b->bytes;
@@ -207,7 +211,8 @@ void phx__hold_push_front(struct phx__hold *h, struct phx__box *b, struct phx__l
     hold_count(h, b, l);
 }
 
-struct phx__letter *phx__hold_take(struct phx__hold *h, struct phx__box *b, struct phx__letter *before)
+struct phx__letter *phx__hold_take(struct phx__hold *h, struct phx__box *b,
+                                   struct phx__letter *before)
 {
     struct phx__letter **from = before == NULL ? &b->head : &before->next, *l = *from;
     size_t charge = phx__letter_charge(l->mail.size);

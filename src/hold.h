@@ -9,10 +9,12 @@ struct phx__ring {
 };
 PHX_PRIVATE void phx__ring_init(struct phx__ring *r); /* in no list; or an empty head */
 PHX_PRIVATE int phx__ring_is_empty(const struct phx__ring *r);
-PHX_PRIVATE void phx__ring_add(struct phx__ring *head, struct phx__ring *r); /* at the end; leaves another list */
+/* at the end; leaves another list */
+PHX_PRIVATE void phx__ring_add(struct phx__ring *head, struct phx__ring *r);
 PHX_PRIVATE void phx__ring_del(struct phx__ring *r); /* fine if in none */
 
-/* Names to which a send said PHX_EAGAIN, oldest first: a circle, and this is its last. NULL: none. */
+/* Names to which a send said PHX_EAGAIN, oldest first: a circle, and this is its last. NULL:
+ * none. */
 struct phx__waiter {
     struct phx__waiter *next;
     uint64_t name;
@@ -28,7 +30,8 @@ enum phx__box_state {
     PHX__BOX_LOCAL,    /* this node has it: to be delivered in phx__post_run */
     PHX__BOX_BOUND     /* another node has it, and the flow there is full */
 };
-/* All messages to one name that are in no flow. While a name has a box, every message to it goes there. */
+/* All messages to one name that are in no flow. While a name has a box, every message to it goes
+ * there. */
 struct phx__box {
     struct phx__ring link;
     uint64_t name;
@@ -63,11 +66,14 @@ PHX_PRIVATE void phx__hold_move(struct phx__hold *h, struct phx__box *b, enum ph
 PHX_PRIVATE size_t phx__letter_charge(size_t size);
 /* Holds m->body, or copies; NULL: no memory. */
 PHX_PRIVATE struct phx__letter *phx__letter_new(struct phx__hold *h, const struct phx__mail *m);
-PHX_PRIVATE void phx__letter_drop(struct phx__hold *h, struct phx__letter *l); /* one that is in no box */
+/* one that is in no box */
+PHX_PRIVATE void phx__letter_drop(struct phx__hold *h, struct phx__letter *l);
 PHX_PRIVATE void phx__hold_push(struct phx__hold *h, struct phx__box *b, struct phx__letter *l);
-PHX_PRIVATE void phx__hold_push_front(struct phx__hold *h, struct phx__box *b, struct phx__letter *l);
+PHX_PRIVATE void phx__hold_push_front(struct phx__hold *h, struct phx__box *b,
+                                      struct phx__letter *l);
 /* Takes out the letter behind `before`, or the first if that is NULL. */
-PHX_PRIVATE struct phx__letter *phx__hold_take(struct phx__hold *h, struct phx__box *b, struct phx__letter *before);
+PHX_PRIVATE struct phx__letter *phx__hold_take(struct phx__hold *h, struct phx__box *b,
+                                               struct phx__letter *before);
 
 /* Notes that a name waits, once wherever that is. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__wait(struct phx__hold *h, struct phx__waiter **last, uint64_t name);

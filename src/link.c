@@ -535,8 +535,8 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
     phx__block_drop(l->tail);
     l->tail = NULL;
     phx__mem_put(s->mem, l->stash, l->stash_capacity);
-    phx__mem_put(s->mem, l->card, l->card_total);
+    phx__mem_put(s->mem, l->card, l->card_capacity);
     l->stash = l->card = NULL;
     l->stash_size = l->stash_capacity = 0;
-    l->card_total = 0;
+    l->card_total = l->card_capacity = 0;
 }

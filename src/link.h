@@ -34,6 +34,7 @@ struct phx__link {
     uint32_t generation; /* a new one for each link that comes up */
     uint8_t dialer, confirmed; /* confirmed: the peer has sent something after its hello */
     uint8_t queued;            /* in phx's list of links to write */
+    uint8_t broken;            /* a frame was lost for lack of memory: close it instead of writing */
     uint8_t more;              /* the last read filled its buffer: there may be more */
     uint8_t refused;           /* the reason came from the peer */
     uint8_t full;              /* the last write was cut short: wait for PHX_WRITE */
@@ -55,7 +56,7 @@ struct phx__link {
     uint8_t *stash;             /* the front of a frame whose rest has not come yet */
     size_t stash_size, stash_capacity;
     uint8_t *card; /* a card arriving in parts */
-    uint32_t card_total, card_size, card_version;
+    uint32_t card_total, card_size, card_version, card_capacity;
     uint64_t card_incarnation;
     struct phx_id card_id;
     uint8_t summary_open; /* more of a SUMMARY follows */

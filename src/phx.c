@@ -19,6 +19,8 @@
 
 #include <stdarg.h>
 
+/* What could not be taken in for lack of memory is looked at again after this. */
+#define NODE_LATE (500 * PHX__MS)
 /* Deadlines handled in one step. */
 #define NODE_TIMERS 10000
 /* Readiness asked for at once. */
@@ -167,21 +169,31 @@ static int node_card_says_left(const struct phx__dest *d)
     return d->card != NULL && d->card_size > 0 && (d->card[0] & PHX__CARD_LEFT);
 }
 
-static void node_changed(phx *p, uint32_t node)
+/* Shows the rooms what routing found about a node: 0, or an error and it must be shown again. */
+static int node_changed(phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     struct phx__peer *peer;
+    int err;
 
-    if (d == NULL || node == PHX__SELF || phx__node_peer(p, node) != 0)
-        return;
+    if (d == NULL || node == PHX__SELF)
+        return 0;
+    if (phx__node_peer(p, node) != 0)
+        return PHX_ENOMEM;
+    peer = &p->peers[node];
+    if (peer->life != 0 && peer->life != d->incarnation + 1)
+        phx__post_failed(&p->post, node, p->now); /* its former life acknowledges nothing any more */
+    peer->life = d->incarnation + 1;
     phx__post_route(&p->post, node, p->now);
-    (void)phx__live_reachable(&p->live, node, d->hops != PHX__UNREACHABLE, node_card_says_left(d), p->now);
+    err = phx__live_reachable(&p->live, node, d->hops != PHX__UNREACHABLE, node_card_says_left(d), p->now);
     peer = &p->peers[node];
     if (d->card_version > 0
         && (d->card_version != peer->card_version || d->incarnation != peer->card_incarnation)) {
         int seen = node_read_card(p, node, d);
-        if (seen < 0)
+        if (seen < 0) {
             phx__node_log(p, PHX_LOG_WARN, "card not taken: %s", phx_strerror(seen));
+            return seen;
+        }
         peer = &p->peers[node];
         peer->card_version = d->card_version;
         peer->card_incarnation = d->incarnation;
@@ -189,6 +201,21 @@ static void node_changed(phx *p, uint32_t node)
     if (d->hops != PHX__UNREACHABLE && d->pos == PHX__NONE && !peer->reachable)
         phx__disc_news(&p->disc, node, p->now);
     peer->reachable = d->hops != PHX__UNREACHABLE;
+    return err;
+}
+
+/* Something was not taken in. It is rare enough to look at everything once more. */
+static void node_late(phx *p)
+{
+    uint32_t node;
+
+    p->late = 0;
+    for (node = 1; node < p->ids.size; node++) {
+        int failed = phx__live_state(&p->live, node, NULL) == PHX_NODE_FAILED;
+        int changed = phx__names_dead(&p->names, node, failed);
+        p->card_stale |= changed > 0;
+        p->late |= changed < 0 || node_changed(p, node) != 0;
+    }
 }
 
 static void node_settle(phx *p)
@@ -196,7 +223,9 @@ static void node_settle(phx *p)
     uint32_t node;
 
     while (phx__route_take_changed(&p->route, &node))
-        node_changed(p, node);
+        p->late |= node_changed(p, node) != 0;
+    if (p->late && phx__timer_at(&p->timers, p->late_timer) == UINT64_MAX)
+        phx__timer_set(&p->timers, p->late_timer, p->now + NODE_LATE);
     node_report_lost(p);
     if (p->names.version != p->names_version) {
         p->names_version = p->names.version;
@@ -250,6 +279,7 @@ static void node_state(void *ctx, uint32_t node, enum phx_state state)
     int changed = phx__names_dead(&p->names, node, state == PHX_NODE_FAILED);
 
     p->card_stale |= changed > 0;
+    p->late |= changed < 0;
     if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT)
         phx__post_failed(&p->post, node, p->now);
     if (p->cfg.on_node == NULL)
@@ -336,6 +366,7 @@ static void node_forget(phx *p, uint32_t node)
     phx__live_forget(&p->live, node);
     phx__post_forget(&p->post, node);
     p->peers[node].card_version = 0;
+    p->peers[node].life = 0;
     phx__ids_drop(&p->ids, node);
 }
 
@@ -376,6 +407,9 @@ static void node_timer(phx *p, int kind, uint32_t arg)
         break;
     case PHX__TIMER_ACCEPT:
         phx__node_resume_listeners(p);
+        break;
+    case PHX__TIMER_LATE:
+        node_late(p);
         break;
     default:
         break; /* PHX__TIMER_CLOSE: only wakes the step */
@@ -452,7 +486,7 @@ static int node_work_left(const phx *p)
     uint32_t i;
 
     for (i = 0; i < p->writer_count; i++)
-        if (p->links[p->writers[i]] != NULL && !p->links[p->writers[i]]->full)
+        if (p->links[p->writers[i]] != NULL && (!p->links[p->writers[i]]->full || p->links[p->writers[i]]->broken))
             return 1;
     return p->more || p->card_stale || (p->closing && !p->is_closed && p->left);
 }
@@ -483,6 +517,8 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         phx__route_flush(&p->route, p->now);
     phx__node_write(p);
     phx__node_sweep(p);
+    /* A link that broke while it was written to is news that cannot wait for the next deadline. */
+    p->more |= p->route.urgent || p->route.changed_count > 0;
     p->stepping = 0;
     if (p->free_later) {
         phx_free(p);
@@ -558,6 +594,7 @@ static int node_open_brains(phx *p)
         || (err = phx__disc_init(&p->disc, &p->mem, &p->ids, &p->timers, &p->rnd, &dl, &disc)) != 0
         || (err = phx__post_init(&p->post, &p->mem, &p->ids, &p->timers, &pl, &post)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->resume_timer)) != 0
+        || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->late_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->close_timer)) != 0)
         return err;
     if ((err = node_write_card(p)) != 0)

@@ -23,6 +23,7 @@ struct phx__peer {
     uint32_t link;         /* slot of the link that is up, or PHX__NONE */
     uint32_t card_version; /* as last given to names, disc and post */
     uint64_t card_incarnation;
+    uint64_t life; /* incarnation + 1, as last seen; 0: none yet */
     uint8_t reachable; /* as last looked at */
 };
 
@@ -46,7 +47,7 @@ struct phx {
 
     struct phx__link **links; /* by slot; NULL: free */
     uint32_t link_capacity, link_size, links_up, half_open;
-    uint32_t *writers; /* slots with something to write, each once; room for all slots */
+    uint32_t *writers; /* slots with something to write; room for twice all slots, see node_new_link */
     uint32_t writer_count, writer_capacity;
     uint32_t *closed; /* slots to free at the end of the step */
     uint32_t closed_count, closed_capacity;
@@ -63,6 +64,8 @@ struct phx {
 
     uint64_t names_version; /* as last shown to post */
     int card_stale;         /* own names or addresses changed */
+    int late;               /* some change was not taken in for lack of memory */
+    uint32_t late_timer;    /* ... and is looked at again */
     int stepping, free_later, more;
     int closing, left, is_closed;
     uint64_t close_at;
@@ -82,6 +85,9 @@ PHX_PRIVATE int phx__node_adopt(phx *p, int handle, int dialer);
 PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
 PHX_PRIVATE void phx__node_ready(phx *p, int handle, int events);
 PHX_PRIVATE void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell);
+/* Closes the link when its turn to write comes, which is in this step, and not under the feet of a room that
+ * goes through its neighbours. */
+PHX_PRIVATE void phx__node_break(phx *p, struct phx__link *l);
 PHX_PRIVATE void phx__node_write(phx *p);
 PHX_PRIVATE void phx__node_sweep(phx *p); /* frees closed links */
 PHX_PRIVATE void phx__node_free_links(phx *p);

@@ -24,7 +24,7 @@ static struct phx__link *node_writer(phx *p, uint32_t nbr, size_t size, struct p
 static void node_queue(phx *p, struct phx__link *l, const struct phx__writer *w)
 {
     if (phx__link_control_end(&p->set, l, w) != 0)
-        phx__node_close_link(p, l, PHX_ENOMEM, 0);
+        phx__node_break(p, l);
 }
 
 static void node_lost(phx *p, uint32_t nbr)
@@ -32,7 +32,7 @@ static void node_lost(phx *p, uint32_t nbr)
     struct phx__link *l = phx__node_link(p, nbr);
 
     if (l != NULL)
-        phx__node_close_link(p, l, PHX_ENOMEM, 0);
+        phx__node_break(p, l);
 }
 
 static int node_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
@@ -189,9 +189,9 @@ void phx__node_beat(phx *p, uint32_t node, int flags, uint64_t next_us)
     node_say_beat(p, node, flags, next_us, flags & (int)PHX__BEAT_REPLY ? (uint32_t)(p->now / PHX__MS) : 0);
 }
 
-static void node_route_beat(void *ctx, uint32_t nbr, int reply)
+static void node_route_beat(void *ctx, uint32_t nbr, int flags)
 {
-    phx__node_beat(ctx, nbr, reply ? (int)PHX__BEAT_REPLY : 0, 0);
+    phx__node_beat(ctx, nbr, flags, 0);
 }
 
 /* The table in lines of 29 bytes, as many frames as it takes. */
@@ -255,9 +255,9 @@ int phx__node_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap)
 
 static void node_drop_card(phx *p, struct phx__link *l)
 {
-    phx__mem_put(&p->mem, l->card, l->card_total);
+    phx__mem_put(&p->mem, l->card, l->card_capacity);
     l->card = NULL;
-    l->card_total = l->card_size = 0;
+    l->card_total = l->card_size = l->card_capacity = 0;
 }
 
 static int node_on_card(phx *p, struct phx__link *l, const struct phx__frame *f)
@@ -268,17 +268,17 @@ static int node_on_card(phx *p, struct phx__link *l, const struct phx__frame *f)
         return PHX_EPROTO;
     if (c.offset == 0) {
         node_drop_card(p, l);
-        l->card = phx__mem_get(&p->mem, c.total);
-        if (l->card == NULL)
-            return PHX_ENOMEM; /* the link starts over when there is room */
         l->card_total = c.total;
         l->card_id = c.id;
         l->card_version = c.version;
         l->card_incarnation = c.incarnation;
     }
-    if (l->card == NULL || c.offset != l->card_size || c.total != l->card_total || c.version != l->card_version
+    if (l->card_total == 0 || c.offset != l->card_size || c.total != l->card_total || c.version != l->card_version
         || c.incarnation != l->card_incarnation || !phx__id_equal(&c.id, &l->card_id) || c.size > c.total - c.offset)
         return PHX_EPROTO;
+    /* Room is made for what has come, not for what is announced. */
+    if (phx__mem_grow(&p->mem, &l->card, &l->card_capacity, c.offset + c.size, 1) != 0)
+        return PHX_ENOMEM; /* the link starts over when there is room */
     memcpy(l->card + c.offset, c.data, c.size);
     l->card_size += c.size;
     return 0;
@@ -301,7 +301,7 @@ static int node_on_update(phx *p, struct phx__link *l, const struct phx__frame *
 {
     struct phx__update u;
     struct phx__entry e;
-    int got;
+    int got, dropped = 0;
 
     if (phx__wire_get_update(f, &u) != 0)
         return PHX_EPROTO;
@@ -315,11 +315,12 @@ static int node_on_update(phx *p, struct phx__link *l, const struct phx__frame *
         got = phx__route_entry(&p->route, l->peer, &e, trans, p->now);
         if (got == PHX_ENOMEM)
             return got; /* what is lost here nobody sends again: the next link starts with everything */
-        if (got != 0)
-            phx__node_log(p, PHX_LOG_WARN, "route entry dropped: %s", phx_strerror(got));
+        dropped += got != 0;
         if (e.flags & PHX__ENTRY_CARD_SENT)
             node_drop_card(p, l);
     }
+    if (dropped > 0) /* one line per frame, not per entry: a liar must not fill the log */
+        phx__node_log(p, PHX_LOG_WARN, "%u route entries dropped: %s", (uint64_t)dropped, phx_strerror(PHX_ELIMIT));
     return got;
 }
 
@@ -341,7 +342,7 @@ static int node_on_beat(phx *p, struct phx__link *l, const struct phx__frame *f)
         return PHX_EPROTO;
     p->heartbeats_in++;
     phx__live_heard(&p->live, l->peer, b.next_ms * PHX__MS, p->now);
-    phx__route_beat(&p->route, l->peer, &b, p->now);
+    phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
     if (f->flags & PHX__BEAT_REPLY)
         node_say_beat(p, l->peer, 0, 0, b.echo_ms);
     return 0;

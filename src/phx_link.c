@@ -34,7 +34,8 @@ static struct phx__link *node_new_link(phx *p)
     while (slot < p->link_size && p->links[slot] != NULL)
         slot++;
     if (phx__mem_grow(&p->mem, &p->links, &p->link_capacity, slot + 1, sizeof(struct phx__link *))
-        || phx__mem_grow(&p->mem, &p->writers, &p->writer_capacity, slot + 1, sizeof *p->writers)
+        /* Twice each slot: a link that was just written to may want it again before the list is swept. */
+        || phx__mem_grow(&p->mem, &p->writers, &p->writer_capacity, 2 * (slot + 1), sizeof *p->writers)
         || phx__mem_grow(&p->mem, &p->closed, &p->closed_capacity, slot + 1, sizeof *p->closed))
         return NULL;
     l = phx__mem_zero(&p->mem, sizeof *l);
@@ -80,7 +81,7 @@ static int node_open_link(phx *p, int handle, int dialer, enum phx__link_state s
     p->half_open++;
     phx__node_watch(p, l);
     *out = l;
-    return 0;
+    return l->state == PHX__LINK_CLOSED ? PHX_ENOMEM : 0;
 }
 
 struct phx__link *phx__node_link(const phx *p, uint32_t node)
@@ -412,6 +413,7 @@ static int node_route_up(phx *p, const struct phx__link *l)
 
     h.incarnation = l->incarnation;
     h.seq = l->heard.seq;
+    h.card = l->heard.card_version;
     h.told_seq = l->said.seq;
     h.told_card = l->heard.have;
     return phx__route_up(&p->route, l->peer, &h, p->now);
@@ -497,6 +499,12 @@ static void node_wants(void *ctx, struct phx__link *l)
     p->writers[p->writer_count++] = l->slot;
 }
 
+void phx__node_break(phx *p, struct phx__link *l)
+{
+    l->broken = 1;
+    node_wants(p, l);
+}
+
 void phx__node_ready(phx *p, int handle, int events)
 {
     uint32_t slot = phx__map_get(&p->handles, (uint64_t)handle);
@@ -524,7 +532,7 @@ void phx__node_ready(phx *p, int handle, int events)
 static void node_write_link(phx *p, struct phx__link *l)
 {
     uint64_t before = l->bytes_out;
-    int err = phx__link_write(&p->set, l, NODE_WRITE_LIMIT);
+    int err = l->broken ? PHX_ENOMEM : phx__link_write(&p->set, l, NODE_WRITE_LIMIT);
 
     if (l->state == PHX__LINK_UP && l->bytes_out != before)
         phx__live_said(&p->live, l->peer, p->now);
@@ -542,7 +550,7 @@ void phx__node_write(phx *p)
     for (i = 0; i < count; i++) {
         struct phx__link *l = p->links[p->writers[i]];
         l->queued = 0;
-        if (l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING && !l->full)
+        if (l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING && (!l->full || l->broken))
             node_write_link(p, l);
     }
     for (i = count; i < p->writer_count; i++)

@@ -1,11 +1,13 @@
 /* post.c - BRAIN: messages end to end: names, credit, retransmission, transit and outcomes. */
 
-/* What it promises. Between two nodes that live, every message sent to a name arrives once, and in order per
- * (sender, name), whatever relays and links in between do. Every message with a token ends in one outcome.
- * Whatever is queued here is bounded, and phx__post_send says PHX_EAGAIN before a bound is passed.
+/* What it promises. Between two nodes that live, every message sent to a name arrives once, and in
+ * order per (sender, name), whatever relays and links in between do. Every message with a token
+ * ends in one outcome. Whatever is queued here is bounded, and phx__post_send says PHX_EAGAIN
+ * before a bound is passed.
  *
- * What it refuses to know: sockets, links, routes, claims, clocks. It asks two questions, who has this name
- * (ops.owner) and which neighbour leads to that node (ops.next), and is told when an answer may have changed.
+ * What it refuses to know: sockets, links, routes, claims, clocks. It asks two questions, who has
+ * this name (ops.owner) and which neighbour leads to that node (ops.next), and is told when an
+ * answer may have changed.
  *
  *      phx__post_send                                  phx__post_data
  *           |                                            |        | another node's
@@ -16,219 +18,32 @@
  *                                                                 |
  *      phx__post_pull(nbr): a circle of all flows and transit queues whose next hop is nbr
  *
- * A message's life at its sender:
+ * The parts of this room, bottom to top: flow.c (numbers and windows of one flow), hold.c (boxes:
+ * what waits for a name), pump.c (what goes out next), fate.c (where messages wait and how they
+ * end), and this one: what comes in, from the application and from the network, and what a step has
+ * to do.
  *
- *      boxed --> queued in a flow --> under way --> acknowledged: done(PHX_OK)
- *        |            |                   |
- *        |            |                   '-- node failed: back into a box if the name has an owner, and on
- *        |            |                        from there; else done(PHX_EFAILED)
- *        '------------'-- cancelled or expired: gone, done(PHX_ECANCELLED or PHX_EEXPIRED)
+ * Acknowledged means that the receiver's ops.message has returned, or, if the name had left that
+ * node, that the node answers for it: it passes the message on, in the order in which it came, with
+ * the id of the first sender in front. What a receiver cannot take (its own queues are full) it
+ * does not acknowledge; it closes the sender's window instead and opens it again when it can.
  *
- * A message that has begun to leave cannot be called back. If its time limit passes then, PHX_EEXPIRED is
- * reported at once, and once; it may still be delivered.
- *
- * Acknowledged means that the receiver's ops.message has returned, or, if the name had left that node, that
- * the node answers for it: it passes the message on, in the order in which it came, with the id of the first
- * sender in front. What a receiver cannot take (its own queues are full) it does not acknowledge; it closes
- * the sender's window instead and opens it again when it can.
- *
- * Re-entrance: ops.message, done and writable, and the host's release functions may call phx__post_send and
- * phx__post_cancel. So nothing that those may move or free is held across such a call. Release functions run
- * only in phx__post_data, _ack, _run and _free: what is withdrawn elsewhere goes out with its outcome. */
+ * Re-entrance: ops.message, done and writable, and the host's release functions may call
+ * phx__post_send and phx__post_cancel. So nothing that those may move or free is held across such a
+ * call. Release functions run only in phx__post_data, _ack, _run and _free: what is withdrawn
+ * elsewhere goes out with its outcome. */
 #include "post.h"
 
-/* An ack waits for company, but not longer than so many frames (and not beyond a quarter of the window). */
+/* An ack waits for company, but not longer than so many frames (and not beyond a quarter of the
+ * window). */
 #define POST_ACK_FRAMES 64u
 /* One gap is reported once in this time, so that a burst behind a hole costs one ack. */
 #define POST_GAP_AGAIN (10 * PHX__MS)
 
-struct phx__post_outcome {
-    uint64_t token; /* 0: only drop the body */
-    int result;
-    struct phx__block *body; /* NULL, or held until the outcome is told */
-};
-
-/* ---- Outcomes */
-
-/* How many entries a message may need: to tell, and to let its owner's memory go inside a step. */
-static uint32_t post_promises(uint64_t token, const struct phx__block *body)
-{
-    return (token != 0 ? 1u : 0u) + (body != NULL && body->release != NULL ? 1u : 0u);
-}
-
-/* Reserves n more, so that no outcome is ever lost for lack of memory. */
-static int post_promise(struct phx__post *p, uint32_t n)
-{
-    size_t need = p->promised + p->outcome_first + p->outcome_count + n;
-
-    if (n > 0 && (need > UINT32_MAX
-                  || phx__mem_grow(p->mem, &p->outcomes, &p->outcome_capacity, (uint32_t)need,
-                                   sizeof *p->outcomes) != 0))
-        return PHX_ENOMEM;
-    p->promised += n;
-    return 0;
-}
-
-/* What was promised for a message comes true in the next phx__post_run. body: NULL if it is not to go yet. */
-static void post_outcome(struct phx__post *p, uint64_t token, int result, struct phx__block *body)
-{
-    uint32_t n = post_promises(token, body);
-    struct phx__post_outcome *o;
-
-    if (n == 0)
-        return;
-    PHX_ASSERT(p->promised >= n && p->outcome_first + p->outcome_count < p->outcome_capacity);
-    p->promised -= n;
-    o = &p->outcomes[p->outcome_first + p->outcome_count++];
-    o->token = token;
-    o->result = result;
-    o->body = body != NULL && body->release != NULL ? phx__block_hold(body) : NULL;
-}
-
-static void post_run_outcomes(struct phx__post *p)
-{
-    uint32_t n = p->outcome_count;
-
-    /* Those that callbacks add are left for the next time, so that a host which sends and cancels for ever
-     * does not keep us here. */
-    while (n-- > 0) {
-        struct phx__post_outcome o = p->outcomes[p->outcome_first++];
-
-        p->outcome_count--;
-        if (o.token != 0)
-            p->ops.done(p->ops.ctx, o.token, o.result);
-        phx__block_drop(o.body);
-    }
-    if (p->outcome_count > 0)
-        memmove(p->outcomes, p->outcomes + p->outcome_first, p->outcome_count * sizeof *p->outcomes);
-    p->outcome_first = 0;
-}
-
-/* Its flow takes messages while less than a window is in it; so one of any size goes into an empty one. */
-static int post_accepts(const struct phx__post *p, const struct phx__pump_peer *peer)
-{
-    return peer->out.count == 0 || peer->out.bytes < p->limits.window;
-}
-
-static int post_put(struct phx__post *p, struct phx__pump_peer *peer, const struct phx__mail *m)
-{
-    if (peer->out.epoch == 0)
-        phx__flow_restart(&peer->out, p->limits.epoch_base + ++p->epochs, peer->out.window);
-    if (phx__flow_put(&peer->out, m) != 0)
-        return PHX_ENOMEM;
-    phx__pump_ready(p, peer);
-    if (peer->out.limit_at != PHX__NEVER)
-        phx__pump_arm(p, peer);
-    return 0;
-}
-
-/* Something went out of its flow: those who wait for room are seen to in phx__post_run. */
-static void post_check_room(struct phx__post *p, struct phx__pump_peer *peer)
-{
-    if (peer->waiters == NULL && phx__ring_is_empty(&peer->boxes))
-        return;
-    if (peer->out.count == 0 || peer->out.bytes < p->limits.window / 2)
-        phx__ring_add(&p->rooms, &peer->room_link);
-}
-
-/* ---- Boxes */
-
-/* An empty box goes, and whoever waited for it may try. */
-static void post_close_box(struct phx__post *p, struct phx__box *b)
-{
-    phx__wait_splice(&p->ready_waiters, &b->waiters);
-    phx__hold_close(&p->hold, b);
-}
-
-static void post_hold_box(struct phx__post *p, struct phx__box *b)
-{
-    phx__wait_splice(&p->hold_waiters, &b->waiters);
-    phx__hold_move(&p->hold, b, PHX__BOX_HELD, &p->held);
-}
-
-/* Moves the front of a box into its owner's flow, as much as that takes. The box may be gone after it. */
-static void post_pour(struct phx__post *p, struct phx__box *b, struct phx__pump_peer *peer)
-{
-    while (b->head != NULL && post_accepts(p, peer)) {
-        if (post_put(p, peer, &b->head->mail) != 0) {
-            p->look_again = 1; /* an empty flow has no ack that would bring us here again */
-            break;
-        }
-        /* The flow holds the body, or has copied what was not the host's: nothing is released here. */
-        phx__letter_drop(&p->hold, phx__hold_take(&p->hold, b, NULL));
-    }
-    if (b->head == NULL)
-        post_close_box(p, b);
-    else
-        phx__hold_move(&p->hold, b, PHX__BOX_BOUND, &peer->boxes);
-}
-
-/* Brings a box to where its name is. It may be gone after it. */
-static void post_route_box(struct phx__post *p, struct phx__box *b)
-{
-    uint32_t owner = p->ops.owner(p->ops.ctx, b->name);
-    struct phx__pump_peer *peer;
-
-    if (owner == PHX__SELF) {
-        phx__hold_move(&p->hold, b, PHX__BOX_LOCAL, &p->local);
-        return;
-    }
-    peer = owner == PHX__NONE ? NULL : phx__pump_open(p, owner);
-    if (peer != NULL) {
-        post_pour(p, b, peer);
-        return;
-    }
-    p->look_again |= owner != PHX__NONE;
-    post_hold_box(p, b);
-}
-
-/* Whether one more message of this size fits. An empty queue takes any, as far as its kind allows. */
-static int post_box_accepts(const struct phx__post *p, const struct phx__box *b, int held, size_t size)
-{
-    if (held) {
-        if (p->hold.held_bytes == 0)
-            return size <= p->limits.hold_bytes;
-        return p->hold.held_bytes < p->limits.hold_bytes
-            && phx__letter_charge(size) <= p->limits.hold_bytes - p->hold.held_bytes;
-    }
-    return b == NULL || b->head == NULL || b->bytes < p->limits.window;
-}
-
-static void post_note_limit(struct phx__post *p, uint64_t limit)
-{
-    if (limit < p->hold_limit_at) {
-        p->hold_limit_at = limit;
-        phx__timer_set(p->timers, p->hold_timer, limit);
-    }
-}
-
-/* Puts a letter into a box for its name, which is opened if need be. */
-static int post_box(struct phx__post *p, struct phx__box *b, const struct phx__mail *m, uint32_t owner)
-{
-    struct phx__letter *l = phx__letter_new(&p->hold, m);
-
-    if (l == NULL)
-        return PHX_ENOMEM;
-    if (b == NULL) {
-        b = phx__hold_open(&p->hold, m->to);
-        if (b == NULL) {
-            /* m has a reference of its own to a body that is the host's, so this releases nothing. */
-            phx__letter_drop(&p->hold, l);
-            return PHX_ENOMEM;
-        }
-        if (owner == PHX__SELF)
-            phx__hold_move(&p->hold, b, PHX__BOX_LOCAL, &p->local);
-        else
-            phx__hold_move(&p->hold, b, PHX__BOX_HELD, &p->held);
-    }
-    phx__hold_push(&p->hold, b, l);
-    post_note_limit(p, m->limit);
-    return 0;
-}
-
 /* ---- Sending */
 
-/* The queue for a name, as far as it is known: a box, or else the owner and, if that is a node, its record. */
+/* The queue for a name, as far as it is known: a box, or else the owner and, if that is a node, its
+ * record. */
 struct post_way {
     struct phx__box *box;
     uint32_t owner;
@@ -252,25 +67,27 @@ static int post_find_way(struct phx__post *p, uint64_t name, size_t size, struct
 
         way->owner = held ? PHX__NONE : PHX__SELF;
         *waiters = held ? post_hold_waiters(p, size) : &way->box->waiters;
-        return post_box_accepts(p, way->box, held, size) ? 0 : PHX_EAGAIN;
+        return phx__fate_box_accepts(p, way->box, held, size) ? 0 : PHX_EAGAIN;
     }
     way->owner = p->ops.owner(p->ops.ctx, name);
     if (way->owner == PHX__NONE || way->owner == PHX__SELF) {
         *waiters = post_hold_waiters(p, size);
-        return post_box_accepts(p, NULL, way->owner == PHX__NONE, size) ? 0 : PHX_EAGAIN;
+        return phx__fate_box_accepts(p, NULL, way->owner == PHX__NONE, size) ? 0 : PHX_EAGAIN;
     }
     way->peer = phx__pump_open(p, way->owner);
     if (way->peer == NULL)
         return PHX_ENOMEM;
     *waiters = &way->peer->waiters;
-    return post_accepts(p, way->peer) ? 0 : PHX_EAGAIN;
+    return phx__fate_accepts(p, way->peer) ? 0 : PHX_EAGAIN;
 }
 
 static int post_go(struct phx__post *p, const struct post_way *way, const struct phx__mail *m)
 {
-    if (way->peer != NULL)
-        return post_put(p, way->peer, m);
-    return post_box(p, way->box, m, way->owner);
+    int err = way->peer != NULL ? phx__fate_put(p, way->peer, m)
+                                : phx__fate_box(p, way->box, m, way->owner);
+
+    p->pending_count += err == 0;
+    return err;
 }
 
 static int post_measure(const struct phx__post *p, const struct phx_outgoing *m, size_t *size)
@@ -278,33 +95,38 @@ static int post_measure(const struct phx__post *p, const struct phx_outgoing *m,
     int i;
 
     *size = 0;
-    if (m->iov_count < 0 || (m->iov_count > 0 && m->iov == NULL) || (m->release != NULL && m->iov_count != 1))
+    if (m->iov_count < 0 || (m->iov_count > 0 && m->iov == NULL)
+        || (m->release != NULL && m->iov_count != 1))
         return PHX_EINVAL;
     for (i = 0; i < m->iov_count; i++) {
-        if (m->iov[i].iov_len > SIZE_MAX - *size || (m->iov[i].iov_len > 0 && m->iov[i].iov_base == NULL))
+        if (m->iov[i].iov_len > SIZE_MAX - *size
+            || (m->iov[i].iov_len > 0 && m->iov[i].iov_base == NULL))
             return PHX_EINVAL;
         *size += m->iov[i].iov_len;
     }
     return *size > p->limits.max_message ? PHX_ETOOBIG : 0;
 }
 
-/* Hands the message over to its way; an owned one wrapped, which must not call release if it fails. */
-static int post_submit(struct phx__post *p, const struct post_way *way, const struct phx_outgoing *m,
+/* Hands the message over to its way; an owned one wrapped, which must not call release if it
+ * fails. */
+static int post_submit(struct phx__post *p, const struct post_way *way,
+                       const struct phx_outgoing *m,
                        struct phx__mail *mail)
 {
     int err;
 
     if (m->release != NULL) {
-        mail->body = phx__block_wrap(p->mem, m->iov[0].iov_base, m->iov[0].iov_len, m->release, m->arg);
+        mail->body = phx__block_wrap(p->mem, m->iov[0].iov_base, m->iov[0].iov_len, m->release,
+                                     m->arg);
         if (mail->body == NULL)
             return PHX_ENOMEM;
         mail->data = mail->body->data;
     }
-    err = post_promise(p, post_promises(mail->token, mail->body));
+    err = phx__fate_promise(p, phx__fate_promises(mail->token, mail->body));
     if (err == 0) {
         err = post_go(p, way, mail);
         if (err != 0)
-            p->promised -= post_promises(mail->token, mail->body);
+            p->promised -= phx__fate_promises(mail->token, mail->body);
     }
     if (mail->body != NULL) {
         PHX_ASSERT(mail->body->refs == 1 || err == 0);
@@ -335,7 +157,9 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t n
     mail.from = m->from;
     mail.tag = m->tag;
     mail.token = m->token;
-    mail.limit = m->time_limit_us == 0 || m->time_limit_us > PHX__NEVER - now ? PHX__NEVER : now + m->time_limit_us;
+    mail.limit = PHX__NEVER;
+    if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - now)
+        mail.limit = now + m->time_limit_us;
     mail.origin = p->ids->at[PHX__SELF];
     mail.passed = 0;
     mail.size = size;
@@ -351,162 +175,10 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t n
     return err;
 }
 
-/* ---- Withdrawing */
-
-/* A letter that will not be delivered from here. */
-static void post_refuse_letter(struct phx__post *p, struct phx__letter *l, int result)
-{
-    if (!l->mail.passed)
-        p->pending_bytes -= l->mail.size;
-    if (post_promises(l->mail.token, l->mail.body) == 0)
-        p->dropped++;
-    post_outcome(p, l->mail.token, result, l->mail.body);
-    phx__letter_drop(&p->hold, l); /* never the last reference to the host's memory */
-}
-
-static int post_cancel_box(struct phx__post *p, struct phx__box *b, uint64_t token)
-{
-    struct phx__letter *before = NULL, *l;
-
-    for (l = b->head; l != NULL && l->mail.token != token; l = l->next)
-        before = l;
-    if (l == NULL)
-        return 0;
-    post_refuse_letter(p, phx__hold_take(&p->hold, b, before), PHX_ECANCELLED);
-    if (b->head == NULL)
-        post_close_box(p, b);
-    return 1;
-}
-
-/* Marks the message at index, nothing of which has left, for the next sweep. */
-static void post_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t index, uint32_t span, int result)
-{
-    struct phx__flow_record *r = phx__flow_at(o, index);
-    uint32_t i;
-
-    for (i = index; i < index + span; i++) {
-        phx__flow_at(o, i)->gone = 1;
-        if ((r->flags & PHX__DATA_PASSED) == 0)
-            p->pending_bytes -= phx__flow_payload(phx__flow_at(o, i));
-    }
-    if (post_promises(r->token, r->body) == 0)
-        p->dropped++;
-    post_outcome(p, r->token, result, r->body);
-}
-
-static void post_swept(struct phx__post *p, struct phx__pump_peer *peer)
-{
-    phx__flow_sweep(&peer->out);
-    post_check_room(p, peer);
-    if (peer->out.count == 0)
-        phx__pump_rest(p, peer);
-}
-
-static int post_cancel_flow(struct phx__post *p, struct phx__pump_peer *peer, uint64_t token)
-{
-    struct phx__flow_out *o = &peer->out;
-    uint32_t i = (uint32_t)(o->left - o->base);
-
-    while (i < o->count && (phx__flow_at(o, i)->flags & PHX__DATA_FIRST) == 0)
-        i++; /* the rest of one that has begun to leave */
-    while (i < o->count && phx__flow_at(o, i)->token != token)
-        i += phx__flow_span(o, i);
-    if (i >= o->count)
-        return 0;
-    post_withdraw(p, o, i, phx__flow_span(o, i), PHX_ECANCELLED);
-    post_swept(p, peer);
-    return 1;
-}
-
-/* A walk over all that has not left. Tokens are not indexed: every send would pay for what few ever do. */
-int phx__post_cancel(struct phx__post *p, uint64_t token)
-{
-    uint32_t i;
-
-    if (token == 0)
-        return PHX_ENOTFOUND;
-    for (i = 0; i < p->hold.count; i++) {
-        if (post_cancel_box(p, p->hold.boxes[i], token))
-            return 0;
-    }
-    for (i = 0; i < p->node_capacity; i++) {
-        if (p->nodes[i].peer != NULL && post_cancel_flow(p, p->nodes[i].peer, token))
-            return 0;
-    }
-    return PHX_ENOTFOUND;
-}
-
-/* Searching n messages for those that expired is repeated at the earliest n microseconds later, so that
- * many different limits cost some percent of the time and not all of it. */
-static uint64_t post_next_search(uint64_t earliest, uint64_t searched, uint64_t now)
-{
-    return earliest < now + searched ? now + searched : earliest;
-}
-
-static void post_expire_flow(struct phx__post *p, struct phx__pump_peer *peer)
-{
-    struct phx__flow_out *o = &peer->out;
-    uint64_t earliest = PHX__NEVER;
-    uint32_t i, j, span;
-
-    for (i = 0; i < o->count; i += span) {
-        struct phx__flow_record *r = phx__flow_at(o, i);
-
-        span = phx__flow_span(o, i);
-        if (r->limit > p->now) {
-            earliest = r->limit < earliest ? r->limit : earliest;
-        } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
-            post_withdraw(p, o, i, span, PHX_EEXPIRED);
-        } else {
-            post_outcome(p, r->token, PHX_EEXPIRED, NULL);
-            for (j = i; j < i + span; j++) {
-                phx__flow_at(o, j)->token = 0;
-                phx__flow_at(o, j)->limit = PHX__NEVER;
-            }
-        }
-    }
-    o->limit_at = earliest == PHX__NEVER ? earliest : post_next_search(earliest, o->count, p->now);
-    post_swept(p, peer);
-}
-
-static uint64_t post_expire_box(struct phx__post *p, struct phx__box *b)
-{
-    struct phx__letter *before = NULL, *l = b->head, *next;
-    uint64_t earliest = PHX__NEVER;
-
-    for (; l != NULL; l = next) {
-        next = l->next;
-        if (l->mail.limit <= p->now) {
-            post_refuse_letter(p, phx__hold_take(&p->hold, b, before), PHX_EEXPIRED);
-            continue;
-        }
-        earliest = l->mail.limit < earliest ? l->mail.limit : earliest;
-        before = l;
-    }
-    if (b->head == NULL)
-        post_close_box(p, b);
-    return earliest;
-}
-
-static void post_expire_held(struct phx__post *p)
-{
-    uint64_t earliest = PHX__NEVER, at;
-    uint32_t i;
-
-    for (i = p->hold.count; i > 0; i--) { /* from the end: a box that goes is replaced by the last */
-        at = post_expire_box(p, p->hold.boxes[i - 1]);
-        earliest = at < earliest ? at : earliest;
-    }
-    if (earliest != PHX__NEVER)
-        earliest = post_next_search(earliest, p->hold.letters, p->now);
-    p->hold_limit_at = earliest;
-    phx__timer_set(p->timers, p->hold_timer, earliest);
-}
-
 /* ---- Receiving */
 
-/* A message that a flow brought goes to the application, or on to whoever has the name now. 0, or why it
- * cannot be taken. */
+/* A message that a flow brought goes to the application, or on to whoever has the name now. 0, or
+ * why it cannot be taken. */
 static int post_deliver(struct phx__post *p, struct phx__mail *m)
 {
     struct phx__waiter **nobody;
@@ -543,7 +215,8 @@ static int post_deliver(struct phx__post *p, struct phx__mail *m)
 }
 
 /* The frame that was to come next. 0: it was not taken. */
-static int post_take(struct phx__post *p, struct phx__pump_peer *peer, const struct phx__data *d, int flags)
+static int post_take(struct phx__post *p, struct phx__pump_peer *peer, const struct phx__data *d,
+                     int flags)
 {
     struct phx__mail m;
 
@@ -575,7 +248,8 @@ static void post_gap(struct phx__post *p, struct phx__pump_peer *peer)
     phx__pump_owe(p, peer, 1);
 }
 
-static void post_arrived(struct phx__post *p, struct phx__pump_peer *peer, const struct phx__data *d, int flags)
+static void post_arrived(struct phx__post *p, struct phx__pump_peer *peer,
+                         const struct phx__data *d, int flags)
 {
     if (d->epoch < peer->in.epoch) {
         p->duplicates++; /* of a flow that was given up */
@@ -644,7 +318,8 @@ static void post_acked(struct phx__post *p, struct phx__flow_record *r)
     if ((r->flags & PHX__DATA_LAST) != 0) {
         if (r->body != NULL && r->body->release != NULL)
             p->promised--; /* it goes right here, unless a link still holds it */
-        post_outcome(p, r->token, PHX_OK, NULL);
+        phx__fate_outcome(p, r->token, PHX_OK, NULL);
+        p->pending_count--;
     }
     phx__block_drop(r->head);
     phx__block_drop(r->body);
@@ -659,7 +334,8 @@ void phx__post_ack(struct phx__post *p, const struct phx__ack *a, int gap, uint6
     size_t bytes = 0;
 
     p->now = now;
-    if (peer == NULL || a->epoch != peer->out.epoch || a->next > peer->out.left || a->next < peer->out.base)
+    if (peer == NULL || a->epoch != peer->out.epoch || a->next > peer->out.left
+        || a->next < peer->out.base)
         return; /* of another life of the flow; nonsense; or overtaken by a later one */
     o = &peer->out;
     o->window = a->window;
@@ -671,121 +347,9 @@ void phx__post_ack(struct phx__post *p, const struct phx__ack *a, int gap, uint6
     if (gap && a->next == o->base && o->sent > o->base && now >= o->rewind_from)
         phx__flow_lost(o, now);
     phx__pump_ready(p, peer);
-    post_check_room(p, peer);
+    phx__fate_check_room(p, peer);
     if (o->count == 0)
         phx__pump_rest(p, peer);
-}
-
-/* ---- Changes */
-
-/* Those who wait for room to hold, although their name has an owner now, need not. */
-static void post_sort_waiters(struct phx__post *p, struct phx__waiter **list)
-{
-    struct phx__waiter *all = *list, *one;
-
-    for (*list = NULL; all != NULL;) {
-        one = all->next;
-        if (one == all)
-            all = NULL;
-        else
-            all->next = one->next;
-        one->next = one;
-        phx__wait_splice(p->ops.owner(p->ops.ctx, one->name) == PHX__NONE ? list : &p->ready_waiters, &one);
-    }
-}
-
-void phx__post_names(struct phx__post *p, uint64_t now)
-{
-    uint32_t i;
-
-    p->now = now;
-    p->look_again = 0;
-    for (i = p->hold.count; i > 0; i--) /* from the end: a box that goes is replaced by the last */
-        post_route_box(p, p->hold.boxes[i - 1]);
-    post_sort_waiters(p, &p->hold_waiters);
-    post_sort_waiters(p, &p->name_waiters);
-}
-
-/* Puts a message in front of its name's box: it is older than all that is in there. */
-static int post_box_front(struct phx__post *p, const struct phx__mail *m)
-{
-    struct phx__box *b = phx__hold_find(&p->hold, m->to);
-    struct phx__letter *l = phx__letter_new(&p->hold, m);
-
-    if (l == NULL)
-        return PHX_ENOMEM;
-    if (b == NULL) {
-        b = phx__hold_open(&p->hold, m->to);
-        if (b == NULL) {
-            phx__letter_drop(&p->hold, l);
-            return PHX_ENOMEM;
-        }
-        phx__hold_move(&p->hold, b, PHX__BOX_HELD, &p->held);
-    }
-    phx__hold_push_front(&p->hold, b, l);
-    post_note_limit(p, m->limit);
-    return 0;
-}
-
-/* Takes all out of a failed flow, from the youngest to the oldest, because each goes to the front of its box:
- * what has an owner, unless it is too late for that; and what was passed on, for which we have given our word,
- * and which waits for an owner. The rest has failed. */
-static void post_empty(struct phx__post *p, struct phx__pump_peer *peer, int rescue)
-{
-    struct phx__flow_out *o = &peer->out;
-    struct phx__mail m;
-    size_t here;
-    uint32_t i, first;
-    int result;
-
-    for (; o->count > 0; phx__flow_truncate(o, first)) {
-        first = phx__flow_last(o);
-        phx__flow_mail(o, first, &m);
-        for (here = 0, i = first; i < o->count; i++)
-            here += phx__flow_payload(phx__flow_at(o, i));
-        if (!m.passed)
-            p->pending_bytes += m.size - here; /* those fragments were acknowledged, but it must go whole */
-        result = PHX_EFAILED;
-        if (rescue && (m.passed || p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)) {
-            result = post_box_front(p, &m);
-            if (result == 0)
-                continue;
-        }
-        if (!m.passed)
-            p->pending_bytes -= m.size;
-        p->dropped++;
-        post_outcome(p, m.token, result, m.body);
-    }
-}
-
-void phx__post_failed(struct phx__post *p, uint32_t node, uint64_t now)
-{
-    struct phx__pump_peer *peer = phx__pump_find(p, node);
-
-    p->now = now;
-    if (peer == NULL)
-        return;
-    post_empty(p, peer, 1);
-    phx__pump_reset(p, peer);
-    post_check_room(p, peer);
-    phx__post_names(p, now);
-}
-
-void phx__post_forget(struct phx__post *p, uint32_t node)
-{
-    struct phx__pump_peer *peer = phx__pump_find(p, node);
-
-    phx__pump_abandon(p, node);
-    if (peer == NULL)
-        return;
-    phx__post_failed(p, node, p->now);
-    post_empty(p, peer, 0); /* whoever still calls it an owner is wrong */
-    phx__wait_splice(&p->ready_waiters, &peer->waiters);
-    while (!phx__ring_is_empty(&peer->boxes)) {
-        post_hold_box(p, (struct phx__box *)(void *)peer->boxes.next);
-        p->look_again = 1;
-    }
-    phx__pump_free(p, peer);
 }
 
 /* ---- What is due */
@@ -801,12 +365,12 @@ static void post_run_local(struct phx__post *p)
         struct phx__letter *l;
 
         if (p->ops.owner(p->ops.ctx, b->name) != PHX__SELF) {
-            post_route_box(p, b);
+            phx__fate_route_box(p, b);
             continue;
         }
         l = phx__hold_take(&p->hold, b, NULL);
         if (b->head == NULL)
-            post_close_box(p, b);
+            phx__fate_close_box(p, b);
         else
             phx__ring_add(&p->local, &b->link); /* names take turns */
         out.to = l->mail.to;
@@ -817,8 +381,9 @@ static void post_run_local(struct phx__post *p)
         out.size = l->mail.size;
         if (!l->mail.passed)
             p->pending_bytes -= out.size;
+        p->pending_count--;
         p->messages_in++;
-        post_outcome(p, l->mail.token, PHX_OK, l->mail.body);
+        phx__fate_outcome(p, l->mail.token, PHX_OK, l->mail.body);
         p->ops.message(p->ops.ctx, &out);
         phx__letter_drop(&p->hold, l);
     }
@@ -830,12 +395,12 @@ static void post_run_rooms(struct phx__post *p)
         struct phx__pump_peer *peer = PHX__PEER_OF(p->rooms.next, room_link);
 
         phx__ring_del(&peer->room_link);
-        while (post_accepts(p, peer) && !phx__ring_is_empty(&peer->boxes)) {
-            post_route_box(p, (struct phx__box *)(void *)peer->boxes.next);
+        while (phx__fate_accepts(p, peer) && !phx__ring_is_empty(&peer->boxes)) {
+            phx__fate_route_box(p, (struct phx__box *)(void *)peer->boxes.next);
             if (p->look_again)
                 break;
         }
-        if (post_accepts(p, peer))
+        if (phx__fate_accepts(p, peer))
             phx__wait_splice(&p->ready_waiters, &peer->waiters);
     }
     if (p->hold.held_bytes == 0 || p->hold.held_bytes < p->limits.hold_bytes / 2)
@@ -866,7 +431,7 @@ int phx__post_run(struct phx__post *p, uint64_t now)
     phx__pump_retry(p);
     post_run_local(p);
     post_run_rooms(p);
-    post_run_outcomes(p);
+    phx__fate_tell(p);
     post_run_waiters(p);
     while (!phx__ring_is_empty(&p->acks))
         phx__pump_ack(p, PHX__PEER_OF(p->acks.next, ack_link));
@@ -879,7 +444,7 @@ void phx__post_due(struct phx__post *p, int kind, uint32_t node, uint64_t now)
 
     p->now = now;
     if (kind == (int)PHX__TIMER_POST_HOLD) {
-        post_expire_held(p);
+        phx__fate_expire_held(p);
         return;
     }
     peer = phx__pump_find(p, node);
@@ -887,13 +452,14 @@ void phx__post_due(struct phx__post *p, int kind, uint32_t node, uint64_t now)
         return;
     phx__pump_due(p, peer);
     if (peer->out.limit_at <= now)
-        post_expire_flow(p, peer);
+        phx__fate_expire_flow(p, peer);
     phx__pump_arm(p, peer);
 }
 
 /* ---- Life */
 
-int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *ids, struct phx__timers *timers,
+int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *ids,
+                   struct phx__timers *timers,
                    const struct phx__post_limits *limits, const struct phx__post_ops *ops)
 {
     memset(p, 0, sizeof *p);

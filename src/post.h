@@ -1,7 +1,7 @@
-/* post.h - BRAIN: messages end to end: numbering, acks, retransmission, order, credit, holding, transit. */
+/* post.h - BRAIN: messages end to end: numbers, acks, order, credit, holding, transit, outcomes. */
 #ifndef PHX_POST_H
 #define PHX_POST_H
-#include "pump.h"
+#include "fate.h"
 
 struct phx__post_limits {
     size_t max_message, window, hold_bytes;
@@ -14,15 +14,17 @@ struct phx__post_ops {
     void *ctx;
     /* Who holds the name now: a node that has not failed, PHX__SELF, or PHX__NONE. */
     uint32_t (*owner)(void *ctx, uint64_t name);
-    /* The neighbour towards node, or PHX__NONE; *generation changes whenever its link is another one, so
-     * (neighbour, generation) names a TCP stream. */
+    /* The neighbour towards node, or PHX__NONE; *generation changes whenever its link is another
+     * one, so (neighbour, generation) names a TCP stream. */
     uint32_t (*next)(void *ctx, uint32_t node, uint32_t *generation);
-    /* Queues one whole frame on the link with nbr: head bytes and then body bytes (body_size may be 0), not
-     * copied: both blocks are held as long as needed. 0 or PHX_ENOMEM (nothing was queued). Only called
-     * inside phx__post_pull(nbr). */
-    int (*emit)(void *ctx, uint32_t nbr, struct phx__block *head, const uint8_t *head_data, size_t head_size,
-                struct phx__block *body, const uint8_t *body_data, size_t body_size);
-    /* Sends an ACK as a control frame towards `node`. 0, or it could not be sent (then try later). */
+    /* Queues one whole frame on the link with nbr: head bytes and then body bytes (body_size may be
+     * 0), not copied: both blocks are held as long as needed. 0 or PHX_ENOMEM (nothing was queued).
+     * Only called inside phx__post_pull(nbr). */
+    int (*emit)(void *ctx, uint32_t nbr, struct phx__block *head, const uint8_t *head_data,
+                size_t head_size, struct phx__block *body, const uint8_t *body_data,
+                size_t body_size);
+    /* Sends an ACK as a control frame towards `node`. 0, or it could not be sent (then try
+     * later). */
     int (*ack)(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
     /* To the application. `message` may call back into post: send, cancel. */
     void (*message)(void *ctx, const struct phx_message *m);
@@ -44,21 +46,23 @@ struct phx__post {
     uint64_t now;    /* of the call we are in */
     uint32_t hold_timer;
     uint64_t hold_limit_at;        /* no letter in a box expires before */
-    uint32_t last_source;          /* the node of the last DATA frame: most likely that of the next */
-    struct phx__hold hold;         /* messages to names that are in no flow */
-    struct phx__ring held, local;  /* its boxes in these states; BOUND ones hang on their node */
-    struct phx__ring acks, rooms;  /* nodes that are owed an ack now; whose flow has room again */
-    struct phx__pump_source *stray; /* ready, but could not be listed with a neighbour for lack of memory */
+    uint32_t last_source; /* of the last DATA frame: most likely that of the next, too */
+    struct phx__hold hold;        /* messages to names that are in no flow */
+    struct phx__ring held, local; /* its boxes in these states; BOUND ones hang on their node */
+    struct phx__ring acks, rooms; /* nodes that are owed an ack now; whose flow has room again */
+    struct phx__pump_source *stray;    /* ready, but not listed with a neighbour: no memory */
     struct phx__waiter *hold_waiters;  /* for room to hold more */
     struct phx__waiter *name_waiters;  /* for an owner */
     struct phx__waiter *ready_waiters; /* for nothing: to be told in phx__post_run */
-    int look_again;                /* boxes could not be moved for lack of memory */
-    struct phx__post_outcome *outcomes; /* for phx__post_run; room for all that are promised is reserved */
+    int look_again;                    /* boxes could not be moved for lack of memory */
+    struct phx__outcome *outcomes;     /* for phx__post_run, with room for all promised ones */
     uint32_t outcome_first, outcome_count, outcome_capacity;
     size_t promised;
     size_t transit_bytes;
-    size_t pending_bytes;         /* accepted and not acknowledged */
-    uint64_t messages_in, messages_out, retransmitted, duplicates, dropped, relayed_frames, relayed_bytes;
+    size_t pending_count; /* messages in boxes and flows, passed on ones and empty ones too */
+    size_t pending_bytes; /* accepted from this host and not acknowledged */
+    uint64_t messages_in, messages_out, retransmitted, duplicates, dropped;
+    uint64_t relayed_frames, relayed_bytes;
 };
 
 PHX_PRIVATE int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *ids,
@@ -70,28 +74,32 @@ PHX_PRIVATE void phx__post_free(struct phx__post *p);
 /* Accepts a message: PHX_ETOOBIG, PHX_EAGAIN, PHX_ENOMEM, PHX_EINVAL (sizes overflow, release with
  * iov_count != 1). Never calls an op but `owner`, `next` and `wants`. */
 PHX_PRIVATE int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t now);
-PHX_PRIVATE int phx__post_cancel(struct phx__post *p, uint64_t token); /* 0 or PHX_ENOTFOUND; done comes in post_run */
+/* 0 or PHX_ENOTFOUND; done comes in phx__post_run. */
+PHX_PRIVATE int phx__post_cancel(struct phx__post *p, uint64_t token);
 
-/* Emits up to about `budget` bytes of frames whose next hop is nbr, own flows and transit in turn. Returns the
- * bytes emitted; 0: nothing to send there now. */
+/* Emits up to about `budget` bytes of frames whose next hop is nbr, own flows and transit in turn.
+ * Returns the bytes emitted; 0: nothing to send there now. */
 PHX_PRIVATE size_t phx__post_pull(struct phx__post *p, uint32_t nbr, size_t budget, uint64_t now);
 
-/* A DATA frame came from neighbour nbr: the whole frame as received, `frame_size` bytes, and decoded. Delivers,
- * queues for transit (a copy) or drops. 0, or PHX_EPROTO: close the link. */
-PHX_PRIVATE int phx__post_data(struct phx__post *p, uint32_t nbr, const uint8_t *frame, size_t frame_size,
-                   const struct phx__frame *f, uint64_t now);
+/* A DATA frame came from neighbour nbr: the whole frame as received, `frame_size` bytes, and
+ * decoded. Delivers, queues for transit (a copy) or drops. 0, or PHX_EPROTO: close the link. */
+PHX_PRIVATE int phx__post_data(struct phx__post *p, uint32_t nbr, const uint8_t *frame,
+                   size_t frame_size, const struct phx__frame *f, uint64_t now);
 /* An ACK for this node. gap: frame flag PHX__ACK_GAP. */
-PHX_PRIVATE void phx__post_ack(struct phx__post *p, const struct phx__ack *a, int gap, uint64_t now);
+PHX_PRIVATE void phx__post_ack(struct phx__post *p, const struct phx__ack *a, int gap,
+                   uint64_t now);
 /* The route to node, or the link behind it, changed: see ops.next. Cheap if it did not. */
 PHX_PRIVATE void phx__post_route(struct phx__post *p, uint32_t node, uint64_t now);
 /* The names' owners changed somehow: look again at what is held. */
 PHX_PRIVATE void phx__post_names(struct phx__post *p, uint64_t now);
-/* node failed or left: what it did not acknowledge goes to the names' new owners, or fails. */
+/* node failed, left, or came back in another life: what it did not acknowledge goes to the names'
+ * owners of now, or fails. */
 PHX_PRIVATE void phx__post_failed(struct phx__post *p, uint32_t node, uint64_t now);
 PHX_PRIVATE void phx__post_forget(struct phx__post *p, uint32_t node);
 /* What the node announces as its window. */
 PHX_PRIVATE void phx__post_window(struct phx__post *p, uint32_t node, uint32_t bytes);
-/* Once or twice a step: local messages, outcomes, on_writable, acks that are due. 1: more is waiting. */
+/* Once or twice a step: local messages, outcomes, on_writable, acks that are due. 1: more is
+ * waiting. */
 PHX_PRIVATE int phx__post_run(struct phx__post *p, uint64_t now);
 /* Has phx__post_run something to do already? */
 PHX_PRIVATE int phx__post_ready(const struct phx__post *p);

@@ -1,43 +1,46 @@
-/* pump.c - part of post: one record per node, and a circle per neighbour of what is to be sent through it. */
+/* pump.c - part of post: one record per node, and a circle of work per neighbour. */
 
-/* What goes out next is decided here. Each neighbour has a circle of sources: own flows and transit queues
- * whose next hop it is and which have something to send.
+/* What goes out next is decided here. Each neighbour has a circle of sources: own flows and transit
+ * queues whose next hop it is and which have something to send.
  *
  *      nodes[nbr].ready ---> [flow to a] <-> [transit to b] <-> [flow to c] <-> (the first again)
  *
- *      to be emitted, and a route known: listed          nothing more, or no route: out of the circle
+ *      to be emitted, and a route known: listed       nothing more, or no route: not listed
  *      the route changed:                the circle of the new next hop
  *      no memory to list or to emit:     the strays, which the next phx__post_run lists again
  *
- * Why a circle per neighbour: a relay's links are shared by all that goes through them. Each source gets
- * PUMP_QUANTUM bytes and then the next has its turn, so none waits for more than one quantum of each other,
- * and one whose reader sleeps uses up its own credit and nothing else. Finding work is O(1). The links are
- * in the nodes' records, which never move; the table only points to one of each circle, so it may grow and
- * neighbours may come and go.
+ * Why a circle per neighbour: a relay's links are shared by all that goes through them. Each source
+ * gets PUMP_QUANTUM bytes and then the next has its turn, so none waits for more than one quantum
+ * of each other, and one whose reader sleeps uses up its own credit and nothing else. Finding work
+ * is O(1). The links are in the nodes' records, which never move; the table only points to one of
+ * each circle, so it may grow and neighbours may come and go.
  *
- * Relays promise nothing. A transit queue that is full drops, and the flow's source, which learns it from a
- * gap or from silence, halves what it has under way. That keeps two nodes that relay for each other from
- * waiting for each other: nobody ever stops reading. Frames in transit are copied once, one after another
- * into shared blocks, and so leave in as few slices as they came.
+ * Relays promise nothing. A transit queue that is full drops, and the flow's source, which learns
+ * it from a gap or from silence, halves what it has under way. That keeps two nodes that relay for
+ * each other from waiting for each other: nobody ever stops reading. Frames in transit are copied
+ * once, one after another into shared blocks, and so leave in as few slices as they came.
  *
- * Acks ride before data that goes the other way, or go by themselves when enough has come or some time has
- * passed. A record has one timer for all its deadlines. It is only ever moved forward: one that fires too
- * early is set again then, which is far cheaper than moving it at each frame. */
+ * Acks ride before data that goes the other way, or go by themselves when enough has come or some
+ * time has passed. A record has one timer for all its deadlines. It is only ever moved forward: one
+ * that fires too early is set again then, which is far cheaper than moving it at each frame. */
 #include "post.h"
 
-/* Bytes served to one destination before the next has its turn: one large fragment, or some hundred small
- * frames. Less would cost full fragments their fairness, more would let small messages wait longer. */
+/* Bytes served to one destination before the next has its turn: one large fragment, or some hundred
+ * small frames. Less would cost full fragments their fairness, more would let small messages wait
+ * longer. */
 #define PUMP_QUANTUM PHX__FRAGMENT
-/* An ack waits this long for data that goes the other way. It delays no message, only outcomes and credit;
- * credit is safe because a quarter of the window asks for an ack by itself. */
+/* An ack waits this long for data that goes the other way. It delays no message, only outcomes and
+ * credit; credit is safe because a quarter of the window asks for an ack by itself. */
 #define PUMP_ACK_DELAY (5 * PHX__MS)
-/* A receiver that could not take a message asks for it again after this. One frame per flow comes then. */
+/* A receiver that could not take a message asks for it again after this. One frame per flow comes
+ * then. */
 #define PUMP_STUCK_AGAIN (50 * PHX__MS)
-/* A flow or transit queue without work for this long gives its buffers back. Frames in transit that had no
- * route for so long are dropped: their source has sent them again, or given up. */
+/* A flow or transit queue without work for this long gives its buffers back. Frames in transit that
+ * had no route for so long are dropped: their source has sent them again, or given up. */
 #define PUMP_IDLE (10 * PHX__SECOND)
-/* What all transit queues may hold. With the per-target bound of two windows it serves eight targets at
- * their worst; above it relaying degrades into dropping, but the node's memory is its own. */
+/* What all transit queues may hold. With the per-target bound of two windows it serves eight
+ * targets at their worst; above it relaying degrades into dropping, but the node's memory is its
+ * own. */
 #define PUMP_TRANSIT_MOST ((size_t)64 << 20)
 /* Blocks of transit queues grow from what a trickle needs to four of the largest frames. */
 #define PUMP_BLOCK_FIRST 8192u
@@ -179,7 +182,8 @@ struct phx__pump_peer *phx__pump_open(struct phx__post *p, uint32_t node)
     phx__ring_init(&peer->boxes);
     phx__ring_init(&peer->ack_link);
     phx__ring_init(&peer->room_link);
-    phx__flow_init(&peer->out, p->mem, &p->ids->at[node], &p->ids->at[PHX__SELF], p->limits.hop_limit,
+    phx__flow_init(&peer->out, p->mem, &p->ids->at[node], &p->ids->at[PHX__SELF],
+                   p->limits.hop_limit,
                    p->limits.window, pump_window(p, node));
     phx__slices_init(&peer->queue, p->mem);
     peer->ack_at = peer->idle_at = PHX__NEVER;
@@ -271,7 +275,8 @@ static uint8_t *pump_transit_room(struct phx__post *p, struct phx__pump_peer *pe
     return b->data;
 }
 
-int phx__pump_transit(struct phx__post *p, const uint8_t *frame, size_t size, const struct phx__frame *f)
+int phx__pump_transit(struct phx__post *p, const uint8_t *frame, size_t size,
+                      const struct phx__frame *f)
 {
     struct phx__pump_peer *peer;
     struct phx_id target;
@@ -285,7 +290,8 @@ int phx__pump_transit(struct phx__post *p, const uint8_t *frame, size_t size, co
     peer = phx__pump_open(p, node);
     if (peer == NULL)
         return PHX_ENOMEM;
-    if (peer->queue.bytes + size > 2 * p->limits.window || p->transit_bytes + size > PUMP_TRANSIT_MOST)
+    if (peer->queue.bytes + size > 2 * p->limits.window
+        || p->transit_bytes + size > PUMP_TRANSIT_MOST)
         return PHX_ELIMIT;
     to = pump_transit_room(p, peer, size);
     if (to == NULL)
@@ -307,7 +313,8 @@ int phx__pump_transit(struct phx__post *p, const uint8_t *frame, size_t size, co
 /* ---- Emitting */
 
 /* Frames from one source, about `quantum` bytes. *failed: a link could not queue more. */
-static size_t pump_serve_own(struct phx__post *p, struct phx__pump_peer *peer, uint32_t nbr, size_t quantum,
+static size_t pump_serve_own(struct phx__post *p, struct phx__pump_peer *peer, uint32_t nbr,
+                             size_t quantum,
                              int *failed)
 {
     struct phx__flow_record *r;
@@ -328,7 +335,8 @@ static size_t pump_serve_own(struct phx__post *p, struct phx__pump_peer *peer, u
     return done;
 }
 
-static size_t pump_serve_transit(struct phx__post *p, struct phx__pump_peer *peer, uint32_t nbr, size_t quantum,
+static size_t pump_serve_transit(struct phx__post *p, struct phx__pump_peer *peer, uint32_t nbr,
+                                 size_t quantum,
                                  int *failed)
 {
     struct phx__slices *q = &peer->queue;
@@ -361,8 +369,12 @@ size_t phx__post_pull(struct phx__post *p, uint32_t nbr, size_t budget, uint64_t
     int failed = 0;
 
     p->now = now;
-    while (total < budget && !failed && nbr < p->node_capacity && (s = p->nodes[nbr].ready) != NULL) {
-        quantum = PUMP_QUANTUM - s->served < budget - total ? PUMP_QUANTUM - s->served : budget - total;
+    if (nbr >= p->node_capacity)
+        return 0;
+    while (total < budget && !failed && (s = p->nodes[nbr].ready) != NULL) {
+        quantum = PUMP_QUANTUM - s->served;
+        if (quantum > budget - total)
+            quantum = budget - total;
         if (s->is_transit)
             n = pump_serve_transit(p, s->peer, nbr, quantum, &failed);
         else
@@ -482,7 +494,8 @@ void phx__pump_due(struct phx__post *p, struct phx__pump_peer *peer)
         phx__pump_ack(p, peer);
     if (o->rto_at <= p->now) {
         o->rto_at = PHX__NEVER;
-        /* Without a route there is nothing to learn from silence; pump_ask_route sees to it again. */
+        /* Without a route there is nothing to learn from silence; pump_ask_route sees to it
+         * again. */
         if (peer->routed && o->sent > o->base)
             phx__flow_timeout(o, p->now);
         pump_list(p, &peer->own);

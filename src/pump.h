@@ -1,4 +1,4 @@
-/* pump.h - part of post: one record per node, and a circle per neighbour of what is to be sent through it. */
+/* pump.h - part of post: one record per node, and a circle of work per neighbour. */
 #ifndef PHX_PUMP_H
 #define PHX_PUMP_H
 #include "hold.h"
@@ -6,7 +6,8 @@
 
 struct phx__post; /* see post.h */
 
-/* Something to pull from: the own flow to a node, or the transit queue for it. In at most one circle. */
+/* Something to pull from: the own flow to a node, or the transit queue for it. In at most one
+ * circle. */
 struct phx__pump_source {
     struct phx__pump_source *prev, *next; /* NULL: in none */
     struct phx__pump_peer *peer;
@@ -31,9 +32,10 @@ struct phx__pump_peer {
     size_t ack_bytes; /* taken since the last ack */
     uint32_t ack_frames;
     uint64_t ack_at, idle_at;
-    uint64_t gap_next, gap_from; /* in.next when a gap was reported last, and when it may be again */
-    struct phx__slices queue;    /* in transit to it */
-    uint32_t queued;             /* frames */
+    uint64_t gap_next; /* in.next when a gap was reported last ... */
+    uint64_t gap_from; /* ... and when it may be again */
+    struct phx__slices queue; /* in transit to it */
+    uint32_t queued;          /* frames */
     struct phx__block *tail;
     uint32_t tail_size;
 };
@@ -48,7 +50,8 @@ struct phx__pump_node {
 #define PHX__PEER_OF(link, member) \
     ((struct phx__pump_peer *)(void *)((char *)(link) - offsetof(struct phx__pump_peer, member)))
 
-PHX_PRIVATE struct phx__pump_peer *phx__pump_find(const struct phx__post *p, uint32_t node); /* or NULL */
+/* or NULL */
+PHX_PRIVATE struct phx__pump_peer *phx__pump_find(const struct phx__post *p, uint32_t node);
 /* The record of a node, made on first use; NULL: no memory. */
 PHX_PRIVATE struct phx__pump_peer *phx__pump_open(struct phx__post *p, uint32_t node);
 /* Its boxes and waiters must have been taken. */

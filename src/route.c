@@ -23,8 +23,9 @@
  *    Why nobody waits for ever in (b): a node decides whom to tell what in one go, so when w's word that it
  *    has v and that j is next to it reaches us, w has already decided about (j, v): told it, or left it
  *    to an x that had decided before. Time does not run in circles, so the first in that chain has told.
- *    After a loss the chain may be broken, and a link that comes back starts empty; then we trust only a
- *    w that is strictly nearer to v, which cannot have left it to us.
+ *    After a loss the chain may be broken; then we trust only a w that is strictly nearer to v, which
+ *    cannot have left it to us. A link that is replaced, or comes back before anybody was told that it
+ *    was gone, is told again what it had been told (route_relinked): others may have left that to us.
  *
  * 3. NO LOST UPDATE IS FINAL. Each heartbeat carries a digest of the table. When two neighbours that are
  *    both quiet disagree twice, they exchange summaries and tell each other what differs.
@@ -332,10 +333,10 @@ static int route_needs(const struct phx__route *r, uint32_t v, const struct phx_
     const struct phx__dest *d = route_at(r, v);
     const struct phx__told *t = phx__table_told(d, j->node);
 
+    if (r->variant != PHX_ROUTING_DEFAULT) /* there an owner must hear of its retraction, to answer it */
+        return (v != j->node || d->hops == PHX__UNREACHABLE) && phx__route_classic_needs(r, d, j->node);
     if (v == j->node)
         return 0;
-    if (r->variant != PHX_ROUTING_DEFAULT)
-        return phx__route_classic_needs(r, d, j->node);
     if (t != NULL && t->asked && d->hops != PHX__UNREACHABLE && d->seq >= t->want && d->next != j->node)
         return 1;
     if (t != NULL && t->hops != PHX__UNREACHABLE) {
@@ -351,7 +352,7 @@ static int route_needs(const struct phx__route *r, uint32_t v, const struct phx_
     /* A neighbour whose card has not come yet: nobody could find it by what we could tell. */
     if (d->next == j->node || d->card_version == 0)
         return 0;
-    return !route_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1 || j->relinked);
+    return !route_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1);
 }
 
 static void route_advertised(struct phx__dest *d)
@@ -417,6 +418,21 @@ static void route_tell_nbr(struct phx__route *r, struct phx__route_nbr *n)
     r->ops.update(r->ops.ctx, n->node, r->out, count, r->out_ids, r->out_id_count);
 }
 
+/* From here on everybody who relied on our links with these nodes knows that they are gone. */
+static void route_drop_lapsed(struct phx__route *r)
+{
+    uint32_t node, v;
+
+    for (node = 1; r->lapsed > 0 && node < r->table.capacity; node++) {
+        if (!(route_at(r, node)->flags & PHX__DEST_LAPSED))
+            continue;
+        for (v = 0; v < r->table.capacity; v++)
+            phx__table_untell(route_at(r, v), node);
+        route_at(r, node)->flags &= (uint8_t)~PHX__DEST_LAPSED;
+        r->lapsed--;
+    }
+}
+
 static void route_tell_all(struct phx__route *r)
 {
     uint32_t i;
@@ -429,6 +445,7 @@ static void route_tell_all(struct phx__route *r)
         route_at(r, r->dirty[i])->flags &= (uint8_t)~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
     r->dirty_count = 0;
     r->look = r->urgent = 0;
+    route_drop_lapsed(r);
 }
 
 /* Whoever relies on our neighbourhood must know when it shrinks. That it grew can wait for quiet. */
@@ -441,7 +458,7 @@ static void route_beat_shrunk(struct phx__route *r)
     r->shrunk = 0;
     for (i = 0; i < r->nbr_count; i++)
         if (r->nbrs[i].around_told != 0 && r->nbrs[i].around_told != r->around)
-            r->ops.beat(r->ops.ctx, r->nbrs[i].node, 0);
+            r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
 }
 
 void phx__route_flush(struct phx__route *r, uint64_t now)
@@ -578,10 +595,11 @@ int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry
         phx__route_touch(r, node, now);
         return 0;
     }
-    err = route_learn_card(r, node, e, now);
+    if ((err = route_learn_card(r, node, e, now)) != 0)
+        return err;
     if (r->variant != PHX_ROUTING_DEFAULT)
-        return phx__route_classic_entry(r, nbr, node, e, trans, now) || err ? PHX_ENOMEM : 0;
-    return route_hear(r, nbr, node, e, now) || err ? PHX_ENOMEM : 0;
+        return phx__route_classic_entry(r, nbr, node, e, trans, now);
+    return route_hear(r, nbr, node, e, now);
 }
 
 /* Remembers that nbr wants to be told of node, at number want or above. */
@@ -639,17 +657,15 @@ void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__re
         route_pass_request(r, nbr, node, q->seq, hops, now);
 }
 
-void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, uint64_t now)
+void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk, uint64_t now)
 {
     struct phx__route_nbr *n = route_nbr(r, nbr);
 
     if (n == NULL)
         return;
-    if (n->around != b->around) {
-        if (n->around != 0)
-            route_look_at(r, n, 2); /* it may be next to fewer now */
-        n->around = b->around;
-    }
+    if (shrunk && n->around != 0)
+        route_look_at(r, n, 2); /* somebody may have been left to it whom it is no longer next to */
+    n->around = b->around;
     if (b->digest == r->digest) {
         n->disagreed = 0;
         n->summary_wait = 0;
@@ -717,7 +733,9 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 /* ---- Links -------------------------------------------------------------------------------------------------- */
 
 /* The hello stands for the first update about oneself, both ways: in a mesh that a hub has introduced, a
- * new link needs no routing message at all. */
+ * new link needs no routing message at all. Unless the peer's card has changed: then an update is under way,
+ * and its number must not be used, and passed on, before. Nobody may know a number without the card that
+ * came with it, or the card would never be sent after it. */
 static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h, uint64_t now)
 {
     struct phx__told *t = phx__table_tell(&r->table, route_at(r, PHX__SELF), nbr);
@@ -727,12 +745,36 @@ static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__rou
         return PHX_ENOMEM;
     t->seq = h->told_seq;
     t->card = h->told_card;
+    t->asked = 0;
     t->hops = 0;
+    if (h->card > route_at(r, nbr)->card_version)
+        return 0;
     memset(&e, 0, sizeof e);
     e.id = r->ids->at[nbr];
     e.incarnation = h->incarnation;
     e.seq = h->seq;
     return phx__route_entry(r, nbr, &e, NULL, now);
+}
+
+/* A link that was replaced, or came back before anybody was told that it was gone. Others may have left to us
+ * what we had told over the old link, and it may have been lost with it: it is told again. What we had left
+ * to others is none of this link's business. */
+static void route_relinked(struct phx__route *r, uint32_t nbr)
+{
+    uint32_t v;
+
+    for (v = 0; v < r->table.capacity; v++) {
+        struct phx__told *t = phx__table_told(route_at(r, v), nbr);
+        if (t == NULL || !t->lapsed)
+            continue;
+        t->lapsed = 0;
+        t->asked = 1;
+        t->want = 0;
+        t->hops = PHX__UNREACHABLE;
+    }
+    route_at(r, nbr)->flags &= (uint8_t)~(PHX__DEST_LAPSED | PHX__DEST_LOSS);
+    r->lapsed--;
+    r->shrunk--;
 }
 
 int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h, uint64_t now)
@@ -749,12 +791,12 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     n = &r->nbrs[r->nbr_count];
     memset(n, 0, sizeof *n);
     n->node = nbr;
-    n->relinked = (d->flags & PHX__DEST_LINKED_BEFORE) != 0;
-    d->flags |= PHX__DEST_LINKED_BEFORE;
     d->pos = r->nbr_count++;
     r->around ^= phx__id_hash(&r->ids->at[nbr]);
     r->moved = now;
     route_look_at(r, n, 1);
+    if (d->flags & PHX__DEST_LAPSED)
+        route_relinked(r, nbr);
     return route_hello(r, nbr, h, now);
 }
 
@@ -762,8 +804,10 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
 static void route_down_dest(struct phx__route *r, uint32_t nbr, uint32_t node, uint64_t now)
 {
     struct phx__dest *d = route_at(r, node);
+    struct phx__told *t = phx__table_told(d, nbr);
 
-    phx__table_untell(d, nbr);
+    if (t != NULL)
+        t->lapsed = 1;
     if (node == PHX__SELF)
         return;
     if (r->variant != PHX_ROUTING_DEFAULT) {
@@ -788,7 +832,9 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
         route_at(r, r->nbrs[pos].node)->pos = pos;
     route_at(r, nbr)->pos = PHX__NONE;
     r->around ^= phx__id_hash(&r->ids->at[nbr]);
-    r->shrunk = 1;
+    r->shrunk++;
+    r->lapsed++;
+    route_at(r, nbr)->flags |= PHX__DEST_LAPSED;
     r->urgent = 1;
     r->moved = now;
     for (i = 0; i < r->table.capacity; i++)
@@ -823,7 +869,7 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
     for (i = 0; i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
         if (n->around_told != r->around || n->disagreed == 1)
-            r->ops.beat(r->ops.ctx, n->node, n->disagreed == 1);
+            r->ops.beat(r->ops.ctx, n->node, n->disagreed == 1 ? (int)PHX__BEAT_REPLY : 0);
         if (n->disagreed == 1)
             n->disagreed = 2;
     }

@@ -13,8 +13,8 @@ struct phx__route_ops {
     void (*update)(void *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count,
                    const struct phx_id *ids, uint32_t id_count);
     void (*request)(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops);
-    /* A heartbeat now; reply: and one back, please. */
-    void (*beat)(void *ctx, uint32_t nbr, int reply);
+    /* A heartbeat now. */
+    void (*beat)(void *ctx, uint32_t nbr, int flags); /* PHX__BEAT_* */
     /* A summary of the table, as phx__route_summary_* of this side would read it. */
     void (*summary)(void *ctx, uint32_t nbr, int reply);
 };
@@ -22,14 +22,13 @@ struct phx__route_ops {
 /* What a link's hello has already said: the peer's number, and our number and card that it knows. */
 struct phx__route_hello {
     uint64_t incarnation;
-    uint32_t seq;
+    uint32_t seq, card; /* the peer's number, and the version of its card */
     uint32_t told_seq, told_card;
 };
 
 struct phx__route_nbr {
     uint32_t node;
     uint8_t dirty;     /* look again what to tell it, of every destination; 2: after a loss */
-    uint8_t relinked;  /* it was a neighbour before */
     uint8_t disagreed; /* beats in a row whose digest was not ours */
     uint64_t around;      /* hash of it and its neighbours, from its last beat; 0: not known */
     uint64_t around_told; /* ours, as last sent to it; 0: never */
@@ -61,7 +60,8 @@ struct phx__route {
     uint64_t moved;  /* when the table last changed */
     uint64_t told_at, gap; /* pace: last telling, and the least time until the next */
     int urgent;            /* a loss or an answer waits: no pacing */
-    int shrunk;            /* lost a neighbour since around was last sent */
+    uint32_t lapsed;       /* destinations with PHX__DEST_LAPSED */
+    uint32_t shrunk;       /* neighbours lost since we last told anybody anything */
     int look;              /* some neighbour is dirty */
     int quiet_due;         /* beats are owed to neighbours once the table is quiet */
     uint32_t tell_timer, chore_timer;
@@ -84,7 +84,8 @@ PHX_PRIVATE int phx__route_entry(struct phx__route *r, uint32_t nbr, const struc
                      const uint8_t *trans, uint64_t now);
 PHX_PRIVATE void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__request *q, int hops,
                         uint64_t now);
-PHX_PRIVATE void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, uint64_t now);
+PHX_PRIVATE void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
+                     uint64_t now);
 PHX_PRIVATE void phx__route_summary_begin(struct phx__route *r);
 PHX_PRIVATE void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct phx__summary_line *s);
 PHX_PRIVATE void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply);

@@ -16,6 +16,7 @@ struct phx__told {
     uint32_t seq, card;
     uint32_t want; /* with asked: from this number on */
     uint8_t hops;  /* PHX__UNREACHABLE: nothing that it could still be using */
+    uint8_t lapsed; /* told over a link that has gone since; see phx__route_down */
     uint8_t asked; /* it is to be told even if it seems not to need it */
 };
 
@@ -23,8 +24,8 @@ enum {
     PHX__DEST_KNOWN = 1,
     PHX__DEST_DIRTY = 2,   /* look again what to tell of it, to every neighbour */
     PHX__DEST_CHANGED = 4, /* in the list for phx__route_take_changed */
-    PHX__DEST_LINKED_BEFORE = 8, /* was a neighbour at some time */
     PHX__DEST_SEEN = 16,   /* scratch, while a summary is read */
+    PHX__DEST_LAPSED = 64, /* stopped being a neighbour since we last told anybody anything */
     PHX__DEST_LOSS = 32    /* with DIRTY: something that others were trusted with may be lost */
 };
 

@@ -151,6 +151,7 @@ PHX_PRIVATE int phx__wire_get_request(const struct phx__frame *f, struct phx__re
 
 #define PHX__BEAT_REPLY 1u   /* frame flag: answer with a BEAT of yours */
 #define PHX__BEAT_MONITOR 2u /* frame flag: you are one of my monitors */
+#define PHX__BEAT_SHRUNK 4u  /* frame flag: fewer neighbours than the last BEAT said, or others */
 struct phx__beat {
     uint32_t next_ms;     /* I will be heard again within this */
     uint64_t digest;      /* of the sender's routing table */

@@ -45,7 +45,8 @@ gone() { # up to five seconds until none of these processes runs
     return 1
 }
 start() { # begins a run and waits until its processes are at work
-    "$dir/nqueens" 16 >"$dir/out" 2>&1 &
+    : >"$dir/out" # the output of the run before must not be taken for this one's
+    "$dir/nqueens" 16 >>"$dir/out" 2>&1 &
     driver=$!
     tries=0
     while [ $tries -lt 100 ] && ! grep -q 'tasks$' "$dir/out"; do

@@ -1,5 +1,6 @@
 /* campaign.c - the random campaign: a topology and a history of faults drawn from the seed, then
  * peace, and then everything that can be linked must be linked and every route a shortest one. */
+#include "chat.h"
 #include "story.h"
 
 #include <stdio.h>
@@ -29,11 +30,12 @@ static void edge(uint8_t *linked, uint32_t n, uint32_t a, uint32_t b)
     linked[a * n + b] = linked[b * n + a] = 1;
 }
 
-/* An edge that both may dial, or only one; the one that may joins the other. */
+/* An edge that both may dial, or only one; the one that may joins the other. A program has so many
+ * hubs at most; then both may dial, so that one of them knows the other. */
 static void road(struct sim *s, uint8_t *linked, uint32_t a, uint32_t b)
 {
     edge(linked, s->w->host_count, a, b);
-    switch (rnd(s, 3)) {
+    switch (s->nodes[a].hub_count < HUBS && s->nodes[b].hub_count < HUBS ? rnd(s, 3) : 3) {
     case 0:
         world_pair(s->w, b, a, WORLD_PAIR_FORBID, 1);
         join(s, a, b);
@@ -203,13 +205,17 @@ void tell_campaign(struct sim *s)
     start_all(s);
     if (rnd(s, 2))
         wait_until(s, all_well, PEACE);
+    if (s->names && rnd(s, 2))
+        chat_begin(s, 1u << rnd(s, 6), 1u << (8 + rnd(s, 9)), 0, n);
     chaos(s);
+    chat_hush(s);
     peace(s);
     at = s->w->now;
     wait_until(s, all_well, PEACE);
     s->peace_us = s->w->now - at;
     if (s->names)
         wait_until(s, names_owned, 30 * SECOND);
+    wait_until(s, chat_told, MINUTE);
     check_quiet(s);
 }
 

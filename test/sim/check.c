@@ -319,8 +319,8 @@ static uint64_t counters(const phx *p)
     struct phx_stats s;
 
     phx_stats(p, &s);
-    return s.updates_in * 3 + s.updates_out * 5 + s.requests_out * 7 + s.links_lost * 11
-           + s.links * 13 + s.reachable * 17 + s.nodes * 19;
+    return world_mix(world_mix(s.updates_in ^ (s.updates_out << 32)) ^ s.requests_out ^ (s.links_lost << 32))
+           ^ world_mix(s.links ^ ((uint64_t)s.reachable << 20) ^ ((uint64_t)s.nodes << 40)) ^ s.digest;
 }
 
 void check_step(struct check *c, uint32_t host)
@@ -470,6 +470,29 @@ uint32_t check_holders(struct check *c, uint64_t name, uint32_t *holder)
         }
     }
     return count;
+}
+
+void check_explain_name(struct check *c, uint32_t host, uint64_t name, char *out, size_t size)
+{
+    const phx *p = c->views[host].p;
+    size_t at = 0;
+    uint32_t i, k;
+
+    out[0] = 0;
+    for (i = 0; p && i < p->names.capacity; i++) {
+        const struct phx__names_of *of = &p->names.of[i];
+        char who[32];
+        for (k = 0; k < of->count && at < size; k++) {
+            int n;
+            if (name < of->at[k].first || name > of->at[k].last)
+                continue;
+            n = snprintf(out + at, size - at, "; %s claims it with epoch %llu, state %d%s",
+                         check_who(c, &p->ids.at[i], who, sizeof who),
+                         (unsigned long long)of->at[k].epoch,
+                         (int)phx__live_state(&p->live, i, NULL), of->dead ? ", dead" : "");
+            at += n > 0 ? (size_t)n : 0;
+        }
+    }
 }
 
 /* ---- Graphs ------------------------------------------------------------------------------ */

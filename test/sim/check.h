@@ -87,6 +87,8 @@ void check_links(struct check *c, uint32_t host, size_t queue_limit);
 /* Whose id that is: "host 3", "host 3 (dead)" or "a stranger". */
 const char *check_who(const struct check *c, const struct phx_id *id, char *out, size_t size);
 /* Who says it holds name itself, of the hosts with a process: how many; *holder one of them. */
+/* For the reader of a failure: whose claims of name that host knows. */
+void check_explain_name(struct check *c, uint32_t host, uint64_t name, char *out, size_t size);
 uint32_t check_holders(struct check *c, uint64_t name, uint32_t *holder);
 
 #endif

@@ -1,5 +1,5 @@
 /* scenario.c - the verbs and predicates of scenario.h. */
-#include "scenario.h"
+#include "chat.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -47,6 +47,7 @@ static void node_message(phx *p, const struct phx_message *m, void *user)
     (void)p;
     n->messages++;
     world_hash(n->s->w, m->to ^ (m->from << 32), m->tag ^ m->size);
+    chat_heard(n->s, n->host, m);
 }
 
 static void node_done(phx *p, uint64_t token, int result, void *user)
@@ -56,6 +57,15 @@ static void node_done(phx *p, uint64_t token, int result, void *user)
     (void)p;
     n->outcomes++;
     world_hash(n->s->w, token, (uint64_t)(int64_t)result);
+    chat_outcome(n->s, n->host, token, result);
+}
+
+static void node_writable(phx *p, uint64_t to, void *user)
+{
+    struct sim_node *n = user;
+
+    (void)p;
+    chat_writable(n->s, n->host, to);
 }
 
 static void node_conflict(phx *p, struct phx_range range, const struct phx_id *winner, void *user)
@@ -66,6 +76,22 @@ static void node_conflict(phx *p, struct phx_range range, const struct phx_id *w
     (void)winner;
     n->conflicts++;
     world_hash(n->s->w, range.first, range.last);
+}
+
+/* Takes the names that this process wants and does not have. Those of its predecessor on the same host
+ * are lost to a claim that outbids it, until the predecessor counts as failed. */
+static int take_names(struct sim_node *n)
+{
+    return n->s->names && n->p ? phx_assume(n->p, n->host * 10u, n->host * 10u + 9) : 0;
+}
+
+static void node_state_changed(phx *p, const struct phx_node *node, void *user)
+{
+    struct sim_node *n = user;
+
+    (void)p;
+    if (node->state == PHX_NODE_FAILED && n->conflicts > 0)
+        (void)take_names(n); /* without memory: at the next failure */
 }
 
 static void after_step(void *ctx, uint32_t host)
@@ -112,6 +138,8 @@ struct sim *sim_new(const struct sim_options *o, uint32_t hosts_max,
     s->cfg.on_message = node_message;
     s->cfg.on_done = node_done;
     s->cfg.on_conflict = node_conflict;
+    s->cfg.on_node = node_state_changed;
+    s->cfg.on_writable = node_writable;
     return s;
 }
 
@@ -140,6 +168,7 @@ static void bury(struct sim *s, uint32_t i)
         return;
     totals_add(&s->dead, n->p);
     check_died(s->c, i);
+    chat_died(s, i);
     phx_free(n->p);
     n->p = NULL;
     if (s->w->hosts[i].mem_used)
@@ -159,6 +188,7 @@ void sim_free(struct sim *s)
         world_crash(s->w, i);
         bury(s, i);
     }
+    chat_free(s);
     check_free(s->c);
     world_free(s->w);
     if (s->outage)
@@ -227,8 +257,8 @@ static int open_doors(struct sim *s, uint32_t i)
     }
     for (k = 0; k < n->hub_count && !err; k++)
         err = join_hub(s, i, n->hubs[k]);
-    if (s->names && !err)
-        err = tolerate(s, i, "phx_assume", phx_assume(n->p, i * 10u, i * 10u + 9));
+    if (!err)
+        err = tolerate(s, i, "phx_assume", take_names(n));
     return err;
 }
 
@@ -248,7 +278,9 @@ void start(struct sim *s, uint32_t i)
         n->p = NULL;
         return;
     }
+    n->conflicts = 0;
     check_born(s->c, i, n->p);
+    chat_born(s, i);
     if (open_doors(s, i) == 0) {
         world_attach(s->w, i, &app);
         return;
@@ -593,24 +625,57 @@ int names_owned(struct sim *s)
 
     for (i = 0; i < s->w->host_count; i++) {
         struct phx_id id, owner;
-        char who[40];
+        char who[40], claims[160];
         if (!s->nodes[i].p)
             continue;
         phx_self(s->nodes[i].p, &id);
         if (check_holders(s->c, i * 10u, &holder) != 1)
             return no(s, "name %u has not one holder", (unsigned)i * 10u);
         for (k = 0; k < s->w->host_count; k++) {
-            if (!s->nodes[k].p)
-                continue;
-            if (phx_owner(s->nodes[k].p, i * 10u, &owner) != 0)
-                return no(s, "host %u finds no holder of name %u, which host %u holds",
-                          (unsigned)k, (unsigned)i * 10u, (unsigned)i);
+            if (!s->nodes[k].p || (i != k && check_hops(s->c, k, i) == 255))
+                continue; /* dead, or out of reach: the core may stay in parts */
+            if (phx_owner(s->nodes[k].p, i * 10u, &owner) != 0) {
+                check_explain_name(s->c, k, i * 10u, claims, sizeof claims);
+                return no(s, "host %u finds no holder of name %u, which host %u holds%s",
+                          (unsigned)k, (unsigned)i * 10u, (unsigned)i, claims);
+            }
             if (memcmp(owner.b, id.b, sizeof id.b) != 0)
                 return no(s, "host %u believes that %s holds name %u, and not host %u",
                           (unsigned)k, check_who(s->c, &owner, who, sizeof who),
                           (unsigned)i * 10u, (unsigned)i);
         }
     }
+    return 1;
+}
+
+/* What a knows of b's names, against b itself. */
+static int knows_names(struct sim *s, uint32_t a, uint32_t b)
+{
+    struct phx_range mine[256], theirs[256];
+    struct phx_id id;
+    size_t n, m, i;
+
+    phx_self(s->nodes[b].p, &id);
+    n = phx_names(s->nodes[b].p, &id, mine, 256);
+    m = phx_names(s->nodes[a].p, &id, theirs, 256);
+    for (i = 0; n == m && i < n && i < 256; i++)
+        if (mine[i].first != theirs[i].first || mine[i].last != theirs[i].last)
+            break;
+    if (n == m && (i == n || i == 256))
+        return 1;
+    return no(s, "host %u believes that host %u has %zu ranges of names, and it has %zu", (unsigned)a,
+              (unsigned)b, m, n);
+}
+
+int same_names(struct sim *s)
+{
+    uint32_t a, b;
+
+    for (a = 0; a < s->w->host_count; a++)
+        for (b = 0; b < s->w->host_count; b++)
+            if (a != b && s->nodes[a].p && s->nodes[b].p && check_hops(s->c, a, b) != 255
+                && !knows_names(s, a, b))
+                return 0;
     return 1;
 }
 

@@ -58,6 +58,7 @@ struct sim {
     void (*sample)(struct sim *s); /* told every sample_us while time passes, if set */
     uint64_t sample_us;
     struct sim_outage *outage; /* see watch_paths */
+    struct sim_chat *chat;     /* see chat.h */
     uint64_t peace_us;         /* the campaign: from the last fault to all well */
     uint8_t *scratch;          /* hosts_max squared */
     char why[256];          /* a predicate's last no */
@@ -110,6 +111,7 @@ int all_shortest(struct sim *s);  /* routes are shortest over the links there ar
 int all_best(struct sim *s);      /* ... over the links there could be, given the walls */
 int all_agree(struct sim *s);     /* digests are equal within each component of links */
 int all_well(struct sim *s);      /* all_best and all_agree */
+int same_names(struct sim *s);    /* all know of all whom they reach which names they have */
 int names_owned(struct sim *s);   /* each process's names have one owner, known to all */
 
 /* ---- Figures ------------------------------------------------------------------------------ */

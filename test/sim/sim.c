@@ -158,6 +158,8 @@ static int run_many(const struct request *q)
                failed ? "not ok" : "ok", q->story->name, (unsigned long long)i,
                (unsigned long long)q->seeds, (unsigned long long)q->seed, (unsigned)q->nodes,
                (unsigned long long)failed);
+        printf("bar\t%s seeds failed of %llu\t%llu\t0\t%s\n", q->story->name, (unsigned long long)i,
+               (unsigned long long)failed, failed ? "short" : "ok");
         qsort(peace, i, sizeof *peace, compare);
         if (peace[i - 1])
             printf("figure\t%s peace s: median, 90 %%, worst\t%.3f\t%.3f\t%.3f\n", q->story->name,

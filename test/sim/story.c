@@ -1,4 +1,5 @@
 /* story.c - the named scenarios: what each one does, and the bar that it must clear. */
+#include "chat.h"
 #include "story.h"
 
 #include <stdio.h>
@@ -227,11 +228,14 @@ static void quiet(struct sim *s)
 /* Many nodes, few links each. */
 static void bounded(struct sim *s)
 {
-    double sum = 0, most = 0;
+    double sum = 0, most = 0, links = 0, alone;
+    struct phx_stats st;
     uint32_t i;
 
     s->cfg.max_links = s->o.nodes < 64 ? 8 : 32;
     add(s, s->o.nodes, 0, 0);
+    start(s, 0);
+    alone = (double)s->w->hosts[0].mem_used;
     join_all(s, 0);
     start_all(s);
     wait_until(s, all_reachable, 10 * MINUTE);
@@ -240,14 +244,18 @@ static void bounded(struct sim *s)
     wait_until(s, all_shortest, 2 * MINUTE);
     for (i = 0; i < s->o.nodes && !s->w->failed; i++) {
         double mem = (double)s->w->hosts[i].mem_used;
-        sum += mem;
+        phx_stats(s->nodes[i].p, &st);
+        links += st.links;
+        sum += mem - alone;
         most = mem > most ? mem : most;
     }
-    figure(s, "bounded memory per node, mean KiB", sum / 1024 / (double)s->o.nodes);
+    figure(s, "bounded links per node", links / (double)s->o.nodes);
+    figure(s, "bounded memory of a node that is alone, KiB", alone / 1024);
+    figure(s, "bounded memory added by the others, mean KiB", sum / 1024 / (double)s->o.nodes);
     /* 8 MiB at 4,096 nodes is promise 30; in proportion below. */
     bar(s, "bounded memory per known node, bytes",
         sum / (double)s->o.nodes / (double)s->o.nodes, 2048);
-    figure(s, "bounded memory of the largest node, KiB", most / 1024);
+    figure(s, "bounded memory of the largest node, the hub, KiB", most / 1024);
     figure(s, "bounded entries per ordered pair", (double)totals(s).entries / pairs_of(s));
 }
 
@@ -344,6 +352,71 @@ static void scarce(struct sim *s)
     wait_until(s, all_well, 3 * MINUTE);
 }
 
+/* Messages by name while links come and go, with nobody dead or cut off for long: all arrive. */
+static void chat_story(struct sim *s)
+{
+    uint32_t i, n = s->o.nodes;
+
+    s->names = 1;
+    three_sites(s);
+    chat_begin(s, 50, 100000, 0, n / 3 * 3);
+    for (i = 0; i < 40 && !s->w->failed; i++) {
+        uint32_t a = (uint32_t)rnd(s, n / 3 * 3), b = (uint32_t)rnd(s, n / 3 * 3);
+        run_for(s, rnd(s, 500 * MS));
+        if (a == b)
+            continue;
+        if (i % 3 == 0) {
+            cut(s, a, b);
+            run_for(s, rnd(s, 12 * SECOND)); /* above the time-out: the link is given up */
+            heal(s, a, b);
+        } else {
+            unplug(s, a, b);
+        }
+    }
+    heal_all(s);
+    run_for(s, SECOND);
+    chat_hush(s);
+    wait_until(s, chat_told, 30 * SECOND);
+    bar(s, "chat messages that did not arrive", (double)chat_failed(s), 0);
+    figure(s, "chat messages", (double)chat_sent(s));
+    wait_until(s, all_well, MINUTE);
+}
+
+/* Everybody takes and drops names in the very moments in which links are made: a hello that speaks of
+ * a newer card than the peer has must not outrun it (it did: whoever was told the number before the
+ * card came never got the card). And memory may be short while a card arrives. */
+static void news(struct sim *s)
+{
+    uint32_t i, k, n = s->o.nodes;
+
+    s->names = 1;
+    add(s, n, 0, 0);
+    for (i = 0; i < n; i++)
+        for (k = i + 2; k < n; k++)
+            forbid(s, i, k);
+    for (i = 1; i < n; i++)
+        join(s, i, i - 1);
+    start_all(s);
+    wait_until(s, all_well, MINUTE);
+    for (i = 0; i < 200 && !s->w->failed; i++) {
+        k = 1 + (uint32_t)rnd(s, n - 1);
+        unplug(s, k - 1, k);
+        run_for(s, rnd(s, 60 * MS));
+        for (k = 0; k < n && !s->w->failed; k++)
+            if (rnd(s, 2) == 0)
+                (void)phx_assume(s->nodes[k].p, 1000 + i * 100 + k, 1000 + i * 100 + k);
+            else
+                (void)phx_release(s->nodes[k].p, 1000, UINT64_MAX);
+        for (k = 0; k < n && !s->w->failed; k++)
+            world_touch(s->w, k);
+        s->w->hosts[i % n].faults.nomem_until = s->w->now + (rnd(s, 4) ? 0 : 20 * MS);
+        s->w->hosts[i % n].faults.nomem_one_in = 3;
+    }
+    run_for(s, SECOND);
+    wait_until(s, all_well, MINUTE);
+    wait_until(s, same_names, MINUTE);
+}
+
 const struct story stories[] = {
     { "cold_start", "a clique that knows one hub starts at once", 64, 2, 4096, cold_start, NULL },
     { "cut48", "one link of a settled clique is cut", 48, 4, 1024, cut48, NULL },
@@ -359,9 +432,16 @@ const struct story stories[] = {
     { "oneway", "one direction of one link dies", 16, 4, 512, oneway, NULL },
     { "stalled", "a host does not step for a while", 16, 3, 512, stalled, NULL },
     { "scarce", "memory and descriptors run out for a while", 16, 3, 512, scarce, NULL },
+    { "news", "names change while links are made", 6, 3, 64, news, NULL },
+    { "chat", "messages by name while links come and go", 18, 9, 96, chat_story, NULL },
     { "campaign", "topology, sizes and faults drawn from the seed", 24, 3, 512, tell_campaign,
       NULL },
     { "determinism", "the campaign twice: the same bytes", 16, 3, 512, tell_determinism, NULL },
+    { "cost_one", "for figures: a cold start of one clique", 64, 3, 512, tell_cost_one, NULL },
+    { "cost_three", "for figures: a cold start of three cliques", 64, 8, 512, tell_cost_three, NULL },
+    { "start_time", "for figures: reachable pairs after a cold start", 64, 8, 512, tell_start_time, NULL },
+    { "half_time", "for figures: half die at 30 s, come back at 35 s", 224, 8, 512, tell_half_time, NULL },
+    { "alone_time", "for figures: start_time without discovery", 64, 8, 512, tell_alone_time, NULL },
     { NULL, NULL, 0, 0, 0, NULL, NULL }
 };
 

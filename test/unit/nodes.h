@@ -1,15 +1,20 @@
-/* nodes.h - whole nodes over real sockets, many in one process, and a strict host that drives them. */
+/* nodes.h - whole nodes over real sockets, many in one process, and a strict host for them. */
 
-/* A test calls begin() for each node, and then eventually(): that turns the hosts' loop until a condition
- * holds, with a bound on real time, and says ok or not ok. Nothing sleeps and hopes.
+/* A test calls begin() for each node, and then eventually(): that turns the hosts' loop until a
+ * condition holds, with a bound on real time, and says ok or not ok. Nothing sleeps and hopes.
  *
- * The host is strict: it steps a node only when phoenix.h says that it must, because a descriptor is ready or
- * the deadline is due. So a test that passes has also shown that phx_fd, phx_fds and phx_deadline tell the
- * truth. It comes in the three kinds that phoenix.h describes; see enum host_kind.
+ * The host is strict: it steps a node only when phoenix.h says that it must, because a descriptor
+ * is ready or the deadline is due. So a test that passes has also shown that phx_fd, phx_fds and
+ * phx_deadline tell the truth. It comes in the three kinds that phoenix.h describes; see enum
+ * host_kind.
  *
  * Every node has an allocator that counts, and finish() checks that all of it came back.
  *
- * Contents of messages are slices of one pattern, so that a receiver can tell whether they are whole. */
+ * Contents of messages are slices of one pattern, so that a receiver can tell whether they are
+ * whole.
+ *
+ * T_LOG=1 in the environment shows the nodes' log lines, T_TIME=1 how long each test takes, and
+ * tests can be picked by name on the command line. */
 #ifndef NODES_H
 #define NODES_H
 
@@ -80,7 +85,7 @@ static struct node *hosts[512];
 static int host_count;
 static enum host_kind kind_of_new = HOST_FD;
 
-/* ---- The pattern ---------------------------------------------------------------------------------------- */
+/* ---- The pattern ----------------------------------------------------------------------------- */
 
 #define PATTERN_PERIOD 251u
 #define PATTERN_SIZE ((size_t)(16u << 20) + PATTERN_PERIOD)
@@ -101,7 +106,7 @@ static inline const unsigned char *text_of(uint64_t tag)
     return pattern + tag % PATTERN_PERIOD;
 }
 
-/* ---- Callbacks ------------------------------------------------------------------------------------------- */
+/* ---- Callbacks ------------------------------------------------------------------------------- */
 
 /* Room for one more element; doubles whenever count is a power of two. */
 static inline void *one_more(void *array, int count, size_t each)
@@ -164,7 +169,8 @@ static inline void saw_node(phx *p, const struct phx_node *of, void *user)
     n->events[n->event_count++].state = of->state;
 }
 
-static inline void saw_conflict(phx *p, struct phx_range range, const struct phx_id *winner, void *user)
+static inline void saw_conflict(phx *p, struct phx_range range, const struct phx_id *winner,
+                                void *user)
 {
     struct node *n = user;
 
@@ -206,7 +212,7 @@ static inline int logged(const struct node *n, const char *word, const char *oth
     return count;
 }
 
-/* ---- Life -------------------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static int fd_works = -1; /* this build has phx_fd */
 
@@ -257,7 +263,8 @@ static inline void begin_as(struct node *n, const struct phx_config *c, const ch
     if (address == NULL)
         return;
     err = phx_listen(n->p, address);
-    if (check(err == 0, "listen at %s: %s", address, phx_strerror(err)) && phx_listening(n->p, 0, &a) == 0)
+    if (check(err == 0, "listen at %s: %s", address, phx_strerror(err))
+        && phx_listening(n->p, 0, &a) == 0)
         phx_address_text(&a, n->at);
 }
 
@@ -282,7 +289,8 @@ static inline void kill_node(struct node *n)
         ;
     if (i < host_count)
         hosts[i] = hosts[--host_count];
-    check(test_heap_is_clean(&n->heap), "memory came back: %ld blocks, %ld lies", n->heap.blocks, n->heap.lies);
+    check(test_heap_is_clean(&n->heap), "memory came back: %ld blocks, %ld lies", n->heap.blocks,
+          n->heap.lies);
 }
 
 static inline void finish(struct node *n)
@@ -302,7 +310,7 @@ static inline void finish_all(struct node *n, int count)
         finish(&n[--count]);
 }
 
-/* ---- The loop ------------------------------------------------------------------------------------------------ */
+/* ---- The loop -------------------------------------------------------------------------------- */
 
 static struct pollfd host_fds[20000];
 static int host_first[sizeof hosts / sizeof hosts[0] + 1];
@@ -360,17 +368,17 @@ static inline void turn(int timeout)
 }
 
 /* Turns until cond holds, or patience is over. */
-#define await(cond, us)                                                                                      \
-    do {                                                                                                     \
-        uint64_t until_ = phx_now_us() + (us);                                                               \
-        while (!(cond) && phx_now_us() < until_)                                                             \
-            turn(20);                                                                                        \
+#define await(cond, us)                                                                            \
+    do {                                                                                           \
+        uint64_t until_ = phx_now_us() + (us);                                                     \
+        while (!(cond) && phx_now_us() < until_)                                                   \
+            turn(20);                                                                              \
     } while (0)
 
-#define eventually(cond, ...)                                                                                \
-    do {                                                                                                     \
-        await(cond, PATIENCE);                                                                               \
-        ok(cond, __VA_ARGS__);                                                                               \
+#define eventually(cond, ...)                                                                      \
+    do {                                                                                           \
+        await(cond, PATIENCE);                                                                     \
+        ok(cond, __VA_ARGS__);                                                                     \
     } while (0)
 
 /* The hosts go on for a while; for what must not happen. */
@@ -379,7 +387,7 @@ static inline void go_on(uint64_t us)
     await(0, us);
 }
 
-/* ---- Questions ----------------------------------------------------------------------------------------------- */
+/* ---- Questions ------------------------------------------------------------------------------- */
 
 static inline int same_id(const struct phx_id *a, const struct phx_id *b)
 {
@@ -510,7 +518,8 @@ static inline int post(struct node *n, uint64_t to, uint64_t tag, size_t size)
     return phx_send(n->p, to, 0, tag, size == 0 ? NULL : text_of(tag), size);
 }
 
-static inline int post_token(struct node *n, uint64_t to, uint64_t token, size_t size, uint64_t limit)
+static inline int post_token(struct node *n, uint64_t to, uint64_t token, size_t size,
+                             uint64_t limit)
 {
     struct phx_outgoing m;
     struct iovec iov;
@@ -526,7 +535,7 @@ static inline int post_token(struct node *n, uint64_t to, uint64_t token, size_t
     return phx_sendv(n->p, &m);
 }
 
-/* ---- Surroundings ---------------------------------------------------------------------------------------------- */
+/* ---- Surroundings ---------------------------------------------------------------------------- */
 
 static char dir[64]; /* for UNIX sockets */
 
@@ -542,7 +551,12 @@ static inline int open_fds(void)
 static inline int test_begin(void)
 {
     const char *base = getenv("TMPDIR");
+    struct rlimit limit;
 
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
     setvbuf(stdout, NULL, _IOLBF, 0); /* a crash must not take the lines before it */
     snprintf(dir, sizeof dir, "%s/phx_XXXXXX", base != NULL && strlen(base) < 30 ? base : "/tmp");
     return mkdtemp(dir) == NULL;

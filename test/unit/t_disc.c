@@ -289,8 +289,8 @@ static void rig_check(struct rig *r)
 
 static void test_race(void)
 {
-    /* Goal: the order and the pace of a round. Method: a hub with five addresses, none answers, then one
-     * fails, then one wins. */
+    /* Goal: the order and the pace of a round. Method: a hub with five addresses, none answers,
+     * then one fails, then one wins. */
     struct rig *r = rig_new(10, 64, 1);
     struct phx_address a[6];
     uint64_t begin = r->now;
@@ -302,7 +302,8 @@ static void test_race(void)
     a[3] = v4(1, 1); /* twice */
     a[4] = in_unix("/s");
     a[5] = v4(3, 1);
-    ok(phx__disc_hub(&r->d, a, 6, r->now) == 0 && r->dials == 0, "a hub is taken; the call does not dial");
+    ok(phx__disc_hub(&r->d, a, 6, r->now) == 0 && r->dials == 0,
+       "a hub is taken; the call does not dial");
     rig_run(r, begin);
     ok(r->dials == 1 && r->last.to.family == PHX_UNIX, "at once, UNIX first");
     ok(r->last.expect == PHX__NONE, "whoever answers");
@@ -313,11 +314,13 @@ static void test_race(void)
     rig_pass(r, 100 * MS);
     rig_fail(r, r->open[0].attempt, PHX_EREFUSED);
     rig_pass(r, 0);
-    ok(r->dials == 3 && phx__address_equal(&r->last.to, &a[0]), "after a failure the next at once: IPv4");
+    ok(r->dials == 3 && phx__address_equal(&r->last.to, &a[0]),
+       "after a failure the next at once: IPv4");
     rig_pass(r, 249 * MS);
     ok(r->dials == 3, "and again 250 ms");
     rig_pass(r, 1 * MS);
-    ok(r->dials == 4 && phx__address_equal(&r->last.to, &a[1]), "the second IPv4, the double left out");
+    ok(r->dials == 4 && phx__address_equal(&r->last.to, &a[1]),
+       "the second IPv4, the double left out");
     node = rig_node(r);
     ok(rig_up(r, r->open[1].attempt, node) == 0 && r->open_count == 0 && r->abandons == 2,
        "the winner ends the others");
@@ -328,7 +331,8 @@ static void test_race(void)
 
 static void test_order(void)
 {
-    /* Goal: families in turn. Method: lists as strings, u unix, 6 and 4, against the order of dials. */
+    /* Goal: families in turn. Method: lists as strings, u unix, 6 and 4, against the order of
+     * dials. */
     static const char *const table[][2] = {
         { "4", "4" },         { "44", "44" },       { "46", "64" },           { "4466", "6464" },
         { "44446", "64444" }, { "66664", "64666" }, { "4u6u", "uu64" },       { "666", "666" },
@@ -346,17 +350,20 @@ static void test_order(void)
         phx__disc_hub(&r->d, a, (uint32_t)i, r->now);
         for (i = 0; i < strlen(table[row][1]); i++) {
             rig_wait(r);
-            seen[i] = r->last.to.family == PHX_UNIX ? 'u' : r->last.to.family == PHX_IPV6 ? '6' : '4';
+            seen[i] = r->last.to.family == PHX_UNIX   ? 'u'
+                      : r->last.to.family == PHX_IPV6 ? '6'
+                                                      : '4';
         }
-        ok(strcmp(seen, table[row][1]) == 0, "%s is dialled %s (%s)", table[row][0], table[row][1], seen);
+        ok(strcmp(seen, table[row][1]) == 0,
+           "%s is dialled %s (%s)", table[row][0], table[row][1], seen);
         rig_free(r);
     }
 }
 
 static void test_backoff(void)
 {
-    /* Goal: waits lie in [retry_min/2 .. min(cap, retry_min << failures)], are spread over it, and never
-     * end. Method: 300 hubs and 300 nodes refuse 20 times each. */
+    /* Goal: waits lie in [retry_min/2 .. min(cap, retry_min << failures)], are spread over it,
+     * and never end. Method: 300 hubs and 300 nodes refuse 20 times each. */
     uint64_t sum_last = 0, longest[2] = { 0, 0 }, cap;
     uint32_t bad = 0, low = 0, high = 0, seed;
     int hub, round;
@@ -386,15 +393,18 @@ static void test_backoff(void)
     }
     ok(bad == 0, "waits are within their bounds: %u are not", bad);
     ok(low > 2000 && high > 2000, "and spread over them: %u low, %u high of 12000", low, high);
-    ok(sum_last / 300 > 13 * SECOND && sum_last / 300 < 17 * SECOND, "the mean is half the longest");
-    ok(longest[1] <= RETRY_MAX && longest[1] > RETRY_MAX - SECOND, "hubs are dialled for ever, at most 30 s apart");
-    ok(longest[0] <= 10 * RETRY_MAX && longest[0] > 9 * RETRY_MAX, "dead nodes for ever too, at most 300 s apart");
+    ok(sum_last / 300 > 13 * SECOND && sum_last / 300 < 17 * SECOND,
+       "the mean is half the longest");
+    ok(longest[1] <= RETRY_MAX && longest[1] > RETRY_MAX - SECOND,
+       "hubs are dialled for ever, at most 30 s apart");
+    ok(longest[0] <= 10 * RETRY_MAX && longest[0] > 9 * RETRY_MAX,
+       "dead nodes for ever too, at most 300 s apart");
 }
 
 static void test_sync_failures(void)
 {
-    /* Goal: a dial that fails at once is a result like any other. Method: the first of three addresses
-     * fails so, then all do. */
+    /* Goal: a dial that fails at once is a result like any other. Method: the first of three
+     * addresses fails so, then all do. */
     struct rig *r = rig_new(10, 64, 3);
     struct phx_address a[3];
     uint64_t wait;
@@ -405,7 +415,8 @@ static void test_sync_failures(void)
     r->fail_port = 1;
     phx__disc_hub(&r->d, a, 3, r->now);
     rig_pass(r, 0);
-    ok(r->dials == 2 && r->open_count == 1 && r->open[0].to.port == 2, "the next address in the same breath");
+    ok(r->dials == 2 && r->open_count == 1 && r->open[0].to.port == 2,
+       "the next address in the same breath");
     rig_fail(r, r->open[0].attempt, PHX_ETIMEDOUT);
     rig_pass(r, 0);
     ok(r->dials == 3, "and the third");
@@ -414,7 +425,8 @@ static void test_sync_failures(void)
     ok(r->d.targets[0].at[0].error == PHX_EREFUSED && r->d.targets[0].at[2].error == PHX_ETIMEDOUT,
        "what went wrong is kept for each address");
     wait = rig_wait(r);
-    ok(wait >= RETRY_MIN / 2 && wait <= RETRY_MIN && r->dials == 6, "back-off, then all three fail in one call");
+    ok(wait >= RETRY_MIN / 2 && wait <= RETRY_MIN && r->dials == 6,
+       "back-off, then all three fail in one call");
     rig_check(r);
     r->refuse = 0;
     wait = rig_wait(r);
@@ -443,8 +455,8 @@ static uint64_t first_dial(const struct phx_id *self, const struct phx_id *other
 
 static void test_who_dials(void)
 {
-    /* Goal: of two listening nodes exactly one dials at once, either one equally often. Method: 1000 random
-     * pairs, both sides of each. */
+    /* Goal: of two listening nodes exactly one dials at once, either one equally often. Method:
+     * 1000 random pairs, both sides of each. */
     struct phx__rnd dice;
     struct phx_id a, b;
     uint32_t both_or_none = 0, smaller = 0, off = 0, i;
@@ -472,8 +484,8 @@ static void test_who_dials(void)
 
 static void test_dialled_by_peer(void)
 {
-    /* Goal: nobody is dialled that cannot be or need not be. Method: contacts without addresses, links
-     * that the peer made, before and after the contact. */
+    /* Goal: nobody is dialled that cannot be or need not be. Method: contacts without addresses,
+     * links that the peer made, before and after the contact. */
     struct rig *r = rig_new(10, 64, 5);
     uint32_t a = rig_node(r), b = rig_node(r), c;
     struct phx_address at = v4(1, 1);
@@ -491,11 +503,13 @@ static void test_dialled_by_peer(void)
     rig_check(r);
     rig_pass(r, 5 * SECOND);
     phx__disc_down(&r->d, c, r->now);
-    ok(rig_wait(r) <= RETRY_MIN && r->last.expect == c, "its link ends: dialled again, though we had not made it");
+    ok(rig_wait(r) <= RETRY_MIN && r->last.expect == c,
+       "its link ends: dialled again, though we had not made it");
     phx__disc_down(&r->d, c, r->now);
     phx__disc_down(&r->d, 77, r->now);
     rig_check(r);
-    ok(phx__disc_contact(&r->d, PHX__SELF, &at, 1, r->now) == 0 && r->d.known == 2, "a node does not know itself");
+    ok(phx__disc_contact(&r->d, PHX__SELF, &at, 1, r->now) == 0 && r->d.known == 2,
+       "a node does not know itself");
     rig_free(r);
 }
 
@@ -503,7 +517,8 @@ static void test_dialled_by_peer(void)
 
 static void test_max_dials(void)
 {
-    /* Goal: never more than max_dials, and in the order of due. Method: 20 nodes through a gate of 4. */
+    /* Goal: never more than max_dials, and in the order of due. Method: 20 nodes through a gate
+     * of 4. */
     struct rig *r = rig_new(100, 4, 6);
     uint32_t i, node[20], order = 0;
 
@@ -560,8 +575,8 @@ static uint32_t count_dialled(struct rig *r, uint8_t *seen, uint32_t size)
 
 static void test_max_links(void)
 {
-    /* Goal: the mesh is full up to max_links and sparse beyond. Method: 100 nodes and max_links 20; wants,
-     * goodbyes and links, and each time who is dialled. */
+    /* Goal: the mesh is full up to max_links and sparse beyond. Method: 100 nodes and max_links
+     * 20; wants, goodbyes and links, and each time who is dialled. */
     struct rig *r = rig_new(20, 64, 7);
     uint8_t seen[200], before[200];
     uint32_t node[100], i, same = 0, extra, best;
@@ -592,7 +607,8 @@ static void test_max_links(void)
     for (best = 0; !before[node[best]]; best++)
         ;
     phx__disc_forget(&r->d, node[best]);
-    ok(count_dialled(r, seen, 200) == PHX__DISC_BEST && !seen[node[best]], "one of the 8 leaves: another");
+    ok(count_dialled(r, seen, 200) == PHX__DISC_BEST && !seen[node[best]],
+       "one of the 8 leaves: another");
     for (i = 0, same = 0; i < 100; i++)
         same += before[node[i]] && seen[node[i]];
     ok(same == 7, "and the other 7 stay");
@@ -608,8 +624,8 @@ static void test_max_links(void)
 
 static void test_crossing(void)
 {
-    /* Goal: whoever rests because of the bound is woken when it falls. Method: 21 nodes and max_links 20;
-     * one is forgotten, loses its addresses, or loses its link. */
+    /* Goal: whoever rests because of the bound is woken when it falls. Method: 21 nodes and
+     * max_links 20; one is forgotten, loses its addresses, or loses its link. */
     uint8_t seen[50];
     uint32_t i, node = 0;
     int how;
@@ -640,8 +656,8 @@ static void test_crossing(void)
 
 static void test_best(void)
 {
-    /* Goal: the choice depends on who is known, not on the order of the news. Method: 40 nodes, told
-     * forwards, backwards, and with 20 others that go again. */
+    /* Goal: the choice depends on who is known, not on the order of the news. Method: 40 nodes,
+     * told forwards, backwards, and with 20 others that go again. */
     uint32_t order, i, k, node, differs = 0;
     struct phx_id id[60], best[PHX__DISC_BEST];
     struct phx__rnd dice;
@@ -673,8 +689,8 @@ static void test_best(void)
 
 static void test_full(void)
 {
-    /* Goal: with max_links links only hubs are dialled, and one less opens the door again. Method: 5
-     * links by the peers, more nodes, a hub. */
+    /* Goal: with max_links links only hubs are dialled, and one less opens the door again.
+     * Method: 5 links by the peers, more nodes, a hub. */
     struct rig *r = rig_new(5, 64, 8);
     uint8_t seen[50];
     uint32_t i, node[6], best = 0;
@@ -705,8 +721,8 @@ static void test_full(void)
 
 static void test_graph(void)
 {
-    /* Goal: own choices of 8 make a connected graph of 8 to 30 links a node. Method: 300 rooms that know
-     * each other, max_links 50, and a walk over the union of their choices. */
+    /* Goal: own choices of 8 make a connected graph of 8 to 30 links a node. Method: 300 rooms
+     * that know each other, max_links 50, and a walk over the union of their choices. */
     enum { N = 300 };
     static struct phx_id id[N];
     static uint8_t linked[N][N];
@@ -751,8 +767,8 @@ static void test_graph(void)
 
 static void test_errors(void)
 {
-    /* Goal: each kind of failure has its own consequence. Method: a table of the first error of a hub
-     * with one address, and the time to the next dial. */
+    /* Goal: each kind of failure has its own consequence. Method: a table of the first error of
+     * a hub with one address, and the time to the next dial. */
     static const struct {
         int error;
         uint64_t low, high;
@@ -786,7 +802,8 @@ static void test_errors(void)
 
 static void test_worst_counts(void)
 {
-    /* Goal: what is worst in a round decides. Method: two addresses with two errors, in both orders. */
+    /* Goal: what is worst in a round decides. Method: two addresses with two errors, in both
+     * orders. */
     static const int errors[][2] = { { PHX_EKEY, PHX_EREFUSED }, { PHX_EREFUSED, PHX_EKEY } };
     size_t i, k;
 
@@ -807,8 +824,8 @@ static void test_worst_counts(void)
 
 static void test_self(void)
 {
-    /* Goal: an address of our own is dropped for good, also across contacts. Method: a node that lists
-     * one of ours beside its own. */
+    /* Goal: an address of our own is dropped for good, also across contacts. Method: a node that
+     * lists one of ours beside its own. */
     struct rig *r = rig_new(10, 64, 10);
     struct phx_address a[3];
     uint32_t node = rig_node(r), selves = 0, i;
@@ -837,8 +854,8 @@ static void test_self(void)
 
 static void test_duplicate(void)
 {
-    /* Goal: a hub that is linked already is left alone. Method: duplicates with the node unknown, then
-     * known, then its link going down. */
+    /* Goal: a hub that is linked already is left alone. Method: duplicates with the node
+     * unknown, then known, then its link going down. */
     struct rig *r = rig_new(10, 64, 11);
     struct phx_address a[2];
     uint32_t node = rig_node(r), i;
@@ -851,7 +868,8 @@ static void test_duplicate(void)
     rig_pass(r, 300 * MS);
     ok(r->open_count == 2, "both addresses race");
     rig_fail(r, r->open[0].attempt, PHX_EDUPLICATE);
-    ok(r->open_count == 0 && r->d.targets[0].failures == 0, "one says duplicate: the round is over, no failure");
+    ok(r->open_count == 0 && r->d.targets[0].failures == 0,
+       "one says duplicate: the round is over, no failure");
     ok(rig_wait(r) == SECOND, "again after a second");
     for (i = 0; i < 20; i++) {
         rig_fail(r, r->last.attempt, PHX_EDUPLICATE);
@@ -887,8 +905,8 @@ static void test_duplicate(void)
 
 static void test_late(void)
 {
-    /* Goal: results of attempts that are over change nothing. Method: numbers of abandoned, finished and
-     * invented attempts. */
+    /* Goal: results of attempts that are over change nothing. Method: numbers of abandoned,
+     * finished and invented attempts. */
     struct rig *r = rig_new(10, 1, 12);
     uint32_t first, node, i, numbers = 0, last;
 
@@ -901,10 +919,12 @@ static void test_late(void)
     phx__disc_result(&r->d, first, PHX_ESELF, r->now);
     phx__disc_result(&r->d, PHX__NONE, PHX_ESELF, r->now);
     phx__disc_result(&r->d, 500, PHX_ESELF, r->now);
-    ok(r->d.attempts_open == 1 && r->d.targets[0].failures == 1, "late and wild results are ignored");
+    ok(r->d.attempts_open == 1 && r->d.targets[0].failures == 1,
+       "late and wild results are ignored");
     node = rig_node(r);
     phx__disc_up(&r->d, node, first, r->now);
-    ok(r->d.targets[0].node == PHX__NONE && r->open_count == 1, "a late link is the node's, not the hub's");
+    ok(r->d.targets[0].node == PHX__NONE && r->open_count == 1,
+       "a late link is the node's, not the hub's");
     rig_up(r, r->last.attempt, node);
     ok(r->d.links == 1 && r->d.targets[0].node == node, "a second up of a node is no second link");
     phx__disc_down(&r->d, node, r->now);
@@ -921,8 +941,8 @@ static void test_late(void)
 
 static void test_wrong_peer(void)
 {
-    /* Goal: a link with another node than the one dialled is that node's. Method: the hub's attempt and
-     * a node's attempt answered by a third. */
+    /* Goal: a link with another node than the one dialled is that node's. Method: the hub's
+     * attempt and a node's attempt answered by a third. */
     struct rig *r = rig_new(10, 64, 13);
     uint32_t a = rig_contact(r), b = rig_node(r);
     uint64_t wait;
@@ -940,8 +960,8 @@ static void test_wrong_peer(void)
 
 static void test_hub(void)
 {
-    /* Goal: a hub is a place: whoever answers there is it, and while that node is linked, however, nobody
-     * dials. Method: one hub, two incarnations of it. */
+    /* Goal: a hub is a place: whoever answers there is it, and while that node is linked,
+     * however, nobody dials. Method: one hub, two incarnations of it. */
     struct rig *r = rig_new(10, 64, 14);
     uint32_t first = rig_node(r), second = rig_node(r), i, bad = 0;
     struct phx_address at = v6(1, 7000);
@@ -967,7 +987,8 @@ static void test_hub(void)
     phx__disc_down(&r->d, first, r->now);
     rig_wait(r);
     rig_up(r, r->last.attempt, second);
-    ok(r->d.targets[0].node == second && rig_wait(r) == UINT64_MAX, "another node answers there: it is the hub");
+    ok(r->d.targets[0].node == second && rig_wait(r) == UINT64_MAX,
+       "another node answers there: it is the hub");
     rig_up(r, PHX__NONE, first);
     phx__disc_down(&r->d, first, r->now);
     ok(rig_wait(r) == UINT64_MAX, "and the first one is nothing to it");
@@ -1002,8 +1023,8 @@ static void test_hub_limits(void)
 
 static void test_flapping(void)
 {
-    /* Goal: a link that comes and goes does not burn. Method: a hub whose links live 10 ms, then one
-     * that lives. */
+    /* Goal: a link that comes and goes does not burn. Method: a hub whose links live 10 ms, then
+     * one that lives. */
     struct rig *r = rig_new(10, 64, 16);
     uint32_t node = rig_node(r), i;
     uint64_t begin = r->now, wait;
@@ -1027,8 +1048,9 @@ static void test_flapping(void)
 
 static void test_hub_leaves(void)
 {
-    /* Goal: a hub that says goodbye is not dialled while its link lasts, then for ever, and its index may
-     * mean somebody else. Method: forget before and after down, then another node on the same index. */
+    /* Goal: a hub that says goodbye is not dialled while its link lasts, then for ever, and its
+     * index may mean somebody else. Method: forget before and after down, then another node on
+     * the same index. */
     struct rig *r = rig_new(10, 64, 17);
     uint32_t node = rig_node(r), again;
 
@@ -1097,10 +1119,33 @@ static void test_reset(void)
     rig_free(r);
 }
 
+static void test_news(void)
+{
+    /* Goal: news of a node end a long back-off, and are nothing for who is linked or unknown.
+     * Method: twelve failures, news, one failure more. */
+    struct rig *r = rig_new(10, 64, 29);
+    uint32_t node = rig_contact(r), i;
+
+    for (i = 0; i < 12; i++) {
+        rig_wait(r);
+        rig_fail(r, r->last.attempt, PHX_EREFUSED);
+    }
+    phx__disc_news(&r->d, node, r->now);
+    rig_check(r);
+    rig_wait(r);
+    rig_fail(r, r->last.attempt, PHX_EREFUSED);
+    ok(rig_wait(r) <= RETRY_MIN, "the next wait is short again");
+    rig_up(r, r->last.attempt, node);
+    phx__disc_news(&r->d, node, r->now);
+    phx__disc_news(&r->d, 9999, r->now);
+    ok(rig_wait(r) == UINT64_MAX, "linked or unknown: no dial");
+    rig_free(r);
+}
+
 static void test_courtesy_again(void)
 {
-    /* Goal: a new address does not jump the queue of who dials first. Method: 40 listening nodes that
-     * failed for long, each with a new address; about half of them wait. */
+    /* Goal: a new address does not jump the queue of who dials first. Method: 40 listening nodes
+     * that failed for long, each with a new address; about half of them wait. */
     struct rig *r;
     struct phx_address a[2];
     uint32_t node, seed, first = 0, second = 0;
@@ -1173,14 +1218,15 @@ static void test_replace(void)
     wait = rig_wait(r);
     ok(wait <= 20 * MS && r->last.to.port == 4, "a new address cuts a long wait short");
     phx__disc_contact(&r->d, node, a, 0, r->now);
-    ok(r->open_count == 0 && r->d.known == 0 && rig_wait(r) == UINT64_MAX, "no addresses: all is over");
+    ok(r->open_count == 0 && r->d.known == 0 && rig_wait(r) == UINT64_MAX,
+       "no addresses: all is over");
     rig_free(r);
 }
 
 static void test_replace_all(void)
 {
-    /* Goal: when only the addresses that go were still open, the round ends. Method: two addresses, one
-     * has failed, the other one goes. */
+    /* Goal: when only the addresses that go were still open, the round ends. Method: two
+     * addresses, one has failed, the other one goes. */
     struct rig *r = rig_new(10, 64, 19);
     struct phx_address a[2];
     uint32_t node = rig_node(r);
@@ -1196,7 +1242,8 @@ static void test_replace_all(void)
     phx__disc_contact(&r->d, node, a, 1, r->now);
     rig_check(r);
     wait = rig_wait(r);
-    ok(r->abandons == 1 && wait >= RETRY_MIN / 2 && wait <= RETRY_MIN && r->last.to.port == 1, "back-off, then the first");
+    ok(r->abandons == 1 && wait >= RETRY_MIN / 2 && wait <= RETRY_MIN && r->last.to.port == 1,
+       "back-off, then the first");
     phx__disc_listening(&r->d, 1);
     r->wrong += rig_up(r, r->last.attempt, node) != 0;
     phx__disc_contact(&r->d, node, a, 2, r->now);
@@ -1207,8 +1254,8 @@ static void test_replace_all(void)
 
 static void test_same_address(void)
 {
-    /* Goal: nobody is dialled twice at once, whoever points there. Method: 30 nodes at one address, and
-     * one of them with a second address. */
+    /* Goal: nobody is dialled twice at once, whoever points there. Method: 30 nodes at one
+     * address, and one of them with a second address. */
     struct rig *r = rig_new(100, 64, 20);
     struct phx_address a[2];
     uint32_t node[30], i;
@@ -1241,8 +1288,8 @@ static void test_same_address(void)
 
 static void test_busy_then_free(void)
 {
-    /* Goal: an address that others were busy with is still tried in the same round. Method: as above, and
-     * the first dial ends while the second one is under way. */
+    /* Goal: an address that others were busy with is still tried in the same round. Method: as
+     * above, and the first dial ends while the second one is under way. */
     struct rig *r = rig_new(100, 64, 28);
     struct phx_address a[2];
     uint32_t one = rig_node(r), two = rig_node(r);
@@ -1255,14 +1302,16 @@ static void test_busy_then_free(void)
     rig_pass(r, 300 * MS);
     ok(r->open_count == 2 && r->open[1].to.port == 2, "the second address first");
     rig_up(r, r->open[0].attempt, one);
-    ok(rig_wait(r) <= 250 * MS && r->last.expect == two && r->last.to.port == 1, "then the free one");
+    ok(rig_wait(r) <= 250 * MS && r->last.expect == two && r->last.to.port == 1,
+       "then the free one");
     rig_check(r);
     rig_free(r);
 }
 
 static void test_slots(void)
 {
-    /* Goal: slots, timers and memory are used again. Method: 1000 nodes come and go one after another. */
+    /* Goal: slots, timers and memory are used again. Method: 1000 nodes come and go one after
+     * another. */
     struct rig *r = rig_new(10, 64, 21);
     uint32_t i, node;
     size_t used = 0;
@@ -1277,7 +1326,8 @@ static void test_slots(void)
         rig_check(r);
     }
     ok(r->d.target_count == 1 && r->mem.used == used, "one slot for a thousand nodes");
-    ok(r->open_count == 0 && r->d.known == 0 && r->d.best_count == 0, "and nothing is left of them");
+    ok(r->open_count == 0 && r->d.known == 0 && r->d.best_count == 0,
+       "and nothing is left of them");
     rig_free(r);
 }
 
@@ -1301,7 +1351,8 @@ static void test_stop(void)
     phx__disc_want(&r->d, 2, r->now);
     phx__disc_forget(&r->d, 3);
     rig_pass(r, 1000 * SECOND);
-    ok(r->dials == dials && phx__timers_next(&r->timers) == UINT64_MAX, "no dial and no timer any more");
+    ok(r->dials == dials && phx__timers_next(&r->timers) == UINT64_MAX,
+       "no dial and no timer any more");
     rig_check(r);
     rig_free(r);
 }
@@ -1346,8 +1397,8 @@ static void memory_scenario(struct rig *r)
 
 static void test_memory(void)
 {
-    /* Goal: any allocation may fail. Method: the n-th one for every n, then all from the n-th on, until
-     * the scenario asks for fewer. */
+    /* Goal: any allocation may fail. Method: the n-th one for every n, then all from the n-th
+     * on, until the scenario asks for fewer. */
     long n, failed = 0;
     int from;
 
@@ -1378,14 +1429,15 @@ static void test_memory(void)
 
 static void test_up_without_memory(void)
 {
-    /* Goal: a link that cannot be noted leaves no attempt behind. Method: a hub's first link with a node
-     * of a high index and no memory. */
+    /* Goal: a link that cannot be noted leaves no attempt behind. Method: a hub's first link
+     * with a node of a high index and no memory. */
     struct rig *r = rig_new(10, 1, 24);
 
     rig_hub(r, 1);
     rig_wait(r);
     r->heap.fail_from = r->heap.calls + 1;
-    ok(rig_up(r, r->last.attempt, 500) == PHX_ENOMEM && r->d.attempts_open == 0, "told, and the attempt is over");
+    ok(rig_up(r, r->last.attempt, 500) == PHX_ENOMEM && r->d.attempts_open == 0,
+       "told, and the attempt is over");
     ok(r->d.links == 0 && rig_wait(r) <= RETRY_MIN, "the hub is dialled again");
     rig_check(r);
     r->heap.fail_from = 0;
@@ -1443,8 +1495,9 @@ static void random_event(struct rig *r, uint32_t n)
 
 static void test_random(void)
 {
-    /* Goal: the invariants of rig_check and rig_dial after every event, and that all ends well. Method: 50
-     * nodes and 3 hubs, 5000 random events for each of 20 seeds and bounds, then every dial succeeds. */
+    /* Goal: the invariants of rig_check and rig_dial after every event, and that all ends well.
+     * Method: 50 nodes and 3 hubs, 5000 random events for each of 20 seeds and bounds, then
+     * every dial succeeds. */
     static const uint32_t links[] = { 100, 100, 20, 5 };
     uint32_t seed, i, node, unlinked = 0, wrong = 0, dials = 0, before;
 
@@ -1508,6 +1561,7 @@ int main(void)
     test_flapping();
     test_hub_leaves();
     test_reset();
+    test_news();
     test_courtesy_again();
     test_replace();
     test_replace_all();

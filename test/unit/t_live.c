@@ -142,8 +142,8 @@ static const struct event *rig_last(const struct rig *r, char what)
 
 static void test_beats(void)
 {
-    /* Goal: something is said every heartbeat_us, and nothing more. Method: a link that hears all the
-     * time, first silent itself, then talking. */
+    /* Goal: something is said every heartbeat_us, and nothing more. Method: a link that hears
+     * all the time, first silent itself, then talking. */
     struct rig r;
     uint64_t begin;
     uint32_t i;
@@ -174,8 +174,8 @@ static void test_beats(void)
 
 static void test_silence(void)
 {
-    /* Goal: a link is given up after the announced time and the grace, not before. Method: a table of
-     * announcements and the time of the verdict. */
+    /* Goal: a link is given up after the announced time and the grace, not before. Method: a
+     * table of announcements and the time of the verdict. */
     static const struct {
         uint64_t next, verdict;
     } table[] = {
@@ -229,8 +229,8 @@ static void test_announcements(void)
 
 static void test_shorter(void)
 {
-    /* Goal: a shorter announcement holds at once. Method: one that ends before our own next heartbeat,
-     * which is when a lazy timer would look. */
+    /* Goal: a shorter announcement holds at once. Method: one that ends before our own next
+     * heartbeat, which is when a lazy timer would look. */
     struct rig r;
     uint64_t begin;
 
@@ -247,8 +247,8 @@ static void test_shorter(void)
 
 static void test_calls_back(void)
 {
-    /* Goal: a heartbeat may change the room under our feet. Method: sending it makes a link with a node
-     * of a higher index, which moves the array, and once drops the link itself. */
+    /* Goal: a heartbeat may change the room under our feet. Method: sending it makes a link with
+     * a node of a higher index, which moves the array, and once drops the link itself. */
     struct rig r;
 
     rig_init(&r);
@@ -267,8 +267,8 @@ static void test_calls_back(void)
 
 static void test_stubborn_owner(void)
 {
-    /* Goal: an owner that keeps a silent link is told again, and time goes on. Method: silent does not
-     * drop the link. */
+    /* Goal: an owner that keeps a silent link is told again, and time goes on. Method: silent
+     * does not drop the link. */
     struct rig r;
 
     rig_init(&r);
@@ -281,7 +281,8 @@ static void test_stubborn_owner(void)
 
 static void test_lazy(void)
 {
-    /* Goal: traffic touches no timer. Method: a million frames in 20 s, and the timers that fired. */
+    /* Goal: traffic touches no timer. Method: a million frames in 20 s, and the timers that
+     * fired. */
     struct rig r;
     uint64_t begin, order;
     uint32_t i;
@@ -303,8 +304,9 @@ static void test_lazy(void)
 
 static void test_stall(void)
 {
-    /* Goal: a host that did not step accuses nobody for it, and does not forget the silent either. Method:
-     * ten links, stalls of several lengths, and after each all but one speak again. */
+    /* Goal: a host that did not step accuses nobody for it, and does not forget the silent
+     * either. Method: ten links, stalls of several lengths, and after each all but one speak
+     * again. */
     static const uint64_t stalls[] = { 11 * SECOND, 60 * SECOND, 3600 * SECOND };
     struct rig r;
     size_t i;
@@ -321,7 +323,8 @@ static void test_stall(void)
             phx__live_heard(&r.l, node, 0, r.now);
         back = r.now + stalls[i];
         rig_step(&r, back);
-        ok(rig_events(&r, 'x') == 0, "stalled for %u s: nobody is accused", (unsigned)(stalls[i] / SECOND));
+        ok(rig_events(&r, 'x') == 0,
+           "stalled for %u s: nobody is accused", (unsigned)(stalls[i] / SECOND));
         ok(rig_events(&r, 'b') == 10, "but all are told at once that we are back");
         rig_run(&r, back + 3 * SECOND);
         for (node = 0; node < 9; node++)
@@ -336,8 +339,9 @@ static void test_stall(void)
 
 static void test_sleep(void)
 {
-    /* Goal: sleeping as long as was asked for is no stall. Method: one link and nothing else, so that the
-     * host sleeps 5 s between steps, more than a stall's length; and one that is a little late. */
+    /* Goal: sleeping as long as was asked for is no stall. Method: one link and nothing else, so
+     * that the host sleeps 5 s between steps, more than a stall's length; and one that is a
+     * little late. */
     struct rig r;
     uint64_t begin;
 
@@ -353,7 +357,8 @@ static void test_sleep(void)
     phx__live_up(&r.l, 1, begin);
     while (r.now < begin + 60 * SECOND)
         rig_step(&r, r.now + 700 * MS);
-    ok(rig_events(&r, 'x') == 1 && r.events[1].at < begin + BEAT + GRACE + SECOND && r.l.stalled == 0,
+    ok(rig_events(&r, 'x') == 1 && r.events[1].at < begin + BEAT + GRACE + SECOND
+       && r.l.stalled == 0,
        "also by a host that steps every 700 ms");
     rig_free(&r);
     rig_init(&r);
@@ -367,7 +372,8 @@ static void test_sleep(void)
 
 static void test_short_timeouts(void)
 {
-    /* Goal: with short times a short stall counts. Method: 20 ms heartbeats and a host that is 500 ms away. */
+    /* Goal: with short times a short stall counts. Method: 20 ms heartbeats and a host that is
+     * 500 ms away. */
     struct rig r;
 
     rig_init(&r);
@@ -400,7 +406,8 @@ static void test_backwards(void)
     phx__live_due(&r.l, PHX__TIMER_LIVE, 1, begin - 900 * SECOND);
     ok(rig_events(&r, 'x') == 0 && rig_events(&r, 'b') == 0, "nothing happens");
     rig_run(&r, begin + SECOND + BEAT - 1);
-    ok(rig_events(&r, 'b') == 0 && rig_events(&r, 'x') == 0, "the clock stood still at its highest");
+    ok(rig_events(&r, 'b') == 0 && rig_events(&r, 'x') == 0,
+       "the clock stood still at its highest");
     rig_run(&r, begin + SECOND + BROKEN);
     ok(rig_events(&r, 'b') == 2 && rig_events(&r, 'F') == 1, "and goes on from there");
     rig_free(&r);
@@ -408,8 +415,8 @@ static void test_backwards(void)
 
 static void test_states(void)
 {
-    /* Goal: the states and their events. Method: scripts of reports (+ reachable, - not, l left and not
-     * reachable, w wait 3 s, . wait 10 s, f forget) against the letters of the events. */
+    /* Goal: the states and their events. Method: scripts of reports (+ reachable, - not, l left
+     * and not reachable, w wait 3 s, . wait 10 s, f forget) against the letters of the events. */
     static const char *const table[][2] = {
         { "+", "O" },          { "++", "O" },        { "-", "U" },          { "l", "L" },
         { "+-", "OU" },        { "+-w-", "OU" },     { "+-.", "OUF" },      { "+-w-ww", "OUF" },
@@ -417,6 +424,7 @@ static void test_states(void)
         { "+l-.", "OL" },      { "+l+", "OLO" },     { "+-l.", "OUL" },     { "+-.l.", "OUFL" },
         { "+-w+-w+-w", "OUOUOU" }, { "+-f.", "OU" }, { "+f+", "OO" },       { "-.", "UF" },
         { "+-.+-.", "OUFOUF" },    { "+ll", "OL" },
+        { "+-+", "OUO" },      { "+-l", "OUL" },
     };
     size_t row, i;
     struct rig r;
@@ -444,7 +452,8 @@ static void test_states(void)
 
 static void test_since(void)
 {
-    /* Goal: when a state began, and fates to the microsecond, moved by a stall. Method: one node. */
+    /* Goal: when a state began, and fates to the microsecond, moved by a stall. Method: one
+     * node. */
     struct rig r;
     uint64_t begin, since = 1;
 
@@ -456,9 +465,11 @@ static void test_since(void)
     ok(phx__live_state(&r.l, 9, &since) == PHX_NODE_OK && since == begin, "OK since then");
     phx__live_reachable(&r.l, 9, 0, 0, begin + 1);
     rig_run(&r, begin + BROKEN);
-    ok(phx__live_state(&r.l, 9, &since) == PHX_NODE_UNREACHABLE && since == begin + 1, "a little longer");
+    ok(phx__live_state(&r.l, 9, &since) == PHX_NODE_UNREACHABLE && since == begin + 1,
+       "a little longer");
     rig_run(&r, begin + BROKEN + 1);
-    ok(phx__live_state(&r.l, 9, &since) == PHX_NODE_FAILED && since == begin + BROKEN + 1, "FAILED");
+    ok(phx__live_state(&r.l, 9, &since) == PHX_NODE_FAILED && since == begin + BROKEN + 1,
+       "FAILED");
     phx__live_reachable(&r.l, 9, 1, 0, r.now);
     phx__live_reachable(&r.l, 9, 0, 0, r.now);
     rig_step(&r, r.now);
@@ -466,14 +477,15 @@ static void test_since(void)
     ok(phx__live_state(&r.l, 9, &since) == PHX_NODE_UNREACHABLE, "we slept: it may have come back");
     begin = r.now;
     rig_run(&r, begin + 100 * SECOND);
-    ok(phx__live_state(&r.l, 9, &since) == PHX_NODE_FAILED && since == begin + BROKEN, "it did not");
+    ok(phx__live_state(&r.l, 9, &since) == PHX_NODE_FAILED && since == begin + BROKEN,
+       "it did not");
     rig_free(&r);
 }
 
 static void test_links_and_states(void)
 {
-    /* Goal: links and states do not mix, and late calls do nothing. Method: down, forget and traffic in
-     * odd orders. */
+    /* Goal: links and states do not mix, and late calls do nothing. Method: down, forget and
+     * traffic in odd orders. */
     struct rig r;
 
     rig_init(&r);
@@ -495,7 +507,8 @@ static void test_links_and_states(void)
     phx__live_up(&r.l, 1, r.now);
     phx__live_reachable(&r.l, 1, 0, 0, r.now);
     phx__live_forget(&r.l, 1);
-    ok(phx__timers_next(&r.timers) == UINT64_MAX && phx__live_state(&r.l, 1, NULL) == 0, "forgotten");
+    ok(phx__timers_next(&r.timers) == UINT64_MAX && phx__live_state(&r.l, 1, NULL) == 0,
+       "forgotten");
     rig_run(&r, r.now + 100 * SECOND);
     ok(r.count == 2, "for good");
     rig_free(&r);
@@ -509,9 +522,11 @@ static void memory_scenario(struct rig *r)
         int up = phx__live_up(&r->l, node, r->now);
         int known = phx__live_reachable(&r->l, node, 1, 0, r->now);
         check((up == 0 || up == PHX_ENOMEM) && (known == 0 || known == PHX_ENOMEM), "says so");
-        check(phx__live_state(&r->l, node, NULL) == (known == 0 ? PHX_NODE_OK : 0), "nothing changed");
+        check(phx__live_state(&r->l, node, NULL) == (known == 0 ? PHX_NODE_OK : 0),
+              "nothing changed");
         if (known == 0)
-            check(phx__live_reachable(&r->l, node, 0, 0, r->now) == 0, "a known node is lost without memory");
+            check(phx__live_reachable(&r->l, node, 0, 0, r->now) == 0,
+                  "a known node is lost without memory");
         if (node % 3 == 0)
             phx__live_forget(&r->l, node / 2);
         phx__live_heard(&r->l, node, 1, r->now);
@@ -543,8 +558,8 @@ static void test_memory(void)
 
 static void test_many(void)
 {
-    /* Goal: many links at once, each with its own times. Method: 40 links of which the even ones speak
-     * every 3 s; the odd ones alone are given up. */
+    /* Goal: many links at once, each with its own times. Method: 40 links of which the even ones
+     * speak every 3 s; the odd ones alone are given up. */
     struct rig r;
     uint32_t node, round, i, wrong = 0, given_up = 0;
 

@@ -1,9 +1,9 @@
-/* t_node.c - whole nodes over real loopback sockets: links, names, messages, relays, goodbyes and deaths.
+/* t_node.c - whole nodes over real sockets: links, names, messages, relays, goodbyes, deaths.
  *
- * Goal: what phoenix.h promises its host holds end to end, through every kind of address and every kind of
- * host loop. Method: many nodes in this process, driven by the strict host of nodes.h, which waits for
- * conditions with a bound and never sleeps and hopes. Only phoenix.h is used. Each test names the promises it
- * shows. */
+ * Goal: what phoenix.h promises its host holds end to end, through every kind of address and every
+ * kind of host loop. Method: several nodes in this process, driven by the strict host of nodes.h,
+ * which waits for conditions with a bound and never sleeps and hopes. Only phoenix.h is used. Each
+ * test names the promises it shows. */
 #include "test.h"
 
 #ifdef PHX_JOINED
@@ -15,7 +15,7 @@
 #include <pthread.h>
 #include <sys/time.h>
 
-static struct node n[256];
+static struct node n[8];
 
 /* n[0] listens, and the others join it. */
 static void begin_star(int count, const char *address, int listen)
@@ -52,7 +52,7 @@ static void begin_chain(int count)
     }
 }
 
-/* ---- Addresses and host loops ------------------------------------------------------------------------------ */
+/* ---- Addresses and host loops ---------------------------------------------------------------- */
 
 /* Messages by name, both ways. */
 static void exchange(const char *how)
@@ -61,13 +61,16 @@ static void exchange(const char *how)
 
     phx_assume(n[0].p, 10, 19);
     phx_assume(n[1].p, 20, 29);
-    eventually(owns(&n[1], 15, &n[0]) && owns(&n[0], 25, &n[1]), "%s: each knows who holds what", how);
+    eventually(owns(&n[1], 15, &n[0]) && owns(&n[0], 25, &n[1]), "%s: each knows who holds what",
+               how);
     for (i = 0; i < 5; i++) {
         check(post(&n[0], 20 + (uint64_t)i, (uint64_t)i, 100) == 0, "send");
         check(post(&n[1], 10 + (uint64_t)i, (uint64_t)i, 100) == 0, "send back");
     }
-    eventually(has_mail(&n[0], 5) && has_mail(&n[1], 5), "%s: messages by name both ways, promise 60", how);
-    ok(mail_at(&n[1], 3)->to == 23 && mail_at(&n[1], 3)->tag == 3 && same_id(&mail_at(&n[1], 3)->source, &n[0].id),
+    eventually(has_mail(&n[0], 5) && has_mail(&n[1], 5),
+               "%s: messages by name both ways, promise 60", how);
+    ok(mail_at(&n[1], 3)->to == 23 && mail_at(&n[1], 3)->tag == 3
+           && same_id(&mail_at(&n[1], 3)->source, &n[0].id),
        "%s: with name, tag and source", how);
 }
 
@@ -126,11 +129,12 @@ static void test_localhost_join(void)
     finish_all(n, 2);
 }
 
-/* ---- Messages -------------------------------------------------------------------------------------------------- */
+/* ---- Messages -------------------------------------------------------------------------------- */
 
 static void test_sizes(void)
 {
-    static const size_t sizes[] = {0, 1, 100, 65535, 65536, 65537, 131072, 131073, 1u << 20, 16u << 20};
+    static const size_t sizes[] = {0,     1,      100,    65535,    65536,
+                                   65537, 131072, 131073, 1u << 20, 16u << 20};
     const int count = (int)(sizeof sizes / sizeof sizes[0]);
     int i, good = 1;
 
@@ -141,11 +145,13 @@ static void test_sizes(void)
         await(post(&n[0], 2, (uint64_t)i, sizes[i]) == 0, PATIENCE);
         await(post(&n[1], 1, (uint64_t)i, sizes[i]) == 0, PATIENCE);
     }
-    eventually(has_mail(&n[0], count) && has_mail(&n[1], count), "0 bytes to 16 MiB both ways, promises 8, 9");
+    eventually(has_mail(&n[0], count) && has_mail(&n[1], count),
+               "0 bytes to 16 MiB both ways, promises 8, 9");
     for (i = 0; i < n[0].mail_count && i < n[1].mail_count; i++)
         good &= n[0].mail[i].size == sizes[i] && n[1].mail[i].size == sizes[i];
     ok(good, "in order and with their sizes");
-    ok(post(&n[0], 2, 0, (16u << 20) + 1) == PHX_ETOOBIG, "one byte more is PHX_ETOOBIG, promise 8");
+    ok(post(&n[0], 2, 0, (16u << 20) + 1) == PHX_ETOOBIG,
+       "one byte more is PHX_ETOOBIG, promise 8");
     go_on(50 * MS);
     ok(linked(&n[0], &n[1]) && stats(&n[0]).links_lost == 0, "and not a disconnect");
     finish_all(n, 2);
@@ -185,7 +191,8 @@ static void test_gather(void)
     m.iov = iov;
     m.iov_count = 4;
     ok(phx_sendv(n[0].p, &m) == 0, "four parts are taken");
-    eventually(has_mail(&n[1], 1) && mail_at(&n[1], 0)->size == 100000, "and arrive as one, promise 10");
+    eventually(has_mail(&n[1], 1) && mail_at(&n[1], 0)->size == 100000,
+               "and arrive as one, promise 10");
     m.release = release;
     ok(phx_sendv(n[0].p, &m) == PHX_EINVAL, "an owned message is of one part");
     finish_all(n, 2);
@@ -197,7 +204,8 @@ static void test_owned(void)
     begin_star(2, LOOPBACK, 0);
     phx_assume(n[0].p, 1, 1);
     phx_assume(n[1].p, 2, 2);
-    ok(post_owned(&n[0], 2) == 0 && post_owned(&n[0], 1) == 0 && releases == 0, "owned sends release later");
+    ok(post_owned(&n[0], 2) == 0 && post_owned(&n[0], 1) == 0 && releases == 0,
+       "owned sends release later");
     eventually(has_mail(&n[1], 1) && has_mail(&n[0], 1), "they arrive here and there");
     eventually(releases == 2, "each is released, promise 10");
     ok(post_owned(&n[0], 99) == 0, "one to a name that nobody holds");
@@ -207,7 +215,8 @@ static void test_owned(void)
     eventually(phx_closed(n[1].p), "the other node closes");
     ok(post_owned(&n[1], 2) == PHX_ECLOSED, "a call that fails");
     finish_all(n, 2);
-    ok(releases == 3 && !releases_bad, "releases nothing; phx_free releases the rest, once: %d", releases);
+    ok(releases == 3 && !releases_bad, "releases nothing; phx_free releases the rest, once: %d",
+       releases);
 }
 
 static void test_order(void)
@@ -229,7 +238,8 @@ static void test_order(void)
     for (i = 0; i < count && good; i++)
         good = n[0].mail[i].tag == (uint64_t)i && n[1].mail[i].tag == (uint64_t)i;
     ok(good, "in order, once, promise 62");
-    ok(stats(&n[0]).messages_out == 10000 && stats(&n[1]).messages_in == 10000, "and counted, promise 112");
+    ok(stats(&n[0]).messages_out == 10000 && stats(&n[1]).messages_in == 10000,
+       "and counted, promise 112");
     eventually(phx_pending(n[0].p) == 0 && phx_pending(n[1].p) == 0, "nothing stays pending");
     finish_all(n, 2);
 }
@@ -239,7 +249,8 @@ static void test_self_send(void)
     begin(&n[0], NULL);
     phx_assume(n[0].p, 1, 1);
     ok(post(&n[0], 1, 3, 1000) == 0 && n[0].mail_count == 0, "a send never calls back");
-    eventually(has_mail(&n[0], 1) && mail_at(&n[0], 0)->tag == 3, "a message to itself arrives inside a later step");
+    eventually(has_mail(&n[0], 1) && mail_at(&n[0], 0)->tag == 3,
+               "a message to itself arrives inside a later step");
     finish(&n[0]);
 }
 
@@ -254,7 +265,8 @@ static void test_waiting(void)
     phx_join(n[1].p, n[0].at);
     ok(post(&n[1], 5, 1, 50) == 0, "a send before there is a link, promise 32");
     eventually(linked(&n[0], &n[1]), "the link comes");
-    ok(post(&n[1], 5, 2, 50) == 0 && post_token(&n[1], 5, 3, 50, 0) == 0, "sends to a name that nobody holds");
+    ok(post(&n[1], 5, 2, 50) == 0 && post_token(&n[1], 5, 3, 50, 0) == 0,
+       "sends to a name that nobody holds");
     ok(post_token(&n[1], 6, 4, 50, 50 * MS) == 0, "one with a time limit");
     eventually(result_of(&n[1], 4) == PHX_EEXPIRED, "which expires, promise 66");
     while (post_token(&n[1], 7, 5, 30000, 0) == 0)
@@ -263,7 +275,8 @@ static void test_waiting(void)
     ok(n[0].mail_count == 0 && result_of(&n[1], 3) == 1, "all wait");
     phx_assume(n[0].p, 5, 5);
     eventually(has_mail(&n[0], 3), "and arrive when the name is assumed, promises 32, 66");
-    ok(mail_at(&n[0], 0)->tag == 1 && mail_at(&n[0], 1)->tag == 2 && mail_at(&n[0], 2)->tag == 3, "in order");
+    ok(mail_at(&n[0], 0)->tag == 1 && mail_at(&n[0], 1)->tag == 2 && mail_at(&n[0], 2)->tag == 3,
+       "in order");
     eventually(result_of(&n[1], 3) == PHX_OK, "the outcome is told");
     finish_all(n, 2);
 }
@@ -273,10 +286,13 @@ static void test_outcomes(void)
     begin_star(2, LOOPBACK, 0);
     phx_assume(n[0].p, 1, 1);
     eventually(linked(&n[0], &n[1]), "two nodes");
-    ok(post_token(&n[1], 1, 11, 10, 0) == 0 && post_token(&n[1], 1, 12, 500000, 0) == 0, "sends with tokens");
-    eventually(result_of(&n[1], 11) == PHX_OK && result_of(&n[1], 12) == PHX_OK, "are delivered, promise 67");
+    ok(post_token(&n[1], 1, 11, 10, 0) == 0 && post_token(&n[1], 1, 12, 500000, 0) == 0,
+       "sends with tokens");
+    eventually(result_of(&n[1], 11) == PHX_OK && result_of(&n[1], 12) == PHX_OK,
+               "are delivered, promise 67");
     ok(n[0].mail_count == 2, "and the message was there before the outcome");
-    ok(post_token(&n[1], 9, 13, 10, 0) == 0 && phx_cancel(n[1].p, 13) == 0, "one that waits is cancelled");
+    ok(post_token(&n[1], 9, 13, 10, 0) == 0 && phx_cancel(n[1].p, 13) == 0,
+       "one that waits is cancelled");
     ok(result_of(&n[1], 13) == 1, "no callback inside of phx_cancel");
     eventually(result_of(&n[1], 13) == PHX_ECANCELLED, "its outcome says so, promise 67");
     ok(phx_cancel(n[1].p, 13) == PHX_ENOTFOUND && phx_cancel(n[1].p, 11) == PHX_ENOTFOUND, "once");
@@ -302,7 +318,8 @@ static void test_credit(void)
     eventually(linked(&n[0], &n[1]) && owns(&n[1], 1, &n[0]), "two nodes with small windows");
     while (taken < 100 && post(&n[1], 1, (uint64_t)taken, 10000) == 0)
         taken++;
-    ok(taken > 0 && taken < 100, "after %d messages of 10,000 bytes: PHX_EAGAIN, promise 63", taken);
+    ok(taken > 0 && taken < 100, "after %d messages of 10,000 bytes: PHX_EAGAIN, promise 63",
+       taken);
     ok(n[1].writable == 0, "no callback yet");
     eventually(n[1].writable > 0, "on_writable follows, promise 63");
     ok(post(&n[1], 1, (uint64_t)taken++, 10000) == 0, "then there is room");
@@ -313,7 +330,7 @@ static void test_credit(void)
     finish_all(n, 2);
 }
 
-/* ---- Names --------------------------------------------------------------------------------------------------------- */
+/* ---- Names ----------------------------------------------------------------------------------- */
 
 /* Both claim before they know of each other, as in a healed partition. */
 static void test_conflict(void)
@@ -327,9 +344,11 @@ static void test_conflict(void)
     begin(&n[2], NULL);
     phx_join(n[1].p, n[0].at);
     phx_join(n[2].p, n[0].at);
-    eventually(settled(n, 3) && n[0].conflicts + n[1].conflicts == 1, "a name claimed twice, one loser is told");
+    eventually(settled(n, 3) && n[0].conflicts + n[1].conflicts == 1,
+               "a name claimed twice, one loser is told");
     winner = n[0].conflicts == 0 ? 0 : 1;
-    eventually(owns(&n[0], 70, &n[winner]) && owns(&n[1], 70, &n[winner]) && owns(&n[2], 70, &n[winner]),
+    eventually(owns(&n[0], 70, &n[winner]) && owns(&n[1], 70, &n[winner])
+                   && owns(&n[2], 70, &n[winner]),
                "it is decided the same everywhere, promise 75");
     ok(n[!winner].conflict.first == 50 && n[!winner].conflict.last == 100
            && same_id(&n[!winner].winner, &n[winner].id),
@@ -340,22 +359,39 @@ static void test_conflict(void)
     eventually(has_mail(&n[winner], 2), "messages reach the winner, also from the loser");
     ok(n[!winner].mail_count == 0, "and not the loser");
     phx_assume(n[!winner].p, 70, 70);
-    eventually(owns(&n[2], 70, &n[!winner]) && n[winner].conflicts == 1, "who assumes knowingly wins");
+    eventually(owns(&n[2], 70, &n[!winner]) && n[winner].conflicts == 1,
+               "who assumes knowingly wins");
     finish_all(n, 3);
+}
+
+/* How many of the tags 0..count - 1 arrived once at one of the first two nodes. */
+static int arrived_once(int count)
+{
+    char seen[20000];
+    int at, i, once = 0;
+
+    memset(seen, 0, sizeof seen);
+    for (at = 0; at < 2; at++)
+        for (i = 0; i < n[at].mail_count; i++)
+            if (n[at].mail[i].tag < sizeof seen && seen[n[at].mail[i].tag] < 2)
+                seen[n[at].mail[i].tag]++;
+    for (i = 0; i < count; i++)
+        once += seen[i] == 1;
+    return once;
 }
 
 static void test_move(void)
 {
-    int i, sent = 0, moves = 0, at = 0, good = 1, seen;
+    int i, sent = 0, moves = 0, at = 0;
 
     begin_star(3, LOOPBACK, 1);
     phx_assume(n[0].p, 7, 7);
     eventually(is_mesh(n, 3) && owns(&n[2], 7, &n[0]), "three nodes, the first holds name 7");
-    while (moves < 20 || sent < 2000) {
+    while (sent < 20000 && moves < 20) {
         for (i = 0; i < 100 && post(&n[2], 7, (uint64_t)sent, 30) == 0; i++)
             sent++;
         turn(1);
-        if (n[0].mail_count + n[1].mail_count > 100 * moves && moves < 20) {
+        if (n[0].mail_count + n[1].mail_count > 100 * moves) {
             phx_release(n[at].p, 7, 7);
             turn(1);
             at = !at;
@@ -363,30 +399,31 @@ static void test_move(void)
             moves++;
         }
     }
-    eventually(n[0].mail_count + n[1].mail_count >= sent, "%d messages, 20 moves: none is lost", sent);
+    eventually(n[0].mail_count + n[1].mail_count >= sent, "%d messages, %d moves under load", sent,
+               moves);
     go_on(50 * MS);
-    seen = n[0].mail_count + n[1].mail_count;
-    ok(seen == sent, "none is doubled: %d of %d, promise 74", seen, sent);
-    for (at = 0; at < 2; at++)
-        for (i = 1; i < n[at].mail_count; i++)
-            good &= n[at].mail[i].tag > n[at].mail[i - 1].tag;
-    ok(good, "and at each owner they are in order, promises 62, 74");
+    ok(has_mail(&n[0], sent - n[1].mail_count) && arrived_once(sent) == sent,
+       "none is lost or doubled, promise 74");
+    ok(n[0].mail_count > 0 && n[1].mail_count > 0 && phx_pending(n[2].p) == 0,
+       "both have had some");
     finish_all(n, 3);
 }
 
-/* ---- Relays -------------------------------------------------------------------------------------------------------- */
+/* ---- Relays ---------------------------------------------------------------------------------- */
 
 static void test_relay(void)
 {
     begin_star(3, LOOPBACK, 0);
     phx_assume(n[1].p, 1, 1);
     phx_assume(n[2].p, 2, 2);
-    eventually(hops(&n[1], &n[2]) == 2 && hops(&n[2], &n[1]) == 2, "neither listens: 2 hops, promises 11, 12");
+    eventually(hops(&n[1], &n[2]) == 2 && hops(&n[2], &n[1]) == 2,
+               "neither listens: 2 hops, promises 11, 12");
     ok(links_with(&n[1], &n[2]) == 0, "and no link");
     post(&n[1], 2, 1, 200000);
     post(&n[2], 1, 2, 200000);
     eventually(has_mail(&n[1], 1) && has_mail(&n[2], 1), "messages through the hub, promise 12");
-    ok(stats(&n[0]).relayed_frames > 0 && stats(&n[0]).messages_in == 0, "which relays, and reads none");
+    ok(stats(&n[0]).relayed_frames > 0 && stats(&n[0]).messages_in == 0,
+       "which relays, and reads none");
     finish_all(n, 3);
 }
 
@@ -402,12 +439,14 @@ static void test_chain(void)
         ok(hops(&n[0], &n[i]) == i, "node %d is %d hops away, promise 22", i, i);
     for (i = 0; i < 10; i++)
         post(&n[i % 2 ? 4 : 0], i % 2 ? 0 : 4, (uint64_t)i, 100000);
-    eventually(has_mail(&n[0], 5) && has_mail(&n[4], 5), "messages over 4 hops both ways, promise 12");
+    eventually(has_mail(&n[0], 5) && has_mail(&n[4], 5),
+               "messages over 4 hops both ways, promise 12");
     ok(stats(&n[2]).relayed_frames > 0, "relayed");
     phx_close(n[2].p, SECOND);
     eventually(phx_closed(n[2].p), "the middle leaves");
     kill_node(&n[2]);
-    eventually(look(&n[0], &n[4]).state == PHX_NODE_UNREACHABLE, "the other side is unreachable, not failed");
+    eventually(look(&n[0], &n[4]).state == PHX_NODE_UNREACHABLE,
+               "the other side is unreachable, not failed");
     tie(&n[1], &n[3]);
     eventually(hops(&n[0], &n[4]) == 3, "a new tie takes its place");
     post(&n[0], 4, 99, 10);
@@ -431,7 +470,8 @@ static void test_no_relay(void)
     post(&n[0], 1, 1, 10);
     eventually(has_mail(&n[1], 1), "a node with cfg.relay 0 takes what is its own");
     post_token(&n[0], 2, 5, 10, 300 * MS);
-    eventually(result_of(&n[0], 5) == PHX_EEXPIRED || result_of(&n[0], 5) == PHX_EFAILED, "the rest ends");
+    eventually(result_of(&n[0], 5) == PHX_EEXPIRED || result_of(&n[0], 5) == PHX_EFAILED,
+               "the rest ends");
     ok(n[2].mail_count == 0 && stats(&n[1]).relayed_frames == 0, "it forwards nothing");
     finish_all(n, 3);
 }
@@ -453,12 +493,13 @@ static void test_hop_limit(void)
     post(&n[0], 2, 1, 10);
     eventually(has_mail(&n[2], 1), "2 hops are within the limit");
     post_token(&n[0], 4, 9, 10, 300 * MS);
-    eventually(result_of(&n[0], 9) < 0, "4 are not, and the sender is told: %d", result_of(&n[0], 9));
+    eventually(result_of(&n[0], 9) < 0, "4 are not, and the sender is told: %d",
+               result_of(&n[0], 9));
     ok(n[4].mail_count == 0, "nothing passes, promise 12");
     finish_all(n, 5);
 }
 
-/* ---- The loop -------------------------------------------------------------------------------------------------------- */
+/* ---- The loop -------------------------------------------------------------------------------- */
 
 static void test_idle(void)
 {
@@ -487,7 +528,8 @@ static void test_idle(void)
     go_on(300 * MS);
     for (i = 0; i < 4; i++)
         steps -= n[i].steps;
-    ok(0ul - steps < 100, "idle nodes let their hosts sleep: %lu steps in 0.3 s, promise 116", 0ul - steps);
+    ok(0ul - steps < 100, "idle nodes let their hosts sleep: %lu steps in 0.3 s, promise 116",
+       0ul - steps);
     finish_all(n, 4);
 }
 
@@ -556,7 +598,7 @@ static void test_wake(void)
     finish(&n[0]);
 }
 
-/* ---- Inside callbacks ------------------------------------------------------------------------------------------------ */
+/* ---- Inside callbacks ------------------------------------------------------------------------ */
 
 static int step_said, send_said;
 
@@ -564,7 +606,8 @@ static void step_inside(struct node *self, const struct phx_message *m)
 {
     step_said = phx_step(self->p, phx_now_us(), NULL, 0);
     if (m->tag < 50)
-        send_said = phx_send(self->p, m->tag % 2 ? 1 : 2, 0, m->tag + 1, text_of(m->tag + 1), m->size);
+        send_said = phx_send(self->p, m->tag % 2 ? 1 : 2, 0, m->tag + 1, text_of(m->tag + 1),
+                             m->size);
 }
 
 static void free_inside(struct node *self, const struct phx_message *m)
@@ -590,19 +633,21 @@ static void test_inside(void)
     phx_assume(n[0].p, 1, 1);
     phx_assume(n[1].p, 2, 2);
     post(&n[0], 2, 0, 100);
-    eventually(n[0].mail_count + n[1].mail_count == 51, "sends inside on_message go back and forth, promise 120");
+    eventually(n[0].mail_count + n[1].mail_count == 51,
+               "sends inside on_message go back and forth, promise 120");
     ok(step_said == PHX_ESTATE && send_said == 0, "phx_step inside a callback is PHX_ESTATE");
     n[1].hook = free_inside;
     post(&n[0], 2, 100, 100);
     post(&n[0], 2, 101, 100);
     await(n[1].p == NULL, PATIENCE);
-    if (ok(n[1].p == NULL && test_heap_is_clean(&n[1].heap), "phx_free inside a callback ends the node after it"))
+    if (ok(n[1].p == NULL && test_heap_is_clean(&n[1].heap),
+           "phx_free inside a callback ends the node after it"))
         forget(&n[1]);
     eventually(look(&n[0], &n[1]).hops < 0, "the other one sees it go");
     finish_all(n, 2);
 }
 
-/* ---- Leaving and dying ------------------------------------------------------------------------------------------------ */
+/* ---- Leaving and dying ----------------------------------------------------------------------- */
 
 static void test_leave(void)
 {
@@ -614,13 +659,16 @@ static void test_leave(void)
     eventually(is_mesh(n, 4) && owns(&n[3], 0, &n[0]), "a mesh of four");
     for (i = 0; i < 20; i++)
         post(&n[3], 0, (uint64_t)i, 100000);
-    ok(phx_close(n[3].p, 5 * SECOND) == 0 && phx_close(n[3].p, 0) == PHX_ECLOSED, "one closes with a full queue");
-    ok(post(&n[3], 0, 0, 1) == PHX_ECLOSED && phx_assume(n[3].p, 9, 9) == PHX_ECLOSED, "it takes no more");
+    ok(phx_close(n[3].p, 5 * SECOND) == 0 && phx_close(n[3].p, 0) == PHX_ECLOSED,
+       "one closes with a full queue");
+    ok(post(&n[3], 0, 0, 1) == PHX_ECLOSED && phx_assume(n[3].p, 9, 9) == PHX_ECLOSED,
+       "it takes no more");
     eventually(phx_closed(n[3].p), "it is closed in time");
     ok(has_mail(&n[0], 20), "what was queued has arrived, promise 40: %d", n[0].mail_count);
     kill_node(&n[3]);
     for (i = 0; i < 3; i++)
-        eventually(look(&n[i], &n[3]).state == PHX_NODE_LEFT, "node %d sees it as LEFT, promise 54", i);
+        eventually(look(&n[i], &n[3]).state == PHX_NODE_LEFT, "node %d sees it as LEFT, promise 54",
+                   i);
     go_on(100 * MS);
     for (i = 0; i < 3; i++)
         check(told(&n[i], &n[3], PHX_NODE_FAILED) == 0 && told(&n[i], &n[3], PHX_NODE_LEFT) == 1
@@ -647,14 +695,51 @@ static void test_death(void)
     post_token(&n[1], 3, 1, 100, 0);
     kill_node(&n[3]);
     for (i = 0; i < 3; i++)
-        eventually(told(&n[i], &n[3], PHX_NODE_UNREACHABLE) == 1, "node %d is told UNREACHABLE, promise 55", i);
+        eventually(told(&n[i], &n[3], PHX_NODE_UNREACHABLE) == 1,
+                   "node %d is told UNREACHABLE, promise 55", i);
     for (i = 0; i < 3; i++)
         eventually(told(&n[i], &n[3], PHX_NODE_FAILED) == 1, "and then FAILED, promises 49, 68");
     await(result_of(&n[1], 1) <= 0, PATIENCE);
-    ok(result_of(&n[1], 1) == PHX_EFAILED, "what was under way has failed, promise 67: %d", result_of(&n[1], 1));
-    ok(look(&n[0], &n[3]).state == PHX_NODE_FAILED && look(&n[0], &n[3]).hops == -1, "phx_nodes says so, too");
-    ok(told(&n[0], &n[3], PHX_NODE_LEFT) == 0 && told(&n[0], &n[1], PHX_NODE_FAILED) == 0, "nobody else is accused");
+    ok(result_of(&n[1], 1) == PHX_EFAILED, "what was under way has failed, promise 67: %d",
+       result_of(&n[1], 1));
+    ok(look(&n[0], &n[3]).state == PHX_NODE_FAILED && look(&n[0], &n[3]).hops == -1,
+       "phx_nodes says so, too");
+    ok(told(&n[0], &n[3], PHX_NODE_LEFT) == 0 && told(&n[0], &n[1], PHX_NODE_FAILED) == 0,
+       "nobody else is accused");
     finish_all(n, 4);
+}
+
+/* The host of one node does something else for a while: no frame, and no end of stream either. */
+static void test_silence(void)
+{
+    struct phx_config c;
+    int i;
+
+    for (i = 0; i < 3; i++) {
+        settings(&n[i], &c);
+        hurry(&c);
+        begin_as(&n[i], &c, LOOPBACK);
+        if (i > 0)
+            phx_join(n[i].p, n[0].at);
+    }
+    phx_assume(n[2].p, 2, 2);
+    eventually(is_mesh(n, 3) && owns(&n[0], 2, &n[2]), "a mesh of three");
+    go_on(1200 * MS);
+    ok(stats(&n[0]).links_lost == 0 && is_mesh(n, 3),
+       "heartbeats keep idle links up, promises 21, 45");
+    host_count--; /* n[2] is the last */
+    eventually(told(&n[0], &n[2], PHX_NODE_FAILED) == 1 && told(&n[1], &n[2], PHX_NODE_FAILED) == 1,
+               "a node whose host is silent fails, promises 48, 49");
+    ok(logged(&n[0], "no frame for", "") == 1, "and the log says why");
+    ok(told(&n[0], &n[1], PHX_NODE_UNREACHABLE) == 0, "nobody else is accused");
+    hosts[host_count++] = &n[2];
+    eventually(is_mesh(n, 3) && look(&n[0], &n[2]).state == PHX_NODE_OK,
+               "when it is back, so is the mesh");
+    ok(logged(&n[2], "no frame for", "") == 0,
+       "it does not blame others for its own stall, promise 51");
+    post(&n[0], 2, 1, 10);
+    eventually(has_mail(&n[2], 1), "and messages pass, promise 57");
+    finish_all(n, 3);
 }
 
 /* A process is started again at the port of the one that died: another node, at once. */
@@ -673,17 +758,19 @@ static void test_restart(void)
     }
     phx_assume(n[0].p, 1, 1);
     eventually(is_mesh(n, 3), "a mesh of three");
-    strcpy(at, n[0].at);
+    memcpy(at, n[0].at, sizeof at);
     kill_node(&n[0]);
     settings(&n[3], &c);
     hurry(&c);
     begin_as(&n[3], &c, at);
     phx_assume(n[3].p, 1, 1);
     post(&n[1], 1, 1, 10);
-    eventually(linked(&n[1], &n[3]) && linked(&n[2], &n[3]), "the hub's successor is found at its address");
+    eventually(linked(&n[1], &n[3]) && linked(&n[2], &n[3]),
+               "the hub's successor is found at its address");
     eventually(owns(&n[1], 1, &n[3]) && owns(&n[2], 1, &n[3]), "its claim counts, promise 59");
     post(&n[2], 1, 2, 10);
-    eventually(n[3].mail_count >= 1 && n[3].mail[n[3].mail_count - 1].tag == 2, "and messages reach it");
+    eventually(has_mail(&n[3], 2),
+               "messages reach it, also the one that was under way, promise 61");
     finish_all(n, 4);
 }
 
@@ -702,87 +789,17 @@ static void test_incarnation(void)
         begin_as(&n[1], &c, NULL);
         phx_join(n[1].p, n[0].at);
         phx_assume(n[1].p, 1, 1);
-        eventually(linked(&n[0], &n[1]) && look(&n[0], &n[1]).incarnation >= life, "life %d links, promise 31",
-                   (int)life);
+        eventually(linked(&n[0], &n[1]) && look(&n[0], &n[1]).incarnation >= life,
+                   "life %d links, promise 31", (int)life);
         post(&n[0], 1, life, 10);
-        eventually(has_mail(&n[1], 1) && mail_at(&n[1], 0)->tag == life, "and is reached, promise 31");
+        eventually(has_mail(&n[1], 1) && mail_at(&n[1], 0)->tag == life && phx_pending(n[0].p) == 0,
+                   "and is reached, promise 31");
         finish(&n[1]);
     }
     finish(&n[0]);
 }
 
-/* ---- Crowds ----------------------------------------------------------------------------------------------------------- */
-
-static void test_crowd(void)
-{
-    const int count = 200;
-    uint64_t start = phx_now_us();
-    int i, lost = 0;
-
-    begin_star(count, LOOPBACK, 0);
-    for (i = 0; i < count; i++)
-        phx_assume(n[i].p, (uint64_t)i, (uint64_t)i);
-    await(settled(n, count), 4 * PATIENCE);
-    for (i = 0; i < count; i++)
-        lost += stats(&n[i]).reachable != (uint32_t)count;
-    ok(lost == 0, "200 nodes dial one hub at once and lose nobody, promises 35, 44 (%d ms)",
-       (int)((phx_now_us() - start) / MS));
-    for (i = 1; i < count; i++)
-        post(&n[i], (uint64_t)(count - i), 0, 10);
-    await(0, MS);
-    for (lost = count, start = phx_now_us(); lost > 0 && phx_now_us() - start < PATIENCE; turn(20))
-        for (lost = 0, i = 1; i < count; i++)
-            lost += !has_mail(&n[i], 1);
-    ok(lost == 0, "everyone hears from somebody, promise 12");
-    finish_all(n, count);
-}
-
-static void test_mesh(void)
-{
-    const int count = 32;
-
-    begin_star(count, LOOPBACK, 1);
-    eventually(is_mesh(n, count), "32 nodes that listen become a full mesh, promise 37");
-    kill_node(&n[0]);
-    begin(&n[count], LOOPBACK);
-    phx_join(n[count].p, n[5].at);
-    eventually(stats(&n[count]).links == (uint32_t)count - 1, "without the hub it takes in another, promise 36");
-    finish_all(n, count + 1);
-}
-
-/* Both name each other as hub, and step in the same instant. */
-static int dial_both(int round, int step_first)
-{
-    int good, i;
-
-    begin(&n[0], LOOPBACK);
-    begin(&n[1], LOOPBACK);
-    phx_join(n[0].p, n[1].at);
-    phx_join(n[1].p, n[0].at);
-    for (i = 0; i < step_first; i++)
-        phx_step(n[round % 2].p, phx_now_us(), NULL, 0);
-    await(linked(&n[0], &n[1]) && settled(n, 2), PATIENCE);
-    for (i = 0; i < 5; i++)
-        turn(1);
-    good = linked(&n[0], &n[1]) && settled(n, 2) && phx_links(n[0].p, NULL, 0) == 1
-           && told(&n[0], &n[1], PHX_NODE_UNREACHABLE) + told(&n[1], &n[0], PHX_NODE_UNREACHABLE) == 0;
-    if (!good)
-        printf("# round %d: links %d and %d, %s\n", round, (int)phx_links(n[0].p, NULL, 0),
-               (int)phx_links(n[1].p, NULL, 0), settled(n, 2) ? "settled" : "not settled");
-    finish_all(n, 2);
-    return good;
-}
-
-static void test_both_dial(void)
-{
-    int round, good = 0;
-
-    for (round = 0; round < 200; round++)
-        good += dial_both(round, round % 5);
-    ok(good == 200, "200 rounds of two nodes that dial each other: one link in %d, promise 42", good);
-}
-
-/* ---- Looking inside ------------------------------------------------------------------------------------------------------ */
+/* ---- Looking inside -------------------------------------------------------------------------- */
 
 static void compare_views(struct node *of, int count)
 {
@@ -793,12 +810,14 @@ static void compare_views(struct node *of, int count)
     struct phx_stats s = stats(of);
     size_t i, up = 0, linked_nodes = 0, far = 0;
 
-    ok(phx_nodes(of->p, nodes, 16) == (size_t)count && phx_nodes(of->p, NULL, 0) == s.nodes, "nodes agree");
+    ok(phx_nodes(of->p, nodes, 16) == (size_t)count && phx_nodes(of->p, NULL, 0) == s.nodes,
+       "nodes agree");
     ok(same_id(&nodes[0].id, &of->id) && nodes[0].hops == 0, "the node itself comes first");
     for (i = 0; i < phx_links(of->p, links, 16); i++)
         up += links[i].up != 0;
     ok(up == s.links, "links agree: %u", (unsigned)up);
-    ok(phx_routes(of->p, routes, 16) == (size_t)count - 1 && s.reachable == (uint32_t)count, "routes agree");
+    ok(phx_routes(of->p, routes, 16) == (size_t)count - 1 && s.reachable == (uint32_t)count,
+       "routes agree");
     for (i = 1; i < (size_t)count; i++) {
         linked_nodes += nodes[i].hops == 1;
         far += nodes[i].hops != routes[i - 1].hops || !same_id(&nodes[i].next, &routes[i - 1].next)
@@ -819,19 +838,21 @@ static void test_views(void)
         phx_assume(n[i].p, (uint64_t)i * 100 + 50, (uint64_t)i * 100 + 59);
     }
     phx_assume(n[4].p, UINT64_MAX - 1, UINT64_MAX);
-    eventually(settled(n, 5) && owns(&n[1], UINT64_MAX, &n[4]) && owns(&n[0], 459, &n[4]), "a star of five");
+    eventually(settled(n, 5) && owns(&n[1], UINT64_MAX, &n[4]) && owns(&n[0], 459, &n[4]),
+               "a star of five");
     compare_views(&n[0], 5);
     compare_views(&n[3], 5);
-    ok(phx_names(n[1].p, &n[4].id, r, 4) == 3 && r[0].first == 400 && r[0].last == 409 && r[1].first == 450
-           && r[2].last == UINT64_MAX,
+    ok(phx_names(n[1].p, &n[4].id, r, 4) == 3 && r[0].first == 400 && r[0].last == 409
+           && r[1].first == 450 && r[2].last == UINT64_MAX,
        "phx_names lists the ranges of another, promise 72");
     ok(phx_release(n[4].p, 405, 455) == 0, "a release may cut ranges");
-    eventually(phx_owner(n[1].p, 405, NULL) == PHX_ENOTFOUND && owns(&n[1], 404, &n[4]) && owns(&n[1], 456, &n[4]),
+    eventually(phx_owner(n[1].p, 405, NULL) == PHX_ENOTFOUND && owns(&n[1], 404, &n[4])
+                   && owns(&n[1], 456, &n[4]),
                "and leaves what is outside");
     finish_all(n, 5);
 }
 
-/* ---- Limits ------------------------------------------------------------------------------------------------------------ */
+/* ---- Limits ---------------------------------------------------------------------------------- */
 
 static void test_mem_limit(void)
 {
@@ -860,34 +881,33 @@ static void test_mem_limit(void)
     finish_all(n, 2);
 }
 
-static void test_many(void)
-{
-    int i, before = open_fds(), close_on_exec = 1;
-
-    for (i = 0; i < 100; i++)
-        begin(&n[i], i % 10 == 0 ? LOOPBACK : NULL);
-    for (i = 1; i < 100; i++)
-        phx_join(n[i].p, n[i / 10 * 10 == i ? 0 : i / 10 * 10].at);
-    await(settled(n, 100), 2 * PATIENCE);
-    ok(settled(n, 100), "100 nodes in one process, promise 121");
-    for (i = before; i < 4096; i++)
-        close_on_exec &= fcntl(i, F_GETFD) < 0 || (fcntl(i, F_GETFD) & FD_CLOEXEC);
-    ok(close_on_exec, "all their descriptors are close-on-exec, promise 124");
-    finish_all(n, 100);
-    ok(open_fds() == before, "no descriptor is left, promise 121");
-}
-
 static const struct test tests[] = {
-    {"addresses", test_addresses}, {"localhost_join", test_localhost_join}, {"sizes", test_sizes},
-    {"gather", test_gather}, {"owned", test_owned}, {"order", test_order},
-    {"self_send", test_self_send}, {"waiting", test_waiting}, {"outcomes", test_outcomes},
-    {"credit", test_credit}, {"conflict", test_conflict}, {"move", test_move},
-    {"relay", test_relay}, {"chain", test_chain}, {"no_relay", test_no_relay},
-    {"hop_limit", test_hop_limit}, {"idle", test_idle}, {"wake", test_wake},
-    {"inside", test_inside}, {"leave", test_leave}, {"death", test_death},
-    {"restart", test_restart}, {"incarnation", test_incarnation}, {"both_dial", test_both_dial},
-    {"mesh", test_mesh}, {"crowd", test_crowd}, {"views", test_views},
-    {"mem_limit", test_mem_limit}, {"many", test_many},
+    {"addresses", test_addresses},
+    {"localhost_join", test_localhost_join},
+    {"sizes", test_sizes},
+    {"gather", test_gather},
+    {"owned", test_owned},
+    {"order", test_order},
+    {"self_send", test_self_send},
+    {"waiting", test_waiting},
+    {"outcomes", test_outcomes},
+    {"credit", test_credit},
+    {"conflict", test_conflict},
+    {"move", test_move},
+    {"relay", test_relay},
+    {"chain", test_chain},
+    {"no_relay", test_no_relay},
+    {"hop_limit", test_hop_limit},
+    {"idle", test_idle},
+    {"wake", test_wake},
+    {"inside", test_inside},
+    {"leave", test_leave},
+    {"death", test_death},
+    {"silence", test_silence},
+    {"restart", test_restart},
+    {"incarnation", test_incarnation},
+    {"views", test_views},
+    {"mem_limit", test_mem_limit},
     {NULL, NULL},
 };
 

@@ -1,0 +1,471 @@
+/* fate.c - part of post: what becomes of messages: where they wait, and how they end. */
+
+/* A message that was accepted is in one place at a time, and moves only by the arrows:
+ *
+ *      phx__post_send, or passed on by phx__post_data
+ *           |                       |
+ *           v   owner, room         v
+ *          box -----------------> flow ---- acknowledged ----> PHX_OK          (post.c)
+ *           ^                      | |
+ *           '---- node failed -----' '- node failed, nobody has the name ----> PHX_EFAILED
+ *           |                        |
+ *           '--- taken back, or too late: before anything of it has left ----> PHX_ECANCELLED,
+ *                                                                              PHX_EEXPIRED
+ * At each end stands one outcome. Outcomes are told in phx__post_run only, and their memory is
+ * reserved when the message is accepted: each holds at most the token, the result, and the host's
+ * own memory if that is to be released. So no end can fail, and no release function runs outside a
+ * step.
+ *
+ * A message that has begun to leave cannot be called back. If its time limit passes then,
+ * PHX_EEXPIRED is reported at once, and once; it may still be delivered.
+ *
+ * A failed node's messages go back into boxes from the youngest to the oldest, each to the front:
+ * what is in a box is always younger. From there they take the way of all boxes. */
+#include "post.h"
+
+/* ---- Outcomes */
+
+uint32_t phx__fate_promises(uint64_t token, const struct phx__block *body)
+{
+    return (token != 0 ? 1u : 0u) + (body != NULL && body->release != NULL ? 1u : 0u);
+}
+
+int phx__fate_promise(struct phx__post *p, uint32_t n)
+{
+    size_t need = p->promised + p->outcome_first + p->outcome_count + n;
+
+    if (n > 0 && (need > UINT32_MAX
+                  || phx__mem_grow(p->mem, &p->outcomes, &p->outcome_capacity, (uint32_t)need,
+                                   sizeof *p->outcomes) != 0))
+        return PHX_ENOMEM;
+    p->promised += n;
+    return 0;
+}
+
+void phx__fate_outcome(struct phx__post *p, uint64_t token, int result, struct phx__block *body)
+{
+    uint32_t n = phx__fate_promises(token, body);
+    struct phx__outcome *o;
+
+    if (n == 0)
+        return;
+    PHX_ASSERT(p->promised >= n && p->outcome_first + p->outcome_count < p->outcome_capacity);
+    p->promised -= n;
+    o = &p->outcomes[p->outcome_first + p->outcome_count++];
+    o->token = token;
+    o->result = result;
+    o->body = body != NULL && body->release != NULL ? phx__block_hold(body) : NULL;
+}
+
+void phx__fate_tell(struct phx__post *p)
+{
+    uint32_t n = p->outcome_count;
+
+    /* Those that callbacks add are left for the next time, so that a host which sends and cancels
+     * for ever does not keep us here. */
+    while (n-- > 0) {
+        struct phx__outcome o = p->outcomes[p->outcome_first++];
+
+        p->outcome_count--;
+        if (o.token != 0)
+            p->ops.done(p->ops.ctx, o.token, o.result);
+        phx__block_drop(o.body);
+    }
+    if (p->outcome_count > 0)
+        memmove(p->outcomes, p->outcomes + p->outcome_first,
+                p->outcome_count * sizeof *p->outcomes);
+    p->outcome_first = 0;
+}
+
+int phx__fate_accepts(const struct phx__post *p, const struct phx__pump_peer *peer)
+{
+    return peer->out.count == 0 || peer->out.bytes < p->limits.window;
+}
+
+int phx__fate_put(struct phx__post *p, struct phx__pump_peer *peer, const struct phx__mail *m)
+{
+    if (peer->out.epoch == 0)
+        phx__flow_restart(&peer->out, p->limits.epoch_base + ++p->epochs, peer->out.window);
+    if (phx__flow_put(&peer->out, m) != 0)
+        return PHX_ENOMEM;
+    phx__pump_ready(p, peer);
+    if (peer->out.limit_at != PHX__NEVER)
+        phx__pump_arm(p, peer);
+    return 0;
+}
+
+void phx__fate_check_room(struct phx__post *p, struct phx__pump_peer *peer)
+{
+    if (peer->waiters == NULL && phx__ring_is_empty(&peer->boxes))
+        return;
+    if (peer->out.count == 0 || peer->out.bytes < p->limits.window / 2)
+        phx__ring_add(&p->rooms, &peer->room_link);
+}
+
+/* ---- Boxes */
+
+void phx__fate_close_box(struct phx__post *p, struct phx__box *b)
+{
+    phx__wait_splice(&p->ready_waiters, &b->waiters);
+    phx__hold_close(&p->hold, b);
+}
+
+static void fate_hold_box(struct phx__post *p, struct phx__box *b)
+{
+    phx__wait_splice(&p->hold_waiters, &b->waiters);
+    phx__hold_move(&p->hold, b, PHX__BOX_HELD, &p->held);
+}
+
+/* Moves the front of a box into its owner's flow, as much as that takes. The box may be gone after
+ * it. */
+static void fate_pour(struct phx__post *p, struct phx__box *b, struct phx__pump_peer *peer)
+{
+    while (b->head != NULL && phx__fate_accepts(p, peer)) {
+        if (phx__fate_put(p, peer, &b->head->mail) != 0) {
+            p->look_again = 1; /* an empty flow has no ack that would bring us here again */
+            break;
+        }
+        /* The flow holds the body, or has copied what was not the host's: nothing is released
+         * here. */
+        phx__letter_drop(&p->hold, phx__hold_take(&p->hold, b, NULL));
+    }
+    if (b->head == NULL)
+        phx__fate_close_box(p, b);
+    else
+        phx__hold_move(&p->hold, b, PHX__BOX_BOUND, &peer->boxes);
+}
+
+void phx__fate_route_box(struct phx__post *p, struct phx__box *b)
+{
+    uint32_t owner = p->ops.owner(p->ops.ctx, b->name);
+    struct phx__pump_peer *peer;
+
+    if (owner == PHX__SELF) {
+        phx__hold_move(&p->hold, b, PHX__BOX_LOCAL, &p->local);
+        return;
+    }
+    peer = owner == PHX__NONE ? NULL : phx__pump_open(p, owner);
+    if (peer != NULL) {
+        fate_pour(p, b, peer);
+        return;
+    }
+    p->look_again |= owner != PHX__NONE;
+    fate_hold_box(p, b);
+}
+
+int phx__fate_box_accepts(const struct phx__post *p, const struct phx__box *b, int held,
+                          size_t size)
+{
+    if (held) {
+        if (p->hold.held_bytes == 0)
+            return size <= p->limits.hold_bytes;
+        return p->hold.held_bytes < p->limits.hold_bytes
+            && phx__letter_charge(size) <= p->limits.hold_bytes - p->hold.held_bytes;
+    }
+    return b == NULL || b->head == NULL || b->bytes < p->limits.window;
+}
+
+static void fate_note_limit(struct phx__post *p, uint64_t limit)
+{
+    if (limit < p->hold_limit_at) {
+        p->hold_limit_at = limit;
+        phx__timer_set(p->timers, p->hold_timer, limit);
+    }
+}
+
+int phx__fate_box(struct phx__post *p, struct phx__box *b, const struct phx__mail *m,
+                  uint32_t owner)
+{
+    struct phx__letter *l = phx__letter_new(&p->hold, m);
+
+    if (l == NULL)
+        return PHX_ENOMEM;
+    if (b == NULL) {
+        b = phx__hold_open(&p->hold, m->to);
+        if (b == NULL) {
+            /* m has a reference of its own to a body that is the host's, so this releases
+             * nothing. */
+            phx__letter_drop(&p->hold, l);
+            return PHX_ENOMEM;
+        }
+        if (owner == PHX__SELF)
+            phx__hold_move(&p->hold, b, PHX__BOX_LOCAL, &p->local);
+        else
+            phx__hold_move(&p->hold, b, PHX__BOX_HELD, &p->held);
+    }
+    phx__hold_push(&p->hold, b, l);
+    fate_note_limit(p, m->limit);
+    return 0;
+}
+
+/* ---- Withdrawing */
+
+/* A letter that will not be delivered from here. */
+static void fate_refuse_letter(struct phx__post *p, struct phx__letter *l, int result)
+{
+    if (!l->mail.passed)
+        p->pending_bytes -= l->mail.size;
+    if (phx__fate_promises(l->mail.token, l->mail.body) == 0)
+        p->dropped++;
+    p->pending_count--;
+    phx__fate_outcome(p, l->mail.token, result, l->mail.body);
+    phx__letter_drop(&p->hold, l); /* never the last reference to the host's memory */
+}
+
+static int fate_cancel_box(struct phx__post *p, struct phx__box *b, uint64_t token)
+{
+    struct phx__letter *before = NULL, *l;
+
+    for (l = b->head; l != NULL && l->mail.token != token; l = l->next)
+        before = l;
+    if (l == NULL)
+        return 0;
+    fate_refuse_letter(p, phx__hold_take(&p->hold, b, before), PHX_ECANCELLED);
+    if (b->head == NULL)
+        phx__fate_close_box(p, b);
+    return 1;
+}
+
+/* Marks the message at index, nothing of which has left, for the next sweep. */
+static void fate_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t index,
+                          uint32_t span, int result)
+{
+    struct phx__flow_record *r = phx__flow_at(o, index);
+    uint32_t i;
+
+    for (i = index; i < index + span; i++) {
+        phx__flow_at(o, i)->gone = 1;
+        if ((r->flags & PHX__DATA_PASSED) == 0)
+            p->pending_bytes -= phx__flow_payload(phx__flow_at(o, i));
+    }
+    if (phx__fate_promises(r->token, r->body) == 0)
+        p->dropped++;
+    p->pending_count--;
+    phx__fate_outcome(p, r->token, result, r->body);
+}
+
+static void fate_swept(struct phx__post *p, struct phx__pump_peer *peer)
+{
+    phx__flow_sweep(&peer->out);
+    phx__fate_check_room(p, peer);
+    if (peer->out.count == 0)
+        phx__pump_rest(p, peer);
+}
+
+static int fate_cancel_flow(struct phx__post *p, struct phx__pump_peer *peer, uint64_t token)
+{
+    struct phx__flow_out *o = &peer->out;
+    uint32_t i = (uint32_t)(o->left - o->base);
+
+    while (i < o->count && (phx__flow_at(o, i)->flags & PHX__DATA_FIRST) == 0)
+        i++; /* the rest of one that has begun to leave */
+    while (i < o->count && phx__flow_at(o, i)->token != token)
+        i += phx__flow_span(o, i);
+    if (i >= o->count)
+        return 0;
+    fate_withdraw(p, o, i, phx__flow_span(o, i), PHX_ECANCELLED);
+    fate_swept(p, peer);
+    return 1;
+}
+
+/* A walk over all that has not left. Tokens are not indexed: every send would pay for what few ever
+ * do. */
+int phx__post_cancel(struct phx__post *p, uint64_t token)
+{
+    uint32_t i;
+
+    if (token == 0)
+        return PHX_ENOTFOUND;
+    for (i = 0; i < p->hold.count; i++) {
+        if (fate_cancel_box(p, p->hold.boxes[i], token))
+            return 0;
+    }
+    for (i = 0; i < p->node_capacity; i++) {
+        if (p->nodes[i].peer != NULL && fate_cancel_flow(p, p->nodes[i].peer, token))
+            return 0;
+    }
+    return PHX_ENOTFOUND;
+}
+
+/* Searching n messages for those that expired is repeated at the earliest n microseconds later, so
+ * that many different limits cost some percent of the time and not all of it. */
+static uint64_t fate_next_search(uint64_t earliest, uint64_t searched, uint64_t now)
+{
+    return earliest < now + searched ? now + searched : earliest;
+}
+
+void phx__fate_expire_flow(struct phx__post *p, struct phx__pump_peer *peer)
+{
+    struct phx__flow_out *o = &peer->out;
+    uint64_t earliest = PHX__NEVER;
+    uint32_t i, j, span;
+
+    for (i = 0; i < o->count; i += span) {
+        struct phx__flow_record *r = phx__flow_at(o, i);
+
+        span = phx__flow_span(o, i);
+        if (r->limit > p->now) {
+            earliest = r->limit < earliest ? r->limit : earliest;
+        } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
+            fate_withdraw(p, o, i, span, PHX_EEXPIRED);
+        } else {
+            phx__fate_outcome(p, r->token, PHX_EEXPIRED, NULL);
+            for (j = i; j < i + span; j++) {
+                phx__flow_at(o, j)->token = 0;
+                phx__flow_at(o, j)->limit = PHX__NEVER;
+            }
+        }
+    }
+    o->limit_at = earliest == PHX__NEVER ? earliest : fate_next_search(earliest, o->count, p->now);
+    fate_swept(p, peer);
+}
+
+static uint64_t fate_expire_box(struct phx__post *p, struct phx__box *b)
+{
+    struct phx__letter *before = NULL, *l = b->head, *next;
+    uint64_t earliest = PHX__NEVER;
+
+    for (; l != NULL; l = next) {
+        next = l->next;
+        if (l->mail.limit <= p->now) {
+            fate_refuse_letter(p, phx__hold_take(&p->hold, b, before), PHX_EEXPIRED);
+            continue;
+        }
+        earliest = l->mail.limit < earliest ? l->mail.limit : earliest;
+        before = l;
+    }
+    if (b->head == NULL)
+        phx__fate_close_box(p, b);
+    return earliest;
+}
+
+void phx__fate_expire_held(struct phx__post *p)
+{
+    uint64_t earliest = PHX__NEVER, at;
+    uint32_t i;
+
+    /* from the end: a box that goes is replaced by the last */
+    for (i = p->hold.count; i > 0; i--) {
+        at = fate_expire_box(p, p->hold.boxes[i - 1]);
+        earliest = at < earliest ? at : earliest;
+    }
+    if (earliest != PHX__NEVER)
+        earliest = fate_next_search(earliest, p->hold.letters, p->now);
+    p->hold_limit_at = earliest;
+    phx__timer_set(p->timers, p->hold_timer, earliest);
+}
+
+/* ---- Changes */
+
+/* Those who wait for room to hold, although their name has an owner now, need not. */
+static void fate_sort_waiters(struct phx__post *p, struct phx__waiter **list)
+{
+    struct phx__waiter *all = *list, *one;
+
+    for (*list = NULL; all != NULL;) {
+        one = all->next;
+        if (one == all)
+            all = NULL;
+        else
+            all->next = one->next;
+        one->next = one;
+        phx__wait_splice(p->ops.owner(p->ops.ctx,
+                                      one->name) == PHX__NONE ? list : &p->ready_waiters, &one);
+    }
+}
+
+void phx__post_names(struct phx__post *p, uint64_t now)
+{
+    uint32_t i;
+
+    p->now = now;
+    p->look_again = 0;
+    for (i = p->hold.count; i > 0; i--) /* from the end: a box that goes is replaced by the last */
+        phx__fate_route_box(p, p->hold.boxes[i - 1]);
+    fate_sort_waiters(p, &p->hold_waiters);
+    fate_sort_waiters(p, &p->name_waiters);
+}
+
+/* Puts a message in front of its name's box: it is older than all that is in there. */
+static int fate_box_front(struct phx__post *p, const struct phx__mail *m)
+{
+    struct phx__box *b = phx__hold_find(&p->hold, m->to);
+    struct phx__letter *l = phx__letter_new(&p->hold, m);
+
+    if (l == NULL)
+        return PHX_ENOMEM;
+    if (b == NULL) {
+        b = phx__hold_open(&p->hold, m->to);
+        if (b == NULL) {
+            phx__letter_drop(&p->hold, l);
+            return PHX_ENOMEM;
+        }
+        phx__hold_move(&p->hold, b, PHX__BOX_HELD, &p->held);
+    }
+    phx__hold_push_front(&p->hold, b, l);
+    fate_note_limit(p, m->limit);
+    return 0;
+}
+
+/* Takes all out of a failed flow, from the youngest to the oldest, because each goes to the front
+ * of its box: what has an owner, unless it is too late for that; and what was passed on, for which
+ * we have given our word, and which waits for an owner. The rest has failed. */
+static void fate_empty(struct phx__post *p, struct phx__pump_peer *peer, int rescue)
+{
+    struct phx__flow_out *o = &peer->out;
+    struct phx__mail m;
+    size_t here;
+    uint32_t i, first;
+    int result;
+
+    for (; o->count > 0; phx__flow_truncate(o, first)) {
+        first = phx__flow_last(o);
+        phx__flow_mail(o, first, &m);
+        for (here = 0, i = first; i < o->count; i++)
+            here += phx__flow_payload(phx__flow_at(o, i));
+        if (!m.passed)
+            p->pending_bytes += m.size - here; /* fragments that were taken must go again */
+        result = PHX_EFAILED;
+        if (rescue && (m.passed || p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)) {
+            result = fate_box_front(p, &m);
+            if (result == 0)
+                continue;
+        }
+        if (!m.passed)
+            p->pending_bytes -= m.size;
+        p->pending_count--;
+        p->dropped++;
+        phx__fate_outcome(p, m.token, result, m.body);
+    }
+}
+
+void phx__post_failed(struct phx__post *p, uint32_t node, uint64_t now)
+{
+    struct phx__pump_peer *peer = phx__pump_find(p, node);
+
+    p->now = now;
+    if (peer == NULL)
+        return;
+    fate_empty(p, peer, 1);
+    phx__pump_reset(p, peer);
+    phx__fate_check_room(p, peer);
+    phx__post_names(p, now);
+}
+
+void phx__post_forget(struct phx__post *p, uint32_t node)
+{
+    struct phx__pump_peer *peer = phx__pump_find(p, node);
+
+    phx__pump_abandon(p, node);
+    if (peer == NULL)
+        return;
+    phx__post_failed(p, node, p->now);
+    fate_empty(p, peer, 0); /* whoever still calls it an owner is wrong */
+    phx__wait_splice(&p->ready_waiters, &peer->waiters);
+    while (!phx__ring_is_empty(&peer->boxes)) {
+        fate_hold_box(p, (struct phx__box *)(void *)peer->boxes.next);
+        p->look_again = 1;
+    }
+    phx__pump_free(p, peer);
+}
+

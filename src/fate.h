@@ -1,0 +1,47 @@
+/* fate.h - part of post: what becomes of messages: where they wait, and how they end. */
+#ifndef PHX_FATE_H
+#define PHX_FATE_H
+#include "pump.h"
+
+/* What phx__post_run will tell, and let go of. */
+struct phx__outcome {
+    uint64_t token; /* 0: only drop the body */
+    int result;
+    struct phx__block *body; /* NULL, or held until the outcome is told */
+};
+
+/* How many outcomes a message may need: one to tell, one to let its owner's memory go inside a
+ * step. */
+PHX_PRIVATE uint32_t phx__fate_promises(uint64_t token, const struct phx__block *body);
+/* Reserves n more, so that none is ever lost for lack of memory. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__fate_promise(struct phx__post *p, uint32_t n);
+/* What was promised comes true in the next phx__post_run. body: NULL if it is not to go yet. */
+PHX_PRIVATE void phx__fate_outcome(struct phx__post *p, uint64_t token, int result,
+                    struct phx__block *body);
+PHX_PRIVATE void phx__fate_tell(struct phx__post *p);
+
+/* A node's flow takes messages while less than a window is in it; so one of any size goes into an
+ * empty one. */
+PHX_PRIVATE int phx__fate_accepts(const struct phx__post *p, const struct phx__pump_peer *peer);
+/* Puts a message into it. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__fate_put(struct phx__post *p, struct phx__pump_peer *peer,
+                    const struct phx__mail *m);
+/* Something went out of it: those who wait for room are seen to in phx__post_run. */
+PHX_PRIVATE void phx__fate_check_room(struct phx__post *p, struct phx__pump_peer *peer);
+
+/* Whether one more message of this size fits into a box, which may be NULL. An empty one takes any,
+ * as far as its kind allows. */
+PHX_PRIVATE int phx__fate_box_accepts(const struct phx__post *p, const struct phx__box *b, int held,
+                    size_t size);
+/* Puts a message into the box, or into a new one for its name. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__fate_box(struct phx__post *p, struct phx__box *b, const struct phx__mail *m,
+                    uint32_t owner);
+/* Brings a box to where its name is. It may be gone after it. */
+PHX_PRIVATE void phx__fate_route_box(struct phx__post *p, struct phx__box *b);
+/* An empty box goes, and whoever waited for it may try. */
+PHX_PRIVATE void phx__fate_close_box(struct phx__post *p, struct phx__box *b);
+
+PHX_PRIVATE void phx__fate_expire_flow(struct phx__post *p, struct phx__pump_peer *peer);
+PHX_PRIVATE void phx__fate_expire_held(struct phx__post *p);
+
+#endif

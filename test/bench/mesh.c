@@ -1,0 +1,147 @@
+/* mesh.c - how long N real processes on loopback take from "go" to a full mesh, knowing one hub only.
+ *
+ *     cc -std=c99 -O2 -I. -o mesh test/bench/mesh.c phoenix.c && ./mesh 64
+ *
+ * Prints one tab-separated line: N, milliseconds until every process has a route to every other, until every
+ * pair is linked, and CPU milliseconds of all processes together; then per process averages: bytes allocated
+ * (beside the read buffer), and per link. The clock starts when all processes are forked and told to go.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "phoenix.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LIMIT_US 60000000u
+
+struct report {
+    uint64_t reached, full; /* clock */
+    uint64_t mem;
+    int err;
+};
+
+static int node_start(phx **p, int rank, const struct phx_address *hub, struct phx_address *mine)
+{
+    char text[PHX_ADDRESS_TEXT];
+    struct phx_config cfg;
+    int err;
+
+    phx_config_init(&cfg);
+    if ((err = phx_new(p, &cfg, phx_now_us())) != 0 || (err = phx_listen(*p, "tcp://127.0.0.1:0")) != 0
+        || (err = phx_listening(*p, 0, mine)) != 0 || (err = phx_assume(*p, (uint64_t)rank, (uint64_t)rank)) != 0)
+        return err;
+    return rank == 0 ? 0 : phx_join(*p, phx_address_text(hub, text));
+}
+
+/* Steps until the mesh is full, then until the parent closes `stay`. */
+static void node_run(phx *p, int count, int stay, int out)
+{
+    struct report r = { 0, 0, 0, 0 };
+    uint64_t start = phx_now_us(), now = start;
+    struct pollfd fds[2] = { { phx_fd(p), POLLIN, 0 }, { stay, 0, 0 } }; /* tells only that the parent let go */
+    struct phx_stats s;
+
+    while (now - start < LIMIT_US && !(fds[1].revents & POLLHUP)) {
+        poll(fds, 2, phx_timeout_ms(p, now));
+        now = phx_now_us();
+        phx_step(p, now, NULL, 0);
+        phx_stats(p, &s);
+        if (r.reached == 0 && s.reachable == (uint32_t)count)
+            r.reached = phx_now_us();
+        if (r.full == 0 && s.links == (uint32_t)count - 1) {
+            r.full = phx_now_us();
+            r.mem = s.mem_bytes;
+            if (write(out, &r, sizeof r) != (ssize_t)sizeof r)
+                return;
+        }
+    }
+}
+
+static int child(int rank, int count, const struct phx_address *hub, int go, int out, int port)
+{
+    struct phx_address mine;
+    phx *p = NULL;
+    char c;
+    int err;
+
+    if (rank > 0 && read(go, &c, 1) != 1)
+        return 1;
+    err = node_start(&p, rank, hub, &mine);
+    if (err != 0) {
+        fprintf(stderr, "mesh: process %d: %s\n", rank, phx_strerror(err));
+        return 1;
+    }
+    if (rank == 0 && write(port, &mine, sizeof mine) != (ssize_t)sizeof mine)
+        return 1;
+    node_run(p, count, go, out);
+    phx_free(p);
+    return 0;
+}
+
+static double cpu_ms(void)
+{
+    struct rusage u;
+
+    getrusage(RUSAGE_CHILDREN, &u);
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e3
+           + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e3;
+}
+
+static int fork_one(int rank, int count, const struct phx_address *hub, int go[2], int out[2], int port[2])
+{
+    pid_t pid = fork();
+
+    if (pid != 0)
+        return pid < 0 ? -1 : 0;
+    close(go[1]);
+    close(out[0]);
+    close(port[0]);
+    exit(child(rank, count, hub, go[0], out[1], port[1]));
+}
+
+int main(int argc, char **argv)
+{
+    int count = argc > 1 ? atoi(argv[1]) : 64, i, got = 0, go[2], out[2], port[2];
+    uint64_t start, reached = 0, full = 0, mem = 0;
+    struct phx_address hub;
+    struct report r;
+    char *tokens;
+
+    if (count < 2 || count > 1000 || pipe(go) != 0 || pipe(out) != 0 || pipe(port) != 0) {
+        fprintf(stderr, "usage: mesh N (2..1000)\n");
+        return 2;
+    }
+    memset(&hub, 0, sizeof hub);
+    if (fork_one(0, count, &hub, go, out, port) != 0 || read(port[0], &hub, sizeof hub) != (ssize_t)sizeof hub)
+        return 1;
+    for (i = 1; i < count; i++)
+        if (fork_one(i, count, &hub, go, out, port) != 0)
+            return 1;
+    close(go[0]);
+    close(out[1]);
+    close(port[1]);
+    tokens = calloc(1, (size_t)count);
+    start = phx_now_us();
+    if (tokens == NULL || write(go[1], tokens, (size_t)count - 1) != count - 1)
+        return 1;
+    for (; got < count && read(out[0], &r, sizeof r) == (ssize_t)sizeof r; got++) {
+        reached = r.reached > reached ? r.reached : reached;
+        full = r.full > full ? r.full : full;
+        mem += r.mem;
+    }
+    close(go[1]); /* all may end */
+    for (i = 0; i < count; i++)
+        wait(NULL);
+    free(tokens);
+    if (got < count) {
+        fprintf(stderr, "mesh: only %d of %d processes saw the full mesh\n", got, count);
+        return 1;
+    }
+    printf("mesh\t%d\t%.1f ms reached\t%.1f ms full\t%.0f ms CPU\t%.0f bytes per process\n", count,
+           (double)(reached - start) / 1e3, (double)(full - start) / 1e3, cpu_ms(),
+           (double)mem / count - 262144.0);
+    return 0;
+}

@@ -1,0 +1,611 @@
+/* t_hostile.c - bad input: what the host, missing hubs, and strangers may do to a node.
+ *
+ * Goal: whatever comes in, an error code or one log line names the cause, the connection it came
+ * on closes, all else goes on, and memory stays under its cap. Method: real nodes with the strict
+ * host of nodes.h, the raw peer of raw.h, and a proxy that shows what real nodes say to the parser
+ * of spec.h. */
+#include "test.h"
+
+#ifdef PHX_JOINED
+#include "../../phoenix.c"
+#else
+#include "../../src/sha.h"
+#endif
+
+#include "raw.h"
+
+#include <sys/wait.h>
+
+/* ---- What the host may get wrong ------------------------------------------------------------- */
+
+static void test_addresses(void)
+{
+    static const struct {
+        const char *text;
+        int error;
+    } bad[] = {
+        {NULL, PHX_EINVAL},
+        {"", PHX_EADDRESS},
+        {"tcp", PHX_EADDRESS},
+        {"127.0.0.1:80", PHX_EADDRESS},
+        {"tcp://", PHX_EADDRESS},
+        {"tcp://:", PHX_EADDRESS},
+        {"tcp://127.0.0.1", PHX_EADDRESS},
+        {"tcp://127.0.0.1:", PHX_EADDRESS},
+        {"tcp://127.0.0.1:65536", PHX_EADDRESS},
+        {"tcp://127.0.0.1:-1", PHX_EADDRESS},
+        {"tcp://127.0.0.1:80x", PHX_EADDRESS},
+        {"tcp://127.0.0.1:80/", PHX_EADDRESS},
+        {"tcp://[::1", PHX_EADDRESS},
+        {"tcp://[::1]", PHX_EADDRESS},
+        {"tcp://[::1]80", PHX_EADDRESS},
+        {"tcp://::1:80", PHX_EADDRESS},
+        {"tcp://[]:80", PHX_EADDRESS},
+        {"tcp:/127.0.0.1:80", PHX_EADDRESS},
+        {"unix://", PHX_EADDRESS},
+        {"unix://relative", PHX_EADDRESS},
+        {"http://127.0.0.1:80", PHX_ESCHEME},
+        {"udp://127.0.0.1:80", PHX_ESCHEME},
+        {"tcp://no-such-host.invalid:80", PHX_ERESOLVE},
+        {"tcp://192.0.2.1:80", PHX_EINSECURE},
+        {"tcp://[2001:db8::1]:80", PHX_EINSECURE},
+    };
+    char path[300];
+    size_t i;
+
+    begin(&n[0], NULL);
+    for (i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        int listen_said = phx_listen(n[0].p, bad[i].text),
+            join_said = phx_join(n[0].p, bad[i].text);
+        ok(listen_said == bad[i].error && join_said == bad[i].error, "\"%s\": %s, %s",
+           bad[i].text == NULL ? "(null)" : bad[i].text, phx_strerror(listen_said),
+           phx_strerror(join_said));
+    }
+    memset(path, 'x', sizeof path);
+    memcpy(path, "unix:///", 8);
+    path[sizeof path - 1] = '\0';
+    ok(phx_listen(n[0].p, path) == PHX_EADDRESS && phx_join(n[0].p, path) == PHX_EADDRESS,
+       "a path too long");
+    ok(phx_join(n[0].p, LOOPBACK) == PHX_EADDRESS, "a hub at port 0");
+    ok(phx_advertise(n[0].p, "tcp://name.example:80") < 0, "phx_advertise wants numbers");
+    finish(&n[0]);
+}
+
+static void test_listen(void)
+{
+    static const char key[] = "0123456789abcdef";
+    struct phx_config c;
+    char path[100];
+    int i;
+
+    begin(&n[0], LOOPBACK);
+    begin(&n[1], NULL);
+    ok(phx_listen(n[1].p, n[0].at) == PHX_EINUSE, "a port in use");
+    snprintf(path, sizeof path, "unix://%s/one", dir);
+    ok(phx_listen(n[0].p, path) == 0 && phx_listen(n[1].p, path) == PHX_EINUSE, "a path in use");
+    snprintf(path, sizeof path, "unix://%s/none/x", dir);
+    ok(phx_listen(n[1].p, path) == PHX_ENOADDR, "no such directory");
+    ok(phx_listen(n[1].p, "tcp://0.0.0.0:0") == PHX_EINSECURE,
+       "all interfaces without a key: PHX_EINSECURE");
+    for (i = 1; phx_listen(n[1].p, LOOPBACK) == 0; i++)
+        ;
+    ok(i == 9 && phx_listen(n[1].p, LOOPBACK) == PHX_ELIMIT, "a ninth listener");
+    finish_all(n, 2);
+    settings(&n[0], &c);
+    c.key = key;
+    c.key_size = sizeof key - 1;
+    begin_as(&n[0], &c, "tcp://0.0.0.0:0");
+    ok(phx_listen(n[0].p, "tcp://192.0.2.1:0") == PHX_ENOADDR,
+       "with a key: an address of another machine");
+    finish(&n[0]);
+}
+
+static int said_new(const struct phx_config *c)
+{
+    phx *p = (phx *)&p;
+    int err = phx_new(&p, c, 0);
+
+    phx_free(p);
+    return err;
+}
+
+#define WITH(field, value) (phx_config_init(&c), c.field = (value), said_new(&c) == PHX_EINVAL)
+
+static void test_config(void)
+{
+    struct phx_config c;
+    char longer[66];
+
+    phx_config_init(&c);
+    memset(longer, 'x', 65);
+    longer[65] = '\0';
+    ok(phx_new(NULL, &c, 0) == PHX_EINVAL && said_new(NULL) == PHX_EINVAL,
+       "no place, no configuration");
+    ok(WITH(cluster, NULL) && WITH(cluster, "") && WITH(cluster, longer), "bad cluster names");
+    ok(WITH(key, "0123456789abcdef") && WITH(key_size, 16),
+       "a key without its size, and the reverse");
+    ok(WITH(incarnation, 1), "an incarnation without an id");
+    ok(WITH(max_message, 0) && WITH(max_message, (1u << 30) + 1) && WITH(window, 65535), "sizes");
+    ok(WITH(max_links, 0) && WITH(max_nodes, 1) && WITH(max_dials, 0) && WITH(hop_limit, 0),
+       "counts");
+    ok(WITH(hop_limit, 256) && WITH(step_bytes, 1000), "more counts");
+    ok(WITH(dial_timeout_us, 0) && WITH(retry_min_us, 0) && WITH(heartbeat_us, 0)
+           && WITH(timeout_us, 0) && WITH(broken_us, 0) && WITH(retry_max_us, 1000),
+       "times");
+    ok(WITH(routing, 9) && WITH(mem_limit, 1000) == 0, "an unknown routing");
+    phx_config_init(&c);
+    c.mem_limit = 1000;
+    ok(said_new(&c) == PHX_ENOMEM, "a limit too small to begin is PHX_ENOMEM");
+}
+
+static void test_calls(void)
+{
+    struct phx_outgoing m;
+    struct iovec iov = {NULL, 5};
+
+    begin(&n[0], NULL);
+    ok(phx_assume(n[0].p, 2, 1) == PHX_ERANGE && phx_release(n[0].p, 2, 1) == PHX_ERANGE,
+       "bad ranges");
+    ok(phx_owner(n[0].p, 5, NULL) == PHX_ENOTFOUND, "a name nobody holds");
+    ok(phx_cancel(n[0].p, 0) == PHX_EINVAL && phx_cancel(n[0].p, 7) == PHX_ENOTFOUND,
+       "unknown tokens");
+    memset(&m, 0, sizeof m);
+    m.iov = &iov;
+    m.iov_count = 1;
+    ok(phx_sendv(n[0].p, &m) == PHX_EINVAL, "NULL of 5 bytes");
+    m.iov_count = -1;
+    ok(phx_sendv(n[0].p, &m) == PHX_EINVAL && phx_sendv(n[0].p, NULL) == PHX_EINVAL, "bad counts");
+    ok(phx_adopt(n[0].p, -1, 0) == PHX_EINVAL && phx_adopt(n[0].p, 4090, 0) < 0,
+       "descriptors that are none");
+    ok(phx_step(NULL, 0, NULL, 0) == PHX_EINVAL && phx_closed(NULL), "no node");
+    finish(&n[0]);
+}
+
+/* ---- Hubs that are not there ----------------------------------------------------------------- */
+
+static void test_no_hub(void)
+{
+    struct phx_config c;
+    char at[PHX_ADDRESS_TEXT];
+    unsigned long early, late;
+
+    begin(&n[0], LOOPBACK);
+    memcpy(at, n[0].at, sizeof at);
+    finish(&n[0]); /* now nobody is there */
+    settings(&n[1], &c);
+    c.retry_max_us = 400 * MS;
+    begin_as(&n[1], &c, NULL);
+    phx_assume(n[1].p, 2, 2);
+    ok(phx_join(n[1].p, at) == 0, "a hub that is not there is no error");
+    go_on(500 * MS);
+    early = (unsigned long)stats(&n[1]).dials_failed;
+    go_on(SECOND);
+    late = (unsigned long)stats(&n[1]).dials_failed - early;
+    ok(early > 1 && late > 0, "the node dials on: %lu and then %lu times a second, promise 43",
+       2 * early, late);
+    ok(early < 100 && late < 40 && late < 2 * early + 10, "with growing gaps");
+    ok(logged(&n[1], at, "connection refused") > 0, "and says why it failed");
+    post(&n[1], 2, 0, 10);
+    eventually(has_mail(&n[1], 1), "meanwhile it lives");
+    begin(&n[0], at);
+    eventually(linked(&n[0], &n[1]), "when the hub is there, they link, promises 35, 43");
+    finish_all(n, 2);
+}
+
+static void test_self(void)
+{
+    unsigned long dials;
+
+    begin(&n[0], LOOPBACK);
+    phx_join(n[0].p, n[0].at);
+    eventually(logged(&n[0], phx_strerror(PHX_ESELF), "") > 0,
+               "a node that joins itself says so, promise 41");
+    go_on(300 * MS);
+    dials = (unsigned long)stats(&n[0]).dials;
+    ok(dials < 5 && stats(&n[0]).links == 0, "and gives it up: %lu dials", dials);
+    finish(&n[0]);
+}
+
+/* Two nodes that may not link: both sides say why. */
+static void refuse(const char *cluster, const char *key, int reason, const char *what)
+{
+    struct phx_config c;
+
+    settings(&n[0], &c);
+    c.key = "0123456789abcdef";
+    c.key_size = 16;
+    begin_as(&n[0], &c, LOOPBACK);
+    settings(&n[1], &c);
+    c.cluster = cluster;
+    c.key = key;
+    c.key_size = key == NULL ? 0 : strlen(key);
+    begin_as(&n[1], &c, NULL);
+    phx_join(n[1].p, n[0].at);
+    eventually(logged(&n[0], phx_strerror(reason), "") > 0
+                   && logged(&n[1], phx_strerror(reason), "") > 0,
+               "%s: both sides log \"%s\"", what, phx_strerror(reason));
+    go_on(200 * MS);
+    ok(stats(&n[0]).links == 0 && stats(&n[1]).links == 0, "%s: no link", what);
+    ok(stats(&n[0]).nodes == 1 && stats(&n[1]).nodes == 1, "%s: and neither knows the other", what);
+    finish_all(n, 2);
+}
+
+static void test_refused(void)
+{
+    refuse("other", "0123456789abcdef", PHX_ECLUSTER, "another cluster, promise 109");
+    refuse("phoenix", "fedcba9876543210", PHX_EKEY, "another key, promise 105");
+    refuse("phoenix", NULL, PHX_EKEY, "no key, promise 105");
+}
+
+/* ---- Strangers ------------------------------------------------------------------------------- */
+
+static void stranger_oversize(void)
+{
+    put(0xffffffff, 4);
+    put_fill(0, 2000);
+}
+
+static void stranger_long_hello(void)
+{
+    head(SPEC_HELLO, 0, 0);
+    put_fill(0, 400);
+    tail();
+}
+
+static void stranger_update(void)
+{
+    head(SPEC_UPDATE, 0, 0);
+    put(0, 2);
+    tail();
+}
+
+static void stranger_proof(void)
+{
+    head(SPEC_PROOF, 0, 0);
+    put_fill(0, 45);
+    tail();
+}
+
+static void stranger_twice(void)
+{
+    raw_hello("phoenix", 1, 1);
+    raw_hello("phoenix", 1, 1);
+}
+
+static void stranger_magic(void)
+{
+    raw_hello("phoenix", 1, 1);
+    b.at[b.frame + 8] ^= 1;
+}
+
+static void stranger_hurry(void)
+{
+    raw_hello("phoenix", 1, 1);
+    stranger_update();
+}
+
+static void stranger_http(void)
+{
+    static const char get[] = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    put_bytes(get, sizeof get - 1);
+}
+
+static void test_strangers(void)
+{
+    static const struct {
+        const char *what;
+        void (*say)(void);
+    } cases[] = {
+        {"random garbage", raw_garbage},           {"a size of 4 GiB", stranger_oversize},
+        {"a HELLO too long", stranger_long_hello}, {"an UPDATE first", stranger_update},
+        {"a PROOF first", stranger_proof},         {"HELLO twice", stranger_twice},
+        {"wrong magic", stranger_magic},           {"an UPDATE in place of PROOF", stranger_hurry},
+        {"a web browser", stranger_http},
+    };
+    struct phx_config c = usual();
+    size_t i, before;
+    int lines;
+
+    begin_pair(&c);
+    before = n[0].heap.bytes;
+    for (i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        lines = logged(&n[0], "", "");
+        raw_begin(&n[0]);
+        cases[i].say();
+        raw_send();
+        eventually(raw_is_closed(), "%s: closed", cases[i].what);
+        ok(logged(&n[0], "", "") == lines + 1 && honest(), "%s: one log line, all else goes on",
+           cases[i].what);
+        raw_finish();
+    }
+    ok(n[0].heap.bytes < before + 20000, "memory is back: %lu and %lu", (unsigned long)before,
+       (unsigned long)n[0].heap.bytes);
+    finish_all(n, 2);
+}
+
+static void try_refusal(const char *what, const char *cluster, int version, int spoil, int reason)
+{
+    int lines = logged(&n[0], phx_strerror(reason), "");
+
+    raw_begin(&n[0]);
+    if (reason == PHX_ESELF)
+        r.id = n[0].id;
+    raw_hello(cluster, version, version + 1);
+    raw_send();
+    if (spoil) {
+        await(raw_front(SPEC_ANSWER) > 0, PATIENCE);
+        raw_proof("phoenix", "", 1);
+        raw_send();
+    }
+    await(raw_is_closed(), PATIENCE);
+    ok(raw_refused() == reason && logged(&n[0], phx_strerror(reason), "") == lines + 1,
+       "%s is refused with reason %d, and logged once", what, -raw_refused());
+    raw_finish();
+}
+
+static void test_hellos(void)
+{
+    struct phx_config c = usual();
+    uint64_t start;
+
+    begin_pair(&c);
+    try_refusal("another version", "phoenix", 2, 0, PHX_EVERSION);
+    try_refusal("another cluster", "phoenix2", 1, 0, PHX_ECLUSTER);
+    try_refusal("its own id", "phoenix", 1, 0, PHX_ESELF);
+    try_refusal("a PROOF with a bad mac", "phoenix", 1, 1, PHX_EKEY);
+
+    raw_begin(&n[0]);
+    start = phx_now_us();
+    raw_hello("phoenix", 1, 1);
+    b.size = 30;
+    raw_send();
+    eventually(raw_is_closed(), "half a HELLO and silence: closed");
+    ok(phx_now_us() - start >= 250 * MS && phx_now_us() - start < 2 * SECOND, "after dial_timeout");
+    raw_finish();
+
+    raw_begin(&n[0]);
+    raw_hello("phoenix", 1, 1);
+    raw_send();
+    eventually(raw_front(SPEC_ANSWER) > 0 && raw_is_closed(),
+               "HELLO and silence: closed, promise 34");
+    raw_finish();
+    ok(stats(&n[0]).links == 1 && stats(&n[0]).nodes == 2 && honest(),
+       "nobody has got in, promise 109");
+    finish_all(n, 2);
+}
+
+static void test_idle_crowd(void)
+{
+    struct phx_config c = usual();
+    int fds[300], i;
+    uint64_t start;
+
+    c.dial_timeout_us = SECOND;
+    begin_pair(&c);
+    for (i = 0; i < 300; i++)
+        fds[i] = raw_socket(&n[0]);
+    go_on(50 * MS);
+    start = phx_now_us();
+    begin(&n[2], NULL);
+    phx_join(n[2].p, n[0].at);
+    eventually(linked(&n[0], &n[2]),
+               "300 connections that say nothing do not keep an honest node out");
+    ok(phx_now_us() - start < 1500 * MS, "for longer than dial_timeout, promise 110 (%d ms)",
+       (int)((phx_now_us() - start) / MS));
+    ok(honest(), "and those who are in do not notice");
+    for (i = 0; i < 300; i++)
+        close(fds[i]);
+    finish_all(n, 3);
+}
+
+/* In a child: no descriptor is left when connections wait. 0: all is well. */
+static int starve(void)
+{
+    struct rlimit limit;
+    struct phx_stats before, after;
+    unsigned long steps;
+    int fds[5], dup_fd = -1, last = -1, i;
+
+    begin(&n[0], LOOPBACK);
+    go_on(20 * MS);
+    for (i = 0; i < 5; i++)
+        fds[i] = raw_socket(&n[0]);
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = 64;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    while ((dup_fd = dup(fds[0])) >= 0)
+        last = dup_fd;
+    before = stats(&n[0]);
+    steps = n[0].steps;
+    go_on(200 * MS);
+    after = stats(&n[0]);
+    printf("# without descriptors: %lu steps, %lu calls in 0.2 s\n", n[0].steps - steps,
+           (unsigned long)(after.os_calls - before.os_calls));
+    if (n[0].steps - steps > 20 || after.os_calls - before.os_calls > 60 || after.accepts != 0)
+        return 1;
+    if (logged(&n[0], phx_strerror(PHX_EMFILE), "") != 1)
+        return 2;
+    for (i = 0; i < 8; i++)
+        close(last - i);
+    await(stats(&n[0]).accepts == 5, PATIENCE);
+    return stats(&n[0]).accepts == 5 ? 0 : 3;
+}
+
+static void test_no_descriptors(void)
+{
+    int status = -1;
+    pid_t child = fork();
+
+    if (child == 0)
+        _exit(starve());
+    waitpid(child, &status, 0);
+    ok(WIFEXITED(status) && WEXITSTATUS(status) == 0,
+       "no descriptors: no spin, one log line, and later on");
+}
+
+/* ---- What real nodes say --------------------------------------------------------------------- */
+
+/* A proxy between two nodes that keeps all that passes. */
+struct way {
+    int from, to;
+    unsigned char *bytes;
+    size_t size, sent, capacity;
+};
+
+static void carry(struct way *w)
+{
+    ssize_t got = 1;
+
+    while (got > 0) {
+        if (w->capacity - w->size < 65536) {
+            w->capacity = w->capacity * 2 + 1000000;
+            w->bytes = realloc(w->bytes, w->capacity);
+            if (w->bytes == NULL)
+                exit(1);
+        }
+        got = recv(w->from, w->bytes + w->size, 65536, 0);
+        w->size += got > 0 ? (size_t)got : 0;
+        while (w->sent < w->size) {
+            ssize_t some = send(w->to, w->bytes + w->sent, w->size - w->sent, MSG_NOSIGNAL);
+            if (some <= 0)
+                break;
+            w->sent += (size_t)some;
+        }
+    }
+    if (got == 0 && w->sent == w->size)
+        shutdown(w->to, SHUT_WR);
+}
+
+static struct way ways[2]; /* what the dialer says, and what the acceptor says */
+
+#define through_proxy(cond, ...)                                                                   \
+    do {                                                                                           \
+        uint64_t until_ = phx_now_us() + PATIENCE;                                                 \
+        while (!(cond) && phx_now_us() < until_) {                                                 \
+            turn(1);                                                                               \
+            carry(&ways[0]);                                                                       \
+            carry(&ways[1]);                                                                       \
+        }                                                                                          \
+        ok(cond, __VA_ARGS__);                                                                     \
+    } while (0)
+
+/* A listener of the test's own, and the text of its address. */
+static int proxy_listen(char *text, size_t size)
+{
+    struct sockaddr_in at;
+    socklen_t length = sizeof at;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    memset(&at, 0, sizeof at);
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (bind(fd, (struct sockaddr *)&at, sizeof at) != 0 || listen(fd, 5) != 0
+        || getsockname(fd, (struct sockaddr *)&at, &length) != 0)
+        exit(1);
+    snprintf(text, size, "tcp://127.0.0.1:%u", (unsigned)ntohs(at.sin_port));
+    return fd;
+}
+
+static void begin_proxied(void)
+{
+    struct phx_config c;
+    char at[64];
+    int i, listener = proxy_listen(at, sizeof at), outer;
+
+    for (i = 0; i < 2; i++) {
+        settings(&n[i], &c);
+        hurry(&c);
+        begin_as(&n[i], &c, i == 0 ? LOOPBACK : NULL);
+    }
+    phx_join(n[1].p, at);
+    turn(20);
+    outer = accept(listener, NULL, NULL);
+    close(listener);
+    memset(ways, 0, sizeof ways);
+    ways[0].from = ways[1].to = outer;
+    ways[0].to = ways[1].from = raw_socket(&n[0]);
+    fcntl(outer, F_SETFL, O_NONBLOCK);
+}
+
+/* A bit of everything: names, messages of all sizes, cards too large for an UPDATE. */
+static void talk(void)
+{
+    static const size_t sizes[] = {0, 1, 65536, 65537, 1000000, 5, 300000};
+    uint64_t i;
+
+    through_proxy(linked(&n[0], &n[1]), "two nodes link through a proxy");
+    for (i = 0; i < 1000; i++)
+        phx_assume(n[0].p, 100 + 2 * i, 100 + 2 * i);
+    phx_assume(n[1].p, 2, 2);
+    through_proxy(owns(&n[1], 2098, &n[0]) && owns(&n[0], 2, &n[1]), "a card with 1,000 claims");
+    for (i = 0; i < 7; i++) {
+        post(&n[0], 2, i, sizes[i]);
+        post(&n[1], 100 + 2 * i, i, sizes[i]);
+    }
+    post_token(&n[1], 9999, 1, 1000, 0);
+    through_proxy(has_mail(&n[0], 7) && has_mail(&n[1], 7), "messages of many sizes both ways");
+    phx_release(n[0].p, 150, 1500);
+    phx_assume(n[0].p, 9999, 9999);
+    through_proxy(result_of(&n[1], 1) == PHX_OK && phx_owner(n[1].p, 300, NULL) != 0,
+                  "names come and go");
+    through_proxy(stats(&n[0]).heartbeats_in > 1 && stats(&n[1]).heartbeats_in > 1, "heartbeats");
+    phx_close(n[1].p, SECOND);
+    through_proxy(phx_closed(n[1].p) && look(&n[0], &n[1]).state == PHX_NODE_LEFT, "and a goodbye");
+}
+
+static void parse(const struct way *w, const char *who)
+{
+    char why[SPEC_WHY];
+    struct spec_counts c = spec_check_stream(w->bytes, w->size, why);
+
+    ok(c.ok && c.tail == 0, "what the %s said is as WIRE.md has it: %lu bytes %s", who,
+       (unsigned long)c.bytes, why);
+    ok(c.frames[SPEC_UPDATE] > 0 && c.frames[SPEC_DATA] > 0 && c.frames[SPEC_ACK] > 0
+           && c.frames[SPEC_BEAT] > 0 && c.messages >= 7,
+       "%s: %lu UPDATE, %lu CARD, %lu DATA, %lu ACK, %lu BEAT", who, c.frames[SPEC_UPDATE],
+       c.frames[SPEC_CARD], c.frames[SPEC_DATA], c.frames[SPEC_ACK], c.frames[SPEC_BEAT]);
+    ok(w == &ways[0] ? c.frames[SPEC_HELLO] == 1 && c.frames[SPEC_PROOF] == 1
+                     : c.frames[SPEC_ANSWER] == 1 && c.frames[SPEC_CARD] > 0 && c.claims >= 1000,
+       "%s: the hello, and large cards in parts", who);
+}
+
+static void test_captured(void)
+{
+    int i;
+
+    begin_proxied();
+    talk();
+    carry(&ways[0]);
+    carry(&ways[1]);
+    parse(&ways[0], "dialer");
+    parse(&ways[1], "acceptor");
+    for (i = 0; i < 2; i++) {
+        close(ways[i].from);
+        free(ways[i].bytes);
+    }
+    finish_all(n, 2);
+}
+
+static const struct test tests[] = {
+    {"addresses", test_addresses},
+    {"listen", test_listen},
+    {"config", test_config},
+    {"calls", test_calls},
+    {"no_hub", test_no_hub},
+    {"self", test_self},
+    {"refused", test_refused},
+    {"strangers", test_strangers},
+    {"hellos", test_hellos},
+    {"idle_crowd", test_idle_crowd},
+    {"no_descriptors", test_no_descriptors},
+    {"captured", test_captured},
+    {NULL, NULL},
+};
+
+int main(int argc, char **argv)
+{
+    if (test_begin() != 0)
+        return 1;
+    run_tests(tests, argc, argv);
+    return test_finish();
+}

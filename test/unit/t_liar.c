@@ -1,0 +1,499 @@
+/* t_liar.c - members that lie: after a good hello a raw peer says what no honest node would.
+ *
+ * Goal: a broken frame closes its link with one log line, odd ones are ignored as src/WIRE.md
+ * says, all else goes on, and memory stays under its cap. Method: a peer that speaks the protocol
+ * by hand (raw.h) links with one of two honest nodes, says one thing, and the two must go on
+ * exchanging messages. */
+#include "test.h"
+
+#ifdef PHX_JOINED
+#include "../../phoenix.c"
+#else
+#include "../../src/sha.h"
+#endif
+
+#include "raw.h"
+
+/* ---- Members that lie ------------------------------------------------------------------------ */
+
+/* An UPDATE entry of the raw peer itself, without its flags' consequences. */
+static void put_entry(const struct phx_id *id, uint64_t seq, int hop_count, int flags,
+                      uint64_t version)
+{
+    put_bytes(id, 16);
+    put(0, 8);
+    put(seq, 4);
+    put((uint64_t)hop_count, 1);
+    put((uint64_t)flags, 1);
+    put(version, 4);
+}
+
+static void update_begin(void)
+{
+    head(SPEC_UPDATE, 0, 0);
+    put(0, 2);
+}
+
+static void lie_cut_entry(void)
+{
+    update_begin();
+    put_fill(1, 20);
+    tail();
+}
+
+static void lie_ids(void)
+{
+    head(SPEC_UPDATE, 1, 0);
+    put(65535, 2);
+    put_fill(1, 160);
+    tail();
+}
+
+static void lie_card_size(void)
+{
+    update_begin();
+    put_entry(&r.id, 2, 0, 1, 2);
+    put(0xfffffff0, 4);
+    put_fill(0, 50);
+    tail();
+}
+
+static void lie_claims(void)
+{
+    update_begin();
+    put_entry(&r.id, 2, 0, 1, 2);
+    put(10 + 24, 4);
+    put(1, 1);
+    put(65536, 4);
+    put(0, 1);
+    put(100000, 4); /* and brings one */
+    put(1, 8);
+    put(2, 8);
+    put(3, 8);
+    tail();
+}
+
+static void lie_claim_order(void)
+{
+    update_begin();
+    put_entry(&r.id, 2, 0, 1, 2);
+    put(10 + 24, 4);
+    put(1, 1);
+    put(65536, 4);
+    put(0, 1);
+    put(1, 4);
+    put(9, 8); /* 9..2 */
+    put(2, 8);
+    put(3, 8);
+    tail();
+}
+
+static void lie_card_sent(void)
+{
+    update_begin();
+    put_entry(&r.id, 2, 0, 2, 2);
+    tail();
+}
+
+static void card_part_of(uint64_t total, uint64_t offset, const void *data, size_t size)
+{
+    head(SPEC_CARD, 0, 0);
+    put_bytes(&r.id, 16);
+    put(0, 8);
+    put(5, 4);
+    put(total, 4);
+    put(offset, 4);
+    put_bytes(data, size);
+    tail();
+}
+
+static void card_part(uint64_t total, uint64_t offset, size_t size)
+{
+    static const unsigned char zeroes[60000];
+
+    card_part_of(total, offset, zeroes, size);
+}
+
+static void lie_card_huge(void)
+{
+    card_part(0xffffffff, 0, 100);
+}
+
+static void lie_card_gap(void)
+{
+    card_part(1000, 0, 100);
+    card_part(1000, 200, 100);
+}
+
+static void lie_card_over(void)
+{
+    card_part(150, 0, 100);
+    card_part(150, 100, 100);
+}
+
+static void lie_beat(void)
+{
+    head(SPEC_BEAT, 0, 0);
+    put_fill(0, 27);
+    tail();
+}
+
+static void lie_beat_hops(void)
+{
+    head(SPEC_BEAT, 0, 3);
+    put_fill(0, 28);
+    tail();
+}
+
+static void lie_request(void)
+{
+    head(SPEC_REQUEST, 0, 5);
+    put_fill(0, 29);
+    tail();
+}
+
+static void lie_summary(void)
+{
+    head(SPEC_SUMMARY, 0, 0);
+    put_fill(7, 28);
+    tail();
+}
+
+static void lie_type(void)
+{
+    head(99, 0, 0);
+    tail();
+}
+
+static void lie_zero(void)
+{
+    head(SPEC_BEAT, 0, 0);
+    put_fill(0, 28);
+    tail();
+    b.at[b.frame + 7] = 1;
+}
+
+static void lie_hello(void)
+{
+    raw_hello("phoenix", 1, 1);
+}
+
+static void data_begin(const struct phx_id *target, int flags, uint64_t number, uint64_t total)
+{
+    head(SPEC_DATA, flags, 5);
+    put_bytes(target, 16);
+    put_bytes(&r.id, 16);
+    put(number, 8);
+    put(1, 8); /* epoch */
+    if ((flags & 1) != 0) {
+        put(1, 8);
+        put(99, 8);
+        put(0, 8);
+        put(total, 8);
+    }
+}
+
+static void lie_data_short(void)
+{
+    head(SPEC_DATA, 3, 5);
+    put_bytes(&n[0].id, 16);
+    put_bytes(&r.id, 16);
+    put_fill(0, 5);
+    tail();
+}
+
+static void lie_data_total(void)
+{
+    data_begin(&n[0].id, 3, 0, 50);
+    put_fill(0, 49);
+    tail();
+}
+
+static void lie_data_huge(void)
+{
+    data_begin(&n[0].id, 1, 0, (uint64_t)1 << 40);
+    put_fill(0, 49);
+    tail();
+}
+
+static void lie_data_empty(void)
+{
+    data_begin(&n[0].id, 0, 0, 0);
+    tail();
+}
+
+static void lie_ack(void)
+{
+    head(SPEC_ACK, 0, 5);
+    put_bytes(&n[0].id, 16);
+    put_fill(0, 35);
+    tail();
+}
+
+static void lie_size(void)
+{
+    put(65789, 4);
+    put_fill(SPEC_DATA, 10);
+}
+
+static void test_liars(void)
+{
+    static const struct {
+        const char *what;
+        void (*say)(void);
+    } cases[] = {
+        {"garbage", raw_garbage},
+        {"a frame too large", lie_size},
+        {"an unknown type", lie_type},
+        {"HELLO again", lie_hello},
+        {"an entry cut off", lie_cut_entry},
+        {"65,535 ids of which 10 come", lie_ids},
+        {"a card of 4 GiB", lie_card_size},
+        {"100,000 claims of which 1 comes", lie_claims},
+        {"a claim that ends before it begins", lie_claim_order},
+        {"CARD_SENT without one", lie_card_sent},
+        {"CARD of 4 GiB", lie_card_huge},
+        {"CARD with a gap", lie_card_gap},
+        {"CARD beyond its end", lie_card_over},
+        {"BEAT too short", lie_beat},
+        {"BEAT with hops", lie_beat_hops},
+        {"REQUEST too long", lie_request},
+        {"SUMMARY with half a line", lie_summary},
+        {"byte 7 not zero", lie_zero},
+        {"DATA too short", lie_data_short},
+        {"DATA shorter than it says", lie_data_total},
+        {"DATA of 2^40 bytes", lie_data_huge},
+        {"DATA with nothing", lie_data_empty},
+        {"ACK too short", lie_ack},
+    };
+    struct phx_config c = usual();
+    char id[PHX_ID_TEXT];
+    size_t i;
+
+    begin_pair(&c);
+    for (i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        if (!raw_link(&n[0]))
+            continue;
+        phx_id_text(&r.id, id);
+        cases[i].say();
+        raw_send();
+        eventually(raw_is_closed(), "%s: closed", cases[i].what);
+        ok(logged(&n[0], id, "") == 2 && logged(&n[0], id, phx_strerror(PHX_EPROTO)) == 1
+               && honest(),
+           "%s: one log line, all else goes on", cases[i].what);
+        raw_finish();
+    }
+    ok(stats(&n[0]).bad_frames == sizeof cases / sizeof cases[0],
+       "all are counted, promise 112: %lu", (unsigned long)stats(&n[0]).bad_frames);
+    finish_all(n, 2);
+}
+
+/* ---- Nonsense that is no protocol error ------------------------------------------------------ */
+
+static void odd_ack(void)
+{
+    head(SPEC_ACK, 1, 5);
+    put_bytes(&n[0].id, 16);
+    put_bytes(&r.id, 16);
+    put(77, 8);
+    put(UINT64_MAX, 8);
+    put(0xffffffff, 4);
+    tail();
+    head(SPEC_ACK, 0, 5); /* in the name of an honest node, for what was never sent */
+    put_bytes(&n[0].id, 16);
+    put_bytes(&n[1].id, 16);
+    put(1, 8);
+    put(1000000, 8);
+    put(1 << 20, 4);
+    tail();
+}
+
+static void odd_target(void)
+{
+    struct phx_id nobody;
+
+    memset(&nobody, 0xee, sizeof nobody);
+    data_begin(&nobody, 3, 0, 4);
+    put_fill(0, 4);
+    tail();
+    data_begin(&n[0].id, 3, 5000, 4); /* a gap of 5,000 */
+    put_fill(0, 4);
+    tail();
+}
+
+/* The first of many: room is made for what comes, not for what is announced. */
+static void odd_promise(void)
+{
+    data_begin(&n[0].id, 1, 0, 16u << 20);
+    put_fill(0, 10);
+    tail();
+}
+
+static void odd_order(void)
+{
+    data_begin(&n[0].id, 1, 0, 100);
+    put_fill(0, 10);
+    tail();
+    data_begin(&n[0].id, 3, 1, 3); /* another one begins in its midst */
+    put_fill(0, 3);
+    tail();
+}
+
+static void odd_card(void)
+{
+    card_part(2400850, 0, 60000);
+}
+
+static void odd_requests(void)
+{
+    int i;
+
+    for (i = 0; i < 3000; i++) {
+        head(SPEC_REQUEST, 0, 255);
+        if (i % 3 == 0)
+            put_bytes(&n[0].id, 16);
+        else
+            put_fill(i % 251, 16);
+        put(0, 8);
+        put(i % 2 ? 0xffffffff : (uint64_t)i, 4);
+        tail();
+    }
+}
+
+static void odd_nodes(void)
+{
+    struct phx_id id;
+    int i;
+
+    update_begin();
+    for (i = 0; i < 1500; i++) {
+        memset(&id, 0x55, sizeof id);
+        memcpy(&id, &i, sizeof i);
+        put_entry(&id, 1, 3, 0, 0);
+    }
+    tail();
+    update_begin();
+    for (; i < 3000; i++) {
+        memset(&id, 0x55, sizeof id);
+        memcpy(&id, &i, sizeof i);
+        put_entry(&id, 1, 3, 0, 0);
+    }
+    tail();
+}
+
+static void test_nonsense(void)
+{
+    static const struct {
+        const char *what;
+        void (*say)(void);
+    } cases[] = {
+        {"acks for the future", odd_ack},
+        {"data for nobody, and after a gap", odd_target},
+        {"a message that never goes on", odd_promise},
+        {"a message within another", odd_order},
+        {"a card that never ends", odd_card},
+        {"3,000 requests", odd_requests},
+        {"3,000 nodes that are not there", odd_nodes},
+    };
+    struct phx_config c = usual();
+    char id[PHX_ID_TEXT];
+    size_t i;
+
+    begin_pair(&c);
+    for (i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        size_t before = n[0].heap.bytes;
+        if (!raw_link(&n[0]))
+            continue;
+        phx_id_text(&r.id, id);
+        cases[i].say();
+        raw_send();
+        go_on(50 * MS);
+        ok(!raw_is_closed() && logged(&n[0], id, "down") == 0 && honest(),
+           "%s: the link stays, all goes on", cases[i].what);
+        ok(n[0].heap.bytes < before + (1u << 20), "%s: memory is bounded (%lu KiB more)",
+           cases[i].what, (unsigned long)(n[0].heap.bytes - before) / 1024);
+        raw_finish();
+        await(logged(&n[0], id, "down") == 1, PATIENCE);
+    }
+    ok(stats(&n[0]).mem_peak <= c.mem_limit && stats(&n[0]).bad_frames == 0,
+       "under its cap all the time");
+    ok(n[0].log_size < 10000, "and the log is short: %lu bytes", (unsigned long)n[0].log_size);
+    finish_all(n, 2);
+}
+
+/* The largest card there is, all of it true. */
+static void say_big_card(void)
+{
+    const uint64_t total = 10 + 24 * 100000u;
+    uint64_t i, at, size;
+    static unsigned char card[10 + 24 * 100000u];
+
+    b.size = 0;
+    put(1, 1);
+    put(65536, 4);
+    put(0, 1);
+    put(100000, 4);
+    memcpy(card, b.at, b.size);
+    for (i = 0; i < 100000; i++) {
+        b.size = 0;
+        put(1000 + 2 * i, 8);
+        put(1000 + 2 * i, 8);
+        put(7, 8);
+        memcpy(card + 10 + 24 * i, b.at, 24);
+    }
+    b.size = 0;
+    for (at = 0; at < total; at += size) {
+        size = total - at < 60000 ? total - at : 60000;
+        card_part_of(total, at, card + at, (size_t)size);
+        raw_send();
+    }
+    update_begin();
+    put_entry(&r.id, 2, 0, 2, 5);
+    tail();
+    raw_send();
+}
+
+static void test_big_card(void)
+{
+    struct phx_config c = usual();
+    struct phx_id owner;
+    char id[PHX_ID_TEXT];
+
+    c.mem_limit = 3u << 20;
+    begin_pair(&c);
+    raw_link(&n[0]);
+    phx_id_text(&r.id, id);
+    say_big_card();
+    eventually(raw_is_closed(), "a card of 2.4 MB where there is no room for it: the link closes");
+    ok(logged(&n[0], id, phx_strerror(PHX_ENOMEM)) == 1 && honest(),
+       "one log line, all else goes on");
+    ok(stats(&n[0]).mem_peak <= c.mem_limit, "under the cap, promise 122");
+    raw_finish();
+    finish_all(n, 2);
+
+    c.mem_limit = 64u << 20;
+    begin_pair(&c);
+    raw_link(&n[0]);
+    say_big_card();
+    eventually(phx_names(n[1].p, &r.id, NULL, 0) == 100000 && phx_owner(n[1].p, 200998, &owner) == 0
+                   && same_id(&owner, &r.id),
+               "where there is room it is taken, and passed on to others, promise 73");
+    ok(honest(), "all else goes on");
+    raw_finish();
+    finish_all(n, 2);
+}
+
+static const struct test tests[] = {
+    {"liars", test_liars},
+    {"nonsense", test_nonsense},
+    {"big_card", test_big_card},
+    {NULL, NULL},
+};
+
+int main(int argc, char **argv)
+{
+    if (test_begin() != 0)
+        return 1;
+    run_tests(tests, argc, argv);
+    return test_finish();
+}
