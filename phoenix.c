@@ -1728,6 +1728,9 @@ struct phx {
     uint64_t close_at;
     uint32_t close_timer;
 
+    uint8_t pool[512]; /* random bytes for nonces: asking the world for each costs three system calls */
+    size_t pool_left;
+
     uint64_t steps, updates_in, entries_in, heartbeats_in, heartbeats_out, dials, dials_failed, accepts,
         refused, links_lost, bad_frames;
 };
@@ -12230,9 +12233,19 @@ static size_t node_pull(void *ctx, struct phx__link *l, size_t budget)
 static int node_random(void *ctx, void *out, size_t size)
 {
     phx *p = ctx;
+    int err;
 
-    p->set.os_calls++;
-    return p->os.random(p->os.world, out, size);
+    if (size > p->pool_left) {
+        p->set.os_calls++;
+        err = p->os.random(p->os.world, p->pool, sizeof p->pool);
+        if (err != 0)
+            return err;
+        p->pool_left = sizeof p->pool;
+    }
+    p->pool_left -= size;
+    memcpy(out, p->pool + p->pool_left, size);
+    memset(p->pool + p->pool_left, 0, size); /* used once */
+    return 0;
 }
 
 int phx__node_open_set(phx *p)
@@ -13154,7 +13167,7 @@ static void node_leave(phx *p)
 
     if (!p->closing || p->is_closed)
         return;
-    if (!p->left && (p->post.pending_bytes == 0 || p->now >= p->close_at)) {
+    if (!p->left && (p->post.pending_count == 0 || p->now >= p->close_at)) {
         p->left = 1;
         p->card_stale = 1;
         return;

@@ -466,7 +466,7 @@ static void node_leave(phx *p)
 
     if (!p->closing || p->is_closed)
         return;
-    if (!p->left && (p->post.pending_bytes == 0 || p->now >= p->close_at)) {
+    if (!p->left && (p->post.pending_count == 0 || p->now >= p->close_at)) {
         p->left = 1;
         p->card_stale = 1;
         return;

@@ -71,6 +71,9 @@ struct phx {
     uint64_t close_at;
     uint32_t close_timer;
 
+    uint8_t pool[512]; /* random bytes for nonces: asking the world for each costs three system calls */
+    size_t pool_left;
+
     uint64_t steps, updates_in, entries_in, heartbeats_in, heartbeats_out, dials, dials_failed, accepts,
         refused, links_lost, bad_frames;
 };

@@ -568,9 +568,19 @@ static size_t node_pull(void *ctx, struct phx__link *l, size_t budget)
 static int node_random(void *ctx, void *out, size_t size)
 {
     phx *p = ctx;
+    int err;
 
-    p->set.os_calls++;
-    return p->os.random(p->os.world, out, size);
+    if (size > p->pool_left) {
+        p->set.os_calls++;
+        err = p->os.random(p->os.world, p->pool, sizeof p->pool);
+        if (err != 0)
+            return err;
+        p->pool_left = sizeof p->pool;
+    }
+    p->pool_left -= size;
+    memcpy(out, p->pool + p->pool_left, size);
+    memset(p->pool + p->pool_left, 0, size); /* used once */
+    return 0;
 }
 
 int phx__node_open_set(phx *p)

@@ -334,6 +334,9 @@ done
 [ -s "$work/queue" ] || [ -n "$only" ] || add 'examples' 'skip examples/ "none there"'
 stage 'examples' "$jobs"
 
+add 'sim' 'limit sh test/sim/run.sh'
+stage 'the simulated world' 1
+
 # One at a time: these measure time and use ports.
 for f in test/real/*.sh; do
     [ -e "$f" ] && add "real $(basename "$f" .sh)" "real $f"

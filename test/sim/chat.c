@@ -340,8 +340,9 @@ int chat_told(struct sim *s)
             if (!s->chat->waiting[pair_of(s, a, b)] || !s->nodes[a].p || !s->nodes[b].p
                 || (a != b && check_hops(s->c, a, b) == 255))
                 continue;
-            (void)snprintf(s->why, sizeof s->why, "host %u was told PHX_EAGAIN for name %u, and nothing since",
-                           (unsigned)a, (unsigned)b * 10u);
+            (void)snprintf(s->why, sizeof s->why,
+                           "host %u was told PHX_EAGAIN for name %u, and nothing since", (unsigned)a,
+                           (unsigned)b * 10u);
             return 0;
         }
     return 1;

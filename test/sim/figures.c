@@ -5,7 +5,9 @@
 
 static const char *routing_of(const struct sim *s)
 {
-    return s->cfg.routing == PHX_ROUTING_NAIVE ? "naive" : s->cfg.routing == PHX_ROUTING_PAPER ? "paper" : "default";
+    if (s->cfg.routing == PHX_ROUTING_NAIVE)
+        return "naive";
+    return s->cfg.routing == PHX_ROUTING_PAPER ? "paper" : "default";
 }
 
 /* Figures 3 and 4: what a cold start costs. One clique, or three whose first two hosts see each other. */

@@ -15,7 +15,7 @@ rows() { # kind, words of one run: its rows of that kind, without the kind
     kind=$1
     shift
     "$sim" "$@" > "$dir/said" 2> "$dir/said.err" || { cat "$dir/said" "$dir/said.err" >&2; exit 1; }
-    sed -n "s/^$kind	//p" "$dir/said"
+    awk -F '\t' -v kind="$kind" '$1 == kind { print substr($0, length(kind) + 2) }' "$dir/said"
 }
 
 # ---- Figures 3 and 4: the price of a cold start -----------------------------------------------
