@@ -107,7 +107,8 @@ PHX_PRIVATE void *phx__mem_resize(struct phx__mem *m, void *old, size_t old_size
 PHX_PRIVATE void phx__mem_put(struct phx__mem *m, void *p, size_t size);
 /* Makes *array (of *capacity items of item bytes) hold at least need items, growing by half; new items
  * are zeroed. 0 or PHX_ENOMEM; *array and *capacity are untouched on failure. Overflow is checked. */
-PHX_PRIVATE int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need, size_t item);
+PHX_PRIVATE int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need,
+                              size_t item);
 /* Would size more bytes pass the limit? */
 PHX_PRIVATE int phx__mem_has_room(const struct phx__mem *m, size_t size);
 
@@ -279,7 +280,8 @@ struct phx__block {
 /* refs is 1. NULL: no memory. */
 PHX_PRIVATE struct phx__block *phx__block_new(struct phx__mem *mem, size_t capacity);
 PHX_PRIVATE struct phx__block *phx__block_wrap(struct phx__mem *mem, const void *data, size_t size,
-                                   void (*release)(const void *, size_t, void *), void *arg);
+                                               void (*release)(const void *, size_t, void *),
+                                               void *arg);
 PHX_PRIVATE struct phx__block *phx__block_hold(struct phx__block *b);
 /* The last drop frees, or calls release. b may be NULL. */
 PHX_PRIVATE void phx__block_drop(struct phx__block *b);
@@ -300,7 +302,8 @@ struct phx__slices {
 PHX_PRIVATE void phx__slices_init(struct phx__slices *q, struct phx__mem *mem);
 PHX_PRIVATE void phx__slices_free(struct phx__slices *q); /* drops all */
 /* Takes a reference of its own. 0 or PHX_ENOMEM. size 0 is nothing. */
-PHX_PRIVATE int phx__slices_push(struct phx__slices *q, struct phx__block *b, const uint8_t *data, size_t size);
+PHX_PRIVATE int phx__slices_push(struct phx__slices *q, struct phx__block *b, const uint8_t *data,
+                                 size_t size);
 /* Makes room for `more` slices, so that as many pushes cannot fail. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__slices_reserve(struct phx__slices *q, uint32_t more);
 /* The first slices as an iovec: how many were filled. */
@@ -697,8 +700,8 @@ struct phx__route_hello {
 
 struct phx__route_nbr {
     uint32_t node;
-    uint8_t dirty;     /* look again what to tell it, of every destination; 2: after a loss */
-    uint8_t disagreed; /* beats in a row whose digest was not ours */
+    uint8_t dirty;        /* look again what to tell it, of every destination; 2: after a loss */
+    uint8_t disagreed;    /* beats in a row whose digest was not ours */
     uint64_t around;      /* hash of it and its neighbours, from its last beat; 0: not known */
     uint64_t around_told; /* ours, as last sent to it; 0: never */
     uint64_t summary_at, summary_wait; /* the next summary not before, and the wait after it */
@@ -724,9 +727,9 @@ struct phx__route {
     struct phx_id *out_ids; /* scratch, PHX_ROUTING_PAPER */
     uint32_t out_id_count, out_id_capacity;
     uint32_t known, reachable;
-    uint64_t digest; /* over reachable nodes, this one included */
-    uint64_t around; /* over this node and its neighbours */
-    uint64_t moved;  /* when the table last changed */
+    uint64_t digest;       /* over reachable nodes, this one included */
+    uint64_t around;       /* over this node and its neighbours */
+    uint64_t moved;        /* when the table last changed */
     uint64_t told_at, gap; /* pace: last telling, and the least time until the next */
     int urgent;            /* a loss or an answer waits: no pacing */
     uint32_t lapsed;       /* destinations with PHX__DEST_LAPSED */
@@ -738,25 +741,29 @@ struct phx__route {
 };
 
 PHX_PRIVATE int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids *ids,
-                    struct phx__timers *timers, struct phx__rnd *rnd, int variant, int hop_limit,
-                    uint64_t incarnation, const struct phx__route_ops *ops);
+                                struct phx__timers *timers, struct phx__rnd *rnd, int variant,
+                                int hop_limit, uint64_t incarnation,
+                                const struct phx__route_ops *ops);
 PHX_PRIVATE void phx__route_free(struct phx__route *r);
 
 /* This node says something new of itself: 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, uint64_t now);
-PHX_PRIVATE int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h, uint64_t now);
+PHX_PRIVATE int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size,
+                                uint64_t now);
+PHX_PRIVATE int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h,
+                              uint64_t now);
 PHX_PRIVATE void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now);
 
 /* Frames from a neighbour, decoded. trans: nodes of the entry's trans set (PHX_ROUTING_PAPER). Return
  * 0, PHX_ENOMEM or PHX_ELIMIT: the entry was dropped; a digest will tell. */
 PHX_PRIVATE int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e,
-                     const uint8_t *trans, uint64_t now);
-PHX_PRIVATE void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__request *q, int hops,
-                        uint64_t now);
-PHX_PRIVATE void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
-                     uint64_t now);
+                                 const uint8_t *trans, uint64_t now);
+PHX_PRIVATE void phx__route_request(struct phx__route *r, uint32_t nbr,
+                                    const struct phx__request *q, int hops, uint64_t now);
+PHX_PRIVATE void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b,
+                                 int shrunk, uint64_t now);
 PHX_PRIVATE void phx__route_summary_begin(struct phx__route *r);
-PHX_PRIVATE void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct phx__summary_line *s);
+PHX_PRIVATE void phx__route_summary_line(struct phx__route *r, uint32_t nbr,
+                                         const struct phx__summary_line *s);
 PHX_PRIVATE void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply);
 
 /* The inbox is empty: tell what there is to tell, or set a timer if that was done a moment ago. */
@@ -767,19 +774,23 @@ PHX_PRIVATE void phx__route_due(struct phx__route *r, int kind, uint64_t now, ui
 
 /* Destinations whose next hop, reachability or card changed: 1 and *node, or 0. */
 PHX_PRIVATE int phx__route_take_changed(struct phx__route *r, uint32_t *node);
-PHX_PRIVATE const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t node); /* or NULL */
+PHX_PRIVATE const struct phx__dest *phx__route_dest(const struct phx__route *r,
+                                                    uint32_t node); /* or NULL */
 /* The neighbour towards node, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__route_next(const struct phx__route *r, uint32_t node);
 PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *b);
 
 /* For route_classic.c: the papers' update rules, see there. */
 PHX_PRIVATE void phx__route_touch(struct phx__route *r, uint32_t node, uint64_t now);
-PHX_PRIVATE void phx__route_use(struct phx__route *r, uint32_t node, uint32_t next, uint32_t seq, uint8_t hops,
-                    uint64_t now);
+PHX_PRIVATE void phx__route_use(struct phx__route *r, uint32_t node, uint32_t next, uint32_t seq,
+                                uint8_t hops, uint64_t now);
 PHX_PRIVATE int phx__route_classic_entry(struct phx__route *r, uint32_t nbr, uint32_t node,
-                             const struct phx__entry *e, const uint8_t *trans, uint64_t now);
-PHX_PRIVATE void phx__route_classic_lost(struct phx__route *r, uint32_t nbr, uint32_t node, uint64_t now);
-PHX_PRIVATE int phx__route_classic_needs(const struct phx__route *r, const struct phx__dest *d, uint32_t nbr);
+                                         const struct phx__entry *e, const uint8_t *trans,
+                                         uint64_t now);
+PHX_PRIVATE void phx__route_classic_lost(struct phx__route *r, uint32_t nbr, uint32_t node,
+                                         uint64_t now);
+PHX_PRIVATE int phx__route_classic_needs(const struct phx__route *r, const struct phx__dest *d,
+                                         uint32_t nbr);
 PHX_PRIVATE void phx__route_classic_sets(struct phx__route *r, uint32_t count);
 
 #endif
@@ -832,7 +843,8 @@ PHX_PRIVATE void phx__names_forget(struct phx__names *n, uint32_t node);
 /* The node whose claim to `name` wins by (epoch, id), or PHX__NONE. *around: the widest range around name
  * for which this answer holds (also for NONE). PHX__NONE also if the index can't be rebuilt for lack of
  * memory; then *error is PHX_ENOMEM, else 0. around and error may be NULL. */
-PHX_PRIVATE uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around, int *error);
+PHX_PRIVATE uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around,
+                                      int *error);
 /* Own lost ranges, oldest first: 1 and *out, or 0. */
 PHX_PRIVATE int phx__names_take_lost(struct phx__names *n, struct phx__names_lost *out);
 
@@ -878,12 +890,13 @@ struct phx__live {
     struct phx__live_limits limits;
     struct phx__live_node *at; /* by node */
     uint32_t capacity;
-    int stepped;               /* last_step is valid */
+    int stepped; /* last_step is valid */
     uint64_t last_step;
-    uint64_t stalled;          /* all own stalls together */
+    uint64_t stalled; /* all own stalls together */
 };
-PHX_PRIVATE void phx__live_init(struct phx__live *l, struct phx__mem *mem, struct phx__timers *timers,
-                    const struct phx__live_limits *limits, const struct phx__live_ops *ops);
+PHX_PRIVATE void phx__live_init(struct phx__live *l, struct phx__mem *mem,
+                                struct phx__timers *timers, const struct phx__live_limits *limits,
+                                const struct phx__live_ops *ops);
 PHX_PRIVATE void phx__live_free(struct phx__live *l);
 /* A step begins; call it before any other of these and before timers are taken. If the step comes much
  * later than the earliest timer asked for, that was this node's own fault: deadlines move by the gap. */
@@ -893,12 +906,15 @@ PHX_PRIVATE int phx__live_up(struct phx__live *l, uint32_t node, uint64_t now);
 PHX_PRIVATE void phx__live_down(struct phx__live *l, uint32_t node);
 /* Traffic on the link. Cheap: no timer is touched, unless the peer now promises to speak sooner than it did
  * before. next_us 0: as announced before. */
-PHX_PRIVATE void phx__live_heard(struct phx__live *l, uint32_t node, uint64_t next_us, uint64_t now);
+PHX_PRIVATE void phx__live_heard(struct phx__live *l, uint32_t node, uint64_t next_us,
+                                 uint64_t now);
 PHX_PRIVATE void phx__live_said(struct phx__live *l, uint32_t node, uint64_t now);
 /* The routing's word on a node. left: its card says so. PHX_ENOMEM, only when the node was not known:
  * nothing changed. */
-PHX_PRIVATE int phx__live_reachable(struct phx__live *l, uint32_t node, int yes, int left, uint64_t now);
-PHX_PRIVATE enum phx_state phx__live_state(const struct phx__live *l, uint32_t node, uint64_t *since);
+PHX_PRIVATE int phx__live_reachable(struct phx__live *l, uint32_t node, int yes, int left,
+                                    uint64_t now);
+PHX_PRIVATE enum phx_state phx__live_state(const struct phx__live *l, uint32_t node,
+                                           uint64_t *since);
 PHX_PRIVATE void phx__live_forget(struct phx__live *l, uint32_t node);
 /* PHX__TIMER_LIVE (a link) and PHX__TIMER_LIVE_NODE (a fate) fired. */
 PHX_PRIVATE void phx__live_due(struct phx__live *l, int kind, uint32_t node, uint64_t now);
@@ -921,8 +937,8 @@ PHX_PRIVATE void phx__live_due(struct phx__live *l, int kind, uint32_t node, uin
 #define PHX__DISC_BEST 8u /* nodes of its own choice that a node links with beyond max_links */
 
 struct phx__disc_limits {
-    uint32_t max_links;  /* up to here every known node is dialled, beyond it a few */
-    uint32_t max_dials;  /* attempts under way at once */
+    uint32_t max_links; /* up to here every known node is dialled, beyond it a few */
+    uint32_t max_dials; /* attempts under way at once */
     uint64_t retry_min_us, retry_max_us;
 };
 
@@ -942,15 +958,15 @@ struct phx__disc_candidate { /* one address of a target */
     uint32_t attempt; /* under way, or PHX__NONE */
     int error;        /* how the last attempt ended; 0: not tried or fine; PHX_ESELF: never again */
 };
-struct phx__disc_target { /* a hub or a node one could dial */
+struct phx__disc_target {           /* a hub or a node one could dial */
     struct phx__disc_candidate *at; /* in the order in which they are tried */
     uint8_t count;
-    uint8_t todo, tried, open;   /* of this round: bits of addresses to try; how many were; are */
+    uint8_t todo, tried, open; /* of this round: bits of addresses to try; how many were; are */
     uint8_t in_use, hub, round, queued, verdict;
-    uint32_t node;               /* PHX__NONE for a hub nobody knows yet */
+    uint32_t node;                 /* PHX__NONE for a hub nobody knows yet */
     uint32_t failures, duplicates; /* rounds in a row that ended so */
-    uint32_t timer;              /* when to begin a round or try the next address */
-    uint32_t before, after;      /* in the queue; a free slot: after is the next free one */
+    uint32_t timer;                /* when to begin a round or try the next address */
+    uint32_t before, after;        /* in the queue; a free slot: after is the next free one */
 };
 struct phx__disc_node { /* what is known of a node besides its addresses */
     uint64_t up_at;
@@ -988,13 +1004,15 @@ struct phx__disc {
 
 PHX_PRIVATE int phx__disc_init(struct phx__disc *d, struct phx__mem *mem, struct phx__ids *ids,
                                struct phx__timers *timers, struct phx__rnd *rnd,
-                               const struct phx__disc_limits *limits, const struct phx__disc_ops *ops);
+                               const struct phx__disc_limits *limits,
+                               const struct phx__disc_ops *ops);
 PHX_PRIVATE void phx__disc_free(struct phx__disc *d);
 /* This node accepts links: its peers may dial it, so of two listening nodes only one dials at first. */
 PHX_PRIVATE void phx__disc_listening(struct phx__disc *d, int yes);
 /* A hub: dialled at once and for ever. The same addresses again are no second hub. At most
  * PHX__DISC_ADDRESSES are kept. PHX_EINVAL (none), PHX_ELIMIT, PHX_ENOMEM. */
-PHX_PRIVATE int phx__disc_hub(struct phx__disc *d, const struct phx_address *a, uint32_t count, uint64_t now);
+PHX_PRIVATE int phx__disc_hub(struct phx__disc *d, const struct phx_address *a, uint32_t count,
+                              uint64_t now);
 /* What `node` says of its own addresses replaces what was known of it. count 0: it cannot be dialled.
  * PHX_ENOMEM: nothing changed. */
 PHX_PRIVATE int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_address *a,
@@ -1386,7 +1404,7 @@ PHX_PRIVATE void phx__fate_expire_held(struct phx__post *p);
 struct phx__post_limits {
     size_t max_message, window, hold_bytes;
     int hop_limit;
-    int relay; /* forward for others */
+    int relay;           /* forward for others */
     uint64_t epoch_base; /* low half of the incarnation << 32: epochs of a later life are higher */
 };
 
@@ -1425,12 +1443,12 @@ struct phx__post {
     uint64_t epochs; /* given out since the start */
     uint64_t now;    /* of the call we are in */
     uint32_t hold_timer;
-    uint64_t hold_limit_at;        /* no letter in a box expires before */
-    uint32_t last_source; /* of the last DATA frame: most likely that of the next, too */
-    struct phx__hold hold;        /* messages to names that are in no flow */
-    struct phx__ring held, local; /* its boxes in these states; BOUND ones hang on their node */
-    struct phx__ring acks, rooms; /* nodes that are owed an ack now; whose flow has room again */
-    struct phx__pump_source *stray;    /* ready, but not listed with a neighbour: no memory */
+    uint64_t hold_limit_at;         /* no letter in a box expires before */
+    uint32_t last_source;           /* of the last DATA frame: most likely that of the next, too */
+    struct phx__hold hold;          /* messages to names that are in no flow */
+    struct phx__ring held, local;   /* its boxes in these states; BOUND ones hang on their node */
+    struct phx__ring acks, rooms;   /* nodes that are owed an ack now; whose flow has room again */
+    struct phx__pump_source *stray; /* ready, but not listed with a neighbour: no memory */
     struct phx__waiter *hold_waiters;  /* for room to hold more */
     struct phx__waiter *name_waiters;  /* for an owner */
     struct phx__waiter *ready_waiters; /* for nothing: to be told in phx__post_run */
@@ -1446,8 +1464,8 @@ struct phx__post {
 };
 
 PHX_PRIVATE int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *ids,
-                   struct phx__timers *timers, const struct phx__post_limits *limits,
-                   const struct phx__post_ops *ops);
+                               struct phx__timers *timers, const struct phx__post_limits *limits,
+                               const struct phx__post_ops *ops);
 /* Releases all owned buffers; no outcome is reported. */
 PHX_PRIVATE void phx__post_free(struct phx__post *p);
 
@@ -1464,10 +1482,10 @@ PHX_PRIVATE size_t phx__post_pull(struct phx__post *p, uint32_t nbr, size_t budg
 /* A DATA frame came from neighbour nbr: the whole frame as received, `frame_size` bytes, and
  * decoded. Delivers, queues for transit (a copy) or drops. 0, or PHX_EPROTO: close the link. */
 PHX_PRIVATE int phx__post_data(struct phx__post *p, uint32_t nbr, const uint8_t *frame,
-                   size_t frame_size, const struct phx__frame *f, uint64_t now);
+                               size_t frame_size, const struct phx__frame *f, uint64_t now);
 /* An ACK for this node. gap: frame flag PHX__ACK_GAP. */
 PHX_PRIVATE void phx__post_ack(struct phx__post *p, const struct phx__ack *a, int gap,
-                   uint64_t now);
+                               uint64_t now);
 /* The route to node, or the link behind it, changed: see ops.next. Cheap if it did not. */
 PHX_PRIVATE void phx__post_route(struct phx__post *p, uint32_t node, uint64_t now);
 /* The names' owners changed somehow: look again at what is held. */
@@ -1559,13 +1577,13 @@ struct phx__link {
     enum phx__link_state state;
     int handle, watching; /* watching: events asked of the world */
     uint32_t slot;
-    uint32_t generation; /* a new one for each link that comes up */
+    uint32_t generation;       /* a new one for each link that comes up */
     uint8_t dialer, confirmed; /* confirmed: the peer has sent something after its hello */
     uint8_t queued;            /* in phx's list of links to write */
-    uint8_t broken;            /* a frame was lost for lack of memory: close it instead of writing */
-    uint8_t more;              /* the last read filled its buffer: there may be more */
-    uint8_t refused;           /* the reason came from the peer */
-    uint8_t full;              /* the last write was cut short: wait for PHX_WRITE */
+    uint8_t broken;   /* a frame was lost for lack of memory: close it instead of writing */
+    uint8_t more;     /* the last read filled its buffer: there may be more */
+    uint8_t refused;  /* the reason came from the peer */
+    uint8_t full;     /* the last write was cut short: wait for PHX_WRITE */
     uint32_t peer;    /* node, once known */
     uint32_t expect;  /* node that should answer, or PHX__NONE */
     uint32_t attempt; /* disc's number, or PHX__NONE */
@@ -1574,8 +1592,8 @@ struct phx__link {
     uint64_t incarnation;
     uint16_t version;
     struct phx__link_words said, heard; /* what each side said of itself in the hello */
-    struct phx_address address;  /* the other end */
-    struct phx_address observed; /* this end, as the other sees it */
+    struct phx_address address;         /* the other end */
+    struct phx_address observed;        /* this end, as the other sees it */
     uint64_t since, bytes_in, bytes_out;
     struct phx__link_hello *hello;
     struct phx__slices out;     /* being written, in this order */
@@ -1588,7 +1606,7 @@ struct phx__link {
     uint64_t card_incarnation;
     struct phx_id card_id;
     uint8_t summary_open; /* more of a SUMMARY follows */
-    uint32_t timer; /* end of patience with the hello */
+    uint32_t timer;       /* end of patience with the hello */
 };
 
 /* Shared by all links of a node. */
@@ -1614,19 +1632,22 @@ struct phx__link_set {
     /* The hello is done. 0, or why it is closed after all. */
     int (*up)(void *ctx, struct phx__link *l);
     /* A frame on a link that is up; raw: all of it. 0, or why the link must close. */
-    int (*frame)(void *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw, size_t raw_size);
+    int (*frame)(void *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
+                 size_t raw_size);
     /* Room for about budget bytes of data: call phx__link_emit. Returns what was emitted. */
     size_t (*pull)(void *ctx, struct phx__link *l, size_t budget);
     /* Something waits to be written. */
     void (*wants)(void *ctx, struct phx__link *l);
-    int (*random)(void *ctx, void *out, size_t size); /* 0, or there are no random bytes: no hello */
+    int (*random)(void *ctx, void *out,
+                  size_t size); /* 0, or there are no random bytes: no hello */
 };
 
 /* Makes *l (zeroed by the caller, slot set) from a handle. state: DIALING or HELLO. PHX_ENOMEM. */
 PHX_PRIVATE int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, int dialer,
-                   enum phx__link_state state, uint64_t patience_us);
+                               enum phx__link_state state, uint64_t patience_us);
 /* Closes the handle and frees what it holds; the reason goes to the peer if it can be told. */
-PHX_PRIVATE void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, int tell);
+PHX_PRIVATE void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason,
+                                 int tell);
 
 /* The dial was decided well: says HELLO. */
 PHX_PRIVATE int phx__link_connected(struct phx__link_set *s, struct phx__link *l);
@@ -1640,11 +1661,14 @@ PHX_PRIVATE int phx__link_write(struct phx__link_set *s, struct phx__link *l, si
 
 /* A writer with room for one control frame of at most size bytes; phx__link_control_end queues what was
  * written. NULL data: no memory. */
-PHX_PRIVATE int phx__link_control(struct phx__link_set *s, struct phx__link *l, size_t size, struct phx__writer *w);
-PHX_PRIVATE int phx__link_control_end(struct phx__link_set *s, struct phx__link *l, const struct phx__writer *w);
+PHX_PRIVATE int phx__link_control(struct phx__link_set *s, struct phx__link *l, size_t size,
+                                  struct phx__writer *w);
+PHX_PRIVATE int phx__link_control_end(struct phx__link_set *s, struct phx__link *l,
+                                      const struct phx__writer *w);
 /* Queues a data frame; only inside pull. 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__link_emit(struct phx__link_set *s, struct phx__link *l, struct phx__block *head, const uint8_t *head_data,
-                   size_t head_size, struct phx__block *body, const uint8_t *body_data, size_t body_size);
+PHX_PRIVATE int phx__link_emit(struct phx__link_set *s, struct phx__link *l,
+                               struct phx__block *head, const uint8_t *head_data, size_t head_size,
+                               struct phx__block *body, const uint8_t *body_data, size_t body_size);
 PHX_PRIVATE size_t phx__link_queued(const struct phx__link *l);
 /* What the world should watch it for. */
 PHX_PRIVATE int phx__link_events(const struct phx__link *l);
@@ -1667,7 +1691,8 @@ PHX_PRIVATE int phx__link_events(const struct phx__link *l);
 /* include "route.h" */
 
 #define PHX__LISTENERS 8u
-#define PHX__LISTENER_SLOT 0x80000000u /* handle map values: this bit and an index, or a link slot */
+#define PHX__LISTENER_SLOT \
+    0x80000000u /* handle map values: this bit and an index, or a link slot */
 
 struct phx__listener {
     int handle;
@@ -1680,7 +1705,7 @@ struct phx__peer {
     uint32_t link;         /* slot of the link that is up, or PHX__NONE */
     uint32_t card_version; /* as last given to names, disc and post */
     uint64_t card_incarnation;
-    uint64_t life; /* incarnation + 1, as last seen; 0: none yet */
+    uint64_t life;     /* incarnation + 1, as last seen; 0: none yet */
     uint8_t reachable; /* as last looked at */
 };
 
@@ -1704,7 +1729,8 @@ struct phx {
 
     struct phx__link **links; /* by slot; NULL: free */
     uint32_t link_capacity, link_size, links_up, half_open;
-    uint32_t *writers; /* slots with something to write; room for twice all slots, see node_new_link */
+    uint32_t
+        *writers; /* slots with something to write; room for twice all slots, see node_new_link */
     uint32_t writer_count, writer_capacity;
     uint32_t *closed; /* slots to free at the end of the step */
     uint32_t closed_count, closed_capacity;
@@ -1715,7 +1741,7 @@ struct phx {
 
     struct phx__listener listeners[PHX__LISTENERS];
     int listener_count;
-    uint32_t resume_timer; /* paused listeners look again */
+    uint32_t resume_timer;                       /* paused listeners look again */
     struct phx_address own[PHX__CARD_ADDRESSES]; /* what others are told */
     uint8_t own_count;
 
@@ -1728,18 +1754,20 @@ struct phx {
     uint64_t close_at;
     uint32_t close_timer;
 
-    uint8_t pool[512]; /* random bytes for nonces: asking the world for each costs three system calls */
+    uint8_t
+        pool[512]; /* random bytes for nonces: asking the world for each costs three system calls */
     size_t pool_left;
 
-    uint64_t steps, updates_in, entries_in, heartbeats_in, heartbeats_out, dials, dials_failed, accepts,
-        refused, links_lost, bad_frames;
+    uint64_t steps, updates_in, entries_in, heartbeats_in, heartbeats_out, dials, dials_failed,
+        accepts, refused, links_lost, bad_frames;
 };
 
 /* phx_link.c: connections, from listener and dial to frames. */
 PHX_PRIVATE int phx__node_open_set(phx *p);
 PHX_PRIVATE void phx__node_accept(phx *p, int listener);
 PHX_PRIVATE void phx__node_resume_listeners(phx *p);
-PHX_PRIVATE int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to);
+PHX_PRIVATE int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect,
+                               const struct phx_address *to);
 PHX_PRIVATE void phx__node_abandon(void *ctx, uint32_t attempt);
 PHX_PRIVATE int phx__node_adopt(phx *p, int handle, int dialer);
 PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
@@ -1755,8 +1783,8 @@ PHX_PRIVATE void phx__node_free_links(phx *p);
 PHX_PRIVATE void phx__node_watch(phx *p, struct phx__link *l);
 
 /* phx_frame.c: frames in, control frames out. */
-PHX_PRIVATE int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
-                    size_t raw_size);
+PHX_PRIVATE int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f,
+                                const uint8_t *raw, size_t raw_size);
 PHX_PRIVATE void phx__node_route_ops(phx *p, struct phx__route_ops *ops);
 PHX_PRIVATE void phx__node_beat(phx *p, uint32_t node, int flags, uint64_t next_us);
 PHX_PRIVATE int phx__node_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
@@ -4451,7 +4479,7 @@ static void route_plan(struct phx__route *r, uint64_t at)
         phx__timer_set(r->timers, r->chore_timer, at);
 }
 
-/* ---- Lists of what to look at ---------------------------------------------------------------------- */
+/* ---- Lists of what to look at ---------------------------------------------------------------- */
 
 /* Both lists have room for every destination from the moment it is known (route_know). */
 void phx__route_touch(struct phx__route *r, uint32_t node, uint64_t now)
@@ -4488,7 +4516,7 @@ static void route_look_at(struct phx__route *r, struct phx__route_nbr *n, uint8_
     r->look = 1;
 }
 
-/* ---- The table -------------------------------------------------------------------------------------- */
+/* ---- The table ------------------------------------------------------------------------------- */
 
 static uint64_t route_term(const struct phx__route *r, uint32_t node)
 {
@@ -4558,7 +4586,8 @@ static int route_better(const struct phx__dest *d, uint32_t node, const struct p
         return a->seq > b->seq;
     if (a->nbr == d->next || b->nbr == d->next)
         return a->nbr == d->next;
-    return phx__mix(a->nbr * 0x9E3779B97F4A7C15u ^ node) < phx__mix(b->nbr * 0x9E3779B97F4A7C15u ^ node);
+    return phx__mix(a->nbr * 0x9E3779B97F4A7C15u ^ node)
+           < phx__mix(b->nbr * 0x9E3779B97F4A7C15u ^ node);
 }
 
 static const struct phx__heard *route_best(const struct phx__dest *d, uint32_t node, int feasible)
@@ -4575,7 +4604,7 @@ static const struct phx__heard *route_best(const struct phx__dest *d, uint32_t n
     return best;
 }
 
-/* ---- Requests ---------------------------------------------------------------------------------------- */
+/* ---- Requests -------------------------------------------------------------------------------- */
 
 /* Nobody offers the destination: ask a few neighbours, others each time. */
 static void route_ask_around(struct phx__route *r, uint32_t node, uint32_t want)
@@ -4643,10 +4672,11 @@ static void route_select(struct phx__route *r, uint32_t node, uint64_t now)
     route_review_ask(r, node, had && best == NULL, now);
 }
 
-/* ---- Whom to tell -------------------------------------------------------------------------------------- */
+/* ---- Whom to tell ---------------------------------------------------------------------------- */
 
 /* Does j's hash say that it is next to every neighbour of ours but perhaps one? *but: that one. */
-static int route_surrounds(const struct phx__route *r, const struct phx__route_nbr *j, uint32_t *but)
+static int route_surrounds(const struct phx__route *r, const struct phx__route_nbr *j,
+                           uint32_t *but)
 {
     uint64_t differs = j->around ^ r->around;
 
@@ -4677,7 +4707,8 @@ static int route_adjacent(const struct phx__route *r, uint32_t w, const struct p
 }
 
 /* Will j hear of the route to v as good as ours, or better, without us? The rules are in the essay. */
-static int route_covered(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j, int strict)
+static int route_covered(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j,
+                         int strict)
 {
     const struct phx__dest *d = route_at(r, v);
     const struct phx__heard *h = phx__table_heard(d, j->node);
@@ -4706,11 +4737,14 @@ static int route_needs(const struct phx__route *r, uint32_t v, const struct phx_
     const struct phx__dest *d = route_at(r, v);
     const struct phx__told *t = phx__table_told(d, j->node);
 
-    if (r->variant != PHX_ROUTING_DEFAULT) /* there an owner must hear of its retraction, to answer it */
-        return (v != j->node || d->hops == PHX__UNREACHABLE) && phx__route_classic_needs(r, d, j->node);
+    if (r->variant
+        != PHX_ROUTING_DEFAULT) /* there an owner must hear of its retraction, to answer it */
+        return (v != j->node || d->hops == PHX__UNREACHABLE)
+               && phx__route_classic_needs(r, d, j->node);
     if (v == j->node)
         return 0;
-    if (t != NULL && t->asked && d->hops != PHX__UNREACHABLE && d->seq >= t->want && d->next != j->node)
+    if (t != NULL && t->asked && d->hops != PHX__UNREACHABLE && d->seq >= t->want
+        && d->next != j->node)
         return 1;
     if (t != NULL && t->hops != PHX__UNREACHABLE) {
         if (d->hops > t->hops)
@@ -4815,7 +4849,7 @@ static void route_tell_all(struct phx__route *r)
     for (i = 0; i < r->nbr_count; i++)
         r->nbrs[i].dirty = 0;
     for (i = 0; i < r->dirty_count; i++)
-        route_at(r, r->dirty[i])->flags &= (uint8_t)~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
+        route_at(r, r->dirty[i])->flags &= (uint8_t) ~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
     r->dirty_count = 0;
     r->look = r->urgent = 0;
     route_drop_lapsed(r);
@@ -4855,7 +4889,7 @@ void phx__route_flush(struct phx__route *r, uint64_t now)
     }
 }
 
-/* ---- What comes in ---------------------------------------------------------------------------------------- */
+/* ---- What comes in --------------------------------------------------------------------------- */
 
 /* The owner was restarted under its old id: nothing known of the former incarnation counts. */
 static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarnation, uint64_t now)
@@ -4895,7 +4929,8 @@ static void route_heard_self(struct phx__route *r, const struct phx__entry *e, u
     }
 }
 
-static int route_learn_card(struct phx__route *r, uint32_t node, const struct phx__entry *e, uint64_t now)
+static int route_learn_card(struct phx__route *r, uint32_t node, const struct phx__entry *e,
+                            uint64_t now)
 {
     struct phx__dest *d = route_at(r, node);
 
@@ -4945,8 +4980,8 @@ static int route_hear(struct phx__route *r, uint32_t nbr, uint32_t node, const s
     return 0;
 }
 
-int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e, const uint8_t *trans,
-                     uint64_t now)
+int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e,
+                     const uint8_t *trans, uint64_t now)
 {
     struct phx__dest *d;
     uint32_t node;
@@ -4976,7 +5011,8 @@ int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry
 }
 
 /* Remembers that nbr wants to be told of node, at number want or above. */
-static int route_asked(struct phx__route *r, uint32_t nbr, uint32_t node, uint32_t want, uint64_t now)
+static int route_asked(struct phx__route *r, uint32_t nbr, uint32_t node, uint32_t want,
+                       uint64_t now)
 {
     struct phx__told *t = phx__table_tell(&r->table, route_at(r, node), nbr);
 
@@ -5001,8 +5037,8 @@ static void route_request_self(struct phx__route *r, uint32_t want, uint64_t now
 }
 
 /* On towards the owner: the same request again only after the time in which its sender would repeat it. */
-static void route_pass_request(struct phx__route *r, uint32_t nbr, uint32_t node, uint32_t want, int hops,
-                               uint64_t now)
+static void route_pass_request(struct phx__route *r, uint32_t nbr, uint32_t node, uint32_t want,
+                               int hops, uint64_t now)
 {
     struct phx__dest *d = route_at(r, node);
 
@@ -5030,7 +5066,8 @@ void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__re
         route_pass_request(r, nbr, node, q->seq, hops, now);
 }
 
-void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk, uint64_t now)
+void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
+                     uint64_t now)
 {
     struct phx__route_nbr *n = route_nbr(r, nbr);
 
@@ -5095,21 +5132,22 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 
     for (i = 0; i < r->table.capacity; i++) {
         const struct phx__dest *d = route_at(r, i);
-        if ((d->flags & PHX__DEST_KNOWN) && !(d->flags & PHX__DEST_SEEN) && d->hops != PHX__UNREACHABLE
-            && i != nbr)
+        if ((d->flags & PHX__DEST_KNOWN) && !(d->flags & PHX__DEST_SEEN)
+            && d->hops != PHX__UNREACHABLE && i != nbr)
             (void)route_asked(r, nbr, i, 0, r->moved);
     }
     if (!reply)
         r->ops.summary(r->ops.ctx, nbr, 1);
 }
 
-/* ---- Links -------------------------------------------------------------------------------------------------- */
+/* ---- Links ----------------------------------------------------------------------------------- */
 
 /* The hello stands for the first update about oneself, both ways: in a mesh that a hub has introduced, a
  * new link needs no routing message at all. Unless the peer's card has changed: then an update is under way,
  * and its number must not be used, and passed on, before. Nobody may know a number without the card that
  * came with it, or the card would never be sent after it. */
-static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h, uint64_t now)
+static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h,
+                       uint64_t now)
 {
     struct phx__told *t = phx__table_tell(&r->table, route_at(r, PHX__SELF), nbr);
     struct phx__entry e;
@@ -5145,12 +5183,13 @@ static void route_relinked(struct phx__route *r, uint32_t nbr)
         t->want = 0;
         t->hops = PHX__UNREACHABLE;
     }
-    route_at(r, nbr)->flags &= (uint8_t)~(PHX__DEST_LAPSED | PHX__DEST_LOSS);
+    route_at(r, nbr)->flags &= (uint8_t) ~(PHX__DEST_LAPSED | PHX__DEST_LOSS);
     r->lapsed--;
     r->shrunk--;
 }
 
-int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h, uint64_t now)
+int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h,
+                  uint64_t now)
 {
     struct phx__route_nbr *n;
     struct phx__dest *d;
@@ -5215,7 +5254,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
             route_down_dest(r, nbr, i, now);
 }
 
-/* ---- Chores -------------------------------------------------------------------------------------------------- */
+/* ---- Chores ---------------------------------------------------------------------------------- */
 
 static void route_ask_due(struct phx__route *r, uint64_t now)
 {
@@ -5282,7 +5321,7 @@ void phx__route_due(struct phx__route *r, int kind, uint64_t now, uint32_t *forg
     *forgotten = route_forget_one(r, now);
 }
 
-/* ---- Questions ------------------------------------------------------------------------------------------------ */
+/* ---- Questions ------------------------------------------------------------------------------- */
 
 int phx__route_take_changed(struct phx__route *r, uint32_t *node)
 {
@@ -5295,7 +5334,9 @@ int phx__route_take_changed(struct phx__route *r, uint32_t *node)
 
 const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t node)
 {
-    return node < r->table.capacity && (route_at(r, node)->flags & PHX__DEST_KNOWN) ? route_at(r, node) : NULL;
+    return node < r->table.capacity && (route_at(r, node)->flags & PHX__DEST_KNOWN)
+               ? route_at(r, node)
+               : NULL;
 }
 
 uint32_t phx__route_next(const struct phx__route *r, uint32_t node)
@@ -5303,7 +5344,7 @@ uint32_t phx__route_next(const struct phx__route *r, uint32_t node)
     return node < r->table.capacity ? route_at(r, node)->next : PHX__NONE;
 }
 
-/* ---- Life --------------------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids *ids,
                     struct phx__timers *timers, struct phx__rnd *rnd, int variant, int hop_limit,
@@ -5320,7 +5361,8 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
     r->variant = variant;
     r->hop_limit = hop_limit;
     phx__table_init(&r->table, mem);
-    if (route_know(r, PHX__SELF) != 0 || phx__timer_new(timers, PHX__TIMER_ROUTE_TELL, 0, &r->tell_timer)
+    if (route_know(r, PHX__SELF) != 0
+        || phx__timer_new(timers, PHX__TIMER_ROUTE_TELL, 0, &r->tell_timer)
         || phx__timer_new(timers, PHX__TIMER_ROUTE_CHORE, 0, &r->chore_timer))
         return PHX_ENOMEM; /* the caller frees r and timers */
     self = route_at(r, PHX__SELF);
@@ -5393,7 +5435,8 @@ static int classic_improves(const struct phx__dest *d, const struct phx__entry *
     return e->hops < PHX__UNREACHABLE - 1 && e->hops + 1 < d->hops;
 }
 
-static int classic_received(struct phx__route *r, struct phx__dest *d, uint32_t nbr, const struct phx__entry *e)
+static int classic_received(struct phx__route *r, struct phx__dest *d, uint32_t nbr,
+                            const struct phx__entry *e)
 {
     struct phx__heard *h = phx__table_hear(&r->table, d, nbr);
 
@@ -5421,11 +5464,12 @@ static int classic_promises(struct phx__route *r, struct phx__dest *d, const str
     return 0;
 }
 
-static int classic_other(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e,
-                         const uint8_t *trans, uint64_t now)
+static int classic_other(struct phx__route *r, uint32_t nbr, uint32_t node,
+                         const struct phx__entry *e, const uint8_t *trans, uint64_t now)
 {
     struct phx__dest *d = &r->table.at[node];
-    int behind = e->seq < d->seq || (e->seq == d->seq && e->hops > d->hops + 1 && d->hops != PHX__UNREACHABLE);
+    int behind = e->seq < d->seq
+                 || (e->seq == d->seq && e->hops > d->hops + 1 && d->hops != PHX__UNREACHABLE);
 
     if (behind) {
         phx__table_unhear(d, nbr);
@@ -5440,8 +5484,8 @@ static int classic_other(struct phx__route *r, uint32_t nbr, uint32_t node, cons
     return e->hops <= d->hops ? classic_promises(r, d, e, trans) : 0;
 }
 
-int phx__route_classic_entry(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e,
-                             const uint8_t *trans, uint64_t now)
+int phx__route_classic_entry(struct phx__route *r, uint32_t nbr, uint32_t node,
+                             const struct phx__entry *e, const uint8_t *trans, uint64_t now)
 {
     struct phx__dest *d = &r->table.at[node];
     uint32_t i;
@@ -5463,9 +5507,11 @@ int phx__route_classic_needs(const struct phx__route *r, const struct phx__dest 
 {
     const struct phx__told *t = phx__table_told(d, nbr);
 
-    if (d->card_version == 0 && d->hops == PHX__UNREACHABLE && d->told_count == 0 && d->heard_count == 0)
+    if (d->card_version == 0 && d->hops == PHX__UNREACHABLE && d->told_count == 0
+        && d->heard_count == 0)
         return 0;
-    if (t != NULL && !t->asked && t->seq == d->seq && t->hops == d->hops && t->card >= d->card_version)
+    if (t != NULL && !t->asked && t->seq == d->seq && t->hops == d->hops
+        && t->card >= d->card_version)
         return 0;
     return r->variant == PHX_ROUTING_NAIVE || phx__table_heard(d, nbr) == NULL;
 }
@@ -5473,7 +5519,8 @@ int phx__route_classic_needs(const struct phx__route *r, const struct phx__dest 
 static int classic_put_id(struct phx__route *r, uint32_t node)
 {
     if (r->out_id_count == UINT16_MAX
-        || phx__mem_grow(r->mem, &r->out_ids, &r->out_id_capacity, r->out_id_count + 1, sizeof *r->out_ids))
+        || phx__mem_grow(r->mem, &r->out_ids, &r->out_id_capacity, r->out_id_count + 1,
+                         sizeof *r->out_ids))
         return PHX_ENOMEM;
     r->out_ids[r->out_id_count++] = r->ids->at[node];
     return 0;
@@ -5490,7 +5537,8 @@ void phx__route_classic_sets(struct phx__route *r, uint32_t count)
         const struct phx__dest *d = &r->table.at[phx__ids_find(r->ids, &e->id)];
         uint32_t first = r->out_id_count;
         for (k = 0; k < d->told_count; k++)
-            if (d->told[k].seq == d->seq && d->told[k].hops == d->hops && classic_put_id(r, d->told[k].nbr))
+            if (d->told[k].seq == d->seq && d->told[k].hops == d->hops
+                && classic_put_id(r, d->told[k].nbr))
                 break;
         e->trans_first = (uint16_t)first;
         e->trans_count = (uint16_t)(r->out_id_count - first);
@@ -10151,9 +10199,10 @@ static int link_stranger(const struct phx__link *l)
     return l->state != PHX__LINK_UP;
 }
 
-/* ---- Sending ------------------------------------------------------------------------------------------ */
+/* ---- Sending --------------------------------------------------------------------------------- */
 
-int phx__link_control(struct phx__link_set *s, struct phx__link *l, size_t size, struct phx__writer *w)
+int phx__link_control(struct phx__link_set *s, struct phx__link *l, size_t size,
+                      struct phx__writer *w)
 {
     struct phx__block *b = l->tail;
 
@@ -10186,8 +10235,9 @@ int phx__link_control_end(struct phx__link_set *s, struct phx__link *l, const st
     return 0;
 }
 
-int phx__link_emit(struct phx__link_set *s, struct phx__link *l, struct phx__block *head, const uint8_t *head_data,
-                   size_t head_size, struct phx__block *body, const uint8_t *body_data, size_t body_size)
+int phx__link_emit(struct phx__link_set *s, struct phx__link *l, struct phx__block *head,
+                   const uint8_t *head_data, size_t head_size, struct phx__block *body,
+                   const uint8_t *body_data, size_t body_size)
 {
     /* Half a frame must never be queued: with room for both, neither push can fail. */
     int err = phx__slices_reserve(&l->out, 2);
@@ -10273,10 +10323,11 @@ int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
     return 0;
 }
 
-/* ---- The hello ------------------------------------------------------------------------------------------ */
+/* ---- The hello ------------------------------------------------------------------------------- */
 
-static void link_mac(const struct phx__link_set *s, const struct phx__link *l, const char *label, size_t label_size,
-                     const uint8_t *last, size_t last_size, size_t answer_size, uint8_t out[PHX__MAC])
+static void link_mac(const struct phx__link_set *s, const struct phx__link *l, const char *label,
+                     size_t label_size, const uint8_t *last, size_t last_size, size_t answer_size,
+                     uint8_t out[PHX__MAC])
 {
     struct phx__hmac h;
     const struct phx__link_hello *hs = l->hello;
@@ -10290,13 +10341,14 @@ static void link_mac(const struct phx__link_set *s, const struct phx__link *l, c
     phx__hmac_end(&h, out);
 }
 
-static void link_answer_mac(const struct phx__link_set *s, const struct phx__link *l, uint8_t out[PHX__MAC])
+static void link_answer_mac(const struct phx__link_set *s, const struct phx__link *l,
+                            uint8_t out[PHX__MAC])
 {
     link_mac(s, l, "PHX1 answer", 12, NULL, 0, l->hello->answer_size - PHX__MAC, out);
 }
 
-static void link_proof_mac(const struct phx__link_set *s, const struct phx__link *l, const uint8_t *body, size_t size,
-                           uint8_t out[PHX__MAC])
+static void link_proof_mac(const struct phx__link_set *s, const struct phx__link *l,
+                           const uint8_t *body, size_t size, uint8_t out[PHX__MAC])
 {
     link_mac(s, l, "PHX1 proof", 11, body, size - PHX__MAC, l->hello->answer_size, out);
 }
@@ -10419,7 +10471,8 @@ static int link_on_hello(struct phx__link_set *s, struct phx__link *l, const str
         return PHX_ECLUSTER;
     l->id = h.id;
     l->incarnation = h.incarnation;
-    if ((err = link_keep(l->hello->hello, sizeof l->hello->hello, &l->hello->hello_size, f->body, f->size)))
+    if ((err = link_keep(l->hello->hello, sizeof l->hello->hello, &l->hello->hello_size, f->body,
+                         f->size)))
         return err;
     l->state = PHX__LINK_PARKED;
     err = phx__link_resume(s, l);
@@ -10444,7 +10497,8 @@ static int link_on_answer(struct phx__link_set *s, struct phx__link *l, const st
         return err;
     if (a.version != PHX__WIRE_VERSION)
         return PHX_EVERSION;
-    if ((err = link_keep(l->hello->answer, sizeof l->hello->answer, &l->hello->answer_size, f->body, f->size)))
+    if ((err = link_keep(l->hello->answer, sizeof l->hello->answer, &l->hello->answer_size, f->body,
+                         f->size)))
         return err;
     link_answer_mac(s, l, mac);
     if (!phx__sha_equal(mac, a.mac))
@@ -10494,8 +10548,8 @@ static int link_on_refuse(const struct phx__frame *f)
     return err;
 }
 
-static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
-                         size_t raw_size)
+static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f,
+                         const uint8_t *raw, size_t raw_size)
 {
     if (f->type == PHX__REFUSE) {
         l->refused = 1;
@@ -10516,7 +10570,7 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
     return PHX_EPROTO;
 }
 
-/* ---- Reading ---------------------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 static int link_stash(struct phx__link_set *s, struct phx__link *l, const uint8_t *p, size_t size)
 {
@@ -10584,7 +10638,7 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
     return link_frames(s, l, s->scratch, kept + (size_t)n);
 }
 
-/* ---- Life --------------------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, int dialer,
                    enum phx__link_state state, uint64_t patience_us)
@@ -11689,7 +11743,7 @@ int phx__os_init(struct phx_os *os, struct phx__mem *mem)
 /* Bytes written to one link in one step. */
 #define NODE_WRITE_LIMIT (1u << 20)
 
-/* ---- Slots ---------------------------------------------------------------------------------------------- */
+/* ---- Slots ----------------------------------------------------------------------------------- */
 
 static struct phx__link *node_new_link(phx *p)
 {
@@ -11700,7 +11754,8 @@ static struct phx__link *node_new_link(phx *p)
         slot++;
     if (phx__mem_grow(&p->mem, &p->links, &p->link_capacity, slot + 1, sizeof(struct phx__link *))
         /* Twice each slot: a link that was just written to may want it again before the list is swept. */
-        || phx__mem_grow(&p->mem, &p->writers, &p->writer_capacity, 2 * (slot + 1), sizeof *p->writers)
+        || phx__mem_grow(&p->mem, &p->writers, &p->writer_capacity, 2 * (slot + 1),
+                         sizeof *p->writers)
         || phx__mem_grow(&p->mem, &p->closed, &p->closed_capacity, slot + 1, sizeof *p->closed))
         return NULL;
     l = phx__mem_zero(&p->mem, sizeof *l);
@@ -11730,12 +11785,14 @@ static void node_drop_slot(phx *p, struct phx__link *l)
 }
 
 /* A link around a fresh handle; the handle is closed on failure. */
-static int node_open_link(phx *p, int handle, int dialer, enum phx__link_state state, struct phx__link **out)
+static int node_open_link(phx *p, int handle, int dialer, enum phx__link_state state,
+                          struct phx__link **out)
 {
     struct phx__link *l = node_new_link(p);
     int err = l == NULL ? PHX_ENOMEM : phx__map_put(&p->handles, (uint64_t)handle, l->slot);
 
-    if (err == 0 && (err = phx__link_open(&p->set, l, handle, dialer, state, p->cfg.dial_timeout_us)) != 0)
+    if (err == 0
+        && (err = phx__link_open(&p->set, l, handle, dialer, state, p->cfg.dial_timeout_us)) != 0)
         phx__map_del(&p->handles, (uint64_t)handle);
     if (err != 0) {
         if (l != NULL)
@@ -11772,17 +11829,21 @@ void phx__node_watch(phx *p, struct phx__link *l)
         phx__node_close_link(p, l, PHX_ENOMEM, 0);
 }
 
-/* ---- Closing ---------------------------------------------------------------------------------------------- */
+/* ---- Closing --------------------------------------------------------------------------------- */
 
 static void node_log_close(phx *p, const struct phx__link *l, enum phx__link_state was, int reason)
 {
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
-    int level = reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED ? PHX_LOG_DEBUG
-                : was == PHX__LINK_UP || l->refused || reason == PHX_EPROTO ? PHX_LOG_WARN : PHX_LOG_INFO;
+    int level = reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED        ? PHX_LOG_DEBUG
+                : was == PHX__LINK_UP || l->refused || reason == PHX_EPROTO ? PHX_LOG_WARN
+                                                                            : PHX_LOG_INFO;
 
-    phx__node_log(p, level, "link %s %s: %s%s%s", l->peer != PHX__NONE ? phx_id_text(&l->id, id) : "?",
+    phx__node_log(p, level, "link %s %s: %s%s%s",
+                  l->peer != PHX__NONE ? phx_id_text(&l->id, id) : "?",
                   l->address.family ? phx_address_text(&l->address, at) : "adopted",
-                  was == PHX__LINK_UP ? "down, " : was == PHX__LINK_DIALING ? "no connection, " : "no link, ",
+                  was == PHX__LINK_UP        ? "down, "
+                  : was == PHX__LINK_DIALING ? "no connection, "
+                                             : "no link, ",
                   l->refused ? "refused by the peer: " : "", phx_strerror(reason));
 }
 
@@ -11860,7 +11921,7 @@ void phx__node_free_links(phx *p)
     p->link_size = 0;
 }
 
-/* ---- Listening ---------------------------------------------------------------------------------------------- */
+/* ---- Listening ------------------------------------------------------------------------------- */
 
 static void node_pause(phx *p, struct phx__listener *at)
 {
@@ -11933,7 +11994,7 @@ static void node_learn_own_address(phx *p, const struct phx__link *l)
     p->card_stale |= learnt;
 }
 
-/* ---- Dialling ------------------------------------------------------------------------------------------------- */
+/* ---- Dialling -------------------------------------------------------------------------------- */
 
 int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
@@ -11984,7 +12045,7 @@ int phx__node_adopt(phx *p, int handle, int dialer)
     return err;
 }
 
-/* ---- One link per pair ------------------------------------------------------------------------------------------ */
+/* ---- One link per pair ----------------------------------------------------------------------- */
 
 /* Of two connections between us and this node: does this one win? */
 static int node_wins(const phx *p, const struct phx__link *l)
@@ -12099,8 +12160,7 @@ static int node_link_up(void *ctx, struct phx__link *l)
     }
     if ((old = phx__node_link(p, l->peer)) != NULL)
         node_replace(p, old, l->dialer);
-    if ((err = node_route_up(p, l)) != 0
-        || (err = phx__live_up(&p->live, l->peer, p->now)) != 0) {
+    if ((err = node_route_up(p, l)) != 0 || (err = phx__live_up(&p->live, l->peer, p->now)) != 0) {
         phx__route_down(&p->route, l->peer, p->now);
         return err;
     }
@@ -12121,7 +12181,7 @@ static int node_link_up(void *ctx, struct phx__link *l)
     return 0;
 }
 
-/* ---- Reading and writing ------------------------------------------------------------------------------------------- */
+/* ---- Reading and writing --------------------------------------------------------------------- */
 
 static void node_finish_dial(phx *p, struct phx__link *l)
 {
@@ -12215,7 +12275,8 @@ void phx__node_write(phx *p)
     for (i = 0; i < count; i++) {
         struct phx__link *l = p->links[p->writers[i]];
         l->queued = 0;
-        if (l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING && (!l->full || l->broken))
+        if (l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING
+            && (!l->full || l->broken))
             node_write_link(p, l);
     }
     for (i = count; i < p->writer_count; i++)
@@ -12288,7 +12349,7 @@ int phx__node_open_set(phx *p)
 /* An UPDATE is closed when it has reached this size: what follows it still fits into a frame. */
 #define NODE_UPDATE_FULL (PHX__FRAGMENT - NODE_CARD_INLINE - 128u)
 
-/* ---- Out: control frames to a neighbour ---------------------------------------------------------------- */
+/* ---- Out: control frames to a neighbour ------------------------------------------------------ */
 
 static struct phx__link *node_writer(phx *p, uint32_t nbr, size_t size, struct phx__writer *w)
 {
@@ -12337,20 +12398,23 @@ static int node_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
 }
 
 /* How many entries from `first` on go into one frame, and how many bytes and ids of trans sets they need. */
-static uint32_t node_fit(const struct phx__entry *e, uint32_t first, uint32_t count, size_t *bytes, uint32_t *ids)
+static uint32_t node_fit(const struct phx__entry *e, uint32_t first, uint32_t count, size_t *bytes,
+                         uint32_t *ids)
 {
     uint32_t i;
 
     *bytes = PHX__WIRE_HEADER + 2;
     *ids = 0;
     for (i = first; i < count; i++) {
-        int same = i > first && e[i].trans_first == e[i - 1].trans_first && e[i].trans_count == e[i - 1].trans_count;
+        int same = i > first && e[i].trans_first == e[i - 1].trans_first
+                   && e[i].trans_count == e[i - 1].trans_count;
         size_t more = PHX__ENTRY_SIZE + 8 + (same ? 0 : e[i].trans_count * sizeof(struct phx_id));
         if (e[i].card_size <= NODE_CARD_INLINE)
             more += e[i].card_size;
         /* The receiver keeps one large card at a time: it goes with its entry alone. */
-        if (i > first && (*bytes + more > NODE_UPDATE_FULL || e[i].card_size > NODE_CARD_INLINE
-                          || e[i - 1].card_size > NODE_CARD_INLINE))
+        if (i > first
+            && (*bytes + more > NODE_UPDATE_FULL || e[i].card_size > NODE_CARD_INLINE
+                || e[i - 1].card_size > NODE_CARD_INLINE))
             break;
         *bytes += more;
         *ids += same ? 0 : e[i].trans_count;
@@ -12359,35 +12423,41 @@ static uint32_t node_fit(const struct phx__entry *e, uint32_t first, uint32_t co
 }
 
 /* The trans sets of these entries, laid end to end in the order of the entries. */
-static void node_put_ids(struct phx__writer *w, const struct phx__entry *e, uint32_t count, const struct phx_id *ids)
+static void node_put_ids(struct phx__writer *w, const struct phx__entry *e, uint32_t count,
+                         const struct phx_id *ids)
 {
     uint32_t i;
 
     for (i = 0; i < count; i++) {
-        if (i > 0 && e[i].trans_first == e[i - 1].trans_first && e[i].trans_count == e[i - 1].trans_count)
+        if (i > 0 && e[i].trans_first == e[i - 1].trans_first
+            && e[i].trans_count == e[i - 1].trans_count)
             continue;
         phx__put_bytes(w, ids + e[i].trans_first, e[i].trans_count * sizeof *ids);
     }
 }
 
-static void node_put_entries(struct phx__writer *w, const struct phx__entry *entries, uint32_t count, int flags)
+static void node_put_entries(struct phx__writer *w, const struct phx__entry *entries,
+                             uint32_t count, int flags)
 {
     uint16_t at = 0;
     uint32_t i;
 
     for (i = 0; i < count; i++) {
         struct phx__entry e = entries[i];
-        if (i > 0 && e.trans_first == entries[i - 1].trans_first && e.trans_count == entries[i - 1].trans_count)
+        if (i > 0 && e.trans_first == entries[i - 1].trans_first
+            && e.trans_count == entries[i - 1].trans_count)
             at = (uint16_t)(at - e.trans_count);
         e.trans_first = at;
         at = (uint16_t)(at + e.trans_count);
-        e.flags = e.card == NULL ? 0 : e.card_size > NODE_CARD_INLINE ? PHX__ENTRY_CARD_SENT : PHX__ENTRY_CARD;
+        e.flags = e.card == NULL                   ? 0
+                  : e.card_size > NODE_CARD_INLINE ? PHX__ENTRY_CARD_SENT
+                                                   : PHX__ENTRY_CARD;
         phx__wire_put_entry(w, flags, &e);
     }
 }
 
-static int node_send_update(phx *p, uint32_t nbr, const struct phx__entry *e, uint32_t count, size_t bytes,
-                            uint32_t id_count, const struct phx_id *ids)
+static int node_send_update(phx *p, uint32_t nbr, const struct phx__entry *e, uint32_t count,
+                            size_t bytes, uint32_t id_count, const struct phx_id *ids)
 {
     int flags = p->cfg.routing == PHX_ROUTING_PAPER ? (int)PHX__UPDATE_TRANS : 0;
     struct phx__writer w;
@@ -12396,7 +12466,8 @@ static int node_send_update(phx *p, uint32_t nbr, const struct phx__entry *e, ui
     size_t start;
 
     for (i = 0; i < count; i++)
-        if (e[i].card != NULL && e[i].card_size > NODE_CARD_INLINE && node_send_card(p, nbr, &e[i]) != 0)
+        if (e[i].card != NULL && e[i].card_size > NODE_CARD_INLINE
+            && node_send_card(p, nbr, &e[i]) != 0)
             return PHX_ENOMEM;
     if ((l = node_writer(p, nbr, bytes, &w)) == NULL)
         return PHX_ENOMEM;
@@ -12466,7 +12537,8 @@ static void node_say_beat(phx *p, uint32_t node, int flags, uint64_t next_us, ui
 /* A beat that asks for an answer carries our clock, which the answer brings back. */
 void phx__node_beat(phx *p, uint32_t node, int flags, uint64_t next_us)
 {
-    node_say_beat(p, node, flags, next_us, flags & (int)PHX__BEAT_REPLY ? (uint32_t)(p->now / PHX__MS) : 0);
+    node_say_beat(p, node, flags, next_us,
+                  flags & (int)PHX__BEAT_REPLY ? (uint32_t)(p->now / PHX__MS) : 0);
 }
 
 static void node_route_beat(void *ctx, uint32_t nbr, int flags)
@@ -12531,7 +12603,7 @@ int phx__node_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap)
     return phx__link_control_end(&p->set, l, &w);
 }
 
-/* ---- In ------------------------------------------------------------------------------------------------------ */
+/* ---- In -------------------------------------------------------------------------------------- */
 
 static void node_drop_card(phx *p, struct phx__link *l)
 {
@@ -12553,8 +12625,9 @@ static int node_on_card(phx *p, struct phx__link *l, const struct phx__frame *f)
         l->card_version = c.version;
         l->card_incarnation = c.incarnation;
     }
-    if (l->card_total == 0 || c.offset != l->card_size || c.total != l->card_total || c.version != l->card_version
-        || c.incarnation != l->card_incarnation || !phx__id_equal(&c.id, &l->card_id) || c.size > c.total - c.offset)
+    if (l->card_total == 0 || c.offset != l->card_size || c.total != l->card_total
+        || c.version != l->card_version || c.incarnation != l->card_incarnation
+        || !phx__id_equal(&c.id, &l->card_id) || c.size > c.total - c.offset)
         return PHX_EPROTO;
     /* Room is made for what has come, not for what is announced. */
     if (phx__mem_grow(&p->mem, &l->card, &l->card_capacity, c.offset + c.size, 1) != 0)
@@ -12587,9 +12660,11 @@ static int node_on_update(phx *p, struct phx__link *l, const struct phx__frame *
         return PHX_EPROTO;
     p->updates_in++;
     while ((got = phx__wire_next_entry(&u, f->flags, &e)) > 0) {
-        const uint8_t *trans = u.ids == NULL ? NULL : u.ids + (size_t)e.trans_first * sizeof(struct phx_id);
+        const uint8_t *trans =
+            u.ids == NULL ? NULL : u.ids + (size_t)e.trans_first * sizeof(struct phx_id);
         struct phx__card card;
-        if (node_attach_card(l, &e) != 0 || (e.card != NULL && phx__wire_get_card(e.card, e.card_size, &card) != 0))
+        if (node_attach_card(l, &e) != 0
+            || (e.card != NULL && phx__wire_get_card(e.card, e.card_size, &card) != 0))
             return PHX_EPROTO;
         p->entries_in++;
         got = phx__route_entry(&p->route, l->peer, &e, trans, p->now);
@@ -12600,7 +12675,8 @@ static int node_on_update(phx *p, struct phx__link *l, const struct phx__frame *
             node_drop_card(p, l);
     }
     if (dropped > 0) /* one line per frame, not per entry: a liar must not fill the log */
-        phx__node_log(p, PHX_LOG_WARN, "%u route entries dropped: %s", (uint64_t)dropped, phx_strerror(PHX_ELIMIT));
+        phx__node_log(p, PHX_LOG_WARN, "%u route entries dropped: %s", (uint64_t)dropped,
+                      phx_strerror(PHX_ELIMIT));
     return got;
 }
 
@@ -12652,7 +12728,8 @@ static void node_forward_ack(phx *p, const struct phx__ack *a, const struct phx_
     struct phx__writer w;
     struct phx__link *l;
 
-    if (next == PHX__NONE || f->hops <= 1 || !p->cfg.relay || (l = node_writer(p, next, 96, &w)) == NULL) {
+    if (next == PHX__NONE || f->hops <= 1 || !p->cfg.relay
+        || (l = node_writer(p, next, 96, &w)) == NULL) {
         p->post.dropped++; /* acks are cumulative: the next one says it again */
         return;
     }
@@ -12675,7 +12752,8 @@ static int node_on_ack(phx *p, const struct phx__frame *f)
     return 0;
 }
 
-int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw, size_t raw_size)
+int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
+                    size_t raw_size)
 {
     phx *p = ctx;
 
@@ -12727,7 +12805,7 @@ int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f, 
 /* Readiness asked for at once. */
 #define NODE_READY 128
 
-/* ---- A log line without printf: the few conversions used here ------------------------------------------- */
+/* ---- A log line without printf: the few conversions used here -------------------------------- */
 
 static char *node_log_text(char *to, const char *end, const char *from)
 {
@@ -12770,7 +12848,7 @@ void phx__node_log(phx *p, int level, const char *format, ...)
     p->cfg.on_log(p, level, line, p->cfg.user);
 }
 
-/* ---- Peers and own card ------------------------------------------------------------------------------------ */
+/* ---- Peers and own card ---------------------------------------------------------------------- */
 
 int phx__node_peer(phx *p, uint32_t node)
 {
@@ -12832,14 +12910,15 @@ static void node_renew_card(phx *p)
         phx__node_log(p, PHX_LOG_ERROR, "no memory to announce own names; trying again");
 }
 
-/* ---- What routing found -------------------------------------------------------------------------------------- */
+/* ---- What routing found ---------------------------------------------------------------------- */
 
 static void node_report_lost(phx *p)
 {
     struct phx__names_lost lost;
 
     while (phx__names_take_lost(&p->names, &lost)) {
-        phx__node_log(p, PHX_LOG_WARN, "names %u to %u lost to a higher claim", lost.range.first, lost.range.last);
+        phx__node_log(p, PHX_LOG_WARN, "names %u to %u lost to a higher claim", lost.range.first,
+                      lost.range.last);
         if (p->cfg.on_conflict != NULL)
             p->cfg.on_conflict(p, lost.range, &p->ids.at[lost.winner], p->cfg.user);
     }
@@ -12860,7 +12939,8 @@ static int node_read_card(phx *p, uint32_t node, const struct phx__dest *d)
     phx__post_window(&p->post, node, card.window);
     if (card.flags & PHX__CARD_LEFT)
         phx__disc_forget(&p->disc, node);
-    else if ((err = phx__disc_contact(&p->disc, node, card.address, card.address_count, p->now)) != 0)
+    else if ((err = phx__disc_contact(&p->disc, node, card.address, card.address_count, p->now))
+             != 0)
         return err;
     return (card.flags & PHX__CARD_LEFT) ? 1 : 0;
 }
@@ -12883,10 +12963,12 @@ static int node_changed(phx *p, uint32_t node)
         return PHX_ENOMEM;
     peer = &p->peers[node];
     if (peer->life != 0 && peer->life != d->incarnation + 1)
-        phx__post_failed(&p->post, node, p->now); /* its former life acknowledges nothing any more */
+        phx__post_failed(&p->post, node,
+                         p->now); /* its former life acknowledges nothing any more */
     peer->life = d->incarnation + 1;
     phx__post_route(&p->post, node, p->now);
-    err = phx__live_reachable(&p->live, node, d->hops != PHX__UNREACHABLE, node_card_says_left(d), p->now);
+    err = phx__live_reachable(&p->live, node, d->hops != PHX__UNREACHABLE, node_card_says_left(d),
+                              p->now);
     peer = &p->peers[node];
     if (d->card_version > 0
         && (d->card_version != peer->card_version || d->incarnation != peer->card_incarnation)) {
@@ -12935,7 +13017,7 @@ static void node_settle(phx *p)
     node_renew_card(p);
 }
 
-/* ---- What the rooms ask for ------------------------------------------------------------------------------------ */
+/* ---- What the rooms ask for ------------------------------------------------------------------ */
 
 static void node_live_beat(void *ctx, uint32_t node, uint64_t next_us)
 {
@@ -12950,7 +13032,8 @@ static void node_silent(void *ctx, uint32_t node, uint64_t us)
 
     if (l == NULL)
         return;
-    phx__node_log(p, PHX_LOG_WARN, "link %s: no frame for %u ms", phx_id_text(&l->id, id), us / PHX__MS);
+    phx__node_log(p, PHX_LOG_WARN, "link %s: no frame for %u ms", phx_id_text(&l->id, id),
+                  us / PHX__MS);
     phx__node_close_link(p, l, PHX_ETIMEDOUT, 0);
 }
 
@@ -13009,13 +13092,15 @@ static uint32_t node_next(void *ctx, uint32_t node, uint32_t *generation)
     if (l == NULL)
         return PHX__NONE;
     if (next != node)
-        phx__disc_want(&p->disc, node, p->now); /* traffic: worth a link of its own, if one can be made */
+        phx__disc_want(&p->disc, node,
+                       p->now); /* traffic: worth a link of its own, if one can be made */
     *generation = l->generation;
     return next;
 }
 
-static int node_emit(void *ctx, uint32_t nbr, struct phx__block *head, const uint8_t *head_data, size_t head_size,
-                     struct phx__block *body, const uint8_t *body_data, size_t body_size)
+static int node_emit(void *ctx, uint32_t nbr, struct phx__block *head, const uint8_t *head_data,
+                     size_t head_size, struct phx__block *body, const uint8_t *body_data,
+                     size_t body_size)
 {
     phx *p = ctx;
     struct phx__link *l = phx__node_link(p, nbr);
@@ -13058,7 +13143,7 @@ static void node_post_wants(void *ctx, uint32_t nbr)
         p->set.wants(p, l);
 }
 
-/* ---- The step ------------------------------------------------------------------------------------------------------ */
+/* ---- The step -------------------------------------------------------------------------------- */
 
 static void node_forget(phx *p, uint32_t node)
 {
@@ -13086,34 +13171,21 @@ static void node_timer(phx *p, int kind, uint32_t arg)
     uint32_t forgotten;
 
     switch (kind) {
-    case PHX__TIMER_LINK:
-        node_link_due(p, arg);
-        break;
+    case PHX__TIMER_LINK: node_link_due(p, arg); break;
     case PHX__TIMER_ROUTE_TELL:
     case PHX__TIMER_ROUTE_CHORE:
         phx__route_due(&p->route, kind, p->now, &forgotten);
         if (forgotten != PHX__NONE)
             node_forget(p, forgotten);
         break;
-    case PHX__TIMER_DISC:
-        phx__disc_due(&p->disc, arg, p->now);
-        break;
+    case PHX__TIMER_DISC: phx__disc_due(&p->disc, arg, p->now); break;
     case PHX__TIMER_LIVE:
-    case PHX__TIMER_LIVE_NODE:
-        phx__live_due(&p->live, kind, arg, p->now);
-        break;
+    case PHX__TIMER_LIVE_NODE: phx__live_due(&p->live, kind, arg, p->now); break;
     case PHX__TIMER_POST:
-    case PHX__TIMER_POST_HOLD:
-        phx__post_due(&p->post, kind, arg, p->now);
-        break;
-    case PHX__TIMER_ACCEPT:
-        phx__node_resume_listeners(p);
-        break;
-    case PHX__TIMER_LATE:
-        node_late(p);
-        break;
-    default:
-        break; /* PHX__TIMER_CLOSE: only wakes the step */
+    case PHX__TIMER_POST_HOLD: phx__post_due(&p->post, kind, arg, p->now); break;
+    case PHX__TIMER_ACCEPT: phx__node_resume_listeners(p); break;
+    case PHX__TIMER_LATE: node_late(p); break;
+    default: break; /* PHX__TIMER_CLOSE: only wakes the step */
     }
 }
 
@@ -13174,7 +13246,8 @@ static void node_leave(phx *p)
     }
     for (i = 0; i < p->link_size; i++)
         queued += p->links[i] == NULL ? 0 : phx__link_queued(p->links[i]);
-    if (!p->left || p->card_stale || ((queued > 0 || p->route.dirty_count > 0) && p->now < p->close_at + PHX__SECOND))
+    if (!p->left || p->card_stale
+        || ((queued > 0 || p->route.dirty_count > 0) && p->now < p->close_at + PHX__SECOND))
         return;
     for (i = 0; i < p->link_size; i++)
         if (p->links[i] != NULL)
@@ -13187,7 +13260,8 @@ static int node_work_left(const phx *p)
     uint32_t i;
 
     for (i = 0; i < p->writer_count; i++)
-        if (p->links[p->writers[i]] != NULL && (!p->links[p->writers[i]]->full || p->links[p->writers[i]]->broken))
+        if (p->links[p->writers[i]] != NULL
+            && (!p->links[p->writers[i]]->full || p->links[p->writers[i]]->broken))
             return 1;
     return p->more || p->card_stale || (p->closing && !p->is_closed && p->left);
 }
@@ -13235,7 +13309,7 @@ uint64_t phx_deadline(const phx *p)
     return phx__timers_next(&p->timers);
 }
 
-/* ---- Life ------------------------------------------------------------------------------------------------------------ */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static int node_copy_config(phx *p, const struct phx_config *cfg)
 {
@@ -13261,7 +13335,8 @@ static int node_open_identity(phx *p, const struct phx_config *cfg)
     struct phx_id id;
     uint32_t self;
 
-    if (p->os.random(p->os.world, seed, sizeof seed) != 0 || p->os.random(p->os.world, &id, sizeof id) != 0)
+    if (p->os.random(p->os.world, seed, sizeof seed) != 0
+        || p->os.random(p->os.world, &id, sizeof id) != 0)
         return PHX_EIO;
     phx__rnd_seed(&p->rnd, seed[0], seed[1]);
     if (cfg->id != NULL)
@@ -13277,21 +13352,24 @@ static int node_open_identity(phx *p, const struct phx_config *cfg)
 static int node_open_brains(phx *p)
 {
     struct phx__route_ops route;
-    struct phx__disc_limits dl = { p->cfg.max_links, p->cfg.max_dials, p->cfg.retry_min_us, p->cfg.retry_max_us };
+    struct phx__disc_limits dl = { p->cfg.max_links, p->cfg.max_dials, p->cfg.retry_min_us,
+                                   p->cfg.retry_max_us };
     struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon };
     struct phx__live_limits ll = { p->cfg.heartbeat_us, p->cfg.timeout_us, p->cfg.broken_us };
     struct phx__live_ops live = { p, node_live_beat, node_silent, node_state };
-    struct phx__post_limits pl = { p->cfg.max_message, p->cfg.window, p->cfg.hold_bytes, (int)p->cfg.hop_limit,
-                                   p->cfg.relay, p->cfg.incarnation << 32 };
-    struct phx__post_ops post = { p, node_owner, node_next, node_emit, phx__node_ack, node_message, node_done,
-                                  node_writable, node_post_wants };
+    struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,
+                                   (int)p->cfg.hop_limit, p->cfg.relay,  p->cfg.incarnation << 32 };
+    struct phx__post_ops post = { p,         node_owner,    node_next,
+                                  node_emit, phx__node_ack, node_message,
+                                  node_done, node_writable, node_post_wants };
     int err;
 
     phx__node_route_ops(p, &route);
     phx__names_init(&p->names, &p->mem, &p->ids);
     phx__live_init(&p->live, &p->mem, &p->timers, &ll, &live);
     if ((err = phx__route_init(&p->route, &p->mem, &p->ids, &p->timers, &p->rnd, p->cfg.routing,
-                               (int)p->cfg.hop_limit, p->cfg.incarnation, &route)) != 0
+                               (int)p->cfg.hop_limit, p->cfg.incarnation, &route))
+            != 0
         || (err = phx__disc_init(&p->disc, &p->mem, &p->ids, &p->timers, &p->rnd, &dl, &disc)) != 0
         || (err = phx__post_init(&p->post, &p->mem, &p->ids, &p->timers, &pl, &post)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->resume_timer)) != 0
@@ -13370,7 +13448,8 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
     phx__timers_init(&p->timers, &p->mem);
     phx__map_init(&p->handles, &p->mem);
     /* So that each room can be freed though a later one was not reached. */
-    p->route.mem = p->route.table.mem = p->disc.mem = p->live.mem = p->names.mem = p->post.mem = p->ids.mem = &p->mem;
+    p->route.mem = p->route.table.mem = p->disc.mem = p->live.mem = p->names.mem = p->post.mem =
+        p->ids.mem = &p->mem;
     p->disc.timers = p->live.timers = p->post.timers = &p->timers;
     if (cfg->os != NULL)
         p->os = *cfg->os;
@@ -13388,24 +13467,22 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
 }
 
 /* ======== src/phx_api.c ======== */
-/* phx_api.c - the public calls that are not a step: configuration, addresses, names, messages, looking inside. */
+/* phx_api.c - the public calls that are not a step. */
 #ifdef PHX_LINES
 #line 1 "src/phx_api.c"
 #endif
 /* include "phx.h" */
 
-/* ---- Words -------------------------------------------------------------------------------------------------- */
+/* ---- Words ----------------------------------------------------------------------------------- */
 
 const char *phx_strerror(int error)
 {
     switch (error) {
-#define PHX_ERROR_TEXT(name, value, text)                                                                    \
-    case value:                                                                                              \
-        return text;
+#define PHX_ERROR_TEXT(name, value, text) \
+    case value: return text;
         PHX_ERRORS(PHX_ERROR_TEXT)
 #undef PHX_ERROR_TEXT
-    default:
-        return "unknown error";
+    default: return "unknown error";
     }
 }
 
@@ -13414,7 +13491,7 @@ const char *phx_version(void)
     return PHX_VERSION;
 }
 
-/* ---- Configuration -------------------------------------------------------------------------------------------- */
+/* ---- Configuration --------------------------------------------------------------------------- */
 
 void phx_config_init(struct phx_config *cfg)
 {
@@ -13467,12 +13544,13 @@ int phx__config_check(const struct phx_config *c)
         || c->retry_min_us > c->retry_max_us)
         return PHX_EINVAL;
     if (c->routing < PHX_ROUTING_DEFAULT || c->routing > PHX_ROUTING_PAPER
-        || (c->os != NULL && c->os->version != PHX_OS_VERSION) || (c->alloc != NULL && c->alloc->alloc == NULL))
+        || (c->os != NULL && c->os->version != PHX_OS_VERSION)
+        || (c->alloc != NULL && c->alloc->alloc == NULL))
         return PHX_EINVAL;
     return 0;
 }
 
-/* ---- Addresses --------------------------------------------------------------------------------------------------- */
+/* ---- Addresses ------------------------------------------------------------------------------- */
 
 /* Text to up to `capacity` addresses: how many, or why none. */
 static int api_resolve(phx *p, const char *text, struct phx_address *out, int capacity)
@@ -13516,7 +13594,8 @@ static int api_listen_at(phx *p, struct phx_address *a)
     err = p->os.listen(p->os.world, a, &handle);
     if (err != 0)
         return err;
-    err = phx__map_put(&p->handles, (uint64_t)handle, PHX__LISTENER_SLOT | (uint32_t)p->listener_count);
+    err = phx__map_put(&p->handles, (uint64_t)handle,
+                       PHX__LISTENER_SLOT | (uint32_t)p->listener_count);
     if (err == 0 && (err = p->os.watch(p->os.world, handle, PHX_READ)) != 0)
         phx__map_del(&p->handles, (uint64_t)handle);
     if (err != 0) {
@@ -13629,7 +13708,7 @@ int phx_adopt(phx *p, int fd, int dialer)
     return phx__node_adopt(p, fd, dialer != 0);
 }
 
-/* ---- The loop ------------------------------------------------------------------------------------------------------ */
+/* ---- The loop -------------------------------------------------------------------------------- */
 
 int phx_timeout_ms(const phx *p, uint64_t now_us)
 {
@@ -13648,7 +13727,8 @@ static int api_put_fd(struct pollfd *fds, int capacity, int n, int fd, int event
 {
     if (n < capacity) {
         fds[n].fd = fd;
-        fds[n].events = (short)((events & PHX_READ ? POLLIN : 0) | (events & PHX_WRITE ? POLLOUT : 0));
+        fds[n].events =
+            (short)((events & PHX_READ ? POLLIN : 0) | (events & PHX_WRITE ? POLLOUT : 0));
         fds[n].revents = 0;
     }
     return n + 1;
@@ -13693,7 +13773,8 @@ int phx_close(phx *p, uint64_t drain_us)
     p->close_at = p->now + drain_us < p->now ? UINT64_MAX : p->now + drain_us;
     phx__timer_set(&p->timers, p->close_timer, p->close_at);
     phx__disc_stop(&p->disc);
-    (void)phx_release(p, 0, UINT64_MAX); /* no memory to split: the goodbye carries no names anyway */
+    (void)phx_release(p, 0,
+                      UINT64_MAX); /* no memory to split: the goodbye carries no names anyway */
     return 0;
 }
 
@@ -13702,7 +13783,7 @@ int phx_closed(const phx *p)
     return p == NULL || p->is_closed;
 }
 
-/* ---- Names ----------------------------------------------------------------------------------------------------------- */
+/* ---- Names ----------------------------------------------------------------------------------- */
 
 int phx_assume(phx *p, uint64_t first, uint64_t last)
 {
@@ -13751,7 +13832,7 @@ int phx_owner(phx *p, uint64_t name, struct phx_id *out)
     return 0;
 }
 
-/* ---- Messages ---------------------------------------------------------------------------------------------------------- */
+/* ---- Messages -------------------------------------------------------------------------------- */
 
 int phx_sendv(phx *p, const struct phx_outgoing *m)
 {
@@ -13779,7 +13860,8 @@ int phx_send_owned(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void 
     struct iovec iov;
 
     memset(&m, 0, sizeof m);
-    memcpy(&iov.iov_base, &data, sizeof data); /* an iovec has no const, but nothing writes through it */
+    memcpy(&iov.iov_base, &data,
+           sizeof data); /* an iovec has no const, but nothing writes through it */
     iov.iov_len = size;
     m.to = to;
     m.from = from;
@@ -13803,7 +13885,7 @@ size_t phx_pending(const phx *p)
     return p == NULL ? 0 : p->post.pending_bytes;
 }
 
-/* ---- Looking inside ------------------------------------------------------------------------------------------------------ */
+/* ---- Looking inside -------------------------------------------------------------------------- */
 
 void phx_self(const phx *p, struct phx_id *out)
 {

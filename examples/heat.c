@@ -413,23 +413,23 @@ static int compare(const struct rank *r, const double *serial)
 /* The run of rank 0 and what it found. */
 static int parent_main(struct rank *r, struct children *c)
 {
-    double *serial = serial_run(&r->rod);
     struct phx_stats stats;
     uint64_t start = phx_now_us();
+    double *serial;
     int result;
 
     r->whole = calloc((size_t)r->rod.cells + 2, sizeof(double));
-    if (serial == NULL || r->whole == NULL)
-        result = fail(r, "memory", PHX_ENOMEM);
-    else if ((result = parent_run(r, c)) == 0) {
+    result = r->whole == NULL ? fail(r, "memory", PHX_ENOMEM) : parent_run(r, c);
+    end_children(r, c);
+    if (result == 0) {
         phx_stats(r->p, &stats);
         printf("%d ranks, %ld cells, %ld steps: %.2f s, rank 0 sent %llu messages\n", r->rod.ranks,
                r->rod.cells, r->rod.steps, (double)(phx_now_us() - start) / 1e6,
                (unsigned long long)stats.messages_out);
-        result = compare(r, serial);
+        serial = serial_run(&r->rod);
+        result = serial == NULL ? fail(r, "memory", PHX_ENOMEM) : compare(r, serial);
+        free(serial);
     }
-    end_children(r, c);
-    free(serial);
     printf("heat: %s\n", result == 0 ? "the same as the serial run" : "FAILED");
     return result;
 }

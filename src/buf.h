@@ -46,7 +46,8 @@ struct phx__block {
 /* refs is 1. NULL: no memory. */
 PHX_PRIVATE struct phx__block *phx__block_new(struct phx__mem *mem, size_t capacity);
 PHX_PRIVATE struct phx__block *phx__block_wrap(struct phx__mem *mem, const void *data, size_t size,
-                                   void (*release)(const void *, size_t, void *), void *arg);
+                                               void (*release)(const void *, size_t, void *),
+                                               void *arg);
 PHX_PRIVATE struct phx__block *phx__block_hold(struct phx__block *b);
 /* The last drop frees, or calls release. b may be NULL. */
 PHX_PRIVATE void phx__block_drop(struct phx__block *b);
@@ -67,7 +68,8 @@ struct phx__slices {
 PHX_PRIVATE void phx__slices_init(struct phx__slices *q, struct phx__mem *mem);
 PHX_PRIVATE void phx__slices_free(struct phx__slices *q); /* drops all */
 /* Takes a reference of its own. 0 or PHX_ENOMEM. size 0 is nothing. */
-PHX_PRIVATE int phx__slices_push(struct phx__slices *q, struct phx__block *b, const uint8_t *data, size_t size);
+PHX_PRIVATE int phx__slices_push(struct phx__slices *q, struct phx__block *b, const uint8_t *data,
+                                 size_t size);
 /* Makes room for `more` slices, so that as many pushes cannot fail. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__slices_reserve(struct phx__slices *q, uint32_t more);
 /* The first slices as an iovec: how many were filled. */

@@ -10,8 +10,8 @@
 #define PHX__DISC_BEST 8u /* nodes of its own choice that a node links with beyond max_links */
 
 struct phx__disc_limits {
-    uint32_t max_links;  /* up to here every known node is dialled, beyond it a few */
-    uint32_t max_dials;  /* attempts under way at once */
+    uint32_t max_links; /* up to here every known node is dialled, beyond it a few */
+    uint32_t max_dials; /* attempts under way at once */
     uint64_t retry_min_us, retry_max_us;
 };
 
@@ -31,15 +31,15 @@ struct phx__disc_candidate { /* one address of a target */
     uint32_t attempt; /* under way, or PHX__NONE */
     int error;        /* how the last attempt ended; 0: not tried or fine; PHX_ESELF: never again */
 };
-struct phx__disc_target { /* a hub or a node one could dial */
+struct phx__disc_target {           /* a hub or a node one could dial */
     struct phx__disc_candidate *at; /* in the order in which they are tried */
     uint8_t count;
-    uint8_t todo, tried, open;   /* of this round: bits of addresses to try; how many were; are */
+    uint8_t todo, tried, open; /* of this round: bits of addresses to try; how many were; are */
     uint8_t in_use, hub, round, queued, verdict;
-    uint32_t node;               /* PHX__NONE for a hub nobody knows yet */
+    uint32_t node;                 /* PHX__NONE for a hub nobody knows yet */
     uint32_t failures, duplicates; /* rounds in a row that ended so */
-    uint32_t timer;              /* when to begin a round or try the next address */
-    uint32_t before, after;      /* in the queue; a free slot: after is the next free one */
+    uint32_t timer;                /* when to begin a round or try the next address */
+    uint32_t before, after;        /* in the queue; a free slot: after is the next free one */
 };
 struct phx__disc_node { /* what is known of a node besides its addresses */
     uint64_t up_at;
@@ -77,13 +77,15 @@ struct phx__disc {
 
 PHX_PRIVATE int phx__disc_init(struct phx__disc *d, struct phx__mem *mem, struct phx__ids *ids,
                                struct phx__timers *timers, struct phx__rnd *rnd,
-                               const struct phx__disc_limits *limits, const struct phx__disc_ops *ops);
+                               const struct phx__disc_limits *limits,
+                               const struct phx__disc_ops *ops);
 PHX_PRIVATE void phx__disc_free(struct phx__disc *d);
 /* This node accepts links: its peers may dial it, so of two listening nodes only one dials at first. */
 PHX_PRIVATE void phx__disc_listening(struct phx__disc *d, int yes);
 /* A hub: dialled at once and for ever. The same addresses again are no second hub. At most
  * PHX__DISC_ADDRESSES are kept. PHX_EINVAL (none), PHX_ELIMIT, PHX_ENOMEM. */
-PHX_PRIVATE int phx__disc_hub(struct phx__disc *d, const struct phx_address *a, uint32_t count, uint64_t now);
+PHX_PRIVATE int phx__disc_hub(struct phx__disc *d, const struct phx_address *a, uint32_t count,
+                              uint64_t now);
 /* What `node` says of its own addresses replaces what was known of it. count 0: it cannot be dialled.
  * PHX_ENOMEM: nothing changed. */
 PHX_PRIVATE int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_address *a,

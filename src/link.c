@@ -37,9 +37,10 @@ static int link_stranger(const struct phx__link *l)
     return l->state != PHX__LINK_UP;
 }
 
-/* ---- Sending ------------------------------------------------------------------------------------------ */
+/* ---- Sending --------------------------------------------------------------------------------- */
 
-int phx__link_control(struct phx__link_set *s, struct phx__link *l, size_t size, struct phx__writer *w)
+int phx__link_control(struct phx__link_set *s, struct phx__link *l, size_t size,
+                      struct phx__writer *w)
 {
     struct phx__block *b = l->tail;
 
@@ -72,8 +73,9 @@ int phx__link_control_end(struct phx__link_set *s, struct phx__link *l, const st
     return 0;
 }
 
-int phx__link_emit(struct phx__link_set *s, struct phx__link *l, struct phx__block *head, const uint8_t *head_data,
-                   size_t head_size, struct phx__block *body, const uint8_t *body_data, size_t body_size)
+int phx__link_emit(struct phx__link_set *s, struct phx__link *l, struct phx__block *head,
+                   const uint8_t *head_data, size_t head_size, struct phx__block *body,
+                   const uint8_t *body_data, size_t body_size)
 {
     /* Half a frame must never be queued: with room for both, neither push can fail. */
     int err = phx__slices_reserve(&l->out, 2);
@@ -159,10 +161,11 @@ int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
     return 0;
 }
 
-/* ---- The hello ------------------------------------------------------------------------------------------ */
+/* ---- The hello ------------------------------------------------------------------------------- */
 
-static void link_mac(const struct phx__link_set *s, const struct phx__link *l, const char *label, size_t label_size,
-                     const uint8_t *last, size_t last_size, size_t answer_size, uint8_t out[PHX__MAC])
+static void link_mac(const struct phx__link_set *s, const struct phx__link *l, const char *label,
+                     size_t label_size, const uint8_t *last, size_t last_size, size_t answer_size,
+                     uint8_t out[PHX__MAC])
 {
     struct phx__hmac h;
     const struct phx__link_hello *hs = l->hello;
@@ -176,13 +179,14 @@ static void link_mac(const struct phx__link_set *s, const struct phx__link *l, c
     phx__hmac_end(&h, out);
 }
 
-static void link_answer_mac(const struct phx__link_set *s, const struct phx__link *l, uint8_t out[PHX__MAC])
+static void link_answer_mac(const struct phx__link_set *s, const struct phx__link *l,
+                            uint8_t out[PHX__MAC])
 {
     link_mac(s, l, "PHX1 answer", 12, NULL, 0, l->hello->answer_size - PHX__MAC, out);
 }
 
-static void link_proof_mac(const struct phx__link_set *s, const struct phx__link *l, const uint8_t *body, size_t size,
-                           uint8_t out[PHX__MAC])
+static void link_proof_mac(const struct phx__link_set *s, const struct phx__link *l,
+                           const uint8_t *body, size_t size, uint8_t out[PHX__MAC])
 {
     link_mac(s, l, "PHX1 proof", 11, body, size - PHX__MAC, l->hello->answer_size, out);
 }
@@ -305,7 +309,8 @@ static int link_on_hello(struct phx__link_set *s, struct phx__link *l, const str
         return PHX_ECLUSTER;
     l->id = h.id;
     l->incarnation = h.incarnation;
-    if ((err = link_keep(l->hello->hello, sizeof l->hello->hello, &l->hello->hello_size, f->body, f->size)))
+    if ((err = link_keep(l->hello->hello, sizeof l->hello->hello, &l->hello->hello_size, f->body,
+                         f->size)))
         return err;
     l->state = PHX__LINK_PARKED;
     err = phx__link_resume(s, l);
@@ -330,7 +335,8 @@ static int link_on_answer(struct phx__link_set *s, struct phx__link *l, const st
         return err;
     if (a.version != PHX__WIRE_VERSION)
         return PHX_EVERSION;
-    if ((err = link_keep(l->hello->answer, sizeof l->hello->answer, &l->hello->answer_size, f->body, f->size)))
+    if ((err = link_keep(l->hello->answer, sizeof l->hello->answer, &l->hello->answer_size, f->body,
+                         f->size)))
         return err;
     link_answer_mac(s, l, mac);
     if (!phx__sha_equal(mac, a.mac))
@@ -380,8 +386,8 @@ static int link_on_refuse(const struct phx__frame *f)
     return err;
 }
 
-static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
-                         size_t raw_size)
+static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f,
+                         const uint8_t *raw, size_t raw_size)
 {
     if (f->type == PHX__REFUSE) {
         l->refused = 1;
@@ -402,7 +408,7 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
     return PHX_EPROTO;
 }
 
-/* ---- Reading ---------------------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 static int link_stash(struct phx__link_set *s, struct phx__link *l, const uint8_t *p, size_t size)
 {
@@ -470,7 +476,7 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
     return link_frames(s, l, s->scratch, kept + (size_t)n);
 }
 
-/* ---- Life --------------------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, int dialer,
                    enum phx__link_state state, uint64_t patience_us)

@@ -31,13 +31,13 @@ struct phx__link {
     enum phx__link_state state;
     int handle, watching; /* watching: events asked of the world */
     uint32_t slot;
-    uint32_t generation; /* a new one for each link that comes up */
+    uint32_t generation;       /* a new one for each link that comes up */
     uint8_t dialer, confirmed; /* confirmed: the peer has sent something after its hello */
     uint8_t queued;            /* in phx's list of links to write */
-    uint8_t broken;            /* a frame was lost for lack of memory: close it instead of writing */
-    uint8_t more;              /* the last read filled its buffer: there may be more */
-    uint8_t refused;           /* the reason came from the peer */
-    uint8_t full;              /* the last write was cut short: wait for PHX_WRITE */
+    uint8_t broken;   /* a frame was lost for lack of memory: close it instead of writing */
+    uint8_t more;     /* the last read filled its buffer: there may be more */
+    uint8_t refused;  /* the reason came from the peer */
+    uint8_t full;     /* the last write was cut short: wait for PHX_WRITE */
     uint32_t peer;    /* node, once known */
     uint32_t expect;  /* node that should answer, or PHX__NONE */
     uint32_t attempt; /* disc's number, or PHX__NONE */
@@ -46,8 +46,8 @@ struct phx__link {
     uint64_t incarnation;
     uint16_t version;
     struct phx__link_words said, heard; /* what each side said of itself in the hello */
-    struct phx_address address;  /* the other end */
-    struct phx_address observed; /* this end, as the other sees it */
+    struct phx_address address;         /* the other end */
+    struct phx_address observed;        /* this end, as the other sees it */
     uint64_t since, bytes_in, bytes_out;
     struct phx__link_hello *hello;
     struct phx__slices out;     /* being written, in this order */
@@ -60,7 +60,7 @@ struct phx__link {
     uint64_t card_incarnation;
     struct phx_id card_id;
     uint8_t summary_open; /* more of a SUMMARY follows */
-    uint32_t timer; /* end of patience with the hello */
+    uint32_t timer;       /* end of patience with the hello */
 };
 
 /* Shared by all links of a node. */
@@ -86,19 +86,22 @@ struct phx__link_set {
     /* The hello is done. 0, or why it is closed after all. */
     int (*up)(void *ctx, struct phx__link *l);
     /* A frame on a link that is up; raw: all of it. 0, or why the link must close. */
-    int (*frame)(void *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw, size_t raw_size);
+    int (*frame)(void *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
+                 size_t raw_size);
     /* Room for about budget bytes of data: call phx__link_emit. Returns what was emitted. */
     size_t (*pull)(void *ctx, struct phx__link *l, size_t budget);
     /* Something waits to be written. */
     void (*wants)(void *ctx, struct phx__link *l);
-    int (*random)(void *ctx, void *out, size_t size); /* 0, or there are no random bytes: no hello */
+    int (*random)(void *ctx, void *out,
+                  size_t size); /* 0, or there are no random bytes: no hello */
 };
 
 /* Makes *l (zeroed by the caller, slot set) from a handle. state: DIALING or HELLO. PHX_ENOMEM. */
 PHX_PRIVATE int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, int dialer,
-                   enum phx__link_state state, uint64_t patience_us);
+                               enum phx__link_state state, uint64_t patience_us);
 /* Closes the handle and frees what it holds; the reason goes to the peer if it can be told. */
-PHX_PRIVATE void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, int tell);
+PHX_PRIVATE void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason,
+                                 int tell);
 
 /* The dial was decided well: says HELLO. */
 PHX_PRIVATE int phx__link_connected(struct phx__link_set *s, struct phx__link *l);
@@ -112,11 +115,14 @@ PHX_PRIVATE int phx__link_write(struct phx__link_set *s, struct phx__link *l, si
 
 /* A writer with room for one control frame of at most size bytes; phx__link_control_end queues what was
  * written. NULL data: no memory. */
-PHX_PRIVATE int phx__link_control(struct phx__link_set *s, struct phx__link *l, size_t size, struct phx__writer *w);
-PHX_PRIVATE int phx__link_control_end(struct phx__link_set *s, struct phx__link *l, const struct phx__writer *w);
+PHX_PRIVATE int phx__link_control(struct phx__link_set *s, struct phx__link *l, size_t size,
+                                  struct phx__writer *w);
+PHX_PRIVATE int phx__link_control_end(struct phx__link_set *s, struct phx__link *l,
+                                      const struct phx__writer *w);
 /* Queues a data frame; only inside pull. 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__link_emit(struct phx__link_set *s, struct phx__link *l, struct phx__block *head, const uint8_t *head_data,
-                   size_t head_size, struct phx__block *body, const uint8_t *body_data, size_t body_size);
+PHX_PRIVATE int phx__link_emit(struct phx__link_set *s, struct phx__link *l,
+                               struct phx__block *head, const uint8_t *head_data, size_t head_size,
+                               struct phx__block *body, const uint8_t *body_data, size_t body_size);
 PHX_PRIVATE size_t phx__link_queued(const struct phx__link *l);
 /* What the world should watch it for. */
 PHX_PRIVATE int phx__link_events(const struct phx__link *l);

@@ -34,12 +34,13 @@ struct phx__live {
     struct phx__live_limits limits;
     struct phx__live_node *at; /* by node */
     uint32_t capacity;
-    int stepped;               /* last_step is valid */
+    int stepped; /* last_step is valid */
     uint64_t last_step;
-    uint64_t stalled;          /* all own stalls together */
+    uint64_t stalled; /* all own stalls together */
 };
-PHX_PRIVATE void phx__live_init(struct phx__live *l, struct phx__mem *mem, struct phx__timers *timers,
-                    const struct phx__live_limits *limits, const struct phx__live_ops *ops);
+PHX_PRIVATE void phx__live_init(struct phx__live *l, struct phx__mem *mem,
+                                struct phx__timers *timers, const struct phx__live_limits *limits,
+                                const struct phx__live_ops *ops);
 PHX_PRIVATE void phx__live_free(struct phx__live *l);
 /* A step begins; call it before any other of these and before timers are taken. If the step comes much
  * later than the earliest timer asked for, that was this node's own fault: deadlines move by the gap. */
@@ -49,12 +50,15 @@ PHX_PRIVATE int phx__live_up(struct phx__live *l, uint32_t node, uint64_t now);
 PHX_PRIVATE void phx__live_down(struct phx__live *l, uint32_t node);
 /* Traffic on the link. Cheap: no timer is touched, unless the peer now promises to speak sooner than it did
  * before. next_us 0: as announced before. */
-PHX_PRIVATE void phx__live_heard(struct phx__live *l, uint32_t node, uint64_t next_us, uint64_t now);
+PHX_PRIVATE void phx__live_heard(struct phx__live *l, uint32_t node, uint64_t next_us,
+                                 uint64_t now);
 PHX_PRIVATE void phx__live_said(struct phx__live *l, uint32_t node, uint64_t now);
 /* The routing's word on a node. left: its card says so. PHX_ENOMEM, only when the node was not known:
  * nothing changed. */
-PHX_PRIVATE int phx__live_reachable(struct phx__live *l, uint32_t node, int yes, int left, uint64_t now);
-PHX_PRIVATE enum phx_state phx__live_state(const struct phx__live *l, uint32_t node, uint64_t *since);
+PHX_PRIVATE int phx__live_reachable(struct phx__live *l, uint32_t node, int yes, int left,
+                                    uint64_t now);
+PHX_PRIVATE enum phx_state phx__live_state(const struct phx__live *l, uint32_t node,
+                                           uint64_t *since);
 PHX_PRIVATE void phx__live_forget(struct phx__live *l, uint32_t node);
 /* PHX__TIMER_LIVE (a link) and PHX__TIMER_LIVE_NODE (a fate) fired. */
 PHX_PRIVATE void phx__live_due(struct phx__live *l, int kind, uint32_t node, uint64_t now);

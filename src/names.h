@@ -42,7 +42,8 @@ PHX_PRIVATE void phx__names_forget(struct phx__names *n, uint32_t node);
 /* The node whose claim to `name` wins by (epoch, id), or PHX__NONE. *around: the widest range around name
  * for which this answer holds (also for NONE). PHX__NONE also if the index can't be rebuilt for lack of
  * memory; then *error is PHX_ENOMEM, else 0. around and error may be NULL. */
-PHX_PRIVATE uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around, int *error);
+PHX_PRIVATE uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around,
+                                      int *error);
 /* Own lost ranges, oldest first: 1 and *out, or 0. */
 PHX_PRIVATE int phx__names_take_lost(struct phx__names *n, struct phx__names_lost *out);
 

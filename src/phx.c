@@ -26,7 +26,7 @@
 /* Readiness asked for at once. */
 #define NODE_READY 128
 
-/* ---- A log line without printf: the few conversions used here ------------------------------------------- */
+/* ---- A log line without printf: the few conversions used here -------------------------------- */
 
 static char *node_log_text(char *to, const char *end, const char *from)
 {
@@ -69,7 +69,7 @@ void phx__node_log(phx *p, int level, const char *format, ...)
     p->cfg.on_log(p, level, line, p->cfg.user);
 }
 
-/* ---- Peers and own card ------------------------------------------------------------------------------------ */
+/* ---- Peers and own card ---------------------------------------------------------------------- */
 
 int phx__node_peer(phx *p, uint32_t node)
 {
@@ -131,14 +131,15 @@ static void node_renew_card(phx *p)
         phx__node_log(p, PHX_LOG_ERROR, "no memory to announce own names; trying again");
 }
 
-/* ---- What routing found -------------------------------------------------------------------------------------- */
+/* ---- What routing found ---------------------------------------------------------------------- */
 
 static void node_report_lost(phx *p)
 {
     struct phx__names_lost lost;
 
     while (phx__names_take_lost(&p->names, &lost)) {
-        phx__node_log(p, PHX_LOG_WARN, "names %u to %u lost to a higher claim", lost.range.first, lost.range.last);
+        phx__node_log(p, PHX_LOG_WARN, "names %u to %u lost to a higher claim", lost.range.first,
+                      lost.range.last);
         if (p->cfg.on_conflict != NULL)
             p->cfg.on_conflict(p, lost.range, &p->ids.at[lost.winner], p->cfg.user);
     }
@@ -159,7 +160,8 @@ static int node_read_card(phx *p, uint32_t node, const struct phx__dest *d)
     phx__post_window(&p->post, node, card.window);
     if (card.flags & PHX__CARD_LEFT)
         phx__disc_forget(&p->disc, node);
-    else if ((err = phx__disc_contact(&p->disc, node, card.address, card.address_count, p->now)) != 0)
+    else if ((err = phx__disc_contact(&p->disc, node, card.address, card.address_count, p->now))
+             != 0)
         return err;
     return (card.flags & PHX__CARD_LEFT) ? 1 : 0;
 }
@@ -182,10 +184,12 @@ static int node_changed(phx *p, uint32_t node)
         return PHX_ENOMEM;
     peer = &p->peers[node];
     if (peer->life != 0 && peer->life != d->incarnation + 1)
-        phx__post_failed(&p->post, node, p->now); /* its former life acknowledges nothing any more */
+        phx__post_failed(&p->post, node,
+                         p->now); /* its former life acknowledges nothing any more */
     peer->life = d->incarnation + 1;
     phx__post_route(&p->post, node, p->now);
-    err = phx__live_reachable(&p->live, node, d->hops != PHX__UNREACHABLE, node_card_says_left(d), p->now);
+    err = phx__live_reachable(&p->live, node, d->hops != PHX__UNREACHABLE, node_card_says_left(d),
+                              p->now);
     peer = &p->peers[node];
     if (d->card_version > 0
         && (d->card_version != peer->card_version || d->incarnation != peer->card_incarnation)) {
@@ -234,7 +238,7 @@ static void node_settle(phx *p)
     node_renew_card(p);
 }
 
-/* ---- What the rooms ask for ------------------------------------------------------------------------------------ */
+/* ---- What the rooms ask for ------------------------------------------------------------------ */
 
 static void node_live_beat(void *ctx, uint32_t node, uint64_t next_us)
 {
@@ -249,7 +253,8 @@ static void node_silent(void *ctx, uint32_t node, uint64_t us)
 
     if (l == NULL)
         return;
-    phx__node_log(p, PHX_LOG_WARN, "link %s: no frame for %u ms", phx_id_text(&l->id, id), us / PHX__MS);
+    phx__node_log(p, PHX_LOG_WARN, "link %s: no frame for %u ms", phx_id_text(&l->id, id),
+                  us / PHX__MS);
     phx__node_close_link(p, l, PHX_ETIMEDOUT, 0);
 }
 
@@ -308,13 +313,15 @@ static uint32_t node_next(void *ctx, uint32_t node, uint32_t *generation)
     if (l == NULL)
         return PHX__NONE;
     if (next != node)
-        phx__disc_want(&p->disc, node, p->now); /* traffic: worth a link of its own, if one can be made */
+        phx__disc_want(&p->disc, node,
+                       p->now); /* traffic: worth a link of its own, if one can be made */
     *generation = l->generation;
     return next;
 }
 
-static int node_emit(void *ctx, uint32_t nbr, struct phx__block *head, const uint8_t *head_data, size_t head_size,
-                     struct phx__block *body, const uint8_t *body_data, size_t body_size)
+static int node_emit(void *ctx, uint32_t nbr, struct phx__block *head, const uint8_t *head_data,
+                     size_t head_size, struct phx__block *body, const uint8_t *body_data,
+                     size_t body_size)
 {
     phx *p = ctx;
     struct phx__link *l = phx__node_link(p, nbr);
@@ -357,7 +364,7 @@ static void node_post_wants(void *ctx, uint32_t nbr)
         p->set.wants(p, l);
 }
 
-/* ---- The step ------------------------------------------------------------------------------------------------------ */
+/* ---- The step -------------------------------------------------------------------------------- */
 
 static void node_forget(phx *p, uint32_t node)
 {
@@ -385,34 +392,21 @@ static void node_timer(phx *p, int kind, uint32_t arg)
     uint32_t forgotten;
 
     switch (kind) {
-    case PHX__TIMER_LINK:
-        node_link_due(p, arg);
-        break;
+    case PHX__TIMER_LINK: node_link_due(p, arg); break;
     case PHX__TIMER_ROUTE_TELL:
     case PHX__TIMER_ROUTE_CHORE:
         phx__route_due(&p->route, kind, p->now, &forgotten);
         if (forgotten != PHX__NONE)
             node_forget(p, forgotten);
         break;
-    case PHX__TIMER_DISC:
-        phx__disc_due(&p->disc, arg, p->now);
-        break;
+    case PHX__TIMER_DISC: phx__disc_due(&p->disc, arg, p->now); break;
     case PHX__TIMER_LIVE:
-    case PHX__TIMER_LIVE_NODE:
-        phx__live_due(&p->live, kind, arg, p->now);
-        break;
+    case PHX__TIMER_LIVE_NODE: phx__live_due(&p->live, kind, arg, p->now); break;
     case PHX__TIMER_POST:
-    case PHX__TIMER_POST_HOLD:
-        phx__post_due(&p->post, kind, arg, p->now);
-        break;
-    case PHX__TIMER_ACCEPT:
-        phx__node_resume_listeners(p);
-        break;
-    case PHX__TIMER_LATE:
-        node_late(p);
-        break;
-    default:
-        break; /* PHX__TIMER_CLOSE: only wakes the step */
+    case PHX__TIMER_POST_HOLD: phx__post_due(&p->post, kind, arg, p->now); break;
+    case PHX__TIMER_ACCEPT: phx__node_resume_listeners(p); break;
+    case PHX__TIMER_LATE: node_late(p); break;
+    default: break; /* PHX__TIMER_CLOSE: only wakes the step */
     }
 }
 
@@ -473,7 +467,8 @@ static void node_leave(phx *p)
     }
     for (i = 0; i < p->link_size; i++)
         queued += p->links[i] == NULL ? 0 : phx__link_queued(p->links[i]);
-    if (!p->left || p->card_stale || ((queued > 0 || p->route.dirty_count > 0) && p->now < p->close_at + PHX__SECOND))
+    if (!p->left || p->card_stale
+        || ((queued > 0 || p->route.dirty_count > 0) && p->now < p->close_at + PHX__SECOND))
         return;
     for (i = 0; i < p->link_size; i++)
         if (p->links[i] != NULL)
@@ -486,7 +481,8 @@ static int node_work_left(const phx *p)
     uint32_t i;
 
     for (i = 0; i < p->writer_count; i++)
-        if (p->links[p->writers[i]] != NULL && (!p->links[p->writers[i]]->full || p->links[p->writers[i]]->broken))
+        if (p->links[p->writers[i]] != NULL
+            && (!p->links[p->writers[i]]->full || p->links[p->writers[i]]->broken))
             return 1;
     return p->more || p->card_stale || (p->closing && !p->is_closed && p->left);
 }
@@ -534,7 +530,7 @@ uint64_t phx_deadline(const phx *p)
     return phx__timers_next(&p->timers);
 }
 
-/* ---- Life ------------------------------------------------------------------------------------------------------------ */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static int node_copy_config(phx *p, const struct phx_config *cfg)
 {
@@ -560,7 +556,8 @@ static int node_open_identity(phx *p, const struct phx_config *cfg)
     struct phx_id id;
     uint32_t self;
 
-    if (p->os.random(p->os.world, seed, sizeof seed) != 0 || p->os.random(p->os.world, &id, sizeof id) != 0)
+    if (p->os.random(p->os.world, seed, sizeof seed) != 0
+        || p->os.random(p->os.world, &id, sizeof id) != 0)
         return PHX_EIO;
     phx__rnd_seed(&p->rnd, seed[0], seed[1]);
     if (cfg->id != NULL)
@@ -576,21 +573,24 @@ static int node_open_identity(phx *p, const struct phx_config *cfg)
 static int node_open_brains(phx *p)
 {
     struct phx__route_ops route;
-    struct phx__disc_limits dl = { p->cfg.max_links, p->cfg.max_dials, p->cfg.retry_min_us, p->cfg.retry_max_us };
+    struct phx__disc_limits dl = { p->cfg.max_links, p->cfg.max_dials, p->cfg.retry_min_us,
+                                   p->cfg.retry_max_us };
     struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon };
     struct phx__live_limits ll = { p->cfg.heartbeat_us, p->cfg.timeout_us, p->cfg.broken_us };
     struct phx__live_ops live = { p, node_live_beat, node_silent, node_state };
-    struct phx__post_limits pl = { p->cfg.max_message, p->cfg.window, p->cfg.hold_bytes, (int)p->cfg.hop_limit,
-                                   p->cfg.relay, p->cfg.incarnation << 32 };
-    struct phx__post_ops post = { p, node_owner, node_next, node_emit, phx__node_ack, node_message, node_done,
-                                  node_writable, node_post_wants };
+    struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,
+                                   (int)p->cfg.hop_limit, p->cfg.relay,  p->cfg.incarnation << 32 };
+    struct phx__post_ops post = { p,         node_owner,    node_next,
+                                  node_emit, phx__node_ack, node_message,
+                                  node_done, node_writable, node_post_wants };
     int err;
 
     phx__node_route_ops(p, &route);
     phx__names_init(&p->names, &p->mem, &p->ids);
     phx__live_init(&p->live, &p->mem, &p->timers, &ll, &live);
     if ((err = phx__route_init(&p->route, &p->mem, &p->ids, &p->timers, &p->rnd, p->cfg.routing,
-                               (int)p->cfg.hop_limit, p->cfg.incarnation, &route)) != 0
+                               (int)p->cfg.hop_limit, p->cfg.incarnation, &route))
+            != 0
         || (err = phx__disc_init(&p->disc, &p->mem, &p->ids, &p->timers, &p->rnd, &dl, &disc)) != 0
         || (err = phx__post_init(&p->post, &p->mem, &p->ids, &p->timers, &pl, &post)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->resume_timer)) != 0
@@ -669,7 +669,8 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
     phx__timers_init(&p->timers, &p->mem);
     phx__map_init(&p->handles, &p->mem);
     /* So that each room can be freed though a later one was not reached. */
-    p->route.mem = p->route.table.mem = p->disc.mem = p->live.mem = p->names.mem = p->post.mem = p->ids.mem = &p->mem;
+    p->route.mem = p->route.table.mem = p->disc.mem = p->live.mem = p->names.mem = p->post.mem =
+        p->ids.mem = &p->mem;
     p->disc.timers = p->live.timers = p->post.timers = &p->timers;
     if (cfg->os != NULL)
         p->os = *cfg->os;

@@ -10,7 +10,8 @@
 #include "route.h"
 
 #define PHX__LISTENERS 8u
-#define PHX__LISTENER_SLOT 0x80000000u /* handle map values: this bit and an index, or a link slot */
+#define PHX__LISTENER_SLOT \
+    0x80000000u /* handle map values: this bit and an index, or a link slot */
 
 struct phx__listener {
     int handle;
@@ -23,7 +24,7 @@ struct phx__peer {
     uint32_t link;         /* slot of the link that is up, or PHX__NONE */
     uint32_t card_version; /* as last given to names, disc and post */
     uint64_t card_incarnation;
-    uint64_t life; /* incarnation + 1, as last seen; 0: none yet */
+    uint64_t life;     /* incarnation + 1, as last seen; 0: none yet */
     uint8_t reachable; /* as last looked at */
 };
 
@@ -47,7 +48,8 @@ struct phx {
 
     struct phx__link **links; /* by slot; NULL: free */
     uint32_t link_capacity, link_size, links_up, half_open;
-    uint32_t *writers; /* slots with something to write; room for twice all slots, see node_new_link */
+    uint32_t
+        *writers; /* slots with something to write; room for twice all slots, see node_new_link */
     uint32_t writer_count, writer_capacity;
     uint32_t *closed; /* slots to free at the end of the step */
     uint32_t closed_count, closed_capacity;
@@ -58,7 +60,7 @@ struct phx {
 
     struct phx__listener listeners[PHX__LISTENERS];
     int listener_count;
-    uint32_t resume_timer; /* paused listeners look again */
+    uint32_t resume_timer;                       /* paused listeners look again */
     struct phx_address own[PHX__CARD_ADDRESSES]; /* what others are told */
     uint8_t own_count;
 
@@ -71,18 +73,20 @@ struct phx {
     uint64_t close_at;
     uint32_t close_timer;
 
-    uint8_t pool[512]; /* random bytes for nonces: asking the world for each costs three system calls */
+    uint8_t
+        pool[512]; /* random bytes for nonces: asking the world for each costs three system calls */
     size_t pool_left;
 
-    uint64_t steps, updates_in, entries_in, heartbeats_in, heartbeats_out, dials, dials_failed, accepts,
-        refused, links_lost, bad_frames;
+    uint64_t steps, updates_in, entries_in, heartbeats_in, heartbeats_out, dials, dials_failed,
+        accepts, refused, links_lost, bad_frames;
 };
 
 /* phx_link.c: connections, from listener and dial to frames. */
 PHX_PRIVATE int phx__node_open_set(phx *p);
 PHX_PRIVATE void phx__node_accept(phx *p, int listener);
 PHX_PRIVATE void phx__node_resume_listeners(phx *p);
-PHX_PRIVATE int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to);
+PHX_PRIVATE int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect,
+                               const struct phx_address *to);
 PHX_PRIVATE void phx__node_abandon(void *ctx, uint32_t attempt);
 PHX_PRIVATE int phx__node_adopt(phx *p, int handle, int dialer);
 PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
@@ -98,8 +102,8 @@ PHX_PRIVATE void phx__node_free_links(phx *p);
 PHX_PRIVATE void phx__node_watch(phx *p, struct phx__link *l);
 
 /* phx_frame.c: frames in, control frames out. */
-PHX_PRIVATE int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
-                    size_t raw_size);
+PHX_PRIVATE int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f,
+                                const uint8_t *raw, size_t raw_size);
 PHX_PRIVATE void phx__node_route_ops(phx *p, struct phx__route_ops *ops);
 PHX_PRIVATE void phx__node_beat(phx *p, uint32_t node, int flags, uint64_t next_us);
 PHX_PRIVATE int phx__node_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);

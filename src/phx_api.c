@@ -1,18 +1,16 @@
-/* phx_api.c - the public calls that are not a step: configuration, addresses, names, messages, looking inside. */
+/* phx_api.c - the public calls that are not a step. */
 #include "phx.h"
 
-/* ---- Words -------------------------------------------------------------------------------------------------- */
+/* ---- Words ----------------------------------------------------------------------------------- */
 
 const char *phx_strerror(int error)
 {
     switch (error) {
-#define PHX_ERROR_TEXT(name, value, text)                                                                    \
-    case value:                                                                                              \
-        return text;
+#define PHX_ERROR_TEXT(name, value, text) \
+    case value: return text;
         PHX_ERRORS(PHX_ERROR_TEXT)
 #undef PHX_ERROR_TEXT
-    default:
-        return "unknown error";
+    default: return "unknown error";
     }
 }
 
@@ -21,7 +19,7 @@ const char *phx_version(void)
     return PHX_VERSION;
 }
 
-/* ---- Configuration -------------------------------------------------------------------------------------------- */
+/* ---- Configuration --------------------------------------------------------------------------- */
 
 void phx_config_init(struct phx_config *cfg)
 {
@@ -74,12 +72,13 @@ int phx__config_check(const struct phx_config *c)
         || c->retry_min_us > c->retry_max_us)
         return PHX_EINVAL;
     if (c->routing < PHX_ROUTING_DEFAULT || c->routing > PHX_ROUTING_PAPER
-        || (c->os != NULL && c->os->version != PHX_OS_VERSION) || (c->alloc != NULL && c->alloc->alloc == NULL))
+        || (c->os != NULL && c->os->version != PHX_OS_VERSION)
+        || (c->alloc != NULL && c->alloc->alloc == NULL))
         return PHX_EINVAL;
     return 0;
 }
 
-/* ---- Addresses --------------------------------------------------------------------------------------------------- */
+/* ---- Addresses ------------------------------------------------------------------------------- */
 
 /* Text to up to `capacity` addresses: how many, or why none. */
 static int api_resolve(phx *p, const char *text, struct phx_address *out, int capacity)
@@ -123,7 +122,8 @@ static int api_listen_at(phx *p, struct phx_address *a)
     err = p->os.listen(p->os.world, a, &handle);
     if (err != 0)
         return err;
-    err = phx__map_put(&p->handles, (uint64_t)handle, PHX__LISTENER_SLOT | (uint32_t)p->listener_count);
+    err = phx__map_put(&p->handles, (uint64_t)handle,
+                       PHX__LISTENER_SLOT | (uint32_t)p->listener_count);
     if (err == 0 && (err = p->os.watch(p->os.world, handle, PHX_READ)) != 0)
         phx__map_del(&p->handles, (uint64_t)handle);
     if (err != 0) {
@@ -236,7 +236,7 @@ int phx_adopt(phx *p, int fd, int dialer)
     return phx__node_adopt(p, fd, dialer != 0);
 }
 
-/* ---- The loop ------------------------------------------------------------------------------------------------------ */
+/* ---- The loop -------------------------------------------------------------------------------- */
 
 int phx_timeout_ms(const phx *p, uint64_t now_us)
 {
@@ -255,7 +255,8 @@ static int api_put_fd(struct pollfd *fds, int capacity, int n, int fd, int event
 {
     if (n < capacity) {
         fds[n].fd = fd;
-        fds[n].events = (short)((events & PHX_READ ? POLLIN : 0) | (events & PHX_WRITE ? POLLOUT : 0));
+        fds[n].events =
+            (short)((events & PHX_READ ? POLLIN : 0) | (events & PHX_WRITE ? POLLOUT : 0));
         fds[n].revents = 0;
     }
     return n + 1;
@@ -300,7 +301,8 @@ int phx_close(phx *p, uint64_t drain_us)
     p->close_at = p->now + drain_us < p->now ? UINT64_MAX : p->now + drain_us;
     phx__timer_set(&p->timers, p->close_timer, p->close_at);
     phx__disc_stop(&p->disc);
-    (void)phx_release(p, 0, UINT64_MAX); /* no memory to split: the goodbye carries no names anyway */
+    (void)phx_release(p, 0,
+                      UINT64_MAX); /* no memory to split: the goodbye carries no names anyway */
     return 0;
 }
 
@@ -309,7 +311,7 @@ int phx_closed(const phx *p)
     return p == NULL || p->is_closed;
 }
 
-/* ---- Names ----------------------------------------------------------------------------------------------------------- */
+/* ---- Names ----------------------------------------------------------------------------------- */
 
 int phx_assume(phx *p, uint64_t first, uint64_t last)
 {
@@ -358,7 +360,7 @@ int phx_owner(phx *p, uint64_t name, struct phx_id *out)
     return 0;
 }
 
-/* ---- Messages ---------------------------------------------------------------------------------------------------------- */
+/* ---- Messages -------------------------------------------------------------------------------- */
 
 int phx_sendv(phx *p, const struct phx_outgoing *m)
 {
@@ -386,7 +388,8 @@ int phx_send_owned(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void 
     struct iovec iov;
 
     memset(&m, 0, sizeof m);
-    memcpy(&iov.iov_base, &data, sizeof data); /* an iovec has no const, but nothing writes through it */
+    memcpy(&iov.iov_base, &data,
+           sizeof data); /* an iovec has no const, but nothing writes through it */
     iov.iov_len = size;
     m.to = to;
     m.from = from;
@@ -410,7 +413,7 @@ size_t phx_pending(const phx *p)
     return p == NULL ? 0 : p->post.pending_bytes;
 }
 
-/* ---- Looking inside ------------------------------------------------------------------------------------------------------ */
+/* ---- Looking inside -------------------------------------------------------------------------- */
 
 void phx_self(const phx *p, struct phx_id *out)
 {

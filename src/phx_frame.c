@@ -8,7 +8,7 @@
 /* An UPDATE is closed when it has reached this size: what follows it still fits into a frame. */
 #define NODE_UPDATE_FULL (PHX__FRAGMENT - NODE_CARD_INLINE - 128u)
 
-/* ---- Out: control frames to a neighbour ---------------------------------------------------------------- */
+/* ---- Out: control frames to a neighbour ------------------------------------------------------ */
 
 static struct phx__link *node_writer(phx *p, uint32_t nbr, size_t size, struct phx__writer *w)
 {
@@ -57,20 +57,23 @@ static int node_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
 }
 
 /* How many entries from `first` on go into one frame, and how many bytes and ids of trans sets they need. */
-static uint32_t node_fit(const struct phx__entry *e, uint32_t first, uint32_t count, size_t *bytes, uint32_t *ids)
+static uint32_t node_fit(const struct phx__entry *e, uint32_t first, uint32_t count, size_t *bytes,
+                         uint32_t *ids)
 {
     uint32_t i;
 
     *bytes = PHX__WIRE_HEADER + 2;
     *ids = 0;
     for (i = first; i < count; i++) {
-        int same = i > first && e[i].trans_first == e[i - 1].trans_first && e[i].trans_count == e[i - 1].trans_count;
+        int same = i > first && e[i].trans_first == e[i - 1].trans_first
+                   && e[i].trans_count == e[i - 1].trans_count;
         size_t more = PHX__ENTRY_SIZE + 8 + (same ? 0 : e[i].trans_count * sizeof(struct phx_id));
         if (e[i].card_size <= NODE_CARD_INLINE)
             more += e[i].card_size;
         /* The receiver keeps one large card at a time: it goes with its entry alone. */
-        if (i > first && (*bytes + more > NODE_UPDATE_FULL || e[i].card_size > NODE_CARD_INLINE
-                          || e[i - 1].card_size > NODE_CARD_INLINE))
+        if (i > first
+            && (*bytes + more > NODE_UPDATE_FULL || e[i].card_size > NODE_CARD_INLINE
+                || e[i - 1].card_size > NODE_CARD_INLINE))
             break;
         *bytes += more;
         *ids += same ? 0 : e[i].trans_count;
@@ -79,35 +82,41 @@ static uint32_t node_fit(const struct phx__entry *e, uint32_t first, uint32_t co
 }
 
 /* The trans sets of these entries, laid end to end in the order of the entries. */
-static void node_put_ids(struct phx__writer *w, const struct phx__entry *e, uint32_t count, const struct phx_id *ids)
+static void node_put_ids(struct phx__writer *w, const struct phx__entry *e, uint32_t count,
+                         const struct phx_id *ids)
 {
     uint32_t i;
 
     for (i = 0; i < count; i++) {
-        if (i > 0 && e[i].trans_first == e[i - 1].trans_first && e[i].trans_count == e[i - 1].trans_count)
+        if (i > 0 && e[i].trans_first == e[i - 1].trans_first
+            && e[i].trans_count == e[i - 1].trans_count)
             continue;
         phx__put_bytes(w, ids + e[i].trans_first, e[i].trans_count * sizeof *ids);
     }
 }
 
-static void node_put_entries(struct phx__writer *w, const struct phx__entry *entries, uint32_t count, int flags)
+static void node_put_entries(struct phx__writer *w, const struct phx__entry *entries,
+                             uint32_t count, int flags)
 {
     uint16_t at = 0;
     uint32_t i;
 
     for (i = 0; i < count; i++) {
         struct phx__entry e = entries[i];
-        if (i > 0 && e.trans_first == entries[i - 1].trans_first && e.trans_count == entries[i - 1].trans_count)
+        if (i > 0 && e.trans_first == entries[i - 1].trans_first
+            && e.trans_count == entries[i - 1].trans_count)
             at = (uint16_t)(at - e.trans_count);
         e.trans_first = at;
         at = (uint16_t)(at + e.trans_count);
-        e.flags = e.card == NULL ? 0 : e.card_size > NODE_CARD_INLINE ? PHX__ENTRY_CARD_SENT : PHX__ENTRY_CARD;
+        e.flags = e.card == NULL                   ? 0
+                  : e.card_size > NODE_CARD_INLINE ? PHX__ENTRY_CARD_SENT
+                                                   : PHX__ENTRY_CARD;
         phx__wire_put_entry(w, flags, &e);
     }
 }
 
-static int node_send_update(phx *p, uint32_t nbr, const struct phx__entry *e, uint32_t count, size_t bytes,
-                            uint32_t id_count, const struct phx_id *ids)
+static int node_send_update(phx *p, uint32_t nbr, const struct phx__entry *e, uint32_t count,
+                            size_t bytes, uint32_t id_count, const struct phx_id *ids)
 {
     int flags = p->cfg.routing == PHX_ROUTING_PAPER ? (int)PHX__UPDATE_TRANS : 0;
     struct phx__writer w;
@@ -116,7 +125,8 @@ static int node_send_update(phx *p, uint32_t nbr, const struct phx__entry *e, ui
     size_t start;
 
     for (i = 0; i < count; i++)
-        if (e[i].card != NULL && e[i].card_size > NODE_CARD_INLINE && node_send_card(p, nbr, &e[i]) != 0)
+        if (e[i].card != NULL && e[i].card_size > NODE_CARD_INLINE
+            && node_send_card(p, nbr, &e[i]) != 0)
             return PHX_ENOMEM;
     if ((l = node_writer(p, nbr, bytes, &w)) == NULL)
         return PHX_ENOMEM;
@@ -186,7 +196,8 @@ static void node_say_beat(phx *p, uint32_t node, int flags, uint64_t next_us, ui
 /* A beat that asks for an answer carries our clock, which the answer brings back. */
 void phx__node_beat(phx *p, uint32_t node, int flags, uint64_t next_us)
 {
-    node_say_beat(p, node, flags, next_us, flags & (int)PHX__BEAT_REPLY ? (uint32_t)(p->now / PHX__MS) : 0);
+    node_say_beat(p, node, flags, next_us,
+                  flags & (int)PHX__BEAT_REPLY ? (uint32_t)(p->now / PHX__MS) : 0);
 }
 
 static void node_route_beat(void *ctx, uint32_t nbr, int flags)
@@ -251,7 +262,7 @@ int phx__node_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap)
     return phx__link_control_end(&p->set, l, &w);
 }
 
-/* ---- In ------------------------------------------------------------------------------------------------------ */
+/* ---- In -------------------------------------------------------------------------------------- */
 
 static void node_drop_card(phx *p, struct phx__link *l)
 {
@@ -273,8 +284,9 @@ static int node_on_card(phx *p, struct phx__link *l, const struct phx__frame *f)
         l->card_version = c.version;
         l->card_incarnation = c.incarnation;
     }
-    if (l->card_total == 0 || c.offset != l->card_size || c.total != l->card_total || c.version != l->card_version
-        || c.incarnation != l->card_incarnation || !phx__id_equal(&c.id, &l->card_id) || c.size > c.total - c.offset)
+    if (l->card_total == 0 || c.offset != l->card_size || c.total != l->card_total
+        || c.version != l->card_version || c.incarnation != l->card_incarnation
+        || !phx__id_equal(&c.id, &l->card_id) || c.size > c.total - c.offset)
         return PHX_EPROTO;
     /* Room is made for what has come, not for what is announced. */
     if (phx__mem_grow(&p->mem, &l->card, &l->card_capacity, c.offset + c.size, 1) != 0)
@@ -307,9 +319,11 @@ static int node_on_update(phx *p, struct phx__link *l, const struct phx__frame *
         return PHX_EPROTO;
     p->updates_in++;
     while ((got = phx__wire_next_entry(&u, f->flags, &e)) > 0) {
-        const uint8_t *trans = u.ids == NULL ? NULL : u.ids + (size_t)e.trans_first * sizeof(struct phx_id);
+        const uint8_t *trans =
+            u.ids == NULL ? NULL : u.ids + (size_t)e.trans_first * sizeof(struct phx_id);
         struct phx__card card;
-        if (node_attach_card(l, &e) != 0 || (e.card != NULL && phx__wire_get_card(e.card, e.card_size, &card) != 0))
+        if (node_attach_card(l, &e) != 0
+            || (e.card != NULL && phx__wire_get_card(e.card, e.card_size, &card) != 0))
             return PHX_EPROTO;
         p->entries_in++;
         got = phx__route_entry(&p->route, l->peer, &e, trans, p->now);
@@ -320,7 +334,8 @@ static int node_on_update(phx *p, struct phx__link *l, const struct phx__frame *
             node_drop_card(p, l);
     }
     if (dropped > 0) /* one line per frame, not per entry: a liar must not fill the log */
-        phx__node_log(p, PHX_LOG_WARN, "%u route entries dropped: %s", (uint64_t)dropped, phx_strerror(PHX_ELIMIT));
+        phx__node_log(p, PHX_LOG_WARN, "%u route entries dropped: %s", (uint64_t)dropped,
+                      phx_strerror(PHX_ELIMIT));
     return got;
 }
 
@@ -372,7 +387,8 @@ static void node_forward_ack(phx *p, const struct phx__ack *a, const struct phx_
     struct phx__writer w;
     struct phx__link *l;
 
-    if (next == PHX__NONE || f->hops <= 1 || !p->cfg.relay || (l = node_writer(p, next, 96, &w)) == NULL) {
+    if (next == PHX__NONE || f->hops <= 1 || !p->cfg.relay
+        || (l = node_writer(p, next, 96, &w)) == NULL) {
         p->post.dropped++; /* acks are cumulative: the next one says it again */
         return;
     }
@@ -395,7 +411,8 @@ static int node_on_ack(phx *p, const struct phx__frame *f)
     return 0;
 }
 
-int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw, size_t raw_size)
+int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
+                    size_t raw_size)
 {
     phx *p = ctx;
 

@@ -24,7 +24,7 @@
 /* Bytes written to one link in one step. */
 #define NODE_WRITE_LIMIT (1u << 20)
 
-/* ---- Slots ---------------------------------------------------------------------------------------------- */
+/* ---- Slots ----------------------------------------------------------------------------------- */
 
 static struct phx__link *node_new_link(phx *p)
 {
@@ -35,7 +35,8 @@ static struct phx__link *node_new_link(phx *p)
         slot++;
     if (phx__mem_grow(&p->mem, &p->links, &p->link_capacity, slot + 1, sizeof(struct phx__link *))
         /* Twice each slot: a link that was just written to may want it again before the list is swept. */
-        || phx__mem_grow(&p->mem, &p->writers, &p->writer_capacity, 2 * (slot + 1), sizeof *p->writers)
+        || phx__mem_grow(&p->mem, &p->writers, &p->writer_capacity, 2 * (slot + 1),
+                         sizeof *p->writers)
         || phx__mem_grow(&p->mem, &p->closed, &p->closed_capacity, slot + 1, sizeof *p->closed))
         return NULL;
     l = phx__mem_zero(&p->mem, sizeof *l);
@@ -65,12 +66,14 @@ static void node_drop_slot(phx *p, struct phx__link *l)
 }
 
 /* A link around a fresh handle; the handle is closed on failure. */
-static int node_open_link(phx *p, int handle, int dialer, enum phx__link_state state, struct phx__link **out)
+static int node_open_link(phx *p, int handle, int dialer, enum phx__link_state state,
+                          struct phx__link **out)
 {
     struct phx__link *l = node_new_link(p);
     int err = l == NULL ? PHX_ENOMEM : phx__map_put(&p->handles, (uint64_t)handle, l->slot);
 
-    if (err == 0 && (err = phx__link_open(&p->set, l, handle, dialer, state, p->cfg.dial_timeout_us)) != 0)
+    if (err == 0
+        && (err = phx__link_open(&p->set, l, handle, dialer, state, p->cfg.dial_timeout_us)) != 0)
         phx__map_del(&p->handles, (uint64_t)handle);
     if (err != 0) {
         if (l != NULL)
@@ -107,17 +110,21 @@ void phx__node_watch(phx *p, struct phx__link *l)
         phx__node_close_link(p, l, PHX_ENOMEM, 0);
 }
 
-/* ---- Closing ---------------------------------------------------------------------------------------------- */
+/* ---- Closing --------------------------------------------------------------------------------- */
 
 static void node_log_close(phx *p, const struct phx__link *l, enum phx__link_state was, int reason)
 {
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
-    int level = reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED ? PHX_LOG_DEBUG
-                : was == PHX__LINK_UP || l->refused || reason == PHX_EPROTO ? PHX_LOG_WARN : PHX_LOG_INFO;
+    int level = reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED        ? PHX_LOG_DEBUG
+                : was == PHX__LINK_UP || l->refused || reason == PHX_EPROTO ? PHX_LOG_WARN
+                                                                            : PHX_LOG_INFO;
 
-    phx__node_log(p, level, "link %s %s: %s%s%s", l->peer != PHX__NONE ? phx_id_text(&l->id, id) : "?",
+    phx__node_log(p, level, "link %s %s: %s%s%s",
+                  l->peer != PHX__NONE ? phx_id_text(&l->id, id) : "?",
                   l->address.family ? phx_address_text(&l->address, at) : "adopted",
-                  was == PHX__LINK_UP ? "down, " : was == PHX__LINK_DIALING ? "no connection, " : "no link, ",
+                  was == PHX__LINK_UP        ? "down, "
+                  : was == PHX__LINK_DIALING ? "no connection, "
+                                             : "no link, ",
                   l->refused ? "refused by the peer: " : "", phx_strerror(reason));
 }
 
@@ -195,7 +202,7 @@ void phx__node_free_links(phx *p)
     p->link_size = 0;
 }
 
-/* ---- Listening ---------------------------------------------------------------------------------------------- */
+/* ---- Listening ------------------------------------------------------------------------------- */
 
 static void node_pause(phx *p, struct phx__listener *at)
 {
@@ -268,7 +275,7 @@ static void node_learn_own_address(phx *p, const struct phx__link *l)
     p->card_stale |= learnt;
 }
 
-/* ---- Dialling ------------------------------------------------------------------------------------------------- */
+/* ---- Dialling -------------------------------------------------------------------------------- */
 
 int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
@@ -319,7 +326,7 @@ int phx__node_adopt(phx *p, int handle, int dialer)
     return err;
 }
 
-/* ---- One link per pair ------------------------------------------------------------------------------------------ */
+/* ---- One link per pair ----------------------------------------------------------------------- */
 
 /* Of two connections between us and this node: does this one win? */
 static int node_wins(const phx *p, const struct phx__link *l)
@@ -434,8 +441,7 @@ static int node_link_up(void *ctx, struct phx__link *l)
     }
     if ((old = phx__node_link(p, l->peer)) != NULL)
         node_replace(p, old, l->dialer);
-    if ((err = node_route_up(p, l)) != 0
-        || (err = phx__live_up(&p->live, l->peer, p->now)) != 0) {
+    if ((err = node_route_up(p, l)) != 0 || (err = phx__live_up(&p->live, l->peer, p->now)) != 0) {
         phx__route_down(&p->route, l->peer, p->now);
         return err;
     }
@@ -456,7 +462,7 @@ static int node_link_up(void *ctx, struct phx__link *l)
     return 0;
 }
 
-/* ---- Reading and writing ------------------------------------------------------------------------------------------- */
+/* ---- Reading and writing --------------------------------------------------------------------- */
 
 static void node_finish_dial(phx *p, struct phx__link *l)
 {
@@ -550,7 +556,8 @@ void phx__node_write(phx *p)
     for (i = 0; i < count; i++) {
         struct phx__link *l = p->links[p->writers[i]];
         l->queued = 0;
-        if (l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING && (!l->full || l->broken))
+        if (l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING
+            && (!l->full || l->broken))
             node_write_link(p, l);
     }
     for (i = count; i < p->writer_count; i++)

@@ -6,7 +6,7 @@
 struct phx__post_limits {
     size_t max_message, window, hold_bytes;
     int hop_limit;
-    int relay; /* forward for others */
+    int relay;           /* forward for others */
     uint64_t epoch_base; /* low half of the incarnation << 32: epochs of a later life are higher */
 };
 
@@ -45,12 +45,12 @@ struct phx__post {
     uint64_t epochs; /* given out since the start */
     uint64_t now;    /* of the call we are in */
     uint32_t hold_timer;
-    uint64_t hold_limit_at;        /* no letter in a box expires before */
-    uint32_t last_source; /* of the last DATA frame: most likely that of the next, too */
-    struct phx__hold hold;        /* messages to names that are in no flow */
-    struct phx__ring held, local; /* its boxes in these states; BOUND ones hang on their node */
-    struct phx__ring acks, rooms; /* nodes that are owed an ack now; whose flow has room again */
-    struct phx__pump_source *stray;    /* ready, but not listed with a neighbour: no memory */
+    uint64_t hold_limit_at;         /* no letter in a box expires before */
+    uint32_t last_source;           /* of the last DATA frame: most likely that of the next, too */
+    struct phx__hold hold;          /* messages to names that are in no flow */
+    struct phx__ring held, local;   /* its boxes in these states; BOUND ones hang on their node */
+    struct phx__ring acks, rooms;   /* nodes that are owed an ack now; whose flow has room again */
+    struct phx__pump_source *stray; /* ready, but not listed with a neighbour: no memory */
     struct phx__waiter *hold_waiters;  /* for room to hold more */
     struct phx__waiter *name_waiters;  /* for an owner */
     struct phx__waiter *ready_waiters; /* for nothing: to be told in phx__post_run */
@@ -66,8 +66,8 @@ struct phx__post {
 };
 
 PHX_PRIVATE int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *ids,
-                   struct phx__timers *timers, const struct phx__post_limits *limits,
-                   const struct phx__post_ops *ops);
+                               struct phx__timers *timers, const struct phx__post_limits *limits,
+                               const struct phx__post_ops *ops);
 /* Releases all owned buffers; no outcome is reported. */
 PHX_PRIVATE void phx__post_free(struct phx__post *p);
 
@@ -84,10 +84,10 @@ PHX_PRIVATE size_t phx__post_pull(struct phx__post *p, uint32_t nbr, size_t budg
 /* A DATA frame came from neighbour nbr: the whole frame as received, `frame_size` bytes, and
  * decoded. Delivers, queues for transit (a copy) or drops. 0, or PHX_EPROTO: close the link. */
 PHX_PRIVATE int phx__post_data(struct phx__post *p, uint32_t nbr, const uint8_t *frame,
-                   size_t frame_size, const struct phx__frame *f, uint64_t now);
+                               size_t frame_size, const struct phx__frame *f, uint64_t now);
 /* An ACK for this node. gap: frame flag PHX__ACK_GAP. */
 PHX_PRIVATE void phx__post_ack(struct phx__post *p, const struct phx__ack *a, int gap,
-                   uint64_t now);
+                               uint64_t now);
 /* The route to node, or the link behind it, changed: see ops.next. Cheap if it did not. */
 PHX_PRIVATE void phx__post_route(struct phx__post *p, uint32_t node, uint64_t now);
 /* The names' owners changed somehow: look again at what is held. */

@@ -78,7 +78,7 @@ static void route_plan(struct phx__route *r, uint64_t at)
         phx__timer_set(r->timers, r->chore_timer, at);
 }
 
-/* ---- Lists of what to look at ---------------------------------------------------------------------- */
+/* ---- Lists of what to look at ---------------------------------------------------------------- */
 
 /* Both lists have room for every destination from the moment it is known (route_know). */
 void phx__route_touch(struct phx__route *r, uint32_t node, uint64_t now)
@@ -115,7 +115,7 @@ static void route_look_at(struct phx__route *r, struct phx__route_nbr *n, uint8_
     r->look = 1;
 }
 
-/* ---- The table -------------------------------------------------------------------------------------- */
+/* ---- The table ------------------------------------------------------------------------------- */
 
 static uint64_t route_term(const struct phx__route *r, uint32_t node)
 {
@@ -185,7 +185,8 @@ static int route_better(const struct phx__dest *d, uint32_t node, const struct p
         return a->seq > b->seq;
     if (a->nbr == d->next || b->nbr == d->next)
         return a->nbr == d->next;
-    return phx__mix(a->nbr * 0x9E3779B97F4A7C15u ^ node) < phx__mix(b->nbr * 0x9E3779B97F4A7C15u ^ node);
+    return phx__mix(a->nbr * 0x9E3779B97F4A7C15u ^ node)
+           < phx__mix(b->nbr * 0x9E3779B97F4A7C15u ^ node);
 }
 
 static const struct phx__heard *route_best(const struct phx__dest *d, uint32_t node, int feasible)
@@ -202,7 +203,7 @@ static const struct phx__heard *route_best(const struct phx__dest *d, uint32_t n
     return best;
 }
 
-/* ---- Requests ---------------------------------------------------------------------------------------- */
+/* ---- Requests -------------------------------------------------------------------------------- */
 
 /* Nobody offers the destination: ask a few neighbours, others each time. */
 static void route_ask_around(struct phx__route *r, uint32_t node, uint32_t want)
@@ -270,10 +271,11 @@ static void route_select(struct phx__route *r, uint32_t node, uint64_t now)
     route_review_ask(r, node, had && best == NULL, now);
 }
 
-/* ---- Whom to tell -------------------------------------------------------------------------------------- */
+/* ---- Whom to tell ---------------------------------------------------------------------------- */
 
 /* Does j's hash say that it is next to every neighbour of ours but perhaps one? *but: that one. */
-static int route_surrounds(const struct phx__route *r, const struct phx__route_nbr *j, uint32_t *but)
+static int route_surrounds(const struct phx__route *r, const struct phx__route_nbr *j,
+                           uint32_t *but)
 {
     uint64_t differs = j->around ^ r->around;
 
@@ -304,7 +306,8 @@ static int route_adjacent(const struct phx__route *r, uint32_t w, const struct p
 }
 
 /* Will j hear of the route to v as good as ours, or better, without us? The rules are in the essay. */
-static int route_covered(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j, int strict)
+static int route_covered(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j,
+                         int strict)
 {
     const struct phx__dest *d = route_at(r, v);
     const struct phx__heard *h = phx__table_heard(d, j->node);
@@ -333,11 +336,14 @@ static int route_needs(const struct phx__route *r, uint32_t v, const struct phx_
     const struct phx__dest *d = route_at(r, v);
     const struct phx__told *t = phx__table_told(d, j->node);
 
-    if (r->variant != PHX_ROUTING_DEFAULT) /* there an owner must hear of its retraction, to answer it */
-        return (v != j->node || d->hops == PHX__UNREACHABLE) && phx__route_classic_needs(r, d, j->node);
+    if (r->variant
+        != PHX_ROUTING_DEFAULT) /* there an owner must hear of its retraction, to answer it */
+        return (v != j->node || d->hops == PHX__UNREACHABLE)
+               && phx__route_classic_needs(r, d, j->node);
     if (v == j->node)
         return 0;
-    if (t != NULL && t->asked && d->hops != PHX__UNREACHABLE && d->seq >= t->want && d->next != j->node)
+    if (t != NULL && t->asked && d->hops != PHX__UNREACHABLE && d->seq >= t->want
+        && d->next != j->node)
         return 1;
     if (t != NULL && t->hops != PHX__UNREACHABLE) {
         if (d->hops > t->hops)
@@ -442,7 +448,7 @@ static void route_tell_all(struct phx__route *r)
     for (i = 0; i < r->nbr_count; i++)
         r->nbrs[i].dirty = 0;
     for (i = 0; i < r->dirty_count; i++)
-        route_at(r, r->dirty[i])->flags &= (uint8_t)~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
+        route_at(r, r->dirty[i])->flags &= (uint8_t) ~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
     r->dirty_count = 0;
     r->look = r->urgent = 0;
     route_drop_lapsed(r);
@@ -482,7 +488,7 @@ void phx__route_flush(struct phx__route *r, uint64_t now)
     }
 }
 
-/* ---- What comes in ---------------------------------------------------------------------------------------- */
+/* ---- What comes in --------------------------------------------------------------------------- */
 
 /* The owner was restarted under its old id: nothing known of the former incarnation counts. */
 static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarnation, uint64_t now)
@@ -522,7 +528,8 @@ static void route_heard_self(struct phx__route *r, const struct phx__entry *e, u
     }
 }
 
-static int route_learn_card(struct phx__route *r, uint32_t node, const struct phx__entry *e, uint64_t now)
+static int route_learn_card(struct phx__route *r, uint32_t node, const struct phx__entry *e,
+                            uint64_t now)
 {
     struct phx__dest *d = route_at(r, node);
 
@@ -572,8 +579,8 @@ static int route_hear(struct phx__route *r, uint32_t nbr, uint32_t node, const s
     return 0;
 }
 
-int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e, const uint8_t *trans,
-                     uint64_t now)
+int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e,
+                     const uint8_t *trans, uint64_t now)
 {
     struct phx__dest *d;
     uint32_t node;
@@ -603,7 +610,8 @@ int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry
 }
 
 /* Remembers that nbr wants to be told of node, at number want or above. */
-static int route_asked(struct phx__route *r, uint32_t nbr, uint32_t node, uint32_t want, uint64_t now)
+static int route_asked(struct phx__route *r, uint32_t nbr, uint32_t node, uint32_t want,
+                       uint64_t now)
 {
     struct phx__told *t = phx__table_tell(&r->table, route_at(r, node), nbr);
 
@@ -628,8 +636,8 @@ static void route_request_self(struct phx__route *r, uint32_t want, uint64_t now
 }
 
 /* On towards the owner: the same request again only after the time in which its sender would repeat it. */
-static void route_pass_request(struct phx__route *r, uint32_t nbr, uint32_t node, uint32_t want, int hops,
-                               uint64_t now)
+static void route_pass_request(struct phx__route *r, uint32_t nbr, uint32_t node, uint32_t want,
+                               int hops, uint64_t now)
 {
     struct phx__dest *d = route_at(r, node);
 
@@ -657,7 +665,8 @@ void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__re
         route_pass_request(r, nbr, node, q->seq, hops, now);
 }
 
-void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk, uint64_t now)
+void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
+                     uint64_t now)
 {
     struct phx__route_nbr *n = route_nbr(r, nbr);
 
@@ -722,21 +731,22 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 
     for (i = 0; i < r->table.capacity; i++) {
         const struct phx__dest *d = route_at(r, i);
-        if ((d->flags & PHX__DEST_KNOWN) && !(d->flags & PHX__DEST_SEEN) && d->hops != PHX__UNREACHABLE
-            && i != nbr)
+        if ((d->flags & PHX__DEST_KNOWN) && !(d->flags & PHX__DEST_SEEN)
+            && d->hops != PHX__UNREACHABLE && i != nbr)
             (void)route_asked(r, nbr, i, 0, r->moved);
     }
     if (!reply)
         r->ops.summary(r->ops.ctx, nbr, 1);
 }
 
-/* ---- Links -------------------------------------------------------------------------------------------------- */
+/* ---- Links ----------------------------------------------------------------------------------- */
 
 /* The hello stands for the first update about oneself, both ways: in a mesh that a hub has introduced, a
  * new link needs no routing message at all. Unless the peer's card has changed: then an update is under way,
  * and its number must not be used, and passed on, before. Nobody may know a number without the card that
  * came with it, or the card would never be sent after it. */
-static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h, uint64_t now)
+static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h,
+                       uint64_t now)
 {
     struct phx__told *t = phx__table_tell(&r->table, route_at(r, PHX__SELF), nbr);
     struct phx__entry e;
@@ -772,12 +782,13 @@ static void route_relinked(struct phx__route *r, uint32_t nbr)
         t->want = 0;
         t->hops = PHX__UNREACHABLE;
     }
-    route_at(r, nbr)->flags &= (uint8_t)~(PHX__DEST_LAPSED | PHX__DEST_LOSS);
+    route_at(r, nbr)->flags &= (uint8_t) ~(PHX__DEST_LAPSED | PHX__DEST_LOSS);
     r->lapsed--;
     r->shrunk--;
 }
 
-int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h, uint64_t now)
+int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h,
+                  uint64_t now)
 {
     struct phx__route_nbr *n;
     struct phx__dest *d;
@@ -842,7 +853,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
             route_down_dest(r, nbr, i, now);
 }
 
-/* ---- Chores -------------------------------------------------------------------------------------------------- */
+/* ---- Chores ---------------------------------------------------------------------------------- */
 
 static void route_ask_due(struct phx__route *r, uint64_t now)
 {
@@ -909,7 +920,7 @@ void phx__route_due(struct phx__route *r, int kind, uint64_t now, uint32_t *forg
     *forgotten = route_forget_one(r, now);
 }
 
-/* ---- Questions ------------------------------------------------------------------------------------------------ */
+/* ---- Questions ------------------------------------------------------------------------------- */
 
 int phx__route_take_changed(struct phx__route *r, uint32_t *node)
 {
@@ -922,7 +933,9 @@ int phx__route_take_changed(struct phx__route *r, uint32_t *node)
 
 const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t node)
 {
-    return node < r->table.capacity && (route_at(r, node)->flags & PHX__DEST_KNOWN) ? route_at(r, node) : NULL;
+    return node < r->table.capacity && (route_at(r, node)->flags & PHX__DEST_KNOWN)
+               ? route_at(r, node)
+               : NULL;
 }
 
 uint32_t phx__route_next(const struct phx__route *r, uint32_t node)
@@ -930,7 +943,7 @@ uint32_t phx__route_next(const struct phx__route *r, uint32_t node)
     return node < r->table.capacity ? route_at(r, node)->next : PHX__NONE;
 }
 
-/* ---- Life --------------------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids *ids,
                     struct phx__timers *timers, struct phx__rnd *rnd, int variant, int hop_limit,
@@ -947,7 +960,8 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
     r->variant = variant;
     r->hop_limit = hop_limit;
     phx__table_init(&r->table, mem);
-    if (route_know(r, PHX__SELF) != 0 || phx__timer_new(timers, PHX__TIMER_ROUTE_TELL, 0, &r->tell_timer)
+    if (route_know(r, PHX__SELF) != 0
+        || phx__timer_new(timers, PHX__TIMER_ROUTE_TELL, 0, &r->tell_timer)
         || phx__timer_new(timers, PHX__TIMER_ROUTE_CHORE, 0, &r->chore_timer))
         return PHX_ENOMEM; /* the caller frees r and timers */
     self = route_at(r, PHX__SELF);

@@ -28,8 +28,8 @@ struct phx__route_hello {
 
 struct phx__route_nbr {
     uint32_t node;
-    uint8_t dirty;     /* look again what to tell it, of every destination; 2: after a loss */
-    uint8_t disagreed; /* beats in a row whose digest was not ours */
+    uint8_t dirty;        /* look again what to tell it, of every destination; 2: after a loss */
+    uint8_t disagreed;    /* beats in a row whose digest was not ours */
     uint64_t around;      /* hash of it and its neighbours, from its last beat; 0: not known */
     uint64_t around_told; /* ours, as last sent to it; 0: never */
     uint64_t summary_at, summary_wait; /* the next summary not before, and the wait after it */
@@ -55,9 +55,9 @@ struct phx__route {
     struct phx_id *out_ids; /* scratch, PHX_ROUTING_PAPER */
     uint32_t out_id_count, out_id_capacity;
     uint32_t known, reachable;
-    uint64_t digest; /* over reachable nodes, this one included */
-    uint64_t around; /* over this node and its neighbours */
-    uint64_t moved;  /* when the table last changed */
+    uint64_t digest;       /* over reachable nodes, this one included */
+    uint64_t around;       /* over this node and its neighbours */
+    uint64_t moved;        /* when the table last changed */
     uint64_t told_at, gap; /* pace: last telling, and the least time until the next */
     int urgent;            /* a loss or an answer waits: no pacing */
     uint32_t lapsed;       /* destinations with PHX__DEST_LAPSED */
@@ -69,25 +69,29 @@ struct phx__route {
 };
 
 PHX_PRIVATE int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids *ids,
-                    struct phx__timers *timers, struct phx__rnd *rnd, int variant, int hop_limit,
-                    uint64_t incarnation, const struct phx__route_ops *ops);
+                                struct phx__timers *timers, struct phx__rnd *rnd, int variant,
+                                int hop_limit, uint64_t incarnation,
+                                const struct phx__route_ops *ops);
 PHX_PRIVATE void phx__route_free(struct phx__route *r);
 
 /* This node says something new of itself: 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, uint64_t now);
-PHX_PRIVATE int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h, uint64_t now);
+PHX_PRIVATE int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size,
+                                uint64_t now);
+PHX_PRIVATE int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h,
+                              uint64_t now);
 PHX_PRIVATE void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now);
 
 /* Frames from a neighbour, decoded. trans: nodes of the entry's trans set (PHX_ROUTING_PAPER). Return
  * 0, PHX_ENOMEM or PHX_ELIMIT: the entry was dropped; a digest will tell. */
 PHX_PRIVATE int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e,
-                     const uint8_t *trans, uint64_t now);
-PHX_PRIVATE void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__request *q, int hops,
-                        uint64_t now);
-PHX_PRIVATE void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
-                     uint64_t now);
+                                 const uint8_t *trans, uint64_t now);
+PHX_PRIVATE void phx__route_request(struct phx__route *r, uint32_t nbr,
+                                    const struct phx__request *q, int hops, uint64_t now);
+PHX_PRIVATE void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b,
+                                 int shrunk, uint64_t now);
 PHX_PRIVATE void phx__route_summary_begin(struct phx__route *r);
-PHX_PRIVATE void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct phx__summary_line *s);
+PHX_PRIVATE void phx__route_summary_line(struct phx__route *r, uint32_t nbr,
+                                         const struct phx__summary_line *s);
 PHX_PRIVATE void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply);
 
 /* The inbox is empty: tell what there is to tell, or set a timer if that was done a moment ago. */
@@ -98,19 +102,23 @@ PHX_PRIVATE void phx__route_due(struct phx__route *r, int kind, uint64_t now, ui
 
 /* Destinations whose next hop, reachability or card changed: 1 and *node, or 0. */
 PHX_PRIVATE int phx__route_take_changed(struct phx__route *r, uint32_t *node);
-PHX_PRIVATE const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t node); /* or NULL */
+PHX_PRIVATE const struct phx__dest *phx__route_dest(const struct phx__route *r,
+                                                    uint32_t node); /* or NULL */
 /* The neighbour towards node, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__route_next(const struct phx__route *r, uint32_t node);
 PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *b);
 
 /* For route_classic.c: the papers' update rules, see there. */
 PHX_PRIVATE void phx__route_touch(struct phx__route *r, uint32_t node, uint64_t now);
-PHX_PRIVATE void phx__route_use(struct phx__route *r, uint32_t node, uint32_t next, uint32_t seq, uint8_t hops,
-                    uint64_t now);
+PHX_PRIVATE void phx__route_use(struct phx__route *r, uint32_t node, uint32_t next, uint32_t seq,
+                                uint8_t hops, uint64_t now);
 PHX_PRIVATE int phx__route_classic_entry(struct phx__route *r, uint32_t nbr, uint32_t node,
-                             const struct phx__entry *e, const uint8_t *trans, uint64_t now);
-PHX_PRIVATE void phx__route_classic_lost(struct phx__route *r, uint32_t nbr, uint32_t node, uint64_t now);
-PHX_PRIVATE int phx__route_classic_needs(const struct phx__route *r, const struct phx__dest *d, uint32_t nbr);
+                                         const struct phx__entry *e, const uint8_t *trans,
+                                         uint64_t now);
+PHX_PRIVATE void phx__route_classic_lost(struct phx__route *r, uint32_t nbr, uint32_t node,
+                                         uint64_t now);
+PHX_PRIVATE int phx__route_classic_needs(const struct phx__route *r, const struct phx__dest *d,
+                                         uint32_t nbr);
 PHX_PRIVATE void phx__route_classic_sets(struct phx__route *r, uint32_t count);
 
 #endif

@@ -34,7 +34,8 @@ static int classic_improves(const struct phx__dest *d, const struct phx__entry *
     return e->hops < PHX__UNREACHABLE - 1 && e->hops + 1 < d->hops;
 }
 
-static int classic_received(struct phx__route *r, struct phx__dest *d, uint32_t nbr, const struct phx__entry *e)
+static int classic_received(struct phx__route *r, struct phx__dest *d, uint32_t nbr,
+                            const struct phx__entry *e)
 {
     struct phx__heard *h = phx__table_hear(&r->table, d, nbr);
 
@@ -62,11 +63,12 @@ static int classic_promises(struct phx__route *r, struct phx__dest *d, const str
     return 0;
 }
 
-static int classic_other(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e,
-                         const uint8_t *trans, uint64_t now)
+static int classic_other(struct phx__route *r, uint32_t nbr, uint32_t node,
+                         const struct phx__entry *e, const uint8_t *trans, uint64_t now)
 {
     struct phx__dest *d = &r->table.at[node];
-    int behind = e->seq < d->seq || (e->seq == d->seq && e->hops > d->hops + 1 && d->hops != PHX__UNREACHABLE);
+    int behind = e->seq < d->seq
+                 || (e->seq == d->seq && e->hops > d->hops + 1 && d->hops != PHX__UNREACHABLE);
 
     if (behind) {
         phx__table_unhear(d, nbr);
@@ -81,8 +83,8 @@ static int classic_other(struct phx__route *r, uint32_t nbr, uint32_t node, cons
     return e->hops <= d->hops ? classic_promises(r, d, e, trans) : 0;
 }
 
-int phx__route_classic_entry(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e,
-                             const uint8_t *trans, uint64_t now)
+int phx__route_classic_entry(struct phx__route *r, uint32_t nbr, uint32_t node,
+                             const struct phx__entry *e, const uint8_t *trans, uint64_t now)
 {
     struct phx__dest *d = &r->table.at[node];
     uint32_t i;
@@ -104,9 +106,11 @@ int phx__route_classic_needs(const struct phx__route *r, const struct phx__dest 
 {
     const struct phx__told *t = phx__table_told(d, nbr);
 
-    if (d->card_version == 0 && d->hops == PHX__UNREACHABLE && d->told_count == 0 && d->heard_count == 0)
+    if (d->card_version == 0 && d->hops == PHX__UNREACHABLE && d->told_count == 0
+        && d->heard_count == 0)
         return 0;
-    if (t != NULL && !t->asked && t->seq == d->seq && t->hops == d->hops && t->card >= d->card_version)
+    if (t != NULL && !t->asked && t->seq == d->seq && t->hops == d->hops
+        && t->card >= d->card_version)
         return 0;
     return r->variant == PHX_ROUTING_NAIVE || phx__table_heard(d, nbr) == NULL;
 }
@@ -114,7 +118,8 @@ int phx__route_classic_needs(const struct phx__route *r, const struct phx__dest 
 static int classic_put_id(struct phx__route *r, uint32_t node)
 {
     if (r->out_id_count == UINT16_MAX
-        || phx__mem_grow(r->mem, &r->out_ids, &r->out_id_capacity, r->out_id_count + 1, sizeof *r->out_ids))
+        || phx__mem_grow(r->mem, &r->out_ids, &r->out_id_capacity, r->out_id_count + 1,
+                         sizeof *r->out_ids))
         return PHX_ENOMEM;
     r->out_ids[r->out_id_count++] = r->ids->at[node];
     return 0;
@@ -131,7 +136,8 @@ void phx__route_classic_sets(struct phx__route *r, uint32_t count)
         const struct phx__dest *d = &r->table.at[phx__ids_find(r->ids, &e->id)];
         uint32_t first = r->out_id_count;
         for (k = 0; k < d->told_count; k++)
-            if (d->told[k].seq == d->seq && d->told[k].hops == d->hops && classic_put_id(r, d->told[k].nbr))
+            if (d->told[k].seq == d->seq && d->told[k].hops == d->hops
+                && classic_put_id(r, d->told[k].nbr))
                 break;
         e->trans_first = (uint16_t)first;
         e->trans_count = (uint16_t)(r->out_id_count - first);

@@ -30,8 +30,10 @@ static int node_start(phx **p, int rank, const struct phx_address *hub, struct p
     int err;
 
     phx_config_init(&cfg);
-    if ((err = phx_new(p, &cfg, phx_now_us())) != 0 || (err = phx_listen(*p, "tcp://127.0.0.1:0")) != 0
-        || (err = phx_listening(*p, 0, mine)) != 0 || (err = phx_assume(*p, (uint64_t)rank, (uint64_t)rank)) != 0)
+    if ((err = phx_new(p, &cfg, phx_now_us())) != 0
+        || (err = phx_listen(*p, "tcp://127.0.0.1:0")) != 0
+        || (err = phx_listening(*p, 0, mine)) != 0
+        || (err = phx_assume(*p, (uint64_t)rank, (uint64_t)rank)) != 0)
         return err;
     return rank == 0 ? 0 : phx_join(*p, phx_address_text(hub, text));
 }
@@ -41,7 +43,8 @@ static void node_run(phx *p, int count, int stay, int out)
 {
     struct report r = { 0, 0, 0, 0 };
     uint64_t start = phx_now_us(), now = start;
-    struct pollfd fds[2] = { { phx_fd(p), POLLIN, 0 }, { stay, 0, 0 } }; /* tells only that the parent let go */
+    struct pollfd fds[2] = { { phx_fd(p), POLLIN, 0 },
+                             { stay, 0, 0 } }; /* tells only that the parent let go */
     struct phx_stats s;
 
     while (now - start < LIMIT_US && !(fds[1].revents & POLLHUP)) {
@@ -90,7 +93,8 @@ static double cpu_ms(void)
            + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e3;
 }
 
-static int fork_one(int rank, int count, const struct phx_address *hub, int go[2], int out[2], int port[2])
+static int fork_one(int rank, int count, const struct phx_address *hub, int go[2], int out[2],
+                    int port[2])
 {
     pid_t pid = fork();
 
@@ -115,7 +119,8 @@ int main(int argc, char **argv)
         return 2;
     }
     memset(&hub, 0, sizeof hub);
-    if (fork_one(0, count, &hub, go, out, port) != 0 || read(port[0], &hub, sizeof hub) != (ssize_t)sizeof hub)
+    if (fork_one(0, count, &hub, go, out, port) != 0
+        || read(port[0], &hub, sizeof hub) != (ssize_t)sizeof hub)
         return 1;
     for (i = 1; i < count; i++)
         if (fork_one(i, count, &hub, go, out, port) != 0)
