@@ -33,8 +33,12 @@ bars: phoenix.c
 figures: phoenix.c
 	@NODES='$(NODES)' ./test/sim/run.sh figures
 
+# Times on real processes; QUICK=1 leaves the long one out, NODES="16 32" picks sizes.
+bench: phoenix.c
+	@QUICK='$(QUICK)' ./test/bench/run.sh
+
 clean:
 	rm -rf build phoenix.c.tmp
 
 FORCE:
-.PHONY: all test demo sim bars figures clean FORCE
+.PHONY: all test demo sim bars figures bench clean FORCE

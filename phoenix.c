@@ -714,7 +714,8 @@ struct phx__route {
     struct phx__rnd *rnd;
     struct phx__route_ops ops;
     int variant;   /* enum phx_routing */
-    int hop_limit; /* of requests */
+    int hop_limit; /* of requests, and of routes: what is farther cannot be reached */
+    int relay;     /* 0: nobody is told of a way through this node */
     struct phx__table table;
     struct phx__route_nbr *nbrs;
     uint32_t nbr_count, nbr_capacity;
@@ -779,6 +780,14 @@ PHX_PRIVATE const struct phx__dest *phx__route_dest(const struct phx__route *r,
 /* The neighbour towards node, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__route_next(const struct phx__route *r, uint32_t node);
 PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *b);
+
+/* Shared by route.c and route_tell.c. */
+/* The table is quiet when it has not changed for this long: then digests mean something, and the hash of
+ * the neighbourhood is worth sending. */
+#define PHX__ROUTE_QUIET PHX__SECOND
+PHX_PRIVATE struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node);
+/* Chores are due at `at` or before. */
+PHX_PRIVATE void phx__route_plan(struct phx__route *r, uint64_t at);
 
 /* For route_classic.c: the papers' update rules, see there. */
 PHX_PRIVATE void phx__route_touch(struct phx__route *r, uint32_t node, uint64_t now);
@@ -921,6 +930,56 @@ PHX_PRIVATE void phx__live_due(struct phx__live *l, int kind, uint32_t node, uin
 
 #endif
 
+/* ======== src/contact.h ======== */
+/* contact.h - BRAIN: the addresses of a hub or node: which to try first, how each fared. */
+#ifdef PHX_LINES
+#line 1 "src/contact.h"
+#endif
+#ifndef PHX_CONTACT_H
+#define PHX_CONTACT_H
+/* include "id.h" */
+/* include "mem.h" */
+
+#define PHX__DISC_ADDRESSES 8u /* addresses per node or hub, raced */
+
+/* Who the last attempt has proved to be at the other end. A REFUSE proves nothing. */
+enum phx__contact_met {
+    PHX__CONTACT_NOBODY,
+    PHX__CONTACT_RIGHT, /* the node that was dialled, or whoever a hub is */
+    PHX__CONTACT_OTHER  /* another node lives there now */
+};
+
+struct phx__contact { /* one address of a target */
+    struct phx_address address;
+    uint32_t attempt;    /* under way, or PHX__NONE */
+    int error;           /* how the last attempt ended; 0: not tried or fine */
+    uint8_t met;         /* enum phx__contact_met */
+    uint64_t rest_until; /* it was this node itself: not tried before this time */
+};
+
+/* The order of a race: UNIX sockets, then IPv6 and IPv4 in turn, each once; how many there are. */
+PHX_PRIVATE uint32_t phx__contact_order(const struct phx_address *a, uint32_t count,
+                                        uint32_t picked[PHX__DISC_ADDRESSES]);
+/* The addresses picked, none of them tried. NULL: no memory. */
+PHX_PRIVATE struct phx__contact *phx__contact_new(struct phx__mem *mem, const struct phx_address *a,
+                                                  const uint32_t *picked, uint32_t n);
+/* Which one this is, or PHX__NONE. */
+PHX_PRIVATE uint32_t phx__contact_index(const struct phx__contact *at, uint32_t count,
+                                        const struct phx_address *a);
+/* The same set, in whatever order? */
+PHX_PRIVATE int phx__contact_is_same(const struct phx__contact *at, uint32_t count,
+                                     const struct phx_address *a, const uint32_t *picked,
+                                     uint32_t n);
+/* The ones that may be tried now, as bits. */
+PHX_PRIVATE unsigned phx__contact_usable(const struct phx__contact *at, uint32_t count,
+                                         uint64_t now);
+/* When the first of them may be tried. */
+PHX_PRIVATE uint64_t phx__contact_first(const struct phx__contact *at, uint32_t count);
+/* Nobody is where this target was said to be: others live at all its addresses, or this node. */
+PHX_PRIVATE int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t now);
+
+#endif
+
 /* ======== src/disc.h ======== */
 /* disc.h - BRAIN: who exists and how to reach them: hubs, learnt contacts, whom to dial next and when. */
 #ifdef PHX_LINES
@@ -928,11 +987,10 @@ PHX_PRIVATE void phx__live_due(struct phx__live *l, int kind, uint32_t node, uin
 #endif
 #ifndef PHX_DISC_H
 #define PHX_DISC_H
-/* include "id.h" */
+/* include "contact.h" */
 /* include "rnd.h" */
 /* include "timer.h" */
 
-#define PHX__DISC_ADDRESSES 8u /* candidates per node or hub, raced */
 #define PHX__DISC_HUBS 64u
 #define PHX__DISC_BEST 8u /* nodes of its own choice that a node links with beyond max_links */
 
@@ -953,13 +1011,8 @@ struct phx__disc_ops {
     void (*abandon)(void *ctx, uint32_t attempt);
 };
 
-struct phx__disc_candidate { /* one address of a target */
-    struct phx_address address;
-    uint32_t attempt; /* under way, or PHX__NONE */
-    int error;        /* how the last attempt ended; 0: not tried or fine; PHX_ESELF: never again */
-};
 struct phx__disc_target {           /* a hub or a node one could dial */
-    struct phx__disc_candidate *at; /* in the order in which they are tried */
+    struct phx__contact *at;        /* in the order in which they are tried */
     uint8_t count;
     uint8_t todo, tried, open; /* of this round: bits of addresses to try; how many were; are */
     uint8_t in_use, hub, round, queued, verdict;
@@ -1021,11 +1074,12 @@ PHX_PRIVATE int phx__disc_contact(struct phx__disc *d, uint32_t node, const stru
  * PHX_ENOMEM: it is not taken note of: close the link. The attempt is over in any case. */
 PHX_PRIVATE int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t now);
 PHX_PRIVATE void phx__disc_down(struct phx__disc *d, uint32_t node, uint64_t now);
-/* The other side of this attempt has proved to be `node`, and up or a result will follow. Without it a
- * hub that answers PHX_EDUPLICATE could not be told from one without a link, and would be dialled on. */
+/* The other side of this attempt has proved to be `node` (PHX__NONE: one not known here), and up or a
+ * result will follow. Without it a PHX_EDUPLICATE may come from anybody: the other addresses are tried,
+ * and a hub is dialled on, since it could not be told from one without a link. */
 PHX_PRIVATE void phx__disc_meet(struct phx__disc *d, uint32_t attempt, uint32_t node);
-/* An attempt failed, why. PHX_EDUPLICATE and PHX_ESELF are not failures of the address. Attempts that
- * are over or abandoned are ignored. */
+/* An attempt failed, why. PHX_EDUPLICATE and PHX_ESELF are not failures of the address; after
+ * PHX_ESELF it rests for ten times retry_max. Attempts that are over or abandoned are ignored. */
 PHX_PRIVATE void phx__disc_result(struct phx__disc *d, uint32_t attempt, int error, uint64_t now);
 /* Somebody wants to send to node over a direct link: dial even beyond the bound, until a link is up. */
 PHX_PRIVATE void phx__disc_want(struct phx__disc *d, uint32_t node, uint64_t now);
@@ -1499,6 +1553,8 @@ PHX_PRIVATE void phx__post_window(struct phx__post *p, uint32_t node, uint32_t b
 /* Once or twice a step: local messages, outcomes, on_writable, acks that are due. 1: more is
  * waiting. */
 PHX_PRIVATE int phx__post_run(struct phx__post *p, uint64_t now);
+/* Sends all acks that are owed, also those that could wait: this node is about to leave. */
+PHX_PRIVATE void phx__post_settle(struct phx__post *p, uint64_t now);
 /* Has phx__post_run something to do already? */
 PHX_PRIVATE int phx__post_ready(const struct phx__post *p);
 /* PHX__TIMER_POST (node) and PHX__TIMER_POST_HOLD fired. */
@@ -1582,6 +1638,7 @@ struct phx__link {
     uint8_t queued;            /* in phx's list of links to write */
     uint8_t broken;   /* a frame was lost for lack of memory: close it instead of writing */
     uint8_t more;     /* the last read filled its buffer: there may be more */
+    uint8_t stranger; /* came in through a listener and has not proved anything yet */
     uint8_t refused;  /* the reason came from the peer */
     uint8_t full;     /* the last write was cut short: wait for PHX_WRITE */
     uint32_t peer;    /* node, once known */
@@ -1605,6 +1662,7 @@ struct phx__link {
     uint32_t card_total, card_size, card_version, card_capacity;
     uint64_t card_incarnation;
     struct phx_id card_id;
+    uint64_t summary_at; /* no summary is answered before */
     uint8_t summary_open; /* more of a SUMMARY follows */
     uint32_t timer;       /* end of patience with the hello */
 };
@@ -1728,7 +1786,8 @@ struct phx {
     uint64_t now, clock_base;
 
     struct phx__link **links; /* by slot; NULL: free */
-    uint32_t link_capacity, link_size, links_up, half_open;
+    uint32_t link_capacity, link_size, links_up;
+    uint32_t strangers; /* links that were accepted and have not proved anything yet */
     uint32_t
         *writers; /* slots with something to write; room for twice all slots, see node_new_link */
     uint32_t writer_count, writer_capacity;
@@ -1751,7 +1810,8 @@ struct phx {
     uint32_t late_timer;    /* ... and is looked at again */
     int stepping, free_later, more;
     int closing, left, is_closed;
-    uint64_t close_at;
+    uint64_t goodbye_at, close_at;
+    int card_late; /* the card could not be made for lack of memory */
     uint32_t close_timer;
 
     uint8_t
@@ -4421,9 +4481,11 @@ int phx__table_card(struct phx__table *t, struct phx__dest *d, const uint8_t *ca
  *      b. some w next to j, and heard by us, offers v at least as well: w tells j;
  *      c. j's hash of itself and its neighbours (a few bytes on each heartbeat) is the same as ours, or
  *         differs by one node, so j is next to all whom we are next to: v itself tells j.
- *    Why nobody waits for ever in (b): a node decides whom to tell what in one go, so when w's word that it
- *    has v and that j is next to it reaches us, w has already decided about (j, v): told it, or left it
- *    to an x that had decided before. Time does not run in circles, so the first in that chain has told.
+ *    Where w is strictly nearer to v, any evidence that it is next to j will do: it cannot have left j
+ *    to us. Where it is only as near as we are, only w's own word counts, and for this reason nobody
+ *    waits for ever: a node decides whom to tell what in one go, so when w's word that it has v and that
+ *    j is next to it reaches us, w has already decided about (j, v): told it, or left it to an x that
+ *    had decided before. Time does not run in circles, so the first in that chain has told.
  *    After a loss the chain may be broken; then we trust only a w that is strictly nearer to v, which
  *    cannot have left it to us. A link that is replaced, or comes back before anybody was told that it
  *    was gone, is told again what it had been told (route_relinked): others may have left that to us.
@@ -4440,13 +4502,6 @@ int phx__table_card(struct phx__table *t, struct phx__dest *d, const uint8_t *ca
  */
 /* include "route.h" */
 
-/* Isolated changes are told at once. In a burst the wait before the next message doubles from 1 ms up to
- * the 20 ms of the paper's merging; after a pause of twice the wait it starts over. */
-#define ROUTE_GAP_MIN (1 * PHX__MS)
-#define ROUTE_GAP_MAX (20 * PHX__MS)
-/* The table is quiet when it has not changed for this long: then digests mean something, and the hash of
- * the neighbourhood is worth sending. */
-#define ROUTE_QUIET PHX__SECOND
 /* A request that brought nothing is repeated after 300 ms, 600 ms, ... up to this. */
 #define ROUTE_ASK_FIRST (300 * PHX__MS)
 #define ROUTE_ASK_LAST (60 * PHX__SECOND)
@@ -4466,14 +4521,14 @@ static struct phx__dest *route_at(const struct phx__route *r, uint32_t node)
     return &r->table.at[node];
 }
 
-static struct phx__route_nbr *route_nbr(const struct phx__route *r, uint32_t node)
+struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(r, node);
 
     return d != NULL && d->pos != PHX__NONE ? &r->nbrs[d->pos] : NULL;
 }
 
-static void route_plan(struct phx__route *r, uint64_t at)
+void phx__route_plan(struct phx__route *r, uint64_t at)
 {
     if (at < phx__timer_at(r->timers, r->chore_timer))
         phx__timer_set(r->timers, r->chore_timer, at);
@@ -4527,7 +4582,7 @@ static uint64_t route_term(const struct phx__route *r, uint32_t node)
 }
 
 /* Makes the destination known, with room in the lists. */
-static int route_know(struct phx__route *r, uint32_t node)
+static int route_know(struct phx__route *r, uint32_t node, uint64_t now)
 {
     struct phx__dest *d = phx__table_make(&r->table, node);
 
@@ -4539,6 +4594,7 @@ static int route_know(struct phx__route *r, uint32_t node)
         || phx__mem_grow(r->mem, &r->changed, &r->changed_capacity, node + 1, sizeof *r->changed))
         return PHX_ENOMEM;
     d->flags |= PHX__DEST_KNOWN;
+    d->since = now;
     r->known++;
     return 0;
 }
@@ -4590,15 +4646,16 @@ static int route_better(const struct phx__dest *d, uint32_t node, const struct p
            < phx__mix(b->nbr * 0x9E3779B97F4A7C15u ^ node);
 }
 
-static const struct phx__heard *route_best(const struct phx__dest *d, uint32_t node, int feasible)
+static const struct phx__heard *route_best(const struct phx__route *r, const struct phx__dest *d,
+                                           uint32_t node, int feasible)
 {
     const struct phx__heard *best = NULL;
     uint32_t i;
 
     for (i = 0; i < d->heard_count; i++) {
         const struct phx__heard *h = &d->heard[i];
-        if (h->hops < PHX__UNREACHABLE - 1 && route_feasible(d, h) == feasible
-            && (best == NULL || route_better(d, node, h, best)))
+        if (h->hops < r->hop_limit && h->hops < PHX__UNREACHABLE - 1
+            && route_feasible(d, h) == feasible && (best == NULL || route_better(d, node, h, best)))
             best = h;
     }
     return best;
@@ -4623,7 +4680,7 @@ static void route_ask_around(struct phx__route *r, uint32_t node, uint32_t want)
 static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 {
     struct phx__dest *d = route_at(r, node);
-    const struct phx__heard *h = route_best(d, node, 0);
+    const struct phx__heard *h = route_best(r, d, node, 0);
     uint32_t want = d->feasible_hops == PHX__UNREACHABLE ? 0 : d->feasible_seq + 1;
     uint64_t wait = ROUTE_ASK_FIRST << (d->asks < 8 ? d->asks : 8);
 
@@ -4638,7 +4695,7 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
     }
     d->asks = (uint8_t)(d->asks < 250 ? d->asks + 1 : d->asks);
     d->ask_at = now + (wait < ROUTE_ASK_LAST ? wait : ROUTE_ASK_LAST);
-    route_plan(r, d->ask_at);
+    phx__route_plan(r, d->ask_at);
 }
 
 /* Is there reason to ask? Without a route, or with a shorter one that is not feasible: then the feasible
@@ -4646,7 +4703,7 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 static void route_review_ask(struct phx__route *r, uint32_t node, int lost, uint64_t now)
 {
     struct phx__dest *d = route_at(r, node);
-    const struct phx__heard *h = route_best(d, node, 0);
+    const struct phx__heard *h = route_best(r, d, node, 0);
     int need = d->hops == PHX__UNREACHABLE ? lost || h != NULL || d->ask_at != UINT64_MAX
                                            : h != NULL && h->hops + 1 < d->hops;
 
@@ -4662,7 +4719,7 @@ static void route_review_ask(struct phx__route *r, uint32_t node, int lost, uint
 static void route_select(struct phx__route *r, uint32_t node, uint64_t now)
 {
     struct phx__dest *d = route_at(r, node);
-    const struct phx__heard *best = route_best(d, node, 1);
+    const struct phx__heard *best = route_best(r, d, node, 1);
     int had = d->hops != PHX__UNREACHABLE;
 
     if (best != NULL)
@@ -4670,223 +4727,6 @@ static void route_select(struct phx__route *r, uint32_t node, uint64_t now)
     else
         phx__route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
     route_review_ask(r, node, had && best == NULL, now);
-}
-
-/* ---- Whom to tell ---------------------------------------------------------------------------- */
-
-/* Does j's hash say that it is next to every neighbour of ours but perhaps one? *but: that one. */
-static int route_surrounds(const struct phx__route *r, const struct phx__route_nbr *j,
-                           uint32_t *but)
-{
-    uint64_t differs = j->around ^ r->around;
-
-    *but = PHX__NONE;
-    if (j->around == 0)
-        return 0;
-    if (differs == 0)
-        return 1;
-    *but = phx__map_get(&r->ids->index, differs);
-    return *but != PHX__NONE;
-}
-
-/* Is w known to be next to neighbour j? w is a neighbour too. */
-static int route_adjacent(const struct phx__route *r, uint32_t w, const struct phx__route_nbr *j)
-{
-    const struct phx__route_nbr *nw = route_nbr(r, w);
-    const struct phx__heard *h = phx__table_heard(route_at(r, j->node), w);
-    uint32_t but;
-
-    if (h != NULL && h->hops == 1)
-        return 1;
-    h = phx__table_heard(route_at(r, w), j->node);
-    if (h != NULL && h->hops == 1)
-        return 1;
-    if (route_surrounds(r, j, &but) && but != w)
-        return 1;
-    return nw != NULL && route_surrounds(r, nw, &but) && but != j->node;
-}
-
-/* Will j hear of the route to v as good as ours, or better, without us? The rules are in the essay. */
-static int route_covered(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j,
-                         int strict)
-{
-    const struct phx__dest *d = route_at(r, v);
-    const struct phx__heard *h = phx__table_heard(d, j->node);
-    uint32_t i, but;
-
-    if (h != NULL && (h->hops == 1 || (h->seq >= d->seq && h->hops <= d->hops + 1)))
-        return 1;
-    h = phx__table_heard(route_at(r, j->node), v); /* v says that j is next to it */
-    if (h != NULL && h->hops == 1 && d->hops == 1)
-        return 1;
-    if (d->hops == 1 && route_surrounds(r, j, &but) && but != v)
-        return 1;
-    for (i = 0; i < d->heard_count; i++) {
-        h = &d->heard[i];
-        if (h->nbr == j->node || h->seq < d->seq || h->hops > d->hops - (strict ? 1 : 0))
-            continue;
-        if (route_adjacent(r, h->nbr, j))
-            return 1;
-    }
-    return 0;
-}
-
-/* Must neighbour j be told of v now? */
-static int route_needs(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
-{
-    const struct phx__dest *d = route_at(r, v);
-    const struct phx__told *t = phx__table_told(d, j->node);
-
-    if (r->variant
-        != PHX_ROUTING_DEFAULT) /* there an owner must hear of its retraction, to answer it */
-        return (v != j->node || d->hops == PHX__UNREACHABLE)
-               && phx__route_classic_needs(r, d, j->node);
-    if (v == j->node)
-        return 0;
-    if (t != NULL && t->asked && d->hops != PHX__UNREACHABLE && d->seq >= t->want
-        && d->next != j->node)
-        return 1;
-    if (t != NULL && t->hops != PHX__UNREACHABLE) {
-        if (d->hops > t->hops)
-            return 1; /* worse than it believes: always told */
-        if (d->hops == t->hops && d->seq == t->seq)
-            return v == PHX__SELF && t->card < d->card_version;
-    } else if (d->hops == PHX__UNREACHABLE) {
-        return 0;
-    }
-    if (v == PHX__SELF)
-        return 1;
-    /* A neighbour whose card has not come yet: nobody could find it by what we could tell. */
-    if (d->next == j->node || d->card_version == 0)
-        return 0;
-    return !route_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1);
-}
-
-static void route_advertised(struct phx__dest *d)
-{
-    if (d->hops == PHX__UNREACHABLE)
-        return;
-    if (d->feasible_hops == PHX__UNREACHABLE || d->seq > d->feasible_seq
-        || (d->seq == d->feasible_seq && d->hops < d->feasible_hops)) {
-        d->feasible_seq = d->seq;
-        d->feasible_hops = d->hops;
-    }
-}
-
-/* Puts v's entry for j into out[count]: 0 or PHX_ENOMEM, and then nothing was promised. */
-static int route_tell(struct phx__route *r, uint32_t v, uint32_t j, uint32_t count)
-{
-    struct phx__dest *d = route_at(r, v);
-    struct phx__told *t;
-    struct phx__entry *e;
-
-    if (phx__mem_grow(r->mem, &r->out, &r->out_capacity, count + 1, sizeof *r->out))
-        return PHX_ENOMEM;
-    t = phx__table_tell(&r->table, d, j);
-    if (t == NULL)
-        return PHX_ENOMEM;
-    e = &r->out[count];
-    memset(e, 0, sizeof *e);
-    e->id = r->ids->at[v];
-    e->incarnation = d->incarnation;
-    e->seq = d->seq;
-    e->hops = d->hops;
-    e->card_version = d->card_version;
-    if (d->card_version > t->card || t->asked) {
-        e->card = d->card;
-        e->card_size = d->card_size;
-    }
-    t->seq = d->seq;
-    t->hops = d->hops;
-    t->card = d->card_version;
-    t->asked = 0;
-    route_advertised(d);
-    return 0;
-}
-
-/* All that neighbour n needs to be told. A node without memory tries again with the next change. */
-static void route_tell_nbr(struct phx__route *r, struct phx__route_nbr *n)
-{
-    uint32_t i, count = 0, limit = n->dirty ? r->table.capacity : r->dirty_count;
-
-    for (i = 0; i < limit; i++) {
-        uint32_t v = n->dirty ? i : r->dirty[i];
-        if ((route_at(r, v)->flags & PHX__DEST_KNOWN) && route_needs(r, v, n)
-            && route_tell(r, v, n->node, count) == 0)
-            count++;
-    }
-    if (count == 0)
-        return;
-    r->out_id_count = 0;
-    if (r->variant == PHX_ROUTING_PAPER)
-        phx__route_classic_sets(r, count);
-    r->updates_out++;
-    r->entries_out += count;
-    r->ops.update(r->ops.ctx, n->node, r->out, count, r->out_ids, r->out_id_count);
-}
-
-/* From here on everybody who relied on our links with these nodes knows that they are gone. */
-static void route_drop_lapsed(struct phx__route *r)
-{
-    uint32_t node, v;
-
-    for (node = 1; r->lapsed > 0 && node < r->table.capacity; node++) {
-        if (!(route_at(r, node)->flags & PHX__DEST_LAPSED))
-            continue;
-        for (v = 0; v < r->table.capacity; v++)
-            phx__table_untell(route_at(r, v), node);
-        route_at(r, node)->flags &= (uint8_t)~PHX__DEST_LAPSED;
-        r->lapsed--;
-    }
-}
-
-static void route_tell_all(struct phx__route *r)
-{
-    uint32_t i;
-
-    for (i = 0; i < r->nbr_count; i++)
-        route_tell_nbr(r, &r->nbrs[i]);
-    for (i = 0; i < r->nbr_count; i++)
-        r->nbrs[i].dirty = 0;
-    for (i = 0; i < r->dirty_count; i++)
-        route_at(r, r->dirty[i])->flags &= (uint8_t) ~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
-    r->dirty_count = 0;
-    r->look = r->urgent = 0;
-    route_drop_lapsed(r);
-}
-
-/* Whoever relies on our neighbourhood must know when it shrinks. That it grew can wait for quiet. */
-static void route_beat_shrunk(struct phx__route *r)
-{
-    uint32_t i;
-
-    if (!r->shrunk)
-        return;
-    r->shrunk = 0;
-    for (i = 0; i < r->nbr_count; i++)
-        if (r->nbrs[i].around_told != 0 && r->nbrs[i].around_told != r->around)
-            r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
-}
-
-void phx__route_flush(struct phx__route *r, uint64_t now)
-{
-    if (r->dirty_count == 0 && !r->look && !r->shrunk)
-        return;
-    if (now > r->told_at + 2 * r->gap)
-        r->gap = 0;
-    if (!r->urgent && now < r->told_at + r->gap) {
-        phx__timer_set(r->timers, r->tell_timer, r->told_at + r->gap);
-        return;
-    }
-    phx__timer_stop(r->timers, r->tell_timer);
-    r->gap = r->gap == 0 ? ROUTE_GAP_MIN : r->gap * 2 < ROUTE_GAP_MAX ? r->gap * 2 : ROUTE_GAP_MAX;
-    r->told_at = now;
-    route_tell_all(r);
-    route_beat_shrunk(r);
-    if (r->nbr_count > 0) {
-        r->quiet_due = 1;
-        route_plan(r, r->moved + ROUTE_QUIET);
-    }
 }
 
 /* ---- What comes in --------------------------------------------------------------------------- */
@@ -4900,42 +4740,65 @@ static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarn
     if (d->hops != PHX__UNREACHABLE) {
         phx__route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
     }
+    /* Whoever uses the old one through us must hear of a retraction still: hops stays. */
     for (i = 0; i < d->told_count; i++)
-        d->told[i].hops = PHX__UNREACHABLE, d->told[i].card = 0;
+        d->told[i].seq = d->told[i].card = 0;
     d->heard_count = 0;
     d->feasible_hops = PHX__UNREACHABLE;
     d->incarnation = incarnation;
     d->seq = 0;
-    d->card_version = 0;
+    phx__mem_put(r->mem, d->card, d->card_size); /* it may say that the former life has left */
+    d->card = NULL;
+    d->card_size = d->card_version = 0;
     route_touch_loss(r, node, now);
     route_changed(r, node);
 }
 
-/* Somebody speaks of this very node. Numbers above ours come from a life before; a retraction at our own
- * number would stand for ever if it were not answered. */
+/* This node's number, raised. Long before the last number of all a new life begins, so that nobody,
+ * however often it asks, can use the numbers up. */
+static void route_raise(struct phx__route *r, uint32_t seq, uint64_t now)
+{
+    struct phx__dest *d = route_at(r, PHX__SELF);
+
+    if (seq > UINT32_MAX / 2) {
+        r->digest ^= route_term(r, PHX__SELF);
+        d->incarnation++;
+        d->seq = 0;
+        r->digest ^= route_term(r, PHX__SELF);
+        seq = 1;
+    }
+    phx__route_use(r, PHX__SELF, PHX__NONE, seq, 0, now);
+}
+
+/* Somebody speaks of this very node. Incarnations and numbers above ours come from a life before; a
+ * retraction at our own number would stand for ever if it were not answered. */
 static void route_heard_self(struct phx__route *r, const struct phx__entry *e, uint64_t now)
 {
     struct phx__dest *d = route_at(r, PHX__SELF);
-    uint32_t seq = d->seq;
 
-    if (e->incarnation > d->incarnation && e->incarnation < UINT64_MAX) {
+    if (e->incarnation > d->incarnation && e->incarnation < UINT64_MAX - 1) {
         r->digest ^= route_term(r, PHX__SELF);
         d->incarnation = e->incarnation + 1;
         r->digest ^= route_term(r, PHX__SELF);
-        phx__route_touch(r, PHX__SELF, now);
-    } else if (e->incarnation == d->incarnation && e->seq < UINT32_MAX / 2) {
-        if (e->seq > seq || (e->seq == seq && e->hops == PHX__UNREACHABLE))
-            phx__route_use(r, PHX__SELF, PHX__NONE, e->seq + 1, 0, now);
+        route_raise(r, d->seq + 1, now);
+    } else if (e->incarnation == d->incarnation && e->seq < UINT32_MAX / 2
+               && (e->seq > d->seq || (e->seq == d->seq && e->hops == PHX__UNREACHABLE))) {
+        route_raise(r, e->seq + 1, now);
     }
 }
 
-static int route_learn_card(struct phx__route *r, uint32_t node, const struct phx__entry *e,
-                            uint64_t now)
+static int route_learn_card(struct phx__route *r, uint32_t nbr, uint32_t node,
+                            const struct phx__entry *e, uint64_t now)
 {
     struct phx__dest *d = route_at(r, node);
 
-    if (e->card == NULL || e->card_version <= d->card_version)
+    if (e->card_version <= d->card_version)
         return 0;
+    if (e->card == NULL) { /* it thinks that we have it, but we have forgotten */
+        if (r->variant == PHX_ROUTING_DEFAULT && e->hops != PHX__UNREACHABLE)
+            r->ops.request(r->ops.ctx, nbr, node, 0, 1);
+        return 0;
+    }
     if (phx__table_card(&r->table, d, e->card, e->card_size, e->card_version) != 0)
         return PHX_ENOMEM;
     route_changed(r, node);
@@ -4947,7 +4810,7 @@ static int route_learn_card(struct phx__route *r, uint32_t node, const struct ph
  * it was next to v, so must all that v might have been told by it. */
 static void route_worsened(struct phx__route *r, uint32_t node, int was_next, uint64_t now)
 {
-    struct phx__route_nbr *n = route_nbr(r, node);
+    struct phx__route_nbr *n = phx__route_nbr(r, node);
 
     route_touch_loss(r, node, now);
     if (was_next && n != NULL)
@@ -4980,36 +4843,6 @@ static int route_hear(struct phx__route *r, uint32_t nbr, uint32_t node, const s
     return 0;
 }
 
-int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e,
-                     const uint8_t *trans, uint64_t now)
-{
-    struct phx__dest *d;
-    uint32_t node;
-    int err;
-
-    if ((err = phx__ids_add(r->ids, &e->id, &node)) != 0 || (err = route_know(r, node)) != 0)
-        return err;
-    if (node == PHX__SELF) {
-        route_heard_self(r, e, now);
-        return 0;
-    }
-    d = route_at(r, node);
-    if (e->incarnation > d->incarnation)
-        route_restarted(r, node, e->incarnation, now);
-    if (e->incarnation < d->incarnation) {
-        struct phx__told *t = phx__table_told(d, nbr);
-        if (t != NULL)
-            t->hops = PHX__UNREACHABLE; /* it is behind: tell it again */
-        phx__route_touch(r, node, now);
-        return 0;
-    }
-    if ((err = route_learn_card(r, node, e, now)) != 0)
-        return err;
-    if (r->variant != PHX_ROUTING_DEFAULT)
-        return phx__route_classic_entry(r, nbr, node, e, trans, now);
-    return route_hear(r, nbr, node, e, now);
-}
-
 /* Remembers that nbr wants to be told of node, at number want or above. */
 static int route_asked(struct phx__route *r, uint32_t nbr, uint32_t node, uint32_t want,
                        uint64_t now)
@@ -5025,6 +4858,37 @@ static int route_asked(struct phx__route *r, uint32_t nbr, uint32_t node, uint32
     return 0;
 }
 
+int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e,
+                     const uint8_t *trans, uint64_t now)
+{
+    struct phx__dest *d;
+    uint32_t node;
+    int err;
+
+    node = phx__ids_find(r->ids, &e->id);
+    if (e->hops == PHX__UNREACHABLE && e->card == NULL
+        && (node == PHX__NONE || phx__route_dest(r, node) == NULL))
+        return 0; /* the end of what we never knew is no news; a card is, its sender counts on it */
+    if ((err = phx__ids_add(r->ids, &e->id, &node)) != 0 || (err = route_know(r, node, now)) != 0)
+        return err;
+    if (node == PHX__SELF) {
+        route_heard_self(r, e, now);
+        return 0;
+    }
+    d = route_at(r, node);
+    if (e->incarnation > d->incarnation)
+        route_restarted(r, node, e->incarnation, now);
+    if (e->incarnation < d->incarnation) {
+        return route_asked(r, nbr, node, 0,
+                           now); /* it is behind: tell it, whatever it seems to know */
+    }
+    if ((err = route_learn_card(r, nbr, node, e, now)) != 0)
+        return err;
+    if (r->variant != PHX_ROUTING_DEFAULT)
+        return phx__route_classic_entry(r, nbr, node, e, trans, now);
+    return route_hear(r, nbr, node, e, now);
+}
+
 static void route_request_self(struct phx__route *r, uint32_t want, uint64_t now)
 {
     struct phx__dest *d = route_at(r, PHX__SELF);
@@ -5032,8 +4896,8 @@ static void route_request_self(struct phx__route *r, uint32_t want, uint64_t now
 
     /* A step further than asked would be harmless, but a request for the last number of all must not
      * use numbers up: nobody honest is more than a few ahead. */
-    if (want > seq && seq < UINT32_MAX)
-        phx__route_use(r, PHX__SELF, PHX__NONE, want - seq < 65536 ? want : seq + 1, 0, now);
+    if (want > seq)
+        route_raise(r, want - seq < 65536 ? want : seq + 1, now);
 }
 
 /* On towards the owner: the same request again only after the time in which its sender would repeat it. */
@@ -5042,7 +4906,7 @@ static void route_pass_request(struct phx__route *r, uint32_t nbr, uint32_t node
 {
     struct phx__dest *d = route_at(r, node);
 
-    if (d->next == PHX__NONE || d->next == nbr || hops <= 1
+    if (d->next == PHX__NONE || d->next == nbr || hops <= 1 || !r->relay
         || (want <= d->passed_seq && now < d->passed_at + ROUTE_ASK_FIRST / 2))
         return;
     d->passed_seq = want;
@@ -5057,7 +4921,8 @@ void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__re
     uint32_t node = phx__ids_find(r->ids, &q->id);
     const struct phx__dest *d = node == PHX__NONE ? NULL : phx__route_dest(r, node);
 
-    if (d == NULL || route_nbr(r, nbr) == NULL || node == nbr || q->incarnation < d->incarnation)
+    if (d == NULL || phx__route_nbr(r, nbr) == NULL || node == nbr
+        || q->incarnation < d->incarnation)
         return;
     if (node == PHX__SELF)
         route_request_self(r, q->seq, now);
@@ -5069,7 +4934,7 @@ void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__re
 void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
                      uint64_t now)
 {
-    struct phx__route_nbr *n = route_nbr(r, nbr);
+    struct phx__route_nbr *n = phx__route_nbr(r, nbr);
 
     if (n == NULL)
         return;
@@ -5079,10 +4944,10 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
     if (b->digest == r->digest) {
         n->disagreed = 0;
         n->summary_wait = 0;
-    } else if (now > r->moved + ROUTE_QUIET && n->disagreed == 0) {
+    } else if (now > r->moved + PHX__ROUTE_QUIET && n->disagreed == 0) {
         n->disagreed = 1; /* perhaps it is only late: look again in a second */
-        route_plan(r, now + ROUTE_QUIET);
-    } else if (now > r->moved + ROUTE_QUIET && now >= n->summary_at) {
+        phx__route_plan(r, now + PHX__ROUTE_QUIET);
+    } else if (now > r->moved + PHX__ROUTE_QUIET && now >= n->summary_at) {
         n->summary_wait = n->summary_wait == 0 ? ROUTE_SUMMARY_WAIT : n->summary_wait * 2;
         if (n->summary_wait > ROUTE_SUMMARY_WAIT_MAX)
             n->summary_wait = ROUTE_SUMMARY_WAIT_MAX;
@@ -5094,12 +4959,13 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
 
 void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *b)
 {
-    struct phx__route_nbr *n = route_nbr(r, nbr);
+    struct phx__route_nbr *n = phx__route_nbr(r, nbr);
 
     b->digest = r->digest;
     b->around = r->around;
     b->around_count = r->nbr_count + 1;
-    if (n != NULL)
+    /* A beat between a loss and the flush after it does not say that we shrank: that must still be said. */
+    if (n != NULL && r->shrunk == 0)
         n->around_told = r->around;
 }
 
@@ -5122,8 +4988,18 @@ void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct ph
     d->flags |= PHX__DEST_SEEN;
     if (d->hops != PHX__UNREACHABLE && node != nbr
         && (s->hops == PHX__UNREACHABLE || s->incarnation < d->incarnation
-            || (s->incarnation == d->incarnation && s->seq < d->seq)))
+            || (s->incarnation == d->incarnation && (s->seq < d->seq || d->hops + 1 < s->hops))))
         (void)route_asked(r, nbr, node, 0, r->moved); /* without memory: the next digest */
+    /* It may have a way through us that is no more, and have missed the retraction: once again. */
+    if (d->hops == PHX__UNREACHABLE && s->hops != PHX__UNREACHABLE
+        && r->variant == PHX_ROUTING_DEFAULT) {
+        struct phx__told *t = phx__table_tell(&r->table, d, nbr);
+        if (t != NULL) {
+            t->hops = PHX__UNREACHABLE - 1;
+            phx__route_touch(r, node, r->moved);
+            r->urgent = 1;
+        }
+    }
 }
 
 void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
@@ -5194,7 +5070,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     struct phx__route_nbr *n;
     struct phx__dest *d;
 
-    if (route_know(r, nbr) != 0
+    if (route_know(r, nbr, now) != 0
         || phx__mem_grow(r->mem, &r->nbrs, &r->nbr_capacity, r->nbr_count + 1, sizeof *r->nbrs))
         return PHX_ENOMEM;
     d = route_at(r, nbr);
@@ -5233,7 +5109,7 @@ static void route_down_dest(struct phx__route *r, uint32_t nbr, uint32_t node, u
 
 void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 {
-    struct phx__route_nbr *n = route_nbr(r, nbr);
+    struct phx__route_nbr *n = phx__route_nbr(r, nbr);
     uint32_t i, pos;
 
     if (n == NULL)
@@ -5265,7 +5141,7 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
         if (d->ask_at <= now)
             route_ask(r, i, now);
         else if (d->ask_at != UINT64_MAX)
-            route_plan(r, d->ask_at);
+            phx__route_plan(r, d->ask_at);
     }
 }
 
@@ -5273,8 +5149,8 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
 {
     uint32_t i;
 
-    if (now < r->moved + ROUTE_QUIET) {
-        route_plan(r, r->moved + ROUTE_QUIET);
+    if (now < r->moved + PHX__ROUTE_QUIET) {
+        phx__route_plan(r, r->moved + PHX__ROUTE_QUIET);
         return;
     }
     r->quiet_due = 0;
@@ -5315,10 +5191,12 @@ void phx__route_due(struct phx__route *r, int kind, uint64_t now, uint32_t *forg
         phx__route_flush(r, now);
         return;
     }
-    route_plan(r, now + ROUTE_FORGET_LOOK);
+    phx__route_plan(r, now + ROUTE_FORGET_LOOK);
     route_ask_due(r, now);
     route_beats_due(r, now);
     *forgotten = route_forget_one(r, now);
+    if (*forgotten != PHX__NONE)
+        phx__route_plan(r, now);
 }
 
 /* ---- Questions ------------------------------------------------------------------------------- */
@@ -5360,8 +5238,9 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
     r->ops = *ops;
     r->variant = variant;
     r->hop_limit = hop_limit;
+    r->relay = 1;
     phx__table_init(&r->table, mem);
-    if (route_know(r, PHX__SELF) != 0
+    if (route_know(r, PHX__SELF, 0) != 0
         || phx__timer_new(timers, PHX__TIMER_ROUTE_TELL, 0, &r->tell_timer)
         || phx__timer_new(timers, PHX__TIMER_ROUTE_CHORE, 0, &r->chore_timer))
         return PHX_ENOMEM; /* the caller frees r and timers */
@@ -5391,8 +5270,255 @@ int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, ui
 
     if (phx__table_card(&r->table, d, card, size, d->card_version + 1) != 0)
         return PHX_ENOMEM;
-    phx__route_use(r, PHX__SELF, PHX__NONE, d->seq + 1, 0, now);
+    route_raise(r, d->seq + 1, now);
     return 0;
+}
+
+/* ======== src/route_tell.c ======== */
+/* route_tell.c - the routing's third part: which neighbour must be told what, and when. */
+#ifdef PHX_LINES
+#line 1 "src/route_tell.c"
+#endif
+/*
+ * The argument is in the essay of route.c, point 2: who need not be told is known without sets on the
+ * wire. This file is that rule (route_covered), the entries that follow from it (route_needs), and the
+ * pace at which they leave (phx__route_flush).
+ */
+/* include "route.h" */
+
+/* Isolated changes are told at once. In a burst the wait before the next message doubles from 1 ms up to
+ * the 20 ms of the paper's merging; after a pause of twice the wait it starts over. */
+#define ROUTE_GAP_MIN (1 * PHX__MS)
+#define ROUTE_GAP_MAX (20 * PHX__MS)
+
+static struct phx__dest *tell_at(const struct phx__route *r, uint32_t node)
+{
+    return &r->table.at[node];
+}
+
+/* Does j's hash say that it is next to every neighbour of ours but perhaps one? *but: that one. */
+static int route_surrounds(const struct phx__route *r, const struct phx__route_nbr *j,
+                           uint32_t *but)
+{
+    uint64_t differs = j->around ^ r->around;
+
+    *but = PHX__NONE;
+    if (j->around == 0)
+        return 0;
+    if (differs == 0)
+        return 1;
+    *but = phx__map_get(&r->ids->index, differs);
+    return *but != PHX__NONE;
+}
+
+/* Is w known to be next to neighbour j? 2: by its own word, so it has decided what to tell j of all that
+ * it had told us before. 1: by j's word or a hash, which say nothing of what w has done. */
+static int route_adjacent(const struct phx__route *r, uint32_t w, const struct phx__route_nbr *j)
+{
+    const struct phx__route_nbr *nw = phx__route_nbr(r, w);
+    const struct phx__heard *h = phx__table_heard(tell_at(r, j->node), w);
+    uint32_t but;
+
+    if (h != NULL && h->hops == 1)
+        return 2;
+    h = phx__table_heard(tell_at(r, w), j->node);
+    if (h != NULL && h->hops == 1)
+        return 1;
+    if (route_surrounds(r, j, &but) && but != w)
+        return 1;
+    return nw != NULL && route_surrounds(r, nw, &but) && but != j->node;
+}
+
+/* Will j hear of the route to v as good as ours, or better, without us? The rules are in the essay. */
+static int route_covered(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j,
+                         int strict)
+{
+    const struct phx__dest *d = tell_at(r, v);
+    const struct phx__heard *h = phx__table_heard(d, j->node);
+    uint32_t i, but;
+
+    if (h != NULL && (h->hops == 1 || (h->seq >= d->seq && h->hops <= d->hops + 1)))
+        return 1;
+    h = phx__table_heard(tell_at(r, j->node), v); /* v says that j is next to it */
+    if (h != NULL && h->hops == 1 && d->hops == 1)
+        return 1;
+    if (d->hops == 1 && route_surrounds(r, j, &but) && but != v)
+        return 1;
+    for (i = 0; i < d->heard_count; i++) {
+        h = &d->heard[i];
+        if (h->nbr == j->node || h->seq < d->seq || h->hops > d->hops)
+            continue;
+        if (route_adjacent(r, h->nbr, j) > (h->hops < d->hops ? 0 : strict ? 2 : 1))
+            return 1;
+    }
+    return 0;
+}
+
+/* Must neighbour j be told of v now? */
+static int route_needs(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
+{
+    const struct phx__dest *d = tell_at(r, v);
+    const struct phx__told *t = phx__table_told(d, j->node);
+
+    if (r->variant
+        != PHX_ROUTING_DEFAULT) /* there an owner must hear of its retraction, to answer it */
+        return (v == PHX__SELF || r->relay) && (v != j->node || d->hops == PHX__UNREACHABLE)
+               && phx__route_classic_needs(r, d, j->node);
+    if (v == j->node)
+        return t != NULL && t->asked; /* it asked what we know of it: it began a new life too low */
+    if (v != PHX__SELF && !r->relay)
+        return 0;
+    if (t != NULL && t->asked && d->hops != PHX__UNREACHABLE && d->seq >= t->want
+        && d->next != j->node)
+        return 1;
+    if (t != NULL && t->hops != PHX__UNREACHABLE) {
+        if (d->hops > t->hops)
+            return 1; /* worse than it believes: always told */
+        if (d->hops == t->hops && d->seq == t->seq)
+            return v == PHX__SELF && t->card < d->card_version;
+    } else if (d->hops == PHX__UNREACHABLE) {
+        return 0;
+    }
+    if (v == PHX__SELF)
+        return 1;
+    /* A neighbour whose card has not come yet: nobody could find it by what we could tell. */
+    if (d->next == j->node || d->card_version == 0)
+        return 0;
+    return !route_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1);
+}
+
+static void route_advertised(struct phx__dest *d)
+{
+    if (d->hops == PHX__UNREACHABLE)
+        return;
+    if (d->feasible_hops == PHX__UNREACHABLE || d->seq > d->feasible_seq
+        || (d->seq == d->feasible_seq && d->hops < d->feasible_hops)) {
+        d->feasible_seq = d->seq;
+        d->feasible_hops = d->hops;
+    }
+}
+
+/* Puts v's entry for j into out[count]: 0 or PHX_ENOMEM, and then nothing was promised. */
+static int route_tell(struct phx__route *r, uint32_t v, uint32_t j, uint32_t count)
+{
+    struct phx__dest *d = tell_at(r, v);
+    struct phx__told *t;
+    struct phx__entry *e;
+
+    if (phx__mem_grow(r->mem, &r->out, &r->out_capacity, count + 1, sizeof *r->out))
+        return PHX_ENOMEM;
+    t = phx__table_tell(&r->table, d, j);
+    if (t == NULL)
+        return PHX_ENOMEM;
+    e = &r->out[count];
+    memset(e, 0, sizeof *e);
+    e->id = r->ids->at[v];
+    e->incarnation = d->incarnation;
+    e->seq = d->seq;
+    e->hops = d->hops;
+    e->card_version = d->card_version;
+    if (d->card_version > t->card || t->asked) {
+        e->card = d->card;
+        e->card_size = d->card_size;
+    }
+    t->seq = d->seq;
+    t->hops = d->hops;
+    t->card = d->card_version;
+    t->asked = 0;
+    route_advertised(d);
+    return 0;
+}
+
+/* All that neighbour n needs to be told. */
+static void route_tell_nbr(struct phx__route *r, struct phx__route_nbr *n)
+{
+    int failed = 0;
+    uint32_t i, count = 0, limit = n->dirty ? r->table.capacity : r->dirty_count;
+
+    for (i = 0; i < limit; i++) {
+        uint32_t v = n->dirty ? i : r->dirty[i];
+        if (!(tell_at(r, v)->flags & PHX__DEST_KNOWN) || !route_needs(r, v, n))
+            continue;
+        if (route_tell(r, v, n->node, count) == 0)
+            count++;
+        else
+            failed = 1;
+    }
+    n->dirty = failed ? 2 : 0;
+    if (count == 0)
+        return;
+    r->out_id_count = 0;
+    if (r->variant == PHX_ROUTING_PAPER)
+        phx__route_classic_sets(r, count);
+    r->updates_out++;
+    r->entries_out += count;
+    r->ops.update(r->ops.ctx, n->node, r->out, count, r->out_ids, r->out_id_count);
+}
+
+/* From here on everybody who relied on our links with these nodes knows that they are gone. */
+static void route_drop_lapsed(struct phx__route *r)
+{
+    uint32_t node, v;
+
+    for (node = 1; r->lapsed > 0 && node < r->table.capacity; node++) {
+        if (!(tell_at(r, node)->flags & PHX__DEST_LAPSED))
+            continue;
+        for (v = 0; v < r->table.capacity; v++)
+            phx__table_untell(tell_at(r, v), node);
+        tell_at(r, node)->flags &= (uint8_t)~PHX__DEST_LAPSED;
+        r->lapsed--;
+    }
+}
+
+static void route_tell_all(struct phx__route *r)
+{
+    uint32_t i;
+
+    r->look = r->urgent = 0;
+    for (i = 0; i < r->nbr_count; i++) {
+        route_tell_nbr(r, &r->nbrs[i]);
+        r->look |= r->nbrs[i].dirty != 0;
+    }
+    if (r->look) /* no memory for some of it: again, soon */
+        phx__timer_set(r->timers, r->tell_timer, r->told_at + ROUTE_GAP_MAX);
+    for (i = 0; i < r->dirty_count; i++)
+        tell_at(r, r->dirty[i])->flags &= (uint8_t) ~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
+    r->dirty_count = 0;
+    route_drop_lapsed(r);
+}
+
+/* Whoever relies on our neighbourhood must know when it shrinks. That it grew can wait for quiet. */
+static void route_beat_shrunk(struct phx__route *r)
+{
+    uint32_t i;
+
+    if (!r->shrunk)
+        return;
+    r->shrunk = 0;
+    for (i = 0; i < r->nbr_count; i++)
+        if (r->nbrs[i].around_told != 0 && r->nbrs[i].around_told != r->around)
+            r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
+}
+
+void phx__route_flush(struct phx__route *r, uint64_t now)
+{
+    if (r->dirty_count == 0 && !r->look && !r->shrunk)
+        return;
+    if (now > r->told_at + 2 * r->gap)
+        r->gap = 0;
+    if (!r->urgent && now < r->told_at + r->gap) {
+        phx__timer_set(r->timers, r->tell_timer, r->told_at + r->gap);
+        return;
+    }
+    phx__timer_stop(r->timers, r->tell_timer);
+    r->gap = r->gap == 0 ? ROUTE_GAP_MIN : r->gap * 2 < ROUTE_GAP_MAX ? r->gap * 2 : ROUTE_GAP_MAX;
+    r->told_at = now;
+    route_tell_all(r);
+    route_beat_shrunk(r);
+    if (r->nbr_count > 0) {
+        r->quiet_due = 1;
+        phx__route_plan(r, r->moved + PHX__ROUTE_QUIET);
+    }
 }
 
 /* ======== src/route_classic.c ======== */
@@ -6709,6 +6835,118 @@ void phx__live_due(struct phx__live *l, int kind, uint32_t node, uint64_t now)
         phx__timer_set(l->timers, n->fate - 1, live_add(n->doom, l->stalled));
 }
 
+/* ======== src/contact.c ======== */
+/* contact.c - the addresses of a hub or node: which to try first, how each fared. */
+#ifdef PHX_LINES
+#line 1 "src/contact.c"
+#endif
+/* include "contact.h" */
+
+/* The first address of a family (0: any) that is not among the ones picked. */
+static uint32_t contact_family(const struct phx_address *a, uint32_t count, const uint32_t *picked,
+                               uint32_t n, int family)
+{
+    uint32_t i, k;
+
+    for (i = 0; i < count; i++) {
+        if (family != 0 && a[i].family != family)
+            continue;
+        for (k = 0; k < n && !phx__address_equal(&a[i], &a[picked[k]]); k++)
+            ;
+        if (k == n)
+            return i;
+    }
+    return PHX__NONE;
+}
+
+uint32_t phx__contact_order(const struct phx_address *a, uint32_t count,
+                            uint32_t picked[PHX__DISC_ADDRESSES])
+{
+    static const int families[] = { PHX_IPV6, PHX_IPV4 };
+    uint32_t n, i, turn = 0;
+
+    for (n = 0; n < PHX__DISC_ADDRESSES; n++) {
+        i = contact_family(a, count, picked, n, PHX_UNIX);
+        if (i == PHX__NONE)
+            i = contact_family(a, count, picked, n, families[turn++ % 2]);
+        if (i == PHX__NONE)
+            i = contact_family(a, count, picked, n, 0);
+        if (i == PHX__NONE)
+            break;
+        picked[n] = i;
+    }
+    return n;
+}
+
+struct phx__contact *phx__contact_new(struct phx__mem *mem, const struct phx_address *a,
+                                      const uint32_t *picked, uint32_t n)
+{
+    struct phx__contact *at = phx__mem_zero(mem, n * sizeof *at);
+    uint32_t k;
+
+    for (k = 0; at != NULL && k < n; k++) {
+        at[k].address = a[picked[k]];
+        at[k].attempt = PHX__NONE;
+    }
+    return at;
+}
+
+uint32_t phx__contact_index(const struct phx__contact *at, uint32_t count,
+                            const struct phx_address *a)
+{
+    uint32_t i;
+
+    for (i = 0; i < count; i++)
+        if (phx__address_equal(&at[i].address, a))
+            return i;
+    return PHX__NONE;
+}
+
+int phx__contact_is_same(const struct phx__contact *at, uint32_t count, const struct phx_address *a,
+                         const uint32_t *picked, uint32_t n)
+{
+    uint32_t k;
+
+    for (k = 0; k < n && phx__contact_index(at, count, &a[picked[k]]) != PHX__NONE; k++)
+        ;
+    return k == n && n == count;
+}
+
+unsigned phx__contact_usable(const struct phx__contact *at, uint32_t count, uint64_t now)
+{
+    unsigned i, bits = 0;
+
+    for (i = 0; i < count; i++)
+        if (at[i].rest_until <= now)
+            bits |= 1u << i;
+    return bits;
+}
+
+uint64_t phx__contact_first(const struct phx__contact *at, uint32_t count)
+{
+    uint64_t first = UINT64_MAX;
+    uint32_t i;
+
+    for (i = 0; i < count; i++)
+        if (at[i].rest_until < first)
+            first = at[i].rest_until;
+    return first;
+}
+
+int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t now)
+{
+    uint32_t i;
+    int others = 0;
+
+    for (i = 0; i < count; i++) {
+        if (at[i].met == PHX__CONTACT_OTHER)
+            others = 1;
+        else if (at[i].rest_until <= now)
+            return 0;
+    }
+    return others;
+}
+
 /* ======== src/disc.c ======== */
 /* disc.c - who exists and how to reach them: hubs, learnt contacts, whom to dial next and when. */
 #ifdef PHX_LINES
@@ -6738,7 +6976,7 @@ void phx__live_due(struct phx__live *l, int kind, uint32_t node, uint64_t now)
  * queue.
  *
  * Of two nodes that both listen only one should dial, or half of all links are made to be torn
- * down again. Both compute the same winner from the two ids; the other one waits half a second
+ * down again. Both compute the same winner from the two ids; the other one waits a second
  * and then dials too, for it may be the only one that can (the peer behind a NAT, or not told of
  * us yet). Nobody is favoured: the hash of the pair says whether the smaller or the larger id
  * goes first.
@@ -6754,6 +6992,13 @@ void phx__live_due(struct phx__live *l, int kind, uint32_t node, uint64_t now)
  * with 8 out of each it is connected but for a chance too small to see. A node that has
  * max_links links dials only hubs it lacks.
  *
+ * A refusal is the word of nobody in particular: it says why, but not who. Only the ANSWER proves
+ * that, and so only phx__disc_meet ends a round early or gives an address up. And nothing is given
+ * up for good: an address that seems to be this node itself rests for ten times retry_max (a
+ * stranger may have said so, or the address has moved), and so does a node at all of whose
+ * addresses others have proved to live, which is what remains of every life of a process that is
+ * started again at its port.
+ *
  * This room does not know what an attempt is made of, whether the peer is who it says (link
  * proves that), or who is alive (live knows). It differs from the paper (section 4.1, step 1),
  * which dials every address it hears of at once and once. */
@@ -6762,9 +7007,10 @@ void phx__live_due(struct phx__live *l, int kind, uint32_t node, uint64_t now)
 /* RFC 8305, section 8: the recommended delay between attempts, longer than nearly all round
  * trips. */
 #define DISC_STAGGER_US (250 * PHX__MS)
-/* The other side's start: a dial and handshake over a slow path, or two. The jitter keeps a node
- * that learns of a thousand others at once from dialling them all at once. */
-#define DISC_COURTESY_US (500 * PHX__MS)
+/* The other side's start: a dial and handshake over a slow path, or two, or on a host under load,
+ * where an earlier dial would only make duplicates. The jitter keeps a node that learns of a
+ * thousand others at once from dialling them all at once. */
+#define DISC_COURTESY_US PHX__SECOND
 #define DISC_COURTESY_JITTER_US (250 * PHX__MS)
 /* A card with new addresses reaches everybody within milliseconds; its owner should not be hit
  * by all of them in the same one. */
@@ -6840,20 +7086,9 @@ static int disc_is_best(const struct phx__disc *d, uint32_t node)
     return 0;
 }
 
-/* The addresses that are not this node itself, as bits. */
-static unsigned disc_usable(const struct phx__disc_target *t)
-{
-    unsigned i, bits = 0;
-
-    for (i = 0; i < t->count; i++)
-        if (t->at[i].error != PHX_ESELF)
-            bits |= 1u << i;
-    return bits;
-}
-
 static int disc_may_dial(const struct phx__disc *d, const struct phx__disc_target *t)
 {
-    if (d->stopped || disc_is_linked(d, t->node) || disc_usable(t) == 0)
+    if (d->stopped || disc_is_linked(d, t->node))
         return 0;
     if (t->hub)
         return 1;
@@ -6883,14 +7118,22 @@ static uint64_t disc_courtesy(struct phx__disc *d, const struct phx__disc_target
     return DISC_COURTESY_US + disc_between(d, 0, DISC_COURTESY_JITTER_US);
 }
 
+/* The rate for what most probably fails again. */
+static uint64_t disc_slow(const struct phx__disc *d)
+{
+    uint64_t most = d->limits.retry_max_us;
+
+    return most <= UINT64_MAX / DISC_DEAD_FACTOR ? most * DISC_DEAD_FACTOR : most;
+}
+
 /* Full jitter, but not below half of retry_min, which would be no wait at all. */
 static uint64_t disc_backoff(struct phx__disc *d, int hub, uint32_t failures)
 {
     uint64_t most = d->limits.retry_max_us, high = most, low = d->limits.retry_min_us / 2;
     uint32_t shift = failures < 63 ? failures : 63;
 
-    if (!hub && failures >= DISC_DEAD_ROUNDS && most <= UINT64_MAX / DISC_DEAD_FACTOR)
-        high = most *= DISC_DEAD_FACTOR;
+    if (!hub && failures >= DISC_DEAD_ROUNDS)
+        high = most = disc_slow(d);
     if (d->limits.retry_min_us <= most >> shift)
         high = d->limits.retry_min_us << shift;
     return disc_between(d, low < high ? low : high, high);
@@ -6966,6 +7209,7 @@ static uint32_t disc_open(struct phx__disc *d, uint32_t slot, uint32_t i)
     d->attempts_open++;
     d->targets[slot].open++;
     d->targets[slot].at[i].attempt = (uint32_t)a->generation << 16 | k;
+    d->targets[slot].at[i].met = PHX__CONTACT_NOBODY;
     if (k == d->attempt_count)
         d->attempt_count++;
     return d->targets[slot].at[i].attempt;
@@ -6973,7 +7217,7 @@ static uint32_t disc_open(struct phx__disc *d, uint32_t slot, uint32_t i)
 
 static void disc_close(struct phx__disc *d, uint32_t slot, uint32_t i)
 {
-    struct phx__disc_candidate *c = &d->targets[slot].at[i];
+    struct phx__contact *c = &d->targets[slot].at[i];
     struct phx__disc_attempt *a = &d->attempts[c->attempt & 0xffff];
 
     a->generation = (uint16_t)((a->generation + 1u) % DISC_GENERATIONS);
@@ -7033,13 +7277,16 @@ static void disc_rest(struct phx__disc *d, uint32_t slot)
 static void disc_plan(struct phx__disc *d, uint32_t slot, uint64_t delay)
 {
     struct phx__disc_target *t = &d->targets[slot];
+    uint64_t first = phx__contact_first(t->at, t->count), at;
 
     disc_unqueue(d, slot);
-    if (!disc_may_dial(d, t))
+    if (!disc_may_dial(d, t)) {
         disc_rest(d, slot);
-    else /* UINT64_MAX would stop the timer */
-        phx__timer_set(d->timers, t->timer,
-                       delay < UINT64_MAX - 1 - d->now ? d->now + delay : UINT64_MAX - 1);
+        return;
+    }
+    /* UINT64_MAX would stop the timer. */
+    at = delay < UINT64_MAX - 1 - d->now ? d->now + delay : UINT64_MAX - 1;
+    phx__timer_set(d->timers, t->timer, at > first ? at : first);
 }
 
 /* If nothing is left of the round, it is over: plan the next. */
@@ -7059,8 +7306,16 @@ static void disc_settle(struct phx__disc *d, uint32_t slot)
             delay = most > DISC_DUPLICATE_US ? most : DISC_DUPLICATE_US;
         t->duplicates += t->duplicates < UINT32_MAX;
     } else {
-        delay = t->verdict == DISC_BARRED ? disc_between(d, most / 2, most)
-                                          : disc_backoff(d, t->hub, t->failures);
+        if (t->verdict == DISC_BARRED) {
+            delay = disc_between(d, most / 2, most);
+        } else if (!t->hub && phx__contact_is_gone(t->at, t->count, d->now)) {
+            /* Others live where it was: most often its own next life, started again there. */
+            delay = disc_between(d, disc_slow(d) / 2, disc_slow(d));
+            if (t->failures < DISC_DEAD_ROUNDS)
+                t->failures = DISC_DEAD_ROUNDS;
+        } else {
+            delay = disc_backoff(d, t->hub, t->failures);
+        }
         t->failures += t->failures < UINT32_MAX;
         t->duplicates = 0;
     }
@@ -7087,8 +7342,15 @@ static void disc_note(struct phx__disc *d, uint32_t slot, uint32_t i, int error)
     t->at[i].error = error;
     if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION)
         verdict = DISC_BARRED;
-    if (error == PHX_EDUPLICATE) {
+    /* Anybody may say this, or the address may move: it is believed, but not for ever. */
+    if (error == PHX_ESELF)
+        t->at[i].rest_until =
+            disc_slow(d) < UINT64_MAX - 1 - d->now ? d->now + disc_slow(d) : UINT64_MAX - 1;
+    if (error == PHX_EDUPLICATE)
         verdict = DISC_DUPLICATE;
+    /* Unless it has proved who it is, it may be another node, which has a link with us: cards list
+     * 127.0.0.1, and every host has somebody there. Then the other addresses are still to try. */
+    if (error == PHX_EDUPLICATE && t->at[i].met == PHX__CONTACT_RIGHT) {
         t->todo = 0;
         for (i = 0; i < t->count; i++)
             disc_abandon(d, slot, i);
@@ -7138,10 +7400,14 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
         return;
     }
     if (!t->round) {
+        t->todo = (uint8_t)phx__contact_usable(t->at, t->count, d->now);
+        if (t->todo == 0) {
+            disc_plan(d, slot, 0); /* it was set off too soon: not before the first rest ends */
+            return;
+        }
         t->round = 1;
         t->tried = 0;
         t->verdict = DISC_FAILED;
-        t->todo = (uint8_t)disc_usable(t);
     }
     do {
         i = disc_pick(d, t);
@@ -7171,76 +7437,10 @@ static uint32_t disc_slots(const struct phx__disc *d, uint32_t node,
     return count;
 }
 
-/* The first address of a family (0: any) that is not among the ones picked. */
-static uint32_t disc_family(const struct phx_address *a, uint32_t count, const uint32_t *picked,
-                            uint32_t n, int family)
-{
-    uint32_t i, k;
-
-    for (i = 0; i < count; i++) {
-        if (family != 0 && a[i].family != family)
-            continue;
-        for (k = 0; k < n && !phx__address_equal(&a[i], &a[picked[k]]); k++)
-            ;
-        if (k == n)
-            return i;
-    }
-    return PHX__NONE;
-}
-
-/* The order of a race: UNIX sockets, then IPv6 and IPv4 in turn, each once; how many there are. */
-static uint32_t disc_order(const struct phx_address *a, uint32_t count,
-                           uint32_t picked[PHX__DISC_ADDRESSES])
-{
-    static const int families[] = { PHX_IPV6, PHX_IPV4 };
-    uint32_t n, i, turn = 0;
-
-    for (n = 0; n < PHX__DISC_ADDRESSES; n++) {
-        i = disc_family(a, count, picked, n, PHX_UNIX);
-        if (i == PHX__NONE)
-            i = disc_family(a, count, picked, n, families[turn++ % 2]);
-        if (i == PHX__NONE)
-            i = disc_family(a, count, picked, n, 0);
-        if (i == PHX__NONE)
-            break;
-        picked[n] = i;
-    }
-    return n;
-}
-
-/* Which of the target's addresses this is, or PHX__NONE. */
-static uint32_t disc_index(const struct phx__disc_target *t, const struct phx_address *a)
-{
-    uint32_t i;
-
-    for (i = 0; i < t->count; i++)
-        if (phx__address_equal(&t->at[i].address, a))
-            return i;
-    return PHX__NONE;
-}
-
 static int disc_is_same(const struct phx__disc_target *t, const struct phx_address *a,
                         const uint32_t *picked, uint32_t n)
 {
-    uint32_t k;
-
-    for (k = 0; k < n && disc_index(t, &a[picked[k]]) != PHX__NONE; k++)
-        ;
-    return k == n && n == t->count;
-}
-
-static struct phx__disc_candidate *disc_candidates(struct phx__disc *d, const struct phx_address *a,
-                                                   const uint32_t *picked, uint32_t n)
-{
-    struct phx__disc_candidate *at = phx__mem_get(d->mem, n * sizeof *at);
-    uint32_t k;
-
-    for (k = 0; at != NULL && k < n; k++) {
-        at[k].address = a[picked[k]];
-        at[k].attempt = PHX__NONE;
-        at[k].error = 0;
-    }
-    return at;
+    return phx__contact_is_same(t->at, t->count, a, picked, n);
 }
 
 /* A target in its slot, at rest. PHX_ENOMEM: nothing changed. */
@@ -7248,12 +7448,12 @@ static int disc_new(struct phx__disc *d, const struct phx_address *a, const uint
                     uint32_t n, uint32_t *slot)
 {
     uint32_t s = d->target_free != PHX__NONE ? d->target_free : d->target_count, timer;
-    struct phx__disc_candidate *at;
+    struct phx__contact *at;
     struct phx__disc_target *t;
 
     if (phx__mem_grow(d->mem, &d->targets, &d->target_capacity, s + 1, sizeof *d->targets) != 0)
         return PHX_ENOMEM;
-    at = disc_candidates(d, a, picked, n);
+    at = phx__contact_new(d->mem, a, picked, n);
     if (at == NULL)
         return PHX_ENOMEM;
     if (phx__timer_new(d->timers, PHX__TIMER_DISC, s, &timer) != 0) {
@@ -7292,7 +7492,7 @@ static int disc_replace(struct phx__disc *d, uint32_t slot, const struct phx_add
                         const uint32_t *picked, uint32_t n, int *fresh)
 {
     struct phx__disc_target *t = &d->targets[slot];
-    struct phx__disc_candidate *at = disc_candidates(d, a, picked, n);
+    struct phx__contact *at = phx__contact_new(d->mem, a, picked, n);
     unsigned todo = 0;
     uint32_t k, old;
 
@@ -7300,7 +7500,7 @@ static int disc_replace(struct phx__disc *d, uint32_t slot, const struct phx_add
         return PHX_ENOMEM;
     *fresh = 0;
     for (k = 0; k < n; k++) {
-        old = disc_index(t, &at[k].address);
+        old = phx__contact_index(t->at, t->count, &at[k].address);
         if (old == PHX__NONE) {
             *fresh = 1;
             todo |= 1u << k;
@@ -7308,8 +7508,7 @@ static int disc_replace(struct phx__disc *d, uint32_t slot, const struct phx_add
         }
         if ((t->todo & 1u << old) != 0)
             todo |= 1u << k;
-        at[k].error = t->at[old].error;
-        at[k].attempt = t->at[old].attempt;
+        at[k] = t->at[old];
         t->at[old].attempt = PHX__NONE; /* moved: what is found below is to be abandoned */
         if (at[k].attempt != PHX__NONE)
             d->attempts[at[k].attempt & 0xffff].address = (uint8_t)k;
@@ -7466,7 +7665,7 @@ void phx__disc_listening(struct phx__disc *d, int yes)
 
 int phx__disc_hub(struct phx__disc *d, const struct phx_address *a, uint32_t count, uint64_t now)
 {
-    uint32_t picked[PHX__DISC_ADDRESSES], n = disc_order(a, count, picked), k, slot;
+    uint32_t picked[PHX__DISC_ADDRESSES], n = phx__contact_order(a, count, picked), k, slot;
 
     disc_clock(d, now);
     if (n == 0)
@@ -7510,7 +7709,7 @@ static int disc_renew(struct phx__disc *d, uint32_t slot, const struct phx_addre
 int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_address *a,
                       uint32_t count, uint64_t now)
 {
-    uint32_t picked[PHX__DISC_ADDRESSES], n = disc_order(a, count, picked), slot;
+    uint32_t picked[PHX__DISC_ADDRESSES], n = phx__contact_order(a, count, picked), slot;
     int before = disc_bounds(d);
 
     disc_clock(d, now);
@@ -7550,9 +7749,9 @@ int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t 
     disc_clock(d, now);
     error = phx__mem_grow(d->mem, &d->nodes, &d->node_capacity, node + 1, sizeof *d->nodes);
     if (disc_find(d, attempt, &slot, &i)) {
+        if (error == 0) /* whoever answers there is that hub now */
+            phx__disc_meet(d, attempt, node);
         disc_close(d, slot, i);
-        if (error == 0 && d->targets[slot].hub)
-            d->targets[slot].node = node; /* whoever answers there is that hub now */
         disc_note(d, slot, i,
                   error != 0 ? error : d->targets[slot].node == node ? 0 : PHX_EPEER);
         disc_go_on(d, slot);
@@ -7616,10 +7815,15 @@ void phx__disc_down(struct phx__disc *d, uint32_t node, uint64_t now)
 
 void phx__disc_meet(struct phx__disc *d, uint32_t attempt, uint32_t node)
 {
+    struct phx__disc_target *t;
     uint32_t slot, i;
 
-    if (disc_find(d, attempt, &slot, &i) && d->targets[slot].hub)
-        d->targets[slot].node = node;
+    if (!disc_find(d, attempt, &slot, &i))
+        return;
+    t = &d->targets[slot];
+    if (t->hub && node != PHX__NONE)
+        t->node = node;
+    t->at[i].met = t->hub || t->node == node ? PHX__CONTACT_RIGHT : PHX__CONTACT_OTHER;
 }
 
 void phx__disc_result(struct phx__disc *d, uint32_t attempt, int error, uint64_t now)
@@ -7632,7 +7836,10 @@ void phx__disc_result(struct phx__disc *d, uint32_t attempt, int error, uint64_t
         return;
     disc_close(d, slot, i);
     disc_note(d, slot, i, error);
-    disc_go_on(d, slot);
+    /* An unproved "duplicate" is true most of the time, and then the link shows up here before the
+     * next address is due. */
+    if (error != PHX_EDUPLICATE || d->targets[slot].todo == 0)
+        disc_go_on(d, slot);
 }
 
 void phx__disc_want(struct phx__disc *d, uint32_t node, uint64_t now)
@@ -10123,6 +10330,16 @@ int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *i
     return phx__timer_new(timers, PHX__TIMER_POST_HOLD, 0, &p->hold_timer);
 }
 
+void phx__post_settle(struct phx__post *p, uint64_t now)
+{
+    uint32_t i;
+
+    p->now = now;
+    for (i = 0; i < p->node_capacity; i++)
+        if (p->nodes[i].peer != NULL && p->nodes[i].peer->owed)
+            phx__pump_ack(p, p->nodes[i].peer);
+}
+
 void phx__post_free(struct phx__post *p)
 {
     uint64_t name;
@@ -11723,7 +11940,7 @@ int phx__os_init(struct phx_os *os, struct phx__mem *mem)
  * both sides can follow without asking each other (phx_link_judge):
  *
  *  - Of two connections between the same two nodes the one dialled by the node with the smaller id wins.
- *  - An acceptor that has a winning dial of its own under way parks the other's hello until that dial is
+ *  - An acceptor that has a winning dial of its own connected parks the other's hello until that dial is
  *    decided, so that the loser is refused only when the winner stands.
  *  - If both are up for a moment, the loser is closed by the side that knows the winner to be up on both
  *    ends: the acceptor of the winner (it has seen the proof), or the dialer once a frame has come.
@@ -11734,8 +11951,11 @@ int phx__os_init(struct phx_os *os, struct phx__mem *mem)
  */
 /* include "phx.h" */
 
-/* Handshakes accepted and not proved at once; further connections wait in the listen queue. */
-#define NODE_HALF_OPEN 256u
+/* Links accepted and not proved at once. The next one takes the place of the oldest, if that has
+ * had time for a handshake: a crowd that says nothing and comes slowly keeps nobody out, and one
+ * that comes fast waits in the listen queue. Dials are another matter: cfg.max_dials bounds them. */
+#define NODE_STRANGERS 256u
+#define NODE_FAIR_TIME (250 * PHX__MS)
 /* Connections taken per listener and step: a crowd at the door must not stop everything else. */
 #define NODE_ACCEPTS 64
 /* A listener that ran out of descriptors looks again after this. */
@@ -11800,7 +12020,6 @@ static int node_open_link(phx *p, int handle, int dialer, enum phx__link_state s
         p->os.close(p->os.world, handle);
         return err;
     }
-    p->half_open++;
     phx__node_watch(p, l);
     *out = l;
     return l->state == PHX__LINK_CLOSED ? PHX_ENOMEM : 0;
@@ -11877,6 +12096,13 @@ static void node_resume_parked(phx *p, const struct phx__link *decided)
     }
 }
 
+/* It has proved who it is, or is closed. */
+static void node_no_stranger(phx *p, struct phx__link *l)
+{
+    p->strangers -= l->stranger;
+    l->stranger = 0;
+}
+
 void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell)
 {
     enum phx__link_state was = l->state;
@@ -11889,10 +12115,9 @@ void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell)
     phx__link_close(&p->set, l, reason, tell);
     phx__map_del(&p->handles, (uint64_t)l->handle);
     p->closed[p->closed_count++] = l->slot;
+    node_no_stranger(p, l);
     if (was == PHX__LINK_UP)
         node_link_down(p, l);
-    else
-        p->half_open--;
     if (l->attempt != PHX__NONE) {
         p->dials_failed++;
         phx__disc_result(&p->disc, l->attempt, reason, p->now);
@@ -11917,26 +12142,55 @@ void phx__node_free_links(phx *p)
             continue;
         phx__link_close(&p->set, p->links[i], PHX_ECLOSED, 0);
         phx__mem_put(&p->mem, p->links[i], sizeof *p->links[i]);
+        p->links[i] = NULL;
     }
     p->link_size = 0;
 }
 
 /* ---- Listening ------------------------------------------------------------------------------- */
 
-static void node_pause(phx *p, struct phx__listener *at)
+static struct phx__link *node_oldest_stranger(const phx *p)
+{
+    struct phx__link *oldest = NULL;
+    uint32_t i;
+
+    for (i = 0; i < p->link_size; i++) {
+        struct phx__link *l = p->links[i];
+        if (l != NULL && l->stranger && (oldest == NULL || l->since < oldest->since))
+            oldest = l;
+    }
+    return oldest;
+}
+
+/* When there is room for one more stranger. */
+static uint64_t node_room_at(const phx *p)
+{
+    return p->strangers < NODE_STRANGERS ? 0 : node_oldest_stranger(p)->since + NODE_FAIR_TIME;
+}
+
+static void node_look_again(phx *p, uint64_t at)
+{
+    if (at < phx__timer_at(&p->timers, p->resume_timer))
+        phx__timer_set(&p->timers, p->resume_timer, at);
+}
+
+static void node_pause(phx *p, struct phx__listener *at, uint64_t until)
 {
     at->paused = 1;
     p->set.os_calls++;
     p->os.watch(p->os.world, at->handle, 0);
-    phx__timer_set(&p->timers, p->resume_timer, p->now + NODE_PAUSE);
+    node_look_again(p, until);
 }
 
 void phx__node_resume_listeners(phx *p)
 {
+    uint64_t room_at = node_room_at(p);
     int i;
 
-    if (p->half_open >= NODE_HALF_OPEN)
+    if (room_at > p->now) {
+        node_look_again(p, room_at);
         return;
+    }
     for (i = 0; i < p->listener_count; i++) {
         struct phx__listener *at = &p->listeners[i];
         if (!at->paused)
@@ -11945,7 +12199,7 @@ void phx__node_resume_listeners(phx *p)
         if (p->os.watch(p->os.world, at->handle, PHX_READ) == 0)
             at->paused = 0;
         else
-            phx__timer_set(&p->timers, p->resume_timer, p->now + NODE_PAUSE);
+            node_look_again(p, p->now + NODE_PAUSE);
     }
 }
 
@@ -11954,7 +12208,7 @@ void phx__node_accept(phx *p, int listener)
     struct phx__listener *at = &p->listeners[listener];
     int i, err = 0;
 
-    for (i = 0; i < NODE_ACCEPTS && err == 0 && p->half_open < NODE_HALF_OPEN; i++) {
+    for (i = 0; i < NODE_ACCEPTS && err == 0 && node_room_at(p) <= p->now; i++) {
         struct phx_address from;
         struct phx__link *l;
         int handle;
@@ -11963,15 +12217,21 @@ void phx__node_accept(phx *p, int listener)
         err = p->os.accept(p->os.world, at->handle, &handle, &from);
         if (err == 0 && (err = node_open_link(p, handle, 0, PHX__LINK_HELLO, &l)) == 0) {
             l->address = from;
+            l->stranger = 1;
+            p->strangers++;
             p->accepts++;
+            if (p->strangers > NODE_STRANGERS)
+                phx__node_close_link(p, node_oldest_stranger(p), PHX_ELIMIT, 1);
         }
     }
     if (err == 0 && i == NODE_ACCEPTS)
         p->more = 1;
     if (err == PHX_EMFILE || err == PHX_ENOMEM)
         phx__node_log(p, PHX_LOG_WARN, "listener paused: %s", phx_strerror(err));
-    if (err == PHX_EMFILE || err == PHX_ENOMEM || p->half_open >= NODE_HALF_OPEN)
-        node_pause(p, at);
+    if (err == PHX_EMFILE || err == PHX_ENOMEM)
+        node_pause(p, at, p->now + NODE_PAUSE);
+    else if (node_room_at(p) > p->now)
+        node_pause(p, at, node_room_at(p));
 }
 
 /* A listener on all interfaces is told to others with the addresses that links show. */
@@ -12040,8 +12300,8 @@ int phx__node_adopt(phx *p, int handle, int dialer)
 
     p->set.now = p->now;
     err = node_open_link(p, handle, dialer, PHX__LINK_HELLO, &l);
-    if (err == 0 && dialer)
-        err = phx__link_connected(&p->set, l);
+    if (err == 0 && dialer && (err = phx__link_connected(&p->set, l)) != 0)
+        phx__node_close_link(p, l, err, 0);
     return err;
 }
 
@@ -12055,15 +12315,16 @@ static int node_wins(const phx *p, const struct phx__link *l)
     return l->dialer == we_are_smaller;
 }
 
-/* Our own dial that may end at this node, and would win. */
+/* Our own dial that may end at this node, and would win. Only one that is connected counts: an
+ * address where nobody answers would hold up a good link for longer than the peer's patience. */
 static int node_own_dial(const phx *p, const struct phx_id *id)
 {
     uint32_t i;
 
     for (i = 0; i < p->link_size; i++) {
         const struct phx__link *l = p->links[i];
-        if (l != NULL && l->dialer && (l->state == PHX__LINK_DIALING || l->state == PHX__LINK_HELLO)
-            && l->expect != PHX__NONE && phx__id_equal(&p->ids.at[l->expect], id))
+        if (l != NULL && l->dialer && l->state == PHX__LINK_HELLO && l->expect != PHX__NONE
+            && phx__id_equal(&p->ids.at[l->expect], id))
             return 1;
     }
     return 0;
@@ -12095,11 +12356,11 @@ static int node_judge(void *ctx, struct phx__link *l)
         return PHX_ESELF;
     if (p->closing)
         return PHX_ECLOSED;
+    node = phx__ids_find(&p->ids, &l->id);
+    if (l->attempt != PHX__NONE)
+        phx__disc_meet(&p->disc, l->attempt, node);
     if (l->expect != PHX__NONE && !phx__id_equal(&l->id, &p->ids.at[l->expect]))
         return PHX_EPEER;
-    node = phx__ids_find(&p->ids, &l->id);
-    if (l->attempt != PHX__NONE && node != PHX__NONE)
-        phx__disc_meet(&p->disc, l->attempt, node);
     old = node == PHX__NONE ? NULL : phx__node_link(p, node);
     if (old != NULL && (err = node_judge_rival(p, l, old)) != 0)
         return err;
@@ -12153,7 +12414,7 @@ static int node_link_up(void *ctx, struct phx__link *l)
     int err = phx__ids_add(&p->ids, &l->id, &l->peer);
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
 
-    p->half_open--;
+    node_no_stranger(p, l);
     if (err != 0 || (err = phx__node_peer(p, l->peer)) != 0) {
         l->peer = PHX__NONE;
         return err;
@@ -12164,13 +12425,16 @@ static int node_link_up(void *ctx, struct phx__link *l)
         phx__route_down(&p->route, l->peer, p->now);
         return err;
     }
+    /* Before disc hears of it: that abandons other dials to this node, and the hellos that were
+     * parked behind them are to be judged by the link there is. */
+    l->generation = ++p->generation;
+    p->peers[l->peer].link = l->slot;
     if ((err = phx__disc_up(&p->disc, l->peer, attempt, p->now)) != 0) {
+        p->peers[l->peer].link = PHX__NONE;
         phx__route_down(&p->route, l->peer, p->now);
         phx__live_down(&p->live, l->peer);
         return err;
     }
-    l->generation = ++p->generation;
-    p->peers[l->peer].link = l->slot;
     p->links_up++;
     l->attempt = PHX__NONE;
     phx__node_log(p, PHX_LOG_INFO, "link %s %s: up", phx_id_text(&l->id, id),
@@ -12347,6 +12611,8 @@ int phx__node_open_set(phx *p)
 /* Bytes of a CARD frame around its part of the card. */
 #define NODE_CARD_HEAD 64u
 /* An UPDATE is closed when it has reached this size: what follows it still fits into a frame. */
+/* Answers that nobody needs are not added to a queue of this many bytes. */
+#define NODE_ANSWER_QUEUE 262144u
 #define NODE_UPDATE_FULL (PHX__FRAGMENT - NODE_CARD_INLINE - 128u)
 
 /* ---- Out: control frames to a neighbour ------------------------------------------------------ */
@@ -12699,7 +12965,7 @@ static int node_on_beat(phx *p, struct phx__link *l, const struct phx__frame *f)
     p->heartbeats_in++;
     phx__live_heard(&p->live, l->peer, b.next_ms * PHX__MS, p->now);
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
-    if (f->flags & PHX__BEAT_REPLY)
+    if ((f->flags & PHX__BEAT_REPLY) && phx__link_queued(l) < NODE_ANSWER_QUEUE)
         node_say_beat(p, l->peer, 0, 0, b.echo_ms);
     return 0;
 }
@@ -12716,6 +12982,12 @@ static int node_on_summary(phx *p, struct phx__link *l, const struct phx__frame 
     while ((got = phx__wire_next_summary_line(&r, &s)) > 0)
         phx__route_summary_line(&p->route, l->peer, &s);
     l->summary_open = (f->flags & PHX__SUMMARY_MORE) != 0;
+    if (got == 0 && !l->summary_open && (f->flags & PHX__SUMMARY_REPLY) == 0) {
+        /* Few bytes ask for a whole table: not more often than the table could be of use. */
+        if (p->now < l->summary_at || phx__link_queued(l) >= NODE_ANSWER_QUEUE)
+            return 0;
+        l->summary_at = p->now + PHX__SECOND;
+    }
     if (got == 0 && !l->summary_open)
         phx__route_summary_end(&p->route, l->peer, (f->flags & PHX__SUMMARY_REPLY) != 0);
     return got;
@@ -12832,7 +13104,8 @@ void phx__node_log(phx *p, int level, const char *format, ...)
     char line[320], *to = line, *end = line + sizeof line - 1;
     va_list ap;
 
-    if (level > PHX_LOG_MAX || level > p->cfg.log_level || p->cfg.on_log == NULL || !p->stepping)
+    if (level > PHX_LOG_MAX || level > p->cfg.log_level || p->cfg.on_log == NULL || !p->stepping
+        || p->free_later)
         return;
     va_start(ap, format);
     for (; *format != 0 && to < end; format++) {
@@ -12904,10 +13177,11 @@ static void node_renew_card(phx *p)
 {
     if (!p->card_stale)
         return;
+    p->card_stale = 0;
     if (node_write_card(p) == 0)
-        p->card_stale = 0;
-    else
-        phx__node_log(p, PHX_LOG_ERROR, "no memory to announce own names; trying again");
+        return;
+    phx__node_log(p, PHX_LOG_ERROR, "no memory to announce own names; trying again");
+    p->late = p->card_late = 1;
 }
 
 /* ---- What routing found ---------------------------------------------------------------------- */
@@ -12919,7 +13193,7 @@ static void node_report_lost(phx *p)
     while (phx__names_take_lost(&p->names, &lost)) {
         phx__node_log(p, PHX_LOG_WARN, "names %u to %u lost to a higher claim", lost.range.first,
                       lost.range.last);
-        if (p->cfg.on_conflict != NULL)
+        if (p->cfg.on_conflict != NULL && !p->free_later)
             p->cfg.on_conflict(p, lost.range, &p->ids.at[lost.winner], p->cfg.user);
     }
 }
@@ -12981,6 +13255,9 @@ static int node_changed(phx *p, uint32_t node)
         peer->card_version = d->card_version;
         peer->card_incarnation = d->incarnation;
     }
+    /* It waits for our end to close: that is how it knows that its goodbye was read. */
+    if (node_card_says_left(d) && phx__node_link(p, node) != NULL)
+        phx__node_close_link(p, phx__node_link(p, node), PHX_ECLOSED, 0);
     if (d->hops != PHX__UNREACHABLE && d->pos == PHX__NONE && !peer->reachable)
         phx__disc_news(&p->disc, node, p->now);
     peer->reachable = d->hops != PHX__UNREACHABLE;
@@ -12993,6 +13270,8 @@ static void node_late(phx *p)
     uint32_t node;
 
     p->late = 0;
+    p->card_stale |= p->card_late;
+    p->card_late = 0;
     for (node = 1; node < p->ids.size; node++) {
         int failed = phx__live_state(&p->live, node, NULL) == PHX_NODE_FAILED;
         int changed = phx__names_dead(&p->names, node, failed);
@@ -13066,8 +13345,8 @@ static void node_state(void *ctx, uint32_t node, enum phx_state state)
     p->late |= changed < 0;
     if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT)
         phx__post_failed(&p->post, node, p->now);
-    if (p->cfg.on_node == NULL)
-        return;
+    if (p->cfg.on_node == NULL || p->free_later || p->left)
+        return; /* who has said goodbye breaks its own links: no news of others */
     phx__node_fill(p, node, &n);
     p->cfg.on_node(p, &n, p->cfg.user);
 }
@@ -13151,8 +13430,10 @@ static void node_forget(phx *p, uint32_t node)
     phx__disc_forget(&p->disc, node);
     phx__live_forget(&p->live, node);
     phx__post_forget(&p->post, node);
-    p->peers[node].card_version = 0;
-    p->peers[node].life = 0;
+    if (node < p->peer_capacity) {
+        p->peers[node].card_version = 0;
+        p->peers[node].life = 0;
+    }
     phx__ids_drop(&p->ids, node);
 }
 
@@ -13231,23 +13512,25 @@ static void node_given(phx *p, const struct pollfd *fds, int n)
     }
 }
 
-/* Leaving: when nothing is pending any more, or patience is over, say goodbye; when that is written, end. */
+/* Leaving has two parts. While messages are pending, and until shortly before the end, all goes on but that
+ * nothing new is taken. Then acks that are owed and a card that says goodbye go out. Neighbours close their
+ * ends when they have read it, so nothing that was written is lost with the connection; at the end of
+ * the drain the links close all the same. */
 static void node_leave(phx *p)
 {
     uint32_t i;
-    size_t queued = 0;
 
     if (!p->closing || p->is_closed)
         return;
-    if (!p->left && (p->post.pending_count == 0 || p->now >= p->close_at)) {
-        p->left = 1;
-        p->card_stale = 1;
+    if (!p->left) {
+        if (p->post.pending_count > 0 && p->now < p->goodbye_at)
+            return;
+        p->left = p->card_stale = 1;
+        phx__post_settle(&p->post, p->now);
+        phx__timer_set(&p->timers, p->close_timer, p->close_at);
         return;
     }
-    for (i = 0; i < p->link_size; i++)
-        queued += p->links[i] == NULL ? 0 : phx__link_queued(p->links[i]);
-    if (!p->left || p->card_stale
-        || ((queued > 0 || p->route.dirty_count > 0) && p->now < p->close_at + PHX__SECOND))
+    if (p->links_up > 0 && p->now < p->close_at)
         return;
     for (i = 0; i < p->link_size; i++)
         if (p->links[i] != NULL)
@@ -13263,7 +13546,7 @@ static int node_work_left(const phx *p)
         if (p->links[p->writers[i]] != NULL
             && (!p->links[p->writers[i]]->full || p->links[p->writers[i]]->broken))
             return 1;
-    return p->more || p->card_stale || (p->closing && !p->is_closed && p->left);
+    return p->more || p->card_stale;
 }
 
 int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
@@ -13290,6 +13573,8 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     node_settle(p);
     if (!p->more || p->now > p->route.told_at + 20 * PHX__MS)
         phx__route_flush(&p->route, p->now);
+    p->set.incarnation =
+        phx__route_dest(&p->route, PHX__SELF)->incarnation; /* it may have had to rise */
     phx__node_write(p);
     phx__node_sweep(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */
@@ -13376,6 +13661,7 @@ static int node_open_brains(phx *p)
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->late_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->close_timer)) != 0)
         return err;
+    p->route.relay = p->cfg.relay;
     if ((err = node_write_card(p)) != 0)
         return err;
     return phx__node_open_set(p);
@@ -13386,6 +13672,8 @@ static void node_free(phx *p)
     struct phx__mem mem;
     int i;
 
+    /* Release callbacks may still call: they find a closed node, in the midst of a step. */
+    p->stepping = p->closing = p->free_later = 1;
     phx__node_free_links(p);
     for (i = 0; i < p->listener_count; i++)
         p->os.close(p->os.world, p->listeners[i].handle);
@@ -13770,8 +14058,10 @@ int phx_close(phx *p, uint64_t drain_us)
     if (p->closing)
         return PHX_ECLOSED;
     p->closing = 1;
-    p->close_at = p->now + drain_us < p->now ? UINT64_MAX : p->now + drain_us;
-    phx__timer_set(&p->timers, p->close_timer, p->close_at);
+    p->close_at = drain_us < UINT64_MAX - 1 - p->now ? p->now + drain_us : UINT64_MAX - 1;
+    p->goodbye_at = p->close_at - drain_us / 4 < p->now ? p->now : p->close_at - drain_us / 4;
+    phx__timer_set(&p->timers, p->close_timer, p->goodbye_at);
+    p->more = 1;
     phx__disc_stop(&p->disc);
     (void)phx_release(p, 0,
                       UINT64_MAX); /* no memory to split: the goodbye carries no names anyway */

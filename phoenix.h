@@ -43,10 +43,9 @@
  *      phx_assume(p, 42, 42);                           // name 42 lives here now
  *      phx_send(p, 7, 42, 0, "hello", 5);               // to whoever holds name 7, now or soon
  *      for (;;) {
- *          struct pollfd fds[64];
- *          int n = phx_fds(p, fds, 64);
- *          poll(fds, n, phx_timeout_ms(p, phx_now_us()));
- *          phx_step(p, phx_now_us(), fds, n);
+ *          struct pollfd fd = { phx_fd(p), POLLIN, 0 };
+ *          poll(&fd, 1, phx_timeout_ms(p, phx_now_us()));
+ *          phx_step(p, phx_now_us(), NULL, 0);
  *      }
  *
  * Errors: functions that can fail return 0 or a count on success and a negative enum phx_error
@@ -173,7 +172,7 @@ struct phx_message {
 
 enum phx_state {
     PHX_NODE_OK = 1,      /* a route exists */
-    PHX_NODE_SUSPECT,     /* silent for longer than it announced */
+    PHX_NODE_SUSPECT,     /* silent for longer than it announced; not reported by this version */
     PHX_NODE_UNREACHABLE, /* no route at the moment */
     PHX_NODE_FAILED,      /* unreachable for longer than cfg.broken_us; final for this incarnation
                              unless it comes back */
@@ -260,7 +259,7 @@ struct phx_config {
     size_t hold_bytes;  /* held for names that nobody has; default 16 MiB */
     uint32_t max_links; /* up to this many nodes the mesh is full, beyond it is bounded; default 1024 */
     uint32_t max_nodes; /* nodes known at once; default 65536 */
-    uint32_t max_dials; /* connections being made at once, either way; default 64 */
+    uint32_t max_dials; /* dials under way at once; default 64. Not what others dial */
     uint32_t hop_limit; /* links a message may cross; default 16, at most 255 */
     uint32_t step_bytes; /* read per link in one step; default 256 KiB, at least 80 KiB */
 
@@ -307,8 +306,9 @@ void phx_config_init(struct phx_config *cfg);
  * out of its range; PHX_EIO: no random bytes; PHX_ENOMEM; PHX_EMFILE. */
 int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us);
 
-/* Leaves: names are released, neighbours are told, what is queued gets up to drain_us to leave. Go on
- * stepping until phx_closed says 1 (at most drain_us later), then phx_free. */
+/* Leaves: names are released, nothing new is sent or accepted, and what was sent gets up to drain_us to be
+ * acknowledged; then neighbours are told. Go on stepping until phx_closed says 1, at most drain_us
+ * later, then phx_free. With 0 the goodbye gets one step. Others see PHX_NODE_LEFT. */
 int phx_close(phx *p, uint64_t drain_us);
 int phx_closed(const phx *p);
 
@@ -354,8 +354,9 @@ uint64_t phx_deadline(const phx *p);
 /* The same as a time-out for poll and epoll_wait: milliseconds from now_us, rounded up, -1 for never. */
 int phx_timeout_ms(const phx *p, uint64_t now_us);
 
-/* Fills fds with what to watch, level-triggered, and returns how many there are, which may be above
- * capacity; then only the first capacity entries are filled. */
+/* Fills fds with what to watch, level-triggered, and returns how many there are. That may be above
+ * capacity: then only the first capacity entries are filled, and you should come back with a larger
+ * array. Each link is one, each listener is one, and phx_wake is one. */
 int phx_fds(const phx *p, struct pollfd *fds, int capacity);
 
 /* One descriptor that is readable whenever a step has something to read or write, for hosts with an
@@ -379,7 +380,7 @@ uint64_t phx_now_us(void);
 int phx_assume(phx *p, uint64_t first, uint64_t last);
 
 /* Gives names up. Parts not held are ignored. Messages to them then wait at their senders until
- * somebody assumes them. */
+ * somebody assumes them. PHX_ERANGE, PHX_ENOMEM, PHX_ELIMIT (the hole would make too many ranges). */
 int phx_release(phx *p, uint64_t first, uint64_t last);
 
 /* Who holds a name, as far as is known here: 0, or PHX_ENOTFOUND. */

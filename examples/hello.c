@@ -26,8 +26,8 @@ int main(int argc, char **argv)
     uint64_t you = argc > 2 ? strtoull(argv[2], NULL, 10) : 2;
     uint64_t end = phx_now_us() + 30000000;
     struct phx_config cfg;
-    struct pollfd fds[64];
-    int n, ms, err, greeted = 0, closing = 0;
+    struct pollfd fd = {-1, POLLIN, 0};
+    int ms, err, greeted = 0, closing = 0;
     phx *p;
 
     phx_config_init(&cfg);
@@ -40,11 +40,10 @@ int main(int argc, char **argv)
         || (err = phx_send(p, you, me, 0, "hello, world", 12)) != 0)
         fprintf(stderr, "hello: %s\n", phx_strerror(err));
     while (err == 0 && !phx_closed(p) && phx_now_us() < end) {
-        n = phx_fds(p, fds, 64);
-        n = n < 64 ? n : 64;
+        fd.fd = phx_fd(p); /* one descriptor for all; phx_fds lists them for systems without epoll */
         ms = phx_timeout_ms(p, phx_now_us());
-        poll(fds, (nfds_t)n, ms < 0 || ms > 1000 ? 1000 : ms);
-        phx_step(p, phx_now_us(), fds, n);
+        poll(&fd, 1, ms < 0 || ms > 1000 ? 1000 : ms);
+        phx_step(p, phx_now_us(), NULL, 0);
         if (greeted && phx_pending(p) == 0 && !closing)
             closing = phx_close(p, 1000000) == 0; /* up to a second to say goodbye */
     }

@@ -23,7 +23,7 @@
  * queue.
  *
  * Of two nodes that both listen only one should dial, or half of all links are made to be torn
- * down again. Both compute the same winner from the two ids; the other one waits half a second
+ * down again. Both compute the same winner from the two ids; the other one waits a second
  * and then dials too, for it may be the only one that can (the peer behind a NAT, or not told of
  * us yet). Nobody is favoured: the hash of the pair says whether the smaller or the larger id
  * goes first.
@@ -39,6 +39,13 @@
  * with 8 out of each it is connected but for a chance too small to see. A node that has
  * max_links links dials only hubs it lacks.
  *
+ * A refusal is the word of nobody in particular: it says why, but not who. Only the ANSWER proves
+ * that, and so only phx__disc_meet ends a round early or gives an address up. And nothing is given
+ * up for good: an address that seems to be this node itself rests for ten times retry_max (a
+ * stranger may have said so, or the address has moved), and so does a node at all of whose
+ * addresses others have proved to live, which is what remains of every life of a process that is
+ * started again at its port.
+ *
  * This room does not know what an attempt is made of, whether the peer is who it says (link
  * proves that), or who is alive (live knows). It differs from the paper (section 4.1, step 1),
  * which dials every address it hears of at once and once. */
@@ -47,9 +54,10 @@
 /* RFC 8305, section 8: the recommended delay between attempts, longer than nearly all round
  * trips. */
 #define DISC_STAGGER_US (250 * PHX__MS)
-/* The other side's start: a dial and handshake over a slow path, or two. The jitter keeps a node
- * that learns of a thousand others at once from dialling them all at once. */
-#define DISC_COURTESY_US (500 * PHX__MS)
+/* The other side's start: a dial and handshake over a slow path, or two, or on a host under load,
+ * where an earlier dial would only make duplicates. The jitter keeps a node that learns of a
+ * thousand others at once from dialling them all at once. */
+#define DISC_COURTESY_US PHX__SECOND
 #define DISC_COURTESY_JITTER_US (250 * PHX__MS)
 /* A card with new addresses reaches everybody within milliseconds; its owner should not be hit
  * by all of them in the same one. */
@@ -125,20 +133,9 @@ static int disc_is_best(const struct phx__disc *d, uint32_t node)
     return 0;
 }
 
-/* The addresses that are not this node itself, as bits. */
-static unsigned disc_usable(const struct phx__disc_target *t)
-{
-    unsigned i, bits = 0;
-
-    for (i = 0; i < t->count; i++)
-        if (t->at[i].error != PHX_ESELF)
-            bits |= 1u << i;
-    return bits;
-}
-
 static int disc_may_dial(const struct phx__disc *d, const struct phx__disc_target *t)
 {
-    if (d->stopped || disc_is_linked(d, t->node) || disc_usable(t) == 0)
+    if (d->stopped || disc_is_linked(d, t->node))
         return 0;
     if (t->hub)
         return 1;
@@ -168,14 +165,22 @@ static uint64_t disc_courtesy(struct phx__disc *d, const struct phx__disc_target
     return DISC_COURTESY_US + disc_between(d, 0, DISC_COURTESY_JITTER_US);
 }
 
+/* The rate for what most probably fails again. */
+static uint64_t disc_slow(const struct phx__disc *d)
+{
+    uint64_t most = d->limits.retry_max_us;
+
+    return most <= UINT64_MAX / DISC_DEAD_FACTOR ? most * DISC_DEAD_FACTOR : most;
+}
+
 /* Full jitter, but not below half of retry_min, which would be no wait at all. */
 static uint64_t disc_backoff(struct phx__disc *d, int hub, uint32_t failures)
 {
     uint64_t most = d->limits.retry_max_us, high = most, low = d->limits.retry_min_us / 2;
     uint32_t shift = failures < 63 ? failures : 63;
 
-    if (!hub && failures >= DISC_DEAD_ROUNDS && most <= UINT64_MAX / DISC_DEAD_FACTOR)
-        high = most *= DISC_DEAD_FACTOR;
+    if (!hub && failures >= DISC_DEAD_ROUNDS)
+        high = most = disc_slow(d);
     if (d->limits.retry_min_us <= most >> shift)
         high = d->limits.retry_min_us << shift;
     return disc_between(d, low < high ? low : high, high);
@@ -251,6 +256,7 @@ static uint32_t disc_open(struct phx__disc *d, uint32_t slot, uint32_t i)
     d->attempts_open++;
     d->targets[slot].open++;
     d->targets[slot].at[i].attempt = (uint32_t)a->generation << 16 | k;
+    d->targets[slot].at[i].met = PHX__CONTACT_NOBODY;
     if (k == d->attempt_count)
         d->attempt_count++;
     return d->targets[slot].at[i].attempt;
@@ -258,7 +264,7 @@ static uint32_t disc_open(struct phx__disc *d, uint32_t slot, uint32_t i)
 
 static void disc_close(struct phx__disc *d, uint32_t slot, uint32_t i)
 {
-    struct phx__disc_candidate *c = &d->targets[slot].at[i];
+    struct phx__contact *c = &d->targets[slot].at[i];
     struct phx__disc_attempt *a = &d->attempts[c->attempt & 0xffff];
 
     a->generation = (uint16_t)((a->generation + 1u) % DISC_GENERATIONS);
@@ -318,13 +324,16 @@ static void disc_rest(struct phx__disc *d, uint32_t slot)
 static void disc_plan(struct phx__disc *d, uint32_t slot, uint64_t delay)
 {
     struct phx__disc_target *t = &d->targets[slot];
+    uint64_t first = phx__contact_first(t->at, t->count), at;
 
     disc_unqueue(d, slot);
-    if (!disc_may_dial(d, t))
+    if (!disc_may_dial(d, t)) {
         disc_rest(d, slot);
-    else /* UINT64_MAX would stop the timer */
-        phx__timer_set(d->timers, t->timer,
-                       delay < UINT64_MAX - 1 - d->now ? d->now + delay : UINT64_MAX - 1);
+        return;
+    }
+    /* UINT64_MAX would stop the timer. */
+    at = delay < UINT64_MAX - 1 - d->now ? d->now + delay : UINT64_MAX - 1;
+    phx__timer_set(d->timers, t->timer, at > first ? at : first);
 }
 
 /* If nothing is left of the round, it is over: plan the next. */
@@ -344,8 +353,16 @@ static void disc_settle(struct phx__disc *d, uint32_t slot)
             delay = most > DISC_DUPLICATE_US ? most : DISC_DUPLICATE_US;
         t->duplicates += t->duplicates < UINT32_MAX;
     } else {
-        delay = t->verdict == DISC_BARRED ? disc_between(d, most / 2, most)
-                                          : disc_backoff(d, t->hub, t->failures);
+        if (t->verdict == DISC_BARRED) {
+            delay = disc_between(d, most / 2, most);
+        } else if (!t->hub && phx__contact_is_gone(t->at, t->count, d->now)) {
+            /* Others live where it was: most often its own next life, started again there. */
+            delay = disc_between(d, disc_slow(d) / 2, disc_slow(d));
+            if (t->failures < DISC_DEAD_ROUNDS)
+                t->failures = DISC_DEAD_ROUNDS;
+        } else {
+            delay = disc_backoff(d, t->hub, t->failures);
+        }
         t->failures += t->failures < UINT32_MAX;
         t->duplicates = 0;
     }
@@ -372,8 +389,15 @@ static void disc_note(struct phx__disc *d, uint32_t slot, uint32_t i, int error)
     t->at[i].error = error;
     if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION)
         verdict = DISC_BARRED;
-    if (error == PHX_EDUPLICATE) {
+    /* Anybody may say this, or the address may move: it is believed, but not for ever. */
+    if (error == PHX_ESELF)
+        t->at[i].rest_until =
+            disc_slow(d) < UINT64_MAX - 1 - d->now ? d->now + disc_slow(d) : UINT64_MAX - 1;
+    if (error == PHX_EDUPLICATE)
         verdict = DISC_DUPLICATE;
+    /* Unless it has proved who it is, it may be another node, which has a link with us: cards list
+     * 127.0.0.1, and every host has somebody there. Then the other addresses are still to try. */
+    if (error == PHX_EDUPLICATE && t->at[i].met == PHX__CONTACT_RIGHT) {
         t->todo = 0;
         for (i = 0; i < t->count; i++)
             disc_abandon(d, slot, i);
@@ -423,10 +447,14 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
         return;
     }
     if (!t->round) {
+        t->todo = (uint8_t)phx__contact_usable(t->at, t->count, d->now);
+        if (t->todo == 0) {
+            disc_plan(d, slot, 0); /* it was set off too soon: not before the first rest ends */
+            return;
+        }
         t->round = 1;
         t->tried = 0;
         t->verdict = DISC_FAILED;
-        t->todo = (uint8_t)disc_usable(t);
     }
     do {
         i = disc_pick(d, t);
@@ -456,76 +484,10 @@ static uint32_t disc_slots(const struct phx__disc *d, uint32_t node,
     return count;
 }
 
-/* The first address of a family (0: any) that is not among the ones picked. */
-static uint32_t disc_family(const struct phx_address *a, uint32_t count, const uint32_t *picked,
-                            uint32_t n, int family)
-{
-    uint32_t i, k;
-
-    for (i = 0; i < count; i++) {
-        if (family != 0 && a[i].family != family)
-            continue;
-        for (k = 0; k < n && !phx__address_equal(&a[i], &a[picked[k]]); k++)
-            ;
-        if (k == n)
-            return i;
-    }
-    return PHX__NONE;
-}
-
-/* The order of a race: UNIX sockets, then IPv6 and IPv4 in turn, each once; how many there are. */
-static uint32_t disc_order(const struct phx_address *a, uint32_t count,
-                           uint32_t picked[PHX__DISC_ADDRESSES])
-{
-    static const int families[] = { PHX_IPV6, PHX_IPV4 };
-    uint32_t n, i, turn = 0;
-
-    for (n = 0; n < PHX__DISC_ADDRESSES; n++) {
-        i = disc_family(a, count, picked, n, PHX_UNIX);
-        if (i == PHX__NONE)
-            i = disc_family(a, count, picked, n, families[turn++ % 2]);
-        if (i == PHX__NONE)
-            i = disc_family(a, count, picked, n, 0);
-        if (i == PHX__NONE)
-            break;
-        picked[n] = i;
-    }
-    return n;
-}
-
-/* Which of the target's addresses this is, or PHX__NONE. */
-static uint32_t disc_index(const struct phx__disc_target *t, const struct phx_address *a)
-{
-    uint32_t i;
-
-    for (i = 0; i < t->count; i++)
-        if (phx__address_equal(&t->at[i].address, a))
-            return i;
-    return PHX__NONE;
-}
-
 static int disc_is_same(const struct phx__disc_target *t, const struct phx_address *a,
                         const uint32_t *picked, uint32_t n)
 {
-    uint32_t k;
-
-    for (k = 0; k < n && disc_index(t, &a[picked[k]]) != PHX__NONE; k++)
-        ;
-    return k == n && n == t->count;
-}
-
-static struct phx__disc_candidate *disc_candidates(struct phx__disc *d, const struct phx_address *a,
-                                                   const uint32_t *picked, uint32_t n)
-{
-    struct phx__disc_candidate *at = phx__mem_get(d->mem, n * sizeof *at);
-    uint32_t k;
-
-    for (k = 0; at != NULL && k < n; k++) {
-        at[k].address = a[picked[k]];
-        at[k].attempt = PHX__NONE;
-        at[k].error = 0;
-    }
-    return at;
+    return phx__contact_is_same(t->at, t->count, a, picked, n);
 }
 
 /* A target in its slot, at rest. PHX_ENOMEM: nothing changed. */
@@ -533,12 +495,12 @@ static int disc_new(struct phx__disc *d, const struct phx_address *a, const uint
                     uint32_t n, uint32_t *slot)
 {
     uint32_t s = d->target_free != PHX__NONE ? d->target_free : d->target_count, timer;
-    struct phx__disc_candidate *at;
+    struct phx__contact *at;
     struct phx__disc_target *t;
 
     if (phx__mem_grow(d->mem, &d->targets, &d->target_capacity, s + 1, sizeof *d->targets) != 0)
         return PHX_ENOMEM;
-    at = disc_candidates(d, a, picked, n);
+    at = phx__contact_new(d->mem, a, picked, n);
     if (at == NULL)
         return PHX_ENOMEM;
     if (phx__timer_new(d->timers, PHX__TIMER_DISC, s, &timer) != 0) {
@@ -577,7 +539,7 @@ static int disc_replace(struct phx__disc *d, uint32_t slot, const struct phx_add
                         const uint32_t *picked, uint32_t n, int *fresh)
 {
     struct phx__disc_target *t = &d->targets[slot];
-    struct phx__disc_candidate *at = disc_candidates(d, a, picked, n);
+    struct phx__contact *at = phx__contact_new(d->mem, a, picked, n);
     unsigned todo = 0;
     uint32_t k, old;
 
@@ -585,7 +547,7 @@ static int disc_replace(struct phx__disc *d, uint32_t slot, const struct phx_add
         return PHX_ENOMEM;
     *fresh = 0;
     for (k = 0; k < n; k++) {
-        old = disc_index(t, &at[k].address);
+        old = phx__contact_index(t->at, t->count, &at[k].address);
         if (old == PHX__NONE) {
             *fresh = 1;
             todo |= 1u << k;
@@ -593,8 +555,7 @@ static int disc_replace(struct phx__disc *d, uint32_t slot, const struct phx_add
         }
         if ((t->todo & 1u << old) != 0)
             todo |= 1u << k;
-        at[k].error = t->at[old].error;
-        at[k].attempt = t->at[old].attempt;
+        at[k] = t->at[old];
         t->at[old].attempt = PHX__NONE; /* moved: what is found below is to be abandoned */
         if (at[k].attempt != PHX__NONE)
             d->attempts[at[k].attempt & 0xffff].address = (uint8_t)k;
@@ -751,7 +712,7 @@ void phx__disc_listening(struct phx__disc *d, int yes)
 
 int phx__disc_hub(struct phx__disc *d, const struct phx_address *a, uint32_t count, uint64_t now)
 {
-    uint32_t picked[PHX__DISC_ADDRESSES], n = disc_order(a, count, picked), k, slot;
+    uint32_t picked[PHX__DISC_ADDRESSES], n = phx__contact_order(a, count, picked), k, slot;
 
     disc_clock(d, now);
     if (n == 0)
@@ -795,7 +756,7 @@ static int disc_renew(struct phx__disc *d, uint32_t slot, const struct phx_addre
 int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_address *a,
                       uint32_t count, uint64_t now)
 {
-    uint32_t picked[PHX__DISC_ADDRESSES], n = disc_order(a, count, picked), slot;
+    uint32_t picked[PHX__DISC_ADDRESSES], n = phx__contact_order(a, count, picked), slot;
     int before = disc_bounds(d);
 
     disc_clock(d, now);
@@ -835,9 +796,9 @@ int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t 
     disc_clock(d, now);
     error = phx__mem_grow(d->mem, &d->nodes, &d->node_capacity, node + 1, sizeof *d->nodes);
     if (disc_find(d, attempt, &slot, &i)) {
+        if (error == 0) /* whoever answers there is that hub now */
+            phx__disc_meet(d, attempt, node);
         disc_close(d, slot, i);
-        if (error == 0 && d->targets[slot].hub)
-            d->targets[slot].node = node; /* whoever answers there is that hub now */
         disc_note(d, slot, i,
                   error != 0 ? error : d->targets[slot].node == node ? 0 : PHX_EPEER);
         disc_go_on(d, slot);
@@ -901,10 +862,15 @@ void phx__disc_down(struct phx__disc *d, uint32_t node, uint64_t now)
 
 void phx__disc_meet(struct phx__disc *d, uint32_t attempt, uint32_t node)
 {
+    struct phx__disc_target *t;
     uint32_t slot, i;
 
-    if (disc_find(d, attempt, &slot, &i) && d->targets[slot].hub)
-        d->targets[slot].node = node;
+    if (!disc_find(d, attempt, &slot, &i))
+        return;
+    t = &d->targets[slot];
+    if (t->hub && node != PHX__NONE)
+        t->node = node;
+    t->at[i].met = t->hub || t->node == node ? PHX__CONTACT_RIGHT : PHX__CONTACT_OTHER;
 }
 
 void phx__disc_result(struct phx__disc *d, uint32_t attempt, int error, uint64_t now)
@@ -917,7 +883,10 @@ void phx__disc_result(struct phx__disc *d, uint32_t attempt, int error, uint64_t
         return;
     disc_close(d, slot, i);
     disc_note(d, slot, i, error);
-    disc_go_on(d, slot);
+    /* An unproved "duplicate" is true most of the time, and then the link shows up here before the
+     * next address is due. */
+    if (error != PHX_EDUPLICATE || d->targets[slot].todo == 0)
+        disc_go_on(d, slot);
 }
 
 void phx__disc_want(struct phx__disc *d, uint32_t node, uint64_t now)

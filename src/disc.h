@@ -1,11 +1,10 @@
 /* disc.h - BRAIN: who exists and how to reach them: hubs, learnt contacts, whom to dial next and when. */
 #ifndef PHX_DISC_H
 #define PHX_DISC_H
-#include "id.h"
+#include "contact.h"
 #include "rnd.h"
 #include "timer.h"
 
-#define PHX__DISC_ADDRESSES 8u /* candidates per node or hub, raced */
 #define PHX__DISC_HUBS 64u
 #define PHX__DISC_BEST 8u /* nodes of its own choice that a node links with beyond max_links */
 
@@ -26,13 +25,8 @@ struct phx__disc_ops {
     void (*abandon)(void *ctx, uint32_t attempt);
 };
 
-struct phx__disc_candidate { /* one address of a target */
-    struct phx_address address;
-    uint32_t attempt; /* under way, or PHX__NONE */
-    int error;        /* how the last attempt ended; 0: not tried or fine; PHX_ESELF: never again */
-};
 struct phx__disc_target {           /* a hub or a node one could dial */
-    struct phx__disc_candidate *at; /* in the order in which they are tried */
+    struct phx__contact *at;        /* in the order in which they are tried */
     uint8_t count;
     uint8_t todo, tried, open; /* of this round: bits of addresses to try; how many were; are */
     uint8_t in_use, hub, round, queued, verdict;
@@ -94,11 +88,12 @@ PHX_PRIVATE int phx__disc_contact(struct phx__disc *d, uint32_t node, const stru
  * PHX_ENOMEM: it is not taken note of: close the link. The attempt is over in any case. */
 PHX_PRIVATE int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t now);
 PHX_PRIVATE void phx__disc_down(struct phx__disc *d, uint32_t node, uint64_t now);
-/* The other side of this attempt has proved to be `node`, and up or a result will follow. Without it a
- * hub that answers PHX_EDUPLICATE could not be told from one without a link, and would be dialled on. */
+/* The other side of this attempt has proved to be `node` (PHX__NONE: one not known here), and up or a
+ * result will follow. Without it a PHX_EDUPLICATE may come from anybody: the other addresses are tried,
+ * and a hub is dialled on, since it could not be told from one without a link. */
 PHX_PRIVATE void phx__disc_meet(struct phx__disc *d, uint32_t attempt, uint32_t node);
-/* An attempt failed, why. PHX_EDUPLICATE and PHX_ESELF are not failures of the address. Attempts that
- * are over or abandoned are ignored. */
+/* An attempt failed, why. PHX_EDUPLICATE and PHX_ESELF are not failures of the address; after
+ * PHX_ESELF it rests for ten times retry_max. Attempts that are over or abandoned are ignored. */
 PHX_PRIVATE void phx__disc_result(struct phx__disc *d, uint32_t attempt, int error, uint64_t now);
 /* Somebody wants to send to node over a direct link: dial even beyond the bound, until a link is up. */
 PHX_PRIVATE void phx__disc_want(struct phx__disc *d, uint32_t node, uint64_t now);

@@ -36,6 +36,7 @@ struct phx__link {
     uint8_t queued;            /* in phx's list of links to write */
     uint8_t broken;   /* a frame was lost for lack of memory: close it instead of writing */
     uint8_t more;     /* the last read filled its buffer: there may be more */
+    uint8_t stranger; /* came in through a listener and has not proved anything yet */
     uint8_t refused;  /* the reason came from the peer */
     uint8_t full;     /* the last write was cut short: wait for PHX_WRITE */
     uint32_t peer;    /* node, once known */
@@ -59,6 +60,7 @@ struct phx__link {
     uint32_t card_total, card_size, card_version, card_capacity;
     uint64_t card_incarnation;
     struct phx_id card_id;
+    uint64_t summary_at; /* no summary is answered before */
     uint8_t summary_open; /* more of a SUMMARY follows */
     uint32_t timer;       /* end of patience with the hello */
 };

@@ -53,7 +53,8 @@ void phx__node_log(phx *p, int level, const char *format, ...)
     char line[320], *to = line, *end = line + sizeof line - 1;
     va_list ap;
 
-    if (level > PHX_LOG_MAX || level > p->cfg.log_level || p->cfg.on_log == NULL || !p->stepping)
+    if (level > PHX_LOG_MAX || level > p->cfg.log_level || p->cfg.on_log == NULL || !p->stepping
+        || p->free_later)
         return;
     va_start(ap, format);
     for (; *format != 0 && to < end; format++) {
@@ -125,10 +126,11 @@ static void node_renew_card(phx *p)
 {
     if (!p->card_stale)
         return;
+    p->card_stale = 0;
     if (node_write_card(p) == 0)
-        p->card_stale = 0;
-    else
-        phx__node_log(p, PHX_LOG_ERROR, "no memory to announce own names; trying again");
+        return;
+    phx__node_log(p, PHX_LOG_ERROR, "no memory to announce own names; trying again");
+    p->late = p->card_late = 1;
 }
 
 /* ---- What routing found ---------------------------------------------------------------------- */
@@ -140,7 +142,7 @@ static void node_report_lost(phx *p)
     while (phx__names_take_lost(&p->names, &lost)) {
         phx__node_log(p, PHX_LOG_WARN, "names %u to %u lost to a higher claim", lost.range.first,
                       lost.range.last);
-        if (p->cfg.on_conflict != NULL)
+        if (p->cfg.on_conflict != NULL && !p->free_later)
             p->cfg.on_conflict(p, lost.range, &p->ids.at[lost.winner], p->cfg.user);
     }
 }
@@ -202,6 +204,9 @@ static int node_changed(phx *p, uint32_t node)
         peer->card_version = d->card_version;
         peer->card_incarnation = d->incarnation;
     }
+    /* It waits for our end to close: that is how it knows that its goodbye was read. */
+    if (node_card_says_left(d) && phx__node_link(p, node) != NULL)
+        phx__node_close_link(p, phx__node_link(p, node), PHX_ECLOSED, 0);
     if (d->hops != PHX__UNREACHABLE && d->pos == PHX__NONE && !peer->reachable)
         phx__disc_news(&p->disc, node, p->now);
     peer->reachable = d->hops != PHX__UNREACHABLE;
@@ -214,6 +219,8 @@ static void node_late(phx *p)
     uint32_t node;
 
     p->late = 0;
+    p->card_stale |= p->card_late;
+    p->card_late = 0;
     for (node = 1; node < p->ids.size; node++) {
         int failed = phx__live_state(&p->live, node, NULL) == PHX_NODE_FAILED;
         int changed = phx__names_dead(&p->names, node, failed);
@@ -287,8 +294,8 @@ static void node_state(void *ctx, uint32_t node, enum phx_state state)
     p->late |= changed < 0;
     if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT)
         phx__post_failed(&p->post, node, p->now);
-    if (p->cfg.on_node == NULL)
-        return;
+    if (p->cfg.on_node == NULL || p->free_later || p->left)
+        return; /* who has said goodbye breaks its own links: no news of others */
     phx__node_fill(p, node, &n);
     p->cfg.on_node(p, &n, p->cfg.user);
 }
@@ -372,8 +379,10 @@ static void node_forget(phx *p, uint32_t node)
     phx__disc_forget(&p->disc, node);
     phx__live_forget(&p->live, node);
     phx__post_forget(&p->post, node);
-    p->peers[node].card_version = 0;
-    p->peers[node].life = 0;
+    if (node < p->peer_capacity) {
+        p->peers[node].card_version = 0;
+        p->peers[node].life = 0;
+    }
     phx__ids_drop(&p->ids, node);
 }
 
@@ -452,23 +461,25 @@ static void node_given(phx *p, const struct pollfd *fds, int n)
     }
 }
 
-/* Leaving: when nothing is pending any more, or patience is over, say goodbye; when that is written, end. */
+/* Leaving has two parts. While messages are pending, and until shortly before the end, all goes on but that
+ * nothing new is taken. Then acks that are owed and a card that says goodbye go out. Neighbours close their
+ * ends when they have read it, so nothing that was written is lost with the connection; at the end of
+ * the drain the links close all the same. */
 static void node_leave(phx *p)
 {
     uint32_t i;
-    size_t queued = 0;
 
     if (!p->closing || p->is_closed)
         return;
-    if (!p->left && (p->post.pending_count == 0 || p->now >= p->close_at)) {
-        p->left = 1;
-        p->card_stale = 1;
+    if (!p->left) {
+        if (p->post.pending_count > 0 && p->now < p->goodbye_at)
+            return;
+        p->left = p->card_stale = 1;
+        phx__post_settle(&p->post, p->now);
+        phx__timer_set(&p->timers, p->close_timer, p->close_at);
         return;
     }
-    for (i = 0; i < p->link_size; i++)
-        queued += p->links[i] == NULL ? 0 : phx__link_queued(p->links[i]);
-    if (!p->left || p->card_stale
-        || ((queued > 0 || p->route.dirty_count > 0) && p->now < p->close_at + PHX__SECOND))
+    if (p->links_up > 0 && p->now < p->close_at)
         return;
     for (i = 0; i < p->link_size; i++)
         if (p->links[i] != NULL)
@@ -484,7 +495,7 @@ static int node_work_left(const phx *p)
         if (p->links[p->writers[i]] != NULL
             && (!p->links[p->writers[i]]->full || p->links[p->writers[i]]->broken))
             return 1;
-    return p->more || p->card_stale || (p->closing && !p->is_closed && p->left);
+    return p->more || p->card_stale;
 }
 
 int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
@@ -511,6 +522,8 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     node_settle(p);
     if (!p->more || p->now > p->route.told_at + 20 * PHX__MS)
         phx__route_flush(&p->route, p->now);
+    p->set.incarnation =
+        phx__route_dest(&p->route, PHX__SELF)->incarnation; /* it may have had to rise */
     phx__node_write(p);
     phx__node_sweep(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */
@@ -597,6 +610,7 @@ static int node_open_brains(phx *p)
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->late_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->close_timer)) != 0)
         return err;
+    p->route.relay = p->cfg.relay;
     if ((err = node_write_card(p)) != 0)
         return err;
     return phx__node_open_set(p);
@@ -607,6 +621,8 @@ static void node_free(phx *p)
     struct phx__mem mem;
     int i;
 
+    /* Release callbacks may still call: they find a closed node, in the midst of a step. */
+    p->stepping = p->closing = p->free_later = 1;
     phx__node_free_links(p);
     for (i = 0; i < p->listener_count; i++)
         p->os.close(p->os.world, p->listeners[i].handle);

@@ -47,7 +47,8 @@ struct phx {
     uint64_t now, clock_base;
 
     struct phx__link **links; /* by slot; NULL: free */
-    uint32_t link_capacity, link_size, links_up, half_open;
+    uint32_t link_capacity, link_size, links_up;
+    uint32_t strangers; /* links that were accepted and have not proved anything yet */
     uint32_t
         *writers; /* slots with something to write; room for twice all slots, see node_new_link */
     uint32_t writer_count, writer_capacity;
@@ -70,7 +71,8 @@ struct phx {
     uint32_t late_timer;    /* ... and is looked at again */
     int stepping, free_later, more;
     int closing, left, is_closed;
-    uint64_t close_at;
+    uint64_t goodbye_at, close_at;
+    int card_late; /* the card could not be made for lack of memory */
     uint32_t close_timer;
 
     uint8_t

@@ -298,8 +298,10 @@ int phx_close(phx *p, uint64_t drain_us)
     if (p->closing)
         return PHX_ECLOSED;
     p->closing = 1;
-    p->close_at = p->now + drain_us < p->now ? UINT64_MAX : p->now + drain_us;
-    phx__timer_set(&p->timers, p->close_timer, p->close_at);
+    p->close_at = drain_us < UINT64_MAX - 1 - p->now ? p->now + drain_us : UINT64_MAX - 1;
+    p->goodbye_at = p->close_at - drain_us / 4 < p->now ? p->now : p->close_at - drain_us / 4;
+    phx__timer_set(&p->timers, p->close_timer, p->goodbye_at);
+    p->more = 1;
     phx__disc_stop(&p->disc);
     (void)phx_release(p, 0,
                       UINT64_MAX); /* no memory to split: the goodbye carries no names anyway */

@@ -6,6 +6,8 @@
 /* Bytes of a CARD frame around its part of the card. */
 #define NODE_CARD_HEAD 64u
 /* An UPDATE is closed when it has reached this size: what follows it still fits into a frame. */
+/* Answers that nobody needs are not added to a queue of this many bytes. */
+#define NODE_ANSWER_QUEUE 262144u
 #define NODE_UPDATE_FULL (PHX__FRAGMENT - NODE_CARD_INLINE - 128u)
 
 /* ---- Out: control frames to a neighbour ------------------------------------------------------ */
@@ -358,7 +360,7 @@ static int node_on_beat(phx *p, struct phx__link *l, const struct phx__frame *f)
     p->heartbeats_in++;
     phx__live_heard(&p->live, l->peer, b.next_ms * PHX__MS, p->now);
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
-    if (f->flags & PHX__BEAT_REPLY)
+    if ((f->flags & PHX__BEAT_REPLY) && phx__link_queued(l) < NODE_ANSWER_QUEUE)
         node_say_beat(p, l->peer, 0, 0, b.echo_ms);
     return 0;
 }
@@ -375,6 +377,12 @@ static int node_on_summary(phx *p, struct phx__link *l, const struct phx__frame 
     while ((got = phx__wire_next_summary_line(&r, &s)) > 0)
         phx__route_summary_line(&p->route, l->peer, &s);
     l->summary_open = (f->flags & PHX__SUMMARY_MORE) != 0;
+    if (got == 0 && !l->summary_open && (f->flags & PHX__SUMMARY_REPLY) == 0) {
+        /* Few bytes ask for a whole table: not more often than the table could be of use. */
+        if (p->now < l->summary_at || phx__link_queued(l) >= NODE_ANSWER_QUEUE)
+            return 0;
+        l->summary_at = p->now + PHX__SECOND;
+    }
     if (got == 0 && !l->summary_open)
         phx__route_summary_end(&p->route, l->peer, (f->flags & PHX__SUMMARY_REPLY) != 0);
     return got;

@@ -4,7 +4,7 @@
  * both sides can follow without asking each other (phx_link_judge):
  *
  *  - Of two connections between the same two nodes the one dialled by the node with the smaller id wins.
- *  - An acceptor that has a winning dial of its own under way parks the other's hello until that dial is
+ *  - An acceptor that has a winning dial of its own connected parks the other's hello until that dial is
  *    decided, so that the loser is refused only when the winner stands.
  *  - If both are up for a moment, the loser is closed by the side that knows the winner to be up on both
  *    ends: the acceptor of the winner (it has seen the proof), or the dialer once a frame has come.
@@ -15,8 +15,11 @@
  */
 #include "phx.h"
 
-/* Handshakes accepted and not proved at once; further connections wait in the listen queue. */
-#define NODE_HALF_OPEN 256u
+/* Links accepted and not proved at once. The next one takes the place of the oldest, if that has
+ * had time for a handshake: a crowd that says nothing and comes slowly keeps nobody out, and one
+ * that comes fast waits in the listen queue. Dials are another matter: cfg.max_dials bounds them. */
+#define NODE_STRANGERS 256u
+#define NODE_FAIR_TIME (250 * PHX__MS)
 /* Connections taken per listener and step: a crowd at the door must not stop everything else. */
 #define NODE_ACCEPTS 64
 /* A listener that ran out of descriptors looks again after this. */
@@ -81,7 +84,6 @@ static int node_open_link(phx *p, int handle, int dialer, enum phx__link_state s
         p->os.close(p->os.world, handle);
         return err;
     }
-    p->half_open++;
     phx__node_watch(p, l);
     *out = l;
     return l->state == PHX__LINK_CLOSED ? PHX_ENOMEM : 0;
@@ -158,6 +160,13 @@ static void node_resume_parked(phx *p, const struct phx__link *decided)
     }
 }
 
+/* It has proved who it is, or is closed. */
+static void node_no_stranger(phx *p, struct phx__link *l)
+{
+    p->strangers -= l->stranger;
+    l->stranger = 0;
+}
+
 void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell)
 {
     enum phx__link_state was = l->state;
@@ -170,10 +179,9 @@ void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell)
     phx__link_close(&p->set, l, reason, tell);
     phx__map_del(&p->handles, (uint64_t)l->handle);
     p->closed[p->closed_count++] = l->slot;
+    node_no_stranger(p, l);
     if (was == PHX__LINK_UP)
         node_link_down(p, l);
-    else
-        p->half_open--;
     if (l->attempt != PHX__NONE) {
         p->dials_failed++;
         phx__disc_result(&p->disc, l->attempt, reason, p->now);
@@ -198,26 +206,55 @@ void phx__node_free_links(phx *p)
             continue;
         phx__link_close(&p->set, p->links[i], PHX_ECLOSED, 0);
         phx__mem_put(&p->mem, p->links[i], sizeof *p->links[i]);
+        p->links[i] = NULL;
     }
     p->link_size = 0;
 }
 
 /* ---- Listening ------------------------------------------------------------------------------- */
 
-static void node_pause(phx *p, struct phx__listener *at)
+static struct phx__link *node_oldest_stranger(const phx *p)
+{
+    struct phx__link *oldest = NULL;
+    uint32_t i;
+
+    for (i = 0; i < p->link_size; i++) {
+        struct phx__link *l = p->links[i];
+        if (l != NULL && l->stranger && (oldest == NULL || l->since < oldest->since))
+            oldest = l;
+    }
+    return oldest;
+}
+
+/* When there is room for one more stranger. */
+static uint64_t node_room_at(const phx *p)
+{
+    return p->strangers < NODE_STRANGERS ? 0 : node_oldest_stranger(p)->since + NODE_FAIR_TIME;
+}
+
+static void node_look_again(phx *p, uint64_t at)
+{
+    if (at < phx__timer_at(&p->timers, p->resume_timer))
+        phx__timer_set(&p->timers, p->resume_timer, at);
+}
+
+static void node_pause(phx *p, struct phx__listener *at, uint64_t until)
 {
     at->paused = 1;
     p->set.os_calls++;
     p->os.watch(p->os.world, at->handle, 0);
-    phx__timer_set(&p->timers, p->resume_timer, p->now + NODE_PAUSE);
+    node_look_again(p, until);
 }
 
 void phx__node_resume_listeners(phx *p)
 {
+    uint64_t room_at = node_room_at(p);
     int i;
 
-    if (p->half_open >= NODE_HALF_OPEN)
+    if (room_at > p->now) {
+        node_look_again(p, room_at);
         return;
+    }
     for (i = 0; i < p->listener_count; i++) {
         struct phx__listener *at = &p->listeners[i];
         if (!at->paused)
@@ -226,7 +263,7 @@ void phx__node_resume_listeners(phx *p)
         if (p->os.watch(p->os.world, at->handle, PHX_READ) == 0)
             at->paused = 0;
         else
-            phx__timer_set(&p->timers, p->resume_timer, p->now + NODE_PAUSE);
+            node_look_again(p, p->now + NODE_PAUSE);
     }
 }
 
@@ -235,7 +272,7 @@ void phx__node_accept(phx *p, int listener)
     struct phx__listener *at = &p->listeners[listener];
     int i, err = 0;
 
-    for (i = 0; i < NODE_ACCEPTS && err == 0 && p->half_open < NODE_HALF_OPEN; i++) {
+    for (i = 0; i < NODE_ACCEPTS && err == 0 && node_room_at(p) <= p->now; i++) {
         struct phx_address from;
         struct phx__link *l;
         int handle;
@@ -244,15 +281,21 @@ void phx__node_accept(phx *p, int listener)
         err = p->os.accept(p->os.world, at->handle, &handle, &from);
         if (err == 0 && (err = node_open_link(p, handle, 0, PHX__LINK_HELLO, &l)) == 0) {
             l->address = from;
+            l->stranger = 1;
+            p->strangers++;
             p->accepts++;
+            if (p->strangers > NODE_STRANGERS)
+                phx__node_close_link(p, node_oldest_stranger(p), PHX_ELIMIT, 1);
         }
     }
     if (err == 0 && i == NODE_ACCEPTS)
         p->more = 1;
     if (err == PHX_EMFILE || err == PHX_ENOMEM)
         phx__node_log(p, PHX_LOG_WARN, "listener paused: %s", phx_strerror(err));
-    if (err == PHX_EMFILE || err == PHX_ENOMEM || p->half_open >= NODE_HALF_OPEN)
-        node_pause(p, at);
+    if (err == PHX_EMFILE || err == PHX_ENOMEM)
+        node_pause(p, at, p->now + NODE_PAUSE);
+    else if (node_room_at(p) > p->now)
+        node_pause(p, at, node_room_at(p));
 }
 
 /* A listener on all interfaces is told to others with the addresses that links show. */
@@ -321,8 +364,8 @@ int phx__node_adopt(phx *p, int handle, int dialer)
 
     p->set.now = p->now;
     err = node_open_link(p, handle, dialer, PHX__LINK_HELLO, &l);
-    if (err == 0 && dialer)
-        err = phx__link_connected(&p->set, l);
+    if (err == 0 && dialer && (err = phx__link_connected(&p->set, l)) != 0)
+        phx__node_close_link(p, l, err, 0);
     return err;
 }
 
@@ -336,15 +379,16 @@ static int node_wins(const phx *p, const struct phx__link *l)
     return l->dialer == we_are_smaller;
 }
 
-/* Our own dial that may end at this node, and would win. */
+/* Our own dial that may end at this node, and would win. Only one that is connected counts: an
+ * address where nobody answers would hold up a good link for longer than the peer's patience. */
 static int node_own_dial(const phx *p, const struct phx_id *id)
 {
     uint32_t i;
 
     for (i = 0; i < p->link_size; i++) {
         const struct phx__link *l = p->links[i];
-        if (l != NULL && l->dialer && (l->state == PHX__LINK_DIALING || l->state == PHX__LINK_HELLO)
-            && l->expect != PHX__NONE && phx__id_equal(&p->ids.at[l->expect], id))
+        if (l != NULL && l->dialer && l->state == PHX__LINK_HELLO && l->expect != PHX__NONE
+            && phx__id_equal(&p->ids.at[l->expect], id))
             return 1;
     }
     return 0;
@@ -376,11 +420,11 @@ static int node_judge(void *ctx, struct phx__link *l)
         return PHX_ESELF;
     if (p->closing)
         return PHX_ECLOSED;
+    node = phx__ids_find(&p->ids, &l->id);
+    if (l->attempt != PHX__NONE)
+        phx__disc_meet(&p->disc, l->attempt, node);
     if (l->expect != PHX__NONE && !phx__id_equal(&l->id, &p->ids.at[l->expect]))
         return PHX_EPEER;
-    node = phx__ids_find(&p->ids, &l->id);
-    if (l->attempt != PHX__NONE && node != PHX__NONE)
-        phx__disc_meet(&p->disc, l->attempt, node);
     old = node == PHX__NONE ? NULL : phx__node_link(p, node);
     if (old != NULL && (err = node_judge_rival(p, l, old)) != 0)
         return err;
@@ -434,7 +478,7 @@ static int node_link_up(void *ctx, struct phx__link *l)
     int err = phx__ids_add(&p->ids, &l->id, &l->peer);
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
 
-    p->half_open--;
+    node_no_stranger(p, l);
     if (err != 0 || (err = phx__node_peer(p, l->peer)) != 0) {
         l->peer = PHX__NONE;
         return err;
@@ -445,13 +489,16 @@ static int node_link_up(void *ctx, struct phx__link *l)
         phx__route_down(&p->route, l->peer, p->now);
         return err;
     }
+    /* Before disc hears of it: that abandons other dials to this node, and the hellos that were
+     * parked behind them are to be judged by the link there is. */
+    l->generation = ++p->generation;
+    p->peers[l->peer].link = l->slot;
     if ((err = phx__disc_up(&p->disc, l->peer, attempt, p->now)) != 0) {
+        p->peers[l->peer].link = PHX__NONE;
         phx__route_down(&p->route, l->peer, p->now);
         phx__live_down(&p->live, l->peer);
         return err;
     }
-    l->generation = ++p->generation;
-    p->peers[l->peer].link = l->slot;
     p->links_up++;
     l->attempt = PHX__NONE;
     phx__node_log(p, PHX_LOG_INFO, "link %s %s: up", phx_id_text(&l->id, id),

@@ -478,6 +478,16 @@ int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *i
     return phx__timer_new(timers, PHX__TIMER_POST_HOLD, 0, &p->hold_timer);
 }
 
+void phx__post_settle(struct phx__post *p, uint64_t now)
+{
+    uint32_t i;
+
+    p->now = now;
+    for (i = 0; i < p->node_capacity; i++)
+        if (p->nodes[i].peer != NULL && p->nodes[i].peer->owed)
+            phx__pump_ack(p, p->nodes[i].peer);
+}
+
 void phx__post_free(struct phx__post *p)
 {
     uint64_t name;

@@ -20,9 +20,11 @@
  *      b. some w next to j, and heard by us, offers v at least as well: w tells j;
  *      c. j's hash of itself and its neighbours (a few bytes on each heartbeat) is the same as ours, or
  *         differs by one node, so j is next to all whom we are next to: v itself tells j.
- *    Why nobody waits for ever in (b): a node decides whom to tell what in one go, so when w's word that it
- *    has v and that j is next to it reaches us, w has already decided about (j, v): told it, or left it
- *    to an x that had decided before. Time does not run in circles, so the first in that chain has told.
+ *    Where w is strictly nearer to v, any evidence that it is next to j will do: it cannot have left j
+ *    to us. Where it is only as near as we are, only w's own word counts, and for this reason nobody
+ *    waits for ever: a node decides whom to tell what in one go, so when w's word that it has v and that
+ *    j is next to it reaches us, w has already decided about (j, v): told it, or left it to an x that
+ *    had decided before. Time does not run in circles, so the first in that chain has told.
  *    After a loss the chain may be broken; then we trust only a w that is strictly nearer to v, which
  *    cannot have left it to us. A link that is replaced, or comes back before anybody was told that it
  *    was gone, is told again what it had been told (route_relinked): others may have left that to us.
@@ -39,13 +41,6 @@
  */
 #include "route.h"
 
-/* Isolated changes are told at once. In a burst the wait before the next message doubles from 1 ms up to
- * the 20 ms of the paper's merging; after a pause of twice the wait it starts over. */
-#define ROUTE_GAP_MIN (1 * PHX__MS)
-#define ROUTE_GAP_MAX (20 * PHX__MS)
-/* The table is quiet when it has not changed for this long: then digests mean something, and the hash of
- * the neighbourhood is worth sending. */
-#define ROUTE_QUIET PHX__SECOND
 /* A request that brought nothing is repeated after 300 ms, 600 ms, ... up to this. */
 #define ROUTE_ASK_FIRST (300 * PHX__MS)
 #define ROUTE_ASK_LAST (60 * PHX__SECOND)
@@ -65,14 +60,14 @@ static struct phx__dest *route_at(const struct phx__route *r, uint32_t node)
     return &r->table.at[node];
 }
 
-static struct phx__route_nbr *route_nbr(const struct phx__route *r, uint32_t node)
+struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(r, node);
 
     return d != NULL && d->pos != PHX__NONE ? &r->nbrs[d->pos] : NULL;
 }
 
-static void route_plan(struct phx__route *r, uint64_t at)
+void phx__route_plan(struct phx__route *r, uint64_t at)
 {
     if (at < phx__timer_at(r->timers, r->chore_timer))
         phx__timer_set(r->timers, r->chore_timer, at);
@@ -126,7 +121,7 @@ static uint64_t route_term(const struct phx__route *r, uint32_t node)
 }
 
 /* Makes the destination known, with room in the lists. */
-static int route_know(struct phx__route *r, uint32_t node)
+static int route_know(struct phx__route *r, uint32_t node, uint64_t now)
 {
     struct phx__dest *d = phx__table_make(&r->table, node);
 
@@ -138,6 +133,7 @@ static int route_know(struct phx__route *r, uint32_t node)
         || phx__mem_grow(r->mem, &r->changed, &r->changed_capacity, node + 1, sizeof *r->changed))
         return PHX_ENOMEM;
     d->flags |= PHX__DEST_KNOWN;
+    d->since = now;
     r->known++;
     return 0;
 }
@@ -189,15 +185,16 @@ static int route_better(const struct phx__dest *d, uint32_t node, const struct p
            < phx__mix(b->nbr * 0x9E3779B97F4A7C15u ^ node);
 }
 
-static const struct phx__heard *route_best(const struct phx__dest *d, uint32_t node, int feasible)
+static const struct phx__heard *route_best(const struct phx__route *r, const struct phx__dest *d,
+                                           uint32_t node, int feasible)
 {
     const struct phx__heard *best = NULL;
     uint32_t i;
 
     for (i = 0; i < d->heard_count; i++) {
         const struct phx__heard *h = &d->heard[i];
-        if (h->hops < PHX__UNREACHABLE - 1 && route_feasible(d, h) == feasible
-            && (best == NULL || route_better(d, node, h, best)))
+        if (h->hops < r->hop_limit && h->hops < PHX__UNREACHABLE - 1
+            && route_feasible(d, h) == feasible && (best == NULL || route_better(d, node, h, best)))
             best = h;
     }
     return best;
@@ -222,7 +219,7 @@ static void route_ask_around(struct phx__route *r, uint32_t node, uint32_t want)
 static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 {
     struct phx__dest *d = route_at(r, node);
-    const struct phx__heard *h = route_best(d, node, 0);
+    const struct phx__heard *h = route_best(r, d, node, 0);
     uint32_t want = d->feasible_hops == PHX__UNREACHABLE ? 0 : d->feasible_seq + 1;
     uint64_t wait = ROUTE_ASK_FIRST << (d->asks < 8 ? d->asks : 8);
 
@@ -237,7 +234,7 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
     }
     d->asks = (uint8_t)(d->asks < 250 ? d->asks + 1 : d->asks);
     d->ask_at = now + (wait < ROUTE_ASK_LAST ? wait : ROUTE_ASK_LAST);
-    route_plan(r, d->ask_at);
+    phx__route_plan(r, d->ask_at);
 }
 
 /* Is there reason to ask? Without a route, or with a shorter one that is not feasible: then the feasible
@@ -245,7 +242,7 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 static void route_review_ask(struct phx__route *r, uint32_t node, int lost, uint64_t now)
 {
     struct phx__dest *d = route_at(r, node);
-    const struct phx__heard *h = route_best(d, node, 0);
+    const struct phx__heard *h = route_best(r, d, node, 0);
     int need = d->hops == PHX__UNREACHABLE ? lost || h != NULL || d->ask_at != UINT64_MAX
                                            : h != NULL && h->hops + 1 < d->hops;
 
@@ -261,7 +258,7 @@ static void route_review_ask(struct phx__route *r, uint32_t node, int lost, uint
 static void route_select(struct phx__route *r, uint32_t node, uint64_t now)
 {
     struct phx__dest *d = route_at(r, node);
-    const struct phx__heard *best = route_best(d, node, 1);
+    const struct phx__heard *best = route_best(r, d, node, 1);
     int had = d->hops != PHX__UNREACHABLE;
 
     if (best != NULL)
@@ -269,223 +266,6 @@ static void route_select(struct phx__route *r, uint32_t node, uint64_t now)
     else
         phx__route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
     route_review_ask(r, node, had && best == NULL, now);
-}
-
-/* ---- Whom to tell ---------------------------------------------------------------------------- */
-
-/* Does j's hash say that it is next to every neighbour of ours but perhaps one? *but: that one. */
-static int route_surrounds(const struct phx__route *r, const struct phx__route_nbr *j,
-                           uint32_t *but)
-{
-    uint64_t differs = j->around ^ r->around;
-
-    *but = PHX__NONE;
-    if (j->around == 0)
-        return 0;
-    if (differs == 0)
-        return 1;
-    *but = phx__map_get(&r->ids->index, differs);
-    return *but != PHX__NONE;
-}
-
-/* Is w known to be next to neighbour j? w is a neighbour too. */
-static int route_adjacent(const struct phx__route *r, uint32_t w, const struct phx__route_nbr *j)
-{
-    const struct phx__route_nbr *nw = route_nbr(r, w);
-    const struct phx__heard *h = phx__table_heard(route_at(r, j->node), w);
-    uint32_t but;
-
-    if (h != NULL && h->hops == 1)
-        return 1;
-    h = phx__table_heard(route_at(r, w), j->node);
-    if (h != NULL && h->hops == 1)
-        return 1;
-    if (route_surrounds(r, j, &but) && but != w)
-        return 1;
-    return nw != NULL && route_surrounds(r, nw, &but) && but != j->node;
-}
-
-/* Will j hear of the route to v as good as ours, or better, without us? The rules are in the essay. */
-static int route_covered(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j,
-                         int strict)
-{
-    const struct phx__dest *d = route_at(r, v);
-    const struct phx__heard *h = phx__table_heard(d, j->node);
-    uint32_t i, but;
-
-    if (h != NULL && (h->hops == 1 || (h->seq >= d->seq && h->hops <= d->hops + 1)))
-        return 1;
-    h = phx__table_heard(route_at(r, j->node), v); /* v says that j is next to it */
-    if (h != NULL && h->hops == 1 && d->hops == 1)
-        return 1;
-    if (d->hops == 1 && route_surrounds(r, j, &but) && but != v)
-        return 1;
-    for (i = 0; i < d->heard_count; i++) {
-        h = &d->heard[i];
-        if (h->nbr == j->node || h->seq < d->seq || h->hops > d->hops - (strict ? 1 : 0))
-            continue;
-        if (route_adjacent(r, h->nbr, j))
-            return 1;
-    }
-    return 0;
-}
-
-/* Must neighbour j be told of v now? */
-static int route_needs(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
-{
-    const struct phx__dest *d = route_at(r, v);
-    const struct phx__told *t = phx__table_told(d, j->node);
-
-    if (r->variant
-        != PHX_ROUTING_DEFAULT) /* there an owner must hear of its retraction, to answer it */
-        return (v != j->node || d->hops == PHX__UNREACHABLE)
-               && phx__route_classic_needs(r, d, j->node);
-    if (v == j->node)
-        return 0;
-    if (t != NULL && t->asked && d->hops != PHX__UNREACHABLE && d->seq >= t->want
-        && d->next != j->node)
-        return 1;
-    if (t != NULL && t->hops != PHX__UNREACHABLE) {
-        if (d->hops > t->hops)
-            return 1; /* worse than it believes: always told */
-        if (d->hops == t->hops && d->seq == t->seq)
-            return v == PHX__SELF && t->card < d->card_version;
-    } else if (d->hops == PHX__UNREACHABLE) {
-        return 0;
-    }
-    if (v == PHX__SELF)
-        return 1;
-    /* A neighbour whose card has not come yet: nobody could find it by what we could tell. */
-    if (d->next == j->node || d->card_version == 0)
-        return 0;
-    return !route_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1);
-}
-
-static void route_advertised(struct phx__dest *d)
-{
-    if (d->hops == PHX__UNREACHABLE)
-        return;
-    if (d->feasible_hops == PHX__UNREACHABLE || d->seq > d->feasible_seq
-        || (d->seq == d->feasible_seq && d->hops < d->feasible_hops)) {
-        d->feasible_seq = d->seq;
-        d->feasible_hops = d->hops;
-    }
-}
-
-/* Puts v's entry for j into out[count]: 0 or PHX_ENOMEM, and then nothing was promised. */
-static int route_tell(struct phx__route *r, uint32_t v, uint32_t j, uint32_t count)
-{
-    struct phx__dest *d = route_at(r, v);
-    struct phx__told *t;
-    struct phx__entry *e;
-
-    if (phx__mem_grow(r->mem, &r->out, &r->out_capacity, count + 1, sizeof *r->out))
-        return PHX_ENOMEM;
-    t = phx__table_tell(&r->table, d, j);
-    if (t == NULL)
-        return PHX_ENOMEM;
-    e = &r->out[count];
-    memset(e, 0, sizeof *e);
-    e->id = r->ids->at[v];
-    e->incarnation = d->incarnation;
-    e->seq = d->seq;
-    e->hops = d->hops;
-    e->card_version = d->card_version;
-    if (d->card_version > t->card || t->asked) {
-        e->card = d->card;
-        e->card_size = d->card_size;
-    }
-    t->seq = d->seq;
-    t->hops = d->hops;
-    t->card = d->card_version;
-    t->asked = 0;
-    route_advertised(d);
-    return 0;
-}
-
-/* All that neighbour n needs to be told. A node without memory tries again with the next change. */
-static void route_tell_nbr(struct phx__route *r, struct phx__route_nbr *n)
-{
-    uint32_t i, count = 0, limit = n->dirty ? r->table.capacity : r->dirty_count;
-
-    for (i = 0; i < limit; i++) {
-        uint32_t v = n->dirty ? i : r->dirty[i];
-        if ((route_at(r, v)->flags & PHX__DEST_KNOWN) && route_needs(r, v, n)
-            && route_tell(r, v, n->node, count) == 0)
-            count++;
-    }
-    if (count == 0)
-        return;
-    r->out_id_count = 0;
-    if (r->variant == PHX_ROUTING_PAPER)
-        phx__route_classic_sets(r, count);
-    r->updates_out++;
-    r->entries_out += count;
-    r->ops.update(r->ops.ctx, n->node, r->out, count, r->out_ids, r->out_id_count);
-}
-
-/* From here on everybody who relied on our links with these nodes knows that they are gone. */
-static void route_drop_lapsed(struct phx__route *r)
-{
-    uint32_t node, v;
-
-    for (node = 1; r->lapsed > 0 && node < r->table.capacity; node++) {
-        if (!(route_at(r, node)->flags & PHX__DEST_LAPSED))
-            continue;
-        for (v = 0; v < r->table.capacity; v++)
-            phx__table_untell(route_at(r, v), node);
-        route_at(r, node)->flags &= (uint8_t)~PHX__DEST_LAPSED;
-        r->lapsed--;
-    }
-}
-
-static void route_tell_all(struct phx__route *r)
-{
-    uint32_t i;
-
-    for (i = 0; i < r->nbr_count; i++)
-        route_tell_nbr(r, &r->nbrs[i]);
-    for (i = 0; i < r->nbr_count; i++)
-        r->nbrs[i].dirty = 0;
-    for (i = 0; i < r->dirty_count; i++)
-        route_at(r, r->dirty[i])->flags &= (uint8_t) ~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
-    r->dirty_count = 0;
-    r->look = r->urgent = 0;
-    route_drop_lapsed(r);
-}
-
-/* Whoever relies on our neighbourhood must know when it shrinks. That it grew can wait for quiet. */
-static void route_beat_shrunk(struct phx__route *r)
-{
-    uint32_t i;
-
-    if (!r->shrunk)
-        return;
-    r->shrunk = 0;
-    for (i = 0; i < r->nbr_count; i++)
-        if (r->nbrs[i].around_told != 0 && r->nbrs[i].around_told != r->around)
-            r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
-}
-
-void phx__route_flush(struct phx__route *r, uint64_t now)
-{
-    if (r->dirty_count == 0 && !r->look && !r->shrunk)
-        return;
-    if (now > r->told_at + 2 * r->gap)
-        r->gap = 0;
-    if (!r->urgent && now < r->told_at + r->gap) {
-        phx__timer_set(r->timers, r->tell_timer, r->told_at + r->gap);
-        return;
-    }
-    phx__timer_stop(r->timers, r->tell_timer);
-    r->gap = r->gap == 0 ? ROUTE_GAP_MIN : r->gap * 2 < ROUTE_GAP_MAX ? r->gap * 2 : ROUTE_GAP_MAX;
-    r->told_at = now;
-    route_tell_all(r);
-    route_beat_shrunk(r);
-    if (r->nbr_count > 0) {
-        r->quiet_due = 1;
-        route_plan(r, r->moved + ROUTE_QUIET);
-    }
 }
 
 /* ---- What comes in --------------------------------------------------------------------------- */
@@ -499,42 +279,65 @@ static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarn
     if (d->hops != PHX__UNREACHABLE) {
         phx__route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
     }
+    /* Whoever uses the old one through us must hear of a retraction still: hops stays. */
     for (i = 0; i < d->told_count; i++)
-        d->told[i].hops = PHX__UNREACHABLE, d->told[i].card = 0;
+        d->told[i].seq = d->told[i].card = 0;
     d->heard_count = 0;
     d->feasible_hops = PHX__UNREACHABLE;
     d->incarnation = incarnation;
     d->seq = 0;
-    d->card_version = 0;
+    phx__mem_put(r->mem, d->card, d->card_size); /* it may say that the former life has left */
+    d->card = NULL;
+    d->card_size = d->card_version = 0;
     route_touch_loss(r, node, now);
     route_changed(r, node);
 }
 
-/* Somebody speaks of this very node. Numbers above ours come from a life before; a retraction at our own
- * number would stand for ever if it were not answered. */
+/* This node's number, raised. Long before the last number of all a new life begins, so that nobody,
+ * however often it asks, can use the numbers up. */
+static void route_raise(struct phx__route *r, uint32_t seq, uint64_t now)
+{
+    struct phx__dest *d = route_at(r, PHX__SELF);
+
+    if (seq > UINT32_MAX / 2) {
+        r->digest ^= route_term(r, PHX__SELF);
+        d->incarnation++;
+        d->seq = 0;
+        r->digest ^= route_term(r, PHX__SELF);
+        seq = 1;
+    }
+    phx__route_use(r, PHX__SELF, PHX__NONE, seq, 0, now);
+}
+
+/* Somebody speaks of this very node. Incarnations and numbers above ours come from a life before; a
+ * retraction at our own number would stand for ever if it were not answered. */
 static void route_heard_self(struct phx__route *r, const struct phx__entry *e, uint64_t now)
 {
     struct phx__dest *d = route_at(r, PHX__SELF);
-    uint32_t seq = d->seq;
 
-    if (e->incarnation > d->incarnation && e->incarnation < UINT64_MAX) {
+    if (e->incarnation > d->incarnation && e->incarnation < UINT64_MAX - 1) {
         r->digest ^= route_term(r, PHX__SELF);
         d->incarnation = e->incarnation + 1;
         r->digest ^= route_term(r, PHX__SELF);
-        phx__route_touch(r, PHX__SELF, now);
-    } else if (e->incarnation == d->incarnation && e->seq < UINT32_MAX / 2) {
-        if (e->seq > seq || (e->seq == seq && e->hops == PHX__UNREACHABLE))
-            phx__route_use(r, PHX__SELF, PHX__NONE, e->seq + 1, 0, now);
+        route_raise(r, d->seq + 1, now);
+    } else if (e->incarnation == d->incarnation && e->seq < UINT32_MAX / 2
+               && (e->seq > d->seq || (e->seq == d->seq && e->hops == PHX__UNREACHABLE))) {
+        route_raise(r, e->seq + 1, now);
     }
 }
 
-static int route_learn_card(struct phx__route *r, uint32_t node, const struct phx__entry *e,
-                            uint64_t now)
+static int route_learn_card(struct phx__route *r, uint32_t nbr, uint32_t node,
+                            const struct phx__entry *e, uint64_t now)
 {
     struct phx__dest *d = route_at(r, node);
 
-    if (e->card == NULL || e->card_version <= d->card_version)
+    if (e->card_version <= d->card_version)
         return 0;
+    if (e->card == NULL) { /* it thinks that we have it, but we have forgotten */
+        if (r->variant == PHX_ROUTING_DEFAULT && e->hops != PHX__UNREACHABLE)
+            r->ops.request(r->ops.ctx, nbr, node, 0, 1);
+        return 0;
+    }
     if (phx__table_card(&r->table, d, e->card, e->card_size, e->card_version) != 0)
         return PHX_ENOMEM;
     route_changed(r, node);
@@ -546,7 +349,7 @@ static int route_learn_card(struct phx__route *r, uint32_t node, const struct ph
  * it was next to v, so must all that v might have been told by it. */
 static void route_worsened(struct phx__route *r, uint32_t node, int was_next, uint64_t now)
 {
-    struct phx__route_nbr *n = route_nbr(r, node);
+    struct phx__route_nbr *n = phx__route_nbr(r, node);
 
     route_touch_loss(r, node, now);
     if (was_next && n != NULL)
@@ -579,36 +382,6 @@ static int route_hear(struct phx__route *r, uint32_t nbr, uint32_t node, const s
     return 0;
 }
 
-int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e,
-                     const uint8_t *trans, uint64_t now)
-{
-    struct phx__dest *d;
-    uint32_t node;
-    int err;
-
-    if ((err = phx__ids_add(r->ids, &e->id, &node)) != 0 || (err = route_know(r, node)) != 0)
-        return err;
-    if (node == PHX__SELF) {
-        route_heard_self(r, e, now);
-        return 0;
-    }
-    d = route_at(r, node);
-    if (e->incarnation > d->incarnation)
-        route_restarted(r, node, e->incarnation, now);
-    if (e->incarnation < d->incarnation) {
-        struct phx__told *t = phx__table_told(d, nbr);
-        if (t != NULL)
-            t->hops = PHX__UNREACHABLE; /* it is behind: tell it again */
-        phx__route_touch(r, node, now);
-        return 0;
-    }
-    if ((err = route_learn_card(r, node, e, now)) != 0)
-        return err;
-    if (r->variant != PHX_ROUTING_DEFAULT)
-        return phx__route_classic_entry(r, nbr, node, e, trans, now);
-    return route_hear(r, nbr, node, e, now);
-}
-
 /* Remembers that nbr wants to be told of node, at number want or above. */
 static int route_asked(struct phx__route *r, uint32_t nbr, uint32_t node, uint32_t want,
                        uint64_t now)
@@ -624,6 +397,37 @@ static int route_asked(struct phx__route *r, uint32_t nbr, uint32_t node, uint32
     return 0;
 }
 
+int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e,
+                     const uint8_t *trans, uint64_t now)
+{
+    struct phx__dest *d;
+    uint32_t node;
+    int err;
+
+    node = phx__ids_find(r->ids, &e->id);
+    if (e->hops == PHX__UNREACHABLE && e->card == NULL
+        && (node == PHX__NONE || phx__route_dest(r, node) == NULL))
+        return 0; /* the end of what we never knew is no news; a card is, its sender counts on it */
+    if ((err = phx__ids_add(r->ids, &e->id, &node)) != 0 || (err = route_know(r, node, now)) != 0)
+        return err;
+    if (node == PHX__SELF) {
+        route_heard_self(r, e, now);
+        return 0;
+    }
+    d = route_at(r, node);
+    if (e->incarnation > d->incarnation)
+        route_restarted(r, node, e->incarnation, now);
+    if (e->incarnation < d->incarnation) {
+        return route_asked(r, nbr, node, 0,
+                           now); /* it is behind: tell it, whatever it seems to know */
+    }
+    if ((err = route_learn_card(r, nbr, node, e, now)) != 0)
+        return err;
+    if (r->variant != PHX_ROUTING_DEFAULT)
+        return phx__route_classic_entry(r, nbr, node, e, trans, now);
+    return route_hear(r, nbr, node, e, now);
+}
+
 static void route_request_self(struct phx__route *r, uint32_t want, uint64_t now)
 {
     struct phx__dest *d = route_at(r, PHX__SELF);
@@ -631,8 +435,8 @@ static void route_request_self(struct phx__route *r, uint32_t want, uint64_t now
 
     /* A step further than asked would be harmless, but a request for the last number of all must not
      * use numbers up: nobody honest is more than a few ahead. */
-    if (want > seq && seq < UINT32_MAX)
-        phx__route_use(r, PHX__SELF, PHX__NONE, want - seq < 65536 ? want : seq + 1, 0, now);
+    if (want > seq)
+        route_raise(r, want - seq < 65536 ? want : seq + 1, now);
 }
 
 /* On towards the owner: the same request again only after the time in which its sender would repeat it. */
@@ -641,7 +445,7 @@ static void route_pass_request(struct phx__route *r, uint32_t nbr, uint32_t node
 {
     struct phx__dest *d = route_at(r, node);
 
-    if (d->next == PHX__NONE || d->next == nbr || hops <= 1
+    if (d->next == PHX__NONE || d->next == nbr || hops <= 1 || !r->relay
         || (want <= d->passed_seq && now < d->passed_at + ROUTE_ASK_FIRST / 2))
         return;
     d->passed_seq = want;
@@ -656,7 +460,8 @@ void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__re
     uint32_t node = phx__ids_find(r->ids, &q->id);
     const struct phx__dest *d = node == PHX__NONE ? NULL : phx__route_dest(r, node);
 
-    if (d == NULL || route_nbr(r, nbr) == NULL || node == nbr || q->incarnation < d->incarnation)
+    if (d == NULL || phx__route_nbr(r, nbr) == NULL || node == nbr
+        || q->incarnation < d->incarnation)
         return;
     if (node == PHX__SELF)
         route_request_self(r, q->seq, now);
@@ -668,7 +473,7 @@ void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__re
 void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
                      uint64_t now)
 {
-    struct phx__route_nbr *n = route_nbr(r, nbr);
+    struct phx__route_nbr *n = phx__route_nbr(r, nbr);
 
     if (n == NULL)
         return;
@@ -678,10 +483,10 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
     if (b->digest == r->digest) {
         n->disagreed = 0;
         n->summary_wait = 0;
-    } else if (now > r->moved + ROUTE_QUIET && n->disagreed == 0) {
+    } else if (now > r->moved + PHX__ROUTE_QUIET && n->disagreed == 0) {
         n->disagreed = 1; /* perhaps it is only late: look again in a second */
-        route_plan(r, now + ROUTE_QUIET);
-    } else if (now > r->moved + ROUTE_QUIET && now >= n->summary_at) {
+        phx__route_plan(r, now + PHX__ROUTE_QUIET);
+    } else if (now > r->moved + PHX__ROUTE_QUIET && now >= n->summary_at) {
         n->summary_wait = n->summary_wait == 0 ? ROUTE_SUMMARY_WAIT : n->summary_wait * 2;
         if (n->summary_wait > ROUTE_SUMMARY_WAIT_MAX)
             n->summary_wait = ROUTE_SUMMARY_WAIT_MAX;
@@ -693,12 +498,13 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
 
 void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *b)
 {
-    struct phx__route_nbr *n = route_nbr(r, nbr);
+    struct phx__route_nbr *n = phx__route_nbr(r, nbr);
 
     b->digest = r->digest;
     b->around = r->around;
     b->around_count = r->nbr_count + 1;
-    if (n != NULL)
+    /* A beat between a loss and the flush after it does not say that we shrank: that must still be said. */
+    if (n != NULL && r->shrunk == 0)
         n->around_told = r->around;
 }
 
@@ -721,8 +527,18 @@ void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct ph
     d->flags |= PHX__DEST_SEEN;
     if (d->hops != PHX__UNREACHABLE && node != nbr
         && (s->hops == PHX__UNREACHABLE || s->incarnation < d->incarnation
-            || (s->incarnation == d->incarnation && s->seq < d->seq)))
+            || (s->incarnation == d->incarnation && (s->seq < d->seq || d->hops + 1 < s->hops))))
         (void)route_asked(r, nbr, node, 0, r->moved); /* without memory: the next digest */
+    /* It may have a way through us that is no more, and have missed the retraction: once again. */
+    if (d->hops == PHX__UNREACHABLE && s->hops != PHX__UNREACHABLE
+        && r->variant == PHX_ROUTING_DEFAULT) {
+        struct phx__told *t = phx__table_tell(&r->table, d, nbr);
+        if (t != NULL) {
+            t->hops = PHX__UNREACHABLE - 1;
+            phx__route_touch(r, node, r->moved);
+            r->urgent = 1;
+        }
+    }
 }
 
 void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
@@ -793,7 +609,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     struct phx__route_nbr *n;
     struct phx__dest *d;
 
-    if (route_know(r, nbr) != 0
+    if (route_know(r, nbr, now) != 0
         || phx__mem_grow(r->mem, &r->nbrs, &r->nbr_capacity, r->nbr_count + 1, sizeof *r->nbrs))
         return PHX_ENOMEM;
     d = route_at(r, nbr);
@@ -832,7 +648,7 @@ static void route_down_dest(struct phx__route *r, uint32_t nbr, uint32_t node, u
 
 void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 {
-    struct phx__route_nbr *n = route_nbr(r, nbr);
+    struct phx__route_nbr *n = phx__route_nbr(r, nbr);
     uint32_t i, pos;
 
     if (n == NULL)
@@ -864,7 +680,7 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
         if (d->ask_at <= now)
             route_ask(r, i, now);
         else if (d->ask_at != UINT64_MAX)
-            route_plan(r, d->ask_at);
+            phx__route_plan(r, d->ask_at);
     }
 }
 
@@ -872,8 +688,8 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
 {
     uint32_t i;
 
-    if (now < r->moved + ROUTE_QUIET) {
-        route_plan(r, r->moved + ROUTE_QUIET);
+    if (now < r->moved + PHX__ROUTE_QUIET) {
+        phx__route_plan(r, r->moved + PHX__ROUTE_QUIET);
         return;
     }
     r->quiet_due = 0;
@@ -914,10 +730,12 @@ void phx__route_due(struct phx__route *r, int kind, uint64_t now, uint32_t *forg
         phx__route_flush(r, now);
         return;
     }
-    route_plan(r, now + ROUTE_FORGET_LOOK);
+    phx__route_plan(r, now + ROUTE_FORGET_LOOK);
     route_ask_due(r, now);
     route_beats_due(r, now);
     *forgotten = route_forget_one(r, now);
+    if (*forgotten != PHX__NONE)
+        phx__route_plan(r, now);
 }
 
 /* ---- Questions ------------------------------------------------------------------------------- */
@@ -959,8 +777,9 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
     r->ops = *ops;
     r->variant = variant;
     r->hop_limit = hop_limit;
+    r->relay = 1;
     phx__table_init(&r->table, mem);
-    if (route_know(r, PHX__SELF) != 0
+    if (route_know(r, PHX__SELF, 0) != 0
         || phx__timer_new(timers, PHX__TIMER_ROUTE_TELL, 0, &r->tell_timer)
         || phx__timer_new(timers, PHX__TIMER_ROUTE_CHORE, 0, &r->chore_timer))
         return PHX_ENOMEM; /* the caller frees r and timers */
@@ -990,6 +809,6 @@ int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, ui
 
     if (phx__table_card(&r->table, d, card, size, d->card_version + 1) != 0)
         return PHX_ENOMEM;
-    phx__route_use(r, PHX__SELF, PHX__NONE, d->seq + 1, 0, now);
+    route_raise(r, d->seq + 1, now);
     return 0;
 }

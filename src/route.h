@@ -42,7 +42,8 @@ struct phx__route {
     struct phx__rnd *rnd;
     struct phx__route_ops ops;
     int variant;   /* enum phx_routing */
-    int hop_limit; /* of requests */
+    int hop_limit; /* of requests, and of routes: what is farther cannot be reached */
+    int relay;     /* 0: nobody is told of a way through this node */
     struct phx__table table;
     struct phx__route_nbr *nbrs;
     uint32_t nbr_count, nbr_capacity;
@@ -107,6 +108,14 @@ PHX_PRIVATE const struct phx__dest *phx__route_dest(const struct phx__route *r,
 /* The neighbour towards node, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__route_next(const struct phx__route *r, uint32_t node);
 PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *b);
+
+/* Shared by route.c and route_tell.c. */
+/* The table is quiet when it has not changed for this long: then digests mean something, and the hash of
+ * the neighbourhood is worth sending. */
+#define PHX__ROUTE_QUIET PHX__SECOND
+PHX_PRIVATE struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node);
+/* Chores are due at `at` or before. */
+PHX_PRIVATE void phx__route_plan(struct phx__route *r, uint64_t at);
 
 /* For route_classic.c: the papers' update rules, see there. */
 PHX_PRIVATE void phx__route_touch(struct phx__route *r, uint32_t node, uint64_t now);

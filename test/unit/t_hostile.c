@@ -398,6 +398,41 @@ static void test_idle_crowd(void)
     finish_all(n, 3);
 }
 
+/* As above, but patience is long, and the node's own dials are as many: neither may count. */
+static void test_patient_crowd(void)
+{
+    struct phx_config c = usual();
+    int fds[300], ends[300][2], i;
+    uint64_t start;
+
+    c.dial_timeout_us = 8 * SECOND;
+    begin_pair(&c);
+    for (i = 0; i < 300; i++) {
+        fds[i] = ends[i][0] = ends[i][1] = -1;
+        if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends[i]) == 0)
+            phx_adopt(n[0].p, ends[i][0], 1);
+    }
+    start = phx_now_us();
+    begin(&n[2], NULL);
+    phx_join(n[2].p, n[0].at);
+    eventually(linked(&n[0], &n[2]), "300 of its own handshakes under way keep nobody out");
+    for (i = 0; i < 300; i++)
+        fds[i] = raw_socket(&n[0]);
+    go_on(50 * MS);
+    begin(&n[3], NULL);
+    phx_join(n[3].p, n[0].at);
+    eventually(linked(&n[0], &n[3]), "nor do 300 others, promise 110 (%d ms)",
+               (int)((phx_now_us() - start) / MS));
+    ok(phx_now_us() - start < 4 * SECOND, "long before their time is over");
+    ok(logged(&n[0], phx_strerror(PHX_ELIMIT), "") > 0, "the oldest make room, and the log says so");
+    ok(honest(), "and those who are in do not notice");
+    for (i = 0; i < 300; i++) {
+        close(fds[i]);
+        close(ends[i][1]);
+    }
+    finish_all(n, 4);
+}
+
 /* In a child: no descriptor is left when connections wait. 0: all is well. */
 static int starve(void)
 {
@@ -441,6 +476,53 @@ static void test_no_descriptors(void)
     waitpid(child, &status, 0);
     ok(WIFEXITED(status) && WEXITSTATUS(status) == 0,
        "no descriptors: no spin, one log line, and later on");
+}
+
+/* ---- Two who dial each other -------------------------------------------------------------------- */
+
+/* A listener of the test's own on loopback. */
+static int own_listen(int *port, int backlog)
+{
+    struct sockaddr_in at;
+    socklen_t length = sizeof at;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    memset(&at, 0, sizeof at);
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (bind(fd, (struct sockaddr *)&at, sizeof at) != 0 || listen(fd, backlog) != 0
+        || getsockname(fd, (struct sockaddr *)&at, &length) != 0)
+        exit(1);
+    *port = ntohs(at.sin_port);
+    return fd;
+}
+
+/* n[0] learns from n[1], which is a raw peer's neighbour... the raw peer itself, that it can be dialled at these ports; the link
+ * ends, so that it will be. */
+static void say_ports(const int *ports, int count)
+{
+    int i;
+
+    head(SPEC_UPDATE, 0, 0);
+    put(0, 2);
+    put_bytes(&r.id, 16);
+    put(0, 8);
+    put(2, 4); /* seq */
+    put(0, 1);
+    put(1, 1); /* CARD */
+    put(2, 4); /* card_version */
+    put(10 + 7 * (uint64_t)count, 4);
+    put(1, 1);
+    put(65536, 4);
+    put((uint64_t)count, 1);
+    for (i = 0; i < count; i++) {
+        put(SPEC_V4, 1);
+        put((uint64_t)ports[i], 2);
+        put(0x0100007f, 4);
+    }
+    put(0, 4);
+    tail();
+    raw_send();
 }
 
 /* ---- What real nodes say --------------------------------------------------------------------- */
@@ -489,20 +571,11 @@ static struct way ways[2]; /* what the dialer says, and what the acceptor says *
         ok(cond, __VA_ARGS__);                                                                     \
     } while (0)
 
-/* A listener of the test's own, and the text of its address. */
 static int proxy_listen(char *text, size_t size)
 {
-    struct sockaddr_in at;
-    socklen_t length = sizeof at;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    int port, fd = own_listen(&port, 5);
 
-    memset(&at, 0, sizeof at);
-    at.sin_family = AF_INET;
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (bind(fd, (struct sockaddr *)&at, sizeof at) != 0 || listen(fd, 5) != 0
-        || getsockname(fd, (struct sockaddr *)&at, &length) != 0)
-        exit(1);
-    snprintf(text, size, "tcp://127.0.0.1:%u", (unsigned)ntohs(at.sin_port));
+    snprintf(text, size, "tcp://127.0.0.1:%d", port);
     return fd;
 }
 
@@ -597,6 +670,9 @@ static const struct test tests[] = {
     {"strangers", test_strangers},
     {"hellos", test_hellos},
     {"idle_crowd", test_idle_crowd},
+    {"patient_crowd", test_patient_crowd},
+    {"one_link", test_one_link},
+    {"dead_dial", test_dead_dial},
     {"no_descriptors", test_no_descriptors},
     {"captured", test_captured},
     {NULL, NULL},

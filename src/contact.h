@@ -1,0 +1,45 @@
+/* contact.h - BRAIN: the addresses of a hub or node: which to try first, how each fared. */
+#ifndef PHX_CONTACT_H
+#define PHX_CONTACT_H
+#include "id.h"
+#include "mem.h"
+
+#define PHX__DISC_ADDRESSES 8u /* addresses per node or hub, raced */
+
+/* Who the last attempt has proved to be at the other end. A REFUSE proves nothing. */
+enum phx__contact_met {
+    PHX__CONTACT_NOBODY,
+    PHX__CONTACT_RIGHT, /* the node that was dialled, or whoever a hub is */
+    PHX__CONTACT_OTHER  /* another node lives there now */
+};
+
+struct phx__contact { /* one address of a target */
+    struct phx_address address;
+    uint32_t attempt;    /* under way, or PHX__NONE */
+    int error;           /* how the last attempt ended; 0: not tried or fine */
+    uint8_t met;         /* enum phx__contact_met */
+    uint64_t rest_until; /* it was this node itself: not tried before this time */
+};
+
+/* The order of a race: UNIX sockets, then IPv6 and IPv4 in turn, each once; how many there are. */
+PHX_PRIVATE uint32_t phx__contact_order(const struct phx_address *a, uint32_t count,
+                                        uint32_t picked[PHX__DISC_ADDRESSES]);
+/* The addresses picked, none of them tried. NULL: no memory. */
+PHX_PRIVATE struct phx__contact *phx__contact_new(struct phx__mem *mem, const struct phx_address *a,
+                                                  const uint32_t *picked, uint32_t n);
+/* Which one this is, or PHX__NONE. */
+PHX_PRIVATE uint32_t phx__contact_index(const struct phx__contact *at, uint32_t count,
+                                        const struct phx_address *a);
+/* The same set, in whatever order? */
+PHX_PRIVATE int phx__contact_is_same(const struct phx__contact *at, uint32_t count,
+                                     const struct phx_address *a, const uint32_t *picked,
+                                     uint32_t n);
+/* The ones that may be tried now, as bits. */
+PHX_PRIVATE unsigned phx__contact_usable(const struct phx__contact *at, uint32_t count,
+                                         uint64_t now);
+/* When the first of them may be tried. */
+PHX_PRIVATE uint64_t phx__contact_first(const struct phx__contact *at, uint32_t count);
+/* Nobody is where this target was said to be: others live at all its addresses, or this node. */
+PHX_PRIVATE int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t now);
+
+#endif

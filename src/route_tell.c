@@ -1,0 +1,242 @@
+/* route_tell.c - the routing's third part: which neighbour must be told what, and when. */
+/*
+ * The argument is in the essay of route.c, point 2: who need not be told is known without sets on the
+ * wire. This file is that rule (route_covered), the entries that follow from it (route_needs), and the
+ * pace at which they leave (phx__route_flush).
+ */
+#include "route.h"
+
+/* Isolated changes are told at once. In a burst the wait before the next message doubles from 1 ms up to
+ * the 20 ms of the paper's merging; after a pause of twice the wait it starts over. */
+#define ROUTE_GAP_MIN (1 * PHX__MS)
+#define ROUTE_GAP_MAX (20 * PHX__MS)
+
+static struct phx__dest *tell_at(const struct phx__route *r, uint32_t node)
+{
+    return &r->table.at[node];
+}
+
+/* Does j's hash say that it is next to every neighbour of ours but perhaps one? *but: that one. */
+static int route_surrounds(const struct phx__route *r, const struct phx__route_nbr *j,
+                           uint32_t *but)
+{
+    uint64_t differs = j->around ^ r->around;
+
+    *but = PHX__NONE;
+    if (j->around == 0)
+        return 0;
+    if (differs == 0)
+        return 1;
+    *but = phx__map_get(&r->ids->index, differs);
+    return *but != PHX__NONE;
+}
+
+/* Is w known to be next to neighbour j? 2: by its own word, so it has decided what to tell j of all that
+ * it had told us before. 1: by j's word or a hash, which say nothing of what w has done. */
+static int route_adjacent(const struct phx__route *r, uint32_t w, const struct phx__route_nbr *j)
+{
+    const struct phx__route_nbr *nw = phx__route_nbr(r, w);
+    const struct phx__heard *h = phx__table_heard(tell_at(r, j->node), w);
+    uint32_t but;
+
+    if (h != NULL && h->hops == 1)
+        return 2;
+    h = phx__table_heard(tell_at(r, w), j->node);
+    if (h != NULL && h->hops == 1)
+        return 1;
+    if (route_surrounds(r, j, &but) && but != w)
+        return 1;
+    return nw != NULL && route_surrounds(r, nw, &but) && but != j->node;
+}
+
+/* Will j hear of the route to v as good as ours, or better, without us? The rules are in the essay. */
+static int route_covered(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j,
+                         int strict)
+{
+    const struct phx__dest *d = tell_at(r, v);
+    const struct phx__heard *h = phx__table_heard(d, j->node);
+    uint32_t i, but;
+
+    if (h != NULL && (h->hops == 1 || (h->seq >= d->seq && h->hops <= d->hops + 1)))
+        return 1;
+    h = phx__table_heard(tell_at(r, j->node), v); /* v says that j is next to it */
+    if (h != NULL && h->hops == 1 && d->hops == 1)
+        return 1;
+    if (d->hops == 1 && route_surrounds(r, j, &but) && but != v)
+        return 1;
+    for (i = 0; i < d->heard_count; i++) {
+        h = &d->heard[i];
+        if (h->nbr == j->node || h->seq < d->seq || h->hops > d->hops)
+            continue;
+        if (route_adjacent(r, h->nbr, j) > (h->hops < d->hops ? 0 : strict ? 2 : 1))
+            return 1;
+    }
+    return 0;
+}
+
+/* Must neighbour j be told of v now? */
+static int route_needs(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
+{
+    const struct phx__dest *d = tell_at(r, v);
+    const struct phx__told *t = phx__table_told(d, j->node);
+
+    if (r->variant
+        != PHX_ROUTING_DEFAULT) /* there an owner must hear of its retraction, to answer it */
+        return (v == PHX__SELF || r->relay) && (v != j->node || d->hops == PHX__UNREACHABLE)
+               && phx__route_classic_needs(r, d, j->node);
+    if (v == j->node)
+        return t != NULL && t->asked; /* it asked what we know of it: it began a new life too low */
+    if (v != PHX__SELF && !r->relay)
+        return 0;
+    if (t != NULL && t->asked && d->hops != PHX__UNREACHABLE && d->seq >= t->want
+        && d->next != j->node)
+        return 1;
+    if (t != NULL && t->hops != PHX__UNREACHABLE) {
+        if (d->hops > t->hops)
+            return 1; /* worse than it believes: always told */
+        if (d->hops == t->hops && d->seq == t->seq)
+            return v == PHX__SELF && t->card < d->card_version;
+    } else if (d->hops == PHX__UNREACHABLE) {
+        return 0;
+    }
+    if (v == PHX__SELF)
+        return 1;
+    /* A neighbour whose card has not come yet: nobody could find it by what we could tell. */
+    if (d->next == j->node || d->card_version == 0)
+        return 0;
+    return !route_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1);
+}
+
+static void route_advertised(struct phx__dest *d)
+{
+    if (d->hops == PHX__UNREACHABLE)
+        return;
+    if (d->feasible_hops == PHX__UNREACHABLE || d->seq > d->feasible_seq
+        || (d->seq == d->feasible_seq && d->hops < d->feasible_hops)) {
+        d->feasible_seq = d->seq;
+        d->feasible_hops = d->hops;
+    }
+}
+
+/* Puts v's entry for j into out[count]: 0 or PHX_ENOMEM, and then nothing was promised. */
+static int route_tell(struct phx__route *r, uint32_t v, uint32_t j, uint32_t count)
+{
+    struct phx__dest *d = tell_at(r, v);
+    struct phx__told *t;
+    struct phx__entry *e;
+
+    if (phx__mem_grow(r->mem, &r->out, &r->out_capacity, count + 1, sizeof *r->out))
+        return PHX_ENOMEM;
+    t = phx__table_tell(&r->table, d, j);
+    if (t == NULL)
+        return PHX_ENOMEM;
+    e = &r->out[count];
+    memset(e, 0, sizeof *e);
+    e->id = r->ids->at[v];
+    e->incarnation = d->incarnation;
+    e->seq = d->seq;
+    e->hops = d->hops;
+    e->card_version = d->card_version;
+    if (d->card_version > t->card || t->asked) {
+        e->card = d->card;
+        e->card_size = d->card_size;
+    }
+    t->seq = d->seq;
+    t->hops = d->hops;
+    t->card = d->card_version;
+    t->asked = 0;
+    route_advertised(d);
+    return 0;
+}
+
+/* All that neighbour n needs to be told. */
+static void route_tell_nbr(struct phx__route *r, struct phx__route_nbr *n)
+{
+    int failed = 0;
+    uint32_t i, count = 0, limit = n->dirty ? r->table.capacity : r->dirty_count;
+
+    for (i = 0; i < limit; i++) {
+        uint32_t v = n->dirty ? i : r->dirty[i];
+        if (!(tell_at(r, v)->flags & PHX__DEST_KNOWN) || !route_needs(r, v, n))
+            continue;
+        if (route_tell(r, v, n->node, count) == 0)
+            count++;
+        else
+            failed = 1;
+    }
+    n->dirty = failed ? 2 : 0;
+    if (count == 0)
+        return;
+    r->out_id_count = 0;
+    if (r->variant == PHX_ROUTING_PAPER)
+        phx__route_classic_sets(r, count);
+    r->updates_out++;
+    r->entries_out += count;
+    r->ops.update(r->ops.ctx, n->node, r->out, count, r->out_ids, r->out_id_count);
+}
+
+/* From here on everybody who relied on our links with these nodes knows that they are gone. */
+static void route_drop_lapsed(struct phx__route *r)
+{
+    uint32_t node, v;
+
+    for (node = 1; r->lapsed > 0 && node < r->table.capacity; node++) {
+        if (!(tell_at(r, node)->flags & PHX__DEST_LAPSED))
+            continue;
+        for (v = 0; v < r->table.capacity; v++)
+            phx__table_untell(tell_at(r, v), node);
+        tell_at(r, node)->flags &= (uint8_t)~PHX__DEST_LAPSED;
+        r->lapsed--;
+    }
+}
+
+static void route_tell_all(struct phx__route *r)
+{
+    uint32_t i;
+
+    r->look = r->urgent = 0;
+    for (i = 0; i < r->nbr_count; i++) {
+        route_tell_nbr(r, &r->nbrs[i]);
+        r->look |= r->nbrs[i].dirty != 0;
+    }
+    if (r->look) /* no memory for some of it: again, soon */
+        phx__timer_set(r->timers, r->tell_timer, r->told_at + ROUTE_GAP_MAX);
+    for (i = 0; i < r->dirty_count; i++)
+        tell_at(r, r->dirty[i])->flags &= (uint8_t) ~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
+    r->dirty_count = 0;
+    route_drop_lapsed(r);
+}
+
+/* Whoever relies on our neighbourhood must know when it shrinks. That it grew can wait for quiet. */
+static void route_beat_shrunk(struct phx__route *r)
+{
+    uint32_t i;
+
+    if (!r->shrunk)
+        return;
+    r->shrunk = 0;
+    for (i = 0; i < r->nbr_count; i++)
+        if (r->nbrs[i].around_told != 0 && r->nbrs[i].around_told != r->around)
+            r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
+}
+
+void phx__route_flush(struct phx__route *r, uint64_t now)
+{
+    if (r->dirty_count == 0 && !r->look && !r->shrunk)
+        return;
+    if (now > r->told_at + 2 * r->gap)
+        r->gap = 0;
+    if (!r->urgent && now < r->told_at + r->gap) {
+        phx__timer_set(r->timers, r->tell_timer, r->told_at + r->gap);
+        return;
+    }
+    phx__timer_stop(r->timers, r->tell_timer);
+    r->gap = r->gap == 0 ? ROUTE_GAP_MIN : r->gap * 2 < ROUTE_GAP_MAX ? r->gap * 2 : ROUTE_GAP_MAX;
+    r->told_at = now;
+    route_tell_all(r);
+    route_beat_shrunk(r);
+    if (r->nbr_count > 0) {
+        r->quiet_due = 1;
+        phx__route_plan(r, r->moved + PHX__ROUTE_QUIET);
+    }
+}

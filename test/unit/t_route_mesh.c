@@ -1,0 +1,257 @@
+/* t_route_mesh.c - many routing brains: random graphs and faults, lost updates, no memory, cliques. */
+#include "test.h"
+#ifdef PHX_JOINED
+#include "../../phoenix.c"
+#else
+#include "route.h"
+#endif
+#include "routes.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define MESH_SEEDS 300u
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define MESH_SEEDS 300u
+#endif
+#endif
+#ifndef MESH_SEEDS
+#define MESH_SEEDS 2000u
+#endif
+
+static struct world world;
+
+/* ---- Random faults --------------------------------------------------------------------------- */
+
+/* Hosts die and come back, links come and go; links may be replaced while they are up. */
+static void mesh_fault(struct world *w)
+{
+    uint32_t a = (uint32_t)phx__rnd_below(&w->rnd, w->count);
+    uint32_t b = (uint32_t)phx__rnd_below(&w->rnd, w->count);
+    uint64_t dice = phx__rnd_below(&w->rnd, 20);
+
+    if (dice == 0) {
+        uint64_t incarnation = w->host[a].route.table.at[0].incarnation;
+        host_stop(w, a);
+        host_start(w, a, incarnation + 1);
+    } else if (dice == 1) {
+        host_card(&w->host[a]);
+    } else if (a != b && w->wire[a][b] == 0) {
+        world_link(w, a, b);
+    } else if (a != b && dice < 14) {
+        world_cut(w, a, b);
+    } else if (a != b) {
+        world_link(w, a, b); /* in place of the old one */
+    }
+}
+
+/* One note arrives, from anybody; or, if there is none, time passes. */
+static void mesh_arrive(struct world *w)
+{
+    uint32_t from, to, tries;
+
+    for (tries = 0; tries < 1000 && w->notes > 0; tries++) {
+        from = (uint32_t)phx__rnd_below(&w->rnd, w->count);
+        to = (uint32_t)phx__rnd_below(&w->rnd, w->count);
+        if (w->queue[from][to].head == NULL)
+            continue;
+        world_deliver(w, from, to);
+        if (phx__rnd_below(&w->rnd, 3) > 0)
+            host_flush(&w->host[to]);
+        break;
+    }
+    w->now += phx__rnd_below(&w->rnd, 300);
+    if (phx__rnd_below(&w->rnd, 16) == 0)
+        world_flush(w);
+    if (phx__rnd_below(&w->rnd, 64) == 0)
+        w->now += phx__rnd_below(&w->rnd, 2 * PHX__SECOND);
+    if (phx__rnd_below(&w->rnd, 128) == 0)
+        world_beats(w);
+}
+
+static void test_random(void)
+{
+    /* Goal: PITFALLS 1, 6, 7, 11; promises 22, 23, 27: no loop at any instant, no number that its
+     * owner did not make, feasible distances never go back; when the faults end every route is
+     * a shortest one and all digests are equal.
+     * Method: 2,000 seeds, 5 to 12 hosts, 250 random arrivals with faults between them, seen after
+     * each; then calm, compared with a breadth-first search. */
+    uint32_t seed, wrong = 0, repaired = 0, seconds = 0, events = 0;
+    struct world *w = &world;
+    int i, s, clean = 1;
+
+    for (seed = 0; seed < MESH_SEEDS && wrong < 5; seed++) {
+        world_begin(w, 5, PHX_ROUTING_DEFAULT, seed);
+        world_init(w, 5 + (uint32_t)phx__rnd_below(&w->rnd, 8), PHX_ROUTING_DEFAULT, seed);
+        world_wire(w, (uint32_t)phx__rnd_below(&w->rnd, w->count * 2));
+        for (i = 0; i < 250; i++) {
+            if (phx__rnd_below(&w->rnd, 10) == 0)
+                mesh_fault(w);
+            mesh_arrive(w);
+        }
+        w->summaries = 0;
+        s = world_settle(w, 400, RIGHT_ALL);
+        repaired += w->summaries > 0;
+        seconds += s > 0 ? (uint32_t)s : 0;
+        events += w->events;
+        wrong += !check(s >= 0, "seed %u settles", seed);
+        wrong += !check(world_is_sound(w), "seed %u: %u loops, %u back, %u forged, %u dangling, %u loose",
+                        seed, w->loops, w->regressed, w->forged, w->dangling, w->loose);
+        clean &= world_free(w);
+    }
+    ok(wrong == 0, "PITFALLS 1, 7, 11; promises 22, 23: %u worlds, %u events, %u with summaries, %u s to settle",
+       seed, events, repaired, seconds);
+    ok(clean, "freed");
+}
+
+/* ---- Lost updates ---------------------------------------------------------------------------- */
+
+static void test_lost_update(void)
+{
+    /* Goal: PITFALLS 4, 5; promise 27: no lost update is final, be it good news or bad.
+     * Method: a graph settles; then a fault, and the first, second, ... update after it vanishes;
+     * all is reachable again and all digests
+     * are equal. Distances are in no digest: a route may stay longer than it need be. */
+    struct world *w = &world;
+    uint32_t seed, lost = 0, repaired = 0, wrong = 0;
+    long k;
+    int s, cut;
+
+    for (seed = 0; seed < 200; seed++) {
+        cut = seed % 2 == 0;
+        for (k = 1; k <= 4; k++) {
+            world_init(w, 7, PHX_ROUTING_DEFAULT, seed);
+            world_wire(w, 4);
+            if (cut)
+                world_settle(w, 60, RIGHT_ALL);
+            w->summaries = 0;
+            w->drop = k;
+            if (cut && w->wire[0][1] != 0)
+                world_cut(w, 0, 1);
+            s = world_settle(w, 200, RIGHT_SAME);
+            lost += (uint32_t)w->dropped;
+            repaired += w->summaries > 0;
+            wrong += !check(s >= 0 && world_is_sound(w), "seed %u, update %ld lost%s", seed, k,
+                            cut ? " after a cut" : "");
+            world_free(w);
+        }
+    }
+    ok(wrong == 0 && lost > 300 && repaired > 30, "promise 27: %u updates lost, %u repairs", lost, repaired);
+}
+
+/* ---- No memory ------------------------------------------------------------------------------- */
+
+/* Links that broke for want of memory are dialled again. */
+static void mesh_redial(struct world *w, const uint8_t want[WORLD_MAX][WORLD_MAX])
+{
+    uint32_t a, b;
+
+    for (a = 0; a < w->count; a++)
+        for (b = 0; b < a; b++)
+            if (want[a][b] && (w->wire[a][b] == 0 || w->link[a][b] != w->wire[a][b]
+                               || w->link[b][a] != w->wire[a][b]))
+                world_link(w, a, b);
+}
+
+static void test_memory(void)
+{
+    /* Goal: without memory a brain stays consistent, and what it missed comes back.
+     * Method: a ring of five with a chord starts and loses a link; the n-th allocation of the first
+     * host fails, for every n; broken links are dialled again; all must be right in the end. */
+    static uint8_t want[WORLD_MAX][WORLD_MAX];
+    struct world *w = &world;
+    uint32_t i, wrong = 0, refused = 0;
+    int s = 0, failed = 1;
+    long k;
+
+    memset(want, 0, sizeof want);
+    for (i = 1; i < 5; i++)
+        want[i][i - 1] = 1;
+    want[4][0] = want[3][1] = 1;
+    for (k = 1; failed && k < 1000; k++) {
+        world_begin(w, 5, PHX_ROUTING_DEFAULT, 1);
+        w->host[0].heap.fail_at = k;
+        failed = host_start(w, 0, 1) != 0;
+        for (i = 1; i < 5; i++)
+            host_start(w, i, 1);
+        if (!failed) {
+            mesh_redial(w, (const uint8_t(*)[WORLD_MAX])want);
+            world_run(w, 50 * PHX__MS);
+            world_cut(w, 1, 0);
+            for (i = 0; i < 40; i++) {
+                world_run(w, 50 * PHX__MS);
+                mesh_redial(w, (const uint8_t(*)[WORLD_MAX])want);
+            }
+            s = world_settle(w, 200, RIGHT_ALL);
+            failed = w->host[0].heap.calls >= k;
+            wrong += !check(s >= 0 && world_is_sound(w), "allocation %ld fails", k);
+        }
+        refused += (uint32_t)failed;
+        wrong += !check(world_free(w), "allocation %ld: freed", k);
+    }
+    ok(wrong == 0 && refused > 40, "%u single allocations refused, all repaired", refused);
+}
+
+/* ---- Cliques --------------------------------------------------------------------------------- */
+
+/* A cold start: all dial the hub, and whoever knows somebody dials him. Entries told in all. */
+static uint64_t mesh_clique(struct world *w, uint32_t count)
+{
+    uint32_t a, b, round;
+
+    world_init(w, count, PHX_ROUTING_DEFAULT, count);
+    for (a = 1; a < count; a++)
+        world_link(w, a, 0);
+    for (round = 0; round < 200; round++) {
+        world_round(w);
+        for (a = 1; a < count; a++)
+            for (b = 1; b < a; b++)
+                if (w->wire[a][b] == 0 && host_dest(&w->host[a], b) != NULL)
+                    world_link(w, a, b);
+    }
+    return world_entries(w);
+}
+
+static void test_clique(void)
+{
+    /* Goal: PITFALLS 16; promise 26: a cold start costs at most 1.2 N(N-1) entries, and promise 24:
+     * a cut hurts only its users.
+     * Method: 16 hosts and one hub; then the link between two of them is cut, and for each pair of
+     * hosts it is seen how long it has no route. */
+    enum { N = 16 };
+    struct world *w = &world;
+    uint64_t entries = mesh_clique(w, N);
+    uint32_t i, k, lost, worst = 0;
+    int s;
+
+    ok(entries * 10 <= 12 * N * (N - 1), "promise 26: %u entries for N(N-1) = %u", (unsigned)entries,
+       (unsigned)(N * (N - 1)));
+    s = world_settle(w, 20, RIGHT_ALL);
+    ok(s >= 0 && w->summaries == 0, "all right without a summary, %u more entries",
+       (unsigned)(world_entries(w) - entries));
+    entries = world_entries(w);
+    world_run(w, 20 * PHX__SECOND);
+    world_beats(w);
+    world_run(w, 20 * PHX__SECOND);
+    ok(world_entries(w) == entries, "then nothing is told");
+    world_cut(w, 3, 7);
+    while (w->notes > 0) {
+        world_round(w);
+        for (lost = 0, i = 0; i < N; i++)
+            for (k = 0; k < N; k++)
+                lost += host_dest(&w->host[i], k)->hops == PHX__UNREACHABLE;
+        worst = lost > worst ? lost : worst;
+    }
+    ok(worst <= 2, "promise 24: one cut, %u pairs without a route, %u entries", worst,
+       (unsigned)(world_entries(w) - entries));
+    ok(world_settle(w, 20, RIGHT_ALL) >= 0 && world_is_sound(w), "and all is right");
+    ok(world_free(w), "freed");
+}
+
+int main(void)
+{
+    test_random();
+    test_lost_update();
+    test_memory();
+    test_clique();
+    return test_end();
+}
