@@ -4807,14 +4807,30 @@ static int route_learn_card(struct phx__route *r, uint32_t nbr, uint32_t node,
 }
 
 /* A neighbour's word on v got worse: what it was trusted to tell others must be looked at again, and if
- * it was next to v, so must all that v might have been told by it. */
-static void route_worsened(struct phx__route *r, uint32_t node, int was_next, uint64_t now)
+ * it was next to v, so must all that v might have been told by it, and it by v. */
+static void route_worsened(struct phx__route *r, uint32_t nbr, uint32_t node, int was_next,
+                           uint64_t now)
 {
-    struct phx__route_nbr *n = phx__route_nbr(r, node);
+    struct phx__route_nbr *n = phx__route_nbr(r, node), *teller = phx__route_nbr(r, nbr);
 
     route_touch_loss(r, node, now);
-    if (was_next && n != NULL)
-        route_look_at(r, n, 2);
+    if (!was_next || n == NULL)
+        return;
+    route_look_at(r, n, 2);
+    if (teller != NULL)
+        route_look_at(r, teller, 2);
+}
+
+/* A neighbour is next to fewer: somebody may have been left to it, or it to somebody, or what it offers,
+ * to those whom it is no longer next to. */
+static void route_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t now)
+{
+    uint32_t v;
+
+    route_look_at(r, n, 2);
+    for (v = 1; v < r->table.capacity; v++)
+        if (phx__table_heard(route_at(r, v), n->node) != NULL)
+            route_touch_loss(r, v, now);
 }
 
 static int route_hear(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e,
@@ -4838,7 +4854,7 @@ static int route_hear(struct phx__route *r, uint32_t nbr, uint32_t node, const s
         h->hops = e->hops;
     }
     if (before < e->hops)
-        route_worsened(r, node, before == 1, now);
+        route_worsened(r, nbr, node, before == 1, now);
     route_select(r, node, now);
     return 0;
 }
@@ -4939,7 +4955,7 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
     if (n == NULL)
         return;
     if (shrunk && n->around != 0)
-        route_look_at(r, n, 2); /* somebody may have been left to it whom it is no longer next to */
+        route_shrank(r, n, now);
     n->around = b->around;
     if (b->digest == r->digest) {
         n->disagreed = 0;

@@ -43,13 +43,15 @@ for name in SCENARIO SEED SEEDS NODES TRACE ROUTING EVERY; do
     [ -z "$value" ] || words="$words $name=$value"
 done
 
-full() { # scenario, nodes, more words: its bars with the size in their names
-    "$dir/sim" SCENARIO="$1" NODES="$2" $3 2> /dev/null \
-        | awk -F '\t' -v OFS='\t' -v size="N=$2" '
-            $1 == "bar" { sub(/ /, " " size " ", $2); print; next }
-            /^not ok/ { print "bar", $0, "-", "-", "short"; next }
+# A run that says nothing at all, because it could not even begin, counts as short.
+full() { # scenario, nodes, perhaps one more word: its bars with the size in their names
+    "$dir/sim" SCENARIO="$1" NODES="$2" ${3-} 2> /dev/null \
+        | awk -F '\t' -v OFS='\t' -v size="N=$2" -v name="$1" '
+            $1 == "bar" { sub(/ /, " " size " ", $2); print; said = 1; next }
+            /^not ok/ { print "bar", $0, "-", "-", "short"; said = 1; next }
             /^ok/ { next }
-            { print "# " $0 }'
+            { print "# " $0 }
+            END { if (!said) print "bar", name " " size " printed no bar", "-", "-", "short" }'
 }
 
 bars() {

@@ -424,7 +424,8 @@ static void test_patient_crowd(void)
     eventually(linked(&n[0], &n[3]), "nor do 300 others, promise 110 (%d ms)",
                (int)((phx_now_us() - start) / MS));
     ok(phx_now_us() - start < 4 * SECOND, "long before their time is over");
-    ok(logged(&n[0], phx_strerror(PHX_ELIMIT), "") > 0, "the oldest make room, and the log says so");
+    ok(logged(&n[0], phx_strerror(PHX_ELIMIT), "") > 0,
+       "the oldest make room, and the log says so");
     ok(honest(), "and those who are in do not notice");
     for (i = 0; i < 300; i++) {
         close(fds[i]);
@@ -478,7 +479,7 @@ static void test_no_descriptors(void)
        "no descriptors: no spin, one log line, and later on");
 }
 
-/* ---- Two who dial each other -------------------------------------------------------------------- */
+/* ---- Two who dial each other ----------------------------------------------------------------- */
 
 /* A listener of the test's own on loopback. */
 static int own_listen(int *port, int backlog)
@@ -497,12 +498,20 @@ static int own_listen(int *port, int backlog)
     return fd;
 }
 
-/* n[0] learns from n[1], which is a raw peer's neighbour... the raw peer itself, that it can be dialled at these ports; the link
- * ends, so that it will be. */
-static void say_ports(const int *ports, int count)
+/* n[0], whose id is the smaller one, so that its dials win, links with the raw peer, learns that it
+ * can be dialled at these ports, and loses the link. The raw peer then dials again as the same. */
+static void begin_rivals(const int *ports, int count)
 {
+    static const struct phx_id smallest = {{0, 1}};
+    struct phx_config c;
+    struct phx_id id;
     int i;
 
+    settings(&n[0], &c);
+    c.dial_timeout_us = 8 * SECOND;
+    c.id = &smallest;
+    begin_as(&n[0], &c, LOOPBACK);
+    raw_link(&n[0]);
     head(SPEC_UPDATE, 0, 0);
     put(0, 2);
     put_bytes(&r.id, 16);
@@ -516,13 +525,136 @@ static void say_ports(const int *ports, int count)
     put(65536, 4);
     put((uint64_t)count, 1);
     for (i = 0; i < count; i++) {
-        put(SPEC_V4, 1);
-        put((uint64_t)ports[i], 2);
+        put(4, 1);
         put(0x0100007f, 4);
+        put((uint64_t)ports[i], 2);
     }
     put(0, 4);
     tail();
     raw_send();
+    go_on(50 * MS);
+    id = r.id;
+    raw_finish();
+    await(stats(&n[0]).dials == (uint64_t)count, PATIENCE);
+    raw_begin(&n[0]);
+    r.id = id;
+}
+
+/* Takes what comes of a HELLO on fd and answers it as the raw peer. */
+static void raw_answer(int fd)
+{
+    unsigned char hello[68], mac[32];
+    struct phx__hmac h;
+
+    check(recv(fd, hello, 68, MSG_WAITALL) == 68, "a HELLO has come");
+    head(SPEC_ANSWER, 0, 0);
+    put(1, 2);
+    put(0, 4);
+    put_bytes(&r.id, 16);
+    put(0, 8);
+    put_fill(0x55, 16);
+    put(3, 4); /* seq */
+    put(2, 4); /* card_version */
+    put(0, 4);
+    put(0, 1); /* observed: none */
+    phx__hmac_init(&h, "", 0);
+    phx__hmac_add(&h, "PHX1 answer", 12);
+    phx__hmac_add(&h, "phoenix", 8);
+    phx__hmac_add(&h, hello + 8, 60);
+    phx__hmac_add(&h, b.at + b.frame + 8, b.size - b.frame - 8);
+    phx__hmac_end(&h, mac);
+    put_bytes(mac, 32);
+    tail();
+    check(send(fd, b.at, b.size, MSG_NOSIGNAL) == (ssize_t)b.size, "an ANSWER is sent");
+    b.size = 0;
+}
+
+static void test_one_link(void)
+{
+    int ports[2], listeners[2], fds[2], i;
+
+    for (i = 0; i < 2; i++)
+        listeners[i] = own_listen(&ports[i], 5);
+    begin_rivals(ports, 2);
+    for (i = 0; i < 2; i++)
+        fds[i] = accept(listeners[i], NULL, NULL);
+    go_on(50 * MS); /* both dials are connected */
+    raw_hello("phoenix", 1, 1);
+    raw_send();
+    go_on(100 * MS);
+    ok(raw_front(SPEC_ANSWER) == 0 && raw_refused() == 0,
+       "a HELLO waits behind the winning dials");
+    raw_answer(fds[0]);
+    eventually(raw_is_closed() && raw_refused() == PHX_EDUPLICATE,
+               "one of them comes up, the other is given up, and the HELLO refused");
+    ok(stats(&n[0]).links == 1, "one link, promise 42");
+    raw_finish();
+    for (i = 0; i < 2; i++) {
+        close(fds[i]);
+        close(listeners[i]);
+    }
+    finish(&n[0]);
+}
+
+static void test_dead_dial(void)
+{
+    struct sockaddr_in at;
+    struct pollfd last;
+    int port, listener = own_listen(&port, 0), fds[4], i;
+    uint64_t start;
+
+    memset(&at, 0, sizeof at);
+    at.sin_family = AF_INET;
+    at.sin_port = htons((uint16_t)port);
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    for (i = 0; i < 4; i++) { /* a full listen queue is a place where nobody answers */
+        fds[i] = socket(AF_INET, SOCK_STREAM, 0);
+        fcntl(fds[i], F_SETFL, O_NONBLOCK);
+        (void)connect(fds[i], (struct sockaddr *)&at, sizeof at);
+    }
+    last.fd = fds[3];
+    last.events = POLLOUT;
+    if (poll(&last, 1, 100) != 0) {
+        ok(1, "an address where nobody answers # SKIP there is none here");
+    } else {
+        begin_rivals(&port, 1);
+        start = phx_now_us();
+        raw_hello("phoenix", 1, 1);
+        raw_send();
+        await(raw_front(SPEC_ANSWER) > 0, PATIENCE);
+        raw_proof("phoenix", "", 0);
+        raw_send();
+        eventually(stats(&n[0]).links == 1, "a dial to where nobody answers holds up no link");
+        ok(phx_now_us() - start < 4 * SECOND, "the HELLO was answered at once");
+        raw_finish();
+        finish(&n[0]);
+    }
+    for (i = 0; i < 4; i++)
+        close(fds[i]);
+    close(listener);
+}
+
+/* A stream that is taken over without the memory for it: told, and closed, not kept for later. */
+static void test_adopt_without_memory(void)
+{
+    int ends[2], failed = 0, kept = 0, err = PHX_ENOMEM;
+    char one;
+
+    begin(&n[0], NULL);
+    while (err != 0 && failed < 100) {
+        if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0)
+            exit(1);
+        n[0].heap.fail_at = n[0].heap.calls + failed + 1;
+        err = phx_adopt(n[0].p, ends[0], 1);
+        n[0].heap.fail_at = 0;
+        failed += err != 0;
+        kept += err != 0 && recv(ends[1], &one, 1, MSG_DONTWAIT) != 0;
+        close(ends[1]);
+    }
+    ok(failed > 2 && failed < 100 && kept == 0, "%d failures to adopt, %d streams kept", failed,
+       kept);
+    go_on(20 * MS);
+    finish(&n[0]);
 }
 
 /* ---- What real nodes say --------------------------------------------------------------------- */
@@ -673,6 +805,7 @@ static const struct test tests[] = {
     {"patient_crowd", test_patient_crowd},
     {"one_link", test_one_link},
     {"dead_dial", test_dead_dial},
+    {"adopt_without_memory", test_adopt_without_memory},
     {"no_descriptors", test_no_descriptors},
     {"captured", test_captured},
     {NULL, NULL},

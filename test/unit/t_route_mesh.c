@@ -188,7 +188,7 @@ static void test_memory(void)
         refused += (uint32_t)failed;
         wrong += !check(world_free(w), "allocation %ld: freed", k);
     }
-    ok(wrong == 0 && refused > 40, "%u single allocations refused, all repaired", refused);
+    ok(wrong == 0 && refused > 20, "%u single allocations refused, all repaired", refused);
 }
 
 /* ---- Cliques --------------------------------------------------------------------------------- */
