@@ -1754,7 +1754,7 @@ PHX_PRIVATE int phx__link_events(const struct phx__link *l);
 
 struct phx__listener {
     int handle;
-    uint8_t paused; /* not watched: no descriptors, or too many half-open links */
+    uint8_t paused; /* not watched: no descriptors, or too many strangers */
     struct phx_address address;
 };
 
@@ -4980,9 +4980,10 @@ void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *
     b->digest = r->digest;
     b->around = r->around;
     b->around_count = r->nbr_count + 1;
-    /* A beat between a loss and the flush after it does not say that we shrank: that must still be said. */
-    if (n != NULL && r->shrunk == 0)
-        n->around_told = r->around;
+    /* A beat between a loss and the flush after it does not say that we shrank: that must still be said,
+     * so what is noted is not the truth. */
+    if (n != NULL)
+        n->around_told = r->shrunk == 0 ? r->around : ~r->around;
 }
 
 void phx__route_summary_begin(struct phx__route *r)

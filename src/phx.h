@@ -15,7 +15,7 @@
 
 struct phx__listener {
     int handle;
-    uint8_t paused; /* not watched: no descriptors, or too many half-open links */
+    uint8_t paused; /* not watched: no descriptors, or too many strangers */
     struct phx_address address;
 };
 

@@ -1,20 +1,29 @@
-/* routes.h - a world of routing brains: links are queues, time is a number, faults are drawn from a seed. */
+/* routes.h - a world of routing brains: links are queues, time is a number, faults are drawn. */
 
-/* Hosts have ranks, and a rank is the first byte of an id; every brain has its own indices. A link is made
- * by the two words of the real handshake, so one end is up before the other, and each end hears of its
- * loss when it has read what was still under way. Notes carry the number of their link: what belongs to
- * a link that has been replaced is dropped, as phx__node_frame does.
+/* Hosts have ranks, and a rank is the first byte of an id; every brain has its own indices. A link
+ * is made by the two words of the real handshake, so one end is up before the other, and each end
+ * hears of its loss when it has read what was still under way. Notes carry the number of their link: what
+ * belongs to a link that has been replaced is dropped, as phx__node_frame does.
  *
- *      world_link: b's ANSWER -> a is up, a's PROOF -> b is up ... world_cut: some notes lost, END to both
+ *      world_link: b's ANSWER -> a is up, a's PROOF -> b is up
+ *      world_cut: some notes are lost, END to both
  *
- * After each event on a host its table is looked at (world_look): what may never happen is counted. */
+ * After each event on a host its table is looked at (world_look): what may never be is counted. */
 #ifndef TEST_ROUTES_H
 #define TEST_ROUTES_H
 
 enum { WORLD_MAX = 20 };
 #define WORLD_HOPS 16
 
-enum note_kind { NOTE_UPDATE, NOTE_REQUEST, NOTE_BEAT, NOTE_SUMMARY, NOTE_ANSWER, NOTE_PROOF, NOTE_END };
+enum note_kind {
+    NOTE_UPDATE,
+    NOTE_REQUEST,
+    NOTE_BEAT,
+    NOTE_SUMMARY,
+    NOTE_ANSWER,
+    NOTE_PROOF,
+    NOTE_END
+};
 
 struct item {
     struct phx__entry e;
@@ -49,8 +58,8 @@ struct queue {
 /* What a host has held of a destination, to see that it never goes back. */
 struct mark {
     uint64_t incarnation;
-    uint32_t feasible_seq;
-    uint8_t feasible_hops;
+    uint32_t seq;
+    uint8_t hops, set;
 };
 
 struct host {
@@ -128,7 +137,8 @@ static inline struct note *queue_take(struct world *w, uint32_t from, uint32_t t
 }
 
 /* Of this link's notes the first ones are kept, so many as `keep`. Link 0: of all links'. */
-static inline void queue_cut(struct world *w, uint32_t from, uint32_t to, uint32_t link, uint32_t keep)
+static inline void queue_cut(struct world *w, uint32_t from, uint32_t to, uint32_t link,
+                             uint32_t keep)
 {
     uint32_t i, count = w->queue[from][to].count;
 
@@ -185,8 +195,8 @@ static inline void host_send(struct host *h, uint32_t nbr, struct note *n)
         queue_put(h->w, h->rank, to, n);
 }
 
-static inline void host_update(void *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count,
-                               const struct phx_id *ids, uint32_t id_count)
+static inline void host_update(void *ctx, uint32_t nbr, const struct phx__entry *entries,
+                               uint32_t count, const struct phx_id *ids, uint32_t id_count)
 {
     struct host *h = ctx;
     struct note *n;
@@ -346,7 +356,8 @@ static inline int world_free(struct world *w)
 
 /* ---- Links ----------------------------------------------------------------------------------- */
 
-static inline void host_words(const struct host *h, uint32_t peer, uint64_t incarnation, struct words *out)
+static inline void host_words(const struct host *h, uint32_t peer, uint64_t incarnation,
+                              struct words *out)
 {
     const struct phx__dest *self = phx__route_dest(&h->route, PHX__SELF), *d = host_dest(h, peer);
 
@@ -362,7 +373,7 @@ static inline void world_link(struct world *w, uint32_t a, uint32_t b)
     struct note *n = note_new(NOTE_ANSWER, ++w->links);
 
     w->wire[a][b] = w->wire[b][a] = n->link;
-    host_words(&w->host[b], a, phx__route_dest(&w->host[a].route, PHX__SELF)->incarnation, &n->words);
+    host_words(&w->host[b], a, w->host[a].route.table.at[PHX__SELF].incarnation, &n->words);
     queue_put(w, b, a, n);
 }
 
@@ -405,15 +416,15 @@ static inline void host_down(struct host *h, uint32_t peer)
     phx__route_down(&h->route, host_node(h, peer), h->w->now);
 }
 
-/* Follows the next hops from p to v: does it come back? A step that meets another incarnation than the
- * one whose word it follows leads nowhere. */
+/* Follows the next hops from p to v: does it come back? A step that meets another incarnation than
+ * the one whose word it follows leads nowhere. */
 static inline void world_walk(struct world *w, uint32_t p, uint32_t v)
 {
     uint32_t at = p, steps;
 
     for (steps = 0; at != v && steps <= w->count; steps++) {
         const struct host *h = &w->host[at];
-        uint32_t node = host_node(h, v), next = node == PHX__NONE ? PHX__NONE : phx__route_next(&h->route, node);
+        uint32_t next = phx__route_next(&h->route, host_node(h, v));
         uint32_t to = next == PHX__NONE ? PHX__NONE : host_rank(h, next);
         if (to == PHX__NONE)
             return;
@@ -430,6 +441,7 @@ static inline void world_look(struct world *w, uint32_t p)
 {
     struct host *h = &w->host[p];
     uint32_t v;
+    int fell;
 
     for (v = 0; v < w->count; v++) {
         const struct phx__dest *d = host_dest(h, v), *own = &w->host[v].route.table.at[0];
@@ -441,16 +453,18 @@ static inline void world_look(struct world *w, uint32_t p)
         if (w->variant != PHX_ROUTING_DEFAULT)
             continue;
         w->regressed += d->incarnation < m->incarnation;
-        if (d->incarnation == m->incarnation && m->feasible_hops != 0)
-            w->regressed += d->feasible_hops == PHX__UNREACHABLE || d->feasible_seq < m->feasible_seq
-                            || (d->feasible_seq == m->feasible_seq && d->feasible_hops > m->feasible_hops);
+        fell = d->feasible_seq < m->seq
+               || (d->feasible_seq == m->seq && d->feasible_hops > m->hops);
+        if (d->incarnation == m->incarnation && m->set)
+            w->regressed += fell || d->feasible_hops == PHX__UNREACHABLE;
         m->incarnation = d->incarnation;
-        m->feasible_seq = d->feasible_seq;
-        m->feasible_hops = d->feasible_hops == PHX__UNREACHABLE ? 0 : d->feasible_hops; /* 0: none */
+        m->seq = d->feasible_seq;
+        m->hops = d->feasible_hops;
+        m->set = d->feasible_hops != PHX__UNREACHABLE;
         if (v == p)
             continue;
-        w->loose += d->hops != PHX__UNREACHABLE && m->feasible_hops != 0
-                    && (d->seq < d->feasible_seq || (d->seq == d->feasible_seq && d->hops > d->feasible_hops));
+        w->loose += d->hops != PHX__UNREACHABLE && m->set
+                    && (d->seq < m->seq || (d->seq == m->seq && d->hops > m->hops));
         world_walk(w, p, v);
     }
 }
@@ -503,7 +517,8 @@ static inline int host_hear(struct host *h, uint32_t node, struct note *n)
         for (i = 0; i < n->count; i++) {
             struct phx__entry *e = &n->items[i].e;
             e->card = e->card != NULL ? n->items[i].card : NULL;
-            if (phx__route_entry(r, node, e, (const uint8_t *)(n->ids + e->trans_first), h->w->now) != 0)
+            if (phx__route_entry(r, node, e, (const uint8_t *)(n->ids + e->trans_first),
+                                 h->w->now) != 0)
                 return PHX_ENOMEM;
         }
         break;

@@ -78,7 +78,8 @@ static void say_note(uint32_t to, const struct note *n)
         if (n->flags != WORLD_HOPS)
             say("h%d", n->flags);
     } else if (n->kind == NOTE_BEAT) {
-        say("~%s%s", n->flags & (int)PHX__BEAT_SHRUNK ? "s" : "", n->flags & (int)PHX__BEAT_REPLY ? "r" : "");
+        say("~%s%s", n->flags & (int)PHX__BEAT_SHRUNK ? "s" : "",
+            n->flags & (int)PHX__BEAT_REPLY ? "r" : "");
     } else {
         say("#%s", n->flags ? "r" : "");
     }
@@ -216,7 +217,8 @@ static void play_request(struct host *h, uint32_t node, const char *s)
 static void play_wait(struct host *h, const char *s)
 {
     char *end;
-    uint64_t span = strtoul(s, &end, 10) * (*end == 'm' ? PHX__MS : PHX__SECOND), until = h->w->now + span;
+    uint64_t count = strtoul(s, &end, 10);
+    uint64_t until = h->w->now + count * (*end == 'm' ? PHX__MS : PHX__SECOND);
 
     while (phx__timers_next(&h->timers) <= until) {
         h->w->now = phx__timers_next(&h->timers);
