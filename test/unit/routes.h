@@ -2,8 +2,8 @@
 
 /* Hosts have ranks, and a rank is the first byte of an id; every brain has its own indices. A link
  * is made by the two words of the real handshake, so one end is up before the other, and each end
- * hears of its loss when it has read what was still under way. Notes carry the number of their link: what
- * belongs to a link that has been replaced is dropped, as phx__node_frame does.
+ * hears of its loss when it has read what was still under way. Notes carry the number of their
+ * link: what belongs to a link that has been replaced is dropped, as phx__node_frame does.
  *
  *      world_link: b's ANSWER -> a is up, a's PROOF -> b is up
  *      world_cut: some notes are lost, END to both
@@ -444,11 +444,12 @@ static inline void world_look(struct world *w, uint32_t p)
     int fell;
 
     for (v = 0; v < w->count; v++) {
-        const struct phx__dest *d = host_dest(h, v), *own = &w->host[v].route.table.at[0];
+        const struct phx__dest *d = host_dest(h, v);
+        const struct phx__dest *own = w->host[v].alive ? host_dest(&w->host[v], v) : NULL;
         struct mark *m = &h->mark[v];
         if (d == NULL)
             continue;
-        w->forged += w->host[v].alive && d->incarnation == own->incarnation && d->seq > own->seq
+        w->forged += own != NULL && d->incarnation == own->incarnation && d->seq > own->seq
                      && d->hops != PHX__UNREACHABLE;
         if (w->variant != PHX_ROUTING_DEFAULT)
             continue;

@@ -15,6 +15,7 @@
  *      b?c7      b requests c at number 7                 b?c7h1  that may go one hop
  *      b~cd      b's beat, its neighbours are c and d     b~scd   with SHRUNK
  *      b%        a beat whose digest is another           b#c5/1,d2/x  b's summary; b#r...: a reply
+ *      ^b        a beat to b, as its time has come
  *      !         flush      90ms, 5s  time passes         @c      say the route to c
  *
  * What it says goes into a line of such words, in the order of neighbours; * marks a card. */
@@ -254,6 +255,8 @@ static void play(struct host *h, const char *s)
         play_up(h, letter(s[1]));
     else if (*s == '-')
         host_down(h, letter(s[1]));
+    else if (*s == '^')
+        host_beat(h, host_node(h, letter(s[1])), 0);
     else if (*s == '!')
         host_flush(h);
     else if (*s == '@')
@@ -335,6 +338,10 @@ static const struct script scripts[] = {
      "+b +c +e b~ace c~abe e~abc ! 5ms c~sab ! 5ms e~sab ! 5ms", "c:e1/1* e:c1/1*"},
     {"PITFALLS 4: a loss tells those who still have us in their hash", "+b +c +e ! 2s -e !",
      "b:c1/1*,e1/1* c:b1/1*,e1/1* e:b1/1*,c1/1* b~ c~ e~ b?e2 c?e2 b:e1/x b~s c:e1/x c~s"},
+    {"promise 27: a beat between loss and flush does not hide that", "+b +c ! 2s -c ^b !",
+     "b:c1/1* c:b1/1* b~ c~ b?c2 b~ b:c1/x b~s"},
+    {"promise 31: a restart retracts what was told of the life before",
+     "+b +c b:d5/1 ! b:d0/xi2 !", "b:c1/1* c:b1/1*,d5/2* c:d0/xi2*"},
     {"PITFALLS 6: a link that comes back at once is told again", "+b +c b:d5/1 ! -c +c !",
      "b:c1/1* c:b1/1*,d5/2* b?c2 c:b1/1*,d5/2*"},
     {"promise 28: isolated at once, bursts merged, a loss not delayed",
