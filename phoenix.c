@@ -1512,6 +1512,7 @@ struct phx__post {
     size_t promised;
     size_t transit_bytes;
     size_t pending_count; /* messages in boxes and flows, passed on ones and empty ones too */
+    int closing;          /* the node is leaving: hold nothing for others any more */
     size_t pending_bytes; /* accepted from this host and not acknowledged */
     uint64_t messages_in, messages_out, retransmitted, duplicates, dropped;
     uint64_t relayed_frames, relayed_bytes;
@@ -1547,6 +1548,9 @@ PHX_PRIVATE void phx__post_names(struct phx__post *p, uint64_t now);
 /* node failed, left, or came back in another life: what it did not acknowledge goes to the names'
  * owners of now, or fails. */
 PHX_PRIVATE void phx__post_failed(struct phx__post *p, uint32_t node, uint64_t now);
+/* The node came back as another incarnation: also what was received of the former one is over. */
+PHX_PRIVATE void phx__post_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation,
+                                  uint64_t now);
 PHX_PRIVATE void phx__post_forget(struct phx__post *p, uint32_t node);
 /* What the node announces as its window. */
 PHX_PRIVATE void phx__post_window(struct phx__post *p, uint32_t node, uint32_t bytes);
@@ -8335,6 +8339,8 @@ static uint64_t flow_rto(const struct phx__flow_out *o)
 {
     if (o->srtt == 0)
         return FLOW_RTO_NEW;
+    if (4 * o->srtt > FLOW_RTO_MAX)
+        return FLOW_RTO_MAX; /* a host that slept through a round trip must not sleep through the next */
     return 4 * o->srtt > FLOW_RTO_MIN ? 4 * o->srtt : FLOW_RTO_MIN;
 }
 
@@ -8377,7 +8383,8 @@ void phx__flow_lost(struct phx__flow_out *o, uint64_t now)
     o->allowed = half > FLOW_ALLOWED_MIN ? half : FLOW_ALLOWED_MIN;
     if (o->allowed > o->own)
         o->allowed = o->own;
-    o->rewind_from = now + (o->srtt > FLOW_REWIND_MIN ? o->srtt : FLOW_REWIND_MIN);
+    o->rewind_from = now + (o->srtt > FLOW_RTO_MIN ? FLOW_RTO_MIN
+                            : o->srtt > FLOW_REWIND_MIN ? o->srtt : FLOW_REWIND_MIN);
     phx__flow_rewind(o);
 }
 
@@ -8642,9 +8649,11 @@ void phx__hold_drop_boxes(struct phx__hold *h)
     while (h->count > 0) {
         struct phx__box *b = h->boxes[h->count - 1];
 
-        while (b->head != NULL)
+        /* A release callback may cancel, and so close this box or another: look anew each time. */
+        if (b->head != NULL)
             phx__letter_drop(h, phx__hold_take(h, b, NULL));
-        phx__hold_close(h, b);
+        else
+            phx__hold_close(h, b);
     }
 }
 
@@ -9845,6 +9854,21 @@ void phx__post_failed(struct phx__post *p, uint32_t node, uint64_t now)
     phx__post_names(p, now);
 }
 
+/* Epochs begin with the low half of the incarnation, so a flow of the new life that has begun already is
+ * known by it; any other belongs to the former, however its epoch compares. */
+void phx__post_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation, uint64_t now)
+{
+    struct phx__pump_peer *peer = phx__pump_find(p, node);
+
+    phx__post_failed(p, node, now);
+    peer = peer == NULL ? NULL : phx__pump_find(p, node);
+    if (peer == NULL || (peer->in.epoch >> 32) == (incarnation & UINT32_MAX))
+        return;
+    phx__flow_start(&peer->in, 0);
+    peer->stuck = 0;
+    peer->gap_from = 0;
+}
+
 void phx__post_forget(struct phx__post *p, uint32_t node)
 {
     struct phx__pump_peer *peer = phx__pump_find(p, node);
@@ -10064,6 +10088,9 @@ static int post_deliver(struct phx__post *p, struct phx__mail *m)
         if (err != 0)
             return err;
     }
+    /* What a leaving node would only hold must stay with its sender: it is lost here. */
+    if (p->closing && (way.box != NULL || way.owner == PHX__NONE))
+        return PHX_EAGAIN;
     if (way.box != NULL || way.owner != PHX__SELF) {
         iov.iov_base = (void *)m->data; /* struct iovec serves readv too, hence no const there */
         iov.iov_len = m->size;
@@ -10158,14 +10185,13 @@ int phx__post_data(struct phx__post *p, uint32_t nbr, const uint8_t *frame, size
 
     (void)nbr; /* it may even be the next hop, for a moment; the hop byte bounds that */
     p->now = now;
-    if (frame_size < PHX__DATA_HEAD)
+    /* Also what is only passing: or the next node would blame its link with us for it. */
+    if (frame_size < PHX__DATA_HEAD || phx__wire_get_data(f, &d) != 0)
         return PHX_EPROTO;
     if (memcmp(frame + PHX__DATA_TARGET, &p->ids->at[PHX__SELF], sizeof(struct phx_id)) != 0) {
         p->dropped += phx__pump_transit(p, frame, frame_size, f) != 0;
         return 0;
     }
-    if (phx__wire_get_data(f, &d) != 0)
-        return PHX_EPROTO;
     if (node >= p->ids->size || !p->ids->used[node] || !phx__id_equal(&p->ids->at[node], &d.source))
         node = phx__ids_find(p->ids, &d.source);
     peer = node == PHX__NONE || node == PHX__SELF ? NULL : phx__pump_open(p, node);
@@ -10424,6 +10450,9 @@ void phx__post_free(struct phx__post *p)
 #define LINK_AHEAD (2 * PHX__FRAGMENT)
 /* Control frames are encoded into blocks of this size; larger ones get a block of their own. */
 #define LINK_TAIL 2048u
+/* A peer that leaves this much control traffic unread makes us do all of it for nothing: the link goes. It
+ * is several times the largest table with the largest cards. */
+#define LINK_CONTROL_MAX (64u << 20)
 /* Before the proof a stranger may send this much: a HELLO or PROOF, not more. */
 #define LINK_STRANGER 512u
 #define LINK_IOV 64
@@ -10443,6 +10472,8 @@ int phx__link_control(struct phx__link_set *s, struct phx__link *l, size_t size,
     phx__writer_init(w, NULL, 0);
     if (l->state == PHX__LINK_CLOSED)
         return PHX_ERESET;
+    if (l->control.bytes > LINK_CONTROL_MAX)
+        return PHX_ENOMEM;
     if (b == NULL || b->capacity - b->used < size) {
         b = phx__block_new(s->mem, size > LINK_TAIL ? size : LINK_TAIL);
         if (b == NULL)
@@ -12459,6 +12490,7 @@ static int node_link_up(void *ctx, struct phx__link *l)
     node_learn_own_address(p, l);
     node_resume_parked(p, l);
     phx__node_resume_listeners(p);
+    p->set.wants(p, l); /* what waited for a link it may have replaced */
     return 0;
 }
 
@@ -13018,7 +13050,8 @@ static void node_forward_ack(phx *p, const struct phx__ack *a, const struct phx_
     struct phx__link *l;
 
     if (next == PHX__NONE || f->hops <= 1 || !p->cfg.relay
-        || (l = node_writer(p, next, 96, &w)) == NULL) {
+        || (l = node_writer(p, next, 96, &w)) == NULL
+        || phx__link_queued(l) >= NODE_ANSWER_QUEUE) {
         p->post.dropped++; /* acks are cumulative: the next one says it again */
         return;
     }
@@ -13241,6 +13274,24 @@ static int node_card_says_left(const struct phx__dest *d)
     return d->card != NULL && d->card_size > 0 && (d->card[0] & PHX__CARD_LEFT);
 }
 
+static int node_show_card(phx *p, uint32_t node, const struct phx__dest *d)
+{
+    struct phx__peer *peer = &p->peers[node];
+    int seen;
+
+    if (d->card_version == 0
+        || (d->card_version == peer->card_version && d->incarnation == peer->card_incarnation))
+        return 0;
+    if ((seen = node_read_card(p, node, d)) < 0) {
+        phx__node_log(p, PHX_LOG_WARN, "card not taken: %s", phx_strerror(seen));
+        return seen;
+    }
+    peer = &p->peers[node];
+    peer->card_version = d->card_version;
+    peer->card_incarnation = d->incarnation;
+    return 0;
+}
+
 /* Shows the rooms what routing found about a node: 0, or an error and it must be shown again. */
 static int node_changed(phx *p, uint32_t node)
 {
@@ -13252,26 +13303,18 @@ static int node_changed(phx *p, uint32_t node)
         return 0;
     if (phx__node_peer(p, node) != 0)
         return PHX_ENOMEM;
+    /* The card first: when a node is found to have left, its names must be gone already, or what is rescued
+     * from it would be sent to it again. */
+    if ((err = node_show_card(p, node, d)) != 0)
+        return err;
     peer = &p->peers[node];
     if (peer->life != 0 && peer->life != d->incarnation + 1)
-        phx__post_failed(&p->post, node,
-                         p->now); /* its former life acknowledges nothing any more */
+        phx__post_reborn(&p->post, node, d->incarnation, p->now);
     peer->life = d->incarnation + 1;
     phx__post_route(&p->post, node, p->now);
     err = phx__live_reachable(&p->live, node, d->hops != PHX__UNREACHABLE, node_card_says_left(d),
                               p->now);
     peer = &p->peers[node];
-    if (d->card_version > 0
-        && (d->card_version != peer->card_version || d->incarnation != peer->card_incarnation)) {
-        int seen = node_read_card(p, node, d);
-        if (seen < 0) {
-            phx__node_log(p, PHX_LOG_WARN, "card not taken: %s", phx_strerror(seen));
-            return seen;
-        }
-        peer = &p->peers[node];
-        peer->card_version = d->card_version;
-        peer->card_incarnation = d->incarnation;
-    }
     /* It waits for our end to close: that is how it knows that its goodbye was read. */
     if (node_card_says_left(d) && phx__node_link(p, node) != NULL)
         phx__node_close_link(p, phx__node_link(p, node), PHX_ECLOSED, 0);
@@ -13372,11 +13415,13 @@ static uint32_t node_owner(void *ctx, uint64_t name)
 {
     phx *p = ctx;
     uint32_t node = phx__names_owner(&p->names, name, NULL, NULL);
+    enum phx_state state;
 
     if (node == PHX__NONE || node == PHX__SELF)
         return node;
     /* The claim of a node that failed stands, but nobody is there to take messages. */
-    return phx__live_state(&p->live, node, NULL) == PHX_NODE_FAILED ? PHX__NONE : node;
+    state = phx__live_state(&p->live, node, NULL);
+    return state == PHX_NODE_FAILED || state == PHX_NODE_LEFT ? PHX__NONE : node;
 }
 
 static uint32_t node_next(void *ctx, uint32_t node, uint32_t *generation)
@@ -14074,7 +14119,7 @@ int phx_close(phx *p, uint64_t drain_us)
         return PHX_EINVAL;
     if (p->closing)
         return PHX_ECLOSED;
-    p->closing = 1;
+    p->closing = p->post.closing = 1;
     p->close_at = drain_us < UINT64_MAX - 1 - p->now ? p->now + drain_us : UINT64_MAX - 1;
     p->goodbye_at = p->close_at - drain_us / 4 < p->now ? p->now : p->close_at - drain_us / 4;
     phx__timer_set(&p->timers, p->close_timer, p->goodbye_at);

@@ -253,7 +253,8 @@ struct phx_config {
     int relay;                /* 1 (default): forward messages of others; 0: never */
 
     /* Limits */
-    size_t max_message; /* bytes per message; default 16 MiB, at most 1 GiB */
+    size_t max_message; /* bytes per message; default 16 MiB, at most 1 GiB. The same at all nodes, please:
+                           what is over the receiver's is dropped there, and counted in its stats */
     size_t mem_limit;   /* bytes this node may allocate; default 0: no limit */
     size_t window;      /* credit: bytes under way per destination; default 4 MiB, at least 64 KiB */
     size_t hold_bytes;  /* held for names that nobody has; default 16 MiB */

@@ -452,6 +452,21 @@ void phx__post_failed(struct phx__post *p, uint32_t node, uint64_t now)
     phx__post_names(p, now);
 }
 
+/* Epochs begin with the low half of the incarnation, so a flow of the new life that has begun already is
+ * known by it; any other belongs to the former, however its epoch compares. */
+void phx__post_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation, uint64_t now)
+{
+    struct phx__pump_peer *peer = phx__pump_find(p, node);
+
+    phx__post_failed(p, node, now);
+    peer = peer == NULL ? NULL : phx__pump_find(p, node);
+    if (peer == NULL || (peer->in.epoch >> 32) == (incarnation & UINT32_MAX))
+        return;
+    phx__flow_start(&peer->in, 0);
+    peer->stuck = 0;
+    peer->gap_from = 0;
+}
+
 void phx__post_forget(struct phx__post *p, uint32_t node)
 {
     struct phx__pump_peer *peer = phx__pump_find(p, node);

@@ -393,6 +393,8 @@ static uint64_t flow_rto(const struct phx__flow_out *o)
 {
     if (o->srtt == 0)
         return FLOW_RTO_NEW;
+    if (4 * o->srtt > FLOW_RTO_MAX)
+        return FLOW_RTO_MAX; /* a host that slept through a round trip must not sleep through the next */
     return 4 * o->srtt > FLOW_RTO_MIN ? 4 * o->srtt : FLOW_RTO_MIN;
 }
 
@@ -435,7 +437,8 @@ void phx__flow_lost(struct phx__flow_out *o, uint64_t now)
     o->allowed = half > FLOW_ALLOWED_MIN ? half : FLOW_ALLOWED_MIN;
     if (o->allowed > o->own)
         o->allowed = o->own;
-    o->rewind_from = now + (o->srtt > FLOW_REWIND_MIN ? o->srtt : FLOW_REWIND_MIN);
+    o->rewind_from = now + (o->srtt > FLOW_RTO_MIN ? FLOW_RTO_MIN
+                            : o->srtt > FLOW_REWIND_MIN ? o->srtt : FLOW_REWIND_MIN);
     phx__flow_rewind(o);
 }
 

@@ -67,9 +67,11 @@ void phx__hold_drop_boxes(struct phx__hold *h)
     while (h->count > 0) {
         struct phx__box *b = h->boxes[h->count - 1];
 
-        while (b->head != NULL)
+        /* A release callback may cancel, and so close this box or another: look anew each time. */
+        if (b->head != NULL)
             phx__letter_drop(h, phx__hold_take(h, b, NULL));
-        phx__hold_close(h, b);
+        else
+            phx__hold_close(h, b);
     }
 }
 

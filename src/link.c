@@ -28,6 +28,9 @@
 #define LINK_AHEAD (2 * PHX__FRAGMENT)
 /* Control frames are encoded into blocks of this size; larger ones get a block of their own. */
 #define LINK_TAIL 2048u
+/* A peer that leaves this much control traffic unread makes us do all of it for nothing: the link goes. It
+ * is several times the largest table with the largest cards. */
+#define LINK_CONTROL_MAX (64u << 20)
 /* Before the proof a stranger may send this much: a HELLO or PROOF, not more. */
 #define LINK_STRANGER 512u
 #define LINK_IOV 64
@@ -47,6 +50,8 @@ int phx__link_control(struct phx__link_set *s, struct phx__link *l, size_t size,
     phx__writer_init(w, NULL, 0);
     if (l->state == PHX__LINK_CLOSED)
         return PHX_ERESET;
+    if (l->control.bytes > LINK_CONTROL_MAX)
+        return PHX_ENOMEM;
     if (b == NULL || b->capacity - b->used < size) {
         b = phx__block_new(s->mem, size > LINK_TAIL ? size : LINK_TAIL);
         if (b == NULL)

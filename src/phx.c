@@ -173,6 +173,24 @@ static int node_card_says_left(const struct phx__dest *d)
     return d->card != NULL && d->card_size > 0 && (d->card[0] & PHX__CARD_LEFT);
 }
 
+static int node_show_card(phx *p, uint32_t node, const struct phx__dest *d)
+{
+    struct phx__peer *peer = &p->peers[node];
+    int seen;
+
+    if (d->card_version == 0
+        || (d->card_version == peer->card_version && d->incarnation == peer->card_incarnation))
+        return 0;
+    if ((seen = node_read_card(p, node, d)) < 0) {
+        phx__node_log(p, PHX_LOG_WARN, "card not taken: %s", phx_strerror(seen));
+        return seen;
+    }
+    peer = &p->peers[node];
+    peer->card_version = d->card_version;
+    peer->card_incarnation = d->incarnation;
+    return 0;
+}
+
 /* Shows the rooms what routing found about a node: 0, or an error and it must be shown again. */
 static int node_changed(phx *p, uint32_t node)
 {
@@ -184,26 +202,18 @@ static int node_changed(phx *p, uint32_t node)
         return 0;
     if (phx__node_peer(p, node) != 0)
         return PHX_ENOMEM;
+    /* The card first: when a node is found to have left, its names must be gone already, or what is rescued
+     * from it would be sent to it again. */
+    if ((err = node_show_card(p, node, d)) != 0)
+        return err;
     peer = &p->peers[node];
     if (peer->life != 0 && peer->life != d->incarnation + 1)
-        phx__post_failed(&p->post, node,
-                         p->now); /* its former life acknowledges nothing any more */
+        phx__post_reborn(&p->post, node, d->incarnation, p->now);
     peer->life = d->incarnation + 1;
     phx__post_route(&p->post, node, p->now);
     err = phx__live_reachable(&p->live, node, d->hops != PHX__UNREACHABLE, node_card_says_left(d),
                               p->now);
     peer = &p->peers[node];
-    if (d->card_version > 0
-        && (d->card_version != peer->card_version || d->incarnation != peer->card_incarnation)) {
-        int seen = node_read_card(p, node, d);
-        if (seen < 0) {
-            phx__node_log(p, PHX_LOG_WARN, "card not taken: %s", phx_strerror(seen));
-            return seen;
-        }
-        peer = &p->peers[node];
-        peer->card_version = d->card_version;
-        peer->card_incarnation = d->incarnation;
-    }
     /* It waits for our end to close: that is how it knows that its goodbye was read. */
     if (node_card_says_left(d) && phx__node_link(p, node) != NULL)
         phx__node_close_link(p, phx__node_link(p, node), PHX_ECLOSED, 0);
@@ -304,11 +314,13 @@ static uint32_t node_owner(void *ctx, uint64_t name)
 {
     phx *p = ctx;
     uint32_t node = phx__names_owner(&p->names, name, NULL, NULL);
+    enum phx_state state;
 
     if (node == PHX__NONE || node == PHX__SELF)
         return node;
     /* The claim of a node that failed stands, but nobody is there to take messages. */
-    return phx__live_state(&p->live, node, NULL) == PHX_NODE_FAILED ? PHX__NONE : node;
+    state = phx__live_state(&p->live, node, NULL);
+    return state == PHX_NODE_FAILED || state == PHX_NODE_LEFT ? PHX__NONE : node;
 }
 
 static uint32_t node_next(void *ctx, uint32_t node, uint32_t *generation)

@@ -396,7 +396,8 @@ static void node_forward_ack(phx *p, const struct phx__ack *a, const struct phx_
     struct phx__link *l;
 
     if (next == PHX__NONE || f->hops <= 1 || !p->cfg.relay
-        || (l = node_writer(p, next, 96, &w)) == NULL) {
+        || (l = node_writer(p, next, 96, &w)) == NULL
+        || phx__link_queued(l) >= NODE_ANSWER_QUEUE) {
         p->post.dropped++; /* acks are cumulative: the next one says it again */
         return;
     }

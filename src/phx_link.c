@@ -506,6 +506,7 @@ static int node_link_up(void *ctx, struct phx__link *l)
     node_learn_own_address(p, l);
     node_resume_parked(p, l);
     phx__node_resume_listeners(p);
+    p->set.wants(p, l); /* what waited for a link it may have replaced */
     return 0;
 }
 

@@ -195,6 +195,9 @@ static int post_deliver(struct phx__post *p, struct phx__mail *m)
         if (err != 0)
             return err;
     }
+    /* What a leaving node would only hold must stay with its sender: it is lost here. */
+    if (p->closing && (way.box != NULL || way.owner == PHX__NONE))
+        return PHX_EAGAIN;
     if (way.box != NULL || way.owner != PHX__SELF) {
         iov.iov_base = (void *)m->data; /* struct iovec serves readv too, hence no const there */
         iov.iov_len = m->size;
@@ -289,14 +292,13 @@ int phx__post_data(struct phx__post *p, uint32_t nbr, const uint8_t *frame, size
 
     (void)nbr; /* it may even be the next hop, for a moment; the hop byte bounds that */
     p->now = now;
-    if (frame_size < PHX__DATA_HEAD)
+    /* Also what is only passing: or the next node would blame its link with us for it. */
+    if (frame_size < PHX__DATA_HEAD || phx__wire_get_data(f, &d) != 0)
         return PHX_EPROTO;
     if (memcmp(frame + PHX__DATA_TARGET, &p->ids->at[PHX__SELF], sizeof(struct phx_id)) != 0) {
         p->dropped += phx__pump_transit(p, frame, frame_size, f) != 0;
         return 0;
     }
-    if (phx__wire_get_data(f, &d) != 0)
-        return PHX_EPROTO;
     if (node >= p->ids->size || !p->ids->used[node] || !phx__id_equal(&p->ids->at[node], &d.source))
         node = phx__ids_find(p->ids, &d.source);
     peer = node == PHX__NONE || node == PHX__SELF ? NULL : phx__pump_open(p, node);

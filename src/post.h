@@ -60,6 +60,7 @@ struct phx__post {
     size_t promised;
     size_t transit_bytes;
     size_t pending_count; /* messages in boxes and flows, passed on ones and empty ones too */
+    int closing;          /* the node is leaving: hold nothing for others any more */
     size_t pending_bytes; /* accepted from this host and not acknowledged */
     uint64_t messages_in, messages_out, retransmitted, duplicates, dropped;
     uint64_t relayed_frames, relayed_bytes;
@@ -95,6 +96,9 @@ PHX_PRIVATE void phx__post_names(struct phx__post *p, uint64_t now);
 /* node failed, left, or came back in another life: what it did not acknowledge goes to the names'
  * owners of now, or fails. */
 PHX_PRIVATE void phx__post_failed(struct phx__post *p, uint32_t node, uint64_t now);
+/* The node came back as another incarnation: also what was received of the former one is over. */
+PHX_PRIVATE void phx__post_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation,
+                                  uint64_t now);
 PHX_PRIVATE void phx__post_forget(struct phx__post *p, uint32_t node);
 /* What the node announces as its window. */
 PHX_PRIVATE void phx__post_window(struct phx__post *p, uint32_t node, uint32_t bytes);
