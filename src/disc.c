@@ -315,7 +315,7 @@ static void disc_rest(struct phx__disc *d, uint32_t slot)
     disc_unqueue(d, slot);
     phx__timer_stop(d->timers, t->timer);
     t->round = 0;
-    t->todo = 0;
+    t->untried = 0;
     for (i = 0; i < t->count; i++)
         disc_abandon(d, slot, i);
 }
@@ -342,7 +342,7 @@ static void disc_settle(struct phx__disc *d, uint32_t slot)
     struct phx__disc_target *t = &d->targets[slot];
     uint64_t delay, most = d->limits.retry_max_us;
 
-    if (!t->round || t->todo != 0 || t->open > 0)
+    if (!t->round || t->untried != 0 || t->open > 0)
         return;
     t->round = 0;
     if (t->verdict == DISC_DUPLICATE) {
@@ -374,7 +374,7 @@ static void disc_go_on(struct phx__disc *d, uint32_t slot)
 {
     struct phx__disc_target *t = &d->targets[slot];
 
-    if (t->todo == 0)
+    if (t->untried == 0)
         disc_settle(d, slot);
     else if (!t->queued)
         phx__timer_set(d->timers, t->timer, d->now);
@@ -398,7 +398,7 @@ static void disc_note(struct phx__disc *d, uint32_t slot, uint32_t i, int error)
     /* Unless it has proved who it is, it may be another node, which has a link with us: cards list
      * 127.0.0.1, and every host has somebody there. Then the other addresses are still to try. */
     if (error == PHX_EDUPLICATE && t->at[i].met == PHX__CONTACT_RIGHT) {
-        t->todo = 0;
+        t->untried = 0;
         for (i = 0; i < t->count; i++)
             disc_abandon(d, slot, i);
     }
@@ -412,7 +412,7 @@ static uint32_t disc_pick(const struct phx__disc *d, const struct phx__disc_targ
     uint32_t i;
 
     for (i = 0; i < t->count; i++)
-        if ((t->todo & 1u << i) != 0 && !disc_is_busy(d, &t->at[i].address))
+        if ((t->untried & 1u << i) != 0 && !disc_is_busy(d, &t->at[i].address))
             return i;
     return PHX__NONE;
 }
@@ -424,7 +424,7 @@ static int disc_dial(struct phx__disc *d, uint32_t slot, uint32_t i)
     uint32_t attempt = disc_open(d, slot, i);
     int error;
 
-    t->todo = (uint8_t)(t->todo & ~(1u << i));
+    t->untried = (uint8_t)(t->untried & ~(1u << i));
     t->tried++;
     error = d->ops.dial(d->ops.ctx, attempt, t->hub ? PHX__NONE : t->node, &t->at[i].address);
     if (error >= 0)
@@ -442,13 +442,13 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
 
     if (!disc_may_dial(d, t)) {
         /* The bound was reached meanwhile. What is under way may still become a link. */
-        t->todo = 0;
+        t->untried = 0;
         disc_settle(d, slot);
         return;
     }
     if (!t->round) {
-        t->todo = (uint8_t)phx__contact_usable(t->at, t->count, d->now);
-        if (t->todo == 0) {
+        t->untried = (uint8_t)phx__contact_usable(t->at, t->count, d->now);
+        if (t->untried == 0) {
             disc_plan(d, slot, 0); /* it was set off too soon: not before the first rest ends */
             return;
         }
@@ -462,8 +462,8 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
     /* If others are busy with all that is left, a round that tried something else is over, and
      * one that did not waits for them. */
     if (i == PHX__NONE && t->tried > 0 && t->open == 0)
-        t->todo = 0;
-    if (t->todo != 0)
+        t->untried = 0;
+    if (t->untried != 0)
         phx__timer_set(d->timers, t->timer, d->now + DISC_STAGGER_US);
     disc_settle(d, slot);
 }
@@ -540,7 +540,7 @@ static int disc_replace(struct phx__disc *d, uint32_t slot, const struct phx_add
 {
     struct phx__disc_target *t = &d->targets[slot];
     struct phx__contact *at = phx__contact_new(d->mem, a, picked, n);
-    unsigned todo = 0;
+    unsigned untried = 0;
     uint32_t k, old;
 
     if (at == NULL)
@@ -550,11 +550,11 @@ static int disc_replace(struct phx__disc *d, uint32_t slot, const struct phx_add
         old = phx__contact_index(t->at, t->count, &at[k].address);
         if (old == PHX__NONE) {
             *fresh = 1;
-            todo |= 1u << k;
+            untried |= 1u << k;
             continue;
         }
-        if ((t->todo & 1u << old) != 0)
-            todo |= 1u << k;
+        if ((t->untried & 1u << old) != 0)
+            untried |= 1u << k;
         at[k] = t->at[old];
         t->at[old].attempt = PHX__NONE; /* moved: what is found below is to be abandoned */
         if (at[k].attempt != PHX__NONE)
@@ -565,7 +565,7 @@ static int disc_replace(struct phx__disc *d, uint32_t slot, const struct phx_add
     phx__mem_put(d->mem, t->at, t->count * sizeof *t->at);
     t->at = at;
     t->count = (uint8_t)n;
-    t->todo = (uint8_t)(t->round ? todo : 0);
+    t->untried = (uint8_t)(t->round ? untried : 0);
     return 0;
 }
 
@@ -885,7 +885,7 @@ void phx__disc_result(struct phx__disc *d, uint32_t attempt, int error, uint64_t
     disc_note(d, slot, i, error);
     /* An unproved "duplicate" is true most of the time, and then the link shows up here before the
      * next address is due. */
-    if (error != PHX_EDUPLICATE || d->targets[slot].todo == 0)
+    if (error != PHX_EDUPLICATE || d->targets[slot].untried == 0)
         disc_go_on(d, slot);
 }
 

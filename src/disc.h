@@ -28,7 +28,7 @@ struct phx__disc_ops {
 struct phx__disc_target {           /* a hub or a node one could dial */
     struct phx__contact *at;        /* in the order in which they are tried */
     uint8_t count;
-    uint8_t todo, tried, open; /* of this round: bits of addresses to try; how many were; are */
+    uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
     uint8_t in_use, hub, round, queued, verdict;
     uint32_t node;                 /* PHX__NONE for a hub nobody knows yet */
     uint32_t failures, duplicates; /* rounds in a row that ended so */

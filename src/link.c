@@ -377,7 +377,6 @@ static int link_on_proof(struct phx__link_set *s, struct phx__link *l, const str
     l->heard.seq = p.seq;
     l->heard.card_version = p.card_version;
     l->heard.have = p.have;
-    l->confirmed = 1;
     return link_now_up(s, l);
 }
 
@@ -401,7 +400,6 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
     if (l->state == PHX__LINK_UP) {
         if (f->type < PHX__UPDATE)
             return PHX_EPROTO;
-        l->confirmed = 1;
         return s->frame(s->ctx, l, f, raw, raw_size);
     }
     if (l->state == PHX__LINK_HELLO && !l->dialer && f->type == PHX__HELLO)

@@ -32,7 +32,7 @@ struct phx__link {
     int handle, watching; /* watching: events asked of the world */
     uint32_t slot;
     uint32_t generation;       /* a new one for each link that comes up */
-    uint8_t dialer, confirmed; /* confirmed: the peer has sent something after its hello */
+    uint8_t dialer;
     uint8_t queued;            /* in phx's list of links to write */
     uint8_t broken;   /* a frame was lost for lack of memory: close it instead of writing */
     uint8_t more;     /* the last read filled its buffer: there may be more */

@@ -44,7 +44,7 @@ struct phx {
     struct phx_id self;
     char cluster[65];
     uint8_t *key;
-    uint64_t now, clock_base;
+    uint64_t now;
 
     struct phx__link **links; /* by slot; NULL: free */
     uint32_t link_capacity, link_size, links_up;

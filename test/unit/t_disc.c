@@ -260,10 +260,10 @@ static void rig_check(struct rig *r)
         open += mine;
         queued += t->queued;
         wrong += mine != t->open;
-        wrong += !t->round && (mine > 0 || t->todo != 0);
-        wrong += t->round && mine == 0 && t->todo == 0;
+        wrong += !t->round && (mine > 0 || t->untried != 0);
+        wrong += t->round && mine == 0 && t->untried == 0;
         /* Whoever has something to try has a timer or a place in the queue. */
-        wrong += t->todo != 0 && !t->queued && phx__timer_at(&r->timers, t->timer) == UINT64_MAX;
+        wrong += t->untried != 0 && !t->queued && phx__timer_at(&r->timers, t->timer) == UINT64_MAX;
         if (t->node != PHX__NONE && t->node < d->node_capacity && d->nodes[t->node].linked)
             wrong += t->round || t->queued;
         else if (!d->stopped

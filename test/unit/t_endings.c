@@ -1,0 +1,254 @@
+/* t_endings.c - lives that end at a bad moment: who left, who is reborn, who is freed in the midst.
+ *
+ * Goal: each of these once lost a message, an outcome or memory; each is told here in a few lines.
+ * Method: whole nodes over loopback sockets on a clock of the test's own, one millisecond a step, so
+ * that a minute of waiting costs no minute. Every loop is bounded in steps. Only phoenix.h is used.
+ */
+#include "test.h"
+#ifdef PHX_JOINED
+#include "../../phoenix.c"
+#else
+#include "phoenix.h"
+#endif
+#include <string.h>
+
+static struct {
+    uint64_t now;
+    int messages, outcomes, result, cancelled, sent;
+    phx *host; /* whom the release callbacks call */
+} world;
+
+static void saw_message(phx *p, const struct phx_message *m, void *user)
+{
+    (void)p, (void)m, (void)user;
+    world.messages++;
+}
+
+static void saw_done(phx *p, uint64_t token, int result, void *user)
+{
+    (void)p, (void)token, (void)user;
+    world.outcomes++;
+    world.result = result;
+}
+
+static phx *node_with(const struct phx_id *id, uint64_t incarnation, int relay)
+{
+    struct phx_config cfg;
+    phx *p;
+
+    phx_config_init(&cfg);
+    cfg.on_message = saw_message;
+    cfg.on_done = saw_done;
+    cfg.id = id;
+    cfg.incarnation = incarnation;
+    cfg.relay = relay;
+    return phx_new(&p, &cfg, world.now) == 0 ? p : NULL;
+}
+
+static phx *node(void)
+{
+    return node_with(NULL, 0, 1);
+}
+
+static void steps(phx **all, int count, int how_many)
+{
+    int i;
+
+    for (; how_many > 0; how_many--) {
+        world.now += 1000;
+        for (i = 0; i < count; i++)
+            if (all[i] != NULL)
+                phx_step(all[i], world.now, NULL, 0);
+    }
+}
+
+/* Until p knows the holder of the name, or for three seconds. */
+static int knows(phx **all, int count, phx *p, uint64_t name)
+{
+    int i;
+
+    for (i = 0; i < 3000 && phx_owner(p, name, NULL) != 0; i++)
+        steps(all, count, 1);
+    return phx_owner(p, name, NULL) == 0;
+}
+
+static void listen_at(phx *p, char text[PHX_ADDRESS_TEXT])
+{
+    struct phx_address at;
+
+    text[0] = 0;
+    if (phx_listen(p, "tcp://127.0.0.1:0") == 0 && phx_listening(p, 0, &at) == 0)
+        phx_address_text(&at, text);
+}
+
+static int post(phx *p, uint64_t to, uint64_t token,
+                void (*release)(const void *data, size_t size, void *arg))
+{
+    static char byte[] = "x";
+    struct iovec iov = {byte, 1};
+    struct phx_outgoing m;
+
+    memset(&m, 0, sizeof m);
+    m.to = to;
+    m.token = token;
+    m.iov = &iov;
+    m.iov_count = 1;
+    m.release = release;
+    return phx_sendv(p, &m);
+}
+
+static void begin(void)
+{
+    memset(&world, 0, sizeof world);
+    world.now = 1000000;
+}
+
+/* Goal: a message to a node that leaves has one outcome. Method: A - B - C; C closes at once with A's
+ * message on its way, so A learns in one entry that C is gone and that it left. */
+static void test_left(void)
+{
+    char at[PHX_ADDRESS_TEXT];
+    phx *all[3];
+    int i;
+
+    begin();
+    for (i = 0; i < 3; i++)
+        all[i] = node();
+    listen_at(all[1], at);
+    ok(phx_join(all[0], at) == 0 && phx_join(all[2], at) == 0 && phx_assume(all[2], 7, 7) == 0,
+       "a line of three");
+    ok(knows(all, 3, all[0], 7), "its end is known");
+    steps(all, 3, 2000);
+    ok(post(all[0], 7, 5, NULL) == 0 && phx_close(all[2], 0) == 0, "sent to, and leaving");
+    for (i = 0; i < 2000 && !phx_closed(all[2]); i++)
+        steps(all + 1, 2, 1);
+    ok(phx_closed(all[2]), "it has left");
+    phx_free(all[2]);
+    all[2] = NULL;
+    steps(all, 3, 1000);
+    ok(world.outcomes == 1 && phx_pending(all[0]) == 0, "one outcome, nothing pending, promise 67");
+    for (i = 0; i < 3; i++)
+        phx_free(all[i]);
+}
+
+/* Goal: a leaving node does not acknowledge what it can only lose. Method: its name is released by
+ * phx_close while a message for it is under way. */
+static void test_no_false_ack(void)
+{
+    char at[PHX_ADDRESS_TEXT];
+    phx *all[2];
+    int i;
+
+    begin();
+    all[0] = node();
+    all[1] = node();
+    listen_at(all[1], at);
+    ok(phx_assume(all[1], 7, 7) == 0 && phx_join(all[0], at) == 0 && knows(all, 2, all[0], 7),
+       "two nodes");
+    steps(all, 2, 1000);
+    ok(post(all[0], 7, 3, NULL) == 0, "sent");
+    steps(all, 1, 1);
+    ok(phx_close(all[1], 0) == 0, "the receiver leaves");
+    for (i = 0; i < 3000 && !phx_closed(all[1]); i++) {
+        steps(all + 1, 1, 1);
+        steps(all, 1, 1);
+    }
+    phx_free(all[1]);
+    steps(all, 1, 20000);
+    ok(world.outcomes == 1, "one outcome");
+    ok((world.result == PHX_OK) == (world.messages == 1), "delivered if and only if it says so");
+    phx_free(all[0]);
+}
+
+/* Goal: messages of a new life are not taken for old ones. Method: the same id comes back with an
+ * incarnation whose low half is lower. */
+static void test_reborn(void)
+{
+    char at[PHX_ADDRESS_TEXT];
+    struct phx_id id;
+    phx *all[2];
+
+    begin();
+    memset(&id, 9, sizeof id);
+    all[0] = node_with(&id, 0xFFFFFFFFu, 1);
+    all[1] = node();
+    listen_at(all[1], at);
+    ok(phx_assume(all[1], 7, 7) == 0 && phx_join(all[0], at) == 0 && knows(all, 2, all[0], 7),
+       "two nodes");
+    ok(post(all[0], 7, 1, NULL) == 0, "sent in the first life");
+    steps(all, 2, 500);
+    phx_free(all[0]);
+    all[0] = NULL;
+    steps(all, 2, 500);
+    all[0] = node_with(&id, UINT64_C(0x100000000), 1);
+    ok(phx_join(all[0], at) == 0 && knows(all, 2, all[0], 7), "the second life");
+    ok(post(all[0], 7, 2, NULL) == 0, "sent in the second");
+    steps(all, 2, 10000);
+    ok(world.messages == 2 && world.outcomes == 2 && world.result == PHX_OK,
+       "both arrived, promises 31, 61");
+    phx_free(all[0]);
+    phx_free(all[1]);
+}
+
+static void cancel_other(const void *data, size_t size, void *arg)
+{
+    (void)data, (void)size, (void)arg;
+    world.cancelled = phx_cancel(world.host, 77);
+}
+
+static void send_next(const void *data, size_t size, void *arg)
+{
+    (void)data, (void)size, (void)arg;
+    world.sent = post(world.host, 7, 0, NULL);
+    phx_free(world.host);
+}
+
+/* Goal: phx_free survives release callbacks that call back. Method: one that cancels the other held
+ * message of the same name, and one that sends and frees; the sanitizers watch. */
+static void test_release(void)
+{
+    begin();
+    world.host = node();
+    ok(post(world.host, 7, 1, cancel_other) == 0 && post(world.host, 7, 77, NULL) == 0, "held");
+    phx_free(world.host);
+    ok(world.cancelled == 0 || world.cancelled == PHX_ENOTFOUND, "cancel inside phx_free");
+    world.host = node();
+    ok(post(world.host, 7, 1, send_next) == 0, "held");
+    phx_free(world.host);
+    ok(world.sent == PHX_ECLOSED, "a node being freed takes no more messages");
+}
+
+/* Goal: who does not relay is nobody's way. Method: A - R - B, R with cfg.relay 0. */
+static void test_no_relay(void)
+{
+    char at[PHX_ADDRESS_TEXT];
+    struct phx_route routes[4];
+    size_t i, n, through = 0;
+    phx *all[3];
+
+    begin();
+    all[0] = node();
+    all[1] = node_with(NULL, 0, 0);
+    all[2] = node();
+    listen_at(all[1], at);
+    ok(phx_join(all[0], at) == 0 && phx_join(all[2], at) == 0 && phx_assume(all[1], 8, 8) == 0
+           && knows(all, 3, all[0], 8),
+       "a line with one that does not relay");
+    steps(all, 3, 3000);
+    n = phx_routes(all[0], routes, 4);
+    for (i = 0; i < n && i < 4; i++)
+        through += routes[i].hops > 1;
+    ok(through == 0, "no route leads through it");
+    for (i = 0; i < 3; i++)
+        phx_free(all[i]);
+}
+
+int main(void)
+{
+    test_left();
+    test_no_false_ack();
+    test_reborn();
+    test_release();
+    test_no_relay();
+    return test_end();
+}
