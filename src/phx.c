@@ -528,6 +528,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     else
         node_given(p, ready, n);
     node_timers(p);
+    phx__node_hooks(p);
     node_settle(p);
     p->more |= phx__post_run(&p->post, p->now);
     node_leave(p);
@@ -648,6 +649,7 @@ static void node_free(phx *p)
     phx__map_free(&p->handles);
     phx__mem_put(&p->mem, p->links, p->link_capacity * sizeof(struct phx__link *));
     phx__mem_put(&p->mem, p->writers, p->writer_capacity * sizeof *p->writers);
+    phx__mem_put(&p->mem, p->hooks, p->hook_capacity * sizeof *p->hooks);
     phx__mem_put(&p->mem, p->closed, p->closed_capacity * sizeof *p->closed);
     phx__mem_put(&p->mem, p->peers, p->peer_capacity * sizeof *p->peers);
     phx__mem_put(&p->mem, p->set.scratch, p->set.scratch_size);

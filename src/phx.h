@@ -19,6 +19,11 @@ struct phx__listener {
     struct phx_address address;
 };
 
+struct phx__hook { /* an attempt that waits for cfg.dial to be asked */
+    uint32_t attempt; /* PHX__NONE: given up meanwhile */
+    struct phx_address to;
+};
+
 /* What phx.c keeps of each node beside the rooms' own arrays. */
 struct phx__peer {
     uint32_t link;         /* slot of the link that is up, or PHX__NONE */
@@ -54,6 +59,8 @@ struct phx {
     uint32_t writer_count, writer_capacity;
     uint32_t *closed; /* slots to free at the end of the step */
     uint32_t closed_count, closed_capacity;
+    struct phx__hook *hooks; /* emptied within the step */
+    uint32_t hook_count, hook_capacity;
     struct phx__map handles; /* handle -> slot or listener */
     struct phx__peer *peers; /* by node */
     uint32_t peer_capacity;
@@ -89,6 +96,7 @@ PHX_PRIVATE void phx__node_accept(phx *p, int listener);
 PHX_PRIVATE void phx__node_resume_listeners(phx *p);
 PHX_PRIVATE int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect,
                                const struct phx_address *to);
+PHX_PRIVATE void phx__node_hooks(phx *p); /* asks cfg.dial for what disc wants */
 PHX_PRIVATE void phx__node_abandon(void *ctx, uint32_t attempt);
 PHX_PRIVATE int phx__node_adopt(phx *p, int handle, int dialer);
 PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */

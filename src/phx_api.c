@@ -106,7 +106,7 @@ static int api_resolve(phx *p, const char *text, struct phx_address *out, int ca
 
 static int api_allowed(const phx *p, const struct phx_address *a)
 {
-    return p->key != NULL || p->cfg.insecure || phx__address_is_local(a);
+    return p->key != NULL || p->cfg.insecure || phx__address_is_local(a) || a->family == PHX_OTHER;
 }
 
 static int api_listen_at(phx *p, struct phx_address *a)
@@ -210,12 +210,14 @@ int phx_join(phx *p, const char *address)
     if (p->closing)
         return PHX_ECLOSED;
     n = api_resolve(p, address, a, (int)PHX__DISC_ADDRESSES);
+    if (n == PHX_ESCHEME && p->cfg.dial != NULL)
+        n = phx__address_other(address, &a[0]) == 0 ? 1 : PHX_EADDRESS;
     if (n < 0)
         return n;
     for (i = 0; i < n; i++) {
         if (!api_allowed(p, &a[i]))
             return PHX_EINSECURE;
-        if (a[i].family != PHX_UNIX && a[i].port == 0)
+        if (a[i].family != PHX_UNIX && a[i].family != PHX_OTHER && a[i].port == 0)
             return PHX_EADDRESS;
     }
     p->set.now = p->now;
