@@ -974,7 +974,7 @@ struct phx__live_node {
     uint64_t said;        /* last traffic out */
     uint64_t next_us;     /* the peer will speak again within this */
     uint64_t promised;    /* we will, as far as it knows */
-    uint64_t speak_at;    /* the timer was set with this in view */
+    uint64_t due_at;      /* when a heartbeat would be due if nothing else were said */
     uint64_t asked_until, used_at, used_last; /* on the waking clock */
     uint64_t doom; /* when unreachable becomes failed, or suspicion comes to nothing; on it, too */
     uint32_t pos;   /* among the links */
@@ -1043,6 +1043,7 @@ PHX_PRIVATE int phx__live_reachable(struct phx__live *l, uint32_t node, int yes,
                                     uint64_t now);
 PHX_PRIVATE enum phx_state phx__live_state(const struct phx__live *l, uint32_t node,
                                            uint64_t *since);
+PHX_PRIVATE int phx__live_is_monitor(const struct phx__live *l, uint32_t node);
 /* NULL if nothing is known of it. */
 PHX_PRIVATE const struct phx__live_node *phx__live_look(const struct phx__live *l, uint32_t node);
 PHX_PRIVATE void phx__live_forget(struct phx__live *l, uint32_t node);
@@ -1996,7 +1997,6 @@ PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or PHX_EINVA
 
 /* phx.c */
 PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
-PHX_PRIVATE const char *phx__state_text(enum phx_state state);
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
 PHX_PRIVATE int phx__node_peer(phx *p, uint32_t node); /* makes room in peers; 0 or PHX_ENOMEM */
 PHX_PRIVATE int phx__node_own_address(phx *p, const struct phx_address *a); /* 1: a new one */
@@ -7180,8 +7180,7 @@ static void live_arm(struct phx__live *l, struct phx__live_node *n, uint64_t now
         hear = live_least(hear, n->asked_until);
     if (n->used)
         hear = live_least(hear, live_add(n->used_at, l->limits.interval_us));
-    n->speak_at = live_speak(l, n);
-    at = live_least(n->speak_at, live_add(hear, l->stalled));
+    at = live_least(live_speak(l, n), live_add(hear, l->stalled));
     if (l->blind && at < now + LIVE_BLIND_US)
         at = now + LIVE_BLIND_US;
     phx__timer_set(l->timers, n->timer - 1, at);
@@ -7410,6 +7409,18 @@ static int live_listen(struct phx__live *l, uint32_t node, uint64_t now)
     return n != NULL;
 }
 
+/* What would have been due since the last heartbeat, had nothing else been said. */
+static void live_count_saved(struct phx__live *l, struct phx__live_node *n, uint64_t now)
+{
+    uint64_t period = live_period(l, n), count;
+
+    if (now < n->due_at)
+        return;
+    count = (now - n->due_at) / period + 1;
+    n->due_at = live_add(n->due_at, count * period);
+    *(n->monitor ? &l->saved : &l->saved_insurance) += count;
+}
+
 /* The timer of a link fired: find out what is true by now. */
 static void live_check(struct phx__live *l, uint32_t node, uint64_t now)
 {
@@ -7426,9 +7437,8 @@ static void live_check(struct phx__live *l, uint32_t node, uint64_t now)
         n = &l->at[node];
         if (n->linked)
             n->said = now;
-    } else if (now >= n->speak_at) {
-        l->saved += n->monitor;
-        l->saved_insurance += !n->monitor;
+    } else {
+        live_count_saved(l, n, now);
     }
     if (n->linked)
         live_arm(l, n, now);
@@ -7538,6 +7548,7 @@ int phx__live_up(struct phx__live *l, uint32_t node, uint64_t now)
     /* The hello was heard and answered just now. */
     n->heard = live_awake(l, now);
     n->said = live_clock(l, now);
+    n->due_at = live_add(n->said, l->limits.insurance_us);
     n->next_us = n->promised = LIVE_FIRST_US;
     n->busy = n->silent = n->asked = n->used = 0;
     if (!n->linked) {
@@ -7577,6 +7588,7 @@ uint64_t phx__live_promise(struct phx__live *l, uint32_t node, uint64_t now, int
         return l->limits.interval_us;
     n->said = live_clock(l, now);
     n->promised = l->pause ? l->pause : live_period(l, n);
+    n->due_at = live_add(n->said, live_period(l, n));
     n->tell = 0;
     if (live_speak(l, n) < phx__timer_at(l->timers, n->timer - 1))
         live_arm(l, n, now);
@@ -7694,6 +7706,13 @@ enum phx_state phx__live_state(const struct phx__live *l, uint32_t node, uint64_
     if (since != NULL)
         *since = n == NULL ? 0 : n->since;
     return n == NULL ? (enum phx_state)0 : n->state;
+}
+
+int phx__live_is_monitor(const struct phx__live *l, uint32_t node)
+{
+    const struct phx__live_node *n = live_linked(l, node);
+
+    return n != NULL && n->monitor;
 }
 
 const struct phx__live_node *phx__live_look(const struct phx__live *l, uint32_t node)
@@ -14604,23 +14623,12 @@ void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
         out->ranges_count = p->names.of[node].count;
 }
 
-const char *phx__state_text(enum phx_state state)
-{
-    static const char *const text[] = { "unknown",     "ok",     "suspect",
-                                        "unreachable", "failed", "left" };
-
-    return text[state];
-}
-
 static void node_state(void *ctx, uint32_t node, enum phx_state state)
 {
     phx *p = ctx;
     struct phx_node n;
-    char id[PHX_ID_TEXT];
     int changed;
 
-    phx__node_log(p, state == PHX_NODE_FAILED ? PHX_LOG_WARN : PHX_LOG_INFO, "node %s: %s",
-                  phx_id_text(&p->ids.at[node], id), phx__state_text(state));
 
     if (state == PHX_NODE_FAILED && phx__node_peer(p, node) == 0)
         p->peers[node].failed_at = p->now;
@@ -15511,6 +15519,7 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
             out[n].handle = l->handle;
             out[n].up = l->state == PHX__LINK_UP && phx__node_link(p, l->peer) == l;
             out[n].dialer = l->dialer;
+            out[n].monitor = l->state == PHX__LINK_UP && phx__live_is_monitor(&p->live, l->peer);
             out[n].peer = l->id;
             out[n].address = l->address;
             out[n].since_us = l->since;
@@ -15590,6 +15599,9 @@ void phx_stats(const phx *p, struct phx_stats *s)
     s->requests_out = p->route.requests_out;
     s->heartbeats_in = p->heartbeats_in;
     s->heartbeats_out = p->heartbeats_out;
+    s->monitor_beats_in = p->monitor_beats_in;
+    s->beats_saved = p->live.saved;
+    s->insurance_saved = p->live.saved_insurance;
     s->dials = p->dials;
     s->dials_failed = p->dials_failed;
     s->accepts = p->accepts;

@@ -496,6 +496,7 @@ struct phx_link {
     int handle;
     int up;              /* 0: still being made */
     int dialer;          /* 1: this side dialled */
+    int monitor;         /* 1: this neighbour watches us, see struct phx_detector */
     struct phx_id peer;  /* zero until known */
     struct phx_address address; /* the other end, as far as known */
     uint64_t since_us;
@@ -528,6 +529,9 @@ struct phx_stats {
     uint64_t retransmitted_frames, duplicate_frames, dropped_frames;
     uint64_t updates_in, updates_out, entries_in, entries_out; /* routing */
     uint64_t requests_out, heartbeats_in, heartbeats_out;
+    uint64_t monitor_beats_in; /* of heartbeats_in: from nodes that this one watches */
+    uint64_t beats_saved, insurance_saved; /* heartbeats to monitors, and to others, that were due and
+                                              that other traffic had made needless */
     uint64_t dials, dials_failed, accepts, refused, links_lost, bad_frames;
     size_t mem_bytes, mem_peak;
     uint32_t nodes, reachable, links;

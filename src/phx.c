@@ -294,23 +294,12 @@ void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
         out->ranges_count = p->names.of[node].count;
 }
 
-const char *phx__state_text(enum phx_state state)
-{
-    static const char *const text[] = { "unknown",     "ok",     "suspect",
-                                        "unreachable", "failed", "left" };
-
-    return text[state];
-}
-
 static void node_state(void *ctx, uint32_t node, enum phx_state state)
 {
     phx *p = ctx;
     struct phx_node n;
-    char id[PHX_ID_TEXT];
     int changed;
 
-    phx__node_log(p, state == PHX_NODE_FAILED ? PHX_LOG_WARN : PHX_LOG_INFO, "node %s: %s",
-                  phx_id_text(&p->ids.at[node], id), phx__state_text(state));
 
     if (state == PHX_NODE_FAILED && phx__node_peer(p, node) == 0)
         p->peers[node].failed_at = p->now;

@@ -132,7 +132,6 @@ PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or PHX_EINVA
 
 /* phx.c */
 PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
-PHX_PRIVATE const char *phx__state_text(enum phx_state state);
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
 PHX_PRIVATE int phx__node_peer(phx *p, uint32_t node); /* makes room in peers; 0 or PHX_ENOMEM */
 PHX_PRIVATE int phx__node_own_address(phx *p, const struct phx_address *a); /* 1: a new one */
