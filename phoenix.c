@@ -1075,6 +1075,7 @@ struct phx__contact { /* one address of a target */
     struct phx_address address;
     uint32_t attempt;    /* under way, or PHX__NONE */
     int error;           /* how the last attempt ended; 0: not tried or fine */
+    uint64_t tried_at;   /* when it ended; 0: not tried */
     uint8_t met;         /* enum phx__contact_met */
     uint64_t rest_until; /* it was this node itself: not tried before this time */
 };
@@ -1210,6 +1211,9 @@ PHX_PRIVATE void phx__disc_news(struct phx__disc *d, uint32_t node, uint64_t now
 /* The node left or is forgotten: dial no more. A link with it stays one until phx__disc_down, which must
  * come before its index is used again. */
 PHX_PRIVATE void phx__disc_forget(struct phx__disc *d, uint32_t node);
+/* The addresses under which a node is dialled and how each fared; how many. */
+PHX_PRIVATE uint32_t phx__disc_look(const struct phx__disc *d, uint32_t node,
+                                    const struct phx__contact **at);
 PHX_PRIVATE void phx__disc_stop(struct phx__disc *d);
 /* PHX__TIMER_DISC fired with this argument. */
 PHX_PRIVATE void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now);
@@ -1893,6 +1897,9 @@ struct phx__peer {
     uint64_t life;     /* incarnation + 1, as last seen; 0: none yet */
     uint8_t reachable; /* as last looked at */
     uint64_t failed_at; /* when it was last found to have failed */
+    uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
+    int lost_error;             /* ... and why */
+    uint32_t via;               /* the last next hop */
     uint64_t word_life, word_at; /* the last word of its silence: about which life, when */
     uint32_t word_seq;           /* ... and number */
 };
@@ -1949,8 +1956,8 @@ struct phx {
         pool[512]; /* random bytes for nonces: asking the world for each costs three system calls */
     size_t pool_left;
 
-    uint64_t steps, updates_in, entries_in, heartbeats_in, monitor_beats_in, heartbeats_out, dials, dials_failed,
-        accepts, refused, links_lost, bad_frames;
+    uint64_t steps, updates_in, entries_in, heartbeats_in, monitor_beats_in, heartbeats_out, dials,
+        dials_failed, accepts, refused, links_lost, bad_frames;
 };
 
 /* phx_link.c: connections, from listener and dial to frames. */
@@ -8251,6 +8258,7 @@ static void disc_note(struct phx__disc *d, uint32_t slot, uint32_t i, int error)
     uint8_t verdict = DISC_FAILED;
 
     t->at[i].error = error;
+    t->at[i].tried_at = d->now;
     if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION)
         verdict = DISC_BARRED;
     /* Anybody may say this, or the address may move: it is believed, but not for ever. */
@@ -8803,6 +8811,16 @@ void phx__disc_forget(struct phx__disc *d, uint32_t node)
     /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
     n->left = n->linked;
     disc_relax(d, before);
+}
+
+uint32_t phx__disc_look(const struct phx__disc *d, uint32_t node, const struct phx__contact **at)
+{
+    uint32_t slots[PHX__DISC_HUBS + 1];
+
+    if (disc_slots(d, node, slots) == 0)
+        return 0;
+    *at = d->targets[slots[0]].at;
+    return d->targets[slots[0]].count;
 }
 
 void phx__disc_stop(struct phx__disc *d)
@@ -13039,6 +13057,20 @@ static void node_no_stranger(phx *p, struct phx__link *l)
     l->stranger = 0;
 }
 
+/* For phx_explain. */
+static void node_note_end(phx *p, const struct phx__link *l, int reason)
+{
+    const struct phx__live_node *n = phx__live_look(&p->live, l->peer);
+    struct phx__peer *peer;
+
+    if (l->state != PHX__LINK_UP || n == NULL || phx__node_link(p, l->peer) != l)
+        return;
+    peer = &p->peers[l->peer];
+    peer->heard_at = n->heard + p->live.stalled;
+    peer->lost_at = p->now;
+    peer->lost_error = reason;
+}
+
 void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell)
 {
     enum phx__link_state was = l->state;
@@ -13048,6 +13080,7 @@ void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell)
     node_log_close(p, l, was, reason);
     p->bad_frames += reason == PHX_EPROTO;
     p->refused += was != PHX__LINK_UP && tell;
+    node_note_end(p, l, reason);
     phx__link_close(&p->set, l, reason, tell);
     phx__map_del(&p->handles, (uint64_t)l->handle);
     p->closed[p->closed_count++] = l->slot;
@@ -14323,6 +14356,238 @@ void phx__node_report_broken(phx *p)
     }
 }
 
+/* ======== src/phx_explain.c ======== */
+/* phx_explain.c - all that is known of one node and why, as text for people. */
+#ifdef PHX_LINES
+#line 1 "src/phx_explain.c"
+#endif
+/*
+ * "Why is node 3f2a unreachable?" is the question that everybody who runs a cluster asks, and the answer
+ * lies in five rooms: names, routes, links, live and disc. Here it is laid side by side, one `key: value`
+ * per line; phoenix.h lists the keys. Times are told as an age in milliseconds, as of the last step, since
+ * only the host knows what its clock means.
+ */
+/* include "phx.h" */
+
+/* Lines of one kind, so that a text stays readable in a large network. */
+#define EXPLAIN_MANY 16u
+
+struct explain_text {
+    char *out;
+    size_t capacity, size; /* size: of the whole text, also where it did not fit */
+};
+
+static void explain_put(struct explain_text *t, const char *s)
+{
+    for (; *s != 0; s++, t->size++)
+        if (t->size + 1 < t->capacity)
+            t->out[t->size] = *s;
+}
+
+static void explain_number(struct explain_text *t, uint64_t v)
+{
+    char digits[21];
+    size_t n = sizeof digits;
+
+    digits[--n] = 0;
+    do
+        digits[--n] = (char)('0' + v % 10);
+    while ((v /= 10) != 0);
+    explain_put(t, digits + n);
+}
+
+static void explain_age(struct explain_text *t, const phx *p, uint64_t at)
+{
+    explain_number(t, at < p->now ? (p->now - at) / PHX__MS : 0);
+    explain_put(t, " ms ago");
+}
+
+static void explain_node(struct explain_text *t, const phx *p, uint32_t node)
+{
+    char id[PHX_ID_TEXT];
+
+    if (node == PHX__SELF)
+        explain_put(t, "this node");
+    else if (node < p->ids.size)
+        explain_put(t, phx_id_text(&p->ids.at[node], id));
+    else
+        explain_put(t, "unknown");
+}
+
+static void explain_state(struct explain_text *t, const phx *p, const struct phx_node *n)
+{
+    static const char *const text[] = { "unknown",     "ok",     "suspect",
+                                        "unreachable", "failed", "left" };
+    char id[PHX_ID_TEXT];
+
+    explain_put(t, "id: ");
+    explain_put(t, phx_id_text(&n->id, id));
+    explain_put(t, "\nstate: ");
+    explain_put(t, text[n->state]);
+    if (n->since_us != 0) {
+        explain_put(t, "\nsince: ");
+        explain_age(t, p, n->since_us);
+    }
+    explain_put(t, "\nincarnation: ");
+    explain_number(t, n->incarnation);
+    explain_put(t, "\nhops: ");
+    if (n->hops < 0)
+        explain_put(t, "none");
+    else
+        explain_number(t, (uint64_t)n->hops);
+    if (n->hops > 0) {
+        explain_put(t, "\nnext: ");
+        explain_put(t, phx_id_text(&n->next, id));
+    }
+    explain_put(t, "\n");
+}
+
+static void explain_names(struct explain_text *t, const phx *p, uint32_t node)
+{
+    const struct phx__names_of *of = node < p->names.capacity ? &p->names.of[node] : NULL;
+    uint32_t i;
+
+    for (i = 0; of != NULL && i < of->count && i < EXPLAIN_MANY; i++) {
+        explain_put(t, "names: ");
+        explain_number(t, of->at[i].first);
+        explain_put(t, "-");
+        explain_number(t, of->at[i].last);
+        explain_put(t, "\n");
+    }
+    if (of != NULL && of->count > EXPLAIN_MANY) {
+        explain_put(t, "names-more: ");
+        explain_number(t, of->count - EXPLAIN_MANY);
+        explain_put(t, "\n");
+    }
+}
+
+static void explain_link(struct explain_text *t, const phx *p, uint32_t node)
+{
+    const struct phx__live_node *n = phx__live_look(&p->live, node);
+    const struct phx__link *l = phx__node_link(p, node);
+    const struct phx__peer *peer = node < p->peer_capacity ? &p->peers[node] : NULL;
+    char at[PHX_ADDRESS_TEXT];
+
+    if (l != NULL && n != NULL) {
+        explain_put(t, l->dialer ? "link: dialled by this node, " : "link: accepted, ");
+        explain_put(t, l->address.family ? phx_address_text(&l->address, at) : "adopted");
+        explain_put(t, "\nheard: ");
+        explain_age(t, p, n->heard + p->live.stalled);
+        explain_put(t, "\npromised: to be heard every ");
+        explain_number(t, n->next_us / PHX__MS);
+        explain_put(t, n->busy ? " ms, busy\nwatched-here: " : " ms\nwatched-here: ");
+        explain_put(t, n->watched ? "yes\nwatches-us: " : "no\nwatches-us: ");
+        explain_put(t, n->monitor ? "yes\n" : "no\n");
+    } else {
+        explain_put(t, "link: none\n");
+        if (peer != NULL && peer->heard_at != 0) {
+            explain_put(t, "heard: ");
+            explain_age(t, p, peer->heard_at);
+            explain_put(t, "\n");
+        }
+    }
+    if (peer == NULL || peer->lost_at == 0)
+        return;
+    explain_put(t, "link-lost: ");
+    explain_age(t, p, peer->lost_at);
+    explain_put(t, ", ");
+    explain_put(t, phx_strerror(peer->lost_error));
+    explain_put(t, "\n");
+}
+
+/* Who said that something was wrong with it. */
+static void explain_blame(struct explain_text *t, const phx *p, uint32_t node)
+{
+    const struct phx__live_node *n = phx__live_look(&p->live, node);
+
+    if (n == NULL || n->ground == PHX__LIVE_NEVER)
+        return;
+    explain_put(t, "accused: ");
+    explain_age(t, p, n->accused_at);
+    if (n->ground == PHX__LIVE_SILENT) {
+        explain_put(t, ", by this node, its link was silent\n");
+    } else if (n->ground == PHX__LIVE_WORD) {
+        explain_put(t, ", by ");
+        explain_node(t, p, n->accuser);
+        explain_put(t, ", which had not heard of it\n");
+    } else {
+        uint32_t via = node < p->peer_capacity ? p->peers[node].via : PHX__NONE;
+        explain_put(t, ", by the routing, ");
+        if (via == node || via == PHX__NONE) {
+            explain_put(t, "its link is gone\n");
+            return;
+        }
+        explain_put(t, "the last way was through ");
+        explain_node(t, p, via);
+        explain_put(t, "\n");
+    }
+}
+
+static void explain_addresses(struct explain_text *t, const phx *p, uint32_t node)
+{
+    const struct phx__contact *at = NULL;
+    uint32_t i, count = phx__disc_look(&p->disc, node, &at);
+    char text[PHX_ADDRESS_TEXT];
+
+    for (i = 0; i < count; i++) {
+        explain_put(t, "address: ");
+        explain_put(t, phx_address_text(&at[i].address, text));
+        if (at[i].attempt != PHX__NONE) {
+            explain_put(t, ", being tried\n");
+        } else if (at[i].tried_at == 0) {
+            explain_put(t, ", not tried\n");
+        } else {
+            explain_put(t, ", tried ");
+            explain_age(t, p, at[i].tried_at);
+            explain_put(t, ": ");
+            explain_put(t, phx_strerror(at[i].error));
+            explain_put(t, "\n");
+        }
+    }
+}
+
+static void explain_witnesses(struct explain_text *t, const phx *p, uint32_t node)
+{
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+    uint32_t i;
+
+    for (i = 0; d != NULL && i < d->heard_count && i < EXPLAIN_MANY; i++) {
+        explain_put(t, "seen-by: ");
+        explain_node(t, p, d->heard[i].nbr);
+        explain_put(t, ", hops ");
+        explain_number(t, d->heard[i].hops);
+        explain_put(t, "\n");
+    }
+}
+
+int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
+{
+    struct explain_text t;
+    struct phx_node n;
+    uint32_t i;
+
+    if (p == NULL || node == NULL || (out == NULL && capacity > 0))
+        return PHX_EINVAL;
+    i = phx__ids_find(&p->ids, node);
+    if (i == PHX__NONE || phx__route_dest(&p->route, i) == NULL)
+        return PHX_ENOTFOUND;
+    t.out = out;
+    t.capacity = capacity;
+    t.size = 0;
+    phx__node_fill(p, i, &n);
+    explain_state(&t, p, &n);
+    explain_names(&t, p, i);
+    if (i != PHX__SELF) {
+        explain_link(&t, p, i);
+        explain_blame(&t, p, i);
+        explain_addresses(&t, p, i);
+        explain_witnesses(&t, p, i);
+    }
+    if (capacity > 0)
+        out[t.size < capacity ? t.size : capacity - 1] = 0;
+    return t.size < INT_MAX ? (int)t.size : INT_MAX;
+}
+
 /* ======== src/phx.c ======== */
 /* phx.c - the node: the order of work in one step, and what the rooms tell each other. */
 #ifdef PHX_LINES
@@ -14408,7 +14673,7 @@ int phx__node_peer(phx *p, uint32_t node)
     if (phx__mem_grow(&p->mem, &p->peers, &p->peer_capacity, node + 1, sizeof *p->peers) != 0)
         return PHX_ENOMEM;
     for (; was < p->peer_capacity; was++)
-        p->peers[was].link = PHX__NONE;
+        p->peers[was].link = p->peers[was].via = PHX__NONE;
     return 0;
 }
 
@@ -14549,6 +14814,8 @@ static int node_changed(phx *p, uint32_t node)
     if (d->hops != PHX__UNREACHABLE && d->pos == PHX__NONE && !peer->reachable)
         phx__disc_news(&p->disc, node, p->now);
     peer->reachable = d->hops != PHX__UNREACHABLE;
+    if (peer->reachable)
+        peer->via = d->next;
     return err;
 }
 
@@ -14728,6 +14995,7 @@ static void node_forget(phx *p, uint32_t node)
     if (node < p->peer_capacity) {
         p->peers[node].card_version = 0;
         p->peers[node].life = 0;
+        p->peers[node].word_life = p->peers[node].heard_at = p->peers[node].lost_at = 0;
     }
     phx__ids_drop(&p->ids, node);
 }
