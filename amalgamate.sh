@@ -13,7 +13,7 @@ cd "$(dirname "$0")"
 headers="base mem map rnd timer sha buf id wire table route names broken live contact disc
  back flow hold pump fate post os link phx"
 sources="mem map rnd timer sha buf id wire table route route_tell route_classic names broken live contact disc
- back flow hold pump fate post link os phx_link phx_frame phx_watch phx phx_api"
+ back flow hold pump fate post link os phx_link phx_frame phx_watch phx_explain phx phx_api"
 
 list() {
     for room in $headers; do echo "src/$room.h"; done

@@ -510,6 +510,7 @@ struct phx_link {
     int handle;
     int up;              /* 0: still being made */
     int dialer;          /* 1: this side dialled */
+    int monitor;         /* 1: this neighbour watches us, see struct phx_detector */
     struct phx_id peer;  /* zero until known */
     struct phx_address address; /* the other end, as far as known */
     uint64_t since_us;
@@ -533,6 +534,22 @@ size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out
 
 void phx_self(const phx *p, struct phx_id *out);
 
+/* All that is known of a node and why it is what it is, as text: one "key: value" per line, keys may
+ * repeat. Like snprintf: at most capacity bytes with the final NUL, and returns how long the whole is.
+ * PHX_ENOTFOUND: never heard of it; PHX_EINVAL. Times are ages as of the last step. The keys:
+ *
+ *      id, state, since, incarnation, hops (a number or none), next (the neighbour towards it)
+ *      names         a range that it holds; names-more: how many are not shown
+ *      link          the link with it, or none; heard: when something last came on it
+ *      promised      how often it says it is to be heard on the link; with ", busy" during phx_busy
+ *      watched-here  yes if this node is one of its monitors; watches-us: the other way round
+ *      link-lost     when the last link ended, and why
+ *      accused       when and by whom it was last said to be gone: this node's own silent link, another
+ *                    node, or the routing
+ *      address       where it can be dialled, when that was tried last, and what came of it
+ *      seen-by       a neighbour that says it has a route to it, and of how many hops */
+int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity);
+
 /* Counters since the start, and sizes now. */
 struct phx_stats {
     uint64_t steps, os_calls; /* os_calls: everything asked of struct phx_os */
@@ -542,6 +559,9 @@ struct phx_stats {
     uint64_t retransmitted_frames, duplicate_frames, dropped_frames;
     uint64_t updates_in, updates_out, entries_in, entries_out; /* routing */
     uint64_t requests_out, heartbeats_in, heartbeats_out;
+    uint64_t monitor_beats_in; /* of heartbeats_in: from nodes that this one watches */
+    uint64_t beats_saved, insurance_saved; /* heartbeats to monitors, and to others, that were due and
+                                              that other traffic had made needless */
     uint64_t dials, dials_failed, accepts, refused, links_lost, bad_frames;
     size_t mem_bytes, mem_peak;
     uint32_t nodes, reachable, links;

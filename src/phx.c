@@ -79,7 +79,7 @@ int phx__node_peer(phx *p, uint32_t node)
     if (phx__mem_grow(&p->mem, &p->peers, &p->peer_capacity, node + 1, sizeof *p->peers) != 0)
         return PHX_ENOMEM;
     for (; was < p->peer_capacity; was++)
-        p->peers[was].link = PHX__NONE;
+        p->peers[was].link = p->peers[was].via = PHX__NONE;
     return 0;
 }
 
@@ -220,6 +220,8 @@ static int node_changed(phx *p, uint32_t node)
     if (d->hops != PHX__UNREACHABLE && d->pos == PHX__NONE && !peer->reachable)
         phx__disc_news(&p->disc, node, p->now);
     peer->reachable = d->hops != PHX__UNREACHABLE;
+    if (peer->reachable)
+        peer->via = d->next;
     return err;
 }
 
@@ -258,9 +260,9 @@ static void node_settle(phx *p)
 
 /* ---- What the rooms ask for ------------------------------------------------------------------ */
 
-static void node_live_beat(void *ctx, uint32_t node, uint64_t next_us)
+static void node_live_beat(void *ctx, uint32_t node, int ask)
 {
-    phx__node_beat(ctx, node, 0, next_us);
+    phx__node_beat(ctx, node, ask ? (int)PHX__BEAT_REPLY : 0);
 }
 
 static void node_silent(void *ctx, uint32_t node, uint64_t us)
@@ -299,6 +301,7 @@ static void node_state(void *ctx, uint32_t node, enum phx_state state)
     phx *p = ctx;
     struct phx_node n;
     int changed;
+
 
     if (state == PHX_NODE_FAILED && phx__node_peer(p, node) == 0)
         p->peers[node].failed_at = p->now;
@@ -350,6 +353,7 @@ static int node_emit(void *ctx, uint32_t nbr, struct phx__block *head, const uin
 
     if (l == NULL)
         return PHX_ENOMEM;
+    phx__live_used(&p->live, nbr, p->now);
     return phx__link_emit(&p->set, l, head, head_data, head_size, body, body_data, body_size);
 }
 
@@ -397,6 +401,7 @@ static void node_forget(phx *p, uint32_t node)
     if (node < p->peer_capacity) {
         p->peers[node].card_version = 0;
         p->peers[node].life = 0;
+        p->peers[node].word_life = p->peers[node].heard_at = p->peers[node].lost_at = 0;
     }
     phx__ids_drop(&p->ids, node);
 }
@@ -515,6 +520,8 @@ static int node_work_left(const phx *p)
 
 int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
 {
+    int was_blind;
+
     if (p == NULL)
         return PHX_EINVAL;
     if (p->stepping)
@@ -525,11 +532,15 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     if (now_us > p->now) /* a clock that steps back stands still here */
         p->now = now_us;
     p->set.now = p->now;
+    was_blind = p->live.blind;
     phx__live_step(&p->live, p->now);
     if (ready == NULL)
         node_look(p);
     else
         node_given(p, ready, n);
+    /* After a stall: what the host found ready it may have found before the stall. */
+    if (!p->more && (ready == NULL || was_blind))
+        phx__live_round(&p->live);
     node_timers(p);
     phx__node_hooks(p);
     node_settle(p);
@@ -612,7 +623,8 @@ static int node_open_brains(phx *p)
     struct phx__disc_limits dl = { p->cfg.max_links, p->cfg.max_dials, p->cfg.retry_min_us,
                                    p->cfg.retry_max_us };
     struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon };
-    struct phx__live_ops live = { p, node_live_beat, node_silent, node_state };
+    struct phx__live_ops live = { p, node_live_beat, node_silent, phx__node_suspect,
+                                  phx__node_seek, node_state };
     struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,
                                    (int)p->cfg.hop_limit, p->cfg.relay,  p->cfg.incarnation << 32 };
     struct phx__post_ops post = { p,         node_owner,    &p->names.version, node_next,
@@ -623,7 +635,7 @@ static int node_open_brains(phx *p)
     phx__node_route_ops(p, &route);
     phx__names_init(&p->names, &p->mem, &p->ids);
     phx__broken_init(&p->broken, &p->mem, &p->names, node_failed_at, p);
-    phx__live_init(&p->live, &p->mem, &p->timers, &p->cfg.detector, &live);
+    phx__live_init(&p->live, &p->mem, &p->timers, &p->rnd, &p->cfg.detector, &live);
     if ((err = phx__route_init(&p->route, &p->mem, &p->ids, &p->timers, &p->rnd, p->cfg.routing,
                                (int)p->cfg.hop_limit, p->cfg.incarnation, &route))
             != 0

@@ -33,6 +33,11 @@ struct phx__peer {
     uint64_t life;     /* incarnation + 1, as last seen; 0: none yet */
     uint8_t reachable; /* as last looked at */
     uint64_t failed_at; /* when it was last found to have failed */
+    uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
+    int lost_error;             /* ... and why */
+    uint32_t via;               /* the last next hop */
+    uint64_t word_life, word_at; /* the last word of its silence: about which life, when */
+    uint32_t word_seq;           /* ... and number */
 };
 
 struct phx {
@@ -89,8 +94,8 @@ struct phx {
         pool[512]; /* random bytes for nonces: asking the world for each costs three system calls */
     size_t pool_left;
 
-    uint64_t steps, updates_in, entries_in, heartbeats_in, heartbeats_out, dials, dials_failed,
-        accepts, refused, links_lost, bad_frames;
+    uint64_t steps, updates_in, entries_in, heartbeats_in, monitor_beats_in, heartbeats_out, dials,
+        dials_failed, accepts, refused, links_lost, bad_frames;
 };
 
 /* phx_link.c: connections, from listener and dial to frames. */
@@ -118,11 +123,18 @@ PHX_PRIVATE void phx__node_watch(phx *p, struct phx__link *l);
 PHX_PRIVATE int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f,
                                 const uint8_t *raw, size_t raw_size);
 PHX_PRIVATE void phx__node_route_ops(phx *p, struct phx__route_ops *ops);
-PHX_PRIVATE void phx__node_beat(phx *p, uint32_t node, int flags, uint64_t next_us);
+PHX_PRIVATE void phx__node_beat(phx *p, uint32_t node, int flags);
 PHX_PRIVATE int phx__node_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
 
 /* phx_watch.c: failure detection. */
 PHX_PRIVATE int phx__detector_check(const struct phx_detector *d); /* 0 or PHX_EINVAL */
+/* A link with this node is silent: the word goes to all. It is lost: others are asked. For live. */
+PHX_PRIVATE void phx__node_suspect(void *ctx, uint32_t node);
+PHX_PRIVATE void phx__node_seek(void *ctx, uint32_t node);
+PHX_PRIVATE int phx__node_on_suspect(phx *p, struct phx__link *l, const struct phx__frame *f);
+PHX_PRIVATE int phx__node_on_probe(phx *p, struct phx__link *l, const struct phx__frame *f);
+/* An entry is about to be taken in: does it refute a suspicion? */
+PHX_PRIVATE void phx__node_refuted(phx *p, const struct phx__entry *e);
 /* Names that were broken since the last call, or are no more: tells the host. */
 PHX_PRIVATE void phx__node_report_broken(phx *p);
 

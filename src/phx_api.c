@@ -451,6 +451,7 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
             out[n].handle = l->handle;
             out[n].up = l->state == PHX__LINK_UP && phx__node_link(p, l->peer) == l;
             out[n].dialer = l->dialer;
+            out[n].monitor = l->state == PHX__LINK_UP && phx__live_is_monitor(&p->live, l->peer);
             out[n].peer = l->id;
             out[n].address = l->address;
             out[n].since_us = l->since;
@@ -530,6 +531,9 @@ void phx_stats(const phx *p, struct phx_stats *s)
     s->requests_out = p->route.requests_out;
     s->heartbeats_in = p->heartbeats_in;
     s->heartbeats_out = p->heartbeats_out;
+    s->monitor_beats_in = p->monitor_beats_in;
+    s->beats_saved = p->live.saved;
+    s->insurance_saved = p->live.saved_insurance;
     s->dials = p->dials;
     s->dials_failed = p->dials_failed;
     s->accepts = p->accepts;

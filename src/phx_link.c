@@ -167,6 +167,20 @@ static void node_no_stranger(phx *p, struct phx__link *l)
     l->stranger = 0;
 }
 
+/* For phx_explain. */
+static void node_note_end(phx *p, const struct phx__link *l, int reason)
+{
+    const struct phx__live_node *n = phx__live_look(&p->live, l->peer);
+    struct phx__peer *peer;
+
+    if (l->state != PHX__LINK_UP || n == NULL || phx__node_link(p, l->peer) != l)
+        return;
+    peer = &p->peers[l->peer];
+    peer->heard_at = n->heard + p->live.stalled;
+    peer->lost_at = p->now;
+    peer->lost_error = reason;
+}
+
 void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell)
 {
     enum phx__link_state was = l->state;
@@ -176,6 +190,7 @@ void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell)
     node_log_close(p, l, was, reason);
     p->bad_frames += reason == PHX_EPROTO;
     p->refused += was != PHX__LINK_UP && tell;
+    node_note_end(p, l, reason);
     phx__link_close(&p->set, l, reason, tell);
     phx__map_del(&p->handles, (uint64_t)l->handle);
     p->closed[p->closed_count++] = l->slot;
@@ -467,7 +482,7 @@ static int node_judge_rival(phx *p, struct phx__link *l, struct phx__link *old)
     if (node_wins(p, l))
         return 0;
     /* If it dials although it has a link, perhaps it has not: a write finds out sooner than silence. */
-    phx__node_beat(p, old->peer, PHX__BEAT_REPLY, 0);
+    phx__live_ask(&p->live, old->peer, p->now);
     return PHX_EDUPLICATE;
 }
 
@@ -600,7 +615,7 @@ static void node_read(phx *p, struct phx__link *l)
     if (l->state == PHX__LINK_CLOSED)
         return;
     if (l->state == PHX__LINK_UP && l->bytes_in != before)
-        phx__live_heard(&p->live, l->peer, 0, p->now);
+        phx__live_heard(&p->live, l->peer, p->now);
     p->more |= l->more;
     phx__node_watch(p, l);
 }
