@@ -1994,6 +1994,11 @@ struct phx__hook { /* an attempt that waits for cfg.dial to be asked */
     struct phx_address to;
 };
 
+struct phx__sight { /* what a peer said of where it sees us */
+    struct phx_id by;
+    struct phx_address from, at; /* the peer's own host; what it said, as one of our addresses */
+};
+
 /* What phx.c keeps of each node beside the rooms' own arrays. */
 struct phx__peer {
     uint32_t link;         /* slot of the link that is up, or PHX__NONE */
@@ -2042,6 +2047,10 @@ struct phx {
     uint32_t resume_timer;                       /* paused listeners look again */
     struct phx_address own[PHX__CARD_ADDRESSES]; /* what others are told */
     uint8_t own_count;
+    uint8_t own_learnt;            /* bits of own: may give way */
+    struct phx_address here[4];    /* our ends of links, the latest kinds */
+    struct phx__sight sights[8];   /* not agreed upon, the latest */
+    uint32_t here_count, sight_next;
 
     uint64_t names_version; /* as last shown to post */
     int card_stale;         /* own names or addresses changed */
@@ -2081,6 +2090,9 @@ PHX_PRIVATE void phx__node_sweep(phx *p); /* frees closed links */
 PHX_PRIVATE void phx__node_free_links(phx *p);
 /* Asks the world for what the link waits for, if that changed. */
 PHX_PRIVATE void phx__node_watch(phx *p, struct phx__link *l);
+
+/* phx_path.c: what a link that has come up teaches of our own addresses. */
+PHX_PRIVATE void phx__node_learn(phx *p, const struct phx__link *l);
 
 /* phx_frame.c: frames in, control frames out. */
 PHX_PRIVATE int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f,
@@ -13246,6 +13258,180 @@ int phx__os_init(struct phx_os *os, struct phx__mem *mem)
     return 0;
 }
 
+/* ======== src/phx_path.c ======== */
+/* phx_path.c - how this node is seen from outside: its own addresses, learnt from its links. */
+#ifdef PHX_LINES
+#line 1 "src/phx_path.c"
+#endif
+/*
+ * What a node tells others of itself are the addresses where it listens, what phx_advertise added, and what
+ * it learns here from each link that comes up:
+ *
+ *  1. Our end of the link, for listeners on all interfaces. It is a fact.
+ *  2. What the peer sees, which the hello tells ("observed" in src/WIRE.md). It is hearsay of one peer, so it
+ *     counts when two agree: two nodes, at two hosts. There are two kinds:
+ *      - The peer dialled us: then this address, port and all, led to us. Behind a forwarded port that is
+ *        how a hub learns what its users were told.
+ *      - We dialled: then the peer saw our address after all translation, but the port of this one
+ *        connection, which is not the one we listen on. It says something of the listener only if the port
+ *        came through unchanged: then the translator keeps ports, as a cloud's 1:1 address does, and the
+ *        outside host with our listening port is worth a try. (PITFALLS 20 asks for links dialled from
+ *        the listening port. We dial from any port, since two connections from one port cannot go to
+ *        one address, and the system offers it for TCP only with SO_REUSEPORT on the listener, which lets
+ *        others of the same user take our connections. A port that is kept is evidence as good.)
+ *     Such an address is a candidate and no more: who dials it proves who answers, and a router that keeps
+ *     ports without letting anybody in costs others one dial a minute that gives way (attempt.c).
+ *
+ * A card has room for 8 addresses. What was learnt gives way to what is learnt, the oldest first; what the
+ * host said stays. When our end of a link has an address never seen before, this node is in another
+ * network, and disc dials again what failed.
+ */
+/* include "phx.h" */
+
+static int path_is_ip(const struct phx_address *a)
+{
+    return a->family == PHX_IPV4 || a->family == PHX_IPV6;
+}
+
+static int path_same_host(const struct phx_address *a, const struct phx_address *b)
+{
+    return a->family == b->family && memcmp(a->ip, b->ip, sizeof a->ip) == 0;
+}
+
+/* Tells others of it: 1 if it is new. */
+static int path_learn(phx *p, const struct phx_address *a)
+{
+    int err = phx__node_own_address(p, a);
+    uint8_t i;
+
+    if (err == PHX_ELIMIT) {
+        for (i = 0; i < p->own_count && !(p->own_learnt & 1u << i); i++)
+            ;
+        if (i == p->own_count)
+            return 0;
+        p->own_count--;
+        memmove(&p->own[i], &p->own[i + 1], (p->own_count - i) * sizeof p->own[0]);
+        p->own_learnt = (uint8_t)((p->own_learnt & ((1u << i) - 1)) | (p->own_learnt >> 1 & ~0u << i));
+        err = phx__node_own_address(p, a);
+    }
+    if (err <= 0)
+        return 0;
+    p->own_learnt = (uint8_t)(p->own_learnt | 1u << (p->own_count - 1));
+    p->card_stale = 1;
+    return 1;
+}
+
+/* ---- Our end --------------------------------------------------------------------------------- */
+
+static void path_here(phx *p, const struct phx_address *here)
+{
+    struct phx_address a;
+    int i;
+
+    for (i = 0; i < p->listener_count; i++) {
+        const struct phx_address *at = &p->listeners[i].address;
+        if (!phx__address_is_any(at) || here->family != at->family)
+            continue;
+        a = *at;
+        memcpy(a.ip, here->ip, sizeof a.ip);
+        (void)path_learn(p, &a);
+    }
+}
+
+/* The first networks we are in are no news. */
+static void path_moved(phx *p, const struct phx_address *here)
+{
+    uint32_t i;
+
+    if (phx__address_is_local(here))
+        return;
+    for (i = 0; i < PHX__COUNT(p->here); i++)
+        if (path_same_host(&p->here[i], here))
+            return;
+    if (p->here_count > 0)
+        phx__disc_moved(&p->disc, p->now);
+    p->here[p->here_count++ % PHX__COUNT(p->here)] = *here;
+}
+
+/* ---- What others see ------------------------------------------------------------------------- */
+
+/* The listener that would be reached at this outside host if nothing translated ports. */
+static const struct phx__listener *path_listener(const phx *p, const struct phx_address *here)
+{
+    int i;
+
+    for (i = 0; i < p->listener_count; i++) {
+        const struct phx_address *at = &p->listeners[i].address;
+        if (at->family == here->family && (phx__address_is_any(at) || path_same_host(at, here)))
+            return &p->listeners[i];
+    }
+    return NULL;
+}
+
+/* Where, by this link, others may find us: 1 and *out, or 0. */
+static int path_evidence(const phx *p, const struct phx__link *l, const struct phx_address *here,
+                         struct phx_address *out)
+{
+    const struct phx_address *seen = &l->observed;
+    const struct phx__listener *at;
+
+    if (!path_is_ip(seen) || !path_is_ip(&l->address) || phx__address_is_local(seen)
+        || phx__address_is_any(seen) || seen->port == 0)
+        return 0;
+    *out = *seen;
+    if (!l->dialer)
+        return 1;
+    if (seen->port != here->port || path_same_host(seen, here)
+        || (at = path_listener(p, here)) == NULL)
+        return 0;
+    *out = at->address;
+    out->family = seen->family;
+    memcpy(out->ip, seen->ip, sizeof out->ip);
+    return 1;
+}
+
+static void path_seen(phx *p, const struct phx__link *l, const struct phx_address *at)
+{
+    struct phx__sight *s, *mine = NULL;
+    char text[PHX_ADDRESS_TEXT];
+    uint32_t i;
+
+    for (i = 0; i < p->own_count; i++)
+        if (phx__address_equal(&p->own[i], at))
+            return;
+    for (i = 0; i < PHX__COUNT(p->sights); i++) {
+        s = &p->sights[i];
+        if (phx__id_equal(&s->by, &l->id))
+            mine = s;
+        else if (phx__address_equal(&s->at, at) && !path_same_host(&s->from, &l->address))
+            break;
+    }
+    if (i < PHX__COUNT(p->sights)) {
+        if (path_learn(p, at))
+            phx__node_log(p, PHX_LOG_INFO, "others see this node at %s", phx_address_text(at, text));
+        return;
+    }
+    if (mine == NULL)
+        mine = &p->sights[p->sight_next++ % PHX__COUNT(p->sights)];
+    mine->by = l->id;
+    mine->from = l->address;
+    mine->at = *at;
+}
+
+void phx__node_learn(phx *p, const struct phx__link *l)
+{
+    struct phx_address here, at;
+
+    memset(&here, 0, sizeof here);
+    p->set.os_calls++;
+    if (p->os.local(p->os.world, l->handle, &here) != 0 || !path_is_ip(&here))
+        return;
+    path_here(p, &here);
+    path_moved(p, &here);
+    if (path_evidence(p, l, &here, &at))
+        path_seen(p, l, &at);
+}
+
 /* ======== src/phx_link.c ======== */
 /* phx_link.c - the node's connections: listeners, dials, one link per pair, writing and closing. */
 #ifdef PHX_LINES
@@ -13550,26 +13736,6 @@ void phx__node_accept(phx *p, int listener)
         node_pause(p, at, node_room_at(p));
 }
 
-/* A listener on all interfaces is told to others with the addresses that links show. */
-static void node_learn_own_address(phx *p, const struct phx__link *l)
-{
-    struct phx_address a;
-    int i, learnt = 0;
-
-    for (i = 0; i < p->listener_count; i++) {
-        const struct phx_address *at = &p->listeners[i].address;
-        if (!phx__address_is_any(at))
-            continue;
-        memset(&a, 0, sizeof a);
-        p->set.os_calls++;
-        if (p->os.local(p->os.world, l->handle, &a) != 0 || a.family != at->family)
-            continue;
-        a.port = at->port;
-        learnt |= phx__node_own_address(p, &a) > 0;
-    }
-    p->card_stale |= learnt;
-}
-
 /* ---- Dialling -------------------------------------------------------------------------------- */
 
 /* disc must not be called while it dials, and a host's callback may call anything: cfg.dial is asked
@@ -13817,7 +13983,7 @@ static int node_link_up(void *ctx, struct phx__link *l)
     l->attempt = PHX__NONE;
     phx__node_log(p, PHX_LOG_INFO, "link %s %s: up", phx_id_text(&l->id, id),
                   l->address.family ? phx_address_text(&l->address, at) : "adopted");
-    node_learn_own_address(p, l);
+    phx__node_learn(p, l);
     node_resume_parked(p, l);
     phx__node_resume_listeners(p);
     p->set.wants(p, l); /* what waited for a link it may have replaced */
