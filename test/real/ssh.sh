@@ -163,7 +163,8 @@ fails 7 "ssh://127.0.0.1:$good/$target" 'host key unknown or changed: .*Host key
     ssh $(options empty client_key)
 fails 8 "ssh://127.0.0.1:$good/$target" 'permission denied by the SSH server: .*Permission denied' \
     ssh $(options known other_key)
-fails 9 "ssh://127.0.0.1:$good/127.0.0.1:1" 'the SSH server cannot connect to the target: .*refused' ssh $known
+fails 9 "ssh://127.0.0.1:$good/127.0.0.1:1" \
+    'the SSH server cannot connect to the target: .*refused' ssh $known
 fails 10 "ssh://127.0.0.1:$good/$target" 'the ssh program cannot be run: No such file' "$dir/no_such_ssh"
 serve strict 'AllowTcpForwarding no'
 printf '[127.0.0.1]:%s %s\n' "$port" "$(cut -d' ' -f1,2 "$dir/host_key.pub")" >>"$dir/known"
