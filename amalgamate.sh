@@ -13,7 +13,8 @@ cd "$(dirname "$0")"
 headers="base mem map rnd timer sha buf id wire table route names live contact disc
  flow hold pump fate post os link phx"
 sources="mem map rnd timer sha buf id wire table route route_tell route_classic names live contact disc
- flow hold pump fate post link os phx_link phx_frame phx phx_api"
+ flow hold pump fate post link os os_file phx_link phx_guard
+ phx_frame phx phx_api"
 
 list() {
     for room in $headers; do echo "src/$room.h"; done

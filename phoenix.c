@@ -435,7 +435,8 @@ struct phx__answer {
     uint32_t seq, card_version;  /* what it says of itself just now */
     uint32_t have;               /* version of the dialer's card that it has; 0: none */
     struct phx_address observed; /* where the acceptor sees the dialer */
-    uint8_t mac[PHX__MAC];       /* last in the body */
+    uint8_t mac[PHX__MAC];       /* with the acceptor's first key */
+    uint8_t mac_other[PHX__MAC]; /* with its second, or random; both last in the body */
 };
 struct phx__proof {
     uint32_t seq, card_version, have; /* as in the answer, the other way round */
@@ -1598,6 +1599,14 @@ PHX_PRIVATE void phx__os_wake_drain(const struct phx_os *os);
  * or why not, and then fd is still the caller's. For another world it does nothing and says 0. */
 PHX_PRIVATE int phx__os_adopt(const struct phx_os *os, int fd);
 
+/* The first `capacity` bytes of a file: how many there are, or PHX_EFILE, PHX_EACCES, PHX_EMFILE. May
+ * block, as files do. */
+PHX_PRIVATE long phx__os_read_file(const char *path, void *out, size_t capacity);
+#ifdef PHX_TLS
+/* Seconds since 1970, for the dates of certificates. */
+PHX_PRIVATE uint64_t phx__os_wall_seconds(void);
+#endif
+
 #endif
 
 /* ======== src/link.h ======== */
@@ -1671,6 +1680,12 @@ struct phx__link {
     uint32_t timer;       /* end of patience with the hello */
 };
 
+#define PHX__LINK_KEYS 2u /* accepted at once, while one takes the place of the other */
+struct phx__link_key {
+    uint8_t *data;
+    size_t size;
+};
+
 /* Shared by all links of a node. */
 struct phx__link_set {
     struct phx__mem *mem;
@@ -1678,8 +1693,8 @@ struct phx__link_set {
     struct phx__timers *timers;
     void *ctx;
     const char *cluster;
-    const uint8_t *key;
-    size_t key_size;
+    struct phx__link_key keys[PHX__LINK_KEYS]; /* the first is used, all are accepted */
+    uint32_t key_count;                        /* 0: the empty key */
     const struct phx_id *self;
     uint64_t incarnation;
     uint64_t now;
@@ -1786,7 +1801,6 @@ struct phx {
     struct phx__link_set set;
     struct phx_id self;
     char cluster[65];
-    uint8_t *key;
     uint64_t now;
 
     struct phx__link **links; /* by slot; NULL: free */
@@ -1846,6 +1860,13 @@ PHX_PRIVATE void phx__node_free_links(phx *p);
 /* Asks the world for what the link waits for, if that changed. */
 PHX_PRIVATE void phx__node_watch(phx *p, struct phx__link *l);
 
+/* phx_guard.c: keys, what is secure, limits. */
+PHX_PRIVATE int phx__node_keys(phx *p, const struct phx_key *keys, uint32_t count); /* or ENOMEM */
+PHX_PRIVATE void phx__node_drop_keys(phx *p);
+/* May this node speak there? */
+PHX_PRIVATE int phx__node_is_secure(const phx *p, const struct phx_address *a);
+PHX_PRIVATE int phx__node_may_adopt(phx *p, int handle); /* 0 or PHX_EINSECURE */
+
 /* phx_frame.c: frames in, control frames out. */
 PHX_PRIVATE int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f,
                                 const uint8_t *raw, size_t raw_size);
@@ -1854,7 +1875,7 @@ PHX_PRIVATE void phx__node_beat(phx *p, uint32_t node, int flags, uint64_t next_
 PHX_PRIVATE int phx__node_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
 
 /* phx_api.c */
-PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or PHX_EINVAL */
+PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or why not */
 
 /* phx.c */
 PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
@@ -3806,6 +3827,7 @@ void phx__wire_put_answer(struct phx__writer *w, const struct phx__answer *a)
     wire_put_standing(w, a->seq, a->card_version, a->have);
     phx__address_put(w, &a->observed);
     phx__put_bytes(w, a->mac, sizeof a->mac);
+    phx__put_bytes(w, a->mac_other, sizeof a->mac_other);
     phx__wire_end(w, start);
 }
 
@@ -3826,6 +3848,7 @@ int phx__wire_get_answer(const struct phx__frame *f, struct phx__answer *a)
     if (phx__address_get(&r, &a->observed) != 0)
         return PHX_EPROTO;
     phx__get_copy(&r, a->mac, sizeof a->mac);
+    phx__get_copy(&r, a->mac_other, sizeof a->mac_other);
     if (a->version == 0)
         return PHX_EPROTO;
     return wire_close(&r);
@@ -10590,15 +10613,23 @@ int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
 
 /* ---- The hello ------------------------------------------------------------------------------- */
 
-static void link_mac(const struct phx__link_set *s, const struct phx__link *l, const char *label,
-                     size_t label_size, const uint8_t *last, size_t last_size, size_t answer_size,
+/* How many keys count here, and each of them. Without a key there is still one: the empty one. */
+static uint32_t link_keys(const struct phx__link_set *s)
+{
+    return s->key_count > 0 ? s->key_count : 1;
+}
+
+/* HMAC with one of our keys over the label, the cluster, the hello, this much of the answer, and `last`. */
+static void link_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
+                     const char *label, size_t answer_size, const uint8_t *last, size_t last_size,
                      uint8_t out[PHX__MAC])
 {
     struct phx__hmac h;
     const struct phx__link_hello *hs = l->hello;
 
-    phx__hmac_init(&h, s->key, s->key_size);
-    phx__hmac_add(&h, label, label_size);
+    phx__hmac_init(&h, s->key_count > 0 ? s->keys[key].data : NULL,
+                   s->key_count > 0 ? s->keys[key].size : 0);
+    phx__hmac_add(&h, label, strlen(label) + 1);
     phx__hmac_add(&h, s->cluster, strlen(s->cluster) + 1);
     phx__hmac_add(&h, hs->hello, hs->hello_size);
     phx__hmac_add(&h, hs->answer, answer_size);
@@ -10606,16 +10637,46 @@ static void link_mac(const struct phx__link_set *s, const struct phx__link *l, c
     phx__hmac_end(&h, out);
 }
 
-static void link_answer_mac(const struct phx__link_set *s, const struct phx__link *l,
+static void link_answer_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
                             uint8_t out[PHX__MAC])
 {
-    link_mac(s, l, "PHX1 answer", 12, NULL, 0, l->hello->answer_size - PHX__MAC, out);
+    link_mac(s, l, key, "PHX1 answer", l->hello->answer_size - 2 * PHX__MAC, NULL, 0, out);
 }
 
-static void link_proof_mac(const struct phx__link_set *s, const struct phx__link *l,
+static void link_proof_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
                            const uint8_t *body, size_t size, uint8_t out[PHX__MAC])
 {
-    link_mac(s, l, "PHX1 proof", 11, body, size - PHX__MAC, l->hello->answer_size, out);
+    link_mac(s, l, key, "PHX1 proof", l->hello->answer_size, body, size - PHX__MAC, out);
+}
+
+/* The key that both macs of an ANSWER were looked through for: the first of ours that fits, or
+ * PHX__NONE. All are computed, so that the time tells nothing. */
+static uint32_t link_common_key(const struct phx__link_set *s, const struct phx__link *l,
+                                const struct phx__answer *a)
+{
+    uint32_t key, common = PHX__NONE;
+    uint8_t mac[PHX__MAC];
+
+    for (key = link_keys(s); key-- > 0;) {
+        link_answer_mac(s, l, key, mac);
+        if (phx__sha_equal(mac, a->mac) | phx__sha_equal(mac, a->mac_other))
+            common = key;
+    }
+    return common;
+}
+
+static int link_proof_is_good(const struct phx__link_set *s, const struct phx__link *l,
+                              const struct phx__frame *f, const uint8_t mac[PHX__MAC])
+{
+    uint32_t key;
+    uint8_t ours[PHX__MAC];
+    int good = 0;
+
+    for (key = 0; key < link_keys(s); key++) {
+        link_proof_mac(s, l, key, f->body, f->size, ours);
+        good |= phx__sha_equal(ours, mac);
+    }
+    return good;
 }
 
 static void link_cluster_tag(const struct phx__link_set *s, uint8_t out[8])
@@ -10660,6 +10721,13 @@ static int link_say_hello(struct phx__link_set *s, struct phx__link *l)
     return err ? err : phx__link_control_end(s, l, &w);
 }
 
+/* The macs of an ANSWER that ends here. */
+static void link_put_macs(uint8_t *end, const struct phx__answer *a)
+{
+    memcpy(end - 2 * PHX__MAC, a->mac, PHX__MAC);
+    memcpy(end - PHX__MAC, a->mac_other, PHX__MAC);
+}
+
 static int link_say_answer(struct phx__link_set *s, struct phx__link *l)
 {
     struct phx__answer a;
@@ -10676,6 +10744,7 @@ static int link_say_answer(struct phx__link_set *s, struct phx__link *l)
     a.have = l->said.have;
     a.observed = l->address;
     if ((err = s->random(s->ctx, a.nonce, sizeof a.nonce)) != 0
+        || (err = s->random(s->ctx, a.mac_other, sizeof a.mac_other)) != 0
         || (err = phx__link_control(s, l, sizeof l->hello->answer, &w)) != 0)
         return err;
     phx__wire_put_answer(&w, &a);
@@ -10683,14 +10752,16 @@ static int link_say_answer(struct phx__link_set *s, struct phx__link *l)
                     w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER);
     if (err != 0)
         return err;
-    link_answer_mac(s, l, a.mac);
-    memcpy(w.data + w.size - PHX__MAC, a.mac, PHX__MAC);
-    memcpy(l->hello->answer + l->hello->answer_size - PHX__MAC, a.mac, PHX__MAC);
+    link_answer_mac(s, l, 0, a.mac);
+    if (link_keys(s) > 1)
+        link_answer_mac(s, l, 1, a.mac_other);
+    link_put_macs(w.data + w.size, &a);
+    link_put_macs(l->hello->answer + l->hello->answer_size, &a);
     l->state = PHX__LINK_PROOF;
     return phx__link_control_end(s, l, &w);
 }
 
-static int link_say_proof(struct phx__link_set *s, struct phx__link *l)
+static int link_say_proof(struct phx__link_set *s, struct phx__link *l, uint32_t key)
 {
     struct phx__proof p;
     struct phx__writer w;
@@ -10705,7 +10776,7 @@ static int link_say_proof(struct phx__link_set *s, struct phx__link *l)
     if ((err = phx__link_control(s, l, 256, &w)) != 0)
         return err;
     phx__wire_put_proof(&w, &p);
-    link_proof_mac(s, l, w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER, p.mac);
+    link_proof_mac(s, l, key, w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER, p.mac);
     memcpy(w.data + w.size - PHX__MAC, p.mac, PHX__MAC);
     return phx__link_control_end(s, l, &w);
 }
@@ -10755,7 +10826,7 @@ int phx__link_resume(struct phx__link_set *s, struct phx__link *l)
 static int link_on_answer(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__answer a;
-    uint8_t mac[PHX__MAC];
+    uint32_t key;
     int err = phx__wire_get_answer(f, &a);
 
     if (err != 0)
@@ -10765,8 +10836,8 @@ static int link_on_answer(struct phx__link_set *s, struct phx__link *l, const st
     if ((err = link_keep(l->hello->answer, sizeof l->hello->answer, &l->hello->answer_size, f->body,
                          f->size)))
         return err;
-    link_answer_mac(s, l, mac);
-    if (!phx__sha_equal(mac, a.mac))
+    key = link_common_key(s, l, &a);
+    if (key == PHX__NONE)
         return PHX_EKEY;
     l->id = a.id;
     l->incarnation = a.incarnation;
@@ -10775,7 +10846,7 @@ static int link_on_answer(struct phx__link_set *s, struct phx__link *l, const st
     l->heard.seq = a.seq;
     l->heard.card_version = a.card_version;
     l->heard.have = a.have;
-    if ((err = s->judge(s->ctx, l)) != 0 || (err = link_say_proof(s, l)) != 0)
+    if ((err = s->judge(s->ctx, l)) != 0 || (err = link_say_proof(s, l, key)) != 0)
         return err;
     return link_now_up(s, l);
 }
@@ -10783,13 +10854,11 @@ static int link_on_answer(struct phx__link_set *s, struct phx__link *l, const st
 static int link_on_proof(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__proof p;
-    uint8_t mac[PHX__MAC];
     int err = phx__wire_get_proof(f, &p);
 
     if (err != 0)
         return err;
-    link_proof_mac(s, l, f->body, f->size, mac);
-    if (!phx__sha_equal(mac, p.mac))
+    if (!link_proof_is_good(s, l, f, p.mac))
         return PHX_EKEY;
     /* The world may have changed since the answer: another link with this node may be up by now. */
     if ((err = s->judge(s->ctx, l)) != 0 && err != PHX_EAGAIN)
@@ -11976,6 +12045,64 @@ int phx__os_init(struct phx_os *os, struct phx__mem *mem)
     return 0;
 }
 
+/* ======== src/os_file.c ======== */
+/* os_file.c - small files and the wall clock: what is asked of the system once and not per packet. */
+#ifdef PHX_LINES
+#line 1 "src/os_file.c"
+#endif
+
+/* Keys and certificates are files that somebody has to read, and certificates have dates. Both are here,
+ * so that no other room touches a descriptor or a clock. Nothing of struct phx_os is involved: a
+ * simulated world has neither files nor a calendar.
+ *
+ * Reading a file may block, on a network file system say. So it happens where the host expects it,
+ * in phx_new and phx_read_key, and never in a step. */
+/* include "os.h" */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+static int os_file_error(int theirs)
+{
+    if (theirs == EACCES || theirs == EPERM)
+        return PHX_EACCES;
+    return theirs == EMFILE || theirs == ENFILE ? PHX_EMFILE : PHX_EFILE;
+}
+
+long phx__os_read_file(const char *path, void *out, size_t capacity)
+{
+    unsigned char *to = (unsigned char *)out;
+    size_t size = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
+
+    if (fd < 0)
+        return os_file_error(errno);
+    while (size < capacity && err == 0) {
+        ssize_t n = read(fd, to + size, capacity - size);
+        if (n > 0)
+            size += (size_t)n;
+        else if (n == 0)
+            break;
+        else if (errno != EINTR)
+            err = os_file_error(errno); /* a directory, for one */
+    }
+    close(fd);
+    return err != 0 ? err : (long)size;
+}
+
+#ifdef PHX_TLS
+uint64_t phx__os_wall_seconds(void)
+{
+    struct timespec now;
+
+    if (clock_gettime(CLOCK_REALTIME, &now) != 0 || now.tv_sec < 0)
+        return 0; /* 1970: no certificate is valid then, and that is the safe side */
+    return (uint64_t)now.tv_sec;
+}
+#endif
+
 /* ======== src/phx_link.c ======== */
 /* phx_link.c - the node's connections: listeners, dials, one link per pair, writing and closing. */
 #ifdef PHX_LINES
@@ -12308,7 +12435,7 @@ int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct ph
     struct phx__link *l;
     int handle, err;
 
-    if (p->key == NULL && !p->cfg.insecure && !phx__address_is_local(to))
+    if (!phx__node_is_secure(p, to))
         return PHX_EINSECURE;
     p->dials++;
     p->set.os_calls++;
@@ -12629,8 +12756,6 @@ int phx__node_open_set(phx *p)
     s->timers = &p->timers;
     s->ctx = p;
     s->cluster = p->cluster;
-    s->key = p->key;
-    s->key_size = p->cfg.key_size;
     s->self = &p->cfg.id[0];
     s->incarnation = p->cfg.incarnation;
     s->now = p->now;
@@ -12644,6 +12769,117 @@ int phx__node_open_set(phx *p)
     s->wants = node_wants;
     s->random = node_random;
     return s->scratch == NULL ? PHX_ENOMEM : 0;
+}
+
+/* ======== src/phx_guard.c ======== */
+/* phx_guard.c - who may talk to this node, and how much: keys, what is secure, limits. */
+#ifdef PHX_LINES
+#line 1 "src/phx_guard.c"
+#endif
+/*
+ * Keys. A node has at most two: it speaks with the first and accepts both, which is what it takes to
+ * change the key of a cluster that runs. In three rounds over all nodes, in any order within a round:
+ *
+ *      { old }  ->  { old, new }  ->  { new, old }  ->  { new }
+ *
+ * Any two neighbouring states have a key in common, and so have { old } and { new, old }, so a
+ * careful operator may leave the second round out. Links that are up were proved when they were
+ * made and stay; who must be shut out is shut out of what is made from now on.
+ *
+ * Without a key nothing tells friend from foe, so such a node stays on its own machine unless
+ * cfg.insecure says otherwise.
+ */
+/* include "phx.h" */
+
+/* ---- Keys ------------------------------------------------------------------------------------ */
+
+static int guard_key_size_is_good(size_t size)
+{
+    return size >= PHX_KEY_MIN && size <= PHX_KEY_MAX;
+}
+
+void phx__node_drop_keys(phx *p)
+{
+    uint32_t i;
+
+    for (i = 0; i < p->set.key_count; i++)
+        phx__mem_put(&p->mem, p->set.keys[i].data, p->set.keys[i].size);
+    p->set.key_count = 0;
+}
+
+/* All of them or none: the old ones stand until the new ones do. */
+int phx__node_keys(phx *p, const struct phx_key *keys, uint32_t count)
+{
+    struct phx__link_key fresh[PHX__LINK_KEYS];
+    uint32_t i;
+
+    for (i = 0; i < count; i++) {
+        fresh[i].size = keys[i].size;
+        fresh[i].data = phx__mem_get(&p->mem, keys[i].size);
+        if (fresh[i].data == NULL) {
+            while (i-- > 0)
+                phx__mem_put(&p->mem, fresh[i].data, fresh[i].size);
+            return PHX_ENOMEM;
+        }
+        memcpy(fresh[i].data, keys[i].data, keys[i].size);
+    }
+    phx__node_drop_keys(p);
+    memcpy(p->set.keys, fresh, count * sizeof fresh[0]);
+    p->set.key_count = count;
+    return 0;
+}
+
+int phx_set_keys(phx *p, const struct phx_key *keys, int count)
+{
+    int i;
+
+    if (p == NULL || keys == NULL || count < 1 || count > (int)PHX__LINK_KEYS)
+        return PHX_EINVAL;
+    for (i = 0; i < count; i++) {
+        if (keys[i].data == NULL)
+            return PHX_EINVAL;
+        if (!guard_key_size_is_good(keys[i].size))
+            return PHX_EKEYSIZE;
+    }
+    return phx__node_keys(p, keys, (uint32_t)count);
+}
+
+int phx_read_key(const char *path, void *out, size_t capacity)
+{
+    uint8_t bytes[PHX_KEY_MAX + 1];
+    long size;
+
+    if (path == NULL || out == NULL)
+        return PHX_EINVAL;
+    size = phx__os_read_file(path, bytes, sizeof bytes);
+    if (size < 0)
+        return (int)size;
+    if (!guard_key_size_is_good((size_t)size) || (size_t)size > capacity)
+        return PHX_EKEYSIZE;
+    memcpy(out, bytes, (size_t)size);
+    return (int)size;
+}
+
+/* ---- Secure places --------------------------------------------------------------------------- */
+
+int phx__node_is_secure(const phx *p, const struct phx_address *a)
+{
+    return p->set.key_count > 0 || p->cfg.insecure || phx__address_is_local(a);
+}
+
+/* A stream of the host's is its own affair, a pipe to ssh say, unless we can see that it is a plain
+ * connection with another machine. */
+int phx__node_may_adopt(phx *p, int handle)
+{
+    struct phx_address here;
+
+    if (p->set.key_count > 0 || p->cfg.insecure)
+        return 0;
+    memset(&here, 0, sizeof here);
+    p->set.os_calls++;
+    if (p->os.local(p->os.world, handle, &here) != 0 || here.family == 0)
+        return 0;
+    return phx__address_is_local(&here) ? 0 : PHX_EINSECURE;
 }
 
 /* ======== src/phx_frame.c ======== */
@@ -13659,19 +13895,16 @@ uint64_t phx_deadline(const phx *p)
 static int node_copy_config(phx *p, const struct phx_config *cfg)
 {
     size_t n = strlen(cfg->cluster);
+    struct phx_key key;
 
+    key.data = cfg->key;
+    key.size = cfg->key_size;
     p->cfg = *cfg;
     memcpy(p->cluster, cfg->cluster, n + 1);
     p->cfg.cluster = p->cluster;
-    if (cfg->key != NULL) {
-        p->key = phx__mem_get(&p->mem, cfg->key_size);
-        if (p->key == NULL)
-            return PHX_ENOMEM;
-        memcpy(p->key, cfg->key, cfg->key_size);
-    }
-    p->cfg.key = p->key;
-    p->cfg.key_size = p->key == NULL ? 0 : cfg->key_size;
-    return 0;
+    p->cfg.key = NULL;
+    p->cfg.key_size = 0;
+    return phx__node_keys(p, &key, cfg->key != NULL);
 }
 
 static int node_open_identity(phx *p, const struct phx_config *cfg)
@@ -13750,7 +13983,7 @@ static void node_free(phx *p)
     phx__mem_put(&p->mem, p->closed, p->closed_capacity * sizeof *p->closed);
     phx__mem_put(&p->mem, p->peers, p->peer_capacity * sizeof *p->peers);
     phx__mem_put(&p->mem, p->set.scratch, p->set.scratch_size);
-    phx__mem_put(&p->mem, p->key, p->cfg.key_size);
+    phx__node_drop_keys(p);
     if (p->os.free != NULL)
         p->os.free(p->os.world);
     mem = p->mem; /* p itself goes last, and the count of it with it */
@@ -13785,8 +14018,10 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
     if (out == NULL)
         return PHX_EINVAL;
     *out = NULL;
-    if (cfg == NULL || (err = phx__config_check(cfg)) != 0)
+    if (cfg == NULL)
         return PHX_EINVAL;
+    if ((err = phx__config_check(cfg)) != 0)
+        return err;
     phx__mem_init(&mem, cfg->alloc, cfg->mem_limit);
     p = phx__mem_zero(&mem, sizeof *p);
     if (p == NULL)
@@ -13878,8 +14113,10 @@ int phx__config_check(const struct phx_config *c)
 {
     size_t cluster = c->cluster == NULL ? 0 : strlen(c->cluster);
 
-    if (!api_within(cluster, 1, 64) || (c->key != NULL && !api_within(c->key_size, 16, 1024))
-        || (c->key == NULL && c->key_size != 0) || (c->id == NULL && c->incarnation != 0)
+    if (c->key != NULL && !api_within(c->key_size, PHX_KEY_MIN, PHX_KEY_MAX))
+        return PHX_EKEYSIZE;
+    if (!api_within(cluster, 1, 64) || (c->key == NULL && c->key_size != 0)
+        || (c->id == NULL && c->incarnation != 0)
         || c->incarnation == UINT64_MAX)
         return PHX_EINVAL;
     if (!api_within(c->max_message, 1, 1u << 30) || !api_within(c->window, 65536, 1u << 30)
@@ -13924,11 +14161,6 @@ static int api_resolve(phx *p, const char *text, struct phx_address *out, int ca
     return n == 0 ? PHX_ERESOLVE : n;
 }
 
-static int api_allowed(const phx *p, const struct phx_address *a)
-{
-    return p->key != NULL || p->cfg.insecure || phx__address_is_local(a);
-}
-
 static int api_listen_at(phx *p, struct phx_address *a)
 {
     struct phx__listener *at = &p->listeners[p->listener_count];
@@ -13936,7 +14168,7 @@ static int api_listen_at(phx *p, struct phx_address *a)
 
     if (p->listener_count == (int)PHX__LISTENERS)
         return PHX_ELIMIT;
-    if (!api_allowed(p, a))
+    if (!phx__node_is_secure(p, a))
         return PHX_EINSECURE;
     p->set.os_calls += 2;
     err = p->os.listen(p->os.world, a, &handle);
@@ -14015,6 +14247,8 @@ int phx_advertise(phx *p, const char *address)
     } else if ((a.port = parsed.port) == 0) {
         return PHX_EADDRESS;
     }
+    if (!phx__node_is_secure(p, &a))
+        return PHX_EINSECURE;
     err = phx__node_own_address(p, &a);
     p->card_stale |= err > 0;
     return err < 0 ? err : 0;
@@ -14033,7 +14267,7 @@ int phx_join(phx *p, const char *address)
     if (n < 0)
         return n;
     for (i = 0; i < n; i++) {
-        if (!api_allowed(p, &a[i]))
+        if (!phx__node_is_secure(p, &a[i]))
             return PHX_EINSECURE;
         if (a[i].family != PHX_UNIX && a[i].port == 0)
             return PHX_EADDRESS;
@@ -14048,7 +14282,9 @@ int phx_adopt(phx *p, int fd, int dialer)
 
     if (p == NULL || fd < 0)
         return PHX_EINVAL;
-    err = p->closing ? PHX_ECLOSED : phx__os_adopt(&p->os, fd);
+    err = p->closing ? PHX_ECLOSED : phx__node_may_adopt(p, fd);
+    if (err == 0)
+        err = phx__os_adopt(&p->os, fd);
     if (err != 0) {
         p->os.close(p->os.world, fd);
         return err;

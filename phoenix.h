@@ -109,13 +109,15 @@ extern "C" {
     X(EEXPIRED, -30, "time limit passed before delivery")                                          \
     X(EFAILED, -31, "destination failed")                                                          \
     X(ECLOSED, -32, "node is closed")                                                              \
-    X(ENOTSUP, -33, "not supported by this build or operating system")
+    X(ENOTSUP, -33, "not supported by this build or operating system")                             \
+    X(EKEYSIZE, -34, "a key has 16 to 1024 bytes")                                                 \
+    X(EFILE, -35, "no such file, or it cannot be read")
 
 enum phx_error {
 #define PHX_ERROR_ENUM(name, value, text) PHX_##name = value,
     PHX_ERRORS(PHX_ERROR_ENUM)
 #undef PHX_ERROR_ENUM
-    PHX_ERROR_LAST = -34 /* one below the lowest */
+    PHX_ERROR_LAST = -36 /* one below the lowest */
 };
 
 /* The text of an error code; never NULL, static storage. */
@@ -236,6 +238,22 @@ struct phx_os {
     void (*free)(void *world); /* the node is done with the world; may be NULL */
 };
 
+/* ---- Keys --------------------------------------------------------------------------------------- */
+
+/* A shared secret: bytes, none of which means anything. 32 random ones are best. Whoever sees a handshake
+ * can test guesses of it as fast as he can hash, so a sentence that can be guessed will be. */
+#define PHX_KEY_MIN 16
+#define PHX_KEY_MAX 1024
+struct phx_key {
+    const void *data;
+    size_t size;
+};
+
+/* Reads a key from a file, all bytes of it as they are: a line end at its end counts, so copy the file
+ * and not its text. How many bytes, or PHX_EFILE, PHX_EACCES, PHX_EKEYSIZE (too short, too long, or over
+ * capacity), PHX_EMFILE. May block, as files do. */
+int phx_read_key(const char *path, void *out, size_t capacity);
+
 /* ---- Configuration ------------------------------------------------------------------------------ */
 
 /* Always begin with phx_config_init, then change what you need. Strings, key and structs pointed to are
@@ -245,7 +263,7 @@ struct phx_config {
 
     /* Identity and security */
     const char *cluster; /* nodes link only within one cluster; 1..64 bytes; default "phoenix" */
-    const void *key;     /* shared secret, 16..1024 bytes; NULL: none */
+    const void *key;     /* shared secret, PHX_KEY_MIN..PHX_KEY_MAX bytes; NULL: none */
     size_t key_size;
     int insecure;             /* 1: allow addresses that leave this machine without a key */
     const struct phx_id *id;  /* NULL: random, drawn at start (recommended) */
@@ -304,7 +322,7 @@ void phx_config_init(struct phx_config *cfg);
 /* ---- Life --------------------------------------------------------------------------------------- */
 
 /* Makes a node. now_us starts its clock. On failure *out is NULL. PHX_EINVAL: a limit or time of cfg is
- * out of its range; PHX_EIO: no random bytes; PHX_ENOMEM; PHX_EMFILE. */
+ * out of its range; PHX_EKEYSIZE; PHX_EIO: no random bytes; PHX_ENOMEM; PHX_EMFILE. */
 int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us);
 
 /* Leaves: names are released, nothing new is sent or accepted, and what was sent gets up to drain_us to be
@@ -317,6 +335,12 @@ int phx_closed(const phx *p);
  * released. NULL is fine. */
 void phx_free(phx *p);
 
+/* Other keys than cfg.key, at any time: the node uses the first and accepts all, one or two. Links that
+ * are up stay up; those that are made from now on need one of these. To change a cluster's key while it
+ * runs give every node { old, new }, then every node { new, old }, then every node { new }. It takes
+ * effect with the next step; a copy is made. PHX_EINVAL, PHX_EKEYSIZE, PHX_ENOMEM: nothing changed. */
+int phx_set_keys(phx *p, const struct phx_key *keys, int count);
+
 /* ---- Addresses ---------------------------------------------------------------------------------- */
 
 /* Accepts links at "tcp://host:port" or "unix:///path". Port 0 picks one. Host may be 0.0.0.0 or [::] for
@@ -328,7 +352,8 @@ int phx_listen(phx *p, const char *address);
 /* The address of listener `index` (0, 1, ...) with its real port. PHX_ENOTFOUND past the last. */
 int phx_listening(const phx *p, int index, struct phx_address *out);
 
-/* Tells others one more address of this node, e.g. of a forwarded port. Numeric host only. */
+/* Tells others one more address of this node, e.g. of a forwarded port. Numeric host only. PHX_EINSECURE:
+ * it leaves this machine and there is no key. */
 int phx_advertise(phx *p, const char *address);
 
 /* Names a hub: a node to find the others through. Dialled now and for ever whenever there is no link
@@ -337,7 +362,8 @@ int phx_join(phx *p, const char *address);
 
 /* Makes a link from a connected stream: a socketpair, an ssh pipe that is one descriptor, a descriptor
  * of the host's world. The handshake of the other side must come within cfg.dial_timeout_us. The node
- * owns fd from here, also on failure. dialer: 1 on one side and 0 on the other. */
+ * owns fd from here, also on failure. dialer: 1 on one side and 0 on the other. PHX_EINSECURE: it is a
+ * connection with another machine, and there is no key. */
 int phx_adopt(phx *p, int fd, int dialer);
 
 /* ---- The loop ----------------------------------------------------------------------------------- */

@@ -168,15 +168,23 @@ int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
 
 /* ---- The hello ------------------------------------------------------------------------------- */
 
-static void link_mac(const struct phx__link_set *s, const struct phx__link *l, const char *label,
-                     size_t label_size, const uint8_t *last, size_t last_size, size_t answer_size,
+/* How many keys count here, and each of them. Without a key there is still one: the empty one. */
+static uint32_t link_keys(const struct phx__link_set *s)
+{
+    return s->key_count > 0 ? s->key_count : 1;
+}
+
+/* HMAC with one of our keys over the label, the cluster, the hello, this much of the answer, and `last`. */
+static void link_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
+                     const char *label, size_t answer_size, const uint8_t *last, size_t last_size,
                      uint8_t out[PHX__MAC])
 {
     struct phx__hmac h;
     const struct phx__link_hello *hs = l->hello;
 
-    phx__hmac_init(&h, s->key, s->key_size);
-    phx__hmac_add(&h, label, label_size);
+    phx__hmac_init(&h, s->key_count > 0 ? s->keys[key].data : NULL,
+                   s->key_count > 0 ? s->keys[key].size : 0);
+    phx__hmac_add(&h, label, strlen(label) + 1);
     phx__hmac_add(&h, s->cluster, strlen(s->cluster) + 1);
     phx__hmac_add(&h, hs->hello, hs->hello_size);
     phx__hmac_add(&h, hs->answer, answer_size);
@@ -184,16 +192,46 @@ static void link_mac(const struct phx__link_set *s, const struct phx__link *l, c
     phx__hmac_end(&h, out);
 }
 
-static void link_answer_mac(const struct phx__link_set *s, const struct phx__link *l,
+static void link_answer_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
                             uint8_t out[PHX__MAC])
 {
-    link_mac(s, l, "PHX1 answer", 12, NULL, 0, l->hello->answer_size - PHX__MAC, out);
+    link_mac(s, l, key, "PHX1 answer", l->hello->answer_size - 2 * PHX__MAC, NULL, 0, out);
 }
 
-static void link_proof_mac(const struct phx__link_set *s, const struct phx__link *l,
+static void link_proof_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
                            const uint8_t *body, size_t size, uint8_t out[PHX__MAC])
 {
-    link_mac(s, l, "PHX1 proof", 11, body, size - PHX__MAC, l->hello->answer_size, out);
+    link_mac(s, l, key, "PHX1 proof", l->hello->answer_size, body, size - PHX__MAC, out);
+}
+
+/* The key that both macs of an ANSWER were looked through for: the first of ours that fits, or
+ * PHX__NONE. All are computed, so that the time tells nothing. */
+static uint32_t link_common_key(const struct phx__link_set *s, const struct phx__link *l,
+                                const struct phx__answer *a)
+{
+    uint32_t key, common = PHX__NONE;
+    uint8_t mac[PHX__MAC];
+
+    for (key = link_keys(s); key-- > 0;) {
+        link_answer_mac(s, l, key, mac);
+        if (phx__sha_equal(mac, a->mac) | phx__sha_equal(mac, a->mac_other))
+            common = key;
+    }
+    return common;
+}
+
+static int link_proof_is_good(const struct phx__link_set *s, const struct phx__link *l,
+                              const struct phx__frame *f, const uint8_t mac[PHX__MAC])
+{
+    uint32_t key;
+    uint8_t ours[PHX__MAC];
+    int good = 0;
+
+    for (key = 0; key < link_keys(s); key++) {
+        link_proof_mac(s, l, key, f->body, f->size, ours);
+        good |= phx__sha_equal(ours, mac);
+    }
+    return good;
 }
 
 static void link_cluster_tag(const struct phx__link_set *s, uint8_t out[8])
@@ -238,6 +276,13 @@ static int link_say_hello(struct phx__link_set *s, struct phx__link *l)
     return err ? err : phx__link_control_end(s, l, &w);
 }
 
+/* The macs of an ANSWER that ends here. */
+static void link_put_macs(uint8_t *end, const struct phx__answer *a)
+{
+    memcpy(end - 2 * PHX__MAC, a->mac, PHX__MAC);
+    memcpy(end - PHX__MAC, a->mac_other, PHX__MAC);
+}
+
 static int link_say_answer(struct phx__link_set *s, struct phx__link *l)
 {
     struct phx__answer a;
@@ -254,6 +299,7 @@ static int link_say_answer(struct phx__link_set *s, struct phx__link *l)
     a.have = l->said.have;
     a.observed = l->address;
     if ((err = s->random(s->ctx, a.nonce, sizeof a.nonce)) != 0
+        || (err = s->random(s->ctx, a.mac_other, sizeof a.mac_other)) != 0
         || (err = phx__link_control(s, l, sizeof l->hello->answer, &w)) != 0)
         return err;
     phx__wire_put_answer(&w, &a);
@@ -261,14 +307,16 @@ static int link_say_answer(struct phx__link_set *s, struct phx__link *l)
                     w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER);
     if (err != 0)
         return err;
-    link_answer_mac(s, l, a.mac);
-    memcpy(w.data + w.size - PHX__MAC, a.mac, PHX__MAC);
-    memcpy(l->hello->answer + l->hello->answer_size - PHX__MAC, a.mac, PHX__MAC);
+    link_answer_mac(s, l, 0, a.mac);
+    if (link_keys(s) > 1)
+        link_answer_mac(s, l, 1, a.mac_other);
+    link_put_macs(w.data + w.size, &a);
+    link_put_macs(l->hello->answer + l->hello->answer_size, &a);
     l->state = PHX__LINK_PROOF;
     return phx__link_control_end(s, l, &w);
 }
 
-static int link_say_proof(struct phx__link_set *s, struct phx__link *l)
+static int link_say_proof(struct phx__link_set *s, struct phx__link *l, uint32_t key)
 {
     struct phx__proof p;
     struct phx__writer w;
@@ -283,7 +331,7 @@ static int link_say_proof(struct phx__link_set *s, struct phx__link *l)
     if ((err = phx__link_control(s, l, 256, &w)) != 0)
         return err;
     phx__wire_put_proof(&w, &p);
-    link_proof_mac(s, l, w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER, p.mac);
+    link_proof_mac(s, l, key, w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER, p.mac);
     memcpy(w.data + w.size - PHX__MAC, p.mac, PHX__MAC);
     return phx__link_control_end(s, l, &w);
 }
@@ -333,7 +381,7 @@ int phx__link_resume(struct phx__link_set *s, struct phx__link *l)
 static int link_on_answer(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__answer a;
-    uint8_t mac[PHX__MAC];
+    uint32_t key;
     int err = phx__wire_get_answer(f, &a);
 
     if (err != 0)
@@ -343,8 +391,8 @@ static int link_on_answer(struct phx__link_set *s, struct phx__link *l, const st
     if ((err = link_keep(l->hello->answer, sizeof l->hello->answer, &l->hello->answer_size, f->body,
                          f->size)))
         return err;
-    link_answer_mac(s, l, mac);
-    if (!phx__sha_equal(mac, a.mac))
+    key = link_common_key(s, l, &a);
+    if (key == PHX__NONE)
         return PHX_EKEY;
     l->id = a.id;
     l->incarnation = a.incarnation;
@@ -353,7 +401,7 @@ static int link_on_answer(struct phx__link_set *s, struct phx__link *l, const st
     l->heard.seq = a.seq;
     l->heard.card_version = a.card_version;
     l->heard.have = a.have;
-    if ((err = s->judge(s->ctx, l)) != 0 || (err = link_say_proof(s, l)) != 0)
+    if ((err = s->judge(s->ctx, l)) != 0 || (err = link_say_proof(s, l, key)) != 0)
         return err;
     return link_now_up(s, l);
 }
@@ -361,13 +409,11 @@ static int link_on_answer(struct phx__link_set *s, struct phx__link *l, const st
 static int link_on_proof(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__proof p;
-    uint8_t mac[PHX__MAC];
     int err = phx__wire_get_proof(f, &p);
 
     if (err != 0)
         return err;
-    link_proof_mac(s, l, f->body, f->size, mac);
-    if (!phx__sha_equal(mac, p.mac))
+    if (!link_proof_is_good(s, l, f, p.mac))
         return PHX_EKEY;
     /* The world may have changed since the answer: another link with this node may be up by now. */
     if ((err = s->judge(s->ctx, l)) != 0 && err != PHX_EAGAIN)

@@ -65,6 +65,12 @@ struct phx__link {
     uint32_t timer;       /* end of patience with the hello */
 };
 
+#define PHX__LINK_KEYS 2u /* accepted at once, while one takes the place of the other */
+struct phx__link_key {
+    uint8_t *data;
+    size_t size;
+};
+
 /* Shared by all links of a node. */
 struct phx__link_set {
     struct phx__mem *mem;
@@ -72,8 +78,8 @@ struct phx__link_set {
     struct phx__timers *timers;
     void *ctx;
     const char *cluster;
-    const uint8_t *key;
-    size_t key_size;
+    struct phx__link_key keys[PHX__LINK_KEYS]; /* the first is used, all are accepted */
+    uint32_t key_count;                        /* 0: the empty key */
     const struct phx_id *self;
     uint64_t incarnation;
     uint64_t now;

@@ -560,19 +560,16 @@ uint64_t phx_deadline(const phx *p)
 static int node_copy_config(phx *p, const struct phx_config *cfg)
 {
     size_t n = strlen(cfg->cluster);
+    struct phx_key key;
 
+    key.data = cfg->key;
+    key.size = cfg->key_size;
     p->cfg = *cfg;
     memcpy(p->cluster, cfg->cluster, n + 1);
     p->cfg.cluster = p->cluster;
-    if (cfg->key != NULL) {
-        p->key = phx__mem_get(&p->mem, cfg->key_size);
-        if (p->key == NULL)
-            return PHX_ENOMEM;
-        memcpy(p->key, cfg->key, cfg->key_size);
-    }
-    p->cfg.key = p->key;
-    p->cfg.key_size = p->key == NULL ? 0 : cfg->key_size;
-    return 0;
+    p->cfg.key = NULL;
+    p->cfg.key_size = 0;
+    return phx__node_keys(p, &key, cfg->key != NULL);
 }
 
 static int node_open_identity(phx *p, const struct phx_config *cfg)
@@ -651,7 +648,7 @@ static void node_free(phx *p)
     phx__mem_put(&p->mem, p->closed, p->closed_capacity * sizeof *p->closed);
     phx__mem_put(&p->mem, p->peers, p->peer_capacity * sizeof *p->peers);
     phx__mem_put(&p->mem, p->set.scratch, p->set.scratch_size);
-    phx__mem_put(&p->mem, p->key, p->cfg.key_size);
+    phx__node_drop_keys(p);
     if (p->os.free != NULL)
         p->os.free(p->os.world);
     mem = p->mem; /* p itself goes last, and the count of it with it */
@@ -686,8 +683,10 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
     if (out == NULL)
         return PHX_EINVAL;
     *out = NULL;
-    if (cfg == NULL || (err = phx__config_check(cfg)) != 0)
+    if (cfg == NULL)
         return PHX_EINVAL;
+    if ((err = phx__config_check(cfg)) != 0)
+        return err;
     phx__mem_init(&mem, cfg->alloc, cfg->mem_limit);
     p = phx__mem_zero(&mem, sizeof *p);
     if (p == NULL)

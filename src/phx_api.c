@@ -58,8 +58,10 @@ int phx__config_check(const struct phx_config *c)
 {
     size_t cluster = c->cluster == NULL ? 0 : strlen(c->cluster);
 
-    if (!api_within(cluster, 1, 64) || (c->key != NULL && !api_within(c->key_size, 16, 1024))
-        || (c->key == NULL && c->key_size != 0) || (c->id == NULL && c->incarnation != 0)
+    if (c->key != NULL && !api_within(c->key_size, PHX_KEY_MIN, PHX_KEY_MAX))
+        return PHX_EKEYSIZE;
+    if (!api_within(cluster, 1, 64) || (c->key == NULL && c->key_size != 0)
+        || (c->id == NULL && c->incarnation != 0)
         || c->incarnation == UINT64_MAX)
         return PHX_EINVAL;
     if (!api_within(c->max_message, 1, 1u << 30) || !api_within(c->window, 65536, 1u << 30)
@@ -104,11 +106,6 @@ static int api_resolve(phx *p, const char *text, struct phx_address *out, int ca
     return n == 0 ? PHX_ERESOLVE : n;
 }
 
-static int api_allowed(const phx *p, const struct phx_address *a)
-{
-    return p->key != NULL || p->cfg.insecure || phx__address_is_local(a);
-}
-
 static int api_listen_at(phx *p, struct phx_address *a)
 {
     struct phx__listener *at = &p->listeners[p->listener_count];
@@ -116,7 +113,7 @@ static int api_listen_at(phx *p, struct phx_address *a)
 
     if (p->listener_count == (int)PHX__LISTENERS)
         return PHX_ELIMIT;
-    if (!api_allowed(p, a))
+    if (!phx__node_is_secure(p, a))
         return PHX_EINSECURE;
     p->set.os_calls += 2;
     err = p->os.listen(p->os.world, a, &handle);
@@ -195,6 +192,8 @@ int phx_advertise(phx *p, const char *address)
     } else if ((a.port = parsed.port) == 0) {
         return PHX_EADDRESS;
     }
+    if (!phx__node_is_secure(p, &a))
+        return PHX_EINSECURE;
     err = phx__node_own_address(p, &a);
     p->card_stale |= err > 0;
     return err < 0 ? err : 0;
@@ -213,7 +212,7 @@ int phx_join(phx *p, const char *address)
     if (n < 0)
         return n;
     for (i = 0; i < n; i++) {
-        if (!api_allowed(p, &a[i]))
+        if (!phx__node_is_secure(p, &a[i]))
             return PHX_EINSECURE;
         if (a[i].family != PHX_UNIX && a[i].port == 0)
             return PHX_EADDRESS;
@@ -228,7 +227,9 @@ int phx_adopt(phx *p, int fd, int dialer)
 
     if (p == NULL || fd < 0)
         return PHX_EINVAL;
-    err = p->closing ? PHX_ECLOSED : phx__os_adopt(&p->os, fd);
+    err = p->closing ? PHX_ECLOSED : phx__node_may_adopt(p, fd);
+    if (err == 0)
+        err = phx__os_adopt(&p->os, fd);
     if (err != 0) {
         p->os.close(p->os.world, fd);
         return err;

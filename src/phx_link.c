@@ -326,7 +326,7 @@ int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct ph
     struct phx__link *l;
     int handle, err;
 
-    if (p->key == NULL && !p->cfg.insecure && !phx__address_is_local(to))
+    if (!phx__node_is_secure(p, to))
         return PHX_EINSECURE;
     p->dials++;
     p->set.os_calls++;
@@ -647,8 +647,6 @@ int phx__node_open_set(phx *p)
     s->timers = &p->timers;
     s->ctx = p;
     s->cluster = p->cluster;
-    s->key = p->key;
-    s->key_size = p->cfg.key_size;
     s->self = &p->cfg.id[0];
     s->incarnation = p->cfg.incarnation;
     s->now = p->now;

@@ -207,8 +207,8 @@ static int spec_answer(struct spec_side *s, struct spec_in *in)
     spec_take(in, 16);
     if (!spec_standing(s, in) || !spec_address(s, in, 1))
         return 0;
-    spec_take(in, 16);
-    spec_take(in, 16);
+    spec_take(in, 32); /* mac */
+    spec_take(in, 32); /* mac_other */
     if (!spec_end(s, in, "ANSWER"))
         return 0;
     return version != 0 ? 1 : spec_no(s, "ANSWER of version 0");
