@@ -21,7 +21,8 @@
  *  - A send is a promise to try, not a delivery. PHX_EAGAIN means "later" and is normal. If you need to
  *    know the outcome, give the message a token and wait for on_done.
  *  - Without cfg.key a node speaks only on loopback and UNIX sockets, unless you set cfg.insecure. With
- *    a key, links are authenticated on both sides; this version does not encrypt them.
+ *    a key, links are authenticated on both sides. They are encrypted only if they use TLS: compile with
+ *    -DPHX_TLS -lbearssl (Debian: libbearssl-dev) and set cfg.tls, or use tls:// addresses.
  *  - SIGPIPE is never raised, descriptors are close-on-exec, nothing is printed, and neither exit nor
  *    abort is ever called.
  *
@@ -85,8 +86,8 @@ extern "C" {
     X(ETOOBIG, -6, "message is larger than cfg.max_message")                                       \
     X(ENOTFOUND, -7, "no such node, name or token")                                                \
     X(ELIMIT, -8, "a configured limit is reached")                                                 \
-    X(EADDRESS, -9, "malformed address: want tcp://host:port, tcp://[v6]:port or unix:///path")    \
-    X(ESCHEME, -10, "unknown address scheme: this build knows tcp:// and unix://")                 \
+    X(EADDRESS, -9, "malformed address: want tcp://host:port, tls://[v6]:port or unix:///path")    \
+    X(ESCHEME, -10, "unknown address scheme: tcp://, tls:// and unix:// are known")                 \
     X(ERESOLVE, -11, "host name does not resolve")                                                 \
     X(EINSECURE, -12, "not loopback and no key: set cfg.key, or cfg.insecure if you must")         \
     X(EINUSE, -13, "address already in use")                                                       \
@@ -109,15 +110,20 @@ extern "C" {
     X(EEXPIRED, -30, "time limit passed before delivery")                                          \
     X(EFAILED, -31, "destination failed")                                                          \
     X(ECLOSED, -32, "node is closed")                                                              \
-    X(ENOTSUP, -33, "not supported by this build or operating system")                             \
+    X(ENOTSUP, -33, "not supported by this system, or built without: TLS wants -DPHX_TLS")          \
     X(EKEYSIZE, -34, "a key has 16 to 1024 bytes")                                                 \
-    X(EFILE, -35, "no such file, or it cannot be read")
+    X(EFILE, -35, "no such file, or it cannot be read")                                            \
+    X(EPEM, -36, "malformed PEM file, or nothing of use in it")                                    \
+    X(ECERT, -37, "own certificate is expired, or not issued by cfg.tls_ca")                       \
+    X(EPAIR, -38, "private key does not belong to the certificate")                                \
+    X(ENOKEY, -39, "TLS wants cfg.key, or cfg.tls_ca, tls_cert and tls_key")                       \
+    X(ETLS, -40, "TLS handshake failed")
 
 enum phx_error {
 #define PHX_ERROR_ENUM(name, value, text) PHX_##name = value,
     PHX_ERRORS(PHX_ERROR_ENUM)
 #undef PHX_ERROR_ENUM
-    PHX_ERROR_LAST = -36 /* one below the lowest */
+    PHX_ERROR_LAST = -41 /* one below the lowest */
 };
 
 /* The text of an error code; never NULL, static storage. */
@@ -154,9 +160,10 @@ struct phx_address {
     unsigned char ip[16];
     uint16_t port; /* host order */
     char path[104];
+    unsigned char tls; /* 1: spoken over TLS; TCP only */
 };
 
-/* PHX_ADDRESS_TEXT bytes hold any address as text, e.g. "tcp://[::1]:7000". */
+/* PHX_ADDRESS_TEXT bytes hold any address as text, e.g. "tcp://[::1]:7000" or "tls://10.0.0.5:7000". */
 #define PHX_ADDRESS_TEXT 120
 const char *phx_address_text(const struct phx_address *address, char out[PHX_ADDRESS_TEXT]);
 
@@ -266,6 +273,10 @@ struct phx_config {
     const void *key;     /* shared secret, PHX_KEY_MIN..PHX_KEY_MAX bytes; NULL: none */
     size_t key_size;
     int insecure;             /* 1: allow addresses that leave this machine without a key */
+    int tls; /* 1: all TCP links use TLS, whatever the scheme: plain ones are neither made nor taken */
+    const char *tls_ca, *tls_cert, *tls_key; /* PEM files: whom to believe, what to show, and its private
+                                                key, all three or none; none: both sides make theirs
+                                                from the key of the cluster */
     const struct phx_id *id;  /* NULL: random, drawn at start (recommended) */
     uint64_t incarnation;     /* with id: must grow each time the id is used again; default 0 */
     int relay;                /* 1 (default): forward messages of others; 0: never */
@@ -322,7 +333,9 @@ void phx_config_init(struct phx_config *cfg);
 /* ---- Life --------------------------------------------------------------------------------------- */
 
 /* Makes a node. now_us starts its clock. On failure *out is NULL. PHX_EINVAL: a limit or time of cfg is
- * out of its range; PHX_EKEYSIZE; PHX_EIO: no random bytes; PHX_ENOMEM; PHX_EMFILE. */
+ * out of its range; PHX_EKEYSIZE; PHX_EIO: no random bytes; PHX_ENOMEM; PHX_EMFILE. With PEM files, which
+ * are read here and may block: PHX_EFILE, PHX_EACCES, PHX_EPEM, PHX_ECERT, PHX_EPAIR. With cfg.tls or PEM
+ * files in a build without TLS: PHX_ENOTSUP; cfg.tls with neither files nor key: PHX_ENOKEY. */
 int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us);
 
 /* Leaves: names are released, nothing new is sent or accepted, and what was sent gets up to drain_us to be
@@ -343,10 +356,12 @@ int phx_set_keys(phx *p, const struct phx_key *keys, int count);
 
 /* ---- Addresses ---------------------------------------------------------------------------------- */
 
-/* Accepts links at "tcp://host:port" or "unix:///path". Port 0 picks one. Host may be 0.0.0.0 or [::] for
+/* Accepts links at "tcp://host:port", "tls://host:port" or "unix:///path". Port 0 picks one. Host may be 0.0.0.0 or [::] for
  * all interfaces. The address is passed on to all nodes. Up to 8 listeners. Resolves host names and so
  * may block; never call it inside a latency-sensitive loop. Errors: PHX_EADDRESS, PHX_ESCHEME,
- * PHX_ERESOLVE, PHX_EINUSE, PHX_EACCES, PHX_ENOADDR, PHX_EINSECURE, PHX_EMFILE, PHX_ELIMIT. */
+ * PHX_ERESOLVE, PHX_EINUSE, PHX_EACCES, PHX_ENOADDR, PHX_EINSECURE, PHX_EMFILE, PHX_ELIMIT; for TLS
+ * PHX_ENOTSUP (built without) and PHX_ENOKEY. A listener speaks either TLS or not: who comes with the other
+ * is refused. */
 int phx_listen(phx *p, const char *address);
 
 /* The address of listener `index` (0, 1, ...) with its real port. PHX_ENOTFOUND past the last. */
@@ -362,8 +377,10 @@ int phx_join(phx *p, const char *address);
 
 /* Makes a link from a connected stream: a socketpair, an ssh pipe that is one descriptor, a descriptor
  * of the host's world. The handshake of the other side must come within cfg.dial_timeout_us. The node
- * owns fd from here, also on failure. dialer: 1 on one side and 0 on the other. PHX_EINSECURE: it is a
+ * owns fd from here, also on failure. dialer: 1 on one side and 0 on the other; PHX_ADOPT_TLS is added on
+ * both sides for TLS, which adopted streams and UNIX sockets otherwise never speak. PHX_EINSECURE: it is a
  * connection with another machine, and there is no key. */
+enum phx_adopt { PHX_ADOPT_TLS = 2 };
 int phx_adopt(phx *p, int fd, int dialer);
 
 /* ---- The loop ----------------------------------------------------------------------------------- */

@@ -33,6 +33,10 @@
 #define LINK_CONTROL_MAX (64u << 20)
 /* Before the proof a stranger may send this much: a HELLO or PROOF, not more. */
 #define LINK_STRANGER 512u
+/* Over TLS the same in its records, and the certificates of a handshake: read in portions of a record, and
+ * not more than this in all. */
+#define LINK_TLS_READ 4096u
+#define LINK_TLS_STRANGER 32768u
 #define LINK_IOV 64
 
 static int link_stranger(const struct phx__link *l)
@@ -95,7 +99,7 @@ int phx__link_emit(struct phx__link_set *s, struct phx__link *l, struct phx__blo
 
 size_t phx__link_queued(const struct phx__link *l)
 {
-    return l->out.bytes + l->control.bytes;
+    return l->out.bytes + l->control.bytes + (l->tls != NULL ? phx__tls_queued(l->tls) : 0);
 }
 
 int phx__link_events(const struct phx__link *l)
@@ -133,9 +137,32 @@ static int link_refill(struct phx__link_set *s, struct phx__link *l)
     return err;
 }
 
-int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
+/* What the stream takes of what waits: how many bytes, 0 if nothing waits, or why none. */
+static long link_send(struct phx__link_set *s, struct phx__link *l)
 {
     struct iovec iov[LINK_IOV];
+    int err, count = 1;
+    long n;
+
+    if (l->tls == NULL) {
+        count = phx__slices_iov(&l->out, iov, LINK_IOV);
+    } else if ((err = phx__tls_seal(l->tls, &l->out, iov)) != 0) {
+        l->why = err == PHX_ETLS ? phx__tls_why(l->tls) : NULL;
+        return err;
+    }
+    if (count == 0 || iov[0].iov_len == 0)
+        return 0;
+    s->os_calls++;
+    n = s->os->send(s->os->world, l->handle, iov, count);
+    if (l->tls == NULL)
+        phx__slices_take(&l->out, n > 0 ? (size_t)n : 0);
+    else if ((err = phx__tls_sent(l->tls, iov, n > 0 ? (size_t)n : 0)) != 0)
+        return err;
+    return n;
+}
+
+int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
+{
     size_t written = 0;
 
     l->full = 0;
@@ -144,20 +171,18 @@ int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
         int err = link_refill(s, l);
         if (err != 0)
             return err;
-        if (l->out.bytes == 0) {
-            if (l->tail != NULL && l->tail->refs == 1)
+        n = link_send(s, l);
+        if (n == 0) {
+            if (l->out.bytes == 0 && l->tail != NULL && l->tail->refs == 1)
                 l->tail->used = 0; /* all written: use the block again */
             return 0;
         }
-        s->os_calls++;
-        n = s->os->send(s->os->world, l->handle, iov, phx__slices_iov(&l->out, iov, LINK_IOV));
         if (n == PHX_EAGAIN) {
             l->full = 1;
             return 0;
         }
         if (n < 0)
             return (int)n;
-        phx__slices_take(&l->out, (size_t)n);
         written += (size_t)n;
         l->bytes_out += (size_t)n;
         s->bytes_out += (size_t)n;
@@ -181,11 +206,15 @@ static void link_mac(const struct phx__link_set *s, const struct phx__link *l, u
 {
     struct phx__hmac h;
     const struct phx__link_hello *hs = l->hello;
+    uint8_t binding[32];
 
     phx__hmac_init(&h, s->key_count > 0 ? s->keys[key].data : NULL,
                    s->key_count > 0 ? s->keys[key].size : 0);
+    phx__hmac_add(&h, l->tls != NULL ? "PHX1 TLS " : "PHX1 ", l->tls != NULL ? 9 : 5);
     phx__hmac_add(&h, label, strlen(label) + 1);
     phx__hmac_add(&h, s->cluster, strlen(s->cluster) + 1);
+    if (l->tls != NULL && phx__tls_binding(l->tls, binding) == 0)
+        phx__hmac_add(&h, binding, sizeof binding); /* frames came through it, so there is one */
     phx__hmac_add(&h, hs->hello, hs->hello_size);
     phx__hmac_add(&h, hs->answer, answer_size);
     phx__hmac_add(&h, last, last_size);
@@ -195,13 +224,13 @@ static void link_mac(const struct phx__link_set *s, const struct phx__link *l, u
 static void link_answer_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
                             uint8_t out[PHX__MAC])
 {
-    link_mac(s, l, key, "PHX1 answer", l->hello->answer_size - 2 * PHX__MAC, NULL, 0, out);
+    link_mac(s, l, key, "answer", l->hello->answer_size - 2 * PHX__MAC, NULL, 0, out);
 }
 
 static void link_proof_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
                            const uint8_t *body, size_t size, uint8_t out[PHX__MAC])
 {
-    link_mac(s, l, key, "PHX1 proof", l->hello->answer_size, body, size - PHX__MAC, out);
+    link_mac(s, l, key, "proof", l->hello->answer_size, body, size - PHX__MAC, out);
 }
 
 /* The key that both macs of an ANSWER were looked through for: the first of ours that fits, or
@@ -479,6 +508,14 @@ static int link_stash(struct phx__link_set *s, struct phx__link *l, const uint8_
     return 0;
 }
 
+/* A handshake of TLS begins with these two bytes; worth a word, since it is an easy mistake. */
+static int link_nonsense(struct phx__link *l, const uint8_t *p, size_t size)
+{
+    if (l->state == PHX__LINK_HELLO && l->tls == NULL && size > 1 && p[0] == 0x16 && p[1] == 3)
+        l->why = "it speaks TLS, which is not spoken here";
+    return PHX_EPROTO;
+}
+
 /* Handles all whole frames in the size bytes at p and keeps the rest. */
 static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8_t *p, size_t size)
 {
@@ -487,7 +524,7 @@ static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8
         size_t used;
         int got = phx__wire_parse(p, size, &f, &used);
         if (got < 0 || (link_stranger(l) && used > LINK_STRANGER))
-            return PHX_EPROTO;
+            return link_nonsense(l, p, size);
         if (got == 0)
             break;
         s->frames_in++;
@@ -498,6 +535,50 @@ static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8
         size -= used;
     }
     return link_stash(s, l, p, size);
+}
+
+static int link_begin_tls(struct phx__link_set *s, struct phx__link *l)
+{
+    uint8_t seed[PHX__TLS_SEED];
+    int err = s->random(s->ctx, seed, sizeof seed);
+
+    return err != 0 ? err : phx__tls_open(s->tls, l->dialer, seed, &l->tls);
+}
+
+/* As phx__link_read: `kept` bytes of a frame stand in the scratch. An accepted link gets its engine with
+ * the first byte, so that a crowd that says nothing costs little. */
+static int link_read_tls(struct phx__link_set *s, struct phx__link *l, size_t kept)
+{
+    size_t room, most = s->scratch_size - kept - PHX__TLS_HELD;
+    uint8_t *buffer = phx__tls_buffer(s->tls, &room);
+    long n;
+    int err;
+
+    if (room > most)
+        room = most;
+    if (link_stranger(l) && room > LINK_TLS_READ)
+        room = LINK_TLS_READ;
+    s->os_calls++;
+    n = s->os->recv(s->os->world, l->handle, buffer, room);
+    l->more = n > 0 && (size_t)n == room;
+    if (n == PHX_EAGAIN)
+        return 0;
+    if (n <= 0)
+        return n == 0 ? PHX_ERESET : (int)n;
+    l->bytes_in += (size_t)n;
+    s->bytes_in += (size_t)n;
+    if (link_stranger(l) && l->bytes_in > LINK_TLS_STRANGER)
+        return PHX_EPROTO;
+    if (l->tls == NULL && (err = link_begin_tls(s, l)) != 0)
+        return err;
+    n = phx__tls_feed(l->tls, (size_t)n, s->scratch + kept);
+    if (n == PHX_ETLS)
+        l->why = phx__tls_why(l->tls);
+    if (n < 0)
+        return (int)n;
+    if (link_stranger(l))
+        s->wants(s->ctx, l); /* the handshake's next words, or what waited for its end */
+    return link_frames(s, l, s->scratch, kept + (size_t)n);
 }
 
 int phx__link_read(struct phx__link_set *s, struct phx__link *l)
@@ -511,6 +592,8 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
         return 0;
     if (kept > 0)
         memcpy(s->scratch, l->stash, kept);
+    if (l->secure)
+        return link_read_tls(s, l, kept);
     if (link_stranger(l) && room > LINK_STRANGER)
         room = LINK_STRANGER;
     s->os_calls++;
@@ -527,7 +610,7 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, int dialer,
+int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle,
                    enum phx__link_state state, uint64_t patience_us)
 {
     int err;
@@ -545,7 +628,6 @@ int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, int
     phx__slices_init(&l->out, s->mem);
     phx__slices_init(&l->control, s->mem);
     l->handle = handle;
-    l->dialer = (uint8_t)dialer;
     l->state = state;
     l->peer = l->expect = l->attempt = PHX__NONE;
     l->since = s->now;
@@ -554,7 +636,9 @@ int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, int
 
 int phx__link_connected(struct phx__link_set *s, struct phx__link *l)
 {
-    return link_say_hello(s, l);
+    int err = l->secure ? link_begin_tls(s, l) : 0;
+
+    return err != 0 ? err : link_say_hello(s, l);
 }
 
 /* One try: a peer that does not read is not waited for. */
@@ -562,14 +646,12 @@ static void link_tell_reason(struct phx__link_set *s, struct phx__link *l, int r
 {
     struct phx__writer w;
 
-    if (l->state == PHX__LINK_DIALING || l->out.bytes > 0 || phx__link_control(s, l, 64, &w) != 0)
+    if (l->state == PHX__LINK_DIALING || l->out.bytes > 0 || (l->secure && l->tls == NULL)
+        || phx__link_control(s, l, 64, &w) != 0)
         return;
     phx__wire_put_refuse(&w, reason);
-    if (phx__link_control_end(s, l, &w) == 0 && link_commit_control(l) == 0) {
-        struct iovec iov[LINK_IOV];
-        s->os_calls++;
-        (void)s->os->send(s->os->world, l->handle, iov, phx__slices_iov(&l->out, iov, LINK_IOV));
-    }
+    if (phx__link_control_end(s, l, &w) == 0 && link_commit_control(l) == 0)
+        (void)link_send(s, l);
 }
 
 void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, int tell)
@@ -585,6 +667,8 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
     phx__timer_drop(s->timers, l->timer);
     phx__mem_put(s->mem, l->hello, sizeof *l->hello);
     l->hello = NULL;
+    phx__tls_free(l->tls);
+    l->tls = NULL;
     phx__slices_free(&l->out);
     phx__slices_free(&l->control);
     phx__block_drop(l->tail);

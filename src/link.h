@@ -3,6 +3,7 @@
 #define PHX_LINK_H
 #include "sha.h"
 #include "timer.h"
+#include "tls.h"
 #include "wire.h"
 
 enum phx__link_state {
@@ -39,10 +40,12 @@ struct phx__link {
     uint8_t stranger; /* came in through a listener and has not proved anything yet */
     uint8_t refused;  /* the reason came from the peer */
     uint8_t full;     /* the last write was cut short: wait for PHX_WRITE */
+    uint8_t secure;   /* over TLS */
     uint32_t peer;    /* node, once known */
     uint32_t expect;  /* node that should answer, or PHX__NONE */
     uint32_t attempt; /* disc's number, or PHX__NONE */
     int reason;       /* why it was closed */
+    const char *why;  /* more of that, or NULL */
     struct phx_id id; /* what the peer says it is; proved when up */
     uint64_t incarnation;
     uint16_t version;
@@ -51,6 +54,7 @@ struct phx__link {
     struct phx_address observed;        /* this end, as the other sees it */
     uint64_t since, bytes_in, bytes_out;
     struct phx__link_hello *hello;
+    struct phx__tls *tls; /* with secure, from the first byte on */
     struct phx__slices out;     /* being written, in this order */
     struct phx__slices control; /* goes out before any data not yet in out */
     struct phx__block *tail;    /* where control frames are encoded */
@@ -80,6 +84,7 @@ struct phx__link_set {
     const char *cluster;
     struct phx__link_key keys[PHX__LINK_KEYS]; /* the first is used, all are accepted */
     uint32_t key_count;                        /* 0: the empty key */
+    struct phx__tls_set *tls;                  /* NULL: no link has TLS */
     const struct phx_id *self;
     uint64_t incarnation;
     uint64_t now;
@@ -104,8 +109,9 @@ struct phx__link_set {
                   size_t size); /* 0, or there are no random bytes: no hello */
 };
 
-/* Makes *l (zeroed by the caller, slot set) from a handle. state: DIALING or HELLO. PHX_ENOMEM. */
-PHX_PRIVATE int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, int dialer,
+/* Makes *l (zeroed by the caller, slot, dialer and secure set) from a handle. state: DIALING or HELLO.
+ * PHX_ENOMEM. */
+PHX_PRIVATE int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle,
                                enum phx__link_state state, uint64_t patience_us);
 /* Closes the handle and frees what it holds; the reason goes to the peer if it can be told. */
 PHX_PRIVATE void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason,

@@ -561,6 +561,7 @@ static int node_copy_config(phx *p, const struct phx_config *cfg)
 {
     size_t n = strlen(cfg->cluster);
     struct phx_key key;
+    int err;
 
     key.data = cfg->key;
     key.size = cfg->key_size;
@@ -569,7 +570,8 @@ static int node_copy_config(phx *p, const struct phx_config *cfg)
     p->cfg.cluster = p->cluster;
     p->cfg.key = NULL;
     p->cfg.key_size = 0;
-    return phx__node_keys(p, &key, cfg->key != NULL);
+    err = phx__node_keys(p, &key, cfg->key != NULL);
+    return err != 0 ? err : phx__node_open_tls(p);
 }
 
 static int node_open_identity(phx *p, const struct phx_config *cfg)
@@ -649,6 +651,7 @@ static void node_free(phx *p)
     phx__mem_put(&p->mem, p->peers, p->peer_capacity * sizeof *p->peers);
     phx__mem_put(&p->mem, p->set.scratch, p->set.scratch_size);
     phx__node_drop_keys(p);
+    phx__tls_set_free(p->set.tls);
     if (p->os.free != NULL)
         p->os.free(p->os.world);
     mem = p->mem; /* p itself goes last, and the count of it with it */

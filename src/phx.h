@@ -89,7 +89,7 @@ PHX_PRIVATE void phx__node_resume_listeners(phx *p);
 PHX_PRIVATE int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect,
                                const struct phx_address *to);
 PHX_PRIVATE void phx__node_abandon(void *ctx, uint32_t attempt);
-PHX_PRIVATE int phx__node_adopt(phx *p, int handle, int dialer);
+PHX_PRIVATE int phx__node_adopt(phx *p, int handle, int dialer, int secure);
 PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
 PHX_PRIVATE void phx__node_ready(phx *p, int handle, int events);
 PHX_PRIVATE void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell);
@@ -108,6 +108,11 @@ PHX_PRIVATE void phx__node_drop_keys(phx *p);
 /* May this node speak there? */
 PHX_PRIVATE int phx__node_is_secure(const phx *p, const struct phx_address *a);
 PHX_PRIVATE int phx__node_may_adopt(phx *p, int handle); /* 0 or PHX_EINSECURE */
+PHX_PRIVATE int phx__node_wants_tls(const phx *p, const struct phx_address *a);
+/* Makes ready for TLS: 0, PHX_ENOTSUP, PHX_ENOKEY, PHX_ENOMEM or what is wrong with the files. */
+PHX_PRIVATE int phx__node_tls(phx *p);
+/* cfg.tls and the files, once the keys are there; the files are read. */
+PHX_PRIVATE int phx__node_open_tls(phx *p);
 
 /* phx_frame.c: frames in, control frames out. */
 PHX_PRIVATE int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f,

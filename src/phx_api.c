@@ -73,6 +73,8 @@ int phx__config_check(const struct phx_config *c)
         || !api_time(c->heartbeat_us) || !api_time(c->timeout_us) || !api_time(c->broken_us)
         || c->retry_min_us > c->retry_max_us)
         return PHX_EINVAL;
+    if ((c->tls_ca == NULL) != (c->tls_cert == NULL) || (c->tls_ca == NULL) != (c->tls_key == NULL))
+        return PHX_EINVAL;
     if (c->routing < PHX_ROUTING_DEFAULT || c->routing > PHX_ROUTING_PAPER
         || (c->os != NULL && c->os->version != PHX_OS_VERSION)
         || (c->alloc != NULL && c->alloc->alloc == NULL))
@@ -101,8 +103,12 @@ static int api_resolve(phx *p, const char *text, struct phx_address *out, int ca
         p->set.os_calls++;
         n = p->os.resolve(p->os.world, parsed.host, out, capacity);
     }
-    for (i = 0; i < n; i++)
+    for (i = 0; i < n; i++) {
         out[i].port = parsed.port;
+        out[i].tls = parsed.tls || p->cfg.tls;
+    }
+    if (n > 0 && out[0].tls && (err = phx__node_tls(p)) != 0)
+        return err;
     return n == 0 ? PHX_ERESOLVE : n;
 }
 
@@ -192,6 +198,7 @@ int phx_advertise(phx *p, const char *address)
     } else if ((a.port = parsed.port) == 0) {
         return PHX_EADDRESS;
     }
+    a.tls = a.family != PHX_UNIX && (parsed.tls || p->cfg.tls);
     if (!phx__node_is_secure(p, &a))
         return PHX_EINSECURE;
     err = phx__node_own_address(p, &a);
@@ -225,16 +232,18 @@ int phx_adopt(phx *p, int fd, int dialer)
 {
     int err;
 
-    if (p == NULL || fd < 0)
+    if (p == NULL || fd < 0 || dialer < 0 || dialer > (1 | PHX_ADOPT_TLS))
         return PHX_EINVAL;
     err = p->closing ? PHX_ECLOSED : phx__node_may_adopt(p, fd);
+    if (err == 0 && (dialer & PHX_ADOPT_TLS))
+        err = phx__node_tls(p);
     if (err == 0)
         err = phx__os_adopt(&p->os, fd);
     if (err != 0) {
         p->os.close(p->os.world, fd);
         return err;
     }
-    return phx__node_adopt(p, fd, dialer != 0);
+    return phx__node_adopt(p, fd, dialer & 1, dialer & PHX_ADOPT_TLS);
 }
 
 /* ---- The loop -------------------------------------------------------------------------------- */

@@ -30,6 +30,20 @@ void phx__node_drop_keys(phx *p)
     p->set.key_count = 0;
 }
 
+/* Tells TLS, if there is any. */
+static void guard_show_keys(phx *p)
+{
+    struct phx_key keys[PHX__LINK_KEYS];
+    uint32_t i;
+
+    for (i = 0; i < p->set.key_count; i++) {
+        keys[i].data = p->set.keys[i].data;
+        keys[i].size = p->set.keys[i].size;
+    }
+    if (p->set.tls != NULL)
+        phx__tls_keys(p->set.tls, p->cluster, keys, p->set.key_count);
+}
+
 /* All of them or none: the old ones stand until the new ones do. */
 int phx__node_keys(phx *p, const struct phx_key *keys, uint32_t count)
 {
@@ -49,6 +63,7 @@ int phx__node_keys(phx *p, const struct phx_key *keys, uint32_t count)
     phx__node_drop_keys(p);
     memcpy(p->set.keys, fresh, count * sizeof fresh[0]);
     p->set.key_count = count;
+    guard_show_keys(p);
     return 0;
 }
 
@@ -85,9 +100,48 @@ int phx_read_key(const char *path, void *out, size_t capacity)
 
 /* ---- Secure places --------------------------------------------------------------------------- */
 
+int phx__node_wants_tls(const phx *p, const struct phx_address *a)
+{
+    return a->family != PHX_UNIX && (a->tls || p->cfg.tls);
+}
+
+/* Certificates from files are as good as a key, where they are used. */
 int phx__node_is_secure(const phx *p, const struct phx_address *a)
 {
-    return p->set.key_count > 0 || p->cfg.insecure || phx__address_is_local(a);
+    return p->set.key_count > 0 || p->cfg.insecure || phx__address_is_local(a)
+           || (phx__node_wants_tls(p, a) && phx__tls_has_files(p->set.tls));
+}
+
+/* Nobody pays for it before it is used: making a key pair takes a thousandth of a second. */
+int phx__node_tls(phx *p)
+{
+    struct phx__tls_files none = { NULL, NULL, NULL };
+    int err = 0;
+
+    if (p->set.tls == NULL) {
+        err = phx__tls_set_open(&p->set.tls, &p->mem, &none);
+        if (err == 0)
+            guard_show_keys(p);
+    }
+    if (err == 0 && p->set.key_count == 0 && !phx__tls_has_files(p->set.tls))
+        err = PHX_ENOKEY;
+    return err;
+}
+
+int phx__node_open_tls(phx *p)
+{
+    struct phx__tls_files files;
+    int err = 0;
+
+    files.ca = p->cfg.tls_ca;
+    files.cert = p->cfg.tls_cert;
+    files.key = p->cfg.tls_key;
+    if (files.ca != NULL)
+        err = phx__tls_set_open(&p->set.tls, &p->mem, &files);
+    if (err == 0 && p->cfg.tls)
+        err = phx__node_tls(p);
+    p->cfg.tls_ca = p->cfg.tls_cert = p->cfg.tls_key = NULL; /* the host's own strings */
+    return err;
 }
 
 /* A stream of the host's is its own affair, a pipe to ssh say, unless we can see that it is a plain

@@ -267,7 +267,7 @@ static void test_parse(void)
         { "TCP://h:80", PHX_ESCHEME, "", 0, "" },
         { " tcp://h:80", PHX_ESCHEME, "", 0, "" },
         { "://h:80", PHX_ESCHEME, "", 0, "" },
-        { "tls://h:80", PHX_ESCHEME, "", 0, "" },
+        { "tls://h:80", 0, "h", 80, "" },
     };
     struct phx__parsed p;
     size_t i;

@@ -442,7 +442,7 @@ static void test_replay(void)
     finish(&n[0]);
 }
 
-/* One in between who only carries bytes back: the dialer's own HELLO, and the acceptor's ANSWER as a PROOF. */
+/* One in between who only carries bytes back. */
 static void test_reflection(void)
 {
     char at[64];
