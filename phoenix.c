@@ -10625,6 +10625,7 @@ struct tls_policy { /* a chooser of certificates for BearSSL */
 struct phx__tls {
     struct phx__tls_set *set;
     br_ssl_engine_context *engine; /* of whichever it is */
+    int dialer;
     union {
         br_ssl_client_context client;
         br_ssl_server_context server;
@@ -10891,7 +10892,7 @@ static unsigned tls_pin_end(const br_x509_class **self)
             pin->found = &t->set->own[i];
     if (pin->found == NULL)
         return BR_ERR_X509_NOT_TRUSTED;
-    if (t->engine == &t->is.client.eng) /* the dialer shows what the acceptor has shown */
+    if (t->dialer) /* the dialer shows what the acceptor has shown */
         br_ssl_client_set_single_ec(&t->is.client, &pin->found->cert, 1, &pin->found->sk,
                                     BR_KEYTYPE_SIGN, BR_KEYTYPE_EC, br_ec_get_default(),
                                     br_ecdsa_sign_asn1_get_default());
@@ -10902,7 +10903,8 @@ static const br_x509_pkey *tls_pin_key(const br_x509_class *const *self, unsigne
 {
     const struct tls_pin *pin = (const struct tls_pin *)(const void *)self;
 
-    *usages = BR_KEYTYPE_SIGN;
+    if (usages != NULL)
+        *usages = BR_KEYTYPE_SIGN;
     return pin->found != NULL ? &pin->found->pk : NULL;
 }
 
@@ -11225,7 +11227,7 @@ static void tls_setup(br_ssl_engine_context *e, struct phx__tls *t, const uint8_
 static void tls_show_files(struct phx__tls *t)
 {
     const struct tls_pem *pem = t->set->pem;
-    int client = t->engine == &t->is.client.eng;
+    int client = t->dialer;
 
     if (pem->key_type == BR_KEYTYPE_RSA && client)
         br_ssl_client_set_single_rsa(&t->is.client, pem->chain, pem->chain_count,
@@ -11294,6 +11296,7 @@ int phx__tls_open(struct phx__tls_set *s, int dialer, const uint8_t *seed, struc
     if (t == NULL)
         return PHX_ENOMEM;
     t->set = s;
+    t->dialer = dialer;
     if (s->pem != NULL) {
         tls_judge_by_ca(s->pem, &t->judge.minimal);
     } else {
@@ -15506,7 +15509,7 @@ static int api_resolve(phx *p, const char *text, struct phx_address *out, int ca
 static int api_listen_at(phx *p, struct phx_address *a)
 {
     struct phx__listener *at = &p->listeners[p->listener_count];
-    int err, handle;
+    int err, handle, tls = a->tls;
 
     if (p->listener_count == (int)PHX__LISTENERS)
         return PHX_ELIMIT;
@@ -15526,6 +15529,7 @@ static int api_listen_at(phx *p, struct phx_address *a)
     }
     at->handle = handle;
     at->paused = 0;
+    a->tls = (unsigned char)tls; /* the world knows nothing of it */
     at->address = *a;
     p->listener_count++;
     phx__disc_listening(&p->disc, 1);

@@ -115,7 +115,7 @@ static int api_resolve(phx *p, const char *text, struct phx_address *out, int ca
 static int api_listen_at(phx *p, struct phx_address *a)
 {
     struct phx__listener *at = &p->listeners[p->listener_count];
-    int err, handle;
+    int err, handle, tls = a->tls;
 
     if (p->listener_count == (int)PHX__LISTENERS)
         return PHX_ELIMIT;
@@ -135,6 +135,7 @@ static int api_listen_at(phx *p, struct phx_address *a)
     }
     at->handle = handle;
     at->paused = 0;
+    a->tls = (unsigned char)tls; /* the world knows nothing of it */
     at->address = *a;
     p->listener_count++;
     phx__disc_listening(&p->disc, 1);

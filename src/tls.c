@@ -102,6 +102,7 @@ struct tls_policy { /* a chooser of certificates for BearSSL */
 struct phx__tls {
     struct phx__tls_set *set;
     br_ssl_engine_context *engine; /* of whichever it is */
+    int dialer;
     union {
         br_ssl_client_context client;
         br_ssl_server_context server;
@@ -368,7 +369,7 @@ static unsigned tls_pin_end(const br_x509_class **self)
             pin->found = &t->set->own[i];
     if (pin->found == NULL)
         return BR_ERR_X509_NOT_TRUSTED;
-    if (t->engine == &t->is.client.eng) /* the dialer shows what the acceptor has shown */
+    if (t->dialer) /* the dialer shows what the acceptor has shown */
         br_ssl_client_set_single_ec(&t->is.client, &pin->found->cert, 1, &pin->found->sk,
                                     BR_KEYTYPE_SIGN, BR_KEYTYPE_EC, br_ec_get_default(),
                                     br_ecdsa_sign_asn1_get_default());
@@ -379,7 +380,8 @@ static const br_x509_pkey *tls_pin_key(const br_x509_class *const *self, unsigne
 {
     const struct tls_pin *pin = (const struct tls_pin *)(const void *)self;
 
-    *usages = BR_KEYTYPE_SIGN;
+    if (usages != NULL)
+        *usages = BR_KEYTYPE_SIGN;
     return pin->found != NULL ? &pin->found->pk : NULL;
 }
 
@@ -702,7 +704,7 @@ static void tls_setup(br_ssl_engine_context *e, struct phx__tls *t, const uint8_
 static void tls_show_files(struct phx__tls *t)
 {
     const struct tls_pem *pem = t->set->pem;
-    int client = t->engine == &t->is.client.eng;
+    int client = t->dialer;
 
     if (pem->key_type == BR_KEYTYPE_RSA && client)
         br_ssl_client_set_single_rsa(&t->is.client, pem->chain, pem->chain_count,
@@ -771,6 +773,7 @@ int phx__tls_open(struct phx__tls_set *s, int dialer, const uint8_t *seed, struc
     if (t == NULL)
         return PHX_ENOMEM;
     t->set = s;
+    t->dialer = dialer;
     if (s->pem != NULL) {
         tls_judge_by_ca(s->pem, &t->judge.minimal);
     } else {
