@@ -983,6 +983,57 @@ PHX_PRIVATE int phx__contact_is_gone(const struct phx__contact *at, uint32_t cou
 
 #endif
 
+/* ======== src/budget.h ======== */
+/* budget.h - BRAIN: how often something may be done to a place: dials at an address, lines in the log. */
+#ifdef PHX_LINES
+#line 1 "src/budget.h"
+#endif
+#ifndef PHX_BUDGET_H
+#define PHX_BUDGET_H
+/* include "contact.h" */
+
+struct phx__budget_rule {
+    uint64_t interval_us; /* one more after each of these ... */
+    uint32_t burst;       /* ... and so many at once */
+};
+
+struct phx__budget_line { /* of one place */
+    uint64_t place;       /* 0: free */
+    uint64_t at;          /* when all that was taken will be paid for */
+    uint32_t denied;      /* since the last that was granted */
+};
+
+struct phx__budget {
+    struct phx__mem *mem;
+    struct phx__budget_line *lines;
+    uint32_t count; /* a power of two */
+    uint64_t salt;  /* so that nobody can choose places that meet in the table */
+    uint64_t all;   /* as `at`, of all learnt addresses together */
+};
+
+/* count: how many places are remembered, a power of two and at least 4. PHX_ENOMEM. */
+PHX_PRIVATE int phx__budget_init(struct phx__budget *b, struct phx__mem *mem, uint32_t count,
+                                 uint64_t salt);
+PHX_PRIVATE void phx__budget_free(struct phx__budget *b);
+
+/* The place that an address is (with_port 0: its host, any port). Never 0. */
+PHX_PRIVATE uint64_t phx__budget_place(const struct phx__budget *b, const struct phx_address *a,
+                                       int with_port);
+/* Takes one for this place: how many were denied before it, or -1 if it is denied too. */
+PHX_PRIVATE int64_t phx__budget_take(struct phx__budget *b, uint64_t place,
+                                     const struct phx__budget_rule *rule, uint64_t now);
+
+/* Dials of addresses that were learnt from others. How long until the first of these may be dialled, 0: now;
+ * which: bits. */
+PHX_PRIVATE uint64_t phx__budget_first(const struct phx__budget *b, const struct phx__contact *at,
+                                       uint32_t count, unsigned which, uint64_t now);
+PHX_PRIVATE void phx__budget_dialled(struct phx__budget *b, const struct phx_address *a,
+                                     uint64_t now);
+/* A node has proved that it lives there: what was spent does not count. */
+PHX_PRIVATE void phx__budget_good(struct phx__budget *b, const struct phx_address *a);
+
+#endif
+
 /* ======== src/disc.h ======== */
 /* disc.h - BRAIN: who exists and how to reach them: hubs, learnt contacts, whom to dial next and when. */
 #ifdef PHX_LINES
@@ -990,6 +1041,7 @@ PHX_PRIVATE int phx__contact_is_gone(const struct phx__contact *at, uint32_t cou
 #endif
 #ifndef PHX_DISC_H
 #define PHX_DISC_H
+/* include "budget.h" */
 /* include "contact.h" */
 /* include "rnd.h" */
 /* include "timer.h" */
@@ -1053,6 +1105,7 @@ struct phx__disc {
     struct phx__disc_best best[PHX__DISC_BEST]; /* ascending scores */
     uint32_t best_count;
     uint32_t head, tail; /* the queue: targets that are due and wait for max_dials */
+    struct phx__budget budget; /* of dials at learnt addresses */
     int listening;       /* this node can be dialled */
     int stopped;         /* closing: dial no more */
     uint64_t now;        /* the latest time told, for calls that are not told */
@@ -1715,6 +1768,7 @@ struct phx__link {
     uint8_t refused;  /* the reason came from the peer */
     uint8_t full;     /* the last write was cut short: wait for PHX_WRITE */
     uint8_t secure;   /* over TLS */
+    uint8_t resting;  /* it talks too much: not read until the timer */
     uint32_t peer;    /* node, once known */
     uint32_t expect;  /* node that should answer, or PHX__NONE */
     uint32_t attempt; /* disc's number, or PHX__NONE */
@@ -1727,6 +1781,7 @@ struct phx__link {
     struct phx_address address;         /* the other end */
     struct phx_address observed;        /* this end, as the other sees it */
     uint64_t since, bytes_in, bytes_out;
+    uint64_t paid_at; /* when what it said in control frames is paid for */
     struct phx__link_hello *hello;
     struct phx__tls *tls; /* with secure, from the first byte on */
     struct phx__slices out;     /* being written, in this order */
@@ -1797,6 +1852,8 @@ PHX_PRIVATE int phx__link_connected(struct phx__link_set *s, struct phx__link *l
 PHX_PRIVATE int phx__link_resume(struct phx__link_set *s, struct phx__link *l);
 /* Reads once and handles all whole frames: 0, or why the link must close. */
 PHX_PRIVATE int phx__link_read(struct phx__link_set *s, struct phx__link *l);
+/* Its timer has set off a link that is up: 1 if it was only resting and is read again. */
+PHX_PRIVATE int phx__link_rested(struct phx__link *l);
 /* Writes what waits, at most about `limit` bytes: 0, or why the link must close. l->full: the world takes
  * no more now. */
 PHX_PRIVATE int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit);
@@ -1864,6 +1921,7 @@ struct phx {
     struct phx__live live;
     struct phx__post post;
     struct phx__link_set set;
+    struct phx__budget lines; /* of the log, by peer and reason */
     struct phx_id self;
     char cluster[65];
     uint64_t now;
@@ -1931,6 +1989,8 @@ PHX_PRIVATE void phx__node_drop_keys(phx *p);
 /* May this node speak there? */
 PHX_PRIVATE int phx__node_is_secure(const phx *p, const struct phx_address *a);
 PHX_PRIVATE int phx__node_may_adopt(phx *p, int handle); /* 0 or PHX_EINSECURE */
+/* May the end of this link be logged? How many were not before it, or -1: no. */
+PHX_PRIVATE int64_t phx__node_may_log(phx *p, const struct phx__link *l, int reason);
 PHX_PRIVATE int phx__node_wants_tls(const phx *p, const struct phx_address *a);
 /* Makes ready for TLS: 0, PHX_ENOTSUP, PHX_ENOKEY, PHX_ENOMEM or what is wrong with the files. */
 PHX_PRIVATE int phx__node_tls(phx *p);
@@ -7069,6 +7129,187 @@ int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t
     return others;
 }
 
+/* ======== src/budget.c ======== */
+/* budget.c - how often something may be done to a place: dials at an address, lines in the log. */
+#ifdef PHX_LINES
+#line 1 "src/budget.c"
+#endif
+
+/* A member that lies may announce any address for any number of nodes, and everybody believes it: that
+ * is how discovery works. Without a bound one liar turns a cluster of a thousand nodes into a thousand
+ * machines that knock at a victim's door, as often as the liar sends a new card. So a node dials
+ * what it was told by others at three rates, whichever is the least:
+ *
+ *   - one address: 16 times, then once in 30 s. An honest node that is down is tried ten times within
+ *     half a minute and then more rarely than that (see disc.c), so it never feels this. A node that
+ *     has proved that it lives there is forgiven what was spent, so a flapping one does not either.
+ *   - one host, whatever the port: 128 times, then 8 a second. As many as a large machine
+ *     has processes. Not for the loopback: there the victim would be this very machine.
+ *   - all together: 1024 times, then 64 a second. A full mesh of the default size starts without
+ *     noticing; what a liar adds later is slow.
+ *
+ * Hubs are the user's word and have no budget.
+ *
+ * Each rate is one number per place, the time at which all that was taken is paid for (GCRA, the
+ * virtual scheduling algorithm of ITU-T I.371): taking one moves it on by the interval, and one may be
+ * taken while it is less than burst intervals ahead of now.
+ *
+ * The table has a fixed size. A place is looked for in four lines; when all are others' the one that is
+ * paid for soonest makes room. So forgetting is generous, and a liar could forget a victim's line by
+ * naming a few hundred other places; but they come out of the budget of all together, and which
+ * lines share a place's fate is salted. */
+/* include "budget.h" */
+
+#define BUDGET_WAYS 4u
+static const struct phx__budget_rule budget_address = { 30 * PHX__SECOND, 16 };
+static const struct phx__budget_rule budget_host = { 125 * PHX__MS, 128 };
+static const struct phx__budget_rule budget_all = { 15625, 1024 };
+
+int phx__budget_init(struct phx__budget *b, struct phx__mem *mem, uint32_t count, uint64_t salt)
+{
+    PHX_ASSERT(count >= BUDGET_WAYS && (count & (count - 1)) == 0);
+    b->mem = mem;
+    b->salt = salt;
+    b->all = 0;
+    b->lines = phx__mem_zero(mem, count * sizeof *b->lines);
+    b->count = b->lines == NULL ? 0 : count;
+    return b->lines == NULL ? PHX_ENOMEM : 0;
+}
+
+void phx__budget_free(struct phx__budget *b)
+{
+    if (b->lines != NULL)
+        phx__mem_put(b->mem, b->lines, b->count * sizeof *b->lines);
+    b->lines = NULL;
+    b->count = 0;
+}
+
+/* FNV-1a with a salt, and the bits mixed once more at the end, since the low ones pick the line. */
+static uint64_t budget_hash(uint64_t h, const void *data, size_t size)
+{
+    const uint8_t *p = data;
+
+    while (size-- > 0)
+        h = (h ^ *p++) * 0x100000001b3u;
+    return h;
+}
+
+uint64_t phx__budget_place(const struct phx__budget *b, const struct phx_address *a, int with_port)
+{
+    uint64_t h = budget_hash(b->salt ^ 0xcbf29ce484222325u, &a->family, 1);
+    uint32_t port = with_port ? a->port : 65536u;
+
+    if (a->family == PHX_UNIX)
+        h = budget_hash(h, a->path, strlen(a->path));
+    else
+        h = budget_hash(budget_hash(h, a->ip, sizeof a->ip), &port, sizeof port);
+    h = (h ^ h >> 33) * 0xff51afd7ed558ccdu;
+    h ^= h >> 33;
+    return h != 0 ? h : 1;
+}
+
+/* The line of a place, or NULL. */
+static struct phx__budget_line *budget_find(const struct phx__budget *b, uint64_t place)
+{
+    uint32_t i, first = (uint32_t)place & (b->count - 1) & ~(BUDGET_WAYS - 1);
+
+    for (i = first; i < first + BUDGET_WAYS; i++)
+        if (b->lines[i].place == place)
+            return &b->lines[i];
+    return NULL;
+}
+
+static struct phx__budget_line *budget_line(struct phx__budget *b, uint64_t place)
+{
+    uint32_t i, first = (uint32_t)place & (b->count - 1) & ~(BUDGET_WAYS - 1), soonest = first;
+    struct phx__budget_line *line = budget_find(b, place);
+
+    if (line != NULL)
+        return line;
+    for (i = first; i < first + BUDGET_WAYS; i++)
+        if (b->lines[i].at < b->lines[soonest].at) /* a free one is at 0 */
+            soonest = i;
+    line = &b->lines[soonest];
+    line->place = place;
+    line->at = 0;
+    line->denied = 0;
+    return line;
+}
+
+/* How long until one may be taken. */
+static uint64_t budget_until(uint64_t at, const struct phx__budget_rule *rule, uint64_t now)
+{
+    uint64_t ahead = (rule->burst - 1) * rule->interval_us;
+
+    return at <= now || at - now <= ahead ? 0 : at - now - ahead;
+}
+
+static uint64_t budget_spend(uint64_t at, const struct phx__budget_rule *rule, uint64_t now)
+{
+    return (at > now ? at : now) + rule->interval_us;
+}
+
+int64_t phx__budget_take(struct phx__budget *b, uint64_t place, const struct phx__budget_rule *rule,
+                         uint64_t now)
+{
+    struct phx__budget_line *line = budget_line(b, place);
+    int64_t denied = line->denied;
+
+    if (budget_until(line->at, rule, now) > 0) {
+        line->denied += line->denied < UINT32_MAX;
+        return -1;
+    }
+    line->at = budget_spend(line->at, rule, now);
+    line->denied = 0;
+    return denied;
+}
+
+/* ---- Dials ----------------------------------------------------------------------------------- */
+
+static uint64_t budget_wait(const struct phx__budget *b, const struct phx_address *a, uint64_t now)
+{
+    const struct phx__budget_line *line = budget_find(b, phx__budget_place(b, a, 1));
+    uint64_t most = budget_until(b->all, &budget_all, now), wait;
+
+    wait = line == NULL ? 0 : budget_until(line->at, &budget_address, now);
+    most = wait > most ? wait : most;
+    line = phx__address_is_local(a) ? NULL : budget_find(b, phx__budget_place(b, a, 0));
+    wait = line == NULL ? 0 : budget_until(line->at, &budget_host, now);
+    return wait > most ? wait : most;
+}
+
+uint64_t phx__budget_first(const struct phx__budget *b, const struct phx__contact *at,
+                           uint32_t count, unsigned which, uint64_t now)
+{
+    uint64_t first = UINT64_MAX, wait;
+    uint32_t i;
+
+    for (i = 0; i < count; i++)
+        if ((which & 1u << i) != 0 && (wait = budget_wait(b, &at[i].address, now)) < first)
+            first = wait;
+    return first == UINT64_MAX ? 0 : first;
+}
+
+void phx__budget_dialled(struct phx__budget *b, const struct phx_address *a, uint64_t now)
+{
+    struct phx__budget_line *line = budget_line(b, phx__budget_place(b, a, 1));
+
+    line->at = budget_spend(line->at, &budget_address, now);
+    b->all = budget_spend(b->all, &budget_all, now);
+    if (phx__address_is_local(a))
+        return;
+    line = budget_line(b, phx__budget_place(b, a, 0));
+    line->at = budget_spend(line->at, &budget_host, now);
+}
+
+void phx__budget_good(struct phx__budget *b, const struct phx_address *a)
+{
+    struct phx__budget_line *line = budget_find(b, phx__budget_place(b, a, 1));
+
+    if (line != NULL)
+        line->at = 0;
+}
+
 /* ======== src/disc.c ======== */
 /* disc.c - who exists and how to reach them: hubs, learnt contacts, whom to dial next and when. */
 #ifdef PHX_LINES
@@ -7105,7 +7346,7 @@ int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t
  *
  * One address is never dialled twice at once, also not for different targets: a hub and its node
  * share theirs, and a liar who announces a thousand nodes at a victim's address gets one dial at
- * a time.
+ * a time. How many it gets in the long run says budget.c.
  *
  * The bound. While no more than max_links nodes are known, all of them are dialled and the mesh
  * is full. Beyond that: hubs, nodes that somebody wants to send to, and PHX__DISC_BEST nodes
@@ -7146,6 +7387,8 @@ int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t
  * the user said so. */
 #define DISC_DEAD_ROUNDS 10u
 #define DISC_DEAD_FACTOR 10u
+/* Places remembered for their budgets, 24 bytes each. */
+#define DISC_PLACES 512u
 /* Attempt numbers are (generation << 16 | slot). The last generation is left out: no number is
  * NONE. */
 #define DISC_ATTEMPTS 65536u
@@ -7462,7 +7705,7 @@ static void disc_note(struct phx__disc *d, uint32_t slot, uint32_t i, int error)
     uint8_t verdict = DISC_FAILED;
 
     t->at[i].error = error;
-    if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION)
+    if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION || error == PHX_ETLS)
         verdict = DISC_BARRED;
     /* Anybody may say this, or the address may move: it is believed, but not for ever. */
     if (error == PHX_ESELF)
@@ -7481,13 +7724,20 @@ static void disc_note(struct phx__disc *d, uint32_t slot, uint32_t i, int error)
         t->verdict = verdict;
 }
 
+/* How long the first of these addresses must be left alone. */
+static uint64_t disc_ban(const struct phx__disc *d, const struct phx__disc_target *t, unsigned which)
+{
+    return t->hub ? 0 : phx__budget_first(&d->budget, t->at, t->count, which, d->now);
+}
+
 /* The first address still to try that nobody dials at the moment. */
 static uint32_t disc_pick(const struct phx__disc *d, const struct phx__disc_target *t)
 {
     uint32_t i;
 
     for (i = 0; i < t->count; i++)
-        if ((t->untried & 1u << i) != 0 && !disc_is_busy(d, &t->at[i].address))
+        if ((t->untried & 1u << i) != 0 && !disc_is_busy(d, &t->at[i].address)
+            && disc_ban(d, t, 1u << i) == 0)
             return i;
     return PHX__NONE;
 }
@@ -7501,6 +7751,8 @@ static int disc_dial(struct phx__disc *d, uint32_t slot, uint32_t i)
 
     t->untried = (uint8_t)(t->untried & ~(1u << i));
     t->tried++;
+    if (!t->hub)
+        phx__budget_dialled(&d->budget, &t->at[i].address, d->now);
     error = d->ops.dial(d->ops.ctx, attempt, t->hub ? PHX__NONE : t->node, &t->at[i].address);
     if (error >= 0)
         return 1;
@@ -7538,8 +7790,12 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
      * one that did not waits for them. */
     if (i == PHX__NONE && t->tried > 0 && t->open == 0)
         t->untried = 0;
-    if (t->untried != 0)
-        phx__timer_set(d->timers, t->timer, d->now + DISC_STAGGER_US);
+    if (t->untried != 0) {
+        uint64_t ban = disc_ban(d, t, t->untried);
+        if (ban > 0) /* many may wait for the same moment */
+            ban = disc_between(d, ban, ban + PHX__SECOND);
+        phx__timer_set(d->timers, t->timer, d->now + DISC_STAGGER_US + ban);
+    }
     disc_settle(d, slot);
 }
 
@@ -7756,9 +8012,10 @@ int phx__disc_init(struct phx__disc *d, struct phx__mem *mem, struct phx__ids *i
     d->target_free = d->attempt_free = d->head = d->tail = PHX__NONE;
     /* All at once, so that no dial can fail for lack of a number. */
     d->attempts = phx__mem_zero(mem, count * sizeof *d->attempts);
-    if (d->attempts == NULL)
+    d->attempt_capacity = d->attempts == NULL ? 0 : count;
+    if (d->attempts == NULL
+        || phx__budget_init(&d->budget, mem, DISC_PLACES, phx__rnd_next(rnd)) != 0)
         return PHX_ENOMEM;
-    d->attempt_capacity = count;
     for (k = count; k-- > 0; d->attempt_free = k) {
         d->attempts[k].target = PHX__NONE;
         d->attempts[k].next = d->attempt_free;
@@ -7777,6 +8034,7 @@ void phx__disc_free(struct phx__disc *d)
     phx__mem_put(d->mem, d->targets, d->target_capacity * sizeof *d->targets);
     phx__mem_put(d->mem, d->nodes, d->node_capacity * sizeof *d->nodes);
     phx__mem_put(d->mem, d->attempts, d->attempt_capacity * sizeof *d->attempts);
+    phx__budget_free(&d->budget);
     memset(d, 0, sizeof *d);
 }
 
@@ -7871,8 +8129,10 @@ int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t 
     disc_clock(d, now);
     error = phx__mem_grow(d->mem, &d->nodes, &d->node_capacity, node + 1, sizeof *d->nodes);
     if (disc_find(d, attempt, &slot, &i)) {
-        if (error == 0) /* whoever answers there is that hub now */
+        if (error == 0) { /* whoever answers there is that hub now */
             phx__disc_meet(d, attempt, node);
+            phx__budget_good(&d->budget, &d->targets[slot].at[i].address);
+        }
         disc_close(d, slot, i);
         disc_note(d, slot, i,
                   error != 0 ? error : d->targets[slot].node == node ? 0 : PHX_EPEER);
@@ -11662,6 +11922,18 @@ const char *phx__tls_why(const struct phx__tls *t)
 #define LINK_TLS_READ 4096u
 #define LINK_TLS_STRANGER 32768u
 #define LINK_IOV 64
+/* Control frames make us work for their sender: a table looked through, an answer, a word to all
+ * neighbours. Each is charged one unit and one for each 64 bytes; 20,000 units a second are paid for, five
+ * seconds of which may be owed. A full table of 60,000 nodes or two of the largest cards
+ * pass at once, and 1.2 MB or 20,000 small frames a second for ever, which no honest node comes near:
+ * the start of a clique of 400 costs each link some 700 units. */
+#define LINK_UNIT_BYTES 64u
+#define LINK_UNIT_US 50u
+#define LINK_OWED_US (5 * PHX__SECOND)
+/* Who owes more is not read for a while, and TCP makes it wait. The link is not closed: it would come
+ * back at once, with everything from the beginning. Nobody waits for ever, so this rest cannot close a
+ * circle of nodes that wait for each other; and a rest is shorter than any silence that counts. */
+#define LINK_REST_US (250 * PHX__MS)
 
 static int link_stranger(const struct phx__link *l)
 {
@@ -11730,8 +12002,8 @@ int phx__link_events(const struct phx__link *l)
 {
     if (l->state == PHX__LINK_DIALING)
         return PHX_WRITE;
-    if (l->state == PHX__LINK_PARKED)
-        return 0; /* what it sends is not read yet, and must not keep waking us */
+    if (l->state == PHX__LINK_PARKED || l->resting)
+        return l->full ? PHX_WRITE : 0; /* what it sends is not read yet, and must not keep waking us */
     return l->full ? PHX_READ | PHX_WRITE : PHX_READ;
 }
 
@@ -12089,6 +12361,14 @@ static int link_on_refuse(const struct phx__frame *f)
     return err;
 }
 
+/* DATA and ACK are free: they cost little each, and come as fast as an honest peer can send. */
+static void link_charge(const struct phx__link_set *s, struct phx__link *l, size_t size)
+{
+    uint64_t units = 1 + size / LINK_UNIT_BYTES;
+
+    l->paid_at = (l->paid_at > s->now ? l->paid_at : s->now) + units * LINK_UNIT_US;
+}
+
 static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f,
                          const uint8_t *raw, size_t raw_size)
 {
@@ -12099,6 +12379,8 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
     if (l->state == PHX__LINK_UP) {
         if (f->type < PHX__UPDATE)
             return PHX_EPROTO;
+        if (f->type < PHX__DATA)
+            link_charge(s, l, raw_size);
         return s->frame(s->ctx, l, f, raw, raw_size);
     }
     if (l->state == PHX__LINK_HELLO && !l->dialer && f->type == PHX__HELLO)
@@ -12205,6 +12487,23 @@ static int link_read_tls(struct phx__link_set *s, struct phx__link *l, size_t ke
     return link_frames(s, l, s->scratch, kept + (size_t)n);
 }
 
+static void link_rest(struct phx__link_set *s, struct phx__link *l)
+{
+    l->resting = 1;
+    l->more = 0;
+    if (l->paid_at > s->now + LINK_OWED_US + LINK_REST_US) /* one read may have brought a lot */
+        l->paid_at = s->now + LINK_OWED_US + LINK_REST_US;
+    phx__timer_set(s->timers, l->timer, s->now + LINK_REST_US);
+}
+
+int phx__link_rested(struct phx__link *l)
+{
+    int was = l->resting;
+
+    l->resting = 0;
+    return was;
+}
+
 int phx__link_read(struct phx__link_set *s, struct phx__link *l)
 {
     size_t kept = l->stash_size;
@@ -12212,8 +12511,12 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
     long n;
 
     /* A parked peer has nothing to say before it is answered; what it says is read then. */
-    if (l->state == PHX__LINK_PARKED)
+    if (l->state == PHX__LINK_PARKED || l->resting)
         return 0;
+    if (l->paid_at > s->now + LINK_OWED_US && l->state == PHX__LINK_UP) {
+        link_rest(s, l);
+        return 0;
+    }
     if (kept > 0)
         memcpy(s->scratch, l->stash, kept);
     if (l->secure)
@@ -13501,6 +13804,12 @@ static void node_log_close(phx *p, const struct phx__link *l, enum phx__link_sta
                     ? PHX_LOG_WARN
                                                                             : PHX_LOG_INFO;
 
+    int64_t before = 0;
+
+    /* What never was a link is told once a minute of each peer and reason: strangers come as often as they
+     * like, and a hub with another key is dialled for ever. */
+    if (was != PHX__LINK_UP && (before = phx__node_may_log(p, l, reason)) < 0)
+        return;
     phx__node_log(p, level, "link %s %s: %s%s%s%s%s",
                   l->peer != PHX__NONE ? phx_id_text(&l->id, id) : "?",
                   l->address.family ? phx_address_text(&l->address, at) : "adopted",
@@ -13509,6 +13818,8 @@ static void node_log_close(phx *p, const struct phx__link *l, enum phx__link_sta
                                              : "no link, ",
                   l->refused ? "refused by the peer: " : "", phx_strerror(reason),
                   l->why != NULL ? ": " : "", l->why != NULL ? l->why : "");
+    if (before > 0)
+        phx__node_log(p, level, "... and %u more like it in the last minutes", (uint64_t)before);
 }
 
 static void node_link_down(phx *p, const struct phx__link *l)
@@ -13817,6 +14128,8 @@ static int node_judge(void *ctx, struct phx__link *l)
     if (l->expect != PHX__NONE && !phx__id_equal(&l->id, &p->ids.at[l->expect]))
         return PHX_EPEER;
     old = node == PHX__NONE ? NULL : phx__node_link(p, node);
+    if (old == NULL && !l->dialer && p->links_up >= p->cfg.max_accepts)
+        return PHX_ELIMIT;
     if (old != NULL && (err = node_judge_rival(p, l, old)) != 0)
         return err;
     if (old == NULL && l->state == PHX__LINK_PARKED && !node_wins(p, l) && node_own_dial(p, &l->id))
@@ -14073,6 +14386,9 @@ int phx__node_open_set(phx *p)
  */
 /* include "phx.h" */
 
+/* Log lines about what never was a link: each peer and reason once a minute. */
+static const struct phx__budget_rule guard_line = { 60 * PHX__SECOND, 1 };
+
 /* ---- Keys ------------------------------------------------------------------------------------ */
 
 static int guard_key_size_is_good(size_t size)
@@ -14216,6 +14532,17 @@ int phx__node_may_adopt(phx *p, int handle)
     if (p->os.local(p->os.world, handle, &here) != 0 || here.family == 0)
         return 0;
     return phx__address_is_local(&here) ? 0 : PHX_EINSECURE;
+}
+
+/* ---- The log --------------------------------------------------------------------------------- */
+
+/* Who accepts sees a new port each time, who dials knows the one it wants. */
+int64_t phx__node_may_log(phx *p, const struct phx__link *l, int reason)
+{
+    uint64_t place = phx__budget_place(&p->lines, &l->address, l->dialer);
+
+    place ^= (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
+    return phx__budget_take(&p->lines, place != 0 ? place : 1, &guard_line, p->now);
 }
 
 /* ======== src/phx_frame.c ======== */
@@ -14694,6 +15021,8 @@ int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f, 
 #define NODE_LATE (500 * PHX__MS)
 /* Deadlines handled in one step. */
 #define NODE_TIMERS 10000
+/* Peers and reasons of which it is known that they were logged, 24 bytes each. */
+#define NODE_LINES 64u
 /* Readiness asked for at once. */
 #define NODE_READY 128
 
@@ -15075,6 +15404,10 @@ static void node_link_due(phx *p, uint32_t slot)
 
     if (l == NULL)
         return;
+    if (phx__link_rested(l) && phx__node_link(p, l->peer) == l) {
+        phx__node_watch(p, l);
+        return;
+    }
     /* Up: it was replaced by another link and the peer has not closed it. */
     phx__node_close_link(p, l, l->state == PHX__LINK_UP ? PHX_EDUPLICATE : PHX_ETIMEDOUT, 0);
 }
@@ -15292,6 +15625,8 @@ static int node_open_brains(phx *p)
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->late_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->close_timer)) != 0)
         return err;
+    if ((err = phx__budget_init(&p->lines, &p->mem, NODE_LINES, phx__rnd_next(&p->rnd))) != 0)
+        return err;
     p->route.relay = p->cfg.relay;
     if ((err = node_write_card(p)) != 0)
         return err;
@@ -15323,6 +15658,7 @@ static void node_free(phx *p)
     phx__mem_put(&p->mem, p->set.scratch, p->set.scratch_size);
     phx__node_drop_keys(p);
     phx__tls_set_free(p->set.tls);
+    phx__budget_free(&p->lines);
     if (p->os.free != NULL)
         p->os.free(p->os.world);
     mem = p->mem; /* p itself goes last, and the count of it with it */
@@ -15426,6 +15762,7 @@ void phx_config_init(struct phx_config *cfg)
     cfg->max_links = 1024;
     cfg->max_nodes = 65536;
     cfg->max_dials = 64;
+    cfg->max_accepts = 4096;
     cfg->hop_limit = 16;
     cfg->step_bytes = 256u << 10;
     cfg->dial_timeout_us = 5 * PHX__SECOND;
@@ -15460,7 +15797,8 @@ int phx__config_check(const struct phx_config *c)
         return PHX_EINVAL;
     if (!api_within(c->max_message, 1, 1u << 30) || !api_within(c->window, 65536, 1u << 30)
         || !api_within(c->max_links, 1, 65536) || !api_within(c->max_nodes, 2, 1u << 24)
-        || !api_within(c->max_dials, 1, 65536) || !api_within(c->hop_limit, 1, 255)
+        || !api_within(c->max_dials, 1, 65536) || !api_within(c->max_accepts, 1, 1u << 20)
+        || !api_within(c->hop_limit, 1, 255)
         || !api_within(c->step_bytes, 80u << 10, 1u << 26))
         return PHX_EINVAL;
     if (!api_time(c->dial_timeout_us) || !api_time(c->retry_min_us) || !api_time(c->retry_max_us)

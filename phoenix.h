@@ -290,6 +290,8 @@ struct phx_config {
     uint32_t max_links; /* up to this many nodes the mesh is full, beyond it is bounded; default 1024 */
     uint32_t max_nodes; /* nodes known at once; default 65536 */
     uint32_t max_dials; /* dials under way at once; default 64. Not what others dial */
+    uint32_t max_accepts; /* links in all, above which those that others dial are refused with
+                             PHX_ELIMIT; default 4096, less is fine where descriptors are few */
     uint32_t hop_limit; /* links a message may cross; default 16, at most 255 */
     uint32_t step_bytes; /* read per link in one step; default 256 KiB, at least 80 KiB */
 

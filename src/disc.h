@@ -1,6 +1,7 @@
 /* disc.h - BRAIN: who exists and how to reach them: hubs, learnt contacts, whom to dial next and when. */
 #ifndef PHX_DISC_H
 #define PHX_DISC_H
+#include "budget.h"
 #include "contact.h"
 #include "rnd.h"
 #include "timer.h"
@@ -64,6 +65,7 @@ struct phx__disc {
     struct phx__disc_best best[PHX__DISC_BEST]; /* ascending scores */
     uint32_t best_count;
     uint32_t head, tail; /* the queue: targets that are due and wait for max_dials */
+    struct phx__budget budget; /* of dials at learnt addresses */
     int listening;       /* this node can be dialled */
     int stopped;         /* closing: dial no more */
     uint64_t now;        /* the latest time told, for calls that are not told */

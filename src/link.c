@@ -38,6 +38,18 @@
 #define LINK_TLS_READ 4096u
 #define LINK_TLS_STRANGER 32768u
 #define LINK_IOV 64
+/* Control frames make us work for their sender: a table looked through, an answer, a word to all
+ * neighbours. Each is charged one unit and one for each 64 bytes; 20,000 units a second are paid for, five
+ * seconds of which may be owed. A full table of 60,000 nodes or two of the largest cards
+ * pass at once, and 1.2 MB or 20,000 small frames a second for ever, which no honest node comes near:
+ * the start of a clique of 400 costs each link some 700 units. */
+#define LINK_UNIT_BYTES 64u
+#define LINK_UNIT_US 50u
+#define LINK_OWED_US (5 * PHX__SECOND)
+/* Who owes more is not read for a while, and TCP makes it wait. The link is not closed: it would come
+ * back at once, with everything from the beginning. Nobody waits for ever, so this rest cannot close a
+ * circle of nodes that wait for each other; and a rest is shorter than any silence that counts. */
+#define LINK_REST_US (250 * PHX__MS)
 
 static int link_stranger(const struct phx__link *l)
 {
@@ -106,8 +118,8 @@ int phx__link_events(const struct phx__link *l)
 {
     if (l->state == PHX__LINK_DIALING)
         return PHX_WRITE;
-    if (l->state == PHX__LINK_PARKED)
-        return 0; /* what it sends is not read yet, and must not keep waking us */
+    if (l->state == PHX__LINK_PARKED || l->resting)
+        return l->full ? PHX_WRITE : 0; /* what it sends is not read yet, and must not keep waking us */
     return l->full ? PHX_READ | PHX_WRITE : PHX_READ;
 }
 
@@ -465,6 +477,14 @@ static int link_on_refuse(const struct phx__frame *f)
     return err;
 }
 
+/* DATA and ACK are free: they cost little each, and come as fast as an honest peer can send. */
+static void link_charge(const struct phx__link_set *s, struct phx__link *l, size_t size)
+{
+    uint64_t units = 1 + size / LINK_UNIT_BYTES;
+
+    l->paid_at = (l->paid_at > s->now ? l->paid_at : s->now) + units * LINK_UNIT_US;
+}
+
 static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f,
                          const uint8_t *raw, size_t raw_size)
 {
@@ -475,6 +495,8 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
     if (l->state == PHX__LINK_UP) {
         if (f->type < PHX__UPDATE)
             return PHX_EPROTO;
+        if (f->type < PHX__DATA)
+            link_charge(s, l, raw_size);
         return s->frame(s->ctx, l, f, raw, raw_size);
     }
     if (l->state == PHX__LINK_HELLO && !l->dialer && f->type == PHX__HELLO)
@@ -581,6 +603,23 @@ static int link_read_tls(struct phx__link_set *s, struct phx__link *l, size_t ke
     return link_frames(s, l, s->scratch, kept + (size_t)n);
 }
 
+static void link_rest(struct phx__link_set *s, struct phx__link *l)
+{
+    l->resting = 1;
+    l->more = 0;
+    if (l->paid_at > s->now + LINK_OWED_US + LINK_REST_US) /* one read may have brought a lot */
+        l->paid_at = s->now + LINK_OWED_US + LINK_REST_US;
+    phx__timer_set(s->timers, l->timer, s->now + LINK_REST_US);
+}
+
+int phx__link_rested(struct phx__link *l)
+{
+    int was = l->resting;
+
+    l->resting = 0;
+    return was;
+}
+
 int phx__link_read(struct phx__link_set *s, struct phx__link *l)
 {
     size_t kept = l->stash_size;
@@ -588,8 +627,12 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
     long n;
 
     /* A parked peer has nothing to say before it is answered; what it says is read then. */
-    if (l->state == PHX__LINK_PARKED)
+    if (l->state == PHX__LINK_PARKED || l->resting)
         return 0;
+    if (l->paid_at > s->now + LINK_OWED_US && l->state == PHX__LINK_UP) {
+        link_rest(s, l);
+        return 0;
+    }
     if (kept > 0)
         memcpy(s->scratch, l->stash, kept);
     if (l->secure)

@@ -41,6 +41,7 @@ struct phx__link {
     uint8_t refused;  /* the reason came from the peer */
     uint8_t full;     /* the last write was cut short: wait for PHX_WRITE */
     uint8_t secure;   /* over TLS */
+    uint8_t resting;  /* it talks too much: not read until the timer */
     uint32_t peer;    /* node, once known */
     uint32_t expect;  /* node that should answer, or PHX__NONE */
     uint32_t attempt; /* disc's number, or PHX__NONE */
@@ -53,6 +54,7 @@ struct phx__link {
     struct phx_address address;         /* the other end */
     struct phx_address observed;        /* this end, as the other sees it */
     uint64_t since, bytes_in, bytes_out;
+    uint64_t paid_at; /* when what it said in control frames is paid for */
     struct phx__link_hello *hello;
     struct phx__tls *tls; /* with secure, from the first byte on */
     struct phx__slices out;     /* being written, in this order */
@@ -123,6 +125,8 @@ PHX_PRIVATE int phx__link_connected(struct phx__link_set *s, struct phx__link *l
 PHX_PRIVATE int phx__link_resume(struct phx__link_set *s, struct phx__link *l);
 /* Reads once and handles all whole frames: 0, or why the link must close. */
 PHX_PRIVATE int phx__link_read(struct phx__link_set *s, struct phx__link *l);
+/* Its timer has set off a link that is up: 1 if it was only resting and is read again. */
+PHX_PRIVATE int phx__link_rested(struct phx__link *l);
 /* Writes what waits, at most about `limit` bytes: 0, or why the link must close. l->full: the world takes
  * no more now. */
 PHX_PRIVATE int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit);

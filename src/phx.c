@@ -23,6 +23,8 @@
 #define NODE_LATE (500 * PHX__MS)
 /* Deadlines handled in one step. */
 #define NODE_TIMERS 10000
+/* Peers and reasons of which it is known that they were logged, 24 bytes each. */
+#define NODE_LINES 64u
 /* Readiness asked for at once. */
 #define NODE_READY 128
 
@@ -404,6 +406,10 @@ static void node_link_due(phx *p, uint32_t slot)
 
     if (l == NULL)
         return;
+    if (phx__link_rested(l) && phx__node_link(p, l->peer) == l) {
+        phx__node_watch(p, l);
+        return;
+    }
     /* Up: it was replaced by another link and the peer has not closed it. */
     phx__node_close_link(p, l, l->state == PHX__LINK_UP ? PHX_EDUPLICATE : PHX_ETIMEDOUT, 0);
 }
@@ -621,6 +627,8 @@ static int node_open_brains(phx *p)
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->late_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->close_timer)) != 0)
         return err;
+    if ((err = phx__budget_init(&p->lines, &p->mem, NODE_LINES, phx__rnd_next(&p->rnd))) != 0)
+        return err;
     p->route.relay = p->cfg.relay;
     if ((err = node_write_card(p)) != 0)
         return err;
@@ -652,6 +660,7 @@ static void node_free(phx *p)
     phx__mem_put(&p->mem, p->set.scratch, p->set.scratch_size);
     phx__node_drop_keys(p);
     phx__tls_set_free(p->set.tls);
+    phx__budget_free(&p->lines);
     if (p->os.free != NULL)
         p->os.free(p->os.world);
     mem = p->mem; /* p itself goes last, and the count of it with it */

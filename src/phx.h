@@ -41,6 +41,7 @@ struct phx {
     struct phx__live live;
     struct phx__post post;
     struct phx__link_set set;
+    struct phx__budget lines; /* of the log, by peer and reason */
     struct phx_id self;
     char cluster[65];
     uint64_t now;
@@ -108,6 +109,8 @@ PHX_PRIVATE void phx__node_drop_keys(phx *p);
 /* May this node speak there? */
 PHX_PRIVATE int phx__node_is_secure(const phx *p, const struct phx_address *a);
 PHX_PRIVATE int phx__node_may_adopt(phx *p, int handle); /* 0 or PHX_EINSECURE */
+/* May the end of this link be logged? How many were not before it, or -1: no. */
+PHX_PRIVATE int64_t phx__node_may_log(phx *p, const struct phx__link *l, int reason);
 PHX_PRIVATE int phx__node_wants_tls(const phx *p, const struct phx_address *a);
 /* Makes ready for TLS: 0, PHX_ENOTSUP, PHX_ENOKEY, PHX_ENOMEM or what is wrong with the files. */
 PHX_PRIVATE int phx__node_tls(phx *p);

@@ -32,6 +32,7 @@ void phx_config_init(struct phx_config *cfg)
     cfg->max_links = 1024;
     cfg->max_nodes = 65536;
     cfg->max_dials = 64;
+    cfg->max_accepts = 4096;
     cfg->hop_limit = 16;
     cfg->step_bytes = 256u << 10;
     cfg->dial_timeout_us = 5 * PHX__SECOND;
@@ -66,7 +67,8 @@ int phx__config_check(const struct phx_config *c)
         return PHX_EINVAL;
     if (!api_within(c->max_message, 1, 1u << 30) || !api_within(c->window, 65536, 1u << 30)
         || !api_within(c->max_links, 1, 65536) || !api_within(c->max_nodes, 2, 1u << 24)
-        || !api_within(c->max_dials, 1, 65536) || !api_within(c->hop_limit, 1, 255)
+        || !api_within(c->max_dials, 1, 65536) || !api_within(c->max_accepts, 1, 1u << 20)
+        || !api_within(c->hop_limit, 1, 255)
         || !api_within(c->step_bytes, 80u << 10, 1u << 26))
         return PHX_EINVAL;
     if (!api_time(c->dial_timeout_us) || !api_time(c->retry_min_us) || !api_time(c->retry_max_us)

@@ -14,6 +14,9 @@
  */
 #include "phx.h"
 
+/* Log lines about what never was a link: each peer and reason once a minute. */
+static const struct phx__budget_rule guard_line = { 60 * PHX__SECOND, 1 };
+
 /* ---- Keys ------------------------------------------------------------------------------------ */
 
 static int guard_key_size_is_good(size_t size)
@@ -157,4 +160,15 @@ int phx__node_may_adopt(phx *p, int handle)
     if (p->os.local(p->os.world, handle, &here) != 0 || here.family == 0)
         return 0;
     return phx__address_is_local(&here) ? 0 : PHX_EINSECURE;
+}
+
+/* ---- The log --------------------------------------------------------------------------------- */
+
+/* Who accepts sees a new port each time, who dials knows the one it wants. */
+int64_t phx__node_may_log(phx *p, const struct phx__link *l, int reason)
+{
+    uint64_t place = phx__budget_place(&p->lines, &l->address, l->dialer);
+
+    place ^= (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
+    return phx__budget_take(&p->lines, place != 0 ? place : 1, &guard_line, p->now);
 }

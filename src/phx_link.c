@@ -129,6 +129,12 @@ static void node_log_close(phx *p, const struct phx__link *l, enum phx__link_sta
                     ? PHX_LOG_WARN
                                                                             : PHX_LOG_INFO;
 
+    int64_t before = 0;
+
+    /* What never was a link is told once a minute of each peer and reason: strangers come as often as they
+     * like, and a hub with another key is dialled for ever. */
+    if (was != PHX__LINK_UP && (before = phx__node_may_log(p, l, reason)) < 0)
+        return;
     phx__node_log(p, level, "link %s %s: %s%s%s%s%s",
                   l->peer != PHX__NONE ? phx_id_text(&l->id, id) : "?",
                   l->address.family ? phx_address_text(&l->address, at) : "adopted",
@@ -137,6 +143,8 @@ static void node_log_close(phx *p, const struct phx__link *l, enum phx__link_sta
                                              : "no link, ",
                   l->refused ? "refused by the peer: " : "", phx_strerror(reason),
                   l->why != NULL ? ": " : "", l->why != NULL ? l->why : "");
+    if (before > 0)
+        phx__node_log(p, level, "... and %u more like it in the last minutes", (uint64_t)before);
 }
 
 static void node_link_down(phx *p, const struct phx__link *l)
@@ -445,6 +453,8 @@ static int node_judge(void *ctx, struct phx__link *l)
     if (l->expect != PHX__NONE && !phx__id_equal(&l->id, &p->ids.at[l->expect]))
         return PHX_EPEER;
     old = node == PHX__NONE ? NULL : phx__node_link(p, node);
+    if (old == NULL && !l->dialer && p->links_up >= p->cfg.max_accepts)
+        return PHX_ELIMIT;
     if (old != NULL && (err = node_judge_rival(p, l, old)) != 0)
         return err;
     if (old == NULL && l->state == PHX__LINK_PARKED && !node_wins(p, l) && node_own_dial(p, &l->id))

@@ -70,6 +70,10 @@ struct raw {
 
 static struct raw r;
 
+/* The last byte of the loopback address that the peer comes from; 0: any. What a node logs about peers it
+ * says once a minute for each address. */
+static int raw_from;
+
 static inline int raw_socket(const struct node *to)
 {
     struct sockaddr_in at;
@@ -77,6 +81,11 @@ static inline int raw_socket(const struct node *to)
     int fd = socket(AF_INET, SOCK_STREAM, 0);
 
     phx_listening(to->p, 0, &a);
+    memset(&at, 0, sizeof at);
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + (unsigned)raw_from);
+    if (raw_from != 0 && bind(fd, (struct sockaddr *)&at, sizeof at) != 0)
+        return -1;
     memset(&at, 0, sizeof at);
     at.sin_family = AF_INET;
     at.sin_port = htons(a.port);

@@ -309,6 +309,7 @@ static void test_strangers(void)
     before = n[0].heap.bytes;
     for (i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         lines = logged(&n[0], "", "");
+        raw_from = 2 + (int)i;
         raw_begin(&n[0]);
         cases[i].say();
         raw_send();
@@ -317,8 +318,44 @@ static void test_strangers(void)
            cases[i].what);
         raw_finish();
     }
+    raw_from = 0;
     ok(n[0].heap.bytes < before + 20000, "memory is back: %lu and %lu", (unsigned long)before,
        (unsigned long)n[0].heap.bytes);
+    finish_all(n, 2);
+}
+
+/* One who comes again and again is told of once, and so is a hub that cannot be had. */
+static void test_log_once(void)
+{
+    struct phx_config c = usual();
+    int i;
+
+    begin_pair(&c);
+    for (i = 0; i < 20; i++) {
+        raw_begin(&n[0]);
+        stranger_http();
+        raw_send();
+        await(raw_is_closed(), PATIENCE);
+        raw_finish();
+    }
+    ok(logged(&n[0], phx_strerror(PHX_EPROTO), "") == 1, "20 times the same from one host: one line");
+    raw_begin(&n[0]);
+    raw_hello("other", 1, 1);
+    raw_send();
+    await(raw_is_closed(), PATIENCE);
+    raw_finish();
+    ok(logged(&n[0], phx_strerror(PHX_ECLUSTER), "") == 1, "another reason is another line");
+    for (i = 2; i < 250; i++) { /* more hosts than it remembers */
+        raw_from = i;
+        raw_begin(&n[0]);
+        stranger_http();
+        raw_send();
+        await(raw_is_closed(), PATIENCE);
+        raw_finish();
+    }
+    raw_from = 0;
+    ok(logged(&n[0], phx_strerror(PHX_EPROTO), "") == 249, "and so is another host");
+    ok(honest(), "all else goes on");
     finish_all(n, 2);
 }
 
@@ -800,6 +837,7 @@ static const struct test tests[] = {
     {"self", test_self},
     {"refused", test_refused},
     {"strangers", test_strangers},
+    {"log_once", test_log_once},
     {"hellos", test_hellos},
     {"idle_crowd", test_idle_crowd},
     {"patient_crowd", test_patient_crowd},
