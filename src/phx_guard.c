@@ -168,7 +168,10 @@ int phx__node_may_adopt(phx *p, int handle)
 int64_t phx__node_may_log(phx *p, const struct phx__link *l, int reason)
 {
     uint64_t place = phx__budget_place(&p->lines, &l->address, l->dialer);
+    const char *why = l->why != NULL ? l->why : "";
 
     place ^= (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
+    for (; *why != 0; why++)
+        place = place * 31 + (unsigned char)*why;
     return phx__budget_take(&p->lines, place != 0 ? place : 1, &guard_line, p->now);
 }

@@ -155,6 +155,12 @@ static int spec_address(struct spec_side *s, struct spec_in *in, int none_is_goo
     case 4:
         spec_take(in, 6);
         return in->bad ? spec_no(s, "an IPv4 address is cut off") : 1;
+    case 20: /* over TLS */
+        spec_take(in, 6);
+        return in->bad ? spec_no(s, "an IPv4 address for TLS is cut off") : 1;
+    case 22:
+        spec_take(in, 18);
+        return in->bad ? spec_no(s, "an IPv6 address for TLS is cut off") : 1;
     case 6:
         spec_take(in, 18);
         return in->bad ? spec_no(s, "an IPv6 address is cut off") : 1;
