@@ -48,8 +48,9 @@
 #define LINK_OWED_US (5 * PHX__SECOND)
 /* Who owes more is not read for a while, and TCP makes it wait. The link is not closed: it would come
  * back at once, with everything from the beginning. Nobody waits for ever, so this rest cannot close a
- * circle of nodes that wait for each other; and a rest is shorter than any silence that counts. */
-#define LINK_REST_US (250 * PHX__MS)
+ * circle of nodes that wait for each other; and a rest, at most this long, is shorter than any silence
+ * that counts. */
+#define LINK_REST_US (500 * PHX__MS)
 
 static int link_stranger(const struct phx__link *l)
 {
@@ -609,7 +610,7 @@ static void link_rest(struct phx__link_set *s, struct phx__link *l)
     l->more = 0;
     if (l->paid_at > s->now + LINK_OWED_US + LINK_REST_US) /* one read may have brought a lot */
         l->paid_at = s->now + LINK_OWED_US + LINK_REST_US;
-    phx__timer_set(s->timers, l->timer, s->now + LINK_REST_US);
+    phx__timer_set(s->timers, l->timer, l->paid_at - LINK_OWED_US);
 }
 
 int phx__link_rested(struct phx__link *l)

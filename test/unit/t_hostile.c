@@ -125,7 +125,7 @@ static void test_config(void)
     ok(WITH(key_size, 16), "the size of a key and no key");
     ok(WITH(incarnation, 1), "an incarnation without an id");
     ok(WITH(max_message, 0) && WITH(max_message, (1u << 30) + 1) && WITH(window, 65535), "sizes");
-    ok(WITH(max_links, 0) && WITH(max_nodes, 1) && WITH(max_dials, 0) && WITH(hop_limit, 0),
+    ok(WITH(max_links, 0) && WITH(max_nodes, 1) && WITH(max_dials, 0) && WITH(max_accepts, 0) && WITH(hop_limit, 0),
        "counts");
     ok(WITH(hop_limit, 256) && WITH(step_bytes, 1000), "more counts");
     ok(WITH(dial_timeout_us, 0) && WITH(retry_min_us, 0) && WITH(heartbeat_us, 0)
@@ -468,6 +468,36 @@ static void test_patient_crowd(void)
         close(ends[i][1]);
     }
     finish_all(n, 4);
+}
+
+/* More who are welcome than there is room for. */
+static void test_full_house(void)
+{
+    struct phx_config c;
+    int i, links = 0;
+
+    settings(&n[0], &c);
+    c.max_accepts = 2;
+    c.max_links = 2;
+    begin_as(&n[0], &c, LOOPBACK);
+    for (i = 1; i < 5; i++) {
+        settings(&n[i], &c);
+        hurry(&c);
+        c.max_links = 1;
+        begin_as(&n[i], &c, NULL);
+        phx_join(n[i].p, n[0].at);
+        await(linked(&n[i], &n[0]) || logged(&n[i], phx_strerror(PHX_ELIMIT), "refused") > 0, PATIENCE);
+    }
+    for (i = 1; i < 5; i++)
+        links += linked(&n[i], &n[0]);
+    ok(links == 2 && stats(&n[0]).links == 2, "cfg.max_accepts: two of four get in, promise 110");
+    ok(logged(&n[3], phx_strerror(PHX_ELIMIT), "refused by the peer") == 1
+           && logged(&n[4], phx_strerror(PHX_ELIMIT), "refused by the peer") == 1
+           && logged(&n[0], phx_strerror(PHX_ELIMIT), "") >= 1,
+       "the others are told why, once");
+    finish(&n[1]);
+    eventually(linked(&n[3], &n[0]) || linked(&n[4], &n[0]), "when one goes another gets in");
+    finish_all(n, 5);
 }
 
 /* In a child: no descriptor is left when connections wait. 0: all is well. */
@@ -841,6 +871,7 @@ static const struct test tests[] = {
     {"hellos", test_hellos},
     {"idle_crowd", test_idle_crowd},
     {"patient_crowd", test_patient_crowd},
+    {"full_house", test_full_house},
     {"one_link", test_one_link},
     {"dead_dial", test_dead_dial},
     {"adopt_without_memory", test_adopt_without_memory},

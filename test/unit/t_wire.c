@@ -57,6 +57,7 @@ static void make_address(struct phx_address *a)
     } else if (a->family != 0) {
         scatter(a->ip, a->family == PHX_IPV4 ? 4 : 16);
         a->port = (uint16_t)below(65536);
+        a->tls = (unsigned char)below(2);
     }
 }
 
