@@ -3,6 +3,7 @@
 #define PHX_DISC_H
 #include "attempt.h"
 #include "best.h"
+#include "budget.h"
 #include "contact.h"
 #include "rnd.h"
 #include "timer.h"
@@ -60,6 +61,7 @@ struct phx__disc {
     uint32_t hub_count;
     struct phx__best best; /* nodes dialled also beyond max_links */
     uint32_t head, tail; /* the queue: targets that are due and wait for max_dials */
+    struct phx__budget budget; /* of dials at learnt addresses */
     int listening;       /* this node can be dialled */
     int stopped;         /* closing: dial no more */
     uint64_t now;        /* the latest time told, for calls that are not told */
