@@ -65,7 +65,6 @@
  * first dial of one learnt of from others waits until no new ones were heard of for a moment, but not for
  * ever, and then for a random time up to known^2 * 5 us, about as long as the links take on two cores: 50 ms
  * for 100 nodes, 0.8 s for 400. Traffic (phx__disc_want) does not wait. */
-#define DISC_CROWD 32u
 #define DISC_SPREAD_US UINT64_C(5)
 #define DISC_SPREAD_MOST_US (5 * PHX__SECOND)
 #define DISC_SETTLE_US (50 * PHX__MS)
@@ -171,18 +170,23 @@ static int disc_goes_first(const struct phx__disc *d, uint32_t node)
     return ((phx__id_hash(a) ^ phx__id_hash(b)) & 1) != 0 ? smaller : !smaller;
 }
 
+static int disc_is_crowd(const struct phx__disc *d)
+{
+    return d->limits.crowd != 0 && d->known > d->limits.crowd;
+}
+
 /* The time over which first dials are spread, for as many nodes as are known. */
 static uint64_t disc_spread(const struct phx__disc *d)
 {
     uint64_t most = DISC_SPREAD_US * d->known * d->known;
 
-    return d->known <= DISC_CROWD ? 0 : most < DISC_SPREAD_MOST_US ? most : DISC_SPREAD_MOST_US;
+    return !disc_is_crowd(d) ? 0 : most < DISC_SPREAD_MOST_US ? most : DISC_SPREAD_MOST_US;
 }
 
 /* Is it too soon for the first dial of a node among many? The news is still coming in. */
 static int disc_is_settling(const struct phx__disc *d, const struct phx__disc_target *t)
 {
-    return !t->hub && t->fresh > 0 && d->known > DISC_CROWD && !d->nodes[t->node].wanted
+    return !t->hub && t->fresh > 0 && disc_is_crowd(d) && !d->nodes[t->node].wanted
            && d->now < d->learnt_at + DISC_SETTLE_US;
 }
 
@@ -192,7 +196,7 @@ static uint64_t disc_courtesy(struct phx__disc *d, const struct phx__disc_target
     if (t->hub || !d->listening || disc_goes_first(d, t->node))
         return 0;
     return DISC_COURTESY_US + disc_between(d, 0, DISC_COURTESY_JITTER_US)
-           + (d->known <= DISC_CROWD ? 0 : 2 * disc_spread(d) + DISC_PATIENCE_US * d->known);
+           + (!disc_is_crowd(d) ? 0 : 2 * disc_spread(d) + DISC_PATIENCE_US * d->known);
 }
 
 /* The rate for what most probably fails again. */
