@@ -128,9 +128,11 @@ static int link_refill(struct phx__link_set *s, struct phx__link *l)
 {
     int err = link_commit_control(l);
 
-    if (err == 0 && l->state == PHX__LINK_UP && l->out.bytes < LINK_AHEAD)
-        s->pull(s->ctx, l, LINK_AHEAD - l->out.bytes);
-    return err;
+    if (err != 0 || l->state != PHX__LINK_UP || l->out.bytes >= LINK_AHEAD)
+        return err;
+    s->pull(s->ctx, l, LINK_AHEAD - l->out.bytes);
+    /* Pulling data makes acks: they leave with it, or every answer would be two writes. */
+    return link_commit_control(l);
 }
 
 int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
@@ -138,13 +140,14 @@ int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
     struct iovec iov[LINK_IOV];
     size_t written = 0;
 
-    l->full = 0;
+    l->full = l->dry = 0;
     while (written < limit) {
         long n;
         int err = link_refill(s, l);
         if (err != 0)
             return err;
         if (l->out.bytes == 0) {
+            l->dry = 1;
             if (l->tail != NULL && l->tail->refs == 1)
                 l->tail->used = 0; /* all written: use the block again */
             return 0;
@@ -162,8 +165,7 @@ int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
         l->bytes_out += (size_t)n;
         s->bytes_out += (size_t)n;
     }
-    s->wants(s->ctx, l); /* there may be more: next step */
-    return 0;
+    return 0; /* there may be more: next step */
 }
 
 /* ---- The hello ------------------------------------------------------------------------------- */
