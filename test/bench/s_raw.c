@@ -352,9 +352,12 @@ void sys_turn(int sleep)
     int i, n;
 
     for (i = 0; i < dirty_count; i++) {
+        int was = links[dirty[i]].full;
         links[dirty[i]].dirty = 0;
         raw_flush(&links[dirty[i]]);
         raw_watch(dirty[i]);
+        if (was && !links[dirty[i]].full)
+            sleep = 0; /* there is the room that somebody waits for */
     }
     dirty_count = 0;
     if (is_block) {
