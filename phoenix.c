@@ -834,6 +834,12 @@ PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct
 /* The table is quiet when it has not changed for this long: then digests mean something, and the hash of
  * the neighbourhood is worth sending. */
 #define PHX__ROUTE_QUIET PHX__SECOND
+/* ... and for so much longer for each node known beyond a few dozen. While hundreds start on a few cores, a
+ * second without news only says that the others have no processor; digests differ then, and the summaries
+ * that follow, a table per link, would keep the processors busy for good. */
+#define PHX__ROUTE_QUIET_EACH (20 * PHX__MS)
+#define PHX__ROUTE_QUIET_CROWD 64u
+PHX_PRIVATE uint64_t phx__route_quiet_at(const struct phx__route *r); /* when it is quiet next */
 PHX_PRIVATE struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node);
 /* Chores are due at `at` or before. */
 PHX_PRIVATE void phx__route_plan(struct phx__route *r, uint64_t at);
@@ -1276,6 +1282,7 @@ struct phx__disc_limits {
     uint32_t max_links; /* up to here every known node is dialled, beyond it a few */
     uint32_t max_dials; /* attempts under way at once */
     uint64_t retry_min_us, retry_max_us;
+    uint32_t crowd; /* beyond so many known nodes first dials are spread; 0: never */
 };
 
 /* dial is called from phx__disc_due only. Neither may call back into this room. */
@@ -1294,6 +1301,7 @@ struct phx__disc_target {           /* a hub or a node one could dial */
     uint8_t count;
     uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
     uint8_t in_use, hub, round, queued, verdict;
+    uint8_t fresh;                 /* not dialled yet, and may be put off so often */
     uint32_t node;                 /* PHX__NONE for a hub nobody knows yet */
     uint32_t failures, duplicates; /* rounds in a row that ended so */
     uint32_t timer;                /* when to begin a round or try the next address */
@@ -1326,6 +1334,7 @@ struct phx__disc {
     struct phx__budget budget; /* of dials at learnt addresses */
     int listening;       /* this node can be dialled */
     int stopped;         /* closing: dial no more */
+    uint64_t learnt_at;  /* when a node was last heard of for the first time */
     uint64_t now;        /* the latest time told, for calls that are not told */
 };
 
@@ -2078,6 +2087,7 @@ struct phx__link {
     uint8_t full;     /* the last write was cut short: wait for PHX_WRITE */
     uint8_t secure;   /* over TLS */
     uint8_t resting;  /* it talks too much: not read until the timer */
+    uint8_t dry;      /* the last write took all there was */
     uint32_t peer;    /* node, once known */
     uint32_t expect;  /* node that should answer, or PHX__NONE */
     uint32_t attempt; /* disc's number, or PHX__NONE */
@@ -2164,7 +2174,7 @@ PHX_PRIVATE int phx__link_read(struct phx__link_set *s, struct phx__link *l);
 /* Its timer has set off a link that is up: 1 if it was only resting and is read again. */
 PHX_PRIVATE int phx__link_rested(struct phx__link *l);
 /* Writes what waits, at most about `limit` bytes: 0, or why the link must close. l->full: the world takes
- * no more now. */
+ * no more now. l->dry: nothing is left. Neither: the limit was reached, there may be more. */
 PHX_PRIVATE int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit);
 
 /* A writer with room for one control frame of at most size bytes; phx__link_control_end queues what was
@@ -5183,6 +5193,13 @@ void phx__route_plan(struct phx__route *r, uint64_t at)
         phx__timer_set(r->timers, r->chore_timer, at);
 }
 
+uint64_t phx__route_quiet_at(const struct phx__route *r)
+{
+    uint32_t crowd = r->known > PHX__ROUTE_QUIET_CROWD ? r->known - PHX__ROUTE_QUIET_CROWD : 0;
+
+    return r->moved + PHX__ROUTE_QUIET + crowd * PHX__ROUTE_QUIET_EACH;
+}
+
 /* ---- Lists of what to look at ---------------------------------------------------------------- */
 
 /* Both lists have room for every destination from the moment it is known (route_know). */
@@ -5609,10 +5626,10 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
     if (b->digest == r->digest) {
         n->disagreed = 0;
         n->summary_wait = 0;
-    } else if (now > r->moved + PHX__ROUTE_QUIET && n->disagreed == 0) {
+    } else if (now > phx__route_quiet_at(r) && n->disagreed == 0) {
         n->disagreed = 1; /* perhaps it is only late: look again in a second */
         phx__route_plan(r, now + PHX__ROUTE_QUIET);
-    } else if (now > r->moved + PHX__ROUTE_QUIET && now >= n->summary_at) {
+    } else if (now > phx__route_quiet_at(r) && now >= n->summary_at) {
         n->summary_wait = n->summary_wait == 0 ? ROUTE_SUMMARY_WAIT : n->summary_wait * 2;
         if (n->summary_wait > ROUTE_SUMMARY_WAIT_MAX)
             n->summary_wait = ROUTE_SUMMARY_WAIT_MAX;
@@ -5815,8 +5832,8 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
 {
     uint32_t i;
 
-    if (now < r->moved + PHX__ROUTE_QUIET) {
-        phx__route_plan(r, r->moved + PHX__ROUTE_QUIET);
+    if (now < phx__route_quiet_at(r)) {
+        phx__route_plan(r, phx__route_quiet_at(r));
         return;
     }
     r->quiet_due = 0;
@@ -6190,7 +6207,7 @@ void phx__route_flush(struct phx__route *r, uint64_t now)
     route_beat_shrunk(r);
     if (r->nbr_count > 0) {
         r->quiet_due = 1;
-        phx__route_plan(r, r->moved + PHX__ROUTE_QUIET);
+        phx__route_plan(r, phx__route_quiet_at(r));
     }
 }
 
@@ -8748,6 +8765,19 @@ void phx__budget_good(struct phx__budget *b, const struct phx_address *a)
  * thousand others at once from dialling them all at once. */
 #define DISC_COURTESY_US PHX__SECOND
 #define DISC_COURTESY_JITTER_US (250 * PHX__MS)
+/* A full mesh costs some 40 us of processor per link, and a crowd that starts together pays for all N * N / 2
+ * at once. Everybody can reach everybody through the hub when N links stand and the hub has told what it
+ * knows, and it should not have to share its processor with the crowd until then. So beyond a few nodes the
+ * first dial of one learnt of from others waits until no new ones were heard of for a moment, but not for
+ * ever, and then for a random time up to known^2 * 5 us, about as long as the links take on two cores: 50 ms
+ * for 100 nodes, 0.8 s for 400. Traffic (phx__disc_want) does not wait. */
+#define DISC_SPREAD_US UINT64_C(5)
+#define DISC_SPREAD_MOST_US (5 * PHX__SECOND)
+#define DISC_SETTLE_US (50 * PHX__MS)
+#define DISC_SETTLE_TIMES 20u
+/* And the other side gets so much longer to dial for each node known: hundreds that start on a few cores have
+ * a turn each fifty milliseconds, and a second dial for want of patience only makes more work for all. */
+#define DISC_PATIENCE_US (10 * PHX__MS)
 /* A card with new addresses reaches everybody within milliseconds; its owner should not be hit
  * by all of them in the same one. */
 #define DISC_FRESH_JITTER_US (20 * PHX__MS)
@@ -8832,12 +8862,33 @@ static int disc_goes_first(const struct phx__disc *d, uint32_t node)
     return ((phx__id_hash(a) ^ phx__id_hash(b)) & 1) != 0 ? smaller : !smaller;
 }
 
+static int disc_is_crowd(const struct phx__disc *d)
+{
+    return d->limits.crowd != 0 && d->known > d->limits.crowd;
+}
+
+/* The time over which first dials are spread, for as many nodes as are known. */
+static uint64_t disc_spread(const struct phx__disc *d)
+{
+    uint64_t most = DISC_SPREAD_US * d->known * d->known;
+
+    return !disc_is_crowd(d) ? 0 : most < DISC_SPREAD_MOST_US ? most : DISC_SPREAD_MOST_US;
+}
+
+/* Is it too soon for the first dial of a node among many? The news is still coming in. */
+static int disc_is_settling(const struct phx__disc *d, const struct phx__disc_target *t)
+{
+    return !t->hub && t->fresh > 0 && disc_is_crowd(d) && !d->nodes[t->node].wanted
+           && d->now < d->learnt_at + DISC_SETTLE_US;
+}
+
 /* How long to leave the first dial to the other side. Whoever has addresses listens. */
 static uint64_t disc_courtesy(struct phx__disc *d, const struct phx__disc_target *t)
 {
     if (t->hub || !d->listening || disc_goes_first(d, t->node))
         return 0;
-    return DISC_COURTESY_US + disc_between(d, 0, DISC_COURTESY_JITTER_US);
+    return DISC_COURTESY_US + disc_between(d, 0, DISC_COURTESY_JITTER_US)
+           + (!disc_is_crowd(d) ? 0 : 2 * disc_spread(d) + DISC_PATIENCE_US * d->known);
 }
 
 /* The rate for what most probably fails again. */
@@ -9123,7 +9174,13 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
         disc_settle(d, slot);
         return;
     }
+    if (!t->round && disc_is_settling(d, t)) {
+        t->fresh--;
+        disc_plan(d, slot, DISC_SETTLE_US + disc_between(d, 0, disc_spread(d)));
+        return;
+    }
     if (!t->round) {
+        t->fresh = 0;
         t->untried = (uint8_t)phx__contact_usable(t->at, t->count, d->now);
         if (t->untried == 0) {
             disc_plan(d, slot, 0); /* it was set off too soon: not before the first rest ends */
@@ -9434,7 +9491,9 @@ int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_addre
         d->nodes[node].target = slot + 1;
         d->known += !d->nodes[node].linked;
         phx__best_offer(&d->best, d->ids, node);
-        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]));
+        d->learnt_at = d->now;
+        d->targets[slot].fresh = DISC_SETTLE_TIMES;
+        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]) + disc_between(d, 0, disc_spread(d)));
     } else if (!disc_is_same(&d->targets[slot], a, picked, n)
                && disc_renew(d, slot, a, picked, n) != 0) {
         return PHX_ENOMEM;
@@ -13889,9 +13948,11 @@ static int link_refill(struct phx__link_set *s, struct phx__link *l)
 {
     int err = link_commit_control(l);
 
-    if (err == 0 && l->state == PHX__LINK_UP && l->out.bytes < LINK_AHEAD)
-        s->pull(s->ctx, l, LINK_AHEAD - l->out.bytes);
-    return err;
+    if (err != 0 || l->state != PHX__LINK_UP || l->out.bytes >= LINK_AHEAD)
+        return err;
+    s->pull(s->ctx, l, LINK_AHEAD - l->out.bytes);
+    /* Pulling data makes acks: they leave with it, or every answer would be two writes. */
+    return link_commit_control(l);
 }
 
 /* What the stream takes of what waits: how many bytes, 0 if nothing waits, or why none. */
@@ -13922,7 +13983,7 @@ int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
 {
     size_t written = 0;
 
-    l->full = 0;
+    l->full = l->dry = 0;
     while (written < limit) {
         long n;
         int err = link_refill(s, l);
@@ -13930,6 +13991,7 @@ int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
             return err;
         n = link_send(s, l);
         if (n == 0) {
+            l->dry = 1;
             if (l->out.bytes == 0 && l->tail != NULL && l->tail->refs == 1)
                 l->tail->used = 0; /* all written: use the block again */
             return 0;
@@ -13944,8 +14006,7 @@ int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
         l->bytes_out += (size_t)n;
         s->bytes_out += (size_t)n;
     }
-    s->wants(s->ctx, l); /* there may be more: next step */
-    return 0;
+    return 0; /* there may be more: next step */
 }
 
 /* ---- The hello ------------------------------------------------------------------------------- */
@@ -15315,7 +15376,9 @@ static long os_send(void *world, int handle, const struct iovec *iov, int count)
     message.msg_iov = (struct iovec *)iov; /* not written to; POSIX left out the const */
     message.msg_iovlen = (unsigned char)count; /* its type differs between systems; this fits all */
     do {
-        n = sendmsg(handle, &message, OS_SEND_FLAGS);
+        /* A lone small message is one piece, and then the kernel has less to copy and to check. */
+        n = count == 1 ? send(handle, iov->iov_base, iov->iov_len, OS_SEND_FLAGS)
+                       : sendmsg(handle, &message, OS_SEND_FLAGS);
         if (n < 0 && errno == ENOTSOCK)
             n = os_writev_quietly(handle, iov, count);
     } while (n < 0 && errno == EINTR);
@@ -16395,17 +16458,22 @@ static void node_write_link(phx *p, struct phx__link *l)
         phx__node_watch(p, l);
 }
 
-/* Each link that wants it, once; those that want it again during this are for the next step. */
+/* Each link that wants it, once. A link counts as listed while it is written to: acks that its own data brings
+ * about leave in the same write, and do not make a step of their own. Others that are listed meanwhile are
+ * for the next step. */
 void phx__node_write(phx *p)
 {
     uint32_t i, count = p->writer_count;
 
     for (i = 0; i < count; i++) {
         struct phx__link *l = p->links[p->writers[i]];
-        l->queued = 0;
-        if (l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING
-            && (!l->full || l->broken))
+        int writes = l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING
+                     && (!l->full || l->broken);
+        if (writes)
             node_write_link(p, l);
+        l->queued = 0;
+        if (writes && ((!l->dry && !l->full) || l->broken))
+            node_wants(p, l);
     }
     for (i = count; i < p->writer_count; i++)
         p->writers[i - count] = p->writers[i];
@@ -17698,6 +17766,8 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
 #define NODE_TIMERS 10000
 /* Peers and reasons of which it is known that they were logged, 24 bytes each. */
 #define NODE_LINES 64u
+/* So many nodes are dialled as soon as they are heard of; see disc.c for more. */
+#define NODE_CROWD 8u
 /* Readiness asked for at once. */
 #define NODE_READY 128
 
@@ -18297,7 +18367,7 @@ static int node_open_brains(phx *p)
 {
     struct phx__route_ops route;
     struct phx__disc_limits dl = { p->cfg.max_links, p->cfg.max_dials, p->cfg.retry_min_us,
-                                   p->cfg.retry_max_us };
+                                   p->cfg.retry_max_us, NODE_CROWD };
     struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon };
     struct phx__live_ops live = { p, node_live_beat, node_silent, phx__node_suspect,
                                   phx__node_seek, node_state };

@@ -61,6 +61,19 @@
  * thousand others at once from dialling them all at once. */
 #define DISC_COURTESY_US PHX__SECOND
 #define DISC_COURTESY_JITTER_US (250 * PHX__MS)
+/* A full mesh costs some 40 us of processor per link, and a crowd that starts together pays for all N * N / 2
+ * at once. Everybody can reach everybody through the hub when N links stand and the hub has told what it
+ * knows, and it should not have to share its processor with the crowd until then. So beyond a few nodes the
+ * first dial of one learnt of from others waits until no new ones were heard of for a moment, but not for
+ * ever, and then for a random time up to known^2 * 5 us, about as long as the links take on two cores: 50 ms
+ * for 100 nodes, 0.8 s for 400. Traffic (phx__disc_want) does not wait. */
+#define DISC_SPREAD_US UINT64_C(5)
+#define DISC_SPREAD_MOST_US (5 * PHX__SECOND)
+#define DISC_SETTLE_US (50 * PHX__MS)
+#define DISC_SETTLE_TIMES 20u
+/* And the other side gets so much longer to dial for each node known: hundreds that start on a few cores have
+ * a turn each fifty milliseconds, and a second dial for want of patience only makes more work for all. */
+#define DISC_PATIENCE_US (10 * PHX__MS)
 /* A card with new addresses reaches everybody within milliseconds; its owner should not be hit
  * by all of them in the same one. */
 #define DISC_FRESH_JITTER_US (20 * PHX__MS)
@@ -145,12 +158,33 @@ static int disc_goes_first(const struct phx__disc *d, uint32_t node)
     return ((phx__id_hash(a) ^ phx__id_hash(b)) & 1) != 0 ? smaller : !smaller;
 }
 
+static int disc_is_crowd(const struct phx__disc *d)
+{
+    return d->limits.crowd != 0 && d->known > d->limits.crowd;
+}
+
+/* The time over which first dials are spread, for as many nodes as are known. */
+static uint64_t disc_spread(const struct phx__disc *d)
+{
+    uint64_t most = DISC_SPREAD_US * d->known * d->known;
+
+    return !disc_is_crowd(d) ? 0 : most < DISC_SPREAD_MOST_US ? most : DISC_SPREAD_MOST_US;
+}
+
+/* Is it too soon for the first dial of a node among many? The news is still coming in. */
+static int disc_is_settling(const struct phx__disc *d, const struct phx__disc_target *t)
+{
+    return !t->hub && t->fresh > 0 && disc_is_crowd(d) && !d->nodes[t->node].wanted
+           && d->now < d->learnt_at + DISC_SETTLE_US;
+}
+
 /* How long to leave the first dial to the other side. Whoever has addresses listens. */
 static uint64_t disc_courtesy(struct phx__disc *d, const struct phx__disc_target *t)
 {
     if (t->hub || !d->listening || disc_goes_first(d, t->node))
         return 0;
-    return DISC_COURTESY_US + disc_between(d, 0, DISC_COURTESY_JITTER_US);
+    return DISC_COURTESY_US + disc_between(d, 0, DISC_COURTESY_JITTER_US)
+           + (!disc_is_crowd(d) ? 0 : 2 * disc_spread(d) + DISC_PATIENCE_US * d->known);
 }
 
 /* The rate for what most probably fails again. */
@@ -436,7 +470,13 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
         disc_settle(d, slot);
         return;
     }
+    if (!t->round && disc_is_settling(d, t)) {
+        t->fresh--;
+        disc_plan(d, slot, DISC_SETTLE_US + disc_between(d, 0, disc_spread(d)));
+        return;
+    }
     if (!t->round) {
+        t->fresh = 0;
         t->untried = (uint8_t)phx__contact_usable(t->at, t->count, d->now);
         if (t->untried == 0) {
             disc_plan(d, slot, 0); /* it was set off too soon: not before the first rest ends */
@@ -747,7 +787,9 @@ int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_addre
         d->nodes[node].target = slot + 1;
         d->known += !d->nodes[node].linked;
         phx__best_offer(&d->best, d->ids, node);
-        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]));
+        d->learnt_at = d->now;
+        d->targets[slot].fresh = DISC_SETTLE_TIMES;
+        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]) + disc_between(d, 0, disc_spread(d)));
     } else if (!disc_is_same(&d->targets[slot], a, picked, n)
                && disc_renew(d, slot, a, picked, n) != 0) {
         return PHX_ENOMEM;
