@@ -210,6 +210,11 @@ static void peace(struct sim *s)
 
 /* ---- Messages ---------------------------------------------------------------------------- */
 
+/* The largest messages of some runs: the copies of 24 hosts must fit into a test. */
+#define HUGE ((size_t)1 << 20)
+/* What a node of some runs may use: less than its windows to all others together. */
+#define TIGHT ((size_t)12 << 20)
+
 /* Of all sizes and with all endings, to the hosts' own names and to some that move. */
 static void talk(struct sim *s, uint32_t n)
 {
@@ -223,10 +228,7 @@ static void talk(struct sim *s, uint32_t n)
     plan.limits = (int)rnd(s, 2);
     plan.cancels = (int)rnd(s, 2);
     plan.is_strict = 1;
-    if (rnd(s, 8) == 0)
-        s->cfg.max_message = 1u << 20; /* the copies of 24 hosts must fit into a test */
-    if (s->cfg.max_message == 1u << 20)
-        plan.huge_one_in = 200;
+    plan.huge_one_in = s->cfg.max_message == HUGE ? 200 : 0;
     chat_begin(s, &plan);
 }
 
@@ -242,6 +244,12 @@ void tell_campaign(struct sim *s)
         n = s->cfg.hop_limit;
     s->names = (int)rnd(s, 2);
     world_say(s->w, 1, "campaign: %s of %u", topology_names[kind], (unsigned)n);
+    if (rnd(s, 4) == 0)
+        s->cfg.max_message = HUGE;
+    if (rnd(s, 4) == 0)
+        s->cfg.mem_limit = TIGHT;
+    if (rnd(s, 4) == 0)
+        s->cfg.window = s->cfg.hold_bytes = 65536;
     add(s, n, 0, 0);
     make(s, kind);
     start_all(s);

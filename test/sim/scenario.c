@@ -328,10 +328,12 @@ void join_all(struct sim *s, uint32_t hub)
 
 void leave(struct sim *s, uint32_t i)
 {
-    uint64_t until = s->w->now + SECOND + 100 * MS;
+    uint64_t until;
 
     if (!usable(s, i) || !s->nodes[i].p)
         return;
+    until = s->w->hosts[i].stalled_until > s->w->now ? s->w->hosts[i].stalled_until : s->w->now;
+    until += SECOND + 100 * MS;
     world_say(s->w, 1, "host %u: leaves", (unsigned)i);
     (void)phx_close(s->nodes[i].p, SECOND);
     world_touch(s->w, i);
