@@ -221,7 +221,7 @@ static void talk(struct sim *s, uint32_t n)
     struct chat_plan plan;
 
     memset(&plan, 0, sizeof plan);
-    plan.per_second = 1u << rnd(s, 6);
+    plan.per_second = 1u << rnd(s, 8);
     plan.bytes_max = 1u << (8 + rnd(s, 9));
     plan.count = n;
     plan.roaming = rnd(s, 2) ? 1 + (uint32_t)rnd(s, 5) : 0;
@@ -255,7 +255,7 @@ void tell_campaign(struct sim *s)
     start_all(s);
     if (rnd(s, 2))
         wait_until(s, all_well, PEACE);
-    if (s->names && rnd(s, 2))
+    if (s->names && rnd(s, 4))
         talk(s, n);
     chaos(s);
     chat_hush(s);

@@ -378,6 +378,13 @@ void chat_born(struct sim *s, uint32_t host)
     s->chat->failed_at[host] = 0;
 }
 
+/* It gives up itself what it cannot deliver in time: from its view, all may fail. */
+void chat_leaves(struct sim *s, uint32_t host)
+{
+    if (s->chat)
+        s->chat->failed_at[host] = WORLD_NEVER;
+}
+
 /* Called while the process still counts as alive. */
 void chat_died(struct sim *s, uint32_t host, int in_peace)
 {
@@ -458,7 +465,8 @@ void chat_judged(struct sim *s, uint32_t host, const struct phx_node *node)
 
     if (!s->chat || (node->state != PHX_NODE_FAILED && node->state != PHX_NODE_LEFT))
         return;
-    s->chat->failed_at[host] = s->w->now;
+    if (s->chat->failed_at[host] != WORLD_NEVER)
+        s->chat->failed_at[host] = s->w->now;
     life = check_life(s->c, &node->id);
     if (life != WORLD_NONE)
         ledger_excuse(&s->chat->ledger, life_of(s, host), life);

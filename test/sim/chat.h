@@ -56,6 +56,7 @@ void chat_writable(struct sim *s, uint32_t host, uint64_t to);
 void chat_conflict(struct sim *s, uint32_t host, struct phx_range range);
 void chat_judged(struct sim *s, uint32_t host, const struct phx_node *node);
 void chat_stepped(struct sim *s, uint32_t host);
+void chat_leaves(struct sim *s, uint32_t host); /* phx_close was called */
 void chat_born(struct sim *s, uint32_t host);
 void chat_died(struct sim *s, uint32_t host, int in_peace);
 

@@ -236,6 +236,8 @@ static const char *judge_outcome(const struct ledger_message *m, int result, uin
         return "it expired before its limit";
     if (result == PHX_EFAILED && failed_at < m->at)
         return "it failed, and nobody has failed since it was sent";
+    if (result == PHX_ECLOSED && failed_at == UINT64_MAX)
+        return NULL; /* it leaves */
     if (result != PHX_OK && result != PHX_ECANCELLED && result != PHX_EEXPIRED
         && result != PHX_EFAILED && result != PHX_ENOMEM)
         return "an outcome that no send can have";

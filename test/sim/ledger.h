@@ -11,7 +11,8 @@
  *              the name at that moment
  *   told       each message has one outcome; PHX_OK only after a delivery, and nothing comes after
  *              it; PHX_EEXPIRED only after its limit; PHX_ECANCELLED only if it was cancelled, and
- *              then it never arrives; PHX_EFAILED only if somebody has failed in the sender's eyes
+ *              then it never arrives; PHX_EFAILED only if somebody has failed in the sender's eyes since
+ *              it was sent, or left, or if the sender leaves itself
  *
  * ... and this is all that is excused: a process that dies, or that counts as failed or left with the
  * sender, takes with it which of the messages without an outcome it has delivered. These may come

@@ -81,7 +81,7 @@ static void node_conflict(phx *p, struct phx_range range, const struct phx_id *w
 }
 
 /* Takes the names that this process wants and does not have. Those of its predecessor on the same host
- * are lost to a claim that outbids it, until the predecessor counts as failed. */
+ * are lost to a claim that outbids it, until the predecessor counts as failed or left. */
 static int take_names(struct sim_node *n)
 {
     return n->s->names && n->p ? phx_assume(n->p, n->host * 10u, n->host * 10u + 9) : 0;
@@ -93,7 +93,7 @@ static void node_state_changed(phx *p, const struct phx_node *node, void *user)
 
     (void)p;
     chat_judged(n->s, n->host, node);
-    if (node->state == PHX_NODE_FAILED && n->conflicts > 0)
+    if ((node->state == PHX_NODE_FAILED || node->state == PHX_NODE_LEFT) && n->conflicts > 0)
         (void)take_names(n); /* without memory: at the next failure */
 }
 
@@ -336,6 +336,7 @@ void leave(struct sim *s, uint32_t i)
     until += SECOND + 100 * MS;
     world_say(s->w, 1, "host %u: leaves", (unsigned)i);
     (void)phx_close(s->nodes[i].p, SECOND);
+    chat_leaves(s, i);
     world_touch(s->w, i);
     while (!s->w->failed && s->nodes[i].p && !phx_closed(s->nodes[i].p) && s->w->now < until)
         run_for(s, SLICE);
