@@ -242,7 +242,8 @@ static void release_due(struct sim *s, uint32_t k)
     if (r->from_at == 0 || r->from_at > s->w->now)
         return;
     r->from_at = 0;
-    release(s, k, r->from);
+    if (s->nodes[r->to].p && *holds(s->chat, r->to, k)) /* or the new holder has died already */
+        release(s, k, r->from);
 }
 
 static void assume_due(struct sim *s, uint32_t k)

@@ -221,13 +221,16 @@ static void dup_dials(struct sim *s)
 
 /* ---- Names that move ----------------------------------------------------------------------- */
 
-/* A name goes elsewhere: released before, or claimed before the old holder knows. */
-static void some_move(struct sim *s, uint32_t names)
+/* A name goes elsewhere: claimed before the old holder releases it, or knows; or released before, so that
+ * nobody has it for a while. Not the latter where holders die: an unowned name falls back to a dead
+ * process that was once outbid, and what is sent in that moment fails when that one does. */
+static void some_move(struct sim *s, uint32_t names, int kills)
 {
-    static const int64_t gaps[] = { 0, 300, 2000, 50000, 400000, -1, -700, -3000, -60000 };
+    static const int64_t gaps[] = { -20000, -60000, -300000, -3000, -700, -1, 0, 300, 2000, 50000,
+                                    400000 };
     uint32_t k = (uint32_t)rnd(s, names), to = (uint32_t)rnd(s, s->w->host_count);
 
-    chat_move(s, k, to, gaps[rnd(s, sizeof gaps / sizeof *gaps)]);
+    chat_move(s, k, to, gaps[rnd(s, kills ? 3 : sizeof gaps / sizeof *gaps)]);
 }
 
 static void move_names(struct sim *s, const char *story, int kills)
@@ -242,7 +245,7 @@ static void move_names(struct sim *s, const char *story, int kills)
         chat_move(s, i, i % n, 0);
     for (i = 0; i < moves && !s->w->failed; i++) {
         run_for(s, rnd(s, 200 * MS));
-        some_move(s, names);
+        some_move(s, names, kills);
         if (kills && i % 16 == 7) {
             crash(s, (uint32_t)rnd(s, n));
             run_for(s, rnd(s, 3 * SECOND));
