@@ -484,7 +484,8 @@ static void disturb(struct driver *d, uint64_t now)
         d->at[victim].is_stopped = 1;
         d->stops++;
         /* One in three is long enough to be given up. */
-        d->at[victim].again_at = now + 20 * MS + chance(&d->seed, chance(&d->seed, 3) ? 600 * MS : 4 * SECOND);
+        d->at[victim].again_at = now + 20 * MS
+                                 + chance(&d->seed, chance(&d->seed, 3) ? 600 * MS : 4 * SECOND);
     }
 }
 
@@ -665,7 +666,8 @@ int main(int argc, char **argv)
     d.seed = seed;
     for (i = 0; i < ALL; i++)
         d.at[i].pipe = -1;
-    d.reports = mmap(NULL, ALL * sizeof *d.reports, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    d.reports = mmap(NULL, ALL * sizeof *d.reports, PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (d.reports == MAP_FAILED) {
         perror("delivery: mmap");
         return 1;

@@ -40,7 +40,8 @@ wait "$driver"
 status=$?
 driver=
 if [ -n "$bars" ]; then
-    grep "^bar" "$dir/out" || printf 'bar\tdelivery on real processes: no bar, status %s\t-\t-\tshort\n' "$status"
+    grep "^bar" "$dir/out" \
+        || printf 'bar\tdelivery on real processes: status %s\t-\t-\tshort\n' "$status"
     grep "^#" "$dir/out"
     exit "$status"
 fi

@@ -469,6 +469,8 @@ void chat_judged(struct sim *s, uint32_t host, const struct phx_node *node)
     if (s->chat->failed_at[host] != WORLD_NEVER)
         s->chat->failed_at[host] = s->w->now;
     life = check_life(s->c, &node->id);
+    world_say(s->w, 1, "host %u: life %u has %s", (unsigned)host, (unsigned)life,
+              node->state == PHX_NODE_FAILED ? "failed" : "left");
     if (life != WORLD_NONE)
         ledger_excuse(&s->chat->ledger, life_of(s, host), life);
 }

@@ -25,6 +25,15 @@ static void trickle(struct world_options *o)
     o->bytes_per_ms = 2000;
 }
 
+/* What a node may use if a story does not say otherwise: some windows of 4 MiB, each full. */
+#define ENOUGH ((size_t)64 << 20)
+
+static void limit_memory(struct sim *s)
+{
+    if (!s->cfg.mem_limit)
+        s->cfg.mem_limit = ENOUGH;
+}
+
 /* ---- Topologies --------------------------------------------------------------------------- */
 
 /* Hosts 0 .. relays - 1 may link with everybody, the others only with those; all know all relays. */
@@ -33,6 +42,7 @@ static void relays_and_leaves(struct sim *s, uint32_t relays, uint32_t leaves)
     uint32_t a, b, n = relays + leaves;
 
     s->names = 1;
+    limit_memory(s);
     add(s, n, 0, 0);
     for (a = relays; a < n; a++)
         for (b = a + 1; b < n; b++)
@@ -51,6 +61,7 @@ static void chain(struct sim *s, uint32_t n)
     uint32_t a, b;
 
     s->names = 1;
+    limit_memory(s);
     add(s, n, 0, 0);
     for (a = 0; a < n; a++)
         for (b = a + 2; b < n; b++)
@@ -68,6 +79,7 @@ static void clique(struct sim *s, uint32_t n)
     uint32_t i;
 
     s->names = 1;
+    limit_memory(s);
     add(s, n, 0, 0);
     for (i = 0; i < n; i++)
         join_all(s, i);
@@ -290,7 +302,8 @@ static double worst_heard(struct sim *s, const uint64_t *before)
 }
 
 /* One more round: how = 0: host 2 is sent nothing, 1: it is a reader like others, 2: it stops, 3: it
- * reads for a moment four times a second, 4: it stops, and the relay itself sends to it, too. Returns the least throughput of the others. */
+ * reads for a moment four times a second, 4: it stops, and the relay itself sends to it, too. Returns
+ * the least throughput of the others. */
 static double one_reader(struct sim *s, int how)
 {
     static const char *const names[] = { "readers without", "readers with", "readers stopped",
@@ -391,7 +404,7 @@ static void tiny_credit(struct sim *s)
     s->cfg.mem_limit = 24u << 20;
     chain(s, n);
     chat_begin(s, &plan);
-    for (i = 0; i < 20 && !s->w->failed; i++) {
+    for (i = 0; i < 6 * n && !s->w->failed; i++) {
         uint32_t a = (uint32_t)rnd(s, n - 1);
         run_for(s, rnd(s, SECOND));
         unplug(s, a, a + 1);

@@ -251,7 +251,7 @@ int ledger_outcome(struct ledger *l, uint32_t life, uint64_t token, int result, 
     const char *what;
 
     if (token == 0 || token > l->count || l->at[token - 1].source != life)
-        return wrong(l, LEDGER_UNTOLD_ONE, UINT64_MAX, "the outcome of a send that this process did not make");
+        return wrong(l, LEDGER_UNTOLD_ONE, UINT64_MAX, "an outcome of a send that it did not make");
     m = &l->at[token - 1];
     if (m->outcome != LEDGER_UNTOLD)
         return wrong(l, LEDGER_UNTOLD_ONE, token - 1, "a second outcome");
