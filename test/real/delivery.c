@@ -116,9 +116,9 @@ static uint64_t chance(uint64_t *seed, uint64_t bound)
  * after this must really have been out of reach. */
 static void set_times(struct phx_config *cfg)
 {
-    cfg->heartbeat_us = 400 * MS;
-    cfg->timeout_us = 600 * MS;
-    cfg->broken_us = 6 * SECOND;
+    cfg->detector.interval_us = cfg->detector.insurance_us = 400 * MS;
+    cfg->detector.timeout_us = 600 * MS;
+    cfg->detector.broken_us = 6 * SECOND;
     cfg->retry_max_us = 300 * MS;
 }
 
