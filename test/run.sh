@@ -153,6 +153,13 @@ build_split() { # compiler
     done
 }
 
+build_extra() { # compiler, source under extras/
+    have "$1" || { skip "$2 with $1" "no $1"; return 0; }
+    dir=build/extras/$(label "$1")
+    mkdir -p "$dir"
+    quiet "$2 with $1" $1 -std=c99 -O2 $warn -I. -c "$2" -o "$dir/$(basename "$2" .c).o"
+}
+
 header() { # compiler, language, flags: phoenix.h alone, and twice
     have "$1" || { skip "phoenix.h as $2 with $1" "no $1"; return 0; }
     mkdir -p build/header
@@ -240,6 +247,9 @@ unit() { # split or joined, test
     joined) how='-DPHX_JOINED -Wno-unused-function' with= ;;
     *) how= with=build/split/libphx.a ;;
     esac
+    part=$(basename "$2" .c)
+    part=extras/${part#t_}/${part#t_}.c # t_ph.c tests extras/ph/ph.c
+    [ ! -e "$part" ] || with="$part $with"
     quiet "$2 compiles" $cc $flags_tests $sanitize $how "$2" $with -pthread -lm -o "$exe" > "$exe.said" || {
         cat "$exe.said"
         return 1
@@ -261,7 +271,7 @@ example() { # source: compiled in a tree of its own by the line that its first c
     tree=build/examples/$name
     rm -rf "$tree"
     mkdir -p "$tree"
-    cp -R phoenix.c phoenix.h examples "$tree"
+    cp -R phoenix.c phoenix.h examples extras "$tree"
     case $line in
     *examples/*) dir=$tree ;;
     *) dir=$tree/examples ;;
@@ -287,6 +297,9 @@ while IFS= read -r one; do
     add "build joined $one lines" "build_joined '$one' 'lines/$(label "$one")' '-std=c99 -DPHX_LINES $warn'"
     add "build split $one" "build_split '$one'"
     add "header c $one" "header '$one' c -std=c99"
+    for f in extras/*/*.c; do
+        [ ! -e "$f" ] || add "build extra $f $one" "build_extra '$one' $f"
+    done
 done < "$work/compilers"
 have cc && add 'build plain cc' "build_joined cc plain '-std=c99 -O2'"
 for one in g++ clang++; do
