@@ -848,6 +848,10 @@ PHX_PRIVATE int phx__names_set(struct phx__names *n, uint32_t node, const struct
 /* Whether a node has failed: its claims then stand back behind all others. When it is back they contest
  * ours as if its card had just come. As phx__names_set. */
 PHX_PRIVATE int phx__names_dead(struct phx__names *n, uint32_t node, int dead);
+/* The same names with the failed alone, for questions to phx__names_owner until anything changes: 1, 0 if
+ * nobody has failed, or PHX_ENOMEM. Free it in any case. */
+PHX_PRIVATE int phx__names_of_dead(const struct phx__names *n, struct phx__names *out);
+PHX_PRIVATE void phx__names_of_dead_free(struct phx__names *dead);
 PHX_PRIVATE void phx__names_forget(struct phx__names *n, uint32_t node);
 /* The node whose claim to `name` wins by (epoch, id), or PHX__NONE. *around: the widest range around name
  * for which this answer holds (also for NONE). PHX__NONE also if the index can't be rebuilt for lack of
@@ -856,6 +860,46 @@ PHX_PRIVATE uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struc
                                       int *error);
 /* Own lost ranges, oldest first: 1 and *out, or 0. */
 PHX_PRIVATE int phx__names_take_lost(struct phx__names *n, struct phx__names_lost *out);
+
+#endif
+
+/* ======== src/broken.h ======== */
+/* broken.h - part of names: which names are lost with nodes that failed, and what changed in that. */
+#ifdef PHX_LINES
+#line 1 "src/broken.h"
+#endif
+#ifndef PHX_BROKEN_H
+#define PHX_BROKEN_H
+/* include "names.h" */
+
+/* A list of lost names: ascending, disjoint. */
+struct phx__broken_list {
+    struct phx_lost *at;
+    uint32_t count, capacity;
+};
+struct phx__broken {
+    struct phx__mem *mem;
+    struct phx__names *names;
+    /* When this node was found to have failed. Must not call back into this room. */
+    uint64_t (*since)(void *ctx, uint32_t node);
+    void *ctx;
+    struct phx__broken_list now;        /* as of version */
+    struct phx__broken_list told;       /* as the host believes, once the news below are told */
+    struct phx__broken_list gone, come; /* news: told from the end */
+    uint64_t version;                   /* of the names */
+};
+PHX_PRIVATE void phx__broken_init(struct phx__broken *b, struct phx__mem *mem,
+                                  struct phx__names *names,
+                                  uint64_t (*since)(void *ctx, uint32_t node), void *ctx);
+PHX_PRIVATE void phx__broken_free(struct phx__broken *b);
+/* Brings `now` up to date. 0 or PHX_ENOMEM: nothing changed. */
+PHX_PRIVATE int phx__broken_find(struct phx__broken *b);
+/* Turns the difference between `now` and what was told into news. 0 or PHX_ENOMEM: ask again later. */
+PHX_PRIVATE int phx__broken_compare(struct phx__broken *b);
+/* The next piece of news, those that are back first: 1 and *out, *broken; or 0. */
+PHX_PRIVATE int phx__broken_take(struct phx__broken *b, struct phx_lost *out, int *broken);
+/* Where in `now` the names from `first` on begin. */
+PHX_PRIVATE uint32_t phx__broken_at(const struct phx__broken *b, uint64_t first);
 
 #endif
 
@@ -869,11 +913,6 @@ PHX_PRIVATE int phx__names_take_lost(struct phx__names *n, struct phx__names_los
 /* include "id.h" */
 /* include "timer.h" */
 
-struct phx__live_limits {
-    uint64_t heartbeat_us; /* say something on every link at least this often */
-    uint64_t timeout_us;   /* grace beyond what the peer announced */
-    uint64_t broken_us;    /* unreachable for this long: failed */
-};
 /* These may call back into this room, e.g. phx__live_down from silent. */
 struct phx__live_ops {
     void *ctx;
@@ -896,7 +935,7 @@ struct phx__live {
     struct phx__mem *mem;
     struct phx__timers *timers;
     struct phx__live_ops ops;
-    struct phx__live_limits limits;
+    struct phx_detector limits;
     struct phx__live_node *at; /* by node */
     uint32_t capacity;
     int stepped; /* last_step is valid */
@@ -904,9 +943,13 @@ struct phx__live {
     uint64_t stalled; /* all own stalls together */
 };
 PHX_PRIVATE void phx__live_init(struct phx__live *l, struct phx__mem *mem,
-                                struct phx__timers *timers, const struct phx__live_limits *limits,
+                                struct phx__timers *timers, const struct phx_detector *limits,
                                 const struct phx__live_ops *ops);
 PHX_PRIVATE void phx__live_free(struct phx__live *l);
+/* Other limits, from now on. */
+PHX_PRIVATE void phx__live_limits(struct phx__live *l, const struct phx_detector *d, uint64_t now);
+/* The host will be away for so long: tell all neighbours. */
+PHX_PRIVATE void phx__live_busy(struct phx__live *l, uint64_t us, uint64_t now);
 /* A step begins; call it before any other of these and before timers are taken. If the step comes much
  * later than the earliest timer asked for, that was this node's own fault: deadlines move by the gap. */
 PHX_PRIVATE void phx__live_step(struct phx__live *l, uint64_t now);
@@ -1744,6 +1787,7 @@ PHX_PRIVATE int phx__link_events(const struct phx__link *l);
 #endif
 #ifndef PHX_PHX_H
 #define PHX_PHX_H
+/* include "broken.h" */
 /* include "disc.h" */
 /* include "link.h" */
 /* include "live.h" */
@@ -1769,6 +1813,7 @@ struct phx__peer {
     uint64_t card_incarnation;
     uint64_t life;     /* incarnation + 1, as last seen; 0: none yet */
     uint8_t reachable; /* as last looked at */
+    uint64_t failed_at; /* when it was last found to have failed */
 };
 
 struct phx {
@@ -1782,6 +1827,7 @@ struct phx {
     struct phx__names names;
     struct phx__disc disc;
     struct phx__live live;
+    struct phx__broken broken;
     struct phx__post post;
     struct phx__link_set set;
     struct phx_id self;
@@ -1852,6 +1898,11 @@ PHX_PRIVATE int phx__node_frame(void *ctx, struct phx__link *l, const struct phx
 PHX_PRIVATE void phx__node_route_ops(phx *p, struct phx__route_ops *ops);
 PHX_PRIVATE void phx__node_beat(phx *p, uint32_t node, int flags, uint64_t next_us);
 PHX_PRIVATE int phx__node_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
+
+/* phx_watch.c: failure detection. */
+PHX_PRIVATE int phx__detector_check(const struct phx_detector *d); /* 0 or PHX_EINVAL */
+/* Names that were broken since the last call, or are no more: tells the host. */
+PHX_PRIVATE void phx__node_report_broken(phx *p);
 
 /* phx_api.c */
 PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or PHX_EINVAL */
@@ -6514,6 +6565,36 @@ int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
     return changed;
 }
 
+int phx__names_of_dead(const struct phx__names *n, struct phx__names *out)
+{
+    uint32_t node;
+    int some = 0;
+
+    phx__names_init(out, n->mem, n->ids);
+    for (node = 0; node < n->capacity && !some; node++)
+        some = n->of[node].dead && n->of[node].count > 0;
+    if (!some)
+        return 0;
+    out->of = phx__mem_zero(n->mem, n->capacity * sizeof *out->of);
+    if (out->of == NULL)
+        return PHX_ENOMEM;
+    out->capacity = n->capacity;
+    for (node = 0; node < n->capacity; node++) {
+        if (!n->of[node].dead)
+            continue;
+        out->of[node] = n->of[node]; /* borrows its claims */
+        out->of[node].dead = 0;
+    }
+    out->stale = NAMES_STALE;
+    return 1;
+}
+
+void phx__names_of_dead_free(struct phx__names *dead)
+{
+    phx__mem_put(dead->mem, dead->of, dead->capacity * sizeof *dead->of);
+    phx__mem_put(dead->mem, dead->index, dead->index_capacity * sizeof *dead->index);
+}
+
 void phx__names_forget(struct phx__names *n, uint32_t node)
 {
     const struct phx__names_of none = {NULL, 0, 0, 0};
@@ -6560,6 +6641,232 @@ int phx__names_take_lost(struct phx__names *n, struct phx__names_lost *out)
     return 1;
 }
 
+/* ======== src/broken.c ======== */
+/* broken.c - part of names: which names are lost with nodes that failed, and what changed in that. */
+#ifdef PHX_LINES
+#line 1 "src/broken.c"
+#endif
+
+/* The paper reports failures as sets of virtual nodes, because names are what its programs know
+ * (section 3.2). A name is *broken* when a node that failed claims it and no living node does:
+ *
+ *      broken = claims of the failed - claims of all others
+ *
+ * Both sides are claims in cards, so all nodes that have seen the same cards and the same failures
+ * agree. A name that was released, or whose holder said goodbye, is in nobody's claims and so is
+ * free, not broken. Where two failed nodes claim a name, the one with the higher (epoch, id) is
+ * named as its owner, by the same order as among the living.
+ *
+ * The list is made anew when claims or failures have changed and somebody asks, which is rare:
+ * once per failure, return or card while any node is down. The set of the failed is indexed by the
+ * sweep of names.c, run over their claims alone, and each of its segments is cut against the index
+ * of the living. O(c log c) for c claims.
+ *
+ * News is the difference between two such lists, by name and not by owner: when a second failed
+ * node turns out to have claimed the same name later, the host is not told again. It is taken out
+ * before it is told, so that a host that assumes the names inside on_broken, as it will, disturbs
+ * nothing. Names that are back come before names that are lost: a program that hands them out
+ * again is never one too many. */
+/* include "broken.h" */
+
+static void broken_drop(struct phx__broken *b, struct phx__broken_list *l)
+{
+    phx__mem_put(b->mem, l->at, l->capacity * sizeof *l->at);
+    memset(l, 0, sizeof *l);
+}
+
+static int broken_put(struct phx__broken *b, struct phx__broken_list *l,
+                      const struct phx_lost *like, uint64_t first, uint64_t last)
+{
+    struct phx_lost *x;
+
+    if (phx__mem_grow(b->mem, &l->at, &l->capacity, l->count + 1, sizeof *l->at) != 0)
+        return PHX_ENOMEM;
+    x = &l->at[l->count++];
+    *x = *like;
+    x->range.first = first;
+    x->range.last = last;
+    return 0;
+}
+
+/* The parts of first..last that nobody alive claims. */
+static int broken_cut(struct phx__broken *b, struct phx__broken_list *l,
+                      const struct phx_lost *like, uint64_t first, uint64_t last)
+{
+    struct phx_range around;
+    int err;
+
+    for (;;) {
+        uint32_t owner = phx__names_owner(b->names, first, &around, &err);
+        if (err != 0)
+            return err;
+        if (around.last > last)
+            around.last = last;
+        if (owner == PHX__NONE && broken_put(b, l, like, first, around.last) != 0)
+            return PHX_ENOMEM;
+        if (around.last == last)
+            return 0;
+        first = around.last + 1;
+    }
+}
+
+/* Goes through the index of the failed alone, segment by segment. */
+static int broken_collect(struct phx__broken *b, struct phx__names *dead,
+                          struct phx__broken_list *l)
+{
+    struct phx_range around;
+    struct phx_lost like;
+    uint64_t name = 0;
+    int err;
+
+    memset(&like, 0, sizeof like);
+    for (;;) {
+        uint32_t owner = phx__names_owner(dead, name, &around, &err);
+        if (err != 0)
+            return err;
+        if (owner != PHX__NONE) {
+            like.owner = b->names->ids->at[owner];
+            like.since_us = b->since(b->ctx, owner);
+            if ((err = broken_cut(b, l, &like, name, around.last)) != 0)
+                return err;
+        }
+        if (around.last == UINT64_MAX)
+            return 0;
+        name = around.last + 1;
+    }
+}
+
+/* The parts of a's names that are not in b, appended to l. */
+static int broken_minus(struct phx__broken *b, const struct phx__broken_list *from,
+                        const struct phx__broken_list *less, struct phx__broken_list *l)
+{
+    uint32_t i, k = 0;
+
+    for (i = 0; i < from->count; i++) {
+        uint64_t first = from->at[i].range.first, last = from->at[i].range.last;
+        int left = 1; /* is something of first..last left? */
+        while (k < less->count && less->at[k].range.last < first)
+            k++;
+        for (; left && k < less->count && less->at[k].range.first <= last; k++) {
+            const struct phx_range *cut = &less->at[k].range;
+            if (cut->first > first && broken_put(b, l, &from->at[i], first, cut->first - 1) != 0)
+                return PHX_ENOMEM;
+            if (cut->last >= last) {
+                left = 0;
+                break; /* it may reach into the next of a's, too */
+            }
+            first = cut->last + 1;
+        }
+        if (left && broken_put(b, l, &from->at[i], first, last) != 0)
+            return PHX_ENOMEM;
+    }
+    return 0;
+}
+
+void phx__broken_init(struct phx__broken *b, struct phx__mem *mem, struct phx__names *names,
+                      uint64_t (*since)(void *ctx, uint32_t node), void *ctx)
+{
+    memset(b, 0, sizeof *b);
+    b->mem = mem;
+    b->names = names;
+    b->since = since;
+    b->ctx = ctx;
+}
+
+void phx__broken_free(struct phx__broken *b)
+{
+    broken_drop(b, &b->now);
+    broken_drop(b, &b->told);
+    broken_drop(b, &b->gone);
+    broken_drop(b, &b->come);
+}
+
+int phx__broken_find(struct phx__broken *b)
+{
+    struct phx__broken_list list = { NULL, 0, 0 };
+    struct phx__names dead;
+    int err;
+
+    if (b->version == b->names->version)
+        return 0;
+    err = phx__names_of_dead(b->names, &dead);
+    if (err > 0)
+        err = broken_collect(b, &dead, &list);
+    phx__names_of_dead_free(&dead);
+    if (err != 0) {
+        broken_drop(b, &list);
+        return err;
+    }
+    broken_drop(b, &b->now);
+    b->now = list;
+    b->version = b->names->version;
+    return 0;
+}
+
+/* Told newest first, so they stand in memory the other way round. */
+static void broken_turn(struct phx__broken_list *l)
+{
+    uint32_t i, k;
+
+    for (i = 0, k = l->count; i + 1 < k--; i++) {
+        struct phx_lost x = l->at[i];
+        l->at[i] = l->at[k];
+        l->at[k] = x;
+    }
+}
+
+int phx__broken_compare(struct phx__broken *b)
+{
+    struct phx__broken_list told = { NULL, 0, 0 }, none = { NULL, 0, 0 };
+
+    if (b->gone.count + b->come.count > 0)
+        return 0; /* these first */
+    if (phx__broken_find(b) != 0)
+        return PHX_ENOMEM;
+    if (b->now.count + b->told.count == 0)
+        return 0;
+    if (broken_minus(b, &b->told, &b->now, &b->gone) != 0
+        || broken_minus(b, &b->now, &b->told, &b->come) != 0
+        || broken_minus(b, &b->now, &none, &told) != 0) {
+        broken_drop(b, &b->gone);
+        broken_drop(b, &b->come);
+        broken_drop(b, &told);
+        return PHX_ENOMEM;
+    }
+    broken_turn(&b->gone);
+    broken_turn(&b->come);
+    broken_drop(b, &b->told);
+    b->told = told;
+    return 0;
+}
+
+int phx__broken_take(struct phx__broken *b, struct phx_lost *out, int *broken)
+{
+    struct phx__broken_list *l = b->gone.count > 0 ? &b->gone : &b->come;
+
+    if (l->count == 0)
+        return 0;
+    *broken = l == &b->come;
+    *out = l->at[--l->count];
+    if (l->count == 0)
+        broken_drop(b, l);
+    return 1;
+}
+
+uint32_t phx__broken_at(const struct phx__broken *b, uint64_t first)
+{
+    uint32_t low = 0, high = b->now.count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (b->now.at[middle].range.last < first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* ======== src/live.c ======== */
 /* live.c - who is alive: heartbeats, silence, own stalls. */
 #ifdef PHX_LINES
@@ -6568,12 +6875,12 @@ int phx__names_take_lost(struct phx__names *n, struct phx__names_lost *out)
 
 /* Two questions are kept apart here, because mixing them up is how failure detectors lie.
  *
- * 1. Is this link alive? Each end says something at least every heartbeat_us and announces how
+ * 1. Is this link alive? Each end says something at least every interval_us and announces how
  *    long its next silence may last. Everything that arrives counts as a heartbeat, so a busy
  *    link carries none. A link silent for the announced time plus timeout_us is given up.
  *    (Taura's group: "T_interval" rides in the heartbeat, "T_timeout" is the grace. Their k
  *    random monitors with a long insurance interval on all other links will come in as a
- *    different heartbeat_us per link; this version treats all alike.)
+ *    different interval_us per link; this version treats all alike.)
  *
  * 2. Is this node alive? Routing knows whether there is a way to it, and only that is asked:
  *
@@ -6600,7 +6907,7 @@ int phx__names_take_lost(struct phx__names *n, struct phx__names_lost *out)
  *
  * Timers are lazy. Traffic only stores times; the one timer of a link fires, finds out what is
  * true by then, and is set to the earlier of "I must speak" and "it must have spoken". A link
- * that carries a million frames a second touches the heap once in heartbeat_us.
+ * that carries a million frames a second touches the heap once in interval_us.
  *
  * This room does not know what a heartbeat looks like, nor what else is done about a dead link.
  * Limits may be changed while it runs; each timer sees the new ones when it fires next. */
@@ -6661,7 +6968,7 @@ static void live_timer_drop(struct phx__live *l, uint32_t *handle_plus_one)
 /* The earlier of the two deadlines of a link, on the host's clock. */
 static void live_arm(struct phx__live *l, const struct phx__live_node *n)
 {
-    uint64_t speak = live_add(n->said, l->limits.heartbeat_us);
+    uint64_t speak = live_add(n->said, l->limits.interval_us);
     uint64_t hear = live_add(live_add(n->heard, l->stalled),
                              live_add(n->next_us, l->limits.timeout_us));
 
@@ -6689,15 +6996,15 @@ static void live_look(struct phx__live *l, uint32_t node, uint64_t now)
 
     if (silence >= live_add(n->next_us, l->limits.timeout_us)) {
         /* The owner closes the link and calls down. Should it not, it is told again and again. */
-        phx__timer_set(l->timers, n->timer - 1, live_add(now, l->limits.heartbeat_us));
+        phx__timer_set(l->timers, n->timer - 1, live_add(now, l->limits.interval_us));
         l->ops.silent(l->ops.ctx, node, silence);
         return;
     }
-    if (now - n->said >= l->limits.heartbeat_us) {
+    if (now - n->said >= l->limits.interval_us) {
         /* Noted as said even if it could not be sent: a link that is full of other traffic is not
          * helped by trying at once again. */
         n->said = now;
-        l->ops.beat(l->ops.ctx, node, l->limits.heartbeat_us);
+        l->ops.beat(l->ops.ctx, node, l->limits.interval_us);
         n = &l->at[node];
     }
     if (n->linked)
@@ -6705,9 +7012,9 @@ static void live_look(struct phx__live *l, uint32_t node, uint64_t now)
 }
 
 void phx__live_init(struct phx__live *l, struct phx__mem *mem, struct phx__timers *timers,
-                    const struct phx__live_limits *limits, const struct phx__live_ops *ops)
+                    const struct phx_detector *limits, const struct phx__live_ops *ops)
 {
-    PHX_ASSERT(limits->heartbeat_us > 0);
+    PHX_ASSERT(limits->interval_us > 0);
     memset(l, 0, sizeof *l);
     l->mem = mem;
     l->timers = timers;
@@ -6756,7 +7063,7 @@ int phx__live_up(struct phx__live *l, uint32_t node, uint64_t now)
     /* The hello was heard and answered just now, and promised the usual. */
     n->heard = live_awake(l, now);
     n->said = live_clock(l, now);
-    n->next_us = l->limits.heartbeat_us;
+    n->next_us = l->limits.interval_us;
     live_arm(l, n);
     return 0;
 }
@@ -6854,6 +7161,29 @@ void phx__live_due(struct phx__live *l, int kind, uint32_t node, uint64_t now)
         live_become(l, node, PHX_NODE_FAILED, now);
     else /* a stall came between */
         phx__timer_set(l->timers, n->fate - 1, live_add(n->doom, l->stalled));
+}
+
+void phx__live_limits(struct phx__live *l, const struct phx_detector *d, uint64_t now)
+{
+    uint32_t node;
+
+    (void)now;
+    l->limits = *d;
+    for (node = 0; node < l->capacity; node++)
+        if (l->at[node].linked)
+            live_arm(l, &l->at[node]);
+}
+
+void phx__live_busy(struct phx__live *l, uint64_t us, uint64_t now)
+{
+    uint32_t node;
+
+    for (node = 0; node < l->capacity; node++) {
+        if (!l->at[node].linked)
+            continue;
+        l->at[node].said = live_clock(l, now);
+        l->ops.beat(l->ops.ctx, node, live_add(us, l->limits.interval_us));
+    }
 }
 
 /* ======== src/contact.c ======== */
@@ -11044,7 +11374,7 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
 
 /* Unacknowledged data kills a TCP connection after this long; the system's own limit is about a
  * quarter of an hour. The heartbeat finds dead peers much earlier; this bounds what is left when
- * nobody looks, such as a link that drains while it closes. Above heartbeat_us + timeout_us of
+ * nobody looks, such as a link that drains while it closes. Above interval_us + timeout_us of
  * the defaults. */
 #define OS_TCP_USER_TIMEOUT_MS 30000
 
@@ -12839,7 +13169,7 @@ static void node_say_beat(phx *p, uint32_t node, int flags, uint64_t next_us, ui
     if (l == NULL)
         return;
     memset(&b, 0, sizeof b);
-    b.next_ms = (uint32_t)((next_us ? next_us : p->cfg.heartbeat_us) / PHX__MS);
+    b.next_ms = (uint32_t)((next_us ? next_us : p->cfg.detector.interval_us) / PHX__MS);
     b.echo_ms = echo_ms;
     phx__route_fill_beat(&p->route, node, &b);
     phx__wire_put_beat(&w, &b, flags);
@@ -13090,6 +13420,115 @@ int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f, 
     case PHX__DATA: return phx__post_data(&p->post, l->peer, raw, raw_size, f, p->now);
     case PHX__ACK: return node_on_ack(p, f);
     default: return PHX_EPROTO;
+    }
+}
+
+/* ======== src/phx_watch.c ======== */
+/* phx_watch.c - the node's part in failure detection: settings, pauses, and which names are broken. */
+#ifdef PHX_LINES
+#line 1 "src/phx_watch.c"
+#endif
+/* include "phx.h" */
+
+/* ---- Settings -------------------------------------------------------------------------------- */
+
+int phx_detector_preset(struct phx_detector *d, int preset)
+{
+    static const struct phx_detector presets[] = {
+        /* An idle link says something within 90 s: clouds forget translations after 240 s, and many
+         * home routers and firewalls after 120 s. */
+        { 2, 5 * PHX__SECOND, 90 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
+        { 2, 5 * PHX__SECOND, 200 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
+        /* 1.7 s together. The patience is the largest part: it is what a scheduler under load, a
+         * lost packet (sent again after 200 ms and more) or a page fault may use up. */
+        { 2, 400 * PHX__MS, 20 * PHX__SECOND, 800 * PHX__MS, 500 * PHX__MS },
+    };
+
+    if (d == NULL || preset < 0 || preset >= (int)PHX__COUNT(presets))
+        return PHX_EINVAL;
+    *d = presets[preset];
+    return 0;
+}
+
+/* Below 10 ms a heartbeat is a spin; above a day a time is a mistake in units. */
+static int watch_time(uint64_t us)
+{
+    return us >= 10 * PHX__MS && us <= 86400 * PHX__SECOND;
+}
+
+int phx__detector_check(const struct phx_detector *d)
+{
+    if (d->monitors < 1 || d->monitors > 255 || !watch_time(d->interval_us)
+        || !watch_time(d->insurance_us) || !watch_time(d->timeout_us) || !watch_time(d->broken_us)
+        || d->insurance_us < d->interval_us)
+        return PHX_EINVAL;
+    return 0;
+}
+
+int phx_set_detector(phx *p, const struct phx_detector *d)
+{
+    if (p == NULL || d == NULL || phx__detector_check(d) != 0)
+        return PHX_EINVAL;
+    p->cfg.detector = *d;
+    phx__live_limits(&p->live, d, p->now);
+    return 0;
+}
+
+void phx_get_detector(const phx *p, struct phx_detector *out)
+{
+    *out = p->cfg.detector;
+}
+
+/* ---- Pauses ---------------------------------------------------------------------------------- */
+
+int phx_busy(phx *p, uint64_t us)
+{
+    if (p == NULL || us > 86400 * PHX__SECOND)
+        return PHX_EINVAL;
+    if (p->closing)
+        return PHX_ECLOSED;
+    p->set.now = p->now;
+    phx__live_busy(&p->live, us, p->now);
+    if (!p->stepping) /* inside a callback the step writes when it ends */
+        phx__node_write(p);
+    return 0;
+}
+
+/* ---- Broken names ---------------------------------------------------------------------------- */
+
+size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, size_t capacity)
+{
+    size_t n = 0;
+    uint32_t i;
+
+    if (p == NULL || first > last || phx__broken_find(&p->broken) != 0)
+        return 0;
+    for (i = phx__broken_at(&p->broken, first);
+         i < p->broken.now.count && p->broken.now.at[i].range.first <= last; i++) {
+        if (n < capacity) {
+            out[n] = p->broken.now.at[i];
+            if (out[n].range.first < first)
+                out[n].range.first = first;
+            if (out[n].range.last > last)
+                out[n].range.last = last;
+        }
+        n++;
+    }
+    return n;
+}
+
+void phx__node_report_broken(phx *p)
+{
+    struct phx_lost lost;
+    int broken;
+
+    if (phx__broken_compare(&p->broken) != 0)
+        p->late = 1;
+    while (phx__broken_take(&p->broken, &lost, &broken)) {
+        phx__node_log(p, broken ? PHX_LOG_WARN : PHX_LOG_INFO, "names %u to %u are %s",
+                      lost.range.first, lost.range.last, broken ? "broken" : "back");
+        if (p->cfg.on_broken != NULL && !p->free_later && !p->left)
+            p->cfg.on_broken(p, &lost, broken, p->cfg.user);
     }
 }
 
@@ -13344,9 +13783,10 @@ static void node_settle(phx *p)
 
     while (phx__route_take_changed(&p->route, &node))
         p->late |= node_changed(p, node) != 0;
+    node_report_lost(p);
+    phx__node_report_broken(p);
     if (p->late && phx__timer_at(&p->timers, p->late_timer) == UINT64_MAX)
         phx__timer_set(&p->timers, p->late_timer, p->now + NODE_LATE);
-    node_report_lost(p);
     if (p->names.version != p->names_version) {
         p->names_version = p->names.version;
         phx__post_names(&p->post, p->now);
@@ -13396,9 +13836,11 @@ static void node_state(void *ctx, uint32_t node, enum phx_state state)
 {
     phx *p = ctx;
     struct phx_node n;
+    int changed;
 
-    int changed = phx__names_dead(&p->names, node, state == PHX_NODE_FAILED);
-
+    if (state == PHX_NODE_FAILED && phx__node_peer(p, node) == 0)
+        p->peers[node].failed_at = p->now;
+    changed = phx__names_dead(&p->names, node, state == PHX_NODE_FAILED);
     p->card_stale |= changed > 0;
     p->late |= changed < 0;
     if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT)
@@ -13694,13 +14136,19 @@ static int node_open_identity(phx *p, const struct phx_config *cfg)
     return 0;
 }
 
+static uint64_t node_failed_at(void *ctx, uint32_t node)
+{
+    const phx *p = ctx;
+
+    return node < p->peer_capacity ? p->peers[node].failed_at : 0;
+}
+
 static int node_open_brains(phx *p)
 {
     struct phx__route_ops route;
     struct phx__disc_limits dl = { p->cfg.max_links, p->cfg.max_dials, p->cfg.retry_min_us,
                                    p->cfg.retry_max_us };
     struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon };
-    struct phx__live_limits ll = { p->cfg.heartbeat_us, p->cfg.timeout_us, p->cfg.broken_us };
     struct phx__live_ops live = { p, node_live_beat, node_silent, node_state };
     struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,
                                    (int)p->cfg.hop_limit, p->cfg.relay,  p->cfg.incarnation << 32 };
@@ -13711,7 +14159,8 @@ static int node_open_brains(phx *p)
 
     phx__node_route_ops(p, &route);
     phx__names_init(&p->names, &p->mem, &p->ids);
-    phx__live_init(&p->live, &p->mem, &p->timers, &ll, &live);
+    phx__broken_init(&p->broken, &p->mem, &p->names, node_failed_at, p);
+    phx__live_init(&p->live, &p->mem, &p->timers, &p->cfg.detector, &live);
     if ((err = phx__route_init(&p->route, &p->mem, &p->ids, &p->timers, &p->rnd, p->cfg.routing,
                                (int)p->cfg.hop_limit, p->cfg.incarnation, &route))
             != 0
@@ -13740,6 +14189,7 @@ static void node_free(phx *p)
     phx__post_free(&p->post);
     phx__disc_free(&p->disc);
     phx__live_free(&p->live);
+    phx__broken_free(&p->broken);
     phx__names_free(&p->names);
     phx__route_free(&p->route);
     phx__ids_free(&p->ids);
@@ -13797,7 +14247,7 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
     phx__map_init(&p->handles, &p->mem);
     /* So that each room can be freed though a later one was not reached. */
     p->route.mem = p->route.table.mem = p->disc.mem = p->live.mem = p->names.mem = p->post.mem =
-        p->ids.mem = &p->mem;
+        p->broken.mem = p->ids.mem = &p->mem;
     p->disc.timers = p->live.timers = p->post.timers = &p->timers;
     if (cfg->os != NULL)
         p->os = *cfg->os;
@@ -13857,9 +14307,7 @@ void phx_config_init(struct phx_config *cfg)
     cfg->dial_timeout_us = 5 * PHX__SECOND;
     cfg->retry_min_us = 50 * PHX__MS;
     cfg->retry_max_us = 30 * PHX__SECOND;
-    cfg->heartbeat_us = 5 * PHX__SECOND;
-    cfg->timeout_us = 5 * PHX__SECOND;
-    cfg->broken_us = 5 * PHX__SECOND;
+    (void)phx_detector_preset(&cfg->detector, PHX_PRESET_DEFAULT);
     cfg->log_level = PHX_LOG_INFO;
 }
 
@@ -13888,8 +14336,7 @@ int phx__config_check(const struct phx_config *c)
         || !api_within(c->step_bytes, 80u << 10, 1u << 26))
         return PHX_EINVAL;
     if (!api_time(c->dial_timeout_us) || !api_time(c->retry_min_us) || !api_time(c->retry_max_us)
-        || !api_time(c->heartbeat_us) || !api_time(c->timeout_us) || !api_time(c->broken_us)
-        || c->retry_min_us > c->retry_max_us)
+        || c->retry_min_us > c->retry_max_us || phx__detector_check(&c->detector) != 0)
         return PHX_EINVAL;
     if (c->routing < PHX_ROUTING_DEFAULT || c->routing > PHX_ROUTING_PAPER
         || (c->os != NULL && c->os->version != PHX_OS_VERSION)

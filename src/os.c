@@ -66,7 +66,7 @@
 
 /* Unacknowledged data kills a TCP connection after this long; the system's own limit is about a
  * quarter of an hour. The heartbeat finds dead peers much earlier; this bounds what is left when
- * nobody looks, such as a link that drains while it closes. Above heartbeat_us + timeout_us of
+ * nobody looks, such as a link that drains while it closes. Above interval_us + timeout_us of
  * the defaults. */
 #define OS_TCP_USER_TIMEOUT_MS 30000
 

@@ -1,6 +1,7 @@
 /* phx.h - the node itself; only phx*.c may know it. */
 #ifndef PHX_PHX_H
 #define PHX_PHX_H
+#include "broken.h"
 #include "disc.h"
 #include "link.h"
 #include "live.h"
@@ -26,6 +27,7 @@ struct phx__peer {
     uint64_t card_incarnation;
     uint64_t life;     /* incarnation + 1, as last seen; 0: none yet */
     uint8_t reachable; /* as last looked at */
+    uint64_t failed_at; /* when it was last found to have failed */
 };
 
 struct phx {
@@ -39,6 +41,7 @@ struct phx {
     struct phx__names names;
     struct phx__disc disc;
     struct phx__live live;
+    struct phx__broken broken;
     struct phx__post post;
     struct phx__link_set set;
     struct phx_id self;
@@ -109,6 +112,11 @@ PHX_PRIVATE int phx__node_frame(void *ctx, struct phx__link *l, const struct phx
 PHX_PRIVATE void phx__node_route_ops(phx *p, struct phx__route_ops *ops);
 PHX_PRIVATE void phx__node_beat(phx *p, uint32_t node, int flags, uint64_t next_us);
 PHX_PRIVATE int phx__node_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
+
+/* phx_watch.c: failure detection. */
+PHX_PRIVATE int phx__detector_check(const struct phx_detector *d); /* 0 or PHX_EINVAL */
+/* Names that were broken since the last call, or are no more: tells the host. */
+PHX_PRIVATE void phx__node_report_broken(phx *p);
 
 /* phx_api.c */
 PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or PHX_EINVAL */

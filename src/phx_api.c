@@ -37,9 +37,7 @@ void phx_config_init(struct phx_config *cfg)
     cfg->dial_timeout_us = 5 * PHX__SECOND;
     cfg->retry_min_us = 50 * PHX__MS;
     cfg->retry_max_us = 30 * PHX__SECOND;
-    cfg->heartbeat_us = 5 * PHX__SECOND;
-    cfg->timeout_us = 5 * PHX__SECOND;
-    cfg->broken_us = 5 * PHX__SECOND;
+    (void)phx_detector_preset(&cfg->detector, PHX_PRESET_DEFAULT);
     cfg->log_level = PHX_LOG_INFO;
 }
 
@@ -68,8 +66,7 @@ int phx__config_check(const struct phx_config *c)
         || !api_within(c->step_bytes, 80u << 10, 1u << 26))
         return PHX_EINVAL;
     if (!api_time(c->dial_timeout_us) || !api_time(c->retry_min_us) || !api_time(c->retry_max_us)
-        || !api_time(c->heartbeat_us) || !api_time(c->timeout_us) || !api_time(c->broken_us)
-        || c->retry_min_us > c->retry_max_us)
+        || c->retry_min_us > c->retry_max_us || phx__detector_check(&c->detector) != 0)
         return PHX_EINVAL;
     if (c->routing < PHX_ROUTING_DEFAULT || c->routing > PHX_ROUTING_PAPER
         || (c->os != NULL && c->os->version != PHX_OS_VERSION)

@@ -187,7 +187,7 @@ static void node_say_beat(phx *p, uint32_t node, int flags, uint64_t next_us, ui
     if (l == NULL)
         return;
     memset(&b, 0, sizeof b);
-    b.next_ms = (uint32_t)((next_us ? next_us : p->cfg.heartbeat_us) / PHX__MS);
+    b.next_ms = (uint32_t)((next_us ? next_us : p->cfg.detector.interval_us) / PHX__MS);
     b.echo_ms = echo_ms;
     phx__route_fill_beat(&p->route, node, &b);
     phx__wire_put_beat(&w, &b, flags);
