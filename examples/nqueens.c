@@ -1,4 +1,4 @@
-/* nqueens.c - N queens on processes that may die: random stealing, or a master and workers, with extras/ph.
+/* nqueens.c - N queens on processes that may die: stealing, or master and workers; with extras/ph.
  *
  *     cc -std=c99 -O2 -I. -o nqueens examples/nqueens.c extras/ph/ph.c phoenix.c
  *     ./nqueens                      (14 queens, 4 processes, random stealing)
@@ -6,32 +6,32 @@
  *     ./nqueens -m master -k 3 -s 7  (master and workers; kills as seed 7 has them)
  *
  * This is the program of Horita, Taura and Chikayama (2004), sections 5.2.1, 5.2.2 and 6. Process i
- * holds name i; process 0 holds the root task. Kill any process but that one, at any time, and the count
- * is right.
+ * holds name i; process 0 holds the root task. Kill any process but that one, at any time, and the
+ * count is right.
  *
- * A *task* is a board to be completed. A process works on its newest task: it splits it by rows until
- * a board is deep enough to be counted in less than a millisecond, and then it looks for messages. A
- * process without a task picks another at random and asks; that one gives away its oldest task, which is its
- * largest. To the thief the task is a *job*: it may be split, and parts of it stolen again, and when
- * all of it is counted one RESULT goes back to where it came from. So the count flows up the same tree down
- * which the tasks went.
+ * A *task* is a board to be completed. A process works on its newest task: it splits it by rows
+ * until a board is deep enough to be counted in less than a millisecond, and then it looks for
+ * messages. A process without a task picks another at random and asks; that one gives away its
+ * oldest task, which is its largest. To the thief the task is a *job*: it may be split, and parts
+ * of it stolen again, and when all of it is counted one RESULT goes back to where it came from. So
+ * the count flows up the same tree down which the tasks went.
  *
  * In the master-worker model there is one to ask, name 0, and it gives and does not count.
  *
- * What makes it survive is in three places, each marked with the words of the paper:
+ * What makes it survive is in three functions:
  *
  *     give     remembers what it gave to whom, under a number (ticket) that is never used again;
- *     result   counts if its ticket is still open. A ticket is closed when its thief breaks, so whatever a
- *              thief that was only believed dead says later counts nothing;
- *     repair   is the fault handler, called when ph_recv says PH_MSG_ERROR. Tasks at broken names are
- *              queued again. Jobs from broken names are dropped, since whoever gave that
- *              one its task does it again; and so down the tree (CANCEL). The one who dropped a job tells
+ *     redeem   counts a result if its ticket is still open. A ticket is closed when its thief breaks,
+ *              so what a thief that was only believed dead says later counts nothing;
+ *     repair   is the fault handler, called when ph_recv says PH_MSG_ERROR. Tasks at broken names
+ *              are queued again. Jobs from broken names are dropped, since whoever gave that one its
+ *              task does it again; and so down the tree (CANCEL). The one who dropped a job tells
  *              where it came from (DROP), in case that one lives and sees it otherwise.
  *
  * With -x nothing of that is done (the paper's "Normal"), and the detector is as good as off.
  *
- * The launcher, the parent of all, is no Phoenix node: it forks, kills if it is told to, waits, prints and
- * leaves no process behind.
+ * The launcher, the parent of all, is no Phoenix node: it forks, kills if it is told to, waits,
+ * prints and leaves no process behind.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "extras/ph/ph.h"
@@ -55,10 +55,10 @@
 #define GIFTS_MAX 1024 /* with thieves; nothing is given away beyond it */
 #define NOBODY UINT64_MAX
 
-#define ANSWER_US (SECOND / 2)  /* who has not answered by then is not waited for */
-#define PAUSE_MIN_US 500        /* after a refusal, doubling: all others may have nothing for a while */
+#define ANSWER_US (SECOND / 2) /* who has not answered by then is not waited for */
+#define PAUSE_MIN_US 500 /* after a refusal, doubling: all others may have nothing for a while */
 #define PAUSE_MAX_US 16000
-#define GATHER_US (2 * SECOND)  /* the clock starts when all are there, or after this */
+#define GATHER_US (2 * SECOND) /* the clock starts when all are there, or after this */
 #define GOODBYE_US SECOND
 #define LIMIT_US (180u * SECOND) /* for the whole job */
 
@@ -75,7 +75,7 @@ struct report {
     uint64_t heartbeats_in, lived_us, cpu_us;
 };
 
-/* ---- A process: what it has -------------------------------------------------------------------- */
+/* ---- A process: what it has ------------------------------------------------------------------ */
 
 enum tag {
     ASK = 1, /* thief: serial */
@@ -108,9 +108,9 @@ struct worker {
     struct ph *h;
     const struct options *o;
     uint64_t me, random;
-    uint32_t all;  /* columns */
-    int leaf_row;  /* boards with so many rows are counted at once */
-    int give_row;  /* the master gives boards with so many */
+    uint32_t all; /* columns */
+    int leaf_row; /* boards with so many rows are counted at once */
+    int give_row; /* the master gives boards with so many */
     struct task tasks[TASKS_MAX];
     struct job jobs[JOBS_MAX];
     struct gift gifts[GIFTS_MAX];
@@ -161,7 +161,7 @@ static void push(struct worker *w, struct board board, int row, int job)
     t->job = job;
 }
 
-/* ---- Jobs -------------------------------------------------------------------------------------- */
+/* ---- Jobs ------------------------------------------------------------------------------------ */
 
 static int job_begin(struct worker *w, uint64_t from, uint64_t ticket, struct board board, int row)
 {
@@ -194,7 +194,7 @@ static void job_part(struct worker *w, int j, uint64_t count)
     w->jobs[j].count += count;
     if (--w->jobs[j].open > 0)
         return;
-    if (w->me == 0) { /* the root task is the only job of process 0 */
+    if (w->jobs[j].from == w->me) { /* the root task */
         w->report.count = w->jobs[j].count;
         w->stop = 1;
     } else {
@@ -252,7 +252,7 @@ static void work(struct worker *w)
     job_part(w, t.job, queens(w->all, t.board.columns, t.board.left, t.board.right));
 }
 
-/* ---- Giving and asking ------------------------------------------------------------------------- */
+/* ---- Giving and asking ----------------------------------------------------------------------- */
 
 static int is_broken(struct worker *w, uint64_t name)
 {
@@ -318,7 +318,8 @@ static uint64_t victim(struct worker *w)
 
     if (w->o->master)
         return 0;
-    if ((err = ph_get_held_vps(w->h, NULL, &held)) != 0 || (err = ph_vps_remove(&held, w->me, w->me)) != 0)
+    if ((err = ph_get_held_vps(w->h, NULL, &held)) != 0
+        || (err = ph_vps_remove(&held, w->me, w->me)) != 0)
         trouble(w, "ph_get_held_vps", err);
     else if (held.count > 0)
         ph_vps_at(&held, draw(&w->random) % ph_vps_size(&held), &name);
@@ -367,13 +368,13 @@ static void given(struct worker *w, uint64_t from, const uint64_t *words)
         w->asked = NOBODY;
         w->pause_us = PAUSE_MIN_US;
     }
-    if (w->me != 0 && job_begin(w, from, words[1], b, (int)(words[2] % 32)))
+    if (job_begin(w, from, words[1], b, (int)(words[2] % 32)))
         w->report.stolen++;
-    else if (w->me != 0)
+    else
         send_words(w, from, DROP, words + 1, 1);
 }
 
-/* ---- Results and failures ---------------------------------------------------------------------- */
+/* ---- Results and failures -------------------------------------------------------------------- */
 
 /* Closes a ticket. 0 if it is closed already: what comes with it does not count. */
 static int redeem(struct worker *w, uint64_t ticket, uint64_t thief, struct task *out)
@@ -435,7 +436,8 @@ static void repair(struct worker *w)
     if (w->asked != NOBODY && ph_vps_contains(&broken, w->asked))
         w->asked = NOBODY;
     if (ph_vps_contains(&broken, 0) && w->me != 0) {
-        fprintf(stderr, "nqueens: process %d: name 0 is broken: no root task any more\n", (int)w->me);
+        fprintf(stderr, "nqueens: process %d: name 0 is broken: no root task any more\n",
+                (int)w->me);
         w->stop = w->failed = 1;
     }
     ph_vps_free(&broken);
@@ -463,7 +465,7 @@ static void handle(struct worker *w, const struct ph_msg *m)
         w->stop = 1;
 }
 
-/* ---- A process: its life ----------------------------------------------------------------------- */
+/* ---- A process: its life --------------------------------------------------------------------- */
 
 static int seek_work(const struct worker *w)
 {
@@ -505,8 +507,8 @@ static void gather(struct worker *w)
     uint64_t end = phx_now_us() + GATHER_US;
     struct ph_vps held = PH_VPS_EMPTY;
 
-    while (ph_get_held_vps(w->h, NULL, &held) == 0
-           && ph_vps_size(&held) < (uint64_t)w->o->processes && phx_now_us() < end) {
+    while (ph_get_held_vps(w->h, NULL, &held) == 0 && ph_vps_size(&held) < (uint64_t)w->o->processes
+           && phx_now_us() < end) {
         poll(NULL, 0, 1);
         ph_poll(w->h);
     }
@@ -578,8 +580,8 @@ static void fill_report(struct worker *w, uint64_t started)
                        + (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
-/* Process `me`, from its first moment to its last. The port goes up one pipe (of process 0) and the report
- * another. */
+/* Process `me`, from its first moment to its last. The port goes up one pipe (of process 0) and the
+ * report another. */
 static int live(const struct options *o, int me, int port, int port_out, int out)
 {
     static struct worker w; /* zero */
@@ -615,12 +617,12 @@ static int live(const struct options *o, int me, int port, int port_out, int out
     return w.failed;
 }
 
-/* ---- The launcher ------------------------------------------------------------------------------ */
+/* ---- The launcher ---------------------------------------------------------------------------- */
 
 struct launcher {
     const struct options *o;
-    pid_t pids[PROCESSES_MAX];           /* 0: not started, or ended and waited for */
-    uint64_t kill_us[PROCESSES_MAX];     /* when, after the start; 0: never */
+    pid_t pids[PROCESSES_MAX];       /* 0: not started, or ended and waited for */
+    uint64_t kill_us[PROCESSES_MAX]; /* when, after the start; 0: never */
     int killed;
     int reports[2];
     struct report root, sum; /* of process 0; and of all */
@@ -669,7 +671,8 @@ static void kill_due(struct launcher *l, uint64_t since)
         l->kill_us[i] = 0;
         l->killed++;
         if (!l->o->quiet)
-            printf("%6.3f s  process %d (pid %ld) is killed\n", (double)since / 1e6, i, (long)l->pids[i]);
+            printf("%6.3f s  process %d (pid %ld) is killed\n", (double)since / 1e6, i,
+                   (long)l->pids[i]);
     }
 }
 
@@ -698,7 +701,8 @@ static void read_reports(struct launcher *l, int ms)
 
     fd.fd = l->reports[0];
     fd.events = POLLIN;
-    while (poll(&fd, 1, ms) > 0 && (fd.revents & POLLIN) && read(fd.fd, &r, sizeof r) == (ssize_t)sizeof r) {
+    while (poll(&fd, 1, ms) > 0 && (fd.revents & POLLIN)
+           && read(fd.fd, &r, sizeof r) == (ssize_t)sizeof r) {
         if (r.name == 0)
             l->root = r;
         l->sum.stolen += r.stolen;
@@ -740,17 +744,19 @@ static int print_result(const struct launcher *l)
     int right = l->root.took_us != 0 && l->root.count == known;
 
     if (o->quiet)
-        printf("%s\t%d\t%d\t%s\t%s\t%d\t%" PRIu64 "\t%.4f\t%" PRIu64 "\t%" PRIu64 "\t%.4f\t%" PRIu64 "\t%.4f\n",
+        printf("%s\t%d\t%d\t%s\t%s\t%d\t%" PRIu64 "\t%.4f\t%" PRIu64 "\t%" PRIu64 "\t%.4f\t%" PRIu64
+               "\t%.4f\n",
                right ? "right" : "WRONG", o->n, o->processes, o->master ? "master" : "steal",
-               o->plain ? "plain" : "tolerant", l->killed, l->root.count, (double)l->root.took_us / 1e6,
-               l->sum.stolen, l->sum.redone, (double)l->sum.cpu_us / 1e6, l->sum.heartbeats_in,
-               (double)l->sum.lived_us / 1e6);
+               o->plain ? "plain" : "tolerant", l->killed, l->root.count,
+               (double)l->root.took_us / 1e6, l->sum.stolen, l->sum.redone,
+               (double)l->sum.cpu_us / 1e6, l->sum.heartbeats_in, (double)l->sum.lived_us / 1e6);
     else
-        printf("%" PRIu64 " solutions for %d queens, known are %" PRIu64 "; %.3f s, %d processes (%s), %d killed, "
+        printf("%" PRIu64 " solutions for %d queens, known are %" PRIu64
+               "; %.3f s, %d processes (%s), %d killed, "
                "%" PRIu64 " jobs stolen, %" PRIu64 " tasks done again\nnqueens: %s\n",
                l->root.count, o->n, known, (double)l->root.took_us / 1e6, o->processes,
-               o->master ? "master and workers" : "random stealing", l->killed, l->sum.stolen, l->sum.redone,
-               right ? "all is right" : "FAILED");
+               o->master ? "master and workers" : "random stealing", l->killed, l->sum.stolen,
+               l->sum.redone, right ? "all is right" : "FAILED");
     return right ? 0 : 1;
 }
 
@@ -780,10 +786,13 @@ static int run(const struct options *o)
 static int usage(void)
 {
     fprintf(stderr,
-            "usage: nqueens [-n N] [-p PROCESSES] [-m steal|master] [-k KILLS] [-s SEED] [-t MS] [-x] [-q]\n"
+            "usage: nqueens [-n N] [-p PROCESSES] [-m steal|master] [-k KILLS] [-s SEED] [-t MS] "
+            "[-x] [-q]\n"
             "               [-d default|paper|fast] [-i MS]\n"
-            "  N from %d to %d; 1 to %d processes; fewer kills than processes, within the first -t MS (1000)\n"
-            "  -x: no fault handling; -d: the detector (fast), -i: its T_interval; -q: one line with tabs\n",
+            "  N from %d to %d; 1 to %d processes; fewer kills than processes, within the first -t "
+            "MS (1000)\n"
+            "  -x: no fault handling; -d: the detector (fast), -i: its T_interval; -q: one line "
+            "with tabs\n",
             N_MIN, N_MAX, PROCESSES_MAX);
     return 2;
 }

@@ -1,7 +1,7 @@
 /* queens.h - what the queens examples compute, and the words they send; no Phoenix in it. */
 
-/* A board is what its filled rows attack; rows are filled from the top. Messages are 64-bit words in network
- * order, so that processes of any kind understand each other. */
+/* A board is what its filled rows attack; rows are filled from the top. Messages are 64-bit words
+ * in network order, so that processes of any kind understand each other. */
 #ifndef QUEENS_H
 #define QUEENS_H
 
@@ -20,8 +20,8 @@ struct board {
 /* Solutions for n from N_MIN to N_MAX, OEIS A000170. */
 static inline uint64_t queens_known(int n)
 {
-    static const uint64_t known[] = { 92,     352,     724,      2680,     14200,
-                                      73712,  365596,  2279184,  14772512, 95815104 };
+    static const uint64_t known[] = { 92,    352,    724,     2680,     14200,
+                                      73712, 365596, 2279184, 14772512, 95815104 };
 
     return n < N_MIN || n > N_MAX ? 0 : known[n - N_MIN];
 }

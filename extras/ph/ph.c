@@ -1,35 +1,38 @@
 /* ph.c - the papers' blocking calls over phoenix.h: sets of names, a queue with tags, broken names. */
 
-/* Sets are arrays of ranges in canonical form: ascending, neither overlapping nor touching. Every operation
- * is one sweep over the borders of both operands with a truth table of two inputs (sweep), so union,
- * intersection and difference cannot differ in how they treat the ends of the space. The result is built
- * in fresh memory and swapped in last; hence a call that fails has changed nothing and `out` may be
- * an operand.
+/* Sets are arrays of ranges in canonical form: ascending, neither overlapping nor touching. Every
+ * operation is one sweep over the borders of both operands with a truth table of two inputs
+ * (sweep), so union, intersection and difference cannot differ in how they treat the ends of the
+ * space. The result is built in fresh memory and swapped in last; hence a call that fails has
+ * changed nothing and `out` may be an operand.
  *
- * The queue is one list in the order of arrival. A receive by tag walks it, which costs the number of messages
- * in front; queue_messages bounds that. Every message carries a serial number, and so does the first break
- * that the program has not been told of. ph_recv compares the two: messages from before the break come
- * before it, as they would have come had the program been waiting all the time.
+ * The queue is one list in the order of arrival. A receive by tag walks it, which costs the number
+ * of messages in front; queue_messages bounds that. Every message carries a serial number, and so
+ * does the first break that the program has not been told of. ph_recv compares the two: messages
+ * from before the break come before it, as they would have come had the program been waiting all
+ * the time.
  *
- * The bound of the queue is kept by not reading. phx_step takes its news of readiness from the host, and a host
- * that never mentions PHX_READ is a host whose links are not read: TCP and then the senders' credit hold the
- * senders back. Heartbeats, acks and what is queued still go out. Nothing is dropped, because the
- * core keeps a message at its source until it has been handed over here.
+ * The bound of the queue is kept by not reading. phx_step takes its news of readiness from the
+ * host, and a host that never mentions PHX_READ is a host whose links are not read: TCP and then
+ * the senders' credit hold the senders back. Heartbeats, acks and what is queued still go out.
+ * Nothing is dropped, because the core keeps a message at its source until it has been handed over
+ * here.
  *
- * Which names are broken is the core's knowledge (phx_broken). Here is only kept which breaks the program has not
- * been told of yet (fresh). Without memory to note one, `fresh_unnamed` still makes ph_recv report it, and
- * ph_get_broken_vps finds the name with the core, unless it healed in between.
+ * Which names are broken is the core's knowledge (phx_broken). Here is only kept which breaks the
+ * program has not been told of yet (fresh). Without memory to note one, `fresh_unnamed` still makes
+ * ph_recv report it, and ph_get_broken_vps finds the name with the core, unless it healed in
+ * between.
  *
- * Differences from the paper: ph_recv has a time limit and a result apart from the message; sets are values with
- * an owner; ph_get_broken_vps fills a set instead of returning one; ph_set_parameter says which parameter;
- * a watch set narrows which breaks interrupt a receive. */
+ * Differences from the paper: ph_recv has a time limit and a result apart from the message; sets
+ * are values with an owner; ph_get_broken_vps fills a set instead of returning one;
+ * ph_set_parameter says which parameter; a watch set narrows which breaks interrupt a receive. */
 #include "ph.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Memory ------------------------------------------------------------------------------------- */
+/* ---- Memory ---------------------------------------------------------------------------------- */
 
 static void *ph_alloc(const struct phx_alloc *a, void *old, size_t old_size, size_t new_size)
 {
@@ -47,7 +50,7 @@ static void *ph_array(const struct phx_alloc *a, size_t count, size_t each)
     return count > SIZE_MAX / each ? NULL : ph_alloc(a, NULL, 0, count * each);
 }
 
-/* ---- Sets --------------------------------------------------------------------------------------- */
+/* ---- Sets ------------------------------------------------------------------------------------ */
 
 /* Truth tables: bit 2 * in_a + in_b says whether such a name is in the result. */
 enum { KEEP_UNION = 0xe, KEEP_INTERSECTION = 0x8, KEEP_DIFFERENCE = 0x4 };
@@ -125,8 +128,8 @@ static void vps_swap(struct ph_vps *s, struct phx_range *ranges, size_t count, s
     s->capacity = capacity;
 }
 
-static int combine(struct ph_vps *out, const struct ph_vps *a, const struct phx_range *b, size_t b_count,
-                   int keep)
+static int combine(struct ph_vps *out, const struct ph_vps *a, const struct phx_range *b,
+                   size_t b_count, int keep)
 {
     size_t room = a->count + b_count, count;
     struct phx_range *ranges;
@@ -207,7 +210,9 @@ int ph_vps_make(struct ph_vps *out, const struct phx_range *ranges, size_t count
     memcpy(sorted, ranges, count * sizeof *sorted);
     qsort(sorted, count, sizeof *sorted, by_first);
     for (i = 0; i < count; i++) {
-        if (kept > 0 && (sorted[kept - 1].last == UINT64_MAX || sorted[kept - 1].last + 1 >= sorted[i].first)) {
+        if (kept > 0
+            && (sorted[kept - 1].last == UINT64_MAX
+                || sorted[kept - 1].last + 1 >= sorted[i].first)) {
             if (sorted[i].last > sorted[kept - 1].last)
                 sorted[kept - 1].last = sorted[i].last;
         } else {
@@ -305,7 +310,7 @@ int ph_vps_at(const struct ph_vps *s, uint64_t index, uint64_t *name)
     return PHX_ENOTFOUND;
 }
 
-/* ---- The handle --------------------------------------------------------------------------------- */
+/* ---- The handle ------------------------------------------------------------------------------ */
 
 /* The message comes first, so that its address is the queued one's. The bytes follow behind. */
 struct queued {
@@ -328,7 +333,6 @@ struct ph {
     struct ph_vps fresh;   /* broken since they were last asked for; a part of watch */
     int fresh_unnamed;     /* there was no memory to note which */
     uint64_t broke_serial; /* the latest message when the first of fresh broke */
-    struct phx_detector detector;
     struct pollfd *fds;
     size_t fds_capacity;
     int more;    /* the last phx_step left work */
@@ -355,7 +359,7 @@ static int break_is_untold(const struct ph *h)
     return h->fresh.count > 0 || h->fresh_unnamed;
 }
 
-/* ---- Callbacks of the core ---------------------------------------------------------------------- */
+/* ---- Callbacks of the core ------------------------------------------------------------------- */
 
 static void on_message(phx *p, const struct phx_message *m, void *user)
 {
@@ -444,7 +448,7 @@ static void on_log(phx *p, int level, const char *line, void *user)
     h->user.on_log(p, level, line, h->user.user);
 }
 
-/* ---- Life --------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 void ph_config_init(struct ph_config *cfg)
 {
@@ -491,7 +495,6 @@ int ph_init(struct ph **out, const struct ph_config *cfg)
     h->messages_max = cfg->queue_messages;
     h->bytes_max = cfg->queue_bytes;
     h->end = &h->first;
-    h->detector = core.detector;
     interpose(h, &core);
     if ((err = ph_vps_add(&h->watch, 0, UINT64_MAX)) == 0)
         err = phx_new(&h->p, &core, phx_now_us());
@@ -538,7 +541,7 @@ void ph_free(struct ph *h)
     ph_alloc(&alloc, h, sizeof *h, 0);
 }
 
-/* ---- Turning the node --------------------------------------------------------------------------- */
+/* ---- Turning the node ------------------------------------------------------------------------ */
 
 /* What the core wants watched, in h->fds; how many, or PHX_ENOMEM. */
 static int collect_fds(struct ph *h)
@@ -657,7 +660,7 @@ int ph_finalize(struct ph *h, uint64_t drain_us)
     return err;
 }
 
-/* ---- Names and messages ------------------------------------------------------------------------- */
+/* ---- Names and messages ---------------------------------------------------------------------- */
 
 int ph_assume(struct ph *h, uint64_t first, uint64_t last)
 {
@@ -785,7 +788,7 @@ int ph_flush(struct ph *h, uint64_t wait_us)
     return phx_pending(h->p) == 0 && err == PHX_ETIMEDOUT ? 0 : err;
 }
 
-/* ---- Failures ----------------------------------------------------------------------------------- */
+/* ---- Failures -------------------------------------------------------------------------------- */
 
 /* Adds what the core calls broken among first..last. */
 static int add_broken(struct ph *h, uint64_t first, uint64_t last, struct ph_vps *to)
@@ -876,21 +879,18 @@ int ph_get_broken_vps(struct ph *h, const struct ph_vps *names, struct ph_vps *o
 
 int ph_set_parameters(struct ph *h, const struct phx_detector *detector)
 {
-    int err = phx_set_detector(h->p, detector);
-
-    if (err == 0)
-        h->detector = *detector;
-    return err;
+    return phx_set_detector(h->p, detector);
 }
 
 int ph_set_parameter(struct ph *h, int parameter, double value)
 {
-    struct phx_detector d = h->detector;
+    struct phx_detector d;
     uint64_t us;
 
     if (!(value >= 0 && value <= 1e9)) /* 30 years; not a number fails as well */
         return PHX_EINVAL;
     us = (uint64_t)(value * 1e6 + 0.5);
+    phx_get_detector(h->p, &d);
     switch (parameter) {
     case PH_K:
         d.monitors = (uint32_t)value;
