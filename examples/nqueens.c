@@ -28,7 +28,7 @@
  *              task does it again; and so down the tree (CANCEL). The one who dropped a job tells
  *              where it came from (DROP), in case that one lives and sees it otherwise.
  *
- * With -x nothing of that is done (the paper's "Normal"), and the detector is as good as off.
+ * With -x nothing of that is done and with -d off nothing is detected: the paper's "Normal".
  *
  * The launcher, the parent of all, is no Phoenix node: it forks, kills if it is told to, waits,
  * prints and leaves no process behind.
@@ -60,10 +60,15 @@
 #define PAUSE_MAX_US 16000
 #define GATHER_US (2 * SECOND) /* the clock starts when all are there, or after this */
 #define GOODBYE_US SECOND
+#define STOPPED_US (3 * SECOND) /* longer than the fast detector's patience */
 #define LIMIT_US (180u * SECOND) /* for the whole job */
 
+#define DETECTOR_USUAL (-1) /* what there is if nothing is said: see begin */
+#define DETECTOR_OFF (-2)
+
 struct options {
-    int n, processes, kills, master, plain, detector, quiet;
+    int n, processes, kills, stops, master, plain, quiet;
+    int detector; /* enum phx_preset, or one of the two below */
     uint64_t seed, window_us; /* processes are killed within this time after the start */
     uint64_t interval_us;     /* T_interval instead of the preset's; 0: the preset's */
 };
@@ -435,11 +440,8 @@ static void repair(struct worker *w)
     }
     if (w->asked != NOBODY && ph_vps_contains(&broken, w->asked))
         w->asked = NOBODY;
-    if (ph_vps_contains(&broken, 0) && w->me != 0) {
-        fprintf(stderr, "nqueens: process %d: name 0 is broken: no root task any more\n",
-                (int)w->me);
-        w->stop = w->failed = 1;
-    }
+    if (ph_vps_contains(&broken, 0) && w->me != 0)
+        w->stop = w->failed = 1; /* no root task any more */
     ph_vps_free(&broken);
 }
 
@@ -481,13 +483,12 @@ static void serve(struct worker *w)
 
     while (!w->stop) {
         wait_us = 0;
-        if (seek_work(w)) {
+        if (seek_work(w))
             wait_us = beg(w);
-            w->failed |= getppid() != parent; /* the launcher is dead: nobody wants to know */
-            w->stop |= w->failed;
-        } else {
+        else
             work(w);
-        }
+        if (getppid() != parent)
+            w->stop = w->failed = 1; /* the launcher is dead: nobody wants to know */
         while (!w->stop && (err = ph_recv_any(w->h, wait_us, &m)) != PHX_ETIMEDOUT) {
             wait_us = 0;
             if (err == 0)
@@ -527,6 +528,22 @@ static void stop_all(struct worker *w)
     ph_vps_free(&held);
 }
 
+static void set_detector(const struct options *o, struct phx_detector *d)
+{
+    if (o->detector >= 0)
+        phx_detector_preset(d, o->detector);
+    else if (o->detector == DETECTOR_USUAL)
+        d->broken_us = SECOND / 2; /* the killed close their sockets: this alone counts */
+    if (o->interval_us != 0) {
+        d->interval_us = o->interval_us;
+        d->insurance_us = 40 * o->interval_us; /* the paper's ratio */
+    }
+    if (o->detector == DETECTOR_OFF) { /* as far as it can be: nothing is said within an hour */
+        d->monitors = 1;
+        d->interval_us = d->insurance_us = 3600ull * SECOND;
+    }
+}
+
 static int begin(struct worker *w, int *port)
 {
     struct ph_vps nothing = PH_VPS_EMPTY;
@@ -545,14 +562,7 @@ static int begin(struct worker *w, int *port)
     w->give_row = w->leaf_row - 1;
     ph_config_init(&cfg);
     cfg.core.cluster = "queens";
-    if ((err = phx_detector_preset(&cfg.core.detector, w->o->detector)) != 0)
-        return err;
-    if (w->o->interval_us != 0)
-        cfg.core.detector.interval_us = w->o->interval_us;
-    if (w->o->plain) { /* off, as far as it can be */
-        cfg.core.detector.monitors = 1;
-        cfg.core.detector.interval_us = cfg.core.detector.insurance_us = 3600ull * SECOND;
-    }
+    set_detector(w->o, &cfg.core.detector);
     if ((err = ph_init(&w->h, &cfg)) != 0 || (err = ph_assume(w->h, w->me, w->me)) != 0
         || (err = phx_listen(ph_core(w->h), "tcp://127.0.0.1:0")) != 0
         || (w->o->plain && (err = ph_watch(w->h, &nothing)) != 0))
@@ -623,6 +633,7 @@ struct launcher {
     const struct options *o;
     pid_t pids[PROCESSES_MAX];       /* 0: not started, or ended and waited for */
     uint64_t kill_us[PROCESSES_MAX]; /* when, after the start; 0: never */
+    uint64_t wake_us[PROCESSES_MAX]; /* when one that was stopped goes on */
     int killed;
     int reports[2];
     struct report root, sum; /* of process 0; and of all */
@@ -660,19 +671,25 @@ static void draw_kills(struct launcher *l)
     }
 }
 
+/* A process that is stopped and goes on much later is one that was only believed dead. */
 static void kill_due(struct launcher *l, uint64_t since)
 {
     int i;
 
     for (i = 1; i < l->o->processes; i++) {
+        if (l->wake_us[i] != 0 && (l->wake_us[i] <= since || l->root_ended) && l->pids[i] > 0) {
+            kill(l->pids[i], SIGCONT);
+            l->wake_us[i] = 0;
+        }
         if (l->kill_us[i] == 0 || l->kill_us[i] > since || l->pids[i] <= 0)
             continue;
-        kill(l->pids[i], SIGKILL);
+        kill(l->pids[i], l->o->stops ? SIGSTOP : SIGKILL);
+        l->wake_us[i] = l->o->stops ? since + STOPPED_US : 0;
         l->kill_us[i] = 0;
         l->killed++;
         if (!l->o->quiet)
-            printf("%6.3f s  process %d (pid %ld) is killed\n", (double)since / 1e6, i,
-                   (long)l->pids[i]);
+            printf("%6.3f s  process %d (pid %ld) is %s\n", (double)since / 1e6, i,
+                   (long)l->pids[i], l->o->stops ? "stopped" : "killed");
     }
 }
 
@@ -786,55 +803,78 @@ static int run(const struct options *o)
 static int usage(void)
 {
     fprintf(stderr,
-            "usage: nqueens [-n N] [-p PROCESSES] [-m steal|master] [-k KILLS] [-s SEED] [-t MS] "
-            "[-x] [-q]\n"
-            "               [-d default|paper|fast] [-i MS]\n"
-            "  N from %d to %d; 1 to %d processes; fewer kills than processes, within the first -t "
-            "MS (1000)\n"
-            "  -x: no fault handling; -d: the detector (fast), -i: its T_interval; -q: one line "
-            "with tabs\n",
+            "usage: nqueens [options]\n"
+            "  -n N         queens, %d to %d (14)\n"
+            "  -p COUNT     processes, 1 to %d (4)\n"
+            "  -m MODEL     steal or master (steal)\n"
+            "  -k COUNT     so many of them, fewer than there are, are killed ...\n"
+            "  -t MS        ... within this time after the start (1000) ...\n"
+            "  -s SEED      ... at random moments (1)\n"
+            "  -z           not killed but stopped, for 3 s\n"
+            "  -x           no fault handling\n"
+            "  -d DETECTOR  off, default, paper or fast; else as default, but T_broken is 0.5 s\n"
+            "  -i MS        its T_interval; T_insurance is 40 times that\n"
+            "  -q           prints one line with tabs\n",
             N_MIN, N_MAX, PROCESSES_MAX);
     return 2;
 }
 
-static int preset_of(const char *name)
+static int detector_of(const char *name)
 {
-    static const char *const names[] = { "default", "paper", "fast" };
-    static const int presets[] = { PHX_PRESET_DEFAULT, PHX_PRESET_PAPER, PHX_PRESET_FAST };
+    static const char *const names[] = { "default", "paper", "fast", "off" };
+    static const int detectors[] = { PHX_PRESET_DEFAULT, PHX_PRESET_PAPER, PHX_PRESET_FAST,
+                                     DETECTOR_OFF };
     int i;
 
-    for (i = 0; i < 3; i++)
+    for (i = 0; i < 4; i++)
         if (strcmp(name, names[i]) == 0)
-            return presets[i];
-    return -1;
+            return detectors[i];
+    return DETECTOR_USUAL;
+}
+
+/* 0 if there is something wrong with them. */
+static int read_options(struct options *o, int argc, char **argv)
+{
+    int c;
+
+    while ((c = getopt(argc, argv, "n:p:m:k:s:t:d:i:xqz")) != -1) {
+        switch (c) {
+        case 'n': o->n = atoi(optarg); break;
+        case 'p': o->processes = atoi(optarg); break;
+        case 'k': o->kills = atoi(optarg); break;
+        case 's': o->seed = strtoull(optarg, NULL, 10); break;
+        case 't': o->window_us = strtoull(optarg, NULL, 10) * 1000; break;
+        case 'i': o->interval_us = strtoull(optarg, NULL, 10) * 1000; break;
+        case 'd':
+            if ((o->detector = detector_of(optarg)) == DETECTOR_USUAL)
+                return 0;
+            break;
+        case 'x': o->plain = 1; break;
+        case 'q': o->quiet = 1; break;
+        case 'z': o->stops = 1; break;
+        case 'm':
+            o->master = strcmp(optarg, "master") == 0;
+            if (!o->master && strcmp(optarg, "steal") != 0)
+                return 0;
+            break;
+        default: return 0;
+        }
+    }
+    return optind == argc && o->n >= N_MIN && o->n <= N_MAX && o->processes >= 1
+           && o->processes <= PROCESSES_MAX && o->kills >= 0
+           && (o->kills == 0 || o->kills < o->processes) && o->window_us > 0;
 }
 
 int main(int argc, char **argv)
 {
-    struct options o = { 14, 4, 0, 0, 0, PHX_PRESET_FAST, 0, 1, SECOND, 0 };
-    int c, bad = 0;
+    static struct options o; /* zero */
 
-    while ((c = getopt(argc, argv, "n:p:m:k:s:t:d:i:xq")) != -1) {
-        switch (c) {
-        case 'n': o.n = atoi(optarg); break;
-        case 'p': o.processes = atoi(optarg); break;
-        case 'k': o.kills = atoi(optarg); break;
-        case 's': o.seed = strtoull(optarg, NULL, 10); break;
-        case 't': o.window_us = strtoull(optarg, NULL, 10) * 1000; break;
-        case 'i': o.interval_us = strtoull(optarg, NULL, 10) * 1000; break;
-        case 'd': o.detector = preset_of(optarg); break;
-        case 'x': o.plain = 1; break;
-        case 'q': o.quiet = 1; break;
-        case 'm':
-            o.master = strcmp(optarg, "master") == 0;
-            bad |= !o.master && strcmp(optarg, "steal") != 0;
-            break;
-        default: bad = 1;
-        }
-    }
-    if (bad || optind < argc || o.n < N_MIN || o.n > N_MAX || o.processes < 1
-        || o.processes > PROCESSES_MAX || o.kills < 0 || (o.kills > 0 && o.kills >= o.processes)
-        || o.window_us == 0 || o.detector < 0)
+    o.n = 14;
+    o.processes = 4;
+    o.seed = 1;
+    o.window_us = SECOND;
+    o.detector = DETECTOR_USUAL;
+    if (!read_options(&o, argc, argv))
         return usage();
     signal(SIGPIPE, SIG_IGN); /* a launcher that died is seen by getppid */
     return run(&o);
