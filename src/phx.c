@@ -258,9 +258,9 @@ static void node_settle(phx *p)
 
 /* ---- What the rooms ask for ------------------------------------------------------------------ */
 
-static void node_live_beat(void *ctx, uint32_t node, uint64_t next_us)
+static void node_live_beat(void *ctx, uint32_t node, int ask)
 {
-    phx__node_beat(ctx, node, 0, next_us);
+    phx__node_beat(ctx, node, ask ? (int)PHX__BEAT_REPLY : 0);
 }
 
 static void node_silent(void *ctx, uint32_t node, uint64_t us)
@@ -294,11 +294,23 @@ void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
         out->ranges_count = p->names.of[node].count;
 }
 
+const char *phx__state_text(enum phx_state state)
+{
+    static const char *const text[] = { "unknown",     "ok",     "suspect",
+                                        "unreachable", "failed", "left" };
+
+    return text[state];
+}
+
 static void node_state(void *ctx, uint32_t node, enum phx_state state)
 {
     phx *p = ctx;
     struct phx_node n;
+    char id[PHX_ID_TEXT];
     int changed;
+
+    phx__node_log(p, state == PHX_NODE_FAILED ? PHX_LOG_WARN : PHX_LOG_INFO, "node %s: %s",
+                  phx_id_text(&p->ids.at[node], id), phx__state_text(state));
 
     if (state == PHX_NODE_FAILED && phx__node_peer(p, node) == 0)
         p->peers[node].failed_at = p->now;
@@ -350,6 +362,7 @@ static int node_emit(void *ctx, uint32_t nbr, struct phx__block *head, const uin
 
     if (l == NULL)
         return PHX_ENOMEM;
+    phx__live_used(&p->live, nbr, p->now);
     return phx__link_emit(&p->set, l, head, head_data, head_size, body, body_data, body_size);
 }
 
@@ -515,6 +528,8 @@ static int node_work_left(const phx *p)
 
 int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
 {
+    int was_blind;
+
     if (p == NULL)
         return PHX_EINVAL;
     if (p->stepping)
@@ -525,11 +540,15 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     if (now_us > p->now) /* a clock that steps back stands still here */
         p->now = now_us;
     p->set.now = p->now;
+    was_blind = p->live.blind;
     phx__live_step(&p->live, p->now);
     if (ready == NULL)
         node_look(p);
     else
         node_given(p, ready, n);
+    /* After a stall: what the host found ready it may have found before the stall. */
+    if (!p->more && (ready == NULL || was_blind))
+        phx__live_round(&p->live);
     node_timers(p);
     node_settle(p);
     p->more |= phx__post_run(&p->post, p->now);
@@ -611,7 +630,8 @@ static int node_open_brains(phx *p)
     struct phx__disc_limits dl = { p->cfg.max_links, p->cfg.max_dials, p->cfg.retry_min_us,
                                    p->cfg.retry_max_us };
     struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon };
-    struct phx__live_ops live = { p, node_live_beat, node_silent, node_state };
+    struct phx__live_ops live = { p, node_live_beat, node_silent, phx__node_suspect,
+                                  phx__node_seek, node_state };
     struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,
                                    (int)p->cfg.hop_limit, p->cfg.relay,  p->cfg.incarnation << 32 };
     struct phx__post_ops post = { p,         node_owner,    node_next,
@@ -622,7 +642,7 @@ static int node_open_brains(phx *p)
     phx__node_route_ops(p, &route);
     phx__names_init(&p->names, &p->mem, &p->ids);
     phx__broken_init(&p->broken, &p->mem, &p->names, node_failed_at, p);
-    phx__live_init(&p->live, &p->mem, &p->timers, &p->cfg.detector, &live);
+    phx__live_init(&p->live, &p->mem, &p->timers, &p->rnd, &p->cfg.detector, &live);
     if ((err = phx__route_init(&p->route, &p->mem, &p->ids, &p->timers, &p->rnd, p->cfg.routing,
                                (int)p->cfg.hop_limit, p->cfg.incarnation, &route))
             != 0

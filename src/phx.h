@@ -28,6 +28,8 @@ struct phx__peer {
     uint64_t life;     /* incarnation + 1, as last seen; 0: none yet */
     uint8_t reachable; /* as last looked at */
     uint64_t failed_at; /* when it was last found to have failed */
+    uint64_t word_life, word_at; /* the last word of its silence: about which life, when */
+    uint32_t word_seq;           /* ... and number */
 };
 
 struct phx {
@@ -82,7 +84,7 @@ struct phx {
         pool[512]; /* random bytes for nonces: asking the world for each costs three system calls */
     size_t pool_left;
 
-    uint64_t steps, updates_in, entries_in, heartbeats_in, heartbeats_out, dials, dials_failed,
+    uint64_t steps, updates_in, entries_in, heartbeats_in, monitor_beats_in, heartbeats_out, dials, dials_failed,
         accepts, refused, links_lost, bad_frames;
 };
 
@@ -110,11 +112,18 @@ PHX_PRIVATE void phx__node_watch(phx *p, struct phx__link *l);
 PHX_PRIVATE int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f,
                                 const uint8_t *raw, size_t raw_size);
 PHX_PRIVATE void phx__node_route_ops(phx *p, struct phx__route_ops *ops);
-PHX_PRIVATE void phx__node_beat(phx *p, uint32_t node, int flags, uint64_t next_us);
+PHX_PRIVATE void phx__node_beat(phx *p, uint32_t node, int flags);
 PHX_PRIVATE int phx__node_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
 
 /* phx_watch.c: failure detection. */
 PHX_PRIVATE int phx__detector_check(const struct phx_detector *d); /* 0 or PHX_EINVAL */
+/* A link with this node is silent: the word goes to all. It is lost: others are asked. For live. */
+PHX_PRIVATE void phx__node_suspect(void *ctx, uint32_t node);
+PHX_PRIVATE void phx__node_seek(void *ctx, uint32_t node);
+PHX_PRIVATE int phx__node_on_suspect(phx *p, struct phx__link *l, const struct phx__frame *f);
+PHX_PRIVATE int phx__node_on_probe(phx *p, struct phx__link *l, const struct phx__frame *f);
+/* An entry is about to be taken in: does it refute a suspicion? */
+PHX_PRIVATE void phx__node_refuted(phx *p, const struct phx__entry *e);
 /* Names that were broken since the last call, or are no more: tells the host. */
 PHX_PRIVATE void phx__node_report_broken(phx *p);
 
@@ -123,6 +132,7 @@ PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or PHX_EINVA
 
 /* phx.c */
 PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
+PHX_PRIVATE const char *phx__state_text(enum phx_state state);
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
 PHX_PRIVATE int phx__node_peer(phx *p, uint32_t node); /* makes room in peers; 0 or PHX_ENOMEM */
 PHX_PRIVATE int phx__node_own_address(phx *p, const struct phx_address *a); /* 1: a new one */

@@ -47,7 +47,8 @@
 /* May cross more than one link, and so carries a hop count. */
 static int wire_type_travels(int type)
 {
-    return type == PHX__REQUEST || type == PHX__DATA || type == PHX__ACK;
+    return type == PHX__REQUEST || type == PHX__DATA || type == PHX__ACK || type == PHX__SUSPECT
+           || type == PHX__PROBE;
 }
 
 int phx__wire_parse(const uint8_t *data, size_t size, struct phx__frame *f, size_t *used)
@@ -701,6 +702,53 @@ int phx__wire_get_ack(const struct phx__frame *f, struct phx__ack *a)
     a->epoch = phx__get_u64(&r);
     a->next = phx__get_u64(&r);
     a->window = phx__get_u32(&r);
+    return wire_close(&r);
+}
+
+/* seq is what the accuser knows. How far the accused lets itself be pushed is route's policy. */
+void phx__wire_put_suspect(struct phx__writer *w, const struct phx__suspect *s, int hops)
+{
+    size_t start = phx__wire_begin(w, PHX__SUSPECT, 0, hops);
+
+    wire_put_id(w, &s->id);
+    phx__put_u64(w, s->incarnation);
+    phx__put_u32(w, s->seq);
+    wire_put_id(w, &s->accuser);
+    phx__wire_end(w, start);
+}
+
+int phx__wire_get_suspect(const struct phx__frame *f, struct phx__suspect *s)
+{
+    struct phx__reader r;
+
+    if (wire_open(f, PHX__SUSPECT, &r) != 0)
+        return PHX_EPROTO;
+    wire_get_id(&r, &s->id);
+    s->incarnation = phx__get_u64(&r);
+    s->seq = phx__get_u32(&r);
+    wire_get_id(&r, &s->accuser);
+    return wire_close(&r);
+}
+
+void phx__wire_put_probe(struct phx__writer *w, const struct phx__probe *p, int flags, int hops)
+{
+    size_t start = phx__wire_begin(w, PHX__PROBE, flags, hops);
+
+    wire_put_id(w, &p->target);
+    wire_put_id(w, &p->subject);
+    wire_put_id(w, &p->asker);
+    phx__wire_end(w, start);
+}
+
+int phx__wire_get_probe(const struct phx__frame *f, struct phx__probe *p)
+{
+    struct phx__reader r;
+
+    if (wire_open(f, PHX__PROBE, &r) != 0)
+        return PHX_EPROTO;
+    wire_get_id(&r, &p->target);
+    wire_get_id(&r, &p->subject);
+    wire_get_id(&r, &p->asker);
     return wire_close(&r);
 }
 

@@ -25,7 +25,7 @@ static void fill(uint8_t *out, size_t n, unsigned first)
         out[i] = (uint8_t)(first + i);
 }
 
-/* The two nodes of section 9. */
+/* The two nodes of section 10. */
 static struct phx_id dialer(void)
 {
     struct phx_id id;
@@ -137,7 +137,7 @@ static void update(const struct phx__entry *e, size_t count)
     phx__wire_end(&stream, start);
 }
 
-/* A card like section 9's, with claims 42, 44, 46, ... */
+/* A card like section 10's, with claims 42, 44, 46, ... */
 static size_t card_of(uint8_t *out, size_t capacity, uint32_t claim_count)
 {
     static struct phx__claim claims[10000];
@@ -237,6 +237,29 @@ static void request(void)
     phx__wire_put_request(&stream, &q, 15);
 }
 
+static void suspect(void)
+{
+    struct phx__suspect s;
+
+    memset(&s, 0, sizeof s);
+    s.id = acceptor();
+    s.incarnation = 2;
+    s.seq = 6;
+    s.accuser = dialer();
+    phx__wire_put_suspect(&stream, &s, 16);
+}
+
+static void probe(int flags)
+{
+    struct phx__probe p;
+
+    memset(&p, 0, sizeof p);
+    p.target = flags ? dialer() : acceptor();
+    p.subject = acceptor();
+    p.asker = dialer();
+    phx__wire_put_probe(&stream, &p, flags, 16);
+}
+
 static void summary(int flags, uint32_t own_seq, int others)
 {
     size_t start = phx__wire_begin(&stream, PHX__SUMMARY, flags, 0);
@@ -266,7 +289,7 @@ static void handshake(void)
     first_update();
 }
 
-/* ---- The examples of section 9 */
+/* ---- The examples of section 10 */
 
 /* Without spaces and line ends; what wire.h's encoders give for the values named there. */
 static const struct {
@@ -375,7 +398,7 @@ static void test_examples(void)
     for (i = 0; i < sizeof examples / sizeof examples[0]; i++) {
         n = strlen(examples[i].hex) / 2;
         hex_of(stream_bytes + at, n, hex);
-        ok(strcmp(hex, examples[i].hex) == 0, "%s of section 9 is what we encode",
+        ok(strcmp(hex, examples[i].hex) == 0, "%s of section 10 is what we encode",
            examples[i].name);
         ok(spec_check_frame(stream_bytes + at, n, why), "and is good by the page %s", why);
         if (page != NULL)
@@ -434,6 +457,9 @@ static void test_dialer(void)
     data(PHX__DATA_FIRST | PHX__DATA_LAST | PHX__DATA_PASSED, 1, "0123456789abcdefx", 17);
     data(PHX__DATA_FIRST | PHX__DATA_LAST, 0, NULL, 0);
     ack();
+    suspect();
+    probe(0);
+    probe(PHX__PROBE_ANSWER);
     phx__wire_put_refuse(&stream, PHX_ECLOSED);
     c = spec_check_stream(stream_bytes, stream.size, why);
     ok(c.ok && !stream.bad, "a dialer's stream is good %s", why);
@@ -445,6 +471,7 @@ static void test_dialer(void)
     ok(c.frames[SPEC_BEAT] == 1 && c.frames[SPEC_REQUEST] == 1, "beat and request");
     ok(c.frames[SPEC_SUMMARY] == 2 && c.lines == 5, "summaries");
     ok(c.frames[SPEC_DATA] == 4 && c.messages == 3 && c.frames[SPEC_ACK] == 1, "data and ack");
+    ok(c.frames[SPEC_SUSPECT] == 1 && c.frames[SPEC_PROBE] == 2, "suspect and probe");
     for (i = 0; i < (int)stream.size; i++) {
         c = spec_check_stream(stream_bytes, (size_t)i, why);
         check(c.ok && c.bytes + c.tail == (size_t)i, "a capture may end at byte %d: %s", i, why);
@@ -626,7 +653,7 @@ static int check_file(const char *name)
 {
     static const char *const types[SPEC_TYPES] = {
         "",        "HELLO", "ANSWER",  "PROOF", "REFUSE", "UPDATE", "CARD",
-        "REQUEST", "BEAT",  "SUMMARY", "DATA",  "ACK",
+        "REQUEST", "BEAT",  "SUMMARY", "DATA",  "ACK",    "SUSPECT", "PROBE",
     };
     size_t capacity = 1 << 28, size = 0;
     uint8_t *bytes = malloc(capacity);
