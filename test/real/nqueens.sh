@@ -36,7 +36,7 @@ gone() { # up to five seconds until none is left
     done
 }
 run() { # arguments: one run, into $dir/out
-    timeout 60 "$dir/nqueens" -q -n 15 -p 6 "$@" >"$dir/out" 2>&1
+    timeout 60 "$dir/nqueens" -q -n 14 -p 6 "$@" >"$dir/out" 2>&1
 }
 harmed() { # how many were killed or stopped
     cut -f 6 "$dir/out"
