@@ -387,6 +387,7 @@ static void disc_note(struct phx__disc *d, uint32_t slot, uint32_t i, int error)
     uint8_t verdict = DISC_FAILED;
 
     t->at[i].error = error;
+    t->at[i].tried_at = d->now;
     if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION)
         verdict = DISC_BARRED;
     /* Anybody may say this, or the address may move: it is believed, but not for ever. */
@@ -939,6 +940,16 @@ void phx__disc_forget(struct phx__disc *d, uint32_t node)
     /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
     n->left = n->linked;
     disc_relax(d, before);
+}
+
+uint32_t phx__disc_look(const struct phx__disc *d, uint32_t node, const struct phx__contact **at)
+{
+    uint32_t slots[PHX__DISC_HUBS + 1];
+
+    if (disc_slots(d, node, slots) == 0)
+        return 0;
+    *at = d->targets[slots[0]].at;
+    return d->targets[slots[0]].count;
 }
 
 void phx__disc_stop(struct phx__disc *d)

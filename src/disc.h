@@ -102,6 +102,9 @@ PHX_PRIVATE void phx__disc_news(struct phx__disc *d, uint32_t node, uint64_t now
 /* The node left or is forgotten: dial no more. A link with it stays one until phx__disc_down, which must
  * come before its index is used again. */
 PHX_PRIVATE void phx__disc_forget(struct phx__disc *d, uint32_t node);
+/* The addresses under which a node is dialled and how each fared; how many. */
+PHX_PRIVATE uint32_t phx__disc_look(const struct phx__disc *d, uint32_t node,
+                                    const struct phx__contact **at);
 PHX_PRIVATE void phx__disc_stop(struct phx__disc *d);
 /* PHX__TIMER_DISC fired with this argument. */
 PHX_PRIVATE void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now);

@@ -164,8 +164,7 @@ static void live_arm(struct phx__live *l, struct phx__live_node *n, uint64_t now
         hear = live_least(hear, n->asked_until);
     if (n->used)
         hear = live_least(hear, live_add(n->used_at, l->limits.interval_us));
-    n->speak_at = live_speak(l, n);
-    at = live_least(n->speak_at, live_add(hear, l->stalled));
+    at = live_least(live_speak(l, n), live_add(hear, l->stalled));
     if (l->blind && at < now + LIVE_BLIND_US)
         at = now + LIVE_BLIND_US;
     phx__timer_set(l->timers, n->timer - 1, at);
@@ -394,6 +393,18 @@ static int live_listen(struct phx__live *l, uint32_t node, uint64_t now)
     return n != NULL;
 }
 
+/* What would have been due since the last heartbeat, had nothing else been said. */
+static void live_count_saved(struct phx__live *l, struct phx__live_node *n, uint64_t now)
+{
+    uint64_t period = live_period(l, n), count;
+
+    if (now < n->due_at)
+        return;
+    count = (now - n->due_at) / period + 1;
+    n->due_at = live_add(n->due_at, count * period);
+    *(n->monitor ? &l->saved : &l->saved_insurance) += count;
+}
+
 /* The timer of a link fired: find out what is true by now. */
 static void live_check(struct phx__live *l, uint32_t node, uint64_t now)
 {
@@ -410,9 +421,8 @@ static void live_check(struct phx__live *l, uint32_t node, uint64_t now)
         n = &l->at[node];
         if (n->linked)
             n->said = now;
-    } else if (now >= n->speak_at) {
-        l->saved += n->monitor;
-        l->saved_insurance += !n->monitor;
+    } else {
+        live_count_saved(l, n, now);
     }
     if (n->linked)
         live_arm(l, n, now);
@@ -522,6 +532,7 @@ int phx__live_up(struct phx__live *l, uint32_t node, uint64_t now)
     /* The hello was heard and answered just now. */
     n->heard = live_awake(l, now);
     n->said = live_clock(l, now);
+    n->due_at = live_add(n->said, l->limits.insurance_us);
     n->next_us = n->promised = LIVE_FIRST_US;
     n->busy = n->silent = n->asked = n->used = 0;
     if (!n->linked) {
@@ -561,6 +572,7 @@ uint64_t phx__live_promise(struct phx__live *l, uint32_t node, uint64_t now, int
         return l->limits.interval_us;
     n->said = live_clock(l, now);
     n->promised = l->pause ? l->pause : live_period(l, n);
+    n->due_at = live_add(n->said, live_period(l, n));
     n->tell = 0;
     if (live_speak(l, n) < phx__timer_at(l->timers, n->timer - 1))
         live_arm(l, n, now);
@@ -678,6 +690,13 @@ enum phx_state phx__live_state(const struct phx__live *l, uint32_t node, uint64_
     if (since != NULL)
         *since = n == NULL ? 0 : n->since;
     return n == NULL ? (enum phx_state)0 : n->state;
+}
+
+int phx__live_is_monitor(const struct phx__live *l, uint32_t node)
+{
+    const struct phx__live_node *n = live_linked(l, node);
+
+    return n != NULL && n->monitor;
 }
 
 const struct phx__live_node *phx__live_look(const struct phx__live *l, uint32_t node)

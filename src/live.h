@@ -41,7 +41,7 @@ struct phx__live_node {
     uint64_t said;        /* last traffic out */
     uint64_t next_us;     /* the peer will speak again within this */
     uint64_t promised;    /* we will, as far as it knows */
-    uint64_t speak_at;    /* the timer was set with this in view */
+    uint64_t due_at;      /* when a heartbeat would be due if nothing else were said */
     uint64_t asked_until, used_at, used_last; /* on the waking clock */
     uint64_t doom; /* when unreachable becomes failed, or suspicion comes to nothing; on it, too */
     uint32_t pos;   /* among the links */
@@ -110,6 +110,7 @@ PHX_PRIVATE int phx__live_reachable(struct phx__live *l, uint32_t node, int yes,
                                     uint64_t now);
 PHX_PRIVATE enum phx_state phx__live_state(const struct phx__live *l, uint32_t node,
                                            uint64_t *since);
+PHX_PRIVATE int phx__live_is_monitor(const struct phx__live *l, uint32_t node);
 /* NULL if nothing is known of it. */
 PHX_PRIVATE const struct phx__live_node *phx__live_look(const struct phx__live *l, uint32_t node);
 PHX_PRIVATE void phx__live_forget(struct phx__live *l, uint32_t node);

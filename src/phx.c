@@ -79,7 +79,7 @@ int phx__node_peer(phx *p, uint32_t node)
     if (phx__mem_grow(&p->mem, &p->peers, &p->peer_capacity, node + 1, sizeof *p->peers) != 0)
         return PHX_ENOMEM;
     for (; was < p->peer_capacity; was++)
-        p->peers[was].link = PHX__NONE;
+        p->peers[was].link = p->peers[was].via = PHX__NONE;
     return 0;
 }
 
@@ -220,6 +220,8 @@ static int node_changed(phx *p, uint32_t node)
     if (d->hops != PHX__UNREACHABLE && d->pos == PHX__NONE && !peer->reachable)
         phx__disc_news(&p->disc, node, p->now);
     peer->reachable = d->hops != PHX__UNREACHABLE;
+    if (peer->reachable)
+        peer->via = d->next;
     return err;
 }
 
@@ -294,23 +296,12 @@ void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
         out->ranges_count = p->names.of[node].count;
 }
 
-const char *phx__state_text(enum phx_state state)
-{
-    static const char *const text[] = { "unknown",     "ok",     "suspect",
-                                        "unreachable", "failed", "left" };
-
-    return text[state];
-}
-
 static void node_state(void *ctx, uint32_t node, enum phx_state state)
 {
     phx *p = ctx;
     struct phx_node n;
-    char id[PHX_ID_TEXT];
     int changed;
 
-    phx__node_log(p, state == PHX_NODE_FAILED ? PHX_LOG_WARN : PHX_LOG_INFO, "node %s: %s",
-                  phx_id_text(&p->ids.at[node], id), phx__state_text(state));
 
     if (state == PHX_NODE_FAILED && phx__node_peer(p, node) == 0)
         p->peers[node].failed_at = p->now;
@@ -410,6 +401,7 @@ static void node_forget(phx *p, uint32_t node)
     if (node < p->peer_capacity) {
         p->peers[node].card_version = 0;
         p->peers[node].life = 0;
+        p->peers[node].word_life = p->peers[node].heard_at = p->peers[node].lost_at = 0;
     }
     phx__ids_drop(&p->ids, node);
 }
@@ -550,6 +542,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     if (!p->more && (ready == NULL || was_blind))
         phx__live_round(&p->live);
     node_timers(p);
+    phx__node_hooks(p);
     node_settle(p);
     p->more |= phx__post_run(&p->post, p->now);
     node_leave(p);
@@ -634,7 +627,7 @@ static int node_open_brains(phx *p)
                                   phx__node_seek, node_state };
     struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,
                                    (int)p->cfg.hop_limit, p->cfg.relay,  p->cfg.incarnation << 32 };
-    struct phx__post_ops post = { p,         node_owner,    node_next,
+    struct phx__post_ops post = { p,         node_owner,    &p->names.version, node_next,
                                   node_emit, phx__node_ack, node_message,
                                   node_done, node_writable, node_post_wants };
     int err;
@@ -679,6 +672,7 @@ static void node_free(phx *p)
     phx__map_free(&p->handles);
     phx__mem_put(&p->mem, p->links, p->link_capacity * sizeof(struct phx__link *));
     phx__mem_put(&p->mem, p->writers, p->writer_capacity * sizeof *p->writers);
+    phx__mem_put(&p->mem, p->hooks, p->hook_capacity * sizeof *p->hooks);
     phx__mem_put(&p->mem, p->closed, p->closed_capacity * sizeof *p->closed);
     phx__mem_put(&p->mem, p->peers, p->peer_capacity * sizeof *p->peers);
     phx__mem_put(&p->mem, p->set.scratch, p->set.scratch_size);

@@ -20,6 +20,11 @@ struct phx__listener {
     struct phx_address address;
 };
 
+struct phx__hook { /* an attempt that waits for cfg.dial to be asked */
+    uint32_t attempt; /* PHX__NONE: given up meanwhile */
+    struct phx_address to;
+};
+
 /* What phx.c keeps of each node beside the rooms' own arrays. */
 struct phx__peer {
     uint32_t link;         /* slot of the link that is up, or PHX__NONE */
@@ -28,6 +33,9 @@ struct phx__peer {
     uint64_t life;     /* incarnation + 1, as last seen; 0: none yet */
     uint8_t reachable; /* as last looked at */
     uint64_t failed_at; /* when it was last found to have failed */
+    uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
+    int lost_error;             /* ... and why */
+    uint32_t via;               /* the last next hop */
     uint64_t word_life, word_at; /* the last word of its silence: about which life, when */
     uint32_t word_seq;           /* ... and number */
 };
@@ -59,6 +67,8 @@ struct phx {
     uint32_t writer_count, writer_capacity;
     uint32_t *closed; /* slots to free at the end of the step */
     uint32_t closed_count, closed_capacity;
+    struct phx__hook *hooks; /* emptied within the step */
+    uint32_t hook_count, hook_capacity;
     struct phx__map handles; /* handle -> slot or listener */
     struct phx__peer *peers; /* by node */
     uint32_t peer_capacity;
@@ -84,8 +94,8 @@ struct phx {
         pool[512]; /* random bytes for nonces: asking the world for each costs three system calls */
     size_t pool_left;
 
-    uint64_t steps, updates_in, entries_in, heartbeats_in, monitor_beats_in, heartbeats_out, dials, dials_failed,
-        accepts, refused, links_lost, bad_frames;
+    uint64_t steps, updates_in, entries_in, heartbeats_in, monitor_beats_in, heartbeats_out, dials,
+        dials_failed, accepts, refused, links_lost, bad_frames;
 };
 
 /* phx_link.c: connections, from listener and dial to frames. */
@@ -94,6 +104,7 @@ PHX_PRIVATE void phx__node_accept(phx *p, int listener);
 PHX_PRIVATE void phx__node_resume_listeners(phx *p);
 PHX_PRIVATE int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect,
                                const struct phx_address *to);
+PHX_PRIVATE void phx__node_hooks(phx *p); /* asks cfg.dial for what disc wants */
 PHX_PRIVATE void phx__node_abandon(void *ctx, uint32_t attempt);
 PHX_PRIVATE int phx__node_adopt(phx *p, int handle, int dialer);
 PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
@@ -132,7 +143,6 @@ PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or PHX_EINVA
 
 /* phx.c */
 PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
-PHX_PRIVATE const char *phx__state_text(enum phx_state state);
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
 PHX_PRIVATE int phx__node_peer(phx *p, uint32_t node); /* makes room in peers; 0 or PHX_ENOMEM */
 PHX_PRIVATE int phx__node_own_address(phx *p, const struct phx_address *a); /* 1: a new one */

@@ -453,5 +453,8 @@ const struct story *story_find(const char *name)
     for (t = stories; t->name; t++)
         if (strcmp(t->name, name) == 0)
             return t;
+    for (t = detect_stories; t->name; t++)
+        if (strcmp(t->name, name) == 0)
+            return t;
     return NULL;
 }

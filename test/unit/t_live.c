@@ -598,8 +598,321 @@ static void test_many(void)
     rig_free(&r);
 }
 
+/* ---- Monitors, suspicion, pauses ------------------------------------------------------------- */
+
+#define INSURANCE (60 * SECOND)
+
+/* As rig_init, with a long insurance and k monitors. */
+static void rig_insured(struct rig *r, uint32_t k)
+{
+    struct phx_detector limits = { 0, BEAT, INSURANCE, GRACE, BROKEN };
+
+    rig_init(r);
+    limits.monitors = k;
+    phx__live_limits(&r->l, &limits);
+}
+
+static uint32_t rig_monitors(const struct rig *r)
+{
+    uint32_t node, count = 0;
+
+    for (node = 0; node < r->l.capacity; node++)
+        count += (uint32_t)phx__live_is_monitor(&r->l, node);
+    return count;
+}
+
+static uint32_t rig_other(const struct rig *r, int monitor)
+{
+    uint32_t node;
+
+    for (node = 0; node < NODES && phx__live_is_monitor(&r->l, node) != monitor; node++)
+        ;
+    return node;
+}
+
+static void test_monitors(void)
+{
+    /* Goal: as many as wanted, or as there are; who goes is replaced and the new one told at once.
+     * Method: 10 links that hear all the time, and the beats of two minutes. */
+    struct phx_detector limits = { 4, BEAT, INSURANCE, GRACE, BROKEN };
+    struct rig r;
+    uint32_t node, i, gone, beats[2] = { 0, 0 };
+
+    rig_insured(&r, 3);
+    for (node = 0; node < 10; node++) {
+        phx__live_up(&r.l, node, r.now);
+        check(rig_monitors(&r) == (node < 2 ? node + 1 : 3), "never more than there are, or wanted");
+        phx__live_beat(&r.l, node, 600 * SECOND, 0, 0, r.now);
+    }
+    rig_run(&r, r.now + BEAT);
+    r.count = 0;
+    rig_run(&r, r.now + 2 * INSURANCE);
+    for (i = 0; i < r.count && i < EVENTS; i++)
+        beats[!phx__live_is_monitor(&r.l, r.events[i].node)]++;
+    ok(beats[0] == 3 * 24 && beats[1] == 7 * 2, "3 hear every 5 s, 7 every 60 s: %u and %u",
+       beats[0], beats[1]);
+    gone = rig_other(&r, 1);
+    r.count = 0;
+    phx__live_down(&r.l, gone);
+    ok(rig_monitors(&r) == 3, "a monitor that goes is replaced");
+    rig_step(&r, r.now);
+    ok(rig_events(&r, 'b') == 1 && phx__live_is_monitor(&r.l, rig_last(&r, 'b')->node)
+           && rig_last(&r, 'b')->value == BEAT,
+       "and the new one is told at once");
+    phx__live_limits(&r.l, &limits);
+    ok(rig_monitors(&r) == 4, "one more");
+    limits.monitors = 1;
+    phx__live_limits(&r.l, &limits);
+    ok(rig_monitors(&r) == 1, "three less");
+    limits.monitors = 255;
+    phx__live_limits(&r.l, &limits);
+    ok(rig_monitors(&r) == 9, "as many as there are");
+    rig_free(&r);
+}
+
+static void test_fair_choice(void)
+{
+    /* Goal: any neighbour is as probable a monitor as any other, early or late. Method: 2 of 10,
+     * some of which go and come, 3000 times. */
+    uint32_t count[10] = { 0 }, i, node, worst = 0;
+    struct rig r;
+
+    for (i = 0; i < 3000; i++) {
+        rig_insured(&r, 2);
+        phx__rnd_seed(&r.rnd, i, 7);
+        for (node = 0; node < 10; node++)
+            phx__live_up(&r.l, node, r.now);
+        phx__live_down(&r.l, 3);
+        phx__live_up(&r.l, 3, r.now);
+        for (node = 0; node < 10; node++)
+            count[node] += (uint32_t)phx__live_is_monitor(&r.l, node);
+        rig_free(&r);
+    }
+    for (node = 0; node < 10; node++) {
+        uint32_t off = count[node] > 600 ? count[node] - 600 : 600 - count[node];
+        worst = off > worst ? off : worst;
+    }
+    ok(worst < 110, "600 times each, give or take %u (five standard deviations are 110)", worst);
+}
+
+static void test_suspicion(void)
+{
+    /* Goal: doubt at half the grace, the end at the whole; a sign of life ends the doubt. Method:
+     * a silent link to a node with a route. */
+    struct rig r;
+    uint64_t begin;
+
+    rig_init(&r);
+    begin = r.now;
+    phx__live_reachable(&r.l, 1, 1, 0, begin);
+    phx__live_up(&r.l, 1, begin);
+    rig_run(&r, begin + BEAT + GRACE / 2 - 1);
+    ok(rig_events(&r, 'S') == 0 && rig_events(&r, 'w') == 0, "not before");
+    rig_run(&r, begin + BEAT + GRACE / 2);
+    ok(rig_events(&r, 'S') == 1 && rig_events(&r, 'w') == 1 && r.l.suspects == 1, "suspect");
+    phx__live_reachable(&r.l, 1, 1, 0, r.now);
+    ok(phx__live_state(&r.l, 1, NULL) == PHX_NODE_SUSPECT, "that there is a route proves nothing");
+    phx__live_heard(&r.l, 1, r.now);
+    ok(rig_last(&r, 'O')->at == r.now && r.l.suspects == 0, "a frame does");
+    begin = r.now;
+    rig_run(&r, begin + BEAT + GRACE - 1);
+    ok(rig_events(&r, 'w') == 2 && rig_events(&r, 'x') == 0, "silent again");
+    phx__live_alive(&r.l, 1, r.now);
+    ok(phx__live_state(&r.l, 1, NULL) == PHX_NODE_OK, "a new number clears it");
+    rig_run(&r, begin + BEAT + GRACE);
+    ok(rig_events(&r, 'x') == 1 && rig_events(&r, 'w') == 2, "but not the link");
+    ok(phx__live_look(&r.l, 1)->ground == PHX__LIVE_SILENT, "and who accused it is known");
+    rig_free(&r);
+}
+
+static void test_word(void)
+{
+    /* Goal: a word is looked into, not believed. Method: with and without a link, answered or
+     * not, and about one that is busy. */
+    struct rig r;
+    uint64_t begin;
+    uint32_t node;
+
+    rig_insured(&r, 2);
+    ok(phx__live_word(&r.l, 7, 3, r.now) == 0, "of a stranger");
+    for (node = 0; node < 3; node++) {
+        phx__live_reachable(&r.l, node, 1, 0, r.now);
+        phx__live_up(&r.l, node, r.now);
+        phx__live_beat(&r.l, node, INSURANCE, node == 2, 0, r.now);
+    }
+    phx__live_reachable(&r.l, 3, 1, 0, r.now);
+    rig_run(&r, r.now + SECOND);
+    begin = r.now;
+    for (node = 0; node < 4; node++)
+        ok(phx__live_word(&r.l, node, 9, begin) == (node != 2), "passed on but of the busy one");
+    ok(rig_events(&r, 'a') == 2 && rig_events(&r, 'S') == 3, "two are asked, three are suspect");
+    phx__live_word(&r.l, 1, 9, begin);
+    ok(rig_events(&r, 'a') == 2, "and not twice");
+    rig_run(&r, begin + SECOND);
+    phx__live_heard(&r.l, 0, r.now);
+    ok(phx__live_state(&r.l, 0, NULL) == PHX_NODE_OK, "one answers");
+    rig_run(&r, begin + GRACE);
+    ok(rig_events(&r, 'x') == 1 && rig_last(&r, 'x')->node == 1
+           && rig_last(&r, 'x')->at == begin + GRACE / 2,
+       "the other is given up in half the grace");
+    ok(phx__live_look(&r.l, 3)->accuser == 9, "the accuser is known");
+    rig_run(&r, begin + GRACE + BROKEN - 1);
+    ok(phx__live_state(&r.l, 3, NULL) == PHX_NODE_SUSPECT, "of the far one nothing is known");
+    rig_run(&r, begin + GRACE + BROKEN);
+    ok(phx__live_state(&r.l, 3, NULL) == PHX_NODE_OK, "and in the end nothing came of it");
+    rig_free(&r);
+}
+
+static void test_seek(void)
+{
+    /* Goal: before a node fails others are asked, twice, and an answer puts it off. Method: one
+     * that is lost. */
+    struct rig r;
+    uint64_t begin;
+
+    rig_init(&r);
+    phx__live_reachable(&r.l, 1, 1, 0, r.now);
+    phx__live_reachable(&r.l, 1, 0, 0, r.now);
+    begin = r.now;
+    ok(rig_events(&r, 'k') == 1, "at once");
+    rig_run(&r, begin + BROKEN - 1);
+    ok(rig_events(&r, 'k') == 2 && rig_last(&r, 'k')->at == begin + BROKEN / 2, "and halfway");
+    phx__live_alive(&r.l, 1, r.now);
+    begin = r.now;
+    ok(phx__live_state(&r.l, 1, NULL) == PHX_NODE_UNREACHABLE, "an answer makes no route");
+    rig_run(&r, begin + BROKEN);
+    ok(rig_last(&r, 'F')->at == begin + BROKEN && rig_events(&r, 'k') == 3, "but gives it time");
+    rig_free(&r);
+}
+
+static void test_blind(void)
+{
+    /* Goal: after a stall nobody is accused before what waits was read, however little time was
+     * left. Method: a link and a fate with a millisecond left, and steps without a round. */
+    struct rig r;
+    uint64_t back;
+    int i;
+
+    rig_init(&r);
+    phx__live_up(&r.l, 1, r.now);
+    phx__live_reachable(&r.l, 2, 1, 0, r.now);
+    rig_run(&r, r.now + BEAT + GRACE - BROKEN);
+    phx__live_reachable(&r.l, 2, 0, 0, r.now);
+    rig_run(&r, r.now + BROKEN - MS);
+    rig_step(&r, r.now);
+    back = r.now + 100 * SECOND;
+    for (i = 0; i < 20; i++) {
+        uint32_t node;
+        int kind;
+        r.now = back + (uint64_t)i * MS;
+        phx__live_step(&r.l, r.now);
+        while (phx__timers_pop(&r.timers, r.now, &kind, &node) == 1)
+            phx__live_due(&r.l, kind, node, r.now);
+    }
+    ok(r.l.stalled == 100 * SECOND && rig_events(&r, 'x') == 0 && rig_events(&r, 'F') == 0,
+       "20 ms of reading, and nobody is accused");
+    rig_run(&r, r.now + MS);
+    ok(rig_events(&r, 'x') == 1 && rig_events(&r, 'F') == 1, "then both");
+    rig_free(&r);
+}
+
+static void test_grace(void)
+{
+    /* Goal: after a stall others get time: perhaps they gave us up. Method: a node lost right
+     * after a stall of a minute, and one of a few seconds. */
+    static const uint64_t stalls[][2] = { { 60 * SECOND, 10 * SECOND }, { 8 * SECOND, 8 * SECOND } };
+    struct rig r;
+    size_t i;
+    uint64_t begin;
+
+    for (i = 0; i < PHX__COUNT(stalls); i++) {
+        rig_init(&r);
+        phx__live_up(&r.l, 1, r.now);
+        phx__live_reachable(&r.l, 1, 1, 0, r.now);
+        rig_step(&r, r.now);
+        begin = r.now + stalls[i][0];
+        rig_step(&r, begin);
+        phx__live_down(&r.l, 1);
+        phx__live_reachable(&r.l, 1, 0, 0, r.now);
+        rig_run(&r, begin + 100 * SECOND);
+        ok(rig_last(&r, 'F')->at == begin + BROKEN + stalls[i][1], "failed %u s later than usual",
+           (unsigned)(stalls[i][1] / SECOND));
+        rig_free(&r);
+    }
+}
+
+static void test_busy(void)
+{
+    /* Goal: a pause is announced to all, and its end. Method: three links; then a monitor that
+     * announces one itself. */
+    struct rig r;
+    uint32_t node, busy;
+
+    rig_insured(&r, 1);
+    for (node = 0; node < 3; node++)
+        phx__live_up(&r.l, node, r.now);
+    phx__live_busy(&r.l, 60 * SECOND);
+    ok(rig_events(&r, 'b') == 3 && rig_last(&r, 'b')->value == 60 * SECOND + BEAT, "all are told");
+    rig_step(&r, r.now + 60 * SECOND);
+    ok(rig_events(&r, 'b') == 6 && r.l.pause == 0, "and told that it is over: %u",
+       rig_events(&r, 'b'));
+    ok(rig_events(&r, 'x') == 0 && rig_events(&r, 'w') == 0, "nobody is accused");
+    busy = rig_other(&r, 1);
+    phx__live_beat(&r.l, busy, 60 * SECOND, 1, 0, r.now);
+    ok(!phx__live_is_monitor(&r.l, busy) && rig_monitors(&r) == 1, "who is away watches nobody");
+    rig_free(&r);
+}
+
+static void test_used(void)
+{
+    /* Goal: a link in use is not left to the insurance. Method: messages without an answer, with
+     * some, and how many heartbeats they save. */
+    struct rig r;
+    uint64_t begin;
+    int i;
+
+    rig_insured(&r, 1);
+    phx__live_up(&r.l, 1, r.now); /* the monitor */
+    phx__live_up(&r.l, 2, r.now);
+    if (phx__live_is_monitor(&r.l, 2)) { /* as it may have been drawn */
+        phx__live_down(&r.l, 2);
+        phx__live_up(&r.l, 2, r.now);
+    }
+    phx__live_beat(&r.l, 1, 900 * SECOND, 0, 0, r.now);
+    phx__live_beat(&r.l, 2, 900 * SECOND, 0, 0, r.now);
+    begin = r.now;
+    for (i = 0; i < 300; i++) {
+        rig_run(&r, begin + (uint64_t)i * SECOND);
+        phx__live_used(&r.l, 2, r.now);
+        phx__live_said(&r.l, 2, r.now);
+        if (i % 3 == 1)
+            phx__live_heard(&r.l, 2, r.now);
+    }
+    ok(rig_events(&r, 'a') == 0, "answered now and then: nobody asks");
+    ok(r.l.saved_insurance >= 3 && r.l.saved_insurance <= 5, "%u heartbeats saved",
+       (unsigned)r.l.saved_insurance);
+    rig_run(&r, r.now + SECOND);
+    phx__live_heard(&r.l, 2, r.now);
+    begin = r.now;
+    phx__live_used(&r.l, 2, r.now + 1);
+    rig_run(&r, begin + 100 * SECOND);
+    ok(rig_events(&r, 'a') == 1 && rig_last(&r, 'a')->at <= begin + 1 + BEAT, "no answer: asked");
+    ok(rig_last(&r, 'x')->node == 2 && rig_last(&r, 'x')->at == rig_last(&r, 'a')->at + GRACE,
+       "and given up");
+    rig_free(&r);
+}
+
 int main(void)
 {
+    test_monitors();
+    test_fair_choice();
+    test_suspicion();
+    test_word();
+    test_seek();
+    test_blind();
+    test_grace();
+    test_busy();
+    test_used();
     test_beats();
     test_silence();
     test_announcements();
