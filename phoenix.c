@@ -1074,6 +1074,83 @@ PHX_PRIVATE void phx__live_due(struct phx__live *l, int kind, uint32_t node, uin
 
 #endif
 
+/* ======== src/attempt.h ======== */
+/* attempt.h - BRAIN: dials under way: their numbers, whose they are, and which one gives way. */
+#ifdef PHX_LINES
+#line 1 "src/attempt.h"
+#endif
+#ifndef PHX_ATTEMPT_H
+#define PHX_ATTEMPT_H
+/* include "mem.h" */
+
+struct phx__attempt {
+    uint64_t since;
+    uint32_t target; /* slot; PHX__NONE: free */
+    uint32_t next;   /* free attempt */
+    uint16_t generation;
+    uint8_t address; /* of the target */
+    uint8_t answered;
+};
+
+struct phx__attempts {
+    struct phx__mem *mem;
+    struct phx__attempt *at;
+    uint32_t capacity, open;
+    uint32_t count; /* all that are in use are below */
+    uint32_t free;  /* PHX__NONE: all are in use */
+};
+
+/* Room for max of them, at once, so that no dial can fail for lack of a number. PHX_ENOMEM. */
+PHX_PRIVATE int phx__attempts_init(struct phx__attempts *a, struct phx__mem *mem, uint32_t max);
+PHX_PRIVATE void phx__attempts_free(struct phx__attempts *a);
+/* One of the free ones: its number, which is never PHX__NONE and not used again for long. */
+PHX_PRIVATE uint32_t phx__attempts_open(struct phx__attempts *a, uint32_t target, uint32_t address,
+                                        uint64_t now);
+PHX_PRIVATE void phx__attempts_close(struct phx__attempts *a, uint32_t number);
+/* 1 and whose it is, or 0 if it is over. */
+PHX_PRIVATE int phx__attempts_find(const struct phx__attempts *a, uint32_t number, uint32_t *target,
+                                   uint32_t *address);
+/* The same attempt, for what is now another address of its target. */
+PHX_PRIVATE void phx__attempts_move(struct phx__attempts *a, uint32_t number, uint32_t address);
+/* Something came back from there: it is no wall. */
+PHX_PRIVATE void phx__attempts_answered(struct phx__attempts *a, uint32_t number);
+/* The one that should give way to somebody who waits, or PHX__NONE: then ask again at *next. */
+PHX_PRIVATE uint32_t phx__attempts_gives_way(const struct phx__attempts *a, uint64_t now,
+                                             uint64_t *next);
+
+#endif
+
+/* ======== src/best.h ======== */
+/* best.h - BRAIN: the few nodes that a node picks for itself when it cannot link with all. */
+#ifdef PHX_LINES
+#line 1 "src/best.h"
+#endif
+#ifndef PHX_BEST_H
+#define PHX_BEST_H
+/* include "id.h" */
+
+#define PHX__DISC_BEST 8u /* nodes of its own choice that a node links with beyond max_links */
+
+struct phx__best_one {
+    uint64_t score;
+    uint32_t node;
+};
+
+struct phx__best {
+    struct phx__best_one at[PHX__DISC_BEST]; /* ascending scores */
+    uint32_t count;
+};
+
+/* The lower, the better. */
+PHX_PRIVATE uint64_t phx__best_score(const struct phx__ids *ids, uint32_t node);
+PHX_PRIVATE int phx__best_has(const struct phx__best *b, uint32_t node);
+/* Is it one of the best? Then the worst of them may have to go. */
+PHX_PRIVATE void phx__best_offer(struct phx__best *b, const struct phx__ids *ids, uint32_t node);
+/* 1 if it was one of them: there is room for the next best. */
+PHX_PRIVATE int phx__best_drop(struct phx__best *b, uint32_t node);
+
+#endif
+
 /* ======== src/contact.h ======== */
 /* contact.h - BRAIN: the addresses of a hub or node: which to try first, how each fared. */
 #ifdef PHX_LINES
@@ -1132,12 +1209,13 @@ PHX_PRIVATE int phx__contact_is_gone(const struct phx__contact *at, uint32_t cou
 #endif
 #ifndef PHX_DISC_H
 #define PHX_DISC_H
+/* include "attempt.h" */
+/* include "best.h" */
 /* include "contact.h" */
 /* include "rnd.h" */
 /* include "timer.h" */
 
 #define PHX__DISC_HUBS 64u
-#define PHX__DISC_BEST 8u /* nodes of its own choice that a node links with beyond max_links */
 
 struct phx__disc_limits {
     uint32_t max_links; /* up to here every known node is dialled, beyond it a few */
@@ -1170,12 +1248,8 @@ struct phx__disc_node { /* what is known of a node besides its addresses */
     uint64_t up_at;
     uint32_t target; /* slot + 1; 0: no addresses known */
     uint8_t linked, wanted, left, flaps;
+    uint8_t reachable; /* there is some route */
 };
-struct phx__disc_best { /* a node dialled also beyond max_links */
-    uint64_t score;
-    uint32_t node;
-};
-
 struct phx__disc {
     struct phx__mem *mem;
     struct phx__ids *ids;
@@ -1187,13 +1261,12 @@ struct phx__disc {
     uint32_t target_count, target_capacity, target_free;
     struct phx__disc_node *nodes; /* by node */
     uint32_t node_capacity;
-    struct phx__disc_attempt *attempts; /* max_dials of them */
-    uint32_t attempt_capacity, attempt_count, attempt_free, attempts_open;
+    struct phx__attempts attempts; /* max_dials of them */
+    uint64_t room_at; /* none of them gives way before; UINT64_MAX: not known */
     uint32_t links, known;
     uint32_t hubs[PHX__DISC_HUBS]; /* slots */
     uint32_t hub_count;
-    struct phx__disc_best best[PHX__DISC_BEST]; /* ascending scores */
-    uint32_t best_count;
+    struct phx__best best; /* nodes dialled also beyond max_links */
     uint32_t head, tail; /* the queue: targets that are due and wait for max_dials */
     int listening;       /* this node can be dialled */
     int stopped;         /* closing: dial no more */
@@ -1228,8 +1301,12 @@ PHX_PRIVATE void phx__disc_meet(struct phx__disc *d, uint32_t attempt, uint32_t 
 PHX_PRIVATE void phx__disc_result(struct phx__disc *d, uint32_t attempt, int error, uint64_t now);
 /* Somebody wants to send to node over a direct link: dial even beyond the bound, until a link is up. */
 PHX_PRIVATE void phx__disc_want(struct phx__disc *d, uint32_t node, uint64_t now);
-/* News of the node: it is back, as others say. What failed before may work now. */
-PHX_PRIVATE void phx__disc_news(struct phx__disc *d, uint32_t node, uint64_t now);
+/* There is a route to the node, or there is none. What failed before it was back may work now. */
+PHX_PRIVATE void phx__disc_route(struct phx__disc *d, uint32_t node, int reachable, uint64_t now);
+/* This node has a new address of its own: it is in another network. */
+PHX_PRIVATE void phx__disc_moved(struct phx__disc *d, uint64_t now);
+/* The other side of this attempt has answered the connection; what it says is still to come. */
+PHX_PRIVATE void phx__disc_answered(struct phx__disc *d, uint32_t attempt);
 /* The node left or is forgotten: dial no more. A link with it stays one until phx__disc_down, which must
  * come before its index is used again. */
 PHX_PRIVATE void phx__disc_forget(struct phx__disc *d, uint32_t node);
@@ -2000,13 +2077,17 @@ struct phx__hook { /* an attempt that waits for cfg.dial to be asked */
     struct phx_address to;
 };
 
+struct phx__sight { /* what a peer said of where it sees us */
+    struct phx_id by;
+    struct phx_address from, at; /* the peer's own host; what it said, as one of our addresses */
+};
+
 /* What phx.c keeps of each node beside the rooms' own arrays. */
 struct phx__peer {
     uint32_t link;         /* slot of the link that is up, or PHX__NONE */
     uint32_t card_version; /* as last given to names, disc and post */
     uint64_t card_incarnation;
     uint64_t life;     /* incarnation + 1, as last seen; 0: none yet */
-    uint8_t reachable; /* as last looked at */
     uint64_t failed_at; /* when it was last found to have failed */
     uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
     int lost_error;             /* ... and why */
@@ -2054,6 +2135,10 @@ struct phx {
     uint32_t resume_timer;                       /* paused listeners look again */
     struct phx_address own[PHX__CARD_ADDRESSES]; /* what others are told */
     uint8_t own_count;
+    uint8_t own_learnt;            /* bits of own: may give way */
+    struct phx_address here[4];    /* our ends of links, the latest kinds */
+    struct phx__sight sights[8];   /* not agreed upon, the latest */
+    uint32_t here_count, sight_next;
 
     uint64_t names_version; /* as last shown to post */
     int card_stale;         /* own names or addresses changed */
@@ -2093,6 +2178,9 @@ PHX_PRIVATE void phx__node_sweep(phx *p); /* frees closed links */
 PHX_PRIVATE void phx__node_free_links(phx *p);
 /* Asks the world for what the link waits for, if that changed. */
 PHX_PRIVATE void phx__node_watch(phx *p, struct phx__link *l);
+
+/* phx_path.c: what a link that has come up teaches of our own addresses. */
+PHX_PRIVATE void phx__node_learn(phx *p, const struct phx__link *l);
 
 /* phx_frame.c: frames in, control frames out. */
 PHX_PRIVATE int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f,
@@ -7956,6 +8044,190 @@ void phx__live_due(struct phx__live *l, int kind, uint32_t node, uint64_t now)
         live_fate(l, node, now);
 }
 
+/* ======== src/attempt.c ======== */
+/* attempt.c - dials under way: their numbers, whose they are, and which one gives way. */
+#ifdef PHX_LINES
+#line 1 "src/attempt.c"
+#endif
+
+/* A dial through a firewall that swallows it lasts as long as our patience, seconds, and a site behind one
+ * has hundreds of addresses. If these could hold all of max_dials, a node that is there and would
+ * answer at once had to wait for them. So a dial that has had no answer of any kind for longer than an
+ * answer takes *lingers*, and no more than a quarter of all may linger while somebody waits: beyond
+ * that the oldest gives way, and counts as timed out. When nobody waits, all have their full time.
+ *
+ * Nothing is remembered of walls from one dial to the next: they are built and torn down. What is
+ * remembered, of each address, is that it was silent last time; then it is the last to be tried. */
+/* include "attempt.h" */
+
+/* The first SYN may be lost; the second is sent after a second (RFC 6298, section 2.1) and answered within
+ * a round trip. */
+#define ATTEMPT_LINGER_US (1250 * PHX__MS)
+#define ATTEMPT_SHARE 4u
+/* Numbers are (generation << 16 | slot). The last generation is left out: no number is NONE. */
+#define ATTEMPT_MAX 65536u
+#define ATTEMPT_GENERATIONS 65535u
+
+int phx__attempts_init(struct phx__attempts *a, struct phx__mem *mem, uint32_t max)
+{
+    uint32_t k, count = max < ATTEMPT_MAX ? max : ATTEMPT_MAX;
+
+    PHX_ASSERT(count > 0);
+    memset(a, 0, sizeof *a);
+    a->mem = mem;
+    a->free = PHX__NONE;
+    a->at = phx__mem_zero(mem, count * sizeof *a->at);
+    if (a->at == NULL)
+        return PHX_ENOMEM;
+    a->capacity = count;
+    for (k = count; k-- > 0; a->free = k) {
+        a->at[k].target = PHX__NONE;
+        a->at[k].next = a->free;
+    }
+    return 0;
+}
+
+void phx__attempts_free(struct phx__attempts *a)
+{
+    if (a->mem != NULL)
+        phx__mem_put(a->mem, a->at, a->capacity * sizeof *a->at);
+    memset(a, 0, sizeof *a);
+}
+
+uint32_t phx__attempts_open(struct phx__attempts *a, uint32_t target, uint32_t address,
+                            uint64_t now)
+{
+    uint32_t k = a->free;
+    struct phx__attempt *one = &a->at[k];
+
+    a->free = one->next;
+    one->target = target;
+    one->address = (uint8_t)address;
+    one->answered = 0;
+    one->since = now;
+    a->open++;
+    if (k == a->count)
+        a->count++;
+    return (uint32_t)one->generation << 16 | k;
+}
+
+void phx__attempts_close(struct phx__attempts *a, uint32_t number)
+{
+    struct phx__attempt *one = &a->at[number & 0xffff];
+
+    one->generation = (uint16_t)((one->generation + 1u) % ATTEMPT_GENERATIONS);
+    one->target = PHX__NONE;
+    /* The latest freed comes first, so all in use are near the front, where others look. */
+    one->next = a->free;
+    a->free = number & 0xffff;
+    a->open--;
+}
+
+int phx__attempts_find(const struct phx__attempts *a, uint32_t number, uint32_t *target,
+                       uint32_t *address)
+{
+    const struct phx__attempt *one;
+
+    if (number == PHX__NONE || (number & 0xffff) >= a->count)
+        return 0;
+    one = &a->at[number & 0xffff];
+    if (one->target == PHX__NONE || one->generation != number >> 16)
+        return 0;
+    *target = one->target;
+    *address = one->address;
+    return 1;
+}
+
+void phx__attempts_move(struct phx__attempts *a, uint32_t number, uint32_t address)
+{
+    a->at[number & 0xffff].address = (uint8_t)address;
+}
+
+void phx__attempts_answered(struct phx__attempts *a, uint32_t number)
+{
+    uint32_t target, address;
+
+    if (phx__attempts_find(a, number, &target, &address))
+        a->at[number & 0xffff].answered = 1;
+}
+
+uint32_t phx__attempts_gives_way(const struct phx__attempts *a, uint64_t now, uint64_t *next)
+{
+    uint32_t k, count = 0, oldest = PHX__NONE;
+
+    *next = UINT64_MAX;
+    for (k = 0; k < a->count; k++) {
+        const struct phx__attempt *one = &a->at[k];
+        if (one->target == PHX__NONE || one->answered)
+            continue;
+        if (now - one->since >= ATTEMPT_LINGER_US) {
+            count++;
+            if (oldest == PHX__NONE || one->since < a->at[oldest].since)
+                oldest = k;
+        } else if (one->since + ATTEMPT_LINGER_US < *next) {
+            *next = one->since + ATTEMPT_LINGER_US;
+        }
+    }
+    return count > a->capacity / ATTEMPT_SHARE ? (uint32_t)a->at[oldest].generation << 16 | oldest
+                                               : PHX__NONE;
+}
+
+/* ======== src/best.c ======== */
+/* best.c - the few nodes that a node picks for itself when it cannot link with all. */
+#ifdef PHX_LINES
+#line 1 "src/best.c"
+#endif
+
+/* Rendezvous hashing: every node orders all others by a hash of the pair and picks the first few. The pick
+ * needs no talk, stays as it is when others come and go, and differs from node to node. */
+/* include "best.h" */
+
+uint64_t phx__best_score(const struct phx__ids *ids, uint32_t node)
+{
+    /* The odd constant (2^64 by the golden ratio) sets (a, b) apart from (b, a): if my choice
+     * were always yours, 8 choices would make only 8 links a node, and all of them among close
+     * friends. */
+    return phx__mix(phx__id_hash(&ids->at[PHX__SELF])
+                    ^ phx__id_hash(&ids->at[node]) * UINT64_C(0x9e3779b97f4a7c15));
+}
+
+int phx__best_has(const struct phx__best *b, uint32_t node)
+{
+    uint32_t i;
+
+    for (i = 0; i < b->count; i++)
+        if (b->at[i].node == node)
+            return 1;
+    return 0;
+}
+
+void phx__best_offer(struct phx__best *b, const struct phx__ids *ids, uint32_t node)
+{
+    uint64_t score = phx__best_score(ids, node);
+    uint32_t i;
+
+    if (b->count == PHX__DISC_BEST && b->at[b->count - 1].score <= score)
+        return;
+    i = b->count < PHX__DISC_BEST ? b->count++ : b->count - 1;
+    for (; i > 0 && b->at[i - 1].score > score; i--)
+        b->at[i] = b->at[i - 1];
+    b->at[i].score = score;
+    b->at[i].node = node;
+}
+
+int phx__best_drop(struct phx__best *b, uint32_t node)
+{
+    uint32_t i;
+
+    if (!phx__best_has(b, node))
+        return 0;
+    for (i = 0; b->at[i].node != node; i++)
+        ;
+    for (b->count--; i < b->count; i++)
+        b->at[i] = b->at[i + 1];
+    return 1;
+}
+
 /* ======== src/contact.c ======== */
 /* contact.c - the addresses of a hub or node: which to try first, how each fared. */
 #ifdef PHX_LINES
@@ -8102,16 +8374,18 @@ int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t
  * us yet). Nobody is favoured: the hash of the pair says whether the smaller or the larger id
  * goes first.
  *
+ * Of the dials under way those that get no answer give way when others wait (attempt.c). Who can be
+ * reached only through others is dialled at least once a minute, and at once when its card has new
+ * addresses, when somebody first sends to it, when it comes back, and when this node has moved.
+ *
  * One address is never dialled twice at once, also not for different targets: a hub and its node
  * share theirs, and a liar who announces a thousand nodes at a victim's address gets one dial at
  * a time.
  *
  * The bound. While no more than max_links nodes are known, all of them are dialled and the mesh
  * is full. Beyond that: hubs, nodes that somebody wants to send to, and PHX__DISC_BEST nodes
- * picked by each node for itself by rendezvous hashing. The pick needs no talk, stays as it is
- * when others come and go, and differs from node to node, so the graph of picks is a random one:
- * with 8 out of each it is connected but for a chance too small to see. A node that has
- * max_links links dials only hubs it lacks.
+ * picked by each node for itself (best.c). The graph of picks is a random one: with 8 out of each it is
+ * connected but for a chance too small to see. A node that has max_links links dials only hubs it lacks.
  *
  * A refusal is the word of nobody in particular: it says why, but not who. Only the ANSWER proves
  * that, and so only phx__disc_meet ends a round early or gives an address up. And nothing is given
@@ -8145,10 +8419,11 @@ int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t
  * the user said so. */
 #define DISC_DEAD_ROUNDS 10u
 #define DISC_DEAD_FACTOR 10u
-/* Attempt numbers are (generation << 16 | slot). The last generation is left out: no number is
- * NONE. */
-#define DISC_ATTEMPTS 65536u
-#define DISC_GENERATIONS 65535u
+/* Who can be reached through others may be behind a wall that comes down, and a direct way is worth a
+ * dial now and then: once a minute at the latest. */
+#define DISC_RELAYED_US (60 * PHX__SECOND)
+/* This node has moved to another network: whatever failed may work. Not all in the same moment. */
+#define DISC_MOVED_JITTER_US PHX__SECOND
 
 /* How bad a round ended, in ascending order of what decides about the wait. */
 enum disc_verdict {
@@ -8159,13 +8434,6 @@ enum disc_verdict {
 
 /* What a change made possible; see disc_bounds. */
 enum disc_bound { DISC_FULL = 1, DISC_SPARSE = 2 };
-
-struct phx__disc_attempt {
-    uint32_t target; /* slot; PHX__NONE: free */
-    uint32_t next;   /* free attempt */
-    uint16_t generation;
-    uint8_t address;
-};
 
 /* ---- Small questions */
 
@@ -8197,16 +8465,6 @@ static uint32_t disc_target_of(const struct phx__disc *d, uint32_t node)
                                                                  : PHX__NONE;
 }
 
-static int disc_is_best(const struct phx__disc *d, uint32_t node)
-{
-    uint32_t i;
-
-    for (i = 0; i < d->best_count; i++)
-        if (d->best[i].node == node)
-            return 1;
-    return 0;
-}
-
 static int disc_may_dial(const struct phx__disc *d, const struct phx__disc_target *t)
 {
     if (d->stopped || disc_is_linked(d, t->node))
@@ -8215,7 +8473,7 @@ static int disc_may_dial(const struct phx__disc *d, const struct phx__disc_targe
         return 1;
     if (d->links >= d->limits.max_links)
         return 0;
-    return d->known <= d->limits.max_links || d->nodes[t->node].wanted || disc_is_best(d, t->node);
+    return d->known <= d->limits.max_links || d->nodes[t->node].wanted || phx__best_has(&d->best, t->node);
 }
 
 static int disc_is_idle(const struct phx__disc *d, const struct phx__disc_target *t)
@@ -8276,11 +8534,14 @@ static void disc_push(struct phx__disc *d, uint32_t slot)
     d->tail = slot;
 }
 
-/* If somebody waits and an attempt is free, the next step goes on with the queue. */
+/* If somebody waits and an attempt is free, the next step goes on with the queue; or it does when one of
+ * those under way may have to give way. */
 static void disc_kick(struct phx__disc *d)
 {
-    if (d->head != PHX__NONE && d->attempt_free != PHX__NONE)
+    if (d->head != PHX__NONE && d->attempts.free != PHX__NONE)
         phx__timer_set(d->timers, d->targets[d->head].timer, d->now);
+    else if (d->head != PHX__NONE && d->room_at != UINT64_MAX)
+        phx__timer_set(d->timers, d->targets[d->head].timer, d->room_at);
 }
 
 static void disc_unqueue(struct phx__disc *d, uint32_t slot)
@@ -8304,51 +8565,18 @@ static void disc_unqueue(struct phx__disc *d, uint32_t slot)
 
 /* ---- Attempts */
 
-/* 1 and whose it is, or 0 if it is over. */
 static int disc_find(const struct phx__disc *d, uint32_t attempt, uint32_t *slot, uint32_t *i)
 {
-    const struct phx__disc_attempt *a;
-
-    if (attempt == PHX__NONE || (attempt & 0xffff) >= d->attempt_count)
-        return 0;
-    a = &d->attempts[attempt & 0xffff];
-    if (a->target == PHX__NONE || a->generation != attempt >> 16)
-        return 0;
-    *slot = a->target;
-    *i = a->address;
-    return 1;
-}
-
-static uint32_t disc_open(struct phx__disc *d, uint32_t slot, uint32_t i)
-{
-    uint32_t k = d->attempt_free;
-    struct phx__disc_attempt *a = &d->attempts[k];
-
-    d->attempt_free = a->next;
-    a->target = slot;
-    a->address = (uint8_t)i;
-    d->attempts_open++;
-    d->targets[slot].open++;
-    d->targets[slot].at[i].attempt = (uint32_t)a->generation << 16 | k;
-    d->targets[slot].at[i].met = PHX__CONTACT_NOBODY;
-    if (k == d->attempt_count)
-        d->attempt_count++;
-    return d->targets[slot].at[i].attempt;
+    return phx__attempts_find(&d->attempts, attempt, slot, i);
 }
 
 static void disc_close(struct phx__disc *d, uint32_t slot, uint32_t i)
 {
     struct phx__contact *c = &d->targets[slot].at[i];
-    struct phx__disc_attempt *a = &d->attempts[c->attempt & 0xffff];
 
-    a->generation = (uint16_t)((a->generation + 1u) % DISC_GENERATIONS);
-    a->target = PHX__NONE;
-    /* The latest freed comes first, so all in use are near the front, where disc_is_busy looks. */
-    a->next = d->attempt_free;
-    d->attempt_free = c->attempt & 0xffff;
+    phx__attempts_close(&d->attempts, c->attempt);
     c->attempt = PHX__NONE;
     d->targets[slot].open--;
-    d->attempts_open--;
     disc_kick(d);
 }
 
@@ -8366,11 +8594,11 @@ static void disc_abandon(struct phx__disc *d, uint32_t slot, uint32_t i)
  * dial. */
 static int disc_is_busy(const struct phx__disc *d, const struct phx_address *address)
 {
-    const struct phx__disc_attempt *a;
+    const struct phx__attempt *a;
     uint32_t k;
 
-    for (k = 0; k < d->attempt_count; k++) {
-        a = &d->attempts[k];
+    for (k = 0; k < d->attempts.count; k++) {
+        a = &d->attempts.at[k];
         if (a->target != PHX__NONE
             && phx__address_equal(&d->targets[a->target].at[a->address].address, address))
             return 1;
@@ -8410,6 +8638,17 @@ static void disc_plan(struct phx__disc *d, uint32_t slot, uint64_t delay)
     phx__timer_set(d->timers, t->timer, at > first ? at : first);
 }
 
+/* A round sooner than planned, never later, spread over `jitter`: one reason often holds for many. */
+static void disc_hasten(struct phx__disc *d, uint32_t slot, uint64_t jitter)
+{
+    struct phx__disc_target *t = &d->targets[slot];
+    uint64_t delay = disc_courtesy(d, t) + disc_between(d, 0, jitter);
+
+    if (!t->round && !t->queued && disc_may_dial(d, t)
+        && d->now + delay < phx__timer_at(d->timers, t->timer))
+        disc_plan(d, slot, delay);
+}
+
 /* If nothing is left of the round, it is over: plan the next. */
 static void disc_settle(struct phx__disc *d, uint32_t slot)
 {
@@ -8436,6 +8675,8 @@ static void disc_settle(struct phx__disc *d, uint32_t slot)
                 t->failures = DISC_DEAD_ROUNDS;
         } else {
             delay = disc_backoff(d, t->hub, t->failures);
+            if (!t->hub && d->nodes[t->node].reachable && delay > DISC_RELAYED_US)
+                delay = disc_between(d, DISC_RELAYED_US / 2, DISC_RELAYED_US);
         }
         t->failures += t->failures < UINT32_MAX;
         t->duplicates = 0;
@@ -8481,24 +8722,33 @@ static void disc_note(struct phx__disc *d, uint32_t slot, uint32_t i, int error)
         t->verdict = verdict;
 }
 
-/* The first address still to try that nobody dials at the moment. */
+/* The first address still to try that nobody dials at the moment. The silent ones come last: a wall, or the
+ * private address of a far network, should not keep a good one waiting in each round. */
 static uint32_t disc_pick(const struct phx__disc *d, const struct phx__disc_target *t)
 {
-    uint32_t i;
+    uint32_t i, silent = PHX__NONE;
 
-    for (i = 0; i < t->count; i++)
-        if ((t->untried & 1u << i) != 0 && !disc_is_busy(d, &t->at[i].address))
+    for (i = 0; i < t->count; i++) {
+        if ((t->untried & 1u << i) == 0 || disc_is_busy(d, &t->at[i].address))
+            continue;
+        if (t->at[i].error != PHX_ETIMEDOUT)
             return i;
-    return PHX__NONE;
+        if (silent == PHX__NONE)
+            silent = i;
+    }
+    return silent;
 }
 
 /* 1 if the dial is under way. */
 static int disc_dial(struct phx__disc *d, uint32_t slot, uint32_t i)
 {
     struct phx__disc_target *t = &d->targets[slot];
-    uint32_t attempt = disc_open(d, slot, i);
+    uint32_t attempt = phx__attempts_open(&d->attempts, slot, i, d->now);
     int error;
 
+    t->open++;
+    t->at[i].attempt = attempt;
+    t->at[i].met = PHX__CONTACT_NOBODY;
     t->untried = (uint8_t)(t->untried & ~(1u << i));
     t->tried++;
     error = d->ops.dial(d->ops.ctx, attempt, t->hub ? PHX__NONE : t->node, &t->at[i].address);
@@ -8541,6 +8791,22 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
     if (t->untried != 0)
         phx__timer_set(d->timers, t->timer, d->now + DISC_STAGGER_US);
     disc_settle(d, slot);
+}
+
+/* Somebody waits and all attempts are in use: 1 if one of them gives way. */
+static int disc_make_room(struct phx__disc *d)
+{
+    uint32_t attempt, slot, i;
+
+    if (d->room_at > d->now && d->room_at != UINT64_MAX)
+        return 0;
+    attempt = phx__attempts_gives_way(&d->attempts, d->now, &d->room_at);
+    if (!disc_find(d, attempt, &slot, &i))
+        return 0;
+    disc_abandon(d, slot, i);
+    disc_note(d, slot, i, PHX_ETIMEDOUT);
+    disc_go_on(d, slot);
+    return 1;
 }
 
 /* ---- Targets */
@@ -8633,7 +8899,7 @@ static int disc_replace(struct phx__disc *d, uint32_t slot, const struct phx_add
         at[k] = t->at[old];
         t->at[old].attempt = PHX__NONE; /* moved: what is found below is to be abandoned */
         if (at[k].attempt != PHX__NONE)
-            d->attempts[at[k].attempt & 0xffff].address = (uint8_t)k;
+            phx__attempts_move(&d->attempts, at[k].attempt, k);
     }
     for (k = 0; k < t->count; k++)
         disc_abandon(d, slot, k);
@@ -8668,59 +8934,29 @@ static void disc_relax(struct phx__disc *d, int before)
     }
 }
 
-static struct phx__disc_best disc_score(const struct phx__disc *d, uint32_t node)
-{
-    struct phx__disc_best b;
-
-    /* The odd constant (2^64 by the golden ratio) sets (a, b) apart from (b, a): if my choice
-     * were always yours, 8 choices would make only 8 links a node, and all of them among close
-     * friends. */
-    b.score = phx__mix(phx__id_hash(&d->ids->at[PHX__SELF])
-                       ^ phx__id_hash(&d->ids->at[node]) * UINT64_C(0x9e3779b97f4a7c15));
-    b.node = node;
-    return b;
-}
-
-/* A node got addresses: is it one of the best? */
-static void disc_choose(struct phx__disc *d, uint32_t node)
-{
-    struct phx__disc_best b = disc_score(d, node);
-    uint32_t i;
-
-    if (d->best_count == PHX__DISC_BEST && d->best[d->best_count - 1].score <= b.score)
-        return;
-    i = d->best_count < PHX__DISC_BEST ? d->best_count++ : d->best_count - 1;
-    for (; i > 0 && d->best[i - 1].score > b.score; i--)
-        d->best[i] = d->best[i - 1];
-    d->best[i] = b;
-}
-
 /* A node has no addresses any more. If it was one of the best, the next one is looked for among
  * all: a chance of PHX__DISC_BEST in n, so PHX__DISC_BEST looks a loss on average. */
 static void disc_unchoose(struct phx__disc *d, uint32_t node)
 {
-    struct phx__disc_best b, next = { 0, PHX__NONE };
-    const struct phx__disc_target *t;
-    uint32_t i, slot;
+    uint64_t score, least = UINT64_MAX;
+    uint32_t slot, next = PHX__NONE;
 
-    if (!disc_is_best(d, node))
+    if (!phx__best_drop(&d->best, node))
         return;
-    for (i = 0; d->best[i].node != node; i++)
-        ;
-    for (d->best_count--; i < d->best_count; i++)
-        d->best[i] = d->best[i + 1];
     for (slot = 0; slot < d->target_count; slot++) {
-        t = &d->targets[slot];
-        if (!t->in_use || t->hub || disc_is_best(d, t->node))
+        const struct phx__disc_target *t = &d->targets[slot];
+        if (!t->in_use || t->hub || phx__best_has(&d->best, t->node))
             continue;
-        b = disc_score(d, t->node);
-        if (next.node == PHX__NONE || b.score < next.score)
-            next = b;
+        score = phx__best_score(d->ids, t->node);
+        if (next == PHX__NONE || score < least) {
+            next = t->node;
+            least = score;
+        }
     }
-    if (next.node == PHX__NONE)
+    if (next == PHX__NONE)
         return;
-    disc_choose(d, next.node);
-    slot = disc_target_of(d, next.node);
+    phx__best_offer(&d->best, d->ids, next);
+    slot = disc_target_of(d, next);
     if (disc_is_idle(d, &d->targets[slot]))
         disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]));
 }
@@ -8743,9 +8979,6 @@ int phx__disc_init(struct phx__disc *d, struct phx__mem *mem, struct phx__ids *i
                    struct phx__timers *timers, struct phx__rnd *rnd,
                    const struct phx__disc_limits *limits, const struct phx__disc_ops *ops)
 {
-    uint32_t k, count = limits->max_dials < DISC_ATTEMPTS ? limits->max_dials : DISC_ATTEMPTS;
-
-    PHX_ASSERT(count > 0);
     memset(d, 0, sizeof *d);
     d->mem = mem;
     d->ids = ids;
@@ -8753,17 +8986,9 @@ int phx__disc_init(struct phx__disc *d, struct phx__mem *mem, struct phx__ids *i
     d->rnd = rnd;
     d->ops = *ops;
     d->limits = *limits;
-    d->target_free = d->attempt_free = d->head = d->tail = PHX__NONE;
-    /* All at once, so that no dial can fail for lack of a number. */
-    d->attempts = phx__mem_zero(mem, count * sizeof *d->attempts);
-    if (d->attempts == NULL)
-        return PHX_ENOMEM;
-    d->attempt_capacity = count;
-    for (k = count; k-- > 0; d->attempt_free = k) {
-        d->attempts[k].target = PHX__NONE;
-        d->attempts[k].next = d->attempt_free;
-    }
-    return 0;
+    d->target_free = d->head = d->tail = PHX__NONE;
+    d->room_at = UINT64_MAX;
+    return phx__attempts_init(&d->attempts, mem, limits->max_dials);
 }
 
 /* Nothing is abandoned: the links close by themselves. The timers end with the heap of timers. */
@@ -8776,7 +9001,7 @@ void phx__disc_free(struct phx__disc *d)
                      d->targets[slot].count * sizeof *d->targets[slot].at);
     phx__mem_put(d->mem, d->targets, d->target_capacity * sizeof *d->targets);
     phx__mem_put(d->mem, d->nodes, d->node_capacity * sizeof *d->nodes);
-    phx__mem_put(d->mem, d->attempts, d->attempt_capacity * sizeof *d->attempts);
+    phx__attempts_free(&d->attempts);
     memset(d, 0, sizeof *d);
 }
 
@@ -8849,7 +9074,7 @@ int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_addre
         d->targets[slot].node = node;
         d->nodes[node].target = slot + 1;
         d->known += !d->nodes[node].linked;
-        disc_choose(d, node);
+        phx__best_offer(&d->best, d->ids, node);
         disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]));
     } else if (!disc_is_same(&d->targets[slot], a, picked, n)
                && disc_renew(d, slot, a, picked, n) != 0) {
@@ -8977,26 +9202,44 @@ void phx__disc_want(struct phx__disc *d, uint32_t node, uint64_t now)
         return;
     d->nodes[node].wanted = 1;
     slot = disc_target_of(d, node);
-    if (slot != PHX__NONE && disc_is_idle(d, &d->targets[slot]))
-        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]));
+    if (slot != PHX__NONE)
+        disc_hasten(d, slot, d->limits.retry_min_us);
 }
 
-void phx__disc_news(struct phx__disc *d, uint32_t node, uint64_t now)
+void phx__disc_route(struct phx__disc *d, uint32_t node, int reachable, uint64_t now)
 {
     uint32_t slot = disc_target_of(d, node);
-    struct phx__disc_target *t;
-    uint64_t delay;
+    int was;
 
     disc_clock(d, now);
-    if (slot == PHX__NONE || disc_is_linked(d, node))
+    if (slot == PHX__NONE)
         return;
-    t = &d->targets[slot];
-    t->failures = t->duplicates = 0;
-    /* A partition heals for all at once, hence the spread. Sooner than planned, never later. */
-    delay = disc_courtesy(d, t) + disc_between(d, 0, d->limits.retry_min_us);
-    if (!t->round && !t->queued && disc_may_dial(d, t)
-        && d->now + delay < phx__timer_at(d->timers, t->timer))
-        phx__timer_set(d->timers, t->timer, d->now + delay);
+    was = d->nodes[node].reachable;
+    d->nodes[node].reachable = reachable != 0;
+    if (was || !reachable || disc_is_linked(d, node))
+        return;
+    /* It is back: what failed before may work now. */
+    d->targets[slot].failures = d->targets[slot].duplicates = 0;
+    disc_hasten(d, slot, d->limits.retry_min_us);
+}
+
+void phx__disc_moved(struct phx__disc *d, uint64_t now)
+{
+    uint32_t slot;
+
+    disc_clock(d, now);
+    for (slot = 0; slot < d->target_count; slot++) {
+        struct phx__disc_target *t = &d->targets[slot];
+        if (!t->in_use || disc_is_linked(d, t->node))
+            continue;
+        t->failures = t->duplicates = 0;
+        disc_hasten(d, slot, DISC_MOVED_JITTER_US);
+    }
+}
+
+void phx__disc_answered(struct phx__disc *d, uint32_t attempt)
+{
+    phx__attempts_answered(&d->attempts, attempt);
 }
 
 void phx__disc_forget(struct phx__disc *d, uint32_t node)
@@ -9045,10 +9288,11 @@ void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now)
         return;
     if (!d->targets[arg].queued)
         disc_push(d, arg);
-    while ((slot = d->head) != PHX__NONE && d->attempt_free != PHX__NONE) {
+    while ((slot = d->head) != PHX__NONE && (d->attempts.free != PHX__NONE || disc_make_room(d))) {
         disc_unqueue(d, slot);
         disc_advance(d, slot);
     }
+    disc_kick(d);
 }
 
 /* ======== src/back.c ======== */
@@ -13592,6 +13836,180 @@ int phx__os_init(struct phx_os *os, struct phx__mem *mem)
     return 0;
 }
 
+/* ======== src/phx_path.c ======== */
+/* phx_path.c - how this node is seen from outside: its own addresses, learnt from its links. */
+#ifdef PHX_LINES
+#line 1 "src/phx_path.c"
+#endif
+/*
+ * What a node tells others of itself are the addresses where it listens, what phx_advertise added, and what
+ * it learns here from each link that comes up:
+ *
+ *  1. Our end of the link, for listeners on all interfaces. It is a fact.
+ *  2. What the peer sees, which the hello tells ("observed" in src/WIRE.md). It is hearsay of one peer, so it
+ *     counts when two agree: two nodes, at two hosts. There are two kinds:
+ *      - The peer dialled us: then this address, port and all, led to us. Behind a forwarded port that is
+ *        how a hub learns what its users were told.
+ *      - We dialled: then the peer saw our address after all translation, but the port of this one
+ *        connection, which is not the one we listen on. It says something of the listener only if the port
+ *        came through unchanged: then the translator keeps ports, as a cloud's 1:1 address does, and the
+ *        outside host with our listening port is worth a try. (PITFALLS 20 asks for links dialled from
+ *        the listening port. We dial from any port, since two connections from one port cannot go to
+ *        one address, and the system offers it for TCP only with SO_REUSEPORT on the listener, which lets
+ *        others of the same user take our connections. A port that is kept is evidence as good.)
+ *     Such an address is a candidate and no more: who dials it proves who answers, and a router that keeps
+ *     ports without letting anybody in costs others one dial a minute that gives way (attempt.c).
+ *
+ * A card has room for 8 addresses. What was learnt gives way to what is learnt, the oldest first; what the
+ * host said stays. When our end of a link has an address never seen before, this node is in another
+ * network, and disc dials again what failed.
+ */
+/* include "phx.h" */
+
+static int path_is_ip(const struct phx_address *a)
+{
+    return a->family == PHX_IPV4 || a->family == PHX_IPV6;
+}
+
+static int path_same_host(const struct phx_address *a, const struct phx_address *b)
+{
+    return a->family == b->family && memcmp(a->ip, b->ip, sizeof a->ip) == 0;
+}
+
+/* Tells others of it: 1 if it is new. */
+static int path_learn(phx *p, const struct phx_address *a)
+{
+    int err = phx__node_own_address(p, a);
+    uint8_t i;
+
+    if (err == PHX_ELIMIT) {
+        for (i = 0; i < p->own_count && !(p->own_learnt & 1u << i); i++)
+            ;
+        if (i == p->own_count)
+            return 0;
+        p->own_count--;
+        memmove(&p->own[i], &p->own[i + 1], (p->own_count - i) * sizeof p->own[0]);
+        p->own_learnt = (uint8_t)((p->own_learnt & ((1u << i) - 1)) | (p->own_learnt >> 1 & ~0u << i));
+        err = phx__node_own_address(p, a);
+    }
+    if (err <= 0)
+        return 0;
+    p->own_learnt = (uint8_t)(p->own_learnt | 1u << (p->own_count - 1));
+    p->card_stale = 1;
+    return 1;
+}
+
+/* ---- Our end --------------------------------------------------------------------------------- */
+
+static void path_here(phx *p, const struct phx_address *here)
+{
+    struct phx_address a;
+    int i;
+
+    for (i = 0; i < p->listener_count; i++) {
+        const struct phx_address *at = &p->listeners[i].address;
+        if (!phx__address_is_any(at) || here->family != at->family)
+            continue;
+        a = *at;
+        memcpy(a.ip, here->ip, sizeof a.ip);
+        (void)path_learn(p, &a);
+    }
+}
+
+/* The first networks we are in are no news. */
+static void path_moved(phx *p, const struct phx_address *here)
+{
+    uint32_t i;
+
+    if (phx__address_is_local(here))
+        return;
+    for (i = 0; i < PHX__COUNT(p->here); i++)
+        if (path_same_host(&p->here[i], here))
+            return;
+    if (p->here_count > 0)
+        phx__disc_moved(&p->disc, p->now);
+    p->here[p->here_count++ % PHX__COUNT(p->here)] = *here;
+}
+
+/* ---- What others see ------------------------------------------------------------------------- */
+
+/* The listener that would be reached at this outside host if nothing translated ports. */
+static const struct phx__listener *path_listener(const phx *p, const struct phx_address *here)
+{
+    int i;
+
+    for (i = 0; i < p->listener_count; i++) {
+        const struct phx_address *at = &p->listeners[i].address;
+        if (at->family == here->family && (phx__address_is_any(at) || path_same_host(at, here)))
+            return &p->listeners[i];
+    }
+    return NULL;
+}
+
+/* Where, by this link, others may find us: 1 and *out, or 0. */
+static int path_evidence(const phx *p, const struct phx__link *l, const struct phx_address *here,
+                         struct phx_address *out)
+{
+    const struct phx_address *seen = &l->observed;
+    const struct phx__listener *at;
+
+    if (!path_is_ip(seen) || !path_is_ip(&l->address) || phx__address_is_local(seen)
+        || phx__address_is_any(seen) || seen->port == 0)
+        return 0;
+    *out = *seen;
+    if (!l->dialer)
+        return 1;
+    if (seen->port != here->port || path_same_host(seen, here)
+        || (at = path_listener(p, here)) == NULL)
+        return 0;
+    *out = at->address;
+    out->family = seen->family;
+    memcpy(out->ip, seen->ip, sizeof out->ip);
+    return 1;
+}
+
+static void path_seen(phx *p, const struct phx__link *l, const struct phx_address *at)
+{
+    struct phx__sight *s, *mine = NULL;
+    char text[PHX_ADDRESS_TEXT];
+    uint32_t i;
+
+    for (i = 0; i < p->own_count; i++)
+        if (phx__address_equal(&p->own[i], at))
+            return;
+    for (i = 0; i < PHX__COUNT(p->sights); i++) {
+        s = &p->sights[i];
+        if (phx__id_equal(&s->by, &l->id))
+            mine = s;
+        else if (phx__address_equal(&s->at, at) && !path_same_host(&s->from, &l->address))
+            break;
+    }
+    if (i < PHX__COUNT(p->sights)) {
+        if (path_learn(p, at))
+            phx__node_log(p, PHX_LOG_INFO, "others see this node at %s", phx_address_text(at, text));
+        return;
+    }
+    if (mine == NULL)
+        mine = &p->sights[p->sight_next++ % PHX__COUNT(p->sights)];
+    mine->by = l->id;
+    mine->from = l->address;
+    mine->at = *at;
+}
+
+void phx__node_learn(phx *p, const struct phx__link *l)
+{
+    struct phx_address here, at;
+
+    memset(&here, 0, sizeof here);
+    p->set.os_calls++;
+    if (p->os.local(p->os.world, l->handle, &here) != 0 || !path_is_ip(&here))
+        return;
+    path_here(p, &here);
+    path_moved(p, &here);
+    if (path_evidence(p, l, &here, &at))
+        path_seen(p, l, &at);
+}
+
 /* ======== src/phx_link.c ======== */
 /* phx_link.c - the node's connections: listeners, dials, one link per pair, writing and closing. */
 #ifdef PHX_LINES
@@ -13911,26 +14329,6 @@ void phx__node_accept(phx *p, int listener)
         node_pause(p, at, node_room_at(p));
 }
 
-/* A listener on all interfaces is told to others with the addresses that links show. */
-static void node_learn_own_address(phx *p, const struct phx__link *l)
-{
-    struct phx_address a;
-    int i, learnt = 0;
-
-    for (i = 0; i < p->listener_count; i++) {
-        const struct phx_address *at = &p->listeners[i].address;
-        if (!phx__address_is_any(at))
-            continue;
-        memset(&a, 0, sizeof a);
-        p->set.os_calls++;
-        if (p->os.local(p->os.world, l->handle, &a) != 0 || a.family != at->family)
-            continue;
-        a.port = at->port;
-        learnt |= phx__node_own_address(p, &a) > 0;
-    }
-    p->card_stale |= learnt;
-}
-
 /* ---- Dialling -------------------------------------------------------------------------------- */
 
 /* disc must not be called while it dials, and a host's callback may call anything: cfg.dial is asked
@@ -14178,7 +14576,7 @@ static int node_link_up(void *ctx, struct phx__link *l)
     l->attempt = PHX__NONE;
     phx__node_log(p, PHX_LOG_INFO, "link %s %s: up", phx_id_text(&l->id, id),
                   l->address.family ? phx_address_text(&l->address, at) : "adopted");
-    node_learn_own_address(p, l);
+    phx__node_learn(p, l);
     node_resume_parked(p, l);
     phx__node_resume_listeners(p);
     p->set.wants(p, l); /* what waited for a link it may have replaced */
@@ -14195,8 +14593,10 @@ static void node_finish_dial(phx *p, struct phx__link *l)
     err = p->os.finish(p->os.world, l->handle);
     if (err == PHX_EAGAIN)
         return;
-    if (err == 0)
+    if (err == 0) {
+        phx__disc_answered(&p->disc, l->attempt);
         err = phx__link_connected(&p->set, l);
+    }
     if (err != 0)
         phx__node_close_link(p, l, err, 0);
     else
@@ -15586,10 +15986,8 @@ static int node_changed(phx *p, uint32_t node)
     /* It waits for our end to close: that is how it knows that its goodbye was read. */
     if (node_card_says_left(d) && phx__node_link(p, node) != NULL)
         phx__node_close_link(p, phx__node_link(p, node), PHX_ECLOSED, 0);
-    if (d->hops != PHX__UNREACHABLE && d->pos == PHX__NONE && !peer->reachable)
-        phx__disc_news(&p->disc, node, p->now);
-    peer->reachable = d->hops != PHX__UNREACHABLE;
-    if (peer->reachable)
+    phx__disc_route(&p->disc, node, d->hops != PHX__UNREACHABLE, p->now);
+    if (d->hops != PHX__UNREACHABLE)
         peer->via = d->next;
     return err;
 }

@@ -25,13 +25,17 @@ struct phx__hook { /* an attempt that waits for cfg.dial to be asked */
     struct phx_address to;
 };
 
+struct phx__sight { /* what a peer said of where it sees us */
+    struct phx_id by;
+    struct phx_address from, at; /* the peer's own host; what it said, as one of our addresses */
+};
+
 /* What phx.c keeps of each node beside the rooms' own arrays. */
 struct phx__peer {
     uint32_t link;         /* slot of the link that is up, or PHX__NONE */
     uint32_t card_version; /* as last given to names, disc and post */
     uint64_t card_incarnation;
     uint64_t life;     /* incarnation + 1, as last seen; 0: none yet */
-    uint8_t reachable; /* as last looked at */
     uint64_t failed_at; /* when it was last found to have failed */
     uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
     int lost_error;             /* ... and why */
@@ -79,6 +83,10 @@ struct phx {
     uint32_t resume_timer;                       /* paused listeners look again */
     struct phx_address own[PHX__CARD_ADDRESSES]; /* what others are told */
     uint8_t own_count;
+    uint8_t own_learnt;            /* bits of own: may give way */
+    struct phx_address here[4];    /* our ends of links, the latest kinds */
+    struct phx__sight sights[8];   /* not agreed upon, the latest */
+    uint32_t here_count, sight_next;
 
     uint64_t names_version; /* as last shown to post */
     int card_stale;         /* own names or addresses changed */
@@ -118,6 +126,9 @@ PHX_PRIVATE void phx__node_sweep(phx *p); /* frees closed links */
 PHX_PRIVATE void phx__node_free_links(phx *p);
 /* Asks the world for what the link waits for, if that changed. */
 PHX_PRIVATE void phx__node_watch(phx *p, struct phx__link *l);
+
+/* phx_path.c: what a link that has come up teaches of our own addresses. */
+PHX_PRIVATE void phx__node_learn(phx *p, const struct phx__link *l);
 
 /* phx_frame.c: frames in, control frames out. */
 PHX_PRIVATE int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f,
