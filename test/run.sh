@@ -158,6 +158,10 @@ build_extra() { # compiler, source under extras/
     dir=build/extras/$(label "$1")
     mkdir -p "$dir"
     quiet "$2 with $1" $1 -std=c99 -O2 $warn -I. -c "$2" -o "$dir/$(basename "$2" .c).o"
+    have g++ || { skip "${2%.c}.h as C++" 'no g++'; return 0; }
+    printf '#include "%s"\n' "${2%.c}.h" > "$dir/$(basename "$2" .c).cpp"
+    quiet "${2%.c}.h as C++" g++ -std=c++11 -Wall -Wextra -Wundef -pedantic -Werror -I. -fsyntax-only \
+        "$dir/$(basename "$2" .c).cpp"
 }
 
 header() { # compiler, language, flags: phoenix.h alone, and twice
