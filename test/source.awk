@@ -193,9 +193,11 @@ function system_header(path) {
         found("socket-header", "<" path "> belongs in os.c only")
 }
 
-# phoenix.h, by whatever way, or a header of the same folder.
+# phoenix.h, by whatever way, or a header of the same folder; an example may use an extra.
 function outside_header(path,    beside, line) {
     if (path ~ /^(\.\.\/)*phoenix\.h$/)
+        return
+    if (FILENAME ~ /^examples\// && path ~ /^extras\/[a-z]+\/[a-z]+\.h$/)
         return
     beside = FILENAME
     sub(/[^\/]*$/, "", beside)
