@@ -1,12 +1,14 @@
 /* node.c - the process that stands behind each wall of the lab: a node that the driver asks things. */
 
-/* Usage: node -s SOCKET [-n NAME]... [-l ADDRESS]... [-a ADDRESS]... [-j HUB]... [-k KEYFILE] [-f] [-r] [-v LEVEL]
+/* Usage: node -s SOCKET [-n NAME]... [-l ADDRESS]... [-a ADDRESS]... [-j HUB]... [-k KEYFILE] [-f] [-b SECONDS] [-r]
+ *             [-v LEVEL]
  *
  *     -s  the UNIX socket on which the driver asks; its path works from every network namespace
  *     -n  a name it assumes; the first is the one it speaks as
  *     -l  listen, -a advertise, -j join
  *     -k  the key, without which nothing leaves a machine
  *     -f  the fast detector: silent death is seen within 2 s
+ *     -b  how long a node is missed before it counts as failed and what is sent to it with it
  *     -r  never relay
  *
  * One question is one line on one connection, and so is its answer, "ok ..." or "no ...". Some answers have to
@@ -844,7 +846,7 @@ static void fast(struct phx_config *cfg)
     cfg->retry_max_us = 5 * SECOND;
 }
 
-#define OPTIONS "s:n:l:a:j:k:frv:"
+#define OPTIONS "s:n:l:a:j:k:fb:rv:"
 
 /* What must be known before the node is made. */
 static void configure(struct phx_config *cfg, int argc, char **argv, unsigned char *key, size_t room)
@@ -860,6 +862,9 @@ static void configure(struct phx_config *cfg, int argc, char **argv, unsigned ch
         case 'f':
             fast(cfg);
             break;
+        case 'b':
+            cfg->broken_us = strtoull(optarg, NULL, 10) * SECOND;
+            break;
         case 'r':
             cfg->relay = 0;
             break;
@@ -868,7 +873,7 @@ static void configure(struct phx_config *cfg, int argc, char **argv, unsigned ch
             break;
         case '?':
             refuse("usage", "node -s SOCKET [-n NAME] [-l ADDRESS] [-a ADDRESS] [-j HUB] [-k KEYFILE] [-f] "
-                            "[-r] [-v LEVEL]");
+                            "[-b SECONDS] [-r] [-v LEVEL]");
         }
 }
 

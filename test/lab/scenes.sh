@@ -165,8 +165,11 @@ scene_loss() {
     talk 20 h a b c d
     spoken 60 100 h a b c d
     delivered 60 h a b c d
-    ask 60 'pour 60 4 4000000' a || die "nothing gets through: $said"
+    ask 60 'pour 60 4 40000000' a || die "nothing gets through: $said"
     bar loss5_pour_s "$(awk '{ print $3 / 1e6 }' <<< "$said")" 60
+    for one in gx gy; do
+        [ "$(lost_packets $one)" -gt 100 ] || die "$one lost only $(lost_packets $one) packets"
+    done
     count_direct h a b c d
 }
 
@@ -192,21 +195,35 @@ scene_narrow() {
     count_direct h a b c d
 }
 
-# paths of 1280 and of 576 bytes behind interfaces that believe in 1500
+# a path of 1280 bytes and one of 576 between interfaces that believe in 1500: routers say what does not fit
 scene_mtu() {
-    two_sites
-    nat gx restricted x out
-    nat gy restricted y out
-    mtu gx out 1280
-    mtu gy out 576
+    local n
+    subnet out mid1 mid2 x y
+    host h out 198.51.100.9/24
+    for n in 1 2; do gateway m$n out=198.51.100.$n/24 mid$n=100.64.$n.1/24; done
+    gateway gx mid1=100.64.1.2/24 x=10.1.0.1/24
+    gateway gy mid2=100.64.2.2/24 y=10.2.0.1/24
+    for n in 1 2; do try ip -n "${me}h" route add 100.64.$n.0/24 via 198.51.100.$n; done
+    try ip -n "${me}gx" route add default via 100.64.1.1
+    try ip -n "${me}gy" route add default via 100.64.2.1
+    for one in m1 gx; do mtu $one mid1 1280; done
+    for one in m2 gy; do mtu $one mid2 576; done
+    nat gx restricted x mid1
+    nat gy restricted y mid2
+    host a x 10.1.0.5/24 10.1.0.1
+    host b x 10.1.0.6/24 10.1.0.1
+    host c y 10.2.0.5/24 10.2.0.1
+    host d y 10.2.0.6/24 10.2.0.1
     two_sites_nodes
     two_sites_hold
-    ask 30 'pour 30 4 10000000' a || die "bulk does not pass: $said"
+    ask 30 'pour 30 4 20000000' a || die "bulk does not pass: $said"
+    # Somebody must have been told that the path is narrower than the interface.
+    at h ip route get 100.64.2.2 | grep -q 'mtu 576' || die 'the hub never met the narrow path'
 }
 
-# a cable is pulled for six seconds and plugged in again: others notice, and nothing that was said is lost
+# a cable is pulled and plugged in again: others notice, and nothing that was said is lost
 scene_cable() {
-    fast=-f
+    fast='-f -b 60'
     two_sites
     nat gx restricted x out
     nat gy restricted y out
@@ -225,7 +242,7 @@ scene_cable() {
 
 # a node's address changes while it runs, then that of a whole site at its NAT
 scene_move() {
-    fast=-f
+    fast='-f -b 60'
     two_sites
     nat gx restricted x out
     nat gy symmetric y out
@@ -527,7 +544,7 @@ tunnel_keeper() {
 scene_random() {
     local until names=(rebind gateway_off gateway_address node_address cable hub_killed relay_killed sshd_killed)
     local n i count=0 event live=(n11 n12 n21 n22 n31 n32)
-    fast=-f
+    fast='-f -b 60'
     RANDOM=${LAB_SEED:=$(($(date +%s) % 32768))}
     note "seed $LAB_SEED, ${LAB_SECONDS:=60} seconds"
     subnet out n1 n2 n3

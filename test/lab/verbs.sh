@@ -187,9 +187,11 @@ loss() { # host, percent: of what comes in, and of what is forwarded both ways
     rules "$1" << END
 add table ip loss
 add chain ip loss in { type filter hook prerouting priority -300; }
-add rule ip loss in iifname != "lo" numgen random mod 1000 < $(($2 * 10)) drop
+add rule ip loss in iifname != "lo" numgen random mod 1000 < $(($2 * 10)) counter drop
 END
 }
+
+lost_packets() { at "$1" nft list table ip loss | sed -n 's/.*counter packets \([0-9]*\).*/\1/p'; } # host
 
 rate() { # host, subnet, rate as tc says it: of what goes out there
     try tc -n "$me$1" qdisc replace dev "$2" root tbf rate "$3" burst 32kb latency 100ms
@@ -278,7 +280,7 @@ reach() { # seconds, host...
                 all++
                 good += !((name[a], name[b]) in miss) && !((name[b], name[a]) in miss)
             }
-        printf "%d/%d %.2f\n", good, all, last > 0 ? (last - start) / 1e6 : 0
+        printf "%d/%d %.2f\n", good, all, (last > 0 ? (last - start) / 1e6 : 0)
     }')
     read -r pairs reach_s <<< "$found"
 }
