@@ -358,13 +358,16 @@ struct phx__parsed {
 };
 /* 0, PHX_EADDRESS, PHX_ESCHEME. Brackets around v6 hosts are required and removed. Ports 0..65535. */
 PHX_PRIVATE int phx__address_parse(const char *text, struct phx__parsed *out);
+/* An address of a scheme that the core does not know, as PHX_OTHER: 0 or PHX_EADDRESS (too long, say). */
+PHX_PRIVATE int phx__address_other(const char *text, struct phx_address *out);
 /* Numeric v4 or v6 text to ip and family; 0 or PHX_EADDRESS. No system call, hand-written. */
 PHX_PRIVATE int phx__address_numeric(const char *host, struct phx_address *out);
 PHX_PRIVATE int phx__address_equal(const struct phx_address *a, const struct phx_address *b);
 /* Never leaves this machine: UNIX, 127.0.0.0/8, ::1, v4-mapped 127/8. */
 PHX_PRIVATE int phx__address_is_local(const struct phx_address *a);
 PHX_PRIVATE int phx__address_is_any(const struct phx_address *a); /* 0.0.0.0 or :: */
-/* On the wire: u8 family, then 4 or 16 bytes and u16 port, or u8 length and the path; family 0: none. */
+/* On the wire: u8 family, then 4 or 16 bytes and u16 port, or u8 length and the path; family 0: none, also
+ * in place of a PHX_OTHER, which means something to its own host only and would run programs at others. */
 PHX_PRIVATE void phx__address_put(struct phx__writer *w, const struct phx_address *a);
 PHX_PRIVATE int phx__address_get(struct phx__reader *r, struct phx_address *a); /* 0 or PHX_EPROTO */
 
@@ -553,9 +556,10 @@ PHX_PRIVATE int phx__wire_next_summary_line(struct phx__reader *r, struct phx__s
 /* End to end. */
 #define PHX__DATA_FIRST 1u
 #define PHX__DATA_LAST 2u
-#define PHX__DATA_PASSED 4u /* by a former owner of the name: a 16-byte id of the first sender precedes
-                               the payload of the first fragment */
-#define PHX__ACK_GAP 1u     /* ACK frame flag: a later fragment came; send again from next */
+#define PHX__DATA_SEEN 4u    /* with FIRST: `seen` is there */
+#define PHX__ACK_GAP 1u      /* ACK frame flag: a later fragment came; send again from next */
+#define PHX__ACK_RETURNS 2u  /* ACK frame flag: messages that come back to their source */
+#define PHX__ACK_SEEN 4u     /* ACK frame flag: `seen` and `seen_epoch` are there */
 #define PHX__DATA_HEAD 56u   /* frame header included */
 #define PHX__DATA_FIRST_HEAD 88u
 #define PHX__DATA_TARGET 8u  /* offset of the target's id in the frame, in DATA and ACK alike */
@@ -565,23 +569,41 @@ struct phx__data {
     uint64_t number; /* of this fragment, in the flow from source to target, from 0 */
     uint64_t epoch;  /* of the flow; a higher one starts over */
     uint64_t to, from, tag, total; /* with FIRST only; total: bytes of the whole message */
+    uint32_t seen; /* with FIRST and SEEN: returns of this flow the source had taken in, not 0 */
     const uint8_t *payload;
     size_t size;
 };
 /* Writes the head of a DATA frame with `size` bytes of payload to follow: PHX__DATA_HEAD or
- * PHX__DATA_FIRST_HEAD bytes. */
+ * PHX__DATA_FIRST_HEAD bytes, and 4 more with SEEN. */
 PHX_PRIVATE void phx__wire_put_data_head(struct phx__writer *w, const struct phx__data *d,
                                          int flags, int hops);
 PHX_PRIVATE int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d);
 
+/* Why a message comes back. */
+enum phx__return_reason {
+    PHX__RETURN_MOVED = 1, /* its name is not here */
+    PHX__RETURN_LARGE,     /* it is above the target's max_message */
+    PHX__RETURN_AGAIN      /* send it again: an older one came back, or its beginning was lost */
+};
+#define PHX__RETURNS 512u    /* unconfirmed ones of a flow */
+#define PHX__RETURN_SIZE 9u  /* bytes of one */
 struct phx__ack {
     struct phx_id target, source; /* target: whom the ack goes to */
     uint64_t epoch;
     uint64_t next;   /* all fragments below it were taken */
     uint32_t window; /* bytes that may be under way */
+    /* The returns after the first return_base ones of this flow, oldest first; encoded. */
+    const uint8_t *returns;
+    uint32_t return_base;
+    uint16_t return_count; /* 0: no such part */
+    uint32_t seen;         /* how many returns of the opposite flow came; 0: no such part */
+    uint64_t seen_epoch;   /* that flow's */
 };
 PHX_PRIVATE void phx__wire_put_ack(struct phx__writer *w, const struct phx__ack *a, int hops);
 PHX_PRIVATE int phx__wire_get_ack(const struct phx__frame *f, struct phx__ack *a);
+/* PHX__RETURN_SIZE bytes: the number of the fragment at which a message was turned back. */
+PHX_PRIVATE void phx__wire_put_return(struct phx__writer *w, uint64_t number, int reason);
+PHX_PRIVATE uint64_t phx__wire_return(const struct phx__ack *a, uint32_t i, int *reason);
 
 #endif
 
@@ -848,6 +870,10 @@ PHX_PRIVATE int phx__names_set(struct phx__names *n, uint32_t node, const struct
 /* Whether a node has failed: its claims then stand back behind all others. When it is back they contest
  * ours as if its card had just come. As phx__names_set. */
 PHX_PRIVATE int phx__names_dead(struct phx__names *n, uint32_t node, int dead);
+/* The same names with the failed alone, for questions to phx__names_owner until anything changes: 1, 0 if
+ * nobody has failed, or PHX_ENOMEM. Free it in any case. */
+PHX_PRIVATE int phx__names_of_dead(const struct phx__names *n, struct phx__names *out);
+PHX_PRIVATE void phx__names_of_dead_free(struct phx__names *dead);
 PHX_PRIVATE void phx__names_forget(struct phx__names *n, uint32_t node);
 /* The node whose claim to `name` wins by (epoch, id), or PHX__NONE. *around: the widest range around name
  * for which this answer holds (also for NONE). PHX__NONE also if the index can't be rebuilt for lack of
@@ -856,6 +882,46 @@ PHX_PRIVATE uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struc
                                       int *error);
 /* Own lost ranges, oldest first: 1 and *out, or 0. */
 PHX_PRIVATE int phx__names_take_lost(struct phx__names *n, struct phx__names_lost *out);
+
+#endif
+
+/* ======== src/broken.h ======== */
+/* broken.h - part of names: which names are lost with nodes that failed, and what changed in that. */
+#ifdef PHX_LINES
+#line 1 "src/broken.h"
+#endif
+#ifndef PHX_BROKEN_H
+#define PHX_BROKEN_H
+/* include "names.h" */
+
+/* A list of lost names: ascending, disjoint. */
+struct phx__broken_list {
+    struct phx_lost *at;
+    uint32_t count, capacity;
+};
+struct phx__broken {
+    struct phx__mem *mem;
+    struct phx__names *names;
+    /* When this node was found to have failed. Must not call back into this room. */
+    uint64_t (*since)(void *ctx, uint32_t node);
+    void *ctx;
+    struct phx__broken_list now;        /* as of version */
+    struct phx__broken_list told;       /* as the host believes, once the news below are told */
+    struct phx__broken_list gone, come; /* news: told from the end */
+    uint64_t version;                   /* of the names */
+};
+PHX_PRIVATE void phx__broken_init(struct phx__broken *b, struct phx__mem *mem,
+                                  struct phx__names *names,
+                                  uint64_t (*since)(void *ctx, uint32_t node), void *ctx);
+PHX_PRIVATE void phx__broken_free(struct phx__broken *b);
+/* Brings `now` up to date. 0 or PHX_ENOMEM: nothing changed. */
+PHX_PRIVATE int phx__broken_find(struct phx__broken *b);
+/* Turns the difference between `now` and what was told into news. 0 or PHX_ENOMEM: ask again later. */
+PHX_PRIVATE int phx__broken_compare(struct phx__broken *b);
+/* The next piece of news, those that are back first: 1 and *out, *broken; or 0. */
+PHX_PRIVATE int phx__broken_take(struct phx__broken *b, struct phx_lost *out, int *broken);
+/* Where in `now` the names from `first` on begin. */
+PHX_PRIVATE uint32_t phx__broken_at(const struct phx__broken *b, uint64_t first);
 
 #endif
 
@@ -869,11 +935,6 @@ PHX_PRIVATE int phx__names_take_lost(struct phx__names *n, struct phx__names_los
 /* include "id.h" */
 /* include "timer.h" */
 
-struct phx__live_limits {
-    uint64_t heartbeat_us; /* say something on every link at least this often */
-    uint64_t timeout_us;   /* grace beyond what the peer announced */
-    uint64_t broken_us;    /* unreachable for this long: failed */
-};
 /* These may call back into this room, e.g. phx__live_down from silent. */
 struct phx__live_ops {
     void *ctx;
@@ -896,7 +957,7 @@ struct phx__live {
     struct phx__mem *mem;
     struct phx__timers *timers;
     struct phx__live_ops ops;
-    struct phx__live_limits limits;
+    struct phx_detector limits;
     struct phx__live_node *at; /* by node */
     uint32_t capacity;
     int stepped; /* last_step is valid */
@@ -904,9 +965,13 @@ struct phx__live {
     uint64_t stalled; /* all own stalls together */
 };
 PHX_PRIVATE void phx__live_init(struct phx__live *l, struct phx__mem *mem,
-                                struct phx__timers *timers, const struct phx__live_limits *limits,
+                                struct phx__timers *timers, const struct phx_detector *limits,
                                 const struct phx__live_ops *ops);
 PHX_PRIVATE void phx__live_free(struct phx__live *l);
+/* Other limits, from now on. */
+PHX_PRIVATE void phx__live_limits(struct phx__live *l, const struct phx_detector *d, uint64_t now);
+/* The host will be away for so long: tell all neighbours. */
+PHX_PRIVATE void phx__live_busy(struct phx__live *l, uint64_t us, uint64_t now);
 /* A step begins; call it before any other of these and before timers are taken. If the step comes much
  * later than the earliest timer asked for, that was this node's own fault: deadlines move by the gap. */
 PHX_PRIVATE void phx__live_step(struct phx__live *l, uint64_t now);
@@ -1094,6 +1159,42 @@ PHX_PRIVATE void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now);
 
 #endif
 
+/* ======== src/back.h ======== */
+/* back.h - part of post: the messages of one flow that its target turned back. */
+#ifdef PHX_LINES
+#line 1 "src/back.h"
+#endif
+#ifndef PHX_BACK_H
+#define PHX_BACK_H
+/* include "map.h" */
+/* include "wire.h" */
+
+/* Returns are numbered 1, 2, 3, ... in each flow, in the order of their messages. */
+struct phx__back {
+    struct phx__mem *mem;
+    uint32_t count;     /* how many there were: the number of the latest */
+    uint32_t confirmed; /* the source has taken in so many */
+    uint32_t seen;      /* ... and knew of so many when it put the latest message that came */
+    uint32_t all;       /* what was put before it knew of this one goes back, whatever its name */
+    uint8_t *list;      /* the unconfirmed ones, encoded */
+    uint32_t capacity;  /* bytes of it */
+    struct phx__map refused; /* name -> its latest return */
+};
+
+PHX_PRIVATE void phx__back_init(struct phx__back *b, struct phx__mem *mem);
+PHX_PRIVATE void phx__back_reset(struct phx__back *b); /* for a new epoch; frees all */
+/* A first fragment came that tells `seen`. Numbers are believed as far as they make sense. */
+PHX_PRIVATE void phx__back_seen(struct phx__back *b, uint32_t seen);
+/* Has an older message to this name come back without the sender of this one knowing? */
+PHX_PRIVATE int phx__back_refuses(const struct phx__back *b, uint64_t name);
+/* Turns a message back at the fragment `number`. 0; PHX_ELIMIT or PHX_ENOMEM: not now. */
+PHX_PRIVATE int phx__back_add(struct phx__back *b, uint64_t name, uint64_t number, int reason);
+PHX_PRIVATE void phx__back_confirm(struct phx__back *b, uint32_t seen);
+/* What an ack says of it. The list is borrowed until the next change. */
+PHX_PRIVATE void phx__back_fill(const struct phx__back *b, struct phx__ack *a);
+
+#endif
+
 /* ======== src/flow.h ======== */
 /* flow.h - part of post: one flow's numbers, stores and windows, from one node to another. */
 #ifdef PHX_LINES
@@ -1105,13 +1206,14 @@ PHX_PRIVATE void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now);
 
 #define PHX__NEVER UINT64_MAX
 
+struct phx__box; /* see hold.h */
+
 /* A message as post hands it around. */
 struct phx__mail {
     uint64_t to, from, tag;
     uint64_t token; /* 0: nobody asks what became of it */
-    uint64_t limit; /* it expires then; PHX__NEVER */
-    struct phx_id origin;
-    int passed; /* origin is another node, which has our word that we deliver it */
+    uint64_t limit; /* it expires then; PHX__NEVER; 0: it did, after it began to leave */
+    struct phx__box *box; /* of its name, for messages in a flow; flow only keeps it */
     size_t size;
     struct phx__block *body; /* holds data, all of it; NULL: gather iov instead */
     const uint8_t *data;
@@ -1129,6 +1231,7 @@ struct phx__flow_record {
     uint8_t flags; /* PHX__DATA_* */
     uint8_t gone;  /* withdrawn; the next sweep takes it */
     uint64_t token, limit;
+    struct phx__box *box;
 };
 
 /* Numbers: base <= sent <= left <= base + count. Frames below left were emitted at least once. */
@@ -1150,6 +1253,8 @@ struct phx__flow_out {
     size_t own;             /* what we allow */
     size_t allowed;         /* what losses have taught us: shrinks on loss, grows with acks */
     struct phx__mail front; /* of the message whose first fragments are acknowledged and gone */
+    int front_back;         /* it came back at its first fragment: why, an enum phx__return_reason */
+    uint32_t seen;          /* returns taken in; told by every first fragment put from now on */
     int timing;             /* rtt_number was emitted once, at rtt_at */
     uint64_t rtt_number, rtt_at, srtt;
     uint64_t rto, rto_at; /* the backstop; PHX__NEVER: nothing is under way */
@@ -1205,24 +1310,33 @@ struct phx__flow_in {
     uint64_t epoch, next; /* all fragments below next were taken */
     struct phx__block *part; /* the message being put together, part->used bytes of it are here */
     struct phx__mail mail;
+    enum {
+        PHX__FLOW_ALL,      /* nothing is missing */
+        PHX__FLOW_RETURNED, /* the message was turned back at its first fragment */
+        PHX__FLOW_HALF      /* its beginning was given up: it must come again */
+    } state;
 };
 enum phx__flow_taken {
     PHX__FLOW_MORE = 1, /* taken; more is to come */
-    PHX__FLOW_WHOLE,    /* *m is a message, borrowed; call phx__flow_took if it was delivered */
-    PHX__FLOW_SKIPPED,  /* taken, and dropped: too big, or broken by its sender */
+    PHX__FLOW_WHOLE,    /* *m is a message, borrowed; then phx__flow_took or _turn_back */
+    PHX__FLOW_CUT,      /* the end of *m, whose beginning was given up; then phx__flow_turn_back */
+    PHX__FLOW_SKIPPED,  /* taken, and dropped: broken by its sender */
     PHX__FLOW_LATER     /* not taken: no memory */
 };
 /* over, dropping what was there */
 PHX_PRIVATE void phx__flow_start(struct phx__flow_in *in, uint64_t epoch);
 PHX_PRIVATE int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem,
-                               const struct phx__data *d, int flags,
-                   size_t max_message, struct phx__mail *m);
+                               const struct phx__data *d, int flags, struct phx__mail *m);
 PHX_PRIVATE void phx__flow_took(struct phx__flow_in *in);
+/* The fragment that comes next is taken, and its message is not: it goes back. */
+PHX_PRIVATE void phx__flow_turn_back(struct phx__flow_in *in, int flags);
+/* Nobody may ever send the rest of what is here. */
+PHX_PRIVATE void phx__flow_give_up(struct phx__flow_in *in);
 
 #endif
 
 /* ======== src/hold.h ======== */
-/* hold.h - part of post: messages that wait for their name, in order, and who waits for room. */
+/* hold.h - part of post: one box per name: what waits for it, in order, and what is under way. */
 #ifdef PHX_LINES
 #line 1 "src/hold.h"
 #endif
@@ -1255,18 +1369,29 @@ struct phx__letter {
 enum phx__box_state {
     PHX__BOX_HELD = 1, /* nobody has the name */
     PHX__BOX_LOCAL,    /* this node has it: to be delivered in phx__post_run */
-    PHX__BOX_BOUND     /* another node has it, and the flow there is full */
+    PHX__BOX_BOUND,    /* the peer has it, and the flow there is full */
+    PHX__BOX_FLOWING,  /* no letters: new messages go into the peer's flow at once */
+    PHX__BOX_GATED,    /* messages in the peer's flow must end before any other leaves */
+    PHX__BOX_REFUSED   /* the peer does not have the name, but we know of nobody else */
 };
-/* All messages to one name that are in no flow. While a name has a box, every message to it goes
- * there. */
+struct phx__pump_peer; /* see pump.h */
+
+/* What this node sends to one name. */
 struct phx__box {
     struct phx__ring link;
     uint64_t name;
     uint32_t index; /* in phx__hold.boxes */
     enum phx__box_state state;
-    struct phx__letter *head, *tail;
+    struct phx__letter *head, *tail; /* in no flow */
+    struct phx__letter *back;        /* the last of those that came back; NULL: none did */
     size_t bytes; /* as phx__letter_charge counts */
     struct phx__waiter *waiters;
+    struct phx__pump_peer *peer; /* the only one in whose flow messages to it may be; or NULL */
+    uint32_t flying;             /* how many are there */
+    int returned;                /* one of them came back ... */
+    int moved;                   /* ... and the last that did, because the name is not there */
+    uint64_t version;            /* of the names, when the peer was known to be the owner */
+    uint64_t retry_us, retry_at; /* REFUSED: patience, and when it ends */
 };
 struct phx__hold {
     struct phx__mem *mem;
@@ -1274,18 +1399,20 @@ struct phx__hold {
     uint32_t count, capacity;
     struct phx__map index;   /* name -> box */
     struct phx__map waiting; /* names in some list of waiters */
-    size_t held_bytes;       /* of boxes in state HELD */
+    struct phx__box *recent; /* that was found last */
+    size_t held_bytes;       /* of boxes in state HELD, GATED and REFUSED */
     uint32_t letters;
 };
 
 PHX_PRIVATE void phx__hold_init(struct phx__hold *h, struct phx__mem *mem);
 PHX_PRIVATE void phx__hold_drop_boxes(struct phx__hold *h); /* with all letters */
 PHX_PRIVATE void phx__hold_free(struct phx__hold *h);       /* after the boxes and all waiters */
-PHX_PRIVATE struct phx__box *phx__hold_find(const struct phx__hold *h, uint64_t name); /* or NULL */
+PHX_PRIVATE struct phx__box *phx__hold_find(struct phx__hold *h, uint64_t name); /* or NULL */
 /* A new empty box in state HELD, in no list; NULL: no memory. */
 PHX_PRIVATE struct phx__box *phx__hold_open(struct phx__hold *h, uint64_t name);
-/* An empty box goes. Its waiters must have been taken. */
+/* An empty box goes, of which nothing is under way. Its waiters must have been taken. */
 PHX_PRIVATE void phx__hold_close(struct phx__hold *h, struct phx__box *b);
+/* list: NULL: in none. */
 PHX_PRIVATE void phx__hold_move(struct phx__hold *h, struct phx__box *b, enum phx__box_state state,
                     struct phx__ring *list);
 
@@ -1296,8 +1423,8 @@ PHX_PRIVATE struct phx__letter *phx__letter_new(struct phx__hold *h, const struc
 /* one that is in no box */
 PHX_PRIVATE void phx__letter_drop(struct phx__hold *h, struct phx__letter *l);
 PHX_PRIVATE void phx__hold_push(struct phx__hold *h, struct phx__box *b, struct phx__letter *l);
-PHX_PRIVATE void phx__hold_push_front(struct phx__hold *h, struct phx__box *b,
-                                      struct phx__letter *l);
+/* Behind all that came back. */
+PHX_PRIVATE void phx__hold_insert(struct phx__hold *h, struct phx__box *b, struct phx__letter *l);
 /* Takes out the letter behind `before`, or the first if that is NULL. */
 PHX_PRIVATE struct phx__letter *phx__hold_take(struct phx__hold *h, struct phx__box *b,
                                                struct phx__letter *before);
@@ -1317,6 +1444,7 @@ PHX_PRIVATE int phx__wait_pop(struct phx__hold *h, struct phx__waiter **last, ui
 #endif
 #ifndef PHX_PUMP_H
 #define PHX_PUMP_H
+/* include "back.h" */
 /* include "hold.h" */
 /* include "timer.h" */
 
@@ -1340,7 +1468,10 @@ struct phx__pump_peer {
     struct phx__pump_source own, transit;
     struct phx__flow_out out;
     struct phx__flow_in in;
+    struct phx__back back;  /* what came from it and was turned back */
+    int confirm;            /* it is to be told how many returns of its came */
     struct phx__ring boxes; /* BOUND ones */
+    struct phx__ring idle;  /* FLOWING ones with nothing under way, oldest first */
     struct phx__waiter *waiters;
     struct phx__ring room_link, ack_link;
     int owed, gap; /* an ack; one that reports a gap */
@@ -1423,9 +1554,8 @@ PHX_PRIVATE void phx__fate_tell(struct phx__post *p);
 /* A node's flow takes messages while less than a window is in it; so one of any size goes into an
  * empty one. */
 PHX_PRIVATE int phx__fate_accepts(const struct phx__post *p, const struct phx__pump_peer *peer);
-/* Puts a message into it. 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__fate_put(struct phx__post *p, struct phx__pump_peer *peer,
-                    const struct phx__mail *m);
+/* Puts a message into the flow to its box's peer. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__fate_put(struct phx__post *p, struct phx__box *b, struct phx__mail *m);
 /* Something went out of it: those who wait for room are seen to in phx__post_run. */
 PHX_PRIVATE void phx__fate_check_room(struct phx__post *p, struct phx__pump_peer *peer);
 
@@ -1436,10 +1566,26 @@ PHX_PRIVATE int phx__fate_box_accepts(const struct phx__post *p, const struct ph
 /* Puts a message into the box, or into a new one for its name. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__fate_box(struct phx__post *p, struct phx__box *b, const struct phx__mail *m,
                     uint32_t owner);
+/* A new box for a name that peer has, with nothing in it. NULL: no memory. */
+PHX_PRIVATE struct phx__box *phx__fate_open(struct phx__post *p, uint64_t name,
+                                            struct phx__pump_peer *peer);
 /* Brings a box to where its name is. It may be gone after it. */
 PHX_PRIVATE void phx__fate_route_box(struct phx__post *p, struct phx__box *b);
 /* An empty box goes, and whoever waited for it may try. */
 PHX_PRIVATE void phx__fate_close_box(struct phx__post *p, struct phx__box *b);
+/* A message in its peer's flow has ended. */
+PHX_PRIVATE void phx__fate_landed(struct phx__post *p, struct phx__box *b);
+/* A message came back: nothing more goes to the peer until all that did has ended. */
+PHX_PRIVATE void phx__fate_gate(struct phx__post *p, struct phx__box *b, int reason);
+/* Puts a message that came back where its order is. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__fate_take_back(struct phx__post *p, const struct phx__mail *m, int reason);
+/* Boxes for which that is so now go on; after anything that lands messages. */
+PHX_PRIVATE void phx__fate_open_gates(struct phx__post *p);
+/* Drops what is kept of names to which nothing is under way. */
+PHX_PRIVATE void phx__fate_close_idle(struct phx__post *p, struct phx__pump_peer *peer);
+/* Something must be tried again: at that time, or when some memory may be free; 0: soon. */
+PHX_PRIVATE void phx__fate_again(struct phx__post *p, uint64_t at);
+PHX_PRIVATE void phx__fate_retry(struct phx__post *p);
 
 PHX_PRIVATE void phx__fate_expire_flow(struct phx__post *p, struct phx__pump_peer *peer);
 PHX_PRIVATE void phx__fate_expire_held(struct phx__post *p);
@@ -1466,6 +1612,8 @@ struct phx__post_ops {
     void *ctx;
     /* Who holds the name now: a node that has not failed, PHX__SELF, or PHX__NONE. */
     uint32_t (*owner)(void *ctx, uint64_t name);
+    /* Another number whenever an answer of `owner` may be another, but for nodes that failed. */
+    const uint64_t *version;
     /* The neighbour towards node, or PHX__NONE; *generation changes whenever its link is another
      * one, so (neighbour, generation) names a TCP stream. */
     uint32_t (*next)(void *ctx, uint32_t node, uint32_t *generation);
@@ -1496,11 +1644,13 @@ struct phx__post {
     uint32_t node_capacity;
     uint64_t epochs; /* given out since the start */
     uint64_t now;    /* of the call we are in */
-    uint32_t hold_timer;
+    uint32_t hold_timer, again_timer;
     uint64_t hold_limit_at;         /* no letter in a box expires before */
     uint32_t last_source;           /* of the last DATA frame: most likely that of the next, too */
-    struct phx__hold hold;          /* messages to names that are in no flow */
-    struct phx__ring held, local;   /* its boxes in these states; BOUND ones hang on their node */
+    struct phx__hold hold;          /* what is sent to each name */
+    struct phx__ring held, local, refused; /* its boxes in these states; others hang on their node */
+    struct phx__ring opened;               /* GATED ones that need not be any more */
+    uint32_t idle_boxes;                   /* FLOWING ones with nothing under way */
     struct phx__ring acks, rooms;   /* nodes that are owed an ack now; whose flow has room again */
     struct phx__pump_source *stray; /* ready, but not listed with a neighbour: no memory */
     struct phx__waiter *hold_waiters;  /* for room to hold more */
@@ -1511,8 +1661,7 @@ struct phx__post {
     uint32_t outcome_first, outcome_count, outcome_capacity;
     size_t promised;
     size_t transit_bytes;
-    size_t pending_count; /* messages in boxes and flows, passed on ones and empty ones too */
-    int closing;          /* the node is leaving: hold nothing for others any more */
+    size_t pending_count; /* messages in boxes and flows, empty ones too */
     size_t pending_bytes; /* accepted from this host and not acknowledged */
     uint64_t messages_in, messages_out, retransmitted, duplicates, dropped;
     uint64_t relayed_frames, relayed_bytes;
@@ -1561,7 +1710,7 @@ PHX_PRIVATE int phx__post_run(struct phx__post *p, uint64_t now);
 PHX_PRIVATE void phx__post_settle(struct phx__post *p, uint64_t now);
 /* Has phx__post_run something to do already? */
 PHX_PRIVATE int phx__post_ready(const struct phx__post *p);
-/* PHX__TIMER_POST (node) and PHX__TIMER_POST_HOLD fired. */
+/* PHX__TIMER_POST (node) and PHX__TIMER_POST_HOLD (0: time limits, 1: try again) fired. */
 PHX_PRIVATE void phx__post_due(struct phx__post *p, int kind, uint32_t node, uint64_t now);
 
 #endif
@@ -1744,6 +1893,7 @@ PHX_PRIVATE int phx__link_events(const struct phx__link *l);
 #endif
 #ifndef PHX_PHX_H
 #define PHX_PHX_H
+/* include "broken.h" */
 /* include "disc.h" */
 /* include "link.h" */
 /* include "live.h" */
@@ -1762,6 +1912,11 @@ struct phx__listener {
     struct phx_address address;
 };
 
+struct phx__hook { /* an attempt that waits for cfg.dial to be asked */
+    uint32_t attempt; /* PHX__NONE: given up meanwhile */
+    struct phx_address to;
+};
+
 /* What phx.c keeps of each node beside the rooms' own arrays. */
 struct phx__peer {
     uint32_t link;         /* slot of the link that is up, or PHX__NONE */
@@ -1769,6 +1924,7 @@ struct phx__peer {
     uint64_t card_incarnation;
     uint64_t life;     /* incarnation + 1, as last seen; 0: none yet */
     uint8_t reachable; /* as last looked at */
+    uint64_t failed_at; /* when it was last found to have failed */
 };
 
 struct phx {
@@ -1782,6 +1938,7 @@ struct phx {
     struct phx__names names;
     struct phx__disc disc;
     struct phx__live live;
+    struct phx__broken broken;
     struct phx__post post;
     struct phx__link_set set;
     struct phx_id self;
@@ -1797,6 +1954,8 @@ struct phx {
     uint32_t writer_count, writer_capacity;
     uint32_t *closed; /* slots to free at the end of the step */
     uint32_t closed_count, closed_capacity;
+    struct phx__hook *hooks; /* emptied within the step */
+    uint32_t hook_count, hook_capacity;
     struct phx__map handles; /* handle -> slot or listener */
     struct phx__peer *peers; /* by node */
     uint32_t peer_capacity;
@@ -1832,6 +1991,7 @@ PHX_PRIVATE void phx__node_accept(phx *p, int listener);
 PHX_PRIVATE void phx__node_resume_listeners(phx *p);
 PHX_PRIVATE int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect,
                                const struct phx_address *to);
+PHX_PRIVATE void phx__node_hooks(phx *p); /* asks cfg.dial for what disc wants */
 PHX_PRIVATE void phx__node_abandon(void *ctx, uint32_t attempt);
 PHX_PRIVATE int phx__node_adopt(phx *p, int handle, int dialer);
 PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
@@ -1852,6 +2012,11 @@ PHX_PRIVATE int phx__node_frame(void *ctx, struct phx__link *l, const struct phx
 PHX_PRIVATE void phx__node_route_ops(phx *p, struct phx__route_ops *ops);
 PHX_PRIVATE void phx__node_beat(phx *p, uint32_t node, int flags, uint64_t next_us);
 PHX_PRIVATE int phx__node_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
+
+/* phx_watch.c: failure detection. */
+PHX_PRIVATE int phx__detector_check(const struct phx_detector *d); /* 0 or PHX_EINVAL */
+/* Names that were broken since the last call, or are no more: tells the host. */
+PHX_PRIVATE void phx__node_report_broken(phx *p);
 
 /* phx_api.c */
 PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or PHX_EINVAL */
@@ -3307,17 +3472,23 @@ static int id_parse_port(const char *s, uint16_t *port)
     return 1;
 }
 
-/* The length of a UNIX socket's path if it is one we take, else 0. At most `room` bytes are looked at, and
- * a NUL must be among them. */
-static size_t id_path_length(const char *path, size_t room)
+/* The length of a text without control characters, else 0. At most `room` bytes are looked at, and a NUL
+ * must be among them. */
+static size_t id_text_length(const char *text, size_t room)
 {
     size_t n;
 
-    for (n = 0; n < room && path[n] != '\0'; n++) {
-        if ((unsigned char)path[n] < 0x20 || path[n] == 0x7f)
+    for (n = 0; n < room && text[n] != '\0'; n++) {
+        if ((unsigned char)text[n] < 0x20 || text[n] == 0x7f)
             return 0;
     }
-    return n < room && path[0] == '/' ? n : 0;
+    return n < room ? n : 0;
+}
+
+/* The length of a UNIX socket's path if it is one we take, else 0. */
+static size_t id_path_length(const char *path, size_t room)
+{
+    return path[0] == '/' ? id_text_length(path, room) : 0;
 }
 
 static int id_parse_tcp(const char *s, struct phx__parsed *out)
@@ -3365,6 +3536,22 @@ int phx__address_parse(const char *text, struct phx__parsed *out)
         return PHX_ESCHEME;
     }
     *out = p;
+    return 0;
+}
+
+/* What only cfg.dial understands: kept as written. Anything past 7 bits would not print. */
+int phx__address_other(const char *text, struct phx_address *out)
+{
+    size_t n = id_text_length(text, sizeof out->path), i;
+
+    memset(out, 0, sizeof *out);
+    if (n == 0 || strstr(text, "://") == NULL || text[0] == ':')
+        return PHX_EADDRESS;
+    for (i = 0; i < n; i++)
+        if ((unsigned char)text[i] > 0x7e)
+            return PHX_EADDRESS;
+    out->family = PHX_OTHER;
+    memcpy(out->path, text, n);
     return 0;
 }
 
@@ -3462,6 +3649,9 @@ const char *phx_address_text(const struct phx_address *address, char out[PHX_ADD
         id_put_text(&w, "unix://");
         phx__put_bytes(&w, address->path, id_path_length(address->path, sizeof address->path));
         break;
+    case PHX_OTHER:
+        phx__put_bytes(&w, address->path, id_text_length(address->path, sizeof address->path));
+        break;
     case PHX_IPV4:
         id_put_text(&w, "tcp://");
         id_put_v4(&w, address->ip);
@@ -3495,7 +3685,7 @@ int phx__address_equal(const struct phx_address *a, const struct phx_address *b)
 {
     if (a->family != b->family)
         return 0;
-    if (a->family == PHX_UNIX)
+    if (a->family == PHX_UNIX || a->family == PHX_OTHER)
         return strncmp(a->path, b->path, sizeof a->path) == 0;
     if (id_ip_size(a) == 0)
         return 1; /* both are "none" */
@@ -4211,16 +4401,13 @@ int phx__wire_next_summary_line(struct phx__reader *r, struct phx__summary_line 
 static int wire_payload_fits(int flags, size_t size, uint64_t total)
 {
     int first = (flags & (int)PHX__DATA_FIRST) != 0, last = (flags & (int)PHX__DATA_LAST) != 0;
-    /* The first sender's id travels in the payload but is no part of the message. */
-    size_t extra = (flags & (int)PHX__DATA_PASSED) != 0 ? WIRE_ID : 0;
 
-    if (size > PHX__FRAGMENT + extra)
+    if (size > PHX__FRAGMENT)
         return 0;
     if (!first)
         return size > 0;
-    if (size < extra || total > WIRE_TOTAL_MAX)
+    if (total > WIRE_TOTAL_MAX)
         return 0;
-    size -= extra;
     return last ? size == total : size > 0 && size < total;
 }
 
@@ -4238,6 +4425,8 @@ void phx__wire_put_data_head(struct phx__writer *w, const struct phx__data *d, i
         phx__put_u64(w, d->from);
         phx__put_u64(w, d->tag);
         phx__put_u64(w, d->total);
+        if ((flags & (int)PHX__DATA_SEEN) != 0)
+            phx__put_u32(w, d->seen);
     }
     wire_seal(w, start, d->size); /* the payload follows from its own block, uncopied */
 }
@@ -4258,10 +4447,13 @@ int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d)
         d->from = phx__get_u64(&r);
         d->tag = phx__get_u64(&r);
         d->total = phx__get_u64(&r);
+        if ((f->flags & PHX__DATA_SEEN) != 0)
+            d->seen = phx__get_u32(&r);
     }
     d->size = r.left;
     d->payload = phx__get_bytes(&r, r.left);
-    if (wire_close(&r) != 0 || !wire_payload_fits(f->flags, d->size, d->total))
+    if (wire_close(&r) != 0 || !wire_payload_fits(f->flags, d->size, d->total)
+        || ((f->flags & PHX__DATA_SEEN) != 0) != (d->seen != 0)) /* 0 is said by leaving it out */
         return PHX_EPROTO;
     return 0;
 }
@@ -4270,20 +4462,70 @@ int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d)
  * since only the source knows what it has sent. */
 void phx__wire_put_ack(struct phx__writer *w, const struct phx__ack *a, int hops)
 {
-    size_t start = phx__wire_begin(w, PHX__ACK, 0, hops);
+    int flags = (a->return_count > 0 ? (int)PHX__ACK_RETURNS : 0)
+                | (a->seen != 0 ? (int)PHX__ACK_SEEN : 0);
+    size_t start = phx__wire_begin(w, PHX__ACK, flags, hops);
 
     wire_put_id(w, &a->target);
     wire_put_id(w, &a->source);
     phx__put_u64(w, a->epoch);
     phx__put_u64(w, a->next);
     phx__put_u32(w, a->window);
+    if (a->return_count > 0) {
+        phx__put_u32(w, a->return_base);
+        phx__put_u16(w, a->return_count);
+        phx__put_bytes(w, a->returns, a->return_count * (size_t)PHX__RETURN_SIZE);
+    }
+    if (a->seen != 0) {
+        phx__put_u64(w, a->seen_epoch);
+        phx__put_u32(w, a->seen);
+    }
     phx__wire_end(w, start);
+}
+
+void phx__wire_put_return(struct phx__writer *w, uint64_t number, int reason)
+{
+    phx__put_u64(w, number);
+    phx__put_u8(w, (uint8_t)reason);
+}
+
+uint64_t phx__wire_return(const struct phx__ack *a, uint32_t i, int *reason)
+{
+    struct phx__reader r;
+    uint64_t number;
+
+    phx__reader_init(&r, a->returns, a->return_count * (size_t)PHX__RETURN_SIZE);
+    (void)phx__get_bytes(&r, i * (size_t)PHX__RETURN_SIZE);
+    number = phx__get_u64(&r);
+    *reason = phx__get_u8(&r);
+    return number;
+}
+
+/* Oldest first, so their numbers rise; and what comes back was taken, so they are below next. */
+static int wire_returns_fit(const struct phx__ack *a)
+{
+    uint64_t number, least = 0;
+    uint32_t i;
+    int reason;
+
+    if (a->return_count == 0 || a->return_count > PHX__RETURNS
+        || a->return_base > UINT32_MAX - a->return_count)
+        return 0;
+    for (i = 0; i < a->return_count; i++) {
+        number = phx__wire_return(a, i, &reason);
+        if (number < least || number >= a->next || reason < (int)PHX__RETURN_MOVED
+            || reason > (int)PHX__RETURN_AGAIN)
+            return 0;
+        least = number + 1;
+    }
+    return 1;
 }
 
 int phx__wire_get_ack(const struct phx__frame *f, struct phx__ack *a)
 {
     struct phx__reader r;
 
+    memset(a, 0, sizeof *a);
     if (wire_open(f, PHX__ACK, &r) != 0)
         return PHX_EPROTO;
     wire_get_id(&r, &a->target);
@@ -4291,7 +4533,19 @@ int phx__wire_get_ack(const struct phx__frame *f, struct phx__ack *a)
     a->epoch = phx__get_u64(&r);
     a->next = phx__get_u64(&r);
     a->window = phx__get_u32(&r);
-    return wire_close(&r);
+    if ((f->flags & PHX__ACK_RETURNS) != 0) {
+        a->return_base = phx__get_u32(&r);
+        a->return_count = phx__get_u16(&r);
+        a->returns = phx__get_bytes(&r, a->return_count * (size_t)PHX__RETURN_SIZE);
+    }
+    if ((f->flags & PHX__ACK_SEEN) != 0) {
+        a->seen_epoch = phx__get_u64(&r);
+        a->seen = phx__get_u32(&r);
+    }
+    if (wire_close(&r) != 0 || ((f->flags & PHX__ACK_RETURNS) != 0 && !wire_returns_fit(a))
+        || ((f->flags & PHX__ACK_SEEN) != 0) != (a->seen != 0))
+        return PHX_EPROTO;
+    return 0;
 }
 
 #undef WIRE_TOTAL_MAX
@@ -6514,6 +6768,36 @@ int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
     return changed;
 }
 
+int phx__names_of_dead(const struct phx__names *n, struct phx__names *out)
+{
+    uint32_t node;
+    int some = 0;
+
+    phx__names_init(out, n->mem, n->ids);
+    for (node = 0; node < n->capacity && !some; node++)
+        some = n->of[node].dead && n->of[node].count > 0;
+    if (!some)
+        return 0;
+    out->of = phx__mem_zero(n->mem, n->capacity * sizeof *out->of);
+    if (out->of == NULL)
+        return PHX_ENOMEM;
+    out->capacity = n->capacity;
+    for (node = 0; node < n->capacity; node++) {
+        if (!n->of[node].dead)
+            continue;
+        out->of[node] = n->of[node]; /* borrows its claims */
+        out->of[node].dead = 0;
+    }
+    out->stale = NAMES_STALE;
+    return 1;
+}
+
+void phx__names_of_dead_free(struct phx__names *dead)
+{
+    phx__mem_put(dead->mem, dead->of, dead->capacity * sizeof *dead->of);
+    phx__mem_put(dead->mem, dead->index, dead->index_capacity * sizeof *dead->index);
+}
+
 void phx__names_forget(struct phx__names *n, uint32_t node)
 {
     const struct phx__names_of none = {NULL, 0, 0, 0};
@@ -6560,6 +6844,232 @@ int phx__names_take_lost(struct phx__names *n, struct phx__names_lost *out)
     return 1;
 }
 
+/* ======== src/broken.c ======== */
+/* broken.c - part of names: which names are lost with nodes that failed, and what changed in that. */
+#ifdef PHX_LINES
+#line 1 "src/broken.c"
+#endif
+
+/* The paper reports failures as sets of virtual nodes, because names are what its programs know
+ * (section 3.2). A name is *broken* when a node that failed claims it and no living node does:
+ *
+ *      broken = claims of the failed - claims of all others
+ *
+ * Both sides are claims in cards, so all nodes that have seen the same cards and the same failures
+ * agree. A name that was released, or whose holder said goodbye, is in nobody's claims and so is
+ * free, not broken. Where two failed nodes claim a name, the one with the higher (epoch, id) is
+ * named as its owner, by the same order as among the living.
+ *
+ * The list is made anew when claims or failures have changed and somebody asks, which is rare:
+ * once per failure, return or card while any node is down. The set of the failed is indexed by the
+ * sweep of names.c, run over their claims alone, and each of its segments is cut against the index
+ * of the living. O(c log c) for c claims.
+ *
+ * News is the difference between two such lists, by name and not by owner: when a second failed
+ * node turns out to have claimed the same name later, the host is not told again. It is taken out
+ * before it is told, so that a host that assumes the names inside on_broken, as it will, disturbs
+ * nothing. Names that are back come before names that are lost: a program that hands them out
+ * again is never one too many. */
+/* include "broken.h" */
+
+static void broken_drop(struct phx__broken *b, struct phx__broken_list *l)
+{
+    phx__mem_put(b->mem, l->at, l->capacity * sizeof *l->at);
+    memset(l, 0, sizeof *l);
+}
+
+static int broken_put(struct phx__broken *b, struct phx__broken_list *l,
+                      const struct phx_lost *like, uint64_t first, uint64_t last)
+{
+    struct phx_lost *x;
+
+    if (phx__mem_grow(b->mem, &l->at, &l->capacity, l->count + 1, sizeof *l->at) != 0)
+        return PHX_ENOMEM;
+    x = &l->at[l->count++];
+    *x = *like;
+    x->range.first = first;
+    x->range.last = last;
+    return 0;
+}
+
+/* The parts of first..last that nobody alive claims. */
+static int broken_cut(struct phx__broken *b, struct phx__broken_list *l,
+                      const struct phx_lost *like, uint64_t first, uint64_t last)
+{
+    struct phx_range around;
+    int err;
+
+    for (;;) {
+        uint32_t owner = phx__names_owner(b->names, first, &around, &err);
+        if (err != 0)
+            return err;
+        if (around.last > last)
+            around.last = last;
+        if (owner == PHX__NONE && broken_put(b, l, like, first, around.last) != 0)
+            return PHX_ENOMEM;
+        if (around.last == last)
+            return 0;
+        first = around.last + 1;
+    }
+}
+
+/* Goes through the index of the failed alone, segment by segment. */
+static int broken_collect(struct phx__broken *b, struct phx__names *dead,
+                          struct phx__broken_list *l)
+{
+    struct phx_range around;
+    struct phx_lost like;
+    uint64_t name = 0;
+    int err;
+
+    memset(&like, 0, sizeof like);
+    for (;;) {
+        uint32_t owner = phx__names_owner(dead, name, &around, &err);
+        if (err != 0)
+            return err;
+        if (owner != PHX__NONE) {
+            like.owner = b->names->ids->at[owner];
+            like.since_us = b->since(b->ctx, owner);
+            if ((err = broken_cut(b, l, &like, name, around.last)) != 0)
+                return err;
+        }
+        if (around.last == UINT64_MAX)
+            return 0;
+        name = around.last + 1;
+    }
+}
+
+/* The parts of a's names that are not in b, appended to l. */
+static int broken_minus(struct phx__broken *b, const struct phx__broken_list *from,
+                        const struct phx__broken_list *less, struct phx__broken_list *l)
+{
+    uint32_t i, k = 0;
+
+    for (i = 0; i < from->count; i++) {
+        uint64_t first = from->at[i].range.first, last = from->at[i].range.last;
+        int left = 1; /* is something of first..last left? */
+        while (k < less->count && less->at[k].range.last < first)
+            k++;
+        for (; left && k < less->count && less->at[k].range.first <= last; k++) {
+            const struct phx_range *cut = &less->at[k].range;
+            if (cut->first > first && broken_put(b, l, &from->at[i], first, cut->first - 1) != 0)
+                return PHX_ENOMEM;
+            if (cut->last >= last) {
+                left = 0;
+                break; /* it may reach into the next of a's, too */
+            }
+            first = cut->last + 1;
+        }
+        if (left && broken_put(b, l, &from->at[i], first, last) != 0)
+            return PHX_ENOMEM;
+    }
+    return 0;
+}
+
+void phx__broken_init(struct phx__broken *b, struct phx__mem *mem, struct phx__names *names,
+                      uint64_t (*since)(void *ctx, uint32_t node), void *ctx)
+{
+    memset(b, 0, sizeof *b);
+    b->mem = mem;
+    b->names = names;
+    b->since = since;
+    b->ctx = ctx;
+}
+
+void phx__broken_free(struct phx__broken *b)
+{
+    broken_drop(b, &b->now);
+    broken_drop(b, &b->told);
+    broken_drop(b, &b->gone);
+    broken_drop(b, &b->come);
+}
+
+int phx__broken_find(struct phx__broken *b)
+{
+    struct phx__broken_list list = { NULL, 0, 0 };
+    struct phx__names dead;
+    int err;
+
+    if (b->version == b->names->version)
+        return 0;
+    err = phx__names_of_dead(b->names, &dead);
+    if (err > 0)
+        err = broken_collect(b, &dead, &list);
+    phx__names_of_dead_free(&dead);
+    if (err != 0) {
+        broken_drop(b, &list);
+        return err;
+    }
+    broken_drop(b, &b->now);
+    b->now = list;
+    b->version = b->names->version;
+    return 0;
+}
+
+/* Told newest first, so they stand in memory the other way round. */
+static void broken_turn(struct phx__broken_list *l)
+{
+    uint32_t i, k;
+
+    for (i = 0, k = l->count; i + 1 < k--; i++) {
+        struct phx_lost x = l->at[i];
+        l->at[i] = l->at[k];
+        l->at[k] = x;
+    }
+}
+
+int phx__broken_compare(struct phx__broken *b)
+{
+    struct phx__broken_list told = { NULL, 0, 0 }, none = { NULL, 0, 0 };
+
+    if (b->gone.count + b->come.count > 0)
+        return 0; /* these first */
+    if (phx__broken_find(b) != 0)
+        return PHX_ENOMEM;
+    if (b->now.count + b->told.count == 0)
+        return 0;
+    if (broken_minus(b, &b->told, &b->now, &b->gone) != 0
+        || broken_minus(b, &b->now, &b->told, &b->come) != 0
+        || broken_minus(b, &b->now, &none, &told) != 0) {
+        broken_drop(b, &b->gone);
+        broken_drop(b, &b->come);
+        broken_drop(b, &told);
+        return PHX_ENOMEM;
+    }
+    broken_turn(&b->gone);
+    broken_turn(&b->come);
+    broken_drop(b, &b->told);
+    b->told = told;
+    return 0;
+}
+
+int phx__broken_take(struct phx__broken *b, struct phx_lost *out, int *broken)
+{
+    struct phx__broken_list *l = b->gone.count > 0 ? &b->gone : &b->come;
+
+    if (l->count == 0)
+        return 0;
+    *broken = l == &b->come;
+    *out = l->at[--l->count];
+    if (l->count == 0)
+        broken_drop(b, l);
+    return 1;
+}
+
+uint32_t phx__broken_at(const struct phx__broken *b, uint64_t first)
+{
+    uint32_t low = 0, high = b->now.count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (b->now.at[middle].range.last < first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* ======== src/live.c ======== */
 /* live.c - who is alive: heartbeats, silence, own stalls. */
 #ifdef PHX_LINES
@@ -6568,12 +7078,12 @@ int phx__names_take_lost(struct phx__names *n, struct phx__names_lost *out)
 
 /* Two questions are kept apart here, because mixing them up is how failure detectors lie.
  *
- * 1. Is this link alive? Each end says something at least every heartbeat_us and announces how
+ * 1. Is this link alive? Each end says something at least every interval_us and announces how
  *    long its next silence may last. Everything that arrives counts as a heartbeat, so a busy
  *    link carries none. A link silent for the announced time plus timeout_us is given up.
  *    (Taura's group: "T_interval" rides in the heartbeat, "T_timeout" is the grace. Their k
  *    random monitors with a long insurance interval on all other links will come in as a
- *    different heartbeat_us per link; this version treats all alike.)
+ *    different interval_us per link; this version treats all alike.)
  *
  * 2. Is this node alive? Routing knows whether there is a way to it, and only that is asked:
  *
@@ -6600,7 +7110,7 @@ int phx__names_take_lost(struct phx__names *n, struct phx__names_lost *out)
  *
  * Timers are lazy. Traffic only stores times; the one timer of a link fires, finds out what is
  * true by then, and is set to the earlier of "I must speak" and "it must have spoken". A link
- * that carries a million frames a second touches the heap once in heartbeat_us.
+ * that carries a million frames a second touches the heap once in interval_us.
  *
  * This room does not know what a heartbeat looks like, nor what else is done about a dead link.
  * Limits may be changed while it runs; each timer sees the new ones when it fires next. */
@@ -6661,7 +7171,7 @@ static void live_timer_drop(struct phx__live *l, uint32_t *handle_plus_one)
 /* The earlier of the two deadlines of a link, on the host's clock. */
 static void live_arm(struct phx__live *l, const struct phx__live_node *n)
 {
-    uint64_t speak = live_add(n->said, l->limits.heartbeat_us);
+    uint64_t speak = live_add(n->said, l->limits.interval_us);
     uint64_t hear = live_add(live_add(n->heard, l->stalled),
                              live_add(n->next_us, l->limits.timeout_us));
 
@@ -6689,15 +7199,15 @@ static void live_look(struct phx__live *l, uint32_t node, uint64_t now)
 
     if (silence >= live_add(n->next_us, l->limits.timeout_us)) {
         /* The owner closes the link and calls down. Should it not, it is told again and again. */
-        phx__timer_set(l->timers, n->timer - 1, live_add(now, l->limits.heartbeat_us));
+        phx__timer_set(l->timers, n->timer - 1, live_add(now, l->limits.interval_us));
         l->ops.silent(l->ops.ctx, node, silence);
         return;
     }
-    if (now - n->said >= l->limits.heartbeat_us) {
+    if (now - n->said >= l->limits.interval_us) {
         /* Noted as said even if it could not be sent: a link that is full of other traffic is not
          * helped by trying at once again. */
         n->said = now;
-        l->ops.beat(l->ops.ctx, node, l->limits.heartbeat_us);
+        l->ops.beat(l->ops.ctx, node, l->limits.interval_us);
         n = &l->at[node];
     }
     if (n->linked)
@@ -6705,9 +7215,9 @@ static void live_look(struct phx__live *l, uint32_t node, uint64_t now)
 }
 
 void phx__live_init(struct phx__live *l, struct phx__mem *mem, struct phx__timers *timers,
-                    const struct phx__live_limits *limits, const struct phx__live_ops *ops)
+                    const struct phx_detector *limits, const struct phx__live_ops *ops)
 {
-    PHX_ASSERT(limits->heartbeat_us > 0);
+    PHX_ASSERT(limits->interval_us > 0);
     memset(l, 0, sizeof *l);
     l->mem = mem;
     l->timers = timers;
@@ -6756,7 +7266,7 @@ int phx__live_up(struct phx__live *l, uint32_t node, uint64_t now)
     /* The hello was heard and answered just now, and promised the usual. */
     n->heard = live_awake(l, now);
     n->said = live_clock(l, now);
-    n->next_us = l->limits.heartbeat_us;
+    n->next_us = l->limits.interval_us;
     live_arm(l, n);
     return 0;
 }
@@ -6854,6 +7364,29 @@ void phx__live_due(struct phx__live *l, int kind, uint32_t node, uint64_t now)
         live_become(l, node, PHX_NODE_FAILED, now);
     else /* a stall came between */
         phx__timer_set(l->timers, n->fate - 1, live_add(n->doom, l->stalled));
+}
+
+void phx__live_limits(struct phx__live *l, const struct phx_detector *d, uint64_t now)
+{
+    uint32_t node;
+
+    (void)now;
+    l->limits = *d;
+    for (node = 0; node < l->capacity; node++)
+        if (l->at[node].linked)
+            live_arm(l, &l->at[node]);
+}
+
+void phx__live_busy(struct phx__live *l, uint64_t us, uint64_t now)
+{
+    uint32_t node;
+
+    for (node = 0; node < l->capacity; node++) {
+        if (!l->at[node].linked)
+            continue;
+        l->at[node].said = live_clock(l, now);
+        l->ops.beat(l->ops.ctx, node, live_add(us, l->limits.interval_us));
+    }
 }
 
 /* ======== src/contact.c ======== */
@@ -7940,6 +8473,124 @@ void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now)
     }
 }
 
+/* ======== src/back.c ======== */
+/* back.c - part of post: the messages of one flow that its target turned back. */
+#ifdef PHX_LINES
+#line 1 "src/back.c"
+#endif
+
+/* A node that gets a message for a name it does not hold does not pass it on: it would have to
+ * answer for it, and would lose it by dying. It turns it back. The numbers of its fragments are
+ * taken, so the flow goes on, and the acks say which messages came back; their source, which alone
+ * is responsible for them, sends them to wherever the name is now.
+ *
+ *      source                                     target
+ *        m1 to a --------------------------------> not mine: return 1
+ *        m2 to a --------------------------------> [takes over a] return 2, for m1 is older
+ *        <------------- ack: m1 and m2 came back (returns 1 and 2)
+ *        m1, m2 to a, "I have seen 2 returns" ---> mine now, delivered
+ *
+ * Order is why m2 has to come back: between m1 and m2 the name may have come here. So after a
+ * return all that was sent to that name without knowledge of it is turned back, too. Every first
+ * fragment tells how many returns its source knew of when it put the message into the flow, and
+ * that number never falls along a flow. So an entry of `refused` is over as soon as a message comes
+ * that knows of it, and the whole map when one comes that knows of all.
+ *
+ * Returns get lost with the acks that carry them, and are told again in each ack until the source
+ * has confirmed them, in an ack of its own or by the number in its messages. Confirming does not
+ * end a refusal: what the source had sent before may still be under way.
+ *
+ * Memory. The unconfirmed list holds PHX__RETURNS; what would need more is not taken, and the
+ * source's window is closed until it confirms. The map holds BACK_NAMES; beyond, or if there is no
+ * memory, everything is turned back that does not know of the latest return, whatever its name:
+ * more than is needed, and always right. 2^32 returns end a flow; at one in a microsecond, which no
+ * network does, after an hour. */
+/* include "back.h" */
+
+#define BACK_NAMES 4096u
+
+void phx__back_init(struct phx__back *b, struct phx__mem *mem)
+{
+    memset(b, 0, sizeof *b);
+    b->mem = mem;
+    phx__map_init(&b->refused, mem);
+}
+
+void phx__back_reset(struct phx__back *b)
+{
+    phx__mem_put(b->mem, b->list, b->capacity);
+    phx__map_free(&b->refused);
+    phx__back_init(b, b->mem);
+}
+
+void phx__back_confirm(struct phx__back *b, uint32_t seen)
+{
+    uint32_t rest, n;
+
+    if (seen <= b->confirmed || seen > b->count)
+        return;
+    n = seen - b->confirmed;
+    rest = b->count - seen;
+    b->confirmed = seen;
+    if (rest > 0) {
+        memmove(b->list, b->list + n * PHX__RETURN_SIZE, rest * PHX__RETURN_SIZE);
+        return;
+    }
+    phx__mem_put(b->mem, b->list, b->capacity);
+    b->list = NULL;
+    b->capacity = 0;
+}
+
+void phx__back_seen(struct phx__back *b, uint32_t seen)
+{
+    if (seen <= b->seen || seen > b->count)
+        return;
+    b->seen = seen;
+    phx__back_confirm(b, seen);
+    if (seen == b->count)
+        phx__map_free(&b->refused);
+}
+
+int phx__back_refuses(const struct phx__back *b, uint64_t name)
+{
+    uint32_t at;
+
+    if (b->seen >= b->count)
+        return 0;
+    if (b->seen < b->all)
+        return 1;
+    at = phx__map_get(&b->refused, name);
+    return at != UINT32_MAX && b->seen < at;
+}
+
+int phx__back_add(struct phx__back *b, uint64_t name, uint64_t number, int reason)
+{
+    uint32_t waiting = b->count - b->confirmed;
+    struct phx__writer w;
+
+    if (waiting >= PHX__RETURNS || b->count >= UINT32_MAX - 1)
+        return PHX_ELIMIT;
+    if (phx__mem_grow(b->mem, &b->list, &b->capacity, (waiting + 1) * PHX__RETURN_SIZE, 1) != 0)
+        return PHX_ENOMEM;
+    phx__writer_init(&w, b->list + waiting * PHX__RETURN_SIZE, PHX__RETURN_SIZE);
+    phx__wire_put_return(&w, number, reason);
+    b->count++;
+    if (reason == (int)PHX__RETURN_LARGE)
+        return 0; /* it will not come again, so nothing has to wait for it */
+    if (b->refused.count >= BACK_NAMES || phx__map_put(&b->refused, name, b->count) != 0)
+        b->all = b->count;
+    return 0;
+}
+
+void phx__back_fill(const struct phx__back *b, struct phx__ack *a)
+{
+    a->returns = b->list;
+    a->return_base = b->confirmed;
+    a->return_count = (uint16_t)(b->count - b->confirmed);
+}
+
+#undef BACK_NAMES
+
 /* ======== src/flow.c ======== */
 /* flow.c - part of post: one flow's numbers, stores and windows, from one node to another. */
 #ifdef PHX_LINES
@@ -7972,7 +8623,7 @@ void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now)
  * emitted either, are written again into their heads: nobody else has seen those bytes. That is
  * O(queue) for a rare call and nothing for the common ones.
  *
- * Memory: 48 bytes for a record, 56 to 104 bytes for a head. What counts against windows is the
+ * Memory: 56 bytes for a record, 56 to 92 bytes for a head. What counts against windows is the
  * frame with its head, never less than WIRE.md asks (it counts payload only), so that empty
  * messages are bounded too. */
 /* include "flow.h" */
@@ -7991,7 +8642,6 @@ void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now)
 /* Where a frame has its number, and its name: behind the header and two ids; see WIRE.md. */
 #define FLOW_NUMBER_AT (PHX__DATA_TARGET + 32u)
 #define FLOW_NAME_AT (FLOW_NUMBER_AT + 16u)
-#define FLOW_ORIGIN 16u
 /* The backstop. A lost frame is nearly always noticed sooner, by a changed route or a gap; what is
  * left is the loss of the last frames at a relay. 1 s is far above any delay of a scheduler; 30 s
  * is what TCP settles for within an order of magnitude. */
@@ -8022,7 +8672,7 @@ static size_t flow_head_size(int flags)
 {
     if ((flags & (int)PHX__DATA_FIRST) == 0)
         return PHX__DATA_HEAD;
-    return PHX__DATA_FIRST_HEAD + ((flags & (int)PHX__DATA_PASSED) != 0 ? FLOW_ORIGIN : 0);
+    return PHX__DATA_FIRST_HEAD + ((flags & (int)PHX__DATA_SEEN) != 0 ? 4u : 0);
 }
 
 size_t phx__flow_payload(const struct phx__flow_record *r)
@@ -8098,6 +8748,8 @@ void phx__flow_restart(struct phx__flow_out *o, uint64_t epoch, size_t window)
     o->rto_at = PHX__NEVER;
     o->rewind_from = 0;
     o->limit_at = PHX__NEVER;
+    o->front_back = 0;
+    o->seen = 0;
 }
 
 void phx__flow_trim(struct phx__flow_out *o)
@@ -8137,6 +8789,11 @@ static struct phx__block *flow_tail(struct phx__flow_out *o, size_t need)
     return b;
 }
 
+static int flow_first_flags(const struct phx__flow_out *o)
+{
+    return (int)PHX__DATA_FIRST | (o->seen != 0 ? (int)PHX__DATA_SEEN : 0);
+}
+
 /* Encodes the head of the next frame, with room for `inlined` bytes of payload behind it. The ring
  * has room. NULL: no memory. */
 static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct phx__mail *m,
@@ -8160,14 +8817,11 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     d.from = m->from;
     d.tag = m->tag;
     d.total = m->size;
+    d.seen = o->seen;
     d.payload = NULL;
     d.size = payload;
-    if ((flags & (int)PHX__DATA_FIRST) != 0 && m->passed)
-        d.size += FLOW_ORIGIN;
     phx__writer_init(&w, tail->data + tail->used, head_size);
     phx__wire_put_data_head(&w, &d, flags, o->hops);
-    if ((flags & (int)PHX__DATA_FIRST) != 0 && m->passed)
-        phx__put_bytes(&w, &m->origin, FLOW_ORIGIN);
     PHX_ASSERT(!w.bad && w.size == head_size);
     r->head = phx__block_hold(tail);
     r->head_at = (uint32_t)tail->used;
@@ -8178,6 +8832,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     r->gone = 0;
     r->token = m->token;
     r->limit = m->limit;
+    r->box = m->box;
     tail->used += r->head_size;
     o->count++;
     o->bytes += r->head_size;
@@ -8201,10 +8856,10 @@ void phx__mail_copy(const struct phx__mail *m, uint8_t *to)
     }
 }
 
-static int flow_put_small(struct phx__flow_out *o, const struct phx__mail *m, int flags)
+static int flow_put_small(struct phx__flow_out *o, const struct phx__mail *m)
 {
-    struct phx__flow_record *r = flow_add(o, m, flags | (int)(PHX__DATA_FIRST | PHX__DATA_LAST),
-                                          m->size, m->size);
+    struct phx__flow_record *r = flow_add(o, m, flow_first_flags(o) | (int)PHX__DATA_LAST, m->size,
+                                          m->size);
 
     if (r == NULL)
         return PHX_ENOMEM;
@@ -8213,21 +8868,20 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__mail *m, in
 }
 
 /* Cuts `body` into frames. Each holds it, so that a link may keep one while others are gone. */
-static int flow_put_large(struct phx__flow_out *o, const struct phx__mail *m, int flags,
-                          struct phx__block *body,
-                          size_t at)
+static int flow_put_large(struct phx__flow_out *o, const struct phx__mail *m,
+                          struct phx__block *body, size_t at)
 {
     uint32_t before = o->count;
     size_t done = 0, size;
 
     do {
         struct phx__flow_record *r;
-        int place = (int)(done == 0 ? PHX__DATA_FIRST : 0);
+        int place = done == 0 ? flow_first_flags(o) : 0;
 
         size = m->size - done < PHX__FRAGMENT ? m->size - done : PHX__FRAGMENT;
         if (done + size == m->size)
             place |= (int)PHX__DATA_LAST;
-        r = flow_add(o, m, flags | place, size, 0);
+        r = flow_add(o, m, place, size, 0);
         if (r == NULL) {
             phx__flow_truncate(o, before);
             return PHX_ENOMEM;
@@ -8243,7 +8897,7 @@ static int flow_put_large(struct phx__flow_out *o, const struct phx__mail *m, in
 
 int phx__flow_put(struct phx__flow_out *o, const struct phx__mail *m)
 {
-    int flags = m->passed ? (int)PHX__DATA_PASSED : 0, err;
+    int err;
     struct phx__block *body = m->body;
     uint32_t frames = m->size == 0 ? 1 : (uint32_t)((m->size - 1) / PHX__FRAGMENT + 1);
 
@@ -8252,16 +8906,16 @@ int phx__flow_put(struct phx__flow_out *o, const struct phx__mail *m)
         return PHX_ENOMEM;
     /* The host's own memory is never copied, however small: that is what it asked for. */
     if (m->size <= FLOW_SMALL && (body == NULL || body->release == NULL)) {
-        err = flow_put_small(o, m, flags);
+        err = flow_put_small(o, m);
     } else if (body != NULL) {
-        err = flow_put_large(o, m, flags, body, m->size == 0 ? 0 : (size_t)(m->data - body->data));
+        err = flow_put_large(o, m, body, m->size == 0 ? 0 : (size_t)(m->data - body->data));
     } else {
         body = phx__block_new(o->mem, m->size);
         if (body == NULL)
             return PHX_ENOMEM;
         phx__mail_copy(m, body->data);
         body->used = m->size;
-        err = flow_put_large(o, m, flags, body, 0);
+        err = flow_put_large(o, m, body, 0);
         phx__block_drop(body); /* the records hold it now */
     }
     if (err == 0 && m->limit < o->limit_at)
@@ -8309,12 +8963,13 @@ int phx__flow_mark(struct phx__flow_out *o, uint64_t now)
     return again;
 }
 
-/* What a failed message needs that only its first frame told. */
+/* What a message that must go again needs and only its first frame told. */
 static void flow_remember(struct phx__flow_out *o, const struct phx__flow_record *r)
 {
     if ((r->flags & PHX__DATA_FIRST) != 0 && (r->flags & PHX__DATA_LAST) == 0) {
         PHX_ASSERT(o->count > 0);
         phx__flow_mail(o, 0, &o->front);
+        o->front_back = 0;
     }
 }
 
@@ -8427,10 +9082,6 @@ void phx__flow_mail(const struct phx__flow_out *o, uint32_t index, struct phx__m
         m->from = phx__get_u64(&in);
         m->tag = phx__get_u64(&in);
         m->size = (size_t)phx__get_u64(&in);
-        m->passed = (r->flags & PHX__DATA_PASSED) != 0;
-        m->origin = o->source;
-        if (m->passed)
-            phx__get_copy(&in, &m->origin, FLOW_ORIGIN);
         m->data = r->body != NULL ? r->body->data + r->body_at : head + (r->head_size - m->size);
     } else {
         PHX_ASSERT(index == 0);
@@ -8439,6 +9090,7 @@ void phx__flow_mail(const struct phx__flow_out *o, uint32_t index, struct phx__m
     m->body = r->body != NULL ? r->body : r->head;
     m->token = r->token;
     m->limit = r->limit;
+    m->box = r->box;
     m->iov = NULL;
     m->iov_count = 0;
 }
@@ -8484,6 +9136,7 @@ static void flow_drop_part(struct phx__flow_in *in)
 void phx__flow_start(struct phx__flow_in *in, uint64_t epoch)
 {
     flow_drop_part(in);
+    in->state = PHX__FLOW_ALL;
     in->next = 0;
     in->epoch = epoch;
 }
@@ -8494,6 +9147,20 @@ void phx__flow_took(struct phx__flow_in *in)
     in->next++;
 }
 
+void phx__flow_turn_back(struct phx__flow_in *in, int flags)
+{
+    flow_drop_part(in);
+    in->next++;
+    in->state = (flags & (int)PHX__DATA_LAST) != 0 ? PHX__FLOW_ALL : PHX__FLOW_RETURNED;
+}
+
+void phx__flow_give_up(struct phx__flow_in *in)
+{
+    if (in->part != NULL)
+        in->state = PHX__FLOW_HALF;
+    flow_drop_part(in);
+}
+
 /* The rest of its message has no part to join and is skipped, too. */
 static int flow_skip(struct phx__flow_in *in)
 {
@@ -8502,10 +9169,8 @@ static int flow_skip(struct phx__flow_in *in)
     return PHX__FLOW_SKIPPED;
 }
 
-/* What the first fragment tells; *payload and *size are then the message's own bytes. */
-static void flow_read_first(struct phx__mail *m, const struct phx__data *d, int flags,
-                            const uint8_t **payload,
-                            size_t *size)
+/* What the first fragment tells. */
+static void flow_read_first(struct phx__mail *m, const struct phx__data *d)
 {
     memset(m, 0, sizeof *m);
     m->to = d->to;
@@ -8513,44 +9178,50 @@ static void flow_read_first(struct phx__mail *m, const struct phx__data *d, int 
     m->tag = d->tag;
     m->limit = PHX__NEVER;
     m->size = (size_t)d->total;
-    m->origin = d->source;
-    if ((flags & (int)PHX__DATA_PASSED) != 0) {
-        memcpy(&m->origin, *payload, FLOW_ORIGIN);
-        *payload += FLOW_ORIGIN;
-        *size -= FLOW_ORIGIN;
+    m->data = d->payload;
+}
+
+/* A fragment behind one that was turned back or given up. */
+static int flow_take_rest(struct phx__flow_in *in, int last, struct phx__mail *m)
+{
+    if (last && in->state == PHX__FLOW_HALF) {
+        *m = in->mail;
+        return PHX__FLOW_CUT;
     }
-    m->data = *payload;
+    in->next++;
+    if (last)
+        in->state = PHX__FLOW_ALL;
+    return PHX__FLOW_MORE;
 }
 
 /* A message of one fragment is not copied: *m points into the frame. Others get one buffer of their
  * whole size at the first fragment. Nothing is changed for good by a last fragment until
  * phx__flow_took, so one that cannot be delivered now may come again. */
 int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct phx__data *d,
-                   int flags,
-                   size_t max_message, struct phx__mail *m)
+                   int flags, struct phx__mail *m)
 {
     int first = (flags & (int)PHX__DATA_FIRST) != 0, last = (flags & (int)PHX__DATA_LAST) != 0;
-    const uint8_t *payload = d->payload;
     size_t size = d->size, room;
 
     if (first) {
         flow_drop_part(in); /* NULL unless the sender broke the message before */
-        if (d->total > max_message)
-            return flow_skip(in);
-        flow_read_first(m, d, flags, &payload, &size);
+        in->state = PHX__FLOW_ALL;
+        flow_read_first(m, d);
         if (last)
             return PHX__FLOW_WHOLE;
         in->part = phx__block_new(mem, m->size);
         if (in->part == NULL)
             return PHX__FLOW_LATER;
         in->mail = *m;
+    } else if (in->state != PHX__FLOW_ALL) {
+        return flow_take_rest(in, last, m);
     } else if (in->part == NULL) {
         return flow_skip(in);
     }
     room = in->part->capacity - in->part->used;
     if (last ? size != room : size >= room)
         return flow_skip(in); /* its sender cannot count */
-    memcpy(in->part->data + in->part->used, payload, size);
+    memcpy(in->part->data + in->part->used, d->payload, size);
     if (!last) {
         in->part->used += size;
         in->next++;
@@ -8569,7 +9240,6 @@ int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct p
 #undef FLOW_RING_MOST
 #undef FLOW_NUMBER_AT
 #undef FLOW_NAME_AT
-#undef FLOW_ORIGIN
 #undef FLOW_RTO_MIN
 #undef FLOW_RTO_MAX
 #undef FLOW_RTO_NEW
@@ -8577,28 +9247,25 @@ int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct p
 #undef FLOW_ALLOWED_MIN
 
 /* ======== src/hold.c ======== */
-/* hold.c - part of post: messages that wait for their name, in order, and who waits for room. */
+/* hold.c - part of post: one box per name: what waits for it, in order, and what is under way. */
 #ifdef PHX_LINES
 #line 1 "src/hold.c"
 #endif
 
-/* A store of boxes, one for each name that has messages here which are in no flow: because nobody
- * has the name, because this node itself has it and its application is called only inside a step,
- * or because the flow to its owner is full. It keeps them in order and counts them; where they go,
- * post decides.
+/* A store of boxes, one for each name that this node has messages for which have not ended. Some of
+ * them are in a flow, the box counts how many; the others wait here as letters: because nobody has
+ * the name, because this node itself has it and its application is called only inside a step,
+ * because the flow to its owner is full, or because the name moved and what is in the flow to the
+ * former owner must end first. It keeps them in order and counts them; where they go, fate.c
+ * decides, and draws it.
  *
- *                    owner appears                      room in the flow
- *          HELD ----------------------> BOUND ---------------------------------> in the flow
- *           ^  '------> LOCAL <----------'  (owners change: any state to any other)
- *           |             '-------> application
- *        phx_send, or a message for a name that left
+ * Two rules give the order. While a box has letters, each new message joins them, and letters leave
+ * from the front; so all that is in a box is younger than all of that name that is in a flow, but
+ * for what came back out of it, which stands before the others. And messages to one name are in one
+ * node's flow at a time.
  *
- * One rule gives the order: while a name has a box, each new message to it joins the box, and a box
- * is emptied from its front. So all that is in a box is younger than all of that name that is in
- * any flow.
- *
- * A box is found by its name in O(1), which is what every send pays (nothing, while there are no
- * boxes). Lists of boxes are circles of links inside them; whoever forgets a list moves its boxes
+ * A box is found by its name in O(1), which is what every send pays, and most find it without a
+ * search, because it is the one that was found last. Lists of boxes are circles of links inside them; whoever forgets a list moves its boxes
  * elsewhere first.
  *
  * Waiters are names to which a send said "later". Each is in one list only, of whatever it waits
@@ -8666,11 +9333,17 @@ void phx__hold_free(struct phx__hold *h)
     phx__hold_init(h, h->mem);
 }
 
-struct phx__box *phx__hold_find(const struct phx__hold *h, uint64_t name)
+struct phx__box *phx__hold_find(struct phx__hold *h, uint64_t name)
 {
-    uint32_t i = h->count == 0 ? UINT32_MAX : phx__map_get(&h->index, name);
+    uint32_t i;
 
-    return i == UINT32_MAX ? NULL : h->boxes[i];
+    if (h->recent != NULL && h->recent->name == name)
+        return h->recent;
+    i = h->count == 0 ? UINT32_MAX : phx__map_get(&h->index, name);
+    if (i == UINT32_MAX)
+        return NULL;
+    h->recent = h->boxes[i];
+    return h->recent;
 }
 
 struct phx__box *phx__hold_open(struct phx__hold *h, uint64_t name)
@@ -8698,7 +9371,9 @@ void phx__hold_close(struct phx__hold *h, struct phx__box *b)
 {
     struct phx__box *last = h->boxes[h->count - 1];
 
-    PHX_ASSERT(b->head == NULL && b->bytes == 0 && b->waiters == NULL);
+    PHX_ASSERT(b->head == NULL && b->bytes == 0 && b->waiters == NULL && b->flying == 0);
+    if (h->recent == b)
+        h->recent = NULL;
     phx__ring_del(&b->link);
     phx__map_del(&h->index, b->name);
     if (last != b) {
@@ -8714,15 +9389,24 @@ void phx__hold_close(struct phx__hold *h, struct phx__box *b)
     phx__mem_put(h->mem, b, sizeof *b);
 }
 
+/* Whose letters count as held. The other states have bounds of their own, which are windows. */
+static int hold_counts(enum phx__box_state state)
+{
+    return state == PHX__BOX_HELD || state == PHX__BOX_GATED || state == PHX__BOX_REFUSED;
+}
+
 void phx__hold_move(struct phx__hold *h, struct phx__box *b, enum phx__box_state state,
                     struct phx__ring *list)
 {
-    if (b->state == PHX__BOX_HELD)
+    if (hold_counts(b->state))
         h->held_bytes -= b->bytes;
     b->state = state;
-    if (state == PHX__BOX_HELD)
+    if (hold_counts(state))
         h->held_bytes += b->bytes;
-    phx__ring_add(list, &b->link);
+    if (list != NULL)
+        phx__ring_add(list, &b->link);
+    else
+        phx__ring_del(&b->link);
 }
 
 /* ---- Letters */
@@ -8771,7 +9455,7 @@ static void hold_count(struct phx__hold *h, struct phx__box *b, const struct phx
 
     h->letters++;
     b->bytes += charge;
-    if (b->state == PHX__BOX_HELD)
+    if (hold_counts(b->state))
         h->held_bytes += charge;
 }
 
@@ -8786,11 +9470,13 @@ void phx__hold_push(struct phx__hold *h, struct phx__box *b, struct phx__letter 
     hold_count(h, b, l);
 }
 
-void phx__hold_push_front(struct phx__hold *h, struct phx__box *b, struct phx__letter *l)
+void phx__hold_insert(struct phx__hold *h, struct phx__box *b, struct phx__letter *l)
 {
-    l->next = b->head;
-    b->head = l;
-    if (b->tail == NULL)
+    struct phx__letter **at = b->back == NULL ? &b->head : &b->back->next;
+
+    l->next = *at;
+    *at = l;
+    if (l->next == NULL)
         b->tail = l;
     hold_count(h, b, l);
 }
@@ -8804,10 +9490,12 @@ struct phx__letter *phx__hold_take(struct phx__hold *h, struct phx__box *b,
     *from = l->next;
     if (b->tail == l)
         b->tail = before;
+    if (b->back == l)
+        b->back = before;
     l->next = NULL;
     h->letters--;
     b->bytes -= charge;
-    if (b->state == PHX__BOX_HELD)
+    if (hold_counts(b->state))
         h->held_bytes -= charge;
     return l;
 }
@@ -8890,7 +9578,7 @@ int phx__wait_pop(struct phx__hold *h, struct phx__waiter **last, uint64_t *name
  *
  *      to be emitted, and a route known: listed       nothing more, or no route: not listed
  *      the route changed:                the circle of the new next hop
- *      no memory to list or to emit:     the strays, which the next phx__post_run lists again
+ *      no memory to list or to emit:     the strays, which a phx__post_run soon lists again
  *
  * Why a circle per neighbour: a relay's links are shared by all that goes through them. Each source
  * gets PUMP_QUANTUM bytes and then the next has its turn, so none waits for more than one quantum
@@ -8958,6 +9646,8 @@ static void pump_insert(struct phx__post *p, struct phx__pump_source *s, uint32_
     struct phx__pump_source **circle = pump_circle(p, nbr);
 
     s->nbr = nbr;
+    if (nbr == PHX__NONE)
+        phx__fate_again(p, 0);
     if (*circle == NULL) {
         s->prev = s->next = *circle = s;
         return;
@@ -9063,6 +9753,8 @@ struct phx__pump_peer *phx__pump_open(struct phx__post *p, uint32_t node)
     peer->own.peer = peer->transit.peer = peer;
     peer->transit.is_transit = 1;
     phx__ring_init(&peer->boxes);
+    phx__ring_init(&peer->idle);
+    phx__back_init(&peer->back, p->mem);
     phx__ring_init(&peer->ack_link);
     phx__ring_init(&peer->room_link);
     phx__flow_init(&peer->out, p->mem, &p->ids->at[node], &p->ids->at[PHX__SELF],
@@ -9106,6 +9798,9 @@ void phx__pump_ack(struct phx__post *p, struct phx__pump_peer *peer)
     a.window = p->limits.window < UINT32_MAX ? (uint32_t)p->limits.window : UINT32_MAX;
     if (peer->stuck)
         a.window = 1; /* which still lets one frame come, to try */
+    phx__back_fill(&peer->back, &a);
+    a.seen = peer->confirm ? peer->out.seen : 0;
+    a.seen_epoch = peer->out.epoch;
     if (p->ops.ack(p->ops.ctx, peer->node, &a, peer->gap) != 0) {
         /* Without a route there is no use in asking again and again; phx__post_route will. */
         peer->owed = 1;
@@ -9114,6 +9809,7 @@ void phx__pump_ack(struct phx__post *p, struct phx__pump_peer *peer)
         return;
     }
     peer->owed = 0;
+    peer->confirm = 0;
     peer->gap = 0;
     peer->ack_bytes = 0;
     peer->ack_frames = 0;
@@ -9342,12 +10038,14 @@ void phx__pump_reset(struct phx__post *p, struct phx__pump_peer *peer)
 {
     pump_drop_transit(p, peer);
     pump_unlist(p, &peer->own);
+    peer->confirm = 0;
     phx__flow_restart(&peer->out, 0, pump_window(p, peer->node));
 }
 
 void phx__pump_free(struct phx__post *p, struct phx__pump_peer *peer)
 {
-    PHX_ASSERT(phx__ring_is_empty(&peer->boxes) && peer->waiters == NULL);
+    PHX_ASSERT(phx__ring_is_empty(&peer->boxes) && phx__ring_is_empty(&peer->idle)
+               && peer->waiters == NULL);
     p->nodes[peer->node].peer = NULL;
     pump_drop_transit(p, peer);
     pump_unlist(p, &peer->own);
@@ -9355,6 +10053,7 @@ void phx__pump_free(struct phx__post *p, struct phx__pump_peer *peer)
     phx__ring_del(&peer->ack_link);
     phx__timer_drop(p->timers, peer->timer);
     phx__flow_start(&peer->in, 0);
+    phx__back_reset(&peer->back);
     phx__flow_free(&peer->out);
     phx__mem_put(p->mem, peer, sizeof *peer);
 }
@@ -9363,6 +10062,7 @@ static void pump_idle(struct phx__post *p, struct phx__pump_peer *peer)
 {
     peer->idle_at = PHX__NEVER;
     phx__flow_trim(&peer->out);
+    phx__fate_close_idle(p, peer);
     if (peer->queue.bytes == 0 || !peer->routed)
         pump_drop_transit(p, peer);
     else
@@ -9404,15 +10104,32 @@ void phx__pump_due(struct phx__post *p, struct phx__pump_peer *peer)
 
 /* A message that was accepted is in one place at a time, and moves only by the arrows:
  *
- *      phx__post_send, or passed on by phx__post_data
- *           |                       |
- *           v   owner, room         v
+ *      phx__post_send
+ *           |  '-------------------. the box says FLOWING
+ *           v   owner, room        v
  *          box -----------------> flow ---- acknowledged ----> PHX_OK          (post.c)
  *           ^                      | |
- *           '---- node failed -----' '- node failed, nobody has the name ----> PHX_EFAILED
+ *           '- came back, or the --' |- too large for the receiver ----------> PHX_ETOOBIG
+ *           |  node failed           '- node failed, nobody has the name ----> PHX_EFAILED
  *           |                        |
  *           '--- taken back, or too late: before anything of it has left ----> PHX_ECANCELLED,
  *                                                                              PHX_EEXPIRED
+ * A box goes its own way, which keeps the order when its name moves:
+ *
+ *          HELD <---- nobody -----.
+ *          LOCAL <--- self -------+--- where is the name? <--- letters, nothing under way
+ *          BOUND <--- peer, full -|          ^                        ^
+ *            '------> FLOWING <---'          '- names change, 50 ms --+-- REFUSED
+ *                        |                                            |     ^ by the owner we know
+ *                        '--- the owner changed, or a message --------+-----'
+ *                             came back ----> GATED ---- all that was under way has ended
+ *
+ * GATED is the heart of it. As long as one message to the name is in the flow to a former owner,
+ * nobody knows whether that got it or turns it back; so whatever follows waits. The owner is asked
+ * when something is sent and the names have changed since the last time, which costs a comparison;
+ * no change has to look for boxes. REFUSED tries again by time, should the news of the name not
+ * come: after 50 ms, then twice that, up to a second.
+ *
  * At each end stands one outcome. Outcomes are told in phx__post_run only, and their memory is
  * reserved when the message is accepted: each holds at most the token, the result, and the host's
  * own memory if that is to be released. So no end can fail, and no release function runs outside a
@@ -9421,9 +10138,27 @@ void phx__pump_due(struct phx__post *p, struct phx__pump_peer *peer)
  * A message that has begun to leave cannot be called back. If its time limit passes then,
  * PHX_EEXPIRED is reported at once, and once; it may still be delivered.
  *
- * A failed node's messages go back into boxes from the youngest to the oldest, each to the front:
- * what is in a box is always younger. From there they take the way of all boxes. */
+ * A failed node's messages go back into boxes from the youngest to the oldest, each to the front,
+ * behind what had come back before: what is in a box otherwise is always younger. From there they
+ * take the way of all boxes. */
 /* include "post.h" */
+
+/* What could not be done for lack of memory is tried again after this. */
+#define FATE_AGAIN (10 * PHX__MS)
+/* Patience with an owner that says it is none: news of names come within some round trips. */
+#define FATE_RETRY_FIRST (50 * PHX__MS)
+#define FATE_RETRY_MOST PHX__SECOND
+/* Boxes of names to which nothing is under way, kept so that a next message finds them. About 150
+ * bytes each. */
+#define FATE_IDLE_MOST 4096u
+
+void phx__fate_again(struct phx__post *p, uint64_t at)
+{
+    if (at == 0)
+        at = p->now + FATE_AGAIN;
+    if (at < phx__timer_at(p->timers, p->again_timer))
+        phx__timer_set(p->timers, p->again_timer, at);
+}
 
 /* ---- Outcomes */
 
@@ -9484,12 +10219,19 @@ int phx__fate_accepts(const struct phx__post *p, const struct phx__pump_peer *pe
     return peer->out.count == 0 || peer->out.bytes < p->limits.window;
 }
 
-int phx__fate_put(struct phx__post *p, struct phx__pump_peer *peer, const struct phx__mail *m)
+int phx__fate_put(struct phx__post *p, struct phx__box *b, struct phx__mail *m)
 {
+    struct phx__pump_peer *peer = b->peer;
+
     if (peer->out.epoch == 0)
         phx__flow_restart(&peer->out, p->limits.epoch_base + ++p->epochs, peer->out.window);
+    m->box = b;
     if (phx__flow_put(&peer->out, m) != 0)
         return PHX_ENOMEM;
+    if (b->flying++ == 0 && b->state == PHX__BOX_FLOWING) {
+        phx__ring_del(&b->link);
+        p->idle_boxes--;
+    }
     phx__pump_ready(p, peer);
     if (peer->out.limit_at != PHX__NEVER)
         phx__pump_arm(p, peer);
@@ -9508,23 +10250,65 @@ void phx__fate_check_room(struct phx__post *p, struct phx__pump_peer *peer)
 
 void phx__fate_close_box(struct phx__post *p, struct phx__box *b)
 {
+    p->idle_boxes -= b->state == PHX__BOX_FLOWING;
     phx__wait_splice(&p->ready_waiters, &b->waiters);
     phx__hold_close(&p->hold, b);
 }
 
+void phx__fate_close_idle(struct phx__post *p, struct phx__pump_peer *peer)
+{
+    while (!phx__ring_is_empty(&peer->idle))
+        phx__fate_close_box(p, (struct phx__box *)(void *)peer->idle.next);
+}
+
+static void fate_idle(struct phx__post *p, struct phx__box *b)
+{
+    phx__hold_move(&p->hold, b, PHX__BOX_FLOWING, &b->peer->idle);
+    if (++p->idle_boxes > FATE_IDLE_MOST)
+        phx__fate_close_box(p, (struct phx__box *)(void *)b->peer->idle.next);
+}
+
+struct phx__box *phx__fate_open(struct phx__post *p, uint64_t name, struct phx__pump_peer *peer)
+{
+    struct phx__box *b = phx__hold_open(&p->hold, name);
+
+    if (b == NULL)
+        return NULL;
+    b->peer = peer;
+    b->version = *p->ops.version;
+    fate_idle(p, b);
+    return b;
+}
+
+/* The last letter is gone. The box may be, too, after it. */
+static void fate_settle_box(struct phx__post *p, struct phx__box *b)
+{
+    phx__wait_splice(&p->ready_waiters, &b->waiters);
+    if (b->flying > 0) {
+        if (!b->returned)
+            phx__hold_move(&p->hold, b, PHX__BOX_FLOWING, NULL);
+    } else if (b->peer != NULL) {
+        fate_idle(p, b);
+    } else {
+        phx__fate_close_box(p, b);
+    }
+}
+
 static void fate_hold_box(struct phx__post *p, struct phx__box *b)
 {
+    b->peer = NULL;
     phx__wait_splice(&p->hold_waiters, &b->waiters);
     phx__hold_move(&p->hold, b, PHX__BOX_HELD, &p->held);
 }
 
-/* Moves the front of a box into its owner's flow, as much as that takes. The box may be gone after
- * it. */
-static void fate_pour(struct phx__post *p, struct phx__box *b, struct phx__pump_peer *peer)
+/* Moves the front of a box into its owner's flow, as much as that takes. */
+static void fate_pour(struct phx__post *p, struct phx__box *b)
 {
-    while (b->head != NULL && phx__fate_accepts(p, peer)) {
-        if (phx__fate_put(p, peer, &b->head->mail) != 0) {
+    b->version = *p->ops.version;
+    while (b->head != NULL && phx__fate_accepts(p, b->peer)) {
+        if (phx__fate_put(p, b, &b->head->mail) != 0) {
             p->look_again = 1; /* an empty flow has no ack that would bring us here again */
+            phx__fate_again(p, 0);
             break;
         }
         /* The flow holds the body, or has copied what was not the host's: nothing is released
@@ -9532,27 +10316,111 @@ static void fate_pour(struct phx__post *p, struct phx__box *b, struct phx__pump_
         phx__letter_drop(&p->hold, phx__hold_take(&p->hold, b, NULL));
     }
     if (b->head == NULL)
-        phx__fate_close_box(p, b);
+        fate_settle_box(p, b);
     else
-        phx__hold_move(&p->hold, b, PHX__BOX_BOUND, &peer->boxes);
+        phx__hold_move(&p->hold, b, PHX__BOX_BOUND, &b->peer->boxes);
+}
+
+/* The owner that we know has turned messages back: 1, the box waits for news or for its time. */
+static int fate_has_to_wait(struct phx__post *p, struct phx__box *b)
+{
+    if (b->state == PHX__BOX_REFUSED)
+        return p->now < b->retry_at && b->version == *p->ops.version;
+    if (!b->moved)
+        return 0;
+    b->version = *p->ops.version;
+    b->retry_us = b->retry_us == 0 ? FATE_RETRY_FIRST : b->retry_us * 2;
+    if (b->retry_us > FATE_RETRY_MOST)
+        b->retry_us = FATE_RETRY_MOST;
+    b->retry_at = p->now + b->retry_us;
+    phx__hold_move(&p->hold, b, PHX__BOX_REFUSED, &p->refused);
+    phx__fate_again(p, b->retry_at);
+    return 1;
 }
 
 void phx__fate_route_box(struct phx__post *p, struct phx__box *b)
 {
     uint32_t owner = p->ops.owner(p->ops.ctx, b->name);
-    struct phx__pump_peer *peer;
+    int same = b->peer != NULL && b->peer->node == owner;
 
+    if (b->flying > 0 && (b->returned || !same)) {
+        phx__hold_move(&p->hold, b, PHX__BOX_GATED, NULL);
+        return;
+    }
+    if (same && fate_has_to_wait(p, b))
+        return;
+    b->moved = 0;
+    if (!same)
+        b->retry_us = 0;
     if (owner == PHX__SELF) {
+        b->peer = NULL;
         phx__hold_move(&p->hold, b, PHX__BOX_LOCAL, &p->local);
         return;
     }
-    peer = owner == PHX__NONE ? NULL : phx__pump_open(p, owner);
-    if (peer != NULL) {
-        fate_pour(p, b, peer);
+    if (!same)
+        b->peer = owner == PHX__NONE ? NULL : phx__pump_open(p, owner);
+    if (b->peer != NULL) {
+        fate_pour(p, b);
         return;
     }
-    p->look_again |= owner != PHX__NONE;
+    if (owner != PHX__NONE) {
+        p->look_again = 1;
+        phx__fate_again(p, 0);
+    }
     fate_hold_box(p, b);
+}
+
+void phx__fate_retry(struct phx__post *p)
+{
+    struct phx__ring all;
+
+    phx__ring_init(&all);
+    while (!phx__ring_is_empty(&p->refused))
+        phx__ring_add(&all, p->refused.next);
+    while (!phx__ring_is_empty(&all)) {
+        struct phx__box *b = (struct phx__box *)(void *)all.next;
+
+        phx__ring_add(&p->refused, &b->link);
+        phx__fate_route_box(p, b);
+        if (b->state == PHX__BOX_REFUSED)
+            phx__fate_again(p, b->retry_at);
+    }
+}
+
+/* ---- What is under way */
+
+void phx__fate_landed(struct phx__post *p, struct phx__box *b)
+{
+    PHX_ASSERT(b->flying > 0);
+    if (--b->flying > 0)
+        return;
+    if (b->state == PHX__BOX_FLOWING)
+        fate_idle(p, b);
+    else if (b->state == PHX__BOX_GATED)
+        phx__ring_add(&p->opened, &b->link);
+}
+
+void phx__fate_open_gates(struct phx__post *p)
+{
+    while (!phx__ring_is_empty(&p->opened)) {
+        struct phx__box *b = (struct phx__box *)(void *)p->opened.next;
+
+        phx__ring_del(&b->link);
+        b->returned = 0;
+        b->back = NULL;
+        if (b->head == NULL)
+            fate_settle_box(p, b);
+        else
+            phx__fate_route_box(p, b);
+    }
+}
+
+void phx__fate_gate(struct phx__post *p, struct phx__box *b, int reason)
+{
+    b->returned = 1;
+    b->moved = reason == (int)PHX__RETURN_MOVED;
+    if (b->state != PHX__BOX_GATED)
+        phx__hold_move(&p->hold, b, PHX__BOX_GATED, NULL);
 }
 
 int phx__fate_box_accepts(const struct phx__post *p, const struct phx__box *b, int held,
@@ -9573,6 +10441,19 @@ static void fate_note_limit(struct phx__post *p, uint64_t limit)
         p->hold_limit_at = limit;
         phx__timer_set(p->timers, p->hold_timer, limit);
     }
+}
+
+int phx__fate_take_back(struct phx__post *p, const struct phx__mail *m, int reason)
+{
+    struct phx__letter *l = phx__letter_new(&p->hold, m);
+
+    if (l == NULL)
+        return PHX_ENOMEM;
+    phx__fate_gate(p, m->box, reason);
+    phx__hold_insert(&p->hold, m->box, l);
+    fate_note_limit(p, m->limit);
+    m->box->back = l;
+    return 0;
 }
 
 int phx__fate_box(struct phx__post *p, struct phx__box *b, const struct phx__mail *m,
@@ -9605,8 +10486,7 @@ int phx__fate_box(struct phx__post *p, struct phx__box *b, const struct phx__mai
 /* A letter that will not be delivered from here. */
 static void fate_refuse_letter(struct phx__post *p, struct phx__letter *l, int result)
 {
-    if (!l->mail.passed)
-        p->pending_bytes -= l->mail.size;
+    p->pending_bytes -= l->mail.size;
     if (phx__fate_promises(l->mail.token, l->mail.body) == 0)
         p->dropped++;
     p->pending_count--;
@@ -9624,7 +10504,7 @@ static int fate_cancel_box(struct phx__post *p, struct phx__box *b, uint64_t tok
         return 0;
     fate_refuse_letter(p, phx__hold_take(&p->hold, b, before), PHX_ECANCELLED);
     if (b->head == NULL)
-        phx__fate_close_box(p, b);
+        fate_settle_box(p, b);
     return 1;
 }
 
@@ -9637,18 +10517,19 @@ static void fate_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t
 
     for (i = index; i < index + span; i++) {
         phx__flow_at(o, i)->gone = 1;
-        if ((r->flags & PHX__DATA_PASSED) == 0)
-            p->pending_bytes -= phx__flow_payload(phx__flow_at(o, i));
+        p->pending_bytes -= phx__flow_payload(phx__flow_at(o, i));
     }
     if (phx__fate_promises(r->token, r->body) == 0)
         p->dropped++;
     p->pending_count--;
     phx__fate_outcome(p, r->token, result, r->body);
+    phx__fate_landed(p, r->box);
 }
 
 static void fate_swept(struct phx__post *p, struct phx__pump_peer *peer)
 {
     phx__flow_sweep(&peer->out);
+    phx__fate_open_gates(p);
     phx__fate_check_room(p, peer);
     if (peer->out.count == 0)
         phx__pump_rest(p, peer);
@@ -9706,6 +10587,8 @@ void phx__fate_expire_flow(struct phx__post *p, struct phx__pump_peer *peer)
         struct phx__flow_record *r = phx__flow_at(o, i);
 
         span = phx__flow_span(o, i);
+        if (r->limit == 0)
+            continue; /* was told */
         if (r->limit > p->now) {
             earliest = r->limit < earliest ? r->limit : earliest;
         } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
@@ -9714,7 +10597,7 @@ void phx__fate_expire_flow(struct phx__post *p, struct phx__pump_peer *peer)
             phx__fate_outcome(p, r->token, PHX_EEXPIRED, NULL);
             for (j = i; j < i + span; j++) {
                 phx__flow_at(o, j)->token = 0;
-                phx__flow_at(o, j)->limit = PHX__NEVER;
+                phx__flow_at(o, j)->limit = 0;
             }
         }
     }
@@ -9727,6 +10610,8 @@ static uint64_t fate_expire_box(struct phx__post *p, struct phx__box *b)
     struct phx__letter *before = NULL, *l = b->head, *next;
     uint64_t earliest = PHX__NEVER;
 
+    if (l == NULL)
+        return earliest;
     for (; l != NULL; l = next) {
         next = l->next;
         if (l->mail.limit <= p->now) {
@@ -9737,7 +10622,7 @@ static uint64_t fate_expire_box(struct phx__post *p, struct phx__box *b)
         before = l;
     }
     if (b->head == NULL)
-        phx__fate_close_box(p, b);
+        fate_settle_box(p, b);
     return earliest;
 }
 
@@ -9748,6 +10633,8 @@ void phx__fate_expire_held(struct phx__post *p)
 
     /* from the end: a box that goes is replaced by the last */
     for (i = p->hold.count; i > 0; i--) {
+        if (i > p->hold.count)
+            continue; /* more than one went */
         at = fate_expire_box(p, p->hold.boxes[i - 1]);
         earliest = at < earliest ? at : earliest;
     }
@@ -9782,62 +10669,56 @@ void phx__post_names(struct phx__post *p, uint64_t now)
 
     p->now = now;
     p->look_again = 0;
-    for (i = p->hold.count; i > 0; i--) /* from the end: a box that goes is replaced by the last */
-        phx__fate_route_box(p, p->hold.boxes[i - 1]);
+    /* Those without letters ask when there is something to send. */
+    for (i = 0; i < p->hold.count; i++)
+        if (p->hold.boxes[i]->head != NULL)
+            phx__fate_route_box(p, p->hold.boxes[i]); /* which then has a place, so it stays */
     fate_sort_waiters(p, &p->hold_waiters);
     fate_sort_waiters(p, &p->name_waiters);
 }
 
-/* Puts a message in front of its name's box: it is older than all that is in there. */
-static int fate_box_front(struct phx__post *p, const struct phx__mail *m)
+/* A message of a failed node's flow, which has not ended, back to its box. */
+static int fate_rescue(struct phx__post *p, const struct phx__mail *m)
 {
-    struct phx__box *b = phx__hold_find(&p->hold, m->to);
     struct phx__letter *l = phx__letter_new(&p->hold, m);
 
     if (l == NULL)
         return PHX_ENOMEM;
-    if (b == NULL) {
-        b = phx__hold_open(&p->hold, m->to);
-        if (b == NULL) {
-            phx__letter_drop(&p->hold, l);
-            return PHX_ENOMEM;
-        }
-        phx__hold_move(&p->hold, b, PHX__BOX_HELD, &p->held);
-    }
-    phx__hold_push_front(&p->hold, b, l);
+    if (m->box->state != PHX__BOX_GATED)
+        phx__hold_move(&p->hold, m->box, PHX__BOX_GATED, NULL);
+    phx__hold_insert(&p->hold, m->box, l);
     fate_note_limit(p, m->limit);
     return 0;
 }
 
 /* Takes all out of a failed flow, from the youngest to the oldest, because each goes to the front
- * of its box: what has an owner, unless it is too late for that; and what was passed on, for which
- * we have given our word, and which waits for an owner. The rest has failed. */
+ * of its box: what has an owner, unless it is too late for that. The rest has failed. */
 static void fate_empty(struct phx__post *p, struct phx__pump_peer *peer, int rescue)
 {
     struct phx__flow_out *o = &peer->out;
     struct phx__mail m;
     size_t here;
     uint32_t i, first;
-    int result;
+    int result, back;
 
     for (; o->count > 0; phx__flow_truncate(o, first)) {
         first = phx__flow_last(o);
+        back = (phx__flow_at(o, first)->flags & PHX__DATA_FIRST) != 0 ? 0 : o->front_back;
         phx__flow_mail(o, first, &m);
         for (here = 0, i = first; i < o->count; i++)
             here += phx__flow_payload(phx__flow_at(o, i));
-        if (!m.passed)
-            p->pending_bytes += m.size - here; /* fragments that were taken must go again */
-        result = PHX_EFAILED;
-        if (rescue && (m.passed || p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)) {
-            result = fate_box_front(p, &m);
-            if (result == 0)
-                continue;
-        }
-        if (!m.passed)
+        p->pending_bytes += m.size - here; /* fragments that were taken must go again */
+        result = back == (int)PHX__RETURN_LARGE ? PHX_ETOOBIG : PHX_EFAILED;
+        if (rescue && result == PHX_EFAILED && m.limit != 0
+            && p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)
+            result = fate_rescue(p, &m);
+        if (result != 0) {
             p->pending_bytes -= m.size;
-        p->pending_count--;
-        p->dropped++;
-        phx__fate_outcome(p, m.token, result, m.body);
+            p->pending_count--;
+            p->dropped++;
+            phx__fate_outcome(p, m.token, result, m.body);
+        }
+        phx__fate_landed(p, m.box);
     }
 }
 
@@ -9848,8 +10729,11 @@ void phx__post_failed(struct phx__post *p, uint32_t node, uint64_t now)
     p->now = now;
     if (peer == NULL)
         return;
+    phx__flow_give_up(&peer->in);
     fate_empty(p, peer, 1);
     phx__pump_reset(p, peer);
+    phx__fate_close_idle(p, peer); /* the owner must be asked again */
+    phx__fate_open_gates(p);
     phx__fate_check_room(p, peer);
     phx__post_names(p, now);
 }
@@ -9865,6 +10749,7 @@ void phx__post_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation, 
     if (peer == NULL || (peer->in.epoch >> 32) == (incarnation & UINT32_MAX))
         return;
     phx__flow_start(&peer->in, 0);
+    phx__back_reset(&peer->back);
     peer->stuck = 0;
     peer->gap_from = 0;
 }
@@ -9872,20 +10757,38 @@ void phx__post_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation, 
 void phx__post_forget(struct phx__post *p, uint32_t node)
 {
     struct phx__pump_peer *peer = phx__pump_find(p, node);
+    uint32_t i;
 
     phx__pump_abandon(p, node);
     if (peer == NULL)
         return;
     phx__post_failed(p, node, p->now);
     fate_empty(p, peer, 0); /* whoever still calls it an owner is wrong */
+    phx__fate_close_idle(p, peer);
     phx__wait_splice(&p->ready_waiters, &peer->waiters);
-    while (!phx__ring_is_empty(&peer->boxes)) {
-        fate_hold_box(p, (struct phx__box *)(void *)peer->boxes.next);
-        p->look_again = 1;
+    for (i = p->hold.count; i > 0; i--) {
+        struct phx__box *b = p->hold.boxes[i - 1];
+
+        if (b->peer != peer)
+            continue;
+        b->peer = NULL;
+        b->returned = b->moved = 0;
+        b->back = NULL;
+        if (b->head == NULL) {
+            fate_settle_box(p, b);
+        } else {
+            fate_hold_box(p, b);
+            p->look_again = 1;
+            phx__fate_again(p, 0);
+        }
     }
     phx__pump_free(p, peer);
 }
 
+#undef FATE_AGAIN
+#undef FATE_RETRY_FIRST
+#undef FATE_RETRY_MOST
+#undef FATE_IDLE_MOST
 
 /* ======== src/post.c ======== */
 /* post.c - BRAIN: messages end to end: names, credit, retransmission, transit and outcomes. */
@@ -9904,22 +10807,24 @@ void phx__post_forget(struct phx__post *p, uint32_t node)
  *
  *      phx__post_send                                  phx__post_data
  *           |                                            |        | another node's
- *           | owner?                               ours  |        v
+ *           | box of the name, owner?              ours  |        v
  *           +--- a node ----> flow (flow.c)              |   transit queue of the target
- *           +--- self ------> box, LOCAL --> ops.message |        |
- *           '--- nobody ----> box, HELD     <--- owner? -'        |
+ *           +--- self ------> box, LOCAL                 |        |
+ *           '--- nobody ----> box, HELD          owner?  |        |
+ *                                      ops.message <--- self      |
+ *                             back to its source <--- not self    |
  *                                                                 |
  *      phx__post_pull(nbr): a circle of all flows and transit queues whose next hop is nbr
  *
- * The parts of this room, bottom to top: flow.c (numbers and windows of one flow), hold.c (boxes:
- * what waits for a name), pump.c (what goes out next), fate.c (where messages wait and how they
- * end), and this one: what comes in, from the application and from the network, and what a step has
- * to do.
+ * The parts of this room, bottom to top: flow.c (numbers and windows of one flow), back.c (what of
+ * it was turned back), hold.c (boxes: what there is for a name), pump.c (what goes out next), fate.c
+ * (where messages wait and how they end), and this one: what comes in, from the application and from
+ * the network, and what a step has to do.
  *
- * Acknowledged means that the receiver's ops.message has returned, or, if the name had left that
- * node, that the node answers for it: it passes the message on, in the order in which it came, with
- * the id of the first sender in front. What a receiver cannot take (its own queues are full) it
- * does not acknowledge; it closes the sender's window instead and opens it again when it can.
+ * Acknowledged means that the receiver's ops.message has returned, or, if the name is not at that
+ * node, that the message comes back. Its source alone answers for it: nobody else keeps it, so
+ * nobody else's death can lose it. What a receiver cannot take (no memory) it does not acknowledge;
+ * it closes the sender's window instead and opens it again when it can.
  *
  * Re-entrance: ops.message, done and writable, and the host's release functions may call
  * phx__post_send and phx__post_cancel. So nothing that those may move or free is held across such a
@@ -9935,11 +10840,11 @@ void phx__post_forget(struct phx__post *p, uint32_t node)
 
 /* ---- Sending */
 
-/* The queue for a name, as far as it is known: a box, or else the owner and, if that is a node, its
- * record. */
+/* Where a message to a name goes now: into the flow to a peer, or into a box, which may be there
+ * already. */
 struct post_way {
     struct phx__box *box;
-    uint32_t owner;
+    uint32_t owner; /* without peer and box: SELF or NONE */
     struct phx__pump_peer *peer;
 };
 
@@ -9949,36 +10854,78 @@ static struct phx__waiter **post_hold_waiters(struct phx__post *p, size_t size)
     return size > p->limits.hold_bytes ? &p->name_waiters : &p->hold_waiters;
 }
 
+static int post_find_peer(struct phx__post *p, struct post_way *way, struct phx__pump_peer *peer,
+                          struct phx__waiter ***waiters)
+{
+    way->peer = peer;
+    *waiters = &peer->waiters;
+    return phx__fate_accepts(p, peer) ? 0 : PHX_EAGAIN;
+}
+
+/* The box has letters, or has to wait for what is under way. */
+static int post_find_box(struct phx__post *p, size_t size, struct post_way *way,
+                         struct phx__waiter ***waiters)
+{
+    enum phx__box_state state = way->box->state;
+    int held = state != PHX__BOX_LOCAL && state != PHX__BOX_BOUND;
+
+    *waiters = state == PHX__BOX_HELD ? post_hold_waiters(p, size) : &way->box->waiters;
+    return phx__fate_box_accepts(p, way->box, held, size) ? 0 : PHX_EAGAIN;
+}
+
+/* No letters, nothing came back. Does its peer still have the name? If not, 0, and what is under
+ * way has to end first; without that the box is gone. */
+static int post_flows(struct phx__post *p, struct post_way *way, uint64_t name)
+{
+    struct phx__box *b = way->box;
+
+    if (b->version == *p->ops.version)
+        return 1;
+    if (p->ops.owner(p->ops.ctx, name) == b->peer->node) {
+        b->version = *p->ops.version;
+        return 1;
+    }
+    if (b->flying > 0) {
+        phx__hold_move(&p->hold, b, PHX__BOX_GATED, NULL);
+    } else {
+        phx__fate_close_box(p, b);
+        way->box = NULL;
+    }
+    return 0;
+}
+
 /* 0, PHX_EAGAIN and *waiters is where to wait, or PHX_ENOMEM. */
 static int post_find_way(struct phx__post *p, uint64_t name, size_t size, struct post_way *way,
                          struct phx__waiter ***waiters)
 {
+    struct phx__pump_peer *peer;
+
     way->box = phx__hold_find(&p->hold, name);
     way->peer = NULL;
-    if (way->box != NULL) {
-        int held = way->box->state == PHX__BOX_HELD;
-
-        way->owner = held ? PHX__NONE : PHX__SELF;
-        *waiters = held ? post_hold_waiters(p, size) : &way->box->waiters;
-        return phx__fate_box_accepts(p, way->box, held, size) ? 0 : PHX_EAGAIN;
-    }
+    way->owner = PHX__NONE;
+    if (way->box != NULL && way->box->state == PHX__BOX_FLOWING && post_flows(p, way, name))
+        return post_find_peer(p, way, way->box->peer, waiters);
+    if (way->box != NULL)
+        return post_find_box(p, size, way, waiters);
     way->owner = p->ops.owner(p->ops.ctx, name);
     if (way->owner == PHX__NONE || way->owner == PHX__SELF) {
         *waiters = post_hold_waiters(p, size);
         return phx__fate_box_accepts(p, NULL, way->owner == PHX__NONE, size) ? 0 : PHX_EAGAIN;
     }
-    way->peer = phx__pump_open(p, way->owner);
-    if (way->peer == NULL)
-        return PHX_ENOMEM;
-    *waiters = &way->peer->waiters;
-    return phx__fate_accepts(p, way->peer) ? 0 : PHX_EAGAIN;
+    peer = phx__pump_open(p, way->owner);
+    return peer == NULL ? PHX_ENOMEM : post_find_peer(p, way, peer, waiters);
 }
 
-static int post_go(struct phx__post *p, const struct post_way *way, const struct phx__mail *m)
+static int post_go(struct phx__post *p, struct post_way *way, struct phx__mail *m)
 {
-    int err = way->peer != NULL ? phx__fate_put(p, way->peer, m)
-                                : phx__fate_box(p, way->box, m, way->owner);
+    int err;
 
+    if (way->peer != NULL && way->box == NULL)
+        way->box = phx__fate_open(p, m->to, way->peer);
+    if (way->peer != NULL)
+        err = way->box == NULL ? PHX_ENOMEM : phx__fate_put(p, way->box, m);
+    else
+        err = phx__fate_box(p, way->box, m, way->owner);
     p->pending_count += err == 0;
     return err;
 }
@@ -10002,8 +10949,7 @@ static int post_measure(const struct phx__post *p, const struct phx_outgoing *m,
 
 /* Hands the message over to its way; an owned one wrapped, which must not call release if it
  * fails. */
-static int post_submit(struct phx__post *p, const struct post_way *way,
-                       const struct phx_outgoing *m,
+static int post_submit(struct phx__post *p, struct post_way *way, const struct phx_outgoing *m,
                        struct phx__mail *mail)
 {
     int err;
@@ -10053,8 +10999,7 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t n
     mail.limit = PHX__NEVER;
     if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - now)
         mail.limit = now + m->time_limit_us;
-    mail.origin = p->ids->at[PHX__SELF];
-    mail.passed = 0;
+    mail.box = NULL;
     mail.size = size;
     mail.body = NULL;
     mail.data = NULL;
@@ -10070,61 +11015,66 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t n
 
 /* ---- Receiving */
 
-/* A message that a flow brought goes to the application, or on to whoever has the name now. 0, or
- * why it cannot be taken. */
-static int post_deliver(struct phx__post *p, struct phx__mail *m)
+/* To the application. */
+static void post_deliver(struct phx__post *p, const struct phx__mail *m, uint32_t source)
 {
-    struct phx__waiter **nobody;
     struct phx_message out;
-    struct post_way way;
-    struct iovec iov;
-    int err;
 
-    if (p->hold.count == 0 && p->ops.owner(p->ops.ctx, m->to) == PHX__SELF) {
-        way.box = NULL;
-        way.owner = PHX__SELF;
-    } else {
-        err = post_find_way(p, m->to, m->size, &way, &nobody);
-        if (err != 0)
-            return err;
-    }
-    /* What a leaving node would only hold must stay with its sender: it is lost here. */
-    if (p->closing && (way.box != NULL || way.owner == PHX__NONE))
-        return PHX_EAGAIN;
-    if (way.box != NULL || way.owner != PHX__SELF) {
-        iov.iov_base = (void *)m->data; /* struct iovec serves readv too, hence no const there */
-        iov.iov_len = m->size;
-        m->iov = &iov;
-        m->iov_count = 1;
-        m->passed = 1;
-        return post_go(p, &way, m);
-    }
     out.to = m->to;
     out.from = m->from;
     out.tag = m->tag;
-    out.source = m->origin;
+    out.source = p->ids->at[source];
     out.data = m->size > 0 ? m->data : NULL;
     out.size = m->size;
     p->messages_in++;
     p->ops.message(p->ops.ctx, &out);
-    return 0;
+}
+
+/* Why a message must go back, as its first fragment tells; 0: it need not. */
+static int post_refusal(struct phx__post *p, struct phx__pump_peer *peer,
+                        const struct phx__data *d)
+{
+    phx__back_seen(&peer->back, d->seen);
+    if (p->ops.owner(p->ops.ctx, d->to) != PHX__SELF)
+        return (int)PHX__RETURN_MOVED;
+    if (phx__back_refuses(&peer->back, d->to))
+        return (int)PHX__RETURN_AGAIN;
+    return d->total > p->limits.max_message ? (int)PHX__RETURN_LARGE : 0;
+}
+
+/* 0: not taken. */
+static int post_turn_back(struct phx__post *p, struct phx__pump_peer *peer,
+                          const struct phx__data *d, uint64_t name, int flags, int reason)
+{
+    if (phx__back_add(&peer->back, name, d->number, reason) != 0)
+        return 0;
+    phx__flow_turn_back(&peer->in, flags);
+    phx__pump_owe(p, peer, 1);
+    return 1;
 }
 
 /* The frame that was to come next. 0: it was not taken. */
 static int post_take(struct phx__post *p, struct phx__pump_peer *peer, const struct phx__data *d,
                      int flags)
 {
+    int reason = (flags & (int)PHX__DATA_FIRST) != 0 ? post_refusal(p, peer, d) : 0;
     struct phx__mail m;
 
-    switch (phx__flow_take(&peer->in, p->mem, d, flags, p->limits.max_message, &m)) {
+    if (reason != 0)
+        return post_turn_back(p, peer, d, d->to, flags, reason);
+    switch (phx__flow_take(&peer->in, p->mem, d, flags, &m)) {
     case PHX__FLOW_MORE:
         return 1;
     case PHX__FLOW_SKIPPED:
         p->dropped++;
         return 1;
+    case PHX__FLOW_CUT:
+        return post_turn_back(p, peer, d, m.to, flags, (int)PHX__RETURN_AGAIN);
     case PHX__FLOW_WHOLE:
-        if (post_deliver(p, &m) != 0)
-            return 0;
+        /* The name may have gone since its first fragment. */
+        if ((flags & (int)PHX__DATA_FIRST) == 0 && p->ops.owner(p->ops.ctx, m.to) != PHX__SELF)
+            return post_turn_back(p, peer, d, m.to, flags, (int)PHX__RETURN_MOVED);
+        post_deliver(p, &m, peer->node);
         phx__flow_took(&peer->in);
         return 1;
     default:
@@ -10153,6 +11103,7 @@ static void post_arrived(struct phx__post *p, struct phx__pump_peer *peer,
     }
     if (d->epoch > peer->in.epoch) {
         phx__flow_start(&peer->in, d->epoch);
+        phx__back_reset(&peer->back);
         peer->stuck = 0;
         peer->gap_from = 0;
     }
@@ -10206,41 +11157,123 @@ int phx__post_data(struct phx__post *p, uint32_t nbr, const uint8_t *frame, size
 
 /* ---- Acks that arrive */
 
-static void post_acked(struct phx__post *p, struct phx__flow_record *r)
+/* The returns that an ack brings, as they are met. */
+struct post_returns {
+    const struct phx__ack *ack;
+    uint32_t at;
+};
+
+/* Why the message of fragment `number` came back there; 0: it did not. Those of our numbers that
+ * name none were never sent by an honest target; they count, so that the rest is in step. */
+static int post_came_back(struct post_returns *in, struct phx__flow_out *o, uint64_t number)
 {
-    if ((r->flags & PHX__DATA_PASSED) == 0)
-        p->pending_bytes -= phx__flow_payload(r);
-    if ((r->flags & PHX__DATA_LAST) != 0) {
-        if (r->body != NULL && r->body->release != NULL)
-            p->promised--; /* it goes right here, unless a link still holds it */
-        phx__fate_outcome(p, r->token, PHX_OK, NULL);
-        p->pending_count--;
+    uint64_t at;
+    int reason;
+
+    while (in->at < in->ack->return_count) {
+        at = phx__wire_return(in->ack, in->at, &reason);
+        if (at > number)
+            break;
+        if (at == number)
+            return reason;
+        in->at++;
+        o->seen++;
     }
-    phx__block_drop(r->head);
-    phx__block_drop(r->body);
+    return 0;
+}
+
+static void post_end(struct phx__post *p, struct phx__flow_record *r, int back)
+{
+    if (r->body != NULL && r->body->release != NULL && back == 0)
+        p->promised--; /* it goes right here, unless a link still holds it */
+    phx__fate_outcome(p, r->token, back == 0 ? PHX_OK : PHX_ETOOBIG, back == 0 ? NULL : r->body);
+    p->pending_count--;
+    if (back == 0)
+        r->box->retry_us = 0;
+    phx__fate_landed(p, r->box);
+}
+
+/* The lowest record was taken: its message has arrived, or comes back. 0, or PHX_ENOMEM and nothing
+ * changed. */
+static int post_acked(struct phx__post *p, struct phx__flow_out *o, struct post_returns *in,
+                      size_t *bytes)
+{
+    struct phx__flow_record r = *phx__flow_at(o, 0);
+    int first = (r.flags & PHX__DATA_FIRST) != 0, last = (r.flags & PHX__DATA_LAST) != 0;
+    int here = in->ack->return_count == 0 ? 0 : post_came_back(in, o, o->base);
+    int back = here != 0 || first ? here : o->front_back;
+    int again = last && back != 0 && back != (int)PHX__RETURN_LARGE && r.limit != 0;
+    struct phx__mail m;
+
+    if (again) {
+        phx__flow_mail(o, 0, &m);
+        if (phx__fate_take_back(p, &m, back) != 0)
+            return PHX_ENOMEM;
+        p->pending_bytes += m.size;
+    } else if (here != 0 && here != (int)PHX__RETURN_LARGE) {
+        phx__fate_gate(p, r.box, here);
+    }
+    if (here != 0) {
+        in->at++;
+        o->seen++;
+    }
+    (void)phx__flow_pop(o, o->base + 1, &r);
+    if (!last && here != 0)
+        o->front_back = here;
+    *bytes += phx__flow_frame_size(&r);
+    p->pending_bytes -= phx__flow_payload(&r);
+    if (again)
+        phx__fate_landed(p, r.box);
+    else if (last)
+        post_end(p, &r, back);
+    phx__block_drop(r.head);
+    phx__block_drop(r.body);
+    return 0;
+}
+
+/* What an ack says of the other direction. */
+static void post_confirmed(struct phx__post *p, struct phx__pump_peer *peer,
+                           const struct phx__ack *a)
+{
+    if (a->seen == 0 || a->seen_epoch != peer->in.epoch)
+        return;
+    phx__back_confirm(&peer->back, a->seen);
+    if (peer->stuck) {
+        peer->gap = 1;
+        phx__pump_owe(p, peer, 1);
+    }
 }
 
 void phx__post_ack(struct phx__post *p, const struct phx__ack *a, int gap, uint64_t now)
 {
     uint32_t node = phx__ids_find(p->ids, &a->source);
     struct phx__pump_peer *peer = node == PHX__NONE ? NULL : phx__pump_find(p, node);
-    struct phx__flow_record r;
+    struct post_returns in;
     struct phx__flow_out *o;
     size_t bytes = 0;
+    int err = 0;
 
     p->now = now;
-    if (peer == NULL || a->epoch != peer->out.epoch || a->next > peer->out.left
-        || a->next < peer->out.base)
-        return; /* of another life of the flow; nonsense; or overtaken by a later one */
+    if (peer == NULL)
+        return;
+    post_confirmed(p, peer, a);
     o = &peer->out;
+    if (a->epoch != o->epoch || a->next > o->left || a->next < o->base
+        || (a->return_count > 0 && a->return_base > o->seen))
+        return; /* of another life of the flow; nonsense; or overtaken by a later one */
     o->window = a->window;
-    while (phx__flow_pop(o, a->next, &r)) {
-        bytes += phx__flow_frame_size(&r);
-        post_acked(p, &r);
+    in.ack = a;
+    in.at = a->return_count > 0 ? o->seen - a->return_base : 0;
+    while (o->base < a->next && o->count > 0 && err == 0)
+        err = post_acked(p, o, &in, &bytes); /* without memory the rest is asked for again */
+    if (a->return_count > 0) {
+        peer->confirm = 1;
+        phx__pump_owe(p, peer, 1);
     }
-    phx__flow_progress(o, a->next, bytes, now);
+    phx__flow_progress(o, o->base, bytes, now);
     if (gap && a->next == o->base && o->sent > o->base && now >= o->rewind_from)
         phx__flow_lost(o, now);
+    phx__fate_open_gates(p);
     phx__pump_ready(p, peer);
     phx__fate_check_room(p, peer);
     if (o->count == 0)
@@ -10256,7 +11289,6 @@ static void post_run_local(struct phx__post *p)
 
     while (budget-- > 0 && !phx__ring_is_empty(&p->local)) {
         struct phx__box *b = (struct phx__box *)(void *)p->local.next;
-        struct phx_message out;
         struct phx__letter *l;
 
         if (p->ops.owner(p->ops.ctx, b->name) != PHX__SELF) {
@@ -10268,18 +11300,10 @@ static void post_run_local(struct phx__post *p)
             phx__fate_close_box(p, b);
         else
             phx__ring_add(&p->local, &b->link); /* names take turns */
-        out.to = l->mail.to;
-        out.from = l->mail.from;
-        out.tag = l->mail.tag;
-        out.source = l->mail.origin;
-        out.data = l->mail.size > 0 ? l->mail.data : NULL;
-        out.size = l->mail.size;
-        if (!l->mail.passed)
-            p->pending_bytes -= out.size;
+        p->pending_bytes -= l->mail.size;
         p->pending_count--;
-        p->messages_in++;
         phx__fate_outcome(p, l->mail.token, PHX_OK, l->mail.body);
-        p->ops.message(p->ops.ctx, &out);
+        post_deliver(p, &l->mail, PHX__SELF);
         phx__letter_drop(&p->hold, l);
     }
 }
@@ -10339,7 +11363,10 @@ void phx__post_due(struct phx__post *p, int kind, uint32_t node, uint64_t now)
 
     p->now = now;
     if (kind == (int)PHX__TIMER_POST_HOLD) {
-        phx__fate_expire_held(p);
+        if (node == 0)
+            phx__fate_expire_held(p);
+        else
+            phx__fate_retry(p);
         return;
     }
     peer = phx__pump_find(p, node);
@@ -10364,13 +11391,17 @@ int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *i
     p->ops = *ops;
     p->limits = *limits;
     p->hold_limit_at = PHX__NEVER;
-    p->last_source = p->hold_timer = PHX__NONE;
+    p->last_source = p->hold_timer = p->again_timer = PHX__NONE;
     phx__hold_init(&p->hold, mem);
     phx__ring_init(&p->held);
     phx__ring_init(&p->local);
+    phx__ring_init(&p->refused);
+    phx__ring_init(&p->opened);
     phx__ring_init(&p->acks);
     phx__ring_init(&p->rooms);
-    return phx__timer_new(timers, PHX__TIMER_POST_HOLD, 0, &p->hold_timer);
+    if (phx__timer_new(timers, PHX__TIMER_POST_HOLD, 0, &p->hold_timer) != 0)
+        return PHX_ENOMEM;
+    return phx__timer_new(timers, PHX__TIMER_POST_HOLD, 1, &p->again_timer);
 }
 
 void phx__post_settle(struct phx__post *p, uint64_t now)
@@ -10390,8 +11421,13 @@ void phx__post_free(struct phx__post *p)
 
     if (p->hold.mem == NULL)
         return; /* never begun */
-    for (i = 0; i < p->hold.count; i++)
-        phx__wait_splice(&p->ready_waiters, &p->hold.boxes[i]->waiters);
+    for (i = 0; i < p->hold.count; i++) {
+        struct phx__box *b = p->hold.boxes[i];
+
+        phx__wait_splice(&p->ready_waiters, &b->waiters);
+        phx__hold_move(&p->hold, b, PHX__BOX_HELD, &p->held);
+        b->flying = 0;
+    }
     phx__wait_splice(&p->ready_waiters, &p->hold_waiters);
     phx__wait_splice(&p->ready_waiters, &p->name_waiters);
     phx__hold_drop_boxes(&p->hold);
@@ -10410,6 +11446,8 @@ void phx__post_free(struct phx__post *p)
     phx__hold_free(&p->hold);
     if (p->hold_timer != PHX__NONE)
         phx__timer_drop(p->timers, p->hold_timer);
+    if (p->again_timer != PHX__NONE)
+        phx__timer_drop(p->timers, p->again_timer);
     memset(p, 0, sizeof *p);
 }
 
@@ -11044,7 +12082,7 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
 
 /* Unacknowledged data kills a TCP connection after this long; the system's own limit is about a
  * quarter of an hour. The heartbeat finds dead peers much earlier; this bounds what is left when
- * nobody looks, such as a link that drains while it closes. Above heartbeat_us + timeout_us of
+ * nobody looks, such as a link that drains while it closes. Above interval_us + timeout_us of
  * the defaults. */
 #define OS_TCP_USER_TIMEOUT_MS 30000
 
@@ -11749,7 +12787,7 @@ static int os_finish(void *world, int handle)
     socklen_t size = sizeof(int);
     int error = 0, err;
     if (getsockopt(handle, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
-        return os_error(errno);
+        return errno == ENOTSOCK ? 0 : os_error(errno); /* the host's, from cfg.dial: it is there */
     if (error != 0)
         return os_error(error);
     /* No error is also what a connection has that is still being made: only a peer proves one. */
@@ -12302,12 +13340,71 @@ static void node_learn_own_address(phx *p, const struct phx__link *l)
 
 /* ---- Dialling -------------------------------------------------------------------------------- */
 
+/* disc must not be called while it dials, and a host's callback may call anything: cfg.dial is asked
+ * later in the step, when disc is done. */
+static int node_hook_later(phx *p, uint32_t attempt, const struct phx_address *to)
+{
+    if (phx__mem_grow(&p->mem, &p->hooks, &p->hook_capacity, p->hook_count + 1, sizeof *p->hooks))
+        return PHX_ENOMEM;
+    p->hooks[p->hook_count].attempt = attempt;
+    p->hooks[p->hook_count++].to = *to;
+    return 0;
+}
+
+/* The host's stream as a link that is being dialled. */
+static int node_hook_link(phx *p, int handle, const struct phx__hook *h)
+{
+    struct phx__link *l;
+    int err = phx__os_adopt(&p->os, handle);
+
+    if (err != 0) {
+        p->os.close(p->os.world, handle);
+        return err;
+    }
+    if ((err = node_open_link(p, handle, 1, PHX__LINK_DIALING, &l)) != 0)
+        return err;
+    l->attempt = h->attempt;
+    l->address = h->to;
+    return 0;
+}
+
+static void node_hook(phx *p, const struct phx__hook *h)
+{
+    int handle, err;
+
+    p->dials++;
+    handle = p->cfg.dial(p, h->to.path, p->cfg.user);
+    if (h->attempt == PHX__NONE || p->free_later) { /* the callback has closed the node, or freed it */
+        if (handle >= 0)
+            p->os.close(p->os.world, handle);
+        return;
+    }
+    err = handle < 0 ? handle : node_hook_link(p, handle, h);
+    if (err == 0)
+        return;
+    p->dials_failed++;
+    phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", h->to.path, phx_strerror(err));
+    phx__disc_result(&p->disc, h->attempt, err, p->now);
+}
+
+void phx__node_hooks(phx *p)
+{
+    uint32_t i;
+
+    for (i = 0; i < p->hook_count && !p->free_later; i++)
+        if (p->hooks[i].attempt != PHX__NONE)
+            node_hook(p, &p->hooks[i]);
+    p->hook_count = 0;
+}
+
 int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     phx *p = ctx;
     struct phx__link *l;
     int handle, err;
 
+    if (to->family == PHX_OTHER)
+        return node_hook_later(p, attempt, to);
     if (p->key == NULL && !p->cfg.insecure && !phx__address_is_local(to))
         return PHX_EINSECURE;
     p->dials++;
@@ -12330,6 +13427,9 @@ void phx__node_abandon(void *ctx, uint32_t attempt)
     phx *p = ctx;
     uint32_t i;
 
+    for (i = 0; i < p->hook_count; i++)
+        if (p->hooks[i].attempt == attempt)
+            p->hooks[i].attempt = PHX__NONE;
     for (i = 0; i < p->link_size; i++) {
         struct phx__link *l = p->links[i];
         if (l == NULL || l->attempt != attempt || l->state == PHX__LINK_UP)
@@ -12660,6 +13760,8 @@ int phx__node_open_set(phx *p)
 /* An UPDATE is closed when it has reached this size: what follows it still fits into a frame. */
 /* Answers that nobody needs are not added to a queue of this many bytes. */
 #define NODE_ANSWER_QUEUE 262144u
+/* Bytes of an ACK frame around its returns. */
+#define NODE_ACK_HEAD 96u
 #define NODE_UPDATE_FULL (PHX__FRAGMENT - NODE_CARD_INLINE - 128u)
 
 /* ---- Out: control frames to a neighbour ------------------------------------------------------ */
@@ -12839,7 +13941,7 @@ static void node_say_beat(phx *p, uint32_t node, int flags, uint64_t next_us, ui
     if (l == NULL)
         return;
     memset(&b, 0, sizeof b);
-    b.next_ms = (uint32_t)((next_us ? next_us : p->cfg.heartbeat_us) / PHX__MS);
+    b.next_ms = (uint32_t)((next_us ? next_us : p->cfg.detector.interval_us) / PHX__MS);
     b.echo_ms = echo_ms;
     phx__route_fill_beat(&p->route, node, &b);
     phx__wire_put_beat(&w, &b, flags);
@@ -12906,7 +14008,8 @@ int phx__node_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap)
     phx *p = ctx;
     uint32_t next = phx__route_next(&p->route, node);
     struct phx__writer w;
-    struct phx__link *l = next == PHX__NONE ? NULL : node_writer(p, next, 96, &w);
+    size_t size = NODE_ACK_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE;
+    struct phx__link *l = next == PHX__NONE ? NULL : node_writer(p, next, size, &w);
 
     if (l == NULL)
         return PHX_EUNREACH;
@@ -13042,19 +14145,21 @@ static int node_on_summary(phx *p, struct phx__link *l, const struct phx__frame 
 
 static void node_forward_ack(phx *p, const struct phx__ack *a, const struct phx__frame *f)
 {
+    size_t size = PHX__WIRE_HEADER + f->size, start;
     uint32_t node = phx__ids_find(&p->ids, &a->target);
     uint32_t next = node == PHX__NONE ? PHX__NONE : phx__route_next(&p->route, node);
     struct phx__writer w;
     struct phx__link *l;
 
     if (next == PHX__NONE || f->hops <= 1 || !p->cfg.relay
-        || (l = node_writer(p, next, 96, &w)) == NULL
+        || (l = node_writer(p, next, size, &w)) == NULL
         || phx__link_queued(l) >= NODE_ANSWER_QUEUE) {
         p->post.dropped++; /* acks are cumulative: the next one says it again */
         return;
     }
-    phx__wire_put_ack(&w, a, f->hops - 1);
-    w.data[5] = f->flags;
+    start = phx__wire_begin(&w, PHX__ACK, f->flags, f->hops - 1);
+    phx__put_bytes(&w, f->body, f->size);
+    phx__wire_end(&w, start);
     node_queue(p, l, &w);
     p->post.relayed_frames++;
 }
@@ -13090,6 +14195,115 @@ int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f, 
     case PHX__DATA: return phx__post_data(&p->post, l->peer, raw, raw_size, f, p->now);
     case PHX__ACK: return node_on_ack(p, f);
     default: return PHX_EPROTO;
+    }
+}
+
+/* ======== src/phx_watch.c ======== */
+/* phx_watch.c - the node's part in failure detection: settings, pauses, and which names are broken. */
+#ifdef PHX_LINES
+#line 1 "src/phx_watch.c"
+#endif
+/* include "phx.h" */
+
+/* ---- Settings -------------------------------------------------------------------------------- */
+
+int phx_detector_preset(struct phx_detector *d, int preset)
+{
+    static const struct phx_detector presets[] = {
+        /* An idle link says something within 90 s: clouds forget translations after 240 s, and many
+         * home routers and firewalls after 120 s. */
+        { 2, 5 * PHX__SECOND, 90 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
+        { 2, 5 * PHX__SECOND, 200 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
+        /* 1.7 s together. The patience is the largest part: it is what a scheduler under load, a
+         * lost packet (sent again after 200 ms and more) or a page fault may use up. */
+        { 2, 400 * PHX__MS, 20 * PHX__SECOND, 800 * PHX__MS, 500 * PHX__MS },
+    };
+
+    if (d == NULL || preset < 0 || preset >= (int)PHX__COUNT(presets))
+        return PHX_EINVAL;
+    *d = presets[preset];
+    return 0;
+}
+
+/* Below 10 ms a heartbeat is a spin; above a day a time is a mistake in units. */
+static int watch_time(uint64_t us)
+{
+    return us >= 10 * PHX__MS && us <= 86400 * PHX__SECOND;
+}
+
+int phx__detector_check(const struct phx_detector *d)
+{
+    if (d->monitors < 1 || d->monitors > 255 || !watch_time(d->interval_us)
+        || !watch_time(d->insurance_us) || !watch_time(d->timeout_us) || !watch_time(d->broken_us)
+        || d->insurance_us < d->interval_us)
+        return PHX_EINVAL;
+    return 0;
+}
+
+int phx_set_detector(phx *p, const struct phx_detector *d)
+{
+    if (p == NULL || d == NULL || phx__detector_check(d) != 0)
+        return PHX_EINVAL;
+    p->cfg.detector = *d;
+    phx__live_limits(&p->live, d, p->now);
+    return 0;
+}
+
+void phx_get_detector(const phx *p, struct phx_detector *out)
+{
+    *out = p->cfg.detector;
+}
+
+/* ---- Pauses ---------------------------------------------------------------------------------- */
+
+int phx_busy(phx *p, uint64_t us)
+{
+    if (p == NULL || us > 86400 * PHX__SECOND)
+        return PHX_EINVAL;
+    if (p->closing)
+        return PHX_ECLOSED;
+    p->set.now = p->now;
+    phx__live_busy(&p->live, us, p->now);
+    if (!p->stepping) /* inside a callback the step writes when it ends */
+        phx__node_write(p);
+    return 0;
+}
+
+/* ---- Broken names ---------------------------------------------------------------------------- */
+
+size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, size_t capacity)
+{
+    size_t n = 0;
+    uint32_t i;
+
+    if (p == NULL || first > last || phx__broken_find(&p->broken) != 0)
+        return 0;
+    for (i = phx__broken_at(&p->broken, first);
+         i < p->broken.now.count && p->broken.now.at[i].range.first <= last; i++) {
+        if (n < capacity) {
+            out[n] = p->broken.now.at[i];
+            if (out[n].range.first < first)
+                out[n].range.first = first;
+            if (out[n].range.last > last)
+                out[n].range.last = last;
+        }
+        n++;
+    }
+    return n;
+}
+
+void phx__node_report_broken(phx *p)
+{
+    struct phx_lost lost;
+    int broken;
+
+    if (phx__broken_compare(&p->broken) != 0)
+        p->late = 1;
+    while (phx__broken_take(&p->broken, &lost, &broken)) {
+        phx__node_log(p, broken ? PHX_LOG_WARN : PHX_LOG_INFO, "names %u to %u are %s",
+                      lost.range.first, lost.range.last, broken ? "broken" : "back");
+        if (p->cfg.on_broken != NULL && !p->free_later && !p->left)
+            p->cfg.on_broken(p, &lost, broken, p->cfg.user);
     }
 }
 
@@ -13344,9 +14558,10 @@ static void node_settle(phx *p)
 
     while (phx__route_take_changed(&p->route, &node))
         p->late |= node_changed(p, node) != 0;
+    node_report_lost(p);
+    phx__node_report_broken(p);
     if (p->late && phx__timer_at(&p->timers, p->late_timer) == UINT64_MAX)
         phx__timer_set(&p->timers, p->late_timer, p->now + NODE_LATE);
-    node_report_lost(p);
     if (p->names.version != p->names_version) {
         p->names_version = p->names.version;
         phx__post_names(&p->post, p->now);
@@ -13396,9 +14611,11 @@ static void node_state(void *ctx, uint32_t node, enum phx_state state)
 {
     phx *p = ctx;
     struct phx_node n;
+    int changed;
 
-    int changed = phx__names_dead(&p->names, node, state == PHX_NODE_FAILED);
-
+    if (state == PHX_NODE_FAILED && phx__node_peer(p, node) == 0)
+        p->peers[node].failed_at = p->now;
+    changed = phx__names_dead(&p->names, node, state == PHX_NODE_FAILED);
     p->card_stale |= changed > 0;
     p->late |= changed < 0;
     if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT)
@@ -13627,6 +14844,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     else
         node_given(p, ready, n);
     node_timers(p);
+    phx__node_hooks(p);
     node_settle(p);
     p->more |= phx__post_run(&p->post, p->now);
     node_leave(p);
@@ -13694,24 +14912,31 @@ static int node_open_identity(phx *p, const struct phx_config *cfg)
     return 0;
 }
 
+static uint64_t node_failed_at(void *ctx, uint32_t node)
+{
+    const phx *p = ctx;
+
+    return node < p->peer_capacity ? p->peers[node].failed_at : 0;
+}
+
 static int node_open_brains(phx *p)
 {
     struct phx__route_ops route;
     struct phx__disc_limits dl = { p->cfg.max_links, p->cfg.max_dials, p->cfg.retry_min_us,
                                    p->cfg.retry_max_us };
     struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon };
-    struct phx__live_limits ll = { p->cfg.heartbeat_us, p->cfg.timeout_us, p->cfg.broken_us };
     struct phx__live_ops live = { p, node_live_beat, node_silent, node_state };
     struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,
                                    (int)p->cfg.hop_limit, p->cfg.relay,  p->cfg.incarnation << 32 };
-    struct phx__post_ops post = { p,         node_owner,    node_next,
+    struct phx__post_ops post = { p,         node_owner,    &p->names.version, node_next,
                                   node_emit, phx__node_ack, node_message,
                                   node_done, node_writable, node_post_wants };
     int err;
 
     phx__node_route_ops(p, &route);
     phx__names_init(&p->names, &p->mem, &p->ids);
-    phx__live_init(&p->live, &p->mem, &p->timers, &ll, &live);
+    phx__broken_init(&p->broken, &p->mem, &p->names, node_failed_at, p);
+    phx__live_init(&p->live, &p->mem, &p->timers, &p->cfg.detector, &live);
     if ((err = phx__route_init(&p->route, &p->mem, &p->ids, &p->timers, &p->rnd, p->cfg.routing,
                                (int)p->cfg.hop_limit, p->cfg.incarnation, &route))
             != 0
@@ -13740,6 +14965,7 @@ static void node_free(phx *p)
     phx__post_free(&p->post);
     phx__disc_free(&p->disc);
     phx__live_free(&p->live);
+    phx__broken_free(&p->broken);
     phx__names_free(&p->names);
     phx__route_free(&p->route);
     phx__ids_free(&p->ids);
@@ -13747,6 +14973,7 @@ static void node_free(phx *p)
     phx__map_free(&p->handles);
     phx__mem_put(&p->mem, p->links, p->link_capacity * sizeof(struct phx__link *));
     phx__mem_put(&p->mem, p->writers, p->writer_capacity * sizeof *p->writers);
+    phx__mem_put(&p->mem, p->hooks, p->hook_capacity * sizeof *p->hooks);
     phx__mem_put(&p->mem, p->closed, p->closed_capacity * sizeof *p->closed);
     phx__mem_put(&p->mem, p->peers, p->peer_capacity * sizeof *p->peers);
     phx__mem_put(&p->mem, p->set.scratch, p->set.scratch_size);
@@ -13797,7 +15024,7 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
     phx__map_init(&p->handles, &p->mem);
     /* So that each room can be freed though a later one was not reached. */
     p->route.mem = p->route.table.mem = p->disc.mem = p->live.mem = p->names.mem = p->post.mem =
-        p->ids.mem = &p->mem;
+        p->broken.mem = p->ids.mem = &p->mem;
     p->disc.timers = p->live.timers = p->post.timers = &p->timers;
     if (cfg->os != NULL)
         p->os = *cfg->os;
@@ -13857,9 +15084,7 @@ void phx_config_init(struct phx_config *cfg)
     cfg->dial_timeout_us = 5 * PHX__SECOND;
     cfg->retry_min_us = 50 * PHX__MS;
     cfg->retry_max_us = 30 * PHX__SECOND;
-    cfg->heartbeat_us = 5 * PHX__SECOND;
-    cfg->timeout_us = 5 * PHX__SECOND;
-    cfg->broken_us = 5 * PHX__SECOND;
+    (void)phx_detector_preset(&cfg->detector, PHX_PRESET_DEFAULT);
     cfg->log_level = PHX_LOG_INFO;
 }
 
@@ -13888,8 +15113,7 @@ int phx__config_check(const struct phx_config *c)
         || !api_within(c->step_bytes, 80u << 10, 1u << 26))
         return PHX_EINVAL;
     if (!api_time(c->dial_timeout_us) || !api_time(c->retry_min_us) || !api_time(c->retry_max_us)
-        || !api_time(c->heartbeat_us) || !api_time(c->timeout_us) || !api_time(c->broken_us)
-        || c->retry_min_us > c->retry_max_us)
+        || c->retry_min_us > c->retry_max_us || phx__detector_check(&c->detector) != 0)
         return PHX_EINVAL;
     if (c->routing < PHX_ROUTING_DEFAULT || c->routing > PHX_ROUTING_PAPER
         || (c->os != NULL && c->os->version != PHX_OS_VERSION)
@@ -13926,7 +15150,7 @@ static int api_resolve(phx *p, const char *text, struct phx_address *out, int ca
 
 static int api_allowed(const phx *p, const struct phx_address *a)
 {
-    return p->key != NULL || p->cfg.insecure || phx__address_is_local(a);
+    return p->key != NULL || p->cfg.insecure || phx__address_is_local(a) || a->family == PHX_OTHER;
 }
 
 static int api_listen_at(phx *p, struct phx_address *a)
@@ -14030,12 +15254,14 @@ int phx_join(phx *p, const char *address)
     if (p->closing)
         return PHX_ECLOSED;
     n = api_resolve(p, address, a, (int)PHX__DISC_ADDRESSES);
+    if (n == PHX_ESCHEME && p->cfg.dial != NULL)
+        n = phx__address_other(address, &a[0]) == 0 ? 1 : PHX_EADDRESS;
     if (n < 0)
         return n;
     for (i = 0; i < n; i++) {
         if (!api_allowed(p, &a[i]))
             return PHX_EINSECURE;
-        if (a[i].family != PHX_UNIX && a[i].port == 0)
+        if (a[i].family != PHX_UNIX && a[i].family != PHX_OTHER && a[i].port == 0)
             return PHX_EADDRESS;
     }
     p->set.now = p->now;
@@ -14117,7 +15343,7 @@ int phx_close(phx *p, uint64_t drain_us)
         return PHX_EINVAL;
     if (p->closing)
         return PHX_ECLOSED;
-    p->closing = p->post.closing = 1;
+    p->closing = 1;
     p->close_at = drain_us < UINT64_MAX - 1 - p->now ? p->now + drain_us : UINT64_MAX - 1;
     p->goodbye_at = p->close_at - drain_us / 4 < p->now ? p->now : p->close_at - drain_us / 4;
     phx__timer_set(&p->timers, p->close_timer, p->goodbye_at);

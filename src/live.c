@@ -2,12 +2,12 @@
 
 /* Two questions are kept apart here, because mixing them up is how failure detectors lie.
  *
- * 1. Is this link alive? Each end says something at least every heartbeat_us and announces how
+ * 1. Is this link alive? Each end says something at least every interval_us and announces how
  *    long its next silence may last. Everything that arrives counts as a heartbeat, so a busy
  *    link carries none. A link silent for the announced time plus timeout_us is given up.
  *    (Taura's group: "T_interval" rides in the heartbeat, "T_timeout" is the grace. Their k
  *    random monitors with a long insurance interval on all other links will come in as a
- *    different heartbeat_us per link; this version treats all alike.)
+ *    different interval_us per link; this version treats all alike.)
  *
  * 2. Is this node alive? Routing knows whether there is a way to it, and only that is asked:
  *
@@ -34,7 +34,7 @@
  *
  * Timers are lazy. Traffic only stores times; the one timer of a link fires, finds out what is
  * true by then, and is set to the earlier of "I must speak" and "it must have spoken". A link
- * that carries a million frames a second touches the heap once in heartbeat_us.
+ * that carries a million frames a second touches the heap once in interval_us.
  *
  * This room does not know what a heartbeat looks like, nor what else is done about a dead link.
  * Limits may be changed while it runs; each timer sees the new ones when it fires next. */
@@ -95,7 +95,7 @@ static void live_timer_drop(struct phx__live *l, uint32_t *handle_plus_one)
 /* The earlier of the two deadlines of a link, on the host's clock. */
 static void live_arm(struct phx__live *l, const struct phx__live_node *n)
 {
-    uint64_t speak = live_add(n->said, l->limits.heartbeat_us);
+    uint64_t speak = live_add(n->said, l->limits.interval_us);
     uint64_t hear = live_add(live_add(n->heard, l->stalled),
                              live_add(n->next_us, l->limits.timeout_us));
 
@@ -123,15 +123,15 @@ static void live_look(struct phx__live *l, uint32_t node, uint64_t now)
 
     if (silence >= live_add(n->next_us, l->limits.timeout_us)) {
         /* The owner closes the link and calls down. Should it not, it is told again and again. */
-        phx__timer_set(l->timers, n->timer - 1, live_add(now, l->limits.heartbeat_us));
+        phx__timer_set(l->timers, n->timer - 1, live_add(now, l->limits.interval_us));
         l->ops.silent(l->ops.ctx, node, silence);
         return;
     }
-    if (now - n->said >= l->limits.heartbeat_us) {
+    if (now - n->said >= l->limits.interval_us) {
         /* Noted as said even if it could not be sent: a link that is full of other traffic is not
          * helped by trying at once again. */
         n->said = now;
-        l->ops.beat(l->ops.ctx, node, l->limits.heartbeat_us);
+        l->ops.beat(l->ops.ctx, node, l->limits.interval_us);
         n = &l->at[node];
     }
     if (n->linked)
@@ -139,9 +139,9 @@ static void live_look(struct phx__live *l, uint32_t node, uint64_t now)
 }
 
 void phx__live_init(struct phx__live *l, struct phx__mem *mem, struct phx__timers *timers,
-                    const struct phx__live_limits *limits, const struct phx__live_ops *ops)
+                    const struct phx_detector *limits, const struct phx__live_ops *ops)
 {
-    PHX_ASSERT(limits->heartbeat_us > 0);
+    PHX_ASSERT(limits->interval_us > 0);
     memset(l, 0, sizeof *l);
     l->mem = mem;
     l->timers = timers;
@@ -190,7 +190,7 @@ int phx__live_up(struct phx__live *l, uint32_t node, uint64_t now)
     /* The hello was heard and answered just now, and promised the usual. */
     n->heard = live_awake(l, now);
     n->said = live_clock(l, now);
-    n->next_us = l->limits.heartbeat_us;
+    n->next_us = l->limits.interval_us;
     live_arm(l, n);
     return 0;
 }
@@ -288,4 +288,27 @@ void phx__live_due(struct phx__live *l, int kind, uint32_t node, uint64_t now)
         live_become(l, node, PHX_NODE_FAILED, now);
     else /* a stall came between */
         phx__timer_set(l->timers, n->fate - 1, live_add(n->doom, l->stalled));
+}
+
+void phx__live_limits(struct phx__live *l, const struct phx_detector *d, uint64_t now)
+{
+    uint32_t node;
+
+    (void)now;
+    l->limits = *d;
+    for (node = 0; node < l->capacity; node++)
+        if (l->at[node].linked)
+            live_arm(l, &l->at[node]);
+}
+
+void phx__live_busy(struct phx__live *l, uint64_t us, uint64_t now)
+{
+    uint32_t node;
+
+    for (node = 0; node < l->capacity; node++) {
+        if (!l->at[node].linked)
+            continue;
+        l->at[node].said = live_clock(l, now);
+        l->ops.beat(l->ops.ctx, node, live_add(us, l->limits.interval_us));
+    }
 }

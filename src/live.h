@@ -4,11 +4,6 @@
 #include "id.h"
 #include "timer.h"
 
-struct phx__live_limits {
-    uint64_t heartbeat_us; /* say something on every link at least this often */
-    uint64_t timeout_us;   /* grace beyond what the peer announced */
-    uint64_t broken_us;    /* unreachable for this long: failed */
-};
 /* These may call back into this room, e.g. phx__live_down from silent. */
 struct phx__live_ops {
     void *ctx;
@@ -31,7 +26,7 @@ struct phx__live {
     struct phx__mem *mem;
     struct phx__timers *timers;
     struct phx__live_ops ops;
-    struct phx__live_limits limits;
+    struct phx_detector limits;
     struct phx__live_node *at; /* by node */
     uint32_t capacity;
     int stepped; /* last_step is valid */
@@ -39,9 +34,13 @@ struct phx__live {
     uint64_t stalled; /* all own stalls together */
 };
 PHX_PRIVATE void phx__live_init(struct phx__live *l, struct phx__mem *mem,
-                                struct phx__timers *timers, const struct phx__live_limits *limits,
+                                struct phx__timers *timers, const struct phx_detector *limits,
                                 const struct phx__live_ops *ops);
 PHX_PRIVATE void phx__live_free(struct phx__live *l);
+/* Other limits, from now on. */
+PHX_PRIVATE void phx__live_limits(struct phx__live *l, const struct phx_detector *d, uint64_t now);
+/* The host will be away for so long: tell all neighbours. */
+PHX_PRIVATE void phx__live_busy(struct phx__live *l, uint64_t us, uint64_t now);
 /* A step begins; call it before any other of these and before timers are taken. If the step comes much
  * later than the earliest timer asked for, that was this node's own fault: deadlines move by the gap. */
 PHX_PRIVATE void phx__live_step(struct phx__live *l, uint64_t now);

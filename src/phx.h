@@ -1,6 +1,7 @@
 /* phx.h - the node itself; only phx*.c may know it. */
 #ifndef PHX_PHX_H
 #define PHX_PHX_H
+#include "broken.h"
 #include "disc.h"
 #include "link.h"
 #include "live.h"
@@ -19,6 +20,11 @@ struct phx__listener {
     struct phx_address address;
 };
 
+struct phx__hook { /* an attempt that waits for cfg.dial to be asked */
+    uint32_t attempt; /* PHX__NONE: given up meanwhile */
+    struct phx_address to;
+};
+
 /* What phx.c keeps of each node beside the rooms' own arrays. */
 struct phx__peer {
     uint32_t link;         /* slot of the link that is up, or PHX__NONE */
@@ -26,6 +32,7 @@ struct phx__peer {
     uint64_t card_incarnation;
     uint64_t life;     /* incarnation + 1, as last seen; 0: none yet */
     uint8_t reachable; /* as last looked at */
+    uint64_t failed_at; /* when it was last found to have failed */
 };
 
 struct phx {
@@ -39,6 +46,7 @@ struct phx {
     struct phx__names names;
     struct phx__disc disc;
     struct phx__live live;
+    struct phx__broken broken;
     struct phx__post post;
     struct phx__link_set set;
     struct phx_id self;
@@ -54,6 +62,8 @@ struct phx {
     uint32_t writer_count, writer_capacity;
     uint32_t *closed; /* slots to free at the end of the step */
     uint32_t closed_count, closed_capacity;
+    struct phx__hook *hooks; /* emptied within the step */
+    uint32_t hook_count, hook_capacity;
     struct phx__map handles; /* handle -> slot or listener */
     struct phx__peer *peers; /* by node */
     uint32_t peer_capacity;
@@ -89,6 +99,7 @@ PHX_PRIVATE void phx__node_accept(phx *p, int listener);
 PHX_PRIVATE void phx__node_resume_listeners(phx *p);
 PHX_PRIVATE int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect,
                                const struct phx_address *to);
+PHX_PRIVATE void phx__node_hooks(phx *p); /* asks cfg.dial for what disc wants */
 PHX_PRIVATE void phx__node_abandon(void *ctx, uint32_t attempt);
 PHX_PRIVATE int phx__node_adopt(phx *p, int handle, int dialer);
 PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
@@ -109,6 +120,11 @@ PHX_PRIVATE int phx__node_frame(void *ctx, struct phx__link *l, const struct phx
 PHX_PRIVATE void phx__node_route_ops(phx *p, struct phx__route_ops *ops);
 PHX_PRIVATE void phx__node_beat(phx *p, uint32_t node, int flags, uint64_t next_us);
 PHX_PRIVATE int phx__node_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
+
+/* phx_watch.c: failure detection. */
+PHX_PRIVATE int phx__detector_check(const struct phx_detector *d); /* 0 or PHX_EINVAL */
+/* Names that were broken since the last call, or are no more: tells the host. */
+PHX_PRIVATE void phx__node_report_broken(phx *p);
 
 /* phx_api.c */
 PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or PHX_EINVAL */

@@ -320,12 +320,71 @@ static void node_learn_own_address(phx *p, const struct phx__link *l)
 
 /* ---- Dialling -------------------------------------------------------------------------------- */
 
+/* disc must not be called while it dials, and a host's callback may call anything: cfg.dial is asked
+ * later in the step, when disc is done. */
+static int node_hook_later(phx *p, uint32_t attempt, const struct phx_address *to)
+{
+    if (phx__mem_grow(&p->mem, &p->hooks, &p->hook_capacity, p->hook_count + 1, sizeof *p->hooks))
+        return PHX_ENOMEM;
+    p->hooks[p->hook_count].attempt = attempt;
+    p->hooks[p->hook_count++].to = *to;
+    return 0;
+}
+
+/* The host's stream as a link that is being dialled. */
+static int node_hook_link(phx *p, int handle, const struct phx__hook *h)
+{
+    struct phx__link *l;
+    int err = phx__os_adopt(&p->os, handle);
+
+    if (err != 0) {
+        p->os.close(p->os.world, handle);
+        return err;
+    }
+    if ((err = node_open_link(p, handle, 1, PHX__LINK_DIALING, &l)) != 0)
+        return err;
+    l->attempt = h->attempt;
+    l->address = h->to;
+    return 0;
+}
+
+static void node_hook(phx *p, const struct phx__hook *h)
+{
+    int handle, err;
+
+    p->dials++;
+    handle = p->cfg.dial(p, h->to.path, p->cfg.user);
+    if (h->attempt == PHX__NONE || p->free_later) { /* the callback has closed the node, or freed it */
+        if (handle >= 0)
+            p->os.close(p->os.world, handle);
+        return;
+    }
+    err = handle < 0 ? handle : node_hook_link(p, handle, h);
+    if (err == 0)
+        return;
+    p->dials_failed++;
+    phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", h->to.path, phx_strerror(err));
+    phx__disc_result(&p->disc, h->attempt, err, p->now);
+}
+
+void phx__node_hooks(phx *p)
+{
+    uint32_t i;
+
+    for (i = 0; i < p->hook_count && !p->free_later; i++)
+        if (p->hooks[i].attempt != PHX__NONE)
+            node_hook(p, &p->hooks[i]);
+    p->hook_count = 0;
+}
+
 int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     phx *p = ctx;
     struct phx__link *l;
     int handle, err;
 
+    if (to->family == PHX_OTHER)
+        return node_hook_later(p, attempt, to);
     if (p->key == NULL && !p->cfg.insecure && !phx__address_is_local(to))
         return PHX_EINSECURE;
     p->dials++;
@@ -348,6 +407,9 @@ void phx__node_abandon(void *ctx, uint32_t attempt)
     phx *p = ctx;
     uint32_t i;
 
+    for (i = 0; i < p->hook_count; i++)
+        if (p->hooks[i].attempt == attempt)
+            p->hooks[i].attempt = PHX__NONE;
     for (i = 0; i < p->link_size; i++) {
         struct phx__link *l = p->links[i];
         if (l == NULL || l->attempt != attempt || l->state == PHX__LINK_UP)

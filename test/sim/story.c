@@ -130,7 +130,7 @@ static void gateway_death(struct sim *s)
     power_off(s, k + 1);
     run_for(s, 15 * SECOND);
     worst = (double)worst_outage(s, &pairs) / 1e3;
-    detection = (double)(s->cfg.heartbeat_us + s->cfg.timeout_us) / 1e3;
+    detection = (double)(s->cfg.detector.interval_us + s->cfg.detector.timeout_us) / 1e3;
     bar(s, "gateway_death outage ms after a power loss", worst, detection + 5 + 2 * trip);
     figure(s, "gateway_death pairs hit by the power loss", (double)pairs);
     wait_until(s, all_well, MINUTE);

@@ -74,7 +74,7 @@ static void rig_state(void *ctx, uint32_t node, enum phx_state state)
 
 static void rig_init(struct rig *r)
 {
-    struct phx__live_limits limits = { BEAT, GRACE, BROKEN };
+    struct phx_detector limits = { 2, BEAT, BEAT, GRACE, BROKEN };
     struct phx__live_ops ops = { NULL, rig_beat, rig_silent, rig_state };
     struct phx_alloc alloc;
 
@@ -142,7 +142,7 @@ static const struct event *rig_last(const struct rig *r, char what)
 
 static void test_beats(void)
 {
-    /* Goal: something is said every heartbeat_us, and nothing more. Method: a link that hears
+    /* Goal: something is said every interval_us, and nothing more. Method: a link that hears
      * all the time, first silent itself, then talking. */
     struct rig r;
     uint64_t begin;
@@ -377,7 +377,7 @@ static void test_short_timeouts(void)
     struct rig r;
 
     rig_init(&r);
-    r.l.limits.heartbeat_us = 20 * MS;
+    r.l.limits.interval_us = 20 * MS;
     r.l.limits.timeout_us = 20 * MS;
     phx__live_up(&r.l, 1, r.now);
     rig_step(&r, r.now + 500 * MS);
