@@ -1,7 +1,7 @@
 /* node.c - the process that stands behind each wall of the lab: a node that the driver asks things. */
 
 /* Usage: node -s SOCKET [-n NAME]... [-l ADDRESS]... [-a ADDRESS]... [-j HUB]... [-k KEYFILE] [-f] [-b SECONDS] [-r]
- *             [-v LEVEL]
+ *             [-S SSH-CONFIGURATION] [-v LEVEL]
  *
  *     -s  the UNIX socket on which the driver asks; its path works from every network namespace
  *     -n  a name it assumes; the first is the one it speaks as
@@ -10,6 +10,7 @@
  *     -f  the fast detector: silent death is seen within 2 s
  *     -b  how long a node is missed before it counts as failed and what is sent to it with it
  *     -r  never relay
+ *     -S  the ssh configuration for hubs "ssh://..." (extras/ssh)
  *
  * One question is one line on one connection, and so is its answer, "ok ..." or "no ...". Some answers have to
  * be waited for: those questions carry a time limit in seconds and are answered the moment it is true, so no
@@ -39,6 +40,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include "phoenix.h"
+#include "extras/ssh/ssh.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -86,6 +88,7 @@ struct heard {
 
 struct lab {
     phx *p;
+    phx_ssh *ssh; /* NULL: none asked for */
     uint64_t self, now;
     int listener;
     uint64_t serial;
@@ -333,6 +336,20 @@ static void on_log(phx *p, int level, const char *line, void *user)
     (void)p;
     (void)user;
     say("log %d %s", level, line);
+}
+
+static int on_dial(phx *p, const char *address, void *user)
+{
+    struct lab *lab = user;
+
+    return lab->ssh != NULL ? phx_ssh_dial(lab->ssh, p, address) : PHX_ESCHEME;
+}
+
+static void on_tunnel(phx_ssh *s, const struct phx_ssh_report *r, void *user)
+{
+    (void)s;
+    (void)user;
+    say("tunnel %s: %s: %.200s", r->address, phx_ssh_reason_text(r->reason), r->text);
 }
 
 static int speak(struct lab *lab, uint64_t to, enum tag tag, uint64_t token, const void *data, size_t size,
@@ -756,11 +773,15 @@ static int patience(const struct lab *lab)
 {
     int ms = phx_timeout_ms(lab->p, lab->now), until = -1, i;
 
+    if (lab->ssh != NULL) /* its descriptors are not in our poll; it is content with a look now and then */
+        until = 50;
     for (i = 0; i < CLIENTS_MAX; i++)
         if (lab->client[i].fd >= 0 && lab->client[i].want != WANT_LINE)
             until = 10;
-    if (lab->every != 0)
-        until = lab->next > lab->now ? (int)((lab->next - lab->now + 999) / 1000) : 0;
+    if (lab->every != 0) {
+        i = lab->next > lab->now ? (int)((lab->next - lab->now + 999) / 1000) : 0;
+        until = until < 0 || i < until ? i : until;
+    }
     if (until >= 0 && (ms < 0 || until < ms))
         return until;
     return ms;
@@ -782,6 +803,8 @@ static void turn(struct lab *lab)
     poll(fds, 2 + CLIENTS_MAX, patience(lab));
     lab->now = phx_now_us();
     phx_step(lab->p, lab->now, NULL, 0);
+    if (lab->ssh != NULL)
+        phx_ssh_step(lab->ssh);
     if (lab->every != 0 && lab->now >= lab->next)
         talk_round(lab);
     watch_changes(lab);
@@ -838,15 +861,28 @@ static size_t key_read(const char *path, unsigned char *key, size_t room)
     return n;
 }
 
+/* The back-off too, or a scene would mostly wait for its end. */
 static void fast(struct phx_config *cfg)
 {
-    cfg->heartbeat_us = SECOND / 2;
-    cfg->timeout_us = SECOND / 2;
-    cfg->broken_us = SECOND / 2;
+    phx_detector_preset(&cfg->detector, PHX_PRESET_FAST);
     cfg->retry_max_us = 5 * SECOND;
 }
 
-#define OPTIONS "s:n:l:a:j:k:fb:rv:"
+#define OPTIONS "s:n:l:a:j:k:fb:rS:v:"
+
+static phx_ssh *tunnels(const char *configuration)
+{
+    const char *arguments[3] = { "-F", NULL, NULL };
+    struct phx_ssh_config cfg;
+    phx_ssh *s = NULL;
+
+    arguments[1] = configuration;
+    phx_ssh_config_init(&cfg);
+    cfg.arguments = arguments;
+    cfg.on_report = on_tunnel;
+    check("-S", phx_ssh_new(&s, &cfg));
+    return s;
+}
 
 /* What must be known before the node is made. */
 static void configure(struct phx_config *cfg, int argc, char **argv, unsigned char *key, size_t room)
@@ -863,17 +899,20 @@ static void configure(struct phx_config *cfg, int argc, char **argv, unsigned ch
             fast(cfg);
             break;
         case 'b':
-            cfg->broken_us = strtoull(optarg, NULL, 10) * SECOND;
+            cfg->detector.broken_us = strtoull(optarg, NULL, 10) * SECOND;
             break;
         case 'r':
             cfg->relay = 0;
+            break;
+        case 'S':
+            ((struct lab *)cfg->user)->ssh = tunnels(optarg);
             break;
         case 'v':
             cfg->log_level = (int)strtol(optarg, NULL, 10);
             break;
         case '?':
             refuse("usage", "node -s SOCKET [-n NAME] [-l ADDRESS] [-a ADDRESS] [-j HUB] [-k KEYFILE] [-f] "
-                            "[-b SECONDS] [-r] [-v LEVEL]");
+                            "[-b SECONDS] [-r] [-S SSH-CONFIGURATION] [-v LEVEL]");
         }
 }
 
@@ -928,6 +967,7 @@ int main(int argc, char **argv)
     cfg.on_done = on_done;
     cfg.on_node = on_node;
     cfg.on_log = on_log;
+    cfg.dial = on_dial;
     configure(&cfg, argc, argv, key, sizeof key);
     lab.now = phx_now_us();
     check("phx_new", phx_new(&lab.p, &cfg, lab.now));
@@ -937,6 +977,7 @@ int main(int argc, char **argv)
     while (!lab.end || !phx_closed(lab.p))
         turn(&lab);
     phx_free(lab.p);
+    phx_ssh_free(lab.ssh);
     say("ended");
     return 0;
 }

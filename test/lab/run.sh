@@ -56,7 +56,7 @@ build() {
     # LAB_FLAGS may have changed what the same sources mean.
     if [ -z "${LAB_FLAGS-}" ] && [ "$LAB_BUILD/node" -nt phoenix.c ] && [ "$LAB_BUILD/node" -nt test/lab/node.c ] \
         && [ "$LAB_BUILD/tool" -nt test/lab/tool.c ] && [ "$LAB_BUILD/node" -nt phoenix.h ]; then return 0; fi
-    "${CC:-cc}" -std=c99 -O2 -g -Wall -Wextra -I. ${LAB_FLAGS-} -o "$LAB_BUILD/node" test/lab/node.c phoenix.c \
+    "${CC:-cc}" -std=c99 -O2 -g -Wall -Wextra -I. ${LAB_FLAGS-} -o "$LAB_BUILD/node" test/lab/node.c extras/ssh/ssh.c phoenix.c \
         && "${CC:-cc}" -std=c99 -O2 -g -Wall -Wextra -o "$LAB_BUILD/tool" test/lab/tool.c
 }
 

@@ -280,20 +280,12 @@ figure1_walls() {
     until_open a 10.2.0.10 22
 }
 
-# The link between the gateways: a dials e.
-figure1_tunnel() {
-    at a ssh -F "$dir/ssh_config" -N -L 127.0.0.1:7100:127.0.0.1:7000 root@10.2.0.10 \
-        > "$dir/tunnel.log" 2>&1 &
-    pid_of[tunnel]=$!
-    until_open a 127.0.0.1 7100
-}
-
 # figure 1 of the paper, and then machine h joins Y
 scene_figure1() {
     figure1_walls
     peer e 5
-    figure1_tunnel
-    peer a 1 127.0.0.1:7100
+    # The link between the gateways: a node that does not listen outside, reached through its sshd.
+    node a 1 -l tcp://0.0.0.0:7000 -S "$dir/ssh_config" -j ssh://root@10.2.0.10/127.0.0.1:7000
     peer b 2 10.1.0.10:7000
     peer c 3 10.1.0.10:7000
     peer d 4 10.1.0.10:7000
@@ -374,6 +366,7 @@ scene_three_sites_forwarded() {
     all_reach 60 "${crowd[@]}"
     first=$reach_s
     # 16 nodes of the other sites come directly to the one that has a port outside.
+    for one in "${crowd[@]:8}"; do linked 30 $one n11; done
     expect_direct 100/276 "${crowd[@]}"
     killed h
     all_reach 20 "${crowd[@]}"
@@ -530,15 +523,6 @@ pause() { # milliseconds: chaos has no event to wait for
     wait $!
 }
 
-# Keeps the ssh tunnel from the third site's first node to the relay r open, as a user's script would do.
-tunnel_keeper() {
-    local parent=$PPID
-    while kill -0 $$ 2> /dev/null; do
-        at n31 ssh -F "$dir/ssh_config" -N -L 127.0.0.1:7100:127.0.0.1:7000 root@198.51.100.8
-        sleep 0.5
-    done
-}
-
 # random walls for a time: rebinding NATs, rebooting gateways, sshd and hubs killed, addresses that change;
 # all six nodes of three sites talk to each other all the while and nothing may be lost, doubled or turned
 scene_random() {
@@ -561,12 +545,12 @@ scene_random() {
     until_open n31 198.51.100.8 22
     peer h 50
     peer r 51 "$hub"
-    tunnel_keeper > "$dir/tunnel.log" 2>&1 &
     peer n11 1 "$hub" 198.51.100.8:7000
     peer n12 2 "$hub" 198.51.100.8:7000
     peer n21 3 "$hub" 198.51.100.8:7000
     peer n22 4 "$hub" 198.51.100.8:7000
-    peer n31 5 "$hub" 127.0.0.1:7100
+    node n31 5 -l tcp://0.0.0.0:7000 $fast -S "$dir/ssh_config" -j "tcp://$hub" \
+        -j ssh://root@198.51.100.8/127.0.0.1:7000
     peer n32 6 "$hub"
     all_reach 30 "${live[@]}"
     talk 20 "${live[@]}" h r

@@ -361,7 +361,7 @@ delivered() { # seconds, host... [-- host...: those that were started again mean
                 why = why " " p[1] "->" p[2] " doubled-or-turned " turned[k] }
             for (k in sent) {
                 split(k, p, SUBSEP)
-                if (fresh[p[1]] || fresh[p[2]] || !(p[2] in fresh)) continue
+                if (!(p[2] in fresh) || fresh[p[1]] || fresh[p[2]]) continue
                 total += sent[k]
                 if (sent[k] != heard[k] + 0 || missed[k] || lost[k] || sent[k] != got[k]) {
                     bad++
