@@ -15,7 +15,7 @@ me=phx$$
 tool=$lab/tool
 declare -A pid_of name_of args_of    # of a node, by its host
 declare -A known                     # hosts
-said= pairs=- direct=- reach_s=- recover_s=- ratio_ssh=- ratio_socat=-
+said= pairs=- direct=- reach_s=- took_s=- recover_s=- ratio_ssh=- ratio_socat=-
 started=0                            # when the first node began
 asking=
 
@@ -263,13 +263,15 @@ ask() { # seconds, question, host...: $said is a line "HOST ANSWER" of each; fai
 
 names() { local one; for one; do printf '%s ' "${name_of[$one]}"; done; }
 
-# How many of the pairs among the hosts talk, both ways: $pairs, and $reach_s since the first node began.
+# How many of the pairs among the hosts talk, both ways: $pairs, and the seconds until the last of them
+# did: the first time as $reach_s since the first node began, later as $took_s since the question.
 reach() { # seconds, host...
-    local seconds=$1 all found
+    local seconds=$1 all found start=$started
     shift
+    [ "$reach_s" = - ] || start=$("$tool" now)
     all=$(names "$@")
     ask "$seconds" "reach $seconds $all" "$@" || :
-    found=$(for one; do echo "$one ${name_of[$one]}"; done | cat - "$dir/said" | awk -v n=$# -v start="$started" '
+    found=$(for one; do echo "$one ${name_of[$one]}"; done | cat - "$dir/said" | awk -v n=$# -v start="$start" '
     NR <= n { name[$1] = $2; next }
     $2 == "ok" { if ($4 > last) last = $4 }
     $2 != "ok" && $2 != "no" { for (h in name) miss[name[$1], name[h]] = 1 }
@@ -282,7 +284,8 @@ reach() { # seconds, host...
             }
         printf "%d/%d %.2f\n", good, all, (last > 0 ? (last - start) / 1e6 : 0)
     }')
-    read -r pairs reach_s <<< "$found"
+    read -r pairs took_s <<< "$found"
+    [ "$reach_s" != - ] || reach_s=$took_s
 }
 
 all_reach() { # seconds, host...: all of them, or the scene fails
