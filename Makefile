@@ -37,8 +37,13 @@ figures: phoenix.c
 bench: phoenix.c
 	@QUICK='$(QUICK)' ./test/bench/run.sh
 
+# Real processes behind real NATs and firewalls, in network namespaces, as root: ONLY=pattern picks scenes,
+# RANDOM=minutes of random walls (1), SEED=n of them; V=1 shows more.
+lab: phoenix.c
+	@MINUTES='$(or $(RANDOM),1)' ONLY='$(ONLY)' LAB_SEED='$(SEED)' V='$(V)' ./test/lab/run.sh
+
 clean:
 	rm -rf build phoenix.c.tmp
 
 FORCE:
-.PHONY: all test demo sim bars figures bench clean FORCE
+.PHONY: all test demo sim bars figures bench lab clean FORCE

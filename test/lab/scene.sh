@@ -8,7 +8,7 @@ export LC_ALL=C
 scene=$1
 here=$(cd "$(dirname "$0")" && pwd)
 lab=${LAB_BUILD:?where run.sh has built}
-dir=$(mktemp -d "${TMPDIR:-/tmp}/phxlab.XXXXXX") || exit 1
+dir=$(mktemp -d "${TMPDIR:-/tmp}/phx$$.XXXXXX") || exit 1
 . "$here/verbs.sh"
 trap clean_up EXIT
 trap 'exit 130' HUP INT TERM

@@ -564,7 +564,8 @@ scene_random() {
     local until names=(rebind gateway_off gateway_address node_address cable hub_killed relay_killed sshd_killed)
     local n i count=0 event live=(n11 n12 n21 n22 n31 n32)
     fast='-f -b 30'
-    RANDOM=${LAB_SEED:=$(($(date +%s) % 32768))}
+    LAB_SEED=${LAB_SEED:-$(($(date +%s) % 32768))}
+    RANDOM=$LAB_SEED
     note "seed $LAB_SEED, ${LAB_SECONDS:=60} seconds"
     subnet out n1 n2 n3
     host h out 198.51.100.9/24

@@ -33,7 +33,8 @@ try() { # command: it must work
 
 # ---- Cleaning up ------------------------------------------------------------------------------------------
 
-# All that carries the prefix $1: processes in the namespaces, the namespaces, and with them interfaces and rules.
+# All that carries the prefix $1: processes in the namespaces, the namespaces, and with them interfaces and
+# rules, and the directory.
 sweep() {
     local one pid
     for one in /run/netns/"$1"[a-z]*; do
@@ -42,14 +43,15 @@ sweep() {
         for pid in $(ip netns pids "$one" 2> /dev/null); do kill -KILL "$pid" 2> /dev/null; done
         ip netns del "$one" 2> /dev/null
     done
+    rm -rf "${TMPDIR:-/tmp}/$1".*
 }
 
 # What dead runs left: the number in the name is that of no living scene.
 sweep_dead() {
     local one pid
-    for one in /run/netns/phx[0-9]*[a-z]*; do
+    for one in /run/netns/phx[0-9]*[a-z]* "${TMPDIR:-/tmp}"/phx[0-9]*.??????; do
         [ -e "$one" ] || continue
-        pid=$(expr "${one##*/}" : 'phx\([0-9]*\)[a-z]') || continue
+        pid=$(expr "${one##*/}" : 'phx\([0-9]*\)[a-z.]') || continue
         grep -qsa scene.sh "/proc/$pid/cmdline" || sweep "phx$pid"
     done
 }
@@ -69,7 +71,7 @@ clean_up() {
     [ -z "$asking" ] || kill "$asking"
     sweep "$me"
     wait
-    rm -rf "$dir"
+    rm -rf "$dir" # once more: somebody may have written while it went
     exit "$status"
 }
 
