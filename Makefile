@@ -40,7 +40,7 @@ bench: phoenix.c
 # Real processes behind real NATs and firewalls, in network namespaces, as root: ONLY=pattern picks scenes,
 # RANDOM=minutes of random walls (1), SEED=n of them; V=1 shows more.
 lab: phoenix.c
-	@MINUTES='$(or $(RANDOM),1)' ONLY='$(ONLY)' LAB_SEED='$(SEED)' V='$(V)' ./test/lab/run.sh
+	@MINUTES='$(or $(RANDOM),1)' LAB_ONLY='$(ONLY)' LAB_SEED='$(SEED)' V='$(V)' ./test/lab/run.sh
 
 clean:
 	rm -rf build phoenix.c.tmp

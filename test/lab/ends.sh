@@ -2,9 +2,9 @@
 # ends.sh - however a run of the lab ends, nothing of it is left and the machine's own network is as before.
 #
 # Goal: TERM and INT to the driver, KILL to the scene and KILL to the driver leave no process, namespace
-# or directory; and leftovers of a run that could not do that are swept by the next. Method: plays the scene
-# "linger", which stays until it is killed, ends it in each of these ways, and looks. Called by run.sh, which has
-# built and checked all that is needed; LAB_BUILD is where. Says TAP.
+# or directory; and leftovers of a run that could not do that are swept by the next. Method: plays the
+# scene "linger", which stays until it is killed, ends it in each of these ways, and looks. Called by
+# run.sh, which has built and checked all that is needed; LAB_BUILD is where. Says TAP.
 set -u
 export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,7 +1,7 @@
 /* node.c - the process that stands behind each wall of the lab: a node that the driver asks things. */
 
-/* Usage: node -s SOCKET [-n NAME]... [-l ADDRESS]... [-a ADDRESS]... [-j HUB]... [-k KEYFILE] [-f] [-b SECONDS] [-r]
- *             [-S SSH-CONFIGURATION] [-v LEVEL]
+/* Usage: node -s SOCKET [-n NAME]... [-l ADDRESS]... [-a ADDRESS]... [-j HUB]... [-k KEYFILE] [-f]
+ *             [-b SECONDS] [-r] [-S SSH-CONFIGURATION] [-v LEVEL]
  *
  *     -s  the UNIX socket on which the driver asks; its path works from every network namespace
  *     -n  a name it assumes; the first is the one it speaks as
@@ -12,12 +12,12 @@
  *     -r  never relay
  *     -S  the ssh configuration for hubs "ssh://..." (extras/ssh)
  *
- * One question is one line on one connection, and so is its answer, "ok ..." or "no ...". Some answers have to
- * be waited for: those questions carry a time limit in seconds and are answered the moment it is true, so no
- * scenario sleeps and hopes. Times in answers are microseconds of the machine's monotonic clock, which all
- * namespaces share, and so the driver may subtract one node's from another's.
+ * One question is one line on one connection, and so is its answer, "ok ..." or "no ...". Some answers
+ * have to be waited for: those questions carry a time limit in seconds and are answered the moment it is
+ * true, so no scene sleeps and hopes. Times in answers are microseconds of the machine's monotonic clock,
+ * which all namespaces share, and so the driver may subtract one node's from another's.
  *
- *     reach SECONDS NAME...    a message to each is acknowledged: ok HOW-MANY LAST-TIME | no HOW-MANY OF: MISSING...
+ *     reach SECONDS NAME...    each acknowledges a message: ok COUNT LAST-TIME | no COUNT of ALL: MISSING...
  *     linked SECONDS NAME...   a direct link with each: ok TIME | no MISSING...
  *     lost SECONDS NAME...     no route to the owner of each: ok TIME | no STILL-THERE...
  *     settled SECONDS          neither links nor routes changed for 500 ms: ok
@@ -25,10 +25,10 @@
  *     talk MILLISECONDS NAME...  from now on a numbered message to each, so often
  *     spoken SECONDS COUNT     so many messages to each are acknowledged: ok | no LEAST
  *     hush SECONDS             no more of it; all outcomes are in: ok NAME:SENT/DELIVERED/FAILED ...
- *     tally                    ok NAME:HEARD/MISSED/TURNED ... as received: TURNED are doubled or out of order
+ *     tally                    ok NAME:HEARD/MISSED/TURNED ...; TURNED are doubled or out of order
  *     mark                     begins to measure gaps: the longest silence of each talker since
  *     gap NAME...              ok LONGEST-MICROSECONDS
- *     pour SECONDS NAME BYTES  so many bytes in 64 KiB messages: ok MICROSECONDS until the last is acknowledged
+ *     pour SECONDS NAME BYTES  in 64 KiB messages: ok MICROSECONDS until the last is acknowledged
  *     peers                    ok NAME@ADDRESS ... of all direct links
  *     stats | explain NAME | quit
  *
@@ -396,7 +396,8 @@ static void reach_work(struct lab *lab, struct client *c)
 
     for (i = 0; i < c->count; i++) {
         if (c->done[i] < 0 && lab->now < c->limit
-            && speak(lab, c->name[i], TAG_PING, TOKEN(TAG_PING, c->serial, i), "ping", 4, c->limit - lab->now) == 0)
+            && speak(lab, c->name[i], TAG_PING, TOKEN(TAG_PING, c->serial, i), "ping", 4,
+                     c->limit - lab->now) == 0)
             c->done[i] = 0;
         if (c->done[i] == 1)
             got++;

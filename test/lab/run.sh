@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# run.sh - the lab: real processes behind real walls, on this machine, as root. usage: run.sh [--quick] [SCENE...]
+# run.sh - the lab: real processes behind real walls, on this machine, as root.
+# usage: run.sh [--quick] [SCENE...]
 #
-# `make lab` runs all scenes; ONLY=pattern picks by name and RANDOM=MINUTES sets how long the random walls last (1).
-# --quick is what `make test` does: two scenes and the lab's own test, as TAP, and a visible skip where the machine
-# does not allow it. A scene is a process of its own (scene.sh) in network namespaces of its own; this
-# process sweeps behind one that was killed, and on start behind runs that died as a whole.
+# `make lab` runs all scenes; ONLY=pattern picks by name and RANDOM=MINUTES sets how long the random walls
+# last (1). --quick is what `make test` does: two scenes and the lab's own test, as TAP, and a visible skip
+# where the machine does not allow it. A scene is a process of its own (scene.sh) in network namespaces of
+# its own; this process sweeps behind one that was killed, and on start behind runs that died as a whole.
 #
-# Prints a table with tabs: scene, pairs that talk, pairs with a direct link, seconds from the start of the first
-# node until all talk, longest silence when a gateway died (killed/silent), how many times as fast as ssh -L
-# and as socat a relay is on the same path. Lines "bar NAME FIGURE LIMIT ok|short" are for scripts.
+# Prints a table with tabs: scene, pairs that talk, pairs with a direct link, seconds from the start of the
+# first node until all talk, longest silence when a gateway died (killed/silent), how many times as fast as
+# ssh -L and as socat a relay is on the same path. Lines "bar NAME FIGURE LIMIT ok|short" are for scripts.
 set -u
 export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd)
@@ -43,8 +44,10 @@ LIST
         echo 'leave to make network namespaces (CAP_SYS_ADMIN)'
         return
     fi
-    ip netns exec "$one" nft 'add table ip t; add chain ip t c { type nat hook postrouting priority 100; };
-        add rule ip t c masquerade fully-random; add rule ip t c numgen random mod 100 < 5 drop' 2> /dev/null \
+    ip netns exec "$one" nft 'add table ip t;
+        add chain ip t c { type nat hook postrouting priority 100; };
+        add rule ip t c masquerade fully-random;
+        add rule ip t c numgen random mod 100 < 5 drop' 2> /dev/null \
         || echo 'nftables with nat and numgen in the kernel'
     ip -n "$one" link add v0 type veth peer name v1 2> /dev/null || echo 'veth in the kernel'
     ip -n "$one" link add b0 type bridge 2> /dev/null || echo 'bridge in the kernel'
@@ -54,9 +57,13 @@ LIST
 build() {
     mkdir -p "$LAB_BUILD" || return 1
     # LAB_FLAGS may have changed what the same sources mean.
-    if [ -z "${LAB_FLAGS-}" ] && [ "$LAB_BUILD/node" -nt phoenix.c ] && [ "$LAB_BUILD/node" -nt test/lab/node.c ] \
-        && [ "$LAB_BUILD/tool" -nt test/lab/tool.c ] && [ "$LAB_BUILD/node" -nt phoenix.h ]; then return 0; fi
-    "${CC:-cc}" -std=c99 -O2 -g -Wall -Wextra -I. ${LAB_FLAGS-} -o "$LAB_BUILD/node" test/lab/node.c extras/ssh/ssh.c phoenix.c \
+    local one fresh=${LAB_FLAGS:+no}
+    for one in phoenix.c phoenix.h extras/ssh/ssh.[ch] test/lab/*.c; do
+        [ "$LAB_BUILD/tool" -nt "$one" ] || fresh=no
+    done
+    [ -n "$fresh" ] || return 0
+    "${CC:-cc}" -std=c99 -O2 -g -Wall -Wextra -I. ${LAB_FLAGS-} -o "$LAB_BUILD/node" test/lab/node.c \
+        extras/ssh/ssh.c phoenix.c \
         && "${CC:-cc}" -std=c99 -O2 -g -Wall -Wextra -o "$LAB_BUILD/tool" test/lab/tool.c
 }
 
@@ -138,11 +145,11 @@ main() {
     [ $# -gt 0 ] || set -- $(scenes)
     [ -n "$quick" ] || table
     for one; do
-        case $one in *${ONLY-}*) ;; *) continue ;; esac
+        case $one in *${LAB_ONLY-}*) ;; *) continue ;; esac
         play "$one"
         told "$one" $?
     done
-    if [ -n "$quick" ] || [ "${ONLY-}" = ends ]; then
+    if [ -n "$quick" ] || [ "${LAB_ONLY-}" = ends ]; then
         log=$LAB_BUILD/ends.log
         "$here/ends.sh" || bad=1
     fi

@@ -377,6 +377,26 @@ through_ssh() { # host, name, address
     node "$1" "$2" -l "tcp://$3:7000" $fast -S "$dir/ssh_config" -j ssh://root@10.9.0.9/127.0.0.1:7000
 }
 
+# two nodes of a site get new addresses ten times, more than a card holds: they are found at the last ones
+scene_wanderers() {
+    local i
+    fast='-f -b 60'
+    two_sites
+    nat gx restricted x out
+    nat gy symmetric y out
+    two_sites_nodes
+    all_reach 20 h a b c d
+    talk 20 h a b c d
+    for i in 1 2 3 4 5 6 7 8 9 10; do
+        move a x 10.1.0.1$i/24 10.1.0.1
+        move b x 10.1.0.2$i/24 10.1.0.1
+        all_reach 20 h a b c d
+    done
+    linked 40 a b
+    delivered 30 h a b c d
+    count_direct h a b c d
+}
+
 # 3 sites x 8 nodes behind three different NATs and a hub: 276 pairs; without the hub only each site
 # is left (84 pairs), and with it again all
 scene_three_sites() {
@@ -561,7 +581,8 @@ pause() { # milliseconds: chaos has no event to wait for
 # random walls for a time: rebinding NATs, rebooting gateways, sshd and hubs killed, addresses that change;
 # all six nodes of three sites talk to each other all the while and nothing may be lost, doubled or turned
 scene_random() {
-    local until names=(rebind gateway_off gateway_address node_address cable hub_killed relay_killed sshd_killed)
+    local until
+    local names=(rebind gateway_off gateway_address node_address cable hub_killed relay_killed sshd_killed)
     local n i count=0 event live=(n11 n12 n21 n22 n31 n32)
     fast='-f -b 30'
     LAB_SEED=${LAB_SEED:-$(($(date +%s) % 32768))}

@@ -1,16 +1,18 @@
 /* tool.c - what the lab's driver needs and Debian's small set of packages does not have. */
 
 /* Usage:
- *     tool enter NAMESPACE COMMAND...    runs it there; it dies with whoever started it
- *     tool lead COMMAND...               runs it with fresh signals; it gets TERM when its parent dies
- *     tool ask SECONDS QUESTION SOCKET...   asks all nodes at once: a line "SOCKET-NAME ANSWER" for each, in the
- *                                        order of the sockets; 1 if one does not say "ok", 2 if one says nothing
- *     tool flush                         makes this namespace's conntrack forget everything, as a NAT does that
- *                                        is switched off and on; the packages of the lab have no conntrack(8)
- *     tool sink PORT                     takes one TCP stream after the other and says the end of each back
- *     tool pour HOST PORT BYTES          sends a stream to a sink: prints the microseconds until it was told back
- *     tool now                           microseconds on the clock of node.c's answers
- *     tool open HOST PORT                whether there is a TCP server: 0 or 1
+ *     tool enter NAMESPACE COMMAND...
+ *                                runs it there; it dies with whoever started it
+ *     tool lead COMMAND...       runs it with fresh signals; it gets TERM when its parent dies
+ *     tool ask SECONDS QUESTION SOCKET...
+ *                                asks all nodes at once: a line "SOCKET-NAME ANSWER" for each, in the order
+ *                                of the sockets; 1 if one does not say "ok", 2 if one says nothing
+ *     tool flush                 makes this namespace's conntrack forget everything, as a NAT does that is
+ *                                switched off and on; the packages of the lab have no conntrack(8)
+ *     tool sink PORT             takes one TCP stream after the other and says the end of each back
+ *     tool pour HOST PORT BYTES  sends a stream to a sink: prints the microseconds until it was told back
+ *     tool now                   microseconds on the clock of node.c's answers
+ *     tool open HOST PORT        whether there is a TCP server: 0 or 1
  *
  * `enter` sets the parent-death signal, so that not even a driver that is killed outright leaves a
  * process behind; a process that was orphaned before the call took effect ends by itself.

@@ -65,7 +65,7 @@ clean_up() {
             note "the last words of $host (${name_of[$host]}):"
             tail -n "${LAB_TAIL:-8}" "$dir/$host.log" 2> /dev/null | cut -c1-200 | sed 's/^/#     /'
         done
-        [ -z "${LAB_KEEP-}" ] || { rm -rf "$LAB_KEEP"; cp -r "$dir" "$LAB_KEEP"; note "logs are in $LAB_KEEP"; }
+        [ -z "${LAB_KEEP-}" ] || { mkdir -p "$LAB_KEEP" && cp "$dir"/*.log "$LAB_KEEP"; }
     fi
     exec 2> /dev/null # bash tells of each process that is killed now
     [ -z "$asking" ] || kill "$asking"
@@ -263,6 +263,8 @@ ask() { # seconds, question, host...: $said is a line "HOST ANSWER" of each; fai
     return $status
 }
 
+# For awk: what each host's node is called.
+calls() { local one; for one; do echo "$one ${name_of[$one]}"; done; }
 names() { local one; for one; do printf '%s ' "${name_of[$one]}"; done; }
 
 # How many of the pairs among the hosts talk, both ways: $pairs, and the seconds until the last of them
@@ -273,7 +275,7 @@ reach() { # seconds, host...
     [ "$reach_s" = - ] || start=$("$tool" now)
     all=$(names "$@")
     ask "$seconds" "reach $seconds $all" "$@" || :
-    found=$(for one; do echo "$one ${name_of[$one]}"; done | cat - "$dir/said" | awk -v n=$# -v start="$start" '
+    found=$(calls "$@" | cat - "$dir/said" | awk -v n=$# -v start="$start" '
     NR <= n { name[$1] = $2; next }
     $2 == "ok" { if ($4 > last) last = $4 }
     $2 != "ok" && $2 != "no" { for (h in name) miss[name[$1], name[h]] = 1 }
@@ -292,7 +294,8 @@ reach() { # seconds, host...
 
 all_reach() { # seconds, host...: all of them, or the scene fails
     reach "$@"
-    [ "${pairs#*/}" -gt 0 ] && [ "${pairs%/*}" = "${pairs#*/}" ] || die "only $pairs pairs talk within $1 s: $(grep -v ' ok' "$dir/said")"
+    [ "${pairs#*/}" -gt 0 ] && [ "${pairs%/*}" = "${pairs#*/}" ] \
+        || die "only $pairs pairs talk within $1 s: $(grep -v ' ok' "$dir/said")"
 }
 
 expect_pairs() { # what the last reach must have found
@@ -308,7 +311,7 @@ linked() { # seconds, host, host...: the first has a direct link with each of th
 # The pairs among the hosts with a direct link, as $direct.
 count_direct() { # host...
     ask 5 hops "$@" || die "hops: $said"
-    direct=$(for one; do echo "$one ${name_of[$one]}"; done | cat - "$dir/said" | awk -v n=$# '
+    direct=$(calls "$@" | cat - "$dir/said" | awk -v n=$# '
         NR <= n { name[$1] = $2; is[$2] = 1; next }
         { for (i = 3; i <= NF; i++) { split($i, p, "="); if (p[2] == 1) one[name[$1], p[1]] = 1 } }
         END {
@@ -351,7 +354,8 @@ delivered() { # seconds, host... [-- host...: those that were started again mean
         all+=("$one")
         list+="$one ${name_of[$one]} $new"$'\n'
     done
-    ask "$seconds" "hush $seconds" "${all[@]}" || die "not everything has an outcome: $(grep -v ' ok' <<< "$said")"
+    ask "$seconds" "hush $seconds" "${all[@]}" \
+        || die "not everything has an outcome: $(grep -v ' ok' <<< "$said")"
     said_all=$(sed 's/^/S /' <<< "$said")
     ask 5 tally "${all[@]}" || die "tally: $said"
     said_all+=$'\n'$(sed 's/^/H /' <<< "$said")
@@ -370,7 +374,8 @@ delivered() { # seconds, host... [-- host...: those that were started again mean
                 total += sent[k]
                 if (sent[k] != heard[k] + 0 || missed[k] || lost[k] || sent[k] != got[k]) {
                     bad++
-                    why = why " " p[1] "->" p[2] " sent " sent[k] " acked " got[k] " failed " lost[k] " heard " heard[k] + 0
+                    why = why sprintf(" %s->%s sent %d acked %d failed %d heard %d", p[1], p[2],
+                                      sent[k], got[k], lost[k], heard[k])
                 }
             }
             print bad ? "no" why : "ok " total + 0
@@ -423,7 +428,7 @@ END
 
 sshd() { # host: on port 22 of all its addresses, for root with the key
     keys
-    # sshd insists on its empty directory for the unprivileged half, and Debian makes it when the service starts.
+    # sshd insists on an empty directory for its unprivileged half; Debian makes it when the service starts.
     mkdir -p /run/sshd
     "$tool" enter "$me$1" /usr/sbin/sshd -D -e -f /dev/null -h "$dir/hostkey" -o PidFile=none -o UsePAM=no \
         -o StrictModes=no -o PermitRootLogin=prohibit-password -o AuthorizedKeysFile="$dir/authorized" \
