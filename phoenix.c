@@ -1965,7 +1965,7 @@ struct phx {
     int listener_count;
     uint32_t resume_timer;                       /* paused listeners look again */
     struct phx_address own[PHX__CARD_ADDRESSES]; /* what others are told */
-    uint8_t own_count;
+    uint8_t own_count, own_said; /* of the first own_said the host told us */
 
     uint64_t names_version; /* as last shown to post */
     int card_stale;         /* own names or addresses changed */
@@ -2025,7 +2025,8 @@ PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or PHX_EINVA
 PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
 PHX_PRIVATE int phx__node_peer(phx *p, uint32_t node); /* makes room in peers; 0 or PHX_ENOMEM */
-PHX_PRIVATE int phx__node_own_address(phx *p, const struct phx_address *a); /* 1: a new one */
+/* 1: a new one; 0: known. said: by the host, not by a link. */
+PHX_PRIVATE int phx__node_own_address(phx *p, const struct phx_address *a, int said);
 
 #endif
 
@@ -13333,7 +13334,7 @@ static void node_learn_own_address(phx *p, const struct phx__link *l)
         if (p->os.local(p->os.world, l->handle, &a) != 0 || a.family != at->family)
             continue;
         a.port = at->port;
-        learnt |= phx__node_own_address(p, &a) > 0;
+        learnt |= phx__node_own_address(p, &a, 0) > 0;
     }
     p->card_stale |= learnt;
 }
@@ -14396,16 +14397,33 @@ int phx__node_peer(phx *p, uint32_t node)
     return 0;
 }
 
-int phx__node_own_address(phx *p, const struct phx_address *a)
+/* What the host said stands first and stays. Behind it is what links showed, the latest last: a card
+ * has room for so many, and a machine that wanders would else be known by its oldest addresses. */
+int phx__node_own_address(phx *p, const struct phx_address *a, int said)
 {
-    uint8_t i;
+    uint8_t i, to;
 
-    for (i = 0; i < p->own_count; i++)
-        if (phx__address_equal(&p->own[i], a))
-            return 0;
-    if (p->own_count == PHX__CARD_ADDRESSES)
-        return PHX_ELIMIT;
-    p->own[p->own_count++] = *a;
+    for (i = 0; i < p->own_count && !phx__address_equal(&p->own[i], a); i++)
+        ;
+    if (i < p->own_said)
+        return 0;
+    if (i == PHX__CARD_ADDRESSES) {
+        if (p->own_said == PHX__CARD_ADDRESSES)
+            return PHX_ELIMIT;
+        i = p->own_said; /* the one that was not shown for the longest time goes */
+        p->own_count--;
+        memmove(&p->own[i], &p->own[i + 1], (size_t)(p->own_count - i) * sizeof *p->own);
+        i = p->own_count;
+    }
+    to = said ? p->own_said++ : i < p->own_count ? (uint8_t)(p->own_count - 1) : i;
+    if (to < i)
+        memmove(&p->own[to + 1], &p->own[to], (size_t)(i - to) * sizeof *p->own);
+    else
+        memmove(&p->own[i], &p->own[i + 1], (size_t)(to - i) * sizeof *p->own);
+    p->own[to] = *a;
+    if (i < p->own_count)
+        return 0;
+    p->own_count++;
     return 1;
 }
 
@@ -15180,7 +15198,7 @@ static int api_listen_at(phx *p, struct phx_address *a)
     p->listener_count++;
     phx__disc_listening(&p->disc, 1);
     if (!phx__address_is_any(a))
-        (void)phx__node_own_address(p, a); /* a ninth address is not worth a failure */
+        (void)phx__node_own_address(p, a, 1); /* a ninth address is not worth a failure */
     p->card_stale = 1;
     return 0;
 }
@@ -15239,7 +15257,7 @@ int phx_advertise(phx *p, const char *address)
     } else if ((a.port = parsed.port) == 0) {
         return PHX_EADDRESS;
     }
-    err = phx__node_own_address(p, &a);
+    err = phx__node_own_address(p, &a, 1);
     p->card_stale |= err > 0;
     return err < 0 ? err : 0;
 }

@@ -83,16 +83,33 @@ int phx__node_peer(phx *p, uint32_t node)
     return 0;
 }
 
-int phx__node_own_address(phx *p, const struct phx_address *a)
+/* What the host said stands first and stays. Behind it is what links showed, the latest last: a card
+ * has room for so many, and a machine that wanders would else be known by its oldest addresses. */
+int phx__node_own_address(phx *p, const struct phx_address *a, int said)
 {
-    uint8_t i;
+    uint8_t i, to;
 
-    for (i = 0; i < p->own_count; i++)
-        if (phx__address_equal(&p->own[i], a))
-            return 0;
-    if (p->own_count == PHX__CARD_ADDRESSES)
-        return PHX_ELIMIT;
-    p->own[p->own_count++] = *a;
+    for (i = 0; i < p->own_count && !phx__address_equal(&p->own[i], a); i++)
+        ;
+    if (i < p->own_said)
+        return 0;
+    if (i == PHX__CARD_ADDRESSES) {
+        if (p->own_said == PHX__CARD_ADDRESSES)
+            return PHX_ELIMIT;
+        i = p->own_said; /* the one that was not shown for the longest time goes */
+        p->own_count--;
+        memmove(&p->own[i], &p->own[i + 1], (size_t)(p->own_count - i) * sizeof *p->own);
+        i = p->own_count;
+    }
+    to = said ? p->own_said++ : i < p->own_count ? (uint8_t)(p->own_count - 1) : i;
+    if (to < i)
+        memmove(&p->own[to + 1], &p->own[to], (size_t)(i - to) * sizeof *p->own);
+    else
+        memmove(&p->own[i], &p->own[i + 1], (size_t)(to - i) * sizeof *p->own);
+    p->own[to] = *a;
+    if (i < p->own_count)
+        return 0;
+    p->own_count++;
     return 1;
 }
 

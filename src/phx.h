@@ -73,7 +73,7 @@ struct phx {
     int listener_count;
     uint32_t resume_timer;                       /* paused listeners look again */
     struct phx_address own[PHX__CARD_ADDRESSES]; /* what others are told */
-    uint8_t own_count;
+    uint8_t own_count, own_said; /* of the first own_said the host told us */
 
     uint64_t names_version; /* as last shown to post */
     int card_stale;         /* own names or addresses changed */
@@ -133,6 +133,7 @@ PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or PHX_EINVA
 PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
 PHX_PRIVATE int phx__node_peer(phx *p, uint32_t node); /* makes room in peers; 0 or PHX_ENOMEM */
-PHX_PRIVATE int phx__node_own_address(phx *p, const struct phx_address *a); /* 1: a new one */
+/* 1: a new one; 0: known. said: by the host, not by a link. */
+PHX_PRIVATE int phx__node_own_address(phx *p, const struct phx_address *a, int said);
 
 #endif

@@ -133,7 +133,7 @@ static int api_listen_at(phx *p, struct phx_address *a)
     p->listener_count++;
     phx__disc_listening(&p->disc, 1);
     if (!phx__address_is_any(a))
-        (void)phx__node_own_address(p, a); /* a ninth address is not worth a failure */
+        (void)phx__node_own_address(p, a, 1); /* a ninth address is not worth a failure */
     p->card_stale = 1;
     return 0;
 }
@@ -192,7 +192,7 @@ int phx_advertise(phx *p, const char *address)
     } else if ((a.port = parsed.port) == 0) {
         return PHX_EADDRESS;
     }
-    err = phx__node_own_address(p, &a);
+    err = phx__node_own_address(p, &a, 1);
     p->card_stale |= err > 0;
     return err < 0 ? err : 0;
 }

@@ -313,7 +313,7 @@ static void node_learn_own_address(phx *p, const struct phx__link *l)
         if (p->os.local(p->os.world, l->handle, &a) != 0 || a.family != at->family)
             continue;
         a.port = at->port;
-        learnt |= phx__node_own_address(p, &a) > 0;
+        learnt |= phx__node_own_address(p, &a, 0) > 0;
     }
     p->card_stale |= learnt;
 }
