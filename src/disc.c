@@ -34,7 +34,7 @@
  *
  * One address is never dialled twice at once, also not for different targets: a hub and its node
  * share theirs, and a liar who announces a thousand nodes at a victim's address gets one dial at
- * a time.
+ * a time. How many it gets in the long run says budget.c.
  *
  * The bound. While no more than max_links nodes are known, all of them are dialled and the mesh
  * is full. Beyond that: hubs, nodes that somebody wants to send to, and PHX__DISC_BEST nodes
@@ -61,6 +61,19 @@
  * thousand others at once from dialling them all at once. */
 #define DISC_COURTESY_US PHX__SECOND
 #define DISC_COURTESY_JITTER_US (250 * PHX__MS)
+/* A full mesh costs some 40 us of processor per link, and a crowd that starts together pays for all N * N / 2
+ * at once. Everybody can reach everybody through the hub when N links stand and the hub has told what it
+ * knows, and it should not have to share its processor with the crowd until then. So beyond a few nodes the
+ * first dial of one learnt of from others waits until no new ones were heard of for a moment, but not for
+ * ever, and then for a random time up to known^2 * 5 us, about as long as the links take on two cores: 50 ms
+ * for 100 nodes, 0.8 s for 400. Traffic (phx__disc_want) does not wait. */
+#define DISC_SPREAD_US UINT64_C(5)
+#define DISC_SPREAD_MOST_US (5 * PHX__SECOND)
+#define DISC_SETTLE_US (50 * PHX__MS)
+#define DISC_SETTLE_TIMES 20u
+/* And the other side gets so much longer to dial for each node known: hundreds that start on a few cores have
+ * a turn each fifty milliseconds, and a second dial for want of patience only makes more work for all. */
+#define DISC_PATIENCE_US (10 * PHX__MS)
 /* A card with new addresses reaches everybody within milliseconds; its owner should not be hit
  * by all of them in the same one. */
 #define DISC_FRESH_JITTER_US (20 * PHX__MS)
@@ -78,6 +91,8 @@
 #define DISC_RELAYED_US (60 * PHX__SECOND)
 /* This node has moved to another network: whatever failed may work. Not all in the same moment. */
 #define DISC_MOVED_JITTER_US PHX__SECOND
+/* Places remembered for their budgets, 24 bytes each. */
+#define DISC_PLACES 512u
 
 /* How bad a round ended, in ascending order of what decides about the wait. */
 enum disc_verdict {
@@ -143,12 +158,33 @@ static int disc_goes_first(const struct phx__disc *d, uint32_t node)
     return ((phx__id_hash(a) ^ phx__id_hash(b)) & 1) != 0 ? smaller : !smaller;
 }
 
+static int disc_is_crowd(const struct phx__disc *d)
+{
+    return d->limits.crowd != 0 && d->known > d->limits.crowd;
+}
+
+/* The time over which first dials are spread, for as many nodes as are known. */
+static uint64_t disc_spread(const struct phx__disc *d)
+{
+    uint64_t most = DISC_SPREAD_US * d->known * d->known;
+
+    return !disc_is_crowd(d) ? 0 : most < DISC_SPREAD_MOST_US ? most : DISC_SPREAD_MOST_US;
+}
+
+/* Is it too soon for the first dial of a node among many? The news is still coming in. */
+static int disc_is_settling(const struct phx__disc *d, const struct phx__disc_target *t)
+{
+    return !t->hub && t->fresh > 0 && disc_is_crowd(d) && !d->nodes[t->node].wanted
+           && d->now < d->learnt_at + DISC_SETTLE_US;
+}
+
 /* How long to leave the first dial to the other side. Whoever has addresses listens. */
 static uint64_t disc_courtesy(struct phx__disc *d, const struct phx__disc_target *t)
 {
     if (t->hub || !d->listening || disc_goes_first(d, t->node))
         return 0;
-    return DISC_COURTESY_US + disc_between(d, 0, DISC_COURTESY_JITTER_US);
+    return DISC_COURTESY_US + disc_between(d, 0, DISC_COURTESY_JITTER_US)
+           + (!disc_is_crowd(d) ? 0 : 2 * disc_spread(d) + DISC_PATIENCE_US * d->known);
 }
 
 /* The rate for what most probably fails again. */
@@ -356,7 +392,8 @@ static void disc_note(struct phx__disc *d, uint32_t slot, uint32_t i, int error)
     uint8_t verdict = DISC_FAILED;
 
     t->at[i].error = error;
-    if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION)
+    t->at[i].tried_at = d->now;
+    if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION || error == PHX_ETLS)
         verdict = DISC_BARRED;
     /* Anybody may say this, or the address may move: it is believed, but not for ever. */
     if (error == PHX_ESELF)
@@ -375,6 +412,12 @@ static void disc_note(struct phx__disc *d, uint32_t slot, uint32_t i, int error)
         t->verdict = verdict;
 }
 
+/* How long the first of these addresses must be left alone. */
+static uint64_t disc_ban(const struct phx__disc *d, const struct phx__disc_target *t, unsigned which)
+{
+    return t->hub ? 0 : phx__budget_first(&d->budget, t->at, t->count, which, d->now);
+}
+
 /* The first address still to try that nobody dials at the moment. The silent ones come last: a wall, or the
  * private address of a far network, should not keep a good one waiting in each round. */
 static uint32_t disc_pick(const struct phx__disc *d, const struct phx__disc_target *t)
@@ -382,7 +425,8 @@ static uint32_t disc_pick(const struct phx__disc *d, const struct phx__disc_targ
     uint32_t i, silent = PHX__NONE;
 
     for (i = 0; i < t->count; i++) {
-        if ((t->untried & 1u << i) == 0 || disc_is_busy(d, &t->at[i].address))
+        if ((t->untried & 1u << i) == 0 || disc_is_busy(d, &t->at[i].address)
+            || disc_ban(d, t, 1u << i) != 0)
             continue;
         if (t->at[i].error != PHX_ETIMEDOUT)
             return i;
@@ -404,6 +448,8 @@ static int disc_dial(struct phx__disc *d, uint32_t slot, uint32_t i)
     t->at[i].met = PHX__CONTACT_NOBODY;
     t->untried = (uint8_t)(t->untried & ~(1u << i));
     t->tried++;
+    if (!t->hub)
+        phx__budget_dialled(&d->budget, &t->at[i].address, d->now);
     error = d->ops.dial(d->ops.ctx, attempt, t->hub ? PHX__NONE : t->node, &t->at[i].address);
     if (error >= 0)
         return 1;
@@ -424,7 +470,13 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
         disc_settle(d, slot);
         return;
     }
+    if (!t->round && disc_is_settling(d, t)) {
+        t->fresh--;
+        disc_plan(d, slot, DISC_SETTLE_US + disc_between(d, 0, disc_spread(d)));
+        return;
+    }
     if (!t->round) {
+        t->fresh = 0;
         t->untried = (uint8_t)phx__contact_usable(t->at, t->count, d->now);
         if (t->untried == 0) {
             disc_plan(d, slot, 0); /* it was set off too soon: not before the first rest ends */
@@ -441,8 +493,12 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
      * one that did not waits for them. */
     if (i == PHX__NONE && t->tried > 0 && t->open == 0)
         t->untried = 0;
-    if (t->untried != 0)
-        phx__timer_set(d->timers, t->timer, d->now + DISC_STAGGER_US);
+    if (t->untried != 0) {
+        uint64_t ban = disc_ban(d, t, t->untried);
+        if (ban > 0) /* many may wait for the same moment */
+            ban = disc_between(d, ban, ban + PHX__SECOND);
+        phx__timer_set(d->timers, t->timer, d->now + DISC_STAGGER_US + ban);
+    }
     disc_settle(d, slot);
 }
 
@@ -641,6 +697,8 @@ int phx__disc_init(struct phx__disc *d, struct phx__mem *mem, struct phx__ids *i
     d->limits = *limits;
     d->target_free = d->head = d->tail = PHX__NONE;
     d->room_at = UINT64_MAX;
+    if (phx__budget_init(&d->budget, mem, DISC_PLACES, phx__rnd_next(rnd)) != 0)
+        return PHX_ENOMEM;
     return phx__attempts_init(&d->attempts, mem, limits->max_dials);
 }
 
@@ -655,6 +713,7 @@ void phx__disc_free(struct phx__disc *d)
     phx__mem_put(d->mem, d->targets, d->target_capacity * sizeof *d->targets);
     phx__mem_put(d->mem, d->nodes, d->node_capacity * sizeof *d->nodes);
     phx__attempts_free(&d->attempts);
+    phx__budget_free(&d->budget);
     memset(d, 0, sizeof *d);
 }
 
@@ -728,7 +787,9 @@ int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_addre
         d->nodes[node].target = slot + 1;
         d->known += !d->nodes[node].linked;
         phx__best_offer(&d->best, d->ids, node);
-        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]));
+        d->learnt_at = d->now;
+        d->targets[slot].fresh = DISC_SETTLE_TIMES;
+        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]) + disc_between(d, 0, disc_spread(d)));
     } else if (!disc_is_same(&d->targets[slot], a, picked, n)
                && disc_renew(d, slot, a, picked, n) != 0) {
         return PHX_ENOMEM;
@@ -749,8 +810,10 @@ int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t 
     disc_clock(d, now);
     error = phx__mem_grow(d->mem, &d->nodes, &d->node_capacity, node + 1, sizeof *d->nodes);
     if (disc_find(d, attempt, &slot, &i)) {
-        if (error == 0) /* whoever answers there is that hub now */
+        if (error == 0) { /* whoever answers there is that hub now */
             phx__disc_meet(d, attempt, node);
+            phx__budget_good(&d->budget, &d->targets[slot].at[i].address);
+        }
         disc_close(d, slot, i);
         disc_note(d, slot, i,
                   error != 0 ? error : d->targets[slot].node == node ? 0 : PHX_EPEER);
@@ -910,6 +973,16 @@ void phx__disc_forget(struct phx__disc *d, uint32_t node)
     /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
     n->left = n->linked;
     disc_relax(d, before);
+}
+
+uint32_t phx__disc_look(const struct phx__disc *d, uint32_t node, const struct phx__contact **at)
+{
+    uint32_t slots[PHX__DISC_HUBS + 1];
+
+    if (disc_slots(d, node, slots) == 0)
+        return 0;
+    *at = d->targets[slots[0]].at;
+    return d->targets[slots[0]].count;
 }
 
 void phx__disc_stop(struct phx__disc *d)
