@@ -68,6 +68,8 @@ struct phx__disc {
     uint32_t head, tail; /* the queue: targets that are due and wait for max_dials */
     int listening;       /* this node can be dialled */
     int stopped;         /* closing: dial no more */
+    uint32_t pace;       /* dials at once, in a crowd */
+    uint64_t slowed_at;  /* when it was last halved */
     uint64_t learnt_at;  /* when a node was last heard of for the first time */
     uint64_t now;        /* the latest time told, for calls that are not told */
 };
