@@ -37,8 +37,14 @@ figures: phoenix.c
 bench: phoenix.c
 	@QUICK='$(QUICK)' ONLY='$(ONLY)' ./test/bench/run.sh
 
+# What failure detection costs: table 2 of the paper again; and beside serf.
+bench_detect: phoenix.c
+	@QUICK='$(QUICK)' ./test/bench/detect.sh
+bench_serf: phoenix.c
+	@./test/bench/serf.sh
+
 clean:
 	rm -rf build phoenix.c.tmp
 
 FORCE:
-.PHONY: all test demo sim bars figures bench clean FORCE
+.PHONY: all test demo sim bars figures bench bench_detect bench_serf clean FORCE

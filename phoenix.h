@@ -10,8 +10,8 @@
  *  - One thread per node. All calls for one phx must come from one thread at a time; phx_wake is the
  *    only exception (any thread, any signal handler). Different nodes in one process share nothing.
  *  - Nothing happens outside phx_step: no thread, no signal, no hidden timer works for you. A host
- *    that computes for a minute is silent for a minute; others will begin to wonder after
- *    cfg.heartbeat_us.
+ *    that computes for a minute is silent for a minute; others begin to wonder after
+ *    cfg.detector.interval_us, unless phx_busy has told them.
  *  - Callbacks run only inside phx_step, on its stack. Inside one, any call is allowed but phx_step,
  *    which returns PHX_ESTATE; phx_free is allowed and takes effect when the step is over.
  *  - Bytes handed to a callback are borrowed until it returns. Bytes handed to phx_send are copied
@@ -21,7 +21,8 @@
  *  - A send is a promise to try, not a delivery. PHX_EAGAIN means "later" and is normal. If you need to
  *    know the outcome, give the message a token and wait for on_done.
  *  - Without cfg.key a node speaks only on loopback and UNIX sockets, unless you set cfg.insecure. With
- *    a key, links are authenticated on both sides; this version does not encrypt them.
+ *    a key, links are authenticated on both sides. They are encrypted only if they use TLS: compile with
+ *    -DPHX_TLS -lbearssl (Debian: libbearssl-dev) and set cfg.tls, or use tls:// addresses.
  *  - SIGPIPE is never raised, descriptors are close-on-exec, nothing is printed, and neither exit nor
  *    abort is ever called.
  *
@@ -85,8 +86,8 @@ extern "C" {
     X(ETOOBIG, -6, "message is larger than cfg.max_message")                                       \
     X(ENOTFOUND, -7, "no such node, name or token")                                                \
     X(ELIMIT, -8, "a configured limit is reached")                                                 \
-    X(EADDRESS, -9, "malformed address: want tcp://host:port, tcp://[v6]:port or unix:///path")    \
-    X(ESCHEME, -10, "unknown address scheme: this build knows tcp:// and unix://")                 \
+    X(EADDRESS, -9, "malformed address: want tcp://host:port, tls://[v6]:port or unix:///path")    \
+    X(ESCHEME, -10, "unknown address scheme: tcp://, tls:// and unix:// are known")                 \
     X(ERESOLVE, -11, "host name does not resolve")                                                 \
     X(EINSECURE, -12, "not loopback and no key: set cfg.key, or cfg.insecure if you must")         \
     X(EINUSE, -13, "address already in use")                                                       \
@@ -109,13 +110,20 @@ extern "C" {
     X(EEXPIRED, -30, "time limit passed before delivery")                                          \
     X(EFAILED, -31, "destination failed")                                                          \
     X(ECLOSED, -32, "node is closed")                                                              \
-    X(ENOTSUP, -33, "not supported by this build or operating system")
+    X(ENOTSUP, -33, "not supported by this system, or built without: TLS wants -DPHX_TLS")          \
+    X(EKEYSIZE, -34, "a key has 16 to 1024 bytes")                                                 \
+    X(EFILE, -35, "no such file, or it cannot be read")                                            \
+    X(EPEM, -36, "malformed PEM file, or nothing of use in it")                                    \
+    X(ECERT, -37, "own certificate is expired, or not issued by cfg.tls_ca")                       \
+    X(EPAIR, -38, "private key does not belong to the certificate")                                \
+    X(ENOKEY, -39, "TLS wants cfg.key, or cfg.tls_ca, tls_cert and tls_key")                       \
+    X(ETLS, -40, "TLS handshake failed")
 
 enum phx_error {
 #define PHX_ERROR_ENUM(name, value, text) PHX_##name = value,
     PHX_ERRORS(PHX_ERROR_ENUM)
 #undef PHX_ERROR_ENUM
-    PHX_ERROR_LAST = -34 /* one below the lowest */
+    PHX_ERROR_LAST = -41 /* one below the lowest */
 };
 
 /* The text of an error code; never NULL, static storage. */
@@ -143,18 +151,24 @@ struct phx_range {
 #define PHX_ID_TEXT 33
 const char *phx_id_text(const struct phx_id *id, char out[PHX_ID_TEXT]);
 
-enum phx_family { PHX_UNIX = 1, PHX_IPV4 = 4, PHX_IPV6 = 6 };
+enum phx_family {
+    PHX_UNIX = 1,
+    PHX_OTHER = 2, /* of a scheme that cfg.dial knows; never told to others */
+    PHX_IPV4 = 4,
+    PHX_IPV6 = 6
+};
 
-/* A transport address, resolved. ip holds 4 or 16 bytes in network order; path is a UNIX socket's,
- * NUL-terminated. Unused parts are zero. */
+/* A transport address, resolved. ip holds 4 or 16 bytes in network order; path is a UNIX socket's, or
+ * the whole text of a PHX_OTHER, NUL-terminated. Unused parts are zero. */
 struct phx_address {
     unsigned char family; /* enum phx_family */
     unsigned char ip[16];
     uint16_t port; /* host order */
     char path[104];
+    unsigned char tls; /* 1: spoken over TLS; TCP only */
 };
 
-/* PHX_ADDRESS_TEXT bytes hold any address as text, e.g. "tcp://[::1]:7000". */
+/* PHX_ADDRESS_TEXT bytes hold any address as text, e.g. "tcp://[::1]:7000" or "tls://10.0.0.5:7000". */
 #define PHX_ADDRESS_TEXT 120
 const char *phx_address_text(const struct phx_address *address, char out[PHX_ADDRESS_TEXT]);
 
@@ -172,11 +186,20 @@ struct phx_message {
 
 enum phx_state {
     PHX_NODE_OK = 1,      /* a route exists */
-    PHX_NODE_SUSPECT,     /* silent for longer than it announced; not reported by this version */
+    PHX_NODE_SUSPECT,     /* a route exists, but it was silent for longer than it announced, to this
+                             node or to one that says so; being looked into. Its names stay its own,
+                             messages go on. A sign of life from anywhere: OK again */
     PHX_NODE_UNREACHABLE, /* no route at the moment */
-    PHX_NODE_FAILED,      /* unreachable for longer than cfg.broken_us; final for this incarnation
-                             unless it comes back */
+    PHX_NODE_FAILED,      /* unreachable for longer than detector.broken_us, and nobody asked could
+                             reach it either. Its names are broken. If it comes back: OK again */
     PHX_NODE_LEFT         /* said goodbye */
+};
+
+/* Names that are broken: held by a node that failed, and by nobody else. */
+struct phx_lost {
+    struct phx_range range;
+    struct phx_id owner; /* who held them */
+    uint64_t since_us;   /* when it was found to have failed, host clock */
 };
 
 /* A node this one knows of. */
@@ -236,6 +259,69 @@ struct phx_os {
     void (*free)(void *world); /* the node is done with the world; may be NULL */
 };
 
+/* ---- Keys --------------------------------------------------------------------------------------- */
+
+/* A shared secret: bytes, none of which means anything. 32 random ones are best. Whoever sees a handshake
+ * can test guesses of it as fast as he can hash, so a sentence that can be guessed will be. */
+#define PHX_KEY_MIN 16
+#define PHX_KEY_MAX 1024
+struct phx_key {
+    const void *data;
+    size_t size;
+};
+
+/* Reads a key from a file, all bytes of it as they are: a line end at its end counts, so copy the file
+ * and not its text. How many bytes, or PHX_EFILE, PHX_EACCES, PHX_EKEYSIZE (too short, too long, or over
+ * capacity), PHX_EMFILE. May block, as files do. */
+int phx_read_key(const char *path, void *out, size_t capacity);
+/* ---- Failure detection -------------------------------------------------------------------------- */
+
+/* Who is alive is found out as in Horita, Taura, Chikayama, "A Fault Detection Library in Phoenix
+ * Programming Model" (2003): each node picks a few of its neighbours at random as its *monitors* and is
+ * heard by them at short intervals; all other links are insured by rare heartbeats. Everything that
+ * travels on a link counts as a heartbeat, so busy links carry none. A node that is silent for longer
+ * than it announced becomes SUSPECT, its other neighbours are told and look for themselves, and whoever
+ * hears nothing gives up the link. A node that no link leads to is UNREACHABLE, and after broken_us FAILED.
+ *
+ * A node that falls silent (power loss, a stopped process) is FAILED everywhere within
+ *
+ *      interval_us + timeout_us + broken_us + the time of one flood through the network
+ *
+ * one whose connections close (a killed process) within broken_us and a flood, and one that dies in the
+ * same instant as all its monitors within insurance_us + timeout_us + broken_us and a flood. A host that
+ * is silent for longer than that without phx_busy is taken for dead: what a node that computes and one
+ * that is stopped look like from outside is the same. It is OK again as soon as it is back.
+ *
+ * monitors and the two intervals say how often *this* node is heard, and are announced in each heartbeat;
+ * timeout_us and broken_us say how patient it is with others. So nodes may differ. All in microseconds. */
+struct phx_detector {
+    uint32_t monitors;     /* k: 1..255. With fewer neighbours than that, all of them watch */
+    uint64_t interval_us;  /* T_interval: monitors hear something at least this often */
+    uint64_t insurance_us; /* T_insurance: all other neighbours do; at least interval_us */
+    uint64_t timeout_us;   /* T_timeout: patience beyond what a neighbour announced */
+    uint64_t broken_us;    /* T_broken: unreachable for so long is failed */
+};
+
+enum phx_preset {
+    PHX_PRESET_DEFAULT = 0, /* 2 monitors, 5 s, 90 s, 5 s, 5 s: an idle link says something before
+                               translators of addresses and firewalls forget it */
+    PHX_PRESET_PAPER,       /* 2, 5 s, 200 s, 5 s, 5 s: table 1 of the paper */
+    PHX_PRESET_FAST         /* 2, 400 ms, 20 s, 800 ms, 500 ms: a silent death is seen within 2 s. For
+                               hosts that step every 100 ms and a network that is not overloaded */
+};
+
+/* Fills *d. PHX_EINVAL: no such preset. */
+int phx_detector_preset(struct phx_detector *d, int preset);
+
+/* Changes it at run time, all of it or nothing. Monitors are told at once, what was announced before holds
+ * until then. PHX_EINVAL, and nothing is changed: monitors is not in 1..255; a time is below 10 ms or above
+ * a day (0 included: with no patience at all every heartbeat would come too late); insurance_us is below
+ * interval_us. cfg.detector is checked by phx_new in the same way. */
+int phx_set_detector(phx *p, const struct phx_detector *d);
+
+/* The detector in use. */
+void phx_get_detector(const phx *p, struct phx_detector *out);
+
 /* ---- Configuration ------------------------------------------------------------------------------ */
 
 /* Always begin with phx_config_init, then change what you need. Strings, key and structs pointed to are
@@ -245,9 +331,13 @@ struct phx_config {
 
     /* Identity and security */
     const char *cluster; /* nodes link only within one cluster; 1..64 bytes; default "phoenix" */
-    const void *key;     /* shared secret, 16..1024 bytes; NULL: none */
+    const void *key;     /* shared secret, PHX_KEY_MIN..PHX_KEY_MAX bytes; NULL: none */
     size_t key_size;
     int insecure;             /* 1: allow addresses that leave this machine without a key */
+    int tls; /* 1: all TCP links use TLS, whatever the scheme: plain ones are neither made nor taken */
+    const char *tls_ca, *tls_cert, *tls_key; /* PEM files: whom to believe, what to show, and its private
+                                                key, all three or none; none: both sides make theirs
+                                                from the key of the cluster */
     const struct phx_id *id;  /* NULL: random, drawn at start (recommended) */
     uint64_t incarnation;     /* with id: must grow each time the id is used again; default 0 */
     int relay;                /* 1 (default): forward messages of others; 0: never */
@@ -261,6 +351,8 @@ struct phx_config {
     uint32_t max_links; /* up to this many nodes the mesh is full, beyond it is bounded; default 1024 */
     uint32_t max_nodes; /* nodes known at once; default 65536 */
     uint32_t max_dials; /* dials under way at once; default 64. Not what others dial */
+    uint32_t max_accepts; /* links in all, above which those that others dial are refused with
+                             PHX_ELIMIT; default 4096, less is fine where descriptors are few */
     uint32_t hop_limit; /* links a message may cross; default 16, at most 255 */
     uint32_t step_bytes; /* read per link in one step; default 256 KiB, at least 80 KiB */
 
@@ -268,9 +360,7 @@ struct phx_config {
     uint64_t dial_timeout_us; /* address to verified link; default 5 s */
     uint64_t retry_min_us;    /* first wait before dialling again; default 50 ms */
     uint64_t retry_max_us;    /* longest wait; default 30 s; doubles in between, with full jitter */
-    uint64_t heartbeat_us;    /* a link says something at least this often; default 5 s */
-    uint64_t timeout_us;      /* silence allowed beyond the announced heartbeat; default 5 s */
-    uint64_t broken_us;       /* unreachable for this long is failed; default 5 s */
+    struct phx_detector detector; /* who is alive; default PHX_PRESET_DEFAULT */
 
     /* For experiments: the update rule of the routing. See src/route.h. */
     int routing; /* enum phx_routing; default PHX_ROUTING_DEFAULT */
@@ -284,9 +374,23 @@ struct phx_config {
     void (*on_writable)(phx *p, uint64_t to, void *user);
     /* A node became known or changed state. */
     void (*on_node)(phx *p, const struct phx_node *node, void *user);
+    /* broken 1: these names were lost with a node that failed, and nobody else holds them. 0: they are
+     * back, because it is, or because somebody holds them now (or, a day later, the node is forgotten).
+     * Comes after the on_node that is the reason. Names that were released, or whose holder has left, are
+     * free and never broken. */
+    void (*on_broken)(phx *p, const struct phx_lost *lost, int broken, void *user);
     /* This node held `range` and another claims it with a higher (epoch, id): it is no longer ours. */
     void (*on_conflict)(phx *p, struct phx_range range, const struct phx_id *winner, void *user);
     void (*on_log)(phx *p, int level, const char *line, void *user);
+    /* How phx_join reaches schemes that this library does not know, "ssh://..." of extras/ssh say.
+     * Called inside phx_step each time such a hub is due to be dialled: at once, and with the usual
+     * back-off whenever there is no link with it. Returns a stream descriptor, connected or on its way
+     * to be, which the node owns from there on (with cfg.os: a handle of that world), or a negative
+     * enum phx_error; both that and what becomes of the stream are logged, and a stream without a
+     * verified link after cfg.dial_timeout_us is closed. It must not block. With cfg.tls
+     * TLS is spoken on it, since it should lead to a listener. No key is asked for: whether the way is safe
+     * the host knows. NULL: such addresses are PHX_ESCHEME. */
+    int (*dial)(phx *p, const char *address, void *user);
     int log_level; /* lines above it are not made; default PHX_LOG_INFO */
 
     const struct phx_alloc *alloc; /* NULL: malloc and free */
@@ -304,7 +408,9 @@ void phx_config_init(struct phx_config *cfg);
 /* ---- Life --------------------------------------------------------------------------------------- */
 
 /* Makes a node. now_us starts its clock. On failure *out is NULL. PHX_EINVAL: a limit or time of cfg is
- * out of its range; PHX_EIO: no random bytes; PHX_ENOMEM; PHX_EMFILE. */
+ * out of its range; PHX_EKEYSIZE; PHX_EIO: no random bytes; PHX_ENOMEM; PHX_EMFILE. With PEM files, which
+ * are read here and may block: PHX_EFILE, PHX_EACCES, PHX_EPEM, PHX_ECERT, PHX_EPAIR. With cfg.tls or PEM
+ * files in a build without TLS: PHX_ENOTSUP; cfg.tls with neither files nor key: PHX_ENOKEY. */
 int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us);
 
 /* Leaves: names are released, nothing new is sent or accepted, and what was sent gets up to drain_us to be
@@ -317,27 +423,40 @@ int phx_closed(const phx *p);
  * released. NULL is fine. */
 void phx_free(phx *p);
 
+/* Other keys than cfg.key, at any time: the node uses the first and accepts all, one or two. Links that
+ * are up stay up; those that are made from now on need one of these. To change a cluster's key while it
+ * runs give every node { old, new }, then every node { new, old }, then every node { new }. It takes
+ * effect with the next step; a copy is made. PHX_EINVAL, PHX_EKEYSIZE, PHX_ENOMEM: nothing changed. */
+int phx_set_keys(phx *p, const struct phx_key *keys, int count);
+
 /* ---- Addresses ---------------------------------------------------------------------------------- */
 
-/* Accepts links at "tcp://host:port" or "unix:///path". Port 0 picks one. Host may be 0.0.0.0 or [::] for
+/* Accepts links at "tcp://host:port", "tls://host:port" or "unix:///path". Port 0 picks one. Host may be 0.0.0.0 or [::] for
  * all interfaces. The address is passed on to all nodes. Up to 8 listeners. Resolves host names and so
  * may block; never call it inside a latency-sensitive loop. Errors: PHX_EADDRESS, PHX_ESCHEME,
- * PHX_ERESOLVE, PHX_EINUSE, PHX_EACCES, PHX_ENOADDR, PHX_EINSECURE, PHX_EMFILE, PHX_ELIMIT. */
+ * PHX_ERESOLVE, PHX_EINUSE, PHX_EACCES, PHX_ENOADDR, PHX_EINSECURE, PHX_EMFILE, PHX_ELIMIT; for TLS
+ * PHX_ENOTSUP (built without) and PHX_ENOKEY. A listener speaks either TLS or not: who comes with the other
+ * is refused. */
 int phx_listen(phx *p, const char *address);
 
 /* The address of listener `index` (0, 1, ...) with its real port. PHX_ENOTFOUND past the last. */
 int phx_listening(const phx *p, int index, struct phx_address *out);
 
-/* Tells others one more address of this node, e.g. of a forwarded port. Numeric host only. */
+/* Tells others one more address of this node, e.g. of a forwarded port. Numeric host only. PHX_EINSECURE:
+ * it leaves this machine and there is no key. */
 int phx_advertise(phx *p, const char *address);
 
 /* Names a hub: a node to find the others through. Dialled now and for ever whenever there is no link
- * with it. May be called before anybody listens there. Resolves like phx_listen. Up to 64 hubs. */
+ * with it. May be called before anybody listens there. Resolves like phx_listen. Up to 64 hubs. With
+ * cfg.dial also "scheme://anything" in up to 103 printable ASCII characters, not resolved. */
 int phx_join(phx *p, const char *address);
 
 /* Makes a link from a connected stream: a socketpair, an ssh pipe that is one descriptor, a descriptor
  * of the host's world. The handshake of the other side must come within cfg.dial_timeout_us. The node
- * owns fd from here, also on failure. dialer: 1 on one side and 0 on the other. */
+ * owns fd from here, also on failure. dialer: 1 on one side and 0 on the other; PHX_ADOPT_TLS is added on
+ * both sides for TLS, which adopted streams and UNIX sockets otherwise never speak. PHX_EINSECURE: it is a
+ * connection with another machine, and there is no key. */
+enum phx_adopt { PHX_ADOPT_TLS = 2 };
 int phx_adopt(phx *p, int fd, int dialer);
 
 /* ---- The loop ----------------------------------------------------------------------------------- */
@@ -369,6 +488,12 @@ int phx_fd(const phx *p);
  * The one call that is safe from other threads and from signal handlers. */
 int phx_wake(phx *p);
 
+/* The host will not step for about us microseconds: it is going to compute. All neighbours are told now,
+ * without waiting for a step, and do not wonder before that time is over. The next phx_step ends it, and
+ * tells them so. Costs two small frames per link, so call it before pauses longer than
+ * detector.interval_us, not before each. 0 takes it back. PHX_EINVAL: more than a day; PHX_ECLOSED. */
+int phx_busy(phx *p, uint64_t us);
+
 /* A monotonic clock for hosts that have none. */
 uint64_t phx_now_us(void);
 
@@ -386,6 +511,10 @@ int phx_release(phx *p, uint64_t first, uint64_t last);
 
 /* Who holds a name, as far as is known here: 0, or PHX_ENOTFOUND. */
 int phx_owner(phx *p, uint64_t name, struct phx_id *out);
+
+/* Which of the names first..last are broken, ascending. Fills out[0..capacity-1] and returns how many
+ * there are; 0 also if first is above last, or there is no memory to find out. */
+size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, size_t capacity);
 
 /* ---- Messages ----------------------------------------------------------------------------------- */
 
@@ -426,6 +555,7 @@ struct phx_link {
     int handle;
     int up;              /* 0: still being made */
     int dialer;          /* 1: this side dialled */
+    int monitor;         /* 1: this neighbour watches us, see struct phx_detector */
     struct phx_id peer;  /* zero until known */
     struct phx_address address; /* the other end, as far as known */
     uint64_t since_us;
@@ -449,6 +579,22 @@ size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out
 
 void phx_self(const phx *p, struct phx_id *out);
 
+/* All that is known of a node and why it is what it is, as text: one "key: value" per line, keys may
+ * repeat. Like snprintf: at most capacity bytes with the final NUL, and returns how long the whole is.
+ * PHX_ENOTFOUND: never heard of it; PHX_EINVAL. Times are ages as of the last step. The keys:
+ *
+ *      id, state, since, incarnation, hops (a number or none), next (the neighbour towards it)
+ *      names         a range that it holds; names-more: how many are not shown
+ *      link          the link with it, or none; heard: when something last came on it
+ *      promised      how often it says it is to be heard on the link; with ", busy" during phx_busy
+ *      watched-here  yes if this node is one of its monitors; watches-us: the other way round
+ *      link-lost     when the last link ended, and why
+ *      accused       when and by whom it was last said to be gone: this node's own silent link, another
+ *                    node, or the routing
+ *      address       where it can be dialled, when that was tried last, and what came of it
+ *      seen-by       a neighbour that says it has a route to it, and of how many hops */
+int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity);
+
 /* Counters since the start, and sizes now. */
 struct phx_stats {
     uint64_t steps, os_calls; /* os_calls: everything asked of struct phx_os */
@@ -458,6 +604,9 @@ struct phx_stats {
     uint64_t retransmitted_frames, duplicate_frames, dropped_frames;
     uint64_t updates_in, updates_out, entries_in, entries_out; /* routing */
     uint64_t requests_out, heartbeats_in, heartbeats_out;
+    uint64_t monitor_beats_in; /* of heartbeats_in: from nodes that this one watches */
+    uint64_t beats_saved, insurance_saved; /* heartbeats to monitors, and to others, that were due and
+                                              that other traffic had made needless */
     uint64_t dials, dials_failed, accepts, refused, links_lost, bad_frames;
     size_t mem_bytes, mem_peak;
     uint32_t nodes, reachable, links;

@@ -52,13 +52,13 @@ int phx__crowd_is_settling(const struct phx__disc *d, const struct phx__disc_tar
 
 int phx__crowd_has_room(const struct phx__disc *d)
 {
-    return d->attempt_free != PHX__NONE && (!crowd_is(d) || d->attempts_open < d->pace);
+    return d->attempts.free != PHX__NONE && (!crowd_is(d) || d->attempts.open < d->pace);
 }
 
 void phx__crowd_learn(struct phx__disc *d, uint64_t took)
 {
     if (took <= CROWD_SLOW_US) {
-        d->pace += d->pace < d->attempt_capacity;
+        d->pace += d->pace < d->attempts.capacity;
     } else if (d->now > d->slowed_at + CROWD_SLOW_US) {
         d->slowed_at = d->now;
         d->pace = d->pace / 2 > PHX__CROWD_PACE ? d->pace / 2 : PHX__CROWD_PACE;

@@ -32,6 +32,9 @@
  * leading zeroes and "::" for a single group, and a simulated node must read what a real one reads. */
 #include "id.h"
 
+/* Added to the family on the wire if the address is spoken over TLS. */
+#define ID_TLS 16
+
 /* ---- Ids */
 
 int phx__id_equal(const struct phx_id *a, const struct phx_id *b)
@@ -311,17 +314,23 @@ static int id_parse_port(const char *s, uint16_t *port)
     return 1;
 }
 
-/* The length of a UNIX socket's path if it is one we take, else 0. At most `room` bytes are looked at, and
- * a NUL must be among them. */
-static size_t id_path_length(const char *path, size_t room)
+/* The length of a text without control characters, else 0. At most `room` bytes are looked at, and a NUL
+ * must be among them. */
+static size_t id_text_length(const char *text, size_t room)
 {
     size_t n;
 
-    for (n = 0; n < room && path[n] != '\0'; n++) {
-        if ((unsigned char)path[n] < 0x20 || path[n] == 0x7f)
+    for (n = 0; n < room && text[n] != '\0'; n++) {
+        if ((unsigned char)text[n] < 0x20 || text[n] == 0x7f)
             return 0;
     }
-    return n < room && path[0] == '/' ? n : 0;
+    return n < room ? n : 0;
+}
+
+/* The length of a UNIX socket's path if it is one we take, else 0. */
+static size_t id_path_length(const char *path, size_t room)
+{
+    return path[0] == '/' ? id_text_length(path, room) : 0;
 }
 
 static int id_parse_tcp(const char *s, struct phx__parsed *out)
@@ -362,13 +371,30 @@ int phx__address_parse(const char *text, struct phx__parsed *out)
             return PHX_EADDRESS;
         p.family = PHX_UNIX;
         memcpy(p.path, text + 7, n);
-    } else if (strncmp(text, "tcp://", 6) == 0) {
+    } else if (strncmp(text, "tcp://", 6) == 0 || strncmp(text, "tls://", 6) == 0) {
         if (id_parse_tcp(text + 6, &p) != 0)
             return PHX_EADDRESS;
+        p.tls = text[1] == 'l';
     } else {
         return PHX_ESCHEME;
     }
     *out = p;
+    return 0;
+}
+
+/* What only cfg.dial understands: kept as written. Anything past 7 bits would not print. */
+int phx__address_other(const char *text, struct phx_address *out)
+{
+    size_t n = id_text_length(text, sizeof out->path), i;
+
+    memset(out, 0, sizeof *out);
+    if (n == 0 || strstr(text, "://") == NULL || text[0] == ':')
+        return PHX_EADDRESS;
+    for (i = 0; i < n; i++)
+        if ((unsigned char)text[i] > 0x7e)
+            return PHX_EADDRESS;
+    out->family = PHX_OTHER;
+    memcpy(out->path, text, n);
     return 0;
 }
 
@@ -466,14 +492,17 @@ const char *phx_address_text(const struct phx_address *address, char out[PHX_ADD
         id_put_text(&w, "unix://");
         phx__put_bytes(&w, address->path, id_path_length(address->path, sizeof address->path));
         break;
+    case PHX_OTHER:
+        phx__put_bytes(&w, address->path, id_text_length(address->path, sizeof address->path));
+        break;
     case PHX_IPV4:
-        id_put_text(&w, "tcp://");
+        id_put_text(&w, address->tls ? "tls://" : "tcp://");
         id_put_v4(&w, address->ip);
         id_put_text(&w, ":");
         id_put_number(&w, address->port, 10);
         break;
     case PHX_IPV6:
-        id_put_text(&w, "tcp://[");
+        id_put_text(&w, address->tls ? "tls://[" : "tcp://[");
         id_put_v6(&w, address->ip);
         id_put_text(&w, "]:");
         id_put_number(&w, address->port, 10);
@@ -499,11 +528,11 @@ int phx__address_equal(const struct phx_address *a, const struct phx_address *b)
 {
     if (a->family != b->family)
         return 0;
-    if (a->family == PHX_UNIX)
+    if (a->family == PHX_UNIX || a->family == PHX_OTHER)
         return strncmp(a->path, b->path, sizeof a->path) == 0;
     if (id_ip_size(a) == 0)
         return 1; /* both are "none" */
-    return a->port == b->port && memcmp(a->ip, b->ip, id_ip_size(a)) == 0;
+    return a->port == b->port && !a->tls == !b->tls && memcmp(a->ip, b->ip, id_ip_size(a)) == 0;
 }
 
 /* The four bytes of a version 4 address, also of a mapped one; NULL if it is neither. */
@@ -548,7 +577,7 @@ void phx__address_put(struct phx__writer *w, const struct phx_address *a)
         phx__put_u8(w, 0);
         return;
     }
-    phx__put_u8(w, a->family);
+    phx__put_u8(w, (uint8_t)(a->family + (a->tls && a->family != PHX_UNIX ? ID_TLS : 0)));
     if (a->family == PHX_UNIX) {
         phx__put_u8(w, (uint8_t)n);
         phx__put_bytes(w, a->path, n);
@@ -568,6 +597,10 @@ int phx__address_get(struct phx__reader *r, struct phx_address *a)
     memset(a, 0, sizeof *a);
     memset(&got, 0, sizeof got);
     got.family = phx__get_u8(r);
+    if (got.family == PHX_IPV4 + ID_TLS || got.family == PHX_IPV6 + ID_TLS) {
+        got.tls = 1;
+        got.family = (uint8_t)(got.family - ID_TLS);
+    }
     if (got.family == PHX_UNIX) {
         n = phx__get_u8(r);
         good = n < sizeof got.path; /* room for the final NUL, which got has already */

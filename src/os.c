@@ -66,7 +66,7 @@
 
 /* Unacknowledged data kills a TCP connection after this long; the system's own limit is about a
  * quarter of an hour. The heartbeat finds dead peers much earlier; this bounds what is left when
- * nobody looks, such as a link that drains while it closes. Above heartbeat_us + timeout_us of
+ * nobody looks, such as a link that drains while it closes. Above interval_us + timeout_us of
  * the defaults. */
 #define OS_TCP_USER_TIMEOUT_MS 30000
 
@@ -771,7 +771,7 @@ static int os_finish(void *world, int handle)
     socklen_t size = sizeof(int);
     int error = 0, err;
     if (getsockopt(handle, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
-        return os_error(errno);
+        return errno == ENOTSOCK ? 0 : os_error(errno); /* the host's, from cfg.dial: it is there */
     if (error != 0)
         return os_error(error);
     /* No error is also what a connection has that is still being made: only a peer proves one. */
@@ -887,9 +887,9 @@ static int os_random(void *world, void *out, size_t size)
  * libraries to know this name; it also keeps a hostile DNS from moving it off this machine. */
 static int os_resolve_localhost(struct phx_address *out, int capacity)
 {
-    static const struct phx_address v4 = {PHX_IPV4, {127, 0, 0, 1}, 0, ""};
+    static const struct phx_address v4 = {PHX_IPV4, {127, 0, 0, 1}, 0, "", 0};
     static const struct phx_address v6 = {
-        PHX_IPV6, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 0, ""};
+        PHX_IPV6, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 0, "", 0};
     union os_sockaddr a;
     socklen_t size;
     int fd, n = 0;

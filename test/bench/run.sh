@@ -128,3 +128,6 @@ if [ -z "${QUICK-}" ] && [ -z "${ONLY-}" ]; then
     [ "$took" -le 120 ] || verdict=short
     printf 'bar\tsim_1000_clique_s\t%d\t120\t%s\n' "$took" "$verdict"
 fi
+
+# What delivery costs beside raw frames on the same kind of connection.
+sh test/bench/delivery.sh
