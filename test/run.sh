@@ -377,6 +377,13 @@ done
 [ -s "$work/queue" ] || [ -n "$only" ] || add 'real' 'skip test/real/ "none there"'
 stage 'real processes on loopback' 1
 
+lab() {
+    have bash || { skip 'lab' 'no bash'; return 0; }
+    limit bash test/lab/run.sh --quick
+}
+add 'lab' lab
+stage 'the lab: real processes behind real walls' 1
+
 [ -s "$work/counts" ] || { echo "run.sh: no job is called *$only*" >&2; echo '0 passed, 1 failed'; exit 1; }
 printf '\n# %s seconds\n' $(($(date +%s) - started))
 awk '{ p += $1; f += $2; s += $3 }
