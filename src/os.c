@@ -886,9 +886,9 @@ static int os_random(void *world, void *out, size_t size)
  * libraries to know this name; it also keeps a hostile DNS from moving it off this machine. */
 static int os_resolve_localhost(struct phx_address *out, int capacity)
 {
-    static const struct phx_address v4 = {PHX_IPV4, {127, 0, 0, 1}, 0, ""};
+    static const struct phx_address v4 = {PHX_IPV4, {127, 0, 0, 1}, 0, "", 0};
     static const struct phx_address v6 = {
-        PHX_IPV6, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 0, ""};
+        PHX_IPV6, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 0, "", 0};
     union os_sockaddr a;
     socklen_t size;
     int fd, n = 0;

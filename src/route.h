@@ -107,6 +107,8 @@ PHX_PRIVATE const struct phx__dest *phx__route_dest(const struct phx__route *r,
                                                     uint32_t node); /* or NULL */
 /* The neighbour towards node, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__route_next(const struct phx__route *r, uint32_t node);
+/* Is this neighbour known to be next to that node? */
+PHX_PRIVATE int phx__route_is_next_to(const struct phx__route *r, uint32_t nbr, uint32_t node);
 PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *b);
 
 /* Shared by route.c and route_tell.c. */

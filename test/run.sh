@@ -238,6 +238,7 @@ unit() { # split or joined, test
     rm -f "$exe"
     case $1 in
     joined) how='-DPHX_JOINED -Wno-unused-function' with= ;;
+    tls) how='-DPHX_JOINED -DPHX_TLS -Wno-unused-function' with=-lbearssl ;;
     *) how= with=build/split/libphx.a ;;
     esac
     quiet "$2 compiles" $cc $flags_tests $sanitize $how "$2" $with -pthread -lm -o "$exe" > "$exe.said" || {
@@ -269,6 +270,12 @@ example() { # source: compiled in a tree of its own by the line that its first c
     quiet "$1: cc $line" sh -c "cd $dir && $cc $warn_tests $line"
 }
 
+# TLS is built where there is BearSSL, and the tests that make links run over it once more.
+has_bearssl() {
+    printf '#include <bearssl.h>\nint main(void) { return br_ec_get_default() == 0; }\n' > "$work/bear.c"
+    $cc "$work/bear.c" -lbearssl -o "$work/bear" > /dev/null 2>&1
+}
+
 real() { # script
     if [ -x "$1" ]; then limit "$1"; else limit sh "$1"; fi
 }
@@ -285,6 +292,11 @@ while IFS= read -r one; do
     add "build joined $one poll" \
         "build_joined '$one' 'poll/$(label "$one")' '-std=c99 -O2 -DPHX_USE_POLL $warn'"
     add "build joined $one lines" "build_joined '$one' 'lines/$(label "$one")' '-std=c99 -DPHX_LINES $warn'"
+    if has_bearssl; then
+        add "build joined $one TLS" "build_joined '$one' 'tls/$(label "$one")' '-std=c99 -O2 -DPHX_TLS $warn'"
+    else
+        add "build joined $one TLS" "skip 'phoenix.c with $one -DPHX_TLS' 'no libbearssl-dev'"
+    fi
     add "build split $one" "build_split '$one'"
     add "header c $one" "header '$one' c -std=c99"
 done < "$work/compilers"
@@ -302,8 +314,12 @@ for f in test/unit/t_*.c; do
     add "unit $(basename "$f" .c) split" "unit split $f"
     add "unit $(basename "$f" .c) joined" "unit joined $f"
 done
+for f in test/unit/t_tls.c test/unit/t_keys.c test/unit/t_hostile.c; do
+    if has_bearssl; then add "unit $(basename "$f" .c) with TLS" "unit tls $f"
+    else add "unit $(basename "$f" .c) with TLS" "skip '$f with -DPHX_TLS' 'no libbearssl-dev'"; fi
+done
 if [ -s "$work/queue" ]; then
-    mkdir -p build/split/test build/unit/split build/unit/joined
+    mkdir -p build/split/test build/unit/split build/unit/joined build/unit/tls
     mv "$work/queue" "$work/units"
     sane='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer'
     echo 'int main(void) { return 0; }' > "$work/sane.c"

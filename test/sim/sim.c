@@ -62,6 +62,7 @@ static int list(void)
 {
     list_some(stories);
     list_some(delivery_stories);
+    list_some(detect_stories);
     return 0;
 }
 
