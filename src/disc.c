@@ -51,7 +51,7 @@
  * This room does not know what an attempt is made of, whether the peer is who it says (link
  * proves that), or who is alive (live knows). It differs from the paper (section 4.1, step 1),
  * which dials every address it hears of at once and once. */
-#include "disc.h"
+#include "crowd.h"
 
 /* RFC 8305, section 8: the recommended delay between attempts, longer than nearly all round
  * trips. */
@@ -150,7 +150,8 @@ static uint64_t disc_courtesy(struct phx__disc *d, const struct phx__disc_target
 {
     if (t->hub || !d->listening || disc_goes_first(d, t->node))
         return 0;
-    return DISC_COURTESY_US + disc_between(d, 0, DISC_COURTESY_JITTER_US);
+    return DISC_COURTESY_US + disc_between(d, 0, DISC_COURTESY_JITTER_US)
+           + phx__crowd_patience(d);
 }
 
 /* The rate for what most probably fails again. */
@@ -194,7 +195,7 @@ static void disc_push(struct phx__disc *d, uint32_t slot)
  * those under way may have to give way. */
 static void disc_kick(struct phx__disc *d)
 {
-    if (d->head != PHX__NONE && d->attempts.free != PHX__NONE)
+    if (d->head != PHX__NONE && phx__crowd_has_room(d))
         phx__timer_set(d->timers, d->targets[d->head].timer, d->now);
     else if (d->head != PHX__NONE && d->room_at != UINT64_MAX)
         phx__timer_set(d->timers, d->targets[d->head].timer, d->room_at);
@@ -436,7 +437,13 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
         disc_settle(d, slot);
         return;
     }
+    if (!t->round && phx__crowd_is_settling(d, t)) {
+        t->fresh--;
+        disc_plan(d, slot, PHX__CROWD_SETTLE + disc_between(d, 0, phx__crowd_spread(d)));
+        return;
+    }
     if (!t->round) {
+        t->fresh = 0;
         t->untried = (uint8_t)phx__contact_usable(t->at, t->count, d->now);
         if (t->untried == 0) {
             disc_plan(d, slot, 0); /* it was set off too soon: not before the first rest ends */
@@ -657,6 +664,7 @@ int phx__disc_init(struct phx__disc *d, struct phx__mem *mem, struct phx__ids *i
     d->limits = *limits;
     d->target_free = d->head = d->tail = PHX__NONE;
     d->room_at = UINT64_MAX;
+    d->pace = PHX__CROWD_PACE;
     if (phx__budget_init(&d->budget, mem, DISC_PLACES, phx__rnd_next(rnd)) != 0)
         return PHX_ENOMEM;
     return phx__attempts_init(&d->attempts, mem, limits->max_dials);
@@ -747,7 +755,9 @@ int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_addre
         d->nodes[node].target = slot + 1;
         d->known += !d->nodes[node].linked;
         phx__best_offer(&d->best, d->ids, node);
-        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]));
+        d->learnt_at = d->now;
+        d->targets[slot].fresh = PHX__CROWD_SETTLE_TIMES;
+        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]) + disc_between(d, 0, phx__crowd_spread(d)));
     } else if (!disc_is_same(&d->targets[slot], a, picked, n)
                && disc_renew(d, slot, a, picked, n) != 0) {
         return PHX_ENOMEM;
@@ -772,6 +782,7 @@ int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t 
             phx__disc_meet(d, attempt, node);
             phx__budget_good(&d->budget, &d->targets[slot].at[i].address);
         }
+        phx__crowd_learn(d, d->now - d->attempts.at[attempt & 0xffff].since);
         disc_close(d, slot, i);
         disc_note(d, slot, i,
                   error != 0 ? error : d->targets[slot].node == node ? 0 : PHX_EPEER);
@@ -962,7 +973,7 @@ void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now)
         return;
     if (!d->targets[arg].queued)
         disc_push(d, arg);
-    while ((slot = d->head) != PHX__NONE && (d->attempts.free != PHX__NONE || disc_make_room(d))) {
+    while ((slot = d->head) != PHX__NONE && (phx__crowd_has_room(d) || disc_make_room(d))) {
         disc_unqueue(d, slot);
         disc_advance(d, slot);
     }

@@ -25,6 +25,8 @@
 #define NODE_TIMERS 10000
 /* Peers and reasons of which it is known that they were logged, 24 bytes each. */
 #define NODE_LINES 64u
+/* So many nodes are dialled as soon as they are heard of; see disc.c for more. */
+#define NODE_CROWD 8u
 /* Readiness asked for at once. */
 #define NODE_READY 128
 
@@ -624,7 +626,7 @@ static int node_open_brains(phx *p)
 {
     struct phx__route_ops route;
     struct phx__disc_limits dl = { p->cfg.max_links, p->cfg.max_dials, p->cfg.retry_min_us,
-                                   p->cfg.retry_max_us };
+                                   p->cfg.retry_max_us, NODE_CROWD };
     struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon };
     struct phx__live_ops live = { p, node_live_beat, node_silent, phx__node_suspect,
                                   phx__node_seek, node_state };

@@ -684,17 +684,22 @@ static void node_write_link(phx *p, struct phx__link *l)
         phx__node_watch(p, l);
 }
 
-/* Each link that wants it, once; those that want it again during this are for the next step. */
+/* Each link that wants it, once. A link counts as listed while it is written to: acks that its own data
+ * brings about leave in the same write, and do not make a step of their own. Others that are listed
+ * meanwhile are for the next step. */
 void phx__node_write(phx *p)
 {
     uint32_t i, count = p->writer_count;
 
     for (i = 0; i < count; i++) {
         struct phx__link *l = p->links[p->writers[i]];
-        l->queued = 0;
-        if (l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING
-            && (!l->full || l->broken))
+        int writes = l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING
+                     && (!l->full || l->broken);
+        if (writes)
             node_write_link(p, l);
+        l->queued = 0;
+        if (writes && ((!l->dry && !l->full) || l->broken))
+            node_wants(p, l);
     }
     for (i = count; i < p->writer_count; i++)
         p->writers[i - count] = p->writers[i];
