@@ -400,8 +400,6 @@ enum phx__frame_type {
     PHX__SUMMARY,   /* routing: all I know, in short, after digests disagreed */
     PHX__DATA,      /* a fragment of a message, end to end */
     PHX__ACK,       /* end to end: what arrived, and credit */
-    PHX__SUSPECT,   /* to all: this node is silent */
-    PHX__PROBE,     /* end to end: are you there, perhaps through a third node */
     PHX__FRAME_TYPES
 };
 
@@ -532,7 +530,6 @@ PHX_PRIVATE int phx__wire_get_request(const struct phx__frame *f, struct phx__re
 
 #define PHX__BEAT_REPLY 1u   /* frame flag: answer with a BEAT of yours */
 #define PHX__BEAT_MONITOR 2u /* frame flag: you are one of my monitors */
-#define PHX__BEAT_BUSY 8u    /* frame flag: do not expect an answer before next_ms is over */
 #define PHX__BEAT_SHRUNK 4u  /* frame flag: fewer neighbours than the last BEAT said, or others */
 struct phx__beat {
     uint32_t next_ms;     /* I will be heard again within this */
@@ -607,25 +604,6 @@ PHX_PRIVATE int phx__wire_get_ack(const struct phx__frame *f, struct phx__ack *a
 /* PHX__RETURN_SIZE bytes: the number of the fragment at which a message was turned back. */
 PHX_PRIVATE void phx__wire_put_return(struct phx__writer *w, uint64_t number, int reason);
 PHX_PRIVATE uint64_t phx__wire_return(const struct phx__ack *a, uint32_t i, int *reason);
-
-/* Failure detection. */
-struct phx__suspect {
-    struct phx_id id;
-    uint64_t incarnation;
-    uint32_t seq; /* the accuser's number for it: a higher one refutes */
-    struct phx_id accuser;
-};
-PHX_PRIVATE void phx__wire_put_suspect(struct phx__writer *w, const struct phx__suspect *s, int hops);
-PHX_PRIVATE int phx__wire_get_suspect(const struct phx__frame *f, struct phx__suspect *s);
-
-#define PHX__PROBE_ANSWER 1u /* frame flag: subject is there */
-struct phx__probe {
-    struct phx_id target; /* where this frame goes; at PHX__DATA_TARGET, as in DATA */
-    struct phx_id subject, asker;
-};
-PHX_PRIVATE void phx__wire_put_probe(struct phx__writer *w, const struct phx__probe *p, int flags,
-                                     int hops);
-PHX_PRIVATE int phx__wire_get_probe(const struct phx__frame *f, struct phx__probe *p);
 
 #endif
 
@@ -823,8 +801,6 @@ PHX_PRIVATE const struct phx__dest *phx__route_dest(const struct phx__route *r,
                                                     uint32_t node); /* or NULL */
 /* The neighbour towards node, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__route_next(const struct phx__route *r, uint32_t node);
-/* Is this neighbour known to be next to that node? */
-PHX_PRIVATE int phx__route_is_next_to(const struct phx__route *r, uint32_t nbr, uint32_t node);
 PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *b);
 
 /* Shared by route.c and route_tell.c. */
@@ -950,124 +926,69 @@ PHX_PRIVATE uint32_t phx__broken_at(const struct phx__broken *b, uint64_t first)
 #endif
 
 /* ======== src/live.h ======== */
-/* live.h - BRAIN: who is alive: monitors, heartbeats, silence, suspicion, own stalls. */
+/* live.h - BRAIN: who is alive: heartbeats, silence, own stalls. */
 #ifdef PHX_LINES
 #line 1 "src/live.h"
 #endif
 #ifndef PHX_LIVE_H
 #define PHX_LIVE_H
 /* include "id.h" */
-/* include "rnd.h" */
 /* include "timer.h" */
 
 /* These may call back into this room, e.g. phx__live_down from silent. */
 struct phx__live_ops {
     void *ctx;
-    /* Send a heartbeat on this link, in the words of phx__live_promise. ask: and want one back. */
-    void (*beat)(void *ctx, uint32_t node, int ask);
-    void (*silent)(void *ctx, uint32_t node, uint64_t us); /* give the link up */
-    void (*suspect)(void *ctx, uint32_t node); /* silent for too long: let others look, too */
-    void (*seek)(void *ctx, uint32_t node);    /* lost: ask others whether they reach it */
+    void (*beat)(void *ctx, uint32_t node, uint64_t next_us); /* send a heartbeat on this link */
+    void (*silent)(void *ctx, uint32_t node, uint64_t us);    /* give the link up */
     void (*state)(void *ctx, uint32_t node, enum phx_state state); /* it changed */
-};
-/* What the last accusation of a node rests upon. */
-enum phx__live_ground {
-    PHX__LIVE_NEVER, /* there was none */
-    PHX__LIVE_SILENT, /* our own link was silent */
-    PHX__LIVE_WORD,   /* the accuser says so */
-    PHX__LIVE_ROUTE   /* there was no route any more */
 };
 struct phx__live_node {
     uint8_t linked;
-    uint8_t monitor; /* it watches us */
-    uint8_t watched; /* we watch it */
-    uint8_t tell;    /* say something now: it does not know yet that it is to watch us */
-    uint8_t busy;    /* it has announced a pause */
-    uint8_t silent;  /* for so long that others were told */
-    uint8_t asked;   /* something must come before asked_until */
-    uint8_t used;    /* messages went out after used_at, the last at used_last */
-    uint8_t sought;  /* others were asked again */
-    uint8_t ground;  /* enum phx__live_ground */
     enum phx_state state; /* 0: not known */
-    uint32_t accuser;     /* node, for PHX__LIVE_WORD */
-    uint64_t accused_at;
     uint64_t since;       /* of state */
     uint64_t heard;       /* last traffic in on the link; on the waking clock, see live.c */
     uint64_t said;        /* last traffic out */
     uint64_t next_us;     /* the peer will speak again within this */
-    uint64_t promised;    /* we will, as far as it knows */
-    uint64_t due_at;      /* when a heartbeat would be due if nothing else were said */
-    uint64_t asked_until, used_at, used_last; /* on the waking clock */
-    uint64_t doom; /* when unreachable becomes failed, or suspicion comes to nothing; on it, too */
-    uint32_t pos;   /* among the links */
-    uint32_t timer; /* of the link: its handle + 1; 0: none */
-    uint32_t fate;  /* of the node, for doom: its handle + 1; 0: none */
+    uint64_t doom;        /* when unreachable becomes failed; on the waking clock */
+    uint32_t timer;       /* of the link: its handle + 1; 0: none */
+    uint32_t fate;        /* of the node, for doom: its handle + 1; 0: none */
 };
 struct phx__live {
     struct phx__mem *mem;
     struct phx__timers *timers;
-    struct phx__rnd *rnd;
     struct phx__live_ops ops;
     struct phx_detector limits;
     struct phx__live_node *at; /* by node */
     uint32_t capacity;
-    uint32_t *links; /* nodes */
-    uint32_t link_count, link_capacity;
-    uint32_t monitors; /* how many we have */
-    uint32_t suspects; /* nodes in PHX_NODE_SUSPECT */
-    int stepped;       /* last_step is valid */
-    int blind;         /* after a stall: what waits has not been read yet */
+    int stepped; /* last_step is valid */
     uint64_t last_step;
     uint64_t stalled; /* all own stalls together */
-    uint64_t grace;   /* until then nobody's time runs out; on the waking clock */
-    uint64_t pause;   /* not 0: announced, see phx__live_busy */
-    uint64_t saved, saved_insurance; /* heartbeats that other traffic made needless */
 };
 PHX_PRIVATE void phx__live_init(struct phx__live *l, struct phx__mem *mem,
-                                struct phx__timers *timers, struct phx__rnd *rnd,
-                                const struct phx_detector *limits,
+                                struct phx__timers *timers, const struct phx_detector *limits,
                                 const struct phx__live_ops *ops);
 PHX_PRIVATE void phx__live_free(struct phx__live *l);
 /* Other limits, from now on. */
-PHX_PRIVATE void phx__live_limits(struct phx__live *l, const struct phx_detector *d);
-/* The host will be away for so long: tells all neighbours. 0: it is back. */
-PHX_PRIVATE void phx__live_busy(struct phx__live *l, uint64_t us);
+PHX_PRIVATE void phx__live_limits(struct phx__live *l, const struct phx_detector *d, uint64_t now);
+/* The host will be away for so long: tell all neighbours. */
+PHX_PRIVATE void phx__live_busy(struct phx__live *l, uint64_t us, uint64_t now);
 /* A step begins; call it before any other of these and before timers are taken. If the step comes much
  * later than the earliest timer asked for, that was this node's own fault: deadlines move by the gap. */
 PHX_PRIVATE void phx__live_step(struct phx__live *l, uint64_t now);
-/* Everything that waited on any link when this step began has been read. */
-PHX_PRIVATE void phx__live_round(struct phx__live *l);
 /* A link is up or down. PHX_ENOMEM: nothing changed. */
 PHX_PRIVATE int phx__live_up(struct phx__live *l, uint32_t node, uint64_t now);
 PHX_PRIVATE void phx__live_down(struct phx__live *l, uint32_t node);
-/* What a heartbeat to this neighbour is to say: within which time it hears of us again, and whether it
- * is a monitor. It counts as said. */
-PHX_PRIVATE uint64_t phx__live_promise(struct phx__live *l, uint32_t node, uint64_t now,
-                                       int *monitor);
 /* Traffic on the link. Cheap: no timer is touched, unless the peer now promises to speak sooner than it did
- * before. */
-PHX_PRIVATE void phx__live_heard(struct phx__live *l, uint32_t node, uint64_t now);
+ * before. next_us 0: as announced before. */
+PHX_PRIVATE void phx__live_heard(struct phx__live *l, uint32_t node, uint64_t next_us,
+                                 uint64_t now);
 PHX_PRIVATE void phx__live_said(struct phx__live *l, uint32_t node, uint64_t now);
-/* A heartbeat came. next_us 0: as announced before. busy: it will answer nobody before that. */
-PHX_PRIVATE void phx__live_beat(struct phx__live *l, uint32_t node, uint64_t next_us, int busy,
-                                int watched, uint64_t now);
-/* Messages leave on this link: it should be found out soon if they do not arrive. */
-PHX_PRIVATE void phx__live_used(struct phx__live *l, uint32_t node, uint64_t now);
-/* There is reason to doubt the link: asks for a sign of life, and gives up without one. */
-PHX_PRIVATE void phx__live_ask(struct phx__live *l, uint32_t node, uint64_t now);
-/* Somebody says that node is silent: 1 if that is to be taken seriously, and so to be passed on. */
-PHX_PRIVATE int phx__live_word(struct phx__live *l, uint32_t node, uint32_t accuser, uint64_t now);
-/* A sign of life that did not come over an own link. */
-PHX_PRIVATE void phx__live_alive(struct phx__live *l, uint32_t node, uint64_t now);
 /* The routing's word on a node. left: its card says so. PHX_ENOMEM, only when the node was not known:
  * nothing changed. */
 PHX_PRIVATE int phx__live_reachable(struct phx__live *l, uint32_t node, int yes, int left,
                                     uint64_t now);
 PHX_PRIVATE enum phx_state phx__live_state(const struct phx__live *l, uint32_t node,
                                            uint64_t *since);
-PHX_PRIVATE int phx__live_is_monitor(const struct phx__live *l, uint32_t node);
-/* NULL if nothing is known of it. */
-PHX_PRIVATE const struct phx__live_node *phx__live_look(const struct phx__live *l, uint32_t node);
 PHX_PRIVATE void phx__live_forget(struct phx__live *l, uint32_t node);
 /* PHX__TIMER_LIVE (a link) and PHX__TIMER_LIVE_NODE (a fate) fired. */
 PHX_PRIVATE void phx__live_due(struct phx__live *l, int kind, uint32_t node, uint64_t now);
@@ -1174,7 +1095,6 @@ struct phx__contact { /* one address of a target */
     struct phx_address address;
     uint32_t attempt;    /* under way, or PHX__NONE */
     int error;           /* how the last attempt ended; 0: not tried or fine */
-    uint64_t tried_at;   /* when it ended; 0: not tried */
     uint8_t met;         /* enum phx__contact_met */
     uint64_t rest_until; /* it was this node itself: not tried before this time */
 };
@@ -1310,9 +1230,6 @@ PHX_PRIVATE void phx__disc_answered(struct phx__disc *d, uint32_t attempt);
 /* The node left or is forgotten: dial no more. A link with it stays one until phx__disc_down, which must
  * come before its index is used again. */
 PHX_PRIVATE void phx__disc_forget(struct phx__disc *d, uint32_t node);
-/* The addresses under which a node is dialled and how each fared; how many. */
-PHX_PRIVATE uint32_t phx__disc_look(const struct phx__disc *d, uint32_t node,
-                                    const struct phx__contact **at);
 PHX_PRIVATE void phx__disc_stop(struct phx__disc *d);
 /* PHX__TIMER_DISC fired with this argument. */
 PHX_PRIVATE void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now);
@@ -2089,11 +2006,6 @@ struct phx__peer {
     uint64_t card_incarnation;
     uint64_t life;     /* incarnation + 1, as last seen; 0: none yet */
     uint64_t failed_at; /* when it was last found to have failed */
-    uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
-    int lost_error;             /* ... and why */
-    uint32_t via;               /* the last next hop */
-    uint64_t word_life, word_at; /* the last word of its silence: about which life, when */
-    uint32_t word_seq;           /* ... and number */
 };
 
 struct phx {
@@ -2154,8 +2066,8 @@ struct phx {
         pool[512]; /* random bytes for nonces: asking the world for each costs three system calls */
     size_t pool_left;
 
-    uint64_t steps, updates_in, entries_in, heartbeats_in, monitor_beats_in, heartbeats_out, dials,
-        dials_failed, accepts, refused, links_lost, bad_frames;
+    uint64_t steps, updates_in, entries_in, heartbeats_in, heartbeats_out, dials, dials_failed,
+        accepts, refused, links_lost, bad_frames;
 };
 
 /* phx_link.c: connections, from listener and dial to frames. */
@@ -2186,18 +2098,11 @@ PHX_PRIVATE void phx__node_learn(phx *p, const struct phx__link *l);
 PHX_PRIVATE int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f,
                                 const uint8_t *raw, size_t raw_size);
 PHX_PRIVATE void phx__node_route_ops(phx *p, struct phx__route_ops *ops);
-PHX_PRIVATE void phx__node_beat(phx *p, uint32_t node, int flags);
+PHX_PRIVATE void phx__node_beat(phx *p, uint32_t node, int flags, uint64_t next_us);
 PHX_PRIVATE int phx__node_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
 
 /* phx_watch.c: failure detection. */
 PHX_PRIVATE int phx__detector_check(const struct phx_detector *d); /* 0 or PHX_EINVAL */
-/* A link with this node is silent: the word goes to all. It is lost: others are asked. For live. */
-PHX_PRIVATE void phx__node_suspect(void *ctx, uint32_t node);
-PHX_PRIVATE void phx__node_seek(void *ctx, uint32_t node);
-PHX_PRIVATE int phx__node_on_suspect(phx *p, struct phx__link *l, const struct phx__frame *f);
-PHX_PRIVATE int phx__node_on_probe(phx *p, struct phx__link *l, const struct phx__frame *f);
-/* An entry is about to be taken in: does it refute a suspicion? */
-PHX_PRIVATE void phx__node_refuted(phx *p, const struct phx__entry *e);
 /* Names that were broken since the last call, or are no more: tells the host. */
 PHX_PRIVATE void phx__node_report_broken(phx *p);
 
@@ -4010,8 +3915,7 @@ int phx__address_get(struct phx__reader *r, struct phx_address *a)
 /* May cross more than one link, and so carries a hop count. */
 static int wire_type_travels(int type)
 {
-    return type == PHX__REQUEST || type == PHX__DATA || type == PHX__ACK || type == PHX__SUSPECT
-           || type == PHX__PROBE;
+    return type == PHX__REQUEST || type == PHX__DATA || type == PHX__ACK;
 }
 
 int phx__wire_parse(const uint8_t *data, size_t size, struct phx__frame *f, size_t *used)
@@ -4732,53 +4636,6 @@ int phx__wire_get_ack(const struct phx__frame *f, struct phx__ack *a)
     return 0;
 }
 
-/* seq is what the accuser knows. How far the accused lets itself be pushed is route's policy. */
-void phx__wire_put_suspect(struct phx__writer *w, const struct phx__suspect *s, int hops)
-{
-    size_t start = phx__wire_begin(w, PHX__SUSPECT, 0, hops);
-
-    wire_put_id(w, &s->id);
-    phx__put_u64(w, s->incarnation);
-    phx__put_u32(w, s->seq);
-    wire_put_id(w, &s->accuser);
-    phx__wire_end(w, start);
-}
-
-int phx__wire_get_suspect(const struct phx__frame *f, struct phx__suspect *s)
-{
-    struct phx__reader r;
-
-    if (wire_open(f, PHX__SUSPECT, &r) != 0)
-        return PHX_EPROTO;
-    wire_get_id(&r, &s->id);
-    s->incarnation = phx__get_u64(&r);
-    s->seq = phx__get_u32(&r);
-    wire_get_id(&r, &s->accuser);
-    return wire_close(&r);
-}
-
-void phx__wire_put_probe(struct phx__writer *w, const struct phx__probe *p, int flags, int hops)
-{
-    size_t start = phx__wire_begin(w, PHX__PROBE, flags, hops);
-
-    wire_put_id(w, &p->target);
-    wire_put_id(w, &p->subject);
-    wire_put_id(w, &p->asker);
-    phx__wire_end(w, start);
-}
-
-int phx__wire_get_probe(const struct phx__frame *f, struct phx__probe *p)
-{
-    struct phx__reader r;
-
-    if (wire_open(f, PHX__PROBE, &r) != 0)
-        return PHX_EPROTO;
-    wire_get_id(&r, &p->target);
-    wire_get_id(&r, &p->subject);
-    wire_get_id(&r, &p->asker);
-    return wire_close(&r);
-}
-
 #undef WIRE_TOTAL_MAX
 #undef WIRE_WINDOW_MIN
 #undef WIRE_ID
@@ -5121,9 +4978,18 @@ static int route_feasible(const struct phx__dest *d, const struct phx__heard *h)
            || (h->seq == d->feasible_seq && h->hops < d->feasible_hops);
 }
 
-/* Shortest first, then the newest number, then the one in use; equals share the load by a hash. */
-static int route_better(const struct phx__dest *d, uint32_t node, const struct phx__heard *a,
-                        const struct phx__heard *b)
+/* Among neighbours that lead to a destination equally well each node prefers others for each destination, so
+ * that the gateways of a site share the load: rendezvous hashing over the three ids. */
+static uint64_t route_share_hash(const struct phx__route *r, uint32_t node, uint32_t nbr)
+{
+    return phx__mix(phx__mix(phx__id_hash(&r->ids->at[PHX__SELF])
+                             ^ phx__id_hash(&r->ids->at[node]) * 0x9E3779B97F4A7C15u)
+                    ^ phx__id_hash(&r->ids->at[nbr]));
+}
+
+/* Shortest first, then the newest number, then the one in use. */
+static int route_better(const struct phx__route *r, const struct phx__dest *d, uint32_t node,
+                        const struct phx__heard *a, const struct phx__heard *b)
 {
     if (a->hops != b->hops)
         return a->hops < b->hops;
@@ -5131,8 +4997,7 @@ static int route_better(const struct phx__dest *d, uint32_t node, const struct p
         return a->seq > b->seq;
     if (a->nbr == d->next || b->nbr == d->next)
         return a->nbr == d->next;
-    return phx__mix(a->nbr * 0x9E3779B97F4A7C15u ^ node)
-           < phx__mix(b->nbr * 0x9E3779B97F4A7C15u ^ node);
+    return route_share_hash(r, node, a->nbr) < route_share_hash(r, node, b->nbr);
 }
 
 static const struct phx__heard *route_best(const struct phx__route *r, const struct phx__dest *d,
@@ -5144,7 +5009,7 @@ static const struct phx__heard *route_best(const struct phx__route *r, const str
     for (i = 0; i < d->heard_count; i++) {
         const struct phx__heard *h = &d->heard[i];
         if (h->hops < r->hop_limit && h->hops < PHX__UNREACHABLE - 1
-            && route_feasible(d, h) == feasible && (best == NULL || route_better(d, node, h, best)))
+            && route_feasible(d, h) == feasible && (best == NULL || route_better(r, d, node, h, best)))
             best = h;
     }
     return best;
@@ -5651,6 +5516,25 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
     }
 }
 
+/* The one in use is the first that came, which is the same one for everybody around. Once the table is quiet
+ * each destination goes to its preferred neighbour instead, if that one leads there equally well, at the
+ * same number, and is feasible: so neither what neighbours were told nor freedom of loops is touched. */
+static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
+{
+    const struct phx__dest *d = route_at(r, node);
+    uint32_t i, best = d->next;
+
+    if (best == PHX__NONE || r->variant != PHX_ROUTING_DEFAULT)
+        return;
+    for (i = 0; i < d->heard_count; i++) {
+        const struct phx__heard *h = &d->heard[i];
+        if (h->seq == d->seq && h->hops + 1 == d->hops && route_feasible(d, h)
+            && route_share_hash(r, node, h->nbr) < route_share_hash(r, node, best))
+            best = h->nbr;
+    }
+    phx__route_use(r, node, best, d->seq, d->hops, now);
+}
+
 static void route_beats_due(struct phx__route *r, uint64_t now)
 {
     uint32_t i;
@@ -5659,6 +5543,9 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
         phx__route_plan(r, r->moved + PHX__ROUTE_QUIET);
         return;
     }
+    for (i = 1; r->quiet_due && i < r->table.capacity; i++)
+        if (route_at(r, i)->flags & PHX__DEST_KNOWN)
+            route_share(r, i, now);
     r->quiet_due = 0;
     for (i = 0; i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
@@ -5833,13 +5720,6 @@ static int route_adjacent(const struct phx__route *r, uint32_t w, const struct p
     if (route_surrounds(r, j, &but) && but != w)
         return 1;
     return nw != NULL && route_surrounds(r, nw, &but) && but != j->node;
-}
-
-int phx__route_is_next_to(const struct phx__route *r, uint32_t nbr, uint32_t node)
-{
-    const struct phx__route_nbr *j = phx__route_nbr(r, nbr);
-
-    return j != NULL && route_adjacent(r, node, j) > 0;
 }
 
 /* Will j hear of the route to v as good as ours, or better, without us? The rules are in the essay. */
@@ -7309,55 +7189,32 @@ uint32_t phx__broken_at(const struct phx__broken *b, uint64_t first)
 }
 
 /* ======== src/live.c ======== */
-/* live.c - who is alive: monitors, heartbeats, silence, suspicion, own stalls. */
+/* live.c - who is alive: heartbeats, silence, own stalls. */
 #ifdef PHX_LINES
 #line 1 "src/live.c"
 #endif
 
-/* Horita, Taura and Chikayama, "A Fault Detection Library in Phoenix Programming Model" (2003), with
- * what membership protocols have learnt since (SWIM, Lifeguard). Two questions are kept apart here,
- * because mixing them up is how failure detectors lie.
+/* Two questions are kept apart here, because mixing them up is how failure detectors lie.
  *
- * 1. IS THIS LINK ALIVE? (Section 4.2 of the paper.) Each node picks k of its neighbours at random
- *    as its *monitors*. They hear something of it at least every interval_us, all others at least
- *    every insurance_us, which is much longer; each heartbeat announces which of the two. So a
- *    process sends and receives about k heartbeats per interval whatever the number of processes
- *    is, and a death together with all monitors is still found in the end. Everything that travels
- *    counts as a heartbeat, so a busy link carries none. A link silent for longer than announced
- *    and timeout_us on top is given up.
+ * 1. Is this link alive? Each end says something at least every interval_us and announces how
+ *    long its next silence may last. Everything that arrives counts as a heartbeat, so a busy
+ *    link carries none. A link silent for the announced time plus timeout_us is given up.
+ *    (Taura's group: "T_interval" rides in the heartbeat, "T_timeout" is the grace. Their k
+ *    random monitors with a long insurance interval on all other links will come in as a
+ *    different interval_us per link; this version treats all alike.)
  *
- *    The pick is a reservoir: link number n becomes a monitor with chance k / n, in place of a
- *    random one; a monitor that goes is replaced by a random neighbour. So at any time each set
- *    of k neighbours is as probable as any other, and few are told when many links come.
+ * 2. Is this node alive? Routing knows whether there is a way to it, and only that is asked:
  *
- * 2. IS THIS NODE ALIVE? (Section 4.3.) Routing knows whether there is a way to it:
- *
- *            .--- silent, or a word ---> SUSPECT --.
- *            |  <--- a sign of life -----'         | no route
- *            |                                     v
- *          OK ---------- no route ---------> UNREACHABLE ---- broken_us later ---> FAILED
- *            ^                                     |                                 |
- *            +------------ a route ----------------+---------------------------------+
+ *          OK ---- no route ---> UNREACHABLE ---- broken_us later ---> FAILED
+ *           ^                         |                                 |
+ *           +------- a route ---------+---------------------------------+
  *
  *    From each of them a card that says goodbye, once there is no route, leads to LEFT, and a
  *    route leads back to OK from there as well. A node is in no state until routing has spoken
- *    of it. A lost link is thus never read as a dead node, and a node that said goodbye never as a
+ *    of it.
+ *
+ *    A lost link is thus never read as a dead node, and a node that said goodbye never as a
  *    failed one.
- *
- * Where the two meet lies what the paper leaves open. A dead node's k monitors notice after
- * interval_us + timeout_us, but all its other neighbours go on believing in their links, and so
- * in a route, until the insurance runs out. Therefore a silence of half of timeout_us more than
- * announced makes the node SUSPECT, and the *word* goes to everybody. Whoever has a link with it
- * does not believe but asks over that link, and gives it up without an answer in the other half.
- * So all links with a dead node are gone after interval_us + timeout_us and the time of one flood.
- * The accused hears the word too, and refutes it by a new number, which reaches everybody who has
- * a way to it. A suspicion that nothing comes of ends by itself after timeout_us + broken_us.
- *
- * A node that cannot be reached is sought through others (ops.seek) when it is lost and again in
- * the middle of broken_us. An answer puts its failure off by broken_us.
- *
- * Links in use are not left to the insurance: a message went out and nothing came in for
- * interval_us, then an answer is asked for.
  *
  * Own stalls. A host that computes for a minute has read nothing for a minute, and all its peers
  * look dead. But how long a host may sleep is its own affair: between heartbeats of 5 s it
@@ -7365,47 +7222,28 @@ uint32_t phx__broken_at(const struct phx__broken *b, uint64_t first)
  * earliest timer asked for. Then the whole gap between two steps does not count: time for
  * accusations runs on a *waking clock*, the host's clock minus all stalls. Moving every deadline
  * of every link by the gap costs one addition. A host that is late at every single step accuses
- * nobody; what its sockets report still counts. And since what was left of a deadline may be
- * nothing, nobody is accused before everything that waited has been read once (`blind`).
+ * nobody; what its sockets report still counts.
  *
- * Others may have given *us* up in the meantime. That their ends of all links are closed says
- * nothing about them; so nobody lost shortly after a stall fails sooner than that much later
- * (`grace`), which is the time to find the way back.
- *
- * Own heartbeats are due by the host's clock, since others do not know of our stall, unless the
- * host has announced it: then they hear of a longer time now and of the usual one when it is
- * back. A neighbour that has announced a pause is not doubted by anybody's word before it is over.
+ * Own heartbeats are due by the host's clock, since others do not know of our stall.
  *
  * Timers are lazy. Traffic only stores times; the one timer of a link fires, finds out what is
- * true by then, and is set to the earliest of what there is to say, to hear or to find out. A link
+ * true by then, and is set to the earlier of "I must speak" and "it must have spoken". A link
  * that carries a million frames a second touches the heap once in interval_us.
  *
- * This room does not know what a heartbeat looks like, how a word travels, nor what else is done
- * about a dead link. */
+ * This room does not know what a heartbeat looks like, nor what else is done about a dead link.
+ * Limits may be changed while it runs; each timer sees the new ones when it fires next. */
 /* include "live.h" */
 
 /* A step this much later than its timer is a stall. Shorter delays are ordinary scheduling and
  * well within any time-out that survives real networks; with shorter time-outs, half of one
  * counts. */
 #define LIVE_LATE_US PHX__SECOND
-/* What both ends of a new link may count on before anything was announced; WIRE.md says so. */
-#define LIVE_FIRST_US (5 * PHX__SECOND)
-/* The most that a stall may put off the failure of others. Finding the way back takes a dial or
- * two, and one may have to wait for the other side's turn, a second or so. */
-#define LIVE_GRACE_US (10 * PHX__SECOND)
-/* Until the next look, while there is something left to read. */
-#define LIVE_BLIND_US PHX__MS
 
 static uint64_t live_add(uint64_t a, uint64_t b)
 {
     const uint64_t never = UINT64_MAX - 1; /* as a timer; UINT64_MAX itself would stop it */
 
     return a < never && b < never - a ? a + b : never;
-}
-
-static uint64_t live_least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 /* The host's clock, should it have run backwards since the step began. */
@@ -7426,9 +7264,9 @@ static struct phx__live_node *live_find(const struct phx__live *l, uint32_t node
     return node < l->capacity ? &l->at[node] : NULL;
 }
 
-static struct phx__live_node *live_linked(const struct phx__live *l, uint32_t node)
+static int live_reserve(struct phx__live *l, uint32_t node)
 {
-    return node < l->capacity && l->at[node].linked ? &l->at[node] : NULL;
+    return phx__mem_grow(l->mem, &l->at, &l->capacity, node + 1, sizeof *l->at);
 }
 
 static int live_timer_new(struct phx__live *l, int kind, uint32_t node, uint32_t *handle_plus_one)
@@ -7448,108 +7286,15 @@ static void live_timer_drop(struct phx__live *l, uint32_t *handle_plus_one)
     *handle_plus_one = 0;
 }
 
-/* ---- When to look at a link ------------------------------------------------------------------ */
-
-/* Within which time this neighbour hears of us. */
-static uint64_t live_period(const struct phx__live *l, const struct phx__live_node *n)
+/* The earlier of the two deadlines of a link, on the host's clock. */
+static void live_arm(struct phx__live *l, const struct phx__live_node *n)
 {
-    return n->monitor ? l->limits.interval_us : l->limits.insurance_us;
+    uint64_t speak = live_add(n->said, l->limits.interval_us);
+    uint64_t hear = live_add(live_add(n->heard, l->stalled),
+                             live_add(n->next_us, l->limits.timeout_us));
+
+    phx__timer_set(l->timers, n->timer - 1, speak < hear ? speak : hear);
 }
-
-/* When to speak: as often as we should, and not later than we said. */
-static uint64_t live_speak(const struct phx__live *l, const struct phx__live_node *n)
-{
-    return n->tell ? 0 : live_add(n->said, live_least(live_period(l, n), n->promised));
-}
-
-/* How long it may be silent before others are told, and then before it is given up. */
-static uint64_t live_patience(const struct phx__live *l, const struct phx__live_node *n)
-{
-    uint64_t grace = l->limits.timeout_us;
-
-    return live_add(n->next_us, n->silent ? grace : grace / 2);
-}
-
-static void live_arm(struct phx__live *l, struct phx__live_node *n, uint64_t now)
-{
-    uint64_t hear = live_add(n->heard, live_patience(l, n)), at;
-
-    if (n->asked)
-        hear = live_least(hear, n->asked_until);
-    if (n->used)
-        hear = live_least(hear, live_add(n->used_at, l->limits.interval_us));
-    at = live_least(live_speak(l, n), live_add(hear, l->stalled));
-    if (l->blind && at < now + LIVE_BLIND_US)
-        at = now + LIVE_BLIND_US;
-    phx__timer_set(l->timers, n->timer - 1, at);
-}
-
-/* ---- Monitors -------------------------------------------------------------------------------- */
-
-static void live_promote(struct phx__live *l, uint32_t node)
-{
-    struct phx__live_node *n = &l->at[node];
-
-    n->monitor = 1;
-    l->monitors++;
-    n->tell = n->promised > l->limits.interval_us;
-    if (n->tell)
-        phx__timer_set(l->timers, n->timer - 1, l->last_step);
-}
-
-/* It need not know: it hears of it when what it was promised is due. */
-static void live_demote(struct phx__live *l, uint32_t node)
-{
-    l->at[node].monitor = l->at[node].tell = 0;
-    l->monitors--;
-}
-
-/* The one with this number among the links that are monitors, or that are not, and not busy. */
-static uint32_t live_pick(const struct phx__live *l, uint8_t monitor, int busy, uint64_t number)
-{
-    uint32_t i;
-
-    for (i = 0; i < l->link_count; i++) {
-        const struct phx__live_node *n = &l->at[l->links[i]];
-        if (n->monitor == monitor && (busy || !n->busy) && number-- == 0)
-            return l->links[i];
-    }
-    return PHX__NONE;
-}
-
-static uint32_t live_count_free(const struct phx__live *l)
-{
-    uint32_t i, count = 0;
-
-    for (i = 0; i < l->link_count; i++)
-        count += !l->at[l->links[i]].monitor && !l->at[l->links[i]].busy;
-    return count;
-}
-
-/* As many monitors as wanted, or as there are neighbours; those who are away only if there is
- * nobody else. */
-static void live_fill(struct phx__live *l)
-{
-    while (l->monitors > l->limits.monitors)
-        live_demote(l, live_pick(l, 1, 1, phx__rnd_below(l->rnd, l->monitors)));
-    while (l->monitors < l->limits.monitors && l->monitors < l->link_count) {
-        uint32_t here = live_count_free(l), rest = l->link_count - l->monitors;
-        live_promote(l, live_pick(l, 0, here == 0, phx__rnd_below(l->rnd, here ? here : rest)));
-    }
-}
-
-/* The newest link: see the essay. */
-static void live_draw(struct phx__live *l, uint32_t node)
-{
-    if (l->monitors >= l->limits.monitors
-        && phx__rnd_below(l->rnd, l->link_count) < l->limits.monitors) {
-        live_demote(l, live_pick(l, 1, 1, phx__rnd_below(l->rnd, l->monitors)));
-        live_promote(l, node);
-    }
-    live_fill(l);
-}
-
-/* ---- States ---------------------------------------------------------------------------------- */
 
 static void live_become(struct phx__live *l, uint32_t node, enum phx_state state, uint64_t now)
 {
@@ -7557,202 +7302,43 @@ static void live_become(struct phx__live *l, uint32_t node, enum phx_state state
 
     if (n->state == state)
         return;
-    l->suspects -= n->state == PHX_NODE_SUSPECT;
-    l->suspects += state == PHX_NODE_SUSPECT;
     n->state = state;
     n->since = live_clock(l, now);
-    if (state != PHX_NODE_UNREACHABLE && state != PHX_NODE_SUSPECT)
+    if (state != PHX_NODE_UNREACHABLE)
         phx__timer_stop(l->timers, n->fate - 1);
     l->ops.state(l->ops.ctx, node, state); /* last: it may call back and move n */
 }
 
-static void live_blame(struct phx__live *l, uint32_t node, enum phx__live_ground ground,
-                       uint32_t accuser, uint64_t now)
+/* The timer of a link fired: find out what is true by now. */
+static void live_look(struct phx__live *l, uint32_t node, uint64_t now)
 {
     struct phx__live_node *n = &l->at[node];
+    uint64_t silence = live_awake(l, now) - n->heard;
 
-    n->ground = (uint8_t)ground;
-    n->accuser = accuser;
-    n->accused_at = live_clock(l, now);
-}
-
-/* The fate timer, on the waking clock. */
-static void live_doom(struct phx__live *l, struct phx__live_node *n, uint64_t awake, uint64_t look)
-{
-    n->doom = awake;
-    phx__timer_set(l->timers, n->fate - 1, live_add(look, l->stalled));
-}
-
-static void live_suspect(struct phx__live *l, uint32_t node, uint64_t now)
-{
-    struct phx__live_node *n = &l->at[node];
-    uint64_t until;
-
-    if (n->state != PHX_NODE_OK)
-        return;
-    until = live_add(live_awake(l, now), live_add(l->limits.timeout_us, l->limits.broken_us));
-    live_doom(l, n, until, until);
-    live_become(l, node, PHX_NODE_SUSPECT, now);
-}
-
-/* Unreachable: so long until it has failed, with a second search halfway. */
-static void live_sentence(struct phx__live *l, struct phx__live_node *n, uint64_t now)
-{
-    uint64_t awake = live_awake(l, now), from = awake > l->grace ? awake : l->grace;
-    uint64_t broken = l->limits.broken_us;
-
-    n->sought = 0;
-    live_doom(l, n, live_add(from, broken), live_add(from, broken / 2));
-}
-
-static void live_lose(struct phx__live *l, uint32_t node, uint64_t now)
-{
-    struct phx__live_node *n = &l->at[node];
-
-    live_sentence(l, n, now);
-    if (n->state != PHX_NODE_SUSPECT)
-        live_blame(l, node, PHX__LIVE_ROUTE, PHX__NONE, now);
-    live_become(l, node, PHX_NODE_UNREACHABLE, now);
-    if (live_find(l, node)->state == PHX_NODE_UNREACHABLE)
-        l->ops.seek(l->ops.ctx, node);
-}
-
-static void live_fate(struct phx__live *l, uint32_t node, uint64_t now)
-{
-    struct phx__live_node *n = &l->at[node];
-    uint64_t awake = live_awake(l, now);
-
-    if (l->blind) {
-        phx__timer_set(l->timers, n->fate - 1, now + LIVE_BLIND_US);
-    } else if (n->state == PHX_NODE_SUSPECT && awake >= n->doom) {
-        live_become(l, node, PHX_NODE_OK, now); /* those who have a link with it have kept it */
-    } else if (n->state == PHX_NODE_UNREACHABLE && awake >= n->doom) {
-        live_become(l, node, PHX_NODE_FAILED, now);
-    } else if (n->state == PHX_NODE_UNREACHABLE && !n->sought
-               && live_add(awake, l->limits.broken_us - l->limits.broken_us / 2) >= n->doom) {
-        n->sought = 1;
-        live_doom(l, n, n->doom, n->doom);
-        l->ops.seek(l->ops.ctx, node);
-    } else { /* a stall came between, or another limit */
-        live_doom(l, n, n->doom, n->doom);
-    }
-}
-
-/* ---- Looking at a link ----------------------------------------------------------------------- */
-
-/* Asks for a sign of life, within this time from now. */
-static void live_demand(struct phx__live *l, uint32_t node, uint64_t within, uint64_t now)
-{
-    struct phx__live_node *n = &l->at[node];
-    uint64_t until = live_add(live_awake(l, now), within);
-
-    if (n->asked && n->asked_until <= until)
-        return;
-    n->asked = 1;
-    n->asked_until = until;
-    l->ops.beat(l->ops.ctx, node, 1);
-    n = live_linked(l, node);
-    if (n != NULL)
-        live_arm(l, n, now);
-}
-
-static int live_is_gone(const struct phx__live *l, const struct phx__live_node *n, uint64_t awake)
-{
-    return awake - n->heard >= live_add(n->next_us, l->limits.timeout_us)
-           || (n->asked && awake >= n->asked_until);
-}
-
-/* Messages went out a while ago. If nothing came after any of them: did they arrive? */
-static void live_review_use(struct phx__live *l, uint32_t node, uint64_t now)
-{
-    struct phx__live_node *n = &l->at[node];
-
-    n->used = n->used_last > n->heard;
-    if (!n->used)
-        return;
-    if (n->heard > n->used_at) {
-        n->used_at = n->heard; /* some did; now for the rest */
-        return;
-    }
-    n->used = 0;
-    live_demand(l, node, l->limits.timeout_us, now);
-}
-
-/* What must be heard: 1 if the link stands. */
-static int live_listen(struct phx__live *l, uint32_t node, uint64_t now)
-{
-    struct phx__live_node *n = &l->at[node];
-    uint64_t awake = live_awake(l, now);
-
-    if (l->blind)
-        return 1;
-    if (live_is_gone(l, n, awake)) {
+    if (silence >= live_add(n->next_us, l->limits.timeout_us)) {
         /* The owner closes the link and calls down. Should it not, it is told again and again. */
         phx__timer_set(l->timers, n->timer - 1, live_add(now, l->limits.interval_us));
-        live_blame(l, node, PHX__LIVE_SILENT, PHX__SELF, now);
-        l->ops.silent(l->ops.ctx, node, awake - n->heard);
-        return 0;
-    }
-    if (!n->silent && awake - n->heard >= live_patience(l, n)) {
-        n->silent = 1;
-        live_blame(l, node, PHX__LIVE_SILENT, PHX__SELF, now);
-        live_suspect(l, node, now);
-        l->ops.suspect(l->ops.ctx, node);
-        n = live_linked(l, node);
-    }
-    if (n != NULL && n->used && awake >= live_add(n->used_at, l->limits.interval_us)) {
-        live_review_use(l, node, now);
-        n = live_linked(l, node);
-    }
-    return n != NULL;
-}
-
-/* What would have been due since the last heartbeat, had nothing else been said. */
-static void live_count_saved(struct phx__live *l, struct phx__live_node *n, uint64_t now)
-{
-    uint64_t period = live_period(l, n), count;
-
-    if (now < n->due_at)
+        l->ops.silent(l->ops.ctx, node, silence);
         return;
-    count = (now - n->due_at) / period + 1;
-    n->due_at = live_add(n->due_at, count * period);
-    *(n->monitor ? &l->saved : &l->saved_insurance) += count;
-}
-
-/* The timer of a link fired: find out what is true by now. */
-static void live_check(struct phx__live *l, uint32_t node, uint64_t now)
-{
-    struct phx__live_node *n;
-
-    if (!live_listen(l, node, now))
-        return;
-    n = &l->at[node];
-    if (now >= live_speak(l, n)) {
-        n->tell = 0;
-        l->ops.beat(l->ops.ctx, node, 0);
-        /* Counts as said even if it could not be sent: a link that is full of other traffic is not
+    }
+    if (now - n->said >= l->limits.interval_us) {
+        /* Noted as said even if it could not be sent: a link that is full of other traffic is not
          * helped by trying at once again. */
+        n->said = now;
+        l->ops.beat(l->ops.ctx, node, l->limits.interval_us);
         n = &l->at[node];
-        if (n->linked)
-            n->said = now;
-    } else {
-        live_count_saved(l, n, now);
     }
     if (n->linked)
-        live_arm(l, n, now);
+        live_arm(l, n);
 }
 
-/* ---- The door -------------------------------------------------------------------------------- */
-
 void phx__live_init(struct phx__live *l, struct phx__mem *mem, struct phx__timers *timers,
-                    struct phx__rnd *rnd, const struct phx_detector *limits,
-                    const struct phx__live_ops *ops)
+                    const struct phx_detector *limits, const struct phx__live_ops *ops)
 {
     PHX_ASSERT(limits->interval_us > 0);
     memset(l, 0, sizeof *l);
     l->mem = mem;
     l->timers = timers;
-    l->rnd = rnd;
     l->limits = *limits;
     l->ops = *ops;
 }
@@ -7761,47 +7347,13 @@ void phx__live_init(struct phx__live *l, struct phx__mem *mem, struct phx__timer
 void phx__live_free(struct phx__live *l)
 {
     phx__mem_put(l->mem, l->at, l->capacity * sizeof *l->at);
-    phx__mem_put(l->mem, l->links, l->link_capacity * sizeof *l->links);
     l->at = NULL;
-    l->links = NULL;
-    l->capacity = l->link_count = l->link_capacity = 0;
-}
-
-void phx__live_limits(struct phx__live *l, const struct phx_detector *d)
-{
-    uint32_t i;
-
-    l->limits = *d;
-    live_fill(l);
-    for (i = 0; i < l->link_count; i++) {
-        struct phx__live_node *n = &l->at[l->links[i]];
-        n->tell = (uint8_t)(n->monitor && n->promised > d->interval_us);
-        live_arm(l, n, l->last_step);
-    }
-}
-
-static void live_beat_all(struct phx__live *l)
-{
-    uint32_t i;
-
-    for (i = l->link_count; i-- > 0;)
-        if (i < l->link_count)
-            l->ops.beat(l->ops.ctx, l->links[i], 0);
-}
-
-void phx__live_busy(struct phx__live *l, uint64_t us)
-{
-    uint64_t before = l->pause;
-
-    /* And one interval: nobody knows how long something takes. */
-    l->pause = us == 0 ? 0 : live_add(us, l->limits.interval_us);
-    if (l->pause != before)
-        live_beat_all(l);
+    l->capacity = 0;
 }
 
 void phx__live_step(struct phx__live *l, uint64_t now)
 {
-    uint64_t due = phx__timers_next(l->timers), late = LIVE_LATE_US, gap;
+    uint64_t due = phx__timers_next(l->timers), late = LIVE_LATE_US;
 
     if (!l->stepped) {
         l->stepped = 1;
@@ -7814,186 +7366,84 @@ void phx__live_step(struct phx__live *l, uint64_t now)
         late = l->limits.timeout_us / 2;
     if (due < l->last_step)
         due = l->last_step;
-    gap = now - l->last_step;
-    if (now > due && now - due > late) {
-        uint64_t grace = live_add(live_awake(l, l->last_step), live_least(gap, LIVE_GRACE_US));
-        l->stalled += gap;
-        l->blind = 1;
-        if (grace > l->grace)
-            l->grace = grace;
-    }
+    if (now > due && now - due > late)
+        l->stalled += now - l->last_step;
     l->last_step = now;
-    phx__live_busy(l, 0);
-}
-
-void phx__live_round(struct phx__live *l)
-{
-    l->blind = 0;
 }
 
 int phx__live_up(struct phx__live *l, uint32_t node, uint64_t now)
 {
     struct phx__live_node *n;
 
-    if (phx__mem_grow(l->mem, &l->at, &l->capacity, node + 1, sizeof *l->at) != 0
-        || phx__mem_grow(l->mem, &l->links, &l->link_capacity, l->link_count + 1,
-                         sizeof *l->links)
-               != 0)
+    if (live_reserve(l, node) != 0)
         return PHX_ENOMEM;
     n = &l->at[node];
     if (n->timer == 0 && live_timer_new(l, PHX__TIMER_LIVE, node, &n->timer) != 0)
         return PHX_ENOMEM;
-    /* The hello was heard and answered just now. */
+    n->linked = 1;
+    /* The hello was heard and answered just now, and promised the usual. */
     n->heard = live_awake(l, now);
     n->said = live_clock(l, now);
-    n->due_at = live_add(n->said, l->limits.insurance_us);
-    n->next_us = n->promised = LIVE_FIRST_US;
-    n->busy = n->silent = n->asked = n->used = 0;
-    if (!n->linked) {
-        n->linked = 1;
-        n->pos = l->link_count;
-        l->links[l->link_count++] = node;
-        live_draw(l, node);
-    }
-    live_arm(l, n, now);
-    phx__live_alive(l, node, now);
+    n->next_us = l->limits.interval_us;
+    live_arm(l, n);
     return 0;
 }
 
 void phx__live_down(struct phx__live *l, uint32_t node)
 {
-    struct phx__live_node *n = live_linked(l, node);
-    uint32_t last;
+    struct phx__live_node *n = live_find(l, node);
 
     if (n == NULL)
         return;
-    if (n->monitor)
-        live_demote(l, node);
-    n->linked = n->watched = n->busy = n->silent = n->asked = n->used = 0;
+    n->linked = 0;
     live_timer_drop(l, &n->timer);
-    last = l->links[--l->link_count];
-    l->links[n->pos] = last;
-    l->at[last].pos = n->pos;
-    live_fill(l);
 }
 
-uint64_t phx__live_promise(struct phx__live *l, uint32_t node, uint64_t now, int *monitor)
+void phx__live_heard(struct phx__live *l, uint32_t node, uint64_t next_us, uint64_t now)
 {
-    struct phx__live_node *n = live_linked(l, node);
+    struct phx__live_node *n = live_find(l, node);
+    uint64_t before;
 
-    *monitor = n != NULL && n->monitor;
-    if (n == NULL)
-        return l->limits.interval_us;
-    n->said = live_clock(l, now);
-    n->promised = l->pause ? l->pause : live_period(l, n);
-    n->due_at = live_add(n->said, live_period(l, n));
-    n->tell = 0;
-    if (live_speak(l, n) < phx__timer_at(l->timers, n->timer - 1))
-        live_arm(l, n, now);
-    return n->promised;
-}
-
-void phx__live_heard(struct phx__live *l, uint32_t node, uint64_t now)
-{
-    struct phx__live_node *n = live_linked(l, node);
-
-    if (n == NULL)
+    if (n == NULL || !n->linked)
         return;
     n->heard = live_awake(l, now);
-    n->silent = n->asked = 0;
-    if (n->state == PHX_NODE_SUSPECT)
-        live_become(l, node, PHX_NODE_OK, now);
+    if (next_us == 0)
+        return;
+    before = n->next_us;
+    n->next_us = next_us;
+    /* A lazy timer may fire too early, never too late. */
+    if (next_us < before)
+        live_arm(l, n);
 }
 
 void phx__live_said(struct phx__live *l, uint32_t node, uint64_t now)
 {
-    struct phx__live_node *n = live_linked(l, node);
+    struct phx__live_node *n = live_find(l, node);
 
-    if (n != NULL)
+    if (n != NULL && n->linked)
         n->said = live_clock(l, now);
-}
-
-void phx__live_beat(struct phx__live *l, uint32_t node, uint64_t next_us, int busy, int watched,
-                    uint64_t now)
-{
-    struct phx__live_node *n = live_linked(l, node);
-    uint64_t before;
-
-    if (n == NULL)
-        return;
-    n->watched = (uint8_t)(watched != 0);
-    n->busy = (uint8_t)(busy != 0);
-    before = n->next_us;
-    n->next_us = next_us != 0 ? next_us : before;
-    if (n->next_us < before) /* a lazy timer may fire too early, never too late */
-        live_arm(l, n, now);
-    if (busy && n->monitor) { /* who is away sees nothing */
-        live_demote(l, node);
-        live_fill(l);
-    }
-    phx__live_heard(l, node, now);
-}
-
-void phx__live_used(struct phx__live *l, uint32_t node, uint64_t now)
-{
-    struct phx__live_node *n = live_linked(l, node);
-
-    if (n == NULL)
-        return;
-    n->used_last = live_awake(l, now);
-    if (n->used)
-        return;
-    n->used = 1;
-    n->used_at = n->used_last;
-    live_arm(l, n, now);
-}
-
-void phx__live_ask(struct phx__live *l, uint32_t node, uint64_t now)
-{
-    if (live_linked(l, node) != NULL)
-        live_demand(l, node, l->limits.timeout_us, now);
-}
-
-int phx__live_word(struct phx__live *l, uint32_t node, uint32_t accuser, uint64_t now)
-{
-    struct phx__live_node *n = live_find(l, node);
-
-    if (n == NULL || (n->linked && n->busy))
-        return 0;
-    live_blame(l, node, PHX__LIVE_WORD, accuser, now);
-    if (n->linked && !n->silent)
-        live_demand(l, node, l->limits.timeout_us / 2, now);
-    live_suspect(l, node, now);
-    return 1;
-}
-
-void phx__live_alive(struct phx__live *l, uint32_t node, uint64_t now)
-{
-    struct phx__live_node *n = live_find(l, node);
-
-    if (n != NULL && n->state == PHX_NODE_SUSPECT)
-        live_become(l, node, PHX_NODE_OK, now);
-    else if (n != NULL && n->state == PHX_NODE_UNREACHABLE)
-        live_sentence(l, n, now);
 }
 
 int phx__live_reachable(struct phx__live *l, uint32_t node, int yes, int left, uint64_t now)
 {
     struct phx__live_node *n;
 
-    if (phx__mem_grow(l->mem, &l->at, &l->capacity, node + 1, sizeof *l->at) != 0)
+    if (live_reserve(l, node) != 0)
         return PHX_ENOMEM;
     n = &l->at[node];
     /* Made when the node becomes known, so that nothing can fail when it is lost. */
     if (n->fate == 0 && live_timer_new(l, PHX__TIMER_LIVE_NODE, node, &n->fate) != 0)
         return PHX_ENOMEM;
-    if (yes && n->state != PHX_NODE_SUSPECT) /* that there is a route was never doubted */
+    if (yes) {
         live_become(l, node, PHX_NODE_OK, now);
-    else if (!yes && left)
+    } else if (left) {
         live_become(l, node, PHX_NODE_LEFT, now);
-    else if (!yes && n->state != PHX_NODE_UNREACHABLE && n->state != PHX_NODE_FAILED
-             && n->state != PHX_NODE_LEFT)
-        live_lose(l, node, now);
+    } else if (n->state != PHX_NODE_UNREACHABLE && n->state != PHX_NODE_FAILED
+               && n->state != PHX_NODE_LEFT) {
+        n->doom = live_add(live_awake(l, now), l->limits.broken_us);
+        phx__timer_set(l->timers, n->fate - 1, live_add(n->doom, l->stalled));
+        live_become(l, node, PHX_NODE_UNREACHABLE, now);
+    }
     return 0;
 }
 
@@ -8006,26 +7456,13 @@ enum phx_state phx__live_state(const struct phx__live *l, uint32_t node, uint64_
     return n == NULL ? (enum phx_state)0 : n->state;
 }
 
-int phx__live_is_monitor(const struct phx__live *l, uint32_t node)
-{
-    const struct phx__live_node *n = live_linked(l, node);
-
-    return n != NULL && n->monitor;
-}
-
-const struct phx__live_node *phx__live_look(const struct phx__live *l, uint32_t node)
-{
-    return live_find(l, node);
-}
-
 void phx__live_forget(struct phx__live *l, uint32_t node)
 {
     struct phx__live_node *n = live_find(l, node);
 
     if (n == NULL)
         return;
-    phx__live_down(l, node);
-    l->suspects -= n->state == PHX_NODE_SUSPECT;
+    live_timer_drop(l, &n->timer);
     live_timer_drop(l, &n->fate);
     memset(n, 0, sizeof *n);
 }
@@ -8038,10 +7475,36 @@ void phx__live_due(struct phx__live *l, int kind, uint32_t node, uint64_t now)
     if (n == NULL)
         return;
     if (kind == PHX__TIMER_LIVE && n->linked)
-        live_check(l, node, now);
-    if (kind == PHX__TIMER_LIVE_NODE
-        && (n->state == PHX_NODE_UNREACHABLE || n->state == PHX_NODE_SUSPECT))
-        live_fate(l, node, now);
+        live_look(l, node, now);
+    if (kind != PHX__TIMER_LIVE_NODE || n->state != PHX_NODE_UNREACHABLE)
+        return;
+    if (live_awake(l, now) >= n->doom)
+        live_become(l, node, PHX_NODE_FAILED, now);
+    else /* a stall came between */
+        phx__timer_set(l->timers, n->fate - 1, live_add(n->doom, l->stalled));
+}
+
+void phx__live_limits(struct phx__live *l, const struct phx_detector *d, uint64_t now)
+{
+    uint32_t node;
+
+    (void)now;
+    l->limits = *d;
+    for (node = 0; node < l->capacity; node++)
+        if (l->at[node].linked)
+            live_arm(l, &l->at[node]);
+}
+
+void phx__live_busy(struct phx__live *l, uint64_t us, uint64_t now)
+{
+    uint32_t node;
+
+    for (node = 0; node < l->capacity; node++) {
+        if (!l->at[node].linked)
+            continue;
+        l->at[node].said = live_clock(l, now);
+        l->ops.beat(l->ops.ctx, node, live_add(us, l->limits.interval_us));
+    }
 }
 
 /* ======== src/attempt.c ======== */
@@ -8702,7 +8165,6 @@ static void disc_note(struct phx__disc *d, uint32_t slot, uint32_t i, int error)
     uint8_t verdict = DISC_FAILED;
 
     t->at[i].error = error;
-    t->at[i].tried_at = d->now;
     if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION)
         verdict = DISC_BARRED;
     /* Anybody may say this, or the address may move: it is believed, but not for ever. */
@@ -9257,16 +8719,6 @@ void phx__disc_forget(struct phx__disc *d, uint32_t node)
     /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
     n->left = n->linked;
     disc_relax(d, before);
-}
-
-uint32_t phx__disc_look(const struct phx__disc *d, uint32_t node, const struct phx__contact **at)
-{
-    uint32_t slots[PHX__DISC_HUBS + 1];
-
-    if (disc_slots(d, node, slots) == 0)
-        return 0;
-    *at = d->targets[slots[0]].at;
-    return d->targets[slots[0]].count;
 }
 
 void phx__disc_stop(struct phx__disc *d)
@@ -10087,8 +9539,8 @@ int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct p
  * node's flow at a time.
  *
  * A box is found by its name in O(1), which is what every send pays, and most find it without a
- * search, because it is the one that was found last. Lists of boxes are circles of links inside
- * them; whoever forgets a list moves its boxes elsewhere first.
+ * search, because it is the one that was found last. Lists of boxes are circles of links inside them; whoever forgets a list moves its boxes
+ * elsewhere first.
  *
  * Waiters are names to which a send said "later". Each is in one list only, of whatever it waits
  * for, so the host hears of a name once. */
@@ -14183,20 +13635,6 @@ static void node_no_stranger(phx *p, struct phx__link *l)
     l->stranger = 0;
 }
 
-/* For phx_explain. */
-static void node_note_end(phx *p, const struct phx__link *l, int reason)
-{
-    const struct phx__live_node *n = phx__live_look(&p->live, l->peer);
-    struct phx__peer *peer;
-
-    if (l->state != PHX__LINK_UP || n == NULL || phx__node_link(p, l->peer) != l)
-        return;
-    peer = &p->peers[l->peer];
-    peer->heard_at = n->heard + p->live.stalled;
-    peer->lost_at = p->now;
-    peer->lost_error = reason;
-}
-
 void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell)
 {
     enum phx__link_state was = l->state;
@@ -14206,7 +13644,6 @@ void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell)
     node_log_close(p, l, was, reason);
     p->bad_frames += reason == PHX_EPROTO;
     p->refused += was != PHX__LINK_UP && tell;
-    node_note_end(p, l, reason);
     phx__link_close(&p->set, l, reason, tell);
     phx__map_del(&p->handles, (uint64_t)l->handle);
     p->closed[p->closed_count++] = l->slot;
@@ -14478,7 +13915,7 @@ static int node_judge_rival(phx *p, struct phx__link *l, struct phx__link *old)
     if (node_wins(p, l))
         return 0;
     /* If it dials although it has a link, perhaps it has not: a write finds out sooner than silence. */
-    phx__live_ask(&p->live, old->peer, p->now);
+    phx__node_beat(p, old->peer, PHX__BEAT_REPLY, 0);
     return PHX_EDUPLICATE;
 }
 
@@ -14613,7 +14050,7 @@ static void node_read(phx *p, struct phx__link *l)
     if (l->state == PHX__LINK_CLOSED)
         return;
     if (l->state == PHX__LINK_UP && l->bytes_in != before)
-        phx__live_heard(&p->live, l->peer, p->now);
+        phx__live_heard(&p->live, l->peer, 0, p->now);
     p->more |= l->more;
     phx__node_watch(p, l);
 }
@@ -14925,35 +14362,33 @@ static void node_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, i
     node_queue(p, l, &w);
 }
 
-static void node_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
+static void node_say_beat(phx *p, uint32_t node, int flags, uint64_t next_us, uint32_t echo_ms)
 {
     struct phx__beat b;
     struct phx__writer w;
     struct phx__link *l = node_writer(p, node, 64, &w);
-    int monitor;
 
     if (l == NULL)
         return;
     memset(&b, 0, sizeof b);
-    b.next_ms = (uint32_t)(phx__live_promise(&p->live, node, p->now, &monitor) / PHX__MS);
+    b.next_ms = (uint32_t)((next_us ? next_us : p->cfg.detector.interval_us) / PHX__MS);
     b.echo_ms = echo_ms;
     phx__route_fill_beat(&p->route, node, &b);
-    flags |= (monitor ? (int)PHX__BEAT_MONITOR : 0) | (p->live.pause ? (int)PHX__BEAT_BUSY : 0);
     phx__wire_put_beat(&w, &b, flags);
     p->heartbeats_out++;
     node_queue(p, l, &w);
 }
 
 /* A beat that asks for an answer carries our clock, which the answer brings back. */
-void phx__node_beat(phx *p, uint32_t node, int flags)
+void phx__node_beat(phx *p, uint32_t node, int flags, uint64_t next_us)
 {
-    node_say_beat(p, node, flags,
+    node_say_beat(p, node, flags, next_us,
                   flags & (int)PHX__BEAT_REPLY ? (uint32_t)(p->now / PHX__MS) : 0);
 }
 
 static void node_route_beat(void *ctx, uint32_t nbr, int flags)
 {
-    phx__node_beat(ctx, nbr, flags);
+    phx__node_beat(ctx, nbr, flags, 0);
 }
 
 /* The table in lines of 29 bytes, as many frames as it takes. */
@@ -15078,7 +14513,6 @@ static int node_on_update(phx *p, struct phx__link *l, const struct phx__frame *
             || (e.card != NULL && phx__wire_get_card(e.card, e.card_size, &card) != 0))
             return PHX_EPROTO;
         p->entries_in++;
-        phx__node_refuted(p, &e);
         got = phx__route_entry(&p->route, l->peer, &e, trans, p->now);
         if (got == PHX_ENOMEM)
             return got; /* what is lost here nobody sends again: the next link starts with everything */
@@ -15109,12 +14543,10 @@ static int node_on_beat(phx *p, struct phx__link *l, const struct phx__frame *f)
     if (phx__wire_get_beat(f, &b) != 0)
         return PHX_EPROTO;
     p->heartbeats_in++;
-    p->monitor_beats_in += (f->flags & PHX__BEAT_MONITOR) != 0;
-    phx__live_beat(&p->live, l->peer, b.next_ms * PHX__MS, f->flags & (int)PHX__BEAT_BUSY,
-                   f->flags & (int)PHX__BEAT_MONITOR, p->now);
+    phx__live_heard(&p->live, l->peer, b.next_ms * PHX__MS, p->now);
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
     if ((f->flags & PHX__BEAT_REPLY) && phx__link_queued(l) < NODE_ANSWER_QUEUE)
-        node_say_beat(p, l->peer, 0, b.echo_ms);
+        node_say_beat(p, l->peer, 0, 0, b.echo_ms);
     return 0;
 }
 
@@ -15192,39 +14624,16 @@ int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f, 
     case PHX__SUMMARY: return node_on_summary(p, l, f);
     case PHX__DATA: return phx__post_data(&p->post, l->peer, raw, raw_size, f, p->now);
     case PHX__ACK: return node_on_ack(p, f);
-    case PHX__SUSPECT: return phx__node_on_suspect(p, l, f);
-    case PHX__PROBE: return phx__node_on_probe(p, l, f);
     default: return PHX_EPROTO;
     }
 }
 
 /* ======== src/phx_watch.c ======== */
-/* phx_watch.c - the node's part in failure detection: settings, words, probes, broken names. */
+/* phx_watch.c - the node's part in failure detection: settings, pauses, and which names are broken. */
 #ifdef PHX_LINES
 #line 1 "src/phx_watch.c"
 #endif
-/*
- * live decides who is doubted and given up; here is what travels for it, in two small frames of
- * which WIRE.md, section 6, says what they oblige to.
- *
- * SUSPECT, the word that somebody is silent, goes to everybody at once, since all who have a link with
- * the accused are to look. In a mesh of N that would be N^2 frames, if each passed it on to all; so a
- * neighbour is left out that is next to the one the frame came from, as far as routing knows (in a
- * full mesh: all, and the flood costs N frames and one question and one accusation per link with the
- * accused). It is tied to the number that the accuser knows, as in SWIM: the accused raises its number,
- * and whoever knows of a higher one does not listen.
- *
- * PROBE asks two others about a node that was lost. They see what we should see as well, if routing works;
- * so this is for the moment in which it is still at work, or has lost something.
- */
 /* include "phx.h" */
-
-/* Bytes of a frame of this room, header included, at most. */
-#define WATCH_FRAME 64u
-/* How many are asked about a node that was lost; promise 52. */
-#define WATCH_PROBES 2u
-/* Probes are not added to a queue of this many bytes: there is another one, later. */
-#define WATCH_QUEUE 262144u
 
 /* ---- Settings -------------------------------------------------------------------------------- */
 
@@ -15266,7 +14675,7 @@ int phx_set_detector(phx *p, const struct phx_detector *d)
     if (p == NULL || d == NULL || phx__detector_check(d) != 0)
         return PHX_EINVAL;
     p->cfg.detector = *d;
-    phx__live_limits(&p->live, d);
+    phx__live_limits(&p->live, d, p->now);
     return 0;
 }
 
@@ -15284,212 +14693,9 @@ int phx_busy(phx *p, uint64_t us)
     if (p->closing)
         return PHX_ECLOSED;
     p->set.now = p->now;
-    phx__live_busy(&p->live, us);
+    phx__live_busy(&p->live, us, p->now);
     if (!p->stepping) /* inside a callback the step writes when it ends */
         phx__node_write(p);
-    return 0;
-}
-
-/* ---- Words ----------------------------------------------------------------------------------- */
-
-/* What is lost of these frames for lack of memory costs time only: the insurance covers it. */
-static void watch_send(phx *p, struct phx__link *l, const struct phx__writer *w)
-{
-    if (phx__link_control_end(&p->set, l, w) != 0)
-        phx__node_break(p, l);
-}
-
-static void watch_send_word(phx *p, uint32_t nbr, const struct phx__suspect *s, int hops)
-{
-    struct phx__link *l = phx__node_link(p, nbr);
-    struct phx__writer w;
-
-    if (l == NULL || phx__link_control(&p->set, l, WATCH_FRAME, &w) != 0)
-        return;
-    phx__wire_put_suspect(&w, s, hops);
-    watch_send(p, l, &w);
-}
-
-static void watch_note_word(phx *p, uint32_t node, const struct phx__suspect *s)
-{
-    if (phx__node_peer(p, node) != 0)
-        return; /* it may be passed on twice */
-    p->peers[node].word_life = s->incarnation + 1;
-    p->peers[node].word_seq = s->seq;
-    p->peers[node].word_at = p->now;
-}
-
-/* Passed on already, and not so long ago that something may have got lost. */
-static int watch_is_old_word(const phx *p, uint32_t node, const struct phx__suspect *s)
-{
-    const struct phx__peer *peer = node < p->peer_capacity ? &p->peers[node] : NULL;
-    const struct phx_detector *d = &p->cfg.detector;
-
-    return peer != NULL && peer->word_life == s->incarnation + 1 && peer->word_seq >= s->seq
-           && p->now - peer->word_at < d->timeout_us + d->broken_us;
-}
-
-void phx__node_suspect(void *ctx, uint32_t node)
-{
-    phx *p = ctx;
-    const struct phx__dest *d = phx__route_dest(&p->route, node);
-    struct phx__suspect s;
-    char id[PHX_ID_TEXT];
-    uint32_t i;
-
-    if (d == NULL)
-        return;
-    s.id = p->ids.at[node];
-    s.incarnation = d->incarnation;
-    s.seq = d->seq;
-    s.accuser = p->self;
-    phx__node_log(p, PHX_LOG_INFO, "node %s: silent, asking around", phx_id_text(&s.id, id));
-    watch_note_word(p, node, &s);
-    /* The accused included: perhaps only the way back is broken. */
-    for (i = 0; i < p->live.link_count; i++)
-        watch_send_word(p, p->live.links[i], &s, (int)p->cfg.hop_limit);
-}
-
-static void watch_pass_word(phx *p, uint32_t from, uint32_t node, const struct phx__suspect *s,
-                            int hops)
-{
-    uint32_t i;
-
-    for (i = 0; i < p->live.link_count; i++) {
-        uint32_t nbr = p->live.links[i];
-        if (nbr == from || (nbr != node && phx__route_is_next_to(&p->route, nbr, from)))
-            continue;
-        watch_send_word(p, nbr, s, hops);
-    }
-}
-
-/* We are accused: a new number says that we live, and those who ask get it at once. */
-static void watch_refute(phx *p, const struct phx__link *l, const struct phx__suspect *s)
-{
-    const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
-    struct phx__request q;
-
-    if (s->incarnation != self->incarnation || s->seq < self->seq || s->seq == UINT32_MAX)
-        return;
-    phx__node_log(p, PHX_LOG_INFO, "somebody misses us");
-    q.id = p->self;
-    q.incarnation = s->incarnation;
-    q.seq = s->seq + 1;
-    phx__route_request(&p->route, l->peer, &q, 1, p->now);
-}
-
-int phx__node_on_suspect(phx *p, struct phx__link *l, const struct phx__frame *f)
-{
-    const struct phx__dest *d;
-    struct phx__suspect s;
-    uint32_t node;
-
-    if (phx__wire_get_suspect(f, &s) != 0)
-        return PHX_EPROTO;
-    node = phx__ids_find(&p->ids, &s.id);
-    d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
-    if (node == PHX__SELF)
-        watch_refute(p, l, &s);
-    else if (d != NULL && node != l->peer && s.incarnation == d->incarnation && s.seq >= d->seq
-             && !watch_is_old_word(p, node, &s)
-             && phx__live_word(&p->live, node, phx__ids_find(&p->ids, &s.accuser), p->now)) {
-        watch_note_word(p, node, &s);
-        if (f->hops > 1 && p->cfg.relay)
-            watch_pass_word(p, l->peer, node, &s, f->hops - 1);
-    }
-    return 0;
-}
-
-void phx__node_refuted(phx *p, const struct phx__entry *e)
-{
-    const struct phx__dest *d;
-    uint32_t node;
-
-    if (p->live.suspects == 0 || e->hops == PHX__UNREACHABLE)
-        return; /* nearly always */
-    node = phx__ids_find(&p->ids, &e->id);
-    d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
-    if (d == NULL || node == PHX__SELF || node >= p->peer_capacity)
-        return;
-    if (e->incarnation > d->incarnation
-        || (e->incarnation == d->incarnation && e->seq > d->seq
-            && e->seq > p->peers[node].word_seq))
-        phx__live_alive(&p->live, node, p->now);
-}
-
-/* ---- Probes ---------------------------------------------------------------------------------- */
-
-static int watch_send_probe(phx *p, uint32_t nbr, const struct phx__probe *b, int flags, int hops)
-{
-    struct phx__link *l = nbr == PHX__NONE ? NULL : phx__node_link(p, nbr);
-    struct phx__writer w;
-
-    if (l == NULL || hops < 1 || phx__link_queued(l) >= WATCH_QUEUE
-        || phx__link_control(&p->set, l, WATCH_FRAME, &w) != 0)
-        return 0;
-    phx__wire_put_probe(&w, b, flags, hops);
-    watch_send(p, l, &w);
-    return 1;
-}
-
-void phx__node_seek(void *ctx, uint32_t node)
-{
-    phx *p = ctx;
-    uint32_t i, n = p->live.link_count, sent = 0, first;
-    struct phx__probe b;
-
-    if (n == 0)
-        return;
-    b.subject = p->ids.at[node];
-    b.asker = p->self;
-    first = (uint32_t)phx__rnd_below(&p->rnd, n);
-    for (i = 0; i < n && sent < WATCH_PROBES; i++) {
-        uint32_t nbr = p->live.links[(first + i) % n];
-        if (nbr == node || p->live.at[nbr].busy)
-            continue;
-        b.target = p->ids.at[nbr];
-        sent += (uint32_t)watch_send_probe(p, nbr, &b, 0, (int)p->cfg.hop_limit);
-    }
-}
-
-static uint32_t watch_way(const phx *p, const struct phx_id *id)
-{
-    uint32_t node = phx__ids_find(&p->ids, id);
-
-    return node == PHX__NONE ? PHX__NONE : phx__route_next(&p->route, node);
-}
-
-/* It has arrived, but where it should go from here depends. */
-static void watch_probed(phx *p, const struct phx__link *l, struct phx__probe *b, int answer,
-                         int hops)
-{
-    uint32_t node = phx__ids_find(&p->ids, &b->subject), way;
-
-    if (answer) {
-        if (node != PHX__NONE && node != PHX__SELF)
-            phx__live_alive(&p->live, node, p->now);
-    } else if (node == PHX__SELF) {
-        b->target = b->asker;
-        way = watch_way(p, &b->asker);
-        (void)watch_send_probe(p, way == PHX__NONE ? l->peer : way, b, PHX__PROBE_ANSWER,
-                               (int)p->cfg.hop_limit);
-    } else if (p->cfg.relay) {
-        b->target = b->subject;
-        (void)watch_send_probe(p, watch_way(p, &b->subject), b, 0, hops - 1);
-    }
-}
-
-int phx__node_on_probe(phx *p, struct phx__link *l, const struct phx__frame *f)
-{
-    int answer = (f->flags & PHX__PROBE_ANSWER) != 0;
-    struct phx__probe b;
-
-    if (phx__wire_get_probe(f, &b) != 0)
-        return PHX_EPROTO;
-    if (phx__id_equal(&b.target, p->set.self))
-        watch_probed(p, l, &b, answer, f->hops);
-    else if (p->cfg.relay)
-        (void)watch_send_probe(p, watch_way(p, &b.target), &b, f->flags, f->hops - 1);
     return 0;
 }
 
@@ -15529,238 +14735,6 @@ void phx__node_report_broken(phx *p)
         if (p->cfg.on_broken != NULL && !p->free_later && !p->left)
             p->cfg.on_broken(p, &lost, broken, p->cfg.user);
     }
-}
-
-/* ======== src/phx_explain.c ======== */
-/* phx_explain.c - all that is known of one node and why, as text for people. */
-#ifdef PHX_LINES
-#line 1 "src/phx_explain.c"
-#endif
-/*
- * "Why is node 3f2a unreachable?" is the question that everybody who runs a cluster asks, and the answer
- * lies in five rooms: names, routes, links, live and disc. Here it is laid side by side, one `key: value`
- * per line; phoenix.h lists the keys. Times are told as an age in milliseconds, as of the last step, since
- * only the host knows what its clock means.
- */
-/* include "phx.h" */
-
-/* Lines of one kind, so that a text stays readable in a large network. */
-#define EXPLAIN_MANY 16u
-
-struct explain_text {
-    char *out;
-    size_t capacity, size; /* size: of the whole text, also where it did not fit */
-};
-
-static void explain_put(struct explain_text *t, const char *s)
-{
-    for (; *s != 0; s++, t->size++)
-        if (t->size + 1 < t->capacity)
-            t->out[t->size] = *s;
-}
-
-static void explain_number(struct explain_text *t, uint64_t v)
-{
-    char digits[21];
-    size_t n = sizeof digits;
-
-    digits[--n] = 0;
-    do
-        digits[--n] = (char)('0' + v % 10);
-    while ((v /= 10) != 0);
-    explain_put(t, digits + n);
-}
-
-static void explain_age(struct explain_text *t, const phx *p, uint64_t at)
-{
-    explain_number(t, at < p->now ? (p->now - at) / PHX__MS : 0);
-    explain_put(t, " ms ago");
-}
-
-static void explain_node(struct explain_text *t, const phx *p, uint32_t node)
-{
-    char id[PHX_ID_TEXT];
-
-    if (node == PHX__SELF)
-        explain_put(t, "this node");
-    else if (node < p->ids.size)
-        explain_put(t, phx_id_text(&p->ids.at[node], id));
-    else
-        explain_put(t, "unknown");
-}
-
-static void explain_state(struct explain_text *t, const phx *p, const struct phx_node *n)
-{
-    static const char *const text[] = { "unknown",     "ok",     "suspect",
-                                        "unreachable", "failed", "left" };
-    char id[PHX_ID_TEXT];
-
-    explain_put(t, "id: ");
-    explain_put(t, phx_id_text(&n->id, id));
-    explain_put(t, "\nstate: ");
-    explain_put(t, text[n->state]);
-    if (n->since_us != 0) {
-        explain_put(t, "\nsince: ");
-        explain_age(t, p, n->since_us);
-    }
-    explain_put(t, "\nincarnation: ");
-    explain_number(t, n->incarnation);
-    explain_put(t, "\nhops: ");
-    if (n->hops < 0)
-        explain_put(t, "none");
-    else
-        explain_number(t, (uint64_t)n->hops);
-    if (n->hops > 0) {
-        explain_put(t, "\nnext: ");
-        explain_put(t, phx_id_text(&n->next, id));
-    }
-    explain_put(t, "\n");
-}
-
-static void explain_names(struct explain_text *t, const phx *p, uint32_t node)
-{
-    const struct phx__names_of *of = node < p->names.capacity ? &p->names.of[node] : NULL;
-    uint32_t i;
-
-    for (i = 0; of != NULL && i < of->count && i < EXPLAIN_MANY; i++) {
-        explain_put(t, "names: ");
-        explain_number(t, of->at[i].first);
-        explain_put(t, "-");
-        explain_number(t, of->at[i].last);
-        explain_put(t, "\n");
-    }
-    if (of != NULL && of->count > EXPLAIN_MANY) {
-        explain_put(t, "names-more: ");
-        explain_number(t, of->count - EXPLAIN_MANY);
-        explain_put(t, "\n");
-    }
-}
-
-static void explain_link(struct explain_text *t, const phx *p, uint32_t node)
-{
-    const struct phx__live_node *n = phx__live_look(&p->live, node);
-    const struct phx__link *l = phx__node_link(p, node);
-    const struct phx__peer *peer = node < p->peer_capacity ? &p->peers[node] : NULL;
-    char at[PHX_ADDRESS_TEXT];
-
-    if (l != NULL && n != NULL) {
-        explain_put(t, l->dialer ? "link: dialled by this node, " : "link: accepted, ");
-        explain_put(t, l->address.family ? phx_address_text(&l->address, at) : "adopted");
-        explain_put(t, "\nheard: ");
-        explain_age(t, p, n->heard + p->live.stalled);
-        explain_put(t, "\npromised: to be heard every ");
-        explain_number(t, n->next_us / PHX__MS);
-        explain_put(t, n->busy ? " ms, busy\nwatched-here: " : " ms\nwatched-here: ");
-        explain_put(t, n->watched ? "yes\nwatches-us: " : "no\nwatches-us: ");
-        explain_put(t, n->monitor ? "yes\n" : "no\n");
-    } else {
-        explain_put(t, "link: none\n");
-        if (peer != NULL && peer->heard_at != 0) {
-            explain_put(t, "heard: ");
-            explain_age(t, p, peer->heard_at);
-            explain_put(t, "\n");
-        }
-    }
-    if (peer == NULL || peer->lost_at == 0)
-        return;
-    explain_put(t, "link-lost: ");
-    explain_age(t, p, peer->lost_at);
-    explain_put(t, ", ");
-    explain_put(t, phx_strerror(peer->lost_error));
-    explain_put(t, "\n");
-}
-
-/* Who said that something was wrong with it. */
-static void explain_blame(struct explain_text *t, const phx *p, uint32_t node)
-{
-    const struct phx__live_node *n = phx__live_look(&p->live, node);
-
-    if (n == NULL || n->ground == PHX__LIVE_NEVER)
-        return;
-    explain_put(t, "accused: ");
-    explain_age(t, p, n->accused_at);
-    if (n->ground == PHX__LIVE_SILENT) {
-        explain_put(t, ", by this node, its link was silent\n");
-    } else if (n->ground == PHX__LIVE_WORD) {
-        explain_put(t, ", by ");
-        explain_node(t, p, n->accuser);
-        explain_put(t, ", which had not heard of it\n");
-    } else {
-        uint32_t via = node < p->peer_capacity ? p->peers[node].via : PHX__NONE;
-        explain_put(t, ", by the routing, ");
-        if (via == node || via == PHX__NONE) {
-            explain_put(t, "its link is gone\n");
-            return;
-        }
-        explain_put(t, "the last way was through ");
-        explain_node(t, p, via);
-        explain_put(t, "\n");
-    }
-}
-
-static void explain_addresses(struct explain_text *t, const phx *p, uint32_t node)
-{
-    const struct phx__contact *at = NULL;
-    uint32_t i, count = phx__disc_look(&p->disc, node, &at);
-    char text[PHX_ADDRESS_TEXT];
-
-    for (i = 0; i < count; i++) {
-        explain_put(t, "address: ");
-        explain_put(t, phx_address_text(&at[i].address, text));
-        if (at[i].attempt != PHX__NONE) {
-            explain_put(t, ", being tried\n");
-        } else if (at[i].tried_at == 0) {
-            explain_put(t, ", not tried\n");
-        } else {
-            explain_put(t, ", tried ");
-            explain_age(t, p, at[i].tried_at);
-            explain_put(t, ": ");
-            explain_put(t, phx_strerror(at[i].error));
-            explain_put(t, "\n");
-        }
-    }
-}
-
-static void explain_witnesses(struct explain_text *t, const phx *p, uint32_t node)
-{
-    const struct phx__dest *d = phx__route_dest(&p->route, node);
-    uint32_t i;
-
-    for (i = 0; d != NULL && i < d->heard_count && i < EXPLAIN_MANY; i++) {
-        explain_put(t, "seen-by: ");
-        explain_node(t, p, d->heard[i].nbr);
-        explain_put(t, ", hops ");
-        explain_number(t, d->heard[i].hops);
-        explain_put(t, "\n");
-    }
-}
-
-int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
-{
-    struct explain_text t;
-    struct phx_node n;
-    uint32_t i;
-
-    if (p == NULL || node == NULL || (out == NULL && capacity > 0))
-        return PHX_EINVAL;
-    i = phx__ids_find(&p->ids, node);
-    if (i == PHX__NONE || phx__route_dest(&p->route, i) == NULL)
-        return PHX_ENOTFOUND;
-    t.out = out;
-    t.capacity = capacity;
-    t.size = 0;
-    phx__node_fill(p, i, &n);
-    explain_state(&t, p, &n);
-    explain_names(&t, p, i);
-    if (i != PHX__SELF) {
-        explain_link(&t, p, i);
-        explain_blame(&t, p, i);
-        explain_addresses(&t, p, i);
-        explain_witnesses(&t, p, i);
-    }
-    if (capacity > 0)
-        out[t.size < capacity ? t.size : capacity - 1] = 0;
-    return t.size < INT_MAX ? (int)t.size : INT_MAX;
 }
 
 /* ======== src/phx.c ======== */
@@ -15848,7 +14822,7 @@ int phx__node_peer(phx *p, uint32_t node)
     if (phx__mem_grow(&p->mem, &p->peers, &p->peer_capacity, node + 1, sizeof *p->peers) != 0)
         return PHX_ENOMEM;
     for (; was < p->peer_capacity; was++)
-        p->peers[was].link = p->peers[was].via = PHX__NONE;
+        p->peers[was].link = PHX__NONE;
     return 0;
 }
 
@@ -15987,8 +14961,6 @@ static int node_changed(phx *p, uint32_t node)
     if (node_card_says_left(d) && phx__node_link(p, node) != NULL)
         phx__node_close_link(p, phx__node_link(p, node), PHX_ECLOSED, 0);
     phx__disc_route(&p->disc, node, d->hops != PHX__UNREACHABLE, p->now);
-    if (d->hops != PHX__UNREACHABLE)
-        peer->via = d->next;
     return err;
 }
 
@@ -16027,9 +14999,9 @@ static void node_settle(phx *p)
 
 /* ---- What the rooms ask for ------------------------------------------------------------------ */
 
-static void node_live_beat(void *ctx, uint32_t node, int ask)
+static void node_live_beat(void *ctx, uint32_t node, uint64_t next_us)
 {
-    phx__node_beat(ctx, node, ask ? (int)PHX__BEAT_REPLY : 0);
+    phx__node_beat(ctx, node, 0, next_us);
 }
 
 static void node_silent(void *ctx, uint32_t node, uint64_t us)
@@ -16068,7 +15040,6 @@ static void node_state(void *ctx, uint32_t node, enum phx_state state)
     phx *p = ctx;
     struct phx_node n;
     int changed;
-
 
     if (state == PHX_NODE_FAILED && phx__node_peer(p, node) == 0)
         p->peers[node].failed_at = p->now;
@@ -16120,7 +15091,6 @@ static int node_emit(void *ctx, uint32_t nbr, struct phx__block *head, const uin
 
     if (l == NULL)
         return PHX_ENOMEM;
-    phx__live_used(&p->live, nbr, p->now);
     return phx__link_emit(&p->set, l, head, head_data, head_size, body, body_data, body_size);
 }
 
@@ -16168,7 +15138,6 @@ static void node_forget(phx *p, uint32_t node)
     if (node < p->peer_capacity) {
         p->peers[node].card_version = 0;
         p->peers[node].life = 0;
-        p->peers[node].word_life = p->peers[node].heard_at = p->peers[node].lost_at = 0;
     }
     phx__ids_drop(&p->ids, node);
 }
@@ -16287,8 +15256,6 @@ static int node_work_left(const phx *p)
 
 int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
 {
-    int was_blind;
-
     if (p == NULL)
         return PHX_EINVAL;
     if (p->stepping)
@@ -16299,15 +15266,11 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     if (now_us > p->now) /* a clock that steps back stands still here */
         p->now = now_us;
     p->set.now = p->now;
-    was_blind = p->live.blind;
     phx__live_step(&p->live, p->now);
     if (ready == NULL)
         node_look(p);
     else
         node_given(p, ready, n);
-    /* After a stall: what the host found ready it may have found before the stall. */
-    if (!p->more && (ready == NULL || was_blind))
-        phx__live_round(&p->live);
     node_timers(p);
     phx__node_hooks(p);
     node_settle(p);
@@ -16390,8 +15353,7 @@ static int node_open_brains(phx *p)
     struct phx__disc_limits dl = { p->cfg.max_links, p->cfg.max_dials, p->cfg.retry_min_us,
                                    p->cfg.retry_max_us };
     struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon };
-    struct phx__live_ops live = { p, node_live_beat, node_silent, phx__node_suspect,
-                                  phx__node_seek, node_state };
+    struct phx__live_ops live = { p, node_live_beat, node_silent, node_state };
     struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,
                                    (int)p->cfg.hop_limit, p->cfg.relay,  p->cfg.incarnation << 32 };
     struct phx__post_ops post = { p,         node_owner,    &p->names.version, node_next,
@@ -16402,7 +15364,7 @@ static int node_open_brains(phx *p)
     phx__node_route_ops(p, &route);
     phx__names_init(&p->names, &p->mem, &p->ids);
     phx__broken_init(&p->broken, &p->mem, &p->names, node_failed_at, p);
-    phx__live_init(&p->live, &p->mem, &p->timers, &p->rnd, &p->cfg.detector, &live);
+    phx__live_init(&p->live, &p->mem, &p->timers, &p->cfg.detector, &live);
     if ((err = phx__route_init(&p->route, &p->mem, &p->ids, &p->timers, &p->rnd, p->cfg.routing,
                                (int)p->cfg.hop_limit, p->cfg.incarnation, &route))
             != 0
@@ -16964,7 +15926,6 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
             out[n].handle = l->handle;
             out[n].up = l->state == PHX__LINK_UP && phx__node_link(p, l->peer) == l;
             out[n].dialer = l->dialer;
-            out[n].monitor = l->state == PHX__LINK_UP && phx__live_is_monitor(&p->live, l->peer);
             out[n].peer = l->id;
             out[n].address = l->address;
             out[n].since_us = l->since;
@@ -17044,9 +16005,6 @@ void phx_stats(const phx *p, struct phx_stats *s)
     s->requests_out = p->route.requests_out;
     s->heartbeats_in = p->heartbeats_in;
     s->heartbeats_out = p->heartbeats_out;
-    s->monitor_beats_in = p->monitor_beats_in;
-    s->beats_saved = p->live.saved;
-    s->insurance_saved = p->live.saved_insurance;
     s->dials = p->dials;
     s->dials_failed = p->dials_failed;
     s->accepts = p->accepts;

@@ -249,6 +249,7 @@ unit() { # split or joined, test
     rm -f "$exe"
     case $1 in
     joined) how='-DPHX_JOINED -Wno-unused-function' with= ;;
+    tls) how='-DPHX_JOINED -DPHX_TLS -Wno-unused-function' with=-lbearssl ;;
     *) how= with=build/split/libphx.a ;;
     esac
     part=$(basename "$2" .c)
@@ -283,6 +284,12 @@ example() { # source: compiled in a tree of its own by the line that its first c
     quiet "$1: cc $line" sh -c "cd $dir && $cc $warn_tests $line"
 }
 
+# TLS is built where there is BearSSL, and the tests that make links run over it once more.
+has_bearssl() {
+    printf '#include <bearssl.h>\nint main(void) { return br_ec_get_default() == 0; }\n' > "$work/bear.c"
+    $cc "$work/bear.c" -lbearssl -o "$work/bear" > /dev/null 2>&1
+}
+
 real() { # script
     if [ -x "$1" ]; then limit "$1"; else limit sh "$1"; fi
 }
@@ -299,6 +306,11 @@ while IFS= read -r one; do
     add "build joined $one poll" \
         "build_joined '$one' 'poll/$(label "$one")' '-std=c99 -O2 -DPHX_USE_POLL $warn'"
     add "build joined $one lines" "build_joined '$one' 'lines/$(label "$one")' '-std=c99 -DPHX_LINES $warn'"
+    if has_bearssl; then
+        add "build joined $one TLS" "build_joined '$one' 'tls/$(label "$one")' '-std=c99 -O2 -DPHX_TLS $warn'"
+    else
+        add "build joined $one TLS" "skip 'phoenix.c with $one -DPHX_TLS' 'no libbearssl-dev'"
+    fi
     add "build split $one" "build_split '$one'"
     add "header c $one" "header '$one' c -std=c99"
     for f in extras/*/*.c; do
@@ -319,8 +331,12 @@ for f in test/unit/t_*.c; do
     add "unit $(basename "$f" .c) split" "unit split $f"
     add "unit $(basename "$f" .c) joined" "unit joined $f"
 done
+for f in test/unit/t_tls.c test/unit/t_keys.c test/unit/t_hostile.c; do
+    if has_bearssl; then add "unit $(basename "$f" .c) with TLS" "unit tls $f"
+    else add "unit $(basename "$f" .c) with TLS" "skip '$f with -DPHX_TLS' 'no libbearssl-dev'"; fi
+done
 if [ -s "$work/queue" ]; then
-    mkdir -p build/split/test build/unit/split build/unit/joined
+    mkdir -p build/split/test build/unit/split build/unit/joined build/unit/tls
     mv "$work/queue" "$work/units"
     sane='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer'
     echo 'int main(void) { return 0; }' > "$work/sane.c"
@@ -360,6 +376,13 @@ for f in test/real/*.sh; do
 done
 [ -s "$work/queue" ] || [ -n "$only" ] || add 'real' 'skip test/real/ "none there"'
 stage 'real processes on loopback' 1
+
+lab() {
+    have bash || { skip 'lab' 'no bash'; return 0; }
+    limit bash test/lab/run.sh --quick
+}
+add 'lab' lab
+stage 'the lab: real processes behind real walls' 1
 
 [ -s "$work/counts" ] || { echo "run.sh: no job is called *$only*" >&2; echo '0 passed, 1 failed'; exit 1; }
 printf '\n# %s seconds\n' $(($(date +%s) - started))
