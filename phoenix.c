@@ -358,13 +358,16 @@ struct phx__parsed {
 };
 /* 0, PHX_EADDRESS, PHX_ESCHEME. Brackets around v6 hosts are required and removed. Ports 0..65535. */
 PHX_PRIVATE int phx__address_parse(const char *text, struct phx__parsed *out);
+/* An address of a scheme that the core does not know, as PHX_OTHER: 0 or PHX_EADDRESS (too long, say). */
+PHX_PRIVATE int phx__address_other(const char *text, struct phx_address *out);
 /* Numeric v4 or v6 text to ip and family; 0 or PHX_EADDRESS. No system call, hand-written. */
 PHX_PRIVATE int phx__address_numeric(const char *host, struct phx_address *out);
 PHX_PRIVATE int phx__address_equal(const struct phx_address *a, const struct phx_address *b);
 /* Never leaves this machine: UNIX, 127.0.0.0/8, ::1, v4-mapped 127/8. */
 PHX_PRIVATE int phx__address_is_local(const struct phx_address *a);
 PHX_PRIVATE int phx__address_is_any(const struct phx_address *a); /* 0.0.0.0 or :: */
-/* On the wire: u8 family, then 4 or 16 bytes and u16 port, or u8 length and the path; family 0: none. */
+/* On the wire: u8 family, then 4 or 16 bytes and u16 port, or u8 length and the path; family 0: none, also
+ * in place of a PHX_OTHER, which means something to its own host only and would run programs at others. */
 PHX_PRIVATE void phx__address_put(struct phx__writer *w, const struct phx_address *a);
 PHX_PRIVATE int phx__address_get(struct phx__reader *r, struct phx_address *a); /* 0 or PHX_EPROTO */
 
@@ -556,9 +559,10 @@ PHX_PRIVATE int phx__wire_next_summary_line(struct phx__reader *r, struct phx__s
 /* End to end. */
 #define PHX__DATA_FIRST 1u
 #define PHX__DATA_LAST 2u
-#define PHX__DATA_PASSED 4u /* by a former owner of the name: a 16-byte id of the first sender precedes
-                               the payload of the first fragment */
-#define PHX__ACK_GAP 1u     /* ACK frame flag: a later fragment came; send again from next */
+#define PHX__DATA_SEEN 4u    /* with FIRST: `seen` is there */
+#define PHX__ACK_GAP 1u      /* ACK frame flag: a later fragment came; send again from next */
+#define PHX__ACK_RETURNS 2u  /* ACK frame flag: messages that come back to their source */
+#define PHX__ACK_SEEN 4u     /* ACK frame flag: `seen` and `seen_epoch` are there */
 #define PHX__DATA_HEAD 56u   /* frame header included */
 #define PHX__DATA_FIRST_HEAD 88u
 #define PHX__DATA_TARGET 8u  /* offset of the target's id in the frame, in DATA and ACK alike */
@@ -568,23 +572,41 @@ struct phx__data {
     uint64_t number; /* of this fragment, in the flow from source to target, from 0 */
     uint64_t epoch;  /* of the flow; a higher one starts over */
     uint64_t to, from, tag, total; /* with FIRST only; total: bytes of the whole message */
+    uint32_t seen; /* with FIRST and SEEN: returns of this flow the source had taken in, not 0 */
     const uint8_t *payload;
     size_t size;
 };
 /* Writes the head of a DATA frame with `size` bytes of payload to follow: PHX__DATA_HEAD or
- * PHX__DATA_FIRST_HEAD bytes. */
+ * PHX__DATA_FIRST_HEAD bytes, and 4 more with SEEN. */
 PHX_PRIVATE void phx__wire_put_data_head(struct phx__writer *w, const struct phx__data *d,
                                          int flags, int hops);
 PHX_PRIVATE int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d);
 
+/* Why a message comes back. */
+enum phx__return_reason {
+    PHX__RETURN_MOVED = 1, /* its name is not here */
+    PHX__RETURN_LARGE,     /* it is above the target's max_message */
+    PHX__RETURN_AGAIN      /* send it again: an older one came back, or its beginning was lost */
+};
+#define PHX__RETURNS 512u    /* unconfirmed ones of a flow */
+#define PHX__RETURN_SIZE 9u  /* bytes of one */
 struct phx__ack {
     struct phx_id target, source; /* target: whom the ack goes to */
     uint64_t epoch;
     uint64_t next;   /* all fragments below it were taken */
     uint32_t window; /* bytes that may be under way */
+    /* The returns after the first return_base ones of this flow, oldest first; encoded. */
+    const uint8_t *returns;
+    uint32_t return_base;
+    uint16_t return_count; /* 0: no such part */
+    uint32_t seen;         /* how many returns of the opposite flow came; 0: no such part */
+    uint64_t seen_epoch;   /* that flow's */
 };
 PHX_PRIVATE void phx__wire_put_ack(struct phx__writer *w, const struct phx__ack *a, int hops);
 PHX_PRIVATE int phx__wire_get_ack(const struct phx__frame *f, struct phx__ack *a);
+/* PHX__RETURN_SIZE bytes: the number of the fragment at which a message was turned back. */
+PHX_PRIVATE void phx__wire_put_return(struct phx__writer *w, uint64_t number, int reason);
+PHX_PRIVATE uint64_t phx__wire_return(const struct phx__ack *a, uint32_t i, int *reason);
 
 /* Failure detection. */
 struct phx__suspect {
@@ -1052,6 +1074,83 @@ PHX_PRIVATE void phx__live_due(struct phx__live *l, int kind, uint32_t node, uin
 
 #endif
 
+/* ======== src/attempt.h ======== */
+/* attempt.h - BRAIN: dials under way: their numbers, whose they are, and which one gives way. */
+#ifdef PHX_LINES
+#line 1 "src/attempt.h"
+#endif
+#ifndef PHX_ATTEMPT_H
+#define PHX_ATTEMPT_H
+/* include "mem.h" */
+
+struct phx__attempt {
+    uint64_t since;
+    uint32_t target; /* slot; PHX__NONE: free */
+    uint32_t next;   /* free attempt */
+    uint16_t generation;
+    uint8_t address; /* of the target */
+    uint8_t answered;
+};
+
+struct phx__attempts {
+    struct phx__mem *mem;
+    struct phx__attempt *at;
+    uint32_t capacity, open;
+    uint32_t count; /* all that are in use are below */
+    uint32_t free;  /* PHX__NONE: all are in use */
+};
+
+/* Room for max of them, at once, so that no dial can fail for lack of a number. PHX_ENOMEM. */
+PHX_PRIVATE int phx__attempts_init(struct phx__attempts *a, struct phx__mem *mem, uint32_t max);
+PHX_PRIVATE void phx__attempts_free(struct phx__attempts *a);
+/* One of the free ones: its number, which is never PHX__NONE and not used again for long. */
+PHX_PRIVATE uint32_t phx__attempts_open(struct phx__attempts *a, uint32_t target, uint32_t address,
+                                        uint64_t now);
+PHX_PRIVATE void phx__attempts_close(struct phx__attempts *a, uint32_t number);
+/* 1 and whose it is, or 0 if it is over. */
+PHX_PRIVATE int phx__attempts_find(const struct phx__attempts *a, uint32_t number, uint32_t *target,
+                                   uint32_t *address);
+/* The same attempt, for what is now another address of its target. */
+PHX_PRIVATE void phx__attempts_move(struct phx__attempts *a, uint32_t number, uint32_t address);
+/* Something came back from there: it is no wall. */
+PHX_PRIVATE void phx__attempts_answered(struct phx__attempts *a, uint32_t number);
+/* The one that should give way to somebody who waits, or PHX__NONE: then ask again at *next. */
+PHX_PRIVATE uint32_t phx__attempts_gives_way(const struct phx__attempts *a, uint64_t now,
+                                             uint64_t *next);
+
+#endif
+
+/* ======== src/best.h ======== */
+/* best.h - BRAIN: the few nodes that a node picks for itself when it cannot link with all. */
+#ifdef PHX_LINES
+#line 1 "src/best.h"
+#endif
+#ifndef PHX_BEST_H
+#define PHX_BEST_H
+/* include "id.h" */
+
+#define PHX__DISC_BEST 8u /* nodes of its own choice that a node links with beyond max_links */
+
+struct phx__best_one {
+    uint64_t score;
+    uint32_t node;
+};
+
+struct phx__best {
+    struct phx__best_one at[PHX__DISC_BEST]; /* ascending scores */
+    uint32_t count;
+};
+
+/* The lower, the better. */
+PHX_PRIVATE uint64_t phx__best_score(const struct phx__ids *ids, uint32_t node);
+PHX_PRIVATE int phx__best_has(const struct phx__best *b, uint32_t node);
+/* Is it one of the best? Then the worst of them may have to go. */
+PHX_PRIVATE void phx__best_offer(struct phx__best *b, const struct phx__ids *ids, uint32_t node);
+/* 1 if it was one of them: there is room for the next best. */
+PHX_PRIVATE int phx__best_drop(struct phx__best *b, uint32_t node);
+
+#endif
+
 /* ======== src/contact.h ======== */
 /* contact.h - BRAIN: the addresses of a hub or node: which to try first, how each fared. */
 #ifdef PHX_LINES
@@ -1110,12 +1209,13 @@ PHX_PRIVATE int phx__contact_is_gone(const struct phx__contact *at, uint32_t cou
 #endif
 #ifndef PHX_DISC_H
 #define PHX_DISC_H
+/* include "attempt.h" */
+/* include "best.h" */
 /* include "contact.h" */
 /* include "rnd.h" */
 /* include "timer.h" */
 
 #define PHX__DISC_HUBS 64u
-#define PHX__DISC_BEST 8u /* nodes of its own choice that a node links with beyond max_links */
 
 struct phx__disc_limits {
     uint32_t max_links; /* up to here every known node is dialled, beyond it a few */
@@ -1148,12 +1248,8 @@ struct phx__disc_node { /* what is known of a node besides its addresses */
     uint64_t up_at;
     uint32_t target; /* slot + 1; 0: no addresses known */
     uint8_t linked, wanted, left, flaps;
+    uint8_t reachable; /* there is some route */
 };
-struct phx__disc_best { /* a node dialled also beyond max_links */
-    uint64_t score;
-    uint32_t node;
-};
-
 struct phx__disc {
     struct phx__mem *mem;
     struct phx__ids *ids;
@@ -1165,13 +1261,12 @@ struct phx__disc {
     uint32_t target_count, target_capacity, target_free;
     struct phx__disc_node *nodes; /* by node */
     uint32_t node_capacity;
-    struct phx__disc_attempt *attempts; /* max_dials of them */
-    uint32_t attempt_capacity, attempt_count, attempt_free, attempts_open;
+    struct phx__attempts attempts; /* max_dials of them */
+    uint64_t room_at; /* none of them gives way before; UINT64_MAX: not known */
     uint32_t links, known;
     uint32_t hubs[PHX__DISC_HUBS]; /* slots */
     uint32_t hub_count;
-    struct phx__disc_best best[PHX__DISC_BEST]; /* ascending scores */
-    uint32_t best_count;
+    struct phx__best best; /* nodes dialled also beyond max_links */
     uint32_t head, tail; /* the queue: targets that are due and wait for max_dials */
     int listening;       /* this node can be dialled */
     int stopped;         /* closing: dial no more */
@@ -1206,8 +1301,12 @@ PHX_PRIVATE void phx__disc_meet(struct phx__disc *d, uint32_t attempt, uint32_t 
 PHX_PRIVATE void phx__disc_result(struct phx__disc *d, uint32_t attempt, int error, uint64_t now);
 /* Somebody wants to send to node over a direct link: dial even beyond the bound, until a link is up. */
 PHX_PRIVATE void phx__disc_want(struct phx__disc *d, uint32_t node, uint64_t now);
-/* News of the node: it is back, as others say. What failed before may work now. */
-PHX_PRIVATE void phx__disc_news(struct phx__disc *d, uint32_t node, uint64_t now);
+/* There is a route to the node, or there is none. What failed before it was back may work now. */
+PHX_PRIVATE void phx__disc_route(struct phx__disc *d, uint32_t node, int reachable, uint64_t now);
+/* This node has a new address of its own: it is in another network. */
+PHX_PRIVATE void phx__disc_moved(struct phx__disc *d, uint64_t now);
+/* The other side of this attempt has answered the connection; what it says is still to come. */
+PHX_PRIVATE void phx__disc_answered(struct phx__disc *d, uint32_t attempt);
 /* The node left or is forgotten: dial no more. A link with it stays one until phx__disc_down, which must
  * come before its index is used again. */
 PHX_PRIVATE void phx__disc_forget(struct phx__disc *d, uint32_t node);
@@ -1217,6 +1316,42 @@ PHX_PRIVATE uint32_t phx__disc_look(const struct phx__disc *d, uint32_t node,
 PHX_PRIVATE void phx__disc_stop(struct phx__disc *d);
 /* PHX__TIMER_DISC fired with this argument. */
 PHX_PRIVATE void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now);
+
+#endif
+
+/* ======== src/back.h ======== */
+/* back.h - part of post: the messages of one flow that its target turned back. */
+#ifdef PHX_LINES
+#line 1 "src/back.h"
+#endif
+#ifndef PHX_BACK_H
+#define PHX_BACK_H
+/* include "map.h" */
+/* include "wire.h" */
+
+/* Returns are numbered 1, 2, 3, ... in each flow, in the order of their messages. */
+struct phx__back {
+    struct phx__mem *mem;
+    uint32_t count;     /* how many there were: the number of the latest */
+    uint32_t confirmed; /* the source has taken in so many */
+    uint32_t seen;      /* ... and knew of so many when it put the latest message that came */
+    uint32_t all;       /* what was put before it knew of this one goes back, whatever its name */
+    uint8_t *list;      /* the unconfirmed ones, encoded */
+    uint32_t capacity;  /* bytes of it */
+    struct phx__map refused; /* name -> its latest return */
+};
+
+PHX_PRIVATE void phx__back_init(struct phx__back *b, struct phx__mem *mem);
+PHX_PRIVATE void phx__back_reset(struct phx__back *b); /* for a new epoch; frees all */
+/* A first fragment came that tells `seen`. Numbers are believed as far as they make sense. */
+PHX_PRIVATE void phx__back_seen(struct phx__back *b, uint32_t seen);
+/* Has an older message to this name come back without the sender of this one knowing? */
+PHX_PRIVATE int phx__back_refuses(const struct phx__back *b, uint64_t name);
+/* Turns a message back at the fragment `number`. 0; PHX_ELIMIT or PHX_ENOMEM: not now. */
+PHX_PRIVATE int phx__back_add(struct phx__back *b, uint64_t name, uint64_t number, int reason);
+PHX_PRIVATE void phx__back_confirm(struct phx__back *b, uint32_t seen);
+/* What an ack says of it. The list is borrowed until the next change. */
+PHX_PRIVATE void phx__back_fill(const struct phx__back *b, struct phx__ack *a);
 
 #endif
 
@@ -1231,13 +1366,14 @@ PHX_PRIVATE void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now);
 
 #define PHX__NEVER UINT64_MAX
 
+struct phx__box; /* see hold.h */
+
 /* A message as post hands it around. */
 struct phx__mail {
     uint64_t to, from, tag;
     uint64_t token; /* 0: nobody asks what became of it */
-    uint64_t limit; /* it expires then; PHX__NEVER */
-    struct phx_id origin;
-    int passed; /* origin is another node, which has our word that we deliver it */
+    uint64_t limit; /* it expires then; PHX__NEVER; 0: it did, after it began to leave */
+    struct phx__box *box; /* of its name, for messages in a flow; flow only keeps it */
     size_t size;
     struct phx__block *body; /* holds data, all of it; NULL: gather iov instead */
     const uint8_t *data;
@@ -1255,6 +1391,7 @@ struct phx__flow_record {
     uint8_t flags; /* PHX__DATA_* */
     uint8_t gone;  /* withdrawn; the next sweep takes it */
     uint64_t token, limit;
+    struct phx__box *box;
 };
 
 /* Numbers: base <= sent <= left <= base + count. Frames below left were emitted at least once. */
@@ -1276,6 +1413,8 @@ struct phx__flow_out {
     size_t own;             /* what we allow */
     size_t allowed;         /* what losses have taught us: shrinks on loss, grows with acks */
     struct phx__mail front; /* of the message whose first fragments are acknowledged and gone */
+    int front_back;         /* it came back at its first fragment: why, an enum phx__return_reason */
+    uint32_t seen;          /* returns taken in; told by every first fragment put from now on */
     int timing;             /* rtt_number was emitted once, at rtt_at */
     uint64_t rtt_number, rtt_at, srtt;
     uint64_t rto, rto_at; /* the backstop; PHX__NEVER: nothing is under way */
@@ -1331,24 +1470,33 @@ struct phx__flow_in {
     uint64_t epoch, next; /* all fragments below next were taken */
     struct phx__block *part; /* the message being put together, part->used bytes of it are here */
     struct phx__mail mail;
+    enum {
+        PHX__FLOW_ALL,      /* nothing is missing */
+        PHX__FLOW_RETURNED, /* the message was turned back at its first fragment */
+        PHX__FLOW_HALF      /* its beginning was given up: it must come again */
+    } state;
 };
 enum phx__flow_taken {
     PHX__FLOW_MORE = 1, /* taken; more is to come */
-    PHX__FLOW_WHOLE,    /* *m is a message, borrowed; call phx__flow_took if it was delivered */
-    PHX__FLOW_SKIPPED,  /* taken, and dropped: too big, or broken by its sender */
+    PHX__FLOW_WHOLE,    /* *m is a message, borrowed; then phx__flow_took or _turn_back */
+    PHX__FLOW_CUT,      /* the end of *m, whose beginning was given up; then phx__flow_turn_back */
+    PHX__FLOW_SKIPPED,  /* taken, and dropped: broken by its sender */
     PHX__FLOW_LATER     /* not taken: no memory */
 };
 /* over, dropping what was there */
 PHX_PRIVATE void phx__flow_start(struct phx__flow_in *in, uint64_t epoch);
 PHX_PRIVATE int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem,
-                               const struct phx__data *d, int flags,
-                   size_t max_message, struct phx__mail *m);
+                               const struct phx__data *d, int flags, struct phx__mail *m);
 PHX_PRIVATE void phx__flow_took(struct phx__flow_in *in);
+/* The fragment that comes next is taken, and its message is not: it goes back. */
+PHX_PRIVATE void phx__flow_turn_back(struct phx__flow_in *in, int flags);
+/* Nobody may ever send the rest of what is here. */
+PHX_PRIVATE void phx__flow_give_up(struct phx__flow_in *in);
 
 #endif
 
 /* ======== src/hold.h ======== */
-/* hold.h - part of post: messages that wait for their name, in order, and who waits for room. */
+/* hold.h - part of post: one box per name: what waits for it, in order, and what is under way. */
 #ifdef PHX_LINES
 #line 1 "src/hold.h"
 #endif
@@ -1381,18 +1529,29 @@ struct phx__letter {
 enum phx__box_state {
     PHX__BOX_HELD = 1, /* nobody has the name */
     PHX__BOX_LOCAL,    /* this node has it: to be delivered in phx__post_run */
-    PHX__BOX_BOUND     /* another node has it, and the flow there is full */
+    PHX__BOX_BOUND,    /* the peer has it, and the flow there is full */
+    PHX__BOX_FLOWING,  /* no letters: new messages go into the peer's flow at once */
+    PHX__BOX_GATED,    /* messages in the peer's flow must end before any other leaves */
+    PHX__BOX_REFUSED   /* the peer does not have the name, but we know of nobody else */
 };
-/* All messages to one name that are in no flow. While a name has a box, every message to it goes
- * there. */
+struct phx__pump_peer; /* see pump.h */
+
+/* What this node sends to one name. */
 struct phx__box {
     struct phx__ring link;
     uint64_t name;
     uint32_t index; /* in phx__hold.boxes */
     enum phx__box_state state;
-    struct phx__letter *head, *tail;
+    struct phx__letter *head, *tail; /* in no flow */
+    struct phx__letter *back;        /* the last of those that came back; NULL: none did */
     size_t bytes; /* as phx__letter_charge counts */
     struct phx__waiter *waiters;
+    struct phx__pump_peer *peer; /* the only one in whose flow messages to it may be; or NULL */
+    uint32_t flying;             /* how many are there */
+    int returned;                /* one of them came back ... */
+    int moved;                   /* ... and the last that did, because the name is not there */
+    uint64_t version;            /* of the names, when the peer was known to be the owner */
+    uint64_t retry_us, retry_at; /* REFUSED: patience, and when it ends */
 };
 struct phx__hold {
     struct phx__mem *mem;
@@ -1400,18 +1559,20 @@ struct phx__hold {
     uint32_t count, capacity;
     struct phx__map index;   /* name -> box */
     struct phx__map waiting; /* names in some list of waiters */
-    size_t held_bytes;       /* of boxes in state HELD */
+    struct phx__box *recent; /* that was found last */
+    size_t held_bytes;       /* of boxes in state HELD, GATED and REFUSED */
     uint32_t letters;
 };
 
 PHX_PRIVATE void phx__hold_init(struct phx__hold *h, struct phx__mem *mem);
 PHX_PRIVATE void phx__hold_drop_boxes(struct phx__hold *h); /* with all letters */
 PHX_PRIVATE void phx__hold_free(struct phx__hold *h);       /* after the boxes and all waiters */
-PHX_PRIVATE struct phx__box *phx__hold_find(const struct phx__hold *h, uint64_t name); /* or NULL */
+PHX_PRIVATE struct phx__box *phx__hold_find(struct phx__hold *h, uint64_t name); /* or NULL */
 /* A new empty box in state HELD, in no list; NULL: no memory. */
 PHX_PRIVATE struct phx__box *phx__hold_open(struct phx__hold *h, uint64_t name);
-/* An empty box goes. Its waiters must have been taken. */
+/* An empty box goes, of which nothing is under way. Its waiters must have been taken. */
 PHX_PRIVATE void phx__hold_close(struct phx__hold *h, struct phx__box *b);
+/* list: NULL: in none. */
 PHX_PRIVATE void phx__hold_move(struct phx__hold *h, struct phx__box *b, enum phx__box_state state,
                     struct phx__ring *list);
 
@@ -1422,8 +1583,8 @@ PHX_PRIVATE struct phx__letter *phx__letter_new(struct phx__hold *h, const struc
 /* one that is in no box */
 PHX_PRIVATE void phx__letter_drop(struct phx__hold *h, struct phx__letter *l);
 PHX_PRIVATE void phx__hold_push(struct phx__hold *h, struct phx__box *b, struct phx__letter *l);
-PHX_PRIVATE void phx__hold_push_front(struct phx__hold *h, struct phx__box *b,
-                                      struct phx__letter *l);
+/* Behind all that came back. */
+PHX_PRIVATE void phx__hold_insert(struct phx__hold *h, struct phx__box *b, struct phx__letter *l);
 /* Takes out the letter behind `before`, or the first if that is NULL. */
 PHX_PRIVATE struct phx__letter *phx__hold_take(struct phx__hold *h, struct phx__box *b,
                                                struct phx__letter *before);
@@ -1443,6 +1604,7 @@ PHX_PRIVATE int phx__wait_pop(struct phx__hold *h, struct phx__waiter **last, ui
 #endif
 #ifndef PHX_PUMP_H
 #define PHX_PUMP_H
+/* include "back.h" */
 /* include "hold.h" */
 /* include "timer.h" */
 
@@ -1466,7 +1628,10 @@ struct phx__pump_peer {
     struct phx__pump_source own, transit;
     struct phx__flow_out out;
     struct phx__flow_in in;
+    struct phx__back back;  /* what came from it and was turned back */
+    int confirm;            /* it is to be told how many returns of its came */
     struct phx__ring boxes; /* BOUND ones */
+    struct phx__ring idle;  /* FLOWING ones with nothing under way, oldest first */
     struct phx__waiter *waiters;
     struct phx__ring room_link, ack_link;
     int owed, gap; /* an ack; one that reports a gap */
@@ -1549,9 +1714,8 @@ PHX_PRIVATE void phx__fate_tell(struct phx__post *p);
 /* A node's flow takes messages while less than a window is in it; so one of any size goes into an
  * empty one. */
 PHX_PRIVATE int phx__fate_accepts(const struct phx__post *p, const struct phx__pump_peer *peer);
-/* Puts a message into it. 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__fate_put(struct phx__post *p, struct phx__pump_peer *peer,
-                    const struct phx__mail *m);
+/* Puts a message into the flow to its box's peer. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__fate_put(struct phx__post *p, struct phx__box *b, struct phx__mail *m);
 /* Something went out of it: those who wait for room are seen to in phx__post_run. */
 PHX_PRIVATE void phx__fate_check_room(struct phx__post *p, struct phx__pump_peer *peer);
 
@@ -1562,10 +1726,26 @@ PHX_PRIVATE int phx__fate_box_accepts(const struct phx__post *p, const struct ph
 /* Puts a message into the box, or into a new one for its name. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__fate_box(struct phx__post *p, struct phx__box *b, const struct phx__mail *m,
                     uint32_t owner);
+/* A new box for a name that peer has, with nothing in it. NULL: no memory. */
+PHX_PRIVATE struct phx__box *phx__fate_open(struct phx__post *p, uint64_t name,
+                                            struct phx__pump_peer *peer);
 /* Brings a box to where its name is. It may be gone after it. */
 PHX_PRIVATE void phx__fate_route_box(struct phx__post *p, struct phx__box *b);
 /* An empty box goes, and whoever waited for it may try. */
 PHX_PRIVATE void phx__fate_close_box(struct phx__post *p, struct phx__box *b);
+/* A message in its peer's flow has ended. */
+PHX_PRIVATE void phx__fate_landed(struct phx__post *p, struct phx__box *b);
+/* A message came back: nothing more goes to the peer until all that did has ended. */
+PHX_PRIVATE void phx__fate_gate(struct phx__post *p, struct phx__box *b, int reason);
+/* Puts a message that came back where its order is. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__fate_take_back(struct phx__post *p, const struct phx__mail *m, int reason);
+/* Boxes for which that is so now go on; after anything that lands messages. */
+PHX_PRIVATE void phx__fate_open_gates(struct phx__post *p);
+/* Drops what is kept of names to which nothing is under way. */
+PHX_PRIVATE void phx__fate_close_idle(struct phx__post *p, struct phx__pump_peer *peer);
+/* Something must be tried again: at that time, or when some memory may be free; 0: soon. */
+PHX_PRIVATE void phx__fate_again(struct phx__post *p, uint64_t at);
+PHX_PRIVATE void phx__fate_retry(struct phx__post *p);
 
 PHX_PRIVATE void phx__fate_expire_flow(struct phx__post *p, struct phx__pump_peer *peer);
 PHX_PRIVATE void phx__fate_expire_held(struct phx__post *p);
@@ -1592,6 +1772,8 @@ struct phx__post_ops {
     void *ctx;
     /* Who holds the name now: a node that has not failed, PHX__SELF, or PHX__NONE. */
     uint32_t (*owner)(void *ctx, uint64_t name);
+    /* Another number whenever an answer of `owner` may be another, but for nodes that failed. */
+    const uint64_t *version;
     /* The neighbour towards node, or PHX__NONE; *generation changes whenever its link is another
      * one, so (neighbour, generation) names a TCP stream. */
     uint32_t (*next)(void *ctx, uint32_t node, uint32_t *generation);
@@ -1622,11 +1804,13 @@ struct phx__post {
     uint32_t node_capacity;
     uint64_t epochs; /* given out since the start */
     uint64_t now;    /* of the call we are in */
-    uint32_t hold_timer;
+    uint32_t hold_timer, again_timer;
     uint64_t hold_limit_at;         /* no letter in a box expires before */
     uint32_t last_source;           /* of the last DATA frame: most likely that of the next, too */
-    struct phx__hold hold;          /* messages to names that are in no flow */
-    struct phx__ring held, local;   /* its boxes in these states; BOUND ones hang on their node */
+    struct phx__hold hold;          /* what is sent to each name */
+    struct phx__ring held, local, refused; /* its boxes in these states; others hang on their node */
+    struct phx__ring opened;               /* GATED ones that need not be any more */
+    uint32_t idle_boxes;                   /* FLOWING ones with nothing under way */
     struct phx__ring acks, rooms;   /* nodes that are owed an ack now; whose flow has room again */
     struct phx__pump_source *stray; /* ready, but not listed with a neighbour: no memory */
     struct phx__waiter *hold_waiters;  /* for room to hold more */
@@ -1637,8 +1821,7 @@ struct phx__post {
     uint32_t outcome_first, outcome_count, outcome_capacity;
     size_t promised;
     size_t transit_bytes;
-    size_t pending_count; /* messages in boxes and flows, passed on ones and empty ones too */
-    int closing;          /* the node is leaving: hold nothing for others any more */
+    size_t pending_count; /* messages in boxes and flows, empty ones too */
     size_t pending_bytes; /* accepted from this host and not acknowledged */
     uint64_t messages_in, messages_out, retransmitted, duplicates, dropped;
     uint64_t relayed_frames, relayed_bytes;
@@ -1687,7 +1870,7 @@ PHX_PRIVATE int phx__post_run(struct phx__post *p, uint64_t now);
 PHX_PRIVATE void phx__post_settle(struct phx__post *p, uint64_t now);
 /* Has phx__post_run something to do already? */
 PHX_PRIVATE int phx__post_ready(const struct phx__post *p);
-/* PHX__TIMER_POST (node) and PHX__TIMER_POST_HOLD fired. */
+/* PHX__TIMER_POST (node) and PHX__TIMER_POST_HOLD (0: time limits, 1: try again) fired. */
 PHX_PRIVATE void phx__post_due(struct phx__post *p, int kind, uint32_t node, uint64_t now);
 
 #endif
@@ -1889,13 +2072,22 @@ struct phx__listener {
     struct phx_address address;
 };
 
+struct phx__hook { /* an attempt that waits for cfg.dial to be asked */
+    uint32_t attempt; /* PHX__NONE: given up meanwhile */
+    struct phx_address to;
+};
+
+struct phx__sight { /* what a peer said of where it sees us */
+    struct phx_id by;
+    struct phx_address from, at; /* the peer's own host; what it said, as one of our addresses */
+};
+
 /* What phx.c keeps of each node beside the rooms' own arrays. */
 struct phx__peer {
     uint32_t link;         /* slot of the link that is up, or PHX__NONE */
     uint32_t card_version; /* as last given to names, disc and post */
     uint64_t card_incarnation;
     uint64_t life;     /* incarnation + 1, as last seen; 0: none yet */
-    uint8_t reachable; /* as last looked at */
     uint64_t failed_at; /* when it was last found to have failed */
     uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
     int lost_error;             /* ... and why */
@@ -1931,6 +2123,8 @@ struct phx {
     uint32_t writer_count, writer_capacity;
     uint32_t *closed; /* slots to free at the end of the step */
     uint32_t closed_count, closed_capacity;
+    struct phx__hook *hooks; /* emptied within the step */
+    uint32_t hook_count, hook_capacity;
     struct phx__map handles; /* handle -> slot or listener */
     struct phx__peer *peers; /* by node */
     uint32_t peer_capacity;
@@ -1941,6 +2135,10 @@ struct phx {
     uint32_t resume_timer;                       /* paused listeners look again */
     struct phx_address own[PHX__CARD_ADDRESSES]; /* what others are told */
     uint8_t own_count;
+    uint8_t own_learnt;            /* bits of own: may give way */
+    struct phx_address here[4];    /* our ends of links, the latest kinds */
+    struct phx__sight sights[8];   /* not agreed upon, the latest */
+    uint32_t here_count, sight_next;
 
     uint64_t names_version; /* as last shown to post */
     int card_stale;         /* own names or addresses changed */
@@ -1966,6 +2164,7 @@ PHX_PRIVATE void phx__node_accept(phx *p, int listener);
 PHX_PRIVATE void phx__node_resume_listeners(phx *p);
 PHX_PRIVATE int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect,
                                const struct phx_address *to);
+PHX_PRIVATE void phx__node_hooks(phx *p); /* asks cfg.dial for what disc wants */
 PHX_PRIVATE void phx__node_abandon(void *ctx, uint32_t attempt);
 PHX_PRIVATE int phx__node_adopt(phx *p, int handle, int dialer);
 PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
@@ -1979,6 +2178,9 @@ PHX_PRIVATE void phx__node_sweep(phx *p); /* frees closed links */
 PHX_PRIVATE void phx__node_free_links(phx *p);
 /* Asks the world for what the link waits for, if that changed. */
 PHX_PRIVATE void phx__node_watch(phx *p, struct phx__link *l);
+
+/* phx_path.c: what a link that has come up teaches of our own addresses. */
+PHX_PRIVATE void phx__node_learn(phx *p, const struct phx__link *l);
 
 /* phx_frame.c: frames in, control frames out. */
 PHX_PRIVATE int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f,
@@ -3453,17 +3655,23 @@ static int id_parse_port(const char *s, uint16_t *port)
     return 1;
 }
 
-/* The length of a UNIX socket's path if it is one we take, else 0. At most `room` bytes are looked at, and
- * a NUL must be among them. */
-static size_t id_path_length(const char *path, size_t room)
+/* The length of a text without control characters, else 0. At most `room` bytes are looked at, and a NUL
+ * must be among them. */
+static size_t id_text_length(const char *text, size_t room)
 {
     size_t n;
 
-    for (n = 0; n < room && path[n] != '\0'; n++) {
-        if ((unsigned char)path[n] < 0x20 || path[n] == 0x7f)
+    for (n = 0; n < room && text[n] != '\0'; n++) {
+        if ((unsigned char)text[n] < 0x20 || text[n] == 0x7f)
             return 0;
     }
-    return n < room && path[0] == '/' ? n : 0;
+    return n < room ? n : 0;
+}
+
+/* The length of a UNIX socket's path if it is one we take, else 0. */
+static size_t id_path_length(const char *path, size_t room)
+{
+    return path[0] == '/' ? id_text_length(path, room) : 0;
 }
 
 static int id_parse_tcp(const char *s, struct phx__parsed *out)
@@ -3511,6 +3719,22 @@ int phx__address_parse(const char *text, struct phx__parsed *out)
         return PHX_ESCHEME;
     }
     *out = p;
+    return 0;
+}
+
+/* What only cfg.dial understands: kept as written. Anything past 7 bits would not print. */
+int phx__address_other(const char *text, struct phx_address *out)
+{
+    size_t n = id_text_length(text, sizeof out->path), i;
+
+    memset(out, 0, sizeof *out);
+    if (n == 0 || strstr(text, "://") == NULL || text[0] == ':')
+        return PHX_EADDRESS;
+    for (i = 0; i < n; i++)
+        if ((unsigned char)text[i] > 0x7e)
+            return PHX_EADDRESS;
+    out->family = PHX_OTHER;
+    memcpy(out->path, text, n);
     return 0;
 }
 
@@ -3608,6 +3832,9 @@ const char *phx_address_text(const struct phx_address *address, char out[PHX_ADD
         id_put_text(&w, "unix://");
         phx__put_bytes(&w, address->path, id_path_length(address->path, sizeof address->path));
         break;
+    case PHX_OTHER:
+        phx__put_bytes(&w, address->path, id_text_length(address->path, sizeof address->path));
+        break;
     case PHX_IPV4:
         id_put_text(&w, "tcp://");
         id_put_v4(&w, address->ip);
@@ -3641,7 +3868,7 @@ int phx__address_equal(const struct phx_address *a, const struct phx_address *b)
 {
     if (a->family != b->family)
         return 0;
-    if (a->family == PHX_UNIX)
+    if (a->family == PHX_UNIX || a->family == PHX_OTHER)
         return strncmp(a->path, b->path, sizeof a->path) == 0;
     if (id_ip_size(a) == 0)
         return 1; /* both are "none" */
@@ -4358,16 +4585,13 @@ int phx__wire_next_summary_line(struct phx__reader *r, struct phx__summary_line 
 static int wire_payload_fits(int flags, size_t size, uint64_t total)
 {
     int first = (flags & (int)PHX__DATA_FIRST) != 0, last = (flags & (int)PHX__DATA_LAST) != 0;
-    /* The first sender's id travels in the payload but is no part of the message. */
-    size_t extra = (flags & (int)PHX__DATA_PASSED) != 0 ? WIRE_ID : 0;
 
-    if (size > PHX__FRAGMENT + extra)
+    if (size > PHX__FRAGMENT)
         return 0;
     if (!first)
         return size > 0;
-    if (size < extra || total > WIRE_TOTAL_MAX)
+    if (total > WIRE_TOTAL_MAX)
         return 0;
-    size -= extra;
     return last ? size == total : size > 0 && size < total;
 }
 
@@ -4385,6 +4609,8 @@ void phx__wire_put_data_head(struct phx__writer *w, const struct phx__data *d, i
         phx__put_u64(w, d->from);
         phx__put_u64(w, d->tag);
         phx__put_u64(w, d->total);
+        if ((flags & (int)PHX__DATA_SEEN) != 0)
+            phx__put_u32(w, d->seen);
     }
     wire_seal(w, start, d->size); /* the payload follows from its own block, uncopied */
 }
@@ -4405,10 +4631,13 @@ int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d)
         d->from = phx__get_u64(&r);
         d->tag = phx__get_u64(&r);
         d->total = phx__get_u64(&r);
+        if ((f->flags & PHX__DATA_SEEN) != 0)
+            d->seen = phx__get_u32(&r);
     }
     d->size = r.left;
     d->payload = phx__get_bytes(&r, r.left);
-    if (wire_close(&r) != 0 || !wire_payload_fits(f->flags, d->size, d->total))
+    if (wire_close(&r) != 0 || !wire_payload_fits(f->flags, d->size, d->total)
+        || ((f->flags & PHX__DATA_SEEN) != 0) != (d->seen != 0)) /* 0 is said by leaving it out */
         return PHX_EPROTO;
     return 0;
 }
@@ -4417,20 +4646,70 @@ int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d)
  * since only the source knows what it has sent. */
 void phx__wire_put_ack(struct phx__writer *w, const struct phx__ack *a, int hops)
 {
-    size_t start = phx__wire_begin(w, PHX__ACK, 0, hops);
+    int flags = (a->return_count > 0 ? (int)PHX__ACK_RETURNS : 0)
+                | (a->seen != 0 ? (int)PHX__ACK_SEEN : 0);
+    size_t start = phx__wire_begin(w, PHX__ACK, flags, hops);
 
     wire_put_id(w, &a->target);
     wire_put_id(w, &a->source);
     phx__put_u64(w, a->epoch);
     phx__put_u64(w, a->next);
     phx__put_u32(w, a->window);
+    if (a->return_count > 0) {
+        phx__put_u32(w, a->return_base);
+        phx__put_u16(w, a->return_count);
+        phx__put_bytes(w, a->returns, a->return_count * (size_t)PHX__RETURN_SIZE);
+    }
+    if (a->seen != 0) {
+        phx__put_u64(w, a->seen_epoch);
+        phx__put_u32(w, a->seen);
+    }
     phx__wire_end(w, start);
+}
+
+void phx__wire_put_return(struct phx__writer *w, uint64_t number, int reason)
+{
+    phx__put_u64(w, number);
+    phx__put_u8(w, (uint8_t)reason);
+}
+
+uint64_t phx__wire_return(const struct phx__ack *a, uint32_t i, int *reason)
+{
+    struct phx__reader r;
+    uint64_t number;
+
+    phx__reader_init(&r, a->returns, a->return_count * (size_t)PHX__RETURN_SIZE);
+    (void)phx__get_bytes(&r, i * (size_t)PHX__RETURN_SIZE);
+    number = phx__get_u64(&r);
+    *reason = phx__get_u8(&r);
+    return number;
+}
+
+/* Oldest first, so their numbers rise; and what comes back was taken, so they are below next. */
+static int wire_returns_fit(const struct phx__ack *a)
+{
+    uint64_t number, least = 0;
+    uint32_t i;
+    int reason;
+
+    if (a->return_count == 0 || a->return_count > PHX__RETURNS
+        || a->return_base > UINT32_MAX - a->return_count)
+        return 0;
+    for (i = 0; i < a->return_count; i++) {
+        number = phx__wire_return(a, i, &reason);
+        if (number < least || number >= a->next || reason < (int)PHX__RETURN_MOVED
+            || reason > (int)PHX__RETURN_AGAIN)
+            return 0;
+        least = number + 1;
+    }
+    return 1;
 }
 
 int phx__wire_get_ack(const struct phx__frame *f, struct phx__ack *a)
 {
     struct phx__reader r;
 
+    memset(a, 0, sizeof *a);
     if (wire_open(f, PHX__ACK, &r) != 0)
         return PHX_EPROTO;
     wire_get_id(&r, &a->target);
@@ -4438,7 +4717,19 @@ int phx__wire_get_ack(const struct phx__frame *f, struct phx__ack *a)
     a->epoch = phx__get_u64(&r);
     a->next = phx__get_u64(&r);
     a->window = phx__get_u32(&r);
-    return wire_close(&r);
+    if ((f->flags & PHX__ACK_RETURNS) != 0) {
+        a->return_base = phx__get_u32(&r);
+        a->return_count = phx__get_u16(&r);
+        a->returns = phx__get_bytes(&r, a->return_count * (size_t)PHX__RETURN_SIZE);
+    }
+    if ((f->flags & PHX__ACK_SEEN) != 0) {
+        a->seen_epoch = phx__get_u64(&r);
+        a->seen = phx__get_u32(&r);
+    }
+    if (wire_close(&r) != 0 || ((f->flags & PHX__ACK_RETURNS) != 0 && !wire_returns_fit(a))
+        || ((f->flags & PHX__ACK_SEEN) != 0) != (a->seen != 0))
+        return PHX_EPROTO;
+    return 0;
 }
 
 /* seq is what the accuser knows. How far the accused lets itself be pushed is route's policy. */
@@ -7753,6 +8044,190 @@ void phx__live_due(struct phx__live *l, int kind, uint32_t node, uint64_t now)
         live_fate(l, node, now);
 }
 
+/* ======== src/attempt.c ======== */
+/* attempt.c - dials under way: their numbers, whose they are, and which one gives way. */
+#ifdef PHX_LINES
+#line 1 "src/attempt.c"
+#endif
+
+/* A dial through a firewall that swallows it lasts as long as our patience, seconds, and a site behind one
+ * has hundreds of addresses. If these could hold all of max_dials, a node that is there and would
+ * answer at once had to wait for them. So a dial that has had no answer of any kind for longer than an
+ * answer takes *lingers*, and no more than a quarter of all may linger while somebody waits: beyond
+ * that the oldest gives way, and counts as timed out. When nobody waits, all have their full time.
+ *
+ * Nothing is remembered of walls from one dial to the next: they are built and torn down. What is
+ * remembered, of each address, is that it was silent last time; then it is the last to be tried. */
+/* include "attempt.h" */
+
+/* The first SYN may be lost; the second is sent after a second (RFC 6298, section 2.1) and answered within
+ * a round trip. */
+#define ATTEMPT_LINGER_US (1250 * PHX__MS)
+#define ATTEMPT_SHARE 4u
+/* Numbers are (generation << 16 | slot). The last generation is left out: no number is NONE. */
+#define ATTEMPT_MAX 65536u
+#define ATTEMPT_GENERATIONS 65535u
+
+int phx__attempts_init(struct phx__attempts *a, struct phx__mem *mem, uint32_t max)
+{
+    uint32_t k, count = max < ATTEMPT_MAX ? max : ATTEMPT_MAX;
+
+    PHX_ASSERT(count > 0);
+    memset(a, 0, sizeof *a);
+    a->mem = mem;
+    a->free = PHX__NONE;
+    a->at = phx__mem_zero(mem, count * sizeof *a->at);
+    if (a->at == NULL)
+        return PHX_ENOMEM;
+    a->capacity = count;
+    for (k = count; k-- > 0; a->free = k) {
+        a->at[k].target = PHX__NONE;
+        a->at[k].next = a->free;
+    }
+    return 0;
+}
+
+void phx__attempts_free(struct phx__attempts *a)
+{
+    if (a->mem != NULL)
+        phx__mem_put(a->mem, a->at, a->capacity * sizeof *a->at);
+    memset(a, 0, sizeof *a);
+}
+
+uint32_t phx__attempts_open(struct phx__attempts *a, uint32_t target, uint32_t address,
+                            uint64_t now)
+{
+    uint32_t k = a->free;
+    struct phx__attempt *one = &a->at[k];
+
+    a->free = one->next;
+    one->target = target;
+    one->address = (uint8_t)address;
+    one->answered = 0;
+    one->since = now;
+    a->open++;
+    if (k == a->count)
+        a->count++;
+    return (uint32_t)one->generation << 16 | k;
+}
+
+void phx__attempts_close(struct phx__attempts *a, uint32_t number)
+{
+    struct phx__attempt *one = &a->at[number & 0xffff];
+
+    one->generation = (uint16_t)((one->generation + 1u) % ATTEMPT_GENERATIONS);
+    one->target = PHX__NONE;
+    /* The latest freed comes first, so all in use are near the front, where others look. */
+    one->next = a->free;
+    a->free = number & 0xffff;
+    a->open--;
+}
+
+int phx__attempts_find(const struct phx__attempts *a, uint32_t number, uint32_t *target,
+                       uint32_t *address)
+{
+    const struct phx__attempt *one;
+
+    if (number == PHX__NONE || (number & 0xffff) >= a->count)
+        return 0;
+    one = &a->at[number & 0xffff];
+    if (one->target == PHX__NONE || one->generation != number >> 16)
+        return 0;
+    *target = one->target;
+    *address = one->address;
+    return 1;
+}
+
+void phx__attempts_move(struct phx__attempts *a, uint32_t number, uint32_t address)
+{
+    a->at[number & 0xffff].address = (uint8_t)address;
+}
+
+void phx__attempts_answered(struct phx__attempts *a, uint32_t number)
+{
+    uint32_t target, address;
+
+    if (phx__attempts_find(a, number, &target, &address))
+        a->at[number & 0xffff].answered = 1;
+}
+
+uint32_t phx__attempts_gives_way(const struct phx__attempts *a, uint64_t now, uint64_t *next)
+{
+    uint32_t k, count = 0, oldest = PHX__NONE;
+
+    *next = UINT64_MAX;
+    for (k = 0; k < a->count; k++) {
+        const struct phx__attempt *one = &a->at[k];
+        if (one->target == PHX__NONE || one->answered)
+            continue;
+        if (now - one->since >= ATTEMPT_LINGER_US) {
+            count++;
+            if (oldest == PHX__NONE || one->since < a->at[oldest].since)
+                oldest = k;
+        } else if (one->since + ATTEMPT_LINGER_US < *next) {
+            *next = one->since + ATTEMPT_LINGER_US;
+        }
+    }
+    return count > a->capacity / ATTEMPT_SHARE ? (uint32_t)a->at[oldest].generation << 16 | oldest
+                                               : PHX__NONE;
+}
+
+/* ======== src/best.c ======== */
+/* best.c - the few nodes that a node picks for itself when it cannot link with all. */
+#ifdef PHX_LINES
+#line 1 "src/best.c"
+#endif
+
+/* Rendezvous hashing: every node orders all others by a hash of the pair and picks the first few. The pick
+ * needs no talk, stays as it is when others come and go, and differs from node to node. */
+/* include "best.h" */
+
+uint64_t phx__best_score(const struct phx__ids *ids, uint32_t node)
+{
+    /* The odd constant (2^64 by the golden ratio) sets (a, b) apart from (b, a): if my choice
+     * were always yours, 8 choices would make only 8 links a node, and all of them among close
+     * friends. */
+    return phx__mix(phx__id_hash(&ids->at[PHX__SELF])
+                    ^ phx__id_hash(&ids->at[node]) * UINT64_C(0x9e3779b97f4a7c15));
+}
+
+int phx__best_has(const struct phx__best *b, uint32_t node)
+{
+    uint32_t i;
+
+    for (i = 0; i < b->count; i++)
+        if (b->at[i].node == node)
+            return 1;
+    return 0;
+}
+
+void phx__best_offer(struct phx__best *b, const struct phx__ids *ids, uint32_t node)
+{
+    uint64_t score = phx__best_score(ids, node);
+    uint32_t i;
+
+    if (b->count == PHX__DISC_BEST && b->at[b->count - 1].score <= score)
+        return;
+    i = b->count < PHX__DISC_BEST ? b->count++ : b->count - 1;
+    for (; i > 0 && b->at[i - 1].score > score; i--)
+        b->at[i] = b->at[i - 1];
+    b->at[i].score = score;
+    b->at[i].node = node;
+}
+
+int phx__best_drop(struct phx__best *b, uint32_t node)
+{
+    uint32_t i;
+
+    if (!phx__best_has(b, node))
+        return 0;
+    for (i = 0; b->at[i].node != node; i++)
+        ;
+    for (b->count--; i < b->count; i++)
+        b->at[i] = b->at[i + 1];
+    return 1;
+}
+
 /* ======== src/contact.c ======== */
 /* contact.c - the addresses of a hub or node: which to try first, how each fared. */
 #ifdef PHX_LINES
@@ -7899,16 +8374,18 @@ int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t
  * us yet). Nobody is favoured: the hash of the pair says whether the smaller or the larger id
  * goes first.
  *
+ * Of the dials under way those that get no answer give way when others wait (attempt.c). Who can be
+ * reached only through others is dialled at least once a minute, and at once when its card has new
+ * addresses, when somebody first sends to it, when it comes back, and when this node has moved.
+ *
  * One address is never dialled twice at once, also not for different targets: a hub and its node
  * share theirs, and a liar who announces a thousand nodes at a victim's address gets one dial at
  * a time.
  *
  * The bound. While no more than max_links nodes are known, all of them are dialled and the mesh
  * is full. Beyond that: hubs, nodes that somebody wants to send to, and PHX__DISC_BEST nodes
- * picked by each node for itself by rendezvous hashing. The pick needs no talk, stays as it is
- * when others come and go, and differs from node to node, so the graph of picks is a random one:
- * with 8 out of each it is connected but for a chance too small to see. A node that has
- * max_links links dials only hubs it lacks.
+ * picked by each node for itself (best.c). The graph of picks is a random one: with 8 out of each it is
+ * connected but for a chance too small to see. A node that has max_links links dials only hubs it lacks.
  *
  * A refusal is the word of nobody in particular: it says why, but not who. Only the ANSWER proves
  * that, and so only phx__disc_meet ends a round early or gives an address up. And nothing is given
@@ -7942,10 +8419,11 @@ int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t
  * the user said so. */
 #define DISC_DEAD_ROUNDS 10u
 #define DISC_DEAD_FACTOR 10u
-/* Attempt numbers are (generation << 16 | slot). The last generation is left out: no number is
- * NONE. */
-#define DISC_ATTEMPTS 65536u
-#define DISC_GENERATIONS 65535u
+/* Who can be reached through others may be behind a wall that comes down, and a direct way is worth a
+ * dial now and then: once a minute at the latest. */
+#define DISC_RELAYED_US (60 * PHX__SECOND)
+/* This node has moved to another network: whatever failed may work. Not all in the same moment. */
+#define DISC_MOVED_JITTER_US PHX__SECOND
 
 /* How bad a round ended, in ascending order of what decides about the wait. */
 enum disc_verdict {
@@ -7956,13 +8434,6 @@ enum disc_verdict {
 
 /* What a change made possible; see disc_bounds. */
 enum disc_bound { DISC_FULL = 1, DISC_SPARSE = 2 };
-
-struct phx__disc_attempt {
-    uint32_t target; /* slot; PHX__NONE: free */
-    uint32_t next;   /* free attempt */
-    uint16_t generation;
-    uint8_t address;
-};
 
 /* ---- Small questions */
 
@@ -7994,16 +8465,6 @@ static uint32_t disc_target_of(const struct phx__disc *d, uint32_t node)
                                                                  : PHX__NONE;
 }
 
-static int disc_is_best(const struct phx__disc *d, uint32_t node)
-{
-    uint32_t i;
-
-    for (i = 0; i < d->best_count; i++)
-        if (d->best[i].node == node)
-            return 1;
-    return 0;
-}
-
 static int disc_may_dial(const struct phx__disc *d, const struct phx__disc_target *t)
 {
     if (d->stopped || disc_is_linked(d, t->node))
@@ -8012,7 +8473,7 @@ static int disc_may_dial(const struct phx__disc *d, const struct phx__disc_targe
         return 1;
     if (d->links >= d->limits.max_links)
         return 0;
-    return d->known <= d->limits.max_links || d->nodes[t->node].wanted || disc_is_best(d, t->node);
+    return d->known <= d->limits.max_links || d->nodes[t->node].wanted || phx__best_has(&d->best, t->node);
 }
 
 static int disc_is_idle(const struct phx__disc *d, const struct phx__disc_target *t)
@@ -8073,11 +8534,14 @@ static void disc_push(struct phx__disc *d, uint32_t slot)
     d->tail = slot;
 }
 
-/* If somebody waits and an attempt is free, the next step goes on with the queue. */
+/* If somebody waits and an attempt is free, the next step goes on with the queue; or it does when one of
+ * those under way may have to give way. */
 static void disc_kick(struct phx__disc *d)
 {
-    if (d->head != PHX__NONE && d->attempt_free != PHX__NONE)
+    if (d->head != PHX__NONE && d->attempts.free != PHX__NONE)
         phx__timer_set(d->timers, d->targets[d->head].timer, d->now);
+    else if (d->head != PHX__NONE && d->room_at != UINT64_MAX)
+        phx__timer_set(d->timers, d->targets[d->head].timer, d->room_at);
 }
 
 static void disc_unqueue(struct phx__disc *d, uint32_t slot)
@@ -8101,51 +8565,18 @@ static void disc_unqueue(struct phx__disc *d, uint32_t slot)
 
 /* ---- Attempts */
 
-/* 1 and whose it is, or 0 if it is over. */
 static int disc_find(const struct phx__disc *d, uint32_t attempt, uint32_t *slot, uint32_t *i)
 {
-    const struct phx__disc_attempt *a;
-
-    if (attempt == PHX__NONE || (attempt & 0xffff) >= d->attempt_count)
-        return 0;
-    a = &d->attempts[attempt & 0xffff];
-    if (a->target == PHX__NONE || a->generation != attempt >> 16)
-        return 0;
-    *slot = a->target;
-    *i = a->address;
-    return 1;
-}
-
-static uint32_t disc_open(struct phx__disc *d, uint32_t slot, uint32_t i)
-{
-    uint32_t k = d->attempt_free;
-    struct phx__disc_attempt *a = &d->attempts[k];
-
-    d->attempt_free = a->next;
-    a->target = slot;
-    a->address = (uint8_t)i;
-    d->attempts_open++;
-    d->targets[slot].open++;
-    d->targets[slot].at[i].attempt = (uint32_t)a->generation << 16 | k;
-    d->targets[slot].at[i].met = PHX__CONTACT_NOBODY;
-    if (k == d->attempt_count)
-        d->attempt_count++;
-    return d->targets[slot].at[i].attempt;
+    return phx__attempts_find(&d->attempts, attempt, slot, i);
 }
 
 static void disc_close(struct phx__disc *d, uint32_t slot, uint32_t i)
 {
     struct phx__contact *c = &d->targets[slot].at[i];
-    struct phx__disc_attempt *a = &d->attempts[c->attempt & 0xffff];
 
-    a->generation = (uint16_t)((a->generation + 1u) % DISC_GENERATIONS);
-    a->target = PHX__NONE;
-    /* The latest freed comes first, so all in use are near the front, where disc_is_busy looks. */
-    a->next = d->attempt_free;
-    d->attempt_free = c->attempt & 0xffff;
+    phx__attempts_close(&d->attempts, c->attempt);
     c->attempt = PHX__NONE;
     d->targets[slot].open--;
-    d->attempts_open--;
     disc_kick(d);
 }
 
@@ -8163,11 +8594,11 @@ static void disc_abandon(struct phx__disc *d, uint32_t slot, uint32_t i)
  * dial. */
 static int disc_is_busy(const struct phx__disc *d, const struct phx_address *address)
 {
-    const struct phx__disc_attempt *a;
+    const struct phx__attempt *a;
     uint32_t k;
 
-    for (k = 0; k < d->attempt_count; k++) {
-        a = &d->attempts[k];
+    for (k = 0; k < d->attempts.count; k++) {
+        a = &d->attempts.at[k];
         if (a->target != PHX__NONE
             && phx__address_equal(&d->targets[a->target].at[a->address].address, address))
             return 1;
@@ -8207,6 +8638,17 @@ static void disc_plan(struct phx__disc *d, uint32_t slot, uint64_t delay)
     phx__timer_set(d->timers, t->timer, at > first ? at : first);
 }
 
+/* A round sooner than planned, never later, spread over `jitter`: one reason often holds for many. */
+static void disc_hasten(struct phx__disc *d, uint32_t slot, uint64_t jitter)
+{
+    struct phx__disc_target *t = &d->targets[slot];
+    uint64_t delay = disc_courtesy(d, t) + disc_between(d, 0, jitter);
+
+    if (!t->round && !t->queued && disc_may_dial(d, t)
+        && d->now + delay < phx__timer_at(d->timers, t->timer))
+        disc_plan(d, slot, delay);
+}
+
 /* If nothing is left of the round, it is over: plan the next. */
 static void disc_settle(struct phx__disc *d, uint32_t slot)
 {
@@ -8233,6 +8675,8 @@ static void disc_settle(struct phx__disc *d, uint32_t slot)
                 t->failures = DISC_DEAD_ROUNDS;
         } else {
             delay = disc_backoff(d, t->hub, t->failures);
+            if (!t->hub && d->nodes[t->node].reachable && delay > DISC_RELAYED_US)
+                delay = disc_between(d, DISC_RELAYED_US / 2, DISC_RELAYED_US);
         }
         t->failures += t->failures < UINT32_MAX;
         t->duplicates = 0;
@@ -8278,24 +8722,33 @@ static void disc_note(struct phx__disc *d, uint32_t slot, uint32_t i, int error)
         t->verdict = verdict;
 }
 
-/* The first address still to try that nobody dials at the moment. */
+/* The first address still to try that nobody dials at the moment. The silent ones come last: a wall, or the
+ * private address of a far network, should not keep a good one waiting in each round. */
 static uint32_t disc_pick(const struct phx__disc *d, const struct phx__disc_target *t)
 {
-    uint32_t i;
+    uint32_t i, silent = PHX__NONE;
 
-    for (i = 0; i < t->count; i++)
-        if ((t->untried & 1u << i) != 0 && !disc_is_busy(d, &t->at[i].address))
+    for (i = 0; i < t->count; i++) {
+        if ((t->untried & 1u << i) == 0 || disc_is_busy(d, &t->at[i].address))
+            continue;
+        if (t->at[i].error != PHX_ETIMEDOUT)
             return i;
-    return PHX__NONE;
+        if (silent == PHX__NONE)
+            silent = i;
+    }
+    return silent;
 }
 
 /* 1 if the dial is under way. */
 static int disc_dial(struct phx__disc *d, uint32_t slot, uint32_t i)
 {
     struct phx__disc_target *t = &d->targets[slot];
-    uint32_t attempt = disc_open(d, slot, i);
+    uint32_t attempt = phx__attempts_open(&d->attempts, slot, i, d->now);
     int error;
 
+    t->open++;
+    t->at[i].attempt = attempt;
+    t->at[i].met = PHX__CONTACT_NOBODY;
     t->untried = (uint8_t)(t->untried & ~(1u << i));
     t->tried++;
     error = d->ops.dial(d->ops.ctx, attempt, t->hub ? PHX__NONE : t->node, &t->at[i].address);
@@ -8338,6 +8791,22 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
     if (t->untried != 0)
         phx__timer_set(d->timers, t->timer, d->now + DISC_STAGGER_US);
     disc_settle(d, slot);
+}
+
+/* Somebody waits and all attempts are in use: 1 if one of them gives way. */
+static int disc_make_room(struct phx__disc *d)
+{
+    uint32_t attempt, slot, i;
+
+    if (d->room_at > d->now && d->room_at != UINT64_MAX)
+        return 0;
+    attempt = phx__attempts_gives_way(&d->attempts, d->now, &d->room_at);
+    if (!disc_find(d, attempt, &slot, &i))
+        return 0;
+    disc_abandon(d, slot, i);
+    disc_note(d, slot, i, PHX_ETIMEDOUT);
+    disc_go_on(d, slot);
+    return 1;
 }
 
 /* ---- Targets */
@@ -8430,7 +8899,7 @@ static int disc_replace(struct phx__disc *d, uint32_t slot, const struct phx_add
         at[k] = t->at[old];
         t->at[old].attempt = PHX__NONE; /* moved: what is found below is to be abandoned */
         if (at[k].attempt != PHX__NONE)
-            d->attempts[at[k].attempt & 0xffff].address = (uint8_t)k;
+            phx__attempts_move(&d->attempts, at[k].attempt, k);
     }
     for (k = 0; k < t->count; k++)
         disc_abandon(d, slot, k);
@@ -8465,59 +8934,29 @@ static void disc_relax(struct phx__disc *d, int before)
     }
 }
 
-static struct phx__disc_best disc_score(const struct phx__disc *d, uint32_t node)
-{
-    struct phx__disc_best b;
-
-    /* The odd constant (2^64 by the golden ratio) sets (a, b) apart from (b, a): if my choice
-     * were always yours, 8 choices would make only 8 links a node, and all of them among close
-     * friends. */
-    b.score = phx__mix(phx__id_hash(&d->ids->at[PHX__SELF])
-                       ^ phx__id_hash(&d->ids->at[node]) * UINT64_C(0x9e3779b97f4a7c15));
-    b.node = node;
-    return b;
-}
-
-/* A node got addresses: is it one of the best? */
-static void disc_choose(struct phx__disc *d, uint32_t node)
-{
-    struct phx__disc_best b = disc_score(d, node);
-    uint32_t i;
-
-    if (d->best_count == PHX__DISC_BEST && d->best[d->best_count - 1].score <= b.score)
-        return;
-    i = d->best_count < PHX__DISC_BEST ? d->best_count++ : d->best_count - 1;
-    for (; i > 0 && d->best[i - 1].score > b.score; i--)
-        d->best[i] = d->best[i - 1];
-    d->best[i] = b;
-}
-
 /* A node has no addresses any more. If it was one of the best, the next one is looked for among
  * all: a chance of PHX__DISC_BEST in n, so PHX__DISC_BEST looks a loss on average. */
 static void disc_unchoose(struct phx__disc *d, uint32_t node)
 {
-    struct phx__disc_best b, next = { 0, PHX__NONE };
-    const struct phx__disc_target *t;
-    uint32_t i, slot;
+    uint64_t score, least = UINT64_MAX;
+    uint32_t slot, next = PHX__NONE;
 
-    if (!disc_is_best(d, node))
+    if (!phx__best_drop(&d->best, node))
         return;
-    for (i = 0; d->best[i].node != node; i++)
-        ;
-    for (d->best_count--; i < d->best_count; i++)
-        d->best[i] = d->best[i + 1];
     for (slot = 0; slot < d->target_count; slot++) {
-        t = &d->targets[slot];
-        if (!t->in_use || t->hub || disc_is_best(d, t->node))
+        const struct phx__disc_target *t = &d->targets[slot];
+        if (!t->in_use || t->hub || phx__best_has(&d->best, t->node))
             continue;
-        b = disc_score(d, t->node);
-        if (next.node == PHX__NONE || b.score < next.score)
-            next = b;
+        score = phx__best_score(d->ids, t->node);
+        if (next == PHX__NONE || score < least) {
+            next = t->node;
+            least = score;
+        }
     }
-    if (next.node == PHX__NONE)
+    if (next == PHX__NONE)
         return;
-    disc_choose(d, next.node);
-    slot = disc_target_of(d, next.node);
+    phx__best_offer(&d->best, d->ids, next);
+    slot = disc_target_of(d, next);
     if (disc_is_idle(d, &d->targets[slot]))
         disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]));
 }
@@ -8540,9 +8979,6 @@ int phx__disc_init(struct phx__disc *d, struct phx__mem *mem, struct phx__ids *i
                    struct phx__timers *timers, struct phx__rnd *rnd,
                    const struct phx__disc_limits *limits, const struct phx__disc_ops *ops)
 {
-    uint32_t k, count = limits->max_dials < DISC_ATTEMPTS ? limits->max_dials : DISC_ATTEMPTS;
-
-    PHX_ASSERT(count > 0);
     memset(d, 0, sizeof *d);
     d->mem = mem;
     d->ids = ids;
@@ -8550,17 +8986,9 @@ int phx__disc_init(struct phx__disc *d, struct phx__mem *mem, struct phx__ids *i
     d->rnd = rnd;
     d->ops = *ops;
     d->limits = *limits;
-    d->target_free = d->attempt_free = d->head = d->tail = PHX__NONE;
-    /* All at once, so that no dial can fail for lack of a number. */
-    d->attempts = phx__mem_zero(mem, count * sizeof *d->attempts);
-    if (d->attempts == NULL)
-        return PHX_ENOMEM;
-    d->attempt_capacity = count;
-    for (k = count; k-- > 0; d->attempt_free = k) {
-        d->attempts[k].target = PHX__NONE;
-        d->attempts[k].next = d->attempt_free;
-    }
-    return 0;
+    d->target_free = d->head = d->tail = PHX__NONE;
+    d->room_at = UINT64_MAX;
+    return phx__attempts_init(&d->attempts, mem, limits->max_dials);
 }
 
 /* Nothing is abandoned: the links close by themselves. The timers end with the heap of timers. */
@@ -8573,7 +9001,7 @@ void phx__disc_free(struct phx__disc *d)
                      d->targets[slot].count * sizeof *d->targets[slot].at);
     phx__mem_put(d->mem, d->targets, d->target_capacity * sizeof *d->targets);
     phx__mem_put(d->mem, d->nodes, d->node_capacity * sizeof *d->nodes);
-    phx__mem_put(d->mem, d->attempts, d->attempt_capacity * sizeof *d->attempts);
+    phx__attempts_free(&d->attempts);
     memset(d, 0, sizeof *d);
 }
 
@@ -8646,7 +9074,7 @@ int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_addre
         d->targets[slot].node = node;
         d->nodes[node].target = slot + 1;
         d->known += !d->nodes[node].linked;
-        disc_choose(d, node);
+        phx__best_offer(&d->best, d->ids, node);
         disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]));
     } else if (!disc_is_same(&d->targets[slot], a, picked, n)
                && disc_renew(d, slot, a, picked, n) != 0) {
@@ -8774,26 +9202,44 @@ void phx__disc_want(struct phx__disc *d, uint32_t node, uint64_t now)
         return;
     d->nodes[node].wanted = 1;
     slot = disc_target_of(d, node);
-    if (slot != PHX__NONE && disc_is_idle(d, &d->targets[slot]))
-        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]));
+    if (slot != PHX__NONE)
+        disc_hasten(d, slot, d->limits.retry_min_us);
 }
 
-void phx__disc_news(struct phx__disc *d, uint32_t node, uint64_t now)
+void phx__disc_route(struct phx__disc *d, uint32_t node, int reachable, uint64_t now)
 {
     uint32_t slot = disc_target_of(d, node);
-    struct phx__disc_target *t;
-    uint64_t delay;
+    int was;
 
     disc_clock(d, now);
-    if (slot == PHX__NONE || disc_is_linked(d, node))
+    if (slot == PHX__NONE)
         return;
-    t = &d->targets[slot];
-    t->failures = t->duplicates = 0;
-    /* A partition heals for all at once, hence the spread. Sooner than planned, never later. */
-    delay = disc_courtesy(d, t) + disc_between(d, 0, d->limits.retry_min_us);
-    if (!t->round && !t->queued && disc_may_dial(d, t)
-        && d->now + delay < phx__timer_at(d->timers, t->timer))
-        phx__timer_set(d->timers, t->timer, d->now + delay);
+    was = d->nodes[node].reachable;
+    d->nodes[node].reachable = reachable != 0;
+    if (was || !reachable || disc_is_linked(d, node))
+        return;
+    /* It is back: what failed before may work now. */
+    d->targets[slot].failures = d->targets[slot].duplicates = 0;
+    disc_hasten(d, slot, d->limits.retry_min_us);
+}
+
+void phx__disc_moved(struct phx__disc *d, uint64_t now)
+{
+    uint32_t slot;
+
+    disc_clock(d, now);
+    for (slot = 0; slot < d->target_count; slot++) {
+        struct phx__disc_target *t = &d->targets[slot];
+        if (!t->in_use || disc_is_linked(d, t->node))
+            continue;
+        t->failures = t->duplicates = 0;
+        disc_hasten(d, slot, DISC_MOVED_JITTER_US);
+    }
+}
+
+void phx__disc_answered(struct phx__disc *d, uint32_t attempt)
+{
+    phx__attempts_answered(&d->attempts, attempt);
 }
 
 void phx__disc_forget(struct phx__disc *d, uint32_t node)
@@ -8842,11 +9288,130 @@ void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now)
         return;
     if (!d->targets[arg].queued)
         disc_push(d, arg);
-    while ((slot = d->head) != PHX__NONE && d->attempt_free != PHX__NONE) {
+    while ((slot = d->head) != PHX__NONE && (d->attempts.free != PHX__NONE || disc_make_room(d))) {
         disc_unqueue(d, slot);
         disc_advance(d, slot);
     }
+    disc_kick(d);
 }
+
+/* ======== src/back.c ======== */
+/* back.c - part of post: the messages of one flow that its target turned back. */
+#ifdef PHX_LINES
+#line 1 "src/back.c"
+#endif
+
+/* A node that gets a message for a name it does not hold does not pass it on: it would have to
+ * answer for it, and would lose it by dying. It turns it back. The numbers of its fragments are
+ * taken, so the flow goes on, and the acks say which messages came back; their source, which alone
+ * is responsible for them, sends them to wherever the name is now.
+ *
+ *      source                                     target
+ *        m1 to a --------------------------------> not mine: return 1
+ *        m2 to a --------------------------------> [takes over a] return 2, for m1 is older
+ *        <------------- ack: m1 and m2 came back (returns 1 and 2)
+ *        m1, m2 to a, "I have seen 2 returns" ---> mine now, delivered
+ *
+ * Order is why m2 has to come back: between m1 and m2 the name may have come here. So after a
+ * return all that was sent to that name without knowledge of it is turned back, too. Every first
+ * fragment tells how many returns its source knew of when it put the message into the flow, and
+ * that number never falls along a flow. So an entry of `refused` is over as soon as a message comes
+ * that knows of it, and the whole map when one comes that knows of all.
+ *
+ * Returns get lost with the acks that carry them, and are told again in each ack until the source
+ * has confirmed them, in an ack of its own or by the number in its messages. Confirming does not
+ * end a refusal: what the source had sent before may still be under way.
+ *
+ * Memory. The unconfirmed list holds PHX__RETURNS; what would need more is not taken, and the
+ * source's window is closed until it confirms. The map holds BACK_NAMES; beyond, or if there is no
+ * memory, everything is turned back that does not know of the latest return, whatever its name:
+ * more than is needed, and always right. 2^32 returns end a flow; at one in a microsecond, which no
+ * network does, after an hour. */
+/* include "back.h" */
+
+#define BACK_NAMES 4096u
+
+void phx__back_init(struct phx__back *b, struct phx__mem *mem)
+{
+    memset(b, 0, sizeof *b);
+    b->mem = mem;
+    phx__map_init(&b->refused, mem);
+}
+
+void phx__back_reset(struct phx__back *b)
+{
+    phx__mem_put(b->mem, b->list, b->capacity);
+    phx__map_free(&b->refused);
+    phx__back_init(b, b->mem);
+}
+
+void phx__back_confirm(struct phx__back *b, uint32_t seen)
+{
+    uint32_t rest, n;
+
+    if (seen <= b->confirmed || seen > b->count)
+        return;
+    n = seen - b->confirmed;
+    rest = b->count - seen;
+    b->confirmed = seen;
+    if (rest > 0) {
+        memmove(b->list, b->list + n * PHX__RETURN_SIZE, rest * PHX__RETURN_SIZE);
+        return;
+    }
+    phx__mem_put(b->mem, b->list, b->capacity);
+    b->list = NULL;
+    b->capacity = 0;
+}
+
+void phx__back_seen(struct phx__back *b, uint32_t seen)
+{
+    if (seen <= b->seen || seen > b->count)
+        return;
+    b->seen = seen;
+    phx__back_confirm(b, seen);
+    if (seen == b->count)
+        phx__map_free(&b->refused);
+}
+
+int phx__back_refuses(const struct phx__back *b, uint64_t name)
+{
+    uint32_t at;
+
+    if (b->seen >= b->count)
+        return 0;
+    if (b->seen < b->all)
+        return 1;
+    at = phx__map_get(&b->refused, name);
+    return at != UINT32_MAX && b->seen < at;
+}
+
+int phx__back_add(struct phx__back *b, uint64_t name, uint64_t number, int reason)
+{
+    uint32_t waiting = b->count - b->confirmed;
+    struct phx__writer w;
+
+    if (waiting >= PHX__RETURNS || b->count >= UINT32_MAX - 1)
+        return PHX_ELIMIT;
+    if (phx__mem_grow(b->mem, &b->list, &b->capacity, (waiting + 1) * PHX__RETURN_SIZE, 1) != 0)
+        return PHX_ENOMEM;
+    phx__writer_init(&w, b->list + waiting * PHX__RETURN_SIZE, PHX__RETURN_SIZE);
+    phx__wire_put_return(&w, number, reason);
+    b->count++;
+    if (reason == (int)PHX__RETURN_LARGE)
+        return 0; /* it will not come again, so nothing has to wait for it */
+    if (b->refused.count >= BACK_NAMES || phx__map_put(&b->refused, name, b->count) != 0)
+        b->all = b->count;
+    return 0;
+}
+
+void phx__back_fill(const struct phx__back *b, struct phx__ack *a)
+{
+    a->returns = b->list;
+    a->return_base = b->confirmed;
+    a->return_count = (uint16_t)(b->count - b->confirmed);
+}
+
+#undef BACK_NAMES
 
 /* ======== src/flow.c ======== */
 /* flow.c - part of post: one flow's numbers, stores and windows, from one node to another. */
@@ -8880,7 +9445,7 @@ void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now)
  * emitted either, are written again into their heads: nobody else has seen those bytes. That is
  * O(queue) for a rare call and nothing for the common ones.
  *
- * Memory: 48 bytes for a record, 56 to 104 bytes for a head. What counts against windows is the
+ * Memory: 56 bytes for a record, 56 to 92 bytes for a head. What counts against windows is the
  * frame with its head, never less than WIRE.md asks (it counts payload only), so that empty
  * messages are bounded too. */
 /* include "flow.h" */
@@ -8899,7 +9464,6 @@ void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now)
 /* Where a frame has its number, and its name: behind the header and two ids; see WIRE.md. */
 #define FLOW_NUMBER_AT (PHX__DATA_TARGET + 32u)
 #define FLOW_NAME_AT (FLOW_NUMBER_AT + 16u)
-#define FLOW_ORIGIN 16u
 /* The backstop. A lost frame is nearly always noticed sooner, by a changed route or a gap; what is
  * left is the loss of the last frames at a relay. 1 s is far above any delay of a scheduler; 30 s
  * is what TCP settles for within an order of magnitude. */
@@ -8930,7 +9494,7 @@ static size_t flow_head_size(int flags)
 {
     if ((flags & (int)PHX__DATA_FIRST) == 0)
         return PHX__DATA_HEAD;
-    return PHX__DATA_FIRST_HEAD + ((flags & (int)PHX__DATA_PASSED) != 0 ? FLOW_ORIGIN : 0);
+    return PHX__DATA_FIRST_HEAD + ((flags & (int)PHX__DATA_SEEN) != 0 ? 4u : 0);
 }
 
 size_t phx__flow_payload(const struct phx__flow_record *r)
@@ -9006,6 +9570,8 @@ void phx__flow_restart(struct phx__flow_out *o, uint64_t epoch, size_t window)
     o->rto_at = PHX__NEVER;
     o->rewind_from = 0;
     o->limit_at = PHX__NEVER;
+    o->front_back = 0;
+    o->seen = 0;
 }
 
 void phx__flow_trim(struct phx__flow_out *o)
@@ -9045,6 +9611,11 @@ static struct phx__block *flow_tail(struct phx__flow_out *o, size_t need)
     return b;
 }
 
+static int flow_first_flags(const struct phx__flow_out *o)
+{
+    return (int)PHX__DATA_FIRST | (o->seen != 0 ? (int)PHX__DATA_SEEN : 0);
+}
+
 /* Encodes the head of the next frame, with room for `inlined` bytes of payload behind it. The ring
  * has room. NULL: no memory. */
 static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct phx__mail *m,
@@ -9068,14 +9639,11 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     d.from = m->from;
     d.tag = m->tag;
     d.total = m->size;
+    d.seen = o->seen;
     d.payload = NULL;
     d.size = payload;
-    if ((flags & (int)PHX__DATA_FIRST) != 0 && m->passed)
-        d.size += FLOW_ORIGIN;
     phx__writer_init(&w, tail->data + tail->used, head_size);
     phx__wire_put_data_head(&w, &d, flags, o->hops);
-    if ((flags & (int)PHX__DATA_FIRST) != 0 && m->passed)
-        phx__put_bytes(&w, &m->origin, FLOW_ORIGIN);
     PHX_ASSERT(!w.bad && w.size == head_size);
     r->head = phx__block_hold(tail);
     r->head_at = (uint32_t)tail->used;
@@ -9086,6 +9654,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     r->gone = 0;
     r->token = m->token;
     r->limit = m->limit;
+    r->box = m->box;
     tail->used += r->head_size;
     o->count++;
     o->bytes += r->head_size;
@@ -9109,10 +9678,10 @@ void phx__mail_copy(const struct phx__mail *m, uint8_t *to)
     }
 }
 
-static int flow_put_small(struct phx__flow_out *o, const struct phx__mail *m, int flags)
+static int flow_put_small(struct phx__flow_out *o, const struct phx__mail *m)
 {
-    struct phx__flow_record *r = flow_add(o, m, flags | (int)(PHX__DATA_FIRST | PHX__DATA_LAST),
-                                          m->size, m->size);
+    struct phx__flow_record *r = flow_add(o, m, flow_first_flags(o) | (int)PHX__DATA_LAST, m->size,
+                                          m->size);
 
     if (r == NULL)
         return PHX_ENOMEM;
@@ -9121,21 +9690,20 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__mail *m, in
 }
 
 /* Cuts `body` into frames. Each holds it, so that a link may keep one while others are gone. */
-static int flow_put_large(struct phx__flow_out *o, const struct phx__mail *m, int flags,
-                          struct phx__block *body,
-                          size_t at)
+static int flow_put_large(struct phx__flow_out *o, const struct phx__mail *m,
+                          struct phx__block *body, size_t at)
 {
     uint32_t before = o->count;
     size_t done = 0, size;
 
     do {
         struct phx__flow_record *r;
-        int place = (int)(done == 0 ? PHX__DATA_FIRST : 0);
+        int place = done == 0 ? flow_first_flags(o) : 0;
 
         size = m->size - done < PHX__FRAGMENT ? m->size - done : PHX__FRAGMENT;
         if (done + size == m->size)
             place |= (int)PHX__DATA_LAST;
-        r = flow_add(o, m, flags | place, size, 0);
+        r = flow_add(o, m, place, size, 0);
         if (r == NULL) {
             phx__flow_truncate(o, before);
             return PHX_ENOMEM;
@@ -9151,7 +9719,7 @@ static int flow_put_large(struct phx__flow_out *o, const struct phx__mail *m, in
 
 int phx__flow_put(struct phx__flow_out *o, const struct phx__mail *m)
 {
-    int flags = m->passed ? (int)PHX__DATA_PASSED : 0, err;
+    int err;
     struct phx__block *body = m->body;
     uint32_t frames = m->size == 0 ? 1 : (uint32_t)((m->size - 1) / PHX__FRAGMENT + 1);
 
@@ -9160,16 +9728,16 @@ int phx__flow_put(struct phx__flow_out *o, const struct phx__mail *m)
         return PHX_ENOMEM;
     /* The host's own memory is never copied, however small: that is what it asked for. */
     if (m->size <= FLOW_SMALL && (body == NULL || body->release == NULL)) {
-        err = flow_put_small(o, m, flags);
+        err = flow_put_small(o, m);
     } else if (body != NULL) {
-        err = flow_put_large(o, m, flags, body, m->size == 0 ? 0 : (size_t)(m->data - body->data));
+        err = flow_put_large(o, m, body, m->size == 0 ? 0 : (size_t)(m->data - body->data));
     } else {
         body = phx__block_new(o->mem, m->size);
         if (body == NULL)
             return PHX_ENOMEM;
         phx__mail_copy(m, body->data);
         body->used = m->size;
-        err = flow_put_large(o, m, flags, body, 0);
+        err = flow_put_large(o, m, body, 0);
         phx__block_drop(body); /* the records hold it now */
     }
     if (err == 0 && m->limit < o->limit_at)
@@ -9217,12 +9785,13 @@ int phx__flow_mark(struct phx__flow_out *o, uint64_t now)
     return again;
 }
 
-/* What a failed message needs that only its first frame told. */
+/* What a message that must go again needs and only its first frame told. */
 static void flow_remember(struct phx__flow_out *o, const struct phx__flow_record *r)
 {
     if ((r->flags & PHX__DATA_FIRST) != 0 && (r->flags & PHX__DATA_LAST) == 0) {
         PHX_ASSERT(o->count > 0);
         phx__flow_mail(o, 0, &o->front);
+        o->front_back = 0;
     }
 }
 
@@ -9335,10 +9904,6 @@ void phx__flow_mail(const struct phx__flow_out *o, uint32_t index, struct phx__m
         m->from = phx__get_u64(&in);
         m->tag = phx__get_u64(&in);
         m->size = (size_t)phx__get_u64(&in);
-        m->passed = (r->flags & PHX__DATA_PASSED) != 0;
-        m->origin = o->source;
-        if (m->passed)
-            phx__get_copy(&in, &m->origin, FLOW_ORIGIN);
         m->data = r->body != NULL ? r->body->data + r->body_at : head + (r->head_size - m->size);
     } else {
         PHX_ASSERT(index == 0);
@@ -9347,6 +9912,7 @@ void phx__flow_mail(const struct phx__flow_out *o, uint32_t index, struct phx__m
     m->body = r->body != NULL ? r->body : r->head;
     m->token = r->token;
     m->limit = r->limit;
+    m->box = r->box;
     m->iov = NULL;
     m->iov_count = 0;
 }
@@ -9392,6 +9958,7 @@ static void flow_drop_part(struct phx__flow_in *in)
 void phx__flow_start(struct phx__flow_in *in, uint64_t epoch)
 {
     flow_drop_part(in);
+    in->state = PHX__FLOW_ALL;
     in->next = 0;
     in->epoch = epoch;
 }
@@ -9402,6 +9969,20 @@ void phx__flow_took(struct phx__flow_in *in)
     in->next++;
 }
 
+void phx__flow_turn_back(struct phx__flow_in *in, int flags)
+{
+    flow_drop_part(in);
+    in->next++;
+    in->state = (flags & (int)PHX__DATA_LAST) != 0 ? PHX__FLOW_ALL : PHX__FLOW_RETURNED;
+}
+
+void phx__flow_give_up(struct phx__flow_in *in)
+{
+    if (in->part != NULL)
+        in->state = PHX__FLOW_HALF;
+    flow_drop_part(in);
+}
+
 /* The rest of its message has no part to join and is skipped, too. */
 static int flow_skip(struct phx__flow_in *in)
 {
@@ -9410,10 +9991,8 @@ static int flow_skip(struct phx__flow_in *in)
     return PHX__FLOW_SKIPPED;
 }
 
-/* What the first fragment tells; *payload and *size are then the message's own bytes. */
-static void flow_read_first(struct phx__mail *m, const struct phx__data *d, int flags,
-                            const uint8_t **payload,
-                            size_t *size)
+/* What the first fragment tells. */
+static void flow_read_first(struct phx__mail *m, const struct phx__data *d)
 {
     memset(m, 0, sizeof *m);
     m->to = d->to;
@@ -9421,44 +10000,50 @@ static void flow_read_first(struct phx__mail *m, const struct phx__data *d, int 
     m->tag = d->tag;
     m->limit = PHX__NEVER;
     m->size = (size_t)d->total;
-    m->origin = d->source;
-    if ((flags & (int)PHX__DATA_PASSED) != 0) {
-        memcpy(&m->origin, *payload, FLOW_ORIGIN);
-        *payload += FLOW_ORIGIN;
-        *size -= FLOW_ORIGIN;
+    m->data = d->payload;
+}
+
+/* A fragment behind one that was turned back or given up. */
+static int flow_take_rest(struct phx__flow_in *in, int last, struct phx__mail *m)
+{
+    if (last && in->state == PHX__FLOW_HALF) {
+        *m = in->mail;
+        return PHX__FLOW_CUT;
     }
-    m->data = *payload;
+    in->next++;
+    if (last)
+        in->state = PHX__FLOW_ALL;
+    return PHX__FLOW_MORE;
 }
 
 /* A message of one fragment is not copied: *m points into the frame. Others get one buffer of their
  * whole size at the first fragment. Nothing is changed for good by a last fragment until
  * phx__flow_took, so one that cannot be delivered now may come again. */
 int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct phx__data *d,
-                   int flags,
-                   size_t max_message, struct phx__mail *m)
+                   int flags, struct phx__mail *m)
 {
     int first = (flags & (int)PHX__DATA_FIRST) != 0, last = (flags & (int)PHX__DATA_LAST) != 0;
-    const uint8_t *payload = d->payload;
     size_t size = d->size, room;
 
     if (first) {
         flow_drop_part(in); /* NULL unless the sender broke the message before */
-        if (d->total > max_message)
-            return flow_skip(in);
-        flow_read_first(m, d, flags, &payload, &size);
+        in->state = PHX__FLOW_ALL;
+        flow_read_first(m, d);
         if (last)
             return PHX__FLOW_WHOLE;
         in->part = phx__block_new(mem, m->size);
         if (in->part == NULL)
             return PHX__FLOW_LATER;
         in->mail = *m;
+    } else if (in->state != PHX__FLOW_ALL) {
+        return flow_take_rest(in, last, m);
     } else if (in->part == NULL) {
         return flow_skip(in);
     }
     room = in->part->capacity - in->part->used;
     if (last ? size != room : size >= room)
         return flow_skip(in); /* its sender cannot count */
-    memcpy(in->part->data + in->part->used, payload, size);
+    memcpy(in->part->data + in->part->used, d->payload, size);
     if (!last) {
         in->part->used += size;
         in->next++;
@@ -9477,7 +10062,6 @@ int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct p
 #undef FLOW_RING_MOST
 #undef FLOW_NUMBER_AT
 #undef FLOW_NAME_AT
-#undef FLOW_ORIGIN
 #undef FLOW_RTO_MIN
 #undef FLOW_RTO_MAX
 #undef FLOW_RTO_NEW
@@ -9485,29 +10069,26 @@ int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct p
 #undef FLOW_ALLOWED_MIN
 
 /* ======== src/hold.c ======== */
-/* hold.c - part of post: messages that wait for their name, in order, and who waits for room. */
+/* hold.c - part of post: one box per name: what waits for it, in order, and what is under way. */
 #ifdef PHX_LINES
 #line 1 "src/hold.c"
 #endif
 
-/* A store of boxes, one for each name that has messages here which are in no flow: because nobody
- * has the name, because this node itself has it and its application is called only inside a step,
- * or because the flow to its owner is full. It keeps them in order and counts them; where they go,
- * post decides.
+/* A store of boxes, one for each name that this node has messages for which have not ended. Some of
+ * them are in a flow, the box counts how many; the others wait here as letters: because nobody has
+ * the name, because this node itself has it and its application is called only inside a step,
+ * because the flow to its owner is full, or because the name moved and what is in the flow to the
+ * former owner must end first. It keeps them in order and counts them; where they go, fate.c
+ * decides, and draws it.
  *
- *                    owner appears                      room in the flow
- *          HELD ----------------------> BOUND ---------------------------------> in the flow
- *           ^  '------> LOCAL <----------'  (owners change: any state to any other)
- *           |             '-------> application
- *        phx_send, or a message for a name that left
+ * Two rules give the order. While a box has letters, each new message joins them, and letters leave
+ * from the front; so all that is in a box is younger than all of that name that is in a flow, but
+ * for what came back out of it, which stands before the others. And messages to one name are in one
+ * node's flow at a time.
  *
- * One rule gives the order: while a name has a box, each new message to it joins the box, and a box
- * is emptied from its front. So all that is in a box is younger than all of that name that is in
- * any flow.
- *
- * A box is found by its name in O(1), which is what every send pays (nothing, while there are no
- * boxes). Lists of boxes are circles of links inside them; whoever forgets a list moves its boxes
- * elsewhere first.
+ * A box is found by its name in O(1), which is what every send pays, and most find it without a
+ * search, because it is the one that was found last. Lists of boxes are circles of links inside
+ * them; whoever forgets a list moves its boxes elsewhere first.
  *
  * Waiters are names to which a send said "later". Each is in one list only, of whatever it waits
  * for, so the host hears of a name once. */
@@ -9574,11 +10155,17 @@ void phx__hold_free(struct phx__hold *h)
     phx__hold_init(h, h->mem);
 }
 
-struct phx__box *phx__hold_find(const struct phx__hold *h, uint64_t name)
+struct phx__box *phx__hold_find(struct phx__hold *h, uint64_t name)
 {
-    uint32_t i = h->count == 0 ? UINT32_MAX : phx__map_get(&h->index, name);
+    uint32_t i;
 
-    return i == UINT32_MAX ? NULL : h->boxes[i];
+    if (h->recent != NULL && h->recent->name == name)
+        return h->recent;
+    i = h->count == 0 ? UINT32_MAX : phx__map_get(&h->index, name);
+    if (i == UINT32_MAX)
+        return NULL;
+    h->recent = h->boxes[i];
+    return h->recent;
 }
 
 struct phx__box *phx__hold_open(struct phx__hold *h, uint64_t name)
@@ -9606,7 +10193,9 @@ void phx__hold_close(struct phx__hold *h, struct phx__box *b)
 {
     struct phx__box *last = h->boxes[h->count - 1];
 
-    PHX_ASSERT(b->head == NULL && b->bytes == 0 && b->waiters == NULL);
+    PHX_ASSERT(b->head == NULL && b->bytes == 0 && b->waiters == NULL && b->flying == 0);
+    if (h->recent == b)
+        h->recent = NULL;
     phx__ring_del(&b->link);
     phx__map_del(&h->index, b->name);
     if (last != b) {
@@ -9622,15 +10211,24 @@ void phx__hold_close(struct phx__hold *h, struct phx__box *b)
     phx__mem_put(h->mem, b, sizeof *b);
 }
 
+/* Whose letters count as held. The other states have bounds of their own, which are windows. */
+static int hold_counts(enum phx__box_state state)
+{
+    return state == PHX__BOX_HELD || state == PHX__BOX_GATED || state == PHX__BOX_REFUSED;
+}
+
 void phx__hold_move(struct phx__hold *h, struct phx__box *b, enum phx__box_state state,
                     struct phx__ring *list)
 {
-    if (b->state == PHX__BOX_HELD)
+    if (hold_counts(b->state))
         h->held_bytes -= b->bytes;
     b->state = state;
-    if (state == PHX__BOX_HELD)
+    if (hold_counts(state))
         h->held_bytes += b->bytes;
-    phx__ring_add(list, &b->link);
+    if (list != NULL)
+        phx__ring_add(list, &b->link);
+    else
+        phx__ring_del(&b->link);
 }
 
 /* ---- Letters */
@@ -9679,7 +10277,7 @@ static void hold_count(struct phx__hold *h, struct phx__box *b, const struct phx
 
     h->letters++;
     b->bytes += charge;
-    if (b->state == PHX__BOX_HELD)
+    if (hold_counts(b->state))
         h->held_bytes += charge;
 }
 
@@ -9694,11 +10292,13 @@ void phx__hold_push(struct phx__hold *h, struct phx__box *b, struct phx__letter 
     hold_count(h, b, l);
 }
 
-void phx__hold_push_front(struct phx__hold *h, struct phx__box *b, struct phx__letter *l)
+void phx__hold_insert(struct phx__hold *h, struct phx__box *b, struct phx__letter *l)
 {
-    l->next = b->head;
-    b->head = l;
-    if (b->tail == NULL)
+    struct phx__letter **at = b->back == NULL ? &b->head : &b->back->next;
+
+    l->next = *at;
+    *at = l;
+    if (l->next == NULL)
         b->tail = l;
     hold_count(h, b, l);
 }
@@ -9712,10 +10312,12 @@ struct phx__letter *phx__hold_take(struct phx__hold *h, struct phx__box *b,
     *from = l->next;
     if (b->tail == l)
         b->tail = before;
+    if (b->back == l)
+        b->back = before;
     l->next = NULL;
     h->letters--;
     b->bytes -= charge;
-    if (b->state == PHX__BOX_HELD)
+    if (hold_counts(b->state))
         h->held_bytes -= charge;
     return l;
 }
@@ -9798,7 +10400,7 @@ int phx__wait_pop(struct phx__hold *h, struct phx__waiter **last, uint64_t *name
  *
  *      to be emitted, and a route known: listed       nothing more, or no route: not listed
  *      the route changed:                the circle of the new next hop
- *      no memory to list or to emit:     the strays, which the next phx__post_run lists again
+ *      no memory to list or to emit:     the strays, which a phx__post_run soon lists again
  *
  * Why a circle per neighbour: a relay's links are shared by all that goes through them. Each source
  * gets PUMP_QUANTUM bytes and then the next has its turn, so none waits for more than one quantum
@@ -9866,6 +10468,8 @@ static void pump_insert(struct phx__post *p, struct phx__pump_source *s, uint32_
     struct phx__pump_source **circle = pump_circle(p, nbr);
 
     s->nbr = nbr;
+    if (nbr == PHX__NONE)
+        phx__fate_again(p, 0);
     if (*circle == NULL) {
         s->prev = s->next = *circle = s;
         return;
@@ -9971,6 +10575,8 @@ struct phx__pump_peer *phx__pump_open(struct phx__post *p, uint32_t node)
     peer->own.peer = peer->transit.peer = peer;
     peer->transit.is_transit = 1;
     phx__ring_init(&peer->boxes);
+    phx__ring_init(&peer->idle);
+    phx__back_init(&peer->back, p->mem);
     phx__ring_init(&peer->ack_link);
     phx__ring_init(&peer->room_link);
     phx__flow_init(&peer->out, p->mem, &p->ids->at[node], &p->ids->at[PHX__SELF],
@@ -10014,6 +10620,9 @@ void phx__pump_ack(struct phx__post *p, struct phx__pump_peer *peer)
     a.window = p->limits.window < UINT32_MAX ? (uint32_t)p->limits.window : UINT32_MAX;
     if (peer->stuck)
         a.window = 1; /* which still lets one frame come, to try */
+    phx__back_fill(&peer->back, &a);
+    a.seen = peer->confirm ? peer->out.seen : 0;
+    a.seen_epoch = peer->out.epoch;
     if (p->ops.ack(p->ops.ctx, peer->node, &a, peer->gap) != 0) {
         /* Without a route there is no use in asking again and again; phx__post_route will. */
         peer->owed = 1;
@@ -10022,6 +10631,7 @@ void phx__pump_ack(struct phx__post *p, struct phx__pump_peer *peer)
         return;
     }
     peer->owed = 0;
+    peer->confirm = 0;
     peer->gap = 0;
     peer->ack_bytes = 0;
     peer->ack_frames = 0;
@@ -10250,12 +10860,14 @@ void phx__pump_reset(struct phx__post *p, struct phx__pump_peer *peer)
 {
     pump_drop_transit(p, peer);
     pump_unlist(p, &peer->own);
+    peer->confirm = 0;
     phx__flow_restart(&peer->out, 0, pump_window(p, peer->node));
 }
 
 void phx__pump_free(struct phx__post *p, struct phx__pump_peer *peer)
 {
-    PHX_ASSERT(phx__ring_is_empty(&peer->boxes) && peer->waiters == NULL);
+    PHX_ASSERT(phx__ring_is_empty(&peer->boxes) && phx__ring_is_empty(&peer->idle)
+               && peer->waiters == NULL);
     p->nodes[peer->node].peer = NULL;
     pump_drop_transit(p, peer);
     pump_unlist(p, &peer->own);
@@ -10263,6 +10875,7 @@ void phx__pump_free(struct phx__post *p, struct phx__pump_peer *peer)
     phx__ring_del(&peer->ack_link);
     phx__timer_drop(p->timers, peer->timer);
     phx__flow_start(&peer->in, 0);
+    phx__back_reset(&peer->back);
     phx__flow_free(&peer->out);
     phx__mem_put(p->mem, peer, sizeof *peer);
 }
@@ -10271,6 +10884,7 @@ static void pump_idle(struct phx__post *p, struct phx__pump_peer *peer)
 {
     peer->idle_at = PHX__NEVER;
     phx__flow_trim(&peer->out);
+    phx__fate_close_idle(p, peer);
     if (peer->queue.bytes == 0 || !peer->routed)
         pump_drop_transit(p, peer);
     else
@@ -10312,15 +10926,32 @@ void phx__pump_due(struct phx__post *p, struct phx__pump_peer *peer)
 
 /* A message that was accepted is in one place at a time, and moves only by the arrows:
  *
- *      phx__post_send, or passed on by phx__post_data
- *           |                       |
- *           v   owner, room         v
+ *      phx__post_send
+ *           |  '-------------------. the box says FLOWING
+ *           v   owner, room        v
  *          box -----------------> flow ---- acknowledged ----> PHX_OK          (post.c)
  *           ^                      | |
- *           '---- node failed -----' '- node failed, nobody has the name ----> PHX_EFAILED
+ *           '- came back, or the --' |- too large for the receiver ----------> PHX_ETOOBIG
+ *           |  node failed           '- node failed, nobody has the name ----> PHX_EFAILED
  *           |                        |
  *           '--- taken back, or too late: before anything of it has left ----> PHX_ECANCELLED,
  *                                                                              PHX_EEXPIRED
+ * A box goes its own way, which keeps the order when its name moves:
+ *
+ *          HELD <---- nobody -----.
+ *          LOCAL <--- self -------+--- where is the name? <--- letters, nothing under way
+ *          BOUND <--- peer, full -|          ^                        ^
+ *            '------> FLOWING <---'          '- names change, 50 ms --+-- REFUSED
+ *                        |                                            |     ^ by the owner we know
+ *                        '--- the owner changed, or a message --------+-----'
+ *                             came back ----> GATED ---- all that was under way has ended
+ *
+ * GATED is the heart of it. As long as one message to the name is in the flow to a former owner,
+ * nobody knows whether that got it or turns it back; so whatever follows waits. The owner is asked
+ * when something is sent and the names have changed since the last time, which costs a comparison;
+ * no change has to look for boxes. REFUSED tries again by time, should the news of the name not
+ * come: after 50 ms, then twice that, up to a second.
+ *
  * At each end stands one outcome. Outcomes are told in phx__post_run only, and their memory is
  * reserved when the message is accepted: each holds at most the token, the result, and the host's
  * own memory if that is to be released. So no end can fail, and no release function runs outside a
@@ -10329,9 +10960,27 @@ void phx__pump_due(struct phx__post *p, struct phx__pump_peer *peer)
  * A message that has begun to leave cannot be called back. If its time limit passes then,
  * PHX_EEXPIRED is reported at once, and once; it may still be delivered.
  *
- * A failed node's messages go back into boxes from the youngest to the oldest, each to the front:
- * what is in a box is always younger. From there they take the way of all boxes. */
+ * A failed node's messages go back into boxes from the youngest to the oldest, each to the front,
+ * behind what had come back before: what is in a box otherwise is always younger. From there they
+ * take the way of all boxes. */
 /* include "post.h" */
+
+/* What could not be done for lack of memory is tried again after this. */
+#define FATE_AGAIN (10 * PHX__MS)
+/* Patience with an owner that says it is none: news of names come within some round trips. */
+#define FATE_RETRY_FIRST (50 * PHX__MS)
+#define FATE_RETRY_MOST PHX__SECOND
+/* Boxes of names to which nothing is under way, kept so that a next message finds them. About 150
+ * bytes each. */
+#define FATE_IDLE_MOST 4096u
+
+void phx__fate_again(struct phx__post *p, uint64_t at)
+{
+    if (at == 0)
+        at = p->now + FATE_AGAIN;
+    if (at < phx__timer_at(p->timers, p->again_timer))
+        phx__timer_set(p->timers, p->again_timer, at);
+}
 
 /* ---- Outcomes */
 
@@ -10392,12 +11041,19 @@ int phx__fate_accepts(const struct phx__post *p, const struct phx__pump_peer *pe
     return peer->out.count == 0 || peer->out.bytes < p->limits.window;
 }
 
-int phx__fate_put(struct phx__post *p, struct phx__pump_peer *peer, const struct phx__mail *m)
+int phx__fate_put(struct phx__post *p, struct phx__box *b, struct phx__mail *m)
 {
+    struct phx__pump_peer *peer = b->peer;
+
     if (peer->out.epoch == 0)
         phx__flow_restart(&peer->out, p->limits.epoch_base + ++p->epochs, peer->out.window);
+    m->box = b;
     if (phx__flow_put(&peer->out, m) != 0)
         return PHX_ENOMEM;
+    if (b->flying++ == 0 && b->state == PHX__BOX_FLOWING) {
+        phx__ring_del(&b->link);
+        p->idle_boxes--;
+    }
     phx__pump_ready(p, peer);
     if (peer->out.limit_at != PHX__NEVER)
         phx__pump_arm(p, peer);
@@ -10416,23 +11072,65 @@ void phx__fate_check_room(struct phx__post *p, struct phx__pump_peer *peer)
 
 void phx__fate_close_box(struct phx__post *p, struct phx__box *b)
 {
+    p->idle_boxes -= b->state == PHX__BOX_FLOWING;
     phx__wait_splice(&p->ready_waiters, &b->waiters);
     phx__hold_close(&p->hold, b);
 }
 
+void phx__fate_close_idle(struct phx__post *p, struct phx__pump_peer *peer)
+{
+    while (!phx__ring_is_empty(&peer->idle))
+        phx__fate_close_box(p, (struct phx__box *)(void *)peer->idle.next);
+}
+
+static void fate_idle(struct phx__post *p, struct phx__box *b)
+{
+    phx__hold_move(&p->hold, b, PHX__BOX_FLOWING, &b->peer->idle);
+    if (++p->idle_boxes > FATE_IDLE_MOST)
+        phx__fate_close_box(p, (struct phx__box *)(void *)b->peer->idle.next);
+}
+
+struct phx__box *phx__fate_open(struct phx__post *p, uint64_t name, struct phx__pump_peer *peer)
+{
+    struct phx__box *b = phx__hold_open(&p->hold, name);
+
+    if (b == NULL)
+        return NULL;
+    b->peer = peer;
+    b->version = *p->ops.version;
+    fate_idle(p, b);
+    return b;
+}
+
+/* The last letter is gone. The box may be, too, after it. */
+static void fate_settle_box(struct phx__post *p, struct phx__box *b)
+{
+    phx__wait_splice(&p->ready_waiters, &b->waiters);
+    if (b->flying > 0) {
+        if (!b->returned)
+            phx__hold_move(&p->hold, b, PHX__BOX_FLOWING, NULL);
+    } else if (b->peer != NULL) {
+        fate_idle(p, b);
+    } else {
+        phx__fate_close_box(p, b);
+    }
+}
+
 static void fate_hold_box(struct phx__post *p, struct phx__box *b)
 {
+    b->peer = NULL;
     phx__wait_splice(&p->hold_waiters, &b->waiters);
     phx__hold_move(&p->hold, b, PHX__BOX_HELD, &p->held);
 }
 
-/* Moves the front of a box into its owner's flow, as much as that takes. The box may be gone after
- * it. */
-static void fate_pour(struct phx__post *p, struct phx__box *b, struct phx__pump_peer *peer)
+/* Moves the front of a box into its owner's flow, as much as that takes. */
+static void fate_pour(struct phx__post *p, struct phx__box *b)
 {
-    while (b->head != NULL && phx__fate_accepts(p, peer)) {
-        if (phx__fate_put(p, peer, &b->head->mail) != 0) {
+    b->version = *p->ops.version;
+    while (b->head != NULL && phx__fate_accepts(p, b->peer)) {
+        if (phx__fate_put(p, b, &b->head->mail) != 0) {
             p->look_again = 1; /* an empty flow has no ack that would bring us here again */
+            phx__fate_again(p, 0);
             break;
         }
         /* The flow holds the body, or has copied what was not the host's: nothing is released
@@ -10440,27 +11138,111 @@ static void fate_pour(struct phx__post *p, struct phx__box *b, struct phx__pump_
         phx__letter_drop(&p->hold, phx__hold_take(&p->hold, b, NULL));
     }
     if (b->head == NULL)
-        phx__fate_close_box(p, b);
+        fate_settle_box(p, b);
     else
-        phx__hold_move(&p->hold, b, PHX__BOX_BOUND, &peer->boxes);
+        phx__hold_move(&p->hold, b, PHX__BOX_BOUND, &b->peer->boxes);
+}
+
+/* The owner that we know has turned messages back: 1, the box waits for news or for its time. */
+static int fate_has_to_wait(struct phx__post *p, struct phx__box *b)
+{
+    if (b->state == PHX__BOX_REFUSED)
+        return p->now < b->retry_at && b->version == *p->ops.version;
+    if (!b->moved)
+        return 0;
+    b->version = *p->ops.version;
+    b->retry_us = b->retry_us == 0 ? FATE_RETRY_FIRST : b->retry_us * 2;
+    if (b->retry_us > FATE_RETRY_MOST)
+        b->retry_us = FATE_RETRY_MOST;
+    b->retry_at = p->now + b->retry_us;
+    phx__hold_move(&p->hold, b, PHX__BOX_REFUSED, &p->refused);
+    phx__fate_again(p, b->retry_at);
+    return 1;
 }
 
 void phx__fate_route_box(struct phx__post *p, struct phx__box *b)
 {
     uint32_t owner = p->ops.owner(p->ops.ctx, b->name);
-    struct phx__pump_peer *peer;
+    int same = b->peer != NULL && b->peer->node == owner;
 
+    if (b->flying > 0 && (b->returned || !same)) {
+        phx__hold_move(&p->hold, b, PHX__BOX_GATED, NULL);
+        return;
+    }
+    if (same && fate_has_to_wait(p, b))
+        return;
+    b->moved = 0;
+    if (!same)
+        b->retry_us = 0;
     if (owner == PHX__SELF) {
+        b->peer = NULL;
         phx__hold_move(&p->hold, b, PHX__BOX_LOCAL, &p->local);
         return;
     }
-    peer = owner == PHX__NONE ? NULL : phx__pump_open(p, owner);
-    if (peer != NULL) {
-        fate_pour(p, b, peer);
+    if (!same)
+        b->peer = owner == PHX__NONE ? NULL : phx__pump_open(p, owner);
+    if (b->peer != NULL) {
+        fate_pour(p, b);
         return;
     }
-    p->look_again |= owner != PHX__NONE;
+    if (owner != PHX__NONE) {
+        p->look_again = 1;
+        phx__fate_again(p, 0);
+    }
     fate_hold_box(p, b);
+}
+
+void phx__fate_retry(struct phx__post *p)
+{
+    struct phx__ring all;
+
+    phx__ring_init(&all);
+    while (!phx__ring_is_empty(&p->refused))
+        phx__ring_add(&all, p->refused.next);
+    while (!phx__ring_is_empty(&all)) {
+        struct phx__box *b = (struct phx__box *)(void *)all.next;
+
+        phx__ring_add(&p->refused, &b->link);
+        phx__fate_route_box(p, b);
+        if (b->state == PHX__BOX_REFUSED)
+            phx__fate_again(p, b->retry_at);
+    }
+}
+
+/* ---- What is under way */
+
+void phx__fate_landed(struct phx__post *p, struct phx__box *b)
+{
+    PHX_ASSERT(b->flying > 0);
+    if (--b->flying > 0)
+        return;
+    if (b->state == PHX__BOX_FLOWING)
+        fate_idle(p, b);
+    else if (b->state == PHX__BOX_GATED)
+        phx__ring_add(&p->opened, &b->link);
+}
+
+void phx__fate_open_gates(struct phx__post *p)
+{
+    while (!phx__ring_is_empty(&p->opened)) {
+        struct phx__box *b = (struct phx__box *)(void *)p->opened.next;
+
+        phx__ring_del(&b->link);
+        b->returned = 0;
+        b->back = NULL;
+        if (b->head == NULL)
+            fate_settle_box(p, b);
+        else
+            phx__fate_route_box(p, b);
+    }
+}
+
+void phx__fate_gate(struct phx__post *p, struct phx__box *b, int reason)
+{
+    b->returned = 1;
+    b->moved = reason == (int)PHX__RETURN_MOVED;
+    if (b->state != PHX__BOX_GATED)
+        phx__hold_move(&p->hold, b, PHX__BOX_GATED, NULL);
 }
 
 int phx__fate_box_accepts(const struct phx__post *p, const struct phx__box *b, int held,
@@ -10481,6 +11263,19 @@ static void fate_note_limit(struct phx__post *p, uint64_t limit)
         p->hold_limit_at = limit;
         phx__timer_set(p->timers, p->hold_timer, limit);
     }
+}
+
+int phx__fate_take_back(struct phx__post *p, const struct phx__mail *m, int reason)
+{
+    struct phx__letter *l = phx__letter_new(&p->hold, m);
+
+    if (l == NULL)
+        return PHX_ENOMEM;
+    phx__fate_gate(p, m->box, reason);
+    phx__hold_insert(&p->hold, m->box, l);
+    fate_note_limit(p, m->limit);
+    m->box->back = l;
+    return 0;
 }
 
 int phx__fate_box(struct phx__post *p, struct phx__box *b, const struct phx__mail *m,
@@ -10513,8 +11308,7 @@ int phx__fate_box(struct phx__post *p, struct phx__box *b, const struct phx__mai
 /* A letter that will not be delivered from here. */
 static void fate_refuse_letter(struct phx__post *p, struct phx__letter *l, int result)
 {
-    if (!l->mail.passed)
-        p->pending_bytes -= l->mail.size;
+    p->pending_bytes -= l->mail.size;
     if (phx__fate_promises(l->mail.token, l->mail.body) == 0)
         p->dropped++;
     p->pending_count--;
@@ -10532,7 +11326,7 @@ static int fate_cancel_box(struct phx__post *p, struct phx__box *b, uint64_t tok
         return 0;
     fate_refuse_letter(p, phx__hold_take(&p->hold, b, before), PHX_ECANCELLED);
     if (b->head == NULL)
-        phx__fate_close_box(p, b);
+        fate_settle_box(p, b);
     return 1;
 }
 
@@ -10545,18 +11339,19 @@ static void fate_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t
 
     for (i = index; i < index + span; i++) {
         phx__flow_at(o, i)->gone = 1;
-        if ((r->flags & PHX__DATA_PASSED) == 0)
-            p->pending_bytes -= phx__flow_payload(phx__flow_at(o, i));
+        p->pending_bytes -= phx__flow_payload(phx__flow_at(o, i));
     }
     if (phx__fate_promises(r->token, r->body) == 0)
         p->dropped++;
     p->pending_count--;
     phx__fate_outcome(p, r->token, result, r->body);
+    phx__fate_landed(p, r->box);
 }
 
 static void fate_swept(struct phx__post *p, struct phx__pump_peer *peer)
 {
     phx__flow_sweep(&peer->out);
+    phx__fate_open_gates(p);
     phx__fate_check_room(p, peer);
     if (peer->out.count == 0)
         phx__pump_rest(p, peer);
@@ -10614,6 +11409,8 @@ void phx__fate_expire_flow(struct phx__post *p, struct phx__pump_peer *peer)
         struct phx__flow_record *r = phx__flow_at(o, i);
 
         span = phx__flow_span(o, i);
+        if (r->limit == 0)
+            continue; /* was told */
         if (r->limit > p->now) {
             earliest = r->limit < earliest ? r->limit : earliest;
         } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
@@ -10622,7 +11419,7 @@ void phx__fate_expire_flow(struct phx__post *p, struct phx__pump_peer *peer)
             phx__fate_outcome(p, r->token, PHX_EEXPIRED, NULL);
             for (j = i; j < i + span; j++) {
                 phx__flow_at(o, j)->token = 0;
-                phx__flow_at(o, j)->limit = PHX__NEVER;
+                phx__flow_at(o, j)->limit = 0;
             }
         }
     }
@@ -10635,6 +11432,8 @@ static uint64_t fate_expire_box(struct phx__post *p, struct phx__box *b)
     struct phx__letter *before = NULL, *l = b->head, *next;
     uint64_t earliest = PHX__NEVER;
 
+    if (l == NULL)
+        return earliest;
     for (; l != NULL; l = next) {
         next = l->next;
         if (l->mail.limit <= p->now) {
@@ -10645,7 +11444,7 @@ static uint64_t fate_expire_box(struct phx__post *p, struct phx__box *b)
         before = l;
     }
     if (b->head == NULL)
-        phx__fate_close_box(p, b);
+        fate_settle_box(p, b);
     return earliest;
 }
 
@@ -10656,6 +11455,8 @@ void phx__fate_expire_held(struct phx__post *p)
 
     /* from the end: a box that goes is replaced by the last */
     for (i = p->hold.count; i > 0; i--) {
+        if (i > p->hold.count)
+            continue; /* more than one went */
         at = fate_expire_box(p, p->hold.boxes[i - 1]);
         earliest = at < earliest ? at : earliest;
     }
@@ -10690,62 +11491,56 @@ void phx__post_names(struct phx__post *p, uint64_t now)
 
     p->now = now;
     p->look_again = 0;
-    for (i = p->hold.count; i > 0; i--) /* from the end: a box that goes is replaced by the last */
-        phx__fate_route_box(p, p->hold.boxes[i - 1]);
+    /* Those without letters ask when there is something to send. */
+    for (i = 0; i < p->hold.count; i++)
+        if (p->hold.boxes[i]->head != NULL)
+            phx__fate_route_box(p, p->hold.boxes[i]); /* which then has a place, so it stays */
     fate_sort_waiters(p, &p->hold_waiters);
     fate_sort_waiters(p, &p->name_waiters);
 }
 
-/* Puts a message in front of its name's box: it is older than all that is in there. */
-static int fate_box_front(struct phx__post *p, const struct phx__mail *m)
+/* A message of a failed node's flow, which has not ended, back to its box. */
+static int fate_rescue(struct phx__post *p, const struct phx__mail *m)
 {
-    struct phx__box *b = phx__hold_find(&p->hold, m->to);
     struct phx__letter *l = phx__letter_new(&p->hold, m);
 
     if (l == NULL)
         return PHX_ENOMEM;
-    if (b == NULL) {
-        b = phx__hold_open(&p->hold, m->to);
-        if (b == NULL) {
-            phx__letter_drop(&p->hold, l);
-            return PHX_ENOMEM;
-        }
-        phx__hold_move(&p->hold, b, PHX__BOX_HELD, &p->held);
-    }
-    phx__hold_push_front(&p->hold, b, l);
+    if (m->box->state != PHX__BOX_GATED)
+        phx__hold_move(&p->hold, m->box, PHX__BOX_GATED, NULL);
+    phx__hold_insert(&p->hold, m->box, l);
     fate_note_limit(p, m->limit);
     return 0;
 }
 
 /* Takes all out of a failed flow, from the youngest to the oldest, because each goes to the front
- * of its box: what has an owner, unless it is too late for that; and what was passed on, for which
- * we have given our word, and which waits for an owner. The rest has failed. */
+ * of its box: what has an owner, unless it is too late for that. The rest has failed. */
 static void fate_empty(struct phx__post *p, struct phx__pump_peer *peer, int rescue)
 {
     struct phx__flow_out *o = &peer->out;
     struct phx__mail m;
     size_t here;
     uint32_t i, first;
-    int result;
+    int result, back;
 
     for (; o->count > 0; phx__flow_truncate(o, first)) {
         first = phx__flow_last(o);
+        back = (phx__flow_at(o, first)->flags & PHX__DATA_FIRST) != 0 ? 0 : o->front_back;
         phx__flow_mail(o, first, &m);
         for (here = 0, i = first; i < o->count; i++)
             here += phx__flow_payload(phx__flow_at(o, i));
-        if (!m.passed)
-            p->pending_bytes += m.size - here; /* fragments that were taken must go again */
-        result = PHX_EFAILED;
-        if (rescue && (m.passed || p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)) {
-            result = fate_box_front(p, &m);
-            if (result == 0)
-                continue;
-        }
-        if (!m.passed)
+        p->pending_bytes += m.size - here; /* fragments that were taken must go again */
+        result = back == (int)PHX__RETURN_LARGE ? PHX_ETOOBIG : PHX_EFAILED;
+        if (rescue && result == PHX_EFAILED && m.limit != 0
+            && p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)
+            result = fate_rescue(p, &m);
+        if (result != 0) {
             p->pending_bytes -= m.size;
-        p->pending_count--;
-        p->dropped++;
-        phx__fate_outcome(p, m.token, result, m.body);
+            p->pending_count--;
+            p->dropped++;
+            phx__fate_outcome(p, m.token, result, m.body);
+        }
+        phx__fate_landed(p, m.box);
     }
 }
 
@@ -10756,8 +11551,11 @@ void phx__post_failed(struct phx__post *p, uint32_t node, uint64_t now)
     p->now = now;
     if (peer == NULL)
         return;
+    phx__flow_give_up(&peer->in);
     fate_empty(p, peer, 1);
     phx__pump_reset(p, peer);
+    phx__fate_close_idle(p, peer); /* the owner must be asked again */
+    phx__fate_open_gates(p);
     phx__fate_check_room(p, peer);
     phx__post_names(p, now);
 }
@@ -10773,6 +11571,7 @@ void phx__post_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation, 
     if (peer == NULL || (peer->in.epoch >> 32) == (incarnation & UINT32_MAX))
         return;
     phx__flow_start(&peer->in, 0);
+    phx__back_reset(&peer->back);
     peer->stuck = 0;
     peer->gap_from = 0;
 }
@@ -10780,20 +11579,38 @@ void phx__post_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation, 
 void phx__post_forget(struct phx__post *p, uint32_t node)
 {
     struct phx__pump_peer *peer = phx__pump_find(p, node);
+    uint32_t i;
 
     phx__pump_abandon(p, node);
     if (peer == NULL)
         return;
     phx__post_failed(p, node, p->now);
     fate_empty(p, peer, 0); /* whoever still calls it an owner is wrong */
+    phx__fate_close_idle(p, peer);
     phx__wait_splice(&p->ready_waiters, &peer->waiters);
-    while (!phx__ring_is_empty(&peer->boxes)) {
-        fate_hold_box(p, (struct phx__box *)(void *)peer->boxes.next);
-        p->look_again = 1;
+    for (i = p->hold.count; i > 0; i--) {
+        struct phx__box *b = p->hold.boxes[i - 1];
+
+        if (b->peer != peer)
+            continue;
+        b->peer = NULL;
+        b->returned = b->moved = 0;
+        b->back = NULL;
+        if (b->head == NULL) {
+            fate_settle_box(p, b);
+        } else {
+            fate_hold_box(p, b);
+            p->look_again = 1;
+            phx__fate_again(p, 0);
+        }
     }
     phx__pump_free(p, peer);
 }
 
+#undef FATE_AGAIN
+#undef FATE_RETRY_FIRST
+#undef FATE_RETRY_MOST
+#undef FATE_IDLE_MOST
 
 /* ======== src/post.c ======== */
 /* post.c - BRAIN: messages end to end: names, credit, retransmission, transit and outcomes. */
@@ -10812,22 +11629,24 @@ void phx__post_forget(struct phx__post *p, uint32_t node)
  *
  *      phx__post_send                                  phx__post_data
  *           |                                            |        | another node's
- *           | owner?                               ours  |        v
+ *           | box of the name, owner?              ours  |        v
  *           +--- a node ----> flow (flow.c)              |   transit queue of the target
- *           +--- self ------> box, LOCAL --> ops.message |        |
- *           '--- nobody ----> box, HELD     <--- owner? -'        |
+ *           +--- self ------> box, LOCAL                 |        |
+ *           '--- nobody ----> box, HELD          owner?  |        |
+ *                                      ops.message <--- self      |
+ *                             back to its source <--- not self    |
  *                                                                 |
  *      phx__post_pull(nbr): a circle of all flows and transit queues whose next hop is nbr
  *
- * The parts of this room, bottom to top: flow.c (numbers and windows of one flow), hold.c (boxes:
- * what waits for a name), pump.c (what goes out next), fate.c (where messages wait and how they
- * end), and this one: what comes in, from the application and from the network, and what a step has
- * to do.
+ * The parts of this room, bottom to top: flow.c (numbers and windows of one flow), back.c (what of
+ * it was turned back), hold.c (boxes: what there is for a name), pump.c (what goes out next), fate.c
+ * (where messages wait and how they end), and this one: what comes in, from the application and from
+ * the network, and what a step has to do.
  *
- * Acknowledged means that the receiver's ops.message has returned, or, if the name had left that
- * node, that the node answers for it: it passes the message on, in the order in which it came, with
- * the id of the first sender in front. What a receiver cannot take (its own queues are full) it
- * does not acknowledge; it closes the sender's window instead and opens it again when it can.
+ * Acknowledged means that the receiver's ops.message has returned, or, if the name is not at that
+ * node, that the message comes back. Its source alone answers for it: nobody else keeps it, so
+ * nobody else's death can lose it. What a receiver cannot take (no memory) it does not acknowledge;
+ * it closes the sender's window instead and opens it again when it can.
  *
  * Re-entrance: ops.message, done and writable, and the host's release functions may call
  * phx__post_send and phx__post_cancel. So nothing that those may move or free is held across such a
@@ -10843,11 +11662,11 @@ void phx__post_forget(struct phx__post *p, uint32_t node)
 
 /* ---- Sending */
 
-/* The queue for a name, as far as it is known: a box, or else the owner and, if that is a node, its
- * record. */
+/* Where a message to a name goes now: into the flow to a peer, or into a box, which may be there
+ * already. */
 struct post_way {
     struct phx__box *box;
-    uint32_t owner;
+    uint32_t owner; /* without peer and box: SELF or NONE */
     struct phx__pump_peer *peer;
 };
 
@@ -10857,36 +11676,78 @@ static struct phx__waiter **post_hold_waiters(struct phx__post *p, size_t size)
     return size > p->limits.hold_bytes ? &p->name_waiters : &p->hold_waiters;
 }
 
+static int post_find_peer(struct phx__post *p, struct post_way *way, struct phx__pump_peer *peer,
+                          struct phx__waiter ***waiters)
+{
+    way->peer = peer;
+    *waiters = &peer->waiters;
+    return phx__fate_accepts(p, peer) ? 0 : PHX_EAGAIN;
+}
+
+/* The box has letters, or has to wait for what is under way. */
+static int post_find_box(struct phx__post *p, size_t size, struct post_way *way,
+                         struct phx__waiter ***waiters)
+{
+    enum phx__box_state state = way->box->state;
+    int held = state != PHX__BOX_LOCAL && state != PHX__BOX_BOUND;
+
+    *waiters = state == PHX__BOX_HELD ? post_hold_waiters(p, size) : &way->box->waiters;
+    return phx__fate_box_accepts(p, way->box, held, size) ? 0 : PHX_EAGAIN;
+}
+
+/* No letters, nothing came back. Does its peer still have the name? If not, 0, and what is under
+ * way has to end first; without that the box is gone. */
+static int post_flows(struct phx__post *p, struct post_way *way, uint64_t name)
+{
+    struct phx__box *b = way->box;
+
+    if (b->version == *p->ops.version)
+        return 1;
+    if (p->ops.owner(p->ops.ctx, name) == b->peer->node) {
+        b->version = *p->ops.version;
+        return 1;
+    }
+    if (b->flying > 0) {
+        phx__hold_move(&p->hold, b, PHX__BOX_GATED, NULL);
+    } else {
+        phx__fate_close_box(p, b);
+        way->box = NULL;
+    }
+    return 0;
+}
+
 /* 0, PHX_EAGAIN and *waiters is where to wait, or PHX_ENOMEM. */
 static int post_find_way(struct phx__post *p, uint64_t name, size_t size, struct post_way *way,
                          struct phx__waiter ***waiters)
 {
+    struct phx__pump_peer *peer;
+
     way->box = phx__hold_find(&p->hold, name);
     way->peer = NULL;
-    if (way->box != NULL) {
-        int held = way->box->state == PHX__BOX_HELD;
-
-        way->owner = held ? PHX__NONE : PHX__SELF;
-        *waiters = held ? post_hold_waiters(p, size) : &way->box->waiters;
-        return phx__fate_box_accepts(p, way->box, held, size) ? 0 : PHX_EAGAIN;
-    }
+    way->owner = PHX__NONE;
+    if (way->box != NULL && way->box->state == PHX__BOX_FLOWING && post_flows(p, way, name))
+        return post_find_peer(p, way, way->box->peer, waiters);
+    if (way->box != NULL)
+        return post_find_box(p, size, way, waiters);
     way->owner = p->ops.owner(p->ops.ctx, name);
     if (way->owner == PHX__NONE || way->owner == PHX__SELF) {
         *waiters = post_hold_waiters(p, size);
         return phx__fate_box_accepts(p, NULL, way->owner == PHX__NONE, size) ? 0 : PHX_EAGAIN;
     }
-    way->peer = phx__pump_open(p, way->owner);
-    if (way->peer == NULL)
-        return PHX_ENOMEM;
-    *waiters = &way->peer->waiters;
-    return phx__fate_accepts(p, way->peer) ? 0 : PHX_EAGAIN;
+    peer = phx__pump_open(p, way->owner);
+    return peer == NULL ? PHX_ENOMEM : post_find_peer(p, way, peer, waiters);
 }
 
-static int post_go(struct phx__post *p, const struct post_way *way, const struct phx__mail *m)
+static int post_go(struct phx__post *p, struct post_way *way, struct phx__mail *m)
 {
-    int err = way->peer != NULL ? phx__fate_put(p, way->peer, m)
-                                : phx__fate_box(p, way->box, m, way->owner);
+    int err;
 
+    if (way->peer != NULL && way->box == NULL)
+        way->box = phx__fate_open(p, m->to, way->peer);
+    if (way->peer != NULL)
+        err = way->box == NULL ? PHX_ENOMEM : phx__fate_put(p, way->box, m);
+    else
+        err = phx__fate_box(p, way->box, m, way->owner);
     p->pending_count += err == 0;
     return err;
 }
@@ -10910,8 +11771,7 @@ static int post_measure(const struct phx__post *p, const struct phx_outgoing *m,
 
 /* Hands the message over to its way; an owned one wrapped, which must not call release if it
  * fails. */
-static int post_submit(struct phx__post *p, const struct post_way *way,
-                       const struct phx_outgoing *m,
+static int post_submit(struct phx__post *p, struct post_way *way, const struct phx_outgoing *m,
                        struct phx__mail *mail)
 {
     int err;
@@ -10961,8 +11821,7 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t n
     mail.limit = PHX__NEVER;
     if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - now)
         mail.limit = now + m->time_limit_us;
-    mail.origin = p->ids->at[PHX__SELF];
-    mail.passed = 0;
+    mail.box = NULL;
     mail.size = size;
     mail.body = NULL;
     mail.data = NULL;
@@ -10978,61 +11837,66 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t n
 
 /* ---- Receiving */
 
-/* A message that a flow brought goes to the application, or on to whoever has the name now. 0, or
- * why it cannot be taken. */
-static int post_deliver(struct phx__post *p, struct phx__mail *m)
+/* To the application. */
+static void post_deliver(struct phx__post *p, const struct phx__mail *m, uint32_t source)
 {
-    struct phx__waiter **nobody;
     struct phx_message out;
-    struct post_way way;
-    struct iovec iov;
-    int err;
 
-    if (p->hold.count == 0 && p->ops.owner(p->ops.ctx, m->to) == PHX__SELF) {
-        way.box = NULL;
-        way.owner = PHX__SELF;
-    } else {
-        err = post_find_way(p, m->to, m->size, &way, &nobody);
-        if (err != 0)
-            return err;
-    }
-    /* What a leaving node would only hold must stay with its sender: it is lost here. */
-    if (p->closing && (way.box != NULL || way.owner == PHX__NONE))
-        return PHX_EAGAIN;
-    if (way.box != NULL || way.owner != PHX__SELF) {
-        iov.iov_base = (void *)m->data; /* struct iovec serves readv too, hence no const there */
-        iov.iov_len = m->size;
-        m->iov = &iov;
-        m->iov_count = 1;
-        m->passed = 1;
-        return post_go(p, &way, m);
-    }
     out.to = m->to;
     out.from = m->from;
     out.tag = m->tag;
-    out.source = m->origin;
+    out.source = p->ids->at[source];
     out.data = m->size > 0 ? m->data : NULL;
     out.size = m->size;
     p->messages_in++;
     p->ops.message(p->ops.ctx, &out);
-    return 0;
+}
+
+/* Why a message must go back, as its first fragment tells; 0: it need not. */
+static int post_refusal(struct phx__post *p, struct phx__pump_peer *peer,
+                        const struct phx__data *d)
+{
+    phx__back_seen(&peer->back, d->seen);
+    if (p->ops.owner(p->ops.ctx, d->to) != PHX__SELF)
+        return (int)PHX__RETURN_MOVED;
+    if (phx__back_refuses(&peer->back, d->to))
+        return (int)PHX__RETURN_AGAIN;
+    return d->total > p->limits.max_message ? (int)PHX__RETURN_LARGE : 0;
+}
+
+/* 0: not taken. */
+static int post_turn_back(struct phx__post *p, struct phx__pump_peer *peer,
+                          const struct phx__data *d, uint64_t name, int flags, int reason)
+{
+    if (phx__back_add(&peer->back, name, d->number, reason) != 0)
+        return 0;
+    phx__flow_turn_back(&peer->in, flags);
+    phx__pump_owe(p, peer, 1);
+    return 1;
 }
 
 /* The frame that was to come next. 0: it was not taken. */
 static int post_take(struct phx__post *p, struct phx__pump_peer *peer, const struct phx__data *d,
                      int flags)
 {
+    int reason = (flags & (int)PHX__DATA_FIRST) != 0 ? post_refusal(p, peer, d) : 0;
     struct phx__mail m;
 
-    switch (phx__flow_take(&peer->in, p->mem, d, flags, p->limits.max_message, &m)) {
+    if (reason != 0)
+        return post_turn_back(p, peer, d, d->to, flags, reason);
+    switch (phx__flow_take(&peer->in, p->mem, d, flags, &m)) {
     case PHX__FLOW_MORE:
         return 1;
     case PHX__FLOW_SKIPPED:
         p->dropped++;
         return 1;
+    case PHX__FLOW_CUT:
+        return post_turn_back(p, peer, d, m.to, flags, (int)PHX__RETURN_AGAIN);
     case PHX__FLOW_WHOLE:
-        if (post_deliver(p, &m) != 0)
-            return 0;
+        /* The name may have gone since its first fragment. */
+        if ((flags & (int)PHX__DATA_FIRST) == 0 && p->ops.owner(p->ops.ctx, m.to) != PHX__SELF)
+            return post_turn_back(p, peer, d, m.to, flags, (int)PHX__RETURN_MOVED);
+        post_deliver(p, &m, peer->node);
         phx__flow_took(&peer->in);
         return 1;
     default:
@@ -11061,6 +11925,7 @@ static void post_arrived(struct phx__post *p, struct phx__pump_peer *peer,
     }
     if (d->epoch > peer->in.epoch) {
         phx__flow_start(&peer->in, d->epoch);
+        phx__back_reset(&peer->back);
         peer->stuck = 0;
         peer->gap_from = 0;
     }
@@ -11114,41 +11979,123 @@ int phx__post_data(struct phx__post *p, uint32_t nbr, const uint8_t *frame, size
 
 /* ---- Acks that arrive */
 
-static void post_acked(struct phx__post *p, struct phx__flow_record *r)
+/* The returns that an ack brings, as they are met. */
+struct post_returns {
+    const struct phx__ack *ack;
+    uint32_t at;
+};
+
+/* Why the message of fragment `number` came back there; 0: it did not. Those of our numbers that
+ * name none were never sent by an honest target; they count, so that the rest is in step. */
+static int post_came_back(struct post_returns *in, struct phx__flow_out *o, uint64_t number)
 {
-    if ((r->flags & PHX__DATA_PASSED) == 0)
-        p->pending_bytes -= phx__flow_payload(r);
-    if ((r->flags & PHX__DATA_LAST) != 0) {
-        if (r->body != NULL && r->body->release != NULL)
-            p->promised--; /* it goes right here, unless a link still holds it */
-        phx__fate_outcome(p, r->token, PHX_OK, NULL);
-        p->pending_count--;
+    uint64_t at;
+    int reason;
+
+    while (in->at < in->ack->return_count) {
+        at = phx__wire_return(in->ack, in->at, &reason);
+        if (at > number)
+            break;
+        if (at == number)
+            return reason;
+        in->at++;
+        o->seen++;
     }
-    phx__block_drop(r->head);
-    phx__block_drop(r->body);
+    return 0;
+}
+
+static void post_end(struct phx__post *p, struct phx__flow_record *r, int back)
+{
+    if (r->body != NULL && r->body->release != NULL && back == 0)
+        p->promised--; /* it goes right here, unless a link still holds it */
+    phx__fate_outcome(p, r->token, back == 0 ? PHX_OK : PHX_ETOOBIG, back == 0 ? NULL : r->body);
+    p->pending_count--;
+    if (back == 0)
+        r->box->retry_us = 0;
+    phx__fate_landed(p, r->box);
+}
+
+/* The lowest record was taken: its message has arrived, or comes back. 0, or PHX_ENOMEM and nothing
+ * changed. */
+static int post_acked(struct phx__post *p, struct phx__flow_out *o, struct post_returns *in,
+                      size_t *bytes)
+{
+    struct phx__flow_record r = *phx__flow_at(o, 0);
+    int first = (r.flags & PHX__DATA_FIRST) != 0, last = (r.flags & PHX__DATA_LAST) != 0;
+    int here = in->ack->return_count == 0 ? 0 : post_came_back(in, o, o->base);
+    int back = here != 0 || first ? here : o->front_back;
+    int again = last && back != 0 && back != (int)PHX__RETURN_LARGE && r.limit != 0;
+    struct phx__mail m;
+
+    if (again) {
+        phx__flow_mail(o, 0, &m);
+        if (phx__fate_take_back(p, &m, back) != 0)
+            return PHX_ENOMEM;
+        p->pending_bytes += m.size;
+    } else if (here != 0 && here != (int)PHX__RETURN_LARGE) {
+        phx__fate_gate(p, r.box, here);
+    }
+    if (here != 0) {
+        in->at++;
+        o->seen++;
+    }
+    (void)phx__flow_pop(o, o->base + 1, &r);
+    if (!last && here != 0)
+        o->front_back = here;
+    *bytes += phx__flow_frame_size(&r);
+    p->pending_bytes -= phx__flow_payload(&r);
+    if (again)
+        phx__fate_landed(p, r.box);
+    else if (last)
+        post_end(p, &r, back);
+    phx__block_drop(r.head);
+    phx__block_drop(r.body);
+    return 0;
+}
+
+/* What an ack says of the other direction. */
+static void post_confirmed(struct phx__post *p, struct phx__pump_peer *peer,
+                           const struct phx__ack *a)
+{
+    if (a->seen == 0 || a->seen_epoch != peer->in.epoch)
+        return;
+    phx__back_confirm(&peer->back, a->seen);
+    if (peer->stuck) {
+        peer->gap = 1;
+        phx__pump_owe(p, peer, 1);
+    }
 }
 
 void phx__post_ack(struct phx__post *p, const struct phx__ack *a, int gap, uint64_t now)
 {
     uint32_t node = phx__ids_find(p->ids, &a->source);
     struct phx__pump_peer *peer = node == PHX__NONE ? NULL : phx__pump_find(p, node);
-    struct phx__flow_record r;
+    struct post_returns in;
     struct phx__flow_out *o;
     size_t bytes = 0;
+    int err = 0;
 
     p->now = now;
-    if (peer == NULL || a->epoch != peer->out.epoch || a->next > peer->out.left
-        || a->next < peer->out.base)
-        return; /* of another life of the flow; nonsense; or overtaken by a later one */
+    if (peer == NULL)
+        return;
+    post_confirmed(p, peer, a);
     o = &peer->out;
+    if (a->epoch != o->epoch || a->next > o->left || a->next < o->base
+        || (a->return_count > 0 && a->return_base > o->seen))
+        return; /* of another life of the flow; nonsense; or overtaken by a later one */
     o->window = a->window;
-    while (phx__flow_pop(o, a->next, &r)) {
-        bytes += phx__flow_frame_size(&r);
-        post_acked(p, &r);
+    in.ack = a;
+    in.at = a->return_count > 0 ? o->seen - a->return_base : 0;
+    while (o->base < a->next && o->count > 0 && err == 0)
+        err = post_acked(p, o, &in, &bytes); /* without memory the rest is asked for again */
+    if (a->return_count > 0) {
+        peer->confirm = 1;
+        phx__pump_owe(p, peer, 1);
     }
-    phx__flow_progress(o, a->next, bytes, now);
+    phx__flow_progress(o, o->base, bytes, now);
     if (gap && a->next == o->base && o->sent > o->base && now >= o->rewind_from)
         phx__flow_lost(o, now);
+    phx__fate_open_gates(p);
     phx__pump_ready(p, peer);
     phx__fate_check_room(p, peer);
     if (o->count == 0)
@@ -11164,7 +12111,6 @@ static void post_run_local(struct phx__post *p)
 
     while (budget-- > 0 && !phx__ring_is_empty(&p->local)) {
         struct phx__box *b = (struct phx__box *)(void *)p->local.next;
-        struct phx_message out;
         struct phx__letter *l;
 
         if (p->ops.owner(p->ops.ctx, b->name) != PHX__SELF) {
@@ -11176,18 +12122,10 @@ static void post_run_local(struct phx__post *p)
             phx__fate_close_box(p, b);
         else
             phx__ring_add(&p->local, &b->link); /* names take turns */
-        out.to = l->mail.to;
-        out.from = l->mail.from;
-        out.tag = l->mail.tag;
-        out.source = l->mail.origin;
-        out.data = l->mail.size > 0 ? l->mail.data : NULL;
-        out.size = l->mail.size;
-        if (!l->mail.passed)
-            p->pending_bytes -= out.size;
+        p->pending_bytes -= l->mail.size;
         p->pending_count--;
-        p->messages_in++;
         phx__fate_outcome(p, l->mail.token, PHX_OK, l->mail.body);
-        p->ops.message(p->ops.ctx, &out);
+        post_deliver(p, &l->mail, PHX__SELF);
         phx__letter_drop(&p->hold, l);
     }
 }
@@ -11247,7 +12185,10 @@ void phx__post_due(struct phx__post *p, int kind, uint32_t node, uint64_t now)
 
     p->now = now;
     if (kind == (int)PHX__TIMER_POST_HOLD) {
-        phx__fate_expire_held(p);
+        if (node == 0)
+            phx__fate_expire_held(p);
+        else
+            phx__fate_retry(p);
         return;
     }
     peer = phx__pump_find(p, node);
@@ -11272,13 +12213,17 @@ int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *i
     p->ops = *ops;
     p->limits = *limits;
     p->hold_limit_at = PHX__NEVER;
-    p->last_source = p->hold_timer = PHX__NONE;
+    p->last_source = p->hold_timer = p->again_timer = PHX__NONE;
     phx__hold_init(&p->hold, mem);
     phx__ring_init(&p->held);
     phx__ring_init(&p->local);
+    phx__ring_init(&p->refused);
+    phx__ring_init(&p->opened);
     phx__ring_init(&p->acks);
     phx__ring_init(&p->rooms);
-    return phx__timer_new(timers, PHX__TIMER_POST_HOLD, 0, &p->hold_timer);
+    if (phx__timer_new(timers, PHX__TIMER_POST_HOLD, 0, &p->hold_timer) != 0)
+        return PHX_ENOMEM;
+    return phx__timer_new(timers, PHX__TIMER_POST_HOLD, 1, &p->again_timer);
 }
 
 void phx__post_settle(struct phx__post *p, uint64_t now)
@@ -11298,8 +12243,13 @@ void phx__post_free(struct phx__post *p)
 
     if (p->hold.mem == NULL)
         return; /* never begun */
-    for (i = 0; i < p->hold.count; i++)
-        phx__wait_splice(&p->ready_waiters, &p->hold.boxes[i]->waiters);
+    for (i = 0; i < p->hold.count; i++) {
+        struct phx__box *b = p->hold.boxes[i];
+
+        phx__wait_splice(&p->ready_waiters, &b->waiters);
+        phx__hold_move(&p->hold, b, PHX__BOX_HELD, &p->held);
+        b->flying = 0;
+    }
     phx__wait_splice(&p->ready_waiters, &p->hold_waiters);
     phx__wait_splice(&p->ready_waiters, &p->name_waiters);
     phx__hold_drop_boxes(&p->hold);
@@ -11318,6 +12268,8 @@ void phx__post_free(struct phx__post *p)
     phx__hold_free(&p->hold);
     if (p->hold_timer != PHX__NONE)
         phx__timer_drop(p->timers, p->hold_timer);
+    if (p->again_timer != PHX__NONE)
+        phx__timer_drop(p->timers, p->again_timer);
     memset(p, 0, sizeof *p);
 }
 
@@ -12657,7 +13609,7 @@ static int os_finish(void *world, int handle)
     socklen_t size = sizeof(int);
     int error = 0, err;
     if (getsockopt(handle, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
-        return os_error(errno);
+        return errno == ENOTSOCK ? 0 : os_error(errno); /* the host's, from cfg.dial: it is there */
     if (error != 0)
         return os_error(error);
     /* No error is also what a connection has that is still being made: only a peer proves one. */
@@ -12882,6 +13834,180 @@ int phx__os_init(struct phx_os *os, struct phx__mem *mem)
     *os = os_posix;
     os->world = w;
     return 0;
+}
+
+/* ======== src/phx_path.c ======== */
+/* phx_path.c - how this node is seen from outside: its own addresses, learnt from its links. */
+#ifdef PHX_LINES
+#line 1 "src/phx_path.c"
+#endif
+/*
+ * What a node tells others of itself are the addresses where it listens, what phx_advertise added, and what
+ * it learns here from each link that comes up:
+ *
+ *  1. Our end of the link, for listeners on all interfaces. It is a fact.
+ *  2. What the peer sees, which the hello tells ("observed" in src/WIRE.md). It is hearsay of one peer, so it
+ *     counts when two agree: two nodes, at two hosts. There are two kinds:
+ *      - The peer dialled us: then this address, port and all, led to us. Behind a forwarded port that is
+ *        how a hub learns what its users were told.
+ *      - We dialled: then the peer saw our address after all translation, but the port of this one
+ *        connection, which is not the one we listen on. It says something of the listener only if the port
+ *        came through unchanged: then the translator keeps ports, as a cloud's 1:1 address does, and the
+ *        outside host with our listening port is worth a try. (PITFALLS 20 asks for links dialled from
+ *        the listening port. We dial from any port, since two connections from one port cannot go to
+ *        one address, and the system offers it for TCP only with SO_REUSEPORT on the listener, which lets
+ *        others of the same user take our connections. A port that is kept is evidence as good.)
+ *     Such an address is a candidate and no more: who dials it proves who answers, and a router that keeps
+ *     ports without letting anybody in costs others one dial a minute that gives way (attempt.c).
+ *
+ * A card has room for 8 addresses. What was learnt gives way to what is learnt, the oldest first; what the
+ * host said stays. When our end of a link has an address never seen before, this node is in another
+ * network, and disc dials again what failed.
+ */
+/* include "phx.h" */
+
+static int path_is_ip(const struct phx_address *a)
+{
+    return a->family == PHX_IPV4 || a->family == PHX_IPV6;
+}
+
+static int path_same_host(const struct phx_address *a, const struct phx_address *b)
+{
+    return a->family == b->family && memcmp(a->ip, b->ip, sizeof a->ip) == 0;
+}
+
+/* Tells others of it: 1 if it is new. */
+static int path_learn(phx *p, const struct phx_address *a)
+{
+    int err = phx__node_own_address(p, a);
+    uint8_t i;
+
+    if (err == PHX_ELIMIT) {
+        for (i = 0; i < p->own_count && !(p->own_learnt & 1u << i); i++)
+            ;
+        if (i == p->own_count)
+            return 0;
+        p->own_count--;
+        memmove(&p->own[i], &p->own[i + 1], (p->own_count - i) * sizeof p->own[0]);
+        p->own_learnt = (uint8_t)((p->own_learnt & ((1u << i) - 1)) | (p->own_learnt >> 1 & ~0u << i));
+        err = phx__node_own_address(p, a);
+    }
+    if (err <= 0)
+        return 0;
+    p->own_learnt = (uint8_t)(p->own_learnt | 1u << (p->own_count - 1));
+    p->card_stale = 1;
+    return 1;
+}
+
+/* ---- Our end --------------------------------------------------------------------------------- */
+
+static void path_here(phx *p, const struct phx_address *here)
+{
+    struct phx_address a;
+    int i;
+
+    for (i = 0; i < p->listener_count; i++) {
+        const struct phx_address *at = &p->listeners[i].address;
+        if (!phx__address_is_any(at) || here->family != at->family)
+            continue;
+        a = *at;
+        memcpy(a.ip, here->ip, sizeof a.ip);
+        (void)path_learn(p, &a);
+    }
+}
+
+/* The first networks we are in are no news. */
+static void path_moved(phx *p, const struct phx_address *here)
+{
+    uint32_t i;
+
+    if (phx__address_is_local(here))
+        return;
+    for (i = 0; i < PHX__COUNT(p->here); i++)
+        if (path_same_host(&p->here[i], here))
+            return;
+    if (p->here_count > 0)
+        phx__disc_moved(&p->disc, p->now);
+    p->here[p->here_count++ % PHX__COUNT(p->here)] = *here;
+}
+
+/* ---- What others see ------------------------------------------------------------------------- */
+
+/* The listener that would be reached at this outside host if nothing translated ports. */
+static const struct phx__listener *path_listener(const phx *p, const struct phx_address *here)
+{
+    int i;
+
+    for (i = 0; i < p->listener_count; i++) {
+        const struct phx_address *at = &p->listeners[i].address;
+        if (at->family == here->family && (phx__address_is_any(at) || path_same_host(at, here)))
+            return &p->listeners[i];
+    }
+    return NULL;
+}
+
+/* Where, by this link, others may find us: 1 and *out, or 0. */
+static int path_evidence(const phx *p, const struct phx__link *l, const struct phx_address *here,
+                         struct phx_address *out)
+{
+    const struct phx_address *seen = &l->observed;
+    const struct phx__listener *at;
+
+    if (!path_is_ip(seen) || !path_is_ip(&l->address) || phx__address_is_local(seen)
+        || phx__address_is_any(seen) || seen->port == 0)
+        return 0;
+    *out = *seen;
+    if (!l->dialer)
+        return 1;
+    if (seen->port != here->port || path_same_host(seen, here)
+        || (at = path_listener(p, here)) == NULL)
+        return 0;
+    *out = at->address;
+    out->family = seen->family;
+    memcpy(out->ip, seen->ip, sizeof out->ip);
+    return 1;
+}
+
+static void path_seen(phx *p, const struct phx__link *l, const struct phx_address *at)
+{
+    struct phx__sight *s, *mine = NULL;
+    char text[PHX_ADDRESS_TEXT];
+    uint32_t i;
+
+    for (i = 0; i < p->own_count; i++)
+        if (phx__address_equal(&p->own[i], at))
+            return;
+    for (i = 0; i < PHX__COUNT(p->sights); i++) {
+        s = &p->sights[i];
+        if (phx__id_equal(&s->by, &l->id))
+            mine = s;
+        else if (phx__address_equal(&s->at, at) && !path_same_host(&s->from, &l->address))
+            break;
+    }
+    if (i < PHX__COUNT(p->sights)) {
+        if (path_learn(p, at))
+            phx__node_log(p, PHX_LOG_INFO, "others see this node at %s", phx_address_text(at, text));
+        return;
+    }
+    if (mine == NULL)
+        mine = &p->sights[p->sight_next++ % PHX__COUNT(p->sights)];
+    mine->by = l->id;
+    mine->from = l->address;
+    mine->at = *at;
+}
+
+void phx__node_learn(phx *p, const struct phx__link *l)
+{
+    struct phx_address here, at;
+
+    memset(&here, 0, sizeof here);
+    p->set.os_calls++;
+    if (p->os.local(p->os.world, l->handle, &here) != 0 || !path_is_ip(&here))
+        return;
+    path_here(p, &here);
+    path_moved(p, &here);
+    if (path_evidence(p, l, &here, &at))
+        path_seen(p, l, &at);
 }
 
 /* ======== src/phx_link.c ======== */
@@ -13203,27 +14329,64 @@ void phx__node_accept(phx *p, int listener)
         node_pause(p, at, node_room_at(p));
 }
 
-/* A listener on all interfaces is told to others with the addresses that links show. */
-static void node_learn_own_address(phx *p, const struct phx__link *l)
-{
-    struct phx_address a;
-    int i, learnt = 0;
+/* ---- Dialling -------------------------------------------------------------------------------- */
 
-    for (i = 0; i < p->listener_count; i++) {
-        const struct phx_address *at = &p->listeners[i].address;
-        if (!phx__address_is_any(at))
-            continue;
-        memset(&a, 0, sizeof a);
-        p->set.os_calls++;
-        if (p->os.local(p->os.world, l->handle, &a) != 0 || a.family != at->family)
-            continue;
-        a.port = at->port;
-        learnt |= phx__node_own_address(p, &a) > 0;
-    }
-    p->card_stale |= learnt;
+/* disc must not be called while it dials, and a host's callback may call anything: cfg.dial is asked
+ * later in the step, when disc is done. */
+static int node_hook_later(phx *p, uint32_t attempt, const struct phx_address *to)
+{
+    if (phx__mem_grow(&p->mem, &p->hooks, &p->hook_capacity, p->hook_count + 1, sizeof *p->hooks))
+        return PHX_ENOMEM;
+    p->hooks[p->hook_count].attempt = attempt;
+    p->hooks[p->hook_count++].to = *to;
+    return 0;
 }
 
-/* ---- Dialling -------------------------------------------------------------------------------- */
+/* The host's stream as a link that is being dialled. */
+static int node_hook_link(phx *p, int handle, const struct phx__hook *h)
+{
+    struct phx__link *l;
+    int err = phx__os_adopt(&p->os, handle);
+
+    if (err != 0) {
+        p->os.close(p->os.world, handle);
+        return err;
+    }
+    if ((err = node_open_link(p, handle, 1, PHX__LINK_DIALING, &l)) != 0)
+        return err;
+    l->attempt = h->attempt;
+    l->address = h->to;
+    return 0;
+}
+
+static void node_hook(phx *p, const struct phx__hook *h)
+{
+    int handle, err;
+
+    p->dials++;
+    handle = p->cfg.dial(p, h->to.path, p->cfg.user);
+    if (h->attempt == PHX__NONE || p->free_later) { /* the callback has closed the node, or freed it */
+        if (handle >= 0)
+            p->os.close(p->os.world, handle);
+        return;
+    }
+    err = handle < 0 ? handle : node_hook_link(p, handle, h);
+    if (err == 0)
+        return;
+    p->dials_failed++;
+    phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", h->to.path, phx_strerror(err));
+    phx__disc_result(&p->disc, h->attempt, err, p->now);
+}
+
+void phx__node_hooks(phx *p)
+{
+    uint32_t i;
+
+    for (i = 0; i < p->hook_count && !p->free_later; i++)
+        if (p->hooks[i].attempt != PHX__NONE)
+            node_hook(p, &p->hooks[i]);
+    p->hook_count = 0;
+}
 
 int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
@@ -13231,6 +14394,8 @@ int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct ph
     struct phx__link *l;
     int handle, err;
 
+    if (to->family == PHX_OTHER)
+        return node_hook_later(p, attempt, to);
     if (p->key == NULL && !p->cfg.insecure && !phx__address_is_local(to))
         return PHX_EINSECURE;
     p->dials++;
@@ -13253,6 +14418,9 @@ void phx__node_abandon(void *ctx, uint32_t attempt)
     phx *p = ctx;
     uint32_t i;
 
+    for (i = 0; i < p->hook_count; i++)
+        if (p->hooks[i].attempt == attempt)
+            p->hooks[i].attempt = PHX__NONE;
     for (i = 0; i < p->link_size; i++) {
         struct phx__link *l = p->links[i];
         if (l == NULL || l->attempt != attempt || l->state == PHX__LINK_UP)
@@ -13408,7 +14576,7 @@ static int node_link_up(void *ctx, struct phx__link *l)
     l->attempt = PHX__NONE;
     phx__node_log(p, PHX_LOG_INFO, "link %s %s: up", phx_id_text(&l->id, id),
                   l->address.family ? phx_address_text(&l->address, at) : "adopted");
-    node_learn_own_address(p, l);
+    phx__node_learn(p, l);
     node_resume_parked(p, l);
     phx__node_resume_listeners(p);
     p->set.wants(p, l); /* what waited for a link it may have replaced */
@@ -13425,8 +14593,10 @@ static void node_finish_dial(phx *p, struct phx__link *l)
     err = p->os.finish(p->os.world, l->handle);
     if (err == PHX_EAGAIN)
         return;
-    if (err == 0)
+    if (err == 0) {
+        phx__disc_answered(&p->disc, l->attempt);
         err = phx__link_connected(&p->set, l);
+    }
     if (err != 0)
         phx__node_close_link(p, l, err, 0);
     else
@@ -13583,6 +14753,8 @@ int phx__node_open_set(phx *p)
 /* An UPDATE is closed when it has reached this size: what follows it still fits into a frame. */
 /* Answers that nobody needs are not added to a queue of this many bytes. */
 #define NODE_ANSWER_QUEUE 262144u
+/* Bytes of an ACK frame around its returns. */
+#define NODE_ACK_HEAD 96u
 #define NODE_UPDATE_FULL (PHX__FRAGMENT - NODE_CARD_INLINE - 128u)
 
 /* ---- Out: control frames to a neighbour ------------------------------------------------------ */
@@ -13831,7 +15003,8 @@ int phx__node_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap)
     phx *p = ctx;
     uint32_t next = phx__route_next(&p->route, node);
     struct phx__writer w;
-    struct phx__link *l = next == PHX__NONE ? NULL : node_writer(p, next, 96, &w);
+    size_t size = NODE_ACK_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE;
+    struct phx__link *l = next == PHX__NONE ? NULL : node_writer(p, next, size, &w);
 
     if (l == NULL)
         return PHX_EUNREACH;
@@ -13970,19 +15143,21 @@ static int node_on_summary(phx *p, struct phx__link *l, const struct phx__frame 
 
 static void node_forward_ack(phx *p, const struct phx__ack *a, const struct phx__frame *f)
 {
+    size_t size = PHX__WIRE_HEADER + f->size, start;
     uint32_t node = phx__ids_find(&p->ids, &a->target);
     uint32_t next = node == PHX__NONE ? PHX__NONE : phx__route_next(&p->route, node);
     struct phx__writer w;
     struct phx__link *l;
 
     if (next == PHX__NONE || f->hops <= 1 || !p->cfg.relay
-        || (l = node_writer(p, next, 96, &w)) == NULL
+        || (l = node_writer(p, next, size, &w)) == NULL
         || phx__link_queued(l) >= NODE_ANSWER_QUEUE) {
         p->post.dropped++; /* acks are cumulative: the next one says it again */
         return;
     }
-    phx__wire_put_ack(&w, a, f->hops - 1);
-    w.data[5] = f->flags;
+    start = phx__wire_begin(&w, PHX__ACK, f->flags, f->hops - 1);
+    phx__put_bytes(&w, f->body, f->size);
+    phx__wire_end(&w, start);
     node_queue(p, l, &w);
     p->post.relayed_frames++;
 }
@@ -14811,10 +15986,8 @@ static int node_changed(phx *p, uint32_t node)
     /* It waits for our end to close: that is how it knows that its goodbye was read. */
     if (node_card_says_left(d) && phx__node_link(p, node) != NULL)
         phx__node_close_link(p, phx__node_link(p, node), PHX_ECLOSED, 0);
-    if (d->hops != PHX__UNREACHABLE && d->pos == PHX__NONE && !peer->reachable)
-        phx__disc_news(&p->disc, node, p->now);
-    peer->reachable = d->hops != PHX__UNREACHABLE;
-    if (peer->reachable)
+    phx__disc_route(&p->disc, node, d->hops != PHX__UNREACHABLE, p->now);
+    if (d->hops != PHX__UNREACHABLE)
         peer->via = d->next;
     return err;
 }
@@ -15136,6 +16309,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     if (!p->more && (ready == NULL || was_blind))
         phx__live_round(&p->live);
     node_timers(p);
+    phx__node_hooks(p);
     node_settle(p);
     p->more |= phx__post_run(&p->post, p->now);
     node_leave(p);
@@ -15220,7 +16394,7 @@ static int node_open_brains(phx *p)
                                   phx__node_seek, node_state };
     struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,
                                    (int)p->cfg.hop_limit, p->cfg.relay,  p->cfg.incarnation << 32 };
-    struct phx__post_ops post = { p,         node_owner,    node_next,
+    struct phx__post_ops post = { p,         node_owner,    &p->names.version, node_next,
                                   node_emit, phx__node_ack, node_message,
                                   node_done, node_writable, node_post_wants };
     int err;
@@ -15265,6 +16439,7 @@ static void node_free(phx *p)
     phx__map_free(&p->handles);
     phx__mem_put(&p->mem, p->links, p->link_capacity * sizeof(struct phx__link *));
     phx__mem_put(&p->mem, p->writers, p->writer_capacity * sizeof *p->writers);
+    phx__mem_put(&p->mem, p->hooks, p->hook_capacity * sizeof *p->hooks);
     phx__mem_put(&p->mem, p->closed, p->closed_capacity * sizeof *p->closed);
     phx__mem_put(&p->mem, p->peers, p->peer_capacity * sizeof *p->peers);
     phx__mem_put(&p->mem, p->set.scratch, p->set.scratch_size);
@@ -15441,7 +16616,7 @@ static int api_resolve(phx *p, const char *text, struct phx_address *out, int ca
 
 static int api_allowed(const phx *p, const struct phx_address *a)
 {
-    return p->key != NULL || p->cfg.insecure || phx__address_is_local(a);
+    return p->key != NULL || p->cfg.insecure || phx__address_is_local(a) || a->family == PHX_OTHER;
 }
 
 static int api_listen_at(phx *p, struct phx_address *a)
@@ -15545,12 +16720,14 @@ int phx_join(phx *p, const char *address)
     if (p->closing)
         return PHX_ECLOSED;
     n = api_resolve(p, address, a, (int)PHX__DISC_ADDRESSES);
+    if (n == PHX_ESCHEME && p->cfg.dial != NULL)
+        n = phx__address_other(address, &a[0]) == 0 ? 1 : PHX_EADDRESS;
     if (n < 0)
         return n;
     for (i = 0; i < n; i++) {
         if (!api_allowed(p, &a[i]))
             return PHX_EINSECURE;
-        if (a[i].family != PHX_UNIX && a[i].port == 0)
+        if (a[i].family != PHX_UNIX && a[i].family != PHX_OTHER && a[i].port == 0)
             return PHX_EADDRESS;
     }
     p->set.now = p->now;
@@ -15632,7 +16809,7 @@ int phx_close(phx *p, uint64_t drain_us)
         return PHX_EINVAL;
     if (p->closing)
         return PHX_ECLOSED;
-    p->closing = p->post.closing = 1;
+    p->closing = 1;
     p->close_at = drain_us < UINT64_MAX - 1 - p->now ? p->now + drain_us : UINT64_MAX - 1;
     p->goodbye_at = p->close_at - drain_us / 4 < p->now ? p->now : p->close_at - drain_us / 4;
     phx__timer_set(&p->timers, p->close_timer, p->goodbye_at);

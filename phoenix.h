@@ -143,10 +143,15 @@ struct phx_range {
 #define PHX_ID_TEXT 33
 const char *phx_id_text(const struct phx_id *id, char out[PHX_ID_TEXT]);
 
-enum phx_family { PHX_UNIX = 1, PHX_IPV4 = 4, PHX_IPV6 = 6 };
+enum phx_family {
+    PHX_UNIX = 1,
+    PHX_OTHER = 2, /* of a scheme that cfg.dial knows; never told to others */
+    PHX_IPV4 = 4,
+    PHX_IPV6 = 6
+};
 
-/* A transport address, resolved. ip holds 4 or 16 bytes in network order; path is a UNIX socket's,
- * NUL-terminated. Unused parts are zero. */
+/* A transport address, resolved. ip holds 4 or 16 bytes in network order; path is a UNIX socket's, or
+ * the whole text of a PHX_OTHER, NUL-terminated. Unused parts are zero. */
 struct phx_address {
     unsigned char family; /* enum phx_family */
     unsigned char ip[16];
@@ -347,6 +352,14 @@ struct phx_config {
     /* This node held `range` and another claims it with a higher (epoch, id): it is no longer ours. */
     void (*on_conflict)(phx *p, struct phx_range range, const struct phx_id *winner, void *user);
     void (*on_log)(phx *p, int level, const char *line, void *user);
+    /* How phx_join reaches schemes that this library does not know, "ssh://..." of extras/ssh say.
+     * Called inside phx_step each time such a hub is due to be dialled: at once, and with the usual
+     * back-off whenever there is no link with it. Returns a stream descriptor, connected or on its way
+     * to be, which the node owns from there on (with cfg.os: a handle of that world), or a negative
+     * enum phx_error; both that and what becomes of the stream are logged, and a stream without a
+     * verified link after cfg.dial_timeout_us is closed. It must not block. No key is asked for, as
+     * with phx_adopt: whether the way is safe the host knows. NULL: such addresses are PHX_ESCHEME. */
+    int (*dial)(phx *p, const char *address, void *user);
     int log_level; /* lines above it are not made; default PHX_LOG_INFO */
 
     const struct phx_alloc *alloc; /* NULL: malloc and free */
@@ -392,7 +405,8 @@ int phx_listening(const phx *p, int index, struct phx_address *out);
 int phx_advertise(phx *p, const char *address);
 
 /* Names a hub: a node to find the others through. Dialled now and for ever whenever there is no link
- * with it. May be called before anybody listens there. Resolves like phx_listen. Up to 64 hubs. */
+ * with it. May be called before anybody listens there. Resolves like phx_listen. Up to 64 hubs. With
+ * cfg.dial also "scheme://anything" in up to 103 printable ASCII characters, not resolved. */
 int phx_join(phx *p, const char *address);
 
 /* Makes a link from a connected stream: a socketpair, an ssh pipe that is one descriptor, a descriptor

@@ -217,10 +217,8 @@ static int node_changed(phx *p, uint32_t node)
     /* It waits for our end to close: that is how it knows that its goodbye was read. */
     if (node_card_says_left(d) && phx__node_link(p, node) != NULL)
         phx__node_close_link(p, phx__node_link(p, node), PHX_ECLOSED, 0);
-    if (d->hops != PHX__UNREACHABLE && d->pos == PHX__NONE && !peer->reachable)
-        phx__disc_news(&p->disc, node, p->now);
-    peer->reachable = d->hops != PHX__UNREACHABLE;
-    if (peer->reachable)
+    phx__disc_route(&p->disc, node, d->hops != PHX__UNREACHABLE, p->now);
+    if (d->hops != PHX__UNREACHABLE)
         peer->via = d->next;
     return err;
 }
@@ -542,6 +540,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     if (!p->more && (ready == NULL || was_blind))
         phx__live_round(&p->live);
     node_timers(p);
+    phx__node_hooks(p);
     node_settle(p);
     p->more |= phx__post_run(&p->post, p->now);
     node_leave(p);
@@ -626,7 +625,7 @@ static int node_open_brains(phx *p)
                                   phx__node_seek, node_state };
     struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,
                                    (int)p->cfg.hop_limit, p->cfg.relay,  p->cfg.incarnation << 32 };
-    struct phx__post_ops post = { p,         node_owner,    node_next,
+    struct phx__post_ops post = { p,         node_owner,    &p->names.version, node_next,
                                   node_emit, phx__node_ack, node_message,
                                   node_done, node_writable, node_post_wants };
     int err;
@@ -671,6 +670,7 @@ static void node_free(phx *p)
     phx__map_free(&p->handles);
     phx__mem_put(&p->mem, p->links, p->link_capacity * sizeof(struct phx__link *));
     phx__mem_put(&p->mem, p->writers, p->writer_capacity * sizeof *p->writers);
+    phx__mem_put(&p->mem, p->hooks, p->hook_capacity * sizeof *p->hooks);
     phx__mem_put(&p->mem, p->closed, p->closed_capacity * sizeof *p->closed);
     phx__mem_put(&p->mem, p->peers, p->peer_capacity * sizeof *p->peers);
     phx__mem_put(&p->mem, p->set.scratch, p->set.scratch_size);

@@ -20,13 +20,22 @@ struct phx__listener {
     struct phx_address address;
 };
 
+struct phx__hook { /* an attempt that waits for cfg.dial to be asked */
+    uint32_t attempt; /* PHX__NONE: given up meanwhile */
+    struct phx_address to;
+};
+
+struct phx__sight { /* what a peer said of where it sees us */
+    struct phx_id by;
+    struct phx_address from, at; /* the peer's own host; what it said, as one of our addresses */
+};
+
 /* What phx.c keeps of each node beside the rooms' own arrays. */
 struct phx__peer {
     uint32_t link;         /* slot of the link that is up, or PHX__NONE */
     uint32_t card_version; /* as last given to names, disc and post */
     uint64_t card_incarnation;
     uint64_t life;     /* incarnation + 1, as last seen; 0: none yet */
-    uint8_t reachable; /* as last looked at */
     uint64_t failed_at; /* when it was last found to have failed */
     uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
     int lost_error;             /* ... and why */
@@ -62,6 +71,8 @@ struct phx {
     uint32_t writer_count, writer_capacity;
     uint32_t *closed; /* slots to free at the end of the step */
     uint32_t closed_count, closed_capacity;
+    struct phx__hook *hooks; /* emptied within the step */
+    uint32_t hook_count, hook_capacity;
     struct phx__map handles; /* handle -> slot or listener */
     struct phx__peer *peers; /* by node */
     uint32_t peer_capacity;
@@ -72,6 +83,10 @@ struct phx {
     uint32_t resume_timer;                       /* paused listeners look again */
     struct phx_address own[PHX__CARD_ADDRESSES]; /* what others are told */
     uint8_t own_count;
+    uint8_t own_learnt;            /* bits of own: may give way */
+    struct phx_address here[4];    /* our ends of links, the latest kinds */
+    struct phx__sight sights[8];   /* not agreed upon, the latest */
+    uint32_t here_count, sight_next;
 
     uint64_t names_version; /* as last shown to post */
     int card_stale;         /* own names or addresses changed */
@@ -97,6 +112,7 @@ PHX_PRIVATE void phx__node_accept(phx *p, int listener);
 PHX_PRIVATE void phx__node_resume_listeners(phx *p);
 PHX_PRIVATE int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect,
                                const struct phx_address *to);
+PHX_PRIVATE void phx__node_hooks(phx *p); /* asks cfg.dial for what disc wants */
 PHX_PRIVATE void phx__node_abandon(void *ctx, uint32_t attempt);
 PHX_PRIVATE int phx__node_adopt(phx *p, int handle, int dialer);
 PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
@@ -110,6 +126,9 @@ PHX_PRIVATE void phx__node_sweep(phx *p); /* frees closed links */
 PHX_PRIVATE void phx__node_free_links(phx *p);
 /* Asks the world for what the link waits for, if that changed. */
 PHX_PRIVATE void phx__node_watch(phx *p, struct phx__link *l);
+
+/* phx_path.c: what a link that has come up teaches of our own addresses. */
+PHX_PRIVATE void phx__node_learn(phx *p, const struct phx__link *l);
 
 /* phx_frame.c: frames in, control frames out. */
 PHX_PRIVATE int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f,

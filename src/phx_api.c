@@ -103,7 +103,7 @@ static int api_resolve(phx *p, const char *text, struct phx_address *out, int ca
 
 static int api_allowed(const phx *p, const struct phx_address *a)
 {
-    return p->key != NULL || p->cfg.insecure || phx__address_is_local(a);
+    return p->key != NULL || p->cfg.insecure || phx__address_is_local(a) || a->family == PHX_OTHER;
 }
 
 static int api_listen_at(phx *p, struct phx_address *a)
@@ -207,12 +207,14 @@ int phx_join(phx *p, const char *address)
     if (p->closing)
         return PHX_ECLOSED;
     n = api_resolve(p, address, a, (int)PHX__DISC_ADDRESSES);
+    if (n == PHX_ESCHEME && p->cfg.dial != NULL)
+        n = phx__address_other(address, &a[0]) == 0 ? 1 : PHX_EADDRESS;
     if (n < 0)
         return n;
     for (i = 0; i < n; i++) {
         if (!api_allowed(p, &a[i]))
             return PHX_EINSECURE;
-        if (a[i].family != PHX_UNIX && a[i].port == 0)
+        if (a[i].family != PHX_UNIX && a[i].family != PHX_OTHER && a[i].port == 0)
             return PHX_EADDRESS;
     }
     p->set.now = p->now;
@@ -294,7 +296,7 @@ int phx_close(phx *p, uint64_t drain_us)
         return PHX_EINVAL;
     if (p->closing)
         return PHX_ECLOSED;
-    p->closing = p->post.closing = 1;
+    p->closing = 1;
     p->close_at = drain_us < UINT64_MAX - 1 - p->now ? p->now + drain_us : UINT64_MAX - 1;
     p->goodbye_at = p->close_at - drain_us / 4 < p->now ? p->now : p->close_at - drain_us / 4;
     phx__timer_set(&p->timers, p->close_timer, p->goodbye_at);

@@ -8,6 +8,8 @@
 /* An UPDATE is closed when it has reached this size: what follows it still fits into a frame. */
 /* Answers that nobody needs are not added to a queue of this many bytes. */
 #define NODE_ANSWER_QUEUE 262144u
+/* Bytes of an ACK frame around its returns. */
+#define NODE_ACK_HEAD 96u
 #define NODE_UPDATE_FULL (PHX__FRAGMENT - NODE_CARD_INLINE - 128u)
 
 /* ---- Out: control frames to a neighbour ------------------------------------------------------ */
@@ -256,7 +258,8 @@ int phx__node_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap)
     phx *p = ctx;
     uint32_t next = phx__route_next(&p->route, node);
     struct phx__writer w;
-    struct phx__link *l = next == PHX__NONE ? NULL : node_writer(p, next, 96, &w);
+    size_t size = NODE_ACK_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE;
+    struct phx__link *l = next == PHX__NONE ? NULL : node_writer(p, next, size, &w);
 
     if (l == NULL)
         return PHX_EUNREACH;
@@ -395,19 +398,21 @@ static int node_on_summary(phx *p, struct phx__link *l, const struct phx__frame 
 
 static void node_forward_ack(phx *p, const struct phx__ack *a, const struct phx__frame *f)
 {
+    size_t size = PHX__WIRE_HEADER + f->size, start;
     uint32_t node = phx__ids_find(&p->ids, &a->target);
     uint32_t next = node == PHX__NONE ? PHX__NONE : phx__route_next(&p->route, node);
     struct phx__writer w;
     struct phx__link *l;
 
     if (next == PHX__NONE || f->hops <= 1 || !p->cfg.relay
-        || (l = node_writer(p, next, 96, &w)) == NULL
+        || (l = node_writer(p, next, size, &w)) == NULL
         || phx__link_queued(l) >= NODE_ANSWER_QUEUE) {
         p->post.dropped++; /* acks are cumulative: the next one says it again */
         return;
     }
-    phx__wire_put_ack(&w, a, f->hops - 1);
-    w.data[5] = f->flags;
+    start = phx__wire_begin(&w, PHX__ACK, f->flags, f->hops - 1);
+    phx__put_bytes(&w, f->body, f->size);
+    phx__wire_end(&w, start);
     node_queue(p, l, &w);
     p->post.relayed_frames++;
 }

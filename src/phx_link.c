@@ -313,27 +313,64 @@ void phx__node_accept(phx *p, int listener)
         node_pause(p, at, node_room_at(p));
 }
 
-/* A listener on all interfaces is told to others with the addresses that links show. */
-static void node_learn_own_address(phx *p, const struct phx__link *l)
-{
-    struct phx_address a;
-    int i, learnt = 0;
+/* ---- Dialling -------------------------------------------------------------------------------- */
 
-    for (i = 0; i < p->listener_count; i++) {
-        const struct phx_address *at = &p->listeners[i].address;
-        if (!phx__address_is_any(at))
-            continue;
-        memset(&a, 0, sizeof a);
-        p->set.os_calls++;
-        if (p->os.local(p->os.world, l->handle, &a) != 0 || a.family != at->family)
-            continue;
-        a.port = at->port;
-        learnt |= phx__node_own_address(p, &a) > 0;
-    }
-    p->card_stale |= learnt;
+/* disc must not be called while it dials, and a host's callback may call anything: cfg.dial is asked
+ * later in the step, when disc is done. */
+static int node_hook_later(phx *p, uint32_t attempt, const struct phx_address *to)
+{
+    if (phx__mem_grow(&p->mem, &p->hooks, &p->hook_capacity, p->hook_count + 1, sizeof *p->hooks))
+        return PHX_ENOMEM;
+    p->hooks[p->hook_count].attempt = attempt;
+    p->hooks[p->hook_count++].to = *to;
+    return 0;
 }
 
-/* ---- Dialling -------------------------------------------------------------------------------- */
+/* The host's stream as a link that is being dialled. */
+static int node_hook_link(phx *p, int handle, const struct phx__hook *h)
+{
+    struct phx__link *l;
+    int err = phx__os_adopt(&p->os, handle);
+
+    if (err != 0) {
+        p->os.close(p->os.world, handle);
+        return err;
+    }
+    if ((err = node_open_link(p, handle, 1, PHX__LINK_DIALING, &l)) != 0)
+        return err;
+    l->attempt = h->attempt;
+    l->address = h->to;
+    return 0;
+}
+
+static void node_hook(phx *p, const struct phx__hook *h)
+{
+    int handle, err;
+
+    p->dials++;
+    handle = p->cfg.dial(p, h->to.path, p->cfg.user);
+    if (h->attempt == PHX__NONE || p->free_later) { /* the callback has closed the node, or freed it */
+        if (handle >= 0)
+            p->os.close(p->os.world, handle);
+        return;
+    }
+    err = handle < 0 ? handle : node_hook_link(p, handle, h);
+    if (err == 0)
+        return;
+    p->dials_failed++;
+    phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", h->to.path, phx_strerror(err));
+    phx__disc_result(&p->disc, h->attempt, err, p->now);
+}
+
+void phx__node_hooks(phx *p)
+{
+    uint32_t i;
+
+    for (i = 0; i < p->hook_count && !p->free_later; i++)
+        if (p->hooks[i].attempt != PHX__NONE)
+            node_hook(p, &p->hooks[i]);
+    p->hook_count = 0;
+}
 
 int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
@@ -341,6 +378,8 @@ int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct ph
     struct phx__link *l;
     int handle, err;
 
+    if (to->family == PHX_OTHER)
+        return node_hook_later(p, attempt, to);
     if (p->key == NULL && !p->cfg.insecure && !phx__address_is_local(to))
         return PHX_EINSECURE;
     p->dials++;
@@ -363,6 +402,9 @@ void phx__node_abandon(void *ctx, uint32_t attempt)
     phx *p = ctx;
     uint32_t i;
 
+    for (i = 0; i < p->hook_count; i++)
+        if (p->hooks[i].attempt == attempt)
+            p->hooks[i].attempt = PHX__NONE;
     for (i = 0; i < p->link_size; i++) {
         struct phx__link *l = p->links[i];
         if (l == NULL || l->attempt != attempt || l->state == PHX__LINK_UP)
@@ -518,7 +560,7 @@ static int node_link_up(void *ctx, struct phx__link *l)
     l->attempt = PHX__NONE;
     phx__node_log(p, PHX_LOG_INFO, "link %s %s: up", phx_id_text(&l->id, id),
                   l->address.family ? phx_address_text(&l->address, at) : "adopted");
-    node_learn_own_address(p, l);
+    phx__node_learn(p, l);
     node_resume_parked(p, l);
     phx__node_resume_listeners(p);
     p->set.wants(p, l); /* what waited for a link it may have replaced */
@@ -535,8 +577,10 @@ static void node_finish_dial(phx *p, struct phx__link *l)
     err = p->os.finish(p->os.world, l->handle);
     if (err == PHX_EAGAIN)
         return;
-    if (err == 0)
+    if (err == 0) {
+        phx__disc_answered(&p->disc, l->attempt);
         err = phx__link_connected(&p->set, l);
+    }
     if (err != 0)
         phx__node_close_link(p, l, err, 0);
     else

@@ -15,8 +15,8 @@ BEGIN {
     words("os tls link", "hand", class)
     words("phx", "top", class)
     words("table", "route", part_of) # a room in two files of different names
-    words("flow hold pump fate", "post", part_of)
-    words("contact", "disc", part_of)
+    words("back flow hold pump fate", "post", part_of)
+    words("contact attempt best", "disc", part_of)
     words("broken", "names", part_of)
     arrows("tool", "base mem map rnd timer sha buf id wire")
     arrows("brain", "base mem map rnd timer buf id wire")

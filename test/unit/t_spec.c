@@ -208,6 +208,7 @@ static void data(int flags, uint64_t total, const void *payload, size_t size)
     d.to = 7;
     d.from = 42;
     d.total = total;
+    d.seen = 2;
     d.size = size;
     phx__wire_put_data_head(&stream, &d, flags, 15);
     phx__put_bytes(&stream, payload, size);
@@ -223,6 +224,30 @@ static void ack(void)
     a.epoch = 9;
     a.next = 1;
     a.window = 4194304;
+    phx__wire_put_ack(&stream, &a, 15);
+}
+
+/* Two messages come back, the fourth and the fifth that do; and three of the other way came. */
+static void ack_with_returns(void)
+{
+    uint8_t list[2 * PHX__RETURN_SIZE];
+    struct phx__writer w;
+    struct phx__ack a;
+
+    phx__writer_init(&w, list, sizeof list);
+    phx__wire_put_return(&w, 1, PHX__RETURN_MOVED);
+    phx__wire_put_return(&w, 3, PHX__RETURN_LARGE);
+    memset(&a, 0, sizeof a);
+    a.target = dialer();
+    a.source = acceptor();
+    a.epoch = 9;
+    a.next = 4;
+    a.window = 4194304;
+    a.returns = list;
+    a.return_base = 3;
+    a.return_count = 2;
+    a.seen = 3;
+    a.seen_epoch = 11;
     phx__wire_put_ack(&stream, &a, 15);
 }
 
@@ -312,7 +337,10 @@ static const struct {
              "08090a0b0c0d0e0f000000000000000009000000000000000700000000000000"
              "2a000000000000000000000000000000050000000000000068656c6c6f"},
     {"ACK", "380000000b000f00000102030405060708090a0b0c0d0e0ff0f1f2f3f4f5f6f7"
-            "f8f9fafbfcfdfeff0900000000000000010000000000000000004000"},
+            "f8f9fafbfcfdfeff0900000000000000010000000000000000004000"},    {"ACK with returns",
+     "5c0000000b060f00000102030405060708090a0b0c0d0e0ff0f1f2f3f4f5f6f7"
+     "f8f9fafbfcfdfeff090000000000000004000000000000000000400003000000"
+     "02000100000000000000010300000000000000020b0000000000000003000000"},
 };
 
 static void hex_of(const uint8_t *p, size_t n, char *out)
@@ -395,6 +423,7 @@ static void test_examples(void)
     beat();
     data(PHX__DATA_FIRST | PHX__DATA_LAST, 5, "hello", 5);
     ack();
+    ack_with_returns();
     for (i = 0; i < sizeof examples / sizeof examples[0]; i++) {
         n = strlen(examples[i].hex) / 2;
         hex_of(stream_bytes + at, n, hex);
@@ -454,9 +483,10 @@ static void test_dialer(void)
     summary(0, 6, 0);
     data(PHX__DATA_FIRST, 8, "hello", 5);
     data(PHX__DATA_LAST, 0, "you", 3);
-    data(PHX__DATA_FIRST | PHX__DATA_LAST | PHX__DATA_PASSED, 1, "0123456789abcdefx", 17);
+    data(PHX__DATA_FIRST | PHX__DATA_LAST | PHX__DATA_SEEN, 17, "0123456789abcdefx", 17);
     data(PHX__DATA_FIRST | PHX__DATA_LAST, 0, NULL, 0);
     ack();
+    ack_with_returns();
     suspect();
     probe(0);
     probe(PHX__PROBE_ANSWER);
@@ -470,7 +500,7 @@ static void test_dialer(void)
     ok(c.claims == 1 && c.addresses == 1, "the card's content");
     ok(c.frames[SPEC_BEAT] == 1 && c.frames[SPEC_REQUEST] == 1, "beat and request");
     ok(c.frames[SPEC_SUMMARY] == 2 && c.lines == 5, "summaries");
-    ok(c.frames[SPEC_DATA] == 4 && c.messages == 3 && c.frames[SPEC_ACK] == 1, "data and ack");
+    ok(c.frames[SPEC_DATA] == 4 && c.messages == 3 && c.frames[SPEC_ACK] == 2, "data and ack");
     ok(c.frames[SPEC_SUSPECT] == 1 && c.frames[SPEC_PROBE] == 2, "suspect and probe");
     for (i = 0; i < (int)stream.size; i++) {
         c = spec_check_stream(stream_bytes, (size_t)i, why);
@@ -643,8 +673,22 @@ static void test_refusals(void)
     data(PHX__DATA_FIRST | PHX__DATA_LAST, 5, "hello", 5);
     refuses(start, 8 + 72, 6, "a message shorter than its total");
     refuses(start, 5, 1, "FIRST with the whole message and no LAST");
-    refuses(start, 5, 7, "PASSED with 5 bytes");
+    refuses(start, 5, 7, "SEEN that is not there");
+    refuses(start, 5, 6, "SEEN without FIRST");
     refuses(start, 8 + 75, 0x80, "a message above 1 GiB");
+    handshake();
+    start = stream.size;
+    ack_with_returns();
+    refuses(start, 5, 0, "parts without their flags");
+    refuses(start, 5, 2, "returns and something else");
+    refuses(start, 8 + 56, 0, "no returns");
+    refuses(start, 8 + 56, 3, "a return too many");
+    refuses(start, 8 + 57, 3, "770 returns");
+    refuses(start, 8 + 58, 3, "returns out of order");
+    refuses(start, 8 + 67, 4, "a return that was not taken");
+    refuses(start, 8 + 66, 4, "reason 4");
+    refuses(start, 8 + 66, 0, "reason 0");
+    refuses(start, 8 + 84, 0, "seen nothing");
 }
 
 /* ---- As a tool */

@@ -186,34 +186,53 @@ static void make_summary(struct phx__writer *w)
 
 static void make_data(struct phx__writer *w)
 {
-    int flags = (int)below(8), passed = (flags & (int)PHX__DATA_PASSED) != 0;
+    int flags = (int)below(8);
     uint8_t payload[80];
     struct phx__data d;
 
     scatter(&d, sizeof d);
     scatter(payload, sizeof payload);
+    d.seen |= 1;
+    if ((flags & (int)PHX__DATA_FIRST) == 0)
+        flags &= ~(int)PHX__DATA_SEEN;
     d.size = 1 + below(60);
     if ((flags & (int)PHX__DATA_FIRST) != 0) {
         if ((flags & (int)PHX__DATA_LAST) != 0)
             d.size -= below(2) ? d.size : 0; /* half of them empty */
         d.total = d.size + ((flags & (int)PHX__DATA_LAST) != 0 ? 0 : 1 + below(1000));
-        d.size += passed ? 16 : 0;
     }
     phx__wire_put_data_head(w, &d, flags, (int)below(256));
     phx__put_bytes(w, payload, d.size);
+}
+
+static void make_ack(struct phx__writer *w)
+{
+    uint8_t list[8 * PHX__RETURN_SIZE];
+    struct phx__writer returns;
+    struct phx__ack a;
+    uint32_t i;
+
+    scatter(&a, sizeof a);
+    phx__writer_init(&returns, list, sizeof list);
+    a.returns = list;
+    a.return_count = (uint16_t)below(9);
+    a.return_base >>= 1;
+    a.next |= (uint64_t)1 << 62;
+    for (i = 0; i < a.return_count; i++)
+        phx__wire_put_return(&returns, ((uint64_t)i << 32) + below(1000), 1 + (int)below(3));
+    a.seen = below(2) ? a.seen | 1 : 0;
+    phx__wire_put_ack(w, &a, (int)below(256));
 }
 
 static void make_fixed(struct phx__writer *w, int type)
 {
     struct phx__request q;
     struct phx__beat b;
-    struct phx__ack a;
     struct phx__suspect s;
     struct phx__probe p;
 
     scatter(&q, sizeof q);
     scatter(&b, sizeof b);
-    scatter(&a, sizeof a);
     scatter(&s, sizeof s);
     scatter(&p, sizeof p);
     switch (type) {
@@ -222,7 +241,7 @@ static void make_fixed(struct phx__writer *w, int type)
     case PHX__BEAT: phx__wire_put_beat(w, &b, (int)below(16)); break;
     case PHX__SUSPECT: phx__wire_put_suspect(w, &s, (int)below(256)); break;
     case PHX__PROBE: phx__wire_put_probe(w, &p, (int)below(2), (int)below(256)); break;
-    default: phx__wire_put_ack(w, &a, (int)below(256));
+    default: make_ack(w);
     }
 }
 
@@ -783,7 +802,10 @@ static void test_post_values(void)
 {
     /* As above, and the offsets that relays rely on. */
     struct phx__data d, d2;
+    uint8_t returns[2 * PHX__RETURN_SIZE];
+    struct phx__writer list;
     struct phx__ack a, a2;
+    int reason = 0;
 
     scatter(&d, sizeof d);
     d.total = 100;
@@ -808,13 +830,32 @@ static void test_post_values(void)
     ok(phx__wire_get_data(&value_frame, &d2) == 0 && d2.to == 0 && d2.total == 0 && d2.size == 16,
        "has no fields of a first one");
     scatter(&a, sizeof a);
+    a.return_count = 0;
+    a.seen = 0;
     value_begin();
     phx__wire_put_ack(&value, &a, 3);
     value_end();
     ok(phx__wire_get_ack(&value_frame, &a2) == 0 && phx__id_equal(&a.target, &a2.target)
            && phx__id_equal(&a.source, &a2.source) && a2.epoch == a.epoch && a2.next == a.next
-           && a2.window == a.window,
+           && a2.window == a.window && a2.return_count == 0 && a2.seen == 0,
        "ACK");
+    ok(value.size == 60, "which is short without returns");
+    phx__writer_init(&list, returns, sizeof returns);
+    phx__wire_put_return(&list, 5, PHX__RETURN_MOVED);
+    phx__wire_put_return(&list, 8, PHX__RETURN_AGAIN);
+    a.next = 9;
+    a.returns = returns;
+    a.return_base = 3;
+    a.return_count = 2;
+    a.seen = 77;
+    value_begin();
+    phx__wire_put_ack(&value, &a, 3);
+    value_end();
+    ok(phx__wire_get_ack(&value_frame, &a2) == 0 && a2.return_base == 3 && a2.return_count == 2
+           && a2.seen == 77 && a2.seen_epoch == a.seen_epoch
+           && phx__wire_return(&a2, 0, &reason) == 5 && reason == (int)PHX__RETURN_MOVED
+           && phx__wire_return(&a2, 1, &reason) == 8 && reason == (int)PHX__RETURN_AGAIN,
+       "ACK with returns");
     ok(memcmp(value_bytes + PHX__DATA_TARGET, a.target.b, 16) == 0, "its target's place");
 }
 
@@ -910,6 +951,8 @@ static void test_writer_ends(void)
     ok(value.bad, "a larger one is noticed too");
 }
 
+static uint32_t data_seen = 1;
+
 /* A DATA frame by hand, without the encoder's assertions: is it taken? */
 static int data_is_taken(int flags, uint64_t total, size_t size)
 {
@@ -926,6 +969,8 @@ static int data_is_taken(int flags, uint64_t total, size_t size)
     if ((flags & (int)PHX__DATA_FIRST) != 0) {
         phx__put_bytes(&value, &d, 24);
         phx__put_u64(&value, total);
+        if ((flags & (int)PHX__DATA_SEEN) != 0)
+            phx__put_u32(&value, data_seen);
     }
     phx__put_bytes(&value, payload, size);
     phx__wire_end(&value, start);
@@ -951,11 +996,12 @@ static void test_data_limits(void)
     ok(data_is_taken(1, UINT64_MAX, 5) == 0, "2^64 - 1 bytes");
     ok(data_is_taken(0, 0, most) == 1 && data_is_taken(0, 0, most + 1) == 0, "64 KiB");
     ok(data_is_taken(3, most, most) == 1 && data_is_taken(1, gib, most) == 1, "64 KiB and FIRST");
-    ok(data_is_taken(7, most, most + 16) == 1 && data_is_taken(5, gib, most + 16) == 1,
-       "64 KiB passed on");
-    ok(data_is_taken(5, gib, most + 17) == 0, "and not more");
-    ok(data_is_taken(7, 0, 16) == 1 && data_is_taken(7, 0, 15) == 0, "passed on, empty");
-    ok(data_is_taken(5, 9, 16) == 0 && data_is_taken(5, 9, 17) == 1, "passed on, something");
+    ok(data_is_taken(7, 4, 4) == 1 && data_is_taken(5, 9, 5) == 1 && data_is_taken(7, most, most) == 1,
+       "returns that were seen");
+    ok(data_is_taken(4, 0, 5) == 0 && data_is_taken(6, 0, 5) == 0, "are said by a first fragment");
+    data_seen = 0;
+    ok(data_is_taken(7, 4, 4) == 0, "unless there are none");
+    data_seen = 1;
 }
 
 /* A card by hand: is it taken? */
