@@ -263,7 +263,8 @@ struct phx_os {
  *
  *      interval_us + timeout_us + broken_us + the time of one flood through the network
  *
- * one whose connections close (a killed process) within broken_us and a flood, and one that dies in the
+ * (where its death itself cuts off a part of the network in which none of its monitors is, that part
+ * has insurance_us for interval_us); one whose connections close (a killed process) within broken_us and a flood, and one that dies in the
  * same instant as all its monitors within insurance_us + timeout_us + broken_us and a flood. A host that
  * is silent for longer than that without phx_busy is taken for dead: what a node that computes and one
  * that is stopped look like from outside is the same. It is OK again as soon as it is back.

@@ -67,6 +67,12 @@ bars() {
     full quiet 48
     full chat 18
     full bounded 4096 EVERY=1000000
+    full death 24 SEEDS=1000
+    full watchers_die 24 SEEDS=200
+    full computing 16 SEEDS=200
+    for n in 8 64 256 1000; do full heartbeats $n EVERY=1000000; done
+    # 3.5 s of processor time a seed; ALARMS=1000 for the record.
+    full false_alarms 100 SEEDS="${ALARMS:-20}" EVERY=1000000
 }
 
 case ${1-} in
@@ -124,6 +130,11 @@ sim SCENARIO=stalled NODES=12
 sim SCENARIO=scarce NODES=12 SEEDS=10
 sim SCENARIO=news NODES=6 SEEDS=5
 sim SCENARIO=chat NODES=9
+sim SCENARIO=death NODES=12 SEEDS=1000
+sim SCENARIO=watchers_die NODES=12 SEEDS=20
+sim SCENARIO=computing NODES=8 SEEDS=50
+sim SCENARIO=heartbeats NODES=32
+sim SCENARIO=false_alarms NODES=30 SEEDS=5
 sim SCENARIO=determinism NODES=16 SEEDS=3
 sim SCENARIO=campaign NODES=16 SEEDS=300
 sim SCENARIO=campaign NODES=12 SEEDS=30 ROUTING=naive
