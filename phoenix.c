@@ -352,6 +352,7 @@ PHX_PRIVATE void phx__ids_drop(struct phx__ids *ids, uint32_t index);
 /* An address as written, cut up. host "" with a path: unix. */
 struct phx__parsed {
     enum phx_family family; /* PHX_UNIX, or PHX_IPV4 for "tcp, to be resolved" */
+    uint8_t tls;            /* tls:// */
     char host[256];
     uint16_t port;
     char path[104];
@@ -367,7 +368,8 @@ PHX_PRIVATE int phx__address_equal(const struct phx_address *a, const struct phx
 PHX_PRIVATE int phx__address_is_local(const struct phx_address *a);
 PHX_PRIVATE int phx__address_is_any(const struct phx_address *a); /* 0.0.0.0 or :: */
 /* On the wire: u8 family, then 4 or 16 bytes and u16 port, or u8 length and the path; family 0: none, also
- * in place of a PHX_OTHER, which means something to its own host only and would run programs at others. */
+ * in place of a PHX_OTHER, which means something to its own host only and would run programs at others.
+ * Over TLS the family is 16 more. */
 PHX_PRIVATE void phx__address_put(struct phx__writer *w, const struct phx_address *a);
 PHX_PRIVATE int phx__address_get(struct phx__reader *r, struct phx_address *a); /* 0 or PHX_EPROTO */
 
@@ -440,7 +442,8 @@ struct phx__answer {
     uint32_t seq, card_version;  /* what it says of itself just now */
     uint32_t have;               /* version of the dialer's card that it has; 0: none */
     struct phx_address observed; /* where the acceptor sees the dialer */
-    uint8_t mac[PHX__MAC];       /* last in the body */
+    uint8_t mac[PHX__MAC];       /* with the acceptor's first key */
+    uint8_t mac_other[PHX__MAC]; /* with its second, or random; both last in the body */
 };
 struct phx__proof {
     uint32_t seq, card_version, have; /* as in the answer, the other way round */
@@ -831,6 +834,12 @@ PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct
 /* The table is quiet when it has not changed for this long: then digests mean something, and the hash of
  * the neighbourhood is worth sending. */
 #define PHX__ROUTE_QUIET PHX__SECOND
+/* ... and for so much longer for each node known beyond a few dozen. While hundreds start on a few cores, a
+ * second without news only says that the others have no processor; digests differ then, and the summaries
+ * that follow, a table per link, would keep the processors busy for good. */
+#define PHX__ROUTE_QUIET_EACH (20 * PHX__MS)
+#define PHX__ROUTE_QUIET_CROWD 64u
+PHX_PRIVATE uint64_t phx__route_quiet_at(const struct phx__route *r); /* when it is quiet next */
 PHX_PRIVATE struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node);
 /* Chores are due at `at` or before. */
 PHX_PRIVATE void phx__route_plan(struct phx__route *r, uint64_t at);
@@ -1202,6 +1211,57 @@ PHX_PRIVATE int phx__contact_is_gone(const struct phx__contact *at, uint32_t cou
 
 #endif
 
+/* ======== src/budget.h ======== */
+/* budget.h - BRAIN: how often something may be done to a place: dials at an address, lines in the log. */
+#ifdef PHX_LINES
+#line 1 "src/budget.h"
+#endif
+#ifndef PHX_BUDGET_H
+#define PHX_BUDGET_H
+/* include "contact.h" */
+
+struct phx__budget_rule {
+    uint64_t interval_us; /* one more after each of these ... */
+    uint32_t burst;       /* ... and so many at once */
+};
+
+struct phx__budget_line { /* of one place */
+    uint64_t place;       /* 0: free */
+    uint64_t at;          /* when all that was taken will be paid for */
+    uint32_t denied;      /* since the last that was granted */
+};
+
+struct phx__budget {
+    struct phx__mem *mem;
+    struct phx__budget_line *lines;
+    uint32_t count; /* a power of two */
+    uint64_t salt;  /* so that nobody can choose places that meet in the table */
+    uint64_t all;   /* as `at`, of all learnt addresses together */
+};
+
+/* count: how many places are remembered, a power of two and at least 4. PHX_ENOMEM. */
+PHX_PRIVATE int phx__budget_init(struct phx__budget *b, struct phx__mem *mem, uint32_t count,
+                                 uint64_t salt);
+PHX_PRIVATE void phx__budget_free(struct phx__budget *b);
+
+/* The place that an address is (with_port 0: its host, any port). Never 0. */
+PHX_PRIVATE uint64_t phx__budget_place(const struct phx__budget *b, const struct phx_address *a,
+                                       int with_port);
+/* Takes one for this place: how many were denied before it, or -1 if it is denied too. */
+PHX_PRIVATE int64_t phx__budget_take(struct phx__budget *b, uint64_t place,
+                                     const struct phx__budget_rule *rule, uint64_t now);
+
+/* Dials of addresses that were learnt from others. How long until the first of these may be dialled, 0: now;
+ * which: bits. */
+PHX_PRIVATE uint64_t phx__budget_first(const struct phx__budget *b, const struct phx__contact *at,
+                                       uint32_t count, unsigned which, uint64_t now);
+PHX_PRIVATE void phx__budget_dialled(struct phx__budget *b, const struct phx_address *a,
+                                     uint64_t now);
+/* A node has proved that it lives there: what was spent does not count. */
+PHX_PRIVATE void phx__budget_good(struct phx__budget *b, const struct phx_address *a);
+
+#endif
+
 /* ======== src/disc.h ======== */
 /* disc.h - BRAIN: who exists and how to reach them: hubs, learnt contacts, whom to dial next and when. */
 #ifdef PHX_LINES
@@ -1211,6 +1271,7 @@ PHX_PRIVATE int phx__contact_is_gone(const struct phx__contact *at, uint32_t cou
 #define PHX_DISC_H
 /* include "attempt.h" */
 /* include "best.h" */
+/* include "budget.h" */
 /* include "contact.h" */
 /* include "rnd.h" */
 /* include "timer.h" */
@@ -1221,6 +1282,7 @@ struct phx__disc_limits {
     uint32_t max_links; /* up to here every known node is dialled, beyond it a few */
     uint32_t max_dials; /* attempts under way at once */
     uint64_t retry_min_us, retry_max_us;
+    uint32_t crowd; /* beyond so many known nodes first dials are spread; 0: never */
 };
 
 /* dial is called from phx__disc_due only. Neither may call back into this room. */
@@ -1239,6 +1301,7 @@ struct phx__disc_target {           /* a hub or a node one could dial */
     uint8_t count;
     uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
     uint8_t in_use, hub, round, queued, verdict;
+    uint8_t fresh;                 /* not dialled yet, and may be put off so often */
     uint32_t node;                 /* PHX__NONE for a hub nobody knows yet */
     uint32_t failures, duplicates; /* rounds in a row that ended so */
     uint32_t timer;                /* when to begin a round or try the next address */
@@ -1268,8 +1331,12 @@ struct phx__disc {
     uint32_t hub_count;
     struct phx__best best; /* nodes dialled also beyond max_links */
     uint32_t head, tail; /* the queue: targets that are due and wait for max_dials */
+    struct phx__budget budget; /* of dials at learnt addresses */
     int listening;       /* this node can be dialled */
     int stopped;         /* closing: dial no more */
+    uint32_t pace;       /* dials at once, in a crowd */
+    uint64_t slowed_at;  /* when it was last halved */
+    uint64_t learnt_at;  /* when a node was last heard of for the first time */
     uint64_t now;        /* the latest time told, for calls that are not told */
 };
 
@@ -1316,6 +1383,34 @@ PHX_PRIVATE uint32_t phx__disc_look(const struct phx__disc *d, uint32_t node,
 PHX_PRIVATE void phx__disc_stop(struct phx__disc *d);
 /* PHX__TIMER_DISC fired with this argument. */
 PHX_PRIVATE void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now);
+
+#endif
+
+/* ======== src/crowd.h ======== */
+/* crowd.h - part of disc: when many start together: when each dials, and how many dials at once. */
+#ifdef PHX_LINES
+#line 1 "src/crowd.h"
+#endif
+#ifndef PHX_CROWD_H
+#define PHX_CROWD_H
+/* include "disc.h" */
+
+/* The first dial of a node waits until nothing new was heard of for so long, but so often at most. */
+#define PHX__CROWD_SETTLE (50 * PHX__MS)
+#define PHX__CROWD_SETTLE_TIMES 20u
+/* Dials at once, to begin with and at least. */
+#define PHX__CROWD_PACE 8u
+
+/* The time over which first dials are spread, for as many nodes as are known; 0: no crowd. */
+PHX_PRIVATE uint64_t phx__crowd_spread(const struct phx__disc *d);
+/* How much longer the other side has for its dial. */
+PHX_PRIVATE uint64_t phx__crowd_patience(const struct phx__disc *d);
+/* Is it too soon for the first dial of a node among many? The news is still coming in. */
+PHX_PRIVATE int phx__crowd_is_settling(const struct phx__disc *d, const struct phx__disc_target *t);
+/* May one more dial be under way? */
+PHX_PRIVATE int phx__crowd_has_room(const struct phx__disc *d);
+/* A link came so long after its dial. */
+PHX_PRIVATE void phx__crowd_learn(struct phx__disc *d, uint64_t took);
 
 #endif
 
@@ -1907,6 +2002,71 @@ PHX_PRIVATE void phx__os_wake_drain(const struct phx_os *os);
  * or why not, and then fd is still the caller's. For another world it does nothing and says 0. */
 PHX_PRIVATE int phx__os_adopt(const struct phx_os *os, int fd);
 
+/* The first `capacity` bytes of a file: how many there are, or PHX_EFILE, PHX_EACCES, PHX_EMFILE. May
+ * block, as files do. */
+PHX_PRIVATE long phx__os_read_file(const char *path, void *out, size_t capacity);
+#ifdef PHX_TLS
+/* Seconds since 1970, for the dates of certificates. */
+PHX_PRIVATE uint64_t phx__os_wall_seconds(void);
+#endif
+
+#endif
+
+/* ======== src/tls.h ======== */
+/* tls.h - HAND: the TLS of one link, and what a node shows of itself there; BearSSL, or not built in. */
+#ifdef PHX_LINES
+#line 1 "src/tls.h"
+#endif
+#ifndef PHX_TLS_H
+#define PHX_TLS_H
+/* include "buf.h" */
+
+struct phx__tls_set; /* a node's: certificates, and whom it believes */
+struct phx__tls;     /* a link's: the engine */
+
+struct phx__tls_files { /* PEM, all three or none */
+    const char *ca, *cert, *key;
+};
+
+/* A node's set. Without files (ca NULL) it believes who has a key of its own; see phx__tls_keys. Without
+ * -DPHX_TLS it is PHX_ENOTSUP. PHX_EFILE, PHX_EACCES, PHX_EMFILE, PHX_EPEM (malformed, or nothing of
+ * use in it), PHX_EPAIR (certificate and key are not of each other), PHX_ECERT (the own certificate is
+ * not valid today, or not by this CA), PHX_ENOMEM. Reads files, and so may block. */
+PHX_PRIVATE int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
+                                  const struct phx__tls_files *files);
+PHX_PRIVATE void phx__tls_set_free(struct phx__tls_set *s); /* no link may have one of it; NULL is fine */
+PHX_PRIVATE int phx__tls_has_files(const struct phx__tls_set *s);
+
+#define PHX__TLS_KEYS 2u
+/* Makes a pair of keys and a certificate of each of up to PHX__TLS_KEYS cluster keys; with PEM files it does
+ * nothing. Handshakes under way that began with one that is gone will fail. */
+PHX_PRIVATE void phx__tls_keys(struct phx__tls_set *s, const char *cluster,
+                               const struct phx_key *keys, uint32_t count);
+
+#define PHX__TLS_SEED 64u
+/* Begins a handshake; seed: PHX__TLS_SEED random bytes. PHX_ENOMEM, PHX_ENOKEY (no files and no key). */
+PHX_PRIVATE int phx__tls_open(struct phx__tls_set *s, int dialer, const uint8_t *seed,
+                              struct phx__tls **out);
+PHX_PRIVATE void phx__tls_free(struct phx__tls *t); /* NULL is fine */
+
+/* Where bytes from the stream go before phx__tls_feed: one buffer for all links of a node. */
+PHX_PRIVATE uint8_t *phx__tls_buffer(struct phx__tls_set *s, size_t *capacity);
+/* More plaintext than ciphertext that phx__tls_feed may give, because of what came before. */
+#define PHX__TLS_HELD 4096u
+/* Takes size bytes of the buffer as they came; gives what they mean: how many bytes at out, which must have
+ * room for size + PHX__TLS_HELD. PHX_ETLS, PHX_ERESET (the peer ended it), PHX_ENOMEM. */
+PHX_PRIVATE long phx__tls_feed(struct phx__tls *t, size_t size, uint8_t *out);
+/* What is to be written to the stream next, made of what waits in `from` as far as the handshake allows;
+ * nothing: iov_len 0. Then say how much of it was taken, which may be 0. Between the two nobody may use
+ * the buffer. 0, PHX_ETLS or PHX_ENOMEM. */
+PHX_PRIVATE int phx__tls_seal(struct phx__tls *t, struct phx__slices *from, struct iovec *out);
+PHX_PRIVATE int phx__tls_sent(struct phx__tls *t, const struct iovec *what, size_t taken);
+PHX_PRIVATE size_t phx__tls_queued(const struct phx__tls *t); /* made and not yet taken */
+/* 32 bytes that only the two ends of this very connection know. PHX_ETLS: no handshake yet. */
+PHX_PRIVATE int phx__tls_binding(struct phx__tls *t, uint8_t out[32]);
+/* Why it ended with PHX_ETLS. */
+PHX_PRIVATE const char *phx__tls_why(const struct phx__tls *t);
+
 #endif
 
 /* ======== src/link.h ======== */
@@ -1918,6 +2078,7 @@ PHX_PRIVATE int phx__os_adopt(const struct phx_os *os, int fd);
 #define PHX_LINK_H
 /* include "sha.h" */
 /* include "timer.h" */
+/* include "tls.h" */
 /* include "wire.h" */
 
 enum phx__link_state {
@@ -1954,10 +2115,14 @@ struct phx__link {
     uint8_t stranger; /* came in through a listener and has not proved anything yet */
     uint8_t refused;  /* the reason came from the peer */
     uint8_t full;     /* the last write was cut short: wait for PHX_WRITE */
+    uint8_t secure;   /* over TLS */
+    uint8_t resting;  /* it talks too much: not read until the timer */
+    uint8_t dry;      /* the last write took all there was */
     uint32_t peer;    /* node, once known */
     uint32_t expect;  /* node that should answer, or PHX__NONE */
     uint32_t attempt; /* disc's number, or PHX__NONE */
     int reason;       /* why it was closed */
+    const char *why;  /* more of that, or NULL */
     struct phx_id id; /* what the peer says it is; proved when up */
     uint64_t incarnation;
     uint16_t version;
@@ -1965,7 +2130,9 @@ struct phx__link {
     struct phx_address address;         /* the other end */
     struct phx_address observed;        /* this end, as the other sees it */
     uint64_t since, bytes_in, bytes_out;
+    uint64_t paid_at; /* when what it said in control frames is paid for */
     struct phx__link_hello *hello;
+    struct phx__tls *tls; /* with secure, from the first byte on */
     struct phx__slices out;     /* being written, in this order */
     struct phx__slices control; /* goes out before any data not yet in out */
     struct phx__block *tail;    /* where control frames are encoded */
@@ -1980,6 +2147,12 @@ struct phx__link {
     uint32_t timer;       /* end of patience with the hello */
 };
 
+#define PHX__LINK_KEYS 2u /* accepted at once, while one takes the place of the other */
+struct phx__link_key {
+    uint8_t *data;
+    size_t size;
+};
+
 /* Shared by all links of a node. */
 struct phx__link_set {
     struct phx__mem *mem;
@@ -1987,8 +2160,9 @@ struct phx__link_set {
     struct phx__timers *timers;
     void *ctx;
     const char *cluster;
-    const uint8_t *key;
-    size_t key_size;
+    struct phx__link_key keys[PHX__LINK_KEYS]; /* the first is used, all are accepted */
+    uint32_t key_count;                        /* 0: the empty key */
+    struct phx__tls_set *tls;                  /* NULL: no link has TLS */
     const struct phx_id *self;
     uint64_t incarnation;
     uint64_t now;
@@ -2013,8 +2187,9 @@ struct phx__link_set {
                   size_t size); /* 0, or there are no random bytes: no hello */
 };
 
-/* Makes *l (zeroed by the caller, slot set) from a handle. state: DIALING or HELLO. PHX_ENOMEM. */
-PHX_PRIVATE int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, int dialer,
+/* Makes *l (zeroed by the caller, slot, dialer and secure set) from a handle. state: DIALING or HELLO.
+ * PHX_ENOMEM. */
+PHX_PRIVATE int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle,
                                enum phx__link_state state, uint64_t patience_us);
 /* Closes the handle and frees what it holds; the reason goes to the peer if it can be told. */
 PHX_PRIVATE void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason,
@@ -2026,8 +2201,10 @@ PHX_PRIVATE int phx__link_connected(struct phx__link_set *s, struct phx__link *l
 PHX_PRIVATE int phx__link_resume(struct phx__link_set *s, struct phx__link *l);
 /* Reads once and handles all whole frames: 0, or why the link must close. */
 PHX_PRIVATE int phx__link_read(struct phx__link_set *s, struct phx__link *l);
+/* Its timer has set off a link that is up: 1 if it was only resting and is read again. */
+PHX_PRIVATE int phx__link_rested(struct phx__link *l);
 /* Writes what waits, at most about `limit` bytes: 0, or why the link must close. l->full: the world takes
- * no more now. */
+ * no more now. l->dry: nothing is left. Neither: the limit was reached, there may be more. */
 PHX_PRIVATE int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit);
 
 /* A writer with room for one control frame of at most size bytes; phx__link_control_end queues what was
@@ -2110,9 +2287,9 @@ struct phx {
     struct phx__broken broken;
     struct phx__post post;
     struct phx__link_set set;
+    struct phx__budget lines; /* of the log, by peer and reason */
     struct phx_id self;
     char cluster[65];
-    uint8_t *key;
     uint64_t now;
 
     struct phx__link **links; /* by slot; NULL: free */
@@ -2166,7 +2343,7 @@ PHX_PRIVATE int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect,
                                const struct phx_address *to);
 PHX_PRIVATE void phx__node_hooks(phx *p); /* asks cfg.dial for what disc wants */
 PHX_PRIVATE void phx__node_abandon(void *ctx, uint32_t attempt);
-PHX_PRIVATE int phx__node_adopt(phx *p, int handle, int dialer);
+PHX_PRIVATE int phx__node_adopt(phx *p, int handle, int dialer, int secure);
 PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
 PHX_PRIVATE void phx__node_ready(phx *p, int handle, int events);
 PHX_PRIVATE void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell);
@@ -2181,6 +2358,19 @@ PHX_PRIVATE void phx__node_watch(phx *p, struct phx__link *l);
 
 /* phx_path.c: what a link that has come up teaches of our own addresses. */
 PHX_PRIVATE void phx__node_learn(phx *p, const struct phx__link *l);
+/* phx_guard.c: keys, what is secure, limits. */
+PHX_PRIVATE int phx__node_keys(phx *p, const struct phx_key *keys, uint32_t count); /* or ENOMEM */
+PHX_PRIVATE void phx__node_drop_keys(phx *p);
+/* May this node speak there? */
+PHX_PRIVATE int phx__node_is_secure(const phx *p, const struct phx_address *a);
+PHX_PRIVATE int phx__node_may_adopt(phx *p, int handle); /* 0 or PHX_EINSECURE */
+/* May the end of this link be logged? How many were not before it, or -1: no. */
+PHX_PRIVATE int64_t phx__node_may_log(phx *p, const struct phx__link *l, int reason);
+PHX_PRIVATE int phx__node_wants_tls(const phx *p, const struct phx_address *a);
+/* Makes ready for TLS: 0, PHX_ENOTSUP, PHX_ENOKEY, PHX_ENOMEM or what is wrong with the files. */
+PHX_PRIVATE int phx__node_tls(phx *p);
+/* cfg.tls and the files, once the keys are there; the files are read. */
+PHX_PRIVATE int phx__node_open_tls(phx *p);
 
 /* phx_frame.c: frames in, control frames out. */
 PHX_PRIVATE int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f,
@@ -2202,7 +2392,7 @@ PHX_PRIVATE void phx__node_refuted(phx *p, const struct phx__entry *e);
 PHX_PRIVATE void phx__node_report_broken(phx *p);
 
 /* phx_api.c */
-PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or PHX_EINVAL */
+PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or why not */
 
 /* phx.c */
 PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
@@ -3376,6 +3566,9 @@ void phx__slices_take(struct phx__slices *q, size_t size)
  * leading zeroes and "::" for a single group, and a simulated node must read what a real one reads. */
 /* include "id.h" */
 
+/* Added to the family on the wire if the address is spoken over TLS. */
+#define ID_TLS 16
+
 /* ---- Ids */
 
 int phx__id_equal(const struct phx_id *a, const struct phx_id *b)
@@ -3712,9 +3905,10 @@ int phx__address_parse(const char *text, struct phx__parsed *out)
             return PHX_EADDRESS;
         p.family = PHX_UNIX;
         memcpy(p.path, text + 7, n);
-    } else if (strncmp(text, "tcp://", 6) == 0) {
+    } else if (strncmp(text, "tcp://", 6) == 0 || strncmp(text, "tls://", 6) == 0) {
         if (id_parse_tcp(text + 6, &p) != 0)
             return PHX_EADDRESS;
+        p.tls = text[1] == 'l';
     } else {
         return PHX_ESCHEME;
     }
@@ -3836,13 +4030,13 @@ const char *phx_address_text(const struct phx_address *address, char out[PHX_ADD
         phx__put_bytes(&w, address->path, id_text_length(address->path, sizeof address->path));
         break;
     case PHX_IPV4:
-        id_put_text(&w, "tcp://");
+        id_put_text(&w, address->tls ? "tls://" : "tcp://");
         id_put_v4(&w, address->ip);
         id_put_text(&w, ":");
         id_put_number(&w, address->port, 10);
         break;
     case PHX_IPV6:
-        id_put_text(&w, "tcp://[");
+        id_put_text(&w, address->tls ? "tls://[" : "tcp://[");
         id_put_v6(&w, address->ip);
         id_put_text(&w, "]:");
         id_put_number(&w, address->port, 10);
@@ -3872,7 +4066,7 @@ int phx__address_equal(const struct phx_address *a, const struct phx_address *b)
         return strncmp(a->path, b->path, sizeof a->path) == 0;
     if (id_ip_size(a) == 0)
         return 1; /* both are "none" */
-    return a->port == b->port && memcmp(a->ip, b->ip, id_ip_size(a)) == 0;
+    return a->port == b->port && !a->tls == !b->tls && memcmp(a->ip, b->ip, id_ip_size(a)) == 0;
 }
 
 /* The four bytes of a version 4 address, also of a mapped one; NULL if it is neither. */
@@ -3917,7 +4111,7 @@ void phx__address_put(struct phx__writer *w, const struct phx_address *a)
         phx__put_u8(w, 0);
         return;
     }
-    phx__put_u8(w, a->family);
+    phx__put_u8(w, (uint8_t)(a->family + (a->tls && a->family != PHX_UNIX ? ID_TLS : 0)));
     if (a->family == PHX_UNIX) {
         phx__put_u8(w, (uint8_t)n);
         phx__put_bytes(w, a->path, n);
@@ -3937,6 +4131,10 @@ int phx__address_get(struct phx__reader *r, struct phx_address *a)
     memset(a, 0, sizeof *a);
     memset(&got, 0, sizeof got);
     got.family = phx__get_u8(r);
+    if (got.family == PHX_IPV4 + ID_TLS || got.family == PHX_IPV6 + ID_TLS) {
+        got.tls = 1;
+        got.family = (uint8_t)(got.family - ID_TLS);
+    }
     if (got.family == PHX_UNIX) {
         n = phx__get_u8(r);
         good = n < sizeof got.path; /* room for the final NUL, which got has already */
@@ -4180,6 +4378,7 @@ void phx__wire_put_answer(struct phx__writer *w, const struct phx__answer *a)
     wire_put_standing(w, a->seq, a->card_version, a->have);
     phx__address_put(w, &a->observed);
     phx__put_bytes(w, a->mac, sizeof a->mac);
+    phx__put_bytes(w, a->mac_other, sizeof a->mac_other);
     phx__wire_end(w, start);
 }
 
@@ -4200,6 +4399,7 @@ int phx__wire_get_answer(const struct phx__frame *f, struct phx__answer *a)
     if (phx__address_get(&r, &a->observed) != 0)
         return PHX_EPROTO;
     phx__get_copy(&r, a->mac, sizeof a->mac);
+    phx__get_copy(&r, a->mac_other, sizeof a->mac_other);
     if (a->version == 0)
         return PHX_EPROTO;
     return wire_close(&r);
@@ -5023,6 +5223,13 @@ void phx__route_plan(struct phx__route *r, uint64_t at)
         phx__timer_set(r->timers, r->chore_timer, at);
 }
 
+uint64_t phx__route_quiet_at(const struct phx__route *r)
+{
+    uint32_t crowd = r->known > PHX__ROUTE_QUIET_CROWD ? r->known - PHX__ROUTE_QUIET_CROWD : 0;
+
+    return r->moved + PHX__ROUTE_QUIET + crowd * PHX__ROUTE_QUIET_EACH;
+}
+
 /* ---- Lists of what to look at ---------------------------------------------------------------- */
 
 /* Both lists have room for every destination from the moment it is known (route_know). */
@@ -5121,9 +5328,18 @@ static int route_feasible(const struct phx__dest *d, const struct phx__heard *h)
            || (h->seq == d->feasible_seq && h->hops < d->feasible_hops);
 }
 
-/* Shortest first, then the newest number, then the one in use; equals share the load by a hash. */
-static int route_better(const struct phx__dest *d, uint32_t node, const struct phx__heard *a,
-                        const struct phx__heard *b)
+/* Among neighbours that lead to a destination equally well each node prefers others for each destination, so
+ * that the gateways of a site share the load: rendezvous hashing over the three ids. */
+static uint64_t route_share_hash(const struct phx__route *r, uint32_t node, uint32_t nbr)
+{
+    return phx__mix(phx__mix(phx__id_hash(&r->ids->at[PHX__SELF])
+                             ^ phx__id_hash(&r->ids->at[node]) * 0x9E3779B97F4A7C15u)
+                    ^ phx__id_hash(&r->ids->at[nbr]));
+}
+
+/* Shortest first, then the newest number, then the one in use. */
+static int route_better(const struct phx__route *r, const struct phx__dest *d, uint32_t node,
+                        const struct phx__heard *a, const struct phx__heard *b)
 {
     if (a->hops != b->hops)
         return a->hops < b->hops;
@@ -5131,8 +5347,7 @@ static int route_better(const struct phx__dest *d, uint32_t node, const struct p
         return a->seq > b->seq;
     if (a->nbr == d->next || b->nbr == d->next)
         return a->nbr == d->next;
-    return phx__mix(a->nbr * 0x9E3779B97F4A7C15u ^ node)
-           < phx__mix(b->nbr * 0x9E3779B97F4A7C15u ^ node);
+    return route_share_hash(r, node, a->nbr) < route_share_hash(r, node, b->nbr);
 }
 
 static const struct phx__heard *route_best(const struct phx__route *r, const struct phx__dest *d,
@@ -5144,7 +5359,7 @@ static const struct phx__heard *route_best(const struct phx__route *r, const str
     for (i = 0; i < d->heard_count; i++) {
         const struct phx__heard *h = &d->heard[i];
         if (h->hops < r->hop_limit && h->hops < PHX__UNREACHABLE - 1
-            && route_feasible(d, h) == feasible && (best == NULL || route_better(d, node, h, best)))
+            && route_feasible(d, h) == feasible && (best == NULL || route_better(r, d, node, h, best)))
             best = h;
     }
     return best;
@@ -5449,10 +5664,10 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
     if (b->digest == r->digest) {
         n->disagreed = 0;
         n->summary_wait = 0;
-    } else if (now > r->moved + PHX__ROUTE_QUIET && n->disagreed == 0) {
+    } else if (now > phx__route_quiet_at(r) && n->disagreed == 0) {
         n->disagreed = 1; /* perhaps it is only late: look again in a second */
         phx__route_plan(r, now + PHX__ROUTE_QUIET);
-    } else if (now > r->moved + PHX__ROUTE_QUIET && now >= n->summary_at) {
+    } else if (now > phx__route_quiet_at(r) && now >= n->summary_at) {
         n->summary_wait = n->summary_wait == 0 ? ROUTE_SUMMARY_WAIT : n->summary_wait * 2;
         if (n->summary_wait > ROUTE_SUMMARY_WAIT_MAX)
             n->summary_wait = ROUTE_SUMMARY_WAIT_MAX;
@@ -5651,14 +5866,36 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
     }
 }
 
+/* The one in use is the first that came, which is the same one for everybody around. Once the table is quiet
+ * each destination goes to its preferred neighbour instead, if that one leads there equally well, at the
+ * same number, and is feasible: so neither what neighbours were told nor freedom of loops is touched. */
+static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
+{
+    const struct phx__dest *d = route_at(r, node);
+    uint32_t i, best = d->next;
+
+    if (best == PHX__NONE || r->variant != PHX_ROUTING_DEFAULT)
+        return;
+    for (i = 0; i < d->heard_count; i++) {
+        const struct phx__heard *h = &d->heard[i];
+        if (h->seq == d->seq && h->hops + 1 == d->hops && route_feasible(d, h)
+            && route_share_hash(r, node, h->nbr) < route_share_hash(r, node, best))
+            best = h->nbr;
+    }
+    phx__route_use(r, node, best, d->seq, d->hops, now);
+}
+
 static void route_beats_due(struct phx__route *r, uint64_t now)
 {
     uint32_t i;
 
-    if (now < r->moved + PHX__ROUTE_QUIET) {
-        phx__route_plan(r, r->moved + PHX__ROUTE_QUIET);
+    if (now < phx__route_quiet_at(r)) {
+        phx__route_plan(r, phx__route_quiet_at(r));
         return;
     }
+    for (i = 1; r->quiet_due && i < r->table.capacity; i++)
+        if (route_at(r, i)->flags & PHX__DEST_KNOWN)
+            route_share(r, i, now);
     r->quiet_due = 0;
     for (i = 0; i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
@@ -6030,7 +6267,7 @@ void phx__route_flush(struct phx__route *r, uint64_t now)
     route_beat_shrunk(r);
     if (r->nbr_count > 0) {
         r->quiet_due = 1;
-        phx__route_plan(r, r->moved + PHX__ROUTE_QUIET);
+        phx__route_plan(r, phx__route_quiet_at(r));
     }
 }
 
@@ -8340,6 +8577,263 @@ int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t
     return others;
 }
 
+/* ======== src/budget.c ======== */
+/* budget.c - how often something may be done to a place: dials at an address, lines in the log. */
+#ifdef PHX_LINES
+#line 1 "src/budget.c"
+#endif
+
+/* A member that lies may announce any address for any number of nodes, and everybody believes it: that
+ * is how discovery works. Without a bound one liar turns a cluster of a thousand nodes into a thousand
+ * machines that knock at a victim's door, as often as the liar sends a new card. So a node dials
+ * what it was told by others at three rates, whichever is the least:
+ *
+ *   - one address: 16 times, then once in 30 s. An honest node that is down is tried ten times within
+ *     half a minute and then more rarely than that (see disc.c), so it never feels this. A node that
+ *     has proved that it lives there is forgiven what was spent, so a flapping one does not either.
+ *   - one host, whatever the port: 128 times, then 8 a second. As many as a large machine
+ *     has processes. Not for the loopback: there the victim would be this very machine.
+ *   - all together: 1024 times, then 64 a second. A full mesh of the default size starts without
+ *     noticing; what a liar adds later is slow.
+ *
+ * Hubs are the user's word and have no budget.
+ *
+ * Each rate is one number per place, the time at which all that was taken is paid for (GCRA, the
+ * virtual scheduling algorithm of ITU-T I.371): taking one moves it on by the interval, and one may be
+ * taken while it is less than burst intervals ahead of now.
+ *
+ * The table has a fixed size. A place is looked for in four lines; when all are others' the one that is
+ * paid for soonest makes room. So forgetting is generous, and a liar could forget a victim's line by
+ * naming a few hundred other places; but they come out of the budget of all together, and which
+ * lines share a place's fate is salted. */
+/* include "budget.h" */
+
+#define BUDGET_WAYS 4u
+static const struct phx__budget_rule budget_address = { 30 * PHX__SECOND, 16 };
+static const struct phx__budget_rule budget_host = { 125 * PHX__MS, 128 };
+static const struct phx__budget_rule budget_all = { 15625, 1024 };
+
+int phx__budget_init(struct phx__budget *b, struct phx__mem *mem, uint32_t count, uint64_t salt)
+{
+    PHX_ASSERT(count >= BUDGET_WAYS && (count & (count - 1)) == 0);
+    b->mem = mem;
+    b->salt = salt;
+    b->all = 0;
+    b->lines = phx__mem_zero(mem, count * sizeof *b->lines);
+    b->count = b->lines == NULL ? 0 : count;
+    return b->lines == NULL ? PHX_ENOMEM : 0;
+}
+
+void phx__budget_free(struct phx__budget *b)
+{
+    if (b->lines != NULL)
+        phx__mem_put(b->mem, b->lines, b->count * sizeof *b->lines);
+    b->lines = NULL;
+    b->count = 0;
+}
+
+/* FNV-1a with a salt, and the bits mixed once more at the end, since the low ones pick the line. */
+static uint64_t budget_hash(uint64_t h, const void *data, size_t size)
+{
+    const uint8_t *p = data;
+
+    while (size-- > 0)
+        h = (h ^ *p++) * 0x100000001b3u;
+    return h;
+}
+
+uint64_t phx__budget_place(const struct phx__budget *b, const struct phx_address *a, int with_port)
+{
+    uint64_t h = budget_hash(b->salt ^ 0xcbf29ce484222325u, &a->family, 1);
+    uint32_t port = with_port ? a->port : 65536u;
+
+    if (a->family == PHX_UNIX)
+        h = budget_hash(h, a->path, strlen(a->path));
+    else
+        h = budget_hash(budget_hash(h, a->ip, sizeof a->ip), &port, sizeof port);
+    h = (h ^ h >> 33) * 0xff51afd7ed558ccdu;
+    h ^= h >> 33;
+    return h != 0 ? h : 1;
+}
+
+/* The line of a place, or NULL. */
+static struct phx__budget_line *budget_find(const struct phx__budget *b, uint64_t place)
+{
+    uint32_t i, first = (uint32_t)place & (b->count - 1) & ~(BUDGET_WAYS - 1);
+
+    for (i = first; i < first + BUDGET_WAYS; i++)
+        if (b->lines[i].place == place)
+            return &b->lines[i];
+    return NULL;
+}
+
+static struct phx__budget_line *budget_line(struct phx__budget *b, uint64_t place)
+{
+    uint32_t i, first = (uint32_t)place & (b->count - 1) & ~(BUDGET_WAYS - 1), soonest = first;
+    struct phx__budget_line *line = budget_find(b, place);
+
+    if (line != NULL)
+        return line;
+    for (i = first; i < first + BUDGET_WAYS; i++)
+        if (b->lines[i].at < b->lines[soonest].at) /* a free one is at 0 */
+            soonest = i;
+    line = &b->lines[soonest];
+    line->place = place;
+    line->at = 0;
+    line->denied = 0;
+    return line;
+}
+
+/* How long until one may be taken. */
+static uint64_t budget_until(uint64_t at, const struct phx__budget_rule *rule, uint64_t now)
+{
+    uint64_t ahead = (rule->burst - 1) * rule->interval_us;
+
+    return at <= now || at - now <= ahead ? 0 : at - now - ahead;
+}
+
+static uint64_t budget_spend(uint64_t at, const struct phx__budget_rule *rule, uint64_t now)
+{
+    return (at > now ? at : now) + rule->interval_us;
+}
+
+int64_t phx__budget_take(struct phx__budget *b, uint64_t place, const struct phx__budget_rule *rule,
+                         uint64_t now)
+{
+    struct phx__budget_line *line = budget_line(b, place);
+    int64_t denied = line->denied;
+
+    if (budget_until(line->at, rule, now) > 0) {
+        line->denied += line->denied < UINT32_MAX;
+        return -1;
+    }
+    line->at = budget_spend(line->at, rule, now);
+    line->denied = 0;
+    return denied;
+}
+
+/* ---- Dials ----------------------------------------------------------------------------------- */
+
+static uint64_t budget_wait(const struct phx__budget *b, const struct phx_address *a, uint64_t now)
+{
+    const struct phx__budget_line *line = budget_find(b, phx__budget_place(b, a, 1));
+    uint64_t most = budget_until(b->all, &budget_all, now), wait;
+
+    wait = line == NULL ? 0 : budget_until(line->at, &budget_address, now);
+    most = wait > most ? wait : most;
+    line = phx__address_is_local(a) ? NULL : budget_find(b, phx__budget_place(b, a, 0));
+    wait = line == NULL ? 0 : budget_until(line->at, &budget_host, now);
+    return wait > most ? wait : most;
+}
+
+uint64_t phx__budget_first(const struct phx__budget *b, const struct phx__contact *at,
+                           uint32_t count, unsigned which, uint64_t now)
+{
+    uint64_t first = UINT64_MAX, wait;
+    uint32_t i;
+
+    for (i = 0; i < count; i++)
+        if ((which & 1u << i) != 0 && (wait = budget_wait(b, &at[i].address, now)) < first)
+            first = wait;
+    return first == UINT64_MAX ? 0 : first;
+}
+
+void phx__budget_dialled(struct phx__budget *b, const struct phx_address *a, uint64_t now)
+{
+    struct phx__budget_line *line = budget_line(b, phx__budget_place(b, a, 1));
+
+    line->at = budget_spend(line->at, &budget_address, now);
+    b->all = budget_spend(b->all, &budget_all, now);
+    if (phx__address_is_local(a))
+        return;
+    line = budget_line(b, phx__budget_place(b, a, 0));
+    line->at = budget_spend(line->at, &budget_host, now);
+}
+
+void phx__budget_good(struct phx__budget *b, const struct phx_address *a)
+{
+    struct phx__budget_line *line = budget_find(b, phx__budget_place(b, a, 1));
+
+    if (line != NULL)
+        line->at = 0;
+}
+
+/* ======== src/crowd.c ======== */
+/* crowd.c - part of disc: when many start together: when each dials, and how many dials at once. */
+#ifdef PHX_LINES
+#line 1 "src/crowd.c"
+#endif
+/*
+ * A full mesh costs some 100 us of processor per link, and a crowd that starts together pays for all
+ * N * N / 2 at once. Everybody can reach everybody through the hub as soon as N links stand and the hub has
+ * told what it knows, and it should not have to share its processor with the crowd until then. So beyond a
+ * few nodes (limits.crowd):
+ *
+ *   - the first dial of a node learnt of from others waits until no new ones were heard of for a moment,
+ *     though not for ever, and is then spread over a random time that grows like the work, N * N. Traffic
+ *     (phx__disc_want) does not wait;
+ *   - the side whose turn it is to dial gets longer: hundreds that share a few cores have a turn every fifty
+ *     milliseconds, and a second dial for want of patience only makes more work for all;
+ *   - not max_dials are under way at once but as many as the machines take. A handshake is three turns, and
+ *     a turn takes as long as all need for all that is under way. With 64 at each of hundreds handshakes
+ *     outlived their time-out, started over, and never ended. So the number begins low, grows by one with
+ *     each link that came quickly, and halves with one that came slowly, as TCP does with segments.
+ *
+ * Measured with 100 processes on two cores: every pair can talk after 0.04 s instead of 0.6 s.
+ */
+/* include "crowd.h" */
+
+/* known^2 * this is about what the links take on two cores: 50 ms for 100 nodes, 0.8 s for 400. */
+#define CROWD_SPREAD_US UINT64_C(5)
+#define CROWD_SPREAD_MOST_US (5 * PHX__SECOND)
+#define CROWD_PATIENCE_US (10 * PHX__MS)
+#define CROWD_SLOW_US (250 * PHX__MS)
+
+static int crowd_is(const struct phx__disc *d)
+{
+    return d->limits.crowd != 0 && d->known > d->limits.crowd;
+}
+
+uint64_t phx__crowd_spread(const struct phx__disc *d)
+{
+    uint64_t most = CROWD_SPREAD_US * d->known * d->known;
+
+    if (!crowd_is(d))
+        return 0;
+    return most < CROWD_SPREAD_MOST_US ? most : CROWD_SPREAD_MOST_US;
+}
+
+uint64_t phx__crowd_patience(const struct phx__disc *d)
+{
+    return crowd_is(d) ? 2 * phx__crowd_spread(d) + CROWD_PATIENCE_US * d->known : 0;
+}
+
+int phx__crowd_is_settling(const struct phx__disc *d, const struct phx__disc_target *t)
+{
+    return !t->hub && t->fresh > 0 && crowd_is(d) && !d->nodes[t->node].wanted
+           && d->now < d->learnt_at + PHX__CROWD_SETTLE;
+}
+
+int phx__crowd_has_room(const struct phx__disc *d)
+{
+    return d->attempts.free != PHX__NONE && (!crowd_is(d) || d->attempts.open < d->pace);
+}
+
+void phx__crowd_learn(struct phx__disc *d, uint64_t took)
+{
+    if (took <= CROWD_SLOW_US) {
+        d->pace += d->pace < d->attempts.capacity;
+    } else if (d->now > d->slowed_at + CROWD_SLOW_US) {
+        d->slowed_at = d->now;
+        d->pace = d->pace / 2 > PHX__CROWD_PACE ? d->pace / 2 : PHX__CROWD_PACE;
+    }
+}
+
+#undef CROWD_SPREAD_US
+#undef CROWD_SPREAD_MOST_US
+#undef CROWD_PATIENCE_US
+#undef CROWD_SLOW_US
+
 /* ======== src/disc.c ======== */
 /* disc.c - who exists and how to reach them: hubs, learnt contacts, whom to dial next and when. */
 #ifdef PHX_LINES
@@ -8380,7 +8874,7 @@ int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t
  *
  * One address is never dialled twice at once, also not for different targets: a hub and its node
  * share theirs, and a liar who announces a thousand nodes at a victim's address gets one dial at
- * a time.
+ * a time. How many it gets in the long run says budget.c.
  *
  * The bound. While no more than max_links nodes are known, all of them are dialled and the mesh
  * is full. Beyond that: hubs, nodes that somebody wants to send to, and PHX__DISC_BEST nodes
@@ -8397,7 +8891,7 @@ int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t
  * This room does not know what an attempt is made of, whether the peer is who it says (link
  * proves that), or who is alive (live knows). It differs from the paper (section 4.1, step 1),
  * which dials every address it hears of at once and once. */
-/* include "disc.h" */
+/* include "crowd.h" */
 
 /* RFC 8305, section 8: the recommended delay between attempts, longer than nearly all round
  * trips. */
@@ -8424,6 +8918,8 @@ int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t
 #define DISC_RELAYED_US (60 * PHX__SECOND)
 /* This node has moved to another network: whatever failed may work. Not all in the same moment. */
 #define DISC_MOVED_JITTER_US PHX__SECOND
+/* Places remembered for their budgets, 24 bytes each. */
+#define DISC_PLACES 512u
 
 /* How bad a round ended, in ascending order of what decides about the wait. */
 enum disc_verdict {
@@ -8494,7 +8990,8 @@ static uint64_t disc_courtesy(struct phx__disc *d, const struct phx__disc_target
 {
     if (t->hub || !d->listening || disc_goes_first(d, t->node))
         return 0;
-    return DISC_COURTESY_US + disc_between(d, 0, DISC_COURTESY_JITTER_US);
+    return DISC_COURTESY_US + disc_between(d, 0, DISC_COURTESY_JITTER_US)
+           + phx__crowd_patience(d);
 }
 
 /* The rate for what most probably fails again. */
@@ -8538,7 +9035,7 @@ static void disc_push(struct phx__disc *d, uint32_t slot)
  * those under way may have to give way. */
 static void disc_kick(struct phx__disc *d)
 {
-    if (d->head != PHX__NONE && d->attempts.free != PHX__NONE)
+    if (d->head != PHX__NONE && phx__crowd_has_room(d))
         phx__timer_set(d->timers, d->targets[d->head].timer, d->now);
     else if (d->head != PHX__NONE && d->room_at != UINT64_MAX)
         phx__timer_set(d->timers, d->targets[d->head].timer, d->room_at);
@@ -8703,7 +9200,7 @@ static void disc_note(struct phx__disc *d, uint32_t slot, uint32_t i, int error)
 
     t->at[i].error = error;
     t->at[i].tried_at = d->now;
-    if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION)
+    if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION || error == PHX_ETLS)
         verdict = DISC_BARRED;
     /* Anybody may say this, or the address may move: it is believed, but not for ever. */
     if (error == PHX_ESELF)
@@ -8722,6 +9219,12 @@ static void disc_note(struct phx__disc *d, uint32_t slot, uint32_t i, int error)
         t->verdict = verdict;
 }
 
+/* How long the first of these addresses must be left alone. */
+static uint64_t disc_ban(const struct phx__disc *d, const struct phx__disc_target *t, unsigned which)
+{
+    return t->hub ? 0 : phx__budget_first(&d->budget, t->at, t->count, which, d->now);
+}
+
 /* The first address still to try that nobody dials at the moment. The silent ones come last: a wall, or the
  * private address of a far network, should not keep a good one waiting in each round. */
 static uint32_t disc_pick(const struct phx__disc *d, const struct phx__disc_target *t)
@@ -8729,7 +9232,8 @@ static uint32_t disc_pick(const struct phx__disc *d, const struct phx__disc_targ
     uint32_t i, silent = PHX__NONE;
 
     for (i = 0; i < t->count; i++) {
-        if ((t->untried & 1u << i) == 0 || disc_is_busy(d, &t->at[i].address))
+        if ((t->untried & 1u << i) == 0 || disc_is_busy(d, &t->at[i].address)
+            || disc_ban(d, t, 1u << i) != 0)
             continue;
         if (t->at[i].error != PHX_ETIMEDOUT)
             return i;
@@ -8751,6 +9255,8 @@ static int disc_dial(struct phx__disc *d, uint32_t slot, uint32_t i)
     t->at[i].met = PHX__CONTACT_NOBODY;
     t->untried = (uint8_t)(t->untried & ~(1u << i));
     t->tried++;
+    if (!t->hub)
+        phx__budget_dialled(&d->budget, &t->at[i].address, d->now);
     error = d->ops.dial(d->ops.ctx, attempt, t->hub ? PHX__NONE : t->node, &t->at[i].address);
     if (error >= 0)
         return 1;
@@ -8771,7 +9277,13 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
         disc_settle(d, slot);
         return;
     }
+    if (!t->round && phx__crowd_is_settling(d, t)) {
+        t->fresh--;
+        disc_plan(d, slot, PHX__CROWD_SETTLE + disc_between(d, 0, phx__crowd_spread(d)));
+        return;
+    }
     if (!t->round) {
+        t->fresh = 0;
         t->untried = (uint8_t)phx__contact_usable(t->at, t->count, d->now);
         if (t->untried == 0) {
             disc_plan(d, slot, 0); /* it was set off too soon: not before the first rest ends */
@@ -8788,8 +9300,12 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
      * one that did not waits for them. */
     if (i == PHX__NONE && t->tried > 0 && t->open == 0)
         t->untried = 0;
-    if (t->untried != 0)
-        phx__timer_set(d->timers, t->timer, d->now + DISC_STAGGER_US);
+    if (t->untried != 0) {
+        uint64_t ban = disc_ban(d, t, t->untried);
+        if (ban > 0) /* many may wait for the same moment */
+            ban = disc_between(d, ban, ban + PHX__SECOND);
+        phx__timer_set(d->timers, t->timer, d->now + DISC_STAGGER_US + ban);
+    }
     disc_settle(d, slot);
 }
 
@@ -8988,6 +9504,9 @@ int phx__disc_init(struct phx__disc *d, struct phx__mem *mem, struct phx__ids *i
     d->limits = *limits;
     d->target_free = d->head = d->tail = PHX__NONE;
     d->room_at = UINT64_MAX;
+    d->pace = PHX__CROWD_PACE;
+    if (phx__budget_init(&d->budget, mem, DISC_PLACES, phx__rnd_next(rnd)) != 0)
+        return PHX_ENOMEM;
     return phx__attempts_init(&d->attempts, mem, limits->max_dials);
 }
 
@@ -9002,6 +9521,7 @@ void phx__disc_free(struct phx__disc *d)
     phx__mem_put(d->mem, d->targets, d->target_capacity * sizeof *d->targets);
     phx__mem_put(d->mem, d->nodes, d->node_capacity * sizeof *d->nodes);
     phx__attempts_free(&d->attempts);
+    phx__budget_free(&d->budget);
     memset(d, 0, sizeof *d);
 }
 
@@ -9075,7 +9595,9 @@ int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_addre
         d->nodes[node].target = slot + 1;
         d->known += !d->nodes[node].linked;
         phx__best_offer(&d->best, d->ids, node);
-        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]));
+        d->learnt_at = d->now;
+        d->targets[slot].fresh = PHX__CROWD_SETTLE_TIMES;
+        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]) + disc_between(d, 0, phx__crowd_spread(d)));
     } else if (!disc_is_same(&d->targets[slot], a, picked, n)
                && disc_renew(d, slot, a, picked, n) != 0) {
         return PHX_ENOMEM;
@@ -9096,8 +9618,11 @@ int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t 
     disc_clock(d, now);
     error = phx__mem_grow(d->mem, &d->nodes, &d->node_capacity, node + 1, sizeof *d->nodes);
     if (disc_find(d, attempt, &slot, &i)) {
-        if (error == 0) /* whoever answers there is that hub now */
+        if (error == 0) { /* whoever answers there is that hub now */
             phx__disc_meet(d, attempt, node);
+            phx__budget_good(&d->budget, &d->targets[slot].at[i].address);
+        }
+        phx__crowd_learn(d, d->now - d->attempts.at[attempt & 0xffff].since);
         disc_close(d, slot, i);
         disc_note(d, slot, i,
                   error != 0 ? error : d->targets[slot].node == node ? 0 : PHX_EPEER);
@@ -9288,7 +9813,7 @@ void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now)
         return;
     if (!d->targets[arg].queued)
         disc_push(d, arg);
-    while ((slot = d->head) != PHX__NONE && (d->attempts.free != PHX__NONE || disc_make_room(d))) {
+    while ((slot = d->head) != PHX__NONE && (phx__crowd_has_room(d) || disc_make_room(d))) {
         disc_unqueue(d, slot);
         disc_advance(d, slot);
     }
@@ -12276,6 +12801,1107 @@ void phx__post_free(struct phx__post *p)
 #undef POST_ACK_FRAMES
 #undef POST_GAP_AGAIN
 
+/* ======== src/tls.c ======== */
+/* tls.c - the TLS of one link, and what a node shows of itself there; BearSSL, or not built in. */
+#ifdef PHX_LINES
+#line 1 "src/tls.c"
+#endif
+/*
+ * TLS 1.2, ephemeral elliptic-curve keys and authenticated ciphers only, both sides authenticated, no
+ * renegotiation, no resumption. The engine is BearSSL's, which never blocks and never allocates: bytes
+ * of the stream go in at one end and come out as bytes of frames at the other, and back. This
+ * room pumps; what a frame is, and when to read and write, link knows.
+ *
+ *      stream -> buffer -> engine -> frames                  (phx__tls_feed)
+ *      frames -> engine -> buffer -> stream                  (phx__tls_seal)
+ *                             '----> rest, if the stream is full
+ *
+ * Whom does a node believe? With PEM files: who shows a certificate by one of the CAs in cfg.tls_ca,
+ * whatever its name, since all members are alike. With cfg.key alone: both sides make the same EC key
+ * from the cluster's key, show a certificate of it that they signed themselves, and believe nobody
+ * else. The certificate is only a wrapping that TLS asks for; what is compared is the public key, and
+ * what proves is the signature in the handshake.
+ *
+ *      d = HMAC(key, "PHX1 TLS key" 0, cluster, 0, n), n = 0, 1, ... until 0 < d < order of P-256
+ *
+ * While a cluster changes its key there are two, and the sides must agree on one before either shows
+ * anything. So the dialer puts a hint into the name of the server it looks for (SNI), which
+ * is sent in the clear: 8 random bytes and, for each of its keys, 4 bytes of an HMAC over them, all
+ * in hexadecimal. The acceptor takes its first key that fits, and if none does it says no more than
+ * "handshake failure": a stranger who dials does not even see a certificate. The dialer learns from
+ * the certificate which key was taken and shows that one too.
+ *
+ * What is not proved here is proved again inside: HELLO, ANSWER and PROOF run in the tunnel, and
+ * their macs cover a secret of it (RFC 5705), so nobody can be in between who has only the one or only
+ * the other.
+ *
+ * Records hold 4 KiB and not 16: the buffers of an engine are 9 KiB instead of 33, and a
+ * stranger costs that much before he has proved anything. It costs 0.7 % in bytes.
+ */
+/* include "tls.h" */
+
+/* include "os.h" */
+/* include "sha.h" */
+
+#ifdef PHX_TLS
+
+#include <bearssl.h>
+
+/* A record of 4 KiB, and what TLS 1.2 may add to it (BearSSL's own numbers for its larger buffers). */
+#define TLS_RECORD 4096u
+#define TLS_IN (TLS_RECORD + (BR_SSL_BUFSIZE_INPUT - 16384u))
+#define TLS_OUT (TLS_RECORD + (BR_SSL_BUFSIZE_OUTPUT - 16384u))
+/* Between the streams and the engines: one system call for 16 records. */
+#define TLS_BUFFER 65536u
+/* A handshake does not say more than this at once, unless somebody has very long certificates. */
+#define TLS_REST_MAX (TLS_BUFFER + TLS_OUT)
+#define TLS_FILE_MAX 65536u
+#define TLS_ANCHORS 16u
+#define TLS_CHAIN 8u
+/* A certificate of our own: 177 bytes that are signed, 12 that say how, and at most 75 of signature. */
+#define TLS_OWN_CERT 280u
+#define TLS_POINT 65u
+#define TLS_HINT 4u
+#define TLS_NONCE 8u
+#define TLS_NAME (2 * (TLS_NONCE + PHX__TLS_KEYS * TLS_HINT))
+
+struct tls_own { /* what was made of one cluster key */
+    br_ec_private_key sk;
+    br_x509_pkey pk;
+    br_x509_certificate cert;
+    uint8_t scalar[32], point[TLS_POINT], der[TLS_OWN_CERT], hint[32];
+};
+
+struct tls_pem { /* what was read from files */
+    uint8_t *arena;
+    size_t size, used;
+    br_x509_trust_anchor anchors[TLS_ANCHORS];
+    size_t anchor_count;
+    br_x509_certificate chain[TLS_CHAIN];
+    size_t chain_count;
+    br_skey_decoder_context key;
+    int key_type; /* 0: none yet */
+    unsigned issuer_type;
+};
+
+struct phx__tls_set {
+    struct phx__mem *mem;
+    struct tls_pem *pem; /* NULL: by key */
+    struct tls_own own[PHX__TLS_KEYS];
+    uint32_t own_count;
+    uint8_t buffer[TLS_BUFFER];
+};
+
+struct tls_pin { /* a validator for BearSSL: the key we know, in whatever certificate */
+    const br_x509_class *vtable;
+    struct phx__tls *tls;
+    const struct tls_own *found;
+    uint32_t certs;
+    size_t size;
+    uint8_t cert[TLS_OWN_CERT];
+};
+
+struct tls_policy { /* a chooser of certificates for BearSSL */
+    const br_ssl_server_policy_class *vtable;
+    struct phx__tls *tls;
+};
+
+struct phx__tls {
+    struct phx__tls_set *set;
+    br_ssl_engine_context *engine; /* of whichever it is */
+    int dialer;
+    union {
+        br_ssl_client_context client;
+        br_ssl_server_context server;
+    } is;
+    union {
+        struct tls_pin pin;
+        br_x509_minimal_context minimal;
+    } judge;
+    struct tls_policy policy;
+    const char *why; /* known better than the engine's error tells */
+    uint8_t *rest;   /* ciphertext that the stream did not take */
+    size_t rest_size, rest_taken, rest_capacity;
+    uint8_t in[TLS_IN], out[TLS_OUT];
+};
+
+/* ---- Own certificates ------------------------------------------------------------------------ */
+
+/* Version 1, serial 1, ECDSA with SHA-256, issued by and for CN=node, from 2000 to 9999, a point on
+ * P-256 follows. It says nothing because nobody reads it. */
+static const uint8_t tls_tbs[] = {
+    0x30, 0x81, 0xae, 0x02, 0x01, 0x01,                                                 /* */
+    0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02,             /* */
+    0x30, 0x0f, 0x31, 0x0d, 0x30, 0x0b, 0x06, 0x03, 0x55, 0x04, 0x03, 0x0c, 0x04,       /* */
+    'n',  'o',  'd',  'e',  0x30, 0x20, 0x17, 0x0d, '0',  '0',  '0',  '1',  '0',        /* */
+    '1',  '0',  '0',  '0',  '0',  '0',  '0',  'Z',  0x18, 0x0f, '9',  '9',  '9',        /* */
+    '9',  '1',  '2',  '3',  '1',  '2',  '3',  '5',  '9',  '5',  '9',  'Z',  0x30,       /* */
+    0x0f, 0x31, 0x0d, 0x30, 0x0b, 0x06, 0x03, 0x55, 0x04, 0x03, 0x0c, 0x04, 'n',        /* */
+    'o',  'd',  'e',  0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce,       /* */
+    0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, /* */
+    0x42, 0x00                                                                          /* */
+};
+static const uint8_t tls_ecdsa_sha256[] = { 0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86,
+                                            0x48, 0xce, 0x3d, 0x04, 0x03, 0x02 };
+/* The order of P-256, from the highest byte down (FIPS 186-4, D.1.2.3). */
+static const uint8_t tls_order[32] = { 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00,
+                                       0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                                       0xbc, 0xe6, 0xfa, 0xad, 0xa7, 0x17, 0x9e, 0x84,
+                                       0xf3, 0xb9, 0xca, 0xc2, 0xfc, 0x63, 0x25, 0x51 };
+
+static void tls_derive(const struct phx_key *key, const char *label, const char *cluster, uint8_t n,
+                       uint8_t out[32])
+{
+    struct phx__hmac h;
+
+    phx__hmac_init(&h, key->data, key->size);
+    phx__hmac_add(&h, label, strlen(label) + 1);
+    phx__hmac_add(&h, cluster, strlen(cluster) + 1);
+    phx__hmac_add(&h, &n, 1);
+    phx__hmac_end(&h, out);
+}
+
+/* One try in four thousand million is not below the order, so the loop is for the proof only. */
+static void tls_derive_scalar(const struct phx_key *key, const char *cluster, uint8_t out[32])
+{
+    static const uint8_t zeroes[32] = { 0 };
+    uint8_t n = 0;
+
+    do
+        tls_derive(key, "PHX1 TLS key", cluster, n++, out);
+    while (memcmp(out, tls_order, 32) >= 0 || memcmp(out, zeroes, 32) == 0);
+}
+
+/* A certificate of the public key, signed with the private one: both sides make the same, byte for byte,
+ * since BearSSL signs without random numbers (RFC 6979). */
+static void tls_certify(struct tls_own *own)
+{
+    uint8_t hash[32], signature[80];
+    struct phx__sha sha;
+    struct phx__writer w;
+    size_t start, size;
+
+    phx__writer_init(&w, own->der, sizeof own->der);
+    phx__put_bytes(&w, "\x30\x82\0\0", 4);
+    start = w.size;
+    phx__put_bytes(&w, tls_tbs, sizeof tls_tbs);
+    phx__put_bytes(&w, own->point, TLS_POINT);
+    phx__sha_init(&sha);
+    phx__sha_add(&sha, own->der + start, w.size - start);
+    phx__sha_end(&sha, hash);
+    size = br_ecdsa_sign_asn1_get_default()(br_ec_get_default(), &br_sha256_vtable, hash, &own->sk,
+                                            signature);
+    phx__put_bytes(&w, tls_ecdsa_sha256, sizeof tls_ecdsa_sha256);
+    phx__put_u8(&w, 0x03);
+    phx__put_u8(&w, (uint8_t)(size + 1));
+    phx__put_u8(&w, 0);
+    phx__put_bytes(&w, signature, size);
+    PHX_ASSERT(!w.bad && size > 0);
+    own->der[2] = (uint8_t)((w.size - start) >> 8);
+    own->der[3] = (uint8_t)(w.size - start);
+    own->cert.data = own->der;
+    own->cert.data_len = w.size;
+}
+
+void phx__tls_keys(struct phx__tls_set *s, const char *cluster, const struct phx_key *keys,
+                   uint32_t count)
+{
+    uint32_t i;
+
+    PHX_ASSERT(count <= PHX__TLS_KEYS);
+    s->own_count = 0;
+    for (i = 0; i < count && s->pem == NULL; i++) {
+        struct tls_own *own = &s->own[i];
+        memset(own, 0, sizeof *own);
+        tls_derive(&keys[i], "PHX1 TLS hint", cluster, 0, own->hint);
+        tls_derive_scalar(&keys[i], cluster, own->scalar);
+        own->sk.curve = BR_EC_secp256r1;
+        own->sk.x = own->scalar;
+        own->sk.xlen = sizeof own->scalar;
+        own->pk.key_type = BR_KEYTYPE_EC;
+        (void)br_ec_compute_pub(br_ec_get_default(), &own->pk.key.ec, own->point, &own->sk);
+        tls_certify(own);
+        s->own_count++;
+    }
+}
+
+/* ---- Hints: which of two keys ---------------------------------------------------------------- */
+
+static void tls_hint(const struct tls_own *own, const uint8_t *nonce, uint8_t out[TLS_HINT])
+{
+    struct phx__hmac h;
+    uint8_t full[32];
+
+    phx__hmac_init(&h, own->hint, sizeof own->hint);
+    phx__hmac_add(&h, nonce, TLS_NONCE);
+    phx__hmac_end(&h, full);
+    memcpy(out, full, TLS_HINT);
+}
+
+/* The name a dialer asks for; what no key fills is random, so that nobody sees how many there are. */
+static void tls_put_name(const struct phx__tls_set *s, const uint8_t *random,
+                         char name[TLS_NAME + 1])
+{
+    uint8_t bytes[TLS_NAME / 2];
+    uint32_t i;
+
+    memcpy(bytes, random, sizeof bytes);
+    for (i = 0; i < s->own_count; i++)
+        tls_hint(&s->own[i], bytes, bytes + TLS_NONCE + i * TLS_HINT);
+    for (i = 0; i < sizeof bytes; i++) {
+        name[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
+        name[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
+    }
+    name[TLS_NAME] = 0;
+}
+
+static int tls_hex(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static const struct tls_own *tls_hinted(const struct phx__tls_set *s, const char *name)
+{
+    uint8_t bytes[TLS_NAME / 2], hint[TLS_HINT];
+    uint32_t i, k;
+
+    if (strlen(name) != TLS_NAME)
+        return NULL;
+    for (i = 0; i < sizeof bytes; i++) {
+        int high = tls_hex(name[2 * i]), low = tls_hex(name[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return NULL;
+        bytes[i] = (uint8_t)(high << 4 | low);
+    }
+    for (i = 0; i < s->own_count; i++) {
+        tls_hint(&s->own[i], bytes, hint);
+        for (k = 0; k < PHX__TLS_KEYS; k++)
+            if (memcmp(hint, bytes + TLS_NONCE + k * TLS_HINT, TLS_HINT) == 0)
+                return &s->own[i];
+    }
+    return NULL;
+}
+
+/* Called by the server's engine when it has read the first message. */
+static int tls_choose(const br_ssl_server_policy_class **self, const br_ssl_server_context *cc,
+                      br_ssl_server_choices *choices)
+{
+    struct phx__tls *t = ((struct tls_policy *)(void *)self)->tls;
+    br_ssl_server_context *server = &t->is.server;
+    const struct tls_own *own = tls_hinted(t->set, br_ssl_engine_get_server_name(&cc->eng));
+
+    if (own == NULL) {
+        t->why = "it does not have our key";
+        return 0;
+    }
+    br_ssl_server_set_single_ec(server, &own->cert, 1, &own->sk, BR_KEYTYPE_SIGN, BR_KEYTYPE_EC,
+                                br_ec_get_default(), br_ecdsa_sign_asn1_get_default());
+    return (*server->policy_vtable)->choose(server->policy_vtable, cc, choices);
+}
+
+/* From now on the chosen one acts, so these two are never reached. */
+static uint32_t tls_no_exchange(const br_ssl_server_policy_class **self, unsigned char *data,
+                                size_t *size)
+{
+    (void)self;
+    (void)data;
+    (void)size;
+    return 0;
+}
+
+static size_t tls_no_sign(const br_ssl_server_policy_class **self, unsigned algorithm,
+                          unsigned char *data, size_t hash_size, size_t size)
+{
+    (void)self;
+    (void)algorithm;
+    (void)data;
+    (void)hash_size;
+    (void)size;
+    return 0;
+}
+
+static const br_ssl_server_policy_class tls_policy_class = { sizeof(struct tls_policy), tls_choose,
+                                                             tls_no_exchange, tls_no_sign };
+
+/* ---- Whom to believe: the key we know -------------------------------------------------------- */
+
+static void tls_pin_start(const br_x509_class **self, const char *name)
+{
+    struct tls_pin *pin = (struct tls_pin *)(void *)self;
+
+    (void)name;
+    pin->found = NULL;
+    pin->certs = 0;
+    pin->size = 0;
+}
+
+static void tls_pin_cert(const br_x509_class **self, uint32_t size)
+{
+    (void)self;
+    (void)size;
+}
+
+/* Only the first certificate is looked at, and only as much of it as one of ours has. */
+static void tls_pin_append(const br_x509_class **self, const unsigned char *data, size_t size)
+{
+    struct tls_pin *pin = (struct tls_pin *)(void *)self;
+    size_t room = sizeof pin->cert - pin->size;
+
+    if (pin->certs > 0)
+        return;
+    if (size > room)
+        size = room;
+    memcpy(pin->cert + pin->size, data, size);
+    pin->size += size;
+}
+
+static void tls_pin_cert_end(const br_x509_class **self)
+{
+    ((struct tls_pin *)(void *)self)->certs++;
+}
+
+/* Where the public key stands in all our certificates: behind the outer head and what is signed. */
+#define TLS_POINT_AT (4u + sizeof tls_tbs)
+
+/* Which of our keys it shows. That it has the private half is for the engine to see: it is given the
+ * public key that we know, not the one that came. */
+static unsigned tls_pin_end(const br_x509_class **self)
+{
+    struct tls_pin *pin = (struct tls_pin *)(void *)self;
+    struct phx__tls *t = pin->tls;
+    uint32_t i;
+
+    for (i = 0; i < t->set->own_count && pin->size >= TLS_POINT_AT + TLS_POINT; i++)
+        if (memcmp(pin->cert + TLS_POINT_AT, t->set->own[i].point, TLS_POINT) == 0)
+            pin->found = &t->set->own[i];
+    if (pin->found == NULL)
+        return BR_ERR_X509_NOT_TRUSTED;
+    if (t->dialer) /* the dialer shows what the acceptor has shown */
+        br_ssl_client_set_single_ec(&t->is.client, &pin->found->cert, 1, &pin->found->sk,
+                                    BR_KEYTYPE_SIGN, BR_KEYTYPE_EC, br_ec_get_default(),
+                                    br_ecdsa_sign_asn1_get_default());
+    return 0;
+}
+
+static const br_x509_pkey *tls_pin_key(const br_x509_class *const *self, unsigned *usages)
+{
+    const struct tls_pin *pin = (const struct tls_pin *)(const void *)self;
+
+    if (usages != NULL)
+        *usages = BR_KEYTYPE_SIGN;
+    return pin->found != NULL ? &pin->found->pk : NULL;
+}
+
+static const br_x509_class tls_pin_class = { sizeof(struct tls_pin), tls_pin_start, tls_pin_cert,
+                                             tls_pin_append,         tls_pin_cert_end, tls_pin_end,
+                                             tls_pin_key };
+
+/* ---- PEM files ------------------------------------------------------------------------------- */
+
+static void tls_arena_add(void *arg, const void *data, size_t size)
+{
+    struct tls_pem *pem = arg;
+
+    if (size > pem->size - pem->used) /* cannot be: DER is shorter than its PEM */
+        size = pem->size - pem->used;
+    memcpy(pem->arena + pem->used, data, size);
+    pem->used += size;
+}
+
+static int tls_is_certificate(const char *name)
+{
+    return strcmp(name, "CERTIFICATE") == 0 || strcmp(name, "X509 CERTIFICATE") == 0;
+}
+
+/* Copies `size` bytes to the arena. */
+static unsigned char *tls_arena_copy(struct tls_pem *pem, const void *data, size_t size)
+{
+    unsigned char *at = pem->arena + pem->used;
+
+    tls_arena_add(pem, data, size);
+    return at;
+}
+
+static int tls_take_anchor(struct tls_pem *pem, const char *name, unsigned char *der, size_t size)
+{
+    br_x509_trust_anchor *a = &pem->anchors[pem->anchor_count];
+    br_x509_decoder_context decoder;
+    br_x509_pkey *key;
+
+    if (!tls_is_certificate(name))
+        return 0; /* others may stand in the same file */
+    if (pem->anchor_count == TLS_ANCHORS)
+        return PHX_EPEM;
+    memset(a, 0, sizeof *a);
+    a->dn.data = pem->arena + pem->used;
+    br_x509_decoder_init(&decoder, tls_arena_add, pem);
+    br_x509_decoder_push(&decoder, der, size);
+    a->dn.len = (size_t)(pem->arena + pem->used - a->dn.data);
+    key = br_x509_decoder_get_pkey(&decoder);
+    if (key == NULL)
+        return PHX_EPEM;
+    a->flags = br_x509_decoder_isCA(&decoder) ? BR_X509_TA_CA : 0;
+    a->pkey = *key;
+    if (key->key_type == BR_KEYTYPE_RSA) {
+        a->pkey.key.rsa.n = tls_arena_copy(pem, key->key.rsa.n, key->key.rsa.nlen);
+        a->pkey.key.rsa.e = tls_arena_copy(pem, key->key.rsa.e, key->key.rsa.elen);
+    } else {
+        a->pkey.key.ec.q = tls_arena_copy(pem, key->key.ec.q, key->key.ec.qlen);
+    }
+    pem->anchor_count++;
+    return 0;
+}
+
+static int tls_take_chain(struct tls_pem *pem, const char *name, unsigned char *der, size_t size)
+{
+    if (!tls_is_certificate(name))
+        return 0;
+    if (pem->chain_count == TLS_CHAIN)
+        return PHX_EPEM;
+    pem->chain[pem->chain_count].data = der;
+    pem->chain[pem->chain_count++].data_len = size;
+    return 0;
+}
+
+static int tls_take_key(struct tls_pem *pem, const char *name, unsigned char *der, size_t size)
+{
+    /* "EC PARAMETERS" may come before; "ENCRYPTED PRIVATE KEY" would need a password that nobody
+     * is there to type. */
+    if (strcmp(name, "RSA PRIVATE KEY") != 0 && strcmp(name, "EC PRIVATE KEY") != 0
+        && strcmp(name, "PRIVATE KEY") != 0)
+        return 0;
+    br_skey_decoder_init(&pem->key);
+    br_skey_decoder_push(&pem->key, der, size);
+    pem->key_type = br_skey_decoder_key_type(&pem->key);
+    return pem->key_type == 0 ? PHX_EPEM : 0;
+}
+
+static int tls_parse_pem(struct tls_pem *pem, const uint8_t *text, size_t size,
+                         int (*take)(struct tls_pem *, const char *, unsigned char *, size_t))
+{
+    br_pem_decoder_context decoder;
+    size_t start = pem->used;
+    int inside = 0, err = 0;
+
+    br_pem_decoder_init(&decoder);
+    while (size > 0 && err == 0) {
+        size_t n = br_pem_decoder_push(&decoder, text, size);
+        text += n;
+        size -= n;
+        switch (br_pem_decoder_event(&decoder)) {
+        case BR_PEM_BEGIN_OBJ:
+            inside = 1;
+            start = pem->used;
+            br_pem_decoder_setdest(&decoder, tls_arena_add, pem);
+            break;
+        case BR_PEM_END_OBJ:
+            inside = 0;
+            err = take(pem, br_pem_decoder_name(&decoder), pem->arena + start, pem->used - start);
+            break;
+        case BR_PEM_ERROR: err = PHX_EPEM; break;
+        default: break;
+        }
+    }
+    return err == 0 && inside ? PHX_EPEM : err;
+}
+
+/* The parser wants a line end after the last line, which files may lack. */
+static int tls_read_pem(struct tls_pem *pem, const char *path, uint8_t *text,
+                        int (*take)(struct tls_pem *, const char *, unsigned char *, size_t))
+{
+    long size = phx__os_read_file(path, text, TLS_FILE_MAX);
+
+    if (size < 0)
+        return (int)size;
+    if (size == (long)TLS_FILE_MAX)
+        return PHX_EPEM; /* no file of certificates is so large */
+    text[size] = '\n';
+    return tls_parse_pem(pem, text, (size_t)size + 1, take);
+}
+
+static void tls_judge_by_ca(const struct tls_pem *pem, br_x509_minimal_context *x)
+{
+    uint64_t now = phx__os_wall_seconds();
+
+    br_x509_minimal_init(x, &br_sha256_vtable, pem->anchors, pem->anchor_count);
+    br_x509_minimal_set_rsa(x, br_rsa_pkcs1_vrfy_get_default());
+    br_x509_minimal_set_ecdsa(x, br_ec_get_default(), br_ecdsa_vrfy_asn1_get_default());
+    br_x509_minimal_set_hash(x, br_sha256_ID, &br_sha256_vtable);
+    br_x509_minimal_set_hash(x, br_sha384_ID, &br_sha384_vtable);
+    br_x509_minimal_set_hash(x, br_sha512_ID, &br_sha512_vtable);
+    /* BearSSL counts days from the year 0; 1970 began 719,528 of them later. */
+    br_x509_minimal_set_time(x, (uint32_t)(now / 86400 + 719528), (uint32_t)(now % 86400));
+}
+
+static int tls_same_rsa(const br_rsa_private_key *sk, const br_rsa_public_key *pk)
+{
+    uint8_t n[512];
+    br_rsa_compute_modulus compute = br_rsa_compute_modulus_get_default();
+    size_t size = compute(NULL, sk), skip = 0;
+
+    if (size == 0 || size > sizeof n || compute(n, sk) != size)
+        return 0;
+    while (skip < pk->nlen && pk->n[skip] == 0)
+        skip++;
+    return pk->nlen - skip == size && memcmp(pk->n + skip, n, size) == 0;
+}
+
+/* Would others believe us? Better to know now than link by link. */
+static int tls_check_own(struct tls_pem *pem)
+{
+    br_x509_minimal_context x;
+    const br_x509_class **v = &x.vtable;
+    const br_x509_pkey *pk;
+    uint8_t point[BR_EC_KBUF_PUB_MAX_SIZE];
+    br_ec_public_key ec;
+    unsigned usages, err;
+    size_t i;
+
+    tls_judge_by_ca(pem, &x);
+    (*v)->start_chain(v, NULL);
+    for (i = 0; i < pem->chain_count; i++) {
+        (*v)->start_cert(v, (uint32_t)pem->chain[i].data_len);
+        (*v)->append(v, pem->chain[i].data, pem->chain[i].data_len);
+        (*v)->end_cert(v);
+    }
+    err = (*v)->end_chain(v);
+    pk = (*v)->get_pkey((const br_x509_class *const *)v, &usages);
+    if (err != 0 || pk == NULL)
+        return PHX_ECERT;
+    if (pk->key_type != pem->key_type)
+        return PHX_EPAIR;
+    if (pem->key_type == BR_KEYTYPE_RSA)
+        return tls_same_rsa(br_skey_decoder_get_rsa(&pem->key), &pk->key.rsa) ? 0 : PHX_EPAIR;
+    if (br_ec_compute_pub(br_ec_get_default(), &ec, point, br_skey_decoder_get_ec(&pem->key)) == 0)
+        return PHX_EPEM; /* a curve that this library does not know */
+    return ec.curve == pk->key.ec.curve && ec.qlen == pk->key.ec.qlen
+                   && memcmp(ec.q, pk->key.ec.q, ec.qlen) == 0
+               ? 0
+               : PHX_EPAIR;
+}
+
+static int tls_find_issuer(struct tls_pem *pem)
+{
+    br_x509_decoder_context decoder;
+
+    br_x509_decoder_init(&decoder, NULL, NULL);
+    br_x509_decoder_push(&decoder, pem->chain[0].data, pem->chain[0].data_len);
+    pem->issuer_type = (unsigned)br_x509_decoder_get_signer_key_type(&decoder);
+    return br_x509_decoder_get_pkey(&decoder) == NULL ? PHX_EPEM : 0;
+}
+
+static int tls_read_files(struct tls_pem *pem, const struct phx__tls_files *files, uint8_t *text)
+{
+    int err;
+
+    if ((err = tls_read_pem(pem, files->ca, text, tls_take_anchor)) != 0
+        || (err = tls_read_pem(pem, files->cert, text, tls_take_chain)) != 0
+        || (err = tls_read_pem(pem, files->key, text, tls_take_key)) != 0)
+        return err;
+    if (pem->anchor_count == 0 || pem->chain_count == 0 || pem->key_type == 0)
+        return PHX_EPEM;
+    if ((err = tls_find_issuer(pem)) != 0)
+        return err;
+    return tls_check_own(pem);
+}
+
+/* ---- A node's set ---------------------------------------------------------------------------- */
+
+/* Room for what three files hold: their DER, and of each CA's once more the name and the key. */
+#define TLS_ARENA (4 * TLS_FILE_MAX)
+
+static int tls_open_pem(struct phx__tls_set *s, const struct phx__tls_files *files)
+{
+    uint8_t *text = phx__mem_get(s->mem, TLS_FILE_MAX + 1);
+    int err = PHX_ENOMEM;
+
+    s->pem = phx__mem_zero(s->mem, sizeof *s->pem);
+    if (text != NULL && s->pem != NULL) {
+        s->pem->arena = phx__mem_get(s->mem, TLS_ARENA);
+        s->pem->size = s->pem->arena == NULL ? 0 : TLS_ARENA;
+        err = s->pem->arena == NULL ? PHX_ENOMEM : tls_read_files(s->pem, files, text);
+    }
+    if (text != NULL) {
+        memset(text, 0, TLS_FILE_MAX); /* it held a private key */
+        phx__mem_put(s->mem, text, TLS_FILE_MAX + 1);
+    }
+    return err;
+}
+
+int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
+                      const struct phx__tls_files *files)
+{
+    struct phx__tls_set *s = phx__mem_zero(mem, sizeof *s);
+    int err = 0;
+
+    *out = NULL;
+    if (s == NULL)
+        return PHX_ENOMEM;
+    s->mem = mem;
+    if (files->ca != NULL)
+        err = tls_open_pem(s, files);
+    if (err != 0) {
+        phx__tls_set_free(s);
+        return err;
+    }
+    *out = s;
+    return 0;
+}
+
+void phx__tls_set_free(struct phx__tls_set *s)
+{
+    struct phx__mem *mem;
+
+    if (s == NULL)
+        return;
+    mem = s->mem;
+    if (s->pem != NULL) {
+        phx__mem_put(mem, s->pem->arena, s->pem->size);
+        phx__mem_put(mem, s->pem, sizeof *s->pem);
+    }
+    phx__mem_put(mem, s, sizeof *s);
+}
+
+int phx__tls_has_files(const struct phx__tls_set *s)
+{
+    return s != NULL && s->pem != NULL;
+}
+
+uint8_t *phx__tls_buffer(struct phx__tls_set *s, size_t *capacity)
+{
+    *capacity = TLS_BUFFER;
+    return s->buffer;
+}
+
+/* ---- Engines --------------------------------------------------------------------------------- */
+
+static void tls_setup(br_ssl_engine_context *e, struct phx__tls *t, const uint8_t *seed)
+{
+    /* AES goes first where the processor helps with it, which all sides of a cluster mostly agree on. */
+    static const uint16_t aes_first[] = {
+        BR_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,       BR_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+        BR_TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, BR_TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+        BR_TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,       BR_TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384
+    };
+    static const uint16_t chacha_first[] = {
+        BR_TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, BR_TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+        BR_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,       BR_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+        BR_TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,       BR_TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384
+    };
+    int fast = br_aes_x86ni_ctr_get_vtable() != NULL || br_aes_pwr8_ctr_get_vtable() != NULL;
+
+    br_ssl_engine_set_versions(e, BR_TLS12, BR_TLS12);
+    br_ssl_engine_set_suites(e, fast ? aes_first : chacha_first, PHX__COUNT(aes_first));
+    br_ssl_engine_set_hash(e, br_sha256_ID, &br_sha256_vtable);
+    br_ssl_engine_set_hash(e, br_sha384_ID, &br_sha384_vtable);
+    br_ssl_engine_set_hash(e, br_sha512_ID, &br_sha512_vtable);
+    br_ssl_engine_set_prf_sha256(e, br_tls12_sha256_prf);
+    br_ssl_engine_set_prf_sha384(e, br_tls12_sha384_prf);
+    br_ssl_engine_set_default_aes_gcm(e);
+    br_ssl_engine_set_default_chapol(e);
+    br_ssl_engine_set_default_ec(e);
+    br_ssl_engine_set_default_rsavrfy(e);
+    br_ssl_engine_set_default_ecdsa(e);
+    br_ssl_engine_add_flags(e, BR_OPT_NO_RENEGOTIATION);
+    br_ssl_engine_set_buffers_bidi(e, t->in, sizeof t->in, t->out, sizeof t->out);
+    br_ssl_engine_inject_entropy(e, seed, 32);
+    br_ssl_engine_set_x509(e, t->set->pem != NULL ? &t->judge.minimal.vtable : &t->judge.pin.vtable);
+}
+
+static void tls_show_files(struct phx__tls *t)
+{
+    const struct tls_pem *pem = t->set->pem;
+    int client = t->dialer;
+
+    if (pem->key_type == BR_KEYTYPE_RSA && client)
+        br_ssl_client_set_single_rsa(&t->is.client, pem->chain, pem->chain_count,
+                                     br_skey_decoder_get_rsa(&pem->key),
+                                     br_rsa_pkcs1_sign_get_default());
+    else if (pem->key_type == BR_KEYTYPE_RSA)
+        br_ssl_server_set_single_rsa(&t->is.server, pem->chain, pem->chain_count,
+                                     br_skey_decoder_get_rsa(&pem->key), BR_KEYTYPE_SIGN,
+                                     br_rsa_private_get_default(), br_rsa_pkcs1_sign_get_default());
+    else if (client)
+        br_ssl_client_set_single_ec(&t->is.client, pem->chain, pem->chain_count,
+                                    br_skey_decoder_get_ec(&pem->key), BR_KEYTYPE_SIGN,
+                                    pem->issuer_type, br_ec_get_default(),
+                                    br_ecdsa_sign_asn1_get_default());
+    else
+        br_ssl_server_set_single_ec(&t->is.server, pem->chain, pem->chain_count,
+                                    br_skey_decoder_get_ec(&pem->key), BR_KEYTYPE_SIGN,
+                                    pem->issuer_type, br_ec_get_default(),
+                                    br_ecdsa_sign_asn1_get_default());
+}
+
+static int tls_start_client(struct phx__tls *t, const uint8_t *seed)
+{
+    char name[TLS_NAME + 1];
+
+    br_ssl_client_zero(&t->is.client);
+    t->engine = &t->is.client.eng;
+    tls_setup(t->engine, t, seed);
+    if (t->set->pem != NULL)
+        tls_show_files(t);
+    else
+        tls_put_name(t->set, seed + 32, name);
+    return br_ssl_client_reset(&t->is.client, t->set->pem != NULL ? NULL : name, 0);
+}
+
+static int tls_start_server(struct phx__tls *t, const uint8_t *seed)
+{
+    /* A server that wants a certificate must name who may have issued it: CN=node. */
+    static unsigned char issuer[] = { 0x30, 0x0f, 0x31, 0x0d, 0x30, 0x0b, 0x06, 0x03, 0x55,
+                                      0x04, 0x03, 0x0c, 0x04, 'n',  'o',  'd',  'e' };
+    static const br_x500_name issuers[] = { { issuer, sizeof issuer } };
+
+    br_ssl_server_zero(&t->is.server);
+    t->engine = &t->is.server.eng;
+    tls_setup(t->engine, t, seed);
+    if (t->set->pem != NULL) {
+        tls_show_files(t);
+        br_ssl_server_set_trust_anchor_names_alt(&t->is.server, t->set->pem->anchors,
+                                                 t->set->pem->anchor_count);
+    } else {
+        t->policy.vtable = &tls_policy_class;
+        t->policy.tls = t;
+        br_ssl_server_set_policy(&t->is.server, &t->policy.vtable);
+        br_ssl_server_set_trust_anchor_names(&t->is.server, issuers, 1);
+    }
+    return br_ssl_server_reset(&t->is.server);
+}
+
+int phx__tls_open(struct phx__tls_set *s, int dialer, const uint8_t *seed, struct phx__tls **out)
+{
+    struct phx__tls *t;
+
+    if (s->pem == NULL && s->own_count == 0)
+        return PHX_ENOKEY;
+    t = phx__mem_zero(s->mem, sizeof *t);
+    if (t == NULL)
+        return PHX_ENOMEM;
+    t->set = s;
+    t->dialer = dialer;
+    if (s->pem != NULL) {
+        tls_judge_by_ca(s->pem, &t->judge.minimal);
+    } else {
+        t->judge.pin.vtable = &tls_pin_class;
+        t->judge.pin.tls = t;
+    }
+    if (!(dialer ? tls_start_client(t, seed) : tls_start_server(t, seed))) {
+        phx__tls_free(t);
+        return PHX_EIO; /* no random bytes */
+    }
+    *out = t;
+    return 0;
+}
+
+void phx__tls_free(struct phx__tls *t)
+{
+    struct phx__mem *mem;
+
+    if (t == NULL)
+        return;
+    mem = t->set->mem;
+    phx__mem_put(mem, t->rest, t->rest_capacity);
+    memset(t, 0, sizeof *t); /* it held the keys of a connection */
+    phx__mem_put(mem, t, sizeof *t);
+}
+
+/* ---- Bytes ----------------------------------------------------------------------------------- */
+
+static int tls_keep(struct phx__tls *t, const uint8_t *data, size_t size)
+{
+    size_t left = t->rest_size - t->rest_taken;
+    uint8_t *grown;
+
+    if (size == 0)
+        return 0;
+    if (left + size > TLS_REST_MAX)
+        return PHX_ETLS;
+    if (left + size > t->rest_capacity) {
+        grown = phx__mem_get(t->set->mem, left + size);
+        if (grown == NULL)
+            return PHX_ENOMEM;
+        if (left > 0)
+            memcpy(grown, t->rest + t->rest_taken, left);
+        phx__mem_put(t->set->mem, t->rest, t->rest_capacity);
+        t->rest = grown;
+        t->rest_capacity = left + size;
+    } else if (left > 0) {
+        memmove(t->rest, t->rest + t->rest_taken, left);
+    }
+    memcpy(t->rest + left, data, size);
+    t->rest_taken = 0;
+    t->rest_size = left + size;
+    return 0;
+}
+
+static int tls_ended(const struct phx__tls *t)
+{
+    return br_ssl_engine_last_error(t->engine) == BR_ERR_OK && t->why == NULL ? PHX_ERESET
+                                                                             : PHX_ETLS;
+}
+
+/* What the engine has for the stream before it can take more goes to the rest: parts of a handshake. */
+static int tls_put_aside(struct phx__tls *t)
+{
+    size_t n;
+    unsigned char *from = br_ssl_engine_sendrec_buf(t->engine, &n);
+    int err = tls_keep(t, from, n);
+
+    if (err == 0)
+        br_ssl_engine_sendrec_ack(t->engine, n);
+    return err;
+}
+
+long phx__tls_feed(struct phx__tls *t, size_t size, uint8_t *out)
+{
+    const uint8_t *in = t->set->buffer;
+    size_t got = 0, n;
+    int err = 0;
+
+    while (err == 0) {
+        unsigned state = br_ssl_engine_current_state(t->engine);
+        unsigned char *at;
+        if (state == BR_SSL_CLOSED)
+            return tls_ended(t);
+        if (state & BR_SSL_RECVAPP) {
+            at = br_ssl_engine_recvapp_buf(t->engine, &n);
+            memcpy(out + got, at, n);
+            got += n;
+            br_ssl_engine_recvapp_ack(t->engine, n);
+        } else if (size == 0) {
+            break;
+        } else if (state & BR_SSL_RECVREC) {
+            at = br_ssl_engine_recvrec_buf(t->engine, &n);
+            n = n < size ? n : size;
+            memcpy(at, in, n);
+            in += n;
+            size -= n;
+            br_ssl_engine_recvrec_ack(t->engine, n);
+        } else if (state & BR_SSL_SENDREC) {
+            err = tls_put_aside(t);
+        } else {
+            err = PHX_ETLS; /* it takes nothing and says nothing: cannot be */
+        }
+    }
+    return err != 0 ? err : (long)got;
+}
+
+/* Plaintext into the engine, as much as fits one record. */
+static void tls_take_plain(struct phx__tls *t, struct phx__slices *from)
+{
+    struct iovec iov[8];
+    size_t room, used = 0;
+    unsigned char *at = br_ssl_engine_sendapp_buf(t->engine, &room);
+    int i, count = phx__slices_iov(from, iov, (int)PHX__COUNT(iov));
+
+    for (i = 0; i < count && used < room; i++) {
+        size_t n = iov[i].iov_len < room - used ? iov[i].iov_len : room - used;
+        memcpy(at + used, iov[i].iov_base, n);
+        used += n;
+    }
+    phx__slices_take(from, used);
+    br_ssl_engine_sendapp_ack(t->engine, used);
+    if (from->bytes == 0)
+        br_ssl_engine_flush(t->engine, 0);
+}
+
+int phx__tls_seal(struct phx__tls *t, struct phx__slices *from, struct iovec *out)
+{
+    size_t size = 0, n;
+
+    if (t->rest_size > t->rest_taken) {
+        out->iov_base = t->rest + t->rest_taken;
+        out->iov_len = t->rest_size - t->rest_taken;
+        return 0;
+    }
+    while (size < TLS_BUFFER) {
+        unsigned state = br_ssl_engine_current_state(t->engine);
+        unsigned char *at;
+        if (state & BR_SSL_SENDREC) {
+            at = br_ssl_engine_sendrec_buf(t->engine, &n);
+            n = n < TLS_BUFFER - size ? n : TLS_BUFFER - size;
+            memcpy(t->set->buffer + size, at, n);
+            size += n;
+            br_ssl_engine_sendrec_ack(t->engine, n);
+        } else if ((state & BR_SSL_SENDAPP) && from->bytes > 0) {
+            tls_take_plain(t, from);
+        } else if (state == BR_SSL_CLOSED && size == 0) {
+            return tls_ended(t); /* after its last words */
+        } else {
+            break;
+        }
+    }
+    out->iov_base = t->set->buffer;
+    out->iov_len = size;
+    return 0;
+}
+
+int phx__tls_sent(struct phx__tls *t, const struct iovec *what, size_t taken)
+{
+    if (what->iov_base == t->set->buffer)
+        return tls_keep(t, t->set->buffer + taken, what->iov_len - taken);
+    t->rest_taken += taken;
+    if (t->rest_taken == t->rest_size) {
+        phx__mem_put(t->set->mem, t->rest, t->rest_capacity);
+        t->rest = NULL;
+        t->rest_size = t->rest_taken = t->rest_capacity = 0;
+    }
+    return 0;
+}
+
+size_t phx__tls_queued(const struct phx__tls *t)
+{
+    return t->rest_size - t->rest_taken;
+}
+
+int phx__tls_binding(struct phx__tls *t, uint8_t out[32])
+{
+    return br_ssl_key_export(t->engine, out, 32, "EXPORTER-Phoenix", NULL, 0) ? 0 : PHX_ETLS;
+}
+
+/* ---- Causes ---------------------------------------------------------------------------------- */
+
+static const struct tls_cause {
+    int error;
+    const char *text;
+} tls_causes[] = {
+    { BR_ERR_UNSUPPORTED_VERSION, "it does not speak TLS 1.2" },
+    { BR_ERR_BAD_VERSION, "it does not speak TLS" },
+    { BR_ERR_UNKNOWN_TYPE, "it does not speak TLS" },
+    { BR_ERR_TOO_LARGE, "it sends records of more than 4 KiB" },
+    { BR_ERR_NO_RANDOM, "no random bytes" },
+    { BR_ERR_BAD_SIGNATURE, "it does not have the private key of its certificate" },
+    { BR_ERR_NO_CLIENT_AUTH, "it shows no certificate" },
+    { BR_ERR_X509_EXPIRED, "its certificate has expired, or is not valid yet" },
+    { BR_ERR_X509_NOT_TRUSTED, "its certificate is by nobody we trust" },
+    { BR_ERR_X509_BAD_SIGNATURE, "its certificate has a bad signature" },
+    { BR_ERR_X509_NOT_CA, "its certificate was issued by one that may not" },
+    { BR_ERR_X509_WEAK_PUBLIC_KEY, "the key in its certificate is too short" },
+    { BR_ERR_RECV_FATAL_ALERT + BR_ALERT_HANDSHAKE_FAILURE, "it refuses: another key, or no certificate" },
+    { BR_ERR_RECV_FATAL_ALERT + BR_ALERT_CERTIFICATE_EXPIRED, "it says that our certificate has expired" },
+    { BR_ERR_RECV_FATAL_ALERT + BR_ALERT_UNKNOWN_CA, "it does not know our CA" },
+    { BR_ERR_RECV_FATAL_ALERT + BR_ALERT_PROTOCOL_VERSION, "it does not speak TLS 1.2" },
+};
+
+const char *phx__tls_why(const struct phx__tls *t)
+{
+    int error = br_ssl_engine_last_error(t->engine);
+    size_t i;
+
+    if (t->why != NULL)
+        return t->why;
+    for (i = 0; i < PHX__COUNT(tls_causes); i++)
+        if (tls_causes[i].error == error)
+            return tls_causes[i].text;
+    if (error >= BR_ERR_RECV_FATAL_ALERT && error < BR_ERR_SEND_FATAL_ALERT)
+        return "it refuses our handshake";
+    if (error >= BR_ERR_X509_OK && error <= BR_ERR_X509_NOT_TRUSTED)
+        return "its certificate is malformed or unusable";
+    return "it broke the rules of TLS";
+}
+
+#else
+
+/* ---- Not built in ---------------------------------------------------------------------------- */
+
+/* No set can be had, so no link has an engine, and but for the first two these are never called. */
+int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
+                      const struct phx__tls_files *files)
+{
+    (void)mem;
+    (void)files;
+    *out = NULL;
+    return PHX_ENOTSUP;
+}
+
+void phx__tls_set_free(struct phx__tls_set *s)
+{
+    (void)s;
+}
+
+int phx__tls_has_files(const struct phx__tls_set *s)
+{
+    (void)s;
+    return 0;
+}
+
+void phx__tls_keys(struct phx__tls_set *s, const char *cluster, const struct phx_key *keys,
+                   uint32_t count)
+{
+    (void)s;
+    (void)cluster;
+    (void)keys;
+    (void)count;
+}
+
+int phx__tls_open(struct phx__tls_set *s, int dialer, const uint8_t *seed, struct phx__tls **out)
+{
+    (void)s;
+    (void)dialer;
+    (void)seed;
+    *out = NULL;
+    return PHX_ENOTSUP;
+}
+
+void phx__tls_free(struct phx__tls *t)
+{
+    (void)t;
+}
+
+uint8_t *phx__tls_buffer(struct phx__tls_set *s, size_t *capacity)
+{
+    (void)s;
+    *capacity = 0;
+    return NULL;
+}
+
+long phx__tls_feed(struct phx__tls *t, size_t size, uint8_t *out)
+{
+    (void)t;
+    (void)size;
+    (void)out;
+    return PHX_ENOTSUP;
+}
+
+int phx__tls_seal(struct phx__tls *t, struct phx__slices *from, struct iovec *out)
+{
+    (void)t;
+    (void)from;
+    (void)out;
+    return PHX_ENOTSUP;
+}
+
+int phx__tls_sent(struct phx__tls *t, const struct iovec *what, size_t taken)
+{
+    (void)t;
+    (void)what;
+    (void)taken;
+    return PHX_ENOTSUP;
+}
+
+size_t phx__tls_queued(const struct phx__tls *t)
+{
+    (void)t;
+    return 0;
+}
+
+int phx__tls_binding(struct phx__tls *t, uint8_t out[32])
+{
+    (void)t;
+    (void)out;
+    return PHX_ENOTSUP;
+}
+
+const char *phx__tls_why(const struct phx__tls *t)
+{
+    (void)t;
+    return "";
+}
+
+#endif
+
 /* ======== src/link.c ======== */
 /* link.c - one connection with a neighbour: hello, frames in, queue out, back-pressure, close. */
 #ifdef PHX_LINES
@@ -12315,7 +13941,24 @@ void phx__post_free(struct phx__post *p)
 #define LINK_CONTROL_MAX (64u << 20)
 /* Before the proof a stranger may send this much: a HELLO or PROOF, not more. */
 #define LINK_STRANGER 512u
+/* Over TLS the same in its records, and the certificates of a handshake: read in portions of a record, and
+ * not more than this in all. */
+#define LINK_TLS_READ 4096u
+#define LINK_TLS_STRANGER 32768u
 #define LINK_IOV 64
+/* Control frames make us work for their sender: a table looked through, an answer, a word to all
+ * neighbours. Each is charged one unit and one for each 64 bytes; 20,000 units a second are paid for, five
+ * seconds of which may be owed. A full table of 60,000 nodes or two of the largest cards
+ * pass at once, and 1.2 MB or 20,000 small frames a second for ever, which no honest node comes near:
+ * the start of a clique of 400 costs each link some 700 units. */
+#define LINK_UNIT_BYTES 64u
+#define LINK_UNIT_US 50u
+#define LINK_OWED_US (5 * PHX__SECOND)
+/* Who owes more is not read for a while, and TCP makes it wait. The link is not closed: it would come
+ * back at once, with everything from the beginning. Nobody waits for ever, so this rest cannot close a
+ * circle of nodes that wait for each other; and a rest, at most this long, is shorter than any silence
+ * that counts. */
+#define LINK_REST_US (500 * PHX__MS)
 
 static int link_stranger(const struct phx__link *l)
 {
@@ -12377,15 +14020,15 @@ int phx__link_emit(struct phx__link_set *s, struct phx__link *l, struct phx__blo
 
 size_t phx__link_queued(const struct phx__link *l)
 {
-    return l->out.bytes + l->control.bytes;
+    return l->out.bytes + l->control.bytes + (l->tls != NULL ? phx__tls_queued(l->tls) : 0);
 }
 
 int phx__link_events(const struct phx__link *l)
 {
     if (l->state == PHX__LINK_DIALING)
         return PHX_WRITE;
-    if (l->state == PHX__LINK_PARKED)
-        return 0; /* what it sends is not read yet, and must not keep waking us */
+    if (l->state == PHX__LINK_PARKED || l->resting)
+        return l->full ? PHX_WRITE : 0; /* what it sends is not read yet, and must not keep waking us */
     return l->full ? PHX_READ | PHX_WRITE : PHX_READ;
 }
 
@@ -12410,72 +14053,137 @@ static int link_refill(struct phx__link_set *s, struct phx__link *l)
 {
     int err = link_commit_control(l);
 
-    if (err == 0 && l->state == PHX__LINK_UP && l->out.bytes < LINK_AHEAD)
-        s->pull(s->ctx, l, LINK_AHEAD - l->out.bytes);
-    return err;
+    if (err != 0 || l->state != PHX__LINK_UP || l->out.bytes >= LINK_AHEAD)
+        return err;
+    s->pull(s->ctx, l, LINK_AHEAD - l->out.bytes);
+    /* Pulling data makes acks: they leave with it, or every answer would be two writes. */
+    return link_commit_control(l);
+}
+
+/* What the stream takes of what waits: how many bytes, 0 if nothing waits, or why none. */
+static long link_send(struct phx__link_set *s, struct phx__link *l)
+{
+    struct iovec iov[LINK_IOV];
+    int err, count = 1;
+    long n;
+
+    if (l->tls == NULL) {
+        count = phx__slices_iov(&l->out, iov, LINK_IOV);
+    } else if ((err = phx__tls_seal(l->tls, &l->out, iov)) != 0) {
+        l->why = err == PHX_ETLS ? phx__tls_why(l->tls) : NULL;
+        return err;
+    }
+    if (count == 0 || iov[0].iov_len == 0)
+        return 0;
+    s->os_calls++;
+    n = s->os->send(s->os->world, l->handle, iov, count);
+    if (l->tls == NULL)
+        phx__slices_take(&l->out, n > 0 ? (size_t)n : 0);
+    else if ((err = phx__tls_sent(l->tls, iov, n > 0 ? (size_t)n : 0)) != 0)
+        return err;
+    return n;
 }
 
 int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
 {
-    struct iovec iov[LINK_IOV];
     size_t written = 0;
 
-    l->full = 0;
+    l->full = l->dry = 0;
     while (written < limit) {
         long n;
         int err = link_refill(s, l);
         if (err != 0)
             return err;
-        if (l->out.bytes == 0) {
-            if (l->tail != NULL && l->tail->refs == 1)
+        n = link_send(s, l);
+        if (n == 0) {
+            l->dry = 1;
+            if (l->out.bytes == 0 && l->tail != NULL && l->tail->refs == 1)
                 l->tail->used = 0; /* all written: use the block again */
             return 0;
         }
-        s->os_calls++;
-        n = s->os->send(s->os->world, l->handle, iov, phx__slices_iov(&l->out, iov, LINK_IOV));
         if (n == PHX_EAGAIN) {
             l->full = 1;
             return 0;
         }
         if (n < 0)
             return (int)n;
-        phx__slices_take(&l->out, (size_t)n);
         written += (size_t)n;
         l->bytes_out += (size_t)n;
         s->bytes_out += (size_t)n;
     }
-    s->wants(s->ctx, l); /* there may be more: next step */
-    return 0;
+    return 0; /* there may be more: next step */
 }
 
 /* ---- The hello ------------------------------------------------------------------------------- */
 
-static void link_mac(const struct phx__link_set *s, const struct phx__link *l, const char *label,
-                     size_t label_size, const uint8_t *last, size_t last_size, size_t answer_size,
+/* How many keys count here, and each of them. Without a key there is still one: the empty one. */
+static uint32_t link_keys(const struct phx__link_set *s)
+{
+    return s->key_count > 0 ? s->key_count : 1;
+}
+
+/* HMAC with one of our keys over the label, the cluster, the hello, this much of the answer, and `last`. */
+static void link_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
+                     const char *label, size_t answer_size, const uint8_t *last, size_t last_size,
                      uint8_t out[PHX__MAC])
 {
     struct phx__hmac h;
     const struct phx__link_hello *hs = l->hello;
+    uint8_t binding[32];
 
-    phx__hmac_init(&h, s->key, s->key_size);
-    phx__hmac_add(&h, label, label_size);
+    phx__hmac_init(&h, s->key_count > 0 ? s->keys[key].data : NULL,
+                   s->key_count > 0 ? s->keys[key].size : 0);
+    phx__hmac_add(&h, l->tls != NULL ? "PHX1 TLS " : "PHX1 ", l->tls != NULL ? 9 : 5);
+    phx__hmac_add(&h, label, strlen(label) + 1);
     phx__hmac_add(&h, s->cluster, strlen(s->cluster) + 1);
+    if (l->tls != NULL && phx__tls_binding(l->tls, binding) == 0)
+        phx__hmac_add(&h, binding, sizeof binding); /* frames came through it, so there is one */
     phx__hmac_add(&h, hs->hello, hs->hello_size);
     phx__hmac_add(&h, hs->answer, answer_size);
     phx__hmac_add(&h, last, last_size);
     phx__hmac_end(&h, out);
 }
 
-static void link_answer_mac(const struct phx__link_set *s, const struct phx__link *l,
+static void link_answer_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
                             uint8_t out[PHX__MAC])
 {
-    link_mac(s, l, "PHX1 answer", 12, NULL, 0, l->hello->answer_size - PHX__MAC, out);
+    link_mac(s, l, key, "answer", l->hello->answer_size - 2 * PHX__MAC, NULL, 0, out);
 }
 
-static void link_proof_mac(const struct phx__link_set *s, const struct phx__link *l,
+static void link_proof_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
                            const uint8_t *body, size_t size, uint8_t out[PHX__MAC])
 {
-    link_mac(s, l, "PHX1 proof", 11, body, size - PHX__MAC, l->hello->answer_size, out);
+    link_mac(s, l, key, "proof", l->hello->answer_size, body, size - PHX__MAC, out);
+}
+
+/* The key that both macs of an ANSWER were looked through for: the first of ours that fits, or
+ * PHX__NONE. All are computed, so that the time tells nothing. */
+static uint32_t link_common_key(const struct phx__link_set *s, const struct phx__link *l,
+                                const struct phx__answer *a)
+{
+    uint32_t key, common = PHX__NONE;
+    uint8_t mac[PHX__MAC];
+
+    for (key = link_keys(s); key-- > 0;) {
+        link_answer_mac(s, l, key, mac);
+        if (phx__sha_equal(mac, a->mac) | phx__sha_equal(mac, a->mac_other))
+            common = key;
+    }
+    return common;
+}
+
+static int link_proof_is_good(const struct phx__link_set *s, const struct phx__link *l,
+                              const struct phx__frame *f, const uint8_t mac[PHX__MAC])
+{
+    uint32_t key;
+    uint8_t ours[PHX__MAC];
+    int good = 0;
+
+    for (key = 0; key < link_keys(s); key++) {
+        link_proof_mac(s, l, key, f->body, f->size, ours);
+        good |= phx__sha_equal(ours, mac);
+    }
+    return good;
 }
 
 static void link_cluster_tag(const struct phx__link_set *s, uint8_t out[8])
@@ -12520,6 +14228,13 @@ static int link_say_hello(struct phx__link_set *s, struct phx__link *l)
     return err ? err : phx__link_control_end(s, l, &w);
 }
 
+/* The macs of an ANSWER that ends here. */
+static void link_put_macs(uint8_t *end, const struct phx__answer *a)
+{
+    memcpy(end - 2 * PHX__MAC, a->mac, PHX__MAC);
+    memcpy(end - PHX__MAC, a->mac_other, PHX__MAC);
+}
+
 static int link_say_answer(struct phx__link_set *s, struct phx__link *l)
 {
     struct phx__answer a;
@@ -12536,6 +14251,7 @@ static int link_say_answer(struct phx__link_set *s, struct phx__link *l)
     a.have = l->said.have;
     a.observed = l->address;
     if ((err = s->random(s->ctx, a.nonce, sizeof a.nonce)) != 0
+        || (err = s->random(s->ctx, a.mac_other, sizeof a.mac_other)) != 0
         || (err = phx__link_control(s, l, sizeof l->hello->answer, &w)) != 0)
         return err;
     phx__wire_put_answer(&w, &a);
@@ -12543,14 +14259,16 @@ static int link_say_answer(struct phx__link_set *s, struct phx__link *l)
                     w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER);
     if (err != 0)
         return err;
-    link_answer_mac(s, l, a.mac);
-    memcpy(w.data + w.size - PHX__MAC, a.mac, PHX__MAC);
-    memcpy(l->hello->answer + l->hello->answer_size - PHX__MAC, a.mac, PHX__MAC);
+    link_answer_mac(s, l, 0, a.mac);
+    if (link_keys(s) > 1)
+        link_answer_mac(s, l, 1, a.mac_other);
+    link_put_macs(w.data + w.size, &a);
+    link_put_macs(l->hello->answer + l->hello->answer_size, &a);
     l->state = PHX__LINK_PROOF;
     return phx__link_control_end(s, l, &w);
 }
 
-static int link_say_proof(struct phx__link_set *s, struct phx__link *l)
+static int link_say_proof(struct phx__link_set *s, struct phx__link *l, uint32_t key)
 {
     struct phx__proof p;
     struct phx__writer w;
@@ -12565,7 +14283,7 @@ static int link_say_proof(struct phx__link_set *s, struct phx__link *l)
     if ((err = phx__link_control(s, l, 256, &w)) != 0)
         return err;
     phx__wire_put_proof(&w, &p);
-    link_proof_mac(s, l, w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER, p.mac);
+    link_proof_mac(s, l, key, w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER, p.mac);
     memcpy(w.data + w.size - PHX__MAC, p.mac, PHX__MAC);
     return phx__link_control_end(s, l, &w);
 }
@@ -12615,7 +14333,7 @@ int phx__link_resume(struct phx__link_set *s, struct phx__link *l)
 static int link_on_answer(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__answer a;
-    uint8_t mac[PHX__MAC];
+    uint32_t key;
     int err = phx__wire_get_answer(f, &a);
 
     if (err != 0)
@@ -12625,8 +14343,8 @@ static int link_on_answer(struct phx__link_set *s, struct phx__link *l, const st
     if ((err = link_keep(l->hello->answer, sizeof l->hello->answer, &l->hello->answer_size, f->body,
                          f->size)))
         return err;
-    link_answer_mac(s, l, mac);
-    if (!phx__sha_equal(mac, a.mac))
+    key = link_common_key(s, l, &a);
+    if (key == PHX__NONE)
         return PHX_EKEY;
     l->id = a.id;
     l->incarnation = a.incarnation;
@@ -12635,7 +14353,7 @@ static int link_on_answer(struct phx__link_set *s, struct phx__link *l, const st
     l->heard.seq = a.seq;
     l->heard.card_version = a.card_version;
     l->heard.have = a.have;
-    if ((err = s->judge(s->ctx, l)) != 0 || (err = link_say_proof(s, l)) != 0)
+    if ((err = s->judge(s->ctx, l)) != 0 || (err = link_say_proof(s, l, key)) != 0)
         return err;
     return link_now_up(s, l);
 }
@@ -12643,13 +14361,11 @@ static int link_on_answer(struct phx__link_set *s, struct phx__link *l, const st
 static int link_on_proof(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__proof p;
-    uint8_t mac[PHX__MAC];
     int err = phx__wire_get_proof(f, &p);
 
     if (err != 0)
         return err;
-    link_proof_mac(s, l, f->body, f->size, mac);
-    if (!phx__sha_equal(mac, p.mac))
+    if (!link_proof_is_good(s, l, f, p.mac))
         return PHX_EKEY;
     /* The world may have changed since the answer: another link with this node may be up by now. */
     if ((err = s->judge(s->ctx, l)) != 0 && err != PHX_EAGAIN)
@@ -12672,6 +14388,14 @@ static int link_on_refuse(const struct phx__frame *f)
     return err;
 }
 
+/* DATA and ACK are free: they cost little each, and come as fast as an honest peer can send. */
+static void link_charge(const struct phx__link_set *s, struct phx__link *l, size_t size)
+{
+    uint64_t units = 1 + size / LINK_UNIT_BYTES;
+
+    l->paid_at = (l->paid_at > s->now ? l->paid_at : s->now) + units * LINK_UNIT_US;
+}
+
 static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f,
                          const uint8_t *raw, size_t raw_size)
 {
@@ -12682,6 +14406,8 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
     if (l->state == PHX__LINK_UP) {
         if (f->type < PHX__UPDATE)
             return PHX_EPROTO;
+        if (f->type < PHX__DATA)
+            link_charge(s, l, raw_size);
         return s->frame(s->ctx, l, f, raw, raw_size);
     }
     if (l->state == PHX__LINK_HELLO && !l->dialer && f->type == PHX__HELLO)
@@ -12715,6 +14441,14 @@ static int link_stash(struct phx__link_set *s, struct phx__link *l, const uint8_
     return 0;
 }
 
+/* A handshake of TLS begins with these two bytes; worth a word, since it is an easy mistake. */
+static int link_nonsense(struct phx__link *l, const uint8_t *p, size_t size)
+{
+    if (l->state == PHX__LINK_HELLO && l->tls == NULL && size > 1 && p[0] == 0x16 && p[1] == 3)
+        l->why = "it speaks TLS, which is not spoken here";
+    return PHX_EPROTO;
+}
+
 /* Handles all whole frames in the size bytes at p and keeps the rest. */
 static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8_t *p, size_t size)
 {
@@ -12723,7 +14457,7 @@ static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8
         size_t used;
         int got = phx__wire_parse(p, size, &f, &used);
         if (got < 0 || (link_stranger(l) && used > LINK_STRANGER))
-            return PHX_EPROTO;
+            return link_nonsense(l, p, size);
         if (got == 0)
             break;
         s->frames_in++;
@@ -12736,6 +14470,67 @@ static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8
     return link_stash(s, l, p, size);
 }
 
+static int link_begin_tls(struct phx__link_set *s, struct phx__link *l)
+{
+    uint8_t seed[PHX__TLS_SEED];
+    int err = s->random(s->ctx, seed, sizeof seed);
+
+    return err != 0 ? err : phx__tls_open(s->tls, l->dialer, seed, &l->tls);
+}
+
+/* As phx__link_read: `kept` bytes of a frame stand in the scratch. An accepted link gets its engine with
+ * the first byte, so that a crowd that says nothing costs little. */
+static int link_read_tls(struct phx__link_set *s, struct phx__link *l, size_t kept)
+{
+    size_t room, most = s->scratch_size - kept - PHX__TLS_HELD;
+    uint8_t *buffer = phx__tls_buffer(s->tls, &room);
+    long n;
+    int err;
+
+    if (room > most)
+        room = most;
+    if (link_stranger(l) && room > LINK_TLS_READ)
+        room = LINK_TLS_READ;
+    s->os_calls++;
+    n = s->os->recv(s->os->world, l->handle, buffer, room);
+    l->more = n > 0 && (size_t)n == room;
+    if (n == PHX_EAGAIN)
+        return 0;
+    if (n <= 0)
+        return n == 0 ? PHX_ERESET : (int)n;
+    l->bytes_in += (size_t)n;
+    s->bytes_in += (size_t)n;
+    if (link_stranger(l) && l->bytes_in > LINK_TLS_STRANGER)
+        return PHX_EPROTO;
+    if (l->tls == NULL && (err = link_begin_tls(s, l)) != 0)
+        return err;
+    n = phx__tls_feed(l->tls, (size_t)n, s->scratch + kept);
+    if (n == PHX_ETLS)
+        l->why = phx__tls_why(l->tls);
+    if (n < 0)
+        return (int)n;
+    if (link_stranger(l))
+        s->wants(s->ctx, l); /* the handshake's next words, or what waited for its end */
+    return link_frames(s, l, s->scratch, kept + (size_t)n);
+}
+
+static void link_rest(struct phx__link_set *s, struct phx__link *l)
+{
+    l->resting = 1;
+    l->more = 0;
+    if (l->paid_at > s->now + LINK_OWED_US + LINK_REST_US) /* one read may have brought a lot */
+        l->paid_at = s->now + LINK_OWED_US + LINK_REST_US;
+    phx__timer_set(s->timers, l->timer, l->paid_at - LINK_OWED_US);
+}
+
+int phx__link_rested(struct phx__link *l)
+{
+    int was = l->resting;
+
+    l->resting = 0;
+    return was;
+}
+
 int phx__link_read(struct phx__link_set *s, struct phx__link *l)
 {
     size_t kept = l->stash_size;
@@ -12743,10 +14538,16 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
     long n;
 
     /* A parked peer has nothing to say before it is answered; what it says is read then. */
-    if (l->state == PHX__LINK_PARKED)
+    if (l->state == PHX__LINK_PARKED || l->resting)
         return 0;
+    if (l->paid_at > s->now + LINK_OWED_US && l->state == PHX__LINK_UP) {
+        link_rest(s, l);
+        return 0;
+    }
     if (kept > 0)
         memcpy(s->scratch, l->stash, kept);
+    if (l->secure)
+        return link_read_tls(s, l, kept);
     if (link_stranger(l) && room > LINK_STRANGER)
         room = LINK_STRANGER;
     s->os_calls++;
@@ -12763,7 +14564,7 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, int dialer,
+int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle,
                    enum phx__link_state state, uint64_t patience_us)
 {
     int err;
@@ -12781,7 +14582,6 @@ int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, int
     phx__slices_init(&l->out, s->mem);
     phx__slices_init(&l->control, s->mem);
     l->handle = handle;
-    l->dialer = (uint8_t)dialer;
     l->state = state;
     l->peer = l->expect = l->attempt = PHX__NONE;
     l->since = s->now;
@@ -12790,7 +14590,9 @@ int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, int
 
 int phx__link_connected(struct phx__link_set *s, struct phx__link *l)
 {
-    return link_say_hello(s, l);
+    int err = l->secure ? link_begin_tls(s, l) : 0;
+
+    return err != 0 ? err : link_say_hello(s, l);
 }
 
 /* One try: a peer that does not read is not waited for. */
@@ -12798,14 +14600,12 @@ static void link_tell_reason(struct phx__link_set *s, struct phx__link *l, int r
 {
     struct phx__writer w;
 
-    if (l->state == PHX__LINK_DIALING || l->out.bytes > 0 || phx__link_control(s, l, 64, &w) != 0)
+    if (l->state == PHX__LINK_DIALING || l->out.bytes > 0 || (l->secure && l->tls == NULL)
+        || phx__link_control(s, l, 64, &w) != 0)
         return;
     phx__wire_put_refuse(&w, reason);
-    if (phx__link_control_end(s, l, &w) == 0 && link_commit_control(l) == 0) {
-        struct iovec iov[LINK_IOV];
-        s->os_calls++;
-        (void)s->os->send(s->os->world, l->handle, iov, phx__slices_iov(&l->out, iov, LINK_IOV));
-    }
+    if (phx__link_control_end(s, l, &w) == 0 && link_commit_control(l) == 0)
+        (void)link_send(s, l);
 }
 
 void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, int tell)
@@ -12821,6 +14621,8 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
     phx__timer_drop(s->timers, l->timer);
     phx__mem_put(s->mem, l->hello, sizeof *l->hello);
     l->hello = NULL;
+    phx__tls_free(l->tls);
+    l->tls = NULL;
     phx__slices_free(&l->out);
     phx__slices_free(&l->control);
     phx__block_drop(l->tail);
@@ -13679,7 +15481,8 @@ static long os_send(void *world, int handle, const struct iovec *iov, int count)
     message.msg_iov = (struct iovec *)iov; /* not written to; POSIX left out the const */
     message.msg_iovlen = (unsigned char)count; /* its type differs between systems; this fits all */
     do {
-        n = sendmsg(handle, &message, OS_SEND_FLAGS);
+        n = count == 1 ? send(handle, iov->iov_base, iov->iov_len, OS_SEND_FLAGS) /* the lesser call */
+                       : sendmsg(handle, &message, OS_SEND_FLAGS);
         if (n < 0 && errno == ENOTSOCK)
             n = os_writev_quietly(handle, iov, count);
     } while (n < 0 && errno == EINTR);
@@ -13724,9 +15527,9 @@ static int os_random(void *world, void *out, size_t size)
  * libraries to know this name; it also keeps a hostile DNS from moving it off this machine. */
 static int os_resolve_localhost(struct phx_address *out, int capacity)
 {
-    static const struct phx_address v4 = {PHX_IPV4, {127, 0, 0, 1}, 0, ""};
+    static const struct phx_address v4 = {PHX_IPV4, {127, 0, 0, 1}, 0, "", 0};
     static const struct phx_address v6 = {
-        PHX_IPV6, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 0, ""};
+        PHX_IPV6, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 0, "", 0};
     union os_sockaddr a;
     socklen_t size;
     int fd, n = 0;
@@ -13835,6 +15638,64 @@ int phx__os_init(struct phx_os *os, struct phx__mem *mem)
     os->world = w;
     return 0;
 }
+
+/* ======== src/os_file.c ======== */
+/* os_file.c - small files and the wall clock: what is asked of the system once and not per packet. */
+#ifdef PHX_LINES
+#line 1 "src/os_file.c"
+#endif
+
+/* Keys and certificates are files that somebody has to read, and certificates have dates. Both are here,
+ * so that no other room touches a descriptor or a clock. Nothing of struct phx_os is involved: a
+ * simulated world has neither files nor a calendar.
+ *
+ * Reading a file may block, on a network file system say. So it happens where the host expects it,
+ * in phx_new and phx_read_key, and never in a step. */
+/* include "os.h" */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+static int os_file_error(int theirs)
+{
+    if (theirs == EACCES || theirs == EPERM)
+        return PHX_EACCES;
+    return theirs == EMFILE || theirs == ENFILE ? PHX_EMFILE : PHX_EFILE;
+}
+
+long phx__os_read_file(const char *path, void *out, size_t capacity)
+{
+    unsigned char *to = (unsigned char *)out;
+    size_t size = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
+
+    if (fd < 0)
+        return os_file_error(errno);
+    while (size < capacity && err == 0) {
+        ssize_t n = read(fd, to + size, capacity - size);
+        if (n > 0)
+            size += (size_t)n;
+        else if (n == 0)
+            break;
+        else if (errno != EINTR)
+            err = os_file_error(errno); /* a directory, for one */
+    }
+    close(fd);
+    return err != 0 ? err : (long)size;
+}
+
+#ifdef PHX_TLS
+uint64_t phx__os_wall_seconds(void)
+{
+    struct timespec now;
+
+    if (clock_gettime(CLOCK_REALTIME, &now) != 0 || now.tv_sec < 0)
+        return 0; /* 1970: no certificate is valid then, and that is the safe side */
+    return (uint64_t)now.tv_sec;
+}
+#endif
 
 /* ======== src/phx_path.c ======== */
 /* phx_path.c - how this node is seen from outside: its own addresses, learnt from its links. */
@@ -13957,6 +15818,7 @@ static int path_evidence(const phx *p, const struct phx__link *l, const struct p
         || phx__address_is_any(seen) || seen->port == 0)
         return 0;
     *out = *seen;
+    out->tls = l->secure; /* as the listener that it came in by */
     if (!l->dialer)
         return 1;
     if (seen->port != here->port || path_same_host(seen, here)
@@ -14084,15 +15946,22 @@ static void node_drop_slot(phx *p, struct phx__link *l)
     phx__mem_put(&p->mem, l, sizeof *l);
 }
 
+/* What a link is from the beginning. */
+enum node_link_kind { NODE_DIALER = 1, NODE_TLS = 2 };
+
 /* A link around a fresh handle; the handle is closed on failure. */
-static int node_open_link(phx *p, int handle, int dialer, enum phx__link_state state,
+static int node_open_link(phx *p, int handle, int kind, enum phx__link_state state,
                           struct phx__link **out)
 {
     struct phx__link *l = node_new_link(p);
     int err = l == NULL ? PHX_ENOMEM : phx__map_put(&p->handles, (uint64_t)handle, l->slot);
 
+    if (l != NULL) {
+        l->dialer = (kind & NODE_DIALER) != 0;
+        l->secure = (kind & NODE_TLS) != 0;
+    }
     if (err == 0
-        && (err = phx__link_open(&p->set, l, handle, dialer, state, p->cfg.dial_timeout_us)) != 0)
+        && (err = phx__link_open(&p->set, l, handle, state, p->cfg.dial_timeout_us)) != 0)
         phx__map_del(&p->handles, (uint64_t)handle);
     if (err != 0) {
         if (l != NULL)
@@ -14134,16 +16003,26 @@ static void node_log_close(phx *p, const struct phx__link *l, enum phx__link_sta
 {
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
     int level = reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED        ? PHX_LOG_DEBUG
-                : was == PHX__LINK_UP || l->refused || reason == PHX_EPROTO ? PHX_LOG_WARN
+                : was == PHX__LINK_UP || l->refused || reason == PHX_EPROTO || reason == PHX_ETLS
+                    ? PHX_LOG_WARN
                                                                             : PHX_LOG_INFO;
 
-    phx__node_log(p, level, "link %s %s: %s%s%s",
+    int64_t before = 0;
+
+    /* What never was a link is told once a minute of each peer and reason: strangers come as often as they
+     * like, and a hub with another key is dialled for ever. */
+    if (was != PHX__LINK_UP && (before = phx__node_may_log(p, l, reason)) < 0)
+        return;
+    phx__node_log(p, level, "link %s %s: %s%s%s%s%s",
                   l->peer != PHX__NONE ? phx_id_text(&l->id, id) : "?",
                   l->address.family ? phx_address_text(&l->address, at) : "adopted",
                   was == PHX__LINK_UP        ? "down, "
                   : was == PHX__LINK_DIALING ? "no connection, "
                                              : "no link, ",
-                  l->refused ? "refused by the peer: " : "", phx_strerror(reason));
+                  l->refused ? "refused by the peer: " : "", phx_strerror(reason),
+                  l->why != NULL ? ": " : "", l->why != NULL ? l->why : "");
+    if (before > 0)
+        phx__node_log(p, level, "... and %u more like it in the last minutes", (uint64_t)before);
 }
 
 static void node_link_down(phx *p, const struct phx__link *l)
@@ -14310,8 +16189,11 @@ void phx__node_accept(phx *p, int listener)
         memset(&from, 0, sizeof from);
         p->set.os_calls++;
         err = p->os.accept(p->os.world, at->handle, &handle, &from);
-        if (err == 0 && (err = node_open_link(p, handle, 0, PHX__LINK_HELLO, &l)) == 0) {
+        if (err == 0
+            && (err = node_open_link(p, handle, at->address.tls ? NODE_TLS : 0, PHX__LINK_HELLO, &l))
+                   == 0) {
             l->address = from;
+            l->address.tls = at->address.tls;
             l->stranger = 1;
             p->strangers++;
             p->accepts++;
@@ -14346,13 +16228,16 @@ static int node_hook_later(phx *p, uint32_t attempt, const struct phx_address *t
 static int node_hook_link(phx *p, int handle, const struct phx__hook *h)
 {
     struct phx__link *l;
-    int err = phx__os_adopt(&p->os, handle);
+    int err = p->cfg.tls ? phx__node_tls(p) : 0;
 
+    if (err == 0)
+        err = phx__os_adopt(&p->os, handle);
     if (err != 0) {
         p->os.close(p->os.world, handle);
         return err;
     }
-    if ((err = node_open_link(p, handle, 1, PHX__LINK_DIALING, &l)) != 0)
+    err = node_open_link(p, handle, NODE_DIALER | (p->cfg.tls ? NODE_TLS : 0), PHX__LINK_DIALING, &l);
+    if (err != 0)
         return err;
     l->attempt = h->attempt;
     l->address = h->to;
@@ -14392,17 +16277,19 @@ int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct ph
 {
     phx *p = ctx;
     struct phx__link *l;
-    int handle, err;
+    int secure = phx__node_wants_tls(p, to), handle, err;
 
     if (to->family == PHX_OTHER)
         return node_hook_later(p, attempt, to);
-    if (p->key == NULL && !p->cfg.insecure && !phx__address_is_local(to))
+    if (!phx__node_is_secure(p, to))
         return PHX_EINSECURE;
+    if (secure && (err = phx__node_tls(p)) != 0)
+        return err;
     p->dials++;
     p->set.os_calls++;
     err = p->os.dial(p->os.world, to, &handle);
     if (err == 0)
-        err = node_open_link(p, handle, 1, PHX__LINK_DIALING, &l);
+        err = node_open_link(p, handle, NODE_DIALER | (secure ? NODE_TLS : 0), PHX__LINK_DIALING, &l);
     if (err != 0) {
         p->dials_failed++;
         return err;
@@ -14410,6 +16297,7 @@ int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct ph
     l->attempt = attempt;
     l->expect = expect;
     l->address = *to;
+    l->address.tls = (unsigned char)secure;
     return 0;
 }
 
@@ -14430,13 +16318,14 @@ void phx__node_abandon(void *ctx, uint32_t attempt)
     }
 }
 
-int phx__node_adopt(phx *p, int handle, int dialer)
+int phx__node_adopt(phx *p, int handle, int dialer, int secure)
 {
     struct phx__link *l;
     int err;
 
     p->set.now = p->now;
-    err = node_open_link(p, handle, dialer, PHX__LINK_HELLO, &l);
+    err = node_open_link(p, handle, (dialer ? NODE_DIALER : 0) | (secure ? NODE_TLS : 0),
+                         PHX__LINK_HELLO, &l);
     if (err == 0 && dialer && (err = phx__link_connected(&p->set, l)) != 0)
         phx__node_close_link(p, l, err, 0);
     return err;
@@ -14499,6 +16388,8 @@ static int node_judge(void *ctx, struct phx__link *l)
     if (l->expect != PHX__NONE && !phx__id_equal(&l->id, &p->ids.at[l->expect]))
         return PHX_EPEER;
     old = node == PHX__NONE ? NULL : phx__node_link(p, node);
+    if (old == NULL && !l->dialer && p->links_up >= p->cfg.max_accepts)
+        return PHX_ELIMIT;
     if (old != NULL && (err = node_judge_rival(p, l, old)) != 0)
         return err;
     if (old == NULL && l->state == PHX__LINK_PARKED && !node_wins(p, l) && node_own_dial(p, &l->id))
@@ -14671,17 +16562,22 @@ static void node_write_link(phx *p, struct phx__link *l)
         phx__node_watch(p, l);
 }
 
-/* Each link that wants it, once; those that want it again during this are for the next step. */
+/* Each link that wants it, once. A link counts as listed while it is written to: acks that its own data
+ * brings about leave in the same write, and do not make a step of their own. Others that are listed
+ * meanwhile are for the next step. */
 void phx__node_write(phx *p)
 {
     uint32_t i, count = p->writer_count;
 
     for (i = 0; i < count; i++) {
         struct phx__link *l = p->links[p->writers[i]];
-        l->queued = 0;
-        if (l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING
-            && (!l->full || l->broken))
+        int writes = l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING
+                     && (!l->full || l->broken);
+        if (writes)
             node_write_link(p, l);
+        l->queued = 0;
+        if (writes && ((!l->dry && !l->full) || l->broken))
+            node_wants(p, l);
     }
     for (i = count; i < p->writer_count; i++)
         p->writers[i - count] = p->writers[i];
@@ -14722,8 +16618,6 @@ int phx__node_open_set(phx *p)
     s->timers = &p->timers;
     s->ctx = p;
     s->cluster = p->cluster;
-    s->key = p->key;
-    s->key_size = p->cfg.key_size;
     s->self = &p->cfg.id[0];
     s->incarnation = p->cfg.incarnation;
     s->now = p->now;
@@ -14737,6 +16631,188 @@ int phx__node_open_set(phx *p)
     s->wants = node_wants;
     s->random = node_random;
     return s->scratch == NULL ? PHX_ENOMEM : 0;
+}
+
+/* ======== src/phx_guard.c ======== */
+/* phx_guard.c - who may talk to this node, and how much: keys, what is secure, limits. */
+#ifdef PHX_LINES
+#line 1 "src/phx_guard.c"
+#endif
+/*
+ * Keys. A node has at most two: it speaks with the first and accepts both, which is what it takes to
+ * change the key of a cluster that runs. In three rounds over all nodes, in any order within a round:
+ *
+ *      { old }  ->  { old, new }  ->  { new, old }  ->  { new }
+ *
+ * Any two neighbouring states have a key in common, and so have { old } and { new, old }, so a
+ * careful operator may leave the second round out. Links that are up were proved when they were
+ * made and stay; who must be shut out is shut out of what is made from now on.
+ *
+ * Without a key nothing tells friend from foe, so such a node stays on its own machine unless
+ * cfg.insecure says otherwise.
+ */
+/* include "phx.h" */
+
+/* Log lines about what never was a link: each peer and reason once a minute. */
+static const struct phx__budget_rule guard_line = { 60 * PHX__SECOND, 1 };
+
+/* ---- Keys ------------------------------------------------------------------------------------ */
+
+static int guard_key_size_is_good(size_t size)
+{
+    return size >= PHX_KEY_MIN && size <= PHX_KEY_MAX;
+}
+
+void phx__node_drop_keys(phx *p)
+{
+    uint32_t i;
+
+    for (i = 0; i < p->set.key_count; i++)
+        phx__mem_put(&p->mem, p->set.keys[i].data, p->set.keys[i].size);
+    p->set.key_count = 0;
+}
+
+/* Tells TLS, if there is any. */
+static void guard_show_keys(phx *p)
+{
+    struct phx_key keys[PHX__LINK_KEYS];
+    uint32_t i;
+
+    for (i = 0; i < p->set.key_count; i++) {
+        keys[i].data = p->set.keys[i].data;
+        keys[i].size = p->set.keys[i].size;
+    }
+    if (p->set.tls != NULL)
+        phx__tls_keys(p->set.tls, p->cluster, keys, p->set.key_count);
+}
+
+/* All of them or none: the old ones stand until the new ones do. */
+int phx__node_keys(phx *p, const struct phx_key *keys, uint32_t count)
+{
+    struct phx__link_key fresh[PHX__LINK_KEYS];
+    uint32_t i;
+
+    for (i = 0; i < count; i++) {
+        fresh[i].size = keys[i].size;
+        fresh[i].data = phx__mem_get(&p->mem, keys[i].size);
+        if (fresh[i].data == NULL) {
+            while (i-- > 0)
+                phx__mem_put(&p->mem, fresh[i].data, fresh[i].size);
+            return PHX_ENOMEM;
+        }
+        memcpy(fresh[i].data, keys[i].data, keys[i].size);
+    }
+    phx__node_drop_keys(p);
+    memcpy(p->set.keys, fresh, count * sizeof fresh[0]);
+    p->set.key_count = count;
+    guard_show_keys(p);
+    return 0;
+}
+
+int phx_set_keys(phx *p, const struct phx_key *keys, int count)
+{
+    int i;
+
+    if (p == NULL || keys == NULL || count < 1 || count > (int)PHX__LINK_KEYS)
+        return PHX_EINVAL;
+    for (i = 0; i < count; i++) {
+        if (keys[i].data == NULL)
+            return PHX_EINVAL;
+        if (!guard_key_size_is_good(keys[i].size))
+            return PHX_EKEYSIZE;
+    }
+    return phx__node_keys(p, keys, (uint32_t)count);
+}
+
+int phx_read_key(const char *path, void *out, size_t capacity)
+{
+    uint8_t bytes[PHX_KEY_MAX + 1];
+    long size;
+
+    if (path == NULL || out == NULL)
+        return PHX_EINVAL;
+    size = phx__os_read_file(path, bytes, sizeof bytes);
+    if (size < 0)
+        return (int)size;
+    if (!guard_key_size_is_good((size_t)size) || (size_t)size > capacity)
+        return PHX_EKEYSIZE;
+    memcpy(out, bytes, (size_t)size);
+    return (int)size;
+}
+
+/* ---- Secure places --------------------------------------------------------------------------- */
+
+int phx__node_wants_tls(const phx *p, const struct phx_address *a)
+{
+    return a->family != PHX_UNIX && (a->tls || p->cfg.tls);
+}
+
+/* Certificates from files are as good as a key, where they are used. */
+int phx__node_is_secure(const phx *p, const struct phx_address *a)
+{
+    return p->set.key_count > 0 || p->cfg.insecure || phx__address_is_local(a)
+           || a->family == PHX_OTHER || (phx__node_wants_tls(p, a) && phx__tls_has_files(p->set.tls));
+}
+
+/* Nobody pays for it before it is used: making a key pair takes a thousandth of a second. */
+int phx__node_tls(phx *p)
+{
+    struct phx__tls_files none = { NULL, NULL, NULL };
+    int err = 0;
+
+    if (p->set.tls == NULL) {
+        err = phx__tls_set_open(&p->set.tls, &p->mem, &none);
+        if (err == 0)
+            guard_show_keys(p);
+    }
+    if (err == 0 && p->set.key_count == 0 && !phx__tls_has_files(p->set.tls))
+        err = PHX_ENOKEY;
+    return err;
+}
+
+int phx__node_open_tls(phx *p)
+{
+    struct phx__tls_files files;
+    int err = 0;
+
+    files.ca = p->cfg.tls_ca;
+    files.cert = p->cfg.tls_cert;
+    files.key = p->cfg.tls_key;
+    if (files.ca != NULL)
+        err = phx__tls_set_open(&p->set.tls, &p->mem, &files);
+    if (err == 0 && p->cfg.tls)
+        err = phx__node_tls(p);
+    p->cfg.tls_ca = p->cfg.tls_cert = p->cfg.tls_key = NULL; /* the host's own strings */
+    return err;
+}
+
+/* A stream of the host's is its own affair, a pipe to ssh say, unless we can see that it is a plain
+ * connection with another machine. */
+int phx__node_may_adopt(phx *p, int handle)
+{
+    struct phx_address here;
+
+    if (p->set.key_count > 0 || p->cfg.insecure)
+        return 0;
+    memset(&here, 0, sizeof here);
+    p->set.os_calls++;
+    if (p->os.local(p->os.world, handle, &here) != 0 || here.family == 0)
+        return 0;
+    return phx__address_is_local(&here) ? 0 : PHX_EINSECURE;
+}
+
+/* ---- The log --------------------------------------------------------------------------------- */
+
+/* Who accepts sees a new port each time, who dials knows the one it wants. */
+int64_t phx__node_may_log(phx *p, const struct phx__link *l, int reason)
+{
+    uint64_t place = phx__budget_place(&p->lines, &l->address, l->dialer);
+    const char *why = l->why != NULL ? l->why : "";
+
+    place ^= (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
+    for (; *why != 0; why++)
+        place = place * 31 + (unsigned char)*why;
+    return phx__budget_take(&p->lines, place != 0 ? place : 1, &guard_line, p->now);
 }
 
 /* ======== src/phx_frame.c ======== */
@@ -15792,6 +17868,10 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
 #define NODE_LATE (500 * PHX__MS)
 /* Deadlines handled in one step. */
 #define NODE_TIMERS 10000
+/* Peers and reasons of which it is known that they were logged, 24 bytes each. */
+#define NODE_LINES 64u
+/* So many nodes are dialled as soon as they are heard of; see disc.c for more. */
+#define NODE_CROWD 8u
 /* Readiness asked for at once. */
 #define NODE_READY 128
 
@@ -16179,6 +18259,10 @@ static void node_link_due(phx *p, uint32_t slot)
 
     if (l == NULL)
         return;
+    if (phx__link_rested(l) && phx__node_link(p, l->peer) == l) {
+        phx__node_watch(p, l);
+        return;
+    }
     /* Up: it was replaced by another link and the peer has not closed it. */
     phx__node_close_link(p, l, l->state == PHX__LINK_UP ? PHX_EDUPLICATE : PHX_ETIMEDOUT, 0);
 }
@@ -16342,19 +18426,18 @@ uint64_t phx_deadline(const phx *p)
 static int node_copy_config(phx *p, const struct phx_config *cfg)
 {
     size_t n = strlen(cfg->cluster);
+    struct phx_key key;
+    int err;
 
+    key.data = cfg->key;
+    key.size = cfg->key_size;
     p->cfg = *cfg;
     memcpy(p->cluster, cfg->cluster, n + 1);
     p->cfg.cluster = p->cluster;
-    if (cfg->key != NULL) {
-        p->key = phx__mem_get(&p->mem, cfg->key_size);
-        if (p->key == NULL)
-            return PHX_ENOMEM;
-        memcpy(p->key, cfg->key, cfg->key_size);
-    }
-    p->cfg.key = p->key;
-    p->cfg.key_size = p->key == NULL ? 0 : cfg->key_size;
-    return 0;
+    p->cfg.key = NULL;
+    p->cfg.key_size = 0;
+    err = phx__node_keys(p, &key, cfg->key != NULL);
+    return err != 0 ? err : phx__node_open_tls(p);
 }
 
 static int node_open_identity(phx *p, const struct phx_config *cfg)
@@ -16388,7 +18471,7 @@ static int node_open_brains(phx *p)
 {
     struct phx__route_ops route;
     struct phx__disc_limits dl = { p->cfg.max_links, p->cfg.max_dials, p->cfg.retry_min_us,
-                                   p->cfg.retry_max_us };
+                                   p->cfg.retry_max_us, NODE_CROWD };
     struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon };
     struct phx__live_ops live = { p, node_live_beat, node_silent, phx__node_suspect,
                                   phx__node_seek, node_state };
@@ -16411,6 +18494,8 @@ static int node_open_brains(phx *p)
         || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->resume_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->late_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->close_timer)) != 0)
+        return err;
+    if ((err = phx__budget_init(&p->lines, &p->mem, NODE_LINES, phx__rnd_next(&p->rnd))) != 0)
         return err;
     p->route.relay = p->cfg.relay;
     if ((err = node_write_card(p)) != 0)
@@ -16443,7 +18528,9 @@ static void node_free(phx *p)
     phx__mem_put(&p->mem, p->closed, p->closed_capacity * sizeof *p->closed);
     phx__mem_put(&p->mem, p->peers, p->peer_capacity * sizeof *p->peers);
     phx__mem_put(&p->mem, p->set.scratch, p->set.scratch_size);
-    phx__mem_put(&p->mem, p->key, p->cfg.key_size);
+    phx__node_drop_keys(p);
+    phx__tls_set_free(p->set.tls);
+    phx__budget_free(&p->lines);
     if (p->os.free != NULL)
         p->os.free(p->os.world);
     mem = p->mem; /* p itself goes last, and the count of it with it */
@@ -16478,8 +18565,10 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
     if (out == NULL)
         return PHX_EINVAL;
     *out = NULL;
-    if (cfg == NULL || (err = phx__config_check(cfg)) != 0)
+    if (cfg == NULL)
         return PHX_EINVAL;
+    if ((err = phx__config_check(cfg)) != 0)
+        return err;
     phx__mem_init(&mem, cfg->alloc, cfg->mem_limit);
     p = phx__mem_zero(&mem, sizeof *p);
     if (p == NULL)
@@ -16545,6 +18634,7 @@ void phx_config_init(struct phx_config *cfg)
     cfg->max_links = 1024;
     cfg->max_nodes = 65536;
     cfg->max_dials = 64;
+    cfg->max_accepts = 4096;
     cfg->hop_limit = 16;
     cfg->step_bytes = 256u << 10;
     cfg->dial_timeout_us = 5 * PHX__SECOND;
@@ -16569,17 +18659,22 @@ int phx__config_check(const struct phx_config *c)
 {
     size_t cluster = c->cluster == NULL ? 0 : strlen(c->cluster);
 
-    if (!api_within(cluster, 1, 64) || (c->key != NULL && !api_within(c->key_size, 16, 1024))
-        || (c->key == NULL && c->key_size != 0) || (c->id == NULL && c->incarnation != 0)
+    if (c->key != NULL && !api_within(c->key_size, PHX_KEY_MIN, PHX_KEY_MAX))
+        return PHX_EKEYSIZE;
+    if (!api_within(cluster, 1, 64) || (c->key == NULL && c->key_size != 0)
+        || (c->id == NULL && c->incarnation != 0)
         || c->incarnation == UINT64_MAX)
         return PHX_EINVAL;
     if (!api_within(c->max_message, 1, 1u << 30) || !api_within(c->window, 65536, 1u << 30)
         || !api_within(c->max_links, 1, 65536) || !api_within(c->max_nodes, 2, 1u << 24)
-        || !api_within(c->max_dials, 1, 65536) || !api_within(c->hop_limit, 1, 255)
+        || !api_within(c->max_dials, 1, 65536) || !api_within(c->max_accepts, 1, 1u << 20)
+        || !api_within(c->hop_limit, 1, 255)
         || !api_within(c->step_bytes, 80u << 10, 1u << 26))
         return PHX_EINVAL;
     if (!api_time(c->dial_timeout_us) || !api_time(c->retry_min_us) || !api_time(c->retry_max_us)
         || c->retry_min_us > c->retry_max_us || phx__detector_check(&c->detector) != 0)
+        return PHX_EINVAL;
+    if ((c->tls_ca == NULL) != (c->tls_cert == NULL) || (c->tls_ca == NULL) != (c->tls_key == NULL))
         return PHX_EINVAL;
     if (c->routing < PHX_ROUTING_DEFAULT || c->routing > PHX_ROUTING_PAPER
         || (c->os != NULL && c->os->version != PHX_OS_VERSION)
@@ -16609,24 +18704,23 @@ static int api_resolve(phx *p, const char *text, struct phx_address *out, int ca
         p->set.os_calls++;
         n = p->os.resolve(p->os.world, parsed.host, out, capacity);
     }
-    for (i = 0; i < n; i++)
+    for (i = 0; i < n; i++) {
         out[i].port = parsed.port;
+        out[i].tls = parsed.tls || p->cfg.tls;
+    }
+    if (n > 0 && out[0].tls && (err = phx__node_tls(p)) != 0)
+        return err;
     return n == 0 ? PHX_ERESOLVE : n;
-}
-
-static int api_allowed(const phx *p, const struct phx_address *a)
-{
-    return p->key != NULL || p->cfg.insecure || phx__address_is_local(a) || a->family == PHX_OTHER;
 }
 
 static int api_listen_at(phx *p, struct phx_address *a)
 {
     struct phx__listener *at = &p->listeners[p->listener_count];
-    int err, handle;
+    int err, handle, tls = a->tls;
 
     if (p->listener_count == (int)PHX__LISTENERS)
         return PHX_ELIMIT;
-    if (!api_allowed(p, a))
+    if (!phx__node_is_secure(p, a))
         return PHX_EINSECURE;
     p->set.os_calls += 2;
     err = p->os.listen(p->os.world, a, &handle);
@@ -16642,6 +18736,7 @@ static int api_listen_at(phx *p, struct phx_address *a)
     }
     at->handle = handle;
     at->paused = 0;
+    a->tls = (unsigned char)tls; /* the world knows nothing of it */
     at->address = *a;
     p->listener_count++;
     phx__disc_listening(&p->disc, 1);
@@ -16705,6 +18800,9 @@ int phx_advertise(phx *p, const char *address)
     } else if ((a.port = parsed.port) == 0) {
         return PHX_EADDRESS;
     }
+    a.tls = a.family != PHX_UNIX && (parsed.tls || p->cfg.tls);
+    if (!phx__node_is_secure(p, &a))
+        return PHX_EINSECURE;
     err = phx__node_own_address(p, &a);
     p->card_stale |= err > 0;
     return err < 0 ? err : 0;
@@ -16725,7 +18823,7 @@ int phx_join(phx *p, const char *address)
     if (n < 0)
         return n;
     for (i = 0; i < n; i++) {
-        if (!api_allowed(p, &a[i]))
+        if (!phx__node_is_secure(p, &a[i]))
             return PHX_EINSECURE;
         if (a[i].family != PHX_UNIX && a[i].family != PHX_OTHER && a[i].port == 0)
             return PHX_EADDRESS;
@@ -16738,14 +18836,18 @@ int phx_adopt(phx *p, int fd, int dialer)
 {
     int err;
 
-    if (p == NULL || fd < 0)
+    if (p == NULL || fd < 0 || dialer < 0 || dialer > (1 | PHX_ADOPT_TLS))
         return PHX_EINVAL;
-    err = p->closing ? PHX_ECLOSED : phx__os_adopt(&p->os, fd);
+    err = p->closing ? PHX_ECLOSED : phx__node_may_adopt(p, fd);
+    if (err == 0 && (dialer & PHX_ADOPT_TLS))
+        err = phx__node_tls(p);
+    if (err == 0)
+        err = phx__os_adopt(&p->os, fd);
     if (err != 0) {
         p->os.close(p->os.world, fd);
         return err;
     }
-    return phx__node_adopt(p, fd, dialer != 0);
+    return phx__node_adopt(p, fd, dialer & 1, dialer & PHX_ADOPT_TLS);
 }
 
 /* ---- The loop -------------------------------------------------------------------------------- */

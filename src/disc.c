@@ -34,7 +34,7 @@
  *
  * One address is never dialled twice at once, also not for different targets: a hub and its node
  * share theirs, and a liar who announces a thousand nodes at a victim's address gets one dial at
- * a time.
+ * a time. How many it gets in the long run says budget.c.
  *
  * The bound. While no more than max_links nodes are known, all of them are dialled and the mesh
  * is full. Beyond that: hubs, nodes that somebody wants to send to, and PHX__DISC_BEST nodes
@@ -51,7 +51,7 @@
  * This room does not know what an attempt is made of, whether the peer is who it says (link
  * proves that), or who is alive (live knows). It differs from the paper (section 4.1, step 1),
  * which dials every address it hears of at once and once. */
-#include "disc.h"
+#include "crowd.h"
 
 /* RFC 8305, section 8: the recommended delay between attempts, longer than nearly all round
  * trips. */
@@ -78,6 +78,8 @@
 #define DISC_RELAYED_US (60 * PHX__SECOND)
 /* This node has moved to another network: whatever failed may work. Not all in the same moment. */
 #define DISC_MOVED_JITTER_US PHX__SECOND
+/* Places remembered for their budgets, 24 bytes each. */
+#define DISC_PLACES 512u
 
 /* How bad a round ended, in ascending order of what decides about the wait. */
 enum disc_verdict {
@@ -148,7 +150,8 @@ static uint64_t disc_courtesy(struct phx__disc *d, const struct phx__disc_target
 {
     if (t->hub || !d->listening || disc_goes_first(d, t->node))
         return 0;
-    return DISC_COURTESY_US + disc_between(d, 0, DISC_COURTESY_JITTER_US);
+    return DISC_COURTESY_US + disc_between(d, 0, DISC_COURTESY_JITTER_US)
+           + phx__crowd_patience(d);
 }
 
 /* The rate for what most probably fails again. */
@@ -192,7 +195,7 @@ static void disc_push(struct phx__disc *d, uint32_t slot)
  * those under way may have to give way. */
 static void disc_kick(struct phx__disc *d)
 {
-    if (d->head != PHX__NONE && d->attempts.free != PHX__NONE)
+    if (d->head != PHX__NONE && phx__crowd_has_room(d))
         phx__timer_set(d->timers, d->targets[d->head].timer, d->now);
     else if (d->head != PHX__NONE && d->room_at != UINT64_MAX)
         phx__timer_set(d->timers, d->targets[d->head].timer, d->room_at);
@@ -357,7 +360,7 @@ static void disc_note(struct phx__disc *d, uint32_t slot, uint32_t i, int error)
 
     t->at[i].error = error;
     t->at[i].tried_at = d->now;
-    if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION)
+    if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION || error == PHX_ETLS)
         verdict = DISC_BARRED;
     /* Anybody may say this, or the address may move: it is believed, but not for ever. */
     if (error == PHX_ESELF)
@@ -376,6 +379,12 @@ static void disc_note(struct phx__disc *d, uint32_t slot, uint32_t i, int error)
         t->verdict = verdict;
 }
 
+/* How long the first of these addresses must be left alone. */
+static uint64_t disc_ban(const struct phx__disc *d, const struct phx__disc_target *t, unsigned which)
+{
+    return t->hub ? 0 : phx__budget_first(&d->budget, t->at, t->count, which, d->now);
+}
+
 /* The first address still to try that nobody dials at the moment. The silent ones come last: a wall, or the
  * private address of a far network, should not keep a good one waiting in each round. */
 static uint32_t disc_pick(const struct phx__disc *d, const struct phx__disc_target *t)
@@ -383,7 +392,8 @@ static uint32_t disc_pick(const struct phx__disc *d, const struct phx__disc_targ
     uint32_t i, silent = PHX__NONE;
 
     for (i = 0; i < t->count; i++) {
-        if ((t->untried & 1u << i) == 0 || disc_is_busy(d, &t->at[i].address))
+        if ((t->untried & 1u << i) == 0 || disc_is_busy(d, &t->at[i].address)
+            || disc_ban(d, t, 1u << i) != 0)
             continue;
         if (t->at[i].error != PHX_ETIMEDOUT)
             return i;
@@ -405,6 +415,8 @@ static int disc_dial(struct phx__disc *d, uint32_t slot, uint32_t i)
     t->at[i].met = PHX__CONTACT_NOBODY;
     t->untried = (uint8_t)(t->untried & ~(1u << i));
     t->tried++;
+    if (!t->hub)
+        phx__budget_dialled(&d->budget, &t->at[i].address, d->now);
     error = d->ops.dial(d->ops.ctx, attempt, t->hub ? PHX__NONE : t->node, &t->at[i].address);
     if (error >= 0)
         return 1;
@@ -425,7 +437,13 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
         disc_settle(d, slot);
         return;
     }
+    if (!t->round && phx__crowd_is_settling(d, t)) {
+        t->fresh--;
+        disc_plan(d, slot, PHX__CROWD_SETTLE + disc_between(d, 0, phx__crowd_spread(d)));
+        return;
+    }
     if (!t->round) {
+        t->fresh = 0;
         t->untried = (uint8_t)phx__contact_usable(t->at, t->count, d->now);
         if (t->untried == 0) {
             disc_plan(d, slot, 0); /* it was set off too soon: not before the first rest ends */
@@ -442,8 +460,12 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
      * one that did not waits for them. */
     if (i == PHX__NONE && t->tried > 0 && t->open == 0)
         t->untried = 0;
-    if (t->untried != 0)
-        phx__timer_set(d->timers, t->timer, d->now + DISC_STAGGER_US);
+    if (t->untried != 0) {
+        uint64_t ban = disc_ban(d, t, t->untried);
+        if (ban > 0) /* many may wait for the same moment */
+            ban = disc_between(d, ban, ban + PHX__SECOND);
+        phx__timer_set(d->timers, t->timer, d->now + DISC_STAGGER_US + ban);
+    }
     disc_settle(d, slot);
 }
 
@@ -642,6 +664,9 @@ int phx__disc_init(struct phx__disc *d, struct phx__mem *mem, struct phx__ids *i
     d->limits = *limits;
     d->target_free = d->head = d->tail = PHX__NONE;
     d->room_at = UINT64_MAX;
+    d->pace = PHX__CROWD_PACE;
+    if (phx__budget_init(&d->budget, mem, DISC_PLACES, phx__rnd_next(rnd)) != 0)
+        return PHX_ENOMEM;
     return phx__attempts_init(&d->attempts, mem, limits->max_dials);
 }
 
@@ -656,6 +681,7 @@ void phx__disc_free(struct phx__disc *d)
     phx__mem_put(d->mem, d->targets, d->target_capacity * sizeof *d->targets);
     phx__mem_put(d->mem, d->nodes, d->node_capacity * sizeof *d->nodes);
     phx__attempts_free(&d->attempts);
+    phx__budget_free(&d->budget);
     memset(d, 0, sizeof *d);
 }
 
@@ -729,7 +755,9 @@ int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_addre
         d->nodes[node].target = slot + 1;
         d->known += !d->nodes[node].linked;
         phx__best_offer(&d->best, d->ids, node);
-        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]));
+        d->learnt_at = d->now;
+        d->targets[slot].fresh = PHX__CROWD_SETTLE_TIMES;
+        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]) + disc_between(d, 0, phx__crowd_spread(d)));
     } else if (!disc_is_same(&d->targets[slot], a, picked, n)
                && disc_renew(d, slot, a, picked, n) != 0) {
         return PHX_ENOMEM;
@@ -750,8 +778,11 @@ int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t 
     disc_clock(d, now);
     error = phx__mem_grow(d->mem, &d->nodes, &d->node_capacity, node + 1, sizeof *d->nodes);
     if (disc_find(d, attempt, &slot, &i)) {
-        if (error == 0) /* whoever answers there is that hub now */
+        if (error == 0) { /* whoever answers there is that hub now */
             phx__disc_meet(d, attempt, node);
+            phx__budget_good(&d->budget, &d->targets[slot].at[i].address);
+        }
+        phx__crowd_learn(d, d->now - d->attempts.at[attempt & 0xffff].since);
         disc_close(d, slot, i);
         disc_note(d, slot, i,
                   error != 0 ? error : d->targets[slot].node == node ? 0 : PHX_EPEER);
@@ -942,7 +973,7 @@ void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now)
         return;
     if (!d->targets[arg].queued)
         disc_push(d, arg);
-    while ((slot = d->head) != PHX__NONE && (d->attempts.free != PHX__NONE || disc_make_room(d))) {
+    while ((slot = d->head) != PHX__NONE && (phx__crowd_has_room(d) || disc_make_room(d))) {
         disc_unqueue(d, slot);
         disc_advance(d, slot);
     }

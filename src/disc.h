@@ -3,6 +3,7 @@
 #define PHX_DISC_H
 #include "attempt.h"
 #include "best.h"
+#include "budget.h"
 #include "contact.h"
 #include "rnd.h"
 #include "timer.h"
@@ -13,6 +14,7 @@ struct phx__disc_limits {
     uint32_t max_links; /* up to here every known node is dialled, beyond it a few */
     uint32_t max_dials; /* attempts under way at once */
     uint64_t retry_min_us, retry_max_us;
+    uint32_t crowd; /* beyond so many known nodes first dials are spread; 0: never */
 };
 
 /* dial is called from phx__disc_due only. Neither may call back into this room. */
@@ -31,6 +33,7 @@ struct phx__disc_target {           /* a hub or a node one could dial */
     uint8_t count;
     uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
     uint8_t in_use, hub, round, queued, verdict;
+    uint8_t fresh;                 /* not dialled yet, and may be put off so often */
     uint32_t node;                 /* PHX__NONE for a hub nobody knows yet */
     uint32_t failures, duplicates; /* rounds in a row that ended so */
     uint32_t timer;                /* when to begin a round or try the next address */
@@ -60,8 +63,12 @@ struct phx__disc {
     uint32_t hub_count;
     struct phx__best best; /* nodes dialled also beyond max_links */
     uint32_t head, tail; /* the queue: targets that are due and wait for max_dials */
+    struct phx__budget budget; /* of dials at learnt addresses */
     int listening;       /* this node can be dialled */
     int stopped;         /* closing: dial no more */
+    uint32_t pace;       /* dials at once, in a crowd */
+    uint64_t slowed_at;  /* when it was last halved */
+    uint64_t learnt_at;  /* when a node was last heard of for the first time */
     uint64_t now;        /* the latest time told, for calls that are not told */
 };
 

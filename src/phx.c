@@ -23,6 +23,10 @@
 #define NODE_LATE (500 * PHX__MS)
 /* Deadlines handled in one step. */
 #define NODE_TIMERS 10000
+/* Peers and reasons of which it is known that they were logged, 24 bytes each. */
+#define NODE_LINES 64u
+/* So many nodes are dialled as soon as they are heard of; see disc.c for more. */
+#define NODE_CROWD 8u
 /* Readiness asked for at once. */
 #define NODE_READY 128
 
@@ -410,6 +414,10 @@ static void node_link_due(phx *p, uint32_t slot)
 
     if (l == NULL)
         return;
+    if (phx__link_rested(l) && phx__node_link(p, l->peer) == l) {
+        phx__node_watch(p, l);
+        return;
+    }
     /* Up: it was replaced by another link and the peer has not closed it. */
     phx__node_close_link(p, l, l->state == PHX__LINK_UP ? PHX_EDUPLICATE : PHX_ETIMEDOUT, 0);
 }
@@ -573,19 +581,18 @@ uint64_t phx_deadline(const phx *p)
 static int node_copy_config(phx *p, const struct phx_config *cfg)
 {
     size_t n = strlen(cfg->cluster);
+    struct phx_key key;
+    int err;
 
+    key.data = cfg->key;
+    key.size = cfg->key_size;
     p->cfg = *cfg;
     memcpy(p->cluster, cfg->cluster, n + 1);
     p->cfg.cluster = p->cluster;
-    if (cfg->key != NULL) {
-        p->key = phx__mem_get(&p->mem, cfg->key_size);
-        if (p->key == NULL)
-            return PHX_ENOMEM;
-        memcpy(p->key, cfg->key, cfg->key_size);
-    }
-    p->cfg.key = p->key;
-    p->cfg.key_size = p->key == NULL ? 0 : cfg->key_size;
-    return 0;
+    p->cfg.key = NULL;
+    p->cfg.key_size = 0;
+    err = phx__node_keys(p, &key, cfg->key != NULL);
+    return err != 0 ? err : phx__node_open_tls(p);
 }
 
 static int node_open_identity(phx *p, const struct phx_config *cfg)
@@ -619,7 +626,7 @@ static int node_open_brains(phx *p)
 {
     struct phx__route_ops route;
     struct phx__disc_limits dl = { p->cfg.max_links, p->cfg.max_dials, p->cfg.retry_min_us,
-                                   p->cfg.retry_max_us };
+                                   p->cfg.retry_max_us, NODE_CROWD };
     struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon };
     struct phx__live_ops live = { p, node_live_beat, node_silent, phx__node_suspect,
                                   phx__node_seek, node_state };
@@ -642,6 +649,8 @@ static int node_open_brains(phx *p)
         || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->resume_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->late_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->close_timer)) != 0)
+        return err;
+    if ((err = phx__budget_init(&p->lines, &p->mem, NODE_LINES, phx__rnd_next(&p->rnd))) != 0)
         return err;
     p->route.relay = p->cfg.relay;
     if ((err = node_write_card(p)) != 0)
@@ -674,7 +683,9 @@ static void node_free(phx *p)
     phx__mem_put(&p->mem, p->closed, p->closed_capacity * sizeof *p->closed);
     phx__mem_put(&p->mem, p->peers, p->peer_capacity * sizeof *p->peers);
     phx__mem_put(&p->mem, p->set.scratch, p->set.scratch_size);
-    phx__mem_put(&p->mem, p->key, p->cfg.key_size);
+    phx__node_drop_keys(p);
+    phx__tls_set_free(p->set.tls);
+    phx__budget_free(&p->lines);
     if (p->os.free != NULL)
         p->os.free(p->os.world);
     mem = p->mem; /* p itself goes last, and the count of it with it */
@@ -709,8 +720,10 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
     if (out == NULL)
         return PHX_EINVAL;
     *out = NULL;
-    if (cfg == NULL || (err = phx__config_check(cfg)) != 0)
+    if (cfg == NULL)
         return PHX_EINVAL;
+    if ((err = phx__config_check(cfg)) != 0)
+        return err;
     phx__mem_init(&mem, cfg->alloc, cfg->mem_limit);
     p = phx__mem_zero(&mem, sizeof *p);
     if (p == NULL)

@@ -58,9 +58,9 @@ struct phx {
     struct phx__broken broken;
     struct phx__post post;
     struct phx__link_set set;
+    struct phx__budget lines; /* of the log, by peer and reason */
     struct phx_id self;
     char cluster[65];
-    uint8_t *key;
     uint64_t now;
 
     struct phx__link **links; /* by slot; NULL: free */
@@ -114,7 +114,7 @@ PHX_PRIVATE int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect,
                                const struct phx_address *to);
 PHX_PRIVATE void phx__node_hooks(phx *p); /* asks cfg.dial for what disc wants */
 PHX_PRIVATE void phx__node_abandon(void *ctx, uint32_t attempt);
-PHX_PRIVATE int phx__node_adopt(phx *p, int handle, int dialer);
+PHX_PRIVATE int phx__node_adopt(phx *p, int handle, int dialer, int secure);
 PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
 PHX_PRIVATE void phx__node_ready(phx *p, int handle, int events);
 PHX_PRIVATE void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell);
@@ -129,6 +129,19 @@ PHX_PRIVATE void phx__node_watch(phx *p, struct phx__link *l);
 
 /* phx_path.c: what a link that has come up teaches of our own addresses. */
 PHX_PRIVATE void phx__node_learn(phx *p, const struct phx__link *l);
+/* phx_guard.c: keys, what is secure, limits. */
+PHX_PRIVATE int phx__node_keys(phx *p, const struct phx_key *keys, uint32_t count); /* or ENOMEM */
+PHX_PRIVATE void phx__node_drop_keys(phx *p);
+/* May this node speak there? */
+PHX_PRIVATE int phx__node_is_secure(const phx *p, const struct phx_address *a);
+PHX_PRIVATE int phx__node_may_adopt(phx *p, int handle); /* 0 or PHX_EINSECURE */
+/* May the end of this link be logged? How many were not before it, or -1: no. */
+PHX_PRIVATE int64_t phx__node_may_log(phx *p, const struct phx__link *l, int reason);
+PHX_PRIVATE int phx__node_wants_tls(const phx *p, const struct phx_address *a);
+/* Makes ready for TLS: 0, PHX_ENOTSUP, PHX_ENOKEY, PHX_ENOMEM or what is wrong with the files. */
+PHX_PRIVATE int phx__node_tls(phx *p);
+/* cfg.tls and the files, once the keys are there; the files are read. */
+PHX_PRIVATE int phx__node_open_tls(phx *p);
 
 /* phx_frame.c: frames in, control frames out. */
 PHX_PRIVATE int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f,
@@ -150,7 +163,7 @@ PHX_PRIVATE void phx__node_refuted(phx *p, const struct phx__entry *e);
 PHX_PRIVATE void phx__node_report_broken(phx *p);
 
 /* phx_api.c */
-PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or PHX_EINVAL */
+PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or why not */
 
 /* phx.c */
 PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);

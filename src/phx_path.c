@@ -115,6 +115,7 @@ static int path_evidence(const phx *p, const struct phx__link *l, const struct p
         || phx__address_is_any(seen) || seen->port == 0)
         return 0;
     *out = *seen;
+    out->tls = l->secure; /* as the listener that it came in by */
     if (!l->dialer)
         return 1;
     if (seen->port != here->port || path_same_host(seen, here)

@@ -244,6 +244,6 @@ void phx__route_flush(struct phx__route *r, uint64_t now)
     route_beat_shrunk(r);
     if (r->nbr_count > 0) {
         r->quiet_due = 1;
-        phx__route_plan(r, r->moved + PHX__ROUTE_QUIET);
+        phx__route_plan(r, phx__route_quiet_at(r));
     }
 }

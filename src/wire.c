@@ -217,6 +217,7 @@ void phx__wire_put_answer(struct phx__writer *w, const struct phx__answer *a)
     wire_put_standing(w, a->seq, a->card_version, a->have);
     phx__address_put(w, &a->observed);
     phx__put_bytes(w, a->mac, sizeof a->mac);
+    phx__put_bytes(w, a->mac_other, sizeof a->mac_other);
     phx__wire_end(w, start);
 }
 
@@ -237,6 +238,7 @@ int phx__wire_get_answer(const struct phx__frame *f, struct phx__answer *a)
     if (phx__address_get(&r, &a->observed) != 0)
         return PHX_EPROTO;
     phx__get_copy(&r, a->mac, sizeof a->mac);
+    phx__get_copy(&r, a->mac_other, sizeof a->mac_other);
     if (a->version == 0)
         return PHX_EPROTO;
     return wire_close(&r);

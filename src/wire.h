@@ -61,7 +61,8 @@ struct phx__answer {
     uint32_t seq, card_version;  /* what it says of itself just now */
     uint32_t have;               /* version of the dialer's card that it has; 0: none */
     struct phx_address observed; /* where the acceptor sees the dialer */
-    uint8_t mac[PHX__MAC];       /* last in the body */
+    uint8_t mac[PHX__MAC];       /* with the acceptor's first key */
+    uint8_t mac_other[PHX__MAC]; /* with its second, or random; both last in the body */
 };
 struct phx__proof {
     uint32_t seq, card_version, have; /* as in the answer, the other way round */

@@ -156,6 +156,12 @@ static int spec_address(struct spec_side *s, struct spec_in *in, int none_is_goo
     case 4:
         spec_take(in, 6);
         return in->bad ? spec_no(s, "an IPv4 address is cut off") : 1;
+    case 20: /* over TLS */
+        spec_take(in, 6);
+        return in->bad ? spec_no(s, "an IPv4 address for TLS is cut off") : 1;
+    case 22:
+        spec_take(in, 18);
+        return in->bad ? spec_no(s, "an IPv6 address for TLS is cut off") : 1;
     case 6:
         spec_take(in, 18);
         return in->bad ? spec_no(s, "an IPv6 address is cut off") : 1;
@@ -208,8 +214,8 @@ static int spec_answer(struct spec_side *s, struct spec_in *in)
     spec_take(in, 16);
     if (!spec_standing(s, in) || !spec_address(s, in, 1))
         return 0;
-    spec_take(in, 16);
-    spec_take(in, 16);
+    spec_take(in, 32); /* mac */
+    spec_take(in, 32); /* mac_other */
     if (!spec_end(s, in, "ANSWER"))
         return 0;
     return version != 0 ? 1 : spec_no(s, "ANSWER of version 0");

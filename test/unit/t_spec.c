@@ -93,6 +93,7 @@ static void answer(const uint8_t mac[32])
     a.card_version = 1;
     a.observed = local(40000);
     memcpy(a.mac, mac, 32);
+    fill(a.mac_other, 32, 0x60);
     phx__wire_put_answer(&stream, &a);
 }
 
@@ -322,12 +323,13 @@ static const struct {
 } examples[] = {
     {"HELLO", "4000000001000000504858310100010003a8f0dd8edb33780000000000010203"
               "0405060708090a0b0c0d0e0f0100000000000000202122232425262728292a2b2c2d2e2f"},
-    {"ANSWER", "6500000002000000010000000000f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff0200"
+    {"ANSWER", "8500000002000000010000000000f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff0200"
                "000000000000404142434445464748494a4b4c4d4e4f06000000010000000000"
                "0000047f000001409c8c4ce4a66a30f7dc818df1ae401d47f858af38fc7386a7"
-               "f5476e34f1276c5f6d"},
-    {"PROOF", "3700000003000000050000000300000001000000047f000001581b7e2289ad02"
-              "baf6e875e23e3ba8a365b28485ecd800282efefa4f2921e6c4e5e3"},
+               "f5476e34f1276c5f6d606162636465666768696a6b6c6d6e6f70717273747576"
+               "7778797a7b7c7d7e7f"},
+    {"PROOF", "3700000003000000050000000300000001000000047f000001581b108ad3530a"
+              "8ab24254b999d2d9f9125da599a7e16433cda6f2a836564387d0fc"},
     {"REFUSE", "06000000040000001900"},
     {"UPDATE", "55000000050000000000000102030405060708090a0b0c0d0e0f010000000000"
                "00000500000000010300000029000000010000400001047f000001581b010000"
@@ -404,8 +406,8 @@ static void example_handshake(void)
     stream.size = 68;
     answer(mac);
     proof(no_mac);
-    mac_of("PHX1 proof", stream_bytes + 68 + 8, 97, stream_bytes + 173 + 8, 19, mac);
-    stream.size = 173;
+    mac_of("PHX1 proof", stream_bytes + 68 + 8, 129, stream_bytes + 205 + 8, 19, mac);
+    stream.size = 205;
     proof(mac);
 }
 
@@ -414,7 +416,7 @@ static void test_examples(void)
     /* Goal: the page's examples are what we send. Method: encode them with the values that the
      * page names, compare with the bytes kept here, and look for those on the page if it is at
      * hand. */
-    char hex[256], *page = read_page(), why[SPEC_WHY];
+    char hex[512], *page = read_page(), why[SPEC_WHY];
     size_t i, at = 0, n;
 
     example_handshake();

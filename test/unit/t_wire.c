@@ -57,6 +57,7 @@ static void make_address(struct phx_address *a)
     } else if (a->family != 0) {
         scatter(a->ip, a->family == PHX_IPV4 ? 4 : 16);
         a->port = (uint16_t)below(65536);
+        a->tls = (unsigned char)below(2);
     }
 }
 
@@ -625,10 +626,13 @@ static void test_handshake_values(void)
     ok(phx__wire_get_answer(&value_frame, &a2) == 0 && a2.version == 5 && a2.features == a.features
            && a2.incarnation == a.incarnation && phx__id_equal(&a.id, &a2.id)
            && memcmp(a.nonce, a2.nonce, PHX__NONCE) == 0 && memcmp(a.mac, a2.mac, PHX__MAC) == 0
+           && memcmp(a.mac_other, a2.mac_other, PHX__MAC) == 0
            && a2.seq == 6 && a2.card_version == 7 && a2.have == a.have
            && phx__address_equal(&a.observed, &a2.observed),
        "ANSWER");
-    ok(memcmp(value_frame.body + value_frame.size - 32, a.mac, 32) == 0, "its mac is last");
+    ok(memcmp(value_frame.body + value_frame.size - 64, a.mac, 32) == 0
+           && memcmp(value_frame.body + value_frame.size - 32, a.mac_other, 32) == 0,
+       "its macs are last");
     scatter(&p, sizeof p);
     p.seq = 8;
     p.card_version = 9;
@@ -693,7 +697,7 @@ static void test_handshake_sizes(void)
     a.seq = a.card_version = p.seq = p.card_version = 1;
     value_begin();
     phx__wire_put_answer(&value, &a);
-    ok(value.size == 8 + 91, "the shortest ANSWER");
+    ok(value.size == 8 + 123, "the shortest ANSWER");
     value_begin();
     phx__wire_put_proof(&value, &p);
     ok(value.size == 8 + 45, "the shortest PROOF");
@@ -702,7 +706,7 @@ static void test_handshake_sizes(void)
     p.observed = a.observed;
     value_begin();
     phx__wire_put_answer(&value, &a);
-    ok(value.size == 203, "the longest ANSWER");
+    ok(value.size == 235, "the longest ANSWER");
     value_begin();
     phx__wire_put_proof(&value, &p);
     ok(value.size == 157, "the longest PROOF");
