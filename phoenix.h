@@ -287,10 +287,12 @@ int phx_read_key(const char *path, void *out, size_t capacity);
  *
  *      interval_us + timeout_us + broken_us + the time of one flood through the network
  *
- * one whose connections close (a killed process) within broken_us and a flood, and one that dies in the
- * same instant as all its monitors within insurance_us + timeout_us + broken_us and a flood. A host that
- * is silent for longer than that without phx_busy is taken for dead: what a node that computes and one
- * that is stopped look like from outside is the same. It is OK again as soon as it is back.
+ * (where its death itself cuts off a part of the network in which none of its monitors is, that part
+ * has insurance_us for interval_us). One whose connections close (a killed process) is FAILED within
+ * broken_us and a flood, and one that dies in the same instant as all its monitors within insurance_us +
+ * timeout_us + broken_us and a flood. A host that is silent for longer than that without phx_busy is
+ * taken for dead: what a node that computes and one that is stopped look like from outside is the same.
+ * It is OK again as soon as it is back.
  *
  * monitors and the two intervals say how often *this* node is heard, and are announced in each heartbeat;
  * timeout_us and broken_us say how patient it is with others. So nodes may differ. All in microseconds. */
