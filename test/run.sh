@@ -239,6 +239,7 @@ unit() { # split or joined, test
     case $1 in
     joined) how='-DPHX_JOINED -Wno-unused-function' with= ;;
     tls) how='-DPHX_JOINED -DPHX_TLS -Wno-unused-function' with=-lbearssl ;;
+    over) how='-DPHX_JOINED -DPHX_TLS -DT_OVER_TLS -Wno-unused-function' with=-lbearssl ;;
     *) how= with=build/split/libphx.a ;;
     esac
     quiet "$2 compiles" $cc $flags_tests $sanitize $how "$2" $with -pthread -lm -o "$exe" > "$exe.said" || {
@@ -318,8 +319,12 @@ for f in test/unit/t_tls.c test/unit/t_keys.c test/unit/t_hostile.c; do
     if has_bearssl; then add "unit $(basename "$f" .c) with TLS" "unit tls $f"
     else add "unit $(basename "$f" .c) with TLS" "skip '$f with -DPHX_TLS' 'no libbearssl-dev'"; fi
 done
+if has_bearssl; then
+    add 'unit t_endings over TLS' 'unit over test/unit/t_endings.c'
+    add 'unit t_torture over TLS' 'unit over test/unit/t_torture.c'
+fi
 if [ -s "$work/queue" ]; then
-    mkdir -p build/split/test build/unit/split build/unit/joined build/unit/tls
+    mkdir -p build/split/test build/unit/split build/unit/joined build/unit/tls build/unit/over
     mv "$work/queue" "$work/units"
     sane='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer'
     echo 'int main(void) { return 0; }' > "$work/sane.c"

@@ -1,8 +1,8 @@
 /* tls.c - how fast messages go from one process to another, with TLS and without. */
 
-/* cc -DPHX_TLS -I. tls.c phoenix.c -lbearssl; usage: tls plain|tls MB. Two processes, one link over loopback, messages of 1 MB, as many under way as
- * the window allows. Prints one tab-separated line: what, MB per second, and the processor time that
- * both sides used for each GB. */
+/* cc -DPHX_TLS -I. tls.c phoenix.c -lbearssl; usage: tls plain|tls MB. Two processes, one link over
+ * loopback, messages of 1 MB, as many under way as the window allows. Prints one tab-separated line:
+ * what, MB per second, and the processor time that both sides used for each GB. */
 #define _POSIX_C_SOURCE 200809L
 #include "../../phoenix.h"
 
