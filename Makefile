@@ -33,9 +33,9 @@ bars: phoenix.c
 figures: phoenix.c
 	@NODES='$(NODES)' ./test/sim/run.sh figures
 
-# Times on real processes; QUICK=1 leaves the long one out, NODES="16 32" picks sizes.
+# Times on real processes, beside peers; QUICK=1: does all of it still run? ONLY=stream picks by name.
 bench: phoenix.c
-	@QUICK='$(QUICK)' ./test/bench/run.sh
+	@QUICK='$(QUICK)' ONLY='$(ONLY)' ./test/bench/run.sh
 
 clean:
 	rm -rf build phoenix.c.tmp

@@ -359,13 +359,16 @@ struct phx__parsed {
 };
 /* 0, PHX_EADDRESS, PHX_ESCHEME. Brackets around v6 hosts are required and removed. Ports 0..65535. */
 PHX_PRIVATE int phx__address_parse(const char *text, struct phx__parsed *out);
+/* An address of a scheme that the core does not know, as PHX_OTHER: 0 or PHX_EADDRESS (too long, say). */
+PHX_PRIVATE int phx__address_other(const char *text, struct phx_address *out);
 /* Numeric v4 or v6 text to ip and family; 0 or PHX_EADDRESS. No system call, hand-written. */
 PHX_PRIVATE int phx__address_numeric(const char *host, struct phx_address *out);
 PHX_PRIVATE int phx__address_equal(const struct phx_address *a, const struct phx_address *b);
 /* Never leaves this machine: UNIX, 127.0.0.0/8, ::1, v4-mapped 127/8. */
 PHX_PRIVATE int phx__address_is_local(const struct phx_address *a);
 PHX_PRIVATE int phx__address_is_any(const struct phx_address *a); /* 0.0.0.0 or :: */
-/* On the wire: u8 family, then 4 or 16 bytes and u16 port, or u8 length and the path; family 0: none.
+/* On the wire: u8 family, then 4 or 16 bytes and u16 port, or u8 length and the path; family 0: none, also
+ * in place of a PHX_OTHER, which means something to its own host only and would run programs at others.
  * Over TLS the family is 16 more. */
 PHX_PRIVATE void phx__address_put(struct phx__writer *w, const struct phx_address *a);
 PHX_PRIVATE int phx__address_get(struct phx__reader *r, struct phx_address *a); /* 0 or PHX_EPROTO */
@@ -399,6 +402,8 @@ enum phx__frame_type {
     PHX__SUMMARY,   /* routing: all I know, in short, after digests disagreed */
     PHX__DATA,      /* a fragment of a message, end to end */
     PHX__ACK,       /* end to end: what arrived, and credit */
+    PHX__SUSPECT,   /* to all: this node is silent */
+    PHX__PROBE,     /* end to end: are you there, perhaps through a third node */
     PHX__FRAME_TYPES
 };
 
@@ -530,6 +535,7 @@ PHX_PRIVATE int phx__wire_get_request(const struct phx__frame *f, struct phx__re
 
 #define PHX__BEAT_REPLY 1u   /* frame flag: answer with a BEAT of yours */
 #define PHX__BEAT_MONITOR 2u /* frame flag: you are one of my monitors */
+#define PHX__BEAT_BUSY 8u    /* frame flag: do not expect an answer before next_ms is over */
 #define PHX__BEAT_SHRUNK 4u  /* frame flag: fewer neighbours than the last BEAT said, or others */
 struct phx__beat {
     uint32_t next_ms;     /* I will be heard again within this */
@@ -556,9 +562,10 @@ PHX_PRIVATE int phx__wire_next_summary_line(struct phx__reader *r, struct phx__s
 /* End to end. */
 #define PHX__DATA_FIRST 1u
 #define PHX__DATA_LAST 2u
-#define PHX__DATA_PASSED 4u /* by a former owner of the name: a 16-byte id of the first sender precedes
-                               the payload of the first fragment */
-#define PHX__ACK_GAP 1u     /* ACK frame flag: a later fragment came; send again from next */
+#define PHX__DATA_SEEN 4u    /* with FIRST: `seen` is there */
+#define PHX__ACK_GAP 1u      /* ACK frame flag: a later fragment came; send again from next */
+#define PHX__ACK_RETURNS 2u  /* ACK frame flag: messages that come back to their source */
+#define PHX__ACK_SEEN 4u     /* ACK frame flag: `seen` and `seen_epoch` are there */
 #define PHX__DATA_HEAD 56u   /* frame header included */
 #define PHX__DATA_FIRST_HEAD 88u
 #define PHX__DATA_TARGET 8u  /* offset of the target's id in the frame, in DATA and ACK alike */
@@ -568,23 +575,60 @@ struct phx__data {
     uint64_t number; /* of this fragment, in the flow from source to target, from 0 */
     uint64_t epoch;  /* of the flow; a higher one starts over */
     uint64_t to, from, tag, total; /* with FIRST only; total: bytes of the whole message */
+    uint32_t seen; /* with FIRST and SEEN: returns of this flow the source had taken in, not 0 */
     const uint8_t *payload;
     size_t size;
 };
 /* Writes the head of a DATA frame with `size` bytes of payload to follow: PHX__DATA_HEAD or
- * PHX__DATA_FIRST_HEAD bytes. */
+ * PHX__DATA_FIRST_HEAD bytes, and 4 more with SEEN. */
 PHX_PRIVATE void phx__wire_put_data_head(struct phx__writer *w, const struct phx__data *d,
                                          int flags, int hops);
 PHX_PRIVATE int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d);
 
+/* Why a message comes back. */
+enum phx__return_reason {
+    PHX__RETURN_MOVED = 1, /* its name is not here */
+    PHX__RETURN_LARGE,     /* it is above the target's max_message */
+    PHX__RETURN_AGAIN      /* send it again: an older one came back, or its beginning was lost */
+};
+#define PHX__RETURNS 512u    /* unconfirmed ones of a flow */
+#define PHX__RETURN_SIZE 9u  /* bytes of one */
 struct phx__ack {
     struct phx_id target, source; /* target: whom the ack goes to */
     uint64_t epoch;
     uint64_t next;   /* all fragments below it were taken */
     uint32_t window; /* bytes that may be under way */
+    /* The returns after the first return_base ones of this flow, oldest first; encoded. */
+    const uint8_t *returns;
+    uint32_t return_base;
+    uint16_t return_count; /* 0: no such part */
+    uint32_t seen;         /* how many returns of the opposite flow came; 0: no such part */
+    uint64_t seen_epoch;   /* that flow's */
 };
 PHX_PRIVATE void phx__wire_put_ack(struct phx__writer *w, const struct phx__ack *a, int hops);
 PHX_PRIVATE int phx__wire_get_ack(const struct phx__frame *f, struct phx__ack *a);
+/* PHX__RETURN_SIZE bytes: the number of the fragment at which a message was turned back. */
+PHX_PRIVATE void phx__wire_put_return(struct phx__writer *w, uint64_t number, int reason);
+PHX_PRIVATE uint64_t phx__wire_return(const struct phx__ack *a, uint32_t i, int *reason);
+
+/* Failure detection. */
+struct phx__suspect {
+    struct phx_id id;
+    uint64_t incarnation;
+    uint32_t seq; /* the accuser's number for it: a higher one refutes */
+    struct phx_id accuser;
+};
+PHX_PRIVATE void phx__wire_put_suspect(struct phx__writer *w, const struct phx__suspect *s, int hops);
+PHX_PRIVATE int phx__wire_get_suspect(const struct phx__frame *f, struct phx__suspect *s);
+
+#define PHX__PROBE_ANSWER 1u /* frame flag: subject is there */
+struct phx__probe {
+    struct phx_id target; /* where this frame goes; at PHX__DATA_TARGET, as in DATA */
+    struct phx_id subject, asker;
+};
+PHX_PRIVATE void phx__wire_put_probe(struct phx__writer *w, const struct phx__probe *p, int flags,
+                                     int hops);
+PHX_PRIVATE int phx__wire_get_probe(const struct phx__frame *f, struct phx__probe *p);
 
 #endif
 
@@ -782,12 +826,20 @@ PHX_PRIVATE const struct phx__dest *phx__route_dest(const struct phx__route *r,
                                                     uint32_t node); /* or NULL */
 /* The neighbour towards node, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__route_next(const struct phx__route *r, uint32_t node);
+/* Is this neighbour known to be next to that node? */
+PHX_PRIVATE int phx__route_is_next_to(const struct phx__route *r, uint32_t nbr, uint32_t node);
 PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *b);
 
 /* Shared by route.c and route_tell.c. */
 /* The table is quiet when it has not changed for this long: then digests mean something, and the hash of
  * the neighbourhood is worth sending. */
 #define PHX__ROUTE_QUIET PHX__SECOND
+/* ... and for so much longer for each node known beyond a few dozen. While hundreds start on a few cores, a
+ * second without news only says that the others have no processor; digests differ then, and the summaries
+ * that follow, a table per link, would keep the processors busy for good. */
+#define PHX__ROUTE_QUIET_EACH (20 * PHX__MS)
+#define PHX__ROUTE_QUIET_CROWD 64u
+PHX_PRIVATE uint64_t phx__route_quiet_at(const struct phx__route *r); /* when it is quiet next */
 PHX_PRIVATE struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node);
 /* Chores are due at `at` or before. */
 PHX_PRIVATE void phx__route_plan(struct phx__route *r, uint64_t at);
@@ -851,6 +903,10 @@ PHX_PRIVATE int phx__names_set(struct phx__names *n, uint32_t node, const struct
 /* Whether a node has failed: its claims then stand back behind all others. When it is back they contest
  * ours as if its card had just come. As phx__names_set. */
 PHX_PRIVATE int phx__names_dead(struct phx__names *n, uint32_t node, int dead);
+/* The same names with the failed alone, for questions to phx__names_owner until anything changes: 1, 0 if
+ * nobody has failed, or PHX_ENOMEM. Free it in any case. */
+PHX_PRIVATE int phx__names_of_dead(const struct phx__names *n, struct phx__names *out);
+PHX_PRIVATE void phx__names_of_dead_free(struct phx__names *dead);
 PHX_PRIVATE void phx__names_forget(struct phx__names *n, uint32_t node);
 /* The node whose claim to `name` wins by (epoch, id), or PHX__NONE. *around: the widest range around name
  * for which this answer holds (also for NONE). PHX__NONE also if the index can't be rebuilt for lack of
@@ -862,74 +918,245 @@ PHX_PRIVATE int phx__names_take_lost(struct phx__names *n, struct phx__names_los
 
 #endif
 
+/* ======== src/broken.h ======== */
+/* broken.h - part of names: which names are lost with nodes that failed, and what changed in that. */
+#ifdef PHX_LINES
+#line 1 "src/broken.h"
+#endif
+#ifndef PHX_BROKEN_H
+#define PHX_BROKEN_H
+/* include "names.h" */
+
+/* A list of lost names: ascending, disjoint. */
+struct phx__broken_list {
+    struct phx_lost *at;
+    uint32_t count, capacity;
+};
+struct phx__broken {
+    struct phx__mem *mem;
+    struct phx__names *names;
+    /* When this node was found to have failed. Must not call back into this room. */
+    uint64_t (*since)(void *ctx, uint32_t node);
+    void *ctx;
+    struct phx__broken_list now;        /* as of version */
+    struct phx__broken_list told;       /* as the host believes, once the news below are told */
+    struct phx__broken_list gone, come; /* news: told from the end */
+    uint64_t version;                   /* of the names */
+};
+PHX_PRIVATE void phx__broken_init(struct phx__broken *b, struct phx__mem *mem,
+                                  struct phx__names *names,
+                                  uint64_t (*since)(void *ctx, uint32_t node), void *ctx);
+PHX_PRIVATE void phx__broken_free(struct phx__broken *b);
+/* Brings `now` up to date. 0 or PHX_ENOMEM: nothing changed. */
+PHX_PRIVATE int phx__broken_find(struct phx__broken *b);
+/* Turns the difference between `now` and what was told into news. 0 or PHX_ENOMEM: ask again later. */
+PHX_PRIVATE int phx__broken_compare(struct phx__broken *b);
+/* The next piece of news, those that are back first: 1 and *out, *broken; or 0. */
+PHX_PRIVATE int phx__broken_take(struct phx__broken *b, struct phx_lost *out, int *broken);
+/* Where in `now` the names from `first` on begin. */
+PHX_PRIVATE uint32_t phx__broken_at(const struct phx__broken *b, uint64_t first);
+
+#endif
+
 /* ======== src/live.h ======== */
-/* live.h - BRAIN: who is alive: heartbeats, silence, own stalls. */
+/* live.h - BRAIN: who is alive: monitors, heartbeats, silence, suspicion, own stalls. */
 #ifdef PHX_LINES
 #line 1 "src/live.h"
 #endif
 #ifndef PHX_LIVE_H
 #define PHX_LIVE_H
 /* include "id.h" */
+/* include "rnd.h" */
 /* include "timer.h" */
 
-struct phx__live_limits {
-    uint64_t heartbeat_us; /* say something on every link at least this often */
-    uint64_t timeout_us;   /* grace beyond what the peer announced */
-    uint64_t broken_us;    /* unreachable for this long: failed */
-};
 /* These may call back into this room, e.g. phx__live_down from silent. */
 struct phx__live_ops {
     void *ctx;
-    void (*beat)(void *ctx, uint32_t node, uint64_t next_us); /* send a heartbeat on this link */
-    void (*silent)(void *ctx, uint32_t node, uint64_t us);    /* give the link up */
+    /* Send a heartbeat on this link, in the words of phx__live_promise. ask: and want one back. */
+    void (*beat)(void *ctx, uint32_t node, int ask);
+    void (*silent)(void *ctx, uint32_t node, uint64_t us); /* give the link up */
+    void (*suspect)(void *ctx, uint32_t node); /* silent for too long: let others look, too */
+    void (*seek)(void *ctx, uint32_t node);    /* lost: ask others whether they reach it */
     void (*state)(void *ctx, uint32_t node, enum phx_state state); /* it changed */
+};
+/* What the last accusation of a node rests upon. */
+enum phx__live_ground {
+    PHX__LIVE_NEVER, /* there was none */
+    PHX__LIVE_SILENT, /* our own link was silent */
+    PHX__LIVE_WORD,   /* the accuser says so */
+    PHX__LIVE_ROUTE   /* there was no route any more */
 };
 struct phx__live_node {
     uint8_t linked;
+    uint8_t monitor; /* it watches us */
+    uint8_t watched; /* we watch it */
+    uint8_t tell;    /* say something now: it does not know yet that it is to watch us */
+    uint8_t busy;    /* it has announced a pause */
+    uint8_t silent;  /* for so long that others were told */
+    uint8_t asked;   /* something must come before asked_until */
+    uint8_t used;    /* messages went out after used_at, the last at used_last */
+    uint8_t sought;  /* others were asked again */
+    uint8_t ground;  /* enum phx__live_ground */
     enum phx_state state; /* 0: not known */
+    uint32_t accuser;     /* node, for PHX__LIVE_WORD */
+    uint64_t accused_at;
     uint64_t since;       /* of state */
     uint64_t heard;       /* last traffic in on the link; on the waking clock, see live.c */
     uint64_t said;        /* last traffic out */
     uint64_t next_us;     /* the peer will speak again within this */
-    uint64_t doom;        /* when unreachable becomes failed; on the waking clock */
-    uint32_t timer;       /* of the link: its handle + 1; 0: none */
-    uint32_t fate;        /* of the node, for doom: its handle + 1; 0: none */
+    uint64_t promised;    /* we will, as far as it knows */
+    uint64_t due_at;      /* when a heartbeat would be due if nothing else were said */
+    uint64_t asked_until, used_at, used_last; /* on the waking clock */
+    uint64_t doom; /* when unreachable becomes failed, or suspicion comes to nothing; on it, too */
+    uint32_t pos;   /* among the links */
+    uint32_t timer; /* of the link: its handle + 1; 0: none */
+    uint32_t fate;  /* of the node, for doom: its handle + 1; 0: none */
 };
 struct phx__live {
     struct phx__mem *mem;
     struct phx__timers *timers;
+    struct phx__rnd *rnd;
     struct phx__live_ops ops;
-    struct phx__live_limits limits;
+    struct phx_detector limits;
     struct phx__live_node *at; /* by node */
     uint32_t capacity;
-    int stepped; /* last_step is valid */
+    uint32_t *links; /* nodes */
+    uint32_t link_count, link_capacity;
+    uint32_t monitors; /* how many we have */
+    uint32_t suspects; /* nodes in PHX_NODE_SUSPECT */
+    int stepped;       /* last_step is valid */
+    int blind;         /* after a stall: what waits has not been read yet */
     uint64_t last_step;
     uint64_t stalled; /* all own stalls together */
+    uint64_t grace;   /* until then nobody's time runs out; on the waking clock */
+    uint64_t pause;   /* not 0: announced, see phx__live_busy */
+    uint64_t saved, saved_insurance; /* heartbeats that other traffic made needless */
 };
 PHX_PRIVATE void phx__live_init(struct phx__live *l, struct phx__mem *mem,
-                                struct phx__timers *timers, const struct phx__live_limits *limits,
+                                struct phx__timers *timers, struct phx__rnd *rnd,
+                                const struct phx_detector *limits,
                                 const struct phx__live_ops *ops);
 PHX_PRIVATE void phx__live_free(struct phx__live *l);
+/* Other limits, from now on. */
+PHX_PRIVATE void phx__live_limits(struct phx__live *l, const struct phx_detector *d);
+/* The host will be away for so long: tells all neighbours. 0: it is back. */
+PHX_PRIVATE void phx__live_busy(struct phx__live *l, uint64_t us);
 /* A step begins; call it before any other of these and before timers are taken. If the step comes much
  * later than the earliest timer asked for, that was this node's own fault: deadlines move by the gap. */
 PHX_PRIVATE void phx__live_step(struct phx__live *l, uint64_t now);
+/* Everything that waited on any link when this step began has been read. */
+PHX_PRIVATE void phx__live_round(struct phx__live *l);
 /* A link is up or down. PHX_ENOMEM: nothing changed. */
 PHX_PRIVATE int phx__live_up(struct phx__live *l, uint32_t node, uint64_t now);
 PHX_PRIVATE void phx__live_down(struct phx__live *l, uint32_t node);
+/* What a heartbeat to this neighbour is to say: within which time it hears of us again, and whether it
+ * is a monitor. It counts as said. */
+PHX_PRIVATE uint64_t phx__live_promise(struct phx__live *l, uint32_t node, uint64_t now,
+                                       int *monitor);
 /* Traffic on the link. Cheap: no timer is touched, unless the peer now promises to speak sooner than it did
- * before. next_us 0: as announced before. */
-PHX_PRIVATE void phx__live_heard(struct phx__live *l, uint32_t node, uint64_t next_us,
-                                 uint64_t now);
+ * before. */
+PHX_PRIVATE void phx__live_heard(struct phx__live *l, uint32_t node, uint64_t now);
 PHX_PRIVATE void phx__live_said(struct phx__live *l, uint32_t node, uint64_t now);
+/* A heartbeat came. next_us 0: as announced before. busy: it will answer nobody before that. */
+PHX_PRIVATE void phx__live_beat(struct phx__live *l, uint32_t node, uint64_t next_us, int busy,
+                                int watched, uint64_t now);
+/* Messages leave on this link: it should be found out soon if they do not arrive. */
+PHX_PRIVATE void phx__live_used(struct phx__live *l, uint32_t node, uint64_t now);
+/* There is reason to doubt the link: asks for a sign of life, and gives up without one. */
+PHX_PRIVATE void phx__live_ask(struct phx__live *l, uint32_t node, uint64_t now);
+/* Somebody says that node is silent: 1 if that is to be taken seriously, and so to be passed on. */
+PHX_PRIVATE int phx__live_word(struct phx__live *l, uint32_t node, uint32_t accuser, uint64_t now);
+/* A sign of life that did not come over an own link. */
+PHX_PRIVATE void phx__live_alive(struct phx__live *l, uint32_t node, uint64_t now);
 /* The routing's word on a node. left: its card says so. PHX_ENOMEM, only when the node was not known:
  * nothing changed. */
 PHX_PRIVATE int phx__live_reachable(struct phx__live *l, uint32_t node, int yes, int left,
                                     uint64_t now);
 PHX_PRIVATE enum phx_state phx__live_state(const struct phx__live *l, uint32_t node,
                                            uint64_t *since);
+PHX_PRIVATE int phx__live_is_monitor(const struct phx__live *l, uint32_t node);
+/* NULL if nothing is known of it. */
+PHX_PRIVATE const struct phx__live_node *phx__live_look(const struct phx__live *l, uint32_t node);
 PHX_PRIVATE void phx__live_forget(struct phx__live *l, uint32_t node);
 /* PHX__TIMER_LIVE (a link) and PHX__TIMER_LIVE_NODE (a fate) fired. */
 PHX_PRIVATE void phx__live_due(struct phx__live *l, int kind, uint32_t node, uint64_t now);
+
+#endif
+
+/* ======== src/attempt.h ======== */
+/* attempt.h - BRAIN: dials under way: their numbers, whose they are, and which one gives way. */
+#ifdef PHX_LINES
+#line 1 "src/attempt.h"
+#endif
+#ifndef PHX_ATTEMPT_H
+#define PHX_ATTEMPT_H
+/* include "mem.h" */
+
+struct phx__attempt {
+    uint64_t since;
+    uint32_t target; /* slot; PHX__NONE: free */
+    uint32_t next;   /* free attempt */
+    uint16_t generation;
+    uint8_t address; /* of the target */
+    uint8_t answered;
+};
+
+struct phx__attempts {
+    struct phx__mem *mem;
+    struct phx__attempt *at;
+    uint32_t capacity, open;
+    uint32_t count; /* all that are in use are below */
+    uint32_t free;  /* PHX__NONE: all are in use */
+};
+
+/* Room for max of them, at once, so that no dial can fail for lack of a number. PHX_ENOMEM. */
+PHX_PRIVATE int phx__attempts_init(struct phx__attempts *a, struct phx__mem *mem, uint32_t max);
+PHX_PRIVATE void phx__attempts_free(struct phx__attempts *a);
+/* One of the free ones: its number, which is never PHX__NONE and not used again for long. */
+PHX_PRIVATE uint32_t phx__attempts_open(struct phx__attempts *a, uint32_t target, uint32_t address,
+                                        uint64_t now);
+PHX_PRIVATE void phx__attempts_close(struct phx__attempts *a, uint32_t number);
+/* 1 and whose it is, or 0 if it is over. */
+PHX_PRIVATE int phx__attempts_find(const struct phx__attempts *a, uint32_t number, uint32_t *target,
+                                   uint32_t *address);
+/* The same attempt, for what is now another address of its target. */
+PHX_PRIVATE void phx__attempts_move(struct phx__attempts *a, uint32_t number, uint32_t address);
+/* Something came back from there: it is no wall. */
+PHX_PRIVATE void phx__attempts_answered(struct phx__attempts *a, uint32_t number);
+/* The one that should give way to somebody who waits, or PHX__NONE: then ask again at *next. */
+PHX_PRIVATE uint32_t phx__attempts_gives_way(const struct phx__attempts *a, uint64_t now,
+                                             uint64_t *next);
+
+#endif
+
+/* ======== src/best.h ======== */
+/* best.h - BRAIN: the few nodes that a node picks for itself when it cannot link with all. */
+#ifdef PHX_LINES
+#line 1 "src/best.h"
+#endif
+#ifndef PHX_BEST_H
+#define PHX_BEST_H
+/* include "id.h" */
+
+#define PHX__DISC_BEST 8u /* nodes of its own choice that a node links with beyond max_links */
+
+struct phx__best_one {
+    uint64_t score;
+    uint32_t node;
+};
+
+struct phx__best {
+    struct phx__best_one at[PHX__DISC_BEST]; /* ascending scores */
+    uint32_t count;
+};
+
+/* The lower, the better. */
+PHX_PRIVATE uint64_t phx__best_score(const struct phx__ids *ids, uint32_t node);
+PHX_PRIVATE int phx__best_has(const struct phx__best *b, uint32_t node);
+/* Is it one of the best? Then the worst of them may have to go. */
+PHX_PRIVATE void phx__best_offer(struct phx__best *b, const struct phx__ids *ids, uint32_t node);
+/* 1 if it was one of them: there is room for the next best. */
+PHX_PRIVATE int phx__best_drop(struct phx__best *b, uint32_t node);
 
 #endif
 
@@ -956,6 +1183,7 @@ struct phx__contact { /* one address of a target */
     struct phx_address address;
     uint32_t attempt;    /* under way, or PHX__NONE */
     int error;           /* how the last attempt ended; 0: not tried or fine */
+    uint64_t tried_at;   /* when it ended; 0: not tried */
     uint8_t met;         /* enum phx__contact_met */
     uint64_t rest_until; /* it was this node itself: not tried before this time */
 };
@@ -1041,18 +1269,20 @@ PHX_PRIVATE void phx__budget_good(struct phx__budget *b, const struct phx_addres
 #endif
 #ifndef PHX_DISC_H
 #define PHX_DISC_H
+/* include "attempt.h" */
+/* include "best.h" */
 /* include "budget.h" */
 /* include "contact.h" */
 /* include "rnd.h" */
 /* include "timer.h" */
 
 #define PHX__DISC_HUBS 64u
-#define PHX__DISC_BEST 8u /* nodes of its own choice that a node links with beyond max_links */
 
 struct phx__disc_limits {
     uint32_t max_links; /* up to here every known node is dialled, beyond it a few */
     uint32_t max_dials; /* attempts under way at once */
     uint64_t retry_min_us, retry_max_us;
+    uint32_t crowd; /* beyond so many known nodes first dials are spread; 0: never */
 };
 
 /* dial is called from phx__disc_due only. Neither may call back into this room. */
@@ -1071,6 +1301,7 @@ struct phx__disc_target {           /* a hub or a node one could dial */
     uint8_t count;
     uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
     uint8_t in_use, hub, round, queued, verdict;
+    uint8_t fresh;                 /* not dialled yet, and may be put off so often */
     uint32_t node;                 /* PHX__NONE for a hub nobody knows yet */
     uint32_t failures, duplicates; /* rounds in a row that ended so */
     uint32_t timer;                /* when to begin a round or try the next address */
@@ -1080,12 +1311,8 @@ struct phx__disc_node { /* what is known of a node besides its addresses */
     uint64_t up_at;
     uint32_t target; /* slot + 1; 0: no addresses known */
     uint8_t linked, wanted, left, flaps;
+    uint8_t reachable; /* there is some route */
 };
-struct phx__disc_best { /* a node dialled also beyond max_links */
-    uint64_t score;
-    uint32_t node;
-};
-
 struct phx__disc {
     struct phx__mem *mem;
     struct phx__ids *ids;
@@ -1097,17 +1324,17 @@ struct phx__disc {
     uint32_t target_count, target_capacity, target_free;
     struct phx__disc_node *nodes; /* by node */
     uint32_t node_capacity;
-    struct phx__disc_attempt *attempts; /* max_dials of them */
-    uint32_t attempt_capacity, attempt_count, attempt_free, attempts_open;
+    struct phx__attempts attempts; /* max_dials of them */
+    uint64_t room_at; /* none of them gives way before; UINT64_MAX: not known */
     uint32_t links, known;
     uint32_t hubs[PHX__DISC_HUBS]; /* slots */
     uint32_t hub_count;
-    struct phx__disc_best best[PHX__DISC_BEST]; /* ascending scores */
-    uint32_t best_count;
+    struct phx__best best; /* nodes dialled also beyond max_links */
     uint32_t head, tail; /* the queue: targets that are due and wait for max_dials */
     struct phx__budget budget; /* of dials at learnt addresses */
     int listening;       /* this node can be dialled */
     int stopped;         /* closing: dial no more */
+    uint64_t learnt_at;  /* when a node was last heard of for the first time */
     uint64_t now;        /* the latest time told, for calls that are not told */
 };
 
@@ -1139,14 +1366,57 @@ PHX_PRIVATE void phx__disc_meet(struct phx__disc *d, uint32_t attempt, uint32_t 
 PHX_PRIVATE void phx__disc_result(struct phx__disc *d, uint32_t attempt, int error, uint64_t now);
 /* Somebody wants to send to node over a direct link: dial even beyond the bound, until a link is up. */
 PHX_PRIVATE void phx__disc_want(struct phx__disc *d, uint32_t node, uint64_t now);
-/* News of the node: it is back, as others say. What failed before may work now. */
-PHX_PRIVATE void phx__disc_news(struct phx__disc *d, uint32_t node, uint64_t now);
+/* There is a route to the node, or there is none. What failed before it was back may work now. */
+PHX_PRIVATE void phx__disc_route(struct phx__disc *d, uint32_t node, int reachable, uint64_t now);
+/* This node has a new address of its own: it is in another network. */
+PHX_PRIVATE void phx__disc_moved(struct phx__disc *d, uint64_t now);
+/* The other side of this attempt has answered the connection; what it says is still to come. */
+PHX_PRIVATE void phx__disc_answered(struct phx__disc *d, uint32_t attempt);
 /* The node left or is forgotten: dial no more. A link with it stays one until phx__disc_down, which must
  * come before its index is used again. */
 PHX_PRIVATE void phx__disc_forget(struct phx__disc *d, uint32_t node);
+/* The addresses under which a node is dialled and how each fared; how many. */
+PHX_PRIVATE uint32_t phx__disc_look(const struct phx__disc *d, uint32_t node,
+                                    const struct phx__contact **at);
 PHX_PRIVATE void phx__disc_stop(struct phx__disc *d);
 /* PHX__TIMER_DISC fired with this argument. */
 PHX_PRIVATE void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now);
+
+#endif
+
+/* ======== src/back.h ======== */
+/* back.h - part of post: the messages of one flow that its target turned back. */
+#ifdef PHX_LINES
+#line 1 "src/back.h"
+#endif
+#ifndef PHX_BACK_H
+#define PHX_BACK_H
+/* include "map.h" */
+/* include "wire.h" */
+
+/* Returns are numbered 1, 2, 3, ... in each flow, in the order of their messages. */
+struct phx__back {
+    struct phx__mem *mem;
+    uint32_t count;     /* how many there were: the number of the latest */
+    uint32_t confirmed; /* the source has taken in so many */
+    uint32_t seen;      /* ... and knew of so many when it put the latest message that came */
+    uint32_t all;       /* what was put before it knew of this one goes back, whatever its name */
+    uint8_t *list;      /* the unconfirmed ones, encoded */
+    uint32_t capacity;  /* bytes of it */
+    struct phx__map refused; /* name -> its latest return */
+};
+
+PHX_PRIVATE void phx__back_init(struct phx__back *b, struct phx__mem *mem);
+PHX_PRIVATE void phx__back_reset(struct phx__back *b); /* for a new epoch; frees all */
+/* A first fragment came that tells `seen`. Numbers are believed as far as they make sense. */
+PHX_PRIVATE void phx__back_seen(struct phx__back *b, uint32_t seen);
+/* Has an older message to this name come back without the sender of this one knowing? */
+PHX_PRIVATE int phx__back_refuses(const struct phx__back *b, uint64_t name);
+/* Turns a message back at the fragment `number`. 0; PHX_ELIMIT or PHX_ENOMEM: not now. */
+PHX_PRIVATE int phx__back_add(struct phx__back *b, uint64_t name, uint64_t number, int reason);
+PHX_PRIVATE void phx__back_confirm(struct phx__back *b, uint32_t seen);
+/* What an ack says of it. The list is borrowed until the next change. */
+PHX_PRIVATE void phx__back_fill(const struct phx__back *b, struct phx__ack *a);
 
 #endif
 
@@ -1161,13 +1431,14 @@ PHX_PRIVATE void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now);
 
 #define PHX__NEVER UINT64_MAX
 
+struct phx__box; /* see hold.h */
+
 /* A message as post hands it around. */
 struct phx__mail {
     uint64_t to, from, tag;
     uint64_t token; /* 0: nobody asks what became of it */
-    uint64_t limit; /* it expires then; PHX__NEVER */
-    struct phx_id origin;
-    int passed; /* origin is another node, which has our word that we deliver it */
+    uint64_t limit; /* it expires then; PHX__NEVER; 0: it did, after it began to leave */
+    struct phx__box *box; /* of its name, for messages in a flow; flow only keeps it */
     size_t size;
     struct phx__block *body; /* holds data, all of it; NULL: gather iov instead */
     const uint8_t *data;
@@ -1185,6 +1456,7 @@ struct phx__flow_record {
     uint8_t flags; /* PHX__DATA_* */
     uint8_t gone;  /* withdrawn; the next sweep takes it */
     uint64_t token, limit;
+    struct phx__box *box;
 };
 
 /* Numbers: base <= sent <= left <= base + count. Frames below left were emitted at least once. */
@@ -1206,6 +1478,8 @@ struct phx__flow_out {
     size_t own;             /* what we allow */
     size_t allowed;         /* what losses have taught us: shrinks on loss, grows with acks */
     struct phx__mail front; /* of the message whose first fragments are acknowledged and gone */
+    int front_back;         /* it came back at its first fragment: why, an enum phx__return_reason */
+    uint32_t seen;          /* returns taken in; told by every first fragment put from now on */
     int timing;             /* rtt_number was emitted once, at rtt_at */
     uint64_t rtt_number, rtt_at, srtt;
     uint64_t rto, rto_at; /* the backstop; PHX__NEVER: nothing is under way */
@@ -1261,24 +1535,33 @@ struct phx__flow_in {
     uint64_t epoch, next; /* all fragments below next were taken */
     struct phx__block *part; /* the message being put together, part->used bytes of it are here */
     struct phx__mail mail;
+    enum {
+        PHX__FLOW_ALL,      /* nothing is missing */
+        PHX__FLOW_RETURNED, /* the message was turned back at its first fragment */
+        PHX__FLOW_HALF      /* its beginning was given up: it must come again */
+    } state;
 };
 enum phx__flow_taken {
     PHX__FLOW_MORE = 1, /* taken; more is to come */
-    PHX__FLOW_WHOLE,    /* *m is a message, borrowed; call phx__flow_took if it was delivered */
-    PHX__FLOW_SKIPPED,  /* taken, and dropped: too big, or broken by its sender */
+    PHX__FLOW_WHOLE,    /* *m is a message, borrowed; then phx__flow_took or _turn_back */
+    PHX__FLOW_CUT,      /* the end of *m, whose beginning was given up; then phx__flow_turn_back */
+    PHX__FLOW_SKIPPED,  /* taken, and dropped: broken by its sender */
     PHX__FLOW_LATER     /* not taken: no memory */
 };
 /* over, dropping what was there */
 PHX_PRIVATE void phx__flow_start(struct phx__flow_in *in, uint64_t epoch);
 PHX_PRIVATE int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem,
-                               const struct phx__data *d, int flags,
-                   size_t max_message, struct phx__mail *m);
+                               const struct phx__data *d, int flags, struct phx__mail *m);
 PHX_PRIVATE void phx__flow_took(struct phx__flow_in *in);
+/* The fragment that comes next is taken, and its message is not: it goes back. */
+PHX_PRIVATE void phx__flow_turn_back(struct phx__flow_in *in, int flags);
+/* Nobody may ever send the rest of what is here. */
+PHX_PRIVATE void phx__flow_give_up(struct phx__flow_in *in);
 
 #endif
 
 /* ======== src/hold.h ======== */
-/* hold.h - part of post: messages that wait for their name, in order, and who waits for room. */
+/* hold.h - part of post: one box per name: what waits for it, in order, and what is under way. */
 #ifdef PHX_LINES
 #line 1 "src/hold.h"
 #endif
@@ -1311,18 +1594,29 @@ struct phx__letter {
 enum phx__box_state {
     PHX__BOX_HELD = 1, /* nobody has the name */
     PHX__BOX_LOCAL,    /* this node has it: to be delivered in phx__post_run */
-    PHX__BOX_BOUND     /* another node has it, and the flow there is full */
+    PHX__BOX_BOUND,    /* the peer has it, and the flow there is full */
+    PHX__BOX_FLOWING,  /* no letters: new messages go into the peer's flow at once */
+    PHX__BOX_GATED,    /* messages in the peer's flow must end before any other leaves */
+    PHX__BOX_REFUSED   /* the peer does not have the name, but we know of nobody else */
 };
-/* All messages to one name that are in no flow. While a name has a box, every message to it goes
- * there. */
+struct phx__pump_peer; /* see pump.h */
+
+/* What this node sends to one name. */
 struct phx__box {
     struct phx__ring link;
     uint64_t name;
     uint32_t index; /* in phx__hold.boxes */
     enum phx__box_state state;
-    struct phx__letter *head, *tail;
+    struct phx__letter *head, *tail; /* in no flow */
+    struct phx__letter *back;        /* the last of those that came back; NULL: none did */
     size_t bytes; /* as phx__letter_charge counts */
     struct phx__waiter *waiters;
+    struct phx__pump_peer *peer; /* the only one in whose flow messages to it may be; or NULL */
+    uint32_t flying;             /* how many are there */
+    int returned;                /* one of them came back ... */
+    int moved;                   /* ... and the last that did, because the name is not there */
+    uint64_t version;            /* of the names, when the peer was known to be the owner */
+    uint64_t retry_us, retry_at; /* REFUSED: patience, and when it ends */
 };
 struct phx__hold {
     struct phx__mem *mem;
@@ -1330,18 +1624,20 @@ struct phx__hold {
     uint32_t count, capacity;
     struct phx__map index;   /* name -> box */
     struct phx__map waiting; /* names in some list of waiters */
-    size_t held_bytes;       /* of boxes in state HELD */
+    struct phx__box *recent; /* that was found last */
+    size_t held_bytes;       /* of boxes in state HELD, GATED and REFUSED */
     uint32_t letters;
 };
 
 PHX_PRIVATE void phx__hold_init(struct phx__hold *h, struct phx__mem *mem);
 PHX_PRIVATE void phx__hold_drop_boxes(struct phx__hold *h); /* with all letters */
 PHX_PRIVATE void phx__hold_free(struct phx__hold *h);       /* after the boxes and all waiters */
-PHX_PRIVATE struct phx__box *phx__hold_find(const struct phx__hold *h, uint64_t name); /* or NULL */
+PHX_PRIVATE struct phx__box *phx__hold_find(struct phx__hold *h, uint64_t name); /* or NULL */
 /* A new empty box in state HELD, in no list; NULL: no memory. */
 PHX_PRIVATE struct phx__box *phx__hold_open(struct phx__hold *h, uint64_t name);
-/* An empty box goes. Its waiters must have been taken. */
+/* An empty box goes, of which nothing is under way. Its waiters must have been taken. */
 PHX_PRIVATE void phx__hold_close(struct phx__hold *h, struct phx__box *b);
+/* list: NULL: in none. */
 PHX_PRIVATE void phx__hold_move(struct phx__hold *h, struct phx__box *b, enum phx__box_state state,
                     struct phx__ring *list);
 
@@ -1352,8 +1648,8 @@ PHX_PRIVATE struct phx__letter *phx__letter_new(struct phx__hold *h, const struc
 /* one that is in no box */
 PHX_PRIVATE void phx__letter_drop(struct phx__hold *h, struct phx__letter *l);
 PHX_PRIVATE void phx__hold_push(struct phx__hold *h, struct phx__box *b, struct phx__letter *l);
-PHX_PRIVATE void phx__hold_push_front(struct phx__hold *h, struct phx__box *b,
-                                      struct phx__letter *l);
+/* Behind all that came back. */
+PHX_PRIVATE void phx__hold_insert(struct phx__hold *h, struct phx__box *b, struct phx__letter *l);
 /* Takes out the letter behind `before`, or the first if that is NULL. */
 PHX_PRIVATE struct phx__letter *phx__hold_take(struct phx__hold *h, struct phx__box *b,
                                                struct phx__letter *before);
@@ -1373,6 +1669,7 @@ PHX_PRIVATE int phx__wait_pop(struct phx__hold *h, struct phx__waiter **last, ui
 #endif
 #ifndef PHX_PUMP_H
 #define PHX_PUMP_H
+/* include "back.h" */
 /* include "hold.h" */
 /* include "timer.h" */
 
@@ -1396,7 +1693,10 @@ struct phx__pump_peer {
     struct phx__pump_source own, transit;
     struct phx__flow_out out;
     struct phx__flow_in in;
+    struct phx__back back;  /* what came from it and was turned back */
+    int confirm;            /* it is to be told how many returns of its came */
     struct phx__ring boxes; /* BOUND ones */
+    struct phx__ring idle;  /* FLOWING ones with nothing under way, oldest first */
     struct phx__waiter *waiters;
     struct phx__ring room_link, ack_link;
     int owed, gap; /* an ack; one that reports a gap */
@@ -1479,9 +1779,8 @@ PHX_PRIVATE void phx__fate_tell(struct phx__post *p);
 /* A node's flow takes messages while less than a window is in it; so one of any size goes into an
  * empty one. */
 PHX_PRIVATE int phx__fate_accepts(const struct phx__post *p, const struct phx__pump_peer *peer);
-/* Puts a message into it. 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__fate_put(struct phx__post *p, struct phx__pump_peer *peer,
-                    const struct phx__mail *m);
+/* Puts a message into the flow to its box's peer. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__fate_put(struct phx__post *p, struct phx__box *b, struct phx__mail *m);
 /* Something went out of it: those who wait for room are seen to in phx__post_run. */
 PHX_PRIVATE void phx__fate_check_room(struct phx__post *p, struct phx__pump_peer *peer);
 
@@ -1492,10 +1791,26 @@ PHX_PRIVATE int phx__fate_box_accepts(const struct phx__post *p, const struct ph
 /* Puts a message into the box, or into a new one for its name. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__fate_box(struct phx__post *p, struct phx__box *b, const struct phx__mail *m,
                     uint32_t owner);
+/* A new box for a name that peer has, with nothing in it. NULL: no memory. */
+PHX_PRIVATE struct phx__box *phx__fate_open(struct phx__post *p, uint64_t name,
+                                            struct phx__pump_peer *peer);
 /* Brings a box to where its name is. It may be gone after it. */
 PHX_PRIVATE void phx__fate_route_box(struct phx__post *p, struct phx__box *b);
 /* An empty box goes, and whoever waited for it may try. */
 PHX_PRIVATE void phx__fate_close_box(struct phx__post *p, struct phx__box *b);
+/* A message in its peer's flow has ended. */
+PHX_PRIVATE void phx__fate_landed(struct phx__post *p, struct phx__box *b);
+/* A message came back: nothing more goes to the peer until all that did has ended. */
+PHX_PRIVATE void phx__fate_gate(struct phx__post *p, struct phx__box *b, int reason);
+/* Puts a message that came back where its order is. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__fate_take_back(struct phx__post *p, const struct phx__mail *m, int reason);
+/* Boxes for which that is so now go on; after anything that lands messages. */
+PHX_PRIVATE void phx__fate_open_gates(struct phx__post *p);
+/* Drops what is kept of names to which nothing is under way. */
+PHX_PRIVATE void phx__fate_close_idle(struct phx__post *p, struct phx__pump_peer *peer);
+/* Something must be tried again: at that time, or when some memory may be free; 0: soon. */
+PHX_PRIVATE void phx__fate_again(struct phx__post *p, uint64_t at);
+PHX_PRIVATE void phx__fate_retry(struct phx__post *p);
 
 PHX_PRIVATE void phx__fate_expire_flow(struct phx__post *p, struct phx__pump_peer *peer);
 PHX_PRIVATE void phx__fate_expire_held(struct phx__post *p);
@@ -1522,6 +1837,8 @@ struct phx__post_ops {
     void *ctx;
     /* Who holds the name now: a node that has not failed, PHX__SELF, or PHX__NONE. */
     uint32_t (*owner)(void *ctx, uint64_t name);
+    /* Another number whenever an answer of `owner` may be another, but for nodes that failed. */
+    const uint64_t *version;
     /* The neighbour towards node, or PHX__NONE; *generation changes whenever its link is another
      * one, so (neighbour, generation) names a TCP stream. */
     uint32_t (*next)(void *ctx, uint32_t node, uint32_t *generation);
@@ -1552,11 +1869,13 @@ struct phx__post {
     uint32_t node_capacity;
     uint64_t epochs; /* given out since the start */
     uint64_t now;    /* of the call we are in */
-    uint32_t hold_timer;
+    uint32_t hold_timer, again_timer;
     uint64_t hold_limit_at;         /* no letter in a box expires before */
     uint32_t last_source;           /* of the last DATA frame: most likely that of the next, too */
-    struct phx__hold hold;          /* messages to names that are in no flow */
-    struct phx__ring held, local;   /* its boxes in these states; BOUND ones hang on their node */
+    struct phx__hold hold;          /* what is sent to each name */
+    struct phx__ring held, local, refused; /* its boxes in these states; others hang on their node */
+    struct phx__ring opened;               /* GATED ones that need not be any more */
+    uint32_t idle_boxes;                   /* FLOWING ones with nothing under way */
     struct phx__ring acks, rooms;   /* nodes that are owed an ack now; whose flow has room again */
     struct phx__pump_source *stray; /* ready, but not listed with a neighbour: no memory */
     struct phx__waiter *hold_waiters;  /* for room to hold more */
@@ -1567,8 +1886,7 @@ struct phx__post {
     uint32_t outcome_first, outcome_count, outcome_capacity;
     size_t promised;
     size_t transit_bytes;
-    size_t pending_count; /* messages in boxes and flows, passed on ones and empty ones too */
-    int closing;          /* the node is leaving: hold nothing for others any more */
+    size_t pending_count; /* messages in boxes and flows, empty ones too */
     size_t pending_bytes; /* accepted from this host and not acknowledged */
     uint64_t messages_in, messages_out, retransmitted, duplicates, dropped;
     uint64_t relayed_frames, relayed_bytes;
@@ -1617,7 +1935,7 @@ PHX_PRIVATE int phx__post_run(struct phx__post *p, uint64_t now);
 PHX_PRIVATE void phx__post_settle(struct phx__post *p, uint64_t now);
 /* Has phx__post_run something to do already? */
 PHX_PRIVATE int phx__post_ready(const struct phx__post *p);
-/* PHX__TIMER_POST (node) and PHX__TIMER_POST_HOLD fired. */
+/* PHX__TIMER_POST (node) and PHX__TIMER_POST_HOLD (0: time limits, 1: try again) fired. */
 PHX_PRIVATE void phx__post_due(struct phx__post *p, int kind, uint32_t node, uint64_t now);
 
 #endif
@@ -1884,6 +2202,7 @@ struct phx__link {
     uint8_t full;     /* the last write was cut short: wait for PHX_WRITE */
     uint8_t secure;   /* over TLS */
     uint8_t resting;  /* it talks too much: not read until the timer */
+    uint8_t dry;      /* the last write took all there was */
     uint32_t peer;    /* node, once known */
     uint32_t expect;  /* node that should answer, or PHX__NONE */
     uint32_t attempt; /* disc's number, or PHX__NONE */
@@ -1970,7 +2289,7 @@ PHX_PRIVATE int phx__link_read(struct phx__link_set *s, struct phx__link *l);
 /* Its timer has set off a link that is up: 1 if it was only resting and is read again. */
 PHX_PRIVATE int phx__link_rested(struct phx__link *l);
 /* Writes what waits, at most about `limit` bytes: 0, or why the link must close. l->full: the world takes
- * no more now. */
+ * no more now. l->dry: nothing is left. Neither: the limit was reached, there may be more. */
 PHX_PRIVATE int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit);
 
 /* A writer with room for one control frame of at most size bytes; phx__link_control_end queues what was
@@ -1996,6 +2315,7 @@ PHX_PRIVATE int phx__link_events(const struct phx__link *l);
 #endif
 #ifndef PHX_PHX_H
 #define PHX_PHX_H
+/* include "broken.h" */
 /* include "disc.h" */
 /* include "link.h" */
 /* include "live.h" */
@@ -2014,13 +2334,28 @@ struct phx__listener {
     struct phx_address address;
 };
 
+struct phx__hook { /* an attempt that waits for cfg.dial to be asked */
+    uint32_t attempt; /* PHX__NONE: given up meanwhile */
+    struct phx_address to;
+};
+
+struct phx__sight { /* what a peer said of where it sees us */
+    struct phx_id by;
+    struct phx_address from, at; /* the peer's own host; what it said, as one of our addresses */
+};
+
 /* What phx.c keeps of each node beside the rooms' own arrays. */
 struct phx__peer {
     uint32_t link;         /* slot of the link that is up, or PHX__NONE */
     uint32_t card_version; /* as last given to names, disc and post */
     uint64_t card_incarnation;
     uint64_t life;     /* incarnation + 1, as last seen; 0: none yet */
-    uint8_t reachable; /* as last looked at */
+    uint64_t failed_at; /* when it was last found to have failed */
+    uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
+    int lost_error;             /* ... and why */
+    uint32_t via;               /* the last next hop */
+    uint64_t word_life, word_at; /* the last word of its silence: about which life, when */
+    uint32_t word_seq;           /* ... and number */
 };
 
 struct phx {
@@ -2034,6 +2369,7 @@ struct phx {
     struct phx__names names;
     struct phx__disc disc;
     struct phx__live live;
+    struct phx__broken broken;
     struct phx__post post;
     struct phx__link_set set;
     struct phx__budget lines; /* of the log, by peer and reason */
@@ -2049,6 +2385,8 @@ struct phx {
     uint32_t writer_count, writer_capacity;
     uint32_t *closed; /* slots to free at the end of the step */
     uint32_t closed_count, closed_capacity;
+    struct phx__hook *hooks; /* emptied within the step */
+    uint32_t hook_count, hook_capacity;
     struct phx__map handles; /* handle -> slot or listener */
     struct phx__peer *peers; /* by node */
     uint32_t peer_capacity;
@@ -2059,6 +2397,10 @@ struct phx {
     uint32_t resume_timer;                       /* paused listeners look again */
     struct phx_address own[PHX__CARD_ADDRESSES]; /* what others are told */
     uint8_t own_count;
+    uint8_t own_learnt;            /* bits of own: may give way */
+    struct phx_address here[4];    /* our ends of links, the latest kinds */
+    struct phx__sight sights[8];   /* not agreed upon, the latest */
+    uint32_t here_count, sight_next;
 
     uint64_t names_version; /* as last shown to post */
     int card_stale;         /* own names or addresses changed */
@@ -2074,8 +2416,8 @@ struct phx {
         pool[512]; /* random bytes for nonces: asking the world for each costs three system calls */
     size_t pool_left;
 
-    uint64_t steps, updates_in, entries_in, heartbeats_in, heartbeats_out, dials, dials_failed,
-        accepts, refused, links_lost, bad_frames;
+    uint64_t steps, updates_in, entries_in, heartbeats_in, monitor_beats_in, heartbeats_out, dials,
+        dials_failed, accepts, refused, links_lost, bad_frames;
 };
 
 /* phx_link.c: connections, from listener and dial to frames. */
@@ -2084,6 +2426,7 @@ PHX_PRIVATE void phx__node_accept(phx *p, int listener);
 PHX_PRIVATE void phx__node_resume_listeners(phx *p);
 PHX_PRIVATE int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect,
                                const struct phx_address *to);
+PHX_PRIVATE void phx__node_hooks(phx *p); /* asks cfg.dial for what disc wants */
 PHX_PRIVATE void phx__node_abandon(void *ctx, uint32_t attempt);
 PHX_PRIVATE int phx__node_adopt(phx *p, int handle, int dialer, int secure);
 PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
@@ -2098,6 +2441,8 @@ PHX_PRIVATE void phx__node_free_links(phx *p);
 /* Asks the world for what the link waits for, if that changed. */
 PHX_PRIVATE void phx__node_watch(phx *p, struct phx__link *l);
 
+/* phx_path.c: what a link that has come up teaches of our own addresses. */
+PHX_PRIVATE void phx__node_learn(phx *p, const struct phx__link *l);
 /* phx_guard.c: keys, what is secure, limits. */
 PHX_PRIVATE int phx__node_keys(phx *p, const struct phx_key *keys, uint32_t count); /* or ENOMEM */
 PHX_PRIVATE void phx__node_drop_keys(phx *p);
@@ -2116,8 +2461,20 @@ PHX_PRIVATE int phx__node_open_tls(phx *p);
 PHX_PRIVATE int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f,
                                 const uint8_t *raw, size_t raw_size);
 PHX_PRIVATE void phx__node_route_ops(phx *p, struct phx__route_ops *ops);
-PHX_PRIVATE void phx__node_beat(phx *p, uint32_t node, int flags, uint64_t next_us);
+PHX_PRIVATE void phx__node_beat(phx *p, uint32_t node, int flags);
 PHX_PRIVATE int phx__node_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
+
+/* phx_watch.c: failure detection. */
+PHX_PRIVATE int phx__detector_check(const struct phx_detector *d); /* 0 or PHX_EINVAL */
+/* A link with this node is silent: the word goes to all. It is lost: others are asked. For live. */
+PHX_PRIVATE void phx__node_suspect(void *ctx, uint32_t node);
+PHX_PRIVATE void phx__node_seek(void *ctx, uint32_t node);
+PHX_PRIVATE int phx__node_on_suspect(phx *p, struct phx__link *l, const struct phx__frame *f);
+PHX_PRIVATE int phx__node_on_probe(phx *p, struct phx__link *l, const struct phx__frame *f);
+/* An entry is about to be taken in: does it refute a suspicion? */
+PHX_PRIVATE void phx__node_refuted(phx *p, const struct phx__entry *e);
+/* Names that were broken since the last call, or are no more: tells the host. */
+PHX_PRIVATE void phx__node_report_broken(phx *p);
 
 /* phx_api.c */
 PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or why not */
@@ -3576,17 +3933,23 @@ static int id_parse_port(const char *s, uint16_t *port)
     return 1;
 }
 
-/* The length of a UNIX socket's path if it is one we take, else 0. At most `room` bytes are looked at, and
- * a NUL must be among them. */
-static size_t id_path_length(const char *path, size_t room)
+/* The length of a text without control characters, else 0. At most `room` bytes are looked at, and a NUL
+ * must be among them. */
+static size_t id_text_length(const char *text, size_t room)
 {
     size_t n;
 
-    for (n = 0; n < room && path[n] != '\0'; n++) {
-        if ((unsigned char)path[n] < 0x20 || path[n] == 0x7f)
+    for (n = 0; n < room && text[n] != '\0'; n++) {
+        if ((unsigned char)text[n] < 0x20 || text[n] == 0x7f)
             return 0;
     }
-    return n < room && path[0] == '/' ? n : 0;
+    return n < room ? n : 0;
+}
+
+/* The length of a UNIX socket's path if it is one we take, else 0. */
+static size_t id_path_length(const char *path, size_t room)
+{
+    return path[0] == '/' ? id_text_length(path, room) : 0;
 }
 
 static int id_parse_tcp(const char *s, struct phx__parsed *out)
@@ -3635,6 +3998,22 @@ int phx__address_parse(const char *text, struct phx__parsed *out)
         return PHX_ESCHEME;
     }
     *out = p;
+    return 0;
+}
+
+/* What only cfg.dial understands: kept as written. Anything past 7 bits would not print. */
+int phx__address_other(const char *text, struct phx_address *out)
+{
+    size_t n = id_text_length(text, sizeof out->path), i;
+
+    memset(out, 0, sizeof *out);
+    if (n == 0 || strstr(text, "://") == NULL || text[0] == ':')
+        return PHX_EADDRESS;
+    for (i = 0; i < n; i++)
+        if ((unsigned char)text[i] > 0x7e)
+            return PHX_EADDRESS;
+    out->family = PHX_OTHER;
+    memcpy(out->path, text, n);
     return 0;
 }
 
@@ -3732,6 +4111,9 @@ const char *phx_address_text(const struct phx_address *address, char out[PHX_ADD
         id_put_text(&w, "unix://");
         phx__put_bytes(&w, address->path, id_path_length(address->path, sizeof address->path));
         break;
+    case PHX_OTHER:
+        phx__put_bytes(&w, address->path, id_text_length(address->path, sizeof address->path));
+        break;
     case PHX_IPV4:
         id_put_text(&w, address->tls ? "tls://" : "tcp://");
         id_put_v4(&w, address->ip);
@@ -3765,7 +4147,7 @@ int phx__address_equal(const struct phx_address *a, const struct phx_address *b)
 {
     if (a->family != b->family)
         return 0;
-    if (a->family == PHX_UNIX)
+    if (a->family == PHX_UNIX || a->family == PHX_OTHER)
         return strncmp(a->path, b->path, sizeof a->path) == 0;
     if (id_ip_size(a) == 0)
         return 1; /* both are "none" */
@@ -3911,7 +4293,8 @@ int phx__address_get(struct phx__reader *r, struct phx_address *a)
 /* May cross more than one link, and so carries a hop count. */
 static int wire_type_travels(int type)
 {
-    return type == PHX__REQUEST || type == PHX__DATA || type == PHX__ACK;
+    return type == PHX__REQUEST || type == PHX__DATA || type == PHX__ACK || type == PHX__SUSPECT
+           || type == PHX__PROBE;
 }
 
 int phx__wire_parse(const uint8_t *data, size_t size, struct phx__frame *f, size_t *used)
@@ -4487,16 +4870,13 @@ int phx__wire_next_summary_line(struct phx__reader *r, struct phx__summary_line 
 static int wire_payload_fits(int flags, size_t size, uint64_t total)
 {
     int first = (flags & (int)PHX__DATA_FIRST) != 0, last = (flags & (int)PHX__DATA_LAST) != 0;
-    /* The first sender's id travels in the payload but is no part of the message. */
-    size_t extra = (flags & (int)PHX__DATA_PASSED) != 0 ? WIRE_ID : 0;
 
-    if (size > PHX__FRAGMENT + extra)
+    if (size > PHX__FRAGMENT)
         return 0;
     if (!first)
         return size > 0;
-    if (size < extra || total > WIRE_TOTAL_MAX)
+    if (total > WIRE_TOTAL_MAX)
         return 0;
-    size -= extra;
     return last ? size == total : size > 0 && size < total;
 }
 
@@ -4514,6 +4894,8 @@ void phx__wire_put_data_head(struct phx__writer *w, const struct phx__data *d, i
         phx__put_u64(w, d->from);
         phx__put_u64(w, d->tag);
         phx__put_u64(w, d->total);
+        if ((flags & (int)PHX__DATA_SEEN) != 0)
+            phx__put_u32(w, d->seen);
     }
     wire_seal(w, start, d->size); /* the payload follows from its own block, uncopied */
 }
@@ -4534,10 +4916,13 @@ int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d)
         d->from = phx__get_u64(&r);
         d->tag = phx__get_u64(&r);
         d->total = phx__get_u64(&r);
+        if ((f->flags & PHX__DATA_SEEN) != 0)
+            d->seen = phx__get_u32(&r);
     }
     d->size = r.left;
     d->payload = phx__get_bytes(&r, r.left);
-    if (wire_close(&r) != 0 || !wire_payload_fits(f->flags, d->size, d->total))
+    if (wire_close(&r) != 0 || !wire_payload_fits(f->flags, d->size, d->total)
+        || ((f->flags & PHX__DATA_SEEN) != 0) != (d->seen != 0)) /* 0 is said by leaving it out */
         return PHX_EPROTO;
     return 0;
 }
@@ -4546,20 +4931,70 @@ int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d)
  * since only the source knows what it has sent. */
 void phx__wire_put_ack(struct phx__writer *w, const struct phx__ack *a, int hops)
 {
-    size_t start = phx__wire_begin(w, PHX__ACK, 0, hops);
+    int flags = (a->return_count > 0 ? (int)PHX__ACK_RETURNS : 0)
+                | (a->seen != 0 ? (int)PHX__ACK_SEEN : 0);
+    size_t start = phx__wire_begin(w, PHX__ACK, flags, hops);
 
     wire_put_id(w, &a->target);
     wire_put_id(w, &a->source);
     phx__put_u64(w, a->epoch);
     phx__put_u64(w, a->next);
     phx__put_u32(w, a->window);
+    if (a->return_count > 0) {
+        phx__put_u32(w, a->return_base);
+        phx__put_u16(w, a->return_count);
+        phx__put_bytes(w, a->returns, a->return_count * (size_t)PHX__RETURN_SIZE);
+    }
+    if (a->seen != 0) {
+        phx__put_u64(w, a->seen_epoch);
+        phx__put_u32(w, a->seen);
+    }
     phx__wire_end(w, start);
+}
+
+void phx__wire_put_return(struct phx__writer *w, uint64_t number, int reason)
+{
+    phx__put_u64(w, number);
+    phx__put_u8(w, (uint8_t)reason);
+}
+
+uint64_t phx__wire_return(const struct phx__ack *a, uint32_t i, int *reason)
+{
+    struct phx__reader r;
+    uint64_t number;
+
+    phx__reader_init(&r, a->returns, a->return_count * (size_t)PHX__RETURN_SIZE);
+    (void)phx__get_bytes(&r, i * (size_t)PHX__RETURN_SIZE);
+    number = phx__get_u64(&r);
+    *reason = phx__get_u8(&r);
+    return number;
+}
+
+/* Oldest first, so their numbers rise; and what comes back was taken, so they are below next. */
+static int wire_returns_fit(const struct phx__ack *a)
+{
+    uint64_t number, least = 0;
+    uint32_t i;
+    int reason;
+
+    if (a->return_count == 0 || a->return_count > PHX__RETURNS
+        || a->return_base > UINT32_MAX - a->return_count)
+        return 0;
+    for (i = 0; i < a->return_count; i++) {
+        number = phx__wire_return(a, i, &reason);
+        if (number < least || number >= a->next || reason < (int)PHX__RETURN_MOVED
+            || reason > (int)PHX__RETURN_AGAIN)
+            return 0;
+        least = number + 1;
+    }
+    return 1;
 }
 
 int phx__wire_get_ack(const struct phx__frame *f, struct phx__ack *a)
 {
     struct phx__reader r;
 
+    memset(a, 0, sizeof *a);
     if (wire_open(f, PHX__ACK, &r) != 0)
         return PHX_EPROTO;
     wire_get_id(&r, &a->target);
@@ -4567,6 +5002,65 @@ int phx__wire_get_ack(const struct phx__frame *f, struct phx__ack *a)
     a->epoch = phx__get_u64(&r);
     a->next = phx__get_u64(&r);
     a->window = phx__get_u32(&r);
+    if ((f->flags & PHX__ACK_RETURNS) != 0) {
+        a->return_base = phx__get_u32(&r);
+        a->return_count = phx__get_u16(&r);
+        a->returns = phx__get_bytes(&r, a->return_count * (size_t)PHX__RETURN_SIZE);
+    }
+    if ((f->flags & PHX__ACK_SEEN) != 0) {
+        a->seen_epoch = phx__get_u64(&r);
+        a->seen = phx__get_u32(&r);
+    }
+    if (wire_close(&r) != 0 || ((f->flags & PHX__ACK_RETURNS) != 0 && !wire_returns_fit(a))
+        || ((f->flags & PHX__ACK_SEEN) != 0) != (a->seen != 0))
+        return PHX_EPROTO;
+    return 0;
+}
+
+/* seq is what the accuser knows. How far the accused lets itself be pushed is route's policy. */
+void phx__wire_put_suspect(struct phx__writer *w, const struct phx__suspect *s, int hops)
+{
+    size_t start = phx__wire_begin(w, PHX__SUSPECT, 0, hops);
+
+    wire_put_id(w, &s->id);
+    phx__put_u64(w, s->incarnation);
+    phx__put_u32(w, s->seq);
+    wire_put_id(w, &s->accuser);
+    phx__wire_end(w, start);
+}
+
+int phx__wire_get_suspect(const struct phx__frame *f, struct phx__suspect *s)
+{
+    struct phx__reader r;
+
+    if (wire_open(f, PHX__SUSPECT, &r) != 0)
+        return PHX_EPROTO;
+    wire_get_id(&r, &s->id);
+    s->incarnation = phx__get_u64(&r);
+    s->seq = phx__get_u32(&r);
+    wire_get_id(&r, &s->accuser);
+    return wire_close(&r);
+}
+
+void phx__wire_put_probe(struct phx__writer *w, const struct phx__probe *p, int flags, int hops)
+{
+    size_t start = phx__wire_begin(w, PHX__PROBE, flags, hops);
+
+    wire_put_id(w, &p->target);
+    wire_put_id(w, &p->subject);
+    wire_put_id(w, &p->asker);
+    phx__wire_end(w, start);
+}
+
+int phx__wire_get_probe(const struct phx__frame *f, struct phx__probe *p)
+{
+    struct phx__reader r;
+
+    if (wire_open(f, PHX__PROBE, &r) != 0)
+        return PHX_EPROTO;
+    wire_get_id(&r, &p->target);
+    wire_get_id(&r, &p->subject);
+    wire_get_id(&r, &p->asker);
     return wire_close(&r);
 }
 
@@ -4812,6 +5306,13 @@ void phx__route_plan(struct phx__route *r, uint64_t at)
 {
     if (at < phx__timer_at(r->timers, r->chore_timer))
         phx__timer_set(r->timers, r->chore_timer, at);
+}
+
+uint64_t phx__route_quiet_at(const struct phx__route *r)
+{
+    uint32_t crowd = r->known > PHX__ROUTE_QUIET_CROWD ? r->known - PHX__ROUTE_QUIET_CROWD : 0;
+
+    return r->moved + PHX__ROUTE_QUIET + crowd * PHX__ROUTE_QUIET_EACH;
 }
 
 /* ---- Lists of what to look at ---------------------------------------------------------------- */
@@ -5240,10 +5741,10 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
     if (b->digest == r->digest) {
         n->disagreed = 0;
         n->summary_wait = 0;
-    } else if (now > r->moved + PHX__ROUTE_QUIET && n->disagreed == 0) {
+    } else if (now > phx__route_quiet_at(r) && n->disagreed == 0) {
         n->disagreed = 1; /* perhaps it is only late: look again in a second */
         phx__route_plan(r, now + PHX__ROUTE_QUIET);
-    } else if (now > r->moved + PHX__ROUTE_QUIET && now >= n->summary_at) {
+    } else if (now > phx__route_quiet_at(r) && now >= n->summary_at) {
         n->summary_wait = n->summary_wait == 0 ? ROUTE_SUMMARY_WAIT : n->summary_wait * 2;
         if (n->summary_wait > ROUTE_SUMMARY_WAIT_MAX)
             n->summary_wait = ROUTE_SUMMARY_WAIT_MAX;
@@ -5446,8 +5947,8 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
 {
     uint32_t i;
 
-    if (now < r->moved + PHX__ROUTE_QUIET) {
-        phx__route_plan(r, r->moved + PHX__ROUTE_QUIET);
+    if (now < phx__route_quiet_at(r)) {
+        phx__route_plan(r, phx__route_quiet_at(r));
         return;
     }
     r->quiet_due = 0;
@@ -5624,6 +6125,13 @@ static int route_adjacent(const struct phx__route *r, uint32_t w, const struct p
     if (route_surrounds(r, j, &but) && but != w)
         return 1;
     return nw != NULL && route_surrounds(r, nw, &but) && but != j->node;
+}
+
+int phx__route_is_next_to(const struct phx__route *r, uint32_t nbr, uint32_t node)
+{
+    const struct phx__route_nbr *j = phx__route_nbr(r, nbr);
+
+    return j != NULL && route_adjacent(r, node, j) > 0;
 }
 
 /* Will j hear of the route to v as good as ours, or better, without us? The rules are in the essay. */
@@ -5814,7 +6322,7 @@ void phx__route_flush(struct phx__route *r, uint64_t now)
     route_beat_shrunk(r);
     if (r->nbr_count > 0) {
         r->quiet_due = 1;
-        phx__route_plan(r, r->moved + PHX__ROUTE_QUIET);
+        phx__route_plan(r, phx__route_quiet_at(r));
     }
 }
 
@@ -6790,6 +7298,36 @@ int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
     return changed;
 }
 
+int phx__names_of_dead(const struct phx__names *n, struct phx__names *out)
+{
+    uint32_t node;
+    int some = 0;
+
+    phx__names_init(out, n->mem, n->ids);
+    for (node = 0; node < n->capacity && !some; node++)
+        some = n->of[node].dead && n->of[node].count > 0;
+    if (!some)
+        return 0;
+    out->of = phx__mem_zero(n->mem, n->capacity * sizeof *out->of);
+    if (out->of == NULL)
+        return PHX_ENOMEM;
+    out->capacity = n->capacity;
+    for (node = 0; node < n->capacity; node++) {
+        if (!n->of[node].dead)
+            continue;
+        out->of[node] = n->of[node]; /* borrows its claims */
+        out->of[node].dead = 0;
+    }
+    out->stale = NAMES_STALE;
+    return 1;
+}
+
+void phx__names_of_dead_free(struct phx__names *dead)
+{
+    phx__mem_put(dead->mem, dead->of, dead->capacity * sizeof *dead->of);
+    phx__mem_put(dead->mem, dead->index, dead->index_capacity * sizeof *dead->index);
+}
+
 void phx__names_forget(struct phx__names *n, uint32_t node)
 {
     const struct phx__names_of none = {NULL, 0, 0, 0};
@@ -6836,33 +7374,282 @@ int phx__names_take_lost(struct phx__names *n, struct phx__names_lost *out)
     return 1;
 }
 
+/* ======== src/broken.c ======== */
+/* broken.c - part of names: which names are lost with nodes that failed, and what changed in that. */
+#ifdef PHX_LINES
+#line 1 "src/broken.c"
+#endif
+
+/* The paper reports failures as sets of virtual nodes, because names are what its programs know
+ * (section 3.2). A name is *broken* when a node that failed claims it and no living node does:
+ *
+ *      broken = claims of the failed - claims of all others
+ *
+ * Both sides are claims in cards, so all nodes that have seen the same cards and the same failures
+ * agree. A name that was released, or whose holder said goodbye, is in nobody's claims and so is
+ * free, not broken. Where two failed nodes claim a name, the one with the higher (epoch, id) is
+ * named as its owner, by the same order as among the living.
+ *
+ * The list is made anew when claims or failures have changed and somebody asks, which is rare:
+ * once per failure, return or card while any node is down. The set of the failed is indexed by the
+ * sweep of names.c, run over their claims alone, and each of its segments is cut against the index
+ * of the living. O(c log c) for c claims.
+ *
+ * News is the difference between two such lists, by name and not by owner: when a second failed
+ * node turns out to have claimed the same name later, the host is not told again. It is taken out
+ * before it is told, so that a host that assumes the names inside on_broken, as it will, disturbs
+ * nothing. Names that are back come before names that are lost: a program that hands them out
+ * again is never one too many. */
+/* include "broken.h" */
+
+static void broken_drop(struct phx__broken *b, struct phx__broken_list *l)
+{
+    phx__mem_put(b->mem, l->at, l->capacity * sizeof *l->at);
+    memset(l, 0, sizeof *l);
+}
+
+static int broken_put(struct phx__broken *b, struct phx__broken_list *l,
+                      const struct phx_lost *like, uint64_t first, uint64_t last)
+{
+    struct phx_lost *x;
+
+    if (phx__mem_grow(b->mem, &l->at, &l->capacity, l->count + 1, sizeof *l->at) != 0)
+        return PHX_ENOMEM;
+    x = &l->at[l->count++];
+    *x = *like;
+    x->range.first = first;
+    x->range.last = last;
+    return 0;
+}
+
+/* The parts of first..last that nobody alive claims. */
+static int broken_cut(struct phx__broken *b, struct phx__broken_list *l,
+                      const struct phx_lost *like, uint64_t first, uint64_t last)
+{
+    struct phx_range around;
+    int err;
+
+    for (;;) {
+        uint32_t owner = phx__names_owner(b->names, first, &around, &err);
+        if (err != 0)
+            return err;
+        if (around.last > last)
+            around.last = last;
+        if (owner == PHX__NONE && broken_put(b, l, like, first, around.last) != 0)
+            return PHX_ENOMEM;
+        if (around.last == last)
+            return 0;
+        first = around.last + 1;
+    }
+}
+
+/* Goes through the index of the failed alone, segment by segment. */
+static int broken_collect(struct phx__broken *b, struct phx__names *dead,
+                          struct phx__broken_list *l)
+{
+    struct phx_range around;
+    struct phx_lost like;
+    uint64_t name = 0;
+    int err;
+
+    memset(&like, 0, sizeof like);
+    for (;;) {
+        uint32_t owner = phx__names_owner(dead, name, &around, &err);
+        if (err != 0)
+            return err;
+        if (owner != PHX__NONE) {
+            like.owner = b->names->ids->at[owner];
+            like.since_us = b->since(b->ctx, owner);
+            if ((err = broken_cut(b, l, &like, name, around.last)) != 0)
+                return err;
+        }
+        if (around.last == UINT64_MAX)
+            return 0;
+        name = around.last + 1;
+    }
+}
+
+/* The parts of a's names that are not in b, appended to l. */
+static int broken_minus(struct phx__broken *b, const struct phx__broken_list *from,
+                        const struct phx__broken_list *less, struct phx__broken_list *l)
+{
+    uint32_t i, k = 0;
+
+    for (i = 0; i < from->count; i++) {
+        uint64_t first = from->at[i].range.first, last = from->at[i].range.last;
+        int left = 1; /* is something of first..last left? */
+        while (k < less->count && less->at[k].range.last < first)
+            k++;
+        for (; left && k < less->count && less->at[k].range.first <= last; k++) {
+            const struct phx_range *cut = &less->at[k].range;
+            if (cut->first > first && broken_put(b, l, &from->at[i], first, cut->first - 1) != 0)
+                return PHX_ENOMEM;
+            if (cut->last >= last) {
+                left = 0;
+                break; /* it may reach into the next of a's, too */
+            }
+            first = cut->last + 1;
+        }
+        if (left && broken_put(b, l, &from->at[i], first, last) != 0)
+            return PHX_ENOMEM;
+    }
+    return 0;
+}
+
+void phx__broken_init(struct phx__broken *b, struct phx__mem *mem, struct phx__names *names,
+                      uint64_t (*since)(void *ctx, uint32_t node), void *ctx)
+{
+    memset(b, 0, sizeof *b);
+    b->mem = mem;
+    b->names = names;
+    b->since = since;
+    b->ctx = ctx;
+}
+
+void phx__broken_free(struct phx__broken *b)
+{
+    broken_drop(b, &b->now);
+    broken_drop(b, &b->told);
+    broken_drop(b, &b->gone);
+    broken_drop(b, &b->come);
+}
+
+int phx__broken_find(struct phx__broken *b)
+{
+    struct phx__broken_list list = { NULL, 0, 0 };
+    struct phx__names dead;
+    int err;
+
+    if (b->version == b->names->version)
+        return 0;
+    err = phx__names_of_dead(b->names, &dead);
+    if (err > 0)
+        err = broken_collect(b, &dead, &list);
+    phx__names_of_dead_free(&dead);
+    if (err != 0) {
+        broken_drop(b, &list);
+        return err;
+    }
+    broken_drop(b, &b->now);
+    b->now = list;
+    b->version = b->names->version;
+    return 0;
+}
+
+/* Told newest first, so they stand in memory the other way round. */
+static void broken_turn(struct phx__broken_list *l)
+{
+    uint32_t i, k;
+
+    for (i = 0, k = l->count; i + 1 < k--; i++) {
+        struct phx_lost x = l->at[i];
+        l->at[i] = l->at[k];
+        l->at[k] = x;
+    }
+}
+
+int phx__broken_compare(struct phx__broken *b)
+{
+    struct phx__broken_list told = { NULL, 0, 0 }, none = { NULL, 0, 0 };
+
+    if (b->gone.count + b->come.count > 0)
+        return 0; /* these first */
+    if (phx__broken_find(b) != 0)
+        return PHX_ENOMEM;
+    if (b->now.count + b->told.count == 0)
+        return 0;
+    if (broken_minus(b, &b->told, &b->now, &b->gone) != 0
+        || broken_minus(b, &b->now, &b->told, &b->come) != 0
+        || broken_minus(b, &b->now, &none, &told) != 0) {
+        broken_drop(b, &b->gone);
+        broken_drop(b, &b->come);
+        broken_drop(b, &told);
+        return PHX_ENOMEM;
+    }
+    broken_turn(&b->gone);
+    broken_turn(&b->come);
+    broken_drop(b, &b->told);
+    b->told = told;
+    return 0;
+}
+
+int phx__broken_take(struct phx__broken *b, struct phx_lost *out, int *broken)
+{
+    struct phx__broken_list *l = b->gone.count > 0 ? &b->gone : &b->come;
+
+    if (l->count == 0)
+        return 0;
+    *broken = l == &b->come;
+    *out = l->at[--l->count];
+    if (l->count == 0)
+        broken_drop(b, l);
+    return 1;
+}
+
+uint32_t phx__broken_at(const struct phx__broken *b, uint64_t first)
+{
+    uint32_t low = 0, high = b->now.count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (b->now.at[middle].range.last < first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* ======== src/live.c ======== */
-/* live.c - who is alive: heartbeats, silence, own stalls. */
+/* live.c - who is alive: monitors, heartbeats, silence, suspicion, own stalls. */
 #ifdef PHX_LINES
 #line 1 "src/live.c"
 #endif
 
-/* Two questions are kept apart here, because mixing them up is how failure detectors lie.
+/* Horita, Taura and Chikayama, "A Fault Detection Library in Phoenix Programming Model" (2003), with
+ * what membership protocols have learnt since (SWIM, Lifeguard). Two questions are kept apart here,
+ * because mixing them up is how failure detectors lie.
  *
- * 1. Is this link alive? Each end says something at least every heartbeat_us and announces how
- *    long its next silence may last. Everything that arrives counts as a heartbeat, so a busy
- *    link carries none. A link silent for the announced time plus timeout_us is given up.
- *    (Taura's group: "T_interval" rides in the heartbeat, "T_timeout" is the grace. Their k
- *    random monitors with a long insurance interval on all other links will come in as a
- *    different heartbeat_us per link; this version treats all alike.)
+ * 1. IS THIS LINK ALIVE? (Section 4.2 of the paper.) Each node picks k of its neighbours at random
+ *    as its *monitors*. They hear something of it at least every interval_us, all others at least
+ *    every insurance_us, which is much longer; each heartbeat announces which of the two. So a
+ *    process sends and receives about k heartbeats per interval whatever the number of processes
+ *    is, and a death together with all monitors is still found in the end. Everything that travels
+ *    counts as a heartbeat, so a busy link carries none. A link silent for longer than announced
+ *    and timeout_us on top is given up.
  *
- * 2. Is this node alive? Routing knows whether there is a way to it, and only that is asked:
+ *    The pick is a reservoir: link number n becomes a monitor with chance k / n, in place of a
+ *    random one; a monitor that goes is replaced by a random neighbour. So at any time each set
+ *    of k neighbours is as probable as any other, and few are told when many links come.
  *
- *          OK ---- no route ---> UNREACHABLE ---- broken_us later ---> FAILED
- *           ^                         |                                 |
- *           +------- a route ---------+---------------------------------+
+ * 2. IS THIS NODE ALIVE? (Section 4.3.) Routing knows whether there is a way to it:
+ *
+ *            .--- silent, or a word ---> SUSPECT --.
+ *            |  <--- a sign of life -----'         | no route
+ *            |                                     v
+ *          OK ---------- no route ---------> UNREACHABLE ---- broken_us later ---> FAILED
+ *            ^                                     |                                 |
+ *            +------------ a route ----------------+---------------------------------+
  *
  *    From each of them a card that says goodbye, once there is no route, leads to LEFT, and a
  *    route leads back to OK from there as well. A node is in no state until routing has spoken
- *    of it.
- *
- *    A lost link is thus never read as a dead node, and a node that said goodbye never as a
+ *    of it. A lost link is thus never read as a dead node, and a node that said goodbye never as a
  *    failed one.
+ *
+ * Where the two meet lies what the paper leaves open. A dead node's k monitors notice after
+ * interval_us + timeout_us, but all its other neighbours go on believing in their links, and so
+ * in a route, until the insurance runs out. Therefore a silence of half of timeout_us more than
+ * announced makes the node SUSPECT, and the *word* goes to everybody. Whoever has a link with it
+ * does not believe but asks over that link, and gives it up without an answer in the other half.
+ * So all links with a dead node are gone after interval_us + timeout_us and the time of one flood.
+ * The accused hears the word too, and refutes it by a new number, which reaches everybody who has
+ * a way to it. A suspicion that nothing comes of ends by itself after timeout_us + broken_us.
+ *
+ * A node that cannot be reached is sought through others (ops.seek) when it is lost and again in
+ * the middle of broken_us. An answer puts its failure off by broken_us.
+ *
+ * Links in use are not left to the insurance: a message went out and nothing came in for
+ * interval_us, then an answer is asked for.
  *
  * Own stalls. A host that computes for a minute has read nothing for a minute, and all its peers
  * look dead. But how long a host may sleep is its own affair: between heartbeats of 5 s it
@@ -6870,28 +7657,47 @@ int phx__names_take_lost(struct phx__names *n, struct phx__names_lost *out)
  * earliest timer asked for. Then the whole gap between two steps does not count: time for
  * accusations runs on a *waking clock*, the host's clock minus all stalls. Moving every deadline
  * of every link by the gap costs one addition. A host that is late at every single step accuses
- * nobody; what its sockets report still counts.
+ * nobody; what its sockets report still counts. And since what was left of a deadline may be
+ * nothing, nobody is accused before everything that waited has been read once (`blind`).
  *
- * Own heartbeats are due by the host's clock, since others do not know of our stall.
+ * Others may have given *us* up in the meantime. That their ends of all links are closed says
+ * nothing about them; so nobody lost shortly after a stall fails sooner than that much later
+ * (`grace`), which is the time to find the way back.
+ *
+ * Own heartbeats are due by the host's clock, since others do not know of our stall, unless the
+ * host has announced it: then they hear of a longer time now and of the usual one when it is
+ * back. A neighbour that has announced a pause is not doubted by anybody's word before it is over.
  *
  * Timers are lazy. Traffic only stores times; the one timer of a link fires, finds out what is
- * true by then, and is set to the earlier of "I must speak" and "it must have spoken". A link
- * that carries a million frames a second touches the heap once in heartbeat_us.
+ * true by then, and is set to the earliest of what there is to say, to hear or to find out. A link
+ * that carries a million frames a second touches the heap once in interval_us.
  *
- * This room does not know what a heartbeat looks like, nor what else is done about a dead link.
- * Limits may be changed while it runs; each timer sees the new ones when it fires next. */
+ * This room does not know what a heartbeat looks like, how a word travels, nor what else is done
+ * about a dead link. */
 /* include "live.h" */
 
 /* A step this much later than its timer is a stall. Shorter delays are ordinary scheduling and
  * well within any time-out that survives real networks; with shorter time-outs, half of one
  * counts. */
 #define LIVE_LATE_US PHX__SECOND
+/* What both ends of a new link may count on before anything was announced; WIRE.md says so. */
+#define LIVE_FIRST_US (5 * PHX__SECOND)
+/* The most that a stall may put off the failure of others. Finding the way back takes a dial or
+ * two, and one may have to wait for the other side's turn, a second or so. */
+#define LIVE_GRACE_US (10 * PHX__SECOND)
+/* Until the next look, while there is something left to read. */
+#define LIVE_BLIND_US PHX__MS
 
 static uint64_t live_add(uint64_t a, uint64_t b)
 {
     const uint64_t never = UINT64_MAX - 1; /* as a timer; UINT64_MAX itself would stop it */
 
     return a < never && b < never - a ? a + b : never;
+}
+
+static uint64_t live_least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
 }
 
 /* The host's clock, should it have run backwards since the step began. */
@@ -6912,9 +7718,9 @@ static struct phx__live_node *live_find(const struct phx__live *l, uint32_t node
     return node < l->capacity ? &l->at[node] : NULL;
 }
 
-static int live_reserve(struct phx__live *l, uint32_t node)
+static struct phx__live_node *live_linked(const struct phx__live *l, uint32_t node)
 {
-    return phx__mem_grow(l->mem, &l->at, &l->capacity, node + 1, sizeof *l->at);
+    return node < l->capacity && l->at[node].linked ? &l->at[node] : NULL;
 }
 
 static int live_timer_new(struct phx__live *l, int kind, uint32_t node, uint32_t *handle_plus_one)
@@ -6934,15 +7740,108 @@ static void live_timer_drop(struct phx__live *l, uint32_t *handle_plus_one)
     *handle_plus_one = 0;
 }
 
-/* The earlier of the two deadlines of a link, on the host's clock. */
-static void live_arm(struct phx__live *l, const struct phx__live_node *n)
-{
-    uint64_t speak = live_add(n->said, l->limits.heartbeat_us);
-    uint64_t hear = live_add(live_add(n->heard, l->stalled),
-                             live_add(n->next_us, l->limits.timeout_us));
+/* ---- When to look at a link ------------------------------------------------------------------ */
 
-    phx__timer_set(l->timers, n->timer - 1, speak < hear ? speak : hear);
+/* Within which time this neighbour hears of us. */
+static uint64_t live_period(const struct phx__live *l, const struct phx__live_node *n)
+{
+    return n->monitor ? l->limits.interval_us : l->limits.insurance_us;
 }
+
+/* When to speak: as often as we should, and not later than we said. */
+static uint64_t live_speak(const struct phx__live *l, const struct phx__live_node *n)
+{
+    return n->tell ? 0 : live_add(n->said, live_least(live_period(l, n), n->promised));
+}
+
+/* How long it may be silent before others are told, and then before it is given up. */
+static uint64_t live_patience(const struct phx__live *l, const struct phx__live_node *n)
+{
+    uint64_t grace = l->limits.timeout_us;
+
+    return live_add(n->next_us, n->silent ? grace : grace / 2);
+}
+
+static void live_arm(struct phx__live *l, struct phx__live_node *n, uint64_t now)
+{
+    uint64_t hear = live_add(n->heard, live_patience(l, n)), at;
+
+    if (n->asked)
+        hear = live_least(hear, n->asked_until);
+    if (n->used)
+        hear = live_least(hear, live_add(n->used_at, l->limits.interval_us));
+    at = live_least(live_speak(l, n), live_add(hear, l->stalled));
+    if (l->blind && at < now + LIVE_BLIND_US)
+        at = now + LIVE_BLIND_US;
+    phx__timer_set(l->timers, n->timer - 1, at);
+}
+
+/* ---- Monitors -------------------------------------------------------------------------------- */
+
+static void live_promote(struct phx__live *l, uint32_t node)
+{
+    struct phx__live_node *n = &l->at[node];
+
+    n->monitor = 1;
+    l->monitors++;
+    n->tell = n->promised > l->limits.interval_us;
+    if (n->tell)
+        phx__timer_set(l->timers, n->timer - 1, l->last_step);
+}
+
+/* It need not know: it hears of it when what it was promised is due. */
+static void live_demote(struct phx__live *l, uint32_t node)
+{
+    l->at[node].monitor = l->at[node].tell = 0;
+    l->monitors--;
+}
+
+/* The one with this number among the links that are monitors, or that are not, and not busy. */
+static uint32_t live_pick(const struct phx__live *l, uint8_t monitor, int busy, uint64_t number)
+{
+    uint32_t i;
+
+    for (i = 0; i < l->link_count; i++) {
+        const struct phx__live_node *n = &l->at[l->links[i]];
+        if (n->monitor == monitor && (busy || !n->busy) && number-- == 0)
+            return l->links[i];
+    }
+    return PHX__NONE;
+}
+
+static uint32_t live_count_free(const struct phx__live *l)
+{
+    uint32_t i, count = 0;
+
+    for (i = 0; i < l->link_count; i++)
+        count += !l->at[l->links[i]].monitor && !l->at[l->links[i]].busy;
+    return count;
+}
+
+/* As many monitors as wanted, or as there are neighbours; those who are away only if there is
+ * nobody else. */
+static void live_fill(struct phx__live *l)
+{
+    while (l->monitors > l->limits.monitors)
+        live_demote(l, live_pick(l, 1, 1, phx__rnd_below(l->rnd, l->monitors)));
+    while (l->monitors < l->limits.monitors && l->monitors < l->link_count) {
+        uint32_t here = live_count_free(l), rest = l->link_count - l->monitors;
+        live_promote(l, live_pick(l, 0, here == 0, phx__rnd_below(l->rnd, here ? here : rest)));
+    }
+}
+
+/* The newest link: see the essay. */
+static void live_draw(struct phx__live *l, uint32_t node)
+{
+    if (l->monitors >= l->limits.monitors
+        && phx__rnd_below(l->rnd, l->link_count) < l->limits.monitors) {
+        live_demote(l, live_pick(l, 1, 1, phx__rnd_below(l->rnd, l->monitors)));
+        live_promote(l, node);
+    }
+    live_fill(l);
+}
+
+/* ---- States ---------------------------------------------------------------------------------- */
 
 static void live_become(struct phx__live *l, uint32_t node, enum phx_state state, uint64_t now)
 {
@@ -6950,43 +7849,202 @@ static void live_become(struct phx__live *l, uint32_t node, enum phx_state state
 
     if (n->state == state)
         return;
+    l->suspects -= n->state == PHX_NODE_SUSPECT;
+    l->suspects += state == PHX_NODE_SUSPECT;
     n->state = state;
     n->since = live_clock(l, now);
-    if (state != PHX_NODE_UNREACHABLE)
+    if (state != PHX_NODE_UNREACHABLE && state != PHX_NODE_SUSPECT)
         phx__timer_stop(l->timers, n->fate - 1);
     l->ops.state(l->ops.ctx, node, state); /* last: it may call back and move n */
 }
 
-/* The timer of a link fired: find out what is true by now. */
-static void live_look(struct phx__live *l, uint32_t node, uint64_t now)
+static void live_blame(struct phx__live *l, uint32_t node, enum phx__live_ground ground,
+                       uint32_t accuser, uint64_t now)
 {
     struct phx__live_node *n = &l->at[node];
-    uint64_t silence = live_awake(l, now) - n->heard;
 
-    if (silence >= live_add(n->next_us, l->limits.timeout_us)) {
-        /* The owner closes the link and calls down. Should it not, it is told again and again. */
-        phx__timer_set(l->timers, n->timer - 1, live_add(now, l->limits.heartbeat_us));
-        l->ops.silent(l->ops.ctx, node, silence);
-        return;
-    }
-    if (now - n->said >= l->limits.heartbeat_us) {
-        /* Noted as said even if it could not be sent: a link that is full of other traffic is not
-         * helped by trying at once again. */
-        n->said = now;
-        l->ops.beat(l->ops.ctx, node, l->limits.heartbeat_us);
-        n = &l->at[node];
-    }
-    if (n->linked)
-        live_arm(l, n);
+    n->ground = (uint8_t)ground;
+    n->accuser = accuser;
+    n->accused_at = live_clock(l, now);
 }
 
-void phx__live_init(struct phx__live *l, struct phx__mem *mem, struct phx__timers *timers,
-                    const struct phx__live_limits *limits, const struct phx__live_ops *ops)
+/* The fate timer, on the waking clock. */
+static void live_doom(struct phx__live *l, struct phx__live_node *n, uint64_t awake, uint64_t look)
 {
-    PHX_ASSERT(limits->heartbeat_us > 0);
+    n->doom = awake;
+    phx__timer_set(l->timers, n->fate - 1, live_add(look, l->stalled));
+}
+
+static void live_suspect(struct phx__live *l, uint32_t node, uint64_t now)
+{
+    struct phx__live_node *n = &l->at[node];
+    uint64_t until;
+
+    if (n->state != PHX_NODE_OK)
+        return;
+    until = live_add(live_awake(l, now), live_add(l->limits.timeout_us, l->limits.broken_us));
+    live_doom(l, n, until, until);
+    live_become(l, node, PHX_NODE_SUSPECT, now);
+}
+
+/* Unreachable: so long until it has failed, with a second search halfway. */
+static void live_sentence(struct phx__live *l, struct phx__live_node *n, uint64_t now)
+{
+    uint64_t awake = live_awake(l, now), from = awake > l->grace ? awake : l->grace;
+    uint64_t broken = l->limits.broken_us;
+
+    n->sought = 0;
+    live_doom(l, n, live_add(from, broken), live_add(from, broken / 2));
+}
+
+static void live_lose(struct phx__live *l, uint32_t node, uint64_t now)
+{
+    struct phx__live_node *n = &l->at[node];
+
+    live_sentence(l, n, now);
+    if (n->state != PHX_NODE_SUSPECT)
+        live_blame(l, node, PHX__LIVE_ROUTE, PHX__NONE, now);
+    live_become(l, node, PHX_NODE_UNREACHABLE, now);
+    if (live_find(l, node)->state == PHX_NODE_UNREACHABLE)
+        l->ops.seek(l->ops.ctx, node);
+}
+
+static void live_fate(struct phx__live *l, uint32_t node, uint64_t now)
+{
+    struct phx__live_node *n = &l->at[node];
+    uint64_t awake = live_awake(l, now);
+
+    if (l->blind) {
+        phx__timer_set(l->timers, n->fate - 1, now + LIVE_BLIND_US);
+    } else if (n->state == PHX_NODE_SUSPECT && awake >= n->doom) {
+        live_become(l, node, PHX_NODE_OK, now); /* those who have a link with it have kept it */
+    } else if (n->state == PHX_NODE_UNREACHABLE && awake >= n->doom) {
+        live_become(l, node, PHX_NODE_FAILED, now);
+    } else if (n->state == PHX_NODE_UNREACHABLE && !n->sought
+               && live_add(awake, l->limits.broken_us - l->limits.broken_us / 2) >= n->doom) {
+        n->sought = 1;
+        live_doom(l, n, n->doom, n->doom);
+        l->ops.seek(l->ops.ctx, node);
+    } else { /* a stall came between, or another limit */
+        live_doom(l, n, n->doom, n->doom);
+    }
+}
+
+/* ---- Looking at a link ----------------------------------------------------------------------- */
+
+/* Asks for a sign of life, within this time from now. */
+static void live_demand(struct phx__live *l, uint32_t node, uint64_t within, uint64_t now)
+{
+    struct phx__live_node *n = &l->at[node];
+    uint64_t until = live_add(live_awake(l, now), within);
+
+    if (n->asked && n->asked_until <= until)
+        return;
+    n->asked = 1;
+    n->asked_until = until;
+    l->ops.beat(l->ops.ctx, node, 1);
+    n = live_linked(l, node);
+    if (n != NULL)
+        live_arm(l, n, now);
+}
+
+static int live_is_gone(const struct phx__live *l, const struct phx__live_node *n, uint64_t awake)
+{
+    return awake - n->heard >= live_add(n->next_us, l->limits.timeout_us)
+           || (n->asked && awake >= n->asked_until);
+}
+
+/* Messages went out a while ago. If nothing came after any of them: did they arrive? */
+static void live_review_use(struct phx__live *l, uint32_t node, uint64_t now)
+{
+    struct phx__live_node *n = &l->at[node];
+
+    n->used = n->used_last > n->heard;
+    if (!n->used)
+        return;
+    if (n->heard > n->used_at) {
+        n->used_at = n->heard; /* some did; now for the rest */
+        return;
+    }
+    n->used = 0;
+    live_demand(l, node, l->limits.timeout_us, now);
+}
+
+/* What must be heard: 1 if the link stands. */
+static int live_listen(struct phx__live *l, uint32_t node, uint64_t now)
+{
+    struct phx__live_node *n = &l->at[node];
+    uint64_t awake = live_awake(l, now);
+
+    if (l->blind)
+        return 1;
+    if (live_is_gone(l, n, awake)) {
+        /* The owner closes the link and calls down. Should it not, it is told again and again. */
+        phx__timer_set(l->timers, n->timer - 1, live_add(now, l->limits.interval_us));
+        live_blame(l, node, PHX__LIVE_SILENT, PHX__SELF, now);
+        l->ops.silent(l->ops.ctx, node, awake - n->heard);
+        return 0;
+    }
+    if (!n->silent && awake - n->heard >= live_patience(l, n)) {
+        n->silent = 1;
+        live_blame(l, node, PHX__LIVE_SILENT, PHX__SELF, now);
+        live_suspect(l, node, now);
+        l->ops.suspect(l->ops.ctx, node);
+        n = live_linked(l, node);
+    }
+    if (n != NULL && n->used && awake >= live_add(n->used_at, l->limits.interval_us)) {
+        live_review_use(l, node, now);
+        n = live_linked(l, node);
+    }
+    return n != NULL;
+}
+
+/* What would have been due since the last heartbeat, had nothing else been said. */
+static void live_count_saved(struct phx__live *l, struct phx__live_node *n, uint64_t now)
+{
+    uint64_t period = live_period(l, n), count;
+
+    if (now < n->due_at)
+        return;
+    count = (now - n->due_at) / period + 1;
+    n->due_at = live_add(n->due_at, count * period);
+    *(n->monitor ? &l->saved : &l->saved_insurance) += count;
+}
+
+/* The timer of a link fired: find out what is true by now. */
+static void live_check(struct phx__live *l, uint32_t node, uint64_t now)
+{
+    struct phx__live_node *n;
+
+    if (!live_listen(l, node, now))
+        return;
+    n = &l->at[node];
+    if (now >= live_speak(l, n)) {
+        n->tell = 0;
+        l->ops.beat(l->ops.ctx, node, 0);
+        /* Counts as said even if it could not be sent: a link that is full of other traffic is not
+         * helped by trying at once again. */
+        n = &l->at[node];
+        if (n->linked)
+            n->said = now;
+    } else {
+        live_count_saved(l, n, now);
+    }
+    if (n->linked)
+        live_arm(l, n, now);
+}
+
+/* ---- The door -------------------------------------------------------------------------------- */
+
+void phx__live_init(struct phx__live *l, struct phx__mem *mem, struct phx__timers *timers,
+                    struct phx__rnd *rnd, const struct phx_detector *limits,
+                    const struct phx__live_ops *ops)
+{
+    PHX_ASSERT(limits->interval_us > 0);
     memset(l, 0, sizeof *l);
     l->mem = mem;
     l->timers = timers;
+    l->rnd = rnd;
     l->limits = *limits;
     l->ops = *ops;
 }
@@ -6995,13 +8053,47 @@ void phx__live_init(struct phx__live *l, struct phx__mem *mem, struct phx__timer
 void phx__live_free(struct phx__live *l)
 {
     phx__mem_put(l->mem, l->at, l->capacity * sizeof *l->at);
+    phx__mem_put(l->mem, l->links, l->link_capacity * sizeof *l->links);
     l->at = NULL;
-    l->capacity = 0;
+    l->links = NULL;
+    l->capacity = l->link_count = l->link_capacity = 0;
+}
+
+void phx__live_limits(struct phx__live *l, const struct phx_detector *d)
+{
+    uint32_t i;
+
+    l->limits = *d;
+    live_fill(l);
+    for (i = 0; i < l->link_count; i++) {
+        struct phx__live_node *n = &l->at[l->links[i]];
+        n->tell = (uint8_t)(n->monitor && n->promised > d->interval_us);
+        live_arm(l, n, l->last_step);
+    }
+}
+
+static void live_beat_all(struct phx__live *l)
+{
+    uint32_t i;
+
+    for (i = l->link_count; i-- > 0;)
+        if (i < l->link_count)
+            l->ops.beat(l->ops.ctx, l->links[i], 0);
+}
+
+void phx__live_busy(struct phx__live *l, uint64_t us)
+{
+    uint64_t before = l->pause;
+
+    /* And one interval: nobody knows how long something takes. */
+    l->pause = us == 0 ? 0 : live_add(us, l->limits.interval_us);
+    if (l->pause != before)
+        live_beat_all(l);
 }
 
 void phx__live_step(struct phx__live *l, uint64_t now)
 {
-    uint64_t due = phx__timers_next(l->timers), late = LIVE_LATE_US;
+    uint64_t due = phx__timers_next(l->timers), late = LIVE_LATE_US, gap;
 
     if (!l->stepped) {
         l->stepped = 1;
@@ -7014,84 +8106,186 @@ void phx__live_step(struct phx__live *l, uint64_t now)
         late = l->limits.timeout_us / 2;
     if (due < l->last_step)
         due = l->last_step;
-    if (now > due && now - due > late)
-        l->stalled += now - l->last_step;
+    gap = now - l->last_step;
+    if (now > due && now - due > late) {
+        uint64_t grace = live_add(live_awake(l, l->last_step), live_least(gap, LIVE_GRACE_US));
+        l->stalled += gap;
+        l->blind = 1;
+        if (grace > l->grace)
+            l->grace = grace;
+    }
     l->last_step = now;
+    phx__live_busy(l, 0);
+}
+
+void phx__live_round(struct phx__live *l)
+{
+    l->blind = 0;
 }
 
 int phx__live_up(struct phx__live *l, uint32_t node, uint64_t now)
 {
     struct phx__live_node *n;
 
-    if (live_reserve(l, node) != 0)
+    if (phx__mem_grow(l->mem, &l->at, &l->capacity, node + 1, sizeof *l->at) != 0
+        || phx__mem_grow(l->mem, &l->links, &l->link_capacity, l->link_count + 1,
+                         sizeof *l->links)
+               != 0)
         return PHX_ENOMEM;
     n = &l->at[node];
     if (n->timer == 0 && live_timer_new(l, PHX__TIMER_LIVE, node, &n->timer) != 0)
         return PHX_ENOMEM;
-    n->linked = 1;
-    /* The hello was heard and answered just now, and promised the usual. */
+    /* The hello was heard and answered just now. */
     n->heard = live_awake(l, now);
     n->said = live_clock(l, now);
-    n->next_us = l->limits.heartbeat_us;
-    live_arm(l, n);
+    n->due_at = live_add(n->said, l->limits.insurance_us);
+    n->next_us = n->promised = LIVE_FIRST_US;
+    n->busy = n->silent = n->asked = n->used = 0;
+    if (!n->linked) {
+        n->linked = 1;
+        n->pos = l->link_count;
+        l->links[l->link_count++] = node;
+        live_draw(l, node);
+    }
+    live_arm(l, n, now);
+    phx__live_alive(l, node, now);
     return 0;
 }
 
 void phx__live_down(struct phx__live *l, uint32_t node)
 {
-    struct phx__live_node *n = live_find(l, node);
+    struct phx__live_node *n = live_linked(l, node);
+    uint32_t last;
 
     if (n == NULL)
         return;
-    n->linked = 0;
+    if (n->monitor)
+        live_demote(l, node);
+    n->linked = n->watched = n->busy = n->silent = n->asked = n->used = 0;
     live_timer_drop(l, &n->timer);
+    last = l->links[--l->link_count];
+    l->links[n->pos] = last;
+    l->at[last].pos = n->pos;
+    live_fill(l);
 }
 
-void phx__live_heard(struct phx__live *l, uint32_t node, uint64_t next_us, uint64_t now)
+uint64_t phx__live_promise(struct phx__live *l, uint32_t node, uint64_t now, int *monitor)
 {
-    struct phx__live_node *n = live_find(l, node);
-    uint64_t before;
+    struct phx__live_node *n = live_linked(l, node);
 
-    if (n == NULL || !n->linked)
+    *monitor = n != NULL && n->monitor;
+    if (n == NULL)
+        return l->limits.interval_us;
+    n->said = live_clock(l, now);
+    n->promised = l->pause ? l->pause : live_period(l, n);
+    n->due_at = live_add(n->said, live_period(l, n));
+    n->tell = 0;
+    if (live_speak(l, n) < phx__timer_at(l->timers, n->timer - 1))
+        live_arm(l, n, now);
+    return n->promised;
+}
+
+void phx__live_heard(struct phx__live *l, uint32_t node, uint64_t now)
+{
+    struct phx__live_node *n = live_linked(l, node);
+
+    if (n == NULL)
         return;
     n->heard = live_awake(l, now);
-    if (next_us == 0)
-        return;
-    before = n->next_us;
-    n->next_us = next_us;
-    /* A lazy timer may fire too early, never too late. */
-    if (next_us < before)
-        live_arm(l, n);
+    n->silent = n->asked = 0;
+    if (n->state == PHX_NODE_SUSPECT)
+        live_become(l, node, PHX_NODE_OK, now);
 }
 
 void phx__live_said(struct phx__live *l, uint32_t node, uint64_t now)
 {
+    struct phx__live_node *n = live_linked(l, node);
+
+    if (n != NULL)
+        n->said = live_clock(l, now);
+}
+
+void phx__live_beat(struct phx__live *l, uint32_t node, uint64_t next_us, int busy, int watched,
+                    uint64_t now)
+{
+    struct phx__live_node *n = live_linked(l, node);
+    uint64_t before;
+
+    if (n == NULL)
+        return;
+    n->watched = (uint8_t)(watched != 0);
+    n->busy = (uint8_t)(busy != 0);
+    before = n->next_us;
+    n->next_us = next_us != 0 ? next_us : before;
+    if (n->next_us < before) /* a lazy timer may fire too early, never too late */
+        live_arm(l, n, now);
+    if (busy && n->monitor) { /* who is away sees nothing */
+        live_demote(l, node);
+        live_fill(l);
+    }
+    phx__live_heard(l, node, now);
+}
+
+void phx__live_used(struct phx__live *l, uint32_t node, uint64_t now)
+{
+    struct phx__live_node *n = live_linked(l, node);
+
+    if (n == NULL)
+        return;
+    n->used_last = live_awake(l, now);
+    if (n->used)
+        return;
+    n->used = 1;
+    n->used_at = n->used_last;
+    live_arm(l, n, now);
+}
+
+void phx__live_ask(struct phx__live *l, uint32_t node, uint64_t now)
+{
+    if (live_linked(l, node) != NULL)
+        live_demand(l, node, l->limits.timeout_us, now);
+}
+
+int phx__live_word(struct phx__live *l, uint32_t node, uint32_t accuser, uint64_t now)
+{
     struct phx__live_node *n = live_find(l, node);
 
-    if (n != NULL && n->linked)
-        n->said = live_clock(l, now);
+    if (n == NULL || (n->linked && n->busy))
+        return 0;
+    live_blame(l, node, PHX__LIVE_WORD, accuser, now);
+    if (n->linked && !n->silent)
+        live_demand(l, node, l->limits.timeout_us / 2, now);
+    live_suspect(l, node, now);
+    return 1;
+}
+
+void phx__live_alive(struct phx__live *l, uint32_t node, uint64_t now)
+{
+    struct phx__live_node *n = live_find(l, node);
+
+    if (n != NULL && n->state == PHX_NODE_SUSPECT)
+        live_become(l, node, PHX_NODE_OK, now);
+    else if (n != NULL && n->state == PHX_NODE_UNREACHABLE)
+        live_sentence(l, n, now);
 }
 
 int phx__live_reachable(struct phx__live *l, uint32_t node, int yes, int left, uint64_t now)
 {
     struct phx__live_node *n;
 
-    if (live_reserve(l, node) != 0)
+    if (phx__mem_grow(l->mem, &l->at, &l->capacity, node + 1, sizeof *l->at) != 0)
         return PHX_ENOMEM;
     n = &l->at[node];
     /* Made when the node becomes known, so that nothing can fail when it is lost. */
     if (n->fate == 0 && live_timer_new(l, PHX__TIMER_LIVE_NODE, node, &n->fate) != 0)
         return PHX_ENOMEM;
-    if (yes) {
+    if (yes && n->state != PHX_NODE_SUSPECT) /* that there is a route was never doubted */
         live_become(l, node, PHX_NODE_OK, now);
-    } else if (left) {
+    else if (!yes && left)
         live_become(l, node, PHX_NODE_LEFT, now);
-    } else if (n->state != PHX_NODE_UNREACHABLE && n->state != PHX_NODE_FAILED
-               && n->state != PHX_NODE_LEFT) {
-        n->doom = live_add(live_awake(l, now), l->limits.broken_us);
-        phx__timer_set(l->timers, n->fate - 1, live_add(n->doom, l->stalled));
-        live_become(l, node, PHX_NODE_UNREACHABLE, now);
-    }
+    else if (!yes && n->state != PHX_NODE_UNREACHABLE && n->state != PHX_NODE_FAILED
+             && n->state != PHX_NODE_LEFT)
+        live_lose(l, node, now);
     return 0;
 }
 
@@ -7104,13 +8298,26 @@ enum phx_state phx__live_state(const struct phx__live *l, uint32_t node, uint64_
     return n == NULL ? (enum phx_state)0 : n->state;
 }
 
+int phx__live_is_monitor(const struct phx__live *l, uint32_t node)
+{
+    const struct phx__live_node *n = live_linked(l, node);
+
+    return n != NULL && n->monitor;
+}
+
+const struct phx__live_node *phx__live_look(const struct phx__live *l, uint32_t node)
+{
+    return live_find(l, node);
+}
+
 void phx__live_forget(struct phx__live *l, uint32_t node)
 {
     struct phx__live_node *n = live_find(l, node);
 
     if (n == NULL)
         return;
-    live_timer_drop(l, &n->timer);
+    phx__live_down(l, node);
+    l->suspects -= n->state == PHX_NODE_SUSPECT;
     live_timer_drop(l, &n->fate);
     memset(n, 0, sizeof *n);
 }
@@ -7123,13 +8330,194 @@ void phx__live_due(struct phx__live *l, int kind, uint32_t node, uint64_t now)
     if (n == NULL)
         return;
     if (kind == PHX__TIMER_LIVE && n->linked)
-        live_look(l, node, now);
-    if (kind != PHX__TIMER_LIVE_NODE || n->state != PHX_NODE_UNREACHABLE)
+        live_check(l, node, now);
+    if (kind == PHX__TIMER_LIVE_NODE
+        && (n->state == PHX_NODE_UNREACHABLE || n->state == PHX_NODE_SUSPECT))
+        live_fate(l, node, now);
+}
+
+/* ======== src/attempt.c ======== */
+/* attempt.c - dials under way: their numbers, whose they are, and which one gives way. */
+#ifdef PHX_LINES
+#line 1 "src/attempt.c"
+#endif
+
+/* A dial through a firewall that swallows it lasts as long as our patience, seconds, and a site behind one
+ * has hundreds of addresses. If these could hold all of max_dials, a node that is there and would
+ * answer at once had to wait for them. So a dial that has had no answer of any kind for longer than an
+ * answer takes *lingers*, and no more than a quarter of all may linger while somebody waits: beyond
+ * that the oldest gives way, and counts as timed out. When nobody waits, all have their full time.
+ *
+ * Nothing is remembered of walls from one dial to the next: they are built and torn down. What is
+ * remembered, of each address, is that it was silent last time; then it is the last to be tried. */
+/* include "attempt.h" */
+
+/* The first SYN may be lost; the second is sent after a second (RFC 6298, section 2.1) and answered within
+ * a round trip. */
+#define ATTEMPT_LINGER_US (1250 * PHX__MS)
+#define ATTEMPT_SHARE 4u
+/* Numbers are (generation << 16 | slot). The last generation is left out: no number is NONE. */
+#define ATTEMPT_MAX 65536u
+#define ATTEMPT_GENERATIONS 65535u
+
+int phx__attempts_init(struct phx__attempts *a, struct phx__mem *mem, uint32_t max)
+{
+    uint32_t k, count = max < ATTEMPT_MAX ? max : ATTEMPT_MAX;
+
+    PHX_ASSERT(count > 0);
+    memset(a, 0, sizeof *a);
+    a->mem = mem;
+    a->free = PHX__NONE;
+    a->at = phx__mem_zero(mem, count * sizeof *a->at);
+    if (a->at == NULL)
+        return PHX_ENOMEM;
+    a->capacity = count;
+    for (k = count; k-- > 0; a->free = k) {
+        a->at[k].target = PHX__NONE;
+        a->at[k].next = a->free;
+    }
+    return 0;
+}
+
+void phx__attempts_free(struct phx__attempts *a)
+{
+    if (a->mem != NULL)
+        phx__mem_put(a->mem, a->at, a->capacity * sizeof *a->at);
+    memset(a, 0, sizeof *a);
+}
+
+uint32_t phx__attempts_open(struct phx__attempts *a, uint32_t target, uint32_t address,
+                            uint64_t now)
+{
+    uint32_t k = a->free;
+    struct phx__attempt *one = &a->at[k];
+
+    a->free = one->next;
+    one->target = target;
+    one->address = (uint8_t)address;
+    one->answered = 0;
+    one->since = now;
+    a->open++;
+    if (k == a->count)
+        a->count++;
+    return (uint32_t)one->generation << 16 | k;
+}
+
+void phx__attempts_close(struct phx__attempts *a, uint32_t number)
+{
+    struct phx__attempt *one = &a->at[number & 0xffff];
+
+    one->generation = (uint16_t)((one->generation + 1u) % ATTEMPT_GENERATIONS);
+    one->target = PHX__NONE;
+    /* The latest freed comes first, so all in use are near the front, where others look. */
+    one->next = a->free;
+    a->free = number & 0xffff;
+    a->open--;
+}
+
+int phx__attempts_find(const struct phx__attempts *a, uint32_t number, uint32_t *target,
+                       uint32_t *address)
+{
+    const struct phx__attempt *one;
+
+    if (number == PHX__NONE || (number & 0xffff) >= a->count)
+        return 0;
+    one = &a->at[number & 0xffff];
+    if (one->target == PHX__NONE || one->generation != number >> 16)
+        return 0;
+    *target = one->target;
+    *address = one->address;
+    return 1;
+}
+
+void phx__attempts_move(struct phx__attempts *a, uint32_t number, uint32_t address)
+{
+    a->at[number & 0xffff].address = (uint8_t)address;
+}
+
+void phx__attempts_answered(struct phx__attempts *a, uint32_t number)
+{
+    uint32_t target, address;
+
+    if (phx__attempts_find(a, number, &target, &address))
+        a->at[number & 0xffff].answered = 1;
+}
+
+uint32_t phx__attempts_gives_way(const struct phx__attempts *a, uint64_t now, uint64_t *next)
+{
+    uint32_t k, count = 0, oldest = PHX__NONE;
+
+    *next = UINT64_MAX;
+    for (k = 0; k < a->count; k++) {
+        const struct phx__attempt *one = &a->at[k];
+        if (one->target == PHX__NONE || one->answered)
+            continue;
+        if (now - one->since >= ATTEMPT_LINGER_US) {
+            count++;
+            if (oldest == PHX__NONE || one->since < a->at[oldest].since)
+                oldest = k;
+        } else if (one->since + ATTEMPT_LINGER_US < *next) {
+            *next = one->since + ATTEMPT_LINGER_US;
+        }
+    }
+    return count > a->capacity / ATTEMPT_SHARE ? (uint32_t)a->at[oldest].generation << 16 | oldest
+                                               : PHX__NONE;
+}
+
+/* ======== src/best.c ======== */
+/* best.c - the few nodes that a node picks for itself when it cannot link with all. */
+#ifdef PHX_LINES
+#line 1 "src/best.c"
+#endif
+
+/* Rendezvous hashing: every node orders all others by a hash of the pair and picks the first few. The pick
+ * needs no talk, stays as it is when others come and go, and differs from node to node. */
+/* include "best.h" */
+
+uint64_t phx__best_score(const struct phx__ids *ids, uint32_t node)
+{
+    /* The odd constant (2^64 by the golden ratio) sets (a, b) apart from (b, a): if my choice
+     * were always yours, 8 choices would make only 8 links a node, and all of them among close
+     * friends. */
+    return phx__mix(phx__id_hash(&ids->at[PHX__SELF])
+                    ^ phx__id_hash(&ids->at[node]) * UINT64_C(0x9e3779b97f4a7c15));
+}
+
+int phx__best_has(const struct phx__best *b, uint32_t node)
+{
+    uint32_t i;
+
+    for (i = 0; i < b->count; i++)
+        if (b->at[i].node == node)
+            return 1;
+    return 0;
+}
+
+void phx__best_offer(struct phx__best *b, const struct phx__ids *ids, uint32_t node)
+{
+    uint64_t score = phx__best_score(ids, node);
+    uint32_t i;
+
+    if (b->count == PHX__DISC_BEST && b->at[b->count - 1].score <= score)
         return;
-    if (live_awake(l, now) >= n->doom)
-        live_become(l, node, PHX_NODE_FAILED, now);
-    else /* a stall came between */
-        phx__timer_set(l->timers, n->fate - 1, live_add(n->doom, l->stalled));
+    i = b->count < PHX__DISC_BEST ? b->count++ : b->count - 1;
+    for (; i > 0 && b->at[i - 1].score > score; i--)
+        b->at[i] = b->at[i - 1];
+    b->at[i].score = score;
+    b->at[i].node = node;
+}
+
+int phx__best_drop(struct phx__best *b, uint32_t node)
+{
+    uint32_t i;
+
+    if (!phx__best_has(b, node))
+        return 0;
+    for (i = 0; b->at[i].node != node; i++)
+        ;
+    for (b->count--; i < b->count; i++)
+        b->at[i] = b->at[i + 1];
+    return 1;
 }
 
 /* ======== src/contact.c ======== */
@@ -7459,16 +8847,18 @@ void phx__budget_good(struct phx__budget *b, const struct phx_address *a)
  * us yet). Nobody is favoured: the hash of the pair says whether the smaller or the larger id
  * goes first.
  *
+ * Of the dials under way those that get no answer give way when others wait (attempt.c). Who can be
+ * reached only through others is dialled at least once a minute, and at once when its card has new
+ * addresses, when somebody first sends to it, when it comes back, and when this node has moved.
+ *
  * One address is never dialled twice at once, also not for different targets: a hub and its node
  * share theirs, and a liar who announces a thousand nodes at a victim's address gets one dial at
  * a time. How many it gets in the long run says budget.c.
  *
  * The bound. While no more than max_links nodes are known, all of them are dialled and the mesh
  * is full. Beyond that: hubs, nodes that somebody wants to send to, and PHX__DISC_BEST nodes
- * picked by each node for itself by rendezvous hashing. The pick needs no talk, stays as it is
- * when others come and go, and differs from node to node, so the graph of picks is a random one:
- * with 8 out of each it is connected but for a chance too small to see. A node that has
- * max_links links dials only hubs it lacks.
+ * picked by each node for itself (best.c). The graph of picks is a random one: with 8 out of each it is
+ * connected but for a chance too small to see. A node that has max_links links dials only hubs it lacks.
  *
  * A refusal is the word of nobody in particular: it says why, but not who. Only the ANSWER proves
  * that, and so only phx__disc_meet ends a round early or gives an address up. And nothing is given
@@ -7490,6 +8880,19 @@ void phx__budget_good(struct phx__budget *b, const struct phx_address *a)
  * thousand others at once from dialling them all at once. */
 #define DISC_COURTESY_US PHX__SECOND
 #define DISC_COURTESY_JITTER_US (250 * PHX__MS)
+/* A full mesh costs some 40 us of processor per link, and a crowd that starts together pays for all N * N / 2
+ * at once. Everybody can reach everybody through the hub when N links stand and the hub has told what it
+ * knows, and it should not have to share its processor with the crowd until then. So beyond a few nodes the
+ * first dial of one learnt of from others waits until no new ones were heard of for a moment, but not for
+ * ever, and then for a random time up to known^2 * 5 us, about as long as the links take on two cores: 50 ms
+ * for 100 nodes, 0.8 s for 400. Traffic (phx__disc_want) does not wait. */
+#define DISC_SPREAD_US UINT64_C(5)
+#define DISC_SPREAD_MOST_US (5 * PHX__SECOND)
+#define DISC_SETTLE_US (50 * PHX__MS)
+#define DISC_SETTLE_TIMES 20u
+/* And the other side gets so much longer to dial for each node known: hundreds that start on a few cores have
+ * a turn each fifty milliseconds, and a second dial for want of patience only makes more work for all. */
+#define DISC_PATIENCE_US (10 * PHX__MS)
 /* A card with new addresses reaches everybody within milliseconds; its owner should not be hit
  * by all of them in the same one. */
 #define DISC_FRESH_JITTER_US (20 * PHX__MS)
@@ -7502,12 +8905,13 @@ void phx__budget_good(struct phx__budget *b, const struct phx_address *a)
  * the user said so. */
 #define DISC_DEAD_ROUNDS 10u
 #define DISC_DEAD_FACTOR 10u
+/* Who can be reached through others may be behind a wall that comes down, and a direct way is worth a
+ * dial now and then: once a minute at the latest. */
+#define DISC_RELAYED_US (60 * PHX__SECOND)
+/* This node has moved to another network: whatever failed may work. Not all in the same moment. */
+#define DISC_MOVED_JITTER_US PHX__SECOND
 /* Places remembered for their budgets, 24 bytes each. */
 #define DISC_PLACES 512u
-/* Attempt numbers are (generation << 16 | slot). The last generation is left out: no number is
- * NONE. */
-#define DISC_ATTEMPTS 65536u
-#define DISC_GENERATIONS 65535u
 
 /* How bad a round ended, in ascending order of what decides about the wait. */
 enum disc_verdict {
@@ -7518,13 +8922,6 @@ enum disc_verdict {
 
 /* What a change made possible; see disc_bounds. */
 enum disc_bound { DISC_FULL = 1, DISC_SPARSE = 2 };
-
-struct phx__disc_attempt {
-    uint32_t target; /* slot; PHX__NONE: free */
-    uint32_t next;   /* free attempt */
-    uint16_t generation;
-    uint8_t address;
-};
 
 /* ---- Small questions */
 
@@ -7556,16 +8953,6 @@ static uint32_t disc_target_of(const struct phx__disc *d, uint32_t node)
                                                                  : PHX__NONE;
 }
 
-static int disc_is_best(const struct phx__disc *d, uint32_t node)
-{
-    uint32_t i;
-
-    for (i = 0; i < d->best_count; i++)
-        if (d->best[i].node == node)
-            return 1;
-    return 0;
-}
-
 static int disc_may_dial(const struct phx__disc *d, const struct phx__disc_target *t)
 {
     if (d->stopped || disc_is_linked(d, t->node))
@@ -7574,7 +8961,7 @@ static int disc_may_dial(const struct phx__disc *d, const struct phx__disc_targe
         return 1;
     if (d->links >= d->limits.max_links)
         return 0;
-    return d->known <= d->limits.max_links || d->nodes[t->node].wanted || disc_is_best(d, t->node);
+    return d->known <= d->limits.max_links || d->nodes[t->node].wanted || phx__best_has(&d->best, t->node);
 }
 
 static int disc_is_idle(const struct phx__disc *d, const struct phx__disc_target *t)
@@ -7590,12 +8977,33 @@ static int disc_goes_first(const struct phx__disc *d, uint32_t node)
     return ((phx__id_hash(a) ^ phx__id_hash(b)) & 1) != 0 ? smaller : !smaller;
 }
 
+static int disc_is_crowd(const struct phx__disc *d)
+{
+    return d->limits.crowd != 0 && d->known > d->limits.crowd;
+}
+
+/* The time over which first dials are spread, for as many nodes as are known. */
+static uint64_t disc_spread(const struct phx__disc *d)
+{
+    uint64_t most = DISC_SPREAD_US * d->known * d->known;
+
+    return !disc_is_crowd(d) ? 0 : most < DISC_SPREAD_MOST_US ? most : DISC_SPREAD_MOST_US;
+}
+
+/* Is it too soon for the first dial of a node among many? The news is still coming in. */
+static int disc_is_settling(const struct phx__disc *d, const struct phx__disc_target *t)
+{
+    return !t->hub && t->fresh > 0 && disc_is_crowd(d) && !d->nodes[t->node].wanted
+           && d->now < d->learnt_at + DISC_SETTLE_US;
+}
+
 /* How long to leave the first dial to the other side. Whoever has addresses listens. */
 static uint64_t disc_courtesy(struct phx__disc *d, const struct phx__disc_target *t)
 {
     if (t->hub || !d->listening || disc_goes_first(d, t->node))
         return 0;
-    return DISC_COURTESY_US + disc_between(d, 0, DISC_COURTESY_JITTER_US);
+    return DISC_COURTESY_US + disc_between(d, 0, DISC_COURTESY_JITTER_US)
+           + (!disc_is_crowd(d) ? 0 : 2 * disc_spread(d) + DISC_PATIENCE_US * d->known);
 }
 
 /* The rate for what most probably fails again. */
@@ -7635,11 +9043,14 @@ static void disc_push(struct phx__disc *d, uint32_t slot)
     d->tail = slot;
 }
 
-/* If somebody waits and an attempt is free, the next step goes on with the queue. */
+/* If somebody waits and an attempt is free, the next step goes on with the queue; or it does when one of
+ * those under way may have to give way. */
 static void disc_kick(struct phx__disc *d)
 {
-    if (d->head != PHX__NONE && d->attempt_free != PHX__NONE)
+    if (d->head != PHX__NONE && d->attempts.free != PHX__NONE)
         phx__timer_set(d->timers, d->targets[d->head].timer, d->now);
+    else if (d->head != PHX__NONE && d->room_at != UINT64_MAX)
+        phx__timer_set(d->timers, d->targets[d->head].timer, d->room_at);
 }
 
 static void disc_unqueue(struct phx__disc *d, uint32_t slot)
@@ -7663,51 +9074,18 @@ static void disc_unqueue(struct phx__disc *d, uint32_t slot)
 
 /* ---- Attempts */
 
-/* 1 and whose it is, or 0 if it is over. */
 static int disc_find(const struct phx__disc *d, uint32_t attempt, uint32_t *slot, uint32_t *i)
 {
-    const struct phx__disc_attempt *a;
-
-    if (attempt == PHX__NONE || (attempt & 0xffff) >= d->attempt_count)
-        return 0;
-    a = &d->attempts[attempt & 0xffff];
-    if (a->target == PHX__NONE || a->generation != attempt >> 16)
-        return 0;
-    *slot = a->target;
-    *i = a->address;
-    return 1;
-}
-
-static uint32_t disc_open(struct phx__disc *d, uint32_t slot, uint32_t i)
-{
-    uint32_t k = d->attempt_free;
-    struct phx__disc_attempt *a = &d->attempts[k];
-
-    d->attempt_free = a->next;
-    a->target = slot;
-    a->address = (uint8_t)i;
-    d->attempts_open++;
-    d->targets[slot].open++;
-    d->targets[slot].at[i].attempt = (uint32_t)a->generation << 16 | k;
-    d->targets[slot].at[i].met = PHX__CONTACT_NOBODY;
-    if (k == d->attempt_count)
-        d->attempt_count++;
-    return d->targets[slot].at[i].attempt;
+    return phx__attempts_find(&d->attempts, attempt, slot, i);
 }
 
 static void disc_close(struct phx__disc *d, uint32_t slot, uint32_t i)
 {
     struct phx__contact *c = &d->targets[slot].at[i];
-    struct phx__disc_attempt *a = &d->attempts[c->attempt & 0xffff];
 
-    a->generation = (uint16_t)((a->generation + 1u) % DISC_GENERATIONS);
-    a->target = PHX__NONE;
-    /* The latest freed comes first, so all in use are near the front, where disc_is_busy looks. */
-    a->next = d->attempt_free;
-    d->attempt_free = c->attempt & 0xffff;
+    phx__attempts_close(&d->attempts, c->attempt);
     c->attempt = PHX__NONE;
     d->targets[slot].open--;
-    d->attempts_open--;
     disc_kick(d);
 }
 
@@ -7725,11 +9103,11 @@ static void disc_abandon(struct phx__disc *d, uint32_t slot, uint32_t i)
  * dial. */
 static int disc_is_busy(const struct phx__disc *d, const struct phx_address *address)
 {
-    const struct phx__disc_attempt *a;
+    const struct phx__attempt *a;
     uint32_t k;
 
-    for (k = 0; k < d->attempt_count; k++) {
-        a = &d->attempts[k];
+    for (k = 0; k < d->attempts.count; k++) {
+        a = &d->attempts.at[k];
         if (a->target != PHX__NONE
             && phx__address_equal(&d->targets[a->target].at[a->address].address, address))
             return 1;
@@ -7769,6 +9147,17 @@ static void disc_plan(struct phx__disc *d, uint32_t slot, uint64_t delay)
     phx__timer_set(d->timers, t->timer, at > first ? at : first);
 }
 
+/* A round sooner than planned, never later, spread over `jitter`: one reason often holds for many. */
+static void disc_hasten(struct phx__disc *d, uint32_t slot, uint64_t jitter)
+{
+    struct phx__disc_target *t = &d->targets[slot];
+    uint64_t delay = disc_courtesy(d, t) + disc_between(d, 0, jitter);
+
+    if (!t->round && !t->queued && disc_may_dial(d, t)
+        && d->now + delay < phx__timer_at(d->timers, t->timer))
+        disc_plan(d, slot, delay);
+}
+
 /* If nothing is left of the round, it is over: plan the next. */
 static void disc_settle(struct phx__disc *d, uint32_t slot)
 {
@@ -7795,6 +9184,8 @@ static void disc_settle(struct phx__disc *d, uint32_t slot)
                 t->failures = DISC_DEAD_ROUNDS;
         } else {
             delay = disc_backoff(d, t->hub, t->failures);
+            if (!t->hub && d->nodes[t->node].reachable && delay > DISC_RELAYED_US)
+                delay = disc_between(d, DISC_RELAYED_US / 2, DISC_RELAYED_US);
         }
         t->failures += t->failures < UINT32_MAX;
         t->duplicates = 0;
@@ -7820,6 +9211,7 @@ static void disc_note(struct phx__disc *d, uint32_t slot, uint32_t i, int error)
     uint8_t verdict = DISC_FAILED;
 
     t->at[i].error = error;
+    t->at[i].tried_at = d->now;
     if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION || error == PHX_ETLS)
         verdict = DISC_BARRED;
     /* Anybody may say this, or the address may move: it is believed, but not for ever. */
@@ -7845,25 +9237,34 @@ static uint64_t disc_ban(const struct phx__disc *d, const struct phx__disc_targe
     return t->hub ? 0 : phx__budget_first(&d->budget, t->at, t->count, which, d->now);
 }
 
-/* The first address still to try that nobody dials at the moment. */
+/* The first address still to try that nobody dials at the moment. The silent ones come last: a wall, or the
+ * private address of a far network, should not keep a good one waiting in each round. */
 static uint32_t disc_pick(const struct phx__disc *d, const struct phx__disc_target *t)
 {
-    uint32_t i;
+    uint32_t i, silent = PHX__NONE;
 
-    for (i = 0; i < t->count; i++)
-        if ((t->untried & 1u << i) != 0 && !disc_is_busy(d, &t->at[i].address)
-            && disc_ban(d, t, 1u << i) == 0)
+    for (i = 0; i < t->count; i++) {
+        if ((t->untried & 1u << i) == 0 || disc_is_busy(d, &t->at[i].address)
+            || disc_ban(d, t, 1u << i) != 0)
+            continue;
+        if (t->at[i].error != PHX_ETIMEDOUT)
             return i;
-    return PHX__NONE;
+        if (silent == PHX__NONE)
+            silent = i;
+    }
+    return silent;
 }
 
 /* 1 if the dial is under way. */
 static int disc_dial(struct phx__disc *d, uint32_t slot, uint32_t i)
 {
     struct phx__disc_target *t = &d->targets[slot];
-    uint32_t attempt = disc_open(d, slot, i);
+    uint32_t attempt = phx__attempts_open(&d->attempts, slot, i, d->now);
     int error;
 
+    t->open++;
+    t->at[i].attempt = attempt;
+    t->at[i].met = PHX__CONTACT_NOBODY;
     t->untried = (uint8_t)(t->untried & ~(1u << i));
     t->tried++;
     if (!t->hub)
@@ -7888,7 +9289,13 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
         disc_settle(d, slot);
         return;
     }
+    if (!t->round && disc_is_settling(d, t)) {
+        t->fresh--;
+        disc_plan(d, slot, DISC_SETTLE_US + disc_between(d, 0, disc_spread(d)));
+        return;
+    }
     if (!t->round) {
+        t->fresh = 0;
         t->untried = (uint8_t)phx__contact_usable(t->at, t->count, d->now);
         if (t->untried == 0) {
             disc_plan(d, slot, 0); /* it was set off too soon: not before the first rest ends */
@@ -7912,6 +9319,22 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
         phx__timer_set(d->timers, t->timer, d->now + DISC_STAGGER_US + ban);
     }
     disc_settle(d, slot);
+}
+
+/* Somebody waits and all attempts are in use: 1 if one of them gives way. */
+static int disc_make_room(struct phx__disc *d)
+{
+    uint32_t attempt, slot, i;
+
+    if (d->room_at > d->now && d->room_at != UINT64_MAX)
+        return 0;
+    attempt = phx__attempts_gives_way(&d->attempts, d->now, &d->room_at);
+    if (!disc_find(d, attempt, &slot, &i))
+        return 0;
+    disc_abandon(d, slot, i);
+    disc_note(d, slot, i, PHX_ETIMEDOUT);
+    disc_go_on(d, slot);
+    return 1;
 }
 
 /* ---- Targets */
@@ -8004,7 +9427,7 @@ static int disc_replace(struct phx__disc *d, uint32_t slot, const struct phx_add
         at[k] = t->at[old];
         t->at[old].attempt = PHX__NONE; /* moved: what is found below is to be abandoned */
         if (at[k].attempt != PHX__NONE)
-            d->attempts[at[k].attempt & 0xffff].address = (uint8_t)k;
+            phx__attempts_move(&d->attempts, at[k].attempt, k);
     }
     for (k = 0; k < t->count; k++)
         disc_abandon(d, slot, k);
@@ -8039,59 +9462,29 @@ static void disc_relax(struct phx__disc *d, int before)
     }
 }
 
-static struct phx__disc_best disc_score(const struct phx__disc *d, uint32_t node)
-{
-    struct phx__disc_best b;
-
-    /* The odd constant (2^64 by the golden ratio) sets (a, b) apart from (b, a): if my choice
-     * were always yours, 8 choices would make only 8 links a node, and all of them among close
-     * friends. */
-    b.score = phx__mix(phx__id_hash(&d->ids->at[PHX__SELF])
-                       ^ phx__id_hash(&d->ids->at[node]) * UINT64_C(0x9e3779b97f4a7c15));
-    b.node = node;
-    return b;
-}
-
-/* A node got addresses: is it one of the best? */
-static void disc_choose(struct phx__disc *d, uint32_t node)
-{
-    struct phx__disc_best b = disc_score(d, node);
-    uint32_t i;
-
-    if (d->best_count == PHX__DISC_BEST && d->best[d->best_count - 1].score <= b.score)
-        return;
-    i = d->best_count < PHX__DISC_BEST ? d->best_count++ : d->best_count - 1;
-    for (; i > 0 && d->best[i - 1].score > b.score; i--)
-        d->best[i] = d->best[i - 1];
-    d->best[i] = b;
-}
-
 /* A node has no addresses any more. If it was one of the best, the next one is looked for among
  * all: a chance of PHX__DISC_BEST in n, so PHX__DISC_BEST looks a loss on average. */
 static void disc_unchoose(struct phx__disc *d, uint32_t node)
 {
-    struct phx__disc_best b, next = { 0, PHX__NONE };
-    const struct phx__disc_target *t;
-    uint32_t i, slot;
+    uint64_t score, least = UINT64_MAX;
+    uint32_t slot, next = PHX__NONE;
 
-    if (!disc_is_best(d, node))
+    if (!phx__best_drop(&d->best, node))
         return;
-    for (i = 0; d->best[i].node != node; i++)
-        ;
-    for (d->best_count--; i < d->best_count; i++)
-        d->best[i] = d->best[i + 1];
     for (slot = 0; slot < d->target_count; slot++) {
-        t = &d->targets[slot];
-        if (!t->in_use || t->hub || disc_is_best(d, t->node))
+        const struct phx__disc_target *t = &d->targets[slot];
+        if (!t->in_use || t->hub || phx__best_has(&d->best, t->node))
             continue;
-        b = disc_score(d, t->node);
-        if (next.node == PHX__NONE || b.score < next.score)
-            next = b;
+        score = phx__best_score(d->ids, t->node);
+        if (next == PHX__NONE || score < least) {
+            next = t->node;
+            least = score;
+        }
     }
-    if (next.node == PHX__NONE)
+    if (next == PHX__NONE)
         return;
-    disc_choose(d, next.node);
-    slot = disc_target_of(d, next.node);
+    phx__best_offer(&d->best, d->ids, next);
+    slot = disc_target_of(d, next);
     if (disc_is_idle(d, &d->targets[slot]))
         disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]));
 }
@@ -8114,9 +9507,6 @@ int phx__disc_init(struct phx__disc *d, struct phx__mem *mem, struct phx__ids *i
                    struct phx__timers *timers, struct phx__rnd *rnd,
                    const struct phx__disc_limits *limits, const struct phx__disc_ops *ops)
 {
-    uint32_t k, count = limits->max_dials < DISC_ATTEMPTS ? limits->max_dials : DISC_ATTEMPTS;
-
-    PHX_ASSERT(count > 0);
     memset(d, 0, sizeof *d);
     d->mem = mem;
     d->ids = ids;
@@ -8124,18 +9514,11 @@ int phx__disc_init(struct phx__disc *d, struct phx__mem *mem, struct phx__ids *i
     d->rnd = rnd;
     d->ops = *ops;
     d->limits = *limits;
-    d->target_free = d->attempt_free = d->head = d->tail = PHX__NONE;
-    /* All at once, so that no dial can fail for lack of a number. */
-    d->attempts = phx__mem_zero(mem, count * sizeof *d->attempts);
-    d->attempt_capacity = d->attempts == NULL ? 0 : count;
-    if (d->attempts == NULL
-        || phx__budget_init(&d->budget, mem, DISC_PLACES, phx__rnd_next(rnd)) != 0)
+    d->target_free = d->head = d->tail = PHX__NONE;
+    d->room_at = UINT64_MAX;
+    if (phx__budget_init(&d->budget, mem, DISC_PLACES, phx__rnd_next(rnd)) != 0)
         return PHX_ENOMEM;
-    for (k = count; k-- > 0; d->attempt_free = k) {
-        d->attempts[k].target = PHX__NONE;
-        d->attempts[k].next = d->attempt_free;
-    }
-    return 0;
+    return phx__attempts_init(&d->attempts, mem, limits->max_dials);
 }
 
 /* Nothing is abandoned: the links close by themselves. The timers end with the heap of timers. */
@@ -8148,7 +9531,7 @@ void phx__disc_free(struct phx__disc *d)
                      d->targets[slot].count * sizeof *d->targets[slot].at);
     phx__mem_put(d->mem, d->targets, d->target_capacity * sizeof *d->targets);
     phx__mem_put(d->mem, d->nodes, d->node_capacity * sizeof *d->nodes);
-    phx__mem_put(d->mem, d->attempts, d->attempt_capacity * sizeof *d->attempts);
+    phx__attempts_free(&d->attempts);
     phx__budget_free(&d->budget);
     memset(d, 0, sizeof *d);
 }
@@ -8222,8 +9605,10 @@ int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_addre
         d->targets[slot].node = node;
         d->nodes[node].target = slot + 1;
         d->known += !d->nodes[node].linked;
-        disc_choose(d, node);
-        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]));
+        phx__best_offer(&d->best, d->ids, node);
+        d->learnt_at = d->now;
+        d->targets[slot].fresh = DISC_SETTLE_TIMES;
+        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]) + disc_between(d, 0, disc_spread(d)));
     } else if (!disc_is_same(&d->targets[slot], a, picked, n)
                && disc_renew(d, slot, a, picked, n) != 0) {
         return PHX_ENOMEM;
@@ -8352,26 +9737,44 @@ void phx__disc_want(struct phx__disc *d, uint32_t node, uint64_t now)
         return;
     d->nodes[node].wanted = 1;
     slot = disc_target_of(d, node);
-    if (slot != PHX__NONE && disc_is_idle(d, &d->targets[slot]))
-        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]));
+    if (slot != PHX__NONE)
+        disc_hasten(d, slot, d->limits.retry_min_us);
 }
 
-void phx__disc_news(struct phx__disc *d, uint32_t node, uint64_t now)
+void phx__disc_route(struct phx__disc *d, uint32_t node, int reachable, uint64_t now)
 {
     uint32_t slot = disc_target_of(d, node);
-    struct phx__disc_target *t;
-    uint64_t delay;
+    int was;
 
     disc_clock(d, now);
-    if (slot == PHX__NONE || disc_is_linked(d, node))
+    if (slot == PHX__NONE)
         return;
-    t = &d->targets[slot];
-    t->failures = t->duplicates = 0;
-    /* A partition heals for all at once, hence the spread. Sooner than planned, never later. */
-    delay = disc_courtesy(d, t) + disc_between(d, 0, d->limits.retry_min_us);
-    if (!t->round && !t->queued && disc_may_dial(d, t)
-        && d->now + delay < phx__timer_at(d->timers, t->timer))
-        phx__timer_set(d->timers, t->timer, d->now + delay);
+    was = d->nodes[node].reachable;
+    d->nodes[node].reachable = reachable != 0;
+    if (was || !reachable || disc_is_linked(d, node))
+        return;
+    /* It is back: what failed before may work now. */
+    d->targets[slot].failures = d->targets[slot].duplicates = 0;
+    disc_hasten(d, slot, d->limits.retry_min_us);
+}
+
+void phx__disc_moved(struct phx__disc *d, uint64_t now)
+{
+    uint32_t slot;
+
+    disc_clock(d, now);
+    for (slot = 0; slot < d->target_count; slot++) {
+        struct phx__disc_target *t = &d->targets[slot];
+        if (!t->in_use || disc_is_linked(d, t->node))
+            continue;
+        t->failures = t->duplicates = 0;
+        disc_hasten(d, slot, DISC_MOVED_JITTER_US);
+    }
+}
+
+void phx__disc_answered(struct phx__disc *d, uint32_t attempt)
+{
+    phx__attempts_answered(&d->attempts, attempt);
 }
 
 void phx__disc_forget(struct phx__disc *d, uint32_t node)
@@ -8389,6 +9792,16 @@ void phx__disc_forget(struct phx__disc *d, uint32_t node)
     /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
     n->left = n->linked;
     disc_relax(d, before);
+}
+
+uint32_t phx__disc_look(const struct phx__disc *d, uint32_t node, const struct phx__contact **at)
+{
+    uint32_t slots[PHX__DISC_HUBS + 1];
+
+    if (disc_slots(d, node, slots) == 0)
+        return 0;
+    *at = d->targets[slots[0]].at;
+    return d->targets[slots[0]].count;
 }
 
 void phx__disc_stop(struct phx__disc *d)
@@ -8410,11 +9823,130 @@ void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now)
         return;
     if (!d->targets[arg].queued)
         disc_push(d, arg);
-    while ((slot = d->head) != PHX__NONE && d->attempt_free != PHX__NONE) {
+    while ((slot = d->head) != PHX__NONE && (d->attempts.free != PHX__NONE || disc_make_room(d))) {
         disc_unqueue(d, slot);
         disc_advance(d, slot);
     }
+    disc_kick(d);
 }
+
+/* ======== src/back.c ======== */
+/* back.c - part of post: the messages of one flow that its target turned back. */
+#ifdef PHX_LINES
+#line 1 "src/back.c"
+#endif
+
+/* A node that gets a message for a name it does not hold does not pass it on: it would have to
+ * answer for it, and would lose it by dying. It turns it back. The numbers of its fragments are
+ * taken, so the flow goes on, and the acks say which messages came back; their source, which alone
+ * is responsible for them, sends them to wherever the name is now.
+ *
+ *      source                                     target
+ *        m1 to a --------------------------------> not mine: return 1
+ *        m2 to a --------------------------------> [takes over a] return 2, for m1 is older
+ *        <------------- ack: m1 and m2 came back (returns 1 and 2)
+ *        m1, m2 to a, "I have seen 2 returns" ---> mine now, delivered
+ *
+ * Order is why m2 has to come back: between m1 and m2 the name may have come here. So after a
+ * return all that was sent to that name without knowledge of it is turned back, too. Every first
+ * fragment tells how many returns its source knew of when it put the message into the flow, and
+ * that number never falls along a flow. So an entry of `refused` is over as soon as a message comes
+ * that knows of it, and the whole map when one comes that knows of all.
+ *
+ * Returns get lost with the acks that carry them, and are told again in each ack until the source
+ * has confirmed them, in an ack of its own or by the number in its messages. Confirming does not
+ * end a refusal: what the source had sent before may still be under way.
+ *
+ * Memory. The unconfirmed list holds PHX__RETURNS; what would need more is not taken, and the
+ * source's window is closed until it confirms. The map holds BACK_NAMES; beyond, or if there is no
+ * memory, everything is turned back that does not know of the latest return, whatever its name:
+ * more than is needed, and always right. 2^32 returns end a flow; at one in a microsecond, which no
+ * network does, after an hour. */
+/* include "back.h" */
+
+#define BACK_NAMES 4096u
+
+void phx__back_init(struct phx__back *b, struct phx__mem *mem)
+{
+    memset(b, 0, sizeof *b);
+    b->mem = mem;
+    phx__map_init(&b->refused, mem);
+}
+
+void phx__back_reset(struct phx__back *b)
+{
+    phx__mem_put(b->mem, b->list, b->capacity);
+    phx__map_free(&b->refused);
+    phx__back_init(b, b->mem);
+}
+
+void phx__back_confirm(struct phx__back *b, uint32_t seen)
+{
+    uint32_t rest, n;
+
+    if (seen <= b->confirmed || seen > b->count)
+        return;
+    n = seen - b->confirmed;
+    rest = b->count - seen;
+    b->confirmed = seen;
+    if (rest > 0) {
+        memmove(b->list, b->list + n * PHX__RETURN_SIZE, rest * PHX__RETURN_SIZE);
+        return;
+    }
+    phx__mem_put(b->mem, b->list, b->capacity);
+    b->list = NULL;
+    b->capacity = 0;
+}
+
+void phx__back_seen(struct phx__back *b, uint32_t seen)
+{
+    if (seen <= b->seen || seen > b->count)
+        return;
+    b->seen = seen;
+    phx__back_confirm(b, seen);
+    if (seen == b->count)
+        phx__map_free(&b->refused);
+}
+
+int phx__back_refuses(const struct phx__back *b, uint64_t name)
+{
+    uint32_t at;
+
+    if (b->seen >= b->count)
+        return 0;
+    if (b->seen < b->all)
+        return 1;
+    at = phx__map_get(&b->refused, name);
+    return at != UINT32_MAX && b->seen < at;
+}
+
+int phx__back_add(struct phx__back *b, uint64_t name, uint64_t number, int reason)
+{
+    uint32_t waiting = b->count - b->confirmed;
+    struct phx__writer w;
+
+    if (waiting >= PHX__RETURNS || b->count >= UINT32_MAX - 1)
+        return PHX_ELIMIT;
+    if (phx__mem_grow(b->mem, &b->list, &b->capacity, (waiting + 1) * PHX__RETURN_SIZE, 1) != 0)
+        return PHX_ENOMEM;
+    phx__writer_init(&w, b->list + waiting * PHX__RETURN_SIZE, PHX__RETURN_SIZE);
+    phx__wire_put_return(&w, number, reason);
+    b->count++;
+    if (reason == (int)PHX__RETURN_LARGE)
+        return 0; /* it will not come again, so nothing has to wait for it */
+    if (b->refused.count >= BACK_NAMES || phx__map_put(&b->refused, name, b->count) != 0)
+        b->all = b->count;
+    return 0;
+}
+
+void phx__back_fill(const struct phx__back *b, struct phx__ack *a)
+{
+    a->returns = b->list;
+    a->return_base = b->confirmed;
+    a->return_count = (uint16_t)(b->count - b->confirmed);
+}
+
+#undef BACK_NAMES
 
 /* ======== src/flow.c ======== */
 /* flow.c - part of post: one flow's numbers, stores and windows, from one node to another. */
@@ -8448,7 +9980,7 @@ void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now)
  * emitted either, are written again into their heads: nobody else has seen those bytes. That is
  * O(queue) for a rare call and nothing for the common ones.
  *
- * Memory: 48 bytes for a record, 56 to 104 bytes for a head. What counts against windows is the
+ * Memory: 56 bytes for a record, 56 to 92 bytes for a head. What counts against windows is the
  * frame with its head, never less than WIRE.md asks (it counts payload only), so that empty
  * messages are bounded too. */
 /* include "flow.h" */
@@ -8467,7 +9999,6 @@ void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now)
 /* Where a frame has its number, and its name: behind the header and two ids; see WIRE.md. */
 #define FLOW_NUMBER_AT (PHX__DATA_TARGET + 32u)
 #define FLOW_NAME_AT (FLOW_NUMBER_AT + 16u)
-#define FLOW_ORIGIN 16u
 /* The backstop. A lost frame is nearly always noticed sooner, by a changed route or a gap; what is
  * left is the loss of the last frames at a relay. 1 s is far above any delay of a scheduler; 30 s
  * is what TCP settles for within an order of magnitude. */
@@ -8498,7 +10029,7 @@ static size_t flow_head_size(int flags)
 {
     if ((flags & (int)PHX__DATA_FIRST) == 0)
         return PHX__DATA_HEAD;
-    return PHX__DATA_FIRST_HEAD + ((flags & (int)PHX__DATA_PASSED) != 0 ? FLOW_ORIGIN : 0);
+    return PHX__DATA_FIRST_HEAD + ((flags & (int)PHX__DATA_SEEN) != 0 ? 4u : 0);
 }
 
 size_t phx__flow_payload(const struct phx__flow_record *r)
@@ -8574,6 +10105,8 @@ void phx__flow_restart(struct phx__flow_out *o, uint64_t epoch, size_t window)
     o->rto_at = PHX__NEVER;
     o->rewind_from = 0;
     o->limit_at = PHX__NEVER;
+    o->front_back = 0;
+    o->seen = 0;
 }
 
 void phx__flow_trim(struct phx__flow_out *o)
@@ -8613,6 +10146,11 @@ static struct phx__block *flow_tail(struct phx__flow_out *o, size_t need)
     return b;
 }
 
+static int flow_first_flags(const struct phx__flow_out *o)
+{
+    return (int)PHX__DATA_FIRST | (o->seen != 0 ? (int)PHX__DATA_SEEN : 0);
+}
+
 /* Encodes the head of the next frame, with room for `inlined` bytes of payload behind it. The ring
  * has room. NULL: no memory. */
 static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct phx__mail *m,
@@ -8636,14 +10174,11 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     d.from = m->from;
     d.tag = m->tag;
     d.total = m->size;
+    d.seen = o->seen;
     d.payload = NULL;
     d.size = payload;
-    if ((flags & (int)PHX__DATA_FIRST) != 0 && m->passed)
-        d.size += FLOW_ORIGIN;
     phx__writer_init(&w, tail->data + tail->used, head_size);
     phx__wire_put_data_head(&w, &d, flags, o->hops);
-    if ((flags & (int)PHX__DATA_FIRST) != 0 && m->passed)
-        phx__put_bytes(&w, &m->origin, FLOW_ORIGIN);
     PHX_ASSERT(!w.bad && w.size == head_size);
     r->head = phx__block_hold(tail);
     r->head_at = (uint32_t)tail->used;
@@ -8654,6 +10189,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     r->gone = 0;
     r->token = m->token;
     r->limit = m->limit;
+    r->box = m->box;
     tail->used += r->head_size;
     o->count++;
     o->bytes += r->head_size;
@@ -8677,10 +10213,10 @@ void phx__mail_copy(const struct phx__mail *m, uint8_t *to)
     }
 }
 
-static int flow_put_small(struct phx__flow_out *o, const struct phx__mail *m, int flags)
+static int flow_put_small(struct phx__flow_out *o, const struct phx__mail *m)
 {
-    struct phx__flow_record *r = flow_add(o, m, flags | (int)(PHX__DATA_FIRST | PHX__DATA_LAST),
-                                          m->size, m->size);
+    struct phx__flow_record *r = flow_add(o, m, flow_first_flags(o) | (int)PHX__DATA_LAST, m->size,
+                                          m->size);
 
     if (r == NULL)
         return PHX_ENOMEM;
@@ -8689,21 +10225,20 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__mail *m, in
 }
 
 /* Cuts `body` into frames. Each holds it, so that a link may keep one while others are gone. */
-static int flow_put_large(struct phx__flow_out *o, const struct phx__mail *m, int flags,
-                          struct phx__block *body,
-                          size_t at)
+static int flow_put_large(struct phx__flow_out *o, const struct phx__mail *m,
+                          struct phx__block *body, size_t at)
 {
     uint32_t before = o->count;
     size_t done = 0, size;
 
     do {
         struct phx__flow_record *r;
-        int place = (int)(done == 0 ? PHX__DATA_FIRST : 0);
+        int place = done == 0 ? flow_first_flags(o) : 0;
 
         size = m->size - done < PHX__FRAGMENT ? m->size - done : PHX__FRAGMENT;
         if (done + size == m->size)
             place |= (int)PHX__DATA_LAST;
-        r = flow_add(o, m, flags | place, size, 0);
+        r = flow_add(o, m, place, size, 0);
         if (r == NULL) {
             phx__flow_truncate(o, before);
             return PHX_ENOMEM;
@@ -8719,7 +10254,7 @@ static int flow_put_large(struct phx__flow_out *o, const struct phx__mail *m, in
 
 int phx__flow_put(struct phx__flow_out *o, const struct phx__mail *m)
 {
-    int flags = m->passed ? (int)PHX__DATA_PASSED : 0, err;
+    int err;
     struct phx__block *body = m->body;
     uint32_t frames = m->size == 0 ? 1 : (uint32_t)((m->size - 1) / PHX__FRAGMENT + 1);
 
@@ -8728,16 +10263,16 @@ int phx__flow_put(struct phx__flow_out *o, const struct phx__mail *m)
         return PHX_ENOMEM;
     /* The host's own memory is never copied, however small: that is what it asked for. */
     if (m->size <= FLOW_SMALL && (body == NULL || body->release == NULL)) {
-        err = flow_put_small(o, m, flags);
+        err = flow_put_small(o, m);
     } else if (body != NULL) {
-        err = flow_put_large(o, m, flags, body, m->size == 0 ? 0 : (size_t)(m->data - body->data));
+        err = flow_put_large(o, m, body, m->size == 0 ? 0 : (size_t)(m->data - body->data));
     } else {
         body = phx__block_new(o->mem, m->size);
         if (body == NULL)
             return PHX_ENOMEM;
         phx__mail_copy(m, body->data);
         body->used = m->size;
-        err = flow_put_large(o, m, flags, body, 0);
+        err = flow_put_large(o, m, body, 0);
         phx__block_drop(body); /* the records hold it now */
     }
     if (err == 0 && m->limit < o->limit_at)
@@ -8785,12 +10320,13 @@ int phx__flow_mark(struct phx__flow_out *o, uint64_t now)
     return again;
 }
 
-/* What a failed message needs that only its first frame told. */
+/* What a message that must go again needs and only its first frame told. */
 static void flow_remember(struct phx__flow_out *o, const struct phx__flow_record *r)
 {
     if ((r->flags & PHX__DATA_FIRST) != 0 && (r->flags & PHX__DATA_LAST) == 0) {
         PHX_ASSERT(o->count > 0);
         phx__flow_mail(o, 0, &o->front);
+        o->front_back = 0;
     }
 }
 
@@ -8903,10 +10439,6 @@ void phx__flow_mail(const struct phx__flow_out *o, uint32_t index, struct phx__m
         m->from = phx__get_u64(&in);
         m->tag = phx__get_u64(&in);
         m->size = (size_t)phx__get_u64(&in);
-        m->passed = (r->flags & PHX__DATA_PASSED) != 0;
-        m->origin = o->source;
-        if (m->passed)
-            phx__get_copy(&in, &m->origin, FLOW_ORIGIN);
         m->data = r->body != NULL ? r->body->data + r->body_at : head + (r->head_size - m->size);
     } else {
         PHX_ASSERT(index == 0);
@@ -8915,6 +10447,7 @@ void phx__flow_mail(const struct phx__flow_out *o, uint32_t index, struct phx__m
     m->body = r->body != NULL ? r->body : r->head;
     m->token = r->token;
     m->limit = r->limit;
+    m->box = r->box;
     m->iov = NULL;
     m->iov_count = 0;
 }
@@ -8960,6 +10493,7 @@ static void flow_drop_part(struct phx__flow_in *in)
 void phx__flow_start(struct phx__flow_in *in, uint64_t epoch)
 {
     flow_drop_part(in);
+    in->state = PHX__FLOW_ALL;
     in->next = 0;
     in->epoch = epoch;
 }
@@ -8970,6 +10504,20 @@ void phx__flow_took(struct phx__flow_in *in)
     in->next++;
 }
 
+void phx__flow_turn_back(struct phx__flow_in *in, int flags)
+{
+    flow_drop_part(in);
+    in->next++;
+    in->state = (flags & (int)PHX__DATA_LAST) != 0 ? PHX__FLOW_ALL : PHX__FLOW_RETURNED;
+}
+
+void phx__flow_give_up(struct phx__flow_in *in)
+{
+    if (in->part != NULL)
+        in->state = PHX__FLOW_HALF;
+    flow_drop_part(in);
+}
+
 /* The rest of its message has no part to join and is skipped, too. */
 static int flow_skip(struct phx__flow_in *in)
 {
@@ -8978,10 +10526,8 @@ static int flow_skip(struct phx__flow_in *in)
     return PHX__FLOW_SKIPPED;
 }
 
-/* What the first fragment tells; *payload and *size are then the message's own bytes. */
-static void flow_read_first(struct phx__mail *m, const struct phx__data *d, int flags,
-                            const uint8_t **payload,
-                            size_t *size)
+/* What the first fragment tells. */
+static void flow_read_first(struct phx__mail *m, const struct phx__data *d)
 {
     memset(m, 0, sizeof *m);
     m->to = d->to;
@@ -8989,44 +10535,50 @@ static void flow_read_first(struct phx__mail *m, const struct phx__data *d, int 
     m->tag = d->tag;
     m->limit = PHX__NEVER;
     m->size = (size_t)d->total;
-    m->origin = d->source;
-    if ((flags & (int)PHX__DATA_PASSED) != 0) {
-        memcpy(&m->origin, *payload, FLOW_ORIGIN);
-        *payload += FLOW_ORIGIN;
-        *size -= FLOW_ORIGIN;
+    m->data = d->payload;
+}
+
+/* A fragment behind one that was turned back or given up. */
+static int flow_take_rest(struct phx__flow_in *in, int last, struct phx__mail *m)
+{
+    if (last && in->state == PHX__FLOW_HALF) {
+        *m = in->mail;
+        return PHX__FLOW_CUT;
     }
-    m->data = *payload;
+    in->next++;
+    if (last)
+        in->state = PHX__FLOW_ALL;
+    return PHX__FLOW_MORE;
 }
 
 /* A message of one fragment is not copied: *m points into the frame. Others get one buffer of their
  * whole size at the first fragment. Nothing is changed for good by a last fragment until
  * phx__flow_took, so one that cannot be delivered now may come again. */
 int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct phx__data *d,
-                   int flags,
-                   size_t max_message, struct phx__mail *m)
+                   int flags, struct phx__mail *m)
 {
     int first = (flags & (int)PHX__DATA_FIRST) != 0, last = (flags & (int)PHX__DATA_LAST) != 0;
-    const uint8_t *payload = d->payload;
     size_t size = d->size, room;
 
     if (first) {
         flow_drop_part(in); /* NULL unless the sender broke the message before */
-        if (d->total > max_message)
-            return flow_skip(in);
-        flow_read_first(m, d, flags, &payload, &size);
+        in->state = PHX__FLOW_ALL;
+        flow_read_first(m, d);
         if (last)
             return PHX__FLOW_WHOLE;
         in->part = phx__block_new(mem, m->size);
         if (in->part == NULL)
             return PHX__FLOW_LATER;
         in->mail = *m;
+    } else if (in->state != PHX__FLOW_ALL) {
+        return flow_take_rest(in, last, m);
     } else if (in->part == NULL) {
         return flow_skip(in);
     }
     room = in->part->capacity - in->part->used;
     if (last ? size != room : size >= room)
         return flow_skip(in); /* its sender cannot count */
-    memcpy(in->part->data + in->part->used, payload, size);
+    memcpy(in->part->data + in->part->used, d->payload, size);
     if (!last) {
         in->part->used += size;
         in->next++;
@@ -9045,7 +10597,6 @@ int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct p
 #undef FLOW_RING_MOST
 #undef FLOW_NUMBER_AT
 #undef FLOW_NAME_AT
-#undef FLOW_ORIGIN
 #undef FLOW_RTO_MIN
 #undef FLOW_RTO_MAX
 #undef FLOW_RTO_NEW
@@ -9053,29 +10604,26 @@ int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct p
 #undef FLOW_ALLOWED_MIN
 
 /* ======== src/hold.c ======== */
-/* hold.c - part of post: messages that wait for their name, in order, and who waits for room. */
+/* hold.c - part of post: one box per name: what waits for it, in order, and what is under way. */
 #ifdef PHX_LINES
 #line 1 "src/hold.c"
 #endif
 
-/* A store of boxes, one for each name that has messages here which are in no flow: because nobody
- * has the name, because this node itself has it and its application is called only inside a step,
- * or because the flow to its owner is full. It keeps them in order and counts them; where they go,
- * post decides.
+/* A store of boxes, one for each name that this node has messages for which have not ended. Some of
+ * them are in a flow, the box counts how many; the others wait here as letters: because nobody has
+ * the name, because this node itself has it and its application is called only inside a step,
+ * because the flow to its owner is full, or because the name moved and what is in the flow to the
+ * former owner must end first. It keeps them in order and counts them; where they go, fate.c
+ * decides, and draws it.
  *
- *                    owner appears                      room in the flow
- *          HELD ----------------------> BOUND ---------------------------------> in the flow
- *           ^  '------> LOCAL <----------'  (owners change: any state to any other)
- *           |             '-------> application
- *        phx_send, or a message for a name that left
+ * Two rules give the order. While a box has letters, each new message joins them, and letters leave
+ * from the front; so all that is in a box is younger than all of that name that is in a flow, but
+ * for what came back out of it, which stands before the others. And messages to one name are in one
+ * node's flow at a time.
  *
- * One rule gives the order: while a name has a box, each new message to it joins the box, and a box
- * is emptied from its front. So all that is in a box is younger than all of that name that is in
- * any flow.
- *
- * A box is found by its name in O(1), which is what every send pays (nothing, while there are no
- * boxes). Lists of boxes are circles of links inside them; whoever forgets a list moves its boxes
- * elsewhere first.
+ * A box is found by its name in O(1), which is what every send pays, and most find it without a
+ * search, because it is the one that was found last. Lists of boxes are circles of links inside
+ * them; whoever forgets a list moves its boxes elsewhere first.
  *
  * Waiters are names to which a send said "later". Each is in one list only, of whatever it waits
  * for, so the host hears of a name once. */
@@ -9142,11 +10690,17 @@ void phx__hold_free(struct phx__hold *h)
     phx__hold_init(h, h->mem);
 }
 
-struct phx__box *phx__hold_find(const struct phx__hold *h, uint64_t name)
+struct phx__box *phx__hold_find(struct phx__hold *h, uint64_t name)
 {
-    uint32_t i = h->count == 0 ? UINT32_MAX : phx__map_get(&h->index, name);
+    uint32_t i;
 
-    return i == UINT32_MAX ? NULL : h->boxes[i];
+    if (h->recent != NULL && h->recent->name == name)
+        return h->recent;
+    i = h->count == 0 ? UINT32_MAX : phx__map_get(&h->index, name);
+    if (i == UINT32_MAX)
+        return NULL;
+    h->recent = h->boxes[i];
+    return h->recent;
 }
 
 struct phx__box *phx__hold_open(struct phx__hold *h, uint64_t name)
@@ -9174,7 +10728,9 @@ void phx__hold_close(struct phx__hold *h, struct phx__box *b)
 {
     struct phx__box *last = h->boxes[h->count - 1];
 
-    PHX_ASSERT(b->head == NULL && b->bytes == 0 && b->waiters == NULL);
+    PHX_ASSERT(b->head == NULL && b->bytes == 0 && b->waiters == NULL && b->flying == 0);
+    if (h->recent == b)
+        h->recent = NULL;
     phx__ring_del(&b->link);
     phx__map_del(&h->index, b->name);
     if (last != b) {
@@ -9190,15 +10746,24 @@ void phx__hold_close(struct phx__hold *h, struct phx__box *b)
     phx__mem_put(h->mem, b, sizeof *b);
 }
 
+/* Whose letters count as held. The other states have bounds of their own, which are windows. */
+static int hold_counts(enum phx__box_state state)
+{
+    return state == PHX__BOX_HELD || state == PHX__BOX_GATED || state == PHX__BOX_REFUSED;
+}
+
 void phx__hold_move(struct phx__hold *h, struct phx__box *b, enum phx__box_state state,
                     struct phx__ring *list)
 {
-    if (b->state == PHX__BOX_HELD)
+    if (hold_counts(b->state))
         h->held_bytes -= b->bytes;
     b->state = state;
-    if (state == PHX__BOX_HELD)
+    if (hold_counts(state))
         h->held_bytes += b->bytes;
-    phx__ring_add(list, &b->link);
+    if (list != NULL)
+        phx__ring_add(list, &b->link);
+    else
+        phx__ring_del(&b->link);
 }
 
 /* ---- Letters */
@@ -9247,7 +10812,7 @@ static void hold_count(struct phx__hold *h, struct phx__box *b, const struct phx
 
     h->letters++;
     b->bytes += charge;
-    if (b->state == PHX__BOX_HELD)
+    if (hold_counts(b->state))
         h->held_bytes += charge;
 }
 
@@ -9262,11 +10827,13 @@ void phx__hold_push(struct phx__hold *h, struct phx__box *b, struct phx__letter 
     hold_count(h, b, l);
 }
 
-void phx__hold_push_front(struct phx__hold *h, struct phx__box *b, struct phx__letter *l)
+void phx__hold_insert(struct phx__hold *h, struct phx__box *b, struct phx__letter *l)
 {
-    l->next = b->head;
-    b->head = l;
-    if (b->tail == NULL)
+    struct phx__letter **at = b->back == NULL ? &b->head : &b->back->next;
+
+    l->next = *at;
+    *at = l;
+    if (l->next == NULL)
         b->tail = l;
     hold_count(h, b, l);
 }
@@ -9280,10 +10847,12 @@ struct phx__letter *phx__hold_take(struct phx__hold *h, struct phx__box *b,
     *from = l->next;
     if (b->tail == l)
         b->tail = before;
+    if (b->back == l)
+        b->back = before;
     l->next = NULL;
     h->letters--;
     b->bytes -= charge;
-    if (b->state == PHX__BOX_HELD)
+    if (hold_counts(b->state))
         h->held_bytes -= charge;
     return l;
 }
@@ -9366,7 +10935,7 @@ int phx__wait_pop(struct phx__hold *h, struct phx__waiter **last, uint64_t *name
  *
  *      to be emitted, and a route known: listed       nothing more, or no route: not listed
  *      the route changed:                the circle of the new next hop
- *      no memory to list or to emit:     the strays, which the next phx__post_run lists again
+ *      no memory to list or to emit:     the strays, which a phx__post_run soon lists again
  *
  * Why a circle per neighbour: a relay's links are shared by all that goes through them. Each source
  * gets PUMP_QUANTUM bytes and then the next has its turn, so none waits for more than one quantum
@@ -9434,6 +11003,8 @@ static void pump_insert(struct phx__post *p, struct phx__pump_source *s, uint32_
     struct phx__pump_source **circle = pump_circle(p, nbr);
 
     s->nbr = nbr;
+    if (nbr == PHX__NONE)
+        phx__fate_again(p, 0);
     if (*circle == NULL) {
         s->prev = s->next = *circle = s;
         return;
@@ -9539,6 +11110,8 @@ struct phx__pump_peer *phx__pump_open(struct phx__post *p, uint32_t node)
     peer->own.peer = peer->transit.peer = peer;
     peer->transit.is_transit = 1;
     phx__ring_init(&peer->boxes);
+    phx__ring_init(&peer->idle);
+    phx__back_init(&peer->back, p->mem);
     phx__ring_init(&peer->ack_link);
     phx__ring_init(&peer->room_link);
     phx__flow_init(&peer->out, p->mem, &p->ids->at[node], &p->ids->at[PHX__SELF],
@@ -9582,6 +11155,9 @@ void phx__pump_ack(struct phx__post *p, struct phx__pump_peer *peer)
     a.window = p->limits.window < UINT32_MAX ? (uint32_t)p->limits.window : UINT32_MAX;
     if (peer->stuck)
         a.window = 1; /* which still lets one frame come, to try */
+    phx__back_fill(&peer->back, &a);
+    a.seen = peer->confirm ? peer->out.seen : 0;
+    a.seen_epoch = peer->out.epoch;
     if (p->ops.ack(p->ops.ctx, peer->node, &a, peer->gap) != 0) {
         /* Without a route there is no use in asking again and again; phx__post_route will. */
         peer->owed = 1;
@@ -9590,6 +11166,7 @@ void phx__pump_ack(struct phx__post *p, struct phx__pump_peer *peer)
         return;
     }
     peer->owed = 0;
+    peer->confirm = 0;
     peer->gap = 0;
     peer->ack_bytes = 0;
     peer->ack_frames = 0;
@@ -9818,12 +11395,14 @@ void phx__pump_reset(struct phx__post *p, struct phx__pump_peer *peer)
 {
     pump_drop_transit(p, peer);
     pump_unlist(p, &peer->own);
+    peer->confirm = 0;
     phx__flow_restart(&peer->out, 0, pump_window(p, peer->node));
 }
 
 void phx__pump_free(struct phx__post *p, struct phx__pump_peer *peer)
 {
-    PHX_ASSERT(phx__ring_is_empty(&peer->boxes) && peer->waiters == NULL);
+    PHX_ASSERT(phx__ring_is_empty(&peer->boxes) && phx__ring_is_empty(&peer->idle)
+               && peer->waiters == NULL);
     p->nodes[peer->node].peer = NULL;
     pump_drop_transit(p, peer);
     pump_unlist(p, &peer->own);
@@ -9831,6 +11410,7 @@ void phx__pump_free(struct phx__post *p, struct phx__pump_peer *peer)
     phx__ring_del(&peer->ack_link);
     phx__timer_drop(p->timers, peer->timer);
     phx__flow_start(&peer->in, 0);
+    phx__back_reset(&peer->back);
     phx__flow_free(&peer->out);
     phx__mem_put(p->mem, peer, sizeof *peer);
 }
@@ -9839,6 +11419,7 @@ static void pump_idle(struct phx__post *p, struct phx__pump_peer *peer)
 {
     peer->idle_at = PHX__NEVER;
     phx__flow_trim(&peer->out);
+    phx__fate_close_idle(p, peer);
     if (peer->queue.bytes == 0 || !peer->routed)
         pump_drop_transit(p, peer);
     else
@@ -9880,15 +11461,32 @@ void phx__pump_due(struct phx__post *p, struct phx__pump_peer *peer)
 
 /* A message that was accepted is in one place at a time, and moves only by the arrows:
  *
- *      phx__post_send, or passed on by phx__post_data
- *           |                       |
- *           v   owner, room         v
+ *      phx__post_send
+ *           |  '-------------------. the box says FLOWING
+ *           v   owner, room        v
  *          box -----------------> flow ---- acknowledged ----> PHX_OK          (post.c)
  *           ^                      | |
- *           '---- node failed -----' '- node failed, nobody has the name ----> PHX_EFAILED
+ *           '- came back, or the --' |- too large for the receiver ----------> PHX_ETOOBIG
+ *           |  node failed           '- node failed, nobody has the name ----> PHX_EFAILED
  *           |                        |
  *           '--- taken back, or too late: before anything of it has left ----> PHX_ECANCELLED,
  *                                                                              PHX_EEXPIRED
+ * A box goes its own way, which keeps the order when its name moves:
+ *
+ *          HELD <---- nobody -----.
+ *          LOCAL <--- self -------+--- where is the name? <--- letters, nothing under way
+ *          BOUND <--- peer, full -|          ^                        ^
+ *            '------> FLOWING <---'          '- names change, 50 ms --+-- REFUSED
+ *                        |                                            |     ^ by the owner we know
+ *                        '--- the owner changed, or a message --------+-----'
+ *                             came back ----> GATED ---- all that was under way has ended
+ *
+ * GATED is the heart of it. As long as one message to the name is in the flow to a former owner,
+ * nobody knows whether that got it or turns it back; so whatever follows waits. The owner is asked
+ * when something is sent and the names have changed since the last time, which costs a comparison;
+ * no change has to look for boxes. REFUSED tries again by time, should the news of the name not
+ * come: after 50 ms, then twice that, up to a second.
+ *
  * At each end stands one outcome. Outcomes are told in phx__post_run only, and their memory is
  * reserved when the message is accepted: each holds at most the token, the result, and the host's
  * own memory if that is to be released. So no end can fail, and no release function runs outside a
@@ -9897,9 +11495,27 @@ void phx__pump_due(struct phx__post *p, struct phx__pump_peer *peer)
  * A message that has begun to leave cannot be called back. If its time limit passes then,
  * PHX_EEXPIRED is reported at once, and once; it may still be delivered.
  *
- * A failed node's messages go back into boxes from the youngest to the oldest, each to the front:
- * what is in a box is always younger. From there they take the way of all boxes. */
+ * A failed node's messages go back into boxes from the youngest to the oldest, each to the front,
+ * behind what had come back before: what is in a box otherwise is always younger. From there they
+ * take the way of all boxes. */
 /* include "post.h" */
+
+/* What could not be done for lack of memory is tried again after this. */
+#define FATE_AGAIN (10 * PHX__MS)
+/* Patience with an owner that says it is none: news of names come within some round trips. */
+#define FATE_RETRY_FIRST (50 * PHX__MS)
+#define FATE_RETRY_MOST PHX__SECOND
+/* Boxes of names to which nothing is under way, kept so that a next message finds them. About 150
+ * bytes each. */
+#define FATE_IDLE_MOST 4096u
+
+void phx__fate_again(struct phx__post *p, uint64_t at)
+{
+    if (at == 0)
+        at = p->now + FATE_AGAIN;
+    if (at < phx__timer_at(p->timers, p->again_timer))
+        phx__timer_set(p->timers, p->again_timer, at);
+}
 
 /* ---- Outcomes */
 
@@ -9960,12 +11576,19 @@ int phx__fate_accepts(const struct phx__post *p, const struct phx__pump_peer *pe
     return peer->out.count == 0 || peer->out.bytes < p->limits.window;
 }
 
-int phx__fate_put(struct phx__post *p, struct phx__pump_peer *peer, const struct phx__mail *m)
+int phx__fate_put(struct phx__post *p, struct phx__box *b, struct phx__mail *m)
 {
+    struct phx__pump_peer *peer = b->peer;
+
     if (peer->out.epoch == 0)
         phx__flow_restart(&peer->out, p->limits.epoch_base + ++p->epochs, peer->out.window);
+    m->box = b;
     if (phx__flow_put(&peer->out, m) != 0)
         return PHX_ENOMEM;
+    if (b->flying++ == 0 && b->state == PHX__BOX_FLOWING) {
+        phx__ring_del(&b->link);
+        p->idle_boxes--;
+    }
     phx__pump_ready(p, peer);
     if (peer->out.limit_at != PHX__NEVER)
         phx__pump_arm(p, peer);
@@ -9984,23 +11607,65 @@ void phx__fate_check_room(struct phx__post *p, struct phx__pump_peer *peer)
 
 void phx__fate_close_box(struct phx__post *p, struct phx__box *b)
 {
+    p->idle_boxes -= b->state == PHX__BOX_FLOWING;
     phx__wait_splice(&p->ready_waiters, &b->waiters);
     phx__hold_close(&p->hold, b);
 }
 
+void phx__fate_close_idle(struct phx__post *p, struct phx__pump_peer *peer)
+{
+    while (!phx__ring_is_empty(&peer->idle))
+        phx__fate_close_box(p, (struct phx__box *)(void *)peer->idle.next);
+}
+
+static void fate_idle(struct phx__post *p, struct phx__box *b)
+{
+    phx__hold_move(&p->hold, b, PHX__BOX_FLOWING, &b->peer->idle);
+    if (++p->idle_boxes > FATE_IDLE_MOST)
+        phx__fate_close_box(p, (struct phx__box *)(void *)b->peer->idle.next);
+}
+
+struct phx__box *phx__fate_open(struct phx__post *p, uint64_t name, struct phx__pump_peer *peer)
+{
+    struct phx__box *b = phx__hold_open(&p->hold, name);
+
+    if (b == NULL)
+        return NULL;
+    b->peer = peer;
+    b->version = *p->ops.version;
+    fate_idle(p, b);
+    return b;
+}
+
+/* The last letter is gone. The box may be, too, after it. */
+static void fate_settle_box(struct phx__post *p, struct phx__box *b)
+{
+    phx__wait_splice(&p->ready_waiters, &b->waiters);
+    if (b->flying > 0) {
+        if (!b->returned)
+            phx__hold_move(&p->hold, b, PHX__BOX_FLOWING, NULL);
+    } else if (b->peer != NULL) {
+        fate_idle(p, b);
+    } else {
+        phx__fate_close_box(p, b);
+    }
+}
+
 static void fate_hold_box(struct phx__post *p, struct phx__box *b)
 {
+    b->peer = NULL;
     phx__wait_splice(&p->hold_waiters, &b->waiters);
     phx__hold_move(&p->hold, b, PHX__BOX_HELD, &p->held);
 }
 
-/* Moves the front of a box into its owner's flow, as much as that takes. The box may be gone after
- * it. */
-static void fate_pour(struct phx__post *p, struct phx__box *b, struct phx__pump_peer *peer)
+/* Moves the front of a box into its owner's flow, as much as that takes. */
+static void fate_pour(struct phx__post *p, struct phx__box *b)
 {
-    while (b->head != NULL && phx__fate_accepts(p, peer)) {
-        if (phx__fate_put(p, peer, &b->head->mail) != 0) {
+    b->version = *p->ops.version;
+    while (b->head != NULL && phx__fate_accepts(p, b->peer)) {
+        if (phx__fate_put(p, b, &b->head->mail) != 0) {
             p->look_again = 1; /* an empty flow has no ack that would bring us here again */
+            phx__fate_again(p, 0);
             break;
         }
         /* The flow holds the body, or has copied what was not the host's: nothing is released
@@ -10008,27 +11673,111 @@ static void fate_pour(struct phx__post *p, struct phx__box *b, struct phx__pump_
         phx__letter_drop(&p->hold, phx__hold_take(&p->hold, b, NULL));
     }
     if (b->head == NULL)
-        phx__fate_close_box(p, b);
+        fate_settle_box(p, b);
     else
-        phx__hold_move(&p->hold, b, PHX__BOX_BOUND, &peer->boxes);
+        phx__hold_move(&p->hold, b, PHX__BOX_BOUND, &b->peer->boxes);
+}
+
+/* The owner that we know has turned messages back: 1, the box waits for news or for its time. */
+static int fate_has_to_wait(struct phx__post *p, struct phx__box *b)
+{
+    if (b->state == PHX__BOX_REFUSED)
+        return p->now < b->retry_at && b->version == *p->ops.version;
+    if (!b->moved)
+        return 0;
+    b->version = *p->ops.version;
+    b->retry_us = b->retry_us == 0 ? FATE_RETRY_FIRST : b->retry_us * 2;
+    if (b->retry_us > FATE_RETRY_MOST)
+        b->retry_us = FATE_RETRY_MOST;
+    b->retry_at = p->now + b->retry_us;
+    phx__hold_move(&p->hold, b, PHX__BOX_REFUSED, &p->refused);
+    phx__fate_again(p, b->retry_at);
+    return 1;
 }
 
 void phx__fate_route_box(struct phx__post *p, struct phx__box *b)
 {
     uint32_t owner = p->ops.owner(p->ops.ctx, b->name);
-    struct phx__pump_peer *peer;
+    int same = b->peer != NULL && b->peer->node == owner;
 
+    if (b->flying > 0 && (b->returned || !same)) {
+        phx__hold_move(&p->hold, b, PHX__BOX_GATED, NULL);
+        return;
+    }
+    if (same && fate_has_to_wait(p, b))
+        return;
+    b->moved = 0;
+    if (!same)
+        b->retry_us = 0;
     if (owner == PHX__SELF) {
+        b->peer = NULL;
         phx__hold_move(&p->hold, b, PHX__BOX_LOCAL, &p->local);
         return;
     }
-    peer = owner == PHX__NONE ? NULL : phx__pump_open(p, owner);
-    if (peer != NULL) {
-        fate_pour(p, b, peer);
+    if (!same)
+        b->peer = owner == PHX__NONE ? NULL : phx__pump_open(p, owner);
+    if (b->peer != NULL) {
+        fate_pour(p, b);
         return;
     }
-    p->look_again |= owner != PHX__NONE;
+    if (owner != PHX__NONE) {
+        p->look_again = 1;
+        phx__fate_again(p, 0);
+    }
     fate_hold_box(p, b);
+}
+
+void phx__fate_retry(struct phx__post *p)
+{
+    struct phx__ring all;
+
+    phx__ring_init(&all);
+    while (!phx__ring_is_empty(&p->refused))
+        phx__ring_add(&all, p->refused.next);
+    while (!phx__ring_is_empty(&all)) {
+        struct phx__box *b = (struct phx__box *)(void *)all.next;
+
+        phx__ring_add(&p->refused, &b->link);
+        phx__fate_route_box(p, b);
+        if (b->state == PHX__BOX_REFUSED)
+            phx__fate_again(p, b->retry_at);
+    }
+}
+
+/* ---- What is under way */
+
+void phx__fate_landed(struct phx__post *p, struct phx__box *b)
+{
+    PHX_ASSERT(b->flying > 0);
+    if (--b->flying > 0)
+        return;
+    if (b->state == PHX__BOX_FLOWING)
+        fate_idle(p, b);
+    else if (b->state == PHX__BOX_GATED)
+        phx__ring_add(&p->opened, &b->link);
+}
+
+void phx__fate_open_gates(struct phx__post *p)
+{
+    while (!phx__ring_is_empty(&p->opened)) {
+        struct phx__box *b = (struct phx__box *)(void *)p->opened.next;
+
+        phx__ring_del(&b->link);
+        b->returned = 0;
+        b->back = NULL;
+        if (b->head == NULL)
+            fate_settle_box(p, b);
+        else
+            phx__fate_route_box(p, b);
+    }
+}
+
+void phx__fate_gate(struct phx__post *p, struct phx__box *b, int reason)
+{
+    b->returned = 1;
+    b->moved = reason == (int)PHX__RETURN_MOVED;
+    if (b->state != PHX__BOX_GATED)
+        phx__hold_move(&p->hold, b, PHX__BOX_GATED, NULL);
 }
 
 int phx__fate_box_accepts(const struct phx__post *p, const struct phx__box *b, int held,
@@ -10049,6 +11798,19 @@ static void fate_note_limit(struct phx__post *p, uint64_t limit)
         p->hold_limit_at = limit;
         phx__timer_set(p->timers, p->hold_timer, limit);
     }
+}
+
+int phx__fate_take_back(struct phx__post *p, const struct phx__mail *m, int reason)
+{
+    struct phx__letter *l = phx__letter_new(&p->hold, m);
+
+    if (l == NULL)
+        return PHX_ENOMEM;
+    phx__fate_gate(p, m->box, reason);
+    phx__hold_insert(&p->hold, m->box, l);
+    fate_note_limit(p, m->limit);
+    m->box->back = l;
+    return 0;
 }
 
 int phx__fate_box(struct phx__post *p, struct phx__box *b, const struct phx__mail *m,
@@ -10081,8 +11843,7 @@ int phx__fate_box(struct phx__post *p, struct phx__box *b, const struct phx__mai
 /* A letter that will not be delivered from here. */
 static void fate_refuse_letter(struct phx__post *p, struct phx__letter *l, int result)
 {
-    if (!l->mail.passed)
-        p->pending_bytes -= l->mail.size;
+    p->pending_bytes -= l->mail.size;
     if (phx__fate_promises(l->mail.token, l->mail.body) == 0)
         p->dropped++;
     p->pending_count--;
@@ -10100,7 +11861,7 @@ static int fate_cancel_box(struct phx__post *p, struct phx__box *b, uint64_t tok
         return 0;
     fate_refuse_letter(p, phx__hold_take(&p->hold, b, before), PHX_ECANCELLED);
     if (b->head == NULL)
-        phx__fate_close_box(p, b);
+        fate_settle_box(p, b);
     return 1;
 }
 
@@ -10113,18 +11874,19 @@ static void fate_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t
 
     for (i = index; i < index + span; i++) {
         phx__flow_at(o, i)->gone = 1;
-        if ((r->flags & PHX__DATA_PASSED) == 0)
-            p->pending_bytes -= phx__flow_payload(phx__flow_at(o, i));
+        p->pending_bytes -= phx__flow_payload(phx__flow_at(o, i));
     }
     if (phx__fate_promises(r->token, r->body) == 0)
         p->dropped++;
     p->pending_count--;
     phx__fate_outcome(p, r->token, result, r->body);
+    phx__fate_landed(p, r->box);
 }
 
 static void fate_swept(struct phx__post *p, struct phx__pump_peer *peer)
 {
     phx__flow_sweep(&peer->out);
+    phx__fate_open_gates(p);
     phx__fate_check_room(p, peer);
     if (peer->out.count == 0)
         phx__pump_rest(p, peer);
@@ -10182,6 +11944,8 @@ void phx__fate_expire_flow(struct phx__post *p, struct phx__pump_peer *peer)
         struct phx__flow_record *r = phx__flow_at(o, i);
 
         span = phx__flow_span(o, i);
+        if (r->limit == 0)
+            continue; /* was told */
         if (r->limit > p->now) {
             earliest = r->limit < earliest ? r->limit : earliest;
         } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
@@ -10190,7 +11954,7 @@ void phx__fate_expire_flow(struct phx__post *p, struct phx__pump_peer *peer)
             phx__fate_outcome(p, r->token, PHX_EEXPIRED, NULL);
             for (j = i; j < i + span; j++) {
                 phx__flow_at(o, j)->token = 0;
-                phx__flow_at(o, j)->limit = PHX__NEVER;
+                phx__flow_at(o, j)->limit = 0;
             }
         }
     }
@@ -10203,6 +11967,8 @@ static uint64_t fate_expire_box(struct phx__post *p, struct phx__box *b)
     struct phx__letter *before = NULL, *l = b->head, *next;
     uint64_t earliest = PHX__NEVER;
 
+    if (l == NULL)
+        return earliest;
     for (; l != NULL; l = next) {
         next = l->next;
         if (l->mail.limit <= p->now) {
@@ -10213,7 +11979,7 @@ static uint64_t fate_expire_box(struct phx__post *p, struct phx__box *b)
         before = l;
     }
     if (b->head == NULL)
-        phx__fate_close_box(p, b);
+        fate_settle_box(p, b);
     return earliest;
 }
 
@@ -10224,6 +11990,8 @@ void phx__fate_expire_held(struct phx__post *p)
 
     /* from the end: a box that goes is replaced by the last */
     for (i = p->hold.count; i > 0; i--) {
+        if (i > p->hold.count)
+            continue; /* more than one went */
         at = fate_expire_box(p, p->hold.boxes[i - 1]);
         earliest = at < earliest ? at : earliest;
     }
@@ -10258,62 +12026,56 @@ void phx__post_names(struct phx__post *p, uint64_t now)
 
     p->now = now;
     p->look_again = 0;
-    for (i = p->hold.count; i > 0; i--) /* from the end: a box that goes is replaced by the last */
-        phx__fate_route_box(p, p->hold.boxes[i - 1]);
+    /* Those without letters ask when there is something to send. */
+    for (i = 0; i < p->hold.count; i++)
+        if (p->hold.boxes[i]->head != NULL)
+            phx__fate_route_box(p, p->hold.boxes[i]); /* which then has a place, so it stays */
     fate_sort_waiters(p, &p->hold_waiters);
     fate_sort_waiters(p, &p->name_waiters);
 }
 
-/* Puts a message in front of its name's box: it is older than all that is in there. */
-static int fate_box_front(struct phx__post *p, const struct phx__mail *m)
+/* A message of a failed node's flow, which has not ended, back to its box. */
+static int fate_rescue(struct phx__post *p, const struct phx__mail *m)
 {
-    struct phx__box *b = phx__hold_find(&p->hold, m->to);
     struct phx__letter *l = phx__letter_new(&p->hold, m);
 
     if (l == NULL)
         return PHX_ENOMEM;
-    if (b == NULL) {
-        b = phx__hold_open(&p->hold, m->to);
-        if (b == NULL) {
-            phx__letter_drop(&p->hold, l);
-            return PHX_ENOMEM;
-        }
-        phx__hold_move(&p->hold, b, PHX__BOX_HELD, &p->held);
-    }
-    phx__hold_push_front(&p->hold, b, l);
+    if (m->box->state != PHX__BOX_GATED)
+        phx__hold_move(&p->hold, m->box, PHX__BOX_GATED, NULL);
+    phx__hold_insert(&p->hold, m->box, l);
     fate_note_limit(p, m->limit);
     return 0;
 }
 
 /* Takes all out of a failed flow, from the youngest to the oldest, because each goes to the front
- * of its box: what has an owner, unless it is too late for that; and what was passed on, for which
- * we have given our word, and which waits for an owner. The rest has failed. */
+ * of its box: what has an owner, unless it is too late for that. The rest has failed. */
 static void fate_empty(struct phx__post *p, struct phx__pump_peer *peer, int rescue)
 {
     struct phx__flow_out *o = &peer->out;
     struct phx__mail m;
     size_t here;
     uint32_t i, first;
-    int result;
+    int result, back;
 
     for (; o->count > 0; phx__flow_truncate(o, first)) {
         first = phx__flow_last(o);
+        back = (phx__flow_at(o, first)->flags & PHX__DATA_FIRST) != 0 ? 0 : o->front_back;
         phx__flow_mail(o, first, &m);
         for (here = 0, i = first; i < o->count; i++)
             here += phx__flow_payload(phx__flow_at(o, i));
-        if (!m.passed)
-            p->pending_bytes += m.size - here; /* fragments that were taken must go again */
-        result = PHX_EFAILED;
-        if (rescue && (m.passed || p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)) {
-            result = fate_box_front(p, &m);
-            if (result == 0)
-                continue;
-        }
-        if (!m.passed)
+        p->pending_bytes += m.size - here; /* fragments that were taken must go again */
+        result = back == (int)PHX__RETURN_LARGE ? PHX_ETOOBIG : PHX_EFAILED;
+        if (rescue && result == PHX_EFAILED && m.limit != 0
+            && p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)
+            result = fate_rescue(p, &m);
+        if (result != 0) {
             p->pending_bytes -= m.size;
-        p->pending_count--;
-        p->dropped++;
-        phx__fate_outcome(p, m.token, result, m.body);
+            p->pending_count--;
+            p->dropped++;
+            phx__fate_outcome(p, m.token, result, m.body);
+        }
+        phx__fate_landed(p, m.box);
     }
 }
 
@@ -10324,8 +12086,11 @@ void phx__post_failed(struct phx__post *p, uint32_t node, uint64_t now)
     p->now = now;
     if (peer == NULL)
         return;
+    phx__flow_give_up(&peer->in);
     fate_empty(p, peer, 1);
     phx__pump_reset(p, peer);
+    phx__fate_close_idle(p, peer); /* the owner must be asked again */
+    phx__fate_open_gates(p);
     phx__fate_check_room(p, peer);
     phx__post_names(p, now);
 }
@@ -10341,6 +12106,7 @@ void phx__post_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation, 
     if (peer == NULL || (peer->in.epoch >> 32) == (incarnation & UINT32_MAX))
         return;
     phx__flow_start(&peer->in, 0);
+    phx__back_reset(&peer->back);
     peer->stuck = 0;
     peer->gap_from = 0;
 }
@@ -10348,20 +12114,38 @@ void phx__post_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation, 
 void phx__post_forget(struct phx__post *p, uint32_t node)
 {
     struct phx__pump_peer *peer = phx__pump_find(p, node);
+    uint32_t i;
 
     phx__pump_abandon(p, node);
     if (peer == NULL)
         return;
     phx__post_failed(p, node, p->now);
     fate_empty(p, peer, 0); /* whoever still calls it an owner is wrong */
+    phx__fate_close_idle(p, peer);
     phx__wait_splice(&p->ready_waiters, &peer->waiters);
-    while (!phx__ring_is_empty(&peer->boxes)) {
-        fate_hold_box(p, (struct phx__box *)(void *)peer->boxes.next);
-        p->look_again = 1;
+    for (i = p->hold.count; i > 0; i--) {
+        struct phx__box *b = p->hold.boxes[i - 1];
+
+        if (b->peer != peer)
+            continue;
+        b->peer = NULL;
+        b->returned = b->moved = 0;
+        b->back = NULL;
+        if (b->head == NULL) {
+            fate_settle_box(p, b);
+        } else {
+            fate_hold_box(p, b);
+            p->look_again = 1;
+            phx__fate_again(p, 0);
+        }
     }
     phx__pump_free(p, peer);
 }
 
+#undef FATE_AGAIN
+#undef FATE_RETRY_FIRST
+#undef FATE_RETRY_MOST
+#undef FATE_IDLE_MOST
 
 /* ======== src/post.c ======== */
 /* post.c - BRAIN: messages end to end: names, credit, retransmission, transit and outcomes. */
@@ -10380,22 +12164,24 @@ void phx__post_forget(struct phx__post *p, uint32_t node)
  *
  *      phx__post_send                                  phx__post_data
  *           |                                            |        | another node's
- *           | owner?                               ours  |        v
+ *           | box of the name, owner?              ours  |        v
  *           +--- a node ----> flow (flow.c)              |   transit queue of the target
- *           +--- self ------> box, LOCAL --> ops.message |        |
- *           '--- nobody ----> box, HELD     <--- owner? -'        |
+ *           +--- self ------> box, LOCAL                 |        |
+ *           '--- nobody ----> box, HELD          owner?  |        |
+ *                                      ops.message <--- self      |
+ *                             back to its source <--- not self    |
  *                                                                 |
  *      phx__post_pull(nbr): a circle of all flows and transit queues whose next hop is nbr
  *
- * The parts of this room, bottom to top: flow.c (numbers and windows of one flow), hold.c (boxes:
- * what waits for a name), pump.c (what goes out next), fate.c (where messages wait and how they
- * end), and this one: what comes in, from the application and from the network, and what a step has
- * to do.
+ * The parts of this room, bottom to top: flow.c (numbers and windows of one flow), back.c (what of
+ * it was turned back), hold.c (boxes: what there is for a name), pump.c (what goes out next), fate.c
+ * (where messages wait and how they end), and this one: what comes in, from the application and from
+ * the network, and what a step has to do.
  *
- * Acknowledged means that the receiver's ops.message has returned, or, if the name had left that
- * node, that the node answers for it: it passes the message on, in the order in which it came, with
- * the id of the first sender in front. What a receiver cannot take (its own queues are full) it
- * does not acknowledge; it closes the sender's window instead and opens it again when it can.
+ * Acknowledged means that the receiver's ops.message has returned, or, if the name is not at that
+ * node, that the message comes back. Its source alone answers for it: nobody else keeps it, so
+ * nobody else's death can lose it. What a receiver cannot take (no memory) it does not acknowledge;
+ * it closes the sender's window instead and opens it again when it can.
  *
  * Re-entrance: ops.message, done and writable, and the host's release functions may call
  * phx__post_send and phx__post_cancel. So nothing that those may move or free is held across such a
@@ -10411,11 +12197,11 @@ void phx__post_forget(struct phx__post *p, uint32_t node)
 
 /* ---- Sending */
 
-/* The queue for a name, as far as it is known: a box, or else the owner and, if that is a node, its
- * record. */
+/* Where a message to a name goes now: into the flow to a peer, or into a box, which may be there
+ * already. */
 struct post_way {
     struct phx__box *box;
-    uint32_t owner;
+    uint32_t owner; /* without peer and box: SELF or NONE */
     struct phx__pump_peer *peer;
 };
 
@@ -10425,36 +12211,78 @@ static struct phx__waiter **post_hold_waiters(struct phx__post *p, size_t size)
     return size > p->limits.hold_bytes ? &p->name_waiters : &p->hold_waiters;
 }
 
+static int post_find_peer(struct phx__post *p, struct post_way *way, struct phx__pump_peer *peer,
+                          struct phx__waiter ***waiters)
+{
+    way->peer = peer;
+    *waiters = &peer->waiters;
+    return phx__fate_accepts(p, peer) ? 0 : PHX_EAGAIN;
+}
+
+/* The box has letters, or has to wait for what is under way. */
+static int post_find_box(struct phx__post *p, size_t size, struct post_way *way,
+                         struct phx__waiter ***waiters)
+{
+    enum phx__box_state state = way->box->state;
+    int held = state != PHX__BOX_LOCAL && state != PHX__BOX_BOUND;
+
+    *waiters = state == PHX__BOX_HELD ? post_hold_waiters(p, size) : &way->box->waiters;
+    return phx__fate_box_accepts(p, way->box, held, size) ? 0 : PHX_EAGAIN;
+}
+
+/* No letters, nothing came back. Does its peer still have the name? If not, 0, and what is under
+ * way has to end first; without that the box is gone. */
+static int post_flows(struct phx__post *p, struct post_way *way, uint64_t name)
+{
+    struct phx__box *b = way->box;
+
+    if (b->version == *p->ops.version)
+        return 1;
+    if (p->ops.owner(p->ops.ctx, name) == b->peer->node) {
+        b->version = *p->ops.version;
+        return 1;
+    }
+    if (b->flying > 0) {
+        phx__hold_move(&p->hold, b, PHX__BOX_GATED, NULL);
+    } else {
+        phx__fate_close_box(p, b);
+        way->box = NULL;
+    }
+    return 0;
+}
+
 /* 0, PHX_EAGAIN and *waiters is where to wait, or PHX_ENOMEM. */
 static int post_find_way(struct phx__post *p, uint64_t name, size_t size, struct post_way *way,
                          struct phx__waiter ***waiters)
 {
+    struct phx__pump_peer *peer;
+
     way->box = phx__hold_find(&p->hold, name);
     way->peer = NULL;
-    if (way->box != NULL) {
-        int held = way->box->state == PHX__BOX_HELD;
-
-        way->owner = held ? PHX__NONE : PHX__SELF;
-        *waiters = held ? post_hold_waiters(p, size) : &way->box->waiters;
-        return phx__fate_box_accepts(p, way->box, held, size) ? 0 : PHX_EAGAIN;
-    }
+    way->owner = PHX__NONE;
+    if (way->box != NULL && way->box->state == PHX__BOX_FLOWING && post_flows(p, way, name))
+        return post_find_peer(p, way, way->box->peer, waiters);
+    if (way->box != NULL)
+        return post_find_box(p, size, way, waiters);
     way->owner = p->ops.owner(p->ops.ctx, name);
     if (way->owner == PHX__NONE || way->owner == PHX__SELF) {
         *waiters = post_hold_waiters(p, size);
         return phx__fate_box_accepts(p, NULL, way->owner == PHX__NONE, size) ? 0 : PHX_EAGAIN;
     }
-    way->peer = phx__pump_open(p, way->owner);
-    if (way->peer == NULL)
-        return PHX_ENOMEM;
-    *waiters = &way->peer->waiters;
-    return phx__fate_accepts(p, way->peer) ? 0 : PHX_EAGAIN;
+    peer = phx__pump_open(p, way->owner);
+    return peer == NULL ? PHX_ENOMEM : post_find_peer(p, way, peer, waiters);
 }
 
-static int post_go(struct phx__post *p, const struct post_way *way, const struct phx__mail *m)
+static int post_go(struct phx__post *p, struct post_way *way, struct phx__mail *m)
 {
-    int err = way->peer != NULL ? phx__fate_put(p, way->peer, m)
-                                : phx__fate_box(p, way->box, m, way->owner);
+    int err;
 
+    if (way->peer != NULL && way->box == NULL)
+        way->box = phx__fate_open(p, m->to, way->peer);
+    if (way->peer != NULL)
+        err = way->box == NULL ? PHX_ENOMEM : phx__fate_put(p, way->box, m);
+    else
+        err = phx__fate_box(p, way->box, m, way->owner);
     p->pending_count += err == 0;
     return err;
 }
@@ -10478,8 +12306,7 @@ static int post_measure(const struct phx__post *p, const struct phx_outgoing *m,
 
 /* Hands the message over to its way; an owned one wrapped, which must not call release if it
  * fails. */
-static int post_submit(struct phx__post *p, const struct post_way *way,
-                       const struct phx_outgoing *m,
+static int post_submit(struct phx__post *p, struct post_way *way, const struct phx_outgoing *m,
                        struct phx__mail *mail)
 {
     int err;
@@ -10529,8 +12356,7 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t n
     mail.limit = PHX__NEVER;
     if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - now)
         mail.limit = now + m->time_limit_us;
-    mail.origin = p->ids->at[PHX__SELF];
-    mail.passed = 0;
+    mail.box = NULL;
     mail.size = size;
     mail.body = NULL;
     mail.data = NULL;
@@ -10546,61 +12372,66 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t n
 
 /* ---- Receiving */
 
-/* A message that a flow brought goes to the application, or on to whoever has the name now. 0, or
- * why it cannot be taken. */
-static int post_deliver(struct phx__post *p, struct phx__mail *m)
+/* To the application. */
+static void post_deliver(struct phx__post *p, const struct phx__mail *m, uint32_t source)
 {
-    struct phx__waiter **nobody;
     struct phx_message out;
-    struct post_way way;
-    struct iovec iov;
-    int err;
 
-    if (p->hold.count == 0 && p->ops.owner(p->ops.ctx, m->to) == PHX__SELF) {
-        way.box = NULL;
-        way.owner = PHX__SELF;
-    } else {
-        err = post_find_way(p, m->to, m->size, &way, &nobody);
-        if (err != 0)
-            return err;
-    }
-    /* What a leaving node would only hold must stay with its sender: it is lost here. */
-    if (p->closing && (way.box != NULL || way.owner == PHX__NONE))
-        return PHX_EAGAIN;
-    if (way.box != NULL || way.owner != PHX__SELF) {
-        iov.iov_base = (void *)m->data; /* struct iovec serves readv too, hence no const there */
-        iov.iov_len = m->size;
-        m->iov = &iov;
-        m->iov_count = 1;
-        m->passed = 1;
-        return post_go(p, &way, m);
-    }
     out.to = m->to;
     out.from = m->from;
     out.tag = m->tag;
-    out.source = m->origin;
+    out.source = p->ids->at[source];
     out.data = m->size > 0 ? m->data : NULL;
     out.size = m->size;
     p->messages_in++;
     p->ops.message(p->ops.ctx, &out);
-    return 0;
+}
+
+/* Why a message must go back, as its first fragment tells; 0: it need not. */
+static int post_refusal(struct phx__post *p, struct phx__pump_peer *peer,
+                        const struct phx__data *d)
+{
+    phx__back_seen(&peer->back, d->seen);
+    if (p->ops.owner(p->ops.ctx, d->to) != PHX__SELF)
+        return (int)PHX__RETURN_MOVED;
+    if (phx__back_refuses(&peer->back, d->to))
+        return (int)PHX__RETURN_AGAIN;
+    return d->total > p->limits.max_message ? (int)PHX__RETURN_LARGE : 0;
+}
+
+/* 0: not taken. */
+static int post_turn_back(struct phx__post *p, struct phx__pump_peer *peer,
+                          const struct phx__data *d, uint64_t name, int flags, int reason)
+{
+    if (phx__back_add(&peer->back, name, d->number, reason) != 0)
+        return 0;
+    phx__flow_turn_back(&peer->in, flags);
+    phx__pump_owe(p, peer, 1);
+    return 1;
 }
 
 /* The frame that was to come next. 0: it was not taken. */
 static int post_take(struct phx__post *p, struct phx__pump_peer *peer, const struct phx__data *d,
                      int flags)
 {
+    int reason = (flags & (int)PHX__DATA_FIRST) != 0 ? post_refusal(p, peer, d) : 0;
     struct phx__mail m;
 
-    switch (phx__flow_take(&peer->in, p->mem, d, flags, p->limits.max_message, &m)) {
+    if (reason != 0)
+        return post_turn_back(p, peer, d, d->to, flags, reason);
+    switch (phx__flow_take(&peer->in, p->mem, d, flags, &m)) {
     case PHX__FLOW_MORE:
         return 1;
     case PHX__FLOW_SKIPPED:
         p->dropped++;
         return 1;
+    case PHX__FLOW_CUT:
+        return post_turn_back(p, peer, d, m.to, flags, (int)PHX__RETURN_AGAIN);
     case PHX__FLOW_WHOLE:
-        if (post_deliver(p, &m) != 0)
-            return 0;
+        /* The name may have gone since its first fragment. */
+        if ((flags & (int)PHX__DATA_FIRST) == 0 && p->ops.owner(p->ops.ctx, m.to) != PHX__SELF)
+            return post_turn_back(p, peer, d, m.to, flags, (int)PHX__RETURN_MOVED);
+        post_deliver(p, &m, peer->node);
         phx__flow_took(&peer->in);
         return 1;
     default:
@@ -10629,6 +12460,7 @@ static void post_arrived(struct phx__post *p, struct phx__pump_peer *peer,
     }
     if (d->epoch > peer->in.epoch) {
         phx__flow_start(&peer->in, d->epoch);
+        phx__back_reset(&peer->back);
         peer->stuck = 0;
         peer->gap_from = 0;
     }
@@ -10682,41 +12514,123 @@ int phx__post_data(struct phx__post *p, uint32_t nbr, const uint8_t *frame, size
 
 /* ---- Acks that arrive */
 
-static void post_acked(struct phx__post *p, struct phx__flow_record *r)
+/* The returns that an ack brings, as they are met. */
+struct post_returns {
+    const struct phx__ack *ack;
+    uint32_t at;
+};
+
+/* Why the message of fragment `number` came back there; 0: it did not. Those of our numbers that
+ * name none were never sent by an honest target; they count, so that the rest is in step. */
+static int post_came_back(struct post_returns *in, struct phx__flow_out *o, uint64_t number)
 {
-    if ((r->flags & PHX__DATA_PASSED) == 0)
-        p->pending_bytes -= phx__flow_payload(r);
-    if ((r->flags & PHX__DATA_LAST) != 0) {
-        if (r->body != NULL && r->body->release != NULL)
-            p->promised--; /* it goes right here, unless a link still holds it */
-        phx__fate_outcome(p, r->token, PHX_OK, NULL);
-        p->pending_count--;
+    uint64_t at;
+    int reason;
+
+    while (in->at < in->ack->return_count) {
+        at = phx__wire_return(in->ack, in->at, &reason);
+        if (at > number)
+            break;
+        if (at == number)
+            return reason;
+        in->at++;
+        o->seen++;
     }
-    phx__block_drop(r->head);
-    phx__block_drop(r->body);
+    return 0;
+}
+
+static void post_end(struct phx__post *p, struct phx__flow_record *r, int back)
+{
+    if (r->body != NULL && r->body->release != NULL && back == 0)
+        p->promised--; /* it goes right here, unless a link still holds it */
+    phx__fate_outcome(p, r->token, back == 0 ? PHX_OK : PHX_ETOOBIG, back == 0 ? NULL : r->body);
+    p->pending_count--;
+    if (back == 0)
+        r->box->retry_us = 0;
+    phx__fate_landed(p, r->box);
+}
+
+/* The lowest record was taken: its message has arrived, or comes back. 0, or PHX_ENOMEM and nothing
+ * changed. */
+static int post_acked(struct phx__post *p, struct phx__flow_out *o, struct post_returns *in,
+                      size_t *bytes)
+{
+    struct phx__flow_record r = *phx__flow_at(o, 0);
+    int first = (r.flags & PHX__DATA_FIRST) != 0, last = (r.flags & PHX__DATA_LAST) != 0;
+    int here = in->ack->return_count == 0 ? 0 : post_came_back(in, o, o->base);
+    int back = here != 0 || first ? here : o->front_back;
+    int again = last && back != 0 && back != (int)PHX__RETURN_LARGE && r.limit != 0;
+    struct phx__mail m;
+
+    if (again) {
+        phx__flow_mail(o, 0, &m);
+        if (phx__fate_take_back(p, &m, back) != 0)
+            return PHX_ENOMEM;
+        p->pending_bytes += m.size;
+    } else if (here != 0 && here != (int)PHX__RETURN_LARGE) {
+        phx__fate_gate(p, r.box, here);
+    }
+    if (here != 0) {
+        in->at++;
+        o->seen++;
+    }
+    (void)phx__flow_pop(o, o->base + 1, &r);
+    if (!last && here != 0)
+        o->front_back = here;
+    *bytes += phx__flow_frame_size(&r);
+    p->pending_bytes -= phx__flow_payload(&r);
+    if (again)
+        phx__fate_landed(p, r.box);
+    else if (last)
+        post_end(p, &r, back);
+    phx__block_drop(r.head);
+    phx__block_drop(r.body);
+    return 0;
+}
+
+/* What an ack says of the other direction. */
+static void post_confirmed(struct phx__post *p, struct phx__pump_peer *peer,
+                           const struct phx__ack *a)
+{
+    if (a->seen == 0 || a->seen_epoch != peer->in.epoch)
+        return;
+    phx__back_confirm(&peer->back, a->seen);
+    if (peer->stuck) {
+        peer->gap = 1;
+        phx__pump_owe(p, peer, 1);
+    }
 }
 
 void phx__post_ack(struct phx__post *p, const struct phx__ack *a, int gap, uint64_t now)
 {
     uint32_t node = phx__ids_find(p->ids, &a->source);
     struct phx__pump_peer *peer = node == PHX__NONE ? NULL : phx__pump_find(p, node);
-    struct phx__flow_record r;
+    struct post_returns in;
     struct phx__flow_out *o;
     size_t bytes = 0;
+    int err = 0;
 
     p->now = now;
-    if (peer == NULL || a->epoch != peer->out.epoch || a->next > peer->out.left
-        || a->next < peer->out.base)
-        return; /* of another life of the flow; nonsense; or overtaken by a later one */
+    if (peer == NULL)
+        return;
+    post_confirmed(p, peer, a);
     o = &peer->out;
+    if (a->epoch != o->epoch || a->next > o->left || a->next < o->base
+        || (a->return_count > 0 && a->return_base > o->seen))
+        return; /* of another life of the flow; nonsense; or overtaken by a later one */
     o->window = a->window;
-    while (phx__flow_pop(o, a->next, &r)) {
-        bytes += phx__flow_frame_size(&r);
-        post_acked(p, &r);
+    in.ack = a;
+    in.at = a->return_count > 0 ? o->seen - a->return_base : 0;
+    while (o->base < a->next && o->count > 0 && err == 0)
+        err = post_acked(p, o, &in, &bytes); /* without memory the rest is asked for again */
+    if (a->return_count > 0) {
+        peer->confirm = 1;
+        phx__pump_owe(p, peer, 1);
     }
-    phx__flow_progress(o, a->next, bytes, now);
+    phx__flow_progress(o, o->base, bytes, now);
     if (gap && a->next == o->base && o->sent > o->base && now >= o->rewind_from)
         phx__flow_lost(o, now);
+    phx__fate_open_gates(p);
     phx__pump_ready(p, peer);
     phx__fate_check_room(p, peer);
     if (o->count == 0)
@@ -10732,7 +12646,6 @@ static void post_run_local(struct phx__post *p)
 
     while (budget-- > 0 && !phx__ring_is_empty(&p->local)) {
         struct phx__box *b = (struct phx__box *)(void *)p->local.next;
-        struct phx_message out;
         struct phx__letter *l;
 
         if (p->ops.owner(p->ops.ctx, b->name) != PHX__SELF) {
@@ -10744,18 +12657,10 @@ static void post_run_local(struct phx__post *p)
             phx__fate_close_box(p, b);
         else
             phx__ring_add(&p->local, &b->link); /* names take turns */
-        out.to = l->mail.to;
-        out.from = l->mail.from;
-        out.tag = l->mail.tag;
-        out.source = l->mail.origin;
-        out.data = l->mail.size > 0 ? l->mail.data : NULL;
-        out.size = l->mail.size;
-        if (!l->mail.passed)
-            p->pending_bytes -= out.size;
+        p->pending_bytes -= l->mail.size;
         p->pending_count--;
-        p->messages_in++;
         phx__fate_outcome(p, l->mail.token, PHX_OK, l->mail.body);
-        p->ops.message(p->ops.ctx, &out);
+        post_deliver(p, &l->mail, PHX__SELF);
         phx__letter_drop(&p->hold, l);
     }
 }
@@ -10815,7 +12720,10 @@ void phx__post_due(struct phx__post *p, int kind, uint32_t node, uint64_t now)
 
     p->now = now;
     if (kind == (int)PHX__TIMER_POST_HOLD) {
-        phx__fate_expire_held(p);
+        if (node == 0)
+            phx__fate_expire_held(p);
+        else
+            phx__fate_retry(p);
         return;
     }
     peer = phx__pump_find(p, node);
@@ -10840,13 +12748,17 @@ int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *i
     p->ops = *ops;
     p->limits = *limits;
     p->hold_limit_at = PHX__NEVER;
-    p->last_source = p->hold_timer = PHX__NONE;
+    p->last_source = p->hold_timer = p->again_timer = PHX__NONE;
     phx__hold_init(&p->hold, mem);
     phx__ring_init(&p->held);
     phx__ring_init(&p->local);
+    phx__ring_init(&p->refused);
+    phx__ring_init(&p->opened);
     phx__ring_init(&p->acks);
     phx__ring_init(&p->rooms);
-    return phx__timer_new(timers, PHX__TIMER_POST_HOLD, 0, &p->hold_timer);
+    if (phx__timer_new(timers, PHX__TIMER_POST_HOLD, 0, &p->hold_timer) != 0)
+        return PHX_ENOMEM;
+    return phx__timer_new(timers, PHX__TIMER_POST_HOLD, 1, &p->again_timer);
 }
 
 void phx__post_settle(struct phx__post *p, uint64_t now)
@@ -10866,8 +12778,13 @@ void phx__post_free(struct phx__post *p)
 
     if (p->hold.mem == NULL)
         return; /* never begun */
-    for (i = 0; i < p->hold.count; i++)
-        phx__wait_splice(&p->ready_waiters, &p->hold.boxes[i]->waiters);
+    for (i = 0; i < p->hold.count; i++) {
+        struct phx__box *b = p->hold.boxes[i];
+
+        phx__wait_splice(&p->ready_waiters, &b->waiters);
+        phx__hold_move(&p->hold, b, PHX__BOX_HELD, &p->held);
+        b->flying = 0;
+    }
     phx__wait_splice(&p->ready_waiters, &p->hold_waiters);
     phx__wait_splice(&p->ready_waiters, &p->name_waiters);
     phx__hold_drop_boxes(&p->hold);
@@ -10886,6 +12803,8 @@ void phx__post_free(struct phx__post *p)
     phx__hold_free(&p->hold);
     if (p->hold_timer != PHX__NONE)
         phx__timer_drop(p->timers, p->hold_timer);
+    if (p->again_timer != PHX__NONE)
+        phx__timer_drop(p->timers, p->again_timer);
     memset(p, 0, sizeof *p);
 }
 
@@ -12077,9 +13996,11 @@ static int link_refill(struct phx__link_set *s, struct phx__link *l)
 {
     int err = link_commit_control(l);
 
-    if (err == 0 && l->state == PHX__LINK_UP && l->out.bytes < LINK_AHEAD)
-        s->pull(s->ctx, l, LINK_AHEAD - l->out.bytes);
-    return err;
+    if (err != 0 || l->state != PHX__LINK_UP || l->out.bytes >= LINK_AHEAD)
+        return err;
+    s->pull(s->ctx, l, LINK_AHEAD - l->out.bytes);
+    /* Pulling data makes acks: they leave with it, or every answer would be two writes. */
+    return link_commit_control(l);
 }
 
 /* What the stream takes of what waits: how many bytes, 0 if nothing waits, or why none. */
@@ -12110,7 +14031,7 @@ int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
 {
     size_t written = 0;
 
-    l->full = 0;
+    l->full = l->dry = 0;
     while (written < limit) {
         long n;
         int err = link_refill(s, l);
@@ -12118,6 +14039,7 @@ int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
             return err;
         n = link_send(s, l);
         if (n == 0) {
+            l->dry = 1;
             if (l->out.bytes == 0 && l->tail != NULL && l->tail->refs == 1)
                 l->tail->used = 0; /* all written: use the block again */
             return 0;
@@ -12132,8 +14054,7 @@ int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
         l->bytes_out += (size_t)n;
         s->bytes_out += (size_t)n;
     }
-    s->wants(s->ctx, l); /* there may be more: next step */
-    return 0;
+    return 0; /* there may be more: next step */
 }
 
 /* ---- The hello ------------------------------------------------------------------------------- */
@@ -12728,7 +14649,7 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
 
 /* Unacknowledged data kills a TCP connection after this long; the system's own limit is about a
  * quarter of an hour. The heartbeat finds dead peers much earlier; this bounds what is left when
- * nobody looks, such as a link that drains while it closes. Above heartbeat_us + timeout_us of
+ * nobody looks, such as a link that drains while it closes. Above interval_us + timeout_us of
  * the defaults. */
 #define OS_TCP_USER_TIMEOUT_MS 30000
 
@@ -13433,7 +15354,7 @@ static int os_finish(void *world, int handle)
     socklen_t size = sizeof(int);
     int error = 0, err;
     if (getsockopt(handle, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
-        return os_error(errno);
+        return errno == ENOTSOCK ? 0 : os_error(errno); /* the host's, from cfg.dial: it is there */
     if (error != 0)
         return os_error(error);
     /* No error is also what a connection has that is still being made: only a peer proves one. */
@@ -13503,7 +15424,9 @@ static long os_send(void *world, int handle, const struct iovec *iov, int count)
     message.msg_iov = (struct iovec *)iov; /* not written to; POSIX left out the const */
     message.msg_iovlen = (unsigned char)count; /* its type differs between systems; this fits all */
     do {
-        n = sendmsg(handle, &message, OS_SEND_FLAGS);
+        /* A lone small message is one piece, and then the kernel has less to copy and to check. */
+        n = count == 1 ? send(handle, iov->iov_base, iov->iov_len, OS_SEND_FLAGS)
+                       : sendmsg(handle, &message, OS_SEND_FLAGS);
         if (n < 0 && errno == ENOTSOCK)
             n = os_writev_quietly(handle, iov, count);
     } while (n < 0 && errno == EINTR);
@@ -13718,6 +15641,181 @@ uint64_t phx__os_wall_seconds(void)
 }
 #endif
 
+/* ======== src/phx_path.c ======== */
+/* phx_path.c - how this node is seen from outside: its own addresses, learnt from its links. */
+#ifdef PHX_LINES
+#line 1 "src/phx_path.c"
+#endif
+/*
+ * What a node tells others of itself are the addresses where it listens, what phx_advertise added, and what
+ * it learns here from each link that comes up:
+ *
+ *  1. Our end of the link, for listeners on all interfaces. It is a fact.
+ *  2. What the peer sees, which the hello tells ("observed" in src/WIRE.md). It is hearsay of one peer, so it
+ *     counts when two agree: two nodes, at two hosts. There are two kinds:
+ *      - The peer dialled us: then this address, port and all, led to us. Behind a forwarded port that is
+ *        how a hub learns what its users were told.
+ *      - We dialled: then the peer saw our address after all translation, but the port of this one
+ *        connection, which is not the one we listen on. It says something of the listener only if the port
+ *        came through unchanged: then the translator keeps ports, as a cloud's 1:1 address does, and the
+ *        outside host with our listening port is worth a try. (PITFALLS 20 asks for links dialled from
+ *        the listening port. We dial from any port, since two connections from one port cannot go to
+ *        one address, and the system offers it for TCP only with SO_REUSEPORT on the listener, which lets
+ *        others of the same user take our connections. A port that is kept is evidence as good.)
+ *     Such an address is a candidate and no more: who dials it proves who answers, and a router that keeps
+ *     ports without letting anybody in costs others one dial a minute that gives way (attempt.c).
+ *
+ * A card has room for 8 addresses. What was learnt gives way to what is learnt, the oldest first; what the
+ * host said stays. When our end of a link has an address never seen before, this node is in another
+ * network, and disc dials again what failed.
+ */
+/* include "phx.h" */
+
+static int path_is_ip(const struct phx_address *a)
+{
+    return a->family == PHX_IPV4 || a->family == PHX_IPV6;
+}
+
+static int path_same_host(const struct phx_address *a, const struct phx_address *b)
+{
+    return a->family == b->family && memcmp(a->ip, b->ip, sizeof a->ip) == 0;
+}
+
+/* Tells others of it: 1 if it is new. */
+static int path_learn(phx *p, const struct phx_address *a)
+{
+    int err = phx__node_own_address(p, a);
+    uint8_t i;
+
+    if (err == PHX_ELIMIT) {
+        for (i = 0; i < p->own_count && !(p->own_learnt & 1u << i); i++)
+            ;
+        if (i == p->own_count)
+            return 0;
+        p->own_count--;
+        memmove(&p->own[i], &p->own[i + 1], (p->own_count - i) * sizeof p->own[0]);
+        p->own_learnt = (uint8_t)((p->own_learnt & ((1u << i) - 1)) | (p->own_learnt >> 1 & ~0u << i));
+        err = phx__node_own_address(p, a);
+    }
+    if (err <= 0)
+        return 0;
+    p->own_learnt = (uint8_t)(p->own_learnt | 1u << (p->own_count - 1));
+    p->card_stale = 1;
+    return 1;
+}
+
+/* ---- Our end --------------------------------------------------------------------------------- */
+
+static void path_here(phx *p, const struct phx_address *here)
+{
+    struct phx_address a;
+    int i;
+
+    for (i = 0; i < p->listener_count; i++) {
+        const struct phx_address *at = &p->listeners[i].address;
+        if (!phx__address_is_any(at) || here->family != at->family)
+            continue;
+        a = *at;
+        memcpy(a.ip, here->ip, sizeof a.ip);
+        (void)path_learn(p, &a);
+    }
+}
+
+/* The first networks we are in are no news. */
+static void path_moved(phx *p, const struct phx_address *here)
+{
+    uint32_t i;
+
+    if (phx__address_is_local(here))
+        return;
+    for (i = 0; i < PHX__COUNT(p->here); i++)
+        if (path_same_host(&p->here[i], here))
+            return;
+    if (p->here_count > 0)
+        phx__disc_moved(&p->disc, p->now);
+    p->here[p->here_count++ % PHX__COUNT(p->here)] = *here;
+}
+
+/* ---- What others see ------------------------------------------------------------------------- */
+
+/* The listener that would be reached at this outside host if nothing translated ports. */
+static const struct phx__listener *path_listener(const phx *p, const struct phx_address *here)
+{
+    int i;
+
+    for (i = 0; i < p->listener_count; i++) {
+        const struct phx_address *at = &p->listeners[i].address;
+        if (at->family == here->family && (phx__address_is_any(at) || path_same_host(at, here)))
+            return &p->listeners[i];
+    }
+    return NULL;
+}
+
+/* Where, by this link, others may find us: 1 and *out, or 0. */
+static int path_evidence(const phx *p, const struct phx__link *l, const struct phx_address *here,
+                         struct phx_address *out)
+{
+    const struct phx_address *seen = &l->observed;
+    const struct phx__listener *at;
+
+    if (!path_is_ip(seen) || !path_is_ip(&l->address) || phx__address_is_local(seen)
+        || phx__address_is_any(seen) || seen->port == 0)
+        return 0;
+    *out = *seen;
+    out->tls = l->secure; /* as the listener that it came in by */
+    if (!l->dialer)
+        return 1;
+    if (seen->port != here->port || path_same_host(seen, here)
+        || (at = path_listener(p, here)) == NULL)
+        return 0;
+    *out = at->address;
+    out->family = seen->family;
+    memcpy(out->ip, seen->ip, sizeof out->ip);
+    return 1;
+}
+
+static void path_seen(phx *p, const struct phx__link *l, const struct phx_address *at)
+{
+    struct phx__sight *s, *mine = NULL;
+    char text[PHX_ADDRESS_TEXT];
+    uint32_t i;
+
+    for (i = 0; i < p->own_count; i++)
+        if (phx__address_equal(&p->own[i], at))
+            return;
+    for (i = 0; i < PHX__COUNT(p->sights); i++) {
+        s = &p->sights[i];
+        if (phx__id_equal(&s->by, &l->id))
+            mine = s;
+        else if (phx__address_equal(&s->at, at) && !path_same_host(&s->from, &l->address))
+            break;
+    }
+    if (i < PHX__COUNT(p->sights)) {
+        if (path_learn(p, at))
+            phx__node_log(p, PHX_LOG_INFO, "others see this node at %s", phx_address_text(at, text));
+        return;
+    }
+    if (mine == NULL)
+        mine = &p->sights[p->sight_next++ % PHX__COUNT(p->sights)];
+    mine->by = l->id;
+    mine->from = l->address;
+    mine->at = *at;
+}
+
+void phx__node_learn(phx *p, const struct phx__link *l)
+{
+    struct phx_address here, at;
+
+    memset(&here, 0, sizeof here);
+    p->set.os_calls++;
+    if (p->os.local(p->os.world, l->handle, &here) != 0 || !path_is_ip(&here))
+        return;
+    path_here(p, &here);
+    path_moved(p, &here);
+    if (path_evidence(p, l, &here, &at))
+        path_seen(p, l, &at);
+}
+
 /* ======== src/phx_link.c ======== */
 /* phx_link.c - the node's connections: listeners, dials, one link per pair, writing and closing. */
 #ifdef PHX_LINES
@@ -13908,6 +16006,20 @@ static void node_no_stranger(phx *p, struct phx__link *l)
     l->stranger = 0;
 }
 
+/* For phx_explain. */
+static void node_note_end(phx *p, const struct phx__link *l, int reason)
+{
+    const struct phx__live_node *n = phx__live_look(&p->live, l->peer);
+    struct phx__peer *peer;
+
+    if (l->state != PHX__LINK_UP || n == NULL || phx__node_link(p, l->peer) != l)
+        return;
+    peer = &p->peers[l->peer];
+    peer->heard_at = n->heard + p->live.stalled;
+    peer->lost_at = p->now;
+    peer->lost_error = reason;
+}
+
 void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell)
 {
     enum phx__link_state was = l->state;
@@ -13917,6 +16029,7 @@ void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell)
     node_log_close(p, l, was, reason);
     p->bad_frames += reason == PHX_EPROTO;
     p->refused += was != PHX__LINK_UP && tell;
+    node_note_end(p, l, reason);
     phx__link_close(&p->set, l, reason, tell);
     phx__map_del(&p->handles, (uint64_t)l->handle);
     p->closed[p->closed_count++] = l->slot;
@@ -14042,37 +16155,76 @@ void phx__node_accept(phx *p, int listener)
         node_pause(p, at, node_room_at(p));
 }
 
-/* A listener on all interfaces is told to others with the addresses that links show. */
-static void node_learn_own_address(phx *p, const struct phx__link *l)
-{
-    struct phx_address a;
-    int i, learnt = 0;
+/* ---- Dialling -------------------------------------------------------------------------------- */
 
-    for (i = 0; i < p->listener_count; i++) {
-        const struct phx_address *at = &p->listeners[i].address;
-        if (!phx__address_is_any(at))
-            continue;
-        memset(&a, 0, sizeof a);
-        p->set.os_calls++;
-        if (p->os.local(p->os.world, l->handle, &a) != 0 || a.family != at->family)
-            continue;
-        a.port = at->port;
-        a.tls = at->tls;
-        learnt |= phx__node_own_address(p, &a) > 0;
-    }
-    p->card_stale |= learnt;
+/* disc must not be called while it dials, and a host's callback may call anything: cfg.dial is asked
+ * later in the step, when disc is done. */
+static int node_hook_later(phx *p, uint32_t attempt, const struct phx_address *to)
+{
+    if (phx__mem_grow(&p->mem, &p->hooks, &p->hook_capacity, p->hook_count + 1, sizeof *p->hooks))
+        return PHX_ENOMEM;
+    p->hooks[p->hook_count].attempt = attempt;
+    p->hooks[p->hook_count++].to = *to;
+    return 0;
 }
 
-/* ---- Dialling -------------------------------------------------------------------------------- */
+/* The host's stream as a link that is being dialled. */
+static int node_hook_link(phx *p, int handle, const struct phx__hook *h)
+{
+    struct phx__link *l;
+    int err = p->cfg.tls ? phx__node_tls(p) : 0;
+
+    if (err == 0)
+        err = phx__os_adopt(&p->os, handle);
+    if (err != 0) {
+        p->os.close(p->os.world, handle);
+        return err;
+    }
+    err = node_open_link(p, handle, NODE_DIALER | (p->cfg.tls ? NODE_TLS : 0), PHX__LINK_DIALING, &l);
+    if (err != 0)
+        return err;
+    l->attempt = h->attempt;
+    l->address = h->to;
+    return 0;
+}
+
+static void node_hook(phx *p, const struct phx__hook *h)
+{
+    int handle, err;
+
+    p->dials++;
+    handle = p->cfg.dial(p, h->to.path, p->cfg.user);
+    if (h->attempt == PHX__NONE || p->free_later) { /* the callback has closed the node, or freed it */
+        if (handle >= 0)
+            p->os.close(p->os.world, handle);
+        return;
+    }
+    err = handle < 0 ? handle : node_hook_link(p, handle, h);
+    if (err == 0)
+        return;
+    p->dials_failed++;
+    phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", h->to.path, phx_strerror(err));
+    phx__disc_result(&p->disc, h->attempt, err, p->now);
+}
+
+void phx__node_hooks(phx *p)
+{
+    uint32_t i;
+
+    for (i = 0; i < p->hook_count && !p->free_later; i++)
+        if (p->hooks[i].attempt != PHX__NONE)
+            node_hook(p, &p->hooks[i]);
+    p->hook_count = 0;
+}
 
 int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     phx *p = ctx;
     struct phx__link *l;
-    int handle, err;
+    int secure = phx__node_wants_tls(p, to), handle, err;
 
-    int secure = phx__node_wants_tls(p, to);
-
+    if (to->family == PHX_OTHER)
+        return node_hook_later(p, attempt, to);
     if (!phx__node_is_secure(p, to))
         return PHX_EINSECURE;
     if (secure && (err = phx__node_tls(p)) != 0)
@@ -14098,6 +16250,9 @@ void phx__node_abandon(void *ctx, uint32_t attempt)
     phx *p = ctx;
     uint32_t i;
 
+    for (i = 0; i < p->hook_count; i++)
+        if (p->hooks[i].attempt == attempt)
+            p->hooks[i].attempt = PHX__NONE;
     for (i = 0; i < p->link_size; i++) {
         struct phx__link *l = p->links[i];
         if (l == NULL || l->attempt != attempt || l->state == PHX__LINK_UP)
@@ -14156,7 +16311,7 @@ static int node_judge_rival(phx *p, struct phx__link *l, struct phx__link *old)
     if (node_wins(p, l))
         return 0;
     /* If it dials although it has a link, perhaps it has not: a write finds out sooner than silence. */
-    phx__node_beat(p, old->peer, PHX__BEAT_REPLY, 0);
+    phx__live_ask(&p->live, old->peer, p->now);
     return PHX_EDUPLICATE;
 }
 
@@ -14256,7 +16411,7 @@ static int node_link_up(void *ctx, struct phx__link *l)
     l->attempt = PHX__NONE;
     phx__node_log(p, PHX_LOG_INFO, "link %s %s: up", phx_id_text(&l->id, id),
                   l->address.family ? phx_address_text(&l->address, at) : "adopted");
-    node_learn_own_address(p, l);
+    phx__node_learn(p, l);
     node_resume_parked(p, l);
     phx__node_resume_listeners(p);
     p->set.wants(p, l); /* what waited for a link it may have replaced */
@@ -14273,8 +16428,10 @@ static void node_finish_dial(phx *p, struct phx__link *l)
     err = p->os.finish(p->os.world, l->handle);
     if (err == PHX_EAGAIN)
         return;
-    if (err == 0)
+    if (err == 0) {
+        phx__disc_answered(&p->disc, l->attempt);
         err = phx__link_connected(&p->set, l);
+    }
     if (err != 0)
         phx__node_close_link(p, l, err, 0);
     else
@@ -14291,7 +16448,7 @@ static void node_read(phx *p, struct phx__link *l)
     if (l->state == PHX__LINK_CLOSED)
         return;
     if (l->state == PHX__LINK_UP && l->bytes_in != before)
-        phx__live_heard(&p->live, l->peer, 0, p->now);
+        phx__live_heard(&p->live, l->peer, p->now);
     p->more |= l->more;
     phx__node_watch(p, l);
 }
@@ -14349,17 +16506,22 @@ static void node_write_link(phx *p, struct phx__link *l)
         phx__node_watch(p, l);
 }
 
-/* Each link that wants it, once; those that want it again during this are for the next step. */
+/* Each link that wants it, once. A link counts as listed while it is written to: acks that its own data brings
+ * about leave in the same write, and do not make a step of their own. Others that are listed meanwhile are
+ * for the next step. */
 void phx__node_write(phx *p)
 {
     uint32_t i, count = p->writer_count;
 
     for (i = 0; i < count; i++) {
         struct phx__link *l = p->links[p->writers[i]];
-        l->queued = 0;
-        if (l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING
-            && (!l->full || l->broken))
+        int writes = l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING
+                     && (!l->full || l->broken);
+        if (writes)
             node_write_link(p, l);
+        l->queued = 0;
+        if (writes && ((!l->dry && !l->full) || l->broken))
+            node_wants(p, l);
     }
     for (i = count; i < p->writer_count; i++)
         p->writers[i - count] = p->writers[i];
@@ -14533,7 +16695,7 @@ int phx__node_wants_tls(const phx *p, const struct phx_address *a)
 int phx__node_is_secure(const phx *p, const struct phx_address *a)
 {
     return p->set.key_count > 0 || p->cfg.insecure || phx__address_is_local(a)
-           || (phx__node_wants_tls(p, a) && phx__tls_has_files(p->set.tls));
+           || a->family == PHX_OTHER || (phx__node_wants_tls(p, a) && phx__tls_has_files(p->set.tls));
 }
 
 /* Nobody pays for it before it is used: making a key pair takes a thousandth of a second. */
@@ -14611,6 +16773,8 @@ int64_t phx__node_may_log(phx *p, const struct phx__link *l, int reason)
 /* An UPDATE is closed when it has reached this size: what follows it still fits into a frame. */
 /* Answers that nobody needs are not added to a queue of this many bytes. */
 #define NODE_ANSWER_QUEUE 262144u
+/* Bytes of an ACK frame around its returns. */
+#define NODE_ACK_HEAD 96u
 #define NODE_UPDATE_FULL (PHX__FRAGMENT - NODE_CARD_INLINE - 128u)
 
 /* ---- Out: control frames to a neighbour ------------------------------------------------------ */
@@ -14781,33 +16945,35 @@ static void node_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, i
     node_queue(p, l, &w);
 }
 
-static void node_say_beat(phx *p, uint32_t node, int flags, uint64_t next_us, uint32_t echo_ms)
+static void node_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
 {
     struct phx__beat b;
     struct phx__writer w;
     struct phx__link *l = node_writer(p, node, 64, &w);
+    int monitor;
 
     if (l == NULL)
         return;
     memset(&b, 0, sizeof b);
-    b.next_ms = (uint32_t)((next_us ? next_us : p->cfg.heartbeat_us) / PHX__MS);
+    b.next_ms = (uint32_t)(phx__live_promise(&p->live, node, p->now, &monitor) / PHX__MS);
     b.echo_ms = echo_ms;
     phx__route_fill_beat(&p->route, node, &b);
+    flags |= (monitor ? (int)PHX__BEAT_MONITOR : 0) | (p->live.pause ? (int)PHX__BEAT_BUSY : 0);
     phx__wire_put_beat(&w, &b, flags);
     p->heartbeats_out++;
     node_queue(p, l, &w);
 }
 
 /* A beat that asks for an answer carries our clock, which the answer brings back. */
-void phx__node_beat(phx *p, uint32_t node, int flags, uint64_t next_us)
+void phx__node_beat(phx *p, uint32_t node, int flags)
 {
-    node_say_beat(p, node, flags, next_us,
+    node_say_beat(p, node, flags,
                   flags & (int)PHX__BEAT_REPLY ? (uint32_t)(p->now / PHX__MS) : 0);
 }
 
 static void node_route_beat(void *ctx, uint32_t nbr, int flags)
 {
-    phx__node_beat(ctx, nbr, flags, 0);
+    phx__node_beat(ctx, nbr, flags);
 }
 
 /* The table in lines of 29 bytes, as many frames as it takes. */
@@ -14857,7 +17023,8 @@ int phx__node_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap)
     phx *p = ctx;
     uint32_t next = phx__route_next(&p->route, node);
     struct phx__writer w;
-    struct phx__link *l = next == PHX__NONE ? NULL : node_writer(p, next, 96, &w);
+    size_t size = NODE_ACK_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE;
+    struct phx__link *l = next == PHX__NONE ? NULL : node_writer(p, next, size, &w);
 
     if (l == NULL)
         return PHX_EUNREACH;
@@ -14931,6 +17098,7 @@ static int node_on_update(phx *p, struct phx__link *l, const struct phx__frame *
             || (e.card != NULL && phx__wire_get_card(e.card, e.card_size, &card) != 0))
             return PHX_EPROTO;
         p->entries_in++;
+        phx__node_refuted(p, &e);
         got = phx__route_entry(&p->route, l->peer, &e, trans, p->now);
         if (got == PHX_ENOMEM)
             return got; /* what is lost here nobody sends again: the next link starts with everything */
@@ -14961,10 +17129,12 @@ static int node_on_beat(phx *p, struct phx__link *l, const struct phx__frame *f)
     if (phx__wire_get_beat(f, &b) != 0)
         return PHX_EPROTO;
     p->heartbeats_in++;
-    phx__live_heard(&p->live, l->peer, b.next_ms * PHX__MS, p->now);
+    p->monitor_beats_in += (f->flags & PHX__BEAT_MONITOR) != 0;
+    phx__live_beat(&p->live, l->peer, b.next_ms * PHX__MS, f->flags & (int)PHX__BEAT_BUSY,
+                   f->flags & (int)PHX__BEAT_MONITOR, p->now);
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
     if ((f->flags & PHX__BEAT_REPLY) && phx__link_queued(l) < NODE_ANSWER_QUEUE)
-        node_say_beat(p, l->peer, 0, 0, b.echo_ms);
+        node_say_beat(p, l->peer, 0, b.echo_ms);
     return 0;
 }
 
@@ -14993,19 +17163,21 @@ static int node_on_summary(phx *p, struct phx__link *l, const struct phx__frame 
 
 static void node_forward_ack(phx *p, const struct phx__ack *a, const struct phx__frame *f)
 {
+    size_t size = PHX__WIRE_HEADER + f->size, start;
     uint32_t node = phx__ids_find(&p->ids, &a->target);
     uint32_t next = node == PHX__NONE ? PHX__NONE : phx__route_next(&p->route, node);
     struct phx__writer w;
     struct phx__link *l;
 
     if (next == PHX__NONE || f->hops <= 1 || !p->cfg.relay
-        || (l = node_writer(p, next, 96, &w)) == NULL
+        || (l = node_writer(p, next, size, &w)) == NULL
         || phx__link_queued(l) >= NODE_ANSWER_QUEUE) {
         p->post.dropped++; /* acks are cumulative: the next one says it again */
         return;
     }
-    phx__wire_put_ack(&w, a, f->hops - 1);
-    w.data[5] = f->flags;
+    start = phx__wire_begin(&w, PHX__ACK, f->flags, f->hops - 1);
+    phx__put_bytes(&w, f->body, f->size);
+    phx__wire_end(&w, start);
     node_queue(p, l, &w);
     p->post.relayed_frames++;
 }
@@ -15040,8 +17212,575 @@ int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f, 
     case PHX__SUMMARY: return node_on_summary(p, l, f);
     case PHX__DATA: return phx__post_data(&p->post, l->peer, raw, raw_size, f, p->now);
     case PHX__ACK: return node_on_ack(p, f);
+    case PHX__SUSPECT: return phx__node_on_suspect(p, l, f);
+    case PHX__PROBE: return phx__node_on_probe(p, l, f);
     default: return PHX_EPROTO;
     }
+}
+
+/* ======== src/phx_watch.c ======== */
+/* phx_watch.c - the node's part in failure detection: settings, words, probes, broken names. */
+#ifdef PHX_LINES
+#line 1 "src/phx_watch.c"
+#endif
+/*
+ * live decides who is doubted and given up; here is what travels for it, in two small frames of
+ * which WIRE.md, section 6, says what they oblige to.
+ *
+ * SUSPECT, the word that somebody is silent, goes to everybody at once, since all who have a link with
+ * the accused are to look. In a mesh of N that would be N^2 frames, if each passed it on to all; so a
+ * neighbour is left out that is next to the one the frame came from, as far as routing knows (in a
+ * full mesh: all, and the flood costs N frames and one question and one accusation per link with the
+ * accused). It is tied to the number that the accuser knows, as in SWIM: the accused raises its number,
+ * and whoever knows of a higher one does not listen.
+ *
+ * PROBE asks two others about a node that was lost. They see what we should see as well, if routing works;
+ * so this is for the moment in which it is still at work, or has lost something.
+ */
+/* include "phx.h" */
+
+/* Bytes of a frame of this room, header included, at most. */
+#define WATCH_FRAME 64u
+/* How many are asked about a node that was lost; promise 52. */
+#define WATCH_PROBES 2u
+/* Probes are not added to a queue of this many bytes: there is another one, later. */
+#define WATCH_QUEUE 262144u
+
+/* ---- Settings -------------------------------------------------------------------------------- */
+
+int phx_detector_preset(struct phx_detector *d, int preset)
+{
+    static const struct phx_detector presets[] = {
+        /* An idle link says something within 90 s: clouds forget translations after 240 s, and many
+         * home routers and firewalls after 120 s. */
+        { 2, 5 * PHX__SECOND, 90 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
+        { 2, 5 * PHX__SECOND, 200 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
+        /* 1.7 s together. The patience is the largest part: it is what a scheduler under load, a
+         * lost packet (sent again after 200 ms and more) or a page fault may use up. */
+        { 2, 400 * PHX__MS, 20 * PHX__SECOND, 800 * PHX__MS, 500 * PHX__MS },
+    };
+
+    if (d == NULL || preset < 0 || preset >= (int)PHX__COUNT(presets))
+        return PHX_EINVAL;
+    *d = presets[preset];
+    return 0;
+}
+
+/* Below 10 ms a heartbeat is a spin; above a day a time is a mistake in units. */
+static int watch_time(uint64_t us)
+{
+    return us >= 10 * PHX__MS && us <= 86400 * PHX__SECOND;
+}
+
+int phx__detector_check(const struct phx_detector *d)
+{
+    if (d->monitors < 1 || d->monitors > 255 || !watch_time(d->interval_us)
+        || !watch_time(d->insurance_us) || !watch_time(d->timeout_us) || !watch_time(d->broken_us)
+        || d->insurance_us < d->interval_us)
+        return PHX_EINVAL;
+    return 0;
+}
+
+int phx_set_detector(phx *p, const struct phx_detector *d)
+{
+    if (p == NULL || d == NULL || phx__detector_check(d) != 0)
+        return PHX_EINVAL;
+    p->cfg.detector = *d;
+    phx__live_limits(&p->live, d);
+    return 0;
+}
+
+void phx_get_detector(const phx *p, struct phx_detector *out)
+{
+    *out = p->cfg.detector;
+}
+
+/* ---- Pauses ---------------------------------------------------------------------------------- */
+
+int phx_busy(phx *p, uint64_t us)
+{
+    if (p == NULL || us > 86400 * PHX__SECOND)
+        return PHX_EINVAL;
+    if (p->closing)
+        return PHX_ECLOSED;
+    p->set.now = p->now;
+    phx__live_busy(&p->live, us);
+    if (!p->stepping) /* inside a callback the step writes when it ends */
+        phx__node_write(p);
+    return 0;
+}
+
+/* ---- Words ----------------------------------------------------------------------------------- */
+
+/* What is lost of these frames for lack of memory costs time only: the insurance covers it. */
+static void watch_send(phx *p, struct phx__link *l, const struct phx__writer *w)
+{
+    if (phx__link_control_end(&p->set, l, w) != 0)
+        phx__node_break(p, l);
+}
+
+static void watch_send_word(phx *p, uint32_t nbr, const struct phx__suspect *s, int hops)
+{
+    struct phx__link *l = phx__node_link(p, nbr);
+    struct phx__writer w;
+
+    if (l == NULL || phx__link_control(&p->set, l, WATCH_FRAME, &w) != 0)
+        return;
+    phx__wire_put_suspect(&w, s, hops);
+    watch_send(p, l, &w);
+}
+
+static void watch_note_word(phx *p, uint32_t node, const struct phx__suspect *s)
+{
+    if (phx__node_peer(p, node) != 0)
+        return; /* it may be passed on twice */
+    p->peers[node].word_life = s->incarnation + 1;
+    p->peers[node].word_seq = s->seq;
+    p->peers[node].word_at = p->now;
+}
+
+/* Passed on already, and not so long ago that something may have got lost. */
+static int watch_is_old_word(const phx *p, uint32_t node, const struct phx__suspect *s)
+{
+    const struct phx__peer *peer = node < p->peer_capacity ? &p->peers[node] : NULL;
+    const struct phx_detector *d = &p->cfg.detector;
+
+    return peer != NULL && peer->word_life == s->incarnation + 1 && peer->word_seq >= s->seq
+           && p->now - peer->word_at < d->timeout_us + d->broken_us;
+}
+
+void phx__node_suspect(void *ctx, uint32_t node)
+{
+    phx *p = ctx;
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+    struct phx__suspect s;
+    char id[PHX_ID_TEXT];
+    uint32_t i;
+
+    if (d == NULL)
+        return;
+    s.id = p->ids.at[node];
+    s.incarnation = d->incarnation;
+    s.seq = d->seq;
+    s.accuser = p->self;
+    phx__node_log(p, PHX_LOG_INFO, "node %s: silent, asking around", phx_id_text(&s.id, id));
+    watch_note_word(p, node, &s);
+    /* The accused included: perhaps only the way back is broken. */
+    for (i = 0; i < p->live.link_count; i++)
+        watch_send_word(p, p->live.links[i], &s, (int)p->cfg.hop_limit);
+}
+
+static void watch_pass_word(phx *p, uint32_t from, uint32_t node, const struct phx__suspect *s,
+                            int hops)
+{
+    uint32_t i;
+
+    for (i = 0; i < p->live.link_count; i++) {
+        uint32_t nbr = p->live.links[i];
+        if (nbr == from || (nbr != node && phx__route_is_next_to(&p->route, nbr, from)))
+            continue;
+        watch_send_word(p, nbr, s, hops);
+    }
+}
+
+/* We are accused: a new number says that we live, and those who ask get it at once. */
+static void watch_refute(phx *p, const struct phx__link *l, const struct phx__suspect *s)
+{
+    const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
+    struct phx__request q;
+
+    if (s->incarnation != self->incarnation || s->seq < self->seq || s->seq == UINT32_MAX)
+        return;
+    phx__node_log(p, PHX_LOG_INFO, "somebody misses us");
+    q.id = p->self;
+    q.incarnation = s->incarnation;
+    q.seq = s->seq + 1;
+    phx__route_request(&p->route, l->peer, &q, 1, p->now);
+}
+
+int phx__node_on_suspect(phx *p, struct phx__link *l, const struct phx__frame *f)
+{
+    const struct phx__dest *d;
+    struct phx__suspect s;
+    uint32_t node;
+
+    if (phx__wire_get_suspect(f, &s) != 0)
+        return PHX_EPROTO;
+    node = phx__ids_find(&p->ids, &s.id);
+    d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
+    if (node == PHX__SELF)
+        watch_refute(p, l, &s);
+    else if (d != NULL && node != l->peer && s.incarnation == d->incarnation && s.seq >= d->seq
+             && !watch_is_old_word(p, node, &s)
+             && phx__live_word(&p->live, node, phx__ids_find(&p->ids, &s.accuser), p->now)) {
+        watch_note_word(p, node, &s);
+        if (f->hops > 1 && p->cfg.relay)
+            watch_pass_word(p, l->peer, node, &s, f->hops - 1);
+    }
+    return 0;
+}
+
+void phx__node_refuted(phx *p, const struct phx__entry *e)
+{
+    const struct phx__dest *d;
+    uint32_t node;
+
+    if (p->live.suspects == 0 || e->hops == PHX__UNREACHABLE)
+        return; /* nearly always */
+    node = phx__ids_find(&p->ids, &e->id);
+    d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
+    if (d == NULL || node == PHX__SELF || node >= p->peer_capacity)
+        return;
+    if (e->incarnation > d->incarnation
+        || (e->incarnation == d->incarnation && e->seq > d->seq
+            && e->seq > p->peers[node].word_seq))
+        phx__live_alive(&p->live, node, p->now);
+}
+
+/* ---- Probes ---------------------------------------------------------------------------------- */
+
+static int watch_send_probe(phx *p, uint32_t nbr, const struct phx__probe *b, int flags, int hops)
+{
+    struct phx__link *l = nbr == PHX__NONE ? NULL : phx__node_link(p, nbr);
+    struct phx__writer w;
+
+    if (l == NULL || hops < 1 || phx__link_queued(l) >= WATCH_QUEUE
+        || phx__link_control(&p->set, l, WATCH_FRAME, &w) != 0)
+        return 0;
+    phx__wire_put_probe(&w, b, flags, hops);
+    watch_send(p, l, &w);
+    return 1;
+}
+
+void phx__node_seek(void *ctx, uint32_t node)
+{
+    phx *p = ctx;
+    uint32_t i, n = p->live.link_count, sent = 0, first;
+    struct phx__probe b;
+
+    if (n == 0)
+        return;
+    b.subject = p->ids.at[node];
+    b.asker = p->self;
+    first = (uint32_t)phx__rnd_below(&p->rnd, n);
+    for (i = 0; i < n && sent < WATCH_PROBES; i++) {
+        uint32_t nbr = p->live.links[(first + i) % n];
+        if (nbr == node || p->live.at[nbr].busy)
+            continue;
+        b.target = p->ids.at[nbr];
+        sent += (uint32_t)watch_send_probe(p, nbr, &b, 0, (int)p->cfg.hop_limit);
+    }
+}
+
+static uint32_t watch_way(const phx *p, const struct phx_id *id)
+{
+    uint32_t node = phx__ids_find(&p->ids, id);
+
+    return node == PHX__NONE ? PHX__NONE : phx__route_next(&p->route, node);
+}
+
+/* It has arrived, but where it should go from here depends. */
+static void watch_probed(phx *p, const struct phx__link *l, struct phx__probe *b, int answer,
+                         int hops)
+{
+    uint32_t node = phx__ids_find(&p->ids, &b->subject), way;
+
+    if (answer) {
+        if (node != PHX__NONE && node != PHX__SELF)
+            phx__live_alive(&p->live, node, p->now);
+    } else if (node == PHX__SELF) {
+        b->target = b->asker;
+        way = watch_way(p, &b->asker);
+        (void)watch_send_probe(p, way == PHX__NONE ? l->peer : way, b, PHX__PROBE_ANSWER,
+                               (int)p->cfg.hop_limit);
+    } else if (p->cfg.relay) {
+        b->target = b->subject;
+        (void)watch_send_probe(p, watch_way(p, &b->subject), b, 0, hops - 1);
+    }
+}
+
+int phx__node_on_probe(phx *p, struct phx__link *l, const struct phx__frame *f)
+{
+    int answer = (f->flags & PHX__PROBE_ANSWER) != 0;
+    struct phx__probe b;
+
+    if (phx__wire_get_probe(f, &b) != 0)
+        return PHX_EPROTO;
+    if (phx__id_equal(&b.target, p->set.self))
+        watch_probed(p, l, &b, answer, f->hops);
+    else if (p->cfg.relay)
+        (void)watch_send_probe(p, watch_way(p, &b.target), &b, f->flags, f->hops - 1);
+    return 0;
+}
+
+/* ---- Broken names ---------------------------------------------------------------------------- */
+
+size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, size_t capacity)
+{
+    size_t n = 0;
+    uint32_t i;
+
+    if (p == NULL || first > last || phx__broken_find(&p->broken) != 0)
+        return 0;
+    for (i = phx__broken_at(&p->broken, first);
+         i < p->broken.now.count && p->broken.now.at[i].range.first <= last; i++) {
+        if (n < capacity) {
+            out[n] = p->broken.now.at[i];
+            if (out[n].range.first < first)
+                out[n].range.first = first;
+            if (out[n].range.last > last)
+                out[n].range.last = last;
+        }
+        n++;
+    }
+    return n;
+}
+
+void phx__node_report_broken(phx *p)
+{
+    struct phx_lost lost;
+    int broken;
+
+    if (phx__broken_compare(&p->broken) != 0)
+        p->late = 1;
+    while (phx__broken_take(&p->broken, &lost, &broken)) {
+        phx__node_log(p, broken ? PHX_LOG_WARN : PHX_LOG_INFO, "names %u to %u are %s",
+                      lost.range.first, lost.range.last, broken ? "broken" : "back");
+        if (p->cfg.on_broken != NULL && !p->free_later && !p->left)
+            p->cfg.on_broken(p, &lost, broken, p->cfg.user);
+    }
+}
+
+/* ======== src/phx_explain.c ======== */
+/* phx_explain.c - all that is known of one node and why, as text for people. */
+#ifdef PHX_LINES
+#line 1 "src/phx_explain.c"
+#endif
+/*
+ * "Why is node 3f2a unreachable?" is the question that everybody who runs a cluster asks, and the answer
+ * lies in five rooms: names, routes, links, live and disc. Here it is laid side by side, one `key: value`
+ * per line; phoenix.h lists the keys. Times are told as an age in milliseconds, as of the last step, since
+ * only the host knows what its clock means.
+ */
+/* include "phx.h" */
+
+/* Lines of one kind, so that a text stays readable in a large network. */
+#define EXPLAIN_MANY 16u
+
+struct explain_text {
+    char *out;
+    size_t capacity, size; /* size: of the whole text, also where it did not fit */
+};
+
+static void explain_put(struct explain_text *t, const char *s)
+{
+    for (; *s != 0; s++, t->size++)
+        if (t->size + 1 < t->capacity)
+            t->out[t->size] = *s;
+}
+
+static void explain_number(struct explain_text *t, uint64_t v)
+{
+    char digits[21];
+    size_t n = sizeof digits;
+
+    digits[--n] = 0;
+    do
+        digits[--n] = (char)('0' + v % 10);
+    while ((v /= 10) != 0);
+    explain_put(t, digits + n);
+}
+
+static void explain_age(struct explain_text *t, const phx *p, uint64_t at)
+{
+    explain_number(t, at < p->now ? (p->now - at) / PHX__MS : 0);
+    explain_put(t, " ms ago");
+}
+
+static void explain_node(struct explain_text *t, const phx *p, uint32_t node)
+{
+    char id[PHX_ID_TEXT];
+
+    if (node == PHX__SELF)
+        explain_put(t, "this node");
+    else if (node < p->ids.size)
+        explain_put(t, phx_id_text(&p->ids.at[node], id));
+    else
+        explain_put(t, "unknown");
+}
+
+static void explain_state(struct explain_text *t, const phx *p, const struct phx_node *n)
+{
+    static const char *const text[] = { "unknown",     "ok",     "suspect",
+                                        "unreachable", "failed", "left" };
+    char id[PHX_ID_TEXT];
+
+    explain_put(t, "id: ");
+    explain_put(t, phx_id_text(&n->id, id));
+    explain_put(t, "\nstate: ");
+    explain_put(t, text[n->state]);
+    if (n->since_us != 0) {
+        explain_put(t, "\nsince: ");
+        explain_age(t, p, n->since_us);
+    }
+    explain_put(t, "\nincarnation: ");
+    explain_number(t, n->incarnation);
+    explain_put(t, "\nhops: ");
+    if (n->hops < 0)
+        explain_put(t, "none");
+    else
+        explain_number(t, (uint64_t)n->hops);
+    if (n->hops > 0) {
+        explain_put(t, "\nnext: ");
+        explain_put(t, phx_id_text(&n->next, id));
+    }
+    explain_put(t, "\n");
+}
+
+static void explain_names(struct explain_text *t, const phx *p, uint32_t node)
+{
+    const struct phx__names_of *of = node < p->names.capacity ? &p->names.of[node] : NULL;
+    uint32_t i;
+
+    for (i = 0; of != NULL && i < of->count && i < EXPLAIN_MANY; i++) {
+        explain_put(t, "names: ");
+        explain_number(t, of->at[i].first);
+        explain_put(t, "-");
+        explain_number(t, of->at[i].last);
+        explain_put(t, "\n");
+    }
+    if (of != NULL && of->count > EXPLAIN_MANY) {
+        explain_put(t, "names-more: ");
+        explain_number(t, of->count - EXPLAIN_MANY);
+        explain_put(t, "\n");
+    }
+}
+
+static void explain_link(struct explain_text *t, const phx *p, uint32_t node)
+{
+    const struct phx__live_node *n = phx__live_look(&p->live, node);
+    const struct phx__link *l = phx__node_link(p, node);
+    const struct phx__peer *peer = node < p->peer_capacity ? &p->peers[node] : NULL;
+    char at[PHX_ADDRESS_TEXT];
+
+    if (l != NULL && n != NULL) {
+        explain_put(t, l->dialer ? "link: dialled by this node, " : "link: accepted, ");
+        explain_put(t, l->address.family ? phx_address_text(&l->address, at) : "adopted");
+        explain_put(t, "\nheard: ");
+        explain_age(t, p, n->heard + p->live.stalled);
+        explain_put(t, "\npromised: to be heard every ");
+        explain_number(t, n->next_us / PHX__MS);
+        explain_put(t, n->busy ? " ms, busy\nwatched-here: " : " ms\nwatched-here: ");
+        explain_put(t, n->watched ? "yes\nwatches-us: " : "no\nwatches-us: ");
+        explain_put(t, n->monitor ? "yes\n" : "no\n");
+    } else {
+        explain_put(t, "link: none\n");
+        if (peer != NULL && peer->heard_at != 0) {
+            explain_put(t, "heard: ");
+            explain_age(t, p, peer->heard_at);
+            explain_put(t, "\n");
+        }
+    }
+    if (peer == NULL || peer->lost_at == 0)
+        return;
+    explain_put(t, "link-lost: ");
+    explain_age(t, p, peer->lost_at);
+    explain_put(t, ", ");
+    explain_put(t, phx_strerror(peer->lost_error));
+    explain_put(t, "\n");
+}
+
+/* Who said that something was wrong with it. */
+static void explain_blame(struct explain_text *t, const phx *p, uint32_t node)
+{
+    const struct phx__live_node *n = phx__live_look(&p->live, node);
+
+    if (n == NULL || n->ground == PHX__LIVE_NEVER)
+        return;
+    explain_put(t, "accused: ");
+    explain_age(t, p, n->accused_at);
+    if (n->ground == PHX__LIVE_SILENT) {
+        explain_put(t, ", by this node, its link was silent\n");
+    } else if (n->ground == PHX__LIVE_WORD) {
+        explain_put(t, ", by ");
+        explain_node(t, p, n->accuser);
+        explain_put(t, ", which had not heard of it\n");
+    } else {
+        uint32_t via = node < p->peer_capacity ? p->peers[node].via : PHX__NONE;
+        explain_put(t, ", by the routing, ");
+        if (via == node || via == PHX__NONE) {
+            explain_put(t, "its link is gone\n");
+            return;
+        }
+        explain_put(t, "the last way was through ");
+        explain_node(t, p, via);
+        explain_put(t, "\n");
+    }
+}
+
+static void explain_addresses(struct explain_text *t, const phx *p, uint32_t node)
+{
+    const struct phx__contact *at = NULL;
+    uint32_t i, count = phx__disc_look(&p->disc, node, &at);
+    char text[PHX_ADDRESS_TEXT];
+
+    for (i = 0; i < count; i++) {
+        explain_put(t, "address: ");
+        explain_put(t, phx_address_text(&at[i].address, text));
+        if (at[i].attempt != PHX__NONE) {
+            explain_put(t, ", being tried\n");
+        } else if (at[i].tried_at == 0) {
+            explain_put(t, ", not tried\n");
+        } else {
+            explain_put(t, ", tried ");
+            explain_age(t, p, at[i].tried_at);
+            explain_put(t, ": ");
+            explain_put(t, phx_strerror(at[i].error));
+            explain_put(t, "\n");
+        }
+    }
+}
+
+static void explain_witnesses(struct explain_text *t, const phx *p, uint32_t node)
+{
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+    uint32_t i;
+
+    for (i = 0; d != NULL && i < d->heard_count && i < EXPLAIN_MANY; i++) {
+        explain_put(t, "seen-by: ");
+        explain_node(t, p, d->heard[i].nbr);
+        explain_put(t, ", hops ");
+        explain_number(t, d->heard[i].hops);
+        explain_put(t, "\n");
+    }
+}
+
+int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
+{
+    struct explain_text t;
+    struct phx_node n;
+    uint32_t i;
+
+    if (p == NULL || node == NULL || (out == NULL && capacity > 0))
+        return PHX_EINVAL;
+    i = phx__ids_find(&p->ids, node);
+    if (i == PHX__NONE || phx__route_dest(&p->route, i) == NULL)
+        return PHX_ENOTFOUND;
+    t.out = out;
+    t.capacity = capacity;
+    t.size = 0;
+    phx__node_fill(p, i, &n);
+    explain_state(&t, p, &n);
+    explain_names(&t, p, i);
+    if (i != PHX__SELF) {
+        explain_link(&t, p, i);
+        explain_blame(&t, p, i);
+        explain_addresses(&t, p, i);
+        explain_witnesses(&t, p, i);
+    }
+    if (capacity > 0)
+        out[t.size < capacity ? t.size : capacity - 1] = 0;
+    return t.size < INT_MAX ? (int)t.size : INT_MAX;
 }
 
 /* ======== src/phx.c ======== */
@@ -15075,6 +17814,8 @@ int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f, 
 #define NODE_TIMERS 10000
 /* Peers and reasons of which it is known that they were logged, 24 bytes each. */
 #define NODE_LINES 64u
+/* So many nodes are dialled as soon as they are heard of; see disc.c for more. */
+#define NODE_CROWD 8u
 /* Readiness asked for at once. */
 #define NODE_READY 128
 
@@ -15131,7 +17872,7 @@ int phx__node_peer(phx *p, uint32_t node)
     if (phx__mem_grow(&p->mem, &p->peers, &p->peer_capacity, node + 1, sizeof *p->peers) != 0)
         return PHX_ENOMEM;
     for (; was < p->peer_capacity; was++)
-        p->peers[was].link = PHX__NONE;
+        p->peers[was].link = p->peers[was].via = PHX__NONE;
     return 0;
 }
 
@@ -15269,9 +18010,9 @@ static int node_changed(phx *p, uint32_t node)
     /* It waits for our end to close: that is how it knows that its goodbye was read. */
     if (node_card_says_left(d) && phx__node_link(p, node) != NULL)
         phx__node_close_link(p, phx__node_link(p, node), PHX_ECLOSED, 0);
-    if (d->hops != PHX__UNREACHABLE && d->pos == PHX__NONE && !peer->reachable)
-        phx__disc_news(&p->disc, node, p->now);
-    peer->reachable = d->hops != PHX__UNREACHABLE;
+    phx__disc_route(&p->disc, node, d->hops != PHX__UNREACHABLE, p->now);
+    if (d->hops != PHX__UNREACHABLE)
+        peer->via = d->next;
     return err;
 }
 
@@ -15297,9 +18038,10 @@ static void node_settle(phx *p)
 
     while (phx__route_take_changed(&p->route, &node))
         p->late |= node_changed(p, node) != 0;
+    node_report_lost(p);
+    phx__node_report_broken(p);
     if (p->late && phx__timer_at(&p->timers, p->late_timer) == UINT64_MAX)
         phx__timer_set(&p->timers, p->late_timer, p->now + NODE_LATE);
-    node_report_lost(p);
     if (p->names.version != p->names_version) {
         p->names_version = p->names.version;
         phx__post_names(&p->post, p->now);
@@ -15309,9 +18051,9 @@ static void node_settle(phx *p)
 
 /* ---- What the rooms ask for ------------------------------------------------------------------ */
 
-static void node_live_beat(void *ctx, uint32_t node, uint64_t next_us)
+static void node_live_beat(void *ctx, uint32_t node, int ask)
 {
-    phx__node_beat(ctx, node, 0, next_us);
+    phx__node_beat(ctx, node, ask ? (int)PHX__BEAT_REPLY : 0);
 }
 
 static void node_silent(void *ctx, uint32_t node, uint64_t us)
@@ -15349,9 +18091,12 @@ static void node_state(void *ctx, uint32_t node, enum phx_state state)
 {
     phx *p = ctx;
     struct phx_node n;
+    int changed;
 
-    int changed = phx__names_dead(&p->names, node, state == PHX_NODE_FAILED);
 
+    if (state == PHX_NODE_FAILED && phx__node_peer(p, node) == 0)
+        p->peers[node].failed_at = p->now;
+    changed = phx__names_dead(&p->names, node, state == PHX_NODE_FAILED);
     p->card_stale |= changed > 0;
     p->late |= changed < 0;
     if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT)
@@ -15399,6 +18144,7 @@ static int node_emit(void *ctx, uint32_t nbr, struct phx__block *head, const uin
 
     if (l == NULL)
         return PHX_ENOMEM;
+    phx__live_used(&p->live, nbr, p->now);
     return phx__link_emit(&p->set, l, head, head_data, head_size, body, body_data, body_size);
 }
 
@@ -15446,6 +18192,7 @@ static void node_forget(phx *p, uint32_t node)
     if (node < p->peer_capacity) {
         p->peers[node].card_version = 0;
         p->peers[node].life = 0;
+        p->peers[node].word_life = p->peers[node].heard_at = p->peers[node].lost_at = 0;
     }
     phx__ids_drop(&p->ids, node);
 }
@@ -15568,6 +18315,8 @@ static int node_work_left(const phx *p)
 
 int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
 {
+    int was_blind;
+
     if (p == NULL)
         return PHX_EINVAL;
     if (p->stepping)
@@ -15578,12 +18327,17 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     if (now_us > p->now) /* a clock that steps back stands still here */
         p->now = now_us;
     p->set.now = p->now;
+    was_blind = p->live.blind;
     phx__live_step(&p->live, p->now);
     if (ready == NULL)
         node_look(p);
     else
         node_given(p, ready, n);
+    /* After a stall: what the host found ready it may have found before the stall. */
+    if (!p->more && (ready == NULL || was_blind))
+        phx__live_round(&p->live);
     node_timers(p);
+    phx__node_hooks(p);
     node_settle(p);
     p->more |= phx__post_run(&p->post, p->now);
     node_leave(p);
@@ -15650,24 +18404,32 @@ static int node_open_identity(phx *p, const struct phx_config *cfg)
     return 0;
 }
 
+static uint64_t node_failed_at(void *ctx, uint32_t node)
+{
+    const phx *p = ctx;
+
+    return node < p->peer_capacity ? p->peers[node].failed_at : 0;
+}
+
 static int node_open_brains(phx *p)
 {
     struct phx__route_ops route;
     struct phx__disc_limits dl = { p->cfg.max_links, p->cfg.max_dials, p->cfg.retry_min_us,
-                                   p->cfg.retry_max_us };
+                                   p->cfg.retry_max_us, NODE_CROWD };
     struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon };
-    struct phx__live_limits ll = { p->cfg.heartbeat_us, p->cfg.timeout_us, p->cfg.broken_us };
-    struct phx__live_ops live = { p, node_live_beat, node_silent, node_state };
+    struct phx__live_ops live = { p, node_live_beat, node_silent, phx__node_suspect,
+                                  phx__node_seek, node_state };
     struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,
                                    (int)p->cfg.hop_limit, p->cfg.relay,  p->cfg.incarnation << 32 };
-    struct phx__post_ops post = { p,         node_owner,    node_next,
+    struct phx__post_ops post = { p,         node_owner,    &p->names.version, node_next,
                                   node_emit, phx__node_ack, node_message,
                                   node_done, node_writable, node_post_wants };
     int err;
 
     phx__node_route_ops(p, &route);
     phx__names_init(&p->names, &p->mem, &p->ids);
-    phx__live_init(&p->live, &p->mem, &p->timers, &ll, &live);
+    phx__broken_init(&p->broken, &p->mem, &p->names, node_failed_at, p);
+    phx__live_init(&p->live, &p->mem, &p->timers, &p->rnd, &p->cfg.detector, &live);
     if ((err = phx__route_init(&p->route, &p->mem, &p->ids, &p->timers, &p->rnd, p->cfg.routing,
                                (int)p->cfg.hop_limit, p->cfg.incarnation, &route))
             != 0
@@ -15698,6 +18460,7 @@ static void node_free(phx *p)
     phx__post_free(&p->post);
     phx__disc_free(&p->disc);
     phx__live_free(&p->live);
+    phx__broken_free(&p->broken);
     phx__names_free(&p->names);
     phx__route_free(&p->route);
     phx__ids_free(&p->ids);
@@ -15705,6 +18468,7 @@ static void node_free(phx *p)
     phx__map_free(&p->handles);
     phx__mem_put(&p->mem, p->links, p->link_capacity * sizeof(struct phx__link *));
     phx__mem_put(&p->mem, p->writers, p->writer_capacity * sizeof *p->writers);
+    phx__mem_put(&p->mem, p->hooks, p->hook_capacity * sizeof *p->hooks);
     phx__mem_put(&p->mem, p->closed, p->closed_capacity * sizeof *p->closed);
     phx__mem_put(&p->mem, p->peers, p->peer_capacity * sizeof *p->peers);
     phx__mem_put(&p->mem, p->set.scratch, p->set.scratch_size);
@@ -15759,7 +18523,7 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
     phx__map_init(&p->handles, &p->mem);
     /* So that each room can be freed though a later one was not reached. */
     p->route.mem = p->route.table.mem = p->disc.mem = p->live.mem = p->names.mem = p->post.mem =
-        p->ids.mem = &p->mem;
+        p->broken.mem = p->ids.mem = &p->mem;
     p->disc.timers = p->live.timers = p->post.timers = &p->timers;
     if (cfg->os != NULL)
         p->os = *cfg->os;
@@ -15820,9 +18584,7 @@ void phx_config_init(struct phx_config *cfg)
     cfg->dial_timeout_us = 5 * PHX__SECOND;
     cfg->retry_min_us = 50 * PHX__MS;
     cfg->retry_max_us = 30 * PHX__SECOND;
-    cfg->heartbeat_us = 5 * PHX__SECOND;
-    cfg->timeout_us = 5 * PHX__SECOND;
-    cfg->broken_us = 5 * PHX__SECOND;
+    (void)phx_detector_preset(&cfg->detector, PHX_PRESET_DEFAULT);
     cfg->log_level = PHX_LOG_INFO;
 }
 
@@ -15854,8 +18616,7 @@ int phx__config_check(const struct phx_config *c)
         || !api_within(c->step_bytes, 80u << 10, 1u << 26))
         return PHX_EINVAL;
     if (!api_time(c->dial_timeout_us) || !api_time(c->retry_min_us) || !api_time(c->retry_max_us)
-        || !api_time(c->heartbeat_us) || !api_time(c->timeout_us) || !api_time(c->broken_us)
-        || c->retry_min_us > c->retry_max_us)
+        || c->retry_min_us > c->retry_max_us || phx__detector_check(&c->detector) != 0)
         return PHX_EINVAL;
     if ((c->tls_ca == NULL) != (c->tls_cert == NULL) || (c->tls_ca == NULL) != (c->tls_key == NULL))
         return PHX_EINVAL;
@@ -16001,12 +18762,14 @@ int phx_join(phx *p, const char *address)
     if (p->closing)
         return PHX_ECLOSED;
     n = api_resolve(p, address, a, (int)PHX__DISC_ADDRESSES);
+    if (n == PHX_ESCHEME && p->cfg.dial != NULL)
+        n = phx__address_other(address, &a[0]) == 0 ? 1 : PHX_EADDRESS;
     if (n < 0)
         return n;
     for (i = 0; i < n; i++) {
         if (!phx__node_is_secure(p, &a[i]))
             return PHX_EINSECURE;
-        if (a[i].family != PHX_UNIX && a[i].port == 0)
+        if (a[i].family != PHX_UNIX && a[i].family != PHX_OTHER && a[i].port == 0)
             return PHX_EADDRESS;
     }
     p->set.now = p->now;
@@ -16092,7 +18855,7 @@ int phx_close(phx *p, uint64_t drain_us)
         return PHX_EINVAL;
     if (p->closing)
         return PHX_ECLOSED;
-    p->closing = p->post.closing = 1;
+    p->closing = 1;
     p->close_at = drain_us < UINT64_MAX - 1 - p->now ? p->now + drain_us : UINT64_MAX - 1;
     p->goodbye_at = p->close_at - drain_us / 4 < p->now ? p->now : p->close_at - drain_us / 4;
     phx__timer_set(&p->timers, p->close_timer, p->goodbye_at);
@@ -16247,6 +19010,7 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
             out[n].handle = l->handle;
             out[n].up = l->state == PHX__LINK_UP && phx__node_link(p, l->peer) == l;
             out[n].dialer = l->dialer;
+            out[n].monitor = l->state == PHX__LINK_UP && phx__live_is_monitor(&p->live, l->peer);
             out[n].peer = l->id;
             out[n].address = l->address;
             out[n].since_us = l->since;
@@ -16326,6 +19090,9 @@ void phx_stats(const phx *p, struct phx_stats *s)
     s->requests_out = p->route.requests_out;
     s->heartbeats_in = p->heartbeats_in;
     s->heartbeats_out = p->heartbeats_out;
+    s->monitor_beats_in = p->monitor_beats_in;
+    s->beats_saved = p->live.saved;
+    s->insurance_saved = p->live.saved_insurance;
     s->dials = p->dials;
     s->dials_failed = p->dials_failed;
     s->accepts = p->accepts;

@@ -10,8 +10,8 @@
  *  - One thread per node. All calls for one phx must come from one thread at a time; phx_wake is the
  *    only exception (any thread, any signal handler). Different nodes in one process share nothing.
  *  - Nothing happens outside phx_step: no thread, no signal, no hidden timer works for you. A host
- *    that computes for a minute is silent for a minute; others will begin to wonder after
- *    cfg.heartbeat_us.
+ *    that computes for a minute is silent for a minute; others begin to wonder after
+ *    cfg.detector.interval_us, unless phx_busy has told them.
  *  - Callbacks run only inside phx_step, on its stack. Inside one, any call is allowed but phx_step,
  *    which returns PHX_ESTATE; phx_free is allowed and takes effect when the step is over.
  *  - Bytes handed to a callback are borrowed until it returns. Bytes handed to phx_send are copied
@@ -151,10 +151,15 @@ struct phx_range {
 #define PHX_ID_TEXT 33
 const char *phx_id_text(const struct phx_id *id, char out[PHX_ID_TEXT]);
 
-enum phx_family { PHX_UNIX = 1, PHX_IPV4 = 4, PHX_IPV6 = 6 };
+enum phx_family {
+    PHX_UNIX = 1,
+    PHX_OTHER = 2, /* of a scheme that cfg.dial knows; never told to others */
+    PHX_IPV4 = 4,
+    PHX_IPV6 = 6
+};
 
-/* A transport address, resolved. ip holds 4 or 16 bytes in network order; path is a UNIX socket's,
- * NUL-terminated. Unused parts are zero. */
+/* A transport address, resolved. ip holds 4 or 16 bytes in network order; path is a UNIX socket's, or
+ * the whole text of a PHX_OTHER, NUL-terminated. Unused parts are zero. */
 struct phx_address {
     unsigned char family; /* enum phx_family */
     unsigned char ip[16];
@@ -181,11 +186,20 @@ struct phx_message {
 
 enum phx_state {
     PHX_NODE_OK = 1,      /* a route exists */
-    PHX_NODE_SUSPECT,     /* silent for longer than it announced; not reported by this version */
+    PHX_NODE_SUSPECT,     /* a route exists, but it was silent for longer than it announced, to this
+                             node or to one that says so; being looked into. Its names stay its own,
+                             messages go on. A sign of life from anywhere: OK again */
     PHX_NODE_UNREACHABLE, /* no route at the moment */
-    PHX_NODE_FAILED,      /* unreachable for longer than cfg.broken_us; final for this incarnation
-                             unless it comes back */
+    PHX_NODE_FAILED,      /* unreachable for longer than detector.broken_us, and nobody asked could
+                             reach it either. Its names are broken. If it comes back: OK again */
     PHX_NODE_LEFT         /* said goodbye */
+};
+
+/* Names that are broken: held by a node that failed, and by nobody else. */
+struct phx_lost {
+    struct phx_range range;
+    struct phx_id owner; /* who held them */
+    uint64_t since_us;   /* when it was found to have failed, host clock */
 };
 
 /* A node this one knows of. */
@@ -260,6 +274,53 @@ struct phx_key {
  * and not its text. How many bytes, or PHX_EFILE, PHX_EACCES, PHX_EKEYSIZE (too short, too long, or over
  * capacity), PHX_EMFILE. May block, as files do. */
 int phx_read_key(const char *path, void *out, size_t capacity);
+/* ---- Failure detection -------------------------------------------------------------------------- */
+
+/* Who is alive is found out as in Horita, Taura, Chikayama, "A Fault Detection Library in Phoenix
+ * Programming Model" (2003): each node picks a few of its neighbours at random as its *monitors* and is
+ * heard by them at short intervals; all other links are insured by rare heartbeats. Everything that
+ * travels on a link counts as a heartbeat, so busy links carry none. A node that is silent for longer
+ * than it announced becomes SUSPECT, its other neighbours are told and look for themselves, and whoever
+ * hears nothing gives up the link. A node that no link leads to is UNREACHABLE, and after broken_us FAILED.
+ *
+ * A node that falls silent (power loss, a stopped process) is FAILED everywhere within
+ *
+ *      interval_us + timeout_us + broken_us + the time of one flood through the network
+ *
+ * one whose connections close (a killed process) within broken_us and a flood, and one that dies in the
+ * same instant as all its monitors within insurance_us + timeout_us + broken_us and a flood. A host that
+ * is silent for longer than that without phx_busy is taken for dead: what a node that computes and one
+ * that is stopped look like from outside is the same. It is OK again as soon as it is back.
+ *
+ * monitors and the two intervals say how often *this* node is heard, and are announced in each heartbeat;
+ * timeout_us and broken_us say how patient it is with others. So nodes may differ. All in microseconds. */
+struct phx_detector {
+    uint32_t monitors;     /* k: 1..255. With fewer neighbours than that, all of them watch */
+    uint64_t interval_us;  /* T_interval: monitors hear something at least this often */
+    uint64_t insurance_us; /* T_insurance: all other neighbours do; at least interval_us */
+    uint64_t timeout_us;   /* T_timeout: patience beyond what a neighbour announced */
+    uint64_t broken_us;    /* T_broken: unreachable for so long is failed */
+};
+
+enum phx_preset {
+    PHX_PRESET_DEFAULT = 0, /* 2 monitors, 5 s, 90 s, 5 s, 5 s: an idle link says something before
+                               translators of addresses and firewalls forget it */
+    PHX_PRESET_PAPER,       /* 2, 5 s, 200 s, 5 s, 5 s: table 1 of the paper */
+    PHX_PRESET_FAST         /* 2, 400 ms, 20 s, 800 ms, 500 ms: a silent death is seen within 2 s. For
+                               hosts that step every 100 ms and a network that is not overloaded */
+};
+
+/* Fills *d. PHX_EINVAL: no such preset. */
+int phx_detector_preset(struct phx_detector *d, int preset);
+
+/* Changes it at run time, all of it or nothing. Monitors are told at once, what was announced before holds
+ * until then. PHX_EINVAL, and nothing is changed: monitors is not in 1..255; a time is below 10 ms or above
+ * a day (0 included: with no patience at all every heartbeat would come too late); insurance_us is below
+ * interval_us. cfg.detector is checked by phx_new in the same way. */
+int phx_set_detector(phx *p, const struct phx_detector *d);
+
+/* The detector in use. */
+void phx_get_detector(const phx *p, struct phx_detector *out);
 
 /* ---- Configuration ------------------------------------------------------------------------------ */
 
@@ -299,9 +360,7 @@ struct phx_config {
     uint64_t dial_timeout_us; /* address to verified link; default 5 s */
     uint64_t retry_min_us;    /* first wait before dialling again; default 50 ms */
     uint64_t retry_max_us;    /* longest wait; default 30 s; doubles in between, with full jitter */
-    uint64_t heartbeat_us;    /* a link says something at least this often; default 5 s */
-    uint64_t timeout_us;      /* silence allowed beyond the announced heartbeat; default 5 s */
-    uint64_t broken_us;       /* unreachable for this long is failed; default 5 s */
+    struct phx_detector detector; /* who is alive; default PHX_PRESET_DEFAULT */
 
     /* For experiments: the update rule of the routing. See src/route.h. */
     int routing; /* enum phx_routing; default PHX_ROUTING_DEFAULT */
@@ -315,9 +374,23 @@ struct phx_config {
     void (*on_writable)(phx *p, uint64_t to, void *user);
     /* A node became known or changed state. */
     void (*on_node)(phx *p, const struct phx_node *node, void *user);
+    /* broken 1: these names were lost with a node that failed, and nobody else holds them. 0: they are
+     * back, because it is, or because somebody holds them now (or, a day later, the node is forgotten).
+     * Comes after the on_node that is the reason. Names that were released, or whose holder has left, are
+     * free and never broken. */
+    void (*on_broken)(phx *p, const struct phx_lost *lost, int broken, void *user);
     /* This node held `range` and another claims it with a higher (epoch, id): it is no longer ours. */
     void (*on_conflict)(phx *p, struct phx_range range, const struct phx_id *winner, void *user);
     void (*on_log)(phx *p, int level, const char *line, void *user);
+    /* How phx_join reaches schemes that this library does not know, "ssh://..." of extras/ssh say.
+     * Called inside phx_step each time such a hub is due to be dialled: at once, and with the usual
+     * back-off whenever there is no link with it. Returns a stream descriptor, connected or on its way
+     * to be, which the node owns from there on (with cfg.os: a handle of that world), or a negative
+     * enum phx_error; both that and what becomes of the stream are logged, and a stream without a
+     * verified link after cfg.dial_timeout_us is closed. It must not block. With cfg.tls
+     * TLS is spoken on it, since it should lead to a listener. No key is asked for: whether the way is safe
+     * the host knows. NULL: such addresses are PHX_ESCHEME. */
+    int (*dial)(phx *p, const char *address, void *user);
     int log_level; /* lines above it are not made; default PHX_LOG_INFO */
 
     const struct phx_alloc *alloc; /* NULL: malloc and free */
@@ -374,7 +447,8 @@ int phx_listening(const phx *p, int index, struct phx_address *out);
 int phx_advertise(phx *p, const char *address);
 
 /* Names a hub: a node to find the others through. Dialled now and for ever whenever there is no link
- * with it. May be called before anybody listens there. Resolves like phx_listen. Up to 64 hubs. */
+ * with it. May be called before anybody listens there. Resolves like phx_listen. Up to 64 hubs. With
+ * cfg.dial also "scheme://anything" in up to 103 printable ASCII characters, not resolved. */
 int phx_join(phx *p, const char *address);
 
 /* Makes a link from a connected stream: a socketpair, an ssh pipe that is one descriptor, a descriptor
@@ -414,6 +488,12 @@ int phx_fd(const phx *p);
  * The one call that is safe from other threads and from signal handlers. */
 int phx_wake(phx *p);
 
+/* The host will not step for about us microseconds: it is going to compute. All neighbours are told now,
+ * without waiting for a step, and do not wonder before that time is over. The next phx_step ends it, and
+ * tells them so. Costs two small frames per link, so call it before pauses longer than
+ * detector.interval_us, not before each. 0 takes it back. PHX_EINVAL: more than a day; PHX_ECLOSED. */
+int phx_busy(phx *p, uint64_t us);
+
 /* A monotonic clock for hosts that have none. */
 uint64_t phx_now_us(void);
 
@@ -431,6 +511,10 @@ int phx_release(phx *p, uint64_t first, uint64_t last);
 
 /* Who holds a name, as far as is known here: 0, or PHX_ENOTFOUND. */
 int phx_owner(phx *p, uint64_t name, struct phx_id *out);
+
+/* Which of the names first..last are broken, ascending. Fills out[0..capacity-1] and returns how many
+ * there are; 0 also if first is above last, or there is no memory to find out. */
+size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, size_t capacity);
 
 /* ---- Messages ----------------------------------------------------------------------------------- */
 
@@ -471,6 +555,7 @@ struct phx_link {
     int handle;
     int up;              /* 0: still being made */
     int dialer;          /* 1: this side dialled */
+    int monitor;         /* 1: this neighbour watches us, see struct phx_detector */
     struct phx_id peer;  /* zero until known */
     struct phx_address address; /* the other end, as far as known */
     uint64_t since_us;
@@ -494,6 +579,22 @@ size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out
 
 void phx_self(const phx *p, struct phx_id *out);
 
+/* All that is known of a node and why it is what it is, as text: one "key: value" per line, keys may
+ * repeat. Like snprintf: at most capacity bytes with the final NUL, and returns how long the whole is.
+ * PHX_ENOTFOUND: never heard of it; PHX_EINVAL. Times are ages as of the last step. The keys:
+ *
+ *      id, state, since, incarnation, hops (a number or none), next (the neighbour towards it)
+ *      names         a range that it holds; names-more: how many are not shown
+ *      link          the link with it, or none; heard: when something last came on it
+ *      promised      how often it says it is to be heard on the link; with ", busy" during phx_busy
+ *      watched-here  yes if this node is one of its monitors; watches-us: the other way round
+ *      link-lost     when the last link ended, and why
+ *      accused       when and by whom it was last said to be gone: this node's own silent link, another
+ *                    node, or the routing
+ *      address       where it can be dialled, when that was tried last, and what came of it
+ *      seen-by       a neighbour that says it has a route to it, and of how many hops */
+int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity);
+
 /* Counters since the start, and sizes now. */
 struct phx_stats {
     uint64_t steps, os_calls; /* os_calls: everything asked of struct phx_os */
@@ -503,6 +604,9 @@ struct phx_stats {
     uint64_t retransmitted_frames, duplicate_frames, dropped_frames;
     uint64_t updates_in, updates_out, entries_in, entries_out; /* routing */
     uint64_t requests_out, heartbeats_in, heartbeats_out;
+    uint64_t monitor_beats_in; /* of heartbeats_in: from nodes that this one watches */
+    uint64_t beats_saved, insurance_saved; /* heartbeats to monitors, and to others, that were due and
+                                              that other traffic had made needless */
     uint64_t dials, dials_failed, accepts, refused, links_lost, bad_frames;
     size_t mem_bytes, mem_peak;
     uint32_t nodes, reachable, links;

@@ -2,15 +2,32 @@
 
 /* A message that was accepted is in one place at a time, and moves only by the arrows:
  *
- *      phx__post_send, or passed on by phx__post_data
- *           |                       |
- *           v   owner, room         v
+ *      phx__post_send
+ *           |  '-------------------. the box says FLOWING
+ *           v   owner, room        v
  *          box -----------------> flow ---- acknowledged ----> PHX_OK          (post.c)
  *           ^                      | |
- *           '---- node failed -----' '- node failed, nobody has the name ----> PHX_EFAILED
+ *           '- came back, or the --' |- too large for the receiver ----------> PHX_ETOOBIG
+ *           |  node failed           '- node failed, nobody has the name ----> PHX_EFAILED
  *           |                        |
  *           '--- taken back, or too late: before anything of it has left ----> PHX_ECANCELLED,
  *                                                                              PHX_EEXPIRED
+ * A box goes its own way, which keeps the order when its name moves:
+ *
+ *          HELD <---- nobody -----.
+ *          LOCAL <--- self -------+--- where is the name? <--- letters, nothing under way
+ *          BOUND <--- peer, full -|          ^                        ^
+ *            '------> FLOWING <---'          '- names change, 50 ms --+-- REFUSED
+ *                        |                                            |     ^ by the owner we know
+ *                        '--- the owner changed, or a message --------+-----'
+ *                             came back ----> GATED ---- all that was under way has ended
+ *
+ * GATED is the heart of it. As long as one message to the name is in the flow to a former owner,
+ * nobody knows whether that got it or turns it back; so whatever follows waits. The owner is asked
+ * when something is sent and the names have changed since the last time, which costs a comparison;
+ * no change has to look for boxes. REFUSED tries again by time, should the news of the name not
+ * come: after 50 ms, then twice that, up to a second.
+ *
  * At each end stands one outcome. Outcomes are told in phx__post_run only, and their memory is
  * reserved when the message is accepted: each holds at most the token, the result, and the host's
  * own memory if that is to be released. So no end can fail, and no release function runs outside a
@@ -19,9 +36,27 @@
  * A message that has begun to leave cannot be called back. If its time limit passes then,
  * PHX_EEXPIRED is reported at once, and once; it may still be delivered.
  *
- * A failed node's messages go back into boxes from the youngest to the oldest, each to the front:
- * what is in a box is always younger. From there they take the way of all boxes. */
+ * A failed node's messages go back into boxes from the youngest to the oldest, each to the front,
+ * behind what had come back before: what is in a box otherwise is always younger. From there they
+ * take the way of all boxes. */
 #include "post.h"
+
+/* What could not be done for lack of memory is tried again after this. */
+#define FATE_AGAIN (10 * PHX__MS)
+/* Patience with an owner that says it is none: news of names come within some round trips. */
+#define FATE_RETRY_FIRST (50 * PHX__MS)
+#define FATE_RETRY_MOST PHX__SECOND
+/* Boxes of names to which nothing is under way, kept so that a next message finds them. About 150
+ * bytes each. */
+#define FATE_IDLE_MOST 4096u
+
+void phx__fate_again(struct phx__post *p, uint64_t at)
+{
+    if (at == 0)
+        at = p->now + FATE_AGAIN;
+    if (at < phx__timer_at(p->timers, p->again_timer))
+        phx__timer_set(p->timers, p->again_timer, at);
+}
 
 /* ---- Outcomes */
 
@@ -82,12 +117,19 @@ int phx__fate_accepts(const struct phx__post *p, const struct phx__pump_peer *pe
     return peer->out.count == 0 || peer->out.bytes < p->limits.window;
 }
 
-int phx__fate_put(struct phx__post *p, struct phx__pump_peer *peer, const struct phx__mail *m)
+int phx__fate_put(struct phx__post *p, struct phx__box *b, struct phx__mail *m)
 {
+    struct phx__pump_peer *peer = b->peer;
+
     if (peer->out.epoch == 0)
         phx__flow_restart(&peer->out, p->limits.epoch_base + ++p->epochs, peer->out.window);
+    m->box = b;
     if (phx__flow_put(&peer->out, m) != 0)
         return PHX_ENOMEM;
+    if (b->flying++ == 0 && b->state == PHX__BOX_FLOWING) {
+        phx__ring_del(&b->link);
+        p->idle_boxes--;
+    }
     phx__pump_ready(p, peer);
     if (peer->out.limit_at != PHX__NEVER)
         phx__pump_arm(p, peer);
@@ -106,23 +148,65 @@ void phx__fate_check_room(struct phx__post *p, struct phx__pump_peer *peer)
 
 void phx__fate_close_box(struct phx__post *p, struct phx__box *b)
 {
+    p->idle_boxes -= b->state == PHX__BOX_FLOWING;
     phx__wait_splice(&p->ready_waiters, &b->waiters);
     phx__hold_close(&p->hold, b);
 }
 
+void phx__fate_close_idle(struct phx__post *p, struct phx__pump_peer *peer)
+{
+    while (!phx__ring_is_empty(&peer->idle))
+        phx__fate_close_box(p, (struct phx__box *)(void *)peer->idle.next);
+}
+
+static void fate_idle(struct phx__post *p, struct phx__box *b)
+{
+    phx__hold_move(&p->hold, b, PHX__BOX_FLOWING, &b->peer->idle);
+    if (++p->idle_boxes > FATE_IDLE_MOST)
+        phx__fate_close_box(p, (struct phx__box *)(void *)b->peer->idle.next);
+}
+
+struct phx__box *phx__fate_open(struct phx__post *p, uint64_t name, struct phx__pump_peer *peer)
+{
+    struct phx__box *b = phx__hold_open(&p->hold, name);
+
+    if (b == NULL)
+        return NULL;
+    b->peer = peer;
+    b->version = *p->ops.version;
+    fate_idle(p, b);
+    return b;
+}
+
+/* The last letter is gone. The box may be, too, after it. */
+static void fate_settle_box(struct phx__post *p, struct phx__box *b)
+{
+    phx__wait_splice(&p->ready_waiters, &b->waiters);
+    if (b->flying > 0) {
+        if (!b->returned)
+            phx__hold_move(&p->hold, b, PHX__BOX_FLOWING, NULL);
+    } else if (b->peer != NULL) {
+        fate_idle(p, b);
+    } else {
+        phx__fate_close_box(p, b);
+    }
+}
+
 static void fate_hold_box(struct phx__post *p, struct phx__box *b)
 {
+    b->peer = NULL;
     phx__wait_splice(&p->hold_waiters, &b->waiters);
     phx__hold_move(&p->hold, b, PHX__BOX_HELD, &p->held);
 }
 
-/* Moves the front of a box into its owner's flow, as much as that takes. The box may be gone after
- * it. */
-static void fate_pour(struct phx__post *p, struct phx__box *b, struct phx__pump_peer *peer)
+/* Moves the front of a box into its owner's flow, as much as that takes. */
+static void fate_pour(struct phx__post *p, struct phx__box *b)
 {
-    while (b->head != NULL && phx__fate_accepts(p, peer)) {
-        if (phx__fate_put(p, peer, &b->head->mail) != 0) {
+    b->version = *p->ops.version;
+    while (b->head != NULL && phx__fate_accepts(p, b->peer)) {
+        if (phx__fate_put(p, b, &b->head->mail) != 0) {
             p->look_again = 1; /* an empty flow has no ack that would bring us here again */
+            phx__fate_again(p, 0);
             break;
         }
         /* The flow holds the body, or has copied what was not the host's: nothing is released
@@ -130,27 +214,111 @@ static void fate_pour(struct phx__post *p, struct phx__box *b, struct phx__pump_
         phx__letter_drop(&p->hold, phx__hold_take(&p->hold, b, NULL));
     }
     if (b->head == NULL)
-        phx__fate_close_box(p, b);
+        fate_settle_box(p, b);
     else
-        phx__hold_move(&p->hold, b, PHX__BOX_BOUND, &peer->boxes);
+        phx__hold_move(&p->hold, b, PHX__BOX_BOUND, &b->peer->boxes);
+}
+
+/* The owner that we know has turned messages back: 1, the box waits for news or for its time. */
+static int fate_has_to_wait(struct phx__post *p, struct phx__box *b)
+{
+    if (b->state == PHX__BOX_REFUSED)
+        return p->now < b->retry_at && b->version == *p->ops.version;
+    if (!b->moved)
+        return 0;
+    b->version = *p->ops.version;
+    b->retry_us = b->retry_us == 0 ? FATE_RETRY_FIRST : b->retry_us * 2;
+    if (b->retry_us > FATE_RETRY_MOST)
+        b->retry_us = FATE_RETRY_MOST;
+    b->retry_at = p->now + b->retry_us;
+    phx__hold_move(&p->hold, b, PHX__BOX_REFUSED, &p->refused);
+    phx__fate_again(p, b->retry_at);
+    return 1;
 }
 
 void phx__fate_route_box(struct phx__post *p, struct phx__box *b)
 {
     uint32_t owner = p->ops.owner(p->ops.ctx, b->name);
-    struct phx__pump_peer *peer;
+    int same = b->peer != NULL && b->peer->node == owner;
 
+    if (b->flying > 0 && (b->returned || !same)) {
+        phx__hold_move(&p->hold, b, PHX__BOX_GATED, NULL);
+        return;
+    }
+    if (same && fate_has_to_wait(p, b))
+        return;
+    b->moved = 0;
+    if (!same)
+        b->retry_us = 0;
     if (owner == PHX__SELF) {
+        b->peer = NULL;
         phx__hold_move(&p->hold, b, PHX__BOX_LOCAL, &p->local);
         return;
     }
-    peer = owner == PHX__NONE ? NULL : phx__pump_open(p, owner);
-    if (peer != NULL) {
-        fate_pour(p, b, peer);
+    if (!same)
+        b->peer = owner == PHX__NONE ? NULL : phx__pump_open(p, owner);
+    if (b->peer != NULL) {
+        fate_pour(p, b);
         return;
     }
-    p->look_again |= owner != PHX__NONE;
+    if (owner != PHX__NONE) {
+        p->look_again = 1;
+        phx__fate_again(p, 0);
+    }
     fate_hold_box(p, b);
+}
+
+void phx__fate_retry(struct phx__post *p)
+{
+    struct phx__ring all;
+
+    phx__ring_init(&all);
+    while (!phx__ring_is_empty(&p->refused))
+        phx__ring_add(&all, p->refused.next);
+    while (!phx__ring_is_empty(&all)) {
+        struct phx__box *b = (struct phx__box *)(void *)all.next;
+
+        phx__ring_add(&p->refused, &b->link);
+        phx__fate_route_box(p, b);
+        if (b->state == PHX__BOX_REFUSED)
+            phx__fate_again(p, b->retry_at);
+    }
+}
+
+/* ---- What is under way */
+
+void phx__fate_landed(struct phx__post *p, struct phx__box *b)
+{
+    PHX_ASSERT(b->flying > 0);
+    if (--b->flying > 0)
+        return;
+    if (b->state == PHX__BOX_FLOWING)
+        fate_idle(p, b);
+    else if (b->state == PHX__BOX_GATED)
+        phx__ring_add(&p->opened, &b->link);
+}
+
+void phx__fate_open_gates(struct phx__post *p)
+{
+    while (!phx__ring_is_empty(&p->opened)) {
+        struct phx__box *b = (struct phx__box *)(void *)p->opened.next;
+
+        phx__ring_del(&b->link);
+        b->returned = 0;
+        b->back = NULL;
+        if (b->head == NULL)
+            fate_settle_box(p, b);
+        else
+            phx__fate_route_box(p, b);
+    }
+}
+
+void phx__fate_gate(struct phx__post *p, struct phx__box *b, int reason)
+{
+    b->returned = 1;
+    b->moved = reason == (int)PHX__RETURN_MOVED;
+    if (b->state != PHX__BOX_GATED)
+        phx__hold_move(&p->hold, b, PHX__BOX_GATED, NULL);
 }
 
 int phx__fate_box_accepts(const struct phx__post *p, const struct phx__box *b, int held,
@@ -171,6 +339,19 @@ static void fate_note_limit(struct phx__post *p, uint64_t limit)
         p->hold_limit_at = limit;
         phx__timer_set(p->timers, p->hold_timer, limit);
     }
+}
+
+int phx__fate_take_back(struct phx__post *p, const struct phx__mail *m, int reason)
+{
+    struct phx__letter *l = phx__letter_new(&p->hold, m);
+
+    if (l == NULL)
+        return PHX_ENOMEM;
+    phx__fate_gate(p, m->box, reason);
+    phx__hold_insert(&p->hold, m->box, l);
+    fate_note_limit(p, m->limit);
+    m->box->back = l;
+    return 0;
 }
 
 int phx__fate_box(struct phx__post *p, struct phx__box *b, const struct phx__mail *m,
@@ -203,8 +384,7 @@ int phx__fate_box(struct phx__post *p, struct phx__box *b, const struct phx__mai
 /* A letter that will not be delivered from here. */
 static void fate_refuse_letter(struct phx__post *p, struct phx__letter *l, int result)
 {
-    if (!l->mail.passed)
-        p->pending_bytes -= l->mail.size;
+    p->pending_bytes -= l->mail.size;
     if (phx__fate_promises(l->mail.token, l->mail.body) == 0)
         p->dropped++;
     p->pending_count--;
@@ -222,7 +402,7 @@ static int fate_cancel_box(struct phx__post *p, struct phx__box *b, uint64_t tok
         return 0;
     fate_refuse_letter(p, phx__hold_take(&p->hold, b, before), PHX_ECANCELLED);
     if (b->head == NULL)
-        phx__fate_close_box(p, b);
+        fate_settle_box(p, b);
     return 1;
 }
 
@@ -235,18 +415,19 @@ static void fate_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t
 
     for (i = index; i < index + span; i++) {
         phx__flow_at(o, i)->gone = 1;
-        if ((r->flags & PHX__DATA_PASSED) == 0)
-            p->pending_bytes -= phx__flow_payload(phx__flow_at(o, i));
+        p->pending_bytes -= phx__flow_payload(phx__flow_at(o, i));
     }
     if (phx__fate_promises(r->token, r->body) == 0)
         p->dropped++;
     p->pending_count--;
     phx__fate_outcome(p, r->token, result, r->body);
+    phx__fate_landed(p, r->box);
 }
 
 static void fate_swept(struct phx__post *p, struct phx__pump_peer *peer)
 {
     phx__flow_sweep(&peer->out);
+    phx__fate_open_gates(p);
     phx__fate_check_room(p, peer);
     if (peer->out.count == 0)
         phx__pump_rest(p, peer);
@@ -304,6 +485,8 @@ void phx__fate_expire_flow(struct phx__post *p, struct phx__pump_peer *peer)
         struct phx__flow_record *r = phx__flow_at(o, i);
 
         span = phx__flow_span(o, i);
+        if (r->limit == 0)
+            continue; /* was told */
         if (r->limit > p->now) {
             earliest = r->limit < earliest ? r->limit : earliest;
         } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
@@ -312,7 +495,7 @@ void phx__fate_expire_flow(struct phx__post *p, struct phx__pump_peer *peer)
             phx__fate_outcome(p, r->token, PHX_EEXPIRED, NULL);
             for (j = i; j < i + span; j++) {
                 phx__flow_at(o, j)->token = 0;
-                phx__flow_at(o, j)->limit = PHX__NEVER;
+                phx__flow_at(o, j)->limit = 0;
             }
         }
     }
@@ -325,6 +508,8 @@ static uint64_t fate_expire_box(struct phx__post *p, struct phx__box *b)
     struct phx__letter *before = NULL, *l = b->head, *next;
     uint64_t earliest = PHX__NEVER;
 
+    if (l == NULL)
+        return earliest;
     for (; l != NULL; l = next) {
         next = l->next;
         if (l->mail.limit <= p->now) {
@@ -335,7 +520,7 @@ static uint64_t fate_expire_box(struct phx__post *p, struct phx__box *b)
         before = l;
     }
     if (b->head == NULL)
-        phx__fate_close_box(p, b);
+        fate_settle_box(p, b);
     return earliest;
 }
 
@@ -346,6 +531,8 @@ void phx__fate_expire_held(struct phx__post *p)
 
     /* from the end: a box that goes is replaced by the last */
     for (i = p->hold.count; i > 0; i--) {
+        if (i > p->hold.count)
+            continue; /* more than one went */
         at = fate_expire_box(p, p->hold.boxes[i - 1]);
         earliest = at < earliest ? at : earliest;
     }
@@ -380,62 +567,56 @@ void phx__post_names(struct phx__post *p, uint64_t now)
 
     p->now = now;
     p->look_again = 0;
-    for (i = p->hold.count; i > 0; i--) /* from the end: a box that goes is replaced by the last */
-        phx__fate_route_box(p, p->hold.boxes[i - 1]);
+    /* Those without letters ask when there is something to send. */
+    for (i = 0; i < p->hold.count; i++)
+        if (p->hold.boxes[i]->head != NULL)
+            phx__fate_route_box(p, p->hold.boxes[i]); /* which then has a place, so it stays */
     fate_sort_waiters(p, &p->hold_waiters);
     fate_sort_waiters(p, &p->name_waiters);
 }
 
-/* Puts a message in front of its name's box: it is older than all that is in there. */
-static int fate_box_front(struct phx__post *p, const struct phx__mail *m)
+/* A message of a failed node's flow, which has not ended, back to its box. */
+static int fate_rescue(struct phx__post *p, const struct phx__mail *m)
 {
-    struct phx__box *b = phx__hold_find(&p->hold, m->to);
     struct phx__letter *l = phx__letter_new(&p->hold, m);
 
     if (l == NULL)
         return PHX_ENOMEM;
-    if (b == NULL) {
-        b = phx__hold_open(&p->hold, m->to);
-        if (b == NULL) {
-            phx__letter_drop(&p->hold, l);
-            return PHX_ENOMEM;
-        }
-        phx__hold_move(&p->hold, b, PHX__BOX_HELD, &p->held);
-    }
-    phx__hold_push_front(&p->hold, b, l);
+    if (m->box->state != PHX__BOX_GATED)
+        phx__hold_move(&p->hold, m->box, PHX__BOX_GATED, NULL);
+    phx__hold_insert(&p->hold, m->box, l);
     fate_note_limit(p, m->limit);
     return 0;
 }
 
 /* Takes all out of a failed flow, from the youngest to the oldest, because each goes to the front
- * of its box: what has an owner, unless it is too late for that; and what was passed on, for which
- * we have given our word, and which waits for an owner. The rest has failed. */
+ * of its box: what has an owner, unless it is too late for that. The rest has failed. */
 static void fate_empty(struct phx__post *p, struct phx__pump_peer *peer, int rescue)
 {
     struct phx__flow_out *o = &peer->out;
     struct phx__mail m;
     size_t here;
     uint32_t i, first;
-    int result;
+    int result, back;
 
     for (; o->count > 0; phx__flow_truncate(o, first)) {
         first = phx__flow_last(o);
+        back = (phx__flow_at(o, first)->flags & PHX__DATA_FIRST) != 0 ? 0 : o->front_back;
         phx__flow_mail(o, first, &m);
         for (here = 0, i = first; i < o->count; i++)
             here += phx__flow_payload(phx__flow_at(o, i));
-        if (!m.passed)
-            p->pending_bytes += m.size - here; /* fragments that were taken must go again */
-        result = PHX_EFAILED;
-        if (rescue && (m.passed || p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)) {
-            result = fate_box_front(p, &m);
-            if (result == 0)
-                continue;
-        }
-        if (!m.passed)
+        p->pending_bytes += m.size - here; /* fragments that were taken must go again */
+        result = back == (int)PHX__RETURN_LARGE ? PHX_ETOOBIG : PHX_EFAILED;
+        if (rescue && result == PHX_EFAILED && m.limit != 0
+            && p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)
+            result = fate_rescue(p, &m);
+        if (result != 0) {
             p->pending_bytes -= m.size;
-        p->pending_count--;
-        p->dropped++;
-        phx__fate_outcome(p, m.token, result, m.body);
+            p->pending_count--;
+            p->dropped++;
+            phx__fate_outcome(p, m.token, result, m.body);
+        }
+        phx__fate_landed(p, m.box);
     }
 }
 
@@ -446,8 +627,11 @@ void phx__post_failed(struct phx__post *p, uint32_t node, uint64_t now)
     p->now = now;
     if (peer == NULL)
         return;
+    phx__flow_give_up(&peer->in);
     fate_empty(p, peer, 1);
     phx__pump_reset(p, peer);
+    phx__fate_close_idle(p, peer); /* the owner must be asked again */
+    phx__fate_open_gates(p);
     phx__fate_check_room(p, peer);
     phx__post_names(p, now);
 }
@@ -463,6 +647,7 @@ void phx__post_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation, 
     if (peer == NULL || (peer->in.epoch >> 32) == (incarnation & UINT32_MAX))
         return;
     phx__flow_start(&peer->in, 0);
+    phx__back_reset(&peer->back);
     peer->stuck = 0;
     peer->gap_from = 0;
 }
@@ -470,17 +655,35 @@ void phx__post_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation, 
 void phx__post_forget(struct phx__post *p, uint32_t node)
 {
     struct phx__pump_peer *peer = phx__pump_find(p, node);
+    uint32_t i;
 
     phx__pump_abandon(p, node);
     if (peer == NULL)
         return;
     phx__post_failed(p, node, p->now);
     fate_empty(p, peer, 0); /* whoever still calls it an owner is wrong */
+    phx__fate_close_idle(p, peer);
     phx__wait_splice(&p->ready_waiters, &peer->waiters);
-    while (!phx__ring_is_empty(&peer->boxes)) {
-        fate_hold_box(p, (struct phx__box *)(void *)peer->boxes.next);
-        p->look_again = 1;
+    for (i = p->hold.count; i > 0; i--) {
+        struct phx__box *b = p->hold.boxes[i - 1];
+
+        if (b->peer != peer)
+            continue;
+        b->peer = NULL;
+        b->returned = b->moved = 0;
+        b->back = NULL;
+        if (b->head == NULL) {
+            fate_settle_box(p, b);
+        } else {
+            fate_hold_box(p, b);
+            p->look_again = 1;
+            phx__fate_again(p, 0);
+        }
     }
     phx__pump_free(p, peer);
 }
 
+#undef FATE_AGAIN
+#undef FATE_RETRY_FIRST
+#undef FATE_RETRY_MOST
+#undef FATE_IDLE_MOST

@@ -23,9 +23,8 @@ PHX_PRIVATE void phx__fate_tell(struct phx__post *p);
 /* A node's flow takes messages while less than a window is in it; so one of any size goes into an
  * empty one. */
 PHX_PRIVATE int phx__fate_accepts(const struct phx__post *p, const struct phx__pump_peer *peer);
-/* Puts a message into it. 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__fate_put(struct phx__post *p, struct phx__pump_peer *peer,
-                    const struct phx__mail *m);
+/* Puts a message into the flow to its box's peer. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__fate_put(struct phx__post *p, struct phx__box *b, struct phx__mail *m);
 /* Something went out of it: those who wait for room are seen to in phx__post_run. */
 PHX_PRIVATE void phx__fate_check_room(struct phx__post *p, struct phx__pump_peer *peer);
 
@@ -36,10 +35,26 @@ PHX_PRIVATE int phx__fate_box_accepts(const struct phx__post *p, const struct ph
 /* Puts a message into the box, or into a new one for its name. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__fate_box(struct phx__post *p, struct phx__box *b, const struct phx__mail *m,
                     uint32_t owner);
+/* A new box for a name that peer has, with nothing in it. NULL: no memory. */
+PHX_PRIVATE struct phx__box *phx__fate_open(struct phx__post *p, uint64_t name,
+                                            struct phx__pump_peer *peer);
 /* Brings a box to where its name is. It may be gone after it. */
 PHX_PRIVATE void phx__fate_route_box(struct phx__post *p, struct phx__box *b);
 /* An empty box goes, and whoever waited for it may try. */
 PHX_PRIVATE void phx__fate_close_box(struct phx__post *p, struct phx__box *b);
+/* A message in its peer's flow has ended. */
+PHX_PRIVATE void phx__fate_landed(struct phx__post *p, struct phx__box *b);
+/* A message came back: nothing more goes to the peer until all that did has ended. */
+PHX_PRIVATE void phx__fate_gate(struct phx__post *p, struct phx__box *b, int reason);
+/* Puts a message that came back where its order is. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__fate_take_back(struct phx__post *p, const struct phx__mail *m, int reason);
+/* Boxes for which that is so now go on; after anything that lands messages. */
+PHX_PRIVATE void phx__fate_open_gates(struct phx__post *p);
+/* Drops what is kept of names to which nothing is under way. */
+PHX_PRIVATE void phx__fate_close_idle(struct phx__post *p, struct phx__pump_peer *peer);
+/* Something must be tried again: at that time, or when some memory may be free; 0: soon. */
+PHX_PRIVATE void phx__fate_again(struct phx__post *p, uint64_t at);
+PHX_PRIVATE void phx__fate_retry(struct phx__post *p);
 
 PHX_PRIVATE void phx__fate_expire_flow(struct phx__post *p, struct phx__pump_peer *peer);
 PHX_PRIVATE void phx__fate_expire_held(struct phx__post *p);

@@ -26,7 +26,7 @@
  * emitted either, are written again into their heads: nobody else has seen those bytes. That is
  * O(queue) for a rare call and nothing for the common ones.
  *
- * Memory: 48 bytes for a record, 56 to 104 bytes for a head. What counts against windows is the
+ * Memory: 56 bytes for a record, 56 to 92 bytes for a head. What counts against windows is the
  * frame with its head, never less than WIRE.md asks (it counts payload only), so that empty
  * messages are bounded too. */
 #include "flow.h"
@@ -45,7 +45,6 @@
 /* Where a frame has its number, and its name: behind the header and two ids; see WIRE.md. */
 #define FLOW_NUMBER_AT (PHX__DATA_TARGET + 32u)
 #define FLOW_NAME_AT (FLOW_NUMBER_AT + 16u)
-#define FLOW_ORIGIN 16u
 /* The backstop. A lost frame is nearly always noticed sooner, by a changed route or a gap; what is
  * left is the loss of the last frames at a relay. 1 s is far above any delay of a scheduler; 30 s
  * is what TCP settles for within an order of magnitude. */
@@ -76,7 +75,7 @@ static size_t flow_head_size(int flags)
 {
     if ((flags & (int)PHX__DATA_FIRST) == 0)
         return PHX__DATA_HEAD;
-    return PHX__DATA_FIRST_HEAD + ((flags & (int)PHX__DATA_PASSED) != 0 ? FLOW_ORIGIN : 0);
+    return PHX__DATA_FIRST_HEAD + ((flags & (int)PHX__DATA_SEEN) != 0 ? 4u : 0);
 }
 
 size_t phx__flow_payload(const struct phx__flow_record *r)
@@ -152,6 +151,8 @@ void phx__flow_restart(struct phx__flow_out *o, uint64_t epoch, size_t window)
     o->rto_at = PHX__NEVER;
     o->rewind_from = 0;
     o->limit_at = PHX__NEVER;
+    o->front_back = 0;
+    o->seen = 0;
 }
 
 void phx__flow_trim(struct phx__flow_out *o)
@@ -191,6 +192,11 @@ static struct phx__block *flow_tail(struct phx__flow_out *o, size_t need)
     return b;
 }
 
+static int flow_first_flags(const struct phx__flow_out *o)
+{
+    return (int)PHX__DATA_FIRST | (o->seen != 0 ? (int)PHX__DATA_SEEN : 0);
+}
+
 /* Encodes the head of the next frame, with room for `inlined` bytes of payload behind it. The ring
  * has room. NULL: no memory. */
 static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct phx__mail *m,
@@ -214,14 +220,11 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     d.from = m->from;
     d.tag = m->tag;
     d.total = m->size;
+    d.seen = o->seen;
     d.payload = NULL;
     d.size = payload;
-    if ((flags & (int)PHX__DATA_FIRST) != 0 && m->passed)
-        d.size += FLOW_ORIGIN;
     phx__writer_init(&w, tail->data + tail->used, head_size);
     phx__wire_put_data_head(&w, &d, flags, o->hops);
-    if ((flags & (int)PHX__DATA_FIRST) != 0 && m->passed)
-        phx__put_bytes(&w, &m->origin, FLOW_ORIGIN);
     PHX_ASSERT(!w.bad && w.size == head_size);
     r->head = phx__block_hold(tail);
     r->head_at = (uint32_t)tail->used;
@@ -232,6 +235,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     r->gone = 0;
     r->token = m->token;
     r->limit = m->limit;
+    r->box = m->box;
     tail->used += r->head_size;
     o->count++;
     o->bytes += r->head_size;
@@ -255,10 +259,10 @@ void phx__mail_copy(const struct phx__mail *m, uint8_t *to)
     }
 }
 
-static int flow_put_small(struct phx__flow_out *o, const struct phx__mail *m, int flags)
+static int flow_put_small(struct phx__flow_out *o, const struct phx__mail *m)
 {
-    struct phx__flow_record *r = flow_add(o, m, flags | (int)(PHX__DATA_FIRST | PHX__DATA_LAST),
-                                          m->size, m->size);
+    struct phx__flow_record *r = flow_add(o, m, flow_first_flags(o) | (int)PHX__DATA_LAST, m->size,
+                                          m->size);
 
     if (r == NULL)
         return PHX_ENOMEM;
@@ -267,21 +271,20 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__mail *m, in
 }
 
 /* Cuts `body` into frames. Each holds it, so that a link may keep one while others are gone. */
-static int flow_put_large(struct phx__flow_out *o, const struct phx__mail *m, int flags,
-                          struct phx__block *body,
-                          size_t at)
+static int flow_put_large(struct phx__flow_out *o, const struct phx__mail *m,
+                          struct phx__block *body, size_t at)
 {
     uint32_t before = o->count;
     size_t done = 0, size;
 
     do {
         struct phx__flow_record *r;
-        int place = (int)(done == 0 ? PHX__DATA_FIRST : 0);
+        int place = done == 0 ? flow_first_flags(o) : 0;
 
         size = m->size - done < PHX__FRAGMENT ? m->size - done : PHX__FRAGMENT;
         if (done + size == m->size)
             place |= (int)PHX__DATA_LAST;
-        r = flow_add(o, m, flags | place, size, 0);
+        r = flow_add(o, m, place, size, 0);
         if (r == NULL) {
             phx__flow_truncate(o, before);
             return PHX_ENOMEM;
@@ -297,7 +300,7 @@ static int flow_put_large(struct phx__flow_out *o, const struct phx__mail *m, in
 
 int phx__flow_put(struct phx__flow_out *o, const struct phx__mail *m)
 {
-    int flags = m->passed ? (int)PHX__DATA_PASSED : 0, err;
+    int err;
     struct phx__block *body = m->body;
     uint32_t frames = m->size == 0 ? 1 : (uint32_t)((m->size - 1) / PHX__FRAGMENT + 1);
 
@@ -306,16 +309,16 @@ int phx__flow_put(struct phx__flow_out *o, const struct phx__mail *m)
         return PHX_ENOMEM;
     /* The host's own memory is never copied, however small: that is what it asked for. */
     if (m->size <= FLOW_SMALL && (body == NULL || body->release == NULL)) {
-        err = flow_put_small(o, m, flags);
+        err = flow_put_small(o, m);
     } else if (body != NULL) {
-        err = flow_put_large(o, m, flags, body, m->size == 0 ? 0 : (size_t)(m->data - body->data));
+        err = flow_put_large(o, m, body, m->size == 0 ? 0 : (size_t)(m->data - body->data));
     } else {
         body = phx__block_new(o->mem, m->size);
         if (body == NULL)
             return PHX_ENOMEM;
         phx__mail_copy(m, body->data);
         body->used = m->size;
-        err = flow_put_large(o, m, flags, body, 0);
+        err = flow_put_large(o, m, body, 0);
         phx__block_drop(body); /* the records hold it now */
     }
     if (err == 0 && m->limit < o->limit_at)
@@ -363,12 +366,13 @@ int phx__flow_mark(struct phx__flow_out *o, uint64_t now)
     return again;
 }
 
-/* What a failed message needs that only its first frame told. */
+/* What a message that must go again needs and only its first frame told. */
 static void flow_remember(struct phx__flow_out *o, const struct phx__flow_record *r)
 {
     if ((r->flags & PHX__DATA_FIRST) != 0 && (r->flags & PHX__DATA_LAST) == 0) {
         PHX_ASSERT(o->count > 0);
         phx__flow_mail(o, 0, &o->front);
+        o->front_back = 0;
     }
 }
 
@@ -481,10 +485,6 @@ void phx__flow_mail(const struct phx__flow_out *o, uint32_t index, struct phx__m
         m->from = phx__get_u64(&in);
         m->tag = phx__get_u64(&in);
         m->size = (size_t)phx__get_u64(&in);
-        m->passed = (r->flags & PHX__DATA_PASSED) != 0;
-        m->origin = o->source;
-        if (m->passed)
-            phx__get_copy(&in, &m->origin, FLOW_ORIGIN);
         m->data = r->body != NULL ? r->body->data + r->body_at : head + (r->head_size - m->size);
     } else {
         PHX_ASSERT(index == 0);
@@ -493,6 +493,7 @@ void phx__flow_mail(const struct phx__flow_out *o, uint32_t index, struct phx__m
     m->body = r->body != NULL ? r->body : r->head;
     m->token = r->token;
     m->limit = r->limit;
+    m->box = r->box;
     m->iov = NULL;
     m->iov_count = 0;
 }
@@ -538,6 +539,7 @@ static void flow_drop_part(struct phx__flow_in *in)
 void phx__flow_start(struct phx__flow_in *in, uint64_t epoch)
 {
     flow_drop_part(in);
+    in->state = PHX__FLOW_ALL;
     in->next = 0;
     in->epoch = epoch;
 }
@@ -548,6 +550,20 @@ void phx__flow_took(struct phx__flow_in *in)
     in->next++;
 }
 
+void phx__flow_turn_back(struct phx__flow_in *in, int flags)
+{
+    flow_drop_part(in);
+    in->next++;
+    in->state = (flags & (int)PHX__DATA_LAST) != 0 ? PHX__FLOW_ALL : PHX__FLOW_RETURNED;
+}
+
+void phx__flow_give_up(struct phx__flow_in *in)
+{
+    if (in->part != NULL)
+        in->state = PHX__FLOW_HALF;
+    flow_drop_part(in);
+}
+
 /* The rest of its message has no part to join and is skipped, too. */
 static int flow_skip(struct phx__flow_in *in)
 {
@@ -556,10 +572,8 @@ static int flow_skip(struct phx__flow_in *in)
     return PHX__FLOW_SKIPPED;
 }
 
-/* What the first fragment tells; *payload and *size are then the message's own bytes. */
-static void flow_read_first(struct phx__mail *m, const struct phx__data *d, int flags,
-                            const uint8_t **payload,
-                            size_t *size)
+/* What the first fragment tells. */
+static void flow_read_first(struct phx__mail *m, const struct phx__data *d)
 {
     memset(m, 0, sizeof *m);
     m->to = d->to;
@@ -567,44 +581,50 @@ static void flow_read_first(struct phx__mail *m, const struct phx__data *d, int 
     m->tag = d->tag;
     m->limit = PHX__NEVER;
     m->size = (size_t)d->total;
-    m->origin = d->source;
-    if ((flags & (int)PHX__DATA_PASSED) != 0) {
-        memcpy(&m->origin, *payload, FLOW_ORIGIN);
-        *payload += FLOW_ORIGIN;
-        *size -= FLOW_ORIGIN;
+    m->data = d->payload;
+}
+
+/* A fragment behind one that was turned back or given up. */
+static int flow_take_rest(struct phx__flow_in *in, int last, struct phx__mail *m)
+{
+    if (last && in->state == PHX__FLOW_HALF) {
+        *m = in->mail;
+        return PHX__FLOW_CUT;
     }
-    m->data = *payload;
+    in->next++;
+    if (last)
+        in->state = PHX__FLOW_ALL;
+    return PHX__FLOW_MORE;
 }
 
 /* A message of one fragment is not copied: *m points into the frame. Others get one buffer of their
  * whole size at the first fragment. Nothing is changed for good by a last fragment until
  * phx__flow_took, so one that cannot be delivered now may come again. */
 int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct phx__data *d,
-                   int flags,
-                   size_t max_message, struct phx__mail *m)
+                   int flags, struct phx__mail *m)
 {
     int first = (flags & (int)PHX__DATA_FIRST) != 0, last = (flags & (int)PHX__DATA_LAST) != 0;
-    const uint8_t *payload = d->payload;
     size_t size = d->size, room;
 
     if (first) {
         flow_drop_part(in); /* NULL unless the sender broke the message before */
-        if (d->total > max_message)
-            return flow_skip(in);
-        flow_read_first(m, d, flags, &payload, &size);
+        in->state = PHX__FLOW_ALL;
+        flow_read_first(m, d);
         if (last)
             return PHX__FLOW_WHOLE;
         in->part = phx__block_new(mem, m->size);
         if (in->part == NULL)
             return PHX__FLOW_LATER;
         in->mail = *m;
+    } else if (in->state != PHX__FLOW_ALL) {
+        return flow_take_rest(in, last, m);
     } else if (in->part == NULL) {
         return flow_skip(in);
     }
     room = in->part->capacity - in->part->used;
     if (last ? size != room : size >= room)
         return flow_skip(in); /* its sender cannot count */
-    memcpy(in->part->data + in->part->used, payload, size);
+    memcpy(in->part->data + in->part->used, d->payload, size);
     if (!last) {
         in->part->used += size;
         in->next++;
@@ -623,7 +643,6 @@ int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct p
 #undef FLOW_RING_MOST
 #undef FLOW_NUMBER_AT
 #undef FLOW_NAME_AT
-#undef FLOW_ORIGIN
 #undef FLOW_RTO_MIN
 #undef FLOW_RTO_MAX
 #undef FLOW_RTO_NEW

@@ -5,13 +5,14 @@
 
 #define PHX__NEVER UINT64_MAX
 
+struct phx__box; /* see hold.h */
+
 /* A message as post hands it around. */
 struct phx__mail {
     uint64_t to, from, tag;
     uint64_t token; /* 0: nobody asks what became of it */
-    uint64_t limit; /* it expires then; PHX__NEVER */
-    struct phx_id origin;
-    int passed; /* origin is another node, which has our word that we deliver it */
+    uint64_t limit; /* it expires then; PHX__NEVER; 0: it did, after it began to leave */
+    struct phx__box *box; /* of its name, for messages in a flow; flow only keeps it */
     size_t size;
     struct phx__block *body; /* holds data, all of it; NULL: gather iov instead */
     const uint8_t *data;
@@ -29,6 +30,7 @@ struct phx__flow_record {
     uint8_t flags; /* PHX__DATA_* */
     uint8_t gone;  /* withdrawn; the next sweep takes it */
     uint64_t token, limit;
+    struct phx__box *box;
 };
 
 /* Numbers: base <= sent <= left <= base + count. Frames below left were emitted at least once. */
@@ -50,6 +52,8 @@ struct phx__flow_out {
     size_t own;             /* what we allow */
     size_t allowed;         /* what losses have taught us: shrinks on loss, grows with acks */
     struct phx__mail front; /* of the message whose first fragments are acknowledged and gone */
+    int front_back;         /* it came back at its first fragment: why, an enum phx__return_reason */
+    uint32_t seen;          /* returns taken in; told by every first fragment put from now on */
     int timing;             /* rtt_number was emitted once, at rtt_at */
     uint64_t rtt_number, rtt_at, srtt;
     uint64_t rto, rto_at; /* the backstop; PHX__NEVER: nothing is under way */
@@ -105,18 +109,27 @@ struct phx__flow_in {
     uint64_t epoch, next; /* all fragments below next were taken */
     struct phx__block *part; /* the message being put together, part->used bytes of it are here */
     struct phx__mail mail;
+    enum {
+        PHX__FLOW_ALL,      /* nothing is missing */
+        PHX__FLOW_RETURNED, /* the message was turned back at its first fragment */
+        PHX__FLOW_HALF      /* its beginning was given up: it must come again */
+    } state;
 };
 enum phx__flow_taken {
     PHX__FLOW_MORE = 1, /* taken; more is to come */
-    PHX__FLOW_WHOLE,    /* *m is a message, borrowed; call phx__flow_took if it was delivered */
-    PHX__FLOW_SKIPPED,  /* taken, and dropped: too big, or broken by its sender */
+    PHX__FLOW_WHOLE,    /* *m is a message, borrowed; then phx__flow_took or _turn_back */
+    PHX__FLOW_CUT,      /* the end of *m, whose beginning was given up; then phx__flow_turn_back */
+    PHX__FLOW_SKIPPED,  /* taken, and dropped: broken by its sender */
     PHX__FLOW_LATER     /* not taken: no memory */
 };
 /* over, dropping what was there */
 PHX_PRIVATE void phx__flow_start(struct phx__flow_in *in, uint64_t epoch);
 PHX_PRIVATE int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem,
-                               const struct phx__data *d, int flags,
-                   size_t max_message, struct phx__mail *m);
+                               const struct phx__data *d, int flags, struct phx__mail *m);
 PHX_PRIVATE void phx__flow_took(struct phx__flow_in *in);
+/* The fragment that comes next is taken, and its message is not: it goes back. */
+PHX_PRIVATE void phx__flow_turn_back(struct phx__flow_in *in, int flags);
+/* Nobody may ever send the rest of what is here. */
+PHX_PRIVATE void phx__flow_give_up(struct phx__flow_in *in);
 
 #endif

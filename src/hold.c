@@ -1,23 +1,20 @@
-/* hold.c - part of post: messages that wait for their name, in order, and who waits for room. */
+/* hold.c - part of post: one box per name: what waits for it, in order, and what is under way. */
 
-/* A store of boxes, one for each name that has messages here which are in no flow: because nobody
- * has the name, because this node itself has it and its application is called only inside a step,
- * or because the flow to its owner is full. It keeps them in order and counts them; where they go,
- * post decides.
+/* A store of boxes, one for each name that this node has messages for which have not ended. Some of
+ * them are in a flow, the box counts how many; the others wait here as letters: because nobody has
+ * the name, because this node itself has it and its application is called only inside a step,
+ * because the flow to its owner is full, or because the name moved and what is in the flow to the
+ * former owner must end first. It keeps them in order and counts them; where they go, fate.c
+ * decides, and draws it.
  *
- *                    owner appears                      room in the flow
- *          HELD ----------------------> BOUND ---------------------------------> in the flow
- *           ^  '------> LOCAL <----------'  (owners change: any state to any other)
- *           |             '-------> application
- *        phx_send, or a message for a name that left
+ * Two rules give the order. While a box has letters, each new message joins them, and letters leave
+ * from the front; so all that is in a box is younger than all of that name that is in a flow, but
+ * for what came back out of it, which stands before the others. And messages to one name are in one
+ * node's flow at a time.
  *
- * One rule gives the order: while a name has a box, each new message to it joins the box, and a box
- * is emptied from its front. So all that is in a box is younger than all of that name that is in
- * any flow.
- *
- * A box is found by its name in O(1), which is what every send pays (nothing, while there are no
- * boxes). Lists of boxes are circles of links inside them; whoever forgets a list moves its boxes
- * elsewhere first.
+ * A box is found by its name in O(1), which is what every send pays, and most find it without a
+ * search, because it is the one that was found last. Lists of boxes are circles of links inside
+ * them; whoever forgets a list moves its boxes elsewhere first.
  *
  * Waiters are names to which a send said "later". Each is in one list only, of whatever it waits
  * for, so the host hears of a name once. */
@@ -84,11 +81,17 @@ void phx__hold_free(struct phx__hold *h)
     phx__hold_init(h, h->mem);
 }
 
-struct phx__box *phx__hold_find(const struct phx__hold *h, uint64_t name)
+struct phx__box *phx__hold_find(struct phx__hold *h, uint64_t name)
 {
-    uint32_t i = h->count == 0 ? UINT32_MAX : phx__map_get(&h->index, name);
+    uint32_t i;
 
-    return i == UINT32_MAX ? NULL : h->boxes[i];
+    if (h->recent != NULL && h->recent->name == name)
+        return h->recent;
+    i = h->count == 0 ? UINT32_MAX : phx__map_get(&h->index, name);
+    if (i == UINT32_MAX)
+        return NULL;
+    h->recent = h->boxes[i];
+    return h->recent;
 }
 
 struct phx__box *phx__hold_open(struct phx__hold *h, uint64_t name)
@@ -116,7 +119,9 @@ void phx__hold_close(struct phx__hold *h, struct phx__box *b)
 {
     struct phx__box *last = h->boxes[h->count - 1];
 
-    PHX_ASSERT(b->head == NULL && b->bytes == 0 && b->waiters == NULL);
+    PHX_ASSERT(b->head == NULL && b->bytes == 0 && b->waiters == NULL && b->flying == 0);
+    if (h->recent == b)
+        h->recent = NULL;
     phx__ring_del(&b->link);
     phx__map_del(&h->index, b->name);
     if (last != b) {
@@ -132,15 +137,24 @@ void phx__hold_close(struct phx__hold *h, struct phx__box *b)
     phx__mem_put(h->mem, b, sizeof *b);
 }
 
+/* Whose letters count as held. The other states have bounds of their own, which are windows. */
+static int hold_counts(enum phx__box_state state)
+{
+    return state == PHX__BOX_HELD || state == PHX__BOX_GATED || state == PHX__BOX_REFUSED;
+}
+
 void phx__hold_move(struct phx__hold *h, struct phx__box *b, enum phx__box_state state,
                     struct phx__ring *list)
 {
-    if (b->state == PHX__BOX_HELD)
+    if (hold_counts(b->state))
         h->held_bytes -= b->bytes;
     b->state = state;
-    if (state == PHX__BOX_HELD)
+    if (hold_counts(state))
         h->held_bytes += b->bytes;
-    phx__ring_add(list, &b->link);
+    if (list != NULL)
+        phx__ring_add(list, &b->link);
+    else
+        phx__ring_del(&b->link);
 }
 
 /* ---- Letters */
@@ -189,7 +203,7 @@ static void hold_count(struct phx__hold *h, struct phx__box *b, const struct phx
 
     h->letters++;
     b->bytes += charge;
-    if (b->state == PHX__BOX_HELD)
+    if (hold_counts(b->state))
         h->held_bytes += charge;
 }
 
@@ -204,11 +218,13 @@ void phx__hold_push(struct phx__hold *h, struct phx__box *b, struct phx__letter 
     hold_count(h, b, l);
 }
 
-void phx__hold_push_front(struct phx__hold *h, struct phx__box *b, struct phx__letter *l)
+void phx__hold_insert(struct phx__hold *h, struct phx__box *b, struct phx__letter *l)
 {
-    l->next = b->head;
-    b->head = l;
-    if (b->tail == NULL)
+    struct phx__letter **at = b->back == NULL ? &b->head : &b->back->next;
+
+    l->next = *at;
+    *at = l;
+    if (l->next == NULL)
         b->tail = l;
     hold_count(h, b, l);
 }
@@ -222,10 +238,12 @@ struct phx__letter *phx__hold_take(struct phx__hold *h, struct phx__box *b,
     *from = l->next;
     if (b->tail == l)
         b->tail = before;
+    if (b->back == l)
+        b->back = before;
     l->next = NULL;
     h->letters--;
     b->bytes -= charge;
-    if (b->state == PHX__BOX_HELD)
+    if (hold_counts(b->state))
         h->held_bytes -= charge;
     return l;
 }

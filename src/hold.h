@@ -1,4 +1,4 @@
-/* hold.h - part of post: messages that wait for their name, in order, and who waits for room. */
+/* hold.h - part of post: one box per name: what waits for it, in order, and what is under way. */
 #ifndef PHX_HOLD_H
 #define PHX_HOLD_H
 #include "flow.h"
@@ -28,18 +28,29 @@ struct phx__letter {
 enum phx__box_state {
     PHX__BOX_HELD = 1, /* nobody has the name */
     PHX__BOX_LOCAL,    /* this node has it: to be delivered in phx__post_run */
-    PHX__BOX_BOUND     /* another node has it, and the flow there is full */
+    PHX__BOX_BOUND,    /* the peer has it, and the flow there is full */
+    PHX__BOX_FLOWING,  /* no letters: new messages go into the peer's flow at once */
+    PHX__BOX_GATED,    /* messages in the peer's flow must end before any other leaves */
+    PHX__BOX_REFUSED   /* the peer does not have the name, but we know of nobody else */
 };
-/* All messages to one name that are in no flow. While a name has a box, every message to it goes
- * there. */
+struct phx__pump_peer; /* see pump.h */
+
+/* What this node sends to one name. */
 struct phx__box {
     struct phx__ring link;
     uint64_t name;
     uint32_t index; /* in phx__hold.boxes */
     enum phx__box_state state;
-    struct phx__letter *head, *tail;
+    struct phx__letter *head, *tail; /* in no flow */
+    struct phx__letter *back;        /* the last of those that came back; NULL: none did */
     size_t bytes; /* as phx__letter_charge counts */
     struct phx__waiter *waiters;
+    struct phx__pump_peer *peer; /* the only one in whose flow messages to it may be; or NULL */
+    uint32_t flying;             /* how many are there */
+    int returned;                /* one of them came back ... */
+    int moved;                   /* ... and the last that did, because the name is not there */
+    uint64_t version;            /* of the names, when the peer was known to be the owner */
+    uint64_t retry_us, retry_at; /* REFUSED: patience, and when it ends */
 };
 struct phx__hold {
     struct phx__mem *mem;
@@ -47,18 +58,20 @@ struct phx__hold {
     uint32_t count, capacity;
     struct phx__map index;   /* name -> box */
     struct phx__map waiting; /* names in some list of waiters */
-    size_t held_bytes;       /* of boxes in state HELD */
+    struct phx__box *recent; /* that was found last */
+    size_t held_bytes;       /* of boxes in state HELD, GATED and REFUSED */
     uint32_t letters;
 };
 
 PHX_PRIVATE void phx__hold_init(struct phx__hold *h, struct phx__mem *mem);
 PHX_PRIVATE void phx__hold_drop_boxes(struct phx__hold *h); /* with all letters */
 PHX_PRIVATE void phx__hold_free(struct phx__hold *h);       /* after the boxes and all waiters */
-PHX_PRIVATE struct phx__box *phx__hold_find(const struct phx__hold *h, uint64_t name); /* or NULL */
+PHX_PRIVATE struct phx__box *phx__hold_find(struct phx__hold *h, uint64_t name); /* or NULL */
 /* A new empty box in state HELD, in no list; NULL: no memory. */
 PHX_PRIVATE struct phx__box *phx__hold_open(struct phx__hold *h, uint64_t name);
-/* An empty box goes. Its waiters must have been taken. */
+/* An empty box goes, of which nothing is under way. Its waiters must have been taken. */
 PHX_PRIVATE void phx__hold_close(struct phx__hold *h, struct phx__box *b);
+/* list: NULL: in none. */
 PHX_PRIVATE void phx__hold_move(struct phx__hold *h, struct phx__box *b, enum phx__box_state state,
                     struct phx__ring *list);
 
@@ -69,8 +82,8 @@ PHX_PRIVATE struct phx__letter *phx__letter_new(struct phx__hold *h, const struc
 /* one that is in no box */
 PHX_PRIVATE void phx__letter_drop(struct phx__hold *h, struct phx__letter *l);
 PHX_PRIVATE void phx__hold_push(struct phx__hold *h, struct phx__box *b, struct phx__letter *l);
-PHX_PRIVATE void phx__hold_push_front(struct phx__hold *h, struct phx__box *b,
-                                      struct phx__letter *l);
+/* Behind all that came back. */
+PHX_PRIVATE void phx__hold_insert(struct phx__hold *h, struct phx__box *b, struct phx__letter *l);
 /* Takes out the letter behind `before`, or the first if that is NULL. */
 PHX_PRIVATE struct phx__letter *phx__hold_take(struct phx__hold *h, struct phx__box *b,
                                                struct phx__letter *before);

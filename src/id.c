@@ -314,17 +314,23 @@ static int id_parse_port(const char *s, uint16_t *port)
     return 1;
 }
 
-/* The length of a UNIX socket's path if it is one we take, else 0. At most `room` bytes are looked at, and
- * a NUL must be among them. */
-static size_t id_path_length(const char *path, size_t room)
+/* The length of a text without control characters, else 0. At most `room` bytes are looked at, and a NUL
+ * must be among them. */
+static size_t id_text_length(const char *text, size_t room)
 {
     size_t n;
 
-    for (n = 0; n < room && path[n] != '\0'; n++) {
-        if ((unsigned char)path[n] < 0x20 || path[n] == 0x7f)
+    for (n = 0; n < room && text[n] != '\0'; n++) {
+        if ((unsigned char)text[n] < 0x20 || text[n] == 0x7f)
             return 0;
     }
-    return n < room && path[0] == '/' ? n : 0;
+    return n < room ? n : 0;
+}
+
+/* The length of a UNIX socket's path if it is one we take, else 0. */
+static size_t id_path_length(const char *path, size_t room)
+{
+    return path[0] == '/' ? id_text_length(path, room) : 0;
 }
 
 static int id_parse_tcp(const char *s, struct phx__parsed *out)
@@ -373,6 +379,22 @@ int phx__address_parse(const char *text, struct phx__parsed *out)
         return PHX_ESCHEME;
     }
     *out = p;
+    return 0;
+}
+
+/* What only cfg.dial understands: kept as written. Anything past 7 bits would not print. */
+int phx__address_other(const char *text, struct phx_address *out)
+{
+    size_t n = id_text_length(text, sizeof out->path), i;
+
+    memset(out, 0, sizeof *out);
+    if (n == 0 || strstr(text, "://") == NULL || text[0] == ':')
+        return PHX_EADDRESS;
+    for (i = 0; i < n; i++)
+        if ((unsigned char)text[i] > 0x7e)
+            return PHX_EADDRESS;
+    out->family = PHX_OTHER;
+    memcpy(out->path, text, n);
     return 0;
 }
 
@@ -470,6 +492,9 @@ const char *phx_address_text(const struct phx_address *address, char out[PHX_ADD
         id_put_text(&w, "unix://");
         phx__put_bytes(&w, address->path, id_path_length(address->path, sizeof address->path));
         break;
+    case PHX_OTHER:
+        phx__put_bytes(&w, address->path, id_text_length(address->path, sizeof address->path));
+        break;
     case PHX_IPV4:
         id_put_text(&w, address->tls ? "tls://" : "tcp://");
         id_put_v4(&w, address->ip);
@@ -503,7 +528,7 @@ int phx__address_equal(const struct phx_address *a, const struct phx_address *b)
 {
     if (a->family != b->family)
         return 0;
-    if (a->family == PHX_UNIX)
+    if (a->family == PHX_UNIX || a->family == PHX_OTHER)
         return strncmp(a->path, b->path, sizeof a->path) == 0;
     if (id_ip_size(a) == 0)
         return 1; /* both are "none" */

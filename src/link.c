@@ -145,9 +145,11 @@ static int link_refill(struct phx__link_set *s, struct phx__link *l)
 {
     int err = link_commit_control(l);
 
-    if (err == 0 && l->state == PHX__LINK_UP && l->out.bytes < LINK_AHEAD)
-        s->pull(s->ctx, l, LINK_AHEAD - l->out.bytes);
-    return err;
+    if (err != 0 || l->state != PHX__LINK_UP || l->out.bytes >= LINK_AHEAD)
+        return err;
+    s->pull(s->ctx, l, LINK_AHEAD - l->out.bytes);
+    /* Pulling data makes acks: they leave with it, or every answer would be two writes. */
+    return link_commit_control(l);
 }
 
 /* What the stream takes of what waits: how many bytes, 0 if nothing waits, or why none. */
@@ -178,7 +180,7 @@ int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
 {
     size_t written = 0;
 
-    l->full = 0;
+    l->full = l->dry = 0;
     while (written < limit) {
         long n;
         int err = link_refill(s, l);
@@ -186,6 +188,7 @@ int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
             return err;
         n = link_send(s, l);
         if (n == 0) {
+            l->dry = 1;
             if (l->out.bytes == 0 && l->tail != NULL && l->tail->refs == 1)
                 l->tail->used = 0; /* all written: use the block again */
             return 0;
@@ -200,8 +203,7 @@ int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
         l->bytes_out += (size_t)n;
         s->bytes_out += (size_t)n;
     }
-    s->wants(s->ctx, l); /* there may be more: next step */
-    return 0;
+    return 0; /* there may be more: next step */
 }
 
 /* ---- The hello ------------------------------------------------------------------------------- */

@@ -42,6 +42,7 @@ struct phx__link {
     uint8_t full;     /* the last write was cut short: wait for PHX_WRITE */
     uint8_t secure;   /* over TLS */
     uint8_t resting;  /* it talks too much: not read until the timer */
+    uint8_t dry;      /* the last write took all there was */
     uint32_t peer;    /* node, once known */
     uint32_t expect;  /* node that should answer, or PHX__NONE */
     uint32_t attempt; /* disc's number, or PHX__NONE */
@@ -128,7 +129,7 @@ PHX_PRIVATE int phx__link_read(struct phx__link_set *s, struct phx__link *l);
 /* Its timer has set off a link that is up: 1 if it was only resting and is read again. */
 PHX_PRIVATE int phx__link_rested(struct phx__link *l);
 /* Writes what waits, at most about `limit` bytes: 0, or why the link must close. l->full: the world takes
- * no more now. */
+ * no more now. l->dry: nothing is left. Neither: the limit was reached, there may be more. */
 PHX_PRIVATE int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit);
 
 /* A writer with room for one control frame of at most size bytes; phx__link_control_end queues what was

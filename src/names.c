@@ -816,6 +816,36 @@ int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
     return changed;
 }
 
+int phx__names_of_dead(const struct phx__names *n, struct phx__names *out)
+{
+    uint32_t node;
+    int some = 0;
+
+    phx__names_init(out, n->mem, n->ids);
+    for (node = 0; node < n->capacity && !some; node++)
+        some = n->of[node].dead && n->of[node].count > 0;
+    if (!some)
+        return 0;
+    out->of = phx__mem_zero(n->mem, n->capacity * sizeof *out->of);
+    if (out->of == NULL)
+        return PHX_ENOMEM;
+    out->capacity = n->capacity;
+    for (node = 0; node < n->capacity; node++) {
+        if (!n->of[node].dead)
+            continue;
+        out->of[node] = n->of[node]; /* borrows its claims */
+        out->of[node].dead = 0;
+    }
+    out->stale = NAMES_STALE;
+    return 1;
+}
+
+void phx__names_of_dead_free(struct phx__names *dead)
+{
+    phx__mem_put(dead->mem, dead->of, dead->capacity * sizeof *dead->of);
+    phx__mem_put(dead->mem, dead->index, dead->index_capacity * sizeof *dead->index);
+}
+
 void phx__names_forget(struct phx__names *n, uint32_t node)
 {
     const struct phx__names_of none = {NULL, 0, 0, 0};

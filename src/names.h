@@ -38,6 +38,10 @@ PHX_PRIVATE int phx__names_set(struct phx__names *n, uint32_t node, const struct
 /* Whether a node has failed: its claims then stand back behind all others. When it is back they contest
  * ours as if its card had just come. As phx__names_set. */
 PHX_PRIVATE int phx__names_dead(struct phx__names *n, uint32_t node, int dead);
+/* The same names with the failed alone, for questions to phx__names_owner until anything changes: 1, 0 if
+ * nobody has failed, or PHX_ENOMEM. Free it in any case. */
+PHX_PRIVATE int phx__names_of_dead(const struct phx__names *n, struct phx__names *out);
+PHX_PRIVATE void phx__names_of_dead_free(struct phx__names *dead);
 PHX_PRIVATE void phx__names_forget(struct phx__names *n, uint32_t node);
 /* The node whose claim to `name` wins by (epoch, id), or PHX__NONE. *around: the widest range around name
  * for which this answer holds (also for NONE). PHX__NONE also if the index can't be rebuilt for lack of

@@ -25,6 +25,8 @@
 #define NODE_TIMERS 10000
 /* Peers and reasons of which it is known that they were logged, 24 bytes each. */
 #define NODE_LINES 64u
+/* So many nodes are dialled as soon as they are heard of; see disc.c for more. */
+#define NODE_CROWD 8u
 /* Readiness asked for at once. */
 #define NODE_READY 128
 
@@ -81,7 +83,7 @@ int phx__node_peer(phx *p, uint32_t node)
     if (phx__mem_grow(&p->mem, &p->peers, &p->peer_capacity, node + 1, sizeof *p->peers) != 0)
         return PHX_ENOMEM;
     for (; was < p->peer_capacity; was++)
-        p->peers[was].link = PHX__NONE;
+        p->peers[was].link = p->peers[was].via = PHX__NONE;
     return 0;
 }
 
@@ -219,9 +221,9 @@ static int node_changed(phx *p, uint32_t node)
     /* It waits for our end to close: that is how it knows that its goodbye was read. */
     if (node_card_says_left(d) && phx__node_link(p, node) != NULL)
         phx__node_close_link(p, phx__node_link(p, node), PHX_ECLOSED, 0);
-    if (d->hops != PHX__UNREACHABLE && d->pos == PHX__NONE && !peer->reachable)
-        phx__disc_news(&p->disc, node, p->now);
-    peer->reachable = d->hops != PHX__UNREACHABLE;
+    phx__disc_route(&p->disc, node, d->hops != PHX__UNREACHABLE, p->now);
+    if (d->hops != PHX__UNREACHABLE)
+        peer->via = d->next;
     return err;
 }
 
@@ -247,9 +249,10 @@ static void node_settle(phx *p)
 
     while (phx__route_take_changed(&p->route, &node))
         p->late |= node_changed(p, node) != 0;
+    node_report_lost(p);
+    phx__node_report_broken(p);
     if (p->late && phx__timer_at(&p->timers, p->late_timer) == UINT64_MAX)
         phx__timer_set(&p->timers, p->late_timer, p->now + NODE_LATE);
-    node_report_lost(p);
     if (p->names.version != p->names_version) {
         p->names_version = p->names.version;
         phx__post_names(&p->post, p->now);
@@ -259,9 +262,9 @@ static void node_settle(phx *p)
 
 /* ---- What the rooms ask for ------------------------------------------------------------------ */
 
-static void node_live_beat(void *ctx, uint32_t node, uint64_t next_us)
+static void node_live_beat(void *ctx, uint32_t node, int ask)
 {
-    phx__node_beat(ctx, node, 0, next_us);
+    phx__node_beat(ctx, node, ask ? (int)PHX__BEAT_REPLY : 0);
 }
 
 static void node_silent(void *ctx, uint32_t node, uint64_t us)
@@ -299,9 +302,12 @@ static void node_state(void *ctx, uint32_t node, enum phx_state state)
 {
     phx *p = ctx;
     struct phx_node n;
+    int changed;
 
-    int changed = phx__names_dead(&p->names, node, state == PHX_NODE_FAILED);
 
+    if (state == PHX_NODE_FAILED && phx__node_peer(p, node) == 0)
+        p->peers[node].failed_at = p->now;
+    changed = phx__names_dead(&p->names, node, state == PHX_NODE_FAILED);
     p->card_stale |= changed > 0;
     p->late |= changed < 0;
     if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT)
@@ -349,6 +355,7 @@ static int node_emit(void *ctx, uint32_t nbr, struct phx__block *head, const uin
 
     if (l == NULL)
         return PHX_ENOMEM;
+    phx__live_used(&p->live, nbr, p->now);
     return phx__link_emit(&p->set, l, head, head_data, head_size, body, body_data, body_size);
 }
 
@@ -396,6 +403,7 @@ static void node_forget(phx *p, uint32_t node)
     if (node < p->peer_capacity) {
         p->peers[node].card_version = 0;
         p->peers[node].life = 0;
+        p->peers[node].word_life = p->peers[node].heard_at = p->peers[node].lost_at = 0;
     }
     phx__ids_drop(&p->ids, node);
 }
@@ -518,6 +526,8 @@ static int node_work_left(const phx *p)
 
 int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
 {
+    int was_blind;
+
     if (p == NULL)
         return PHX_EINVAL;
     if (p->stepping)
@@ -528,12 +538,17 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     if (now_us > p->now) /* a clock that steps back stands still here */
         p->now = now_us;
     p->set.now = p->now;
+    was_blind = p->live.blind;
     phx__live_step(&p->live, p->now);
     if (ready == NULL)
         node_look(p);
     else
         node_given(p, ready, n);
+    /* After a stall: what the host found ready it may have found before the stall. */
+    if (!p->more && (ready == NULL || was_blind))
+        phx__live_round(&p->live);
     node_timers(p);
+    phx__node_hooks(p);
     node_settle(p);
     p->more |= phx__post_run(&p->post, p->now);
     node_leave(p);
@@ -600,24 +615,32 @@ static int node_open_identity(phx *p, const struct phx_config *cfg)
     return 0;
 }
 
+static uint64_t node_failed_at(void *ctx, uint32_t node)
+{
+    const phx *p = ctx;
+
+    return node < p->peer_capacity ? p->peers[node].failed_at : 0;
+}
+
 static int node_open_brains(phx *p)
 {
     struct phx__route_ops route;
     struct phx__disc_limits dl = { p->cfg.max_links, p->cfg.max_dials, p->cfg.retry_min_us,
-                                   p->cfg.retry_max_us };
+                                   p->cfg.retry_max_us, NODE_CROWD };
     struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon };
-    struct phx__live_limits ll = { p->cfg.heartbeat_us, p->cfg.timeout_us, p->cfg.broken_us };
-    struct phx__live_ops live = { p, node_live_beat, node_silent, node_state };
+    struct phx__live_ops live = { p, node_live_beat, node_silent, phx__node_suspect,
+                                  phx__node_seek, node_state };
     struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,
                                    (int)p->cfg.hop_limit, p->cfg.relay,  p->cfg.incarnation << 32 };
-    struct phx__post_ops post = { p,         node_owner,    node_next,
+    struct phx__post_ops post = { p,         node_owner,    &p->names.version, node_next,
                                   node_emit, phx__node_ack, node_message,
                                   node_done, node_writable, node_post_wants };
     int err;
 
     phx__node_route_ops(p, &route);
     phx__names_init(&p->names, &p->mem, &p->ids);
-    phx__live_init(&p->live, &p->mem, &p->timers, &ll, &live);
+    phx__broken_init(&p->broken, &p->mem, &p->names, node_failed_at, p);
+    phx__live_init(&p->live, &p->mem, &p->timers, &p->rnd, &p->cfg.detector, &live);
     if ((err = phx__route_init(&p->route, &p->mem, &p->ids, &p->timers, &p->rnd, p->cfg.routing,
                                (int)p->cfg.hop_limit, p->cfg.incarnation, &route))
             != 0
@@ -648,6 +671,7 @@ static void node_free(phx *p)
     phx__post_free(&p->post);
     phx__disc_free(&p->disc);
     phx__live_free(&p->live);
+    phx__broken_free(&p->broken);
     phx__names_free(&p->names);
     phx__route_free(&p->route);
     phx__ids_free(&p->ids);
@@ -655,6 +679,7 @@ static void node_free(phx *p)
     phx__map_free(&p->handles);
     phx__mem_put(&p->mem, p->links, p->link_capacity * sizeof(struct phx__link *));
     phx__mem_put(&p->mem, p->writers, p->writer_capacity * sizeof *p->writers);
+    phx__mem_put(&p->mem, p->hooks, p->hook_capacity * sizeof *p->hooks);
     phx__mem_put(&p->mem, p->closed, p->closed_capacity * sizeof *p->closed);
     phx__mem_put(&p->mem, p->peers, p->peer_capacity * sizeof *p->peers);
     phx__mem_put(&p->mem, p->set.scratch, p->set.scratch_size);
@@ -709,7 +734,7 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
     phx__map_init(&p->handles, &p->mem);
     /* So that each room can be freed though a later one was not reached. */
     p->route.mem = p->route.table.mem = p->disc.mem = p->live.mem = p->names.mem = p->post.mem =
-        p->ids.mem = &p->mem;
+        p->broken.mem = p->ids.mem = &p->mem;
     p->disc.timers = p->live.timers = p->post.timers = &p->timers;
     if (cfg->os != NULL)
         p->os = *cfg->os;

@@ -38,9 +38,7 @@ void phx_config_init(struct phx_config *cfg)
     cfg->dial_timeout_us = 5 * PHX__SECOND;
     cfg->retry_min_us = 50 * PHX__MS;
     cfg->retry_max_us = 30 * PHX__SECOND;
-    cfg->heartbeat_us = 5 * PHX__SECOND;
-    cfg->timeout_us = 5 * PHX__SECOND;
-    cfg->broken_us = 5 * PHX__SECOND;
+    (void)phx_detector_preset(&cfg->detector, PHX_PRESET_DEFAULT);
     cfg->log_level = PHX_LOG_INFO;
 }
 
@@ -72,8 +70,7 @@ int phx__config_check(const struct phx_config *c)
         || !api_within(c->step_bytes, 80u << 10, 1u << 26))
         return PHX_EINVAL;
     if (!api_time(c->dial_timeout_us) || !api_time(c->retry_min_us) || !api_time(c->retry_max_us)
-        || !api_time(c->heartbeat_us) || !api_time(c->timeout_us) || !api_time(c->broken_us)
-        || c->retry_min_us > c->retry_max_us)
+        || c->retry_min_us > c->retry_max_us || phx__detector_check(&c->detector) != 0)
         return PHX_EINVAL;
     if ((c->tls_ca == NULL) != (c->tls_cert == NULL) || (c->tls_ca == NULL) != (c->tls_key == NULL))
         return PHX_EINVAL;
@@ -219,12 +216,14 @@ int phx_join(phx *p, const char *address)
     if (p->closing)
         return PHX_ECLOSED;
     n = api_resolve(p, address, a, (int)PHX__DISC_ADDRESSES);
+    if (n == PHX_ESCHEME && p->cfg.dial != NULL)
+        n = phx__address_other(address, &a[0]) == 0 ? 1 : PHX_EADDRESS;
     if (n < 0)
         return n;
     for (i = 0; i < n; i++) {
         if (!phx__node_is_secure(p, &a[i]))
             return PHX_EINSECURE;
-        if (a[i].family != PHX_UNIX && a[i].port == 0)
+        if (a[i].family != PHX_UNIX && a[i].family != PHX_OTHER && a[i].port == 0)
             return PHX_EADDRESS;
     }
     p->set.now = p->now;
@@ -310,7 +309,7 @@ int phx_close(phx *p, uint64_t drain_us)
         return PHX_EINVAL;
     if (p->closing)
         return PHX_ECLOSED;
-    p->closing = p->post.closing = 1;
+    p->closing = 1;
     p->close_at = drain_us < UINT64_MAX - 1 - p->now ? p->now + drain_us : UINT64_MAX - 1;
     p->goodbye_at = p->close_at - drain_us / 4 < p->now ? p->now : p->close_at - drain_us / 4;
     phx__timer_set(&p->timers, p->close_timer, p->goodbye_at);
@@ -465,6 +464,7 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
             out[n].handle = l->handle;
             out[n].up = l->state == PHX__LINK_UP && phx__node_link(p, l->peer) == l;
             out[n].dialer = l->dialer;
+            out[n].monitor = l->state == PHX__LINK_UP && phx__live_is_monitor(&p->live, l->peer);
             out[n].peer = l->id;
             out[n].address = l->address;
             out[n].since_us = l->since;
@@ -544,6 +544,9 @@ void phx_stats(const phx *p, struct phx_stats *s)
     s->requests_out = p->route.requests_out;
     s->heartbeats_in = p->heartbeats_in;
     s->heartbeats_out = p->heartbeats_out;
+    s->monitor_beats_in = p->monitor_beats_in;
+    s->beats_saved = p->live.saved;
+    s->insurance_saved = p->live.saved_insurance;
     s->dials = p->dials;
     s->dials_failed = p->dials_failed;
     s->accepts = p->accepts;

@@ -112,7 +112,7 @@ int phx__node_wants_tls(const phx *p, const struct phx_address *a)
 int phx__node_is_secure(const phx *p, const struct phx_address *a)
 {
     return p->set.key_count > 0 || p->cfg.insecure || phx__address_is_local(a)
-           || (phx__node_wants_tls(p, a) && phx__tls_has_files(p->set.tls));
+           || a->family == PHX_OTHER || (phx__node_wants_tls(p, a) && phx__tls_has_files(p->set.tls));
 }
 
 /* Nobody pays for it before it is used: making a key pair takes a thousandth of a second. */

@@ -184,6 +184,20 @@ static void node_no_stranger(phx *p, struct phx__link *l)
     l->stranger = 0;
 }
 
+/* For phx_explain. */
+static void node_note_end(phx *p, const struct phx__link *l, int reason)
+{
+    const struct phx__live_node *n = phx__live_look(&p->live, l->peer);
+    struct phx__peer *peer;
+
+    if (l->state != PHX__LINK_UP || n == NULL || phx__node_link(p, l->peer) != l)
+        return;
+    peer = &p->peers[l->peer];
+    peer->heard_at = n->heard + p->live.stalled;
+    peer->lost_at = p->now;
+    peer->lost_error = reason;
+}
+
 void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell)
 {
     enum phx__link_state was = l->state;
@@ -193,6 +207,7 @@ void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell)
     node_log_close(p, l, was, reason);
     p->bad_frames += reason == PHX_EPROTO;
     p->refused += was != PHX__LINK_UP && tell;
+    node_note_end(p, l, reason);
     phx__link_close(&p->set, l, reason, tell);
     phx__map_del(&p->handles, (uint64_t)l->handle);
     p->closed[p->closed_count++] = l->slot;
@@ -318,37 +333,76 @@ void phx__node_accept(phx *p, int listener)
         node_pause(p, at, node_room_at(p));
 }
 
-/* A listener on all interfaces is told to others with the addresses that links show. */
-static void node_learn_own_address(phx *p, const struct phx__link *l)
-{
-    struct phx_address a;
-    int i, learnt = 0;
+/* ---- Dialling -------------------------------------------------------------------------------- */
 
-    for (i = 0; i < p->listener_count; i++) {
-        const struct phx_address *at = &p->listeners[i].address;
-        if (!phx__address_is_any(at))
-            continue;
-        memset(&a, 0, sizeof a);
-        p->set.os_calls++;
-        if (p->os.local(p->os.world, l->handle, &a) != 0 || a.family != at->family)
-            continue;
-        a.port = at->port;
-        a.tls = at->tls;
-        learnt |= phx__node_own_address(p, &a) > 0;
-    }
-    p->card_stale |= learnt;
+/* disc must not be called while it dials, and a host's callback may call anything: cfg.dial is asked
+ * later in the step, when disc is done. */
+static int node_hook_later(phx *p, uint32_t attempt, const struct phx_address *to)
+{
+    if (phx__mem_grow(&p->mem, &p->hooks, &p->hook_capacity, p->hook_count + 1, sizeof *p->hooks))
+        return PHX_ENOMEM;
+    p->hooks[p->hook_count].attempt = attempt;
+    p->hooks[p->hook_count++].to = *to;
+    return 0;
 }
 
-/* ---- Dialling -------------------------------------------------------------------------------- */
+/* The host's stream as a link that is being dialled. */
+static int node_hook_link(phx *p, int handle, const struct phx__hook *h)
+{
+    struct phx__link *l;
+    int err = p->cfg.tls ? phx__node_tls(p) : 0;
+
+    if (err == 0)
+        err = phx__os_adopt(&p->os, handle);
+    if (err != 0) {
+        p->os.close(p->os.world, handle);
+        return err;
+    }
+    err = node_open_link(p, handle, NODE_DIALER | (p->cfg.tls ? NODE_TLS : 0), PHX__LINK_DIALING, &l);
+    if (err != 0)
+        return err;
+    l->attempt = h->attempt;
+    l->address = h->to;
+    return 0;
+}
+
+static void node_hook(phx *p, const struct phx__hook *h)
+{
+    int handle, err;
+
+    p->dials++;
+    handle = p->cfg.dial(p, h->to.path, p->cfg.user);
+    if (h->attempt == PHX__NONE || p->free_later) { /* the callback has closed the node, or freed it */
+        if (handle >= 0)
+            p->os.close(p->os.world, handle);
+        return;
+    }
+    err = handle < 0 ? handle : node_hook_link(p, handle, h);
+    if (err == 0)
+        return;
+    p->dials_failed++;
+    phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", h->to.path, phx_strerror(err));
+    phx__disc_result(&p->disc, h->attempt, err, p->now);
+}
+
+void phx__node_hooks(phx *p)
+{
+    uint32_t i;
+
+    for (i = 0; i < p->hook_count && !p->free_later; i++)
+        if (p->hooks[i].attempt != PHX__NONE)
+            node_hook(p, &p->hooks[i]);
+    p->hook_count = 0;
+}
 
 int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     phx *p = ctx;
     struct phx__link *l;
-    int handle, err;
+    int secure = phx__node_wants_tls(p, to), handle, err;
 
-    int secure = phx__node_wants_tls(p, to);
-
+    if (to->family == PHX_OTHER)
+        return node_hook_later(p, attempt, to);
     if (!phx__node_is_secure(p, to))
         return PHX_EINSECURE;
     if (secure && (err = phx__node_tls(p)) != 0)
@@ -374,6 +428,9 @@ void phx__node_abandon(void *ctx, uint32_t attempt)
     phx *p = ctx;
     uint32_t i;
 
+    for (i = 0; i < p->hook_count; i++)
+        if (p->hooks[i].attempt == attempt)
+            p->hooks[i].attempt = PHX__NONE;
     for (i = 0; i < p->link_size; i++) {
         struct phx__link *l = p->links[i];
         if (l == NULL || l->attempt != attempt || l->state == PHX__LINK_UP)
@@ -432,7 +489,7 @@ static int node_judge_rival(phx *p, struct phx__link *l, struct phx__link *old)
     if (node_wins(p, l))
         return 0;
     /* If it dials although it has a link, perhaps it has not: a write finds out sooner than silence. */
-    phx__node_beat(p, old->peer, PHX__BEAT_REPLY, 0);
+    phx__live_ask(&p->live, old->peer, p->now);
     return PHX_EDUPLICATE;
 }
 
@@ -532,7 +589,7 @@ static int node_link_up(void *ctx, struct phx__link *l)
     l->attempt = PHX__NONE;
     phx__node_log(p, PHX_LOG_INFO, "link %s %s: up", phx_id_text(&l->id, id),
                   l->address.family ? phx_address_text(&l->address, at) : "adopted");
-    node_learn_own_address(p, l);
+    phx__node_learn(p, l);
     node_resume_parked(p, l);
     phx__node_resume_listeners(p);
     p->set.wants(p, l); /* what waited for a link it may have replaced */
@@ -549,8 +606,10 @@ static void node_finish_dial(phx *p, struct phx__link *l)
     err = p->os.finish(p->os.world, l->handle);
     if (err == PHX_EAGAIN)
         return;
-    if (err == 0)
+    if (err == 0) {
+        phx__disc_answered(&p->disc, l->attempt);
         err = phx__link_connected(&p->set, l);
+    }
     if (err != 0)
         phx__node_close_link(p, l, err, 0);
     else
@@ -567,7 +626,7 @@ static void node_read(phx *p, struct phx__link *l)
     if (l->state == PHX__LINK_CLOSED)
         return;
     if (l->state == PHX__LINK_UP && l->bytes_in != before)
-        phx__live_heard(&p->live, l->peer, 0, p->now);
+        phx__live_heard(&p->live, l->peer, p->now);
     p->more |= l->more;
     phx__node_watch(p, l);
 }
@@ -625,17 +684,22 @@ static void node_write_link(phx *p, struct phx__link *l)
         phx__node_watch(p, l);
 }
 
-/* Each link that wants it, once; those that want it again during this are for the next step. */
+/* Each link that wants it, once. A link counts as listed while it is written to: acks that its own data brings
+ * about leave in the same write, and do not make a step of their own. Others that are listed meanwhile are
+ * for the next step. */
 void phx__node_write(phx *p)
 {
     uint32_t i, count = p->writer_count;
 
     for (i = 0; i < count; i++) {
         struct phx__link *l = p->links[p->writers[i]];
-        l->queued = 0;
-        if (l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING
-            && (!l->full || l->broken))
+        int writes = l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING
+                     && (!l->full || l->broken);
+        if (writes)
             node_write_link(p, l);
+        l->queued = 0;
+        if (writes && ((!l->dry && !l->full) || l->broken))
+            node_wants(p, l);
     }
     for (i = count; i < p->writer_count; i++)
         p->writers[i - count] = p->writers[i];

@@ -11,22 +11,24 @@
  *
  *      phx__post_send                                  phx__post_data
  *           |                                            |        | another node's
- *           | owner?                               ours  |        v
+ *           | box of the name, owner?              ours  |        v
  *           +--- a node ----> flow (flow.c)              |   transit queue of the target
- *           +--- self ------> box, LOCAL --> ops.message |        |
- *           '--- nobody ----> box, HELD     <--- owner? -'        |
+ *           +--- self ------> box, LOCAL                 |        |
+ *           '--- nobody ----> box, HELD          owner?  |        |
+ *                                      ops.message <--- self      |
+ *                             back to its source <--- not self    |
  *                                                                 |
  *      phx__post_pull(nbr): a circle of all flows and transit queues whose next hop is nbr
  *
- * The parts of this room, bottom to top: flow.c (numbers and windows of one flow), hold.c (boxes:
- * what waits for a name), pump.c (what goes out next), fate.c (where messages wait and how they
- * end), and this one: what comes in, from the application and from the network, and what a step has
- * to do.
+ * The parts of this room, bottom to top: flow.c (numbers and windows of one flow), back.c (what of
+ * it was turned back), hold.c (boxes: what there is for a name), pump.c (what goes out next), fate.c
+ * (where messages wait and how they end), and this one: what comes in, from the application and from
+ * the network, and what a step has to do.
  *
- * Acknowledged means that the receiver's ops.message has returned, or, if the name had left that
- * node, that the node answers for it: it passes the message on, in the order in which it came, with
- * the id of the first sender in front. What a receiver cannot take (its own queues are full) it
- * does not acknowledge; it closes the sender's window instead and opens it again when it can.
+ * Acknowledged means that the receiver's ops.message has returned, or, if the name is not at that
+ * node, that the message comes back. Its source alone answers for it: nobody else keeps it, so
+ * nobody else's death can lose it. What a receiver cannot take (no memory) it does not acknowledge;
+ * it closes the sender's window instead and opens it again when it can.
  *
  * Re-entrance: ops.message, done and writable, and the host's release functions may call
  * phx__post_send and phx__post_cancel. So nothing that those may move or free is held across such a
@@ -42,11 +44,11 @@
 
 /* ---- Sending */
 
-/* The queue for a name, as far as it is known: a box, or else the owner and, if that is a node, its
- * record. */
+/* Where a message to a name goes now: into the flow to a peer, or into a box, which may be there
+ * already. */
 struct post_way {
     struct phx__box *box;
-    uint32_t owner;
+    uint32_t owner; /* without peer and box: SELF or NONE */
     struct phx__pump_peer *peer;
 };
 
@@ -56,36 +58,78 @@ static struct phx__waiter **post_hold_waiters(struct phx__post *p, size_t size)
     return size > p->limits.hold_bytes ? &p->name_waiters : &p->hold_waiters;
 }
 
+static int post_find_peer(struct phx__post *p, struct post_way *way, struct phx__pump_peer *peer,
+                          struct phx__waiter ***waiters)
+{
+    way->peer = peer;
+    *waiters = &peer->waiters;
+    return phx__fate_accepts(p, peer) ? 0 : PHX_EAGAIN;
+}
+
+/* The box has letters, or has to wait for what is under way. */
+static int post_find_box(struct phx__post *p, size_t size, struct post_way *way,
+                         struct phx__waiter ***waiters)
+{
+    enum phx__box_state state = way->box->state;
+    int held = state != PHX__BOX_LOCAL && state != PHX__BOX_BOUND;
+
+    *waiters = state == PHX__BOX_HELD ? post_hold_waiters(p, size) : &way->box->waiters;
+    return phx__fate_box_accepts(p, way->box, held, size) ? 0 : PHX_EAGAIN;
+}
+
+/* No letters, nothing came back. Does its peer still have the name? If not, 0, and what is under
+ * way has to end first; without that the box is gone. */
+static int post_flows(struct phx__post *p, struct post_way *way, uint64_t name)
+{
+    struct phx__box *b = way->box;
+
+    if (b->version == *p->ops.version)
+        return 1;
+    if (p->ops.owner(p->ops.ctx, name) == b->peer->node) {
+        b->version = *p->ops.version;
+        return 1;
+    }
+    if (b->flying > 0) {
+        phx__hold_move(&p->hold, b, PHX__BOX_GATED, NULL);
+    } else {
+        phx__fate_close_box(p, b);
+        way->box = NULL;
+    }
+    return 0;
+}
+
 /* 0, PHX_EAGAIN and *waiters is where to wait, or PHX_ENOMEM. */
 static int post_find_way(struct phx__post *p, uint64_t name, size_t size, struct post_way *way,
                          struct phx__waiter ***waiters)
 {
+    struct phx__pump_peer *peer;
+
     way->box = phx__hold_find(&p->hold, name);
     way->peer = NULL;
-    if (way->box != NULL) {
-        int held = way->box->state == PHX__BOX_HELD;
-
-        way->owner = held ? PHX__NONE : PHX__SELF;
-        *waiters = held ? post_hold_waiters(p, size) : &way->box->waiters;
-        return phx__fate_box_accepts(p, way->box, held, size) ? 0 : PHX_EAGAIN;
-    }
+    way->owner = PHX__NONE;
+    if (way->box != NULL && way->box->state == PHX__BOX_FLOWING && post_flows(p, way, name))
+        return post_find_peer(p, way, way->box->peer, waiters);
+    if (way->box != NULL)
+        return post_find_box(p, size, way, waiters);
     way->owner = p->ops.owner(p->ops.ctx, name);
     if (way->owner == PHX__NONE || way->owner == PHX__SELF) {
         *waiters = post_hold_waiters(p, size);
         return phx__fate_box_accepts(p, NULL, way->owner == PHX__NONE, size) ? 0 : PHX_EAGAIN;
     }
-    way->peer = phx__pump_open(p, way->owner);
-    if (way->peer == NULL)
-        return PHX_ENOMEM;
-    *waiters = &way->peer->waiters;
-    return phx__fate_accepts(p, way->peer) ? 0 : PHX_EAGAIN;
+    peer = phx__pump_open(p, way->owner);
+    return peer == NULL ? PHX_ENOMEM : post_find_peer(p, way, peer, waiters);
 }
 
-static int post_go(struct phx__post *p, const struct post_way *way, const struct phx__mail *m)
+static int post_go(struct phx__post *p, struct post_way *way, struct phx__mail *m)
 {
-    int err = way->peer != NULL ? phx__fate_put(p, way->peer, m)
-                                : phx__fate_box(p, way->box, m, way->owner);
+    int err;
 
+    if (way->peer != NULL && way->box == NULL)
+        way->box = phx__fate_open(p, m->to, way->peer);
+    if (way->peer != NULL)
+        err = way->box == NULL ? PHX_ENOMEM : phx__fate_put(p, way->box, m);
+    else
+        err = phx__fate_box(p, way->box, m, way->owner);
     p->pending_count += err == 0;
     return err;
 }
@@ -109,8 +153,7 @@ static int post_measure(const struct phx__post *p, const struct phx_outgoing *m,
 
 /* Hands the message over to its way; an owned one wrapped, which must not call release if it
  * fails. */
-static int post_submit(struct phx__post *p, const struct post_way *way,
-                       const struct phx_outgoing *m,
+static int post_submit(struct phx__post *p, struct post_way *way, const struct phx_outgoing *m,
                        struct phx__mail *mail)
 {
     int err;
@@ -160,8 +203,7 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t n
     mail.limit = PHX__NEVER;
     if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - now)
         mail.limit = now + m->time_limit_us;
-    mail.origin = p->ids->at[PHX__SELF];
-    mail.passed = 0;
+    mail.box = NULL;
     mail.size = size;
     mail.body = NULL;
     mail.data = NULL;
@@ -177,61 +219,66 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t n
 
 /* ---- Receiving */
 
-/* A message that a flow brought goes to the application, or on to whoever has the name now. 0, or
- * why it cannot be taken. */
-static int post_deliver(struct phx__post *p, struct phx__mail *m)
+/* To the application. */
+static void post_deliver(struct phx__post *p, const struct phx__mail *m, uint32_t source)
 {
-    struct phx__waiter **nobody;
     struct phx_message out;
-    struct post_way way;
-    struct iovec iov;
-    int err;
 
-    if (p->hold.count == 0 && p->ops.owner(p->ops.ctx, m->to) == PHX__SELF) {
-        way.box = NULL;
-        way.owner = PHX__SELF;
-    } else {
-        err = post_find_way(p, m->to, m->size, &way, &nobody);
-        if (err != 0)
-            return err;
-    }
-    /* What a leaving node would only hold must stay with its sender: it is lost here. */
-    if (p->closing && (way.box != NULL || way.owner == PHX__NONE))
-        return PHX_EAGAIN;
-    if (way.box != NULL || way.owner != PHX__SELF) {
-        iov.iov_base = (void *)m->data; /* struct iovec serves readv too, hence no const there */
-        iov.iov_len = m->size;
-        m->iov = &iov;
-        m->iov_count = 1;
-        m->passed = 1;
-        return post_go(p, &way, m);
-    }
     out.to = m->to;
     out.from = m->from;
     out.tag = m->tag;
-    out.source = m->origin;
+    out.source = p->ids->at[source];
     out.data = m->size > 0 ? m->data : NULL;
     out.size = m->size;
     p->messages_in++;
     p->ops.message(p->ops.ctx, &out);
-    return 0;
+}
+
+/* Why a message must go back, as its first fragment tells; 0: it need not. */
+static int post_refusal(struct phx__post *p, struct phx__pump_peer *peer,
+                        const struct phx__data *d)
+{
+    phx__back_seen(&peer->back, d->seen);
+    if (p->ops.owner(p->ops.ctx, d->to) != PHX__SELF)
+        return (int)PHX__RETURN_MOVED;
+    if (phx__back_refuses(&peer->back, d->to))
+        return (int)PHX__RETURN_AGAIN;
+    return d->total > p->limits.max_message ? (int)PHX__RETURN_LARGE : 0;
+}
+
+/* 0: not taken. */
+static int post_turn_back(struct phx__post *p, struct phx__pump_peer *peer,
+                          const struct phx__data *d, uint64_t name, int flags, int reason)
+{
+    if (phx__back_add(&peer->back, name, d->number, reason) != 0)
+        return 0;
+    phx__flow_turn_back(&peer->in, flags);
+    phx__pump_owe(p, peer, 1);
+    return 1;
 }
 
 /* The frame that was to come next. 0: it was not taken. */
 static int post_take(struct phx__post *p, struct phx__pump_peer *peer, const struct phx__data *d,
                      int flags)
 {
+    int reason = (flags & (int)PHX__DATA_FIRST) != 0 ? post_refusal(p, peer, d) : 0;
     struct phx__mail m;
 
-    switch (phx__flow_take(&peer->in, p->mem, d, flags, p->limits.max_message, &m)) {
+    if (reason != 0)
+        return post_turn_back(p, peer, d, d->to, flags, reason);
+    switch (phx__flow_take(&peer->in, p->mem, d, flags, &m)) {
     case PHX__FLOW_MORE:
         return 1;
     case PHX__FLOW_SKIPPED:
         p->dropped++;
         return 1;
+    case PHX__FLOW_CUT:
+        return post_turn_back(p, peer, d, m.to, flags, (int)PHX__RETURN_AGAIN);
     case PHX__FLOW_WHOLE:
-        if (post_deliver(p, &m) != 0)
-            return 0;
+        /* The name may have gone since its first fragment. */
+        if ((flags & (int)PHX__DATA_FIRST) == 0 && p->ops.owner(p->ops.ctx, m.to) != PHX__SELF)
+            return post_turn_back(p, peer, d, m.to, flags, (int)PHX__RETURN_MOVED);
+        post_deliver(p, &m, peer->node);
         phx__flow_took(&peer->in);
         return 1;
     default:
@@ -260,6 +307,7 @@ static void post_arrived(struct phx__post *p, struct phx__pump_peer *peer,
     }
     if (d->epoch > peer->in.epoch) {
         phx__flow_start(&peer->in, d->epoch);
+        phx__back_reset(&peer->back);
         peer->stuck = 0;
         peer->gap_from = 0;
     }
@@ -313,41 +361,123 @@ int phx__post_data(struct phx__post *p, uint32_t nbr, const uint8_t *frame, size
 
 /* ---- Acks that arrive */
 
-static void post_acked(struct phx__post *p, struct phx__flow_record *r)
+/* The returns that an ack brings, as they are met. */
+struct post_returns {
+    const struct phx__ack *ack;
+    uint32_t at;
+};
+
+/* Why the message of fragment `number` came back there; 0: it did not. Those of our numbers that
+ * name none were never sent by an honest target; they count, so that the rest is in step. */
+static int post_came_back(struct post_returns *in, struct phx__flow_out *o, uint64_t number)
 {
-    if ((r->flags & PHX__DATA_PASSED) == 0)
-        p->pending_bytes -= phx__flow_payload(r);
-    if ((r->flags & PHX__DATA_LAST) != 0) {
-        if (r->body != NULL && r->body->release != NULL)
-            p->promised--; /* it goes right here, unless a link still holds it */
-        phx__fate_outcome(p, r->token, PHX_OK, NULL);
-        p->pending_count--;
+    uint64_t at;
+    int reason;
+
+    while (in->at < in->ack->return_count) {
+        at = phx__wire_return(in->ack, in->at, &reason);
+        if (at > number)
+            break;
+        if (at == number)
+            return reason;
+        in->at++;
+        o->seen++;
     }
-    phx__block_drop(r->head);
-    phx__block_drop(r->body);
+    return 0;
+}
+
+static void post_end(struct phx__post *p, struct phx__flow_record *r, int back)
+{
+    if (r->body != NULL && r->body->release != NULL && back == 0)
+        p->promised--; /* it goes right here, unless a link still holds it */
+    phx__fate_outcome(p, r->token, back == 0 ? PHX_OK : PHX_ETOOBIG, back == 0 ? NULL : r->body);
+    p->pending_count--;
+    if (back == 0)
+        r->box->retry_us = 0;
+    phx__fate_landed(p, r->box);
+}
+
+/* The lowest record was taken: its message has arrived, or comes back. 0, or PHX_ENOMEM and nothing
+ * changed. */
+static int post_acked(struct phx__post *p, struct phx__flow_out *o, struct post_returns *in,
+                      size_t *bytes)
+{
+    struct phx__flow_record r = *phx__flow_at(o, 0);
+    int first = (r.flags & PHX__DATA_FIRST) != 0, last = (r.flags & PHX__DATA_LAST) != 0;
+    int here = in->ack->return_count == 0 ? 0 : post_came_back(in, o, o->base);
+    int back = here != 0 || first ? here : o->front_back;
+    int again = last && back != 0 && back != (int)PHX__RETURN_LARGE && r.limit != 0;
+    struct phx__mail m;
+
+    if (again) {
+        phx__flow_mail(o, 0, &m);
+        if (phx__fate_take_back(p, &m, back) != 0)
+            return PHX_ENOMEM;
+        p->pending_bytes += m.size;
+    } else if (here != 0 && here != (int)PHX__RETURN_LARGE) {
+        phx__fate_gate(p, r.box, here);
+    }
+    if (here != 0) {
+        in->at++;
+        o->seen++;
+    }
+    (void)phx__flow_pop(o, o->base + 1, &r);
+    if (!last && here != 0)
+        o->front_back = here;
+    *bytes += phx__flow_frame_size(&r);
+    p->pending_bytes -= phx__flow_payload(&r);
+    if (again)
+        phx__fate_landed(p, r.box);
+    else if (last)
+        post_end(p, &r, back);
+    phx__block_drop(r.head);
+    phx__block_drop(r.body);
+    return 0;
+}
+
+/* What an ack says of the other direction. */
+static void post_confirmed(struct phx__post *p, struct phx__pump_peer *peer,
+                           const struct phx__ack *a)
+{
+    if (a->seen == 0 || a->seen_epoch != peer->in.epoch)
+        return;
+    phx__back_confirm(&peer->back, a->seen);
+    if (peer->stuck) {
+        peer->gap = 1;
+        phx__pump_owe(p, peer, 1);
+    }
 }
 
 void phx__post_ack(struct phx__post *p, const struct phx__ack *a, int gap, uint64_t now)
 {
     uint32_t node = phx__ids_find(p->ids, &a->source);
     struct phx__pump_peer *peer = node == PHX__NONE ? NULL : phx__pump_find(p, node);
-    struct phx__flow_record r;
+    struct post_returns in;
     struct phx__flow_out *o;
     size_t bytes = 0;
+    int err = 0;
 
     p->now = now;
-    if (peer == NULL || a->epoch != peer->out.epoch || a->next > peer->out.left
-        || a->next < peer->out.base)
-        return; /* of another life of the flow; nonsense; or overtaken by a later one */
+    if (peer == NULL)
+        return;
+    post_confirmed(p, peer, a);
     o = &peer->out;
+    if (a->epoch != o->epoch || a->next > o->left || a->next < o->base
+        || (a->return_count > 0 && a->return_base > o->seen))
+        return; /* of another life of the flow; nonsense; or overtaken by a later one */
     o->window = a->window;
-    while (phx__flow_pop(o, a->next, &r)) {
-        bytes += phx__flow_frame_size(&r);
-        post_acked(p, &r);
+    in.ack = a;
+    in.at = a->return_count > 0 ? o->seen - a->return_base : 0;
+    while (o->base < a->next && o->count > 0 && err == 0)
+        err = post_acked(p, o, &in, &bytes); /* without memory the rest is asked for again */
+    if (a->return_count > 0) {
+        peer->confirm = 1;
+        phx__pump_owe(p, peer, 1);
     }
-    phx__flow_progress(o, a->next, bytes, now);
+    phx__flow_progress(o, o->base, bytes, now);
     if (gap && a->next == o->base && o->sent > o->base && now >= o->rewind_from)
         phx__flow_lost(o, now);
+    phx__fate_open_gates(p);
     phx__pump_ready(p, peer);
     phx__fate_check_room(p, peer);
     if (o->count == 0)
@@ -363,7 +493,6 @@ static void post_run_local(struct phx__post *p)
 
     while (budget-- > 0 && !phx__ring_is_empty(&p->local)) {
         struct phx__box *b = (struct phx__box *)(void *)p->local.next;
-        struct phx_message out;
         struct phx__letter *l;
 
         if (p->ops.owner(p->ops.ctx, b->name) != PHX__SELF) {
@@ -375,18 +504,10 @@ static void post_run_local(struct phx__post *p)
             phx__fate_close_box(p, b);
         else
             phx__ring_add(&p->local, &b->link); /* names take turns */
-        out.to = l->mail.to;
-        out.from = l->mail.from;
-        out.tag = l->mail.tag;
-        out.source = l->mail.origin;
-        out.data = l->mail.size > 0 ? l->mail.data : NULL;
-        out.size = l->mail.size;
-        if (!l->mail.passed)
-            p->pending_bytes -= out.size;
+        p->pending_bytes -= l->mail.size;
         p->pending_count--;
-        p->messages_in++;
         phx__fate_outcome(p, l->mail.token, PHX_OK, l->mail.body);
-        p->ops.message(p->ops.ctx, &out);
+        post_deliver(p, &l->mail, PHX__SELF);
         phx__letter_drop(&p->hold, l);
     }
 }
@@ -446,7 +567,10 @@ void phx__post_due(struct phx__post *p, int kind, uint32_t node, uint64_t now)
 
     p->now = now;
     if (kind == (int)PHX__TIMER_POST_HOLD) {
-        phx__fate_expire_held(p);
+        if (node == 0)
+            phx__fate_expire_held(p);
+        else
+            phx__fate_retry(p);
         return;
     }
     peer = phx__pump_find(p, node);
@@ -471,13 +595,17 @@ int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *i
     p->ops = *ops;
     p->limits = *limits;
     p->hold_limit_at = PHX__NEVER;
-    p->last_source = p->hold_timer = PHX__NONE;
+    p->last_source = p->hold_timer = p->again_timer = PHX__NONE;
     phx__hold_init(&p->hold, mem);
     phx__ring_init(&p->held);
     phx__ring_init(&p->local);
+    phx__ring_init(&p->refused);
+    phx__ring_init(&p->opened);
     phx__ring_init(&p->acks);
     phx__ring_init(&p->rooms);
-    return phx__timer_new(timers, PHX__TIMER_POST_HOLD, 0, &p->hold_timer);
+    if (phx__timer_new(timers, PHX__TIMER_POST_HOLD, 0, &p->hold_timer) != 0)
+        return PHX_ENOMEM;
+    return phx__timer_new(timers, PHX__TIMER_POST_HOLD, 1, &p->again_timer);
 }
 
 void phx__post_settle(struct phx__post *p, uint64_t now)
@@ -497,8 +625,13 @@ void phx__post_free(struct phx__post *p)
 
     if (p->hold.mem == NULL)
         return; /* never begun */
-    for (i = 0; i < p->hold.count; i++)
-        phx__wait_splice(&p->ready_waiters, &p->hold.boxes[i]->waiters);
+    for (i = 0; i < p->hold.count; i++) {
+        struct phx__box *b = p->hold.boxes[i];
+
+        phx__wait_splice(&p->ready_waiters, &b->waiters);
+        phx__hold_move(&p->hold, b, PHX__BOX_HELD, &p->held);
+        b->flying = 0;
+    }
     phx__wait_splice(&p->ready_waiters, &p->hold_waiters);
     phx__wait_splice(&p->ready_waiters, &p->name_waiters);
     phx__hold_drop_boxes(&p->hold);
@@ -517,6 +650,8 @@ void phx__post_free(struct phx__post *p)
     phx__hold_free(&p->hold);
     if (p->hold_timer != PHX__NONE)
         phx__timer_drop(p->timers, p->hold_timer);
+    if (p->again_timer != PHX__NONE)
+        phx__timer_drop(p->timers, p->again_timer);
     memset(p, 0, sizeof *p);
 }
 

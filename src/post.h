@@ -14,6 +14,8 @@ struct phx__post_ops {
     void *ctx;
     /* Who holds the name now: a node that has not failed, PHX__SELF, or PHX__NONE. */
     uint32_t (*owner)(void *ctx, uint64_t name);
+    /* Another number whenever an answer of `owner` may be another, but for nodes that failed. */
+    const uint64_t *version;
     /* The neighbour towards node, or PHX__NONE; *generation changes whenever its link is another
      * one, so (neighbour, generation) names a TCP stream. */
     uint32_t (*next)(void *ctx, uint32_t node, uint32_t *generation);
@@ -44,11 +46,13 @@ struct phx__post {
     uint32_t node_capacity;
     uint64_t epochs; /* given out since the start */
     uint64_t now;    /* of the call we are in */
-    uint32_t hold_timer;
+    uint32_t hold_timer, again_timer;
     uint64_t hold_limit_at;         /* no letter in a box expires before */
     uint32_t last_source;           /* of the last DATA frame: most likely that of the next, too */
-    struct phx__hold hold;          /* messages to names that are in no flow */
-    struct phx__ring held, local;   /* its boxes in these states; BOUND ones hang on their node */
+    struct phx__hold hold;          /* what is sent to each name */
+    struct phx__ring held, local, refused; /* its boxes in these states; others hang on their node */
+    struct phx__ring opened;               /* GATED ones that need not be any more */
+    uint32_t idle_boxes;                   /* FLOWING ones with nothing under way */
     struct phx__ring acks, rooms;   /* nodes that are owed an ack now; whose flow has room again */
     struct phx__pump_source *stray; /* ready, but not listed with a neighbour: no memory */
     struct phx__waiter *hold_waiters;  /* for room to hold more */
@@ -59,8 +63,7 @@ struct phx__post {
     uint32_t outcome_first, outcome_count, outcome_capacity;
     size_t promised;
     size_t transit_bytes;
-    size_t pending_count; /* messages in boxes and flows, passed on ones and empty ones too */
-    int closing;          /* the node is leaving: hold nothing for others any more */
+    size_t pending_count; /* messages in boxes and flows, empty ones too */
     size_t pending_bytes; /* accepted from this host and not acknowledged */
     uint64_t messages_in, messages_out, retransmitted, duplicates, dropped;
     uint64_t relayed_frames, relayed_bytes;
@@ -109,7 +112,7 @@ PHX_PRIVATE int phx__post_run(struct phx__post *p, uint64_t now);
 PHX_PRIVATE void phx__post_settle(struct phx__post *p, uint64_t now);
 /* Has phx__post_run something to do already? */
 PHX_PRIVATE int phx__post_ready(const struct phx__post *p);
-/* PHX__TIMER_POST (node) and PHX__TIMER_POST_HOLD fired. */
+/* PHX__TIMER_POST (node) and PHX__TIMER_POST_HOLD (0: time limits, 1: try again) fired. */
 PHX_PRIVATE void phx__post_due(struct phx__post *p, int kind, uint32_t node, uint64_t now);
 
 #endif

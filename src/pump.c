@@ -7,7 +7,7 @@
  *
  *      to be emitted, and a route known: listed       nothing more, or no route: not listed
  *      the route changed:                the circle of the new next hop
- *      no memory to list or to emit:     the strays, which the next phx__post_run lists again
+ *      no memory to list or to emit:     the strays, which a phx__post_run soon lists again
  *
  * Why a circle per neighbour: a relay's links are shared by all that goes through them. Each source
  * gets PUMP_QUANTUM bytes and then the next has its turn, so none waits for more than one quantum
@@ -75,6 +75,8 @@ static void pump_insert(struct phx__post *p, struct phx__pump_source *s, uint32_
     struct phx__pump_source **circle = pump_circle(p, nbr);
 
     s->nbr = nbr;
+    if (nbr == PHX__NONE)
+        phx__fate_again(p, 0);
     if (*circle == NULL) {
         s->prev = s->next = *circle = s;
         return;
@@ -180,6 +182,8 @@ struct phx__pump_peer *phx__pump_open(struct phx__post *p, uint32_t node)
     peer->own.peer = peer->transit.peer = peer;
     peer->transit.is_transit = 1;
     phx__ring_init(&peer->boxes);
+    phx__ring_init(&peer->idle);
+    phx__back_init(&peer->back, p->mem);
     phx__ring_init(&peer->ack_link);
     phx__ring_init(&peer->room_link);
     phx__flow_init(&peer->out, p->mem, &p->ids->at[node], &p->ids->at[PHX__SELF],
@@ -223,6 +227,9 @@ void phx__pump_ack(struct phx__post *p, struct phx__pump_peer *peer)
     a.window = p->limits.window < UINT32_MAX ? (uint32_t)p->limits.window : UINT32_MAX;
     if (peer->stuck)
         a.window = 1; /* which still lets one frame come, to try */
+    phx__back_fill(&peer->back, &a);
+    a.seen = peer->confirm ? peer->out.seen : 0;
+    a.seen_epoch = peer->out.epoch;
     if (p->ops.ack(p->ops.ctx, peer->node, &a, peer->gap) != 0) {
         /* Without a route there is no use in asking again and again; phx__post_route will. */
         peer->owed = 1;
@@ -231,6 +238,7 @@ void phx__pump_ack(struct phx__post *p, struct phx__pump_peer *peer)
         return;
     }
     peer->owed = 0;
+    peer->confirm = 0;
     peer->gap = 0;
     peer->ack_bytes = 0;
     peer->ack_frames = 0;
@@ -459,12 +467,14 @@ void phx__pump_reset(struct phx__post *p, struct phx__pump_peer *peer)
 {
     pump_drop_transit(p, peer);
     pump_unlist(p, &peer->own);
+    peer->confirm = 0;
     phx__flow_restart(&peer->out, 0, pump_window(p, peer->node));
 }
 
 void phx__pump_free(struct phx__post *p, struct phx__pump_peer *peer)
 {
-    PHX_ASSERT(phx__ring_is_empty(&peer->boxes) && peer->waiters == NULL);
+    PHX_ASSERT(phx__ring_is_empty(&peer->boxes) && phx__ring_is_empty(&peer->idle)
+               && peer->waiters == NULL);
     p->nodes[peer->node].peer = NULL;
     pump_drop_transit(p, peer);
     pump_unlist(p, &peer->own);
@@ -472,6 +482,7 @@ void phx__pump_free(struct phx__post *p, struct phx__pump_peer *peer)
     phx__ring_del(&peer->ack_link);
     phx__timer_drop(p->timers, peer->timer);
     phx__flow_start(&peer->in, 0);
+    phx__back_reset(&peer->back);
     phx__flow_free(&peer->out);
     phx__mem_put(p->mem, peer, sizeof *peer);
 }
@@ -480,6 +491,7 @@ static void pump_idle(struct phx__post *p, struct phx__pump_peer *peer)
 {
     peer->idle_at = PHX__NEVER;
     phx__flow_trim(&peer->out);
+    phx__fate_close_idle(p, peer);
     if (peer->queue.bytes == 0 || !peer->routed)
         pump_drop_transit(p, peer);
     else

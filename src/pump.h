@@ -1,6 +1,7 @@
 /* pump.h - part of post: one record per node, and a circle of work per neighbour. */
 #ifndef PHX_PUMP_H
 #define PHX_PUMP_H
+#include "back.h"
 #include "hold.h"
 #include "timer.h"
 
@@ -24,7 +25,10 @@ struct phx__pump_peer {
     struct phx__pump_source own, transit;
     struct phx__flow_out out;
     struct phx__flow_in in;
+    struct phx__back back;  /* what came from it and was turned back */
+    int confirm;            /* it is to be told how many returns of its came */
     struct phx__ring boxes; /* BOUND ones */
+    struct phx__ring idle;  /* FLOWING ones with nothing under way, oldest first */
     struct phx__waiter *waiters;
     struct phx__ring room_link, ack_link;
     int owed, gap; /* an ack; one that reports a gap */

@@ -47,7 +47,8 @@
 /* May cross more than one link, and so carries a hop count. */
 static int wire_type_travels(int type)
 {
-    return type == PHX__REQUEST || type == PHX__DATA || type == PHX__ACK;
+    return type == PHX__REQUEST || type == PHX__DATA || type == PHX__ACK || type == PHX__SUSPECT
+           || type == PHX__PROBE;
 }
 
 int phx__wire_parse(const uint8_t *data, size_t size, struct phx__frame *f, size_t *used)
@@ -623,16 +624,13 @@ int phx__wire_next_summary_line(struct phx__reader *r, struct phx__summary_line 
 static int wire_payload_fits(int flags, size_t size, uint64_t total)
 {
     int first = (flags & (int)PHX__DATA_FIRST) != 0, last = (flags & (int)PHX__DATA_LAST) != 0;
-    /* The first sender's id travels in the payload but is no part of the message. */
-    size_t extra = (flags & (int)PHX__DATA_PASSED) != 0 ? WIRE_ID : 0;
 
-    if (size > PHX__FRAGMENT + extra)
+    if (size > PHX__FRAGMENT)
         return 0;
     if (!first)
         return size > 0;
-    if (size < extra || total > WIRE_TOTAL_MAX)
+    if (total > WIRE_TOTAL_MAX)
         return 0;
-    size -= extra;
     return last ? size == total : size > 0 && size < total;
 }
 
@@ -650,6 +648,8 @@ void phx__wire_put_data_head(struct phx__writer *w, const struct phx__data *d, i
         phx__put_u64(w, d->from);
         phx__put_u64(w, d->tag);
         phx__put_u64(w, d->total);
+        if ((flags & (int)PHX__DATA_SEEN) != 0)
+            phx__put_u32(w, d->seen);
     }
     wire_seal(w, start, d->size); /* the payload follows from its own block, uncopied */
 }
@@ -670,10 +670,13 @@ int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d)
         d->from = phx__get_u64(&r);
         d->tag = phx__get_u64(&r);
         d->total = phx__get_u64(&r);
+        if ((f->flags & PHX__DATA_SEEN) != 0)
+            d->seen = phx__get_u32(&r);
     }
     d->size = r.left;
     d->payload = phx__get_bytes(&r, r.left);
-    if (wire_close(&r) != 0 || !wire_payload_fits(f->flags, d->size, d->total))
+    if (wire_close(&r) != 0 || !wire_payload_fits(f->flags, d->size, d->total)
+        || ((f->flags & PHX__DATA_SEEN) != 0) != (d->seen != 0)) /* 0 is said by leaving it out */
         return PHX_EPROTO;
     return 0;
 }
@@ -682,20 +685,70 @@ int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d)
  * since only the source knows what it has sent. */
 void phx__wire_put_ack(struct phx__writer *w, const struct phx__ack *a, int hops)
 {
-    size_t start = phx__wire_begin(w, PHX__ACK, 0, hops);
+    int flags = (a->return_count > 0 ? (int)PHX__ACK_RETURNS : 0)
+                | (a->seen != 0 ? (int)PHX__ACK_SEEN : 0);
+    size_t start = phx__wire_begin(w, PHX__ACK, flags, hops);
 
     wire_put_id(w, &a->target);
     wire_put_id(w, &a->source);
     phx__put_u64(w, a->epoch);
     phx__put_u64(w, a->next);
     phx__put_u32(w, a->window);
+    if (a->return_count > 0) {
+        phx__put_u32(w, a->return_base);
+        phx__put_u16(w, a->return_count);
+        phx__put_bytes(w, a->returns, a->return_count * (size_t)PHX__RETURN_SIZE);
+    }
+    if (a->seen != 0) {
+        phx__put_u64(w, a->seen_epoch);
+        phx__put_u32(w, a->seen);
+    }
     phx__wire_end(w, start);
+}
+
+void phx__wire_put_return(struct phx__writer *w, uint64_t number, int reason)
+{
+    phx__put_u64(w, number);
+    phx__put_u8(w, (uint8_t)reason);
+}
+
+uint64_t phx__wire_return(const struct phx__ack *a, uint32_t i, int *reason)
+{
+    struct phx__reader r;
+    uint64_t number;
+
+    phx__reader_init(&r, a->returns, a->return_count * (size_t)PHX__RETURN_SIZE);
+    (void)phx__get_bytes(&r, i * (size_t)PHX__RETURN_SIZE);
+    number = phx__get_u64(&r);
+    *reason = phx__get_u8(&r);
+    return number;
+}
+
+/* Oldest first, so their numbers rise; and what comes back was taken, so they are below next. */
+static int wire_returns_fit(const struct phx__ack *a)
+{
+    uint64_t number, least = 0;
+    uint32_t i;
+    int reason;
+
+    if (a->return_count == 0 || a->return_count > PHX__RETURNS
+        || a->return_base > UINT32_MAX - a->return_count)
+        return 0;
+    for (i = 0; i < a->return_count; i++) {
+        number = phx__wire_return(a, i, &reason);
+        if (number < least || number >= a->next || reason < (int)PHX__RETURN_MOVED
+            || reason > (int)PHX__RETURN_AGAIN)
+            return 0;
+        least = number + 1;
+    }
+    return 1;
 }
 
 int phx__wire_get_ack(const struct phx__frame *f, struct phx__ack *a)
 {
     struct phx__reader r;
 
+    memset(a, 0, sizeof *a);
     if (wire_open(f, PHX__ACK, &r) != 0)
         return PHX_EPROTO;
     wire_get_id(&r, &a->target);
@@ -703,6 +756,65 @@ int phx__wire_get_ack(const struct phx__frame *f, struct phx__ack *a)
     a->epoch = phx__get_u64(&r);
     a->next = phx__get_u64(&r);
     a->window = phx__get_u32(&r);
+    if ((f->flags & PHX__ACK_RETURNS) != 0) {
+        a->return_base = phx__get_u32(&r);
+        a->return_count = phx__get_u16(&r);
+        a->returns = phx__get_bytes(&r, a->return_count * (size_t)PHX__RETURN_SIZE);
+    }
+    if ((f->flags & PHX__ACK_SEEN) != 0) {
+        a->seen_epoch = phx__get_u64(&r);
+        a->seen = phx__get_u32(&r);
+    }
+    if (wire_close(&r) != 0 || ((f->flags & PHX__ACK_RETURNS) != 0 && !wire_returns_fit(a))
+        || ((f->flags & PHX__ACK_SEEN) != 0) != (a->seen != 0))
+        return PHX_EPROTO;
+    return 0;
+}
+
+/* seq is what the accuser knows. How far the accused lets itself be pushed is route's policy. */
+void phx__wire_put_suspect(struct phx__writer *w, const struct phx__suspect *s, int hops)
+{
+    size_t start = phx__wire_begin(w, PHX__SUSPECT, 0, hops);
+
+    wire_put_id(w, &s->id);
+    phx__put_u64(w, s->incarnation);
+    phx__put_u32(w, s->seq);
+    wire_put_id(w, &s->accuser);
+    phx__wire_end(w, start);
+}
+
+int phx__wire_get_suspect(const struct phx__frame *f, struct phx__suspect *s)
+{
+    struct phx__reader r;
+
+    if (wire_open(f, PHX__SUSPECT, &r) != 0)
+        return PHX_EPROTO;
+    wire_get_id(&r, &s->id);
+    s->incarnation = phx__get_u64(&r);
+    s->seq = phx__get_u32(&r);
+    wire_get_id(&r, &s->accuser);
+    return wire_close(&r);
+}
+
+void phx__wire_put_probe(struct phx__writer *w, const struct phx__probe *p, int flags, int hops)
+{
+    size_t start = phx__wire_begin(w, PHX__PROBE, flags, hops);
+
+    wire_put_id(w, &p->target);
+    wire_put_id(w, &p->subject);
+    wire_put_id(w, &p->asker);
+    phx__wire_end(w, start);
+}
+
+int phx__wire_get_probe(const struct phx__frame *f, struct phx__probe *p)
+{
+    struct phx__reader r;
+
+    if (wire_open(f, PHX__PROBE, &r) != 0)
+        return PHX_EPROTO;
+    wire_get_id(&r, &p->target);
+    wire_get_id(&r, &p->subject);
+    wire_get_id(&r, &p->asker);
     return wire_close(&r);
 }
 

@@ -21,6 +21,8 @@ enum phx__frame_type {
     PHX__SUMMARY,   /* routing: all I know, in short, after digests disagreed */
     PHX__DATA,      /* a fragment of a message, end to end */
     PHX__ACK,       /* end to end: what arrived, and credit */
+    PHX__SUSPECT,   /* to all: this node is silent */
+    PHX__PROBE,     /* end to end: are you there, perhaps through a third node */
     PHX__FRAME_TYPES
 };
 
@@ -152,6 +154,7 @@ PHX_PRIVATE int phx__wire_get_request(const struct phx__frame *f, struct phx__re
 
 #define PHX__BEAT_REPLY 1u   /* frame flag: answer with a BEAT of yours */
 #define PHX__BEAT_MONITOR 2u /* frame flag: you are one of my monitors */
+#define PHX__BEAT_BUSY 8u    /* frame flag: do not expect an answer before next_ms is over */
 #define PHX__BEAT_SHRUNK 4u  /* frame flag: fewer neighbours than the last BEAT said, or others */
 struct phx__beat {
     uint32_t next_ms;     /* I will be heard again within this */
@@ -178,9 +181,10 @@ PHX_PRIVATE int phx__wire_next_summary_line(struct phx__reader *r, struct phx__s
 /* End to end. */
 #define PHX__DATA_FIRST 1u
 #define PHX__DATA_LAST 2u
-#define PHX__DATA_PASSED 4u /* by a former owner of the name: a 16-byte id of the first sender precedes
-                               the payload of the first fragment */
-#define PHX__ACK_GAP 1u     /* ACK frame flag: a later fragment came; send again from next */
+#define PHX__DATA_SEEN 4u    /* with FIRST: `seen` is there */
+#define PHX__ACK_GAP 1u      /* ACK frame flag: a later fragment came; send again from next */
+#define PHX__ACK_RETURNS 2u  /* ACK frame flag: messages that come back to their source */
+#define PHX__ACK_SEEN 4u     /* ACK frame flag: `seen` and `seen_epoch` are there */
 #define PHX__DATA_HEAD 56u   /* frame header included */
 #define PHX__DATA_FIRST_HEAD 88u
 #define PHX__DATA_TARGET 8u  /* offset of the target's id in the frame, in DATA and ACK alike */
@@ -190,22 +194,59 @@ struct phx__data {
     uint64_t number; /* of this fragment, in the flow from source to target, from 0 */
     uint64_t epoch;  /* of the flow; a higher one starts over */
     uint64_t to, from, tag, total; /* with FIRST only; total: bytes of the whole message */
+    uint32_t seen; /* with FIRST and SEEN: returns of this flow the source had taken in, not 0 */
     const uint8_t *payload;
     size_t size;
 };
 /* Writes the head of a DATA frame with `size` bytes of payload to follow: PHX__DATA_HEAD or
- * PHX__DATA_FIRST_HEAD bytes. */
+ * PHX__DATA_FIRST_HEAD bytes, and 4 more with SEEN. */
 PHX_PRIVATE void phx__wire_put_data_head(struct phx__writer *w, const struct phx__data *d,
                                          int flags, int hops);
 PHX_PRIVATE int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d);
 
+/* Why a message comes back. */
+enum phx__return_reason {
+    PHX__RETURN_MOVED = 1, /* its name is not here */
+    PHX__RETURN_LARGE,     /* it is above the target's max_message */
+    PHX__RETURN_AGAIN      /* send it again: an older one came back, or its beginning was lost */
+};
+#define PHX__RETURNS 512u    /* unconfirmed ones of a flow */
+#define PHX__RETURN_SIZE 9u  /* bytes of one */
 struct phx__ack {
     struct phx_id target, source; /* target: whom the ack goes to */
     uint64_t epoch;
     uint64_t next;   /* all fragments below it were taken */
     uint32_t window; /* bytes that may be under way */
+    /* The returns after the first return_base ones of this flow, oldest first; encoded. */
+    const uint8_t *returns;
+    uint32_t return_base;
+    uint16_t return_count; /* 0: no such part */
+    uint32_t seen;         /* how many returns of the opposite flow came; 0: no such part */
+    uint64_t seen_epoch;   /* that flow's */
 };
 PHX_PRIVATE void phx__wire_put_ack(struct phx__writer *w, const struct phx__ack *a, int hops);
 PHX_PRIVATE int phx__wire_get_ack(const struct phx__frame *f, struct phx__ack *a);
+/* PHX__RETURN_SIZE bytes: the number of the fragment at which a message was turned back. */
+PHX_PRIVATE void phx__wire_put_return(struct phx__writer *w, uint64_t number, int reason);
+PHX_PRIVATE uint64_t phx__wire_return(const struct phx__ack *a, uint32_t i, int *reason);
+
+/* Failure detection. */
+struct phx__suspect {
+    struct phx_id id;
+    uint64_t incarnation;
+    uint32_t seq; /* the accuser's number for it: a higher one refutes */
+    struct phx_id accuser;
+};
+PHX_PRIVATE void phx__wire_put_suspect(struct phx__writer *w, const struct phx__suspect *s, int hops);
+PHX_PRIVATE int phx__wire_get_suspect(const struct phx__frame *f, struct phx__suspect *s);
+
+#define PHX__PROBE_ANSWER 1u /* frame flag: subject is there */
+struct phx__probe {
+    struct phx_id target; /* where this frame goes; at PHX__DATA_TARGET, as in DATA */
+    struct phx_id subject, asker;
+};
+PHX_PRIVATE void phx__wire_put_probe(struct phx__writer *w, const struct phx__probe *p, int flags,
+                                     int hops);
+PHX_PRIVATE int phx__wire_get_probe(const struct phx__frame *f, struct phx__probe *p);
 
 #endif

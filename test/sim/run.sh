@@ -13,7 +13,7 @@ cd "$(dirname "$0")/../.."
 cc=${CC:-cc}
 dir=build/sim
 warn='-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wundef -pedantic'
-parts='world stream verbs scenario chat story campaign figures sim'
+parts='world stream verbs scenario chat story detect campaign figures sim'
 mkdir -p "$dir"
 
 # check.c contains phoenix.c, most of which it does not call. PHX_DEBUG turns assertions on.

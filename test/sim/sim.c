@@ -58,6 +58,8 @@ static int list(void)
 
     for (t = stories; t->name; t++)
         printf("%-14s %-50s NODES=%u\n", t->name, t->what, (unsigned)t->nodes);
+    for (t = detect_stories; t->name; t++)
+        printf("%-14s %-50s NODES=%u\n", t->name, t->what, (unsigned)t->nodes);
     return 0;
 }
 

@@ -12,6 +12,7 @@ struct story {
 };
 
 extern const struct story stories[]; /* the last has no name */
+extern const struct story detect_stories[]; /* likewise; told in detect.c */
 const struct story *story_find(const char *name);
 
 /* Told in campaign.c. */

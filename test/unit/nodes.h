@@ -246,9 +246,9 @@ static inline void settings(struct node *n, struct phx_config *c)
 /* For tests of failure: all times in tenths of a second. */
 static inline void hurry(struct phx_config *c)
 {
-    c->heartbeat_us = 200 * MS;
-    c->timeout_us = 400 * MS;
-    c->broken_us = 300 * MS;
+    c->detector.interval_us = 200 * MS;
+    c->detector.timeout_us = 400 * MS;
+    c->detector.broken_us = 300 * MS;
     c->retry_max_us = 500 * MS;
     c->dial_timeout_us = SECOND;
 }

@@ -32,7 +32,8 @@
 
 enum {
     SPEC_HELLO = 1, SPEC_ANSWER, SPEC_PROOF, SPEC_REFUSE, SPEC_UPDATE, SPEC_CARD, SPEC_REQUEST,
-    SPEC_BEAT, SPEC_SUMMARY, SPEC_DATA, SPEC_ACK, SPEC_TYPES
+    SPEC_BEAT, SPEC_SUMMARY, SPEC_DATA, SPEC_ACK, SPEC_SUSPECT, SPEC_PROBE,
+    SPEC_TYPES
 };
 
 struct spec_counts {
@@ -446,7 +447,7 @@ static int spec_summary(struct spec_side *s, struct spec_in *in)
 
 static int spec_data(struct spec_side *s, struct spec_in *in, unsigned flags)
 {
-    int first = (flags & 1) != 0, last = (flags & 2) != 0, passed = (flags & 4) != 0;
+    int first = (flags & 1) != 0, last = (flags & 2) != 0, seen = (flags & 4) != 0;
     uint64_t total = 0;
     size_t n;
 
@@ -458,16 +459,15 @@ static int spec_data(struct spec_side *s, struct spec_in *in, unsigned flags)
         spec_take(in, 8);
         total = spec_uint(in, 8);
     }
+    if (seen && !first)
+        return spec_no(s, "SEEN without FIRST");
+    if (seen && spec_uint(in, 4) == 0)
+        return spec_no(s, "SEEN of nothing");
     if (in->bad)
         return spec_no(s, "DATA is cut off");
     n = spec_left(in);
-    if (n > (passed ? 65552u : 65536u) || total > 1073741824u)
+    if (n > 65536u || total > 1073741824u)
         return spec_no(s, "DATA of %lu bytes, total %lu", (unsigned long)n, (unsigned long)total);
-    if (first && passed) {
-        if (n < 16)
-            return spec_no(s, "PASSED without the first sender's id");
-        n -= 16;
-    }
     if (first && last ? n != total : first ? n == 0 || n >= total : n == 0)
         return spec_no(s, "DATA flags %u, %lu bytes, total %lu", flags, (unsigned long)n,
                        (unsigned long)total);
@@ -475,13 +475,56 @@ static int spec_data(struct spec_side *s, struct spec_in *in, unsigned flags)
     return 1;
 }
 
-static int spec_ack(struct spec_side *s, struct spec_in *in)
+static int spec_returns(struct spec_side *s, struct spec_in *in, uint64_t next)
+{
+    uint64_t base = spec_uint(in, 4), count = spec_uint(in, 2), before = 0, number, reason, i;
+
+    if (count < 1 || count > 512 || base + count > 0xffffffffu)
+        return spec_no(s, "%lu returns after %lu", (unsigned long)count, (unsigned long)base);
+    for (i = 0; i < count && !in->bad; i++) {
+        number = spec_uint(in, 8);
+        reason = spec_uint(in, 1);
+        if (number >= next || (i > 0 && number <= before) || reason < 1 || reason > 3)
+            return spec_no(s, "return %lu for reason %lu", (unsigned long)number,
+                           (unsigned long)reason);
+        before = number;
+    }
+    return 1;
+}
+
+static int spec_ack(struct spec_side *s, struct spec_in *in, unsigned flags)
+{
+    uint64_t next;
+
+    spec_take(in, 16);
+    spec_take(in, 16);
+    spec_take(in, 8);
+    next = spec_uint(in, 8);
+    spec_take(in, 4);
+    if ((flags & 2) != 0 && !spec_returns(s, in, next))
+        return 0;
+    if ((flags & 4) != 0) {
+        spec_take(in, 8);
+        if (spec_uint(in, 4) == 0)
+            return spec_no(s, "SEEN of nothing");
+    }
+    return spec_end(s, in, "ACK");
+}
+
+static int spec_suspect(struct spec_side *s, struct spec_in *in)
+{
+    spec_take(in, 16);
+    spec_take(in, 12);
+    spec_take(in, 16);
+    return spec_end(s, in, "SUSPECT");
+}
+
+static int spec_probe(struct spec_side *s, struct spec_in *in)
 {
     spec_take(in, 16);
     spec_take(in, 16);
     spec_take(in, 16);
-    spec_take(in, 4);
-    return spec_end(s, in, "ACK");
+    return spec_end(s, in, "PROBE");
 }
 
 /* ---- Sections 2 and 3: frames and their order */
@@ -502,7 +545,9 @@ static int spec_body(struct spec_side *s, unsigned type, unsigned flags, const u
     case SPEC_BEAT: return spec_beat(s, &in);
     case SPEC_SUMMARY: return spec_summary(s, &in);
     case SPEC_DATA: return spec_data(s, &in, flags);
-    case SPEC_ACK: return spec_ack(s, &in);
+    case SPEC_ACK: return spec_ack(s, &in, flags);
+    case SPEC_SUSPECT: return spec_suspect(s, &in);
+    case SPEC_PROBE: return spec_probe(s, &in);
     default: return spec_no(s, "type %u", type);
     }
 }
@@ -531,6 +576,12 @@ static int spec_order(struct spec_side *s, unsigned type)
     return 1;
 }
 
+static int spec_travels(uint64_t type)
+{
+    return type == SPEC_REQUEST || type == SPEC_DATA || type == SPEC_ACK || type == SPEC_SUSPECT
+           || type == SPEC_PROBE;
+}
+
 /* The frame at the front: its length, 0 if it is not all there, or -1. */
 static long spec_frame(struct spec_side *s, const unsigned char *data, size_t size)
 {
@@ -549,7 +600,7 @@ static long spec_frame(struct spec_side *s, const unsigned char *data, size_t si
     flags = spec_uint(&in, 1);
     hops = spec_uint(&in, 1);
     zero = spec_uint(&in, 1);
-    if (zero != 0 || (hops != 0 && type != SPEC_REQUEST && type != SPEC_DATA && type != SPEC_ACK)) {
+    if (zero != 0 || (hops != 0 && !spec_travels(type))) {
         spec_no(s, "type %u with hops %u and zero %u", (unsigned)type, (unsigned)hops,
                 (unsigned)zero);
         return -1;

@@ -129,8 +129,8 @@ static void test_config(void)
            && WITH(hop_limit, 0),
        "counts");
     ok(WITH(hop_limit, 256) && WITH(step_bytes, 1000), "more counts");
-    ok(WITH(dial_timeout_us, 0) && WITH(retry_min_us, 0) && WITH(heartbeat_us, 0)
-           && WITH(timeout_us, 0) && WITH(broken_us, 0) && WITH(retry_max_us, 1000),
+    ok(WITH(dial_timeout_us, 0) && WITH(retry_min_us, 0) && WITH(detector.interval_us, 0)
+           && WITH(detector.timeout_us, 0) && WITH(detector.broken_us, 0) && WITH(retry_max_us, 1000),
        "times");
     ok(WITH(routing, 9) && WITH(mem_limit, 1000) == 0, "an unknown routing");
     phx_config_init(&c);

@@ -25,7 +25,7 @@ static void fill(uint8_t *out, size_t n, unsigned first)
         out[i] = (uint8_t)(first + i);
 }
 
-/* The two nodes of section 9. */
+/* The two nodes of section 10. */
 static struct phx_id dialer(void)
 {
     struct phx_id id;
@@ -138,7 +138,7 @@ static void update(const struct phx__entry *e, size_t count)
     phx__wire_end(&stream, start);
 }
 
-/* A card like section 9's, with claims 42, 44, 46, ... */
+/* A card like section 10's, with claims 42, 44, 46, ... */
 static size_t card_of(uint8_t *out, size_t capacity, uint32_t claim_count)
 {
     static struct phx__claim claims[10000];
@@ -209,6 +209,7 @@ static void data(int flags, uint64_t total, const void *payload, size_t size)
     d.to = 7;
     d.from = 42;
     d.total = total;
+    d.seen = 2;
     d.size = size;
     phx__wire_put_data_head(&stream, &d, flags, 15);
     phx__put_bytes(&stream, payload, size);
@@ -227,6 +228,30 @@ static void ack(void)
     phx__wire_put_ack(&stream, &a, 15);
 }
 
+/* Two messages come back, the fourth and the fifth that do; and three of the other way came. */
+static void ack_with_returns(void)
+{
+    uint8_t list[2 * PHX__RETURN_SIZE];
+    struct phx__writer w;
+    struct phx__ack a;
+
+    phx__writer_init(&w, list, sizeof list);
+    phx__wire_put_return(&w, 1, PHX__RETURN_MOVED);
+    phx__wire_put_return(&w, 3, PHX__RETURN_LARGE);
+    memset(&a, 0, sizeof a);
+    a.target = dialer();
+    a.source = acceptor();
+    a.epoch = 9;
+    a.next = 4;
+    a.window = 4194304;
+    a.returns = list;
+    a.return_base = 3;
+    a.return_count = 2;
+    a.seen = 3;
+    a.seen_epoch = 11;
+    phx__wire_put_ack(&stream, &a, 15);
+}
+
 static void request(void)
 {
     struct phx__request q;
@@ -236,6 +261,29 @@ static void request(void)
     q.incarnation = 2;
     q.seq = 7;
     phx__wire_put_request(&stream, &q, 15);
+}
+
+static void suspect(void)
+{
+    struct phx__suspect s;
+
+    memset(&s, 0, sizeof s);
+    s.id = acceptor();
+    s.incarnation = 2;
+    s.seq = 6;
+    s.accuser = dialer();
+    phx__wire_put_suspect(&stream, &s, 16);
+}
+
+static void probe(int flags)
+{
+    struct phx__probe p;
+
+    memset(&p, 0, sizeof p);
+    p.target = flags ? dialer() : acceptor();
+    p.subject = acceptor();
+    p.asker = dialer();
+    phx__wire_put_probe(&stream, &p, flags, 16);
 }
 
 static void summary(int flags, uint32_t own_seq, int others)
@@ -267,7 +315,7 @@ static void handshake(void)
     first_update();
 }
 
-/* ---- The examples of section 9 */
+/* ---- The examples of section 10 */
 
 /* Without spaces and line ends; what wire.h's encoders give for the values named there. */
 static const struct {
@@ -291,7 +339,10 @@ static const struct {
              "08090a0b0c0d0e0f000000000000000009000000000000000700000000000000"
              "2a000000000000000000000000000000050000000000000068656c6c6f"},
     {"ACK", "380000000b000f00000102030405060708090a0b0c0d0e0ff0f1f2f3f4f5f6f7"
-            "f8f9fafbfcfdfeff0900000000000000010000000000000000004000"},
+            "f8f9fafbfcfdfeff0900000000000000010000000000000000004000"},    {"ACK with returns",
+     "5c0000000b060f00000102030405060708090a0b0c0d0e0ff0f1f2f3f4f5f6f7"
+     "f8f9fafbfcfdfeff090000000000000004000000000000000000400003000000"
+     "02000100000000000000010300000000000000020b0000000000000003000000"},
 };
 
 static void hex_of(const uint8_t *p, size_t n, char *out)
@@ -374,10 +425,11 @@ static void test_examples(void)
     beat();
     data(PHX__DATA_FIRST | PHX__DATA_LAST, 5, "hello", 5);
     ack();
+    ack_with_returns();
     for (i = 0; i < sizeof examples / sizeof examples[0]; i++) {
         n = strlen(examples[i].hex) / 2;
         hex_of(stream_bytes + at, n, hex);
-        ok(strcmp(hex, examples[i].hex) == 0, "%s of section 9 is what we encode",
+        ok(strcmp(hex, examples[i].hex) == 0, "%s of section 10 is what we encode",
            examples[i].name);
         ok(spec_check_frame(stream_bytes + at, n, why), "and is good by the page %s", why);
         if (page != NULL)
@@ -433,9 +485,13 @@ static void test_dialer(void)
     summary(0, 6, 0);
     data(PHX__DATA_FIRST, 8, "hello", 5);
     data(PHX__DATA_LAST, 0, "you", 3);
-    data(PHX__DATA_FIRST | PHX__DATA_LAST | PHX__DATA_PASSED, 1, "0123456789abcdefx", 17);
+    data(PHX__DATA_FIRST | PHX__DATA_LAST | PHX__DATA_SEEN, 17, "0123456789abcdefx", 17);
     data(PHX__DATA_FIRST | PHX__DATA_LAST, 0, NULL, 0);
     ack();
+    ack_with_returns();
+    suspect();
+    probe(0);
+    probe(PHX__PROBE_ANSWER);
     phx__wire_put_refuse(&stream, PHX_ECLOSED);
     c = spec_check_stream(stream_bytes, stream.size, why);
     ok(c.ok && !stream.bad, "a dialer's stream is good %s", why);
@@ -446,7 +502,8 @@ static void test_dialer(void)
     ok(c.claims == 1 && c.addresses == 1, "the card's content");
     ok(c.frames[SPEC_BEAT] == 1 && c.frames[SPEC_REQUEST] == 1, "beat and request");
     ok(c.frames[SPEC_SUMMARY] == 2 && c.lines == 5, "summaries");
-    ok(c.frames[SPEC_DATA] == 4 && c.messages == 3 && c.frames[SPEC_ACK] == 1, "data and ack");
+    ok(c.frames[SPEC_DATA] == 4 && c.messages == 3 && c.frames[SPEC_ACK] == 2, "data and ack");
+    ok(c.frames[SPEC_SUSPECT] == 1 && c.frames[SPEC_PROBE] == 2, "suspect and probe");
     for (i = 0; i < (int)stream.size; i++) {
         c = spec_check_stream(stream_bytes, (size_t)i, why);
         check(c.ok && c.bytes + c.tail == (size_t)i, "a capture may end at byte %d: %s", i, why);
@@ -618,8 +675,22 @@ static void test_refusals(void)
     data(PHX__DATA_FIRST | PHX__DATA_LAST, 5, "hello", 5);
     refuses(start, 8 + 72, 6, "a message shorter than its total");
     refuses(start, 5, 1, "FIRST with the whole message and no LAST");
-    refuses(start, 5, 7, "PASSED with 5 bytes");
+    refuses(start, 5, 7, "SEEN that is not there");
+    refuses(start, 5, 6, "SEEN without FIRST");
     refuses(start, 8 + 75, 0x80, "a message above 1 GiB");
+    handshake();
+    start = stream.size;
+    ack_with_returns();
+    refuses(start, 5, 0, "parts without their flags");
+    refuses(start, 5, 2, "returns and something else");
+    refuses(start, 8 + 56, 0, "no returns");
+    refuses(start, 8 + 56, 3, "a return too many");
+    refuses(start, 8 + 57, 3, "770 returns");
+    refuses(start, 8 + 58, 3, "returns out of order");
+    refuses(start, 8 + 67, 4, "a return that was not taken");
+    refuses(start, 8 + 66, 4, "reason 4");
+    refuses(start, 8 + 66, 0, "reason 0");
+    refuses(start, 8 + 84, 0, "seen nothing");
 }
 
 /* ---- As a tool */
@@ -628,7 +699,7 @@ static int check_file(const char *name)
 {
     static const char *const types[SPEC_TYPES] = {
         "",        "HELLO", "ANSWER",  "PROOF", "REFUSE", "UPDATE", "CARD",
-        "REQUEST", "BEAT",  "SUMMARY", "DATA",  "ACK",
+        "REQUEST", "BEAT",  "SUMMARY", "DATA",  "ACK",    "SUSPECT", "PROBE",
     };
     size_t capacity = 1 << 28, size = 0;
     uint8_t *bytes = malloc(capacity);

@@ -187,37 +187,62 @@ static void make_summary(struct phx__writer *w)
 
 static void make_data(struct phx__writer *w)
 {
-    int flags = (int)below(8), passed = (flags & (int)PHX__DATA_PASSED) != 0;
+    int flags = (int)below(8);
     uint8_t payload[80];
     struct phx__data d;
 
     scatter(&d, sizeof d);
     scatter(payload, sizeof payload);
+    d.seen |= 1;
+    if ((flags & (int)PHX__DATA_FIRST) == 0)
+        flags &= ~(int)PHX__DATA_SEEN;
     d.size = 1 + below(60);
     if ((flags & (int)PHX__DATA_FIRST) != 0) {
         if ((flags & (int)PHX__DATA_LAST) != 0)
             d.size -= below(2) ? d.size : 0; /* half of them empty */
         d.total = d.size + ((flags & (int)PHX__DATA_LAST) != 0 ? 0 : 1 + below(1000));
-        d.size += passed ? 16 : 0;
     }
     phx__wire_put_data_head(w, &d, flags, (int)below(256));
     phx__put_bytes(w, payload, d.size);
+}
+
+static void make_ack(struct phx__writer *w)
+{
+    uint8_t list[8 * PHX__RETURN_SIZE];
+    struct phx__writer returns;
+    struct phx__ack a;
+    uint32_t i;
+
+    scatter(&a, sizeof a);
+    phx__writer_init(&returns, list, sizeof list);
+    a.returns = list;
+    a.return_count = (uint16_t)below(9);
+    a.return_base >>= 1;
+    a.next |= (uint64_t)1 << 62;
+    for (i = 0; i < a.return_count; i++)
+        phx__wire_put_return(&returns, ((uint64_t)i << 32) + below(1000), 1 + (int)below(3));
+    a.seen = below(2) ? a.seen | 1 : 0;
+    phx__wire_put_ack(w, &a, (int)below(256));
 }
 
 static void make_fixed(struct phx__writer *w, int type)
 {
     struct phx__request q;
     struct phx__beat b;
-    struct phx__ack a;
+    struct phx__suspect s;
+    struct phx__probe p;
 
     scatter(&q, sizeof q);
     scatter(&b, sizeof b);
-    scatter(&a, sizeof a);
+    scatter(&s, sizeof s);
+    scatter(&p, sizeof p);
     switch (type) {
     case PHX__REFUSE: phx__wire_put_refuse(w, -(int)(1 + below(65535))); break;
     case PHX__REQUEST: phx__wire_put_request(w, &q, (int)below(256)); break;
-    case PHX__BEAT: phx__wire_put_beat(w, &b, (int)below(4)); break;
-    default: phx__wire_put_ack(w, &a, (int)below(256));
+    case PHX__BEAT: phx__wire_put_beat(w, &b, (int)below(16)); break;
+    case PHX__SUSPECT: phx__wire_put_suspect(w, &s, (int)below(256)); break;
+    case PHX__PROBE: phx__wire_put_probe(w, &p, (int)below(2), (int)below(256)); break;
+    default: make_ack(w);
     }
 }
 
@@ -327,18 +352,24 @@ static int remake_rest(struct phx__writer *w, const struct phx__frame *f)
     struct phx__beat b;
     struct phx__data d;
     struct phx__ack a;
+    struct phx__suspect s;
+    struct phx__probe p;
 
     if (phx__wire_get_card_part(f, &c) == 0) {
         phx__wire_put_card_part(w, &c);
     } else if (phx__wire_get_request(f, &q) == 0) {
         phx__wire_put_request(w, &q, f->hops);
     } else if (phx__wire_get_beat(f, &b) == 0) {
-        phx__wire_put_beat(w, &b, f->flags & 3);
+        phx__wire_put_beat(w, &b, f->flags & 15);
     } else if (phx__wire_get_data(f, &d) == 0) {
         phx__wire_put_data_head(w, &d, f->flags & 7, f->hops);
         phx__put_bytes(w, d.payload, d.size);
     } else if (phx__wire_get_ack(f, &a) == 0) {
         phx__wire_put_ack(w, &a, f->hops);
+    } else if (phx__wire_get_suspect(f, &s) == 0) {
+        phx__wire_put_suspect(w, &s, f->hops);
+    } else if (phx__wire_get_probe(f, &p) == 0) {
+        phx__wire_put_probe(w, &p, f->flags & 1, f->hops);
     } else {
         return 0;
     }
@@ -655,7 +686,7 @@ static void test_standing(void)
 
 static void test_handshake_sizes(void)
 {
-    /* Goal: section 6's sizes, which link's buffers are made for. Method: no address and the
+    /* Goal: section 7's sizes, which link's buffers are made for. Method: no address and the
      * longest. */
     struct phx__answer a;
     struct phx__proof p;
@@ -746,11 +777,39 @@ static void test_routing_values(void)
        "BEAT");
 }
 
+static void test_live_values(void)
+{
+    /* As above, and the offset that relays rely on. */
+    struct phx__suspect s, s2;
+    struct phx__probe p, p2;
+
+    scatter(&s, sizeof s);
+    value_begin();
+    phx__wire_put_suspect(&value, &s, 7);
+    value_end();
+    ok(phx__wire_get_suspect(&value_frame, &s2) == 0 && phx__id_equal(&s.id, &s2.id)
+           && phx__id_equal(&s.accuser, &s2.accuser) && s2.incarnation == s.incarnation
+           && s2.seq == s.seq && value_frame.hops == 7,
+       "SUSPECT");
+    scatter(&p, sizeof p);
+    value_begin();
+    phx__wire_put_probe(&value, &p, PHX__PROBE_ANSWER, 8);
+    value_end();
+    ok(phx__wire_get_probe(&value_frame, &p2) == 0 && phx__id_equal(&p.target, &p2.target)
+           && phx__id_equal(&p.subject, &p2.subject) && phx__id_equal(&p.asker, &p2.asker)
+           && value_frame.flags == PHX__PROBE_ANSWER && value_frame.hops == 8
+           && memcmp(value.data + PHX__DATA_TARGET, p.target.b, 16) == 0,
+       "PROBE");
+}
+
 static void test_post_values(void)
 {
     /* As above, and the offsets that relays rely on. */
     struct phx__data d, d2;
+    uint8_t returns[2 * PHX__RETURN_SIZE];
+    struct phx__writer list;
     struct phx__ack a, a2;
+    int reason = 0;
 
     scatter(&d, sizeof d);
     d.total = 100;
@@ -775,13 +834,32 @@ static void test_post_values(void)
     ok(phx__wire_get_data(&value_frame, &d2) == 0 && d2.to == 0 && d2.total == 0 && d2.size == 16,
        "has no fields of a first one");
     scatter(&a, sizeof a);
+    a.return_count = 0;
+    a.seen = 0;
     value_begin();
     phx__wire_put_ack(&value, &a, 3);
     value_end();
     ok(phx__wire_get_ack(&value_frame, &a2) == 0 && phx__id_equal(&a.target, &a2.target)
            && phx__id_equal(&a.source, &a2.source) && a2.epoch == a.epoch && a2.next == a.next
-           && a2.window == a.window,
+           && a2.window == a.window && a2.return_count == 0 && a2.seen == 0,
        "ACK");
+    ok(value.size == 60, "which is short without returns");
+    phx__writer_init(&list, returns, sizeof returns);
+    phx__wire_put_return(&list, 5, PHX__RETURN_MOVED);
+    phx__wire_put_return(&list, 8, PHX__RETURN_AGAIN);
+    a.next = 9;
+    a.returns = returns;
+    a.return_base = 3;
+    a.return_count = 2;
+    a.seen = 77;
+    value_begin();
+    phx__wire_put_ack(&value, &a, 3);
+    value_end();
+    ok(phx__wire_get_ack(&value_frame, &a2) == 0 && a2.return_base == 3 && a2.return_count == 2
+           && a2.seen == 77 && a2.seen_epoch == a.seen_epoch
+           && phx__wire_return(&a2, 0, &reason) == 5 && reason == (int)PHX__RETURN_MOVED
+           && phx__wire_return(&a2, 1, &reason) == 8 && reason == (int)PHX__RETURN_AGAIN,
+       "ACK with returns");
     ok(memcmp(value_bytes + PHX__DATA_TARGET, a.target.b, 16) == 0, "its target's place");
 }
 
@@ -843,7 +921,7 @@ static void test_headers(void)
     ok(parse_header(PHX__FRAME_MAX - 3, PHX__DATA, 0, 0, 4) == PHX_EPROTO, "one more");
     ok(parse_header(UINT32_MAX, PHX__DATA, 0, 0, 4) == PHX_EPROTO, "4 GiB");
     ok(parse_header(4, 0, 0, 0, 5) == PHX_EPROTO, "type 0");
-    ok(parse_header(4, PHX__FRAME_TYPES, 0, 0, 5) == PHX_EPROTO, "type 12");
+    ok(parse_header(4, PHX__FRAME_TYPES, 0, 0, 5) == PHX_EPROTO, "type %d", (int)PHX__FRAME_TYPES);
     ok(parse_header(4, PHX__HELLO, 1, 0, 7) == PHX_EPROTO, "hops where nothing travels");
     ok(parse_header(4, PHX__ACK, 255, 0, 8) == 1, "hops where it does");
     ok(parse_header(4, PHX__ACK, 0, 1, 8) == PHX_EPROTO, "the zero byte");
@@ -877,6 +955,8 @@ static void test_writer_ends(void)
     ok(value.bad, "a larger one is noticed too");
 }
 
+static uint32_t data_seen = 1;
+
 /* A DATA frame by hand, without the encoder's assertions: is it taken? */
 static int data_is_taken(int flags, uint64_t total, size_t size)
 {
@@ -893,6 +973,8 @@ static int data_is_taken(int flags, uint64_t total, size_t size)
     if ((flags & (int)PHX__DATA_FIRST) != 0) {
         phx__put_bytes(&value, &d, 24);
         phx__put_u64(&value, total);
+        if ((flags & (int)PHX__DATA_SEEN) != 0)
+            phx__put_u32(&value, data_seen);
     }
     phx__put_bytes(&value, payload, size);
     phx__wire_end(&value, start);
@@ -918,11 +1000,12 @@ static void test_data_limits(void)
     ok(data_is_taken(1, UINT64_MAX, 5) == 0, "2^64 - 1 bytes");
     ok(data_is_taken(0, 0, most) == 1 && data_is_taken(0, 0, most + 1) == 0, "64 KiB");
     ok(data_is_taken(3, most, most) == 1 && data_is_taken(1, gib, most) == 1, "64 KiB and FIRST");
-    ok(data_is_taken(7, most, most + 16) == 1 && data_is_taken(5, gib, most + 16) == 1,
-       "64 KiB passed on");
-    ok(data_is_taken(5, gib, most + 17) == 0, "and not more");
-    ok(data_is_taken(7, 0, 16) == 1 && data_is_taken(7, 0, 15) == 0, "passed on, empty");
-    ok(data_is_taken(5, 9, 16) == 0 && data_is_taken(5, 9, 17) == 1, "passed on, something");
+    ok(data_is_taken(7, 4, 4) == 1 && data_is_taken(5, 9, 5) == 1 && data_is_taken(7, most, most) == 1,
+       "returns that were seen");
+    ok(data_is_taken(4, 0, 5) == 0 && data_is_taken(6, 0, 5) == 0, "are said by a first fragment");
+    data_seen = 0;
+    ok(data_is_taken(7, 4, 4) == 0, "unless there are none");
+    data_seen = 1;
 }
 
 /* A card by hand: is it taken? */
@@ -1148,6 +1231,7 @@ int main(void)
     test_standing();
     test_handshake_sizes();
     test_routing_values();
+    test_live_values();
     test_post_values();
     test_stream();
     test_headers();
