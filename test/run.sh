@@ -153,6 +153,17 @@ build_split() { # compiler
     done
 }
 
+build_extra() { # compiler, source under extras/
+    have "$1" || { skip "$2 with $1" "no $1"; return 0; }
+    dir=build/extras/$(label "$1")
+    mkdir -p "$dir"
+    quiet "$2 with $1" $1 -std=c99 -O2 $warn -I. -c "$2" -o "$dir/$(basename "$2" .c).o"
+    have g++ || { skip "${2%.c}.h as C++" 'no g++'; return 0; }
+    printf '#include "%s"\n' "${2%.c}.h" > "$dir/$(basename "$2" .c).cpp"
+    quiet "${2%.c}.h as C++" g++ -std=c++11 -Wall -Wextra -Wundef -pedantic -Werror -I. -fsyntax-only \
+        "$dir/$(basename "$2" .c).cpp"
+}
+
 header() { # compiler, language, flags: phoenix.h alone, and twice
     have "$1" || { skip "phoenix.h as $2 with $1" "no $1"; return 0; }
     mkdir -p build/header
@@ -242,6 +253,9 @@ unit() { # split or joined, test
     over) how='-DPHX_JOINED -DPHX_TLS -DT_OVER_TLS -Wno-unused-function' with=-lbearssl ;;
     *) how= with=build/split/libphx.a ;;
     esac
+    part=$(basename "$2" .c)
+    part=extras/${part#t_}/${part#t_}.c # t_ph.c tests extras/ph/ph.c
+    [ ! -e "$part" ] || with="$part $with"
     quiet "$2 compiles" $cc $flags_tests $sanitize $how "$2" $with -pthread -lm -o "$exe" > "$exe.said" || {
         cat "$exe.said"
         return 1
@@ -263,7 +277,7 @@ example() { # source: compiled in a tree of its own by the line that its first c
     tree=build/examples/$name
     rm -rf "$tree"
     mkdir -p "$tree"
-    cp -R phoenix.c phoenix.h examples "$tree"
+    cp -R phoenix.c phoenix.h examples extras "$tree"
     case $line in
     *examples/*) dir=$tree ;;
     *) dir=$tree/examples ;;
@@ -300,6 +314,9 @@ while IFS= read -r one; do
     fi
     add "build split $one" "build_split '$one'"
     add "header c $one" "header '$one' c -std=c99"
+    for f in extras/*/*.c; do
+        [ ! -e "$f" ] || add "build extra $f $one" "build_extra '$one' $f"
+    done
 done < "$work/compilers"
 have cc && add 'build plain cc' "build_joined cc plain '-std=c99 -O2'"
 for one in g++ clang++; do
@@ -364,6 +381,13 @@ for f in test/real/*.sh; do
 done
 [ -s "$work/queue" ] || [ -n "$only" ] || add 'real' 'skip test/real/ "none there"'
 stage 'real processes on loopback' 1
+
+lab() {
+    have bash || { skip 'lab' 'no bash'; return 0; }
+    limit bash test/lab/run.sh --quick
+}
+add 'lab' lab
+stage 'the lab: real processes behind real walls' 1
 
 [ -s "$work/counts" ] || { echo "run.sh: no job is called *$only*" >&2; echo '0 passed, 1 failed'; exit 1; }
 printf '\n# %s seconds\n' $(($(date +%s) - started))
