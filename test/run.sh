@@ -332,13 +332,12 @@ for f in test/unit/t_*.c; do
     add "unit $(basename "$f" .c) split" "unit split $f"
     add "unit $(basename "$f" .c) joined" "unit joined $f"
 done
-for f in test/unit/t_tls.c test/unit/t_keys.c test/unit/t_hostile.c; do
-    if has_bearssl; then add "unit $(basename "$f" .c) with TLS" "unit tls $f"
-    else add "unit $(basename "$f" .c) with TLS" "skip '$f with -DPHX_TLS' 'no libbearssl-dev'"; fi
-done
 if has_bearssl; then
+    add 'unit t_tls with TLS' 'unit tls test/unit/t_tls.c'
     add 'unit t_endings over TLS' 'unit over test/unit/t_endings.c'
     add 'unit t_torture over TLS' 'unit over test/unit/t_torture.c'
+else
+    add 'unit t_tls with TLS' "skip 'links over TLS' 'no libbearssl-dev'"
 fi
 if [ -s "$work/queue" ]; then
     mkdir -p build/split/test build/unit/split build/unit/joined build/unit/tls build/unit/over
