@@ -119,6 +119,22 @@ fi
 
 # ---- Other hands' -----------------------------------------------------------------------------------------
 
+# The price of TLS, where there is BearSSL: two processes, one link.
+mb=1024
+[ -z "${QUICK-}" ] || mb=64
+case ${ONLY:-tls} in
+*tls*)
+    if $cc $flags -DPHX_TLS -o "$out/tls" test/bench/tls.c phoenix.c -lbearssl 2> /dev/null; then
+        echo '# one link over loopback, messages of 1 MB, without and with TLS: best of 3'
+        for how in plain tls; do
+            for again in 1 2 3; do "$out/tls" "$how" "$mb"; done \
+                | sort -t "$(printf '\t')" -k2rn | sed -n 1p
+        done
+    else
+        echo '# skipped: tls (Debian: libbearssl-dev)'
+    fi ;;
+esac
+
 # The simulator's speed is a time too: a clique of 1,000 within 120 s on one core.
 if [ -z "${QUICK-}" ] && [ -z "${ONLY-}" ]; then
     start=$(date +%s)
