@@ -442,6 +442,7 @@ int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f, 
     case PHX__SUMMARY: return node_on_summary(p, l, f);
     case PHX__DATA: return phx__post_data(&p->post, l->peer, raw, raw_size, f, p->now);
     case PHX__ACK: return node_on_ack(p, f);
+    case PHX__CAST: return phx__post_cast_data(&p->post, l->peer, f, p->now);
     default: return PHX_EPROTO;
     }
 }
