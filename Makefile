@@ -33,12 +33,23 @@ bars: phoenix.c
 figures: phoenix.c
 	@NODES='$(NODES)' ./test/sim/run.sh figures
 
-# Times on real processes; QUICK=1 leaves the long one out, NODES="16 32" picks sizes.
+# Times on real processes, beside peers; QUICK=1: does all of it still run? ONLY=stream picks by name.
 bench: phoenix.c
-	@QUICK='$(QUICK)' ./test/bench/run.sh
+	@QUICK='$(QUICK)' ONLY='$(ONLY)' ./test/bench/run.sh
+
+# What failure detection costs: table 2 of the paper again; and beside serf.
+bench_detect: phoenix.c
+	@QUICK='$(QUICK)' ./test/bench/detect.sh
+bench_serf: phoenix.c
+	@./test/bench/serf.sh
+
+# Real processes behind real NATs and firewalls, in network namespaces, as root: ONLY=pattern picks scenes,
+# RANDOM=minutes of random walls (1), SEED=n of them; V=1 shows more.
+lab: phoenix.c
+	@MINUTES='$(or $(RANDOM),1)' LAB_ONLY='$(ONLY)' LAB_SEED='$(SEED)' V='$(V)' ./test/lab/run.sh
 
 clean:
 	rm -rf build phoenix.c.tmp
 
 FORCE:
-.PHONY: all test demo sim bars figures bench clean FORCE
+.PHONY: all test demo sim bars figures bench bench_detect bench_serf lab clean FORCE
