@@ -372,6 +372,9 @@ struct phx_config {
     /* The outcome of a send that had a token: PHX_OK delivered (the receiver's on_message has
      * returned), else why not. Exactly one call per token. */
     void (*on_done)(phx *p, uint64_t token, int result, void *user);
+    /* The outcome for one member of a phx_cast that had a token: to, the name the message was
+     * addressed to; result as for on_done; left, how many outcomes of this cast are still to come. */
+    void (*on_member)(phx *p, uint64_t token, uint64_t to, int result, size_t left, void *user);
     /* A send to this name returned PHX_EAGAIN before; there is room now. */
     void (*on_writable)(phx *p, uint64_t to, void *user);
     /* A node became known or changed state. */
@@ -543,6 +546,28 @@ struct phx_outgoing {
     void *arg;
 };
 int phx_sendv(phx *p, const struct phx_outgoing *m);
+
+/* One message to many names. Each of the ranges stands for the nodes that hold some of it now: each
+ * gets the message once for that range, addressed to the first of the range's names that it holds. A
+ * range of one name that nobody holds waits for a holder, as in phx_send; of wider ones what nobody
+ * holds is left out. From there on each is a message of its own from this node to that name, in
+ * order with those that phx_send sends there, with the same promises, also when the name moves. But
+ * the bytes are kept once, and on their way they cross each link once, as far as the members' queues
+ * go along with each other.
+ *     Returns how many members there are, 1 or more. PHX_ENOTFOUND: none. PHX_EAGAIN: there is no room
+ * for one of them, so none is sent; on_writable tells its name. PHX_ETOOBIG, PHX_EINVAL, PHX_ERANGE (a
+ * range ends before it begins), PHX_ENOMEM, PHX_ECLOSED. phx_cancel with its token takes back all members of
+ * which nothing has left. */
+struct phx_cast {
+    const struct phx_range *ranges;
+    size_t ranges_count;
+    uint64_t from, tag;
+    uint64_t token;         /* not 0: on_member tells the outcome for each member */
+    uint64_t time_limit_us; /* as in phx_outgoing */
+    const void *data;       /* copied */
+    size_t size;
+};
+int phx_cast(phx *p, const struct phx_cast *c);
 
 /* Takes a message back that is not delivered yet. on_done follows with PHX_ECANCELLED; if part of it
  * has left already, PHX_ENOTFOUND: too late. */

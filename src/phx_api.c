@@ -415,6 +415,21 @@ int phx_send_owned(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void 
     return phx_sendv(p, &m);
 }
 
+int phx_cast(phx *p, const struct phx_cast *c)
+{
+    size_t i;
+
+    if (p == NULL || c == NULL || c->ranges_count == 0 || c->ranges == NULL
+        || (c->data == NULL && c->size > 0))
+        return PHX_EINVAL;
+    for (i = 0; i < c->ranges_count; i++)
+        if (c->ranges[i].first > c->ranges[i].last)
+            return PHX_ERANGE;
+    if (p->closing)
+        return PHX_ECLOSED;
+    return phx__post_cast(&p->post, c, p->now);
+}
+
 int phx_cancel(phx *p, uint64_t token)
 {
     if (p == NULL || token == 0)
