@@ -146,4 +146,4 @@ if [ -z "${QUICK-}" ] && [ -z "${ONLY-}" ]; then
 fi
 
 # What delivery costs beside raw frames on the same kind of connection.
-sh test/bench/delivery.sh
+case delivery in *"${ONLY-}"*) sh test/bench/delivery.sh ;; esac
