@@ -1,7 +1,7 @@
 /* node.c - the process that stands behind each wall of the lab: a node that the driver asks things. */
 
 /* Usage: node -s SOCKET [-n NAME]... [-l ADDRESS]... [-a ADDRESS]... [-j HUB]... [-k KEYFILE] [-f]
- *             [-b SECONDS] [-r] [-S SSH-CONFIGURATION] [-v LEVEL]
+ *             [-b SECONDS] [-r] [-S SSH-CONFIGURATION] [-t] [-v LEVEL]
  *
  *     -s  the UNIX socket on which the driver asks; its path works from every network namespace
  *     -n  a name it assumes; the first is the one it speaks as
@@ -11,6 +11,7 @@
  *     -b  how long a node is missed before it counts as failed and what is sent to it with it
  *     -r  never relay
  *     -S  the ssh configuration for hubs "ssh://..." (extras/ssh)
+ *     -t  all TCP links speak TLS
  *
  * One question is one line on one connection, and so is its answer, "ok ..." or "no ...". Some answers
  * have to be waited for: those questions carry a time limit in seconds and are answered the moment it is
@@ -329,6 +330,19 @@ static void on_node(phx *p, const struct phx_node *node, void *user)
     say("node %.8s: %s, %d hops", phx_id_text(&node->id, id),
         word[node->state <= PHX_NODE_LEFT ? (int)node->state : 0], node->hops);
     lab->changed = lab->now;
+}
+
+/* A process that is started again claims its name before it knows of its last life's claim, and loses to
+ * it every other time, by id. The driver never gives a name to two that live, so take it back: now that
+ * the other claim is known here, ours is above it. */
+static void on_conflict(phx *p, struct phx_range range, const struct phx_id *winner, void *user)
+{
+    char id[PHX_ID_TEXT];
+
+    (void)user;
+    say("name %" PRIu64 " went to %.8s: taken back", range.first, phx_id_text(winner, id));
+    if (phx_assume(p, range.first, range.last) != 0)
+        say("BAD cannot take it back");
 }
 
 static void on_log(phx *p, int level, const char *line, void *user)
@@ -869,7 +883,7 @@ static void fast(struct phx_config *cfg)
     cfg->retry_max_us = 5 * SECOND;
 }
 
-#define OPTIONS "s:n:l:a:j:k:fb:rS:v:"
+#define OPTIONS "s:n:l:a:j:k:fb:rS:tv:"
 
 static phx_ssh *tunnels(const char *configuration)
 {
@@ -908,12 +922,19 @@ static void configure(struct phx_config *cfg, int argc, char **argv, unsigned ch
         case 'S':
             ((struct lab *)cfg->user)->ssh = tunnels(optarg);
             break;
+        case 't':
+#ifdef PHX_TLS
+            cfg->tls = 1;
+#else
+            refuse("-t", "built without TLS");
+#endif
+            break;
         case 'v':
             cfg->log_level = (int)strtol(optarg, NULL, 10);
             break;
         case '?':
             refuse("usage", "node -s SOCKET [-n NAME] [-l ADDRESS] [-a ADDRESS] [-j HUB] [-k KEYFILE] [-f] "
-                            "[-b SECONDS] [-r] [-S SSH-CONFIGURATION] [-v LEVEL]");
+                            "[-b SECONDS] [-r] [-S SSH-CONFIGURATION] [-t] [-v LEVEL]");
         }
 }
 
@@ -967,6 +988,7 @@ int main(int argc, char **argv)
     cfg.on_message = on_message;
     cfg.on_done = on_done;
     cfg.on_node = on_node;
+    cfg.on_conflict = on_conflict;
     cfg.on_log = on_log;
     cfg.dial = on_dial;
     configure(&cfg, argc, argv, key, sizeof key);

@@ -26,6 +26,11 @@ die() { # why: ends the scene as failed
     exit 1
 }
 
+skipped() { # why: ends the scene, and the table says so
+    printf 'row\t%s\tskipped: %s\n' "$scene" "$*"
+    exit 0
+}
+
 try() { # command: it must work
     local out
     out=$("$@" 2>&1) || die "$*: $out"
@@ -98,20 +103,26 @@ wire() { # host, subnet, address/length...: one more interface
     [ -n "${known[$host]-}" ] || space "$host"
     try ip -n "$me$host" link add "$net" type veth peer name "$host.$net" netns "$me"sw
     try ip -n "$me"sw link set "$host.$net" master "$net" up
-    for one; do try ip -n "$me$host" addr add "$one" dev "$net"; done
+    for one; do # an IPv6 address would else be tried for duplicates first, for seconds
+        case $one in
+        *:*) try ip -n "$me$host" addr add "$one" dev "$net" nodad ;;
+        *) try ip -n "$me$host" addr add "$one" dev "$net" ;;
+        esac
+    done
     try ip -n "$me$host" link set "$net" up
 }
 
 host() { # host, subnet, address/length [gateway's address]
     wire "$1" "$2" "$3"
-    [ -z "${4-}" ] || try ip -n "$me$1" route add default via "$4"
+    [ -z "${4-}" ] || try ip -n "$me$1" route add default via "$4" # of either family
 }
 
 gateway() { # host, subnet=address/length...: forwards what its rules let through
     local host=$1 one
     shift
     for one; do wire "$host" "${one%%=*}" "${one#*=}"; done
-    at "$host" sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward' || die "no forwarding in $host"
+    at "$host" sh -c 'cd /proc/sys/net && echo 1 > ipv4/ip_forward &&
+        { [ ! -e ipv6 ] || echo 1 > ipv6/conf/all/forwarding; }' || die "no forwarding in $host"
 }
 
 at() { # host, command: there, now
@@ -130,26 +141,26 @@ rules() { # host: nftables commands from standard input
 # A stateful firewall: what is inside may go out and be answered, nothing else comes in.
 firewall() { # gateway, inner subnet, outer subnet
     rules "$1" << END
-add table ip wall
-add chain ip wall forward { type filter hook forward priority 0; policy drop; }
-add rule ip wall forward ct state invalid drop
-add rule ip wall forward ct state established,related accept
-add rule ip wall forward ct status dnat accept
-add rule ip wall forward iifname "$2" oifname "$3" accept
+add table inet wall
+add chain inet wall forward { type filter hook forward priority 0; policy drop; }
+add rule inet wall forward ct state invalid drop
+add rule inet wall forward ct state established,related accept
+add rule inet wall forward ct status dnat accept
+add rule inet wall forward iifname "$2" oifname "$3" accept
 END
 }
 
 # A firewall that lets nothing through by itself; then `pass`.
 closed() { # gateway
     rules "$1" << END
-add table ip wall
-add chain ip wall forward { type filter hook forward priority 0; policy drop; }
-add rule ip wall forward ct state established,related accept
+add table inet wall
+add chain inet wall forward { type filter hook forward priority 0; policy drop; }
+add rule inet wall forward ct state established,related accept
 END
 }
 
 pass() { # gateway, from address, to address, port
-    rules "$1" <<< "add rule ip wall forward ip saddr $2 ip daddr $3 tcp dport $4 ct state new accept"
+    rules "$1" <<< "add rule inet wall forward ip saddr $2 ip daddr $3 tcp dport $4 ct state new accept"
 }
 
 # Address translation, with the firewall that comes with it. In the words of RFC 4787 and 3489:
@@ -185,11 +196,11 @@ rebind() { # gateway
     at "$1" "$tool" flush || die "cannot flush the connections of $1"
 }
 
-loss() { # host, percent: of what comes in, and of what is forwarded both ways
+loss() { # host, percent [interface]: of what comes in, and so both ways of what is forwarded
     rules "$1" << END
 add table ip loss
 add chain ip loss in { type filter hook prerouting priority -300; }
-add rule ip loss in iifname != "lo" numgen random mod 1000 < $(($2 * 10)) counter drop
+add rule ip loss in iifname ${3:-!= lo} numgen random mod 1000 < $(($2 * 10)) counter drop
 END
 }
 
