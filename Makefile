@@ -33,9 +33,15 @@ bars: phoenix.c
 figures: phoenix.c
 	@NODES='$(NODES)' ./test/sim/run.sh figures
 
-# Times on real processes; QUICK=1 leaves the long one out, NODES="16 32" picks sizes.
+# Times on real processes, beside peers; QUICK=1: does all of it still run? ONLY=stream picks by name.
 bench: phoenix.c
-	@QUICK='$(QUICK)' ./test/bench/run.sh
+	@QUICK='$(QUICK)' ONLY='$(ONLY)' ./test/bench/run.sh
+
+# What failure detection costs: table 2 of the paper again; and beside serf.
+bench_detect: phoenix.c
+	@QUICK='$(QUICK)' ./test/bench/detect.sh
+bench_serf: phoenix.c
+	@./test/bench/serf.sh
 
 # Real processes behind real NATs and firewalls, in network namespaces, as root: ONLY=pattern picks scenes,
 # RANDOM=minutes of random walls (1), SEED=n of them; V=1 shows more.
@@ -46,4 +52,4 @@ clean:
 	rm -rf build phoenix.c.tmp
 
 FORCE:
-.PHONY: all test demo sim bars figures bench lab clean FORCE
+.PHONY: all test demo sim bars figures bench bench_detect bench_serf lab clean FORCE

@@ -21,7 +21,8 @@
  *  - A send is a promise to try, not a delivery. PHX_EAGAIN means "later" and is normal. If you need to
  *    know the outcome, give the message a token and wait for on_done.
  *  - Without cfg.key a node speaks only on loopback and UNIX sockets, unless you set cfg.insecure. With
- *    a key, links are authenticated on both sides; this version does not encrypt them.
+ *    a key, links are authenticated on both sides. They are encrypted only if they use TLS: compile with
+ *    -DPHX_TLS -lbearssl (Debian: libbearssl-dev) and set cfg.tls, or use tls:// addresses.
  *  - SIGPIPE is never raised, descriptors are close-on-exec, nothing is printed, and neither exit nor
  *    abort is ever called.
  *
@@ -85,8 +86,8 @@ extern "C" {
     X(ETOOBIG, -6, "message is larger than cfg.max_message")                                       \
     X(ENOTFOUND, -7, "no such node, name or token")                                                \
     X(ELIMIT, -8, "a configured limit is reached")                                                 \
-    X(EADDRESS, -9, "malformed address: want tcp://host:port, tcp://[v6]:port or unix:///path")    \
-    X(ESCHEME, -10, "unknown address scheme: this build knows tcp:// and unix://")                 \
+    X(EADDRESS, -9, "malformed address: want tcp://host:port, tls://[v6]:port or unix:///path")    \
+    X(ESCHEME, -10, "unknown address scheme: tcp://, tls:// and unix:// are known")                 \
     X(ERESOLVE, -11, "host name does not resolve")                                                 \
     X(EINSECURE, -12, "not loopback and no key: set cfg.key, or cfg.insecure if you must")         \
     X(EINUSE, -13, "address already in use")                                                       \
@@ -109,13 +110,20 @@ extern "C" {
     X(EEXPIRED, -30, "time limit passed before delivery")                                          \
     X(EFAILED, -31, "destination failed")                                                          \
     X(ECLOSED, -32, "node is closed")                                                              \
-    X(ENOTSUP, -33, "not supported by this build or operating system")
+    X(ENOTSUP, -33, "not supported by this system, or built without: TLS wants -DPHX_TLS")          \
+    X(EKEYSIZE, -34, "a key has 16 to 1024 bytes")                                                 \
+    X(EFILE, -35, "no such file, or it cannot be read")                                            \
+    X(EPEM, -36, "malformed PEM file, or nothing of use in it")                                    \
+    X(ECERT, -37, "own certificate is expired, or not issued by cfg.tls_ca")                       \
+    X(EPAIR, -38, "private key does not belong to the certificate")                                \
+    X(ENOKEY, -39, "TLS wants cfg.key, or cfg.tls_ca, tls_cert and tls_key")                       \
+    X(ETLS, -40, "TLS handshake failed")
 
 enum phx_error {
 #define PHX_ERROR_ENUM(name, value, text) PHX_##name = value,
     PHX_ERRORS(PHX_ERROR_ENUM)
 #undef PHX_ERROR_ENUM
-    PHX_ERROR_LAST = -34 /* one below the lowest */
+    PHX_ERROR_LAST = -41 /* one below the lowest */
 };
 
 /* The text of an error code; never NULL, static storage. */
@@ -157,9 +165,10 @@ struct phx_address {
     unsigned char ip[16];
     uint16_t port; /* host order */
     char path[104];
+    unsigned char tls; /* 1: spoken over TLS; TCP only */
 };
 
-/* PHX_ADDRESS_TEXT bytes hold any address as text, e.g. "tcp://[::1]:7000". */
+/* PHX_ADDRESS_TEXT bytes hold any address as text, e.g. "tcp://[::1]:7000" or "tls://10.0.0.5:7000". */
 #define PHX_ADDRESS_TEXT 120
 const char *phx_address_text(const struct phx_address *address, char out[PHX_ADDRESS_TEXT]);
 
@@ -250,6 +259,21 @@ struct phx_os {
     void (*free)(void *world); /* the node is done with the world; may be NULL */
 };
 
+/* ---- Keys --------------------------------------------------------------------------------------- */
+
+/* A shared secret: bytes, none of which means anything. 32 random ones are best. Whoever sees a handshake
+ * can test guesses of it as fast as he can hash, so a sentence that can be guessed will be. */
+#define PHX_KEY_MIN 16
+#define PHX_KEY_MAX 1024
+struct phx_key {
+    const void *data;
+    size_t size;
+};
+
+/* Reads a key from a file, all bytes of it as they are: a line end at its end counts, so copy the file
+ * and not its text. How many bytes, or PHX_EFILE, PHX_EACCES, PHX_EKEYSIZE (too short, too long, or over
+ * capacity), PHX_EMFILE. May block, as files do. */
+int phx_read_key(const char *path, void *out, size_t capacity);
 /* ---- Failure detection -------------------------------------------------------------------------- */
 
 /* Who is alive is found out as in Horita, Taura, Chikayama, "A Fault Detection Library in Phoenix
@@ -307,9 +331,13 @@ struct phx_config {
 
     /* Identity and security */
     const char *cluster; /* nodes link only within one cluster; 1..64 bytes; default "phoenix" */
-    const void *key;     /* shared secret, 16..1024 bytes; NULL: none */
+    const void *key;     /* shared secret, PHX_KEY_MIN..PHX_KEY_MAX bytes; NULL: none */
     size_t key_size;
     int insecure;             /* 1: allow addresses that leave this machine without a key */
+    int tls; /* 1: all TCP links use TLS, whatever the scheme: plain ones are neither made nor taken */
+    const char *tls_ca, *tls_cert, *tls_key; /* PEM files: whom to believe, what to show, and its private
+                                                key, all three or none; none: both sides make theirs
+                                                from the key of the cluster */
     const struct phx_id *id;  /* NULL: random, drawn at start (recommended) */
     uint64_t incarnation;     /* with id: must grow each time the id is used again; default 0 */
     int relay;                /* 1 (default): forward messages of others; 0: never */
@@ -323,6 +351,8 @@ struct phx_config {
     uint32_t max_links; /* up to this many nodes the mesh is full, beyond it is bounded; default 1024 */
     uint32_t max_nodes; /* nodes known at once; default 65536 */
     uint32_t max_dials; /* dials under way at once; default 64. Not what others dial */
+    uint32_t max_accepts; /* links in all, above which those that others dial are refused with
+                             PHX_ELIMIT; default 4096, less is fine where descriptors are few */
     uint32_t hop_limit; /* links a message may cross; default 16, at most 255 */
     uint32_t step_bytes; /* read per link in one step; default 256 KiB, at least 80 KiB */
 
@@ -357,8 +387,9 @@ struct phx_config {
      * back-off whenever there is no link with it. Returns a stream descriptor, connected or on its way
      * to be, which the node owns from there on (with cfg.os: a handle of that world), or a negative
      * enum phx_error; both that and what becomes of the stream are logged, and a stream without a
-     * verified link after cfg.dial_timeout_us is closed. It must not block. No key is asked for, as
-     * with phx_adopt: whether the way is safe the host knows. NULL: such addresses are PHX_ESCHEME. */
+     * verified link after cfg.dial_timeout_us is closed. It must not block. With cfg.tls
+     * TLS is spoken on it, since it should lead to a listener. No key is asked for: whether the way is safe
+     * the host knows. NULL: such addresses are PHX_ESCHEME. */
     int (*dial)(phx *p, const char *address, void *user);
     int log_level; /* lines above it are not made; default PHX_LOG_INFO */
 
@@ -377,7 +408,9 @@ void phx_config_init(struct phx_config *cfg);
 /* ---- Life --------------------------------------------------------------------------------------- */
 
 /* Makes a node. now_us starts its clock. On failure *out is NULL. PHX_EINVAL: a limit or time of cfg is
- * out of its range; PHX_EIO: no random bytes; PHX_ENOMEM; PHX_EMFILE. */
+ * out of its range; PHX_EKEYSIZE; PHX_EIO: no random bytes; PHX_ENOMEM; PHX_EMFILE. With PEM files, which
+ * are read here and may block: PHX_EFILE, PHX_EACCES, PHX_EPEM, PHX_ECERT, PHX_EPAIR. With cfg.tls or PEM
+ * files in a build without TLS: PHX_ENOTSUP; cfg.tls with neither files nor key: PHX_ENOKEY. */
 int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us);
 
 /* Leaves: names are released, nothing new is sent or accepted, and what was sent gets up to drain_us to be
@@ -390,18 +423,27 @@ int phx_closed(const phx *p);
  * released. NULL is fine. */
 void phx_free(phx *p);
 
+/* Other keys than cfg.key, at any time: the node uses the first and accepts all, one or two. Links that
+ * are up stay up; those that are made from now on need one of these. To change a cluster's key while it
+ * runs give every node { old, new }, then every node { new, old }, then every node { new }. It takes
+ * effect with the next step; a copy is made. PHX_EINVAL, PHX_EKEYSIZE, PHX_ENOMEM: nothing changed. */
+int phx_set_keys(phx *p, const struct phx_key *keys, int count);
+
 /* ---- Addresses ---------------------------------------------------------------------------------- */
 
-/* Accepts links at "tcp://host:port" or "unix:///path". Port 0 picks one. Host may be 0.0.0.0 or [::] for
+/* Accepts links at "tcp://host:port", "tls://host:port" or "unix:///path". Port 0 picks one. Host may be 0.0.0.0 or [::] for
  * all interfaces. The address is passed on to all nodes. Up to 8 listeners. Resolves host names and so
  * may block; never call it inside a latency-sensitive loop. Errors: PHX_EADDRESS, PHX_ESCHEME,
- * PHX_ERESOLVE, PHX_EINUSE, PHX_EACCES, PHX_ENOADDR, PHX_EINSECURE, PHX_EMFILE, PHX_ELIMIT. */
+ * PHX_ERESOLVE, PHX_EINUSE, PHX_EACCES, PHX_ENOADDR, PHX_EINSECURE, PHX_EMFILE, PHX_ELIMIT; for TLS
+ * PHX_ENOTSUP (built without) and PHX_ENOKEY. A listener speaks either TLS or not: who comes with the other
+ * is refused. */
 int phx_listen(phx *p, const char *address);
 
 /* The address of listener `index` (0, 1, ...) with its real port. PHX_ENOTFOUND past the last. */
 int phx_listening(const phx *p, int index, struct phx_address *out);
 
-/* Tells others one more address of this node, e.g. of a forwarded port. Numeric host only. */
+/* Tells others one more address of this node, e.g. of a forwarded port. Numeric host only. PHX_EINSECURE:
+ * it leaves this machine and there is no key. */
 int phx_advertise(phx *p, const char *address);
 
 /* Names a hub: a node to find the others through. Dialled now and for ever whenever there is no link
@@ -411,7 +453,10 @@ int phx_join(phx *p, const char *address);
 
 /* Makes a link from a connected stream: a socketpair, an ssh pipe that is one descriptor, a descriptor
  * of the host's world. The handshake of the other side must come within cfg.dial_timeout_us. The node
- * owns fd from here, also on failure. dialer: 1 on one side and 0 on the other. */
+ * owns fd from here, also on failure. dialer: 1 on one side and 0 on the other; PHX_ADOPT_TLS is added on
+ * both sides for TLS, which adopted streams and UNIX sockets otherwise never speak. PHX_EINSECURE: it is a
+ * connection with another machine, and there is no key. */
+enum phx_adopt { PHX_ADOPT_TLS = 2 };
 int phx_adopt(phx *p, int fd, int dialer);
 
 /* ---- The loop ----------------------------------------------------------------------------------- */
@@ -510,6 +555,7 @@ struct phx_link {
     int handle;
     int up;              /* 0: still being made */
     int dialer;          /* 1: this side dialled */
+    int monitor;         /* 1: this neighbour watches us, see struct phx_detector */
     struct phx_id peer;  /* zero until known */
     struct phx_address address; /* the other end, as far as known */
     uint64_t since_us;
@@ -533,6 +579,22 @@ size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out
 
 void phx_self(const phx *p, struct phx_id *out);
 
+/* All that is known of a node and why it is what it is, as text: one "key: value" per line, keys may
+ * repeat. Like snprintf: at most capacity bytes with the final NUL, and returns how long the whole is.
+ * PHX_ENOTFOUND: never heard of it; PHX_EINVAL. Times are ages as of the last step. The keys:
+ *
+ *      id, state, since, incarnation, hops (a number or none), next (the neighbour towards it)
+ *      names         a range that it holds; names-more: how many are not shown
+ *      link          the link with it, or none; heard: when something last came on it
+ *      promised      how often it says it is to be heard on the link; with ", busy" during phx_busy
+ *      watched-here  yes if this node is one of its monitors; watches-us: the other way round
+ *      link-lost     when the last link ended, and why
+ *      accused       when and by whom it was last said to be gone: this node's own silent link, another
+ *                    node, or the routing
+ *      address       where it can be dialled, when that was tried last, and what came of it
+ *      seen-by       a neighbour that says it has a route to it, and of how many hops */
+int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity);
+
 /* Counters since the start, and sizes now. */
 struct phx_stats {
     uint64_t steps, os_calls; /* os_calls: everything asked of struct phx_os */
@@ -542,6 +604,9 @@ struct phx_stats {
     uint64_t retransmitted_frames, duplicate_frames, dropped_frames;
     uint64_t updates_in, updates_out, entries_in, entries_out; /* routing */
     uint64_t requests_out, heartbeats_in, heartbeats_out;
+    uint64_t monitor_beats_in; /* of heartbeats_in: from nodes that this one watches */
+    uint64_t beats_saved, insurance_saved; /* heartbeats to monitors, and to others, that were due and
+                                              that other traffic had made needless */
     uint64_t dials, dials_failed, accepts, refused, links_lost, bad_frames;
     size_t mem_bytes, mem_peak;
     uint32_t nodes, reachable, links;

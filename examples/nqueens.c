@@ -1,1339 +1,881 @@
-/* nqueens.c - a job over three sites: N queens by work-sharing, while processes come and go.
+/* nqueens.c - N queens on processes that may die: stealing, or master and workers; with extras/ph.
  *
- *     cc -std=c99 -O2 -I. -o nqueens examples/nqueens.c phoenix.c
- *     ./nqueens                       (or: ./nqueens N, for N from 8 to 17; -v shows the log)
+ *     cc -std=c99 -O2 -I. -o nqueens examples/nqueens.c extras/ph/ph.c phoenix.c
+ *     ./nqueens                      (14 queens, 4 processes, random stealing)
+ *     ./nqueens -n 15 -p 8 -k 5      (and five of the processes are killed dead on the way)
+ *     ./nqueens -m master -k 3 -s 7  (master and workers; kills as seed 7 has them)
  *
- * Nine processes on this machine play three sites behind firewalls. Each site has a gateway (G1 to
- * G3) that listens; its other processes do not, and are told nothing but their own gateway's port.
- * The other gateways they find by themselves. No worker can ever be linked with another one or with
- * the coordinator: nobody listens there. Gateways carry it all.
+ * This is the program of Horita, Taura and Chikayama (2004), sections 5.2.1, 5.2.2 and 6. Process i
+ * holds name i; process 0 holds the root task. Kill any process but that one, at any time, and the
+ * count is right.
  *
- *     C, the coordinator, holds name 0 and the tasks: boards whose first rows are filled.
- *     W1 to W5, the workers, hold two names each, 10k and 10k+1. A name is a *seat*: a seat asks
- *     name 0 for a task, works on it, and reports the count, which asks for the next.
+ * A *task* is a board to be completed. A process works on its newest task: it splits it by rows
+ * until a board is deep enough to be counted in less than a millisecond, and then it looks for
+ * messages. A process without a task picks another at random and asks; that one gives away its
+ * oldest task, which is its largest. To the thief the task is a *job*: it may be split, and parts
+ * of it stolen again, and when all of it is counted one RESULT goes back to where it came from. So
+ * the count flows up the same tree down which the tasks went.
  *
- * W5 comes late and gets work. W3 leaves midway: it hands its seats and the tasks on them, half
- * done, to W4, which assumes the names. Nobody else is told: messages to the names follow them.
+ * In the master-worker model there is one to ask, name 0, and it gives and does not count.
  *
- * (Meanwhile kill -9 a gateway: the work goes on, though the judge at the end will not like it.)
+ * What makes it survive is in three functions:
  *
- * Nothing is lost, whatever the timing, by two rules of the application: a seat that gets no answer
- * asks again, and a seat that has been given a task already is answered with that same task.
+ *     give     remembers what it gave to whom, under a number (ticket) that is never used again;
+ *     redeem   counts a result if its ticket is still open. A ticket is closed when its thief breaks,
+ *              so what a thief that was only believed dead says later counts nothing;
+ *     repair   is the fault handler, called when ph_recv says PH_MSG_ERROR. Tasks at broken names
+ *              are queued again. Jobs from broken names are dropped, since whoever gave that one its
+ *              task does it again; and so down the tree (CANCEL). The one who dropped a job tells
+ *              where it came from (DROP), in case that one lives and sees it otherwise.
  *
- * The driver, the parent of all, is no Phoenix node. It sends commands down a pipe to each child,
- * reads what they report from another, line by line, prints, and judges. The end of file on its
- * pipe tells a child that the driver is dead, and it ends. Words of the pipes:
+ * With -x nothing of that is done and with -d off nothing is detected: the paper's "Normal".
  *
- *     down: "join PORT" "leave HEIR" "all" "report" "stop"
- *     up:   "id ID" "port PORT" "tasks N" "done N INDEX" "seat NAME" "took NAME TASK BRANCHES"
- *           "left ID" "solved COUNT" "link ID DIALER" "route ID HOPS NEXT" "stats ..." "end"
+ * The launcher, the parent of all, is no Phoenix node: it forks, kills if it is told to, waits,
+ * prints and leaves no process behind.
  */
 #define _POSIX_C_SOURCE 200809L
-#include "phoenix.h"
+#include "extras/ph/ph.h"
+#include "queens.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define SECOND 1000000u
-#define LIMIT_US (18u * SECOND)   /* for the whole job; the driver then says what is missing */
-#define LATE_US (SECOND * 3u / 2) /* W5 comes after this, or earlier if the work goes fast */
-#define RETRY_US SECOND           /* a seat without an answer asks again */
-#define OVERDUE_US (3u * SECOND)  /* a task given this long ago may be given once more at the end */
-#define CLOSE_US SECOND           /* to say goodbye */
-#define FDS_MAX 64                /* nine processes have far fewer links */
+#define PROCESSES_MAX 64
+#define TASKS_MAX 4096 /* depth times width of a job, and tasks that came back */
+#define JOBS_MAX 256   /* not finished, mostly waiting for thieves; nobody asks for more then */
+#define GIFTS_MAX 1024 /* with thieves; nothing is given away beyond it */
+#define NOBODY UINT64_MAX
 
-enum role { GATEWAY, COORDINATOR, WORKER };
-enum { G1, G2, G3, C, W1, W2, W3, W4, W5, ACTORS, LEAVER = W3, HEIR = W4, LATE = W5 };
+#define ANSWER_US (SECOND / 2) /* who has not answered by then is not waited for */
+#define PAUSE_MIN_US 500 /* after a refusal, doubling: all others may have nothing for a while */
+#define PAUSE_MAX_US 16000
+#define GATHER_US (2 * SECOND) /* the clock starts when all are there, or after this */
+#define GOODBYE_US SECOND
+#define STOPPED_US (3 * SECOND) /* longer than the fast detector's patience */
+#define LIMIT_US (180u * SECOND) /* for the whole job */
 
-static const struct {
-    const char *label;
-    enum role role;
-    int site;
-    int gateway; /* which it joins; G1 joins nobody */
-} cast[ACTORS] = {
-    { "G1", GATEWAY, 1, -1 },    { "G2", GATEWAY, 2, G1 }, { "G3", GATEWAY, 3, G1 },
-    { "C", COORDINATOR, 1, G1 }, { "W1", WORKER, 1, G1 },  { "W2", WORKER, 2, G2 },
-    { "W3", WORKER, 2, G2 },     { "W4", WORKER, 3, G3 },  { "W5", WORKER, 3, G3 },
+#define DETECTOR_USUAL (-1) /* what there is if nothing is said: see begin */
+#define DETECTOR_OFF (-2)
+
+struct options {
+    int n, processes, kills, stops, master, plain, quiet;
+    int detector; /* enum phx_preset, or one of the two below */
+    uint64_t seed, window_us; /* processes are killed within this time after the start */
+    uint64_t interval_us;     /* T_interval instead of the preset's; 0: the preset's */
 };
 
-/* ---- Queens: what is computed -------------------------------------------------------------- */
-
-/* Rows are filled from the top; a bit per column. left and right are the diagonals under attack. */
-struct board {
-    uint32_t columns, left, right;
+/* What each process tells the launcher at its end. */
+struct report {
+    uint64_t name, count, took_us;
+    uint64_t stolen, redone, dropped; /* jobs it stole, tasks it queued again, jobs it gave up */
+    uint64_t heartbeats_in, lived_us, cpu_us;
 };
 
-#define N_MIN 8
-#define N_MAX 17
+/* ---- A process: what it has ------------------------------------------------------------------ */
 
-static const uint64_t known[] = { /* solutions for N_MIN to N_MAX, OEIS A000170 */
-    92, 352, 724, 2680, 14200, 73712, 365596, 2279184, 14772512, 95815104
-};
-
-static uint32_t columns_of(int n)
-{
-    return ((uint32_t)1 << n) - 1;
-}
-
-static uint32_t free_columns(uint32_t all, struct board b)
-{
-    return all & ~(b.columns | b.left | b.right);
-}
-
-static struct board with_queen(struct board b, uint32_t column)
-{
-    b.columns |= column;
-    b.left = (b.left | column) << 1;
-    b.right = (b.right | column) >> 1;
-    return b;
-}
-
-/* Solutions that contain this board. Recursive, but never deeper than N. Here the three words of a
- * board stand alone, because compilers keep them in registers then: a third of the time. */
-static uint64_t queens(uint32_t all, uint32_t columns, uint32_t left, uint32_t right)
-{
-    uint32_t rest = all & ~(columns | left | right), column;
-    uint64_t count = 0;
-
-    if (columns == all)
-        return 1;
-    for (; rest != 0; rest &= rest - 1) {
-        column = rest & (~rest + 1);
-        count += queens(all, columns | column, (left | column) << 1, (right | column) >> 1);
-    }
-    return count;
-}
-
-/* The largest N up to 16 whose count takes two cores like this one less than 12 seconds. Measured
- * is time on the clock, long enough to feel what else the machine has to do. */
-static int choose_n(void)
-{
-    uint64_t start = phx_now_us(), took;
-    int i, right = 1;
-
-    for (i = 0; i < 20; i++)
-        right &= queens(columns_of(12), 0, 0, 0) == known[12 - N_MIN];
-    took = (phx_now_us() - start) / 20;
-    took = took * 1340 / 2; /* N = 16 visits 1340 times as many boards as N = 12 */
-    return right && took < 12 * SECOND ? 16 : took < 80 * SECOND ? 15 : 14;
-}
-
-/* ---- Lines over pipes ---------------------------------------------------------------------- */
-
-struct lines {
-    char text[4096];
-    size_t size, start;
-};
-
-/* Reads what is there. 0: the end of the file, or an error, which is the end as well. */
-static int lines_read(struct lines *l, int fd)
-{
-    ssize_t got;
-
-    memmove(l->text, l->text + l->start, l->size - l->start);
-    l->size -= l->start;
-    l->start = 0;
-    if (l->size == sizeof l->text) /* no line of ours is that long */
-        l->size = 0;
-    got = read(fd, l->text + l->size, sizeof l->text - l->size);
-    if (got < 0 && errno == EINTR)
-        return 1;
-    l->size += got > 0 ? (size_t)got : 0;
-    return got > 0;
-}
-
-static char *lines_next(struct lines *l)
-{
-    char *line = l->text + l->start, *end = memchr(line, '\n', l->size - l->start);
-
-    if (end == NULL)
-        return NULL;
-    *end = 0;
-    l->start = (size_t)(end + 1 - l->text);
-    return line;
-}
-
-/* A line in one write: shorter than PIPE_BUF, so it arrives whole. */
-static void put_line(int fd, const char *format, va_list args)
-{
-    char line[400];
-    int size = vsnprintf(line, sizeof line - 1, format, args);
-
-    if (size < 0)
-        return;
-    if (size > (int)sizeof line - 2)
-        size = (int)sizeof line - 2;
-    line[size++] = '\n';
-    while (write(fd, line, (size_t)size) < 0 && errno == EINTR)
-        ;
-}
-
-/* ---- A child: what all roles share --------------------------------------------------------- */
-
-#define NONE UINT64_MAX
-#define SEATS_MAX 8
-#define WORDS_MAX 8
-
-/* The tags of messages, and the 64-bit words in them. They travel in network order. */
 enum tag {
-    REPORT = 1, /* seat to name 0: task or NONE, count, index of the process */
-    TASK,       /* name 0 to seat: task, columns, left, right */
-    HAND,       /* leaver to heir: seat, task, columns, left, right, rest, count, busy */
-    TOOK        /* heir to leaver: seat */
+    ASK = 1, /* thief: serial */
+    TASK,    /* answer: serial, ticket, row, columns, left, right */
+    NONE,    /* answer: serial */
+    RESULT,  /* to where a job came from: ticket, count */
+    DROP,    /* to where a job came from: ticket; it will have no result from here */
+    CANCEL,  /* to where a task went: ticket; its result is no longer wanted */
+    STOP     /* name 0 to all: the count is known */
 };
 
-struct seat {
-    uint64_t name;
-    uint64_t task;       /* the last one given to it, or NONE */
+/* A board whose first rows are filled, and what job it is a part of. */
+struct task {
     struct board board;
-    uint32_t rest;       /* branches of the board still to be counted */
-    uint64_t count;      /* solutions in the others */
-    int busy;            /* 0: the task is done, or there is none */
-    int handed;          /* the heir has it */
-    uint64_t told_us;    /* when it was last reported, or handed over; 0: not yet */
+    int row, job;
 };
 
-struct child {
-    phx *p;
-    int index, n;
-    uint32_t all;         /* columns */
-    int in, out;          /* pipes from and to the driver */
-    struct lines commands;
-    int quit, orphan, failed;
-    int more;             /* the last phx_step left work */
-    uint64_t now;
-    struct seat seats[SEATS_MAX];
-    int seat_count, seat_next;
-    uint64_t leave_us;    /* not 0: told to leave then */
-    uint64_t heir;        /* this name gets the seats then */
-    int leaving;          /* nothing is worked on any more, only handed over */
-    struct coordinator *c;
+struct job {
+    uint64_t from, ticket; /* where the result goes; from NOBODY: this entry is free */
+    uint64_t count;        /* solutions so far */
+    uint64_t open;         /* parts not counted yet, here or with thieves */
 };
 
-static void say(struct child *ch, const char *format, ...)
-{
-    va_list args;
+struct gift {
+    uint64_t ticket, thief;
+    struct task task;
+};
 
-    va_start(args, format);
-    put_line(ch->out, format, args);
-    va_end(args);
+struct worker {
+    struct ph *h;
+    const struct options *o;
+    uint64_t me, random;
+    uint32_t all; /* columns */
+    int leaf_row; /* boards with so many rows are counted at once */
+    int give_row; /* the master gives boards with so many */
+    struct task tasks[TASKS_MAX];
+    struct job jobs[JOBS_MAX];
+    struct gift gifts[GIFTS_MAX];
+    int task_count, job_count, gift_count;
+    uint64_t ticket;           /* the last one used */
+    uint64_t asked, asked_us;  /* whom, NOBODY: nobody; and when */
+    uint64_t serial;           /* of the last question */
+    uint64_t pause_us, ask_us; /* after a refusal; when to ask again */
+    int stop, failed;
+    struct report report;
+};
+
+static void trouble(struct worker *w, const char *what, int err)
+{
+    fprintf(stderr, "nqueens: process %d: %s: %s\n", (int)w->me, what, phx_strerror(err));
+    w->stop = w->failed = 1;
 }
 
-static void trouble(struct child *ch, const char *what, int err)
+static uint64_t draw(uint64_t *state)
 {
-    say(ch, "error %s: %s", what, phx_strerror(err));
-    ch->failed = ch->quit = 1;
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
 }
 
-/* What is not sent for lack of room is asked for again: see RETRY_US. */
-static void send_words(struct child *ch, uint64_t to, uint64_t from, enum tag tag,
-                       const uint64_t *words, int count)
+static int send_words(struct worker *w, uint64_t to, enum tag tag, const uint64_t *words, int count)
 {
     unsigned char bytes[8 * WORDS_MAX];
-    int i, err;
+    int err = ph_send(w->h, to, w->me, tag, bytes, put_words(bytes, words, count), SECOND);
 
-    for (i = 0; i < 8 * count; i++)
-        bytes[i] = (unsigned char)(words[i / 8] >> (56 - 8 * (i % 8)));
-    err = phx_send(ch->p, to, from, tag, bytes, (size_t)(8 * count));
-    if (err != 0 && err != PHX_EAGAIN)
-        trouble(ch, "phx_send", err);
+    if (err != 0 && err != PHX_EFAILED)
+        trouble(w, "ph_send", err);
+    return err;
 }
 
-static int get_words(const struct phx_message *m, uint64_t words[WORDS_MAX])
+static void push(struct worker *w, struct board board, int row, int job)
 {
-    const unsigned char *bytes = m->data;
-    size_t i;
+    struct task *t;
 
-    if (m->size % 8 != 0 || m->size > 8 * WORDS_MAX)
-        return 0;
-    memset(words, 0, 8 * WORDS_MAX);
-    for (i = 0; i < m->size; i++)
-        words[i / 8] = words[i / 8] << 8 | bytes[i];
-    return (int)(m->size / 8);
-}
-
-/* ---- The coordinator: name 0 --------------------------------------------------------------- */
-
-#define DEPTH 3                    /* rows filled by the coordinator */
-#define TASKS_MAX (17 * 17 * 17)
-#define NAMES_MAX 32
-
-struct coordinator {
-    struct {
-        struct board board;
-        uint64_t given_us;         /* 0: to nobody yet */
-        int done;
-    } tasks[TASKS_MAX];
-    uint64_t total, next, done, sum;
-    uint64_t limit;                /* below this tasks may be given; see "all" */
-    struct {
-        uint64_t name, task;       /* the task given and not yet reported, or NONE */
-        int waiting;
-    } seats[NAMES_MAX];
-    int seat_count;
-};
-
-static void split(struct coordinator *c, uint32_t all, struct board b, int depth)
-{
-    uint32_t rest = free_columns(all, b);
-
-    if (depth == 0) {
-        c->tasks[c->total++].board = b;
+    if (w->task_count == TASKS_MAX) {
+        trouble(w, "tasks", PHX_ELIMIT);
         return;
     }
-    for (; rest != 0; rest &= rest - 1)
-        split(c, all, with_queen(b, rest & (~rest + 1)), depth - 1);
+    t = &w->tasks[w->task_count++];
+    t->board = board;
+    t->row = row;
+    t->job = job;
 }
 
-static int coordinator_seat(struct child *ch, uint64_t name)
+/* ---- Jobs ------------------------------------------------------------------------------------ */
+
+static int job_begin(struct worker *w, uint64_t from, uint64_t ticket, struct board board, int row)
 {
-    struct coordinator *c = ch->c;
-    int i;
+    int j;
 
-    for (i = 0; i < c->seat_count; i++)
-        if (c->seats[i].name == name)
-            return i;
-    if (i == NAMES_MAX)
-        return -1;
-    c->seats[c->seat_count++].name = name;
-    c->seats[i].task = NONE;
-    say(ch, "seat %" PRIu64, name);
-    return i;
-}
-
-/* The next task to give. When all are given, one that is overdue: its worker may have died. */
-static uint64_t coordinator_pick(struct child *ch)
-{
-    struct coordinator *c = ch->c;
-    uint64_t i;
-
-    if (c->next < c->limit)
-        return c->next++;
-    if (c->limit == c->total)
-        for (i = 0; i < c->total; i++)
-            if (!c->tasks[i].done && ch->now - c->tasks[i].given_us > OVERDUE_US)
-                return i;
-    return NONE;
-}
-
-/* Gives seat i the task it has, or a new one, or lets it wait if there is none. */
-static void coordinator_answer(struct child *ch, int i)
-{
-    struct coordinator *c = ch->c;
-    uint64_t words[4], task = c->seats[i].task;
-
-    if (task == NONE || c->tasks[task].done)
-        task = c->seats[i].task = coordinator_pick(ch);
-    c->seats[i].waiting = task == NONE;
-    if (task == NONE)
-        return;
-    c->tasks[task].given_us = ch->now;
-    words[0] = task;
-    words[1] = c->tasks[task].board.columns;
-    words[2] = c->tasks[task].board.left;
-    words[3] = c->tasks[task].board.right;
-    send_words(ch, c->seats[i].name, 0, TASK, words, 4);
-}
-
-static void coordinator_report(struct child *ch, const struct phx_message *m, const uint64_t *words)
-{
-    struct coordinator *c = ch->c;
-    uint64_t task = words[0];
-    int i = coordinator_seat(ch, m->from);
-
-    if (task < c->total && !c->tasks[task].done) {
-        c->tasks[task].done = 1;
-        c->sum += words[1];
-        c->done++;
-        say(ch, "done %" PRIu64 " %" PRIu64, c->done, words[2]);
-        if (c->done == c->total)
-            say(ch, "solved %" PRIu64, c->sum);
-    }
-    if (i >= 0)
-        coordinator_answer(ch, i);
-}
-
-/* Until the late one is in and the leaver gone, the last quarter of the tasks is held back: so the
- * show is the same on a machine that is faster than we thought. */
-static void coordinator_all(struct child *ch)
-{
-    struct coordinator *c = ch->c;
-    int i;
-
-    c->limit = c->total;
-    for (i = 0; i < c->seat_count; i++)
-        if (c->seats[i].waiting)
-            coordinator_answer(ch, i);
-}
-
-static int coordinator_begin(struct child *ch)
-{
-    struct board empty = { 0, 0, 0 };
-
-    if ((ch->c = calloc(1, sizeof *ch->c)) == NULL)
-        return PHX_ENOMEM;
-    split(ch->c, ch->all, empty, DEPTH);
-    ch->c->limit = ch->c->total * 3 / 4;
-    say(ch, "tasks %" PRIu64, ch->c->total);
-    return phx_assume(ch->p, 0, 0);
-}
-
-/* ---- A worker: its seats ------------------------------------------------------------------- */
-
-static struct seat *seat_of(struct child *ch, uint64_t name)
-{
-    int i;
-
-    for (i = 0; i < ch->seat_count; i++)
-        if (ch->seats[i].name == name)
-            return &ch->seats[i];
-    return NULL;
-}
-
-static int worker_begin(struct child *ch)
-{
-    uint64_t name = (uint64_t)(ch->index - W1 + 1) * 10;
-    int i;
-
-    for (i = 0; i < 2; i++) {
-        ch->seats[i].name = name + (uint64_t)i;
-        ch->seats[i].task = NONE;
-    }
-    ch->seat_count = 2;
-    return phx_assume(ch->p, name, name + 1);
-}
-
-static void seat_report(struct child *ch, struct seat *s)
-{
-    uint64_t words[3];
-
-    words[0] = s->task;
-    words[1] = s->count;
-    words[2] = (uint64_t)ch->index;
-    s->told_us = ch->now;
-    send_words(ch, 0, s->name, REPORT, words, 3);
-}
-
-static void seat_task(struct child *ch, const struct phx_message *m, const uint64_t *words)
-{
-    struct seat *s = seat_of(ch, m->to);
-
-    /* A task it has or had is the answer to a question asked twice. */
-    if (s == NULL || s->busy || s->task == words[0])
-        return;
-    s->task = words[0];
-    s->board.columns = (uint32_t)words[1];
-    s->board.left = (uint32_t)words[2];
-    s->board.right = (uint32_t)words[3];
-    s->rest = free_columns(ch->all, s->board);
-    s->count = 0;
-    s->busy = 1;
-}
-
-/* One branch of one task, a millisecond or less, then Phoenix has its turn again. Seats take turns.
- * Returns 0 if there is nothing to do. */
-static int work(struct child *ch)
-{
-    struct seat *s = NULL;
-    struct board b;
-    int i;
-
-    for (i = 0; i < ch->seat_count && (s == NULL || !s->busy); i++)
-        s = &ch->seats[ch->seat_next++ % ch->seat_count];
-    if (s == NULL || !s->busy || ch->leaving)
-        return 0;
-    if (s->rest != 0) {
-        b = with_queen(s->board, s->rest & (~s->rest + 1));
-        s->count += queens(ch->all, b.columns, b.left, b.right);
-        s->rest &= s->rest - 1;
-    }
-    if (s->rest == 0) {
-        s->busy = 0;
-        seat_report(ch, s);
-    }
-    return 1;
-}
-
-static void seat_hand(struct child *ch, struct seat *s)
-{
-    uint64_t words[8];
-
-    words[0] = s->name;
-    words[1] = s->task;
-    words[2] = s->board.columns;
-    words[3] = s->board.left;
-    words[4] = s->board.right;
-    words[5] = s->rest;
-    words[6] = s->count;
-    words[7] = (uint64_t)s->busy;
-    s->told_us = ch->now;
-    send_words(ch, ch->heir, 1000 + (uint64_t)ch->index, HAND, words, 8);
-}
-
-/* The heir takes the seat as it is, and the name. A seat that comes twice is only acknowledged. */
-static void seat_inherit(struct child *ch, const struct phx_message *m, const uint64_t *words)
-{
-    struct seat *s = seat_of(ch, words[0]);
-    int err, branches = 0;
-    uint32_t rest;
-
-    if (s == NULL && ch->seat_count < SEATS_MAX) {
-        if ((err = phx_assume(ch->p, words[0], words[0])) != 0) {
-            trouble(ch, "phx_assume", err);
-            return;
-        }
-        s = &ch->seats[ch->seat_count++];
-        memset(s, 0, sizeof *s);
-        s->name = words[0];
-        s->task = words[1];
-        s->board.columns = (uint32_t)words[2];
-        s->board.left = (uint32_t)words[3];
-        s->board.right = (uint32_t)words[4];
-        s->rest = (uint32_t)words[5];
-        s->count = words[6];
-        s->busy = words[7] != 0;
-        for (rest = s->rest; rest != 0; rest &= rest - 1)
-            branches++;
-        say(ch, "took %" PRIu64 " %" PRIu64 " %d", s->name, s->task, s->busy ? branches : 0);
-    }
-    if (s != NULL)
-        send_words(ch, m->from, s->name, TOOK, words, 1);
-}
-
-static void seat_taken(struct child *ch, const uint64_t *words)
-{
-    struct seat *s = seat_of(ch, words[0]);
-    int i;
-
-    if (s != NULL)
-        s->handed = 1;
-    for (i = 0; i < ch->seat_count && ch->seats[i].handed; i++)
+    for (j = 0; j < JOBS_MAX && w->jobs[j].from != NOBODY; j++)
         ;
-    if (ch->leaving && i == ch->seat_count)
-        ch->quit = 1;
-}
-
-/* A good moment to leave is the worst one: in the midst of a task. */
-static int worker_may_leave(const struct child *ch)
-{
-    const struct seat *s;
-
-    for (s = ch->seats; s < ch->seats + ch->seat_count; s++)
-        if (s->busy && s->rest != free_columns(ch->all, s->board))
-            return 1;
-    return ch->now - ch->leave_us > SECOND / 2; /* no task in sight */
-}
-
-/* Gives the names up first: what is sent to them from now on waits at its sender until the heir
- * assumes them. The heir's answers come to a name of our own. */
-static void worker_leave(struct child *ch)
-{
-    int i, err = phx_assume(ch->p, 1000 + (uint64_t)ch->index, 1000 + (uint64_t)ch->index);
-
-    ch->leaving = 1;
-    for (i = 0; i < ch->seat_count && err == 0; i++) {
-        err = phx_release(ch->p, ch->seats[i].name, ch->seats[i].name);
-        ch->seats[i].told_us = 0;
-    }
-    if (err != 0)
-        trouble(ch, "leave", err);
-}
-
-/* Asks, or hands over, again what was not answered. */
-static void worker_retry(struct child *ch)
-{
-    struct seat *s;
-
-    for (s = ch->seats; s < ch->seats + ch->seat_count; s++) {
-        if (s->told_us != 0 && ch->now - s->told_us < RETRY_US)
-            continue;
-        if (ch->leaving && !s->handed)
-            seat_hand(ch, s);
-        else if (!ch->leaving && !s->busy)
-            seat_report(ch, s);
-    }
-}
-
-/* ---- A child: its loop --------------------------------------------------------------------- */
-
-static void on_message(phx *p, const struct phx_message *m, void *user)
-{
-    struct child *ch = user;
-    uint64_t words[WORDS_MAX];
-    int count = get_words(m, words);
-
-    (void)p;
-    if (m->tag == REPORT && count == 3 && ch->c != NULL)
-        coordinator_report(ch, m, words);
-    else if (m->tag == TASK && count == 4)
-        seat_task(ch, m, words);
-    else if (m->tag == HAND && count == 8)
-        seat_inherit(ch, m, words);
-    else if (m->tag == TOOK && count == 1)
-        seat_taken(ch, words);
-    else
-        say(ch, "error a message that nobody sent: tag %" PRIu64, m->tag);
-}
-
-static void on_node(phx *p, const struct phx_node *node, void *user)
-{
-    char id[PHX_ID_TEXT];
-
-    (void)p;
-    if (node->state == PHX_NODE_LEFT || node->state == PHX_NODE_FAILED)
-        say(user, "%s %s", node->state == PHX_NODE_LEFT ? "left" : "failed",
-            phx_id_text(&node->id, id));
-}
-
-static void on_log(phx *p, int level, const char *line, void *user)
-{
-    (void)p;
-    say(user, "log %d %s", level, line);
-}
-
-/* All that the driver's tables need. */
-static void report(struct child *ch)
-{
-    struct phx_link links[FDS_MAX];
-    struct phx_route routes[FDS_MAX];
-    struct phx_stats stats;
-    char id[PHX_ID_TEXT], next[PHX_ID_TEXT];
-    size_t i, count = phx_links(ch->p, links, FDS_MAX);
-
-    for (i = 0; i < count && i < FDS_MAX; i++)
-        if (links[i].up)
-            say(ch, "link %s %d", phx_id_text(&links[i].peer, id), links[i].dialer);
-    count = phx_routes(ch->p, routes, FDS_MAX);
-    for (i = 0; i < count && i < FDS_MAX; i++)
-        if (routes[i].hops > 0)
-            say(ch, "route %s %d %s", phx_id_text(&routes[i].id, id), routes[i].hops,
-                phx_id_text(&routes[i].next, next));
-    phx_stats(ch->p, &stats);
-    say(ch, "stats %" PRIu64 " %" PRIu64 " %" PRIu64, stats.relayed_frames, stats.messages_in,
-        stats.messages_out);
-    say(ch, "end");
-}
-
-static void join(struct child *ch, int port)
-{
-    char address[64];
-    int err;
-
-    snprintf(address, sizeof address, "tcp://127.0.0.1:%d", port);
-    if ((err = phx_join(ch->p, address)) != 0)
-        trouble(ch, address, err);
-}
-
-static void command(struct child *ch, const char *line)
-{
-    uint64_t number = 0;
-
-    if (sscanf(line, "join %" SCNu64, &number) == 1)
-        join(ch, (int)number);
-    else if (sscanf(line, "leave %" SCNu64, &number) == 1)
-        ch->heir = number, ch->leave_us = ch->now;
-    else if (strcmp(line, "all") == 0 && ch->c != NULL)
-        coordinator_all(ch);
-    else if (strcmp(line, "report") == 0)
-        report(ch);
-    else if (strcmp(line, "stop") == 0)
-        ch->quit = 1;
-}
-
-/* One turn: wait unless there is work to do, read commands, let Phoenix work. */
-static void turn(struct child *ch, int wait_ms)
-{
-    struct pollfd fds[FDS_MAX];
-    int n = phx_fds(ch->p, fds + 1, FDS_MAX - 1), ms = phx_timeout_ms(ch->p, phx_now_us());
-    char *line;
-
-    if (n > FDS_MAX - 1)
-        n = FDS_MAX - 1;
-    if (ms < 0 || ms > wait_ms)
-        ms = wait_ms;
-    fds[0].fd = ch->in;
-    fds[0].events = POLLIN;
-    if (poll(fds, (nfds_t)n + 1, ch->more ? 0 : ms) < 0) {
-        if (errno != EINTR)
-            trouble(ch, "poll", PHX_EIO);
-        return;
-    }
-    ch->now = phx_now_us();
-    if (fds[0].revents != 0) {
-        if (!lines_read(&ch->commands, ch->in))
-            ch->orphan = ch->quit = 1;
-        while ((line = lines_next(&ch->commands)) != NULL)
-            command(ch, line);
-    }
-    ch->more = phx_step(ch->p, ch->now, fds + 1, n);
-}
-
-static void child_begin(struct child *ch, int verbose)
-{
-    enum role role = cast[ch->index].role;
-    struct phx_config cfg;
-    struct phx_address at;
-    struct phx_id self;
-    char id[PHX_ID_TEXT];
-    int err;
-
-    phx_config_init(&cfg);
-    cfg.cluster = "queens";
-    cfg.user = ch;
-    cfg.on_message = on_message;
-    cfg.on_node = on_node;
-    cfg.on_log = verbose ? on_log : NULL;
-    ch->all = columns_of(ch->n);
-    if ((err = phx_new(&ch->p, &cfg, phx_now_us())) != 0) {
-        trouble(ch, "phx_new", err);
-        return;
-    }
-    phx_self(ch->p, &self);
-    say(ch, "id %s", phx_id_text(&self, id));
-    if (role == GATEWAY && (err = phx_listen(ch->p, "tcp://127.0.0.1:0")) == 0
-        && (err = phx_listening(ch->p, 0, &at)) == 0)
-        say(ch, "port %d", at.port);
-    else if (role == COORDINATOR)
-        err = coordinator_begin(ch);
-    else if (role == WORKER)
-        err = worker_begin(ch);
-    if (err != 0)
-        trouble(ch, "begin", err);
-}
-
-/* The life of a child, whatever its role; its exit status. */
-static int child_main(struct child *ch, int verbose)
-{
-    uint64_t end = phx_now_us() + 2 * LIMIT_US; /* the driver ends us long before */
-    int busy = 0;
-
-    child_begin(ch, verbose);
-    ch->now = phx_now_us();
-    while (!ch->quit && ch->now < end) {
-        if (ch->leave_us != 0 && !ch->leaving && worker_may_leave(ch))
-            worker_leave(ch);
-        worker_retry(ch);
-        turn(ch, busy ? 0 : 200);
-        busy = work(ch);
-    }
-    if (ch->leaving && !ch->orphan)
-        report(ch);
-    if (ch->p != NULL && !ch->orphan && phx_close(ch->p, CLOSE_US) == 0) {
-        end = phx_now_us() + 2 * CLOSE_US;
-        while (!phx_closed(ch->p) && !ch->orphan && phx_now_us() < end)
-            turn(ch, 100);
-        ch->failed |= !phx_closed(ch->p);
-    }
-    phx_free(ch->p);
-    free(ch->c);
-    return ch->failed || ch->orphan;
-}
-
-/* ---- The driver ---------------------------------------------------------------------------- */
-
-struct process {
-    pid_t pid;           /* 0: not started, or ended and waited for */
-    int to, from;        /* pipes; -1: closed */
-    struct lines lines;
-    char id[PHX_ID_TEXT];
-    int port;            /* of a gateway */
-    int started, reported, ended, status;
-    int link[ACTORS];    /* 0: none, else a link */
-    int hops[ACTORS], next[ACTORS];
-    int saw_left;        /* saw the leaver leave */
-    int seated;          /* of a worker: the coordinator has heard from it */
-    uint64_t tasks, relayed, in, out;
-};
-
-struct driver {
-    struct process at[ACTORS];
-    int n, verbose;
-    int signals;         /* what the handler writes comes out here */
-    uint64_t start, now;
-    uint64_t total, done, sum, shown;
-    uint64_t late_us, left_us, solved_us; /* when; 0: not yet */
-    int taken;           /* seats that the heir took */
-    int told_leave, told_all, told_report, told_stop;
-    int interrupted, failed, tidying;
-};
-
-static int signal_pipe = -1; /* for the handler, which has no argument of its own */
-
-static void on_signal(int number)
-{
-    int saved = errno;
-    char byte = (char)number;
-
-    if (write(signal_pipe, &byte, 1) < 0) /* full: then there is a signal in it already */
-        errno = saved;
-    errno = saved;
-}
-
-/* A line of the diary, with its time. */
-static void diary(struct driver *d, const char *format, ...)
-{
-    va_list args;
-
-    printf("%6.2f s  ", (double)(phx_now_us() - d->start) / 1e6);
-    va_start(args, format);
-    vprintf(format, args);
-    va_end(args);
-    printf("\n");
-}
-
-static void tell(struct driver *d, int i, const char *format, ...)
-{
-    va_list args;
-
-    if (d->at[i].to < 0)
-        return;
-    va_start(args, format);
-    put_line(d->at[i].to, format, args);
-    va_end(args);
-}
-
-/* In the new child: forget all that is the driver's, then live. Does not return. */
-static void become(struct driver *d, int i, int in, int out)
-{
-    static struct child ch; /* zero */
-    int k;
-
-    signal(SIGINT, SIG_IGN); /* ^C goes to all of us; the driver decides */
-    signal(SIGTERM, SIG_DFL);
-    signal(SIGHUP, SIG_IGN);
-    signal(SIGPIPE, SIG_DFL); /* the driver is dead: die */
-    close(d->signals);
-    close(signal_pipe);
-    for (k = 0; k < ACTORS; k++) {
-        /* As long as we hold a sister's pipe she would not see that the driver died. */
-        if (d->at[k].to >= 0)
-            close(d->at[k].to);
-        if (d->at[k].from >= 0)
-            close(d->at[k].from);
-    }
-    ch.index = i;
-    ch.n = d->n;
-    ch.in = in;
-    ch.out = out;
-    exit(child_main(&ch, d->verbose));
-}
-
-static void start_process(struct driver *d, int i)
-{
-    struct process *a = &d->at[i];
-    int down[2], up[2];
-
-    fflush(stdout); /* what is in the buffer would be printed by the child again */
-    if (pipe(down) != 0 || pipe(up) != 0 || (a->pid = fork()) < 0) {
-        perror("nqueens: fork");
-        a->pid = 0;
-        d->failed = 1;
-        return;
-    }
-    if (a->pid == 0) {
-        close(down[1]);
-        close(up[0]);
-        become(d, i, down[0], up[1]);
-    }
-    close(down[0]);
-    close(up[1]);
-    a->to = down[1];
-    a->from = up[0];
-    a->started = 1;
-    if (i != G1 && d->at[cast[i].gateway].port != 0)
-        tell(d, i, "join %d", d->at[cast[i].gateway].port);
-}
-
-/* Who has this id; -1: nobody. */
-static int actor_of(const struct driver *d, const char *id)
-{
-    int i;
-
-    for (i = 0; i < ACTORS; i++)
-        if (d->at[i].id[0] != 0 && strcmp(d->at[i].id, id) == 0)
-            return i;
-    return -1;
-}
-
-static void heard_port(struct driver *d, int gateway, int port)
-{
-    int i;
-
-    d->at[gateway].port = port;
-    diary(d, "%s (pid %ld) listens on port %d", cast[gateway].label, (long)d->at[gateway].pid,
-          port);
-    for (i = 0; i < ACTORS; i++)
-        if (cast[i].gateway == gateway)
-            tell(d, i, "join %d", port);
-}
-
-static void heard_done(struct driver *d, uint64_t done, uint64_t who)
-{
-    uint64_t tenth = done * 10 / (d->total ? d->total : 1);
-
-    d->done = done;
-    if (who < ACTORS)
-        d->at[who].tasks++;
-    if (tenth > d->shown) {
-        d->shown = tenth;
-        diary(d, "[%.*s%.*s] %3d %%  %" PRIu64 " of %" PRIu64 " tasks", (int)tenth, "##########",
-              10 - (int)tenth, "..........", (int)tenth * 10, done, d->total);
-    }
-}
-
-static void heard_seat(struct driver *d, uint64_t name)
-{
-    int i = W1 - 1 + (int)(name / 10);
-
-    if (i < W1 || i > W5 || d->at[i].seated)
-        return;
-    d->at[i].seated = 1;
-    if (i == LATE)
-        diary(d, "%s asks %s for its first task", cast[i].label, cast[C].label);
-}
-
-static void heard_took(struct driver *d, int i, uint64_t name, uint64_t task, int branches)
-{
-    d->taken++;
-    if (branches > 0)
-        diary(d, "%s takes name %" PRIu64 " and task %" PRIu64 ", %d branches to go",
-              cast[i].label, name, task, branches);
-    else
-        diary(d, "%s takes name %" PRIu64 ", no task on it", cast[i].label, name);
-}
-
-static void heard_fate(struct driver *d, int i, const char *id, int left)
-{
-    int who = actor_of(d, id);
-
-    if (left && who == LEAVER)
-        d->at[i].saw_left = 1;
-    else if (!left && !d->told_stop)
-        diary(d, "%s says that %s failed", cast[i].label, who >= 0 ? cast[who].label : id);
-}
-
-/* The lines of a report. */
-static int heard_report(struct driver *d, int i, const char *line)
-{
-    struct process *a = &d->at[i];
-    char id[PHX_ID_TEXT], next[PHX_ID_TEXT];
-    int number, who;
-
-    if (sscanf(line, "link %32s %d", id, &number) == 2) {
-        if ((who = actor_of(d, id)) >= 0)
-            a->link[who] = 1;
-    } else if (sscanf(line, "route %32s %d %32s", id, &number, next) == 3) {
-        if ((who = actor_of(d, id)) >= 0) {
-            a->hops[who] = number;
-            a->next[who] = actor_of(d, next);
-        }
-    } else if (strcmp(line, "end") == 0) {
-        a->reported = 1;
-    } else {
-        return sscanf(line, "stats %" SCNu64 " %" SCNu64 " %" SCNu64, &a->relayed, &a->in, &a->out)
-               == 3;
-    }
+    if (j == JOBS_MAX)
+        return 0;
+    w->jobs[j].from = from;
+    w->jobs[j].ticket = ticket;
+    w->jobs[j].count = 0;
+    w->jobs[j].open = 1;
+    w->job_count++;
+    push(w, board, row, j);
     return 1;
 }
 
-/* One line from child i. */
-static void heard(struct driver *d, int i, const char *line)
+static void job_end(struct worker *w, int j)
 {
-    uint64_t a, b;
-    int number;
-    char id[PHX_ID_TEXT];
-
-    if (sscanf(line, "done %" SCNu64 " %" SCNu64, &a, &b) == 2)
-        heard_done(d, a, b);
-    else if (sscanf(line, "id %32s", id) == 1)
-        memcpy(d->at[i].id, id, sizeof id);
-    else if (sscanf(line, "port %d", &number) == 1)
-        heard_port(d, i, number);
-    else if (sscanf(line, "tasks %" SCNu64, &a) == 1)
-        d->total = a;
-    else if (sscanf(line, "seat %" SCNu64, &a) == 1)
-        heard_seat(d, a);
-    else if (sscanf(line, "took %" SCNu64 " %" SCNu64 " %d", &a, &b, &number) == 3)
-        heard_took(d, i, a, b, number);
-    else if (sscanf(line, "left %32s", id) == 1)
-        heard_fate(d, i, id, 1);
-    else if (sscanf(line, "failed %32s", id) == 1)
-        heard_fate(d, i, id, 0);
-    else if (sscanf(line, "solved %" SCNu64, &d->sum) == 1)
-        d->solved_us = d->now;
-    else if (strncmp(line, "error", 5) == 0)
-        d->failed = 1, diary(d, "%s: %s", cast[i].label, line);
-    else if (!heard_report(d, i, line))
-        diary(d, "%s: %s", cast[i].label, line);
+    w->jobs[j].from = NOBODY;
+    w->job_count--;
 }
 
-/* ---- The driver: the script ---------------------------------------------------------------- */
-
-static void direct_leave(struct driver *d)
+/* So many parts of a job are counted. The last one makes it a result. */
+static void job_part(struct worker *w, int j, uint64_t count)
 {
-    d->told_leave = 1;
-    diary(d, "%s is told to leave and to hand its names to %s", cast[LEAVER].label,
-          cast[HEIR].label);
-    tell(d, LEAVER, "leave %d", (HEIR - W1 + 1) * 10);
+    uint64_t words[2];
+
+    w->jobs[j].count += count;
+    if (--w->jobs[j].open > 0)
+        return;
+    if (w->jobs[j].from == w->me) { /* the root task */
+        w->report.count = w->jobs[j].count;
+        w->stop = 1;
+    } else {
+        words[0] = w->jobs[j].ticket;
+        words[1] = w->jobs[j].count;
+        send_words(w, w->jobs[j].from, RESULT, words, 2);
+    }
+    job_end(w, j);
 }
 
-/* When all is counted: first all report, then all stop, so that what they show is the whole. */
-static void direct_end(struct driver *d)
+/* Forgets a job and all its parts, also those with thieves. */
+static void job_drop(struct worker *w, int j)
 {
-    int i, missing = 0;
+    int i, kept = 0;
 
-    if (!d->told_report) {
-        diary(d, "all tasks done: %" PRIu64 " solutions", d->sum);
-        for (i = 0; i < ACTORS; i++)
-            tell(d, i, "report");
-        d->told_report = 1;
+    for (i = 0; i < w->task_count; i++)
+        if (w->tasks[i].job != j)
+            w->tasks[kept++] = w->tasks[i];
+    w->task_count = kept;
+    for (i = 0; i < w->gift_count;) {
+        if (w->gifts[i].task.job != j) {
+            i++;
+            continue;
+        }
+        send_words(w, w->gifts[i].thief, CANCEL, &w->gifts[i].ticket, 1);
+        w->gifts[i] = w->gifts[--w->gift_count];
     }
-    for (i = 0; i < ACTORS; i++)
-        missing += d->at[i].pid != 0 && !d->at[i].reported;
-    if (missing == 0 && !d->told_stop) {
-        for (i = 0; i < ACTORS; i++)
-            tell(d, i, "stop");
-        d->told_stop = 1;
+    job_end(w, j);
+    w->report.dropped++;
+}
+
+/* Puts the parts of the newest task in its place; one that has none is counted: it has no solution. */
+static void expand(struct worker *w)
+{
+    struct task t = w->tasks[--w->task_count];
+    uint32_t rest = free_columns(w->all, t.board);
+
+    for (; rest != 0; rest &= rest - 1) {
+        push(w, with_queen(t.board, rest & (~rest + 1)), t.row + 1, t.job);
+        w->jobs[t.job].open++;
+    }
+    job_part(w, t.job, 0);
+}
+
+/* Counts one board, in less than a millisecond. */
+static void work(struct worker *w)
+{
+    struct task t;
+
+    while (w->task_count > 0 && w->tasks[w->task_count - 1].row < w->leaf_row)
+        expand(w);
+    if (w->task_count == 0)
+        return;
+    t = w->tasks[--w->task_count];
+    job_part(w, t.job, queens(w->all, t.board.columns, t.board.left, t.board.right));
+}
+
+/* ---- Giving and asking ----------------------------------------------------------------------- */
+
+static int is_broken(struct worker *w, uint64_t name)
+{
+    struct phx_range one;
+    struct ph_vps set = PH_VPS_EMPTY; /* on the stack: this is asked for every gift */
+
+    one.first = one.last = name;
+    set.ranges = &one;
+    set.count = 1;
+    return ph_exist_broken_vps(w->h, &set);
+}
+
+/* The task to give away, taken out; 0 if there is none to spare. */
+static int spare(struct worker *w, struct task *out)
+{
+    if (w->o->master) {
+        while (w->task_count > 0 && w->tasks[w->task_count - 1].row < w->give_row)
+            expand(w);
+        if (w->task_count == 0)
+            return 0;
+        *out = w->tasks[--w->task_count];
+        return 1;
+    }
+    if (w->task_count < 2)
+        return 0;
+    *out = w->tasks[0];
+    memmove(w->tasks, w->tasks + 1, (size_t)--w->task_count * sizeof *w->tasks);
+    return 1;
+}
+
+static void give(struct worker *w, uint64_t thief, uint64_t serial)
+{
+    struct gift *g = &w->gifts[w->gift_count];
+    uint64_t words[6];
+
+    if (!w->o->plain && is_broken(w, thief))
+        return; /* it asked before it broke; there will be no second error to bring the task back */
+    words[0] = serial;
+    if (w->gift_count == GIFTS_MAX || w->stop || !spare(w, &g->task)) {
+        send_words(w, thief, NONE, words, 1);
+        return;
+    }
+    g->thief = thief;
+    g->ticket = ++w->ticket;
+    w->gift_count++;
+    words[1] = g->ticket;
+    words[2] = (uint64_t)g->task.row;
+    words[3] = g->task.board.columns;
+    words[4] = g->task.board.left;
+    words[5] = g->task.board.right;
+    if (send_words(w, thief, TASK, words, 6) != 0) {
+        w->tasks[w->task_count++] = g->task;
+        w->gift_count--;
     }
 }
 
-/* What happens when. Progress decides as well as time: slow and fast machines see it all. */
-static void direct(struct driver *d)
+/* One of those who can be reached, at random. */
+static uint64_t victim(struct worker *w)
 {
-    if (d->late_us == 0
-        && (d->now - d->start > LATE_US || (d->total != 0 && d->done * 4 > d->total))) {
-        d->late_us = d->now;
-        start_process(d, LATE);
-        diary(d, "%s starts late, behind %s", cast[LATE].label, cast[cast[LATE].gateway].label);
-    }
-    if (!d->told_leave && d->total != 0 && d->done * 2 > d->total)
-        direct_leave(d);
-    if (!d->told_all && d->at[LATE].seated && d->at[LEAVER].ended) {
-        d->told_all = 1;
-        tell(d, C, "all");
-    }
-    if (d->solved_us != 0)
-        direct_end(d);
+    struct ph_vps held = PH_VPS_EMPTY;
+    uint64_t name = NOBODY;
+    int err;
+
+    if (w->o->master)
+        return 0;
+    if ((err = ph_get_held_vps(w->h, NULL, &held)) != 0
+        || (err = ph_vps_remove(&held, w->me, w->me)) != 0)
+        trouble(w, "ph_get_held_vps", err);
+    else if (held.count > 0)
+        ph_vps_at(&held, draw(&w->random) % ph_vps_size(&held), &name);
+    ph_vps_free(&held);
+    return name;
 }
 
-/* Waits for children that have ended, and notes how. Returns how many are still running. */
-static int reap(struct driver *d)
+/* Sees to it that somebody is asked. Returns for how long to wait for the answer. */
+static uint64_t beg(struct worker *w)
+{
+    uint64_t now = phx_now_us();
+
+    if (w->asked != NOBODY && now - w->asked_us < ANSWER_US)
+        return ANSWER_US - (now - w->asked_us);
+    if (now < w->ask_us)
+        return w->ask_us - now;
+    if (w->me == 0 && w->o->master)
+        return ANSWER_US; /* who gives does not ask */
+    if (w->job_count < JOBS_MAX && (w->asked = victim(w)) != NOBODY) {
+        w->asked_us = now;
+        w->serial++;
+        send_words(w, w->asked, ASK, &w->serial, 1);
+        return ANSWER_US;
+    }
+    return PAUSE_MAX_US;
+}
+
+static void refused(struct worker *w, uint64_t serial)
+{
+    if (serial != w->serial)
+        return; /* an answer that came too late */
+    w->asked = NOBODY;
+    w->ask_us = phx_now_us() + w->pause_us;
+    w->pause_us = 2 * w->pause_us < PAUSE_MAX_US ? 2 * w->pause_us : PAUSE_MAX_US;
+}
+
+/* A task that comes late is one that somebody remembers to have given, so it is done all the same. */
+static void given(struct worker *w, uint64_t from, const uint64_t *words)
+{
+    struct board b;
+
+    b.columns = (uint32_t)words[3] & w->all;
+    b.left = (uint32_t)words[4];
+    b.right = (uint32_t)words[5];
+    if (words[0] == w->serial) {
+        w->asked = NOBODY;
+        w->pause_us = PAUSE_MIN_US;
+    }
+    if (job_begin(w, from, words[1], b, (int)(words[2] % 32)))
+        w->report.stolen++;
+    else
+        send_words(w, from, DROP, words + 1, 1);
+}
+
+/* ---- Results and failures -------------------------------------------------------------------- */
+
+/* Closes a ticket. 0 if it is closed already: what comes with it does not count. */
+static int redeem(struct worker *w, uint64_t ticket, uint64_t thief, struct task *out)
+{
+    int i;
+
+    for (i = 0; i < w->gift_count; i++) {
+        if (w->gifts[i].ticket != ticket || w->gifts[i].thief != thief)
+            continue;
+        *out = w->gifts[i].task;
+        w->gifts[i] = w->gifts[--w->gift_count];
+        return 1;
+    }
+    return 0;
+}
+
+static void again(struct worker *w, struct task t)
+{
+    push(w, t.board, t.row, t.job);
+    w->report.redone++;
+}
+
+static void cancelled(struct worker *w, uint64_t from, uint64_t ticket)
+{
+    int j;
+
+    for (j = 0; j < JOBS_MAX; j++)
+        if (w->jobs[j].from == from && w->jobs[j].ticket == ticket)
+            job_drop(w, j);
+}
+
+/* The fault handler of the paper: what the broken had is done again, what they wanted is dropped. */
+static void repair(struct worker *w)
+{
+    struct ph_vps broken = PH_VPS_EMPTY;
+    struct gift lost;
+    int i, err = ph_get_broken_vps(w->h, NULL, &broken);
+    uint64_t ticket, from;
+
+    if (err != 0)
+        trouble(w, "ph_get_broken_vps", err);
+    for (i = 0; i < w->gift_count;) {
+        if (!ph_vps_contains(&broken, w->gifts[i].thief)) {
+            i++;
+            continue;
+        }
+        lost = w->gifts[i];
+        w->gifts[i] = w->gifts[--w->gift_count];
+        again(w, lost.task);
+    }
+    for (i = 0; i < JOBS_MAX; i++) {
+        from = w->jobs[i].from;
+        ticket = w->jobs[i].ticket;
+        if (from == NOBODY || from == w->me || !ph_vps_contains(&broken, from))
+            continue;
+        job_drop(w, i);
+        send_words(w, from, DROP, &ticket, 1);
+    }
+    if (w->asked != NOBODY && ph_vps_contains(&broken, w->asked))
+        w->asked = NOBODY;
+    if (ph_vps_contains(&broken, 0) && w->me != 0)
+        w->stop = w->failed = 1; /* no root task any more */
+    ph_vps_free(&broken);
+}
+
+static void handle(struct worker *w, const struct ph_msg *m)
+{
+    uint64_t words[WORDS_MAX];
+    int count = get_words(m->data, m->size, words);
+    struct task t;
+
+    if (m->tag == ASK && count == 1)
+        give(w, m->from, words[0]);
+    else if (m->tag == TASK && count == 6)
+        given(w, m->from, words);
+    else if (m->tag == NONE && count == 1)
+        refused(w, words[0]);
+    else if (m->tag == RESULT && count == 2 && redeem(w, words[0], m->from, &t))
+        job_part(w, t.job, words[1]);
+    else if (m->tag == DROP && count == 1 && redeem(w, words[0], m->from, &t))
+        again(w, t);
+    else if (m->tag == CANCEL && count == 1)
+        cancelled(w, m->from, words[0]);
+    else if (m->tag == STOP)
+        w->stop = 1;
+}
+
+/* ---- A process: its life --------------------------------------------------------------------- */
+
+static int seek_work(const struct worker *w)
+{
+    return w->task_count == 0 || (w->me == 0 && w->o->master && w->o->processes > 1);
+}
+
+static void serve(struct worker *w)
+{
+    struct ph_msg *m;
+    pid_t parent = getppid();
+    uint64_t wait_us;
+    int err;
+
+    while (!w->stop) {
+        wait_us = 0;
+        if (seek_work(w))
+            wait_us = beg(w);
+        else
+            work(w);
+        if (getppid() != parent)
+            w->stop = w->failed = 1; /* the launcher is dead: nobody wants to know */
+        while (!w->stop && (err = ph_recv_any(w->h, wait_us, &m)) != PHX_ETIMEDOUT) {
+            wait_us = 0;
+            if (err == 0)
+                handle(w, m);
+            else if (err == PH_MSG_ERROR)
+                repair(w);
+            else
+                trouble(w, "ph_recv", err);
+            ph_msg_free(w->h, m);
+        }
+    }
+}
+
+/* All are there, or some do not come. */
+static void gather(struct worker *w)
+{
+    uint64_t end = phx_now_us() + GATHER_US;
+    struct ph_vps held = PH_VPS_EMPTY;
+
+    while (ph_get_held_vps(w->h, NULL, &held) == 0 && ph_vps_size(&held) < (uint64_t)w->o->processes
+           && phx_now_us() < end) {
+        poll(NULL, 0, 1);
+        ph_poll(w->h);
+    }
+    ph_vps_free(&held);
+}
+
+static void stop_all(struct worker *w)
+{
+    struct ph_vps held = PH_VPS_EMPTY;
+    uint64_t i, name;
+
+    if (ph_get_held_vps(w->h, NULL, &held) == 0)
+        for (i = 0; ph_vps_at(&held, i, &name) == 0; i++)
+            if (name != w->me)
+                send_words(w, name, STOP, NULL, 0);
+    ph_vps_free(&held);
+}
+
+static void set_detector(const struct options *o, struct phx_detector *d)
+{
+    if (o->detector >= 0)
+        phx_detector_preset(d, o->detector);
+    else if (o->detector == DETECTOR_USUAL)
+        d->broken_us = SECOND / 2; /* the killed close their sockets: this alone counts */
+    if (o->interval_us != 0) {
+        d->interval_us = o->interval_us;
+        d->insurance_us = 40 * o->interval_us; /* the paper's ratio */
+    }
+    if (o->detector == DETECTOR_OFF) { /* as far as it can be: nothing is said within an hour */
+        d->monitors = 1;
+        d->interval_us = d->insurance_us = 3600ull * SECOND;
+    }
+}
+
+static int begin(struct worker *w, int *port)
+{
+    struct ph_vps nothing = PH_VPS_EMPTY;
+    struct ph_config cfg;
+    struct phx_address at;
+    char hub[64];
+    int err, j;
+
+    for (j = 0; j < JOBS_MAX; j++)
+        w->jobs[j].from = NOBODY;
+    w->asked = NOBODY;
+    w->pause_us = PAUSE_MIN_US;
+    w->random = (w->o->seed + 1) * 0x9e3779b97f4a7c15u + w->me * 0x632be59bd9b4e019u;
+    w->all = columns_of(w->o->n);
+    w->leaf_row = w->o->n > 15 ? w->o->n - 12 : 3;
+    w->give_row = w->leaf_row - 1;
+    ph_config_init(&cfg);
+    cfg.core.cluster = "queens";
+    set_detector(w->o, &cfg.core.detector);
+    if ((err = ph_init(&w->h, &cfg)) != 0 || (err = ph_assume(w->h, w->me, w->me)) != 0
+        || (err = phx_listen(ph_core(w->h), "tcp://127.0.0.1:0")) != 0
+        || (w->o->plain && (err = ph_watch(w->h, &nothing)) != 0))
+        return err;
+    if (w->me == 0) {
+        err = phx_listening(ph_core(w->h), 0, &at);
+        *port = at.port;
+        return err;
+    }
+    snprintf(hub, sizeof hub, "tcp://127.0.0.1:%d", *port);
+    return phx_join(ph_core(w->h), hub);
+}
+
+static void fill_report(struct worker *w, uint64_t started)
+{
+    struct phx_stats stats;
+    struct rusage used;
+
+    phx_stats(ph_core(w->h), &stats);
+    getrusage(RUSAGE_SELF, &used);
+    w->report.name = w->me;
+    w->report.heartbeats_in = stats.heartbeats_in;
+    w->report.lived_us = phx_now_us() - started;
+    w->report.cpu_us = (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * SECOND
+                       + (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+/* Process `me`, from its first moment to its last. The port goes up one pipe (of process 0) and the
+ * report another. */
+static int live(const struct options *o, int me, int port, int port_out, int out)
+{
+    static struct worker w; /* zero */
+    static const struct board empty;
+    uint64_t started = phx_now_us(), now;
+    int err;
+
+    w.o = o;
+    w.me = (uint64_t)me;
+    if ((err = begin(&w, &port)) != 0)
+        trouble(&w, "begin", err);
+    if (me == 0 && err == 0) {
+        if (write(port_out, &port, sizeof port) != (ssize_t)sizeof port)
+            trouble(&w, "port", PHX_EIO);
+        if (o->kills == 0)
+            gather(&w);
+        job_begin(&w, 0, 0, empty, 0);
+    }
+    now = phx_now_us();
+    if (err == 0)
+        serve(&w);
+    w.report.took_us = phx_now_us() - now;
+    if (w.h != NULL && !w.failed) {
+        fill_report(&w, started);
+        if (me == 0)
+            stop_all(&w);
+        if (write(out, &w.report, sizeof w.report) != (ssize_t)sizeof w.report)
+            w.failed = 1;
+    }
+    if (me == 0)
+        ph_flush(w.h, GOODBYE_US);
+    ph_finalize(w.h, me == 0 ? GOODBYE_US : 0);
+    return w.failed;
+}
+
+/* ---- The launcher ---------------------------------------------------------------------------- */
+
+struct launcher {
+    const struct options *o;
+    pid_t pids[PROCESSES_MAX];       /* 0: not started, or ended and waited for */
+    uint64_t kill_us[PROCESSES_MAX]; /* when, after the start; 0: never */
+    uint64_t wake_us[PROCESSES_MAX]; /* when one that was stopped goes on */
+    int killed;
+    int reports[2];
+    struct report root, sum; /* of process 0; and of all */
+    int reported, root_ended;
+};
+
+static int launch(struct launcher *l, int me, int port, int port_pipe[2])
+{
+    pid_t pid;
+
+    fflush(stdout);
+    if ((pid = fork()) < 0)
+        return -1;
+    if (pid == 0) {
+        close(l->reports[0]);
+        close(port_pipe[0]);
+        exit(live(l->o, me, port, port_pipe[1], l->reports[1]));
+    }
+    l->pids[me] = pid;
+    return 0;
+}
+
+/* Who dies when: any but process 0, each at a random moment of the window. */
+static void draw_kills(struct launcher *l)
+{
+    uint64_t random = (l->o->seed + 1) * 0x9e3779b97f4a7c15u;
+    int left = l->o->kills, i;
+
+    while (left > 0) {
+        i = 1 + (int)(draw(&random) % (uint64_t)(l->o->processes - 1));
+        if (l->kill_us[i] != 0)
+            continue;
+        l->kill_us[i] = 1 + draw(&random) % l->o->window_us;
+        left--;
+    }
+}
+
+/* A process that is stopped and goes on much later is one that was only believed dead. */
+static void kill_due(struct launcher *l, uint64_t since)
+{
+    int i;
+
+    for (i = 1; i < l->o->processes; i++) {
+        if (l->wake_us[i] != 0 && (l->wake_us[i] <= since || l->root_ended) && l->pids[i] > 0) {
+            kill(l->pids[i], SIGCONT);
+            l->wake_us[i] = 0;
+        }
+        if (l->kill_us[i] == 0 || l->kill_us[i] > since || l->pids[i] <= 0)
+            continue;
+        kill(l->pids[i], l->o->stops ? SIGSTOP : SIGKILL);
+        l->wake_us[i] = l->o->stops ? since + STOPPED_US : 0;
+        l->kill_us[i] = 0;
+        l->killed++;
+        if (!l->o->quiet)
+            printf("%6.3f s  process %d (pid %ld) is %s\n", (double)since / 1e6, i,
+                   (long)l->pids[i], l->o->stops ? "stopped" : "killed");
+    }
+}
+
+/* Waits for who has ended; how many have not. */
+static int reap(struct launcher *l)
 {
     int i, running = 0;
-    struct process *a;
 
-    for (i = 0; i < ACTORS; i++) {
-        a = &d->at[i];
-        if (a->pid == 0 || waitpid(a->pid, &a->status, WNOHANG) != a->pid) {
-            running += a->pid != 0;
+    for (i = 0; i < l->o->processes; i++) {
+        if (l->pids[i] <= 0)
             continue;
-        }
-        a->pid = 0;
-        a->ended = 1;
-        close(a->to);
-        a->to = -1;
-        if (d->tidying)
-            continue; /* it was we who ended it */
-        if (i == LEAVER && a->status == 0) {
-            d->left_us = d->now;
-            diary(d, "%s has left", cast[i].label);
-        }
-        if (a->status != 0 || (i != LEAVER && !d->told_stop)) {
-            diary(d, "%s ended too early, wait status %d", cast[i].label, a->status);
-            d->failed |= i == C; /* the job can bear the loss of any other */
+        if (waitpid(l->pids[i], NULL, WNOHANG) == l->pids[i]) {
+            l->pids[i] = 0;
+            l->root_ended |= i == 0;
+        } else {
+            running++;
         }
     }
     return running;
 }
 
-/* Waits for lines of the children and for signals, up to 50 ms. */
-static void listen_to_all(struct driver *d)
+static void read_reports(struct launcher *l, int ms)
 {
-    struct pollfd fds[ACTORS + 1];
-    char *line;
+    struct pollfd fd;
+    struct report r;
+
+    fd.fd = l->reports[0];
+    fd.events = POLLIN;
+    while (poll(&fd, 1, ms) > 0 && (fd.revents & POLLIN)
+           && read(fd.fd, &r, sizeof r) == (ssize_t)sizeof r) {
+        if (r.name == 0)
+            l->root = r;
+        l->sum.stolen += r.stolen;
+        l->sum.redone += r.redone;
+        l->sum.dropped += r.dropped;
+        l->sum.heartbeats_in += r.heartbeats_in;
+        l->sum.lived_us += r.lived_us;
+        l->sum.cpu_us += r.cpu_us;
+        l->reported++;
+        ms = 0;
+    }
+}
+
+/* Until all have ended: the root task is the measure of time, and who stays behind it is ended. */
+static void wait_for_all(struct launcher *l)
+{
+    uint64_t start = phx_now_us(), since = 0, over = LIMIT_US;
     int i;
 
-    for (i = 0; i <= ACTORS; i++) {
-        fds[i].fd = i < ACTORS ? d->at[i].from : d->signals;
-        fds[i].events = POLLIN;
-    }
-    if (poll(fds, ACTORS + 1, 50) < 0)
-        return;
-    d->now = phx_now_us();
-    for (i = 0; i < ACTORS; i++) {
-        if (fds[i].revents == 0)
+    while (reap(l) > 0) {
+        read_reports(l, 5);
+        since = phx_now_us() - start;
+        kill_due(l, since);
+        if (l->root_ended && over == LIMIT_US)
+            over = since + 2 * GOODBYE_US;
+        if (since < over)
             continue;
-        if (!lines_read(&d->at[i].lines, fds[i].fd)) {
-            close(d->at[i].from);
-            d->at[i].from = -1;
-        }
-        while ((line = lines_next(&d->at[i].lines)) != NULL)
-            heard(d, i, line);
+        for (i = 0; i < l->o->processes; i++)
+            if (l->pids[i] > 0)
+                kill(l->pids[i], SIGKILL);
     }
-    d->interrupted = fds[ACTORS].revents != 0;
+    read_reports(l, 0);
 }
 
-/* Leaves nothing behind: closes the pipes, which ends the children, and if need be kills them. */
-static void end_all(struct driver *d)
+static int print_result(const struct launcher *l)
 {
-    static const int signals[] = { 0, SIGTERM, SIGKILL };
-    struct timespec rest = { 0, 10000000 };
-    int i, round, tries;
+    const struct options *o = l->o;
+    uint64_t known = queens_known(o->n);
+    int right = l->root.took_us != 0 && l->root.count == known;
 
-    d->tidying = 1;
-    for (round = 0; round < 3 && reap(d) > 0; round++) {
-        for (i = 0; i < ACTORS; i++) {
-            if (d->at[i].to >= 0)
-                close(d->at[i].to);
-            d->at[i].to = -1;
-            if (d->at[i].pid > 0 && signals[round] != 0)
-                kill(d->at[i].pid, signals[round]);
-        }
-        for (tries = 0; tries < 50 && reap(d) > 0; tries++)
-            nanosleep(&rest, NULL);
-    }
-}
-
-/* ---- The driver: tables and judgement ------------------------------------------------------ */
-
-static void show_links(const struct driver *d)
-{
-    int i, k;
-
-    printf("\nwho is linked with whom (%s has left)\n", cast[LEAVER].label);
-    for (i = 0; i < ACTORS; i++) {
-        if (i == LEAVER)
-            continue;
-        printf("  %-2s (site %d, node %.6s):", cast[i].label, cast[i].site, d->at[i].id);
-        for (k = 0; k < ACTORS; k++)
-            if (d->at[i].link[k])
-                printf(" %s", cast[k].label);
-        printf("\n");
-    }
-}
-
-static void show_hops(const struct driver *d)
-{
-    int i, k;
-
-    printf("\nhops from (down) to (across)\n    ");
-    for (k = 0; k < ACTORS; k++)
-        printf("%4s", k == LEAVER ? "" : cast[k].label);
-    for (i = 0; i < ACTORS; i++) {
-        if (i == LEAVER)
-            continue;
-        printf("\n  %-2s", cast[i].label);
-        for (k = 0; k < ACTORS; k++)
-            if (k == LEAVER)
-                printf("    ");
-            else if (k == i || d->at[i].hops[k] == 0)
-                printf("   %c", k == i ? '.' : '?');
-            else
-                printf("%4d", d->at[i].hops[k]);
-    }
-    printf("\n");
-}
-
-/* Follows the next hops that each process reported itself. */
-static void show_path(const struct driver *d, int from, int to)
-{
-    int at = from, hops;
-
-    printf("  %s to %s: %s", cast[from].label, cast[to].label, cast[from].label);
-    for (hops = 0; at != to && hops < ACTORS; hops++) {
-        at = d->at[at].hops[to] > 0 ? d->at[at].next[to] : -1;
-        printf(" > %s", at < 0 ? "?" : cast[at].label);
-        if (at < 0)
-            break;
-    }
-    printf("\n");
-}
-
-static void show_work(const struct driver *d)
-{
-    int i;
-
-    printf("\n        tasks  messages in   out   frames relayed\n");
-    for (i = 0; i < ACTORS; i++)
-        printf("  %-2s  %7" PRIu64 "  %11" PRIu64 " %5" PRIu64 "   %14" PRIu64 "\n", cast[i].label,
-               d->at[i].tasks, d->at[i].in, d->at[i].out, d->at[i].relayed);
-}
-
-static int check(int good, const char *format, ...)
-{
-    va_list args;
-
-    printf("  %s  ", good ? "ok  " : "FAIL");
-    va_start(args, format);
-    vprintf(format, args);
-    va_end(args);
-    printf("\n");
-    return good;
-}
-
-/* Of those that were there all the time and later: how many saw the leaver go, how many should. */
-static void witnesses(const struct driver *d, int *saw, int *all)
-{
-    int i;
-
-    *saw = *all = 0;
-    for (i = 0; i < ACTORS; i++)
-        if (i != LEAVER && i != LATE) {
-            *all += 1;
-            *saw += d->at[i].saw_left;
-        }
-}
-
-/* No process but a gateway has a link with another that is none. */
-static int gateways_only(const struct driver *d)
-{
-    int i, k;
-
-    for (i = C; i < ACTORS; i++)
-        for (k = C; k < ACTORS; k++)
-            if (d->at[i].link[k] || (i != k && i != LEAVER && k != LEAVER && d->at[i].hops[k] < 2))
-                return 0;
-    return 1;
-}
-
-/* Seconds from the start to then; 0 if it never came to that. */
-static double seconds(const struct driver *d, uint64_t then)
-{
-    return then == 0 ? 0 : (double)(then - d->start) / 1e6;
-}
-
-static int judge(const struct driver *d)
-{
-    uint64_t relayed = d->at[G1].relayed + d->at[G2].relayed + d->at[G3].relayed;
-    uint64_t right = known[d->n - N_MIN];
-    int good, saw, all, i, clean = 1;
-
-    for (i = 0; i < ACTORS; i++)
-        clean &= d->at[i].ended && d->at[i].status == 0;
-    witnesses(d, &saw, &all);
-    printf("\nsummary\n");
-    good = check(d->sum == right, "%" PRIu64 " solutions for N = %d, known are %" PRIu64, d->sum,
-                 d->n, right);
-    good &= check(d->at[LATE].tasks > 0, "%s came late, at %.2f s, and did %" PRIu64 " tasks",
-                  cast[LATE].label, seconds(d, d->late_us), d->at[LATE].tasks);
-    good &= check(d->taken == 2 && d->at[LEAVER].ended && d->at[LEAVER].status == 0,
-                  "%s left at %.2f s; its %d names live on at %s", cast[LEAVER].label,
-                  seconds(d, d->left_us), d->taken, cast[HEIR].label);
-    good &= check(saw == all, "%d of %d others saw it leave, not fail", saw, all);
-    good &= check(gateways_only(d), "all but the gateways are linked with gateways only");
-    good &= check(relayed > 0, "%" PRIu64 " message frames were relayed by gateways", relayed);
-    good &= check(clean && !d->failed, "all %d processes ended by themselves", ACTORS);
-    return good;
-}
-
-static void show_all(const struct driver *d)
-{
-    show_links(d);
-    show_hops(d);
-    printf("\nroutes, followed from next hop to next hop\n");
-    show_path(d, C, W1);
-    show_path(d, C, W2);
-    show_path(d, W4, C);
-    show_path(d, W2, W5);
-    show_work(d);
-}
-
-/* What was still to come when the time was over. */
-static void show_missing(const struct driver *d)
-{
-    int i;
-
-    printf("\nFAIL: not at its end after %u s; %" PRIu64 " of %" PRIu64 " tasks are done\n",
-           LIMIT_US / SECOND, d->done, d->total);
-    for (i = 0; i < ACTORS; i++)
-        printf("  %-2s: %s%s%s\n", cast[i].label,
-               !d->at[i].started ? "not started" : d->at[i].ended ? "ended" : "running",
-               d->told_report && !d->at[i].reported ? ", no report" : "",
-               cast[i].role == WORKER && !d->at[i].seated ? ", no seat known" : "");
-}
-
-/* Signals become bytes in a pipe, which poll can wait for. */
-static int catch_signals(struct driver *d)
-{
-    static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
-    struct sigaction action;
-    int ends[2];
-    size_t i;
-
-    if (pipe(ends) != 0 || fcntl(ends[1], F_SETFL, O_NONBLOCK) != 0)
-        return -1;
-    d->signals = ends[0];
-    signal_pipe = ends[1];
-    memset(&action, 0, sizeof action);
-    action.sa_handler = on_signal;
-    for (i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        if (sigaction(numbers[i], &action, NULL) != 0)
-            return -1;
-    signal(SIGPIPE, SIG_IGN); /* a child that died is seen by waitpid */
-    return 0;
-}
-
-/* The whole job; the exit status of the program. */
-static int drive(struct driver *d)
-{
-    int i, running = 1, good;
-
-    d->start = d->now = phx_now_us();
-    diary(d, "%d queens, %d processes, 3 sites; the driver is pid %ld", d->n, ACTORS,
-          (long)getpid());
-    for (i = 0; i < ACTORS && !d->failed; i++)
-        if (i != LATE)
-            start_process(d, i);
-    while (running > 0 && !d->failed && !d->interrupted && d->now - d->start < LIMIT_US) {
-        listen_to_all(d);
-        running = reap(d);
-        if (running > 0)
-            direct(d);
-    }
-    end_all(d);
-    if (d->interrupted) {
-        printf("\ninterrupted; no process is left behind\n");
-        return 130;
-    }
-    if (running > 0 && !d->failed)
-        show_missing(d);
+    if (o->quiet)
+        printf("%s\t%d\t%d\t%s\t%s\t%d\t%" PRIu64 "\t%.4f\t%" PRIu64 "\t%" PRIu64 "\t%.4f\t%" PRIu64
+               "\t%.4f\n",
+               right ? "right" : "WRONG", o->n, o->processes, o->master ? "master" : "steal",
+               o->plain ? "plain" : "tolerant", l->killed, l->root.count,
+               (double)l->root.took_us / 1e6, l->sum.stolen, l->sum.redone,
+               (double)l->sum.cpu_us / 1e6, l->sum.heartbeats_in, (double)l->sum.lived_us / 1e6);
     else
-        show_all(d);
-    good = judge(d) && running == 0;
-    printf("nqueens: %s, %.2f s\n", good ? "all is right" : "FAILED",
-           (double)(phx_now_us() - d->start) / 1e6);
-    return good ? 0 : 1;
+        printf("%" PRIu64 " solutions for %d queens, known are %" PRIu64
+               "; %.3f s, %d processes (%s), %d killed, "
+               "%" PRIu64 " jobs stolen, %" PRIu64 " tasks done again\nnqueens: %s\n",
+               l->root.count, o->n, known, (double)l->root.took_us / 1e6, o->processes,
+               o->master ? "master and workers" : "random stealing", l->killed, l->sum.stolen,
+               l->sum.redone, right ? "all is right" : "FAILED");
+    return right ? 0 : 1;
+}
+
+static int run(const struct options *o)
+{
+    static struct launcher l; /* zero */
+    int port_pipe[2], port = 0, i;
+
+    l.o = o;
+    if (pipe(port_pipe) != 0 || pipe(l.reports) != 0 || launch(&l, 0, 0, port_pipe) != 0) {
+        perror("nqueens: start");
+        return 1;
+    }
+    close(port_pipe[1]);
+    port_pipe[1] = -1;
+    if (read(port_pipe[0], &port, sizeof port) == (ssize_t)sizeof port) {
+        draw_kills(&l);
+        for (i = 1; i < o->processes; i++)
+            if (launch(&l, i, port, port_pipe) != 0)
+                perror("nqueens: fork"); /* with fewer it works as well */
+    }
+    close(port_pipe[0]);
+    wait_for_all(&l);
+    return print_result(&l);
+}
+
+static int usage(void)
+{
+    fprintf(stderr,
+            "usage: nqueens [options]\n"
+            "  -n N         queens, %d to %d (14)\n"
+            "  -p COUNT     processes, 1 to %d (4)\n"
+            "  -m MODEL     steal or master (steal)\n"
+            "  -k COUNT     so many of them, fewer than there are, are killed ...\n"
+            "  -t MS        ... within this time after the start (1000) ...\n"
+            "  -s SEED      ... at random moments (1)\n"
+            "  -z           not killed but stopped, for 3 s\n"
+            "  -x           no fault handling\n"
+            "  -d DETECTOR  off, default, paper or fast; else as default, but T_broken is 0.5 s\n"
+            "  -i MS        its T_interval; T_insurance is 40 times that\n"
+            "  -q           prints one line with tabs\n",
+            N_MIN, N_MAX, PROCESSES_MAX);
+    return 2;
+}
+
+static int detector_of(const char *name)
+{
+    static const char *const names[] = { "default", "paper", "fast", "off" };
+    static const int detectors[] = { PHX_PRESET_DEFAULT, PHX_PRESET_PAPER, PHX_PRESET_FAST,
+                                     DETECTOR_OFF };
+    int i;
+
+    for (i = 0; i < 4; i++)
+        if (strcmp(name, names[i]) == 0)
+            return detectors[i];
+    return DETECTOR_USUAL;
+}
+
+/* 0 if there is something wrong with them. */
+static int read_options(struct options *o, int argc, char **argv)
+{
+    int c;
+
+    while ((c = getopt(argc, argv, "n:p:m:k:s:t:d:i:xqz")) != -1) {
+        switch (c) {
+        case 'n': o->n = atoi(optarg); break;
+        case 'p': o->processes = atoi(optarg); break;
+        case 'k': o->kills = atoi(optarg); break;
+        case 's': o->seed = strtoull(optarg, NULL, 10); break;
+        case 't': o->window_us = strtoull(optarg, NULL, 10) * 1000; break;
+        case 'i': o->interval_us = strtoull(optarg, NULL, 10) * 1000; break;
+        case 'd':
+            if ((o->detector = detector_of(optarg)) == DETECTOR_USUAL)
+                return 0;
+            break;
+        case 'x': o->plain = 1; break;
+        case 'q': o->quiet = 1; break;
+        case 'z': o->stops = 1; break;
+        case 'm':
+            o->master = strcmp(optarg, "master") == 0;
+            if (!o->master && strcmp(optarg, "steal") != 0)
+                return 0;
+            break;
+        default: return 0;
+        }
+    }
+    return optind == argc && o->n >= N_MIN && o->n <= N_MAX && o->processes >= 1
+           && o->processes <= PROCESSES_MAX && o->kills >= 0
+           && (o->kills == 0 || o->kills < o->processes) && o->window_us > 0;
 }
 
 int main(int argc, char **argv)
 {
-    static struct driver d; /* zero */
-    int i;
+    static struct options o; /* zero */
 
-    for (i = 0; i < ACTORS; i++)
-        d.at[i].to = d.at[i].from = -1;
-    for (i = 1; i < argc; i++)
-        if (strcmp(argv[i], "-v") == 0)
-            d.verbose = 1;
-        else
-            d.n = atoi(argv[i]);
-    if (d.n == 0)
-        d.n = choose_n();
-    if (d.n < N_MIN || d.n > N_MAX) {
-        fprintf(stderr, "usage: nqueens [-v] [N]   for N from %d to %d\n", N_MIN, N_MAX);
-        return 2;
-    }
-    if (catch_signals(&d) != 0) {
-        perror("nqueens: signals");
-        return 1;
-    }
-    return drive(&d);
+    o.n = 14;
+    o.processes = 4;
+    o.seed = 1;
+    o.window_us = SECOND;
+    o.detector = DETECTOR_USUAL;
+    if (!read_options(&o, argc, argv))
+        return usage();
+    signal(SIGPIPE, SIG_IGN); /* a launcher that died is seen by getppid */
+    return run(&o);
 }

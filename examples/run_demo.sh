@@ -1,5 +1,5 @@
 #!/bin/sh
-# run_demo.sh - what `make demo` does: compiles examples/nqueens.c, runs it, leaves nothing behind.
+# run_demo.sh - what `make demo` does: compiles examples/sites.c, runs it, leaves nothing behind.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 dir=$(mktemp -d "${TMPDIR:-/tmp}/phoenix.XXXXXX") || exit 1
@@ -13,9 +13,10 @@ stopped() {
 }
 trap 'rm -rf "$dir"' EXIT
 trap stopped INT TERM HUP
-${CC:-cc} -std=c99 -O2 ${CFLAGS-} -I. -o "$dir/nqueens" examples/nqueens.c phoenix.c || exit 1
+${CC:-cc} -std=c99 -O2 ${CFLAGS-} -I. -o "$dir/sites" \
+    examples/sites.c examples/sites_child.c phoenix.c || exit 1
 [ $stop = 0 ] || exit "$stop"
-"$dir/nqueens" "$@" &
+"$dir/sites" "$@" &
 driver=$!
 wait "$driver"
 status=$?

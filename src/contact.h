@@ -17,6 +17,7 @@ struct phx__contact { /* one address of a target */
     struct phx_address address;
     uint32_t attempt;    /* under way, or PHX__NONE */
     int error;           /* how the last attempt ended; 0: not tried or fine */
+    uint64_t tried_at;   /* when it ended; 0: not tried */
     uint8_t met;         /* enum phx__contact_met */
     uint64_t rest_until; /* it was this node itself: not tried before this time */
 };

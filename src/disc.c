@@ -28,16 +28,18 @@
  * us yet). Nobody is favoured: the hash of the pair says whether the smaller or the larger id
  * goes first.
  *
+ * Of the dials under way those that get no answer give way when others wait (attempt.c). Who can be
+ * reached only through others is dialled at least once a minute, and at once when its card has new
+ * addresses, when somebody first sends to it, when it comes back, and when this node has moved.
+ *
  * One address is never dialled twice at once, also not for different targets: a hub and its node
  * share theirs, and a liar who announces a thousand nodes at a victim's address gets one dial at
- * a time.
+ * a time. How many it gets in the long run says budget.c.
  *
  * The bound. While no more than max_links nodes are known, all of them are dialled and the mesh
  * is full. Beyond that: hubs, nodes that somebody wants to send to, and PHX__DISC_BEST nodes
- * picked by each node for itself by rendezvous hashing. The pick needs no talk, stays as it is
- * when others come and go, and differs from node to node, so the graph of picks is a random one:
- * with 8 out of each it is connected but for a chance too small to see. A node that has
- * max_links links dials only hubs it lacks.
+ * picked by each node for itself (best.c). The graph of picks is a random one: with 8 out of each it is
+ * connected but for a chance too small to see. A node that has max_links links dials only hubs it lacks.
  *
  * A refusal is the word of nobody in particular: it says why, but not who. Only the ANSWER proves
  * that, and so only phx__disc_meet ends a round early or gives an address up. And nothing is given
@@ -59,6 +61,19 @@
  * thousand others at once from dialling them all at once. */
 #define DISC_COURTESY_US PHX__SECOND
 #define DISC_COURTESY_JITTER_US (250 * PHX__MS)
+/* A full mesh costs some 40 us of processor per link, and a crowd that starts together pays for all N * N / 2
+ * at once. Everybody can reach everybody through the hub when N links stand and the hub has told what it
+ * knows, and it should not have to share its processor with the crowd until then. So beyond a few nodes the
+ * first dial of one learnt of from others waits until no new ones were heard of for a moment, but not for
+ * ever, and then for a random time up to known^2 * 5 us, about as long as the links take on two cores: 50 ms
+ * for 100 nodes, 0.8 s for 400. Traffic (phx__disc_want) does not wait. */
+#define DISC_SPREAD_US UINT64_C(5)
+#define DISC_SPREAD_MOST_US (5 * PHX__SECOND)
+#define DISC_SETTLE_US (50 * PHX__MS)
+#define DISC_SETTLE_TIMES 20u
+/* And the other side gets so much longer to dial for each node known: hundreds that start on a few cores have
+ * a turn each fifty milliseconds, and a second dial for want of patience only makes more work for all. */
+#define DISC_PATIENCE_US (10 * PHX__MS)
 /* A card with new addresses reaches everybody within milliseconds; its owner should not be hit
  * by all of them in the same one. */
 #define DISC_FRESH_JITTER_US (20 * PHX__MS)
@@ -71,10 +86,13 @@
  * the user said so. */
 #define DISC_DEAD_ROUNDS 10u
 #define DISC_DEAD_FACTOR 10u
-/* Attempt numbers are (generation << 16 | slot). The last generation is left out: no number is
- * NONE. */
-#define DISC_ATTEMPTS 65536u
-#define DISC_GENERATIONS 65535u
+/* Who can be reached through others may be behind a wall that comes down, and a direct way is worth a
+ * dial now and then: once a minute at the latest. */
+#define DISC_RELAYED_US (60 * PHX__SECOND)
+/* This node has moved to another network: whatever failed may work. Not all in the same moment. */
+#define DISC_MOVED_JITTER_US PHX__SECOND
+/* Places remembered for their budgets, 24 bytes each. */
+#define DISC_PLACES 512u
 
 /* How bad a round ended, in ascending order of what decides about the wait. */
 enum disc_verdict {
@@ -85,13 +103,6 @@ enum disc_verdict {
 
 /* What a change made possible; see disc_bounds. */
 enum disc_bound { DISC_FULL = 1, DISC_SPARSE = 2 };
-
-struct phx__disc_attempt {
-    uint32_t target; /* slot; PHX__NONE: free */
-    uint32_t next;   /* free attempt */
-    uint16_t generation;
-    uint8_t address;
-};
 
 /* ---- Small questions */
 
@@ -123,16 +134,6 @@ static uint32_t disc_target_of(const struct phx__disc *d, uint32_t node)
                                                                  : PHX__NONE;
 }
 
-static int disc_is_best(const struct phx__disc *d, uint32_t node)
-{
-    uint32_t i;
-
-    for (i = 0; i < d->best_count; i++)
-        if (d->best[i].node == node)
-            return 1;
-    return 0;
-}
-
 static int disc_may_dial(const struct phx__disc *d, const struct phx__disc_target *t)
 {
     if (d->stopped || disc_is_linked(d, t->node))
@@ -141,7 +142,7 @@ static int disc_may_dial(const struct phx__disc *d, const struct phx__disc_targe
         return 1;
     if (d->links >= d->limits.max_links)
         return 0;
-    return d->known <= d->limits.max_links || d->nodes[t->node].wanted || disc_is_best(d, t->node);
+    return d->known <= d->limits.max_links || d->nodes[t->node].wanted || phx__best_has(&d->best, t->node);
 }
 
 static int disc_is_idle(const struct phx__disc *d, const struct phx__disc_target *t)
@@ -157,12 +158,33 @@ static int disc_goes_first(const struct phx__disc *d, uint32_t node)
     return ((phx__id_hash(a) ^ phx__id_hash(b)) & 1) != 0 ? smaller : !smaller;
 }
 
+static int disc_is_crowd(const struct phx__disc *d)
+{
+    return d->limits.crowd != 0 && d->known > d->limits.crowd;
+}
+
+/* The time over which first dials are spread, for as many nodes as are known. */
+static uint64_t disc_spread(const struct phx__disc *d)
+{
+    uint64_t most = DISC_SPREAD_US * d->known * d->known;
+
+    return !disc_is_crowd(d) ? 0 : most < DISC_SPREAD_MOST_US ? most : DISC_SPREAD_MOST_US;
+}
+
+/* Is it too soon for the first dial of a node among many? The news is still coming in. */
+static int disc_is_settling(const struct phx__disc *d, const struct phx__disc_target *t)
+{
+    return !t->hub && t->fresh > 0 && disc_is_crowd(d) && !d->nodes[t->node].wanted
+           && d->now < d->learnt_at + DISC_SETTLE_US;
+}
+
 /* How long to leave the first dial to the other side. Whoever has addresses listens. */
 static uint64_t disc_courtesy(struct phx__disc *d, const struct phx__disc_target *t)
 {
     if (t->hub || !d->listening || disc_goes_first(d, t->node))
         return 0;
-    return DISC_COURTESY_US + disc_between(d, 0, DISC_COURTESY_JITTER_US);
+    return DISC_COURTESY_US + disc_between(d, 0, DISC_COURTESY_JITTER_US)
+           + (!disc_is_crowd(d) ? 0 : 2 * disc_spread(d) + DISC_PATIENCE_US * d->known);
 }
 
 /* The rate for what most probably fails again. */
@@ -202,11 +224,14 @@ static void disc_push(struct phx__disc *d, uint32_t slot)
     d->tail = slot;
 }
 
-/* If somebody waits and an attempt is free, the next step goes on with the queue. */
+/* If somebody waits and an attempt is free, the next step goes on with the queue; or it does when one of
+ * those under way may have to give way. */
 static void disc_kick(struct phx__disc *d)
 {
-    if (d->head != PHX__NONE && d->attempt_free != PHX__NONE)
+    if (d->head != PHX__NONE && d->attempts.free != PHX__NONE)
         phx__timer_set(d->timers, d->targets[d->head].timer, d->now);
+    else if (d->head != PHX__NONE && d->room_at != UINT64_MAX)
+        phx__timer_set(d->timers, d->targets[d->head].timer, d->room_at);
 }
 
 static void disc_unqueue(struct phx__disc *d, uint32_t slot)
@@ -230,51 +255,18 @@ static void disc_unqueue(struct phx__disc *d, uint32_t slot)
 
 /* ---- Attempts */
 
-/* 1 and whose it is, or 0 if it is over. */
 static int disc_find(const struct phx__disc *d, uint32_t attempt, uint32_t *slot, uint32_t *i)
 {
-    const struct phx__disc_attempt *a;
-
-    if (attempt == PHX__NONE || (attempt & 0xffff) >= d->attempt_count)
-        return 0;
-    a = &d->attempts[attempt & 0xffff];
-    if (a->target == PHX__NONE || a->generation != attempt >> 16)
-        return 0;
-    *slot = a->target;
-    *i = a->address;
-    return 1;
-}
-
-static uint32_t disc_open(struct phx__disc *d, uint32_t slot, uint32_t i)
-{
-    uint32_t k = d->attempt_free;
-    struct phx__disc_attempt *a = &d->attempts[k];
-
-    d->attempt_free = a->next;
-    a->target = slot;
-    a->address = (uint8_t)i;
-    d->attempts_open++;
-    d->targets[slot].open++;
-    d->targets[slot].at[i].attempt = (uint32_t)a->generation << 16 | k;
-    d->targets[slot].at[i].met = PHX__CONTACT_NOBODY;
-    if (k == d->attempt_count)
-        d->attempt_count++;
-    return d->targets[slot].at[i].attempt;
+    return phx__attempts_find(&d->attempts, attempt, slot, i);
 }
 
 static void disc_close(struct phx__disc *d, uint32_t slot, uint32_t i)
 {
     struct phx__contact *c = &d->targets[slot].at[i];
-    struct phx__disc_attempt *a = &d->attempts[c->attempt & 0xffff];
 
-    a->generation = (uint16_t)((a->generation + 1u) % DISC_GENERATIONS);
-    a->target = PHX__NONE;
-    /* The latest freed comes first, so all in use are near the front, where disc_is_busy looks. */
-    a->next = d->attempt_free;
-    d->attempt_free = c->attempt & 0xffff;
+    phx__attempts_close(&d->attempts, c->attempt);
     c->attempt = PHX__NONE;
     d->targets[slot].open--;
-    d->attempts_open--;
     disc_kick(d);
 }
 
@@ -292,11 +284,11 @@ static void disc_abandon(struct phx__disc *d, uint32_t slot, uint32_t i)
  * dial. */
 static int disc_is_busy(const struct phx__disc *d, const struct phx_address *address)
 {
-    const struct phx__disc_attempt *a;
+    const struct phx__attempt *a;
     uint32_t k;
 
-    for (k = 0; k < d->attempt_count; k++) {
-        a = &d->attempts[k];
+    for (k = 0; k < d->attempts.count; k++) {
+        a = &d->attempts.at[k];
         if (a->target != PHX__NONE
             && phx__address_equal(&d->targets[a->target].at[a->address].address, address))
             return 1;
@@ -336,6 +328,17 @@ static void disc_plan(struct phx__disc *d, uint32_t slot, uint64_t delay)
     phx__timer_set(d->timers, t->timer, at > first ? at : first);
 }
 
+/* A round sooner than planned, never later, spread over `jitter`: one reason often holds for many. */
+static void disc_hasten(struct phx__disc *d, uint32_t slot, uint64_t jitter)
+{
+    struct phx__disc_target *t = &d->targets[slot];
+    uint64_t delay = disc_courtesy(d, t) + disc_between(d, 0, jitter);
+
+    if (!t->round && !t->queued && disc_may_dial(d, t)
+        && d->now + delay < phx__timer_at(d->timers, t->timer))
+        disc_plan(d, slot, delay);
+}
+
 /* If nothing is left of the round, it is over: plan the next. */
 static void disc_settle(struct phx__disc *d, uint32_t slot)
 {
@@ -362,6 +365,8 @@ static void disc_settle(struct phx__disc *d, uint32_t slot)
                 t->failures = DISC_DEAD_ROUNDS;
         } else {
             delay = disc_backoff(d, t->hub, t->failures);
+            if (!t->hub && d->nodes[t->node].reachable && delay > DISC_RELAYED_US)
+                delay = disc_between(d, DISC_RELAYED_US / 2, DISC_RELAYED_US);
         }
         t->failures += t->failures < UINT32_MAX;
         t->duplicates = 0;
@@ -387,7 +392,8 @@ static void disc_note(struct phx__disc *d, uint32_t slot, uint32_t i, int error)
     uint8_t verdict = DISC_FAILED;
 
     t->at[i].error = error;
-    if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION)
+    t->at[i].tried_at = d->now;
+    if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION || error == PHX_ETLS)
         verdict = DISC_BARRED;
     /* Anybody may say this, or the address may move: it is believed, but not for ever. */
     if (error == PHX_ESELF)
@@ -406,26 +412,44 @@ static void disc_note(struct phx__disc *d, uint32_t slot, uint32_t i, int error)
         t->verdict = verdict;
 }
 
-/* The first address still to try that nobody dials at the moment. */
+/* How long the first of these addresses must be left alone. */
+static uint64_t disc_ban(const struct phx__disc *d, const struct phx__disc_target *t, unsigned which)
+{
+    return t->hub ? 0 : phx__budget_first(&d->budget, t->at, t->count, which, d->now);
+}
+
+/* The first address still to try that nobody dials at the moment. The silent ones come last: a wall, or the
+ * private address of a far network, should not keep a good one waiting in each round. */
 static uint32_t disc_pick(const struct phx__disc *d, const struct phx__disc_target *t)
 {
-    uint32_t i;
+    uint32_t i, silent = PHX__NONE;
 
-    for (i = 0; i < t->count; i++)
-        if ((t->untried & 1u << i) != 0 && !disc_is_busy(d, &t->at[i].address))
+    for (i = 0; i < t->count; i++) {
+        if ((t->untried & 1u << i) == 0 || disc_is_busy(d, &t->at[i].address)
+            || disc_ban(d, t, 1u << i) != 0)
+            continue;
+        if (t->at[i].error != PHX_ETIMEDOUT)
             return i;
-    return PHX__NONE;
+        if (silent == PHX__NONE)
+            silent = i;
+    }
+    return silent;
 }
 
 /* 1 if the dial is under way. */
 static int disc_dial(struct phx__disc *d, uint32_t slot, uint32_t i)
 {
     struct phx__disc_target *t = &d->targets[slot];
-    uint32_t attempt = disc_open(d, slot, i);
+    uint32_t attempt = phx__attempts_open(&d->attempts, slot, i, d->now);
     int error;
 
+    t->open++;
+    t->at[i].attempt = attempt;
+    t->at[i].met = PHX__CONTACT_NOBODY;
     t->untried = (uint8_t)(t->untried & ~(1u << i));
     t->tried++;
+    if (!t->hub)
+        phx__budget_dialled(&d->budget, &t->at[i].address, d->now);
     error = d->ops.dial(d->ops.ctx, attempt, t->hub ? PHX__NONE : t->node, &t->at[i].address);
     if (error >= 0)
         return 1;
@@ -446,7 +470,13 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
         disc_settle(d, slot);
         return;
     }
+    if (!t->round && disc_is_settling(d, t)) {
+        t->fresh--;
+        disc_plan(d, slot, DISC_SETTLE_US + disc_between(d, 0, disc_spread(d)));
+        return;
+    }
     if (!t->round) {
+        t->fresh = 0;
         t->untried = (uint8_t)phx__contact_usable(t->at, t->count, d->now);
         if (t->untried == 0) {
             disc_plan(d, slot, 0); /* it was set off too soon: not before the first rest ends */
@@ -463,9 +493,29 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
      * one that did not waits for them. */
     if (i == PHX__NONE && t->tried > 0 && t->open == 0)
         t->untried = 0;
-    if (t->untried != 0)
-        phx__timer_set(d->timers, t->timer, d->now + DISC_STAGGER_US);
+    if (t->untried != 0) {
+        uint64_t ban = disc_ban(d, t, t->untried);
+        if (ban > 0) /* many may wait for the same moment */
+            ban = disc_between(d, ban, ban + PHX__SECOND);
+        phx__timer_set(d->timers, t->timer, d->now + DISC_STAGGER_US + ban);
+    }
     disc_settle(d, slot);
+}
+
+/* Somebody waits and all attempts are in use: 1 if one of them gives way. */
+static int disc_make_room(struct phx__disc *d)
+{
+    uint32_t attempt, slot, i;
+
+    if (d->room_at > d->now && d->room_at != UINT64_MAX)
+        return 0;
+    attempt = phx__attempts_gives_way(&d->attempts, d->now, &d->room_at);
+    if (!disc_find(d, attempt, &slot, &i))
+        return 0;
+    disc_abandon(d, slot, i);
+    disc_note(d, slot, i, PHX_ETIMEDOUT);
+    disc_go_on(d, slot);
+    return 1;
 }
 
 /* ---- Targets */
@@ -558,7 +608,7 @@ static int disc_replace(struct phx__disc *d, uint32_t slot, const struct phx_add
         at[k] = t->at[old];
         t->at[old].attempt = PHX__NONE; /* moved: what is found below is to be abandoned */
         if (at[k].attempt != PHX__NONE)
-            d->attempts[at[k].attempt & 0xffff].address = (uint8_t)k;
+            phx__attempts_move(&d->attempts, at[k].attempt, k);
     }
     for (k = 0; k < t->count; k++)
         disc_abandon(d, slot, k);
@@ -593,59 +643,29 @@ static void disc_relax(struct phx__disc *d, int before)
     }
 }
 
-static struct phx__disc_best disc_score(const struct phx__disc *d, uint32_t node)
-{
-    struct phx__disc_best b;
-
-    /* The odd constant (2^64 by the golden ratio) sets (a, b) apart from (b, a): if my choice
-     * were always yours, 8 choices would make only 8 links a node, and all of them among close
-     * friends. */
-    b.score = phx__mix(phx__id_hash(&d->ids->at[PHX__SELF])
-                       ^ phx__id_hash(&d->ids->at[node]) * UINT64_C(0x9e3779b97f4a7c15));
-    b.node = node;
-    return b;
-}
-
-/* A node got addresses: is it one of the best? */
-static void disc_choose(struct phx__disc *d, uint32_t node)
-{
-    struct phx__disc_best b = disc_score(d, node);
-    uint32_t i;
-
-    if (d->best_count == PHX__DISC_BEST && d->best[d->best_count - 1].score <= b.score)
-        return;
-    i = d->best_count < PHX__DISC_BEST ? d->best_count++ : d->best_count - 1;
-    for (; i > 0 && d->best[i - 1].score > b.score; i--)
-        d->best[i] = d->best[i - 1];
-    d->best[i] = b;
-}
-
 /* A node has no addresses any more. If it was one of the best, the next one is looked for among
  * all: a chance of PHX__DISC_BEST in n, so PHX__DISC_BEST looks a loss on average. */
 static void disc_unchoose(struct phx__disc *d, uint32_t node)
 {
-    struct phx__disc_best b, next = { 0, PHX__NONE };
-    const struct phx__disc_target *t;
-    uint32_t i, slot;
+    uint64_t score, least = UINT64_MAX;
+    uint32_t slot, next = PHX__NONE;
 
-    if (!disc_is_best(d, node))
+    if (!phx__best_drop(&d->best, node))
         return;
-    for (i = 0; d->best[i].node != node; i++)
-        ;
-    for (d->best_count--; i < d->best_count; i++)
-        d->best[i] = d->best[i + 1];
     for (slot = 0; slot < d->target_count; slot++) {
-        t = &d->targets[slot];
-        if (!t->in_use || t->hub || disc_is_best(d, t->node))
+        const struct phx__disc_target *t = &d->targets[slot];
+        if (!t->in_use || t->hub || phx__best_has(&d->best, t->node))
             continue;
-        b = disc_score(d, t->node);
-        if (next.node == PHX__NONE || b.score < next.score)
-            next = b;
+        score = phx__best_score(d->ids, t->node);
+        if (next == PHX__NONE || score < least) {
+            next = t->node;
+            least = score;
+        }
     }
-    if (next.node == PHX__NONE)
+    if (next == PHX__NONE)
         return;
-    disc_choose(d, next.node);
-    slot = disc_target_of(d, next.node);
+    phx__best_offer(&d->best, d->ids, next);
+    slot = disc_target_of(d, next);
     if (disc_is_idle(d, &d->targets[slot]))
         disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]));
 }
@@ -668,9 +688,6 @@ int phx__disc_init(struct phx__disc *d, struct phx__mem *mem, struct phx__ids *i
                    struct phx__timers *timers, struct phx__rnd *rnd,
                    const struct phx__disc_limits *limits, const struct phx__disc_ops *ops)
 {
-    uint32_t k, count = limits->max_dials < DISC_ATTEMPTS ? limits->max_dials : DISC_ATTEMPTS;
-
-    PHX_ASSERT(count > 0);
     memset(d, 0, sizeof *d);
     d->mem = mem;
     d->ids = ids;
@@ -678,17 +695,11 @@ int phx__disc_init(struct phx__disc *d, struct phx__mem *mem, struct phx__ids *i
     d->rnd = rnd;
     d->ops = *ops;
     d->limits = *limits;
-    d->target_free = d->attempt_free = d->head = d->tail = PHX__NONE;
-    /* All at once, so that no dial can fail for lack of a number. */
-    d->attempts = phx__mem_zero(mem, count * sizeof *d->attempts);
-    if (d->attempts == NULL)
+    d->target_free = d->head = d->tail = PHX__NONE;
+    d->room_at = UINT64_MAX;
+    if (phx__budget_init(&d->budget, mem, DISC_PLACES, phx__rnd_next(rnd)) != 0)
         return PHX_ENOMEM;
-    d->attempt_capacity = count;
-    for (k = count; k-- > 0; d->attempt_free = k) {
-        d->attempts[k].target = PHX__NONE;
-        d->attempts[k].next = d->attempt_free;
-    }
-    return 0;
+    return phx__attempts_init(&d->attempts, mem, limits->max_dials);
 }
 
 /* Nothing is abandoned: the links close by themselves. The timers end with the heap of timers. */
@@ -701,7 +712,8 @@ void phx__disc_free(struct phx__disc *d)
                      d->targets[slot].count * sizeof *d->targets[slot].at);
     phx__mem_put(d->mem, d->targets, d->target_capacity * sizeof *d->targets);
     phx__mem_put(d->mem, d->nodes, d->node_capacity * sizeof *d->nodes);
-    phx__mem_put(d->mem, d->attempts, d->attempt_capacity * sizeof *d->attempts);
+    phx__attempts_free(&d->attempts);
+    phx__budget_free(&d->budget);
     memset(d, 0, sizeof *d);
 }
 
@@ -774,8 +786,10 @@ int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_addre
         d->targets[slot].node = node;
         d->nodes[node].target = slot + 1;
         d->known += !d->nodes[node].linked;
-        disc_choose(d, node);
-        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]));
+        phx__best_offer(&d->best, d->ids, node);
+        d->learnt_at = d->now;
+        d->targets[slot].fresh = DISC_SETTLE_TIMES;
+        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]) + disc_between(d, 0, disc_spread(d)));
     } else if (!disc_is_same(&d->targets[slot], a, picked, n)
                && disc_renew(d, slot, a, picked, n) != 0) {
         return PHX_ENOMEM;
@@ -796,8 +810,10 @@ int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t 
     disc_clock(d, now);
     error = phx__mem_grow(d->mem, &d->nodes, &d->node_capacity, node + 1, sizeof *d->nodes);
     if (disc_find(d, attempt, &slot, &i)) {
-        if (error == 0) /* whoever answers there is that hub now */
+        if (error == 0) { /* whoever answers there is that hub now */
             phx__disc_meet(d, attempt, node);
+            phx__budget_good(&d->budget, &d->targets[slot].at[i].address);
+        }
         disc_close(d, slot, i);
         disc_note(d, slot, i,
                   error != 0 ? error : d->targets[slot].node == node ? 0 : PHX_EPEER);
@@ -902,26 +918,44 @@ void phx__disc_want(struct phx__disc *d, uint32_t node, uint64_t now)
         return;
     d->nodes[node].wanted = 1;
     slot = disc_target_of(d, node);
-    if (slot != PHX__NONE && disc_is_idle(d, &d->targets[slot]))
-        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]));
+    if (slot != PHX__NONE)
+        disc_hasten(d, slot, d->limits.retry_min_us);
 }
 
-void phx__disc_news(struct phx__disc *d, uint32_t node, uint64_t now)
+void phx__disc_route(struct phx__disc *d, uint32_t node, int reachable, uint64_t now)
 {
     uint32_t slot = disc_target_of(d, node);
-    struct phx__disc_target *t;
-    uint64_t delay;
+    int was;
 
     disc_clock(d, now);
-    if (slot == PHX__NONE || disc_is_linked(d, node))
+    if (slot == PHX__NONE)
         return;
-    t = &d->targets[slot];
-    t->failures = t->duplicates = 0;
-    /* A partition heals for all at once, hence the spread. Sooner than planned, never later. */
-    delay = disc_courtesy(d, t) + disc_between(d, 0, d->limits.retry_min_us);
-    if (!t->round && !t->queued && disc_may_dial(d, t)
-        && d->now + delay < phx__timer_at(d->timers, t->timer))
-        phx__timer_set(d->timers, t->timer, d->now + delay);
+    was = d->nodes[node].reachable;
+    d->nodes[node].reachable = reachable != 0;
+    if (was || !reachable || disc_is_linked(d, node))
+        return;
+    /* It is back: what failed before may work now. */
+    d->targets[slot].failures = d->targets[slot].duplicates = 0;
+    disc_hasten(d, slot, d->limits.retry_min_us);
+}
+
+void phx__disc_moved(struct phx__disc *d, uint64_t now)
+{
+    uint32_t slot;
+
+    disc_clock(d, now);
+    for (slot = 0; slot < d->target_count; slot++) {
+        struct phx__disc_target *t = &d->targets[slot];
+        if (!t->in_use || disc_is_linked(d, t->node))
+            continue;
+        t->failures = t->duplicates = 0;
+        disc_hasten(d, slot, DISC_MOVED_JITTER_US);
+    }
+}
+
+void phx__disc_answered(struct phx__disc *d, uint32_t attempt)
+{
+    phx__attempts_answered(&d->attempts, attempt);
 }
 
 void phx__disc_forget(struct phx__disc *d, uint32_t node)
@@ -939,6 +973,16 @@ void phx__disc_forget(struct phx__disc *d, uint32_t node)
     /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
     n->left = n->linked;
     disc_relax(d, before);
+}
+
+uint32_t phx__disc_look(const struct phx__disc *d, uint32_t node, const struct phx__contact **at)
+{
+    uint32_t slots[PHX__DISC_HUBS + 1];
+
+    if (disc_slots(d, node, slots) == 0)
+        return 0;
+    *at = d->targets[slots[0]].at;
+    return d->targets[slots[0]].count;
 }
 
 void phx__disc_stop(struct phx__disc *d)
@@ -960,8 +1004,9 @@ void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now)
         return;
     if (!d->targets[arg].queued)
         disc_push(d, arg);
-    while ((slot = d->head) != PHX__NONE && d->attempt_free != PHX__NONE) {
+    while ((slot = d->head) != PHX__NONE && (d->attempts.free != PHX__NONE || disc_make_room(d))) {
         disc_unqueue(d, slot);
         disc_advance(d, slot);
     }
+    disc_kick(d);
 }

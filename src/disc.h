@@ -1,17 +1,20 @@
 /* disc.h - BRAIN: who exists and how to reach them: hubs, learnt contacts, whom to dial next and when. */
 #ifndef PHX_DISC_H
 #define PHX_DISC_H
+#include "attempt.h"
+#include "best.h"
+#include "budget.h"
 #include "contact.h"
 #include "rnd.h"
 #include "timer.h"
 
 #define PHX__DISC_HUBS 64u
-#define PHX__DISC_BEST 8u /* nodes of its own choice that a node links with beyond max_links */
 
 struct phx__disc_limits {
     uint32_t max_links; /* up to here every known node is dialled, beyond it a few */
     uint32_t max_dials; /* attempts under way at once */
     uint64_t retry_min_us, retry_max_us;
+    uint32_t crowd; /* beyond so many known nodes first dials are spread; 0: never */
 };
 
 /* dial is called from phx__disc_due only. Neither may call back into this room. */
@@ -30,6 +33,7 @@ struct phx__disc_target {           /* a hub or a node one could dial */
     uint8_t count;
     uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
     uint8_t in_use, hub, round, queued, verdict;
+    uint8_t fresh;                 /* not dialled yet, and may be put off so often */
     uint32_t node;                 /* PHX__NONE for a hub nobody knows yet */
     uint32_t failures, duplicates; /* rounds in a row that ended so */
     uint32_t timer;                /* when to begin a round or try the next address */
@@ -39,12 +43,8 @@ struct phx__disc_node { /* what is known of a node besides its addresses */
     uint64_t up_at;
     uint32_t target; /* slot + 1; 0: no addresses known */
     uint8_t linked, wanted, left, flaps;
+    uint8_t reachable; /* there is some route */
 };
-struct phx__disc_best { /* a node dialled also beyond max_links */
-    uint64_t score;
-    uint32_t node;
-};
-
 struct phx__disc {
     struct phx__mem *mem;
     struct phx__ids *ids;
@@ -56,16 +56,17 @@ struct phx__disc {
     uint32_t target_count, target_capacity, target_free;
     struct phx__disc_node *nodes; /* by node */
     uint32_t node_capacity;
-    struct phx__disc_attempt *attempts; /* max_dials of them */
-    uint32_t attempt_capacity, attempt_count, attempt_free, attempts_open;
+    struct phx__attempts attempts; /* max_dials of them */
+    uint64_t room_at; /* none of them gives way before; UINT64_MAX: not known */
     uint32_t links, known;
     uint32_t hubs[PHX__DISC_HUBS]; /* slots */
     uint32_t hub_count;
-    struct phx__disc_best best[PHX__DISC_BEST]; /* ascending scores */
-    uint32_t best_count;
+    struct phx__best best; /* nodes dialled also beyond max_links */
     uint32_t head, tail; /* the queue: targets that are due and wait for max_dials */
+    struct phx__budget budget; /* of dials at learnt addresses */
     int listening;       /* this node can be dialled */
     int stopped;         /* closing: dial no more */
+    uint64_t learnt_at;  /* when a node was last heard of for the first time */
     uint64_t now;        /* the latest time told, for calls that are not told */
 };
 
@@ -97,11 +98,18 @@ PHX_PRIVATE void phx__disc_meet(struct phx__disc *d, uint32_t attempt, uint32_t 
 PHX_PRIVATE void phx__disc_result(struct phx__disc *d, uint32_t attempt, int error, uint64_t now);
 /* Somebody wants to send to node over a direct link: dial even beyond the bound, until a link is up. */
 PHX_PRIVATE void phx__disc_want(struct phx__disc *d, uint32_t node, uint64_t now);
-/* News of the node: it is back, as others say. What failed before may work now. */
-PHX_PRIVATE void phx__disc_news(struct phx__disc *d, uint32_t node, uint64_t now);
+/* There is a route to the node, or there is none. What failed before it was back may work now. */
+PHX_PRIVATE void phx__disc_route(struct phx__disc *d, uint32_t node, int reachable, uint64_t now);
+/* This node has a new address of its own: it is in another network. */
+PHX_PRIVATE void phx__disc_moved(struct phx__disc *d, uint64_t now);
+/* The other side of this attempt has answered the connection; what it says is still to come. */
+PHX_PRIVATE void phx__disc_answered(struct phx__disc *d, uint32_t attempt);
 /* The node left or is forgotten: dial no more. A link with it stays one until phx__disc_down, which must
  * come before its index is used again. */
 PHX_PRIVATE void phx__disc_forget(struct phx__disc *d, uint32_t node);
+/* The addresses under which a node is dialled and how each fared; how many. */
+PHX_PRIVATE uint32_t phx__disc_look(const struct phx__disc *d, uint32_t node,
+                                    const struct phx__contact **at);
 PHX_PRIVATE void phx__disc_stop(struct phx__disc *d);
 /* PHX__TIMER_DISC fired with this argument. */
 PHX_PRIVATE void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now);

@@ -13,8 +13,8 @@
  * node's flow at a time.
  *
  * A box is found by its name in O(1), which is what every send pays, and most find it without a
- * search, because it is the one that was found last. Lists of boxes are circles of links inside them; whoever forgets a list moves its boxes
- * elsewhere first.
+ * search, because it is the one that was found last. Lists of boxes are circles of links inside
+ * them; whoever forgets a list moves its boxes elsewhere first.
  *
  * Waiters are names to which a send said "later". Each is in one list only, of whatever it waits
  * for, so the host hears of a name once. */

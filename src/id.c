@@ -32,6 +32,9 @@
  * leading zeroes and "::" for a single group, and a simulated node must read what a real one reads. */
 #include "id.h"
 
+/* Added to the family on the wire if the address is spoken over TLS. */
+#define ID_TLS 16
+
 /* ---- Ids */
 
 int phx__id_equal(const struct phx_id *a, const struct phx_id *b)
@@ -368,9 +371,10 @@ int phx__address_parse(const char *text, struct phx__parsed *out)
             return PHX_EADDRESS;
         p.family = PHX_UNIX;
         memcpy(p.path, text + 7, n);
-    } else if (strncmp(text, "tcp://", 6) == 0) {
+    } else if (strncmp(text, "tcp://", 6) == 0 || strncmp(text, "tls://", 6) == 0) {
         if (id_parse_tcp(text + 6, &p) != 0)
             return PHX_EADDRESS;
+        p.tls = text[1] == 'l';
     } else {
         return PHX_ESCHEME;
     }
@@ -492,13 +496,13 @@ const char *phx_address_text(const struct phx_address *address, char out[PHX_ADD
         phx__put_bytes(&w, address->path, id_text_length(address->path, sizeof address->path));
         break;
     case PHX_IPV4:
-        id_put_text(&w, "tcp://");
+        id_put_text(&w, address->tls ? "tls://" : "tcp://");
         id_put_v4(&w, address->ip);
         id_put_text(&w, ":");
         id_put_number(&w, address->port, 10);
         break;
     case PHX_IPV6:
-        id_put_text(&w, "tcp://[");
+        id_put_text(&w, address->tls ? "tls://[" : "tcp://[");
         id_put_v6(&w, address->ip);
         id_put_text(&w, "]:");
         id_put_number(&w, address->port, 10);
@@ -528,7 +532,7 @@ int phx__address_equal(const struct phx_address *a, const struct phx_address *b)
         return strncmp(a->path, b->path, sizeof a->path) == 0;
     if (id_ip_size(a) == 0)
         return 1; /* both are "none" */
-    return a->port == b->port && memcmp(a->ip, b->ip, id_ip_size(a)) == 0;
+    return a->port == b->port && !a->tls == !b->tls && memcmp(a->ip, b->ip, id_ip_size(a)) == 0;
 }
 
 /* The four bytes of a version 4 address, also of a mapped one; NULL if it is neither. */
@@ -573,7 +577,7 @@ void phx__address_put(struct phx__writer *w, const struct phx_address *a)
         phx__put_u8(w, 0);
         return;
     }
-    phx__put_u8(w, a->family);
+    phx__put_u8(w, (uint8_t)(a->family + (a->tls && a->family != PHX_UNIX ? ID_TLS : 0)));
     if (a->family == PHX_UNIX) {
         phx__put_u8(w, (uint8_t)n);
         phx__put_bytes(w, a->path, n);
@@ -593,6 +597,10 @@ int phx__address_get(struct phx__reader *r, struct phx_address *a)
     memset(a, 0, sizeof *a);
     memset(&got, 0, sizeof got);
     got.family = phx__get_u8(r);
+    if (got.family == PHX_IPV4 + ID_TLS || got.family == PHX_IPV6 + ID_TLS) {
+        got.tls = 1;
+        got.family = (uint8_t)(got.family - ID_TLS);
+    }
     if (got.family == PHX_UNIX) {
         n = phx__get_u8(r);
         good = n < sizeof got.path; /* room for the final NUL, which got has already */

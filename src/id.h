@@ -33,6 +33,7 @@ PHX_PRIVATE void phx__ids_drop(struct phx__ids *ids, uint32_t index);
 /* An address as written, cut up. host "" with a path: unix. */
 struct phx__parsed {
     enum phx_family family; /* PHX_UNIX, or PHX_IPV4 for "tcp, to be resolved" */
+    uint8_t tls;            /* tls:// */
     char host[256];
     uint16_t port;
     char path[104];
@@ -48,7 +49,8 @@ PHX_PRIVATE int phx__address_equal(const struct phx_address *a, const struct phx
 PHX_PRIVATE int phx__address_is_local(const struct phx_address *a);
 PHX_PRIVATE int phx__address_is_any(const struct phx_address *a); /* 0.0.0.0 or :: */
 /* On the wire: u8 family, then 4 or 16 bytes and u16 port, or u8 length and the path; family 0: none, also
- * in place of a PHX_OTHER, which means something to its own host only and would run programs at others. */
+ * in place of a PHX_OTHER, which means something to its own host only and would run programs at others.
+ * Over TLS the family is 16 more. */
 PHX_PRIVATE void phx__address_put(struct phx__writer *w, const struct phx_address *a);
 PHX_PRIVATE int phx__address_get(struct phx__reader *r, struct phx_address *a); /* 0 or PHX_EPROTO */
 

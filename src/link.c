@@ -33,7 +33,24 @@
 #define LINK_CONTROL_MAX (64u << 20)
 /* Before the proof a stranger may send this much: a HELLO or PROOF, not more. */
 #define LINK_STRANGER 512u
+/* Over TLS the same in its records, and the certificates of a handshake: read in portions of a record, and
+ * not more than this in all. */
+#define LINK_TLS_READ 4096u
+#define LINK_TLS_STRANGER 32768u
 #define LINK_IOV 64
+/* Control frames make us work for their sender: a table looked through, an answer, a word to all
+ * neighbours. Each is charged one unit and one for each 64 bytes; 20,000 units a second are paid for, five
+ * seconds of which may be owed. A full table of 60,000 nodes or two of the largest cards
+ * pass at once, and 1.2 MB or 20,000 small frames a second for ever, which no honest node comes near:
+ * the start of a clique of 400 costs each link some 700 units. */
+#define LINK_UNIT_BYTES 64u
+#define LINK_UNIT_US 50u
+#define LINK_OWED_US (5 * PHX__SECOND)
+/* Who owes more is not read for a while, and TCP makes it wait. The link is not closed: it would come
+ * back at once, with everything from the beginning. Nobody waits for ever, so this rest cannot close a
+ * circle of nodes that wait for each other; and a rest, at most this long, is shorter than any silence
+ * that counts. */
+#define LINK_REST_US (500 * PHX__MS)
 
 static int link_stranger(const struct phx__link *l)
 {
@@ -95,15 +112,15 @@ int phx__link_emit(struct phx__link_set *s, struct phx__link *l, struct phx__blo
 
 size_t phx__link_queued(const struct phx__link *l)
 {
-    return l->out.bytes + l->control.bytes;
+    return l->out.bytes + l->control.bytes + (l->tls != NULL ? phx__tls_queued(l->tls) : 0);
 }
 
 int phx__link_events(const struct phx__link *l)
 {
     if (l->state == PHX__LINK_DIALING)
         return PHX_WRITE;
-    if (l->state == PHX__LINK_PARKED)
-        return 0; /* what it sends is not read yet, and must not keep waking us */
+    if (l->state == PHX__LINK_PARKED || l->resting)
+        return l->full ? PHX_WRITE : 0; /* what it sends is not read yet, and must not keep waking us */
     return l->full ? PHX_READ | PHX_WRITE : PHX_READ;
 }
 
@@ -128,72 +145,137 @@ static int link_refill(struct phx__link_set *s, struct phx__link *l)
 {
     int err = link_commit_control(l);
 
-    if (err == 0 && l->state == PHX__LINK_UP && l->out.bytes < LINK_AHEAD)
-        s->pull(s->ctx, l, LINK_AHEAD - l->out.bytes);
-    return err;
+    if (err != 0 || l->state != PHX__LINK_UP || l->out.bytes >= LINK_AHEAD)
+        return err;
+    s->pull(s->ctx, l, LINK_AHEAD - l->out.bytes);
+    /* Pulling data makes acks: they leave with it, or every answer would be two writes. */
+    return link_commit_control(l);
+}
+
+/* What the stream takes of what waits: how many bytes, 0 if nothing waits, or why none. */
+static long link_send(struct phx__link_set *s, struct phx__link *l)
+{
+    struct iovec iov[LINK_IOV];
+    int err, count = 1;
+    long n;
+
+    if (l->tls == NULL) {
+        count = phx__slices_iov(&l->out, iov, LINK_IOV);
+    } else if ((err = phx__tls_seal(l->tls, &l->out, iov)) != 0) {
+        l->why = err == PHX_ETLS ? phx__tls_why(l->tls) : NULL;
+        return err;
+    }
+    if (count == 0 || iov[0].iov_len == 0)
+        return 0;
+    s->os_calls++;
+    n = s->os->send(s->os->world, l->handle, iov, count);
+    if (l->tls == NULL)
+        phx__slices_take(&l->out, n > 0 ? (size_t)n : 0);
+    else if ((err = phx__tls_sent(l->tls, iov, n > 0 ? (size_t)n : 0)) != 0)
+        return err;
+    return n;
 }
 
 int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
 {
-    struct iovec iov[LINK_IOV];
     size_t written = 0;
 
-    l->full = 0;
+    l->full = l->dry = 0;
     while (written < limit) {
         long n;
         int err = link_refill(s, l);
         if (err != 0)
             return err;
-        if (l->out.bytes == 0) {
-            if (l->tail != NULL && l->tail->refs == 1)
+        n = link_send(s, l);
+        if (n == 0) {
+            l->dry = 1;
+            if (l->out.bytes == 0 && l->tail != NULL && l->tail->refs == 1)
                 l->tail->used = 0; /* all written: use the block again */
             return 0;
         }
-        s->os_calls++;
-        n = s->os->send(s->os->world, l->handle, iov, phx__slices_iov(&l->out, iov, LINK_IOV));
         if (n == PHX_EAGAIN) {
             l->full = 1;
             return 0;
         }
         if (n < 0)
             return (int)n;
-        phx__slices_take(&l->out, (size_t)n);
         written += (size_t)n;
         l->bytes_out += (size_t)n;
         s->bytes_out += (size_t)n;
     }
-    s->wants(s->ctx, l); /* there may be more: next step */
-    return 0;
+    return 0; /* there may be more: next step */
 }
 
 /* ---- The hello ------------------------------------------------------------------------------- */
 
-static void link_mac(const struct phx__link_set *s, const struct phx__link *l, const char *label,
-                     size_t label_size, const uint8_t *last, size_t last_size, size_t answer_size,
+/* How many keys count here, and each of them. Without a key there is still one: the empty one. */
+static uint32_t link_keys(const struct phx__link_set *s)
+{
+    return s->key_count > 0 ? s->key_count : 1;
+}
+
+/* HMAC with one of our keys over the label, the cluster, the hello, this much of the answer, and `last`. */
+static void link_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
+                     const char *label, size_t answer_size, const uint8_t *last, size_t last_size,
                      uint8_t out[PHX__MAC])
 {
     struct phx__hmac h;
     const struct phx__link_hello *hs = l->hello;
+    uint8_t binding[32];
 
-    phx__hmac_init(&h, s->key, s->key_size);
-    phx__hmac_add(&h, label, label_size);
+    phx__hmac_init(&h, s->key_count > 0 ? s->keys[key].data : NULL,
+                   s->key_count > 0 ? s->keys[key].size : 0);
+    phx__hmac_add(&h, l->tls != NULL ? "PHX1 TLS " : "PHX1 ", l->tls != NULL ? 9 : 5);
+    phx__hmac_add(&h, label, strlen(label) + 1);
     phx__hmac_add(&h, s->cluster, strlen(s->cluster) + 1);
+    if (l->tls != NULL && phx__tls_binding(l->tls, binding) == 0)
+        phx__hmac_add(&h, binding, sizeof binding); /* frames came through it, so there is one */
     phx__hmac_add(&h, hs->hello, hs->hello_size);
     phx__hmac_add(&h, hs->answer, answer_size);
     phx__hmac_add(&h, last, last_size);
     phx__hmac_end(&h, out);
 }
 
-static void link_answer_mac(const struct phx__link_set *s, const struct phx__link *l,
+static void link_answer_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
                             uint8_t out[PHX__MAC])
 {
-    link_mac(s, l, "PHX1 answer", 12, NULL, 0, l->hello->answer_size - PHX__MAC, out);
+    link_mac(s, l, key, "answer", l->hello->answer_size - 2 * PHX__MAC, NULL, 0, out);
 }
 
-static void link_proof_mac(const struct phx__link_set *s, const struct phx__link *l,
+static void link_proof_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
                            const uint8_t *body, size_t size, uint8_t out[PHX__MAC])
 {
-    link_mac(s, l, "PHX1 proof", 11, body, size - PHX__MAC, l->hello->answer_size, out);
+    link_mac(s, l, key, "proof", l->hello->answer_size, body, size - PHX__MAC, out);
+}
+
+/* The key that both macs of an ANSWER were looked through for: the first of ours that fits, or
+ * PHX__NONE. All are computed, so that the time tells nothing. */
+static uint32_t link_common_key(const struct phx__link_set *s, const struct phx__link *l,
+                                const struct phx__answer *a)
+{
+    uint32_t key, common = PHX__NONE;
+    uint8_t mac[PHX__MAC];
+
+    for (key = link_keys(s); key-- > 0;) {
+        link_answer_mac(s, l, key, mac);
+        if (phx__sha_equal(mac, a->mac) | phx__sha_equal(mac, a->mac_other))
+            common = key;
+    }
+    return common;
+}
+
+static int link_proof_is_good(const struct phx__link_set *s, const struct phx__link *l,
+                              const struct phx__frame *f, const uint8_t mac[PHX__MAC])
+{
+    uint32_t key;
+    uint8_t ours[PHX__MAC];
+    int good = 0;
+
+    for (key = 0; key < link_keys(s); key++) {
+        link_proof_mac(s, l, key, f->body, f->size, ours);
+        good |= phx__sha_equal(ours, mac);
+    }
+    return good;
 }
 
 static void link_cluster_tag(const struct phx__link_set *s, uint8_t out[8])
@@ -238,6 +320,13 @@ static int link_say_hello(struct phx__link_set *s, struct phx__link *l)
     return err ? err : phx__link_control_end(s, l, &w);
 }
 
+/* The macs of an ANSWER that ends here. */
+static void link_put_macs(uint8_t *end, const struct phx__answer *a)
+{
+    memcpy(end - 2 * PHX__MAC, a->mac, PHX__MAC);
+    memcpy(end - PHX__MAC, a->mac_other, PHX__MAC);
+}
+
 static int link_say_answer(struct phx__link_set *s, struct phx__link *l)
 {
     struct phx__answer a;
@@ -254,6 +343,7 @@ static int link_say_answer(struct phx__link_set *s, struct phx__link *l)
     a.have = l->said.have;
     a.observed = l->address;
     if ((err = s->random(s->ctx, a.nonce, sizeof a.nonce)) != 0
+        || (err = s->random(s->ctx, a.mac_other, sizeof a.mac_other)) != 0
         || (err = phx__link_control(s, l, sizeof l->hello->answer, &w)) != 0)
         return err;
     phx__wire_put_answer(&w, &a);
@@ -261,14 +351,16 @@ static int link_say_answer(struct phx__link_set *s, struct phx__link *l)
                     w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER);
     if (err != 0)
         return err;
-    link_answer_mac(s, l, a.mac);
-    memcpy(w.data + w.size - PHX__MAC, a.mac, PHX__MAC);
-    memcpy(l->hello->answer + l->hello->answer_size - PHX__MAC, a.mac, PHX__MAC);
+    link_answer_mac(s, l, 0, a.mac);
+    if (link_keys(s) > 1)
+        link_answer_mac(s, l, 1, a.mac_other);
+    link_put_macs(w.data + w.size, &a);
+    link_put_macs(l->hello->answer + l->hello->answer_size, &a);
     l->state = PHX__LINK_PROOF;
     return phx__link_control_end(s, l, &w);
 }
 
-static int link_say_proof(struct phx__link_set *s, struct phx__link *l)
+static int link_say_proof(struct phx__link_set *s, struct phx__link *l, uint32_t key)
 {
     struct phx__proof p;
     struct phx__writer w;
@@ -283,7 +375,7 @@ static int link_say_proof(struct phx__link_set *s, struct phx__link *l)
     if ((err = phx__link_control(s, l, 256, &w)) != 0)
         return err;
     phx__wire_put_proof(&w, &p);
-    link_proof_mac(s, l, w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER, p.mac);
+    link_proof_mac(s, l, key, w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER, p.mac);
     memcpy(w.data + w.size - PHX__MAC, p.mac, PHX__MAC);
     return phx__link_control_end(s, l, &w);
 }
@@ -333,7 +425,7 @@ int phx__link_resume(struct phx__link_set *s, struct phx__link *l)
 static int link_on_answer(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__answer a;
-    uint8_t mac[PHX__MAC];
+    uint32_t key;
     int err = phx__wire_get_answer(f, &a);
 
     if (err != 0)
@@ -343,8 +435,8 @@ static int link_on_answer(struct phx__link_set *s, struct phx__link *l, const st
     if ((err = link_keep(l->hello->answer, sizeof l->hello->answer, &l->hello->answer_size, f->body,
                          f->size)))
         return err;
-    link_answer_mac(s, l, mac);
-    if (!phx__sha_equal(mac, a.mac))
+    key = link_common_key(s, l, &a);
+    if (key == PHX__NONE)
         return PHX_EKEY;
     l->id = a.id;
     l->incarnation = a.incarnation;
@@ -353,7 +445,7 @@ static int link_on_answer(struct phx__link_set *s, struct phx__link *l, const st
     l->heard.seq = a.seq;
     l->heard.card_version = a.card_version;
     l->heard.have = a.have;
-    if ((err = s->judge(s->ctx, l)) != 0 || (err = link_say_proof(s, l)) != 0)
+    if ((err = s->judge(s->ctx, l)) != 0 || (err = link_say_proof(s, l, key)) != 0)
         return err;
     return link_now_up(s, l);
 }
@@ -361,13 +453,11 @@ static int link_on_answer(struct phx__link_set *s, struct phx__link *l, const st
 static int link_on_proof(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__proof p;
-    uint8_t mac[PHX__MAC];
     int err = phx__wire_get_proof(f, &p);
 
     if (err != 0)
         return err;
-    link_proof_mac(s, l, f->body, f->size, mac);
-    if (!phx__sha_equal(mac, p.mac))
+    if (!link_proof_is_good(s, l, f, p.mac))
         return PHX_EKEY;
     /* The world may have changed since the answer: another link with this node may be up by now. */
     if ((err = s->judge(s->ctx, l)) != 0 && err != PHX_EAGAIN)
@@ -390,6 +480,14 @@ static int link_on_refuse(const struct phx__frame *f)
     return err;
 }
 
+/* DATA and ACK are free: they cost little each, and come as fast as an honest peer can send. */
+static void link_charge(const struct phx__link_set *s, struct phx__link *l, size_t size)
+{
+    uint64_t units = 1 + size / LINK_UNIT_BYTES;
+
+    l->paid_at = (l->paid_at > s->now ? l->paid_at : s->now) + units * LINK_UNIT_US;
+}
+
 static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f,
                          const uint8_t *raw, size_t raw_size)
 {
@@ -400,6 +498,8 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
     if (l->state == PHX__LINK_UP) {
         if (f->type < PHX__UPDATE)
             return PHX_EPROTO;
+        if (f->type < PHX__DATA)
+            link_charge(s, l, raw_size);
         return s->frame(s->ctx, l, f, raw, raw_size);
     }
     if (l->state == PHX__LINK_HELLO && !l->dialer && f->type == PHX__HELLO)
@@ -433,6 +533,14 @@ static int link_stash(struct phx__link_set *s, struct phx__link *l, const uint8_
     return 0;
 }
 
+/* A handshake of TLS begins with these two bytes; worth a word, since it is an easy mistake. */
+static int link_nonsense(struct phx__link *l, const uint8_t *p, size_t size)
+{
+    if (l->state == PHX__LINK_HELLO && l->tls == NULL && size > 1 && p[0] == 0x16 && p[1] == 3)
+        l->why = "it speaks TLS, which is not spoken here";
+    return PHX_EPROTO;
+}
+
 /* Handles all whole frames in the size bytes at p and keeps the rest. */
 static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8_t *p, size_t size)
 {
@@ -441,7 +549,7 @@ static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8
         size_t used;
         int got = phx__wire_parse(p, size, &f, &used);
         if (got < 0 || (link_stranger(l) && used > LINK_STRANGER))
-            return PHX_EPROTO;
+            return link_nonsense(l, p, size);
         if (got == 0)
             break;
         s->frames_in++;
@@ -454,6 +562,67 @@ static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8
     return link_stash(s, l, p, size);
 }
 
+static int link_begin_tls(struct phx__link_set *s, struct phx__link *l)
+{
+    uint8_t seed[PHX__TLS_SEED];
+    int err = s->random(s->ctx, seed, sizeof seed);
+
+    return err != 0 ? err : phx__tls_open(s->tls, l->dialer, seed, &l->tls);
+}
+
+/* As phx__link_read: `kept` bytes of a frame stand in the scratch. An accepted link gets its engine with
+ * the first byte, so that a crowd that says nothing costs little. */
+static int link_read_tls(struct phx__link_set *s, struct phx__link *l, size_t kept)
+{
+    size_t room, most = s->scratch_size - kept - PHX__TLS_HELD;
+    uint8_t *buffer = phx__tls_buffer(s->tls, &room);
+    long n;
+    int err;
+
+    if (room > most)
+        room = most;
+    if (link_stranger(l) && room > LINK_TLS_READ)
+        room = LINK_TLS_READ;
+    s->os_calls++;
+    n = s->os->recv(s->os->world, l->handle, buffer, room);
+    l->more = n > 0 && (size_t)n == room;
+    if (n == PHX_EAGAIN)
+        return 0;
+    if (n <= 0)
+        return n == 0 ? PHX_ERESET : (int)n;
+    l->bytes_in += (size_t)n;
+    s->bytes_in += (size_t)n;
+    if (link_stranger(l) && l->bytes_in > LINK_TLS_STRANGER)
+        return PHX_EPROTO;
+    if (l->tls == NULL && (err = link_begin_tls(s, l)) != 0)
+        return err;
+    n = phx__tls_feed(l->tls, (size_t)n, s->scratch + kept);
+    if (n == PHX_ETLS)
+        l->why = phx__tls_why(l->tls);
+    if (n < 0)
+        return (int)n;
+    if (link_stranger(l))
+        s->wants(s->ctx, l); /* the handshake's next words, or what waited for its end */
+    return link_frames(s, l, s->scratch, kept + (size_t)n);
+}
+
+static void link_rest(struct phx__link_set *s, struct phx__link *l)
+{
+    l->resting = 1;
+    l->more = 0;
+    if (l->paid_at > s->now + LINK_OWED_US + LINK_REST_US) /* one read may have brought a lot */
+        l->paid_at = s->now + LINK_OWED_US + LINK_REST_US;
+    phx__timer_set(s->timers, l->timer, l->paid_at - LINK_OWED_US);
+}
+
+int phx__link_rested(struct phx__link *l)
+{
+    int was = l->resting;
+
+    l->resting = 0;
+    return was;
+}
+
 int phx__link_read(struct phx__link_set *s, struct phx__link *l)
 {
     size_t kept = l->stash_size;
@@ -461,10 +630,16 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
     long n;
 
     /* A parked peer has nothing to say before it is answered; what it says is read then. */
-    if (l->state == PHX__LINK_PARKED)
+    if (l->state == PHX__LINK_PARKED || l->resting)
         return 0;
+    if (l->paid_at > s->now + LINK_OWED_US && l->state == PHX__LINK_UP) {
+        link_rest(s, l);
+        return 0;
+    }
     if (kept > 0)
         memcpy(s->scratch, l->stash, kept);
+    if (l->secure)
+        return link_read_tls(s, l, kept);
     if (link_stranger(l) && room > LINK_STRANGER)
         room = LINK_STRANGER;
     s->os_calls++;
@@ -481,7 +656,7 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, int dialer,
+int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle,
                    enum phx__link_state state, uint64_t patience_us)
 {
     int err;
@@ -499,7 +674,6 @@ int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, int
     phx__slices_init(&l->out, s->mem);
     phx__slices_init(&l->control, s->mem);
     l->handle = handle;
-    l->dialer = (uint8_t)dialer;
     l->state = state;
     l->peer = l->expect = l->attempt = PHX__NONE;
     l->since = s->now;
@@ -508,7 +682,9 @@ int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, int
 
 int phx__link_connected(struct phx__link_set *s, struct phx__link *l)
 {
-    return link_say_hello(s, l);
+    int err = l->secure ? link_begin_tls(s, l) : 0;
+
+    return err != 0 ? err : link_say_hello(s, l);
 }
 
 /* One try: a peer that does not read is not waited for. */
@@ -516,14 +692,12 @@ static void link_tell_reason(struct phx__link_set *s, struct phx__link *l, int r
 {
     struct phx__writer w;
 
-    if (l->state == PHX__LINK_DIALING || l->out.bytes > 0 || phx__link_control(s, l, 64, &w) != 0)
+    if (l->state == PHX__LINK_DIALING || l->out.bytes > 0 || (l->secure && l->tls == NULL)
+        || phx__link_control(s, l, 64, &w) != 0)
         return;
     phx__wire_put_refuse(&w, reason);
-    if (phx__link_control_end(s, l, &w) == 0 && link_commit_control(l) == 0) {
-        struct iovec iov[LINK_IOV];
-        s->os_calls++;
-        (void)s->os->send(s->os->world, l->handle, iov, phx__slices_iov(&l->out, iov, LINK_IOV));
-    }
+    if (phx__link_control_end(s, l, &w) == 0 && link_commit_control(l) == 0)
+        (void)link_send(s, l);
 }
 
 void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, int tell)
@@ -539,6 +713,8 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
     phx__timer_drop(s->timers, l->timer);
     phx__mem_put(s->mem, l->hello, sizeof *l->hello);
     l->hello = NULL;
+    phx__tls_free(l->tls);
+    l->tls = NULL;
     phx__slices_free(&l->out);
     phx__slices_free(&l->control);
     phx__block_drop(l->tail);

@@ -3,6 +3,7 @@
 #define PHX_LINK_H
 #include "sha.h"
 #include "timer.h"
+#include "tls.h"
 #include "wire.h"
 
 enum phx__link_state {
@@ -39,10 +40,14 @@ struct phx__link {
     uint8_t stranger; /* came in through a listener and has not proved anything yet */
     uint8_t refused;  /* the reason came from the peer */
     uint8_t full;     /* the last write was cut short: wait for PHX_WRITE */
+    uint8_t secure;   /* over TLS */
+    uint8_t resting;  /* it talks too much: not read until the timer */
+    uint8_t dry;      /* the last write took all there was */
     uint32_t peer;    /* node, once known */
     uint32_t expect;  /* node that should answer, or PHX__NONE */
     uint32_t attempt; /* disc's number, or PHX__NONE */
     int reason;       /* why it was closed */
+    const char *why;  /* more of that, or NULL */
     struct phx_id id; /* what the peer says it is; proved when up */
     uint64_t incarnation;
     uint16_t version;
@@ -50,7 +55,9 @@ struct phx__link {
     struct phx_address address;         /* the other end */
     struct phx_address observed;        /* this end, as the other sees it */
     uint64_t since, bytes_in, bytes_out;
+    uint64_t paid_at; /* when what it said in control frames is paid for */
     struct phx__link_hello *hello;
+    struct phx__tls *tls; /* with secure, from the first byte on */
     struct phx__slices out;     /* being written, in this order */
     struct phx__slices control; /* goes out before any data not yet in out */
     struct phx__block *tail;    /* where control frames are encoded */
@@ -65,6 +72,12 @@ struct phx__link {
     uint32_t timer;       /* end of patience with the hello */
 };
 
+#define PHX__LINK_KEYS 2u /* accepted at once, while one takes the place of the other */
+struct phx__link_key {
+    uint8_t *data;
+    size_t size;
+};
+
 /* Shared by all links of a node. */
 struct phx__link_set {
     struct phx__mem *mem;
@@ -72,8 +85,9 @@ struct phx__link_set {
     struct phx__timers *timers;
     void *ctx;
     const char *cluster;
-    const uint8_t *key;
-    size_t key_size;
+    struct phx__link_key keys[PHX__LINK_KEYS]; /* the first is used, all are accepted */
+    uint32_t key_count;                        /* 0: the empty key */
+    struct phx__tls_set *tls;                  /* NULL: no link has TLS */
     const struct phx_id *self;
     uint64_t incarnation;
     uint64_t now;
@@ -98,8 +112,9 @@ struct phx__link_set {
                   size_t size); /* 0, or there are no random bytes: no hello */
 };
 
-/* Makes *l (zeroed by the caller, slot set) from a handle. state: DIALING or HELLO. PHX_ENOMEM. */
-PHX_PRIVATE int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, int dialer,
+/* Makes *l (zeroed by the caller, slot, dialer and secure set) from a handle. state: DIALING or HELLO.
+ * PHX_ENOMEM. */
+PHX_PRIVATE int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle,
                                enum phx__link_state state, uint64_t patience_us);
 /* Closes the handle and frees what it holds; the reason goes to the peer if it can be told. */
 PHX_PRIVATE void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason,
@@ -111,8 +126,10 @@ PHX_PRIVATE int phx__link_connected(struct phx__link_set *s, struct phx__link *l
 PHX_PRIVATE int phx__link_resume(struct phx__link_set *s, struct phx__link *l);
 /* Reads once and handles all whole frames: 0, or why the link must close. */
 PHX_PRIVATE int phx__link_read(struct phx__link_set *s, struct phx__link *l);
+/* Its timer has set off a link that is up: 1 if it was only resting and is read again. */
+PHX_PRIVATE int phx__link_rested(struct phx__link *l);
 /* Writes what waits, at most about `limit` bytes: 0, or why the link must close. l->full: the world takes
- * no more now. */
+ * no more now. l->dry: nothing is left. Neither: the limit was reached, there may be more. */
 PHX_PRIVATE int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit);
 
 /* A writer with room for one control frame of at most size bytes; phx__link_control_end queues what was

@@ -1,26 +1,49 @@
-/* live.c - who is alive: heartbeats, silence, own stalls. */
+/* live.c - who is alive: monitors, heartbeats, silence, suspicion, own stalls. */
 
-/* Two questions are kept apart here, because mixing them up is how failure detectors lie.
+/* Horita, Taura and Chikayama, "A Fault Detection Library in Phoenix Programming Model" (2003), with
+ * what membership protocols have learnt since (SWIM, Lifeguard). Two questions are kept apart here,
+ * because mixing them up is how failure detectors lie.
  *
- * 1. Is this link alive? Each end says something at least every interval_us and announces how
- *    long its next silence may last. Everything that arrives counts as a heartbeat, so a busy
- *    link carries none. A link silent for the announced time plus timeout_us is given up.
- *    (Taura's group: "T_interval" rides in the heartbeat, "T_timeout" is the grace. Their k
- *    random monitors with a long insurance interval on all other links will come in as a
- *    different interval_us per link; this version treats all alike.)
+ * 1. IS THIS LINK ALIVE? (Section 4.2 of the paper.) Each node picks k of its neighbours at random
+ *    as its *monitors*. They hear something of it at least every interval_us, all others at least
+ *    every insurance_us, which is much longer; each heartbeat announces which of the two. So a
+ *    process sends and receives about k heartbeats per interval whatever the number of processes
+ *    is, and a death together with all monitors is still found in the end. Everything that travels
+ *    counts as a heartbeat, so a busy link carries none. A link silent for longer than announced
+ *    and timeout_us on top is given up.
  *
- * 2. Is this node alive? Routing knows whether there is a way to it, and only that is asked:
+ *    The pick is a reservoir: link number n becomes a monitor with chance k / n, in place of a
+ *    random one; a monitor that goes is replaced by a random neighbour. So at any time each set
+ *    of k neighbours is as probable as any other, and few are told when many links come.
  *
- *          OK ---- no route ---> UNREACHABLE ---- broken_us later ---> FAILED
- *           ^                         |                                 |
- *           +------- a route ---------+---------------------------------+
+ * 2. IS THIS NODE ALIVE? (Section 4.3.) Routing knows whether there is a way to it:
+ *
+ *            .--- silent, or a word ---> SUSPECT --.
+ *            |  <--- a sign of life -----'         | no route
+ *            |                                     v
+ *          OK ---------- no route ---------> UNREACHABLE ---- broken_us later ---> FAILED
+ *            ^                                     |                                 |
+ *            +------------ a route ----------------+---------------------------------+
  *
  *    From each of them a card that says goodbye, once there is no route, leads to LEFT, and a
  *    route leads back to OK from there as well. A node is in no state until routing has spoken
- *    of it.
- *
- *    A lost link is thus never read as a dead node, and a node that said goodbye never as a
+ *    of it. A lost link is thus never read as a dead node, and a node that said goodbye never as a
  *    failed one.
+ *
+ * Where the two meet lies what the paper leaves open. A dead node's k monitors notice after
+ * interval_us + timeout_us, but all its other neighbours go on believing in their links, and so
+ * in a route, until the insurance runs out. Therefore a silence of half of timeout_us more than
+ * announced makes the node SUSPECT, and the *word* goes to everybody. Whoever has a link with it
+ * does not believe but asks over that link, and gives it up without an answer in the other half.
+ * So all links with a dead node are gone after interval_us + timeout_us and the time of one flood.
+ * The accused hears the word too, and refutes it by a new number, which reaches everybody who has
+ * a way to it. A suspicion that nothing comes of ends by itself after timeout_us + broken_us.
+ *
+ * A node that cannot be reached is sought through others (ops.seek) when it is lost and again in
+ * the middle of broken_us. An answer puts its failure off by broken_us.
+ *
+ * Links in use are not left to the insurance: a message went out and nothing came in for
+ * interval_us, then an answer is asked for.
  *
  * Own stalls. A host that computes for a minute has read nothing for a minute, and all its peers
  * look dead. But how long a host may sleep is its own affair: between heartbeats of 5 s it
@@ -28,28 +51,47 @@
  * earliest timer asked for. Then the whole gap between two steps does not count: time for
  * accusations runs on a *waking clock*, the host's clock minus all stalls. Moving every deadline
  * of every link by the gap costs one addition. A host that is late at every single step accuses
- * nobody; what its sockets report still counts.
+ * nobody; what its sockets report still counts. And since what was left of a deadline may be
+ * nothing, nobody is accused before everything that waited has been read once (`blind`).
  *
- * Own heartbeats are due by the host's clock, since others do not know of our stall.
+ * Others may have given *us* up in the meantime. That their ends of all links are closed says
+ * nothing about them; so nobody lost shortly after a stall fails sooner than that much later
+ * (`grace`), which is the time to find the way back.
+ *
+ * Own heartbeats are due by the host's clock, since others do not know of our stall, unless the
+ * host has announced it: then they hear of a longer time now and of the usual one when it is
+ * back. A neighbour that has announced a pause is not doubted by anybody's word before it is over.
  *
  * Timers are lazy. Traffic only stores times; the one timer of a link fires, finds out what is
- * true by then, and is set to the earlier of "I must speak" and "it must have spoken". A link
+ * true by then, and is set to the earliest of what there is to say, to hear or to find out. A link
  * that carries a million frames a second touches the heap once in interval_us.
  *
- * This room does not know what a heartbeat looks like, nor what else is done about a dead link.
- * Limits may be changed while it runs; each timer sees the new ones when it fires next. */
+ * This room does not know what a heartbeat looks like, how a word travels, nor what else is done
+ * about a dead link. */
 #include "live.h"
 
 /* A step this much later than its timer is a stall. Shorter delays are ordinary scheduling and
  * well within any time-out that survives real networks; with shorter time-outs, half of one
  * counts. */
 #define LIVE_LATE_US PHX__SECOND
+/* What both ends of a new link may count on before anything was announced; WIRE.md says so. */
+#define LIVE_FIRST_US (5 * PHX__SECOND)
+/* The most that a stall may put off the failure of others. Finding the way back takes a dial or
+ * two, and one may have to wait for the other side's turn, a second or so. */
+#define LIVE_GRACE_US (10 * PHX__SECOND)
+/* Until the next look, while there is something left to read. */
+#define LIVE_BLIND_US PHX__MS
 
 static uint64_t live_add(uint64_t a, uint64_t b)
 {
     const uint64_t never = UINT64_MAX - 1; /* as a timer; UINT64_MAX itself would stop it */
 
     return a < never && b < never - a ? a + b : never;
+}
+
+static uint64_t live_least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
 }
 
 /* The host's clock, should it have run backwards since the step began. */
@@ -70,9 +112,9 @@ static struct phx__live_node *live_find(const struct phx__live *l, uint32_t node
     return node < l->capacity ? &l->at[node] : NULL;
 }
 
-static int live_reserve(struct phx__live *l, uint32_t node)
+static struct phx__live_node *live_linked(const struct phx__live *l, uint32_t node)
 {
-    return phx__mem_grow(l->mem, &l->at, &l->capacity, node + 1, sizeof *l->at);
+    return node < l->capacity && l->at[node].linked ? &l->at[node] : NULL;
 }
 
 static int live_timer_new(struct phx__live *l, int kind, uint32_t node, uint32_t *handle_plus_one)
@@ -92,15 +134,108 @@ static void live_timer_drop(struct phx__live *l, uint32_t *handle_plus_one)
     *handle_plus_one = 0;
 }
 
-/* The earlier of the two deadlines of a link, on the host's clock. */
-static void live_arm(struct phx__live *l, const struct phx__live_node *n)
-{
-    uint64_t speak = live_add(n->said, l->limits.interval_us);
-    uint64_t hear = live_add(live_add(n->heard, l->stalled),
-                             live_add(n->next_us, l->limits.timeout_us));
+/* ---- When to look at a link ------------------------------------------------------------------ */
 
-    phx__timer_set(l->timers, n->timer - 1, speak < hear ? speak : hear);
+/* Within which time this neighbour hears of us. */
+static uint64_t live_period(const struct phx__live *l, const struct phx__live_node *n)
+{
+    return n->monitor ? l->limits.interval_us : l->limits.insurance_us;
 }
+
+/* When to speak: as often as we should, and not later than we said. */
+static uint64_t live_speak(const struct phx__live *l, const struct phx__live_node *n)
+{
+    return n->tell ? 0 : live_add(n->said, live_least(live_period(l, n), n->promised));
+}
+
+/* How long it may be silent before others are told, and then before it is given up. */
+static uint64_t live_patience(const struct phx__live *l, const struct phx__live_node *n)
+{
+    uint64_t grace = l->limits.timeout_us;
+
+    return live_add(n->next_us, n->silent ? grace : grace / 2);
+}
+
+static void live_arm(struct phx__live *l, struct phx__live_node *n, uint64_t now)
+{
+    uint64_t hear = live_add(n->heard, live_patience(l, n)), at;
+
+    if (n->asked)
+        hear = live_least(hear, n->asked_until);
+    if (n->used)
+        hear = live_least(hear, live_add(n->used_at, l->limits.interval_us));
+    at = live_least(live_speak(l, n), live_add(hear, l->stalled));
+    if (l->blind && at < now + LIVE_BLIND_US)
+        at = now + LIVE_BLIND_US;
+    phx__timer_set(l->timers, n->timer - 1, at);
+}
+
+/* ---- Monitors -------------------------------------------------------------------------------- */
+
+static void live_promote(struct phx__live *l, uint32_t node)
+{
+    struct phx__live_node *n = &l->at[node];
+
+    n->monitor = 1;
+    l->monitors++;
+    n->tell = n->promised > l->limits.interval_us;
+    if (n->tell)
+        phx__timer_set(l->timers, n->timer - 1, l->last_step);
+}
+
+/* It need not know: it hears of it when what it was promised is due. */
+static void live_demote(struct phx__live *l, uint32_t node)
+{
+    l->at[node].monitor = l->at[node].tell = 0;
+    l->monitors--;
+}
+
+/* The one with this number among the links that are monitors, or that are not, and not busy. */
+static uint32_t live_pick(const struct phx__live *l, uint8_t monitor, int busy, uint64_t number)
+{
+    uint32_t i;
+
+    for (i = 0; i < l->link_count; i++) {
+        const struct phx__live_node *n = &l->at[l->links[i]];
+        if (n->monitor == monitor && (busy || !n->busy) && number-- == 0)
+            return l->links[i];
+    }
+    return PHX__NONE;
+}
+
+static uint32_t live_count_free(const struct phx__live *l)
+{
+    uint32_t i, count = 0;
+
+    for (i = 0; i < l->link_count; i++)
+        count += !l->at[l->links[i]].monitor && !l->at[l->links[i]].busy;
+    return count;
+}
+
+/* As many monitors as wanted, or as there are neighbours; those who are away only if there is
+ * nobody else. */
+static void live_fill(struct phx__live *l)
+{
+    while (l->monitors > l->limits.monitors)
+        live_demote(l, live_pick(l, 1, 1, phx__rnd_below(l->rnd, l->monitors)));
+    while (l->monitors < l->limits.monitors && l->monitors < l->link_count) {
+        uint32_t here = live_count_free(l), rest = l->link_count - l->monitors;
+        live_promote(l, live_pick(l, 0, here == 0, phx__rnd_below(l->rnd, here ? here : rest)));
+    }
+}
+
+/* The newest link: see the essay. */
+static void live_draw(struct phx__live *l, uint32_t node)
+{
+    if (l->monitors >= l->limits.monitors
+        && phx__rnd_below(l->rnd, l->link_count) < l->limits.monitors) {
+        live_demote(l, live_pick(l, 1, 1, phx__rnd_below(l->rnd, l->monitors)));
+        live_promote(l, node);
+    }
+    live_fill(l);
+}
+
+/* ---- States ---------------------------------------------------------------------------------- */
 
 static void live_become(struct phx__live *l, uint32_t node, enum phx_state state, uint64_t now)
 {
@@ -108,43 +243,202 @@ static void live_become(struct phx__live *l, uint32_t node, enum phx_state state
 
     if (n->state == state)
         return;
+    l->suspects -= n->state == PHX_NODE_SUSPECT;
+    l->suspects += state == PHX_NODE_SUSPECT;
     n->state = state;
     n->since = live_clock(l, now);
-    if (state != PHX_NODE_UNREACHABLE)
+    if (state != PHX_NODE_UNREACHABLE && state != PHX_NODE_SUSPECT)
         phx__timer_stop(l->timers, n->fate - 1);
     l->ops.state(l->ops.ctx, node, state); /* last: it may call back and move n */
 }
 
-/* The timer of a link fired: find out what is true by now. */
-static void live_look(struct phx__live *l, uint32_t node, uint64_t now)
+static void live_blame(struct phx__live *l, uint32_t node, enum phx__live_ground ground,
+                       uint32_t accuser, uint64_t now)
 {
     struct phx__live_node *n = &l->at[node];
-    uint64_t silence = live_awake(l, now) - n->heard;
 
-    if (silence >= live_add(n->next_us, l->limits.timeout_us)) {
-        /* The owner closes the link and calls down. Should it not, it is told again and again. */
-        phx__timer_set(l->timers, n->timer - 1, live_add(now, l->limits.interval_us));
-        l->ops.silent(l->ops.ctx, node, silence);
-        return;
-    }
-    if (now - n->said >= l->limits.interval_us) {
-        /* Noted as said even if it could not be sent: a link that is full of other traffic is not
-         * helped by trying at once again. */
-        n->said = now;
-        l->ops.beat(l->ops.ctx, node, l->limits.interval_us);
-        n = &l->at[node];
-    }
-    if (n->linked)
-        live_arm(l, n);
+    n->ground = (uint8_t)ground;
+    n->accuser = accuser;
+    n->accused_at = live_clock(l, now);
 }
 
+/* The fate timer, on the waking clock. */
+static void live_doom(struct phx__live *l, struct phx__live_node *n, uint64_t awake, uint64_t look)
+{
+    n->doom = awake;
+    phx__timer_set(l->timers, n->fate - 1, live_add(look, l->stalled));
+}
+
+static void live_suspect(struct phx__live *l, uint32_t node, uint64_t now)
+{
+    struct phx__live_node *n = &l->at[node];
+    uint64_t until;
+
+    if (n->state != PHX_NODE_OK)
+        return;
+    until = live_add(live_awake(l, now), live_add(l->limits.timeout_us, l->limits.broken_us));
+    live_doom(l, n, until, until);
+    live_become(l, node, PHX_NODE_SUSPECT, now);
+}
+
+/* Unreachable: so long until it has failed, with a second search halfway. */
+static void live_sentence(struct phx__live *l, struct phx__live_node *n, uint64_t now)
+{
+    uint64_t awake = live_awake(l, now), from = awake > l->grace ? awake : l->grace;
+    uint64_t broken = l->limits.broken_us;
+
+    n->sought = 0;
+    live_doom(l, n, live_add(from, broken), live_add(from, broken / 2));
+}
+
+static void live_lose(struct phx__live *l, uint32_t node, uint64_t now)
+{
+    struct phx__live_node *n = &l->at[node];
+
+    live_sentence(l, n, now);
+    if (n->state != PHX_NODE_SUSPECT)
+        live_blame(l, node, PHX__LIVE_ROUTE, PHX__NONE, now);
+    live_become(l, node, PHX_NODE_UNREACHABLE, now);
+    if (live_find(l, node)->state == PHX_NODE_UNREACHABLE)
+        l->ops.seek(l->ops.ctx, node);
+}
+
+static void live_fate(struct phx__live *l, uint32_t node, uint64_t now)
+{
+    struct phx__live_node *n = &l->at[node];
+    uint64_t awake = live_awake(l, now);
+
+    if (l->blind) {
+        phx__timer_set(l->timers, n->fate - 1, now + LIVE_BLIND_US);
+    } else if (n->state == PHX_NODE_SUSPECT && awake >= n->doom) {
+        live_become(l, node, PHX_NODE_OK, now); /* those who have a link with it have kept it */
+    } else if (n->state == PHX_NODE_UNREACHABLE && awake >= n->doom) {
+        live_become(l, node, PHX_NODE_FAILED, now);
+    } else if (n->state == PHX_NODE_UNREACHABLE && !n->sought
+               && live_add(awake, l->limits.broken_us - l->limits.broken_us / 2) >= n->doom) {
+        n->sought = 1;
+        live_doom(l, n, n->doom, n->doom);
+        l->ops.seek(l->ops.ctx, node);
+    } else { /* a stall came between, or another limit */
+        live_doom(l, n, n->doom, n->doom);
+    }
+}
+
+/* ---- Looking at a link ----------------------------------------------------------------------- */
+
+/* Asks for a sign of life, within this time from now. */
+static void live_demand(struct phx__live *l, uint32_t node, uint64_t within, uint64_t now)
+{
+    struct phx__live_node *n = &l->at[node];
+    uint64_t until = live_add(live_awake(l, now), within);
+
+    if (n->asked && n->asked_until <= until)
+        return;
+    n->asked = 1;
+    n->asked_until = until;
+    l->ops.beat(l->ops.ctx, node, 1);
+    n = live_linked(l, node);
+    if (n != NULL)
+        live_arm(l, n, now);
+}
+
+static int live_is_gone(const struct phx__live *l, const struct phx__live_node *n, uint64_t awake)
+{
+    return awake - n->heard >= live_add(n->next_us, l->limits.timeout_us)
+           || (n->asked && awake >= n->asked_until);
+}
+
+/* Messages went out a while ago. If nothing came after any of them: did they arrive? */
+static void live_review_use(struct phx__live *l, uint32_t node, uint64_t now)
+{
+    struct phx__live_node *n = &l->at[node];
+
+    n->used = n->used_last > n->heard;
+    if (!n->used)
+        return;
+    if (n->heard > n->used_at) {
+        n->used_at = n->heard; /* some did; now for the rest */
+        return;
+    }
+    n->used = 0;
+    live_demand(l, node, l->limits.timeout_us, now);
+}
+
+/* What must be heard: 1 if the link stands. */
+static int live_listen(struct phx__live *l, uint32_t node, uint64_t now)
+{
+    struct phx__live_node *n = &l->at[node];
+    uint64_t awake = live_awake(l, now);
+
+    if (l->blind)
+        return 1;
+    if (live_is_gone(l, n, awake)) {
+        /* The owner closes the link and calls down. Should it not, it is told again and again. */
+        phx__timer_set(l->timers, n->timer - 1, live_add(now, l->limits.interval_us));
+        live_blame(l, node, PHX__LIVE_SILENT, PHX__SELF, now);
+        l->ops.silent(l->ops.ctx, node, awake - n->heard);
+        return 0;
+    }
+    if (!n->silent && awake - n->heard >= live_patience(l, n)) {
+        n->silent = 1;
+        live_blame(l, node, PHX__LIVE_SILENT, PHX__SELF, now);
+        live_suspect(l, node, now);
+        l->ops.suspect(l->ops.ctx, node);
+        n = live_linked(l, node);
+    }
+    if (n != NULL && n->used && awake >= live_add(n->used_at, l->limits.interval_us)) {
+        live_review_use(l, node, now);
+        n = live_linked(l, node);
+    }
+    return n != NULL;
+}
+
+/* What would have been due since the last heartbeat, had nothing else been said. */
+static void live_count_saved(struct phx__live *l, struct phx__live_node *n, uint64_t now)
+{
+    uint64_t period = live_period(l, n), count;
+
+    if (now < n->due_at)
+        return;
+    count = (now - n->due_at) / period + 1;
+    n->due_at = live_add(n->due_at, count * period);
+    *(n->monitor ? &l->saved : &l->saved_insurance) += count;
+}
+
+/* The timer of a link fired: find out what is true by now. */
+static void live_check(struct phx__live *l, uint32_t node, uint64_t now)
+{
+    struct phx__live_node *n;
+
+    if (!live_listen(l, node, now))
+        return;
+    n = &l->at[node];
+    if (now >= live_speak(l, n)) {
+        n->tell = 0;
+        l->ops.beat(l->ops.ctx, node, 0);
+        /* Counts as said even if it could not be sent: a link that is full of other traffic is not
+         * helped by trying at once again. */
+        n = &l->at[node];
+        if (n->linked)
+            n->said = now;
+    } else {
+        live_count_saved(l, n, now);
+    }
+    if (n->linked)
+        live_arm(l, n, now);
+}
+
+/* ---- The door -------------------------------------------------------------------------------- */
+
 void phx__live_init(struct phx__live *l, struct phx__mem *mem, struct phx__timers *timers,
-                    const struct phx_detector *limits, const struct phx__live_ops *ops)
+                    struct phx__rnd *rnd, const struct phx_detector *limits,
+                    const struct phx__live_ops *ops)
 {
     PHX_ASSERT(limits->interval_us > 0);
     memset(l, 0, sizeof *l);
     l->mem = mem;
     l->timers = timers;
+    l->rnd = rnd;
     l->limits = *limits;
     l->ops = *ops;
 }
@@ -153,13 +447,47 @@ void phx__live_init(struct phx__live *l, struct phx__mem *mem, struct phx__timer
 void phx__live_free(struct phx__live *l)
 {
     phx__mem_put(l->mem, l->at, l->capacity * sizeof *l->at);
+    phx__mem_put(l->mem, l->links, l->link_capacity * sizeof *l->links);
     l->at = NULL;
-    l->capacity = 0;
+    l->links = NULL;
+    l->capacity = l->link_count = l->link_capacity = 0;
+}
+
+void phx__live_limits(struct phx__live *l, const struct phx_detector *d)
+{
+    uint32_t i;
+
+    l->limits = *d;
+    live_fill(l);
+    for (i = 0; i < l->link_count; i++) {
+        struct phx__live_node *n = &l->at[l->links[i]];
+        n->tell = (uint8_t)(n->monitor && n->promised > d->interval_us);
+        live_arm(l, n, l->last_step);
+    }
+}
+
+static void live_beat_all(struct phx__live *l)
+{
+    uint32_t i;
+
+    for (i = l->link_count; i-- > 0;)
+        if (i < l->link_count)
+            l->ops.beat(l->ops.ctx, l->links[i], 0);
+}
+
+void phx__live_busy(struct phx__live *l, uint64_t us)
+{
+    uint64_t before = l->pause;
+
+    /* And one interval: nobody knows how long something takes. */
+    l->pause = us == 0 ? 0 : live_add(us, l->limits.interval_us);
+    if (l->pause != before)
+        live_beat_all(l);
 }
 
 void phx__live_step(struct phx__live *l, uint64_t now)
 {
-    uint64_t due = phx__timers_next(l->timers), late = LIVE_LATE_US;
+    uint64_t due = phx__timers_next(l->timers), late = LIVE_LATE_US, gap;
 
     if (!l->stepped) {
         l->stepped = 1;
@@ -172,84 +500,186 @@ void phx__live_step(struct phx__live *l, uint64_t now)
         late = l->limits.timeout_us / 2;
     if (due < l->last_step)
         due = l->last_step;
-    if (now > due && now - due > late)
-        l->stalled += now - l->last_step;
+    gap = now - l->last_step;
+    if (now > due && now - due > late) {
+        uint64_t grace = live_add(live_awake(l, l->last_step), live_least(gap, LIVE_GRACE_US));
+        l->stalled += gap;
+        l->blind = 1;
+        if (grace > l->grace)
+            l->grace = grace;
+    }
     l->last_step = now;
+    phx__live_busy(l, 0);
+}
+
+void phx__live_round(struct phx__live *l)
+{
+    l->blind = 0;
 }
 
 int phx__live_up(struct phx__live *l, uint32_t node, uint64_t now)
 {
     struct phx__live_node *n;
 
-    if (live_reserve(l, node) != 0)
+    if (phx__mem_grow(l->mem, &l->at, &l->capacity, node + 1, sizeof *l->at) != 0
+        || phx__mem_grow(l->mem, &l->links, &l->link_capacity, l->link_count + 1,
+                         sizeof *l->links)
+               != 0)
         return PHX_ENOMEM;
     n = &l->at[node];
     if (n->timer == 0 && live_timer_new(l, PHX__TIMER_LIVE, node, &n->timer) != 0)
         return PHX_ENOMEM;
-    n->linked = 1;
-    /* The hello was heard and answered just now, and promised the usual. */
+    /* The hello was heard and answered just now. */
     n->heard = live_awake(l, now);
     n->said = live_clock(l, now);
-    n->next_us = l->limits.interval_us;
-    live_arm(l, n);
+    n->due_at = live_add(n->said, l->limits.insurance_us);
+    n->next_us = n->promised = LIVE_FIRST_US;
+    n->busy = n->silent = n->asked = n->used = 0;
+    if (!n->linked) {
+        n->linked = 1;
+        n->pos = l->link_count;
+        l->links[l->link_count++] = node;
+        live_draw(l, node);
+    }
+    live_arm(l, n, now);
+    phx__live_alive(l, node, now);
     return 0;
 }
 
 void phx__live_down(struct phx__live *l, uint32_t node)
 {
-    struct phx__live_node *n = live_find(l, node);
+    struct phx__live_node *n = live_linked(l, node);
+    uint32_t last;
 
     if (n == NULL)
         return;
-    n->linked = 0;
+    if (n->monitor)
+        live_demote(l, node);
+    n->linked = n->watched = n->busy = n->silent = n->asked = n->used = 0;
     live_timer_drop(l, &n->timer);
+    last = l->links[--l->link_count];
+    l->links[n->pos] = last;
+    l->at[last].pos = n->pos;
+    live_fill(l);
 }
 
-void phx__live_heard(struct phx__live *l, uint32_t node, uint64_t next_us, uint64_t now)
+uint64_t phx__live_promise(struct phx__live *l, uint32_t node, uint64_t now, int *monitor)
 {
-    struct phx__live_node *n = live_find(l, node);
-    uint64_t before;
+    struct phx__live_node *n = live_linked(l, node);
 
-    if (n == NULL || !n->linked)
+    *monitor = n != NULL && n->monitor;
+    if (n == NULL)
+        return l->limits.interval_us;
+    n->said = live_clock(l, now);
+    n->promised = l->pause ? l->pause : live_period(l, n);
+    n->due_at = live_add(n->said, live_period(l, n));
+    n->tell = 0;
+    if (live_speak(l, n) < phx__timer_at(l->timers, n->timer - 1))
+        live_arm(l, n, now);
+    return n->promised;
+}
+
+void phx__live_heard(struct phx__live *l, uint32_t node, uint64_t now)
+{
+    struct phx__live_node *n = live_linked(l, node);
+
+    if (n == NULL)
         return;
     n->heard = live_awake(l, now);
-    if (next_us == 0)
-        return;
-    before = n->next_us;
-    n->next_us = next_us;
-    /* A lazy timer may fire too early, never too late. */
-    if (next_us < before)
-        live_arm(l, n);
+    n->silent = n->asked = 0;
+    if (n->state == PHX_NODE_SUSPECT)
+        live_become(l, node, PHX_NODE_OK, now);
 }
 
 void phx__live_said(struct phx__live *l, uint32_t node, uint64_t now)
 {
+    struct phx__live_node *n = live_linked(l, node);
+
+    if (n != NULL)
+        n->said = live_clock(l, now);
+}
+
+void phx__live_beat(struct phx__live *l, uint32_t node, uint64_t next_us, int busy, int watched,
+                    uint64_t now)
+{
+    struct phx__live_node *n = live_linked(l, node);
+    uint64_t before;
+
+    if (n == NULL)
+        return;
+    n->watched = (uint8_t)(watched != 0);
+    n->busy = (uint8_t)(busy != 0);
+    before = n->next_us;
+    n->next_us = next_us != 0 ? next_us : before;
+    if (n->next_us < before) /* a lazy timer may fire too early, never too late */
+        live_arm(l, n, now);
+    if (busy && n->monitor) { /* who is away sees nothing */
+        live_demote(l, node);
+        live_fill(l);
+    }
+    phx__live_heard(l, node, now);
+}
+
+void phx__live_used(struct phx__live *l, uint32_t node, uint64_t now)
+{
+    struct phx__live_node *n = live_linked(l, node);
+
+    if (n == NULL)
+        return;
+    n->used_last = live_awake(l, now);
+    if (n->used)
+        return;
+    n->used = 1;
+    n->used_at = n->used_last;
+    live_arm(l, n, now);
+}
+
+void phx__live_ask(struct phx__live *l, uint32_t node, uint64_t now)
+{
+    if (live_linked(l, node) != NULL)
+        live_demand(l, node, l->limits.timeout_us, now);
+}
+
+int phx__live_word(struct phx__live *l, uint32_t node, uint32_t accuser, uint64_t now)
+{
     struct phx__live_node *n = live_find(l, node);
 
-    if (n != NULL && n->linked)
-        n->said = live_clock(l, now);
+    if (n == NULL || (n->linked && n->busy))
+        return 0;
+    live_blame(l, node, PHX__LIVE_WORD, accuser, now);
+    if (n->linked && !n->silent)
+        live_demand(l, node, l->limits.timeout_us / 2, now);
+    live_suspect(l, node, now);
+    return 1;
+}
+
+void phx__live_alive(struct phx__live *l, uint32_t node, uint64_t now)
+{
+    struct phx__live_node *n = live_find(l, node);
+
+    if (n != NULL && n->state == PHX_NODE_SUSPECT)
+        live_become(l, node, PHX_NODE_OK, now);
+    else if (n != NULL && n->state == PHX_NODE_UNREACHABLE)
+        live_sentence(l, n, now);
 }
 
 int phx__live_reachable(struct phx__live *l, uint32_t node, int yes, int left, uint64_t now)
 {
     struct phx__live_node *n;
 
-    if (live_reserve(l, node) != 0)
+    if (phx__mem_grow(l->mem, &l->at, &l->capacity, node + 1, sizeof *l->at) != 0)
         return PHX_ENOMEM;
     n = &l->at[node];
     /* Made when the node becomes known, so that nothing can fail when it is lost. */
     if (n->fate == 0 && live_timer_new(l, PHX__TIMER_LIVE_NODE, node, &n->fate) != 0)
         return PHX_ENOMEM;
-    if (yes) {
+    if (yes && n->state != PHX_NODE_SUSPECT) /* that there is a route was never doubted */
         live_become(l, node, PHX_NODE_OK, now);
-    } else if (left) {
+    else if (!yes && left)
         live_become(l, node, PHX_NODE_LEFT, now);
-    } else if (n->state != PHX_NODE_UNREACHABLE && n->state != PHX_NODE_FAILED
-               && n->state != PHX_NODE_LEFT) {
-        n->doom = live_add(live_awake(l, now), l->limits.broken_us);
-        phx__timer_set(l->timers, n->fate - 1, live_add(n->doom, l->stalled));
-        live_become(l, node, PHX_NODE_UNREACHABLE, now);
-    }
+    else if (!yes && n->state != PHX_NODE_UNREACHABLE && n->state != PHX_NODE_FAILED
+             && n->state != PHX_NODE_LEFT)
+        live_lose(l, node, now);
     return 0;
 }
 
@@ -262,13 +692,26 @@ enum phx_state phx__live_state(const struct phx__live *l, uint32_t node, uint64_
     return n == NULL ? (enum phx_state)0 : n->state;
 }
 
+int phx__live_is_monitor(const struct phx__live *l, uint32_t node)
+{
+    const struct phx__live_node *n = live_linked(l, node);
+
+    return n != NULL && n->monitor;
+}
+
+const struct phx__live_node *phx__live_look(const struct phx__live *l, uint32_t node)
+{
+    return live_find(l, node);
+}
+
 void phx__live_forget(struct phx__live *l, uint32_t node)
 {
     struct phx__live_node *n = live_find(l, node);
 
     if (n == NULL)
         return;
-    live_timer_drop(l, &n->timer);
+    phx__live_down(l, node);
+    l->suspects -= n->state == PHX_NODE_SUSPECT;
     live_timer_drop(l, &n->fate);
     memset(n, 0, sizeof *n);
 }
@@ -281,34 +724,8 @@ void phx__live_due(struct phx__live *l, int kind, uint32_t node, uint64_t now)
     if (n == NULL)
         return;
     if (kind == PHX__TIMER_LIVE && n->linked)
-        live_look(l, node, now);
-    if (kind != PHX__TIMER_LIVE_NODE || n->state != PHX_NODE_UNREACHABLE)
-        return;
-    if (live_awake(l, now) >= n->doom)
-        live_become(l, node, PHX_NODE_FAILED, now);
-    else /* a stall came between */
-        phx__timer_set(l->timers, n->fate - 1, live_add(n->doom, l->stalled));
-}
-
-void phx__live_limits(struct phx__live *l, const struct phx_detector *d, uint64_t now)
-{
-    uint32_t node;
-
-    (void)now;
-    l->limits = *d;
-    for (node = 0; node < l->capacity; node++)
-        if (l->at[node].linked)
-            live_arm(l, &l->at[node]);
-}
-
-void phx__live_busy(struct phx__live *l, uint64_t us, uint64_t now)
-{
-    uint32_t node;
-
-    for (node = 0; node < l->capacity; node++) {
-        if (!l->at[node].linked)
-            continue;
-        l->at[node].said = live_clock(l, now);
-        l->ops.beat(l->ops.ctx, node, live_add(us, l->limits.interval_us));
-    }
+        live_check(l, node, now);
+    if (kind == PHX__TIMER_LIVE_NODE
+        && (n->state == PHX_NODE_UNREACHABLE || n->state == PHX_NODE_SUSPECT))
+        live_fate(l, node, now);
 }

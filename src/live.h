@@ -1,63 +1,118 @@
-/* live.h - BRAIN: who is alive: heartbeats, silence, own stalls. */
+/* live.h - BRAIN: who is alive: monitors, heartbeats, silence, suspicion, own stalls. */
 #ifndef PHX_LIVE_H
 #define PHX_LIVE_H
 #include "id.h"
+#include "rnd.h"
 #include "timer.h"
 
 /* These may call back into this room, e.g. phx__live_down from silent. */
 struct phx__live_ops {
     void *ctx;
-    void (*beat)(void *ctx, uint32_t node, uint64_t next_us); /* send a heartbeat on this link */
-    void (*silent)(void *ctx, uint32_t node, uint64_t us);    /* give the link up */
+    /* Send a heartbeat on this link, in the words of phx__live_promise. ask: and want one back. */
+    void (*beat)(void *ctx, uint32_t node, int ask);
+    void (*silent)(void *ctx, uint32_t node, uint64_t us); /* give the link up */
+    void (*suspect)(void *ctx, uint32_t node); /* silent for too long: let others look, too */
+    void (*seek)(void *ctx, uint32_t node);    /* lost: ask others whether they reach it */
     void (*state)(void *ctx, uint32_t node, enum phx_state state); /* it changed */
+};
+/* What the last accusation of a node rests upon. */
+enum phx__live_ground {
+    PHX__LIVE_NEVER, /* there was none */
+    PHX__LIVE_SILENT, /* our own link was silent */
+    PHX__LIVE_WORD,   /* the accuser says so */
+    PHX__LIVE_ROUTE   /* there was no route any more */
 };
 struct phx__live_node {
     uint8_t linked;
+    uint8_t monitor; /* it watches us */
+    uint8_t watched; /* we watch it */
+    uint8_t tell;    /* say something now: it does not know yet that it is to watch us */
+    uint8_t busy;    /* it has announced a pause */
+    uint8_t silent;  /* for so long that others were told */
+    uint8_t asked;   /* something must come before asked_until */
+    uint8_t used;    /* messages went out after used_at, the last at used_last */
+    uint8_t sought;  /* others were asked again */
+    uint8_t ground;  /* enum phx__live_ground */
     enum phx_state state; /* 0: not known */
+    uint32_t accuser;     /* node, for PHX__LIVE_WORD */
+    uint64_t accused_at;
     uint64_t since;       /* of state */
     uint64_t heard;       /* last traffic in on the link; on the waking clock, see live.c */
     uint64_t said;        /* last traffic out */
     uint64_t next_us;     /* the peer will speak again within this */
-    uint64_t doom;        /* when unreachable becomes failed; on the waking clock */
-    uint32_t timer;       /* of the link: its handle + 1; 0: none */
-    uint32_t fate;        /* of the node, for doom: its handle + 1; 0: none */
+    uint64_t promised;    /* we will, as far as it knows */
+    uint64_t due_at;      /* when a heartbeat would be due if nothing else were said */
+    uint64_t asked_until, used_at, used_last; /* on the waking clock */
+    uint64_t doom; /* when unreachable becomes failed, or suspicion comes to nothing; on it, too */
+    uint32_t pos;   /* among the links */
+    uint32_t timer; /* of the link: its handle + 1; 0: none */
+    uint32_t fate;  /* of the node, for doom: its handle + 1; 0: none */
 };
 struct phx__live {
     struct phx__mem *mem;
     struct phx__timers *timers;
+    struct phx__rnd *rnd;
     struct phx__live_ops ops;
     struct phx_detector limits;
     struct phx__live_node *at; /* by node */
     uint32_t capacity;
-    int stepped; /* last_step is valid */
+    uint32_t *links; /* nodes */
+    uint32_t link_count, link_capacity;
+    uint32_t monitors; /* how many we have */
+    uint32_t suspects; /* nodes in PHX_NODE_SUSPECT */
+    int stepped;       /* last_step is valid */
+    int blind;         /* after a stall: what waits has not been read yet */
     uint64_t last_step;
     uint64_t stalled; /* all own stalls together */
+    uint64_t grace;   /* until then nobody's time runs out; on the waking clock */
+    uint64_t pause;   /* not 0: announced, see phx__live_busy */
+    uint64_t saved, saved_insurance; /* heartbeats that other traffic made needless */
 };
 PHX_PRIVATE void phx__live_init(struct phx__live *l, struct phx__mem *mem,
-                                struct phx__timers *timers, const struct phx_detector *limits,
+                                struct phx__timers *timers, struct phx__rnd *rnd,
+                                const struct phx_detector *limits,
                                 const struct phx__live_ops *ops);
 PHX_PRIVATE void phx__live_free(struct phx__live *l);
 /* Other limits, from now on. */
-PHX_PRIVATE void phx__live_limits(struct phx__live *l, const struct phx_detector *d, uint64_t now);
-/* The host will be away for so long: tell all neighbours. */
-PHX_PRIVATE void phx__live_busy(struct phx__live *l, uint64_t us, uint64_t now);
+PHX_PRIVATE void phx__live_limits(struct phx__live *l, const struct phx_detector *d);
+/* The host will be away for so long: tells all neighbours. 0: it is back. */
+PHX_PRIVATE void phx__live_busy(struct phx__live *l, uint64_t us);
 /* A step begins; call it before any other of these and before timers are taken. If the step comes much
  * later than the earliest timer asked for, that was this node's own fault: deadlines move by the gap. */
 PHX_PRIVATE void phx__live_step(struct phx__live *l, uint64_t now);
+/* Everything that waited on any link when this step began has been read. */
+PHX_PRIVATE void phx__live_round(struct phx__live *l);
 /* A link is up or down. PHX_ENOMEM: nothing changed. */
 PHX_PRIVATE int phx__live_up(struct phx__live *l, uint32_t node, uint64_t now);
 PHX_PRIVATE void phx__live_down(struct phx__live *l, uint32_t node);
+/* What a heartbeat to this neighbour is to say: within which time it hears of us again, and whether it
+ * is a monitor. It counts as said. */
+PHX_PRIVATE uint64_t phx__live_promise(struct phx__live *l, uint32_t node, uint64_t now,
+                                       int *monitor);
 /* Traffic on the link. Cheap: no timer is touched, unless the peer now promises to speak sooner than it did
- * before. next_us 0: as announced before. */
-PHX_PRIVATE void phx__live_heard(struct phx__live *l, uint32_t node, uint64_t next_us,
-                                 uint64_t now);
+ * before. */
+PHX_PRIVATE void phx__live_heard(struct phx__live *l, uint32_t node, uint64_t now);
 PHX_PRIVATE void phx__live_said(struct phx__live *l, uint32_t node, uint64_t now);
+/* A heartbeat came. next_us 0: as announced before. busy: it will answer nobody before that. */
+PHX_PRIVATE void phx__live_beat(struct phx__live *l, uint32_t node, uint64_t next_us, int busy,
+                                int watched, uint64_t now);
+/* Messages leave on this link: it should be found out soon if they do not arrive. */
+PHX_PRIVATE void phx__live_used(struct phx__live *l, uint32_t node, uint64_t now);
+/* There is reason to doubt the link: asks for a sign of life, and gives up without one. */
+PHX_PRIVATE void phx__live_ask(struct phx__live *l, uint32_t node, uint64_t now);
+/* Somebody says that node is silent: 1 if that is to be taken seriously, and so to be passed on. */
+PHX_PRIVATE int phx__live_word(struct phx__live *l, uint32_t node, uint32_t accuser, uint64_t now);
+/* A sign of life that did not come over an own link. */
+PHX_PRIVATE void phx__live_alive(struct phx__live *l, uint32_t node, uint64_t now);
 /* The routing's word on a node. left: its card says so. PHX_ENOMEM, only when the node was not known:
  * nothing changed. */
 PHX_PRIVATE int phx__live_reachable(struct phx__live *l, uint32_t node, int yes, int left,
                                     uint64_t now);
 PHX_PRIVATE enum phx_state phx__live_state(const struct phx__live *l, uint32_t node,
                                            uint64_t *since);
+PHX_PRIVATE int phx__live_is_monitor(const struct phx__live *l, uint32_t node);
+/* NULL if nothing is known of it. */
+PHX_PRIVATE const struct phx__live_node *phx__live_look(const struct phx__live *l, uint32_t node);
 PHX_PRIVATE void phx__live_forget(struct phx__live *l, uint32_t node);
 /* PHX__TIMER_LIVE (a link) and PHX__TIMER_LIVE_NODE (a fate) fired. */
 PHX_PRIVATE void phx__live_due(struct phx__live *l, int kind, uint32_t node, uint64_t now);

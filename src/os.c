@@ -841,7 +841,9 @@ static long os_send(void *world, int handle, const struct iovec *iov, int count)
     message.msg_iov = (struct iovec *)iov; /* not written to; POSIX left out the const */
     message.msg_iovlen = (unsigned char)count; /* its type differs between systems; this fits all */
     do {
-        n = sendmsg(handle, &message, OS_SEND_FLAGS);
+        /* A lone small message is one piece, and then the kernel has less to copy and to check. */
+        n = count == 1 ? send(handle, iov->iov_base, iov->iov_len, OS_SEND_FLAGS)
+                       : sendmsg(handle, &message, OS_SEND_FLAGS);
         if (n < 0 && errno == ENOTSOCK)
             n = os_writev_quietly(handle, iov, count);
     } while (n < 0 && errno == EINTR);
@@ -886,9 +888,9 @@ static int os_random(void *world, void *out, size_t size)
  * libraries to know this name; it also keeps a hostile DNS from moving it off this machine. */
 static int os_resolve_localhost(struct phx_address *out, int capacity)
 {
-    static const struct phx_address v4 = {PHX_IPV4, {127, 0, 0, 1}, 0, ""};
+    static const struct phx_address v4 = {PHX_IPV4, {127, 0, 0, 1}, 0, "", 0};
     static const struct phx_address v6 = {
-        PHX_IPV6, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 0, ""};
+        PHX_IPV6, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 0, "", 0};
     union os_sockaddr a;
     socklen_t size;
     int fd, n = 0;

@@ -26,4 +26,12 @@ PHX_PRIVATE void phx__os_wake_drain(const struct phx_os *os);
  * or why not, and then fd is still the caller's. For another world it does nothing and says 0. */
 PHX_PRIVATE int phx__os_adopt(const struct phx_os *os, int fd);
 
+/* The first `capacity` bytes of a file: how many there are, or PHX_EFILE, PHX_EACCES, PHX_EMFILE. May
+ * block, as files do. */
+PHX_PRIVATE long phx__os_read_file(const char *path, void *out, size_t capacity);
+#ifdef PHX_TLS
+/* Seconds since 1970, for the dates of certificates. */
+PHX_PRIVATE uint64_t phx__os_wall_seconds(void);
+#endif
+
 #endif

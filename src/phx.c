@@ -23,6 +23,10 @@
 #define NODE_LATE (500 * PHX__MS)
 /* Deadlines handled in one step. */
 #define NODE_TIMERS 10000
+/* Peers and reasons of which it is known that they were logged, 24 bytes each. */
+#define NODE_LINES 64u
+/* So many nodes are dialled as soon as they are heard of; see disc.c for more. */
+#define NODE_CROWD 8u
 /* Readiness asked for at once. */
 #define NODE_READY 128
 
@@ -79,37 +83,20 @@ int phx__node_peer(phx *p, uint32_t node)
     if (phx__mem_grow(&p->mem, &p->peers, &p->peer_capacity, node + 1, sizeof *p->peers) != 0)
         return PHX_ENOMEM;
     for (; was < p->peer_capacity; was++)
-        p->peers[was].link = PHX__NONE;
+        p->peers[was].link = p->peers[was].via = PHX__NONE;
     return 0;
 }
 
-/* What the host said stands first and stays. Behind it is what links showed, the latest last: a card
- * has room for so many, and a machine that wanders would else be known by its oldest addresses. */
-int phx__node_own_address(phx *p, const struct phx_address *a, int said)
+int phx__node_own_address(phx *p, const struct phx_address *a)
 {
-    uint8_t i, to;
+    uint8_t i;
 
-    for (i = 0; i < p->own_count && !phx__address_equal(&p->own[i], a); i++)
-        ;
-    if (i < p->own_said)
-        return 0;
-    if (i == PHX__CARD_ADDRESSES) {
-        if (p->own_said == PHX__CARD_ADDRESSES)
-            return PHX_ELIMIT;
-        i = p->own_said; /* the one that was not shown for the longest time goes */
-        p->own_count--;
-        memmove(&p->own[i], &p->own[i + 1], (size_t)(p->own_count - i) * sizeof *p->own);
-        i = p->own_count;
-    }
-    to = said ? p->own_said++ : i < p->own_count ? (uint8_t)(p->own_count - 1) : i;
-    if (to < i)
-        memmove(&p->own[to + 1], &p->own[to], (size_t)(i - to) * sizeof *p->own);
-    else
-        memmove(&p->own[i], &p->own[i + 1], (size_t)(to - i) * sizeof *p->own);
-    p->own[to] = *a;
-    if (i < p->own_count)
-        return 0;
-    p->own_count++;
+    for (i = 0; i < p->own_count; i++)
+        if (phx__address_equal(&p->own[i], a))
+            return 0;
+    if (p->own_count == PHX__CARD_ADDRESSES)
+        return PHX_ELIMIT;
+    p->own[p->own_count++] = *a;
     return 1;
 }
 
@@ -234,9 +221,9 @@ static int node_changed(phx *p, uint32_t node)
     /* It waits for our end to close: that is how it knows that its goodbye was read. */
     if (node_card_says_left(d) && phx__node_link(p, node) != NULL)
         phx__node_close_link(p, phx__node_link(p, node), PHX_ECLOSED, 0);
-    if (d->hops != PHX__UNREACHABLE && d->pos == PHX__NONE && !peer->reachable)
-        phx__disc_news(&p->disc, node, p->now);
-    peer->reachable = d->hops != PHX__UNREACHABLE;
+    phx__disc_route(&p->disc, node, d->hops != PHX__UNREACHABLE, p->now);
+    if (d->hops != PHX__UNREACHABLE)
+        peer->via = d->next;
     return err;
 }
 
@@ -275,9 +262,9 @@ static void node_settle(phx *p)
 
 /* ---- What the rooms ask for ------------------------------------------------------------------ */
 
-static void node_live_beat(void *ctx, uint32_t node, uint64_t next_us)
+static void node_live_beat(void *ctx, uint32_t node, int ask)
 {
-    phx__node_beat(ctx, node, 0, next_us);
+    phx__node_beat(ctx, node, ask ? (int)PHX__BEAT_REPLY : 0);
 }
 
 static void node_silent(void *ctx, uint32_t node, uint64_t us)
@@ -316,6 +303,7 @@ static void node_state(void *ctx, uint32_t node, enum phx_state state)
     phx *p = ctx;
     struct phx_node n;
     int changed;
+
 
     if (state == PHX_NODE_FAILED && phx__node_peer(p, node) == 0)
         p->peers[node].failed_at = p->now;
@@ -367,6 +355,7 @@ static int node_emit(void *ctx, uint32_t nbr, struct phx__block *head, const uin
 
     if (l == NULL)
         return PHX_ENOMEM;
+    phx__live_used(&p->live, nbr, p->now);
     return phx__link_emit(&p->set, l, head, head_data, head_size, body, body_data, body_size);
 }
 
@@ -414,6 +403,7 @@ static void node_forget(phx *p, uint32_t node)
     if (node < p->peer_capacity) {
         p->peers[node].card_version = 0;
         p->peers[node].life = 0;
+        p->peers[node].word_life = p->peers[node].heard_at = p->peers[node].lost_at = 0;
     }
     phx__ids_drop(&p->ids, node);
 }
@@ -424,6 +414,10 @@ static void node_link_due(phx *p, uint32_t slot)
 
     if (l == NULL)
         return;
+    if (phx__link_rested(l) && phx__node_link(p, l->peer) == l) {
+        phx__node_watch(p, l);
+        return;
+    }
     /* Up: it was replaced by another link and the peer has not closed it. */
     phx__node_close_link(p, l, l->state == PHX__LINK_UP ? PHX_EDUPLICATE : PHX_ETIMEDOUT, 0);
 }
@@ -532,6 +526,8 @@ static int node_work_left(const phx *p)
 
 int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
 {
+    int was_blind;
+
     if (p == NULL)
         return PHX_EINVAL;
     if (p->stepping)
@@ -542,11 +538,15 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     if (now_us > p->now) /* a clock that steps back stands still here */
         p->now = now_us;
     p->set.now = p->now;
+    was_blind = p->live.blind;
     phx__live_step(&p->live, p->now);
     if (ready == NULL)
         node_look(p);
     else
         node_given(p, ready, n);
+    /* After a stall: what the host found ready it may have found before the stall. */
+    if (!p->more && (ready == NULL || was_blind))
+        phx__live_round(&p->live);
     node_timers(p);
     phx__node_hooks(p);
     node_settle(p);
@@ -581,19 +581,18 @@ uint64_t phx_deadline(const phx *p)
 static int node_copy_config(phx *p, const struct phx_config *cfg)
 {
     size_t n = strlen(cfg->cluster);
+    struct phx_key key;
+    int err;
 
+    key.data = cfg->key;
+    key.size = cfg->key_size;
     p->cfg = *cfg;
     memcpy(p->cluster, cfg->cluster, n + 1);
     p->cfg.cluster = p->cluster;
-    if (cfg->key != NULL) {
-        p->key = phx__mem_get(&p->mem, cfg->key_size);
-        if (p->key == NULL)
-            return PHX_ENOMEM;
-        memcpy(p->key, cfg->key, cfg->key_size);
-    }
-    p->cfg.key = p->key;
-    p->cfg.key_size = p->key == NULL ? 0 : cfg->key_size;
-    return 0;
+    p->cfg.key = NULL;
+    p->cfg.key_size = 0;
+    err = phx__node_keys(p, &key, cfg->key != NULL);
+    return err != 0 ? err : phx__node_open_tls(p);
 }
 
 static int node_open_identity(phx *p, const struct phx_config *cfg)
@@ -627,9 +626,10 @@ static int node_open_brains(phx *p)
 {
     struct phx__route_ops route;
     struct phx__disc_limits dl = { p->cfg.max_links, p->cfg.max_dials, p->cfg.retry_min_us,
-                                   p->cfg.retry_max_us };
+                                   p->cfg.retry_max_us, NODE_CROWD };
     struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon };
-    struct phx__live_ops live = { p, node_live_beat, node_silent, node_state };
+    struct phx__live_ops live = { p, node_live_beat, node_silent, phx__node_suspect,
+                                  phx__node_seek, node_state };
     struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,
                                    (int)p->cfg.hop_limit, p->cfg.relay,  p->cfg.incarnation << 32 };
     struct phx__post_ops post = { p,         node_owner,    &p->names.version, node_next,
@@ -640,7 +640,7 @@ static int node_open_brains(phx *p)
     phx__node_route_ops(p, &route);
     phx__names_init(&p->names, &p->mem, &p->ids);
     phx__broken_init(&p->broken, &p->mem, &p->names, node_failed_at, p);
-    phx__live_init(&p->live, &p->mem, &p->timers, &p->cfg.detector, &live);
+    phx__live_init(&p->live, &p->mem, &p->timers, &p->rnd, &p->cfg.detector, &live);
     if ((err = phx__route_init(&p->route, &p->mem, &p->ids, &p->timers, &p->rnd, p->cfg.routing,
                                (int)p->cfg.hop_limit, p->cfg.incarnation, &route))
             != 0
@@ -649,6 +649,8 @@ static int node_open_brains(phx *p)
         || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->resume_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->late_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->close_timer)) != 0)
+        return err;
+    if ((err = phx__budget_init(&p->lines, &p->mem, NODE_LINES, phx__rnd_next(&p->rnd))) != 0)
         return err;
     p->route.relay = p->cfg.relay;
     if ((err = node_write_card(p)) != 0)
@@ -681,7 +683,9 @@ static void node_free(phx *p)
     phx__mem_put(&p->mem, p->closed, p->closed_capacity * sizeof *p->closed);
     phx__mem_put(&p->mem, p->peers, p->peer_capacity * sizeof *p->peers);
     phx__mem_put(&p->mem, p->set.scratch, p->set.scratch_size);
-    phx__mem_put(&p->mem, p->key, p->cfg.key_size);
+    phx__node_drop_keys(p);
+    phx__tls_set_free(p->set.tls);
+    phx__budget_free(&p->lines);
     if (p->os.free != NULL)
         p->os.free(p->os.world);
     mem = p->mem; /* p itself goes last, and the count of it with it */
@@ -716,8 +720,10 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
     if (out == NULL)
         return PHX_EINVAL;
     *out = NULL;
-    if (cfg == NULL || (err = phx__config_check(cfg)) != 0)
+    if (cfg == NULL)
         return PHX_EINVAL;
+    if ((err = phx__config_check(cfg)) != 0)
+        return err;
     phx__mem_init(&mem, cfg->alloc, cfg->mem_limit);
     p = phx__mem_zero(&mem, sizeof *p);
     if (p == NULL)

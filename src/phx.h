@@ -25,14 +25,23 @@ struct phx__hook { /* an attempt that waits for cfg.dial to be asked */
     struct phx_address to;
 };
 
+struct phx__sight { /* what a peer said of where it sees us */
+    struct phx_id by;
+    struct phx_address from, at; /* the peer's own host; what it said, as one of our addresses */
+};
+
 /* What phx.c keeps of each node beside the rooms' own arrays. */
 struct phx__peer {
     uint32_t link;         /* slot of the link that is up, or PHX__NONE */
     uint32_t card_version; /* as last given to names, disc and post */
     uint64_t card_incarnation;
     uint64_t life;     /* incarnation + 1, as last seen; 0: none yet */
-    uint8_t reachable; /* as last looked at */
     uint64_t failed_at; /* when it was last found to have failed */
+    uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
+    int lost_error;             /* ... and why */
+    uint32_t via;               /* the last next hop */
+    uint64_t word_life, word_at; /* the last word of its silence: about which life, when */
+    uint32_t word_seq;           /* ... and number */
 };
 
 struct phx {
@@ -49,9 +58,9 @@ struct phx {
     struct phx__broken broken;
     struct phx__post post;
     struct phx__link_set set;
+    struct phx__budget lines; /* of the log, by peer and reason */
     struct phx_id self;
     char cluster[65];
-    uint8_t *key;
     uint64_t now;
 
     struct phx__link **links; /* by slot; NULL: free */
@@ -73,7 +82,11 @@ struct phx {
     int listener_count;
     uint32_t resume_timer;                       /* paused listeners look again */
     struct phx_address own[PHX__CARD_ADDRESSES]; /* what others are told */
-    uint8_t own_count, own_said; /* of the first own_said the host told us */
+    uint8_t own_count;
+    uint8_t own_learnt;            /* bits of own: may give way */
+    struct phx_address here[4];    /* our ends of links, the latest kinds */
+    struct phx__sight sights[8];   /* not agreed upon, the latest */
+    uint32_t here_count, sight_next;
 
     uint64_t names_version; /* as last shown to post */
     int card_stale;         /* own names or addresses changed */
@@ -89,8 +102,8 @@ struct phx {
         pool[512]; /* random bytes for nonces: asking the world for each costs three system calls */
     size_t pool_left;
 
-    uint64_t steps, updates_in, entries_in, heartbeats_in, heartbeats_out, dials, dials_failed,
-        accepts, refused, links_lost, bad_frames;
+    uint64_t steps, updates_in, entries_in, heartbeats_in, monitor_beats_in, heartbeats_out, dials,
+        dials_failed, accepts, refused, links_lost, bad_frames;
 };
 
 /* phx_link.c: connections, from listener and dial to frames. */
@@ -101,7 +114,7 @@ PHX_PRIVATE int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect,
                                const struct phx_address *to);
 PHX_PRIVATE void phx__node_hooks(phx *p); /* asks cfg.dial for what disc wants */
 PHX_PRIVATE void phx__node_abandon(void *ctx, uint32_t attempt);
-PHX_PRIVATE int phx__node_adopt(phx *p, int handle, int dialer);
+PHX_PRIVATE int phx__node_adopt(phx *p, int handle, int dialer, int secure);
 PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
 PHX_PRIVATE void phx__node_ready(phx *p, int handle, int events);
 PHX_PRIVATE void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell);
@@ -114,26 +127,48 @@ PHX_PRIVATE void phx__node_free_links(phx *p);
 /* Asks the world for what the link waits for, if that changed. */
 PHX_PRIVATE void phx__node_watch(phx *p, struct phx__link *l);
 
+/* phx_path.c: what a link that has come up teaches of our own addresses. */
+PHX_PRIVATE void phx__node_learn(phx *p, const struct phx__link *l);
+/* phx_guard.c: keys, what is secure, limits. */
+PHX_PRIVATE int phx__node_keys(phx *p, const struct phx_key *keys, uint32_t count); /* or ENOMEM */
+PHX_PRIVATE void phx__node_drop_keys(phx *p);
+/* May this node speak there? */
+PHX_PRIVATE int phx__node_is_secure(const phx *p, const struct phx_address *a);
+PHX_PRIVATE int phx__node_may_adopt(phx *p, int handle); /* 0 or PHX_EINSECURE */
+/* May the end of this link be logged? How many were not before it, or -1: no. */
+PHX_PRIVATE int64_t phx__node_may_log(phx *p, const struct phx__link *l, int reason);
+PHX_PRIVATE int phx__node_wants_tls(const phx *p, const struct phx_address *a);
+/* Makes ready for TLS: 0, PHX_ENOTSUP, PHX_ENOKEY, PHX_ENOMEM or what is wrong with the files. */
+PHX_PRIVATE int phx__node_tls(phx *p);
+/* cfg.tls and the files, once the keys are there; the files are read. */
+PHX_PRIVATE int phx__node_open_tls(phx *p);
+
 /* phx_frame.c: frames in, control frames out. */
 PHX_PRIVATE int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f,
                                 const uint8_t *raw, size_t raw_size);
 PHX_PRIVATE void phx__node_route_ops(phx *p, struct phx__route_ops *ops);
-PHX_PRIVATE void phx__node_beat(phx *p, uint32_t node, int flags, uint64_t next_us);
+PHX_PRIVATE void phx__node_beat(phx *p, uint32_t node, int flags);
 PHX_PRIVATE int phx__node_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
 
 /* phx_watch.c: failure detection. */
 PHX_PRIVATE int phx__detector_check(const struct phx_detector *d); /* 0 or PHX_EINVAL */
+/* A link with this node is silent: the word goes to all. It is lost: others are asked. For live. */
+PHX_PRIVATE void phx__node_suspect(void *ctx, uint32_t node);
+PHX_PRIVATE void phx__node_seek(void *ctx, uint32_t node);
+PHX_PRIVATE int phx__node_on_suspect(phx *p, struct phx__link *l, const struct phx__frame *f);
+PHX_PRIVATE int phx__node_on_probe(phx *p, struct phx__link *l, const struct phx__frame *f);
+/* An entry is about to be taken in: does it refute a suspicion? */
+PHX_PRIVATE void phx__node_refuted(phx *p, const struct phx__entry *e);
 /* Names that were broken since the last call, or are no more: tells the host. */
 PHX_PRIVATE void phx__node_report_broken(phx *p);
 
 /* phx_api.c */
-PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or PHX_EINVAL */
+PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or why not */
 
 /* phx.c */
 PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
 PHX_PRIVATE int phx__node_peer(phx *p, uint32_t node); /* makes room in peers; 0 or PHX_ENOMEM */
-/* 1: a new one; 0: known. said: by the host, not by a link. */
-PHX_PRIVATE int phx__node_own_address(phx *p, const struct phx_address *a, int said);
+PHX_PRIVATE int phx__node_own_address(phx *p, const struct phx_address *a); /* 1: a new one */
 
 #endif

@@ -32,6 +32,7 @@ void phx_config_init(struct phx_config *cfg)
     cfg->max_links = 1024;
     cfg->max_nodes = 65536;
     cfg->max_dials = 64;
+    cfg->max_accepts = 4096;
     cfg->hop_limit = 16;
     cfg->step_bytes = 256u << 10;
     cfg->dial_timeout_us = 5 * PHX__SECOND;
@@ -56,17 +57,22 @@ int phx__config_check(const struct phx_config *c)
 {
     size_t cluster = c->cluster == NULL ? 0 : strlen(c->cluster);
 
-    if (!api_within(cluster, 1, 64) || (c->key != NULL && !api_within(c->key_size, 16, 1024))
-        || (c->key == NULL && c->key_size != 0) || (c->id == NULL && c->incarnation != 0)
+    if (c->key != NULL && !api_within(c->key_size, PHX_KEY_MIN, PHX_KEY_MAX))
+        return PHX_EKEYSIZE;
+    if (!api_within(cluster, 1, 64) || (c->key == NULL && c->key_size != 0)
+        || (c->id == NULL && c->incarnation != 0)
         || c->incarnation == UINT64_MAX)
         return PHX_EINVAL;
     if (!api_within(c->max_message, 1, 1u << 30) || !api_within(c->window, 65536, 1u << 30)
         || !api_within(c->max_links, 1, 65536) || !api_within(c->max_nodes, 2, 1u << 24)
-        || !api_within(c->max_dials, 1, 65536) || !api_within(c->hop_limit, 1, 255)
+        || !api_within(c->max_dials, 1, 65536) || !api_within(c->max_accepts, 1, 1u << 20)
+        || !api_within(c->hop_limit, 1, 255)
         || !api_within(c->step_bytes, 80u << 10, 1u << 26))
         return PHX_EINVAL;
     if (!api_time(c->dial_timeout_us) || !api_time(c->retry_min_us) || !api_time(c->retry_max_us)
         || c->retry_min_us > c->retry_max_us || phx__detector_check(&c->detector) != 0)
+        return PHX_EINVAL;
+    if ((c->tls_ca == NULL) != (c->tls_cert == NULL) || (c->tls_ca == NULL) != (c->tls_key == NULL))
         return PHX_EINVAL;
     if (c->routing < PHX_ROUTING_DEFAULT || c->routing > PHX_ROUTING_PAPER
         || (c->os != NULL && c->os->version != PHX_OS_VERSION)
@@ -96,24 +102,23 @@ static int api_resolve(phx *p, const char *text, struct phx_address *out, int ca
         p->set.os_calls++;
         n = p->os.resolve(p->os.world, parsed.host, out, capacity);
     }
-    for (i = 0; i < n; i++)
+    for (i = 0; i < n; i++) {
         out[i].port = parsed.port;
+        out[i].tls = parsed.tls || p->cfg.tls;
+    }
+    if (n > 0 && out[0].tls && (err = phx__node_tls(p)) != 0)
+        return err;
     return n == 0 ? PHX_ERESOLVE : n;
-}
-
-static int api_allowed(const phx *p, const struct phx_address *a)
-{
-    return p->key != NULL || p->cfg.insecure || phx__address_is_local(a) || a->family == PHX_OTHER;
 }
 
 static int api_listen_at(phx *p, struct phx_address *a)
 {
     struct phx__listener *at = &p->listeners[p->listener_count];
-    int err, handle;
+    int err, handle, tls = a->tls;
 
     if (p->listener_count == (int)PHX__LISTENERS)
         return PHX_ELIMIT;
-    if (!api_allowed(p, a))
+    if (!phx__node_is_secure(p, a))
         return PHX_EINSECURE;
     p->set.os_calls += 2;
     err = p->os.listen(p->os.world, a, &handle);
@@ -129,11 +134,12 @@ static int api_listen_at(phx *p, struct phx_address *a)
     }
     at->handle = handle;
     at->paused = 0;
+    a->tls = (unsigned char)tls; /* the world knows nothing of it */
     at->address = *a;
     p->listener_count++;
     phx__disc_listening(&p->disc, 1);
     if (!phx__address_is_any(a))
-        (void)phx__node_own_address(p, a, 1); /* a ninth address is not worth a failure */
+        (void)phx__node_own_address(p, a); /* a ninth address is not worth a failure */
     p->card_stale = 1;
     return 0;
 }
@@ -192,7 +198,10 @@ int phx_advertise(phx *p, const char *address)
     } else if ((a.port = parsed.port) == 0) {
         return PHX_EADDRESS;
     }
-    err = phx__node_own_address(p, &a, 1);
+    a.tls = a.family != PHX_UNIX && (parsed.tls || p->cfg.tls);
+    if (!phx__node_is_secure(p, &a))
+        return PHX_EINSECURE;
+    err = phx__node_own_address(p, &a);
     p->card_stale |= err > 0;
     return err < 0 ? err : 0;
 }
@@ -212,7 +221,7 @@ int phx_join(phx *p, const char *address)
     if (n < 0)
         return n;
     for (i = 0; i < n; i++) {
-        if (!api_allowed(p, &a[i]))
+        if (!phx__node_is_secure(p, &a[i]))
             return PHX_EINSECURE;
         if (a[i].family != PHX_UNIX && a[i].family != PHX_OTHER && a[i].port == 0)
             return PHX_EADDRESS;
@@ -225,14 +234,18 @@ int phx_adopt(phx *p, int fd, int dialer)
 {
     int err;
 
-    if (p == NULL || fd < 0)
+    if (p == NULL || fd < 0 || dialer < 0 || dialer > (1 | PHX_ADOPT_TLS))
         return PHX_EINVAL;
-    err = p->closing ? PHX_ECLOSED : phx__os_adopt(&p->os, fd);
+    err = p->closing ? PHX_ECLOSED : phx__node_may_adopt(p, fd);
+    if (err == 0 && (dialer & PHX_ADOPT_TLS))
+        err = phx__node_tls(p);
+    if (err == 0)
+        err = phx__os_adopt(&p->os, fd);
     if (err != 0) {
         p->os.close(p->os.world, fd);
         return err;
     }
-    return phx__node_adopt(p, fd, dialer != 0);
+    return phx__node_adopt(p, fd, dialer & 1, dialer & PHX_ADOPT_TLS);
 }
 
 /* ---- The loop -------------------------------------------------------------------------------- */
@@ -451,6 +464,7 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
             out[n].handle = l->handle;
             out[n].up = l->state == PHX__LINK_UP && phx__node_link(p, l->peer) == l;
             out[n].dialer = l->dialer;
+            out[n].monitor = l->state == PHX__LINK_UP && phx__live_is_monitor(&p->live, l->peer);
             out[n].peer = l->id;
             out[n].address = l->address;
             out[n].since_us = l->since;
@@ -530,6 +544,9 @@ void phx_stats(const phx *p, struct phx_stats *s)
     s->requests_out = p->route.requests_out;
     s->heartbeats_in = p->heartbeats_in;
     s->heartbeats_out = p->heartbeats_out;
+    s->monitor_beats_in = p->monitor_beats_in;
+    s->beats_saved = p->live.saved;
+    s->insurance_saved = p->live.saved_insurance;
     s->dials = p->dials;
     s->dials_failed = p->dials_failed;
     s->accepts = p->accepts;

@@ -180,33 +180,35 @@ static void node_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, i
     node_queue(p, l, &w);
 }
 
-static void node_say_beat(phx *p, uint32_t node, int flags, uint64_t next_us, uint32_t echo_ms)
+static void node_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
 {
     struct phx__beat b;
     struct phx__writer w;
     struct phx__link *l = node_writer(p, node, 64, &w);
+    int monitor;
 
     if (l == NULL)
         return;
     memset(&b, 0, sizeof b);
-    b.next_ms = (uint32_t)((next_us ? next_us : p->cfg.detector.interval_us) / PHX__MS);
+    b.next_ms = (uint32_t)(phx__live_promise(&p->live, node, p->now, &monitor) / PHX__MS);
     b.echo_ms = echo_ms;
     phx__route_fill_beat(&p->route, node, &b);
+    flags |= (monitor ? (int)PHX__BEAT_MONITOR : 0) | (p->live.pause ? (int)PHX__BEAT_BUSY : 0);
     phx__wire_put_beat(&w, &b, flags);
     p->heartbeats_out++;
     node_queue(p, l, &w);
 }
 
 /* A beat that asks for an answer carries our clock, which the answer brings back. */
-void phx__node_beat(phx *p, uint32_t node, int flags, uint64_t next_us)
+void phx__node_beat(phx *p, uint32_t node, int flags)
 {
-    node_say_beat(p, node, flags, next_us,
+    node_say_beat(p, node, flags,
                   flags & (int)PHX__BEAT_REPLY ? (uint32_t)(p->now / PHX__MS) : 0);
 }
 
 static void node_route_beat(void *ctx, uint32_t nbr, int flags)
 {
-    phx__node_beat(ctx, nbr, flags, 0);
+    phx__node_beat(ctx, nbr, flags);
 }
 
 /* The table in lines of 29 bytes, as many frames as it takes. */
@@ -331,6 +333,7 @@ static int node_on_update(phx *p, struct phx__link *l, const struct phx__frame *
             || (e.card != NULL && phx__wire_get_card(e.card, e.card_size, &card) != 0))
             return PHX_EPROTO;
         p->entries_in++;
+        phx__node_refuted(p, &e);
         got = phx__route_entry(&p->route, l->peer, &e, trans, p->now);
         if (got == PHX_ENOMEM)
             return got; /* what is lost here nobody sends again: the next link starts with everything */
@@ -361,10 +364,12 @@ static int node_on_beat(phx *p, struct phx__link *l, const struct phx__frame *f)
     if (phx__wire_get_beat(f, &b) != 0)
         return PHX_EPROTO;
     p->heartbeats_in++;
-    phx__live_heard(&p->live, l->peer, b.next_ms * PHX__MS, p->now);
+    p->monitor_beats_in += (f->flags & PHX__BEAT_MONITOR) != 0;
+    phx__live_beat(&p->live, l->peer, b.next_ms * PHX__MS, f->flags & (int)PHX__BEAT_BUSY,
+                   f->flags & (int)PHX__BEAT_MONITOR, p->now);
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
     if ((f->flags & PHX__BEAT_REPLY) && phx__link_queued(l) < NODE_ANSWER_QUEUE)
-        node_say_beat(p, l->peer, 0, 0, b.echo_ms);
+        node_say_beat(p, l->peer, 0, b.echo_ms);
     return 0;
 }
 
@@ -442,6 +447,8 @@ int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f, 
     case PHX__SUMMARY: return node_on_summary(p, l, f);
     case PHX__DATA: return phx__post_data(&p->post, l->peer, raw, raw_size, f, p->now);
     case PHX__ACK: return node_on_ack(p, f);
+    case PHX__SUSPECT: return phx__node_on_suspect(p, l, f);
+    case PHX__PROBE: return phx__node_on_probe(p, l, f);
     default: return PHX_EPROTO;
     }
 }

@@ -68,15 +68,22 @@ static void node_drop_slot(phx *p, struct phx__link *l)
     phx__mem_put(&p->mem, l, sizeof *l);
 }
 
+/* What a link is from the beginning. */
+enum node_link_kind { NODE_DIALER = 1, NODE_TLS = 2 };
+
 /* A link around a fresh handle; the handle is closed on failure. */
-static int node_open_link(phx *p, int handle, int dialer, enum phx__link_state state,
+static int node_open_link(phx *p, int handle, int kind, enum phx__link_state state,
                           struct phx__link **out)
 {
     struct phx__link *l = node_new_link(p);
     int err = l == NULL ? PHX_ENOMEM : phx__map_put(&p->handles, (uint64_t)handle, l->slot);
 
+    if (l != NULL) {
+        l->dialer = (kind & NODE_DIALER) != 0;
+        l->secure = (kind & NODE_TLS) != 0;
+    }
     if (err == 0
-        && (err = phx__link_open(&p->set, l, handle, dialer, state, p->cfg.dial_timeout_us)) != 0)
+        && (err = phx__link_open(&p->set, l, handle, state, p->cfg.dial_timeout_us)) != 0)
         phx__map_del(&p->handles, (uint64_t)handle);
     if (err != 0) {
         if (l != NULL)
@@ -118,16 +125,26 @@ static void node_log_close(phx *p, const struct phx__link *l, enum phx__link_sta
 {
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
     int level = reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED        ? PHX_LOG_DEBUG
-                : was == PHX__LINK_UP || l->refused || reason == PHX_EPROTO ? PHX_LOG_WARN
+                : was == PHX__LINK_UP || l->refused || reason == PHX_EPROTO || reason == PHX_ETLS
+                    ? PHX_LOG_WARN
                                                                             : PHX_LOG_INFO;
 
-    phx__node_log(p, level, "link %s %s: %s%s%s",
+    int64_t before = 0;
+
+    /* What never was a link is told once a minute of each peer and reason: strangers come as often as they
+     * like, and a hub with another key is dialled for ever. */
+    if (was != PHX__LINK_UP && (before = phx__node_may_log(p, l, reason)) < 0)
+        return;
+    phx__node_log(p, level, "link %s %s: %s%s%s%s%s",
                   l->peer != PHX__NONE ? phx_id_text(&l->id, id) : "?",
                   l->address.family ? phx_address_text(&l->address, at) : "adopted",
                   was == PHX__LINK_UP        ? "down, "
                   : was == PHX__LINK_DIALING ? "no connection, "
                                              : "no link, ",
-                  l->refused ? "refused by the peer: " : "", phx_strerror(reason));
+                  l->refused ? "refused by the peer: " : "", phx_strerror(reason),
+                  l->why != NULL ? ": " : "", l->why != NULL ? l->why : "");
+    if (before > 0)
+        phx__node_log(p, level, "... and %u more like it in the last minutes", (uint64_t)before);
 }
 
 static void node_link_down(phx *p, const struct phx__link *l)
@@ -167,6 +184,20 @@ static void node_no_stranger(phx *p, struct phx__link *l)
     l->stranger = 0;
 }
 
+/* For phx_explain. */
+static void node_note_end(phx *p, const struct phx__link *l, int reason)
+{
+    const struct phx__live_node *n = phx__live_look(&p->live, l->peer);
+    struct phx__peer *peer;
+
+    if (l->state != PHX__LINK_UP || n == NULL || phx__node_link(p, l->peer) != l)
+        return;
+    peer = &p->peers[l->peer];
+    peer->heard_at = n->heard + p->live.stalled;
+    peer->lost_at = p->now;
+    peer->lost_error = reason;
+}
+
 void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell)
 {
     enum phx__link_state was = l->state;
@@ -176,6 +207,7 @@ void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell)
     node_log_close(p, l, was, reason);
     p->bad_frames += reason == PHX_EPROTO;
     p->refused += was != PHX__LINK_UP && tell;
+    node_note_end(p, l, reason);
     phx__link_close(&p->set, l, reason, tell);
     phx__map_del(&p->handles, (uint64_t)l->handle);
     p->closed[p->closed_count++] = l->slot;
@@ -279,8 +311,11 @@ void phx__node_accept(phx *p, int listener)
         memset(&from, 0, sizeof from);
         p->set.os_calls++;
         err = p->os.accept(p->os.world, at->handle, &handle, &from);
-        if (err == 0 && (err = node_open_link(p, handle, 0, PHX__LINK_HELLO, &l)) == 0) {
+        if (err == 0
+            && (err = node_open_link(p, handle, at->address.tls ? NODE_TLS : 0, PHX__LINK_HELLO, &l))
+                   == 0) {
             l->address = from;
+            l->address.tls = at->address.tls;
             l->stranger = 1;
             p->strangers++;
             p->accepts++;
@@ -296,26 +331,6 @@ void phx__node_accept(phx *p, int listener)
         node_pause(p, at, p->now + NODE_PAUSE);
     else if (node_room_at(p) > p->now)
         node_pause(p, at, node_room_at(p));
-}
-
-/* A listener on all interfaces is told to others with the addresses that links show. */
-static void node_learn_own_address(phx *p, const struct phx__link *l)
-{
-    struct phx_address a;
-    int i, learnt = 0;
-
-    for (i = 0; i < p->listener_count; i++) {
-        const struct phx_address *at = &p->listeners[i].address;
-        if (!phx__address_is_any(at))
-            continue;
-        memset(&a, 0, sizeof a);
-        p->set.os_calls++;
-        if (p->os.local(p->os.world, l->handle, &a) != 0 || a.family != at->family)
-            continue;
-        a.port = at->port;
-        learnt |= phx__node_own_address(p, &a, 0) > 0;
-    }
-    p->card_stale |= learnt;
 }
 
 /* ---- Dialling -------------------------------------------------------------------------------- */
@@ -335,13 +350,16 @@ static int node_hook_later(phx *p, uint32_t attempt, const struct phx_address *t
 static int node_hook_link(phx *p, int handle, const struct phx__hook *h)
 {
     struct phx__link *l;
-    int err = phx__os_adopt(&p->os, handle);
+    int err = p->cfg.tls ? phx__node_tls(p) : 0;
 
+    if (err == 0)
+        err = phx__os_adopt(&p->os, handle);
     if (err != 0) {
         p->os.close(p->os.world, handle);
         return err;
     }
-    if ((err = node_open_link(p, handle, 1, PHX__LINK_DIALING, &l)) != 0)
+    err = node_open_link(p, handle, NODE_DIALER | (p->cfg.tls ? NODE_TLS : 0), PHX__LINK_DIALING, &l);
+    if (err != 0)
         return err;
     l->attempt = h->attempt;
     l->address = h->to;
@@ -381,17 +399,19 @@ int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct ph
 {
     phx *p = ctx;
     struct phx__link *l;
-    int handle, err;
+    int secure = phx__node_wants_tls(p, to), handle, err;
 
     if (to->family == PHX_OTHER)
         return node_hook_later(p, attempt, to);
-    if (p->key == NULL && !p->cfg.insecure && !phx__address_is_local(to))
+    if (!phx__node_is_secure(p, to))
         return PHX_EINSECURE;
+    if (secure && (err = phx__node_tls(p)) != 0)
+        return err;
     p->dials++;
     p->set.os_calls++;
     err = p->os.dial(p->os.world, to, &handle);
     if (err == 0)
-        err = node_open_link(p, handle, 1, PHX__LINK_DIALING, &l);
+        err = node_open_link(p, handle, NODE_DIALER | (secure ? NODE_TLS : 0), PHX__LINK_DIALING, &l);
     if (err != 0) {
         p->dials_failed++;
         return err;
@@ -399,6 +419,7 @@ int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct ph
     l->attempt = attempt;
     l->expect = expect;
     l->address = *to;
+    l->address.tls = (unsigned char)secure;
     return 0;
 }
 
@@ -419,13 +440,14 @@ void phx__node_abandon(void *ctx, uint32_t attempt)
     }
 }
 
-int phx__node_adopt(phx *p, int handle, int dialer)
+int phx__node_adopt(phx *p, int handle, int dialer, int secure)
 {
     struct phx__link *l;
     int err;
 
     p->set.now = p->now;
-    err = node_open_link(p, handle, dialer, PHX__LINK_HELLO, &l);
+    err = node_open_link(p, handle, (dialer ? NODE_DIALER : 0) | (secure ? NODE_TLS : 0),
+                         PHX__LINK_HELLO, &l);
     if (err == 0 && dialer && (err = phx__link_connected(&p->set, l)) != 0)
         phx__node_close_link(p, l, err, 0);
     return err;
@@ -467,7 +489,7 @@ static int node_judge_rival(phx *p, struct phx__link *l, struct phx__link *old)
     if (node_wins(p, l))
         return 0;
     /* If it dials although it has a link, perhaps it has not: a write finds out sooner than silence. */
-    phx__node_beat(p, old->peer, PHX__BEAT_REPLY, 0);
+    phx__live_ask(&p->live, old->peer, p->now);
     return PHX_EDUPLICATE;
 }
 
@@ -488,6 +510,8 @@ static int node_judge(void *ctx, struct phx__link *l)
     if (l->expect != PHX__NONE && !phx__id_equal(&l->id, &p->ids.at[l->expect]))
         return PHX_EPEER;
     old = node == PHX__NONE ? NULL : phx__node_link(p, node);
+    if (old == NULL && !l->dialer && p->links_up >= p->cfg.max_accepts)
+        return PHX_ELIMIT;
     if (old != NULL && (err = node_judge_rival(p, l, old)) != 0)
         return err;
     if (old == NULL && l->state == PHX__LINK_PARKED && !node_wins(p, l) && node_own_dial(p, &l->id))
@@ -565,7 +589,7 @@ static int node_link_up(void *ctx, struct phx__link *l)
     l->attempt = PHX__NONE;
     phx__node_log(p, PHX_LOG_INFO, "link %s %s: up", phx_id_text(&l->id, id),
                   l->address.family ? phx_address_text(&l->address, at) : "adopted");
-    node_learn_own_address(p, l);
+    phx__node_learn(p, l);
     node_resume_parked(p, l);
     phx__node_resume_listeners(p);
     p->set.wants(p, l); /* what waited for a link it may have replaced */
@@ -582,8 +606,10 @@ static void node_finish_dial(phx *p, struct phx__link *l)
     err = p->os.finish(p->os.world, l->handle);
     if (err == PHX_EAGAIN)
         return;
-    if (err == 0)
+    if (err == 0) {
+        phx__disc_answered(&p->disc, l->attempt);
         err = phx__link_connected(&p->set, l);
+    }
     if (err != 0)
         phx__node_close_link(p, l, err, 0);
     else
@@ -600,7 +626,7 @@ static void node_read(phx *p, struct phx__link *l)
     if (l->state == PHX__LINK_CLOSED)
         return;
     if (l->state == PHX__LINK_UP && l->bytes_in != before)
-        phx__live_heard(&p->live, l->peer, 0, p->now);
+        phx__live_heard(&p->live, l->peer, p->now);
     p->more |= l->more;
     phx__node_watch(p, l);
 }
@@ -658,17 +684,22 @@ static void node_write_link(phx *p, struct phx__link *l)
         phx__node_watch(p, l);
 }
 
-/* Each link that wants it, once; those that want it again during this are for the next step. */
+/* Each link that wants it, once. A link counts as listed while it is written to: acks that its own data brings
+ * about leave in the same write, and do not make a step of their own. Others that are listed meanwhile are
+ * for the next step. */
 void phx__node_write(phx *p)
 {
     uint32_t i, count = p->writer_count;
 
     for (i = 0; i < count; i++) {
         struct phx__link *l = p->links[p->writers[i]];
-        l->queued = 0;
-        if (l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING
-            && (!l->full || l->broken))
+        int writes = l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING
+                     && (!l->full || l->broken);
+        if (writes)
             node_write_link(p, l);
+        l->queued = 0;
+        if (writes && ((!l->dry && !l->full) || l->broken))
+            node_wants(p, l);
     }
     for (i = count; i < p->writer_count; i++)
         p->writers[i - count] = p->writers[i];
@@ -709,8 +740,6 @@ int phx__node_open_set(phx *p)
     s->timers = &p->timers;
     s->ctx = p;
     s->cluster = p->cluster;
-    s->key = p->key;
-    s->key_size = p->cfg.key_size;
     s->self = &p->cfg.id[0];
     s->incarnation = p->cfg.incarnation;
     s->now = p->now;

@@ -1,5 +1,26 @@
-/* phx_watch.c - the node's part in failure detection: settings, pauses, and which names are broken. */
+/* phx_watch.c - the node's part in failure detection: settings, words, probes, broken names. */
+/*
+ * live decides who is doubted and given up; here is what travels for it, in two small frames of
+ * which WIRE.md, section 6, says what they oblige to.
+ *
+ * SUSPECT, the word that somebody is silent, goes to everybody at once, since all who have a link with
+ * the accused are to look. In a mesh of N that would be N^2 frames, if each passed it on to all; so a
+ * neighbour is left out that is next to the one the frame came from, as far as routing knows (in a
+ * full mesh: all, and the flood costs N frames and one question and one accusation per link with the
+ * accused). It is tied to the number that the accuser knows, as in SWIM: the accused raises its number,
+ * and whoever knows of a higher one does not listen.
+ *
+ * PROBE asks two others about a node that was lost. They see what we should see as well, if routing works;
+ * so this is for the moment in which it is still at work, or has lost something.
+ */
 #include "phx.h"
+
+/* Bytes of a frame of this room, header included, at most. */
+#define WATCH_FRAME 64u
+/* How many are asked about a node that was lost; promise 52. */
+#define WATCH_PROBES 2u
+/* Probes are not added to a queue of this many bytes: there is another one, later. */
+#define WATCH_QUEUE 262144u
 
 /* ---- Settings -------------------------------------------------------------------------------- */
 
@@ -41,7 +62,7 @@ int phx_set_detector(phx *p, const struct phx_detector *d)
     if (p == NULL || d == NULL || phx__detector_check(d) != 0)
         return PHX_EINVAL;
     p->cfg.detector = *d;
-    phx__live_limits(&p->live, d, p->now);
+    phx__live_limits(&p->live, d);
     return 0;
 }
 
@@ -59,9 +80,212 @@ int phx_busy(phx *p, uint64_t us)
     if (p->closing)
         return PHX_ECLOSED;
     p->set.now = p->now;
-    phx__live_busy(&p->live, us, p->now);
+    phx__live_busy(&p->live, us);
     if (!p->stepping) /* inside a callback the step writes when it ends */
         phx__node_write(p);
+    return 0;
+}
+
+/* ---- Words ----------------------------------------------------------------------------------- */
+
+/* What is lost of these frames for lack of memory costs time only: the insurance covers it. */
+static void watch_send(phx *p, struct phx__link *l, const struct phx__writer *w)
+{
+    if (phx__link_control_end(&p->set, l, w) != 0)
+        phx__node_break(p, l);
+}
+
+static void watch_send_word(phx *p, uint32_t nbr, const struct phx__suspect *s, int hops)
+{
+    struct phx__link *l = phx__node_link(p, nbr);
+    struct phx__writer w;
+
+    if (l == NULL || phx__link_control(&p->set, l, WATCH_FRAME, &w) != 0)
+        return;
+    phx__wire_put_suspect(&w, s, hops);
+    watch_send(p, l, &w);
+}
+
+static void watch_note_word(phx *p, uint32_t node, const struct phx__suspect *s)
+{
+    if (phx__node_peer(p, node) != 0)
+        return; /* it may be passed on twice */
+    p->peers[node].word_life = s->incarnation + 1;
+    p->peers[node].word_seq = s->seq;
+    p->peers[node].word_at = p->now;
+}
+
+/* Passed on already, and not so long ago that something may have got lost. */
+static int watch_is_old_word(const phx *p, uint32_t node, const struct phx__suspect *s)
+{
+    const struct phx__peer *peer = node < p->peer_capacity ? &p->peers[node] : NULL;
+    const struct phx_detector *d = &p->cfg.detector;
+
+    return peer != NULL && peer->word_life == s->incarnation + 1 && peer->word_seq >= s->seq
+           && p->now - peer->word_at < d->timeout_us + d->broken_us;
+}
+
+void phx__node_suspect(void *ctx, uint32_t node)
+{
+    phx *p = ctx;
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+    struct phx__suspect s;
+    char id[PHX_ID_TEXT];
+    uint32_t i;
+
+    if (d == NULL)
+        return;
+    s.id = p->ids.at[node];
+    s.incarnation = d->incarnation;
+    s.seq = d->seq;
+    s.accuser = p->self;
+    phx__node_log(p, PHX_LOG_INFO, "node %s: silent, asking around", phx_id_text(&s.id, id));
+    watch_note_word(p, node, &s);
+    /* The accused included: perhaps only the way back is broken. */
+    for (i = 0; i < p->live.link_count; i++)
+        watch_send_word(p, p->live.links[i], &s, (int)p->cfg.hop_limit);
+}
+
+static void watch_pass_word(phx *p, uint32_t from, uint32_t node, const struct phx__suspect *s,
+                            int hops)
+{
+    uint32_t i;
+
+    for (i = 0; i < p->live.link_count; i++) {
+        uint32_t nbr = p->live.links[i];
+        if (nbr == from || (nbr != node && phx__route_is_next_to(&p->route, nbr, from)))
+            continue;
+        watch_send_word(p, nbr, s, hops);
+    }
+}
+
+/* We are accused: a new number says that we live, and those who ask get it at once. */
+static void watch_refute(phx *p, const struct phx__link *l, const struct phx__suspect *s)
+{
+    const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
+    struct phx__request q;
+
+    if (s->incarnation != self->incarnation || s->seq < self->seq || s->seq == UINT32_MAX)
+        return;
+    phx__node_log(p, PHX_LOG_INFO, "somebody misses us");
+    q.id = p->self;
+    q.incarnation = s->incarnation;
+    q.seq = s->seq + 1;
+    phx__route_request(&p->route, l->peer, &q, 1, p->now);
+}
+
+int phx__node_on_suspect(phx *p, struct phx__link *l, const struct phx__frame *f)
+{
+    const struct phx__dest *d;
+    struct phx__suspect s;
+    uint32_t node;
+
+    if (phx__wire_get_suspect(f, &s) != 0)
+        return PHX_EPROTO;
+    node = phx__ids_find(&p->ids, &s.id);
+    d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
+    if (node == PHX__SELF)
+        watch_refute(p, l, &s);
+    else if (d != NULL && node != l->peer && s.incarnation == d->incarnation && s.seq >= d->seq
+             && !watch_is_old_word(p, node, &s)
+             && phx__live_word(&p->live, node, phx__ids_find(&p->ids, &s.accuser), p->now)) {
+        watch_note_word(p, node, &s);
+        if (f->hops > 1 && p->cfg.relay)
+            watch_pass_word(p, l->peer, node, &s, f->hops - 1);
+    }
+    return 0;
+}
+
+void phx__node_refuted(phx *p, const struct phx__entry *e)
+{
+    const struct phx__dest *d;
+    uint32_t node;
+
+    if (p->live.suspects == 0 || e->hops == PHX__UNREACHABLE)
+        return; /* nearly always */
+    node = phx__ids_find(&p->ids, &e->id);
+    d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
+    if (d == NULL || node == PHX__SELF || node >= p->peer_capacity)
+        return;
+    if (e->incarnation > d->incarnation
+        || (e->incarnation == d->incarnation && e->seq > d->seq
+            && e->seq > p->peers[node].word_seq))
+        phx__live_alive(&p->live, node, p->now);
+}
+
+/* ---- Probes ---------------------------------------------------------------------------------- */
+
+static int watch_send_probe(phx *p, uint32_t nbr, const struct phx__probe *b, int flags, int hops)
+{
+    struct phx__link *l = nbr == PHX__NONE ? NULL : phx__node_link(p, nbr);
+    struct phx__writer w;
+
+    if (l == NULL || hops < 1 || phx__link_queued(l) >= WATCH_QUEUE
+        || phx__link_control(&p->set, l, WATCH_FRAME, &w) != 0)
+        return 0;
+    phx__wire_put_probe(&w, b, flags, hops);
+    watch_send(p, l, &w);
+    return 1;
+}
+
+void phx__node_seek(void *ctx, uint32_t node)
+{
+    phx *p = ctx;
+    uint32_t i, n = p->live.link_count, sent = 0, first;
+    struct phx__probe b;
+
+    if (n == 0)
+        return;
+    b.subject = p->ids.at[node];
+    b.asker = p->self;
+    first = (uint32_t)phx__rnd_below(&p->rnd, n);
+    for (i = 0; i < n && sent < WATCH_PROBES; i++) {
+        uint32_t nbr = p->live.links[(first + i) % n];
+        if (nbr == node || p->live.at[nbr].busy)
+            continue;
+        b.target = p->ids.at[nbr];
+        sent += (uint32_t)watch_send_probe(p, nbr, &b, 0, (int)p->cfg.hop_limit);
+    }
+}
+
+static uint32_t watch_way(const phx *p, const struct phx_id *id)
+{
+    uint32_t node = phx__ids_find(&p->ids, id);
+
+    return node == PHX__NONE ? PHX__NONE : phx__route_next(&p->route, node);
+}
+
+/* It has arrived, but where it should go from here depends. */
+static void watch_probed(phx *p, const struct phx__link *l, struct phx__probe *b, int answer,
+                         int hops)
+{
+    uint32_t node = phx__ids_find(&p->ids, &b->subject), way;
+
+    if (answer) {
+        if (node != PHX__NONE && node != PHX__SELF)
+            phx__live_alive(&p->live, node, p->now);
+    } else if (node == PHX__SELF) {
+        b->target = b->asker;
+        way = watch_way(p, &b->asker);
+        (void)watch_send_probe(p, way == PHX__NONE ? l->peer : way, b, PHX__PROBE_ANSWER,
+                               (int)p->cfg.hop_limit);
+    } else if (p->cfg.relay) {
+        b->target = b->subject;
+        (void)watch_send_probe(p, watch_way(p, &b->subject), b, 0, hops - 1);
+    }
+}
+
+int phx__node_on_probe(phx *p, struct phx__link *l, const struct phx__frame *f)
+{
+    int answer = (f->flags & PHX__PROBE_ANSWER) != 0;
+    struct phx__probe b;
+
+    if (phx__wire_get_probe(f, &b) != 0)
+        return PHX_EPROTO;
+    if (phx__id_equal(&b.target, p->set.self))
+        watch_probed(p, l, &b, answer, f->hops);
+    else if (p->cfg.relay)
+        (void)watch_send_probe(p, watch_way(p, &b.target), &b, f->flags, f->hops - 1);
     return 0;
 }
 

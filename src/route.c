@@ -73,6 +73,13 @@ void phx__route_plan(struct phx__route *r, uint64_t at)
         phx__timer_set(r->timers, r->chore_timer, at);
 }
 
+uint64_t phx__route_quiet_at(const struct phx__route *r)
+{
+    uint32_t crowd = r->known > PHX__ROUTE_QUIET_CROWD ? r->known - PHX__ROUTE_QUIET_CROWD : 0;
+
+    return r->moved + PHX__ROUTE_QUIET + crowd * PHX__ROUTE_QUIET_EACH;
+}
+
 /* ---- Lists of what to look at ---------------------------------------------------------------- */
 
 /* Both lists have room for every destination from the moment it is known (route_know). */
@@ -499,10 +506,10 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
     if (b->digest == r->digest) {
         n->disagreed = 0;
         n->summary_wait = 0;
-    } else if (now > r->moved + PHX__ROUTE_QUIET && n->disagreed == 0) {
+    } else if (now > phx__route_quiet_at(r) && n->disagreed == 0) {
         n->disagreed = 1; /* perhaps it is only late: look again in a second */
         phx__route_plan(r, now + PHX__ROUTE_QUIET);
-    } else if (now > r->moved + PHX__ROUTE_QUIET && now >= n->summary_at) {
+    } else if (now > phx__route_quiet_at(r) && now >= n->summary_at) {
         n->summary_wait = n->summary_wait == 0 ? ROUTE_SUMMARY_WAIT : n->summary_wait * 2;
         if (n->summary_wait > ROUTE_SUMMARY_WAIT_MAX)
             n->summary_wait = ROUTE_SUMMARY_WAIT_MAX;
@@ -705,8 +712,8 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
 {
     uint32_t i;
 
-    if (now < r->moved + PHX__ROUTE_QUIET) {
-        phx__route_plan(r, r->moved + PHX__ROUTE_QUIET);
+    if (now < phx__route_quiet_at(r)) {
+        phx__route_plan(r, phx__route_quiet_at(r));
         return;
     }
     r->quiet_due = 0;

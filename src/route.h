@@ -107,12 +107,20 @@ PHX_PRIVATE const struct phx__dest *phx__route_dest(const struct phx__route *r,
                                                     uint32_t node); /* or NULL */
 /* The neighbour towards node, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__route_next(const struct phx__route *r, uint32_t node);
+/* Is this neighbour known to be next to that node? */
+PHX_PRIVATE int phx__route_is_next_to(const struct phx__route *r, uint32_t nbr, uint32_t node);
 PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *b);
 
 /* Shared by route.c and route_tell.c. */
 /* The table is quiet when it has not changed for this long: then digests mean something, and the hash of
  * the neighbourhood is worth sending. */
 #define PHX__ROUTE_QUIET PHX__SECOND
+/* ... and for so much longer for each node known beyond a few dozen. While hundreds start on a few cores, a
+ * second without news only says that the others have no processor; digests differ then, and the summaries
+ * that follow, a table per link, would keep the processors busy for good. */
+#define PHX__ROUTE_QUIET_EACH (20 * PHX__MS)
+#define PHX__ROUTE_QUIET_CROWD 64u
+PHX_PRIVATE uint64_t phx__route_quiet_at(const struct phx__route *r); /* when it is quiet next */
 PHX_PRIVATE struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node);
 /* Chores are due at `at` or before. */
 PHX_PRIVATE void phx__route_plan(struct phx__route *r, uint64_t at);

@@ -49,6 +49,13 @@ static int route_adjacent(const struct phx__route *r, uint32_t w, const struct p
     return nw != NULL && route_surrounds(r, nw, &but) && but != j->node;
 }
 
+int phx__route_is_next_to(const struct phx__route *r, uint32_t nbr, uint32_t node)
+{
+    const struct phx__route_nbr *j = phx__route_nbr(r, nbr);
+
+    return j != NULL && route_adjacent(r, node, j) > 0;
+}
+
 /* Will j hear of the route to v as good as ours, or better, without us? The rules are in the essay. */
 static int route_covered(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j,
                          int strict)
@@ -237,6 +244,6 @@ void phx__route_flush(struct phx__route *r, uint64_t now)
     route_beat_shrunk(r);
     if (r->nbr_count > 0) {
         r->quiet_due = 1;
-        phx__route_plan(r, r->moved + PHX__ROUTE_QUIET);
+        phx__route_plan(r, phx__route_quiet_at(r));
     }
 }

@@ -47,7 +47,8 @@
 /* May cross more than one link, and so carries a hop count. */
 static int wire_type_travels(int type)
 {
-    return type == PHX__REQUEST || type == PHX__DATA || type == PHX__ACK;
+    return type == PHX__REQUEST || type == PHX__DATA || type == PHX__ACK || type == PHX__SUSPECT
+           || type == PHX__PROBE;
 }
 
 int phx__wire_parse(const uint8_t *data, size_t size, struct phx__frame *f, size_t *used)
@@ -216,6 +217,7 @@ void phx__wire_put_answer(struct phx__writer *w, const struct phx__answer *a)
     wire_put_standing(w, a->seq, a->card_version, a->have);
     phx__address_put(w, &a->observed);
     phx__put_bytes(w, a->mac, sizeof a->mac);
+    phx__put_bytes(w, a->mac_other, sizeof a->mac_other);
     phx__wire_end(w, start);
 }
 
@@ -236,6 +238,7 @@ int phx__wire_get_answer(const struct phx__frame *f, struct phx__answer *a)
     if (phx__address_get(&r, &a->observed) != 0)
         return PHX_EPROTO;
     phx__get_copy(&r, a->mac, sizeof a->mac);
+    phx__get_copy(&r, a->mac_other, sizeof a->mac_other);
     if (a->version == 0)
         return PHX_EPROTO;
     return wire_close(&r);
@@ -766,6 +769,53 @@ int phx__wire_get_ack(const struct phx__frame *f, struct phx__ack *a)
         || ((f->flags & PHX__ACK_SEEN) != 0) != (a->seen != 0))
         return PHX_EPROTO;
     return 0;
+}
+
+/* seq is what the accuser knows. How far the accused lets itself be pushed is route's policy. */
+void phx__wire_put_suspect(struct phx__writer *w, const struct phx__suspect *s, int hops)
+{
+    size_t start = phx__wire_begin(w, PHX__SUSPECT, 0, hops);
+
+    wire_put_id(w, &s->id);
+    phx__put_u64(w, s->incarnation);
+    phx__put_u32(w, s->seq);
+    wire_put_id(w, &s->accuser);
+    phx__wire_end(w, start);
+}
+
+int phx__wire_get_suspect(const struct phx__frame *f, struct phx__suspect *s)
+{
+    struct phx__reader r;
+
+    if (wire_open(f, PHX__SUSPECT, &r) != 0)
+        return PHX_EPROTO;
+    wire_get_id(&r, &s->id);
+    s->incarnation = phx__get_u64(&r);
+    s->seq = phx__get_u32(&r);
+    wire_get_id(&r, &s->accuser);
+    return wire_close(&r);
+}
+
+void phx__wire_put_probe(struct phx__writer *w, const struct phx__probe *p, int flags, int hops)
+{
+    size_t start = phx__wire_begin(w, PHX__PROBE, flags, hops);
+
+    wire_put_id(w, &p->target);
+    wire_put_id(w, &p->subject);
+    wire_put_id(w, &p->asker);
+    phx__wire_end(w, start);
+}
+
+int phx__wire_get_probe(const struct phx__frame *f, struct phx__probe *p)
+{
+    struct phx__reader r;
+
+    if (wire_open(f, PHX__PROBE, &r) != 0)
+        return PHX_EPROTO;
+    wire_get_id(&r, &p->target);
+    wire_get_id(&r, &p->subject);
+    wire_get_id(&r, &p->asker);
+    return wire_close(&r);
 }
 
 #undef WIRE_TOTAL_MAX

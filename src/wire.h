@@ -21,6 +21,8 @@ enum phx__frame_type {
     PHX__SUMMARY,   /* routing: all I know, in short, after digests disagreed */
     PHX__DATA,      /* a fragment of a message, end to end */
     PHX__ACK,       /* end to end: what arrived, and credit */
+    PHX__SUSPECT,   /* to all: this node is silent */
+    PHX__PROBE,     /* end to end: are you there, perhaps through a third node */
     PHX__FRAME_TYPES
 };
 
@@ -59,7 +61,8 @@ struct phx__answer {
     uint32_t seq, card_version;  /* what it says of itself just now */
     uint32_t have;               /* version of the dialer's card that it has; 0: none */
     struct phx_address observed; /* where the acceptor sees the dialer */
-    uint8_t mac[PHX__MAC];       /* last in the body */
+    uint8_t mac[PHX__MAC];       /* with the acceptor's first key */
+    uint8_t mac_other[PHX__MAC]; /* with its second, or random; both last in the body */
 };
 struct phx__proof {
     uint32_t seq, card_version, have; /* as in the answer, the other way round */
@@ -151,6 +154,7 @@ PHX_PRIVATE int phx__wire_get_request(const struct phx__frame *f, struct phx__re
 
 #define PHX__BEAT_REPLY 1u   /* frame flag: answer with a BEAT of yours */
 #define PHX__BEAT_MONITOR 2u /* frame flag: you are one of my monitors */
+#define PHX__BEAT_BUSY 8u    /* frame flag: do not expect an answer before next_ms is over */
 #define PHX__BEAT_SHRUNK 4u  /* frame flag: fewer neighbours than the last BEAT said, or others */
 struct phx__beat {
     uint32_t next_ms;     /* I will be heard again within this */
@@ -225,5 +229,24 @@ PHX_PRIVATE int phx__wire_get_ack(const struct phx__frame *f, struct phx__ack *a
 /* PHX__RETURN_SIZE bytes: the number of the fragment at which a message was turned back. */
 PHX_PRIVATE void phx__wire_put_return(struct phx__writer *w, uint64_t number, int reason);
 PHX_PRIVATE uint64_t phx__wire_return(const struct phx__ack *a, uint32_t i, int *reason);
+
+/* Failure detection. */
+struct phx__suspect {
+    struct phx_id id;
+    uint64_t incarnation;
+    uint32_t seq; /* the accuser's number for it: a higher one refutes */
+    struct phx_id accuser;
+};
+PHX_PRIVATE void phx__wire_put_suspect(struct phx__writer *w, const struct phx__suspect *s, int hops);
+PHX_PRIVATE int phx__wire_get_suspect(const struct phx__frame *f, struct phx__suspect *s);
+
+#define PHX__PROBE_ANSWER 1u /* frame flag: subject is there */
+struct phx__probe {
+    struct phx_id target; /* where this frame goes; at PHX__DATA_TARGET, as in DATA */
+    struct phx_id subject, asker;
+};
+PHX_PRIVATE void phx__wire_put_probe(struct phx__writer *w, const struct phx__probe *p, int flags,
+                                     int hops);
+PHX_PRIVATE int phx__wire_get_probe(const struct phx__frame *f, struct phx__probe *p);
 
 #endif

@@ -153,6 +153,17 @@ build_split() { # compiler
     done
 }
 
+build_extra() { # compiler, source under extras/
+    have "$1" || { skip "$2 with $1" "no $1"; return 0; }
+    dir=build/extras/$(label "$1")
+    mkdir -p "$dir"
+    quiet "$2 with $1" $1 -std=c99 -O2 $warn -I. -c "$2" -o "$dir/$(basename "$2" .c).o"
+    have g++ || { skip "${2%.c}.h as C++" 'no g++'; return 0; }
+    printf '#include "%s"\n' "${2%.c}.h" > "$dir/$(basename "$2" .c).cpp"
+    quiet "${2%.c}.h as C++" g++ -std=c++11 -Wall -Wextra -Wundef -pedantic -Werror -I. -fsyntax-only \
+        "$dir/$(basename "$2" .c).cpp"
+}
+
 header() { # compiler, language, flags: phoenix.h alone, and twice
     have "$1" || { skip "phoenix.h as $2 with $1" "no $1"; return 0; }
     mkdir -p build/header
@@ -238,8 +249,12 @@ unit() { # split or joined, test
     rm -f "$exe"
     case $1 in
     joined) how='-DPHX_JOINED -Wno-unused-function' with= ;;
+    tls) how='-DPHX_JOINED -DPHX_TLS -Wno-unused-function' with=-lbearssl ;;
     *) how= with=build/split/libphx.a ;;
     esac
+    part=$(basename "$2" .c)
+    part=extras/${part#t_}/${part#t_}.c # t_ph.c tests extras/ph/ph.c
+    [ ! -e "$part" ] || with="$part $with"
     quiet "$2 compiles" $cc $flags_tests $sanitize $how "$2" $with -pthread -lm -o "$exe" > "$exe.said" || {
         cat "$exe.said"
         return 1
@@ -261,12 +276,18 @@ example() { # source: compiled in a tree of its own by the line that its first c
     tree=build/examples/$name
     rm -rf "$tree"
     mkdir -p "$tree"
-    cp -R phoenix.c phoenix.h examples "$tree"
+    cp -R phoenix.c phoenix.h examples extras "$tree"
     case $line in
     *examples/*) dir=$tree ;;
     *) dir=$tree/examples ;;
     esac
     quiet "$1: cc $line" sh -c "cd $dir && $cc $warn_tests $line"
+}
+
+# TLS is built where there is BearSSL, and the tests that make links run over it once more.
+has_bearssl() {
+    printf '#include <bearssl.h>\nint main(void) { return br_ec_get_default() == 0; }\n' > "$work/bear.c"
+    $cc "$work/bear.c" -lbearssl -o "$work/bear" > /dev/null 2>&1
 }
 
 real() { # script
@@ -285,8 +306,16 @@ while IFS= read -r one; do
     add "build joined $one poll" \
         "build_joined '$one' 'poll/$(label "$one")' '-std=c99 -O2 -DPHX_USE_POLL $warn'"
     add "build joined $one lines" "build_joined '$one' 'lines/$(label "$one")' '-std=c99 -DPHX_LINES $warn'"
+    if has_bearssl; then
+        add "build joined $one TLS" "build_joined '$one' 'tls/$(label "$one")' '-std=c99 -O2 -DPHX_TLS $warn'"
+    else
+        add "build joined $one TLS" "skip 'phoenix.c with $one -DPHX_TLS' 'no libbearssl-dev'"
+    fi
     add "build split $one" "build_split '$one'"
     add "header c $one" "header '$one' c -std=c99"
+    for f in extras/*/*.c; do
+        [ ! -e "$f" ] || add "build extra $f $one" "build_extra '$one' $f"
+    done
 done < "$work/compilers"
 have cc && add 'build plain cc' "build_joined cc plain '-std=c99 -O2'"
 for one in g++ clang++; do
@@ -302,8 +331,12 @@ for f in test/unit/t_*.c; do
     add "unit $(basename "$f" .c) split" "unit split $f"
     add "unit $(basename "$f" .c) joined" "unit joined $f"
 done
+for f in test/unit/t_tls.c test/unit/t_keys.c test/unit/t_hostile.c; do
+    if has_bearssl; then add "unit $(basename "$f" .c) with TLS" "unit tls $f"
+    else add "unit $(basename "$f" .c) with TLS" "skip '$f with -DPHX_TLS' 'no libbearssl-dev'"; fi
+done
 if [ -s "$work/queue" ]; then
-    mkdir -p build/split/test build/unit/split build/unit/joined
+    mkdir -p build/split/test build/unit/split build/unit/joined build/unit/tls
     mv "$work/queue" "$work/units"
     sane='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer'
     echo 'int main(void) { return 0; }' > "$work/sane.c"

@@ -99,6 +99,7 @@ self_check() {
     room hello.c '#include "../src/mem.h"' | fires public-only examples/hello.c
     room hello.c '#include "../phoenix.c"' | fires public-only examples/hello.c
     room map.c '#include "mem.h"' | fires public-only extras/map/map.c
+    room map.c '#include "extras/ph/ph.h"' | fires public-only extras/map/map.c
     room mem.c 'static int counter;' | fires global src/mem.c
     room mem.c 'static int counter = 1;' | fires global src/mem.c
     room mem.c 'static const char *names[2] = { 0 };' | fires global src/mem.c
@@ -152,6 +153,7 @@ static void *mem_default(void *world, size_t size)
 EOF
     body buf.c "$(lines 68)" | silent src/buf.c
     room hello.c '#include "../phoenix.h"' | silent examples/hello.c
+    room hello.c '#include "extras/ph/ph.h"' | silent examples/hello.c
     room os.c '#include <sys/socket.h>' | silent src/os.c
     room phx_step.c '#include "phx.h"
 #include "route.h"' | silent src/phx_step.c

@@ -2,9 +2,10 @@
  *
  *     cc -std=c99 -O2 -I. -o mesh test/bench/mesh.c phoenix.c && ./mesh 64
  *
- * Prints one tab-separated line: N, milliseconds until every process has a route to every other, until every
- * pair is linked, and CPU milliseconds of all processes together; then per process averages: bytes allocated
- * (beside the read buffer), and per link. The clock starts when all processes are forked and told to go.
+ * Prints one line of tab-separated name=value: reached_ms, until every process has a route to every other and
+ * knows its name, so that every pair can exchange a message; full_ms, until every pair is linked; cpu_ms of
+ * all processes together; and bytes allocated per process (beside the read buffer). The clock starts when
+ * all processes are forked and told to go. See baseline.c for what it is compared with.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "phoenix.h"
@@ -145,7 +146,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "mesh: only %d of %d processes saw the full mesh\n", got, count);
         return 1;
     }
-    printf("mesh\t%d\t%.1f ms reached\t%.1f ms full\t%.0f ms CPU\t%.0f bytes per process\n", count,
+    printf("reached_ms=%.1f\tfull_ms=%.1f\tcpu_ms=%.0f\tbytes=%.0f\t\n",
            (double)(reached - start) / 1e3, (double)(full - start) / 1e3, cpu_ms(),
            (double)mem / count - 262144.0);
     return 0;

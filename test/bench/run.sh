@@ -1,23 +1,131 @@
 #!/bin/sh
 # run.sh - `make bench`: figures that are times, on real processes. They inform and never fail a build.
 #
-# Prints a line per size for people, and lines "bar NAME FIGURE LIMIT ok|short" for scripts.
+#   make bench                 all, about a quarter of an hour; five rounds in random order
+#   make bench QUICK=1         one short round of everything, below a minute: does it still run?
+#   make bench ONLY=stream     jobs whose name has that in it; ROUNDS=7 MS=500 SEED=3
+#
+# Each job is one program with one set of options (jobs.sh). All jobs of a round run once, in an order
+# drawn from the seed; then the next round. So what wanders (other users, heat) hits all alike, and only
+# ratios inside one round are compared. Output: a table for people, build/bench/results.tsv with every
+# single figure, build/bench/table.tsv with medians, pictures if gnuplot is there, and the bars.
+#
+# Peers that are missing are named with their Debian package and left out. Every job is bounded by a
+# time-out; children are ended by pid by the programs themselves.
 set -eu
+export LC_ALL=C
 cd "$(dirname "$0")/../.."
-mkdir -p build/bench
-${CC:-cc} -std=c99 -O2 -I. -o build/bench/mesh test/bench/mesh.c phoenix.c
+out=build/bench
+mkdir -p "$out"
+cc=${CC:-cc}
+flags='-std=c99 -O2 -I.'
+rounds=${ROUNDS:-5}
+ms=${MS:-300}
+if [ -n "${QUICK-}" ]; then rounds=${ROUNDS:-1} ms=${MS:-20}; fi
+have() { command -v "$1" > /dev/null 2>&1; }
 
-echo '# start of a full mesh on loopback, one hub known: median of 5 by "full"'
-for n in ${NODES:-16 32 64 100}; do
-    for round in 1 2 3 4 5; do build/bench/mesh "$n"; done | sort -t "$(printf '\t')" -k4n | sed -n 3p
+# ---- Programs --------------------------------------------------------------------------------------------
+
+systems=
+build() { # system, Debian package, header that must be there, what else to compile and link
+    system=$1 package=$2 header=$3
+    shift 3
+    if [ -n "$header" ] && ! echo "#include <$header>" | $cc -E - > /dev/null 2>&1; then
+        echo "# skipped: $system (Debian: $package)"
+        return
+    fi
+    $cc $flags -o "$out/$system" test/bench/bench.c test/bench/p_*.c "test/bench/s_$system.c" "$@"
+    systems="$systems $system"
+}
+build raw '' ''
+build phx '' '' phoenix.c
+build zmq libzmq3-dev zmq.h -lzmq
+build nng libnng-dev nng/nng.h -lnng
+build enet libenet-dev enet/enet.h -lenet
+if have mpicc && have mpiexec; then
+    mpicc $flags -o "$out/mpi" test/bench/bench.c test/bench/p_*.c test/bench/s_mpi.c
+    systems="$systems mpi"
+else
+    echo '# skipped: mpi (Debian: mpich libmpich-dev, or openmpi-bin libopenmpi-dev)'
+fi
+$cc $flags -o "$out/mesh" test/bench/mesh.c phoenix.c
+$cc $flags -o "$out/baseline" test/bench/baseline.c
+have socat && systems="$systems socat" || echo '# skipped: socat as a relay (Debian: socat)'
+have taskset || echo '# skipped: one core (Debian: util-linux)'
+
+# An sshd of our own, on a free port, with a key that is good for nothing else.
+sshd_pid=
+trap '[ -z "$sshd_pid" ] || kill "$sshd_pid" 2> /dev/null || :' EXIT
+trap 'exit 130' HUP INT TERM
+start_sshd() {
+    dir=$PWD/$out/ssh
+    port=$((20000 + $$ % 20000))
+    rm -rf "$dir"
+    mkdir -p "$dir"
+    chmod 700 "$dir"
+    ssh-keygen -q -t ed25519 -N '' -f "$dir/host" && ssh-keygen -q -t ed25519 -N '' -f "$dir/user" || return 1
+    cp "$dir/user.pub" "$dir/allowed"
+    printf '%s\n' "Port $port" 'ListenAddress 127.0.0.1' "HostKey $dir/host" "PidFile $dir/pid" \
+        "AuthorizedKeysFile $dir/allowed" 'StrictModes no' 'UsePAM no' 'PasswordAuthentication no' > "$dir/server"
+    printf '%s\n' "IdentityFile $dir/user" 'StrictHostKeyChecking no' "UserKnownHostsFile $dir/known" \
+        'LogLevel ERROR' 'ExitOnForwardFailure yes' > "$dir/client"
+    [ "$(id -u)" != 0 ] || mkdir -p /run/sshd
+    timeout 3600 "$(command -v sshd || echo /usr/sbin/sshd)" -D -f "$dir/server" > "$dir/log" 2>&1 &
+    sshd_pid=$!
+    BENCH_SSH_PORT=$port BENCH_SSH_DIR=$dir
+    export BENCH_SSH_PORT BENCH_SSH_DIR
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        ssh -F "$dir/client" -p "$port" 127.0.0.1 true 2> /dev/null && return 0
+        sleep 0.2
+    done
+    return 1
+}
+if have ssh && { have sshd || [ -x /usr/sbin/sshd ]; } && start_sshd; then systems="$systems ssh"
+else echo '# skipped: ssh -L as a relay (Debian: openssh-client openssh-server)'; fi
+
+# ---- Rounds ----------------------------------------------------------------------------------------------
+
+# Lines of: name, system, command. The name says what is compared; the system, who does it.
+SYSTEMS="$systems" QUICK="${QUICK-}" MS="$ms" NODES="${NODES-}" sh test/bench/jobs.sh \
+    | awk -F'\t' -v only="${ONLY-}" 'index($1, only)' > "$out/jobs"
+: > "$out/results.tsv"
+echo "# $(wc -l < "$out/jobs" | tr -d ' ') jobs, $rounds rounds of $ms ms, seed ${SEED:-1}; $(nproc) cores;" \
+    "$(uptime | sed 's/.*load/load/')"
+if [ -r /proc/sys/net/ipv4/tcp_congestion_control ]; then
+    echo "# congestion control: $(cat /proc/sys/net/ipv4/tcp_congestion_control) (the same for all)"
+fi
+cores=
+if have taskset; then cores='taskset -c 0,1'; fi
+round=1
+while [ "$round" -le "$rounds" ]; do
+    awk -F'\t' -v seed="$((${SEED:-1} * 1000 + round))" '
+        BEGIN { srand(seed) } { print rand() "\t" $0 }' "$out/jobs" | sort | cut -f2- > "$out/order"
+    while IFS='	' read -r name system command; do
+        said=$(timeout -k 5 90 $cores sh -c "$command" 2> "$out/said" < /dev/null | grep = | head -1) || :
+        [ -n "$said" ] || echo "# round $round: nothing from: $command ($(head -1 "$out/said"))"
+        printf '%s\t%s\t%s\t%s\n' "$round" "$name" "$system" "$said" >> "$out/results.tsv"
+    done < "$out/order"
+    round=$((round + 1))
 done
+echo "# afterwards: $(uptime | sed 's/.*load/load/')"
+awk -F'\t' -f test/bench/report.awk test/bench/bars.tsv "$out/results.tsv"
+if have gnuplot && [ -s "$out/table.tsv" ]; then
+    gnuplot -e "dir='$out'" test/bench/plot.gp > "$out/said" 2>&1 || echo "# gnuplot: $(head -1 "$out/said")"
+else
+    echo '# skipped: pictures (Debian: gnuplot-nox)'
+fi
+
+# ---- Other hands' -----------------------------------------------------------------------------------------
 
 # The simulator's speed is a time too: a clique of 1,000 within 120 s on one core.
-if [ -z "${QUICK-}" ]; then
+if [ -z "${QUICK-}" ] && [ -z "${ONLY-}" ]; then
     start=$(date +%s)
-    SCENARIO=cold_start NODES=1000 EVERY=1000000 ./test/sim/run.sh > build/bench/sim.log
+    SCENARIO=cold_start NODES=1000 EVERY=1000000 ./test/sim/run.sh > "$out/sim.log"
     took=$(($(date +%s) - start))
     verdict=ok
     [ "$took" -le 120 ] || verdict=short
     printf 'bar\tsim_1000_clique_s\t%d\t120\t%s\n' "$took" "$verdict"
 fi
+
+# What delivery costs beside raw frames on the same kind of connection.
+sh test/bench/delivery.sh

@@ -669,7 +669,6 @@ static void begin_talk(struct lab *lab, struct client *c, uint64_t every)
     answer(c, "ok");
 }
 
-#ifdef LAB_EXPLAIN
 static void answer_explain(struct lab *lab, struct client *c)
 {
     char text[ANSWER_MAX - 8], *s;
@@ -687,7 +686,6 @@ static void answer_explain(struct lab *lab, struct client *c)
             *s = ';';
     answer(c, "ok %s", text);
 }
-#endif
 
 static void question(struct lab *lab, struct client *c)
 {
@@ -725,11 +723,9 @@ static void question(struct lab *lab, struct client *c)
         answer_peers(lab, c);
     } else if (strcmp(c->line, "stats") == 0) {
         answer_stats(lab, c);
-#ifdef LAB_EXPLAIN
     } else if (strcmp(c->line, "explain") == 0) {
         names_of(c, rest, NULL);
         answer_explain(lab, c);
-#endif
     } else if (strcmp(c->line, "quit") == 0) {
         lab->end = 1;
         phx_close(lab->p, SECOND);

@@ -46,7 +46,7 @@ gone() { # up to five seconds until none of these processes runs
 }
 start() { # begins a run and waits until its processes are at work
     : >"$dir/out" # the output of the run before must not be taken for this one's
-    "$dir/nqueens" 16 >>"$dir/out" 2>&1 &
+    "$dir/sites" 16 >>"$dir/out" 2>&1 &
     driver=$!
     tries=0
     while [ $tries -lt 100 ] && ! grep -q 'tasks$' "$dir/out"; do
@@ -57,7 +57,7 @@ start() { # begins a run and waits until its processes are at work
     [ -n "$pids" ]
 }
 
-echo "1..11"
+echo "1..13"
 begun=$(date +%s)
 TMPDIR=$dir timeout 60 ./examples/run_demo.sh >"$dir/out" 2>&1
 ok $? "demo: all is right"
@@ -66,12 +66,14 @@ ok $? "demo: ends in time"
 said 'ok .* solutions for N = '
 said 'ok .* came late'
 said 'ok .* names live on'
+said 'ok .* were killed with kill -9'
+said 'ok .* others saw both fail'
 said 'ok .* frames were relayed'
 [ -z "$(find "$dir" -name 'phoenix.*' ! -path "$dir")" ]
 ok $? "demo: its temporary files are gone"
 
-${CC:-cc} -std=c99 -O2 ${CFLAGS-} -I. -o "$dir/nqueens" examples/nqueens.c phoenix.c \
-    >"$dir/out" 2>&1
+${CC:-cc} -std=c99 -O2 ${CFLAGS-} -I. -o "$dir/sites" examples/sites.c \
+    examples/sites_child.c phoenix.c >"$dir/out" 2>&1
 start
 ok $? "demo: a second run is at work"
 kill -INT $driver

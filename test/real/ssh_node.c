@@ -2,7 +2,8 @@
 
 /* usage: ssh_node NAME LISTEN JOIN [PROGRAM [ARGUMENT...]]
  *
- * Holds the name NAME. LISTEN and JOIN are addresses or "-"; LISTEN "stdio" adopts its standard input
+ * Holds the name NAME. LISTEN and JOIN are addresses or "-"; "hidden:" in front of LISTEN keeps the
+ * address from the others, so that nobody finds another way to it. LISTEN "stdio" adopts its standard input
  * and output, and then speaks on standard error and takes no commands. PROGRAM and its arguments are
  * what extras/ssh shall run. Commands on standard input:
  *
@@ -148,6 +149,20 @@ static void turn(struct host *h)
     fflush(h->out);
 }
 
+/* A card has room for eight addresses, and these, which no node without a key would dial (they are not even
+ * there, RFC 5737), leave none for the real one. */
+static int hide(phx *p)
+{
+    char text[64];
+    int i, err = 0;
+
+    for (i = 1; i <= 8 && err == 0; i++) {
+        snprintf(text, sizeof text, "tcp://192.0.2.%d:9", i);
+        err = phx_advertise(p, text);
+    }
+    return err;
+}
+
 static int open_node(struct host *h, char **argv)
 {
     struct phx_config cfg;
@@ -171,7 +186,10 @@ static int open_node(struct host *h, char **argv)
         if ((fd = phx_ssh_stdio()) < 0 || (err = phx_adopt(h->p, fd, 0)) != 0)
             return fd < 0 ? fd : err;
     } else if (strcmp(argv[2], "-") != 0) {
-        if ((err = phx_listen(h->p, argv[2])) != 0)
+        int hidden = strncmp(argv[2], "hidden:", 7) == 0;
+        if (hidden && (err = hide(h->p)) != 0)
+            return err;
+        if ((err = phx_listen(h->p, argv[2] + (hidden ? 7 : 0))) != 0)
             return err;
         phx_listening(h->p, 0, &a);
         fprintf(h->out, "listening %s\n", phx_address_text(&a, text));

@@ -133,12 +133,30 @@ static void scarcity(struct sim *s, uint32_t a)
     }
 }
 
+/* Some leave in peace, and their host has another process soon. */
+static void depart(struct sim *s, uint32_t a)
+{
+    leave(s, a);
+    if (rnd(s, 2))
+        restart(s, a);
+}
+
+/* A roaming name, or several, go to host a. */
+static void move(struct sim *s, uint32_t a)
+{
+    uint32_t k, names = chat_roaming(s);
+
+    for (k = 0; k < names; k++)
+        if (rnd(s, 2))
+            chat_move(s, k, a, (int64_t)rnd(s, 100 * MS) - (int64_t)(50 * MS));
+}
+
 static void fault(struct sim *s)
 {
     uint32_t n = s->w->host_count, a = (uint32_t)rnd(s, n);
     uint32_t b = (a + 1 + (uint32_t)rnd(s, n - 1)) % n;
 
-    switch (rnd(s, 14)) {
+    switch (rnd(s, 16)) {
     case 0: cut(s, a, b); break;
     case 1: cut_oneway(s, a, b); break;
     case 2: sever(s, a, b); break;
@@ -152,6 +170,8 @@ static void fault(struct sim *s)
     case 10: restart(s, a); break;
     case 11: stall(s, a, rnd(s, 3 * SECOND)); break;
     case 12: scarcity(s, a); break;
+    case 13: depart(s, a); break;
+    case 14: move(s, a); break;
     default:
         if (rnd(s, 3) == 0)
             heal_all(s);
@@ -188,6 +208,30 @@ static void peace(struct sim *s)
             restart(s, i);
 }
 
+/* ---- Messages ---------------------------------------------------------------------------- */
+
+/* The largest messages of some runs: the copies of 24 hosts must fit into a test. */
+#define HUGE ((size_t)1 << 20)
+/* What a node of some runs may use: less than its windows to all others together. */
+#define TIGHT ((size_t)12 << 20)
+
+/* Of all sizes and with all endings, to the hosts' own names and to some that move. */
+static void talk(struct sim *s, uint32_t n)
+{
+    struct chat_plan plan;
+
+    memset(&plan, 0, sizeof plan);
+    plan.per_second = 1u << rnd(s, 8);
+    plan.bytes_max = 1u << (8 + rnd(s, 9));
+    plan.count = n;
+    plan.roaming = rnd(s, 2) ? 1 + (uint32_t)rnd(s, 5) : 0;
+    plan.limits = (int)rnd(s, 2);
+    plan.cancels = (int)rnd(s, 2);
+    plan.is_strict = 1;
+    plan.huge_one_in = s->cfg.max_message == HUGE ? 200 : 0;
+    chat_begin(s, &plan);
+}
+
 /* ---- The campaign ------------------------------------------------------------------------ */
 
 void tell_campaign(struct sim *s)
@@ -200,13 +244,19 @@ void tell_campaign(struct sim *s)
         n = s->cfg.hop_limit;
     s->names = (int)rnd(s, 2);
     world_say(s->w, 1, "campaign: %s of %u", topology_names[kind], (unsigned)n);
+    if (rnd(s, 4) == 0)
+        s->cfg.max_message = HUGE;
+    if (rnd(s, 4) == 0)
+        s->cfg.mem_limit = TIGHT;
+    if (rnd(s, 4) == 0)
+        s->cfg.window = s->cfg.hold_bytes = 65536;
     add(s, n, 0, 0);
     make(s, kind);
     start_all(s);
     if (rnd(s, 2))
         wait_until(s, all_well, PEACE);
-    if (s->names && rnd(s, 2))
-        chat_begin(s, 1u << rnd(s, 6), 1u << (8 + rnd(s, 9)), 0, n);
+    if (s->names && rnd(s, 4))
+        talk(s, n);
     chaos(s);
     chat_hush(s);
     peace(s);

@@ -1,41 +1,44 @@
-/* chat.c - processes that send each other numbered messages by name, and check what arrives. */
+/* chat.c - processes that send each other messages by name, names that move between them, and a ledger
+ * of it all. */
 #include "chat.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SLICE_US (5 * MS) /* messages are sent this often */
-/* A message is given up after this, one in two; the others wait for ever. */
+#define SLICE_US (5 * MS) /* messages are sent, and names moved, this often */
+/* A message with a limit is given up after this. */
 #define CHAT_LIMIT (20 * SECOND)
-#define NOT_YET 1 /* as an outcome; real ones are 0 or negative */
-/* How long a dead process may pass for the owner of its names: the longest silence until its links
- * are given up, the time until it counts as failed, and as much again for the news. */
-#define CHAT_GHOST (25 * SECOND)
+/* The first roaming name: far above what hosts own. */
+#define ROAMING 1000000u
+/* A name whose holder died finds another within this. It is well below broken_us, so that messages
+ * for it find somebody at every moment at which they might be failed. */
+#define ADOPTED (2 * SECOND)
+#define POURS 64u
 
-struct chat_message {
-    uint64_t at;
-    uint32_t source, first_life; /* lives: the sender's, and that of the process that got it first */
-    uint32_t host, to;           /* the sender's host, and that of the name */
-    uint32_t size, received;
-    int limited, outcome;
+struct chat_roam {
+    uint32_t to, from;       /* who is to assume it, who to release it */
+    uint64_t to_at, from_at; /* when; 0: nothing is due */
 };
 
-/* What a process has got from another one, to its name. */
-struct chat_ear {
-    uint32_t source; /* life */
-    uint64_t next;   /* message numbers below it would be late */
+struct chat_pour {
+    uint32_t a, name, bytes;
 };
 
 struct sim_chat {
-    struct chat_message *at;
-    size_t count, capacity;
-    struct chat_ear *ears; /* by receiving and sending host */
-    uint8_t *waiting;      /* by sending and receiving host: PHX_EAGAIN, and no on_writable yet */
+    struct chat_plan plan;
+    struct ledger ledger;
+    uint32_t hosts, names; /* hosts_max; names talked about, the roaming ones last */
+    uint8_t *waiting;      /* by host and name: PHX_EAGAIN, and no on_writable yet */
+    uint8_t *holds;        /* by host and roaming name */
+    struct chat_roam *roams;
     uint8_t *bytes;
-    uint64_t *born, *died; /* by host: its latest process's birth, unless it is the first; its last death */
-    uint32_t per_second, bytes_max, first, hosts;
-    uint64_t failed;
+    uint64_t *failed_at; /* by host: when somebody failed last in its process's eyes */
+    uint64_t *heard;     /* by host, bytes */
+    struct chat_pour pours[POURS];
+    uint32_t pour_count;
+    uint32_t most;       /* the largest message so far */
+    size_t told_below;   /* the ledger's entries below it need no more looking at */
     int talking;
 };
 
@@ -44,116 +47,282 @@ static uint32_t life_of(const struct sim *s, uint32_t host)
     return s->c->views[host].life;
 }
 
-static size_t pair_of(const struct sim *s, uint32_t a, uint32_t b)
+static uint64_t name_at(const struct sim_chat *c, uint32_t name)
 {
-    return (size_t)a * s->w->o.hosts_max + b;
+    uint32_t fixed = c->names - c->plan.roaming;
+
+    return name < fixed ? (c->plan.first + name) * 10u : ROAMING + (name - fixed);
 }
 
-/* ---- What a message looks like ------------------------------------------------------------ */
-
-/* Its number, and then bytes that depend on the number and the place. */
-static void fill(uint8_t *p, uint32_t size, uint64_t number)
+/* Which of the names that is; c->names: none. */
+static uint32_t name_find(const struct sim_chat *c, uint64_t to)
 {
-    uint32_t i;
+    uint32_t fixed = c->names - c->plan.roaming;
 
-    memcpy(p, &number, sizeof number);
-    for (i = (uint32_t)sizeof number; i < size; i++)
-        p[i] = (uint8_t)(number * 31 + i * 7 + (i >> 8));
+    if (to >= ROAMING)
+        return to - ROAMING < c->plan.roaming ? fixed + (uint32_t)(to - ROAMING) : c->names;
+    return to % 10 == 0 && to / 10 >= c->plan.first && to / 10 - c->plan.first < fixed
+               ? (uint32_t)(to / 10) - c->plan.first
+               : c->names;
 }
 
-static int is_filled(const uint8_t *p, uint32_t size, uint64_t number)
+static uint8_t *waits(const struct sim_chat *c, uint32_t host, uint32_t name)
 {
-    uint32_t i;
+    return &c->waiting[(size_t)host * c->names + name];
+}
 
-    for (i = (uint32_t)sizeof number; i < size; i++)
-        if (p[i] != (uint8_t)(number * 31 + i * 7 + (i >> 8)))
-            return 0;
-    return 1;
+static uint8_t *holds(const struct sim_chat *c, uint32_t host, uint32_t k)
+{
+    return &c->holds[(size_t)host * c->plan.roaming + k];
+}
+
+static void blame(struct sim *s)
+{
+    struct sim_chat *c = s->chat;
+
+    world_say(s->w, 1, "%s", c->ledger.why);
+    if (c->plan.is_strict)
+        world_fail(s->w, "%s", c->ledger.why);
 }
 
 /* ---- Sending ------------------------------------------------------------------------------ */
 
-static struct chat_message *note(struct sim *s, uint32_t a, uint32_t b, uint32_t size)
+/* 0, or why it was not accepted. */
+static int say(struct sim *s, uint32_t a, uint32_t name, uint32_t size)
 {
     struct sim_chat *c = s->chat;
-    struct chat_message *m;
-
-    if (c->count == c->capacity) {
-        size_t capacity = c->capacity ? c->capacity * 2 : 1024;
-        m = realloc(c->at, capacity * sizeof *m);
-        if (!m) {
-            world_fail(s->w, "the simulator is out of memory");
-            return NULL;
-        }
-        c->at = m;
-        c->capacity = capacity;
-    }
-    m = &c->at[c->count];
-    memset(m, 0, sizeof *m);
-    m->at = s->w->now;
-    m->source = life_of(s, a);
-    m->host = a;
-    m->to = b;
-    m->size = size;
-    m->outcome = NOT_YET;
-    return m;
-}
-
-static void say(struct sim *s, uint32_t a, uint32_t b)
-{
-    struct sim_chat *c = s->chat;
-    uint32_t size = 8 + (uint32_t)rnd(s, rnd(s, 4) ? 200 : c->bytes_max);
-    struct chat_message *m = note(s, a, b, size);
+    struct ledger_message *m = ledger_add(&c->ledger);
+    uint64_t number = c->ledger.count - 1;
     struct phx_outgoing o;
     struct iovec iov;
     int err;
 
-    if (!m)
-        return;
-    fill(c->bytes, size, c->count);
+    if (!m) {
+        world_fail(s->w, "the simulator is out of memory");
+        return PHX_ENOMEM;
+    }
+    m->at = s->w->now;
+    m->source = life_of(s, a);
+    m->host = a;
+    m->name = name;
+    m->size = size;
+    ledger_fill(c->bytes, size, number);
     memset(&o, 0, sizeof o);
-    o.to = b * 10u;
+    o.to = name_at(c, name);
     o.from = a * 10u;
-    o.tag = c->count * 3;
-    o.token = c->count + 1;
-    m->limited = (int)rnd(s, 2);
-    o.time_limit_us = m->limited ? CHAT_LIMIT : 0;
+    o.tag = o.token = number + 1;
+    if (c->plan.limits && rnd(s, 2)) {
+        o.time_limit_us = CHAT_LIMIT;
+        m->limit_at = s->nodes[a].stepped_at + CHAT_LIMIT; /* the node's clock is its last step's */
+    }
     iov.iov_base = c->bytes;
     iov.iov_len = size;
     o.iov = &iov;
     o.iov_count = 1;
-    c->count++; /* outcomes come in a step, never here */
-    err = phx_sendv(s->nodes[a].p, &o);
+    err = phx_sendv(s->nodes[a].p, &o); /* outcomes come in a step, never here */
     world_touch(s->w, a);
-    if (err == 0)
-        return;
-    c->count--;
+    if (err == 0) {
+        c->most = size > c->most ? size : c->most;
+        return 0;
+    }
+    ledger_withdraw(&c->ledger);
     if (err == PHX_EAGAIN)
-        c->waiting[pair_of(s, a, b)] = 1;
+        *waits(c, a, name) = 1;
     else if (err != PHX_ENOMEM && err != PHX_ECLOSED)
-        world_fail(s->w, "host %u: phx_sendv to %u: %s", (unsigned)a, (unsigned)b,
-                   phx_strerror(err));
+        world_fail(s->w, "host %u: phx_sendv to name %llu: %s", (unsigned)a,
+                   (unsigned long long)o.to, phx_strerror(err));
+    return err;
 }
 
-static void talk(struct sim *s)
+static uint32_t some_size(struct sim *s)
 {
-    struct sim_chat *c = s->chat;
-    uint64_t one_in = SECOND / SLICE_US;
-    uint32_t i;
+    const struct chat_plan *plan = &s->chat->plan;
 
-    for (i = 0; c->talking && i < s->w->host_count && !s->w->failed; i++) {
-        uint64_t n = c->per_second / one_in + (rnd(s, one_in) < c->per_second % one_in);
-        for (; n > 0 && s->nodes[i].p; n--) {
-            uint32_t b = c->first + (uint32_t)rnd(s, c->hosts);
-            if (!c->waiting[pair_of(s, i, b)])
-                say(s, i, b);
-        }
+    if (plan->huge_one_in && rnd(s, plan->huge_one_in) == 0)
+        return (uint32_t)s->cfg.max_message;
+    switch (rnd(s, 4)) {
+    case 0: return (uint32_t)rnd(s, plan->bytes_max + 1);
+    case 1: return (uint32_t)rnd(s, 3);
+    default: return (uint32_t)rnd(s, plan->bytes_max < 200 ? plan->bytes_max + 1 : 200);
     }
 }
 
-void chat_begin(struct sim *s, uint32_t per_second, uint32_t bytes_max, uint32_t first, uint32_t count)
+static void cancel(struct sim *s, uint32_t a)
 {
-    size_t pairs = (size_t)s->w->o.hosts_max * s->w->o.hosts_max;
+    struct ledger *l = &s->chat->ledger;
+    uint64_t number = l->count - 1 - rnd(s, l->count < 32 ? l->count : 32);
+    struct ledger_message *m = &l->at[number];
+    int err;
+
+    if (m->source != life_of(s, a) || m->outcome != LEDGER_UNTOLD || m->cancelled)
+        return;
+    err = phx_cancel(s->nodes[a].p, number + 1);
+    m->cancelled = err == 0;
+    world_touch(s->w, a);
+    if (err != 0 && err != PHX_ENOTFOUND)
+        world_fail(s->w, "host %u: phx_cancel: %s", (unsigned)a, phx_strerror(err));
+}
+
+static void talk_one(struct sim *s, uint32_t a)
+{
+    const struct chat_plan *plan = &s->chat->plan;
+    uint64_t one_in = SECOND / SLICE_US;
+    uint64_t n = plan->per_second / one_in + (rnd(s, one_in) < plan->per_second % one_in);
+
+    for (; n > 0 && s->nodes[a].p && !s->w->failed; n--) {
+        uint32_t name = (uint32_t)rnd(s, s->chat->names);
+        if (!*waits(s->chat, a, name) && say(s, a, name, some_size(s)) == 0 && plan->cancels
+            && rnd(s, 32) == 0)
+            cancel(s, a);
+    }
+}
+
+static void pour(struct sim *s, const struct chat_pour *q)
+{
+    while (s->chat->talking && s->nodes[q->a].p && !s->w->failed && !*waits(s->chat, q->a, q->name))
+        if (say(s, q->a, q->name, q->bytes) != 0)
+            break;
+}
+
+void chat_pour(struct sim *s, uint32_t a, uint32_t b, uint32_t bytes)
+{
+    struct sim_chat *c = s->chat;
+    struct chat_pour *q;
+
+    if (s->w->failed)
+        return;
+    q = &c->pours[c->pour_count];
+    if (c->pour_count == POURS || bytes > s->cfg.max_message) {
+        world_fail(s->w, "no such pour");
+        return;
+    }
+    q->a = a;
+    q->name = name_find(c, b * 10u);
+    q->bytes = bytes;
+    c->pour_count++;
+}
+
+/* ---- Names that move ---------------------------------------------------------------------- */
+
+static void release(struct sim *s, uint32_t k, uint32_t host)
+{
+    if (!s->nodes[host].p || !*holds(s->chat, host, k)
+        || phx_release(s->nodes[host].p, ROAMING + k, ROAMING + k) != 0)
+        return; /* without memory it stays there until somebody else claims it */
+    *holds(s->chat, host, k) = 0;
+    world_touch(s->w, host);
+    world_say(s->w, 1, "host %u releases name %u", (unsigned)host, (unsigned)(ROAMING + k));
+}
+
+/* 0, or it could not be done now. */
+static int assume(struct sim *s, uint32_t k, uint32_t host)
+{
+    if (!s->nodes[host].p || phx_assume(s->nodes[host].p, ROAMING + k, ROAMING + k) != 0)
+        return -1;
+    *holds(s->chat, host, k) = 1;
+    world_touch(s->w, host);
+    world_say(s->w, 1, "host %u assumes name %u", (unsigned)host, (unsigned)(ROAMING + k));
+    return 0;
+}
+
+static uint32_t holder_of(const struct sim *s, uint32_t k)
+{
+    uint32_t i;
+
+    for (i = 0; i < s->w->host_count; i++)
+        if (s->nodes[i].p && *holds(s->chat, i, k))
+            return i;
+    return WORLD_NONE;
+}
+
+static void release_due(struct sim *s, uint32_t k)
+{
+    struct chat_roam *r = &s->chat->roams[k];
+
+    if (r->from_at == 0 || r->from_at > s->w->now)
+        return;
+    r->from_at = 0;
+    if (s->nodes[r->to].p && *holds(s->chat, r->to, k)) /* or the new holder has died already */
+        release(s, k, r->from);
+}
+
+static void assume_due(struct sim *s, uint32_t k)
+{
+    struct chat_roam *r = &s->chat->roams[k];
+
+    if (r->to_at == 0 && holder_of(s, k) == WORLD_NONE) { /* an orphan */
+        r->to = (uint32_t)rnd(s, s->w->host_count);
+        r->to_at = s->w->now + 1 + rnd(s, ADOPTED);
+    }
+    if (r->to_at == 0 || r->to_at > s->w->now)
+        return;
+    r->to_at = 0;
+    if (assume(s, k, r->to) != 0) {
+        r->to = (uint32_t)rnd(s, s->w->host_count);
+        r->to_at = s->w->now + 50 * MS;
+    }
+}
+
+void chat_move(struct sim *s, uint32_t k, uint32_t to, int64_t gap_us)
+{
+    struct chat_roam *r;
+    uint32_t i;
+
+    if (s->w->failed)
+        return;
+    r = &s->chat->roams[k];
+    r->from = holder_of(s, k);
+    r->from_at = 0;
+    r->to = to;
+    r->to_at = s->w->now + (uint64_t)(gap_us > 0 ? gap_us : 0);
+    if (gap_us >= 0)
+        for (i = 0; i < s->w->host_count; i++)
+            release(s, k, i);
+    else if (r->from != WORLD_NONE && r->from != to)
+        r->from_at = s->w->now + (uint64_t)-gap_us;
+    if (gap_us <= 0)
+        assume_due(s, k);
+}
+
+uint32_t chat_roaming(const struct sim *s)
+{
+    return s->chat ? s->chat->plan.roaming : 0;
+}
+
+/* ---- Time passes --------------------------------------------------------------------------- */
+
+static void slice(struct sim *s)
+{
+    struct sim_chat *c = s->chat;
+    uint32_t i, first = c->plan.talk_first;
+    uint32_t end = c->plan.talkers ? first + c->plan.talkers : s->w->host_count;
+
+    for (i = 0; i < c->plan.roaming && !s->w->failed; i++) {
+        release_due(s, i);
+        assume_due(s, i);
+    }
+    for (i = first; c->talking && i < end && !s->w->failed; i++)
+        talk_one(s, i);
+    for (i = 0; i < c->pour_count; i++)
+        pour(s, &c->pours[i]);
+}
+
+static int allocate(struct sim_chat *c, const struct sim *s)
+{
+    const struct chat_plan *plan = &c->plan;
+    uint32_t most = plan->bytes_max > s->cfg.max_message ? plan->bytes_max : (uint32_t)s->cfg.max_message;
+
+    c->waiting = calloc(c->hosts, c->names);
+    c->holds = calloc(c->hosts, plan->roaming + 1);
+    c->roams = calloc(plan->roaming + 1, sizeof *c->roams);
+    c->bytes = malloc(most + 1u);
+    c->failed_at = calloc(c->hosts, sizeof *c->failed_at);
+    c->heard = calloc(c->hosts, sizeof *c->heard);
+    return c->waiting && c->holds && c->roams && c->bytes && c->failed_at && c->heard ? 0 : -1;
+}
+
+void chat_begin(struct sim *s, const struct chat_plan *plan)
+{
     struct sim_chat *c;
 
     if (s->w->failed)
@@ -161,22 +330,16 @@ void chat_begin(struct sim *s, uint32_t per_second, uint32_t bytes_max, uint32_t
     chat_free(s);
     c = s->chat = calloc(1, sizeof *c);
     if (c) {
-        c->ears = calloc(pairs, sizeof *c->ears);
-        c->waiting = calloc(pairs, 1);
-        c->bytes = malloc(bytes_max + 208u);
-        c->born = calloc(2 * (size_t)s->w->o.hosts_max, sizeof *c->born);
-        c->died = c->born + s->w->o.hosts_max;
+        c->plan = *plan;
+        c->hosts = s->w->o.hosts_max;
+        c->names = plan->count + plan->roaming;
+        c->talking = 1;
     }
-    if (!c || !c->ears || !c->waiting || !c->bytes || !c->born) {
+    if (!c || allocate(c, s) < 0) {
         world_fail(s->w, "the simulator is out of memory");
         return;
     }
-    c->per_second = per_second;
-    c->bytes_max = bytes_max;
-    c->first = first;
-    c->hosts = count;
-    c->talking = 1;
-    s->sample = talk;
+    s->sample = slice;
     s->sample_us = SLICE_US;
 }
 
@@ -184,176 +347,251 @@ void chat_hush(struct sim *s)
 {
     if (s->chat)
         s->chat->talking = 0;
-    s->sample = NULL;
+    if (s->chat && s->chat->plan.roaming == 0)
+        s->sample = NULL;
 }
 
 void chat_free(struct sim *s)
 {
     if (!s->chat)
         return;
-    free(s->chat->at);
-    free(s->chat->ears);
+    ledger_free(&s->chat->ledger);
     free(s->chat->waiting);
+    free(s->chat->holds);
+    free(s->chat->roams);
     free(s->chat->bytes);
-    free(s->chat->born);
+    free(s->chat->failed_at);
+    free(s->chat->heard);
     free(s->chat);
     s->chat = NULL;
+    if (s->sample == slice)
+        s->sample = NULL;
 }
 
-/* ---- Hearing ------------------------------------------------------------------------------ */
+/* ---- What processes tell ------------------------------------------------------------------- */
 
-/* A new process has heard nothing, and waits for nothing. */
+/* A new process waits for nothing, and knows of no failure. */
 void chat_born(struct sim *s, uint32_t host)
 {
-    uint32_t i;
-
-    for (i = 0; s->chat && i < s->w->o.hosts_max; i++) {
-        memset(&s->chat->ears[pair_of(s, host, i)], 0, sizeof *s->chat->ears);
-        s->chat->waiting[pair_of(s, host, i)] = 0;
-    }
-    if (s->chat && s->w->hosts[host].life > 1)
-        s->chat->born[host] = s->w->now;
+    if (!s->chat)
+        return;
+    memset(waits(s->chat, host, 0), 0, s->chat->names);
+    s->chat->failed_at[host] = 0;
 }
 
-void chat_died(struct sim *s, uint32_t host)
+/* It gives up itself what it cannot deliver in time: from its view, all may fail. */
+void chat_leaves(struct sim *s, uint32_t host)
 {
     if (s->chat)
-        s->chat->died[host] = s->w->now;
+        s->chat->failed_at[host] = WORLD_NEVER;
 }
 
-static void wrong(struct sim *s, uint32_t host, uint64_t number, const char *what)
+/* Called while the process still counts as alive. */
+void chat_died(struct sim *s, uint32_t host, int in_peace)
 {
-    const struct chat_message *m = &s->chat->at[number];
+    struct sim_chat *c = s->chat;
+    size_t i;
 
-    world_fail(s->w, "message %llu from host %u (life %u) to name %u, %u bytes, at host %u (life %u): %s",
-               (unsigned long long)number, (unsigned)m->host, (unsigned)m->source, (unsigned)m->to * 10u,
-               (unsigned)m->size, (unsigned)host, (unsigned)life_of(s, host), what);
+    if (!c)
+        return;
+    if (c->plan.roaming > 0)
+        memset(holds(c, host, 0), 0, c->plan.roaming);
+    for (i = c->told_below; in_peace && i < c->ledger.count; i++)
+        if (c->ledger.at[i].source == life_of(s, host) && c->ledger.at[i].outcome == LEDGER_UNTOLD) {
+            ledger_fault(&c->ledger, LEDGER_UNTOLD_ONE, i, "its sender has left, and no outcome");
+            blame(s);
+        }
 }
 
-static const char *judge(struct sim *s, uint32_t host, const struct phx_message *in, uint64_t number)
+static int is_alive(void *ctx, uint32_t life)
 {
-    struct chat_message *m = &s->chat->at[number];
-    struct chat_ear *ear = &s->chat->ears[pair_of(s, host, m->host)];
+    const struct sim *s = ctx;
 
-    if (in->size != m->size || in->from != m->host * 10u || in->tag != number * 3)
-        return "size, sender or tag changed on the way";
-    if (!is_filled(in->data, m->size, number))
-        return "its bytes changed on the way";
-    if (in->to != m->to * 10u || m->to != host)
-        return "it was for somebody else";
-    if (m->received > 0 && s->c->lives[m->first_life].alive)
-        return "it was received before";
-    /* Lives are numbered as they come: what a former life of the sender said may still arrive while
-     * its successor speaks, but each of them is heard in order. */
-    if (ear->source == m->source + 1 && number < ear->next
-        && (!s->chat->born[host] || m->at > s->chat->born[host] + CHAT_GHOST))
-        return "a later one was received before";
-    return NULL;
+    return s->c->lives[life].alive;
 }
 
 void chat_heard(struct sim *s, uint32_t host, const struct phx_message *in)
 {
-    uint64_t number = UINT64_MAX;
-    struct chat_message *m;
-    struct chat_ear *ear;
-    const char *why;
+    struct sim_chat *c = s->chat;
+    uint32_t name, fixed;
+    int right;
 
-    if (!s->chat)
+    if (!c)
         return;
-    if (in->size >= sizeof number)
-        memcpy(&number, in->data, sizeof number);
-    if (number >= s->chat->count) {
-        world_fail(s->w, "host %u got a message that nobody sent", (unsigned)host);
-        return;
-    }
-    why = judge(s, host, in, number);
-    if (why)
-        wrong(s, host, number, why);
-    m = &s->chat->at[number];
-    if (m->received++ == 0 || !s->c->lives[m->first_life].alive)
-        m->first_life = life_of(s, host);
-    ear = &s->chat->ears[pair_of(s, host, m->host)];
-    if (m->source + 1 > ear->source || (m->source + 1 == ear->source && number >= ear->next)) {
-        ear->source = m->source + 1;
-        ear->next = number + 1;
-    }
+    fixed = c->names - c->plan.roaming;
+    name = name_find(c, in->to);
+    right = name < fixed ? c->plan.first + name == host
+                         : name < c->names && *holds(c, host, name - fixed);
+    if (in->tag - 1 < c->ledger.count)
+        right = right && c->ledger.at[in->tag - 1].name == name
+                && check_life(s->c, &in->source) == c->ledger.at[in->tag - 1].source;
+    c->heard[host] += in->size;
+    if (ledger_heard(&c->ledger, life_of(s, host), in, right, is_alive, s) != 0)
+        blame(s);
 }
 
 void chat_outcome(struct sim *s, uint32_t host, uint64_t token, int result)
 {
-    struct chat_message *m;
+    struct sim_chat *c = s->chat;
 
-    if (!s->chat)
-        return;
-    if (token == 0 || token > s->chat->count || s->chat->at[token - 1].source != life_of(s, host)) {
-        world_fail(s->w, "host %u is told the outcome of a send that it did not make", (unsigned)host);
-        return;
-    }
-    m = &s->chat->at[token - 1];
-    if (m->outcome != NOT_YET)
-        wrong(s, host, token - 1, "a second outcome");
-    m->outcome = result;
-    s->chat->failed += result != 0;
+    if (c && ledger_outcome(&c->ledger, life_of(s, host), token, result, s->w->now,
+                            c->failed_at[host]) != 0)
+        blame(s);
 }
 
 void chat_writable(struct sim *s, uint32_t host, uint64_t to)
 {
-    if (s->chat && to / 10 < s->w->o.hosts_max)
-        s->chat->waiting[pair_of(s, host, (uint32_t)(to / 10))] = 0;
+    uint32_t i, name = s->chat ? name_find(s->chat, to) : 0;
+
+    if (!s->chat || name == s->chat->names)
+        return;
+    *waits(s->chat, host, name) = 0;
+    for (i = 0; i < s->chat->pour_count; i++)
+        if (s->chat->pours[i].a == host && s->chat->pours[i].name == name)
+            pour(s, &s->chat->pours[i]);
+}
+
+void chat_conflict(struct sim *s, uint32_t host, struct phx_range range)
+{
+    uint32_t k;
+
+    for (k = 0; s->chat && k < s->chat->plan.roaming; k++)
+        if (range.first <= ROAMING + k && ROAMING + k <= range.last)
+            *holds(s->chat, host, k) = 0;
+}
+
+void chat_judged(struct sim *s, uint32_t host, const struct phx_node *node)
+{
+    uint32_t life;
+
+    if (!s->chat || (node->state != PHX_NODE_FAILED && node->state != PHX_NODE_LEFT))
+        return;
+    if (s->chat->failed_at[host] != WORLD_NEVER)
+        s->chat->failed_at[host] = s->w->now;
+    life = check_life(s->c, &node->id);
+    world_say(s->w, 1, "host %u: life %u has %s", (unsigned)host, (unsigned)life,
+              node->state == PHX_NODE_FAILED ? "failed" : "left");
+    if (life != WORLD_NONE)
+        ledger_excuse(&s->chat->ledger, life_of(s, host), life);
+}
+
+void chat_stepped(struct sim *s, uint32_t host)
+{
+    if (s->chat && s->nodes[host].p)
+        check_bounds(s->c, host, &s->cfg, s->chat->most);
 }
 
 /* ---- In the end --------------------------------------------------------------------------- */
 
-static int untold(struct sim *s, const struct chat_message *m)
+static int is_near(struct sim *s, uint32_t a, uint32_t b)
 {
-    if (m->outcome != NOT_YET || !s->c->lives[m->source].alive || s->w->now < m->at)
-        return 0;
-    if (m->limited && s->w->now > m->at + CHAT_LIMIT + SECOND)
-        return 1;
-    return s->nodes[m->to].p && (m->host == m->to || check_hops(s->c, m->host, m->to) != 255);
+    return s->nodes[b].p && (a == b || check_hops(s->c, a, b) != 255);
 }
 
-int chat_told(struct sim *s)
+/* Should it have its outcome by now? */
+static int is_overdue(struct sim *s, const struct ledger_message *m)
 {
-    uint32_t a, b;
-    size_t i;
+    const struct sim_chat *c = s->chat;
+    uint32_t fixed = c->names - c->plan.roaming, b;
 
-    for (i = 0; s->chat && i < s->chat->count; i++) {
-        const struct chat_message *m = &s->chat->at[i];
-        if (m->outcome == 0 && m->received == 0 && s->chat->died[m->to] < m->at) {
-            (void)snprintf(s->why, sizeof s->why,
-                           "message %zu from host %u to name %u is said to have arrived, and has not", i,
-                           (unsigned)m->host, (unsigned)m->to * 10u);
-            return 0;
-        }
-        if (!untold(s, m))
-            continue;
-        (void)snprintf(s->why, sizeof s->why,
-                       "message %zu of %u bytes from host %u to name %u, %.3f s old, has no outcome, "
-                       "and arrived %u times",
-                       i, (unsigned)m->size, (unsigned)m->host, (unsigned)m->to * 10u,
-                       (double)(s->w->now - m->at) / 1e6, (unsigned)m->received);
-        return 0;
-    }
-    for (a = 0; s->chat && a < s->w->host_count; a++)
-        for (b = 0; b < s->w->host_count; b++) {
-            if (!s->chat->waiting[pair_of(s, a, b)] || !s->nodes[a].p || !s->nodes[b].p
-                || (a != b && check_hops(s->c, a, b) == 255))
+    if (m->limit_at != 0 && s->w->now > m->limit_at + SECOND)
+        return 1;
+    b = m->name < fixed ? c->plan.first + m->name : holder_of(s, m->name - fixed);
+    return b != WORLD_NONE && is_near(s, m->host, b);
+}
+
+static int all_writable(struct sim *s)
+{
+    const struct sim_chat *c = s->chat;
+    uint32_t a, name;
+
+    for (a = 0; a < s->w->host_count; a++)
+        for (name = 0; name < c->names - c->plan.roaming; name++) {
+            if (!*waits(c, a, name) || !s->nodes[a].p || !is_near(s, a, c->plan.first + name))
                 continue;
             (void)snprintf(s->why, sizeof s->why,
-                           "host %u was told PHX_EAGAIN for name %u, and nothing since", (unsigned)a,
-                           (unsigned)b * 10u);
+                           "host %u was told PHX_EAGAIN for name %llu, and nothing since", (unsigned)a,
+                           (unsigned long long)name_at(c, name));
             return 0;
         }
     return 1;
 }
 
+int chat_told(struct sim *s)
+{
+    struct sim_chat *c = s->chat;
+    int in_front = 1;
+    size_t i;
+
+    for (i = c ? c->told_below : 0; c && i < c->ledger.count; i++) {
+        const struct ledger_message *m = &c->ledger.at[i];
+        int over = m->outcome != LEDGER_UNTOLD || !s->c->lives[m->source].alive;
+        if (in_front && over)
+            c->told_below = i + 1;
+        in_front = in_front && over;
+        if (over || !is_overdue(s, m))
+            continue;
+        (void)snprintf(s->why, sizeof s->why,
+                       "message %zu of %u bytes from host %u to name %llu, %.3f s old, has no outcome, "
+                       "and arrived %u times",
+                       i, (unsigned)m->size, (unsigned)m->host, (unsigned long long)name_at(c, m->name),
+                       (double)(s->w->now - m->at) / 1e6, (unsigned)m->received);
+        return 0;
+    }
+    return !c || all_writable(s);
+}
+
+uint64_t chat_bytes(const struct sim *s, uint32_t b)
+{
+    return s->chat ? s->chat->heard[b] : 0;
+}
+
 uint64_t chat_sent(const struct sim *s)
 {
-    return s->chat ? s->chat->count : 0;
+    return s->chat ? s->chat->ledger.count : 0;
 }
 
 uint64_t chat_failed(const struct sim *s)
 {
-    return s->chat ? s->chat->failed : 0;
+    return s->chat ? s->chat->ledger.not_delivered : 0;
+}
+
+static void count_untold(struct sim *s)
+{
+    struct sim_chat *c = s->chat;
+    size_t i;
+
+    for (i = c->told_below; i < c->ledger.count; i++)
+        if (c->ledger.at[i].outcome == LEDGER_UNTOLD && s->c->lives[c->ledger.at[i].source].alive
+            && is_overdue(s, &c->ledger.at[i]))
+            ledger_fault(&c->ledger, LEDGER_UNTOLD_ONE, i, "no outcome");
+}
+
+void chat_bars(struct sim *s, const char *story, uint64_t limit_us)
+{
+    static const char *const what[LEDGER_FAULTS] = { "messages lost", "messages doubled",
+        "messages reordered", "sends without one outcome", "messages or outcomes corrupt" };
+    char name[96];
+    int i, told;
+
+    if (s->w->failed)
+        return;
+    told = wait_for(s, chat_told, limit_us);
+    if (s->w->failed)
+        return;
+    count_untold(s);
+    for (i = 0; i < LEDGER_FAULTS; i++) {
+        (void)snprintf(name, sizeof name, "%s %s", story, what[i]);
+        bar(s, name, (double)s->chat->ledger.faults[i], 0);
+    }
+    (void)snprintf(name, sizeof name, "%s messages", story);
+    figure(s, name, (double)s->chat->ledger.count);
+    if (s->chat->ledger.heard_again > 0) {
+        (void)snprintf(name, sizeof name, "%s second deliveries at an heir", story);
+        figure(s, name, (double)s->chat->ledger.heard_again);
+    }
+    if (s->chat->ledger.why[0])
+        world_fail(s->w, "%s", s->chat->ledger.why);
+    else if (!told)
+        world_fail(s->w, "%s", s->why);
 }

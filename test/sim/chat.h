@@ -1,40 +1,63 @@
-/* chat.h - processes that send each other numbered messages by name, and check what arrives.
+/* chat.h - processes that send each other messages by name, names that move between them, and a ledger
+ * of it all.
  *
  * Each host's process owns the names 10 * host .. 10 * host + 9 (struct sim, names), and others
- * send to the first of them. What is promised (PROMISES 61, 62, 66, 67) is checked as it happens:
+ * send to the first of them. Besides there may be *roaming* names, which chat_move moves, and which
+ * another host takes when their holder has died. What must hold is in ledger.h, and here:
  *
- *   - what arrives is what was sent, and arrives in the order of its sending, per sender and name;
- *   - it arrives once: again only if the process that got it has died since;
- *   - each message has one outcome; one that ended with PHX_OK has arrived, in the end;
- *   - PHX_EAGAIN is followed by on_writable, once there is peace.
- *
- * A process that dies takes its part of the promise with it: what was on its way to it may arrive
- * at its successor behind later messages, or, if it had been acknowledged by a process that was no
- * longer the owner, never. So order is not asked for from messages sent while a successor was new,
- * and arrival not from those sent before a death.
+ *   - each message of a living process to a living, reachable one has its outcome in the end, and so
+ *     has each message of a process that left in peace;
+ *   - PHX_EAGAIN is followed by on_writable, once there is peace;
+ *   - after every step, a node's memory and queues are within their bounds (check_bounds).
  */
 #ifndef CHAT_H
 #define CHAT_H
 
+#include "ledger.h"
 #include "scenario.h"
 
-/* From here on, while time passes, about per_second messages a second leave each process, of up to
- * bytes_max bytes, to names of hosts in first .. first + count - 1. */
-void chat_begin(struct sim *s, uint32_t per_second, uint32_t bytes_max, uint32_t first, uint32_t count);
+struct chat_plan {
+    uint32_t per_second;   /* messages a second of each process that talks, while time passes ... */
+    uint32_t bytes_max;    /* ... of up to so many bytes */
+    uint32_t huge_one_in;  /* one of so many has cfg.max_message bytes; 0: none */
+    uint32_t first, count; /* to the names of these hosts, and to the roaming ones; count may be 0 */
+    uint32_t talk_first, talkers; /* hosts that talk; talkers 0: all */
+    uint32_t roaming;      /* how many names may be moved */
+    int limits;            /* 1: one message in two has a time limit */
+    int cancels;           /* 1: one message in 32 is cancelled a moment later */
+    int is_strict;         /* 1: the first fault ends the world; 0: faults are counted, for chat_bars */
+};
+
+void chat_begin(struct sim *s, const struct chat_plan *plan);
 /* No more are sent; those under way go on. */
 void chat_hush(struct sim *s);
-/* Predicate: every message of a living process to a living and reachable one has its outcome. */
+/* As much as credit allows leaves host a for the name of host b, as messages of `bytes`, from here
+ * until chat_hush. */
+void chat_pour(struct sim *s, uint32_t a, uint32_t b, uint32_t bytes);
+/* Moves roaming name k (0 ..): releases it where it is, and lets host `to` assume it gap_us later,
+ * or sooner by -gap_us: then both hold it for a while. */
+void chat_move(struct sim *s, uint32_t k, uint32_t to, int64_t gap_us);
+uint32_t chat_roaming(const struct sim *s); /* how many roaming names there are */
+/* Predicate: every message has its outcome, as above. */
 int chat_told(struct sim *s);
-/* Messages sent, and of those with an outcome: how many did not end with PHX_OK. */
+/* Bytes that host b has heard. */
+uint64_t chat_bytes(const struct sim *s, uint32_t b);
 uint64_t chat_sent(const struct sim *s);
-uint64_t chat_failed(const struct sim *s);
+uint64_t chat_failed(const struct sim *s); /* those that ended otherwise than PHX_OK */
+/* Bars "STORY lost", "doubled", "reordered", "without outcome" and "corrupt", limit 0; fails the
+ * world if one is short. Waits for the outcomes first, limit_us at most. */
+void chat_bars(struct sim *s, const char *story, uint64_t limit_us);
 void chat_free(struct sim *s);
 
 /* Called by the host code of scenario.c. */
 void chat_heard(struct sim *s, uint32_t host, const struct phx_message *m);
 void chat_outcome(struct sim *s, uint32_t host, uint64_t token, int result);
 void chat_writable(struct sim *s, uint32_t host, uint64_t to);
+void chat_conflict(struct sim *s, uint32_t host, struct phx_range range);
+void chat_judged(struct sim *s, uint32_t host, const struct phx_node *node);
+void chat_stepped(struct sim *s, uint32_t host);
+void chat_leaves(struct sim *s, uint32_t host); /* phx_close was called */
 void chat_born(struct sim *s, uint32_t host);
-void chat_died(struct sim *s, uint32_t host);
+void chat_died(struct sim *s, uint32_t host, int in_peace);
 
 #endif

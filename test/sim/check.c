@@ -440,6 +440,62 @@ void check_links(struct check *c, uint32_t host, size_t queue_limit)
     free(seen);
 }
 
+uint32_t check_life(const struct check *c, const struct phx_id *id)
+{
+    return life_find(c, id);
+}
+
+/* A queue takes a message while it has room, so that one of any size fits into an empty one: it
+ * may be over its bound by one message, in fragments that have a head each. */
+static size_t one_over(uint32_t most)
+{
+    return most + ((size_t)most / PHX__FRAGMENT + 1) * (PHX__FRAME_MAX - PHX__FRAGMENT);
+}
+
+static void over(const struct check *c, uint32_t host, const char *what, size_t bytes, size_t limit)
+{
+    if (bytes > limit)
+        world_fail(c->w, "host %u: %s: %zu bytes, its bound is %zu", (unsigned)host, what, bytes, limit);
+}
+
+/* What is for one node: in its flow, and in boxes behind the flow. */
+static size_t check_credit(const struct phx__pump_peer *peer)
+{
+    const struct phx__ring *r;
+    size_t bytes = peer->out.bytes;
+
+    for (r = peer->boxes.next; r != &peer->boxes; r = r->next)
+        bytes += ((const struct phx__box *)(const void *)r)->bytes;
+    return bytes;
+}
+
+void check_bounds(const struct check *c, uint32_t host, const struct phx_config *cfg, uint32_t most)
+{
+    const struct check_view *v = &c->views[host];
+    const struct phx__post *post;
+    size_t transit = 0, i;
+
+    if (!v->p)
+        return;
+    post = &v->p->post;
+    for (i = 0; i < post->node_capacity; i++) {
+        const struct phx__pump_peer *peer = post->nodes[i].peer;
+        if (!peer)
+            continue;
+        over(c, host, "the flow to one node", peer->out.bytes, cfg->window + one_over(most));
+        over(c, host, "all that waits for one node", check_credit(peer),
+             2 * (cfg->window + one_over(most)) + cfg->hold_bytes);
+        over(c, host, "transit to one node", peer->queue.bytes, 2 * cfg->window);
+        transit += peer->queue.bytes;
+    }
+    over(c, host, "all transit", transit, (size_t)64 << 20);
+    for (i = 0; i < v->p->link_size; i++)
+        if (v->p->links[i])
+            over(c, host, "the queue of a link", phx__link_queued(v->p->links[i]), (size_t)1 << 20);
+    if (cfg->mem_limit) /* the peak tells of every moment, not only of this one */
+        over(c, host, "memory", c->w->hosts[host].mem_peak, cfg->mem_limit);
+}
+
 const char *check_who(const struct check *c, const struct phx_id *id, char *out, size_t size)
 {
     uint32_t life = life_find(c, id);

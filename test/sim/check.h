@@ -86,9 +86,14 @@ int check_digests(struct check *c, const struct graph *g, uint32_t *a, uint32_t 
 void check_links(struct check *c, uint32_t host, size_t queue_limit);
 /* Whose id that is: "host 3", "host 3 (dead)" or "a stranger". */
 const char *check_who(const struct check *c, const struct phx_id *id, char *out, size_t size);
-/* Who says it holds name itself, of the hosts with a process: how many; *holder one of them. */
+/* The life with that id; WORLD_NONE: none. */
+uint32_t check_life(const struct check *c, const struct phx_id *id);
+/* Memory and queues of a node are within what cfg allows, when no message so far had more than `most`
+ * bytes: fails the world if not. */
+void check_bounds(const struct check *c, uint32_t host, const struct phx_config *cfg, uint32_t most);
 /* For the reader of a failure: whose claims of name that host knows. */
 void check_explain_name(struct check *c, uint32_t host, uint64_t name, char *out, size_t size);
+/* Who says it holds name itself, of the hosts with a process: how many; *holder one of them. */
 uint32_t check_holders(struct check *c, uint64_t name, uint32_t *holder);
 
 #endif

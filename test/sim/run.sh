@@ -13,7 +13,7 @@ cd "$(dirname "$0")/../.."
 cc=${CC:-cc}
 dir=build/sim
 warn='-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wundef -pedantic'
-parts='world stream verbs scenario chat story campaign figures sim'
+parts='world stream verbs scenario ledger chat story delivery detect campaign figures sim'
 mkdir -p "$dir"
 
 # check.c contains phoenix.c, most of which it does not call. PHX_DEBUG turns assertions on.
@@ -66,6 +66,19 @@ bars() {
     full name_change 64
     full quiet 48
     full chat 18
+    full relay_deaths 20
+    full links_cut 20
+    full to_direct 6
+    full dup_dials 8
+    full moves 24
+    full moves_kills 24
+    full readers 8
+    full mutual 6
+    full tiny_credit 8
+    full mixed_sizes 10
+    full sender_restart 16
+    full leavers 16
+    sh test/real/delivery.sh bars 60
     full bounded 4096 EVERY=1000000
 }
 
@@ -124,6 +137,18 @@ sim SCENARIO=stalled NODES=12
 sim SCENARIO=scarce NODES=12 SEEDS=10
 sim SCENARIO=news NODES=6 SEEDS=5
 sim SCENARIO=chat NODES=9
+sim SCENARIO=relay_deaths NODES=10
+sim SCENARIO=links_cut NODES=8
+sim SCENARIO=to_direct NODES=4
+sim SCENARIO=dup_dials NODES=6
+sim SCENARIO=moves NODES=24
+sim SCENARIO=moves_kills NODES=10
+sim SCENARIO=readers NODES=5
+sim SCENARIO=mutual NODES=4
+sim SCENARIO=tiny_credit NODES=5
+sim SCENARIO=mixed_sizes NODES=5
+sim SCENARIO=sender_restart NODES=8
+sim SCENARIO=leavers NODES=8
 sim SCENARIO=determinism NODES=16 SEEDS=3
 sim SCENARIO=campaign NODES=16 SEEDS=300
 sim SCENARIO=campaign NODES=12 SEEDS=30 ROUTING=naive
@@ -136,6 +161,8 @@ if $cc $sane "$dir/sane.c" -o "$dir/sane" > /dev/null 2>&1 && "$dir/sane" > /dev
     build sim_sane $sane
     "$dir/sim_sane" SCENARIO=campaign NODES=12 SEEDS=60 SEED=5000 2>&1 | tail -40 | tap
     "$dir/sim_sane" SCENARIO=scarce NODES=8 SEEDS=3 2>&1 | tail -40 | tap
+    "$dir/sim_sane" SCENARIO=moves_kills NODES=6 2>&1 | tail -40 | tap
+    "$dir/sim_sane" SCENARIO=mixed_sizes NODES=4 2>&1 | tail -40 | tap
 else
     echo "ok - sim under sanitizers # SKIP $cc has none here" | tap
 fi

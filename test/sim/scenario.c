@@ -21,6 +21,7 @@ static int node_step(void *state, uint64_t now)
 {
     struct sim_node *n = state;
 
+    n->stepped_at = now;
     return phx_step(n->p, now, NULL, 0);
 }
 
@@ -76,10 +77,11 @@ static void node_conflict(phx *p, struct phx_range range, const struct phx_id *w
     (void)winner;
     n->conflicts++;
     world_hash(n->s->w, range.first, range.last);
+    chat_conflict(n->s, n->host, range);
 }
 
 /* Takes the names that this process wants and does not have. Those of its predecessor on the same host
- * are lost to a claim that outbids it, until the predecessor counts as failed. */
+ * are lost to a claim that outbids it, until the predecessor counts as failed or left. */
 static int take_names(struct sim_node *n)
 {
     return n->s->names && n->p ? phx_assume(n->p, n->host * 10u, n->host * 10u + 9) : 0;
@@ -90,7 +92,8 @@ static void node_state_changed(phx *p, const struct phx_node *node, void *user)
     struct sim_node *n = user;
 
     (void)p;
-    if (node->state == PHX_NODE_FAILED && n->conflicts > 0)
+    chat_judged(n->s, n->host, node);
+    if ((node->state == PHX_NODE_FAILED || node->state == PHX_NODE_LEFT) && n->conflicts > 0)
         (void)take_names(n); /* without memory: at the next failure */
 }
 
@@ -99,6 +102,7 @@ static void after_step(void *ctx, uint32_t host)
     struct sim *s = ctx;
 
     check_step(s->c, host);
+    chat_stepped(s, host);
 }
 
 struct sim *sim_new(const struct sim_options *o, uint32_t hosts_max,
@@ -160,15 +164,15 @@ static void totals_add(struct sim_totals *t, const phx *p)
 }
 
 /* The process is over; whatever it leaves allocated is a leak. */
-static void bury(struct sim *s, uint32_t i)
+static void bury(struct sim *s, uint32_t i, int in_peace)
 {
     struct sim_node *n = &s->nodes[i];
 
     if (!n->p)
         return;
     totals_add(&s->dead, n->p);
+    chat_died(s, i, in_peace);
     check_died(s->c, i);
-    chat_died(s, i);
     phx_free(n->p);
     n->p = NULL;
     if (s->w->hosts[i].mem_used)
@@ -186,7 +190,7 @@ void sim_free(struct sim *s)
         if (!s->nodes[i].p)
             continue;
         world_crash(s->w, i);
-        bury(s, i);
+        bury(s, i, 0);
     }
     chat_free(s);
     check_free(s->c);
@@ -279,6 +283,7 @@ void start(struct sim *s, uint32_t i)
         return;
     }
     n->conflicts = 0;
+    n->stepped_at = s->w->now;
     check_born(s->c, i, n->p);
     chat_born(s, i);
     if (open_doors(s, i) == 0) {
@@ -286,7 +291,7 @@ void start(struct sim *s, uint32_t i)
         return;
     }
     world_say(s->w, 1, "host %u: gives up starting", (unsigned)i);
-    bury(s, i); /* as a program would that reports the error and ends */
+    bury(s, i, 0); /* as a program would that reports the error and ends */
     world_end(s->w, i);
 }
 
@@ -323,12 +328,15 @@ void join_all(struct sim *s, uint32_t hub)
 
 void leave(struct sim *s, uint32_t i)
 {
-    uint64_t until = s->w->now + SECOND + 100 * MS;
+    uint64_t until;
 
     if (!usable(s, i) || !s->nodes[i].p)
         return;
+    until = s->w->hosts[i].stalled_until > s->w->now ? s->w->hosts[i].stalled_until : s->w->now;
+    until += SECOND + 100 * MS;
     world_say(s->w, 1, "host %u: leaves", (unsigned)i);
     (void)phx_close(s->nodes[i].p, SECOND);
+    chat_leaves(s, i);
     world_touch(s->w, i);
     while (!s->w->failed && s->nodes[i].p && !phx_closed(s->nodes[i].p) && s->w->now < until)
         run_for(s, SLICE);
@@ -336,7 +344,7 @@ void leave(struct sim *s, uint32_t i)
         return;
     if (!phx_closed(s->nodes[i].p))
         world_fail(s->w, "host %u: still not closed when its drain time is over", (unsigned)i);
-    bury(s, i);
+    bury(s, i, 1);
     world_end(s->w, i);
 }
 
@@ -345,7 +353,7 @@ void crash(struct sim *s, uint32_t i)
     if (!usable(s, i) || !s->nodes[i].p)
         return;
     world_crash(s->w, i);
-    bury(s, i);
+    bury(s, i, 0);
 }
 
 void power_off(struct sim *s, uint32_t i)
@@ -353,7 +361,7 @@ void power_off(struct sim *s, uint32_t i)
     if (!usable(s, i))
         return;
     world_power(s->w, i, 0);
-    bury(s, i);
+    bury(s, i, 0);
 }
 
 void restart(struct sim *s, uint32_t i)

@@ -38,6 +38,7 @@ struct sim_node {
     int listens;
     uint32_t hubs[HUBS], hub_count;
     uint64_t messages, conflicts, outcomes;
+    uint64_t stepped_at; /* when it stepped last: the time it believes it is */
 };
 
 /* Sums over the living, and over those who died before. */

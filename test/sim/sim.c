@@ -52,12 +52,17 @@ static int routing(const char *text, uint64_t *out)
     return -1;
 }
 
+static void list_some(const struct story *t)
+{
+    for (; t->name; t++)
+        printf("%-14s %-52s NODES=%u\n", t->name, t->what, (unsigned)t->nodes);
+}
+
 static int list(void)
 {
-    const struct story *t;
-
-    for (t = stories; t->name; t++)
-        printf("%-14s %-50s NODES=%u\n", t->name, t->what, (unsigned)t->nodes);
+    list_some(stories);
+    list_some(delivery_stories);
+    list_some(detect_stories);
     return 0;
 }
 

@@ -11,7 +11,9 @@ struct story {
     void (*world)(struct world_options *o); /* other distances, buffers; may be NULL */
 };
 
-extern const struct story stories[]; /* the last has no name */
+extern const struct story stories[];          /* the last has no name */
+extern const struct story delivery_stories[]; /* likewise; told in delivery.c */
+extern const struct story detect_stories[];   /* likewise; told in detect.c */
 const struct story *story_find(const char *name);
 
 /* Told in campaign.c. */

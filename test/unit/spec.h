@@ -32,7 +32,8 @@
 
 enum {
     SPEC_HELLO = 1, SPEC_ANSWER, SPEC_PROOF, SPEC_REFUSE, SPEC_UPDATE, SPEC_CARD, SPEC_REQUEST,
-    SPEC_BEAT, SPEC_SUMMARY, SPEC_DATA, SPEC_ACK, SPEC_TYPES
+    SPEC_BEAT, SPEC_SUMMARY, SPEC_DATA, SPEC_ACK, SPEC_SUSPECT, SPEC_PROBE,
+    SPEC_TYPES
 };
 
 struct spec_counts {
@@ -155,6 +156,12 @@ static int spec_address(struct spec_side *s, struct spec_in *in, int none_is_goo
     case 4:
         spec_take(in, 6);
         return in->bad ? spec_no(s, "an IPv4 address is cut off") : 1;
+    case 20: /* over TLS */
+        spec_take(in, 6);
+        return in->bad ? spec_no(s, "an IPv4 address for TLS is cut off") : 1;
+    case 22:
+        spec_take(in, 18);
+        return in->bad ? spec_no(s, "an IPv6 address for TLS is cut off") : 1;
     case 6:
         spec_take(in, 18);
         return in->bad ? spec_no(s, "an IPv6 address is cut off") : 1;
@@ -207,8 +214,8 @@ static int spec_answer(struct spec_side *s, struct spec_in *in)
     spec_take(in, 16);
     if (!spec_standing(s, in) || !spec_address(s, in, 1))
         return 0;
-    spec_take(in, 16);
-    spec_take(in, 16);
+    spec_take(in, 32); /* mac */
+    spec_take(in, 32); /* mac_other */
     if (!spec_end(s, in, "ANSWER"))
         return 0;
     return version != 0 ? 1 : spec_no(s, "ANSWER of version 0");
@@ -504,6 +511,22 @@ static int spec_ack(struct spec_side *s, struct spec_in *in, unsigned flags)
     return spec_end(s, in, "ACK");
 }
 
+static int spec_suspect(struct spec_side *s, struct spec_in *in)
+{
+    spec_take(in, 16);
+    spec_take(in, 12);
+    spec_take(in, 16);
+    return spec_end(s, in, "SUSPECT");
+}
+
+static int spec_probe(struct spec_side *s, struct spec_in *in)
+{
+    spec_take(in, 16);
+    spec_take(in, 16);
+    spec_take(in, 16);
+    return spec_end(s, in, "PROBE");
+}
+
 /* ---- Sections 2 and 3: frames and their order */
 
 static int spec_body(struct spec_side *s, unsigned type, unsigned flags, const unsigned char *body,
@@ -523,6 +546,8 @@ static int spec_body(struct spec_side *s, unsigned type, unsigned flags, const u
     case SPEC_SUMMARY: return spec_summary(s, &in);
     case SPEC_DATA: return spec_data(s, &in, flags);
     case SPEC_ACK: return spec_ack(s, &in, flags);
+    case SPEC_SUSPECT: return spec_suspect(s, &in);
+    case SPEC_PROBE: return spec_probe(s, &in);
     default: return spec_no(s, "type %u", type);
     }
 }
@@ -551,6 +576,12 @@ static int spec_order(struct spec_side *s, unsigned type)
     return 1;
 }
 
+static int spec_travels(uint64_t type)
+{
+    return type == SPEC_REQUEST || type == SPEC_DATA || type == SPEC_ACK || type == SPEC_SUSPECT
+           || type == SPEC_PROBE;
+}
+
 /* The frame at the front: its length, 0 if it is not all there, or -1. */
 static long spec_frame(struct spec_side *s, const unsigned char *data, size_t size)
 {
@@ -569,7 +600,7 @@ static long spec_frame(struct spec_side *s, const unsigned char *data, size_t si
     flags = spec_uint(&in, 1);
     hops = spec_uint(&in, 1);
     zero = spec_uint(&in, 1);
-    if (zero != 0 || (hops != 0 && type != SPEC_REQUEST && type != SPEC_DATA && type != SPEC_ACK)) {
+    if (zero != 0 || (hops != 0 && !spec_travels(type))) {
         spec_no(s, "type %u with hops %u and zero %u", (unsigned)type, (unsigned)hops,
                 (unsigned)zero);
         return -1;

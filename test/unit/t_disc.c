@@ -135,6 +135,14 @@ static void rig_free(struct rig *r)
     free(r);
 }
 
+/* Others say that it is back; and that it is gone again, so that no route keeps its dials frequent. */
+static void rig_news(struct rig *r, uint32_t node)
+{
+    phx__disc_route(&r->d, node, 0, r->now);
+    phx__disc_route(&r->d, node, 1, r->now);
+    phx__disc_route(&r->d, node, 0, r->now);
+}
+
 /* Lets time pass up to and including `until`. */
 static void rig_run(struct rig *r, uint64_t until)
 {
@@ -275,7 +283,7 @@ static void rig_check(struct rig *r)
         linked += d->nodes[i].linked;
         known += d->nodes[i].linked || d->nodes[i].target != 0;
     }
-    wrong += open != d->attempts_open || open != r->open_count || open > d->limits.max_dials;
+    wrong += open != d->attempts.open || open != r->open_count || open > d->limits.max_dials;
     wrong += linked != d->links || known != d->known;
     /* Whoever waits either waits for an attempt or is called at once. */
     wrong += queued > 0 && open < d->limits.max_dials && phx__timers_next(&r->timers) > r->now;
@@ -523,7 +531,9 @@ static void test_max_dials(void)
     for (i = 0; i < 20; i++)
         node[i] = rig_contact(r);
     rig_pass(r, 0);
-    ok(r->open_count == 4 && r->d.attempts_open == 4, "four at once");
+    ok(r->open_count == 4 && r->d.attempts.open == 4, "four at once");
+    for (i = 0; i < 4; i++)
+        phx__disc_answered(&r->d, r->open[i].attempt);
     rig_pass(r, 3 * SECOND);
     ok(r->dials == 4, "and no more while they last");
     rig_check(r);
@@ -547,6 +557,100 @@ static void test_max_dials(void)
         rig_check(r);
     }
     ok(order <= 1, "all in order, but for the one that failed and came back");
+    rig_free(r);
+}
+
+static void test_give_way(void)
+{
+    /* Goal: addresses behind a wall, where nobody ever answers, do not keep one waiting that would; and
+     * without anybody waiting each has all its time. Method: 100 such nodes and then a good one, through
+     * a gate of 16; then nobody else. */
+    struct rig *r = rig_new(1000, 16, 61);
+    uint32_t i, good, late = 0, most = 0;
+
+    for (i = 0; i < 16; i++)
+        rig_contact(r);
+    rig_pass(r, 0);
+    rig_pass(r, 10 * SECOND);
+    ok(r->open_count == 16 && r->dials == 16 && r->abandons == 0, "nobody waits: nobody gives way");
+    good = rig_contact(r);
+    rig_pass(r, 0);
+    ok(r->last.expect == good && r->abandons == 1, "the first who waits has a place at once");
+    phx__disc_answered(&r->d, r->last.attempt);
+    for (i = 0; i < 100; i++)
+        rig_contact(r);
+    good = rig_contact(r);
+    for (i = 0; i < 1000 && r->last.expect != good; i++) {
+        rig_pass(r, 10 * MS);
+        most = r->open_count > most ? r->open_count : most;
+        late += r->last.expect != good;
+    }
+    ok(most == 16 && late * 10 * MS < 12500 * MS,
+       "a hundred walls hold up a good address for %u ms: each gets an answer's time", late * 10);
+    ok(r->d.attempts.at[r->open[0].attempt & 0xffff].target != PHX__NONE, "what answered stays");
+    rig_pass(r, 0);
+    rig_check(r);
+    rig_free(r);
+}
+
+static void test_relayed(void)
+{
+    /* Goal: promise 14: who can be reached through others is dialled at least once a minute, however
+     * often that failed; the dead ones rarely. Method: an hour of failures, with and without a route. */
+    struct rig *r = rig_new(100, 4, 62);
+    uint32_t node = rig_contact(r), i, with, without;
+    uint64_t begin, longest = 0, wait;
+
+    r->refuse = PHX_EUNREACH;
+    phx__disc_route(&r->d, node, 1, r->now);
+    for (i = 0; i < 100; i++) {
+        wait = rig_wait(r);
+        longest = wait > longest ? wait : longest;
+    }
+    ok(longest <= 60 * SECOND, "never later than a minute after the last: %u s",
+       (unsigned)(longest / SECOND));
+    begin = r->now;
+    with = r->dials;
+    rig_run(r, begin + 3600 * SECOND);
+    with = r->dials - with;
+    phx__disc_route(&r->d, node, 0, r->now);
+    without = r->dials;
+    rig_run(r, begin + 2 * 3600 * SECOND);
+    without = r->dials - without;
+    ok(with >= 60 && with <= 120 + 10 && without < with / 2, "in an hour %u dials, and %u without a route",
+       with, without);
+    begin = r->now;
+    phx__disc_moved(&r->d, r->now);
+    wait = rig_wait(r);
+    ok(wait <= SECOND, "this node has moved: all is tried again soon, after %u ms",
+       (unsigned)(wait / MS));
+    /* A plain pause of some 30 s begins again after ten failures; a first message cuts it short. */
+    for (i = 0; i < 20; i++)
+        rig_wait(r);
+    phx__disc_want(&r->d, node, r->now);
+    wait = rig_wait(r);
+    ok(wait <= RETRY_MIN, "so it is on first use, after %u ms", (unsigned)(wait / MS));
+    rig_free(r);
+}
+
+static void test_silent_last(void)
+{
+    /* Goal: promise 7: a clone of docker0, which swallows what is sent to it, holds up a start by one
+     * stagger and a reconnect by nothing. Method: three addresses of one node, the first two silent. */
+    struct rig *r = rig_new(100, 8, 63);
+    struct phx_address a[3];
+    uint32_t node = rig_contact(r), i;
+
+    for (i = 0; i < 3; i++)
+        a[i] = v4(1000 + i, 7000);
+    phx__disc_contact(&r->d, node, a, 3, r->now);
+    rig_pass(r, 600 * MS);
+    ok(r->open_count == 3, "all three race");
+    while (r->open_count > 0)
+        rig_fail(r, r->open[0].attempt,
+                 phx__address_equal(&r->open[0].to, &a[2]) ? PHX_EREFUSED : PHX_ETIMEDOUT);
+    rig_wait(r);
+    ok(phx__address_equal(&r->last.to, &a[2]), "the one that gave a sign of life comes first");
     rig_free(r);
 }
 
@@ -675,12 +779,12 @@ static void test_best(void)
         }
         for (i = 40; i < 60 && order == 2; i++)
             phx__disc_forget(&r->d, phx__ids_find(&r->ids, &id[i]));
-        for (i = 0; i < r->d.best_count; i++) {
+        for (i = 0; i < r->d.best.count; i++) {
             if (order == 0)
-                best[i] = r->ids.at[r->d.best[i].node];
-            differs += !phx__id_equal(&best[i], &r->ids.at[r->d.best[i].node]);
+                best[i] = r->ids.at[r->d.best.at[i].node];
+            differs += !phx__id_equal(&best[i], &r->ids.at[r->d.best.at[i].node]);
         }
-        ok(r->d.best_count == PHX__DISC_BEST && differs == 0, "the same 8 in the same order");
+        ok(r->d.best.count == PHX__DISC_BEST && differs == 0, "the same 8 in the same order");
         rig_free(r);
     }
 }
@@ -711,9 +815,9 @@ static void test_full(void)
     rig_pass(r, SECOND);
     ok(r->open_count == 1 && r->last.expect == node[5], "four: it is dialled");
     rig_check(r);
-    for (i = 0; i < r->d.best_count; i++)
-        best += r->d.best[i].node == node[5];
-    ok(best == 1 && r->d.best_count == 1, "only who can be dialled is one of the best");
+    for (i = 0; i < r->d.best.count; i++)
+        best += r->d.best.at[i].node == node[5];
+    ok(best == 1 && r->d.best.count == 1, "only who can be dialled is one of the best");
     rig_free(r);
 }
 
@@ -739,8 +843,8 @@ static void test_graph(void)
             if (k != i && phx__ids_add(&r->ids, &id[k], &node) == 0)
                 phx__disc_contact(&r->d, node, &a, 1, r->now);
         }
-        for (k = 0; k < r->d.best_count; k++) {
-            node = r->d.best[k].node <= i ? r->d.best[k].node - 1 : r->d.best[k].node;
+        for (k = 0; k < r->d.best.count; k++) {
+            node = r->d.best.at[k].node <= i ? r->d.best.at[k].node - 1 : r->d.best.at[k].node;
             linked[i][node] = linked[node][i] = 1;
         }
         rig_free(r);
@@ -848,7 +952,7 @@ static void test_self(void)
     ok(selves == 0, "not dialled again soon");
     phx__disc_contact(&r->d, node, a, 1, r->now);
     rig_check(r);
-    phx__disc_news(&r->d, node, r->now);
+    rig_news(r, node);
     rig_check(r);
     rig_wait(r);
     ok(r->now == until && r->last.to.port == 1, "but after ten times retry_max, whatever the news");
@@ -992,7 +1096,7 @@ static void test_next_life(void)
         else
             ok(wait <= RETRY_MIN, how == 2 ? "it has another address" : "nobody has proved that");
         rig_fail(r, r->last.attempt, PHX_EREFUSED);
-        phx__disc_news(&r->d, node, r->now);
+        rig_news(r, node);
         rig_wait(r);
         rig_fail(r, r->last.attempt, PHX_EREFUSED);
         ok(rig_wait(r) <= RETRY_MIN, "after news it is as any other");
@@ -1016,7 +1120,7 @@ static void test_late(void)
     phx__disc_result(&r->d, first, PHX_ESELF, r->now);
     phx__disc_result(&r->d, PHX__NONE, PHX_ESELF, r->now);
     phx__disc_result(&r->d, 500, PHX_ESELF, r->now);
-    ok(r->d.attempts_open == 1 && r->d.targets[0].failures == 1,
+    ok(r->d.attempts.open == 1 && r->d.targets[0].failures == 1,
        "late and wild results are ignored");
     node = rig_node(r);
     phx__disc_up(&r->d, node, first, r->now);
@@ -1228,14 +1332,14 @@ static void test_news(void)
         rig_wait(r);
         rig_fail(r, r->last.attempt, PHX_EREFUSED);
     }
-    phx__disc_news(&r->d, node, r->now);
+    rig_news(r, node);
     rig_check(r);
     rig_wait(r);
     rig_fail(r, r->last.attempt, PHX_EREFUSED);
     ok(rig_wait(r) <= RETRY_MIN, "the next wait is short again");
     rig_up(r, r->last.attempt, node);
-    phx__disc_news(&r->d, node, r->now);
-    phx__disc_news(&r->d, 9999, r->now);
+    rig_news(r, node);
+    rig_news(r, 9999);
     ok(rig_wait(r) == UINT64_MAX, "linked or unknown: no dial");
     rig_free(r);
 }
@@ -1424,7 +1528,7 @@ static void test_slots(void)
         rig_check(r);
     }
     ok(r->d.target_count == 1 && r->mem.used == used, "one slot for a thousand nodes");
-    ok(r->open_count == 0 && r->d.known == 0 && r->d.best_count == 0,
+    ok(r->open_count == 0 && r->d.known == 0 && r->d.best.count == 0,
        "and nothing is left of them");
     rig_free(r);
 }
@@ -1534,7 +1638,7 @@ static void test_up_without_memory(void)
     rig_hub(r, 1);
     rig_wait(r);
     r->heap.fail_from = r->heap.calls + 1;
-    ok(rig_up(r, r->last.attempt, 500) == PHX_ENOMEM && r->d.attempts_open == 0,
+    ok(rig_up(r, r->last.attempt, 500) == PHX_ENOMEM && r->d.attempts.open == 0,
        "told, and the attempt is over");
     ok(r->d.links == 0 && rig_wait(r) <= RETRY_MIN, "the hub is dialled again");
     rig_check(r);
@@ -1645,6 +1749,9 @@ int main(void)
     test_who_dials();
     test_dialled_by_peer();
     test_max_dials();
+    test_give_way();
+    test_relayed();
+    test_silent_last();
     test_max_links();
     test_crossing();
     test_best();

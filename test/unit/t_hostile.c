@@ -122,11 +122,10 @@ static void test_config(void)
     ok(phx_new(NULL, &c, 0) == PHX_EINVAL && said_new(NULL) == PHX_EINVAL,
        "no place, no configuration");
     ok(WITH(cluster, NULL) && WITH(cluster, "") && WITH(cluster, longer), "bad cluster names");
-    ok(WITH(key, "0123456789abcdef") && WITH(key_size, 16),
-       "a key without its size, and the reverse");
+    ok(WITH(key_size, 16), "the size of a key and no key");
     ok(WITH(incarnation, 1), "an incarnation without an id");
     ok(WITH(max_message, 0) && WITH(max_message, (1u << 30) + 1) && WITH(window, 65535), "sizes");
-    ok(WITH(max_links, 0) && WITH(max_nodes, 1) && WITH(max_dials, 0) && WITH(hop_limit, 0),
+    ok(WITH(max_links, 0) && WITH(max_nodes, 1) && WITH(max_dials, 0) && WITH(max_accepts, 0) && WITH(hop_limit, 0),
        "counts");
     ok(WITH(hop_limit, 256) && WITH(step_bytes, 1000), "more counts");
     ok(WITH(dial_timeout_us, 0) && WITH(retry_min_us, 0) && WITH(detector.interval_us, 0)
@@ -310,6 +309,7 @@ static void test_strangers(void)
     before = n[0].heap.bytes;
     for (i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         lines = logged(&n[0], "", "");
+        raw_from = 2 + (int)i;
         raw_begin(&n[0]);
         cases[i].say();
         raw_send();
@@ -318,8 +318,44 @@ static void test_strangers(void)
            cases[i].what);
         raw_finish();
     }
+    raw_from = 0;
     ok(n[0].heap.bytes < before + 20000, "memory is back: %lu and %lu", (unsigned long)before,
        (unsigned long)n[0].heap.bytes);
+    finish_all(n, 2);
+}
+
+/* One who comes again and again is told of once, and so is a hub that cannot be had. */
+static void test_log_once(void)
+{
+    struct phx_config c = usual();
+    int i;
+
+    begin_pair(&c);
+    for (i = 0; i < 20; i++) {
+        raw_begin(&n[0]);
+        stranger_http();
+        raw_send();
+        await(raw_is_closed(), PATIENCE);
+        raw_finish();
+    }
+    ok(logged(&n[0], phx_strerror(PHX_EPROTO), "") == 1, "20 times the same from one host: one line");
+    raw_begin(&n[0]);
+    raw_hello("other", 1, 1);
+    raw_send();
+    await(raw_is_closed(), PATIENCE);
+    raw_finish();
+    ok(logged(&n[0], phx_strerror(PHX_ECLUSTER), "") == 1, "another reason is another line");
+    for (i = 2; i < 250; i++) { /* more hosts than it remembers */
+        raw_from = i;
+        raw_begin(&n[0]);
+        stranger_http();
+        raw_send();
+        await(raw_is_closed(), PATIENCE);
+        raw_finish();
+    }
+    raw_from = 0;
+    ok(logged(&n[0], phx_strerror(PHX_EPROTO), "") == 249, "and so is another host");
+    ok(honest(), "all else goes on");
     finish_all(n, 2);
 }
 
@@ -432,6 +468,36 @@ static void test_patient_crowd(void)
         close(ends[i][1]);
     }
     finish_all(n, 4);
+}
+
+/* More who are welcome than there is room for. */
+static void test_full_house(void)
+{
+    struct phx_config c;
+    int i, links = 0;
+
+    settings(&n[0], &c);
+    c.max_accepts = 2;
+    c.max_links = 2;
+    begin_as(&n[0], &c, LOOPBACK);
+    for (i = 1; i < 5; i++) {
+        settings(&n[i], &c);
+        hurry(&c);
+        c.max_links = 1;
+        begin_as(&n[i], &c, NULL);
+        phx_join(n[i].p, n[0].at);
+        await(linked(&n[i], &n[0]) || logged(&n[i], phx_strerror(PHX_ELIMIT), "refused") > 0, PATIENCE);
+    }
+    for (i = 1; i < 5; i++)
+        links += linked(&n[i], &n[0]);
+    ok(links == 2 && stats(&n[0]).links == 2, "cfg.max_accepts: two of four get in, promise 110");
+    ok(logged(&n[3], phx_strerror(PHX_ELIMIT), "refused by the peer") == 1
+           && logged(&n[4], phx_strerror(PHX_ELIMIT), "refused by the peer") == 1
+           && logged(&n[0], phx_strerror(PHX_ELIMIT), "") >= 1,
+       "the others are told why, once");
+    finish(&n[1]);
+    eventually(linked(&n[3], &n[0]) || linked(&n[4], &n[0]), "when one goes another gets in");
+    finish_all(n, 5);
 }
 
 /* In a child: no descriptor is left when connections wait. 0: all is well. */
@@ -564,6 +630,7 @@ static void raw_answer(int fd)
     phx__hmac_add(&h, b.at + b.frame + 8, b.size - b.frame - 8);
     phx__hmac_end(&h, mac);
     put_bytes(mac, 32);
+    put_fill(0, 32); /* of no second key */
     tail();
     check(send(fd, b.at, b.size, MSG_NOSIGNAL) == (ssize_t)b.size, "an ANSWER is sent");
     b.size = 0;
@@ -800,9 +867,11 @@ static const struct test tests[] = {
     {"self", test_self},
     {"refused", test_refused},
     {"strangers", test_strangers},
+    {"log_once", test_log_once},
     {"hellos", test_hellos},
     {"idle_crowd", test_idle_crowd},
     {"patient_crowd", test_patient_crowd},
+    {"full_house", test_full_house},
     {"one_link", test_one_link},
     {"dead_dial", test_dead_dial},
     {"adopt_without_memory", test_adopt_without_memory},

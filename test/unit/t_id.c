@@ -267,7 +267,7 @@ static void test_parse(void)
         { "TCP://h:80", PHX_ESCHEME, "", 0, "" },
         { " tcp://h:80", PHX_ESCHEME, "", 0, "" },
         { "://h:80", PHX_ESCHEME, "", 0, "" },
-        { "tls://h:80", PHX_ESCHEME, "", 0, "" },
+        { "tls://h:80", 0, "h", 80, "" },
     };
     struct phx__parsed p;
     size_t i;
@@ -388,6 +388,36 @@ static struct phx_address address(int family, const char *host, unsigned port)
     return a;
 }
 
+/* Over TLS an address is another one: in text, compared, and in its family on the wire. */
+static void test_tls_address(void)
+{
+    static const struct { int family; const char *host, *text; } table[] = {
+        { PHX_IPV4, "192.0.2.1", "tls://192.0.2.1:7" },
+        { PHX_IPV6, "2001:db8::1", "tls://[2001:db8::1]:7" },
+    };
+    struct phx_address a, b;
+    struct phx__parsed p;
+    struct phx__writer w;
+    struct phx__reader r;
+    uint8_t wire[32];
+    char text[PHX_ADDRESS_TEXT];
+    size_t i;
+
+    for (i = 0; i < PHX__COUNT(table); i++) {
+        a = b = address(table[i].family, table[i].host, 7);
+        a.tls = 1;
+        ok(strcmp(phx_address_text(&a, text), table[i].text) == 0 && !phx__address_equal(&a, &b)
+               && phx__address_parse(text, &p) == 0 && p.tls == 1,
+           "%s is not the same without TLS", text);
+        phx__writer_init(&w, wire, sizeof wire);
+        phx__address_put(&w, &a);
+        phx__reader_init(&r, wire, w.size);
+        ok(wire[0] == table[i].family + 16 && phx__address_get(&r, &b) == 0
+               && phx__address_equal(&a, &b),
+           "and has the family %d on the wire", wire[0]);
+    }
+}
+
 static void test_text(void)
 {
     /* Goal: printing of each family at its longest, and of what has no text. Method: by hand. */
@@ -411,6 +441,7 @@ static void test_text(void)
     ok(strcmp(phx_address_text(&a, text), "none") == 0, "no address");
     a.family = 9;
     ok(strcmp(phx_address_text(&a, text), "none") == 0, "no family");
+    test_tls_address();
 }
 
 static void test_questions(void)

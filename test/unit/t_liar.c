@@ -483,10 +483,121 @@ static void test_big_card(void)
     finish_all(n, 2);
 }
 
+/* ---- What a liar may make others do ---------------------------------------------------------- */
+
+static int victim_listen(int *port)
+{
+    struct sockaddr_in at;
+    socklen_t length = sizeof at;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    memset(&at, 0, sizeof at);
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (bind(fd, (struct sockaddr *)&at, sizeof at) != 0 || listen(fd, 1000) != 0
+        || getsockname(fd, (struct sockaddr *)&at, &length) != 0)
+        exit(1);
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    *port = ntohs(at.sin_port);
+    return fd;
+}
+
+/* 200 nodes that are not there, all at the victim's address; their cards are new each time. */
+static void say_victim(int port, int version)
+{
+    struct phx_id id;
+    int i;
+
+    update_begin();
+    for (i = 0; i < 200; i++) {
+        memset(&id, 0x66, sizeof id);
+        memcpy(&id, &i, sizeof i);
+        put_entry(&id, (uint64_t)(2 * version), 1, 1, (uint64_t)version);
+        put(10 + 14, 4);
+        put(1, 1);
+        put(65536, 4);
+        put(2, 1);
+        put(4, 1);
+        put(0x0100007f, 4);
+        put((uint64_t)port, 2);
+        put(4, 1); /* and one that is refused at once, another one each time */
+        put(0x0100007f, 4);
+        put(1 + (uint64_t)version % 5, 2);
+        put(0, 4);
+    }
+    tail();
+    raw_send();
+}
+
+static void test_victim(void)
+{
+    struct phx_config c = usual();
+    int port, fd = victim_listen(&port), one, visits = 0, version;
+    unsigned long dials;
+
+    c.mem_limit = 0;
+    begin_pair(&c);
+    raw_link(&n[0]);
+    for (version = 1; version <= 30; version++) {
+        say_victim(port, version);
+        go_on(100 * MS);
+        while ((one = accept(fd, NULL, NULL)) >= 0) {
+            visits++;
+            close(one);
+        }
+    }
+    dials = (unsigned long)(stats(&n[0]).dials + stats(&n[1]).dials);
+    ok(visits > 8 && visits <= 2 * 17, "a victim is dialled %d times by two nodes, of %lu dials, pitfall 21",
+       visits, dials);
+    ok(dials < 2 * 7 * 17, "and so are other places: that is all there is");
+    ok(honest(), "all else goes on");
+    raw_finish();
+    close(fd);
+    finish_all(n, 2);
+}
+
+static void test_talker(void)
+{
+    struct phx_config c = usual();
+    uint64_t start, before, took;
+    unsigned long beats;
+    char id[PHX_ID_TEXT];
+    int i, k;
+
+    begin_pair(&c);
+    raw_link(&n[0]);
+    phx_id_text(&r.id, id);
+    before = stats(&n[0]).heartbeats_in;
+    start = phx_now_us();
+    for (i = 0; i < 75; i++) {
+        for (k = 0; k < 2000; k++) {
+            head(SPEC_BEAT, 0, 0);
+            put(60000, 4);
+            put_fill(0, 24);
+            tail();
+        }
+        raw_send();
+    }
+    go_on(500 * MS);
+    took = phx_now_us() - start;
+    beats = (unsigned long)(stats(&n[0]).heartbeats_in - before);
+    ok(beats >= 100000 && beats < 100000 + 20000 * (took + SECOND) / SECOND,
+       "of 150,000 heartbeats at once %lu are taken in %d ms, promise 110", beats, (int)(took / MS));
+    ok(honest(), "meanwhile others are served");
+    eventually(stats(&n[0]).heartbeats_in - before >= 150000, "in the end all are: none is lost");
+    took = phx_now_us() - start;
+    ok(took > 1500 * MS && took < 10 * SECOND, "after %d ms", (int)(took / MS));
+    ok(logged(&n[0], id, "down") == 0 && honest(), "its link stays, and all else goes on");
+    raw_finish();
+    finish_all(n, 2);
+}
+
 static const struct test tests[] = {
     {"liars", test_liars},
     {"nonsense", test_nonsense},
     {"big_card", test_big_card},
+    {"victim", test_victim},
+    {"talker", test_talker},
     {NULL, NULL},
 };
 

@@ -16,7 +16,7 @@
 #define EVENTS 256
 
 struct event {
-    char what; /* b beat, x silent, or the first letter of a state */
+    char what; /* b beat, a beat that asks, x silent, w word, k seek, or the first letter of a state */
     uint32_t node;
     uint64_t at, value;
 };
@@ -24,6 +24,7 @@ struct rig {
     struct test_heap heap;
     struct phx__mem mem;
     struct phx__timers timers;
+    struct phx__rnd rnd;
     struct phx__live l;
     uint64_t now;
     struct event events[EVENTS];
@@ -43,11 +44,12 @@ static void rig_note(struct rig *r, char what, uint32_t node, uint64_t value)
     e->value = value;
 }
 
-static void rig_beat(void *ctx, uint32_t node, uint64_t next_us)
+static void rig_beat(void *ctx, uint32_t node, int ask)
 {
     struct rig *r = ctx;
+    int monitor;
 
-    rig_note(r, 'b', node, next_us);
+    rig_note(r, ask ? 'a' : 'b', node, phx__live_promise(&r->l, node, r->now, &monitor));
     if (r->grows == 1)
         check(phx__live_up(&r->l, 100, r->now) == 0, "a link while another beats");
     if (r->grows == 2)
@@ -63,6 +65,16 @@ static void rig_silent(void *ctx, uint32_t node, uint64_t us)
         phx__live_down(&r->l, node);
 }
 
+static void rig_suspect(void *ctx, uint32_t node)
+{
+    rig_note(ctx, 'w', node, 0);
+}
+
+static void rig_seek(void *ctx, uint32_t node)
+{
+    rig_note(ctx, 'k', node, 0);
+}
+
 static void rig_state(void *ctx, uint32_t node, enum phx_state state)
 {
     static const char letters[] = "?OSUFL";
@@ -75,7 +87,7 @@ static void rig_state(void *ctx, uint32_t node, enum phx_state state)
 static void rig_init(struct rig *r)
 {
     struct phx_detector limits = { 2, BEAT, BEAT, GRACE, BROKEN };
-    struct phx__live_ops ops = { NULL, rig_beat, rig_silent, rig_state };
+    struct phx__live_ops ops = { NULL, rig_beat, rig_silent, rig_suspect, rig_seek, rig_state };
     struct phx_alloc alloc;
 
     memset(r, 0, sizeof *r);
@@ -84,7 +96,8 @@ static void rig_init(struct rig *r)
     ops.ctx = r;
     phx__mem_init(&r->mem, &alloc, 0);
     phx__timers_init(&r->timers, &r->mem);
-    phx__live_init(&r->l, &r->mem, &r->timers, &limits, &ops);
+    phx__rnd_seed(&r->rnd, 1, 2);
+    phx__live_init(&r->l, &r->mem, &r->timers, &r->rnd, &limits, &ops);
     r->drops = 1;
     r->now = 1000 * SECOND;
     phx__live_step(&r->l, r->now);
@@ -105,6 +118,7 @@ static void rig_step(struct rig *r, uint64_t now)
 
     r->now = now;
     phx__live_step(&r->l, now);
+    phx__live_round(&r->l);
     while (phx__timers_pop(&r->timers, now, &kind, &node) == 1) {
         r->fired++;
         phx__live_due(&r->l, kind, node, now);
@@ -154,14 +168,14 @@ static void test_beats(void)
     ok(phx__timers_next(&r.timers) == begin + BEAT, "the first thing due is our own heartbeat");
     for (i = 1; i <= 40; i++) {
         rig_run(&r, begin + i * SECOND);
-        phx__live_heard(&r.l, 3, 0, r.now);
+        phx__live_heard(&r.l, 3, r.now);
     }
     ok(r.count == 8 && rig_events(&r, 'b') == 8, "8 heartbeats in 40 s");
     ok(r.events[0].at == begin + BEAT && r.events[7].at == begin + 8 * BEAT, "on the dot");
     ok(r.events[0].node == 3 && r.events[0].value == BEAT, "with the promise of the next");
     for (i = 41; i <= 80; i++) {
         rig_run(&r, begin + i * SECOND);
-        phx__live_heard(&r.l, 3, 0, r.now);
+        phx__live_heard(&r.l, 3, r.now);
         phx__live_said(&r.l, 3, r.now);
     }
     ok(r.count == 8, "who talks needs no heartbeat");
@@ -193,7 +207,7 @@ static void test_silence(void)
         phx__live_up(&r.l, 1, r.now);
         rig_run(&r, r.now + 2 * SECOND);
         begin = r.now;
-        phx__live_heard(&r.l, 1, table[i].next, begin);
+        phx__live_beat(&r.l, 1, table[i].next, 0, 0, begin);
         rig_run(&r, begin + 500 * SECOND);
         e = rig_last(&r, 'x');
         if (table[i].verdict == UINT64_MAX)
@@ -215,12 +229,12 @@ static void test_announcements(void)
     rig_init(&r);
     begin = r.now;
     phx__live_up(&r.l, 1, begin);
-    phx__live_heard(&r.l, 1, 60 * SECOND, begin);
+    phx__live_beat(&r.l, 1, 60 * SECOND, 0, 0, begin);
     rig_run(&r, begin + 30 * SECOND);
-    phx__live_heard(&r.l, 1, 0, r.now);
+    phx__live_heard(&r.l, 1, r.now);
     rig_run(&r, begin + 93 * SECOND);
     ok(rig_events(&r, 'x') == 0, "plain traffic does not shorten it");
-    phx__live_heard(&r.l, 1, BEAT, r.now);
+    phx__live_beat(&r.l, 1, BEAT, 0, 0, r.now);
     rig_run(&r, begin + 200 * SECOND);
     ok(rig_events(&r, 'x') == 1 && rig_last(&r, 'x')->at == begin + 93 * SECOND + BEAT + GRACE,
        "a new announcement does");
@@ -237,9 +251,9 @@ static void test_shorter(void)
     rig_init(&r);
     begin = r.now;
     phx__live_up(&r.l, 1, begin);
-    phx__live_heard(&r.l, 1, 60 * SECOND, begin);
+    phx__live_beat(&r.l, 1, 60 * SECOND, 0, 0, begin);
     rig_run(&r, begin + BEAT + SECOND / 2);
-    phx__live_heard(&r.l, 1, 1, r.now);
+    phx__live_beat(&r.l, 1, 1, 0, 0, r.now);
     rig_run(&r, begin + 20 * SECOND);
     ok(rig_last(&r, 'x')->at == begin + BEAT + SECOND / 2 + 1 + GRACE, "to the microsecond");
     rig_free(&r);
@@ -256,9 +270,9 @@ static void test_calls_back(void)
     r.grows = 1;
     rig_run(&r, r.now + BEAT);
     ok(rig_events(&r, 'b') == 1 && r.l.at[100].linked, "the array moved");
-    ok(phx__timers_next(&r.timers) == r.now + GRACE, "and the timer is set");
+    ok(phx__timers_next(&r.timers) == r.now + GRACE / 2, "and the timer is set");
     r.grows = 2;
-    phx__live_heard(&r.l, 1, 0, r.now);
+    phx__live_heard(&r.l, 1, r.now);
     phx__live_down(&r.l, 100);
     rig_run(&r, r.now + BEAT);
     ok(rig_events(&r, 'b') == 2 && phx__timers_next(&r.timers) == UINT64_MAX, "the link went");
@@ -294,7 +308,7 @@ static void test_lazy(void)
     for (i = 0; i < 1000000; i++) {
         if (i % 1000 == 0)
             rig_run(&r, begin + i * 20);
-        phx__live_heard(&r.l, 1, 0, begin + i * 20);
+        phx__live_heard(&r.l, 1, begin + i * 20);
         phx__live_said(&r.l, 1, begin + i * 20);
     }
     ok(r.fired <= 5 && r.timers.order - order <= 5, "%u timers for a million frames", r.fired);
@@ -320,7 +334,7 @@ static void test_stall(void)
         rig_run(&r, r.now + 2 * SECOND);
         rig_step(&r, r.now);
         for (node = 0; node < 10; node++)
-            phx__live_heard(&r.l, node, 0, r.now);
+            phx__live_heard(&r.l, node, r.now);
         back = r.now + stalls[i];
         rig_step(&r, back);
         ok(rig_events(&r, 'x') == 0,
@@ -328,7 +342,7 @@ static void test_stall(void)
         ok(rig_events(&r, 'b') == 10, "but all are told at once that we are back");
         rig_run(&r, back + 3 * SECOND);
         for (node = 0; node < 9; node++)
-            phx__live_heard(&r.l, node, 0, r.now);
+            phx__live_heard(&r.l, node, r.now);
         rig_run(&r, back + 3 * SECOND + GRACE + BEAT - 1);
         ok(rig_events(&r, 'x') == 1 && rig_last(&r, 'x')->node == 9
            && rig_last(&r, 'x')->at == back + BEAT + GRACE,
@@ -349,7 +363,7 @@ static void test_sleep(void)
     begin = r.now;
     phx__live_up(&r.l, 1, begin);
     rig_run(&r, begin + 60 * SECOND);
-    ok(rig_events(&r, 'x') == 1 && r.events[1].at == begin + BEAT + GRACE && r.l.stalled == 0,
+    ok(rig_events(&r, 'x') == 1 && rig_last(&r, 'x')->at == begin + BEAT + GRACE && r.l.stalled == 0,
        "the silent is found in time");
     rig_free(&r);
     rig_init(&r);
@@ -357,7 +371,7 @@ static void test_sleep(void)
     phx__live_up(&r.l, 1, begin);
     while (r.now < begin + 60 * SECOND)
         rig_step(&r, r.now + 700 * MS);
-    ok(rig_events(&r, 'x') == 1 && r.events[1].at < begin + BEAT + GRACE + SECOND
+    ok(rig_events(&r, 'x') == 1 && rig_last(&r, 'x')->at < begin + BEAT + GRACE + SECOND
        && r.l.stalled == 0,
        "also by a host that steps every 700 ms");
     rig_free(&r);
@@ -374,12 +388,13 @@ static void test_short_timeouts(void)
 {
     /* Goal: with short times a short stall counts. Method: 20 ms heartbeats and a host that is
      * 500 ms away. */
+    struct phx_detector limits = { 2, 20 * MS, 20 * MS, 20 * MS, SECOND };
     struct rig r;
 
     rig_init(&r);
-    r.l.limits.interval_us = 20 * MS;
-    r.l.limits.timeout_us = 20 * MS;
+    phx__live_limits(&r.l, &limits);
     phx__live_up(&r.l, 1, r.now);
+    phx__live_beat(&r.l, 1, 20 * MS, 0, 0, r.now);
     rig_step(&r, r.now + 500 * MS);
     ok(rig_events(&r, 'x') == 0, "nobody is accused");
     rig_run(&r, r.now + 500 * MS);
@@ -399,7 +414,7 @@ static void test_backwards(void)
     rig_run(&r, begin + SECOND);
     rig_step(&r, begin + SECOND);
     rig_step(&r, begin - 900 * SECOND);
-    phx__live_heard(&r.l, 1, 0, begin - 900 * SECOND);
+    phx__live_heard(&r.l, 1, begin - 900 * SECOND);
     phx__live_said(&r.l, 1, begin - 900 * SECOND);
     phx__live_up(&r.l, 2, begin - 900 * SECOND);
     phx__live_reachable(&r.l, 2, 0, 0, begin - 900 * SECOND);
@@ -426,7 +441,7 @@ static void test_states(void)
         { "+-.+-.", "OUFOUF" },    { "+ll", "OL" },
         { "+-+", "OUO" },      { "+-l", "OUL" },
     };
-    size_t row, i;
+    size_t row, i, k;
     struct rig r;
 
     for (row = 0; row < PHX__COUNT(table); row++) {
@@ -441,8 +456,9 @@ static void test_states(void)
             else
                 phx__live_reachable(&r.l, 4, c == '+', c == 'l', r.now);
         }
-        for (i = 0; i < r.count && i < sizeof seen - 1; i++)
-            seen[i] = r.events[i].what;
+        for (i = 0, k = 0; i < r.count && k < sizeof seen - 1; i++)
+            if (r.events[i].what != 'k')
+                seen[k++] = r.events[i].what;
         ok(strcmp(seen, table[row][1]) == 0, "%s is %s (%s)", table[row][0], table[row][1], seen);
         if (phx__live_state(&r.l, 4, NULL) != PHX_NODE_UNREACHABLE)
             check(phx__timers_next(&r.timers) == UINT64_MAX, "only the unreachable have a fate");
@@ -496,9 +512,9 @@ static void test_links_and_states(void)
     ok(phx__live_state(&r.l, 1, NULL) == PHX_NODE_OK, "a lost link is no lost node");
     phx__live_down(&r.l, 1);
     phx__live_down(&r.l, 30);
-    phx__live_heard(&r.l, 1, 5, r.now);
+    phx__live_beat(&r.l, 1, 5, 0, 0, r.now);
     phx__live_said(&r.l, 1, r.now);
-    phx__live_heard(&r.l, 30, 5, r.now);
+    phx__live_beat(&r.l, 30, 5, 0, 0, r.now);
     phx__live_said(&r.l, 30, r.now);
     phx__live_due(&r.l, PHX__TIMER_LIVE, 1, r.now);
     phx__live_due(&r.l, PHX__TIMER_LIVE, 30, r.now);
@@ -510,7 +526,7 @@ static void test_links_and_states(void)
     ok(phx__timers_next(&r.timers) == UINT64_MAX && phx__live_state(&r.l, 1, NULL) == 0,
        "forgotten");
     rig_run(&r, r.now + 100 * SECOND);
-    ok(r.count == 2, "for good");
+    ok(r.count == 3, "for good");
     rig_free(&r);
 }
 
@@ -529,7 +545,7 @@ static void memory_scenario(struct rig *r)
                   "a known node is lost without memory");
         if (node % 3 == 0)
             phx__live_forget(&r->l, node / 2);
-        phx__live_heard(&r->l, node, 1, r->now);
+        phx__live_beat(&r->l, node, 1, 0, 0, r->now);
         rig_run(r, r->now + SECOND);
     }
 }
@@ -569,7 +585,7 @@ static void test_many(void)
     for (round = 0; round < 6; round++) {
         rig_run(&r, r.now + 3 * SECOND);
         for (node = 0; node < NODES; node += 2)
-            phx__live_heard(&r.l, node, 0, r.now);
+            phx__live_heard(&r.l, node, r.now);
     }
     for (i = 0; i < r.count; i++) {
         if (r.events[i].what != 'x')
@@ -582,8 +598,321 @@ static void test_many(void)
     rig_free(&r);
 }
 
+/* ---- Monitors, suspicion, pauses ------------------------------------------------------------- */
+
+#define INSURANCE (60 * SECOND)
+
+/* As rig_init, with a long insurance and k monitors. */
+static void rig_insured(struct rig *r, uint32_t k)
+{
+    struct phx_detector limits = { 0, BEAT, INSURANCE, GRACE, BROKEN };
+
+    rig_init(r);
+    limits.monitors = k;
+    phx__live_limits(&r->l, &limits);
+}
+
+static uint32_t rig_monitors(const struct rig *r)
+{
+    uint32_t node, count = 0;
+
+    for (node = 0; node < r->l.capacity; node++)
+        count += (uint32_t)phx__live_is_monitor(&r->l, node);
+    return count;
+}
+
+static uint32_t rig_other(const struct rig *r, int monitor)
+{
+    uint32_t node;
+
+    for (node = 0; node < NODES && phx__live_is_monitor(&r->l, node) != monitor; node++)
+        ;
+    return node;
+}
+
+static void test_monitors(void)
+{
+    /* Goal: as many as wanted, or as there are; who goes is replaced and the new one told at once.
+     * Method: 10 links that hear all the time, and the beats of two minutes. */
+    struct phx_detector limits = { 4, BEAT, INSURANCE, GRACE, BROKEN };
+    struct rig r;
+    uint32_t node, i, gone, beats[2] = { 0, 0 };
+
+    rig_insured(&r, 3);
+    for (node = 0; node < 10; node++) {
+        phx__live_up(&r.l, node, r.now);
+        check(rig_monitors(&r) == (node < 2 ? node + 1 : 3), "never more than there are, or wanted");
+        phx__live_beat(&r.l, node, 600 * SECOND, 0, 0, r.now);
+    }
+    rig_run(&r, r.now + BEAT);
+    r.count = 0;
+    rig_run(&r, r.now + 2 * INSURANCE);
+    for (i = 0; i < r.count && i < EVENTS; i++)
+        beats[!phx__live_is_monitor(&r.l, r.events[i].node)]++;
+    ok(beats[0] == 3 * 24 && beats[1] == 7 * 2, "3 hear every 5 s, 7 every 60 s: %u and %u",
+       beats[0], beats[1]);
+    gone = rig_other(&r, 1);
+    r.count = 0;
+    phx__live_down(&r.l, gone);
+    ok(rig_monitors(&r) == 3, "a monitor that goes is replaced");
+    rig_step(&r, r.now);
+    ok(rig_events(&r, 'b') == 1 && phx__live_is_monitor(&r.l, rig_last(&r, 'b')->node)
+           && rig_last(&r, 'b')->value == BEAT,
+       "and the new one is told at once");
+    phx__live_limits(&r.l, &limits);
+    ok(rig_monitors(&r) == 4, "one more");
+    limits.monitors = 1;
+    phx__live_limits(&r.l, &limits);
+    ok(rig_monitors(&r) == 1, "three less");
+    limits.monitors = 255;
+    phx__live_limits(&r.l, &limits);
+    ok(rig_monitors(&r) == 9, "as many as there are");
+    rig_free(&r);
+}
+
+static void test_fair_choice(void)
+{
+    /* Goal: any neighbour is as probable a monitor as any other, early or late. Method: 2 of 10,
+     * some of which go and come, 3000 times. */
+    uint32_t count[10] = { 0 }, i, node, worst = 0;
+    struct rig r;
+
+    for (i = 0; i < 3000; i++) {
+        rig_insured(&r, 2);
+        phx__rnd_seed(&r.rnd, i, 7);
+        for (node = 0; node < 10; node++)
+            phx__live_up(&r.l, node, r.now);
+        phx__live_down(&r.l, 3);
+        phx__live_up(&r.l, 3, r.now);
+        for (node = 0; node < 10; node++)
+            count[node] += (uint32_t)phx__live_is_monitor(&r.l, node);
+        rig_free(&r);
+    }
+    for (node = 0; node < 10; node++) {
+        uint32_t off = count[node] > 600 ? count[node] - 600 : 600 - count[node];
+        worst = off > worst ? off : worst;
+    }
+    ok(worst < 110, "600 times each, give or take %u (five standard deviations are 110)", worst);
+}
+
+static void test_suspicion(void)
+{
+    /* Goal: doubt at half the grace, the end at the whole; a sign of life ends the doubt. Method:
+     * a silent link to a node with a route. */
+    struct rig r;
+    uint64_t begin;
+
+    rig_init(&r);
+    begin = r.now;
+    phx__live_reachable(&r.l, 1, 1, 0, begin);
+    phx__live_up(&r.l, 1, begin);
+    rig_run(&r, begin + BEAT + GRACE / 2 - 1);
+    ok(rig_events(&r, 'S') == 0 && rig_events(&r, 'w') == 0, "not before");
+    rig_run(&r, begin + BEAT + GRACE / 2);
+    ok(rig_events(&r, 'S') == 1 && rig_events(&r, 'w') == 1 && r.l.suspects == 1, "suspect");
+    phx__live_reachable(&r.l, 1, 1, 0, r.now);
+    ok(phx__live_state(&r.l, 1, NULL) == PHX_NODE_SUSPECT, "that there is a route proves nothing");
+    phx__live_heard(&r.l, 1, r.now);
+    ok(rig_last(&r, 'O')->at == r.now && r.l.suspects == 0, "a frame does");
+    begin = r.now;
+    rig_run(&r, begin + BEAT + GRACE - 1);
+    ok(rig_events(&r, 'w') == 2 && rig_events(&r, 'x') == 0, "silent again");
+    phx__live_alive(&r.l, 1, r.now);
+    ok(phx__live_state(&r.l, 1, NULL) == PHX_NODE_OK, "a new number clears it");
+    rig_run(&r, begin + BEAT + GRACE);
+    ok(rig_events(&r, 'x') == 1 && rig_events(&r, 'w') == 2, "but not the link");
+    ok(phx__live_look(&r.l, 1)->ground == PHX__LIVE_SILENT, "and who accused it is known");
+    rig_free(&r);
+}
+
+static void test_word(void)
+{
+    /* Goal: a word is looked into, not believed. Method: with and without a link, answered or
+     * not, and about one that is busy. */
+    struct rig r;
+    uint64_t begin;
+    uint32_t node;
+
+    rig_insured(&r, 2);
+    ok(phx__live_word(&r.l, 7, 3, r.now) == 0, "of a stranger");
+    for (node = 0; node < 3; node++) {
+        phx__live_reachable(&r.l, node, 1, 0, r.now);
+        phx__live_up(&r.l, node, r.now);
+        phx__live_beat(&r.l, node, INSURANCE, node == 2, 0, r.now);
+    }
+    phx__live_reachable(&r.l, 3, 1, 0, r.now);
+    rig_run(&r, r.now + SECOND);
+    begin = r.now;
+    for (node = 0; node < 4; node++)
+        ok(phx__live_word(&r.l, node, 9, begin) == (node != 2), "passed on but of the busy one");
+    ok(rig_events(&r, 'a') == 2 && rig_events(&r, 'S') == 3, "two are asked, three are suspect");
+    phx__live_word(&r.l, 1, 9, begin);
+    ok(rig_events(&r, 'a') == 2, "and not twice");
+    rig_run(&r, begin + SECOND);
+    phx__live_heard(&r.l, 0, r.now);
+    ok(phx__live_state(&r.l, 0, NULL) == PHX_NODE_OK, "one answers");
+    rig_run(&r, begin + GRACE);
+    ok(rig_events(&r, 'x') == 1 && rig_last(&r, 'x')->node == 1
+           && rig_last(&r, 'x')->at == begin + GRACE / 2,
+       "the other is given up in half the grace");
+    ok(phx__live_look(&r.l, 3)->accuser == 9, "the accuser is known");
+    rig_run(&r, begin + GRACE + BROKEN - 1);
+    ok(phx__live_state(&r.l, 3, NULL) == PHX_NODE_SUSPECT, "of the far one nothing is known");
+    rig_run(&r, begin + GRACE + BROKEN);
+    ok(phx__live_state(&r.l, 3, NULL) == PHX_NODE_OK, "and in the end nothing came of it");
+    rig_free(&r);
+}
+
+static void test_seek(void)
+{
+    /* Goal: before a node fails others are asked, twice, and an answer puts it off. Method: one
+     * that is lost. */
+    struct rig r;
+    uint64_t begin;
+
+    rig_init(&r);
+    phx__live_reachable(&r.l, 1, 1, 0, r.now);
+    phx__live_reachable(&r.l, 1, 0, 0, r.now);
+    begin = r.now;
+    ok(rig_events(&r, 'k') == 1, "at once");
+    rig_run(&r, begin + BROKEN - 1);
+    ok(rig_events(&r, 'k') == 2 && rig_last(&r, 'k')->at == begin + BROKEN / 2, "and halfway");
+    phx__live_alive(&r.l, 1, r.now);
+    begin = r.now;
+    ok(phx__live_state(&r.l, 1, NULL) == PHX_NODE_UNREACHABLE, "an answer makes no route");
+    rig_run(&r, begin + BROKEN);
+    ok(rig_last(&r, 'F')->at == begin + BROKEN && rig_events(&r, 'k') == 3, "but gives it time");
+    rig_free(&r);
+}
+
+static void test_blind(void)
+{
+    /* Goal: after a stall nobody is accused before what waits was read, however little time was
+     * left. Method: a link and a fate with a millisecond left, and steps without a round. */
+    struct rig r;
+    uint64_t back;
+    int i;
+
+    rig_init(&r);
+    phx__live_up(&r.l, 1, r.now);
+    phx__live_reachable(&r.l, 2, 1, 0, r.now);
+    rig_run(&r, r.now + BEAT + GRACE - BROKEN);
+    phx__live_reachable(&r.l, 2, 0, 0, r.now);
+    rig_run(&r, r.now + BROKEN - MS);
+    rig_step(&r, r.now);
+    back = r.now + 100 * SECOND;
+    for (i = 0; i < 20; i++) {
+        uint32_t node;
+        int kind;
+        r.now = back + (uint64_t)i * MS;
+        phx__live_step(&r.l, r.now);
+        while (phx__timers_pop(&r.timers, r.now, &kind, &node) == 1)
+            phx__live_due(&r.l, kind, node, r.now);
+    }
+    ok(r.l.stalled == 100 * SECOND && rig_events(&r, 'x') == 0 && rig_events(&r, 'F') == 0,
+       "20 ms of reading, and nobody is accused");
+    rig_run(&r, r.now + MS);
+    ok(rig_events(&r, 'x') == 1 && rig_events(&r, 'F') == 1, "then both");
+    rig_free(&r);
+}
+
+static void test_grace(void)
+{
+    /* Goal: after a stall others get time: perhaps they gave us up. Method: a node lost right
+     * after a stall of a minute, and one of a few seconds. */
+    static const uint64_t stalls[][2] = { { 60 * SECOND, 10 * SECOND }, { 8 * SECOND, 8 * SECOND } };
+    struct rig r;
+    size_t i;
+    uint64_t begin;
+
+    for (i = 0; i < PHX__COUNT(stalls); i++) {
+        rig_init(&r);
+        phx__live_up(&r.l, 1, r.now);
+        phx__live_reachable(&r.l, 1, 1, 0, r.now);
+        rig_step(&r, r.now);
+        begin = r.now + stalls[i][0];
+        rig_step(&r, begin);
+        phx__live_down(&r.l, 1);
+        phx__live_reachable(&r.l, 1, 0, 0, r.now);
+        rig_run(&r, begin + 100 * SECOND);
+        ok(rig_last(&r, 'F')->at == begin + BROKEN + stalls[i][1], "failed %u s later than usual",
+           (unsigned)(stalls[i][1] / SECOND));
+        rig_free(&r);
+    }
+}
+
+static void test_busy(void)
+{
+    /* Goal: a pause is announced to all, and its end. Method: three links; then a monitor that
+     * announces one itself. */
+    struct rig r;
+    uint32_t node, busy;
+
+    rig_insured(&r, 1);
+    for (node = 0; node < 3; node++)
+        phx__live_up(&r.l, node, r.now);
+    phx__live_busy(&r.l, 60 * SECOND);
+    ok(rig_events(&r, 'b') == 3 && rig_last(&r, 'b')->value == 60 * SECOND + BEAT, "all are told");
+    rig_step(&r, r.now + 60 * SECOND);
+    ok(rig_events(&r, 'b') == 6 && r.l.pause == 0, "and told that it is over: %u",
+       rig_events(&r, 'b'));
+    ok(rig_events(&r, 'x') == 0 && rig_events(&r, 'w') == 0, "nobody is accused");
+    busy = rig_other(&r, 1);
+    phx__live_beat(&r.l, busy, 60 * SECOND, 1, 0, r.now);
+    ok(!phx__live_is_monitor(&r.l, busy) && rig_monitors(&r) == 1, "who is away watches nobody");
+    rig_free(&r);
+}
+
+static void test_used(void)
+{
+    /* Goal: a link in use is not left to the insurance. Method: messages without an answer, with
+     * some, and how many heartbeats they save. */
+    struct rig r;
+    uint64_t begin;
+    int i;
+
+    rig_insured(&r, 1);
+    phx__live_up(&r.l, 1, r.now); /* the monitor */
+    phx__live_up(&r.l, 2, r.now);
+    if (phx__live_is_monitor(&r.l, 2)) { /* as it may have been drawn */
+        phx__live_down(&r.l, 2);
+        phx__live_up(&r.l, 2, r.now);
+    }
+    phx__live_beat(&r.l, 1, 900 * SECOND, 0, 0, r.now);
+    phx__live_beat(&r.l, 2, 900 * SECOND, 0, 0, r.now);
+    begin = r.now;
+    for (i = 0; i < 300; i++) {
+        rig_run(&r, begin + (uint64_t)i * SECOND);
+        phx__live_used(&r.l, 2, r.now);
+        phx__live_said(&r.l, 2, r.now);
+        if (i % 3 == 1)
+            phx__live_heard(&r.l, 2, r.now);
+    }
+    ok(rig_events(&r, 'a') == 0, "answered now and then: nobody asks");
+    ok(r.l.saved_insurance >= 3 && r.l.saved_insurance <= 5, "%u heartbeats saved",
+       (unsigned)r.l.saved_insurance);
+    rig_run(&r, r.now + SECOND);
+    phx__live_heard(&r.l, 2, r.now);
+    begin = r.now;
+    phx__live_used(&r.l, 2, r.now + 1);
+    rig_run(&r, begin + 100 * SECOND);
+    ok(rig_events(&r, 'a') == 1 && rig_last(&r, 'a')->at <= begin + 1 + BEAT, "no answer: asked");
+    ok(rig_last(&r, 'x')->node == 2 && rig_last(&r, 'x')->at == rig_last(&r, 'a')->at + GRACE,
+       "and given up");
+    rig_free(&r);
+}
+
 int main(void)
 {
+    test_monitors();
+    test_fair_choice();
+    test_suspicion();
+    test_word();
+    test_seek();
+    test_blind();
+    test_grace();
+    test_busy();
+    test_used();
     test_beats();
     test_silence();
     test_announcements();

@@ -25,7 +25,7 @@ static void fill(uint8_t *out, size_t n, unsigned first)
         out[i] = (uint8_t)(first + i);
 }
 
-/* The two nodes of section 9. */
+/* The two nodes of section 10. */
 static struct phx_id dialer(void)
 {
     struct phx_id id;
@@ -93,6 +93,7 @@ static void answer(const uint8_t mac[32])
     a.card_version = 1;
     a.observed = local(40000);
     memcpy(a.mac, mac, 32);
+    fill(a.mac_other, 32, 0x60);
     phx__wire_put_answer(&stream, &a);
 }
 
@@ -137,7 +138,7 @@ static void update(const struct phx__entry *e, size_t count)
     phx__wire_end(&stream, start);
 }
 
-/* A card like section 9's, with claims 42, 44, 46, ... */
+/* A card like section 10's, with claims 42, 44, 46, ... */
 static size_t card_of(uint8_t *out, size_t capacity, uint32_t claim_count)
 {
     static struct phx__claim claims[10000];
@@ -262,6 +263,29 @@ static void request(void)
     phx__wire_put_request(&stream, &q, 15);
 }
 
+static void suspect(void)
+{
+    struct phx__suspect s;
+
+    memset(&s, 0, sizeof s);
+    s.id = acceptor();
+    s.incarnation = 2;
+    s.seq = 6;
+    s.accuser = dialer();
+    phx__wire_put_suspect(&stream, &s, 16);
+}
+
+static void probe(int flags)
+{
+    struct phx__probe p;
+
+    memset(&p, 0, sizeof p);
+    p.target = flags ? dialer() : acceptor();
+    p.subject = acceptor();
+    p.asker = dialer();
+    phx__wire_put_probe(&stream, &p, flags, 16);
+}
+
 static void summary(int flags, uint32_t own_seq, int others)
 {
     size_t start = phx__wire_begin(&stream, PHX__SUMMARY, flags, 0);
@@ -291,7 +315,7 @@ static void handshake(void)
     first_update();
 }
 
-/* ---- The examples of section 9 */
+/* ---- The examples of section 10 */
 
 /* Without spaces and line ends; what wire.h's encoders give for the values named there. */
 static const struct {
@@ -299,12 +323,13 @@ static const struct {
 } examples[] = {
     {"HELLO", "4000000001000000504858310100010003a8f0dd8edb33780000000000010203"
               "0405060708090a0b0c0d0e0f0100000000000000202122232425262728292a2b2c2d2e2f"},
-    {"ANSWER", "6500000002000000010000000000f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff0200"
+    {"ANSWER", "8500000002000000010000000000f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff0200"
                "000000000000404142434445464748494a4b4c4d4e4f06000000010000000000"
                "0000047f000001409c8c4ce4a66a30f7dc818df1ae401d47f858af38fc7386a7"
-               "f5476e34f1276c5f6d"},
-    {"PROOF", "3700000003000000050000000300000001000000047f000001581b7e2289ad02"
-              "baf6e875e23e3ba8a365b28485ecd800282efefa4f2921e6c4e5e3"},
+               "f5476e34f1276c5f6d606162636465666768696a6b6c6d6e6f70717273747576"
+               "7778797a7b7c7d7e7f"},
+    {"PROOF", "3700000003000000050000000300000001000000047f000001581b108ad3530a"
+              "8ab24254b999d2d9f9125da599a7e16433cda6f2a836564387d0fc"},
     {"REFUSE", "06000000040000001900"},
     {"UPDATE", "55000000050000000000000102030405060708090a0b0c0d0e0f010000000000"
                "00000500000000010300000029000000010000400001047f000001581b010000"
@@ -381,8 +406,8 @@ static void example_handshake(void)
     stream.size = 68;
     answer(mac);
     proof(no_mac);
-    mac_of("PHX1 proof", stream_bytes + 68 + 8, 97, stream_bytes + 173 + 8, 19, mac);
-    stream.size = 173;
+    mac_of("PHX1 proof", stream_bytes + 68 + 8, 129, stream_bytes + 205 + 8, 19, mac);
+    stream.size = 205;
     proof(mac);
 }
 
@@ -391,7 +416,7 @@ static void test_examples(void)
     /* Goal: the page's examples are what we send. Method: encode them with the values that the
      * page names, compare with the bytes kept here, and look for those on the page if it is at
      * hand. */
-    char hex[256], *page = read_page(), why[SPEC_WHY];
+    char hex[512], *page = read_page(), why[SPEC_WHY];
     size_t i, at = 0, n;
 
     example_handshake();
@@ -404,7 +429,7 @@ static void test_examples(void)
     for (i = 0; i < sizeof examples / sizeof examples[0]; i++) {
         n = strlen(examples[i].hex) / 2;
         hex_of(stream_bytes + at, n, hex);
-        ok(strcmp(hex, examples[i].hex) == 0, "%s of section 9 is what we encode",
+        ok(strcmp(hex, examples[i].hex) == 0, "%s of section 10 is what we encode",
            examples[i].name);
         ok(spec_check_frame(stream_bytes + at, n, why), "and is good by the page %s", why);
         if (page != NULL)
@@ -464,6 +489,9 @@ static void test_dialer(void)
     data(PHX__DATA_FIRST | PHX__DATA_LAST, 0, NULL, 0);
     ack();
     ack_with_returns();
+    suspect();
+    probe(0);
+    probe(PHX__PROBE_ANSWER);
     phx__wire_put_refuse(&stream, PHX_ECLOSED);
     c = spec_check_stream(stream_bytes, stream.size, why);
     ok(c.ok && !stream.bad, "a dialer's stream is good %s", why);
@@ -475,6 +503,7 @@ static void test_dialer(void)
     ok(c.frames[SPEC_BEAT] == 1 && c.frames[SPEC_REQUEST] == 1, "beat and request");
     ok(c.frames[SPEC_SUMMARY] == 2 && c.lines == 5, "summaries");
     ok(c.frames[SPEC_DATA] == 4 && c.messages == 3 && c.frames[SPEC_ACK] == 2, "data and ack");
+    ok(c.frames[SPEC_SUSPECT] == 1 && c.frames[SPEC_PROBE] == 2, "suspect and probe");
     for (i = 0; i < (int)stream.size; i++) {
         c = spec_check_stream(stream_bytes, (size_t)i, why);
         check(c.ok && c.bytes + c.tail == (size_t)i, "a capture may end at byte %d: %s", i, why);
@@ -670,7 +699,7 @@ static int check_file(const char *name)
 {
     static const char *const types[SPEC_TYPES] = {
         "",        "HELLO", "ANSWER",  "PROOF", "REFUSE", "UPDATE", "CARD",
-        "REQUEST", "BEAT",  "SUMMARY", "DATA",  "ACK",
+        "REQUEST", "BEAT",  "SUMMARY", "DATA",  "ACK",    "SUSPECT", "PROBE",
     };
     size_t capacity = 1 << 28, size = 0;
     uint8_t *bytes = malloc(capacity);

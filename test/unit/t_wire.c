@@ -57,6 +57,7 @@ static void make_address(struct phx_address *a)
     } else if (a->family != 0) {
         scatter(a->ip, a->family == PHX_IPV4 ? 4 : 16);
         a->port = (uint16_t)below(65536);
+        a->tls = (unsigned char)below(2);
     }
 }
 
@@ -228,13 +229,19 @@ static void make_fixed(struct phx__writer *w, int type)
 {
     struct phx__request q;
     struct phx__beat b;
+    struct phx__suspect s;
+    struct phx__probe p;
 
     scatter(&q, sizeof q);
     scatter(&b, sizeof b);
+    scatter(&s, sizeof s);
+    scatter(&p, sizeof p);
     switch (type) {
     case PHX__REFUSE: phx__wire_put_refuse(w, -(int)(1 + below(65535))); break;
     case PHX__REQUEST: phx__wire_put_request(w, &q, (int)below(256)); break;
-    case PHX__BEAT: phx__wire_put_beat(w, &b, (int)below(4)); break;
+    case PHX__BEAT: phx__wire_put_beat(w, &b, (int)below(16)); break;
+    case PHX__SUSPECT: phx__wire_put_suspect(w, &s, (int)below(256)); break;
+    case PHX__PROBE: phx__wire_put_probe(w, &p, (int)below(2), (int)below(256)); break;
     default: make_ack(w);
     }
 }
@@ -345,18 +352,24 @@ static int remake_rest(struct phx__writer *w, const struct phx__frame *f)
     struct phx__beat b;
     struct phx__data d;
     struct phx__ack a;
+    struct phx__suspect s;
+    struct phx__probe p;
 
     if (phx__wire_get_card_part(f, &c) == 0) {
         phx__wire_put_card_part(w, &c);
     } else if (phx__wire_get_request(f, &q) == 0) {
         phx__wire_put_request(w, &q, f->hops);
     } else if (phx__wire_get_beat(f, &b) == 0) {
-        phx__wire_put_beat(w, &b, f->flags & 3);
+        phx__wire_put_beat(w, &b, f->flags & 15);
     } else if (phx__wire_get_data(f, &d) == 0) {
         phx__wire_put_data_head(w, &d, f->flags & 7, f->hops);
         phx__put_bytes(w, d.payload, d.size);
     } else if (phx__wire_get_ack(f, &a) == 0) {
         phx__wire_put_ack(w, &a, f->hops);
+    } else if (phx__wire_get_suspect(f, &s) == 0) {
+        phx__wire_put_suspect(w, &s, f->hops);
+    } else if (phx__wire_get_probe(f, &p) == 0) {
+        phx__wire_put_probe(w, &p, f->flags & 1, f->hops);
     } else {
         return 0;
     }
@@ -613,10 +626,13 @@ static void test_handshake_values(void)
     ok(phx__wire_get_answer(&value_frame, &a2) == 0 && a2.version == 5 && a2.features == a.features
            && a2.incarnation == a.incarnation && phx__id_equal(&a.id, &a2.id)
            && memcmp(a.nonce, a2.nonce, PHX__NONCE) == 0 && memcmp(a.mac, a2.mac, PHX__MAC) == 0
+           && memcmp(a.mac_other, a2.mac_other, PHX__MAC) == 0
            && a2.seq == 6 && a2.card_version == 7 && a2.have == a.have
            && phx__address_equal(&a.observed, &a2.observed),
        "ANSWER");
-    ok(memcmp(value_frame.body + value_frame.size - 32, a.mac, 32) == 0, "its mac is last");
+    ok(memcmp(value_frame.body + value_frame.size - 64, a.mac, 32) == 0
+           && memcmp(value_frame.body + value_frame.size - 32, a.mac_other, 32) == 0,
+       "its macs are last");
     scatter(&p, sizeof p);
     p.seq = 8;
     p.card_version = 9;
@@ -670,7 +686,7 @@ static void test_standing(void)
 
 static void test_handshake_sizes(void)
 {
-    /* Goal: section 6's sizes, which link's buffers are made for. Method: no address and the
+    /* Goal: section 7's sizes, which link's buffers are made for. Method: no address and the
      * longest. */
     struct phx__answer a;
     struct phx__proof p;
@@ -681,7 +697,7 @@ static void test_handshake_sizes(void)
     a.seq = a.card_version = p.seq = p.card_version = 1;
     value_begin();
     phx__wire_put_answer(&value, &a);
-    ok(value.size == 8 + 91, "the shortest ANSWER");
+    ok(value.size == 8 + 123, "the shortest ANSWER");
     value_begin();
     phx__wire_put_proof(&value, &p);
     ok(value.size == 8 + 45, "the shortest PROOF");
@@ -690,7 +706,7 @@ static void test_handshake_sizes(void)
     p.observed = a.observed;
     value_begin();
     phx__wire_put_answer(&value, &a);
-    ok(value.size == 203, "the longest ANSWER");
+    ok(value.size == 235, "the longest ANSWER");
     value_begin();
     phx__wire_put_proof(&value, &p);
     ok(value.size == 157, "the longest PROOF");
@@ -759,6 +775,31 @@ static void test_routing_values(void)
            && b2.around_count == b.around_count && b2.echo_ms == b.echo_ms
            && value_frame.flags == PHX__BEAT_MONITOR,
        "BEAT");
+}
+
+static void test_live_values(void)
+{
+    /* As above, and the offset that relays rely on. */
+    struct phx__suspect s, s2;
+    struct phx__probe p, p2;
+
+    scatter(&s, sizeof s);
+    value_begin();
+    phx__wire_put_suspect(&value, &s, 7);
+    value_end();
+    ok(phx__wire_get_suspect(&value_frame, &s2) == 0 && phx__id_equal(&s.id, &s2.id)
+           && phx__id_equal(&s.accuser, &s2.accuser) && s2.incarnation == s.incarnation
+           && s2.seq == s.seq && value_frame.hops == 7,
+       "SUSPECT");
+    scatter(&p, sizeof p);
+    value_begin();
+    phx__wire_put_probe(&value, &p, PHX__PROBE_ANSWER, 8);
+    value_end();
+    ok(phx__wire_get_probe(&value_frame, &p2) == 0 && phx__id_equal(&p.target, &p2.target)
+           && phx__id_equal(&p.subject, &p2.subject) && phx__id_equal(&p.asker, &p2.asker)
+           && value_frame.flags == PHX__PROBE_ANSWER && value_frame.hops == 8
+           && memcmp(value.data + PHX__DATA_TARGET, p.target.b, 16) == 0,
+       "PROBE");
 }
 
 static void test_post_values(void)
@@ -880,7 +921,7 @@ static void test_headers(void)
     ok(parse_header(PHX__FRAME_MAX - 3, PHX__DATA, 0, 0, 4) == PHX_EPROTO, "one more");
     ok(parse_header(UINT32_MAX, PHX__DATA, 0, 0, 4) == PHX_EPROTO, "4 GiB");
     ok(parse_header(4, 0, 0, 0, 5) == PHX_EPROTO, "type 0");
-    ok(parse_header(4, PHX__FRAME_TYPES, 0, 0, 5) == PHX_EPROTO, "type 12");
+    ok(parse_header(4, PHX__FRAME_TYPES, 0, 0, 5) == PHX_EPROTO, "type %d", (int)PHX__FRAME_TYPES);
     ok(parse_header(4, PHX__HELLO, 1, 0, 7) == PHX_EPROTO, "hops where nothing travels");
     ok(parse_header(4, PHX__ACK, 255, 0, 8) == 1, "hops where it does");
     ok(parse_header(4, PHX__ACK, 0, 1, 8) == PHX_EPROTO, "the zero byte");
@@ -1190,6 +1231,7 @@ int main(void)
     test_standing();
     test_handshake_sizes();
     test_routing_values();
+    test_live_values();
     test_post_values();
     test_stream();
     test_headers();

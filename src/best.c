@@ -1,0 +1,51 @@
+/* best.c - the few nodes that a node picks for itself when it cannot link with all. */
+
+/* Rendezvous hashing: every node orders all others by a hash of the pair and picks the first few. The pick
+ * needs no talk, stays as it is when others come and go, and differs from node to node. */
+#include "best.h"
+
+uint64_t phx__best_score(const struct phx__ids *ids, uint32_t node)
+{
+    /* The odd constant (2^64 by the golden ratio) sets (a, b) apart from (b, a): if my choice
+     * were always yours, 8 choices would make only 8 links a node, and all of them among close
+     * friends. */
+    return phx__mix(phx__id_hash(&ids->at[PHX__SELF])
+                    ^ phx__id_hash(&ids->at[node]) * UINT64_C(0x9e3779b97f4a7c15));
+}
+
+int phx__best_has(const struct phx__best *b, uint32_t node)
+{
+    uint32_t i;
+
+    for (i = 0; i < b->count; i++)
+        if (b->at[i].node == node)
+            return 1;
+    return 0;
+}
+
+void phx__best_offer(struct phx__best *b, const struct phx__ids *ids, uint32_t node)
+{
+    uint64_t score = phx__best_score(ids, node);
+    uint32_t i;
+
+    if (b->count == PHX__DISC_BEST && b->at[b->count - 1].score <= score)
+        return;
+    i = b->count < PHX__DISC_BEST ? b->count++ : b->count - 1;
+    for (; i > 0 && b->at[i - 1].score > score; i--)
+        b->at[i] = b->at[i - 1];
+    b->at[i].score = score;
+    b->at[i].node = node;
+}
+
+int phx__best_drop(struct phx__best *b, uint32_t node)
+{
+    uint32_t i;
+
+    if (!phx__best_has(b, node))
+        return 0;
+    for (i = 0; b->at[i].node != node; i++)
+        ;
+    for (b->count--; i < b->count; i++)
+        b->at[i] = b->at[i + 1];
+    return 1;
+}

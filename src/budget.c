@@ -1,0 +1,176 @@
+/* budget.c - how often something may be done to a place: dials at an address, lines in the log. */
+
+/* A member that lies may announce any address for any number of nodes, and everybody believes it: that
+ * is how discovery works. Without a bound one liar turns a cluster of a thousand nodes into a thousand
+ * machines that knock at a victim's door, as often as the liar sends a new card. So a node dials
+ * what it was told by others at three rates, whichever is the least:
+ *
+ *   - one address: 16 times, then once in 30 s. An honest node that is down is tried ten times within
+ *     half a minute and then more rarely than that (see disc.c), so it never feels this. A node that
+ *     has proved that it lives there is forgiven what was spent, so a flapping one does not either.
+ *   - one host, whatever the port: 128 times, then 8 a second. As many as a large machine
+ *     has processes. Not for the loopback: there the victim would be this very machine.
+ *   - all together: 1024 times, then 64 a second. A full mesh of the default size starts without
+ *     noticing; what a liar adds later is slow.
+ *
+ * Hubs are the user's word and have no budget.
+ *
+ * Each rate is one number per place, the time at which all that was taken is paid for (GCRA, the
+ * virtual scheduling algorithm of ITU-T I.371): taking one moves it on by the interval, and one may be
+ * taken while it is less than burst intervals ahead of now.
+ *
+ * The table has a fixed size. A place is looked for in four lines; when all are others' the one that is
+ * paid for soonest makes room. So forgetting is generous, and a liar could forget a victim's line by
+ * naming a few hundred other places; but they come out of the budget of all together, and which
+ * lines share a place's fate is salted. */
+#include "budget.h"
+
+#define BUDGET_WAYS 4u
+static const struct phx__budget_rule budget_address = { 30 * PHX__SECOND, 16 };
+static const struct phx__budget_rule budget_host = { 125 * PHX__MS, 128 };
+static const struct phx__budget_rule budget_all = { 15625, 1024 };
+
+int phx__budget_init(struct phx__budget *b, struct phx__mem *mem, uint32_t count, uint64_t salt)
+{
+    PHX_ASSERT(count >= BUDGET_WAYS && (count & (count - 1)) == 0);
+    b->mem = mem;
+    b->salt = salt;
+    b->all = 0;
+    b->lines = phx__mem_zero(mem, count * sizeof *b->lines);
+    b->count = b->lines == NULL ? 0 : count;
+    return b->lines == NULL ? PHX_ENOMEM : 0;
+}
+
+void phx__budget_free(struct phx__budget *b)
+{
+    if (b->lines != NULL)
+        phx__mem_put(b->mem, b->lines, b->count * sizeof *b->lines);
+    b->lines = NULL;
+    b->count = 0;
+}
+
+/* FNV-1a with a salt, and the bits mixed once more at the end, since the low ones pick the line. */
+static uint64_t budget_hash(uint64_t h, const void *data, size_t size)
+{
+    const uint8_t *p = data;
+
+    while (size-- > 0)
+        h = (h ^ *p++) * 0x100000001b3u;
+    return h;
+}
+
+uint64_t phx__budget_place(const struct phx__budget *b, const struct phx_address *a, int with_port)
+{
+    uint64_t h = budget_hash(b->salt ^ 0xcbf29ce484222325u, &a->family, 1);
+    uint32_t port = with_port ? a->port : 65536u;
+
+    if (a->family == PHX_UNIX)
+        h = budget_hash(h, a->path, strlen(a->path));
+    else
+        h = budget_hash(budget_hash(h, a->ip, sizeof a->ip), &port, sizeof port);
+    h = (h ^ h >> 33) * 0xff51afd7ed558ccdu;
+    h ^= h >> 33;
+    return h != 0 ? h : 1;
+}
+
+/* The line of a place, or NULL. */
+static struct phx__budget_line *budget_find(const struct phx__budget *b, uint64_t place)
+{
+    uint32_t i, first = (uint32_t)place & (b->count - 1) & ~(BUDGET_WAYS - 1);
+
+    for (i = first; i < first + BUDGET_WAYS; i++)
+        if (b->lines[i].place == place)
+            return &b->lines[i];
+    return NULL;
+}
+
+static struct phx__budget_line *budget_line(struct phx__budget *b, uint64_t place)
+{
+    uint32_t i, first = (uint32_t)place & (b->count - 1) & ~(BUDGET_WAYS - 1), soonest = first;
+    struct phx__budget_line *line = budget_find(b, place);
+
+    if (line != NULL)
+        return line;
+    for (i = first; i < first + BUDGET_WAYS; i++)
+        if (b->lines[i].at < b->lines[soonest].at) /* a free one is at 0 */
+            soonest = i;
+    line = &b->lines[soonest];
+    line->place = place;
+    line->at = 0;
+    line->denied = 0;
+    return line;
+}
+
+/* How long until one may be taken. */
+static uint64_t budget_until(uint64_t at, const struct phx__budget_rule *rule, uint64_t now)
+{
+    uint64_t ahead = (rule->burst - 1) * rule->interval_us;
+
+    return at <= now || at - now <= ahead ? 0 : at - now - ahead;
+}
+
+static uint64_t budget_spend(uint64_t at, const struct phx__budget_rule *rule, uint64_t now)
+{
+    return (at > now ? at : now) + rule->interval_us;
+}
+
+int64_t phx__budget_take(struct phx__budget *b, uint64_t place, const struct phx__budget_rule *rule,
+                         uint64_t now)
+{
+    struct phx__budget_line *line = budget_line(b, place);
+    int64_t denied = line->denied;
+
+    if (budget_until(line->at, rule, now) > 0) {
+        line->denied += line->denied < UINT32_MAX;
+        return -1;
+    }
+    line->at = budget_spend(line->at, rule, now);
+    line->denied = 0;
+    return denied;
+}
+
+/* ---- Dials ----------------------------------------------------------------------------------- */
+
+static uint64_t budget_wait(const struct phx__budget *b, const struct phx_address *a, uint64_t now)
+{
+    const struct phx__budget_line *line = budget_find(b, phx__budget_place(b, a, 1));
+    uint64_t most = budget_until(b->all, &budget_all, now), wait;
+
+    wait = line == NULL ? 0 : budget_until(line->at, &budget_address, now);
+    most = wait > most ? wait : most;
+    line = phx__address_is_local(a) ? NULL : budget_find(b, phx__budget_place(b, a, 0));
+    wait = line == NULL ? 0 : budget_until(line->at, &budget_host, now);
+    return wait > most ? wait : most;
+}
+
+uint64_t phx__budget_first(const struct phx__budget *b, const struct phx__contact *at,
+                           uint32_t count, unsigned which, uint64_t now)
+{
+    uint64_t first = UINT64_MAX, wait;
+    uint32_t i;
+
+    for (i = 0; i < count; i++)
+        if ((which & 1u << i) != 0 && (wait = budget_wait(b, &at[i].address, now)) < first)
+            first = wait;
+    return first == UINT64_MAX ? 0 : first;
+}
+
+void phx__budget_dialled(struct phx__budget *b, const struct phx_address *a, uint64_t now)
+{
+    struct phx__budget_line *line = budget_line(b, phx__budget_place(b, a, 1));
+
+    line->at = budget_spend(line->at, &budget_address, now);
+    b->all = budget_spend(b->all, &budget_all, now);
+    if (phx__address_is_local(a))
+        return;
+    line = budget_line(b, phx__budget_place(b, a, 0));
+    line->at = budget_spend(line->at, &budget_host, now);
+}
+
+void phx__budget_good(struct phx__budget *b, const struct phx_address *a)
+{
+    struct phx__budget_line *line = budget_find(b, phx__budget_place(b, a, 1));
+
+    if (line != NULL)
+        line->at = 0;
+}

@@ -1,0 +1,46 @@
+/* budget.h - BRAIN: how often something may be done to a place: dials at an address, lines in the log. */
+#ifndef PHX_BUDGET_H
+#define PHX_BUDGET_H
+#include "contact.h"
+
+struct phx__budget_rule {
+    uint64_t interval_us; /* one more after each of these ... */
+    uint32_t burst;       /* ... and so many at once */
+};
+
+struct phx__budget_line { /* of one place */
+    uint64_t place;       /* 0: free */
+    uint64_t at;          /* when all that was taken will be paid for */
+    uint32_t denied;      /* since the last that was granted */
+};
+
+struct phx__budget {
+    struct phx__mem *mem;
+    struct phx__budget_line *lines;
+    uint32_t count; /* a power of two */
+    uint64_t salt;  /* so that nobody can choose places that meet in the table */
+    uint64_t all;   /* as `at`, of all learnt addresses together */
+};
+
+/* count: how many places are remembered, a power of two and at least 4. PHX_ENOMEM. */
+PHX_PRIVATE int phx__budget_init(struct phx__budget *b, struct phx__mem *mem, uint32_t count,
+                                 uint64_t salt);
+PHX_PRIVATE void phx__budget_free(struct phx__budget *b);
+
+/* The place that an address is (with_port 0: its host, any port). Never 0. */
+PHX_PRIVATE uint64_t phx__budget_place(const struct phx__budget *b, const struct phx_address *a,
+                                       int with_port);
+/* Takes one for this place: how many were denied before it, or -1 if it is denied too. */
+PHX_PRIVATE int64_t phx__budget_take(struct phx__budget *b, uint64_t place,
+                                     const struct phx__budget_rule *rule, uint64_t now);
+
+/* Dials of addresses that were learnt from others. How long until the first of these may be dialled, 0: now;
+ * which: bits. */
+PHX_PRIVATE uint64_t phx__budget_first(const struct phx__budget *b, const struct phx__contact *at,
+                                       uint32_t count, unsigned which, uint64_t now);
+PHX_PRIVATE void phx__budget_dialled(struct phx__budget *b, const struct phx_address *a,
+                                     uint64_t now);
+/* A node has proved that it lives there: what was spent does not count. */
+PHX_PRIVATE void phx__budget_good(struct phx__budget *b, const struct phx_address *a);
+
+#endif

@@ -1,0 +1,112 @@
+#!/bin/sh
+# jobs.sh - what make bench runs: one line each of name, system and command, tab-separated.
+#
+# SYSTEMS says which programs there are; QUICK=1 leaves out sizes that only take longer; MS is how long each
+# measures. A name and a system together are one column of the results.
+set -eu
+out=build/bench
+ms=${MS:-300}
+
+has() { case " $SYSTEMS " in *" $1 "*) return 0 ;; esac; return 1; }
+job() { # name, label, program, options
+    has "$3" || return 0
+    name=$1 label=$2 program=$3
+    shift 3
+    printf '%s\t%s\t%s\n' "$name" "$label" "$prefix$out/$program $*"
+}
+mpi() { # name, what, options: mpiexec starts the processes
+    has mpi || return 0
+    name=$1 how=$2
+    shift 2
+    # MPICH's and Open MPI's words for "TCP only"; each ignores the other's.
+    env=
+    [ "$how" = shm ] || env='env MPIR_CVAR_NOLOCAL=1 MPIR_CVAR_CH4_NETMOD=ofi FI_PROVIDER=tcp OMPI_MCA_btl=tcp,self '
+    printf '%s\t%s\t%s\n' "$name" "mpi-$how" \
+        "$prefix${env}mpiexec -n 2 $out/mpi $* variant=$how 2> /dev/null"
+}
+pairs() { # name, options: all that two processes can be linked by
+    name=$1
+    shift
+    job "$name" raw-tcp raw "$@"
+    job "$name" raw-unix raw "$@" variant=unix
+    job "$name" phx-tcp phx "$@"
+    job "$name" phx-unix phx "$@" variant=unix
+    job "$name" zmq-tcp zmq "$@"
+    job "$name" zmq-ipc zmq "$@" variant=ipc
+    job "$name" nng-tcp nng "$@"
+    job "$name" enet enet "$@"
+}
+prefix=
+
+sizes='8 64 1024 65536 1048576'
+streams='8 64 1024 65536 1048576 16777216'
+if [ -n "${QUICK-}" ]; then sizes='8 65536' streams='8 1024 1048576'; fi
+
+for size in $sizes; do
+    pairs "latency-sleep-$size" latency wait=sleep "size=$size" "ms=$ms"
+    job "latency-sleep-$size" phx-key phx latency variant=key "size=$size" "ms=$ms"
+    job "latency-sleep-$size" phx-own phx latency variant=own "size=$size" "ms=$ms"
+    for system in raw phx; do
+        job "latency-spin-$size" "$system-tcp" "$system" latency wait=spin "size=$size" "ms=$ms"
+        job "latency-linger-$size" "$system-tcp" "$system" latency wait=linger "size=$size" "ms=$ms"
+    done
+    job "latency-spin-$size" raw-unix raw latency variant=unix wait=spin "size=$size" "ms=$ms"
+    job "latency-spin-$size" phx-unix phx latency variant=unix wait=spin "size=$size" "ms=$ms"
+    mpi "latency-spin-$size" shm latency "size=$size" "ms=$ms"
+    mpi "latency-spin-$size" tcp latency "size=$size" "ms=$ms"
+done
+job latency-sleep-8 raw-block raw latency variant=block "ms=$ms"
+
+for size in $streams; do
+    pairs "stream-$size" stream "size=$size" "ms=$ms" most=100000000
+    job "stream-$size" raw-each raw stream variant=each "size=$size" "ms=$ms"
+    job "stream-$size" phx-key phx stream variant=key "size=$size" "ms=$ms"
+    mpi "stream-$size" shm stream "size=$size" "ms=$ms"
+    mpi "stream-$size" tcp stream "size=$size" "ms=$ms"
+done
+
+for system in raw phx zmq nng enet; do
+    for idle in 10 100 400; do
+        [ "$idle" = 10 ] || case $system in raw | phx) ;; *) continue ;; esac
+        [ "$idle" != 400 ] || [ -z "${QUICK-}" ] || continue
+        job "many-$idle" "$system" "$system" many "count=$((idle + 2))" "ms=$ms"
+        [ "$system" = enet ] || job "idle-$idle" "$system" "$system" idle "count=$((idle + 1))" "ms=$ms"
+    done
+done
+for system in raw phx zmq nng; do
+    job alltoall-16 "$system" "$system" alltoall size=1024 "ms=$ms"
+done
+
+for what in latency-64 latency-65536 latency-1048576 stream-64 stream-65536 stream-1048576; do
+    [ -z "${QUICK-}" ] || case $what in *-64) ;; *) continue ;; esac
+    pattern=${what%%-*} size=${what#*-}
+    job "relay-$what" raw raw "$pattern" relay=1 "size=$size" "ms=$ms"
+    job "relay-$what" raw-splice raw "$pattern" relay=1 variant=splice "size=$size" "ms=$ms"
+    job "relay-$what" phx phx "$pattern" relay=1 "size=$size" "ms=$ms"
+    job "relay-$what" zmq zmq "$pattern" relay=1 "size=$size" "ms=$ms"
+    job "relay-$what" nng nng "$pattern" relay=1 "size=$size" "ms=$ms"
+    ! has socat || job "relay-$what" socat raw "$pattern" relay=1 variant=socat "size=$size" "ms=$ms"
+    ! has ssh || job "relay-$what" ssh raw "$pattern" relay=1 variant=ssh "size=$size" "ms=$ms"
+done
+
+# With a third process that computes all day; and both on one core.
+pairs latency-busy-8 latency busy=1 "ms=$ms"
+for wait in linger; do
+    job latency-busy-8 raw-linger raw latency "wait=$wait" busy=1 "ms=$ms"
+    job latency-busy-8 phx-linger phx latency "wait=$wait" busy=1 "ms=$ms"
+done
+if command -v taskset > /dev/null 2>&1; then
+    prefix='taskset -c 0 '
+    pairs latency-core-8 latency "ms=$ms"
+    prefix=
+fi
+
+nodes=${NODES:-16 50 100 200 400}
+[ -z "${QUICK-}" ] || nodes=${NODES:-16}
+for n in $nodes; do
+    printf 'mesh-%s\tphx\t%s\n' "$n" "$out/mesh $n"
+    for how in offline master; do
+        printf 'mesh-%s\t%s\t%s\n' "$n" "$how" "$out/baseline $how $n"
+        printf 'mesh-%s\t%s-10\t%s\n' "$n" "$how" "$out/baseline $how $n 10"
+    done
+done

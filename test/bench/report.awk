@@ -1,0 +1,123 @@
+# report.awk - results.tsv to a table for people, table.tsv for scripts, and the bars.
+#
+# usage: awk -F'\t' -f report.awk bars.tsv results.tsv. The first figure of each line is the one shown:
+# median, min and max over rounds, and the median of its ratio to the first system named raw, or offline, in
+# the same round.
+
+function sort(list, n,    i, j, t) {
+    for (i = 2; i <= n; i++) {
+        t = list[i]
+        for (j = i - 1; j > 0 && list[j] > t; j--)
+            list[j + 1] = list[j]
+        list[j + 1] = t
+    }
+}
+function median(list, n) {
+    sort(list, n)
+    return n % 2 ? list[(n + 1) / 2] : (list[n / 2] + list[n / 2 + 1]) / 2
+}
+function number(x) { return sprintf(x >= 1000 ? "%.0f" : x >= 100 ? "%.1f" : "%.3g", x) }
+
+# The median over rounds of figure a of system sa over figure b of system sb; "" without such a round.
+function ratio(job, a, sa, b, sb,    r, n, list, x, y) {
+    n = 0
+    for (r = 1; r <= rounds; r++) {
+        if (!((r, job, sa, a) in value))
+            continue
+        if (sb == "-")
+            list[++n] = value[r, job, sa, a]
+        else if ((r, job, sb, b) in value && value[r, job, sb, b] > 0)
+            list[++n] = value[r, job, sa, a] / value[r, job, sb, b]
+    }
+    return n ? median(list, n) : ""
+}
+
+FNR == NR {
+    if ($0 !~ /^#/ && NF == 8)
+        bar[++bars] = $0
+    next
+}
+
+{
+    rounds = $1 > rounds ? $1 : rounds
+    if (!(($2, $3) in seen)) {
+        seen[$2, $3] = 1
+        if (!($2 in systems))
+            order[++jobs] = $2
+        systems[$2] = systems[$2] $3 " "
+    }
+    for (i = 4; i <= NF; i++) {
+        if (split($i, part, "=") != 2)
+            continue
+        value[$1, $2, $3, part[1]] = part[2] + 0
+        if (i == 4)
+            first[$2, $3] = part[1]
+    }
+}
+
+# Names with a number at their end in the order of the numbers.
+function key(name,    n) {
+    n = name
+    sub(/.*-/, "", n)
+    sub(/-[0-9]*$/, "", name)
+    return sprintf("%s %012d", name, n)
+}
+
+END {
+    sort_jobs()
+    print "job\tsystem\tfigure\tmedian\tmin\tmax\tratio\trounds" > "build/bench/table.tsv"
+    for (j = 1; j <= jobs; j++)
+        show(order[j])
+    print ""
+    for (i = 1; i <= bars; i++) {
+        split(bar[i], p, "\t")
+        x = ratio(p[2], p[3], p[4], p[5], p[6])
+        if (x == "")
+            continue
+        good = p[7] == "max" ? x <= p[8] : x >= p[8]
+        printf "bar\t%s\t%.3f\t%s\t%s\n", p[1], x, p[8], good ? "ok" : "short"
+    }
+}
+
+function sort_jobs(    i, k, t) {
+    for (i = 2; i <= jobs; i++) {
+        t = order[i]
+        for (k = i - 1; k > 0 && key(order[k]) > key(t); k--)
+            order[k + 1] = order[k]
+        order[k + 1] = t
+    }
+}
+
+function reference(list, n,    i) {
+    for (i = 1; i <= n; i++)
+        if (list[i] == "raw" || list[i] == "raw-tcp" || list[i] == "offline")
+            return list[i]
+    return list[1]
+}
+
+function show(job,    n, list, i, ref, r, c, v, s, x, figure, lowest, highest, middle) {
+    n = split(systems[job], list, " ")
+    sort(list, n)
+    ref = reference(list, n)
+    printf "\n%-24s %10s %10s %10s   x %s\n", job, first[job, ref], "min", "max", ref
+    for (i = 1; i <= n; i++) {
+        s = list[i]
+        figure = first[job, s]
+        c = 0
+        for (r = 1; r <= rounds; r++)
+            if ((r, job, s, figure) in value)
+                v[++c] = value[r, job, s, figure]
+        if (c == 0) {
+            printf "  %-22s nothing\n", s
+            continue
+        }
+        middle = median(v, c)
+        lowest = v[1]
+        highest = v[c]
+        x = ratio(job, figure, s, first[job, ref], ref)
+        printf "  %-22s %10s %10s %10s %9s\n", s, number(middle), number(lowest), number(highest), \
+               x == "" ? "" : sprintf("%.2f", x)
+        printf "%s\t%s\t%s\t%g\t%g\t%g\t%s\t%d\n", job, s, figure, middle, lowest, highest, x, c \
+               > "build/bench/table.tsv"
+    }
+}

@@ -1,0 +1,83 @@
+/* ledger.h - every message that was sent in the simulated world, and whether what became of it is right.
+ *
+ * The ledger sees all processes at once, and so it asks for more than any receiver could. Messages
+ * are numbered in the order of their sending; a *stream* is what one process sends to one name.
+ *
+ *   once       a message that was delivered is never delivered again ...
+ *   in order   the first deliveries of a stream's messages come in the order of their sending,
+ *              whoever holds the name at the time; and what one process hears of a stream only
+ *              ever goes up
+ *   whole      bytes, size, sender, tag and name are those that were sent, and who hears it holds
+ *              the name at that moment
+ *   told       each message has one outcome; PHX_OK only after a delivery, and nothing comes after
+ *              it; PHX_EEXPIRED only after its limit; PHX_ECANCELLED only if it was cancelled, and
+ *              then it never arrives; PHX_EFAILED only if somebody has failed in the sender's eyes since
+ *              it was sent, or left, or if the sender leaves itself
+ *
+ * ... and this is all that is excused: a process that dies, or that counts as failed or left with the
+ * sender, takes with it which of the messages without an outcome it has delivered. These may come
+ * once more, at the successor, in order there; and if it lives after all (a partition), what is under
+ * way to it may still come there, while the rest goes on at the successor. No other second delivery
+ * and no other turn in the order is right, and nothing may be missing.
+ */
+#ifndef LEDGER_H
+#define LEDGER_H
+
+#include "../../phoenix.h"
+
+#define LEDGER_UNTOLD 1 /* as an outcome; real ones are 0 or negative */
+
+struct ledger_message {
+    uint64_t at;
+    uint64_t limit_at;           /* not to expire before; 0: never */
+    uint32_t source, host, name; /* the sender's life and host; which of the names */
+    uint32_t heard_by;           /* the life that heard it last */
+    uint32_t size, received;
+    int outcome;
+    int cancelled;
+};
+
+enum ledger_fault {
+    LEDGER_LOST = 0,  /* said to be delivered, and it was not */
+    LEDGER_DOUBLED,
+    LEDGER_REORDERED,
+    LEDGER_UNTOLD_ONE, /* no outcome, or two */
+    LEDGER_CORRUPT,   /* bytes, address, or an outcome that cannot be true */
+    LEDGER_FAULTS
+};
+
+struct ledger_mark; /* see ledger.c */
+
+struct ledger {
+    struct ledger_message *at;
+    size_t count, capacity;
+    struct ledger_mark *marks;
+    size_t mark_count, mark_capacity;
+    uint64_t faults[LEDGER_FAULTS];
+    uint64_t not_delivered, heard_again; /* outcomes but PHX_OK; second deliveries that are excused */
+    uint64_t bytes_heard;
+    char why[320]; /* the first fault */
+};
+
+void ledger_free(struct ledger *l);
+/* A message that is about to be sent; NULL: no memory. Its number is l->count - 1 afterwards. */
+struct ledger_message *ledger_add(struct ledger *l);
+void ledger_withdraw(struct ledger *l); /* the last one was not accepted */
+
+void ledger_fill(uint8_t *p, uint32_t size, uint64_t number);
+
+/* That process (a life) counts as failed or left with the sender's process from now on, or has died. */
+void ledger_excuse(struct ledger *l, uint32_t source, uint32_t receiver);
+int ledger_excuses(const struct ledger *l, uint32_t source, uint32_t receiver);
+
+/* A delivery: in->tag is the number + 1. address_ok: it is for that name, and the receiver holds
+ * it. 0, or -1 and the fault is counted. */
+int ledger_heard(struct ledger *l, uint32_t receiver, const struct phx_message *in, int is_addressed,
+                 int (*is_alive)(void *ctx, uint32_t life), void *ctx);
+/* An outcome, told to that life at that time; failed_at: when somebody failed last in its eyes. */
+int ledger_outcome(struct ledger *l, uint32_t life, uint64_t token, int result, uint64_t now,
+                   uint64_t failed_at);
+/* Counts a fault of message `number`, and keeps what is said of the first. */
+void ledger_fault(struct ledger *l, enum ledger_fault fault, uint64_t number, const char *what);
+
+#endif
