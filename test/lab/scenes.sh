@@ -428,14 +428,14 @@ scene_tls() {
 
 # two gateways and one of them does not relay: all goes through the other, and without that nothing does
 scene_refuses() {
-    fast='-f -b 60'
+    fast=-f
     two_gateways -r
     all_reach 20 a b c d g1 g2
     linked 20 a g1 g2
     linked 20 c g1 g2
     killed g1
     ask 20 'lost 20 1' a b c d || die "g1 is not missed: $said"
-    # Each side by itself, and each with the gateway that is there but for itself only: 1 + 1 + 4.
+    # Each side by itself, and both sides with the gateway, which is there for itself only: 1 + 1 + 4.
     reach 3 a b c d g2
     expect_pairs 6/10
     again g1

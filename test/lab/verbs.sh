@@ -85,6 +85,9 @@ clean_up() {
 space() { # host: an empty namespace
     try ip netns add "$me$1"
     known[$1]=1
+    # Looking for duplicates of IPv6 addresses would make every interface deaf for its first seconds.
+    at "$1" sh -c 'cd /proc/sys/net/ipv6/conf 2> /dev/null || exit 0; for i in all default; do
+        echo 0 > $i/accept_dad; done' || die "no rest from IPv6 in $1"
     try ip -n "$me$1" link set lo up
 }
 
@@ -103,7 +106,7 @@ wire() { # host, subnet, address/length...: one more interface
     [ -n "${known[$host]-}" ] || space "$host"
     try ip -n "$me$host" link add "$net" type veth peer name "$host.$net" netns "$me"sw
     try ip -n "$me"sw link set "$host.$net" master "$net" up
-    for one; do # an IPv6 address would else be tried for duplicates first, for seconds
+    for one; do
         case $one in
         *:*) try ip -n "$me$host" addr add "$one" dev "$net" nodad ;;
         *) try ip -n "$me$host" addr add "$one" dev "$net" ;;
