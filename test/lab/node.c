@@ -21,6 +21,7 @@
  *     reach SECONDS NAME...    each acknowledges a message: ok COUNT LAST-TIME | no COUNT of ALL: MISSING...
  *     linked SECONDS NAME...   a direct link with each: ok TIME | no MISSING...
  *     lost SECONDS NAME...     no route to the owner of each: ok TIME | no STILL-THERE...
+ *     relayed SECONDS NAME...  a route to the owner of each and no link with it: ok TIME | no OTHERS...
  *     settled SECONDS          neither links nor routes changed for 500 ms: ok
  *     hops                     ok NAME=HOPS ..., - for none
  *     talk MILLISECONDS NAME...  from now on a numbered message to each, so often
@@ -61,7 +62,7 @@
 #define SECOND 1000000u
 
 enum tag { TAG_PING = 1, TAG_TALK, TAG_POUR };
-enum want { WANT_LINE, WANT_REACH, WANT_LINKED, WANT_LOST, WANT_SETTLED, WANT_SPOKEN, WANT_HUSH, WANT_POUR };
+enum want { WANT_LINE, WANT_REACH, WANT_LINKED, WANT_LOST, WANT_RELAYED, WANT_SETTLED, WANT_SPOKEN, WANT_HUSH, WANT_POUR };
 
 /* A connection of the driver with its one question. */
 struct client {
@@ -433,6 +434,8 @@ static void linked_work(struct lab *lab, struct client *c)
     for (i = 0; i < c->count; i++) {
         if (c->want == WANT_LINKED)
             holds = link_with(lab, c->name[i], all, sizeof all / sizeof *all) != NULL;
+        else if (c->want == WANT_RELAYED)
+            holds = hops_to(lab, c->name[i]) > 1;
         else
             holds = hops_to(lab, c->name[i]) < 0;
         got += holds;
@@ -501,6 +504,7 @@ static void client_work(struct lab *lab, struct client *c)
         break;
     case WANT_LINKED:
     case WANT_LOST:
+    case WANT_RELAYED:
         linked_work(lab, c);
         break;
     case WANT_SETTLED:
@@ -643,7 +647,8 @@ static void wait_for(struct lab *lab, struct client *c, enum want want, uint64_t
     c->want = want;
     c->begun = lab->now;
     c->limit = lab->now + seconds * SECOND;
-    if (want == WANT_REACH || want == WANT_LINKED || want == WANT_LOST)
+    if (want == WANT_REACH || want == WANT_LINKED || want == WANT_LOST
+        || want == WANT_RELAYED)
         but_me(lab, c);
     if (want == WANT_HUSH)
         lab->every = 0;
@@ -694,7 +699,7 @@ static void question(struct lab *lab, struct client *c)
         enum want want;
     } waits[] = { { "reach", WANT_REACH },     { "linked", WANT_LINKED }, { "lost", WANT_LOST },
                   { "settled", WANT_SETTLED }, { "hush", WANT_HUSH },     { "pour", WANT_POUR },
-                  { "spoken", WANT_SPOKEN } };
+                  { "spoken", WANT_SPOKEN },   { "relayed", WANT_RELAYED } };
     char *rest = c->line + strcspn(c->line, " ");
     uint64_t number = 0;
     size_t i;

@@ -98,6 +98,42 @@ scene_one_firewall() {
     expect_direct 10/10 h a b c d
 }
 
+# walls that open while all talk: relayed pairs go over to direct links; then the sites are cut off from each
+# other without a word, and all goes back to the relay; order is kept and nothing lost (promises 14, 15)
+scene_opens() {
+    local start one
+    fast='-f -b 60'
+    two_sites
+    firewall gx x out
+    firewall gy y out
+    route_sites
+    two_sites_nodes
+    all_reach 20 h a b c d
+    expect_direct 6/10 h a b c d
+    talk 10 h a b c d
+    spoken 20 50 h a b c d
+    start=$("$tool" now)
+    for one in gx gy; do rules $one <<< 'delete table inet wall'; done
+    for one in a b; do linked 70 $one c d; done
+    start=$((${said##* } - start))
+    bar direct_again_s "$(awk -v us=$start 'BEGIN { print us / 1e6 }')" 60
+    spoken 20 200 h a b c d
+    mark h a b c d
+    rules gx << 'END'
+add table inet wall
+add chain inet wall forward { type filter hook forward priority 0; }
+add rule inet wall forward ip saddr 10.1.0.0/16 ip daddr 10.2.0.0/16 drop
+add rule inet wall forward ip saddr 10.2.0.0/16 ip daddr 10.1.0.0/16 drop
+END
+    ask 40 'relayed 40 4 5' a b || die "still direct: $said"
+    all_reach 40 h a b c d
+    longest_gap h a b c d
+    bar relay_again_s "$recover_s" 3
+    recover_s=-
+    delivered 20 h a b c d
+    expect_direct 6/10 h a b c d
+}
+
 # a site behind a NAT behind the provider's NAT, and one behind one
 scene_two_level() {
     subnet out mid x y

@@ -442,9 +442,9 @@ END
 
 sshd() { # host: on port 22 of all its addresses, for root with the key
     keys
-    # sshd insists on an empty directory for its unprivileged half; Debian makes it when the service starts.
-    mkdir -p /run/sshd
-    "$tool" enter "$me$1" /usr/sbin/sshd -D -e -f /dev/null -h "$dir/hostkey" -o PidFile=none -o UsePAM=no \
+    # sshd insists on /run/sshd, which Debian makes when the service starts: it gets a /run of its own.
+    "$tool" enter "$me$1" unshare -m sh -c 'mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd &&
+        exec /usr/sbin/sshd "$@"' sshd -D -e -f /dev/null -h "$dir/hostkey" -o PidFile=none -o UsePAM=no \
         -o StrictModes=no -o PermitRootLogin=prohibit-password -o AuthorizedKeysFile="$dir/authorized" \
         -o PasswordAuthentication=no -o ListenAddress=0.0.0.0 -o UseDNS=no -o MaxStartups=100 \
         > "$dir/sshd-$1.log" 2>&1 &
