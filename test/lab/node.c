@@ -62,7 +62,10 @@
 #define SECOND 1000000u
 
 enum tag { TAG_PING = 1, TAG_TALK, TAG_POUR };
-enum want { WANT_LINE, WANT_REACH, WANT_LINKED, WANT_LOST, WANT_RELAYED, WANT_SETTLED, WANT_SPOKEN, WANT_HUSH, WANT_POUR };
+enum want {
+    WANT_LINE, WANT_REACH, WANT_LINKED, WANT_LOST, WANT_RELAYED, WANT_SETTLED, WANT_SPOKEN, WANT_HUSH,
+    WANT_POUR
+};
 
 /* A connection of the driver with its one question. */
 struct client {
