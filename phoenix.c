@@ -2325,7 +2325,6 @@ struct phx__link {
     uint32_t generation;       /* a new one for each link that comes up */
     uint8_t dialer;
     uint8_t queued;            /* in phx's list of links to write */
-    uint8_t broken;   /* a frame was lost for lack of memory: close it instead of writing */
     uint8_t more;     /* the last read filled its buffer: there may be more */
     uint8_t stranger; /* came in through a listener and has not proved anything yet */
     uint8_t refused;  /* the reason came from the peer */
@@ -2336,6 +2335,7 @@ struct phx__link {
     uint32_t peer;    /* node, once known */
     uint32_t expect;  /* node that should answer, or PHX__NONE */
     uint32_t attempt; /* disc's number, or PHX__NONE */
+    int broken;       /* not 0: close it for this reason instead of writing */
     int reason;       /* why it was closed */
     const char *why;  /* more of that, or NULL */
     struct phx_id id; /* what the peer says it is; proved when up */
@@ -17236,7 +17236,7 @@ static void node_wants(void *ctx, struct phx__link *l)
 
 void phx__node_break(phx *p, struct phx__link *l)
 {
-    l->broken = 1;
+    l->broken = PHX_ENOMEM;
     node_wants(p, l);
 }
 
@@ -17267,11 +17267,13 @@ void phx__node_ready(phx *p, int handle, int events)
 static void node_write_link(phx *p, struct phx__link *l)
 {
     uint64_t before = l->bytes_out;
-    int err = l->broken ? PHX_ENOMEM : phx__link_write(&p->set, l, NODE_WRITE_LIMIT);
+    int err = l->broken ? l->broken : phx__link_write(&p->set, l, NODE_WRITE_LIMIT);
 
     if (l->state == PHX__LINK_UP && l->bytes_out != before)
         phx__live_said(&p->live, l->peer, p->now);
-    if (err != 0)
+    if (err != 0 && !l->broken && l->state == PHX__LINK_UP)
+        l->broken = err; /* the next step first reads what came before the end: a goodbye, perhaps */
+    else if (err != 0)
         phx__node_close_link(p, l, err, 0);
     else
         phx__node_watch(p, l);
@@ -17287,11 +17289,11 @@ void phx__node_write(phx *p)
     for (i = 0; i < count; i++) {
         struct phx__link *l = p->links[p->writers[i]];
         int writes = l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING
-                     && (!l->full || l->broken);
+                     && (l->broken ? p->stepping : !l->full);
         if (writes)
             node_write_link(p, l);
         l->queued = 0;
-        if (writes && ((!l->dry && !l->full) || l->broken))
+        if ((writes && !l->dry && !l->full) || l->broken)
             node_wants(p, l);
     }
     for (i = count; i < p->writer_count; i++)

@@ -700,6 +700,26 @@ static void test_leave_at_once(void)
     finish_all(n, 3);
 }
 
+static void test_goodbye_unread(void)
+{
+    /* Goal: who writes to a node that has gone reads its goodbye all the same. Method: one closes
+     * while the other does not step, but writes, which fails. */
+    int i;
+
+    begin_star(2, LOOPBACK, 1);
+    eventually(is_mesh(n, 2), "a pair");
+    phx_close(n[1].p, 0);
+    for (i = 0; i < 100 && !phx_closed(n[1].p); i++)
+        phx_step(n[1].p, phx_now_us(), NULL, 0);
+    ok(phx_closed(n[1].p), "one closes");
+    kill_node(&n[1]);
+    for (i = 1; i <= 20; i++)
+        phx_busy(n[0].p, (uint64_t)i * SECOND);
+    eventually(look(&n[0], &n[1]).state > PHX_NODE_OK, "the other sees it");
+    ok(look(&n[0], &n[1]).state == PHX_NODE_LEFT, "as it was");
+    finish_all(n, 2);
+}
+
 static void test_death(void)
 {
     struct phx_config c;
@@ -925,6 +945,7 @@ static const struct test tests[] = {
     {"inside", test_inside},
     {"leave", test_leave},
     {"leave_at_once", test_leave_at_once},
+    {"goodbye_unread", test_goodbye_unread},
     {"death", test_death},
     {"silence", test_silence},
     {"restart", test_restart},
