@@ -352,6 +352,7 @@ PHX_PRIVATE void phx__ids_drop(struct phx__ids *ids, uint32_t index);
 /* An address as written, cut up. host "" with a path: unix. */
 struct phx__parsed {
     enum phx_family family; /* PHX_UNIX, or PHX_IPV4 for "tcp, to be resolved" */
+    uint8_t tls;            /* tls:// */
     char host[256];
     uint16_t port;
     char path[104];
@@ -367,7 +368,8 @@ PHX_PRIVATE int phx__address_equal(const struct phx_address *a, const struct phx
 PHX_PRIVATE int phx__address_is_local(const struct phx_address *a);
 PHX_PRIVATE int phx__address_is_any(const struct phx_address *a); /* 0.0.0.0 or :: */
 /* On the wire: u8 family, then 4 or 16 bytes and u16 port, or u8 length and the path; family 0: none, also
- * in place of a PHX_OTHER, which means something to its own host only and would run programs at others. */
+ * in place of a PHX_OTHER, which means something to its own host only and would run programs at others.
+ * Over TLS the family is 16 more. */
 PHX_PRIVATE void phx__address_put(struct phx__writer *w, const struct phx_address *a);
 PHX_PRIVATE int phx__address_get(struct phx__reader *r, struct phx_address *a); /* 0 or PHX_EPROTO */
 
@@ -400,6 +402,8 @@ enum phx__frame_type {
     PHX__SUMMARY,   /* routing: all I know, in short, after digests disagreed */
     PHX__DATA,      /* a fragment of a message, end to end */
     PHX__ACK,       /* end to end: what arrived, and credit */
+    PHX__SUSPECT,   /* to all: this node is silent */
+    PHX__PROBE,     /* end to end: are you there, perhaps through a third node */
     PHX__FRAME_TYPES
 };
 
@@ -438,7 +442,8 @@ struct phx__answer {
     uint32_t seq, card_version;  /* what it says of itself just now */
     uint32_t have;               /* version of the dialer's card that it has; 0: none */
     struct phx_address observed; /* where the acceptor sees the dialer */
-    uint8_t mac[PHX__MAC];       /* last in the body */
+    uint8_t mac[PHX__MAC];       /* with the acceptor's first key */
+    uint8_t mac_other[PHX__MAC]; /* with its second, or random; both last in the body */
 };
 struct phx__proof {
     uint32_t seq, card_version, have; /* as in the answer, the other way round */
@@ -530,6 +535,7 @@ PHX_PRIVATE int phx__wire_get_request(const struct phx__frame *f, struct phx__re
 
 #define PHX__BEAT_REPLY 1u   /* frame flag: answer with a BEAT of yours */
 #define PHX__BEAT_MONITOR 2u /* frame flag: you are one of my monitors */
+#define PHX__BEAT_BUSY 8u    /* frame flag: do not expect an answer before next_ms is over */
 #define PHX__BEAT_SHRUNK 4u  /* frame flag: fewer neighbours than the last BEAT said, or others */
 struct phx__beat {
     uint32_t next_ms;     /* I will be heard again within this */
@@ -604,6 +610,25 @@ PHX_PRIVATE int phx__wire_get_ack(const struct phx__frame *f, struct phx__ack *a
 /* PHX__RETURN_SIZE bytes: the number of the fragment at which a message was turned back. */
 PHX_PRIVATE void phx__wire_put_return(struct phx__writer *w, uint64_t number, int reason);
 PHX_PRIVATE uint64_t phx__wire_return(const struct phx__ack *a, uint32_t i, int *reason);
+
+/* Failure detection. */
+struct phx__suspect {
+    struct phx_id id;
+    uint64_t incarnation;
+    uint32_t seq; /* the accuser's number for it: a higher one refutes */
+    struct phx_id accuser;
+};
+PHX_PRIVATE void phx__wire_put_suspect(struct phx__writer *w, const struct phx__suspect *s, int hops);
+PHX_PRIVATE int phx__wire_get_suspect(const struct phx__frame *f, struct phx__suspect *s);
+
+#define PHX__PROBE_ANSWER 1u /* frame flag: subject is there */
+struct phx__probe {
+    struct phx_id target; /* where this frame goes; at PHX__DATA_TARGET, as in DATA */
+    struct phx_id subject, asker;
+};
+PHX_PRIVATE void phx__wire_put_probe(struct phx__writer *w, const struct phx__probe *p, int flags,
+                                     int hops);
+PHX_PRIVATE int phx__wire_get_probe(const struct phx__frame *f, struct phx__probe *p);
 
 #endif
 
@@ -801,12 +826,20 @@ PHX_PRIVATE const struct phx__dest *phx__route_dest(const struct phx__route *r,
                                                     uint32_t node); /* or NULL */
 /* The neighbour towards node, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__route_next(const struct phx__route *r, uint32_t node);
+/* Is this neighbour known to be next to that node? */
+PHX_PRIVATE int phx__route_is_next_to(const struct phx__route *r, uint32_t nbr, uint32_t node);
 PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *b);
 
 /* Shared by route.c and route_tell.c. */
 /* The table is quiet when it has not changed for this long: then digests mean something, and the hash of
  * the neighbourhood is worth sending. */
 #define PHX__ROUTE_QUIET PHX__SECOND
+/* ... and for so much longer for each node known beyond a few dozen. While hundreds start on a few cores, a
+ * second without news only says that the others have no processor; digests differ then, and the summaries
+ * that follow, a table per link, would keep the processors busy for good. */
+#define PHX__ROUTE_QUIET_EACH (20 * PHX__MS)
+#define PHX__ROUTE_QUIET_CROWD 64u
+PHX_PRIVATE uint64_t phx__route_quiet_at(const struct phx__route *r); /* when it is quiet next */
 PHX_PRIVATE struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node);
 /* Chores are due at `at` or before. */
 PHX_PRIVATE void phx__route_plan(struct phx__route *r, uint64_t at);
@@ -926,69 +959,124 @@ PHX_PRIVATE uint32_t phx__broken_at(const struct phx__broken *b, uint64_t first)
 #endif
 
 /* ======== src/live.h ======== */
-/* live.h - BRAIN: who is alive: heartbeats, silence, own stalls. */
+/* live.h - BRAIN: who is alive: monitors, heartbeats, silence, suspicion, own stalls. */
 #ifdef PHX_LINES
 #line 1 "src/live.h"
 #endif
 #ifndef PHX_LIVE_H
 #define PHX_LIVE_H
 /* include "id.h" */
+/* include "rnd.h" */
 /* include "timer.h" */
 
 /* These may call back into this room, e.g. phx__live_down from silent. */
 struct phx__live_ops {
     void *ctx;
-    void (*beat)(void *ctx, uint32_t node, uint64_t next_us); /* send a heartbeat on this link */
-    void (*silent)(void *ctx, uint32_t node, uint64_t us);    /* give the link up */
+    /* Send a heartbeat on this link, in the words of phx__live_promise. ask: and want one back. */
+    void (*beat)(void *ctx, uint32_t node, int ask);
+    void (*silent)(void *ctx, uint32_t node, uint64_t us); /* give the link up */
+    void (*suspect)(void *ctx, uint32_t node); /* silent for too long: let others look, too */
+    void (*seek)(void *ctx, uint32_t node);    /* lost: ask others whether they reach it */
     void (*state)(void *ctx, uint32_t node, enum phx_state state); /* it changed */
+};
+/* What the last accusation of a node rests upon. */
+enum phx__live_ground {
+    PHX__LIVE_NEVER, /* there was none */
+    PHX__LIVE_SILENT, /* our own link was silent */
+    PHX__LIVE_WORD,   /* the accuser says so */
+    PHX__LIVE_ROUTE   /* there was no route any more */
 };
 struct phx__live_node {
     uint8_t linked;
+    uint8_t monitor; /* it watches us */
+    uint8_t watched; /* we watch it */
+    uint8_t tell;    /* say something now: it does not know yet that it is to watch us */
+    uint8_t busy;    /* it has announced a pause */
+    uint8_t silent;  /* for so long that others were told */
+    uint8_t asked;   /* something must come before asked_until */
+    uint8_t used;    /* messages went out after used_at, the last at used_last */
+    uint8_t sought;  /* others were asked again */
+    uint8_t ground;  /* enum phx__live_ground */
     enum phx_state state; /* 0: not known */
+    uint32_t accuser;     /* node, for PHX__LIVE_WORD */
+    uint64_t accused_at;
     uint64_t since;       /* of state */
     uint64_t heard;       /* last traffic in on the link; on the waking clock, see live.c */
     uint64_t said;        /* last traffic out */
     uint64_t next_us;     /* the peer will speak again within this */
-    uint64_t doom;        /* when unreachable becomes failed; on the waking clock */
-    uint32_t timer;       /* of the link: its handle + 1; 0: none */
-    uint32_t fate;        /* of the node, for doom: its handle + 1; 0: none */
+    uint64_t promised;    /* we will, as far as it knows */
+    uint64_t due_at;      /* when a heartbeat would be due if nothing else were said */
+    uint64_t asked_until, used_at, used_last; /* on the waking clock */
+    uint64_t doom; /* when unreachable becomes failed, or suspicion comes to nothing; on it, too */
+    uint32_t pos;   /* among the links */
+    uint32_t timer; /* of the link: its handle + 1; 0: none */
+    uint32_t fate;  /* of the node, for doom: its handle + 1; 0: none */
 };
 struct phx__live {
     struct phx__mem *mem;
     struct phx__timers *timers;
+    struct phx__rnd *rnd;
     struct phx__live_ops ops;
     struct phx_detector limits;
     struct phx__live_node *at; /* by node */
     uint32_t capacity;
-    int stepped; /* last_step is valid */
+    uint32_t *links; /* nodes */
+    uint32_t link_count, link_capacity;
+    uint32_t monitors; /* how many we have */
+    uint32_t suspects; /* nodes in PHX_NODE_SUSPECT */
+    int stepped;       /* last_step is valid */
+    int blind;         /* after a stall: what waits has not been read yet */
     uint64_t last_step;
     uint64_t stalled; /* all own stalls together */
+    uint64_t grace;   /* until then nobody's time runs out; on the waking clock */
+    uint64_t pause;   /* not 0: announced, see phx__live_busy */
+    uint64_t saved, saved_insurance; /* heartbeats that other traffic made needless */
 };
 PHX_PRIVATE void phx__live_init(struct phx__live *l, struct phx__mem *mem,
-                                struct phx__timers *timers, const struct phx_detector *limits,
+                                struct phx__timers *timers, struct phx__rnd *rnd,
+                                const struct phx_detector *limits,
                                 const struct phx__live_ops *ops);
 PHX_PRIVATE void phx__live_free(struct phx__live *l);
 /* Other limits, from now on. */
-PHX_PRIVATE void phx__live_limits(struct phx__live *l, const struct phx_detector *d, uint64_t now);
-/* The host will be away for so long: tell all neighbours. */
-PHX_PRIVATE void phx__live_busy(struct phx__live *l, uint64_t us, uint64_t now);
+PHX_PRIVATE void phx__live_limits(struct phx__live *l, const struct phx_detector *d);
+/* The host will be away for so long: tells all neighbours. 0: it is back. */
+PHX_PRIVATE void phx__live_busy(struct phx__live *l, uint64_t us);
 /* A step begins; call it before any other of these and before timers are taken. If the step comes much
  * later than the earliest timer asked for, that was this node's own fault: deadlines move by the gap. */
 PHX_PRIVATE void phx__live_step(struct phx__live *l, uint64_t now);
+/* Everything that waited on any link when this step began has been read. */
+PHX_PRIVATE void phx__live_round(struct phx__live *l);
 /* A link is up or down. PHX_ENOMEM: nothing changed. */
 PHX_PRIVATE int phx__live_up(struct phx__live *l, uint32_t node, uint64_t now);
 PHX_PRIVATE void phx__live_down(struct phx__live *l, uint32_t node);
+/* What a heartbeat to this neighbour is to say: within which time it hears of us again, and whether it
+ * is a monitor. It counts as said. */
+PHX_PRIVATE uint64_t phx__live_promise(struct phx__live *l, uint32_t node, uint64_t now,
+                                       int *monitor);
 /* Traffic on the link. Cheap: no timer is touched, unless the peer now promises to speak sooner than it did
- * before. next_us 0: as announced before. */
-PHX_PRIVATE void phx__live_heard(struct phx__live *l, uint32_t node, uint64_t next_us,
-                                 uint64_t now);
+ * before. */
+PHX_PRIVATE void phx__live_heard(struct phx__live *l, uint32_t node, uint64_t now);
 PHX_PRIVATE void phx__live_said(struct phx__live *l, uint32_t node, uint64_t now);
+/* A heartbeat came. next_us 0: as announced before. busy: it will answer nobody before that. */
+PHX_PRIVATE void phx__live_beat(struct phx__live *l, uint32_t node, uint64_t next_us, int busy,
+                                int watched, uint64_t now);
+/* Messages leave on this link: it should be found out soon if they do not arrive. */
+PHX_PRIVATE void phx__live_used(struct phx__live *l, uint32_t node, uint64_t now);
+/* There is reason to doubt the link: asks for a sign of life, and gives up without one. */
+PHX_PRIVATE void phx__live_ask(struct phx__live *l, uint32_t node, uint64_t now);
+/* Somebody says that node is silent: 1 if that is to be taken seriously, and so to be passed on. */
+PHX_PRIVATE int phx__live_word(struct phx__live *l, uint32_t node, uint32_t accuser, uint64_t now);
+/* A sign of life that did not come over an own link. */
+PHX_PRIVATE void phx__live_alive(struct phx__live *l, uint32_t node, uint64_t now);
 /* The routing's word on a node. left: its card says so. PHX_ENOMEM, only when the node was not known:
  * nothing changed. */
 PHX_PRIVATE int phx__live_reachable(struct phx__live *l, uint32_t node, int yes, int left,
                                     uint64_t now);
 PHX_PRIVATE enum phx_state phx__live_state(const struct phx__live *l, uint32_t node,
                                            uint64_t *since);
+PHX_PRIVATE int phx__live_is_monitor(const struct phx__live *l, uint32_t node);
+/* NULL if nothing is known of it. */
+PHX_PRIVATE const struct phx__live_node *phx__live_look(const struct phx__live *l, uint32_t node);
 PHX_PRIVATE void phx__live_forget(struct phx__live *l, uint32_t node);
 /* PHX__TIMER_LIVE (a link) and PHX__TIMER_LIVE_NODE (a fate) fired. */
 PHX_PRIVATE void phx__live_due(struct phx__live *l, int kind, uint32_t node, uint64_t now);
@@ -1095,6 +1183,7 @@ struct phx__contact { /* one address of a target */
     struct phx_address address;
     uint32_t attempt;    /* under way, or PHX__NONE */
     int error;           /* how the last attempt ended; 0: not tried or fine */
+    uint64_t tried_at;   /* when it ended; 0: not tried */
     uint8_t met;         /* enum phx__contact_met */
     uint64_t rest_until; /* it was this node itself: not tried before this time */
 };
@@ -1122,6 +1211,57 @@ PHX_PRIVATE int phx__contact_is_gone(const struct phx__contact *at, uint32_t cou
 
 #endif
 
+/* ======== src/budget.h ======== */
+/* budget.h - BRAIN: how often something may be done to a place: dials at an address, lines in the log. */
+#ifdef PHX_LINES
+#line 1 "src/budget.h"
+#endif
+#ifndef PHX_BUDGET_H
+#define PHX_BUDGET_H
+/* include "contact.h" */
+
+struct phx__budget_rule {
+    uint64_t interval_us; /* one more after each of these ... */
+    uint32_t burst;       /* ... and so many at once */
+};
+
+struct phx__budget_line { /* of one place */
+    uint64_t place;       /* 0: free */
+    uint64_t at;          /* when all that was taken will be paid for */
+    uint32_t denied;      /* since the last that was granted */
+};
+
+struct phx__budget {
+    struct phx__mem *mem;
+    struct phx__budget_line *lines;
+    uint32_t count; /* a power of two */
+    uint64_t salt;  /* so that nobody can choose places that meet in the table */
+    uint64_t all;   /* as `at`, of all learnt addresses together */
+};
+
+/* count: how many places are remembered, a power of two and at least 4. PHX_ENOMEM. */
+PHX_PRIVATE int phx__budget_init(struct phx__budget *b, struct phx__mem *mem, uint32_t count,
+                                 uint64_t salt);
+PHX_PRIVATE void phx__budget_free(struct phx__budget *b);
+
+/* The place that an address is (with_port 0: its host, any port). Never 0. */
+PHX_PRIVATE uint64_t phx__budget_place(const struct phx__budget *b, const struct phx_address *a,
+                                       int with_port);
+/* Takes one for this place: how many were denied before it, or -1 if it is denied too. */
+PHX_PRIVATE int64_t phx__budget_take(struct phx__budget *b, uint64_t place,
+                                     const struct phx__budget_rule *rule, uint64_t now);
+
+/* Dials of addresses that were learnt from others. How long until the first of these may be dialled, 0: now;
+ * which: bits. */
+PHX_PRIVATE uint64_t phx__budget_first(const struct phx__budget *b, const struct phx__contact *at,
+                                       uint32_t count, unsigned which, uint64_t now);
+PHX_PRIVATE void phx__budget_dialled(struct phx__budget *b, const struct phx_address *a,
+                                     uint64_t now);
+/* A node has proved that it lives there: what was spent does not count. */
+PHX_PRIVATE void phx__budget_good(struct phx__budget *b, const struct phx_address *a);
+
+#endif
+
 /* ======== src/disc.h ======== */
 /* disc.h - BRAIN: who exists and how to reach them: hubs, learnt contacts, whom to dial next and when. */
 #ifdef PHX_LINES
@@ -1131,6 +1271,7 @@ PHX_PRIVATE int phx__contact_is_gone(const struct phx__contact *at, uint32_t cou
 #define PHX_DISC_H
 /* include "attempt.h" */
 /* include "best.h" */
+/* include "budget.h" */
 /* include "contact.h" */
 /* include "rnd.h" */
 /* include "timer.h" */
@@ -1141,6 +1282,7 @@ struct phx__disc_limits {
     uint32_t max_links; /* up to here every known node is dialled, beyond it a few */
     uint32_t max_dials; /* attempts under way at once */
     uint64_t retry_min_us, retry_max_us;
+    uint32_t crowd; /* beyond so many known nodes first dials are spread; 0: never */
 };
 
 /* dial is called from phx__disc_due only. Neither may call back into this room. */
@@ -1159,6 +1301,7 @@ struct phx__disc_target {           /* a hub or a node one could dial */
     uint8_t count;
     uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
     uint8_t in_use, hub, round, queued, verdict;
+    uint8_t fresh;                 /* not dialled yet, and may be put off so often */
     uint32_t node;                 /* PHX__NONE for a hub nobody knows yet */
     uint32_t failures, duplicates; /* rounds in a row that ended so */
     uint32_t timer;                /* when to begin a round or try the next address */
@@ -1188,8 +1331,10 @@ struct phx__disc {
     uint32_t hub_count;
     struct phx__best best; /* nodes dialled also beyond max_links */
     uint32_t head, tail; /* the queue: targets that are due and wait for max_dials */
+    struct phx__budget budget; /* of dials at learnt addresses */
     int listening;       /* this node can be dialled */
     int stopped;         /* closing: dial no more */
+    uint64_t learnt_at;  /* when a node was last heard of for the first time */
     uint64_t now;        /* the latest time told, for calls that are not told */
 };
 
@@ -1230,6 +1375,9 @@ PHX_PRIVATE void phx__disc_answered(struct phx__disc *d, uint32_t attempt);
 /* The node left or is forgotten: dial no more. A link with it stays one until phx__disc_down, which must
  * come before its index is used again. */
 PHX_PRIVATE void phx__disc_forget(struct phx__disc *d, uint32_t node);
+/* The addresses under which a node is dialled and how each fared; how many. */
+PHX_PRIVATE uint32_t phx__disc_look(const struct phx__disc *d, uint32_t node,
+                                    const struct phx__contact **at);
 PHX_PRIVATE void phx__disc_stop(struct phx__disc *d);
 /* PHX__TIMER_DISC fired with this argument. */
 PHX_PRIVATE void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now);
@@ -1824,6 +1972,71 @@ PHX_PRIVATE void phx__os_wake_drain(const struct phx_os *os);
  * or why not, and then fd is still the caller's. For another world it does nothing and says 0. */
 PHX_PRIVATE int phx__os_adopt(const struct phx_os *os, int fd);
 
+/* The first `capacity` bytes of a file: how many there are, or PHX_EFILE, PHX_EACCES, PHX_EMFILE. May
+ * block, as files do. */
+PHX_PRIVATE long phx__os_read_file(const char *path, void *out, size_t capacity);
+#ifdef PHX_TLS
+/* Seconds since 1970, for the dates of certificates. */
+PHX_PRIVATE uint64_t phx__os_wall_seconds(void);
+#endif
+
+#endif
+
+/* ======== src/tls.h ======== */
+/* tls.h - HAND: the TLS of one link, and what a node shows of itself there; BearSSL, or not built in. */
+#ifdef PHX_LINES
+#line 1 "src/tls.h"
+#endif
+#ifndef PHX_TLS_H
+#define PHX_TLS_H
+/* include "buf.h" */
+
+struct phx__tls_set; /* a node's: certificates, and whom it believes */
+struct phx__tls;     /* a link's: the engine */
+
+struct phx__tls_files { /* PEM, all three or none */
+    const char *ca, *cert, *key;
+};
+
+/* A node's set. Without files (ca NULL) it believes who has a key of its own; see phx__tls_keys. Without
+ * -DPHX_TLS it is PHX_ENOTSUP. PHX_EFILE, PHX_EACCES, PHX_EMFILE, PHX_EPEM (malformed, or nothing of
+ * use in it), PHX_EPAIR (certificate and key are not of each other), PHX_ECERT (the own certificate is
+ * not valid today, or not by this CA), PHX_ENOMEM. Reads files, and so may block. */
+PHX_PRIVATE int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
+                                  const struct phx__tls_files *files);
+PHX_PRIVATE void phx__tls_set_free(struct phx__tls_set *s); /* no link may have one of it; NULL is fine */
+PHX_PRIVATE int phx__tls_has_files(const struct phx__tls_set *s);
+
+#define PHX__TLS_KEYS 2u
+/* Makes a pair of keys and a certificate of each of up to PHX__TLS_KEYS cluster keys; with PEM files it does
+ * nothing. Handshakes under way that began with one that is gone will fail. */
+PHX_PRIVATE void phx__tls_keys(struct phx__tls_set *s, const char *cluster,
+                               const struct phx_key *keys, uint32_t count);
+
+#define PHX__TLS_SEED 64u
+/* Begins a handshake; seed: PHX__TLS_SEED random bytes. PHX_ENOMEM, PHX_ENOKEY (no files and no key). */
+PHX_PRIVATE int phx__tls_open(struct phx__tls_set *s, int dialer, const uint8_t *seed,
+                              struct phx__tls **out);
+PHX_PRIVATE void phx__tls_free(struct phx__tls *t); /* NULL is fine */
+
+/* Where bytes from the stream go before phx__tls_feed: one buffer for all links of a node. */
+PHX_PRIVATE uint8_t *phx__tls_buffer(struct phx__tls_set *s, size_t *capacity);
+/* More plaintext than ciphertext that phx__tls_feed may give, because of what came before. */
+#define PHX__TLS_HELD 4096u
+/* Takes size bytes of the buffer as they came; gives what they mean: how many bytes at out, which must have
+ * room for size + PHX__TLS_HELD. PHX_ETLS, PHX_ERESET (the peer ended it), PHX_ENOMEM. */
+PHX_PRIVATE long phx__tls_feed(struct phx__tls *t, size_t size, uint8_t *out);
+/* What is to be written to the stream next, made of what waits in `from` as far as the handshake allows;
+ * nothing: iov_len 0. Then say how much of it was taken, which may be 0. Between the two nobody may use
+ * the buffer. 0, PHX_ETLS or PHX_ENOMEM. */
+PHX_PRIVATE int phx__tls_seal(struct phx__tls *t, struct phx__slices *from, struct iovec *out);
+PHX_PRIVATE int phx__tls_sent(struct phx__tls *t, const struct iovec *what, size_t taken);
+PHX_PRIVATE size_t phx__tls_queued(const struct phx__tls *t); /* made and not yet taken */
+/* 32 bytes that only the two ends of this very connection know. PHX_ETLS: no handshake yet. */
+PHX_PRIVATE int phx__tls_binding(struct phx__tls *t, uint8_t out[32]);
+/* Why it ended with PHX_ETLS. */
+PHX_PRIVATE const char *phx__tls_why(const struct phx__tls *t);
+
 #endif
 
 /* ======== src/link.h ======== */
@@ -1835,6 +2048,7 @@ PHX_PRIVATE int phx__os_adopt(const struct phx_os *os, int fd);
 #define PHX_LINK_H
 /* include "sha.h" */
 /* include "timer.h" */
+/* include "tls.h" */
 /* include "wire.h" */
 
 enum phx__link_state {
@@ -1871,10 +2085,14 @@ struct phx__link {
     uint8_t stranger; /* came in through a listener and has not proved anything yet */
     uint8_t refused;  /* the reason came from the peer */
     uint8_t full;     /* the last write was cut short: wait for PHX_WRITE */
+    uint8_t secure;   /* over TLS */
+    uint8_t resting;  /* it talks too much: not read until the timer */
+    uint8_t dry;      /* the last write took all there was */
     uint32_t peer;    /* node, once known */
     uint32_t expect;  /* node that should answer, or PHX__NONE */
     uint32_t attempt; /* disc's number, or PHX__NONE */
     int reason;       /* why it was closed */
+    const char *why;  /* more of that, or NULL */
     struct phx_id id; /* what the peer says it is; proved when up */
     uint64_t incarnation;
     uint16_t version;
@@ -1882,7 +2100,9 @@ struct phx__link {
     struct phx_address address;         /* the other end */
     struct phx_address observed;        /* this end, as the other sees it */
     uint64_t since, bytes_in, bytes_out;
+    uint64_t paid_at; /* when what it said in control frames is paid for */
     struct phx__link_hello *hello;
+    struct phx__tls *tls; /* with secure, from the first byte on */
     struct phx__slices out;     /* being written, in this order */
     struct phx__slices control; /* goes out before any data not yet in out */
     struct phx__block *tail;    /* where control frames are encoded */
@@ -1897,6 +2117,12 @@ struct phx__link {
     uint32_t timer;       /* end of patience with the hello */
 };
 
+#define PHX__LINK_KEYS 2u /* accepted at once, while one takes the place of the other */
+struct phx__link_key {
+    uint8_t *data;
+    size_t size;
+};
+
 /* Shared by all links of a node. */
 struct phx__link_set {
     struct phx__mem *mem;
@@ -1904,8 +2130,9 @@ struct phx__link_set {
     struct phx__timers *timers;
     void *ctx;
     const char *cluster;
-    const uint8_t *key;
-    size_t key_size;
+    struct phx__link_key keys[PHX__LINK_KEYS]; /* the first is used, all are accepted */
+    uint32_t key_count;                        /* 0: the empty key */
+    struct phx__tls_set *tls;                  /* NULL: no link has TLS */
     const struct phx_id *self;
     uint64_t incarnation;
     uint64_t now;
@@ -1930,8 +2157,9 @@ struct phx__link_set {
                   size_t size); /* 0, or there are no random bytes: no hello */
 };
 
-/* Makes *l (zeroed by the caller, slot set) from a handle. state: DIALING or HELLO. PHX_ENOMEM. */
-PHX_PRIVATE int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, int dialer,
+/* Makes *l (zeroed by the caller, slot, dialer and secure set) from a handle. state: DIALING or HELLO.
+ * PHX_ENOMEM. */
+PHX_PRIVATE int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle,
                                enum phx__link_state state, uint64_t patience_us);
 /* Closes the handle and frees what it holds; the reason goes to the peer if it can be told. */
 PHX_PRIVATE void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason,
@@ -1943,8 +2171,10 @@ PHX_PRIVATE int phx__link_connected(struct phx__link_set *s, struct phx__link *l
 PHX_PRIVATE int phx__link_resume(struct phx__link_set *s, struct phx__link *l);
 /* Reads once and handles all whole frames: 0, or why the link must close. */
 PHX_PRIVATE int phx__link_read(struct phx__link_set *s, struct phx__link *l);
+/* Its timer has set off a link that is up: 1 if it was only resting and is read again. */
+PHX_PRIVATE int phx__link_rested(struct phx__link *l);
 /* Writes what waits, at most about `limit` bytes: 0, or why the link must close. l->full: the world takes
- * no more now. */
+ * no more now. l->dry: nothing is left. Neither: the limit was reached, there may be more. */
 PHX_PRIVATE int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit);
 
 /* A writer with room for one control frame of at most size bytes; phx__link_control_end queues what was
@@ -2006,6 +2236,11 @@ struct phx__peer {
     uint64_t card_incarnation;
     uint64_t life;     /* incarnation + 1, as last seen; 0: none yet */
     uint64_t failed_at; /* when it was last found to have failed */
+    uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
+    int lost_error;             /* ... and why */
+    uint32_t via;               /* the last next hop */
+    uint64_t word_life, word_at; /* the last word of its silence: about which life, when */
+    uint32_t word_seq;           /* ... and number */
 };
 
 struct phx {
@@ -2022,9 +2257,9 @@ struct phx {
     struct phx__broken broken;
     struct phx__post post;
     struct phx__link_set set;
+    struct phx__budget lines; /* of the log, by peer and reason */
     struct phx_id self;
     char cluster[65];
-    uint8_t *key;
     uint64_t now;
 
     struct phx__link **links; /* by slot; NULL: free */
@@ -2066,8 +2301,8 @@ struct phx {
         pool[512]; /* random bytes for nonces: asking the world for each costs three system calls */
     size_t pool_left;
 
-    uint64_t steps, updates_in, entries_in, heartbeats_in, heartbeats_out, dials, dials_failed,
-        accepts, refused, links_lost, bad_frames;
+    uint64_t steps, updates_in, entries_in, heartbeats_in, monitor_beats_in, heartbeats_out, dials,
+        dials_failed, accepts, refused, links_lost, bad_frames;
 };
 
 /* phx_link.c: connections, from listener and dial to frames. */
@@ -2078,7 +2313,7 @@ PHX_PRIVATE int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect,
                                const struct phx_address *to);
 PHX_PRIVATE void phx__node_hooks(phx *p); /* asks cfg.dial for what disc wants */
 PHX_PRIVATE void phx__node_abandon(void *ctx, uint32_t attempt);
-PHX_PRIVATE int phx__node_adopt(phx *p, int handle, int dialer);
+PHX_PRIVATE int phx__node_adopt(phx *p, int handle, int dialer, int secure);
 PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
 PHX_PRIVATE void phx__node_ready(phx *p, int handle, int events);
 PHX_PRIVATE void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell);
@@ -2093,21 +2328,41 @@ PHX_PRIVATE void phx__node_watch(phx *p, struct phx__link *l);
 
 /* phx_path.c: what a link that has come up teaches of our own addresses. */
 PHX_PRIVATE void phx__node_learn(phx *p, const struct phx__link *l);
+/* phx_guard.c: keys, what is secure, limits. */
+PHX_PRIVATE int phx__node_keys(phx *p, const struct phx_key *keys, uint32_t count); /* or ENOMEM */
+PHX_PRIVATE void phx__node_drop_keys(phx *p);
+/* May this node speak there? */
+PHX_PRIVATE int phx__node_is_secure(const phx *p, const struct phx_address *a);
+PHX_PRIVATE int phx__node_may_adopt(phx *p, int handle); /* 0 or PHX_EINSECURE */
+/* May the end of this link be logged? How many were not before it, or -1: no. */
+PHX_PRIVATE int64_t phx__node_may_log(phx *p, const struct phx__link *l, int reason);
+PHX_PRIVATE int phx__node_wants_tls(const phx *p, const struct phx_address *a);
+/* Makes ready for TLS: 0, PHX_ENOTSUP, PHX_ENOKEY, PHX_ENOMEM or what is wrong with the files. */
+PHX_PRIVATE int phx__node_tls(phx *p);
+/* cfg.tls and the files, once the keys are there; the files are read. */
+PHX_PRIVATE int phx__node_open_tls(phx *p);
 
 /* phx_frame.c: frames in, control frames out. */
 PHX_PRIVATE int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f,
                                 const uint8_t *raw, size_t raw_size);
 PHX_PRIVATE void phx__node_route_ops(phx *p, struct phx__route_ops *ops);
-PHX_PRIVATE void phx__node_beat(phx *p, uint32_t node, int flags, uint64_t next_us);
+PHX_PRIVATE void phx__node_beat(phx *p, uint32_t node, int flags);
 PHX_PRIVATE int phx__node_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
 
 /* phx_watch.c: failure detection. */
 PHX_PRIVATE int phx__detector_check(const struct phx_detector *d); /* 0 or PHX_EINVAL */
+/* A link with this node is silent: the word goes to all. It is lost: others are asked. For live. */
+PHX_PRIVATE void phx__node_suspect(void *ctx, uint32_t node);
+PHX_PRIVATE void phx__node_seek(void *ctx, uint32_t node);
+PHX_PRIVATE int phx__node_on_suspect(phx *p, struct phx__link *l, const struct phx__frame *f);
+PHX_PRIVATE int phx__node_on_probe(phx *p, struct phx__link *l, const struct phx__frame *f);
+/* An entry is about to be taken in: does it refute a suspicion? */
+PHX_PRIVATE void phx__node_refuted(phx *p, const struct phx__entry *e);
 /* Names that were broken since the last call, or are no more: tells the host. */
 PHX_PRIVATE void phx__node_report_broken(phx *p);
 
 /* phx_api.c */
-PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or PHX_EINVAL */
+PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or why not */
 
 /* phx.c */
 PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
@@ -3281,6 +3536,9 @@ void phx__slices_take(struct phx__slices *q, size_t size)
  * leading zeroes and "::" for a single group, and a simulated node must read what a real one reads. */
 /* include "id.h" */
 
+/* Added to the family on the wire if the address is spoken over TLS. */
+#define ID_TLS 16
+
 /* ---- Ids */
 
 int phx__id_equal(const struct phx_id *a, const struct phx_id *b)
@@ -3617,9 +3875,10 @@ int phx__address_parse(const char *text, struct phx__parsed *out)
             return PHX_EADDRESS;
         p.family = PHX_UNIX;
         memcpy(p.path, text + 7, n);
-    } else if (strncmp(text, "tcp://", 6) == 0) {
+    } else if (strncmp(text, "tcp://", 6) == 0 || strncmp(text, "tls://", 6) == 0) {
         if (id_parse_tcp(text + 6, &p) != 0)
             return PHX_EADDRESS;
+        p.tls = text[1] == 'l';
     } else {
         return PHX_ESCHEME;
     }
@@ -3741,13 +4000,13 @@ const char *phx_address_text(const struct phx_address *address, char out[PHX_ADD
         phx__put_bytes(&w, address->path, id_text_length(address->path, sizeof address->path));
         break;
     case PHX_IPV4:
-        id_put_text(&w, "tcp://");
+        id_put_text(&w, address->tls ? "tls://" : "tcp://");
         id_put_v4(&w, address->ip);
         id_put_text(&w, ":");
         id_put_number(&w, address->port, 10);
         break;
     case PHX_IPV6:
-        id_put_text(&w, "tcp://[");
+        id_put_text(&w, address->tls ? "tls://[" : "tcp://[");
         id_put_v6(&w, address->ip);
         id_put_text(&w, "]:");
         id_put_number(&w, address->port, 10);
@@ -3777,7 +4036,7 @@ int phx__address_equal(const struct phx_address *a, const struct phx_address *b)
         return strncmp(a->path, b->path, sizeof a->path) == 0;
     if (id_ip_size(a) == 0)
         return 1; /* both are "none" */
-    return a->port == b->port && memcmp(a->ip, b->ip, id_ip_size(a)) == 0;
+    return a->port == b->port && !a->tls == !b->tls && memcmp(a->ip, b->ip, id_ip_size(a)) == 0;
 }
 
 /* The four bytes of a version 4 address, also of a mapped one; NULL if it is neither. */
@@ -3822,7 +4081,7 @@ void phx__address_put(struct phx__writer *w, const struct phx_address *a)
         phx__put_u8(w, 0);
         return;
     }
-    phx__put_u8(w, a->family);
+    phx__put_u8(w, (uint8_t)(a->family + (a->tls && a->family != PHX_UNIX ? ID_TLS : 0)));
     if (a->family == PHX_UNIX) {
         phx__put_u8(w, (uint8_t)n);
         phx__put_bytes(w, a->path, n);
@@ -3842,6 +4101,10 @@ int phx__address_get(struct phx__reader *r, struct phx_address *a)
     memset(a, 0, sizeof *a);
     memset(&got, 0, sizeof got);
     got.family = phx__get_u8(r);
+    if (got.family == PHX_IPV4 + ID_TLS || got.family == PHX_IPV6 + ID_TLS) {
+        got.tls = 1;
+        got.family = (uint8_t)(got.family - ID_TLS);
+    }
     if (got.family == PHX_UNIX) {
         n = phx__get_u8(r);
         good = n < sizeof got.path; /* room for the final NUL, which got has already */
@@ -3915,7 +4178,8 @@ int phx__address_get(struct phx__reader *r, struct phx_address *a)
 /* May cross more than one link, and so carries a hop count. */
 static int wire_type_travels(int type)
 {
-    return type == PHX__REQUEST || type == PHX__DATA || type == PHX__ACK;
+    return type == PHX__REQUEST || type == PHX__DATA || type == PHX__ACK || type == PHX__SUSPECT
+           || type == PHX__PROBE;
 }
 
 int phx__wire_parse(const uint8_t *data, size_t size, struct phx__frame *f, size_t *used)
@@ -4084,6 +4348,7 @@ void phx__wire_put_answer(struct phx__writer *w, const struct phx__answer *a)
     wire_put_standing(w, a->seq, a->card_version, a->have);
     phx__address_put(w, &a->observed);
     phx__put_bytes(w, a->mac, sizeof a->mac);
+    phx__put_bytes(w, a->mac_other, sizeof a->mac_other);
     phx__wire_end(w, start);
 }
 
@@ -4104,6 +4369,7 @@ int phx__wire_get_answer(const struct phx__frame *f, struct phx__answer *a)
     if (phx__address_get(&r, &a->observed) != 0)
         return PHX_EPROTO;
     phx__get_copy(&r, a->mac, sizeof a->mac);
+    phx__get_copy(&r, a->mac_other, sizeof a->mac_other);
     if (a->version == 0)
         return PHX_EPROTO;
     return wire_close(&r);
@@ -4636,6 +4902,53 @@ int phx__wire_get_ack(const struct phx__frame *f, struct phx__ack *a)
     return 0;
 }
 
+/* seq is what the accuser knows. How far the accused lets itself be pushed is route's policy. */
+void phx__wire_put_suspect(struct phx__writer *w, const struct phx__suspect *s, int hops)
+{
+    size_t start = phx__wire_begin(w, PHX__SUSPECT, 0, hops);
+
+    wire_put_id(w, &s->id);
+    phx__put_u64(w, s->incarnation);
+    phx__put_u32(w, s->seq);
+    wire_put_id(w, &s->accuser);
+    phx__wire_end(w, start);
+}
+
+int phx__wire_get_suspect(const struct phx__frame *f, struct phx__suspect *s)
+{
+    struct phx__reader r;
+
+    if (wire_open(f, PHX__SUSPECT, &r) != 0)
+        return PHX_EPROTO;
+    wire_get_id(&r, &s->id);
+    s->incarnation = phx__get_u64(&r);
+    s->seq = phx__get_u32(&r);
+    wire_get_id(&r, &s->accuser);
+    return wire_close(&r);
+}
+
+void phx__wire_put_probe(struct phx__writer *w, const struct phx__probe *p, int flags, int hops)
+{
+    size_t start = phx__wire_begin(w, PHX__PROBE, flags, hops);
+
+    wire_put_id(w, &p->target);
+    wire_put_id(w, &p->subject);
+    wire_put_id(w, &p->asker);
+    phx__wire_end(w, start);
+}
+
+int phx__wire_get_probe(const struct phx__frame *f, struct phx__probe *p)
+{
+    struct phx__reader r;
+
+    if (wire_open(f, PHX__PROBE, &r) != 0)
+        return PHX_EPROTO;
+    wire_get_id(&r, &p->target);
+    wire_get_id(&r, &p->subject);
+    wire_get_id(&r, &p->asker);
+    return wire_close(&r);
+}
+
 #undef WIRE_TOTAL_MAX
 #undef WIRE_WINDOW_MIN
 #undef WIRE_ID
@@ -4878,6 +5191,13 @@ void phx__route_plan(struct phx__route *r, uint64_t at)
 {
     if (at < phx__timer_at(r->timers, r->chore_timer))
         phx__timer_set(r->timers, r->chore_timer, at);
+}
+
+uint64_t phx__route_quiet_at(const struct phx__route *r)
+{
+    uint32_t crowd = r->known > PHX__ROUTE_QUIET_CROWD ? r->known - PHX__ROUTE_QUIET_CROWD : 0;
+
+    return r->moved + PHX__ROUTE_QUIET + crowd * PHX__ROUTE_QUIET_EACH;
 }
 
 /* ---- Lists of what to look at ---------------------------------------------------------------- */
@@ -5314,10 +5634,10 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
     if (b->digest == r->digest) {
         n->disagreed = 0;
         n->summary_wait = 0;
-    } else if (now > r->moved + PHX__ROUTE_QUIET && n->disagreed == 0) {
+    } else if (now > phx__route_quiet_at(r) && n->disagreed == 0) {
         n->disagreed = 1; /* perhaps it is only late: look again in a second */
         phx__route_plan(r, now + PHX__ROUTE_QUIET);
-    } else if (now > r->moved + PHX__ROUTE_QUIET && now >= n->summary_at) {
+    } else if (now > phx__route_quiet_at(r) && now >= n->summary_at) {
         n->summary_wait = n->summary_wait == 0 ? ROUTE_SUMMARY_WAIT : n->summary_wait * 2;
         if (n->summary_wait > ROUTE_SUMMARY_WAIT_MAX)
             n->summary_wait = ROUTE_SUMMARY_WAIT_MAX;
@@ -5539,8 +5859,8 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
 {
     uint32_t i;
 
-    if (now < r->moved + PHX__ROUTE_QUIET) {
-        phx__route_plan(r, r->moved + PHX__ROUTE_QUIET);
+    if (now < phx__route_quiet_at(r)) {
+        phx__route_plan(r, phx__route_quiet_at(r));
         return;
     }
     for (i = 1; r->quiet_due && i < r->table.capacity; i++)
@@ -5720,6 +6040,13 @@ static int route_adjacent(const struct phx__route *r, uint32_t w, const struct p
     if (route_surrounds(r, j, &but) && but != w)
         return 1;
     return nw != NULL && route_surrounds(r, nw, &but) && but != j->node;
+}
+
+int phx__route_is_next_to(const struct phx__route *r, uint32_t nbr, uint32_t node)
+{
+    const struct phx__route_nbr *j = phx__route_nbr(r, nbr);
+
+    return j != NULL && route_adjacent(r, node, j) > 0;
 }
 
 /* Will j hear of the route to v as good as ours, or better, without us? The rules are in the essay. */
@@ -5910,7 +6237,7 @@ void phx__route_flush(struct phx__route *r, uint64_t now)
     route_beat_shrunk(r);
     if (r->nbr_count > 0) {
         r->quiet_due = 1;
-        phx__route_plan(r, r->moved + PHX__ROUTE_QUIET);
+        phx__route_plan(r, phx__route_quiet_at(r));
     }
 }
 
@@ -7189,32 +7516,55 @@ uint32_t phx__broken_at(const struct phx__broken *b, uint64_t first)
 }
 
 /* ======== src/live.c ======== */
-/* live.c - who is alive: heartbeats, silence, own stalls. */
+/* live.c - who is alive: monitors, heartbeats, silence, suspicion, own stalls. */
 #ifdef PHX_LINES
 #line 1 "src/live.c"
 #endif
 
-/* Two questions are kept apart here, because mixing them up is how failure detectors lie.
+/* Horita, Taura and Chikayama, "A Fault Detection Library in Phoenix Programming Model" (2003), with
+ * what membership protocols have learnt since (SWIM, Lifeguard). Two questions are kept apart here,
+ * because mixing them up is how failure detectors lie.
  *
- * 1. Is this link alive? Each end says something at least every interval_us and announces how
- *    long its next silence may last. Everything that arrives counts as a heartbeat, so a busy
- *    link carries none. A link silent for the announced time plus timeout_us is given up.
- *    (Taura's group: "T_interval" rides in the heartbeat, "T_timeout" is the grace. Their k
- *    random monitors with a long insurance interval on all other links will come in as a
- *    different interval_us per link; this version treats all alike.)
+ * 1. IS THIS LINK ALIVE? (Section 4.2 of the paper.) Each node picks k of its neighbours at random
+ *    as its *monitors*. They hear something of it at least every interval_us, all others at least
+ *    every insurance_us, which is much longer; each heartbeat announces which of the two. So a
+ *    process sends and receives about k heartbeats per interval whatever the number of processes
+ *    is, and a death together with all monitors is still found in the end. Everything that travels
+ *    counts as a heartbeat, so a busy link carries none. A link silent for longer than announced
+ *    and timeout_us on top is given up.
  *
- * 2. Is this node alive? Routing knows whether there is a way to it, and only that is asked:
+ *    The pick is a reservoir: link number n becomes a monitor with chance k / n, in place of a
+ *    random one; a monitor that goes is replaced by a random neighbour. So at any time each set
+ *    of k neighbours is as probable as any other, and few are told when many links come.
  *
- *          OK ---- no route ---> UNREACHABLE ---- broken_us later ---> FAILED
- *           ^                         |                                 |
- *           +------- a route ---------+---------------------------------+
+ * 2. IS THIS NODE ALIVE? (Section 4.3.) Routing knows whether there is a way to it:
+ *
+ *            .--- silent, or a word ---> SUSPECT --.
+ *            |  <--- a sign of life -----'         | no route
+ *            |                                     v
+ *          OK ---------- no route ---------> UNREACHABLE ---- broken_us later ---> FAILED
+ *            ^                                     |                                 |
+ *            +------------ a route ----------------+---------------------------------+
  *
  *    From each of them a card that says goodbye, once there is no route, leads to LEFT, and a
  *    route leads back to OK from there as well. A node is in no state until routing has spoken
- *    of it.
- *
- *    A lost link is thus never read as a dead node, and a node that said goodbye never as a
+ *    of it. A lost link is thus never read as a dead node, and a node that said goodbye never as a
  *    failed one.
+ *
+ * Where the two meet lies what the paper leaves open. A dead node's k monitors notice after
+ * interval_us + timeout_us, but all its other neighbours go on believing in their links, and so
+ * in a route, until the insurance runs out. Therefore a silence of half of timeout_us more than
+ * announced makes the node SUSPECT, and the *word* goes to everybody. Whoever has a link with it
+ * does not believe but asks over that link, and gives it up without an answer in the other half.
+ * So all links with a dead node are gone after interval_us + timeout_us and the time of one flood.
+ * The accused hears the word too, and refutes it by a new number, which reaches everybody who has
+ * a way to it. A suspicion that nothing comes of ends by itself after timeout_us + broken_us.
+ *
+ * A node that cannot be reached is sought through others (ops.seek) when it is lost and again in
+ * the middle of broken_us. An answer puts its failure off by broken_us.
+ *
+ * Links in use are not left to the insurance: a message went out and nothing came in for
+ * interval_us, then an answer is asked for.
  *
  * Own stalls. A host that computes for a minute has read nothing for a minute, and all its peers
  * look dead. But how long a host may sleep is its own affair: between heartbeats of 5 s it
@@ -7222,28 +7572,47 @@ uint32_t phx__broken_at(const struct phx__broken *b, uint64_t first)
  * earliest timer asked for. Then the whole gap between two steps does not count: time for
  * accusations runs on a *waking clock*, the host's clock minus all stalls. Moving every deadline
  * of every link by the gap costs one addition. A host that is late at every single step accuses
- * nobody; what its sockets report still counts.
+ * nobody; what its sockets report still counts. And since what was left of a deadline may be
+ * nothing, nobody is accused before everything that waited has been read once (`blind`).
  *
- * Own heartbeats are due by the host's clock, since others do not know of our stall.
+ * Others may have given *us* up in the meantime. That their ends of all links are closed says
+ * nothing about them; so nobody lost shortly after a stall fails sooner than that much later
+ * (`grace`), which is the time to find the way back.
+ *
+ * Own heartbeats are due by the host's clock, since others do not know of our stall, unless the
+ * host has announced it: then they hear of a longer time now and of the usual one when it is
+ * back. A neighbour that has announced a pause is not doubted by anybody's word before it is over.
  *
  * Timers are lazy. Traffic only stores times; the one timer of a link fires, finds out what is
- * true by then, and is set to the earlier of "I must speak" and "it must have spoken". A link
+ * true by then, and is set to the earliest of what there is to say, to hear or to find out. A link
  * that carries a million frames a second touches the heap once in interval_us.
  *
- * This room does not know what a heartbeat looks like, nor what else is done about a dead link.
- * Limits may be changed while it runs; each timer sees the new ones when it fires next. */
+ * This room does not know what a heartbeat looks like, how a word travels, nor what else is done
+ * about a dead link. */
 /* include "live.h" */
 
 /* A step this much later than its timer is a stall. Shorter delays are ordinary scheduling and
  * well within any time-out that survives real networks; with shorter time-outs, half of one
  * counts. */
 #define LIVE_LATE_US PHX__SECOND
+/* What both ends of a new link may count on before anything was announced; WIRE.md says so. */
+#define LIVE_FIRST_US (5 * PHX__SECOND)
+/* The most that a stall may put off the failure of others. Finding the way back takes a dial or
+ * two, and one may have to wait for the other side's turn, a second or so. */
+#define LIVE_GRACE_US (10 * PHX__SECOND)
+/* Until the next look, while there is something left to read. */
+#define LIVE_BLIND_US PHX__MS
 
 static uint64_t live_add(uint64_t a, uint64_t b)
 {
     const uint64_t never = UINT64_MAX - 1; /* as a timer; UINT64_MAX itself would stop it */
 
     return a < never && b < never - a ? a + b : never;
+}
+
+static uint64_t live_least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
 }
 
 /* The host's clock, should it have run backwards since the step began. */
@@ -7264,9 +7633,9 @@ static struct phx__live_node *live_find(const struct phx__live *l, uint32_t node
     return node < l->capacity ? &l->at[node] : NULL;
 }
 
-static int live_reserve(struct phx__live *l, uint32_t node)
+static struct phx__live_node *live_linked(const struct phx__live *l, uint32_t node)
 {
-    return phx__mem_grow(l->mem, &l->at, &l->capacity, node + 1, sizeof *l->at);
+    return node < l->capacity && l->at[node].linked ? &l->at[node] : NULL;
 }
 
 static int live_timer_new(struct phx__live *l, int kind, uint32_t node, uint32_t *handle_plus_one)
@@ -7286,15 +7655,108 @@ static void live_timer_drop(struct phx__live *l, uint32_t *handle_plus_one)
     *handle_plus_one = 0;
 }
 
-/* The earlier of the two deadlines of a link, on the host's clock. */
-static void live_arm(struct phx__live *l, const struct phx__live_node *n)
-{
-    uint64_t speak = live_add(n->said, l->limits.interval_us);
-    uint64_t hear = live_add(live_add(n->heard, l->stalled),
-                             live_add(n->next_us, l->limits.timeout_us));
+/* ---- When to look at a link ------------------------------------------------------------------ */
 
-    phx__timer_set(l->timers, n->timer - 1, speak < hear ? speak : hear);
+/* Within which time this neighbour hears of us. */
+static uint64_t live_period(const struct phx__live *l, const struct phx__live_node *n)
+{
+    return n->monitor ? l->limits.interval_us : l->limits.insurance_us;
 }
+
+/* When to speak: as often as we should, and not later than we said. */
+static uint64_t live_speak(const struct phx__live *l, const struct phx__live_node *n)
+{
+    return n->tell ? 0 : live_add(n->said, live_least(live_period(l, n), n->promised));
+}
+
+/* How long it may be silent before others are told, and then before it is given up. */
+static uint64_t live_patience(const struct phx__live *l, const struct phx__live_node *n)
+{
+    uint64_t grace = l->limits.timeout_us;
+
+    return live_add(n->next_us, n->silent ? grace : grace / 2);
+}
+
+static void live_arm(struct phx__live *l, struct phx__live_node *n, uint64_t now)
+{
+    uint64_t hear = live_add(n->heard, live_patience(l, n)), at;
+
+    if (n->asked)
+        hear = live_least(hear, n->asked_until);
+    if (n->used)
+        hear = live_least(hear, live_add(n->used_at, l->limits.interval_us));
+    at = live_least(live_speak(l, n), live_add(hear, l->stalled));
+    if (l->blind && at < now + LIVE_BLIND_US)
+        at = now + LIVE_BLIND_US;
+    phx__timer_set(l->timers, n->timer - 1, at);
+}
+
+/* ---- Monitors -------------------------------------------------------------------------------- */
+
+static void live_promote(struct phx__live *l, uint32_t node)
+{
+    struct phx__live_node *n = &l->at[node];
+
+    n->monitor = 1;
+    l->monitors++;
+    n->tell = n->promised > l->limits.interval_us;
+    if (n->tell)
+        phx__timer_set(l->timers, n->timer - 1, l->last_step);
+}
+
+/* It need not know: it hears of it when what it was promised is due. */
+static void live_demote(struct phx__live *l, uint32_t node)
+{
+    l->at[node].monitor = l->at[node].tell = 0;
+    l->monitors--;
+}
+
+/* The one with this number among the links that are monitors, or that are not, and not busy. */
+static uint32_t live_pick(const struct phx__live *l, uint8_t monitor, int busy, uint64_t number)
+{
+    uint32_t i;
+
+    for (i = 0; i < l->link_count; i++) {
+        const struct phx__live_node *n = &l->at[l->links[i]];
+        if (n->monitor == monitor && (busy || !n->busy) && number-- == 0)
+            return l->links[i];
+    }
+    return PHX__NONE;
+}
+
+static uint32_t live_count_free(const struct phx__live *l)
+{
+    uint32_t i, count = 0;
+
+    for (i = 0; i < l->link_count; i++)
+        count += !l->at[l->links[i]].monitor && !l->at[l->links[i]].busy;
+    return count;
+}
+
+/* As many monitors as wanted, or as there are neighbours; those who are away only if there is
+ * nobody else. */
+static void live_fill(struct phx__live *l)
+{
+    while (l->monitors > l->limits.monitors)
+        live_demote(l, live_pick(l, 1, 1, phx__rnd_below(l->rnd, l->monitors)));
+    while (l->monitors < l->limits.monitors && l->monitors < l->link_count) {
+        uint32_t here = live_count_free(l), rest = l->link_count - l->monitors;
+        live_promote(l, live_pick(l, 0, here == 0, phx__rnd_below(l->rnd, here ? here : rest)));
+    }
+}
+
+/* The newest link: see the essay. */
+static void live_draw(struct phx__live *l, uint32_t node)
+{
+    if (l->monitors >= l->limits.monitors
+        && phx__rnd_below(l->rnd, l->link_count) < l->limits.monitors) {
+        live_demote(l, live_pick(l, 1, 1, phx__rnd_below(l->rnd, l->monitors)));
+        live_promote(l, node);
+    }
+    live_fill(l);
+}
+
+/* ---- States ---------------------------------------------------------------------------------- */
 
 static void live_become(struct phx__live *l, uint32_t node, enum phx_state state, uint64_t now)
 {
@@ -7302,43 +7764,202 @@ static void live_become(struct phx__live *l, uint32_t node, enum phx_state state
 
     if (n->state == state)
         return;
+    l->suspects -= n->state == PHX_NODE_SUSPECT;
+    l->suspects += state == PHX_NODE_SUSPECT;
     n->state = state;
     n->since = live_clock(l, now);
-    if (state != PHX_NODE_UNREACHABLE)
+    if (state != PHX_NODE_UNREACHABLE && state != PHX_NODE_SUSPECT)
         phx__timer_stop(l->timers, n->fate - 1);
     l->ops.state(l->ops.ctx, node, state); /* last: it may call back and move n */
 }
 
-/* The timer of a link fired: find out what is true by now. */
-static void live_look(struct phx__live *l, uint32_t node, uint64_t now)
+static void live_blame(struct phx__live *l, uint32_t node, enum phx__live_ground ground,
+                       uint32_t accuser, uint64_t now)
 {
     struct phx__live_node *n = &l->at[node];
-    uint64_t silence = live_awake(l, now) - n->heard;
 
-    if (silence >= live_add(n->next_us, l->limits.timeout_us)) {
-        /* The owner closes the link and calls down. Should it not, it is told again and again. */
-        phx__timer_set(l->timers, n->timer - 1, live_add(now, l->limits.interval_us));
-        l->ops.silent(l->ops.ctx, node, silence);
-        return;
-    }
-    if (now - n->said >= l->limits.interval_us) {
-        /* Noted as said even if it could not be sent: a link that is full of other traffic is not
-         * helped by trying at once again. */
-        n->said = now;
-        l->ops.beat(l->ops.ctx, node, l->limits.interval_us);
-        n = &l->at[node];
-    }
-    if (n->linked)
-        live_arm(l, n);
+    n->ground = (uint8_t)ground;
+    n->accuser = accuser;
+    n->accused_at = live_clock(l, now);
 }
 
+/* The fate timer, on the waking clock. */
+static void live_doom(struct phx__live *l, struct phx__live_node *n, uint64_t awake, uint64_t look)
+{
+    n->doom = awake;
+    phx__timer_set(l->timers, n->fate - 1, live_add(look, l->stalled));
+}
+
+static void live_suspect(struct phx__live *l, uint32_t node, uint64_t now)
+{
+    struct phx__live_node *n = &l->at[node];
+    uint64_t until;
+
+    if (n->state != PHX_NODE_OK)
+        return;
+    until = live_add(live_awake(l, now), live_add(l->limits.timeout_us, l->limits.broken_us));
+    live_doom(l, n, until, until);
+    live_become(l, node, PHX_NODE_SUSPECT, now);
+}
+
+/* Unreachable: so long until it has failed, with a second search halfway. */
+static void live_sentence(struct phx__live *l, struct phx__live_node *n, uint64_t now)
+{
+    uint64_t awake = live_awake(l, now), from = awake > l->grace ? awake : l->grace;
+    uint64_t broken = l->limits.broken_us;
+
+    n->sought = 0;
+    live_doom(l, n, live_add(from, broken), live_add(from, broken / 2));
+}
+
+static void live_lose(struct phx__live *l, uint32_t node, uint64_t now)
+{
+    struct phx__live_node *n = &l->at[node];
+
+    live_sentence(l, n, now);
+    if (n->state != PHX_NODE_SUSPECT)
+        live_blame(l, node, PHX__LIVE_ROUTE, PHX__NONE, now);
+    live_become(l, node, PHX_NODE_UNREACHABLE, now);
+    if (live_find(l, node)->state == PHX_NODE_UNREACHABLE)
+        l->ops.seek(l->ops.ctx, node);
+}
+
+static void live_fate(struct phx__live *l, uint32_t node, uint64_t now)
+{
+    struct phx__live_node *n = &l->at[node];
+    uint64_t awake = live_awake(l, now);
+
+    if (l->blind) {
+        phx__timer_set(l->timers, n->fate - 1, now + LIVE_BLIND_US);
+    } else if (n->state == PHX_NODE_SUSPECT && awake >= n->doom) {
+        live_become(l, node, PHX_NODE_OK, now); /* those who have a link with it have kept it */
+    } else if (n->state == PHX_NODE_UNREACHABLE && awake >= n->doom) {
+        live_become(l, node, PHX_NODE_FAILED, now);
+    } else if (n->state == PHX_NODE_UNREACHABLE && !n->sought
+               && live_add(awake, l->limits.broken_us - l->limits.broken_us / 2) >= n->doom) {
+        n->sought = 1;
+        live_doom(l, n, n->doom, n->doom);
+        l->ops.seek(l->ops.ctx, node);
+    } else { /* a stall came between, or another limit */
+        live_doom(l, n, n->doom, n->doom);
+    }
+}
+
+/* ---- Looking at a link ----------------------------------------------------------------------- */
+
+/* Asks for a sign of life, within this time from now. */
+static void live_demand(struct phx__live *l, uint32_t node, uint64_t within, uint64_t now)
+{
+    struct phx__live_node *n = &l->at[node];
+    uint64_t until = live_add(live_awake(l, now), within);
+
+    if (n->asked && n->asked_until <= until)
+        return;
+    n->asked = 1;
+    n->asked_until = until;
+    l->ops.beat(l->ops.ctx, node, 1);
+    n = live_linked(l, node);
+    if (n != NULL)
+        live_arm(l, n, now);
+}
+
+static int live_is_gone(const struct phx__live *l, const struct phx__live_node *n, uint64_t awake)
+{
+    return awake - n->heard >= live_add(n->next_us, l->limits.timeout_us)
+           || (n->asked && awake >= n->asked_until);
+}
+
+/* Messages went out a while ago. If nothing came after any of them: did they arrive? */
+static void live_review_use(struct phx__live *l, uint32_t node, uint64_t now)
+{
+    struct phx__live_node *n = &l->at[node];
+
+    n->used = n->used_last > n->heard;
+    if (!n->used)
+        return;
+    if (n->heard > n->used_at) {
+        n->used_at = n->heard; /* some did; now for the rest */
+        return;
+    }
+    n->used = 0;
+    live_demand(l, node, l->limits.timeout_us, now);
+}
+
+/* What must be heard: 1 if the link stands. */
+static int live_listen(struct phx__live *l, uint32_t node, uint64_t now)
+{
+    struct phx__live_node *n = &l->at[node];
+    uint64_t awake = live_awake(l, now);
+
+    if (l->blind)
+        return 1;
+    if (live_is_gone(l, n, awake)) {
+        /* The owner closes the link and calls down. Should it not, it is told again and again. */
+        phx__timer_set(l->timers, n->timer - 1, live_add(now, l->limits.interval_us));
+        live_blame(l, node, PHX__LIVE_SILENT, PHX__SELF, now);
+        l->ops.silent(l->ops.ctx, node, awake - n->heard);
+        return 0;
+    }
+    if (!n->silent && awake - n->heard >= live_patience(l, n)) {
+        n->silent = 1;
+        live_blame(l, node, PHX__LIVE_SILENT, PHX__SELF, now);
+        live_suspect(l, node, now);
+        l->ops.suspect(l->ops.ctx, node);
+        n = live_linked(l, node);
+    }
+    if (n != NULL && n->used && awake >= live_add(n->used_at, l->limits.interval_us)) {
+        live_review_use(l, node, now);
+        n = live_linked(l, node);
+    }
+    return n != NULL;
+}
+
+/* What would have been due since the last heartbeat, had nothing else been said. */
+static void live_count_saved(struct phx__live *l, struct phx__live_node *n, uint64_t now)
+{
+    uint64_t period = live_period(l, n), count;
+
+    if (now < n->due_at)
+        return;
+    count = (now - n->due_at) / period + 1;
+    n->due_at = live_add(n->due_at, count * period);
+    *(n->monitor ? &l->saved : &l->saved_insurance) += count;
+}
+
+/* The timer of a link fired: find out what is true by now. */
+static void live_check(struct phx__live *l, uint32_t node, uint64_t now)
+{
+    struct phx__live_node *n;
+
+    if (!live_listen(l, node, now))
+        return;
+    n = &l->at[node];
+    if (now >= live_speak(l, n)) {
+        n->tell = 0;
+        l->ops.beat(l->ops.ctx, node, 0);
+        /* Counts as said even if it could not be sent: a link that is full of other traffic is not
+         * helped by trying at once again. */
+        n = &l->at[node];
+        if (n->linked)
+            n->said = now;
+    } else {
+        live_count_saved(l, n, now);
+    }
+    if (n->linked)
+        live_arm(l, n, now);
+}
+
+/* ---- The door -------------------------------------------------------------------------------- */
+
 void phx__live_init(struct phx__live *l, struct phx__mem *mem, struct phx__timers *timers,
-                    const struct phx_detector *limits, const struct phx__live_ops *ops)
+                    struct phx__rnd *rnd, const struct phx_detector *limits,
+                    const struct phx__live_ops *ops)
 {
     PHX_ASSERT(limits->interval_us > 0);
     memset(l, 0, sizeof *l);
     l->mem = mem;
     l->timers = timers;
+    l->rnd = rnd;
     l->limits = *limits;
     l->ops = *ops;
 }
@@ -7347,13 +7968,47 @@ void phx__live_init(struct phx__live *l, struct phx__mem *mem, struct phx__timer
 void phx__live_free(struct phx__live *l)
 {
     phx__mem_put(l->mem, l->at, l->capacity * sizeof *l->at);
+    phx__mem_put(l->mem, l->links, l->link_capacity * sizeof *l->links);
     l->at = NULL;
-    l->capacity = 0;
+    l->links = NULL;
+    l->capacity = l->link_count = l->link_capacity = 0;
+}
+
+void phx__live_limits(struct phx__live *l, const struct phx_detector *d)
+{
+    uint32_t i;
+
+    l->limits = *d;
+    live_fill(l);
+    for (i = 0; i < l->link_count; i++) {
+        struct phx__live_node *n = &l->at[l->links[i]];
+        n->tell = (uint8_t)(n->monitor && n->promised > d->interval_us);
+        live_arm(l, n, l->last_step);
+    }
+}
+
+static void live_beat_all(struct phx__live *l)
+{
+    uint32_t i;
+
+    for (i = l->link_count; i-- > 0;)
+        if (i < l->link_count)
+            l->ops.beat(l->ops.ctx, l->links[i], 0);
+}
+
+void phx__live_busy(struct phx__live *l, uint64_t us)
+{
+    uint64_t before = l->pause;
+
+    /* And one interval: nobody knows how long something takes. */
+    l->pause = us == 0 ? 0 : live_add(us, l->limits.interval_us);
+    if (l->pause != before)
+        live_beat_all(l);
 }
 
 void phx__live_step(struct phx__live *l, uint64_t now)
 {
-    uint64_t due = phx__timers_next(l->timers), late = LIVE_LATE_US;
+    uint64_t due = phx__timers_next(l->timers), late = LIVE_LATE_US, gap;
 
     if (!l->stepped) {
         l->stepped = 1;
@@ -7366,84 +8021,186 @@ void phx__live_step(struct phx__live *l, uint64_t now)
         late = l->limits.timeout_us / 2;
     if (due < l->last_step)
         due = l->last_step;
-    if (now > due && now - due > late)
-        l->stalled += now - l->last_step;
+    gap = now - l->last_step;
+    if (now > due && now - due > late) {
+        uint64_t grace = live_add(live_awake(l, l->last_step), live_least(gap, LIVE_GRACE_US));
+        l->stalled += gap;
+        l->blind = 1;
+        if (grace > l->grace)
+            l->grace = grace;
+    }
     l->last_step = now;
+    phx__live_busy(l, 0);
+}
+
+void phx__live_round(struct phx__live *l)
+{
+    l->blind = 0;
 }
 
 int phx__live_up(struct phx__live *l, uint32_t node, uint64_t now)
 {
     struct phx__live_node *n;
 
-    if (live_reserve(l, node) != 0)
+    if (phx__mem_grow(l->mem, &l->at, &l->capacity, node + 1, sizeof *l->at) != 0
+        || phx__mem_grow(l->mem, &l->links, &l->link_capacity, l->link_count + 1,
+                         sizeof *l->links)
+               != 0)
         return PHX_ENOMEM;
     n = &l->at[node];
     if (n->timer == 0 && live_timer_new(l, PHX__TIMER_LIVE, node, &n->timer) != 0)
         return PHX_ENOMEM;
-    n->linked = 1;
-    /* The hello was heard and answered just now, and promised the usual. */
+    /* The hello was heard and answered just now. */
     n->heard = live_awake(l, now);
     n->said = live_clock(l, now);
-    n->next_us = l->limits.interval_us;
-    live_arm(l, n);
+    n->due_at = live_add(n->said, l->limits.insurance_us);
+    n->next_us = n->promised = LIVE_FIRST_US;
+    n->busy = n->silent = n->asked = n->used = 0;
+    if (!n->linked) {
+        n->linked = 1;
+        n->pos = l->link_count;
+        l->links[l->link_count++] = node;
+        live_draw(l, node);
+    }
+    live_arm(l, n, now);
+    phx__live_alive(l, node, now);
     return 0;
 }
 
 void phx__live_down(struct phx__live *l, uint32_t node)
 {
-    struct phx__live_node *n = live_find(l, node);
+    struct phx__live_node *n = live_linked(l, node);
+    uint32_t last;
 
     if (n == NULL)
         return;
-    n->linked = 0;
+    if (n->monitor)
+        live_demote(l, node);
+    n->linked = n->watched = n->busy = n->silent = n->asked = n->used = 0;
     live_timer_drop(l, &n->timer);
+    last = l->links[--l->link_count];
+    l->links[n->pos] = last;
+    l->at[last].pos = n->pos;
+    live_fill(l);
 }
 
-void phx__live_heard(struct phx__live *l, uint32_t node, uint64_t next_us, uint64_t now)
+uint64_t phx__live_promise(struct phx__live *l, uint32_t node, uint64_t now, int *monitor)
 {
-    struct phx__live_node *n = live_find(l, node);
-    uint64_t before;
+    struct phx__live_node *n = live_linked(l, node);
 
-    if (n == NULL || !n->linked)
+    *monitor = n != NULL && n->monitor;
+    if (n == NULL)
+        return l->limits.interval_us;
+    n->said = live_clock(l, now);
+    n->promised = l->pause ? l->pause : live_period(l, n);
+    n->due_at = live_add(n->said, live_period(l, n));
+    n->tell = 0;
+    if (live_speak(l, n) < phx__timer_at(l->timers, n->timer - 1))
+        live_arm(l, n, now);
+    return n->promised;
+}
+
+void phx__live_heard(struct phx__live *l, uint32_t node, uint64_t now)
+{
+    struct phx__live_node *n = live_linked(l, node);
+
+    if (n == NULL)
         return;
     n->heard = live_awake(l, now);
-    if (next_us == 0)
-        return;
-    before = n->next_us;
-    n->next_us = next_us;
-    /* A lazy timer may fire too early, never too late. */
-    if (next_us < before)
-        live_arm(l, n);
+    n->silent = n->asked = 0;
+    if (n->state == PHX_NODE_SUSPECT)
+        live_become(l, node, PHX_NODE_OK, now);
 }
 
 void phx__live_said(struct phx__live *l, uint32_t node, uint64_t now)
 {
+    struct phx__live_node *n = live_linked(l, node);
+
+    if (n != NULL)
+        n->said = live_clock(l, now);
+}
+
+void phx__live_beat(struct phx__live *l, uint32_t node, uint64_t next_us, int busy, int watched,
+                    uint64_t now)
+{
+    struct phx__live_node *n = live_linked(l, node);
+    uint64_t before;
+
+    if (n == NULL)
+        return;
+    n->watched = (uint8_t)(watched != 0);
+    n->busy = (uint8_t)(busy != 0);
+    before = n->next_us;
+    n->next_us = next_us != 0 ? next_us : before;
+    if (n->next_us < before) /* a lazy timer may fire too early, never too late */
+        live_arm(l, n, now);
+    if (busy && n->monitor) { /* who is away sees nothing */
+        live_demote(l, node);
+        live_fill(l);
+    }
+    phx__live_heard(l, node, now);
+}
+
+void phx__live_used(struct phx__live *l, uint32_t node, uint64_t now)
+{
+    struct phx__live_node *n = live_linked(l, node);
+
+    if (n == NULL)
+        return;
+    n->used_last = live_awake(l, now);
+    if (n->used)
+        return;
+    n->used = 1;
+    n->used_at = n->used_last;
+    live_arm(l, n, now);
+}
+
+void phx__live_ask(struct phx__live *l, uint32_t node, uint64_t now)
+{
+    if (live_linked(l, node) != NULL)
+        live_demand(l, node, l->limits.timeout_us, now);
+}
+
+int phx__live_word(struct phx__live *l, uint32_t node, uint32_t accuser, uint64_t now)
+{
     struct phx__live_node *n = live_find(l, node);
 
-    if (n != NULL && n->linked)
-        n->said = live_clock(l, now);
+    if (n == NULL || (n->linked && n->busy))
+        return 0;
+    live_blame(l, node, PHX__LIVE_WORD, accuser, now);
+    if (n->linked && !n->silent)
+        live_demand(l, node, l->limits.timeout_us / 2, now);
+    live_suspect(l, node, now);
+    return 1;
+}
+
+void phx__live_alive(struct phx__live *l, uint32_t node, uint64_t now)
+{
+    struct phx__live_node *n = live_find(l, node);
+
+    if (n != NULL && n->state == PHX_NODE_SUSPECT)
+        live_become(l, node, PHX_NODE_OK, now);
+    else if (n != NULL && n->state == PHX_NODE_UNREACHABLE)
+        live_sentence(l, n, now);
 }
 
 int phx__live_reachable(struct phx__live *l, uint32_t node, int yes, int left, uint64_t now)
 {
     struct phx__live_node *n;
 
-    if (live_reserve(l, node) != 0)
+    if (phx__mem_grow(l->mem, &l->at, &l->capacity, node + 1, sizeof *l->at) != 0)
         return PHX_ENOMEM;
     n = &l->at[node];
     /* Made when the node becomes known, so that nothing can fail when it is lost. */
     if (n->fate == 0 && live_timer_new(l, PHX__TIMER_LIVE_NODE, node, &n->fate) != 0)
         return PHX_ENOMEM;
-    if (yes) {
+    if (yes && n->state != PHX_NODE_SUSPECT) /* that there is a route was never doubted */
         live_become(l, node, PHX_NODE_OK, now);
-    } else if (left) {
+    else if (!yes && left)
         live_become(l, node, PHX_NODE_LEFT, now);
-    } else if (n->state != PHX_NODE_UNREACHABLE && n->state != PHX_NODE_FAILED
-               && n->state != PHX_NODE_LEFT) {
-        n->doom = live_add(live_awake(l, now), l->limits.broken_us);
-        phx__timer_set(l->timers, n->fate - 1, live_add(n->doom, l->stalled));
-        live_become(l, node, PHX_NODE_UNREACHABLE, now);
-    }
+    else if (!yes && n->state != PHX_NODE_UNREACHABLE && n->state != PHX_NODE_FAILED
+             && n->state != PHX_NODE_LEFT)
+        live_lose(l, node, now);
     return 0;
 }
 
@@ -7456,13 +8213,26 @@ enum phx_state phx__live_state(const struct phx__live *l, uint32_t node, uint64_
     return n == NULL ? (enum phx_state)0 : n->state;
 }
 
+int phx__live_is_monitor(const struct phx__live *l, uint32_t node)
+{
+    const struct phx__live_node *n = live_linked(l, node);
+
+    return n != NULL && n->monitor;
+}
+
+const struct phx__live_node *phx__live_look(const struct phx__live *l, uint32_t node)
+{
+    return live_find(l, node);
+}
+
 void phx__live_forget(struct phx__live *l, uint32_t node)
 {
     struct phx__live_node *n = live_find(l, node);
 
     if (n == NULL)
         return;
-    live_timer_drop(l, &n->timer);
+    phx__live_down(l, node);
+    l->suspects -= n->state == PHX_NODE_SUSPECT;
     live_timer_drop(l, &n->fate);
     memset(n, 0, sizeof *n);
 }
@@ -7475,36 +8245,10 @@ void phx__live_due(struct phx__live *l, int kind, uint32_t node, uint64_t now)
     if (n == NULL)
         return;
     if (kind == PHX__TIMER_LIVE && n->linked)
-        live_look(l, node, now);
-    if (kind != PHX__TIMER_LIVE_NODE || n->state != PHX_NODE_UNREACHABLE)
-        return;
-    if (live_awake(l, now) >= n->doom)
-        live_become(l, node, PHX_NODE_FAILED, now);
-    else /* a stall came between */
-        phx__timer_set(l->timers, n->fate - 1, live_add(n->doom, l->stalled));
-}
-
-void phx__live_limits(struct phx__live *l, const struct phx_detector *d, uint64_t now)
-{
-    uint32_t node;
-
-    (void)now;
-    l->limits = *d;
-    for (node = 0; node < l->capacity; node++)
-        if (l->at[node].linked)
-            live_arm(l, &l->at[node]);
-}
-
-void phx__live_busy(struct phx__live *l, uint64_t us, uint64_t now)
-{
-    uint32_t node;
-
-    for (node = 0; node < l->capacity; node++) {
-        if (!l->at[node].linked)
-            continue;
-        l->at[node].said = live_clock(l, now);
-        l->ops.beat(l->ops.ctx, node, live_add(us, l->limits.interval_us));
-    }
+        live_check(l, node, now);
+    if (kind == PHX__TIMER_LIVE_NODE
+        && (n->state == PHX_NODE_UNREACHABLE || n->state == PHX_NODE_SUSPECT))
+        live_fate(l, node, now);
 }
 
 /* ======== src/attempt.c ======== */
@@ -7803,6 +8547,187 @@ int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t
     return others;
 }
 
+/* ======== src/budget.c ======== */
+/* budget.c - how often something may be done to a place: dials at an address, lines in the log. */
+#ifdef PHX_LINES
+#line 1 "src/budget.c"
+#endif
+
+/* A member that lies may announce any address for any number of nodes, and everybody believes it: that
+ * is how discovery works. Without a bound one liar turns a cluster of a thousand nodes into a thousand
+ * machines that knock at a victim's door, as often as the liar sends a new card. So a node dials
+ * what it was told by others at three rates, whichever is the least:
+ *
+ *   - one address: 16 times, then once in 30 s. An honest node that is down is tried ten times within
+ *     half a minute and then more rarely than that (see disc.c), so it never feels this. A node that
+ *     has proved that it lives there is forgiven what was spent, so a flapping one does not either.
+ *   - one host, whatever the port: 128 times, then 8 a second. As many as a large machine
+ *     has processes. Not for the loopback: there the victim would be this very machine.
+ *   - all together: 1024 times, then 64 a second. A full mesh of the default size starts without
+ *     noticing; what a liar adds later is slow.
+ *
+ * Hubs are the user's word and have no budget.
+ *
+ * Each rate is one number per place, the time at which all that was taken is paid for (GCRA, the
+ * virtual scheduling algorithm of ITU-T I.371): taking one moves it on by the interval, and one may be
+ * taken while it is less than burst intervals ahead of now.
+ *
+ * The table has a fixed size. A place is looked for in four lines; when all are others' the one that is
+ * paid for soonest makes room. So forgetting is generous, and a liar could forget a victim's line by
+ * naming a few hundred other places; but they come out of the budget of all together, and which
+ * lines share a place's fate is salted. */
+/* include "budget.h" */
+
+#define BUDGET_WAYS 4u
+static const struct phx__budget_rule budget_address = { 30 * PHX__SECOND, 16 };
+static const struct phx__budget_rule budget_host = { 125 * PHX__MS, 128 };
+static const struct phx__budget_rule budget_all = { 15625, 1024 };
+
+int phx__budget_init(struct phx__budget *b, struct phx__mem *mem, uint32_t count, uint64_t salt)
+{
+    PHX_ASSERT(count >= BUDGET_WAYS && (count & (count - 1)) == 0);
+    b->mem = mem;
+    b->salt = salt;
+    b->all = 0;
+    b->lines = phx__mem_zero(mem, count * sizeof *b->lines);
+    b->count = b->lines == NULL ? 0 : count;
+    return b->lines == NULL ? PHX_ENOMEM : 0;
+}
+
+void phx__budget_free(struct phx__budget *b)
+{
+    if (b->lines != NULL)
+        phx__mem_put(b->mem, b->lines, b->count * sizeof *b->lines);
+    b->lines = NULL;
+    b->count = 0;
+}
+
+/* FNV-1a with a salt, and the bits mixed once more at the end, since the low ones pick the line. */
+static uint64_t budget_hash(uint64_t h, const void *data, size_t size)
+{
+    const uint8_t *p = data;
+
+    while (size-- > 0)
+        h = (h ^ *p++) * 0x100000001b3u;
+    return h;
+}
+
+uint64_t phx__budget_place(const struct phx__budget *b, const struct phx_address *a, int with_port)
+{
+    uint64_t h = budget_hash(b->salt ^ 0xcbf29ce484222325u, &a->family, 1);
+    uint32_t port = with_port ? a->port : 65536u;
+
+    if (a->family == PHX_UNIX)
+        h = budget_hash(h, a->path, strlen(a->path));
+    else
+        h = budget_hash(budget_hash(h, a->ip, sizeof a->ip), &port, sizeof port);
+    h = (h ^ h >> 33) * 0xff51afd7ed558ccdu;
+    h ^= h >> 33;
+    return h != 0 ? h : 1;
+}
+
+/* The line of a place, or NULL. */
+static struct phx__budget_line *budget_find(const struct phx__budget *b, uint64_t place)
+{
+    uint32_t i, first = (uint32_t)place & (b->count - 1) & ~(BUDGET_WAYS - 1);
+
+    for (i = first; i < first + BUDGET_WAYS; i++)
+        if (b->lines[i].place == place)
+            return &b->lines[i];
+    return NULL;
+}
+
+static struct phx__budget_line *budget_line(struct phx__budget *b, uint64_t place)
+{
+    uint32_t i, first = (uint32_t)place & (b->count - 1) & ~(BUDGET_WAYS - 1), soonest = first;
+    struct phx__budget_line *line = budget_find(b, place);
+
+    if (line != NULL)
+        return line;
+    for (i = first; i < first + BUDGET_WAYS; i++)
+        if (b->lines[i].at < b->lines[soonest].at) /* a free one is at 0 */
+            soonest = i;
+    line = &b->lines[soonest];
+    line->place = place;
+    line->at = 0;
+    line->denied = 0;
+    return line;
+}
+
+/* How long until one may be taken. */
+static uint64_t budget_until(uint64_t at, const struct phx__budget_rule *rule, uint64_t now)
+{
+    uint64_t ahead = (rule->burst - 1) * rule->interval_us;
+
+    return at <= now || at - now <= ahead ? 0 : at - now - ahead;
+}
+
+static uint64_t budget_spend(uint64_t at, const struct phx__budget_rule *rule, uint64_t now)
+{
+    return (at > now ? at : now) + rule->interval_us;
+}
+
+int64_t phx__budget_take(struct phx__budget *b, uint64_t place, const struct phx__budget_rule *rule,
+                         uint64_t now)
+{
+    struct phx__budget_line *line = budget_line(b, place);
+    int64_t denied = line->denied;
+
+    if (budget_until(line->at, rule, now) > 0) {
+        line->denied += line->denied < UINT32_MAX;
+        return -1;
+    }
+    line->at = budget_spend(line->at, rule, now);
+    line->denied = 0;
+    return denied;
+}
+
+/* ---- Dials ----------------------------------------------------------------------------------- */
+
+static uint64_t budget_wait(const struct phx__budget *b, const struct phx_address *a, uint64_t now)
+{
+    const struct phx__budget_line *line = budget_find(b, phx__budget_place(b, a, 1));
+    uint64_t most = budget_until(b->all, &budget_all, now), wait;
+
+    wait = line == NULL ? 0 : budget_until(line->at, &budget_address, now);
+    most = wait > most ? wait : most;
+    line = phx__address_is_local(a) ? NULL : budget_find(b, phx__budget_place(b, a, 0));
+    wait = line == NULL ? 0 : budget_until(line->at, &budget_host, now);
+    return wait > most ? wait : most;
+}
+
+uint64_t phx__budget_first(const struct phx__budget *b, const struct phx__contact *at,
+                           uint32_t count, unsigned which, uint64_t now)
+{
+    uint64_t first = UINT64_MAX, wait;
+    uint32_t i;
+
+    for (i = 0; i < count; i++)
+        if ((which & 1u << i) != 0 && (wait = budget_wait(b, &at[i].address, now)) < first)
+            first = wait;
+    return first == UINT64_MAX ? 0 : first;
+}
+
+void phx__budget_dialled(struct phx__budget *b, const struct phx_address *a, uint64_t now)
+{
+    struct phx__budget_line *line = budget_line(b, phx__budget_place(b, a, 1));
+
+    line->at = budget_spend(line->at, &budget_address, now);
+    b->all = budget_spend(b->all, &budget_all, now);
+    if (phx__address_is_local(a))
+        return;
+    line = budget_line(b, phx__budget_place(b, a, 0));
+    line->at = budget_spend(line->at, &budget_host, now);
+}
+
+void phx__budget_good(struct phx__budget *b, const struct phx_address *a)
+{
+    struct phx__budget_line *line = budget_find(b, phx__budget_place(b, a, 1));
+
+    if (line != NULL)
+        line->at = 0;
+}
+
 /* ======== src/disc.c ======== */
 /* disc.c - who exists and how to reach them: hubs, learnt contacts, whom to dial next and when. */
 #ifdef PHX_LINES
@@ -7843,7 +8768,7 @@ int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t
  *
  * One address is never dialled twice at once, also not for different targets: a hub and its node
  * share theirs, and a liar who announces a thousand nodes at a victim's address gets one dial at
- * a time.
+ * a time. How many it gets in the long run says budget.c.
  *
  * The bound. While no more than max_links nodes are known, all of them are dialled and the mesh
  * is full. Beyond that: hubs, nodes that somebody wants to send to, and PHX__DISC_BEST nodes
@@ -7870,6 +8795,19 @@ int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t
  * thousand others at once from dialling them all at once. */
 #define DISC_COURTESY_US PHX__SECOND
 #define DISC_COURTESY_JITTER_US (250 * PHX__MS)
+/* A full mesh costs some 40 us of processor per link, and a crowd that starts together pays for all N * N / 2
+ * at once. Everybody can reach everybody through the hub when N links stand and the hub has told what it
+ * knows, and it should not have to share its processor with the crowd until then. So beyond a few nodes the
+ * first dial of one learnt of from others waits until no new ones were heard of for a moment, but not for
+ * ever, and then for a random time up to known^2 * 5 us, about as long as the links take on two cores: 50 ms
+ * for 100 nodes, 0.8 s for 400. Traffic (phx__disc_want) does not wait. */
+#define DISC_SPREAD_US UINT64_C(5)
+#define DISC_SPREAD_MOST_US (5 * PHX__SECOND)
+#define DISC_SETTLE_US (50 * PHX__MS)
+#define DISC_SETTLE_TIMES 20u
+/* And the other side gets so much longer to dial for each node known: hundreds that start on a few cores have
+ * a turn each fifty milliseconds, and a second dial for want of patience only makes more work for all. */
+#define DISC_PATIENCE_US (10 * PHX__MS)
 /* A card with new addresses reaches everybody within milliseconds; its owner should not be hit
  * by all of them in the same one. */
 #define DISC_FRESH_JITTER_US (20 * PHX__MS)
@@ -7887,6 +8825,8 @@ int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t
 #define DISC_RELAYED_US (60 * PHX__SECOND)
 /* This node has moved to another network: whatever failed may work. Not all in the same moment. */
 #define DISC_MOVED_JITTER_US PHX__SECOND
+/* Places remembered for their budgets, 24 bytes each. */
+#define DISC_PLACES 512u
 
 /* How bad a round ended, in ascending order of what decides about the wait. */
 enum disc_verdict {
@@ -7952,12 +8892,33 @@ static int disc_goes_first(const struct phx__disc *d, uint32_t node)
     return ((phx__id_hash(a) ^ phx__id_hash(b)) & 1) != 0 ? smaller : !smaller;
 }
 
+static int disc_is_crowd(const struct phx__disc *d)
+{
+    return d->limits.crowd != 0 && d->known > d->limits.crowd;
+}
+
+/* The time over which first dials are spread, for as many nodes as are known. */
+static uint64_t disc_spread(const struct phx__disc *d)
+{
+    uint64_t most = DISC_SPREAD_US * d->known * d->known;
+
+    return !disc_is_crowd(d) ? 0 : most < DISC_SPREAD_MOST_US ? most : DISC_SPREAD_MOST_US;
+}
+
+/* Is it too soon for the first dial of a node among many? The news is still coming in. */
+static int disc_is_settling(const struct phx__disc *d, const struct phx__disc_target *t)
+{
+    return !t->hub && t->fresh > 0 && disc_is_crowd(d) && !d->nodes[t->node].wanted
+           && d->now < d->learnt_at + DISC_SETTLE_US;
+}
+
 /* How long to leave the first dial to the other side. Whoever has addresses listens. */
 static uint64_t disc_courtesy(struct phx__disc *d, const struct phx__disc_target *t)
 {
     if (t->hub || !d->listening || disc_goes_first(d, t->node))
         return 0;
-    return DISC_COURTESY_US + disc_between(d, 0, DISC_COURTESY_JITTER_US);
+    return DISC_COURTESY_US + disc_between(d, 0, DISC_COURTESY_JITTER_US)
+           + (!disc_is_crowd(d) ? 0 : 2 * disc_spread(d) + DISC_PATIENCE_US * d->known);
 }
 
 /* The rate for what most probably fails again. */
@@ -8165,7 +9126,8 @@ static void disc_note(struct phx__disc *d, uint32_t slot, uint32_t i, int error)
     uint8_t verdict = DISC_FAILED;
 
     t->at[i].error = error;
-    if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION)
+    t->at[i].tried_at = d->now;
+    if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION || error == PHX_ETLS)
         verdict = DISC_BARRED;
     /* Anybody may say this, or the address may move: it is believed, but not for ever. */
     if (error == PHX_ESELF)
@@ -8184,6 +9146,12 @@ static void disc_note(struct phx__disc *d, uint32_t slot, uint32_t i, int error)
         t->verdict = verdict;
 }
 
+/* How long the first of these addresses must be left alone. */
+static uint64_t disc_ban(const struct phx__disc *d, const struct phx__disc_target *t, unsigned which)
+{
+    return t->hub ? 0 : phx__budget_first(&d->budget, t->at, t->count, which, d->now);
+}
+
 /* The first address still to try that nobody dials at the moment. The silent ones come last: a wall, or the
  * private address of a far network, should not keep a good one waiting in each round. */
 static uint32_t disc_pick(const struct phx__disc *d, const struct phx__disc_target *t)
@@ -8191,7 +9159,8 @@ static uint32_t disc_pick(const struct phx__disc *d, const struct phx__disc_targ
     uint32_t i, silent = PHX__NONE;
 
     for (i = 0; i < t->count; i++) {
-        if ((t->untried & 1u << i) == 0 || disc_is_busy(d, &t->at[i].address))
+        if ((t->untried & 1u << i) == 0 || disc_is_busy(d, &t->at[i].address)
+            || disc_ban(d, t, 1u << i) != 0)
             continue;
         if (t->at[i].error != PHX_ETIMEDOUT)
             return i;
@@ -8213,6 +9182,8 @@ static int disc_dial(struct phx__disc *d, uint32_t slot, uint32_t i)
     t->at[i].met = PHX__CONTACT_NOBODY;
     t->untried = (uint8_t)(t->untried & ~(1u << i));
     t->tried++;
+    if (!t->hub)
+        phx__budget_dialled(&d->budget, &t->at[i].address, d->now);
     error = d->ops.dial(d->ops.ctx, attempt, t->hub ? PHX__NONE : t->node, &t->at[i].address);
     if (error >= 0)
         return 1;
@@ -8233,7 +9204,13 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
         disc_settle(d, slot);
         return;
     }
+    if (!t->round && disc_is_settling(d, t)) {
+        t->fresh--;
+        disc_plan(d, slot, DISC_SETTLE_US + disc_between(d, 0, disc_spread(d)));
+        return;
+    }
     if (!t->round) {
+        t->fresh = 0;
         t->untried = (uint8_t)phx__contact_usable(t->at, t->count, d->now);
         if (t->untried == 0) {
             disc_plan(d, slot, 0); /* it was set off too soon: not before the first rest ends */
@@ -8250,8 +9227,12 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
      * one that did not waits for them. */
     if (i == PHX__NONE && t->tried > 0 && t->open == 0)
         t->untried = 0;
-    if (t->untried != 0)
-        phx__timer_set(d->timers, t->timer, d->now + DISC_STAGGER_US);
+    if (t->untried != 0) {
+        uint64_t ban = disc_ban(d, t, t->untried);
+        if (ban > 0) /* many may wait for the same moment */
+            ban = disc_between(d, ban, ban + PHX__SECOND);
+        phx__timer_set(d->timers, t->timer, d->now + DISC_STAGGER_US + ban);
+    }
     disc_settle(d, slot);
 }
 
@@ -8450,6 +9431,8 @@ int phx__disc_init(struct phx__disc *d, struct phx__mem *mem, struct phx__ids *i
     d->limits = *limits;
     d->target_free = d->head = d->tail = PHX__NONE;
     d->room_at = UINT64_MAX;
+    if (phx__budget_init(&d->budget, mem, DISC_PLACES, phx__rnd_next(rnd)) != 0)
+        return PHX_ENOMEM;
     return phx__attempts_init(&d->attempts, mem, limits->max_dials);
 }
 
@@ -8464,6 +9447,7 @@ void phx__disc_free(struct phx__disc *d)
     phx__mem_put(d->mem, d->targets, d->target_capacity * sizeof *d->targets);
     phx__mem_put(d->mem, d->nodes, d->node_capacity * sizeof *d->nodes);
     phx__attempts_free(&d->attempts);
+    phx__budget_free(&d->budget);
     memset(d, 0, sizeof *d);
 }
 
@@ -8537,7 +9521,9 @@ int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_addre
         d->nodes[node].target = slot + 1;
         d->known += !d->nodes[node].linked;
         phx__best_offer(&d->best, d->ids, node);
-        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]));
+        d->learnt_at = d->now;
+        d->targets[slot].fresh = DISC_SETTLE_TIMES;
+        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]) + disc_between(d, 0, disc_spread(d)));
     } else if (!disc_is_same(&d->targets[slot], a, picked, n)
                && disc_renew(d, slot, a, picked, n) != 0) {
         return PHX_ENOMEM;
@@ -8558,8 +9544,10 @@ int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t 
     disc_clock(d, now);
     error = phx__mem_grow(d->mem, &d->nodes, &d->node_capacity, node + 1, sizeof *d->nodes);
     if (disc_find(d, attempt, &slot, &i)) {
-        if (error == 0) /* whoever answers there is that hub now */
+        if (error == 0) { /* whoever answers there is that hub now */
             phx__disc_meet(d, attempt, node);
+            phx__budget_good(&d->budget, &d->targets[slot].at[i].address);
+        }
         disc_close(d, slot, i);
         disc_note(d, slot, i,
                   error != 0 ? error : d->targets[slot].node == node ? 0 : PHX_EPEER);
@@ -8719,6 +9707,16 @@ void phx__disc_forget(struct phx__disc *d, uint32_t node)
     /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
     n->left = n->linked;
     disc_relax(d, before);
+}
+
+uint32_t phx__disc_look(const struct phx__disc *d, uint32_t node, const struct phx__contact **at)
+{
+    uint32_t slots[PHX__DISC_HUBS + 1];
+
+    if (disc_slots(d, node, slots) == 0)
+        return 0;
+    *at = d->targets[slots[0]].at;
+    return d->targets[slots[0]].count;
 }
 
 void phx__disc_stop(struct phx__disc *d)
@@ -9539,8 +10537,8 @@ int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct p
  * node's flow at a time.
  *
  * A box is found by its name in O(1), which is what every send pays, and most find it without a
- * search, because it is the one that was found last. Lists of boxes are circles of links inside them; whoever forgets a list moves its boxes
- * elsewhere first.
+ * search, because it is the one that was found last. Lists of boxes are circles of links inside
+ * them; whoever forgets a list moves its boxes elsewhere first.
  *
  * Waiters are names to which a send said "later". Each is in one list only, of whatever it waits
  * for, so the host hears of a name once. */
@@ -11728,6 +12726,1107 @@ void phx__post_free(struct phx__post *p)
 #undef POST_ACK_FRAMES
 #undef POST_GAP_AGAIN
 
+/* ======== src/tls.c ======== */
+/* tls.c - the TLS of one link, and what a node shows of itself there; BearSSL, or not built in. */
+#ifdef PHX_LINES
+#line 1 "src/tls.c"
+#endif
+/*
+ * TLS 1.2, ephemeral elliptic-curve keys and authenticated ciphers only, both sides authenticated, no
+ * renegotiation, no resumption. The engine is BearSSL's, which never blocks and never allocates: bytes
+ * of the stream go in at one end and come out as bytes of frames at the other, and back. This
+ * room pumps; what a frame is, and when to read and write, link knows.
+ *
+ *      stream -> buffer -> engine -> frames                  (phx__tls_feed)
+ *      frames -> engine -> buffer -> stream                  (phx__tls_seal)
+ *                             '----> rest, if the stream is full
+ *
+ * Whom does a node believe? With PEM files: who shows a certificate by one of the CAs in cfg.tls_ca,
+ * whatever its name, since all members are alike. With cfg.key alone: both sides make the same EC key
+ * from the cluster's key, show a certificate of it that they signed themselves, and believe nobody
+ * else. The certificate is only a wrapping that TLS asks for; what is compared is the public key, and
+ * what proves is the signature in the handshake.
+ *
+ *      d = HMAC(key, "PHX1 TLS key" 0, cluster, 0, n), n = 0, 1, ... until 0 < d < order of P-256
+ *
+ * While a cluster changes its key there are two, and the sides must agree on one before either shows
+ * anything. So the dialer puts a hint into the name of the server it looks for (SNI), which
+ * is sent in the clear: 8 random bytes and, for each of its keys, 4 bytes of an HMAC over them, all
+ * in hexadecimal. The acceptor takes its first key that fits, and if none does it says no more than
+ * "handshake failure": a stranger who dials does not even see a certificate. The dialer learns from
+ * the certificate which key was taken and shows that one too.
+ *
+ * What is not proved here is proved again inside: HELLO, ANSWER and PROOF run in the tunnel, and
+ * their macs cover a secret of it (RFC 5705), so nobody can be in between who has only the one or only
+ * the other.
+ *
+ * Records hold 4 KiB and not 16: the buffers of an engine are 9 KiB instead of 33, and a
+ * stranger costs that much before he has proved anything. It costs 0.7 % in bytes.
+ */
+/* include "tls.h" */
+
+/* include "os.h" */
+/* include "sha.h" */
+
+#ifdef PHX_TLS
+
+#include <bearssl.h>
+
+/* A record of 4 KiB, and what TLS 1.2 may add to it (BearSSL's own numbers for its larger buffers). */
+#define TLS_RECORD 4096u
+#define TLS_IN (TLS_RECORD + (BR_SSL_BUFSIZE_INPUT - 16384u))
+#define TLS_OUT (TLS_RECORD + (BR_SSL_BUFSIZE_OUTPUT - 16384u))
+/* Between the streams and the engines: one system call for 16 records. */
+#define TLS_BUFFER 65536u
+/* A handshake does not say more than this at once, unless somebody has very long certificates. */
+#define TLS_REST_MAX (TLS_BUFFER + TLS_OUT)
+#define TLS_FILE_MAX 65536u
+#define TLS_ANCHORS 16u
+#define TLS_CHAIN 8u
+/* A certificate of our own: 177 bytes that are signed, 12 that say how, and at most 75 of signature. */
+#define TLS_OWN_CERT 280u
+#define TLS_POINT 65u
+#define TLS_HINT 4u
+#define TLS_NONCE 8u
+#define TLS_NAME (2 * (TLS_NONCE + PHX__TLS_KEYS * TLS_HINT))
+
+struct tls_own { /* what was made of one cluster key */
+    br_ec_private_key sk;
+    br_x509_pkey pk;
+    br_x509_certificate cert;
+    uint8_t scalar[32], point[TLS_POINT], der[TLS_OWN_CERT], hint[32];
+};
+
+struct tls_pem { /* what was read from files */
+    uint8_t *arena;
+    size_t size, used;
+    br_x509_trust_anchor anchors[TLS_ANCHORS];
+    size_t anchor_count;
+    br_x509_certificate chain[TLS_CHAIN];
+    size_t chain_count;
+    br_skey_decoder_context key;
+    int key_type; /* 0: none yet */
+    unsigned issuer_type;
+};
+
+struct phx__tls_set {
+    struct phx__mem *mem;
+    struct tls_pem *pem; /* NULL: by key */
+    struct tls_own own[PHX__TLS_KEYS];
+    uint32_t own_count;
+    uint8_t buffer[TLS_BUFFER];
+};
+
+struct tls_pin { /* a validator for BearSSL: the key we know, in whatever certificate */
+    const br_x509_class *vtable;
+    struct phx__tls *tls;
+    const struct tls_own *found;
+    uint32_t certs;
+    size_t size;
+    uint8_t cert[TLS_OWN_CERT];
+};
+
+struct tls_policy { /* a chooser of certificates for BearSSL */
+    const br_ssl_server_policy_class *vtable;
+    struct phx__tls *tls;
+};
+
+struct phx__tls {
+    struct phx__tls_set *set;
+    br_ssl_engine_context *engine; /* of whichever it is */
+    int dialer;
+    union {
+        br_ssl_client_context client;
+        br_ssl_server_context server;
+    } is;
+    union {
+        struct tls_pin pin;
+        br_x509_minimal_context minimal;
+    } judge;
+    struct tls_policy policy;
+    const char *why; /* known better than the engine's error tells */
+    uint8_t *rest;   /* ciphertext that the stream did not take */
+    size_t rest_size, rest_taken, rest_capacity;
+    uint8_t in[TLS_IN], out[TLS_OUT];
+};
+
+/* ---- Own certificates ------------------------------------------------------------------------ */
+
+/* Version 1, serial 1, ECDSA with SHA-256, issued by and for CN=node, from 2000 to 9999, a point on
+ * P-256 follows. It says nothing because nobody reads it. */
+static const uint8_t tls_tbs[] = {
+    0x30, 0x81, 0xae, 0x02, 0x01, 0x01,                                                 /* */
+    0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02,             /* */
+    0x30, 0x0f, 0x31, 0x0d, 0x30, 0x0b, 0x06, 0x03, 0x55, 0x04, 0x03, 0x0c, 0x04,       /* */
+    'n',  'o',  'd',  'e',  0x30, 0x20, 0x17, 0x0d, '0',  '0',  '0',  '1',  '0',        /* */
+    '1',  '0',  '0',  '0',  '0',  '0',  '0',  'Z',  0x18, 0x0f, '9',  '9',  '9',        /* */
+    '9',  '1',  '2',  '3',  '1',  '2',  '3',  '5',  '9',  '5',  '9',  'Z',  0x30,       /* */
+    0x0f, 0x31, 0x0d, 0x30, 0x0b, 0x06, 0x03, 0x55, 0x04, 0x03, 0x0c, 0x04, 'n',        /* */
+    'o',  'd',  'e',  0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce,       /* */
+    0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, /* */
+    0x42, 0x00                                                                          /* */
+};
+static const uint8_t tls_ecdsa_sha256[] = { 0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86,
+                                            0x48, 0xce, 0x3d, 0x04, 0x03, 0x02 };
+/* The order of P-256, from the highest byte down (FIPS 186-4, D.1.2.3). */
+static const uint8_t tls_order[32] = { 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00,
+                                       0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                                       0xbc, 0xe6, 0xfa, 0xad, 0xa7, 0x17, 0x9e, 0x84,
+                                       0xf3, 0xb9, 0xca, 0xc2, 0xfc, 0x63, 0x25, 0x51 };
+
+static void tls_derive(const struct phx_key *key, const char *label, const char *cluster, uint8_t n,
+                       uint8_t out[32])
+{
+    struct phx__hmac h;
+
+    phx__hmac_init(&h, key->data, key->size);
+    phx__hmac_add(&h, label, strlen(label) + 1);
+    phx__hmac_add(&h, cluster, strlen(cluster) + 1);
+    phx__hmac_add(&h, &n, 1);
+    phx__hmac_end(&h, out);
+}
+
+/* One try in four thousand million is not below the order, so the loop is for the proof only. */
+static void tls_derive_scalar(const struct phx_key *key, const char *cluster, uint8_t out[32])
+{
+    static const uint8_t zeroes[32] = { 0 };
+    uint8_t n = 0;
+
+    do
+        tls_derive(key, "PHX1 TLS key", cluster, n++, out);
+    while (memcmp(out, tls_order, 32) >= 0 || memcmp(out, zeroes, 32) == 0);
+}
+
+/* A certificate of the public key, signed with the private one: both sides make the same, byte for byte,
+ * since BearSSL signs without random numbers (RFC 6979). */
+static void tls_certify(struct tls_own *own)
+{
+    uint8_t hash[32], signature[80];
+    struct phx__sha sha;
+    struct phx__writer w;
+    size_t start, size;
+
+    phx__writer_init(&w, own->der, sizeof own->der);
+    phx__put_bytes(&w, "\x30\x82\0\0", 4);
+    start = w.size;
+    phx__put_bytes(&w, tls_tbs, sizeof tls_tbs);
+    phx__put_bytes(&w, own->point, TLS_POINT);
+    phx__sha_init(&sha);
+    phx__sha_add(&sha, own->der + start, w.size - start);
+    phx__sha_end(&sha, hash);
+    size = br_ecdsa_sign_asn1_get_default()(br_ec_get_default(), &br_sha256_vtable, hash, &own->sk,
+                                            signature);
+    phx__put_bytes(&w, tls_ecdsa_sha256, sizeof tls_ecdsa_sha256);
+    phx__put_u8(&w, 0x03);
+    phx__put_u8(&w, (uint8_t)(size + 1));
+    phx__put_u8(&w, 0);
+    phx__put_bytes(&w, signature, size);
+    PHX_ASSERT(!w.bad && size > 0);
+    own->der[2] = (uint8_t)((w.size - start) >> 8);
+    own->der[3] = (uint8_t)(w.size - start);
+    own->cert.data = own->der;
+    own->cert.data_len = w.size;
+}
+
+void phx__tls_keys(struct phx__tls_set *s, const char *cluster, const struct phx_key *keys,
+                   uint32_t count)
+{
+    uint32_t i;
+
+    PHX_ASSERT(count <= PHX__TLS_KEYS);
+    s->own_count = 0;
+    for (i = 0; i < count && s->pem == NULL; i++) {
+        struct tls_own *own = &s->own[i];
+        memset(own, 0, sizeof *own);
+        tls_derive(&keys[i], "PHX1 TLS hint", cluster, 0, own->hint);
+        tls_derive_scalar(&keys[i], cluster, own->scalar);
+        own->sk.curve = BR_EC_secp256r1;
+        own->sk.x = own->scalar;
+        own->sk.xlen = sizeof own->scalar;
+        own->pk.key_type = BR_KEYTYPE_EC;
+        (void)br_ec_compute_pub(br_ec_get_default(), &own->pk.key.ec, own->point, &own->sk);
+        tls_certify(own);
+        s->own_count++;
+    }
+}
+
+/* ---- Hints: which of two keys ---------------------------------------------------------------- */
+
+static void tls_hint(const struct tls_own *own, const uint8_t *nonce, uint8_t out[TLS_HINT])
+{
+    struct phx__hmac h;
+    uint8_t full[32];
+
+    phx__hmac_init(&h, own->hint, sizeof own->hint);
+    phx__hmac_add(&h, nonce, TLS_NONCE);
+    phx__hmac_end(&h, full);
+    memcpy(out, full, TLS_HINT);
+}
+
+/* The name a dialer asks for; what no key fills is random, so that nobody sees how many there are. */
+static void tls_put_name(const struct phx__tls_set *s, const uint8_t *random,
+                         char name[TLS_NAME + 1])
+{
+    uint8_t bytes[TLS_NAME / 2];
+    uint32_t i;
+
+    memcpy(bytes, random, sizeof bytes);
+    for (i = 0; i < s->own_count; i++)
+        tls_hint(&s->own[i], bytes, bytes + TLS_NONCE + i * TLS_HINT);
+    for (i = 0; i < sizeof bytes; i++) {
+        name[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
+        name[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
+    }
+    name[TLS_NAME] = 0;
+}
+
+static int tls_hex(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static const struct tls_own *tls_hinted(const struct phx__tls_set *s, const char *name)
+{
+    uint8_t bytes[TLS_NAME / 2], hint[TLS_HINT];
+    uint32_t i, k;
+
+    if (strlen(name) != TLS_NAME)
+        return NULL;
+    for (i = 0; i < sizeof bytes; i++) {
+        int high = tls_hex(name[2 * i]), low = tls_hex(name[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return NULL;
+        bytes[i] = (uint8_t)(high << 4 | low);
+    }
+    for (i = 0; i < s->own_count; i++) {
+        tls_hint(&s->own[i], bytes, hint);
+        for (k = 0; k < PHX__TLS_KEYS; k++)
+            if (memcmp(hint, bytes + TLS_NONCE + k * TLS_HINT, TLS_HINT) == 0)
+                return &s->own[i];
+    }
+    return NULL;
+}
+
+/* Called by the server's engine when it has read the first message. */
+static int tls_choose(const br_ssl_server_policy_class **self, const br_ssl_server_context *cc,
+                      br_ssl_server_choices *choices)
+{
+    struct phx__tls *t = ((struct tls_policy *)(void *)self)->tls;
+    br_ssl_server_context *server = &t->is.server;
+    const struct tls_own *own = tls_hinted(t->set, br_ssl_engine_get_server_name(&cc->eng));
+
+    if (own == NULL) {
+        t->why = "it does not have our key";
+        return 0;
+    }
+    br_ssl_server_set_single_ec(server, &own->cert, 1, &own->sk, BR_KEYTYPE_SIGN, BR_KEYTYPE_EC,
+                                br_ec_get_default(), br_ecdsa_sign_asn1_get_default());
+    return (*server->policy_vtable)->choose(server->policy_vtable, cc, choices);
+}
+
+/* From now on the chosen one acts, so these two are never reached. */
+static uint32_t tls_no_exchange(const br_ssl_server_policy_class **self, unsigned char *data,
+                                size_t *size)
+{
+    (void)self;
+    (void)data;
+    (void)size;
+    return 0;
+}
+
+static size_t tls_no_sign(const br_ssl_server_policy_class **self, unsigned algorithm,
+                          unsigned char *data, size_t hash_size, size_t size)
+{
+    (void)self;
+    (void)algorithm;
+    (void)data;
+    (void)hash_size;
+    (void)size;
+    return 0;
+}
+
+static const br_ssl_server_policy_class tls_policy_class = { sizeof(struct tls_policy), tls_choose,
+                                                             tls_no_exchange, tls_no_sign };
+
+/* ---- Whom to believe: the key we know -------------------------------------------------------- */
+
+static void tls_pin_start(const br_x509_class **self, const char *name)
+{
+    struct tls_pin *pin = (struct tls_pin *)(void *)self;
+
+    (void)name;
+    pin->found = NULL;
+    pin->certs = 0;
+    pin->size = 0;
+}
+
+static void tls_pin_cert(const br_x509_class **self, uint32_t size)
+{
+    (void)self;
+    (void)size;
+}
+
+/* Only the first certificate is looked at, and only as much of it as one of ours has. */
+static void tls_pin_append(const br_x509_class **self, const unsigned char *data, size_t size)
+{
+    struct tls_pin *pin = (struct tls_pin *)(void *)self;
+    size_t room = sizeof pin->cert - pin->size;
+
+    if (pin->certs > 0)
+        return;
+    if (size > room)
+        size = room;
+    memcpy(pin->cert + pin->size, data, size);
+    pin->size += size;
+}
+
+static void tls_pin_cert_end(const br_x509_class **self)
+{
+    ((struct tls_pin *)(void *)self)->certs++;
+}
+
+/* Where the public key stands in all our certificates: behind the outer head and what is signed. */
+#define TLS_POINT_AT (4u + sizeof tls_tbs)
+
+/* Which of our keys it shows. That it has the private half is for the engine to see: it is given the
+ * public key that we know, not the one that came. */
+static unsigned tls_pin_end(const br_x509_class **self)
+{
+    struct tls_pin *pin = (struct tls_pin *)(void *)self;
+    struct phx__tls *t = pin->tls;
+    uint32_t i;
+
+    for (i = 0; i < t->set->own_count && pin->size >= TLS_POINT_AT + TLS_POINT; i++)
+        if (memcmp(pin->cert + TLS_POINT_AT, t->set->own[i].point, TLS_POINT) == 0)
+            pin->found = &t->set->own[i];
+    if (pin->found == NULL)
+        return BR_ERR_X509_NOT_TRUSTED;
+    if (t->dialer) /* the dialer shows what the acceptor has shown */
+        br_ssl_client_set_single_ec(&t->is.client, &pin->found->cert, 1, &pin->found->sk,
+                                    BR_KEYTYPE_SIGN, BR_KEYTYPE_EC, br_ec_get_default(),
+                                    br_ecdsa_sign_asn1_get_default());
+    return 0;
+}
+
+static const br_x509_pkey *tls_pin_key(const br_x509_class *const *self, unsigned *usages)
+{
+    const struct tls_pin *pin = (const struct tls_pin *)(const void *)self;
+
+    if (usages != NULL)
+        *usages = BR_KEYTYPE_SIGN;
+    return pin->found != NULL ? &pin->found->pk : NULL;
+}
+
+static const br_x509_class tls_pin_class = { sizeof(struct tls_pin), tls_pin_start, tls_pin_cert,
+                                             tls_pin_append,         tls_pin_cert_end, tls_pin_end,
+                                             tls_pin_key };
+
+/* ---- PEM files ------------------------------------------------------------------------------- */
+
+static void tls_arena_add(void *arg, const void *data, size_t size)
+{
+    struct tls_pem *pem = arg;
+
+    if (size > pem->size - pem->used) /* cannot be: DER is shorter than its PEM */
+        size = pem->size - pem->used;
+    memcpy(pem->arena + pem->used, data, size);
+    pem->used += size;
+}
+
+static int tls_is_certificate(const char *name)
+{
+    return strcmp(name, "CERTIFICATE") == 0 || strcmp(name, "X509 CERTIFICATE") == 0;
+}
+
+/* Copies `size` bytes to the arena. */
+static unsigned char *tls_arena_copy(struct tls_pem *pem, const void *data, size_t size)
+{
+    unsigned char *at = pem->arena + pem->used;
+
+    tls_arena_add(pem, data, size);
+    return at;
+}
+
+static int tls_take_anchor(struct tls_pem *pem, const char *name, unsigned char *der, size_t size)
+{
+    br_x509_trust_anchor *a = &pem->anchors[pem->anchor_count];
+    br_x509_decoder_context decoder;
+    br_x509_pkey *key;
+
+    if (!tls_is_certificate(name))
+        return 0; /* others may stand in the same file */
+    if (pem->anchor_count == TLS_ANCHORS)
+        return PHX_EPEM;
+    memset(a, 0, sizeof *a);
+    a->dn.data = pem->arena + pem->used;
+    br_x509_decoder_init(&decoder, tls_arena_add, pem);
+    br_x509_decoder_push(&decoder, der, size);
+    a->dn.len = (size_t)(pem->arena + pem->used - a->dn.data);
+    key = br_x509_decoder_get_pkey(&decoder);
+    if (key == NULL)
+        return PHX_EPEM;
+    a->flags = br_x509_decoder_isCA(&decoder) ? BR_X509_TA_CA : 0;
+    a->pkey = *key;
+    if (key->key_type == BR_KEYTYPE_RSA) {
+        a->pkey.key.rsa.n = tls_arena_copy(pem, key->key.rsa.n, key->key.rsa.nlen);
+        a->pkey.key.rsa.e = tls_arena_copy(pem, key->key.rsa.e, key->key.rsa.elen);
+    } else {
+        a->pkey.key.ec.q = tls_arena_copy(pem, key->key.ec.q, key->key.ec.qlen);
+    }
+    pem->anchor_count++;
+    return 0;
+}
+
+static int tls_take_chain(struct tls_pem *pem, const char *name, unsigned char *der, size_t size)
+{
+    if (!tls_is_certificate(name))
+        return 0;
+    if (pem->chain_count == TLS_CHAIN)
+        return PHX_EPEM;
+    pem->chain[pem->chain_count].data = der;
+    pem->chain[pem->chain_count++].data_len = size;
+    return 0;
+}
+
+static int tls_take_key(struct tls_pem *pem, const char *name, unsigned char *der, size_t size)
+{
+    /* "EC PARAMETERS" may come before; "ENCRYPTED PRIVATE KEY" would need a password that nobody
+     * is there to type. */
+    if (strcmp(name, "RSA PRIVATE KEY") != 0 && strcmp(name, "EC PRIVATE KEY") != 0
+        && strcmp(name, "PRIVATE KEY") != 0)
+        return 0;
+    br_skey_decoder_init(&pem->key);
+    br_skey_decoder_push(&pem->key, der, size);
+    pem->key_type = br_skey_decoder_key_type(&pem->key);
+    return pem->key_type == 0 ? PHX_EPEM : 0;
+}
+
+static int tls_parse_pem(struct tls_pem *pem, const uint8_t *text, size_t size,
+                         int (*take)(struct tls_pem *, const char *, unsigned char *, size_t))
+{
+    br_pem_decoder_context decoder;
+    size_t start = pem->used;
+    int inside = 0, err = 0;
+
+    br_pem_decoder_init(&decoder);
+    while (size > 0 && err == 0) {
+        size_t n = br_pem_decoder_push(&decoder, text, size);
+        text += n;
+        size -= n;
+        switch (br_pem_decoder_event(&decoder)) {
+        case BR_PEM_BEGIN_OBJ:
+            inside = 1;
+            start = pem->used;
+            br_pem_decoder_setdest(&decoder, tls_arena_add, pem);
+            break;
+        case BR_PEM_END_OBJ:
+            inside = 0;
+            err = take(pem, br_pem_decoder_name(&decoder), pem->arena + start, pem->used - start);
+            break;
+        case BR_PEM_ERROR: err = PHX_EPEM; break;
+        default: break;
+        }
+    }
+    return err == 0 && inside ? PHX_EPEM : err;
+}
+
+/* The parser wants a line end after the last line, which files may lack. */
+static int tls_read_pem(struct tls_pem *pem, const char *path, uint8_t *text,
+                        int (*take)(struct tls_pem *, const char *, unsigned char *, size_t))
+{
+    long size = phx__os_read_file(path, text, TLS_FILE_MAX);
+
+    if (size < 0)
+        return (int)size;
+    if (size == (long)TLS_FILE_MAX)
+        return PHX_EPEM; /* no file of certificates is so large */
+    text[size] = '\n';
+    return tls_parse_pem(pem, text, (size_t)size + 1, take);
+}
+
+static void tls_judge_by_ca(const struct tls_pem *pem, br_x509_minimal_context *x)
+{
+    uint64_t now = phx__os_wall_seconds();
+
+    br_x509_minimal_init(x, &br_sha256_vtable, pem->anchors, pem->anchor_count);
+    br_x509_minimal_set_rsa(x, br_rsa_pkcs1_vrfy_get_default());
+    br_x509_minimal_set_ecdsa(x, br_ec_get_default(), br_ecdsa_vrfy_asn1_get_default());
+    br_x509_minimal_set_hash(x, br_sha256_ID, &br_sha256_vtable);
+    br_x509_minimal_set_hash(x, br_sha384_ID, &br_sha384_vtable);
+    br_x509_minimal_set_hash(x, br_sha512_ID, &br_sha512_vtable);
+    /* BearSSL counts days from the year 0; 1970 began 719,528 of them later. */
+    br_x509_minimal_set_time(x, (uint32_t)(now / 86400 + 719528), (uint32_t)(now % 86400));
+}
+
+static int tls_same_rsa(const br_rsa_private_key *sk, const br_rsa_public_key *pk)
+{
+    uint8_t n[512];
+    br_rsa_compute_modulus compute = br_rsa_compute_modulus_get_default();
+    size_t size = compute(NULL, sk), skip = 0;
+
+    if (size == 0 || size > sizeof n || compute(n, sk) != size)
+        return 0;
+    while (skip < pk->nlen && pk->n[skip] == 0)
+        skip++;
+    return pk->nlen - skip == size && memcmp(pk->n + skip, n, size) == 0;
+}
+
+/* Would others believe us? Better to know now than link by link. */
+static int tls_check_own(struct tls_pem *pem)
+{
+    br_x509_minimal_context x;
+    const br_x509_class **v = &x.vtable;
+    const br_x509_pkey *pk;
+    uint8_t point[BR_EC_KBUF_PUB_MAX_SIZE];
+    br_ec_public_key ec;
+    unsigned usages, err;
+    size_t i;
+
+    tls_judge_by_ca(pem, &x);
+    (*v)->start_chain(v, NULL);
+    for (i = 0; i < pem->chain_count; i++) {
+        (*v)->start_cert(v, (uint32_t)pem->chain[i].data_len);
+        (*v)->append(v, pem->chain[i].data, pem->chain[i].data_len);
+        (*v)->end_cert(v);
+    }
+    err = (*v)->end_chain(v);
+    pk = (*v)->get_pkey((const br_x509_class *const *)v, &usages);
+    if (err != 0 || pk == NULL)
+        return PHX_ECERT;
+    if (pk->key_type != pem->key_type)
+        return PHX_EPAIR;
+    if (pem->key_type == BR_KEYTYPE_RSA)
+        return tls_same_rsa(br_skey_decoder_get_rsa(&pem->key), &pk->key.rsa) ? 0 : PHX_EPAIR;
+    if (br_ec_compute_pub(br_ec_get_default(), &ec, point, br_skey_decoder_get_ec(&pem->key)) == 0)
+        return PHX_EPEM; /* a curve that this library does not know */
+    return ec.curve == pk->key.ec.curve && ec.qlen == pk->key.ec.qlen
+                   && memcmp(ec.q, pk->key.ec.q, ec.qlen) == 0
+               ? 0
+               : PHX_EPAIR;
+}
+
+static int tls_find_issuer(struct tls_pem *pem)
+{
+    br_x509_decoder_context decoder;
+
+    br_x509_decoder_init(&decoder, NULL, NULL);
+    br_x509_decoder_push(&decoder, pem->chain[0].data, pem->chain[0].data_len);
+    pem->issuer_type = (unsigned)br_x509_decoder_get_signer_key_type(&decoder);
+    return br_x509_decoder_get_pkey(&decoder) == NULL ? PHX_EPEM : 0;
+}
+
+static int tls_read_files(struct tls_pem *pem, const struct phx__tls_files *files, uint8_t *text)
+{
+    int err;
+
+    if ((err = tls_read_pem(pem, files->ca, text, tls_take_anchor)) != 0
+        || (err = tls_read_pem(pem, files->cert, text, tls_take_chain)) != 0
+        || (err = tls_read_pem(pem, files->key, text, tls_take_key)) != 0)
+        return err;
+    if (pem->anchor_count == 0 || pem->chain_count == 0 || pem->key_type == 0)
+        return PHX_EPEM;
+    if ((err = tls_find_issuer(pem)) != 0)
+        return err;
+    return tls_check_own(pem);
+}
+
+/* ---- A node's set ---------------------------------------------------------------------------- */
+
+/* Room for what three files hold: their DER, and of each CA's once more the name and the key. */
+#define TLS_ARENA (4 * TLS_FILE_MAX)
+
+static int tls_open_pem(struct phx__tls_set *s, const struct phx__tls_files *files)
+{
+    uint8_t *text = phx__mem_get(s->mem, TLS_FILE_MAX + 1);
+    int err = PHX_ENOMEM;
+
+    s->pem = phx__mem_zero(s->mem, sizeof *s->pem);
+    if (text != NULL && s->pem != NULL) {
+        s->pem->arena = phx__mem_get(s->mem, TLS_ARENA);
+        s->pem->size = s->pem->arena == NULL ? 0 : TLS_ARENA;
+        err = s->pem->arena == NULL ? PHX_ENOMEM : tls_read_files(s->pem, files, text);
+    }
+    if (text != NULL) {
+        memset(text, 0, TLS_FILE_MAX); /* it held a private key */
+        phx__mem_put(s->mem, text, TLS_FILE_MAX + 1);
+    }
+    return err;
+}
+
+int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
+                      const struct phx__tls_files *files)
+{
+    struct phx__tls_set *s = phx__mem_zero(mem, sizeof *s);
+    int err = 0;
+
+    *out = NULL;
+    if (s == NULL)
+        return PHX_ENOMEM;
+    s->mem = mem;
+    if (files->ca != NULL)
+        err = tls_open_pem(s, files);
+    if (err != 0) {
+        phx__tls_set_free(s);
+        return err;
+    }
+    *out = s;
+    return 0;
+}
+
+void phx__tls_set_free(struct phx__tls_set *s)
+{
+    struct phx__mem *mem;
+
+    if (s == NULL)
+        return;
+    mem = s->mem;
+    if (s->pem != NULL) {
+        phx__mem_put(mem, s->pem->arena, s->pem->size);
+        phx__mem_put(mem, s->pem, sizeof *s->pem);
+    }
+    phx__mem_put(mem, s, sizeof *s);
+}
+
+int phx__tls_has_files(const struct phx__tls_set *s)
+{
+    return s != NULL && s->pem != NULL;
+}
+
+uint8_t *phx__tls_buffer(struct phx__tls_set *s, size_t *capacity)
+{
+    *capacity = TLS_BUFFER;
+    return s->buffer;
+}
+
+/* ---- Engines --------------------------------------------------------------------------------- */
+
+static void tls_setup(br_ssl_engine_context *e, struct phx__tls *t, const uint8_t *seed)
+{
+    /* AES goes first where the processor helps with it, which all sides of a cluster mostly agree on. */
+    static const uint16_t aes_first[] = {
+        BR_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,       BR_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+        BR_TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, BR_TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+        BR_TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,       BR_TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384
+    };
+    static const uint16_t chacha_first[] = {
+        BR_TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, BR_TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+        BR_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,       BR_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+        BR_TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,       BR_TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384
+    };
+    int fast = br_aes_x86ni_ctr_get_vtable() != NULL || br_aes_pwr8_ctr_get_vtable() != NULL;
+
+    br_ssl_engine_set_versions(e, BR_TLS12, BR_TLS12);
+    br_ssl_engine_set_suites(e, fast ? aes_first : chacha_first, PHX__COUNT(aes_first));
+    br_ssl_engine_set_hash(e, br_sha256_ID, &br_sha256_vtable);
+    br_ssl_engine_set_hash(e, br_sha384_ID, &br_sha384_vtable);
+    br_ssl_engine_set_hash(e, br_sha512_ID, &br_sha512_vtable);
+    br_ssl_engine_set_prf_sha256(e, br_tls12_sha256_prf);
+    br_ssl_engine_set_prf_sha384(e, br_tls12_sha384_prf);
+    br_ssl_engine_set_default_aes_gcm(e);
+    br_ssl_engine_set_default_chapol(e);
+    br_ssl_engine_set_default_ec(e);
+    br_ssl_engine_set_default_rsavrfy(e);
+    br_ssl_engine_set_default_ecdsa(e);
+    br_ssl_engine_add_flags(e, BR_OPT_NO_RENEGOTIATION);
+    br_ssl_engine_set_buffers_bidi(e, t->in, sizeof t->in, t->out, sizeof t->out);
+    br_ssl_engine_inject_entropy(e, seed, 32);
+    br_ssl_engine_set_x509(e, t->set->pem != NULL ? &t->judge.minimal.vtable : &t->judge.pin.vtable);
+}
+
+static void tls_show_files(struct phx__tls *t)
+{
+    const struct tls_pem *pem = t->set->pem;
+    int client = t->dialer;
+
+    if (pem->key_type == BR_KEYTYPE_RSA && client)
+        br_ssl_client_set_single_rsa(&t->is.client, pem->chain, pem->chain_count,
+                                     br_skey_decoder_get_rsa(&pem->key),
+                                     br_rsa_pkcs1_sign_get_default());
+    else if (pem->key_type == BR_KEYTYPE_RSA)
+        br_ssl_server_set_single_rsa(&t->is.server, pem->chain, pem->chain_count,
+                                     br_skey_decoder_get_rsa(&pem->key), BR_KEYTYPE_SIGN,
+                                     br_rsa_private_get_default(), br_rsa_pkcs1_sign_get_default());
+    else if (client)
+        br_ssl_client_set_single_ec(&t->is.client, pem->chain, pem->chain_count,
+                                    br_skey_decoder_get_ec(&pem->key), BR_KEYTYPE_SIGN,
+                                    pem->issuer_type, br_ec_get_default(),
+                                    br_ecdsa_sign_asn1_get_default());
+    else
+        br_ssl_server_set_single_ec(&t->is.server, pem->chain, pem->chain_count,
+                                    br_skey_decoder_get_ec(&pem->key), BR_KEYTYPE_SIGN,
+                                    pem->issuer_type, br_ec_get_default(),
+                                    br_ecdsa_sign_asn1_get_default());
+}
+
+static int tls_start_client(struct phx__tls *t, const uint8_t *seed)
+{
+    char name[TLS_NAME + 1];
+
+    br_ssl_client_zero(&t->is.client);
+    t->engine = &t->is.client.eng;
+    tls_setup(t->engine, t, seed);
+    if (t->set->pem != NULL)
+        tls_show_files(t);
+    else
+        tls_put_name(t->set, seed + 32, name);
+    return br_ssl_client_reset(&t->is.client, t->set->pem != NULL ? NULL : name, 0);
+}
+
+static int tls_start_server(struct phx__tls *t, const uint8_t *seed)
+{
+    /* A server that wants a certificate must name who may have issued it: CN=node. */
+    static unsigned char issuer[] = { 0x30, 0x0f, 0x31, 0x0d, 0x30, 0x0b, 0x06, 0x03, 0x55,
+                                      0x04, 0x03, 0x0c, 0x04, 'n',  'o',  'd',  'e' };
+    static const br_x500_name issuers[] = { { issuer, sizeof issuer } };
+
+    br_ssl_server_zero(&t->is.server);
+    t->engine = &t->is.server.eng;
+    tls_setup(t->engine, t, seed);
+    if (t->set->pem != NULL) {
+        tls_show_files(t);
+        br_ssl_server_set_trust_anchor_names_alt(&t->is.server, t->set->pem->anchors,
+                                                 t->set->pem->anchor_count);
+    } else {
+        t->policy.vtable = &tls_policy_class;
+        t->policy.tls = t;
+        br_ssl_server_set_policy(&t->is.server, &t->policy.vtable);
+        br_ssl_server_set_trust_anchor_names(&t->is.server, issuers, 1);
+    }
+    return br_ssl_server_reset(&t->is.server);
+}
+
+int phx__tls_open(struct phx__tls_set *s, int dialer, const uint8_t *seed, struct phx__tls **out)
+{
+    struct phx__tls *t;
+
+    if (s->pem == NULL && s->own_count == 0)
+        return PHX_ENOKEY;
+    t = phx__mem_zero(s->mem, sizeof *t);
+    if (t == NULL)
+        return PHX_ENOMEM;
+    t->set = s;
+    t->dialer = dialer;
+    if (s->pem != NULL) {
+        tls_judge_by_ca(s->pem, &t->judge.minimal);
+    } else {
+        t->judge.pin.vtable = &tls_pin_class;
+        t->judge.pin.tls = t;
+    }
+    if (!(dialer ? tls_start_client(t, seed) : tls_start_server(t, seed))) {
+        phx__tls_free(t);
+        return PHX_EIO; /* no random bytes */
+    }
+    *out = t;
+    return 0;
+}
+
+void phx__tls_free(struct phx__tls *t)
+{
+    struct phx__mem *mem;
+
+    if (t == NULL)
+        return;
+    mem = t->set->mem;
+    phx__mem_put(mem, t->rest, t->rest_capacity);
+    memset(t, 0, sizeof *t); /* it held the keys of a connection */
+    phx__mem_put(mem, t, sizeof *t);
+}
+
+/* ---- Bytes ----------------------------------------------------------------------------------- */
+
+static int tls_keep(struct phx__tls *t, const uint8_t *data, size_t size)
+{
+    size_t left = t->rest_size - t->rest_taken;
+    uint8_t *grown;
+
+    if (size == 0)
+        return 0;
+    if (left + size > TLS_REST_MAX)
+        return PHX_ETLS;
+    if (left + size > t->rest_capacity) {
+        grown = phx__mem_get(t->set->mem, left + size);
+        if (grown == NULL)
+            return PHX_ENOMEM;
+        if (left > 0)
+            memcpy(grown, t->rest + t->rest_taken, left);
+        phx__mem_put(t->set->mem, t->rest, t->rest_capacity);
+        t->rest = grown;
+        t->rest_capacity = left + size;
+    } else if (left > 0) {
+        memmove(t->rest, t->rest + t->rest_taken, left);
+    }
+    memcpy(t->rest + left, data, size);
+    t->rest_taken = 0;
+    t->rest_size = left + size;
+    return 0;
+}
+
+static int tls_ended(const struct phx__tls *t)
+{
+    return br_ssl_engine_last_error(t->engine) == BR_ERR_OK && t->why == NULL ? PHX_ERESET
+                                                                             : PHX_ETLS;
+}
+
+/* What the engine has for the stream before it can take more goes to the rest: parts of a handshake. */
+static int tls_put_aside(struct phx__tls *t)
+{
+    size_t n;
+    unsigned char *from = br_ssl_engine_sendrec_buf(t->engine, &n);
+    int err = tls_keep(t, from, n);
+
+    if (err == 0)
+        br_ssl_engine_sendrec_ack(t->engine, n);
+    return err;
+}
+
+long phx__tls_feed(struct phx__tls *t, size_t size, uint8_t *out)
+{
+    const uint8_t *in = t->set->buffer;
+    size_t got = 0, n;
+    int err = 0;
+
+    while (err == 0) {
+        unsigned state = br_ssl_engine_current_state(t->engine);
+        unsigned char *at;
+        if (state == BR_SSL_CLOSED)
+            return tls_ended(t);
+        if (state & BR_SSL_RECVAPP) {
+            at = br_ssl_engine_recvapp_buf(t->engine, &n);
+            memcpy(out + got, at, n);
+            got += n;
+            br_ssl_engine_recvapp_ack(t->engine, n);
+        } else if (size == 0) {
+            break;
+        } else if (state & BR_SSL_RECVREC) {
+            at = br_ssl_engine_recvrec_buf(t->engine, &n);
+            n = n < size ? n : size;
+            memcpy(at, in, n);
+            in += n;
+            size -= n;
+            br_ssl_engine_recvrec_ack(t->engine, n);
+        } else if (state & BR_SSL_SENDREC) {
+            err = tls_put_aside(t);
+        } else {
+            err = PHX_ETLS; /* it takes nothing and says nothing: cannot be */
+        }
+    }
+    return err != 0 ? err : (long)got;
+}
+
+/* Plaintext into the engine, as much as fits one record. */
+static void tls_take_plain(struct phx__tls *t, struct phx__slices *from)
+{
+    struct iovec iov[8];
+    size_t room, used = 0;
+    unsigned char *at = br_ssl_engine_sendapp_buf(t->engine, &room);
+    int i, count = phx__slices_iov(from, iov, (int)PHX__COUNT(iov));
+
+    for (i = 0; i < count && used < room; i++) {
+        size_t n = iov[i].iov_len < room - used ? iov[i].iov_len : room - used;
+        memcpy(at + used, iov[i].iov_base, n);
+        used += n;
+    }
+    phx__slices_take(from, used);
+    br_ssl_engine_sendapp_ack(t->engine, used);
+    if (from->bytes == 0)
+        br_ssl_engine_flush(t->engine, 0);
+}
+
+int phx__tls_seal(struct phx__tls *t, struct phx__slices *from, struct iovec *out)
+{
+    size_t size = 0, n;
+
+    if (t->rest_size > t->rest_taken) {
+        out->iov_base = t->rest + t->rest_taken;
+        out->iov_len = t->rest_size - t->rest_taken;
+        return 0;
+    }
+    while (size < TLS_BUFFER) {
+        unsigned state = br_ssl_engine_current_state(t->engine);
+        unsigned char *at;
+        if (state & BR_SSL_SENDREC) {
+            at = br_ssl_engine_sendrec_buf(t->engine, &n);
+            n = n < TLS_BUFFER - size ? n : TLS_BUFFER - size;
+            memcpy(t->set->buffer + size, at, n);
+            size += n;
+            br_ssl_engine_sendrec_ack(t->engine, n);
+        } else if ((state & BR_SSL_SENDAPP) && from->bytes > 0) {
+            tls_take_plain(t, from);
+        } else if (state == BR_SSL_CLOSED && size == 0) {
+            return tls_ended(t); /* after its last words */
+        } else {
+            break;
+        }
+    }
+    out->iov_base = t->set->buffer;
+    out->iov_len = size;
+    return 0;
+}
+
+int phx__tls_sent(struct phx__tls *t, const struct iovec *what, size_t taken)
+{
+    if (what->iov_base == t->set->buffer)
+        return tls_keep(t, t->set->buffer + taken, what->iov_len - taken);
+    t->rest_taken += taken;
+    if (t->rest_taken == t->rest_size) {
+        phx__mem_put(t->set->mem, t->rest, t->rest_capacity);
+        t->rest = NULL;
+        t->rest_size = t->rest_taken = t->rest_capacity = 0;
+    }
+    return 0;
+}
+
+size_t phx__tls_queued(const struct phx__tls *t)
+{
+    return t->rest_size - t->rest_taken;
+}
+
+int phx__tls_binding(struct phx__tls *t, uint8_t out[32])
+{
+    return br_ssl_key_export(t->engine, out, 32, "EXPORTER-Phoenix", NULL, 0) ? 0 : PHX_ETLS;
+}
+
+/* ---- Causes ---------------------------------------------------------------------------------- */
+
+static const struct tls_cause {
+    int error;
+    const char *text;
+} tls_causes[] = {
+    { BR_ERR_UNSUPPORTED_VERSION, "it does not speak TLS 1.2" },
+    { BR_ERR_BAD_VERSION, "it does not speak TLS" },
+    { BR_ERR_UNKNOWN_TYPE, "it does not speak TLS" },
+    { BR_ERR_TOO_LARGE, "it sends records of more than 4 KiB" },
+    { BR_ERR_NO_RANDOM, "no random bytes" },
+    { BR_ERR_BAD_SIGNATURE, "it does not have the private key of its certificate" },
+    { BR_ERR_NO_CLIENT_AUTH, "it shows no certificate" },
+    { BR_ERR_X509_EXPIRED, "its certificate has expired, or is not valid yet" },
+    { BR_ERR_X509_NOT_TRUSTED, "its certificate is by nobody we trust" },
+    { BR_ERR_X509_BAD_SIGNATURE, "its certificate has a bad signature" },
+    { BR_ERR_X509_NOT_CA, "its certificate was issued by one that may not" },
+    { BR_ERR_X509_WEAK_PUBLIC_KEY, "the key in its certificate is too short" },
+    { BR_ERR_RECV_FATAL_ALERT + BR_ALERT_HANDSHAKE_FAILURE, "it refuses: another key, or no certificate" },
+    { BR_ERR_RECV_FATAL_ALERT + BR_ALERT_CERTIFICATE_EXPIRED, "it says that our certificate has expired" },
+    { BR_ERR_RECV_FATAL_ALERT + BR_ALERT_UNKNOWN_CA, "it does not know our CA" },
+    { BR_ERR_RECV_FATAL_ALERT + BR_ALERT_PROTOCOL_VERSION, "it does not speak TLS 1.2" },
+};
+
+const char *phx__tls_why(const struct phx__tls *t)
+{
+    int error = br_ssl_engine_last_error(t->engine);
+    size_t i;
+
+    if (t->why != NULL)
+        return t->why;
+    for (i = 0; i < PHX__COUNT(tls_causes); i++)
+        if (tls_causes[i].error == error)
+            return tls_causes[i].text;
+    if (error >= BR_ERR_RECV_FATAL_ALERT && error < BR_ERR_SEND_FATAL_ALERT)
+        return "it refuses our handshake";
+    if (error >= BR_ERR_X509_OK && error <= BR_ERR_X509_NOT_TRUSTED)
+        return "its certificate is malformed or unusable";
+    return "it broke the rules of TLS";
+}
+
+#else
+
+/* ---- Not built in ---------------------------------------------------------------------------- */
+
+/* No set can be had, so no link has an engine, and but for the first two these are never called. */
+int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
+                      const struct phx__tls_files *files)
+{
+    (void)mem;
+    (void)files;
+    *out = NULL;
+    return PHX_ENOTSUP;
+}
+
+void phx__tls_set_free(struct phx__tls_set *s)
+{
+    (void)s;
+}
+
+int phx__tls_has_files(const struct phx__tls_set *s)
+{
+    (void)s;
+    return 0;
+}
+
+void phx__tls_keys(struct phx__tls_set *s, const char *cluster, const struct phx_key *keys,
+                   uint32_t count)
+{
+    (void)s;
+    (void)cluster;
+    (void)keys;
+    (void)count;
+}
+
+int phx__tls_open(struct phx__tls_set *s, int dialer, const uint8_t *seed, struct phx__tls **out)
+{
+    (void)s;
+    (void)dialer;
+    (void)seed;
+    *out = NULL;
+    return PHX_ENOTSUP;
+}
+
+void phx__tls_free(struct phx__tls *t)
+{
+    (void)t;
+}
+
+uint8_t *phx__tls_buffer(struct phx__tls_set *s, size_t *capacity)
+{
+    (void)s;
+    *capacity = 0;
+    return NULL;
+}
+
+long phx__tls_feed(struct phx__tls *t, size_t size, uint8_t *out)
+{
+    (void)t;
+    (void)size;
+    (void)out;
+    return PHX_ENOTSUP;
+}
+
+int phx__tls_seal(struct phx__tls *t, struct phx__slices *from, struct iovec *out)
+{
+    (void)t;
+    (void)from;
+    (void)out;
+    return PHX_ENOTSUP;
+}
+
+int phx__tls_sent(struct phx__tls *t, const struct iovec *what, size_t taken)
+{
+    (void)t;
+    (void)what;
+    (void)taken;
+    return PHX_ENOTSUP;
+}
+
+size_t phx__tls_queued(const struct phx__tls *t)
+{
+    (void)t;
+    return 0;
+}
+
+int phx__tls_binding(struct phx__tls *t, uint8_t out[32])
+{
+    (void)t;
+    (void)out;
+    return PHX_ENOTSUP;
+}
+
+const char *phx__tls_why(const struct phx__tls *t)
+{
+    (void)t;
+    return "";
+}
+
+#endif
+
 /* ======== src/link.c ======== */
 /* link.c - one connection with a neighbour: hello, frames in, queue out, back-pressure, close. */
 #ifdef PHX_LINES
@@ -11767,7 +13866,24 @@ void phx__post_free(struct phx__post *p)
 #define LINK_CONTROL_MAX (64u << 20)
 /* Before the proof a stranger may send this much: a HELLO or PROOF, not more. */
 #define LINK_STRANGER 512u
+/* Over TLS the same in its records, and the certificates of a handshake: read in portions of a record, and
+ * not more than this in all. */
+#define LINK_TLS_READ 4096u
+#define LINK_TLS_STRANGER 32768u
 #define LINK_IOV 64
+/* Control frames make us work for their sender: a table looked through, an answer, a word to all
+ * neighbours. Each is charged one unit and one for each 64 bytes; 20,000 units a second are paid for, five
+ * seconds of which may be owed. A full table of 60,000 nodes or two of the largest cards
+ * pass at once, and 1.2 MB or 20,000 small frames a second for ever, which no honest node comes near:
+ * the start of a clique of 400 costs each link some 700 units. */
+#define LINK_UNIT_BYTES 64u
+#define LINK_UNIT_US 50u
+#define LINK_OWED_US (5 * PHX__SECOND)
+/* Who owes more is not read for a while, and TCP makes it wait. The link is not closed: it would come
+ * back at once, with everything from the beginning. Nobody waits for ever, so this rest cannot close a
+ * circle of nodes that wait for each other; and a rest, at most this long, is shorter than any silence
+ * that counts. */
+#define LINK_REST_US (500 * PHX__MS)
 
 static int link_stranger(const struct phx__link *l)
 {
@@ -11829,15 +13945,15 @@ int phx__link_emit(struct phx__link_set *s, struct phx__link *l, struct phx__blo
 
 size_t phx__link_queued(const struct phx__link *l)
 {
-    return l->out.bytes + l->control.bytes;
+    return l->out.bytes + l->control.bytes + (l->tls != NULL ? phx__tls_queued(l->tls) : 0);
 }
 
 int phx__link_events(const struct phx__link *l)
 {
     if (l->state == PHX__LINK_DIALING)
         return PHX_WRITE;
-    if (l->state == PHX__LINK_PARKED)
-        return 0; /* what it sends is not read yet, and must not keep waking us */
+    if (l->state == PHX__LINK_PARKED || l->resting)
+        return l->full ? PHX_WRITE : 0; /* what it sends is not read yet, and must not keep waking us */
     return l->full ? PHX_READ | PHX_WRITE : PHX_READ;
 }
 
@@ -11862,72 +13978,137 @@ static int link_refill(struct phx__link_set *s, struct phx__link *l)
 {
     int err = link_commit_control(l);
 
-    if (err == 0 && l->state == PHX__LINK_UP && l->out.bytes < LINK_AHEAD)
-        s->pull(s->ctx, l, LINK_AHEAD - l->out.bytes);
-    return err;
+    if (err != 0 || l->state != PHX__LINK_UP || l->out.bytes >= LINK_AHEAD)
+        return err;
+    s->pull(s->ctx, l, LINK_AHEAD - l->out.bytes);
+    /* Pulling data makes acks: they leave with it, or every answer would be two writes. */
+    return link_commit_control(l);
+}
+
+/* What the stream takes of what waits: how many bytes, 0 if nothing waits, or why none. */
+static long link_send(struct phx__link_set *s, struct phx__link *l)
+{
+    struct iovec iov[LINK_IOV];
+    int err, count = 1;
+    long n;
+
+    if (l->tls == NULL) {
+        count = phx__slices_iov(&l->out, iov, LINK_IOV);
+    } else if ((err = phx__tls_seal(l->tls, &l->out, iov)) != 0) {
+        l->why = err == PHX_ETLS ? phx__tls_why(l->tls) : NULL;
+        return err;
+    }
+    if (count == 0 || iov[0].iov_len == 0)
+        return 0;
+    s->os_calls++;
+    n = s->os->send(s->os->world, l->handle, iov, count);
+    if (l->tls == NULL)
+        phx__slices_take(&l->out, n > 0 ? (size_t)n : 0);
+    else if ((err = phx__tls_sent(l->tls, iov, n > 0 ? (size_t)n : 0)) != 0)
+        return err;
+    return n;
 }
 
 int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
 {
-    struct iovec iov[LINK_IOV];
     size_t written = 0;
 
-    l->full = 0;
+    l->full = l->dry = 0;
     while (written < limit) {
         long n;
         int err = link_refill(s, l);
         if (err != 0)
             return err;
-        if (l->out.bytes == 0) {
-            if (l->tail != NULL && l->tail->refs == 1)
+        n = link_send(s, l);
+        if (n == 0) {
+            l->dry = 1;
+            if (l->out.bytes == 0 && l->tail != NULL && l->tail->refs == 1)
                 l->tail->used = 0; /* all written: use the block again */
             return 0;
         }
-        s->os_calls++;
-        n = s->os->send(s->os->world, l->handle, iov, phx__slices_iov(&l->out, iov, LINK_IOV));
         if (n == PHX_EAGAIN) {
             l->full = 1;
             return 0;
         }
         if (n < 0)
             return (int)n;
-        phx__slices_take(&l->out, (size_t)n);
         written += (size_t)n;
         l->bytes_out += (size_t)n;
         s->bytes_out += (size_t)n;
     }
-    s->wants(s->ctx, l); /* there may be more: next step */
-    return 0;
+    return 0; /* there may be more: next step */
 }
 
 /* ---- The hello ------------------------------------------------------------------------------- */
 
-static void link_mac(const struct phx__link_set *s, const struct phx__link *l, const char *label,
-                     size_t label_size, const uint8_t *last, size_t last_size, size_t answer_size,
+/* How many keys count here, and each of them. Without a key there is still one: the empty one. */
+static uint32_t link_keys(const struct phx__link_set *s)
+{
+    return s->key_count > 0 ? s->key_count : 1;
+}
+
+/* HMAC with one of our keys over the label, the cluster, the hello, this much of the answer, and `last`. */
+static void link_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
+                     const char *label, size_t answer_size, const uint8_t *last, size_t last_size,
                      uint8_t out[PHX__MAC])
 {
     struct phx__hmac h;
     const struct phx__link_hello *hs = l->hello;
+    uint8_t binding[32];
 
-    phx__hmac_init(&h, s->key, s->key_size);
-    phx__hmac_add(&h, label, label_size);
+    phx__hmac_init(&h, s->key_count > 0 ? s->keys[key].data : NULL,
+                   s->key_count > 0 ? s->keys[key].size : 0);
+    phx__hmac_add(&h, l->tls != NULL ? "PHX1 TLS " : "PHX1 ", l->tls != NULL ? 9 : 5);
+    phx__hmac_add(&h, label, strlen(label) + 1);
     phx__hmac_add(&h, s->cluster, strlen(s->cluster) + 1);
+    if (l->tls != NULL && phx__tls_binding(l->tls, binding) == 0)
+        phx__hmac_add(&h, binding, sizeof binding); /* frames came through it, so there is one */
     phx__hmac_add(&h, hs->hello, hs->hello_size);
     phx__hmac_add(&h, hs->answer, answer_size);
     phx__hmac_add(&h, last, last_size);
     phx__hmac_end(&h, out);
 }
 
-static void link_answer_mac(const struct phx__link_set *s, const struct phx__link *l,
+static void link_answer_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
                             uint8_t out[PHX__MAC])
 {
-    link_mac(s, l, "PHX1 answer", 12, NULL, 0, l->hello->answer_size - PHX__MAC, out);
+    link_mac(s, l, key, "answer", l->hello->answer_size - 2 * PHX__MAC, NULL, 0, out);
 }
 
-static void link_proof_mac(const struct phx__link_set *s, const struct phx__link *l,
+static void link_proof_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
                            const uint8_t *body, size_t size, uint8_t out[PHX__MAC])
 {
-    link_mac(s, l, "PHX1 proof", 11, body, size - PHX__MAC, l->hello->answer_size, out);
+    link_mac(s, l, key, "proof", l->hello->answer_size, body, size - PHX__MAC, out);
+}
+
+/* The key that both macs of an ANSWER were looked through for: the first of ours that fits, or
+ * PHX__NONE. All are computed, so that the time tells nothing. */
+static uint32_t link_common_key(const struct phx__link_set *s, const struct phx__link *l,
+                                const struct phx__answer *a)
+{
+    uint32_t key, common = PHX__NONE;
+    uint8_t mac[PHX__MAC];
+
+    for (key = link_keys(s); key-- > 0;) {
+        link_answer_mac(s, l, key, mac);
+        if (phx__sha_equal(mac, a->mac) | phx__sha_equal(mac, a->mac_other))
+            common = key;
+    }
+    return common;
+}
+
+static int link_proof_is_good(const struct phx__link_set *s, const struct phx__link *l,
+                              const struct phx__frame *f, const uint8_t mac[PHX__MAC])
+{
+    uint32_t key;
+    uint8_t ours[PHX__MAC];
+    int good = 0;
+
+    for (key = 0; key < link_keys(s); key++) {
+        link_proof_mac(s, l, key, f->body, f->size, ours);
+        good |= phx__sha_equal(ours, mac);
+    }
+    return good;
 }
 
 static void link_cluster_tag(const struct phx__link_set *s, uint8_t out[8])
@@ -11972,6 +14153,13 @@ static int link_say_hello(struct phx__link_set *s, struct phx__link *l)
     return err ? err : phx__link_control_end(s, l, &w);
 }
 
+/* The macs of an ANSWER that ends here. */
+static void link_put_macs(uint8_t *end, const struct phx__answer *a)
+{
+    memcpy(end - 2 * PHX__MAC, a->mac, PHX__MAC);
+    memcpy(end - PHX__MAC, a->mac_other, PHX__MAC);
+}
+
 static int link_say_answer(struct phx__link_set *s, struct phx__link *l)
 {
     struct phx__answer a;
@@ -11988,6 +14176,7 @@ static int link_say_answer(struct phx__link_set *s, struct phx__link *l)
     a.have = l->said.have;
     a.observed = l->address;
     if ((err = s->random(s->ctx, a.nonce, sizeof a.nonce)) != 0
+        || (err = s->random(s->ctx, a.mac_other, sizeof a.mac_other)) != 0
         || (err = phx__link_control(s, l, sizeof l->hello->answer, &w)) != 0)
         return err;
     phx__wire_put_answer(&w, &a);
@@ -11995,14 +14184,16 @@ static int link_say_answer(struct phx__link_set *s, struct phx__link *l)
                     w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER);
     if (err != 0)
         return err;
-    link_answer_mac(s, l, a.mac);
-    memcpy(w.data + w.size - PHX__MAC, a.mac, PHX__MAC);
-    memcpy(l->hello->answer + l->hello->answer_size - PHX__MAC, a.mac, PHX__MAC);
+    link_answer_mac(s, l, 0, a.mac);
+    if (link_keys(s) > 1)
+        link_answer_mac(s, l, 1, a.mac_other);
+    link_put_macs(w.data + w.size, &a);
+    link_put_macs(l->hello->answer + l->hello->answer_size, &a);
     l->state = PHX__LINK_PROOF;
     return phx__link_control_end(s, l, &w);
 }
 
-static int link_say_proof(struct phx__link_set *s, struct phx__link *l)
+static int link_say_proof(struct phx__link_set *s, struct phx__link *l, uint32_t key)
 {
     struct phx__proof p;
     struct phx__writer w;
@@ -12017,7 +14208,7 @@ static int link_say_proof(struct phx__link_set *s, struct phx__link *l)
     if ((err = phx__link_control(s, l, 256, &w)) != 0)
         return err;
     phx__wire_put_proof(&w, &p);
-    link_proof_mac(s, l, w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER, p.mac);
+    link_proof_mac(s, l, key, w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER, p.mac);
     memcpy(w.data + w.size - PHX__MAC, p.mac, PHX__MAC);
     return phx__link_control_end(s, l, &w);
 }
@@ -12067,7 +14258,7 @@ int phx__link_resume(struct phx__link_set *s, struct phx__link *l)
 static int link_on_answer(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__answer a;
-    uint8_t mac[PHX__MAC];
+    uint32_t key;
     int err = phx__wire_get_answer(f, &a);
 
     if (err != 0)
@@ -12077,8 +14268,8 @@ static int link_on_answer(struct phx__link_set *s, struct phx__link *l, const st
     if ((err = link_keep(l->hello->answer, sizeof l->hello->answer, &l->hello->answer_size, f->body,
                          f->size)))
         return err;
-    link_answer_mac(s, l, mac);
-    if (!phx__sha_equal(mac, a.mac))
+    key = link_common_key(s, l, &a);
+    if (key == PHX__NONE)
         return PHX_EKEY;
     l->id = a.id;
     l->incarnation = a.incarnation;
@@ -12087,7 +14278,7 @@ static int link_on_answer(struct phx__link_set *s, struct phx__link *l, const st
     l->heard.seq = a.seq;
     l->heard.card_version = a.card_version;
     l->heard.have = a.have;
-    if ((err = s->judge(s->ctx, l)) != 0 || (err = link_say_proof(s, l)) != 0)
+    if ((err = s->judge(s->ctx, l)) != 0 || (err = link_say_proof(s, l, key)) != 0)
         return err;
     return link_now_up(s, l);
 }
@@ -12095,13 +14286,11 @@ static int link_on_answer(struct phx__link_set *s, struct phx__link *l, const st
 static int link_on_proof(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__proof p;
-    uint8_t mac[PHX__MAC];
     int err = phx__wire_get_proof(f, &p);
 
     if (err != 0)
         return err;
-    link_proof_mac(s, l, f->body, f->size, mac);
-    if (!phx__sha_equal(mac, p.mac))
+    if (!link_proof_is_good(s, l, f, p.mac))
         return PHX_EKEY;
     /* The world may have changed since the answer: another link with this node may be up by now. */
     if ((err = s->judge(s->ctx, l)) != 0 && err != PHX_EAGAIN)
@@ -12124,6 +14313,14 @@ static int link_on_refuse(const struct phx__frame *f)
     return err;
 }
 
+/* DATA and ACK are free: they cost little each, and come as fast as an honest peer can send. */
+static void link_charge(const struct phx__link_set *s, struct phx__link *l, size_t size)
+{
+    uint64_t units = 1 + size / LINK_UNIT_BYTES;
+
+    l->paid_at = (l->paid_at > s->now ? l->paid_at : s->now) + units * LINK_UNIT_US;
+}
+
 static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f,
                          const uint8_t *raw, size_t raw_size)
 {
@@ -12134,6 +14331,8 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
     if (l->state == PHX__LINK_UP) {
         if (f->type < PHX__UPDATE)
             return PHX_EPROTO;
+        if (f->type < PHX__DATA)
+            link_charge(s, l, raw_size);
         return s->frame(s->ctx, l, f, raw, raw_size);
     }
     if (l->state == PHX__LINK_HELLO && !l->dialer && f->type == PHX__HELLO)
@@ -12167,6 +14366,14 @@ static int link_stash(struct phx__link_set *s, struct phx__link *l, const uint8_
     return 0;
 }
 
+/* A handshake of TLS begins with these two bytes; worth a word, since it is an easy mistake. */
+static int link_nonsense(struct phx__link *l, const uint8_t *p, size_t size)
+{
+    if (l->state == PHX__LINK_HELLO && l->tls == NULL && size > 1 && p[0] == 0x16 && p[1] == 3)
+        l->why = "it speaks TLS, which is not spoken here";
+    return PHX_EPROTO;
+}
+
 /* Handles all whole frames in the size bytes at p and keeps the rest. */
 static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8_t *p, size_t size)
 {
@@ -12175,7 +14382,7 @@ static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8
         size_t used;
         int got = phx__wire_parse(p, size, &f, &used);
         if (got < 0 || (link_stranger(l) && used > LINK_STRANGER))
-            return PHX_EPROTO;
+            return link_nonsense(l, p, size);
         if (got == 0)
             break;
         s->frames_in++;
@@ -12188,6 +14395,67 @@ static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8
     return link_stash(s, l, p, size);
 }
 
+static int link_begin_tls(struct phx__link_set *s, struct phx__link *l)
+{
+    uint8_t seed[PHX__TLS_SEED];
+    int err = s->random(s->ctx, seed, sizeof seed);
+
+    return err != 0 ? err : phx__tls_open(s->tls, l->dialer, seed, &l->tls);
+}
+
+/* As phx__link_read: `kept` bytes of a frame stand in the scratch. An accepted link gets its engine with
+ * the first byte, so that a crowd that says nothing costs little. */
+static int link_read_tls(struct phx__link_set *s, struct phx__link *l, size_t kept)
+{
+    size_t room, most = s->scratch_size - kept - PHX__TLS_HELD;
+    uint8_t *buffer = phx__tls_buffer(s->tls, &room);
+    long n;
+    int err;
+
+    if (room > most)
+        room = most;
+    if (link_stranger(l) && room > LINK_TLS_READ)
+        room = LINK_TLS_READ;
+    s->os_calls++;
+    n = s->os->recv(s->os->world, l->handle, buffer, room);
+    l->more = n > 0 && (size_t)n == room;
+    if (n == PHX_EAGAIN)
+        return 0;
+    if (n <= 0)
+        return n == 0 ? PHX_ERESET : (int)n;
+    l->bytes_in += (size_t)n;
+    s->bytes_in += (size_t)n;
+    if (link_stranger(l) && l->bytes_in > LINK_TLS_STRANGER)
+        return PHX_EPROTO;
+    if (l->tls == NULL && (err = link_begin_tls(s, l)) != 0)
+        return err;
+    n = phx__tls_feed(l->tls, (size_t)n, s->scratch + kept);
+    if (n == PHX_ETLS)
+        l->why = phx__tls_why(l->tls);
+    if (n < 0)
+        return (int)n;
+    if (link_stranger(l))
+        s->wants(s->ctx, l); /* the handshake's next words, or what waited for its end */
+    return link_frames(s, l, s->scratch, kept + (size_t)n);
+}
+
+static void link_rest(struct phx__link_set *s, struct phx__link *l)
+{
+    l->resting = 1;
+    l->more = 0;
+    if (l->paid_at > s->now + LINK_OWED_US + LINK_REST_US) /* one read may have brought a lot */
+        l->paid_at = s->now + LINK_OWED_US + LINK_REST_US;
+    phx__timer_set(s->timers, l->timer, l->paid_at - LINK_OWED_US);
+}
+
+int phx__link_rested(struct phx__link *l)
+{
+    int was = l->resting;
+
+    l->resting = 0;
+    return was;
+}
+
 int phx__link_read(struct phx__link_set *s, struct phx__link *l)
 {
     size_t kept = l->stash_size;
@@ -12195,10 +14463,16 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
     long n;
 
     /* A parked peer has nothing to say before it is answered; what it says is read then. */
-    if (l->state == PHX__LINK_PARKED)
+    if (l->state == PHX__LINK_PARKED || l->resting)
         return 0;
+    if (l->paid_at > s->now + LINK_OWED_US && l->state == PHX__LINK_UP) {
+        link_rest(s, l);
+        return 0;
+    }
     if (kept > 0)
         memcpy(s->scratch, l->stash, kept);
+    if (l->secure)
+        return link_read_tls(s, l, kept);
     if (link_stranger(l) && room > LINK_STRANGER)
         room = LINK_STRANGER;
     s->os_calls++;
@@ -12215,7 +14489,7 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, int dialer,
+int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle,
                    enum phx__link_state state, uint64_t patience_us)
 {
     int err;
@@ -12233,7 +14507,6 @@ int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, int
     phx__slices_init(&l->out, s->mem);
     phx__slices_init(&l->control, s->mem);
     l->handle = handle;
-    l->dialer = (uint8_t)dialer;
     l->state = state;
     l->peer = l->expect = l->attempt = PHX__NONE;
     l->since = s->now;
@@ -12242,7 +14515,9 @@ int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, int
 
 int phx__link_connected(struct phx__link_set *s, struct phx__link *l)
 {
-    return link_say_hello(s, l);
+    int err = l->secure ? link_begin_tls(s, l) : 0;
+
+    return err != 0 ? err : link_say_hello(s, l);
 }
 
 /* One try: a peer that does not read is not waited for. */
@@ -12250,14 +14525,12 @@ static void link_tell_reason(struct phx__link_set *s, struct phx__link *l, int r
 {
     struct phx__writer w;
 
-    if (l->state == PHX__LINK_DIALING || l->out.bytes > 0 || phx__link_control(s, l, 64, &w) != 0)
+    if (l->state == PHX__LINK_DIALING || l->out.bytes > 0 || (l->secure && l->tls == NULL)
+        || phx__link_control(s, l, 64, &w) != 0)
         return;
     phx__wire_put_refuse(&w, reason);
-    if (phx__link_control_end(s, l, &w) == 0 && link_commit_control(l) == 0) {
-        struct iovec iov[LINK_IOV];
-        s->os_calls++;
-        (void)s->os->send(s->os->world, l->handle, iov, phx__slices_iov(&l->out, iov, LINK_IOV));
-    }
+    if (phx__link_control_end(s, l, &w) == 0 && link_commit_control(l) == 0)
+        (void)link_send(s, l);
 }
 
 void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, int tell)
@@ -12273,6 +14546,8 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
     phx__timer_drop(s->timers, l->timer);
     phx__mem_put(s->mem, l->hello, sizeof *l->hello);
     l->hello = NULL;
+    phx__tls_free(l->tls);
+    l->tls = NULL;
     phx__slices_free(&l->out);
     phx__slices_free(&l->control);
     phx__block_drop(l->tail);
@@ -13131,7 +15406,9 @@ static long os_send(void *world, int handle, const struct iovec *iov, int count)
     message.msg_iov = (struct iovec *)iov; /* not written to; POSIX left out the const */
     message.msg_iovlen = (unsigned char)count; /* its type differs between systems; this fits all */
     do {
-        n = sendmsg(handle, &message, OS_SEND_FLAGS);
+        /* A lone small message is one piece, and then the kernel has less to copy and to check. */
+        n = count == 1 ? send(handle, iov->iov_base, iov->iov_len, OS_SEND_FLAGS)
+                       : sendmsg(handle, &message, OS_SEND_FLAGS);
         if (n < 0 && errno == ENOTSOCK)
             n = os_writev_quietly(handle, iov, count);
     } while (n < 0 && errno == EINTR);
@@ -13176,9 +15453,9 @@ static int os_random(void *world, void *out, size_t size)
  * libraries to know this name; it also keeps a hostile DNS from moving it off this machine. */
 static int os_resolve_localhost(struct phx_address *out, int capacity)
 {
-    static const struct phx_address v4 = {PHX_IPV4, {127, 0, 0, 1}, 0, ""};
+    static const struct phx_address v4 = {PHX_IPV4, {127, 0, 0, 1}, 0, "", 0};
     static const struct phx_address v6 = {
-        PHX_IPV6, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 0, ""};
+        PHX_IPV6, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 0, "", 0};
     union os_sockaddr a;
     socklen_t size;
     int fd, n = 0;
@@ -13287,6 +15564,64 @@ int phx__os_init(struct phx_os *os, struct phx__mem *mem)
     os->world = w;
     return 0;
 }
+
+/* ======== src/os_file.c ======== */
+/* os_file.c - small files and the wall clock: what is asked of the system once and not per packet. */
+#ifdef PHX_LINES
+#line 1 "src/os_file.c"
+#endif
+
+/* Keys and certificates are files that somebody has to read, and certificates have dates. Both are here,
+ * so that no other room touches a descriptor or a clock. Nothing of struct phx_os is involved: a
+ * simulated world has neither files nor a calendar.
+ *
+ * Reading a file may block, on a network file system say. So it happens where the host expects it,
+ * in phx_new and phx_read_key, and never in a step. */
+/* include "os.h" */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+static int os_file_error(int theirs)
+{
+    if (theirs == EACCES || theirs == EPERM)
+        return PHX_EACCES;
+    return theirs == EMFILE || theirs == ENFILE ? PHX_EMFILE : PHX_EFILE;
+}
+
+long phx__os_read_file(const char *path, void *out, size_t capacity)
+{
+    unsigned char *to = (unsigned char *)out;
+    size_t size = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
+
+    if (fd < 0)
+        return os_file_error(errno);
+    while (size < capacity && err == 0) {
+        ssize_t n = read(fd, to + size, capacity - size);
+        if (n > 0)
+            size += (size_t)n;
+        else if (n == 0)
+            break;
+        else if (errno != EINTR)
+            err = os_file_error(errno); /* a directory, for one */
+    }
+    close(fd);
+    return err != 0 ? err : (long)size;
+}
+
+#ifdef PHX_TLS
+uint64_t phx__os_wall_seconds(void)
+{
+    struct timespec now;
+
+    if (clock_gettime(CLOCK_REALTIME, &now) != 0 || now.tv_sec < 0)
+        return 0; /* 1970: no certificate is valid then, and that is the safe side */
+    return (uint64_t)now.tv_sec;
+}
+#endif
 
 /* ======== src/phx_path.c ======== */
 /* phx_path.c - how this node is seen from outside: its own addresses, learnt from its links. */
@@ -13409,6 +15744,7 @@ static int path_evidence(const phx *p, const struct phx__link *l, const struct p
         || phx__address_is_any(seen) || seen->port == 0)
         return 0;
     *out = *seen;
+    out->tls = l->secure; /* as the listener that it came in by */
     if (!l->dialer)
         return 1;
     if (seen->port != here->port || path_same_host(seen, here)
@@ -13536,15 +15872,22 @@ static void node_drop_slot(phx *p, struct phx__link *l)
     phx__mem_put(&p->mem, l, sizeof *l);
 }
 
+/* What a link is from the beginning. */
+enum node_link_kind { NODE_DIALER = 1, NODE_TLS = 2 };
+
 /* A link around a fresh handle; the handle is closed on failure. */
-static int node_open_link(phx *p, int handle, int dialer, enum phx__link_state state,
+static int node_open_link(phx *p, int handle, int kind, enum phx__link_state state,
                           struct phx__link **out)
 {
     struct phx__link *l = node_new_link(p);
     int err = l == NULL ? PHX_ENOMEM : phx__map_put(&p->handles, (uint64_t)handle, l->slot);
 
+    if (l != NULL) {
+        l->dialer = (kind & NODE_DIALER) != 0;
+        l->secure = (kind & NODE_TLS) != 0;
+    }
     if (err == 0
-        && (err = phx__link_open(&p->set, l, handle, dialer, state, p->cfg.dial_timeout_us)) != 0)
+        && (err = phx__link_open(&p->set, l, handle, state, p->cfg.dial_timeout_us)) != 0)
         phx__map_del(&p->handles, (uint64_t)handle);
     if (err != 0) {
         if (l != NULL)
@@ -13586,16 +15929,26 @@ static void node_log_close(phx *p, const struct phx__link *l, enum phx__link_sta
 {
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
     int level = reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED        ? PHX_LOG_DEBUG
-                : was == PHX__LINK_UP || l->refused || reason == PHX_EPROTO ? PHX_LOG_WARN
+                : was == PHX__LINK_UP || l->refused || reason == PHX_EPROTO || reason == PHX_ETLS
+                    ? PHX_LOG_WARN
                                                                             : PHX_LOG_INFO;
 
-    phx__node_log(p, level, "link %s %s: %s%s%s",
+    int64_t before = 0;
+
+    /* What never was a link is told once a minute of each peer and reason: strangers come as often as they
+     * like, and a hub with another key is dialled for ever. */
+    if (was != PHX__LINK_UP && (before = phx__node_may_log(p, l, reason)) < 0)
+        return;
+    phx__node_log(p, level, "link %s %s: %s%s%s%s%s",
                   l->peer != PHX__NONE ? phx_id_text(&l->id, id) : "?",
                   l->address.family ? phx_address_text(&l->address, at) : "adopted",
                   was == PHX__LINK_UP        ? "down, "
                   : was == PHX__LINK_DIALING ? "no connection, "
                                              : "no link, ",
-                  l->refused ? "refused by the peer: " : "", phx_strerror(reason));
+                  l->refused ? "refused by the peer: " : "", phx_strerror(reason),
+                  l->why != NULL ? ": " : "", l->why != NULL ? l->why : "");
+    if (before > 0)
+        phx__node_log(p, level, "... and %u more like it in the last minutes", (uint64_t)before);
 }
 
 static void node_link_down(phx *p, const struct phx__link *l)
@@ -13635,6 +15988,20 @@ static void node_no_stranger(phx *p, struct phx__link *l)
     l->stranger = 0;
 }
 
+/* For phx_explain. */
+static void node_note_end(phx *p, const struct phx__link *l, int reason)
+{
+    const struct phx__live_node *n = phx__live_look(&p->live, l->peer);
+    struct phx__peer *peer;
+
+    if (l->state != PHX__LINK_UP || n == NULL || phx__node_link(p, l->peer) != l)
+        return;
+    peer = &p->peers[l->peer];
+    peer->heard_at = n->heard + p->live.stalled;
+    peer->lost_at = p->now;
+    peer->lost_error = reason;
+}
+
 void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell)
 {
     enum phx__link_state was = l->state;
@@ -13644,6 +16011,7 @@ void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell)
     node_log_close(p, l, was, reason);
     p->bad_frames += reason == PHX_EPROTO;
     p->refused += was != PHX__LINK_UP && tell;
+    node_note_end(p, l, reason);
     phx__link_close(&p->set, l, reason, tell);
     phx__map_del(&p->handles, (uint64_t)l->handle);
     p->closed[p->closed_count++] = l->slot;
@@ -13747,8 +16115,11 @@ void phx__node_accept(phx *p, int listener)
         memset(&from, 0, sizeof from);
         p->set.os_calls++;
         err = p->os.accept(p->os.world, at->handle, &handle, &from);
-        if (err == 0 && (err = node_open_link(p, handle, 0, PHX__LINK_HELLO, &l)) == 0) {
+        if (err == 0
+            && (err = node_open_link(p, handle, at->address.tls ? NODE_TLS : 0, PHX__LINK_HELLO, &l))
+                   == 0) {
             l->address = from;
+            l->address.tls = at->address.tls;
             l->stranger = 1;
             p->strangers++;
             p->accepts++;
@@ -13783,13 +16154,16 @@ static int node_hook_later(phx *p, uint32_t attempt, const struct phx_address *t
 static int node_hook_link(phx *p, int handle, const struct phx__hook *h)
 {
     struct phx__link *l;
-    int err = phx__os_adopt(&p->os, handle);
+    int err = p->cfg.tls ? phx__node_tls(p) : 0;
 
+    if (err == 0)
+        err = phx__os_adopt(&p->os, handle);
     if (err != 0) {
         p->os.close(p->os.world, handle);
         return err;
     }
-    if ((err = node_open_link(p, handle, 1, PHX__LINK_DIALING, &l)) != 0)
+    err = node_open_link(p, handle, NODE_DIALER | (p->cfg.tls ? NODE_TLS : 0), PHX__LINK_DIALING, &l);
+    if (err != 0)
         return err;
     l->attempt = h->attempt;
     l->address = h->to;
@@ -13829,17 +16203,19 @@ int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct ph
 {
     phx *p = ctx;
     struct phx__link *l;
-    int handle, err;
+    int secure = phx__node_wants_tls(p, to), handle, err;
 
     if (to->family == PHX_OTHER)
         return node_hook_later(p, attempt, to);
-    if (p->key == NULL && !p->cfg.insecure && !phx__address_is_local(to))
+    if (!phx__node_is_secure(p, to))
         return PHX_EINSECURE;
+    if (secure && (err = phx__node_tls(p)) != 0)
+        return err;
     p->dials++;
     p->set.os_calls++;
     err = p->os.dial(p->os.world, to, &handle);
     if (err == 0)
-        err = node_open_link(p, handle, 1, PHX__LINK_DIALING, &l);
+        err = node_open_link(p, handle, NODE_DIALER | (secure ? NODE_TLS : 0), PHX__LINK_DIALING, &l);
     if (err != 0) {
         p->dials_failed++;
         return err;
@@ -13847,6 +16223,7 @@ int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct ph
     l->attempt = attempt;
     l->expect = expect;
     l->address = *to;
+    l->address.tls = (unsigned char)secure;
     return 0;
 }
 
@@ -13867,13 +16244,14 @@ void phx__node_abandon(void *ctx, uint32_t attempt)
     }
 }
 
-int phx__node_adopt(phx *p, int handle, int dialer)
+int phx__node_adopt(phx *p, int handle, int dialer, int secure)
 {
     struct phx__link *l;
     int err;
 
     p->set.now = p->now;
-    err = node_open_link(p, handle, dialer, PHX__LINK_HELLO, &l);
+    err = node_open_link(p, handle, (dialer ? NODE_DIALER : 0) | (secure ? NODE_TLS : 0),
+                         PHX__LINK_HELLO, &l);
     if (err == 0 && dialer && (err = phx__link_connected(&p->set, l)) != 0)
         phx__node_close_link(p, l, err, 0);
     return err;
@@ -13915,7 +16293,7 @@ static int node_judge_rival(phx *p, struct phx__link *l, struct phx__link *old)
     if (node_wins(p, l))
         return 0;
     /* If it dials although it has a link, perhaps it has not: a write finds out sooner than silence. */
-    phx__node_beat(p, old->peer, PHX__BEAT_REPLY, 0);
+    phx__live_ask(&p->live, old->peer, p->now);
     return PHX_EDUPLICATE;
 }
 
@@ -13936,6 +16314,8 @@ static int node_judge(void *ctx, struct phx__link *l)
     if (l->expect != PHX__NONE && !phx__id_equal(&l->id, &p->ids.at[l->expect]))
         return PHX_EPEER;
     old = node == PHX__NONE ? NULL : phx__node_link(p, node);
+    if (old == NULL && !l->dialer && p->links_up >= p->cfg.max_accepts)
+        return PHX_ELIMIT;
     if (old != NULL && (err = node_judge_rival(p, l, old)) != 0)
         return err;
     if (old == NULL && l->state == PHX__LINK_PARKED && !node_wins(p, l) && node_own_dial(p, &l->id))
@@ -14050,7 +16430,7 @@ static void node_read(phx *p, struct phx__link *l)
     if (l->state == PHX__LINK_CLOSED)
         return;
     if (l->state == PHX__LINK_UP && l->bytes_in != before)
-        phx__live_heard(&p->live, l->peer, 0, p->now);
+        phx__live_heard(&p->live, l->peer, p->now);
     p->more |= l->more;
     phx__node_watch(p, l);
 }
@@ -14108,17 +16488,22 @@ static void node_write_link(phx *p, struct phx__link *l)
         phx__node_watch(p, l);
 }
 
-/* Each link that wants it, once; those that want it again during this are for the next step. */
+/* Each link that wants it, once. A link counts as listed while it is written to: acks that its own data brings
+ * about leave in the same write, and do not make a step of their own. Others that are listed meanwhile are
+ * for the next step. */
 void phx__node_write(phx *p)
 {
     uint32_t i, count = p->writer_count;
 
     for (i = 0; i < count; i++) {
         struct phx__link *l = p->links[p->writers[i]];
-        l->queued = 0;
-        if (l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING
-            && (!l->full || l->broken))
+        int writes = l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING
+                     && (!l->full || l->broken);
+        if (writes)
             node_write_link(p, l);
+        l->queued = 0;
+        if (writes && ((!l->dry && !l->full) || l->broken))
+            node_wants(p, l);
     }
     for (i = count; i < p->writer_count; i++)
         p->writers[i - count] = p->writers[i];
@@ -14159,8 +16544,6 @@ int phx__node_open_set(phx *p)
     s->timers = &p->timers;
     s->ctx = p;
     s->cluster = p->cluster;
-    s->key = p->key;
-    s->key_size = p->cfg.key_size;
     s->self = &p->cfg.id[0];
     s->incarnation = p->cfg.incarnation;
     s->now = p->now;
@@ -14174,6 +16557,188 @@ int phx__node_open_set(phx *p)
     s->wants = node_wants;
     s->random = node_random;
     return s->scratch == NULL ? PHX_ENOMEM : 0;
+}
+
+/* ======== src/phx_guard.c ======== */
+/* phx_guard.c - who may talk to this node, and how much: keys, what is secure, limits. */
+#ifdef PHX_LINES
+#line 1 "src/phx_guard.c"
+#endif
+/*
+ * Keys. A node has at most two: it speaks with the first and accepts both, which is what it takes to
+ * change the key of a cluster that runs. In three rounds over all nodes, in any order within a round:
+ *
+ *      { old }  ->  { old, new }  ->  { new, old }  ->  { new }
+ *
+ * Any two neighbouring states have a key in common, and so have { old } and { new, old }, so a
+ * careful operator may leave the second round out. Links that are up were proved when they were
+ * made and stay; who must be shut out is shut out of what is made from now on.
+ *
+ * Without a key nothing tells friend from foe, so such a node stays on its own machine unless
+ * cfg.insecure says otherwise.
+ */
+/* include "phx.h" */
+
+/* Log lines about what never was a link: each peer and reason once a minute. */
+static const struct phx__budget_rule guard_line = { 60 * PHX__SECOND, 1 };
+
+/* ---- Keys ------------------------------------------------------------------------------------ */
+
+static int guard_key_size_is_good(size_t size)
+{
+    return size >= PHX_KEY_MIN && size <= PHX_KEY_MAX;
+}
+
+void phx__node_drop_keys(phx *p)
+{
+    uint32_t i;
+
+    for (i = 0; i < p->set.key_count; i++)
+        phx__mem_put(&p->mem, p->set.keys[i].data, p->set.keys[i].size);
+    p->set.key_count = 0;
+}
+
+/* Tells TLS, if there is any. */
+static void guard_show_keys(phx *p)
+{
+    struct phx_key keys[PHX__LINK_KEYS];
+    uint32_t i;
+
+    for (i = 0; i < p->set.key_count; i++) {
+        keys[i].data = p->set.keys[i].data;
+        keys[i].size = p->set.keys[i].size;
+    }
+    if (p->set.tls != NULL)
+        phx__tls_keys(p->set.tls, p->cluster, keys, p->set.key_count);
+}
+
+/* All of them or none: the old ones stand until the new ones do. */
+int phx__node_keys(phx *p, const struct phx_key *keys, uint32_t count)
+{
+    struct phx__link_key fresh[PHX__LINK_KEYS];
+    uint32_t i;
+
+    for (i = 0; i < count; i++) {
+        fresh[i].size = keys[i].size;
+        fresh[i].data = phx__mem_get(&p->mem, keys[i].size);
+        if (fresh[i].data == NULL) {
+            while (i-- > 0)
+                phx__mem_put(&p->mem, fresh[i].data, fresh[i].size);
+            return PHX_ENOMEM;
+        }
+        memcpy(fresh[i].data, keys[i].data, keys[i].size);
+    }
+    phx__node_drop_keys(p);
+    memcpy(p->set.keys, fresh, count * sizeof fresh[0]);
+    p->set.key_count = count;
+    guard_show_keys(p);
+    return 0;
+}
+
+int phx_set_keys(phx *p, const struct phx_key *keys, int count)
+{
+    int i;
+
+    if (p == NULL || keys == NULL || count < 1 || count > (int)PHX__LINK_KEYS)
+        return PHX_EINVAL;
+    for (i = 0; i < count; i++) {
+        if (keys[i].data == NULL)
+            return PHX_EINVAL;
+        if (!guard_key_size_is_good(keys[i].size))
+            return PHX_EKEYSIZE;
+    }
+    return phx__node_keys(p, keys, (uint32_t)count);
+}
+
+int phx_read_key(const char *path, void *out, size_t capacity)
+{
+    uint8_t bytes[PHX_KEY_MAX + 1];
+    long size;
+
+    if (path == NULL || out == NULL)
+        return PHX_EINVAL;
+    size = phx__os_read_file(path, bytes, sizeof bytes);
+    if (size < 0)
+        return (int)size;
+    if (!guard_key_size_is_good((size_t)size) || (size_t)size > capacity)
+        return PHX_EKEYSIZE;
+    memcpy(out, bytes, (size_t)size);
+    return (int)size;
+}
+
+/* ---- Secure places --------------------------------------------------------------------------- */
+
+int phx__node_wants_tls(const phx *p, const struct phx_address *a)
+{
+    return a->family != PHX_UNIX && (a->tls || p->cfg.tls);
+}
+
+/* Certificates from files are as good as a key, where they are used. */
+int phx__node_is_secure(const phx *p, const struct phx_address *a)
+{
+    return p->set.key_count > 0 || p->cfg.insecure || phx__address_is_local(a)
+           || a->family == PHX_OTHER || (phx__node_wants_tls(p, a) && phx__tls_has_files(p->set.tls));
+}
+
+/* Nobody pays for it before it is used: making a key pair takes a thousandth of a second. */
+int phx__node_tls(phx *p)
+{
+    struct phx__tls_files none = { NULL, NULL, NULL };
+    int err = 0;
+
+    if (p->set.tls == NULL) {
+        err = phx__tls_set_open(&p->set.tls, &p->mem, &none);
+        if (err == 0)
+            guard_show_keys(p);
+    }
+    if (err == 0 && p->set.key_count == 0 && !phx__tls_has_files(p->set.tls))
+        err = PHX_ENOKEY;
+    return err;
+}
+
+int phx__node_open_tls(phx *p)
+{
+    struct phx__tls_files files;
+    int err = 0;
+
+    files.ca = p->cfg.tls_ca;
+    files.cert = p->cfg.tls_cert;
+    files.key = p->cfg.tls_key;
+    if (files.ca != NULL)
+        err = phx__tls_set_open(&p->set.tls, &p->mem, &files);
+    if (err == 0 && p->cfg.tls)
+        err = phx__node_tls(p);
+    p->cfg.tls_ca = p->cfg.tls_cert = p->cfg.tls_key = NULL; /* the host's own strings */
+    return err;
+}
+
+/* A stream of the host's is its own affair, a pipe to ssh say, unless we can see that it is a plain
+ * connection with another machine. */
+int phx__node_may_adopt(phx *p, int handle)
+{
+    struct phx_address here;
+
+    if (p->set.key_count > 0 || p->cfg.insecure)
+        return 0;
+    memset(&here, 0, sizeof here);
+    p->set.os_calls++;
+    if (p->os.local(p->os.world, handle, &here) != 0 || here.family == 0)
+        return 0;
+    return phx__address_is_local(&here) ? 0 : PHX_EINSECURE;
+}
+
+/* ---- The log --------------------------------------------------------------------------------- */
+
+/* Who accepts sees a new port each time, who dials knows the one it wants. */
+int64_t phx__node_may_log(phx *p, const struct phx__link *l, int reason)
+{
+    uint64_t place = phx__budget_place(&p->lines, &l->address, l->dialer);
+    const char *why = l->why != NULL ? l->why : "";
+
+    place ^= (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
+    for (; *why != 0; why++)
+        place = place * 31 + (unsigned char)*why;
+    return phx__budget_take(&p->lines, place != 0 ? place : 1, &guard_line, p->now);
 }
 
 /* ======== src/phx_frame.c ======== */
@@ -14362,33 +16927,35 @@ static void node_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, i
     node_queue(p, l, &w);
 }
 
-static void node_say_beat(phx *p, uint32_t node, int flags, uint64_t next_us, uint32_t echo_ms)
+static void node_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
 {
     struct phx__beat b;
     struct phx__writer w;
     struct phx__link *l = node_writer(p, node, 64, &w);
+    int monitor;
 
     if (l == NULL)
         return;
     memset(&b, 0, sizeof b);
-    b.next_ms = (uint32_t)((next_us ? next_us : p->cfg.detector.interval_us) / PHX__MS);
+    b.next_ms = (uint32_t)(phx__live_promise(&p->live, node, p->now, &monitor) / PHX__MS);
     b.echo_ms = echo_ms;
     phx__route_fill_beat(&p->route, node, &b);
+    flags |= (monitor ? (int)PHX__BEAT_MONITOR : 0) | (p->live.pause ? (int)PHX__BEAT_BUSY : 0);
     phx__wire_put_beat(&w, &b, flags);
     p->heartbeats_out++;
     node_queue(p, l, &w);
 }
 
 /* A beat that asks for an answer carries our clock, which the answer brings back. */
-void phx__node_beat(phx *p, uint32_t node, int flags, uint64_t next_us)
+void phx__node_beat(phx *p, uint32_t node, int flags)
 {
-    node_say_beat(p, node, flags, next_us,
+    node_say_beat(p, node, flags,
                   flags & (int)PHX__BEAT_REPLY ? (uint32_t)(p->now / PHX__MS) : 0);
 }
 
 static void node_route_beat(void *ctx, uint32_t nbr, int flags)
 {
-    phx__node_beat(ctx, nbr, flags, 0);
+    phx__node_beat(ctx, nbr, flags);
 }
 
 /* The table in lines of 29 bytes, as many frames as it takes. */
@@ -14513,6 +17080,7 @@ static int node_on_update(phx *p, struct phx__link *l, const struct phx__frame *
             || (e.card != NULL && phx__wire_get_card(e.card, e.card_size, &card) != 0))
             return PHX_EPROTO;
         p->entries_in++;
+        phx__node_refuted(p, &e);
         got = phx__route_entry(&p->route, l->peer, &e, trans, p->now);
         if (got == PHX_ENOMEM)
             return got; /* what is lost here nobody sends again: the next link starts with everything */
@@ -14543,10 +17111,12 @@ static int node_on_beat(phx *p, struct phx__link *l, const struct phx__frame *f)
     if (phx__wire_get_beat(f, &b) != 0)
         return PHX_EPROTO;
     p->heartbeats_in++;
-    phx__live_heard(&p->live, l->peer, b.next_ms * PHX__MS, p->now);
+    p->monitor_beats_in += (f->flags & PHX__BEAT_MONITOR) != 0;
+    phx__live_beat(&p->live, l->peer, b.next_ms * PHX__MS, f->flags & (int)PHX__BEAT_BUSY,
+                   f->flags & (int)PHX__BEAT_MONITOR, p->now);
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
     if ((f->flags & PHX__BEAT_REPLY) && phx__link_queued(l) < NODE_ANSWER_QUEUE)
-        node_say_beat(p, l->peer, 0, 0, b.echo_ms);
+        node_say_beat(p, l->peer, 0, b.echo_ms);
     return 0;
 }
 
@@ -14624,16 +17194,39 @@ int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f, 
     case PHX__SUMMARY: return node_on_summary(p, l, f);
     case PHX__DATA: return phx__post_data(&p->post, l->peer, raw, raw_size, f, p->now);
     case PHX__ACK: return node_on_ack(p, f);
+    case PHX__SUSPECT: return phx__node_on_suspect(p, l, f);
+    case PHX__PROBE: return phx__node_on_probe(p, l, f);
     default: return PHX_EPROTO;
     }
 }
 
 /* ======== src/phx_watch.c ======== */
-/* phx_watch.c - the node's part in failure detection: settings, pauses, and which names are broken. */
+/* phx_watch.c - the node's part in failure detection: settings, words, probes, broken names. */
 #ifdef PHX_LINES
 #line 1 "src/phx_watch.c"
 #endif
+/*
+ * live decides who is doubted and given up; here is what travels for it, in two small frames of
+ * which WIRE.md, section 6, says what they oblige to.
+ *
+ * SUSPECT, the word that somebody is silent, goes to everybody at once, since all who have a link with
+ * the accused are to look. In a mesh of N that would be N^2 frames, if each passed it on to all; so a
+ * neighbour is left out that is next to the one the frame came from, as far as routing knows (in a
+ * full mesh: all, and the flood costs N frames and one question and one accusation per link with the
+ * accused). It is tied to the number that the accuser knows, as in SWIM: the accused raises its number,
+ * and whoever knows of a higher one does not listen.
+ *
+ * PROBE asks two others about a node that was lost. They see what we should see as well, if routing works;
+ * so this is for the moment in which it is still at work, or has lost something.
+ */
 /* include "phx.h" */
+
+/* Bytes of a frame of this room, header included, at most. */
+#define WATCH_FRAME 64u
+/* How many are asked about a node that was lost; promise 52. */
+#define WATCH_PROBES 2u
+/* Probes are not added to a queue of this many bytes: there is another one, later. */
+#define WATCH_QUEUE 262144u
 
 /* ---- Settings -------------------------------------------------------------------------------- */
 
@@ -14675,7 +17268,7 @@ int phx_set_detector(phx *p, const struct phx_detector *d)
     if (p == NULL || d == NULL || phx__detector_check(d) != 0)
         return PHX_EINVAL;
     p->cfg.detector = *d;
-    phx__live_limits(&p->live, d, p->now);
+    phx__live_limits(&p->live, d);
     return 0;
 }
 
@@ -14693,9 +17286,212 @@ int phx_busy(phx *p, uint64_t us)
     if (p->closing)
         return PHX_ECLOSED;
     p->set.now = p->now;
-    phx__live_busy(&p->live, us, p->now);
+    phx__live_busy(&p->live, us);
     if (!p->stepping) /* inside a callback the step writes when it ends */
         phx__node_write(p);
+    return 0;
+}
+
+/* ---- Words ----------------------------------------------------------------------------------- */
+
+/* What is lost of these frames for lack of memory costs time only: the insurance covers it. */
+static void watch_send(phx *p, struct phx__link *l, const struct phx__writer *w)
+{
+    if (phx__link_control_end(&p->set, l, w) != 0)
+        phx__node_break(p, l);
+}
+
+static void watch_send_word(phx *p, uint32_t nbr, const struct phx__suspect *s, int hops)
+{
+    struct phx__link *l = phx__node_link(p, nbr);
+    struct phx__writer w;
+
+    if (l == NULL || phx__link_control(&p->set, l, WATCH_FRAME, &w) != 0)
+        return;
+    phx__wire_put_suspect(&w, s, hops);
+    watch_send(p, l, &w);
+}
+
+static void watch_note_word(phx *p, uint32_t node, const struct phx__suspect *s)
+{
+    if (phx__node_peer(p, node) != 0)
+        return; /* it may be passed on twice */
+    p->peers[node].word_life = s->incarnation + 1;
+    p->peers[node].word_seq = s->seq;
+    p->peers[node].word_at = p->now;
+}
+
+/* Passed on already, and not so long ago that something may have got lost. */
+static int watch_is_old_word(const phx *p, uint32_t node, const struct phx__suspect *s)
+{
+    const struct phx__peer *peer = node < p->peer_capacity ? &p->peers[node] : NULL;
+    const struct phx_detector *d = &p->cfg.detector;
+
+    return peer != NULL && peer->word_life == s->incarnation + 1 && peer->word_seq >= s->seq
+           && p->now - peer->word_at < d->timeout_us + d->broken_us;
+}
+
+void phx__node_suspect(void *ctx, uint32_t node)
+{
+    phx *p = ctx;
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+    struct phx__suspect s;
+    char id[PHX_ID_TEXT];
+    uint32_t i;
+
+    if (d == NULL)
+        return;
+    s.id = p->ids.at[node];
+    s.incarnation = d->incarnation;
+    s.seq = d->seq;
+    s.accuser = p->self;
+    phx__node_log(p, PHX_LOG_INFO, "node %s: silent, asking around", phx_id_text(&s.id, id));
+    watch_note_word(p, node, &s);
+    /* The accused included: perhaps only the way back is broken. */
+    for (i = 0; i < p->live.link_count; i++)
+        watch_send_word(p, p->live.links[i], &s, (int)p->cfg.hop_limit);
+}
+
+static void watch_pass_word(phx *p, uint32_t from, uint32_t node, const struct phx__suspect *s,
+                            int hops)
+{
+    uint32_t i;
+
+    for (i = 0; i < p->live.link_count; i++) {
+        uint32_t nbr = p->live.links[i];
+        if (nbr == from || (nbr != node && phx__route_is_next_to(&p->route, nbr, from)))
+            continue;
+        watch_send_word(p, nbr, s, hops);
+    }
+}
+
+/* We are accused: a new number says that we live, and those who ask get it at once. */
+static void watch_refute(phx *p, const struct phx__link *l, const struct phx__suspect *s)
+{
+    const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
+    struct phx__request q;
+
+    if (s->incarnation != self->incarnation || s->seq < self->seq || s->seq == UINT32_MAX)
+        return;
+    phx__node_log(p, PHX_LOG_INFO, "somebody misses us");
+    q.id = p->self;
+    q.incarnation = s->incarnation;
+    q.seq = s->seq + 1;
+    phx__route_request(&p->route, l->peer, &q, 1, p->now);
+}
+
+int phx__node_on_suspect(phx *p, struct phx__link *l, const struct phx__frame *f)
+{
+    const struct phx__dest *d;
+    struct phx__suspect s;
+    uint32_t node;
+
+    if (phx__wire_get_suspect(f, &s) != 0)
+        return PHX_EPROTO;
+    node = phx__ids_find(&p->ids, &s.id);
+    d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
+    if (node == PHX__SELF)
+        watch_refute(p, l, &s);
+    else if (d != NULL && node != l->peer && s.incarnation == d->incarnation && s.seq >= d->seq
+             && !watch_is_old_word(p, node, &s)
+             && phx__live_word(&p->live, node, phx__ids_find(&p->ids, &s.accuser), p->now)) {
+        watch_note_word(p, node, &s);
+        if (f->hops > 1 && p->cfg.relay)
+            watch_pass_word(p, l->peer, node, &s, f->hops - 1);
+    }
+    return 0;
+}
+
+void phx__node_refuted(phx *p, const struct phx__entry *e)
+{
+    const struct phx__dest *d;
+    uint32_t node;
+
+    if (p->live.suspects == 0 || e->hops == PHX__UNREACHABLE)
+        return; /* nearly always */
+    node = phx__ids_find(&p->ids, &e->id);
+    d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
+    if (d == NULL || node == PHX__SELF || node >= p->peer_capacity)
+        return;
+    if (e->incarnation > d->incarnation
+        || (e->incarnation == d->incarnation && e->seq > d->seq
+            && e->seq > p->peers[node].word_seq))
+        phx__live_alive(&p->live, node, p->now);
+}
+
+/* ---- Probes ---------------------------------------------------------------------------------- */
+
+static int watch_send_probe(phx *p, uint32_t nbr, const struct phx__probe *b, int flags, int hops)
+{
+    struct phx__link *l = nbr == PHX__NONE ? NULL : phx__node_link(p, nbr);
+    struct phx__writer w;
+
+    if (l == NULL || hops < 1 || phx__link_queued(l) >= WATCH_QUEUE
+        || phx__link_control(&p->set, l, WATCH_FRAME, &w) != 0)
+        return 0;
+    phx__wire_put_probe(&w, b, flags, hops);
+    watch_send(p, l, &w);
+    return 1;
+}
+
+void phx__node_seek(void *ctx, uint32_t node)
+{
+    phx *p = ctx;
+    uint32_t i, n = p->live.link_count, sent = 0, first;
+    struct phx__probe b;
+
+    if (n == 0)
+        return;
+    b.subject = p->ids.at[node];
+    b.asker = p->self;
+    first = (uint32_t)phx__rnd_below(&p->rnd, n);
+    for (i = 0; i < n && sent < WATCH_PROBES; i++) {
+        uint32_t nbr = p->live.links[(first + i) % n];
+        if (nbr == node || p->live.at[nbr].busy)
+            continue;
+        b.target = p->ids.at[nbr];
+        sent += (uint32_t)watch_send_probe(p, nbr, &b, 0, (int)p->cfg.hop_limit);
+    }
+}
+
+static uint32_t watch_way(const phx *p, const struct phx_id *id)
+{
+    uint32_t node = phx__ids_find(&p->ids, id);
+
+    return node == PHX__NONE ? PHX__NONE : phx__route_next(&p->route, node);
+}
+
+/* It has arrived, but where it should go from here depends. */
+static void watch_probed(phx *p, const struct phx__link *l, struct phx__probe *b, int answer,
+                         int hops)
+{
+    uint32_t node = phx__ids_find(&p->ids, &b->subject), way;
+
+    if (answer) {
+        if (node != PHX__NONE && node != PHX__SELF)
+            phx__live_alive(&p->live, node, p->now);
+    } else if (node == PHX__SELF) {
+        b->target = b->asker;
+        way = watch_way(p, &b->asker);
+        (void)watch_send_probe(p, way == PHX__NONE ? l->peer : way, b, PHX__PROBE_ANSWER,
+                               (int)p->cfg.hop_limit);
+    } else if (p->cfg.relay) {
+        b->target = b->subject;
+        (void)watch_send_probe(p, watch_way(p, &b->subject), b, 0, hops - 1);
+    }
+}
+
+int phx__node_on_probe(phx *p, struct phx__link *l, const struct phx__frame *f)
+{
+    int answer = (f->flags & PHX__PROBE_ANSWER) != 0;
+    struct phx__probe b;
+
+    if (phx__wire_get_probe(f, &b) != 0)
+        return PHX_EPROTO;
+    if (phx__id_equal(&b.target, p->set.self))
+        watch_probed(p, l, &b, answer, f->hops);
+    else if (p->cfg.relay)
+        (void)watch_send_probe(p, watch_way(p, &b.target), &b, f->flags, f->hops - 1);
     return 0;
 }
 
@@ -14737,6 +17533,238 @@ void phx__node_report_broken(phx *p)
     }
 }
 
+/* ======== src/phx_explain.c ======== */
+/* phx_explain.c - all that is known of one node and why, as text for people. */
+#ifdef PHX_LINES
+#line 1 "src/phx_explain.c"
+#endif
+/*
+ * "Why is node 3f2a unreachable?" is the question that everybody who runs a cluster asks, and the answer
+ * lies in five rooms: names, routes, links, live and disc. Here it is laid side by side, one `key: value`
+ * per line; phoenix.h lists the keys. Times are told as an age in milliseconds, as of the last step, since
+ * only the host knows what its clock means.
+ */
+/* include "phx.h" */
+
+/* Lines of one kind, so that a text stays readable in a large network. */
+#define EXPLAIN_MANY 16u
+
+struct explain_text {
+    char *out;
+    size_t capacity, size; /* size: of the whole text, also where it did not fit */
+};
+
+static void explain_put(struct explain_text *t, const char *s)
+{
+    for (; *s != 0; s++, t->size++)
+        if (t->size + 1 < t->capacity)
+            t->out[t->size] = *s;
+}
+
+static void explain_number(struct explain_text *t, uint64_t v)
+{
+    char digits[21];
+    size_t n = sizeof digits;
+
+    digits[--n] = 0;
+    do
+        digits[--n] = (char)('0' + v % 10);
+    while ((v /= 10) != 0);
+    explain_put(t, digits + n);
+}
+
+static void explain_age(struct explain_text *t, const phx *p, uint64_t at)
+{
+    explain_number(t, at < p->now ? (p->now - at) / PHX__MS : 0);
+    explain_put(t, " ms ago");
+}
+
+static void explain_node(struct explain_text *t, const phx *p, uint32_t node)
+{
+    char id[PHX_ID_TEXT];
+
+    if (node == PHX__SELF)
+        explain_put(t, "this node");
+    else if (node < p->ids.size)
+        explain_put(t, phx_id_text(&p->ids.at[node], id));
+    else
+        explain_put(t, "unknown");
+}
+
+static void explain_state(struct explain_text *t, const phx *p, const struct phx_node *n)
+{
+    static const char *const text[] = { "unknown",     "ok",     "suspect",
+                                        "unreachable", "failed", "left" };
+    char id[PHX_ID_TEXT];
+
+    explain_put(t, "id: ");
+    explain_put(t, phx_id_text(&n->id, id));
+    explain_put(t, "\nstate: ");
+    explain_put(t, text[n->state]);
+    if (n->since_us != 0) {
+        explain_put(t, "\nsince: ");
+        explain_age(t, p, n->since_us);
+    }
+    explain_put(t, "\nincarnation: ");
+    explain_number(t, n->incarnation);
+    explain_put(t, "\nhops: ");
+    if (n->hops < 0)
+        explain_put(t, "none");
+    else
+        explain_number(t, (uint64_t)n->hops);
+    if (n->hops > 0) {
+        explain_put(t, "\nnext: ");
+        explain_put(t, phx_id_text(&n->next, id));
+    }
+    explain_put(t, "\n");
+}
+
+static void explain_names(struct explain_text *t, const phx *p, uint32_t node)
+{
+    const struct phx__names_of *of = node < p->names.capacity ? &p->names.of[node] : NULL;
+    uint32_t i;
+
+    for (i = 0; of != NULL && i < of->count && i < EXPLAIN_MANY; i++) {
+        explain_put(t, "names: ");
+        explain_number(t, of->at[i].first);
+        explain_put(t, "-");
+        explain_number(t, of->at[i].last);
+        explain_put(t, "\n");
+    }
+    if (of != NULL && of->count > EXPLAIN_MANY) {
+        explain_put(t, "names-more: ");
+        explain_number(t, of->count - EXPLAIN_MANY);
+        explain_put(t, "\n");
+    }
+}
+
+static void explain_link(struct explain_text *t, const phx *p, uint32_t node)
+{
+    const struct phx__live_node *n = phx__live_look(&p->live, node);
+    const struct phx__link *l = phx__node_link(p, node);
+    const struct phx__peer *peer = node < p->peer_capacity ? &p->peers[node] : NULL;
+    char at[PHX_ADDRESS_TEXT];
+
+    if (l != NULL && n != NULL) {
+        explain_put(t, l->dialer ? "link: dialled by this node, " : "link: accepted, ");
+        explain_put(t, l->address.family ? phx_address_text(&l->address, at) : "adopted");
+        explain_put(t, "\nheard: ");
+        explain_age(t, p, n->heard + p->live.stalled);
+        explain_put(t, "\npromised: to be heard every ");
+        explain_number(t, n->next_us / PHX__MS);
+        explain_put(t, n->busy ? " ms, busy\nwatched-here: " : " ms\nwatched-here: ");
+        explain_put(t, n->watched ? "yes\nwatches-us: " : "no\nwatches-us: ");
+        explain_put(t, n->monitor ? "yes\n" : "no\n");
+    } else {
+        explain_put(t, "link: none\n");
+        if (peer != NULL && peer->heard_at != 0) {
+            explain_put(t, "heard: ");
+            explain_age(t, p, peer->heard_at);
+            explain_put(t, "\n");
+        }
+    }
+    if (peer == NULL || peer->lost_at == 0)
+        return;
+    explain_put(t, "link-lost: ");
+    explain_age(t, p, peer->lost_at);
+    explain_put(t, ", ");
+    explain_put(t, phx_strerror(peer->lost_error));
+    explain_put(t, "\n");
+}
+
+/* Who said that something was wrong with it. */
+static void explain_blame(struct explain_text *t, const phx *p, uint32_t node)
+{
+    const struct phx__live_node *n = phx__live_look(&p->live, node);
+
+    if (n == NULL || n->ground == PHX__LIVE_NEVER)
+        return;
+    explain_put(t, "accused: ");
+    explain_age(t, p, n->accused_at);
+    if (n->ground == PHX__LIVE_SILENT) {
+        explain_put(t, ", by this node, its link was silent\n");
+    } else if (n->ground == PHX__LIVE_WORD) {
+        explain_put(t, ", by ");
+        explain_node(t, p, n->accuser);
+        explain_put(t, ", which had not heard of it\n");
+    } else {
+        uint32_t via = node < p->peer_capacity ? p->peers[node].via : PHX__NONE;
+        explain_put(t, ", by the routing, ");
+        if (via == node || via == PHX__NONE) {
+            explain_put(t, "its link is gone\n");
+            return;
+        }
+        explain_put(t, "the last way was through ");
+        explain_node(t, p, via);
+        explain_put(t, "\n");
+    }
+}
+
+static void explain_addresses(struct explain_text *t, const phx *p, uint32_t node)
+{
+    const struct phx__contact *at = NULL;
+    uint32_t i, count = phx__disc_look(&p->disc, node, &at);
+    char text[PHX_ADDRESS_TEXT];
+
+    for (i = 0; i < count; i++) {
+        explain_put(t, "address: ");
+        explain_put(t, phx_address_text(&at[i].address, text));
+        if (at[i].attempt != PHX__NONE) {
+            explain_put(t, ", being tried\n");
+        } else if (at[i].tried_at == 0) {
+            explain_put(t, ", not tried\n");
+        } else {
+            explain_put(t, ", tried ");
+            explain_age(t, p, at[i].tried_at);
+            explain_put(t, ": ");
+            explain_put(t, phx_strerror(at[i].error));
+            explain_put(t, "\n");
+        }
+    }
+}
+
+static void explain_witnesses(struct explain_text *t, const phx *p, uint32_t node)
+{
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+    uint32_t i;
+
+    for (i = 0; d != NULL && i < d->heard_count && i < EXPLAIN_MANY; i++) {
+        explain_put(t, "seen-by: ");
+        explain_node(t, p, d->heard[i].nbr);
+        explain_put(t, ", hops ");
+        explain_number(t, d->heard[i].hops);
+        explain_put(t, "\n");
+    }
+}
+
+int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
+{
+    struct explain_text t;
+    struct phx_node n;
+    uint32_t i;
+
+    if (p == NULL || node == NULL || (out == NULL && capacity > 0))
+        return PHX_EINVAL;
+    i = phx__ids_find(&p->ids, node);
+    if (i == PHX__NONE || phx__route_dest(&p->route, i) == NULL)
+        return PHX_ENOTFOUND;
+    t.out = out;
+    t.capacity = capacity;
+    t.size = 0;
+    phx__node_fill(p, i, &n);
+    explain_state(&t, p, &n);
+    explain_names(&t, p, i);
+    if (i != PHX__SELF) {
+        explain_link(&t, p, i);
+        explain_blame(&t, p, i);
+        explain_addresses(&t, p, i);
+        explain_witnesses(&t, p, i);
+    }
+    if (capacity > 0)
+        out[t.size < capacity ? t.size : capacity - 1] = 0;
+    return t.size < INT_MAX ? (int)t.size : INT_MAX;
+}
+
 /* ======== src/phx.c ======== */
 /* phx.c - the node: the order of work in one step, and what the rooms tell each other. */
 #ifdef PHX_LINES
@@ -14766,6 +17794,10 @@ void phx__node_report_broken(phx *p)
 #define NODE_LATE (500 * PHX__MS)
 /* Deadlines handled in one step. */
 #define NODE_TIMERS 10000
+/* Peers and reasons of which it is known that they were logged, 24 bytes each. */
+#define NODE_LINES 64u
+/* So many nodes are dialled as soon as they are heard of; see disc.c for more. */
+#define NODE_CROWD 8u
 /* Readiness asked for at once. */
 #define NODE_READY 128
 
@@ -14822,7 +17854,7 @@ int phx__node_peer(phx *p, uint32_t node)
     if (phx__mem_grow(&p->mem, &p->peers, &p->peer_capacity, node + 1, sizeof *p->peers) != 0)
         return PHX_ENOMEM;
     for (; was < p->peer_capacity; was++)
-        p->peers[was].link = PHX__NONE;
+        p->peers[was].link = p->peers[was].via = PHX__NONE;
     return 0;
 }
 
@@ -14961,6 +17993,8 @@ static int node_changed(phx *p, uint32_t node)
     if (node_card_says_left(d) && phx__node_link(p, node) != NULL)
         phx__node_close_link(p, phx__node_link(p, node), PHX_ECLOSED, 0);
     phx__disc_route(&p->disc, node, d->hops != PHX__UNREACHABLE, p->now);
+    if (d->hops != PHX__UNREACHABLE)
+        peer->via = d->next;
     return err;
 }
 
@@ -14999,9 +18033,9 @@ static void node_settle(phx *p)
 
 /* ---- What the rooms ask for ------------------------------------------------------------------ */
 
-static void node_live_beat(void *ctx, uint32_t node, uint64_t next_us)
+static void node_live_beat(void *ctx, uint32_t node, int ask)
 {
-    phx__node_beat(ctx, node, 0, next_us);
+    phx__node_beat(ctx, node, ask ? (int)PHX__BEAT_REPLY : 0);
 }
 
 static void node_silent(void *ctx, uint32_t node, uint64_t us)
@@ -15040,6 +18074,7 @@ static void node_state(void *ctx, uint32_t node, enum phx_state state)
     phx *p = ctx;
     struct phx_node n;
     int changed;
+
 
     if (state == PHX_NODE_FAILED && phx__node_peer(p, node) == 0)
         p->peers[node].failed_at = p->now;
@@ -15091,6 +18126,7 @@ static int node_emit(void *ctx, uint32_t nbr, struct phx__block *head, const uin
 
     if (l == NULL)
         return PHX_ENOMEM;
+    phx__live_used(&p->live, nbr, p->now);
     return phx__link_emit(&p->set, l, head, head_data, head_size, body, body_data, body_size);
 }
 
@@ -15138,6 +18174,7 @@ static void node_forget(phx *p, uint32_t node)
     if (node < p->peer_capacity) {
         p->peers[node].card_version = 0;
         p->peers[node].life = 0;
+        p->peers[node].word_life = p->peers[node].heard_at = p->peers[node].lost_at = 0;
     }
     phx__ids_drop(&p->ids, node);
 }
@@ -15148,6 +18185,10 @@ static void node_link_due(phx *p, uint32_t slot)
 
     if (l == NULL)
         return;
+    if (phx__link_rested(l) && phx__node_link(p, l->peer) == l) {
+        phx__node_watch(p, l);
+        return;
+    }
     /* Up: it was replaced by another link and the peer has not closed it. */
     phx__node_close_link(p, l, l->state == PHX__LINK_UP ? PHX_EDUPLICATE : PHX_ETIMEDOUT, 0);
 }
@@ -15256,6 +18297,8 @@ static int node_work_left(const phx *p)
 
 int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
 {
+    int was_blind;
+
     if (p == NULL)
         return PHX_EINVAL;
     if (p->stepping)
@@ -15266,11 +18309,15 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     if (now_us > p->now) /* a clock that steps back stands still here */
         p->now = now_us;
     p->set.now = p->now;
+    was_blind = p->live.blind;
     phx__live_step(&p->live, p->now);
     if (ready == NULL)
         node_look(p);
     else
         node_given(p, ready, n);
+    /* After a stall: what the host found ready it may have found before the stall. */
+    if (!p->more && (ready == NULL || was_blind))
+        phx__live_round(&p->live);
     node_timers(p);
     phx__node_hooks(p);
     node_settle(p);
@@ -15305,19 +18352,18 @@ uint64_t phx_deadline(const phx *p)
 static int node_copy_config(phx *p, const struct phx_config *cfg)
 {
     size_t n = strlen(cfg->cluster);
+    struct phx_key key;
+    int err;
 
+    key.data = cfg->key;
+    key.size = cfg->key_size;
     p->cfg = *cfg;
     memcpy(p->cluster, cfg->cluster, n + 1);
     p->cfg.cluster = p->cluster;
-    if (cfg->key != NULL) {
-        p->key = phx__mem_get(&p->mem, cfg->key_size);
-        if (p->key == NULL)
-            return PHX_ENOMEM;
-        memcpy(p->key, cfg->key, cfg->key_size);
-    }
-    p->cfg.key = p->key;
-    p->cfg.key_size = p->key == NULL ? 0 : cfg->key_size;
-    return 0;
+    p->cfg.key = NULL;
+    p->cfg.key_size = 0;
+    err = phx__node_keys(p, &key, cfg->key != NULL);
+    return err != 0 ? err : phx__node_open_tls(p);
 }
 
 static int node_open_identity(phx *p, const struct phx_config *cfg)
@@ -15351,9 +18397,10 @@ static int node_open_brains(phx *p)
 {
     struct phx__route_ops route;
     struct phx__disc_limits dl = { p->cfg.max_links, p->cfg.max_dials, p->cfg.retry_min_us,
-                                   p->cfg.retry_max_us };
+                                   p->cfg.retry_max_us, NODE_CROWD };
     struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon };
-    struct phx__live_ops live = { p, node_live_beat, node_silent, node_state };
+    struct phx__live_ops live = { p, node_live_beat, node_silent, phx__node_suspect,
+                                  phx__node_seek, node_state };
     struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,
                                    (int)p->cfg.hop_limit, p->cfg.relay,  p->cfg.incarnation << 32 };
     struct phx__post_ops post = { p,         node_owner,    &p->names.version, node_next,
@@ -15364,7 +18411,7 @@ static int node_open_brains(phx *p)
     phx__node_route_ops(p, &route);
     phx__names_init(&p->names, &p->mem, &p->ids);
     phx__broken_init(&p->broken, &p->mem, &p->names, node_failed_at, p);
-    phx__live_init(&p->live, &p->mem, &p->timers, &p->cfg.detector, &live);
+    phx__live_init(&p->live, &p->mem, &p->timers, &p->rnd, &p->cfg.detector, &live);
     if ((err = phx__route_init(&p->route, &p->mem, &p->ids, &p->timers, &p->rnd, p->cfg.routing,
                                (int)p->cfg.hop_limit, p->cfg.incarnation, &route))
             != 0
@@ -15373,6 +18420,8 @@ static int node_open_brains(phx *p)
         || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->resume_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->late_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->close_timer)) != 0)
+        return err;
+    if ((err = phx__budget_init(&p->lines, &p->mem, NODE_LINES, phx__rnd_next(&p->rnd))) != 0)
         return err;
     p->route.relay = p->cfg.relay;
     if ((err = node_write_card(p)) != 0)
@@ -15405,7 +18454,9 @@ static void node_free(phx *p)
     phx__mem_put(&p->mem, p->closed, p->closed_capacity * sizeof *p->closed);
     phx__mem_put(&p->mem, p->peers, p->peer_capacity * sizeof *p->peers);
     phx__mem_put(&p->mem, p->set.scratch, p->set.scratch_size);
-    phx__mem_put(&p->mem, p->key, p->cfg.key_size);
+    phx__node_drop_keys(p);
+    phx__tls_set_free(p->set.tls);
+    phx__budget_free(&p->lines);
     if (p->os.free != NULL)
         p->os.free(p->os.world);
     mem = p->mem; /* p itself goes last, and the count of it with it */
@@ -15440,8 +18491,10 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
     if (out == NULL)
         return PHX_EINVAL;
     *out = NULL;
-    if (cfg == NULL || (err = phx__config_check(cfg)) != 0)
+    if (cfg == NULL)
         return PHX_EINVAL;
+    if ((err = phx__config_check(cfg)) != 0)
+        return err;
     phx__mem_init(&mem, cfg->alloc, cfg->mem_limit);
     p = phx__mem_zero(&mem, sizeof *p);
     if (p == NULL)
@@ -15507,6 +18560,7 @@ void phx_config_init(struct phx_config *cfg)
     cfg->max_links = 1024;
     cfg->max_nodes = 65536;
     cfg->max_dials = 64;
+    cfg->max_accepts = 4096;
     cfg->hop_limit = 16;
     cfg->step_bytes = 256u << 10;
     cfg->dial_timeout_us = 5 * PHX__SECOND;
@@ -15531,17 +18585,22 @@ int phx__config_check(const struct phx_config *c)
 {
     size_t cluster = c->cluster == NULL ? 0 : strlen(c->cluster);
 
-    if (!api_within(cluster, 1, 64) || (c->key != NULL && !api_within(c->key_size, 16, 1024))
-        || (c->key == NULL && c->key_size != 0) || (c->id == NULL && c->incarnation != 0)
+    if (c->key != NULL && !api_within(c->key_size, PHX_KEY_MIN, PHX_KEY_MAX))
+        return PHX_EKEYSIZE;
+    if (!api_within(cluster, 1, 64) || (c->key == NULL && c->key_size != 0)
+        || (c->id == NULL && c->incarnation != 0)
         || c->incarnation == UINT64_MAX)
         return PHX_EINVAL;
     if (!api_within(c->max_message, 1, 1u << 30) || !api_within(c->window, 65536, 1u << 30)
         || !api_within(c->max_links, 1, 65536) || !api_within(c->max_nodes, 2, 1u << 24)
-        || !api_within(c->max_dials, 1, 65536) || !api_within(c->hop_limit, 1, 255)
+        || !api_within(c->max_dials, 1, 65536) || !api_within(c->max_accepts, 1, 1u << 20)
+        || !api_within(c->hop_limit, 1, 255)
         || !api_within(c->step_bytes, 80u << 10, 1u << 26))
         return PHX_EINVAL;
     if (!api_time(c->dial_timeout_us) || !api_time(c->retry_min_us) || !api_time(c->retry_max_us)
         || c->retry_min_us > c->retry_max_us || phx__detector_check(&c->detector) != 0)
+        return PHX_EINVAL;
+    if ((c->tls_ca == NULL) != (c->tls_cert == NULL) || (c->tls_ca == NULL) != (c->tls_key == NULL))
         return PHX_EINVAL;
     if (c->routing < PHX_ROUTING_DEFAULT || c->routing > PHX_ROUTING_PAPER
         || (c->os != NULL && c->os->version != PHX_OS_VERSION)
@@ -15571,24 +18630,23 @@ static int api_resolve(phx *p, const char *text, struct phx_address *out, int ca
         p->set.os_calls++;
         n = p->os.resolve(p->os.world, parsed.host, out, capacity);
     }
-    for (i = 0; i < n; i++)
+    for (i = 0; i < n; i++) {
         out[i].port = parsed.port;
+        out[i].tls = parsed.tls || p->cfg.tls;
+    }
+    if (n > 0 && out[0].tls && (err = phx__node_tls(p)) != 0)
+        return err;
     return n == 0 ? PHX_ERESOLVE : n;
-}
-
-static int api_allowed(const phx *p, const struct phx_address *a)
-{
-    return p->key != NULL || p->cfg.insecure || phx__address_is_local(a) || a->family == PHX_OTHER;
 }
 
 static int api_listen_at(phx *p, struct phx_address *a)
 {
     struct phx__listener *at = &p->listeners[p->listener_count];
-    int err, handle;
+    int err, handle, tls = a->tls;
 
     if (p->listener_count == (int)PHX__LISTENERS)
         return PHX_ELIMIT;
-    if (!api_allowed(p, a))
+    if (!phx__node_is_secure(p, a))
         return PHX_EINSECURE;
     p->set.os_calls += 2;
     err = p->os.listen(p->os.world, a, &handle);
@@ -15604,6 +18662,7 @@ static int api_listen_at(phx *p, struct phx_address *a)
     }
     at->handle = handle;
     at->paused = 0;
+    a->tls = (unsigned char)tls; /* the world knows nothing of it */
     at->address = *a;
     p->listener_count++;
     phx__disc_listening(&p->disc, 1);
@@ -15667,6 +18726,9 @@ int phx_advertise(phx *p, const char *address)
     } else if ((a.port = parsed.port) == 0) {
         return PHX_EADDRESS;
     }
+    a.tls = a.family != PHX_UNIX && (parsed.tls || p->cfg.tls);
+    if (!phx__node_is_secure(p, &a))
+        return PHX_EINSECURE;
     err = phx__node_own_address(p, &a);
     p->card_stale |= err > 0;
     return err < 0 ? err : 0;
@@ -15687,7 +18749,7 @@ int phx_join(phx *p, const char *address)
     if (n < 0)
         return n;
     for (i = 0; i < n; i++) {
-        if (!api_allowed(p, &a[i]))
+        if (!phx__node_is_secure(p, &a[i]))
             return PHX_EINSECURE;
         if (a[i].family != PHX_UNIX && a[i].family != PHX_OTHER && a[i].port == 0)
             return PHX_EADDRESS;
@@ -15700,14 +18762,18 @@ int phx_adopt(phx *p, int fd, int dialer)
 {
     int err;
 
-    if (p == NULL || fd < 0)
+    if (p == NULL || fd < 0 || dialer < 0 || dialer > (1 | PHX_ADOPT_TLS))
         return PHX_EINVAL;
-    err = p->closing ? PHX_ECLOSED : phx__os_adopt(&p->os, fd);
+    err = p->closing ? PHX_ECLOSED : phx__node_may_adopt(p, fd);
+    if (err == 0 && (dialer & PHX_ADOPT_TLS))
+        err = phx__node_tls(p);
+    if (err == 0)
+        err = phx__os_adopt(&p->os, fd);
     if (err != 0) {
         p->os.close(p->os.world, fd);
         return err;
     }
-    return phx__node_adopt(p, fd, dialer != 0);
+    return phx__node_adopt(p, fd, dialer & 1, dialer & PHX_ADOPT_TLS);
 }
 
 /* ---- The loop -------------------------------------------------------------------------------- */
@@ -15926,6 +18992,7 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
             out[n].handle = l->handle;
             out[n].up = l->state == PHX__LINK_UP && phx__node_link(p, l->peer) == l;
             out[n].dialer = l->dialer;
+            out[n].monitor = l->state == PHX__LINK_UP && phx__live_is_monitor(&p->live, l->peer);
             out[n].peer = l->id;
             out[n].address = l->address;
             out[n].since_us = l->since;
@@ -16005,6 +19072,9 @@ void phx_stats(const phx *p, struct phx_stats *s)
     s->requests_out = p->route.requests_out;
     s->heartbeats_in = p->heartbeats_in;
     s->heartbeats_out = p->heartbeats_out;
+    s->monitor_beats_in = p->monitor_beats_in;
+    s->beats_saved = p->live.saved;
+    s->insurance_saved = p->live.saved_insurance;
     s->dials = p->dials;
     s->dials_failed = p->dials_failed;
     s->accepts = p->accepts;
