@@ -1186,6 +1186,30 @@ PHX_PRIVATE int phx__best_drop(struct phx__best *b, uint32_t node);
 
 #endif
 
+/* ======== src/pace.h ======== */
+/* pace.h - BRAIN: how long to wait before the next dial of what has failed. */
+#ifdef PHX_LINES
+#line 1 "src/pace.h"
+#endif
+#ifndef PHX_PACE_H
+#define PHX_PACE_H
+/* include "rnd.h" */
+
+/* So many rounds without success, half a minute by default if all refuse at once, and a node is
+ * taken to be dead: from then on the wait may double up to ten times retry_max. Hubs are exempt,
+ * the user said so. */
+#define PHX__PACE_DEAD_ROUNDS 10u
+
+/* The rate for what most probably fails again. */
+PHX_PRIVATE uint64_t phx__pace_slow(uint64_t retry_max_us);
+/* The wait after so many failures. */
+PHX_PRIVATE uint64_t phx__pace_backoff(struct phx__rnd *rnd, uint64_t retry_min_us,
+                                       uint64_t retry_max_us, int hub, uint32_t failures);
+/* Uniform in low..high. */
+PHX_PRIVATE uint64_t phx__pace_between(struct phx__rnd *rnd, uint64_t low, uint64_t high);
+
+#endif
+
 /* ======== src/contact.h ======== */
 /* contact.h - BRAIN: the addresses of a hub or node: which to try first, how each fared. */
 #ifdef PHX_LINES
@@ -1299,6 +1323,7 @@ PHX_PRIVATE void phx__budget_good(struct phx__budget *b, const struct phx_addres
 /* include "best.h" */
 /* include "budget.h" */
 /* include "contact.h" */
+/* include "pace.h" */
 /* include "rnd.h" */
 /* include "timer.h" */
 
@@ -8767,6 +8792,43 @@ int phx__best_drop(struct phx__best *b, uint32_t node)
     return 1;
 }
 
+/* ======== src/pace.c ======== */
+/* pace.c - how long to wait before the next dial of what has failed. */
+#ifdef PHX_LINES
+#line 1 "src/pace.c"
+#endif
+
+/* Random up to a bound that doubles ("full jitter"), so that a thousand nodes which lost the same hub at the
+ * same moment do not come back at the same moment. */
+/* include "pace.h" */
+
+#define PACE_DEAD_FACTOR 10u
+
+uint64_t phx__pace_between(struct phx__rnd *rnd, uint64_t low, uint64_t high)
+{
+    return high <= low ? low : low + phx__rnd_below(rnd, high - low + 1);
+}
+
+uint64_t phx__pace_slow(uint64_t retry_max_us)
+{
+    return retry_max_us <= UINT64_MAX / PACE_DEAD_FACTOR ? retry_max_us * PACE_DEAD_FACTOR
+                                                         : retry_max_us;
+}
+
+/* Not below half of retry_min, which would be no wait at all. */
+uint64_t phx__pace_backoff(struct phx__rnd *rnd, uint64_t retry_min_us, uint64_t retry_max_us,
+                           int hub, uint32_t failures)
+{
+    uint64_t most = retry_max_us, high = most, low = retry_min_us / 2;
+    uint32_t shift = failures < 63 ? failures : 63;
+
+    if (!hub && failures >= PHX__PACE_DEAD_ROUNDS)
+        high = most = phx__pace_slow(retry_max_us);
+    if (retry_min_us <= most >> shift)
+        high = retry_min_us << shift;
+    return phx__pace_between(rnd, low < high ? low : high, high);
+}
+
 /* ======== src/contact.c ======== */
 /* contact.c - the addresses of a hub or node: which to try first, how each fared. */
 #ifdef PHX_LINES
@@ -9210,11 +9272,6 @@ void phx__crowd_learn(struct phx__disc *d, uint64_t took)
 #define DISC_DUPLICATE_US PHX__SECOND
 /* A link that lasted less than this has not proved that the next one will last. */
 #define DISC_STEADY_US PHX__SECOND
-/* So many rounds without success, half a minute by default if all refuse at once, and a node is
- * taken to be dead: from then on the wait may double up to ten times retry_max. Hubs are exempt,
- * the user said so. */
-#define DISC_DEAD_ROUNDS 10u
-#define DISC_DEAD_FACTOR 10u
 /* Who can be reached through others may be behind a wall that comes down, and a direct way is worth a
  * dial now and then: once a minute at the latest. */
 #define DISC_RELAYED_US (60 * PHX__SECOND)
@@ -9244,7 +9301,7 @@ static void disc_clock(struct phx__disc *d, uint64_t now)
 /* Uniform in low..high. */
 static uint64_t disc_between(struct phx__disc *d, uint64_t low, uint64_t high)
 {
-    return high <= low ? low : low + phx__rnd_below(d->rnd, high - low + 1);
+    return phx__pace_between(d->rnd, low, high);
 }
 
 static struct phx__disc_node *disc_node(const struct phx__disc *d, uint32_t node)
@@ -9296,25 +9353,14 @@ static uint64_t disc_courtesy(struct phx__disc *d, const struct phx__disc_target
            + phx__crowd_patience(d);
 }
 
-/* The rate for what most probably fails again. */
 static uint64_t disc_slow(const struct phx__disc *d)
 {
-    uint64_t most = d->limits.retry_max_us;
-
-    return most <= UINT64_MAX / DISC_DEAD_FACTOR ? most * DISC_DEAD_FACTOR : most;
+    return phx__pace_slow(d->limits.retry_max_us);
 }
 
-/* Full jitter, but not below half of retry_min, which would be no wait at all. */
 static uint64_t disc_backoff(struct phx__disc *d, int hub, uint32_t failures)
 {
-    uint64_t most = d->limits.retry_max_us, high = most, low = d->limits.retry_min_us / 2;
-    uint32_t shift = failures < 63 ? failures : 63;
-
-    if (!hub && failures >= DISC_DEAD_ROUNDS)
-        high = most = disc_slow(d);
-    if (d->limits.retry_min_us <= most >> shift)
-        high = d->limits.retry_min_us << shift;
-    return disc_between(d, low < high ? low : high, high);
+    return phx__pace_backoff(d->rnd, d->limits.retry_min_us, d->limits.retry_max_us, hub, failures);
 }
 
 /* ---- The queue of due targets */
@@ -9470,8 +9516,8 @@ static void disc_settle(struct phx__disc *d, uint32_t slot)
         } else if (!t->hub && phx__contact_is_gone(t->at, t->count, d->now)) {
             /* Others live where it was: most often its own next life, started again there. */
             delay = disc_between(d, disc_slow(d) / 2, disc_slow(d));
-            if (t->failures < DISC_DEAD_ROUNDS)
-                t->failures = DISC_DEAD_ROUNDS;
+            if (t->failures < PHX__PACE_DEAD_ROUNDS)
+                t->failures = PHX__PACE_DEAD_ROUNDS;
         } else {
             delay = disc_backoff(d, t->hub, t->failures);
             if (!t->hub && d->nodes[t->node].reachable && delay > DISC_RELAYED_US)
