@@ -287,10 +287,12 @@ int phx_read_key(const char *path, void *out, size_t capacity);
  *
  *      interval_us + timeout_us + broken_us + the time of one flood through the network
  *
- * one whose connections close (a killed process) within broken_us and a flood, and one that dies in the
- * same instant as all its monitors within insurance_us + timeout_us + broken_us and a flood. A host that
- * is silent for longer than that without phx_busy is taken for dead: what a node that computes and one
- * that is stopped look like from outside is the same. It is OK again as soon as it is back.
+ * (where its death itself cuts off a part of the network in which none of its monitors is, that part
+ * has insurance_us for interval_us). One whose connections close (a killed process) is FAILED within
+ * broken_us and a flood, and one that dies in the same instant as all its monitors within insurance_us +
+ * timeout_us + broken_us and a flood. A host that is silent for longer than that without phx_busy is
+ * taken for dead: what a node that computes and one that is stopped look like from outside is the same.
+ * It is OK again as soon as it is back.
  *
  * monitors and the two intervals say how often *this* node is heard, and are announced in each heartbeat;
  * timeout_us and broken_us say how patient it is with others. So nodes may differ. All in microseconds. */
@@ -434,12 +436,12 @@ int phx_set_keys(phx *p, const struct phx_key *keys, int count);
 
 /* ---- Addresses ---------------------------------------------------------------------------------- */
 
-/* Accepts links at "tcp://host:port", "tls://host:port" or "unix:///path". Port 0 picks one. Host may be 0.0.0.0 or [::] for
- * all interfaces. The address is passed on to all nodes. Up to 8 listeners. Resolves host names and so
- * may block; never call it inside a latency-sensitive loop. Errors: PHX_EADDRESS, PHX_ESCHEME,
- * PHX_ERESOLVE, PHX_EINUSE, PHX_EACCES, PHX_ENOADDR, PHX_EINSECURE, PHX_EMFILE, PHX_ELIMIT; for TLS
- * PHX_ENOTSUP (built without) and PHX_ENOKEY. A listener speaks either TLS or not: who comes with the other
- * is refused. */
+/* Accepts links at "tcp://host:port", "tls://host:port" or "unix:///path". Port 0 picks one. Host may be
+ * 0.0.0.0 or [::] for all interfaces. The address is passed on to all nodes. Up to 8 listeners. Resolves
+ * host names and so may block; never call it inside a latency-sensitive loop. Errors: PHX_EADDRESS,
+ * PHX_ESCHEME, PHX_ERESOLVE, PHX_EINUSE, PHX_EACCES, PHX_ENOADDR, PHX_EINSECURE, PHX_EMFILE, PHX_ELIMIT;
+ * for TLS PHX_ENOTSUP (built without) and PHX_ENOKEY. A listener speaks either TLS or not: who comes with
+ * the other is refused. */
 int phx_listen(phx *p, const char *address);
 
 /* The address of listener `index` (0, 1, ...) with its real port. PHX_ENOTFOUND past the last. */

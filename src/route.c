@@ -178,9 +178,18 @@ static int route_feasible(const struct phx__dest *d, const struct phx__heard *h)
            || (h->seq == d->feasible_seq && h->hops < d->feasible_hops);
 }
 
-/* Shortest first, then the newest number, then the one in use; equals share the load by a hash. */
-static int route_better(const struct phx__dest *d, uint32_t node, const struct phx__heard *a,
-                        const struct phx__heard *b)
+/* Among neighbours that lead to a destination equally well each node prefers others for each destination, so
+ * that the gateways of a site share the load: rendezvous hashing over the three ids. */
+static uint64_t route_share_hash(const struct phx__route *r, uint32_t node, uint32_t nbr)
+{
+    return phx__mix(phx__mix(phx__id_hash(&r->ids->at[PHX__SELF])
+                             ^ phx__id_hash(&r->ids->at[node]) * 0x9E3779B97F4A7C15u)
+                    ^ phx__id_hash(&r->ids->at[nbr]));
+}
+
+/* Shortest first, then the newest number, then the one in use. */
+static int route_better(const struct phx__route *r, const struct phx__dest *d, uint32_t node,
+                        const struct phx__heard *a, const struct phx__heard *b)
 {
     if (a->hops != b->hops)
         return a->hops < b->hops;
@@ -188,8 +197,7 @@ static int route_better(const struct phx__dest *d, uint32_t node, const struct p
         return a->seq > b->seq;
     if (a->nbr == d->next || b->nbr == d->next)
         return a->nbr == d->next;
-    return phx__mix(a->nbr * 0x9E3779B97F4A7C15u ^ node)
-           < phx__mix(b->nbr * 0x9E3779B97F4A7C15u ^ node);
+    return route_share_hash(r, node, a->nbr) < route_share_hash(r, node, b->nbr);
 }
 
 static const struct phx__heard *route_best(const struct phx__route *r, const struct phx__dest *d,
@@ -201,7 +209,7 @@ static const struct phx__heard *route_best(const struct phx__route *r, const str
     for (i = 0; i < d->heard_count; i++) {
         const struct phx__heard *h = &d->heard[i];
         if (h->hops < r->hop_limit && h->hops < PHX__UNREACHABLE - 1
-            && route_feasible(d, h) == feasible && (best == NULL || route_better(d, node, h, best)))
+            && route_feasible(d, h) == feasible && (best == NULL || route_better(r, d, node, h, best)))
             best = h;
     }
     return best;
@@ -708,6 +716,25 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
     }
 }
 
+/* The one in use is the first that came, which is the same one for everybody around. Once the table is quiet
+ * each destination goes to its preferred neighbour instead, if that one leads there equally well, at the
+ * same number, and is feasible: so neither what neighbours were told nor freedom of loops is touched. */
+static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
+{
+    const struct phx__dest *d = route_at(r, node);
+    uint32_t i, best = d->next;
+
+    if (best == PHX__NONE || r->variant != PHX_ROUTING_DEFAULT)
+        return;
+    for (i = 0; i < d->heard_count; i++) {
+        const struct phx__heard *h = &d->heard[i];
+        if (h->seq == d->seq && h->hops + 1 == d->hops && route_feasible(d, h)
+            && route_share_hash(r, node, h->nbr) < route_share_hash(r, node, best))
+            best = h->nbr;
+    }
+    phx__route_use(r, node, best, d->seq, d->hops, now);
+}
+
 static void route_beats_due(struct phx__route *r, uint64_t now)
 {
     uint32_t i;
@@ -716,6 +743,9 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
         phx__route_plan(r, phx__route_quiet_at(r));
         return;
     }
+    for (i = 1; r->quiet_due && i < r->table.capacity; i++)
+        if (route_at(r, i)->flags & PHX__DEST_KNOWN)
+            route_share(r, i, now);
     r->quiet_due = 0;
     for (i = 0; i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];

@@ -1,7 +1,7 @@
 /* node.c - the process that stands behind each wall of the lab: a node that the driver asks things. */
 
 /* Usage: node -s SOCKET [-n NAME]... [-l ADDRESS]... [-a ADDRESS]... [-j HUB]... [-k KEYFILE] [-f]
- *             [-b SECONDS] [-r] [-S SSH-CONFIGURATION] [-v LEVEL]
+ *             [-b SECONDS] [-r] [-S SSH-CONFIGURATION] [-t] [-v LEVEL]
  *
  *     -s  the UNIX socket on which the driver asks; its path works from every network namespace
  *     -n  a name it assumes; the first is the one it speaks as
@@ -11,6 +11,7 @@
  *     -b  how long a node is missed before it counts as failed and what is sent to it with it
  *     -r  never relay
  *     -S  the ssh configuration for hubs "ssh://..." (extras/ssh)
+ *     -t  all TCP links speak TLS
  *
  * One question is one line on one connection, and so is its answer, "ok ..." or "no ...". Some answers
  * have to be waited for: those questions carry a time limit in seconds and are answered the moment it is
@@ -20,6 +21,7 @@
  *     reach SECONDS NAME...    each acknowledges a message: ok COUNT LAST-TIME | no COUNT of ALL: MISSING...
  *     linked SECONDS NAME...   a direct link with each: ok TIME | no MISSING...
  *     lost SECONDS NAME...     no route to the owner of each: ok TIME | no STILL-THERE...
+ *     relayed SECONDS NAME...  a route to the owner of each and no link with it: ok TIME | no OTHERS...
  *     settled SECONDS          neither links nor routes changed for 500 ms: ok
  *     hops                     ok NAME=HOPS ..., - for none
  *     talk MILLISECONDS NAME...  from now on a numbered message to each, so often
@@ -60,7 +62,10 @@
 #define SECOND 1000000u
 
 enum tag { TAG_PING = 1, TAG_TALK, TAG_POUR };
-enum want { WANT_LINE, WANT_REACH, WANT_LINKED, WANT_LOST, WANT_SETTLED, WANT_SPOKEN, WANT_HUSH, WANT_POUR };
+enum want {
+    WANT_LINE, WANT_REACH, WANT_LINKED, WANT_LOST, WANT_RELAYED, WANT_SETTLED, WANT_SPOKEN, WANT_HUSH,
+    WANT_POUR
+};
 
 /* A connection of the driver with its one question. */
 struct client {
@@ -331,6 +336,19 @@ static void on_node(phx *p, const struct phx_node *node, void *user)
     lab->changed = lab->now;
 }
 
+/* A process that is started again claims its name before it knows of its last life's claim, and loses to
+ * it every other time, by id. The driver never gives a name to two that live, so take it back: now that
+ * the other claim is known here, ours is above it. */
+static void on_conflict(phx *p, struct phx_range range, const struct phx_id *winner, void *user)
+{
+    char id[PHX_ID_TEXT];
+
+    (void)user;
+    say("name %" PRIu64 " went to %.8s: taken back", range.first, phx_id_text(winner, id));
+    if (phx_assume(p, range.first, range.last) != 0)
+        say("BAD cannot take it back");
+}
+
 static void on_log(phx *p, int level, const char *line, void *user)
 {
     (void)p;
@@ -419,6 +437,8 @@ static void linked_work(struct lab *lab, struct client *c)
     for (i = 0; i < c->count; i++) {
         if (c->want == WANT_LINKED)
             holds = link_with(lab, c->name[i], all, sizeof all / sizeof *all) != NULL;
+        else if (c->want == WANT_RELAYED)
+            holds = hops_to(lab, c->name[i]) > 1;
         else
             holds = hops_to(lab, c->name[i]) < 0;
         got += holds;
@@ -487,6 +507,7 @@ static void client_work(struct lab *lab, struct client *c)
         break;
     case WANT_LINKED:
     case WANT_LOST:
+    case WANT_RELAYED:
         linked_work(lab, c);
         break;
     case WANT_SETTLED:
@@ -629,7 +650,8 @@ static void wait_for(struct lab *lab, struct client *c, enum want want, uint64_t
     c->want = want;
     c->begun = lab->now;
     c->limit = lab->now + seconds * SECOND;
-    if (want == WANT_REACH || want == WANT_LINKED || want == WANT_LOST)
+    if (want == WANT_REACH || want == WANT_LINKED || want == WANT_LOST
+        || want == WANT_RELAYED)
         but_me(lab, c);
     if (want == WANT_HUSH)
         lab->every = 0;
@@ -655,7 +677,6 @@ static void begin_talk(struct lab *lab, struct client *c, uint64_t every)
     answer(c, "ok");
 }
 
-#ifdef LAB_EXPLAIN
 static void answer_explain(struct lab *lab, struct client *c)
 {
     char text[ANSWER_MAX - 8], *s;
@@ -673,7 +694,6 @@ static void answer_explain(struct lab *lab, struct client *c)
             *s = ';';
     answer(c, "ok %s", text);
 }
-#endif
 
 static void question(struct lab *lab, struct client *c)
 {
@@ -682,7 +702,7 @@ static void question(struct lab *lab, struct client *c)
         enum want want;
     } waits[] = { { "reach", WANT_REACH },     { "linked", WANT_LINKED }, { "lost", WANT_LOST },
                   { "settled", WANT_SETTLED }, { "hush", WANT_HUSH },     { "pour", WANT_POUR },
-                  { "spoken", WANT_SPOKEN } };
+                  { "spoken", WANT_SPOKEN },   { "relayed", WANT_RELAYED } };
     char *rest = c->line + strcspn(c->line, " ");
     uint64_t number = 0;
     size_t i;
@@ -711,11 +731,9 @@ static void question(struct lab *lab, struct client *c)
         answer_peers(lab, c);
     } else if (strcmp(c->line, "stats") == 0) {
         answer_stats(lab, c);
-#ifdef LAB_EXPLAIN
     } else if (strcmp(c->line, "explain") == 0) {
         names_of(c, rest, NULL);
         answer_explain(lab, c);
-#endif
     } else if (strcmp(c->line, "quit") == 0) {
         lab->end = 1;
         phx_close(lab->p, SECOND);
@@ -869,7 +887,7 @@ static void fast(struct phx_config *cfg)
     cfg->retry_max_us = 5 * SECOND;
 }
 
-#define OPTIONS "s:n:l:a:j:k:fb:rS:v:"
+#define OPTIONS "s:n:l:a:j:k:fb:rS:tv:"
 
 static phx_ssh *tunnels(const char *configuration)
 {
@@ -908,12 +926,19 @@ static void configure(struct phx_config *cfg, int argc, char **argv, unsigned ch
         case 'S':
             ((struct lab *)cfg->user)->ssh = tunnels(optarg);
             break;
+        case 't':
+#ifdef PHX_TLS
+            cfg->tls = 1;
+#else
+            refuse("-t", "built without TLS");
+#endif
+            break;
         case 'v':
             cfg->log_level = (int)strtol(optarg, NULL, 10);
             break;
         case '?':
             refuse("usage", "node -s SOCKET [-n NAME] [-l ADDRESS] [-a ADDRESS] [-j HUB] [-k KEYFILE] [-f] "
-                            "[-b SECONDS] [-r] [-S SSH-CONFIGURATION] [-v LEVEL]");
+                            "[-b SECONDS] [-r] [-S SSH-CONFIGURATION] [-t] [-v LEVEL]");
         }
 }
 
@@ -967,6 +992,7 @@ int main(int argc, char **argv)
     cfg.on_message = on_message;
     cfg.on_done = on_done;
     cfg.on_node = on_node;
+    cfg.on_conflict = on_conflict;
     cfg.on_log = on_log;
     cfg.dial = on_dial;
     configure(&cfg, argc, argv, key, sizeof key);

@@ -57,14 +57,18 @@ LIST
 build() {
     mkdir -p "$LAB_BUILD" || return 1
     # LAB_FLAGS may have changed what the same sources mean.
-    local one fresh=${LAB_FLAGS:+no}
+    local one fresh= flags=
+    # Where phoenix.h knows TLS and BearSSL is installed the node speaks it, if a scene asks it to.
+    if grep -q '^    int tls;' phoenix.h && [ -e /usr/include/bearssl.h ]; then flags=-DPHX_TLS; fi
+    [ "$flags" = "$(cat "$LAB_BUILD/flags" 2> /dev/null)" ] || fresh=no
     for one in phoenix.c phoenix.h extras/ssh/ssh.[ch] test/lab/*.c; do
         [ "$LAB_BUILD/tool" -nt "$one" ] || fresh=no
     done
     [ -n "$fresh" ] || return 0
-    "${CC:-cc}" -std=c99 -O2 -g -Wall -Wextra -I. ${LAB_FLAGS-} -o "$LAB_BUILD/node" test/lab/node.c \
-        extras/ssh/ssh.c phoenix.c \
-        && "${CC:-cc}" -std=c99 -O2 -g -Wall -Wextra -o "$LAB_BUILD/tool" test/lab/tool.c
+    "${CC:-cc}" -std=c99 -O2 -g -Wall -Wextra -I. $flags -o "$LAB_BUILD/node" test/lab/node.c \
+        extras/ssh/ssh.c phoenix.c ${flags:+-lbearssl} \
+        && "${CC:-cc}" -std=c99 -O2 -g -Wall -Wextra -o "$LAB_BUILD/tool" test/lab/tool.c \
+        && echo "$flags" > "$LAB_BUILD/flags"
 }
 
 lab=$LAB_BUILD
@@ -115,7 +119,7 @@ told() { # scene, status
     elif [ -n "$quick" ]; then
         echo "ok - lab $1: $(sed -n 's/^row\t[^\t]*\t//p' "$log" | tr '\t' ' ')"
     else
-        grep -v '^#' "$log" | sed 's/^row\t//'
+        grep -E '^(bar|row)' "$log" | sed 's/^row\t//'
     fi
     [ -z "${V-}" ] || [ "$2" -ne 0 ] || grep '^#' "$log"
 }

@@ -98,6 +98,42 @@ scene_one_firewall() {
     expect_direct 10/10 h a b c d
 }
 
+# walls that open while all talk: relayed pairs go over to direct links; then the sites are cut off from each
+# other without a word, and all goes back to the relay; order is kept and nothing lost (promises 14, 15)
+scene_opens() {
+    local start one
+    fast='-f -b 60'
+    two_sites
+    firewall gx x out
+    firewall gy y out
+    route_sites
+    two_sites_nodes
+    all_reach 20 h a b c d
+    expect_direct 6/10 h a b c d
+    talk 10 h a b c d
+    spoken 20 50 h a b c d
+    start=$("$tool" now)
+    for one in gx gy; do rules $one <<< 'delete table inet wall'; done
+    for one in a b; do linked 70 $one c d; done
+    start=$((${said##* } - start))
+    bar direct_again_s "$(awk -v us=$start 'BEGIN { print us / 1e6 }')" 60
+    spoken 20 200 h a b c d
+    mark h a b c d
+    rules gx << 'END'
+add table inet wall
+add chain inet wall forward { type filter hook forward priority 0; }
+add rule inet wall forward ip saddr 10.1.0.0/16 ip daddr 10.2.0.0/16 drop
+add rule inet wall forward ip saddr 10.2.0.0/16 ip daddr 10.1.0.0/16 drop
+END
+    ask 40 'relayed 40 4 5' a b || die "still direct: $said"
+    all_reach 40 h a b c d
+    longest_gap h a b c d
+    bar relay_again_s "$recover_s" 3
+    recover_s=-
+    delivered 20 h a b c d
+    expect_direct 6/10 h a b c d
+}
+
 # a site behind a NAT behind the provider's NAT, and one behind one
 scene_two_level() {
     subnet out mid x y
@@ -170,6 +206,21 @@ scene_loss() {
     for one in gx gy; do
         [ "$(lost_packets $one)" -gt 100 ] || die "$one lost only $(lost_packets $one) packets"
     done
+    count_direct h a b c d
+}
+
+# a fifth of what comes back from outside is lost at one gateway, and nothing of what goes out
+scene_one_way_loss() {
+    two_sites
+    nat gx restricted x out
+    nat gy restricted y out
+    loss gx 20 out
+    two_sites_nodes
+    all_reach 60 h a b c d
+    talk 20 h a b c d
+    spoken 60 50 h a b c d
+    delivered 60 h a b c d
+    [ "$(lost_packets gx)" -gt 50 ] || die "gx lost only $(lost_packets gx) packets"
     count_direct h a b c d
 }
 
@@ -377,6 +428,57 @@ through_ssh() { # host, name, address
     node "$1" "$2" -l "tcp://$3:7000" $fast -S "$dir/ssh_config" -j ssh://root@10.9.0.9/127.0.0.1:7000
 }
 
+# IPv6 all over: two sites behind stateful firewalls, no translation
+scene_ipv6() {
+    subnet out x y
+    host h out 2001:db8::9/64
+    gateway gx out=2001:db8::1/64 x=2001:db8:1::1/64
+    gateway gy out=2001:db8::2/64 y=2001:db8:2::1/64
+    host a x 2001:db8:1::5/64 2001:db8:1::1
+    host b x 2001:db8:1::6/64 2001:db8:1::1
+    host c y 2001:db8:2::5/64 2001:db8:2::1
+    host d y 2001:db8:2::6/64 2001:db8:2::1
+    firewall gx x out
+    firewall gy y out
+    for one in h gy; do try ip -n "$me$one" route add 2001:db8:1::/64 via 2001:db8::1; done
+    for one in h gx; do try ip -n "$me$one" route add 2001:db8:2::/64 via 2001:db8::2; done
+    node h 1 -l 'tcp://[::]:7000'
+    for one in a:2 b:3 c:4 d:5; do
+        node ${one%:*} ${one#*:} -l 'tcp://[::]:7000' -j 'tcp://[2001:db8::9]:7000'
+    done
+    two_sites_hold
+}
+
+# as restricted and symmetric, and all links speak TLS
+scene_tls() {
+    [ "$(cat "$lab/flags")" = -DPHX_TLS ] || skipped 'this build has no TLS (libbearssl-dev, phoenix.h)'
+    fast=-t
+    two_sites
+    nat gx restricted x out
+    nat gy symmetric y out
+    two_sites_nodes
+    two_sites_hold
+    ask 60 'pour 60 4 100000000' a || die "pour: $said"
+    note "100 MB through the relay with TLS: $(awk '{ print $3 / 1e6 }' <<< "$said") s"
+}
+
+# two gateways and one of them does not relay: all goes through the other, and without that nothing does
+scene_refuses() {
+    fast=-f
+    two_gateways -r
+    all_reach 20 a b c d g1 g2
+    linked 20 a g1 g2
+    linked 20 c g1 g2
+    killed g1
+    ask 20 'lost 20 1' a b c d || die "g1 is not missed: $said"
+    # Each side by itself, and both sides with the gateway, which is there for itself only: 1 + 1 + 4.
+    reach 3 a b c d g2
+    expect_pairs 6/10
+    again g1
+    all_reach 30 a b c d g1 g2
+    count_direct a b c d g1 g2
+}
+
 # two nodes of a site get new addresses ten times, more than a card holds: they are found at the last ones
 scene_wanderers() {
     local i
@@ -434,7 +536,7 @@ scene_three_sites_forwarded() {
 }
 
 # Two subnets that know nothing of each other and two gateways between them, each a node with an address
-# in both; a and b on one side, c and d on the other.
+# in both; a and b on one side, c and d on the other. What is given is an option of the second gateway.
 two_gateways() {
     subnet x y
     for one in 1 2; do
@@ -446,7 +548,7 @@ two_gateways() {
     host c y 10.2.0.5/24
     host d y 10.2.0.6/24
     peer g1 1
-    peer g2 2 10.1.0.1:7000
+    node g2 2 -l tcp://0.0.0.0:7000 ${fast-} -j tcp://10.1.0.1:7000 "$@"
     peer a 3 10.1.0.1:7000 10.1.0.2:7000
     peer b 4 10.1.0.1:7000 10.1.0.2:7000
     peer c 5 10.2.0.1:7000 10.2.0.2:7000

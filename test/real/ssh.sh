@@ -84,11 +84,15 @@ options() { echo "-Fnone -oUserKnownHostsFile=$dir/$1 -oGlobalKnownHostsFile=/de
 
 # ---- Nodes ----------------------------------------------------------------------------------------
 
-echo "1..17"
+echo "1..18"
 ${CC:-cc} -std=c99 -O2 ${CFLAGS-} -I. -o "$dir/node" test/real/ssh_node.c extras/ssh/ssh.c phoenix.c \
     >"$dir/cc.out" 2>&1
 ok $? 'ssh_node.c and extras/ssh compile' "$dir/cc.out"
 [ -x "$dir/node" ] || exit 1
+awk '/^```c$/ { in_it = 1; next } /^```$/ { in_it = 0 } in_it' extras/ssh/README.md >"$dir/through.c"
+${CC:-cc} -std=c99 -Wall -Wextra -Werror -I. -o "$dir/through" "$dir/through.c" extras/ssh/ssh.c phoenix.c \
+    >"$dir/cc.out" 2>&1
+ok $? 'the program of README.md compiles' "$dir/cc.out"
 
 begin() { # number, then its arguments: a node with its commands at $dir/NUMBER.in
     name=$1

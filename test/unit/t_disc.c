@@ -92,7 +92,7 @@ static void rig_id(struct phx__rnd *dice, struct phx_id *id)
 static int rig_init(struct rig *r, uint32_t max_links, uint32_t max_dials, uint64_t seed)
 {
     struct phx__disc_ops ops = { NULL, rig_dial, rig_abandon };
-    struct phx__disc_limits limits = { 0, 0, RETRY_MIN, RETRY_MAX };
+    struct phx__disc_limits limits = { 0, 0, RETRY_MIN, RETRY_MAX, 0 };
     struct phx_alloc alloc;
     struct phx_id self;
     uint32_t index;

@@ -357,6 +357,47 @@ static const struct script scripts[] = {
     {"cards: without one nothing is told", "+b +c b:d5/1v0 !", "b:c1/1* c:b1/1*"},
 };
 
+/* Goal: gateways of a site share the load (promise 13), and it costs no message. Method: b and c both lead to
+ * 16 destinations, and b is always heard of first. Then c is lost: b serves all at once. */
+static void test_sharing(void)
+{
+    struct world *w = &world;
+    struct host *h = &w->host[0];
+    char word[16];
+    int v, by_c = 0, by_b = 0;
+
+    world_begin(w, 20, PHX_ROUTING_DEFAULT, 1);
+    host_start(w, 0, 1);
+    host_flush(h);
+    w->now += PHX__SECOND;
+    play(h, "+b");
+    play(h, "+c");
+    for (v = 'd'; v < 't'; v++) {
+        snprintf(word, sizeof word, "b:%c5/1", v);
+        play(h, word);
+        snprintf(word, sizeof word, "c:%c5/1", v);
+        play(h, word);
+    }
+    play(h, "!");
+    for (v = 3; v < 19; v++)
+        by_b += host_rank(h, host_dest(h, (uint32_t)v)->next) == 1;
+    ok(by_b == 16, "the first that offers it is taken");
+    said[0] = 0;
+    play(h, "2s");
+    play(h, "!");
+    for (v = 3; v < 19; v++)
+        by_c += host_rank(h, host_dest(h, (uint32_t)v)->next) == 2;
+    ok(by_c >= 4 && by_c <= 12, "in quiet two equals share 16 destinations: %d and %d", 16 - by_c, by_c);
+    ok(strchr(said, ':') == NULL, "and nobody is told anything: %s", said);
+    play(h, "9s");
+    said[0] = 0;
+    play(h, "-c");
+    for (by_b = 0, v = 3; v < 19; v++)
+        by_b += host_rank(h, host_dest(h, (uint32_t)v)->next) == 1;
+    ok(by_b == 16, "one is lost: the other has all at once");
+    check(world_free(w), "sharing: freed");
+}
+
 int main(void)
 {
     /* Goal: each rule of the essay in src/route.c, where it acts and where it must not.
@@ -365,5 +406,6 @@ int main(void)
 
     for (i = 0; i < PHX__COUNT(scripts); i++)
         run_script(&scripts[i]);
+    test_sharing();
     return test_end();
 }
