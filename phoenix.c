@@ -1360,6 +1360,8 @@ struct phx__disc {
     struct phx__budget budget; /* of dials at learnt addresses */
     int listening;       /* this node can be dialled */
     int stopped;         /* closing: dial no more */
+    uint32_t pace;       /* dials at once, in a crowd */
+    uint64_t slowed_at;  /* when it was last halved */
     uint64_t learnt_at;  /* when a node was last heard of for the first time */
     uint64_t now;        /* the latest time told, for calls that are not told */
 };
@@ -1407,6 +1409,34 @@ PHX_PRIVATE uint32_t phx__disc_look(const struct phx__disc *d, uint32_t node,
 PHX_PRIVATE void phx__disc_stop(struct phx__disc *d);
 /* PHX__TIMER_DISC fired with this argument. */
 PHX_PRIVATE void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now);
+
+#endif
+
+/* ======== src/crowd.h ======== */
+/* crowd.h - part of disc: when many start together: when each dials, and how many dials at once. */
+#ifdef PHX_LINES
+#line 1 "src/crowd.h"
+#endif
+#ifndef PHX_CROWD_H
+#define PHX_CROWD_H
+/* include "disc.h" */
+
+/* The first dial of a node waits until nothing new was heard of for so long, but so often at most. */
+#define PHX__CROWD_SETTLE (50 * PHX__MS)
+#define PHX__CROWD_SETTLE_TIMES 20u
+/* Dials at once, to begin with and at least. */
+#define PHX__CROWD_PACE 8u
+
+/* The time over which first dials are spread, for as many nodes as are known; 0: no crowd. */
+PHX_PRIVATE uint64_t phx__crowd_spread(const struct phx__disc *d);
+/* How much longer the other side has for its dial. */
+PHX_PRIVATE uint64_t phx__crowd_patience(const struct phx__disc *d);
+/* Is it too soon for the first dial of a node among many? The news is still coming in. */
+PHX_PRIVATE int phx__crowd_is_settling(const struct phx__disc *d, const struct phx__disc_target *t);
+/* May one more dial be under way? */
+PHX_PRIVATE int phx__crowd_has_room(const struct phx__disc *d);
+/* A link came so long after its dial. */
+PHX_PRIVATE void phx__crowd_learn(struct phx__disc *d, uint64_t took);
 
 #endif
 
@@ -2140,6 +2170,121 @@ PHX_PRIVATE const char *phx__tls_why(const struct phx__tls *t);
 
 #endif
 
+/* ======== src/tls_in.h ======== */
+/* tls_in.h - what the files of the room tls share; BearSSL's types stay in here. */
+#ifdef PHX_LINES
+#line 1 "src/tls_in.h"
+#endif
+#ifndef PHX_TLS_IN_H
+#define PHX_TLS_IN_H
+/* include "tls.h" */
+
+/* include "os.h" */
+/* include "sha.h" */
+
+#ifdef PHX_TLS
+
+#include <bearssl.h>
+
+/* A record of 4 KiB, and what TLS 1.2 may add to it (BearSSL's own numbers for its larger buffers). */
+#define TLS_RECORD 4096u
+#define TLS_IN (TLS_RECORD + (BR_SSL_BUFSIZE_INPUT - 16384u))
+#define TLS_OUT (TLS_RECORD + (BR_SSL_BUFSIZE_OUTPUT - 16384u))
+/* Between the streams and the engines: one system call for 16 records. */
+#define TLS_BUFFER 65536u
+/* A handshake does not say more than this at once, unless somebody has very long certificates. */
+#define TLS_REST_MAX (TLS_BUFFER + TLS_OUT)
+#define TLS_FILE_MAX 65536u
+#define TLS_ANCHORS 16u
+#define TLS_CHAIN 8u
+/* A certificate of our own: 177 bytes that are signed, 12 that say how, and at most 75 of signature. */
+#define TLS_OWN_CERT 280u
+#define TLS_POINT 65u
+#define TLS_ISSUER 17u
+/* Where the point stands in it: behind the outer head of 4 bytes and 112 that are the same in all. */
+#define TLS_TBS 112u
+#define TLS_POINT_AT (4u + TLS_TBS)
+#define TLS_HINT 4u
+#define TLS_NONCE 8u
+#define TLS_NAME (2 * (TLS_NONCE + PHX__TLS_KEYS * TLS_HINT))
+
+struct tls_own { /* what was made of one cluster key */
+    br_ec_private_key sk;
+    br_x509_pkey pk;
+    br_x509_certificate cert;
+    uint8_t scalar[32], point[TLS_POINT], der[TLS_OWN_CERT], hint[32];
+};
+
+struct tls_pem { /* what was read from files */
+    uint8_t *arena;
+    size_t size, used;
+    br_x509_trust_anchor anchors[TLS_ANCHORS];
+    size_t anchor_count;
+    br_x509_certificate chain[TLS_CHAIN];
+    size_t chain_count;
+    br_skey_decoder_context key;
+    int key_type; /* 0: none yet */
+    unsigned issuer_type;
+};
+
+struct phx__tls_set {
+    struct phx__mem *mem;
+    struct tls_pem *pem; /* NULL: by key */
+    struct tls_own own[PHX__TLS_KEYS];
+    uint32_t own_count;
+    uint8_t issuer_name[TLS_ISSUER];
+    br_x500_name issuer;
+    uint8_t buffer[TLS_BUFFER];
+};
+
+struct tls_pin { /* a validator for BearSSL: the key we know, in whatever certificate */
+    const br_x509_class *vtable;
+    struct phx__tls *tls;
+    const struct tls_own *found;
+    uint32_t certs;
+    size_t size;
+    uint8_t cert[TLS_OWN_CERT];
+};
+
+struct tls_policy { /* a chooser of certificates for BearSSL */
+    const br_ssl_server_policy_class *vtable;
+    struct phx__tls *tls;
+};
+
+struct phx__tls {
+    struct phx__tls_set *set;
+    br_ssl_engine_context *engine; /* of whichever it is */
+    int dialer;
+    union {
+        br_ssl_client_context client;
+        br_ssl_server_context server;
+    } is;
+    union {
+        struct tls_pin pin;
+        br_x509_minimal_context minimal;
+    } judge;
+    struct tls_policy policy;
+    const char *why; /* known better than the engine's error tells */
+    uint8_t *rest;   /* ciphertext that the stream did not take */
+    size_t rest_size, rest_taken, rest_capacity;
+    uint8_t in[TLS_IN], out[TLS_OUT];
+};
+
+/* tls_show.c: what a node shows of itself. */
+/* Reads and checks the three files; text: a buffer of TLS_FILE_MAX + 1 bytes. See phx__tls_set_open. */
+PHX_PRIVATE int phx__tls_read_files(struct tls_pem *pem, const struct phx__tls_files *files,
+                                    uint8_t *text);
+/* A validator that believes its CAs, at this time. */
+PHX_PRIVATE void phx__tls_judge_by_ca(const struct tls_pem *pem, br_x509_minimal_context *x);
+/* The server name with our hints. random: TLS_NAME / 2 bytes. */
+PHX_PRIVATE void phx__tls_put_name(const struct phx__tls_set *s, const uint8_t *random,
+                                   char name[TLS_NAME + 1]);
+/* Our first key that a name hints at, or NULL. */
+PHX_PRIVATE const struct tls_own *phx__tls_hinted(const struct phx__tls_set *s, const char *name);
+
+#endif
+#endif
+
 /* ======== src/link.h ======== */
 /* link.h - one connection with a neighbour: hello, frames in, queue out, back-pressure, close. */
 #ifdef PHX_LINES
@@ -2434,7 +2579,7 @@ PHX_PRIVATE int phx__node_keys(phx *p, const struct phx_key *keys, uint32_t coun
 PHX_PRIVATE void phx__node_drop_keys(phx *p);
 /* May this node speak there? */
 PHX_PRIVATE int phx__node_is_secure(const phx *p, const struct phx_address *a);
-PHX_PRIVATE int phx__node_may_adopt(phx *p, int handle); /* 0 or PHX_EINSECURE */
+PHX_PRIVATE int phx__node_may_adopt(phx *p, int handle, int secure); /* 0 or PHX_EINSECURE */
 /* May the end of this link be logged? How many were not before it, or -1: no. */
 PHX_PRIVATE int64_t phx__node_may_log(phx *p, const struct phx__link *l, int reason);
 PHX_PRIVATE int phx__node_wants_tls(const phx *p, const struct phx_address *a);
@@ -5487,9 +5632,18 @@ static int route_feasible(const struct phx__dest *d, const struct phx__heard *h)
            || (h->seq == d->feasible_seq && h->hops < d->feasible_hops);
 }
 
-/* Shortest first, then the newest number, then the one in use; equals share the load by a hash. */
-static int route_better(const struct phx__dest *d, uint32_t node, const struct phx__heard *a,
-                        const struct phx__heard *b)
+/* Among neighbours that lead to a destination equally well each node prefers others for each destination, so
+ * that the gateways of a site share the load: rendezvous hashing over the three ids. */
+static uint64_t route_share_hash(const struct phx__route *r, uint32_t node, uint32_t nbr)
+{
+    return phx__mix(phx__mix(phx__id_hash(&r->ids->at[PHX__SELF])
+                             ^ phx__id_hash(&r->ids->at[node]) * 0x9E3779B97F4A7C15u)
+                    ^ phx__id_hash(&r->ids->at[nbr]));
+}
+
+/* Shortest first, then the newest number, then the one in use. */
+static int route_better(const struct phx__route *r, const struct phx__dest *d, uint32_t node,
+                        const struct phx__heard *a, const struct phx__heard *b)
 {
     if (a->hops != b->hops)
         return a->hops < b->hops;
@@ -5497,8 +5651,7 @@ static int route_better(const struct phx__dest *d, uint32_t node, const struct p
         return a->seq > b->seq;
     if (a->nbr == d->next || b->nbr == d->next)
         return a->nbr == d->next;
-    return phx__mix(a->nbr * 0x9E3779B97F4A7C15u ^ node)
-           < phx__mix(b->nbr * 0x9E3779B97F4A7C15u ^ node);
+    return route_share_hash(r, node, a->nbr) < route_share_hash(r, node, b->nbr);
 }
 
 static const struct phx__heard *route_best(const struct phx__route *r, const struct phx__dest *d,
@@ -5510,7 +5663,7 @@ static const struct phx__heard *route_best(const struct phx__route *r, const str
     for (i = 0; i < d->heard_count; i++) {
         const struct phx__heard *h = &d->heard[i];
         if (h->hops < r->hop_limit && h->hops < PHX__UNREACHABLE - 1
-            && route_feasible(d, h) == feasible && (best == NULL || route_better(d, node, h, best)))
+            && route_feasible(d, h) == feasible && (best == NULL || route_better(r, d, node, h, best)))
             best = h;
     }
     return best;
@@ -6017,6 +6170,25 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
     }
 }
 
+/* The one in use is the first that came, which is the same one for everybody around. Once the table is quiet
+ * each destination goes to its preferred neighbour instead, if that one leads there equally well, at the
+ * same number, and is feasible: so neither what neighbours were told nor freedom of loops is touched. */
+static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
+{
+    const struct phx__dest *d = route_at(r, node);
+    uint32_t i, best = d->next;
+
+    if (best == PHX__NONE || r->variant != PHX_ROUTING_DEFAULT)
+        return;
+    for (i = 0; i < d->heard_count; i++) {
+        const struct phx__heard *h = &d->heard[i];
+        if (h->seq == d->seq && h->hops + 1 == d->hops && route_feasible(d, h)
+            && route_share_hash(r, node, h->nbr) < route_share_hash(r, node, best))
+            best = h->nbr;
+    }
+    phx__route_use(r, node, best, d->seq, d->hops, now);
+}
+
 static void route_beats_due(struct phx__route *r, uint64_t now)
 {
     uint32_t i;
@@ -6025,6 +6197,9 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
         phx__route_plan(r, phx__route_quiet_at(r));
         return;
     }
+    for (i = 1; r->quiet_due && i < r->table.capacity; i++)
+        if (route_at(r, i)->flags & PHX__DEST_KNOWN)
+            route_share(r, i, now);
     r->quiet_due = 0;
     for (i = 0; i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
@@ -8887,6 +9062,82 @@ void phx__budget_good(struct phx__budget *b, const struct phx_address *a)
         line->at = 0;
 }
 
+/* ======== src/crowd.c ======== */
+/* crowd.c - part of disc: when many start together: when each dials, and how many dials at once. */
+#ifdef PHX_LINES
+#line 1 "src/crowd.c"
+#endif
+/*
+ * A full mesh costs some 100 us of processor per link, and a crowd that starts together pays for all
+ * N * N / 2 at once. Everybody can reach everybody through the hub as soon as N links stand and the hub has
+ * told what it knows, and it should not have to share its processor with the crowd until then. So beyond a
+ * few nodes (limits.crowd):
+ *
+ *   - the first dial of a node learnt of from others waits until no new ones were heard of for a moment,
+ *     though not for ever, and is then spread over a random time that grows like the work, N * N. Traffic
+ *     (phx__disc_want) does not wait;
+ *   - the side whose turn it is to dial gets longer: hundreds that share a few cores have a turn every fifty
+ *     milliseconds, and a second dial for want of patience only makes more work for all;
+ *   - not max_dials are under way at once but as many as the machines take. A handshake is three turns, and
+ *     a turn takes as long as all need for all that is under way. With 64 at each of hundreds handshakes
+ *     outlived their time-out, started over, and never ended. So the number begins low, grows by one with
+ *     each link that came quickly, and halves with one that came slowly, as TCP does with segments.
+ *
+ * Measured with 100 processes on two cores: every pair can talk after 0.04 s instead of 0.6 s.
+ */
+/* include "crowd.h" */
+
+/* known^2 * this is about what the links take on two cores: 50 ms for 100 nodes, 0.8 s for 400. */
+#define CROWD_SPREAD_US UINT64_C(5)
+#define CROWD_SPREAD_MOST_US (5 * PHX__SECOND)
+#define CROWD_PATIENCE_US (10 * PHX__MS)
+#define CROWD_SLOW_US (250 * PHX__MS)
+
+static int crowd_is(const struct phx__disc *d)
+{
+    return d->limits.crowd != 0 && d->known > d->limits.crowd;
+}
+
+uint64_t phx__crowd_spread(const struct phx__disc *d)
+{
+    uint64_t most = CROWD_SPREAD_US * d->known * d->known;
+
+    if (!crowd_is(d))
+        return 0;
+    return most < CROWD_SPREAD_MOST_US ? most : CROWD_SPREAD_MOST_US;
+}
+
+uint64_t phx__crowd_patience(const struct phx__disc *d)
+{
+    return crowd_is(d) ? 2 * phx__crowd_spread(d) + CROWD_PATIENCE_US * d->known : 0;
+}
+
+int phx__crowd_is_settling(const struct phx__disc *d, const struct phx__disc_target *t)
+{
+    return !t->hub && t->fresh > 0 && crowd_is(d) && !d->nodes[t->node].wanted
+           && d->now < d->learnt_at + PHX__CROWD_SETTLE;
+}
+
+int phx__crowd_has_room(const struct phx__disc *d)
+{
+    return d->attempts.free != PHX__NONE && (!crowd_is(d) || d->attempts.open < d->pace);
+}
+
+void phx__crowd_learn(struct phx__disc *d, uint64_t took)
+{
+    if (took <= CROWD_SLOW_US) {
+        d->pace += d->pace < d->attempts.capacity;
+    } else if (d->now > d->slowed_at + CROWD_SLOW_US) {
+        d->slowed_at = d->now;
+        d->pace = d->pace / 2 > PHX__CROWD_PACE ? d->pace / 2 : PHX__CROWD_PACE;
+    }
+}
+
+#undef CROWD_SPREAD_US
+#undef CROWD_SPREAD_MOST_US
+#undef CROWD_PATIENCE_US
+#undef CROWD_SLOW_US
+
 /* ======== src/disc.c ======== */
 /* disc.c - who exists and how to reach them: hubs, learnt contacts, whom to dial next and when. */
 #ifdef PHX_LINES
@@ -8944,7 +9195,7 @@ void phx__budget_good(struct phx__budget *b, const struct phx_address *a)
  * This room does not know what an attempt is made of, whether the peer is who it says (link
  * proves that), or who is alive (live knows). It differs from the paper (section 4.1, step 1),
  * which dials every address it hears of at once and once. */
-/* include "disc.h" */
+/* include "crowd.h" */
 
 /* RFC 8305, section 8: the recommended delay between attempts, longer than nearly all round
  * trips. */
@@ -8954,19 +9205,6 @@ void phx__budget_good(struct phx__budget *b, const struct phx_address *a)
  * thousand others at once from dialling them all at once. */
 #define DISC_COURTESY_US PHX__SECOND
 #define DISC_COURTESY_JITTER_US (250 * PHX__MS)
-/* A full mesh costs some 40 us of processor per link, and a crowd that starts together pays for all N * N / 2
- * at once. Everybody can reach everybody through the hub when N links stand and the hub has told what it
- * knows, and it should not have to share its processor with the crowd until then. So beyond a few nodes the
- * first dial of one learnt of from others waits until no new ones were heard of for a moment, but not for
- * ever, and then for a random time up to known^2 * 5 us, about as long as the links take on two cores: 50 ms
- * for 100 nodes, 0.8 s for 400. Traffic (phx__disc_want) does not wait. */
-#define DISC_SPREAD_US UINT64_C(5)
-#define DISC_SPREAD_MOST_US (5 * PHX__SECOND)
-#define DISC_SETTLE_US (50 * PHX__MS)
-#define DISC_SETTLE_TIMES 20u
-/* And the other side gets so much longer to dial for each node known: hundreds that start on a few cores have
- * a turn each fifty milliseconds, and a second dial for want of patience only makes more work for all. */
-#define DISC_PATIENCE_US (10 * PHX__MS)
 /* A card with new addresses reaches everybody within milliseconds; its owner should not be hit
  * by all of them in the same one. */
 #define DISC_FRESH_JITTER_US (20 * PHX__MS)
@@ -9051,33 +9289,13 @@ static int disc_goes_first(const struct phx__disc *d, uint32_t node)
     return ((phx__id_hash(a) ^ phx__id_hash(b)) & 1) != 0 ? smaller : !smaller;
 }
 
-static int disc_is_crowd(const struct phx__disc *d)
-{
-    return d->limits.crowd != 0 && d->known > d->limits.crowd;
-}
-
-/* The time over which first dials are spread, for as many nodes as are known. */
-static uint64_t disc_spread(const struct phx__disc *d)
-{
-    uint64_t most = DISC_SPREAD_US * d->known * d->known;
-
-    return !disc_is_crowd(d) ? 0 : most < DISC_SPREAD_MOST_US ? most : DISC_SPREAD_MOST_US;
-}
-
-/* Is it too soon for the first dial of a node among many? The news is still coming in. */
-static int disc_is_settling(const struct phx__disc *d, const struct phx__disc_target *t)
-{
-    return !t->hub && t->fresh > 0 && disc_is_crowd(d) && !d->nodes[t->node].wanted
-           && d->now < d->learnt_at + DISC_SETTLE_US;
-}
-
 /* How long to leave the first dial to the other side. Whoever has addresses listens. */
 static uint64_t disc_courtesy(struct phx__disc *d, const struct phx__disc_target *t)
 {
     if (t->hub || !d->listening || disc_goes_first(d, t->node))
         return 0;
     return DISC_COURTESY_US + disc_between(d, 0, DISC_COURTESY_JITTER_US)
-           + (!disc_is_crowd(d) ? 0 : 2 * disc_spread(d) + DISC_PATIENCE_US * d->known);
+           + phx__crowd_patience(d);
 }
 
 /* The rate for what most probably fails again. */
@@ -9121,7 +9339,7 @@ static void disc_push(struct phx__disc *d, uint32_t slot)
  * those under way may have to give way. */
 static void disc_kick(struct phx__disc *d)
 {
-    if (d->head != PHX__NONE && d->attempts.free != PHX__NONE)
+    if (d->head != PHX__NONE && phx__crowd_has_room(d))
         phx__timer_set(d->timers, d->targets[d->head].timer, d->now);
     else if (d->head != PHX__NONE && d->room_at != UINT64_MAX)
         phx__timer_set(d->timers, d->targets[d->head].timer, d->room_at);
@@ -9363,9 +9581,9 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
         disc_settle(d, slot);
         return;
     }
-    if (!t->round && disc_is_settling(d, t)) {
+    if (!t->round && phx__crowd_is_settling(d, t)) {
         t->fresh--;
-        disc_plan(d, slot, DISC_SETTLE_US + disc_between(d, 0, disc_spread(d)));
+        disc_plan(d, slot, PHX__CROWD_SETTLE + disc_between(d, 0, phx__crowd_spread(d)));
         return;
     }
     if (!t->round) {
@@ -9590,6 +9808,7 @@ int phx__disc_init(struct phx__disc *d, struct phx__mem *mem, struct phx__ids *i
     d->limits = *limits;
     d->target_free = d->head = d->tail = PHX__NONE;
     d->room_at = UINT64_MAX;
+    d->pace = PHX__CROWD_PACE;
     if (phx__budget_init(&d->budget, mem, DISC_PLACES, phx__rnd_next(rnd)) != 0)
         return PHX_ENOMEM;
     return phx__attempts_init(&d->attempts, mem, limits->max_dials);
@@ -9681,8 +9900,8 @@ int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_addre
         d->known += !d->nodes[node].linked;
         phx__best_offer(&d->best, d->ids, node);
         d->learnt_at = d->now;
-        d->targets[slot].fresh = DISC_SETTLE_TIMES;
-        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]) + disc_between(d, 0, disc_spread(d)));
+        d->targets[slot].fresh = PHX__CROWD_SETTLE_TIMES;
+        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]) + disc_between(d, 0, phx__crowd_spread(d)));
     } else if (!disc_is_same(&d->targets[slot], a, picked, n)
                && disc_renew(d, slot, a, picked, n) != 0) {
         return PHX_ENOMEM;
@@ -9707,6 +9926,7 @@ int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t 
             phx__disc_meet(d, attempt, node);
             phx__budget_good(&d->budget, &d->targets[slot].at[i].address);
         }
+        phx__crowd_learn(d, d->now - d->attempts.at[attempt & 0xffff].since);
         disc_close(d, slot, i);
         disc_note(d, slot, i,
                   error != 0 ? error : d->targets[slot].node == node ? 0 : PHX_EPEER);
@@ -9897,7 +10117,7 @@ void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now)
         return;
     if (!d->targets[arg].queued)
         disc_push(d, arg);
-    while ((slot = d->head) != PHX__NONE && (d->attempts.free != PHX__NONE || disc_make_room(d))) {
+    while ((slot = d->head) != PHX__NONE && (phx__crowd_has_room(d) || disc_make_room(d))) {
         disc_unqueue(d, slot);
         disc_advance(d, slot);
     }
@@ -13421,249 +13641,11 @@ void phx__post_free(struct phx__post *p)
  * Records hold 4 KiB and not 16: the buffers of an engine are 9 KiB instead of 33, and a
  * stranger costs that much before he has proved anything. It costs 0.7 % in bytes.
  */
-/* include "tls.h" */
-
-/* include "os.h" */
-/* include "sha.h" */
+/* include "tls_in.h" */
 
 #ifdef PHX_TLS
 
-#include <bearssl.h>
-
-/* A record of 4 KiB, and what TLS 1.2 may add to it (BearSSL's own numbers for its larger buffers). */
-#define TLS_RECORD 4096u
-#define TLS_IN (TLS_RECORD + (BR_SSL_BUFSIZE_INPUT - 16384u))
-#define TLS_OUT (TLS_RECORD + (BR_SSL_BUFSIZE_OUTPUT - 16384u))
-/* Between the streams and the engines: one system call for 16 records. */
-#define TLS_BUFFER 65536u
-/* A handshake does not say more than this at once, unless somebody has very long certificates. */
-#define TLS_REST_MAX (TLS_BUFFER + TLS_OUT)
-#define TLS_FILE_MAX 65536u
-#define TLS_ANCHORS 16u
-#define TLS_CHAIN 8u
-/* A certificate of our own: 177 bytes that are signed, 12 that say how, and at most 75 of signature. */
-#define TLS_OWN_CERT 280u
-#define TLS_POINT 65u
-#define TLS_HINT 4u
-#define TLS_NONCE 8u
-#define TLS_NAME (2 * (TLS_NONCE + PHX__TLS_KEYS * TLS_HINT))
-
-struct tls_own { /* what was made of one cluster key */
-    br_ec_private_key sk;
-    br_x509_pkey pk;
-    br_x509_certificate cert;
-    uint8_t scalar[32], point[TLS_POINT], der[TLS_OWN_CERT], hint[32];
-};
-
-struct tls_pem { /* what was read from files */
-    uint8_t *arena;
-    size_t size, used;
-    br_x509_trust_anchor anchors[TLS_ANCHORS];
-    size_t anchor_count;
-    br_x509_certificate chain[TLS_CHAIN];
-    size_t chain_count;
-    br_skey_decoder_context key;
-    int key_type; /* 0: none yet */
-    unsigned issuer_type;
-};
-
-struct phx__tls_set {
-    struct phx__mem *mem;
-    struct tls_pem *pem; /* NULL: by key */
-    struct tls_own own[PHX__TLS_KEYS];
-    uint32_t own_count;
-    uint8_t buffer[TLS_BUFFER];
-};
-
-struct tls_pin { /* a validator for BearSSL: the key we know, in whatever certificate */
-    const br_x509_class *vtable;
-    struct phx__tls *tls;
-    const struct tls_own *found;
-    uint32_t certs;
-    size_t size;
-    uint8_t cert[TLS_OWN_CERT];
-};
-
-struct tls_policy { /* a chooser of certificates for BearSSL */
-    const br_ssl_server_policy_class *vtable;
-    struct phx__tls *tls;
-};
-
-struct phx__tls {
-    struct phx__tls_set *set;
-    br_ssl_engine_context *engine; /* of whichever it is */
-    int dialer;
-    union {
-        br_ssl_client_context client;
-        br_ssl_server_context server;
-    } is;
-    union {
-        struct tls_pin pin;
-        br_x509_minimal_context minimal;
-    } judge;
-    struct tls_policy policy;
-    const char *why; /* known better than the engine's error tells */
-    uint8_t *rest;   /* ciphertext that the stream did not take */
-    size_t rest_size, rest_taken, rest_capacity;
-    uint8_t in[TLS_IN], out[TLS_OUT];
-};
-
-/* ---- Own certificates ------------------------------------------------------------------------ */
-
-/* Version 1, serial 1, ECDSA with SHA-256, issued by and for CN=node, from 2000 to 9999, a point on
- * P-256 follows. It says nothing because nobody reads it. */
-static const uint8_t tls_tbs[] = {
-    0x30, 0x81, 0xae, 0x02, 0x01, 0x01,                                                 /* */
-    0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02,             /* */
-    0x30, 0x0f, 0x31, 0x0d, 0x30, 0x0b, 0x06, 0x03, 0x55, 0x04, 0x03, 0x0c, 0x04,       /* */
-    'n',  'o',  'd',  'e',  0x30, 0x20, 0x17, 0x0d, '0',  '0',  '0',  '1',  '0',        /* */
-    '1',  '0',  '0',  '0',  '0',  '0',  '0',  'Z',  0x18, 0x0f, '9',  '9',  '9',        /* */
-    '9',  '1',  '2',  '3',  '1',  '2',  '3',  '5',  '9',  '5',  '9',  'Z',  0x30,       /* */
-    0x0f, 0x31, 0x0d, 0x30, 0x0b, 0x06, 0x03, 0x55, 0x04, 0x03, 0x0c, 0x04, 'n',        /* */
-    'o',  'd',  'e',  0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce,       /* */
-    0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, /* */
-    0x42, 0x00                                                                          /* */
-};
-static const uint8_t tls_ecdsa_sha256[] = { 0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86,
-                                            0x48, 0xce, 0x3d, 0x04, 0x03, 0x02 };
-/* The order of P-256, from the highest byte down (FIPS 186-4, D.1.2.3). */
-static const uint8_t tls_order[32] = { 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00,
-                                       0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-                                       0xbc, 0xe6, 0xfa, 0xad, 0xa7, 0x17, 0x9e, 0x84,
-                                       0xf3, 0xb9, 0xca, 0xc2, 0xfc, 0x63, 0x25, 0x51 };
-
-static void tls_derive(const struct phx_key *key, const char *label, const char *cluster, uint8_t n,
-                       uint8_t out[32])
-{
-    struct phx__hmac h;
-
-    phx__hmac_init(&h, key->data, key->size);
-    phx__hmac_add(&h, label, strlen(label) + 1);
-    phx__hmac_add(&h, cluster, strlen(cluster) + 1);
-    phx__hmac_add(&h, &n, 1);
-    phx__hmac_end(&h, out);
-}
-
-/* One try in four thousand million is not below the order, so the loop is for the proof only. */
-static void tls_derive_scalar(const struct phx_key *key, const char *cluster, uint8_t out[32])
-{
-    static const uint8_t zeroes[32] = { 0 };
-    uint8_t n = 0;
-
-    do
-        tls_derive(key, "PHX1 TLS key", cluster, n++, out);
-    while (memcmp(out, tls_order, 32) >= 0 || memcmp(out, zeroes, 32) == 0);
-}
-
-/* A certificate of the public key, signed with the private one: both sides make the same, byte for byte,
- * since BearSSL signs without random numbers (RFC 6979). */
-static void tls_certify(struct tls_own *own)
-{
-    uint8_t hash[32], signature[80];
-    struct phx__sha sha;
-    struct phx__writer w;
-    size_t start, size;
-
-    phx__writer_init(&w, own->der, sizeof own->der);
-    phx__put_bytes(&w, "\x30\x82\0\0", 4);
-    start = w.size;
-    phx__put_bytes(&w, tls_tbs, sizeof tls_tbs);
-    phx__put_bytes(&w, own->point, TLS_POINT);
-    phx__sha_init(&sha);
-    phx__sha_add(&sha, own->der + start, w.size - start);
-    phx__sha_end(&sha, hash);
-    size = br_ecdsa_sign_asn1_get_default()(br_ec_get_default(), &br_sha256_vtable, hash, &own->sk,
-                                            signature);
-    phx__put_bytes(&w, tls_ecdsa_sha256, sizeof tls_ecdsa_sha256);
-    phx__put_u8(&w, 0x03);
-    phx__put_u8(&w, (uint8_t)(size + 1));
-    phx__put_u8(&w, 0);
-    phx__put_bytes(&w, signature, size);
-    PHX_ASSERT(!w.bad && size > 0);
-    own->der[2] = (uint8_t)((w.size - start) >> 8);
-    own->der[3] = (uint8_t)(w.size - start);
-    own->cert.data = own->der;
-    own->cert.data_len = w.size;
-}
-
-void phx__tls_keys(struct phx__tls_set *s, const char *cluster, const struct phx_key *keys,
-                   uint32_t count)
-{
-    uint32_t i;
-
-    PHX_ASSERT(count <= PHX__TLS_KEYS);
-    s->own_count = 0;
-    for (i = 0; i < count && s->pem == NULL; i++) {
-        struct tls_own *own = &s->own[i];
-        memset(own, 0, sizeof *own);
-        tls_derive(&keys[i], "PHX1 TLS hint", cluster, 0, own->hint);
-        tls_derive_scalar(&keys[i], cluster, own->scalar);
-        own->sk.curve = BR_EC_secp256r1;
-        own->sk.x = own->scalar;
-        own->sk.xlen = sizeof own->scalar;
-        own->pk.key_type = BR_KEYTYPE_EC;
-        (void)br_ec_compute_pub(br_ec_get_default(), &own->pk.key.ec, own->point, &own->sk);
-        tls_certify(own);
-        s->own_count++;
-    }
-}
-
-/* ---- Hints: which of two keys ---------------------------------------------------------------- */
-
-static void tls_hint(const struct tls_own *own, const uint8_t *nonce, uint8_t out[TLS_HINT])
-{
-    struct phx__hmac h;
-    uint8_t full[32];
-
-    phx__hmac_init(&h, own->hint, sizeof own->hint);
-    phx__hmac_add(&h, nonce, TLS_NONCE);
-    phx__hmac_end(&h, full);
-    memcpy(out, full, TLS_HINT);
-}
-
-/* The name a dialer asks for; what no key fills is random, so that nobody sees how many there are. */
-static void tls_put_name(const struct phx__tls_set *s, const uint8_t *random,
-                         char name[TLS_NAME + 1])
-{
-    uint8_t bytes[TLS_NAME / 2];
-    uint32_t i;
-
-    memcpy(bytes, random, sizeof bytes);
-    for (i = 0; i < s->own_count; i++)
-        tls_hint(&s->own[i], bytes, bytes + TLS_NONCE + i * TLS_HINT);
-    for (i = 0; i < sizeof bytes; i++) {
-        name[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
-        name[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
-    }
-    name[TLS_NAME] = 0;
-}
-
-static int tls_hex(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static const struct tls_own *tls_hinted(const struct phx__tls_set *s, const char *name)
-{
-    uint8_t bytes[TLS_NAME / 2], hint[TLS_HINT];
-    uint32_t i, k;
-
-    if (strlen(name) != TLS_NAME)
-        return NULL;
-    for (i = 0; i < sizeof bytes; i++) {
-        int high = tls_hex(name[2 * i]), low = tls_hex(name[2 * i + 1]);
-        if (high < 0 || low < 0)
-            return NULL;
-        bytes[i] = (uint8_t)(high << 4 | low);
-    }
-    for (i = 0; i < s->own_count; i++) {
-        tls_hint(&s->own[i], bytes, hint);
-        for (k = 0; k < PHX__TLS_KEYS; k++)
-            if (memcmp(hint, bytes + TLS_NONCE + k * TLS_HINT, TLS_HINT) == 0)
-                return &s->own[i];
-    }
-    return NULL;
-}
+/* ---- Which of two keys, and whom to believe --------------------------------------------------- */
 
 /* Called by the server's engine when it has read the first message. */
 static int tls_choose(const br_ssl_server_policy_class **self, const br_ssl_server_context *cc,
@@ -13671,7 +13653,7 @@ static int tls_choose(const br_ssl_server_policy_class **self, const br_ssl_serv
 {
     struct phx__tls *t = ((struct tls_policy *)(void *)self)->tls;
     br_ssl_server_context *server = &t->is.server;
-    const struct tls_own *own = tls_hinted(t->set, br_ssl_engine_get_server_name(&cc->eng));
+    const struct tls_own *own = phx__tls_hinted(t->set, br_ssl_engine_get_server_name(&cc->eng));
 
     if (own == NULL) {
         t->why = "it does not have our key";
@@ -13705,8 +13687,6 @@ static size_t tls_no_sign(const br_ssl_server_policy_class **self, unsigned algo
 
 static const br_ssl_server_policy_class tls_policy_class = { sizeof(struct tls_policy), tls_choose,
                                                              tls_no_exchange, tls_no_sign };
-
-/* ---- Whom to believe: the key we know -------------------------------------------------------- */
 
 static void tls_pin_start(const br_x509_class **self, const char *name)
 {
@@ -13743,9 +13723,6 @@ static void tls_pin_cert_end(const br_x509_class **self)
     ((struct tls_pin *)(void *)self)->certs++;
 }
 
-/* Where the public key stands in all our certificates: behind the outer head and what is signed. */
-#define TLS_POINT_AT (4u + sizeof tls_tbs)
-
 /* Which of our keys it shows. That it has the private half is for the engine to see: it is given the
  * public key that we know, not the one that came. */
 static unsigned tls_pin_end(const br_x509_class **self)
@@ -13779,215 +13756,6 @@ static const br_x509_class tls_pin_class = { sizeof(struct tls_pin), tls_pin_sta
                                              tls_pin_append,         tls_pin_cert_end, tls_pin_end,
                                              tls_pin_key };
 
-/* ---- PEM files ------------------------------------------------------------------------------- */
-
-static void tls_arena_add(void *arg, const void *data, size_t size)
-{
-    struct tls_pem *pem = arg;
-
-    if (size > pem->size - pem->used) /* cannot be: DER is shorter than its PEM */
-        size = pem->size - pem->used;
-    memcpy(pem->arena + pem->used, data, size);
-    pem->used += size;
-}
-
-static int tls_is_certificate(const char *name)
-{
-    return strcmp(name, "CERTIFICATE") == 0 || strcmp(name, "X509 CERTIFICATE") == 0;
-}
-
-/* Copies `size` bytes to the arena. */
-static unsigned char *tls_arena_copy(struct tls_pem *pem, const void *data, size_t size)
-{
-    unsigned char *at = pem->arena + pem->used;
-
-    tls_arena_add(pem, data, size);
-    return at;
-}
-
-static int tls_take_anchor(struct tls_pem *pem, const char *name, unsigned char *der, size_t size)
-{
-    br_x509_trust_anchor *a = &pem->anchors[pem->anchor_count];
-    br_x509_decoder_context decoder;
-    br_x509_pkey *key;
-
-    if (!tls_is_certificate(name))
-        return 0; /* others may stand in the same file */
-    if (pem->anchor_count == TLS_ANCHORS)
-        return PHX_EPEM;
-    memset(a, 0, sizeof *a);
-    a->dn.data = pem->arena + pem->used;
-    br_x509_decoder_init(&decoder, tls_arena_add, pem);
-    br_x509_decoder_push(&decoder, der, size);
-    a->dn.len = (size_t)(pem->arena + pem->used - a->dn.data);
-    key = br_x509_decoder_get_pkey(&decoder);
-    if (key == NULL)
-        return PHX_EPEM;
-    a->flags = br_x509_decoder_isCA(&decoder) ? BR_X509_TA_CA : 0;
-    a->pkey = *key;
-    if (key->key_type == BR_KEYTYPE_RSA) {
-        a->pkey.key.rsa.n = tls_arena_copy(pem, key->key.rsa.n, key->key.rsa.nlen);
-        a->pkey.key.rsa.e = tls_arena_copy(pem, key->key.rsa.e, key->key.rsa.elen);
-    } else {
-        a->pkey.key.ec.q = tls_arena_copy(pem, key->key.ec.q, key->key.ec.qlen);
-    }
-    pem->anchor_count++;
-    return 0;
-}
-
-static int tls_take_chain(struct tls_pem *pem, const char *name, unsigned char *der, size_t size)
-{
-    if (!tls_is_certificate(name))
-        return 0;
-    if (pem->chain_count == TLS_CHAIN)
-        return PHX_EPEM;
-    pem->chain[pem->chain_count].data = der;
-    pem->chain[pem->chain_count++].data_len = size;
-    return 0;
-}
-
-static int tls_take_key(struct tls_pem *pem, const char *name, unsigned char *der, size_t size)
-{
-    /* "EC PARAMETERS" may come before; "ENCRYPTED PRIVATE KEY" would need a password that nobody
-     * is there to type. */
-    if (strcmp(name, "RSA PRIVATE KEY") != 0 && strcmp(name, "EC PRIVATE KEY") != 0
-        && strcmp(name, "PRIVATE KEY") != 0)
-        return 0;
-    br_skey_decoder_init(&pem->key);
-    br_skey_decoder_push(&pem->key, der, size);
-    pem->key_type = br_skey_decoder_key_type(&pem->key);
-    return pem->key_type == 0 ? PHX_EPEM : 0;
-}
-
-static int tls_parse_pem(struct tls_pem *pem, const uint8_t *text, size_t size,
-                         int (*take)(struct tls_pem *, const char *, unsigned char *, size_t))
-{
-    br_pem_decoder_context decoder;
-    size_t start = pem->used;
-    int inside = 0, err = 0;
-
-    br_pem_decoder_init(&decoder);
-    while (size > 0 && err == 0) {
-        size_t n = br_pem_decoder_push(&decoder, text, size);
-        text += n;
-        size -= n;
-        switch (br_pem_decoder_event(&decoder)) {
-        case BR_PEM_BEGIN_OBJ:
-            inside = 1;
-            start = pem->used;
-            br_pem_decoder_setdest(&decoder, tls_arena_add, pem);
-            break;
-        case BR_PEM_END_OBJ:
-            inside = 0;
-            err = take(pem, br_pem_decoder_name(&decoder), pem->arena + start, pem->used - start);
-            break;
-        case BR_PEM_ERROR: err = PHX_EPEM; break;
-        default: break;
-        }
-    }
-    return err == 0 && inside ? PHX_EPEM : err;
-}
-
-/* The parser wants a line end after the last line, which files may lack. */
-static int tls_read_pem(struct tls_pem *pem, const char *path, uint8_t *text,
-                        int (*take)(struct tls_pem *, const char *, unsigned char *, size_t))
-{
-    long size = phx__os_read_file(path, text, TLS_FILE_MAX);
-
-    if (size < 0)
-        return (int)size;
-    if (size == (long)TLS_FILE_MAX)
-        return PHX_EPEM; /* no file of certificates is so large */
-    text[size] = '\n';
-    return tls_parse_pem(pem, text, (size_t)size + 1, take);
-}
-
-static void tls_judge_by_ca(const struct tls_pem *pem, br_x509_minimal_context *x)
-{
-    uint64_t now = phx__os_wall_seconds();
-
-    br_x509_minimal_init(x, &br_sha256_vtable, pem->anchors, pem->anchor_count);
-    br_x509_minimal_set_rsa(x, br_rsa_pkcs1_vrfy_get_default());
-    br_x509_minimal_set_ecdsa(x, br_ec_get_default(), br_ecdsa_vrfy_asn1_get_default());
-    br_x509_minimal_set_hash(x, br_sha256_ID, &br_sha256_vtable);
-    br_x509_minimal_set_hash(x, br_sha384_ID, &br_sha384_vtable);
-    br_x509_minimal_set_hash(x, br_sha512_ID, &br_sha512_vtable);
-    /* BearSSL counts days from the year 0; 1970 began 719,528 of them later. */
-    br_x509_minimal_set_time(x, (uint32_t)(now / 86400 + 719528), (uint32_t)(now % 86400));
-}
-
-static int tls_same_rsa(const br_rsa_private_key *sk, const br_rsa_public_key *pk)
-{
-    uint8_t n[512];
-    br_rsa_compute_modulus compute = br_rsa_compute_modulus_get_default();
-    size_t size = compute(NULL, sk), skip = 0;
-
-    if (size == 0 || size > sizeof n || compute(n, sk) != size)
-        return 0;
-    while (skip < pk->nlen && pk->n[skip] == 0)
-        skip++;
-    return pk->nlen - skip == size && memcmp(pk->n + skip, n, size) == 0;
-}
-
-/* Would others believe us? Better to know now than link by link. */
-static int tls_check_own(struct tls_pem *pem)
-{
-    br_x509_minimal_context x;
-    const br_x509_class **v = &x.vtable;
-    const br_x509_pkey *pk;
-    uint8_t point[BR_EC_KBUF_PUB_MAX_SIZE];
-    br_ec_public_key ec;
-    unsigned usages, err;
-    size_t i;
-
-    tls_judge_by_ca(pem, &x);
-    (*v)->start_chain(v, NULL);
-    for (i = 0; i < pem->chain_count; i++) {
-        (*v)->start_cert(v, (uint32_t)pem->chain[i].data_len);
-        (*v)->append(v, pem->chain[i].data, pem->chain[i].data_len);
-        (*v)->end_cert(v);
-    }
-    err = (*v)->end_chain(v);
-    pk = (*v)->get_pkey((const br_x509_class *const *)v, &usages);
-    if (err != 0 || pk == NULL)
-        return PHX_ECERT;
-    if (pk->key_type != pem->key_type)
-        return PHX_EPAIR;
-    if (pem->key_type == BR_KEYTYPE_RSA)
-        return tls_same_rsa(br_skey_decoder_get_rsa(&pem->key), &pk->key.rsa) ? 0 : PHX_EPAIR;
-    if (br_ec_compute_pub(br_ec_get_default(), &ec, point, br_skey_decoder_get_ec(&pem->key)) == 0)
-        return PHX_EPEM; /* a curve that this library does not know */
-    return ec.curve == pk->key.ec.curve && ec.qlen == pk->key.ec.qlen
-                   && memcmp(ec.q, pk->key.ec.q, ec.qlen) == 0
-               ? 0
-               : PHX_EPAIR;
-}
-
-static int tls_find_issuer(struct tls_pem *pem)
-{
-    br_x509_decoder_context decoder;
-
-    br_x509_decoder_init(&decoder, NULL, NULL);
-    br_x509_decoder_push(&decoder, pem->chain[0].data, pem->chain[0].data_len);
-    pem->issuer_type = (unsigned)br_x509_decoder_get_signer_key_type(&decoder);
-    return br_x509_decoder_get_pkey(&decoder) == NULL ? PHX_EPEM : 0;
-}
-
-static int tls_read_files(struct tls_pem *pem, const struct phx__tls_files *files, uint8_t *text)
-{
-    int err;
-
-    if ((err = tls_read_pem(pem, files->ca, text, tls_take_anchor)) != 0
-        || (err = tls_read_pem(pem, files->cert, text, tls_take_chain)) != 0
-        || (err = tls_read_pem(pem, files->key, text, tls_take_key)) != 0)
-        return err;
-    if (pem->anchor_count == 0 || pem->chain_count == 0 || pem->key_type == 0)
-        return PHX_EPEM;
-    if ((err = tls_find_issuer(pem)) != 0)
-        return err;
-    return tls_check_own(pem);
-}
-
 /* ---- A node's set ---------------------------------------------------------------------------- */
 
 /* Room for what three files hold: their DER, and of each CA's once more the name and the key. */
@@ -14002,7 +13770,7 @@ static int tls_open_pem(struct phx__tls_set *s, const struct phx__tls_files *fil
     if (text != NULL && s->pem != NULL) {
         s->pem->arena = phx__mem_get(s->mem, TLS_ARENA);
         s->pem->size = s->pem->arena == NULL ? 0 : TLS_ARENA;
-        err = s->pem->arena == NULL ? PHX_ENOMEM : tls_read_files(s->pem, files, text);
+        err = s->pem->arena == NULL ? PHX_ENOMEM : phx__tls_read_files(s->pem, files, text);
     }
     if (text != NULL) {
         memset(text, 0, TLS_FILE_MAX); /* it held a private key */
@@ -14010,6 +13778,10 @@ static int tls_open_pem(struct phx__tls_set *s, const struct phx__tls_files *fil
     }
     return err;
 }
+
+/* A server that wants a certificate must name who may have issued it: CN=node. */
+static const uint8_t tls_node[TLS_ISSUER] = { 0x30, 0x0f, 0x31, 0x0d, 0x30, 0x0b, 0x06, 0x03, 0x55,
+                                              0x04, 0x03, 0x0c, 0x04, 'n',  'o',  'd',  'e' };
 
 int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
                       const struct phx__tls_files *files)
@@ -14021,6 +13793,9 @@ int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
     if (s == NULL)
         return PHX_ENOMEM;
     s->mem = mem;
+    memcpy(s->issuer_name, tls_node, sizeof tls_node);
+    s->issuer.data = s->issuer_name;
+    s->issuer.len = sizeof tls_node;
     if (files->ca != NULL)
         err = tls_open_pem(s, files);
     if (err != 0) {
@@ -14126,17 +13901,12 @@ static int tls_start_client(struct phx__tls *t, const uint8_t *seed)
     if (t->set->pem != NULL)
         tls_show_files(t);
     else
-        tls_put_name(t->set, seed + 32, name);
+        phx__tls_put_name(t->set, seed + 32, name);
     return br_ssl_client_reset(&t->is.client, t->set->pem != NULL ? NULL : name, 0);
 }
 
 static int tls_start_server(struct phx__tls *t, const uint8_t *seed)
 {
-    /* A server that wants a certificate must name who may have issued it: CN=node. */
-    static unsigned char issuer[] = { 0x30, 0x0f, 0x31, 0x0d, 0x30, 0x0b, 0x06, 0x03, 0x55,
-                                      0x04, 0x03, 0x0c, 0x04, 'n',  'o',  'd',  'e' };
-    static const br_x500_name issuers[] = { { issuer, sizeof issuer } };
-
     br_ssl_server_zero(&t->is.server);
     t->engine = &t->is.server.eng;
     tls_setup(t->engine, t, seed);
@@ -14148,7 +13918,7 @@ static int tls_start_server(struct phx__tls *t, const uint8_t *seed)
         t->policy.vtable = &tls_policy_class;
         t->policy.tls = t;
         br_ssl_server_set_policy(&t->is.server, &t->policy.vtable);
-        br_ssl_server_set_trust_anchor_names(&t->is.server, issuers, 1);
+        br_ssl_server_set_trust_anchor_names(&t->is.server, &t->set->issuer, 1);
     }
     return br_ssl_server_reset(&t->is.server);
 }
@@ -14165,7 +13935,7 @@ int phx__tls_open(struct phx__tls_set *s, int dialer, const uint8_t *seed, struc
     t->set = s;
     t->dialer = dialer;
     if (s->pem != NULL) {
-        tls_judge_by_ca(s->pem, &t->judge.minimal);
+        phx__tls_judge_by_ca(s->pem, &t->judge.minimal);
     } else {
         t->judge.pin.vtable = &tls_pin_class;
         t->judge.pin.tls = t;
@@ -14481,6 +14251,389 @@ const char *phx__tls_why(const struct phx__tls *t)
 {
     (void)t;
     return "";
+}
+
+#endif
+
+/* ======== src/tls_show.c ======== */
+/* tls_show.c - what a node shows of itself over TLS: a certificate made of a key, or one from files. */
+#ifdef PHX_LINES
+#line 1 "src/tls_show.c"
+#endif
+
+/* Made of a key: the private key is derived from the cluster's, the certificate is written by hand,
+ * byte by byte the same at all nodes, and a hint tells the other side which key is meant. From files:
+ * three of them are read once, when the node begins, and looked at as a peer would look at them: is
+ * there a certificate, is it by a CA we believe, is it valid today, is the private key its own? What
+ * is wrong is said then and there, and not link by link. */
+/* include "tls_in.h" */
+
+#ifdef PHX_TLS
+
+/* ---- Own certificates ------------------------------------------------------------------------ */
+
+/* Version 1, serial 1, ECDSA with SHA-256, issued by and for CN=node, from 2000 to 9999, a point on
+ * P-256 follows. It says nothing because nobody reads it. */
+static const uint8_t tls_tbs[TLS_TBS] = {
+    0x30, 0x81, 0xae, 0x02, 0x01, 0x01,                                                 /* */
+    0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02,             /* */
+    0x30, 0x0f, 0x31, 0x0d, 0x30, 0x0b, 0x06, 0x03, 0x55, 0x04, 0x03, 0x0c, 0x04,       /* */
+    'n',  'o',  'd',  'e',  0x30, 0x20, 0x17, 0x0d, '0',  '0',  '0',  '1',  '0',        /* */
+    '1',  '0',  '0',  '0',  '0',  '0',  '0',  'Z',  0x18, 0x0f, '9',  '9',  '9',        /* */
+    '9',  '1',  '2',  '3',  '1',  '2',  '3',  '5',  '9',  '5',  '9',  'Z',  0x30,       /* */
+    0x0f, 0x31, 0x0d, 0x30, 0x0b, 0x06, 0x03, 0x55, 0x04, 0x03, 0x0c, 0x04, 'n',        /* */
+    'o',  'd',  'e',  0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce,       /* */
+    0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, /* */
+    0x42, 0x00                                                                          /* */
+};
+static const uint8_t tls_ecdsa_sha256[] = { 0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86,
+                                            0x48, 0xce, 0x3d, 0x04, 0x03, 0x02 };
+/* The order of P-256, from the highest byte down (FIPS 186-4, D.1.2.3). */
+static const uint8_t tls_order[32] = { 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00,
+                                       0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                                       0xbc, 0xe6, 0xfa, 0xad, 0xa7, 0x17, 0x9e, 0x84,
+                                       0xf3, 0xb9, 0xca, 0xc2, 0xfc, 0x63, 0x25, 0x51 };
+
+static void tls_derive(const struct phx_key *key, const char *label, const char *cluster, uint8_t n,
+                       uint8_t out[32])
+{
+    struct phx__hmac h;
+
+    phx__hmac_init(&h, key->data, key->size);
+    phx__hmac_add(&h, label, strlen(label) + 1);
+    phx__hmac_add(&h, cluster, strlen(cluster) + 1);
+    phx__hmac_add(&h, &n, 1);
+    phx__hmac_end(&h, out);
+}
+
+/* One try in four thousand million is not below the order, so the loop is for the proof only. */
+static void tls_derive_scalar(const struct phx_key *key, const char *cluster, uint8_t out[32])
+{
+    static const uint8_t zeroes[32] = { 0 };
+    uint8_t n = 0;
+
+    do
+        tls_derive(key, "PHX1 TLS key", cluster, n++, out);
+    while (memcmp(out, tls_order, 32) >= 0 || memcmp(out, zeroes, 32) == 0);
+}
+
+/* A certificate of the public key, signed with the private one: both sides make the same, byte for byte,
+ * since BearSSL signs without random numbers (RFC 6979). */
+static void tls_certify(struct tls_own *own)
+{
+    uint8_t hash[32], signature[80];
+    struct phx__sha sha;
+    struct phx__writer w;
+    size_t start, size;
+
+    phx__writer_init(&w, own->der, sizeof own->der);
+    phx__put_bytes(&w, "\x30\x82\0\0", 4);
+    start = w.size;
+    phx__put_bytes(&w, tls_tbs, sizeof tls_tbs);
+    phx__put_bytes(&w, own->point, TLS_POINT);
+    phx__sha_init(&sha);
+    phx__sha_add(&sha, own->der + start, w.size - start);
+    phx__sha_end(&sha, hash);
+    size = br_ecdsa_sign_asn1_get_default()(br_ec_get_default(), &br_sha256_vtable, hash, &own->sk,
+                                            signature);
+    phx__put_bytes(&w, tls_ecdsa_sha256, sizeof tls_ecdsa_sha256);
+    phx__put_u8(&w, 0x03);
+    phx__put_u8(&w, (uint8_t)(size + 1));
+    phx__put_u8(&w, 0);
+    phx__put_bytes(&w, signature, size);
+    PHX_ASSERT(!w.bad && size > 0);
+    own->der[2] = (uint8_t)((w.size - start) >> 8);
+    own->der[3] = (uint8_t)(w.size - start);
+    own->cert.data = own->der;
+    own->cert.data_len = w.size;
+}
+
+void phx__tls_keys(struct phx__tls_set *s, const char *cluster, const struct phx_key *keys,
+                   uint32_t count)
+{
+    uint32_t i;
+
+    PHX_ASSERT(count <= PHX__TLS_KEYS);
+    s->own_count = 0;
+    for (i = 0; i < count && s->pem == NULL; i++) {
+        struct tls_own *own = &s->own[i];
+        memset(own, 0, sizeof *own);
+        tls_derive(&keys[i], "PHX1 TLS hint", cluster, 0, own->hint);
+        tls_derive_scalar(&keys[i], cluster, own->scalar);
+        own->sk.curve = BR_EC_secp256r1;
+        own->sk.x = own->scalar;
+        own->sk.xlen = sizeof own->scalar;
+        own->pk.key_type = BR_KEYTYPE_EC;
+        (void)br_ec_compute_pub(br_ec_get_default(), &own->pk.key.ec, own->point, &own->sk);
+        tls_certify(own);
+        s->own_count++;
+    }
+}
+
+/* ---- Hints: which of two keys ---------------------------------------------------------------- */
+
+static void tls_hint(const struct tls_own *own, const uint8_t *nonce, uint8_t out[TLS_HINT])
+{
+    struct phx__hmac h;
+    uint8_t full[32];
+
+    phx__hmac_init(&h, own->hint, sizeof own->hint);
+    phx__hmac_add(&h, nonce, TLS_NONCE);
+    phx__hmac_end(&h, full);
+    memcpy(out, full, TLS_HINT);
+}
+
+/* The name a dialer asks for; what no key fills is random, so that nobody sees how many there are. */
+void phx__tls_put_name(const struct phx__tls_set *s, const uint8_t *random,
+                         char name[TLS_NAME + 1])
+{
+    uint8_t bytes[TLS_NAME / 2];
+    uint32_t i;
+
+    memcpy(bytes, random, sizeof bytes);
+    for (i = 0; i < s->own_count; i++)
+        tls_hint(&s->own[i], bytes, bytes + TLS_NONCE + i * TLS_HINT);
+    for (i = 0; i < sizeof bytes; i++) {
+        name[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
+        name[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
+    }
+    name[TLS_NAME] = 0;
+}
+
+static int tls_hex(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+const struct tls_own *phx__tls_hinted(const struct phx__tls_set *s, const char *name)
+{
+    uint8_t bytes[TLS_NAME / 2], hint[TLS_HINT];
+    uint32_t i, k;
+
+    if (strlen(name) != TLS_NAME)
+        return NULL;
+    for (i = 0; i < sizeof bytes; i++) {
+        int high = tls_hex(name[2 * i]), low = tls_hex(name[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return NULL;
+        bytes[i] = (uint8_t)(high << 4 | low);
+    }
+    for (i = 0; i < s->own_count; i++) {
+        tls_hint(&s->own[i], bytes, hint);
+        for (k = 0; k < PHX__TLS_KEYS; k++)
+            if (memcmp(hint, bytes + TLS_NONCE + k * TLS_HINT, TLS_HINT) == 0)
+                return &s->own[i];
+    }
+    return NULL;
+}
+
+/* ---- PEM files ------------------------------------------------------------------------------- */
+
+static void tls_arena_add(void *arg, const void *data, size_t size)
+{
+    struct tls_pem *pem = arg;
+
+    if (size > pem->size - pem->used) /* cannot be: DER is shorter than its PEM */
+        size = pem->size - pem->used;
+    memcpy(pem->arena + pem->used, data, size);
+    pem->used += size;
+}
+
+static int tls_is_certificate(const char *name)
+{
+    return strcmp(name, "CERTIFICATE") == 0 || strcmp(name, "X509 CERTIFICATE") == 0;
+}
+
+/* Copies `size` bytes to the arena. */
+static unsigned char *tls_arena_copy(struct tls_pem *pem, const void *data, size_t size)
+{
+    unsigned char *at = pem->arena + pem->used;
+
+    tls_arena_add(pem, data, size);
+    return at;
+}
+
+static int tls_take_anchor(struct tls_pem *pem, const char *name, unsigned char *der, size_t size)
+{
+    br_x509_trust_anchor *a = &pem->anchors[pem->anchor_count];
+    br_x509_decoder_context decoder;
+    br_x509_pkey *key;
+
+    if (!tls_is_certificate(name))
+        return 0; /* others may stand in the same file */
+    if (pem->anchor_count == TLS_ANCHORS)
+        return PHX_EPEM;
+    memset(a, 0, sizeof *a);
+    a->dn.data = pem->arena + pem->used;
+    br_x509_decoder_init(&decoder, tls_arena_add, pem);
+    br_x509_decoder_push(&decoder, der, size);
+    a->dn.len = (size_t)(pem->arena + pem->used - a->dn.data);
+    key = br_x509_decoder_get_pkey(&decoder);
+    if (key == NULL)
+        return PHX_EPEM;
+    a->flags = br_x509_decoder_isCA(&decoder) ? BR_X509_TA_CA : 0;
+    a->pkey = *key;
+    if (key->key_type == BR_KEYTYPE_RSA) {
+        a->pkey.key.rsa.n = tls_arena_copy(pem, key->key.rsa.n, key->key.rsa.nlen);
+        a->pkey.key.rsa.e = tls_arena_copy(pem, key->key.rsa.e, key->key.rsa.elen);
+    } else {
+        a->pkey.key.ec.q = tls_arena_copy(pem, key->key.ec.q, key->key.ec.qlen);
+    }
+    pem->anchor_count++;
+    return 0;
+}
+
+static int tls_take_chain(struct tls_pem *pem, const char *name, unsigned char *der, size_t size)
+{
+    if (!tls_is_certificate(name))
+        return 0;
+    if (pem->chain_count == TLS_CHAIN)
+        return PHX_EPEM;
+    pem->chain[pem->chain_count].data = der;
+    pem->chain[pem->chain_count++].data_len = size;
+    return 0;
+}
+
+static int tls_take_key(struct tls_pem *pem, const char *name, unsigned char *der, size_t size)
+{
+    /* "EC PARAMETERS" may come before; "ENCRYPTED PRIVATE KEY" would need a password that nobody
+     * is there to type. */
+    if (strcmp(name, "RSA PRIVATE KEY") != 0 && strcmp(name, "EC PRIVATE KEY") != 0
+        && strcmp(name, "PRIVATE KEY") != 0)
+        return 0;
+    br_skey_decoder_init(&pem->key);
+    br_skey_decoder_push(&pem->key, der, size);
+    pem->key_type = br_skey_decoder_key_type(&pem->key);
+    return pem->key_type == 0 ? PHX_EPEM : 0;
+}
+
+static int tls_parse_pem(struct tls_pem *pem, const uint8_t *text, size_t size,
+                         int (*take)(struct tls_pem *, const char *, unsigned char *, size_t))
+{
+    br_pem_decoder_context decoder;
+    size_t start = pem->used;
+    int inside = 0, err = 0;
+
+    br_pem_decoder_init(&decoder);
+    while (size > 0 && err == 0) {
+        size_t n = br_pem_decoder_push(&decoder, text, size);
+        text += n;
+        size -= n;
+        switch (br_pem_decoder_event(&decoder)) {
+        case BR_PEM_BEGIN_OBJ:
+            inside = 1;
+            start = pem->used;
+            br_pem_decoder_setdest(&decoder, tls_arena_add, pem);
+            break;
+        case BR_PEM_END_OBJ:
+            inside = 0;
+            err = take(pem, br_pem_decoder_name(&decoder), pem->arena + start, pem->used - start);
+            break;
+        case BR_PEM_ERROR: err = PHX_EPEM; break;
+        default: break;
+        }
+    }
+    return err == 0 && inside ? PHX_EPEM : err;
+}
+
+/* The parser wants a line end after the last line, which files may lack. */
+static int tls_read_pem(struct tls_pem *pem, const char *path, uint8_t *text,
+                        int (*take)(struct tls_pem *, const char *, unsigned char *, size_t))
+{
+    long size = phx__os_read_file(path, text, TLS_FILE_MAX);
+
+    if (size < 0)
+        return (int)size;
+    if (size == (long)TLS_FILE_MAX)
+        return PHX_EPEM; /* no file of certificates is so large */
+    text[size] = '\n';
+    return tls_parse_pem(pem, text, (size_t)size + 1, take);
+}
+
+void phx__tls_judge_by_ca(const struct tls_pem *pem, br_x509_minimal_context *x)
+{
+    uint64_t now = phx__os_wall_seconds();
+
+    br_x509_minimal_init(x, &br_sha256_vtable, pem->anchors, pem->anchor_count);
+    br_x509_minimal_set_rsa(x, br_rsa_pkcs1_vrfy_get_default());
+    br_x509_minimal_set_ecdsa(x, br_ec_get_default(), br_ecdsa_vrfy_asn1_get_default());
+    br_x509_minimal_set_hash(x, br_sha256_ID, &br_sha256_vtable);
+    br_x509_minimal_set_hash(x, br_sha384_ID, &br_sha384_vtable);
+    br_x509_minimal_set_hash(x, br_sha512_ID, &br_sha512_vtable);
+    /* BearSSL counts days from the year 0; 1970 began 719,528 of them later. */
+    br_x509_minimal_set_time(x, (uint32_t)(now / 86400 + 719528), (uint32_t)(now % 86400));
+}
+
+static int tls_same_rsa(const br_rsa_private_key *sk, const br_rsa_public_key *pk)
+{
+    uint8_t n[512];
+    br_rsa_compute_modulus compute = br_rsa_compute_modulus_get_default();
+    size_t size = compute(NULL, sk), skip = 0;
+
+    if (size == 0 || size > sizeof n || compute(n, sk) != size)
+        return 0;
+    while (skip < pk->nlen && pk->n[skip] == 0)
+        skip++;
+    return pk->nlen - skip == size && memcmp(pk->n + skip, n, size) == 0;
+}
+
+/* Would others believe us? Better to know now than link by link. */
+static int tls_check_own(struct tls_pem *pem)
+{
+    br_x509_minimal_context x;
+    const br_x509_class **v = &x.vtable;
+    const br_x509_pkey *pk;
+    uint8_t point[BR_EC_KBUF_PUB_MAX_SIZE];
+    br_ec_public_key ec;
+    unsigned usages, err;
+    size_t i;
+
+    phx__tls_judge_by_ca(pem, &x);
+    (*v)->start_chain(v, NULL);
+    for (i = 0; i < pem->chain_count; i++) {
+        (*v)->start_cert(v, (uint32_t)pem->chain[i].data_len);
+        (*v)->append(v, pem->chain[i].data, pem->chain[i].data_len);
+        (*v)->end_cert(v);
+    }
+    err = (*v)->end_chain(v);
+    pk = (*v)->get_pkey((const br_x509_class *const *)v, &usages);
+    if (err != 0 || pk == NULL)
+        return PHX_ECERT;
+    if (pk->key_type != pem->key_type)
+        return PHX_EPAIR;
+    if (pem->key_type == BR_KEYTYPE_RSA)
+        return tls_same_rsa(br_skey_decoder_get_rsa(&pem->key), &pk->key.rsa) ? 0 : PHX_EPAIR;
+    if (br_ec_compute_pub(br_ec_get_default(), &ec, point, br_skey_decoder_get_ec(&pem->key)) == 0)
+        return PHX_EPEM; /* a curve that this library does not know */
+    return ec.curve == pk->key.ec.curve && ec.qlen == pk->key.ec.qlen
+                   && memcmp(ec.q, pk->key.ec.q, ec.qlen) == 0
+               ? 0
+               : PHX_EPAIR;
+}
+
+static int tls_find_issuer(struct tls_pem *pem)
+{
+    br_x509_decoder_context decoder;
+
+    br_x509_decoder_init(&decoder, NULL, NULL);
+    br_x509_decoder_push(&decoder, pem->chain[0].data, pem->chain[0].data_len);
+    pem->issuer_type = (unsigned)br_x509_decoder_get_signer_key_type(&decoder);
+    return br_x509_decoder_get_pkey(&decoder) == NULL ? PHX_EPEM : 0;
+}
+
+int phx__tls_read_files(struct tls_pem *pem, const struct phx__tls_files *files, uint8_t *text)
+{
+    int err;
+
+    if ((err = tls_read_pem(pem, files->ca, text, tls_take_anchor)) != 0
+        || (err = tls_read_pem(pem, files->cert, text, tls_take_chain)) != 0
+        || (err = tls_read_pem(pem, files->key, text, tls_take_key)) != 0)
+        return err;
+    if (pem->anchor_count == 0 || pem->chain_count == 0 || pem->key_type == 0)
+        return PHX_EPEM;
+    if ((err = tls_find_issuer(pem)) != 0)
+        return err;
+    return tls_check_own(pem);
 }
 
 #endif
@@ -16064,8 +16217,7 @@ static long os_send(void *world, int handle, const struct iovec *iov, int count)
     message.msg_iov = (struct iovec *)iov; /* not written to; POSIX left out the const */
     message.msg_iovlen = (unsigned char)count; /* its type differs between systems; this fits all */
     do {
-        /* A lone small message is one piece, and then the kernel has less to copy and to check. */
-        n = count == 1 ? send(handle, iov->iov_base, iov->iov_len, OS_SEND_FLAGS)
+        n = count == 1 ? send(handle, iov->iov_base, iov->iov_len, OS_SEND_FLAGS) /* the lesser call */
                        : sendmsg(handle, &message, OS_SEND_FLAGS);
         if (n < 0 && errno == ENOTSOCK)
             n = os_writev_quietly(handle, iov, count);
@@ -17146,9 +17298,9 @@ static void node_write_link(phx *p, struct phx__link *l)
         phx__node_watch(p, l);
 }
 
-/* Each link that wants it, once. A link counts as listed while it is written to: acks that its own data brings
- * about leave in the same write, and do not make a step of their own. Others that are listed meanwhile are
- * for the next step. */
+/* Each link that wants it, once. A link counts as listed while it is written to: acks that its own data
+ * brings about leave in the same write, and do not make a step of their own. Others that are listed
+ * meanwhile are for the next step. */
 void phx__node_write(phx *p)
 {
     uint32_t i, count = p->writer_count;
@@ -17372,11 +17524,11 @@ int phx__node_open_tls(phx *p)
 
 /* A stream of the host's is its own affair, a pipe to ssh say, unless we can see that it is a plain
  * connection with another machine. */
-int phx__node_may_adopt(phx *p, int handle)
+int phx__node_may_adopt(phx *p, int handle, int secure)
 {
     struct phx_address here;
 
-    if (p->set.key_count > 0 || p->cfg.insecure)
+    if (p->set.key_count > 0 || p->cfg.insecure || (secure && phx__tls_has_files(p->set.tls)))
         return 0;
     memset(&here, 0, sizeof here);
     p->set.os_calls++;
@@ -19445,7 +19597,7 @@ int phx_adopt(phx *p, int fd, int dialer)
 
     if (p == NULL || fd < 0 || dialer < 0 || dialer > (1 | PHX_ADOPT_TLS))
         return PHX_EINVAL;
-    err = p->closing ? PHX_ECLOSED : phx__node_may_adopt(p, fd);
+    err = p->closing ? PHX_ECLOSED : phx__node_may_adopt(p, fd, dialer & PHX_ADOPT_TLS);
     if (err == 0 && (dialer & PHX_ADOPT_TLS))
         err = phx__node_tls(p);
     if (err == 0)
