@@ -43,8 +43,13 @@ bench_detect: phoenix.c
 bench_serf: phoenix.c
 	@./test/bench/serf.sh
 
+# Real processes behind real NATs and firewalls, in network namespaces, as root: ONLY=pattern picks scenes,
+# RANDOM=minutes of random walls (1), SEED=n of them; V=1 shows more.
+lab: phoenix.c
+	@MINUTES='$(or $(RANDOM),1)' LAB_ONLY='$(ONLY)' LAB_SEED='$(SEED)' V='$(V)' ./test/lab/run.sh
+
 clean:
 	rm -rf build phoenix.c.tmp
 
 FORCE:
-.PHONY: all test demo sim bars figures bench bench_detect bench_serf clean FORCE
+.PHONY: all test demo sim bars figures bench bench_detect bench_serf lab clean FORCE

@@ -287,10 +287,12 @@ int phx_read_key(const char *path, void *out, size_t capacity);
  *
  *      interval_us + timeout_us + broken_us + the time of one flood through the network
  *
- * one whose connections close (a killed process) within broken_us and a flood, and one that dies in the
- * same instant as all its monitors within insurance_us + timeout_us + broken_us and a flood. A host that
- * is silent for longer than that without phx_busy is taken for dead: what a node that computes and one
- * that is stopped look like from outside is the same. It is OK again as soon as it is back.
+ * (where its death itself cuts off a part of the network in which none of its monitors is, that part
+ * has insurance_us for interval_us). One whose connections close (a killed process) is FAILED within
+ * broken_us and a flood, and one that dies in the same instant as all its monitors within insurance_us +
+ * timeout_us + broken_us and a flood. A host that is silent for longer than that without phx_busy is
+ * taken for dead: what a node that computes and one that is stopped look like from outside is the same.
+ * It is OK again as soon as it is back.
  *
  * monitors and the two intervals say how often *this* node is heard, and are announced in each heartbeat;
  * timeout_us and broken_us say how patient it is with others. So nodes may differ. All in microseconds. */
@@ -370,6 +372,9 @@ struct phx_config {
     /* The outcome of a send that had a token: PHX_OK delivered (the receiver's on_message has
      * returned), else why not. Exactly one call per token. */
     void (*on_done)(phx *p, uint64_t token, int result, void *user);
+    /* The outcome for one member of a phx_cast that had a token: to, the name the message was
+     * addressed to; result as for on_done; left, how many outcomes of this cast are still to come. */
+    void (*on_member)(phx *p, uint64_t token, uint64_t to, int result, size_t left, void *user);
     /* A send to this name returned PHX_EAGAIN before; there is room now. */
     void (*on_writable)(phx *p, uint64_t to, void *user);
     /* A node became known or changed state. */
@@ -431,12 +436,12 @@ int phx_set_keys(phx *p, const struct phx_key *keys, int count);
 
 /* ---- Addresses ---------------------------------------------------------------------------------- */
 
-/* Accepts links at "tcp://host:port", "tls://host:port" or "unix:///path". Port 0 picks one. Host may be 0.0.0.0 or [::] for
- * all interfaces. The address is passed on to all nodes. Up to 8 listeners. Resolves host names and so
- * may block; never call it inside a latency-sensitive loop. Errors: PHX_EADDRESS, PHX_ESCHEME,
- * PHX_ERESOLVE, PHX_EINUSE, PHX_EACCES, PHX_ENOADDR, PHX_EINSECURE, PHX_EMFILE, PHX_ELIMIT; for TLS
- * PHX_ENOTSUP (built without) and PHX_ENOKEY. A listener speaks either TLS or not: who comes with the other
- * is refused. */
+/* Accepts links at "tcp://host:port", "tls://host:port" or "unix:///path". Port 0 picks one. Host may be
+ * 0.0.0.0 or [::] for all interfaces. The address is passed on to all nodes. Up to 8 listeners. Resolves
+ * host names and so may block; never call it inside a latency-sensitive loop. Errors: PHX_EADDRESS,
+ * PHX_ESCHEME, PHX_ERESOLVE, PHX_EINUSE, PHX_EACCES, PHX_ENOADDR, PHX_EINSECURE, PHX_EMFILE, PHX_ELIMIT;
+ * for TLS PHX_ENOTSUP (built without) and PHX_ENOKEY. A listener speaks either TLS or not: who comes with
+ * the other is refused. */
 int phx_listen(phx *p, const char *address);
 
 /* The address of listener `index` (0, 1, ...) with its real port. PHX_ENOTFOUND past the last. */
@@ -541,6 +546,28 @@ struct phx_outgoing {
     void *arg;
 };
 int phx_sendv(phx *p, const struct phx_outgoing *m);
+
+/* One message to many names. Each of the ranges stands for the nodes that hold some of it now: each
+ * gets the message once for that range, addressed to the first of the range's names that it holds. A
+ * range of one name that nobody holds waits for a holder, as in phx_send; of wider ones what nobody
+ * holds is left out. From there on each is a message of its own from this node to that name, in
+ * order with those that phx_send sends there, with the same promises, also when the name moves. But
+ * the bytes are kept once, and on their way they cross each link once, as far as the members' queues
+ * go along with each other.
+ *     Returns how many members there are, 1 or more. PHX_ENOTFOUND: none. PHX_EAGAIN: there is no room
+ * for one of them, so none is sent; on_writable tells its name. PHX_ETOOBIG, PHX_EINVAL, PHX_ERANGE (a
+ * range ends before it begins), PHX_ENOMEM, PHX_ECLOSED. phx_cancel with its token takes back all members of
+ * which nothing has left. */
+struct phx_cast {
+    const struct phx_range *ranges;
+    size_t ranges_count;
+    uint64_t from, tag;
+    uint64_t token;         /* not 0: on_member tells the outcome for each member */
+    uint64_t time_limit_us; /* as in phx_outgoing */
+    const void *data;       /* copied */
+    size_t size;
+};
+int phx_cast(phx *p, const struct phx_cast *c);
 
 /* Takes a message back that is not delivered yet. on_done follows with PHX_ECANCELLED; if part of it
  * has left already, PHX_ENOTFOUND: too late. */

@@ -51,7 +51,7 @@
  * This room does not know what an attempt is made of, whether the peer is who it says (link
  * proves that), or who is alive (live knows). It differs from the paper (section 4.1, step 1),
  * which dials every address it hears of at once and once. */
-#include "disc.h"
+#include "crowd.h"
 
 /* RFC 8305, section 8: the recommended delay between attempts, longer than nearly all round
  * trips. */
@@ -61,19 +61,6 @@
  * thousand others at once from dialling them all at once. */
 #define DISC_COURTESY_US PHX__SECOND
 #define DISC_COURTESY_JITTER_US (250 * PHX__MS)
-/* A full mesh costs some 40 us of processor per link, and a crowd that starts together pays for all N * N / 2
- * at once. Everybody can reach everybody through the hub when N links stand and the hub has told what it
- * knows, and it should not have to share its processor with the crowd until then. So beyond a few nodes the
- * first dial of one learnt of from others waits until no new ones were heard of for a moment, but not for
- * ever, and then for a random time up to known^2 * 5 us, about as long as the links take on two cores: 50 ms
- * for 100 nodes, 0.8 s for 400. Traffic (phx__disc_want) does not wait. */
-#define DISC_SPREAD_US UINT64_C(5)
-#define DISC_SPREAD_MOST_US (5 * PHX__SECOND)
-#define DISC_SETTLE_US (50 * PHX__MS)
-#define DISC_SETTLE_TIMES 20u
-/* And the other side gets so much longer to dial for each node known: hundreds that start on a few cores have
- * a turn each fifty milliseconds, and a second dial for want of patience only makes more work for all. */
-#define DISC_PATIENCE_US (10 * PHX__MS)
 /* A card with new addresses reaches everybody within milliseconds; its owner should not be hit
  * by all of them in the same one. */
 #define DISC_FRESH_JITTER_US (20 * PHX__MS)
@@ -153,33 +140,13 @@ static int disc_goes_first(const struct phx__disc *d, uint32_t node)
     return ((phx__id_hash(a) ^ phx__id_hash(b)) & 1) != 0 ? smaller : !smaller;
 }
 
-static int disc_is_crowd(const struct phx__disc *d)
-{
-    return d->limits.crowd != 0 && d->known > d->limits.crowd;
-}
-
-/* The time over which first dials are spread, for as many nodes as are known. */
-static uint64_t disc_spread(const struct phx__disc *d)
-{
-    uint64_t most = DISC_SPREAD_US * d->known * d->known;
-
-    return !disc_is_crowd(d) ? 0 : most < DISC_SPREAD_MOST_US ? most : DISC_SPREAD_MOST_US;
-}
-
-/* Is it too soon for the first dial of a node among many? The news is still coming in. */
-static int disc_is_settling(const struct phx__disc *d, const struct phx__disc_target *t)
-{
-    return !t->hub && t->fresh > 0 && disc_is_crowd(d) && !d->nodes[t->node].wanted
-           && d->now < d->learnt_at + DISC_SETTLE_US;
-}
-
 /* How long to leave the first dial to the other side. Whoever has addresses listens. */
 static uint64_t disc_courtesy(struct phx__disc *d, const struct phx__disc_target *t)
 {
     if (t->hub || !d->listening || disc_goes_first(d, t->node))
         return 0;
     return DISC_COURTESY_US + disc_between(d, 0, DISC_COURTESY_JITTER_US)
-           + (!disc_is_crowd(d) ? 0 : 2 * disc_spread(d) + DISC_PATIENCE_US * d->known);
+           + phx__crowd_patience(d);
 }
 
 static uint64_t disc_slow(const struct phx__disc *d)
@@ -212,7 +179,7 @@ static void disc_push(struct phx__disc *d, uint32_t slot)
  * those under way may have to give way. */
 static void disc_kick(struct phx__disc *d)
 {
-    if (d->head != PHX__NONE && d->attempts.free != PHX__NONE)
+    if (d->head != PHX__NONE && phx__crowd_has_room(d))
         phx__timer_set(d->timers, d->targets[d->head].timer, d->now);
     else if (d->head != PHX__NONE && d->room_at != UINT64_MAX)
         phx__timer_set(d->timers, d->targets[d->head].timer, d->room_at);
@@ -454,9 +421,9 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
         disc_settle(d, slot);
         return;
     }
-    if (!t->round && disc_is_settling(d, t)) {
+    if (!t->round && phx__crowd_is_settling(d, t)) {
         t->fresh--;
-        disc_plan(d, slot, DISC_SETTLE_US + disc_between(d, 0, disc_spread(d)));
+        disc_plan(d, slot, PHX__CROWD_SETTLE + disc_between(d, 0, phx__crowd_spread(d)));
         return;
     }
     if (!t->round) {
@@ -681,6 +648,7 @@ int phx__disc_init(struct phx__disc *d, struct phx__mem *mem, struct phx__ids *i
     d->limits = *limits;
     d->target_free = d->head = d->tail = PHX__NONE;
     d->room_at = UINT64_MAX;
+    d->pace = PHX__CROWD_PACE;
     if (phx__budget_init(&d->budget, mem, DISC_PLACES, phx__rnd_next(rnd)) != 0)
         return PHX_ENOMEM;
     return phx__attempts_init(&d->attempts, mem, limits->max_dials);
@@ -772,8 +740,8 @@ int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_addre
         d->known += !d->nodes[node].linked;
         phx__best_offer(&d->best, d->ids, node);
         d->learnt_at = d->now;
-        d->targets[slot].fresh = DISC_SETTLE_TIMES;
-        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]) + disc_between(d, 0, disc_spread(d)));
+        d->targets[slot].fresh = PHX__CROWD_SETTLE_TIMES;
+        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]) + disc_between(d, 0, phx__crowd_spread(d)));
     } else if (!disc_is_same(&d->targets[slot], a, picked, n)
                && disc_renew(d, slot, a, picked, n) != 0) {
         return PHX_ENOMEM;
@@ -798,6 +766,7 @@ int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t 
             phx__disc_meet(d, attempt, node);
             phx__budget_good(&d->budget, &d->targets[slot].at[i].address);
         }
+        phx__crowd_learn(d, d->now - d->attempts.at[attempt & 0xffff].since);
         disc_close(d, slot, i);
         disc_note(d, slot, i,
                   error != 0 ? error : d->targets[slot].node == node ? 0 : PHX_EPEER);
@@ -988,7 +957,7 @@ void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now)
         return;
     if (!d->targets[arg].queued)
         disc_push(d, arg);
-    while ((slot = d->head) != PHX__NONE && (d->attempts.free != PHX__NONE || disc_make_room(d))) {
+    while ((slot = d->head) != PHX__NONE && (phx__crowd_has_room(d) || disc_make_room(d))) {
         disc_unqueue(d, slot);
         disc_advance(d, slot);
     }

@@ -67,6 +67,8 @@ struct phx__disc {
     struct phx__budget budget; /* of dials at learnt addresses */
     int listening;       /* this node can be dialled */
     int stopped;         /* closing: dial no more */
+    uint32_t pace;       /* dials at once, in a crowd */
+    uint64_t slowed_at;  /* when it was last halved */
     uint64_t learnt_at;  /* when a node was last heard of for the first time */
     uint64_t now;        /* the latest time told, for calls that are not told */
 };

@@ -77,18 +77,23 @@ int phx__fate_promise(struct phx__post *p, uint32_t n)
     return 0;
 }
 
-void phx__fate_outcome(struct phx__post *p, uint64_t token, int result, struct phx__block *body)
+void phx__fate_outcome(struct phx__post *p, uint64_t token, int result, struct phx__block *body,
+                       struct phx__cast *cast, uint64_t to)
 {
     uint32_t n = phx__fate_promises(token, body);
     struct phx__outcome *o;
 
-    if (n == 0)
+    if (n == 0) {
+        phx__cast_drop(p, cast);
         return;
+    }
     PHX_ASSERT(p->promised >= n && p->outcome_first + p->outcome_count < p->outcome_capacity);
     p->promised -= n;
     o = &p->outcomes[p->outcome_first + p->outcome_count++];
     o->token = token;
     o->result = result;
+    o->cast = cast;
+    o->to = to;
     o->body = body != NULL && body->release != NULL ? phx__block_hold(body) : NULL;
 }
 
@@ -102,8 +107,11 @@ void phx__fate_tell(struct phx__post *p)
         struct phx__outcome o = p->outcomes[p->outcome_first++];
 
         p->outcome_count--;
-        if (o.token != 0)
+        if (o.cast != NULL)
+            p->ops.member(p->ops.ctx, o.token, o.to, o.result, phx__cast_left(o.cast));
+        else if (o.token != 0)
             p->ops.done(p->ops.ctx, o.token, o.result);
+        phx__cast_drop(p, o.cast);
         phx__block_drop(o.body);
     }
     if (p->outcome_count > 0)
@@ -388,7 +396,7 @@ static void fate_refuse_letter(struct phx__post *p, struct phx__letter *l, int r
     if (phx__fate_promises(l->mail.token, l->mail.body) == 0)
         p->dropped++;
     p->pending_count--;
-    phx__fate_outcome(p, l->mail.token, result, l->mail.body);
+    phx__fate_outcome(p, l->mail.token, result, l->mail.body, l->mail.cast, l->mail.to);
     phx__letter_drop(&p->hold, l); /* never the last reference to the host's memory */
 }
 
@@ -420,7 +428,7 @@ static void fate_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t
     if (phx__fate_promises(r->token, r->body) == 0)
         p->dropped++;
     p->pending_count--;
-    phx__fate_outcome(p, r->token, result, r->body);
+    phx__fate_outcome(p, r->token, result, r->body, r->cast, r->box->name);
     phx__fate_landed(p, r->box);
 }
 
@@ -451,21 +459,47 @@ static int fate_cancel_flow(struct phx__post *p, struct phx__pump_peer *peer, ui
 
 /* A walk over all that has not left. Tokens are not indexed: every send would pay for what few ever
  * do. */
-int phx__post_cancel(struct phx__post *p, uint64_t token)
+static int fate_cancel(struct phx__post *p, uint64_t token)
 {
     uint32_t i;
 
-    if (token == 0)
-        return PHX_ENOTFOUND;
     for (i = 0; i < p->hold.count; i++) {
         if (fate_cancel_box(p, p->hold.boxes[i], token))
-            return 0;
+            return 1;
     }
     for (i = 0; i < p->node_capacity; i++) {
         if (p->nodes[i].peer != NULL && fate_cancel_flow(p, p->nodes[i].peer, token))
-            return 0;
+            return 1;
     }
-    return PHX_ENOTFOUND;
+    return 0;
+}
+
+int phx__post_cancel(struct phx__post *p, uint64_t token)
+{
+    if (token == 0 || !fate_cancel(p, token))
+        return PHX_ENOTFOUND;
+    while (phx__cast_has(p, token) && fate_cancel(p, token))
+        continue; /* the other members */
+    return 0;
+}
+
+void phx__fate_undo(struct phx__post *p, struct phx__box *b)
+{
+    struct phx__letter *before = NULL, *l = b->head;
+
+    p->pending_count--;
+    if (l == NULL) {
+        struct phx__flow_out *o = &b->peer->out;
+
+        phx__flow_truncate(o, phx__flow_last(o));
+        phx__fate_landed(p, b);
+        return;
+    }
+    for (; l->next != NULL; l = l->next)
+        before = l;
+    phx__letter_drop(&p->hold, phx__hold_take(&p->hold, b, before));
+    if (b->head == NULL)
+        fate_settle_box(p, b);
 }
 
 /* Searching n messages for those that expired is repeated at the earliest n microseconds later, so
@@ -492,8 +526,9 @@ void phx__fate_expire_flow(struct phx__post *p, struct phx__pump_peer *peer)
         } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
             fate_withdraw(p, o, i, span, PHX_EEXPIRED);
         } else {
-            phx__fate_outcome(p, r->token, PHX_EEXPIRED, NULL);
+            phx__fate_outcome(p, r->token, PHX_EEXPIRED, NULL, r->cast, r->box->name);
             for (j = i; j < i + span; j++) {
+                phx__flow_at(o, j)->cast = NULL;
                 phx__flow_at(o, j)->token = 0;
                 phx__flow_at(o, j)->limit = 0;
             }
@@ -614,7 +649,7 @@ static void fate_empty(struct phx__post *p, struct phx__pump_peer *peer, int res
             p->pending_bytes -= m.size;
             p->pending_count--;
             p->dropped++;
-            phx__fate_outcome(p, m.token, result, m.body);
+            phx__fate_outcome(p, m.token, result, m.body, m.cast, m.to);
         }
         phx__fate_landed(p, m.box);
     }

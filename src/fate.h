@@ -8,6 +8,8 @@ struct phx__outcome {
     uint64_t token; /* 0: only drop the body */
     int result;
     struct phx__block *body; /* NULL, or held until the outcome is told */
+    struct phx__cast *cast;  /* of a member of a cast, to whom the name: */
+    uint64_t to;
 };
 
 /* How many outcomes a message may need: one to tell, one to let its owner's memory go inside a
@@ -15,9 +17,13 @@ struct phx__outcome {
 PHX_PRIVATE uint32_t phx__fate_promises(uint64_t token, const struct phx__block *body);
 /* Reserves n more, so that none is ever lost for lack of memory. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__fate_promise(struct phx__post *p, uint32_t n);
-/* What was promised comes true in the next phx__post_run. body: NULL if it is not to go yet. */
+/* What was promised comes true in the next phx__post_run. body: NULL if it is not to go yet. cast, if
+ * not NULL, has one message less. */
 PHX_PRIVATE void phx__fate_outcome(struct phx__post *p, uint64_t token, int result,
-                    struct phx__block *body);
+                    struct phx__block *body, struct phx__cast *cast, uint64_t to);
+/* The last messages of a queue are withdrawn, as if they had never been put: of a cast that not all
+ * of its members have room for. */
+PHX_PRIVATE void phx__fate_undo(struct phx__post *p, struct phx__box *b);
 PHX_PRIVATE void phx__fate_tell(struct phx__post *p);
 
 /* A node's flow takes messages while less than a window is in it; so one of any size goes into an

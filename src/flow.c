@@ -26,7 +26,7 @@
  * emitted either, are written again into their heads: nobody else has seen those bytes. That is
  * O(queue) for a rare call and nothing for the common ones.
  *
- * Memory: 56 bytes for a record, 56 to 92 bytes for a head. What counts against windows is the
+ * Memory: 64 bytes for a record, 56 to 92 bytes for a head. What counts against windows is the
  * frame with its head, never less than WIRE.md asks (it counts payload only), so that empty
  * messages are bounded too. */
 #include "flow.h"
@@ -236,6 +236,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     r->token = m->token;
     r->limit = m->limit;
     r->box = m->box;
+    r->cast = m->cast;
     tail->used += r->head_size;
     o->count++;
     o->bytes += r->head_size;
@@ -270,6 +271,12 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__mail *m)
     return 0;
 }
 
+/* Bytes of a message in one frame, but the last. */
+static size_t flow_fragment(const struct phx__mail *m)
+{
+    return m->cast != NULL ? PHX__CAST_FRAGMENT : PHX__FRAGMENT;
+}
+
 /* Cuts `body` into frames. Each holds it, so that a link may keep one while others are gone. */
 static int flow_put_large(struct phx__flow_out *o, const struct phx__mail *m,
                           struct phx__block *body, size_t at)
@@ -281,7 +288,7 @@ static int flow_put_large(struct phx__flow_out *o, const struct phx__mail *m,
         struct phx__flow_record *r;
         int place = done == 0 ? flow_first_flags(o) : 0;
 
-        size = m->size - done < PHX__FRAGMENT ? m->size - done : PHX__FRAGMENT;
+        size = m->size - done < flow_fragment(m) ? m->size - done : flow_fragment(m);
         if (done + size == m->size)
             place |= (int)PHX__DATA_LAST;
         r = flow_add(o, m, place, size, 0);
@@ -302,13 +309,14 @@ int phx__flow_put(struct phx__flow_out *o, const struct phx__mail *m)
 {
     int err;
     struct phx__block *body = m->body;
-    uint32_t frames = m->size == 0 ? 1 : (uint32_t)((m->size - 1) / PHX__FRAGMENT + 1);
+    uint32_t frames = m->size == 0 ? 1 : (uint32_t)((m->size - 1) / flow_fragment(m) + 1);
 
     PHX_ASSERT(o->epoch != 0);
     if (flow_reserve(o, frames) != 0)
         return PHX_ENOMEM;
-    /* The host's own memory is never copied, however small: that is what it asked for. */
-    if (m->size <= FLOW_SMALL && (body == NULL || body->release == NULL)) {
+    /* The host's own memory is never copied, however small: that is what it asked for. Nor are the
+     * bytes of a cast, which many flows share. */
+    if (m->size <= FLOW_SMALL && m->cast == NULL && (body == NULL || body->release == NULL)) {
         err = flow_put_small(o, m);
     } else if (body != NULL) {
         err = flow_put_large(o, m, body, m->size == 0 ? 0 : (size_t)(m->data - body->data));
@@ -494,6 +502,7 @@ void phx__flow_mail(const struct phx__flow_out *o, uint32_t index, struct phx__m
     m->token = r->token;
     m->limit = r->limit;
     m->box = r->box;
+    m->cast = r->cast;
     m->iov = NULL;
     m->iov_count = 0;
 }

@@ -6,6 +6,7 @@
 #define PHX__NEVER UINT64_MAX
 
 struct phx__box; /* see hold.h */
+struct phx__cast; /* see cast.h */
 
 /* A message as post hands it around. */
 struct phx__mail {
@@ -13,6 +14,7 @@ struct phx__mail {
     uint64_t token; /* 0: nobody asks what became of it */
     uint64_t limit; /* it expires then; PHX__NEVER; 0: it did, after it began to leave */
     struct phx__box *box; /* of its name, for messages in a flow; flow only keeps it */
+    struct phx__cast *cast; /* that it is a member of; NULL: none */
     size_t size;
     struct phx__block *body; /* holds data, all of it; NULL: gather iov instead */
     const uint8_t *data;
@@ -31,6 +33,7 @@ struct phx__flow_record {
     uint8_t gone;  /* withdrawn; the next sweep takes it */
     uint64_t token, limit;
     struct phx__box *box;
+    struct phx__cast *cast;
 };
 
 /* Numbers: base <= sent <= left <= base + count. Frames below left were emitted at least once. */

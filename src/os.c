@@ -841,8 +841,7 @@ static long os_send(void *world, int handle, const struct iovec *iov, int count)
     message.msg_iov = (struct iovec *)iov; /* not written to; POSIX left out the const */
     message.msg_iovlen = (unsigned char)count; /* its type differs between systems; this fits all */
     do {
-        /* A lone small message is one piece, and then the kernel has less to copy and to check. */
-        n = count == 1 ? send(handle, iov->iov_base, iov->iov_len, OS_SEND_FLAGS)
+        n = count == 1 ? send(handle, iov->iov_base, iov->iov_len, OS_SEND_FLAGS) /* the lesser call */
                        : sendmsg(handle, &message, OS_SEND_FLAGS);
         if (n < 0 && errno == ENOTSOCK)
             n = os_writev_quietly(handle, iov, count);

@@ -331,6 +331,18 @@ static uint32_t node_owner(void *ctx, uint64_t name)
     return state == PHX_NODE_FAILED || state == PHX_NODE_LEFT ? PHX__NONE : node;
 }
 
+static int node_segment(void *ctx, uint64_t name, uint32_t *owner, uint64_t *last)
+{
+    phx *p = ctx;
+    struct phx_range around;
+    int err;
+
+    (void)phx__names_owner(&p->names, name, &around, &err);
+    *last = around.last;
+    *owner = node_owner(p, name);
+    return err;
+}
+
 static uint32_t node_next(void *ctx, uint32_t node, uint32_t *generation)
 {
     phx *p = ctx;
@@ -373,6 +385,14 @@ static void node_done(void *ctx, uint64_t token, int result)
 
     if (p->cfg.on_done != NULL && !p->free_later)
         p->cfg.on_done(p, token, result, p->cfg.user);
+}
+
+static void node_member(void *ctx, uint64_t token, uint64_t to, int result, size_t left)
+{
+    phx *p = ctx;
+
+    if (p->cfg.on_member != NULL && !p->free_later)
+        p->cfg.on_member(p, token, to, result, left, p->cfg.user);
 }
 
 static void node_writable(void *ctx, uint64_t name)
@@ -634,7 +654,8 @@ static int node_open_brains(phx *p)
                                    (int)p->cfg.hop_limit, p->cfg.relay,  p->cfg.incarnation << 32 };
     struct phx__post_ops post = { p,         node_owner,    &p->names.version, node_next,
                                   node_emit, phx__node_ack, node_message,
-                                  node_done, node_writable, node_post_wants };
+                                  node_done, node_writable, node_post_wants,
+                                  node_segment, node_member };
     int err;
 
     phx__node_route_ops(p, &route);

@@ -134,7 +134,7 @@ PHX_PRIVATE int phx__node_keys(phx *p, const struct phx_key *keys, uint32_t coun
 PHX_PRIVATE void phx__node_drop_keys(phx *p);
 /* May this node speak there? */
 PHX_PRIVATE int phx__node_is_secure(const phx *p, const struct phx_address *a);
-PHX_PRIVATE int phx__node_may_adopt(phx *p, int handle); /* 0 or PHX_EINSECURE */
+PHX_PRIVATE int phx__node_may_adopt(phx *p, int handle, int secure); /* 0 or PHX_EINSECURE */
 /* May the end of this link be logged? How many were not before it, or -1: no. */
 PHX_PRIVATE int64_t phx__node_may_log(phx *p, const struct phx__link *l, int reason);
 PHX_PRIVATE int phx__node_wants_tls(const phx *p, const struct phx_address *a);

@@ -236,7 +236,7 @@ int phx_adopt(phx *p, int fd, int dialer)
 
     if (p == NULL || fd < 0 || dialer < 0 || dialer > (1 | PHX_ADOPT_TLS))
         return PHX_EINVAL;
-    err = p->closing ? PHX_ECLOSED : phx__node_may_adopt(p, fd);
+    err = p->closing ? PHX_ECLOSED : phx__node_may_adopt(p, fd, dialer & PHX_ADOPT_TLS);
     if (err == 0 && (dialer & PHX_ADOPT_TLS))
         err = phx__node_tls(p);
     if (err == 0)
@@ -413,6 +413,21 @@ int phx_send_owned(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void 
     m.release = release;
     m.arg = arg;
     return phx_sendv(p, &m);
+}
+
+int phx_cast(phx *p, const struct phx_cast *c)
+{
+    size_t i;
+
+    if (p == NULL || c == NULL || c->ranges_count == 0 || c->ranges == NULL
+        || (c->data == NULL && c->size > 0))
+        return PHX_EINVAL;
+    for (i = 0; i < c->ranges_count; i++)
+        if (c->ranges[i].first > c->ranges[i].last)
+            return PHX_ERANGE;
+    if (p->closing)
+        return PHX_ECLOSED;
+    return phx__post_cast(&p->post, c, p->now);
 }
 
 int phx_cancel(phx *p, uint64_t token)

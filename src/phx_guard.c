@@ -149,11 +149,11 @@ int phx__node_open_tls(phx *p)
 
 /* A stream of the host's is its own affair, a pipe to ssh say, unless we can see that it is a plain
  * connection with another machine. */
-int phx__node_may_adopt(phx *p, int handle)
+int phx__node_may_adopt(phx *p, int handle, int secure)
 {
     struct phx_address here;
 
-    if (p->set.key_count > 0 || p->cfg.insecure)
+    if (p->set.key_count > 0 || p->cfg.insecure || (secure && phx__tls_has_files(p->set.tls)))
         return 0;
     memset(&here, 0, sizeof here);
     p->set.os_calls++;

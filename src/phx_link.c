@@ -684,9 +684,9 @@ static void node_write_link(phx *p, struct phx__link *l)
         phx__node_watch(p, l);
 }
 
-/* Each link that wants it, once. A link counts as listed while it is written to: acks that its own data brings
- * about leave in the same write, and do not make a step of their own. Others that are listed meanwhile are
- * for the next step. */
+/* Each link that wants it, once. A link counts as listed while it is written to: acks that its own data
+ * brings about leave in the same write, and do not make a step of their own. Others that are listed
+ * meanwhile are for the next step. */
 void phx__node_write(phx *p)
 {
     uint32_t i, count = p->writer_count;

@@ -44,21 +44,13 @@
 
 /* ---- Sending */
 
-/* Where a message to a name goes now: into the flow to a peer, or into a box, which may be there
- * already. */
-struct post_way {
-    struct phx__box *box;
-    uint32_t owner; /* without peer and box: SELF or NONE */
-    struct phx__pump_peer *peer;
-};
-
 /* What could never be held need not be told of room there: it waits for an owner only. */
 static struct phx__waiter **post_hold_waiters(struct phx__post *p, size_t size)
 {
     return size > p->limits.hold_bytes ? &p->name_waiters : &p->hold_waiters;
 }
 
-static int post_find_peer(struct phx__post *p, struct post_way *way, struct phx__pump_peer *peer,
+static int post_find_peer(struct phx__post *p, struct phx__post_way *way, struct phx__pump_peer *peer,
                           struct phx__waiter ***waiters)
 {
     way->peer = peer;
@@ -67,7 +59,7 @@ static int post_find_peer(struct phx__post *p, struct post_way *way, struct phx_
 }
 
 /* The box has letters, or has to wait for what is under way. */
-static int post_find_box(struct phx__post *p, size_t size, struct post_way *way,
+static int post_find_box(struct phx__post *p, size_t size, struct phx__post_way *way,
                          struct phx__waiter ***waiters)
 {
     enum phx__box_state state = way->box->state;
@@ -79,7 +71,7 @@ static int post_find_box(struct phx__post *p, size_t size, struct post_way *way,
 
 /* No letters, nothing came back. Does its peer still have the name? If not, 0, and what is under
  * way has to end first; without that the box is gone. */
-static int post_flows(struct phx__post *p, struct post_way *way, uint64_t name)
+static int post_flows(struct phx__post *p, struct phx__post_way *way, uint64_t name)
 {
     struct phx__box *b = way->box;
 
@@ -98,8 +90,7 @@ static int post_flows(struct phx__post *p, struct post_way *way, uint64_t name)
     return 0;
 }
 
-/* 0, PHX_EAGAIN and *waiters is where to wait, or PHX_ENOMEM. */
-static int post_find_way(struct phx__post *p, uint64_t name, size_t size, struct post_way *way,
+int phx__post_find_way(struct phx__post *p, uint64_t name, size_t size, struct phx__post_way *way,
                          struct phx__waiter ***waiters)
 {
     struct phx__pump_peer *peer;
@@ -120,7 +111,7 @@ static int post_find_way(struct phx__post *p, uint64_t name, size_t size, struct
     return peer == NULL ? PHX_ENOMEM : post_find_peer(p, way, peer, waiters);
 }
 
-static int post_go(struct phx__post *p, struct post_way *way, struct phx__mail *m)
+int phx__post_go(struct phx__post *p, struct phx__post_way *way, struct phx__mail *m)
 {
     int err;
 
@@ -153,7 +144,7 @@ static int post_measure(const struct phx__post *p, const struct phx_outgoing *m,
 
 /* Hands the message over to its way; an owned one wrapped, which must not call release if it
  * fails. */
-static int post_submit(struct phx__post *p, struct post_way *way, const struct phx_outgoing *m,
+static int post_submit(struct phx__post *p, struct phx__post_way *way, const struct phx_outgoing *m,
                        struct phx__mail *mail)
 {
     int err;
@@ -167,7 +158,7 @@ static int post_submit(struct phx__post *p, struct post_way *way, const struct p
     }
     err = phx__fate_promise(p, phx__fate_promises(mail->token, mail->body));
     if (err == 0) {
-        err = post_go(p, way, mail);
+        err = phx__post_go(p, way, mail);
         if (err != 0)
             p->promised -= phx__fate_promises(mail->token, mail->body);
     }
@@ -185,13 +176,13 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t n
 {
     struct phx__waiter **waiters = NULL;
     struct phx__mail mail;
-    struct post_way way;
+    struct phx__post_way way;
     size_t size;
     int err = post_measure(p, m, &size);
 
     p->now = now;
     if (err == 0)
-        err = post_find_way(p, m->to, size, &way, &waiters);
+        err = phx__post_find_way(p, m->to, size, &way, &waiters);
     if (err == PHX_EAGAIN && phx__wait(&p->hold, waiters, m->to) != 0)
         err = PHX_ENOMEM; /* "later" would be a promise to tell when */
     if (err != 0)
@@ -204,6 +195,7 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t n
     if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - now)
         mail.limit = now + m->time_limit_us;
     mail.box = NULL;
+    mail.cast = NULL;
     mail.size = size;
     mail.body = NULL;
     mail.data = NULL;
@@ -331,12 +323,27 @@ static void post_arrived(struct phx__post *p, struct phx__pump_peer *peer,
     }
 }
 
+void phx__post_fragment(struct phx__post *p, const struct phx__data *d, int flags)
+{
+    struct phx__pump_peer *peer;
+    uint32_t node = p->last_source;
+
+    if (node >= p->ids->size || !p->ids->used[node]
+        || !phx__id_equal(&p->ids->at[node], &d->source))
+        node = phx__ids_find(p->ids, &d->source);
+    peer = node == PHX__NONE || node == PHX__SELF ? NULL : phx__pump_open(p, node);
+    if (peer == NULL) {
+        p->dropped++; /* nobody an ack could be sent to, or no memory: it comes again */
+        return;
+    }
+    p->last_source = node;
+    post_arrived(p, peer, d, flags);
+}
+
 int phx__post_data(struct phx__post *p, uint32_t nbr, const uint8_t *frame, size_t frame_size,
                    const struct phx__frame *f, uint64_t now)
 {
-    struct phx__pump_peer *peer;
     struct phx__data d;
-    uint32_t node = p->last_source;
 
     (void)nbr; /* it may even be the next hop, for a moment; the hop byte bounds that */
     p->now = now;
@@ -347,15 +354,7 @@ int phx__post_data(struct phx__post *p, uint32_t nbr, const uint8_t *frame, size
         p->dropped += phx__pump_transit(p, frame, frame_size, f) != 0;
         return 0;
     }
-    if (node >= p->ids->size || !p->ids->used[node] || !phx__id_equal(&p->ids->at[node], &d.source))
-        node = phx__ids_find(p->ids, &d.source);
-    peer = node == PHX__NONE || node == PHX__SELF ? NULL : phx__pump_open(p, node);
-    if (peer == NULL) {
-        p->dropped++; /* nobody an ack could be sent to, or no memory: it comes again */
-        return 0;
-    }
-    p->last_source = node;
-    post_arrived(p, peer, &d, f->flags);
+    phx__post_fragment(p, &d, f->flags);
     return 0;
 }
 
@@ -390,7 +389,8 @@ static void post_end(struct phx__post *p, struct phx__flow_record *r, int back)
 {
     if (r->body != NULL && r->body->release != NULL && back == 0)
         p->promised--; /* it goes right here, unless a link still holds it */
-    phx__fate_outcome(p, r->token, back == 0 ? PHX_OK : PHX_ETOOBIG, back == 0 ? NULL : r->body);
+    phx__fate_outcome(p, r->token, back == 0 ? PHX_OK : PHX_ETOOBIG, back == 0 ? NULL : r->body,
+                      r->cast, r->box->name);
     p->pending_count--;
     if (back == 0)
         r->box->retry_us = 0;
@@ -506,7 +506,7 @@ static void post_run_local(struct phx__post *p)
             phx__ring_add(&p->local, &b->link); /* names take turns */
         p->pending_bytes -= l->mail.size;
         p->pending_count--;
-        phx__fate_outcome(p, l->mail.token, PHX_OK, l->mail.body);
+        phx__fate_outcome(p, l->mail.token, PHX_OK, l->mail.body, l->mail.cast, l->mail.to);
         post_deliver(p, &l->mail, PHX__SELF);
         phx__letter_drop(&p->hold, l);
     }
@@ -645,6 +645,7 @@ void phx__post_free(struct phx__post *p)
         continue;
     for (i = p->outcome_first; i < p->outcome_first + p->outcome_count; i++)
         phx__block_drop(p->outcomes[i].body);
+    phx__cast_free(p);
     phx__mem_put(p->mem, p->outcomes, p->outcome_capacity * sizeof *p->outcomes);
     phx__mem_put(p->mem, p->nodes, p->node_capacity * sizeof *p->nodes);
     phx__hold_free(&p->hold);

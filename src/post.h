@@ -1,6 +1,7 @@
 /* post.h - BRAIN: messages end to end: numbers, acks, order, credit, holding, transit, outcomes. */
 #ifndef PHX_POST_H
 #define PHX_POST_H
+#include "cast.h"
 #include "fate.h"
 
 struct phx__post_limits {
@@ -34,6 +35,10 @@ struct phx__post_ops {
     void (*writable)(void *ctx, uint64_t name);
     /* Links of this neighbour have something to pull. */
     void (*wants)(void *ctx, uint32_t nbr);
+    /* As owner; *last: the last name up to which that is the answer. 0 or PHX_ENOMEM. */
+    int (*segment)(void *ctx, uint64_t name, uint32_t *owner, uint64_t *last);
+    /* The outcome for one member of a cast; `left` are to come. */
+    void (*member)(void *ctx, uint64_t token, uint64_t to, int result, size_t left);
 };
 
 struct phx__post {
@@ -59,6 +64,7 @@ struct phx__post {
     struct phx__waiter *name_waiters;  /* for an owner */
     struct phx__waiter *ready_waiters; /* for nothing: to be told in phx__post_run */
     int look_again;                    /* boxes could not be moved for lack of memory */
+    struct phx__cast *casts;           /* all that have messages or outcomes to come */
     struct phx__outcome *outcomes;     /* for phx__post_run, with room for all promised ones */
     uint32_t outcome_first, outcome_count, outcome_capacity;
     size_t promised;
@@ -78,6 +84,8 @@ PHX_PRIVATE void phx__post_free(struct phx__post *p);
 /* Accepts a message: PHX_ETOOBIG, PHX_EAGAIN, PHX_ENOMEM, PHX_EINVAL (sizes overflow, release with
  * iov_count != 1). Never calls an op but `owner`, `next` and `wants`. */
 PHX_PRIVATE int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t now);
+/* Accepts a message to many: how many, or an error, and then nothing was accepted. */
+PHX_PRIVATE int phx__post_cast(struct phx__post *p, const struct phx_cast *c, uint64_t now);
 /* 0 or PHX_ENOTFOUND; done comes in phx__post_run. */
 PHX_PRIVATE int phx__post_cancel(struct phx__post *p, uint64_t token);
 
@@ -89,6 +97,9 @@ PHX_PRIVATE size_t phx__post_pull(struct phx__post *p, uint32_t nbr, size_t budg
  * decoded. Delivers, queues for transit (a copy) or drops. 0, or PHX_EPROTO: close the link. */
 PHX_PRIVATE int phx__post_data(struct phx__post *p, uint32_t nbr, const uint8_t *frame,
                                size_t frame_size, const struct phx__frame *f, uint64_t now);
+/* A CAST frame, as phx__post_data. */
+PHX_PRIVATE int phx__post_cast_data(struct phx__post *p, uint32_t nbr, const struct phx__frame *f,
+                                    uint64_t now);
 /* An ACK for this node. gap: frame flag PHX__ACK_GAP. */
 PHX_PRIVATE void phx__post_ack(struct phx__post *p, const struct phx__ack *a, int gap,
                                uint64_t now);
@@ -114,5 +125,19 @@ PHX_PRIVATE void phx__post_settle(struct phx__post *p, uint64_t now);
 PHX_PRIVATE int phx__post_ready(const struct phx__post *p);
 /* PHX__TIMER_POST (node) and PHX__TIMER_POST_HOLD (0: time limits, 1: try again) fired. */
 PHX_PRIVATE void phx__post_due(struct phx__post *p, int kind, uint32_t node, uint64_t now);
+
+/* For cast.c: where a message to a name goes now, which is into the flow to a peer, or into a box,
+ * which may be there already. */
+struct phx__post_way {
+    struct phx__box *box;
+    uint32_t owner; /* without peer and box: SELF or NONE */
+    struct phx__pump_peer *peer;
+};
+/* 0, PHX_EAGAIN and *waiters is where to wait, or PHX_ENOMEM. */
+PHX_PRIVATE int phx__post_find_way(struct phx__post *p, uint64_t name, size_t size,
+                                   struct phx__post_way *way, struct phx__waiter ***waiters);
+PHX_PRIVATE int phx__post_go(struct phx__post *p, struct phx__post_way *way, struct phx__mail *m);
+/* The DATA frame that a line of a CAST stands for came. */
+PHX_PRIVATE void phx__post_fragment(struct phx__post *p, const struct phx__data *d, int flags);
 
 #endif

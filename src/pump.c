@@ -264,12 +264,14 @@ static void pump_drop_transit(struct phx__post *p, struct phx__pump_peer *peer)
     peer->tail_size = 0;
 }
 
-/* Where the next `size` bytes in transit to this node go; NULL: no memory. */
-static uint8_t *pump_transit_room(struct phx__post *p, struct phx__pump_peer *peer, size_t size)
+uint8_t *phx__pump_room(struct phx__post *p, struct phx__pump_peer *peer, size_t size)
 {
     size_t capacity = peer->tail_size == 0 ? PUMP_BLOCK_FIRST : peer->tail_size;
     struct phx__block *b = peer->tail;
 
+    if (peer->queue.bytes + size > 2 * p->limits.window
+        || p->transit_bytes + size > PUMP_TRANSIT_MOST)
+        return NULL;
     if (b != NULL && b->refs == 1)
         b->used = 0; /* all in it has gone out */
     if (b != NULL && b->capacity - b->used >= size)
@@ -281,6 +283,20 @@ static uint8_t *pump_transit_room(struct phx__post *p, struct phx__pump_peer *pe
     peer->tail = b;
     peer->tail_size = (uint32_t)(capacity < PUMP_BLOCK_MOST / 2 ? capacity * 2 : PUMP_BLOCK_MOST);
     return b->data;
+}
+
+int phx__pump_queued(struct phx__post *p, struct phx__pump_peer *peer, uint8_t *at, size_t size)
+{
+    if (phx__slices_push(&peer->queue, peer->tail, at, size) != 0)
+        return PHX_ENOMEM;
+    peer->tail->used += size;
+    peer->queued++;
+    p->transit_bytes += size;
+    p->relayed_frames++;
+    p->relayed_bytes += size;
+    phx__pump_rest(p, peer);
+    pump_list(p, &peer->transit);
+    return 0;
 }
 
 int phx__pump_transit(struct phx__post *p, const uint8_t *frame, size_t size,
@@ -296,26 +312,12 @@ int phx__pump_transit(struct phx__post *p, const uint8_t *frame, size_t size,
     if (!p->limits.relay || f->hops <= 1 || node == PHX__NONE)
         return PHX_ENOTFOUND;
     peer = phx__pump_open(p, node);
-    if (peer == NULL)
-        return PHX_ENOMEM;
-    if (peer->queue.bytes + size > 2 * p->limits.window
-        || p->transit_bytes + size > PUMP_TRANSIT_MOST)
-        return PHX_ELIMIT;
-    to = pump_transit_room(p, peer, size);
+    to = peer == NULL ? NULL : phx__pump_room(p, peer, size);
     if (to == NULL)
-        return PHX_ENOMEM;
+        return PHX_ELIMIT;
     memcpy(to, frame, size);
     to[PHX__DATA_HOPS] = (uint8_t)(f->hops - 1);
-    if (phx__slices_push(&peer->queue, peer->tail, to, size) != 0)
-        return PHX_ENOMEM;
-    peer->tail->used += size;
-    peer->queued++;
-    p->transit_bytes += size;
-    p->relayed_frames++;
-    p->relayed_bytes += size;
-    phx__pump_rest(p, peer);
-    pump_list(p, &peer->transit);
-    return 0;
+    return phx__pump_queued(p, peer, to, size);
 }
 
 /* ---- Emitting */
@@ -331,6 +333,14 @@ static size_t pump_serve_own(struct phx__post *p, struct phx__pump_peer *peer, u
     if (peer->owed)
         phx__pump_ack(p, peer);
     while (done < quantum && (r = phx__flow_peek(&peer->out)) != NULL) {
+        size_t shared = r->cast == NULL ? 0 : phx__cast_emit(p, peer, nbr, failed);
+
+        if (*failed)
+            break;
+        if (shared > 0) {
+            done += shared;
+            continue;
+        }
         if (p->ops.emit(p->ops.ctx, nbr, r->head, r->head->data + r->head_at, r->head_size, r->body,
                         r->body_size > 0 ? r->body->data + r->body_at : NULL, r->body_size) != 0) {
             *failed = 1;

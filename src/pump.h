@@ -76,6 +76,11 @@ PHX_PRIVATE void phx__pump_due(struct phx__post *p, struct phx__pump_peer *peer)
 /* It is owed an ack: soon, or at the end of this step. */
 PHX_PRIVATE void phx__pump_owe(struct phx__post *p, struct phx__pump_peer *peer, int now);
 PHX_PRIVATE void phx__pump_ack(struct phx__post *p, struct phx__pump_peer *peer);
+/* Where a frame of at most `size` bytes that goes through here to peer can be written; NULL: nowhere. Then
+ * it is queued: 0 or PHX_ENOMEM. */
+PHX_PRIVATE uint8_t *phx__pump_room(struct phx__post *p, struct phx__pump_peer *peer, size_t size);
+PHX_PRIVATE int phx__pump_queued(struct phx__post *p, struct phx__pump_peer *peer, uint8_t *at,
+                                 size_t size);
 /* A frame for another node: 0 queued, else why it was dropped. */
 PHX_PRIVATE int phx__pump_transit(struct phx__post *p, const uint8_t *frame, size_t size,
                     const struct phx__frame *f);

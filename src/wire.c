@@ -48,7 +48,7 @@
 static int wire_type_travels(int type)
 {
     return type == PHX__REQUEST || type == PHX__DATA || type == PHX__ACK || type == PHX__SUSPECT
-           || type == PHX__PROBE;
+           || type == PHX__PROBE || type == PHX__CAST;
 }
 
 int phx__wire_parse(const uint8_t *data, size_t size, struct phx__frame *f, size_t *used)
@@ -679,6 +679,94 @@ int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d)
         || ((f->flags & PHX__DATA_SEEN) != 0) != (d->seen != 0)) /* 0 is said by leaving it out */
         return PHX_EPROTO;
     return 0;
+}
+
+static size_t wire_cast_line_size(int flags)
+{
+    return (flags & (int)PHX__DATA_FIRST) != 0 ? PHX__CAST_LINE : PHX__CAST_LINE - 12;
+}
+
+size_t phx__wire_begin_cast(struct phx__writer *w, int flags, int hops, uint32_t count)
+{
+    size_t start = phx__wire_begin(w, PHX__CAST, flags, hops);
+
+    PHX_ASSERT(count > 0 && count <= PHX__CAST_LINES);
+    phx__put_u16(w, (uint16_t)count);
+    return start;
+}
+
+void phx__wire_put_cast_line(struct phx__writer *w, int flags, const struct phx__data *d)
+{
+    wire_put_id(w, &d->target);
+    phx__put_u64(w, d->number);
+    phx__put_u64(w, d->epoch);
+    if ((flags & (int)PHX__DATA_FIRST) != 0) {
+        phx__put_u64(w, d->to);
+        phx__put_u32(w, d->seen);
+    }
+}
+
+void phx__wire_end_cast(struct phx__writer *w, size_t start, int flags, const struct phx__data *d)
+{
+    wire_put_id(w, &d->source);
+    if ((flags & (int)PHX__DATA_FIRST) != 0) {
+        phx__put_u64(w, d->from);
+        phx__put_u64(w, d->tag);
+        phx__put_u64(w, d->total);
+    }
+    wire_seal(w, start, d->size);
+}
+
+int phx__wire_get_cast(const struct phx__frame *f, struct phx__wire_cast *c)
+{
+    struct phx__reader r;
+
+    memset(c, 0, sizeof *c);
+    if (wire_open(f, PHX__CAST, &r) != 0)
+        return PHX_EPROTO;
+    c->count = phx__get_u16(&r);
+    if (c->count == 0 || c->count > PHX__CAST_LINES)
+        return PHX_EPROTO;
+    c->lines = phx__get_bytes(&r, c->count * wire_cast_line_size(f->flags));
+    wire_get_id(&r, &c->source);
+    if ((f->flags & PHX__DATA_FIRST) != 0) {
+        c->from = phx__get_u64(&r);
+        c->tag = phx__get_u64(&r);
+        c->total = phx__get_u64(&r);
+    }
+    c->size = r.left;
+    c->payload = phx__get_bytes(&r, r.left);
+    if (wire_close(&r) != 0 || c->size > PHX__CAST_FRAGMENT
+        || !wire_payload_fits(f->flags, c->size, c->total))
+        return PHX_EPROTO;
+    return 0;
+}
+
+void phx__wire_cast_line(const struct phx__wire_cast *c, const struct phx__frame *f, uint32_t i,
+                         struct phx__data *d, int *flags)
+{
+    size_t size = wire_cast_line_size(f->flags);
+    struct phx__reader r;
+
+    memset(d, 0, sizeof *d);
+    phx__reader_init(&r, c->lines, c->count * size);
+    (void)phx__get_bytes(&r, i * size);
+    wire_get_id(&r, &d->target);
+    d->number = phx__get_u64(&r);
+    d->epoch = phx__get_u64(&r);
+    if ((f->flags & PHX__DATA_FIRST) != 0) {
+        d->to = phx__get_u64(&r);
+        d->seen = phx__get_u32(&r);
+    }
+    d->source = c->source;
+    d->from = c->from;
+    d->tag = c->tag;
+    d->total = c->total;
+    d->payload = c->payload;
+    d->size = c->size;
+    *flags = f->flags & (int)(PHX__DATA_FIRST | PHX__DATA_LAST);
+    if (d->seen != 0)
+        *flags |= (int)PHX__DATA_SEEN;
 }
 
 /* A window of 0 is possible: the target is full and says so. next is not compared with anything,

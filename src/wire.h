@@ -23,6 +23,7 @@ enum phx__frame_type {
     PHX__ACK,       /* end to end: what arrived, and credit */
     PHX__SUSPECT,   /* to all: this node is silent */
     PHX__PROBE,     /* end to end: are you there, perhaps through a third node */
+    PHX__CAST,      /* the same fragment of a message to many nodes: DATA for each, payload once */
     PHX__FRAME_TYPES
 };
 
@@ -203,6 +204,31 @@ struct phx__data {
 PHX_PRIVATE void phx__wire_put_data_head(struct phx__writer *w, const struct phx__data *d,
                                          int flags, int hops);
 PHX_PRIVATE int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d);
+
+/* A CAST stands for `count` DATA frames. Each has a line of its own: target, number, epoch, and with
+ * FIRST to and seen (here 0 is said); the rest they have in common. */
+#define PHX__CAST_FRAGMENT 32768u /* of payload at most, so that hundreds of lines have room */
+#define PHX__CAST_LINES 512u
+#define PHX__CAST_LINE 44u /* bytes at most */
+struct phx__wire_cast {
+    uint32_t count;
+    const uint8_t *lines; /* encoded */
+    struct phx_id source;
+    uint64_t from, tag, total; /* with FIRST only */
+    const uint8_t *payload;
+    size_t size;
+};
+PHX_PRIVATE int phx__wire_get_cast(const struct phx__frame *f, struct phx__wire_cast *c);
+/* What line i stands for; *flags are those of the DATA frame. */
+PHX_PRIVATE void phx__wire_cast_line(const struct phx__wire_cast *c, const struct phx__frame *f,
+                                     uint32_t i, struct phx__data *d, int *flags);
+/* Begin with the number of lines, put as many, and end with what is common; d->size bytes of payload
+ * follow. */
+PHX_PRIVATE size_t phx__wire_begin_cast(struct phx__writer *w, int flags, int hops, uint32_t count);
+PHX_PRIVATE void phx__wire_put_cast_line(struct phx__writer *w, int flags,
+                                         const struct phx__data *d);
+PHX_PRIVATE void phx__wire_end_cast(struct phx__writer *w, size_t start, int flags,
+                                    const struct phx__data *d);
 
 /* Why a message comes back. */
 enum phx__return_reason {

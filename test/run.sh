@@ -250,6 +250,7 @@ unit() { # split or joined, test
     case $1 in
     joined) how='-DPHX_JOINED -Wno-unused-function' with= ;;
     tls) how='-DPHX_JOINED -DPHX_TLS -Wno-unused-function' with=-lbearssl ;;
+    over) how='-DPHX_JOINED -DPHX_TLS -DT_OVER_TLS -Wno-unused-function' with=-lbearssl ;;
     *) how= with=build/split/libphx.a ;;
     esac
     part=$(basename "$2" .c)
@@ -331,12 +332,15 @@ for f in test/unit/t_*.c; do
     add "unit $(basename "$f" .c) split" "unit split $f"
     add "unit $(basename "$f" .c) joined" "unit joined $f"
 done
-for f in test/unit/t_tls.c test/unit/t_keys.c test/unit/t_hostile.c; do
-    if has_bearssl; then add "unit $(basename "$f" .c) with TLS" "unit tls $f"
-    else add "unit $(basename "$f" .c) with TLS" "skip '$f with -DPHX_TLS' 'no libbearssl-dev'"; fi
-done
+if has_bearssl; then
+    add 'unit t_tls with TLS' 'unit tls test/unit/t_tls.c'
+    add 'unit t_endings over TLS' 'unit over test/unit/t_endings.c'
+    add 'unit t_torture over TLS' 'unit over test/unit/t_torture.c'
+else
+    add 'unit t_tls with TLS' "skip 'links over TLS' 'no libbearssl-dev'"
+fi
 if [ -s "$work/queue" ]; then
-    mkdir -p build/split/test build/unit/split build/unit/joined build/unit/tls
+    mkdir -p build/split/test build/unit/split build/unit/joined build/unit/tls build/unit/over
     mv "$work/queue" "$work/units"
     sane='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer'
     echo 'int main(void) { return 0; }' > "$work/sane.c"
@@ -376,6 +380,13 @@ for f in test/real/*.sh; do
 done
 [ -s "$work/queue" ] || [ -n "$only" ] || add 'real' 'skip test/real/ "none there"'
 stage 'real processes on loopback' 1
+
+lab() {
+    have bash || { skip 'lab' 'no bash'; return 0; }
+    limit bash test/lab/run.sh --quick
+}
+add 'lab' lab
+stage 'the lab: real processes behind real walls' 1
 
 [ -s "$work/counts" ] || { echo "run.sh: no job is called *$only*" >&2; echo '0 passed, 1 failed'; exit 1; }
 printf '\n# %s seconds\n' $(($(date +%s) - started))

@@ -7,25 +7,29 @@
  * whenever the program calls it.
  *
  *      ph_assume(h, me, me);
- *      ph_send(h, master, me, ASK, NULL, 0);
+ *      ph_send(h, master, me, ASK, NULL, 0, PH_FOREVER);
  *      err = ph_recv(h, TASK, PH_FOREVER, &m);
- *      if (err == PH_MSG_ERROR) {                      // a name that this program watches is
- * broken ph_get_broken_vps(h, &all, &broken); fault_handler(&broken);
+ *      if (err == PH_MSG_ERROR) {              // a name that this program watches is broken
+ *          ph_get_broken_vps(h, &all, &broken);
+ *          fault_handler(&broken);
  *      }
  *
  * CAVEATS:
  *
  *  - Phoenix lives only inside the calls below. A program that computes for long calls ph_poll now
- * and then, or announces its silence with phx_busy(ph_core(h), us).
+ *    and then, or announces its silence with phx_busy(ph_core(h), us).
  *  - One thread per handle; different handles share nothing.
  *  - The queue of messages that nobody has received yet is bounded (ph_config.queue_*). While it is
- * full nothing more is read from the links, so that senders are held back and nothing is lost,
- * while heartbeats and messages of ours still go out. Others are then not heard either, nor is
- * anything relayed: a queue that stays full for longer than T_interval + T_timeout costs the links,
- * which come back when there is room again. The bound is looked at before each step, and one step
- * may bring up to cfg.core.step_bytes per link more than it.
+ *    full nothing more is read from the links, so that senders are held back and nothing is lost,
+ *    while heartbeats and messages of ours still go out. Others are then not heard either, nor is
+ *    anything relayed: a queue that stays full for longer than T_interval + T_timeout may cost the
+ *    links, which come back when there is room again. The bound is looked at before each step, and
+ *    one step may bring up to cfg.core.step_bytes per link more than it, and what had come out of
+ *    order.
  *  - The paper's ph_recv knows one kind of failure. Here each name that breaks is told once, in its
- * order among the messages: what arrived before the break is received before it.
+ *    order among the messages: what arrived before the break is received before it.
+ *  - A message counts as acknowledged when it is in the queue of its receiver, not when ph_recv has
+ *    given it to the program; and the acknowledgement travels when the receiver calls ph again.
  *
  * Errors are those of phoenix.h: 0 or negative; phx_strerror has the text. A call from inside a
  * callback of the core that would turn phx_step gives PHX_ESTATE. */
@@ -50,13 +54,7 @@ struct ph_vps {
     struct phx_alloc alloc; /* alloc.alloc NULL: malloc and free */
 };
 
-#define PH_VPS_EMPTY                                                                               \
-    {                                                                                              \
-        NULL, 0, 0,                                                                                \
-        {                                                                                          \
-            NULL, NULL                                                                             \
-        }                                                                                          \
-    }
+#define PH_VPS_EMPTY { NULL, 0, 0, { NULL, NULL } }
 
 /* Those that build a set change it wholly or, when they fail, not at all. PHX_ENOMEM; PHX_ERANGE:
  * first is above last. `out` may be one of the operands. */
@@ -161,8 +159,7 @@ int ph_recv_any(struct ph *h, uint64_t wait_us, struct ph_msg **out);
 void ph_msg_free(struct ph *h, struct ph_msg *m); /* NULL is fine */
 
 /* For loops that compute: turns the node once and does not block. 1: a message or an error waits
- * for ph_recv_any; 0: nothing does; or PHX_ESTATE. One system call when the node has nothing to do.
- */
+ * for ph_recv_any; 0: nothing does; or PHX_ESTATE. One system call when the node has nothing to do. */
 int ph_poll(struct ph *h);
 
 /* Messages that wait to be received. */

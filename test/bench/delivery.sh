@@ -22,13 +22,13 @@ echo '# delivery over loopback TCP beside raw frames: what, bytes, raw us/messag
 
 # Instructions of one run, both processes.
 by_perf() {
-    perf stat -x, -e instructions:u "$@" 2>&1 | awk -F, '/instructions/ && $1 ~ /^[0-9]+$/ { print $1 }'
+    perf stat -x, -e instructions:u "$@" 2>&1 \
+        | awk -F, '/instructions/ && $1 ~ /^[0-9]+$/ { print $1 }'
 }
 by_valgrind() {
     rm -f build/bench/callgrind.*
     valgrind -q --tool=callgrind --callgrind-out-file=build/bench/callgrind.%p "$@" > /dev/null 2>&1
-    cat build/bench/callgrind.* | awk '/^(summary|totals):/ { if (!seen[FILENAME, NR]++ && /^totals/) n += $2 }
-        END { print n }'
+    cat build/bench/callgrind.* | awk '/^totals:/ { n += $2 } END { print n }'
     rm -f build/bench/callgrind.*
 }
 counter=

@@ -9,9 +9,9 @@
  * gets its time when it is read here. One line with tabs is printed:
  *
  *     system, setting, N, s until all know all; then for the idle time, per agent and second:
- * packets and bytes on the loopback interface, CPU ms; heartbeats received per T_interval (Phoenix
- * only); then seconds from a death until each of the others has seen it, median and maximum, of
- * kill -9 and of SIGSTOP; and the load of the machine.
+ *     packets and bytes on the loopback interface, CPU ms; heartbeats received per agent and
+ *     T_interval (Phoenix only); then seconds from a death until each of the others has seen it,
+ *     median and maximum, of kill -9 and of SIGSTOP; and the load of the machine.
  *
  * Packets are those of the whole interface: run it in a network namespace of its own (serf.sh
  * does). A TCP acknowledgement is a packet, too, which only Phoenix pays. CPU is the processes' own

@@ -20,7 +20,9 @@ mpi() { # name, what, options: mpiexec starts the processes
     shift 2
     # MPICH's and Open MPI's words for "TCP only"; each ignores the other's.
     env=
-    [ "$how" = shm ] || env='env MPIR_CVAR_NOLOCAL=1 MPIR_CVAR_CH4_NETMOD=ofi FI_PROVIDER=tcp OMPI_MCA_btl=tcp,self '
+    if [ "$how" != shm ]; then
+        env='env MPIR_CVAR_NOLOCAL=1 MPIR_CVAR_CH4_NETMOD=ofi FI_PROVIDER=tcp OMPI_MCA_btl=tcp,self '
+    fi
     printf '%s\t%s\t%s\n' "$name" "mpi-$how" \
         "$prefix${env}mpiexec -n 2 $out/mpi $* variant=$how 2> /dev/null"
 }

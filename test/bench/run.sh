@@ -66,7 +66,8 @@ start_sshd() {
     ssh-keygen -q -t ed25519 -N '' -f "$dir/host" && ssh-keygen -q -t ed25519 -N '' -f "$dir/user" || return 1
     cp "$dir/user.pub" "$dir/allowed"
     printf '%s\n' "Port $port" 'ListenAddress 127.0.0.1' "HostKey $dir/host" "PidFile $dir/pid" \
-        "AuthorizedKeysFile $dir/allowed" 'StrictModes no' 'UsePAM no' 'PasswordAuthentication no' > "$dir/server"
+        "AuthorizedKeysFile $dir/allowed" 'StrictModes no' 'UsePAM no' 'PasswordAuthentication no' \
+        > "$dir/server"
     printf '%s\n' "IdentityFile $dir/user" 'StrictHostKeyChecking no' "UserKnownHostsFile $dir/known" \
         'LogLevel ERROR' 'ExitOnForwardFailure yes' > "$dir/client"
     [ "$(id -u)" != 0 ] || mkdir -p /run/sshd
@@ -94,13 +95,14 @@ echo "# $(wc -l < "$out/jobs" | tr -d ' ') jobs, $rounds rounds of $ms ms, seed 
 if [ -r /proc/sys/net/ipv4/tcp_congestion_control ]; then
     echo "# congestion control: $(cat /proc/sys/net/ipv4/tcp_congestion_control) (the same for all)"
 fi
+tab=$(printf '\t')
 cores=
 if have taskset; then cores='taskset -c 0,1'; fi
 round=1
 while [ "$round" -le "$rounds" ]; do
     awk -F'\t' -v seed="$((${SEED:-1} * 1000 + round))" '
         BEGIN { srand(seed) } { print rand() "\t" $0 }' "$out/jobs" | sort | cut -f2- > "$out/order"
-    while IFS='	' read -r name system command; do
+    while IFS=$tab read -r name system command; do
         said=$(timeout -k 5 90 $cores sh -c "$command" 2> "$out/said" < /dev/null | grep = | head -1) || :
         [ -n "$said" ] || echo "# round $round: nothing from: $command ($(head -1 "$out/said"))"
         printf '%s\t%s\t%s\t%s\n' "$round" "$name" "$system" "$said" >> "$out/results.tsv"
@@ -117,6 +119,22 @@ fi
 
 # ---- Other hands' -----------------------------------------------------------------------------------------
 
+# The price of TLS, where there is BearSSL: two processes, one link.
+mb=1024
+[ -z "${QUICK-}" ] || mb=64
+case ${ONLY:-tls} in
+*tls*)
+    if $cc $flags -DPHX_TLS -o "$out/tls" test/bench/tls.c phoenix.c -lbearssl 2> /dev/null; then
+        echo '# one link over loopback, messages of 1 MB, without and with TLS: best of 3'
+        for how in plain tls; do
+            for again in 1 2 3; do "$out/tls" "$how" "$mb"; done \
+                | sort -t "$(printf '\t')" -k2rn | sed -n 1p
+        done
+    else
+        echo '# skipped: tls (Debian: libbearssl-dev)'
+    fi ;;
+esac
+
 # The simulator's speed is a time too: a clique of 1,000 within 120 s on one core.
 if [ -z "${QUICK-}" ] && [ -z "${ONLY-}" ]; then
     start=$(date +%s)
@@ -128,4 +146,4 @@ if [ -z "${QUICK-}" ] && [ -z "${ONLY-}" ]; then
 fi
 
 # What delivery costs beside raw frames on the same kind of connection.
-sh test/bench/delivery.sh
+case delivery in *"${ONLY-}"*) sh test/bench/delivery.sh ;; esac

@@ -70,7 +70,7 @@ static void *zmq_serve(int from)
     if (zmq_bind(s, at) != 0)
         bench_die(zmq_strerror(errno));
     zmq_getsockopt(s, ZMQ_LAST_ENDPOINT, at, &n);
-    bench_put(bench.me * bench.count + from, strrchr(at, ':') != NULL ? (uint64_t)atoi(strrchr(at, ':') + 1) : 0);
+    bench_put(bench.me * bench.count + from, strtoul(strrchr(at, ':') + 1, NULL, 10));
     return s;
 }
 

@@ -248,7 +248,7 @@ static void some_move(struct sim *s, uint32_t names, int kills)
 static void move_names(struct sim *s, const char *story, int kills)
 {
     uint32_t n = s->o.nodes, relays = 3, names = 6, i, moves = n * 42;
-    struct chat_plan plan = plan_for(150, 20000, 0, 0);
+    struct chat_plan plan = plan_for(2000 / n, 20000, 0, 0);
 
     plan.roaming = names;
     relays_and_leaves(s, relays, n - relays);

@@ -16,6 +16,7 @@
 static struct detect {
     struct phx_id victim;
     uint64_t *told;     /* by host: when it was told that the victim has failed; 0: not yet */
+    uint8_t *cut_off;   /* by host: see who_can_know */
     uint32_t *broken;   /* by host: events of names lost, and of names back */
     uint64_t failed;    /* events of failure, whoever it was */
     uint64_t suspected; /* ... of suspicion */
@@ -50,11 +51,13 @@ static void watch(struct sim *s, int preset)
 {
     free(d.told);
     free(d.broken);
+    free(d.cut_off);
     memset(&d, 0, sizeof d);
     d.self = WORLD_NONE;
     d.told = calloc(s->w->o.hosts_max, sizeof *d.told);
     d.broken = calloc(s->w->o.hosts_max, 2 * sizeof *d.broken);
-    if (!d.told || !d.broken)
+    d.cut_off = calloc(s->w->o.hosts_max, 1);
+    if (!d.told || !d.broken || !d.cut_off)
         world_fail(s->w, "the simulator is out of memory");
     s->cfg.on_node = saw_node;
     s->cfg.on_broken = saw_broken;
@@ -78,6 +81,35 @@ static void some_network(struct sim *s)
     run_for(s, rnd(s, 3 * s->cfg.detector.interval_us));
 }
 
+/* Notes who is still connected with one of the victim's monitors when the victim is gone: the word can
+ * reach no others. What a death cuts off from all monitors learns of it by the insurance. */
+static void who_can_know(struct sim *s, uint32_t victim)
+{
+    struct phx_link links[64];
+    struct phx_id id;
+    struct graph g;
+    uint32_t i, e, more = 1;
+    size_t k, n = phx_links(s->nodes[victim].p, links, 64);
+
+    memset(d.cut_off, 1, s->w->host_count);
+    for (i = 0; i < s->w->host_count; i++) {
+        phx_self(s->nodes[i].p, &id);
+        for (k = 0; k < n && k < 64; k++)
+            if (links[k].monitor && memcmp(&id, &links[k].peer, sizeof id) == 0)
+                d.cut_off[i] = 0;
+    }
+    if (check_graph_of_links(s->c, &g) < 0)
+        return;
+    while (more)
+        for (more = 0, i = 0; i < g.count; i++)
+            for (e = g.first[i]; i != victim && !d.cut_off[i] && e < g.first[i + 1]; e++)
+                if (d.cut_off[g.to[e]]) {
+                    d.cut_off[g.to[e]] = 0;
+                    more = 1;
+                }
+    graph_free(&g);
+}
+
 /* When the last of the living was told; the world fails if that is after `bound` and a flood. */
 static uint64_t last_told(struct sim *s, uint64_t died, uint64_t bound)
 {
@@ -86,7 +118,7 @@ static uint64_t last_told(struct sim *s, uint64_t died, uint64_t bound)
 
     run_for(s, bound + flood);
     for (i = 0; i < s->w->host_count && !s->w->failed; i++) {
-        if (!s->nodes[i].p || s->w->hosts[i].stalled_until > s->w->now)
+        if (!s->nodes[i].p || s->w->hosts[i].stalled_until > s->w->now || d.cut_off[i])
             continue;
         if (!d.told[i])
             world_fail(s->w, "host %u has not been told %.3f s after the death", (unsigned)i,
@@ -106,7 +138,7 @@ static void names_break(struct sim *s, uint32_t victim)
     size_t n;
 
     for (i = 0; i < s->w->host_count && !s->w->failed; i++) {
-        if (!s->nodes[i].p || i == victim)
+        if (!s->nodes[i].p || i == victim || d.cut_off[i])
             continue;
         heir = i;
         n = phx_broken(s->nodes[i].p, victim * 10u, victim * 10u + 9, lost, 4);
@@ -146,6 +178,8 @@ static void death(struct sim *s)
     victim = (uint32_t)rnd(s, s->w->host_count);
     phx_self(s->nodes[victim].p, &d.victim);
     world_say(s->w, 1, "host %u dies, kind %d", (unsigned)victim, how);
+    if (how != 2)
+        who_can_know(s, victim);
     died = s->w->now;
     if (how == 0)
         power_off(s, victim);
@@ -297,7 +331,8 @@ static void false_alarms(struct sim *s)
     if (d.failed)
         world_fail(s->w, "%llu times a living process was taken for dead",
                    (unsigned long long)d.failed);
-    s->peace_us = d.suspected; /* how often one was doubted, in millionths */
+    if (!s->w->failed && d.suspected < n)
+        world_fail(s->w, "too little happened: %llu suspicions", (unsigned long long)d.suspected);
     wait_until(s, all_reachable, 2 * MINUTE);
 }
 

@@ -80,6 +80,12 @@ bars() {
     full leavers 16
     sh test/real/delivery.sh bars 60
     full bounded 4096 EVERY=1000000
+    full death 24 SEEDS=1000
+    full watchers_die 24 SEEDS=200
+    full computing 16 SEEDS=200
+    for n in 8 64 256 1000; do full heartbeats $n EVERY=1000000; done
+    # 3.5 s of processor time a seed; ALARMS=1000 for the record.
+    full false_alarms 100 SEEDS="${ALARMS:-20}" EVERY=1000000
 }
 
 case ${1-} in
@@ -137,6 +143,11 @@ sim SCENARIO=stalled NODES=12
 sim SCENARIO=scarce NODES=12 SEEDS=10
 sim SCENARIO=news NODES=6 SEEDS=5
 sim SCENARIO=chat NODES=9
+sim SCENARIO=death NODES=12 SEEDS=1000
+sim SCENARIO=watchers_die NODES=12 SEEDS=20
+sim SCENARIO=computing NODES=8 SEEDS=50
+sim SCENARIO=heartbeats NODES=32
+sim SCENARIO=false_alarms NODES=30 SEEDS=5
 sim SCENARIO=relay_deaths NODES=10
 sim SCENARIO=links_cut NODES=8
 sim SCENARIO=to_direct NODES=4

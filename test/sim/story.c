@@ -450,18 +450,19 @@ const struct story stories[] = {
     { NULL, NULL, 0, 0, 0, NULL, NULL }
 };
 
-const struct story *story_find(const char *name)
+static const struct story *find_in(const struct story *t, const char *name)
 {
-    const struct story *t;
-
-    for (t = stories; t->name; t++)
-        if (strcmp(t->name, name) == 0)
-            return t;
-    for (t = delivery_stories; t->name; t++)
-        if (strcmp(t->name, name) == 0)
-            return t;
-    for (t = detect_stories; t->name; t++)
+    for (; t->name; t++)
         if (strcmp(t->name, name) == 0)
             return t;
     return NULL;
+}
+
+const struct story *story_find(const char *name)
+{
+    const struct story *t = find_in(stories, name);
+
+    if (!t)
+        t = find_in(delivery_stories, name);
+    return t ? t : find_in(detect_stories, name);
 }

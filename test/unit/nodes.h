@@ -236,6 +236,11 @@ static inline void settings(struct node *n, struct phx_config *c)
     c->on_conflict = saw_conflict;
     c->on_log = saw_log;
     c->log_level = PHX_LOG_DEBUG;
+#ifdef T_OVER_TLS /* the same tests once more, over TLS */
+    c->tls = 1;
+    c->key = "0123456789abcdef";
+    c->key_size = 16;
+#endif
 }
 
 /* For tests of failure: all times in tenths of a second. */

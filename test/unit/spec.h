@@ -32,7 +32,7 @@
 
 enum {
     SPEC_HELLO = 1, SPEC_ANSWER, SPEC_PROOF, SPEC_REFUSE, SPEC_UPDATE, SPEC_CARD, SPEC_REQUEST,
-    SPEC_BEAT, SPEC_SUMMARY, SPEC_DATA, SPEC_ACK, SPEC_SUSPECT, SPEC_PROBE,
+    SPEC_BEAT, SPEC_SUMMARY, SPEC_DATA, SPEC_ACK, SPEC_SUSPECT, SPEC_PROBE, SPEC_CAST,
     SPEC_TYPES
 };
 
@@ -475,6 +475,32 @@ static int spec_data(struct spec_side *s, struct spec_in *in, unsigned flags)
     return 1;
 }
 
+static int spec_cast(struct spec_side *s, struct spec_in *in, unsigned flags)
+{
+    int first = (flags & 1) != 0, last = (flags & 2) != 0;
+    uint64_t count = spec_uint(in, 2), total = 0, i;
+    size_t n;
+
+    if (count < 1 || count > 512)
+        return spec_no(s, "CAST with %lu lines", (unsigned long)count);
+    for (i = 0; i < count && !in->bad; i++)
+        spec_take(in, first ? 44 : 32);
+    spec_take(in, 16);
+    if (first) {
+        spec_take(in, 16);
+        total = spec_uint(in, 8);
+    }
+    if (in->bad)
+        return spec_no(s, "CAST is cut off");
+    n = spec_left(in);
+    if (n > 32768u || total > 1073741824u
+        || (first && last ? n != total : first ? n == 0 || n >= total : n == 0))
+        return spec_no(s, "CAST flags %u, %lu bytes, total %lu", flags, (unsigned long)n,
+                       (unsigned long)total);
+    s->counts.messages += (unsigned long)first * (unsigned long)count;
+    return 1;
+}
+
 static int spec_returns(struct spec_side *s, struct spec_in *in, uint64_t next)
 {
     uint64_t base = spec_uint(in, 4), count = spec_uint(in, 2), before = 0, number, reason, i;
@@ -548,6 +574,7 @@ static int spec_body(struct spec_side *s, unsigned type, unsigned flags, const u
     case SPEC_ACK: return spec_ack(s, &in, flags);
     case SPEC_SUSPECT: return spec_suspect(s, &in);
     case SPEC_PROBE: return spec_probe(s, &in);
+    case SPEC_CAST: return spec_cast(s, &in, flags);
     default: return spec_no(s, "type %u", type);
     }
 }
@@ -579,7 +606,7 @@ static int spec_order(struct spec_side *s, unsigned type)
 static int spec_travels(uint64_t type)
 {
     return type == SPEC_REQUEST || type == SPEC_DATA || type == SPEC_ACK || type == SPEC_SUSPECT
-           || type == SPEC_PROBE;
+           || type == SPEC_PROBE || type == SPEC_CAST;
 }
 
 /* The frame at the front: its length, 0 if it is not all there, or -1. */

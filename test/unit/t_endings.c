@@ -15,6 +15,9 @@
 static struct {
     uint64_t now;
     int messages, outcomes, result, cancelled, sent;
+    int members, member_result;
+    uint64_t member_to;
+    size_t left;
     phx *host; /* whom the release callbacks call */
 } world;
 
@@ -31,6 +34,15 @@ static void saw_done(phx *p, uint64_t token, int result, void *user)
     world.result = result;
 }
 
+static void saw_member(phx *p, uint64_t token, uint64_t to, int result, size_t left, void *user)
+{
+    (void)p, (void)token, (void)user;
+    world.members++;
+    world.member_to = to;
+    world.member_result = result;
+    world.left = left;
+}
+
 static phx *node_with(const struct phx_id *id, uint64_t incarnation, int relay)
 {
     struct phx_config cfg;
@@ -39,6 +51,7 @@ static phx *node_with(const struct phx_id *id, uint64_t incarnation, int relay)
     phx_config_init(&cfg);
     cfg.on_message = saw_message;
     cfg.on_done = saw_done;
+    cfg.on_member = saw_member;
     cfg.id = id;
     cfg.incarnation = incarnation;
     cfg.relay = relay;
@@ -246,8 +259,68 @@ static void test_no_relay(void)
         phx_free(all[i]);
 }
 
+static int cast(phx *p, uint64_t first, uint64_t last, uint64_t token)
+{
+    struct phx_range range = {first, last};
+    struct phx_cast c;
+
+    memset(&c, 0, sizeof c);
+    c.ranges = &range;
+    c.ranges_count = 1;
+    c.token = token;
+    c.data = "all";
+    c.size = 3;
+    return phx_cast(p, &c);
+}
+
+/* Goal: a cast reaches each node that holds some of a range once, by relays too, and each has an
+ * outcome, also one that leaves. Method: A - B - C, with names in several pieces. */
+static void test_cast(void)
+{
+    char at[PHX_ADDRESS_TEXT];
+    struct phx_cast c;
+    phx *all[3];
+    int i;
+
+    begin();
+    for (i = 0; i < 3; i++)
+        all[i] = node();
+    listen_at(all[1], at);
+    ok(phx_join(all[0], at) == 0 && phx_join(all[2], at) == 0 && phx_assume(all[0], 10, 19) == 0
+           && phx_assume(all[1], 20, 29) == 0 && phx_assume(all[2], 30, 34) == 0
+           && phx_assume(all[1], 35, 39) == 0,
+       "a line of three");
+    ok(knows(all, 3, all[0], 30) && knows(all, 3, all[0], 35), "its end is known");
+    steps(all, 3, 500);
+    memset(&c, 0, sizeof c);
+    ok(phx_cast(NULL, &c) == PHX_EINVAL && phx_cast(all[0], NULL) == PHX_EINVAL
+           && phx_cast(all[0], &c) == PHX_EINVAL && cast(all[0], 5, 4, 1) == PHX_ERANGE
+           && cast(all[0], 100, UINT64_MAX, 1) == PHX_ENOTFOUND,
+       "bad input");
+    ok(cast(all[0], 0, UINT64_MAX, 1) == 3, "three members");
+    steps(all, 3, 500);
+    ok(world.messages == 3 && world.members == 3 && world.left == 0 && world.member_result == 0,
+       "each got it once, and each is told of");
+    ok(cast(all[0], 36, 100, 2) == 1, "a piece of one");
+    steps(all, 3, 500);
+    ok(world.messages == 4 && world.members == 4 && world.member_to == 36, "its first name there");
+    ok(cast(all[0], 30, 30, 3) == 1 && phx_close(all[2], 0) == 0, "to one that leaves");
+    for (i = 0; i < 2000 && !phx_closed(all[2]); i++)
+        steps(all + 1, 2, 1);
+    phx_free(all[2]);
+    all[2] = NULL;
+    steps(all, 3, 1000);
+    ok(world.members == 5 || phx_pending(all[0]) == 3, "it has an outcome, or came back and waits");
+    ok(phx_assume(all[1], 30, 30) == 0, "another takes the name");
+    steps(all, 3, 1000);
+    ok(world.members == 5 && phx_pending(all[0]) == 0, "one outcome, nothing pending");
+    for (i = 0; i < 3; i++)
+        phx_free(all[i]);
+}
+
 int main(void)
 {
+    test_cast();
     test_left();
     test_no_false_ack();
     test_reborn();

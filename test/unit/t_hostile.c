@@ -125,7 +125,8 @@ static void test_config(void)
     ok(WITH(key_size, 16), "the size of a key and no key");
     ok(WITH(incarnation, 1), "an incarnation without an id");
     ok(WITH(max_message, 0) && WITH(max_message, (1u << 30) + 1) && WITH(window, 65535), "sizes");
-    ok(WITH(max_links, 0) && WITH(max_nodes, 1) && WITH(max_dials, 0) && WITH(max_accepts, 0) && WITH(hop_limit, 0),
+    ok(WITH(max_links, 0) && WITH(max_nodes, 1) && WITH(max_dials, 0) && WITH(max_accepts, 0)
+           && WITH(hop_limit, 0),
        "counts");
     ok(WITH(hop_limit, 256) && WITH(step_bytes, 1000), "more counts");
     ok(WITH(dial_timeout_us, 0) && WITH(retry_min_us, 0) && WITH(detector.interval_us, 0)

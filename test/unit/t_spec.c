@@ -252,6 +252,32 @@ static void ack_with_returns(void)
     phx__wire_put_ack(&stream, &a, 15);
 }
 
+/* One small message to two nodes. */
+static void cast(void)
+{
+    const int flags = (int)(PHX__DATA_FIRST | PHX__DATA_LAST);
+    size_t start = phx__wire_begin_cast(&stream, flags, 15, 2);
+    struct phx__data d;
+
+    memset(&d, 0, sizeof d);
+    d.source = dialer();
+    d.target = acceptor();
+    d.number = 4;
+    d.epoch = 9;
+    d.to = 7;
+    d.from = 42;
+    d.total = d.size = 2;
+    phx__wire_put_cast_line(&stream, flags, &d);
+    d.target.b[15] = 0xee;
+    d.number = 0;
+    d.epoch = 10;
+    d.to = 8;
+    d.seen = 3;
+    phx__wire_put_cast_line(&stream, flags, &d);
+    phx__wire_end_cast(&stream, start, flags, &d);
+    phx__put_bytes(&stream, "hi", 2);
+}
+
 static void request(void)
 {
     struct phx__request q;
@@ -343,6 +369,12 @@ static const struct {
      "5c0000000b060f00000102030405060708090a0b0c0d0e0ff0f1f2f3f4f5f6f7"
      "f8f9fafbfcfdfeff090000000000000004000000000000000000400003000000"
      "02000100000000000000010300000000000000020b0000000000000003000000"},
+    {"CAST",
+     "880000000e030f000200f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff040000000000"
+     "00000900000000000000070000000000000000000000f0f1f2f3f4f5f6f7f8f9"
+     "fafbfcfdfeee00000000000000000a0000000000000008000000000000000300"
+     "0000000102030405060708090a0b0c0d0e0f2a00000000000000000000000000"
+     "000002000000000000006869"},
 };
 
 static void hex_of(const uint8_t *p, size_t n, char *out)
@@ -426,6 +458,7 @@ static void test_examples(void)
     data(PHX__DATA_FIRST | PHX__DATA_LAST, 5, "hello", 5);
     ack();
     ack_with_returns();
+    cast();
     for (i = 0; i < sizeof examples / sizeof examples[0]; i++) {
         n = strlen(examples[i].hex) / 2;
         hex_of(stream_bytes + at, n, hex);
@@ -489,6 +522,7 @@ static void test_dialer(void)
     data(PHX__DATA_FIRST | PHX__DATA_LAST, 0, NULL, 0);
     ack();
     ack_with_returns();
+    cast();
     suspect();
     probe(0);
     probe(PHX__PROBE_ANSWER);
@@ -502,7 +536,9 @@ static void test_dialer(void)
     ok(c.claims == 1 && c.addresses == 1, "the card's content");
     ok(c.frames[SPEC_BEAT] == 1 && c.frames[SPEC_REQUEST] == 1, "beat and request");
     ok(c.frames[SPEC_SUMMARY] == 2 && c.lines == 5, "summaries");
-    ok(c.frames[SPEC_DATA] == 4 && c.messages == 3 && c.frames[SPEC_ACK] == 2, "data and ack");
+    ok(c.frames[SPEC_DATA] == 4 && c.messages == 5 && c.frames[SPEC_ACK] == 2
+           && c.frames[SPEC_CAST] == 1,
+       "data, ack and cast");
     ok(c.frames[SPEC_SUSPECT] == 1 && c.frames[SPEC_PROBE] == 2, "suspect and probe");
     for (i = 0; i < (int)stream.size; i++) {
         c = spec_check_stream(stream_bytes, (size_t)i, why);
@@ -691,6 +727,14 @@ static void test_refusals(void)
     refuses(start, 8 + 66, 4, "reason 4");
     refuses(start, 8 + 66, 0, "reason 0");
     refuses(start, 8 + 84, 0, "seen nothing");
+    handshake();
+    start = stream.size;
+    cast();
+    refuses(start, 8, 0, "a cast to nobody");
+    refuses(start, 8, 3, "a line too many");
+    refuses(start, 9, 3, "770 lines");
+    refuses(start, 8 + 2 + 88 + 16 + 16, 3, "a cast shorter than its total");
+    refuses(start, 5, 1, "a cast without an end that is whole");
 }
 
 /* ---- As a tool */
@@ -699,7 +743,7 @@ static int check_file(const char *name)
 {
     static const char *const types[SPEC_TYPES] = {
         "",        "HELLO", "ANSWER",  "PROOF", "REFUSE", "UPDATE", "CARD",
-        "REQUEST", "BEAT",  "SUMMARY", "DATA",  "ACK",    "SUSPECT", "PROBE",
+        "REQUEST", "BEAT",  "SUMMARY", "DATA",  "ACK",    "SUSPECT", "PROBE", "CAST",
     };
     size_t capacity = 1 << 28, size = 0;
     uint8_t *bytes = malloc(capacity);

@@ -737,7 +737,7 @@ static void test_strangers(void)
     write_derived();
     ok(run("openssl verify -CAfile derived.pem -check_ss_sig derived.pem"),
        "our own certificate is a good one to openssl");
-    tls_put_name(n[0].p->set.tls, random, name);
+    phx__tls_put_name(n[0].p->set.tls, random, name);
 
     stranger("without a key", NULL, NULL, NULL);
     ok(passed_size[1] == 7 && records(21) == 1,
@@ -1004,7 +1004,8 @@ static void test_no_memory(void)
         while (post(&n[0], 2, 0, 9000) == PHX_ENOMEM)
             ;
         await(n[1].mail_count > seen, PATIENCE);
-        fine &= check(n[1].mail_count > seen && n[1].mail[seen].good, "allocation %ld fails: it goes on", fail);
+        fine &= check(n[1].mail_count > seen && n[1].mail[seen].good, "allocation %ld fails: it goes on",
+                      fail);
         if (n[0].heap.calls < fail)
             last = fail; /* it was never reached */
         runs++;

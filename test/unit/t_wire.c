@@ -206,6 +206,28 @@ static void make_data(struct phx__writer *w)
     phx__put_bytes(w, payload, d.size);
 }
 
+static void make_cast(struct phx__writer *w)
+{
+    int flags = (int)below(4);
+    uint32_t n = 1 + below(5), i;
+    uint8_t payload[80];
+    struct phx__data d;
+    size_t start;
+
+    scatter(&d, sizeof d);
+    scatter(payload, sizeof payload);
+    d.size = 1 + below(60);
+    d.total = d.size + ((flags & (int)PHX__DATA_LAST) != 0 ? 0 : 1 + below(1000));
+    start = phx__wire_begin_cast(w, flags, (int)below(256), n);
+    for (i = 0; i < n; i++) {
+        scatter(&d.target, sizeof d.target);
+        d.seen = below(2) ? d.seen : 0;
+        phx__wire_put_cast_line(w, flags, &d);
+    }
+    phx__wire_end_cast(w, start, flags, &d);
+    phx__put_bytes(w, payload, d.size);
+}
+
 static void make_ack(struct phx__writer *w)
 {
     uint8_t list[8 * PHX__RETURN_SIZE];
@@ -259,6 +281,7 @@ static size_t make(uint8_t *out, size_t capacity, int type)
     case PHX__CARD: make_card_part(&w); break;
     case PHX__SUMMARY: make_summary(&w); break;
     case PHX__DATA: make_data(&w); break;
+    case PHX__CAST: make_cast(&w); break;
     default: make_fixed(&w, type);
     }
     check(!w.bad, "type %d fits", type);
@@ -345,6 +368,29 @@ static int remake_handshake(struct phx__writer *w, const struct phx__frame *f)
     return 1;
 }
 
+static int remake_cast(struct phx__writer *w, const struct phx__frame *f)
+{
+    struct phx__wire_cast c;
+    struct phx__data d;
+    size_t start;
+    uint32_t i;
+    int flags;
+
+    if (phx__wire_get_cast(f, &c) != 0)
+        return 0;
+    start = phx__wire_begin_cast(w, f->flags & 3, f->hops, c.count);
+    for (i = 0; i < c.count; i++) {
+        phx__wire_cast_line(&c, f, i, &d, &flags);
+        check((flags & 3) == (f->flags & 3)
+                  && ((flags & (int)PHX__DATA_SEEN) != 0) == (d.seen != 0),
+              "what a line stands for");
+        phx__wire_put_cast_line(w, f->flags, &d);
+    }
+    phx__wire_end_cast(w, start, f->flags, &d);
+    phx__put_bytes(w, c.payload, c.size);
+    return 1;
+}
+
 static int remake_rest(struct phx__writer *w, const struct phx__frame *f)
 {
     struct phx__card_part c;
@@ -371,7 +417,7 @@ static int remake_rest(struct phx__writer *w, const struct phx__frame *f)
     } else if (phx__wire_get_probe(f, &p) == 0) {
         phx__wire_put_probe(w, &p, f->flags & 1, f->hops);
     } else {
-        return 0;
+        return remake_cast(w, f);
     }
     return 1;
 }
@@ -491,7 +537,8 @@ static void test_truncation(void)
             }
         }
         ok(early == 0, "type %d: part of a frame is not one", type);
-        if (type != PHX__UPDATE && type != PHX__SUMMARY && type != PHX__CARD && type != PHX__DATA)
+        if (type != PHX__UPDATE && type != PHX__SUMMARY && type != PHX__CARD && type != PHX__DATA
+            && type != PHX__CAST)
             ok(taken == 0, "type %d: cut short is refused at every length", type);
     }
 }
@@ -512,7 +559,8 @@ static void test_trailing(void)
             put_size(frame, size + 1);
             taken += taste(frame, size + 1, 1);
         }
-        if (type != PHX__CARD && type != PHX__DATA)
+        if (type != PHX__CARD && type != PHX__DATA
+            && type != PHX__CAST)
             ok(taken == 0, "type %d: a byte too many is refused", type);
     }
 }
@@ -1008,6 +1056,49 @@ static void test_data_limits(void)
     data_seen = 1;
 }
 
+/* A CAST by hand. */
+static int cast_is_taken(int flags, unsigned count, unsigned lines, uint64_t total, size_t size)
+{
+    static uint8_t payload[PHX__CAST_FRAGMENT + 32];
+    struct phx__data d;
+    struct phx__frame f;
+    size_t used, start;
+    unsigned i;
+
+    scatter(&d, sizeof d);
+    value_begin();
+    start = phx__wire_begin(&value, PHX__CAST, flags, 1);
+    phx__put_u16(&value, (uint16_t)count);
+    for (i = 0; i < lines; i++)
+        phx__wire_put_cast_line(&value, flags, &d);
+    phx__put_bytes(&value, &d, 16);
+    if ((flags & (int)PHX__DATA_FIRST) != 0) {
+        phx__put_bytes(&value, &d, 16);
+        phx__put_u64(&value, total);
+    }
+    phx__put_bytes(&value, payload, size);
+    phx__wire_end(&value, start);
+    if (value.bad || phx__wire_parse(value_bytes, value.size, &f, &used) != 1)
+        return -1;
+    return taste(value_bytes, value.size, 1);
+}
+
+static void test_cast_limits(void)
+{
+    /* Goal: section 5's list for CAST. Method: both sides of each edge. */
+    const size_t most = PHX__CAST_FRAGMENT;
+
+    ok(cast_is_taken(3, 1, 1, 0, 0) == 1 && cast_is_taken(3, 512, 512, 5, 5) == 1, "1 and 512 lines");
+    ok(cast_is_taken(3, 0, 0, 5, 5) == 0 && cast_is_taken(3, 513, 513, 5, 5) == 0, "not 0 nor 513");
+    ok(cast_is_taken(3, 3, 2, 5, 5) == 0 && cast_is_taken(3, 3, 4, 5, 5) == 0, "as many as are there");
+    ok(cast_is_taken(3, 512, 512, most, most) == 1 && cast_is_taken(3, 1, 1, most + 1, most + 1) == 0,
+       "32 KiB");
+    ok(cast_is_taken(1, 2, 2, 9, 5) == 1 && cast_is_taken(1, 2, 2, 5, 5) == 0
+           && cast_is_taken(0, 2, 2, 0, 5) == 1 && cast_is_taken(2, 2, 2, 0, 0) == 0,
+       "payloads as in DATA");
+    ok(cast_is_taken(1, 2, 2, ((uint64_t)1 << 30) + 1, 5) == 0, "1 GiB");
+}
+
 /* A card by hand: is it taken? */
 static int card_is_taken(uint32_t window, unsigned addresses, uint32_t claim_count,
                          const uint64_t *claims, size_t numbers)
@@ -1237,6 +1328,7 @@ int main(void)
     test_headers();
     test_writer_ends();
     test_data_limits();
+    test_cast_limits();
     test_cards();
     test_card_truncation();
     test_large_card();
