@@ -404,6 +404,7 @@ enum phx__frame_type {
     PHX__ACK,       /* end to end: what arrived, and credit */
     PHX__SUSPECT,   /* to all: this node is silent */
     PHX__PROBE,     /* end to end: are you there, perhaps through a third node */
+    PHX__CAST,      /* the same fragment of a message to many nodes: DATA for each, payload once */
     PHX__FRAME_TYPES
 };
 
@@ -584,6 +585,31 @@ struct phx__data {
 PHX_PRIVATE void phx__wire_put_data_head(struct phx__writer *w, const struct phx__data *d,
                                          int flags, int hops);
 PHX_PRIVATE int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d);
+
+/* A CAST stands for `count` DATA frames. Each has a line of its own: target, number, epoch, and with
+ * FIRST to and seen (here 0 is said); the rest they have in common. */
+#define PHX__CAST_FRAGMENT 32768u /* of payload at most, so that hundreds of lines have room */
+#define PHX__CAST_LINES 512u
+#define PHX__CAST_LINE 44u /* bytes at most */
+struct phx__wire_cast {
+    uint32_t count;
+    const uint8_t *lines; /* encoded */
+    struct phx_id source;
+    uint64_t from, tag, total; /* with FIRST only */
+    const uint8_t *payload;
+    size_t size;
+};
+PHX_PRIVATE int phx__wire_get_cast(const struct phx__frame *f, struct phx__wire_cast *c);
+/* What line i stands for; *flags are those of the DATA frame. */
+PHX_PRIVATE void phx__wire_cast_line(const struct phx__wire_cast *c, const struct phx__frame *f,
+                                     uint32_t i, struct phx__data *d, int *flags);
+/* Begin with the number of lines, put as many, and end with what is common; d->size bytes of payload
+ * follow. */
+PHX_PRIVATE size_t phx__wire_begin_cast(struct phx__writer *w, int flags, int hops, uint32_t count);
+PHX_PRIVATE void phx__wire_put_cast_line(struct phx__writer *w, int flags,
+                                         const struct phx__data *d);
+PHX_PRIVATE void phx__wire_end_cast(struct phx__writer *w, size_t start, int flags,
+                                    const struct phx__data *d);
 
 /* Why a message comes back. */
 enum phx__return_reason {
@@ -1359,6 +1385,8 @@ struct phx__disc {
     struct phx__budget budget; /* of dials at learnt addresses */
     int listening;       /* this node can be dialled */
     int stopped;         /* closing: dial no more */
+    uint32_t pace;       /* dials at once, in a crowd */
+    uint64_t slowed_at;  /* when it was last halved */
     uint64_t learnt_at;  /* when a node was last heard of for the first time */
     uint64_t now;        /* the latest time told, for calls that are not told */
 };
@@ -1406,6 +1434,34 @@ PHX_PRIVATE uint32_t phx__disc_look(const struct phx__disc *d, uint32_t node,
 PHX_PRIVATE void phx__disc_stop(struct phx__disc *d);
 /* PHX__TIMER_DISC fired with this argument. */
 PHX_PRIVATE void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now);
+
+#endif
+
+/* ======== src/crowd.h ======== */
+/* crowd.h - part of disc: when many start together: when each dials, and how many dials at once. */
+#ifdef PHX_LINES
+#line 1 "src/crowd.h"
+#endif
+#ifndef PHX_CROWD_H
+#define PHX_CROWD_H
+/* include "disc.h" */
+
+/* The first dial of a node waits until nothing new was heard of for so long, but so often at most. */
+#define PHX__CROWD_SETTLE (50 * PHX__MS)
+#define PHX__CROWD_SETTLE_TIMES 20u
+/* Dials at once, to begin with and at least. */
+#define PHX__CROWD_PACE 8u
+
+/* The time over which first dials are spread, for as many nodes as are known; 0: no crowd. */
+PHX_PRIVATE uint64_t phx__crowd_spread(const struct phx__disc *d);
+/* How much longer the other side has for its dial. */
+PHX_PRIVATE uint64_t phx__crowd_patience(const struct phx__disc *d);
+/* Is it too soon for the first dial of a node among many? The news is still coming in. */
+PHX_PRIVATE int phx__crowd_is_settling(const struct phx__disc *d, const struct phx__disc_target *t);
+/* May one more dial be under way? */
+PHX_PRIVATE int phx__crowd_has_room(const struct phx__disc *d);
+/* A link came so long after its dial. */
+PHX_PRIVATE void phx__crowd_learn(struct phx__disc *d, uint64_t took);
 
 #endif
 
@@ -1457,6 +1513,7 @@ PHX_PRIVATE void phx__back_fill(const struct phx__back *b, struct phx__ack *a);
 #define PHX__NEVER UINT64_MAX
 
 struct phx__box; /* see hold.h */
+struct phx__cast; /* see cast.h */
 
 /* A message as post hands it around. */
 struct phx__mail {
@@ -1464,6 +1521,7 @@ struct phx__mail {
     uint64_t token; /* 0: nobody asks what became of it */
     uint64_t limit; /* it expires then; PHX__NEVER; 0: it did, after it began to leave */
     struct phx__box *box; /* of its name, for messages in a flow; flow only keeps it */
+    struct phx__cast *cast; /* that it is a member of; NULL: none */
     size_t size;
     struct phx__block *body; /* holds data, all of it; NULL: gather iov instead */
     const uint8_t *data;
@@ -1482,6 +1540,7 @@ struct phx__flow_record {
     uint8_t gone;  /* withdrawn; the next sweep takes it */
     uint64_t token, limit;
     struct phx__box *box;
+    struct phx__cast *cast;
 };
 
 /* Numbers: base <= sent <= left <= base + count. Frames below left were emitted at least once. */
@@ -1582,6 +1641,40 @@ PHX_PRIVATE void phx__flow_took(struct phx__flow_in *in);
 PHX_PRIVATE void phx__flow_turn_back(struct phx__flow_in *in, int flags);
 /* Nobody may ever send the rest of what is here. */
 PHX_PRIVATE void phx__flow_give_up(struct phx__flow_in *in);
+
+#endif
+
+/* ======== src/cast.h ======== */
+/* cast.h - part of post: one message to many names, kept once and put once on each link. */
+#ifdef PHX_LINES
+#line 1 "src/cast.h"
+#endif
+#ifndef PHX_CAST_H
+#define PHX_CAST_H
+/* include "flow.h" */
+
+struct phx__post;      /* see post.h */
+struct phx__pump_peer; /* see pump.h */
+
+/* What the messages of one cast have in common. Each message and each outcome not told yet is a
+ * reference. */
+struct phx__cast {
+    struct phx__cast *prev, *next; /* in phx__post.casts */
+    uint64_t token, from, tag;
+    size_t size;
+    size_t refs;
+    size_t left; /* outcomes to come */
+};
+
+PHX_PRIVATE void phx__cast_drop(struct phx__post *p, struct phx__cast *c); /* c may be NULL */
+PHX_PRIVATE size_t phx__cast_left(struct phx__cast *c); /* an outcome is told: how many follow */
+PHX_PRIVATE int phx__cast_has(const struct phx__post *p, uint64_t token);
+PHX_PRIVATE void phx__cast_free(struct phx__post *p); /* all of them */
+/* The next frame to peer belongs to a cast: emits it together with that of all others whose next frame
+ * towards nbr is the same. The bytes; 0: there is no other, or no memory; or *failed, see
+ * phx__post_ops.emit. */
+PHX_PRIVATE size_t phx__cast_emit(struct phx__post *p, struct phx__pump_peer *peer, uint32_t nbr,
+                                  int *failed);
 
 #endif
 
@@ -1769,6 +1862,11 @@ PHX_PRIVATE void phx__pump_due(struct phx__post *p, struct phx__pump_peer *peer)
 /* It is owed an ack: soon, or at the end of this step. */
 PHX_PRIVATE void phx__pump_owe(struct phx__post *p, struct phx__pump_peer *peer, int now);
 PHX_PRIVATE void phx__pump_ack(struct phx__post *p, struct phx__pump_peer *peer);
+/* Where a frame of at most `size` bytes that goes through here to peer can be written; NULL: nowhere. Then
+ * it is queued: 0 or PHX_ENOMEM. */
+PHX_PRIVATE uint8_t *phx__pump_room(struct phx__post *p, struct phx__pump_peer *peer, size_t size);
+PHX_PRIVATE int phx__pump_queued(struct phx__post *p, struct phx__pump_peer *peer, uint8_t *at,
+                                 size_t size);
 /* A frame for another node: 0 queued, else why it was dropped. */
 PHX_PRIVATE int phx__pump_transit(struct phx__post *p, const uint8_t *frame, size_t size,
                     const struct phx__frame *f);
@@ -1789,6 +1887,8 @@ struct phx__outcome {
     uint64_t token; /* 0: only drop the body */
     int result;
     struct phx__block *body; /* NULL, or held until the outcome is told */
+    struct phx__cast *cast;  /* of a member of a cast, to whom the name: */
+    uint64_t to;
 };
 
 /* How many outcomes a message may need: one to tell, one to let its owner's memory go inside a
@@ -1796,9 +1896,13 @@ struct phx__outcome {
 PHX_PRIVATE uint32_t phx__fate_promises(uint64_t token, const struct phx__block *body);
 /* Reserves n more, so that none is ever lost for lack of memory. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__fate_promise(struct phx__post *p, uint32_t n);
-/* What was promised comes true in the next phx__post_run. body: NULL if it is not to go yet. */
+/* What was promised comes true in the next phx__post_run. body: NULL if it is not to go yet. cast, if
+ * not NULL, has one message less. */
 PHX_PRIVATE void phx__fate_outcome(struct phx__post *p, uint64_t token, int result,
-                    struct phx__block *body);
+                    struct phx__block *body, struct phx__cast *cast, uint64_t to);
+/* The last messages of a queue are withdrawn, as if they had never been put: of a cast that not all
+ * of its members have room for. */
+PHX_PRIVATE void phx__fate_undo(struct phx__post *p, struct phx__box *b);
 PHX_PRIVATE void phx__fate_tell(struct phx__post *p);
 
 /* A node's flow takes messages while less than a window is in it; so one of any size goes into an
@@ -1849,6 +1953,7 @@ PHX_PRIVATE void phx__fate_expire_held(struct phx__post *p);
 #endif
 #ifndef PHX_POST_H
 #define PHX_POST_H
+/* include "cast.h" */
 /* include "fate.h" */
 
 struct phx__post_limits {
@@ -1882,6 +1987,10 @@ struct phx__post_ops {
     void (*writable)(void *ctx, uint64_t name);
     /* Links of this neighbour have something to pull. */
     void (*wants)(void *ctx, uint32_t nbr);
+    /* As owner; *last: the last name up to which that is the answer. 0 or PHX_ENOMEM. */
+    int (*segment)(void *ctx, uint64_t name, uint32_t *owner, uint64_t *last);
+    /* The outcome for one member of a cast; `left` are to come. */
+    void (*member)(void *ctx, uint64_t token, uint64_t to, int result, size_t left);
 };
 
 struct phx__post {
@@ -1907,6 +2016,7 @@ struct phx__post {
     struct phx__waiter *name_waiters;  /* for an owner */
     struct phx__waiter *ready_waiters; /* for nothing: to be told in phx__post_run */
     int look_again;                    /* boxes could not be moved for lack of memory */
+    struct phx__cast *casts;           /* all that have messages or outcomes to come */
     struct phx__outcome *outcomes;     /* for phx__post_run, with room for all promised ones */
     uint32_t outcome_first, outcome_count, outcome_capacity;
     size_t promised;
@@ -1926,6 +2036,8 @@ PHX_PRIVATE void phx__post_free(struct phx__post *p);
 /* Accepts a message: PHX_ETOOBIG, PHX_EAGAIN, PHX_ENOMEM, PHX_EINVAL (sizes overflow, release with
  * iov_count != 1). Never calls an op but `owner`, `next` and `wants`. */
 PHX_PRIVATE int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t now);
+/* Accepts a message to many: how many, or an error, and then nothing was accepted. */
+PHX_PRIVATE int phx__post_cast(struct phx__post *p, const struct phx_cast *c, uint64_t now);
 /* 0 or PHX_ENOTFOUND; done comes in phx__post_run. */
 PHX_PRIVATE int phx__post_cancel(struct phx__post *p, uint64_t token);
 
@@ -1937,6 +2049,9 @@ PHX_PRIVATE size_t phx__post_pull(struct phx__post *p, uint32_t nbr, size_t budg
  * decoded. Delivers, queues for transit (a copy) or drops. 0, or PHX_EPROTO: close the link. */
 PHX_PRIVATE int phx__post_data(struct phx__post *p, uint32_t nbr, const uint8_t *frame,
                                size_t frame_size, const struct phx__frame *f, uint64_t now);
+/* A CAST frame, as phx__post_data. */
+PHX_PRIVATE int phx__post_cast_data(struct phx__post *p, uint32_t nbr, const struct phx__frame *f,
+                                    uint64_t now);
 /* An ACK for this node. gap: frame flag PHX__ACK_GAP. */
 PHX_PRIVATE void phx__post_ack(struct phx__post *p, const struct phx__ack *a, int gap,
                                uint64_t now);
@@ -1962,6 +2077,20 @@ PHX_PRIVATE void phx__post_settle(struct phx__post *p, uint64_t now);
 PHX_PRIVATE int phx__post_ready(const struct phx__post *p);
 /* PHX__TIMER_POST (node) and PHX__TIMER_POST_HOLD (0: time limits, 1: try again) fired. */
 PHX_PRIVATE void phx__post_due(struct phx__post *p, int kind, uint32_t node, uint64_t now);
+
+/* For cast.c: where a message to a name goes now, which is into the flow to a peer, or into a box,
+ * which may be there already. */
+struct phx__post_way {
+    struct phx__box *box;
+    uint32_t owner; /* without peer and box: SELF or NONE */
+    struct phx__pump_peer *peer;
+};
+/* 0, PHX_EAGAIN and *waiters is where to wait, or PHX_ENOMEM. */
+PHX_PRIVATE int phx__post_find_way(struct phx__post *p, uint64_t name, size_t size,
+                                   struct phx__post_way *way, struct phx__waiter ***waiters);
+PHX_PRIVATE int phx__post_go(struct phx__post *p, struct phx__post_way *way, struct phx__mail *m);
+/* The DATA frame that a line of a CAST stands for came. */
+PHX_PRIVATE void phx__post_fragment(struct phx__post *p, const struct phx__data *d, int flags);
 
 #endif
 
@@ -2062,6 +2191,121 @@ PHX_PRIVATE int phx__tls_binding(struct phx__tls *t, uint8_t out[32]);
 /* Why it ended with PHX_ETLS. */
 PHX_PRIVATE const char *phx__tls_why(const struct phx__tls *t);
 
+#endif
+
+/* ======== src/tls_in.h ======== */
+/* tls_in.h - what the files of the room tls share; BearSSL's types stay in here. */
+#ifdef PHX_LINES
+#line 1 "src/tls_in.h"
+#endif
+#ifndef PHX_TLS_IN_H
+#define PHX_TLS_IN_H
+/* include "tls.h" */
+
+/* include "os.h" */
+/* include "sha.h" */
+
+#ifdef PHX_TLS
+
+#include <bearssl.h>
+
+/* A record of 4 KiB, and what TLS 1.2 may add to it (BearSSL's own numbers for its larger buffers). */
+#define TLS_RECORD 4096u
+#define TLS_IN (TLS_RECORD + (BR_SSL_BUFSIZE_INPUT - 16384u))
+#define TLS_OUT (TLS_RECORD + (BR_SSL_BUFSIZE_OUTPUT - 16384u))
+/* Between the streams and the engines: one system call for 16 records. */
+#define TLS_BUFFER 65536u
+/* A handshake does not say more than this at once, unless somebody has very long certificates. */
+#define TLS_REST_MAX (TLS_BUFFER + TLS_OUT)
+#define TLS_FILE_MAX 65536u
+#define TLS_ANCHORS 16u
+#define TLS_CHAIN 8u
+/* A certificate of our own: 177 bytes that are signed, 12 that say how, and at most 75 of signature. */
+#define TLS_OWN_CERT 280u
+#define TLS_POINT 65u
+#define TLS_ISSUER 17u
+/* Where the point stands in it: behind the outer head of 4 bytes and 112 that are the same in all. */
+#define TLS_TBS 112u
+#define TLS_POINT_AT (4u + TLS_TBS)
+#define TLS_HINT 4u
+#define TLS_NONCE 8u
+#define TLS_NAME (2 * (TLS_NONCE + PHX__TLS_KEYS * TLS_HINT))
+
+struct tls_own { /* what was made of one cluster key */
+    br_ec_private_key sk;
+    br_x509_pkey pk;
+    br_x509_certificate cert;
+    uint8_t scalar[32], point[TLS_POINT], der[TLS_OWN_CERT], hint[32];
+};
+
+struct tls_pem { /* what was read from files */
+    uint8_t *arena;
+    size_t size, used;
+    br_x509_trust_anchor anchors[TLS_ANCHORS];
+    size_t anchor_count;
+    br_x509_certificate chain[TLS_CHAIN];
+    size_t chain_count;
+    br_skey_decoder_context key;
+    int key_type; /* 0: none yet */
+    unsigned issuer_type;
+};
+
+struct phx__tls_set {
+    struct phx__mem *mem;
+    struct tls_pem *pem; /* NULL: by key */
+    struct tls_own own[PHX__TLS_KEYS];
+    uint32_t own_count;
+    uint8_t issuer_name[TLS_ISSUER];
+    br_x500_name issuer;
+    uint8_t buffer[TLS_BUFFER];
+};
+
+struct tls_pin { /* a validator for BearSSL: the key we know, in whatever certificate */
+    const br_x509_class *vtable;
+    struct phx__tls *tls;
+    const struct tls_own *found;
+    uint32_t certs;
+    size_t size;
+    uint8_t cert[TLS_OWN_CERT];
+};
+
+struct tls_policy { /* a chooser of certificates for BearSSL */
+    const br_ssl_server_policy_class *vtable;
+    struct phx__tls *tls;
+};
+
+struct phx__tls {
+    struct phx__tls_set *set;
+    br_ssl_engine_context *engine; /* of whichever it is */
+    int dialer;
+    union {
+        br_ssl_client_context client;
+        br_ssl_server_context server;
+    } is;
+    union {
+        struct tls_pin pin;
+        br_x509_minimal_context minimal;
+    } judge;
+    struct tls_policy policy;
+    const char *why; /* known better than the engine's error tells */
+    uint8_t *rest;   /* ciphertext that the stream did not take */
+    size_t rest_size, rest_taken, rest_capacity;
+    uint8_t in[TLS_IN], out[TLS_OUT];
+};
+
+/* tls_show.c: what a node shows of itself. */
+/* Reads and checks the three files; text: a buffer of TLS_FILE_MAX + 1 bytes. See phx__tls_set_open. */
+PHX_PRIVATE int phx__tls_read_files(struct tls_pem *pem, const struct phx__tls_files *files,
+                                    uint8_t *text);
+/* A validator that believes its CAs, at this time. */
+PHX_PRIVATE void phx__tls_judge_by_ca(const struct tls_pem *pem, br_x509_minimal_context *x);
+/* The server name with our hints. random: TLS_NAME / 2 bytes. */
+PHX_PRIVATE void phx__tls_put_name(const struct phx__tls_set *s, const uint8_t *random,
+                                   char name[TLS_NAME + 1]);
+/* Our first key that a name hints at, or NULL. */
+PHX_PRIVATE const struct tls_own *phx__tls_hinted(const struct phx__tls_set *s, const char *name);
+
+#endif
 #endif
 
 /* ======== src/link.h ======== */
@@ -2358,7 +2602,7 @@ PHX_PRIVATE int phx__node_keys(phx *p, const struct phx_key *keys, uint32_t coun
 PHX_PRIVATE void phx__node_drop_keys(phx *p);
 /* May this node speak there? */
 PHX_PRIVATE int phx__node_is_secure(const phx *p, const struct phx_address *a);
-PHX_PRIVATE int phx__node_may_adopt(phx *p, int handle); /* 0 or PHX_EINSECURE */
+PHX_PRIVATE int phx__node_may_adopt(phx *p, int handle, int secure); /* 0 or PHX_EINSECURE */
 /* May the end of this link be logged? How many were not before it, or -1: no. */
 PHX_PRIVATE int64_t phx__node_may_log(phx *p, const struct phx__link *l, int reason);
 PHX_PRIVATE int phx__node_wants_tls(const phx *p, const struct phx_address *a);
@@ -4204,7 +4448,7 @@ int phx__address_get(struct phx__reader *r, struct phx_address *a)
 static int wire_type_travels(int type)
 {
     return type == PHX__REQUEST || type == PHX__DATA || type == PHX__ACK || type == PHX__SUSPECT
-           || type == PHX__PROBE;
+           || type == PHX__PROBE || type == PHX__CAST;
 }
 
 int phx__wire_parse(const uint8_t *data, size_t size, struct phx__frame *f, size_t *used)
@@ -4835,6 +5079,94 @@ int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d)
         || ((f->flags & PHX__DATA_SEEN) != 0) != (d->seen != 0)) /* 0 is said by leaving it out */
         return PHX_EPROTO;
     return 0;
+}
+
+static size_t wire_cast_line_size(int flags)
+{
+    return (flags & (int)PHX__DATA_FIRST) != 0 ? PHX__CAST_LINE : PHX__CAST_LINE - 12;
+}
+
+size_t phx__wire_begin_cast(struct phx__writer *w, int flags, int hops, uint32_t count)
+{
+    size_t start = phx__wire_begin(w, PHX__CAST, flags, hops);
+
+    PHX_ASSERT(count > 0 && count <= PHX__CAST_LINES);
+    phx__put_u16(w, (uint16_t)count);
+    return start;
+}
+
+void phx__wire_put_cast_line(struct phx__writer *w, int flags, const struct phx__data *d)
+{
+    wire_put_id(w, &d->target);
+    phx__put_u64(w, d->number);
+    phx__put_u64(w, d->epoch);
+    if ((flags & (int)PHX__DATA_FIRST) != 0) {
+        phx__put_u64(w, d->to);
+        phx__put_u32(w, d->seen);
+    }
+}
+
+void phx__wire_end_cast(struct phx__writer *w, size_t start, int flags, const struct phx__data *d)
+{
+    wire_put_id(w, &d->source);
+    if ((flags & (int)PHX__DATA_FIRST) != 0) {
+        phx__put_u64(w, d->from);
+        phx__put_u64(w, d->tag);
+        phx__put_u64(w, d->total);
+    }
+    wire_seal(w, start, d->size);
+}
+
+int phx__wire_get_cast(const struct phx__frame *f, struct phx__wire_cast *c)
+{
+    struct phx__reader r;
+
+    memset(c, 0, sizeof *c);
+    if (wire_open(f, PHX__CAST, &r) != 0)
+        return PHX_EPROTO;
+    c->count = phx__get_u16(&r);
+    if (c->count == 0 || c->count > PHX__CAST_LINES)
+        return PHX_EPROTO;
+    c->lines = phx__get_bytes(&r, c->count * wire_cast_line_size(f->flags));
+    wire_get_id(&r, &c->source);
+    if ((f->flags & PHX__DATA_FIRST) != 0) {
+        c->from = phx__get_u64(&r);
+        c->tag = phx__get_u64(&r);
+        c->total = phx__get_u64(&r);
+    }
+    c->size = r.left;
+    c->payload = phx__get_bytes(&r, r.left);
+    if (wire_close(&r) != 0 || c->size > PHX__CAST_FRAGMENT
+        || !wire_payload_fits(f->flags, c->size, c->total))
+        return PHX_EPROTO;
+    return 0;
+}
+
+void phx__wire_cast_line(const struct phx__wire_cast *c, const struct phx__frame *f, uint32_t i,
+                         struct phx__data *d, int *flags)
+{
+    size_t size = wire_cast_line_size(f->flags);
+    struct phx__reader r;
+
+    memset(d, 0, sizeof *d);
+    phx__reader_init(&r, c->lines, c->count * size);
+    (void)phx__get_bytes(&r, i * size);
+    wire_get_id(&r, &d->target);
+    d->number = phx__get_u64(&r);
+    d->epoch = phx__get_u64(&r);
+    if ((f->flags & PHX__DATA_FIRST) != 0) {
+        d->to = phx__get_u64(&r);
+        d->seen = phx__get_u32(&r);
+    }
+    d->source = c->source;
+    d->from = c->from;
+    d->tag = c->tag;
+    d->total = c->total;
+    d->payload = c->payload;
+    d->size = c->size;
+    *flags = f->flags & (int)(PHX__DATA_FIRST | PHX__DATA_LAST);
+    if (d->seen != 0)
+        *flags |= (int)PHX__DATA_SEEN;
 }
 
 /* A window of 0 is possible: the target is full and says so. next is not compared with anything,
@@ -8790,6 +9122,82 @@ void phx__budget_good(struct phx__budget *b, const struct phx_address *a)
         line->at = 0;
 }
 
+/* ======== src/crowd.c ======== */
+/* crowd.c - part of disc: when many start together: when each dials, and how many dials at once. */
+#ifdef PHX_LINES
+#line 1 "src/crowd.c"
+#endif
+/*
+ * A full mesh costs some 100 us of processor per link, and a crowd that starts together pays for all
+ * N * N / 2 at once. Everybody can reach everybody through the hub as soon as N links stand and the hub has
+ * told what it knows, and it should not have to share its processor with the crowd until then. So beyond a
+ * few nodes (limits.crowd):
+ *
+ *   - the first dial of a node learnt of from others waits until no new ones were heard of for a moment,
+ *     though not for ever, and is then spread over a random time that grows like the work, N * N. Traffic
+ *     (phx__disc_want) does not wait;
+ *   - the side whose turn it is to dial gets longer: hundreds that share a few cores have a turn every fifty
+ *     milliseconds, and a second dial for want of patience only makes more work for all;
+ *   - not max_dials are under way at once but as many as the machines take. A handshake is three turns, and
+ *     a turn takes as long as all need for all that is under way. With 64 at each of hundreds handshakes
+ *     outlived their time-out, started over, and never ended. So the number begins low, grows by one with
+ *     each link that came quickly, and halves with one that came slowly, as TCP does with segments.
+ *
+ * Measured with 100 processes on two cores: every pair can talk after 0.04 s instead of 0.6 s.
+ */
+/* include "crowd.h" */
+
+/* known^2 * this is about what the links take on two cores: 50 ms for 100 nodes, 0.8 s for 400. */
+#define CROWD_SPREAD_US UINT64_C(5)
+#define CROWD_SPREAD_MOST_US (5 * PHX__SECOND)
+#define CROWD_PATIENCE_US (10 * PHX__MS)
+#define CROWD_SLOW_US (250 * PHX__MS)
+
+static int crowd_is(const struct phx__disc *d)
+{
+    return d->limits.crowd != 0 && d->known > d->limits.crowd;
+}
+
+uint64_t phx__crowd_spread(const struct phx__disc *d)
+{
+    uint64_t most = CROWD_SPREAD_US * d->known * d->known;
+
+    if (!crowd_is(d))
+        return 0;
+    return most < CROWD_SPREAD_MOST_US ? most : CROWD_SPREAD_MOST_US;
+}
+
+uint64_t phx__crowd_patience(const struct phx__disc *d)
+{
+    return crowd_is(d) ? 2 * phx__crowd_spread(d) + CROWD_PATIENCE_US * d->known : 0;
+}
+
+int phx__crowd_is_settling(const struct phx__disc *d, const struct phx__disc_target *t)
+{
+    return !t->hub && t->fresh > 0 && crowd_is(d) && !d->nodes[t->node].wanted
+           && d->now < d->learnt_at + PHX__CROWD_SETTLE;
+}
+
+int phx__crowd_has_room(const struct phx__disc *d)
+{
+    return d->attempts.free != PHX__NONE && (!crowd_is(d) || d->attempts.open < d->pace);
+}
+
+void phx__crowd_learn(struct phx__disc *d, uint64_t took)
+{
+    if (took <= CROWD_SLOW_US) {
+        d->pace += d->pace < d->attempts.capacity;
+    } else if (d->now > d->slowed_at + CROWD_SLOW_US) {
+        d->slowed_at = d->now;
+        d->pace = d->pace / 2 > PHX__CROWD_PACE ? d->pace / 2 : PHX__CROWD_PACE;
+    }
+}
+
+#undef CROWD_SPREAD_US
+#undef CROWD_SPREAD_MOST_US
+#undef CROWD_PATIENCE_US
+#undef CROWD_SLOW_US
+
 /* ======== src/disc.c ======== */
 /* disc.c - who exists and how to reach them: hubs, learnt contacts, whom to dial next and when. */
 #ifdef PHX_LINES
@@ -8847,7 +9255,7 @@ void phx__budget_good(struct phx__budget *b, const struct phx_address *a)
  * This room does not know what an attempt is made of, whether the peer is who it says (link
  * proves that), or who is alive (live knows). It differs from the paper (section 4.1, step 1),
  * which dials every address it hears of at once and once. */
-/* include "disc.h" */
+/* include "crowd.h" */
 
 /* RFC 8305, section 8: the recommended delay between attempts, longer than nearly all round
  * trips. */
@@ -8857,19 +9265,6 @@ void phx__budget_good(struct phx__budget *b, const struct phx_address *a)
  * thousand others at once from dialling them all at once. */
 #define DISC_COURTESY_US PHX__SECOND
 #define DISC_COURTESY_JITTER_US (250 * PHX__MS)
-/* A full mesh costs some 40 us of processor per link, and a crowd that starts together pays for all N * N / 2
- * at once. Everybody can reach everybody through the hub when N links stand and the hub has told what it
- * knows, and it should not have to share its processor with the crowd until then. So beyond a few nodes the
- * first dial of one learnt of from others waits until no new ones were heard of for a moment, but not for
- * ever, and then for a random time up to known^2 * 5 us, about as long as the links take on two cores: 50 ms
- * for 100 nodes, 0.8 s for 400. Traffic (phx__disc_want) does not wait. */
-#define DISC_SPREAD_US UINT64_C(5)
-#define DISC_SPREAD_MOST_US (5 * PHX__SECOND)
-#define DISC_SETTLE_US (50 * PHX__MS)
-#define DISC_SETTLE_TIMES 20u
-/* And the other side gets so much longer to dial for each node known: hundreds that start on a few cores have
- * a turn each fifty milliseconds, and a second dial for want of patience only makes more work for all. */
-#define DISC_PATIENCE_US (10 * PHX__MS)
 /* A card with new addresses reaches everybody within milliseconds; its owner should not be hit
  * by all of them in the same one. */
 #define DISC_FRESH_JITTER_US (20 * PHX__MS)
@@ -8949,33 +9344,13 @@ static int disc_goes_first(const struct phx__disc *d, uint32_t node)
     return ((phx__id_hash(a) ^ phx__id_hash(b)) & 1) != 0 ? smaller : !smaller;
 }
 
-static int disc_is_crowd(const struct phx__disc *d)
-{
-    return d->limits.crowd != 0 && d->known > d->limits.crowd;
-}
-
-/* The time over which first dials are spread, for as many nodes as are known. */
-static uint64_t disc_spread(const struct phx__disc *d)
-{
-    uint64_t most = DISC_SPREAD_US * d->known * d->known;
-
-    return !disc_is_crowd(d) ? 0 : most < DISC_SPREAD_MOST_US ? most : DISC_SPREAD_MOST_US;
-}
-
-/* Is it too soon for the first dial of a node among many? The news is still coming in. */
-static int disc_is_settling(const struct phx__disc *d, const struct phx__disc_target *t)
-{
-    return !t->hub && t->fresh > 0 && disc_is_crowd(d) && !d->nodes[t->node].wanted
-           && d->now < d->learnt_at + DISC_SETTLE_US;
-}
-
 /* How long to leave the first dial to the other side. Whoever has addresses listens. */
 static uint64_t disc_courtesy(struct phx__disc *d, const struct phx__disc_target *t)
 {
     if (t->hub || !d->listening || disc_goes_first(d, t->node))
         return 0;
     return DISC_COURTESY_US + disc_between(d, 0, DISC_COURTESY_JITTER_US)
-           + (!disc_is_crowd(d) ? 0 : 2 * disc_spread(d) + DISC_PATIENCE_US * d->known);
+           + phx__crowd_patience(d);
 }
 
 static uint64_t disc_slow(const struct phx__disc *d)
@@ -9008,7 +9383,7 @@ static void disc_push(struct phx__disc *d, uint32_t slot)
  * those under way may have to give way. */
 static void disc_kick(struct phx__disc *d)
 {
-    if (d->head != PHX__NONE && d->attempts.free != PHX__NONE)
+    if (d->head != PHX__NONE && phx__crowd_has_room(d))
         phx__timer_set(d->timers, d->targets[d->head].timer, d->now);
     else if (d->head != PHX__NONE && d->room_at != UINT64_MAX)
         phx__timer_set(d->timers, d->targets[d->head].timer, d->room_at);
@@ -9250,9 +9625,9 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
         disc_settle(d, slot);
         return;
     }
-    if (!t->round && disc_is_settling(d, t)) {
+    if (!t->round && phx__crowd_is_settling(d, t)) {
         t->fresh--;
-        disc_plan(d, slot, DISC_SETTLE_US + disc_between(d, 0, disc_spread(d)));
+        disc_plan(d, slot, PHX__CROWD_SETTLE + disc_between(d, 0, phx__crowd_spread(d)));
         return;
     }
     if (!t->round) {
@@ -9477,6 +9852,7 @@ int phx__disc_init(struct phx__disc *d, struct phx__mem *mem, struct phx__ids *i
     d->limits = *limits;
     d->target_free = d->head = d->tail = PHX__NONE;
     d->room_at = UINT64_MAX;
+    d->pace = PHX__CROWD_PACE;
     if (phx__budget_init(&d->budget, mem, DISC_PLACES, phx__rnd_next(rnd)) != 0)
         return PHX_ENOMEM;
     return phx__attempts_init(&d->attempts, mem, limits->max_dials);
@@ -9568,8 +9944,8 @@ int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_addre
         d->known += !d->nodes[node].linked;
         phx__best_offer(&d->best, d->ids, node);
         d->learnt_at = d->now;
-        d->targets[slot].fresh = DISC_SETTLE_TIMES;
-        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]) + disc_between(d, 0, disc_spread(d)));
+        d->targets[slot].fresh = PHX__CROWD_SETTLE_TIMES;
+        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]) + disc_between(d, 0, phx__crowd_spread(d)));
     } else if (!disc_is_same(&d->targets[slot], a, picked, n)
                && disc_renew(d, slot, a, picked, n) != 0) {
         return PHX_ENOMEM;
@@ -9594,6 +9970,7 @@ int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t 
             phx__disc_meet(d, attempt, node);
             phx__budget_good(&d->budget, &d->targets[slot].at[i].address);
         }
+        phx__crowd_learn(d, d->now - d->attempts.at[attempt & 0xffff].since);
         disc_close(d, slot, i);
         disc_note(d, slot, i,
                   error != 0 ? error : d->targets[slot].node == node ? 0 : PHX_EPEER);
@@ -9784,7 +10161,7 @@ void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now)
         return;
     if (!d->targets[arg].queued)
         disc_push(d, arg);
-    while ((slot = d->head) != PHX__NONE && (d->attempts.free != PHX__NONE || disc_make_room(d))) {
+    while ((slot = d->head) != PHX__NONE && (phx__crowd_has_room(d) || disc_make_room(d))) {
         disc_unqueue(d, slot);
         disc_advance(d, slot);
     }
@@ -9941,7 +10318,7 @@ void phx__back_fill(const struct phx__back *b, struct phx__ack *a)
  * emitted either, are written again into their heads: nobody else has seen those bytes. That is
  * O(queue) for a rare call and nothing for the common ones.
  *
- * Memory: 56 bytes for a record, 56 to 92 bytes for a head. What counts against windows is the
+ * Memory: 64 bytes for a record, 56 to 92 bytes for a head. What counts against windows is the
  * frame with its head, never less than WIRE.md asks (it counts payload only), so that empty
  * messages are bounded too. */
 /* include "flow.h" */
@@ -10151,6 +10528,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     r->token = m->token;
     r->limit = m->limit;
     r->box = m->box;
+    r->cast = m->cast;
     tail->used += r->head_size;
     o->count++;
     o->bytes += r->head_size;
@@ -10185,6 +10563,12 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__mail *m)
     return 0;
 }
 
+/* Bytes of a message in one frame, but the last. */
+static size_t flow_fragment(const struct phx__mail *m)
+{
+    return m->cast != NULL ? PHX__CAST_FRAGMENT : PHX__FRAGMENT;
+}
+
 /* Cuts `body` into frames. Each holds it, so that a link may keep one while others are gone. */
 static int flow_put_large(struct phx__flow_out *o, const struct phx__mail *m,
                           struct phx__block *body, size_t at)
@@ -10196,7 +10580,7 @@ static int flow_put_large(struct phx__flow_out *o, const struct phx__mail *m,
         struct phx__flow_record *r;
         int place = done == 0 ? flow_first_flags(o) : 0;
 
-        size = m->size - done < PHX__FRAGMENT ? m->size - done : PHX__FRAGMENT;
+        size = m->size - done < flow_fragment(m) ? m->size - done : flow_fragment(m);
         if (done + size == m->size)
             place |= (int)PHX__DATA_LAST;
         r = flow_add(o, m, place, size, 0);
@@ -10217,13 +10601,14 @@ int phx__flow_put(struct phx__flow_out *o, const struct phx__mail *m)
 {
     int err;
     struct phx__block *body = m->body;
-    uint32_t frames = m->size == 0 ? 1 : (uint32_t)((m->size - 1) / PHX__FRAGMENT + 1);
+    uint32_t frames = m->size == 0 ? 1 : (uint32_t)((m->size - 1) / flow_fragment(m) + 1);
 
     PHX_ASSERT(o->epoch != 0);
     if (flow_reserve(o, frames) != 0)
         return PHX_ENOMEM;
-    /* The host's own memory is never copied, however small: that is what it asked for. */
-    if (m->size <= FLOW_SMALL && (body == NULL || body->release == NULL)) {
+    /* The host's own memory is never copied, however small: that is what it asked for. Nor are the
+     * bytes of a cast, which many flows share. */
+    if (m->size <= FLOW_SMALL && m->cast == NULL && (body == NULL || body->release == NULL)) {
         err = flow_put_small(o, m);
     } else if (body != NULL) {
         err = flow_put_large(o, m, body, m->size == 0 ? 0 : (size_t)(m->data - body->data));
@@ -10409,6 +10794,7 @@ void phx__flow_mail(const struct phx__flow_out *o, uint32_t index, struct phx__m
     m->token = r->token;
     m->limit = r->limit;
     m->box = r->box;
+    m->cast = r->cast;
     m->iov = NULL;
     m->iov_count = 0;
 }
@@ -10563,6 +10949,426 @@ int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct p
 #undef FLOW_RTO_NEW
 #undef FLOW_REWIND_MIN
 #undef FLOW_ALLOWED_MIN
+
+/* ======== src/cast.c ======== */
+/* cast.c - part of post: one message to many names, kept once and put once on each link. */
+#ifdef PHX_LINES
+#line 1 "src/cast.c"
+#endif
+
+/* A cast is nothing but messages: for each member one in the stream from this node to that name,
+ * with a number, credit, returns and an outcome as all others have. So it keeps their order and
+ * their promises, and only two things are different.
+ *
+ * The bytes are kept once. All its messages hold one block, also small ones, and are cut at the same
+ * places, into smaller fragments than others so that a frame has room for hundreds of targets.
+ *
+ * The bytes travel once per link. When a frame of a cast is next in a flow, every other flow with
+ * the same next hop whose next frame is the same piece of the same cast goes with it: one CAST
+ * frame, which says for each target what its DATA frame would have said, and the payload once. A
+ * relay splits the list by next hop, so along the tree of shortest paths each link carries one
+ * frame, N - 1 for N nodes. This is an encoding and no protocol: a target takes its line as the DATA
+ * frame it stands for. A flow that has no credit is left behind and sends DATA later, and so is what
+ * has to go again.
+ *
+ *      flow to a: [.][.][cast 1/2]                   .-- CAST a, b --> relay --> CAST/DATA a
+ *      flow to b:       [cast 1/2][.]  -- pull nbr --|                     '---> b
+ *      flow to c: [.][.][.] window full              '-- later: DATA c
+ *
+ * All or nothing. First it is seen whether each member has room, and then all are put; if memory ends
+ * in between, those that were put are withdrawn from the ends of their queues, where nothing has
+ * come behind them. Several members at one node may pass its window, by frames' heads only. */
+/* include "post.h" */
+
+/* ---- What the messages share */
+
+void phx__cast_drop(struct phx__post *p, struct phx__cast *c)
+{
+    if (c == NULL || --c->refs > 0)
+        return;
+    if (c->prev != NULL)
+        c->prev->next = c->next;
+    else
+        p->casts = c->next;
+    if (c->next != NULL)
+        c->next->prev = c->prev;
+    phx__mem_put(p->mem, c, sizeof *c);
+}
+
+size_t phx__cast_left(struct phx__cast *c)
+{
+    return --c->left;
+}
+
+int phx__cast_has(const struct phx__post *p, uint64_t token)
+{
+    const struct phx__cast *c = p->casts;
+
+    while (c != NULL && c->token != token)
+        c = c->next;
+    return c != NULL;
+}
+
+void phx__cast_free(struct phx__post *p)
+{
+    while (p->casts != NULL) {
+        p->casts->refs = 1;
+        phx__cast_drop(p, p->casts);
+    }
+}
+
+/* ---- Members */
+
+struct cast_members {
+    uint64_t *at;
+    uint32_t count, capacity;
+    struct phx__map seen; /* owner -> the range, from 1, for which it has a member */
+};
+
+static int cast_add(struct phx__post *p, struct cast_members *m, uint64_t name)
+{
+    if (phx__mem_grow(p->mem, &m->at, &m->capacity, m->count + 1, sizeof *m->at) != 0)
+        return PHX_ENOMEM;
+    m->at[m->count++] = name;
+    return 0;
+}
+
+/* The members of one range, the number-th. */
+static int cast_range(struct phx__post *p, struct cast_members *m, struct phx_range r,
+                      uint32_t number)
+{
+    uint64_t name = r.first, last;
+    uint32_t owner;
+    int err;
+
+    for (;; name = last + 1) {
+        if (p->ops.segment(p->ops.ctx, name, &owner, &last) != 0)
+            return PHX_ENOMEM;
+        err = 0;
+        if (owner == PHX__NONE) {
+            if (r.first == r.last)
+                err = cast_add(p, m, name);
+        } else if (phx__map_get(&m->seen, owner) != number) {
+            err = phx__map_put(&m->seen, owner, number);
+            if (err == 0)
+                err = cast_add(p, m, name);
+        }
+        if (err != 0 || last >= r.last)
+            return err;
+    }
+}
+
+static int cast_find(struct phx__post *p, struct cast_members *m, const struct phx_cast *c)
+{
+    size_t i;
+    int err = c->ranges_count >= UINT32_MAX - 1 ? PHX_EINVAL : 0;
+
+    for (i = 0; i < c->ranges_count && err == 0; i++)
+        err = cast_range(p, m, c->ranges[i], (uint32_t)i + 1);
+    return err == 0 && m->count == 0 ? PHX_ENOTFOUND : err;
+}
+
+static int cast_is_held(const struct phx__post_way *way)
+{
+    if (way->peer != NULL)
+        return 0;
+    if (way->box == NULL)
+        return way->owner == PHX__NONE;
+    return way->box->state != PHX__BOX_LOCAL && way->box->state != PHX__BOX_BOUND;
+}
+
+/* Is there room for all? */
+static int cast_check(struct phx__post *p, const struct cast_members *m, size_t size)
+{
+    struct phx__waiter **waiters;
+    struct phx__post_way way;
+    size_t held = p->hold.held_bytes;
+    uint32_t i;
+    int err;
+
+    for (i = 0; i < m->count; i++) {
+        err = phx__post_find_way(p, m->at[i], size, &way, &waiters);
+        if (err == 0 && cast_is_held(&way)) {
+            held += phx__letter_charge(size);
+            if (p->hold.held_bytes > 0 && held > p->limits.hold_bytes) {
+                waiters = &p->hold_waiters;
+                err = PHX_EAGAIN;
+            }
+        }
+        if (err == PHX_EAGAIN && phx__wait(&p->hold, waiters, m->at[i]) != 0)
+            err = PHX_ENOMEM;
+        if (err != 0)
+            return err;
+    }
+    return 0;
+}
+
+/* Room is not asked for again: several members may share it. */
+static int cast_put(struct phx__post *p, const struct cast_members *m, struct phx__mail *mail)
+{
+    struct phx__waiter **nobody;
+    struct phx__post_way way;
+    uint32_t i;
+    int err = 0;
+
+    for (i = 0; i < m->count && err == 0; i++) {
+        mail->to = m->at[i];
+        err = phx__post_find_way(p, mail->to, mail->size, &way, &nobody);
+        if (err == 0 || err == PHX_EAGAIN)
+            err = phx__post_go(p, &way, mail);
+    }
+    if (err == 0)
+        return 0;
+    for (i--; i > 0; i--)
+        phx__fate_undo(p, phx__hold_find(&p->hold, m->at[i - 1]));
+    return err;
+}
+
+static struct phx__cast *cast_new(struct phx__post *p, const struct phx_cast *from, size_t members)
+{
+    struct phx__cast *c = phx__mem_zero(p->mem, sizeof *c);
+
+    if (c == NULL)
+        return NULL;
+    c->token = from->token;
+    c->from = from->from;
+    c->tag = from->tag;
+    c->size = from->size;
+    c->refs = c->left = members;
+    c->next = p->casts;
+    if (c->next != NULL)
+        c->next->prev = c;
+    p->casts = c;
+    return c;
+}
+
+static int cast_submit(struct phx__post *p, const struct phx_cast *c, const struct cast_members *m)
+{
+    uint32_t promises = c->token != 0 ? m->count : 0;
+    struct phx__mail mail;
+    int err = phx__fate_promise(p, promises);
+
+    if (err != 0)
+        return err;
+    memset(&mail, 0, sizeof mail);
+    mail.body = phx__block_new(p->mem, c->size);
+    mail.cast = mail.body == NULL ? NULL : cast_new(p, c, m->count);
+    err = PHX_ENOMEM;
+    if (mail.cast != NULL) {
+        if (c->size > 0)
+            memcpy(mail.body->data, c->data, c->size);
+        mail.body->used = mail.size = c->size;
+        mail.data = mail.body->data;
+        mail.from = c->from;
+        mail.tag = c->tag;
+        mail.token = c->token;
+        mail.limit = PHX__NEVER;
+        if (c->time_limit_us != 0 && c->time_limit_us < PHX__NEVER - p->now)
+            mail.limit = p->now + c->time_limit_us;
+        err = cast_put(p, m, &mail);
+    }
+    phx__block_drop(mail.body);
+    if (err != 0) {
+        p->promised -= promises;
+        if (mail.cast != NULL) {
+            mail.cast->refs = 1;
+            phx__cast_drop(p, mail.cast);
+        }
+    }
+    return err;
+}
+
+int phx__post_cast(struct phx__post *p, const struct phx_cast *c, uint64_t now)
+{
+    struct cast_members m;
+    int err;
+
+    p->now = now;
+    if (c->size > p->limits.max_message)
+        return PHX_ETOOBIG;
+    memset(&m, 0, sizeof m);
+    phx__map_init(&m.seen, p->mem);
+    err = cast_find(p, &m, c);
+    if (err == 0 && m.count > INT32_MAX)
+        err = PHX_ELIMIT;
+    if (err == 0)
+        err = cast_check(p, &m, c->size);
+    if (err == 0)
+        err = cast_submit(p, c, &m);
+    if (err == 0) {
+        p->pending_bytes += c->size * m.count;
+        p->messages_out += m.count;
+    }
+    phx__map_free(&m.seen);
+    phx__mem_put(p->mem, m.at, m.capacity * sizeof *m.at);
+    return err == 0 ? (int)m.count : err;
+}
+
+/* ---- Out */
+
+/* Is the next frame of this flow the same piece of the same cast, and for the first time? */
+static int cast_joins(const struct phx__flow_out *o, const struct phx__flow_record *r)
+{
+    const unsigned place = PHX__DATA_FIRST | PHX__DATA_LAST;
+    const struct phx__flow_record *q = phx__flow_peek(o);
+
+    return q != NULL && q->cast == r->cast && q->body_at == r->body_at && o->sent == o->left
+           && ((unsigned)(q->flags ^ r->flags) & place) == 0;
+}
+
+static void cast_describe(const struct phx__flow_out *o, struct phx__data *d)
+{
+    const struct phx__flow_record *r = phx__flow_peek(o);
+    struct phx__reader in;
+
+    memset(d, 0, sizeof *d);
+    d->target = o->target;
+    d->source = o->source;
+    d->number = o->sent;
+    d->epoch = o->epoch;
+    d->to = r->box->name;
+    d->from = r->cast->from;
+    d->tag = r->cast->tag;
+    d->total = r->cast->size;
+    d->size = r->body_size;
+    if ((r->flags & PHX__DATA_SEEN) != 0) { /* the last that stands in its head */
+        phx__reader_init(&in, r->head->data + r->head_at + PHX__DATA_FIRST_HEAD, 4);
+        d->seen = phx__get_u32(&in);
+    }
+}
+
+static struct phx__block *cast_head(struct phx__post *p, struct phx__pump_peer **to, uint32_t n)
+{
+    int flags = phx__flow_peek(&to[0]->out)->flags & (int)(PHX__DATA_FIRST | PHX__DATA_LAST);
+    size_t room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE, start;
+    struct phx__block *b = phx__block_new(p->mem, room);
+    struct phx__writer w;
+    struct phx__data d;
+    uint32_t i;
+
+    if (b == NULL)
+        return NULL;
+    phx__writer_init(&w, b->data, room);
+    start = phx__wire_begin_cast(&w, flags, to[0]->out.hops, n);
+    for (i = 0; i < n; i++) {
+        cast_describe(&to[i]->out, &d);
+        phx__wire_put_cast_line(&w, flags, &d);
+    }
+    phx__wire_end_cast(&w, start, flags, &d);
+    PHX_ASSERT(!w.bad);
+    b->used = w.size;
+    return b;
+}
+
+size_t phx__cast_emit(struct phx__post *p, struct phx__pump_peer *peer, uint32_t nbr, int *failed)
+{
+    const struct phx__flow_record r = *phx__flow_peek(&peer->out);
+    struct phx__pump_peer *to[PHX__CAST_LINES];
+    struct phx__pump_source *s;
+    struct phx__block *head;
+    uint32_t n = 0, i;
+    size_t size;
+
+    if (!cast_joins(&peer->out, &r))
+        return 0;
+    to[n++] = peer;
+    for (s = peer->own.next; s != &peer->own && n < PHX__CAST_LINES; s = s->next)
+        if (!s->is_transit && cast_joins(&s->peer->out, &r))
+            to[n++] = s->peer;
+    head = n == 1 ? NULL : cast_head(p, to, n);
+    if (head == NULL)
+        return 0;
+    size = head->used + r.body_size;
+    *failed = p->ops.emit(p->ops.ctx, nbr, head, head->data, head->used, r.body,
+                          r.body_size > 0 ? r.body->data + r.body_at : NULL, r.body_size) != 0;
+    phx__block_drop(head);
+    if (*failed)
+        return 0;
+    for (i = 0; i < n; i++) {
+        (void)phx__flow_mark(&to[i]->out, p->now);
+        phx__pump_arm(p, to[i]);
+    }
+    return size;
+}
+
+/* ---- In */
+
+/* The lines whose next hop is hop[from], as a frame of their own. */
+static void cast_forward(struct phx__post *p, const struct phx__frame *f,
+                         const struct phx__wire_cast *c, const uint32_t *hop, uint32_t from)
+{
+    struct phx__pump_peer *peer = phx__pump_open(p, hop[from]);
+    uint32_t i, n = 0;
+    struct phx__writer w;
+    struct phx__data d;
+    size_t room, start;
+    uint8_t *to;
+    int flags;
+
+    for (i = from; i < c->count; i++)
+        n += hop[i] == hop[from];
+    room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE + c->size;
+    to = peer == NULL ? NULL : phx__pump_room(p, peer, room);
+    if (to == NULL) {
+        p->dropped++;
+        return;
+    }
+    phx__writer_init(&w, to, room);
+    start = phx__wire_begin_cast(&w, f->flags, f->hops - 1, n);
+    for (i = from; i < c->count; i++) {
+        if (hop[i] != hop[from])
+            continue;
+        phx__wire_cast_line(c, f, i, &d, &flags);
+        phx__wire_put_cast_line(&w, f->flags, &d);
+    }
+    phx__wire_end_cast(&w, start, f->flags, &d);
+    phx__put_bytes(&w, c->payload, c->size);
+    PHX_ASSERT(!w.bad);
+    p->dropped += phx__pump_queued(p, peer, to, w.size) != 0;
+}
+
+/* Where the line's target is: PHX__SELF, the neighbour towards it, or PHX__NONE. */
+static uint32_t cast_hop(struct phx__post *p, const struct phx__frame *f, const struct phx_id *id)
+{
+    uint32_t node = phx__ids_find(p->ids, id), generation;
+
+    if (node == PHX__SELF || node == PHX__NONE)
+        return node;
+    if (!p->limits.relay || f->hops <= 1)
+        return PHX__NONE;
+    return p->ops.next(p->ops.ctx, node, &generation);
+}
+
+int phx__post_cast_data(struct phx__post *p, uint32_t nbr, const struct phx__frame *f, uint64_t now)
+{
+    uint32_t hop[PHX__CAST_LINES], i, k;
+    struct phx__wire_cast c;
+    struct phx__data d;
+    int flags;
+
+    (void)nbr;
+    p->now = now;
+    if (phx__wire_get_cast(f, &c) != 0)
+        return PHX_EPROTO;
+    for (i = 0; i < c.count; i++) {
+        phx__wire_cast_line(&c, f, i, &d, &flags);
+        hop[i] = cast_hop(p, f, &d.target);
+        p->dropped += hop[i] == PHX__NONE;
+    }
+    for (i = 0; i < c.count; i++) {
+        for (k = 0; k < i && hop[k] != hop[i]; k++)
+            continue;
+        if (k == i && hop[i] != PHX__NONE && hop[i] != PHX__SELF)
+            cast_forward(p, f, &c, hop, i);
+    }
+    for (i = 0; i < c.count; i++) { /* last, because the application may do anything */
+        if (hop[i] == PHX__SELF) {
+            phx__wire_cast_line(&c, f, i, &d, &flags);
+            phx__post_fragment(p, &d, flags);
+        }
+    }
+    return 0;
+}
 
 /* ======== src/hold.c ======== */
 /* hold.c - part of post: one box per name: what waits for it, in order, and what is under way. */
@@ -11153,12 +11959,14 @@ static void pump_drop_transit(struct phx__post *p, struct phx__pump_peer *peer)
     peer->tail_size = 0;
 }
 
-/* Where the next `size` bytes in transit to this node go; NULL: no memory. */
-static uint8_t *pump_transit_room(struct phx__post *p, struct phx__pump_peer *peer, size_t size)
+uint8_t *phx__pump_room(struct phx__post *p, struct phx__pump_peer *peer, size_t size)
 {
     size_t capacity = peer->tail_size == 0 ? PUMP_BLOCK_FIRST : peer->tail_size;
     struct phx__block *b = peer->tail;
 
+    if (peer->queue.bytes + size > 2 * p->limits.window
+        || p->transit_bytes + size > PUMP_TRANSIT_MOST)
+        return NULL;
     if (b != NULL && b->refs == 1)
         b->used = 0; /* all in it has gone out */
     if (b != NULL && b->capacity - b->used >= size)
@@ -11170,6 +11978,20 @@ static uint8_t *pump_transit_room(struct phx__post *p, struct phx__pump_peer *pe
     peer->tail = b;
     peer->tail_size = (uint32_t)(capacity < PUMP_BLOCK_MOST / 2 ? capacity * 2 : PUMP_BLOCK_MOST);
     return b->data;
+}
+
+int phx__pump_queued(struct phx__post *p, struct phx__pump_peer *peer, uint8_t *at, size_t size)
+{
+    if (phx__slices_push(&peer->queue, peer->tail, at, size) != 0)
+        return PHX_ENOMEM;
+    peer->tail->used += size;
+    peer->queued++;
+    p->transit_bytes += size;
+    p->relayed_frames++;
+    p->relayed_bytes += size;
+    phx__pump_rest(p, peer);
+    pump_list(p, &peer->transit);
+    return 0;
 }
 
 int phx__pump_transit(struct phx__post *p, const uint8_t *frame, size_t size,
@@ -11185,26 +12007,12 @@ int phx__pump_transit(struct phx__post *p, const uint8_t *frame, size_t size,
     if (!p->limits.relay || f->hops <= 1 || node == PHX__NONE)
         return PHX_ENOTFOUND;
     peer = phx__pump_open(p, node);
-    if (peer == NULL)
-        return PHX_ENOMEM;
-    if (peer->queue.bytes + size > 2 * p->limits.window
-        || p->transit_bytes + size > PUMP_TRANSIT_MOST)
-        return PHX_ELIMIT;
-    to = pump_transit_room(p, peer, size);
+    to = peer == NULL ? NULL : phx__pump_room(p, peer, size);
     if (to == NULL)
-        return PHX_ENOMEM;
+        return PHX_ELIMIT;
     memcpy(to, frame, size);
     to[PHX__DATA_HOPS] = (uint8_t)(f->hops - 1);
-    if (phx__slices_push(&peer->queue, peer->tail, to, size) != 0)
-        return PHX_ENOMEM;
-    peer->tail->used += size;
-    peer->queued++;
-    p->transit_bytes += size;
-    p->relayed_frames++;
-    p->relayed_bytes += size;
-    phx__pump_rest(p, peer);
-    pump_list(p, &peer->transit);
-    return 0;
+    return phx__pump_queued(p, peer, to, size);
 }
 
 /* ---- Emitting */
@@ -11220,6 +12028,14 @@ static size_t pump_serve_own(struct phx__post *p, struct phx__pump_peer *peer, u
     if (peer->owed)
         phx__pump_ack(p, peer);
     while (done < quantum && (r = phx__flow_peek(&peer->out)) != NULL) {
+        size_t shared = r->cast == NULL ? 0 : phx__cast_emit(p, peer, nbr, failed);
+
+        if (*failed)
+            break;
+        if (shared > 0) {
+            done += shared;
+            continue;
+        }
         if (p->ops.emit(p->ops.ctx, nbr, r->head, r->head->data + r->head_at, r->head_size, r->body,
                         r->body_size > 0 ? r->body->data + r->body_at : NULL, r->body_size) != 0) {
             *failed = 1;
@@ -11497,18 +12313,23 @@ int phx__fate_promise(struct phx__post *p, uint32_t n)
     return 0;
 }
 
-void phx__fate_outcome(struct phx__post *p, uint64_t token, int result, struct phx__block *body)
+void phx__fate_outcome(struct phx__post *p, uint64_t token, int result, struct phx__block *body,
+                       struct phx__cast *cast, uint64_t to)
 {
     uint32_t n = phx__fate_promises(token, body);
     struct phx__outcome *o;
 
-    if (n == 0)
+    if (n == 0) {
+        phx__cast_drop(p, cast);
         return;
+    }
     PHX_ASSERT(p->promised >= n && p->outcome_first + p->outcome_count < p->outcome_capacity);
     p->promised -= n;
     o = &p->outcomes[p->outcome_first + p->outcome_count++];
     o->token = token;
     o->result = result;
+    o->cast = cast;
+    o->to = to;
     o->body = body != NULL && body->release != NULL ? phx__block_hold(body) : NULL;
 }
 
@@ -11522,8 +12343,11 @@ void phx__fate_tell(struct phx__post *p)
         struct phx__outcome o = p->outcomes[p->outcome_first++];
 
         p->outcome_count--;
-        if (o.token != 0)
+        if (o.cast != NULL)
+            p->ops.member(p->ops.ctx, o.token, o.to, o.result, phx__cast_left(o.cast));
+        else if (o.token != 0)
             p->ops.done(p->ops.ctx, o.token, o.result);
+        phx__cast_drop(p, o.cast);
         phx__block_drop(o.body);
     }
     if (p->outcome_count > 0)
@@ -11808,7 +12632,7 @@ static void fate_refuse_letter(struct phx__post *p, struct phx__letter *l, int r
     if (phx__fate_promises(l->mail.token, l->mail.body) == 0)
         p->dropped++;
     p->pending_count--;
-    phx__fate_outcome(p, l->mail.token, result, l->mail.body);
+    phx__fate_outcome(p, l->mail.token, result, l->mail.body, l->mail.cast, l->mail.to);
     phx__letter_drop(&p->hold, l); /* never the last reference to the host's memory */
 }
 
@@ -11840,7 +12664,7 @@ static void fate_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t
     if (phx__fate_promises(r->token, r->body) == 0)
         p->dropped++;
     p->pending_count--;
-    phx__fate_outcome(p, r->token, result, r->body);
+    phx__fate_outcome(p, r->token, result, r->body, r->cast, r->box->name);
     phx__fate_landed(p, r->box);
 }
 
@@ -11871,21 +12695,47 @@ static int fate_cancel_flow(struct phx__post *p, struct phx__pump_peer *peer, ui
 
 /* A walk over all that has not left. Tokens are not indexed: every send would pay for what few ever
  * do. */
-int phx__post_cancel(struct phx__post *p, uint64_t token)
+static int fate_cancel(struct phx__post *p, uint64_t token)
 {
     uint32_t i;
 
-    if (token == 0)
-        return PHX_ENOTFOUND;
     for (i = 0; i < p->hold.count; i++) {
         if (fate_cancel_box(p, p->hold.boxes[i], token))
-            return 0;
+            return 1;
     }
     for (i = 0; i < p->node_capacity; i++) {
         if (p->nodes[i].peer != NULL && fate_cancel_flow(p, p->nodes[i].peer, token))
-            return 0;
+            return 1;
     }
-    return PHX_ENOTFOUND;
+    return 0;
+}
+
+int phx__post_cancel(struct phx__post *p, uint64_t token)
+{
+    if (token == 0 || !fate_cancel(p, token))
+        return PHX_ENOTFOUND;
+    while (phx__cast_has(p, token) && fate_cancel(p, token))
+        continue; /* the other members */
+    return 0;
+}
+
+void phx__fate_undo(struct phx__post *p, struct phx__box *b)
+{
+    struct phx__letter *before = NULL, *l = b->head;
+
+    p->pending_count--;
+    if (l == NULL) {
+        struct phx__flow_out *o = &b->peer->out;
+
+        phx__flow_truncate(o, phx__flow_last(o));
+        phx__fate_landed(p, b);
+        return;
+    }
+    for (; l->next != NULL; l = l->next)
+        before = l;
+    phx__letter_drop(&p->hold, phx__hold_take(&p->hold, b, before));
+    if (b->head == NULL)
+        fate_settle_box(p, b);
 }
 
 /* Searching n messages for those that expired is repeated at the earliest n microseconds later, so
@@ -11912,8 +12762,9 @@ void phx__fate_expire_flow(struct phx__post *p, struct phx__pump_peer *peer)
         } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
             fate_withdraw(p, o, i, span, PHX_EEXPIRED);
         } else {
-            phx__fate_outcome(p, r->token, PHX_EEXPIRED, NULL);
+            phx__fate_outcome(p, r->token, PHX_EEXPIRED, NULL, r->cast, r->box->name);
             for (j = i; j < i + span; j++) {
+                phx__flow_at(o, j)->cast = NULL;
                 phx__flow_at(o, j)->token = 0;
                 phx__flow_at(o, j)->limit = 0;
             }
@@ -12034,7 +12885,7 @@ static void fate_empty(struct phx__post *p, struct phx__pump_peer *peer, int res
             p->pending_bytes -= m.size;
             p->pending_count--;
             p->dropped++;
-            phx__fate_outcome(p, m.token, result, m.body);
+            phx__fate_outcome(p, m.token, result, m.body, m.cast, m.to);
         }
         phx__fate_landed(p, m.box);
     }
@@ -12158,21 +13009,13 @@ void phx__post_forget(struct phx__post *p, uint32_t node)
 
 /* ---- Sending */
 
-/* Where a message to a name goes now: into the flow to a peer, or into a box, which may be there
- * already. */
-struct post_way {
-    struct phx__box *box;
-    uint32_t owner; /* without peer and box: SELF or NONE */
-    struct phx__pump_peer *peer;
-};
-
 /* What could never be held need not be told of room there: it waits for an owner only. */
 static struct phx__waiter **post_hold_waiters(struct phx__post *p, size_t size)
 {
     return size > p->limits.hold_bytes ? &p->name_waiters : &p->hold_waiters;
 }
 
-static int post_find_peer(struct phx__post *p, struct post_way *way, struct phx__pump_peer *peer,
+static int post_find_peer(struct phx__post *p, struct phx__post_way *way, struct phx__pump_peer *peer,
                           struct phx__waiter ***waiters)
 {
     way->peer = peer;
@@ -12181,7 +13024,7 @@ static int post_find_peer(struct phx__post *p, struct post_way *way, struct phx_
 }
 
 /* The box has letters, or has to wait for what is under way. */
-static int post_find_box(struct phx__post *p, size_t size, struct post_way *way,
+static int post_find_box(struct phx__post *p, size_t size, struct phx__post_way *way,
                          struct phx__waiter ***waiters)
 {
     enum phx__box_state state = way->box->state;
@@ -12193,7 +13036,7 @@ static int post_find_box(struct phx__post *p, size_t size, struct post_way *way,
 
 /* No letters, nothing came back. Does its peer still have the name? If not, 0, and what is under
  * way has to end first; without that the box is gone. */
-static int post_flows(struct phx__post *p, struct post_way *way, uint64_t name)
+static int post_flows(struct phx__post *p, struct phx__post_way *way, uint64_t name)
 {
     struct phx__box *b = way->box;
 
@@ -12212,8 +13055,7 @@ static int post_flows(struct phx__post *p, struct post_way *way, uint64_t name)
     return 0;
 }
 
-/* 0, PHX_EAGAIN and *waiters is where to wait, or PHX_ENOMEM. */
-static int post_find_way(struct phx__post *p, uint64_t name, size_t size, struct post_way *way,
+int phx__post_find_way(struct phx__post *p, uint64_t name, size_t size, struct phx__post_way *way,
                          struct phx__waiter ***waiters)
 {
     struct phx__pump_peer *peer;
@@ -12234,7 +13076,7 @@ static int post_find_way(struct phx__post *p, uint64_t name, size_t size, struct
     return peer == NULL ? PHX_ENOMEM : post_find_peer(p, way, peer, waiters);
 }
 
-static int post_go(struct phx__post *p, struct post_way *way, struct phx__mail *m)
+int phx__post_go(struct phx__post *p, struct phx__post_way *way, struct phx__mail *m)
 {
     int err;
 
@@ -12267,7 +13109,7 @@ static int post_measure(const struct phx__post *p, const struct phx_outgoing *m,
 
 /* Hands the message over to its way; an owned one wrapped, which must not call release if it
  * fails. */
-static int post_submit(struct phx__post *p, struct post_way *way, const struct phx_outgoing *m,
+static int post_submit(struct phx__post *p, struct phx__post_way *way, const struct phx_outgoing *m,
                        struct phx__mail *mail)
 {
     int err;
@@ -12281,7 +13123,7 @@ static int post_submit(struct phx__post *p, struct post_way *way, const struct p
     }
     err = phx__fate_promise(p, phx__fate_promises(mail->token, mail->body));
     if (err == 0) {
-        err = post_go(p, way, mail);
+        err = phx__post_go(p, way, mail);
         if (err != 0)
             p->promised -= phx__fate_promises(mail->token, mail->body);
     }
@@ -12299,13 +13141,13 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t n
 {
     struct phx__waiter **waiters = NULL;
     struct phx__mail mail;
-    struct post_way way;
+    struct phx__post_way way;
     size_t size;
     int err = post_measure(p, m, &size);
 
     p->now = now;
     if (err == 0)
-        err = post_find_way(p, m->to, size, &way, &waiters);
+        err = phx__post_find_way(p, m->to, size, &way, &waiters);
     if (err == PHX_EAGAIN && phx__wait(&p->hold, waiters, m->to) != 0)
         err = PHX_ENOMEM; /* "later" would be a promise to tell when */
     if (err != 0)
@@ -12318,6 +13160,7 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t n
     if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - now)
         mail.limit = now + m->time_limit_us;
     mail.box = NULL;
+    mail.cast = NULL;
     mail.size = size;
     mail.body = NULL;
     mail.data = NULL;
@@ -12445,12 +13288,27 @@ static void post_arrived(struct phx__post *p, struct phx__pump_peer *peer,
     }
 }
 
+void phx__post_fragment(struct phx__post *p, const struct phx__data *d, int flags)
+{
+    struct phx__pump_peer *peer;
+    uint32_t node = p->last_source;
+
+    if (node >= p->ids->size || !p->ids->used[node]
+        || !phx__id_equal(&p->ids->at[node], &d->source))
+        node = phx__ids_find(p->ids, &d->source);
+    peer = node == PHX__NONE || node == PHX__SELF ? NULL : phx__pump_open(p, node);
+    if (peer == NULL) {
+        p->dropped++; /* nobody an ack could be sent to, or no memory: it comes again */
+        return;
+    }
+    p->last_source = node;
+    post_arrived(p, peer, d, flags);
+}
+
 int phx__post_data(struct phx__post *p, uint32_t nbr, const uint8_t *frame, size_t frame_size,
                    const struct phx__frame *f, uint64_t now)
 {
-    struct phx__pump_peer *peer;
     struct phx__data d;
-    uint32_t node = p->last_source;
 
     (void)nbr; /* it may even be the next hop, for a moment; the hop byte bounds that */
     p->now = now;
@@ -12461,15 +13319,7 @@ int phx__post_data(struct phx__post *p, uint32_t nbr, const uint8_t *frame, size
         p->dropped += phx__pump_transit(p, frame, frame_size, f) != 0;
         return 0;
     }
-    if (node >= p->ids->size || !p->ids->used[node] || !phx__id_equal(&p->ids->at[node], &d.source))
-        node = phx__ids_find(p->ids, &d.source);
-    peer = node == PHX__NONE || node == PHX__SELF ? NULL : phx__pump_open(p, node);
-    if (peer == NULL) {
-        p->dropped++; /* nobody an ack could be sent to, or no memory: it comes again */
-        return 0;
-    }
-    p->last_source = node;
-    post_arrived(p, peer, &d, f->flags);
+    phx__post_fragment(p, &d, f->flags);
     return 0;
 }
 
@@ -12504,7 +13354,8 @@ static void post_end(struct phx__post *p, struct phx__flow_record *r, int back)
 {
     if (r->body != NULL && r->body->release != NULL && back == 0)
         p->promised--; /* it goes right here, unless a link still holds it */
-    phx__fate_outcome(p, r->token, back == 0 ? PHX_OK : PHX_ETOOBIG, back == 0 ? NULL : r->body);
+    phx__fate_outcome(p, r->token, back == 0 ? PHX_OK : PHX_ETOOBIG, back == 0 ? NULL : r->body,
+                      r->cast, r->box->name);
     p->pending_count--;
     if (back == 0)
         r->box->retry_us = 0;
@@ -12620,7 +13471,7 @@ static void post_run_local(struct phx__post *p)
             phx__ring_add(&p->local, &b->link); /* names take turns */
         p->pending_bytes -= l->mail.size;
         p->pending_count--;
-        phx__fate_outcome(p, l->mail.token, PHX_OK, l->mail.body);
+        phx__fate_outcome(p, l->mail.token, PHX_OK, l->mail.body, l->mail.cast, l->mail.to);
         post_deliver(p, &l->mail, PHX__SELF);
         phx__letter_drop(&p->hold, l);
     }
@@ -12759,6 +13610,7 @@ void phx__post_free(struct phx__post *p)
         continue;
     for (i = p->outcome_first; i < p->outcome_first + p->outcome_count; i++)
         phx__block_drop(p->outcomes[i].body);
+    phx__cast_free(p);
     phx__mem_put(p->mem, p->outcomes, p->outcome_capacity * sizeof *p->outcomes);
     phx__mem_put(p->mem, p->nodes, p->node_capacity * sizeof *p->nodes);
     phx__hold_free(&p->hold);
@@ -12809,249 +13661,11 @@ void phx__post_free(struct phx__post *p)
  * Records hold 4 KiB and not 16: the buffers of an engine are 9 KiB instead of 33, and a
  * stranger costs that much before he has proved anything. It costs 0.7 % in bytes.
  */
-/* include "tls.h" */
-
-/* include "os.h" */
-/* include "sha.h" */
+/* include "tls_in.h" */
 
 #ifdef PHX_TLS
 
-#include <bearssl.h>
-
-/* A record of 4 KiB, and what TLS 1.2 may add to it (BearSSL's own numbers for its larger buffers). */
-#define TLS_RECORD 4096u
-#define TLS_IN (TLS_RECORD + (BR_SSL_BUFSIZE_INPUT - 16384u))
-#define TLS_OUT (TLS_RECORD + (BR_SSL_BUFSIZE_OUTPUT - 16384u))
-/* Between the streams and the engines: one system call for 16 records. */
-#define TLS_BUFFER 65536u
-/* A handshake does not say more than this at once, unless somebody has very long certificates. */
-#define TLS_REST_MAX (TLS_BUFFER + TLS_OUT)
-#define TLS_FILE_MAX 65536u
-#define TLS_ANCHORS 16u
-#define TLS_CHAIN 8u
-/* A certificate of our own: 177 bytes that are signed, 12 that say how, and at most 75 of signature. */
-#define TLS_OWN_CERT 280u
-#define TLS_POINT 65u
-#define TLS_HINT 4u
-#define TLS_NONCE 8u
-#define TLS_NAME (2 * (TLS_NONCE + PHX__TLS_KEYS * TLS_HINT))
-
-struct tls_own { /* what was made of one cluster key */
-    br_ec_private_key sk;
-    br_x509_pkey pk;
-    br_x509_certificate cert;
-    uint8_t scalar[32], point[TLS_POINT], der[TLS_OWN_CERT], hint[32];
-};
-
-struct tls_pem { /* what was read from files */
-    uint8_t *arena;
-    size_t size, used;
-    br_x509_trust_anchor anchors[TLS_ANCHORS];
-    size_t anchor_count;
-    br_x509_certificate chain[TLS_CHAIN];
-    size_t chain_count;
-    br_skey_decoder_context key;
-    int key_type; /* 0: none yet */
-    unsigned issuer_type;
-};
-
-struct phx__tls_set {
-    struct phx__mem *mem;
-    struct tls_pem *pem; /* NULL: by key */
-    struct tls_own own[PHX__TLS_KEYS];
-    uint32_t own_count;
-    uint8_t buffer[TLS_BUFFER];
-};
-
-struct tls_pin { /* a validator for BearSSL: the key we know, in whatever certificate */
-    const br_x509_class *vtable;
-    struct phx__tls *tls;
-    const struct tls_own *found;
-    uint32_t certs;
-    size_t size;
-    uint8_t cert[TLS_OWN_CERT];
-};
-
-struct tls_policy { /* a chooser of certificates for BearSSL */
-    const br_ssl_server_policy_class *vtable;
-    struct phx__tls *tls;
-};
-
-struct phx__tls {
-    struct phx__tls_set *set;
-    br_ssl_engine_context *engine; /* of whichever it is */
-    int dialer;
-    union {
-        br_ssl_client_context client;
-        br_ssl_server_context server;
-    } is;
-    union {
-        struct tls_pin pin;
-        br_x509_minimal_context minimal;
-    } judge;
-    struct tls_policy policy;
-    const char *why; /* known better than the engine's error tells */
-    uint8_t *rest;   /* ciphertext that the stream did not take */
-    size_t rest_size, rest_taken, rest_capacity;
-    uint8_t in[TLS_IN], out[TLS_OUT];
-};
-
-/* ---- Own certificates ------------------------------------------------------------------------ */
-
-/* Version 1, serial 1, ECDSA with SHA-256, issued by and for CN=node, from 2000 to 9999, a point on
- * P-256 follows. It says nothing because nobody reads it. */
-static const uint8_t tls_tbs[] = {
-    0x30, 0x81, 0xae, 0x02, 0x01, 0x01,                                                 /* */
-    0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02,             /* */
-    0x30, 0x0f, 0x31, 0x0d, 0x30, 0x0b, 0x06, 0x03, 0x55, 0x04, 0x03, 0x0c, 0x04,       /* */
-    'n',  'o',  'd',  'e',  0x30, 0x20, 0x17, 0x0d, '0',  '0',  '0',  '1',  '0',        /* */
-    '1',  '0',  '0',  '0',  '0',  '0',  '0',  'Z',  0x18, 0x0f, '9',  '9',  '9',        /* */
-    '9',  '1',  '2',  '3',  '1',  '2',  '3',  '5',  '9',  '5',  '9',  'Z',  0x30,       /* */
-    0x0f, 0x31, 0x0d, 0x30, 0x0b, 0x06, 0x03, 0x55, 0x04, 0x03, 0x0c, 0x04, 'n',        /* */
-    'o',  'd',  'e',  0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce,       /* */
-    0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, /* */
-    0x42, 0x00                                                                          /* */
-};
-static const uint8_t tls_ecdsa_sha256[] = { 0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86,
-                                            0x48, 0xce, 0x3d, 0x04, 0x03, 0x02 };
-/* The order of P-256, from the highest byte down (FIPS 186-4, D.1.2.3). */
-static const uint8_t tls_order[32] = { 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00,
-                                       0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-                                       0xbc, 0xe6, 0xfa, 0xad, 0xa7, 0x17, 0x9e, 0x84,
-                                       0xf3, 0xb9, 0xca, 0xc2, 0xfc, 0x63, 0x25, 0x51 };
-
-static void tls_derive(const struct phx_key *key, const char *label, const char *cluster, uint8_t n,
-                       uint8_t out[32])
-{
-    struct phx__hmac h;
-
-    phx__hmac_init(&h, key->data, key->size);
-    phx__hmac_add(&h, label, strlen(label) + 1);
-    phx__hmac_add(&h, cluster, strlen(cluster) + 1);
-    phx__hmac_add(&h, &n, 1);
-    phx__hmac_end(&h, out);
-}
-
-/* One try in four thousand million is not below the order, so the loop is for the proof only. */
-static void tls_derive_scalar(const struct phx_key *key, const char *cluster, uint8_t out[32])
-{
-    static const uint8_t zeroes[32] = { 0 };
-    uint8_t n = 0;
-
-    do
-        tls_derive(key, "PHX1 TLS key", cluster, n++, out);
-    while (memcmp(out, tls_order, 32) >= 0 || memcmp(out, zeroes, 32) == 0);
-}
-
-/* A certificate of the public key, signed with the private one: both sides make the same, byte for byte,
- * since BearSSL signs without random numbers (RFC 6979). */
-static void tls_certify(struct tls_own *own)
-{
-    uint8_t hash[32], signature[80];
-    struct phx__sha sha;
-    struct phx__writer w;
-    size_t start, size;
-
-    phx__writer_init(&w, own->der, sizeof own->der);
-    phx__put_bytes(&w, "\x30\x82\0\0", 4);
-    start = w.size;
-    phx__put_bytes(&w, tls_tbs, sizeof tls_tbs);
-    phx__put_bytes(&w, own->point, TLS_POINT);
-    phx__sha_init(&sha);
-    phx__sha_add(&sha, own->der + start, w.size - start);
-    phx__sha_end(&sha, hash);
-    size = br_ecdsa_sign_asn1_get_default()(br_ec_get_default(), &br_sha256_vtable, hash, &own->sk,
-                                            signature);
-    phx__put_bytes(&w, tls_ecdsa_sha256, sizeof tls_ecdsa_sha256);
-    phx__put_u8(&w, 0x03);
-    phx__put_u8(&w, (uint8_t)(size + 1));
-    phx__put_u8(&w, 0);
-    phx__put_bytes(&w, signature, size);
-    PHX_ASSERT(!w.bad && size > 0);
-    own->der[2] = (uint8_t)((w.size - start) >> 8);
-    own->der[3] = (uint8_t)(w.size - start);
-    own->cert.data = own->der;
-    own->cert.data_len = w.size;
-}
-
-void phx__tls_keys(struct phx__tls_set *s, const char *cluster, const struct phx_key *keys,
-                   uint32_t count)
-{
-    uint32_t i;
-
-    PHX_ASSERT(count <= PHX__TLS_KEYS);
-    s->own_count = 0;
-    for (i = 0; i < count && s->pem == NULL; i++) {
-        struct tls_own *own = &s->own[i];
-        memset(own, 0, sizeof *own);
-        tls_derive(&keys[i], "PHX1 TLS hint", cluster, 0, own->hint);
-        tls_derive_scalar(&keys[i], cluster, own->scalar);
-        own->sk.curve = BR_EC_secp256r1;
-        own->sk.x = own->scalar;
-        own->sk.xlen = sizeof own->scalar;
-        own->pk.key_type = BR_KEYTYPE_EC;
-        (void)br_ec_compute_pub(br_ec_get_default(), &own->pk.key.ec, own->point, &own->sk);
-        tls_certify(own);
-        s->own_count++;
-    }
-}
-
-/* ---- Hints: which of two keys ---------------------------------------------------------------- */
-
-static void tls_hint(const struct tls_own *own, const uint8_t *nonce, uint8_t out[TLS_HINT])
-{
-    struct phx__hmac h;
-    uint8_t full[32];
-
-    phx__hmac_init(&h, own->hint, sizeof own->hint);
-    phx__hmac_add(&h, nonce, TLS_NONCE);
-    phx__hmac_end(&h, full);
-    memcpy(out, full, TLS_HINT);
-}
-
-/* The name a dialer asks for; what no key fills is random, so that nobody sees how many there are. */
-static void tls_put_name(const struct phx__tls_set *s, const uint8_t *random,
-                         char name[TLS_NAME + 1])
-{
-    uint8_t bytes[TLS_NAME / 2];
-    uint32_t i;
-
-    memcpy(bytes, random, sizeof bytes);
-    for (i = 0; i < s->own_count; i++)
-        tls_hint(&s->own[i], bytes, bytes + TLS_NONCE + i * TLS_HINT);
-    for (i = 0; i < sizeof bytes; i++) {
-        name[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
-        name[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
-    }
-    name[TLS_NAME] = 0;
-}
-
-static int tls_hex(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static const struct tls_own *tls_hinted(const struct phx__tls_set *s, const char *name)
-{
-    uint8_t bytes[TLS_NAME / 2], hint[TLS_HINT];
-    uint32_t i, k;
-
-    if (strlen(name) != TLS_NAME)
-        return NULL;
-    for (i = 0; i < sizeof bytes; i++) {
-        int high = tls_hex(name[2 * i]), low = tls_hex(name[2 * i + 1]);
-        if (high < 0 || low < 0)
-            return NULL;
-        bytes[i] = (uint8_t)(high << 4 | low);
-    }
-    for (i = 0; i < s->own_count; i++) {
-        tls_hint(&s->own[i], bytes, hint);
-        for (k = 0; k < PHX__TLS_KEYS; k++)
-            if (memcmp(hint, bytes + TLS_NONCE + k * TLS_HINT, TLS_HINT) == 0)
-                return &s->own[i];
-    }
-    return NULL;
-}
+/* ---- Which of two keys, and whom to believe --------------------------------------------------- */
 
 /* Called by the server's engine when it has read the first message. */
 static int tls_choose(const br_ssl_server_policy_class **self, const br_ssl_server_context *cc,
@@ -13059,7 +13673,7 @@ static int tls_choose(const br_ssl_server_policy_class **self, const br_ssl_serv
 {
     struct phx__tls *t = ((struct tls_policy *)(void *)self)->tls;
     br_ssl_server_context *server = &t->is.server;
-    const struct tls_own *own = tls_hinted(t->set, br_ssl_engine_get_server_name(&cc->eng));
+    const struct tls_own *own = phx__tls_hinted(t->set, br_ssl_engine_get_server_name(&cc->eng));
 
     if (own == NULL) {
         t->why = "it does not have our key";
@@ -13093,8 +13707,6 @@ static size_t tls_no_sign(const br_ssl_server_policy_class **self, unsigned algo
 
 static const br_ssl_server_policy_class tls_policy_class = { sizeof(struct tls_policy), tls_choose,
                                                              tls_no_exchange, tls_no_sign };
-
-/* ---- Whom to believe: the key we know -------------------------------------------------------- */
 
 static void tls_pin_start(const br_x509_class **self, const char *name)
 {
@@ -13131,9 +13743,6 @@ static void tls_pin_cert_end(const br_x509_class **self)
     ((struct tls_pin *)(void *)self)->certs++;
 }
 
-/* Where the public key stands in all our certificates: behind the outer head and what is signed. */
-#define TLS_POINT_AT (4u + sizeof tls_tbs)
-
 /* Which of our keys it shows. That it has the private half is for the engine to see: it is given the
  * public key that we know, not the one that came. */
 static unsigned tls_pin_end(const br_x509_class **self)
@@ -13167,215 +13776,6 @@ static const br_x509_class tls_pin_class = { sizeof(struct tls_pin), tls_pin_sta
                                              tls_pin_append,         tls_pin_cert_end, tls_pin_end,
                                              tls_pin_key };
 
-/* ---- PEM files ------------------------------------------------------------------------------- */
-
-static void tls_arena_add(void *arg, const void *data, size_t size)
-{
-    struct tls_pem *pem = arg;
-
-    if (size > pem->size - pem->used) /* cannot be: DER is shorter than its PEM */
-        size = pem->size - pem->used;
-    memcpy(pem->arena + pem->used, data, size);
-    pem->used += size;
-}
-
-static int tls_is_certificate(const char *name)
-{
-    return strcmp(name, "CERTIFICATE") == 0 || strcmp(name, "X509 CERTIFICATE") == 0;
-}
-
-/* Copies `size` bytes to the arena. */
-static unsigned char *tls_arena_copy(struct tls_pem *pem, const void *data, size_t size)
-{
-    unsigned char *at = pem->arena + pem->used;
-
-    tls_arena_add(pem, data, size);
-    return at;
-}
-
-static int tls_take_anchor(struct tls_pem *pem, const char *name, unsigned char *der, size_t size)
-{
-    br_x509_trust_anchor *a = &pem->anchors[pem->anchor_count];
-    br_x509_decoder_context decoder;
-    br_x509_pkey *key;
-
-    if (!tls_is_certificate(name))
-        return 0; /* others may stand in the same file */
-    if (pem->anchor_count == TLS_ANCHORS)
-        return PHX_EPEM;
-    memset(a, 0, sizeof *a);
-    a->dn.data = pem->arena + pem->used;
-    br_x509_decoder_init(&decoder, tls_arena_add, pem);
-    br_x509_decoder_push(&decoder, der, size);
-    a->dn.len = (size_t)(pem->arena + pem->used - a->dn.data);
-    key = br_x509_decoder_get_pkey(&decoder);
-    if (key == NULL)
-        return PHX_EPEM;
-    a->flags = br_x509_decoder_isCA(&decoder) ? BR_X509_TA_CA : 0;
-    a->pkey = *key;
-    if (key->key_type == BR_KEYTYPE_RSA) {
-        a->pkey.key.rsa.n = tls_arena_copy(pem, key->key.rsa.n, key->key.rsa.nlen);
-        a->pkey.key.rsa.e = tls_arena_copy(pem, key->key.rsa.e, key->key.rsa.elen);
-    } else {
-        a->pkey.key.ec.q = tls_arena_copy(pem, key->key.ec.q, key->key.ec.qlen);
-    }
-    pem->anchor_count++;
-    return 0;
-}
-
-static int tls_take_chain(struct tls_pem *pem, const char *name, unsigned char *der, size_t size)
-{
-    if (!tls_is_certificate(name))
-        return 0;
-    if (pem->chain_count == TLS_CHAIN)
-        return PHX_EPEM;
-    pem->chain[pem->chain_count].data = der;
-    pem->chain[pem->chain_count++].data_len = size;
-    return 0;
-}
-
-static int tls_take_key(struct tls_pem *pem, const char *name, unsigned char *der, size_t size)
-{
-    /* "EC PARAMETERS" may come before; "ENCRYPTED PRIVATE KEY" would need a password that nobody
-     * is there to type. */
-    if (strcmp(name, "RSA PRIVATE KEY") != 0 && strcmp(name, "EC PRIVATE KEY") != 0
-        && strcmp(name, "PRIVATE KEY") != 0)
-        return 0;
-    br_skey_decoder_init(&pem->key);
-    br_skey_decoder_push(&pem->key, der, size);
-    pem->key_type = br_skey_decoder_key_type(&pem->key);
-    return pem->key_type == 0 ? PHX_EPEM : 0;
-}
-
-static int tls_parse_pem(struct tls_pem *pem, const uint8_t *text, size_t size,
-                         int (*take)(struct tls_pem *, const char *, unsigned char *, size_t))
-{
-    br_pem_decoder_context decoder;
-    size_t start = pem->used;
-    int inside = 0, err = 0;
-
-    br_pem_decoder_init(&decoder);
-    while (size > 0 && err == 0) {
-        size_t n = br_pem_decoder_push(&decoder, text, size);
-        text += n;
-        size -= n;
-        switch (br_pem_decoder_event(&decoder)) {
-        case BR_PEM_BEGIN_OBJ:
-            inside = 1;
-            start = pem->used;
-            br_pem_decoder_setdest(&decoder, tls_arena_add, pem);
-            break;
-        case BR_PEM_END_OBJ:
-            inside = 0;
-            err = take(pem, br_pem_decoder_name(&decoder), pem->arena + start, pem->used - start);
-            break;
-        case BR_PEM_ERROR: err = PHX_EPEM; break;
-        default: break;
-        }
-    }
-    return err == 0 && inside ? PHX_EPEM : err;
-}
-
-/* The parser wants a line end after the last line, which files may lack. */
-static int tls_read_pem(struct tls_pem *pem, const char *path, uint8_t *text,
-                        int (*take)(struct tls_pem *, const char *, unsigned char *, size_t))
-{
-    long size = phx__os_read_file(path, text, TLS_FILE_MAX);
-
-    if (size < 0)
-        return (int)size;
-    if (size == (long)TLS_FILE_MAX)
-        return PHX_EPEM; /* no file of certificates is so large */
-    text[size] = '\n';
-    return tls_parse_pem(pem, text, (size_t)size + 1, take);
-}
-
-static void tls_judge_by_ca(const struct tls_pem *pem, br_x509_minimal_context *x)
-{
-    uint64_t now = phx__os_wall_seconds();
-
-    br_x509_minimal_init(x, &br_sha256_vtable, pem->anchors, pem->anchor_count);
-    br_x509_minimal_set_rsa(x, br_rsa_pkcs1_vrfy_get_default());
-    br_x509_minimal_set_ecdsa(x, br_ec_get_default(), br_ecdsa_vrfy_asn1_get_default());
-    br_x509_minimal_set_hash(x, br_sha256_ID, &br_sha256_vtable);
-    br_x509_minimal_set_hash(x, br_sha384_ID, &br_sha384_vtable);
-    br_x509_minimal_set_hash(x, br_sha512_ID, &br_sha512_vtable);
-    /* BearSSL counts days from the year 0; 1970 began 719,528 of them later. */
-    br_x509_minimal_set_time(x, (uint32_t)(now / 86400 + 719528), (uint32_t)(now % 86400));
-}
-
-static int tls_same_rsa(const br_rsa_private_key *sk, const br_rsa_public_key *pk)
-{
-    uint8_t n[512];
-    br_rsa_compute_modulus compute = br_rsa_compute_modulus_get_default();
-    size_t size = compute(NULL, sk), skip = 0;
-
-    if (size == 0 || size > sizeof n || compute(n, sk) != size)
-        return 0;
-    while (skip < pk->nlen && pk->n[skip] == 0)
-        skip++;
-    return pk->nlen - skip == size && memcmp(pk->n + skip, n, size) == 0;
-}
-
-/* Would others believe us? Better to know now than link by link. */
-static int tls_check_own(struct tls_pem *pem)
-{
-    br_x509_minimal_context x;
-    const br_x509_class **v = &x.vtable;
-    const br_x509_pkey *pk;
-    uint8_t point[BR_EC_KBUF_PUB_MAX_SIZE];
-    br_ec_public_key ec;
-    unsigned usages, err;
-    size_t i;
-
-    tls_judge_by_ca(pem, &x);
-    (*v)->start_chain(v, NULL);
-    for (i = 0; i < pem->chain_count; i++) {
-        (*v)->start_cert(v, (uint32_t)pem->chain[i].data_len);
-        (*v)->append(v, pem->chain[i].data, pem->chain[i].data_len);
-        (*v)->end_cert(v);
-    }
-    err = (*v)->end_chain(v);
-    pk = (*v)->get_pkey((const br_x509_class *const *)v, &usages);
-    if (err != 0 || pk == NULL)
-        return PHX_ECERT;
-    if (pk->key_type != pem->key_type)
-        return PHX_EPAIR;
-    if (pem->key_type == BR_KEYTYPE_RSA)
-        return tls_same_rsa(br_skey_decoder_get_rsa(&pem->key), &pk->key.rsa) ? 0 : PHX_EPAIR;
-    if (br_ec_compute_pub(br_ec_get_default(), &ec, point, br_skey_decoder_get_ec(&pem->key)) == 0)
-        return PHX_EPEM; /* a curve that this library does not know */
-    return ec.curve == pk->key.ec.curve && ec.qlen == pk->key.ec.qlen
-                   && memcmp(ec.q, pk->key.ec.q, ec.qlen) == 0
-               ? 0
-               : PHX_EPAIR;
-}
-
-static int tls_find_issuer(struct tls_pem *pem)
-{
-    br_x509_decoder_context decoder;
-
-    br_x509_decoder_init(&decoder, NULL, NULL);
-    br_x509_decoder_push(&decoder, pem->chain[0].data, pem->chain[0].data_len);
-    pem->issuer_type = (unsigned)br_x509_decoder_get_signer_key_type(&decoder);
-    return br_x509_decoder_get_pkey(&decoder) == NULL ? PHX_EPEM : 0;
-}
-
-static int tls_read_files(struct tls_pem *pem, const struct phx__tls_files *files, uint8_t *text)
-{
-    int err;
-
-    if ((err = tls_read_pem(pem, files->ca, text, tls_take_anchor)) != 0
-        || (err = tls_read_pem(pem, files->cert, text, tls_take_chain)) != 0
-        || (err = tls_read_pem(pem, files->key, text, tls_take_key)) != 0)
-        return err;
-    if (pem->anchor_count == 0 || pem->chain_count == 0 || pem->key_type == 0)
-        return PHX_EPEM;
-    if ((err = tls_find_issuer(pem)) != 0)
-        return err;
-    return tls_check_own(pem);
-}
-
 /* ---- A node's set ---------------------------------------------------------------------------- */
 
 /* Room for what three files hold: their DER, and of each CA's once more the name and the key. */
@@ -13390,7 +13790,7 @@ static int tls_open_pem(struct phx__tls_set *s, const struct phx__tls_files *fil
     if (text != NULL && s->pem != NULL) {
         s->pem->arena = phx__mem_get(s->mem, TLS_ARENA);
         s->pem->size = s->pem->arena == NULL ? 0 : TLS_ARENA;
-        err = s->pem->arena == NULL ? PHX_ENOMEM : tls_read_files(s->pem, files, text);
+        err = s->pem->arena == NULL ? PHX_ENOMEM : phx__tls_read_files(s->pem, files, text);
     }
     if (text != NULL) {
         memset(text, 0, TLS_FILE_MAX); /* it held a private key */
@@ -13398,6 +13798,10 @@ static int tls_open_pem(struct phx__tls_set *s, const struct phx__tls_files *fil
     }
     return err;
 }
+
+/* A server that wants a certificate must name who may have issued it: CN=node. */
+static const uint8_t tls_node[TLS_ISSUER] = { 0x30, 0x0f, 0x31, 0x0d, 0x30, 0x0b, 0x06, 0x03, 0x55,
+                                              0x04, 0x03, 0x0c, 0x04, 'n',  'o',  'd',  'e' };
 
 int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
                       const struct phx__tls_files *files)
@@ -13409,6 +13813,9 @@ int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
     if (s == NULL)
         return PHX_ENOMEM;
     s->mem = mem;
+    memcpy(s->issuer_name, tls_node, sizeof tls_node);
+    s->issuer.data = s->issuer_name;
+    s->issuer.len = sizeof tls_node;
     if (files->ca != NULL)
         err = tls_open_pem(s, files);
     if (err != 0) {
@@ -13514,17 +13921,12 @@ static int tls_start_client(struct phx__tls *t, const uint8_t *seed)
     if (t->set->pem != NULL)
         tls_show_files(t);
     else
-        tls_put_name(t->set, seed + 32, name);
+        phx__tls_put_name(t->set, seed + 32, name);
     return br_ssl_client_reset(&t->is.client, t->set->pem != NULL ? NULL : name, 0);
 }
 
 static int tls_start_server(struct phx__tls *t, const uint8_t *seed)
 {
-    /* A server that wants a certificate must name who may have issued it: CN=node. */
-    static unsigned char issuer[] = { 0x30, 0x0f, 0x31, 0x0d, 0x30, 0x0b, 0x06, 0x03, 0x55,
-                                      0x04, 0x03, 0x0c, 0x04, 'n',  'o',  'd',  'e' };
-    static const br_x500_name issuers[] = { { issuer, sizeof issuer } };
-
     br_ssl_server_zero(&t->is.server);
     t->engine = &t->is.server.eng;
     tls_setup(t->engine, t, seed);
@@ -13536,7 +13938,7 @@ static int tls_start_server(struct phx__tls *t, const uint8_t *seed)
         t->policy.vtable = &tls_policy_class;
         t->policy.tls = t;
         br_ssl_server_set_policy(&t->is.server, &t->policy.vtable);
-        br_ssl_server_set_trust_anchor_names(&t->is.server, issuers, 1);
+        br_ssl_server_set_trust_anchor_names(&t->is.server, &t->set->issuer, 1);
     }
     return br_ssl_server_reset(&t->is.server);
 }
@@ -13553,7 +13955,7 @@ int phx__tls_open(struct phx__tls_set *s, int dialer, const uint8_t *seed, struc
     t->set = s;
     t->dialer = dialer;
     if (s->pem != NULL) {
-        tls_judge_by_ca(s->pem, &t->judge.minimal);
+        phx__tls_judge_by_ca(s->pem, &t->judge.minimal);
     } else {
         t->judge.pin.vtable = &tls_pin_class;
         t->judge.pin.tls = t;
@@ -13869,6 +14271,389 @@ const char *phx__tls_why(const struct phx__tls *t)
 {
     (void)t;
     return "";
+}
+
+#endif
+
+/* ======== src/tls_show.c ======== */
+/* tls_show.c - what a node shows of itself over TLS: a certificate made of a key, or one from files. */
+#ifdef PHX_LINES
+#line 1 "src/tls_show.c"
+#endif
+
+/* Made of a key: the private key is derived from the cluster's, the certificate is written by hand,
+ * byte by byte the same at all nodes, and a hint tells the other side which key is meant. From files:
+ * three of them are read once, when the node begins, and looked at as a peer would look at them: is
+ * there a certificate, is it by a CA we believe, is it valid today, is the private key its own? What
+ * is wrong is said then and there, and not link by link. */
+/* include "tls_in.h" */
+
+#ifdef PHX_TLS
+
+/* ---- Own certificates ------------------------------------------------------------------------ */
+
+/* Version 1, serial 1, ECDSA with SHA-256, issued by and for CN=node, from 2000 to 9999, a point on
+ * P-256 follows. It says nothing because nobody reads it. */
+static const uint8_t tls_tbs[TLS_TBS] = {
+    0x30, 0x81, 0xae, 0x02, 0x01, 0x01,                                                 /* */
+    0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02,             /* */
+    0x30, 0x0f, 0x31, 0x0d, 0x30, 0x0b, 0x06, 0x03, 0x55, 0x04, 0x03, 0x0c, 0x04,       /* */
+    'n',  'o',  'd',  'e',  0x30, 0x20, 0x17, 0x0d, '0',  '0',  '0',  '1',  '0',        /* */
+    '1',  '0',  '0',  '0',  '0',  '0',  '0',  'Z',  0x18, 0x0f, '9',  '9',  '9',        /* */
+    '9',  '1',  '2',  '3',  '1',  '2',  '3',  '5',  '9',  '5',  '9',  'Z',  0x30,       /* */
+    0x0f, 0x31, 0x0d, 0x30, 0x0b, 0x06, 0x03, 0x55, 0x04, 0x03, 0x0c, 0x04, 'n',        /* */
+    'o',  'd',  'e',  0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce,       /* */
+    0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, /* */
+    0x42, 0x00                                                                          /* */
+};
+static const uint8_t tls_ecdsa_sha256[] = { 0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86,
+                                            0x48, 0xce, 0x3d, 0x04, 0x03, 0x02 };
+/* The order of P-256, from the highest byte down (FIPS 186-4, D.1.2.3). */
+static const uint8_t tls_order[32] = { 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00,
+                                       0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                                       0xbc, 0xe6, 0xfa, 0xad, 0xa7, 0x17, 0x9e, 0x84,
+                                       0xf3, 0xb9, 0xca, 0xc2, 0xfc, 0x63, 0x25, 0x51 };
+
+static void tls_derive(const struct phx_key *key, const char *label, const char *cluster, uint8_t n,
+                       uint8_t out[32])
+{
+    struct phx__hmac h;
+
+    phx__hmac_init(&h, key->data, key->size);
+    phx__hmac_add(&h, label, strlen(label) + 1);
+    phx__hmac_add(&h, cluster, strlen(cluster) + 1);
+    phx__hmac_add(&h, &n, 1);
+    phx__hmac_end(&h, out);
+}
+
+/* One try in four thousand million is not below the order, so the loop is for the proof only. */
+static void tls_derive_scalar(const struct phx_key *key, const char *cluster, uint8_t out[32])
+{
+    static const uint8_t zeroes[32] = { 0 };
+    uint8_t n = 0;
+
+    do
+        tls_derive(key, "PHX1 TLS key", cluster, n++, out);
+    while (memcmp(out, tls_order, 32) >= 0 || memcmp(out, zeroes, 32) == 0);
+}
+
+/* A certificate of the public key, signed with the private one: both sides make the same, byte for byte,
+ * since BearSSL signs without random numbers (RFC 6979). */
+static void tls_certify(struct tls_own *own)
+{
+    uint8_t hash[32], signature[80];
+    struct phx__sha sha;
+    struct phx__writer w;
+    size_t start, size;
+
+    phx__writer_init(&w, own->der, sizeof own->der);
+    phx__put_bytes(&w, "\x30\x82\0\0", 4);
+    start = w.size;
+    phx__put_bytes(&w, tls_tbs, sizeof tls_tbs);
+    phx__put_bytes(&w, own->point, TLS_POINT);
+    phx__sha_init(&sha);
+    phx__sha_add(&sha, own->der + start, w.size - start);
+    phx__sha_end(&sha, hash);
+    size = br_ecdsa_sign_asn1_get_default()(br_ec_get_default(), &br_sha256_vtable, hash, &own->sk,
+                                            signature);
+    phx__put_bytes(&w, tls_ecdsa_sha256, sizeof tls_ecdsa_sha256);
+    phx__put_u8(&w, 0x03);
+    phx__put_u8(&w, (uint8_t)(size + 1));
+    phx__put_u8(&w, 0);
+    phx__put_bytes(&w, signature, size);
+    PHX_ASSERT(!w.bad && size > 0);
+    own->der[2] = (uint8_t)((w.size - start) >> 8);
+    own->der[3] = (uint8_t)(w.size - start);
+    own->cert.data = own->der;
+    own->cert.data_len = w.size;
+}
+
+void phx__tls_keys(struct phx__tls_set *s, const char *cluster, const struct phx_key *keys,
+                   uint32_t count)
+{
+    uint32_t i;
+
+    PHX_ASSERT(count <= PHX__TLS_KEYS);
+    s->own_count = 0;
+    for (i = 0; i < count && s->pem == NULL; i++) {
+        struct tls_own *own = &s->own[i];
+        memset(own, 0, sizeof *own);
+        tls_derive(&keys[i], "PHX1 TLS hint", cluster, 0, own->hint);
+        tls_derive_scalar(&keys[i], cluster, own->scalar);
+        own->sk.curve = BR_EC_secp256r1;
+        own->sk.x = own->scalar;
+        own->sk.xlen = sizeof own->scalar;
+        own->pk.key_type = BR_KEYTYPE_EC;
+        (void)br_ec_compute_pub(br_ec_get_default(), &own->pk.key.ec, own->point, &own->sk);
+        tls_certify(own);
+        s->own_count++;
+    }
+}
+
+/* ---- Hints: which of two keys ---------------------------------------------------------------- */
+
+static void tls_hint(const struct tls_own *own, const uint8_t *nonce, uint8_t out[TLS_HINT])
+{
+    struct phx__hmac h;
+    uint8_t full[32];
+
+    phx__hmac_init(&h, own->hint, sizeof own->hint);
+    phx__hmac_add(&h, nonce, TLS_NONCE);
+    phx__hmac_end(&h, full);
+    memcpy(out, full, TLS_HINT);
+}
+
+/* The name a dialer asks for; what no key fills is random, so that nobody sees how many there are. */
+void phx__tls_put_name(const struct phx__tls_set *s, const uint8_t *random,
+                         char name[TLS_NAME + 1])
+{
+    uint8_t bytes[TLS_NAME / 2];
+    uint32_t i;
+
+    memcpy(bytes, random, sizeof bytes);
+    for (i = 0; i < s->own_count; i++)
+        tls_hint(&s->own[i], bytes, bytes + TLS_NONCE + i * TLS_HINT);
+    for (i = 0; i < sizeof bytes; i++) {
+        name[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
+        name[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
+    }
+    name[TLS_NAME] = 0;
+}
+
+static int tls_hex(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+const struct tls_own *phx__tls_hinted(const struct phx__tls_set *s, const char *name)
+{
+    uint8_t bytes[TLS_NAME / 2], hint[TLS_HINT];
+    uint32_t i, k;
+
+    if (strlen(name) != TLS_NAME)
+        return NULL;
+    for (i = 0; i < sizeof bytes; i++) {
+        int high = tls_hex(name[2 * i]), low = tls_hex(name[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return NULL;
+        bytes[i] = (uint8_t)(high << 4 | low);
+    }
+    for (i = 0; i < s->own_count; i++) {
+        tls_hint(&s->own[i], bytes, hint);
+        for (k = 0; k < PHX__TLS_KEYS; k++)
+            if (memcmp(hint, bytes + TLS_NONCE + k * TLS_HINT, TLS_HINT) == 0)
+                return &s->own[i];
+    }
+    return NULL;
+}
+
+/* ---- PEM files ------------------------------------------------------------------------------- */
+
+static void tls_arena_add(void *arg, const void *data, size_t size)
+{
+    struct tls_pem *pem = arg;
+
+    if (size > pem->size - pem->used) /* cannot be: DER is shorter than its PEM */
+        size = pem->size - pem->used;
+    memcpy(pem->arena + pem->used, data, size);
+    pem->used += size;
+}
+
+static int tls_is_certificate(const char *name)
+{
+    return strcmp(name, "CERTIFICATE") == 0 || strcmp(name, "X509 CERTIFICATE") == 0;
+}
+
+/* Copies `size` bytes to the arena. */
+static unsigned char *tls_arena_copy(struct tls_pem *pem, const void *data, size_t size)
+{
+    unsigned char *at = pem->arena + pem->used;
+
+    tls_arena_add(pem, data, size);
+    return at;
+}
+
+static int tls_take_anchor(struct tls_pem *pem, const char *name, unsigned char *der, size_t size)
+{
+    br_x509_trust_anchor *a = &pem->anchors[pem->anchor_count];
+    br_x509_decoder_context decoder;
+    br_x509_pkey *key;
+
+    if (!tls_is_certificate(name))
+        return 0; /* others may stand in the same file */
+    if (pem->anchor_count == TLS_ANCHORS)
+        return PHX_EPEM;
+    memset(a, 0, sizeof *a);
+    a->dn.data = pem->arena + pem->used;
+    br_x509_decoder_init(&decoder, tls_arena_add, pem);
+    br_x509_decoder_push(&decoder, der, size);
+    a->dn.len = (size_t)(pem->arena + pem->used - a->dn.data);
+    key = br_x509_decoder_get_pkey(&decoder);
+    if (key == NULL)
+        return PHX_EPEM;
+    a->flags = br_x509_decoder_isCA(&decoder) ? BR_X509_TA_CA : 0;
+    a->pkey = *key;
+    if (key->key_type == BR_KEYTYPE_RSA) {
+        a->pkey.key.rsa.n = tls_arena_copy(pem, key->key.rsa.n, key->key.rsa.nlen);
+        a->pkey.key.rsa.e = tls_arena_copy(pem, key->key.rsa.e, key->key.rsa.elen);
+    } else {
+        a->pkey.key.ec.q = tls_arena_copy(pem, key->key.ec.q, key->key.ec.qlen);
+    }
+    pem->anchor_count++;
+    return 0;
+}
+
+static int tls_take_chain(struct tls_pem *pem, const char *name, unsigned char *der, size_t size)
+{
+    if (!tls_is_certificate(name))
+        return 0;
+    if (pem->chain_count == TLS_CHAIN)
+        return PHX_EPEM;
+    pem->chain[pem->chain_count].data = der;
+    pem->chain[pem->chain_count++].data_len = size;
+    return 0;
+}
+
+static int tls_take_key(struct tls_pem *pem, const char *name, unsigned char *der, size_t size)
+{
+    /* "EC PARAMETERS" may come before; "ENCRYPTED PRIVATE KEY" would need a password that nobody
+     * is there to type. */
+    if (strcmp(name, "RSA PRIVATE KEY") != 0 && strcmp(name, "EC PRIVATE KEY") != 0
+        && strcmp(name, "PRIVATE KEY") != 0)
+        return 0;
+    br_skey_decoder_init(&pem->key);
+    br_skey_decoder_push(&pem->key, der, size);
+    pem->key_type = br_skey_decoder_key_type(&pem->key);
+    return pem->key_type == 0 ? PHX_EPEM : 0;
+}
+
+static int tls_parse_pem(struct tls_pem *pem, const uint8_t *text, size_t size,
+                         int (*take)(struct tls_pem *, const char *, unsigned char *, size_t))
+{
+    br_pem_decoder_context decoder;
+    size_t start = pem->used;
+    int inside = 0, err = 0;
+
+    br_pem_decoder_init(&decoder);
+    while (size > 0 && err == 0) {
+        size_t n = br_pem_decoder_push(&decoder, text, size);
+        text += n;
+        size -= n;
+        switch (br_pem_decoder_event(&decoder)) {
+        case BR_PEM_BEGIN_OBJ:
+            inside = 1;
+            start = pem->used;
+            br_pem_decoder_setdest(&decoder, tls_arena_add, pem);
+            break;
+        case BR_PEM_END_OBJ:
+            inside = 0;
+            err = take(pem, br_pem_decoder_name(&decoder), pem->arena + start, pem->used - start);
+            break;
+        case BR_PEM_ERROR: err = PHX_EPEM; break;
+        default: break;
+        }
+    }
+    return err == 0 && inside ? PHX_EPEM : err;
+}
+
+/* The parser wants a line end after the last line, which files may lack. */
+static int tls_read_pem(struct tls_pem *pem, const char *path, uint8_t *text,
+                        int (*take)(struct tls_pem *, const char *, unsigned char *, size_t))
+{
+    long size = phx__os_read_file(path, text, TLS_FILE_MAX);
+
+    if (size < 0)
+        return (int)size;
+    if (size == (long)TLS_FILE_MAX)
+        return PHX_EPEM; /* no file of certificates is so large */
+    text[size] = '\n';
+    return tls_parse_pem(pem, text, (size_t)size + 1, take);
+}
+
+void phx__tls_judge_by_ca(const struct tls_pem *pem, br_x509_minimal_context *x)
+{
+    uint64_t now = phx__os_wall_seconds();
+
+    br_x509_minimal_init(x, &br_sha256_vtable, pem->anchors, pem->anchor_count);
+    br_x509_minimal_set_rsa(x, br_rsa_pkcs1_vrfy_get_default());
+    br_x509_minimal_set_ecdsa(x, br_ec_get_default(), br_ecdsa_vrfy_asn1_get_default());
+    br_x509_minimal_set_hash(x, br_sha256_ID, &br_sha256_vtable);
+    br_x509_minimal_set_hash(x, br_sha384_ID, &br_sha384_vtable);
+    br_x509_minimal_set_hash(x, br_sha512_ID, &br_sha512_vtable);
+    /* BearSSL counts days from the year 0; 1970 began 719,528 of them later. */
+    br_x509_minimal_set_time(x, (uint32_t)(now / 86400 + 719528), (uint32_t)(now % 86400));
+}
+
+static int tls_same_rsa(const br_rsa_private_key *sk, const br_rsa_public_key *pk)
+{
+    uint8_t n[512];
+    br_rsa_compute_modulus compute = br_rsa_compute_modulus_get_default();
+    size_t size = compute(NULL, sk), skip = 0;
+
+    if (size == 0 || size > sizeof n || compute(n, sk) != size)
+        return 0;
+    while (skip < pk->nlen && pk->n[skip] == 0)
+        skip++;
+    return pk->nlen - skip == size && memcmp(pk->n + skip, n, size) == 0;
+}
+
+/* Would others believe us? Better to know now than link by link. */
+static int tls_check_own(struct tls_pem *pem)
+{
+    br_x509_minimal_context x;
+    const br_x509_class **v = &x.vtable;
+    const br_x509_pkey *pk;
+    uint8_t point[BR_EC_KBUF_PUB_MAX_SIZE];
+    br_ec_public_key ec;
+    unsigned usages, err;
+    size_t i;
+
+    phx__tls_judge_by_ca(pem, &x);
+    (*v)->start_chain(v, NULL);
+    for (i = 0; i < pem->chain_count; i++) {
+        (*v)->start_cert(v, (uint32_t)pem->chain[i].data_len);
+        (*v)->append(v, pem->chain[i].data, pem->chain[i].data_len);
+        (*v)->end_cert(v);
+    }
+    err = (*v)->end_chain(v);
+    pk = (*v)->get_pkey((const br_x509_class *const *)v, &usages);
+    if (err != 0 || pk == NULL)
+        return PHX_ECERT;
+    if (pk->key_type != pem->key_type)
+        return PHX_EPAIR;
+    if (pem->key_type == BR_KEYTYPE_RSA)
+        return tls_same_rsa(br_skey_decoder_get_rsa(&pem->key), &pk->key.rsa) ? 0 : PHX_EPAIR;
+    if (br_ec_compute_pub(br_ec_get_default(), &ec, point, br_skey_decoder_get_ec(&pem->key)) == 0)
+        return PHX_EPEM; /* a curve that this library does not know */
+    return ec.curve == pk->key.ec.curve && ec.qlen == pk->key.ec.qlen
+                   && memcmp(ec.q, pk->key.ec.q, ec.qlen) == 0
+               ? 0
+               : PHX_EPAIR;
+}
+
+static int tls_find_issuer(struct tls_pem *pem)
+{
+    br_x509_decoder_context decoder;
+
+    br_x509_decoder_init(&decoder, NULL, NULL);
+    br_x509_decoder_push(&decoder, pem->chain[0].data, pem->chain[0].data_len);
+    pem->issuer_type = (unsigned)br_x509_decoder_get_signer_key_type(&decoder);
+    return br_x509_decoder_get_pkey(&decoder) == NULL ? PHX_EPEM : 0;
+}
+
+int phx__tls_read_files(struct tls_pem *pem, const struct phx__tls_files *files, uint8_t *text)
+{
+    int err;
+
+    if ((err = tls_read_pem(pem, files->ca, text, tls_take_anchor)) != 0
+        || (err = tls_read_pem(pem, files->cert, text, tls_take_chain)) != 0
+        || (err = tls_read_pem(pem, files->key, text, tls_take_key)) != 0)
+        return err;
+    if (pem->anchor_count == 0 || pem->chain_count == 0 || pem->key_type == 0)
+        return PHX_EPEM;
+    if ((err = tls_find_issuer(pem)) != 0)
+        return err;
+    return tls_check_own(pem);
 }
 
 #endif
@@ -15452,8 +16237,7 @@ static long os_send(void *world, int handle, const struct iovec *iov, int count)
     message.msg_iov = (struct iovec *)iov; /* not written to; POSIX left out the const */
     message.msg_iovlen = (unsigned char)count; /* its type differs between systems; this fits all */
     do {
-        /* A lone small message is one piece, and then the kernel has less to copy and to check. */
-        n = count == 1 ? send(handle, iov->iov_base, iov->iov_len, OS_SEND_FLAGS)
+        n = count == 1 ? send(handle, iov->iov_base, iov->iov_len, OS_SEND_FLAGS) /* the lesser call */
                        : sendmsg(handle, &message, OS_SEND_FLAGS);
         if (n < 0 && errno == ENOTSOCK)
             n = os_writev_quietly(handle, iov, count);
@@ -16534,9 +17318,9 @@ static void node_write_link(phx *p, struct phx__link *l)
         phx__node_watch(p, l);
 }
 
-/* Each link that wants it, once. A link counts as listed while it is written to: acks that its own data brings
- * about leave in the same write, and do not make a step of their own. Others that are listed meanwhile are
- * for the next step. */
+/* Each link that wants it, once. A link counts as listed while it is written to: acks that its own data
+ * brings about leave in the same write, and do not make a step of their own. Others that are listed
+ * meanwhile are for the next step. */
 void phx__node_write(phx *p)
 {
     uint32_t i, count = p->writer_count;
@@ -16760,11 +17544,11 @@ int phx__node_open_tls(phx *p)
 
 /* A stream of the host's is its own affair, a pipe to ssh say, unless we can see that it is a plain
  * connection with another machine. */
-int phx__node_may_adopt(phx *p, int handle)
+int phx__node_may_adopt(phx *p, int handle, int secure)
 {
     struct phx_address here;
 
-    if (p->set.key_count > 0 || p->cfg.insecure)
+    if (p->set.key_count > 0 || p->cfg.insecure || (secure && phx__tls_has_files(p->set.tls)))
         return 0;
     memset(&here, 0, sizeof here);
     p->set.os_calls++;
@@ -17242,6 +18026,7 @@ int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f, 
     case PHX__ACK: return node_on_ack(p, f);
     case PHX__SUSPECT: return phx__node_on_suspect(p, l, f);
     case PHX__PROBE: return phx__node_on_probe(p, l, f);
+    case PHX__CAST: return phx__post_cast_data(&p->post, l->peer, f, p->now);
     default: return PHX_EPROTO;
     }
 }
@@ -18148,6 +18933,18 @@ static uint32_t node_owner(void *ctx, uint64_t name)
     return state == PHX_NODE_FAILED || state == PHX_NODE_LEFT ? PHX__NONE : node;
 }
 
+static int node_segment(void *ctx, uint64_t name, uint32_t *owner, uint64_t *last)
+{
+    phx *p = ctx;
+    struct phx_range around;
+    int err;
+
+    (void)phx__names_owner(&p->names, name, &around, &err);
+    *last = around.last;
+    *owner = node_owner(p, name);
+    return err;
+}
+
 static uint32_t node_next(void *ctx, uint32_t node, uint32_t *generation)
 {
     phx *p = ctx;
@@ -18190,6 +18987,14 @@ static void node_done(void *ctx, uint64_t token, int result)
 
     if (p->cfg.on_done != NULL && !p->free_later)
         p->cfg.on_done(p, token, result, p->cfg.user);
+}
+
+static void node_member(void *ctx, uint64_t token, uint64_t to, int result, size_t left)
+{
+    phx *p = ctx;
+
+    if (p->cfg.on_member != NULL && !p->free_later)
+        p->cfg.on_member(p, token, to, result, left, p->cfg.user);
 }
 
 static void node_writable(void *ctx, uint64_t name)
@@ -18451,7 +19256,8 @@ static int node_open_brains(phx *p)
                                    (int)p->cfg.hop_limit, p->cfg.relay,  p->cfg.incarnation << 32 };
     struct phx__post_ops post = { p,         node_owner,    &p->names.version, node_next,
                                   node_emit, phx__node_ack, node_message,
-                                  node_done, node_writable, node_post_wants };
+                                  node_done, node_writable, node_post_wants,
+                                  node_segment, node_member };
     int err;
 
     phx__node_route_ops(p, &route);
@@ -18810,7 +19616,7 @@ int phx_adopt(phx *p, int fd, int dialer)
 
     if (p == NULL || fd < 0 || dialer < 0 || dialer > (1 | PHX_ADOPT_TLS))
         return PHX_EINVAL;
-    err = p->closing ? PHX_ECLOSED : phx__node_may_adopt(p, fd);
+    err = p->closing ? PHX_ECLOSED : phx__node_may_adopt(p, fd, dialer & PHX_ADOPT_TLS);
     if (err == 0 && (dialer & PHX_ADOPT_TLS))
         err = phx__node_tls(p);
     if (err == 0)
@@ -18987,6 +19793,21 @@ int phx_send_owned(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void 
     m.release = release;
     m.arg = arg;
     return phx_sendv(p, &m);
+}
+
+int phx_cast(phx *p, const struct phx_cast *c)
+{
+    size_t i;
+
+    if (p == NULL || c == NULL || c->ranges_count == 0 || c->ranges == NULL
+        || (c->data == NULL && c->size > 0))
+        return PHX_EINVAL;
+    for (i = 0; i < c->ranges_count; i++)
+        if (c->ranges[i].first > c->ranges[i].last)
+            return PHX_ERANGE;
+    if (p->closing)
+        return PHX_ECLOSED;
+    return phx__post_cast(&p->post, c, p->now);
 }
 
 int phx_cancel(phx *p, uint64_t token)
