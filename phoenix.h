@@ -419,8 +419,9 @@ void phx_config_init(struct phx_config *cfg);
 int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us);
 
 /* Leaves: names are released, nothing new is sent or accepted, and what was sent gets up to drain_us to be
- * acknowledged; then neighbours are told. Go on stepping until phx_closed says 1, at most drain_us
- * later, then phx_free. With 0 the goodbye gets one step. Others see PHX_NODE_LEFT. */
+ * acknowledged; then neighbours are told, and what is still pending ends with PHX_ECLOSED. Go on
+ * stepping until phx_closed says 1, at most drain_us later, then phx_free. With 0 the goodbye gets one
+ * step. Others see PHX_NODE_LEFT. */
 int phx_close(phx *p, uint64_t drain_us);
 int phx_closed(const phx *p);
 

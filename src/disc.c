@@ -68,11 +68,6 @@
 #define DISC_DUPLICATE_US PHX__SECOND
 /* A link that lasted less than this has not proved that the next one will last. */
 #define DISC_STEADY_US PHX__SECOND
-/* So many rounds without success, half a minute by default if all refuse at once, and a node is
- * taken to be dead: from then on the wait may double up to ten times retry_max. Hubs are exempt,
- * the user said so. */
-#define DISC_DEAD_ROUNDS 10u
-#define DISC_DEAD_FACTOR 10u
 /* Who can be reached through others may be behind a wall that comes down, and a direct way is worth a
  * dial now and then: once a minute at the latest. */
 #define DISC_RELAYED_US (60 * PHX__SECOND)
@@ -102,7 +97,7 @@ static void disc_clock(struct phx__disc *d, uint64_t now)
 /* Uniform in low..high. */
 static uint64_t disc_between(struct phx__disc *d, uint64_t low, uint64_t high)
 {
-    return high <= low ? low : low + phx__rnd_below(d->rnd, high - low + 1);
+    return phx__pace_between(d->rnd, low, high);
 }
 
 static struct phx__disc_node *disc_node(const struct phx__disc *d, uint32_t node)
@@ -154,25 +149,14 @@ static uint64_t disc_courtesy(struct phx__disc *d, const struct phx__disc_target
            + phx__crowd_patience(d);
 }
 
-/* The rate for what most probably fails again. */
 static uint64_t disc_slow(const struct phx__disc *d)
 {
-    uint64_t most = d->limits.retry_max_us;
-
-    return most <= UINT64_MAX / DISC_DEAD_FACTOR ? most * DISC_DEAD_FACTOR : most;
+    return phx__pace_slow(d->limits.retry_max_us);
 }
 
-/* Full jitter, but not below half of retry_min, which would be no wait at all. */
 static uint64_t disc_backoff(struct phx__disc *d, int hub, uint32_t failures)
 {
-    uint64_t most = d->limits.retry_max_us, high = most, low = d->limits.retry_min_us / 2;
-    uint32_t shift = failures < 63 ? failures : 63;
-
-    if (!hub && failures >= DISC_DEAD_ROUNDS)
-        high = most = disc_slow(d);
-    if (d->limits.retry_min_us <= most >> shift)
-        high = d->limits.retry_min_us << shift;
-    return disc_between(d, low < high ? low : high, high);
+    return phx__pace_backoff(d->rnd, d->limits.retry_min_us, d->limits.retry_max_us, hub, failures);
 }
 
 /* ---- The queue of due targets */
@@ -328,8 +312,8 @@ static void disc_settle(struct phx__disc *d, uint32_t slot)
         } else if (!t->hub && phx__contact_is_gone(t->at, t->count, d->now)) {
             /* Others live where it was: most often its own next life, started again there. */
             delay = disc_between(d, disc_slow(d) / 2, disc_slow(d));
-            if (t->failures < DISC_DEAD_ROUNDS)
-                t->failures = DISC_DEAD_ROUNDS;
+            if (t->failures < PHX__PACE_DEAD_ROUNDS)
+                t->failures = PHX__PACE_DEAD_ROUNDS;
         } else {
             delay = disc_backoff(d, t->hub, t->failures);
             if (!t->hub && d->nodes[t->node].reachable && delay > DISC_RELAYED_US)

@@ -5,6 +5,7 @@
 #include "best.h"
 #include "budget.h"
 #include "contact.h"
+#include "pace.h"
 #include "rnd.h"
 #include "timer.h"
 

@@ -625,8 +625,8 @@ static int fate_rescue(struct phx__post *p, const struct phx__mail *m)
 }
 
 /* Takes all out of a failed flow, from the youngest to the oldest, because each goes to the front
- * of its box: what has an owner, unless it is too late for that. The rest has failed. */
-static void fate_empty(struct phx__post *p, struct phx__pump_peer *peer, int rescue)
+ * of its box: what has an owner, unless it is too late for that. The rest ends with `failure`. */
+static void fate_empty(struct phx__post *p, struct phx__pump_peer *peer, int rescue, int failure)
 {
     struct phx__flow_out *o = &peer->out;
     struct phx__mail m;
@@ -641,8 +641,8 @@ static void fate_empty(struct phx__post *p, struct phx__pump_peer *peer, int res
         for (here = 0, i = first; i < o->count; i++)
             here += phx__flow_payload(phx__flow_at(o, i));
         p->pending_bytes += m.size - here; /* fragments that were taken must go again */
-        result = back == (int)PHX__RETURN_LARGE ? PHX_ETOOBIG : PHX_EFAILED;
-        if (rescue && result == PHX_EFAILED && m.limit != 0
+        result = back == (int)PHX__RETURN_LARGE ? PHX_ETOOBIG : failure;
+        if (rescue && result == failure && m.limit != 0
             && p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)
             result = fate_rescue(p, &m);
         if (result != 0) {
@@ -663,12 +663,36 @@ void phx__post_failed(struct phx__post *p, uint32_t node, uint64_t now)
     if (peer == NULL)
         return;
     phx__flow_give_up(&peer->in);
-    fate_empty(p, peer, 1);
+    fate_empty(p, peer, 1, PHX_EFAILED);
     phx__pump_reset(p, peer);
     phx__fate_close_idle(p, peer); /* the owner must be asked again */
     phx__fate_open_gates(p);
     phx__fate_check_room(p, peer);
     phx__post_names(p, now);
+}
+
+void phx__post_close(struct phx__post *p, uint64_t now)
+{
+    uint32_t i;
+
+    p->now = now;
+    for (i = p->hold.count; i > 0; i--) { /* from the end, as in phx__fate_expire_held */
+        struct phx__box *b = i > p->hold.count ? NULL : p->hold.boxes[i - 1];
+
+        if (b == NULL || b->head == NULL)
+            continue;
+        while (b->head != NULL)
+            fate_refuse_letter(p, phx__hold_take(&p->hold, b, NULL), PHX_ECLOSED);
+        fate_settle_box(p, b);
+    }
+    for (i = 0; i < p->node_capacity; i++) {
+        if (p->nodes[i].peer == NULL)
+            continue;
+        fate_empty(p, p->nodes[i].peer, 0, PHX_ECLOSED);
+        phx__pump_reset(p, p->nodes[i].peer);
+    }
+    phx__fate_open_gates(p);
+    phx__fate_tell(p);
 }
 
 /* Epochs begin with the low half of the incarnation, so a flow of the new life that has begun already is
@@ -696,7 +720,7 @@ void phx__post_forget(struct phx__post *p, uint32_t node)
     if (peer == NULL)
         return;
     phx__post_failed(p, node, p->now);
-    fate_empty(p, peer, 0); /* whoever still calls it an owner is wrong */
+    fate_empty(p, peer, 0, PHX_EFAILED); /* whoever still calls it an owner is wrong */
     phx__fate_close_idle(p, peer);
     phx__wait_splice(&p->ready_waiters, &peer->waiters);
     for (i = p->hold.count; i > 0; i--) {

@@ -531,6 +531,7 @@ static void node_leave(phx *p)
     for (i = 0; i < p->link_size; i++)
         if (p->links[i] != NULL)
             phx__node_close_link(p, p->links[i], PHX_ECLOSED, 0);
+    phx__post_close(&p->post, p->now);
     p->is_closed = 1;
 }
 

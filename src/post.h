@@ -121,6 +121,8 @@ PHX_PRIVATE void phx__post_window(struct phx__post *p, uint32_t node, uint32_t b
 PHX_PRIVATE int phx__post_run(struct phx__post *p, uint64_t now);
 /* Sends all acks that are owed, also those that could wait: this node is about to leave. */
 PHX_PRIVATE void phx__post_settle(struct phx__post *p, uint64_t now);
+/* This node has left: what is pending ends with PHX_ECLOSED, and that is told. */
+PHX_PRIVATE void phx__post_close(struct phx__post *p, uint64_t now);
 /* Has phx__post_run something to do already? */
 PHX_PRIVATE int phx__post_ready(const struct phx__post *p);
 /* PHX__TIMER_POST (node) and PHX__TIMER_POST_HOLD (0: time limits, 1: try again) fired. */

@@ -41,7 +41,7 @@ ok() { # status, name, files to show if it failed
 }
 until_line() { # file, pattern[, how often]: waits up to 20 s for so many such lines
     i=0
-    while [ "$(grep -c -e "$2" "$1" 2>/dev/null)" -lt "${3:-1}" ]; do
+    while seen=$(grep -c -e "$2" "$1" 2>/dev/null); [ "${seen:-0}" -lt "${3:-1}" ]; do
         i=$((i + 1))
         [ $i -lt 400 ] || return 1
         sleep 0.05
@@ -61,7 +61,7 @@ serve() { # name, more configuration: sshd on a free port, in $port; its log in 
         "$sshd" -D -e -f "$dir/$1.conf" 2>"$dir/$1.log" &
         server=$!
         pids="$pids $server"
-        until grep -q 'Server listening' "$dir/$1.log"; do
+        until grep -q 'Server listening' "$dir/$1.log" 2>/dev/null; do
             kill -0 $server 2>/dev/null || break
             sleep 0.05
         done

@@ -149,15 +149,14 @@ static void turn(struct host *h)
     fflush(h->out);
 }
 
-/* A card has room for eight addresses, and these, which no node without a key would dial (they are not even
- * there, RFC 5737), leave none for the real one. */
+/* A card has room for eight addresses, and these, where nobody listens, leave none for the real one. */
 static int hide(phx *p)
 {
     char text[64];
     int i, err = 0;
 
     for (i = 1; i <= 8 && err == 0; i++) {
-        snprintf(text, sizeof text, "tcp://192.0.2.%d:9", i);
+        snprintf(text, sizeof text, "tcp://127.0.0.1:%d", i);
         err = phx_advertise(p, text);
     }
     return err;

@@ -318,8 +318,40 @@ static void test_cast(void)
         phx_free(all[i]);
 }
 
+/* Goal: who leaves hears of each of its messages. Method: some are held, some under way to a node
+ * that does not step. */
+static void test_close(void)
+{
+    char at[PHX_ADDRESS_TEXT];
+    phx *all[2];
+    int i;
+
+    begin();
+    all[0] = node();
+    all[1] = node();
+    listen_at(all[1], at);
+    ok(phx_assume(all[1], 7, 7) == 0 && phx_join(all[0], at) == 0 && knows(all, 2, all[0], 7),
+       "two nodes");
+    ok(post(all[0], 9, 1, NULL) == 0 && post(all[0], 7, 2, NULL) == 0
+           && phx_assume(all[0], 8, 8) == 0 && post(all[0], 7, 3, NULL) == 0
+           && cast(all[0], 7, 7, 4) == 1,
+       "sent");
+    ok(phx_close(all[0], 100000) == 0, "leaves");
+    for (i = 0; i < 2000 && !phx_closed(all[0]); i++)
+        steps(all, 1, 1);
+    ok(phx_closed(all[0]) && phx_pending(all[0]) == 0, "has left");
+    ok(world.outcomes == 3 && world.result == PHX_ECLOSED && world.members == 1
+           && world.member_result == PHX_ECLOSED,
+       "and knows of all that it is not delivered");
+    steps(all, 2, 100);
+    ok(world.outcomes == 3 && world.members == 1 && phx_deadline(all[0]) > world.now, "once");
+    for (i = 0; i < 2; i++)
+        phx_free(all[i]);
+}
+
 int main(void)
 {
+    test_close();
     test_cast();
     test_left();
     test_no_false_ack();

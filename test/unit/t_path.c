@@ -176,8 +176,9 @@ static void test_dial(void)
     meanwhile(has_mail(&n[1], 1) && n[1].mail_count == 1, PATIENCE);
     ok(n[1].mail_count == 1, "which carries messages");
     proxy_end();
-    meanwhile(linked(&n[0], &n[1]) && proxy.streams == 2, PATIENCE);
-    ok(linked(&n[0], &n[1]) && proxy.streams == 2, "dead, it is dialled again");
+    proxy.to = &n[0];
+    meanwhile(linked(&n[0], &n[1]) && stats(&n[1]).links_lost == 1, PATIENCE);
+    ok(linked(&n[0], &n[1]), "dead, there is a link again, this way or the one that its card told of");
     proxy_end();
     finish_all(n, 2);
 }
@@ -240,7 +241,7 @@ static void begin_relayed(void)
     begin_with(&n[0], proxy_dial, NULL);
     begin_with(&n[1], NULL, NULL);
     for (i = 1; i <= 8; i++) {
-        snprintf(name, sizeof name, "tcp://192.0.2.%d:9", i);
+        snprintf(name, sizeof name, "tcp://127.0.0.1:%d", i);
         phx_advertise(n[1].p, name);
     }
     phx_listen(n[1].p, LOOPBACK);
@@ -356,6 +357,8 @@ static void put_mac(const char *label, size_t label_size, size_t hello_size, siz
     phx__hmac_add(&h, b.at + start, b.size - start);
     phx__hmac_end(&h, mac);
     put_bytes(mac, 32);
+    if (hello_size > 0 && answer_size == 0)
+        put_fill(0x55, 32); /* an ANSWER has another one, of the second key */
     tail();
 }
 
