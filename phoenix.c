@@ -1187,6 +1187,30 @@ PHX_PRIVATE int phx__best_drop(struct phx__best *b, uint32_t node);
 
 #endif
 
+/* ======== src/pace.h ======== */
+/* pace.h - BRAIN: how long to wait before the next dial of what has failed. */
+#ifdef PHX_LINES
+#line 1 "src/pace.h"
+#endif
+#ifndef PHX_PACE_H
+#define PHX_PACE_H
+/* include "rnd.h" */
+
+/* So many rounds without success, half a minute by default if all refuse at once, and a node is
+ * taken to be dead: from then on the wait may double up to ten times retry_max. Hubs are exempt,
+ * the user said so. */
+#define PHX__PACE_DEAD_ROUNDS 10u
+
+/* The rate for what most probably fails again. */
+PHX_PRIVATE uint64_t phx__pace_slow(uint64_t retry_max_us);
+/* The wait after so many failures. */
+PHX_PRIVATE uint64_t phx__pace_backoff(struct phx__rnd *rnd, uint64_t retry_min_us,
+                                       uint64_t retry_max_us, int hub, uint32_t failures);
+/* Uniform in low..high. */
+PHX_PRIVATE uint64_t phx__pace_between(struct phx__rnd *rnd, uint64_t low, uint64_t high);
+
+#endif
+
 /* ======== src/contact.h ======== */
 /* contact.h - BRAIN: the addresses of a hub or node: which to try first, how each fared. */
 #ifdef PHX_LINES
@@ -1300,6 +1324,7 @@ PHX_PRIVATE void phx__budget_good(struct phx__budget *b, const struct phx_addres
 /* include "best.h" */
 /* include "budget.h" */
 /* include "contact.h" */
+/* include "pace.h" */
 /* include "rnd.h" */
 /* include "timer.h" */
 
@@ -2049,6 +2074,8 @@ PHX_PRIVATE void phx__post_window(struct phx__post *p, uint32_t node, uint32_t b
 PHX_PRIVATE int phx__post_run(struct phx__post *p, uint64_t now);
 /* Sends all acks that are owed, also those that could wait: this node is about to leave. */
 PHX_PRIVATE void phx__post_settle(struct phx__post *p, uint64_t now);
+/* This node has left: what is pending ends with PHX_ECLOSED, and that is told. */
+PHX_PRIVATE void phx__post_close(struct phx__post *p, uint64_t now);
 /* Has phx__post_run something to do already? */
 PHX_PRIVATE int phx__post_ready(const struct phx__post *p);
 /* PHX__TIMER_POST (node) and PHX__TIMER_POST_HOLD (0: time limits, 1: try again) fired. */
@@ -8772,6 +8799,43 @@ int phx__best_drop(struct phx__best *b, uint32_t node)
     return 1;
 }
 
+/* ======== src/pace.c ======== */
+/* pace.c - how long to wait before the next dial of what has failed. */
+#ifdef PHX_LINES
+#line 1 "src/pace.c"
+#endif
+
+/* Random up to a bound that doubles ("full jitter"), so that a thousand nodes which lost the same hub at the
+ * same moment do not come back at the same moment. */
+/* include "pace.h" */
+
+#define PACE_DEAD_FACTOR 10u
+
+uint64_t phx__pace_between(struct phx__rnd *rnd, uint64_t low, uint64_t high)
+{
+    return high <= low ? low : low + phx__rnd_below(rnd, high - low + 1);
+}
+
+uint64_t phx__pace_slow(uint64_t retry_max_us)
+{
+    return retry_max_us <= UINT64_MAX / PACE_DEAD_FACTOR ? retry_max_us * PACE_DEAD_FACTOR
+                                                         : retry_max_us;
+}
+
+/* Not below half of retry_min, which would be no wait at all. */
+uint64_t phx__pace_backoff(struct phx__rnd *rnd, uint64_t retry_min_us, uint64_t retry_max_us,
+                           int hub, uint32_t failures)
+{
+    uint64_t most = retry_max_us, high = most, low = retry_min_us / 2;
+    uint32_t shift = failures < 63 ? failures : 63;
+
+    if (!hub && failures >= PHX__PACE_DEAD_ROUNDS)
+        high = most = phx__pace_slow(retry_max_us);
+    if (retry_min_us <= most >> shift)
+        high = retry_min_us << shift;
+    return phx__pace_between(rnd, low < high ? low : high, high);
+}
+
 /* ======== src/contact.c ======== */
 /* contact.c - the addresses of a hub or node: which to try first, how each fared. */
 #ifdef PHX_LINES
@@ -9215,11 +9279,6 @@ void phx__crowd_learn(struct phx__disc *d, uint64_t took)
 #define DISC_DUPLICATE_US PHX__SECOND
 /* A link that lasted less than this has not proved that the next one will last. */
 #define DISC_STEADY_US PHX__SECOND
-/* So many rounds without success, half a minute by default if all refuse at once, and a node is
- * taken to be dead: from then on the wait may double up to ten times retry_max. Hubs are exempt,
- * the user said so. */
-#define DISC_DEAD_ROUNDS 10u
-#define DISC_DEAD_FACTOR 10u
 /* Who can be reached through others may be behind a wall that comes down, and a direct way is worth a
  * dial now and then: once a minute at the latest. */
 #define DISC_RELAYED_US (60 * PHX__SECOND)
@@ -9249,7 +9308,7 @@ static void disc_clock(struct phx__disc *d, uint64_t now)
 /* Uniform in low..high. */
 static uint64_t disc_between(struct phx__disc *d, uint64_t low, uint64_t high)
 {
-    return high <= low ? low : low + phx__rnd_below(d->rnd, high - low + 1);
+    return phx__pace_between(d->rnd, low, high);
 }
 
 static struct phx__disc_node *disc_node(const struct phx__disc *d, uint32_t node)
@@ -9301,25 +9360,14 @@ static uint64_t disc_courtesy(struct phx__disc *d, const struct phx__disc_target
            + phx__crowd_patience(d);
 }
 
-/* The rate for what most probably fails again. */
 static uint64_t disc_slow(const struct phx__disc *d)
 {
-    uint64_t most = d->limits.retry_max_us;
-
-    return most <= UINT64_MAX / DISC_DEAD_FACTOR ? most * DISC_DEAD_FACTOR : most;
+    return phx__pace_slow(d->limits.retry_max_us);
 }
 
-/* Full jitter, but not below half of retry_min, which would be no wait at all. */
 static uint64_t disc_backoff(struct phx__disc *d, int hub, uint32_t failures)
 {
-    uint64_t most = d->limits.retry_max_us, high = most, low = d->limits.retry_min_us / 2;
-    uint32_t shift = failures < 63 ? failures : 63;
-
-    if (!hub && failures >= DISC_DEAD_ROUNDS)
-        high = most = disc_slow(d);
-    if (d->limits.retry_min_us <= most >> shift)
-        high = d->limits.retry_min_us << shift;
-    return disc_between(d, low < high ? low : high, high);
+    return phx__pace_backoff(d->rnd, d->limits.retry_min_us, d->limits.retry_max_us, hub, failures);
 }
 
 /* ---- The queue of due targets */
@@ -9475,8 +9523,8 @@ static void disc_settle(struct phx__disc *d, uint32_t slot)
         } else if (!t->hub && phx__contact_is_gone(t->at, t->count, d->now)) {
             /* Others live where it was: most often its own next life, started again there. */
             delay = disc_between(d, disc_slow(d) / 2, disc_slow(d));
-            if (t->failures < DISC_DEAD_ROUNDS)
-                t->failures = DISC_DEAD_ROUNDS;
+            if (t->failures < PHX__PACE_DEAD_ROUNDS)
+                t->failures = PHX__PACE_DEAD_ROUNDS;
         } else {
             delay = disc_backoff(d, t->hub, t->failures);
             if (!t->hub && d->nodes[t->node].reachable && delay > DISC_RELAYED_US)
@@ -12820,8 +12868,8 @@ static int fate_rescue(struct phx__post *p, const struct phx__mail *m)
 }
 
 /* Takes all out of a failed flow, from the youngest to the oldest, because each goes to the front
- * of its box: what has an owner, unless it is too late for that. The rest has failed. */
-static void fate_empty(struct phx__post *p, struct phx__pump_peer *peer, int rescue)
+ * of its box: what has an owner, unless it is too late for that. The rest ends with `failure`. */
+static void fate_empty(struct phx__post *p, struct phx__pump_peer *peer, int rescue, int failure)
 {
     struct phx__flow_out *o = &peer->out;
     struct phx__mail m;
@@ -12836,8 +12884,8 @@ static void fate_empty(struct phx__post *p, struct phx__pump_peer *peer, int res
         for (here = 0, i = first; i < o->count; i++)
             here += phx__flow_payload(phx__flow_at(o, i));
         p->pending_bytes += m.size - here; /* fragments that were taken must go again */
-        result = back == (int)PHX__RETURN_LARGE ? PHX_ETOOBIG : PHX_EFAILED;
-        if (rescue && result == PHX_EFAILED && m.limit != 0
+        result = back == (int)PHX__RETURN_LARGE ? PHX_ETOOBIG : failure;
+        if (rescue && result == failure && m.limit != 0
             && p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)
             result = fate_rescue(p, &m);
         if (result != 0) {
@@ -12858,12 +12906,36 @@ void phx__post_failed(struct phx__post *p, uint32_t node, uint64_t now)
     if (peer == NULL)
         return;
     phx__flow_give_up(&peer->in);
-    fate_empty(p, peer, 1);
+    fate_empty(p, peer, 1, PHX_EFAILED);
     phx__pump_reset(p, peer);
     phx__fate_close_idle(p, peer); /* the owner must be asked again */
     phx__fate_open_gates(p);
     phx__fate_check_room(p, peer);
     phx__post_names(p, now);
+}
+
+void phx__post_close(struct phx__post *p, uint64_t now)
+{
+    uint32_t i;
+
+    p->now = now;
+    for (i = p->hold.count; i > 0; i--) { /* from the end, as in phx__fate_expire_held */
+        struct phx__box *b = i > p->hold.count ? NULL : p->hold.boxes[i - 1];
+
+        if (b == NULL || b->head == NULL)
+            continue;
+        while (b->head != NULL)
+            fate_refuse_letter(p, phx__hold_take(&p->hold, b, NULL), PHX_ECLOSED);
+        fate_settle_box(p, b);
+    }
+    for (i = 0; i < p->node_capacity; i++) {
+        if (p->nodes[i].peer == NULL)
+            continue;
+        fate_empty(p, p->nodes[i].peer, 0, PHX_ECLOSED);
+        phx__pump_reset(p, p->nodes[i].peer);
+    }
+    phx__fate_open_gates(p);
+    phx__fate_tell(p);
 }
 
 /* Epochs begin with the low half of the incarnation, so a flow of the new life that has begun already is
@@ -12891,7 +12963,7 @@ void phx__post_forget(struct phx__post *p, uint32_t node)
     if (peer == NULL)
         return;
     phx__post_failed(p, node, p->now);
-    fate_empty(p, peer, 0); /* whoever still calls it an owner is wrong */
+    fate_empty(p, peer, 0, PHX_EFAILED); /* whoever still calls it an owner is wrong */
     phx__fate_close_idle(p, peer);
     phx__wait_splice(&p->ready_waiters, &peer->waiters);
     for (i = p->hold.count; i > 0; i--) {
@@ -18017,8 +18089,8 @@ int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f, 
 #define WATCH_FRAME 64u
 /* How many are asked about a node that was lost; promise 52. */
 #define WATCH_PROBES 2u
-/* A number this far above the one we know is no news that has not come yet, but nonsense. Below what an owner
- * is ready to jump at a request: see route_request_self. */
+/* A number this far above the one we know is no news that has not come yet, but nonsense. Below what an
+ * owner is ready to jump at a request: see route_request_self. */
 #define WATCH_AHEAD 4096u
 /* Probes are not added to a queue of this many bytes: there is another one, later. */
 #define WATCH_QUEUE 262144u
@@ -19110,6 +19182,7 @@ static void node_leave(phx *p)
     for (i = 0; i < p->link_size; i++)
         if (p->links[i] != NULL)
             phx__node_close_link(p, p->links[i], PHX_ECLOSED, 0);
+    phx__post_close(&p->post, p->now);
     p->is_closed = 1;
 }
 

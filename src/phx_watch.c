@@ -19,8 +19,8 @@
 #define WATCH_FRAME 64u
 /* How many are asked about a node that was lost; promise 52. */
 #define WATCH_PROBES 2u
-/* A number this far above the one we know is no news that has not come yet, but nonsense. Below what an owner
- * is ready to jump at a request: see route_request_self. */
+/* A number this far above the one we know is no news that has not come yet, but nonsense. Below what an
+ * owner is ready to jump at a request: see route_request_self. */
 #define WATCH_AHEAD 4096u
 /* Probes are not added to a queue of this many bytes: there is another one, later. */
 #define WATCH_QUEUE 262144u
