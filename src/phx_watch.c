@@ -119,8 +119,8 @@ static void watch_note_word(phx *p, uint32_t node, const struct phx__suspect *s)
 }
 
 /* Passed on already, and not so long ago that something may have got lost. Whatever its number, a word
- * that follows another closely brings nothing: all have just asked. So nobody, however often it accuses, makes
- * more than a few floods a second. */
+ * that follows another closely brings nothing: all have just asked. So nobody, however often it accuses,
+ * makes more than a few floods a second. */
 static int watch_is_old_word(const phx *p, uint32_t node, const struct phx__suspect *s)
 {
     const struct phx__peer *peer = node < p->peer_capacity ? &p->peers[node] : NULL;
