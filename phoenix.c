@@ -1286,7 +1286,7 @@ struct phx__budget {
     struct phx__budget_line *lines;
     uint32_t count; /* a power of two */
     uint64_t salt;  /* so that nobody can choose places that meet in the table */
-    uint64_t all;   /* as `at`, of all learnt addresses together */
+    uint64_t all;   /* as `at`, of all places together */
 };
 
 /* count: how many places are remembered, a power of two and at least 4. PHX_ENOMEM. */
@@ -1300,6 +1300,9 @@ PHX_PRIVATE uint64_t phx__budget_place(const struct phx__budget *b, const struct
 /* Takes one for this place: how many were denied before it, or -1 if it is denied too. */
 PHX_PRIVATE int64_t phx__budget_take(struct phx__budget *b, uint64_t place,
                                      const struct phx__budget_rule *rule, uint64_t now);
+/* Takes one of all places together: 1, or 0 if it is denied. */
+PHX_PRIVATE int phx__budget_take_all(struct phx__budget *b, const struct phx__budget_rule *rule,
+                                     uint64_t now);
 
 /* Dials of addresses that were learnt from others. How long until the first of these may be dialled, 0: now;
  * which: bits. */
@@ -2177,8 +2180,9 @@ PHX_PRIVATE void phx__tls_free(struct phx__tls *t); /* NULL is fine */
 
 /* Where bytes from the stream go before phx__tls_feed: one buffer for all links of a node. */
 PHX_PRIVATE uint8_t *phx__tls_buffer(struct phx__tls_set *s, size_t *capacity);
-/* More plaintext than ciphertext that phx__tls_feed may give, because of what came before. */
-#define PHX__TLS_HELD 4096u
+/* More plaintext than ciphertext that phx__tls_feed may give, because of what came before: all but a byte of
+ * the largest record that fits the engine, which is larger than any of ours. */
+#define PHX__TLS_HELD 4608u
 /* Takes size bytes of the buffer as they came; gives what they mean: how many bytes at out, which must have
  * room for size + PHX__TLS_HELD. PHX_ETLS, PHX_ERESET (the peer ended it), PHX_ENOMEM. */
 PHX_PRIVATE long phx__tls_feed(struct phx__tls *t, size_t size, uint8_t *out);
@@ -9013,7 +9017,7 @@ uint64_t phx__budget_place(const struct phx__budget *b, const struct phx_address
     uint64_t h = budget_hash(b->salt ^ 0xcbf29ce484222325u, &a->family, 1);
     uint32_t port = with_port ? a->port : 65536u;
 
-    if (a->family == PHX_UNIX)
+    if (a->family == PHX_UNIX || a->family == PHX_OTHER)
         h = budget_hash(h, a->path, strlen(a->path));
     else
         h = budget_hash(budget_hash(h, a->ip, sizeof a->ip), &port, sizeof port);
@@ -9076,6 +9080,14 @@ int64_t phx__budget_take(struct phx__budget *b, uint64_t place, const struct phx
     line->at = budget_spend(line->at, rule, now);
     line->denied = 0;
     return denied;
+}
+
+int phx__budget_take_all(struct phx__budget *b, const struct phx__budget_rule *rule, uint64_t now)
+{
+    if (budget_until(b->all, rule, now) > 0)
+        return 0;
+    b->all = budget_spend(b->all, rule, now);
+    return 1;
 }
 
 /* ---- Dials ----------------------------------------------------------------------------------- */
@@ -13835,6 +13847,7 @@ int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
     struct phx__tls_set *s = phx__mem_zero(mem, sizeof *s);
     int err = 0;
 
+    PHX_ASSERT(TLS_IN <= PHX__TLS_HELD);
     *out = NULL;
     if (s == NULL)
         return PHX_ENOMEM;
@@ -17437,6 +17450,9 @@ int phx__node_open_set(phx *p)
 
 /* Log lines about what never was a link: each peer and reason once a minute. */
 static const struct phx__budget_rule guard_line = { 60 * PHX__SECOND, 1 };
+/* Whoever has a network of version 6 has more addresses than there are minutes. All who came by themselves
+ * share 512 lines, and then 4 a second. */
+static const struct phx__budget_rule guard_lines = { 250 * PHX__MS, 512 };
 
 /* ---- Keys ------------------------------------------------------------------------------------ */
 
@@ -17590,11 +17606,17 @@ int64_t phx__node_may_log(phx *p, const struct phx__link *l, int reason)
 {
     uint64_t place = phx__budget_place(&p->lines, &l->address, l->dialer);
     const char *why = l->why != NULL ? l->why : "";
+    int64_t before;
 
+    if (reason < PHX_ERROR_LAST) /* a peer may refuse us for 65,535 reasons, most of them of its own making */
+        reason = PHX_ERROR_LAST;
     place ^= (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
     for (; *why != 0; why++)
         place = place * 31 + (unsigned char)*why;
-    return phx__budget_take(&p->lines, place != 0 ? place : 1, &guard_line, p->now);
+    before = phx__budget_take(&p->lines, place != 0 ? place : 1, &guard_line, p->now);
+    if (before >= 0 && l->stranger && !phx__budget_take_all(&p->lines, &guard_lines, p->now))
+        return -1;
+    return before;
 }
 
 /* ======== src/phx_frame.c ======== */

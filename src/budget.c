@@ -64,7 +64,7 @@ uint64_t phx__budget_place(const struct phx__budget *b, const struct phx_address
     uint64_t h = budget_hash(b->salt ^ 0xcbf29ce484222325u, &a->family, 1);
     uint32_t port = with_port ? a->port : 65536u;
 
-    if (a->family == PHX_UNIX)
+    if (a->family == PHX_UNIX || a->family == PHX_OTHER)
         h = budget_hash(h, a->path, strlen(a->path));
     else
         h = budget_hash(budget_hash(h, a->ip, sizeof a->ip), &port, sizeof port);
@@ -127,6 +127,14 @@ int64_t phx__budget_take(struct phx__budget *b, uint64_t place, const struct phx
     line->at = budget_spend(line->at, rule, now);
     line->denied = 0;
     return denied;
+}
+
+int phx__budget_take_all(struct phx__budget *b, const struct phx__budget_rule *rule, uint64_t now)
+{
+    if (budget_until(b->all, rule, now) > 0)
+        return 0;
+    b->all = budget_spend(b->all, rule, now);
+    return 1;
 }
 
 /* ---- Dials ----------------------------------------------------------------------------------- */

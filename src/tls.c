@@ -179,6 +179,7 @@ int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
     struct phx__tls_set *s = phx__mem_zero(mem, sizeof *s);
     int err = 0;
 
+    PHX_ASSERT(TLS_IN <= PHX__TLS_HELD);
     *out = NULL;
     if (s == NULL)
         return PHX_ENOMEM;

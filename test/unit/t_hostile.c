@@ -329,7 +329,8 @@ static void test_strangers(void)
 static void test_log_once(void)
 {
     struct phx_config c = usual();
-    int i;
+    uint64_t start;
+    int i, most;
 
     begin_pair(&c);
     for (i = 0; i < 20; i++) {
@@ -346,6 +347,16 @@ static void test_log_once(void)
     await(raw_is_closed(), PATIENCE);
     raw_finish();
     ok(logged(&n[0], phx_strerror(PHX_ECLUSTER), "") == 1, "another reason is another line");
+    for (i = 0; i < 100; i++) { /* reasons that nobody has heard of yet */
+        raw_begin(&n[0]);
+        head(SPEC_REFUSE, 0, 0);
+        put(1000 + (uint64_t)i, 2);
+        tail();
+        raw_send();
+        await(raw_is_closed(), PATIENCE);
+        raw_finish();
+    }
+    ok(logged(&n[0], "refused by the peer", "") == 1, "100 reasons of its own invention: one line");
     for (i = 2; i < 250; i++) { /* more hosts than it remembers */
         raw_from = i;
         raw_begin(&n[0]);
@@ -354,8 +365,20 @@ static void test_log_once(void)
         await(raw_is_closed(), PATIENCE);
         raw_finish();
     }
-    raw_from = 0;
     ok(logged(&n[0], phx_strerror(PHX_EPROTO), "") == 249, "and so is another host");
+    start = phx_now_us();
+    for (i = 250; i < 900; i++) {
+        raw_from = i;
+        raw_begin(&n[0]);
+        stranger_http();
+        raw_send();
+        await(raw_is_closed(), PATIENCE);
+        raw_finish();
+    }
+    raw_from = 0;
+    most = 512 + (int)((phx_now_us() - start) / (250 * MS)) + 1;
+    ok(logged(&n[0], "", "no link") <= most, "900 hosts: %d lines, at most %d",
+       logged(&n[0], "", "no link"), most);
     ok(honest(), "all else goes on");
     finish_all(n, 2);
 }
