@@ -2611,6 +2611,7 @@ PHX_PRIVATE int phx__node_is_secure(const phx *p, const struct phx_address *a);
 PHX_PRIVATE int phx__node_may_adopt(phx *p, int handle, int secure); /* 0 or PHX_EINSECURE */
 /* May the end of this link be logged? How many were not before it, or -1: no. */
 PHX_PRIVATE int64_t phx__node_may_log(phx *p, const struct phx__link *l, int reason);
+PHX_PRIVATE int64_t phx__node_may_log_dial(phx *p, const struct phx_address *to, int reason);
 PHX_PRIVATE int phx__node_wants_tls(const phx *p, const struct phx_address *a);
 /* Makes ready for TLS: 0, PHX_ENOTSUP, PHX_ENOKEY, PHX_ENOMEM or what is wrong with the files. */
 PHX_PRIVATE int phx__node_tls(phx *p);
@@ -17054,7 +17055,8 @@ static void node_hook(phx *p, const struct phx__hook *h)
     if (err == 0)
         return;
     p->dials_failed++;
-    phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", h->to.path, phx_strerror(err));
+    if (phx__node_may_log_dial(p, &h->to, err) >= 0)
+        phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", h->to.path, phx_strerror(err));
     phx__disc_result(&p->disc, h->attempt, err, p->now);
 }
 
@@ -17600,6 +17602,15 @@ int phx__node_may_adopt(phx *p, int handle, int secure)
 }
 
 /* ---- The log --------------------------------------------------------------------------------- */
+
+/* The same of a dial that did not become a link at all. */
+int64_t phx__node_may_log_dial(phx *p, const struct phx_address *to, int reason)
+{
+    uint64_t place = phx__budget_place(&p->lines, to, 1)
+                     ^ (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
+
+    return phx__budget_take(&p->lines, place != 0 ? place : 1, &guard_line, p->now);
+}
 
 /* Who accepts sees a new port each time, who dials knows the one it wants. */
 int64_t phx__node_may_log(phx *p, const struct phx__link *l, int reason)

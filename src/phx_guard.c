@@ -167,6 +167,15 @@ int phx__node_may_adopt(phx *p, int handle, int secure)
 
 /* ---- The log --------------------------------------------------------------------------------- */
 
+/* The same of a dial that did not become a link at all. */
+int64_t phx__node_may_log_dial(phx *p, const struct phx_address *to, int reason)
+{
+    uint64_t place = phx__budget_place(&p->lines, to, 1)
+                     ^ (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
+
+    return phx__budget_take(&p->lines, place != 0 ? place : 1, &guard_line, p->now);
+}
+
 /* Who accepts sees a new port each time, who dials knows the one it wants. */
 int64_t phx__node_may_log(phx *p, const struct phx__link *l, int reason)
 {
