@@ -947,6 +947,7 @@ static void test_large_records(void)
     check(phx__tls_open(set, 0, seed, &server) == 0 && phx__tls_open(set, 1, seed, &client) == 0,
           "two engines");
     br_ssl_engine_set_buffers_bidi(client->engine, big_in, sizeof big_in, big_out, sizeof big_out);
+    br_ssl_engine_set_default_ec(client->engine);
     phx__tls_put_name(set, seed + 32, name);
     br_ssl_client_reset(&client->is.client, name, 0);
     for (i = 0; i < 20 && !(br_ssl_engine_current_state(client->engine) & BR_SSL_SENDAPP); i++) {
@@ -957,6 +958,9 @@ static void test_large_records(void)
     }
     ok((br_ssl_engine_current_state(client->engine) & BR_SSL_SENDAPP) != 0,
        "a handshake with one that has larger buffers");
+    ok(br_ssl_engine_get_ecdhe_curve(server->engine) == BR_EC_secp256r1,
+       "the exchange is over P-256, whose points are checked, not %d",
+       br_ssl_engine_get_ecdhe_curve(server->engine));
     /* The largest that the receiver takes: found by the size of its buffer. */
     for (i = 0; i < 8; i++) {
         size_t plain = TLS_IN - 5 - 8 - 16, some;
