@@ -1310,8 +1310,9 @@ PHX_PRIVATE uint64_t phx__budget_first(const struct phx__budget *b, const struct
                                        uint32_t count, unsigned which, uint64_t now);
 PHX_PRIVATE void phx__budget_dialled(struct phx__budget *b, const struct phx_address *a,
                                      uint64_t now);
-/* A node has proved that it lives there: what was spent does not count. */
-PHX_PRIVATE void phx__budget_good(struct phx__budget *b, const struct phx_address *a);
+/* A node has proved that it lives there: what was spent does not count, and the dial that showed it, if it was
+ * paid for, is given back to its host too. */
+PHX_PRIVATE void phx__budget_good(struct phx__budget *b, const struct phx_address *a, int paid);
 
 #endif
 
@@ -8968,6 +8969,9 @@ int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t
  *   - all together: 1024 times, then 64 a second. A full mesh of the default size starts without
  *     noticing; what a liar adds later is slow.
  *
+ * A dial that leads to a node is given back to its host and to all together: 400 processes of one machine
+ * that are started again, at new ports, need not wait for each other, and a victim is not a node.
+ *
  * Hubs are the user's word and have no budget.
  *
  * Each rate is one number per place, the time at which all that was taken is paid for (GCRA, the
@@ -9069,6 +9073,12 @@ static uint64_t budget_spend(uint64_t at, const struct phx__budget_rule *rule, u
     return (at > now ? at : now) + rule->interval_us;
 }
 
+/* One that was taken is given back. */
+static uint64_t budget_return(uint64_t at, const struct phx__budget_rule *rule)
+{
+    return at > rule->interval_us ? at - rule->interval_us : 0;
+}
+
 int64_t phx__budget_take(struct phx__budget *b, uint64_t place, const struct phx__budget_rule *rule,
                          uint64_t now)
 {
@@ -9130,12 +9140,18 @@ void phx__budget_dialled(struct phx__budget *b, const struct phx_address *a, uin
     line->at = budget_spend(line->at, &budget_host, now);
 }
 
-void phx__budget_good(struct phx__budget *b, const struct phx_address *a)
+void phx__budget_good(struct phx__budget *b, const struct phx_address *a, int paid)
 {
     struct phx__budget_line *line = budget_find(b, phx__budget_place(b, a, 1));
+    struct phx__budget_line *host = budget_find(b, phx__budget_place(b, a, 0));
 
     if (line != NULL)
         line->at = 0;
+    if (!paid)
+        return;
+    if (host != NULL && !phx__address_is_local(a))
+        host->at = budget_return(host->at, &budget_host);
+    b->all = budget_return(b->all, &budget_all);
 }
 
 /* ======== src/crowd.c ======== */
@@ -9984,7 +10000,7 @@ int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t 
     if (disc_find(d, attempt, &slot, &i)) {
         if (error == 0) { /* whoever answers there is that hub now */
             phx__disc_meet(d, attempt, node);
-            phx__budget_good(&d->budget, &d->targets[slot].at[i].address);
+            phx__budget_good(&d->budget, &d->targets[slot].at[i].address, !d->targets[slot].hub);
         }
         phx__crowd_learn(d, d->now - d->attempts.at[attempt & 0xffff].since);
         disc_close(d, slot, i);

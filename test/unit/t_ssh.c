@@ -110,7 +110,8 @@ static void test_children(void)
     await_reports(s, 1);
     ok(strncmp(said, "a?[2Jb?c?d?e\n", 13) == 0, "what a terminal would obey is not reported");
     at = strstr(said, "<--><host>");
-    ok(at != NULL && strcmp(at, "<--><host><rm -f $HOME; `id`>") == 0, "the command is one argument, and the last");
+    ok(at != NULL && strcmp(at, "<--><host><rm -f $HOME; `id`>") == 0,
+       "the command is one argument, and the last");
     for (i = 0; i < 20; i++) { /* each ends the one before, in whatever state it is */
         mine = phx_ssh_dial(s, NULL, "ssh://host/a:1");
         check(mine >= 0, "dial %d: %d", i, mine);
