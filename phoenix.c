@@ -1310,8 +1310,8 @@ PHX_PRIVATE uint64_t phx__budget_first(const struct phx__budget *b, const struct
                                        uint32_t count, unsigned which, uint64_t now);
 PHX_PRIVATE void phx__budget_dialled(struct phx__budget *b, const struct phx_address *a,
                                      uint64_t now);
-/* A node has proved that it lives there: what was spent does not count, and the dial that showed it, if it was
- * paid for, is given back to its host too. */
+/* A node has proved that it lives there: what was spent does not count, and the dial that showed it, if it
+ * was paid for, is given back to its host too. */
 PHX_PRIVATE void phx__budget_good(struct phx__budget *b, const struct phx_address *a, int paid);
 
 #endif

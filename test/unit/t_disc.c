@@ -1510,8 +1510,8 @@ static void test_busy_then_free(void)
     rig_free(r);
 }
 
-/* Goal: the budget of a host is for those that do not answer. Method: 400 nodes at one host, each at a port of
- * its own, three lives of them with new ids and ports; then as many addresses where nobody is. */
+/* Goal: the budget of a host is for those that do not answer. Method: 400 nodes at one host, each at a port
+ * of its own, three lives of them with new ids and ports; then as many addresses where nobody is. */
 static void test_large_host(void)
 {
     struct rig *r = rig_new(1000, 64, 11);
