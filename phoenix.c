@@ -1287,7 +1287,7 @@ struct phx__budget {
     struct phx__budget_line *lines;
     uint32_t count; /* a power of two */
     uint64_t salt;  /* so that nobody can choose places that meet in the table */
-    uint64_t all;   /* as `at`, of all learnt addresses together */
+    uint64_t all;   /* as `at`, of all places together */
 };
 
 /* count: how many places are remembered, a power of two and at least 4. PHX_ENOMEM. */
@@ -1301,6 +1301,9 @@ PHX_PRIVATE uint64_t phx__budget_place(const struct phx__budget *b, const struct
 /* Takes one for this place: how many were denied before it, or -1 if it is denied too. */
 PHX_PRIVATE int64_t phx__budget_take(struct phx__budget *b, uint64_t place,
                                      const struct phx__budget_rule *rule, uint64_t now);
+/* Takes one of all places together: 1, or 0 if it is denied. */
+PHX_PRIVATE int phx__budget_take_all(struct phx__budget *b, const struct phx__budget_rule *rule,
+                                     uint64_t now);
 
 /* Dials of addresses that were learnt from others. How long until the first of these may be dialled, 0: now;
  * which: bits. */
@@ -1308,8 +1311,9 @@ PHX_PRIVATE uint64_t phx__budget_first(const struct phx__budget *b, const struct
                                        uint32_t count, unsigned which, uint64_t now);
 PHX_PRIVATE void phx__budget_dialled(struct phx__budget *b, const struct phx_address *a,
                                      uint64_t now);
-/* A node has proved that it lives there: what was spent does not count. */
-PHX_PRIVATE void phx__budget_good(struct phx__budget *b, const struct phx_address *a);
+/* A node has proved that it lives there: what was spent does not count, and the dial that showed it, if it
+ * was paid for, is given back to its host too. */
+PHX_PRIVATE void phx__budget_good(struct phx__budget *b, const struct phx_address *a, int paid);
 
 #endif
 
@@ -2178,8 +2182,9 @@ PHX_PRIVATE void phx__tls_free(struct phx__tls *t); /* NULL is fine */
 
 /* Where bytes from the stream go before phx__tls_feed: one buffer for all links of a node. */
 PHX_PRIVATE uint8_t *phx__tls_buffer(struct phx__tls_set *s, size_t *capacity);
-/* More plaintext than ciphertext that phx__tls_feed may give, because of what came before. */
-#define PHX__TLS_HELD 4096u
+/* More plaintext than ciphertext that phx__tls_feed may give, because of what came before: all but a byte of
+ * the largest record that fits the engine, which is larger than any of ours. */
+#define PHX__TLS_HELD 4608u
 /* Takes size bytes of the buffer as they came; gives what they mean: how many bytes at out, which must have
  * room for size + PHX__TLS_HELD. PHX_ETLS, PHX_ERESET (the peer ended it), PHX_ENOMEM. */
 PHX_PRIVATE long phx__tls_feed(struct phx__tls *t, size_t size, uint8_t *out);
@@ -2290,6 +2295,7 @@ struct phx__tls {
         br_x509_minimal_context minimal;
     } judge;
     struct tls_policy policy;
+    br_ec_impl ec;   /* the curves of the exchange */
     const char *why; /* known better than the engine's error tells */
     uint8_t *rest;   /* ciphertext that the stream did not take */
     size_t rest_size, rest_taken, rest_capacity;
@@ -2608,6 +2614,7 @@ PHX_PRIVATE int phx__node_is_secure(const phx *p, const struct phx_address *a);
 PHX_PRIVATE int phx__node_may_adopt(phx *p, int handle, int secure); /* 0 or PHX_EINSECURE */
 /* May the end of this link be logged? How many were not before it, or -1: no. */
 PHX_PRIVATE int64_t phx__node_may_log(phx *p, const struct phx__link *l, int reason);
+PHX_PRIVATE int64_t phx__node_may_log_dial(phx *p, const struct phx_address *to, int reason);
 PHX_PRIVATE int phx__node_wants_tls(const phx *p, const struct phx_address *a);
 /* Makes ready for TLS: 0, PHX_ENOTSUP, PHX_ENOKEY, PHX_ENOMEM or what is wrong with the files. */
 PHX_PRIVATE int phx__node_tls(phx *p);
@@ -8967,6 +8974,9 @@ int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t
  *   - all together: 1024 times, then 64 a second. A full mesh of the default size starts without
  *     noticing; what a liar adds later is slow.
  *
+ * A dial that leads to a node is given back to its host and to all together: 400 processes of one machine
+ * that are started again, at new ports, need not wait for each other, and a victim is not a node.
+ *
  * Hubs are the user's word and have no budget.
  *
  * Each rate is one number per place, the time at which all that was taken is paid for (GCRA, the
@@ -9018,7 +9028,7 @@ uint64_t phx__budget_place(const struct phx__budget *b, const struct phx_address
     uint64_t h = budget_hash(b->salt ^ 0xcbf29ce484222325u, &a->family, 1);
     uint32_t port = with_port ? a->port : 65536u;
 
-    if (a->family == PHX_UNIX)
+    if (a->family == PHX_UNIX || a->family == PHX_OTHER)
         h = budget_hash(h, a->path, strlen(a->path));
     else
         h = budget_hash(budget_hash(h, a->ip, sizeof a->ip), &port, sizeof port);
@@ -9068,6 +9078,12 @@ static uint64_t budget_spend(uint64_t at, const struct phx__budget_rule *rule, u
     return (at > now ? at : now) + rule->interval_us;
 }
 
+/* One that was taken is given back. */
+static uint64_t budget_return(uint64_t at, const struct phx__budget_rule *rule)
+{
+    return at > rule->interval_us ? at - rule->interval_us : 0;
+}
+
 int64_t phx__budget_take(struct phx__budget *b, uint64_t place, const struct phx__budget_rule *rule,
                          uint64_t now)
 {
@@ -9081,6 +9097,14 @@ int64_t phx__budget_take(struct phx__budget *b, uint64_t place, const struct phx
     line->at = budget_spend(line->at, rule, now);
     line->denied = 0;
     return denied;
+}
+
+int phx__budget_take_all(struct phx__budget *b, const struct phx__budget_rule *rule, uint64_t now)
+{
+    if (budget_until(b->all, rule, now) > 0)
+        return 0;
+    b->all = budget_spend(b->all, rule, now);
+    return 1;
 }
 
 /* ---- Dials ----------------------------------------------------------------------------------- */
@@ -9121,12 +9145,18 @@ void phx__budget_dialled(struct phx__budget *b, const struct phx_address *a, uin
     line->at = budget_spend(line->at, &budget_host, now);
 }
 
-void phx__budget_good(struct phx__budget *b, const struct phx_address *a)
+void phx__budget_good(struct phx__budget *b, const struct phx_address *a, int paid)
 {
     struct phx__budget_line *line = budget_find(b, phx__budget_place(b, a, 1));
+    struct phx__budget_line *host = budget_find(b, phx__budget_place(b, a, 0));
 
     if (line != NULL)
         line->at = 0;
+    if (!paid)
+        return;
+    if (host != NULL && !phx__address_is_local(a))
+        host->at = budget_return(host->at, &budget_host);
+    b->all = budget_return(b->all, &budget_all);
 }
 
 /* ======== src/crowd.c ======== */
@@ -9975,7 +10005,7 @@ int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t 
     if (disc_find(d, attempt, &slot, &i)) {
         if (error == 0) { /* whoever answers there is that hub now */
             phx__disc_meet(d, attempt, node);
-            phx__budget_good(&d->budget, &d->targets[slot].at[i].address);
+            phx__budget_good(&d->budget, &d->targets[slot].at[i].address, !d->targets[slot].hub);
         }
         phx__crowd_learn(d, d->now - d->attempts.at[attempt & 0xffff].since);
         disc_close(d, slot, i);
@@ -13840,6 +13870,7 @@ int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
     struct phx__tls_set *s = phx__mem_zero(mem, sizeof *s);
     int err = 0;
 
+    PHX_ASSERT(TLS_IN <= PHX__TLS_HELD);
     *out = NULL;
     if (s == NULL)
         return PHX_ENOMEM;
@@ -13911,6 +13942,12 @@ static void tls_setup(br_ssl_engine_context *e, struct phx__tls *t, const uint8_
     br_ssl_engine_set_default_ec(e);
     br_ssl_engine_set_default_rsavrfy(e);
     br_ssl_engine_set_default_ecdsa(e);
+    /* BearSSL takes any point for Curve25519, also those that make the same secret of whatever it is given
+     * (RFC 7748, section 6.1). Who has a certificate and not the key could make two connections with one
+     * secret, and pass our macs from one to the other. Points of the other curves are checked. */
+    t->ec = *br_ec_get_default();
+    t->ec.supported_curves &= ~((uint32_t)1 << BR_EC_curve25519);
+    br_ssl_engine_set_ec(e, &t->ec);
     br_ssl_engine_add_flags(e, BR_OPT_NO_RENEGOTIATION);
     br_ssl_engine_set_buffers_bidi(e, t->in, sizeof t->in, t->out, sizeof t->out);
     br_ssl_engine_inject_entropy(e, seed, 32);
@@ -15175,7 +15212,12 @@ static int link_on_refuse(const struct phx__frame *f)
     return err;
 }
 
-/* DATA and ACK are free: they cost little each, and come as fast as an honest peer can send. */
+/* DATA, ACK and CAST are free: they cost little each, and come as fast as an honest peer can send. */
+static int link_is_charged(int type)
+{
+    return type < PHX__DATA || type == PHX__SUSPECT || type == PHX__PROBE;
+}
+
 static void link_charge(const struct phx__link_set *s, struct phx__link *l, size_t size)
 {
     uint64_t units = 1 + size / LINK_UNIT_BYTES;
@@ -15193,7 +15235,7 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
     if (l->state == PHX__LINK_UP) {
         if (f->type < PHX__UPDATE)
             return PHX_EPROTO;
-        if (f->type < PHX__DATA)
+        if (link_is_charged(f->type))
             link_charge(s, l, raw_size);
         return s->frame(s->ctx, l, f, raw, raw_size);
     }
@@ -17046,7 +17088,8 @@ static void node_hook(phx *p, const struct phx__hook *h)
     if (err == 0)
         return;
     p->dials_failed++;
-    phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", h->to.path, phx_strerror(err));
+    if (phx__node_may_log_dial(p, &h->to, err) >= 0)
+        phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", h->to.path, phx_strerror(err));
     phx__disc_result(&p->disc, h->attempt, err, p->now);
 }
 
@@ -17444,6 +17487,9 @@ int phx__node_open_set(phx *p)
 
 /* Log lines about what never was a link: each peer and reason once a minute. */
 static const struct phx__budget_rule guard_line = { 60 * PHX__SECOND, 1 };
+/* Whoever has a network of version 6 has more addresses than there are minutes. All who came by themselves
+ * share 512 lines, and then 4 a second. */
+static const struct phx__budget_rule guard_lines = { 250 * PHX__MS, 512 };
 
 /* ---- Keys ------------------------------------------------------------------------------------ */
 
@@ -17592,16 +17638,31 @@ int phx__node_may_adopt(phx *p, int handle, int secure)
 
 /* ---- The log --------------------------------------------------------------------------------- */
 
+/* The same of a dial that did not become a link at all. */
+int64_t phx__node_may_log_dial(phx *p, const struct phx_address *to, int reason)
+{
+    uint64_t place = phx__budget_place(&p->lines, to, 1)
+                     ^ (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
+
+    return phx__budget_take(&p->lines, place != 0 ? place : 1, &guard_line, p->now);
+}
+
 /* Who accepts sees a new port each time, who dials knows the one it wants. */
 int64_t phx__node_may_log(phx *p, const struct phx__link *l, int reason)
 {
     uint64_t place = phx__budget_place(&p->lines, &l->address, l->dialer);
     const char *why = l->why != NULL ? l->why : "";
+    int64_t before;
 
+    if (reason < PHX_ERROR_LAST) /* a peer may refuse us for 65,535 reasons, most of them of its own making */
+        reason = PHX_ERROR_LAST;
     place ^= (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
     for (; *why != 0; why++)
         place = place * 31 + (unsigned char)*why;
-    return phx__budget_take(&p->lines, place != 0 ? place : 1, &guard_line, p->now);
+    before = phx__budget_take(&p->lines, place != 0 ? place : 1, &guard_line, p->now);
+    if (before >= 0 && l->stranger && !phx__budget_take_all(&p->lines, &guard_lines, p->now))
+        return -1;
+    return before;
 }
 
 /* ======== src/phx_frame.c ======== */

@@ -381,7 +381,8 @@ static void node_hook(phx *p, const struct phx__hook *h)
     if (err == 0)
         return;
     p->dials_failed++;
-    phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", h->to.path, phx_strerror(err));
+    if (phx__node_may_log_dial(p, &h->to, err) >= 0)
+        phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", h->to.path, phx_strerror(err));
     phx__disc_result(&p->disc, h->attempt, err, p->now);
 }
 

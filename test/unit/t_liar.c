@@ -640,6 +640,38 @@ static void test_words(void)
     finish_all(n, 2);
 }
 
+/* Accusations and probes make work for us as heartbeats do. */
+static void test_accuser(void)
+{
+    struct phx_config c = usual();
+    uint64_t start, before, most;
+    unsigned long came;
+    int type, i, k;
+
+    for (type = SPEC_SUSPECT; type <= SPEC_PROBE; type++) {
+        begin_pair(&c);
+        raw_link(&n[0]);
+        before = stats(&n[0]).frames_in;
+        start = phx_now_us();
+        for (i = 0; i < 75; i++) {
+            for (k = 0; k < 2000; k++) {
+                head(type, 0, 2);
+                put_fill(0x33, type == SPEC_SUSPECT ? 44 : 48); /* ids that nobody knows */
+                tail();
+            }
+            raw_send();
+        }
+        go_on(200 * MS);
+        came = (unsigned long)(stats(&n[0]).frames_in - before);
+        most = 100000 + 20000 * (phx_now_us() - start + SECOND) / SECOND;
+        ok(came >= 100000 && came < most, "of 150,000 %s %lu are taken at once, at most %lu",
+           type == SPEC_SUSPECT ? "accusations" : "probes", came, (unsigned long)most);
+        ok(honest(), "meanwhile others are served");
+        raw_finish();
+        finish_all(n, 2);
+    }
+}
+
 static const struct test tests[] = {
     {"liars", test_liars},
     {"nonsense", test_nonsense},
@@ -647,6 +679,7 @@ static const struct test tests[] = {
     {"victim", test_victim},
     {"talker", test_talker},
     {"words", test_words},
+    {"accuser", test_accuser},
     {NULL, NULL},
 };
 
