@@ -50,6 +50,7 @@ struct phx__post {
     struct phx__pump_node *nodes; /* both directions; what costs memory is made on first use */
     uint32_t node_capacity;
     uint64_t epochs; /* given out since the start */
+    uint64_t lives;  /* of peers, too */
     uint64_t now;    /* of the call we are in */
     uint32_t hold_timer, again_timer;
     uint64_t hold_limit_at;         /* no letter in a box expires before */
@@ -69,6 +70,7 @@ struct phx__post {
     uint32_t outcome_first, outcome_count, outcome_capacity;
     size_t promised;
     size_t transit_bytes;
+    size_t local_bytes;   /* of letters in LOCAL boxes */
     size_t pending_count; /* messages in boxes and flows, empty ones too */
     size_t pending_bytes; /* accepted from this host and not acknowledged */
     uint64_t messages_in, messages_out, retransmitted, duplicates, dropped;

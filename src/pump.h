@@ -29,6 +29,8 @@ struct phx__pump_peer {
     int confirm;            /* it is to be told how many returns of its came */
     struct phx__ring boxes; /* BOUND ones */
     struct phx__ring idle;  /* FLOWING ones with nothing under way, oldest first */
+    size_t boxed;           /* bytes of letters in boxes whose peer this is */
+    uint64_t life;          /* no other peer has the same, nor this one when it is reborn */
     struct phx__waiter *waiters;
     struct phx__ring room_link, ack_link;
     int owed, gap; /* an ack; one that reports a gap */
