@@ -1823,6 +1823,7 @@ struct phx__pump_peer {
     struct phx__pump_source own, transit;
     struct phx__flow_out out;
     struct phx__flow_in in;
+    uint64_t in_life; /* the high half of its epochs, plus 1; 0: any, it was never reborn */
     struct phx__back back;  /* what came from it and was turned back */
     int confirm;            /* it is to be told how many returns of its came */
     struct phx__ring boxes; /* BOUND ones */
@@ -2082,6 +2083,8 @@ PHX_PRIVATE void phx__post_failed(struct phx__post *p, uint32_t node, uint64_t n
 /* The node came back as another incarnation: also what was received of the former one is over. */
 PHX_PRIVATE void phx__post_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation,
                                   uint64_t now);
+/* This very node has another incarnation now, and goes on: what has left in whole without an answer fails. */
+PHX_PRIVATE void phx__post_rise(struct phx__post *p, uint64_t incarnation, uint64_t now);
 PHX_PRIVATE void phx__post_forget(struct phx__post *p, uint32_t node);
 /* What the node announces as its window. */
 PHX_PRIVATE void phx__post_window(struct phx__post *p, uint32_t node, uint32_t bytes);
@@ -13052,12 +13055,23 @@ void phx__post_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation, 
     if (peer == NULL)
         return;
     fate_fail(p, peer, 1);
-    if ((peer->in.epoch >> 32) == (incarnation & UINT32_MAX))
+    peer->in_life = (incarnation & UINT32_MAX) + 1;
+    if (peer->in.epoch >> 32 == (incarnation & UINT32_MAX))
         return;
     phx__flow_start(&peer->in, 0);
     phx__back_reset(&peer->back);
     peer->stuck = 0;
     peer->gap_from = 0;
+}
+
+/* Others take it for a rebirth, so their halves of our flows start over, and ours have to. */
+void phx__post_rise(struct phx__post *p, uint64_t incarnation, uint64_t now)
+{
+    uint32_t i;
+
+    p->limits.epoch_base = incarnation << 32;
+    for (i = 0; i < p->node_capacity; i++)
+        phx__post_failed(p, i, now);
 }
 
 void phx__post_forget(struct phx__post *p, uint32_t node)
@@ -13399,8 +13413,9 @@ static void post_gap(struct phx__post *p, struct phx__pump_peer *peer)
 static void post_arrived(struct phx__post *p, struct phx__pump_peer *peer,
                          const struct phx__data *d, int flags)
 {
-    if (d->epoch < peer->in.epoch) {
-        p->duplicates++; /* of a flow that was given up */
+    if (d->epoch < peer->in.epoch
+        || (peer->in_life != 0 && (d->epoch >> 32) + 1 != peer->in_life)) {
+        p->duplicates++; /* of a flow that was given up, or of another life: a relay kept it */
         return;
     }
     if (d->epoch > peer->in.epoch) {
@@ -19319,8 +19334,10 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     node_settle(p);
     if (!p->more || p->now > p->route.told_at + 20 * PHX__MS)
         phx__route_flush(&p->route, p->now);
-    p->set.incarnation =
-        phx__route_dest(&p->route, PHX__SELF)->incarnation; /* it may have had to rise */
+    if (p->set.incarnation != phx__route_dest(&p->route, PHX__SELF)->incarnation) {
+        p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
+        phx__post_rise(&p->post, p->set.incarnation, p->now); /* it had to rise */
+    }
     phx__node_write(p);
     phx__node_sweep(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */

@@ -782,12 +782,23 @@ void phx__post_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation, 
     if (peer == NULL)
         return;
     fate_fail(p, peer, 1);
-    if ((peer->in.epoch >> 32) == (incarnation & UINT32_MAX))
+    peer->in_life = (incarnation & UINT32_MAX) + 1;
+    if (peer->in.epoch >> 32 == (incarnation & UINT32_MAX))
         return;
     phx__flow_start(&peer->in, 0);
     phx__back_reset(&peer->back);
     peer->stuck = 0;
     peer->gap_from = 0;
+}
+
+/* Others take it for a rebirth, so their halves of our flows start over, and ours have to. */
+void phx__post_rise(struct phx__post *p, uint64_t incarnation, uint64_t now)
+{
+    uint32_t i;
+
+    p->limits.epoch_base = incarnation << 32;
+    for (i = 0; i < p->node_capacity; i++)
+        phx__post_failed(p, i, now);
 }
 
 void phx__post_forget(struct phx__post *p, uint32_t node)

@@ -297,8 +297,9 @@ static void post_gap(struct phx__post *p, struct phx__pump_peer *peer)
 static void post_arrived(struct phx__post *p, struct phx__pump_peer *peer,
                          const struct phx__data *d, int flags)
 {
-    if (d->epoch < peer->in.epoch) {
-        p->duplicates++; /* of a flow that was given up */
+    if (d->epoch < peer->in.epoch
+        || (peer->in_life != 0 && (d->epoch >> 32) + 1 != peer->in_life)) {
+        p->duplicates++; /* of a flow that was given up, or of another life: a relay kept it */
         return;
     }
     if (d->epoch > peer->in.epoch) {

@@ -115,6 +115,8 @@ PHX_PRIVATE void phx__post_failed(struct phx__post *p, uint32_t node, uint64_t n
 /* The node came back as another incarnation: also what was received of the former one is over. */
 PHX_PRIVATE void phx__post_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation,
                                   uint64_t now);
+/* This very node has another incarnation now, and goes on: what has left in whole without an answer fails. */
+PHX_PRIVATE void phx__post_rise(struct phx__post *p, uint64_t incarnation, uint64_t now);
 PHX_PRIVATE void phx__post_forget(struct phx__post *p, uint32_t node);
 /* What the node announces as its window. */
 PHX_PRIVATE void phx__post_window(struct phx__post *p, uint32_t node, uint32_t bytes);

@@ -25,6 +25,7 @@ struct phx__pump_peer {
     struct phx__pump_source own, transit;
     struct phx__flow_out out;
     struct phx__flow_in in;
+    uint64_t in_life; /* the high half of its epochs, plus 1; 0: any, it was never reborn */
     struct phx__back back;  /* what came from it and was turned back */
     int confirm;            /* it is to be told how many returns of its came */
     struct phx__ring boxes; /* BOUND ones */

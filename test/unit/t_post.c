@@ -1154,6 +1154,30 @@ static void test_false_death(void)
     ok(world_free(w), "no byte leaked");
 }
 
+static void test_lives(void)
+{
+    /* Goal: what a relay kept of a former life is not delivered again in the next one, and a node whose
+     * incarnation rises in the midst of its life goes on. Method: both by hand. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+
+    all_see(w, 3, 1);
+    check(send_size(n, 3, 10, 1, 0, 0) == 0 && send_size(n, 3, 10, 2, 0, 0) == 0, "sent");
+    check(settle(w) && w->got == 2, "arrived");
+    phx__post_failed(&n->post, as_seen(0, 1), w->now); /* its numbers begin at 0 again */
+    phx__post_reborn(&w->node[1].post, as_seen(1, 0), 8, w->now);
+    ok(send_size(n, 3, 10, 4, 0, 0) == 0, "sent by the former life");
+    turns(w, 5, 1000);
+    ok(w->got == 2, "which nobody hears any more");
+    phx__post_rise(&n->post, 8, w->now);
+    ok(settle(w) && w->token[4].count == 1 && w->token[4].result == PHX_EFAILED && w->got == 2,
+       "what may have arrived ends");
+    w->box[0][3].next = n->sent[3];
+    check(send_size(n, 3, 10, 5, 0, 0) == 0, "sent");
+    ok(settle(w) && w->token[5].result == 0 && w->got == 3 && no_errors(w), "and the next arrives");
+    ok(world_free(w), "no byte leaked");
+}
+
 /* Sends to all names but 0 until none takes more. Returns the bytes. */
 static size_t fill_names(struct node *n)
 {
@@ -2875,6 +2899,7 @@ int main(void)
     test_expiry();
     test_failed();
     test_false_death();
+    test_lives();
     test_many_names();
     test_returned();
     test_patience();
