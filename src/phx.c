@@ -577,8 +577,10 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     node_settle(p);
     if (!p->more || p->left || p->now > p->route.told_at + 20 * PHX__MS)
         phx__route_flush(&p->route, p->now);
-    p->set.incarnation =
-        phx__route_dest(&p->route, PHX__SELF)->incarnation; /* it may have had to rise */
+    if (p->set.incarnation != phx__route_dest(&p->route, PHX__SELF)->incarnation) {
+        p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
+        phx__post_rise(&p->post, p->set.incarnation, p->now); /* it had to rise */
+    }
     phx__node_write(p);
     phx__node_sweep(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */
