@@ -40,7 +40,7 @@ struct sim_chat {
     uint32_t *members;     /* scratch: names of a cast */
     uint64_t *died_at;     /* by host: its last process */
     struct check_told *told; /* by host: what its process was told */
-    uint64_t casts;
+    uint64_t casts, refused;
     uint8_t *holds;        /* by host and roaming name */
     struct chat_roam *roams;
     uint8_t *bytes;
@@ -252,7 +252,7 @@ static int cast_to(struct sim *s, uint32_t a, const struct phx_range *ranges, ui
     if (n > 0 && (uint32_t)n == count)
         cast_entered(s, a, &o, count, limit_at);
     else if (n == PHX_EAGAIN)
-        for (i = 0; i < count; i++)
+        for (c->refused++, i = 0; i < count; i++)
             cast_waits(c, a)[c->members[i]] = 1;
     else if (n != PHX_ENOMEM && n != PHX_ECLOSED && (n != PHX_ENOTFOUND || count > 0))
         world_fail(s->w, "host %u: phx_cast to %u members: %d", (unsigned)a, (unsigned)count, n);
@@ -785,6 +785,11 @@ uint64_t chat_casts(const struct sim *s)
     return s->chat ? s->chat->casts : 0;
 }
 
+uint64_t chat_refused(const struct sim *s)
+{
+    return s->chat ? s->chat->refused : 0;
+}
+
 uint64_t chat_failed(const struct sim *s)
 {
     return s->chat ? s->chat->ledger.not_delivered : 0;
@@ -821,6 +826,9 @@ void chat_bars(struct sim *s, const char *story, uint64_t limit_us)
 
     if (s->w->failed)
         return;
+    /* First the routes: while there is none, nobody owes an outcome or on_writable, and a predicate that
+     * is true for a moment would do. */
+    (void)wait_for(s, all_well, limit_us);
     told = wait_for(s, chat_told, limit_us);
     if (s->w->failed)
         return;

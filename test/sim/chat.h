@@ -53,7 +53,8 @@ int chat_told(struct sim *s);
 /* Bytes that host b has heard. */
 uint64_t chat_bytes(const struct sim *s, uint32_t b);
 uint64_t chat_sent(const struct sim *s);
-uint64_t chat_casts(const struct sim *s); /* of them: casts, each once */
+uint64_t chat_casts(const struct sim *s);   /* of them: casts, each once */
+uint64_t chat_refused(const struct sim *s); /* casts that were told PHX_EAGAIN */
 uint64_t chat_failed(const struct sim *s); /* those that ended otherwise than PHX_OK */
 uint64_t chat_failed_to(const struct sim *s, uint32_t b); /* ... of those to host b's own name */
 /* Bars "STORY lost", "doubled", "reordered", "without outcome" and "corrupt", limit 0; fails the

@@ -542,6 +542,33 @@ static void casts(struct sim *s)
     figure(s, "casts messages that ended otherwise", (double)chat_failed(s));
 }
 
+/* Nothing but casts, with the least credit there can be: on_writable for one of the members is all that
+ * lets a host go on, for a cast that finds no room is not tried again before that. */
+static void casts_tiny(struct sim *s)
+{
+    uint32_t n = s->o.nodes, i;
+    struct chat_plan plan = plan_for(400, 30000, 0, n);
+
+    plan.cast_one_in = 1;
+    s->cfg.window = 65536;
+    s->cfg.hold_bytes = 65536;
+    s->cfg.mem_limit = 24u << 20;
+    chain(s, n);
+    chat_begin(s, &plan);
+    for (i = 0; i < 6 * n && !s->w->failed; i++) {
+        uint32_t a = (uint32_t)rnd(s, n - 1);
+        run_for(s, rnd(s, SECOND));
+        unplug(s, a, a + 1);
+    }
+    chat_hush(s);
+    if (!s->w->failed && chat_refused(s) == 0)
+        world_fail(s->w, "each cast found room: this proves nothing about on_writable");
+    chat_bars(s, "casts_tiny", TOLD);
+    all_arrived(s, "casts_tiny");
+    figure(s, "casts_tiny casts", (double)chat_casts(s));
+    figure(s, "casts_tiny casts that found no room", (double)chat_refused(s));
+}
+
 const struct story delivery_stories[] = {
     { "relay_deaths", "a relay dies every second under load", 20, 6, 64, relay_deaths, NULL },
     { "links_cut", "links are cut and healed under load", 20, 5, 64, links_cut, NULL },
@@ -556,6 +583,7 @@ const struct story delivery_stories[] = {
     { "mixed_sizes", "one byte and 16 MiB, mixed", 8, 4, 16, mixed_sizes, NULL },
     { "sender_restart", "senders die and come back at once", 12, 6, 64, sender_restart, NULL },
     { "casts", "casts to many, names move, members die", 16, 6, 64, casts, NULL },
+    { "casts_tiny", "casts with credit of one fragment", 6, 3, 16, casts_tiny, NULL },
     { "leavers", "processes leave in peace, under load", 10, 4, 64, leavers, NULL },
     { NULL, NULL, 0, 0, 0, NULL, NULL }
 };
