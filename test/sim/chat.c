@@ -806,6 +806,12 @@ uint64_t chat_failed_to(const struct sim *s, uint32_t b)
     return n;
 }
 
+/* While there is no route nobody owes an outcome or on_writable; so it must be true when there are all. */
+static int told_and_well(struct sim *s)
+{
+    return chat_told(s) && all_well(s);
+}
+
 static void count_untold(struct sim *s)
 {
     struct sim_chat *c = s->chat;
@@ -826,10 +832,7 @@ void chat_bars(struct sim *s, const char *story, uint64_t limit_us)
 
     if (s->w->failed)
         return;
-    /* First the routes: while there is none, nobody owes an outcome or on_writable, and a predicate that
-     * is true for a moment would do. */
-    (void)wait_for(s, all_well, limit_us);
-    told = wait_for(s, chat_told, limit_us);
+    told = wait_for(s, told_and_well, limit_us);
     if (s->w->failed)
         return;
     count_untold(s);

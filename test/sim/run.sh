@@ -82,7 +82,7 @@ bars() {
     full cold_start 400
     full cut48 48
     full gateway_death 48
-    full campaign 24 SEEDS=2000
+    full campaign 24 SEEDS="${CAMPAIGN:-2000}" # 33 s of processor time for a thousand
     full partition 100
     full mass_restart 400
     full name_change 64
