@@ -1517,6 +1517,8 @@ PHX_PRIVATE void phx__back_fill(const struct phx__back *b, struct phx__ack *a);
 
 #define PHX__NEVER UINT64_MAX
 
+/* The bits above those of the wire. */
+#define PHX__FLOW_MET 3
 struct phx__box; /* see hold.h */
 struct phx__cast; /* see cast.h */
 
@@ -1527,6 +1529,7 @@ struct phx__mail {
     uint64_t limit; /* it expires then; PHX__NEVER; 0: it did, after it began to leave */
     struct phx__box *box; /* of its name, for messages in a flow; flow only keeps it */
     struct phx__cast *cast; /* that it is a member of; NULL: none */
+    unsigned met; /* of box->lives: all of it went out to these, and they failed in silence */
     size_t size;
     struct phx__block *body; /* holds data, all of it; NULL: gather iov instead */
     const uint8_t *data;
@@ -1541,7 +1544,7 @@ struct phx__flow_record {
     struct phx__block *head, *body;
     uint32_t head_at, body_at, body_size;
     uint16_t head_size;
-    uint8_t flags; /* PHX__DATA_* */
+    uint8_t flags; /* PHX__DATA_*, and phx__mail.met from PHX__FLOW_MET on */
     uint8_t gone;  /* withdrawn; the next sweep takes it */
     uint64_t token, limit;
     struct phx__box *box;
@@ -1723,6 +1726,9 @@ enum phx__box_state {
     PHX__BOX_REFUSED   /* the peer does not have the name, but we know of nobody else */
 };
 struct phx__pump_peer; /* see pump.h */
+/* Lives of nodes that a box remembers: as many as a record has bits for. */
+#define PHX__BOX_LIVES 5u
+#define PHX__BOX_ALL ((1u << PHX__BOX_LIVES) - 1)
 
 /* What this node sends to one name. */
 struct phx__box {
@@ -1733,6 +1739,7 @@ struct phx__box {
     struct phx__letter *head, *tail; /* in no flow */
     struct phx__letter *back;        /* the last of those that came back; NULL: none did */
     size_t bytes; /* as phx__letter_charge counts */
+    size_t *pool; /* who else counts them, or NULL; see phx__hold_charge */
     struct phx__waiter *waiters;
     struct phx__pump_peer *peer; /* the only one in whose flow messages to it may be; or NULL */
     uint32_t flying;             /* how many are there */
@@ -1740,6 +1747,8 @@ struct phx__box {
     int moved;                   /* ... and the last that did, because the name is not there */
     uint64_t version;            /* of the names, when the peer was known to be the owner */
     uint64_t retry_us, retry_at; /* REFUSED: patience, and when it ends */
+    uint64_t lives[PHX__BOX_LIVES]; /* of the nodes that mail.met tells of */
+    uint32_t life_count;
 };
 struct phx__hold {
     struct phx__mem *mem;
@@ -1748,7 +1757,7 @@ struct phx__hold {
     struct phx__map index;   /* name -> box */
     struct phx__map waiting; /* names in some list of waiters */
     struct phx__box *recent; /* that was found last */
-    size_t held_bytes;       /* of boxes in state HELD, GATED and REFUSED */
+    size_t held_bytes;       /* of all boxes but LOCAL ones */
     uint32_t letters;
 };
 
@@ -1763,6 +1772,9 @@ PHX_PRIVATE void phx__hold_close(struct phx__hold *h, struct phx__box *b);
 /* list: NULL: in none. */
 PHX_PRIVATE void phx__hold_move(struct phx__hold *h, struct phx__box *b, enum phx__box_state state,
                     struct phx__ring *list);
+
+/* Its bytes, those of now and of later, count in *pool from now on; NULL: nowhere. */
+PHX_PRIVATE void phx__hold_charge(struct phx__box *b, size_t *pool);
 
 /* What a message of this size costs a queue: never 0, so that empty messages are bounded, too. */
 PHX_PRIVATE size_t phx__letter_charge(size_t size);
@@ -1816,10 +1828,13 @@ struct phx__pump_peer {
     struct phx__pump_source own, transit;
     struct phx__flow_out out;
     struct phx__flow_in in;
+    uint64_t in_life; /* the high half of its epochs, plus 1; 0: any, it was never reborn */
     struct phx__back back;  /* what came from it and was turned back */
     int confirm;            /* it is to be told how many returns of its came */
     struct phx__ring boxes; /* BOUND ones */
     struct phx__ring idle;  /* FLOWING ones with nothing under way, oldest first */
+    size_t boxed;           /* bytes of letters in boxes whose peer this is */
+    uint64_t life;          /* no other peer has the same, nor this one when it is reborn */
     struct phx__waiter *waiters;
     struct phx__ring room_link, ack_link;
     int owed, gap; /* an ack; one that reports a gap */
@@ -1913,15 +1928,16 @@ PHX_PRIVATE void phx__fate_tell(struct phx__post *p);
 /* A node's flow takes messages while less than a window is in it; so one of any size goes into an
  * empty one. */
 PHX_PRIVATE int phx__fate_accepts(const struct phx__post *p, const struct phx__pump_peer *peer);
+/* Whether the host may send more there: what waits in boxes counts, too. */
+PHX_PRIVATE int phx__fate_credit(const struct phx__post *p, const struct phx__pump_peer *peer);
 /* Puts a message into the flow to its box's peer. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__fate_put(struct phx__post *p, struct phx__box *b, struct phx__mail *m);
 /* Something went out of it: those who wait for room are seen to in phx__post_run. */
 PHX_PRIVATE void phx__fate_check_room(struct phx__post *p, struct phx__pump_peer *peer);
 
-/* Whether one more message of this size fits into a box, which may be NULL. An empty one takes any,
- * as far as its kind allows. */
-PHX_PRIVATE int phx__fate_box_accepts(const struct phx__post *p, const struct phx__box *b, int held,
-                    size_t size);
+/* Whether one more message of this size may join a box in that state; peer: of a BOUND one. */
+PHX_PRIVATE int phx__fate_box_accepts(const struct phx__post *p, enum phx__box_state state,
+                                      const struct phx__pump_peer *peer, size_t size);
 /* Puts a message into the box, or into a new one for its name. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__fate_box(struct phx__post *p, struct phx__box *b, const struct phx__mail *m,
                     uint32_t owner);
@@ -2007,6 +2023,7 @@ struct phx__post {
     struct phx__pump_node *nodes; /* both directions; what costs memory is made on first use */
     uint32_t node_capacity;
     uint64_t epochs; /* given out since the start */
+    uint64_t lives;  /* of peers, too */
     uint64_t now;    /* of the call we are in */
     uint32_t hold_timer, again_timer;
     uint64_t hold_limit_at;         /* no letter in a box expires before */
@@ -2026,6 +2043,7 @@ struct phx__post {
     uint32_t outcome_first, outcome_count, outcome_capacity;
     size_t promised;
     size_t transit_bytes;
+    size_t local_bytes;   /* of letters in LOCAL boxes */
     size_t pending_count; /* messages in boxes and flows, empty ones too */
     size_t pending_bytes; /* accepted from this host and not acknowledged */
     uint64_t messages_in, messages_out, retransmitted, duplicates, dropped;
@@ -2070,6 +2088,8 @@ PHX_PRIVATE void phx__post_failed(struct phx__post *p, uint32_t node, uint64_t n
 /* The node came back as another incarnation: also what was received of the former one is over. */
 PHX_PRIVATE void phx__post_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation,
                                   uint64_t now);
+/* This very node has another incarnation now, and goes on: what has left in whole without an answer fails. */
+PHX_PRIVATE void phx__post_rise(struct phx__post *p, uint64_t incarnation, uint64_t now);
 PHX_PRIVATE void phx__post_forget(struct phx__post *p, uint32_t node);
 /* What the node announces as its window. */
 PHX_PRIVATE void phx__post_window(struct phx__post *p, uint32_t node, uint32_t bytes);
@@ -10560,7 +10580,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     r->head_size = (uint16_t)(head_size + inlined);
     r->body = NULL;
     r->body_at = r->body_size = 0;
-    r->flags = (uint8_t)flags;
+    r->flags = (uint8_t)((unsigned)flags | m->met << PHX__FLOW_MET);
     r->gone = 0;
     r->token = m->token;
     r->limit = m->limit;
@@ -10832,6 +10852,7 @@ void phx__flow_mail(const struct phx__flow_out *o, uint32_t index, struct phx__m
     m->limit = r->limit;
     m->box = r->box;
     m->cast = r->cast;
+    m->met = (unsigned)r->flags >> PHX__FLOW_MET;
     m->iov = NULL;
     m->iov_count = 0;
 }
@@ -11550,10 +11571,19 @@ void phx__hold_close(struct phx__hold *h, struct phx__box *b)
     phx__mem_put(h->mem, b, sizeof *b);
 }
 
-/* Whose letters count as held. The other states have bounds of their own, which are windows. */
+/* Whose letters count as held: all but those that the next step delivers. */
 static int hold_counts(enum phx__box_state state)
 {
-    return state == PHX__BOX_HELD || state == PHX__BOX_GATED || state == PHX__BOX_REFUSED;
+    return state != PHX__BOX_LOCAL;
+}
+
+void phx__hold_charge(struct phx__box *b, size_t *pool)
+{
+    if (b->pool != NULL)
+        *b->pool -= b->bytes;
+    b->pool = pool;
+    if (pool != NULL)
+        *pool += b->bytes;
 }
 
 void phx__hold_move(struct phx__hold *h, struct phx__box *b, enum phx__box_state state,
@@ -11616,6 +11646,8 @@ static void hold_count(struct phx__hold *h, struct phx__box *b, const struct phx
 
     h->letters++;
     b->bytes += charge;
+    if (b->pool != NULL)
+        *b->pool += charge;
     if (hold_counts(b->state))
         h->held_bytes += charge;
 }
@@ -11656,6 +11688,8 @@ struct phx__letter *phx__hold_take(struct phx__hold *h, struct phx__box *b,
     l->next = NULL;
     h->letters--;
     b->bytes -= charge;
+    if (b->pool != NULL)
+        *b->pool -= charge;
     if (hold_counts(b->state))
         h->held_bytes -= charge;
     return l;
@@ -11910,6 +11944,7 @@ struct phx__pump_peer *phx__pump_open(struct phx__post *p, uint32_t node)
         return NULL;
     }
     peer->node = node;
+    peer->life = ++p->lives;
     peer->nbr = PHX__NONE;
     peer->own.peer = peer->transit.peer = peer;
     peer->transit.is_transit = 1;
@@ -12311,7 +12346,16 @@ void phx__pump_due(struct phx__post *p, struct phx__pump_peer *peer)
  *
  * A failed node's messages go back into boxes from the youngest to the oldest, each to the front,
  * behind what had come back before: what is in a box otherwise is always younger. From there they
- * take the way of all boxes. */
+ * take the way of all boxes, but for one thing. A node that failed may only have been cut off, with a
+ * message delivered and the ack lost. If it comes back in the same life and has the name again, what
+ * once went out to it in whole ends with PHX_EFAILED rather than to go there a second time. So each
+ * such letter has a bit for each life it met, and its box the lives, until nothing is in it or under
+ * way; lives have numbers of this room's own. There are five bits; a letter that has seen more dying
+ * owners than that ends in the same way.
+ *
+ * Bounds. A destination has one window for all its names: what is in its flow and what waits in
+ * boxes for it. The boxes themselves, but LOCAL ones, share hold_bytes; what comes back or is rescued may
+ * pass that, by what was in flows. LOCAL ones share a window: this node is a destination, too. */
 /* include "post.h" */
 
 /* What could not be done for lack of memory is tried again after this. */
@@ -12398,6 +12442,13 @@ int phx__fate_accepts(const struct phx__post *p, const struct phx__pump_peer *pe
     return peer->out.count == 0 || peer->out.bytes < p->limits.window;
 }
 
+int phx__fate_credit(const struct phx__post *p, const struct phx__pump_peer *peer)
+{
+    size_t waiting = peer->out.bytes + peer->boxed;
+
+    return waiting == 0 || waiting < p->limits.window;
+}
+
 int phx__fate_put(struct phx__post *p, struct phx__box *b, struct phx__mail *m)
 {
     struct phx__pump_peer *peer = b->peer;
@@ -12442,9 +12493,21 @@ void phx__fate_close_idle(struct phx__post *p, struct phx__pump_peer *peer)
 
 static void fate_idle(struct phx__post *p, struct phx__box *b)
 {
+    b->life_count = 0;
     phx__hold_move(&p->hold, b, PHX__BOX_FLOWING, &b->peer->idle);
     if (++p->idle_boxes > FATE_IDLE_MOST)
         phx__fate_close_box(p, (struct phx__box *)(void *)b->peer->idle.next);
+}
+
+/* Whose letters they are from now on. The former may have room. */
+static void fate_aim(struct phx__post *p, struct phx__box *b, struct phx__pump_peer *peer)
+{
+    struct phx__pump_peer *former = b->peer;
+
+    b->peer = peer;
+    phx__hold_charge(b, peer == NULL ? NULL : &peer->boxed);
+    if (former != NULL && former != peer)
+        phx__fate_check_room(p, former);
 }
 
 struct phx__box *phx__fate_open(struct phx__post *p, uint64_t name, struct phx__pump_peer *peer)
@@ -12453,7 +12516,7 @@ struct phx__box *phx__fate_open(struct phx__post *p, uint64_t name, struct phx__
 
     if (b == NULL)
         return NULL;
-    b->peer = peer;
+    fate_aim(p, b, peer);
     b->version = *p->ops.version;
     fate_idle(p, b);
     return b;
@@ -12475,9 +12538,48 @@ static void fate_settle_box(struct phx__post *p, struct phx__box *b)
 
 static void fate_hold_box(struct phx__post *p, struct phx__box *b)
 {
-    b->peer = NULL;
+    fate_aim(p, b, NULL);
     phx__wait_splice(&p->hold_waiters, &b->waiters);
     phx__hold_move(&p->hold, b, PHX__BOX_HELD, &p->held);
+}
+
+/* A letter that will not be delivered from here. */
+static void fate_refuse_letter(struct phx__post *p, struct phx__letter *l, int result)
+{
+    p->pending_bytes -= l->mail.size;
+    if (phx__fate_promises(l->mail.token, l->mail.body) == 0)
+        p->dropped++;
+    p->pending_count--;
+    phx__fate_outcome(p, l->mail.token, result, l->mail.body, l->mail.cast, l->mail.to);
+    phx__letter_drop(&p->hold, l); /* never the last reference to the host's memory */
+}
+
+/* The bit of mail.met for a life; all of them if there is none left. */
+static unsigned fate_meet(struct phx__box *b, uint64_t life)
+{
+    uint32_t i;
+
+    for (i = 0; i < b->life_count && b->lives[i] != life; i++)
+        continue;
+    if (i == PHX__BOX_LIVES)
+        return PHX__BOX_ALL;
+    b->lives[i] = life;
+    b->life_count += i == b->life_count;
+    return 1u << i;
+}
+
+/* May the letter have been delivered by the node that it would go to now? Then it cannot: twice
+ * would be worse than not to know. */
+static int fate_has_met(const struct phx__box *b, const struct phx__letter *l)
+{
+    uint32_t i;
+
+    if (l->mail.met == 0 || l->mail.met == PHX__BOX_ALL)
+        return l->mail.met != 0;
+    for (i = 0; i < b->life_count; i++)
+        if (b->lives[i] == b->peer->life)
+            return (l->mail.met >> i & 1u) != 0;
+    return 0;
 }
 
 /* Moves the front of a box into its owner's flow, as much as that takes. */
@@ -12485,6 +12587,11 @@ static void fate_pour(struct phx__post *p, struct phx__box *b)
 {
     b->version = *p->ops.version;
     while (b->head != NULL && phx__fate_accepts(p, b->peer)) {
+        if (fate_has_met(b, b->head)) {
+            fate_refuse_letter(p, phx__hold_take(&p->hold, b, NULL), PHX_EFAILED);
+            phx__fate_check_room(p, b->peer);
+            continue;
+        }
         if (phx__fate_put(p, b, &b->head->mail) != 0) {
             p->look_again = 1; /* an empty flow has no ack that would bring us here again */
             phx__fate_again(p, 0);
@@ -12532,12 +12639,13 @@ void phx__fate_route_box(struct phx__post *p, struct phx__box *b)
     if (!same)
         b->retry_us = 0;
     if (owner == PHX__SELF) {
-        b->peer = NULL;
+        fate_aim(p, b, NULL);
+        phx__hold_charge(b, &p->local_bytes);
         phx__hold_move(&p->hold, b, PHX__BOX_LOCAL, &p->local);
         return;
     }
     if (!same)
-        b->peer = owner == PHX__NONE ? NULL : phx__pump_open(p, owner);
+        fate_aim(p, b, owner == PHX__NONE ? NULL : phx__pump_open(p, owner));
     if (b->peer != NULL) {
         fate_pour(p, b);
         return;
@@ -12602,16 +12710,17 @@ void phx__fate_gate(struct phx__post *p, struct phx__box *b, int reason)
         phx__hold_move(&p->hold, b, PHX__BOX_GATED, NULL);
 }
 
-int phx__fate_box_accepts(const struct phx__post *p, const struct phx__box *b, int held,
-                          size_t size)
+int phx__fate_box_accepts(const struct phx__post *p, enum phx__box_state state,
+                          const struct phx__pump_peer *peer, size_t size)
 {
-    if (held) {
-        if (p->hold.held_bytes == 0)
-            return size <= p->limits.hold_bytes;
-        return p->hold.held_bytes < p->limits.hold_bytes
-            && phx__letter_charge(size) <= p->limits.hold_bytes - p->hold.held_bytes;
-    }
-    return b == NULL || b->head == NULL || b->bytes < p->limits.window;
+    if (state == PHX__BOX_BOUND)
+        return phx__fate_credit(p, peer);
+    if (state == PHX__BOX_LOCAL)
+        return p->local_bytes == 0 || p->local_bytes < p->limits.window;
+    if (p->hold.held_bytes == 0)
+        return size <= p->limits.hold_bytes;
+    return p->hold.held_bytes < p->limits.hold_bytes
+        && phx__letter_charge(size) <= p->limits.hold_bytes - p->hold.held_bytes;
 }
 
 static void fate_note_limit(struct phx__post *p, uint64_t limit)
@@ -12650,10 +12759,12 @@ int phx__fate_box(struct phx__post *p, struct phx__box *b, const struct phx__mai
             phx__letter_drop(&p->hold, l);
             return PHX_ENOMEM;
         }
-        if (owner == PHX__SELF)
+        if (owner == PHX__SELF) {
+            phx__hold_charge(b, &p->local_bytes);
             phx__hold_move(&p->hold, b, PHX__BOX_LOCAL, &p->local);
-        else
+        } else {
             phx__hold_move(&p->hold, b, PHX__BOX_HELD, &p->held);
+        }
     }
     phx__hold_push(&p->hold, b, l);
     fate_note_limit(p, m->limit);
@@ -12661,17 +12772,6 @@ int phx__fate_box(struct phx__post *p, struct phx__box *b, const struct phx__mai
 }
 
 /* ---- Withdrawing */
-
-/* A letter that will not be delivered from here. */
-static void fate_refuse_letter(struct phx__post *p, struct phx__letter *l, int result)
-{
-    p->pending_bytes -= l->mail.size;
-    if (phx__fate_promises(l->mail.token, l->mail.body) == 0)
-        p->dropped++;
-    p->pending_count--;
-    phx__fate_outcome(p, l->mail.token, result, l->mail.body, l->mail.cast, l->mail.to);
-    phx__letter_drop(&p->hold, l); /* never the last reference to the host's memory */
-}
 
 static int fate_cancel_box(struct phx__post *p, struct phx__box *b, uint64_t token)
 {
@@ -12682,6 +12782,8 @@ static int fate_cancel_box(struct phx__post *p, struct phx__box *b, uint64_t tok
     if (l == NULL)
         return 0;
     fate_refuse_letter(p, phx__hold_take(&p->hold, b, before), PHX_ECANCELLED);
+    if (b->peer != NULL)
+        phx__fate_check_room(p, b->peer);
     if (b->head == NULL)
         fate_settle_box(p, b);
     return 1;
@@ -12827,6 +12929,8 @@ static uint64_t fate_expire_box(struct phx__post *p, struct phx__box *b)
         earliest = l->mail.limit < earliest ? l->mail.limit : earliest;
         before = l;
     }
+    if (b->peer != NULL)
+        phx__fate_check_room(p, b->peer);
     if (b->head == NULL)
         fate_settle_box(p, b);
     return earliest;
@@ -12911,6 +13015,8 @@ static void fate_empty(struct phx__post *p, struct phx__pump_peer *peer, int res
         first = phx__flow_last(o);
         back = (phx__flow_at(o, first)->flags & PHX__DATA_FIRST) != 0 ? 0 : o->front_back;
         phx__flow_mail(o, first, &m);
+        if (o->base + o->count <= o->left && back == 0) /* its last fragment went out, too */
+            m.met |= fate_meet(m.box, peer->life);
         for (here = 0, i = first; i < o->count; i++)
             here += phx__flow_payload(phx__flow_at(o, i));
         p->pending_bytes += m.size - here; /* fragments that were taken must go again */
@@ -12928,20 +13034,26 @@ static void fate_empty(struct phx__post *p, struct phx__pump_peer *peer, int res
     }
 }
 
+static void fate_fail(struct phx__post *p, struct phx__pump_peer *peer, int reborn)
+{
+    phx__flow_give_up(&peer->in);
+    fate_empty(p, peer, 1, PHX_EFAILED);
+    if (reborn)
+        peer->life = ++p->lives;
+    phx__pump_reset(p, peer);
+    phx__fate_close_idle(p, peer); /* the owner must be asked again */
+    phx__fate_open_gates(p);
+    phx__fate_check_room(p, peer);
+    phx__post_names(p, p->now);
+}
+
 void phx__post_failed(struct phx__post *p, uint32_t node, uint64_t now)
 {
     struct phx__pump_peer *peer = phx__pump_find(p, node);
 
     p->now = now;
-    if (peer == NULL)
-        return;
-    phx__flow_give_up(&peer->in);
-    fate_empty(p, peer, 1, PHX_EFAILED);
-    phx__pump_reset(p, peer);
-    phx__fate_close_idle(p, peer); /* the owner must be asked again */
-    phx__fate_open_gates(p);
-    phx__fate_check_room(p, peer);
-    phx__post_names(p, now);
+    if (peer != NULL)
+        fate_fail(p, peer, 0);
 }
 
 void phx__post_close(struct phx__post *p, uint64_t now)
@@ -12974,14 +13086,27 @@ void phx__post_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation, 
 {
     struct phx__pump_peer *peer = phx__pump_find(p, node);
 
-    phx__post_failed(p, node, now);
-    peer = peer == NULL ? NULL : phx__pump_find(p, node);
-    if (peer == NULL || (peer->in.epoch >> 32) == (incarnation & UINT32_MAX))
+    p->now = now;
+    if (peer == NULL)
+        return;
+    fate_fail(p, peer, 1);
+    peer->in_life = (incarnation & UINT32_MAX) + 1;
+    if (peer->in.epoch >> 32 == (incarnation & UINT32_MAX))
         return;
     phx__flow_start(&peer->in, 0);
     phx__back_reset(&peer->back);
     peer->stuck = 0;
     peer->gap_from = 0;
+}
+
+/* Others take it for a rebirth, so their halves of our flows start over, and ours have to. */
+void phx__post_rise(struct phx__post *p, uint64_t incarnation, uint64_t now)
+{
+    uint32_t i;
+
+    p->limits.epoch_base = incarnation << 32;
+    for (i = 0; i < p->node_capacity; i++)
+        phx__post_failed(p, i, now);
 }
 
 void phx__post_forget(struct phx__post *p, uint32_t node)
@@ -13001,7 +13126,7 @@ void phx__post_forget(struct phx__post *p, uint32_t node)
 
         if (b->peer != peer)
             continue;
-        b->peer = NULL;
+        fate_aim(p, b, NULL);
         b->returned = b->moved = 0;
         b->back = NULL;
         if (b->head == NULL) {
@@ -13081,18 +13206,17 @@ static int post_find_peer(struct phx__post *p, struct phx__post_way *way, struct
 {
     way->peer = peer;
     *waiters = &peer->waiters;
-    return phx__fate_accepts(p, peer) ? 0 : PHX_EAGAIN;
+    return phx__fate_credit(p, peer) ? 0 : PHX_EAGAIN;
 }
 
 /* The box has letters, or has to wait for what is under way. */
 static int post_find_box(struct phx__post *p, size_t size, struct phx__post_way *way,
                          struct phx__waiter ***waiters)
 {
-    enum phx__box_state state = way->box->state;
-    int held = state != PHX__BOX_LOCAL && state != PHX__BOX_BOUND;
+    const struct phx__box *b = way->box;
 
-    *waiters = state == PHX__BOX_HELD ? post_hold_waiters(p, size) : &way->box->waiters;
-    return phx__fate_box_accepts(p, way->box, held, size) ? 0 : PHX_EAGAIN;
+    *waiters = b->state == PHX__BOX_HELD ? post_hold_waiters(p, size) : &way->box->waiters;
+    return phx__fate_box_accepts(p, b->state, b->peer, size) ? 0 : PHX_EAGAIN;
 }
 
 /* No letters, nothing came back. Does its peer still have the name? If not, 0, and what is under
@@ -13129,9 +13253,13 @@ int phx__post_find_way(struct phx__post *p, uint64_t name, size_t size, struct p
     if (way->box != NULL)
         return post_find_box(p, size, way, waiters);
     way->owner = p->ops.owner(p->ops.ctx, name);
-    if (way->owner == PHX__NONE || way->owner == PHX__SELF) {
+    if (way->owner == PHX__NONE) {
         *waiters = post_hold_waiters(p, size);
-        return phx__fate_box_accepts(p, NULL, way->owner == PHX__NONE, size) ? 0 : PHX_EAGAIN;
+        return phx__fate_box_accepts(p, PHX__BOX_HELD, NULL, size) ? 0 : PHX_EAGAIN;
+    }
+    if (way->owner == PHX__SELF) { /* the next run delivers what is there, and tells then */
+        *waiters = &p->ready_waiters;
+        return phx__fate_box_accepts(p, PHX__BOX_LOCAL, NULL, size) ? 0 : PHX_EAGAIN;
     }
     peer = phx__pump_open(p, way->owner);
     return peer == NULL ? PHX_ENOMEM : post_find_peer(p, way, peer, waiters);
@@ -13222,6 +13350,7 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t n
         mail.limit = now + m->time_limit_us;
     mail.box = NULL;
     mail.cast = NULL;
+    mail.met = 0;
     mail.size = size;
     mail.body = NULL;
     mail.data = NULL;
@@ -13319,8 +13448,9 @@ static void post_gap(struct phx__post *p, struct phx__pump_peer *peer)
 static void post_arrived(struct phx__post *p, struct phx__pump_peer *peer,
                          const struct phx__data *d, int flags)
 {
-    if (d->epoch < peer->in.epoch) {
-        p->duplicates++; /* of a flow that was given up */
+    if (d->epoch < peer->in.epoch
+        || (peer->in_life != 0 && (d->epoch >> 32) + 1 != peer->in_life)) {
+        p->duplicates++; /* of a flow that was given up, or of another life: a relay kept it */
         return;
     }
     if (d->epoch > peer->in.epoch) {
@@ -13549,7 +13679,7 @@ static void post_run_rooms(struct phx__post *p)
             if (p->look_again)
                 break;
         }
-        if (phx__fate_accepts(p, peer))
+        if (phx__fate_credit(p, peer))
             phx__wait_splice(&p->ready_waiters, &peer->waiters);
     }
     if (p->hold.held_bytes == 0 || p->hold.held_bytes < p->limits.hold_bytes / 2)
@@ -19289,8 +19419,10 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     node_settle(p);
     if (!p->more || p->left || p->now > p->route.told_at + 20 * PHX__MS)
         phx__route_flush(&p->route, p->now);
-    p->set.incarnation =
-        phx__route_dest(&p->route, PHX__SELF)->incarnation; /* it may have had to rise */
+    if (p->set.incarnation != phx__route_dest(&p->route, PHX__SELF)->incarnation) {
+        p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
+        phx__post_rise(&p->post, p->set.incarnation, p->now); /* it had to rise */
+    }
     phx__node_write(p);
     phx__node_sweep(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */
