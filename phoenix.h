@@ -341,15 +341,17 @@ struct phx_config {
                                                 key, all three or none; none: both sides make theirs
                                                 from the key of the cluster */
     const struct phx_id *id;  /* NULL: random, drawn at start (recommended) */
-    uint64_t incarnation;     /* with id: must grow each time the id is used again; default 0 */
+    uint64_t incarnation;     /* with id: must grow each time the id is used again, by less than 2^32;
+                                 default 0 */
     int relay;                /* 1 (default): forward messages of others; 0: never */
 
     /* Limits */
     size_t max_message; /* bytes per message; default 16 MiB, at most 1 GiB. The same at all nodes, please:
-                           what is over the receiver's is dropped there, and counted in its stats */
+                           what is over the receiver's comes back as PHX_ETOOBIG */
     size_t mem_limit;   /* bytes this node may allocate; default 0: no limit */
     size_t window;      /* credit: bytes under way per destination; default 4 MiB, at least 64 KiB */
-    size_t hold_bytes;  /* held for names that nobody has; default 16 MiB */
+    size_t hold_bytes;  /* held for names that nobody has, that move, or whose holder takes no more now;
+                           default 16 MiB. What comes back from a former holder may go beyond it */
     uint32_t max_links; /* up to this many nodes the mesh is full, beyond it is bounded; default 1024 */
     uint32_t max_nodes; /* nodes known at once; default 65536 */
     uint32_t max_dials; /* dials under way at once; default 64. Not what others dial */
@@ -370,7 +372,9 @@ struct phx_config {
     /* Callbacks, each may be NULL */
     void (*on_message)(phx *p, const struct phx_message *m, void *user);
     /* The outcome of a send that had a token: PHX_OK delivered (the receiver's on_message has
-     * returned), else why not. Exactly one call per token. */
+     * returned), else why not: PHX_EFAILED (its receiver failed or left, and may have got it),
+     * PHX_EEXPIRED, PHX_ECANCELLED, PHX_ETOOBIG (for the receiver), PHX_ECLOSED (this node has left),
+     * PHX_ENOMEM (no memory to keep it when its receiver failed). Exactly one call per token. */
     void (*on_done)(phx *p, uint64_t token, int result, void *user);
     /* The outcome for one member of a phx_cast that had a token: to, the name the message was
      * addressed to; result as for on_done; left, how many outcomes of this cast are still to come. */
