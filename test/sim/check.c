@@ -518,7 +518,7 @@ static size_t queued_bytes(const struct phx__post *post, size_t *held)
 
     for (*held = 0, i = 0; i < post->hold.count; i++) {
         const struct phx__box *b = post->hold.boxes[i];
-        int counts = b->state != PHX__BOX_LOCAL && b->state != PHX__BOX_BOUND;
+        int counts = b->state != PHX__BOX_LOCAL;
         for (l = b->head; l != NULL; l = l->next) {
             sum += l->mail.size;
             *held += counts ? phx__letter_charge(l->mail.size) : 0;
