@@ -308,7 +308,7 @@ static void test_leave(void)
        n[1].mail_count);
     eventually(told(&n[1], &n[0], PHX_NODE_LEFT) == 1 && told(&n[2], &n[0], PHX_NODE_LEFT) == 1,
                "both others see that it left");
-    go_on(2 * SECOND);
+    go_on(SECOND);
     ok(told(&n[1], &n[0], PHX_NODE_FAILED) + told(&n[2], &n[0], PHX_NODE_FAILED) == 0,
        "and never a failure");
     ok(handed[1].count == 1 && conflicts(3) == 0 && owns(&n[2], 13, &n[1]), "the heir has them");
@@ -474,7 +474,7 @@ static void test_lost(void)
                "it takes one half, as if it held the rest from elsewhere");
     for (start = phx_now_us(), i = 0; i == 0 && phx_now_us() - start < PATIENCE; turn(5))
         i = raw_hands(hand);
-    ok(i > 0 && phx_now_us() - start < 190 * MS && number_at(hand + 40) == 15,
+    ok(i > 0 && phx_now_us() - start < SECOND && number_at(hand + 40) == 15,
        "the other half is offered at once");
     ok(n[0].conflicts == 0, "which is no conflict");
     raw_card(4, 10, 20, number_at(hand + 56) + 20);
@@ -571,6 +571,51 @@ static void test_memory(void)
     finish_all(n, 3);
 }
 
+/* ---- Hosts that act inside on_handed --------------------------------------------------------- */
+
+static void closes(phx *p, struct phx_range range, const struct phx_id *giver, void *user)
+{
+    saw_handed(p, range, giver, user);
+    phx_close(p, 0);
+}
+
+/* Gives them back at once. */
+static void refuses(phx *p, struct phx_range range, const struct phx_id *giver, void *user)
+{
+    saw_handed(p, range, giver, user);
+    if (handed[(struct node *)user - n].count <= 3)
+        check(phx_hand(p, range.first, range.last, giver) == 0, "given back");
+}
+
+static void test_callbacks(void)
+{
+    struct phx_config c;
+    int i;
+
+    memset(handed, 0, sizeof handed);
+    for (i = 0; i < 3; i++) {
+        hand_settings(&n[i], &c);
+        c.on_handed = i == 2 ? closes : refuses;
+        begin_as(&n[i], &c, LOOPBACK);
+        if (i > 0)
+            phx_join(n[i].p, n[0].at);
+    }
+    await(is_mesh(n, 3), PATIENCE);
+    own(&n[0], 10, 19, 3);
+    ok(phx_hand(n[0].p, 10, 19, &n[1].id) == 0, "two that hand to each other inside on_handed");
+    eventually(handed[0].count == 3 && handed[1].count == 4, "three times each way, and once more");
+    for (i = 0; i < 3; i++)
+        await(owns(&n[i], 10, &n[1]), PATIENCE);
+    go_on(SECOND);
+    ok(handed[0].count == 3 && handed[1].count == 4 && owns(&n[2], 19, &n[1])
+           && owns(&n[0], 10, &n[1]) && conflicts(3) == 0,
+       "then it rests");
+    ok(phx_hand(n[1].p, 10, 19, &n[2].id) == 0, "to one that leaves when it gets them");
+    eventually(phx_closed(n[2].p) && told(&n[0], &n[2], PHX_NODE_LEFT) == 1, "it does");
+    ok(handed[2].count == 1 && conflicts(3) == 0, "having been told once");
+    finish_all(n, 3);
+}
+
 static const struct test tests[] = {
     {"live", test_live},
     {"round", test_round},
@@ -583,6 +628,7 @@ static const struct test tests[] = {
     {"forged", test_forged},
     {"relayed", test_relayed},
     {"memory", test_memory},
+    {"callbacks", test_callbacks},
     {NULL, NULL},
 };
 
