@@ -1070,6 +1070,7 @@ struct phx__live {
     int blind;         /* after a stall: what waits has not been read yet */
     uint64_t last_step;
     uint64_t stalled; /* all own stalls together */
+    uint64_t blind_until; /* at the latest; on the waking clock */
     uint64_t grace;   /* until then nobody's time runs out; on the waking clock */
     uint64_t pause;   /* not 0: announced, see phx__live_busy */
     uint64_t saved, saved_insurance; /* heartbeats that other traffic made needless */
@@ -1302,7 +1303,7 @@ struct phx__budget {
     struct phx__budget_line *lines;
     uint32_t count; /* a power of two */
     uint64_t salt;  /* so that nobody can choose places that meet in the table */
-    uint64_t all;   /* as `at`, of all learnt addresses together */
+    uint64_t all;   /* as `at`, of all places together */
 };
 
 /* count: how many places are remembered, a power of two and at least 4. PHX_ENOMEM. */
@@ -1316,6 +1317,9 @@ PHX_PRIVATE uint64_t phx__budget_place(const struct phx__budget *b, const struct
 /* Takes one for this place: how many were denied before it, or -1 if it is denied too. */
 PHX_PRIVATE int64_t phx__budget_take(struct phx__budget *b, uint64_t place,
                                      const struct phx__budget_rule *rule, uint64_t now);
+/* Takes one of all places together: 1, or 0 if it is denied. */
+PHX_PRIVATE int phx__budget_take_all(struct phx__budget *b, const struct phx__budget_rule *rule,
+                                     uint64_t now);
 
 /* Dials of addresses that were learnt from others. How long until the first of these may be dialled, 0: now;
  * which: bits. */
@@ -1323,8 +1327,9 @@ PHX_PRIVATE uint64_t phx__budget_first(const struct phx__budget *b, const struct
                                        uint32_t count, unsigned which, uint64_t now);
 PHX_PRIVATE void phx__budget_dialled(struct phx__budget *b, const struct phx_address *a,
                                      uint64_t now);
-/* A node has proved that it lives there: what was spent does not count. */
-PHX_PRIVATE void phx__budget_good(struct phx__budget *b, const struct phx_address *a);
+/* A node has proved that it lives there: what was spent does not count, and the dial that showed it, if it
+ * was paid for, is given back to its host too. */
+PHX_PRIVATE void phx__budget_good(struct phx__budget *b, const struct phx_address *a, int paid);
 
 #endif
 
@@ -1528,6 +1533,8 @@ PHX_PRIVATE void phx__back_fill(const struct phx__back *b, struct phx__ack *a);
 
 #define PHX__NEVER UINT64_MAX
 
+/* The bits above those of the wire. */
+#define PHX__FLOW_MET 3
 struct phx__box; /* see hold.h */
 struct phx__cast; /* see cast.h */
 
@@ -1538,6 +1545,7 @@ struct phx__mail {
     uint64_t limit; /* it expires then; PHX__NEVER; 0: it did, after it began to leave */
     struct phx__box *box; /* of its name, for messages in a flow; flow only keeps it */
     struct phx__cast *cast; /* that it is a member of; NULL: none */
+    unsigned met; /* of box->lives: all of it went out to these, and they failed in silence */
     size_t size;
     struct phx__block *body; /* holds data, all of it; NULL: gather iov instead */
     const uint8_t *data;
@@ -1552,7 +1560,7 @@ struct phx__flow_record {
     struct phx__block *head, *body;
     uint32_t head_at, body_at, body_size;
     uint16_t head_size;
-    uint8_t flags; /* PHX__DATA_* */
+    uint8_t flags; /* PHX__DATA_*, and phx__mail.met from PHX__FLOW_MET on */
     uint8_t gone;  /* withdrawn; the next sweep takes it */
     uint64_t token, limit;
     struct phx__box *box;
@@ -1734,6 +1742,9 @@ enum phx__box_state {
     PHX__BOX_REFUSED   /* the peer does not have the name, but we know of nobody else */
 };
 struct phx__pump_peer; /* see pump.h */
+/* Lives of nodes that a box remembers: as many as a record has bits for. */
+#define PHX__BOX_LIVES 5u
+#define PHX__BOX_ALL ((1u << PHX__BOX_LIVES) - 1)
 
 /* What this node sends to one name. */
 struct phx__box {
@@ -1744,6 +1755,7 @@ struct phx__box {
     struct phx__letter *head, *tail; /* in no flow */
     struct phx__letter *back;        /* the last of those that came back; NULL: none did */
     size_t bytes; /* as phx__letter_charge counts */
+    size_t *pool; /* who else counts them, or NULL; see phx__hold_charge */
     struct phx__waiter *waiters;
     struct phx__pump_peer *peer; /* the only one in whose flow messages to it may be; or NULL */
     uint32_t flying;             /* how many are there */
@@ -1751,6 +1763,8 @@ struct phx__box {
     int moved;                   /* ... and the last that did, because the name is not there */
     uint64_t version;            /* of the names, when the peer was known to be the owner */
     uint64_t retry_us, retry_at; /* REFUSED: patience, and when it ends */
+    uint64_t lives[PHX__BOX_LIVES]; /* of the nodes that mail.met tells of */
+    uint32_t life_count;
 };
 struct phx__hold {
     struct phx__mem *mem;
@@ -1759,7 +1773,7 @@ struct phx__hold {
     struct phx__map index;   /* name -> box */
     struct phx__map waiting; /* names in some list of waiters */
     struct phx__box *recent; /* that was found last */
-    size_t held_bytes;       /* of boxes in state HELD, GATED and REFUSED */
+    size_t held_bytes;       /* of all boxes but LOCAL ones */
     uint32_t letters;
 };
 
@@ -1774,6 +1788,9 @@ PHX_PRIVATE void phx__hold_close(struct phx__hold *h, struct phx__box *b);
 /* list: NULL: in none. */
 PHX_PRIVATE void phx__hold_move(struct phx__hold *h, struct phx__box *b, enum phx__box_state state,
                     struct phx__ring *list);
+
+/* Its bytes, those of now and of later, count in *pool from now on; NULL: nowhere. */
+PHX_PRIVATE void phx__hold_charge(struct phx__box *b, size_t *pool);
 
 /* What a message of this size costs a queue: never 0, so that empty messages are bounded, too. */
 PHX_PRIVATE size_t phx__letter_charge(size_t size);
@@ -1827,10 +1844,13 @@ struct phx__pump_peer {
     struct phx__pump_source own, transit;
     struct phx__flow_out out;
     struct phx__flow_in in;
+    uint64_t in_life; /* the high half of its epochs, plus 1; 0: any, it was never reborn */
     struct phx__back back;  /* what came from it and was turned back */
     int confirm;            /* it is to be told how many returns of its came */
     struct phx__ring boxes; /* BOUND ones */
     struct phx__ring idle;  /* FLOWING ones with nothing under way, oldest first */
+    size_t boxed;           /* bytes of letters in boxes whose peer this is */
+    uint64_t life;          /* no other peer has the same, nor this one when it is reborn */
     struct phx__waiter *waiters;
     struct phx__ring room_link, ack_link;
     int owed, gap; /* an ack; one that reports a gap */
@@ -1924,15 +1944,16 @@ PHX_PRIVATE void phx__fate_tell(struct phx__post *p);
 /* A node's flow takes messages while less than a window is in it; so one of any size goes into an
  * empty one. */
 PHX_PRIVATE int phx__fate_accepts(const struct phx__post *p, const struct phx__pump_peer *peer);
+/* Whether the host may send more there: what waits in boxes counts, too. */
+PHX_PRIVATE int phx__fate_credit(const struct phx__post *p, const struct phx__pump_peer *peer);
 /* Puts a message into the flow to its box's peer. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__fate_put(struct phx__post *p, struct phx__box *b, struct phx__mail *m);
 /* Something went out of it: those who wait for room are seen to in phx__post_run. */
 PHX_PRIVATE void phx__fate_check_room(struct phx__post *p, struct phx__pump_peer *peer);
 
-/* Whether one more message of this size fits into a box, which may be NULL. An empty one takes any,
- * as far as its kind allows. */
-PHX_PRIVATE int phx__fate_box_accepts(const struct phx__post *p, const struct phx__box *b, int held,
-                    size_t size);
+/* Whether one more message of this size may join a box in that state; peer: of a BOUND one. */
+PHX_PRIVATE int phx__fate_box_accepts(const struct phx__post *p, enum phx__box_state state,
+                                      const struct phx__pump_peer *peer, size_t size);
 /* Puts a message into the box, or into a new one for its name. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__fate_box(struct phx__post *p, struct phx__box *b, const struct phx__mail *m,
                     uint32_t owner);
@@ -2018,6 +2039,7 @@ struct phx__post {
     struct phx__pump_node *nodes; /* both directions; what costs memory is made on first use */
     uint32_t node_capacity;
     uint64_t epochs; /* given out since the start */
+    uint64_t lives;  /* of peers, too */
     uint64_t now;    /* of the call we are in */
     uint32_t hold_timer, again_timer;
     uint64_t hold_limit_at;         /* no letter in a box expires before */
@@ -2037,6 +2059,7 @@ struct phx__post {
     uint32_t outcome_first, outcome_count, outcome_capacity;
     size_t promised;
     size_t transit_bytes;
+    size_t local_bytes;   /* of letters in LOCAL boxes */
     size_t pending_count; /* messages in boxes and flows, empty ones too */
     size_t pending_bytes; /* accepted from this host and not acknowledged */
     uint64_t messages_in, messages_out, retransmitted, duplicates, dropped;
@@ -2081,6 +2104,8 @@ PHX_PRIVATE void phx__post_failed(struct phx__post *p, uint32_t node, uint64_t n
 /* The node came back as another incarnation: also what was received of the former one is over. */
 PHX_PRIVATE void phx__post_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation,
                                   uint64_t now);
+/* This very node has another incarnation now, and goes on: what has left in whole without an answer fails. */
+PHX_PRIVATE void phx__post_rise(struct phx__post *p, uint64_t incarnation, uint64_t now);
 PHX_PRIVATE void phx__post_forget(struct phx__post *p, uint32_t node);
 /* What the node announces as its window. */
 PHX_PRIVATE void phx__post_window(struct phx__post *p, uint32_t node, uint32_t bytes);
@@ -2193,8 +2218,9 @@ PHX_PRIVATE void phx__tls_free(struct phx__tls *t); /* NULL is fine */
 
 /* Where bytes from the stream go before phx__tls_feed: one buffer for all links of a node. */
 PHX_PRIVATE uint8_t *phx__tls_buffer(struct phx__tls_set *s, size_t *capacity);
-/* More plaintext than ciphertext that phx__tls_feed may give, because of what came before. */
-#define PHX__TLS_HELD 4096u
+/* More plaintext than ciphertext that phx__tls_feed may give, because of what came before: all but a byte of
+ * the largest record that fits the engine, which is larger than any of ours. */
+#define PHX__TLS_HELD 4608u
 /* Takes size bytes of the buffer as they came; gives what they mean: how many bytes at out, which must have
  * room for size + PHX__TLS_HELD. PHX_ETLS, PHX_ERESET (the peer ended it), PHX_ENOMEM. */
 PHX_PRIVATE long phx__tls_feed(struct phx__tls *t, size_t size, uint8_t *out);
@@ -2305,6 +2331,7 @@ struct phx__tls {
         br_x509_minimal_context minimal;
     } judge;
     struct tls_policy policy;
+    br_ec_impl ec;   /* the curves of the exchange */
     const char *why; /* known better than the engine's error tells */
     uint8_t *rest;   /* ciphertext that the stream did not take */
     size_t rest_size, rest_taken, rest_capacity;
@@ -2367,7 +2394,6 @@ struct phx__link {
     uint32_t generation;       /* a new one for each link that comes up */
     uint8_t dialer;
     uint8_t queued;            /* in phx's list of links to write */
-    uint8_t broken;   /* a frame was lost for lack of memory: close it instead of writing */
     uint8_t more;     /* the last read filled its buffer: there may be more */
     uint8_t stranger; /* came in through a listener and has not proved anything yet */
     uint8_t refused;  /* the reason came from the peer */
@@ -2378,6 +2404,7 @@ struct phx__link {
     uint32_t peer;    /* node, once known */
     uint32_t expect;  /* node that should answer, or PHX__NONE */
     uint32_t attempt; /* disc's number, or PHX__NONE */
+    int broken;       /* not 0: close it for this reason instead of writing */
     int reason;       /* why it was closed */
     const char *why;  /* more of that, or NULL */
     struct phx_id id; /* what the peer says it is; proved when up */
@@ -2633,6 +2660,7 @@ PHX_PRIVATE int phx__node_is_secure(const phx *p, const struct phx_address *a);
 PHX_PRIVATE int phx__node_may_adopt(phx *p, int handle, int secure); /* 0 or PHX_EINSECURE */
 /* May the end of this link be logged? How many were not before it, or -1: no. */
 PHX_PRIVATE int64_t phx__node_may_log(phx *p, const struct phx__link *l, int reason);
+PHX_PRIVATE int64_t phx__node_may_log_dial(phx *p, const struct phx_address *to, int reason);
 PHX_PRIVATE int phx__node_wants_tls(const phx *p, const struct phx_address *a);
 /* Makes ready for TLS: 0, PHX_ENOTSUP, PHX_ENOKEY, PHX_ENOMEM or what is wrong with the files. */
 PHX_PRIVATE int phx__node_tls(phx *p);
@@ -8031,7 +8059,8 @@ uint32_t phx__broken_at(const struct phx__broken *b, uint64_t first)
  * accusations runs on a *waking clock*, the host's clock minus all stalls. Moving every deadline
  * of every link by the gap costs one addition. A host that is late at every single step accuses
  * nobody; what its sockets report still counts. And since what was left of a deadline may be
- * nothing, nobody is accused before everything that waited has been read once (`blind`).
+ * nothing, nobody is accused before everything that waited has been read once (`blind`). A node that
+ * is given more than it can read never gets there, so after timeout_us of reading that must do.
  *
  * Others may have given *us* up in the meantime. That their ends of all links are closed says
  * nothing about them; so nobody lost shortly after a stall fails sooner than that much later
@@ -8311,8 +8340,8 @@ static void live_demand(struct phx__live *l, uint32_t node, uint64_t within, uin
     struct phx__live_node *n = &l->at[node];
     uint64_t until = live_add(live_awake(l, now), within);
 
-    if (n->asked && n->asked_until <= until)
-        return;
+    if (n->busy || (n->asked && n->asked_until <= until))
+        return; /* who is away cannot answer: what it announced holds */
     n->asked = 1;
     n->asked_until = until;
     l->ops.beat(l->ops.ctx, node, 1);
@@ -8484,10 +8513,13 @@ void phx__live_step(struct phx__live *l, uint64_t now)
         uint64_t grace = live_add(live_awake(l, l->last_step), live_least(gap, LIVE_GRACE_US));
         l->stalled += gap;
         l->blind = 1;
+        l->blind_until = live_add(live_awake(l, now), l->limits.timeout_us);
         if (grace > l->grace)
             l->grace = grace;
     }
     l->last_step = now;
+    if (live_awake(l, now) >= l->blind_until)
+        l->blind = 0;
     phx__live_busy(l, 0);
 }
 
@@ -9061,6 +9093,9 @@ int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t
  *   - all together: 1024 times, then 64 a second. A full mesh of the default size starts without
  *     noticing; what a liar adds later is slow.
  *
+ * A dial that leads to a node is given back to its host and to all together: 400 processes of one machine
+ * that are started again, at new ports, need not wait for each other, and a victim is not a node.
+ *
  * Hubs are the user's word and have no budget.
  *
  * Each rate is one number per place, the time at which all that was taken is paid for (GCRA, the
@@ -9112,7 +9147,7 @@ uint64_t phx__budget_place(const struct phx__budget *b, const struct phx_address
     uint64_t h = budget_hash(b->salt ^ 0xcbf29ce484222325u, &a->family, 1);
     uint32_t port = with_port ? a->port : 65536u;
 
-    if (a->family == PHX_UNIX)
+    if (a->family == PHX_UNIX || a->family == PHX_OTHER)
         h = budget_hash(h, a->path, strlen(a->path));
     else
         h = budget_hash(budget_hash(h, a->ip, sizeof a->ip), &port, sizeof port);
@@ -9162,6 +9197,12 @@ static uint64_t budget_spend(uint64_t at, const struct phx__budget_rule *rule, u
     return (at > now ? at : now) + rule->interval_us;
 }
 
+/* One that was taken is given back. */
+static uint64_t budget_return(uint64_t at, const struct phx__budget_rule *rule)
+{
+    return at > rule->interval_us ? at - rule->interval_us : 0;
+}
+
 int64_t phx__budget_take(struct phx__budget *b, uint64_t place, const struct phx__budget_rule *rule,
                          uint64_t now)
 {
@@ -9175,6 +9216,14 @@ int64_t phx__budget_take(struct phx__budget *b, uint64_t place, const struct phx
     line->at = budget_spend(line->at, rule, now);
     line->denied = 0;
     return denied;
+}
+
+int phx__budget_take_all(struct phx__budget *b, const struct phx__budget_rule *rule, uint64_t now)
+{
+    if (budget_until(b->all, rule, now) > 0)
+        return 0;
+    b->all = budget_spend(b->all, rule, now);
+    return 1;
 }
 
 /* ---- Dials ----------------------------------------------------------------------------------- */
@@ -9215,12 +9264,18 @@ void phx__budget_dialled(struct phx__budget *b, const struct phx_address *a, uin
     line->at = budget_spend(line->at, &budget_host, now);
 }
 
-void phx__budget_good(struct phx__budget *b, const struct phx_address *a)
+void phx__budget_good(struct phx__budget *b, const struct phx_address *a, int paid)
 {
     struct phx__budget_line *line = budget_find(b, phx__budget_place(b, a, 1));
+    struct phx__budget_line *host = budget_find(b, phx__budget_place(b, a, 0));
 
     if (line != NULL)
         line->at = 0;
+    if (!paid)
+        return;
+    if (host != NULL && !phx__address_is_local(a))
+        host->at = budget_return(host->at, &budget_host);
+    b->all = budget_return(b->all, &budget_all);
 }
 
 /* ======== src/crowd.c ======== */
@@ -10069,7 +10124,7 @@ int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t 
     if (disc_find(d, attempt, &slot, &i)) {
         if (error == 0) { /* whoever answers there is that hub now */
             phx__disc_meet(d, attempt, node);
-            phx__budget_good(&d->budget, &d->targets[slot].at[i].address);
+            phx__budget_good(&d->budget, &d->targets[slot].at[i].address, !d->targets[slot].hub);
         }
         phx__crowd_learn(d, d->now - d->attempts.at[attempt & 0xffff].since);
         disc_close(d, slot, i);
@@ -10624,7 +10679,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     r->head_size = (uint16_t)(head_size + inlined);
     r->body = NULL;
     r->body_at = r->body_size = 0;
-    r->flags = (uint8_t)flags;
+    r->flags = (uint8_t)((unsigned)flags | m->met << PHX__FLOW_MET);
     r->gone = 0;
     r->token = m->token;
     r->limit = m->limit;
@@ -10896,6 +10951,7 @@ void phx__flow_mail(const struct phx__flow_out *o, uint32_t index, struct phx__m
     m->limit = r->limit;
     m->box = r->box;
     m->cast = r->cast;
+    m->met = (unsigned)r->flags >> PHX__FLOW_MET;
     m->iov = NULL;
     m->iov_count = 0;
 }
@@ -11614,10 +11670,19 @@ void phx__hold_close(struct phx__hold *h, struct phx__box *b)
     phx__mem_put(h->mem, b, sizeof *b);
 }
 
-/* Whose letters count as held. The other states have bounds of their own, which are windows. */
+/* Whose letters count as held: all but those that the next step delivers. */
 static int hold_counts(enum phx__box_state state)
 {
-    return state == PHX__BOX_HELD || state == PHX__BOX_GATED || state == PHX__BOX_REFUSED;
+    return state != PHX__BOX_LOCAL;
+}
+
+void phx__hold_charge(struct phx__box *b, size_t *pool)
+{
+    if (b->pool != NULL)
+        *b->pool -= b->bytes;
+    b->pool = pool;
+    if (pool != NULL)
+        *pool += b->bytes;
 }
 
 void phx__hold_move(struct phx__hold *h, struct phx__box *b, enum phx__box_state state,
@@ -11680,6 +11745,8 @@ static void hold_count(struct phx__hold *h, struct phx__box *b, const struct phx
 
     h->letters++;
     b->bytes += charge;
+    if (b->pool != NULL)
+        *b->pool += charge;
     if (hold_counts(b->state))
         h->held_bytes += charge;
 }
@@ -11720,6 +11787,8 @@ struct phx__letter *phx__hold_take(struct phx__hold *h, struct phx__box *b,
     l->next = NULL;
     h->letters--;
     b->bytes -= charge;
+    if (b->pool != NULL)
+        *b->pool -= charge;
     if (hold_counts(b->state))
         h->held_bytes -= charge;
     return l;
@@ -11974,6 +12043,7 @@ struct phx__pump_peer *phx__pump_open(struct phx__post *p, uint32_t node)
         return NULL;
     }
     peer->node = node;
+    peer->life = ++p->lives;
     peer->nbr = PHX__NONE;
     peer->own.peer = peer->transit.peer = peer;
     peer->transit.is_transit = 1;
@@ -12375,7 +12445,16 @@ void phx__pump_due(struct phx__post *p, struct phx__pump_peer *peer)
  *
  * A failed node's messages go back into boxes from the youngest to the oldest, each to the front,
  * behind what had come back before: what is in a box otherwise is always younger. From there they
- * take the way of all boxes. */
+ * take the way of all boxes, but for one thing. A node that failed may only have been cut off, with a
+ * message delivered and the ack lost. If it comes back in the same life and has the name again, what
+ * once went out to it in whole ends with PHX_EFAILED rather than to go there a second time. So each
+ * such letter has a bit for each life it met, and its box the lives, until nothing is in it or under
+ * way; lives have numbers of this room's own. There are five bits; a letter that has seen more dying
+ * owners than that ends in the same way.
+ *
+ * Bounds. A destination has one window for all its names: what is in its flow and what waits in
+ * boxes for it. The boxes themselves, but LOCAL ones, share hold_bytes; what comes back or is rescued may
+ * pass that, by what was in flows. LOCAL ones share a window: this node is a destination, too. */
 /* include "post.h" */
 
 /* What could not be done for lack of memory is tried again after this. */
@@ -12462,6 +12541,13 @@ int phx__fate_accepts(const struct phx__post *p, const struct phx__pump_peer *pe
     return peer->out.count == 0 || peer->out.bytes < p->limits.window;
 }
 
+int phx__fate_credit(const struct phx__post *p, const struct phx__pump_peer *peer)
+{
+    size_t waiting = peer->out.bytes + peer->boxed;
+
+    return waiting == 0 || waiting < p->limits.window;
+}
+
 int phx__fate_put(struct phx__post *p, struct phx__box *b, struct phx__mail *m)
 {
     struct phx__pump_peer *peer = b->peer;
@@ -12506,9 +12592,21 @@ void phx__fate_close_idle(struct phx__post *p, struct phx__pump_peer *peer)
 
 static void fate_idle(struct phx__post *p, struct phx__box *b)
 {
+    b->life_count = 0;
     phx__hold_move(&p->hold, b, PHX__BOX_FLOWING, &b->peer->idle);
     if (++p->idle_boxes > FATE_IDLE_MOST)
         phx__fate_close_box(p, (struct phx__box *)(void *)b->peer->idle.next);
+}
+
+/* Whose letters they are from now on. The former may have room. */
+static void fate_aim(struct phx__post *p, struct phx__box *b, struct phx__pump_peer *peer)
+{
+    struct phx__pump_peer *former = b->peer;
+
+    b->peer = peer;
+    phx__hold_charge(b, peer == NULL ? NULL : &peer->boxed);
+    if (former != NULL && former != peer)
+        phx__fate_check_room(p, former);
 }
 
 struct phx__box *phx__fate_open(struct phx__post *p, uint64_t name, struct phx__pump_peer *peer)
@@ -12517,7 +12615,7 @@ struct phx__box *phx__fate_open(struct phx__post *p, uint64_t name, struct phx__
 
     if (b == NULL)
         return NULL;
-    b->peer = peer;
+    fate_aim(p, b, peer);
     b->version = *p->ops.version;
     fate_idle(p, b);
     return b;
@@ -12539,9 +12637,48 @@ static void fate_settle_box(struct phx__post *p, struct phx__box *b)
 
 static void fate_hold_box(struct phx__post *p, struct phx__box *b)
 {
-    b->peer = NULL;
+    fate_aim(p, b, NULL);
     phx__wait_splice(&p->hold_waiters, &b->waiters);
     phx__hold_move(&p->hold, b, PHX__BOX_HELD, &p->held);
+}
+
+/* A letter that will not be delivered from here. */
+static void fate_refuse_letter(struct phx__post *p, struct phx__letter *l, int result)
+{
+    p->pending_bytes -= l->mail.size;
+    if (phx__fate_promises(l->mail.token, l->mail.body) == 0)
+        p->dropped++;
+    p->pending_count--;
+    phx__fate_outcome(p, l->mail.token, result, l->mail.body, l->mail.cast, l->mail.to);
+    phx__letter_drop(&p->hold, l); /* never the last reference to the host's memory */
+}
+
+/* The bit of mail.met for a life; all of them if there is none left. */
+static unsigned fate_meet(struct phx__box *b, uint64_t life)
+{
+    uint32_t i;
+
+    for (i = 0; i < b->life_count && b->lives[i] != life; i++)
+        continue;
+    if (i == PHX__BOX_LIVES)
+        return PHX__BOX_ALL;
+    b->lives[i] = life;
+    b->life_count += i == b->life_count;
+    return 1u << i;
+}
+
+/* May the letter have been delivered by the node that it would go to now? Then it cannot: twice
+ * would be worse than not to know. */
+static int fate_has_met(const struct phx__box *b, const struct phx__letter *l)
+{
+    uint32_t i;
+
+    if (l->mail.met == 0 || l->mail.met == PHX__BOX_ALL)
+        return l->mail.met != 0;
+    for (i = 0; i < b->life_count; i++)
+        if (b->lives[i] == b->peer->life)
+            return (l->mail.met >> i & 1u) != 0;
+    return 0;
 }
 
 /* Moves the front of a box into its owner's flow, as much as that takes. */
@@ -12549,6 +12686,11 @@ static void fate_pour(struct phx__post *p, struct phx__box *b)
 {
     b->version = *p->ops.version;
     while (b->head != NULL && phx__fate_accepts(p, b->peer)) {
+        if (fate_has_met(b, b->head)) {
+            fate_refuse_letter(p, phx__hold_take(&p->hold, b, NULL), PHX_EFAILED);
+            phx__fate_check_room(p, b->peer);
+            continue;
+        }
         if (phx__fate_put(p, b, &b->head->mail) != 0) {
             p->look_again = 1; /* an empty flow has no ack that would bring us here again */
             phx__fate_again(p, 0);
@@ -12596,12 +12738,13 @@ void phx__fate_route_box(struct phx__post *p, struct phx__box *b)
     if (!same)
         b->retry_us = 0;
     if (owner == PHX__SELF) {
-        b->peer = NULL;
+        fate_aim(p, b, NULL);
+        phx__hold_charge(b, &p->local_bytes);
         phx__hold_move(&p->hold, b, PHX__BOX_LOCAL, &p->local);
         return;
     }
     if (!same)
-        b->peer = owner == PHX__NONE ? NULL : phx__pump_open(p, owner);
+        fate_aim(p, b, owner == PHX__NONE ? NULL : phx__pump_open(p, owner));
     if (b->peer != NULL) {
         fate_pour(p, b);
         return;
@@ -12666,16 +12809,17 @@ void phx__fate_gate(struct phx__post *p, struct phx__box *b, int reason)
         phx__hold_move(&p->hold, b, PHX__BOX_GATED, NULL);
 }
 
-int phx__fate_box_accepts(const struct phx__post *p, const struct phx__box *b, int held,
-                          size_t size)
+int phx__fate_box_accepts(const struct phx__post *p, enum phx__box_state state,
+                          const struct phx__pump_peer *peer, size_t size)
 {
-    if (held) {
-        if (p->hold.held_bytes == 0)
-            return size <= p->limits.hold_bytes;
-        return p->hold.held_bytes < p->limits.hold_bytes
-            && phx__letter_charge(size) <= p->limits.hold_bytes - p->hold.held_bytes;
-    }
-    return b == NULL || b->head == NULL || b->bytes < p->limits.window;
+    if (state == PHX__BOX_BOUND)
+        return phx__fate_credit(p, peer);
+    if (state == PHX__BOX_LOCAL)
+        return p->local_bytes == 0 || p->local_bytes < p->limits.window;
+    if (p->hold.held_bytes == 0)
+        return size <= p->limits.hold_bytes;
+    return p->hold.held_bytes < p->limits.hold_bytes
+        && phx__letter_charge(size) <= p->limits.hold_bytes - p->hold.held_bytes;
 }
 
 static void fate_note_limit(struct phx__post *p, uint64_t limit)
@@ -12714,10 +12858,12 @@ int phx__fate_box(struct phx__post *p, struct phx__box *b, const struct phx__mai
             phx__letter_drop(&p->hold, l);
             return PHX_ENOMEM;
         }
-        if (owner == PHX__SELF)
+        if (owner == PHX__SELF) {
+            phx__hold_charge(b, &p->local_bytes);
             phx__hold_move(&p->hold, b, PHX__BOX_LOCAL, &p->local);
-        else
+        } else {
             phx__hold_move(&p->hold, b, PHX__BOX_HELD, &p->held);
+        }
     }
     phx__hold_push(&p->hold, b, l);
     fate_note_limit(p, m->limit);
@@ -12725,17 +12871,6 @@ int phx__fate_box(struct phx__post *p, struct phx__box *b, const struct phx__mai
 }
 
 /* ---- Withdrawing */
-
-/* A letter that will not be delivered from here. */
-static void fate_refuse_letter(struct phx__post *p, struct phx__letter *l, int result)
-{
-    p->pending_bytes -= l->mail.size;
-    if (phx__fate_promises(l->mail.token, l->mail.body) == 0)
-        p->dropped++;
-    p->pending_count--;
-    phx__fate_outcome(p, l->mail.token, result, l->mail.body, l->mail.cast, l->mail.to);
-    phx__letter_drop(&p->hold, l); /* never the last reference to the host's memory */
-}
 
 static int fate_cancel_box(struct phx__post *p, struct phx__box *b, uint64_t token)
 {
@@ -12746,6 +12881,8 @@ static int fate_cancel_box(struct phx__post *p, struct phx__box *b, uint64_t tok
     if (l == NULL)
         return 0;
     fate_refuse_letter(p, phx__hold_take(&p->hold, b, before), PHX_ECANCELLED);
+    if (b->peer != NULL)
+        phx__fate_check_room(p, b->peer);
     if (b->head == NULL)
         fate_settle_box(p, b);
     return 1;
@@ -12891,6 +13028,8 @@ static uint64_t fate_expire_box(struct phx__post *p, struct phx__box *b)
         earliest = l->mail.limit < earliest ? l->mail.limit : earliest;
         before = l;
     }
+    if (b->peer != NULL)
+        phx__fate_check_room(p, b->peer);
     if (b->head == NULL)
         fate_settle_box(p, b);
     return earliest;
@@ -12975,6 +13114,8 @@ static void fate_empty(struct phx__post *p, struct phx__pump_peer *peer, int res
         first = phx__flow_last(o);
         back = (phx__flow_at(o, first)->flags & PHX__DATA_FIRST) != 0 ? 0 : o->front_back;
         phx__flow_mail(o, first, &m);
+        if (o->base + o->count <= o->left && back == 0) /* its last fragment went out, too */
+            m.met |= fate_meet(m.box, peer->life);
         for (here = 0, i = first; i < o->count; i++)
             here += phx__flow_payload(phx__flow_at(o, i));
         p->pending_bytes += m.size - here; /* fragments that were taken must go again */
@@ -12992,20 +13133,26 @@ static void fate_empty(struct phx__post *p, struct phx__pump_peer *peer, int res
     }
 }
 
+static void fate_fail(struct phx__post *p, struct phx__pump_peer *peer, int reborn)
+{
+    phx__flow_give_up(&peer->in);
+    fate_empty(p, peer, 1, PHX_EFAILED);
+    if (reborn)
+        peer->life = ++p->lives;
+    phx__pump_reset(p, peer);
+    phx__fate_close_idle(p, peer); /* the owner must be asked again */
+    phx__fate_open_gates(p);
+    phx__fate_check_room(p, peer);
+    phx__post_names(p, p->now);
+}
+
 void phx__post_failed(struct phx__post *p, uint32_t node, uint64_t now)
 {
     struct phx__pump_peer *peer = phx__pump_find(p, node);
 
     p->now = now;
-    if (peer == NULL)
-        return;
-    phx__flow_give_up(&peer->in);
-    fate_empty(p, peer, 1, PHX_EFAILED);
-    phx__pump_reset(p, peer);
-    phx__fate_close_idle(p, peer); /* the owner must be asked again */
-    phx__fate_open_gates(p);
-    phx__fate_check_room(p, peer);
-    phx__post_names(p, now);
+    if (peer != NULL)
+        fate_fail(p, peer, 0);
 }
 
 void phx__post_close(struct phx__post *p, uint64_t now)
@@ -13038,14 +13185,27 @@ void phx__post_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation, 
 {
     struct phx__pump_peer *peer = phx__pump_find(p, node);
 
-    phx__post_failed(p, node, now);
-    peer = peer == NULL ? NULL : phx__pump_find(p, node);
-    if (peer == NULL || (peer->in.epoch >> 32) == (incarnation & UINT32_MAX))
+    p->now = now;
+    if (peer == NULL)
+        return;
+    fate_fail(p, peer, 1);
+    peer->in_life = (incarnation & UINT32_MAX) + 1;
+    if (peer->in.epoch >> 32 == (incarnation & UINT32_MAX))
         return;
     phx__flow_start(&peer->in, 0);
     phx__back_reset(&peer->back);
     peer->stuck = 0;
     peer->gap_from = 0;
+}
+
+/* Others take it for a rebirth, so their halves of our flows start over, and ours have to. */
+void phx__post_rise(struct phx__post *p, uint64_t incarnation, uint64_t now)
+{
+    uint32_t i;
+
+    p->limits.epoch_base = incarnation << 32;
+    for (i = 0; i < p->node_capacity; i++)
+        phx__post_failed(p, i, now);
 }
 
 void phx__post_forget(struct phx__post *p, uint32_t node)
@@ -13065,7 +13225,7 @@ void phx__post_forget(struct phx__post *p, uint32_t node)
 
         if (b->peer != peer)
             continue;
-        b->peer = NULL;
+        fate_aim(p, b, NULL);
         b->returned = b->moved = 0;
         b->back = NULL;
         if (b->head == NULL) {
@@ -13145,18 +13305,17 @@ static int post_find_peer(struct phx__post *p, struct phx__post_way *way, struct
 {
     way->peer = peer;
     *waiters = &peer->waiters;
-    return phx__fate_accepts(p, peer) ? 0 : PHX_EAGAIN;
+    return phx__fate_credit(p, peer) ? 0 : PHX_EAGAIN;
 }
 
 /* The box has letters, or has to wait for what is under way. */
 static int post_find_box(struct phx__post *p, size_t size, struct phx__post_way *way,
                          struct phx__waiter ***waiters)
 {
-    enum phx__box_state state = way->box->state;
-    int held = state != PHX__BOX_LOCAL && state != PHX__BOX_BOUND;
+    const struct phx__box *b = way->box;
 
-    *waiters = state == PHX__BOX_HELD ? post_hold_waiters(p, size) : &way->box->waiters;
-    return phx__fate_box_accepts(p, way->box, held, size) ? 0 : PHX_EAGAIN;
+    *waiters = b->state == PHX__BOX_HELD ? post_hold_waiters(p, size) : &way->box->waiters;
+    return phx__fate_box_accepts(p, b->state, b->peer, size) ? 0 : PHX_EAGAIN;
 }
 
 /* No letters, nothing came back. Does its peer still have the name? If not, 0, and what is under
@@ -13193,9 +13352,13 @@ int phx__post_find_way(struct phx__post *p, uint64_t name, size_t size, struct p
     if (way->box != NULL)
         return post_find_box(p, size, way, waiters);
     way->owner = p->ops.owner(p->ops.ctx, name);
-    if (way->owner == PHX__NONE || way->owner == PHX__SELF) {
+    if (way->owner == PHX__NONE) {
         *waiters = post_hold_waiters(p, size);
-        return phx__fate_box_accepts(p, NULL, way->owner == PHX__NONE, size) ? 0 : PHX_EAGAIN;
+        return phx__fate_box_accepts(p, PHX__BOX_HELD, NULL, size) ? 0 : PHX_EAGAIN;
+    }
+    if (way->owner == PHX__SELF) { /* the next run delivers what is there, and tells then */
+        *waiters = &p->ready_waiters;
+        return phx__fate_box_accepts(p, PHX__BOX_LOCAL, NULL, size) ? 0 : PHX_EAGAIN;
     }
     peer = phx__pump_open(p, way->owner);
     return peer == NULL ? PHX_ENOMEM : post_find_peer(p, way, peer, waiters);
@@ -13286,6 +13449,7 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t n
         mail.limit = now + m->time_limit_us;
     mail.box = NULL;
     mail.cast = NULL;
+    mail.met = 0;
     mail.size = size;
     mail.body = NULL;
     mail.data = NULL;
@@ -13383,8 +13547,9 @@ static void post_gap(struct phx__post *p, struct phx__pump_peer *peer)
 static void post_arrived(struct phx__post *p, struct phx__pump_peer *peer,
                          const struct phx__data *d, int flags)
 {
-    if (d->epoch < peer->in.epoch) {
-        p->duplicates++; /* of a flow that was given up */
+    if (d->epoch < peer->in.epoch
+        || (peer->in_life != 0 && (d->epoch >> 32) + 1 != peer->in_life)) {
+        p->duplicates++; /* of a flow that was given up, or of another life: a relay kept it */
         return;
     }
     if (d->epoch > peer->in.epoch) {
@@ -13613,7 +13778,7 @@ static void post_run_rooms(struct phx__post *p)
             if (p->look_again)
                 break;
         }
-        if (phx__fate_accepts(p, peer))
+        if (phx__fate_credit(p, peer))
             phx__wait_splice(&p->ready_waiters, &peer->waiters);
     }
     if (p->hold.held_bytes == 0 || p->hold.held_bytes < p->limits.hold_bytes / 2)
@@ -13934,6 +14099,7 @@ int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
     struct phx__tls_set *s = phx__mem_zero(mem, sizeof *s);
     int err = 0;
 
+    PHX_ASSERT(TLS_IN <= PHX__TLS_HELD);
     *out = NULL;
     if (s == NULL)
         return PHX_ENOMEM;
@@ -14005,6 +14171,12 @@ static void tls_setup(br_ssl_engine_context *e, struct phx__tls *t, const uint8_
     br_ssl_engine_set_default_ec(e);
     br_ssl_engine_set_default_rsavrfy(e);
     br_ssl_engine_set_default_ecdsa(e);
+    /* BearSSL takes any point for Curve25519, also those that make the same secret of whatever it is given
+     * (RFC 7748, section 6.1). Who has a certificate and not the key could make two connections with one
+     * secret, and pass our macs from one to the other. Points of the other curves are checked. */
+    t->ec = *br_ec_get_default();
+    t->ec.supported_curves &= ~((uint32_t)1 << BR_EC_curve25519);
+    br_ssl_engine_set_ec(e, &t->ec);
     br_ssl_engine_add_flags(e, BR_OPT_NO_RENEGOTIATION);
     br_ssl_engine_set_buffers_bidi(e, t->in, sizeof t->in, t->out, sizeof t->out);
     br_ssl_engine_inject_entropy(e, seed, 32);
@@ -15269,7 +15441,12 @@ static int link_on_refuse(const struct phx__frame *f)
     return err;
 }
 
-/* DATA and ACK are free: they cost little each, and come as fast as an honest peer can send. */
+/* DATA, ACK and CAST are free: they cost little each, and come as fast as an honest peer can send. */
+static int link_is_charged(int type)
+{
+    return type < PHX__DATA || type == PHX__SUSPECT || type == PHX__PROBE;
+}
+
 static void link_charge(const struct phx__link_set *s, struct phx__link *l, size_t size)
 {
     uint64_t units = 1 + size / LINK_UNIT_BYTES;
@@ -15287,7 +15464,7 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
     if (l->state == PHX__LINK_UP) {
         if (f->type < PHX__UPDATE)
             return PHX_EPROTO;
-        if (f->type < PHX__DATA)
+        if (link_is_charged(f->type))
             link_charge(s, l, raw_size);
         return s->frame(s->ctx, l, f, raw, raw_size);
     }
@@ -15587,9 +15764,9 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
 
 /* Unacknowledged data kills a TCP connection after this long; the system's own limit is about a
  * quarter of an hour. The heartbeat finds dead peers much earlier; this bounds what is left when
- * nobody looks, such as a link that drains while it closes. Above interval_us + timeout_us of
- * the defaults. */
-#define OS_TCP_USER_TIMEOUT_MS 30000
+ * nobody looks, such as a link that drains while it closes. Linux counts the time that a full
+ * receiver takes none, too: so it must be above any pause that a host may announce by phx_busy. */
+#define OS_TCP_USER_TIMEOUT_MS 600000
 
 /* Connections that died in the queue are skipped; past this many let the rest of the step run. */
 #define OS_ACCEPT_TRIES 16
@@ -17140,7 +17317,8 @@ static void node_hook(phx *p, const struct phx__hook *h)
     if (err == 0)
         return;
     p->dials_failed++;
-    phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", h->to.path, phx_strerror(err));
+    if (phx__node_may_log_dial(p, &h->to, err) >= 0)
+        phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", h->to.path, phx_strerror(err));
     phx__disc_result(&p->disc, h->attempt, err, p->now);
 }
 
@@ -17402,7 +17580,7 @@ static void node_wants(void *ctx, struct phx__link *l)
 
 void phx__node_break(phx *p, struct phx__link *l)
 {
-    l->broken = 1;
+    l->broken = PHX_ENOMEM;
     node_wants(p, l);
 }
 
@@ -17433,11 +17611,13 @@ void phx__node_ready(phx *p, int handle, int events)
 static void node_write_link(phx *p, struct phx__link *l)
 {
     uint64_t before = l->bytes_out;
-    int err = l->broken ? PHX_ENOMEM : phx__link_write(&p->set, l, NODE_WRITE_LIMIT);
+    int err = l->broken ? l->broken : phx__link_write(&p->set, l, NODE_WRITE_LIMIT);
 
     if (l->state == PHX__LINK_UP && l->bytes_out != before)
         phx__live_said(&p->live, l->peer, p->now);
-    if (err != 0)
+    if (err != 0 && !l->broken && l->state == PHX__LINK_UP)
+        l->broken = err; /* the next step first reads what came before the end: a goodbye, perhaps */
+    else if (err != 0)
         phx__node_close_link(p, l, err, 0);
     else
         phx__node_watch(p, l);
@@ -17453,11 +17633,11 @@ void phx__node_write(phx *p)
     for (i = 0; i < count; i++) {
         struct phx__link *l = p->links[p->writers[i]];
         int writes = l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING
-                     && (!l->full || l->broken);
+                     && (l->broken ? p->stepping : !l->full);
         if (writes)
             node_write_link(p, l);
         l->queued = 0;
-        if (writes && ((!l->dry && !l->full) || l->broken))
+        if ((writes && !l->dry && !l->full) || l->broken)
             node_wants(p, l);
     }
     for (i = count; i < p->writer_count; i++)
@@ -17536,6 +17716,9 @@ int phx__node_open_set(phx *p)
 
 /* Log lines about what never was a link: each peer and reason once a minute. */
 static const struct phx__budget_rule guard_line = { 60 * PHX__SECOND, 1 };
+/* Whoever has a network of version 6 has more addresses than there are minutes. All who came by themselves
+ * share 512 lines, and then 4 a second. */
+static const struct phx__budget_rule guard_lines = { 250 * PHX__MS, 512 };
 
 /* ---- Keys ------------------------------------------------------------------------------------ */
 
@@ -17684,16 +17867,31 @@ int phx__node_may_adopt(phx *p, int handle, int secure)
 
 /* ---- The log --------------------------------------------------------------------------------- */
 
+/* The same of a dial that did not become a link at all. */
+int64_t phx__node_may_log_dial(phx *p, const struct phx_address *to, int reason)
+{
+    uint64_t place = phx__budget_place(&p->lines, to, 1)
+                     ^ (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
+
+    return phx__budget_take(&p->lines, place != 0 ? place : 1, &guard_line, p->now);
+}
+
 /* Who accepts sees a new port each time, who dials knows the one it wants. */
 int64_t phx__node_may_log(phx *p, const struct phx__link *l, int reason)
 {
     uint64_t place = phx__budget_place(&p->lines, &l->address, l->dialer);
     const char *why = l->why != NULL ? l->why : "";
+    int64_t before;
 
+    if (reason < PHX_ERROR_LAST) /* a peer may refuse us for 65,535 reasons, most of them of its own making */
+        reason = PHX_ERROR_LAST;
     place ^= (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
     for (; *why != 0; why++)
         place = place * 31 + (unsigned char)*why;
-    return phx__budget_take(&p->lines, place != 0 ? place : 1, &guard_line, p->now);
+    before = phx__budget_take(&p->lines, place != 0 ? place : 1, &guard_line, p->now);
+    if (before >= 0 && l->stranger && !phx__budget_take_all(&p->lines, &guard_lines, p->now))
+        return -1;
+    return before;
 }
 
 /* ======== src/phx_frame.c ======== */
@@ -18182,6 +18380,9 @@ int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f, 
 #define WATCH_FRAME 64u
 /* How many are asked about a node that was lost; promise 52. */
 #define WATCH_PROBES 2u
+/* A number this far above the one we know is no news that has not come yet, but nonsense. Below what an
+ * owner is ready to jump at a request: see route_request_self. */
+#define WATCH_AHEAD 4096u
 /* Probes are not added to a queue of this many bytes: there is another one, later. */
 #define WATCH_QUEUE 262144u
 
@@ -18278,14 +18479,27 @@ static void watch_note_word(phx *p, uint32_t node, const struct phx__suspect *s)
     p->peers[node].word_at = p->now;
 }
 
-/* Passed on already, and not so long ago that something may have got lost. */
+/* Passed on already, and not so long ago that something may have got lost. Whatever its number, a word
+ * that follows another closely brings nothing: all have just asked. So nobody, however often it accuses,
+ * makes more than a few floods a second. */
 static int watch_is_old_word(const phx *p, uint32_t node, const struct phx__suspect *s)
 {
     const struct phx__peer *peer = node < p->peer_capacity ? &p->peers[node] : NULL;
     const struct phx_detector *d = &p->cfg.detector;
+    uint64_t age;
 
-    return peer != NULL && peer->word_life == s->incarnation + 1 && peer->word_seq >= s->seq
-           && p->now - peer->word_at < d->timeout_us + d->broken_us;
+    if (peer == NULL || peer->word_life != s->incarnation + 1)
+        return 0;
+    age = p->now - peer->word_at;
+    return age < d->timeout_us / 4
+           || (peer->word_seq >= s->seq && age < d->timeout_us + d->broken_us);
+}
+
+/* About the life that we know of, and the number that we know of or a later one, but not one so late that
+ * the owner would not go beyond it: then nobody could refute it, nor say it again. */
+static int watch_is_word_of(const struct phx__dest *d, const struct phx__suspect *s)
+{
+    return s->incarnation == d->incarnation && s->seq >= d->seq && s->seq - d->seq < WATCH_AHEAD;
 }
 
 void phx__node_suspect(void *ctx, uint32_t node)
@@ -18349,7 +18563,7 @@ int phx__node_on_suspect(phx *p, struct phx__link *l, const struct phx__frame *f
     d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
     if (node == PHX__SELF)
         watch_refute(p, l, &s);
-    else if (d != NULL && node != l->peer && s.incarnation == d->incarnation && s.seq >= d->seq
+    else if (d != NULL && node != l->peer && watch_is_word_of(d, &s)
              && !watch_is_old_word(p, node, &s)
              && phx__live_word(&p->live, node, phx__ids_find(&p->ids, &s.accuser), p->now)) {
         watch_note_word(p, node, &s);
@@ -19615,6 +19829,7 @@ static void node_leave(phx *p)
             return;
         p->left = p->card_stale = 1;
         phx__hand_end(p);
+        p->route.gap = 0; /* the goodbye does not wait for its turn: the next step may close */
         phx__post_settle(&p->post, p->now);
         phx__timer_set(&p->timers, p->close_timer, p->close_at);
         return;
@@ -19668,10 +19883,12 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     p->more |= phx__post_run(&p->post, p->now);
     node_leave(p);
     node_settle(p);
-    if (!p->more || p->now > p->route.told_at + 20 * PHX__MS)
+    if (!p->more || p->left || p->now > p->route.told_at + 20 * PHX__MS)
         phx__route_flush(&p->route, p->now);
-    p->set.incarnation =
-        phx__route_dest(&p->route, PHX__SELF)->incarnation; /* it may have had to rise */
+    if (p->set.incarnation != phx__route_dest(&p->route, PHX__SELF)->incarnation) {
+        p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
+        phx__post_rise(&p->post, p->set.incarnation, p->now); /* it had to rise */
+    }
     phx__node_write(p);
     phx__node_sweep(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */

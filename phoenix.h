@@ -442,7 +442,9 @@ int phx_set_keys(phx *p, const struct phx_key *keys, int count);
 /* ---- Addresses ---------------------------------------------------------------------------------- */
 
 /* Accepts links at "tcp://host:port", "tls://host:port" or "unix:///path". Port 0 picks one. Host may be
- * 0.0.0.0 or [::] for all interfaces. The address is passed on to all nodes. Up to 8 listeners. Resolves
+ * 0.0.0.0 or [::] for all interfaces. The address is passed on to all nodes; that of "all interfaces" is
+ * learnt from this node's TCP links, so a node whose links are all adopted ones (ssh, pipes) tells nobody
+ * where it is: listen at the machine's own address, or call phx_advertise. Up to 8 listeners. Resolves
  * host names and so may block; never call it inside a latency-sensitive loop. Errors: PHX_EADDRESS,
  * PHX_ESCHEME, PHX_ERESOLVE, PHX_EINUSE, PHX_EACCES, PHX_ENOADDR, PHX_EINSECURE, PHX_EMFILE, PHX_ELIMIT;
  * for TLS PHX_ENOTSUP (built without) and PHX_ENOKEY. A listener speaks either TLS or not: who comes with

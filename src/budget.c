@@ -13,6 +13,9 @@
  *   - all together: 1024 times, then 64 a second. A full mesh of the default size starts without
  *     noticing; what a liar adds later is slow.
  *
+ * A dial that leads to a node is given back to its host and to all together: 400 processes of one machine
+ * that are started again, at new ports, need not wait for each other, and a victim is not a node.
+ *
  * Hubs are the user's word and have no budget.
  *
  * Each rate is one number per place, the time at which all that was taken is paid for (GCRA, the
@@ -64,7 +67,7 @@ uint64_t phx__budget_place(const struct phx__budget *b, const struct phx_address
     uint64_t h = budget_hash(b->salt ^ 0xcbf29ce484222325u, &a->family, 1);
     uint32_t port = with_port ? a->port : 65536u;
 
-    if (a->family == PHX_UNIX)
+    if (a->family == PHX_UNIX || a->family == PHX_OTHER)
         h = budget_hash(h, a->path, strlen(a->path));
     else
         h = budget_hash(budget_hash(h, a->ip, sizeof a->ip), &port, sizeof port);
@@ -114,6 +117,12 @@ static uint64_t budget_spend(uint64_t at, const struct phx__budget_rule *rule, u
     return (at > now ? at : now) + rule->interval_us;
 }
 
+/* One that was taken is given back. */
+static uint64_t budget_return(uint64_t at, const struct phx__budget_rule *rule)
+{
+    return at > rule->interval_us ? at - rule->interval_us : 0;
+}
+
 int64_t phx__budget_take(struct phx__budget *b, uint64_t place, const struct phx__budget_rule *rule,
                          uint64_t now)
 {
@@ -127,6 +136,14 @@ int64_t phx__budget_take(struct phx__budget *b, uint64_t place, const struct phx
     line->at = budget_spend(line->at, rule, now);
     line->denied = 0;
     return denied;
+}
+
+int phx__budget_take_all(struct phx__budget *b, const struct phx__budget_rule *rule, uint64_t now)
+{
+    if (budget_until(b->all, rule, now) > 0)
+        return 0;
+    b->all = budget_spend(b->all, rule, now);
+    return 1;
 }
 
 /* ---- Dials ----------------------------------------------------------------------------------- */
@@ -167,10 +184,16 @@ void phx__budget_dialled(struct phx__budget *b, const struct phx_address *a, uin
     line->at = budget_spend(line->at, &budget_host, now);
 }
 
-void phx__budget_good(struct phx__budget *b, const struct phx_address *a)
+void phx__budget_good(struct phx__budget *b, const struct phx_address *a, int paid)
 {
     struct phx__budget_line *line = budget_find(b, phx__budget_place(b, a, 1));
+    struct phx__budget_line *host = budget_find(b, phx__budget_place(b, a, 0));
 
     if (line != NULL)
         line->at = 0;
+    if (!paid)
+        return;
+    if (host != NULL && !phx__address_is_local(a))
+        host->at = budget_return(host->at, &budget_host);
+    b->all = budget_return(b->all, &budget_all);
 }

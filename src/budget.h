@@ -19,7 +19,7 @@ struct phx__budget {
     struct phx__budget_line *lines;
     uint32_t count; /* a power of two */
     uint64_t salt;  /* so that nobody can choose places that meet in the table */
-    uint64_t all;   /* as `at`, of all learnt addresses together */
+    uint64_t all;   /* as `at`, of all places together */
 };
 
 /* count: how many places are remembered, a power of two and at least 4. PHX_ENOMEM. */
@@ -33,6 +33,9 @@ PHX_PRIVATE uint64_t phx__budget_place(const struct phx__budget *b, const struct
 /* Takes one for this place: how many were denied before it, or -1 if it is denied too. */
 PHX_PRIVATE int64_t phx__budget_take(struct phx__budget *b, uint64_t place,
                                      const struct phx__budget_rule *rule, uint64_t now);
+/* Takes one of all places together: 1, or 0 if it is denied. */
+PHX_PRIVATE int phx__budget_take_all(struct phx__budget *b, const struct phx__budget_rule *rule,
+                                     uint64_t now);
 
 /* Dials of addresses that were learnt from others. How long until the first of these may be dialled, 0: now;
  * which: bits. */
@@ -40,7 +43,8 @@ PHX_PRIVATE uint64_t phx__budget_first(const struct phx__budget *b, const struct
                                        uint32_t count, unsigned which, uint64_t now);
 PHX_PRIVATE void phx__budget_dialled(struct phx__budget *b, const struct phx_address *a,
                                      uint64_t now);
-/* A node has proved that it lives there: what was spent does not count. */
-PHX_PRIVATE void phx__budget_good(struct phx__budget *b, const struct phx_address *a);
+/* A node has proved that it lives there: what was spent does not count, and the dial that showed it, if it
+ * was paid for, is given back to its host too. */
+PHX_PRIVATE void phx__budget_good(struct phx__budget *b, const struct phx_address *a, int paid);
 
 #endif

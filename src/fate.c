@@ -38,7 +38,16 @@
  *
  * A failed node's messages go back into boxes from the youngest to the oldest, each to the front,
  * behind what had come back before: what is in a box otherwise is always younger. From there they
- * take the way of all boxes. */
+ * take the way of all boxes, but for one thing. A node that failed may only have been cut off, with a
+ * message delivered and the ack lost. If it comes back in the same life and has the name again, what
+ * once went out to it in whole ends with PHX_EFAILED rather than to go there a second time. So each
+ * such letter has a bit for each life it met, and its box the lives, until nothing is in it or under
+ * way; lives have numbers of this room's own. There are five bits; a letter that has seen more dying
+ * owners than that ends in the same way.
+ *
+ * Bounds. A destination has one window for all its names: what is in its flow and what waits in
+ * boxes for it. The boxes themselves, but LOCAL ones, share hold_bytes; what comes back or is rescued may
+ * pass that, by what was in flows. LOCAL ones share a window: this node is a destination, too. */
 #include "post.h"
 
 /* What could not be done for lack of memory is tried again after this. */
@@ -125,6 +134,13 @@ int phx__fate_accepts(const struct phx__post *p, const struct phx__pump_peer *pe
     return peer->out.count == 0 || peer->out.bytes < p->limits.window;
 }
 
+int phx__fate_credit(const struct phx__post *p, const struct phx__pump_peer *peer)
+{
+    size_t waiting = peer->out.bytes + peer->boxed;
+
+    return waiting == 0 || waiting < p->limits.window;
+}
+
 int phx__fate_put(struct phx__post *p, struct phx__box *b, struct phx__mail *m)
 {
     struct phx__pump_peer *peer = b->peer;
@@ -169,9 +185,21 @@ void phx__fate_close_idle(struct phx__post *p, struct phx__pump_peer *peer)
 
 static void fate_idle(struct phx__post *p, struct phx__box *b)
 {
+    b->life_count = 0;
     phx__hold_move(&p->hold, b, PHX__BOX_FLOWING, &b->peer->idle);
     if (++p->idle_boxes > FATE_IDLE_MOST)
         phx__fate_close_box(p, (struct phx__box *)(void *)b->peer->idle.next);
+}
+
+/* Whose letters they are from now on. The former may have room. */
+static void fate_aim(struct phx__post *p, struct phx__box *b, struct phx__pump_peer *peer)
+{
+    struct phx__pump_peer *former = b->peer;
+
+    b->peer = peer;
+    phx__hold_charge(b, peer == NULL ? NULL : &peer->boxed);
+    if (former != NULL && former != peer)
+        phx__fate_check_room(p, former);
 }
 
 struct phx__box *phx__fate_open(struct phx__post *p, uint64_t name, struct phx__pump_peer *peer)
@@ -180,7 +208,7 @@ struct phx__box *phx__fate_open(struct phx__post *p, uint64_t name, struct phx__
 
     if (b == NULL)
         return NULL;
-    b->peer = peer;
+    fate_aim(p, b, peer);
     b->version = *p->ops.version;
     fate_idle(p, b);
     return b;
@@ -202,9 +230,48 @@ static void fate_settle_box(struct phx__post *p, struct phx__box *b)
 
 static void fate_hold_box(struct phx__post *p, struct phx__box *b)
 {
-    b->peer = NULL;
+    fate_aim(p, b, NULL);
     phx__wait_splice(&p->hold_waiters, &b->waiters);
     phx__hold_move(&p->hold, b, PHX__BOX_HELD, &p->held);
+}
+
+/* A letter that will not be delivered from here. */
+static void fate_refuse_letter(struct phx__post *p, struct phx__letter *l, int result)
+{
+    p->pending_bytes -= l->mail.size;
+    if (phx__fate_promises(l->mail.token, l->mail.body) == 0)
+        p->dropped++;
+    p->pending_count--;
+    phx__fate_outcome(p, l->mail.token, result, l->mail.body, l->mail.cast, l->mail.to);
+    phx__letter_drop(&p->hold, l); /* never the last reference to the host's memory */
+}
+
+/* The bit of mail.met for a life; all of them if there is none left. */
+static unsigned fate_meet(struct phx__box *b, uint64_t life)
+{
+    uint32_t i;
+
+    for (i = 0; i < b->life_count && b->lives[i] != life; i++)
+        continue;
+    if (i == PHX__BOX_LIVES)
+        return PHX__BOX_ALL;
+    b->lives[i] = life;
+    b->life_count += i == b->life_count;
+    return 1u << i;
+}
+
+/* May the letter have been delivered by the node that it would go to now? Then it cannot: twice
+ * would be worse than not to know. */
+static int fate_has_met(const struct phx__box *b, const struct phx__letter *l)
+{
+    uint32_t i;
+
+    if (l->mail.met == 0 || l->mail.met == PHX__BOX_ALL)
+        return l->mail.met != 0;
+    for (i = 0; i < b->life_count; i++)
+        if (b->lives[i] == b->peer->life)
+            return (l->mail.met >> i & 1u) != 0;
+    return 0;
 }
 
 /* Moves the front of a box into its owner's flow, as much as that takes. */
@@ -212,6 +279,11 @@ static void fate_pour(struct phx__post *p, struct phx__box *b)
 {
     b->version = *p->ops.version;
     while (b->head != NULL && phx__fate_accepts(p, b->peer)) {
+        if (fate_has_met(b, b->head)) {
+            fate_refuse_letter(p, phx__hold_take(&p->hold, b, NULL), PHX_EFAILED);
+            phx__fate_check_room(p, b->peer);
+            continue;
+        }
         if (phx__fate_put(p, b, &b->head->mail) != 0) {
             p->look_again = 1; /* an empty flow has no ack that would bring us here again */
             phx__fate_again(p, 0);
@@ -259,12 +331,13 @@ void phx__fate_route_box(struct phx__post *p, struct phx__box *b)
     if (!same)
         b->retry_us = 0;
     if (owner == PHX__SELF) {
-        b->peer = NULL;
+        fate_aim(p, b, NULL);
+        phx__hold_charge(b, &p->local_bytes);
         phx__hold_move(&p->hold, b, PHX__BOX_LOCAL, &p->local);
         return;
     }
     if (!same)
-        b->peer = owner == PHX__NONE ? NULL : phx__pump_open(p, owner);
+        fate_aim(p, b, owner == PHX__NONE ? NULL : phx__pump_open(p, owner));
     if (b->peer != NULL) {
         fate_pour(p, b);
         return;
@@ -329,16 +402,17 @@ void phx__fate_gate(struct phx__post *p, struct phx__box *b, int reason)
         phx__hold_move(&p->hold, b, PHX__BOX_GATED, NULL);
 }
 
-int phx__fate_box_accepts(const struct phx__post *p, const struct phx__box *b, int held,
-                          size_t size)
+int phx__fate_box_accepts(const struct phx__post *p, enum phx__box_state state,
+                          const struct phx__pump_peer *peer, size_t size)
 {
-    if (held) {
-        if (p->hold.held_bytes == 0)
-            return size <= p->limits.hold_bytes;
-        return p->hold.held_bytes < p->limits.hold_bytes
-            && phx__letter_charge(size) <= p->limits.hold_bytes - p->hold.held_bytes;
-    }
-    return b == NULL || b->head == NULL || b->bytes < p->limits.window;
+    if (state == PHX__BOX_BOUND)
+        return phx__fate_credit(p, peer);
+    if (state == PHX__BOX_LOCAL)
+        return p->local_bytes == 0 || p->local_bytes < p->limits.window;
+    if (p->hold.held_bytes == 0)
+        return size <= p->limits.hold_bytes;
+    return p->hold.held_bytes < p->limits.hold_bytes
+        && phx__letter_charge(size) <= p->limits.hold_bytes - p->hold.held_bytes;
 }
 
 static void fate_note_limit(struct phx__post *p, uint64_t limit)
@@ -377,10 +451,12 @@ int phx__fate_box(struct phx__post *p, struct phx__box *b, const struct phx__mai
             phx__letter_drop(&p->hold, l);
             return PHX_ENOMEM;
         }
-        if (owner == PHX__SELF)
+        if (owner == PHX__SELF) {
+            phx__hold_charge(b, &p->local_bytes);
             phx__hold_move(&p->hold, b, PHX__BOX_LOCAL, &p->local);
-        else
+        } else {
             phx__hold_move(&p->hold, b, PHX__BOX_HELD, &p->held);
+        }
     }
     phx__hold_push(&p->hold, b, l);
     fate_note_limit(p, m->limit);
@@ -388,17 +464,6 @@ int phx__fate_box(struct phx__post *p, struct phx__box *b, const struct phx__mai
 }
 
 /* ---- Withdrawing */
-
-/* A letter that will not be delivered from here. */
-static void fate_refuse_letter(struct phx__post *p, struct phx__letter *l, int result)
-{
-    p->pending_bytes -= l->mail.size;
-    if (phx__fate_promises(l->mail.token, l->mail.body) == 0)
-        p->dropped++;
-    p->pending_count--;
-    phx__fate_outcome(p, l->mail.token, result, l->mail.body, l->mail.cast, l->mail.to);
-    phx__letter_drop(&p->hold, l); /* never the last reference to the host's memory */
-}
 
 static int fate_cancel_box(struct phx__post *p, struct phx__box *b, uint64_t token)
 {
@@ -409,6 +474,8 @@ static int fate_cancel_box(struct phx__post *p, struct phx__box *b, uint64_t tok
     if (l == NULL)
         return 0;
     fate_refuse_letter(p, phx__hold_take(&p->hold, b, before), PHX_ECANCELLED);
+    if (b->peer != NULL)
+        phx__fate_check_room(p, b->peer);
     if (b->head == NULL)
         fate_settle_box(p, b);
     return 1;
@@ -554,6 +621,8 @@ static uint64_t fate_expire_box(struct phx__post *p, struct phx__box *b)
         earliest = l->mail.limit < earliest ? l->mail.limit : earliest;
         before = l;
     }
+    if (b->peer != NULL)
+        phx__fate_check_room(p, b->peer);
     if (b->head == NULL)
         fate_settle_box(p, b);
     return earliest;
@@ -638,6 +707,8 @@ static void fate_empty(struct phx__post *p, struct phx__pump_peer *peer, int res
         first = phx__flow_last(o);
         back = (phx__flow_at(o, first)->flags & PHX__DATA_FIRST) != 0 ? 0 : o->front_back;
         phx__flow_mail(o, first, &m);
+        if (o->base + o->count <= o->left && back == 0) /* its last fragment went out, too */
+            m.met |= fate_meet(m.box, peer->life);
         for (here = 0, i = first; i < o->count; i++)
             here += phx__flow_payload(phx__flow_at(o, i));
         p->pending_bytes += m.size - here; /* fragments that were taken must go again */
@@ -655,20 +726,26 @@ static void fate_empty(struct phx__post *p, struct phx__pump_peer *peer, int res
     }
 }
 
+static void fate_fail(struct phx__post *p, struct phx__pump_peer *peer, int reborn)
+{
+    phx__flow_give_up(&peer->in);
+    fate_empty(p, peer, 1, PHX_EFAILED);
+    if (reborn)
+        peer->life = ++p->lives;
+    phx__pump_reset(p, peer);
+    phx__fate_close_idle(p, peer); /* the owner must be asked again */
+    phx__fate_open_gates(p);
+    phx__fate_check_room(p, peer);
+    phx__post_names(p, p->now);
+}
+
 void phx__post_failed(struct phx__post *p, uint32_t node, uint64_t now)
 {
     struct phx__pump_peer *peer = phx__pump_find(p, node);
 
     p->now = now;
-    if (peer == NULL)
-        return;
-    phx__flow_give_up(&peer->in);
-    fate_empty(p, peer, 1, PHX_EFAILED);
-    phx__pump_reset(p, peer);
-    phx__fate_close_idle(p, peer); /* the owner must be asked again */
-    phx__fate_open_gates(p);
-    phx__fate_check_room(p, peer);
-    phx__post_names(p, now);
+    if (peer != NULL)
+        fate_fail(p, peer, 0);
 }
 
 void phx__post_close(struct phx__post *p, uint64_t now)
@@ -701,14 +778,27 @@ void phx__post_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation, 
 {
     struct phx__pump_peer *peer = phx__pump_find(p, node);
 
-    phx__post_failed(p, node, now);
-    peer = peer == NULL ? NULL : phx__pump_find(p, node);
-    if (peer == NULL || (peer->in.epoch >> 32) == (incarnation & UINT32_MAX))
+    p->now = now;
+    if (peer == NULL)
+        return;
+    fate_fail(p, peer, 1);
+    peer->in_life = (incarnation & UINT32_MAX) + 1;
+    if (peer->in.epoch >> 32 == (incarnation & UINT32_MAX))
         return;
     phx__flow_start(&peer->in, 0);
     phx__back_reset(&peer->back);
     peer->stuck = 0;
     peer->gap_from = 0;
+}
+
+/* Others take it for a rebirth, so their halves of our flows start over, and ours have to. */
+void phx__post_rise(struct phx__post *p, uint64_t incarnation, uint64_t now)
+{
+    uint32_t i;
+
+    p->limits.epoch_base = incarnation << 32;
+    for (i = 0; i < p->node_capacity; i++)
+        phx__post_failed(p, i, now);
 }
 
 void phx__post_forget(struct phx__post *p, uint32_t node)
@@ -728,7 +818,7 @@ void phx__post_forget(struct phx__post *p, uint32_t node)
 
         if (b->peer != peer)
             continue;
-        b->peer = NULL;
+        fate_aim(p, b, NULL);
         b->returned = b->moved = 0;
         b->back = NULL;
         if (b->head == NULL) {

@@ -29,15 +29,16 @@ PHX_PRIVATE void phx__fate_tell(struct phx__post *p);
 /* A node's flow takes messages while less than a window is in it; so one of any size goes into an
  * empty one. */
 PHX_PRIVATE int phx__fate_accepts(const struct phx__post *p, const struct phx__pump_peer *peer);
+/* Whether the host may send more there: what waits in boxes counts, too. */
+PHX_PRIVATE int phx__fate_credit(const struct phx__post *p, const struct phx__pump_peer *peer);
 /* Puts a message into the flow to its box's peer. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__fate_put(struct phx__post *p, struct phx__box *b, struct phx__mail *m);
 /* Something went out of it: those who wait for room are seen to in phx__post_run. */
 PHX_PRIVATE void phx__fate_check_room(struct phx__post *p, struct phx__pump_peer *peer);
 
-/* Whether one more message of this size fits into a box, which may be NULL. An empty one takes any,
- * as far as its kind allows. */
-PHX_PRIVATE int phx__fate_box_accepts(const struct phx__post *p, const struct phx__box *b, int held,
-                    size_t size);
+/* Whether one more message of this size may join a box in that state; peer: of a BOUND one. */
+PHX_PRIVATE int phx__fate_box_accepts(const struct phx__post *p, enum phx__box_state state,
+                                      const struct phx__pump_peer *peer, size_t size);
 /* Puts a message into the box, or into a new one for its name. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__fate_box(struct phx__post *p, struct phx__box *b, const struct phx__mail *m,
                     uint32_t owner);

@@ -231,7 +231,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     r->head_size = (uint16_t)(head_size + inlined);
     r->body = NULL;
     r->body_at = r->body_size = 0;
-    r->flags = (uint8_t)flags;
+    r->flags = (uint8_t)((unsigned)flags | m->met << PHX__FLOW_MET);
     r->gone = 0;
     r->token = m->token;
     r->limit = m->limit;
@@ -503,6 +503,7 @@ void phx__flow_mail(const struct phx__flow_out *o, uint32_t index, struct phx__m
     m->limit = r->limit;
     m->box = r->box;
     m->cast = r->cast;
+    m->met = (unsigned)r->flags >> PHX__FLOW_MET;
     m->iov = NULL;
     m->iov_count = 0;
 }

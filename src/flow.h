@@ -5,6 +5,8 @@
 
 #define PHX__NEVER UINT64_MAX
 
+/* The bits above those of the wire. */
+#define PHX__FLOW_MET 3
 struct phx__box; /* see hold.h */
 struct phx__cast; /* see cast.h */
 
@@ -15,6 +17,7 @@ struct phx__mail {
     uint64_t limit; /* it expires then; PHX__NEVER; 0: it did, after it began to leave */
     struct phx__box *box; /* of its name, for messages in a flow; flow only keeps it */
     struct phx__cast *cast; /* that it is a member of; NULL: none */
+    unsigned met; /* of box->lives: all of it went out to these, and they failed in silence */
     size_t size;
     struct phx__block *body; /* holds data, all of it; NULL: gather iov instead */
     const uint8_t *data;
@@ -29,7 +32,7 @@ struct phx__flow_record {
     struct phx__block *head, *body;
     uint32_t head_at, body_at, body_size;
     uint16_t head_size;
-    uint8_t flags; /* PHX__DATA_* */
+    uint8_t flags; /* PHX__DATA_*, and phx__mail.met from PHX__FLOW_MET on */
     uint8_t gone;  /* withdrawn; the next sweep takes it */
     uint64_t token, limit;
     struct phx__box *box;

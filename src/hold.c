@@ -137,10 +137,19 @@ void phx__hold_close(struct phx__hold *h, struct phx__box *b)
     phx__mem_put(h->mem, b, sizeof *b);
 }
 
-/* Whose letters count as held. The other states have bounds of their own, which are windows. */
+/* Whose letters count as held: all but those that the next step delivers. */
 static int hold_counts(enum phx__box_state state)
 {
-    return state == PHX__BOX_HELD || state == PHX__BOX_GATED || state == PHX__BOX_REFUSED;
+    return state != PHX__BOX_LOCAL;
+}
+
+void phx__hold_charge(struct phx__box *b, size_t *pool)
+{
+    if (b->pool != NULL)
+        *b->pool -= b->bytes;
+    b->pool = pool;
+    if (pool != NULL)
+        *pool += b->bytes;
 }
 
 void phx__hold_move(struct phx__hold *h, struct phx__box *b, enum phx__box_state state,
@@ -203,6 +212,8 @@ static void hold_count(struct phx__hold *h, struct phx__box *b, const struct phx
 
     h->letters++;
     b->bytes += charge;
+    if (b->pool != NULL)
+        *b->pool += charge;
     if (hold_counts(b->state))
         h->held_bytes += charge;
 }
@@ -243,6 +254,8 @@ struct phx__letter *phx__hold_take(struct phx__hold *h, struct phx__box *b,
     l->next = NULL;
     h->letters--;
     b->bytes -= charge;
+    if (b->pool != NULL)
+        *b->pool -= charge;
     if (hold_counts(b->state))
         h->held_bytes -= charge;
     return l;

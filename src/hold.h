@@ -34,6 +34,9 @@ enum phx__box_state {
     PHX__BOX_REFUSED   /* the peer does not have the name, but we know of nobody else */
 };
 struct phx__pump_peer; /* see pump.h */
+/* Lives of nodes that a box remembers: as many as a record has bits for. */
+#define PHX__BOX_LIVES 5u
+#define PHX__BOX_ALL ((1u << PHX__BOX_LIVES) - 1)
 
 /* What this node sends to one name. */
 struct phx__box {
@@ -44,6 +47,7 @@ struct phx__box {
     struct phx__letter *head, *tail; /* in no flow */
     struct phx__letter *back;        /* the last of those that came back; NULL: none did */
     size_t bytes; /* as phx__letter_charge counts */
+    size_t *pool; /* who else counts them, or NULL; see phx__hold_charge */
     struct phx__waiter *waiters;
     struct phx__pump_peer *peer; /* the only one in whose flow messages to it may be; or NULL */
     uint32_t flying;             /* how many are there */
@@ -51,6 +55,8 @@ struct phx__box {
     int moved;                   /* ... and the last that did, because the name is not there */
     uint64_t version;            /* of the names, when the peer was known to be the owner */
     uint64_t retry_us, retry_at; /* REFUSED: patience, and when it ends */
+    uint64_t lives[PHX__BOX_LIVES]; /* of the nodes that mail.met tells of */
+    uint32_t life_count;
 };
 struct phx__hold {
     struct phx__mem *mem;
@@ -59,7 +65,7 @@ struct phx__hold {
     struct phx__map index;   /* name -> box */
     struct phx__map waiting; /* names in some list of waiters */
     struct phx__box *recent; /* that was found last */
-    size_t held_bytes;       /* of boxes in state HELD, GATED and REFUSED */
+    size_t held_bytes;       /* of all boxes but LOCAL ones */
     uint32_t letters;
 };
 
@@ -74,6 +80,9 @@ PHX_PRIVATE void phx__hold_close(struct phx__hold *h, struct phx__box *b);
 /* list: NULL: in none. */
 PHX_PRIVATE void phx__hold_move(struct phx__hold *h, struct phx__box *b, enum phx__box_state state,
                     struct phx__ring *list);
+
+/* Its bytes, those of now and of later, count in *pool from now on; NULL: nowhere. */
+PHX_PRIVATE void phx__hold_charge(struct phx__box *b, size_t *pool);
 
 /* What a message of this size costs a queue: never 0, so that empty messages are bounded, too. */
 PHX_PRIVATE size_t phx__letter_charge(size_t size);

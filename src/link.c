@@ -480,7 +480,12 @@ static int link_on_refuse(const struct phx__frame *f)
     return err;
 }
 
-/* DATA and ACK are free: they cost little each, and come as fast as an honest peer can send. */
+/* DATA, ACK and CAST are free: they cost little each, and come as fast as an honest peer can send. */
+static int link_is_charged(int type)
+{
+    return type < PHX__DATA || type == PHX__SUSPECT || type == PHX__PROBE;
+}
+
 static void link_charge(const struct phx__link_set *s, struct phx__link *l, size_t size)
 {
     uint64_t units = 1 + size / LINK_UNIT_BYTES;
@@ -498,7 +503,7 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
     if (l->state == PHX__LINK_UP) {
         if (f->type < PHX__UPDATE)
             return PHX_EPROTO;
-        if (f->type < PHX__DATA)
+        if (link_is_charged(f->type))
             link_charge(s, l, raw_size);
         return s->frame(s->ctx, l, f, raw, raw_size);
     }

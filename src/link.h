@@ -35,7 +35,6 @@ struct phx__link {
     uint32_t generation;       /* a new one for each link that comes up */
     uint8_t dialer;
     uint8_t queued;            /* in phx's list of links to write */
-    uint8_t broken;   /* a frame was lost for lack of memory: close it instead of writing */
     uint8_t more;     /* the last read filled its buffer: there may be more */
     uint8_t stranger; /* came in through a listener and has not proved anything yet */
     uint8_t refused;  /* the reason came from the peer */
@@ -46,6 +45,7 @@ struct phx__link {
     uint32_t peer;    /* node, once known */
     uint32_t expect;  /* node that should answer, or PHX__NONE */
     uint32_t attempt; /* disc's number, or PHX__NONE */
+    int broken;       /* not 0: close it for this reason instead of writing */
     int reason;       /* why it was closed */
     const char *why;  /* more of that, or NULL */
     struct phx_id id; /* what the peer says it is; proved when up */

@@ -52,7 +52,8 @@
  * accusations runs on a *waking clock*, the host's clock minus all stalls. Moving every deadline
  * of every link by the gap costs one addition. A host that is late at every single step accuses
  * nobody; what its sockets report still counts. And since what was left of a deadline may be
- * nothing, nobody is accused before everything that waited has been read once (`blind`).
+ * nothing, nobody is accused before everything that waited has been read once (`blind`). A node that
+ * is given more than it can read never gets there, so after timeout_us of reading that must do.
  *
  * Others may have given *us* up in the meantime. That their ends of all links are closed says
  * nothing about them; so nobody lost shortly after a stall fails sooner than that much later
@@ -332,8 +333,8 @@ static void live_demand(struct phx__live *l, uint32_t node, uint64_t within, uin
     struct phx__live_node *n = &l->at[node];
     uint64_t until = live_add(live_awake(l, now), within);
 
-    if (n->asked && n->asked_until <= until)
-        return;
+    if (n->busy || (n->asked && n->asked_until <= until))
+        return; /* who is away cannot answer: what it announced holds */
     n->asked = 1;
     n->asked_until = until;
     l->ops.beat(l->ops.ctx, node, 1);
@@ -505,10 +506,13 @@ void phx__live_step(struct phx__live *l, uint64_t now)
         uint64_t grace = live_add(live_awake(l, l->last_step), live_least(gap, LIVE_GRACE_US));
         l->stalled += gap;
         l->blind = 1;
+        l->blind_until = live_add(live_awake(l, now), l->limits.timeout_us);
         if (grace > l->grace)
             l->grace = grace;
     }
     l->last_step = now;
+    if (live_awake(l, now) >= l->blind_until)
+        l->blind = 0;
     phx__live_busy(l, 0);
 }
 

@@ -64,6 +64,7 @@ struct phx__live {
     int blind;         /* after a stall: what waits has not been read yet */
     uint64_t last_step;
     uint64_t stalled; /* all own stalls together */
+    uint64_t blind_until; /* at the latest; on the waking clock */
     uint64_t grace;   /* until then nobody's time runs out; on the waking clock */
     uint64_t pause;   /* not 0: announced, see phx__live_busy */
     uint64_t saved, saved_insurance; /* heartbeats that other traffic made needless */

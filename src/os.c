@@ -66,9 +66,9 @@
 
 /* Unacknowledged data kills a TCP connection after this long; the system's own limit is about a
  * quarter of an hour. The heartbeat finds dead peers much earlier; this bounds what is left when
- * nobody looks, such as a link that drains while it closes. Above interval_us + timeout_us of
- * the defaults. */
-#define OS_TCP_USER_TIMEOUT_MS 30000
+ * nobody looks, such as a link that drains while it closes. Linux counts the time that a full
+ * receiver takes none, too: so it must be above any pause that a host may announce by phx_busy. */
+#define OS_TCP_USER_TIMEOUT_MS 600000
 
 /* Connections that died in the queue are skipped; past this many let the rest of the step run. */
 #define OS_ACCEPT_TRIES 16

@@ -530,6 +530,7 @@ static void node_leave(phx *p)
             return;
         p->left = p->card_stale = 1;
         phx__hand_end(p);
+        p->route.gap = 0; /* the goodbye does not wait for its turn: the next step may close */
         phx__post_settle(&p->post, p->now);
         phx__timer_set(&p->timers, p->close_timer, p->close_at);
         return;
@@ -583,10 +584,12 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     p->more |= phx__post_run(&p->post, p->now);
     node_leave(p);
     node_settle(p);
-    if (!p->more || p->now > p->route.told_at + 20 * PHX__MS)
+    if (!p->more || p->left || p->now > p->route.told_at + 20 * PHX__MS)
         phx__route_flush(&p->route, p->now);
-    p->set.incarnation =
-        phx__route_dest(&p->route, PHX__SELF)->incarnation; /* it may have had to rise */
+    if (p->set.incarnation != phx__route_dest(&p->route, PHX__SELF)->incarnation) {
+        p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
+        phx__post_rise(&p->post, p->set.incarnation, p->now); /* it had to rise */
+    }
     phx__node_write(p);
     phx__node_sweep(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */

@@ -16,6 +16,9 @@
 
 /* Log lines about what never was a link: each peer and reason once a minute. */
 static const struct phx__budget_rule guard_line = { 60 * PHX__SECOND, 1 };
+/* Whoever has a network of version 6 has more addresses than there are minutes. All who came by themselves
+ * share 512 lines, and then 4 a second. */
+static const struct phx__budget_rule guard_lines = { 250 * PHX__MS, 512 };
 
 /* ---- Keys ------------------------------------------------------------------------------------ */
 
@@ -164,14 +167,29 @@ int phx__node_may_adopt(phx *p, int handle, int secure)
 
 /* ---- The log --------------------------------------------------------------------------------- */
 
+/* The same of a dial that did not become a link at all. */
+int64_t phx__node_may_log_dial(phx *p, const struct phx_address *to, int reason)
+{
+    uint64_t place = phx__budget_place(&p->lines, to, 1)
+                     ^ (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
+
+    return phx__budget_take(&p->lines, place != 0 ? place : 1, &guard_line, p->now);
+}
+
 /* Who accepts sees a new port each time, who dials knows the one it wants. */
 int64_t phx__node_may_log(phx *p, const struct phx__link *l, int reason)
 {
     uint64_t place = phx__budget_place(&p->lines, &l->address, l->dialer);
     const char *why = l->why != NULL ? l->why : "";
+    int64_t before;
 
+    if (reason < PHX_ERROR_LAST) /* a peer may refuse us for 65,535 reasons, most of them of its own making */
+        reason = PHX_ERROR_LAST;
     place ^= (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
     for (; *why != 0; why++)
         place = place * 31 + (unsigned char)*why;
-    return phx__budget_take(&p->lines, place != 0 ? place : 1, &guard_line, p->now);
+    before = phx__budget_take(&p->lines, place != 0 ? place : 1, &guard_line, p->now);
+    if (before >= 0 && l->stranger && !phx__budget_take_all(&p->lines, &guard_lines, p->now))
+        return -1;
+    return before;
 }

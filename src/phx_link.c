@@ -381,7 +381,8 @@ static void node_hook(phx *p, const struct phx__hook *h)
     if (err == 0)
         return;
     p->dials_failed++;
-    phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", h->to.path, phx_strerror(err));
+    if (phx__node_may_log_dial(p, &h->to, err) >= 0)
+        phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", h->to.path, phx_strerror(err));
     phx__disc_result(&p->disc, h->attempt, err, p->now);
 }
 
@@ -643,7 +644,7 @@ static void node_wants(void *ctx, struct phx__link *l)
 
 void phx__node_break(phx *p, struct phx__link *l)
 {
-    l->broken = 1;
+    l->broken = PHX_ENOMEM;
     node_wants(p, l);
 }
 
@@ -674,11 +675,13 @@ void phx__node_ready(phx *p, int handle, int events)
 static void node_write_link(phx *p, struct phx__link *l)
 {
     uint64_t before = l->bytes_out;
-    int err = l->broken ? PHX_ENOMEM : phx__link_write(&p->set, l, NODE_WRITE_LIMIT);
+    int err = l->broken ? l->broken : phx__link_write(&p->set, l, NODE_WRITE_LIMIT);
 
     if (l->state == PHX__LINK_UP && l->bytes_out != before)
         phx__live_said(&p->live, l->peer, p->now);
-    if (err != 0)
+    if (err != 0 && !l->broken && l->state == PHX__LINK_UP)
+        l->broken = err; /* the next step first reads what came before the end: a goodbye, perhaps */
+    else if (err != 0)
         phx__node_close_link(p, l, err, 0);
     else
         phx__node_watch(p, l);
@@ -694,11 +697,11 @@ void phx__node_write(phx *p)
     for (i = 0; i < count; i++) {
         struct phx__link *l = p->links[p->writers[i]];
         int writes = l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING
-                     && (!l->full || l->broken);
+                     && (l->broken ? p->stepping : !l->full);
         if (writes)
             node_write_link(p, l);
         l->queued = 0;
-        if (writes && ((!l->dry && !l->full) || l->broken))
+        if ((writes && !l->dry && !l->full) || l->broken)
             node_wants(p, l);
     }
     for (i = count; i < p->writer_count; i++)

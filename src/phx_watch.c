@@ -19,6 +19,9 @@
 #define WATCH_FRAME 64u
 /* How many are asked about a node that was lost; promise 52. */
 #define WATCH_PROBES 2u
+/* A number this far above the one we know is no news that has not come yet, but nonsense. Below what an
+ * owner is ready to jump at a request: see route_request_self. */
+#define WATCH_AHEAD 4096u
 /* Probes are not added to a queue of this many bytes: there is another one, later. */
 #define WATCH_QUEUE 262144u
 
@@ -115,14 +118,27 @@ static void watch_note_word(phx *p, uint32_t node, const struct phx__suspect *s)
     p->peers[node].word_at = p->now;
 }
 
-/* Passed on already, and not so long ago that something may have got lost. */
+/* Passed on already, and not so long ago that something may have got lost. Whatever its number, a word
+ * that follows another closely brings nothing: all have just asked. So nobody, however often it accuses,
+ * makes more than a few floods a second. */
 static int watch_is_old_word(const phx *p, uint32_t node, const struct phx__suspect *s)
 {
     const struct phx__peer *peer = node < p->peer_capacity ? &p->peers[node] : NULL;
     const struct phx_detector *d = &p->cfg.detector;
+    uint64_t age;
 
-    return peer != NULL && peer->word_life == s->incarnation + 1 && peer->word_seq >= s->seq
-           && p->now - peer->word_at < d->timeout_us + d->broken_us;
+    if (peer == NULL || peer->word_life != s->incarnation + 1)
+        return 0;
+    age = p->now - peer->word_at;
+    return age < d->timeout_us / 4
+           || (peer->word_seq >= s->seq && age < d->timeout_us + d->broken_us);
+}
+
+/* About the life that we know of, and the number that we know of or a later one, but not one so late that
+ * the owner would not go beyond it: then nobody could refute it, nor say it again. */
+static int watch_is_word_of(const struct phx__dest *d, const struct phx__suspect *s)
+{
+    return s->incarnation == d->incarnation && s->seq >= d->seq && s->seq - d->seq < WATCH_AHEAD;
 }
 
 void phx__node_suspect(void *ctx, uint32_t node)
@@ -186,7 +202,7 @@ int phx__node_on_suspect(phx *p, struct phx__link *l, const struct phx__frame *f
     d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
     if (node == PHX__SELF)
         watch_refute(p, l, &s);
-    else if (d != NULL && node != l->peer && s.incarnation == d->incarnation && s.seq >= d->seq
+    else if (d != NULL && node != l->peer && watch_is_word_of(d, &s)
              && !watch_is_old_word(p, node, &s)
              && phx__live_word(&p->live, node, phx__ids_find(&p->ids, &s.accuser), p->now)) {
         watch_note_word(p, node, &s);

@@ -55,18 +55,17 @@ static int post_find_peer(struct phx__post *p, struct phx__post_way *way, struct
 {
     way->peer = peer;
     *waiters = &peer->waiters;
-    return phx__fate_accepts(p, peer) ? 0 : PHX_EAGAIN;
+    return phx__fate_credit(p, peer) ? 0 : PHX_EAGAIN;
 }
 
 /* The box has letters, or has to wait for what is under way. */
 static int post_find_box(struct phx__post *p, size_t size, struct phx__post_way *way,
                          struct phx__waiter ***waiters)
 {
-    enum phx__box_state state = way->box->state;
-    int held = state != PHX__BOX_LOCAL && state != PHX__BOX_BOUND;
+    const struct phx__box *b = way->box;
 
-    *waiters = state == PHX__BOX_HELD ? post_hold_waiters(p, size) : &way->box->waiters;
-    return phx__fate_box_accepts(p, way->box, held, size) ? 0 : PHX_EAGAIN;
+    *waiters = b->state == PHX__BOX_HELD ? post_hold_waiters(p, size) : &way->box->waiters;
+    return phx__fate_box_accepts(p, b->state, b->peer, size) ? 0 : PHX_EAGAIN;
 }
 
 /* No letters, nothing came back. Does its peer still have the name? If not, 0, and what is under
@@ -103,9 +102,13 @@ int phx__post_find_way(struct phx__post *p, uint64_t name, size_t size, struct p
     if (way->box != NULL)
         return post_find_box(p, size, way, waiters);
     way->owner = p->ops.owner(p->ops.ctx, name);
-    if (way->owner == PHX__NONE || way->owner == PHX__SELF) {
+    if (way->owner == PHX__NONE) {
         *waiters = post_hold_waiters(p, size);
-        return phx__fate_box_accepts(p, NULL, way->owner == PHX__NONE, size) ? 0 : PHX_EAGAIN;
+        return phx__fate_box_accepts(p, PHX__BOX_HELD, NULL, size) ? 0 : PHX_EAGAIN;
+    }
+    if (way->owner == PHX__SELF) { /* the next run delivers what is there, and tells then */
+        *waiters = &p->ready_waiters;
+        return phx__fate_box_accepts(p, PHX__BOX_LOCAL, NULL, size) ? 0 : PHX_EAGAIN;
     }
     peer = phx__pump_open(p, way->owner);
     return peer == NULL ? PHX_ENOMEM : post_find_peer(p, way, peer, waiters);
@@ -196,6 +199,7 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t n
         mail.limit = now + m->time_limit_us;
     mail.box = NULL;
     mail.cast = NULL;
+    mail.met = 0;
     mail.size = size;
     mail.body = NULL;
     mail.data = NULL;
@@ -293,8 +297,9 @@ static void post_gap(struct phx__post *p, struct phx__pump_peer *peer)
 static void post_arrived(struct phx__post *p, struct phx__pump_peer *peer,
                          const struct phx__data *d, int flags)
 {
-    if (d->epoch < peer->in.epoch) {
-        p->duplicates++; /* of a flow that was given up */
+    if (d->epoch < peer->in.epoch
+        || (peer->in_life != 0 && (d->epoch >> 32) + 1 != peer->in_life)) {
+        p->duplicates++; /* of a flow that was given up, or of another life: a relay kept it */
         return;
     }
     if (d->epoch > peer->in.epoch) {
@@ -523,7 +528,7 @@ static void post_run_rooms(struct phx__post *p)
             if (p->look_again)
                 break;
         }
-        if (phx__fate_accepts(p, peer))
+        if (phx__fate_credit(p, peer))
             phx__wait_splice(&p->ready_waiters, &peer->waiters);
     }
     if (p->hold.held_bytes == 0 || p->hold.held_bytes < p->limits.hold_bytes / 2)

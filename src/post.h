@@ -50,6 +50,7 @@ struct phx__post {
     struct phx__pump_node *nodes; /* both directions; what costs memory is made on first use */
     uint32_t node_capacity;
     uint64_t epochs; /* given out since the start */
+    uint64_t lives;  /* of peers, too */
     uint64_t now;    /* of the call we are in */
     uint32_t hold_timer, again_timer;
     uint64_t hold_limit_at;         /* no letter in a box expires before */
@@ -69,6 +70,7 @@ struct phx__post {
     uint32_t outcome_first, outcome_count, outcome_capacity;
     size_t promised;
     size_t transit_bytes;
+    size_t local_bytes;   /* of letters in LOCAL boxes */
     size_t pending_count; /* messages in boxes and flows, empty ones too */
     size_t pending_bytes; /* accepted from this host and not acknowledged */
     uint64_t messages_in, messages_out, retransmitted, duplicates, dropped;
@@ -113,6 +115,8 @@ PHX_PRIVATE void phx__post_failed(struct phx__post *p, uint32_t node, uint64_t n
 /* The node came back as another incarnation: also what was received of the former one is over. */
 PHX_PRIVATE void phx__post_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation,
                                   uint64_t now);
+/* This very node has another incarnation now, and goes on: what has left in whole without an answer fails. */
+PHX_PRIVATE void phx__post_rise(struct phx__post *p, uint64_t incarnation, uint64_t now);
 PHX_PRIVATE void phx__post_forget(struct phx__post *p, uint32_t node);
 /* What the node announces as its window. */
 PHX_PRIVATE void phx__post_window(struct phx__post *p, uint32_t node, uint32_t bytes);

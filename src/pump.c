@@ -178,6 +178,7 @@ struct phx__pump_peer *phx__pump_open(struct phx__post *p, uint32_t node)
         return NULL;
     }
     peer->node = node;
+    peer->life = ++p->lives;
     peer->nbr = PHX__NONE;
     peer->own.peer = peer->transit.peer = peer;
     peer->transit.is_transit = 1;

@@ -25,10 +25,13 @@ struct phx__pump_peer {
     struct phx__pump_source own, transit;
     struct phx__flow_out out;
     struct phx__flow_in in;
+    uint64_t in_life; /* the high half of its epochs, plus 1; 0: any, it was never reborn */
     struct phx__back back;  /* what came from it and was turned back */
     int confirm;            /* it is to be told how many returns of its came */
     struct phx__ring boxes; /* BOUND ones */
     struct phx__ring idle;  /* FLOWING ones with nothing under way, oldest first */
+    size_t boxed;           /* bytes of letters in boxes whose peer this is */
+    uint64_t life;          /* no other peer has the same, nor this one when it is reborn */
     struct phx__waiter *waiters;
     struct phx__ring room_link, ack_link;
     int owed, gap; /* an ack; one that reports a gap */

@@ -179,6 +179,7 @@ int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
     struct phx__tls_set *s = phx__mem_zero(mem, sizeof *s);
     int err = 0;
 
+    PHX_ASSERT(TLS_IN <= PHX__TLS_HELD);
     *out = NULL;
     if (s == NULL)
         return PHX_ENOMEM;
@@ -250,6 +251,12 @@ static void tls_setup(br_ssl_engine_context *e, struct phx__tls *t, const uint8_
     br_ssl_engine_set_default_ec(e);
     br_ssl_engine_set_default_rsavrfy(e);
     br_ssl_engine_set_default_ecdsa(e);
+    /* BearSSL takes any point for Curve25519, also those that make the same secret of whatever it is given
+     * (RFC 7748, section 6.1). Who has a certificate and not the key could make two connections with one
+     * secret, and pass our macs from one to the other. Points of the other curves are checked. */
+    t->ec = *br_ec_get_default();
+    t->ec.supported_curves &= ~((uint32_t)1 << BR_EC_curve25519);
+    br_ssl_engine_set_ec(e, &t->ec);
     br_ssl_engine_add_flags(e, BR_OPT_NO_RENEGOTIATION);
     br_ssl_engine_set_buffers_bidi(e, t->in, sizeof t->in, t->out, sizeof t->out);
     br_ssl_engine_inject_entropy(e, seed, 32);

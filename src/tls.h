@@ -33,8 +33,9 @@ PHX_PRIVATE void phx__tls_free(struct phx__tls *t); /* NULL is fine */
 
 /* Where bytes from the stream go before phx__tls_feed: one buffer for all links of a node. */
 PHX_PRIVATE uint8_t *phx__tls_buffer(struct phx__tls_set *s, size_t *capacity);
-/* More plaintext than ciphertext that phx__tls_feed may give, because of what came before. */
-#define PHX__TLS_HELD 4096u
+/* More plaintext than ciphertext that phx__tls_feed may give, because of what came before: all but a byte of
+ * the largest record that fits the engine, which is larger than any of ours. */
+#define PHX__TLS_HELD 4608u
 /* Takes size bytes of the buffer as they came; gives what they mean: how many bytes at out, which must have
  * room for size + PHX__TLS_HELD. PHX_ETLS, PHX_ERESET (the peer ended it), PHX_ENOMEM. */
 PHX_PRIVATE long phx__tls_feed(struct phx__tls *t, size_t size, uint8_t *out);

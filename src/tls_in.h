@@ -88,6 +88,7 @@ struct phx__tls {
         br_x509_minimal_context minimal;
     } judge;
     struct tls_policy policy;
+    br_ec_impl ec;   /* the curves of the exchange */
     const char *why; /* known better than the engine's error tells */
     uint8_t *rest;   /* ciphertext that the stream did not take */
     size_t rest_size, rest_taken, rest_capacity;

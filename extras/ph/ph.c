@@ -638,9 +638,28 @@ static int wait_once(struct ph *h, uint64_t end)
     return phx_now_us() >= end ? PHX_ETIMEDOUT : 0;
 }
 
+/* What was sent gets its time before the goodbye, for the goodbye ends what is left. The names go first:
+ * what is sent to them meanwhile should wait for another owner. */
+static int finish(struct ph *h, uint64_t drain_us)
+{
+    uint64_t end = end_of(drain_us), last = end_of(drain_us > UINT64_MAX - 1000000 ? drain_us
+                                                                                   : drain_us + 1000000);
+    int err = phx_release(h->p, 0, UINT64_MAX), late;
+
+    while (err == 0 && phx_pending(h->p) > 0 && phx_now_us() < end)
+        if ((err = rest(h, end)) == 0)
+            err = turn(h);
+    late = phx_pending(h->p) > 0;
+    if (err == 0)
+        err = phx_close(h->p, 0);
+    while (err == 0 && !phx_closed(h->p) && phx_now_us() < last)
+        if ((err = rest(h, last)) == 0)
+            err = turn(h);
+    return err == 0 && (late || !phx_closed(h->p)) ? PHX_ETIMEDOUT : err;
+}
+
 int ph_finalize(struct ph *h, uint64_t drain_us)
 {
-    uint64_t end = end_of(drain_us > UINT64_MAX - 1000000 ? drain_us : drain_us + 1000000);
     int err;
 
     if (h == NULL)
@@ -649,13 +668,7 @@ int ph_finalize(struct ph *h, uint64_t drain_us)
         return err;
     h->closing = 1;
     queue_drop(h);
-    err = phx_close(h->p, drain_us);
-    while (err == 0 && !phx_closed(h->p) && phx_now_us() < end) {
-        if ((err = rest(h, end)) == 0)
-            err = turn(h);
-    }
-    if (err == 0 && (!phx_closed(h->p) || phx_pending(h->p) > 0))
-        err = PHX_ETIMEDOUT;
+    err = finish(h, drain_us);
     ph_free(h);
     return err;
 }

@@ -139,9 +139,10 @@ static int ssh_parse_target(const char *text, struct ssh_place *out)
 {
     char copy[SSH_ADDRESS], *host, *port;
 
+    /* ssh takes options behind the host too, and not every version stops at "--". */
     if (strncmp(text, "exec:", 5) == 0) {
         ssh_copy(out->command, text + 5);
-        return out->command[0] != '\0';
+        return out->command[0] != '\0' && out->command[0] != '-';
     }
     ssh_copy(copy, text);
     ssh_copy(out->target, text);
@@ -157,7 +158,13 @@ static int ssh_parse(const char *address, struct ssh_place *out)
         return PHX_ESCHEME;
     if (strlen(address) >= sizeof copy)
         return PHX_EADDRESS;
-    ssh_copy(copy, address + 6);
+    for (at = copy; *address != '\0'; address++) { /* a node's addresses are printable anyway */
+        if ((unsigned char)*address < 0x20 || (unsigned char)*address >= 0x7f)
+            return PHX_EADDRESS;
+        *at++ = *address;
+    }
+    *at = '\0';
+    memmove(copy, copy + 6, strlen(copy + 6) + 1);
     slash = strchr(copy, '/');
     if (slash == NULL || !ssh_parse_target(slash + 1, out))
         return PHX_EADDRESS;
@@ -261,7 +268,9 @@ static void ssh_keep(struct ssh_tunnel *t, const char *data, size_t size)
             memmove(t->text, t->text + cut, t->size - cut);
             t->size -= cut;
         }
-        t->text[t->size++] = (unsigned char)c < 0x20 && c != '\n' && c != '\t' ? '?' : c;
+        if (((unsigned char)c < 0x20 && c != '\n' && c != '\t') || (unsigned char)c >= 0x7f)
+            c = '?'; /* some terminals take 0x9b for the beginning of a command */
+        t->text[t->size++] = c;
     }
     t->text[t->size] = '\0';
 }

@@ -227,6 +227,7 @@ static void talk(struct sim *s, uint32_t n)
     plan.roaming = rnd(s, 2) ? 1 + (uint32_t)rnd(s, 5) : 0;
     plan.limits = (int)rnd(s, 2);
     plan.cancels = (int)rnd(s, 2);
+    plan.cast_one_in = rnd(s, 2) ? 2u << rnd(s, 6) : 0;
     plan.is_strict = 1;
     plan.huge_one_in = s->cfg.max_message == HUGE ? 200 : 0;
     chat_begin(s, &plan);

@@ -8,7 +8,10 @@
  *   - each message of a living process to a living, reachable one has its outcome in the end, and so
  *     has each message of a process that left in peace;
  *   - PHX_EAGAIN is followed by on_writable, once there is peace;
- *   - after every step, a node's memory and queues are within their bounds (check_bounds).
+ *   - what is cast to the names of a host that dies for good is told as failed (chat_bars asks for
+ *     it if plan.dead_are_told);
+ *   - after every step, a node's memory and queues are within their bounds (check_bounds), and what it
+ *     says is pending is what the ledger has no outcome of (check_pending).
  */
 #ifndef CHAT_H
 #define CHAT_H
@@ -25,8 +28,13 @@ struct chat_plan {
     uint32_t roaming;      /* how many names may be moved */
     int limits;            /* 1: one message in two has a time limit */
     int cancels;           /* 1: one message in 32 is cancelled a moment later */
+    uint32_t cast_one_in;  /* one of so many is a cast to one up to CHAT_RANGES ranges; 0: none */
+    int dead_are_told;     /* 1: what was sent to a host that died later and stays dead must be told */
     int is_strict;         /* 1: the first fault ends the world; 0: faults are counted, for chat_bars */
 };
+
+/* A node has one member of a cast per range at most, so this many pass its window together. */
+#define CHAT_RANGES 4u
 
 void chat_begin(struct sim *s, const struct chat_plan *plan);
 /* No more are sent; those under way go on. */
@@ -34,6 +42,8 @@ void chat_hush(struct sim *s);
 /* As much as credit allows leaves host a for the name of host b, as messages of `bytes`, from here
  * until chat_hush. */
 void chat_pour(struct sim *s, uint32_t a, uint32_t b, uint32_t bytes);
+/* Host a casts `bytes` to all hosts' names, as one range. */
+void chat_cast_all(struct sim *s, uint32_t a, uint32_t bytes);
 /* Moves roaming name k (0 ..): releases it where it is, and lets host `to` assume it gap_us later,
  * or sooner by -gap_us: then both hold it for a while. */
 void chat_move(struct sim *s, uint32_t k, uint32_t to, int64_t gap_us);
@@ -43,7 +53,10 @@ int chat_told(struct sim *s);
 /* Bytes that host b has heard. */
 uint64_t chat_bytes(const struct sim *s, uint32_t b);
 uint64_t chat_sent(const struct sim *s);
+uint64_t chat_casts(const struct sim *s);   /* of them: casts, each once */
+uint64_t chat_refused(const struct sim *s); /* casts that were told PHX_EAGAIN */
 uint64_t chat_failed(const struct sim *s); /* those that ended otherwise than PHX_OK */
+uint64_t chat_failed_to(const struct sim *s, uint32_t b); /* ... of those to host b's own name */
 /* Bars "STORY lost", "doubled", "reordered", "without outcome" and "corrupt", limit 0; fails the
  * world if one is short. Waits for the outcomes first, limit_us at most. */
 void chat_bars(struct sim *s, const char *story, uint64_t limit_us);
@@ -52,6 +65,7 @@ void chat_free(struct sim *s);
 /* Called by the host code of scenario.c. */
 void chat_heard(struct sim *s, uint32_t host, const struct phx_message *m);
 void chat_outcome(struct sim *s, uint32_t host, uint64_t token, int result);
+void chat_member(struct sim *s, uint32_t host, uint64_t token, uint64_t to, int result, uint64_t left);
 void chat_writable(struct sim *s, uint32_t host, uint64_t to);
 void chat_conflict(struct sim *s, uint32_t host, struct phx_range range);
 void chat_judged(struct sim *s, uint32_t host, const struct phx_node *node);

@@ -469,9 +469,22 @@ static size_t check_credit(const struct phx__pump_peer *peer)
     return bytes;
 }
 
-void check_bounds(const struct check *c, uint32_t host, const struct phx_config *cfg, uint32_t most)
+/* What is held for names is bounded when it is accepted. Beyond that only what had been accepted for a
+ * node's window comes back from there, when it fails or does not hold the name any more. */
+static size_t held_limit(const struct phx__post *post, const struct phx_config *cfg, size_t window)
+{
+    size_t peers = 0, i;
+
+    for (i = 0; i < post->node_capacity; i++)
+        peers += post->nodes[i].peer != NULL;
+    return cfg->hold_bytes + (peers + 1) * 2 * window;
+}
+
+void check_bounds(const struct check *c, uint32_t host, const struct phx_config *cfg, uint32_t most,
+                  uint32_t at_once)
 {
     const struct check_view *v = &c->views[host];
+    const size_t window = cfg->window + at_once * one_over(most);
     const struct phx__post *post;
     size_t transit = 0, i;
 
@@ -482,18 +495,78 @@ void check_bounds(const struct check *c, uint32_t host, const struct phx_config 
         const struct phx__pump_peer *peer = post->nodes[i].peer;
         if (!peer)
             continue;
-        over(c, host, "the flow to one node", peer->out.bytes, cfg->window + one_over(most));
-        over(c, host, "all that waits for one node", check_credit(peer),
-             2 * (cfg->window + one_over(most)) + cfg->hold_bytes);
+        over(c, host, "the flow to one node", peer->out.bytes, window);
+        over(c, host, "all that waits for one node", check_credit(peer), 2 * window + cfg->hold_bytes);
         over(c, host, "transit to one node", peer->queue.bytes, 2 * cfg->window);
         transit += peer->queue.bytes;
     }
     over(c, host, "all transit", transit, (size_t)64 << 20);
+    over(c, host, "what is held for names", post->hold.held_bytes, held_limit(post, cfg, window));
     for (i = 0; i < v->p->link_size; i++)
         if (v->p->links[i])
             over(c, host, "the queue of a link", phx__link_queued(v->p->links[i]), (size_t)1 << 20);
     if (cfg->mem_limit) /* the peak tells of every moment, not only of this one */
         over(c, host, "memory", c->w->hosts[host].mem_peak, cfg->mem_limit);
+}
+
+/* Bytes of messages in all boxes and flows; *held: what counts as held of them, as it is charged. */
+static size_t queued_bytes(const struct phx__post *post, size_t *held)
+{
+    const struct phx__letter *l;
+    size_t sum = 0;
+    uint32_t i, k;
+
+    for (*held = 0, i = 0; i < post->hold.count; i++) {
+        const struct phx__box *b = post->hold.boxes[i];
+        int counts = b->state != PHX__BOX_LOCAL && b->state != PHX__BOX_BOUND;
+        for (l = b->head; l != NULL; l = l->next) {
+            sum += l->mail.size;
+            *held += counts ? phx__letter_charge(l->mail.size) : 0;
+        }
+    }
+    for (i = 0; i < post->node_capacity; i++)
+        for (k = 0; post->nodes[i].peer != NULL && k < post->nodes[i].peer->out.count; k++)
+            sum += phx__flow_payload(phx__flow_at(&post->nodes[i].peer->out, k));
+    return sum;
+}
+
+void check_pending(const struct check *c, uint32_t host, const struct check_told *t)
+{
+    const struct check_view *v = &c->views[host];
+    const struct phx__post *post;
+    size_t held, queued, to_tell = 0;
+    uint32_t i;
+
+    if (!v->p)
+        return;
+    post = &v->p->post;
+    for (i = 0; i < post->outcome_count; i++)
+        to_tell += post->outcomes[post->outcome_first + i].token != 0;
+    queued = queued_bytes(post, &held);
+    if (post->pending_bytes != queued || post->hold.held_bytes != held)
+        world_fail(c->w, "host %u: %zu bytes pending and %zu held; in its queues: %zu and %zu",
+                   (unsigned)host, post->pending_bytes, post->hold.held_bytes, queued, held);
+    if (post->pending_count + to_tell < t->untold
+        || post->pending_count + to_tell > t->untold + t->expired)
+        world_fail(c->w, "host %u: %zu messages are pending, %zu to be told; %llu are untold, %llu expired",
+                   (unsigned)host, post->pending_count, to_tell, (unsigned long long)t->untold,
+                   (unsigned long long)t->expired);
+    if (phx_pending(v->p) > t->untold_bytes + t->expired_bytes)
+        world_fail(c->w, "host %u: %zu bytes are pending; %llu are untold, %llu expired", (unsigned)host,
+                   phx_pending(v->p), (unsigned long long)t->untold_bytes,
+                   (unsigned long long)t->expired_bytes);
+}
+
+int check_owner(const struct check *c, uint32_t host, uint64_t name, uint32_t *owner)
+{
+    phx *p = (phx *)c->views[host].p;
+    int err;
+
+    (void)phx__names_owner(&p->names, name, NULL, &err);
+    *owner = p->post.ops.owner(p->post.ops.ctx, name);
+    if (*owner == PHX__NONE)
+        *owner = WORLD_NONE;
+    return err != 0 ? -1 : 0;
 }
 
 const char *check_who(const struct check *c, const struct phx_id *id, char *out, size_t size)

@@ -89,8 +89,19 @@ const char *check_who(const struct check *c, const struct phx_id *id, char *out,
 /* The life with that id; WORLD_NONE: none. */
 uint32_t check_life(const struct check *c, const struct phx_id *id);
 /* Memory and queues of a node are within what cfg allows, when no message so far had more than `most`
- * bytes: fails the world if not. */
-void check_bounds(const struct check *c, uint32_t host, const struct phx_config *cfg, uint32_t most);
+ * bytes, and no more than `at_once` go to one node in one call: fails the world if not. */
+void check_bounds(const struct check *c, uint32_t host, const struct phx_config *cfg, uint32_t most,
+                  uint32_t at_once);
+/* What a process was told of what it sent. */
+struct check_told {
+    uint64_t untold, untold_bytes;   /* no outcome yet */
+    uint64_t expired, expired_bytes; /* PHX_EEXPIRED: some of it may be under way nevertheless */
+};
+/* phx_pending, the queues behind it and what the host was told agree: fails the world if not. */
+void check_pending(const struct check *c, uint32_t host, const struct check_told *t);
+/* Who holds the name in that host's eyes and has not failed: a number that means something to it alone,
+ * WORLD_NONE: nobody. 0, or -1: it has no memory to find out. */
+int check_owner(const struct check *c, uint32_t host, uint64_t name, uint32_t *owner);
 /* For the reader of a failure: whose claims of name that host knows. */
 void check_explain_name(struct check *c, uint32_t host, uint64_t name, char *out, size_t size);
 /* Who says it holds name itself, of the hosts with a process: how many; *holder one of them. */

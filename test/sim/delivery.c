@@ -478,6 +478,97 @@ static void leavers(struct sim *s)
     chat_bars(s, "leavers", TOLD);
 }
 
+/* ---- To many at once ------------------------------------------------------------------------ */
+
+/* What one cast to all puts on links: each of the N - 1 of the tree carries the bytes once. More than
+ * they can be is what heads and the rest of the world say meanwhile. */
+static void cast_once(struct sim *s)
+{
+    const uint32_t bytes = 1000000;
+    uint64_t before, told;
+
+    run_for(s, 5 * SECOND);
+    before = totals(s).bytes;
+    told = s->nodes[2].outcomes;
+    chat_cast_all(s, 2, bytes);
+    run_for(s, 2 * SECOND);
+    if (!s->w->failed && s->nodes[2].outcomes - told != s->o.nodes)
+        world_fail(s->w, "a cast to %u on idle links had %u outcomes in 2 s", (unsigned)s->o.nodes,
+                   (unsigned)(s->nodes[2].outcomes - told));
+    bar(s, "casts bytes on all links, in those of N - 1 copies",
+        (double)(totals(s).bytes - before) / bytes / (s->o.nodes - 1), 1.05);
+}
+
+/* Casts and sends to the same names, while names move and holders die and come back; and in the end some
+ * die for good: of these, and of nobody else, all is told as failed. */
+static void casts(struct sim *s)
+{
+    uint32_t n = s->o.nodes, relays = 2, names = 4, i;
+    struct chat_plan plan = plan_for(1500 / n, 20000, 0, n);
+    uint64_t dead;
+
+    plan.roaming = names;
+    plan.cast_one_in = 4;
+    plan.dead_are_told = 1;
+    relays_and_leaves(s, relays, n - relays);
+    plan.per_second = 0;
+    chat_begin(s, &plan);
+    cast_once(s);
+    plan.per_second = 1500 / n;
+    chat_begin(s, &plan);
+    for (i = 0; i < names; i++)
+        chat_move(s, i, relays + i % (n - relays), 0);
+    for (i = 0; i < n * 12 && !s->w->failed; i++) {
+        run_for(s, rnd(s, 200 * MS));
+        some_move(s, names, 1);
+        if (i % 16 == 7) {
+            crash(s, relays + (uint32_t)rnd(s, n - relays));
+            run_for(s, rnd(s, 3 * SECOND));
+            start_all(s);
+        }
+    }
+    run_for(s, 10 * SECOND);
+    bar(s, "casts messages that failed though an heir was there", (double)chat_failed(s), 0);
+    crash(s, n - 1);
+    power_off(s, n - 2);
+    run_for(s, 20 * SECOND);
+    chat_hush(s);
+    chat_bars(s, "casts", TOLD);
+    dead = chat_failed_to(s, n - 1) + chat_failed_to(s, n - 2);
+    if (!s->w->failed && dead == 0)
+        world_fail(s->w, "two hosts died under load, and nothing failed");
+    bar(s, "casts messages to the living that failed", (double)(chat_failed(s) - dead), 0);
+    figure(s, "casts casts", (double)chat_casts(s));
+    figure(s, "casts messages that ended otherwise", (double)chat_failed(s));
+}
+
+/* Nothing but casts, with the least credit there can be: on_writable for one of the members is all that
+ * lets a host go on, for a cast that finds no room is not tried again before that. */
+static void casts_tiny(struct sim *s)
+{
+    uint32_t n = s->o.nodes, i;
+    struct chat_plan plan = plan_for(400, 30000, 0, n);
+
+    plan.cast_one_in = 1;
+    s->cfg.window = 65536;
+    s->cfg.hold_bytes = 65536;
+    s->cfg.mem_limit = 24u << 20;
+    chain(s, n);
+    chat_begin(s, &plan);
+    for (i = 0; i < 6 * n && !s->w->failed; i++) {
+        uint32_t a = (uint32_t)rnd(s, n - 1);
+        run_for(s, rnd(s, SECOND));
+        unplug(s, a, a + 1);
+    }
+    chat_hush(s);
+    if (!s->w->failed && chat_refused(s) == 0)
+        world_fail(s->w, "each cast found room: this proves nothing about on_writable");
+    chat_bars(s, "casts_tiny", TOLD);
+    all_arrived(s, "casts_tiny");
+    figure(s, "casts_tiny casts", (double)chat_casts(s));
+    figure(s, "casts_tiny casts that found no room", (double)chat_refused(s));
+}
+
 const struct story delivery_stories[] = {
     { "relay_deaths", "a relay dies every second under load", 20, 6, 64, relay_deaths, NULL },
     { "links_cut", "links are cut and healed under load", 20, 5, 64, links_cut, NULL },
@@ -491,6 +582,8 @@ const struct story delivery_stories[] = {
     { "tiny_credit", "credit of one fragment", 5, 3, 16, tiny_credit, NULL },
     { "mixed_sizes", "one byte and 16 MiB, mixed", 8, 4, 16, mixed_sizes, NULL },
     { "sender_restart", "senders die and come back at once", 12, 6, 64, sender_restart, NULL },
+    { "casts", "casts to many, names move, members die", 16, 6, 64, casts, NULL },
+    { "casts_tiny", "casts with credit of one fragment", 6, 3, 16, casts_tiny, NULL },
     { "leavers", "processes leave in peace, under load", 10, 4, 64, leavers, NULL },
     { NULL, NULL, 0, 0, 0, NULL, NULL }
 };

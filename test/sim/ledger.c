@@ -119,6 +119,18 @@ static int is_filled(const uint8_t *p, uint32_t size, uint64_t number)
     return 1;
 }
 
+uint64_t ledger_find(const struct ledger *l, uint64_t tag, uint32_t name)
+{
+    uint64_t number = tag - 1, i;
+
+    if (number >= l->count || l->at[number].members == 0)
+        return number < l->count ? number : LEDGER_NONE;
+    for (i = number; l->at[number].place == 0 && i < number + l->at[number].members; i++)
+        if (l->at[i].name == name)
+            return i;
+    return LEDGER_NONE;
+}
+
 void ledger_fault(struct ledger *l, enum ledger_fault fault, uint64_t number, const char *what)
 {
     const struct ledger_message *m = number < l->count ? &l->at[number] : NULL;
@@ -162,7 +174,7 @@ static const char *judge_whole(const struct ledger_message *m, const struct phx_
 {
     if (in->size != m->size || in->from != m->host * 10u)
         return "its size or sender changed on the way";
-    if (!is_filled(in->data, m->size, number))
+    if (!is_filled(in->data, m->size, number - m->place))
         return "its bytes changed on the way";
     if (!is_addressed)
         return "who heard it does not hold its name";
@@ -202,10 +214,9 @@ static int judge_order(struct ledger *l, uint32_t receiver, uint64_t number, int
     return bad;
 }
 
-int ledger_heard(struct ledger *l, uint32_t receiver, const struct phx_message *in, int is_addressed,
-                 int (*is_alive)(void *ctx, uint32_t life), void *ctx)
+int ledger_heard(struct ledger *l, uint32_t receiver, uint64_t number, const struct phx_message *in,
+                 int is_addressed, int (*is_alive)(void *ctx, uint32_t life), void *ctx)
 {
-    uint64_t number = in->tag - 1;
     struct ledger_message *m;
     int given_up, err;
     const char *what;
@@ -230,7 +241,7 @@ int ledger_heard(struct ledger *l, uint32_t receiver, const struct phx_message *
 static const char *judge_outcome(const struct ledger_message *m, int result, uint64_t now,
                                  uint64_t failed_at)
 {
-    if ((result == PHX_ECANCELLED) != (m->cancelled != 0))
+    if (result == PHX_ECANCELLED ? m->cancelled == 0 : m->cancelled == 1)
         return "cancelled, and not told so, or the other way round";
     if (result == PHX_EEXPIRED && (m->limit_at == 0 || now < m->limit_at))
         return "it expired before its limit";
@@ -244,21 +255,34 @@ static const char *judge_outcome(const struct ledger_message *m, int result, uin
     return NULL;
 }
 
-int ledger_outcome(struct ledger *l, uint32_t life, uint64_t token, int result, uint64_t now,
-                   uint64_t failed_at)
+/* How many outcomes of its cast are still to come; LEDGER_NONE: it is of no cast. */
+static uint64_t to_come(const struct ledger *l, uint64_t number)
+{
+    const struct ledger_message *m = &l->at[number];
+    uint64_t i, n = 0;
+
+    for (i = number - m->place; i < number - m->place + m->members; i++)
+        n += l->at[i].outcome == LEDGER_UNTOLD;
+    return m->members ? n : LEDGER_NONE;
+}
+
+int ledger_outcome(struct ledger *l, uint32_t life, uint64_t number, uint64_t left, int result,
+                   uint64_t now, uint64_t failed_at)
 {
     struct ledger_message *m;
     const char *what;
 
-    if (token == 0 || token > l->count || l->at[token - 1].source != life)
+    if (number >= l->count || l->at[number].source != life)
         return wrong(l, LEDGER_UNTOLD_ONE, UINT64_MAX, "an outcome of a send that it did not make");
-    m = &l->at[token - 1];
+    m = &l->at[number];
     if (m->outcome != LEDGER_UNTOLD)
-        return wrong(l, LEDGER_UNTOLD_ONE, token - 1, "a second outcome");
+        return wrong(l, LEDGER_UNTOLD_ONE, number, "a second outcome");
     m->outcome = result;
     l->not_delivered += result != PHX_OK;
+    if (left != to_come(l, number))
+        return wrong(l, LEDGER_UNTOLD_ONE, number, "another number of outcomes of its cast is to come");
     if (result == PHX_OK && m->received == 0)
-        return wrong(l, LEDGER_LOST, token - 1, "said to have arrived, and it has not");
+        return wrong(l, LEDGER_LOST, number, "said to have arrived, and it has not");
     what = judge_outcome(m, result, now, failed_at);
-    return what ? wrong(l, LEDGER_CORRUPT, token - 1, what) : 0;
+    return what ? wrong(l, LEDGER_CORRUPT, number, what) : 0;
 }

@@ -1,7 +1,9 @@
 /* ledger.h - every message that was sent in the simulated world, and whether what became of it is right.
  *
  * The ledger sees all processes at once, and so it asks for more than any receiver could. Messages
- * are numbered in the order of their sending; a *stream* is what one process sends to one name.
+ * are numbered in the order of their sending; a *stream* is what one process sends to one name. A cast
+ * is entered as one message for each of its members, next to each other, and these have one tag, one
+ * token and the same bytes: those of the first.
  *
  *   once       a message that was delivered is never delivered again ...
  *   in order   the first deliveries of a stream's messages come in the order of their sending,
@@ -12,7 +14,8 @@
  *   told       each message has one outcome; PHX_OK only after a delivery, and nothing comes after
  *              it; PHX_EEXPIRED only after its limit; PHX_ECANCELLED only if it was cancelled, and
  *              then it never arrives; PHX_EFAILED only if somebody has failed in the sender's eyes since
- *              it was sent, or left, or if the sender leaves itself
+ *              it was sent, or left, or if the sender leaves itself; of a cast it is told for each
+ *              member, with the right number of those that are still to come
  *
  * ... and this is all that is excused: a process that dies, or that counts as failed or left with the
  * sender, takes with it which of the messages without an outcome it has delivered. These may come
@@ -33,8 +36,9 @@ struct ledger_message {
     uint32_t source, host, name; /* the sender's life and host; which of the names */
     uint32_t heard_by;           /* the life that heard it last */
     uint32_t size, received;
+    uint32_t members, place;     /* of a cast, and which of them this is; 0: of no cast */
     int outcome;
-    int cancelled;
+    int cancelled; /* 1: it was taken back; 2: it may have been, with other members */
 };
 
 enum ledger_fault {
@@ -65,18 +69,22 @@ struct ledger_message *ledger_add(struct ledger *l);
 void ledger_withdraw(struct ledger *l); /* the last one was not accepted */
 
 void ledger_fill(uint8_t *p, uint32_t size, uint64_t number);
+/* The message with that tag, or token, to that name; LEDGER_NONE: there is none. */
+#define LEDGER_NONE UINT64_MAX
+uint64_t ledger_find(const struct ledger *l, uint64_t tag, uint32_t name);
 
 /* That process (a life) counts as failed or left with the sender's process from now on, or has died. */
 void ledger_excuse(struct ledger *l, uint32_t source, uint32_t receiver);
 int ledger_excuses(const struct ledger *l, uint32_t source, uint32_t receiver);
 
-/* A delivery: in->tag is the number + 1. address_ok: it is for that name, and the receiver holds
- * it. 0, or -1 and the fault is counted. */
-int ledger_heard(struct ledger *l, uint32_t receiver, const struct phx_message *in, int is_addressed,
-                 int (*is_alive)(void *ctx, uint32_t life), void *ctx);
-/* An outcome, told to that life at that time; failed_at: when somebody failed last in its eyes. */
-int ledger_outcome(struct ledger *l, uint32_t life, uint64_t token, int result, uint64_t now,
-                   uint64_t failed_at);
+/* A delivery of the message with that number. is_addressed: it is for that name, and the receiver
+ * holds it. 0, or -1 and the fault is counted. */
+int ledger_heard(struct ledger *l, uint32_t receiver, uint64_t number, const struct phx_message *in,
+                 int is_addressed, int (*is_alive)(void *ctx, uint32_t life), void *ctx);
+/* An outcome, told to that life at that time; failed_at: when somebody failed last in its eyes. left:
+ * how many it says are to come of the cast; LEDGER_NONE: it is not told as a cast's. */
+int ledger_outcome(struct ledger *l, uint32_t life, uint64_t number, uint64_t left, int result,
+                   uint64_t now, uint64_t failed_at);
 /* Counts a fault of message `number`, and keeps what is said of the first. */
 void ledger_fault(struct ledger *l, enum ledger_fault fault, uint64_t number, const char *what);
 

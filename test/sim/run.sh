@@ -2,6 +2,8 @@
 # run.sh - builds the simulator and runs all scenarios at a small size, or what is asked for.
 #
 #     test/sim/run.sh                                     what `make test` runs; TAP lines
+#     test/sim/run.sh part routing                        a part of it: see groups, below; after
+#     test/sim/run.sh build                               ... which builds it all
 #     make sim SEED=7 NODES=24 SCENARIO=campaign TRACE=1  one run; SCENARIO=list tells which
 #     make sim SEEDS=1000                                 the campaign on a thousand seeds
 #     test/sim/run.sh bars                                `make bars`: the bars, at full size; some minutes
@@ -33,7 +35,27 @@ build() { # name of the program, flags
         "$dir"/sim.o/stream.o "$dir"/sim.o/verbs.o
 }
 
-build sim -O2
+sane='-O1 -fsanitize=address,undefined -fno-sanitize-recover=all'
+build_sane() { # or says why not
+    rm -f "$dir/sim_sane"
+    echo 'int main(void) { return 0; }' > "$dir/sane.c"
+    if $cc $sane "$dir/sane.c" -o "$dir/sane" > /dev/null 2>&1 && "$dir/sane" > /dev/null 2>&1; then
+        build sim_sane $sane
+    fi
+}
+
+case ${1-} in
+part) [ -x "$dir/sim" ] || { echo 'run.sh: build it first' >&2; exit 2; } ;;
+build)
+    rm -f "$dir/sim" "$dir/sim_sane"
+    build sim -O2
+    echo 'ok - the simulator builds'
+    build_sane
+    if [ -x "$dir/sim_sane" ]; then echo 'ok - the simulator builds with sanitizers'
+    else echo "ok - sim under sanitizers # SKIP $cc has none here"; fi
+    exit ;;
+*) build sim -O2 ;;
+esac
 
 # ---- One run, or the bars -------------------------------------------------------------------
 
@@ -60,7 +82,7 @@ bars() {
     full cold_start 400
     full cut48 48
     full gateway_death 48
-    full campaign 24 SEEDS=2000
+    full campaign 24 SEEDS="${CAMPAIGN:-2000}" # 33 s of processor time for a thousand
     full partition 100
     full mass_restart 400
     full name_change 64
@@ -77,6 +99,8 @@ bars() {
     full tiny_credit 8
     full mixed_sizes 10
     full sender_restart 16
+    full casts 16
+    full casts_tiny 8
     full leavers 16
     sh test/real/delivery.sh bars 60
     full bounded 4096 EVERY=1000000
@@ -89,7 +113,8 @@ bars() {
 }
 
 case ${1-} in
-'') ;;
+'') build_sane ;;
+part) ;;
 bars)
     bars | tee "$dir/bars"
     ! grep -q 'short$' "$dir/bars" && exit 0
@@ -97,7 +122,7 @@ bars)
 figures)
     exec sh test/sim/figures.sh "$dir/sim" ;;
 *)
-    echo 'usage: test/sim/run.sh [bars|figures]' >&2
+    echo 'usage: test/sim/run.sh [bars|figures|build|part NAME]' >&2
     exit 2 ;;
 esac
 if [ -n "$words" ]; then
@@ -111,10 +136,13 @@ tap() {
     awk -F '\t' '
         $1 == "bar" { print ($5 == "ok" ? "" : "not ") "ok - sim " $2 ": " $3 " <= " $4; next }
         $1 == "figure" { print "# " $0; next }
-        { print }' | tee -a "$dir/tap"
+        { print }' | tee -a "$tap"
 }
 
-: > "$dir/tap"
+groups='world routing detect delivery campaign sane'
+part=${2-all}
+tap=$dir/tap.$part
+: > "$tap"
 sim() { "$dir/sim" "$@" 2> /dev/null | tap; }
 refuses() { # words: a usage line and status 2
     status=0
@@ -123,58 +151,82 @@ refuses() { # words: a usage line and status 2
     else echo "not ok - sim refuses $*: status $status"; fi | tap
 }
 
-"$dir/world_test" | grep -v '^1\.\.' | tap
-for nonsense in SCENARIO=nosuch SEED=x SEED=-1 NODES=0 NODES=99999 SEEDS=0 TRACE=9 ROUTING=best \
-    frog; do
-    refuses "$nonsense"
-done
-sim SCENARIO=cold_start NODES=64
-sim SCENARIO=cut48 NODES=48
-sim SCENARIO=gateway_death NODES=48
-sim SCENARIO=partition NODES=32
-sim SCENARIO=mass_restart NODES=64
-sim SCENARIO=name_change NODES=32
-sim SCENARIO=quiet NODES=24
-sim SCENARIO=bounded NODES=128
-sim SCENARIO=both_dial
-sim SCENARIO=nats NODES=16
-sim SCENARIO=oneway NODES=12
-sim SCENARIO=stalled NODES=12
-sim SCENARIO=scarce NODES=12 SEEDS=10
-sim SCENARIO=news NODES=6 SEEDS=5
-sim SCENARIO=chat NODES=9
-sim SCENARIO=death NODES=12 SEEDS=1000
-sim SCENARIO=watchers_die NODES=12 SEEDS=20
-sim SCENARIO=computing NODES=8 SEEDS=50
-sim SCENARIO=heartbeats NODES=32
-sim SCENARIO=false_alarms NODES=30 SEEDS=5
-sim SCENARIO=relay_deaths NODES=10
-sim SCENARIO=links_cut NODES=8
-sim SCENARIO=to_direct NODES=4
-sim SCENARIO=dup_dials NODES=6
-sim SCENARIO=moves NODES=24
-sim SCENARIO=moves_kills NODES=10
-sim SCENARIO=readers NODES=5
-sim SCENARIO=mutual NODES=4
-sim SCENARIO=tiny_credit NODES=5
-sim SCENARIO=mixed_sizes NODES=5
-sim SCENARIO=sender_restart NODES=8
-sim SCENARIO=leavers NODES=8
-sim SCENARIO=determinism NODES=16 SEEDS=3
-sim SCENARIO=campaign NODES=16 SEEDS=300
-sim SCENARIO=campaign NODES=12 SEEDS=30 ROUTING=naive
-sim SCENARIO=campaign NODES=12 SEEDS=30 ROUTING=paper
+world() {
+    "$dir/world_test" | grep -v '^1\.\.' | tap
+    for nonsense in SCENARIO=nosuch SEED=x SEED=-1 NODES=0 NODES=99999 SEEDS=0 TRACE=9 ROUTING=best \
+        frog; do
+        refuses "$nonsense"
+    done
+}
+
+routing() {
+    sim SCENARIO=cold_start NODES=64
+    sim SCENARIO=cut48 NODES=48
+    sim SCENARIO=gateway_death NODES=48
+    sim SCENARIO=partition NODES=32
+    sim SCENARIO=mass_restart NODES=64
+    sim SCENARIO=name_change NODES=32
+    sim SCENARIO=quiet NODES=24
+    sim SCENARIO=bounded NODES=128
+    sim SCENARIO=both_dial
+    sim SCENARIO=nats NODES=16
+    sim SCENARIO=oneway NODES=12
+    sim SCENARIO=stalled NODES=12
+    sim SCENARIO=scarce NODES=12 SEEDS=10
+    sim SCENARIO=news NODES=6 SEEDS=5
+}
+
+detect() {
+    sim SCENARIO=death NODES=12 SEEDS=1000
+    sim SCENARIO=watchers_die NODES=12 SEEDS=20
+    sim SCENARIO=computing NODES=8 SEEDS=50
+    sim SCENARIO=heartbeats NODES=32
+    sim SCENARIO=false_alarms NODES=30 SEEDS=5
+}
+
+delivery() {
+    sim SCENARIO=chat NODES=9
+    sim SCENARIO=relay_deaths NODES=10
+    sim SCENARIO=links_cut NODES=8
+    sim SCENARIO=to_direct NODES=4
+    sim SCENARIO=dup_dials NODES=6
+    sim SCENARIO=moves NODES=24
+    sim SCENARIO=moves_kills NODES=10
+    sim SCENARIO=readers NODES=5
+    sim SCENARIO=mutual NODES=4
+    sim SCENARIO=tiny_credit NODES=5
+    sim SCENARIO=mixed_sizes NODES=5
+    sim SCENARIO=sender_restart NODES=8
+    sim SCENARIO=casts NODES=8
+    sim SCENARIO=casts_tiny NODES=5
+    sim SCENARIO=leavers NODES=8
+}
+
+campaign() {
+    sim SCENARIO=determinism NODES=16 SEEDS=3
+    sim SCENARIO=campaign NODES=16 SEEDS=200
+    sim SCENARIO=campaign NODES=12 SEEDS=30 ROUTING=naive
+    sim SCENARIO=campaign NODES=12 SEEDS=30 ROUTING=paper
+}
 
 # The same with sanitizers: memory is short in many of these, and no path may tread on another's.
-sane='-O1 -fsanitize=address,undefined -fno-sanitize-recover=all'
-echo 'int main(void) { return 0; }' > "$dir/sane.c"
-if $cc $sane "$dir/sane.c" -o "$dir/sane" > /dev/null 2>&1 && "$dir/sane" > /dev/null 2>&1; then
-    build sim_sane $sane
-    "$dir/sim_sane" SCENARIO=campaign NODES=12 SEEDS=60 SEED=5000 2>&1 | tail -40 | tap
-    "$dir/sim_sane" SCENARIO=scarce NODES=8 SEEDS=3 2>&1 | tail -40 | tap
-    "$dir/sim_sane" SCENARIO=moves_kills NODES=6 2>&1 | tail -40 | tap
-    "$dir/sim_sane" SCENARIO=mixed_sizes NODES=4 2>&1 | tail -40 | tap
-else
-    echo "ok - sim under sanitizers # SKIP $cc has none here" | tap
-fi
-! grep -q '^not ok' "$dir/tap"
+sane() {
+    if [ ! -x "$dir/sim_sane" ]; then
+        echo "ok - sim under sanitizers # SKIP $cc has none here" | tap
+        return
+    fi
+    for run in 'campaign NODES=12 SEEDS=30 SEED=5000' 'scarce NODES=8 SEEDS=3' 'moves_kills NODES=6' \
+        'casts NODES=6' 'mixed_sizes NODES=4'; do
+        "$dir/sim_sane" SCENARIO=$run 2>&1 | tail -40 | tap
+    done
+}
+
+case " $groups all " in
+*" $part "*) ;;
+*)
+    echo "run.sh: the parts are: $groups" >&2
+    exit 2 ;;
+esac
+[ "$part" != all ] || for part in $groups; do "$part"; done
+[ "$tap" = "$dir/tap.all" ] || "$part"
+! grep -q '^not ok' "$tap"

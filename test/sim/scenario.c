@@ -61,6 +61,16 @@ static void node_done(phx *p, uint64_t token, int result, void *user)
     chat_outcome(n->s, n->host, token, result);
 }
 
+static void node_member(phx *p, uint64_t token, uint64_t to, int result, size_t left, void *user)
+{
+    struct sim_node *n = user;
+
+    (void)p;
+    n->outcomes++;
+    world_hash(n->s->w, token ^ (to << 32), (uint64_t)(int64_t)result ^ ((uint64_t)left << 32));
+    chat_member(n->s, n->host, token, to, result, left);
+}
+
 static void node_writable(phx *p, uint64_t to, void *user)
 {
     struct sim_node *n = user;
@@ -141,6 +151,7 @@ struct sim *sim_new(const struct sim_options *o, uint32_t hosts_max,
     s->cfg.on_log = node_log;
     s->cfg.on_message = node_message;
     s->cfg.on_done = node_done;
+    s->cfg.on_member = node_member;
     s->cfg.on_conflict = node_conflict;
     s->cfg.on_node = node_state_changed;
     s->cfg.on_writable = node_writable;

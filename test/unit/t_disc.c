@@ -1510,6 +1510,46 @@ static void test_busy_then_free(void)
     rig_free(r);
 }
 
+/* Goal: the budget of a host is for those that do not answer. Method: 400 nodes at one host, each at a port
+ * of its own, three lives of them with new ids and ports; then as many addresses where nobody is. */
+static void test_large_host(void)
+{
+    struct rig *r = rig_new(1000, 64, 11);
+    uint64_t start;
+    uint32_t life, i, node[400];
+    struct phx_address a;
+
+    for (life = 0; life < 4; life++) {
+        start = r->now;
+        r->refuse = life == 3 ? PHX_EREFUSED : 0;
+        r->dials = 0;
+        for (i = 0; i < 400; i++) {
+            node[i] = rig_node(r);
+            a = v4(7, (uint16_t)(10000 + life * 400 + i));
+            check(phx__disc_contact(&r->d, node[i], &a, 1, r->now) == 0, "contact");
+        }
+        if (life == 3) {
+            rig_pass(r, 10 * SECOND);
+            ok(r->dials >= 128 && r->dials <= 128 + 80 + 1, "nobody is there: %u dials in 10 s",
+               r->dials);
+            continue;
+        }
+        while (r->dials < 400 && rig_wait(r) != UINT64_MAX)
+            while (r->open_count > 0)
+                check(rig_up(r, r->open[0].attempt, r->open[0].expect) == 0, "up");
+        ok(r->dials == 400 && r->now - start < SECOND, "life %u: 400 links after %u ms", life,
+           (unsigned)((r->now - start) / 1000));
+        while (r->open_count > 0)
+            check(rig_up(r, r->open[0].attempt, r->open[0].expect) == 0, "up");
+        for (i = 0; i < 400; i++) {
+            phx__disc_down(&r->d, node[i], r->now);
+            phx__disc_forget(&r->d, node[i]);
+        }
+        r->now += SECOND;
+    }
+    rig_free(r);
+}
+
 static void test_slots(void)
 {
     /* Goal: slots, timers and memory are used again. Method: 1000 nodes come and go one after
@@ -1776,6 +1816,7 @@ int main(void)
     test_replace_all();
     test_same_address();
     test_busy_then_free();
+    test_large_host();
     test_slots();
     test_stop();
     test_memory();

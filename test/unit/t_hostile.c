@@ -329,7 +329,8 @@ static void test_strangers(void)
 static void test_log_once(void)
 {
     struct phx_config c = usual();
-    int i;
+    uint64_t start;
+    int i, most;
 
     begin_pair(&c);
     for (i = 0; i < 20; i++) {
@@ -346,6 +347,16 @@ static void test_log_once(void)
     await(raw_is_closed(), PATIENCE);
     raw_finish();
     ok(logged(&n[0], phx_strerror(PHX_ECLUSTER), "") == 1, "another reason is another line");
+    for (i = 0; i < 100; i++) { /* reasons that nobody has heard of yet */
+        raw_begin(&n[0]);
+        head(SPEC_REFUSE, 0, 0);
+        put(1000 + (uint64_t)i, 2);
+        tail();
+        raw_send();
+        await(raw_is_closed(), PATIENCE);
+        raw_finish();
+    }
+    ok(logged(&n[0], "refused by the peer", "") == 1, "100 reasons of its own invention: one line");
     for (i = 2; i < 250; i++) { /* more hosts than it remembers */
         raw_from = i;
         raw_begin(&n[0]);
@@ -354,10 +365,59 @@ static void test_log_once(void)
         await(raw_is_closed(), PATIENCE);
         raw_finish();
     }
-    raw_from = 0;
     ok(logged(&n[0], phx_strerror(PHX_EPROTO), "") == 249, "and so is another host");
+    start = phx_now_us();
+    for (i = 250; i < 900; i++) {
+        raw_from = i;
+        raw_begin(&n[0]);
+        stranger_http();
+        raw_send();
+        await(raw_is_closed(), PATIENCE);
+        raw_finish();
+    }
+    raw_from = 0;
+    most = 512 + (int)((phx_now_us() - start) / (250 * MS)) + 1;
+    ok(logged(&n[0], "", "no link") <= most, "900 hosts: %d lines, at most %d",
+       logged(&n[0], "", "no link"), most);
     ok(honest(), "all else goes on");
     finish_all(n, 2);
+}
+
+static int dial_to_end(phx *p, const char *address, void *user)
+{
+    int pair[2];
+
+    (void)p, (void)address, (void)user;
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
+        return PHX_EMFILE;
+    close(pair[1]);
+    return pair[0];
+}
+
+static int dial_nothing(phx *p, const char *address, void *user)
+{
+    (void)p, (void)address, (void)user;
+    return PHX_ENOTSUP;
+}
+
+/* Two hubs behind two SSH servers are two places: the trouble with one does not hide that with the other.
+ * One that is tried ten times in a minute is one line. */
+static void test_log_hooks(void)
+{
+    struct phx_config c = usual();
+    int k;
+
+    for (k = 0; k < 2; k++) {
+        settings(&n[0], &c);
+        c.dial = k ? dial_nothing : dial_to_end;
+        c.retry_min_us = c.retry_max_us = 5 * MS;
+        begin_as(&n[0], &c, NULL);
+        check(phx_join(n[0].p, "x://one") == 0 && phx_join(n[0].p, "x://two") == 0, "two hubs");
+        await(stats(&n[0]).dials >= 20, PATIENCE);
+        ok(logged(&n[0], "x://one", "") == 1 && logged(&n[0], "x://two", "") == 1,
+           "%s: one line for each of two hubs", k ? "cfg.dial says no" : "streams that end");
+        finish(&n[0]);
+    }
 }
 
 static void try_refusal(const char *what, const char *cluster, int version, int spoil, int reason)
@@ -869,6 +929,7 @@ static const struct test tests[] = {
     {"refused", test_refused},
     {"strangers", test_strangers},
     {"log_once", test_log_once},
+    {"log_hooks", test_log_hooks},
     {"hellos", test_hellos},
     {"idle_crowd", test_idle_crowd},
     {"patient_crowd", test_patient_crowd},

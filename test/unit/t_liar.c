@@ -592,12 +592,94 @@ static void test_talker(void)
     finish_all(n, 2);
 }
 
+static void put_word(const struct node *about, uint64_t seq)
+{
+    head(SPEC_SUSPECT, 0, 16);
+    put_bytes(&about->id, 16);
+    put(look(&n[0], about).incarnation, 8);
+    put(seq, 4);
+    put_bytes(&r.id, 16);
+    tail();
+}
+
+static void test_words(void)
+{
+    /* Goal: one member that accuses others all the time does not make all nodes talk all the time,
+     * and does not keep a true word from being heard. Method: 2,000 accusations of a live node, each
+     * with a higher number; one with a number that the accused cannot exceed, and a good one. */
+    struct phx_config c = usual();
+    uint64_t before, heard, i;
+    int suspect;
+
+    begin_pair(&c);
+    raw_link(&n[0]);
+    go_on(300 * MS);
+    before = stats(&n[1]).frames_in;
+    heard = stats(&n[0]).frames_in;
+    for (i = 0; i < 2000; i++)
+        put_word(&n[1], 100 + i);
+    raw_send();
+    eventually(stats(&n[0]).frames_in >= heard + 2000, "all are heard");
+    go_on(300 * MS);
+    ok(stats(&n[1]).frames_in - before < 20, "%d frames come of it, not thousands",
+       (int)(stats(&n[1]).frames_in - before));
+    ok(look(&n[0], &n[1]).state == PHX_NODE_OK, "it has answered");
+    go_on(1500 * MS);
+    suspect = told(&n[0], &n[1], PHX_NODE_SUSPECT);
+    put_word(&n[1], 0xfffffffe);
+    put_word(&n[1], 3000);
+    raw_send();
+    eventually(told(&n[0], &n[1], PHX_NODE_SUSPECT) == suspect + 1, "the good one is looked into");
+    eventually(look(&n[0], &n[1]).state == PHX_NODE_OK, "and answered");
+    go_on(1500 * MS);
+    put_word(&n[1], 4000);
+    raw_send();
+    eventually(told(&n[0], &n[1], PHX_NODE_SUSPECT) == suspect + 2, "and so is the next");
+    ok(linked(&n[0], &n[1]) && honest(), "all goes on");
+    raw_finish();
+    finish_all(n, 2);
+}
+
+/* Accusations and probes make work for us as heartbeats do. */
+static void test_accuser(void)
+{
+    struct phx_config c = usual();
+    uint64_t start, before, most;
+    unsigned long came;
+    int type, i, k;
+
+    for (type = SPEC_SUSPECT; type <= SPEC_PROBE; type++) {
+        begin_pair(&c);
+        raw_link(&n[0]);
+        before = stats(&n[0]).frames_in;
+        start = phx_now_us();
+        for (i = 0; i < 75; i++) {
+            for (k = 0; k < 2000; k++) {
+                head(type, 0, 2);
+                put_fill(0x33, type == SPEC_SUSPECT ? 44 : 48); /* ids that nobody knows */
+                tail();
+            }
+            raw_send();
+        }
+        go_on(200 * MS);
+        came = (unsigned long)(stats(&n[0]).frames_in - before);
+        most = 100000 + 20000 * (phx_now_us() - start + SECOND) / SECOND;
+        ok(came >= 100000 && came < most, "of 150,000 %s %lu are taken at once, at most %lu",
+           type == SPEC_SUSPECT ? "accusations" : "probes", came, (unsigned long)most);
+        ok(honest(), "meanwhile others are served");
+        raw_finish();
+        finish_all(n, 2);
+    }
+}
+
 static const struct test tests[] = {
     {"liars", test_liars},
     {"nonsense", test_nonsense},
     {"big_card", test_big_card},
     {"victim", test_victim},
     {"talker", test_talker},
+    {"words", test_words},
+    {"accuser", test_accuser},
     {NULL, NULL},
 };
 

@@ -863,6 +863,57 @@ static void test_busy(void)
     rig_free(&r);
 }
 
+static void test_used_while_busy(void)
+{
+    /* Goal: who has announced a pause is not asked, whatever is sent to it, nor given up before
+     * the pause is over. Method: a message and a doubt in a pause that ends, and in one that
+     * does not. */
+    struct rig r;
+    uint64_t begin;
+    int back;
+
+    for (back = 0; back < 2; back++) {
+        rig_insured(&r, 1);
+        phx__live_up(&r.l, 1, r.now);
+        begin = r.now;
+        phx__live_beat(&r.l, 1, 60 * SECOND, 1, 0, begin);
+        phx__live_used(&r.l, 1, begin + 1);
+        phx__live_ask(&r.l, 1, begin + 1);
+        rig_run(&r, begin + 60 * SECOND);
+        ok(rig_events(&r, 'a') == 0 && rig_events(&r, 'x') == 0, "left in peace for its pause");
+        if (back)
+            phx__live_beat(&r.l, 1, INSURANCE, 0, 0, r.now);
+        rig_run(&r, begin + 60 * SECOND + GRACE);
+        ok(rig_events(&r, 'x') == !back, "and found out if it does not come back");
+        rig_free(&r);
+    }
+}
+
+static void test_blind_for_long(void)
+{
+    /* Goal: a node that never gets to the end of what there is to read finds the dead all the
+     * same. Method: a stall, and after it steps that leave something unread each time. */
+    struct rig r;
+    uint64_t begin;
+    uint32_t node;
+    int kind;
+
+    rig_init(&r);
+    phx__live_reachable(&r.l, 1, 1, 0, r.now);
+    phx__live_up(&r.l, 1, r.now);
+    begin = r.now;
+    for (r.now += 60 * SECOND; r.now < begin + 120 * SECOND; r.now += 10 * MS) {
+        phx__live_step(&r.l, r.now);
+        while (phx__timers_pop(&r.timers, r.now, &kind, &node) == 1)
+            phx__live_due(&r.l, kind, node, r.now);
+    }
+    ok(rig_events(&r, 'x') == 1 && rig_last(&r, 'x')->at >= begin + 60 * SECOND + GRACE
+           && rig_last(&r, 'x')->at < begin + 60 * SECOND + BEAT + GRACE + SECOND,
+       "given up %llu us after the stall",
+       (unsigned long long)(rig_last(&r, 'x')->at - begin - 60 * SECOND));
+    rig_free(&r);
+}
+
 static void test_used(void)
 {
     /* Goal: a link in use is not left to the insurance. Method: messages without an answer, with
@@ -912,6 +963,8 @@ int main(void)
     test_blind();
     test_grace();
     test_busy();
+    test_used_while_busy();
+    test_blind_for_long();
     test_used();
     test_beats();
     test_silence();

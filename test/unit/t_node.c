@@ -678,6 +678,48 @@ static void test_leave(void)
     finish_all(n, 4);
 }
 
+static void test_leave_at_once(void)
+{
+    /* Goal: a goodbye is not held back by the pace of the routing, not even with no time to drain.
+     * Method: a node that has just told much, so that the next news would have to wait. */
+    int i;
+
+    begin_star(3, LOOPBACK, 1);
+    eventually(is_mesh(n, 3), "a mesh of three");
+    for (i = 0; i < 8; i++) {
+        phx_assume(n[2].p, (uint64_t)i, (uint64_t)i);
+        phx_step(n[2].p, phx_now_us(), NULL, 0);
+    }
+    ok(phx_close(n[2].p, 0) == 0, "one closes at once");
+    eventually(phx_closed(n[2].p), "and is closed");
+    kill_node(&n[2]);
+    for (i = 0; i < 2; i++) {
+        eventually(look(&n[i], &n[2]).state > PHX_NODE_OK, "node %d sees that it is gone", i);
+        ok(look(&n[i], &n[2]).state == PHX_NODE_LEFT, "node %d: it has left", i);
+    }
+    finish_all(n, 3);
+}
+
+static void test_goodbye_unread(void)
+{
+    /* Goal: who writes to a node that has gone reads its goodbye all the same. Method: one closes
+     * while the other does not step, but writes, which fails. */
+    int i;
+
+    begin_star(2, LOOPBACK, 1);
+    eventually(is_mesh(n, 2), "a pair");
+    phx_close(n[1].p, 0);
+    for (i = 0; i < 100 && !phx_closed(n[1].p); i++)
+        phx_step(n[1].p, phx_now_us(), NULL, 0);
+    ok(phx_closed(n[1].p), "one closes");
+    kill_node(&n[1]);
+    for (i = 1; i <= 20; i++)
+        phx_busy(n[0].p, (uint64_t)i * SECOND);
+    eventually(look(&n[0], &n[1]).state > PHX_NODE_OK, "the other sees it");
+    ok(look(&n[0], &n[1]).state == PHX_NODE_LEFT, "as it was");
+    finish_all(n, 2);
+}
+
 static void test_death(void)
 {
     struct phx_config c;
@@ -902,6 +944,8 @@ static const struct test tests[] = {
     {"wake", test_wake},
     {"inside", test_inside},
     {"leave", test_leave},
+    {"leave_at_once", test_leave_at_once},
+    {"goodbye_unread", test_goodbye_unread},
     {"death", test_death},
     {"silence", test_silence},
     {"restart", test_restart},

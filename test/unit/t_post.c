@@ -1108,6 +1108,134 @@ static void test_failed(void)
     ok(world_free(w), "no byte leaked");
 }
 
+static void test_false_death(void)
+{
+    /* Goal: a node that was only cut off does not get a message twice, although it was rescued for
+     * another owner in between; what cannot have been delivered there still is. Method: node 1
+     * delivers, its ack is lost and it counts as failed; node 2, which is dead, has claimed the name. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+    int reborn;
+
+    for (reborn = 0; reborn < 2; reborn++) {
+        uint64_t token = 1 + 10 * (uint64_t)reborn;
+
+        all_see(w, 3, 1);
+        w->got = 0;
+        w->ack_loss = 1000;
+        check(send_size(n, 3, 10, token, 0, 0) == 0, "sent");
+        turns(w, 4, 1000);
+        ok(w->got == 1 && w->token[token].count == 0, "delivered, and the ack lost");
+        w->frozen = 1;
+        check(send_size(n, 3, 200000, token + 1, 0, 0) == 0, "sent");
+        (void)phx__post_pull(&n->post, as_seen(0, 1), 70000, w->now);
+        see(w, 0, 3, 2);
+        phx__post_failed(&n->post, as_seen(0, 1), w->now);
+        turns(w, 4, 1000);
+        wire_cut(w, 0, 1);
+        wire_cut(w, 0, 2); /* all that went to node 2 is lost with it */
+        check(send_size(n, 3, 20, token + 2, 0, 0) == 0, "sent, to the dead one");
+        see(w, 0, 3, 1);
+        if (reborn)
+            phx__post_reborn(&n->post, as_seen(0, 1), 8, w->now);
+        phx__post_failed(&n->post, as_seen(0, 2), w->now);
+        w->box[0][3].next -= reborn != 0; /* a new life has not got it */
+        w->frozen = 0;
+        w->ack_loss = 0;
+        check(settle(w), "settles");
+        ok(w->token[token].count == 1 && w->token[token].result == (reborn ? 0 : PHX_EFAILED),
+           "it ends, %s", reborn ? "delivered by the next life" : "not known to be delivered");
+        ok(w->token[token + 1].result == 0 && w->token[token + 2].result == 0
+               && w->got == 3 + (uint64_t)(reborn != 0) && no_errors(w),
+           "what never went there whole is delivered, once and in order");
+    }
+    ok(n->post.pending_bytes == 0 && n->post.pending_count == 0 && n->post.hold.letters == 0,
+       "nothing is left");
+    ok(world_free(w), "no byte leaked");
+}
+
+static void test_lives(void)
+{
+    /* Goal: what a relay kept of a former life is not delivered again in the next one, and a node whose
+     * incarnation rises in the midst of its life goes on. Method: both by hand. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+
+    all_see(w, 3, 1);
+    check(send_size(n, 3, 10, 1, 0, 0) == 0 && send_size(n, 3, 10, 2, 0, 0) == 0, "sent");
+    check(settle(w) && w->got == 2, "arrived");
+    phx__post_failed(&n->post, as_seen(0, 1), w->now); /* its numbers begin at 0 again */
+    phx__post_reborn(&w->node[1].post, as_seen(1, 0), 8, w->now);
+    ok(send_size(n, 3, 10, 4, 0, 0) == 0, "sent by the former life");
+    turns(w, 5, 1000);
+    ok(w->got == 2, "which nobody hears any more");
+    phx__post_rise(&n->post, 8, w->now);
+    ok(settle(w) && w->token[4].count == 1 && w->token[4].result == PHX_EFAILED && w->got == 2,
+       "what may have arrived ends");
+    w->box[0][3].next = n->sent[3];
+    check(send_size(n, 3, 10, 5, 0, 0) == 0, "sent");
+    ok(settle(w) && w->token[5].result == 0 && w->got == 3 && no_errors(w), "and the next arrives");
+    ok(world_free(w), "no byte leaked");
+}
+
+/* Sends to all names but 0 until none takes more. Returns the bytes. */
+static size_t fill_names(struct node *n)
+{
+    size_t bytes = 0, before;
+    uint64_t name;
+
+    do {
+        before = bytes;
+        for (name = 1; name < NAMES; name++)
+            bytes += send_size(n, name, 5000, 0, 0, 0) == 0 ? 5000 : 0;
+    } while (bytes > before && bytes < 100u << 20);
+    return bytes;
+}
+
+static void test_many_names(void)
+{
+    /* Goal: names cost no window each: what waits for one destination is bounded, however many
+     * names it has and whenever it took them. Method: all names begin held; then one node that
+     * takes nothing has them all, again and again; then this node itself. */
+    struct phx__post_limits limits = default_limits();
+    size_t most = limits.window + limits.hold_bytes + 20000;
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+    uint64_t name, waiting;
+    int round;
+
+    w->frozen = 1;
+    for (round = 0; round < 5; round++) {
+        for (name = 1; name < NAMES; name++)
+            (void)send_size(n, name, 1, 0, 0, 0);
+        (void)fill_names(n);
+        for (name = 1; name < NAMES; name++) /* others than the last time, as far as they are held */
+            if (name % 5 == (uint64_t)round)
+                all_see(w, (int)name, 1);
+        (void)fill_names(n);
+        check(n->post.pending_bytes <= most, "round %d: %u bytes", round,
+              (unsigned)n->post.pending_bytes);
+    }
+    ok(n->post.pending_bytes <= most, "bounded: %u bytes", (unsigned)n->post.pending_bytes);
+    ok(send_size(n, 1, 5000, 0, 0, 0) == PHX_EAGAIN, "then later");
+    w->writable = 0;
+    waiting = n->post.hold.waiting.count;
+    w->frozen = 0;
+    ok(settle(w) && no_errors(w) && all_arrived(w), "all arrive");
+    ok(waiting == NAMES - 1 && w->writable == waiting, "and all who waited are told: %d of %d",
+       (int)w->writable, (int)waiting);
+    ok(n->post.nodes[as_seen(0, 1)].peer->boxed == 0, "nothing counts as waiting");
+    for (name = 1; name < NAMES; name++)
+        all_see(w, (int)name, 0);
+    ok(fill_names(n) <= limits.window + 20000, "what this node sends to itself is bounded, too");
+    w->writable = 0;
+    waiting = n->post.hold.waiting.count;
+    ok(settle(w) && no_errors(w) && all_arrived(w) && w->writable == waiting && waiting > 0
+           && n->post.local_bytes == 0,
+       "arrives, and those who waited are told");
+    ok(world_free(w), "no byte leaked");
+}
+
 /* ---- Names that move */
 
 /* What node `at` says was turned back of what comes from node `of`. */
@@ -2077,6 +2205,7 @@ static void model_message(struct node *n, const struct phx_message *m)
         return; /* its sender is no more */
     /* Somebody who lives has it already? */
     if (o->stream[sender][name].at[seq].by >= 0
+        && !n->w->dead[o->stream[sender][name].at[seq].by]
         && o->stream[sender][name].at[seq].by_life
                == o->life[o->stream[sender][name].at[seq].by])
         o->doubles++;
@@ -2769,6 +2898,9 @@ int main(void)
     test_cancel();
     test_expiry();
     test_failed();
+    test_false_death();
+    test_lives();
+    test_many_names();
     test_returned();
     test_patience();
     test_gate();

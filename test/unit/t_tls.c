@@ -874,6 +874,117 @@ static void test_middle(void)
     middle_end(&m);
 }
 
+/* ---- Records larger than ours ------------------------------------------------------------------ */
+
+static int pump_ours(struct phx__tls *from, unsigned char *to, size_t *size)
+{
+    struct phx__slices none;
+    struct iovec iov;
+
+    memset(&none, 0, sizeof none);
+    if (phx__tls_seal(from, &none, &iov) != 0)
+        return -1;
+    memcpy(to, iov.iov_base, iov.iov_len);
+    *size = iov.iov_len;
+    return phx__tls_sent(from, &iov, iov.iov_len);
+}
+
+/* What a BearSSL engine has to say. */
+static size_t drain_engine(br_ssl_engine_context *e, unsigned char *to)
+{
+    size_t size = 0, some;
+
+    while (br_ssl_engine_current_state(e) & BR_SSL_SENDREC) {
+        const unsigned char *at = br_ssl_engine_sendrec_buf(e, &some);
+        memcpy(to + size, at, some);
+        size += some;
+        br_ssl_engine_sendrec_ack(e, some);
+    }
+    return size;
+}
+
+static void fill_engine(br_ssl_engine_context *e, const unsigned char *from, size_t size)
+{
+    while (size > 0 && (br_ssl_engine_current_state(e) & BR_SSL_RECVREC)) {
+        size_t some;
+        unsigned char *at = br_ssl_engine_recvrec_buf(e, &some);
+        some = some < size ? some : size;
+        memcpy(at, from, some);
+        from += some;
+        size -= some;
+        br_ssl_engine_recvrec_ack(e, some);
+    }
+}
+
+static long feed(struct phx__tls *t, const unsigned char *from, size_t size, unsigned char *out)
+{
+    size_t room;
+
+    memcpy(phx__tls_buffer(t->set, &room), from, size);
+    return phx__tls_feed(t, size, out);
+}
+
+/* A member that lies sends records as large as our buffer takes, so that nearly a whole one is held back
+ * when a read begins. What a read gives must stay within what its caller was told to make room for. */
+static void test_large_records(void)
+{
+    static unsigned char in[40000], out[40000], wire[200000], big_in[33000], big_out[33000];
+    static struct phx__tls_files none;
+    struct phx__mem mem;
+    struct phx__tls_set *set = NULL;
+    struct phx__tls *server = NULL, *client = NULL;
+    struct phx_key key = { KEY, 32 };
+    uint8_t seed[PHX__TLS_SEED];
+    char name[TLS_NAME + 1];
+    size_t size, record, total = 0, room;
+    long got = 0;
+    int i;
+
+    memset(seed, 7, sizeof seed);
+    phx__mem_init(&mem, NULL, 0);
+    check(phx__tls_set_open(&set, &mem, &none) == 0, "a set");
+    phx__tls_keys(set, "phoenix", &key, 1);
+    check(phx__tls_open(set, 0, seed, &server) == 0 && phx__tls_open(set, 1, seed, &client) == 0,
+          "two engines");
+    br_ssl_engine_set_buffers_bidi(client->engine, big_in, sizeof big_in, big_out, sizeof big_out);
+    br_ssl_engine_set_default_ec(client->engine);
+    phx__tls_put_name(set, seed + 32, name);
+    br_ssl_client_reset(&client->is.client, name, 0);
+    for (i = 0; i < 20 && !(br_ssl_engine_current_state(client->engine) & BR_SSL_SENDAPP); i++) {
+        size = drain_engine(client->engine, wire);
+        check(feed(server, wire, size, out) == 0, "the server takes it");
+        check(pump_ours(server, wire, &size) == 0, "and answers");
+        fill_engine(client->engine, wire, size);
+    }
+    ok((br_ssl_engine_current_state(client->engine) & BR_SSL_SENDAPP) != 0,
+       "a handshake with one that has larger buffers");
+    ok(br_ssl_engine_get_ecdhe_curve(server->engine) == BR_EC_secp256r1,
+       "the exchange is over P-256, whose points are checked, not %d",
+       br_ssl_engine_get_ecdhe_curve(server->engine));
+    /* The largest that the receiver takes: found by the size of its buffer. */
+    for (i = 0; i < 8; i++) {
+        size_t plain = TLS_IN - 5 - 8 - 16, some;
+        unsigned char *at = br_ssl_engine_sendapp_buf(client->engine, &some);
+        if (i == 0 && br_ssl_engine_current_state(client->engine) & BR_SSL_SENDAPP)
+            check(some >= plain, "room for a large record");
+        memset(at, i, plain);
+        br_ssl_engine_sendapp_ack(client->engine, plain);
+        br_ssl_engine_flush(client->engine, 0);
+        total += drain_engine(client->engine, wire + total);
+    }
+    record = total / 8;
+    phx__tls_buffer(set, &room);
+    got = feed(server, wire, record - 1, in); /* all but one byte is held */
+    check(got == 0, "nothing yet: %ld", got);
+    got = feed(server, wire + record - 1, 1, in);
+    ok(got == PHX_ETLS || (got >= 0 && (size_t)got <= 1 + PHX__TLS_HELD),
+       "one byte gives %ld, at most %u were announced", got, 1 + PHX__TLS_HELD);
+    (void)room;
+    phx__tls_free(server);
+    phx__tls_free(client);
+    phx__tls_set_free(set);
+}
+
 /* ---- Garbage and want ------------------------------------------------------------------------ */
 
 static void test_garbage(void)
@@ -1026,6 +1137,7 @@ static void test_all(void)
     test_downgrade();
     test_unreadable();
     test_tampering();
+    test_large_records();
     test_garbage();
     test_long_hello();
     test_idle();
