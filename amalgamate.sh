@@ -15,7 +15,7 @@ headers="base mem map rnd timer sha buf id wire table route names broken live at
 sources="mem map rnd timer sha buf id wire table route route_tell route_classic names broken
  live attempt best pace contact budget crowd disc back flow cast hold pump fate post tls tls_show
  link os os_file
- phx_path phx_link phx_guard phx_frame phx_watch phx_explain phx phx_api"
+ phx_path phx_link phx_guard phx_frame phx_watch phx_hand phx_explain phx phx_api"
 
 list() {
     for room in $headers; do echo "src/$room.h"; done

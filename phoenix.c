@@ -74,6 +74,7 @@ enum phx__timer_kind {
     PHX__TIMER_POST_HOLD,
     PHX__TIMER_ACCEPT, /* a paused listener looks again */
     PHX__TIMER_LATE,   /* what found no memory is looked at again */
+    PHX__TIMER_HAND,   /* names that are being handed: the heir is asked again */
     PHX__TIMER_CLOSE
 };
 
@@ -405,6 +406,7 @@ enum phx__frame_type {
     PHX__SUSPECT,   /* to all: this node is silent */
     PHX__PROBE,     /* end to end: are you there, perhaps through a third node */
     PHX__CAST,      /* the same fragment of a message to many nodes: DATA for each, payload once */
+    PHX__HAND,      /* end to end: these names of mine are to be yours */
     PHX__FRAME_TYPES
 };
 
@@ -655,6 +657,16 @@ struct phx__probe {
 PHX_PRIVATE void phx__wire_put_probe(struct phx__writer *w, const struct phx__probe *p, int flags,
                                      int hops);
 PHX_PRIVATE int phx__wire_get_probe(const struct phx__frame *f, struct phx__probe *p);
+
+/* Names that a node gives away. */
+struct phx__hand {
+    struct phx_id target, giver; /* target at PHX__DATA_TARGET, as in DATA */
+    uint64_t incarnation;        /* the giver's */
+    uint64_t first, last;
+    uint64_t epoch; /* what the giver claims with a higher one is not meant */
+};
+PHX_PRIVATE void phx__wire_put_hand(struct phx__writer *w, const struct phx__hand *h, int hops);
+PHX_PRIVATE int phx__wire_get_hand(const struct phx__frame *f, struct phx__hand *h);
 
 #endif
 
@@ -939,6 +951,10 @@ PHX_PRIVATE void phx__names_forget(struct phx__names *n, uint32_t node);
  * memory; then *error is PHX_ENOMEM, else 0. around and error may be NULL. */
 PHX_PRIVATE uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around,
                                       int *error);
+/* The first stretch of *range that `node` holds by one claim of an epoch up to this: 1 and *out, 0, or
+ * PHX_ENOMEM. */
+PHX_PRIVATE int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range *range,
+                                uint64_t epoch, struct phx_range *out);
 /* Own lost ranges, oldest first: 1 and *out, or 0. */
 PHX_PRIVATE int phx__names_take_lost(struct phx__names *n, struct phx__names_lost *out);
 
@@ -2522,6 +2538,13 @@ struct phx__hook { /* an attempt that waits for cfg.dial to be asked */
     struct phx_address to;
 };
 
+struct phx__handing { /* names on their way to another node; see phx_hand.c */
+    struct phx_range range;
+    struct phx_id heir;
+    uint64_t epoch;    /* the highest known when they were given away */
+    uint64_t at, wait; /* when the heir is asked again, and how long after that */
+};
+
 struct phx__sight { /* what a peer said of where it sees us */
     struct phx_id by;
     struct phx_address from, at; /* the peer's own host; what it said, as one of our addresses */
@@ -2570,6 +2593,9 @@ struct phx {
     uint32_t closed_count, closed_capacity;
     struct phx__hook *hooks; /* emptied within the step */
     uint32_t hook_count, hook_capacity;
+    struct phx__handing *hands; /* the oldest first */
+    uint32_t hand_count, hand_capacity;
+    uint32_t hand_timer;
     struct phx__map handles; /* handle -> slot or listener */
     struct phx__peer *peers; /* by node */
     uint32_t peer_capacity;
@@ -2659,6 +2685,19 @@ PHX_PRIVATE int phx__node_on_probe(phx *p, struct phx__link *l, const struct phx
 PHX_PRIVATE void phx__node_refuted(phx *p, const struct phx__entry *e);
 /* Names that were broken since the last call, or are no more: tells the host. */
 PHX_PRIVATE void phx__node_report_broken(phx *p);
+
+/* phx_hand.c: names given to other nodes. */
+PHX_PRIVATE int phx__node_on_hand(phx *p, const struct phx__frame *f);
+PHX_PRIVATE void phx__hand_due(phx *p);
+PHX_PRIVATE void phx__hand_names(phx *p); /* names have changed */
+/* Cuts off *rest, up to and with it, the next stretch that is not being handed to this heir (NULL: to
+ * nobody): 1 and *out, or 0. */
+PHX_PRIVATE int phx__hand_next(const phx *p, const struct phx_id *heir, struct phx_range *rest,
+                               struct phx_range *out);
+PHX_PRIVATE void phx__hand_release(phx *p);             /* own names, but for those */
+PHX_PRIVATE void phx__hand_gone(phx *p, uint32_t node); /* it has failed or left */
+PHX_PRIVATE void phx__hand_end(phx *p);                 /* no more of it: releases all */
+PHX_PRIVATE void phx__hand_free(phx *p);
 
 /* phx_api.c */
 PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or why not */
@@ -4478,7 +4517,7 @@ int phx__address_get(struct phx__reader *r, struct phx_address *a)
 static int wire_type_travels(int type)
 {
     return type == PHX__REQUEST || type == PHX__DATA || type == PHX__ACK || type == PHX__SUSPECT
-           || type == PHX__PROBE || type == PHX__CAST;
+           || type == PHX__PROBE || type == PHX__CAST || type == PHX__HAND;
 }
 
 int phx__wire_parse(const uint8_t *data, size_t size, struct phx__frame *f, size_t *used)
@@ -5334,6 +5373,36 @@ int phx__wire_get_probe(const struct phx__frame *f, struct phx__probe *p)
     wire_get_id(&r, &p->subject);
     wire_get_id(&r, &p->asker);
     return wire_close(&r);
+}
+
+void phx__wire_put_hand(struct phx__writer *w, const struct phx__hand *h, int hops)
+{
+    size_t start = phx__wire_begin(w, PHX__HAND, 0, hops);
+
+    wire_put_id(w, &h->target);
+    wire_put_id(w, &h->giver);
+    phx__put_u64(w, h->incarnation);
+    phx__put_u64(w, h->first);
+    phx__put_u64(w, h->last);
+    phx__put_u64(w, h->epoch);
+    phx__wire_end(w, start);
+}
+
+int phx__wire_get_hand(const struct phx__frame *f, struct phx__hand *h)
+{
+    struct phx__reader r;
+
+    if (wire_open(f, PHX__HAND, &r) != 0)
+        return PHX_EPROTO;
+    wire_get_id(&r, &h->target);
+    wire_get_id(&r, &h->giver);
+    h->incarnation = phx__get_u64(&r);
+    h->first = phx__get_u64(&r);
+    h->last = phx__get_u64(&r);
+    h->epoch = phx__get_u64(&r);
+    if (wire_close(&r) != 0 || h->first > h->last)
+        return PHX_EPROTO;
+    return 0;
 }
 
 #undef WIRE_TOTAL_MAX
@@ -7661,6 +7730,36 @@ uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range 
     if (error != NULL)
         *error = err;
     return owner;
+}
+
+int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range *range,
+                    uint64_t epoch, struct phx_range *out)
+{
+    uint32_t i = node < n->capacity ? names_at(&n->of[node], range->first) : 0;
+    int err;
+
+    for (; node < n->capacity && i < n->of[node].count; i++) {
+        const struct phx__claim *c = &n->of[node].at[i];
+        uint64_t name = c->first > range->first ? c->first : range->first;
+        uint64_t end = c->last < range->last ? c->last : range->last;
+        struct phx_range around = {0, 0};
+
+        if (c->first > range->last)
+            break;
+        for (; c->epoch <= epoch && name <= end; name = around.last + 1) {
+            uint32_t owner = phx__names_owner(n, name, &around, &err);
+            if (err != 0)
+                return err;
+            if (owner == node) {
+                out->first = name;
+                out->last = around.last < end ? around.last : end;
+                return 1;
+            }
+            if (around.last >= end) /* which may be the last name of all */
+                break;
+        }
+    }
+    return 0;
 }
 
 int phx__names_take_lost(struct phx__names *n, struct phx__names_lost *out)
@@ -18250,6 +18349,7 @@ int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f, 
     case PHX__ACK: return node_on_ack(p, f);
     case PHX__SUSPECT: return phx__node_on_suspect(p, l, f);
     case PHX__PROBE: return phx__node_on_probe(p, l, f);
+    case PHX__HAND: return phx__node_on_hand(p, f);
     case PHX__CAST: return phx__post_cast_data(&p->post, l->peer, f, p->now);
     default: return PHX_EPROTO;
     }
@@ -18603,6 +18703,363 @@ void phx__node_report_broken(phx *p)
             p->cfg.on_broken(p, &lost, broken, p->cfg.user);
     }
 }
+
+/* ======== src/phx_hand.c ======== */
+/* phx_hand.c - the node's part in giving names away: the giver asks until it sees them taken. */
+#ifdef PHX_LINES
+#line 1 "src/phx_hand.c"
+#endif
+/*
+ *      giver                                       heir
+ *        holds 10..19
+ *        HAND 10..19 ----------------------------->  does the giver hold them? then assumes them,
+ *        |  again after 200 ms, 400 ms, ... 2 s        and tells its host (on_handed)
+ *        <------------- its card, as to everybody ---
+ *        loses them to the higher epoch, as to any
+ *        other claim, but says nothing of a conflict
+ *
+ * The giver holds the names until the heir's claim has beaten its own, so at no moment has a name no
+ * owner: whoever knows of the heir's claim sends there, and whoever does not sends to the giver, which
+ * delivers what comes while it holds the name and turns back what comes after that (back.c). Nothing
+ * is answered: the heir's card is the answer, it goes to all, and it is repeated until it is known. HAND
+ * may be lost, doubled or late.
+ *
+ * Late is what `epoch` is for: it is the highest that the giver had seen when its host gave the names away.
+ * Names that it got back later it holds by a higher one, and an old HAND does not mean them.
+ *
+ * Who is believed. The heir takes only what the named giver holds at present, by what the heir itself
+ * knows, in the life that is named. So a node that gives away what is not its own gives nothing, and no
+ * HAND takes names from a third node that nobody named. It is no proof: a member that writes another's
+ * id as the giver is believed, as it is when it writes that id into a card. All who have the key are
+ * trusted alike (WIRE.md, section 9).
+ *
+ * An heir that fails or leaves ends it, and the giver goes on as if nothing had been. A giver that leaves
+ * releases the rest at once, keeps what is being handed for as long as its drain lasts, and waits for
+ * the heir as it waits for its own messages.
+ */
+/* include "phx.h" */
+
+/* Bytes of a HAND frame, header included, at most. */
+#define HAND_FRAME 96u
+/* It is not added to a queue of this many bytes: it comes again. */
+#define HAND_QUEUE 262144u
+/* The heir's card takes a flood to come: shorter would ask twice where that is slow. Longer than the
+ * other bound would keep a leaving node waiting after a relay was lost. */
+#define HAND_WAIT_MIN (200 * PHX__MS)
+#define HAND_WAIT_MAX (2 * PHX__SECOND)
+/* Under way at once. Each is a frame every 2 s at least, and all are searched for each name that is lost. */
+#define HAND_MAX 1024u
+/* Ranges are handed that have no holes, so more than one stretch is rare: what somebody else has
+ * taken meanwhile. What is beyond comes with the next HAND. */
+#define HAND_STRETCHES 64u
+
+/* ---- What is under way ----------------------------------------------------------------------- */
+
+/* What range begins with: 1 if that is being handed to this heir (NULL: any), or 0. *out: how far that is
+ * true, to the end of the range at most. */
+static int hand_stretch(const phx *p, const struct phx_id *heir, const struct phx_range *range,
+                        struct phx_range *out)
+{
+    uint32_t i;
+
+    *out = *range;
+    for (i = 0; i < p->hand_count; i++) {
+        const struct phx__handing *h = &p->hands[i];
+        if (heir != NULL && !phx__id_equal(&h->heir, heir))
+            continue;
+        if (h->range.first <= range->first && range->first <= h->range.last) {
+            out->last = h->range.last < range->last ? h->range.last : range->last;
+            return 1;
+        }
+        if (h->range.first > range->first && h->range.first <= out->last)
+            out->last = h->range.first - 1;
+    }
+    return 0;
+}
+
+int phx__hand_next(const phx *p, const struct phx_id *heir, struct phx_range *rest,
+                   struct phx_range *out)
+{
+    while (rest->first <= rest->last) {
+        int handed = hand_stretch(p, heir, rest, out);
+        if (out->last == rest->last) { /* it may be the last name of all: nothing is left */
+            rest->first = 1;
+            rest->last = 0;
+        } else {
+            rest->first = out->last + 1;
+        }
+        if (!handed)
+            return 1;
+    }
+    return 0;
+}
+
+static void hand_drop(phx *p, uint32_t i)
+{
+    p->hand_count--;
+    memmove(p->hands + i, p->hands + i + 1, (p->hand_count - i) * sizeof *p->hands);
+}
+
+/* Is nothing of it ours any more? What was released and assumed again is another claim. Of what was taken
+ * from its beginning it speaks no more. */
+static int hand_is_over(phx *p, struct phx__handing *h)
+{
+    struct phx_range held;
+    int got = phx__names_held(&p->names, PHX__SELF, &h->range, h->epoch, &held);
+
+    if (got == 1 && held.first > h->range.first) {
+        h->range.first = held.first;
+        h->wait = HAND_WAIT_MIN; /* the heir listens: the rest at once */
+        h->at = p->now;
+        phx__timer_set(&p->timers, p->hand_timer, p->now);
+    }
+    return got == 0;
+}
+
+void phx__hand_names(phx *p)
+{
+    uint32_t i;
+
+    for (i = p->hand_count; i > 0; i--)
+        if (hand_is_over(p, &p->hands[i - 1]))
+            hand_drop(p, i - 1);
+}
+
+void phx__hand_release(phx *p)
+{
+    struct phx_range rest = { 0, UINT64_MAX }, part;
+
+    /* Without memory to split a claim it is kept: the goodbye carries no names anyway. */
+    while (phx__hand_next(p, NULL, &rest, &part))
+        (void)phx_release(p, part.first, part.last);
+}
+
+void phx__hand_gone(phx *p, uint32_t node)
+{
+    uint32_t i, was = p->hand_count;
+
+    for (i = p->hand_count; i > 0; i--)
+        if (phx__id_equal(&p->hands[i - 1].heir, &p->ids.at[node]))
+            hand_drop(p, i - 1);
+    if (p->hand_count < was)
+        phx__node_log(p, PHX_LOG_WARN, "no heir: %u ranges of names are handed no more",
+                      (uint64_t)(was - p->hand_count));
+    if (p->hand_count < was && p->closing) {
+        phx__hand_release(p);
+        p->more = 1; /* leaving may have waited for just this */
+    }
+}
+
+void phx__hand_end(phx *p)
+{
+    p->hand_count = 0;
+    phx__hand_release(p);
+}
+
+void phx__hand_free(phx *p)
+{
+    phx__mem_put(&p->mem, p->hands, p->hand_capacity * sizeof *p->hands);
+}
+
+/* ---- The giver ------------------------------------------------------------------------------- */
+
+static void hand_send(phx *p, const struct phx__hand *h, int hops)
+{
+    uint32_t node = phx__ids_find(&p->ids, &h->target);
+    uint32_t next = node == PHX__NONE ? PHX__NONE : phx__route_next(&p->route, node);
+    struct phx__link *l = next == PHX__NONE ? NULL : phx__node_link(p, next);
+    struct phx__writer w;
+
+    if (l == NULL || hops < 1 || phx__link_queued(l) >= HAND_QUEUE
+        || phx__link_control(&p->set, l, HAND_FRAME, &w) != 0)
+        return;
+    phx__wire_put_hand(&w, h, hops);
+    if (phx__link_control_end(&p->set, l, &w) != 0)
+        phx__node_break(p, l);
+}
+
+static void hand_ask(phx *p, const struct phx__handing *h)
+{
+    struct phx__hand out;
+
+    out.target = h->heir;
+    out.giver = p->self;
+    out.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
+    out.first = h->range.first;
+    out.last = h->range.last;
+    out.epoch = h->epoch;
+    hand_send(p, &out, (int)p->cfg.hop_limit);
+}
+
+void phx__hand_due(phx *p)
+{
+    uint64_t next = UINT64_MAX;
+    uint32_t i;
+
+    phx__hand_names(p); /* there may have been no memory to look before */
+    for (i = 0; i < p->hand_count; i++) {
+        struct phx__handing *h = &p->hands[i];
+        if (h->at <= p->now) {
+            hand_ask(p, h);
+            h->at = p->now + h->wait;
+            h->wait = 2 * h->wait < HAND_WAIT_MAX ? 2 * h->wait : HAND_WAIT_MAX;
+        }
+        if (h->at < next)
+            next = h->at;
+    }
+    phx__timer_set(&p->timers, p->hand_timer, next);
+}
+
+/* Can this node take names, as far as is known here? */
+static int hand_may_inherit(const phx *p, uint32_t node)
+{
+    enum phx_state state;
+
+    if (node == PHX__NONE || phx__route_dest(&p->route, node) == NULL)
+        return 0;
+    state = phx__live_state(&p->live, node, NULL);
+    return state != PHX_NODE_FAILED && state != PHX_NODE_LEFT;
+}
+
+/* 0 if this node holds all of the range. */
+static int hand_check_held(phx *p, struct phx_range range)
+{
+    struct phx_range held;
+    int got;
+
+    for (;;) {
+        got = phx__names_held(&p->names, PHX__SELF, &range, UINT64_MAX, &held);
+        if (got < 0)
+            return got;
+        if (got == 0 || held.first > range.first)
+            return PHX_ENOTFOUND;
+        if (held.last >= range.last)
+            return 0;
+        range.first = held.last + 1;
+    }
+}
+
+/* 0, 1 if just this is under way already, or PHX_ESTATE: some of it goes to somebody else. */
+static int hand_check_others(const phx *p, const struct phx_range *range, const struct phx_id *heir)
+{
+    uint32_t i;
+    int same = 0;
+
+    for (i = 0; i < p->hand_count; i++) {
+        const struct phx__handing *h = &p->hands[i];
+        if (h->range.first > range->last || range->first > h->range.last)
+            continue;
+        if (!phx__id_equal(&h->heir, heir))
+            return PHX_ESTATE;
+        same |= h->range.first <= range->first && range->last <= h->range.last;
+    }
+    return same;
+}
+
+int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
+{
+    struct phx_range range = { first, last };
+    struct phx__handing *h;
+    uint32_t node;
+    int err;
+
+    if (p == NULL || heir == NULL)
+        return PHX_EINVAL;
+    if (first > last)
+        return PHX_ERANGE;
+    if (p->closing)
+        return PHX_ECLOSED;
+    node = phx__ids_find(&p->ids, heir);
+    if (node == PHX__SELF)
+        return PHX_EINVAL;
+    if (!hand_may_inherit(p, node))
+        return PHX_ENOTFOUND;
+    if ((err = hand_check_held(p, range)) != 0)
+        return err;
+    if ((err = hand_check_others(p, &range, heir)) != 0)
+        return err > 0 ? 0 : err;
+    if (p->hand_count == HAND_MAX)
+        return PHX_ELIMIT;
+    if (phx__mem_grow(&p->mem, &p->hands, &p->hand_capacity, p->hand_count + 1, sizeof *h) != 0)
+        return PHX_ENOMEM;
+    h = &p->hands[p->hand_count++];
+    h->range = range;
+    h->heir = p->ids.at[node];
+    h->epoch = p->names.epoch_max;
+    h->at = p->now;
+    h->wait = HAND_WAIT_MIN;
+    phx__timer_set(&p->timers, p->hand_timer, p->now);
+    return 0;
+}
+
+/* ---- The heir -------------------------------------------------------------------------------- */
+
+/* What of it the giver holds, as this node knows: how many stretches, neighbours joined. */
+static uint32_t hand_offered(phx *p, uint32_t giver, const struct phx__hand *h,
+                             struct phx_range *out)
+{
+    struct phx_range rest, held;
+    uint32_t n = 0;
+
+    rest.first = h->first;
+    rest.last = h->last;
+    while (phx__names_held(&p->names, giver, &rest, h->epoch, &held) == 1) {
+        if (n > 0 && out[n - 1].last + 1 == held.first)
+            out[n - 1].last = held.last;
+        else if (n < HAND_STRETCHES)
+            out[n++] = held;
+        else
+            break;
+        if (held.last >= rest.last)
+            break;
+        rest.first = held.last + 1;
+    }
+    return n;
+}
+
+static void hand_take(phx *p, const struct phx__hand *h)
+{
+    struct phx_range part[HAND_STRETCHES];
+    uint32_t i, n, giver = phx__ids_find(&p->ids, &h->giver);
+    const struct phx__dest *d = giver == PHX__NONE ? NULL : phx__route_dest(&p->route, giver);
+    char id[PHX_ID_TEXT];
+
+    if (d == NULL || giver == PHX__SELF || d->incarnation != h->incarnation)
+        return;
+    n = hand_offered(p, giver, h, part);
+    /* The host may change its mind, or close or free the node, in each call. */
+    for (i = 0; i < n && !p->closing && !p->free_later; i++) {
+        int changed = phx__names_assume(&p->names, part[i].first, part[i].last);
+        phx__node_log(p, changed > 0 ? PHX_LOG_INFO : PHX_LOG_WARN, "names %u to %u of %s: %s",
+                      part[i].first, part[i].last, phx_id_text(&h->giver, id),
+                      changed > 0 ? "handed to this node" : phx_strerror(changed));
+        if (changed <= 0)
+            continue; /* the giver holds them, and asks again */
+        p->card_stale = 1;
+        if (p->cfg.on_handed != NULL)
+            p->cfg.on_handed(p, part[i], &h->giver, p->cfg.user);
+    }
+}
+
+int phx__node_on_hand(phx *p, const struct phx__frame *f)
+{
+    struct phx__hand h;
+
+    if (phx__wire_get_hand(f, &h) != 0)
+        return PHX_EPROTO;
+    if (phx__id_equal(&h.target, p->set.self))
+        hand_take(p, &h);
+    else if (p->cfg.relay)
+        hand_send(p, &h, f->hops - 1);
+    return 0;
+}
+
+#undef HAND_FRAME
+#undef HAND_QUEUE
+#undef HAND_WAIT_MIN
+#undef HAND_WAIT_MAX
+#undef HAND_MAX
+#undef HAND_STRETCHES
 
 /* ======== src/phx_explain.c ======== */
 /* phx_explain.c - all that is known of one node and why, as text for people. */
@@ -18984,12 +19441,16 @@ static void node_renew_card(phx *p)
 static void node_report_lost(phx *p)
 {
     struct phx__names_lost lost;
+    struct phx_range part;
 
     while (phx__names_take_lost(&p->names, &lost)) {
-        phx__node_log(p, PHX_LOG_WARN, "names %u to %u lost to a higher claim", lost.range.first,
-                      lost.range.last);
-        if (p->cfg.on_conflict != NULL && !p->free_later)
-            p->cfg.on_conflict(p, lost.range, &p->ids.at[lost.winner], p->cfg.user);
+        /* What is being handed to the winner was to go there. */
+        while (phx__hand_next(p, &p->ids.at[lost.winner], &lost.range, &part)) {
+            phx__node_log(p, PHX_LOG_WARN, "names %u to %u lost to a higher claim", part.first,
+                          part.last);
+            if (p->cfg.on_conflict != NULL && !p->free_later)
+                p->cfg.on_conflict(p, part, &p->ids.at[lost.winner], p->cfg.user);
+        }
     }
 }
 
@@ -19097,6 +19558,7 @@ static void node_settle(phx *p)
         phx__timer_set(&p->timers, p->late_timer, p->now + NODE_LATE);
     if (p->names.version != p->names_version) {
         p->names_version = p->names.version;
+        phx__hand_names(p);
         phx__post_names(&p->post, p->now);
     }
     node_renew_card(p);
@@ -19152,8 +19614,10 @@ static void node_state(void *ctx, uint32_t node, enum phx_state state)
     changed = phx__names_dead(&p->names, node, state == PHX_NODE_FAILED);
     p->card_stale |= changed > 0;
     p->late |= changed < 0;
-    if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT)
+    if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT) {
         phx__post_failed(&p->post, node, p->now);
+        phx__hand_gone(p, node);
+    }
     if (p->cfg.on_node == NULL || p->free_later || p->left)
         return; /* who has said goodbye breaks its own links: no news of others */
     phx__node_fill(p, node, &n);
@@ -19303,6 +19767,7 @@ static void node_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_POST_HOLD: phx__post_due(&p->post, kind, arg, p->now); break;
     case PHX__TIMER_ACCEPT: phx__node_resume_listeners(p); break;
     case PHX__TIMER_LATE: node_late(p); break;
+    case PHX__TIMER_HAND: phx__hand_due(p); break;
     default: break; /* PHX__TIMER_CLOSE: only wakes the step */
     }
 }
@@ -19349,10 +19814,10 @@ static void node_given(phx *p, const struct pollfd *fds, int n)
     }
 }
 
-/* Leaving has two parts. While messages are pending, and until shortly before the end, all goes on but that
- * nothing new is taken. Then acks that are owed and a card that says goodbye go out. Neighbours close their
- * ends when they have read it, so nothing that was written is lost with the connection; at the end of
- * the drain the links close all the same. */
+/* Leaving has two parts. While messages are pending or names being handed, and until shortly before the
+ * end, all goes on but that nothing new is taken. Then acks that are owed and a card that says goodbye go
+ * out. Neighbours close their ends when they have read it, so nothing that was written is lost with the
+ * connection; at the end of the drain the links close all the same. */
 static void node_leave(phx *p)
 {
     uint32_t i;
@@ -19360,9 +19825,10 @@ static void node_leave(phx *p)
     if (!p->closing || p->is_closed)
         return;
     if (!p->left) {
-        if (p->post.pending_count > 0 && p->now < p->goodbye_at)
+        if ((p->post.pending_count > 0 || p->hand_count > 0) && p->now < p->goodbye_at)
             return;
         p->left = p->card_stale = 1;
+        phx__hand_end(p);
         p->route.gap = 0; /* the goodbye does not wait for its turn: the next step may close */
         phx__post_settle(&p->post, p->now);
         phx__timer_set(&p->timers, p->close_timer, p->close_at);
@@ -19515,6 +19981,7 @@ static int node_open_brains(phx *p)
         || (err = phx__post_init(&p->post, &p->mem, &p->ids, &p->timers, &pl, &post)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->resume_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->late_timer)) != 0
+        || (err = phx__timer_new(&p->timers, PHX__TIMER_HAND, 0, &p->hand_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->close_timer)) != 0)
         return err;
     if ((err = phx__budget_init(&p->lines, &p->mem, NODE_LINES, phx__rnd_next(&p->rnd))) != 0)
@@ -19548,6 +20015,7 @@ static void node_free(phx *p)
     phx__mem_put(&p->mem, p->writers, p->writer_capacity * sizeof *p->writers);
     phx__mem_put(&p->mem, p->hooks, p->hook_capacity * sizeof *p->hooks);
     phx__mem_put(&p->mem, p->closed, p->closed_capacity * sizeof *p->closed);
+    phx__hand_free(p);
     phx__mem_put(&p->mem, p->peers, p->peer_capacity * sizeof *p->peers);
     phx__mem_put(&p->mem, p->set.scratch, p->set.scratch_size);
     phx__node_drop_keys(p);
@@ -19939,8 +20407,7 @@ int phx_close(phx *p, uint64_t drain_us)
     phx__timer_set(&p->timers, p->close_timer, p->goodbye_at);
     p->more = 1;
     phx__disc_stop(&p->disc);
-    (void)phx_release(p, 0,
-                      UINT64_MAX); /* no memory to split: the goodbye carries no names anyway */
+    phx__hand_release(p);
     return 0;
 }
 

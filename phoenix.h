@@ -390,6 +390,9 @@ struct phx_config {
     void (*on_broken)(phx *p, const struct phx_lost *lost, int broken, void *user);
     /* This node held `range` and another claims it with a higher (epoch, id): it is no longer ours. */
     void (*on_conflict)(phx *p, struct phx_range range, const struct phx_id *winner, void *user);
+    /* Another node has given `range` to this one (phx_hand): it is assumed already. Comes before the first
+     * message to one of these names. */
+    void (*on_handed)(phx *p, struct phx_range range, const struct phx_id *giver, void *user);
     void (*on_log)(phx *p, int level, const char *line, void *user);
     /* How phx_join reaches schemes that this library does not know, "ssh://..." of extras/ssh say.
      * Called inside phx_step each time such a hub is due to be dialled: at once, and with the usual
@@ -423,9 +426,10 @@ void phx_config_init(struct phx_config *cfg);
 int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us);
 
 /* Leaves: names are released, nothing new is sent or accepted, and what was sent gets up to drain_us to be
- * acknowledged; then neighbours are told, and what is still pending ends with PHX_ECLOSED. Go on
- * stepping until phx_closed says 1, at most drain_us later, then phx_free. With 0 the goodbye gets one
- * step. Others see PHX_NODE_LEFT. */
+ * acknowledged; names that are being handed (phx_hand) are kept for as long, or until the heir has them.
+ * Then neighbours are told, and what is still pending ends with PHX_ECLOSED. Go on stepping until
+ * phx_closed says 1, at most drain_us later, then phx_free. With 0 the goodbye gets one step. Others see
+ * PHX_NODE_LEFT. */
 int phx_close(phx *p, uint64_t drain_us);
 int phx_closed(const phx *p);
 
@@ -520,6 +524,18 @@ int phx_assume(phx *p, uint64_t first, uint64_t last);
 /* Gives names up. Parts not held are ignored. Messages to them then wait at their senders until
  * somebody assumes them. PHX_ERANGE, PHX_ENOMEM, PHX_ELIMIT (the hole would make too many ranges). */
 int phx_release(phx *p, uint64_t first, uint64_t last);
+
+/* Gives names first..last, all held by this node, to another node, the heir. They stay here until the heir
+ * has assumed them: at no moment has one of them no owner, messages go on, in order and once, and
+ * neither side gets on_conflict. The heir is asked, again and again, and its host gets on_handed; that
+ * all is done is seen by phx_owner. If the heir fails or leaves first, this node goes on holding them, and
+ * phx_release ends it too. phx_close waits for it as it does for messages. The heir believes it only
+ * of names that, as far as it knows, the giver holds; beyond that all who have the key are trusted alike.
+ *     Returns at once: 0, also if just that is under way already; PHX_ERANGE; PHX_ENOTFOUND (the heir is
+ * not known here, has failed or left; or some of the names are not held here); PHX_EINVAL (the heir is
+ * this node); PHX_ESTATE (some are being handed to another node); PHX_ELIMIT (1,024 under way);
+ * PHX_ECLOSED, PHX_ENOMEM. */
+int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir);
 
 /* Who holds a name, as far as is known here: 0, or PHX_ENOTFOUND. */
 int phx_owner(phx *p, uint64_t name, struct phx_id *out);

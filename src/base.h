@@ -67,6 +67,7 @@ enum phx__timer_kind {
     PHX__TIMER_POST_HOLD,
     PHX__TIMER_ACCEPT, /* a paused listener looks again */
     PHX__TIMER_LATE,   /* what found no memory is looked at again */
+    PHX__TIMER_HAND,   /* names that are being handed: the heir is asked again */
     PHX__TIMER_CLOSE
 };
 

@@ -879,6 +879,36 @@ uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range 
     return owner;
 }
 
+int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range *range,
+                    uint64_t epoch, struct phx_range *out)
+{
+    uint32_t i = node < n->capacity ? names_at(&n->of[node], range->first) : 0;
+    int err;
+
+    for (; node < n->capacity && i < n->of[node].count; i++) {
+        const struct phx__claim *c = &n->of[node].at[i];
+        uint64_t name = c->first > range->first ? c->first : range->first;
+        uint64_t end = c->last < range->last ? c->last : range->last;
+        struct phx_range around = {0, 0};
+
+        if (c->first > range->last)
+            break;
+        for (; c->epoch <= epoch && name <= end; name = around.last + 1) {
+            uint32_t owner = phx__names_owner(n, name, &around, &err);
+            if (err != 0)
+                return err;
+            if (owner == node) {
+                out->first = name;
+                out->last = around.last < end ? around.last : end;
+                return 1;
+            }
+            if (around.last >= end) /* which may be the last name of all */
+                break;
+        }
+    }
+    return 0;
+}
+
 int phx__names_take_lost(struct phx__names *n, struct phx__names_lost *out)
 {
     if (n->lost_count == 0)

@@ -48,6 +48,10 @@ PHX_PRIVATE void phx__names_forget(struct phx__names *n, uint32_t node);
  * memory; then *error is PHX_ENOMEM, else 0. around and error may be NULL. */
 PHX_PRIVATE uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around,
                                       int *error);
+/* The first stretch of *range that `node` holds by one claim of an epoch up to this: 1 and *out, 0, or
+ * PHX_ENOMEM. */
+PHX_PRIVATE int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range *range,
+                                uint64_t epoch, struct phx_range *out);
 /* Own lost ranges, oldest first: 1 and *out, or 0. */
 PHX_PRIVATE int phx__names_take_lost(struct phx__names *n, struct phx__names_lost *out);
 

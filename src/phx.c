@@ -142,12 +142,16 @@ static void node_renew_card(phx *p)
 static void node_report_lost(phx *p)
 {
     struct phx__names_lost lost;
+    struct phx_range part;
 
     while (phx__names_take_lost(&p->names, &lost)) {
-        phx__node_log(p, PHX_LOG_WARN, "names %u to %u lost to a higher claim", lost.range.first,
-                      lost.range.last);
-        if (p->cfg.on_conflict != NULL && !p->free_later)
-            p->cfg.on_conflict(p, lost.range, &p->ids.at[lost.winner], p->cfg.user);
+        /* What is being handed to the winner was to go there. */
+        while (phx__hand_next(p, &p->ids.at[lost.winner], &lost.range, &part)) {
+            phx__node_log(p, PHX_LOG_WARN, "names %u to %u lost to a higher claim", part.first,
+                          part.last);
+            if (p->cfg.on_conflict != NULL && !p->free_later)
+                p->cfg.on_conflict(p, part, &p->ids.at[lost.winner], p->cfg.user);
+        }
     }
 }
 
@@ -255,6 +259,7 @@ static void node_settle(phx *p)
         phx__timer_set(&p->timers, p->late_timer, p->now + NODE_LATE);
     if (p->names.version != p->names_version) {
         p->names_version = p->names.version;
+        phx__hand_names(p);
         phx__post_names(&p->post, p->now);
     }
     node_renew_card(p);
@@ -310,8 +315,10 @@ static void node_state(void *ctx, uint32_t node, enum phx_state state)
     changed = phx__names_dead(&p->names, node, state == PHX_NODE_FAILED);
     p->card_stale |= changed > 0;
     p->late |= changed < 0;
-    if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT)
+    if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT) {
         phx__post_failed(&p->post, node, p->now);
+        phx__hand_gone(p, node);
+    }
     if (p->cfg.on_node == NULL || p->free_later || p->left)
         return; /* who has said goodbye breaks its own links: no news of others */
     phx__node_fill(p, node, &n);
@@ -461,6 +468,7 @@ static void node_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_POST_HOLD: phx__post_due(&p->post, kind, arg, p->now); break;
     case PHX__TIMER_ACCEPT: phx__node_resume_listeners(p); break;
     case PHX__TIMER_LATE: node_late(p); break;
+    case PHX__TIMER_HAND: phx__hand_due(p); break;
     default: break; /* PHX__TIMER_CLOSE: only wakes the step */
     }
 }
@@ -507,10 +515,10 @@ static void node_given(phx *p, const struct pollfd *fds, int n)
     }
 }
 
-/* Leaving has two parts. While messages are pending, and until shortly before the end, all goes on but that
- * nothing new is taken. Then acks that are owed and a card that says goodbye go out. Neighbours close their
- * ends when they have read it, so nothing that was written is lost with the connection; at the end of
- * the drain the links close all the same. */
+/* Leaving has two parts. While messages are pending or names being handed, and until shortly before the
+ * end, all goes on but that nothing new is taken. Then acks that are owed and a card that says goodbye go
+ * out. Neighbours close their ends when they have read it, so nothing that was written is lost with the
+ * connection; at the end of the drain the links close all the same. */
 static void node_leave(phx *p)
 {
     uint32_t i;
@@ -518,9 +526,10 @@ static void node_leave(phx *p)
     if (!p->closing || p->is_closed)
         return;
     if (!p->left) {
-        if (p->post.pending_count > 0 && p->now < p->goodbye_at)
+        if ((p->post.pending_count > 0 || p->hand_count > 0) && p->now < p->goodbye_at)
             return;
         p->left = p->card_stale = 1;
+        phx__hand_end(p);
         p->route.gap = 0; /* the goodbye does not wait for its turn: the next step may close */
         phx__post_settle(&p->post, p->now);
         phx__timer_set(&p->timers, p->close_timer, p->close_at);
@@ -673,6 +682,7 @@ static int node_open_brains(phx *p)
         || (err = phx__post_init(&p->post, &p->mem, &p->ids, &p->timers, &pl, &post)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->resume_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->late_timer)) != 0
+        || (err = phx__timer_new(&p->timers, PHX__TIMER_HAND, 0, &p->hand_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->close_timer)) != 0)
         return err;
     if ((err = phx__budget_init(&p->lines, &p->mem, NODE_LINES, phx__rnd_next(&p->rnd))) != 0)
@@ -706,6 +716,7 @@ static void node_free(phx *p)
     phx__mem_put(&p->mem, p->writers, p->writer_capacity * sizeof *p->writers);
     phx__mem_put(&p->mem, p->hooks, p->hook_capacity * sizeof *p->hooks);
     phx__mem_put(&p->mem, p->closed, p->closed_capacity * sizeof *p->closed);
+    phx__hand_free(p);
     phx__mem_put(&p->mem, p->peers, p->peer_capacity * sizeof *p->peers);
     phx__mem_put(&p->mem, p->set.scratch, p->set.scratch_size);
     phx__node_drop_keys(p);

@@ -25,6 +25,13 @@ struct phx__hook { /* an attempt that waits for cfg.dial to be asked */
     struct phx_address to;
 };
 
+struct phx__handing { /* names on their way to another node; see phx_hand.c */
+    struct phx_range range;
+    struct phx_id heir;
+    uint64_t epoch;    /* the highest known when they were given away */
+    uint64_t at, wait; /* when the heir is asked again, and how long after that */
+};
+
 struct phx__sight { /* what a peer said of where it sees us */
     struct phx_id by;
     struct phx_address from, at; /* the peer's own host; what it said, as one of our addresses */
@@ -73,6 +80,9 @@ struct phx {
     uint32_t closed_count, closed_capacity;
     struct phx__hook *hooks; /* emptied within the step */
     uint32_t hook_count, hook_capacity;
+    struct phx__handing *hands; /* the oldest first */
+    uint32_t hand_count, hand_capacity;
+    uint32_t hand_timer;
     struct phx__map handles; /* handle -> slot or listener */
     struct phx__peer *peers; /* by node */
     uint32_t peer_capacity;
@@ -162,6 +172,19 @@ PHX_PRIVATE int phx__node_on_probe(phx *p, struct phx__link *l, const struct phx
 PHX_PRIVATE void phx__node_refuted(phx *p, const struct phx__entry *e);
 /* Names that were broken since the last call, or are no more: tells the host. */
 PHX_PRIVATE void phx__node_report_broken(phx *p);
+
+/* phx_hand.c: names given to other nodes. */
+PHX_PRIVATE int phx__node_on_hand(phx *p, const struct phx__frame *f);
+PHX_PRIVATE void phx__hand_due(phx *p);
+PHX_PRIVATE void phx__hand_names(phx *p); /* names have changed */
+/* Cuts off *rest, up to and with it, the next stretch that is not being handed to this heir (NULL: to
+ * nobody): 1 and *out, or 0. */
+PHX_PRIVATE int phx__hand_next(const phx *p, const struct phx_id *heir, struct phx_range *rest,
+                               struct phx_range *out);
+PHX_PRIVATE void phx__hand_release(phx *p);             /* own names, but for those */
+PHX_PRIVATE void phx__hand_gone(phx *p, uint32_t node); /* it has failed or left */
+PHX_PRIVATE void phx__hand_end(phx *p);                 /* no more of it: releases all */
+PHX_PRIVATE void phx__hand_free(phx *p);
 
 /* phx_api.c */
 PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or why not */

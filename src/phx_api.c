@@ -315,8 +315,7 @@ int phx_close(phx *p, uint64_t drain_us)
     phx__timer_set(&p->timers, p->close_timer, p->goodbye_at);
     p->more = 1;
     phx__disc_stop(&p->disc);
-    (void)phx_release(p, 0,
-                      UINT64_MAX); /* no memory to split: the goodbye carries no names anyway */
+    phx__hand_release(p);
     return 0;
 }
 

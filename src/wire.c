@@ -48,7 +48,7 @@
 static int wire_type_travels(int type)
 {
     return type == PHX__REQUEST || type == PHX__DATA || type == PHX__ACK || type == PHX__SUSPECT
-           || type == PHX__PROBE || type == PHX__CAST;
+           || type == PHX__PROBE || type == PHX__CAST || type == PHX__HAND;
 }
 
 int phx__wire_parse(const uint8_t *data, size_t size, struct phx__frame *f, size_t *used)
@@ -904,6 +904,36 @@ int phx__wire_get_probe(const struct phx__frame *f, struct phx__probe *p)
     wire_get_id(&r, &p->subject);
     wire_get_id(&r, &p->asker);
     return wire_close(&r);
+}
+
+void phx__wire_put_hand(struct phx__writer *w, const struct phx__hand *h, int hops)
+{
+    size_t start = phx__wire_begin(w, PHX__HAND, 0, hops);
+
+    wire_put_id(w, &h->target);
+    wire_put_id(w, &h->giver);
+    phx__put_u64(w, h->incarnation);
+    phx__put_u64(w, h->first);
+    phx__put_u64(w, h->last);
+    phx__put_u64(w, h->epoch);
+    phx__wire_end(w, start);
+}
+
+int phx__wire_get_hand(const struct phx__frame *f, struct phx__hand *h)
+{
+    struct phx__reader r;
+
+    if (wire_open(f, PHX__HAND, &r) != 0)
+        return PHX_EPROTO;
+    wire_get_id(&r, &h->target);
+    wire_get_id(&r, &h->giver);
+    h->incarnation = phx__get_u64(&r);
+    h->first = phx__get_u64(&r);
+    h->last = phx__get_u64(&r);
+    h->epoch = phx__get_u64(&r);
+    if (wire_close(&r) != 0 || h->first > h->last)
+        return PHX_EPROTO;
+    return 0;
 }
 
 #undef WIRE_TOTAL_MAX

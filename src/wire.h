@@ -24,6 +24,7 @@ enum phx__frame_type {
     PHX__SUSPECT,   /* to all: this node is silent */
     PHX__PROBE,     /* end to end: are you there, perhaps through a third node */
     PHX__CAST,      /* the same fragment of a message to many nodes: DATA for each, payload once */
+    PHX__HAND,      /* end to end: these names of mine are to be yours */
     PHX__FRAME_TYPES
 };
 
@@ -274,5 +275,15 @@ struct phx__probe {
 PHX_PRIVATE void phx__wire_put_probe(struct phx__writer *w, const struct phx__probe *p, int flags,
                                      int hops);
 PHX_PRIVATE int phx__wire_get_probe(const struct phx__frame *f, struct phx__probe *p);
+
+/* Names that a node gives away. */
+struct phx__hand {
+    struct phx_id target, giver; /* target at PHX__DATA_TARGET, as in DATA */
+    uint64_t incarnation;        /* the giver's */
+    uint64_t first, last;
+    uint64_t epoch; /* what the giver claims with a higher one is not meant */
+};
+PHX_PRIVATE void phx__wire_put_hand(struct phx__writer *w, const struct phx__hand *h, int hops);
+PHX_PRIVATE int phx__wire_get_hand(const struct phx__frame *f, struct phx__hand *h);
 
 #endif

@@ -1077,8 +1077,48 @@ static void test_arrivals_beside_conflict(void)
     ok(rig_free(&r), "freed");
 }
 
+static int held(struct rig *r, uint32_t node, uint64_t first, uint64_t last, uint64_t epoch,
+                uint64_t want_first, uint64_t want_last)
+{
+    struct phx_range range = {first, last}, out = {1, 0};
+    int got = phx__names_held(&r->names, node, &range, epoch, &out);
+
+    return got == 1 ? out.first == want_first && out.last == want_last : got - 1;
+}
+
+/* Goal: what a node holds is what it claims and nobody else wins. Method: node 2 claims three
+ * stretches, of which node 3 takes the middle of one; asked at all edges. */
+static void test_held(void)
+{
+    static const struct phx__claim two[] = {{10, 19, 1}, {20, 29, 5}, {UINT64_MAX, UINT64_MAX, 1}};
+    static const struct phx__claim three = {13, 14, 2};
+    struct rig r;
+
+    rig_init(&r, 4, ranks);
+    ok(held(&r, 2, 0, UINT64_MAX, 9, 0, 0) == -1, "of nothing, nothing");
+    ok(set(&r, 2, 0, two, 3) == 0 && set(&r, 3, 0, &three, 1) == 0, "two nodes");
+    ok(held(&r, 2, 0, UINT64_MAX, 9, 10, 12) && held(&r, 2, 12, 12, 9, 12, 12)
+           && held(&r, 2, 13, 25, 9, 15, 19) && held(&r, 2, 16, UINT64_MAX, 9, 16, 19),
+       "stretch by stretch");
+    ok(held(&r, 2, 20, 22, 9, 20, 22) && held(&r, 2, 20, 22, 5, 20, 22)
+           && held(&r, 2, 18, 22, 4, 18, 19) && held(&r, 2, 20, 22, 4, 0, 0) == -1
+           && held(&r, 2, 20, UINT64_MAX, 4, UINT64_MAX, UINT64_MAX),
+       "claims of later epochs do not count");
+    ok(held(&r, 2, 13, 14, 9, 0, 0) == -1 && held(&r, 3, 0, 99, 9, 13, 14)
+           && held(&r, 2, 30, UINT64_MAX - 1, 9, 0, 0) == -1 && held(&r, 1, 0, 99, 9, 0, 0) == -1
+           && held(&r, 77, 0, 99, 9, 0, 0) == -1,
+       "what is another's is not held");
+    ok(phx__names_dead(&r.names, 3, 1) == 0, "the other fails");
+    r.heap.fail_from = r.heap.calls + 1;
+    ok(held(&r, 2, 10, 19, 9, 0, 0) == PHX_ENOMEM - 1, "no memory to find out");
+    r.heap.fail_from = 0;
+    ok(held(&r, 2, 10, 19, 9, 10, 19), "then all of it is");
+    ok(rig_free(&r), "memory comes back");
+}
+
 int main(void)
 {
+    test_held();
     test_scripts();
     test_version();
     test_model();

@@ -312,6 +312,20 @@ static void probe(int flags)
     phx__wire_put_probe(&stream, &p, flags, 16);
 }
 
+static void hand(void)
+{
+    struct phx__hand h;
+
+    memset(&h, 0, sizeof h);
+    h.target = acceptor();
+    h.giver = dialer();
+    h.incarnation = 1;
+    h.first = 10;
+    h.last = 19;
+    h.epoch = 3;
+    phx__wire_put_hand(&stream, &h, 16);
+}
+
 static void summary(int flags, uint32_t own_seq, int others)
 {
     size_t start = phx__wire_begin(&stream, PHX__SUMMARY, flags, 0);
@@ -526,6 +540,7 @@ static void test_dialer(void)
     suspect();
     probe(0);
     probe(PHX__PROBE_ANSWER);
+    hand();
     phx__wire_put_refuse(&stream, PHX_ECLOSED);
     c = spec_check_stream(stream_bytes, stream.size, why);
     ok(c.ok && !stream.bad, "a dialer's stream is good %s", why);
@@ -539,7 +554,8 @@ static void test_dialer(void)
     ok(c.frames[SPEC_DATA] == 4 && c.messages == 5 && c.frames[SPEC_ACK] == 2
            && c.frames[SPEC_CAST] == 1,
        "data, ack and cast");
-    ok(c.frames[SPEC_SUSPECT] == 1 && c.frames[SPEC_PROBE] == 2, "suspect and probe");
+    ok(c.frames[SPEC_SUSPECT] == 1 && c.frames[SPEC_PROBE] == 2 && c.frames[SPEC_HAND] == 1,
+       "suspect, probe and hand");
     for (i = 0; i < (int)stream.size; i++) {
         c = spec_check_stream(stream_bytes, (size_t)i, why);
         check(c.ok && c.bytes + c.tail == (size_t)i, "a capture may end at byte %d: %s", i, why);
@@ -735,6 +751,12 @@ static void test_refusals(void)
     refuses(start, 9, 3, "770 lines");
     refuses(start, 8 + 2 + 88 + 16 + 16, 3, "a cast shorter than its total");
     refuses(start, 5, 1, "a cast without an end that is whole");
+    begin();
+    handshake();
+    start = stream.size;
+    hand();
+    refuses(start, 8 + 48, 9, "names that end before they begin");
+    refuses(start, 0, 67, "a hand that is cut off");
 }
 
 /* ---- As a tool */
@@ -744,6 +766,7 @@ static int check_file(const char *name)
     static const char *const types[SPEC_TYPES] = {
         "",        "HELLO", "ANSWER",  "PROOF", "REFUSE", "UPDATE", "CARD",
         "REQUEST", "BEAT",  "SUMMARY", "DATA",  "ACK",    "SUSPECT", "PROBE", "CAST",
+        "HAND",
     };
     size_t capacity = 1 << 28, size = 0;
     uint8_t *bytes = malloc(capacity);

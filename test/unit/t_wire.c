@@ -253,7 +253,11 @@ static void make_fixed(struct phx__writer *w, int type)
     struct phx__beat b;
     struct phx__suspect s;
     struct phx__probe p;
+    struct phx__hand h;
 
+    scatter(&h, sizeof h);
+    h.first >>= 1;
+    h.last |= (uint64_t)1 << 63;
     scatter(&q, sizeof q);
     scatter(&b, sizeof b);
     scatter(&s, sizeof s);
@@ -264,6 +268,7 @@ static void make_fixed(struct phx__writer *w, int type)
     case PHX__BEAT: phx__wire_put_beat(w, &b, (int)below(16)); break;
     case PHX__SUSPECT: phx__wire_put_suspect(w, &s, (int)below(256)); break;
     case PHX__PROBE: phx__wire_put_probe(w, &p, (int)below(2), (int)below(256)); break;
+    case PHX__HAND: phx__wire_put_hand(w, &h, (int)below(256)); break;
     default: make_ack(w);
     }
 }
@@ -400,6 +405,7 @@ static int remake_rest(struct phx__writer *w, const struct phx__frame *f)
     struct phx__ack a;
     struct phx__suspect s;
     struct phx__probe p;
+    struct phx__hand h;
 
     if (phx__wire_get_card_part(f, &c) == 0) {
         phx__wire_put_card_part(w, &c);
@@ -416,6 +422,8 @@ static int remake_rest(struct phx__writer *w, const struct phx__frame *f)
         phx__wire_put_suspect(w, &s, f->hops);
     } else if (phx__wire_get_probe(f, &p) == 0) {
         phx__wire_put_probe(w, &p, f->flags & 1, f->hops);
+    } else if (phx__wire_get_hand(f, &h) == 0) {
+        phx__wire_put_hand(w, &h, f->hops);
     } else {
         return remake_cast(w, f);
     }
@@ -848,6 +856,29 @@ static void test_live_values(void)
            && value_frame.flags == PHX__PROBE_ANSWER && value_frame.hops == 8
            && memcmp(value.data + PHX__DATA_TARGET, p.target.b, 16) == 0,
        "PROBE");
+}
+
+static void test_hand_values(void)
+{
+    /* As above. */
+    struct phx__hand h, h2;
+
+    scatter(&h, sizeof h);
+    h.first = 5;
+    h.last = UINT64_MAX;
+    value_begin();
+    phx__wire_put_hand(&value, &h, 6);
+    value_end();
+    ok(phx__wire_get_hand(&value_frame, &h2) == 0 && phx__id_equal(&h.target, &h2.target)
+           && phx__id_equal(&h.giver, &h2.giver) && h2.incarnation == h.incarnation
+           && h2.first == 5 && h2.last == UINT64_MAX && h2.epoch == h.epoch
+           && value_frame.hops == 6 && memcmp(value.data + PHX__DATA_TARGET, h.target.b, 16) == 0,
+       "HAND");
+    h.last = 4;
+    value_begin();
+    phx__wire_put_hand(&value, &h, 6);
+    value_end();
+    ok(phx__wire_get_hand(&value_frame, &h2) == PHX_EPROTO, "of names that end before they begin");
 }
 
 static void test_post_values(void)
@@ -1323,6 +1354,7 @@ int main(void)
     test_handshake_sizes();
     test_routing_values();
     test_live_values();
+    test_hand_values();
     test_post_values();
     test_stream();
     test_headers();
