@@ -274,6 +274,7 @@ struct phx_key {
  * and not its text. How many bytes, or PHX_EFILE, PHX_EACCES, PHX_EKEYSIZE (too short, too long, or over
  * capacity), PHX_EMFILE. May block, as files do. */
 int phx_read_key(const char *path, void *out, size_t capacity);
+
 /* ---- Failure detection -------------------------------------------------------------------------- */
 
 /* Who is alive is found out as in Horita, Taura, Chikayama, "A Fault Detection Library in Phoenix
@@ -546,10 +547,13 @@ size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, s
 
 /* ---- Messages ----------------------------------------------------------------------------------- */
 
-/* Sends size bytes to whoever holds the name `to`. Between two live nodes messages from one sender to
- * one name arrive once and in order. A name nobody holds: the message waits here. Never calls back;
- * also a message to a name of this very node arrives inside a later phx_step. PHX_ETOOBIG, PHX_EAGAIN
- * (then on_writable), PHX_ENOMEM, PHX_ECLOSED. */
+/* Sends size bytes to whoever holds the name `to`. Between live nodes messages from one sender to one name
+ * arrive once and in order, also when relays die on the way and when the name moves meanwhile: what its
+ * former holder has not delivered comes back here and goes to the next one. What a holder that dies has
+ * not acknowledged ends with PHX_EFAILED, or goes to its heir, who may get again what the dead one
+ * got. A name nobody holds: the message waits here. Never calls back; also a message to a name of this
+ * very node arrives inside a later phx_step. PHX_ETOOBIG, PHX_EAGAIN (then on_writable), PHX_ENOMEM,
+ * PHX_ECLOSED. */
 int phx_send(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void *data, size_t size);
 
 /* Without a copy: data stays the host's memory and must not change until release(data, size, arg) is
