@@ -112,6 +112,9 @@ PHX_PRIVATE int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacit
                               size_t item);
 /* Would size more bytes pass the limit? */
 PHX_PRIVATE int phx__mem_has_room(const struct phx__mem *m, size_t size);
+/* The same for messages, which leave an eighth of the limit to links and tables: what could bring them
+ * away must not fail because they are there. */
+PHX_PRIVATE int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size);
 
 #endif
 
@@ -2764,6 +2767,13 @@ int phx__mem_has_room(const struct phx__mem *m, size_t size)
     size_t limit = m->limit == 0 ? SIZE_MAX : m->limit;
 
     return m->used <= limit && size <= limit - m->used;
+}
+
+int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size)
+{
+    size_t kept = m->limit / 8;
+
+    return size <= SIZE_MAX - kept && phx__mem_has_room(m, size + kept);
 }
 
 void *phx__mem_resize(struct phx__mem *m, void *old, size_t old_size, size_t new_size)
@@ -11070,7 +11080,8 @@ int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct p
         flow_read_first(m, d);
         if (last)
             return PHX__FLOW_WHOLE;
-        in->part = phx__block_new(mem, m->size);
+        if (phx__mem_has_room_for_mail(mem, m->size))
+            in->part = phx__block_new(mem, m->size);
         if (in->part == NULL)
             return PHX__FLOW_LATER;
         in->mail = *m;
@@ -11243,6 +11254,8 @@ static int cast_check(struct phx__post *p, const struct cast_members *m, size_t 
     uint32_t i;
     int err;
 
+    if (!phx__mem_has_room_for_mail(p->mem, size))
+        return PHX_ENOMEM;
     for (i = 0; i < m->count; i++) {
         err = phx__post_find_way(p, m->at[i], size, &way, &waiters);
         if (err == 0 && cast_is_held(&way)) {
@@ -12142,6 +12155,8 @@ uint8_t *phx__pump_room(struct phx__post *p, struct phx__pump_peer *peer, size_t
         b->used = 0; /* all in it has gone out */
     if (b != NULL && b->capacity - b->used >= size)
         return b->data + b->used;
+    if (!phx__mem_has_room_for_mail(p->mem, capacity < size ? size : capacity))
+        return NULL;
     b = phx__block_new(p->mem, capacity < size ? size : capacity);
     if (b == NULL)
         return NULL;
@@ -13392,7 +13407,9 @@ static int post_measure(const struct phx__post *p, const struct phx_outgoing *m,
             return PHX_EINVAL;
         *size += m->iov[i].iov_len;
     }
-    return *size > p->limits.max_message ? PHX_ETOOBIG : 0;
+    if (*size > p->limits.max_message)
+        return PHX_ETOOBIG;
+    return phx__mem_has_room_for_mail(p->mem, m->release != NULL ? 0 : *size) ? 0 : PHX_ENOMEM;
 }
 
 /* Hands the message over to its way; an owned one wrapped, which must not call release if it

@@ -349,7 +349,8 @@ struct phx_config {
     /* Limits */
     size_t max_message; /* bytes per message; default 16 MiB, at most 1 GiB. The same at all nodes, please:
                            what is over the receiver's comes back as PHX_ETOOBIG */
-    size_t mem_limit;   /* bytes this node may allocate; default 0: no limit */
+    size_t mem_limit;   /* bytes this node may allocate; default 0: no limit. Messages leave an eighth of it
+                           to links and tables: phx_send then says PHX_ENOMEM */
     size_t window;      /* credit: bytes under way per destination; default 4 MiB, at least 64 KiB */
     size_t hold_bytes;  /* held for names that nobody has, that move, or whose holder takes no more now;
                            default 16 MiB. What comes back from a former holder may go beyond it */

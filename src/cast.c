@@ -130,6 +130,8 @@ static int cast_check(struct phx__post *p, const struct cast_members *m, size_t 
     uint32_t i;
     int err;
 
+    if (!phx__mem_has_room_for_mail(p->mem, size))
+        return PHX_ENOMEM;
     for (i = 0; i < m->count; i++) {
         err = phx__post_find_way(p, m->at[i], size, &way, &waiters);
         if (err == 0 && cast_is_held(&way)) {

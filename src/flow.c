@@ -622,7 +622,8 @@ int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct p
         flow_read_first(m, d);
         if (last)
             return PHX__FLOW_WHOLE;
-        in->part = phx__block_new(mem, m->size);
+        if (phx__mem_has_room_for_mail(mem, m->size))
+            in->part = phx__block_new(mem, m->size);
         if (in->part == NULL)
             return PHX__FLOW_LATER;
         in->mail = *m;

@@ -50,6 +50,13 @@ int phx__mem_has_room(const struct phx__mem *m, size_t size)
     return m->used <= limit && size <= limit - m->used;
 }
 
+int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size)
+{
+    size_t kept = m->limit / 8;
+
+    return size <= SIZE_MAX - kept && phx__mem_has_room(m, size + kept);
+}
+
 void *phx__mem_resize(struct phx__mem *m, void *old, size_t old_size, size_t new_size)
 {
     void *p;

@@ -23,5 +23,8 @@ PHX_PRIVATE int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacit
                               size_t item);
 /* Would size more bytes pass the limit? */
 PHX_PRIVATE int phx__mem_has_room(const struct phx__mem *m, size_t size);
+/* The same for messages, which leave an eighth of the limit to links and tables: what could bring them
+ * away must not fail because they are there. */
+PHX_PRIVATE int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size);
 
 #endif

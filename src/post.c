@@ -142,7 +142,9 @@ static int post_measure(const struct phx__post *p, const struct phx_outgoing *m,
             return PHX_EINVAL;
         *size += m->iov[i].iov_len;
     }
-    return *size > p->limits.max_message ? PHX_ETOOBIG : 0;
+    if (*size > p->limits.max_message)
+        return PHX_ETOOBIG;
+    return phx__mem_has_room_for_mail(p->mem, m->release != NULL ? 0 : *size) ? 0 : PHX_ENOMEM;
 }
 
 /* Hands the message over to its way; an owned one wrapped, which must not call release if it

@@ -277,6 +277,8 @@ uint8_t *phx__pump_room(struct phx__post *p, struct phx__pump_peer *peer, size_t
         b->used = 0; /* all in it has gone out */
     if (b != NULL && b->capacity - b->used >= size)
         return b->data + b->used;
+    if (!phx__mem_has_room_for_mail(p->mem, capacity < size ? size : capacity))
+        return NULL;
     b = phx__block_new(p->mem, capacity < size ? size : capacity);
     if (b == NULL)
         return NULL;

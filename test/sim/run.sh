@@ -205,6 +205,7 @@ delivery() {
 campaign() {
     sim SCENARIO=determinism NODES=16 SEEDS=3
     sim SCENARIO=campaign NODES=16 SEEDS=200
+    sim SCENARIO=campaign NODES=24 SEED=62 # messages that took all the memory that a link wants
     sim SCENARIO=campaign NODES=12 SEEDS=30 ROUTING=naive
     sim SCENARIO=campaign NODES=12 SEEDS=30 ROUTING=paper
 }

@@ -1545,6 +1545,30 @@ static void test_too_big(void)
     ok(world_free(w), "no byte leaked");
 }
 
+static void test_room_for_links(void)
+{
+    /* Goal: messages leave memory to the links that are to bring them away. Method: a limit; messages to
+     * nodes that take none and to names that nobody has, casts, and parts of large ones that come in. */
+    struct phx__post_limits limits = default_limits();
+    struct world *w;
+    struct node *n;
+    size_t limit;
+    int i, err = 0;
+
+    limits.window = 1u << 20;
+    w = world_new(1, &limits);
+    n = &w->node[0];
+    limit = n->mem.limit = n->mem.used + (1u << 20);
+    see(w, 0, 3, 1);
+    see(w, 0, 4, 2);
+    for (i = 0; i < 5000 && err != PHX_ENOMEM; i++)
+        err = send_size(n, (uint64_t)(3 + i % 3), 5000, (uint64_t)i + 1, 0, 0);
+    ok(err == PHX_ENOMEM && n->mem.used > limit / 2, "in the end there is no memory");
+    ok(phx__mem_has_room(&n->mem, limit / 8 - 65536), "but for others");
+    n->mem.limit = 0;
+    ok(world_free(w), "no byte leaked");
+}
+
 static void test_return_without_memory(void)
 {
     /* Goal: an ack whose returns cannot be kept is not believed, and comes again. */
@@ -2909,6 +2933,7 @@ int main(void)
     test_half();
     test_many_returns();
     test_too_big();
+    test_room_for_links();
     test_return_without_memory();
     test_sleepers();
     test_cast_links();
