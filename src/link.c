@@ -518,7 +518,13 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-static int link_stash(struct phx__link_set *s, struct phx__link *l, const uint8_t *p, size_t size)
+void phx__link_count_in(struct phx__link_set *s, struct phx__link *l, size_t n)
+{
+    l->bytes_in += n;
+    s->bytes_in += n;
+}
+
+int phx__link_stash(struct phx__link_set *s, struct phx__link *l, const uint8_t *p, size_t size)
 {
     if (size == 0) {
         phx__mem_put(s->mem, l->stash, l->stash_capacity);
@@ -546,8 +552,7 @@ static int link_nonsense(struct phx__link *l, const uint8_t *p, size_t size)
     return PHX_EPROTO;
 }
 
-/* Handles all whole frames in the size bytes at p and keeps the rest. */
-static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8_t *p, size_t size)
+int phx__link_frames(struct phx__link_set *s, struct phx__link *l, const uint8_t *p, size_t size)
 {
     while (size > 0) {
         struct phx__frame f;
@@ -555,8 +560,11 @@ static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8
         int got = phx__wire_parse(p, size, &f, &used);
         if (got < 0 || (link_stranger(l) && used > LINK_STRANGER))
             return link_nonsense(l, p, size);
-        if (got == 0)
+        if (got == 0) {
+            if (phx__link_place(s, l, p, size, used))
+                return l->state == PHX__LINK_CLOSED ? 0 : phx__link_stash(s, l, p, 0);
             break;
+        }
         s->frames_in++;
         got = link_on_frame(s, l, &f, p, used);
         if (got != 0 || l->state == PHX__LINK_CLOSED)
@@ -564,7 +572,7 @@ static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8
         p += used;
         size -= used;
     }
-    return link_stash(s, l, p, size);
+    return phx__link_stash(s, l, p, size);
 }
 
 static int link_begin_tls(struct phx__link_set *s, struct phx__link *l)
@@ -595,8 +603,7 @@ static int link_read_tls(struct phx__link_set *s, struct phx__link *l, size_t ke
         return 0;
     if (n <= 0)
         return n == 0 ? PHX_ERESET : (int)n;
-    l->bytes_in += (size_t)n;
-    s->bytes_in += (size_t)n;
+    phx__link_count_in(s, l, (size_t)n);
     if (link_stranger(l) && l->bytes_in > LINK_TLS_STRANGER)
         return PHX_EPROTO;
     if (l->tls == NULL && (err = link_begin_tls(s, l)) != 0)
@@ -608,7 +615,7 @@ static int link_read_tls(struct phx__link_set *s, struct phx__link *l, size_t ke
         return (int)n;
     if (link_stranger(l))
         s->wants(s->ctx, l); /* the handshake's next words, or what waited for its end */
-    return link_frames(s, l, s->scratch, kept + (size_t)n);
+    return phx__link_frames(s, l, s->scratch, kept + (size_t)n);
 }
 
 static void link_rest(struct phx__link_set *s, struct phx__link *l)
@@ -632,6 +639,7 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
 {
     size_t kept = l->stash_size;
     size_t room = s->scratch_size - kept;
+    int placed, done;
     long n;
 
     /* A parked peer has nothing to say before it is answered; what it says is read then. */
@@ -641,6 +649,9 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
         link_rest(s, l);
         return 0;
     }
+    done = phx__link_read_on(s, l, &placed);
+    if (placed)
+        return done;
     if (kept > 0)
         memcpy(s->scratch, l->stash, kept);
     if (l->secure)
@@ -654,9 +665,8 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
         return 0;
     if (n <= 0)
         return n == 0 ? PHX_ERESET : (int)n;
-    l->bytes_in += (size_t)n;
-    s->bytes_in += (size_t)n;
-    return link_frames(s, l, s->scratch, kept + (size_t)n);
+    phx__link_count_in(s, l, (size_t)n);
+    return phx__link_frames(s, l, s->scratch, kept + (size_t)n);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -679,6 +689,8 @@ int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle,
     phx__slices_init(&l->out, s->mem);
     phx__slices_init(&l->control, s->mem);
     l->handle = handle;
+    l->guess = PHX__PLACE_HEADS;
+    l->from = PHX__NONE;
     l->state = state;
     l->peer = l->expect = l->attempt = PHX__NONE;
     l->since = s->now;
@@ -724,6 +736,7 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
     phx__slices_free(&l->control);
     phx__block_drop(l->tail);
     l->tail = NULL;
+    phx__place_drop(&l->place);
     phx__mem_put(s->mem, l->stash, l->stash_capacity);
     phx__mem_put(s->mem, l->card, l->card_capacity);
     l->stash = l->card = NULL;

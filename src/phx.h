@@ -101,6 +101,8 @@ struct phx {
     uint64_t names_version; /* as last shown to post */
     int card_stale;         /* own names or addresses changed */
     int late;               /* some change was not taken in for lack of memory */
+    uint32_t spare_timer;
+    uint64_t spare_uses;    /* of mem, when that timer was set */
     uint32_t late_timer;    /* ... and is looked at again */
     int stepping, free_later, more;
     int closing, left, is_closed;
@@ -157,6 +159,12 @@ PHX_PRIVATE int phx__node_open_tls(phx *p);
 /* phx_frame.c: frames in, control frames out. */
 PHX_PRIVATE int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f,
                                 const uint8_t *raw, size_t raw_size);
+PHX_PRIVATE size_t phx__node_place(void *ctx, struct phx__link *l, const uint8_t *front,
+                                   size_t size, struct phx__place *out);
+PHX_PRIVATE void phx__node_placed(void *ctx, struct phx__link *l, const uint8_t *head, size_t size,
+                                  const uint8_t *payload);
+PHX_PRIVATE int phx__node_ahead(void *ctx, struct phx__link *l, uint32_t from,
+                                struct phx__place *out);
 PHX_PRIVATE void phx__node_route_ops(phx *p, struct phx__route_ops *ops);
 PHX_PRIVATE void phx__node_beat(phx *p, uint32_t node, int flags);
 PHX_PRIVATE int phx__node_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);

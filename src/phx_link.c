@@ -752,6 +752,9 @@ int phx__node_open_set(phx *p)
     s->introduce = node_introduce;
     s->up = node_link_up;
     s->frame = phx__node_frame;
+    s->place = phx__node_place;
+    s->placed = phx__node_placed;
+    s->ahead = phx__node_ahead;
     s->pull = node_pull;
     s->wants = node_wants;
     s->random = node_random;

@@ -264,6 +264,9 @@ static int post_take(struct phx__post *p, struct phx__pump_peer *peer, const str
 
     if (reason != 0)
         return post_turn_back(p, peer, d, d->to, flags, reason);
+    if ((flags & (int)(PHX__DATA_FIRST | PHX__DATA_LAST)) == (int)PHX__DATA_FIRST
+        && !phx__post_open(p, peer, d))
+        return 0;
     switch (phx__flow_take(&peer->in, p->mem, d, flags, &m)) {
     case PHX__FLOW_MORE:
         return 1;
@@ -276,7 +279,10 @@ static int post_take(struct phx__post *p, struct phx__pump_peer *peer, const str
         /* The name may have gone since its first fragment. */
         if ((flags & (int)PHX__DATA_FIRST) == 0 && p->ops.owner(p->ops.ctx, m.to) != PHX__SELF)
             return post_turn_back(p, peer, d, m.to, flags, (int)PHX__RETURN_MOVED);
+        p->unseen = 0;
         post_deliver(p, &m, peer->node);
+        if (!p->unseen)
+            phx__post_shown(&peer->in);
         phx__flow_took(&peer->in);
         return 1;
     default:
@@ -549,8 +555,8 @@ static void post_run_waiters(struct phx__post *p)
 
 int phx__post_ready(const struct phx__post *p)
 {
-    return p->outcome_count > 0 || p->ready_waiters != NULL || !phx__ring_is_empty(&p->local)
-        || !phx__ring_is_empty(&p->rooms) || !phx__ring_is_empty(&p->acks);
+    return p->outcome_count > 0 || p->abandoned != NULL || p->ready_waiters != NULL
+        || !phx__ring_is_empty(&p->local) || !phx__ring_is_empty(&p->rooms) || !phx__ring_is_empty(&p->acks);
 }
 
 int phx__post_run(struct phx__post *p, uint64_t now)
@@ -562,6 +568,7 @@ int phx__post_run(struct phx__post *p, uint64_t now)
     post_run_local(p);
     post_run_rooms(p);
     phx__fate_tell(p);
+    phx__post_tell_abandoned(p);
     post_run_waiters(p);
     while (!phx__ring_is_empty(&p->acks))
         phx__pump_ack(p, PHX__PEER_OF(p->acks.next, ack_link));
@@ -650,6 +657,7 @@ void phx__post_free(struct phx__post *p)
     }
     while (phx__wait_pop(&p->hold, &p->ready_waiters, &name))
         continue;
+    phx__post_tell_abandoned(p);
     for (i = p->outcome_first; i < p->outcome_first + p->outcome_count; i++)
         phx__block_drop(p->outcomes[i].body);
     phx__cast_free(p);

@@ -20,7 +20,7 @@
 struct counts {
     struct phx_os real;
     struct phx__mem mem;
-    long sends, recvs, waits, watches, bytes;
+    long sends, recvs, waits, watches, bytes, placed; /* placed: bytes that came by recvv */
 };
 
 struct side {
@@ -132,6 +132,15 @@ static void cost_free(void *w)
     c->real.free(c->real.world);
 }
 
+static long cost_recvv(void *w, int h, const struct iovec *iov, int count)
+{
+    struct counts *c = w;
+    long n = c->real.recvv(c->real.world, h, iov, count);
+    c->recvs++;
+    c->placed += n > 0 ? n : 0;
+    return n;
+}
+
 /* ---- Two sides --------------------------------------------------------------------------------- */
 
 static void cost_message(phx *p, const struct phx_message *m, void *user)
@@ -148,7 +157,7 @@ static void cost_begin(struct side *s)
     struct phx_os hooks = { PHX_OS_VERSION, NULL,        cost_listen, cost_accept, cost_dial,
                             cost_finish,    cost_local,  cost_send,   cost_recv,   cost_close,
                             cost_watch,     cost_wait,   cost_random, cost_resolve, cost_fd,
-                            cost_wake,      cost_free };
+                            cost_wake,      cost_free,   cost_recvv };
     struct phx_config cfg;
 
     memset(s, 0, sizeof *s);
