@@ -715,23 +715,22 @@ PHX_PRIVATE int phx__place_is_open(const struct phx__place *p);
 PHX_PRIVATE void phx__place_drop(struct phx__place *p);
 
 /* One read for the rest of a payload and for what probably follows: more fragments of the message. */
-#define PHX__PLACE_HEADS 31u
+#define PHX__PLACE_HEADS 15u /* then a read brings a megabyte */
 struct phx__spread {
     uint8_t head[PHX__PLACE_HEADS][PHX__DATA_HEAD];
     struct iovec iov[2 * PHX__PLACE_HEADS + 2];
     int iov_count, first; /* first: where fragments beyond the open one begin */
     uint32_t count; /* fragments beyond the first */
-    size_t total;   /* bytes that may come */
-    size_t tail;    /* what comes behind the fragments comes to this place in the scratch */
+    size_t total; /* bytes that may come */
 };
-/* Lays the read out, for at most `most` fragments beyond the first. The scratch has room for all that
- * is not of the first. */
+/* Lays the read out, for at most `most` fragments beyond the first. What comes behind the message comes into
+ * the scratch. */
 PHX_PRIVATE void phx__place_spread(const struct phx__place *p, uint32_t most, uint8_t *scratch,
                                    size_t scratch_size, struct phx__spread *s);
-/* The guess was wrong from fragment `from` on: brings the n bytes that came there and behind together in the
- * scratch, in the order in which they came, and says where. */
-PHX_PRIVATE uint8_t *phx__place_gather(const struct phx__spread *s, uint32_t from, size_t n,
-                                       uint8_t *scratch);
+/* The guess was wrong from fragment `from` on: copies the n bytes that came there and behind, in the order in
+ * which they came. */
+PHX_PRIVATE void phx__place_gather(const struct phx__spread *s, uint32_t from, size_t n,
+                                   uint8_t *to);
 
 #endif
 
@@ -2589,6 +2588,7 @@ struct phx__link {
     size_t stash_size, stash_capacity;
     struct phx__place place;    /* of a frame that is being read into place; see link_place.c */
     uint8_t head[PHX__DATA_HEAD_MOST], head_size; /* of that frame */
+    uint32_t ahead;             /* bytes of data that may be in out */
     uint32_t guess;             /* fragments that may be read beyond it */
     uint32_t from;              /* the node whose messages for us came last */
     size_t guess_at;            /* where a fragment began or ended, in its message ... */
@@ -5780,11 +5780,11 @@ int phx__wire_get_hand(const struct phx__frame *f, struct phx__hand *h)
  *      iov[0]           |           |   |                   |     |              |
  *      block         ...[payload 4 ][payload 5             ][payload 6    ]      |
  *      heads                        [5]                    [6]                   |
- *      scratch       [ room for heads and payloads in a line           ][  tail  ]
+ *      scratch                                                              [tail]
  *
  * Each head is looked at when it is here, before anything else happens. If it is not the one that was
  * expected (an ack in between, another message) the bytes from there on are not lost: they are gathered in
- * the scratch, as if they had been read there. The block beyond what has been taken may then hold
+ * a buffer, as if they had been read there. The block beyond what has been taken may then hold
  * nonsense, over which the right bytes will come. How far the guess goes is up to the link
  * (link_place.c), which learns from what comes.
  *
@@ -5825,43 +5825,38 @@ void phx__place_spread(const struct phx__place *p, uint32_t most, uint8_t *scrat
 {
     size_t at = p->at + p->size, left = p->block->capacity - at, size;
 
-    PHX_ASSERT((p->got < p->size || p->size == 0) && at <= p->block->capacity && scratch_size > PLACE_TAIL);
+    PHX_ASSERT((p->got < p->size || p->size == 0) && at <= p->block->capacity);
     s->iov_count = 0;
     s->count = 0;
-    s->total = s->tail = 0;
+    s->total = 0;
     if (p->size > 0)
         place_add(s, p->block->data + p->at + p->got, p->size - p->got);
     s->first = s->iov_count;
     while (left > 0 && s->count < most && s->count < PHX__PLACE_HEADS) {
         size = left < PHX__FRAGMENT ? left : PHX__FRAGMENT;
-        if (PHX__DATA_HEAD + size > scratch_size - PLACE_TAIL - s->tail)
-            break;
         place_add(s, s->head[s->count++], PHX__DATA_HEAD);
         place_add(s, p->block->data + at, size);
-        s->tail += PHX__DATA_HEAD + size;
         at += size;
         left -= size;
     }
     if (most == 0)
         place_add(s, scratch, scratch_size); /* as if nothing were known */
     else if (left == 0)
-        place_add(s, scratch + s->tail, PLACE_TAIL);
+        place_add(s, scratch, scratch_size < PLACE_TAIL ? scratch_size : PLACE_TAIL);
 }
 
-uint8_t *phx__place_gather(const struct phx__spread *s, uint32_t from, size_t n, uint8_t *scratch)
+void phx__place_gather(const struct phx__spread *s, uint32_t from, size_t n, uint8_t *to)
 {
-    size_t done = 0, size;
-    uint8_t *start = scratch + s->tail;
-    int i, first = s->first + 2 * (int)from, end = s->first + 2 * (int)s->count;
+    int i;
 
-    for (i = first; i < end; i++)
-        start -= s->iov[i].iov_len;
-    for (i = first; i < end && done < n; i++) {
-        size = s->iov[i].iov_len < n - done ? s->iov[i].iov_len : n - done;
-        memcpy(start + done, s->iov[i].iov_base, size);
-        done += size;
+    for (i = s->first + 2 * (int)from; i < s->iov_count && n > 0; i++) {
+        size_t size = s->iov[i].iov_len < n ? s->iov[i].iov_len : n;
+
+        memcpy(to, s->iov[i].iov_base, size);
+        to += size;
+        n -= size;
     }
-    return start; /* what is of the tail stands behind it already */
+    PHX_ASSERT(n == 0);
 }
 
 #undef PLACE_TAIL
@@ -15681,14 +15676,17 @@ int phx__tls_read_files(struct tls_pem *pem, const struct phx__tls_files *files,
  *
  * Writing: `out` is what has been handed to the stream in its final order. It is refilled when it runs
  * low: first all control frames, then data pulled from the post. So a control frame waits behind at most
- * LINK_AHEAD bytes of data and never inside a frame, and what is not in `out` yet can still take another
+ * LINK_AHEAD_MOST bytes of data and never inside a frame, and what is not in `out` yet can still take another
  * way when the route changes.
  */
 /* include "link.h" */
 
-/* Data committed to a stream ahead of control frames: two fragments, enough to keep a fast stream busy
- * between two steps, little enough to pass in 0.1 ms at 10 Gbit/s. */
+/* Data committed to a stream ahead of control frames: two fragments, little enough to pass in 0.1 ms at
+ * 10 Gbit/s. While the stream takes all that it is offered nothing waits here, and it is offered twice
+ * as much the next time, up to eight fragments: few large writes cost less than many, here and at the
+ * reader, who is woken by each. When it does not it gets half, so a slow one is soon at the least again. */
 #define LINK_AHEAD (2 * PHX__FRAGMENT)
+#define LINK_AHEAD_MOST (8 * PHX__FRAGMENT)
 /* Control frames are encoded into blocks of this size; larger ones get a block of their own. */
 #define LINK_TAIL 2048u
 /* A peer that leaves this much control traffic unread makes us do all of it for nothing: the link goes. It
@@ -15808,9 +15806,9 @@ static int link_refill(struct phx__link_set *s, struct phx__link *l)
 {
     int err = link_commit_control(l);
 
-    if (err != 0 || l->state != PHX__LINK_UP || l->out.bytes >= LINK_AHEAD)
+    if (err != 0 || l->state != PHX__LINK_UP || l->out.bytes >= l->ahead)
         return err;
-    s->pull(s->ctx, l, LINK_AHEAD - l->out.bytes);
+    s->pull(s->ctx, l, l->ahead - l->out.bytes);
     /* Pulling data makes acks: they leave with it, or every answer would be two writes. */
     return link_commit_control(l);
 }
@@ -15839,6 +15837,15 @@ static long link_send(struct phx__link_set *s, struct phx__link *l)
     return n;
 }
 
+/* The stream took n bytes, and left what is in out. How much is it offered the next time? */
+static void link_offer(struct phx__link *l, size_t n)
+{
+    if (l->out.bytes == 0 && n >= l->ahead && l->ahead < LINK_AHEAD_MOST)
+        l->ahead *= 2;
+    else if (l->out.bytes > 0 && l->ahead > LINK_AHEAD)
+        l->ahead /= 2;
+}
+
 int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
 {
     size_t written = 0;
@@ -15858,10 +15865,12 @@ int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
         }
         if (n == PHX_EAGAIN) {
             l->full = 1;
+            link_offer(l, 0);
             return 0;
         }
         if (n < 0)
             return (int)n;
+        link_offer(l, (size_t)n);
         written += (size_t)n;
         l->bytes_out += (size_t)n;
         s->bytes_out += (size_t)n;
@@ -16352,6 +16361,7 @@ int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle,
     phx__slices_init(&l->out, s->mem);
     phx__slices_init(&l->control, s->mem);
     l->handle = handle;
+    l->ahead = LINK_AHEAD;
     l->guess = PHX__PLACE_HEADS;
     l->from = PHX__NONE;
     l->state = state;
@@ -16421,7 +16431,7 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
  *      front of a large frame --place--> open --read--> whole --placed--> the next head: as expected?
  *                                         ^ |                               | yes          | no
  *                                         | '--- not yet all of it          | (place)      v
- *                                         '---------------------------------'      gathered in the scratch
+ *                                         '---------------------------------'    gathered, and as usual
  *
  * How far a read may guess beyond the open payload is learnt: right guesses double it, plus one, a wrong
  * one begins at none again, so that a link on which two large messages take turns is read as any other,
@@ -16516,10 +16526,10 @@ static int link_is_right(struct phx__link_set *s, struct phx__link *l, const uin
     return 0;
 }
 
-/* n bytes of the guess have come behind a payload that is whole. Those that are no fragments in place: how
- * many, and *rest is where they stand. */
+/* n bytes of the guess have come behind a payload that is whole. *from: those that are no fragments in place
+ * begin there; returns how many they are. */
 static size_t link_guessed(struct phx__link_set *s, struct phx__link *l,
-                           const struct phx__spread *r, size_t n, uint8_t **rest)
+                           const struct phx__spread *r, size_t n, uint32_t *from)
 {
     uint32_t i;
     int right = 1;
@@ -16543,7 +16553,7 @@ static size_t link_guessed(struct phx__link_set *s, struct phx__link *l,
     }
     if (!right)
         l->guess = 0;
-    *rest = phx__place_gather(r, i, n, s->scratch);
+    *from = i;
     return n;
 }
 
@@ -16567,11 +16577,25 @@ static int link_throw_away(struct phx__link_set *s, struct phx__link *l)
     return 0;
 }
 
-/* Reads on in place, and beyond. An empty place is no frame's, and only says where guesses begin. *left
- * bytes at *at are left to be looked at. The caller holds the block: the message may be over before. */
-static int link_read_guess(struct phx__link_set *s, struct phx__link *l, uint8_t **at, size_t *left)
+/* Bytes that were to be fragments in place, and are not. */
+static int link_gathered(struct phx__link_set *s, const struct phx__spread *r, uint32_t from, size_t n,
+                         struct phx__block **out)
+{
+    *out = phx__block_new(s->mem, n);
+    if (*out == NULL)
+        return PHX_ENOMEM;
+    phx__place_gather(r, from, n, (*out)->data);
+    return 0;
+}
+
+/* Reads on in place, and beyond. An empty place is no frame's, and only says where guesses begin. *left bytes
+ * are left to be looked at: in the scratch, or in *out. The caller holds the block of the message, which
+ * may be over before. */
+static int link_read_guess(struct phx__link_set *s, struct phx__link *l, size_t *left,
+                           struct phx__block **out)
 {
     struct phx__spread r;
+    uint32_t from = 0;
     size_t rest = l->place.size - l->place.got, n;
     long got;
 
@@ -16592,8 +16616,8 @@ static int link_read_guess(struct phx__link_set *s, struct phx__link *l, uint8_t
     if (rest > 0)
         link_placed(s, l, n - rest);
     if (n > rest && l->state != PHX__LINK_CLOSED)
-        *left = link_guessed(s, l, &r, n - rest, at);
-    return 0;
+        *left = link_guessed(s, l, &r, n - rest, &from);
+    return *left > 0 && from < r.count ? link_gathered(s, &r, from, *left, out) : 0;
 }
 
 /* At the end of a whole frame: will the next fragment of a large message come now? The place stays empty. */
@@ -16612,8 +16636,7 @@ static int link_expects(struct phx__link_set *s, struct phx__link *l)
 
 int phx__link_read_on(struct phx__link_set *s, struct phx__link *l, int *done)
 {
-    struct phx__block *block;
-    uint8_t *at = NULL;
+    struct phx__block *block, *gathered = NULL;
     size_t left = 0;
     int err;
 
@@ -16623,9 +16646,12 @@ int phx__link_read_on(struct phx__link_set *s, struct phx__link *l, int *done)
     if (l->place.size > 0 && !phx__place_is_open(&l->place))
         return link_throw_away(s, l);
     block = phx__block_hold(l->place.block);
-    err = link_read_guess(s, l, &at, &left);
+    err = link_read_guess(s, l, &left, &gathered);
     phx__block_drop(block); /* before another large message begins, and wants one like it */
-    return err != 0 || left == 0 ? err : phx__link_frames(s, l, at, left);
+    if (err == 0 && left > 0)
+        err = phx__link_frames(s, l, gathered != NULL ? gathered->data : s->scratch, left);
+    phx__block_drop(gathered);
+    return err;
 }
 
 #undef LINK_PLACE_LEAST

@@ -363,7 +363,8 @@ struct phx_config {
     uint32_t max_accepts; /* links in all, above which those that others dial are refused with
                              PHX_ELIMIT; default 4096, less is fine where descriptors are few */
     uint32_t hop_limit; /* links a message may cross; default 16, at most 255 */
-    uint32_t step_bytes; /* read per link in one step; default 256 KiB, at least 80 KiB */
+    uint32_t step_bytes; /* read per link in one step; default 256 KiB, at least 80 KiB. Of a message that
+                            is received in place up to 1 MiB */
 
     /* Times, microseconds */
     uint64_t dial_timeout_us; /* address to verified link; default 5 s */

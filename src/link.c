@@ -18,14 +18,17 @@
  *
  * Writing: `out` is what has been handed to the stream in its final order. It is refilled when it runs
  * low: first all control frames, then data pulled from the post. So a control frame waits behind at most
- * LINK_AHEAD bytes of data and never inside a frame, and what is not in `out` yet can still take another
+ * LINK_AHEAD_MOST bytes of data and never inside a frame, and what is not in `out` yet can still take another
  * way when the route changes.
  */
 #include "link.h"
 
-/* Data committed to a stream ahead of control frames: two fragments, enough to keep a fast stream busy
- * between two steps, little enough to pass in 0.1 ms at 10 Gbit/s. */
+/* Data committed to a stream ahead of control frames: two fragments, little enough to pass in 0.1 ms at
+ * 10 Gbit/s. While the stream takes all that it is offered nothing waits here, and it is offered twice
+ * as much the next time, up to eight fragments: few large writes cost less than many, here and at the
+ * reader, who is woken by each. When it does not it gets half, so a slow one is soon at the least again. */
 #define LINK_AHEAD (2 * PHX__FRAGMENT)
+#define LINK_AHEAD_MOST (8 * PHX__FRAGMENT)
 /* Control frames are encoded into blocks of this size; larger ones get a block of their own. */
 #define LINK_TAIL 2048u
 /* A peer that leaves this much control traffic unread makes us do all of it for nothing: the link goes. It
@@ -145,9 +148,9 @@ static int link_refill(struct phx__link_set *s, struct phx__link *l)
 {
     int err = link_commit_control(l);
 
-    if (err != 0 || l->state != PHX__LINK_UP || l->out.bytes >= LINK_AHEAD)
+    if (err != 0 || l->state != PHX__LINK_UP || l->out.bytes >= l->ahead)
         return err;
-    s->pull(s->ctx, l, LINK_AHEAD - l->out.bytes);
+    s->pull(s->ctx, l, l->ahead - l->out.bytes);
     /* Pulling data makes acks: they leave with it, or every answer would be two writes. */
     return link_commit_control(l);
 }
@@ -176,6 +179,15 @@ static long link_send(struct phx__link_set *s, struct phx__link *l)
     return n;
 }
 
+/* The stream took n bytes, and left what is in out. How much is it offered the next time? */
+static void link_offer(struct phx__link *l, size_t n)
+{
+    if (l->out.bytes == 0 && n >= l->ahead && l->ahead < LINK_AHEAD_MOST)
+        l->ahead *= 2;
+    else if (l->out.bytes > 0 && l->ahead > LINK_AHEAD)
+        l->ahead /= 2;
+}
+
 int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
 {
     size_t written = 0;
@@ -195,10 +207,12 @@ int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
         }
         if (n == PHX_EAGAIN) {
             l->full = 1;
+            link_offer(l, 0);
             return 0;
         }
         if (n < 0)
             return (int)n;
+        link_offer(l, (size_t)n);
         written += (size_t)n;
         l->bytes_out += (size_t)n;
         s->bytes_out += (size_t)n;
@@ -689,6 +703,7 @@ int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle,
     phx__slices_init(&l->out, s->mem);
     phx__slices_init(&l->control, s->mem);
     l->handle = handle;
+    l->ahead = LINK_AHEAD;
     l->guess = PHX__PLACE_HEADS;
     l->from = PHX__NONE;
     l->state = state;

@@ -66,6 +66,7 @@ struct phx__link {
     size_t stash_size, stash_capacity;
     struct phx__place place;    /* of a frame that is being read into place; see link_place.c */
     uint8_t head[PHX__DATA_HEAD_MOST], head_size; /* of that frame */
+    uint32_t ahead;             /* bytes of data that may be in out */
     uint32_t guess;             /* fragments that may be read beyond it */
     uint32_t from;              /* the node whose messages for us came last */
     size_t guess_at;            /* where a fragment began or ended, in its message ... */

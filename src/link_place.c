@@ -8,7 +8,7 @@
  *      front of a large frame --place--> open --read--> whole --placed--> the next head: as expected?
  *                                         ^ |                               | yes          | no
  *                                         | '--- not yet all of it          | (place)      v
- *                                         '---------------------------------'      gathered in the scratch
+ *                                         '---------------------------------'    gathered, and as usual
  *
  * How far a read may guess beyond the open payload is learnt: right guesses double it, plus one, a wrong
  * one begins at none again, so that a link on which two large messages take turns is read as any other,
@@ -103,10 +103,10 @@ static int link_is_right(struct phx__link_set *s, struct phx__link *l, const uin
     return 0;
 }
 
-/* n bytes of the guess have come behind a payload that is whole. Those that are no fragments in place: how
- * many, and *rest is where they stand. */
+/* n bytes of the guess have come behind a payload that is whole. *from: those that are no fragments in place
+ * begin there; returns how many they are. */
 static size_t link_guessed(struct phx__link_set *s, struct phx__link *l,
-                           const struct phx__spread *r, size_t n, uint8_t **rest)
+                           const struct phx__spread *r, size_t n, uint32_t *from)
 {
     uint32_t i;
     int right = 1;
@@ -130,7 +130,7 @@ static size_t link_guessed(struct phx__link_set *s, struct phx__link *l,
     }
     if (!right)
         l->guess = 0;
-    *rest = phx__place_gather(r, i, n, s->scratch);
+    *from = i;
     return n;
 }
 
@@ -154,11 +154,25 @@ static int link_throw_away(struct phx__link_set *s, struct phx__link *l)
     return 0;
 }
 
-/* Reads on in place, and beyond. An empty place is no frame's, and only says where guesses begin. *left
- * bytes at *at are left to be looked at. The caller holds the block: the message may be over before. */
-static int link_read_guess(struct phx__link_set *s, struct phx__link *l, uint8_t **at, size_t *left)
+/* Bytes that were to be fragments in place, and are not. */
+static int link_gathered(struct phx__link_set *s, const struct phx__spread *r, uint32_t from, size_t n,
+                         struct phx__block **out)
+{
+    *out = phx__block_new(s->mem, n);
+    if (*out == NULL)
+        return PHX_ENOMEM;
+    phx__place_gather(r, from, n, (*out)->data);
+    return 0;
+}
+
+/* Reads on in place, and beyond. An empty place is no frame's, and only says where guesses begin. *left bytes
+ * are left to be looked at: in the scratch, or in *out. The caller holds the block of the message, which
+ * may be over before. */
+static int link_read_guess(struct phx__link_set *s, struct phx__link *l, size_t *left,
+                           struct phx__block **out)
 {
     struct phx__spread r;
+    uint32_t from = 0;
     size_t rest = l->place.size - l->place.got, n;
     long got;
 
@@ -179,8 +193,8 @@ static int link_read_guess(struct phx__link_set *s, struct phx__link *l, uint8_t
     if (rest > 0)
         link_placed(s, l, n - rest);
     if (n > rest && l->state != PHX__LINK_CLOSED)
-        *left = link_guessed(s, l, &r, n - rest, at);
-    return 0;
+        *left = link_guessed(s, l, &r, n - rest, &from);
+    return *left > 0 && from < r.count ? link_gathered(s, &r, from, *left, out) : 0;
 }
 
 /* At the end of a whole frame: will the next fragment of a large message come now? The place stays empty. */
@@ -199,8 +213,7 @@ static int link_expects(struct phx__link_set *s, struct phx__link *l)
 
 int phx__link_read_on(struct phx__link_set *s, struct phx__link *l, int *done)
 {
-    struct phx__block *block;
-    uint8_t *at = NULL;
+    struct phx__block *block, *gathered = NULL;
     size_t left = 0;
     int err;
 
@@ -210,9 +223,12 @@ int phx__link_read_on(struct phx__link_set *s, struct phx__link *l, int *done)
     if (l->place.size > 0 && !phx__place_is_open(&l->place))
         return link_throw_away(s, l);
     block = phx__block_hold(l->place.block);
-    err = link_read_guess(s, l, &at, &left);
+    err = link_read_guess(s, l, &left, &gathered);
     phx__block_drop(block); /* before another large message begins, and wants one like it */
-    return err != 0 || left == 0 ? err : phx__link_frames(s, l, at, left);
+    if (err == 0 && left > 0)
+        err = phx__link_frames(s, l, gathered != NULL ? gathered->data : s->scratch, left);
+    phx__block_drop(gathered);
+    return err;
 }
 
 #undef LINK_PLACE_LEAST

@@ -13,11 +13,11 @@
  *      iov[0]           |           |   |                   |     |              |
  *      block         ...[payload 4 ][payload 5             ][payload 6    ]      |
  *      heads                        [5]                    [6]                   |
- *      scratch       [ room for heads and payloads in a line           ][  tail  ]
+ *      scratch                                                              [tail]
  *
  * Each head is looked at when it is here, before anything else happens. If it is not the one that was
  * expected (an ack in between, another message) the bytes from there on are not lost: they are gathered in
- * the scratch, as if they had been read there. The block beyond what has been taken may then hold
+ * a buffer, as if they had been read there. The block beyond what has been taken may then hold
  * nonsense, over which the right bytes will come. How far the guess goes is up to the link
  * (link_place.c), which learns from what comes.
  *
@@ -58,43 +58,38 @@ void phx__place_spread(const struct phx__place *p, uint32_t most, uint8_t *scrat
 {
     size_t at = p->at + p->size, left = p->block->capacity - at, size;
 
-    PHX_ASSERT((p->got < p->size || p->size == 0) && at <= p->block->capacity && scratch_size > PLACE_TAIL);
+    PHX_ASSERT((p->got < p->size || p->size == 0) && at <= p->block->capacity);
     s->iov_count = 0;
     s->count = 0;
-    s->total = s->tail = 0;
+    s->total = 0;
     if (p->size > 0)
         place_add(s, p->block->data + p->at + p->got, p->size - p->got);
     s->first = s->iov_count;
     while (left > 0 && s->count < most && s->count < PHX__PLACE_HEADS) {
         size = left < PHX__FRAGMENT ? left : PHX__FRAGMENT;
-        if (PHX__DATA_HEAD + size > scratch_size - PLACE_TAIL - s->tail)
-            break;
         place_add(s, s->head[s->count++], PHX__DATA_HEAD);
         place_add(s, p->block->data + at, size);
-        s->tail += PHX__DATA_HEAD + size;
         at += size;
         left -= size;
     }
     if (most == 0)
         place_add(s, scratch, scratch_size); /* as if nothing were known */
     else if (left == 0)
-        place_add(s, scratch + s->tail, PLACE_TAIL);
+        place_add(s, scratch, scratch_size < PLACE_TAIL ? scratch_size : PLACE_TAIL);
 }
 
-uint8_t *phx__place_gather(const struct phx__spread *s, uint32_t from, size_t n, uint8_t *scratch)
+void phx__place_gather(const struct phx__spread *s, uint32_t from, size_t n, uint8_t *to)
 {
-    size_t done = 0, size;
-    uint8_t *start = scratch + s->tail;
-    int i, first = s->first + 2 * (int)from, end = s->first + 2 * (int)s->count;
+    int i;
 
-    for (i = first; i < end; i++)
-        start -= s->iov[i].iov_len;
-    for (i = first; i < end && done < n; i++) {
-        size = s->iov[i].iov_len < n - done ? s->iov[i].iov_len : n - done;
-        memcpy(start + done, s->iov[i].iov_base, size);
-        done += size;
+    for (i = s->first + 2 * (int)from; i < s->iov_count && n > 0; i++) {
+        size_t size = s->iov[i].iov_len < n ? s->iov[i].iov_len : n;
+
+        memcpy(to, s->iov[i].iov_base, size);
+        to += size;
+        n -= size;
     }
-    return start; /* what is of the tail stands behind it already */
+    PHX_ASSERT(n == 0);
 }
 
 #undef PLACE_TAIL

@@ -14,22 +14,21 @@ PHX_PRIVATE int phx__place_is_open(const struct phx__place *p);
 PHX_PRIVATE void phx__place_drop(struct phx__place *p);
 
 /* One read for the rest of a payload and for what probably follows: more fragments of the message. */
-#define PHX__PLACE_HEADS 31u
+#define PHX__PLACE_HEADS 15u /* then a read brings a megabyte */
 struct phx__spread {
     uint8_t head[PHX__PLACE_HEADS][PHX__DATA_HEAD];
     struct iovec iov[2 * PHX__PLACE_HEADS + 2];
     int iov_count, first; /* first: where fragments beyond the open one begin */
     uint32_t count; /* fragments beyond the first */
-    size_t total;   /* bytes that may come */
-    size_t tail;    /* what comes behind the fragments comes to this place in the scratch */
+    size_t total; /* bytes that may come */
 };
-/* Lays the read out, for at most `most` fragments beyond the first. The scratch has room for all that
- * is not of the first. */
+/* Lays the read out, for at most `most` fragments beyond the first. What comes behind the message comes into
+ * the scratch. */
 PHX_PRIVATE void phx__place_spread(const struct phx__place *p, uint32_t most, uint8_t *scratch,
                                    size_t scratch_size, struct phx__spread *s);
-/* The guess was wrong from fragment `from` on: brings the n bytes that came there and behind together in the
- * scratch, in the order in which they came, and says where. */
-PHX_PRIVATE uint8_t *phx__place_gather(const struct phx__spread *s, uint32_t from, size_t n,
-                                       uint8_t *scratch);
+/* The guess was wrong from fragment `from` on: copies the n bytes that came there and behind, in the order in
+ * which they came. */
+PHX_PRIVATE void phx__place_gather(const struct phx__spread *s, uint32_t from, size_t n,
+                                   uint8_t *to);
 
 #endif
