@@ -1947,6 +1947,9 @@ struct phx__pump_node {
     uint32_t window;                /* as announced; 0: not yet */
 };
 
+/* Frames of this size may be kept in the block they were read into, which they pin as a whole. */
+#define PHX__LEND_LEAST 32768u
+
 #define PHX__PEER_OF(link, member) \
     ((struct phx__pump_peer *)(void *)((char *)(link) - offsetof(struct phx__pump_peer, member)))
 
@@ -2140,6 +2143,8 @@ struct phx__post {
     uint32_t outcome_first, outcome_count, outcome_capacity;
     size_t promised;
     size_t transit_bytes;
+    struct phx__block *lender;     /* of the frame at hand; NULL: it has to be copied if it is to be kept */
+    uint64_t transit_copied;       /* bytes */
     size_t local_bytes;   /* of letters in LOCAL boxes */
     size_t pending_count; /* messages in boxes and flows, empty ones too */
     size_t pending_bytes; /* accepted from this host and not acknowledged */
@@ -2588,6 +2593,7 @@ struct phx__link {
     size_t stash_size, stash_capacity;
     struct phx__place place;    /* of a frame that is being read into place; see link_place.c */
     uint8_t head[PHX__DATA_HEAD_MOST], head_size; /* of that frame */
+    uint32_t stride;            /* of large frames that come one behind the other; 0: unknown */
     uint32_t ahead;             /* bytes of data that may be in out */
     uint32_t guess;             /* fragments that may be read beyond it */
     uint32_t from;              /* the node whose messages for us came last */
@@ -2623,6 +2629,8 @@ struct phx__link_set {
     uint64_t now;
     uint8_t *scratch; /* one read buffer for all links */
     size_t scratch_size;
+    struct phx__block *block; /* whose bytes the scratch is; others hold it if it is lent */
+    struct phx__block *spare; /* takes its place then */
     uint64_t os_calls, frames_in, frames_out, bytes_in, bytes_out;
     /* The peer has said who it is (not proved yet): 0 go on, PHX_EAGAIN park it (acceptor only), or
      * why it is refused. */
@@ -2666,6 +2674,9 @@ PHX_PRIVATE int phx__link_connected(struct phx__link_set *s, struct phx__link *l
 PHX_PRIVATE int phx__link_resume(struct phx__link_set *s, struct phx__link *l);
 /* Reads once and handles all whole frames: 0, or why the link must close. */
 PHX_PRIVATE int phx__link_read(struct phx__link_set *s, struct phx__link *l);
+/* The block in which these bytes of a frame stand, to be held beyond the frame; NULL: they have to be
+ * copied. */
+PHX_PRIVATE struct phx__block *phx__link_lend(struct phx__link_set *s, const uint8_t *raw);
 /* Its timer has set off a link that is up: 1 if it was only resting and is read again. */
 PHX_PRIVATE int phx__link_rested(struct phx__link *l);
 /* Writes what waits, at most about `limit` bytes: 0, or why the link must close. l->full: the world takes
@@ -12382,8 +12393,9 @@ int phx__wait_pop(struct phx__hold *h, struct phx__waiter **last, uint64_t *name
  *
  * Relays promise nothing. A transit queue that is full drops, and the flow's source, which learns
  * it from a gap or from silence, halves what it has under way. That keeps two nodes that relay for
- * each other from waiting for each other: nobody ever stops reading. Frames in transit are copied
- * once, one after another into shared blocks, and so leave in as few slices as they came.
+ * each other from waiting for each other: nobody ever stops reading. Small frames in transit are
+ * copied once, one after another into shared blocks, and so leave in as few slices as they came; large
+ * ones leave from where they were read.
  *
  * Acks ride before data that goes the other way, or go by themselves when enough has come or some
  * time has passed. A record has one timer for all its deadlines. It is only ever moved forward: one
@@ -12407,6 +12419,9 @@ int phx__wait_pop(struct phx__hold *h, struct phx__waiter **last, uint64_t *name
  * targets at their worst; above it relaying degrades into dropping, but the node's memory is its
  * own. */
 #define PUMP_TRANSIT_MOST ((size_t)64 << 20)
+/* A large frame is not copied but leaves from the block it was read into. It pins that block, many times
+ * its size, so only so much is kept in this way; then frames are copied, which is dense. */
+#define PUMP_LENT_MOST ((size_t)8 << 20)
 /* Blocks of transit queues grow from what a trickle needs to four of the largest frames. */
 #define PUMP_BLOCK_FIRST 8192u
 #define PUMP_BLOCK_MOST (4 * PHX__FRAME_MAX)
@@ -12653,17 +12668,41 @@ uint8_t *phx__pump_room(struct phx__post *p, struct phx__pump_peer *peer, size_t
     return b->data;
 }
 
-int phx__pump_queued(struct phx__post *p, struct phx__pump_peer *peer, uint8_t *at, size_t size)
+static void pump_count(struct phx__post *p, struct phx__pump_peer *peer, size_t size)
 {
-    if (phx__slices_push(&peer->queue, peer->tail, at, size) != 0)
-        return PHX_ENOMEM;
-    peer->tail->used += size;
     peer->queued++;
     p->transit_bytes += size;
     p->relayed_frames++;
     p->relayed_bytes += size;
     phx__pump_rest(p, peer);
     pump_list(p, &peer->transit);
+}
+
+int phx__pump_queued(struct phx__post *p, struct phx__pump_peer *peer, uint8_t *at, size_t size)
+{
+    if (phx__slices_push(&peer->queue, peer->tail, at, size) != 0)
+        return PHX_ENOMEM;
+    peer->tail->used += size;
+    p->transit_copied += size;
+    pump_count(p, peer, size);
+    return 0;
+}
+
+/* It stays where it was read. 0, or why it cannot. */
+static int pump_transit_lent(struct phx__post *p, struct phx__pump_peer *peer, const uint8_t *frame,
+                             size_t size, int hops)
+{
+    struct phx__block *b = p->lender;
+    uint8_t *at;
+
+    if (b == NULL || p->transit_bytes + size > PUMP_LENT_MOST
+        || peer->queue.bytes + size > 2 * p->limits.window)
+        return PHX_ELIMIT;
+    at = b->data + (frame - b->data);
+    if (phx__slices_push(&peer->queue, b, at, size) != 0)
+        return PHX_ENOMEM;
+    at[PHX__DATA_HOPS] = (uint8_t)hops;
+    pump_count(p, peer, size);
     return 0;
 }
 
@@ -12680,6 +12719,8 @@ int phx__pump_transit(struct phx__post *p, const uint8_t *frame, size_t size,
     if (!p->limits.relay || f->hops <= 1 || node == PHX__NONE)
         return PHX_ENOTFOUND;
     peer = phx__pump_open(p, node);
+    if (peer != NULL && pump_transit_lent(p, peer, frame, size, f->hops - 1) == 0)
+        return 0;
     to = peer == NULL ? NULL : phx__pump_room(p, peer, size);
     if (to == NULL)
         return PHX_ELIMIT;
@@ -12899,6 +12940,7 @@ void phx__pump_due(struct phx__post *p, struct phx__pump_peer *peer)
 #undef PUMP_STUCK_AGAIN
 #undef PUMP_IDLE
 #undef PUMP_TRANSIT_MOST
+#undef PUMP_LENT_MOST
 #undef PUMP_BLOCK_FIRST
 #undef PUMP_BLOCK_MOST
 #undef PUMP_WINDOW_UNKNOWN
@@ -15699,6 +15741,11 @@ int phx__tls_read_files(struct tls_pem *pem, const struct phx__tls_files *files,
 #define LINK_TLS_READ 4096u
 #define LINK_TLS_STRANGER 32768u
 #define LINK_IOV 64
+/* Frames of this size are read in whole numbers, where the stream has as many: what is torn at the end of a
+ * read is copied to the stash and back, and four fragments with their heads just do not fit into 256 KiB. */
+#define LINK_STRIDE_LEAST 32768u
+/* A larger scratch is not lent: a frame of 32 KiB would pin all of it. */
+#define LINK_LEND_MOST (1u << 20)
 /* Control frames make us work for their sender: a table looked through, an answer, a word to all
  * neighbours. Each is charged one unit and one for each 64 bytes; 20,000 units a second are paid for, five
  * seconds of which may be owed. A full table of 60,000 nodes or two of the largest cards
@@ -16233,6 +16280,8 @@ int phx__link_frames(struct phx__link_set *s, struct phx__link *l, const uint8_t
         if (got < 0 || (link_stranger(l) && used > LINK_STRANGER))
             return link_nonsense(l, p, size);
         if (got == 0) {
+            if (used >= LINK_STRIDE_LEAST)
+                l->stride = (uint32_t)used;
             if (phx__link_place(s, l, p, size, used))
                 return l->state == PHX__LINK_CLOSED ? 0 : phx__link_stash(s, l, p, 0);
             break;
@@ -16307,10 +16356,40 @@ int phx__link_rested(struct phx__link *l)
     return was;
 }
 
+/* What goes on to another link may leave from where it was read: its block is held, and the scratch is
+ * another one from the next read on. There must be one before: no read may fail for lack of memory. */
+struct phx__block *phx__link_lend(struct phx__link_set *s, const uint8_t *raw)
+{
+    if (s->scratch_size > LINK_LEND_MOST || (uintptr_t)raw < (uintptr_t)s->scratch
+        || (uintptr_t)raw >= (uintptr_t)s->scratch + s->scratch_size)
+        return NULL;
+    if (s->spare == NULL && phx__mem_has_room_for_mail(s->mem, s->scratch_size))
+        s->spare = phx__block_new(s->mem, s->scratch_size);
+    return s->spare != NULL ? s->block : NULL;
+}
+
+static void link_renew_scratch(struct phx__link_set *s)
+{
+    if (s->block->refs == 1)
+        return;
+    phx__block_drop(s->block);
+    s->block = s->spare;
+    s->spare = NULL;
+    s->scratch = s->block->data;
+}
+
+/* Bytes to ask for, behind those that were kept. */
+static size_t link_room(const struct phx__link_set *s, const struct phx__link *l)
+{
+    size_t most = l->stride == 0 ? s->scratch_size : s->scratch_size / l->stride * l->stride;
+
+    return (most > l->stash_size ? most : s->scratch_size) - l->stash_size;
+}
+
 int phx__link_read(struct phx__link_set *s, struct phx__link *l)
 {
     size_t kept = l->stash_size;
-    size_t room = s->scratch_size - kept;
+    size_t room = link_room(s, l);
     int placed, done;
     long n;
 
@@ -16321,6 +16400,7 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
         link_rest(s, l);
         return 0;
     }
+    link_renew_scratch(s);
     done = phx__link_read_on(s, l, &placed);
     if (placed)
         return done;
@@ -18644,7 +18724,8 @@ int phx__node_open_set(phx *p)
     s->incarnation = p->cfg.incarnation;
     s->now = p->now;
     s->scratch_size = p->cfg.step_bytes;
-    s->scratch = phx__mem_get(&p->mem, s->scratch_size);
+    s->block = phx__block_new(&p->mem, s->scratch_size);
+    s->scratch = s->block != NULL ? s->block->data : NULL;
     s->judge = node_judge;
     s->introduce = node_introduce;
     s->up = node_link_up;
@@ -19324,8 +19405,10 @@ int phx__node_ahead(void *ctx, struct phx__link *l, uint32_t from, struct phx__p
 static int node_on_data(phx *p, struct phx__link *l, const struct phx__frame *f,
                         const uint8_t *raw, size_t raw_size)
 {
-    int err = phx__post_data(&p->post, l->peer, raw, raw_size, f, p->now);
+    int err;
 
+    p->post.lender = raw_size >= PHX__LEND_LEAST ? phx__link_lend(&p->set, raw) : NULL;
+    err = phx__post_data(&p->post, l->peer, raw, raw_size, f, p->now);
     l->from = p->post.last_source;
     return err;
 }
@@ -21057,7 +21140,8 @@ static void node_free(phx *p)
     phx__mem_put(&p->mem, p->closed, p->closed_capacity * sizeof *p->closed);
     phx__hand_free(p);
     phx__mem_put(&p->mem, p->peers, p->peer_capacity * sizeof *p->peers);
-    phx__mem_put(&p->mem, p->set.scratch, p->set.scratch_size);
+    phx__block_drop(p->set.block);
+    phx__block_drop(p->set.spare);
     phx__node_drop_keys(p);
     phx__tls_set_free(p->set.tls);
     phx__budget_free(&p->lines);

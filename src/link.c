@@ -41,6 +41,11 @@
 #define LINK_TLS_READ 4096u
 #define LINK_TLS_STRANGER 32768u
 #define LINK_IOV 64
+/* Frames of this size are read in whole numbers, where the stream has as many: what is torn at the end of a
+ * read is copied to the stash and back, and four fragments with their heads just do not fit into 256 KiB. */
+#define LINK_STRIDE_LEAST 32768u
+/* A larger scratch is not lent: a frame of 32 KiB would pin all of it. */
+#define LINK_LEND_MOST (1u << 20)
 /* Control frames make us work for their sender: a table looked through, an answer, a word to all
  * neighbours. Each is charged one unit and one for each 64 bytes; 20,000 units a second are paid for, five
  * seconds of which may be owed. A full table of 60,000 nodes or two of the largest cards
@@ -575,6 +580,8 @@ int phx__link_frames(struct phx__link_set *s, struct phx__link *l, const uint8_t
         if (got < 0 || (link_stranger(l) && used > LINK_STRANGER))
             return link_nonsense(l, p, size);
         if (got == 0) {
+            if (used >= LINK_STRIDE_LEAST)
+                l->stride = (uint32_t)used;
             if (phx__link_place(s, l, p, size, used))
                 return l->state == PHX__LINK_CLOSED ? 0 : phx__link_stash(s, l, p, 0);
             break;
@@ -649,10 +656,40 @@ int phx__link_rested(struct phx__link *l)
     return was;
 }
 
+/* What goes on to another link may leave from where it was read: its block is held, and the scratch is
+ * another one from the next read on. There must be one before: no read may fail for lack of memory. */
+struct phx__block *phx__link_lend(struct phx__link_set *s, const uint8_t *raw)
+{
+    if (s->scratch_size > LINK_LEND_MOST || (uintptr_t)raw < (uintptr_t)s->scratch
+        || (uintptr_t)raw >= (uintptr_t)s->scratch + s->scratch_size)
+        return NULL;
+    if (s->spare == NULL && phx__mem_has_room_for_mail(s->mem, s->scratch_size))
+        s->spare = phx__block_new(s->mem, s->scratch_size);
+    return s->spare != NULL ? s->block : NULL;
+}
+
+static void link_renew_scratch(struct phx__link_set *s)
+{
+    if (s->block->refs == 1)
+        return;
+    phx__block_drop(s->block);
+    s->block = s->spare;
+    s->spare = NULL;
+    s->scratch = s->block->data;
+}
+
+/* Bytes to ask for, behind those that were kept. */
+static size_t link_room(const struct phx__link_set *s, const struct phx__link *l)
+{
+    size_t most = l->stride == 0 ? s->scratch_size : s->scratch_size / l->stride * l->stride;
+
+    return (most > l->stash_size ? most : s->scratch_size) - l->stash_size;
+}
+
 int phx__link_read(struct phx__link_set *s, struct phx__link *l)
 {
     size_t kept = l->stash_size;
-    size_t room = s->scratch_size - kept;
+    size_t room = link_room(s, l);
     int placed, done;
     long n;
 
@@ -663,6 +700,7 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
         link_rest(s, l);
         return 0;
     }
+    link_renew_scratch(s);
     done = phx__link_read_on(s, l, &placed);
     if (placed)
         return done;

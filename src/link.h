@@ -66,6 +66,7 @@ struct phx__link {
     size_t stash_size, stash_capacity;
     struct phx__place place;    /* of a frame that is being read into place; see link_place.c */
     uint8_t head[PHX__DATA_HEAD_MOST], head_size; /* of that frame */
+    uint32_t stride;            /* of large frames that come one behind the other; 0: unknown */
     uint32_t ahead;             /* bytes of data that may be in out */
     uint32_t guess;             /* fragments that may be read beyond it */
     uint32_t from;              /* the node whose messages for us came last */
@@ -101,6 +102,8 @@ struct phx__link_set {
     uint64_t now;
     uint8_t *scratch; /* one read buffer for all links */
     size_t scratch_size;
+    struct phx__block *block; /* whose bytes the scratch is; others hold it if it is lent */
+    struct phx__block *spare; /* takes its place then */
     uint64_t os_calls, frames_in, frames_out, bytes_in, bytes_out;
     /* The peer has said who it is (not proved yet): 0 go on, PHX_EAGAIN park it (acceptor only), or
      * why it is refused. */
@@ -144,6 +147,9 @@ PHX_PRIVATE int phx__link_connected(struct phx__link_set *s, struct phx__link *l
 PHX_PRIVATE int phx__link_resume(struct phx__link_set *s, struct phx__link *l);
 /* Reads once and handles all whole frames: 0, or why the link must close. */
 PHX_PRIVATE int phx__link_read(struct phx__link_set *s, struct phx__link *l);
+/* The block in which these bytes of a frame stand, to be held beyond the frame; NULL: they have to be
+ * copied. */
+PHX_PRIVATE struct phx__block *phx__link_lend(struct phx__link_set *s, const uint8_t *raw);
 /* Its timer has set off a link that is up: 1 if it was only resting and is read again. */
 PHX_PRIVATE int phx__link_rested(struct phx__link *l);
 /* Writes what waits, at most about `limit` bytes: 0, or why the link must close. l->full: the world takes

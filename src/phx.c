@@ -758,7 +758,8 @@ static void node_free(phx *p)
     phx__mem_put(&p->mem, p->closed, p->closed_capacity * sizeof *p->closed);
     phx__hand_free(p);
     phx__mem_put(&p->mem, p->peers, p->peer_capacity * sizeof *p->peers);
-    phx__mem_put(&p->mem, p->set.scratch, p->set.scratch_size);
+    phx__block_drop(p->set.block);
+    phx__block_drop(p->set.spare);
     phx__node_drop_keys(p);
     phx__tls_set_free(p->set.tls);
     phx__budget_free(&p->lines);

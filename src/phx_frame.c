@@ -460,8 +460,10 @@ int phx__node_ahead(void *ctx, struct phx__link *l, uint32_t from, struct phx__p
 static int node_on_data(phx *p, struct phx__link *l, const struct phx__frame *f,
                         const uint8_t *raw, size_t raw_size)
 {
-    int err = phx__post_data(&p->post, l->peer, raw, raw_size, f, p->now);
+    int err;
 
+    p->post.lender = raw_size >= PHX__LEND_LEAST ? phx__link_lend(&p->set, raw) : NULL;
+    err = phx__post_data(&p->post, l->peer, raw, raw_size, f, p->now);
     l->from = p->post.last_source;
     return err;
 }

@@ -77,6 +77,8 @@ struct phx__post {
     uint32_t outcome_first, outcome_count, outcome_capacity;
     size_t promised;
     size_t transit_bytes;
+    struct phx__block *lender;     /* of the frame at hand; NULL: it has to be copied if it is to be kept */
+    uint64_t transit_copied;       /* bytes */
     size_t local_bytes;   /* of letters in LOCAL boxes */
     size_t pending_count; /* messages in boxes and flows, empty ones too */
     size_t pending_bytes; /* accepted from this host and not acknowledged */
