@@ -20,6 +20,13 @@
 #if (defined(__FreeBSD__) || defined(__NetBSD__) || defined(__OpenBSD__) || defined(__DragonFly__))
 #undef _POSIX_C_SOURCE /* kqueue and struct ip_mreq hide behind it there */
 #endif
+/* Linux hides accept4 and who is at the other end of a UNIX socket. File by file only the two of os that use
+ * them ask for more than POSIX, so the compiler shows if another room leans on it; the joined file has to
+ * ask here. Where a host includes phoenix.c behind system headers it is too late, and it does without. */
+#if defined(__linux__) && defined(PHX_PRIVATE) && !defined(_GNU_SOURCE) && !defined(_FEATURES_H) \
+    && !defined(_SYS_SOCKET_H)
+#define _GNU_SOURCE 1
+#endif
 
 #include "phoenix.h"
 
@@ -2172,6 +2179,18 @@ PHX_PRIVATE void phx__os_wake_drain(const struct phx_os *os);
  * or why not, and then fd is still the caller's. For another world it does nothing and says 0. */
 PHX_PRIVATE int phx__os_adopt(const struct phx_os *os, int fd);
 
+/* The short way between processes of one host, see os_near.c. near_listen: a second listener, with a handle
+ * of its own, for those who dial the TCP address *at from this host. near_dial: a handle that is connected
+ * already with the one for *to. 0, or why not, and then TCP is the way: PHX_ENOTSUP: this system or world has
+ * nothing of the kind, or *to is not an address of this host; PHX_EREFUSED: nobody is there; PHX_EINUSE,
+ * PHX_EACCES: another user has taken the name; PHX_EAGAIN: its backlog is full; PHX_EMFILE, PHX_ENOMEM. */
+PHX_PRIVATE int phx__os_near_listen(const struct phx_os *os, const struct phx_address *at,
+                                    int *handle);
+PHX_PRIVATE int phx__os_near_dial(const struct phx_os *os, const struct phx_address *to,
+                                  int *handle);
+/* Is this, in doubt no, an address of this host? */
+PHX_PRIVATE int phx__os_near_is_own(const struct phx_os *os, const struct phx_address *a);
+
 /* The first `capacity` bytes of a file: how many there are, or PHX_EFILE, PHX_EACCES, PHX_EMFILE. May
  * block, as files do. */
 PHX_PRIVATE long phx__os_read_file(const char *path, void *out, size_t capacity);
@@ -2204,6 +2223,16 @@ PHX_PRIVATE uint64_t phx__os_wall_seconds(void);
 #else
 #define OS_WAIT_POLL 1
 #endif
+
+/* What glibc and musl show only to those who ask; see base.h. */
+#if defined(__linux__) && defined(_GNU_SOURCE) && (!defined(__GLIBC__) || defined(__USE_GNU))
+#define OS_GNU 1
+#endif
+
+/* Hundreds of nodes dial one hub at once when a job starts; with the customary 5 or 128 most
+ * SYNs would be dropped and come again a second later. The system cuts it to its own limit
+ * (somaxconn). */
+#define OS_BACKLOG 1024
 
 /* The path of a UNIX listener, and which file it was when we made it. */
 struct os_path {
@@ -2240,9 +2269,12 @@ PHX_PRIVATE long phx__os_recv(void *world, int handle, void *data, size_t size);
 PHX_PRIVATE void phx__os_close(void *world, int handle);
 PHX_PRIVATE int phx__os_resolve(void *world, const char *host, struct phx_address *out,
                                 int capacity);
-/* os_sock.c: errno as one of ours; a fresh descriptor made non-blocking and close-on-exec. */
+/* os_sock.c: errno as one of ours; a fresh descriptor made non-blocking and close-on-exec; a stream socket
+ * that is both, or a negative error; options for a connection. */
 PHX_PRIVATE int phx__os_error(int theirs);
 PHX_PRIVATE int phx__os_prepare(int fd);
+PHX_PRIVATE int phx__os_socket(int family);
+PHX_PRIVATE void phx__os_tune(int fd, int family);
 
 /* os.c: as in struct phx_os. */
 PHX_PRIVATE int phx__os_watch(void *world, int handle, int events);
@@ -2469,6 +2501,7 @@ struct phx__link {
     uint8_t refused;  /* the reason came from the peer */
     uint8_t full;     /* the last write was cut short: wait for PHX_WRITE */
     uint8_t secure;   /* over TLS */
+    uint8_t same_host; /* by AF_UNIX where TCP would have done; see phx_near.c */
     uint8_t resting;  /* it talks too much: not read until the timer */
     uint8_t dry;      /* the last write took all there was */
     uint32_t peer;    /* node, once known */
@@ -2595,11 +2628,13 @@ PHX_PRIVATE int phx__link_events(const struct phx__link *l);
 
 #define PHX__LISTENERS 8u
 #define PHX__LISTENER_SLOT \
-    0x80000000u /* handle map values: this bit and an index, or a link slot */
+    0x80000000u /* handle map values: this bit and an index, PHX__LISTENERS more for the companion, or a
+                   link slot */
 
 struct phx__listener {
     int handle;
     uint8_t paused; /* not watched: no descriptors, or too many strangers */
+    uint8_t wanted; /* of near: not there yet, and to be tried again */
     struct phx_address address;
 };
 
@@ -2672,7 +2707,10 @@ struct phx {
     uint32_t generation;
 
     struct phx__listener listeners[PHX__LISTENERS];
+    struct phx__listener near[PHX__LISTENERS]; /* their companions, handle -1: none; see phx_near.c */
     int listener_count;
+    uint64_t detours[8]; /* places that are dialled by TCP next time */
+    uint32_t detour_next;
     uint32_t resume_timer;                       /* paused listeners look again */
     struct phx_address own[PHX__CARD_ADDRESSES]; /* what others are told */
     uint8_t own_count;
@@ -2703,6 +2741,7 @@ struct phx {
 PHX_PRIVATE int phx__node_open_set(phx *p);
 PHX_PRIVATE void phx__node_accept(phx *p, int listener);
 PHX_PRIVATE void phx__node_resume_listeners(phx *p);
+PHX_PRIVATE void phx__node_look_again(phx *p, uint64_t at); /* at the listeners */
 PHX_PRIVATE int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect,
                                const struct phx_address *to);
 PHX_PRIVATE void phx__node_hooks(phx *p); /* asks cfg.dial for what disc wants */
@@ -2719,6 +2758,15 @@ PHX_PRIVATE void phx__node_sweep(phx *p); /* frees closed links */
 PHX_PRIVATE void phx__node_free_links(phx *p);
 /* Asks the world for what the link waits for, if that changed. */
 PHX_PRIVATE void phx__node_watch(phx *p, struct phx__link *l);
+
+/* phx_near.c: links within this host. A companion for a new listener; another try for what is missing. */
+PHX_PRIVATE void phx__near_listen(phx *p, int listener);
+PHX_PRIVATE void phx__near_again(phx *p);
+/* 0 and a connected handle, or an error and TCP is the way; a link that came of it has failed. */
+PHX_PRIVATE int phx__near_dial(phx *p, const struct phx_address *to, int *handle);
+PHX_PRIVATE void phx__near_failed(phx *p, const struct phx__link *l, int reason);
+/* Our end of such a link, as TCP would have it: 1, or 0. */
+PHX_PRIVATE int phx__near_here(phx *p, const struct phx__link *l, struct phx_address *here);
 
 /* phx_path.c: what a link that has come up teaches of our own addresses. */
 PHX_PRIVATE void phx__node_learn(phx *p, const struct phx__link *l);
@@ -15794,6 +15842,9 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
  * PHX_ESELF: whoever dials a port of its own machine on which nobody listens can be given just that
  * port as its local one, and TCP's simultaneous open then connects the socket to itself. It looks
  * like a peer that echoes everything, and it keeps the real listener from binding its port. */
+#ifndef PHX_PRIVATE /* not in the joined file; see base.h */
+#define _GNU_SOURCE 1
+#endif
 /* include "os_in.h" */
 
 #include <errno.h>
@@ -15807,16 +15858,27 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Hundreds of nodes dial one hub at once when a job starts; with the customary 5 or 128 most
- * SYNs would be dropped and come again a second later. The system cuts it to its own limit
- * (somaxconn). */
-#define OS_BACKLOG 1024
-
 /* Unacknowledged data kills a TCP connection after this long; the system's own limit is about a
  * quarter of an hour. The heartbeat finds dead peers much earlier; this bounds what is left when
  * nobody looks, such as a link that drains while it closes. Linux counts the time that a full
  * receiver takes none, too: so it must be above any pause that a host may announce by phx_busy. */
 #define OS_TCP_USER_TIMEOUT_MS 600000
+
+/* What a UNIX socket may hold that its peer has not read. A writer that found it full is told of room when
+ * three quarters are free again, so with the system's default of half as much the reader mostly finds
+ * nothing while the writer wakes up: a tenth less throughput. Linux doubles it and cuts it to wmem_max
+ * before, 208 KiB by default. */
+#define OS_UNIX_BUFFER (256 << 10)
+
+/* With these a socket is fit for us from the first moment, without three calls of fcntl, and no child that is
+ * started by another thread meanwhile can inherit it. */
+#if defined(SOCK_CLOEXEC) && defined(SOCK_NONBLOCK) && defined(MSG_NOSIGNAL)
+#define OS_SOCKET_FLAGS (SOCK_CLOEXEC | SOCK_NONBLOCK)
+#if defined(OS_GNU) || defined(__FreeBSD__) || defined(__NetBSD__) || defined(__OpenBSD__) \
+    || defined(__DragonFly__)
+#define OS_ACCEPT4 1
+#endif
+#endif
 
 /* Connections that died in the queue are skipped; past this many let the rest of the step run. */
 #define OS_ACCEPT_TRIES 16
@@ -15990,9 +16052,11 @@ int phx__os_prepare(int fd)
 /* Failures are ignored: these make a connection better, not possible, and some systems refuse
  * them on one that the peer has just closed. Phoenix gathers small frames itself, so Nagle could
  * only delay. */
-static void os_tune(int fd, int family)
+void phx__os_tune(int fd, int family)
 {
-    int on = 1;
+    int on = 1, room = OS_UNIX_BUFFER;
+    if (family == AF_UNIX)
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
     if (family != AF_INET && family != AF_INET6)
         return;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -16004,9 +16068,12 @@ static void os_tune(int fd, int family)
 #endif
 }
 
-/* A stream socket, or a negative error. */
-static int os_socket(int family)
+int phx__os_socket(int family)
 {
+#ifdef OS_SOCKET_FLAGS
+    int fd = socket(family, SOCK_STREAM | OS_SOCKET_FLAGS, 0);
+    return fd < 0 ? phx__os_error(errno) : fd;
+#else
     int fd = socket(family, SOCK_STREAM, 0), err;
     if (fd < 0)
         return phx__os_error(errno);
@@ -16015,6 +16082,7 @@ static int os_socket(int family)
         return err;
     }
     return fd;
+#endif
 }
 
 /* ---- Listening ------------------------------------------------------------------------------- */
@@ -16032,7 +16100,7 @@ static int os_remove_stale(const union os_sockaddr *a, socklen_t size)
         return errno == ENOENT ? 0 : phx__os_error(errno);
     if (!S_ISSOCK(tried.st_mode))
         return PHX_EINUSE; /* not ours to remove, whatever it is */
-    if ((fd = os_socket(AF_UNIX)) < 0)
+    if ((fd = phx__os_socket(AF_UNIX)) < 0)
         return fd;
     refused = connect(fd, &a->any, size) != 0 && errno == ECONNREFUSED;
     close(fd);
@@ -16119,7 +16187,7 @@ int phx__os_listen(void *world, struct phx_address *at, int *handle)
     int fd, err = os_pack(at, &a, &size);
     if (err != 0)
         return err;
-    if ((fd = os_socket(a.any.sa_family)) < 0)
+    if ((fd = phx__os_socket(a.any.sa_family)) < 0)
         return fd;
     err = a.any.sa_family == AF_UNIX ? os_bind_unix(w, fd, &a, size) : os_bind_tcp(fd, &a, size);
     if (err == 0 && listen(fd, OS_BACKLOG) != 0)
@@ -16148,6 +16216,22 @@ static int os_accept_may_go_on(int error)
            || error == EPROTO || error == EPERM || error == ENOPROTOOPT;
 }
 
+/* As accept(2), but what comes is non-blocking and close-on-exec, or it is -1 and errno is 0: Darwin
+ * refuses options on what the peer has closed already. */
+static int os_accept_fit(int listener, union os_sockaddr *a, socklen_t *size)
+{
+#ifdef OS_ACCEPT4
+    return accept4(listener, &a->any, size, OS_SOCKET_FLAGS);
+#else
+    int fd = accept(listener, &a->any, size);
+    if (fd < 0 || phx__os_prepare(fd) == 0)
+        return fd;
+    close(fd);
+    errno = 0;
+    return -1;
+#endif
+}
+
 int phx__os_accept(void *world, int listener, int *handle, struct phx_address *from)
 {
     union os_sockaddr a;
@@ -16157,19 +16241,16 @@ int phx__os_accept(void *world, int listener, int *handle, struct phx_address *f
     for (tries = 0; tries < OS_ACCEPT_TRIES; tries++) {
         size = sizeof a;
         memset(&a, 0, sizeof a);
-        fd = accept(listener, &a.any, &size);
-        if (fd < 0 && !os_accept_may_go_on(errno))
+        fd = os_accept_fit(listener, &a, &size);
+        if (fd < 0 && errno != 0 && !os_accept_may_go_on(errno))
             return phx__os_error(errno);
         if (fd < 0)
             continue; /* that one is gone */
-        if (phx__os_prepare(fd) == 0) {
-            os_tune(fd, a.any.sa_family);
-            if (os_unpack(&a, size, from) != 0)
-                memset(from, 0, sizeof *from);
-            *handle = fd;
-            return 0;
-        }
-        close(fd); /* Darwin refuses options on what the peer has closed already */
+        phx__os_tune(fd, a.any.sa_family);
+        if (os_unpack(&a, size, from) != 0)
+            memset(from, 0, sizeof *from);
+        *handle = fd;
+        return 0;
     }
     return PHX_EAGAIN;
 }
@@ -16184,9 +16265,9 @@ int phx__os_dial(void *world, const struct phx_address *to, int *handle)
     (void)world;
     if (err != 0)
         return err;
-    if ((fd = os_socket(a.any.sa_family)) < 0)
+    if ((fd = phx__os_socket(a.any.sa_family)) < 0)
         return fd;
-    os_tune(fd, a.any.sa_family);
+    phx__os_tune(fd, a.any.sa_family);
     /* Interrupted means that it goes on by itself, as POSIX says. EAGAIN is a full backlog of a
      * UNIX listener, for which Linux does not wait: the caller tries again later. */
     if (connect(fd, &a.any, size) != 0 && errno != EINPROGRESS && errno != EINTR) {
@@ -16236,7 +16317,7 @@ int phx__os_adopt(const struct phx_os *os, int fd)
     if ((err = phx__os_prepare(fd)) != 0)
         return err;
     if (phx__os_local(os->world, fd, &here) == 0 && here.family != PHX_UNIX)
-        os_tune(fd, AF_INET);
+        phx__os_tune(fd, AF_INET);
     return 0;
 }
 
@@ -16314,7 +16395,7 @@ static int os_resolve_localhost(struct phx_address *out, int capacity)
     int fd, n = 0;
     out[n++] = v4;
     /* Having IPv6 compiled in says little; binding the address says that it is there. */
-    if (capacity > 1 && os_pack(&v6, &a, &size) == 0 && (fd = os_socket(AF_INET6)) >= 0) {
+    if (capacity > 1 && os_pack(&v6, &a, &size) == 0 && (fd = phx__os_socket(AF_INET6)) >= 0) {
         if (bind(fd, &a.any, size) == 0)
             out[n++] = v6;
         close(fd);
@@ -16363,6 +16444,211 @@ int phx__os_resolve(void *world, const char *host, struct phx_address *out, int 
     return n > 0 ? n : PHX_ERESOLVE;
 }
 
+/* ======== src/os_near.c ======== */
+/* os_near.c - the short way: two processes of one host find out by themselves and use AF_UNIX. */
+#ifdef PHX_LINES
+#line 1 "src/os_near.c"
+#endif
+
+/* Bytes between two processes of one host need no TCP: a UNIX socket is connected in one call instead of
+ * three packets, and moves them for less. Nobody should have to configure that, nor to know which of a
+ * thousand peers happen to be neighbours. So whoever listens at tcp://10.0.0.5:7000 also listens at a UNIX
+ * socket whose *name* says just that, and whoever is about to dial tcp://10.0.0.5:7000 looks first whether
+ * there is a socket of that name. Nothing travels for it and nobody is asked; where there is none the kernel
+ * says so at once, and TCP is dialled as ever.
+ *
+ * The names are abstract ones of Linux, "\0phoenix/tcp://10.0.0.5:7000". They need no directory, they end
+ * with the last descriptor, so nothing is stale after a crash, and each network namespace has its own:
+ * whoever cannot reach 127.0.0.1 of another container cannot find its sockets either. Other systems have no
+ * such names; there this file says PHX_ENOTSUP and all is TCP. (A directory in their place would have to be
+ * private, agreed upon and swept: an explicit unix:///path serves better.)
+ *
+ * A listener at all addresses has the name with 0.0.0.0 or [::]. It stands for all addresses of this host and
+ * for none of another, so before the names are looked at the address must be known as our own: loopback is,
+ * and others are when the kernel, asked for a way there, would come from that very address. That is a
+ * datagram socket which is connected and closed, three calls and no packet. (Binding the address would prove
+ * less: where ip_nonlocal_bind is set everything can be bound.)
+ *
+ * Anybody on the host can take a free name and wait for us, where taking the port itself may be closed to
+ * him: it is below 1024, or in use. Therefore a listener counts only if it runs as the same user as we do,
+ * or as root. Whoever dials may be anybody, as over TCP. What is proved about the peer is the hello's affair
+ * here as there; this only keeps a stranger from standing in the way. */
+#ifndef PHX_PRIVATE /* not in the joined file; see base.h */
+#define _GNU_SOURCE 1
+#endif
+/* include "os_in.h" */
+
+/* include "id.h" */
+
+#include <sys/socket.h>
+
+#if defined(OS_GNU) && defined(SO_PEERCRED) && defined(SOCK_CLOEXEC)
+#define OS_NEAR 1
+#endif
+
+#ifdef OS_NEAR
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* The name of the listener at this address; at no address: of one at all of them. */
+static void near_name(const struct phx_address *at, int at_all, struct sockaddr_un *out,
+                      socklen_t *size)
+{
+    static const char prefix[] = "phoenix/";
+    struct phx_address name = *at;
+    char text[PHX_ADDRESS_TEXT];
+    size_t length;
+
+    name.tls = 0; /* it is the port that counts, and what is spoken there is the listener's affair */
+    if (at_all)
+        memset(name.ip, 0, sizeof name.ip);
+    length = strlen(phx_address_text(&name, text)); /* at most 54 of the 107 that there are */
+    memset(out, 0, sizeof *out);
+    out->sun_family = AF_UNIX;
+    memcpy(out->sun_path + 1, prefix, sizeof prefix - 1);
+    memcpy(out->sun_path + sizeof prefix, text, length);
+    *size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof prefix + length);
+}
+
+static int near_has_name(const struct phx_address *a)
+{
+    return (a->family == PHX_IPV4 || a->family == PHX_IPV6) && a->port != 0;
+}
+
+int phx__os_near_listen(const struct phx_os *os, const struct phx_address *at, int *handle)
+{
+    struct sockaddr_un name;
+    socklen_t size;
+    int fd;
+
+    if (phx__os_wake_handle(os) < 0 || !near_has_name(at))
+        return PHX_ENOTSUP;
+    near_name(at, 0, &name, &size);
+    if ((fd = phx__os_socket(AF_UNIX)) < 0)
+        return fd;
+    if (bind(fd, (const struct sockaddr *)&name, size) != 0 || listen(fd, OS_BACKLOG) != 0) {
+        int err = phx__os_error(errno);
+        close(fd);
+        return err;
+    }
+    *handle = fd;
+    return 0;
+}
+
+/* Would a packet to this address come from it? */
+static int near_is_source(int fd, const struct phx_address *a)
+{
+    union { /* what getsockname fills in */
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } to, from;
+    socklen_t size = sizeof from;
+    int v4 = a->family == PHX_IPV4;
+
+    memset(&to, 0, sizeof to);
+    to.any.sa_family = (sa_family_t)(v4 ? AF_INET : AF_INET6);
+    if (v4) {
+        to.v4.sin_port = htons(a->port);
+        memcpy(&to.v4.sin_addr, a->ip, 4);
+    } else {
+        to.v6.sin6_port = htons(a->port);
+        memcpy(&to.v6.sin6_addr, a->ip, 16);
+    }
+    if (connect(fd, &to.any, (socklen_t)(v4 ? sizeof to.v4 : sizeof to.v6)) != 0
+        || getsockname(fd, &from.any, &size) != 0 || from.any.sa_family != to.any.sa_family)
+        return 0;
+    return v4 ? memcmp(&from.v4.sin_addr, a->ip, 4) == 0 : memcmp(&from.v6.sin6_addr, a->ip, 16) == 0;
+}
+
+int phx__os_near_is_own(const struct phx_os *os, const struct phx_address *a)
+{
+    int fd, own;
+
+    if (phx__os_wake_handle(os) < 0 || !near_has_name(a) || phx__address_is_any(a))
+        return 0;
+    if (phx__address_is_local(a))
+        return 1;
+    fd = socket(a->family == PHX_IPV4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return 0; /* in doubt it is TCP */
+    own = near_is_source(fd, a);
+    close(fd);
+    return own;
+}
+
+/* Of a listener: who it was when it began to listen. */
+static int near_is_trusted(int fd)
+{
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0
+           && (peer.uid == geteuid() || peer.uid == 0);
+}
+
+/* A full backlog is EAGAIN, and TCP, which waits by itself, is the way then. */
+static int near_connect(int fd, const struct phx_address *to, int at_all)
+{
+    struct sockaddr_un name;
+    socklen_t size;
+
+    near_name(to, at_all, &name, &size);
+    if (connect(fd, (const struct sockaddr *)&name, size) != 0)
+        return phx__os_error(errno);
+    return near_is_trusted(fd) ? 0 : PHX_EACCES;
+}
+
+int phx__os_near_dial(const struct phx_os *os, const struct phx_address *to, int *handle)
+{
+    int fd, err;
+
+    if (!phx__os_near_is_own(os, to))
+        return PHX_ENOTSUP;
+    if ((fd = phx__os_socket(AF_UNIX)) < 0)
+        return fd;
+    err = near_connect(fd, to, 0);
+    if (err == PHX_EREFUSED)
+        err = near_connect(fd, to, 1);
+    if (err != 0) {
+        close(fd);
+        return err;
+    }
+    phx__os_tune(fd, AF_UNIX);
+    *handle = fd;
+    return 0;
+}
+
+#else
+
+int phx__os_near_listen(const struct phx_os *os, const struct phx_address *at, int *handle)
+{
+    (void)os;
+    (void)at;
+    (void)handle;
+    return PHX_ENOTSUP;
+}
+
+int phx__os_near_dial(const struct phx_os *os, const struct phx_address *to, int *handle)
+{
+    (void)os;
+    (void)to;
+    (void)handle;
+    return PHX_ENOTSUP;
+}
+
+int phx__os_near_is_own(const struct phx_os *os, const struct phx_address *a)
+{
+    (void)os;
+    (void)a;
+    return 0;
+}
+
+#endif
+
 /* ======== src/os.c ======== */
 /* os.c - the built-in world: sockets, readiness, random bytes and the clock of a POSIX system. */
 #ifdef PHX_LINES
@@ -16372,15 +16658,16 @@ int phx__os_resolve(void *world, const char *host, struct phx_address *out, int 
 /* This is the only room that talks to the operating system. It promises that
  *
  *   - no call blocks, but resolve;
- *   - every descriptor made here is non-blocking and close-on-exec. The flags are set by fcntl
- *     right after it is made, as accept4 and pipe2 are not in POSIX.1-2008: a host that forks and
- *     execs in another thread at that very moment leaks it to the child;
+ *   - every descriptor made here is non-blocking and close-on-exec. Sockets are born so where the
+ *     system can do it; elsewhere, and for the pipe, the flags are set right after, as accept4 and
+ *     pipe2 are not in POSIX.1-2008: a host that forks and execs in another thread at that very
+ *     moment leaks it to the child;
  *   - SIGPIPE is never raised, and no disposition of a signal is changed;
  *   - a call that fails leaves nothing behind: no descriptor, no path, no watch.
  *
  * It refuses to know what travels through a handle, when to dial again, and whom to trust. This file is
- * the world itself, readiness, waking, random bytes and the clock; os_sock.c has the sockets, and os_file.c
- * what is asked once.
+ * the world itself, readiness, waking, random bytes and the clock; os_sock.c has the sockets, os_near.c the
+ * short way between two processes of one host, and os_file.c what is asked once.
  *
  * Readiness comes from epoll on Linux, kqueue on the BSDs and macOS, and poll(2) elsewhere or with
  * -DPHX_USE_POLL. All are used level-triggered: what is not read now is reported again. The first
@@ -16823,6 +17110,144 @@ uint64_t phx__os_wall_seconds(void)
 }
 #endif
 
+/* ======== src/phx_near.c ======== */
+/* phx_near.c - links with processes of this very host: the second listener, and when it is not the way. */
+#ifdef PHX_LINES
+#line 1 "src/phx_near.c"
+#endif
+/*
+ * os_near.c knows how two processes of one host find each other beside TCP; here is what the node makes of
+ * it. With cfg.same_host each TCP listener has a companion for those who come from this host, and each
+ * dial of a TCP address looks for such a companion first. What comes of it is an ordinary link: the same
+ * hello, the same key, TLS if the address asks for it. Three things differ:
+ *
+ *  - The companion is a convenience. If there is none (no descriptors, the name is taken by another user)
+ *    the listener stands as it is, the log says so, and it is tried again for as long as the reason may pass.
+ *  - What the link teaches of our addresses (phx_path.c) cannot be read off the socket, which has none. The
+ *    dialer knows what it dialled: an address of this host. The acceptor is told of it in the hello, and
+ *    looks whether it is its own before it tells others. Both then know as much as over TCP.
+ *  - Whoever answers may not be who was wanted, since a name is not quite a port: a firewall that sends our
+ *    own port somewhere else, say, is not asked. So when a link of this kind fails for such a reason, the
+ *    next dial of that address is TCP. The one after that looks again.
+ */
+/* include "phx.h" */
+
+/* A companion that found no descriptor or no memory looks again after this. */
+#define NEAR_AGAIN (500 * PHX__MS)
+
+/* ---- Listening ------------------------------------------------------------------------------- */
+
+static int near_open(phx *p, int i)
+{
+    struct phx__listener *at = &p->near[i];
+    int handle = -1, err;
+
+    p->set.os_calls++;
+    err = phx__os_near_listen(&p->os, &at->address, &handle);
+    if (err != 0)
+        return err;
+    p->set.os_calls++;
+    err = phx__map_put(&p->handles, (uint64_t)handle,
+                       PHX__LISTENER_SLOT | (PHX__LISTENERS + (uint32_t)i));
+    if (err == 0 && (err = p->os.watch(p->os.world, handle, PHX_READ)) != 0)
+        phx__map_del(&p->handles, (uint64_t)handle);
+    if (err != 0) {
+        p->os.close(p->os.world, handle);
+        return err;
+    }
+    at->handle = handle;
+    at->paused = 0;
+    return 0;
+}
+
+/* Only a step can log, so what fails outside one is done once more in the next. */
+static void near_try(phx *p, int i)
+{
+    struct phx__listener *at = &p->near[i];
+    char text[PHX_ADDRESS_TEXT];
+    int err = near_open(p, i);
+
+    if (err == 0 || err == PHX_ENOTSUP) {
+        at->wanted = 0;
+        return;
+    }
+    if (!p->stepping) {
+        phx__node_look_again(p, p->now);
+        return;
+    }
+    if (at->wanted == 1)
+        phx__node_log(p, PHX_LOG_WARN, "listener %s: processes of this host must use TCP: %s",
+                      phx_address_text(&at->address, text), phx_strerror(err));
+    at->wanted = err == PHX_EMFILE || err == PHX_ENOMEM ? 2 : 0; /* 2: it was told */
+    if (at->wanted)
+        phx__node_look_again(p, p->now + NEAR_AGAIN);
+}
+
+void phx__near_listen(phx *p, int listener)
+{
+    struct phx__listener *at = &p->near[listener];
+
+    at->handle = -1;
+    at->address = p->listeners[listener].address;
+    at->wanted = p->cfg.same_host != 0;
+    if (at->wanted)
+        near_try(p, listener);
+}
+
+void phx__near_again(phx *p)
+{
+    int i;
+
+    for (i = 0; i < p->listener_count; i++)
+        if (p->near[i].wanted)
+            near_try(p, i);
+}
+
+/* ---- Dialling -------------------------------------------------------------------------------- */
+
+static uint64_t near_place(const phx *p, const struct phx_address *a)
+{
+    return phx__budget_place(&p->lines, a, 1);
+}
+
+int phx__near_dial(phx *p, const struct phx_address *to, int *handle)
+{
+    uint64_t place;
+    size_t i;
+
+    if (!p->cfg.same_host || to->family == PHX_UNIX)
+        return PHX_ENOTSUP;
+    place = near_place(p, to);
+    for (i = 0; i < PHX__COUNT(p->detours); i++) {
+        if (p->detours[i] != place)
+            continue;
+        p->detours[i] = 0;
+        return PHX_EREFUSED;
+    }
+    p->set.os_calls++;
+    return phx__os_near_dial(&p->os, to, handle);
+}
+
+/* Silence and a connection that ends say nothing of who was there: TCP would have met the same. */
+void phx__near_failed(phx *p, const struct phx__link *l, int reason)
+{
+    if (reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED || reason == PHX_ECLOSED
+        || reason == PHX_ERESET || reason == PHX_ETIMEDOUT || reason == PHX_ENOMEM)
+        return;
+    p->detours[p->detour_next++ % PHX__COUNT(p->detours)] = near_place(p, &l->address);
+}
+
+/* ---- Our end --------------------------------------------------------------------------------- */
+
+int phx__near_here(phx *p, const struct phx__link *l, struct phx_address *here)
+{
+    *here = l->dialer ? l->address : l->observed;
+    if (l->dialer)
+        return 1;
+    p->set.os_calls++;
+    return phx__os_near_is_own(&p->os, here);
+}
+
 /* ======== src/phx_path.c ======== */
 /* phx_path.c - how this node is seen from outside: its own addresses, learnt from its links. */
 #ifdef PHX_LINES
@@ -16989,12 +17414,19 @@ void phx__node_learn(phx *p, const struct phx__link *l)
     struct phx_address here, at;
 
     memset(&here, 0, sizeof here);
-    p->set.os_calls++;
-    if (p->os.local(p->os.world, l->handle, &here) != 0 || !path_is_ip(&here))
+    if (l->same_host) {
+        if (!phx__near_here(p, l, &here))
+            return;
+    } else {
+        p->set.os_calls++;
+        if (p->os.local(p->os.world, l->handle, &here) != 0)
+            return;
+    }
+    if (!path_is_ip(&here))
         return;
     path_here(p, &here);
     path_moved(p, &here);
-    if (path_evidence(p, l, &here, &at))
+    if (!l->same_host && path_evidence(p, l, &here, &at))
         path_seen(p, l, &at);
 }
 
@@ -17222,6 +17654,8 @@ void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell)
         p->dials_failed++;
         phx__disc_result(&p->disc, l->attempt, reason, p->now);
     }
+    if (was != PHX__LINK_UP && l->dialer && l->same_host)
+        phx__near_failed(p, l, reason);
     if (was != PHX__LINK_UP && l->dialer)
         node_resume_parked(p, l);
     phx__node_resume_listeners(p);
@@ -17268,7 +17702,7 @@ static uint64_t node_room_at(const phx *p)
     return p->strangers < NODE_STRANGERS ? 0 : node_oldest_stranger(p)->since + NODE_FAIR_TIME;
 }
 
-static void node_look_again(phx *p, uint64_t at)
+void phx__node_look_again(phx *p, uint64_t at)
 {
     if (at < phx__timer_at(&p->timers, p->resume_timer))
         phx__timer_set(&p->timers, p->resume_timer, at);
@@ -17279,7 +17713,18 @@ static void node_pause(phx *p, struct phx__listener *at, uint64_t until)
     at->paused = 1;
     p->set.os_calls++;
     p->os.watch(p->os.world, at->handle, 0);
-    node_look_again(p, until);
+    phx__node_look_again(p, until);
+}
+
+static void node_resume(phx *p, struct phx__listener *at)
+{
+    if (!at->paused)
+        return;
+    p->set.os_calls++;
+    if (p->os.watch(p->os.world, at->handle, PHX_READ) == 0)
+        at->paused = 0;
+    else
+        phx__node_look_again(p, p->now + NODE_PAUSE);
 }
 
 void phx__node_resume_listeners(phx *p)
@@ -17288,24 +17733,19 @@ void phx__node_resume_listeners(phx *p)
     int i;
 
     if (room_at > p->now) {
-        node_look_again(p, room_at);
+        phx__node_look_again(p, room_at);
         return;
     }
     for (i = 0; i < p->listener_count; i++) {
-        struct phx__listener *at = &p->listeners[i];
-        if (!at->paused)
-            continue;
-        p->set.os_calls++;
-        if (p->os.watch(p->os.world, at->handle, PHX_READ) == 0)
-            at->paused = 0;
-        else
-            node_look_again(p, p->now + NODE_PAUSE);
+        node_resume(p, &p->listeners[i]);
+        node_resume(p, &p->near[i]);
     }
 }
 
 void phx__node_accept(phx *p, int listener)
 {
-    struct phx__listener *at = &p->listeners[listener];
+    int near = listener >= (int)PHX__LISTENERS;
+    struct phx__listener *at = near ? &p->near[listener - (int)PHX__LISTENERS] : &p->listeners[listener];
     int i, err = 0;
 
     for (i = 0; i < NODE_ACCEPTS && err == 0 && node_room_at(p) <= p->now; i++) {
@@ -17320,6 +17760,7 @@ void phx__node_accept(phx *p, int listener)
                    == 0) {
             l->address = from;
             l->address.tls = at->address.tls;
+            l->same_host = (uint8_t)near;
             l->stranger = 1;
             p->strangers++;
             p->accepts++;
@@ -17404,7 +17845,7 @@ int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct ph
 {
     phx *p = ctx;
     struct phx__link *l;
-    int secure = phx__node_wants_tls(p, to), handle, err;
+    int secure = phx__node_wants_tls(p, to), handle, near, err;
 
     if (to->family == PHX_OTHER)
         return node_hook_later(p, attempt, to);
@@ -17413,8 +17854,11 @@ int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct ph
     if (secure && (err = phx__node_tls(p)) != 0)
         return err;
     p->dials++;
-    p->set.os_calls++;
-    err = p->os.dial(p->os.world, to, &handle);
+    near = (err = phx__near_dial(p, to, &handle)) == 0;
+    if (!near) {
+        p->set.os_calls++;
+        err = p->os.dial(p->os.world, to, &handle);
+    }
     if (err == 0)
         err = node_open_link(p, handle, NODE_DIALER | (secure ? NODE_TLS : 0), PHX__LINK_DIALING, &l);
     if (err != 0) {
@@ -17425,6 +17869,7 @@ int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct ph
     l->expect = expect;
     l->address = *to;
     l->address.tls = (unsigned char)secure;
+    l->same_host = (uint8_t)near;
     return 0;
 }
 
@@ -17592,8 +18037,9 @@ static int node_link_up(void *ctx, struct phx__link *l)
     }
     p->links_up++;
     l->attempt = PHX__NONE;
-    phx__node_log(p, PHX_LOG_INFO, "link %s %s: up", phx_id_text(&l->id, id),
-                  l->address.family ? phx_address_text(&l->address, at) : "adopted");
+    phx__node_log(p, PHX_LOG_INFO, "link %s %s: up%s", phx_id_text(&l->id, id),
+                  l->address.family ? phx_address_text(&l->address, at) : "adopted",
+                  l->same_host ? ", within this host" : "");
     phx__node_learn(p, l);
     node_resume_parked(p, l);
     phx__node_resume_listeners(p);
@@ -17605,10 +18051,12 @@ static int node_link_up(void *ctx, struct phx__link *l)
 
 static void node_finish_dial(phx *p, struct phx__link *l)
 {
-    int err;
+    int err = 0;
 
-    p->set.os_calls++;
-    err = p->os.finish(p->os.world, l->handle);
+    if (!l->same_host) { /* those are connected from the beginning */
+        p->set.os_calls++;
+        err = p->os.finish(p->os.world, l->handle);
+    }
     if (err == PHX_EAGAIN)
         return;
     if (err == 0) {
@@ -19244,6 +19692,7 @@ static void explain_link(struct explain_text *t, const phx *p, uint32_t node)
     if (l != NULL && n != NULL) {
         explain_put(t, l->dialer ? "link: dialled by this node, " : "link: accepted, ");
         explain_put(t, l->address.family ? phx_address_text(&l->address, at) : "adopted");
+        explain_put(t, l->same_host ? ", within this host" : "");
         explain_put(t, "\nheard: ");
         explain_age(t, p, n->heard + p->live.stalled);
         explain_put(t, "\npromised: to be heard every ");
@@ -19833,7 +20282,10 @@ static void node_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_LIVE_NODE: phx__live_due(&p->live, kind, arg, p->now); break;
     case PHX__TIMER_POST:
     case PHX__TIMER_POST_HOLD: phx__post_due(&p->post, kind, arg, p->now); break;
-    case PHX__TIMER_ACCEPT: phx__node_resume_listeners(p); break;
+    case PHX__TIMER_ACCEPT:
+        phx__near_again(p);
+        phx__node_resume_listeners(p);
+        break;
     case PHX__TIMER_LATE: node_late(p); break;
     case PHX__TIMER_HAND: phx__hand_due(p); break;
     default: break; /* PHX__TIMER_CLOSE: only wakes the step */
@@ -20068,8 +20520,11 @@ static void node_free(phx *p)
     /* Release callbacks may still call: they find a closed node, in the midst of a step. */
     p->stepping = p->closing = p->free_later = 1;
     phx__node_free_links(p);
-    for (i = 0; i < p->listener_count; i++)
+    for (i = 0; i < p->listener_count; i++) {
         p->os.close(p->os.world, p->listeners[i].handle);
+        if (p->near[i].handle >= 0)
+            p->os.close(p->os.world, p->near[i].handle);
+    }
     phx__post_free(&p->post);
     phx__disc_free(&p->disc);
     phx__live_free(&p->live);
@@ -20199,6 +20654,7 @@ void phx_config_init(struct phx_config *cfg)
     cfg->retry_min_us = 50 * PHX__MS;
     cfg->retry_max_us = 30 * PHX__SECOND;
     (void)phx_detector_preset(&cfg->detector, PHX_PRESET_DEFAULT);
+    cfg->same_host = 1;
     cfg->log_level = PHX_LOG_INFO;
 }
 
@@ -20296,7 +20752,7 @@ static int api_listen_at(phx *p, struct phx_address *a)
     at->paused = 0;
     a->tls = (unsigned char)tls; /* the world knows nothing of it */
     at->address = *a;
-    p->listener_count++;
+    phx__near_listen(p, p->listener_count++);
     phx__disc_listening(&p->disc, 1);
     if (!phx__address_is_any(a))
         (void)phx__node_own_address(p, a); /* a ninth address is not worth a failure */
@@ -20442,9 +20898,12 @@ int phx_fds(const phx *p, struct pollfd *fds, int capacity)
 
     if (wake >= 0)
         n = api_put_fd(fds, capacity, n, wake, PHX_READ);
-    for (i = 0; i < p->listener_count; i++)
+    for (i = 0; i < p->listener_count; i++) {
         if (!p->listeners[i].paused)
             n = api_put_fd(fds, capacity, n, p->listeners[i].handle, PHX_READ);
+        if (p->near[i].handle >= 0 && !p->near[i].paused)
+            n = api_put_fd(fds, capacity, n, p->near[i].handle, PHX_READ);
+    }
     for (slot = 0; slot < p->link_size; slot++) {
         const struct phx__link *l = p->links[slot];
         if (l != NULL && l->state != PHX__LINK_CLOSED && phx__link_events(l) != 0)
@@ -20638,6 +21097,7 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
             out[n].handle = l->handle;
             out[n].up = l->state == PHX__LINK_UP && phx__node_link(p, l->peer) == l;
             out[n].dialer = l->dialer;
+            out[n].same_host = l->same_host;
             out[n].monitor = l->state == PHX__LINK_UP && phx__live_is_monitor(&p->live, l->peer);
             out[n].peer = l->id;
             out[n].address = l->address;

@@ -218,6 +218,8 @@ void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell)
         p->dials_failed++;
         phx__disc_result(&p->disc, l->attempt, reason, p->now);
     }
+    if (was != PHX__LINK_UP && l->dialer && l->same_host)
+        phx__near_failed(p, l, reason);
     if (was != PHX__LINK_UP && l->dialer)
         node_resume_parked(p, l);
     phx__node_resume_listeners(p);
@@ -264,7 +266,7 @@ static uint64_t node_room_at(const phx *p)
     return p->strangers < NODE_STRANGERS ? 0 : node_oldest_stranger(p)->since + NODE_FAIR_TIME;
 }
 
-static void node_look_again(phx *p, uint64_t at)
+void phx__node_look_again(phx *p, uint64_t at)
 {
     if (at < phx__timer_at(&p->timers, p->resume_timer))
         phx__timer_set(&p->timers, p->resume_timer, at);
@@ -275,7 +277,18 @@ static void node_pause(phx *p, struct phx__listener *at, uint64_t until)
     at->paused = 1;
     p->set.os_calls++;
     p->os.watch(p->os.world, at->handle, 0);
-    node_look_again(p, until);
+    phx__node_look_again(p, until);
+}
+
+static void node_resume(phx *p, struct phx__listener *at)
+{
+    if (!at->paused)
+        return;
+    p->set.os_calls++;
+    if (p->os.watch(p->os.world, at->handle, PHX_READ) == 0)
+        at->paused = 0;
+    else
+        phx__node_look_again(p, p->now + NODE_PAUSE);
 }
 
 void phx__node_resume_listeners(phx *p)
@@ -284,24 +297,19 @@ void phx__node_resume_listeners(phx *p)
     int i;
 
     if (room_at > p->now) {
-        node_look_again(p, room_at);
+        phx__node_look_again(p, room_at);
         return;
     }
     for (i = 0; i < p->listener_count; i++) {
-        struct phx__listener *at = &p->listeners[i];
-        if (!at->paused)
-            continue;
-        p->set.os_calls++;
-        if (p->os.watch(p->os.world, at->handle, PHX_READ) == 0)
-            at->paused = 0;
-        else
-            node_look_again(p, p->now + NODE_PAUSE);
+        node_resume(p, &p->listeners[i]);
+        node_resume(p, &p->near[i]);
     }
 }
 
 void phx__node_accept(phx *p, int listener)
 {
-    struct phx__listener *at = &p->listeners[listener];
+    int near = listener >= (int)PHX__LISTENERS;
+    struct phx__listener *at = near ? &p->near[listener - (int)PHX__LISTENERS] : &p->listeners[listener];
     int i, err = 0;
 
     for (i = 0; i < NODE_ACCEPTS && err == 0 && node_room_at(p) <= p->now; i++) {
@@ -316,6 +324,7 @@ void phx__node_accept(phx *p, int listener)
                    == 0) {
             l->address = from;
             l->address.tls = at->address.tls;
+            l->same_host = (uint8_t)near;
             l->stranger = 1;
             p->strangers++;
             p->accepts++;
@@ -400,7 +409,7 @@ int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct ph
 {
     phx *p = ctx;
     struct phx__link *l;
-    int secure = phx__node_wants_tls(p, to), handle, err;
+    int secure = phx__node_wants_tls(p, to), handle, near, err;
 
     if (to->family == PHX_OTHER)
         return node_hook_later(p, attempt, to);
@@ -409,8 +418,11 @@ int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct ph
     if (secure && (err = phx__node_tls(p)) != 0)
         return err;
     p->dials++;
-    p->set.os_calls++;
-    err = p->os.dial(p->os.world, to, &handle);
+    near = (err = phx__near_dial(p, to, &handle)) == 0;
+    if (!near) {
+        p->set.os_calls++;
+        err = p->os.dial(p->os.world, to, &handle);
+    }
     if (err == 0)
         err = node_open_link(p, handle, NODE_DIALER | (secure ? NODE_TLS : 0), PHX__LINK_DIALING, &l);
     if (err != 0) {
@@ -421,6 +433,7 @@ int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct ph
     l->expect = expect;
     l->address = *to;
     l->address.tls = (unsigned char)secure;
+    l->same_host = (uint8_t)near;
     return 0;
 }
 
@@ -588,8 +601,9 @@ static int node_link_up(void *ctx, struct phx__link *l)
     }
     p->links_up++;
     l->attempt = PHX__NONE;
-    phx__node_log(p, PHX_LOG_INFO, "link %s %s: up", phx_id_text(&l->id, id),
-                  l->address.family ? phx_address_text(&l->address, at) : "adopted");
+    phx__node_log(p, PHX_LOG_INFO, "link %s %s: up%s", phx_id_text(&l->id, id),
+                  l->address.family ? phx_address_text(&l->address, at) : "adopted",
+                  l->same_host ? ", within this host" : "");
     phx__node_learn(p, l);
     node_resume_parked(p, l);
     phx__node_resume_listeners(p);
@@ -601,10 +615,12 @@ static int node_link_up(void *ctx, struct phx__link *l)
 
 static void node_finish_dial(phx *p, struct phx__link *l)
 {
-    int err;
+    int err = 0;
 
-    p->set.os_calls++;
-    err = p->os.finish(p->os.world, l->handle);
+    if (!l->same_host) { /* those are connected from the beginning */
+        p->set.os_calls++;
+        err = p->os.finish(p->os.world, l->handle);
+    }
     if (err == PHX_EAGAIN)
         return;
     if (err == 0) {
