@@ -13,6 +13,7 @@
 #endif
 
 #include <signal.h>
+#include <sys/socket.h>
 
 /* A machine under load and sanitizers may be slow; what waits this long is broken. */
 #define PATIENCE ((uint64_t)10000000)
@@ -21,6 +22,8 @@ struct counts {
     struct phx_os real;
     struct phx__mem mem;
     long sends, recvs, waits, watches, bytes;
+    long cut, rash; /* writes that were cut short; and those tried after one before there was room again */
+    int full;
 };
 
 struct side {
@@ -69,9 +72,15 @@ static int cost_local(void *w, int h, struct phx_address *out)
 static long cost_send(void *w, int h, const struct iovec *iov, int count)
 {
     struct counts *c = w;
-    long n = c->real.send(c->real.world, h, iov, count);
+    long n = c->real.send(c->real.world, h, iov, count), asked = 0;
+    int i;
+    for (i = 0; i < count; i++)
+        asked += (long)iov[i].iov_len;
     c->sends++;
     c->bytes += n > 0 ? n : 0;
+    c->rash += c->full;
+    c->full = n != asked;
+    c->cut += c->full;
     return n;
 }
 
@@ -98,8 +107,12 @@ static int cost_watch(void *w, int h, int events)
 static int cost_wait(void *w, struct phx_ready *out, int capacity)
 {
     struct counts *c = w;
+    int i, n = c->real.wait(c->real.world, out, capacity);
     c->waits++;
-    return c->real.wait(c->real.world, out, capacity);
+    for (i = 0; i < n; i++)
+        if (out[i].events & PHX_WRITE)
+            c->full = 0; /* there is one link */
+    return n;
 }
 
 static int cost_random(void *w, void *out, size_t size)
@@ -301,6 +314,28 @@ static void test_ping(void)
     ok(allocations <= 2, "%ld allocations in %ld round trips", allocations, TURNS);
 }
 
+static void test_full(void)
+{
+    /* Goal: a write that is cut short says that the socket is full; it is not asked again before it has
+     * room. Method: a socket with little room, messages larger than that. */
+    static const char data[1 << 20];
+    struct phx_link link;
+    struct counts before;
+    int room = 65536, i;
+    long want = sides[0].got + 4;
+
+    check(phx_links(sides[1].p, &link, 1) == 1
+              && setsockopt(link.handle, SOL_SOCKET, SO_SNDBUF, &room, sizeof room) == 0,
+          "little room");
+    before = sides[1].os;
+    for (i = 0; i < 4; i++)
+        check(phx_send(sides[1].p, 1, 2, 0, data, sizeof data) == 0, "send");
+    ok(cost_until(0, want), "four messages of 1 MiB");
+    ok(sides[1].os.cut > before.cut, "%ld writes were cut short", sides[1].os.cut - before.cut);
+    ok(sides[1].os.rash == before.rash, "%ld more were tried before there was room",
+       sides[1].os.rash - before.rash);
+}
+
 static void test_idle(void)
 {
     /* Goal: a step with nothing to do is one system call, or none if the host has looked, and allocates
@@ -336,6 +371,7 @@ int main(void)
         test_stream(8, 0.05, 90);
         test_stream(64, 0.05, 90);
         test_stream(1024, 0.05, 90);
+        test_full();
         test_idle();
     }
     cost_close_all();

@@ -13,6 +13,7 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
+#include "../../src/id.h"
 #include "../../src/os.h"
 #endif
 
