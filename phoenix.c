@@ -2638,8 +2638,9 @@ struct phx__listener {
     struct phx_address address;
 };
 
-struct phx__hook { /* an attempt that waits for cfg.dial to be asked */
+struct phx__hook { /* an attempt that waits for cfg.dial to be asked, or to go on by TCP */
     uint32_t attempt; /* PHX__NONE: given up meanwhile */
+    uint32_t expect;
     struct phx_address to;
 };
 
@@ -2709,8 +2710,6 @@ struct phx {
     struct phx__listener listeners[PHX__LISTENERS];
     struct phx__listener near[PHX__LISTENERS]; /* their companions, handle -1: none; see phx_near.c */
     int listener_count;
-    uint64_t detours[8]; /* places that are dialled by TCP next time */
-    uint32_t detour_next;
     uint32_t resume_timer;                       /* paused listeners look again */
     struct phx_address own[PHX__CARD_ADDRESSES]; /* what others are told */
     uint8_t own_count;
@@ -2762,9 +2761,10 @@ PHX_PRIVATE void phx__node_watch(phx *p, struct phx__link *l);
 /* phx_near.c: links within this host. A companion for a new listener; another try for what is missing. */
 PHX_PRIVATE void phx__near_listen(phx *p, int listener);
 PHX_PRIVATE void phx__near_again(phx *p);
-/* 0 and a connected handle, or an error and TCP is the way; a link that came of it has failed. */
+/* 0 and a connected handle, or an error and TCP is the way. */
 PHX_PRIVATE int phx__near_dial(phx *p, const struct phx_address *to, int *handle);
-PHX_PRIVATE void phx__near_failed(phx *p, const struct phx__link *l, int reason);
+/* A dialled link was closed for this reason: may it be that TCP leads to somebody else? */
+PHX_PRIVATE int phx__near_is_doubtful(const struct phx__link *l, int reason);
 /* Our end of such a link, as TCP would have it: 1, or 0. */
 PHX_PRIVATE int phx__near_here(phx *p, const struct phx__link *l, struct phx_address *here);
 
@@ -17132,8 +17132,8 @@ uint64_t phx__os_wall_seconds(void)
  *    dialer knows what it dialled: an address of this host. The acceptor is told of it in the hello, and
  *    looks whether it is its own before it tells others. Both then know as much as over TCP.
  *  - Whoever answers may not be who was wanted, since a name is not quite a port: a firewall that sends our
- *    own port somewhere else, say, is not asked. So when a link of this kind fails for such a reason, the
- *    next dial of that address is TCP. The one after that looks again.
+ *    own port somewhere else, say, is not asked. So where a link of this kind fails for such a reason,
+ *    the same address is dialled by TCP in the same step, as part of the same attempt.
  */
 /* include "phx.h" */
 
@@ -17210,36 +17210,28 @@ void phx__near_again(phx *p)
 
 /* ---- Dialling -------------------------------------------------------------------------------- */
 
-static uint64_t near_place(const phx *p, const struct phx_address *a)
-{
-    return phx__budget_place(&p->lines, a, 1);
-}
-
 int phx__near_dial(phx *p, const struct phx_address *to, int *handle)
 {
-    uint64_t place;
-    size_t i;
-
-    if (!p->cfg.same_host || to->family == PHX_UNIX)
+    if (to->family == PHX_UNIX)
         return PHX_ENOTSUP;
-    place = near_place(p, to);
-    for (i = 0; i < PHX__COUNT(p->detours); i++) {
-        if (p->detours[i] != place)
-            continue;
-        p->detours[i] = 0;
-        return PHX_EREFUSED;
-    }
     p->set.os_calls++;
     return phx__os_near_dial(&p->os, to, handle);
 }
 
-/* Silence and a connection that ends say nothing of who was there: TCP would have met the same. */
-void phx__near_failed(phx *p, const struct phx__link *l, int reason)
+/* Silence, a connection that ends, and what only a node says that has proved itself: TCP would have met
+ * the same. Every host has somebody else at its loopback addresses, so that is no surprise there. */
+int phx__near_is_doubtful(const struct phx__link *l, int reason)
 {
-    if (reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED || reason == PHX_ECLOSED
-        || reason == PHX_ERESET || reason == PHX_ETIMEDOUT || reason == PHX_ENOMEM)
-        return;
-    p->detours[p->detour_next++ % PHX__COUNT(p->detours)] = near_place(p, &l->address);
+    switch (reason) {
+    case PHX_EPROTO: /* not even a node */
+    case PHX_ETLS:
+    case PHX_EVERSION:
+    case PHX_ECLUSTER:
+    case PHX_EKEY: return l->same_host;
+    case PHX_EPEER:
+    case PHX_ESELF: return l->same_host && !phx__address_is_local(&l->address);
+    default: return 0;
+    }
 }
 
 /* ---- Our end --------------------------------------------------------------------------------- */
@@ -17639,6 +17631,18 @@ static void node_note_end(phx *p, const struct phx__link *l, int reason)
     peer->lost_error = reason;
 }
 
+/* disc must not be called while it dials, and a host's callback may call anything: cfg.dial is asked
+ * later in the step, when disc is done. So is TCP where the way within the host led to the wrong one. */
+static int node_hook_later(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
+{
+    if (phx__mem_grow(&p->mem, &p->hooks, &p->hook_capacity, p->hook_count + 1, sizeof *p->hooks))
+        return PHX_ENOMEM;
+    p->hooks[p->hook_count].attempt = attempt;
+    p->hooks[p->hook_count].expect = expect;
+    p->hooks[p->hook_count++].to = *to;
+    return 0;
+}
+
 void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell)
 {
     enum phx__link_state was = l->state;
@@ -17657,10 +17661,13 @@ void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell)
         node_link_down(p, l);
     if (l->attempt != PHX__NONE) {
         p->dials_failed++;
-        phx__disc_result(&p->disc, l->attempt, reason, p->now);
+        if (phx__near_is_doubtful(l, reason)
+            && node_hook_later(p, l->attempt, l->expect, &l->address) == 0)
+            p->more = 1; /* the way within the host led to the wrong one: TCP, in this step or the next */
+        else
+            phx__disc_result(&p->disc, l->attempt, reason, p->now);
+        l->attempt = PHX__NONE;
     }
-    if (was != PHX__LINK_UP && l->dialer && l->same_host)
-        phx__near_failed(p, l, reason);
     if (was != PHX__LINK_UP && l->dialer)
         node_resume_parked(p, l);
     phx__node_resume_listeners(p);
@@ -17785,14 +17792,32 @@ void phx__node_accept(phx *p, int listener)
 
 /* ---- Dialling -------------------------------------------------------------------------------- */
 
-/* disc must not be called while it dials, and a host's callback may call anything: cfg.dial is asked
- * later in the step, when disc is done. */
-static int node_hook_later(phx *p, uint32_t attempt, const struct phx_address *to)
+/* near: first look whether it is within this host. */
+static int node_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to, int near)
 {
-    if (phx__mem_grow(&p->mem, &p->hooks, &p->hook_capacity, p->hook_count + 1, sizeof *p->hooks))
-        return PHX_ENOMEM;
-    p->hooks[p->hook_count].attempt = attempt;
-    p->hooks[p->hook_count++].to = *to;
+    struct phx__link *l;
+    int secure = phx__node_wants_tls(p, to), handle, err;
+
+    if (secure && (err = phx__node_tls(p)) != 0)
+        return err;
+    p->dials++;
+    err = near ? phx__near_dial(p, to, &handle) : PHX_ENOTSUP;
+    near = err == 0;
+    if (!near) {
+        p->set.os_calls++;
+        err = p->os.dial(p->os.world, to, &handle);
+    }
+    if (err == 0)
+        err = node_open_link(p, handle, NODE_DIALER | (secure ? NODE_TLS : 0), PHX__LINK_DIALING, &l);
+    if (err != 0) {
+        p->dials_failed++;
+        return err;
+    }
+    l->attempt = attempt;
+    l->expect = expect;
+    l->address = *to;
+    l->address.tls = (unsigned char)secure;
+    l->same_host = (uint8_t)near;
     return 0;
 }
 
@@ -17836,46 +17861,40 @@ static void node_hook(phx *p, const struct phx__hook *h)
     phx__disc_result(&p->disc, h->attempt, err, p->now);
 }
 
+/* The same address once more, by TCP: the attempt goes on. */
+static void node_dial_again(phx *p, const struct phx__hook *h)
+{
+    int err = node_dial(p, h->attempt, h->expect, &h->to, 0);
+
+    if (err != 0)
+        phx__disc_result(&p->disc, h->attempt, err, p->now);
+}
+
 void phx__node_hooks(phx *p)
 {
     uint32_t i;
 
-    for (i = 0; i < p->hook_count && !p->free_later; i++)
-        if (p->hooks[i].attempt != PHX__NONE)
+    for (i = 0; i < p->hook_count && !p->free_later; i++) {
+        struct phx__hook h = p->hooks[i]; /* more may come, and move them */
+        if (h.attempt == PHX__NONE)
+            continue;
+        if (h.to.family == PHX_OTHER)
             node_hook(p, &p->hooks[i]);
+        else
+            node_dial_again(p, &h);
+    }
     p->hook_count = 0;
 }
 
 int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     phx *p = ctx;
-    struct phx__link *l;
-    int secure = phx__node_wants_tls(p, to), handle, near, err;
 
     if (to->family == PHX_OTHER)
-        return node_hook_later(p, attempt, to);
+        return node_hook_later(p, attempt, expect, to);
     if (!phx__node_is_secure(p, to))
         return PHX_EINSECURE;
-    if (secure && (err = phx__node_tls(p)) != 0)
-        return err;
-    p->dials++;
-    near = (err = phx__near_dial(p, to, &handle)) == 0;
-    if (!near) {
-        p->set.os_calls++;
-        err = p->os.dial(p->os.world, to, &handle);
-    }
-    if (err == 0)
-        err = node_open_link(p, handle, NODE_DIALER | (secure ? NODE_TLS : 0), PHX__LINK_DIALING, &l);
-    if (err != 0) {
-        p->dials_failed++;
-        return err;
-    }
-    l->attempt = attempt;
-    l->expect = expect;
-    l->address = *to;
-    l->address.tls = (unsigned char)secure;
-    l->same_host = (uint8_t)near;
-    return 0;
+    return node_dial(p, attempt, expect, to, p->cfg.same_host);
 }
 
 void phx__node_abandon(void *ctx, uint32_t attempt)

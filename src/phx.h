@@ -22,8 +22,9 @@ struct phx__listener {
     struct phx_address address;
 };
 
-struct phx__hook { /* an attempt that waits for cfg.dial to be asked */
+struct phx__hook { /* an attempt that waits for cfg.dial to be asked, or to go on by TCP */
     uint32_t attempt; /* PHX__NONE: given up meanwhile */
+    uint32_t expect;
     struct phx_address to;
 };
 
@@ -93,8 +94,6 @@ struct phx {
     struct phx__listener listeners[PHX__LISTENERS];
     struct phx__listener near[PHX__LISTENERS]; /* their companions, handle -1: none; see phx_near.c */
     int listener_count;
-    uint64_t detours[8]; /* places that are dialled by TCP next time */
-    uint32_t detour_next;
     uint32_t resume_timer;                       /* paused listeners look again */
     struct phx_address own[PHX__CARD_ADDRESSES]; /* what others are told */
     uint8_t own_count;
@@ -146,9 +145,10 @@ PHX_PRIVATE void phx__node_watch(phx *p, struct phx__link *l);
 /* phx_near.c: links within this host. A companion for a new listener; another try for what is missing. */
 PHX_PRIVATE void phx__near_listen(phx *p, int listener);
 PHX_PRIVATE void phx__near_again(phx *p);
-/* 0 and a connected handle, or an error and TCP is the way; a link that came of it has failed. */
+/* 0 and a connected handle, or an error and TCP is the way. */
 PHX_PRIVATE int phx__near_dial(phx *p, const struct phx_address *to, int *handle);
-PHX_PRIVATE void phx__near_failed(phx *p, const struct phx__link *l, int reason);
+/* A dialled link was closed for this reason: may it be that TCP leads to somebody else? */
+PHX_PRIVATE int phx__near_is_doubtful(const struct phx__link *l, int reason);
 /* Our end of such a link, as TCP would have it: 1, or 0. */
 PHX_PRIVATE int phx__near_here(phx *p, const struct phx__link *l, struct phx_address *here);
 

@@ -198,6 +198,18 @@ static void node_note_end(phx *p, const struct phx__link *l, int reason)
     peer->lost_error = reason;
 }
 
+/* disc must not be called while it dials, and a host's callback may call anything: cfg.dial is asked
+ * later in the step, when disc is done. So is TCP where the way within the host led to the wrong one. */
+static int node_hook_later(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
+{
+    if (phx__mem_grow(&p->mem, &p->hooks, &p->hook_capacity, p->hook_count + 1, sizeof *p->hooks))
+        return PHX_ENOMEM;
+    p->hooks[p->hook_count].attempt = attempt;
+    p->hooks[p->hook_count].expect = expect;
+    p->hooks[p->hook_count++].to = *to;
+    return 0;
+}
+
 void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell)
 {
     enum phx__link_state was = l->state;
@@ -216,10 +228,13 @@ void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell)
         node_link_down(p, l);
     if (l->attempt != PHX__NONE) {
         p->dials_failed++;
-        phx__disc_result(&p->disc, l->attempt, reason, p->now);
+        if (phx__near_is_doubtful(l, reason)
+            && node_hook_later(p, l->attempt, l->expect, &l->address) == 0)
+            p->more = 1; /* the way within the host led to the wrong one: TCP, in this step or the next */
+        else
+            phx__disc_result(&p->disc, l->attempt, reason, p->now);
+        l->attempt = PHX__NONE;
     }
-    if (was != PHX__LINK_UP && l->dialer && l->same_host)
-        phx__near_failed(p, l, reason);
     if (was != PHX__LINK_UP && l->dialer)
         node_resume_parked(p, l);
     phx__node_resume_listeners(p);
@@ -344,14 +359,32 @@ void phx__node_accept(phx *p, int listener)
 
 /* ---- Dialling -------------------------------------------------------------------------------- */
 
-/* disc must not be called while it dials, and a host's callback may call anything: cfg.dial is asked
- * later in the step, when disc is done. */
-static int node_hook_later(phx *p, uint32_t attempt, const struct phx_address *to)
+/* near: first look whether it is within this host. */
+static int node_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to, int near)
 {
-    if (phx__mem_grow(&p->mem, &p->hooks, &p->hook_capacity, p->hook_count + 1, sizeof *p->hooks))
-        return PHX_ENOMEM;
-    p->hooks[p->hook_count].attempt = attempt;
-    p->hooks[p->hook_count++].to = *to;
+    struct phx__link *l;
+    int secure = phx__node_wants_tls(p, to), handle, err;
+
+    if (secure && (err = phx__node_tls(p)) != 0)
+        return err;
+    p->dials++;
+    err = near ? phx__near_dial(p, to, &handle) : PHX_ENOTSUP;
+    near = err == 0;
+    if (!near) {
+        p->set.os_calls++;
+        err = p->os.dial(p->os.world, to, &handle);
+    }
+    if (err == 0)
+        err = node_open_link(p, handle, NODE_DIALER | (secure ? NODE_TLS : 0), PHX__LINK_DIALING, &l);
+    if (err != 0) {
+        p->dials_failed++;
+        return err;
+    }
+    l->attempt = attempt;
+    l->expect = expect;
+    l->address = *to;
+    l->address.tls = (unsigned char)secure;
+    l->same_host = (uint8_t)near;
     return 0;
 }
 
@@ -395,46 +428,40 @@ static void node_hook(phx *p, const struct phx__hook *h)
     phx__disc_result(&p->disc, h->attempt, err, p->now);
 }
 
+/* The same address once more, by TCP: the attempt goes on. */
+static void node_dial_again(phx *p, const struct phx__hook *h)
+{
+    int err = node_dial(p, h->attempt, h->expect, &h->to, 0);
+
+    if (err != 0)
+        phx__disc_result(&p->disc, h->attempt, err, p->now);
+}
+
 void phx__node_hooks(phx *p)
 {
     uint32_t i;
 
-    for (i = 0; i < p->hook_count && !p->free_later; i++)
-        if (p->hooks[i].attempt != PHX__NONE)
+    for (i = 0; i < p->hook_count && !p->free_later; i++) {
+        struct phx__hook h = p->hooks[i]; /* more may come, and move them */
+        if (h.attempt == PHX__NONE)
+            continue;
+        if (h.to.family == PHX_OTHER)
             node_hook(p, &p->hooks[i]);
+        else
+            node_dial_again(p, &h);
+    }
     p->hook_count = 0;
 }
 
 int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     phx *p = ctx;
-    struct phx__link *l;
-    int secure = phx__node_wants_tls(p, to), handle, near, err;
 
     if (to->family == PHX_OTHER)
-        return node_hook_later(p, attempt, to);
+        return node_hook_later(p, attempt, expect, to);
     if (!phx__node_is_secure(p, to))
         return PHX_EINSECURE;
-    if (secure && (err = phx__node_tls(p)) != 0)
-        return err;
-    p->dials++;
-    near = (err = phx__near_dial(p, to, &handle)) == 0;
-    if (!near) {
-        p->set.os_calls++;
-        err = p->os.dial(p->os.world, to, &handle);
-    }
-    if (err == 0)
-        err = node_open_link(p, handle, NODE_DIALER | (secure ? NODE_TLS : 0), PHX__LINK_DIALING, &l);
-    if (err != 0) {
-        p->dials_failed++;
-        return err;
-    }
-    l->attempt = attempt;
-    l->expect = expect;
-    l->address = *to;
-    l->address.tls = (unsigned char)secure;
-    l->same_host = (uint8_t)near;
-    return 0;
+    return node_dial(p, attempt, expect, to, p->cfg.same_host);
 }
 
 void phx__node_abandon(void *ctx, uint32_t attempt)

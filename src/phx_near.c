@@ -11,8 +11,8 @@
  *    dialer knows what it dialled: an address of this host. The acceptor is told of it in the hello, and
  *    looks whether it is its own before it tells others. Both then know as much as over TCP.
  *  - Whoever answers may not be who was wanted, since a name is not quite a port: a firewall that sends our
- *    own port somewhere else, say, is not asked. So when a link of this kind fails for such a reason, the
- *    next dial of that address is TCP. The one after that looks again.
+ *    own port somewhere else, say, is not asked. So where a link of this kind fails for such a reason,
+ *    the same address is dialled by TCP in the same step, as part of the same attempt.
  */
 #include "phx.h"
 
@@ -89,36 +89,28 @@ void phx__near_again(phx *p)
 
 /* ---- Dialling -------------------------------------------------------------------------------- */
 
-static uint64_t near_place(const phx *p, const struct phx_address *a)
-{
-    return phx__budget_place(&p->lines, a, 1);
-}
-
 int phx__near_dial(phx *p, const struct phx_address *to, int *handle)
 {
-    uint64_t place;
-    size_t i;
-
-    if (!p->cfg.same_host || to->family == PHX_UNIX)
+    if (to->family == PHX_UNIX)
         return PHX_ENOTSUP;
-    place = near_place(p, to);
-    for (i = 0; i < PHX__COUNT(p->detours); i++) {
-        if (p->detours[i] != place)
-            continue;
-        p->detours[i] = 0;
-        return PHX_EREFUSED;
-    }
     p->set.os_calls++;
     return phx__os_near_dial(&p->os, to, handle);
 }
 
-/* Silence and a connection that ends say nothing of who was there: TCP would have met the same. */
-void phx__near_failed(phx *p, const struct phx__link *l, int reason)
+/* Silence, a connection that ends, and what only a node says that has proved itself: TCP would have met
+ * the same. Every host has somebody else at its loopback addresses, so that is no surprise there. */
+int phx__near_is_doubtful(const struct phx__link *l, int reason)
 {
-    if (reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED || reason == PHX_ECLOSED
-        || reason == PHX_ERESET || reason == PHX_ETIMEDOUT || reason == PHX_ENOMEM)
-        return;
-    p->detours[p->detour_next++ % PHX__COUNT(p->detours)] = near_place(p, &l->address);
+    switch (reason) {
+    case PHX_EPROTO: /* not even a node */
+    case PHX_ETLS:
+    case PHX_EVERSION:
+    case PHX_ECLUSTER:
+    case PHX_EKEY: return l->same_host;
+    case PHX_EPEER:
+    case PHX_ESELF: return l->same_host && !phx__address_is_local(&l->address);
+    default: return 0;
+    }
 }
 
 /* ---- Our end --------------------------------------------------------------------------------- */

@@ -302,12 +302,15 @@ static void test_namespaces(void)
 static int raw_name(const struct phx_address *at, int backlog)
 {
     struct sockaddr_un name;
+    struct phx_address plain = *at;
     char text[PHX_ADDRESS_TEXT];
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), n;
 
+    plain.tls = 0;
+
     memset(&name, 0, sizeof name);
     name.sun_family = AF_UNIX;
-    n = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "phoenix/%s", phx_address_text(at, text));
+    n = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "phoenix/%s", phx_address_text(&plain, text));
     check(bind(fd, (struct sockaddr *)&name,
                (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) == 0
               && listen(fd, backlog) == 0,
@@ -498,7 +501,8 @@ static void test_wrong_one(void)
     phx_join(n[1].p, n[0].at);
     await((fd = accept(squatter, NULL, NULL)) >= 0, PATIENCE);
     ok(fd >= 0 && write(fd, "220 mail.example ESMTP\r\n", 24) == 24, "the wrong one answers");
-    eventually(both_ways(&n[0], &n[1]) == 1, "the next dial is TCP");
+    eventually(both_ways(&n[0], &n[1]) == 1, "TCP is dialled at once");
+    ok(stats(&n[1]).dials == 2, "as part of the first attempt");
     close(fd);
     close(squatter);
     finish_all(n, 2);
