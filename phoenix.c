@@ -569,6 +569,7 @@ PHX_PRIVATE int phx__wire_next_summary_line(struct phx__reader *r, struct phx__s
 #define PHX__DATA_FIRST 1u
 #define PHX__DATA_LAST 2u
 #define PHX__DATA_SEEN 4u    /* with FIRST: `seen` is there */
+#define PHX__DATA_SOON 32u   /* somebody waits for the ack; 8 and 16 are left to frames of many messages */
 #define PHX__ACK_GAP 1u      /* ACK frame flag: a later fragment came; send again from next */
 #define PHX__ACK_RETURNS 2u  /* ACK frame flag: messages that come back to their source */
 #define PHX__ACK_SEEN 4u     /* ACK frame flag: `seen` and `seen_epoch` are there */
@@ -1858,6 +1859,8 @@ struct phx__pump_peer {
     struct phx__ring room_link, ack_link;
     int owed, gap; /* an ack; one that reports a gap */
     int stuck;     /* what came last could not be taken */
+    int hurry;     /* its host waits for an outcome */
+    uint64_t acked_at;
     size_t ack_bytes; /* taken since the last ack */
     uint32_t ack_frames;
     uint64_t ack_at, idle_at;
@@ -2588,6 +2591,7 @@ struct phx {
 
     struct phx__link **links; /* by slot; NULL: free */
     uint32_t link_capacity, link_size, links_up;
+    uint32_t hot, hot_count; /* slot of the only link that was ready, and at how many looks; see node_guess */
     uint32_t strangers; /* links that were accepted and have not proved anything yet */
     uint32_t
         *writers; /* slots with something to write; room for twice all slots, see node_new_link */
@@ -2615,6 +2619,7 @@ struct phx {
     uint32_t here_count, sight_next;
 
     uint64_t names_version; /* as last shown to post */
+    uint64_t broken_version; /* as last looked through for broken ones, all news of which were told */
     int card_stale;         /* own names or addresses changed */
     int late;               /* some change was not taken in for lack of memory */
     uint32_t late_timer;    /* ... and is looked at again */
@@ -2643,6 +2648,7 @@ PHX_PRIVATE void phx__node_abandon(void *ctx, uint32_t attempt);
 PHX_PRIVATE int phx__node_adopt(phx *p, int handle, int dialer, int secure);
 PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
 PHX_PRIVATE void phx__node_ready(phx *p, int handle, int events);
+PHX_PRIVATE void phx__node_read(phx *p, struct phx__link *l);
 PHX_PRIVATE void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell);
 /* Closes the link when its turn to write comes, which is in this step, and not under the feet of a room that
  * goes through its neighbours. */
@@ -10655,6 +10661,14 @@ static int flow_first_flags(const struct phx__flow_out *o)
     return (int)PHX__DATA_FIRST | (o->seen != 0 ? (int)PHX__DATA_SEEN : 0);
 }
 
+/* Does somebody wait for the outcome: a token, or memory to be given back? */
+static int flow_soon(const struct phx__mail *m)
+{
+    int waits = m->token != 0 || m->cast != NULL || (m->body != NULL && m->body->release != NULL);
+
+    return waits ? (int)PHX__DATA_SOON : 0;
+}
+
 /* Encodes the head of the next frame, with room for `inlined` bytes of payload behind it. The ring
  * has room. NULL: no memory. */
 static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct phx__mail *m,
@@ -10682,7 +10696,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     d.payload = NULL;
     d.size = payload;
     phx__writer_init(&w, tail->data + tail->used, head_size);
-    phx__wire_put_data_head(&w, &d, flags, o->hops);
+    phx__wire_put_data_head(&w, &d, flags | flow_soon(m), o->hops);
     PHX_ASSERT(!w.bad && w.size == head_size);
     r->head = phx__block_hold(tail);
     r->head_at = (uint32_t)tail->used;
@@ -11534,7 +11548,7 @@ int phx__post_cast_data(struct phx__post *p, uint32_t nbr, const struct phx__fra
     for (i = 0; i < c.count; i++) { /* last, because the application may do anything */
         if (hop[i] == PHX__SELF) {
             phx__wire_cast_line(&c, f, i, &d, &flags);
-            phx__post_fragment(p, &d, flags);
+            phx__post_fragment(p, &d, flags | (int)PHX__DATA_SOON);
         }
     }
     return 0;
@@ -11910,6 +11924,12 @@ int phx__wait_pop(struct phx__hold *h, struct phx__waiter **last, uint64_t *name
 /* An ack waits this long for data that goes the other way. It delays no message, only outcomes and
  * credit; credit is safe because a quarter of the window asks for an ack by itself. */
 #define PUMP_ACK_DELAY (5 * PHX__MS)
+/* An ack rides on data that goes the other way; but within so long after the last one, not for so few frames
+ * and bytes, unless the sender has said that somebody waits for it. In ping-pong an ack is a fifth of all the
+ * work, on either side. The bounds keep what is resent small, and the sender's few records in the cache. */
+#define PUMP_RIDE_EVERY PHX__MS
+#define PUMP_RIDE_FRAMES 16u
+#define PUMP_RIDE_BYTES 4096u
 /* A receiver that could not take a message asks for it again after this. One frame per flow comes
  * then. */
 #define PUMP_STUCK_AGAIN (50 * PHX__MS)
@@ -12117,6 +12137,8 @@ void phx__pump_ack(struct phx__post *p, struct phx__pump_peer *peer)
         return;
     }
     peer->owed = 0;
+    peer->hurry = 0;
+    peer->acked_at = p->now;
     peer->confirm = 0;
     peer->gap = 0;
     peer->ack_bytes = 0;
@@ -12203,6 +12225,14 @@ int phx__pump_transit(struct phx__post *p, const uint8_t *frame, size_t size,
 
 /* ---- Emitting */
 
+/* Does the ack that is owed go with the data, or is there time? In a brisk exchange of small messages most can
+ * wait for the next one, since each says all that the former did. */
+static int pump_ack_rides(const struct phx__post *p, const struct phx__pump_peer *peer)
+{
+    return peer->hurry || peer->ack_frames >= PUMP_RIDE_FRAMES || peer->ack_bytes >= PUMP_RIDE_BYTES
+           || p->now >= peer->acked_at + PUMP_RIDE_EVERY || !phx__ring_is_empty(&peer->ack_link);
+}
+
 /* Frames from one source, about `quantum` bytes. *failed: a link could not queue more. */
 static size_t pump_serve_own(struct phx__post *p, struct phx__pump_peer *peer, uint32_t nbr,
                              size_t quantum,
@@ -12211,7 +12241,7 @@ static size_t pump_serve_own(struct phx__post *p, struct phx__pump_peer *peer, u
     struct phx__flow_record *r;
     size_t done = 0;
 
-    if (peer->owed)
+    if (peer->owed && pump_ack_rides(p, peer))
         phx__pump_ack(p, peer);
     while (done < quantum && (r = phx__flow_peek(&peer->out)) != NULL) {
         size_t shared = r->cast == NULL ? 0 : phx__cast_emit(p, peer, nbr, failed);
@@ -12415,6 +12445,9 @@ void phx__pump_due(struct phx__post *p, struct phx__pump_peer *peer)
 #undef PUMP_BLOCK_FIRST
 #undef PUMP_BLOCK_MOST
 #undef PUMP_WINDOW_UNKNOWN
+#undef PUMP_RIDE_EVERY
+#undef PUMP_RIDE_FRAMES
+#undef PUMP_RIDE_BYTES
 
 /* ======== src/fate.c ======== */
 /* fate.c - part of post: what becomes of messages: where they wait, and how they end. */
@@ -13583,6 +13616,7 @@ static void post_arrived(struct phx__post *p, struct phx__pump_peer *peer,
     } else if (post_take(p, peer, d, flags)) {
         peer->ack_bytes += d->size;
         peer->ack_frames++;
+        peer->hurry |= (flags & (int)PHX__DATA_SOON) != 0;
         phx__pump_owe(p, peer, peer->stuck || peer->ack_bytes >= p->limits.window / 4
                               || peer->ack_frames >= POST_ACK_FRAMES);
         peer->stuck = 0;
@@ -13821,6 +13855,8 @@ int phx__post_ready(const struct phx__post *p)
 int phx__post_run(struct phx__post *p, uint64_t now)
 {
     p->now = now;
+    if (!phx__post_ready(p) && !p->look_again && p->stray == NULL && p->hold_waiters == NULL)
+        return 0;
     if (p->look_again)
         phx__post_names(p, now);
     phx__pump_retry(p);
@@ -17570,7 +17606,7 @@ static void node_finish_dial(phx *p, struct phx__link *l)
         phx__node_watch(p, l);
 }
 
-static void node_read(phx *p, struct phx__link *l)
+void phx__node_read(phx *p, struct phx__link *l)
 {
     uint64_t before = l->bytes_in;
     int err = phx__link_read(&p->set, l);
@@ -17622,7 +17658,7 @@ void phx__node_ready(phx *p, int handle, int events)
         node_wants(p, l);
     }
     if (events & PHX_READ)
-        node_read(p, l);
+        phx__node_read(p, l);
 }
 
 static void node_write_link(phx *p, struct phx__link *l)
@@ -19345,6 +19381,11 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
 #define NODE_CROWD 8u
 /* Readiness asked for at once. */
 #define NODE_READY 128
+/* One link alone was ready at so many looks one after another: the next steps begin with it, and so many of
+ * them do without a look. Others that have something meanwhile wait for that many reads, and a host that
+ * sleeps is not put to sleep by it: its descriptor stays readable. */
+#define NODE_HOT_AFTER 4u
+#define NODE_HOT_MOST 16u
 
 /* ---- A log line without printf: the few conversions used here -------------------------------- */
 
@@ -19563,14 +19604,26 @@ static void node_late(phx *p)
     }
 }
 
+/* Most steps bring none, and find that out with a look at each of these. */
+static int node_has_news(const phx *p)
+{
+    return p->route.changed_count > 0 || p->names.lost_count > 0 || p->late || p->card_stale
+           || p->names.version != p->names_version || p->names.version != p->broken_version;
+}
+
 static void node_settle(phx *p)
 {
+    uint64_t version;
     uint32_t node;
 
+    if (!node_has_news(p))
+        return;
     while (phx__route_take_changed(&p->route, &node))
         p->late |= node_changed(p, node) != 0;
     node_report_lost(p);
+    version = p->names.version;
     phx__node_report_broken(p);
+    p->broken_version = version;
     if (p->late && phx__timer_at(&p->timers, p->late_timer) == UINT64_MAX)
         phx__timer_set(&p->timers, p->late_timer, p->now + NODE_LATE);
     if (p->names.version != p->names_version) {
@@ -19800,13 +19853,67 @@ static void node_timers(phx *p)
         p->more = 1;
 }
 
+/* The link that was the only one to have something to read at the last looks, if there were enough of them. */
+static struct phx__link *node_hot_link(const phx *p)
+{
+    struct phx__link *l;
+
+    if (p->hot_count < NODE_HOT_AFTER || p->hot_count >= NODE_HOT_AFTER + NODE_HOT_MOST
+        || p->live.blind)
+        return NULL;
+    l = p->hot < p->link_size ? p->links[p->hot] : NULL;
+    return l != NULL && l->state == PHX__LINK_UP && !l->full ? l : NULL;
+}
+
+/* Who sleeps until one link has something, again and again, is told twice which one it is. So that link is
+ * read at once: 1 if it had something, and what others may have is seen at one of the next steps. If not,
+ * the guess was wrong and cost this step its one system call: the next one, which is to come at once, looks. */
+static int node_guess(phx *p)
+{
+    struct phx__link *l = node_hot_link(p);
+    uint64_t before;
+
+    if (l == NULL)
+        return 0;
+    before = l->bytes_in;
+    phx__node_read(p, l);
+    if (l->bytes_in != before) {
+        p->hot_count++;
+    } else {
+        p->hot_count = 0;
+        p->more = 1;
+    }
+    return 1;
+}
+
+/* What a look has found, for the next guess. */
+static void node_note_hot(phx *p, const struct phx_ready *ready, int n)
+{
+    uint32_t slot;
+
+    if (n != 1 || ready->events != PHX_READ) {
+        p->hot_count = 0;
+        return;
+    }
+    slot = phx__map_get(&p->handles, (uint64_t)ready->handle);
+    if (slot != p->hot)
+        p->hot_count = 0;
+    else if (p->hot_count >= NODE_HOT_AFTER)
+        p->hot_count = NODE_HOT_AFTER - 1;
+    p->hot = slot;
+    p->hot_count++;
+}
+
 static void node_look(phx *p)
 {
     struct phx_ready ready[NODE_READY];
     int i, n;
 
+    if (node_guess(p))
+        return;
     p->set.os_calls++;
     n = p->os.wait(p->os.world, ready, NODE_READY);
+    node_note_hot(p, ready, n);
     for (i = 0; i < n; i++)
         phx__node_ready(p, ready[i].handle, ready[i].events);
     if (n == NODE_READY)
@@ -19894,11 +20001,14 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     /* After a stall: what the host found ready it may have found before the stall. */
     if (!p->more && (ready == NULL || was_blind))
         phx__live_round(&p->live);
-    node_timers(p);
-    phx__node_hooks(p);
+    if (phx__timers_next(&p->timers) <= p->now)
+        node_timers(p);
+    if (p->hook_count > 0)
+        phx__node_hooks(p);
     node_settle(p);
     p->more |= phx__post_run(&p->post, p->now);
-    node_leave(p);
+    if (p->closing)
+        node_leave(p);
     node_settle(p);
     if (!p->more || p->left || p->now > p->route.told_at + 20 * PHX__MS)
         phx__route_flush(&p->route, p->now);
@@ -19906,8 +20016,10 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
         phx__post_rise(&p->post, p->set.incarnation, p->now); /* it had to rise */
     }
-    phx__node_write(p);
-    phx__node_sweep(p);
+    if (p->writer_count > 0)
+        phx__node_write(p);
+    if (p->closed_count > 0)
+        phx__node_sweep(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */
     p->more |= p->route.urgent || p->route.changed_count > 0;
     p->stepping = 0;

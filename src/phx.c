@@ -29,6 +29,11 @@
 #define NODE_CROWD 8u
 /* Readiness asked for at once. */
 #define NODE_READY 128
+/* One link alone was ready at so many looks one after another: the next steps begin with it, and so many of
+ * them do without a look. Others that have something meanwhile wait for that many reads, and a host that
+ * sleeps is not put to sleep by it: its descriptor stays readable. */
+#define NODE_HOT_AFTER 4u
+#define NODE_HOT_MOST 16u
 
 /* ---- A log line without printf: the few conversions used here -------------------------------- */
 
@@ -247,14 +252,26 @@ static void node_late(phx *p)
     }
 }
 
+/* Most steps bring none, and find that out with a look at each of these. */
+static int node_has_news(const phx *p)
+{
+    return p->route.changed_count > 0 || p->names.lost_count > 0 || p->late || p->card_stale
+           || p->names.version != p->names_version || p->names.version != p->broken_version;
+}
+
 static void node_settle(phx *p)
 {
+    uint64_t version;
     uint32_t node;
 
+    if (!node_has_news(p))
+        return;
     while (phx__route_take_changed(&p->route, &node))
         p->late |= node_changed(p, node) != 0;
     node_report_lost(p);
+    version = p->names.version;
     phx__node_report_broken(p);
+    p->broken_version = version;
     if (p->late && phx__timer_at(&p->timers, p->late_timer) == UINT64_MAX)
         phx__timer_set(&p->timers, p->late_timer, p->now + NODE_LATE);
     if (p->names.version != p->names_version) {
@@ -484,13 +501,67 @@ static void node_timers(phx *p)
         p->more = 1;
 }
 
+/* The link that was the only one to have something to read at the last looks, if there were enough of them. */
+static struct phx__link *node_hot_link(const phx *p)
+{
+    struct phx__link *l;
+
+    if (p->hot_count < NODE_HOT_AFTER || p->hot_count >= NODE_HOT_AFTER + NODE_HOT_MOST
+        || p->live.blind)
+        return NULL;
+    l = p->hot < p->link_size ? p->links[p->hot] : NULL;
+    return l != NULL && l->state == PHX__LINK_UP && !l->full ? l : NULL;
+}
+
+/* Who sleeps until one link has something, again and again, is told twice which one it is. So that link is
+ * read at once: 1 if it had something, and what others may have is seen at one of the next steps. If not,
+ * the guess was wrong and cost this step its one system call: the next one, which is to come at once, looks. */
+static int node_guess(phx *p)
+{
+    struct phx__link *l = node_hot_link(p);
+    uint64_t before;
+
+    if (l == NULL)
+        return 0;
+    before = l->bytes_in;
+    phx__node_read(p, l);
+    if (l->bytes_in != before) {
+        p->hot_count++;
+    } else {
+        p->hot_count = 0;
+        p->more = 1;
+    }
+    return 1;
+}
+
+/* What a look has found, for the next guess. */
+static void node_note_hot(phx *p, const struct phx_ready *ready, int n)
+{
+    uint32_t slot;
+
+    if (n != 1 || ready->events != PHX_READ) {
+        p->hot_count = 0;
+        return;
+    }
+    slot = phx__map_get(&p->handles, (uint64_t)ready->handle);
+    if (slot != p->hot)
+        p->hot_count = 0;
+    else if (p->hot_count >= NODE_HOT_AFTER)
+        p->hot_count = NODE_HOT_AFTER - 1;
+    p->hot = slot;
+    p->hot_count++;
+}
+
 static void node_look(phx *p)
 {
     struct phx_ready ready[NODE_READY];
     int i, n;
 
+    if (node_guess(p))
+        return;
     p->set.os_calls++;
     n = p->os.wait(p->os.world, ready, NODE_READY);
+    node_note_hot(p, ready, n);
     for (i = 0; i < n; i++)
         phx__node_ready(p, ready[i].handle, ready[i].events);
     if (n == NODE_READY)
@@ -578,11 +649,14 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     /* After a stall: what the host found ready it may have found before the stall. */
     if (!p->more && (ready == NULL || was_blind))
         phx__live_round(&p->live);
-    node_timers(p);
-    phx__node_hooks(p);
+    if (phx__timers_next(&p->timers) <= p->now)
+        node_timers(p);
+    if (p->hook_count > 0)
+        phx__node_hooks(p);
     node_settle(p);
     p->more |= phx__post_run(&p->post, p->now);
-    node_leave(p);
+    if (p->closing)
+        node_leave(p);
     node_settle(p);
     if (!p->more || p->left || p->now > p->route.told_at + 20 * PHX__MS)
         phx__route_flush(&p->route, p->now);
@@ -590,8 +664,10 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
         phx__post_rise(&p->post, p->set.incarnation, p->now); /* it had to rise */
     }
-    phx__node_write(p);
-    phx__node_sweep(p);
+    if (p->writer_count > 0)
+        phx__node_write(p);
+    if (p->closed_count > 0)
+        phx__node_sweep(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */
     p->more |= p->route.urgent || p->route.changed_count > 0;
     p->stepping = 0;

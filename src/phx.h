@@ -72,6 +72,7 @@ struct phx {
 
     struct phx__link **links; /* by slot; NULL: free */
     uint32_t link_capacity, link_size, links_up;
+    uint32_t hot, hot_count; /* slot of the only link that was ready, and at how many looks; see node_guess */
     uint32_t strangers; /* links that were accepted and have not proved anything yet */
     uint32_t
         *writers; /* slots with something to write; room for twice all slots, see node_new_link */
@@ -99,6 +100,7 @@ struct phx {
     uint32_t here_count, sight_next;
 
     uint64_t names_version; /* as last shown to post */
+    uint64_t broken_version; /* as last looked through for broken ones, all news of which were told */
     int card_stale;         /* own names or addresses changed */
     int late;               /* some change was not taken in for lack of memory */
     uint32_t late_timer;    /* ... and is looked at again */
@@ -127,6 +129,7 @@ PHX_PRIVATE void phx__node_abandon(void *ctx, uint32_t attempt);
 PHX_PRIVATE int phx__node_adopt(phx *p, int handle, int dialer, int secure);
 PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
 PHX_PRIVATE void phx__node_ready(phx *p, int handle, int events);
+PHX_PRIVATE void phx__node_read(phx *p, struct phx__link *l);
 PHX_PRIVATE void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell);
 /* Closes the link when its turn to write comes, which is in this step, and not under the feet of a room that
  * goes through its neighbours. */
