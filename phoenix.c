@@ -2587,7 +2587,15 @@ struct phx {
     struct phx__budget lines; /* of the log, by peer and reason */
     struct phx_id self;
     char cluster[65];
-    uint64_t now;
+
+    /* What each step looks at stands together here. */
+    uint64_t now, steps;
+    uint64_t names_version; /* as last shown to post */
+    uint64_t broken_version; /* as last looked through for broken ones, all news of which were told */
+    int card_stale;         /* own names or addresses changed */
+    int late;               /* some change was not taken in for lack of memory */
+    uint32_t late_timer;    /* ... and is looked at again */
+    int stepping, free_later, more;
 
     struct phx__link **links; /* by slot; NULL: free */
     uint32_t link_capacity, link_size, links_up;
@@ -2618,12 +2626,6 @@ struct phx {
     struct phx__sight sights[8];   /* not agreed upon, the latest */
     uint32_t here_count, sight_next;
 
-    uint64_t names_version; /* as last shown to post */
-    uint64_t broken_version; /* as last looked through for broken ones, all news of which were told */
-    int card_stale;         /* own names or addresses changed */
-    int late;               /* some change was not taken in for lack of memory */
-    uint32_t late_timer;    /* ... and is looked at again */
-    int stepping, free_later, more;
     int closing, left, is_closed;
     uint64_t goodbye_at, close_at;
     int card_late; /* the card could not be made for lack of memory */
@@ -2633,7 +2635,7 @@ struct phx {
         pool[512]; /* random bytes for nonces: asking the world for each costs three system calls */
     size_t pool_left;
 
-    uint64_t steps, updates_in, entries_in, heartbeats_in, monitor_beats_in, heartbeats_out, dials,
+    uint64_t updates_in, entries_in, heartbeats_in, monitor_beats_in, heartbeats_out, dials,
         dials_failed, accepts, refused, links_lost, bad_frames;
 };
 
@@ -15155,15 +15157,19 @@ static int link_commit_control(struct phx__link *l)
     return 0;
 }
 
-static int link_refill(struct phx__link_set *s, struct phx__link *l)
+/* *empty: nothing waits anywhere but in `out`. */
+static int link_refill(struct phx__link_set *s, struct phx__link *l, int *empty)
 {
-    int err = link_commit_control(l);
+    int err = l->control.count > 0 ? link_commit_control(l) : 0;
+    size_t room;
 
+    *empty = 0;
     if (err != 0 || l->state != PHX__LINK_UP || l->out.bytes >= LINK_AHEAD)
         return err;
-    s->pull(s->ctx, l, LINK_AHEAD - l->out.bytes);
+    room = LINK_AHEAD - l->out.bytes;
+    *empty = s->pull(s->ctx, l, room) < room;
     /* Pulling data makes acks: they leave with it, or every answer would be two writes. */
-    return link_commit_control(l);
+    return l->control.count > 0 ? link_commit_control(l) : 0;
 }
 
 /* What the stream takes of what waits: how many bytes, 0 if nothing waits, or why none. */
@@ -15193,14 +15199,17 @@ static long link_send(struct phx__link_set *s, struct phx__link *l)
 int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
 {
     size_t written = 0;
+    long n = 1;
+    int empty = 0;
 
     l->full = l->dry = 0;
     while (written < limit) {
-        long n;
-        int err = link_refill(s, l);
+        /* After a write that took all there was it is known that nothing is left. */
+        int dry = n > 0 && empty && l->out.bytes == 0 && l->tls == NULL;
+        int err = dry ? 0 : link_refill(s, l, &empty);
         if (err != 0)
             return err;
-        n = link_send(s, l);
+        n = dry ? 0 : link_send(s, l);
         if (n == 0) {
             l->dry = 1;
             if (l->out.bytes == 0 && l->tail != NULL && l->tail->refs == 1)
@@ -15534,6 +15543,8 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
 
 static int link_stash(struct phx__link_set *s, struct phx__link *l, const uint8_t *p, size_t size)
 {
+    if (size == 0 && l->stash == NULL)
+        return 0;
     if (size == 0) {
         phx__mem_put(s->mem, l->stash, l->stash_capacity);
         l->stash = NULL;
@@ -16586,9 +16597,9 @@ static long os_send(void *world, int handle, const struct iovec *iov, int count)
     struct msghdr message;
     ssize_t n;
     (void)world;
-    if (count > OS_IOV_MAX)
-        count = OS_IOV_MAX;
-    memset(&message, 0, sizeof message);
+    count = count < OS_IOV_MAX ? count : OS_IOV_MAX;
+    if (count > 1) /* or it is not looked at */
+        memset(&message, 0, sizeof message);
     message.msg_iov = (struct iovec *)iov; /* not written to; POSIX left out the const */
     message.msg_iovlen = (unsigned char)count; /* its type differs between systems; this fits all */
     do {
@@ -19611,13 +19622,16 @@ static int node_has_news(const phx *p)
            || p->names.version != p->names_version || p->names.version != p->broken_version;
 }
 
+static int node_has_to_tell(const phx *p)
+{
+    return p->route.dirty_count > 0 || p->route.look || p->route.shrunk > 0;
+}
+
 static void node_settle(phx *p)
 {
     uint64_t version;
     uint32_t node;
 
-    if (!node_has_news(p))
-        return;
     while (phx__route_take_changed(&p->route, &node))
         p->late |= node_changed(p, node) != 0;
     node_report_lost(p);
@@ -20005,12 +20019,14 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         node_timers(p);
     if (p->hook_count > 0)
         phx__node_hooks(p);
-    node_settle(p);
+    if (node_has_news(p))
+        node_settle(p);
     p->more |= phx__post_run(&p->post, p->now);
     if (p->closing)
         node_leave(p);
-    node_settle(p);
-    if (!p->more || p->left || p->now > p->route.told_at + 20 * PHX__MS)
+    if (node_has_news(p))
+        node_settle(p);
+    if (node_has_to_tell(p) && (!p->more || p->left || p->now > p->route.told_at + 20 * PHX__MS))
         phx__route_flush(&p->route, p->now);
     if (p->set.incarnation != phx__route_dest(&p->route, PHX__SELF)->incarnation) {
         p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;

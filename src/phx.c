@@ -259,13 +259,16 @@ static int node_has_news(const phx *p)
            || p->names.version != p->names_version || p->names.version != p->broken_version;
 }
 
+static int node_has_to_tell(const phx *p)
+{
+    return p->route.dirty_count > 0 || p->route.look || p->route.shrunk > 0;
+}
+
 static void node_settle(phx *p)
 {
     uint64_t version;
     uint32_t node;
 
-    if (!node_has_news(p))
-        return;
     while (phx__route_take_changed(&p->route, &node))
         p->late |= node_changed(p, node) != 0;
     node_report_lost(p);
@@ -653,12 +656,14 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         node_timers(p);
     if (p->hook_count > 0)
         phx__node_hooks(p);
-    node_settle(p);
+    if (node_has_news(p))
+        node_settle(p);
     p->more |= phx__post_run(&p->post, p->now);
     if (p->closing)
         node_leave(p);
-    node_settle(p);
-    if (!p->more || p->left || p->now > p->route.told_at + 20 * PHX__MS)
+    if (node_has_news(p))
+        node_settle(p);
+    if (node_has_to_tell(p) && (!p->more || p->left || p->now > p->route.told_at + 20 * PHX__MS))
         phx__route_flush(&p->route, p->now);
     if (p->set.incarnation != phx__route_dest(&p->route, PHX__SELF)->incarnation) {
         p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;

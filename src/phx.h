@@ -68,7 +68,15 @@ struct phx {
     struct phx__budget lines; /* of the log, by peer and reason */
     struct phx_id self;
     char cluster[65];
-    uint64_t now;
+
+    /* What each step looks at stands together here. */
+    uint64_t now, steps;
+    uint64_t names_version; /* as last shown to post */
+    uint64_t broken_version; /* as last looked through for broken ones, all news of which were told */
+    int card_stale;         /* own names or addresses changed */
+    int late;               /* some change was not taken in for lack of memory */
+    uint32_t late_timer;    /* ... and is looked at again */
+    int stepping, free_later, more;
 
     struct phx__link **links; /* by slot; NULL: free */
     uint32_t link_capacity, link_size, links_up;
@@ -99,12 +107,6 @@ struct phx {
     struct phx__sight sights[8];   /* not agreed upon, the latest */
     uint32_t here_count, sight_next;
 
-    uint64_t names_version; /* as last shown to post */
-    uint64_t broken_version; /* as last looked through for broken ones, all news of which were told */
-    int card_stale;         /* own names or addresses changed */
-    int late;               /* some change was not taken in for lack of memory */
-    uint32_t late_timer;    /* ... and is looked at again */
-    int stepping, free_later, more;
     int closing, left, is_closed;
     uint64_t goodbye_at, close_at;
     int card_late; /* the card could not be made for lack of memory */
@@ -114,7 +116,7 @@ struct phx {
         pool[512]; /* random bytes for nonces: asking the world for each costs three system calls */
     size_t pool_left;
 
-    uint64_t steps, updates_in, entries_in, heartbeats_in, monitor_beats_in, heartbeats_out, dials,
+    uint64_t updates_in, entries_in, heartbeats_in, monitor_beats_in, heartbeats_out, dials,
         dials_failed, accepts, refused, links_lost, bad_frames;
 };
 
