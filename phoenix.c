@@ -253,6 +253,8 @@ PHX_PRIVATE uint8_t phx__get_u8(struct phx__reader *r);
 PHX_PRIVATE uint16_t phx__get_u16(struct phx__reader *r);
 PHX_PRIVATE uint32_t phx__get_u32(struct phx__reader *r);
 PHX_PRIVATE uint64_t phx__get_u64(struct phx__reader *r);
+/* Several in a row, with one look at the bounds: on the way of every message. */
+PHX_PRIVATE void phx__get_u64s(struct phx__reader *r, uint64_t *out, size_t count);
 PHX_PRIVATE uint64_t phx__load_u64(const uint8_t *p); /* eight bytes that are known to be there */
 PHX_PRIVATE void phx__get_copy(struct phx__reader *r, void *out, size_t size); /* zeroes if bad */
 PHX_PRIVATE const uint8_t *phx__get_bytes(struct phx__reader *r, size_t size); /* NULL if bad */
@@ -268,6 +270,7 @@ PHX_PRIVATE void phx__put_u8(struct phx__writer *w, uint8_t v);
 PHX_PRIVATE void phx__put_u16(struct phx__writer *w, uint16_t v);
 PHX_PRIVATE void phx__put_u32(struct phx__writer *w, uint32_t v);
 PHX_PRIVATE void phx__put_u64(struct phx__writer *w, uint64_t v);
+PHX_PRIVATE void phx__put_u64s(struct phx__writer *w, const uint64_t *v, size_t count);
 PHX_PRIVATE void phx__put_bytes(struct phx__writer *w, const void *data, size_t size);
 /* Overwrites four bytes at offset, which must have been written. */
 PHX_PRIVATE void phx__put_u32_at(struct phx__writer *w, size_t offset, uint32_t v);
@@ -3567,6 +3570,15 @@ uint64_t phx__get_u64(struct phx__reader *r)
     return p == NULL ? 0 : phx__load_u64(p);
 }
 
+void phx__get_u64s(struct phx__reader *r, uint64_t *out, size_t count)
+{
+    const uint8_t *p = phx__get_bytes(r, 8 * count);
+    size_t i;
+
+    for (i = 0; i < count; i++)
+        out[i] = p == NULL ? 0 : phx__load_u64(p + 8 * i);
+}
+
 void phx__get_copy(struct phx__reader *r, void *out, size_t size)
 {
     const uint8_t *p = phx__get_bytes(r, size);
@@ -3640,14 +3652,27 @@ void phx__put_u32(struct phx__writer *w, uint32_t v)
         buf_store_u32(p, v);
 }
 
+static void buf_store_u64(uint8_t *p, uint64_t v)
+{
+    buf_store_u32(p, (uint32_t)v);
+    buf_store_u32(p + 4, (uint32_t)(v >> 32));
+}
+
 void phx__put_u64(struct phx__writer *w, uint64_t v)
 {
     uint8_t *p = buf_claim(w, 8);
 
-    if (p != NULL) {
-        buf_store_u32(p, (uint32_t)v);
-        buf_store_u32(p + 4, (uint32_t)(v >> 32));
-    }
+    if (p != NULL)
+        buf_store_u64(p, v);
+}
+
+void phx__put_u64s(struct phx__writer *w, const uint64_t *v, size_t count)
+{
+    uint8_t *p = buf_claim(w, 8 * count);
+    size_t i;
+
+    for (i = 0; p != NULL && i < count; i++)
+        buf_store_u64(p + 8 * i, v[i]);
 }
 
 void phx__put_bytes(struct phx__writer *w, const void *data, size_t size)
@@ -4576,10 +4601,8 @@ size_t phx__wire_begin(struct phx__writer *w, int type, int flags, int hops)
     PHX_ASSERT(type > 0 && type < (int)PHX__FRAME_TYPES);
     PHX_ASSERT(hops == 0 || wire_type_travels(type));
     phx__put_u32(w, 0); /* the size, when it is known */
-    phx__put_u8(w, (uint8_t)type);
-    phx__put_u8(w, (uint8_t)flags);
-    phx__put_u8(w, (uint8_t)hops);
-    phx__put_u8(w, 0);
+    /* Four bytes: type, flags, hops, zero. */
+    phx__put_u32(w, (uint32_t)type | (uint32_t)(flags & 255) << 8 | (uint32_t)(hops & 255) << 16);
     return start;
 }
 
@@ -5123,18 +5146,16 @@ static int wire_payload_fits(int flags, size_t size, uint64_t total)
 
 void phx__wire_put_data_head(struct phx__writer *w, const struct phx__data *d, int flags, int hops)
 {
+    const uint64_t place[2] = { d->number, d->epoch };
+    const uint64_t name[4] = { d->to, d->from, d->tag, d->total };
     size_t start = phx__wire_begin(w, PHX__DATA, flags, hops);
 
     PHX_ASSERT(wire_payload_fits(flags, d->size, d->total));
     wire_put_id(w, &d->target);
     wire_put_id(w, &d->source);
-    phx__put_u64(w, d->number);
-    phx__put_u64(w, d->epoch);
+    phx__put_u64s(w, place, 2);
     if ((flags & (int)PHX__DATA_FIRST) != 0) {
-        phx__put_u64(w, d->to);
-        phx__put_u64(w, d->from);
-        phx__put_u64(w, d->tag);
-        phx__put_u64(w, d->total);
+        phx__put_u64s(w, name, 4);
         if ((flags & (int)PHX__DATA_SEEN) != 0)
             phx__put_u32(w, d->seen);
     }
@@ -5143,6 +5164,7 @@ void phx__wire_put_data_head(struct phx__writer *w, const struct phx__data *d, i
 
 int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d)
 {
+    uint64_t place[2], name[4];
     struct phx__reader r;
 
     memset(d, 0, sizeof *d);
@@ -5150,13 +5172,15 @@ int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d)
         return PHX_EPROTO;
     wire_get_id(&r, &d->target);
     wire_get_id(&r, &d->source);
-    d->number = phx__get_u64(&r);
-    d->epoch = phx__get_u64(&r);
+    phx__get_u64s(&r, place, 2);
+    d->number = place[0];
+    d->epoch = place[1];
     if ((f->flags & PHX__DATA_FIRST) != 0) {
-        d->to = phx__get_u64(&r);
-        d->from = phx__get_u64(&r);
-        d->tag = phx__get_u64(&r);
-        d->total = phx__get_u64(&r);
+        phx__get_u64s(&r, name, 4);
+        d->to = name[0];
+        d->from = name[1];
+        d->tag = name[2];
+        d->total = name[3];
         if ((f->flags & PHX__DATA_SEEN) != 0)
             d->seen = phx__get_u32(&r);
     }
@@ -12009,7 +12033,7 @@ static void pump_list(struct phx__post *p, struct phx__pump_source *s)
     }
     if (!s->peer->routed || !pump_is_ready(s))
         return;
-    if (pump_grow(p, nbr) != 0)
+    if (nbr >= p->node_capacity && pump_grow(p, nbr) != 0)
         nbr = PHX__NONE;
     first = *pump_circle(p, nbr) == NULL;
     pump_insert(p, s, nbr);
@@ -20496,7 +20520,7 @@ int phx_timeout_ms(const phx *p, uint64_t now_us)
         return -1;
     if (at <= now_us)
         return 0;
-    ms = (at - now_us) / PHX__MS + ((at - now_us) % PHX__MS != 0);
+    ms = (at - now_us - 1) / PHX__MS + 1;
     return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 

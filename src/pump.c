@@ -115,7 +115,7 @@ static void pump_list(struct phx__post *p, struct phx__pump_source *s)
     }
     if (!s->peer->routed || !pump_is_ready(s))
         return;
-    if (pump_grow(p, nbr) != 0)
+    if (nbr >= p->node_capacity && pump_grow(p, nbr) != 0)
         nbr = PHX__NONE;
     first = *pump_circle(p, nbr) == NULL;
     pump_insert(p, s, nbr);
