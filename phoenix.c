@@ -11938,8 +11938,8 @@ int phx__wait_pop(struct phx__hold *h, struct phx__waiter **last, uint64_t *name
  * each other from waiting for each other: nobody ever stops reading. Frames in transit are copied
  * once, one after another into shared blocks, and so leave in as few slices as they came.
  *
- * Acks ride before data that goes the other way, or go by themselves when enough has come or some
- * time has passed. A record has one timer for all its deadlines. It is only ever moved forward: one
+ * Acks ride before data that goes the other way, though not on every frame of a brisk exchange, or go
+ * by themselves when enough has come or some time has passed. A record has one timer for all its deadlines. It is only ever moved forward: one
  * that fires too early is set again then, which is far cheaper than moving it at each frame. */
 /* include "post.h" */
 
@@ -12251,8 +12251,8 @@ int phx__pump_transit(struct phx__post *p, const uint8_t *frame, size_t size,
 
 /* ---- Emitting */
 
-/* Does the ack that is owed go with the data, or is there time? In a brisk exchange of small messages most can
- * wait for the next one, since each says all that the former did. */
+/* Does the ack that is owed go with the data, or is there time? In a brisk exchange of small messages most
+ * can wait for the next one, since each says all that the former did. */
 static int pump_ack_rides(const struct phx__post *p, const struct phx__pump_peer *peer)
 {
     return peer->hurry || peer->ack_frames >= PUMP_RIDE_FRAMES || peer->ack_bytes >= PUMP_RIDE_BYTES
@@ -19891,7 +19891,7 @@ static void node_timers(phx *p)
         p->more = 1;
 }
 
-/* The link that was the only one to have something to read at the last looks, if there were enough of them. */
+/* The link that alone had something to read at the last looks, if there were enough of them. */
 static struct phx__link *node_hot_link(const phx *p)
 {
     struct phx__link *l;
@@ -19905,7 +19905,7 @@ static struct phx__link *node_hot_link(const phx *p)
 
 /* Who sleeps until one link has something, again and again, is told twice which one it is. So that link is
  * read at once: 1 if it had something, and what others may have is seen at one of the next steps. If not,
- * the guess was wrong and cost this step its one system call: the next one, which is to come at once, looks. */
+ * the guess was wrong and cost this step its one system call: the next, which is to come at once, looks. */
 static int node_guess(phx *p)
 {
     struct phx__link *l = node_hot_link(p);

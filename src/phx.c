@@ -504,7 +504,7 @@ static void node_timers(phx *p)
         p->more = 1;
 }
 
-/* The link that was the only one to have something to read at the last looks, if there were enough of them. */
+/* The link that alone had something to read at the last looks, if there were enough of them. */
 static struct phx__link *node_hot_link(const phx *p)
 {
     struct phx__link *l;
@@ -518,7 +518,7 @@ static struct phx__link *node_hot_link(const phx *p)
 
 /* Who sleeps until one link has something, again and again, is told twice which one it is. So that link is
  * read at once: 1 if it had something, and what others may have is seen at one of the next steps. If not,
- * the guess was wrong and cost this step its one system call: the next one, which is to come at once, looks. */
+ * the guess was wrong and cost this step its one system call: the next, which is to come at once, looks. */
 static int node_guess(phx *p)
 {
     struct phx__link *l = node_hot_link(p);

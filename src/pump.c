@@ -20,8 +20,8 @@
  * each other from waiting for each other: nobody ever stops reading. Frames in transit are copied
  * once, one after another into shared blocks, and so leave in as few slices as they came.
  *
- * Acks ride before data that goes the other way, or go by themselves when enough has come or some
- * time has passed. A record has one timer for all its deadlines. It is only ever moved forward: one
+ * Acks ride before data that goes the other way, though not on every frame of a brisk exchange, or go
+ * by themselves when enough has come or some time has passed. A record has one timer for all its deadlines. It is only ever moved forward: one
  * that fires too early is set again then, which is far cheaper than moving it at each frame. */
 #include "post.h"
 
@@ -333,8 +333,8 @@ int phx__pump_transit(struct phx__post *p, const uint8_t *frame, size_t size,
 
 /* ---- Emitting */
 
-/* Does the ack that is owed go with the data, or is there time? In a brisk exchange of small messages most can
- * wait for the next one, since each says all that the former did. */
+/* Does the ack that is owed go with the data, or is there time? In a brisk exchange of small messages most
+ * can wait for the next one, since each says all that the former did. */
 static int pump_ack_rides(const struct phx__post *p, const struct phx__pump_peer *peer)
 {
     return peer->hurry || peer->ack_frames >= PUMP_RIDE_FRAMES || peer->ack_bytes >= PUMP_RIDE_BYTES
