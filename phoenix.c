@@ -11939,8 +11939,9 @@ int phx__wait_pop(struct phx__hold *h, struct phx__waiter **last, uint64_t *name
  * once, one after another into shared blocks, and so leave in as few slices as they came.
  *
  * Acks ride before data that goes the other way, though not on every frame of a brisk exchange, or go
- * by themselves when enough has come or some time has passed. A record has one timer for all its deadlines. It is only ever moved forward: one
- * that fires too early is set again then, which is far cheaper than moving it at each frame. */
+ * by themselves when enough has come or some time has passed. A record has one timer
+ * for all its deadlines. It is only ever moved forward: one that fires too early is set again then,
+ * which is far cheaper than moving it at each frame. */
 /* include "post.h" */
 
 /* Bytes served to one destination before the next has its turn: one large fragment, or some hundred
