@@ -2413,6 +2413,7 @@ struct phx__link {
     uint32_t peer;    /* node, once known */
     uint32_t expect;  /* node that should answer, or PHX__NONE */
     uint32_t attempt; /* disc's number, or PHX__NONE */
+    uint32_t after;   /* slot of the link that had something next, when it was this one's turn last */
     int broken;       /* not 0: close it for this reason instead of writing */
     int reason;       /* why it was closed */
     const char *why;  /* more of that, or NULL */
@@ -2602,7 +2603,7 @@ struct phx {
 
     struct phx__link **links; /* by slot; NULL: free */
     uint32_t link_capacity, link_size, links_up;
-    uint32_t hot, hot_count; /* slot of the only link that was ready, and at how many looks; see node_guess */
+    uint32_t hot, hot_count; /* slot of the link that was ready last, and how often that was foreseen */
     uint32_t strangers; /* links that were accepted and have not proved anything yet */
     uint32_t
         *writers; /* slots with something to write; room for twice all slots, see node_new_link */
@@ -19417,9 +19418,9 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
 #define NODE_CROWD 8u
 /* Readiness asked for at once. */
 #define NODE_READY 128
-/* One link alone was ready at so many looks one after another: the next steps begin with it, and so many of
- * them do without a look. Others that have something meanwhile wait for that many reads, and a host that
- * sleeps is not put to sleep by it: its descriptor stays readable. */
+/* So many looks one after another found one link alone, and the one that was foreseen: then so many steps do
+ * without a look. Others that have something meanwhile wait for that many reads, and a host that sleeps is
+ * not kept asleep by it: its descriptor stays readable. */
 #define NODE_HOT_AFTER 4u
 #define NODE_HOT_MOST 16u
 
@@ -19892,29 +19893,35 @@ static void node_timers(phx *p)
         p->more = 1;
 }
 
-/* The link that alone had something to read at the last looks, if there were enough of them. */
-static struct phx__link *node_hot_link(const phx *p)
+/* Who sleeps until one link has something, again and again, is told twice which one it is. Often that can be
+ * foreseen: it is the same link each time, or at a relay the two ends of a conversation in turn. So each link
+ * keeps which one was next when it was ready last, and after NODE_HOT_AFTER right guesses the link is
+ * read without a look.
+ *
+ * The one that should have something now, or NULL: look. */
+static struct phx__link *node_foresee(const phx *p)
 {
     struct phx__link *l;
 
     if (p->hot_count < NODE_HOT_AFTER || p->hot_count >= NODE_HOT_AFTER + NODE_HOT_MOST
-        || p->live.blind)
+        || p->live.blind || p->hot >= p->link_size || p->links[p->hot] == NULL
+        || p->links[p->hot]->after >= p->link_size)
         return NULL;
-    l = p->hot < p->link_size ? p->links[p->hot] : NULL;
+    l = p->links[p->links[p->hot]->after];
     return l != NULL && l->state == PHX__LINK_UP && !l->full ? l : NULL;
 }
 
-/* Who sleeps until one link has something, again and again, is told twice which one it is. So that link is
- * read at once: 1 if it had something, and what others may have is seen at one of the next steps. If not,
- * the guess was wrong and cost this step its one system call: the next, which is to come at once, looks. */
+/* 1: a link was read, and what others may have is seen at one of the next steps. If it had nothing, the guess
+ * was wrong and cost this step its one system call: the next one, which is to come at once, looks. */
 static int node_guess(phx *p)
 {
-    struct phx__link *l = node_hot_link(p);
+    struct phx__link *l = node_foresee(p);
     uint64_t before;
 
     if (l == NULL)
         return 0;
     before = l->bytes_in;
+    p->hot = l->slot;
     phx__node_read(p, l);
     if (l->bytes_in != before) {
         p->hot_count++;
@@ -19926,21 +19933,24 @@ static int node_guess(phx *p)
 }
 
 /* What a look has found, for the next guess. */
-static void node_note_hot(phx *p, const struct phx_ready *ready, int n)
+static void node_learn_order(phx *p, const struct phx_ready *ready, int n)
 {
-    uint32_t slot;
+    uint32_t slot = n == 1 && ready->events == PHX_READ
+                        ? phx__map_get(&p->handles, (uint64_t)ready->handle)
+                        : PHX__NONE;
+    struct phx__link *last = p->hot < p->link_size ? p->links[p->hot] : NULL;
 
-    if (n != 1 || ready->events != PHX_READ) {
+    if (slot >= p->link_size || last == NULL || last->after != slot)
         p->hot_count = 0;
+    else if (p->hot_count < NODE_HOT_AFTER)
+        p->hot_count++;
+    else
+        p->hot_count = NODE_HOT_AFTER; /* begins again */
+    if (slot >= p->link_size)
         return;
-    }
-    slot = phx__map_get(&p->handles, (uint64_t)ready->handle);
-    if (slot != p->hot)
-        p->hot_count = 0;
-    else if (p->hot_count >= NODE_HOT_AFTER)
-        p->hot_count = NODE_HOT_AFTER - 1;
+    if (last != NULL)
+        last->after = slot;
     p->hot = slot;
-    p->hot_count++;
 }
 
 static void node_look(phx *p)
@@ -19952,7 +19962,7 @@ static void node_look(phx *p)
         return;
     p->set.os_calls++;
     n = p->os.wait(p->os.world, ready, NODE_READY);
-    node_note_hot(p, ready, n);
+    node_learn_order(p, ready, n);
     for (i = 0; i < n; i++)
         phx__node_ready(p, ready[i].handle, ready[i].events);
     if (n == NODE_READY)

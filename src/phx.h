@@ -80,7 +80,7 @@ struct phx {
 
     struct phx__link **links; /* by slot; NULL: free */
     uint32_t link_capacity, link_size, links_up;
-    uint32_t hot, hot_count; /* slot of the only link that was ready, and at how many looks; see node_guess */
+    uint32_t hot, hot_count; /* slot of the link that was ready last, and how often that was foreseen */
     uint32_t strangers; /* links that were accepted and have not proved anything yet */
     uint32_t
         *writers; /* slots with something to write; room for twice all slots, see node_new_link */

@@ -399,23 +399,20 @@ static void test_outcomes(void)
     ok(prompt == 20, "%d of 20 outcomes came with the answer", prompt);
 }
 
-static void test_others(void)
+/* A third node that like the second one is linked with the first only. */
+static int cost_third(void)
 {
-    /* Goal: the link that is read without a look keeps nobody waiting for long, and a guess that fails costs
-     * a step no second call. Method: while two nodes are at ping-pong, a third sends one message to one of
-     * them; then nobody says anything. */
     char at[PHX_ADDRESS_TEXT];
     struct phx_address address;
     struct phx_id id;
-    struct pollfd none = { -1, 0, 0 }, ready = { -1, POLLIN, 0 };
-    uint64_t end = phx_now_us() + PATIENCE, now;
-    long before, turns, most = 0;
+    uint64_t end = phx_now_us() + PATIENCE;
     int i;
 
     cost_begin(&sides[2]);
     check(phx_listening(sides[0].p, 0, &address) == 0, "an address");
     check(phx_join(sides[2].p, phx_address_text(&address, at)) == 0, "a third joins");
-    while (phx_now_us() < end && phx_owner(sides[2].p, 1, &id) != 0) {
+    check(phx_assume(sides[2].p, 3, 3) == 0, "its name");
+    while (phx_now_us() < end && (phx_owner(sides[2].p, 2, &id) != 0 || phx_owner(sides[1].p, 3, &id) != 0)) {
         cost_turn();
         phx_step(sides[2].p, phx_now_us(), NULL, 0);
     }
@@ -423,6 +420,61 @@ static void test_others(void)
         cost_turn();
         phx_step(sides[2].p, phx_now_us(), NULL, 0);
     }
+    return phx_owner(sides[2].p, 2, &id) == 0 && phx_owner(sides[1].p, 3, &id) == 0;
+}
+
+/* The first node sleeps until there is something to pass on, and passes it on. */
+static int cost_pass(uint64_t now)
+{
+    struct pollfd ready = { -1, POLLIN, 0 };
+    long before = sides[0].os.sends;
+    int tries;
+
+    ready.fd = phx_fd(sides[0].p);
+    for (tries = 0; tries < 100 && sides[0].os.sends == before; tries++) {
+        if (poll(&ready, 1, (int)(PATIENCE / 1000)) != 1)
+            return 0;
+        phx_step(sides[0].p, now, NULL, 0);
+    }
+    return sides[0].os.sends == before + 1;
+}
+
+static int cost_relayed(long count, uint64_t now)
+{
+    while (count-- > 0)
+        if (!cost_say(&sides[1], 3, 0, now) || !cost_pass(now) || !cost_hear(&sides[2], now)
+            || !cost_say(&sides[2], 2, 0, now) || !cost_pass(now) || !cost_hear(&sides[1], now))
+            return 0;
+    return 1;
+}
+
+static void test_relay(void)
+{
+    /* Goal: a relay that sleeps reads each end of a conversation in its turn without a look. */
+    uint64_t now = phx_now_us();
+    struct counts x;
+
+    if (!ok(cost_relayed(50, now), "ping-pong through a relay"))
+        return;
+    x = sides[0].os;
+    if (!ok(cost_relayed(200, now), "and again"))
+        return;
+    ok(sides[0].os.sends - x.sends == 400 && sides[0].os.recvs - x.recvs == 400,
+       "%ld writes and %ld reads of the relay for 400 messages", sides[0].os.sends - x.sends,
+       sides[0].os.recvs - x.recvs);
+    ok(sides[0].os.waits - x.waits <= 400 / 16, "%ld looks", sides[0].os.waits - x.waits);
+}
+
+static void test_others(void)
+{
+    /* Goal: the link that is read without a look keeps nobody waiting for long, and a guess that fails costs
+     * a step no second call. Method: while two nodes are at ping-pong, a third sends one message to one of
+     * them; then nobody says anything. */
+    struct pollfd none = { -1, 0, 0 }, ready = { -1, POLLIN, 0 };
+    uint64_t now;
+    long before, turns, most = 0;
+    int i;
+
     now = phx_now_us();
     if (!ok(cost_sleepers(9, 0, now), "ping-pong beside a third"))
         return;
@@ -485,7 +537,10 @@ int main(void)
         test_stream(64, 0.05, 90);
         test_stream(1024, 0.05, 90);
         test_idle();
-        test_others();
+        if (ok(cost_third(), "a third node")) {
+            test_relay();
+            test_others();
+        }
     }
     cost_close_all();
     return test_end();
