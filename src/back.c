@@ -84,7 +84,7 @@ int phx__back_refuses(const struct phx__back *b, uint64_t name)
     return at != UINT32_MAX && b->seen < at;
 }
 
-int phx__back_add(struct phx__back *b, uint64_t name, uint64_t number, int reason)
+int phx__back_add(struct phx__back *b, uint64_t name, const struct phx__return *t)
 {
     uint32_t waiting = b->count - b->confirmed;
     struct phx__writer w;
@@ -94,9 +94,9 @@ int phx__back_add(struct phx__back *b, uint64_t name, uint64_t number, int reaso
     if (phx__mem_grow(b->mem, &b->list, &b->capacity, (waiting + 1) * PHX__RETURN_SIZE, 1) != 0)
         return PHX_ENOMEM;
     phx__writer_init(&w, b->list + waiting * PHX__RETURN_SIZE, PHX__RETURN_SIZE);
-    phx__wire_put_return(&w, number, reason);
+    phx__wire_put_return(&w, t);
     b->count++;
-    if (reason == (int)PHX__RETURN_LARGE)
+    if (t->reason == (int)PHX__RETURN_LARGE)
         return 0; /* it will not come again, so nothing has to wait for it */
     if (b->refused.count >= BACK_NAMES || phx__map_put(&b->refused, name, b->count) != 0)
         b->all = b->count;

@@ -520,8 +520,8 @@ static size_t queued_bytes(const struct phx__post *post, size_t *held)
         const struct phx__box *b = post->hold.boxes[i];
         int counts = b->state != PHX__BOX_LOCAL;
         for (l = b->head; l != NULL; l = l->next) {
-            sum += l->mail.size;
-            *held += counts ? phx__letter_charge(l->mail.size) : 0;
+            sum += phx__mail_bytes(&l->mail);
+            *held += counts ? phx__letter_cost(l) : 0;
         }
     }
     for (i = 0; i < post->node_capacity; i++)

@@ -1473,6 +1473,16 @@ static void test_half(void)
     ok(world_free(w), "no byte leaked");
 }
 
+static int turn_back(struct world *w, uint64_t name)
+{
+    struct phx__return t;
+
+    t.number = name;
+    t.place = 0;
+    t.reason = (int)PHX__RETURN_MOVED;
+    return phx__back_add(back_of(w, 1, 0), name, &t);
+}
+
 static void test_many_returns(void)
 {
     /* Goal: returns that nobody confirms are bounded; the flow stops, and goes on when it may. The
@@ -1505,7 +1515,7 @@ static void test_many_returns(void)
     all_see(w, 3, 1);
     check(send_size(&w->node[0], 3, 1, 0, 0, 0) == 0 && settle(w), "sent");
     for (name = 100; name < 100 + 5000; name++) {
-        check(phx__back_add(back_of(w, 1, 0), name, name, PHX__RETURN_MOVED) == 0, "add");
+        check(turn_back(w, name) == 0, "add");
         phx__back_confirm(back_of(w, 1, 0), back_of(w, 1, 0)->count);
     }
     ok(back_of(w, 1, 0)->refused.count <= 4096 && phx__back_refuses(back_of(w, 1, 0), 100)
