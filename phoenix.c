@@ -598,12 +598,12 @@ PHX_PRIVATE int phx__wire_count_run(struct phx__data *d, int flags);
 /* A message behind another in a run: so many bytes before its own. */
 PHX_PRIVATE size_t phx__wire_more_head(int flags);
 PHX_PRIVATE void phx__wire_put_more(struct phx__writer *w, int flags, uint64_t tag, size_t size);
-/* Moves r to what is behind it. 1, and *tag only with TAGS; 0 at the end; PHX_EPROTO. */
-PHX_PRIVATE int phx__wire_next_more(struct phx__reader *r, int flags, uint64_t *tag, size_t *size,
-                                    const uint8_t **data);
+/* Its bytes, if it begins at `at` in a run that was counted; *tag only with TAGS. */
+PHX_PRIVATE const uint8_t *phx__wire_more(const uint8_t *at, int flags, uint64_t *tag,
+                                          size_t *size);
 PHX_PRIVATE int phx__wire_flags(const uint8_t *frame);
-/* The DATA frame at `frame` has got other flags and so many more bytes. */
-PHX_PRIVATE void phx__wire_stretch(uint8_t *frame, int flags, size_t more);
+/* The DATA frame at `frame` has `size` bytes now, header included, and perhaps other flags. */
+PHX_PRIVATE void phx__wire_stretch(uint8_t *frame, int flags, size_t size);
 
 /* A CAST stands for `count` DATA frames. Each has a line of its own: target, number, epoch, and with
  * FIRST to and seen (here 0 is said); the rest they have in common. */
@@ -1626,10 +1626,12 @@ struct phx__flow_out {
     uint64_t rto, rto_at; /* the backstop; PHX__NEVER: nothing is under way */
     uint64_t rewind_from; /* on the target's word not before */
     uint64_t limit_at;    /* no message expires before */
-    /* Messages like this one may join the last frame until it leaves, or until `seen` is another. */
-    struct phx__box *open_box; /* NULL: none may */
-    uint64_t open_from, open_tag;
-    uint32_t open_seen;
+    /* Messages that have these in common may join the last frame, which ends where the tail does, until
+     * it leaves, or until `seen` is another. */
+    const struct phx__box *open_box; /* NULL: none may */
+    uint64_t open_from;
+    uint64_t open_tag;  /* of the first message in it */
+    uint32_t open_left; /* bytes that may be added */
 };
 
 PHX_PRIVATE void phx__flow_init(struct phx__flow_out *o, struct phx__mem *mem,
@@ -1644,6 +1646,11 @@ PHX_PRIVATE void phx__flow_trim(struct phx__flow_out *o);
 PHX_PRIVATE int phx__flow_put(struct phx__flow_out *o, const struct phx__mail *m);
 /* Puts it behind the others in the last frame, if that has not left and takes it: 1, or 0. */
 PHX_PRIVATE int phx__flow_join(struct phx__flow_out *o, const struct phx__mail *m);
+/* The same of a message without token and limit: where its bytes are to be put now, or NULL. */
+PHX_PRIVATE uint8_t *phx__flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t from,
+                                    uint64_t tag, size_t size);
+/* One more return was taken in. */
+PHX_PRIVATE void phx__flow_saw(struct phx__flow_out *o);
 
 PHX_PRIVATE struct phx__flow_record *phx__flow_at(const struct phx__flow_out *o, uint32_t index);
 PHX_PRIVATE size_t phx__flow_frame_size(const struct phx__flow_record *r);
@@ -5505,10 +5512,13 @@ int phx__wire_get_hand(const struct phx__frame *f, struct phx__hand *h)
 /* The size field, which does not count itself, and the place of the flags behind it and the type. */
 #define RUN_FIELD 4u
 #define RUN_FLAGS_AT 5u
+/* Before a message behind the first: its size, and perhaps its tag. */
+#define RUN_SIZE 2u
+#define RUN_TAG 8u
 
 size_t phx__wire_more_head(int flags)
 {
-    return (flags & (int)PHX__DATA_TAGS) != 0 ? 10 : 2;
+    return (flags & (int)PHX__DATA_TAGS) != 0 ? RUN_SIZE + RUN_TAG : RUN_SIZE;
 }
 
 void phx__wire_put_more(struct phx__writer *w, int flags, uint64_t tag, size_t size)
@@ -5519,16 +5529,13 @@ void phx__wire_put_more(struct phx__writer *w, int flags, uint64_t tag, size_t s
         phx__put_u64(w, tag);
 }
 
-int phx__wire_next_more(struct phx__reader *r, int flags, uint64_t *tag, size_t *size,
-                        const uint8_t **data)
+const uint8_t *phx__wire_more(const uint8_t *at, int flags, uint64_t *tag, size_t *size)
 {
-    if (!r->bad && r->left == 0)
-        return 0;
-    *size = phx__get_u16(r);
-    if ((flags & (int)PHX__DATA_TAGS) != 0)
-        *tag = phx__get_u64(r);
-    *data = phx__get_bytes(r, *size);
-    return r->bad ? PHX_EPROTO : 1;
+    *size = (size_t)(at[0] | at[1] << 8);
+    if ((flags & (int)PHX__DATA_TAGS) == 0)
+        return at + RUN_SIZE;
+    *tag = phx__load_u64(at + RUN_SIZE);
+    return at + RUN_SIZE + RUN_TAG;
 }
 
 int phx__wire_flags(const uint8_t *frame)
@@ -5536,40 +5543,38 @@ int phx__wire_flags(const uint8_t *frame)
     return frame[RUN_FLAGS_AT];
 }
 
-void phx__wire_stretch(uint8_t *frame, int flags, size_t more)
+void phx__wire_stretch(uint8_t *frame, int flags, size_t size)
 {
-    struct phx__reader r;
     struct phx__writer w;
-    size_t size;
 
-    phx__reader_init(&r, frame, RUN_FIELD);
-    size = phx__get_u32(&r) + more;
-    PHX_ASSERT(size <= PHX__FRAME_MAX - RUN_FIELD);
+    PHX_ASSERT(size <= PHX__FRAME_MAX);
     phx__writer_init(&w, frame, RUN_FIELD);
-    phx__put_u32(&w, (uint32_t)size);
+    phx__put_u32(&w, (uint32_t)(size - RUN_FIELD));
     frame[RUN_FLAGS_AT] = (uint8_t)flags;
 }
 
 int phx__wire_count_run(struct phx__data *d, int flags)
 {
     const unsigned whole = PHX__DATA_FIRST | PHX__DATA_LAST;
-    const uint8_t *data;
+    const size_t tag = phx__wire_more_head(flags) - RUN_SIZE;
     struct phx__reader r;
-    uint64_t tag;
-    size_t size;
-    int got;
 
     if (((unsigned)flags & whole) != whole || d->size > PHX__FRAGMENT || d->total >= d->size)
         return 0;
     phx__reader_init(&r, d->payload, d->size);
     (void)phx__get_bytes(&r, (size_t)d->total);
-    while ((got = phx__wire_next_more(&r, flags, &tag, &size, &data)) == 1)
-        d->more++;
-    return got == 0;
+    for (; r.left > 0; d->more++) {
+        size_t size = phx__get_u16(&r);
+
+        (void)phx__get_bytes(&r, tag + size); /* running past the end leaves nothing, and is bad */
+    }
+    return !r.bad;
 }
 
 #undef RUN_FIELD
 #undef RUN_FLAGS_AT
+#undef RUN_SIZE
+#undef RUN_TAG
 
 /* ======== src/table.c ======== */
 /* table.c - the routing table's memory: destinations, and per neighbour what was heard and told of them. */
@@ -10874,15 +10879,12 @@ size_t phx__mail_bytes(const struct phx__mail *m)
 
 int phx__mail_next(struct phx__mail *m)
 {
-    const uint8_t *data;
-    struct phx__reader r;
+    const uint8_t *end = m->data + m->size + m->rest_size;
 
     if (m->rest == 0)
         return 0;
-    phx__reader_init(&r, m->data + m->size, m->rest_size);
-    (void)phx__wire_next_more(&r, m->run, &m->tag, &m->size, &data); /* it was walked before */
-    m->data = r.p - m->size; /* of an empty one, too: the next is looked for behind it */
-    m->rest_size = r.left;
+    m->data = phx__wire_more(m->data + m->size, m->run, &m->tag, &m->size);
+    m->rest_size = (size_t)(end - m->data) - m->size;
     if (--m->rest == 0)
         m->run = 0;
     return 1;
@@ -10905,10 +10907,26 @@ void phx__mail_copy(const struct phx__mail *m, uint8_t *to)
     }
 }
 
-/* Who waits for an outcome, or expires, needs a record of his own; and so does what a life has met. */
-static int flow_is_open_to(const struct phx__mail *m)
+/* Who waits for an outcome, or expires, needs a record of its own; and so does what a life has met. */
+static int flow_is_plain(const struct phx__mail *m)
 {
     return m->token == 0 && m->limit == PHX__NEVER && m->cast == NULL && m->met == 0;
+}
+
+/* Others may join it, as many as go behind it in the tail, up to a bound: a frame that fills the credit
+ * would have to wait for all before it. */
+static void flow_open(struct phx__flow_out *o, const struct phx__mail *m,
+                      const struct phx__flow_record *r)
+{
+    size_t credit = o->window < o->own ? o->window : o->own, left = o->tail->capacity - o->tail->used;
+    size_t most = credit / 4 < FLOW_RUN_MOST ? credit / 4 : FLOW_RUN_MOST;
+
+    if (!flow_is_plain(m) || r->head_size >= most)
+        return;
+    o->open_box = m->box;
+    o->open_from = m->from;
+    o->open_tag = m->tag;
+    o->open_left = (uint32_t)(left < most - r->head_size ? left : most - r->head_size);
 }
 
 /* A small message, or a run. */
@@ -10922,59 +10940,51 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__mail *m)
         return PHX_ENOMEM;
     phx__mail_copy(m, flow_frame(r) + (r->head_size - size));
     r->body_at = m->rest;
-    if (flow_is_open_to(m)) {
-        o->open_box = m->box;
-        o->open_from = m->from;
-        o->open_tag = m->tag;
-        o->open_seen = o->seen;
-    }
+    flow_open(o, m, r);
     return 0;
 }
 
-/* A frame that fills the credit would have to wait for all before it. */
-static size_t flow_run_most(const struct phx__flow_out *o)
+uint8_t *phx__flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t from,
+                        uint64_t tag, size_t size)
 {
-    size_t credit = o->window < o->own ? o->window : o->own;
+    struct phx__flow_record *r;
+    struct phx__writer w;
+    uint8_t *at;
+    int flags;
 
-    return credit / 4 < FLOW_RUN_MOST ? credit / 4 : FLOW_RUN_MOST;
-}
-
-/* Whose last frame has all of this in common with the message has put it there itself, and nothing behind
- * it, so its end is the end of the tail. */
-static int flow_may_join(const struct phx__flow_out *o, const struct phx__mail *m)
-{
-    return m->box == o->open_box && m->from == o->open_from && o->seen == o->open_seen
-           && o->left < o->base + o->count && m->size <= FLOW_SMALL && m->run == 0
-           && flow_is_open_to(m) && (m->body == NULL || m->body->release == NULL);
+    if (b != o->open_box || from != o->open_from || size > FLOW_SMALL)
+        return NULL;
+    r = phx__flow_at(o, o->count - 1);
+    flags = phx__wire_flags(flow_frame(r));
+    if ((flags & (int)PHX__DATA_RUN) == 0)
+        flags |= (int)(tag == o->open_tag ? PHX__DATA_RUN : PHX__DATA_RUN | PHX__DATA_TAGS);
+    else if ((flags & (int)PHX__DATA_TAGS) == 0 && tag != o->open_tag)
+        return NULL;
+    size += phx__wire_more_head(flags);
+    if (size > o->open_left)
+        return NULL;
+    at = flow_frame(r) + r->head_size;
+    phx__writer_init(&w, at, size);
+    phx__wire_put_more(&w, flags, tag, size - phx__wire_more_head(flags));
+    o->open_left -= (uint32_t)size;
+    o->bytes += size;
+    o->tail->used += size;
+    r->head_size = (uint16_t)(r->head_size + size);
+    r->body_at++;
+    phx__wire_stretch(flow_frame(r), flags, r->head_size);
+    return at + w.size;
 }
 
 int phx__flow_join(struct phx__flow_out *o, const struct phx__mail *m)
 {
-    struct phx__block *tail = o->tail;
-    struct phx__flow_record *r;
-    struct phx__writer w;
-    int flags;
-    size_t size;
+    uint8_t *to;
 
-    if (!flow_may_join(o, m))
+    if (!flow_is_plain(m) || m->run != 0 || (m->body != NULL && m->body->release != NULL))
         return 0;
-    r = phx__flow_at(o, o->count - 1);
-    flags = phx__wire_flags(flow_frame(r));
-    if ((flags & (int)PHX__DATA_RUN) == 0)
-        flags |= (int)(m->tag == o->open_tag ? PHX__DATA_RUN : PHX__DATA_RUN | PHX__DATA_TAGS);
-    else if ((flags & (int)PHX__DATA_TAGS) == 0 && m->tag != o->open_tag)
+    to = phx__flow_room(o, m->box, m->from, m->tag, m->size);
+    if (to == NULL)
         return 0;
-    size = phx__wire_more_head(flags) + m->size;
-    if (r->head_size + size > flow_run_most(o) || size > tail->capacity - tail->used)
-        return 0;
-    phx__writer_init(&w, tail->data + tail->used, size);
-    phx__wire_put_more(&w, flags, m->tag, m->size);
-    phx__mail_copy(m, tail->data + tail->used + w.size);
-    phx__wire_stretch(flow_frame(r), flags, size);
-    r->head_size = (uint16_t)(r->head_size + size);
-    r->body_at++;
-    o->bytes += size;
-    tail->used += size;
+    phx__mail_copy(m, to);
     return 1;
 }
 
@@ -11069,6 +11079,8 @@ int phx__flow_mark(struct phx__flow_out *o, uint64_t now)
     o->flying += phx__flow_frame_size(phx__flow_at(o, (uint32_t)(o->sent - o->base)));
     if (!again) {
         o->left++;
+        if (o->left == o->base + o->count)
+            o->open_box = NULL; /* what has left stays as it is */
         /* One frame at a time is timed, and only if it went once (Karn): an ack does not say which
          * copy it answers. */
         if (!o->timing) {
@@ -11139,6 +11151,12 @@ void phx__flow_progress(struct phx__flow_out *o, uint64_t next, size_t bytes, ui
      * all. */
     if (o->count == 0 && o->tail != NULL && o->tail->refs == 1)
         o->tail->used = 0;
+}
+
+void phx__flow_saw(struct phx__flow_out *o)
+{
+    o->seen++;
+    o->open_box = NULL; /* the last frame says less */
 }
 
 void phx__flow_rewind(struct phx__flow_out *o)
@@ -13735,40 +13753,82 @@ static int post_submit(struct phx__post *p, struct phx__post_way *way, const str
     return err;
 }
 
-int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t now)
+static void post_wrap(struct phx__mail *mail, const struct phx_outgoing *m, size_t size,
+                      uint64_t now)
+{
+    mail->to = m->to;
+    mail->from = m->from;
+    mail->tag = m->tag;
+    mail->token = m->token;
+    mail->limit = PHX__NEVER;
+    if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - now)
+        mail->limit = now + m->time_limit_us;
+    mail->box = NULL;
+    mail->cast = NULL;
+    mail->met = 0;
+    mail->run = 0;
+    mail->rest = 0;
+    mail->rest_size = 0;
+    mail->size = size;
+    mail->body = NULL;
+    mail->data = NULL;
+    mail->iov = m->iov;
+    mail->iov_count = m->iov_count;
+}
+
+/* The usual case of a stream: what was sent last went to this name, too, its owner is the same, and the last
+ * frame to it takes one more. Nothing is asked here that the long way would not ask; what it asks besides
+ * is known, and no memory is needed. 1, or 0: take the long way. */
+static int post_join(struct phx__post *p, const struct phx_outgoing *m)
+{
+    struct phx__box *b = p->hold.recent;
+    size_t size;
+    uint8_t *to;
+
+    if (b == NULL || b->name != m->to || b->state != PHX__BOX_FLOWING
+        || b->version != *p->ops.version || m->token != 0 || m->time_limit_us != 0
+        || m->release != NULL || m->iov_count != 1 || m->iov == NULL)
+        return 0;
+    size = m->iov->iov_len;
+    if (size > p->limits.max_message || (size > 0 && m->iov->iov_base == NULL)
+        || !phx__fate_credit(p, b->peer))
+        return 0;
+    to = phx__flow_room(&b->peer->out, b, m->from, m->tag, size);
+    if (to == NULL)
+        return 0;
+    if (size > 0)
+        memcpy(to, m->iov->iov_base, size);
+    p->pending_count++;
+    p->pending_bytes += size;
+    p->messages_out++;
+    return 1;
+}
+
+static int post_go_long(struct phx__post *p, const struct phx_outgoing *m, struct phx__mail *mail)
 {
     struct phx__waiter **waiters = NULL;
-    struct phx__mail mail;
     struct phx__post_way way;
-    size_t size;
-    int err = post_measure(p, m, &size);
+    int err = phx__post_find_way(p, m->to, mail->size, &way, &waiters);
 
-    p->now = now;
-    if (err == 0)
-        err = phx__post_find_way(p, m->to, size, &way, &waiters);
     if (err == PHX_EAGAIN && phx__wait(&p->hold, waiters, m->to) != 0)
         err = PHX_ENOMEM; /* "later" would be a promise to tell when */
+    return err != 0 ? err : post_submit(p, &way, m, mail);
+}
+
+int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t now)
+{
+    struct phx__mail mail;
+    size_t size;
+    int err;
+
+    p->now = now;
+    if (post_join(p, m))
+        return 0;
+    err = post_measure(p, m, &size);
     if (err != 0)
         return err;
-    mail.to = m->to;
-    mail.from = m->from;
-    mail.tag = m->tag;
-    mail.token = m->token;
-    mail.limit = PHX__NEVER;
-    if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - now)
-        mail.limit = now + m->time_limit_us;
-    mail.box = NULL;
-    mail.cast = NULL;
-    mail.met = 0;
-    mail.run = 0;
-    mail.rest = 0;
-    mail.rest_size = 0;
-    mail.size = size;
-    mail.body = NULL;
-    mail.data = NULL;
-    mail.iov = m->iov;
-    mail.iov_count = m->iov_count;
-    err = post_submit(p, &way, m, &mail);
+    post_wrap(&mail, m, size, now);
+    err = post_go_long(p, m, &mail);
     if (err == 0) {
         p->pending_bytes += size;
         p->messages_out++;
@@ -14019,7 +14079,7 @@ static int post_came_back(struct post_returns *in, struct phx__flow_out *o, uint
             && (rest == 0 || t.reason != (int)PHX__RETURN_LARGE))
             return t.reason;
         in->at++;
-        o->seen++;
+        phx__flow_saw(o);
     }
     return 0;
 }
@@ -14075,7 +14135,7 @@ static int post_acked(struct phx__post *p, struct phx__flow_out *o, struct post_
     }
     if (here != 0) {
         in->at++;
-        o->seen++;
+        phx__flow_saw(o);
     }
     (void)phx__flow_pop(o, o->base + 1, &r);
     if (!last && here != 0)

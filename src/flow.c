@@ -271,15 +271,12 @@ size_t phx__mail_bytes(const struct phx__mail *m)
 
 int phx__mail_next(struct phx__mail *m)
 {
-    const uint8_t *data;
-    struct phx__reader r;
+    const uint8_t *end = m->data + m->size + m->rest_size;
 
     if (m->rest == 0)
         return 0;
-    phx__reader_init(&r, m->data + m->size, m->rest_size);
-    (void)phx__wire_next_more(&r, m->run, &m->tag, &m->size, &data); /* it was walked before */
-    m->data = r.p - m->size; /* of an empty one, too: the next is looked for behind it */
-    m->rest_size = r.left;
+    m->data = phx__wire_more(m->data + m->size, m->run, &m->tag, &m->size);
+    m->rest_size = (size_t)(end - m->data) - m->size;
     if (--m->rest == 0)
         m->run = 0;
     return 1;
@@ -302,10 +299,26 @@ void phx__mail_copy(const struct phx__mail *m, uint8_t *to)
     }
 }
 
-/* Who waits for an outcome, or expires, needs a record of his own; and so does what a life has met. */
-static int flow_is_open_to(const struct phx__mail *m)
+/* Who waits for an outcome, or expires, needs a record of its own; and so does what a life has met. */
+static int flow_is_plain(const struct phx__mail *m)
 {
     return m->token == 0 && m->limit == PHX__NEVER && m->cast == NULL && m->met == 0;
+}
+
+/* Others may join it, as many as go behind it in the tail, up to a bound: a frame that fills the credit
+ * would have to wait for all before it. */
+static void flow_open(struct phx__flow_out *o, const struct phx__mail *m,
+                      const struct phx__flow_record *r)
+{
+    size_t credit = o->window < o->own ? o->window : o->own, left = o->tail->capacity - o->tail->used;
+    size_t most = credit / 4 < FLOW_RUN_MOST ? credit / 4 : FLOW_RUN_MOST;
+
+    if (!flow_is_plain(m) || r->head_size >= most)
+        return;
+    o->open_box = m->box;
+    o->open_from = m->from;
+    o->open_tag = m->tag;
+    o->open_left = (uint32_t)(left < most - r->head_size ? left : most - r->head_size);
 }
 
 /* A small message, or a run. */
@@ -319,59 +332,51 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__mail *m)
         return PHX_ENOMEM;
     phx__mail_copy(m, flow_frame(r) + (r->head_size - size));
     r->body_at = m->rest;
-    if (flow_is_open_to(m)) {
-        o->open_box = m->box;
-        o->open_from = m->from;
-        o->open_tag = m->tag;
-        o->open_seen = o->seen;
-    }
+    flow_open(o, m, r);
     return 0;
 }
 
-/* A frame that fills the credit would have to wait for all before it. */
-static size_t flow_run_most(const struct phx__flow_out *o)
+uint8_t *phx__flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t from,
+                        uint64_t tag, size_t size)
 {
-    size_t credit = o->window < o->own ? o->window : o->own;
+    struct phx__flow_record *r;
+    struct phx__writer w;
+    uint8_t *at;
+    int flags;
 
-    return credit / 4 < FLOW_RUN_MOST ? credit / 4 : FLOW_RUN_MOST;
-}
-
-/* Whose last frame has all of this in common with the message has put it there itself, and nothing behind
- * it, so its end is the end of the tail. */
-static int flow_may_join(const struct phx__flow_out *o, const struct phx__mail *m)
-{
-    return m->box == o->open_box && m->from == o->open_from && o->seen == o->open_seen
-           && o->left < o->base + o->count && m->size <= FLOW_SMALL && m->run == 0
-           && flow_is_open_to(m) && (m->body == NULL || m->body->release == NULL);
+    if (b != o->open_box || from != o->open_from || size > FLOW_SMALL)
+        return NULL;
+    r = phx__flow_at(o, o->count - 1);
+    flags = phx__wire_flags(flow_frame(r));
+    if ((flags & (int)PHX__DATA_RUN) == 0)
+        flags |= (int)(tag == o->open_tag ? PHX__DATA_RUN : PHX__DATA_RUN | PHX__DATA_TAGS);
+    else if ((flags & (int)PHX__DATA_TAGS) == 0 && tag != o->open_tag)
+        return NULL;
+    size += phx__wire_more_head(flags);
+    if (size > o->open_left)
+        return NULL;
+    at = flow_frame(r) + r->head_size;
+    phx__writer_init(&w, at, size);
+    phx__wire_put_more(&w, flags, tag, size - phx__wire_more_head(flags));
+    o->open_left -= (uint32_t)size;
+    o->bytes += size;
+    o->tail->used += size;
+    r->head_size = (uint16_t)(r->head_size + size);
+    r->body_at++;
+    phx__wire_stretch(flow_frame(r), flags, r->head_size);
+    return at + w.size;
 }
 
 int phx__flow_join(struct phx__flow_out *o, const struct phx__mail *m)
 {
-    struct phx__block *tail = o->tail;
-    struct phx__flow_record *r;
-    struct phx__writer w;
-    int flags;
-    size_t size;
+    uint8_t *to;
 
-    if (!flow_may_join(o, m))
+    if (!flow_is_plain(m) || m->run != 0 || (m->body != NULL && m->body->release != NULL))
         return 0;
-    r = phx__flow_at(o, o->count - 1);
-    flags = phx__wire_flags(flow_frame(r));
-    if ((flags & (int)PHX__DATA_RUN) == 0)
-        flags |= (int)(m->tag == o->open_tag ? PHX__DATA_RUN : PHX__DATA_RUN | PHX__DATA_TAGS);
-    else if ((flags & (int)PHX__DATA_TAGS) == 0 && m->tag != o->open_tag)
+    to = phx__flow_room(o, m->box, m->from, m->tag, m->size);
+    if (to == NULL)
         return 0;
-    size = phx__wire_more_head(flags) + m->size;
-    if (r->head_size + size > flow_run_most(o) || size > tail->capacity - tail->used)
-        return 0;
-    phx__writer_init(&w, tail->data + tail->used, size);
-    phx__wire_put_more(&w, flags, m->tag, m->size);
-    phx__mail_copy(m, tail->data + tail->used + w.size);
-    phx__wire_stretch(flow_frame(r), flags, size);
-    r->head_size = (uint16_t)(r->head_size + size);
-    r->body_at++;
-    o->bytes += size;
-    tail->used += size;
+    phx__mail_copy(m, to);
     return 1;
 }
 
@@ -466,6 +471,8 @@ int phx__flow_mark(struct phx__flow_out *o, uint64_t now)
     o->flying += phx__flow_frame_size(phx__flow_at(o, (uint32_t)(o->sent - o->base)));
     if (!again) {
         o->left++;
+        if (o->left == o->base + o->count)
+            o->open_box = NULL; /* what has left stays as it is */
         /* One frame at a time is timed, and only if it went once (Karn): an ack does not say which
          * copy it answers. */
         if (!o->timing) {
@@ -536,6 +543,12 @@ void phx__flow_progress(struct phx__flow_out *o, uint64_t next, size_t bytes, ui
      * all. */
     if (o->count == 0 && o->tail != NULL && o->tail->refs == 1)
         o->tail->used = 0;
+}
+
+void phx__flow_saw(struct phx__flow_out *o)
+{
+    o->seen++;
+    o->open_box = NULL; /* the last frame says less */
 }
 
 void phx__flow_rewind(struct phx__flow_out *o)

@@ -75,10 +75,12 @@ struct phx__flow_out {
     uint64_t rto, rto_at; /* the backstop; PHX__NEVER: nothing is under way */
     uint64_t rewind_from; /* on the target's word not before */
     uint64_t limit_at;    /* no message expires before */
-    /* Messages like this one may join the last frame until it leaves, or until `seen` is another. */
-    struct phx__box *open_box; /* NULL: none may */
-    uint64_t open_from, open_tag;
-    uint32_t open_seen;
+    /* Messages that have these in common may join the last frame, which ends where the tail does, until
+     * it leaves, or until `seen` is another. */
+    const struct phx__box *open_box; /* NULL: none may */
+    uint64_t open_from;
+    uint64_t open_tag;  /* of the first message in it */
+    uint32_t open_left; /* bytes that may be added */
 };
 
 PHX_PRIVATE void phx__flow_init(struct phx__flow_out *o, struct phx__mem *mem,
@@ -93,6 +95,11 @@ PHX_PRIVATE void phx__flow_trim(struct phx__flow_out *o);
 PHX_PRIVATE int phx__flow_put(struct phx__flow_out *o, const struct phx__mail *m);
 /* Puts it behind the others in the last frame, if that has not left and takes it: 1, or 0. */
 PHX_PRIVATE int phx__flow_join(struct phx__flow_out *o, const struct phx__mail *m);
+/* The same of a message without token and limit: where its bytes are to be put now, or NULL. */
+PHX_PRIVATE uint8_t *phx__flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t from,
+                                    uint64_t tag, size_t size);
+/* One more return was taken in. */
+PHX_PRIVATE void phx__flow_saw(struct phx__flow_out *o);
 
 PHX_PRIVATE struct phx__flow_record *phx__flow_at(const struct phx__flow_out *o, uint32_t index);
 PHX_PRIVATE size_t phx__flow_frame_size(const struct phx__flow_record *r);

@@ -177,40 +177,82 @@ static int post_submit(struct phx__post *p, struct phx__post_way *way, const str
     return err;
 }
 
-int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t now)
+static void post_wrap(struct phx__mail *mail, const struct phx_outgoing *m, size_t size,
+                      uint64_t now)
+{
+    mail->to = m->to;
+    mail->from = m->from;
+    mail->tag = m->tag;
+    mail->token = m->token;
+    mail->limit = PHX__NEVER;
+    if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - now)
+        mail->limit = now + m->time_limit_us;
+    mail->box = NULL;
+    mail->cast = NULL;
+    mail->met = 0;
+    mail->run = 0;
+    mail->rest = 0;
+    mail->rest_size = 0;
+    mail->size = size;
+    mail->body = NULL;
+    mail->data = NULL;
+    mail->iov = m->iov;
+    mail->iov_count = m->iov_count;
+}
+
+/* The usual case of a stream: what was sent last went to this name, too, its owner is the same, and the last
+ * frame to it takes one more. Nothing is asked here that the long way would not ask; what it asks besides
+ * is known, and no memory is needed. 1, or 0: take the long way. */
+static int post_join(struct phx__post *p, const struct phx_outgoing *m)
+{
+    struct phx__box *b = p->hold.recent;
+    size_t size;
+    uint8_t *to;
+
+    if (b == NULL || b->name != m->to || b->state != PHX__BOX_FLOWING
+        || b->version != *p->ops.version || m->token != 0 || m->time_limit_us != 0
+        || m->release != NULL || m->iov_count != 1 || m->iov == NULL)
+        return 0;
+    size = m->iov->iov_len;
+    if (size > p->limits.max_message || (size > 0 && m->iov->iov_base == NULL)
+        || !phx__fate_credit(p, b->peer))
+        return 0;
+    to = phx__flow_room(&b->peer->out, b, m->from, m->tag, size);
+    if (to == NULL)
+        return 0;
+    if (size > 0)
+        memcpy(to, m->iov->iov_base, size);
+    p->pending_count++;
+    p->pending_bytes += size;
+    p->messages_out++;
+    return 1;
+}
+
+static int post_go_long(struct phx__post *p, const struct phx_outgoing *m, struct phx__mail *mail)
 {
     struct phx__waiter **waiters = NULL;
-    struct phx__mail mail;
     struct phx__post_way way;
-    size_t size;
-    int err = post_measure(p, m, &size);
+    int err = phx__post_find_way(p, m->to, mail->size, &way, &waiters);
 
-    p->now = now;
-    if (err == 0)
-        err = phx__post_find_way(p, m->to, size, &way, &waiters);
     if (err == PHX_EAGAIN && phx__wait(&p->hold, waiters, m->to) != 0)
         err = PHX_ENOMEM; /* "later" would be a promise to tell when */
+    return err != 0 ? err : post_submit(p, &way, m, mail);
+}
+
+int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t now)
+{
+    struct phx__mail mail;
+    size_t size;
+    int err;
+
+    p->now = now;
+    if (post_join(p, m))
+        return 0;
+    err = post_measure(p, m, &size);
     if (err != 0)
         return err;
-    mail.to = m->to;
-    mail.from = m->from;
-    mail.tag = m->tag;
-    mail.token = m->token;
-    mail.limit = PHX__NEVER;
-    if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - now)
-        mail.limit = now + m->time_limit_us;
-    mail.box = NULL;
-    mail.cast = NULL;
-    mail.met = 0;
-    mail.run = 0;
-    mail.rest = 0;
-    mail.rest_size = 0;
-    mail.size = size;
-    mail.body = NULL;
-    mail.data = NULL;
-    mail.iov = m->iov;
-    mail.iov_count = m->iov_count;
-    err = post_submit(p, &way, m, &mail);
+    post_wrap(&mail, m, size, now);
+    err = post_go_long(p, m, &mail);
     if (err == 0) {
         p->pending_bytes += size;
         p->messages_out++;
@@ -461,7 +503,7 @@ static int post_came_back(struct post_returns *in, struct phx__flow_out *o, uint
             && (rest == 0 || t.reason != (int)PHX__RETURN_LARGE))
             return t.reason;
         in->at++;
-        o->seen++;
+        phx__flow_saw(o);
     }
     return 0;
 }
@@ -517,7 +559,7 @@ static int post_acked(struct phx__post *p, struct phx__flow_out *o, struct post_
     }
     if (here != 0) {
         in->at++;
-        o->seen++;
+        phx__flow_saw(o);
     }
     (void)phx__flow_pop(o, o->base + 1, &r);
     if (!last && here != 0)

@@ -213,12 +213,12 @@ PHX_PRIVATE int phx__wire_count_run(struct phx__data *d, int flags);
 /* A message behind another in a run: so many bytes before its own. */
 PHX_PRIVATE size_t phx__wire_more_head(int flags);
 PHX_PRIVATE void phx__wire_put_more(struct phx__writer *w, int flags, uint64_t tag, size_t size);
-/* Moves r to what is behind it. 1, and *tag only with TAGS; 0 at the end; PHX_EPROTO. */
-PHX_PRIVATE int phx__wire_next_more(struct phx__reader *r, int flags, uint64_t *tag, size_t *size,
-                                    const uint8_t **data);
+/* Its bytes, if it begins at `at` in a run that was counted; *tag only with TAGS. */
+PHX_PRIVATE const uint8_t *phx__wire_more(const uint8_t *at, int flags, uint64_t *tag,
+                                          size_t *size);
 PHX_PRIVATE int phx__wire_flags(const uint8_t *frame);
-/* The DATA frame at `frame` has got other flags and so many more bytes. */
-PHX_PRIVATE void phx__wire_stretch(uint8_t *frame, int flags, size_t more);
+/* The DATA frame at `frame` has `size` bytes now, header included, and perhaps other flags. */
+PHX_PRIVATE void phx__wire_stretch(uint8_t *frame, int flags, size_t size);
 
 /* A CAST stands for `count` DATA frames. Each has a line of its own: target, number, epoch, and with
  * FIRST to and seen (here 0 is said); the rest they have in common. */

@@ -19,10 +19,13 @@
 /* The size field, which does not count itself, and the place of the flags behind it and the type. */
 #define RUN_FIELD 4u
 #define RUN_FLAGS_AT 5u
+/* Before a message behind the first: its size, and perhaps its tag. */
+#define RUN_SIZE 2u
+#define RUN_TAG 8u
 
 size_t phx__wire_more_head(int flags)
 {
-    return (flags & (int)PHX__DATA_TAGS) != 0 ? 10 : 2;
+    return (flags & (int)PHX__DATA_TAGS) != 0 ? RUN_SIZE + RUN_TAG : RUN_SIZE;
 }
 
 void phx__wire_put_more(struct phx__writer *w, int flags, uint64_t tag, size_t size)
@@ -33,16 +36,13 @@ void phx__wire_put_more(struct phx__writer *w, int flags, uint64_t tag, size_t s
         phx__put_u64(w, tag);
 }
 
-int phx__wire_next_more(struct phx__reader *r, int flags, uint64_t *tag, size_t *size,
-                        const uint8_t **data)
+const uint8_t *phx__wire_more(const uint8_t *at, int flags, uint64_t *tag, size_t *size)
 {
-    if (!r->bad && r->left == 0)
-        return 0;
-    *size = phx__get_u16(r);
-    if ((flags & (int)PHX__DATA_TAGS) != 0)
-        *tag = phx__get_u64(r);
-    *data = phx__get_bytes(r, *size);
-    return r->bad ? PHX_EPROTO : 1;
+    *size = (size_t)(at[0] | at[1] << 8);
+    if ((flags & (int)PHX__DATA_TAGS) == 0)
+        return at + RUN_SIZE;
+    *tag = phx__load_u64(at + RUN_SIZE);
+    return at + RUN_SIZE + RUN_TAG;
 }
 
 int phx__wire_flags(const uint8_t *frame)
@@ -50,37 +50,35 @@ int phx__wire_flags(const uint8_t *frame)
     return frame[RUN_FLAGS_AT];
 }
 
-void phx__wire_stretch(uint8_t *frame, int flags, size_t more)
+void phx__wire_stretch(uint8_t *frame, int flags, size_t size)
 {
-    struct phx__reader r;
     struct phx__writer w;
-    size_t size;
 
-    phx__reader_init(&r, frame, RUN_FIELD);
-    size = phx__get_u32(&r) + more;
-    PHX_ASSERT(size <= PHX__FRAME_MAX - RUN_FIELD);
+    PHX_ASSERT(size <= PHX__FRAME_MAX);
     phx__writer_init(&w, frame, RUN_FIELD);
-    phx__put_u32(&w, (uint32_t)size);
+    phx__put_u32(&w, (uint32_t)(size - RUN_FIELD));
     frame[RUN_FLAGS_AT] = (uint8_t)flags;
 }
 
 int phx__wire_count_run(struct phx__data *d, int flags)
 {
     const unsigned whole = PHX__DATA_FIRST | PHX__DATA_LAST;
-    const uint8_t *data;
+    const size_t tag = phx__wire_more_head(flags) - RUN_SIZE;
     struct phx__reader r;
-    uint64_t tag;
-    size_t size;
-    int got;
 
     if (((unsigned)flags & whole) != whole || d->size > PHX__FRAGMENT || d->total >= d->size)
         return 0;
     phx__reader_init(&r, d->payload, d->size);
     (void)phx__get_bytes(&r, (size_t)d->total);
-    while ((got = phx__wire_next_more(&r, flags, &tag, &size, &data)) == 1)
-        d->more++;
-    return got == 0;
+    for (; r.left > 0; d->more++) {
+        size_t size = phx__get_u16(&r);
+
+        (void)phx__get_bytes(&r, tag + size); /* running past the end leaves nothing, and is bad */
+    }
+    return !r.bad;
 }
 
 #undef RUN_FIELD
 #undef RUN_FLAGS_AT
+#undef RUN_SIZE
+#undef RUN_TAG
