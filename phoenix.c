@@ -593,7 +593,7 @@ struct phx__data {
 PHX_PRIVATE void phx__wire_put_data_head(struct phx__writer *w, const struct phx__data *d,
                                          int flags, int hops);
 PHX_PRIVATE int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d);
-/* Is it a run that has at least one message behind the first, and all of them whole? Counts them in d->more. */
+/* Is it a run with at least one message behind the first, and all of them whole? Counts them in d->more. */
 PHX_PRIVATE int phx__wire_count_run(struct phx__data *d, int flags);
 /* A message behind another in a run: so many bytes before its own. */
 PHX_PRIVATE size_t phx__wire_more_head(int flags);
@@ -1709,6 +1709,10 @@ enum phx__flow_taken {
 PHX_PRIVATE void phx__flow_start(struct phx__flow_in *in, uint64_t epoch);
 PHX_PRIVATE int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem,
                                const struct phx__data *d, int flags, struct phx__mail *m);
+/* Of a frame that is FIRST and LAST: as it is, in *m the fields that an application is told, and the
+ * run's. Then phx__flow_took. */
+PHX_PRIVATE void phx__flow_take_whole(struct phx__flow_in *in, const struct phx__data *d, int flags,
+                                      struct phx__mail *m);
 PHX_PRIVATE void phx__flow_took(struct phx__flow_in *in);
 /* The fragment that comes next is taken, and its message is not: it goes back. */
 PHX_PRIVATE void phx__flow_turn_back(struct phx__flow_in *in, int flags);
@@ -10979,7 +10983,8 @@ int phx__flow_join(struct phx__flow_out *o, const struct phx__mail *m)
 {
     uint8_t *to;
 
-    if (!flow_is_plain(m) || m->run != 0 || (m->body != NULL && m->body->release != NULL))
+    if (m->box != o->open_box || !flow_is_plain(m) || m->run != 0
+        || (m->body != NULL && m->body->release != NULL))
         return 0;
     to = phx__flow_room(o, m->box, m->from, m->tag, m->size);
     if (to == NULL)
@@ -11322,16 +11327,22 @@ static int flow_skip(struct phx__flow_in *in)
 /* What the first fragment tells. */
 static void flow_read_first(struct phx__mail *m, const struct phx__data *d, int flags)
 {
-    memset(m, 0, sizeof *m);
     m->to = d->to;
     m->from = d->from;
     m->tag = d->tag;
-    m->limit = PHX__NEVER;
     m->size = (size_t)d->total;
     m->data = d->payload;
     m->run = flags & (int)(PHX__DATA_RUN | PHX__DATA_TAGS);
     m->rest = d->more;
     m->rest_size = m->run == 0 ? 0 : d->size - m->size;
+}
+
+void phx__flow_take_whole(struct phx__flow_in *in, const struct phx__data *d, int flags,
+                          struct phx__mail *m)
+{
+    flow_drop_part(in); /* NULL unless the sender broke the message before */
+    in->state = PHX__FLOW_ALL;
+    flow_read_first(m, d, flags);
 }
 
 /* A fragment behind one that was turned back or given up. */
@@ -11357,9 +11368,9 @@ int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct p
     size_t size = d->size, room;
 
     if (first) {
-        flow_drop_part(in); /* NULL unless the sender broke the message before */
-        in->state = PHX__FLOW_ALL;
-        flow_read_first(m, d, flags);
+        memset(m, 0, sizeof *m);
+        m->limit = PHX__NEVER;
+        phx__flow_take_whole(in, d, flags, m);
         if (last)
             return PHX__FLOW_WHOLE;
         if (phx__mem_has_room_for_mail(mem, m->size))
@@ -13785,8 +13796,8 @@ static int post_join(struct phx__post *p, const struct phx_outgoing *m)
     size_t size;
     uint8_t *to;
 
-    if (b == NULL || b->name != m->to || b->state != PHX__BOX_FLOWING
-        || b->version != *p->ops.version || m->token != 0 || m->time_limit_us != 0
+    if (b == NULL || b->name != m->to || b->peer == NULL || b->peer->out.open_box != b
+        || b->state != PHX__BOX_FLOWING || b->version != *p->ops.version || m->token != 0 || m->time_limit_us != 0
         || m->release != NULL || m->iov_count != 1 || m->iov == NULL)
         return 0;
     size = m->iov->iov_len;
@@ -13909,7 +13920,7 @@ static int post_take_whole(struct phx__post *p, struct phx__pump_peer *peer,
     uint32_t place = 0;
     int known = 0, reason = 0, why;
 
-    (void)phx__flow_take(in, p->mem, d, flags, &m); /* as it is: there is nothing to put together */
+    phx__flow_take_whole(in, d, flags, &m);
     post_address(p, &m, peer->node, &out);
     do {
         if (place++ < in->done)

@@ -371,7 +371,8 @@ int phx__flow_join(struct phx__flow_out *o, const struct phx__mail *m)
 {
     uint8_t *to;
 
-    if (!flow_is_plain(m) || m->run != 0 || (m->body != NULL && m->body->release != NULL))
+    if (m->box != o->open_box || !flow_is_plain(m) || m->run != 0
+        || (m->body != NULL && m->body->release != NULL))
         return 0;
     to = phx__flow_room(o, m->box, m->from, m->tag, m->size);
     if (to == NULL)
@@ -714,16 +715,22 @@ static int flow_skip(struct phx__flow_in *in)
 /* What the first fragment tells. */
 static void flow_read_first(struct phx__mail *m, const struct phx__data *d, int flags)
 {
-    memset(m, 0, sizeof *m);
     m->to = d->to;
     m->from = d->from;
     m->tag = d->tag;
-    m->limit = PHX__NEVER;
     m->size = (size_t)d->total;
     m->data = d->payload;
     m->run = flags & (int)(PHX__DATA_RUN | PHX__DATA_TAGS);
     m->rest = d->more;
     m->rest_size = m->run == 0 ? 0 : d->size - m->size;
+}
+
+void phx__flow_take_whole(struct phx__flow_in *in, const struct phx__data *d, int flags,
+                          struct phx__mail *m)
+{
+    flow_drop_part(in); /* NULL unless the sender broke the message before */
+    in->state = PHX__FLOW_ALL;
+    flow_read_first(m, d, flags);
 }
 
 /* A fragment behind one that was turned back or given up. */
@@ -749,9 +756,9 @@ int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct p
     size_t size = d->size, room;
 
     if (first) {
-        flow_drop_part(in); /* NULL unless the sender broke the message before */
-        in->state = PHX__FLOW_ALL;
-        flow_read_first(m, d, flags);
+        memset(m, 0, sizeof *m);
+        m->limit = PHX__NEVER;
+        phx__flow_take_whole(in, d, flags, m);
         if (last)
             return PHX__FLOW_WHOLE;
         if (phx__mem_has_room_for_mail(mem, m->size))

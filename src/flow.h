@@ -158,6 +158,10 @@ enum phx__flow_taken {
 PHX_PRIVATE void phx__flow_start(struct phx__flow_in *in, uint64_t epoch);
 PHX_PRIVATE int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem,
                                const struct phx__data *d, int flags, struct phx__mail *m);
+/* Of a frame that is FIRST and LAST: as it is, in *m the fields that an application is told, and the
+ * run's. Then phx__flow_took. */
+PHX_PRIVATE void phx__flow_take_whole(struct phx__flow_in *in, const struct phx__data *d, int flags,
+                                      struct phx__mail *m);
 PHX_PRIVATE void phx__flow_took(struct phx__flow_in *in);
 /* The fragment that comes next is taken, and its message is not: it goes back. */
 PHX_PRIVATE void phx__flow_turn_back(struct phx__flow_in *in, int flags);

@@ -209,8 +209,8 @@ static int post_join(struct phx__post *p, const struct phx_outgoing *m)
     size_t size;
     uint8_t *to;
 
-    if (b == NULL || b->name != m->to || b->state != PHX__BOX_FLOWING
-        || b->version != *p->ops.version || m->token != 0 || m->time_limit_us != 0
+    if (b == NULL || b->name != m->to || b->peer == NULL || b->peer->out.open_box != b
+        || b->state != PHX__BOX_FLOWING || b->version != *p->ops.version || m->token != 0 || m->time_limit_us != 0
         || m->release != NULL || m->iov_count != 1 || m->iov == NULL)
         return 0;
     size = m->iov->iov_len;
@@ -333,7 +333,7 @@ static int post_take_whole(struct phx__post *p, struct phx__pump_peer *peer,
     uint32_t place = 0;
     int known = 0, reason = 0, why;
 
-    (void)phx__flow_take(in, p->mem, d, flags, &m); /* as it is: there is nothing to put together */
+    phx__flow_take_whole(in, d, flags, &m);
     post_address(p, &m, peer->node, &out);
     do {
         if (place++ < in->done)

@@ -208,7 +208,7 @@ struct phx__data {
 PHX_PRIVATE void phx__wire_put_data_head(struct phx__writer *w, const struct phx__data *d,
                                          int flags, int hops);
 PHX_PRIVATE int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d);
-/* Is it a run that has at least one message behind the first, and all of them whole? Counts them in d->more. */
+/* Is it a run with at least one message behind the first, and all of them whole? Counts them in d->more. */
 PHX_PRIVATE int phx__wire_count_run(struct phx__data *d, int flags);
 /* A message behind another in a run: so many bytes before its own. */
 PHX_PRIVATE size_t phx__wire_more_head(int flags);

@@ -354,8 +354,10 @@ static void talk_one(struct sim *s, uint32_t a)
     for (; n > 0 && s->nodes[a].p && !s->w->failed; n--) {
         uint32_t name = (uint32_t)rnd(s, s->chat->names);
         int is_said;
-        if (plan->burst_one_in && rnd(s, plan->burst_one_in) == 0)
-            burst(s, a, name);
+        if (plan->burst_one_in && rnd(s, plan->burst_one_in) == 0) {
+            burst(s, a, name); /* and nothing behind it, so that its last frame is left open */
+            continue;
+        }
         if (plan->cast_one_in && rnd(s, plan->cast_one_in) == 0)
             is_said = cast(s, a, some_size(s)) > 0;
         else
