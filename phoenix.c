@@ -10515,6 +10515,9 @@ void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now)
  * has confirmed them, in an ack of its own or by the number in its messages. Confirming does not
  * end a refusal: what the source had sent before may still be under way.
  *
+ * One return may stand for many messages: all from one place of a run to its end, if the name is not
+ * here, for then none of them can stay.
+ *
  * Memory. The unconfirmed list holds PHX__RETURNS; what would need more is not taken, and the
  * source's window is closed until it confirms. The map holds BACK_NAMES; beyond, or if there is no
  * memory, everything is turned back that does not know of the latest return, whatever its name:
@@ -10633,18 +10636,38 @@ void phx__back_fill(const struct phx__back *b, struct phx__ack *a)
  * into one slice, and a small message costs one copy and no allocation. Retransmission emits the
  * same bytes.
  *
+ * A message that finds the last frame not yet emitted, and has its name, its sender and its knowledge
+ * of returns in common with what is there, joins it: its bytes go behind that frame's, with two bytes
+ * of size and perhaps its tag, and the frame has become a *run* (see wire_run.c). So a stream of small
+ * messages costs a fraction of a head, of a record, of an ack each, and a lone message is what it was,
+ * and leaves when it did:
+ *
+ *      open:      [head to a|8|8|8|8|   ]  + 8 to a   -> joins
+ *      closed:    [head to a|8|8|8|8] emitted, full, or another message behind it -> a new frame
+ *
+ * What may have to be taken out of the flow again does not join: who has a token is told how it
+ * ended and may be cancelled, what has a time limit expires. So a frame ends in one way, but for one
+ * thing: its target may deliver the beginning of a run and return the rest. The number is the frame's,
+ * and not the message's, because everything here is about frames: numbers given anew, credit,
+ * retransmission. Only the target knows in between how far it is in a run; it remembers that until it
+ * has the whole frame, and a return says at which message. The first plan was a number for each
+ * message; then an ack could end in the midst of a record, the ring would have to be searched, and
+ * each of the ten thousands of messages that a window holds now would need a return of its own when
+ * their name has moved.
+ *
  * Numbers are given when a message is put, although it may be withdrawn as long as nothing of it
  * has been emitted. Withdrawing it leaves a hole, so the numbers of all behind it, which were never
  * emitted either, are written again into their heads: nobody else has seen those bytes. That is
  * O(queue) for a rare call and nothing for the common ones.
  *
- * Memory: 64 bytes for a record, 56 to 92 bytes for a head. What counts against windows is the
- * frame with its head, never less than WIRE.md asks (it counts payload only), so that empty
- * messages are bounded too. */
+ * Memory: 64 bytes for a record, 56 to 92 bytes for a head; in a run 2 or 10 bytes. What counts
+ * against windows is the frame with its head, never less than WIRE.md asks (it counts payload only),
+ * so that empty messages are bounded too. */
 /* include "flow.h" */
 
-/* Frames that small messages join end here. The head of such a frame and the work for it are shared by 250
- * messages of 64 bytes, and a frame is never more than an eighth of what a link has queued ahead. */
+/* Frames that small messages join end here. The head of such a frame and the work for it are shared by 246
+ * messages of 64 bytes, a few instructions each; twice as much would save a few more and let the first of
+ * them wait longer for the last. It is an eighth of what a link commits ahead of control frames. */
 #define FLOW_RUN_MOST 16384u
 /* Payloads up to here are copied behind their heads: one slice and one cache-friendly stream
  * instead of a block each. Above, a body of its own costs less than it saves on the retransmission
@@ -11857,6 +11880,10 @@ int phx__post_cast_data(struct phx__post *p, uint32_t nbr, const struct phx__fra
  * search, because it is the one that was found last. Lists of boxes are circles of links inside
  * them; whoever forgets a list moves its boxes elsewhere first.
  *
+ * What comes back out of a flow comes back as frames: a run stays one letter, which borrows the bytes
+ * where they are, for a window of small messages would need tens of megabytes as letters of their own.
+ * It goes into the next flow as a run again; only this node itself peels message after message off it.
+ *
  * Waiters are names to which a send said "later". Each is in one list only, of whatever it waits
  * for, so the host hears of a name once. */
 /* include "hold.h" */
@@ -12223,8 +12250,8 @@ int phx__wait_pop(struct phx__hold *h, struct phx__waiter **last, uint64_t *name
  * that fires too early is set again then, which is far cheaper than moving it at each frame. */
 /* include "post.h" */
 
-/* Bytes served to one destination before the next has its turn: one large fragment, or some hundred
- * small frames. Less would cost full fragments their fairness, more would let small messages wait
+/* Bytes served to one destination before the next has its turn: one large fragment, four runs, or some
+ * hundred small frames. Less would cost full fragments their fairness, more would let small messages wait
  * longer. */
 #define PUMP_QUANTUM PHX__FRAGMENT
 /* An ack waits this long for data that goes the other way. It delays no message, only outcomes and
@@ -13617,6 +13644,11 @@ void phx__post_forget(struct phx__post *p, uint32_t node)
  * nobody else's death can lose it. What a receiver cannot take (no memory) it does not acknowledge;
  * it closes the sender's window instead and opens it again when it can.
  *
+ * A frame may be a run of messages. They are taken one by one, as if each had come by itself, and the
+ * application may send, cancel and let the name go in between. Then the rest goes back, as one return;
+ * and if there is no room for that, the frame comes again and the messages that were taken are passed
+ * over. A run is acknowledged when all of it was taken.
+ *
  * Re-entrance: ops.message, done and writable, and the host's release functions may call
  * phx__post_send and phx__post_cancel. So nothing that those may move or free is held across such a
  * call. Release functions run only in phx__post_data, _ack, _run and _free: what is withdrawn
@@ -13797,8 +13829,8 @@ static int post_join(struct phx__post *p, const struct phx_outgoing *m)
     uint8_t *to;
 
     if (b == NULL || b->name != m->to || b->peer == NULL || b->peer->out.open_box != b
-        || b->state != PHX__BOX_FLOWING || b->version != *p->ops.version || m->token != 0 || m->time_limit_us != 0
-        || m->release != NULL || m->iov_count != 1 || m->iov == NULL)
+        || b->state != PHX__BOX_FLOWING || b->version != *p->ops.version || m->token != 0
+        || m->time_limit_us != 0 || m->release != NULL || m->iov_count != 1 || m->iov == NULL)
         return 0;
     size = m->iov->iov_len;
     if (size > p->limits.max_message || (size > 0 && m->iov->iov_base == NULL)

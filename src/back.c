@@ -21,6 +21,9 @@
  * has confirmed them, in an ack of its own or by the number in its messages. Confirming does not
  * end a refusal: what the source had sent before may still be under way.
  *
+ * One return may stand for many messages: all from one place of a run to its end, if the name is not
+ * here, for then none of them can stay.
+ *
  * Memory. The unconfirmed list holds PHX__RETURNS; what would need more is not taken, and the
  * source's window is closed until it confirms. The map holds BACK_NAMES; beyond, or if there is no
  * memory, everything is turned back that does not know of the latest return, whatever its name:

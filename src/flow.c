@@ -21,18 +21,38 @@
  * into one slice, and a small message costs one copy and no allocation. Retransmission emits the
  * same bytes.
  *
+ * A message that finds the last frame not yet emitted, and has its name, its sender and its knowledge
+ * of returns in common with what is there, joins it: its bytes go behind that frame's, with two bytes
+ * of size and perhaps its tag, and the frame has become a *run* (see wire_run.c). So a stream of small
+ * messages costs a fraction of a head, of a record, of an ack each, and a lone message is what it was,
+ * and leaves when it did:
+ *
+ *      open:      [head to a|8|8|8|8|   ]  + 8 to a   -> joins
+ *      closed:    [head to a|8|8|8|8] emitted, full, or another message behind it -> a new frame
+ *
+ * What may have to be taken out of the flow again does not join: who has a token is told how it
+ * ended and may be cancelled, what has a time limit expires. So a frame ends in one way, but for one
+ * thing: its target may deliver the beginning of a run and return the rest. The number is the frame's,
+ * and not the message's, because everything here is about frames: numbers given anew, credit,
+ * retransmission. Only the target knows in between how far it is in a run; it remembers that until it
+ * has the whole frame, and a return says at which message. The first plan was a number for each
+ * message; then an ack could end in the midst of a record, the ring would have to be searched, and
+ * each of the ten thousands of messages that a window holds now would need a return of its own when
+ * their name has moved.
+ *
  * Numbers are given when a message is put, although it may be withdrawn as long as nothing of it
  * has been emitted. Withdrawing it leaves a hole, so the numbers of all behind it, which were never
  * emitted either, are written again into their heads: nobody else has seen those bytes. That is
  * O(queue) for a rare call and nothing for the common ones.
  *
- * Memory: 64 bytes for a record, 56 to 92 bytes for a head. What counts against windows is the
- * frame with its head, never less than WIRE.md asks (it counts payload only), so that empty
- * messages are bounded too. */
+ * Memory: 64 bytes for a record, 56 to 92 bytes for a head; in a run 2 or 10 bytes. What counts
+ * against windows is the frame with its head, never less than WIRE.md asks (it counts payload only),
+ * so that empty messages are bounded too. */
 #include "flow.h"
 
-/* Frames that small messages join end here. The head of such a frame and the work for it are shared by 250
- * messages of 64 bytes, and a frame is never more than an eighth of what a link has queued ahead. */
+/* Frames that small messages join end here. The head of such a frame and the work for it are shared by 246
+ * messages of 64 bytes, a few instructions each; twice as much would save a few more and let the first of
+ * them wait longer for the last. It is an eighth of what a link commits ahead of control frames. */
 #define FLOW_RUN_MOST 16384u
 /* Payloads up to here are copied behind their heads: one slice and one cache-friendly stream
  * instead of a block each. Above, a body of its own costs less than it saves on the retransmission

@@ -16,6 +16,10 @@
  * search, because it is the one that was found last. Lists of boxes are circles of links inside
  * them; whoever forgets a list moves its boxes elsewhere first.
  *
+ * What comes back out of a flow comes back as frames: a run stays one letter, which borrows the bytes
+ * where they are, for a window of small messages would need tens of megabytes as letters of their own.
+ * It goes into the next flow as a run again; only this node itself peels message after message off it.
+ *
  * Waiters are names to which a send said "later". Each is in one list only, of whatever it waits
  * for, so the host hears of a name once. */
 #include "hold.h"

@@ -30,6 +30,11 @@
  * nobody else's death can lose it. What a receiver cannot take (no memory) it does not acknowledge;
  * it closes the sender's window instead and opens it again when it can.
  *
+ * A frame may be a run of messages. They are taken one by one, as if each had come by itself, and the
+ * application may send, cancel and let the name go in between. Then the rest goes back, as one return;
+ * and if there is no room for that, the frame comes again and the messages that were taken are passed
+ * over. A run is acknowledged when all of it was taken.
+ *
  * Re-entrance: ops.message, done and writable, and the host's release functions may call
  * phx__post_send and phx__post_cancel. So nothing that those may move or free is held across such a
  * call. Release functions run only in phx__post_data, _ack, _run and _free: what is withdrawn
@@ -210,8 +215,8 @@ static int post_join(struct phx__post *p, const struct phx_outgoing *m)
     uint8_t *to;
 
     if (b == NULL || b->name != m->to || b->peer == NULL || b->peer->out.open_box != b
-        || b->state != PHX__BOX_FLOWING || b->version != *p->ops.version || m->token != 0 || m->time_limit_us != 0
-        || m->release != NULL || m->iov_count != 1 || m->iov == NULL)
+        || b->state != PHX__BOX_FLOWING || b->version != *p->ops.version || m->token != 0
+        || m->time_limit_us != 0 || m->release != NULL || m->iov_count != 1 || m->iov == NULL)
         return 0;
     size = m->iov->iov_len;
     if (size > p->limits.max_message || (size > 0 && m->iov->iov_base == NULL)

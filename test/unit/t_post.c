@@ -2625,7 +2625,8 @@ static void model_message(struct node *n, const struct phx_message *m)
     o->stream[sender][name].last[n->self] = seq + 1;
     o->stream[sender][name].at[seq].by = n->self;
     o->stream[sender][name].at[seq].by_life = o->life[n->self];
-    if (!o->is_ending && o->holder[name] == n->self && below(n->w, 100) == 0) { /* in the midst of a run, perhaps */
+    /* in the midst of a run, perhaps */
+    if (!o->is_ending && o->holder[name] == n->self && below(n->w, 100) == 0) {
         int to = (int)below(n->w, NODES);
 
         model_give(n->w, name, n->w->dead[to] ? -1 : to);
