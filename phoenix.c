@@ -2596,6 +2596,7 @@ struct phx {
     uint64_t now, steps;
     uint64_t names_version; /* as last shown to post */
     uint64_t broken_version; /* as last looked through for broken ones, all news of which were told */
+    uint64_t mine, mine_version; /* the name that was found to be here last, in which version + 1 */
     int card_stale;         /* own names or addresses changed */
     int late;               /* some change was not taken in for lack of memory */
     uint32_t late_timer;    /* ... and is looked at again */
@@ -8540,6 +8541,10 @@ void phx__live_step(struct phx__live *l, uint64_t now)
 {
     uint64_t due = phx__timers_next(l->timers), late = LIVE_LATE_US, gap;
 
+    if (now <= due && now >= l->last_step && l->stepped && !l->blind && l->pause == 0) {
+        l->last_step = now; /* in time, as most steps are: nothing to find out */
+        return;
+    }
     if (!l->stepped) {
         l->stepped = 1;
         l->last_step = now;
@@ -17655,7 +17660,8 @@ void phx__node_read(phx *p, struct phx__link *l)
     if (l->state == PHX__LINK_UP && l->bytes_in != before)
         phx__live_heard(&p->live, l->peer, p->now);
     p->more |= l->more;
-    phx__node_watch(p, l);
+    if (phx__link_events(l) != l->watching)
+        phx__node_watch(p, l);
 }
 
 static void node_wants(void *ctx, struct phx__link *l)
@@ -17709,7 +17715,7 @@ static void node_write_link(phx *p, struct phx__link *l)
         l->broken = err; /* the next step first reads what came before the end: a goodbye, perhaps */
     else if (err != 0)
         phx__node_close_link(p, l, err, 0);
-    else
+    else if (phx__link_events(l) != l->watching)
         phx__node_watch(p, l);
 }
 
@@ -19737,9 +19743,17 @@ static void node_state(void *ctx, uint32_t node, enum phx_state state)
 static uint32_t node_owner(void *ctx, uint64_t name)
 {
     phx *p = ctx;
-    uint32_t node = phx__names_owner(&p->names, name, NULL, NULL);
+    uint32_t node;
     enum phx_state state;
 
+    /* Messages that come one after another are often for one name of ours. */
+    if (name == p->mine && p->mine_version == p->names.version + 1)
+        return PHX__SELF;
+    node = phx__names_owner(&p->names, name, NULL, NULL);
+    if (node == PHX__SELF) {
+        p->mine = name;
+        p->mine_version = p->names.version + 1;
+    }
     if (node == PHX__NONE || node == PHX__SELF)
         return node;
     /* The claim of a node that failed stands, but nobody is there to take messages. */

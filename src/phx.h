@@ -73,6 +73,7 @@ struct phx {
     uint64_t now, steps;
     uint64_t names_version; /* as last shown to post */
     uint64_t broken_version; /* as last looked through for broken ones, all news of which were told */
+    uint64_t mine, mine_version; /* the name that was found to be here last, in which version + 1 */
     int card_stale;         /* own names or addresses changed */
     int late;               /* some change was not taken in for lack of memory */
     uint32_t late_timer;    /* ... and is looked at again */

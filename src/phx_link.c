@@ -629,7 +629,8 @@ void phx__node_read(phx *p, struct phx__link *l)
     if (l->state == PHX__LINK_UP && l->bytes_in != before)
         phx__live_heard(&p->live, l->peer, p->now);
     p->more |= l->more;
-    phx__node_watch(p, l);
+    if (phx__link_events(l) != l->watching)
+        phx__node_watch(p, l);
 }
 
 static void node_wants(void *ctx, struct phx__link *l)
@@ -683,7 +684,7 @@ static void node_write_link(phx *p, struct phx__link *l)
         l->broken = err; /* the next step first reads what came before the end: a goodbye, perhaps */
     else if (err != 0)
         phx__node_close_link(p, l, err, 0);
-    else
+    else if (phx__link_events(l) != l->watching)
         phx__node_watch(p, l);
 }
 
