@@ -16117,8 +16117,7 @@ static int os_wake(void *world)
     return after == PHX_EAGAIN ? 0 : after;
 }
 
-/* Bounded, because another thread may write as fast as we read. What is left is found the next
- * time. */
+/* Bounded: another thread may write as fast as we read. What is left is found the next time. */
 static void os_drain(int fd)
 {
     char bytes[256];
@@ -16149,8 +16148,7 @@ static int os_queue_open(struct os_world *w)
     return w->queue < 0 ? os_error(errno) : 0;
 }
 
-/* No table says what is watched: a handle is changed far more often than added, so try that
- * first. */
+/* No table says what is watched: handles are changed far more often than added, so try that first. */
 static int os_watch(void *world, int handle, int events)
 {
     struct os_world *w = (struct os_world *)world;
@@ -16647,8 +16645,9 @@ static long os_recv(void *world, int handle, void *data, size_t size)
     ssize_t n;
     (void)world;
     PHX_ASSERT(size > 0);
-    do
-        n = read(handle, data, size);
+    do /* recv is the lesser call, but an adopted descriptor need not be a socket */
+        if ((n = recv(handle, data, size, 0)) < 0 && errno == ENOTSOCK)
+            n = read(handle, data, size);
     while (n < 0 && errno == EINTR);
     return n < 0 ? os_error(errno) : (long)n;
 }
