@@ -156,11 +156,13 @@ static int link_refill(struct phx__link_set *s, struct phx__link *l, int *empty)
     return l->control.count > 0 ? link_commit_control(l) : 0;
 }
 
-/* What the stream takes of what waits: how many bytes, 0 if nothing waits, or why none. */
+/* What the stream takes of what waits: how many bytes, 0 if nothing waits, or why none. One that takes
+ * less than it is given is full, and need not be asked again to say so. */
 static long link_send(struct phx__link_set *s, struct phx__link *l)
 {
     struct iovec iov[LINK_IOV];
-    int err, count = 1;
+    int i, err, count = 1;
+    size_t given = 0;
     long n;
 
     if (l->tls == NULL) {
@@ -171,8 +173,11 @@ static long link_send(struct phx__link_set *s, struct phx__link *l)
     }
     if (count == 0 || iov[0].iov_len == 0)
         return 0;
+    for (i = 0; i < count; i++)
+        given += iov[i].iov_len;
     s->os_calls++;
     n = s->os->send(s->os->world, l->handle, iov, count);
+    l->full = n == PHX_EAGAIN || (n > 0 && (size_t)n < given);
     if (l->tls == NULL)
         phx__slices_take(&l->out, n > 0 ? (size_t)n : 0);
     else if ((err = phx__tls_sent(l->tls, iov, n > 0 ? (size_t)n : 0)) != 0)
@@ -200,15 +205,15 @@ int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
                 l->tail->used = 0; /* all written: use the block again */
             return 0;
         }
-        if (n == PHX_EAGAIN) {
-            l->full = 1;
+        if (n == PHX_EAGAIN)
             return 0;
-        }
         if (n < 0)
             return (int)n;
         written += (size_t)n;
         l->bytes_out += (size_t)n;
         s->bytes_out += (size_t)n;
+        if (l->full)
+            return 0;
     }
     return 0; /* there may be more: next step */
 }

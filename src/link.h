@@ -40,6 +40,7 @@ struct phx__link {
     uint8_t refused;  /* the reason came from the peer */
     uint8_t full;     /* the last write was cut short: wait for PHX_WRITE */
     uint8_t secure;   /* over TLS */
+    uint8_t same_host; /* by AF_UNIX where TCP would have done; see phx_near.c */
     uint8_t resting;  /* it talks too much: not read until the timer */
     uint8_t dry;      /* the last write took all there was */
     uint32_t peer;    /* node, once known */

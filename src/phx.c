@@ -494,7 +494,10 @@ static void node_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_LIVE_NODE: phx__live_due(&p->live, kind, arg, p->now); break;
     case PHX__TIMER_POST:
     case PHX__TIMER_POST_HOLD: phx__post_due(&p->post, kind, arg, p->now); break;
-    case PHX__TIMER_ACCEPT: phx__node_resume_listeners(p); break;
+    case PHX__TIMER_ACCEPT:
+        phx__near_again(p);
+        phx__node_resume_listeners(p);
+        break;
     case PHX__TIMER_LATE: node_late(p); break;
     case PHX__TIMER_HAND: phx__hand_due(p); break;
     default: break; /* PHX__TIMER_CLOSE: only wakes the step */
@@ -799,8 +802,11 @@ static void node_free(phx *p)
     /* Release callbacks may still call: they find a closed node, in the midst of a step. */
     p->stepping = p->closing = p->free_later = 1;
     phx__node_free_links(p);
-    for (i = 0; i < p->listener_count; i++)
+    for (i = 0; i < p->listener_count; i++) {
         p->os.close(p->os.world, p->listeners[i].handle);
+        if (p->near[i].handle >= 0)
+            p->os.close(p->os.world, p->near[i].handle);
+    }
     phx__post_free(&p->post);
     phx__disc_free(&p->disc);
     phx__live_free(&p->live);

@@ -12,16 +12,19 @@
 
 #define PHX__LISTENERS 8u
 #define PHX__LISTENER_SLOT \
-    0x80000000u /* handle map values: this bit and an index, or a link slot */
+    0x80000000u /* handle map values: this bit and an index, PHX__LISTENERS more for the companion, or a
+                   link slot */
 
 struct phx__listener {
     int handle;
     uint8_t paused; /* not watched: no descriptors, or too many strangers */
+    uint8_t wanted; /* of near: not there yet, and to be tried again */
     struct phx_address address;
 };
 
-struct phx__hook { /* an attempt that waits for cfg.dial to be asked */
+struct phx__hook { /* an attempt that waits for cfg.dial to be asked, or to go on by TCP */
     uint32_t attempt; /* PHX__NONE: given up meanwhile */
+    uint32_t expect;
     struct phx_address to;
 };
 
@@ -99,6 +102,7 @@ struct phx {
     uint32_t generation;
 
     struct phx__listener listeners[PHX__LISTENERS];
+    struct phx__listener near[PHX__LISTENERS]; /* their companions, handle -1: none; see phx_near.c */
     int listener_count;
     uint32_t resume_timer;                       /* paused listeners look again */
     struct phx_address own[PHX__CARD_ADDRESSES]; /* what others are told */
@@ -125,6 +129,7 @@ struct phx {
 PHX_PRIVATE int phx__node_open_set(phx *p);
 PHX_PRIVATE void phx__node_accept(phx *p, int listener);
 PHX_PRIVATE void phx__node_resume_listeners(phx *p);
+PHX_PRIVATE void phx__node_look_again(phx *p, uint64_t at); /* at the listeners */
 PHX_PRIVATE int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect,
                                const struct phx_address *to);
 PHX_PRIVATE void phx__node_hooks(phx *p); /* asks cfg.dial for what disc wants */
@@ -142,6 +147,16 @@ PHX_PRIVATE void phx__node_sweep(phx *p); /* frees closed links */
 PHX_PRIVATE void phx__node_free_links(phx *p);
 /* Asks the world for what the link waits for, if that changed. */
 PHX_PRIVATE void phx__node_watch(phx *p, struct phx__link *l);
+
+/* phx_near.c: links within this host. A companion for a new listener; another try for what is missing. */
+PHX_PRIVATE void phx__near_listen(phx *p, int listener);
+PHX_PRIVATE void phx__near_again(phx *p);
+/* 0 and a connected handle, or an error and TCP is the way. */
+PHX_PRIVATE int phx__near_dial(phx *p, const struct phx_address *to, int *handle);
+/* A dialled link was closed for this reason: may it be that TCP leads to somebody else? */
+PHX_PRIVATE int phx__near_is_doubtful(const struct phx__link *l, int reason);
+/* Our end of such a link, as TCP would have it: 1, or 0. */
+PHX_PRIVATE int phx__near_here(phx *p, const struct phx__link *l, struct phx_address *here);
 
 /* phx_path.c: what a link that has come up teaches of our own addresses. */
 PHX_PRIVATE void phx__node_learn(phx *p, const struct phx__link *l);
