@@ -37,6 +37,10 @@ figures: phoenix.c
 bench: phoenix.c
 	@QUICK='$(QUICK)' ONLY='$(ONLY)' ./test/bench/run.sh
 
+# What a node pays over links, nodes, names, sizes and hops, into build/curves; QUICK=1, ONLY=hops.
+curves: phoenix.c
+	@QUICK='$(QUICK)' ONLY='$(ONLY)' ./test/bench/curves.sh
+
 # What failure detection costs: table 2 of the paper again; and beside serf.
 bench_detect: phoenix.c
 	@QUICK='$(QUICK)' ./test/bench/detect.sh
@@ -52,4 +56,4 @@ clean:
 	rm -rf build phoenix.c.tmp
 
 FORCE:
-.PHONY: all test demo sim bars figures bench bench_detect bench_serf lab clean FORCE
+.PHONY: all test demo sim bars figures bench curves bench_detect bench_serf lab clean FORCE
