@@ -34,8 +34,9 @@ figures: phoenix.c
 	@NODES='$(NODES)' ./test/sim/run.sh figures
 
 # Times on real processes, beside peers; QUICK=1: does all of it still run? ONLY=stream picks by name.
+# CONGESTION=cubic: with that congestion control for all.
 bench: phoenix.c
-	@QUICK='$(QUICK)' ONLY='$(ONLY)' ./test/bench/run.sh
+	@QUICK='$(QUICK)' ONLY='$(ONLY)' CONGESTION='$(CONGESTION)' ./test/bench/run.sh
 
 # What a node pays over links, nodes, names, sizes and hops, into build/curves; QUICK=1, ONLY=hops.
 curves: phoenix.c
