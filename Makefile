@@ -38,9 +38,10 @@ figures: phoenix.c
 bench: phoenix.c
 	@QUICK='$(QUICK)' ONLY='$(ONLY)' CONGESTION='$(CONGESTION)' ./test/bench/run.sh
 
-# What a node pays over links, nodes, names, sizes and hops, into build/curves; QUICK=1, ONLY=hops.
+# What a node pays over links, nodes, names, sizes and hops, into build/curves; QUICK=1, ONLY=hops. KEEP=1:
+# and from there into test/bench/curves and the README.
 curves: phoenix.c
-	@QUICK='$(QUICK)' ONLY='$(ONLY)' ./test/bench/curves.sh
+	@QUICK='$(QUICK)' ONLY='$(ONLY)' KEEP='$(KEEP)' ./test/bench/curves.sh
 
 # What failure detection costs: table 2 of the paper again; and beside serf.
 bench_detect: phoenix.c

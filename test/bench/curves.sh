@@ -3,6 +3,7 @@
 #
 #   make curves                some minutes; QUICK=1: does it still run? below 20 s
 #   make curves ONLY=hops      one of mesh hub nodes names rest sizes hops
+#   make curves KEEP=1         all, and then into test/bench/curves and the README; on a quiet machine
 #
 # Memory, wake-ups and bytes are counted under virtual time (test/sim/curves.c): exact, the same everywhere.
 # Resident memory, processor time and all that is a time are of real processes (rest.c, hops.c, delivery.c):
@@ -159,4 +160,18 @@ elif [ -z "${ONLY-}" ]; then
             cat test/bench/curves/curves.gp; } | gnuplot 2> "$out/said" || { echo "gnuplot could not draw $file"; continue; }
         echo "# $file"
     done
+fi
+
+# ---- What is kept in the repository --------------------------------------------------------------------
+
+if [ -n "${KEEP-}" ] && [ -z "${QUICK-}${ONLY-}" ]; then
+    cp "$out"/mesh.tsv "$out"/hub.tsv "$out"/nodes.tsv "$out"/names.tsv "$out"/rest.tsv "$out"/sizes.tsv \
+        "$out"/hops.tsv "$out"/curves.svg test/bench/curves/
+    # Between the two marks, which stay.
+    awk -v table="$out/table.md" '
+        /^<!-- curves: / { print $0 "\n"; while ((getline line < table) > 0) print line; skip = 1 }
+        /^<!-- end of curves -->/ { skip = 0; print "" }
+        !skip { print }' README.md > "$out/README.md"
+    cp "$out/README.md" README.md
+    echo '# kept: test/bench/curves, README.md'
 fi

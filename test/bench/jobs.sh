@@ -96,8 +96,9 @@ for system in raw phx zmq nng enet; do
         [ "$system" = enet ] || job "idle-$idle" "$system" "$system" idle "count=$((idle + 1))" "ms=$ms"
     done
 done
-# Not MPI: sixteen processes that spin on two cores measure the scheduler.
-for system in raw phx zmq nng enet; do
+# Not MPI: sixteen processes that spin on two cores measure the scheduler. Not ENet: on a busy machine its
+# mesh loses a link before it stands, now and then.
+for system in raw phx zmq nng; do
     job alltoall-16 "$system" "$system" alltoall size=1024 "ms=$ms"
 done
 

@@ -196,7 +196,7 @@ if [ -z "${QUICK-}" ] && [ -z "${ONLY-}" ]; then
 fi
 
 # What delivery costs beside raw frames on the same kind of connection.
-case delivery in *"${ONLY-}"*) sh test/bench/delivery.sh ;; esac
+case delivery in *"${ONLY-}"*) QUICK="${QUICK-}" sh test/bench/delivery.sh ;; esac
 
 # Figures never fail a build; a job without one does.
 if [ "$nothing" -gt 0 ]; then
