@@ -68,7 +68,7 @@ done
 if wants mesh; then show mesh 'A node of a full mesh, by links; idle, default detector (exact)'; fi
 if wants hub; then show hub 'The hub of nodes that cannot be dialled, by links; idle (exact)'; fi
 if wants nodes; then show nodes 'Known nodes, with address and range, and without (bare); exact'; fi
-if wants names; then show names 'Ranges of names: at who holds them, at who knows them, on the wire; exact'; fi
+if wants names; then show names 'Ranges of names: at their holder, at who knows them, on the wire; exact'; fi
 
 # ---- Real processes ------------------------------------------------------------------------------------
 
@@ -95,7 +95,10 @@ if wants hops; then
               if (best[3] == 0 || (larger ? value(i) > best[i] : value(i) < best[i])) keep[i] = value(i)
               name[i] = substr($i, 1, index($i, "=") - 1)
           }
-          for (i = 3; i <= NF; i++) { best[i] = keep[i]; line = line (i > 3 ? "\t" : "") name[i] "=" best[i] } }
+          for (i = 3; i <= NF; i++) {
+              best[i] = keep[i]
+              line = line (i > 3 ? "\t" : "") name[i] "=" best[i]
+          } }
         END { print now "\t" line }' | tsv hops $(($(count $hops) * $(count $hop_sizes)))
     show hops "A chain of processes over loopback TCP, by hops; times: best of $rounds"
 fi
@@ -111,7 +114,8 @@ instructions() { # words of delivery
         return
     fi
     rm -f "$out"/callgrind.*
-    valgrind -q --tool=callgrind --callgrind-out-file="$out/callgrind.%p" "$out/delivery" "$@" > /dev/null 2>&1
+    valgrind -q --tool=callgrind --callgrind-out-file="$out/callgrind.%p" "$out/delivery" "$@" \
+        > /dev/null 2>&1
     cat "$out"/callgrind.* | awk '/^totals:/ { n += $2 } END { print n }'
     rm -f "$out"/callgrind.*
 }
@@ -141,14 +145,15 @@ if wants sizes; then
     compile delivery
     [ -n "$counter" ] || echo '# instructions: neither perf with counters nor valgrind here'
     for size in $sizes; do size_point "$size"; done | tsv sizes "$(count $sizes)"
-    show sizes "Messages between two processes, by size; medians of $rounds; instructions: $counter, both sides"
+    show sizes "Messages between two processes, by size; medians of $rounds; instructions ($counter): both's"
 fi
 
 # ---- For the README, and pictures ----------------------------------------------------------------------
 
 if [ -z "${ONLY-}" ]; then
-    awk -F '\t' -f test/bench/curves/table.awk "$out/mesh.tsv" "$out/hub.tsv" "$out/rest.tsv" "$out/nodes.tsv" \
-        "$out/names.tsv" "$out/sizes.tsv" "$out/hops.tsv" > "$out/table.md"
+    awk -F '\t' -f test/bench/curves/table.awk "$out/mesh.tsv" "$out/hub.tsv" "$out/rest.tsv" \
+        "$out/nodes.tsv" "$out/names.tsv" "$out/sizes.tsv" \
+        "$out/hops.tsv" > "$out/table.md"
     echo "# $out/table.md"
 fi
 if ! have gnuplot; then

@@ -3,8 +3,7 @@
 function base(path) { sub(/.*\//, "", path); sub(/\.tsv$/, "", path); return path }
 function big(x) { return x >= 1048576 ? sprintf("%.3g MiB", x / 1048576) : x >= 1024 \
     ? sprintf("%.3g KiB", x / 1024) : sprintf("%.3g B", x) }
-function human(n) { return n >= 1048576 && n % 1048576 == 0 ? n / 1048576 " MiB" : n >= 1024 && n % 1024 == 0 \
-    ? n / 1024 " KiB" : n " B" }
+function human(n) { return n >= 1048576 ? n / 1048576 " MiB" : n >= 1024 ? n / 1024 " KiB" : n " B" }
 function count(n,    s) { for (s = n ""; match(s, /[0-9][0-9][0-9][0-9]($|,)/);)
     s = substr(s, 1, RSTART) "," substr(s, RSTART + 1); return s }
 FNR == 1 {
@@ -21,8 +20,8 @@ FNR == 1 {
 }
 function get(file, key, column) { return at[file, key, column] }
 END {
-    print "| idle links | of a full mesh: memory | per link | wake-ups/s | bytes/s | a hub of nodes behind NATs: memory" \
-        " | per link | wake-ups/s | bytes/s | processor |"
+    print "| idle links | of a full mesh: memory | per link | wake-ups/s | bytes/s" \
+        " | a hub of nodes behind NATs: memory | per link | wake-ups/s | bytes/s | processor |"
     print "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
     for (r = 1; r <= rows["hub"]; r++) {
         k = keys["hub", r]
@@ -50,16 +49,17 @@ END {
             big(get("names", k, "knower_bytes")), get("names", k, "bytes/range"), \
             big(get("names", k, "wire_bytes")), big(get("names", k, "change_wire"))
     }
-    print "\n| message | latency, us (raw) | streamed, us each (raw) | instructions each, both sides (raw) |" \
-        "\n| --- | --- | --- | --- |"
+    print "\n| message | latency, us (raw) | streamed, us each (raw)" \
+        " | instructions each, both sides (raw) |\n| --- | --- | --- | --- |"
     for (r = 1; r <= rows["sizes"]; r++) {
         k = keys["sizes", r]
-        printf "| %s | %.3g (%.3g) | %.3g (%.3g) | %s (%s) |\n", human(k), get("sizes", k, "latency_us"), \
-            get("sizes", k, "raw_latency_us"), get("sizes", k, "us/message"), get("sizes", k, "raw_us/message"), \
+        printf "| %s | %.3g (%.3g) | %.3g (%.3g) | %s (%s) |\n", human(k), \
+            get("sizes", k, "latency_us"), get("sizes", k, "raw_latency_us"), \
+            get("sizes", k, "us/message"), get("sizes", k, "raw_us/message"), \
             count(get("sizes", k, "instructions/message")), count(get("sizes", k, "raw_instructions/message"))
     }
-    print "\n| hops | 8 B: latency, us | a relay's processor, us each | streamed, thousands/s | 64 KiB: latency, us" \
-        " | GB/s | a relay's processor, us each |\n| --- | --- | --- | --- | --- | --- | --- |"
+    print "\n| hops | 8 B: latency, us | a relay's processor, us each | streamed, thousands/s" \
+        " | 64 KiB: latency, us | GB/s | a relay's processor, us each |\n| --- | --- | --- | --- | --- | --- | --- |"
     for (r = 1; r <= rows["hops"]; r++) {
         split(keys["hops", r], p, SUBSEP)
         if (p[2] != 8) continue
