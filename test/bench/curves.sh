@@ -162,8 +162,8 @@ elif [ -z "${ONLY-}" ]; then
     for form in svg pngcairo; do
         file=$out/curves.$(echo $form | sed 's/cairo//')
         { printf 'set terminal %s size 1100,1000\nset output "%s"\ndata = "%s"\n' "$form" "$file" "$out"
-            cat test/bench/curves/curves.gp; } | gnuplot 2> "$out/said" || { echo "gnuplot could not draw $file"; continue; }
-        echo "# $file"
+            cat test/bench/curves/curves.gp; } | gnuplot 2> "$out/said" \
+            && echo "# $file" || echo "# gnuplot could not draw $file: $(head -1 "$out/said")"
     done
 fi
 

@@ -1,9 +1,9 @@
 # report.awk - results.tsv to a table for people, table.tsv for scripts, and the bars.
 #
 # usage: awk -F'\t' -v all=1 -f report.awk bars.tsv results.tsv; all: bars without a figure are named too. The
-# line of a bar that is short is followed by one with the range of its ratio over the rounds. The first figure of each line is the one shown:
-# median, min and max over rounds, and the median of its ratio to the first system named raw, or offline, in
-# the same round.
+# line of a bar that is short is followed by one with the range of its ratio over the rounds. The first
+# figure of each line is the one shown: median, min and max over rounds, and the median of its ratio to
+# the first system named raw, or offline, in the same round.
 
 function sort(list, n,    i, j, t) {
     for (i = 2; i <= n; i++) {

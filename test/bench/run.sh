@@ -6,8 +6,8 @@
 #   make bench ONLY=stream     jobs whose name has that in it; ROUNDS=7 MS=500 SEED=3
 #   make bench CONGESTION=cubic with that congestion control for all (Linux; needs iproute2, not root)
 #
-# CONGESTION: all runs in a network namespace of its own, whose loopback routes name the algorithm. So it holds
-# for all systems and both ends alike, needs no system setting, and ends with the run. Else all use the
+# CONGESTION: all runs in a network namespace of its own, whose loopback routes name the algorithm. So it
+# holds for all systems and both ends alike, needs no system setting, and ends with the run. Else all use the
 # system's, which the report names.
 #
 # Each job is one program with one set of options (jobs.sh). All jobs of a round run once, in an order

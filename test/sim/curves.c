@@ -370,7 +370,8 @@ static void curve_names(uint32_t ranges)
            (unsigned)ranges, (unsigned)holders, (double)holder.mem_bytes - alone,
            (double)knower.mem_bytes - (double)before.mem_bytes,
            ((double)knower.mem_bytes - (double)before.mem_bytes) / ranges,
-           (double)(knower.bytes_in - before.bytes_in), (double)(after.bytes_out - holder.bytes_out) / holders);
+           (double)(knower.bytes_in - before.bytes_in),
+           (double)(after.bytes_out - holder.bytes_out) / holders);
     net_free(&n);
 }
 

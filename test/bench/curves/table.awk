@@ -41,8 +41,8 @@ END {
         printf "| %s | %s | %.0f B | %.0f B |\n", count(k), big(get("nodes", k, "bytes")), \
             get("nodes", k, "bytes/node"), get("nodes", k, "bare/node")
     }
-    print "\n| ranges of names | held by | memory at who knows them | each | all of them on the wire | one is" \
-        " released: on the wire |\n| --- | --- | --- | --- | --- | --- |"
+    print "\n| ranges of names | held by | memory at who knows them | each | all of them on the wire" \
+        " | one is released: on the wire |\n| --- | --- | --- | --- | --- | --- |"
     for (r = 1; r <= rows["names"]; r++) {
         k = keys["names", r]
         printf "| %s | %d | %s | %.0f B | %s | %s |\n", count(k), get("names", k, "holders"), \
@@ -59,7 +59,8 @@ END {
             count(get("sizes", k, "instructions/message")), count(get("sizes", k, "raw_instructions/message"))
     }
     print "\n| hops | 8 B: latency, us | a relay's processor, us each | streamed, thousands/s" \
-        " | 64 KiB: latency, us | GB/s | a relay's processor, us each |\n| --- | --- | --- | --- | --- | --- | --- |"
+        " | 64 KiB: latency, us | GB/s | a relay's processor, us each |" \
+        "\n| --- | --- | --- | --- | --- | --- | --- |"
     for (r = 1; r <= rows["hops"]; r++) {
         split(keys["hops", r], p, SUBSEP)
         if (p[2] != 8) continue
