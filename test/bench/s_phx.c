@@ -2,8 +2,8 @@
 
 /* Variants: tcp, unix, key (tcp with a key on every link), own (tcp, and the system's choice of AF_UNIX left
  * on), tls (a key, and TLS with it: in the build phx_tls only). The host is an ordinary one: it watches
- * phx_fd, sleeps in poll for as long as phx_timeout_ms says, and hands over large messages with phx_send_owned,
- * without a copy. */
+ * phx_fd, sleeps in poll for as long as phx_timeout_ms says, and hands over large messages with
+ * phx_send_owned, without a copy. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench.h"
 #include "phoenix.h"
