@@ -128,8 +128,8 @@ else echo '# skipped: ssh -L as a relay (Debian: openssh-client openssh-server)'
 # ---- Rounds ----------------------------------------------------------------------------------------------
 
 # Lines of: name, system, command. The name says what is compared; the system, who does it.
-SYSTEMS="$systems" QUICK="${QUICK-}" MS="$ms" NODES="${NODES-}" sh test/bench/jobs.sh \
-    | awk -F'\t' -v only="${ONLY-}" 'index($1, only)' > "$out/jobs"
+SYSTEMS="$systems" QUICK="${QUICK-}" MS="$ms" NODES="${NODES-}" sh test/bench/jobs.sh > "$out/jobs.all"
+awk -F'\t' -v only="${ONLY-}" 'index($1, only)' "$out/jobs.all" > "$out/jobs"
 : > "$out/results.tsv"
 echo "# $(wc -l < "$out/jobs" | tr -d ' ') jobs, $rounds rounds of $ms ms, seed ${SEED:-1}; $(nproc) cores;" \
     "$(uptime | sed 's/.*load/load/')"

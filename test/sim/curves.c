@@ -166,21 +166,29 @@ static void net_until(struct net *n, uint32_t first, uint32_t last, uint32_t lin
         die("not all have found each other in time");
 }
 
-static struct idle net_idle(struct net *n, const phx *p)
+/* The mean of nodes first..last. */
+static struct idle net_idle(struct net *n, uint32_t first, uint32_t last)
 {
-    struct phx_stats a, b;
-    struct idle r;
-    double s = (double)IDLE / (double)SECOND;
+    struct phx_stats *before = calloc(n->count, sizeof *before);
+    double s = (double)IDLE / (double)SECOND * (last - first + 1);
+    struct idle r = { 0, 0, 0, 0 };
+    uint32_t i;
 
-    a = stats_of(p);
+    if (before == NULL)
+        die("no memory");
+    for (i = first; i <= last; i++)
+        before[i] = stats_of(n->spots[i].p);
     net_run(n, IDLE);
-    b = stats_of(p);
-    if (a.links != b.links || a.dials != b.dials || a.links_lost != b.links_lost)
-        die("this is not idle: links came or went");
-    r.steps = (double)(b.steps - a.steps) / s;
-    r.calls = (double)(b.os_calls - a.os_calls) / s;
-    r.bytes = (double)(b.bytes_in - a.bytes_in + b.bytes_out - a.bytes_out) / s;
-    r.beats = (double)(b.heartbeats_in - a.heartbeats_in + b.heartbeats_out - a.heartbeats_out) / s;
+    for (i = first; i <= last; i++) {
+        struct phx_stats a = before[i], b = stats_of(n->spots[i].p);
+        if (a.links != b.links || a.dials != b.dials || a.links_lost != b.links_lost)
+            die("this is not idle: links came or went");
+        r.steps += (double)(b.steps - a.steps) / s;
+        r.calls += (double)(b.os_calls - a.os_calls) / s;
+        r.bytes += (double)(b.bytes_in - a.bytes_in + b.bytes_out - a.bytes_out) / s;
+        r.beats += (double)(b.heartbeats_in - a.heartbeats_in + b.heartbeats_out - a.heartbeats_out) / s;
+    }
+    free(before);
     return r;
 }
 
@@ -195,7 +203,7 @@ static void say_idle(const struct idle *r)
 struct mesh {
     double bytes, per_link; /* the mean of all nodes */
     double step_calls;      /* of a step that finds nothing to do */
-    struct idle idle;       /* of one of them */
+    struct idle idle;       /* likewise */
 };
 
 static struct mesh mesh_measure(uint32_t links)
@@ -219,7 +227,7 @@ static struct mesh mesh_measure(uint32_t links)
     for (i = 0; i <= links; i++)
         m.bytes += (double)stats_of(n.spots[i].p).mem_bytes / (links + 1);
     m.per_link = (m.bytes - alone) / links;
-    m.idle = net_idle(&n, last);
+    m.idle = net_idle(&n, 0, links);
     calls = stats_of(last).os_calls;
     for (i = 0; i < 100; i++)
         if (phx_step(last, n.w->now, NULL, 0) != 0)
@@ -256,7 +264,7 @@ static void curve_hub(uint32_t links)
     net_run(&n, SETTLE);
     hub = (double)stats_of(n.spots[0].p).mem_bytes;
     leaf = (double)stats_of(n.spots[1].p).mem_bytes;
-    r = net_idle(&n, n.spots[0].p);
+    r = net_idle(&n, 0, 0);
     printf("links=%u\tbytes=%.0f\tbytes/link=%.0f", (unsigned)links, hub, (hub - leaf) / (links - 1));
     say_idle(&r);
     net_free(&n);

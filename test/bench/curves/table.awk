@@ -6,6 +6,7 @@ function big(x) { return x >= 1048576 ? sprintf("%.3g MiB", x / 1048576) : x >= 
 function human(n) { return n >= 1048576 ? n / 1048576 " MiB" : n >= 1024 ? n / 1024 " KiB" : n " B" }
 function count(n,    s) { for (s = n ""; match(s, /[0-9][0-9][0-9][0-9]($|,)/);)
     s = substr(s, 1, RSTART) "," substr(s, RSTART + 1); return s }
+function short(x) { return x >= 100 ? count(sprintf("%.0f", x)) : sprintf("%.3g", x) }
 FNR == 1 {
     file = base(FILENAME)
     sub(/^# /, "")
@@ -38,8 +39,8 @@ END {
     print "\n| nodes known | memory | each | without address and names, each |\n| --- | --- | --- | --- |"
     for (r = 1; r <= rows["nodes"]; r++) {
         k = keys["nodes", r]
-        printf "| %s | %s | %.0f B | %.0f B |\n", count(k), big(get("nodes", k, "bytes")), \
-            get("nodes", k, "bytes/node"), get("nodes", k, "bare/node")
+        printf "| %s | %s | %s B | %s B |\n", count(k), big(get("nodes", k, "bytes")), \
+            short(get("nodes", k, "bytes/node")), short(get("nodes", k, "bare/node"))
     }
     print "\n| ranges of names | held by | memory at who knows them | each | all of them on the wire" \
         " | one is released: on the wire |\n| --- | --- | --- | --- | --- | --- |"
@@ -53,9 +54,9 @@ END {
         " | instructions each, both sides (raw) |\n| --- | --- | --- | --- |"
     for (r = 1; r <= rows["sizes"]; r++) {
         k = keys["sizes", r]
-        printf "| %s | %.3g (%.3g) | %.3g (%.3g) | %s (%s) |\n", human(k), \
-            get("sizes", k, "latency_us"), get("sizes", k, "raw_latency_us"), \
-            get("sizes", k, "us/message"), get("sizes", k, "raw_us/message"), \
+        printf "| %s | %s (%s) | %s (%s) | %s (%s) |\n", human(k), \
+            short(get("sizes", k, "latency_us")), short(get("sizes", k, "raw_latency_us")), \
+            short(get("sizes", k, "us/message")), short(get("sizes", k, "raw_us/message")), \
             count(get("sizes", k, "instructions/message")), count(get("sizes", k, "raw_instructions/message"))
     }
     print "\n| hops | 8 B: latency, us | a relay's processor, us each | streamed, thousands/s" \
@@ -66,9 +67,9 @@ END {
         if (p[2] != 8) continue
         a = p[1] SUBSEP 8
         b = p[1] SUBSEP 65536
-        printf "| %d | %.3g | %s | %s | %.3g | %.2g | %s |\n", p[1], get("hops", a, "us"), \
-            p[1] == 1 ? "" : sprintf("%.3g", get("hops", a, "relay_us/message")), \
-            count(sprintf("%.0f", get("hops", a, "kmsgs/s"))), get("hops", b, "us"), get("hops", b, "GB/s"), \
-            p[1] == 1 ? "" : sprintf("%.3g", get("hops", b, "relay_us/message"))
+        printf "| %d | %s | %s | %s | %s | %.2g | %s |\n", p[1], short(get("hops", a, "us")), \
+            p[1] == 1 ? "" : short(get("hops", a, "relay_us/message")), \
+            count(sprintf("%.0f", get("hops", a, "kmsgs/s"))), short(get("hops", b, "us")), get("hops", b, "GB/s"), \
+            p[1] == 1 ? "" : short(get("hops", b, "relay_us/message"))
     }
 }
