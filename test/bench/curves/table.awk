@@ -69,7 +69,8 @@ END {
         b = p[1] SUBSEP 65536
         printf "| %d | %s | %s | %s | %s | %.2g | %s |\n", p[1], short(get("hops", a, "us")), \
             p[1] == 1 ? "" : short(get("hops", a, "relay_us/message")), \
-            count(sprintf("%.0f", get("hops", a, "kmsgs/s"))), short(get("hops", b, "us")), get("hops", b, "GB/s"), \
+            count(sprintf("%.0f", get("hops", a, "kmsgs/s"))), short(get("hops", b, "us")), \
+            get("hops", b, "GB/s"), \
             p[1] == 1 ? "" : short(get("hops", b, "relay_us/message"))
     }
 }
