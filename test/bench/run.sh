@@ -1,8 +1,8 @@
 #!/bin/sh
 # run.sh - `make bench`: figures that are times, on real processes. They inform and never fail a build.
 #
-#   make bench                 all, about a quarter of an hour; five rounds in random order
-#   make bench QUICK=1         one short round of everything, below a minute: does it still run?
+#   make bench                 all, less than half an hour; five rounds in random order
+#   make bench QUICK=1         one short round of everything, a minute or two: does it still run?
 #   make bench ONLY=stream     jobs whose name has that in it; ROUNDS=7 MS=500 SEED=3
 #   make bench CONGESTION=cubic with that congestion control for all (Linux; needs iproute2, not root)
 #

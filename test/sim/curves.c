@@ -272,12 +272,13 @@ static void curve_hub(uint32_t links)
 
 /* ---- Known nodes -------------------------------------------------------------------------------- */
 
-/* What `others` nodes add to one that has a single link. full: each has an address and a range. */
-static double nodes_bytes(uint32_t others, int full)
+/* Memory of a node that has a link with a hub and knows `others` nodes, the hub being one. full: each of
+ * them has an address and a range. */
+static double nodes_memory(uint32_t others, int full)
 {
     struct phx_config cfg;
     struct net n;
-    double before, after;
+    double bytes;
     uint32_t i;
 
     net_new(&n, others + 1);
@@ -292,12 +293,17 @@ static double nodes_bytes(uint32_t others, int full)
         if (full)
             must(phx_assume(n.spots[i].p, 10 * i, 10 * i + 9), "phx_assume");
     }
-    before = (double)stats_of(n.spots[1].p).mem_bytes;
     net_until(&n, 1, 1, 1, others + 1);
     net_run(&n, SECOND);
-    after = (double)stats_of(n.spots[1].p).mem_bytes;
+    bytes = (double)stats_of(n.spots[1].p).mem_bytes;
     net_free(&n);
-    return after - before;
+    return bytes;
+}
+
+/* What these nodes add to one that knows the hub alone. */
+static double nodes_bytes(uint32_t others, int full)
+{
+    return nodes_memory(others + 1, full) - nodes_memory(1, full);
 }
 
 static void curve_nodes(uint32_t others)
