@@ -14,7 +14,11 @@ mkdir -p "$dir"
 rows() { # kind, words of one run: its rows of that kind, without the kind
     kind=$1
     shift
-    "$sim" "$@" > "$dir/said" 2> "$dir/said.err" || { cat "$dir/said" "$dir/said.err" >&2; exit 1; }
+    if ! "$sim" "$@" > "$dir/said" 2> "$dir/said.err"; then
+        # Older rules may break what is promised of the default one only: their curve ends there.
+        grep '^not ok' "$dir/said" >&2 || cat "$dir/said.err" >&2
+        case $* in *ROUTING=default*) exit 1 ;; esac
+    fi
     awk -F '\t' -v kind="$kind" '$1 == kind { print substr($0, length(kind) + 2) }' "$dir/said"
 }
 
