@@ -57,6 +57,7 @@ static void leaves(unsigned links, const char *hub, int out)
 
     phx_config_init(&cfg);
     cfg.step_bytes = 80u << 10;
+    cfg.same_host = 0; /* TCP, as between hosts */
     for (i = 0; i < links; i++) {
         must(phx_new(&nodes[i], &cfg, phx_now_us()), "phx_new");
         must(phx_join(nodes[i], hub), hub);
@@ -173,6 +174,7 @@ int main(int argc, char **argv)
     files.rlim_cur = files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files);
     phx_config_init(&cfg);
+    cfg.same_host = 0;
     must(phx_new(&p, &cfg, phx_now_us()), "phx_new");
     must(phx_listen(p, "tcp://127.0.0.1:0"), "phx_listen");
     must(phx_listening(p, 0, &address), "phx_listening");
