@@ -579,7 +579,9 @@ PHX_PRIVATE int phx__wire_next_summary_line(struct phx__reader *r, struct phx__s
 #define PHX__DATA_FIRST 1u
 #define PHX__DATA_LAST 2u
 #define PHX__DATA_SEEN 4u    /* with FIRST: `seen` is there */
-#define PHX__DATA_SOON 32u   /* somebody waits for the ack; 8 and 16 are left to frames of many messages */
+#define PHX__DATA_RUN 8u     /* with FIRST and LAST: more messages follow, of the same to and from */
+#define PHX__DATA_TAGS 16u   /* with RUN: each with its own tag; else all have the first one's */
+#define PHX__DATA_SOON 32u   /* somebody waits for the ack */
 #define PHX__ACK_GAP 1u      /* ACK frame flag: a later fragment came; send again from next */
 #define PHX__ACK_RETURNS 2u  /* ACK frame flag: messages that come back to their source */
 #define PHX__ACK_SEEN 4u     /* ACK frame flag: `seen` and `seen_epoch` are there */
@@ -593,6 +595,7 @@ struct phx__data {
     uint64_t epoch;  /* of the flow; a higher one starts over */
     uint64_t to, from, tag, total; /* with FIRST only; total: bytes of the whole message */
     uint32_t seen; /* with FIRST and SEEN: returns of this flow the source had taken in, not 0 */
+    uint32_t more; /* with RUN: messages in the payload behind the first `total` bytes of it */
     const uint8_t *payload;
     size_t size;
 };
@@ -601,6 +604,17 @@ struct phx__data {
 PHX_PRIVATE void phx__wire_put_data_head(struct phx__writer *w, const struct phx__data *d,
                                          int flags, int hops);
 PHX_PRIVATE int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d);
+/* Is it a run with at least one message behind the first, and all of them whole? Counts them in d->more. */
+PHX_PRIVATE int phx__wire_count_run(struct phx__data *d, int flags);
+/* A message behind another in a run: so many bytes before its own. */
+PHX_PRIVATE size_t phx__wire_more_head(int flags);
+PHX_PRIVATE void phx__wire_put_more(struct phx__writer *w, int flags, uint64_t tag, size_t size);
+/* Its bytes, if it begins at `at` in a run that was counted; *tag only with TAGS. */
+PHX_PRIVATE const uint8_t *phx__wire_more(const uint8_t *at, int flags, uint64_t *tag,
+                                          size_t *size);
+PHX_PRIVATE int phx__wire_flags(const uint8_t *frame);
+/* The DATA frame at `frame` has `size` bytes now, header included, and perhaps other flags. */
+PHX_PRIVATE void phx__wire_stretch(uint8_t *frame, int flags, size_t size);
 
 /* A CAST stands for `count` DATA frames. Each has a line of its own: target, number, epoch, and with
  * FIRST to and seen (here 0 is said); the rest they have in common. */
@@ -634,7 +648,7 @@ enum phx__return_reason {
     PHX__RETURN_AGAIN      /* send it again: an older one came back, or its beginning was lost */
 };
 #define PHX__RETURNS 512u    /* unconfirmed ones of a flow */
-#define PHX__RETURN_SIZE 9u  /* bytes of one */
+#define PHX__RETURN_SIZE 11u /* bytes of one */
 struct phx__ack {
     struct phx_id target, source; /* target: whom the ack goes to */
     uint64_t epoch;
@@ -649,9 +663,14 @@ struct phx__ack {
 };
 PHX_PRIVATE void phx__wire_put_ack(struct phx__writer *w, const struct phx__ack *a, int hops);
 PHX_PRIVATE int phx__wire_get_ack(const struct phx__frame *f, struct phx__ack *a);
-/* PHX__RETURN_SIZE bytes: the number of the fragment at which a message was turned back. */
-PHX_PRIVATE void phx__wire_put_return(struct phx__writer *w, uint64_t number, int reason);
-PHX_PRIVATE uint64_t phx__wire_return(const struct phx__ack *a, uint32_t i, int *reason);
+/* Where a message was turned back, and with it, unless it was too large, what follows it in a run. */
+struct phx__return {
+    uint64_t number; /* of the fragment */
+    uint16_t place;  /* of the message in its run, from 0 */
+    int reason;      /* enum phx__return_reason */
+};
+PHX_PRIVATE void phx__wire_put_return(struct phx__writer *w, const struct phx__return *t);
+PHX_PRIVATE void phx__wire_return(const struct phx__ack *a, uint32_t i, struct phx__return *t);
 
 /* Failure detection. */
 struct phx__suspect {
@@ -1528,8 +1547,9 @@ PHX_PRIVATE void phx__back_reset(struct phx__back *b); /* for a new epoch; frees
 PHX_PRIVATE void phx__back_seen(struct phx__back *b, uint32_t seen);
 /* Has an older message to this name come back without the sender of this one knowing? */
 PHX_PRIVATE int phx__back_refuses(const struct phx__back *b, uint64_t name);
-/* Turns a message back at the fragment `number`. 0; PHX_ELIMIT or PHX_ENOMEM: not now. */
-PHX_PRIVATE int phx__back_add(struct phx__back *b, uint64_t name, uint64_t number, int reason);
+/* Turns a message to that name back, and what follows it in its run, as the return says. 0; PHX_ELIMIT or
+ * PHX_ENOMEM: not now. */
+PHX_PRIVATE int phx__back_add(struct phx__back *b, uint64_t name, const struct phx__return *t);
 PHX_PRIVATE void phx__back_confirm(struct phx__back *b, uint32_t seen);
 /* What an ack says of it. The list is borrowed until the next change. */
 PHX_PRIVATE void phx__back_fill(const struct phx__back *b, struct phx__ack *a);
@@ -1560,6 +1580,9 @@ struct phx__mail {
     struct phx__box *box; /* of its name, for messages in a flow; flow only keeps it */
     struct phx__cast *cast; /* that it is a member of; NULL: none */
     unsigned met; /* of box->lives: all of it went out to these, and they failed in silence */
+    int run;      /* PHX__DATA_RUN, perhaps with _TAGS: it is the first of many; else 0 */
+    uint32_t rest;    /* how many follow it then ... */
+    size_t rest_size; /* ... in so many bytes behind its own, as in a frame */
     size_t size;
     struct phx__block *body; /* holds data, all of it; NULL: gather iov instead */
     const uint8_t *data;
@@ -1567,12 +1590,19 @@ struct phx__mail {
     int iov_count;
 };
 
-PHX_PRIVATE void phx__mail_copy(const struct phx__mail *m, uint8_t *to); /* its m->size bytes */
+/* its m->size bytes, and what follows them in a run */
+PHX_PRIVATE void phx__mail_copy(const struct phx__mail *m, uint8_t *to);
+/* Bytes of all its messages. */
+PHX_PRIVATE size_t phx__mail_bytes(const struct phx__mail *m);
+/* The next message of a run comes first now, and the first is left out: 1, or 0: there is none. */
+PHX_PRIVATE int phx__mail_next(struct phx__mail *m);
 
 /* One frame of a flow: bytes of a head block, and then of a body block if body_size > 0. */
 struct phx__flow_record {
     struct phx__block *head, *body;
-    uint32_t head_at, body_at, body_size;
+    uint32_t head_at;
+    uint32_t body_at; /* without a body: how many messages follow the first in the frame */
+    uint32_t body_size;
     uint16_t head_size;
     uint8_t flags; /* PHX__DATA_*, and phx__mail.met from PHX__FLOW_MET on */
     uint8_t gone;  /* withdrawn; the next sweep takes it */
@@ -1607,6 +1637,12 @@ struct phx__flow_out {
     uint64_t rto, rto_at; /* the backstop; PHX__NEVER: nothing is under way */
     uint64_t rewind_from; /* on the target's word not before */
     uint64_t limit_at;    /* no message expires before */
+    /* Messages that have these in common may join the last frame, which ends where the tail does, until
+     * it leaves, or until `seen` is another. */
+    const struct phx__box *open_box; /* NULL: none may */
+    uint64_t open_from;
+    uint64_t open_tag;  /* of the first message in it */
+    uint32_t open_left; /* bytes that may be added */
 };
 
 PHX_PRIVATE void phx__flow_init(struct phx__flow_out *o, struct phx__mem *mem,
@@ -1619,11 +1655,20 @@ PHX_PRIVATE void phx__flow_restart(struct phx__flow_out *o, uint64_t epoch, size
 PHX_PRIVATE void phx__flow_trim(struct phx__flow_out *o);
 /* Queues a message. Holds m->body, or copies. 0 or PHX_ENOMEM, and then nothing changed. */
 PHX_PRIVATE int phx__flow_put(struct phx__flow_out *o, const struct phx__mail *m);
+/* Puts it behind the others in the last frame, if that has not left and takes it: 1, or 0. */
+PHX_PRIVATE int phx__flow_join(struct phx__flow_out *o, const struct phx__mail *m);
+/* The same of a message without token and limit: where its bytes are to be put now, or NULL. */
+PHX_PRIVATE uint8_t *phx__flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t from,
+                                    uint64_t tag, size_t size);
+/* One more return was taken in. */
+PHX_PRIVATE void phx__flow_saw(struct phx__flow_out *o);
 
 PHX_PRIVATE struct phx__flow_record *phx__flow_at(const struct phx__flow_out *o, uint32_t index);
 PHX_PRIVATE size_t phx__flow_frame_size(const struct phx__flow_record *r);
-/* bytes of the message in it */
+/* bytes of messages in it */
 PHX_PRIVATE size_t phx__flow_payload(const struct phx__flow_record *r);
+/* How many messages follow the first in it. */
+PHX_PRIVATE uint32_t phx__flow_rest(const struct phx__flow_record *r);
 /* The next frame to emit, or NULL: nothing left, or no credit. */
 PHX_PRIVATE struct phx__flow_record *phx__flow_peek(const struct phx__flow_out *o);
 /* It was emitted. 1 if not for the first time. */
@@ -1644,7 +1689,7 @@ PHX_PRIVATE void phx__flow_timeout(struct phx__flow_out *o, uint64_t now);
 PHX_PRIVATE uint32_t phx__flow_span(const struct phx__flow_out *o, uint32_t index);
 /* where the last one begins; count > 0 */
 PHX_PRIVATE uint32_t phx__flow_last(const struct phx__flow_out *o);
-/* *m as it was put, data and body borrowed from the records. */
+/* *m as it was put, with all that joined it; data and body are borrowed from the records. */
 PHX_PRIVATE void phx__flow_mail(const struct phx__flow_out *o, uint32_t index, struct phx__mail *m);
 /* Drops records index and above, from the end. */
 PHX_PRIVATE void phx__flow_truncate(struct phx__flow_out *o, uint32_t index);
@@ -1655,6 +1700,7 @@ PHX_PRIVATE void phx__flow_sweep(struct phx__flow_out *o);
 /* The receiving end. */
 struct phx__flow_in {
     uint64_t epoch, next; /* all fragments below next were taken */
+    uint32_t done;        /* ... and of the run that has the number next, so many messages */
     struct phx__block *part; /* the message being put together, part->used bytes of it are here */
     struct phx__mail mail;
     enum {
@@ -1674,6 +1720,10 @@ enum phx__flow_taken {
 PHX_PRIVATE void phx__flow_start(struct phx__flow_in *in, uint64_t epoch);
 PHX_PRIVATE int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem,
                                const struct phx__data *d, int flags, struct phx__mail *m);
+/* Of a frame that is FIRST and LAST: as it is, in *m the fields that an application is told, and the
+ * run's. Then phx__flow_took. */
+PHX_PRIVATE void phx__flow_take_whole(struct phx__flow_in *in, const struct phx__data *d, int flags,
+                                      struct phx__mail *m);
 PHX_PRIVATE void phx__flow_took(struct phx__flow_in *in);
 /* The fragment that comes next is taken, and its message is not: it goes back. */
 PHX_PRIVATE void phx__flow_turn_back(struct phx__flow_in *in, int flags);
@@ -1744,7 +1794,7 @@ struct phx__waiter {
 
 struct phx__letter {
     struct phx__letter *next;
-    struct phx__mail mail; /* with a body of its own */
+    struct phx__mail mail; /* with a body of its own; a run that came back is one letter */
 };
 
 enum phx__box_state {
@@ -1772,7 +1822,7 @@ struct phx__box {
     size_t *pool; /* who else counts them, or NULL; see phx__hold_charge */
     struct phx__waiter *waiters;
     struct phx__pump_peer *peer; /* the only one in whose flow messages to it may be; or NULL */
-    uint32_t flying;             /* how many are there */
+    uint32_t flying;             /* how many are there; those in one frame count as one */
     int returned;                /* one of them came back ... */
     int moved;                   /* ... and the last that did, because the name is not there */
     uint64_t version;            /* of the names, when the peer was known to be the owner */
@@ -1788,7 +1838,7 @@ struct phx__hold {
     struct phx__map waiting; /* names in some list of waiters */
     struct phx__box *recent; /* that was found last */
     size_t held_bytes;       /* of all boxes but LOCAL ones */
-    uint32_t letters;
+    uint32_t letters;        /* messages in them */
 };
 
 PHX_PRIVATE void phx__hold_init(struct phx__hold *h, struct phx__mem *mem);
@@ -1806,8 +1856,10 @@ PHX_PRIVATE void phx__hold_move(struct phx__hold *h, struct phx__box *b, enum ph
 /* Its bytes, those of now and of later, count in *pool from now on; NULL: nowhere. */
 PHX_PRIVATE void phx__hold_charge(struct phx__box *b, size_t *pool);
 
-/* What a message of this size costs a queue: never 0, so that empty messages are bounded, too. */
+/* What a letter of this size costs a queue: never 0, so that empty messages are bounded, too. */
 PHX_PRIVATE size_t phx__letter_charge(size_t size);
+/* The same of one that is there: in a run it is all its bytes. */
+PHX_PRIVATE size_t phx__letter_cost(const struct phx__letter *l);
 /* Holds m->body, or copies; NULL: no memory. */
 PHX_PRIVATE struct phx__letter *phx__letter_new(struct phx__hold *h, const struct phx__mail *m);
 /* one that is in no box */
@@ -1818,6 +1870,9 @@ PHX_PRIVATE void phx__hold_insert(struct phx__hold *h, struct phx__box *b, struc
 /* Takes out the letter behind `before`, or the first if that is NULL. */
 PHX_PRIVATE struct phx__letter *phx__hold_take(struct phx__hold *h, struct phx__box *b,
                                                struct phx__letter *before);
+
+/* Takes the first message out of the first letter, which is a run: *m holds the body. */
+PHX_PRIVATE void phx__hold_peel(struct phx__hold *h, struct phx__box *b, struct phx__mail *m);
 
 /* Notes that a name waits, once wherever that is. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__wait(struct phx__hold *h, struct phx__waiter **last, uint64_t name);
@@ -5266,7 +5321,7 @@ void phx__wire_put_data_head(struct phx__writer *w, const struct phx__data *d, i
     const uint64_t name[4] = { d->to, d->from, d->tag, d->total };
     size_t start = phx__wire_begin(w, PHX__DATA, flags, hops);
 
-    PHX_ASSERT(wire_payload_fits(flags, d->size, d->total));
+    PHX_ASSERT((flags & (int)PHX__DATA_RUN) != 0 || wire_payload_fits(flags, d->size, d->total));
     wire_put_id(w, &d->target);
     wire_put_id(w, &d->source);
     phx__put_u64s(w, place, 2);
@@ -5276,6 +5331,13 @@ void phx__wire_put_data_head(struct phx__writer *w, const struct phx__data *d, i
             phx__put_u32(w, d->seen);
     }
     wire_seal(w, start, d->size); /* the payload follows from its own block, uncopied */
+}
+
+static int wire_data_fits(int flags, struct phx__data *d)
+{
+    if ((flags & (int)PHX__DATA_RUN) != 0)
+        return phx__wire_count_run(d, flags);
+    return (flags & (int)PHX__DATA_TAGS) == 0 && wire_payload_fits(flags, d->size, d->total);
 }
 
 int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d)
@@ -5302,7 +5364,7 @@ int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d)
     }
     d->size = r.left;
     d->payload = phx__get_bytes(&r, r.left);
-    if (wire_close(&r) != 0 || !wire_payload_fits(f->flags, d->size, d->total)
+    if (wire_close(&r) != 0 || !wire_data_fits(f->flags, d)
         || ((f->flags & PHX__DATA_SEEN) != 0) != (d->seen != 0)) /* 0 is said by leaving it out */
         return PHX_EPROTO;
     return 0;
@@ -5421,40 +5483,43 @@ void phx__wire_put_ack(struct phx__writer *w, const struct phx__ack *a, int hops
     phx__wire_end(w, start);
 }
 
-void phx__wire_put_return(struct phx__writer *w, uint64_t number, int reason)
+void phx__wire_put_return(struct phx__writer *w, const struct phx__return *t)
 {
-    phx__put_u64(w, number);
-    phx__put_u8(w, (uint8_t)reason);
+    phx__put_u64(w, t->number);
+    phx__put_u16(w, t->place);
+    phx__put_u8(w, (uint8_t)t->reason);
 }
 
-uint64_t phx__wire_return(const struct phx__ack *a, uint32_t i, int *reason)
+void phx__wire_return(const struct phx__ack *a, uint32_t i, struct phx__return *t)
 {
     struct phx__reader r;
-    uint64_t number;
 
     phx__reader_init(&r, a->returns, a->return_count * (size_t)PHX__RETURN_SIZE);
     (void)phx__get_bytes(&r, i * (size_t)PHX__RETURN_SIZE);
-    number = phx__get_u64(&r);
-    *reason = phx__get_u8(&r);
-    return number;
+    t->number = phx__get_u64(&r);
+    t->place = phx__get_u16(&r);
+    t->reason = phx__get_u8(&r);
 }
 
-/* Oldest first, so their numbers rise; and what comes back was taken, so they are below next. */
+/* Oldest first, so their numbers rise, and within a run their places; and what comes back was taken,
+ * so the numbers are below next. */
 static int wire_returns_fit(const struct phx__ack *a)
 {
-    uint64_t number, least = 0;
+    struct phx__return t, before;
     uint32_t i;
-    int reason;
 
     if (a->return_count == 0 || a->return_count > PHX__RETURNS
         || a->return_base > UINT32_MAX - a->return_count)
         return 0;
     for (i = 0; i < a->return_count; i++) {
-        number = phx__wire_return(a, i, &reason);
-        if (number < least || number >= a->next || reason < (int)PHX__RETURN_MOVED
-            || reason > (int)PHX__RETURN_AGAIN)
+        phx__wire_return(a, i, &t);
+        if (t.number >= a->next || t.reason < (int)PHX__RETURN_MOVED
+            || t.reason > (int)PHX__RETURN_AGAIN)
             return 0;
-        least = number + 1;
+        if (i > 0 && (t.number < before.number
+                      || (t.number == before.number && t.place <= before.place)))
+            return 0;
+        before = t;
     }
     return 1;
 }
@@ -5573,6 +5638,95 @@ int phx__wire_get_hand(const struct phx__frame *f, struct phx__hand *h)
 #undef WIRE_ENTRY_FLAGS
 #undef WIRE_FIELD
 #undef WIRE_SIZE_MAX
+
+/* ======== src/wire_run.c ======== */
+/* wire_run.c - runs: DATA frames that carry many small messages; mirrors WIRE.md. */
+#ifdef PHX_LINES
+#line 1 "src/wire_run.c"
+#endif
+
+/* A message of eight bytes in a frame of its own is eleven parts head and one part message. Those that wait
+ * behind each other for the same name, from the same name, are whole, and differ only in their bytes and
+ * perhaps in their tags, so one frame can carry them all:
+ *
+ *      head: target, source, number, epoch, to, from, tag, total | bytes | size bytes | size bytes | ...
+ *            as in any frame; total is the first message's size   first    with TAGS: size tag bytes
+ *
+ * A size takes two bytes, which is enough for all that fits a frame. Either all that follow have a tag or
+ * none has, so a run is read without looking at flags again, and how much of it is not messages follows
+ * from their number. Any rest of a run, from some message on, has the shape of a run again, but for the
+ * head: that is how a run that came back in part is kept without taking it to pieces.
+ *
+ * A decoder has walked a run to its end before anybody looks into it, so those who walk it again find
+ * what they were promised. */
+/* include "wire.h" */
+
+/* The size field, which does not count itself, and the place of the flags behind it and the type. */
+#define RUN_FIELD 4u
+#define RUN_FLAGS_AT 5u
+/* Before a message behind the first: its size, and perhaps its tag. */
+#define RUN_SIZE 2u
+#define RUN_TAG 8u
+
+size_t phx__wire_more_head(int flags)
+{
+    return (flags & (int)PHX__DATA_TAGS) != 0 ? RUN_SIZE + RUN_TAG : RUN_SIZE;
+}
+
+void phx__wire_put_more(struct phx__writer *w, int flags, uint64_t tag, size_t size)
+{
+    PHX_ASSERT(size <= UINT16_MAX);
+    phx__put_u16(w, (uint16_t)size);
+    if ((flags & (int)PHX__DATA_TAGS) != 0)
+        phx__put_u64(w, tag);
+}
+
+const uint8_t *phx__wire_more(const uint8_t *at, int flags, uint64_t *tag, size_t *size)
+{
+    *size = (size_t)(at[0] | at[1] << 8);
+    if ((flags & (int)PHX__DATA_TAGS) == 0)
+        return at + RUN_SIZE;
+    *tag = phx__load_u64(at + RUN_SIZE);
+    return at + RUN_SIZE + RUN_TAG;
+}
+
+int phx__wire_flags(const uint8_t *frame)
+{
+    return frame[RUN_FLAGS_AT];
+}
+
+void phx__wire_stretch(uint8_t *frame, int flags, size_t size)
+{
+    struct phx__writer w;
+
+    PHX_ASSERT(size <= PHX__FRAME_MAX);
+    phx__writer_init(&w, frame, RUN_FIELD);
+    phx__put_u32(&w, (uint32_t)(size - RUN_FIELD));
+    frame[RUN_FLAGS_AT] = (uint8_t)flags;
+}
+
+int phx__wire_count_run(struct phx__data *d, int flags)
+{
+    const unsigned whole = PHX__DATA_FIRST | PHX__DATA_LAST;
+    const size_t tag = phx__wire_more_head(flags) - RUN_SIZE;
+    struct phx__reader r;
+
+    if (((unsigned)flags & whole) != whole || d->size > PHX__FRAGMENT || d->total >= d->size)
+        return 0;
+    phx__reader_init(&r, d->payload, d->size);
+    (void)phx__get_bytes(&r, (size_t)d->total);
+    for (; r.left > 0; d->more++) {
+        size_t size = phx__get_u16(&r);
+
+        (void)phx__get_bytes(&r, tag + size); /* running past the end leaves nothing, and is bad */
+    }
+    return !r.bad;
+}
+
+#undef RUN_FIELD
+#undef RUN_FLAGS_AT
+#undef RUN_SIZE
+#undef RUN_TAG
 
 /* ======== src/table.c ======== */
 /* table.c - the routing table's memory: destinations, and per neighbour what was heard and told of them. */
@@ -10509,6 +10663,9 @@ void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now)
  * has confirmed them, in an ack of its own or by the number in its messages. Confirming does not
  * end a refusal: what the source had sent before may still be under way.
  *
+ * One return may stand for many messages: all from one place of a run to its end, if the name is not
+ * here, for then none of them can stay.
+ *
  * Memory. The unconfirmed list holds PHX__RETURNS; what would need more is not taken, and the
  * source's window is closed until it confirms. The map holds BACK_NAMES; beyond, or if there is no
  * memory, everything is turned back that does not know of the latest return, whatever its name:
@@ -10572,7 +10729,7 @@ int phx__back_refuses(const struct phx__back *b, uint64_t name)
     return at != UINT32_MAX && b->seen < at;
 }
 
-int phx__back_add(struct phx__back *b, uint64_t name, uint64_t number, int reason)
+int phx__back_add(struct phx__back *b, uint64_t name, const struct phx__return *t)
 {
     uint32_t waiting = b->count - b->confirmed;
     struct phx__writer w;
@@ -10582,9 +10739,9 @@ int phx__back_add(struct phx__back *b, uint64_t name, uint64_t number, int reaso
     if (phx__mem_grow(b->mem, &b->list, &b->capacity, (waiting + 1) * PHX__RETURN_SIZE, 1) != 0)
         return PHX_ENOMEM;
     phx__writer_init(&w, b->list + waiting * PHX__RETURN_SIZE, PHX__RETURN_SIZE);
-    phx__wire_put_return(&w, number, reason);
+    phx__wire_put_return(&w, t);
     b->count++;
-    if (reason == (int)PHX__RETURN_LARGE)
+    if (t->reason == (int)PHX__RETURN_LARGE)
         return 0; /* it will not come again, so nothing has to wait for it */
     if (b->refused.count >= BACK_NAMES || phx__map_put(&b->refused, name, b->count) != 0)
         b->all = b->count;
@@ -10627,16 +10784,39 @@ void phx__back_fill(const struct phx__back *b, struct phx__ack *a)
  * into one slice, and a small message costs one copy and no allocation. Retransmission emits the
  * same bytes.
  *
+ * A message that finds the last frame not yet emitted, and has its name, its sender and its knowledge
+ * of returns in common with what is there, joins it: its bytes go behind that frame's, with two bytes
+ * of size and perhaps its tag, and the frame has become a *run* (see wire_run.c). So a stream of small
+ * messages costs a fraction of a head, of a record, of an ack each, and a lone message is what it was,
+ * and leaves when it did:
+ *
+ *      open:      [head to a|8|8|8|8|   ]  + 8 to a   -> joins
+ *      closed:    [head to a|8|8|8|8] emitted, full, or another message behind it -> a new frame
+ *
+ * What may have to be taken out of the flow again does not join: who has a token is told how it
+ * ended and may be cancelled, what has a time limit expires. So a frame ends in one way, but for one
+ * thing: its target may deliver the beginning of a run and return the rest. The number is the frame's,
+ * and not the message's, because everything here is about frames: numbers given anew, credit,
+ * retransmission. Only the target knows in between how far it is in a run; it remembers that until it
+ * has the whole frame, and a return says at which message. The first plan was a number for each
+ * message; then an ack could end in the midst of a record, the ring would have to be searched, and
+ * each of the ten thousands of messages that a window holds now would need a return of its own when
+ * their name has moved.
+ *
  * Numbers are given when a message is put, although it may be withdrawn as long as nothing of it
  * has been emitted. Withdrawing it leaves a hole, so the numbers of all behind it, which were never
  * emitted either, are written again into their heads: nobody else has seen those bytes. That is
  * O(queue) for a rare call and nothing for the common ones.
  *
- * Memory: 64 bytes for a record, 56 to 92 bytes for a head. What counts against windows is the
- * frame with its head, never less than WIRE.md asks (it counts payload only), so that empty
- * messages are bounded too. */
+ * Memory: 64 bytes for a record, 56 to 92 bytes for a head; in a run 2 or 10 bytes. What counts
+ * against windows is the frame with its head, never less than WIRE.md asks (it counts payload only),
+ * so that empty messages are bounded too. */
 /* include "flow.h" */
 
+/* Frames that small messages join end here. The head of such a frame and the work for it are shared by 246
+ * messages of 64 bytes, a few instructions each; twice as much would save a few more and let the first of
+ * them wait longer for the last. It is an eighth of what a link commits ahead of control frames. */
+#define FLOW_RUN_MOST 16384u
 /* Payloads up to here are copied behind their heads: one slice and one cache-friendly stream
  * instead of a block each. Above, a body of its own costs less than it saves on the retransmission
  * store's slack. */
@@ -10651,6 +10831,8 @@ void phx__back_fill(const struct phx__back *b, struct phx__ack *a)
 /* Where a frame has its number, and its name: behind the header and two ids; see WIRE.md. */
 #define FLOW_NUMBER_AT (PHX__DATA_TARGET + 32u)
 #define FLOW_NAME_AT (FLOW_NUMBER_AT + 16u)
+/* What a record keeps of its frame's flags. */
+#define FLOW_PLACE (PHX__DATA_FIRST | PHX__DATA_LAST | PHX__DATA_SEEN)
 /* The backstop. A lost frame is nearly always noticed sooner, by a changed route or a gap; what is
  * left is the loss of the last frames at a relay. 1 s is far above any delay of a scheduler; 30 s
  * is what TCP settles for within an order of magnitude. */
@@ -10677,6 +10859,12 @@ size_t phx__flow_frame_size(const struct phx__flow_record *r)
     return (size_t)r->head_size + r->body_size;
 }
 
+/* The frame, or its head. */
+static uint8_t *flow_frame(const struct phx__flow_record *r)
+{
+    return r->head->data + r->head_at;
+}
+
 static size_t flow_head_size(int flags)
 {
     if ((flags & (int)PHX__DATA_FIRST) == 0)
@@ -10684,9 +10872,17 @@ static size_t flow_head_size(int flags)
     return PHX__DATA_FIRST_HEAD + ((flags & (int)PHX__DATA_SEEN) != 0 ? 4u : 0);
 }
 
+uint32_t phx__flow_rest(const struct phx__flow_record *r)
+{
+    return r->body == NULL ? r->body_at : 0;
+}
+
 size_t phx__flow_payload(const struct phx__flow_record *r)
 {
-    return phx__flow_frame_size(r) - flow_head_size(r->flags);
+    size_t bytes = phx__flow_frame_size(r) - flow_head_size(r->flags);
+    uint32_t rest = phx__flow_rest(r);
+
+    return rest == 0 ? bytes : bytes - rest * phx__wire_more_head(phx__wire_flags(flow_frame(r)));
 }
 
 /* Room for n more records. */
@@ -10715,6 +10911,7 @@ static int flow_reserve(struct phx__flow_out *o, uint32_t n)
 
 void phx__flow_truncate(struct phx__flow_out *o, uint32_t index)
 {
+    o->open_box = NULL;
     while (o->count > index) {
         struct phx__flow_record r = *phx__flow_at(o, --o->count);
 
@@ -10759,6 +10956,7 @@ void phx__flow_restart(struct phx__flow_out *o, uint64_t epoch, size_t window)
     o->limit_at = PHX__NEVER;
     o->front_back = 0;
     o->seen = 0;
+    o->open_box = NULL;
 }
 
 void phx__flow_trim(struct phx__flow_out *o)
@@ -10845,7 +11043,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     r->head_size = (uint16_t)(head_size + inlined);
     r->body = NULL;
     r->body_at = r->body_size = 0;
-    r->flags = (uint8_t)((unsigned)flags | m->met << PHX__FLOW_MET);
+    r->flags = (uint8_t)(((unsigned)flags & FLOW_PLACE) | m->met << PHX__FLOW_MET);
     r->gone = 0;
     r->token = m->token;
     r->limit = m->limit;
@@ -10857,13 +11055,31 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     return r;
 }
 
+size_t phx__mail_bytes(const struct phx__mail *m)
+{
+    return m->run == 0 ? m->size : m->size + m->rest_size - m->rest * phx__wire_more_head(m->run);
+}
+
+int phx__mail_next(struct phx__mail *m)
+{
+    const uint8_t *end = m->data + m->size + m->rest_size;
+
+    if (m->rest == 0)
+        return 0;
+    m->data = phx__wire_more(m->data + m->size, m->run, &m->tag, &m->size);
+    m->rest_size = (size_t)(end - m->data) - m->size;
+    if (--m->rest == 0)
+        m->run = 0;
+    return 1;
+}
+
 void phx__mail_copy(const struct phx__mail *m, uint8_t *to)
 {
     int i;
 
     if (m->body != NULL) {
-        if (m->size > 0)
-            memcpy(to, m->data, m->size);
+        if (m->size + m->rest_size > 0)
+            memcpy(to, m->data, m->size + m->rest_size);
         return;
     }
     for (i = 0; i < m->iov_count; i++) {
@@ -10874,15 +11090,86 @@ void phx__mail_copy(const struct phx__mail *m, uint8_t *to)
     }
 }
 
+/* Who waits for an outcome, or expires, needs a record of its own; and so does what a life has met. */
+static int flow_is_plain(const struct phx__mail *m)
+{
+    return m->token == 0 && m->limit == PHX__NEVER && m->cast == NULL && m->met == 0;
+}
+
+/* Others may join it, as many as go behind it in the tail, up to a bound: a frame that fills the credit
+ * would have to wait for all before it. */
+static void flow_open(struct phx__flow_out *o, const struct phx__mail *m,
+                      const struct phx__flow_record *r)
+{
+    size_t credit = o->window < o->own ? o->window : o->own, left = o->tail->capacity - o->tail->used;
+    size_t most = credit / 4 < FLOW_RUN_MOST ? credit / 4 : FLOW_RUN_MOST;
+
+    if (!flow_is_plain(m) || r->head_size >= most)
+        return;
+    o->open_box = m->box;
+    o->open_from = m->from;
+    o->open_tag = m->tag;
+    o->open_left = (uint32_t)(left < most - r->head_size ? left : most - r->head_size);
+}
+
+/* A small message, or a run. */
 static int flow_put_small(struct phx__flow_out *o, const struct phx__mail *m)
 {
-    struct phx__flow_record *r = flow_add(o, m, flow_first_flags(o) | (int)PHX__DATA_LAST, m->size,
-                                          m->size);
+    size_t size = m->size + m->rest_size;
+    struct phx__flow_record *r = flow_add(o, m, flow_first_flags(o) | (int)PHX__DATA_LAST | m->run,
+                                          size, size);
 
     if (r == NULL)
         return PHX_ENOMEM;
-    phx__mail_copy(m, r->head->data + r->head_at + (r->head_size - m->size));
+    phx__mail_copy(m, flow_frame(r) + (r->head_size - size));
+    r->body_at = m->rest;
+    flow_open(o, m, r);
     return 0;
+}
+
+uint8_t *phx__flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t from,
+                        uint64_t tag, size_t size)
+{
+    struct phx__flow_record *r;
+    struct phx__writer w;
+    uint8_t *at;
+    int flags;
+
+    if (b != o->open_box || from != o->open_from || size > FLOW_SMALL)
+        return NULL;
+    r = phx__flow_at(o, o->count - 1);
+    flags = phx__wire_flags(flow_frame(r));
+    if ((flags & (int)PHX__DATA_RUN) == 0)
+        flags |= (int)(tag == o->open_tag ? PHX__DATA_RUN : PHX__DATA_RUN | PHX__DATA_TAGS);
+    else if ((flags & (int)PHX__DATA_TAGS) == 0 && tag != o->open_tag)
+        return NULL;
+    size += phx__wire_more_head(flags);
+    if (size > o->open_left)
+        return NULL;
+    at = flow_frame(r) + r->head_size;
+    phx__writer_init(&w, at, size);
+    phx__wire_put_more(&w, flags, tag, size - phx__wire_more_head(flags));
+    o->open_left -= (uint32_t)size;
+    o->bytes += size;
+    o->tail->used += size;
+    r->head_size = (uint16_t)(r->head_size + size);
+    r->body_at++;
+    phx__wire_stretch(flow_frame(r), flags, r->head_size);
+    return at + w.size;
+}
+
+int phx__flow_join(struct phx__flow_out *o, const struct phx__mail *m)
+{
+    uint8_t *to;
+
+    if (m->box != o->open_box || !flow_is_plain(m) || m->run != 0
+        || (m->body != NULL && m->body->release != NULL))
+        return 0;
+    to = phx__flow_room(o, m->box, m->from, m->tag, m->size);
+    if (to == NULL)
+        return 0;
+    phx__mail_copy(m, to);
+    return 1;
 }
 
 /* Bytes of a message in one frame, but the last. */
@@ -10928,9 +11215,11 @@ int phx__flow_put(struct phx__flow_out *o, const struct phx__mail *m)
     PHX_ASSERT(o->epoch != 0);
     if (flow_reserve(o, frames) != 0)
         return PHX_ENOMEM;
+    o->open_box = NULL;
     /* The host's own memory is never copied, however small: that is what it asked for. Nor are the
      * bytes of a cast, which many flows share. */
-    if (m->size <= FLOW_SMALL && m->cast == NULL && (body == NULL || body->release == NULL)) {
+    if (m->run != 0
+        || (m->size <= FLOW_SMALL && m->cast == NULL && (body == NULL || body->release == NULL))) {
         err = flow_put_small(o, m);
     } else if (body != NULL) {
         err = flow_put_large(o, m, body, m->size == 0 ? 0 : (size_t)(m->data - body->data));
@@ -10974,6 +11263,8 @@ int phx__flow_mark(struct phx__flow_out *o, uint64_t now)
     o->flying += phx__flow_frame_size(phx__flow_at(o, (uint32_t)(o->sent - o->base)));
     if (!again) {
         o->left++;
+        if (o->left == o->base + o->count)
+            o->open_box = NULL; /* what has left stays as it is */
         /* One frame at a time is timed, and only if it went once (Karn): an ack does not say which
          * copy it answers. */
         if (!o->timing) {
@@ -11046,6 +11337,12 @@ void phx__flow_progress(struct phx__flow_out *o, uint64_t next, size_t bytes, ui
         o->tail->used = 0;
 }
 
+void phx__flow_saw(struct phx__flow_out *o)
+{
+    o->seen++;
+    o->open_box = NULL; /* the last frame says less */
+}
+
 void phx__flow_rewind(struct phx__flow_out *o)
 {
     o->sent = o->base;
@@ -11098,7 +11395,8 @@ uint32_t phx__flow_last(const struct phx__flow_out *o)
 void phx__flow_mail(const struct phx__flow_out *o, uint32_t index, struct phx__mail *m)
 {
     const struct phx__flow_record *r = phx__flow_at(o, index);
-    const uint8_t *head = r->head->data + r->head_at;
+    const uint8_t *head = flow_frame(r);
+    size_t head_size = flow_head_size(r->flags);
     struct phx__reader in;
 
     if ((r->flags & PHX__DATA_FIRST) != 0) {
@@ -11107,7 +11405,10 @@ void phx__flow_mail(const struct phx__flow_out *o, uint32_t index, struct phx__m
         m->from = phx__get_u64(&in);
         m->tag = phx__get_u64(&in);
         m->size = (size_t)phx__get_u64(&in);
-        m->data = r->body != NULL ? r->body->data + r->body_at : head + (r->head_size - m->size);
+        m->data = r->body != NULL ? r->body->data + r->body_at : head + head_size;
+        m->rest = phx__flow_rest(r);
+        m->run = phx__wire_flags(head) & (int)(PHX__DATA_RUN | PHX__DATA_TAGS);
+        m->rest_size = m->run == 0 ? 0 : r->head_size - head_size - m->size;
     } else {
         PHX_ASSERT(index == 0);
         *m = o->front;
@@ -11126,7 +11427,7 @@ static void flow_renumber(struct phx__flow_record *r, uint64_t number)
 {
     struct phx__writer w;
 
-    phx__writer_init(&w, r->head->data + r->head_at + FLOW_NUMBER_AT, 8);
+    phx__writer_init(&w, flow_frame(r) + FLOW_NUMBER_AT, 8);
     phx__put_u64(&w, number);
 }
 
@@ -11134,6 +11435,7 @@ void phx__flow_sweep(struct phx__flow_out *o)
 {
     uint32_t i = (uint32_t)(o->left - o->base), keep = i;
 
+    o->open_box = NULL;
     for (; i < o->count; i++) {
         struct phx__flow_record *r = phx__flow_at(o, i);
 
@@ -11165,19 +11467,25 @@ void phx__flow_start(struct phx__flow_in *in, uint64_t epoch)
     flow_drop_part(in);
     in->state = PHX__FLOW_ALL;
     in->next = 0;
+    in->done = 0;
     in->epoch = epoch;
+}
+
+static void flow_advance(struct phx__flow_in *in)
+{
+    in->next++;
+    in->done = 0;
 }
 
 void phx__flow_took(struct phx__flow_in *in)
 {
     flow_drop_part(in);
-    in->next++;
+    flow_advance(in);
 }
 
 void phx__flow_turn_back(struct phx__flow_in *in, int flags)
 {
-    flow_drop_part(in);
-    in->next++;
+    phx__flow_took(in);
     in->state = (flags & (int)PHX__DATA_LAST) != 0 ? PHX__FLOW_ALL : PHX__FLOW_RETURNED;
 }
 
@@ -11191,21 +11499,29 @@ void phx__flow_give_up(struct phx__flow_in *in)
 /* The rest of its message has no part to join and is skipped, too. */
 static int flow_skip(struct phx__flow_in *in)
 {
-    flow_drop_part(in);
-    in->next++;
+    phx__flow_took(in);
     return PHX__FLOW_SKIPPED;
 }
 
 /* What the first fragment tells. */
-static void flow_read_first(struct phx__mail *m, const struct phx__data *d)
+static void flow_read_first(struct phx__mail *m, const struct phx__data *d, int flags)
 {
-    memset(m, 0, sizeof *m);
     m->to = d->to;
     m->from = d->from;
     m->tag = d->tag;
-    m->limit = PHX__NEVER;
     m->size = (size_t)d->total;
     m->data = d->payload;
+    m->run = flags & (int)(PHX__DATA_RUN | PHX__DATA_TAGS);
+    m->rest = d->more;
+    m->rest_size = m->run == 0 ? 0 : d->size - m->size;
+}
+
+void phx__flow_take_whole(struct phx__flow_in *in, const struct phx__data *d, int flags,
+                          struct phx__mail *m)
+{
+    flow_drop_part(in); /* NULL unless the sender broke the message before */
+    in->state = PHX__FLOW_ALL;
+    flow_read_first(m, d, flags);
 }
 
 /* A fragment behind one that was turned back or given up. */
@@ -11215,7 +11531,7 @@ static int flow_take_rest(struct phx__flow_in *in, int last, struct phx__mail *m
         *m = in->mail;
         return PHX__FLOW_CUT;
     }
-    in->next++;
+    flow_advance(in);
     if (last)
         in->state = PHX__FLOW_ALL;
     return PHX__FLOW_MORE;
@@ -11231,9 +11547,9 @@ int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct p
     size_t size = d->size, room;
 
     if (first) {
-        flow_drop_part(in); /* NULL unless the sender broke the message before */
-        in->state = PHX__FLOW_ALL;
-        flow_read_first(m, d);
+        memset(m, 0, sizeof *m);
+        m->limit = PHX__NEVER;
+        phx__flow_take_whole(in, d, flags, m);
         if (last)
             return PHX__FLOW_WHOLE;
         if (phx__mem_has_room_for_mail(mem, m->size))
@@ -11252,7 +11568,7 @@ int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct p
     memcpy(in->part->data + in->part->used, d->payload, size);
     if (!last) {
         in->part->used += size;
-        in->next++;
+        flow_advance(in);
         return PHX__FLOW_MORE;
     }
     *m = in->mail;
@@ -11261,6 +11577,7 @@ int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct p
     return PHX__FLOW_WHOLE;
 }
 
+#undef FLOW_RUN_MOST
 #undef FLOW_SMALL
 #undef FLOW_TAIL_FIRST
 #undef FLOW_TAIL_MOST
@@ -11268,6 +11585,7 @@ int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct p
 #undef FLOW_RING_MOST
 #undef FLOW_NUMBER_AT
 #undef FLOW_NAME_AT
+#undef FLOW_PLACE
 #undef FLOW_RTO_MIN
 #undef FLOW_RTO_MAX
 #undef FLOW_RTO_NEW
@@ -11718,6 +12036,10 @@ int phx__post_cast_data(struct phx__post *p, uint32_t nbr, const struct phx__fra
  * search, because it is the one that was found last. Lists of boxes are circles of links inside
  * them; whoever forgets a list moves its boxes elsewhere first.
  *
+ * What comes back out of a flow comes back as frames: a run stays one letter, which borrows the bytes
+ * where they are, for a window of small messages would need tens of megabytes as letters of their own.
+ * It goes into the next flow as a run again; only this node itself peels message after message off it.
+ *
  * Waiters are names to which a send said "later". Each is in one list only, of whatever it waits
  * for, so the host hears of a name once. */
 /* include "hold.h" */
@@ -11875,6 +12197,11 @@ size_t phx__letter_charge(size_t size)
     return size + HOLD_OVERHEAD;
 }
 
+size_t phx__letter_cost(const struct phx__letter *l)
+{
+    return phx__letter_charge(l->mail.size + l->mail.rest_size);
+}
+
 struct phx__letter *phx__letter_new(struct phx__hold *h, const struct phx__mail *m)
 {
     struct phx__letter *l = phx__mem_get(h->mem, sizeof *l);
@@ -11910,14 +12237,26 @@ void phx__letter_drop(struct phx__hold *h, struct phx__letter *l)
 
 static void hold_count(struct phx__hold *h, struct phx__box *b, const struct phx__letter *l)
 {
-    size_t charge = phx__letter_charge(l->mail.size);
+    size_t charge = phx__letter_cost(l);
 
-    h->letters++;
+    h->letters += 1 + l->mail.rest;
     b->bytes += charge;
     if (b->pool != NULL)
         *b->pool += charge;
     if (hold_counts(b->state))
         h->held_bytes += charge;
+}
+
+static void hold_discount(struct phx__hold *h, struct phx__box *b, const struct phx__letter *l)
+{
+    size_t charge = phx__letter_cost(l);
+
+    h->letters -= 1 + l->mail.rest;
+    b->bytes -= charge;
+    if (b->pool != NULL)
+        *b->pool -= charge;
+    if (hold_counts(b->state))
+        h->held_bytes -= charge;
 }
 
 void phx__hold_push(struct phx__hold *h, struct phx__box *b, struct phx__letter *l)
@@ -11946,7 +12285,6 @@ struct phx__letter *phx__hold_take(struct phx__hold *h, struct phx__box *b,
                                    struct phx__letter *before)
 {
     struct phx__letter **from = before == NULL ? &b->head : &before->next, *l = *from;
-    size_t charge = phx__letter_charge(l->mail.size);
 
     *from = l->next;
     if (b->tail == l)
@@ -11954,13 +12292,22 @@ struct phx__letter *phx__hold_take(struct phx__hold *h, struct phx__box *b,
     if (b->back == l)
         b->back = before;
     l->next = NULL;
-    h->letters--;
-    b->bytes -= charge;
-    if (b->pool != NULL)
-        *b->pool -= charge;
-    if (hold_counts(b->state))
-        h->held_bytes -= charge;
+    hold_discount(h, b, l);
     return l;
+}
+
+void phx__hold_peel(struct phx__hold *h, struct phx__box *b, struct phx__mail *m)
+{
+    struct phx__letter *l = b->head;
+
+    *m = l->mail;
+    m->run = 0;
+    m->rest = 0;
+    m->rest_size = 0;
+    phx__block_hold(m->body);
+    hold_discount(h, b, l);
+    (void)phx__mail_next(&l->mail);
+    hold_count(h, b, l);
 }
 
 /* ---- Waiters */
@@ -12060,8 +12407,8 @@ int phx__wait_pop(struct phx__hold *h, struct phx__waiter **last, uint64_t *name
  * which is far cheaper than moving it at each frame. */
 /* include "post.h" */
 
-/* Bytes served to one destination before the next has its turn: one large fragment, or some hundred
- * small frames. Less would cost full fragments their fairness, more would let small messages wait
+/* Bytes served to one destination before the next has its turn: one large fragment, four runs, or some
+ * hundred small frames. Less would cost full fragments their fairness, more would let small messages wait
  * longer. */
 #define PUMP_QUANTUM PHX__FRAGMENT
 /* An ack waits this long for data that goes the other way. It delays no message, only outcomes and
@@ -12746,6 +13093,8 @@ int phx__fate_put(struct phx__post *p, struct phx__box *b, struct phx__mail *m)
     if (peer->out.epoch == 0)
         phx__flow_restart(&peer->out, p->limits.epoch_base + ++p->epochs, peer->out.window);
     m->box = b;
+    if (phx__flow_join(&peer->out, m))
+        return 0; /* the frame is listed, or waits, with what it has already */
     if (phx__flow_put(&peer->out, m) != 0)
         return PHX_ENOMEM;
     if (b->flying++ == 0 && b->state == PHX__BOX_FLOWING) {
@@ -12836,10 +13185,10 @@ static void fate_hold_box(struct phx__post *p, struct phx__box *b)
 /* A letter that will not be delivered from here. */
 static void fate_refuse_letter(struct phx__post *p, struct phx__letter *l, int result)
 {
-    p->pending_bytes -= l->mail.size;
+    p->pending_bytes -= phx__mail_bytes(&l->mail);
     if (phx__fate_promises(l->mail.token, l->mail.body) == 0)
-        p->dropped++;
-    p->pending_count--;
+        p->dropped += 1 + l->mail.rest;
+    p->pending_count -= 1 + l->mail.rest;
     phx__fate_outcome(p, l->mail.token, result, l->mail.body, l->mail.cast, l->mail.to);
     phx__letter_drop(&p->hold, l); /* never the last reference to the host's memory */
 }
@@ -13277,7 +13626,7 @@ void phx__post_names(struct phx__post *p, uint64_t now)
     fate_sort_waiters(p, &p->name_waiters);
 }
 
-/* A message of a failed node's flow, which has not ended, back to its box. */
+/* A message of a failed node's flow, or a run of them, which has not ended, back to its box. */
 static int fate_rescue(struct phx__post *p, const struct phx__mail *m)
 {
     struct phx__letter *l = phx__letter_new(&p->hold, m);
@@ -13309,15 +13658,15 @@ static void fate_empty(struct phx__post *p, struct phx__pump_peer *peer, int res
             m.met |= fate_meet(m.box, peer->life);
         for (here = 0, i = first; i < o->count; i++)
             here += phx__flow_payload(phx__flow_at(o, i));
-        p->pending_bytes += m.size - here; /* fragments that were taken must go again */
+        p->pending_bytes += phx__mail_bytes(&m) - here; /* fragments that were taken must go again */
         result = back == (int)PHX__RETURN_LARGE ? PHX_ETOOBIG : failure;
         if (rescue && result == failure && m.limit != 0
             && p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)
             result = fate_rescue(p, &m);
         if (result != 0) {
-            p->pending_bytes -= m.size;
-            p->pending_count--;
-            p->dropped++;
+            p->pending_bytes -= phx__mail_bytes(&m);
+            p->pending_count -= 1 + m.rest;
+            p->dropped += 1 + m.rest;
             phx__fate_outcome(p, m.token, result, m.body, m.cast, m.to);
         }
         phx__fate_landed(p, m.box);
@@ -13471,6 +13820,11 @@ void phx__post_forget(struct phx__post *p, uint32_t node)
  * nobody else's death can lose it. What a receiver cannot take (no memory) it does not acknowledge;
  * it closes the sender's window instead and opens it again when it can.
  *
+ * A frame may be a run of messages. They are taken one by one, as if each had come by itself, and the
+ * application may send, cancel and let the name go in between. Then the rest goes back, as one return;
+ * and if there is no room for that, the frame comes again and the messages that were taken are passed
+ * over. A run is acknowledged when all of it was taken.
+ *
  * Re-entrance: ops.message, done and writable, and the host's release functions may call
  * phx__post_send and phx__post_cancel. So nothing that those may move or free is held across such a
  * call. Release functions run only in phx__post_data, _ack, _run and _free: what is withdrawn
@@ -13618,37 +13972,82 @@ static int post_submit(struct phx__post *p, struct phx__post_way *way, const str
     return err;
 }
 
-int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t now)
+static void post_wrap(struct phx__mail *mail, const struct phx_outgoing *m, size_t size,
+                      uint64_t now)
+{
+    mail->to = m->to;
+    mail->from = m->from;
+    mail->tag = m->tag;
+    mail->token = m->token;
+    mail->limit = PHX__NEVER;
+    if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - now)
+        mail->limit = now + m->time_limit_us;
+    mail->box = NULL;
+    mail->cast = NULL;
+    mail->met = 0;
+    mail->run = 0;
+    mail->rest = 0;
+    mail->rest_size = 0;
+    mail->size = size;
+    mail->body = NULL;
+    mail->data = NULL;
+    mail->iov = m->iov;
+    mail->iov_count = m->iov_count;
+}
+
+/* The usual case of a stream: what was sent last went to this name, too, its owner is the same, and the last
+ * frame to it takes one more. Nothing is asked here that the long way would not ask; what it asks besides
+ * is known, and no memory is needed. 1, or 0: take the long way. */
+static int post_join(struct phx__post *p, const struct phx_outgoing *m)
+{
+    struct phx__box *b = p->hold.recent;
+    size_t size;
+    uint8_t *to;
+
+    if (b == NULL || b->name != m->to || b->peer == NULL || b->peer->out.open_box != b
+        || b->state != PHX__BOX_FLOWING || b->version != *p->ops.version || m->token != 0
+        || m->time_limit_us != 0 || m->release != NULL || m->iov_count != 1 || m->iov == NULL)
+        return 0;
+    size = m->iov->iov_len;
+    if (size > p->limits.max_message || (size > 0 && m->iov->iov_base == NULL)
+        || !phx__fate_credit(p, b->peer))
+        return 0;
+    to = phx__flow_room(&b->peer->out, b, m->from, m->tag, size);
+    if (to == NULL)
+        return 0;
+    if (size > 0)
+        memcpy(to, m->iov->iov_base, size);
+    p->pending_count++;
+    p->pending_bytes += size;
+    p->messages_out++;
+    return 1;
+}
+
+static int post_go_long(struct phx__post *p, const struct phx_outgoing *m, struct phx__mail *mail)
 {
     struct phx__waiter **waiters = NULL;
-    struct phx__mail mail;
     struct phx__post_way way;
-    size_t size;
-    int err = post_measure(p, m, &size);
+    int err = phx__post_find_way(p, m->to, mail->size, &way, &waiters);
 
-    p->now = now;
-    if (err == 0)
-        err = phx__post_find_way(p, m->to, size, &way, &waiters);
     if (err == PHX_EAGAIN && phx__wait(&p->hold, waiters, m->to) != 0)
         err = PHX_ENOMEM; /* "later" would be a promise to tell when */
+    return err != 0 ? err : post_submit(p, &way, m, mail);
+}
+
+int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t now)
+{
+    struct phx__mail mail;
+    size_t size;
+    int err;
+
+    p->now = now;
+    if (post_join(p, m))
+        return 0;
+    err = post_measure(p, m, &size);
     if (err != 0)
         return err;
-    mail.to = m->to;
-    mail.from = m->from;
-    mail.tag = m->tag;
-    mail.token = m->token;
-    mail.limit = PHX__NEVER;
-    if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - now)
-        mail.limit = now + m->time_limit_us;
-    mail.box = NULL;
-    mail.cast = NULL;
-    mail.met = 0;
-    mail.size = size;
-    mail.body = NULL;
-    mail.data = NULL;
-    mail.iov = m->iov;
-    mail.iov_count = m->iov_count;
-    err = post_submit(p, &way, m, &mail);
+    post_wrap(&mail, m, size, now);
+    err = post_go_long(p, m, &mail);
     if (err == 0) {
         p->pending_bytes += size;
         p->messages_out++;
@@ -13658,41 +14057,97 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t n
 
 /* ---- Receiving */
 
-/* To the application. */
-static void post_deliver(struct phx__post *p, const struct phx__mail *m, uint32_t source)
+/* What all messages of one frame have in common. */
+static void post_address(const struct phx__post *p, const struct phx__mail *m, uint32_t source,
+                         struct phx_message *out)
 {
-    struct phx_message out;
-
-    out.to = m->to;
-    out.from = m->from;
-    out.tag = m->tag;
-    out.source = p->ids->at[source];
-    out.data = m->size > 0 ? m->data : NULL;
-    out.size = m->size;
-    p->messages_in++;
-    p->ops.message(p->ops.ctx, &out);
+    out->to = m->to;
+    out->from = m->from;
+    out->source = p->ids->at[source];
 }
 
-/* Why a message must go back, as its first fragment tells; 0: it need not. */
-static int post_refusal(struct phx__post *p, struct phx__pump_peer *peer,
-                        const struct phx__data *d)
+/* To the application. */
+static void post_deliver(struct phx__post *p, const struct phx__mail *m, struct phx_message *out)
 {
-    phx__back_seen(&peer->back, d->seen);
-    if (p->ops.owner(p->ops.ctx, d->to) != PHX__SELF)
+    out->tag = m->tag;
+    out->data = m->size > 0 ? m->data : NULL;
+    out->size = m->size;
+    p->messages_in++;
+    p->ops.message(p->ops.ctx, out);
+}
+
+/* Why messages to this name must go back; 0: they need not. */
+static int post_refusal(struct phx__post *p, const struct phx__pump_peer *peer, uint64_t name)
+{
+    if (p->ops.owner(p->ops.ctx, name) != PHX__SELF)
         return (int)PHX__RETURN_MOVED;
-    if (phx__back_refuses(&peer->back, d->to))
-        return (int)PHX__RETURN_AGAIN;
-    return d->total > p->limits.max_message ? (int)PHX__RETURN_LARGE : 0;
+    return phx__back_refuses(&peer->back, name) ? (int)PHX__RETURN_AGAIN : 0;
+}
+
+static int post_is_large(const struct phx__post *p, uint64_t size)
+{
+    return size > p->limits.max_message ? (int)PHX__RETURN_LARGE : 0;
+}
+
+/* The message at that place of the frame, and what follows it unless it is only too large. 0: not now. */
+static int post_return(struct phx__post *p, struct phx__pump_peer *peer, const struct phx__data *d,
+                       uint64_t name, uint32_t place, int reason)
+{
+    struct phx__return t;
+
+    t.number = d->number;
+    t.place = (uint16_t)place;
+    t.reason = reason;
+    if (phx__back_add(&peer->back, name, &t) != 0)
+        return 0;
+    phx__pump_owe(p, peer, 1);
+    return 1;
 }
 
 /* 0: not taken. */
 static int post_turn_back(struct phx__post *p, struct phx__pump_peer *peer,
                           const struct phx__data *d, uint64_t name, int flags, int reason)
 {
-    if (phx__back_add(&peer->back, name, d->number, reason) != 0)
+    if (!post_return(p, peer, d, name, 0, reason))
         return 0;
     phx__flow_turn_back(&peer->in, flags);
-    phx__pump_owe(p, peer, 1);
+    return 1;
+}
+
+/* A frame of whole messages: one, or a run. Whatever the application does inside its callback counts for
+ * those that follow, as if each had come by itself; so the name is asked for again when names have
+ * changed. If one of them can neither be delivered nor go back now, the frame comes again, and
+ * what was done of it is not done twice. */
+static int post_take_whole(struct phx__post *p, struct phx__pump_peer *peer,
+                           const struct phx__data *d, int flags)
+{
+    struct phx__flow_in *in = &peer->in;
+    struct phx_message out;
+    struct phx__mail m;
+    uint64_t version = 0;
+    uint32_t place = 0;
+    int known = 0, reason = 0, why;
+
+    phx__flow_take_whole(in, d, flags, &m);
+    post_address(p, &m, peer->node, &out);
+    do {
+        if (place++ < in->done)
+            continue;
+        if (!known || version != *p->ops.version) {
+            version = *p->ops.version;
+            reason = post_refusal(p, peer, m.to);
+            known = 1;
+        }
+        why = reason != 0 ? reason : post_is_large(p, m.size);
+        if (why != 0 && !post_return(p, peer, d, m.to, place - 1, why))
+            return 0;
+        if (reason != 0)
+            break; /* and all the rest */
+        if (why == 0)
+            post_deliver(p, &m, &out);
+        in->done = place;
+    } while (phx__mail_next(&m));
+    phx__flow_took(in);
     return 1;
 }
 
@@ -13700,11 +14155,21 @@ static int post_turn_back(struct phx__post *p, struct phx__pump_peer *peer,
 static int post_take(struct phx__post *p, struct phx__pump_peer *peer, const struct phx__data *d,
                      int flags)
 {
-    int reason = (flags & (int)PHX__DATA_FIRST) != 0 ? post_refusal(p, peer, d) : 0;
+    const int whole = (int)(PHX__DATA_FIRST | PHX__DATA_LAST);
+    struct phx_message out;
     struct phx__mail m;
+    int reason;
 
-    if (reason != 0)
-        return post_turn_back(p, peer, d, d->to, flags, reason);
+    if ((flags & (int)PHX__DATA_FIRST) != 0) {
+        phx__back_seen(&peer->back, d->seen);
+        if ((flags & whole) == whole)
+            return post_take_whole(p, peer, d, flags);
+        reason = post_refusal(p, peer, d->to);
+        if (reason == 0)
+            reason = post_is_large(p, d->total);
+        if (reason != 0)
+            return post_turn_back(p, peer, d, d->to, flags, reason);
+    }
     switch (phx__flow_take(&peer->in, p->mem, d, flags, &m)) {
     case PHX__FLOW_MORE:
         return 1;
@@ -13715,9 +14180,10 @@ static int post_take(struct phx__post *p, struct phx__pump_peer *peer, const str
         return post_turn_back(p, peer, d, m.to, flags, (int)PHX__RETURN_AGAIN);
     case PHX__FLOW_WHOLE:
         /* The name may have gone since its first fragment. */
-        if ((flags & (int)PHX__DATA_FIRST) == 0 && p->ops.owner(p->ops.ctx, m.to) != PHX__SELF)
+        if (p->ops.owner(p->ops.ctx, m.to) != PHX__SELF)
             return post_turn_back(p, peer, d, m.to, flags, (int)PHX__RETURN_MOVED);
-        post_deliver(p, &m, peer->node);
+        post_address(p, &m, peer->node, &out);
+        post_deliver(p, &m, &out);
         phx__flow_took(&peer->in);
         return 1;
     default:
@@ -13815,21 +14281,25 @@ struct post_returns {
     uint32_t at;
 };
 
-/* Why the message of fragment `number` came back there; 0: it did not. Those of our numbers that
- * name none were never sent by an honest target; they count, so that the rest is in step. */
-static int post_came_back(struct post_returns *in, struct phx__flow_out *o, uint64_t number)
+/* Why something of the lowest record came back, and where it begins; 0: nothing did. Of a run a message
+ * that is too large ends as if it had arrived, for nobody asked. Returns that name none of our messages
+ * were never sent by an honest target; they count, so that the rest is in step. */
+static int post_came_back(struct post_returns *in, struct phx__flow_out *o, uint32_t *place)
 {
-    uint64_t at;
-    int reason;
+    const uint32_t rest = phx__flow_rest(phx__flow_at(o, 0));
+    struct phx__return t;
 
+    *place = 0;
     while (in->at < in->ack->return_count) {
-        at = phx__wire_return(in->ack, in->at, &reason);
-        if (at > number)
+        phx__wire_return(in->ack, in->at, &t);
+        if (t.number > o->base)
             break;
-        if (at == number)
-            return reason;
+        *place = t.place;
+        if (t.number == o->base && t.place <= rest
+            && (rest == 0 || t.reason != (int)PHX__RETURN_LARGE))
+            return t.reason;
         in->at++;
-        o->seen++;
+        phx__flow_saw(o);
     }
     return 0;
 }
@@ -13840,35 +14310,52 @@ static void post_end(struct phx__post *p, struct phx__flow_record *r, int back)
         p->promised--; /* it goes right here, unless a link still holds it */
     phx__fate_outcome(p, r->token, back == 0 ? PHX_OK : PHX_ETOOBIG, back == 0 ? NULL : r->body,
                       r->cast, r->box->name);
-    p->pending_count--;
+    p->pending_count -= 1 + phx__flow_rest(r);
     if (back == 0)
         r->box->retry_us = 0;
     phx__fate_landed(p, r->box);
 }
 
-/* The lowest record was taken: its message has arrived, or comes back. 0, or PHX_ENOMEM and nothing
+/* The lowest record's message must go again; of a run those from this place on, and the others have
+ * arrived. 0 or PHX_ENOMEM. */
+static int post_again(struct phx__post *p, struct phx__flow_out *o, uint32_t place, int reason)
+{
+    struct phx__mail m;
+    uint32_t i;
+
+    phx__flow_mail(o, 0, &m);
+    for (i = 0; i < place; i++)
+        (void)phx__mail_next(&m);
+    if (phx__fate_take_back(p, &m, reason) != 0)
+        return PHX_ENOMEM;
+    if (place > 0)
+        m.box->retry_us = 0; /* its owner is one */
+    p->pending_bytes += phx__mail_bytes(&m);
+    p->pending_count -= place;
+    return 0;
+}
+
+/* The lowest record was taken: what it carries has arrived, or comes back. 0, or PHX_ENOMEM and nothing
  * changed. */
 static int post_acked(struct phx__post *p, struct phx__flow_out *o, struct post_returns *in,
                       size_t *bytes)
 {
     struct phx__flow_record r = *phx__flow_at(o, 0);
     int first = (r.flags & PHX__DATA_FIRST) != 0, last = (r.flags & PHX__DATA_LAST) != 0;
-    int here = in->ack->return_count == 0 ? 0 : post_came_back(in, o, o->base);
+    uint32_t place = 0;
+    int here = in->ack->return_count == 0 ? 0 : post_came_back(in, o, &place);
     int back = here != 0 || first ? here : o->front_back;
     int again = last && back != 0 && back != (int)PHX__RETURN_LARGE && r.limit != 0;
-    struct phx__mail m;
 
     if (again) {
-        phx__flow_mail(o, 0, &m);
-        if (phx__fate_take_back(p, &m, back) != 0)
+        if (post_again(p, o, place, back) != 0)
             return PHX_ENOMEM;
-        p->pending_bytes += m.size;
     } else if (here != 0 && here != (int)PHX__RETURN_LARGE) {
         phx__fate_gate(p, r.box, here);
     }
     if (here != 0) {
         in->at++;
-        o->seen++;
+        phx__flow_saw(o);
     }
     (void)phx__flow_pop(o, o->base + 1, &r);
     if (!last && here != 0)
@@ -13935,10 +14422,26 @@ void phx__post_ack(struct phx__post *p, const struct phx__ack *a, int gap, uint6
 
 /* ---- What is due */
 
+/* The first message of a letter that is a run. */
+static void post_run_one(struct phx__post *p, struct phx__box *b)
+{
+    struct phx_message out;
+    struct phx__mail m;
+
+    phx__hold_peel(&p->hold, b, &m);
+    phx__ring_add(&p->local, &b->link); /* names take turns */
+    p->pending_bytes -= m.size;
+    p->pending_count--;
+    post_address(p, &m, PHX__SELF, &out);
+    post_deliver(p, &m, &out);
+    phx__block_drop(m.body);
+}
+
 /* Delivers what this node sent to itself, as much as there was at the beginning. */
 static void post_run_local(struct phx__post *p)
 {
     uint32_t budget = p->hold.letters;
+    struct phx_message out;
 
     while (budget-- > 0 && !phx__ring_is_empty(&p->local)) {
         struct phx__box *b = (struct phx__box *)(void *)p->local.next;
@@ -13946,6 +14449,10 @@ static void post_run_local(struct phx__post *p)
 
         if (p->ops.owner(p->ops.ctx, b->name) != PHX__SELF) {
             phx__fate_route_box(p, b);
+            continue;
+        }
+        if (b->head->mail.run != 0) {
+            post_run_one(p, b);
             continue;
         }
         l = phx__hold_take(&p->hold, b, NULL);
@@ -13956,7 +14463,8 @@ static void post_run_local(struct phx__post *p)
         p->pending_bytes -= l->mail.size;
         p->pending_count--;
         phx__fate_outcome(p, l->mail.token, PHX_OK, l->mail.body, l->mail.cast, l->mail.to);
-        post_deliver(p, &l->mail, PHX__SELF);
+        post_address(p, &l->mail, PHX__SELF, &out);
+        post_deliver(p, &l->mail, &out);
         phx__letter_drop(&p->hold, l);
     }
 }

@@ -26,8 +26,8 @@
  * which is far cheaper than moving it at each frame. */
 #include "post.h"
 
-/* Bytes served to one destination before the next has its turn: one large fragment, or some hundred
- * small frames. Less would cost full fragments their fairness, more would let small messages wait
+/* Bytes served to one destination before the next has its turn: one large fragment, four runs, or some
+ * hundred small frames. Less would cost full fragments their fairness, more would let small messages wait
  * longer. */
 #define PUMP_QUANTUM PHX__FRAGMENT
 /* An ack waits this long for data that goes the other way. It delays no message, only outcomes and

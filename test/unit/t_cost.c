@@ -242,6 +242,15 @@ static long cost_calls(const struct counts *a, const struct counts *b)
     return a->sends + a->recvs + a->waits + a->watches - b->sends - b->recvs - b->waits - b->watches;
 }
 
+/* Frames that side i has put on its link and taken off it. */
+static uint64_t cost_frames(int i)
+{
+    struct phx_stats s;
+
+    phx_stats(sides[i].p, &s);
+    return s.frames_out;
+}
+
 /* ---- Tests ------------------------------------------------------------------------------------- */
 
 #define STREAM 20000L
@@ -285,9 +294,32 @@ static void test_stream(size_t size, double calls_most, double wire_most)
     ok((double)calls <= calls_most * STREAM, "%d bytes: %.4f system calls a message, at most %.2f", (int)size,
        (double)calls / STREAM, calls_most);
     /* Blocks of 64 KiB for what is under way come and go: that many, and none for a message. */
-    ok((double)allocations <= 4.0 * STREAM * ((double)size + 90) / 65536 + 20,
+    ok((double)allocations <= 4.0 * STREAM * ((double)size + 12) / 65536 + 20,
        "%d bytes: %.4f allocations a message", (int)size, (double)allocations / STREAM);
     ok(wire <= (double)size + wire_most, "%d bytes: %.1f on the wire", (int)size, wire);
+}
+
+static void test_batch(size_t size, long frames_most, double wire_most)
+{
+    /* Goal: what is sent before a step leaves in few frames and one write, and so do the bytes that
+     * are not messages. Method: a thousand messages between two steps. */
+    static const char data[64];
+    const long count = 1000;
+    struct counts out = sides[1].os;
+    uint64_t frames = cost_frames(1);
+    long i, target = sides[0].got + count, bad = 0;
+
+    for (i = 0; i < count; i++)
+        bad += phx_send(sides[1].p, 1, 2, 0, data, size) != 0;
+    phx_step(sides[1].p, phx_now_us(), NULL, 0);
+    frames = cost_frames(1) - frames;
+    ok(bad == 0 && (long)frames <= frames_most, "%d bytes: %d frames for %ld messages, at most %ld",
+       (int)size, (int)frames, count, frames_most);
+    ok(sides[1].os.sends - out.sends <= 2, "%d bytes: %ld writes", (int)size,
+       sides[1].os.sends - out.sends);
+    ok((double)(sides[1].os.bytes - out.bytes) / (double)count <= (double)size + wire_most,
+       "%d bytes: %.2f on the wire", (int)size, (double)(sides[1].os.bytes - out.bytes) / (double)count);
+    ok(cost_until(0, target), "%d bytes: all of them came", (int)size);
 }
 
 #define TURNS 500L
@@ -568,9 +600,11 @@ int main(void)
         test_ping();
         test_sleepers();
         test_outcomes();
-        test_stream(8, 0.05, 90);
-        test_stream(64, 0.05, 90);
-        test_stream(1024, 0.05, 90);
+        test_stream(8, 0.005, 3);
+        test_stream(64, 0.005, 5);
+        test_stream(1024, 0.05, 12);
+        test_batch(8, 3, 2.5);
+        test_batch(64, 6, 2.8);
         test_full();
         test_idle();
         if (ok(cost_third(), "a third node")) {
