@@ -260,6 +260,8 @@ PHX_PRIVATE uint8_t phx__get_u8(struct phx__reader *r);
 PHX_PRIVATE uint16_t phx__get_u16(struct phx__reader *r);
 PHX_PRIVATE uint32_t phx__get_u32(struct phx__reader *r);
 PHX_PRIVATE uint64_t phx__get_u64(struct phx__reader *r);
+/* Several in a row, with one look at the bounds: on the way of every message. */
+PHX_PRIVATE void phx__get_u64s(struct phx__reader *r, uint64_t *out, size_t count);
 PHX_PRIVATE uint64_t phx__load_u64(const uint8_t *p); /* eight bytes that are known to be there */
 PHX_PRIVATE void phx__get_copy(struct phx__reader *r, void *out, size_t size); /* zeroes if bad */
 PHX_PRIVATE const uint8_t *phx__get_bytes(struct phx__reader *r, size_t size); /* NULL if bad */
@@ -275,6 +277,7 @@ PHX_PRIVATE void phx__put_u8(struct phx__writer *w, uint8_t v);
 PHX_PRIVATE void phx__put_u16(struct phx__writer *w, uint16_t v);
 PHX_PRIVATE void phx__put_u32(struct phx__writer *w, uint32_t v);
 PHX_PRIVATE void phx__put_u64(struct phx__writer *w, uint64_t v);
+PHX_PRIVATE void phx__put_u64s(struct phx__writer *w, const uint64_t *v, size_t count);
 PHX_PRIVATE void phx__put_bytes(struct phx__writer *w, const void *data, size_t size);
 /* Overwrites four bytes at offset, which must have been written. */
 PHX_PRIVATE void phx__put_u32_at(struct phx__writer *w, size_t offset, uint32_t v);
@@ -576,6 +579,7 @@ PHX_PRIVATE int phx__wire_next_summary_line(struct phx__reader *r, struct phx__s
 #define PHX__DATA_FIRST 1u
 #define PHX__DATA_LAST 2u
 #define PHX__DATA_SEEN 4u    /* with FIRST: `seen` is there */
+#define PHX__DATA_SOON 32u   /* somebody waits for the ack; 8 and 16 are left to frames of many messages */
 #define PHX__ACK_GAP 1u      /* ACK frame flag: a later fragment came; send again from next */
 #define PHX__ACK_RETURNS 2u  /* ACK frame flag: messages that come back to their source */
 #define PHX__ACK_SEEN 4u     /* ACK frame flag: `seen` and `seen_epoch` are there */
@@ -1865,6 +1869,8 @@ struct phx__pump_peer {
     struct phx__ring room_link, ack_link;
     int owed, gap; /* an ack; one that reports a gap */
     int stuck;     /* what came last could not be taken */
+    int hurry;     /* its host waits for an outcome */
+    uint64_t acked_at;
     size_t ack_bytes; /* taken since the last ack */
     uint32_t ack_frames;
     uint64_t ack_at, idle_at;
@@ -2507,6 +2513,7 @@ struct phx__link {
     uint32_t peer;    /* node, once known */
     uint32_t expect;  /* node that should answer, or PHX__NONE */
     uint32_t attempt; /* disc's number, or PHX__NONE */
+    uint32_t after;   /* slot of the link that had something next, when it was this one's turn last */
     int broken;       /* not 0: close it for this reason instead of writing */
     int reason;       /* why it was closed */
     const char *why;  /* more of that, or NULL */
@@ -2687,10 +2694,19 @@ struct phx {
     struct phx__budget lines; /* of the log, by peer and reason */
     struct phx_id self;
     char cluster[65];
-    uint64_t now;
+
+    /* What each step looks at stands together here. */
+    uint64_t now, steps;
+    uint64_t names_version; /* as last shown to post */
+    uint64_t broken_version; /* as last looked through for broken ones, all news of which were told */
+    int card_stale;         /* own names or addresses changed */
+    int late;               /* some change was not taken in for lack of memory */
+    uint32_t late_timer;    /* ... and is looked at again */
+    int stepping, free_later, more;
 
     struct phx__link **links; /* by slot; NULL: free */
     uint32_t link_capacity, link_size, links_up;
+    uint32_t hot, hot_count; /* slot of the link that was ready last, and how often that was foreseen */
     uint32_t strangers; /* links that were accepted and have not proved anything yet */
     uint32_t
         *writers; /* slots with something to write; room for twice all slots, see node_new_link */
@@ -2718,11 +2734,6 @@ struct phx {
     struct phx__sight sights[8];   /* not agreed upon, the latest */
     uint32_t here_count, sight_next;
 
-    uint64_t names_version; /* as last shown to post */
-    int card_stale;         /* own names or addresses changed */
-    int late;               /* some change was not taken in for lack of memory */
-    uint32_t late_timer;    /* ... and is looked at again */
-    int stepping, free_later, more;
     int closing, left, is_closed;
     uint64_t goodbye_at, close_at;
     int card_late; /* the card could not be made for lack of memory */
@@ -2732,7 +2743,7 @@ struct phx {
         pool[512]; /* random bytes for nonces: asking the world for each costs three system calls */
     size_t pool_left;
 
-    uint64_t steps, updates_in, entries_in, heartbeats_in, monitor_beats_in, heartbeats_out, dials,
+    uint64_t updates_in, entries_in, heartbeats_in, monitor_beats_in, heartbeats_out, dials,
         dials_failed, accepts, refused, links_lost, bad_frames;
 };
 
@@ -2748,6 +2759,7 @@ PHX_PRIVATE void phx__node_abandon(void *ctx, uint32_t attempt);
 PHX_PRIVATE int phx__node_adopt(phx *p, int handle, int dialer, int secure);
 PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
 PHX_PRIVATE void phx__node_ready(phx *p, int handle, int events);
+PHX_PRIVATE void phx__node_read(phx *p, struct phx__link *l);
 PHX_PRIVATE void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell);
 /* Closes the link when its turn to write comes, which is in this step, and not under the feet of a room that
  * goes through its neighbours. */
@@ -3674,6 +3686,15 @@ uint64_t phx__get_u64(struct phx__reader *r)
     return p == NULL ? 0 : phx__load_u64(p);
 }
 
+void phx__get_u64s(struct phx__reader *r, uint64_t *out, size_t count)
+{
+    const uint8_t *p = phx__get_bytes(r, 8 * count);
+    size_t i;
+
+    for (i = 0; i < count; i++)
+        out[i] = p == NULL ? 0 : phx__load_u64(p + 8 * i);
+}
+
 void phx__get_copy(struct phx__reader *r, void *out, size_t size)
 {
     const uint8_t *p = phx__get_bytes(r, size);
@@ -3747,14 +3768,27 @@ void phx__put_u32(struct phx__writer *w, uint32_t v)
         buf_store_u32(p, v);
 }
 
+static void buf_store_u64(uint8_t *p, uint64_t v)
+{
+    buf_store_u32(p, (uint32_t)v);
+    buf_store_u32(p + 4, (uint32_t)(v >> 32));
+}
+
 void phx__put_u64(struct phx__writer *w, uint64_t v)
 {
     uint8_t *p = buf_claim(w, 8);
 
-    if (p != NULL) {
-        buf_store_u32(p, (uint32_t)v);
-        buf_store_u32(p + 4, (uint32_t)(v >> 32));
-    }
+    if (p != NULL)
+        buf_store_u64(p, v);
+}
+
+void phx__put_u64s(struct phx__writer *w, const uint64_t *v, size_t count)
+{
+    uint8_t *p = buf_claim(w, 8 * count);
+    size_t i;
+
+    for (i = 0; p != NULL && i < count; i++)
+        buf_store_u64(p + 8 * i, v[i]);
 }
 
 void phx__put_bytes(struct phx__writer *w, const void *data, size_t size)
@@ -4683,10 +4717,8 @@ size_t phx__wire_begin(struct phx__writer *w, int type, int flags, int hops)
     PHX_ASSERT(type > 0 && type < (int)PHX__FRAME_TYPES);
     PHX_ASSERT(hops == 0 || wire_type_travels(type));
     phx__put_u32(w, 0); /* the size, when it is known */
-    phx__put_u8(w, (uint8_t)type);
-    phx__put_u8(w, (uint8_t)flags);
-    phx__put_u8(w, (uint8_t)hops);
-    phx__put_u8(w, 0);
+    /* Four bytes: type, flags, hops, zero. */
+    phx__put_u32(w, (uint32_t)type | (uint32_t)(flags & 255) << 8 | (uint32_t)(hops & 255) << 16);
     return start;
 }
 
@@ -5230,18 +5262,16 @@ static int wire_payload_fits(int flags, size_t size, uint64_t total)
 
 void phx__wire_put_data_head(struct phx__writer *w, const struct phx__data *d, int flags, int hops)
 {
+    const uint64_t place[2] = { d->number, d->epoch };
+    const uint64_t name[4] = { d->to, d->from, d->tag, d->total };
     size_t start = phx__wire_begin(w, PHX__DATA, flags, hops);
 
     PHX_ASSERT(wire_payload_fits(flags, d->size, d->total));
     wire_put_id(w, &d->target);
     wire_put_id(w, &d->source);
-    phx__put_u64(w, d->number);
-    phx__put_u64(w, d->epoch);
+    phx__put_u64s(w, place, 2);
     if ((flags & (int)PHX__DATA_FIRST) != 0) {
-        phx__put_u64(w, d->to);
-        phx__put_u64(w, d->from);
-        phx__put_u64(w, d->tag);
-        phx__put_u64(w, d->total);
+        phx__put_u64s(w, name, 4);
         if ((flags & (int)PHX__DATA_SEEN) != 0)
             phx__put_u32(w, d->seen);
     }
@@ -5250,6 +5280,7 @@ void phx__wire_put_data_head(struct phx__writer *w, const struct phx__data *d, i
 
 int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d)
 {
+    uint64_t place[2], name[4];
     struct phx__reader r;
 
     memset(d, 0, sizeof *d);
@@ -5257,13 +5288,15 @@ int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d)
         return PHX_EPROTO;
     wire_get_id(&r, &d->target);
     wire_get_id(&r, &d->source);
-    d->number = phx__get_u64(&r);
-    d->epoch = phx__get_u64(&r);
+    phx__get_u64s(&r, place, 2);
+    d->number = place[0];
+    d->epoch = place[1];
     if ((f->flags & PHX__DATA_FIRST) != 0) {
-        d->to = phx__get_u64(&r);
-        d->from = phx__get_u64(&r);
-        d->tag = phx__get_u64(&r);
-        d->total = phx__get_u64(&r);
+        phx__get_u64s(&r, name, 4);
+        d->to = name[0];
+        d->from = name[1];
+        d->tag = name[2];
+        d->total = name[3];
         if ((f->flags & PHX__DATA_SEEN) != 0)
             d->seen = phx__get_u32(&r);
     }
@@ -10770,6 +10803,14 @@ static int flow_first_flags(const struct phx__flow_out *o)
     return (int)PHX__DATA_FIRST | (o->seen != 0 ? (int)PHX__DATA_SEEN : 0);
 }
 
+/* Does somebody wait for the outcome: a token, or memory to be given back? */
+static int flow_soon(const struct phx__mail *m)
+{
+    int waits = m->token != 0 || m->cast != NULL || (m->body != NULL && m->body->release != NULL);
+
+    return waits ? (int)PHX__DATA_SOON : 0;
+}
+
 /* Encodes the head of the next frame, with room for `inlined` bytes of payload behind it. The ring
  * has room. NULL: no memory. */
 static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct phx__mail *m,
@@ -10797,7 +10838,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     d.payload = NULL;
     d.size = payload;
     phx__writer_init(&w, tail->data + tail->used, head_size);
-    phx__wire_put_data_head(&w, &d, flags, o->hops);
+    phx__wire_put_data_head(&w, &d, flags | flow_soon(m), o->hops);
     PHX_ASSERT(!w.bad && w.size == head_size);
     r->head = phx__block_hold(tail);
     r->head_at = (uint32_t)tail->used;
@@ -11649,7 +11690,7 @@ int phx__post_cast_data(struct phx__post *p, uint32_t nbr, const struct phx__fra
     for (i = 0; i < c.count; i++) { /* last, because the application may do anything */
         if (hop[i] == PHX__SELF) {
             phx__wire_cast_line(&c, f, i, &d, &flags);
-            phx__post_fragment(p, &d, flags);
+            phx__post_fragment(p, &d, flags | (int)PHX__DATA_SOON);
         }
     }
     return 0;
@@ -12013,9 +12054,10 @@ int phx__wait_pop(struct phx__hold *h, struct phx__waiter **last, uint64_t *name
  * each other from waiting for each other: nobody ever stops reading. Frames in transit are copied
  * once, one after another into shared blocks, and so leave in as few slices as they came.
  *
- * Acks ride before data that goes the other way, or go by themselves when enough has come or some
- * time has passed. A record has one timer for all its deadlines. It is only ever moved forward: one
- * that fires too early is set again then, which is far cheaper than moving it at each frame. */
+ * Acks ride before data that goes the other way, though not on every frame of a brisk exchange, or go
+ * by themselves when enough has come or some time has passed. A record has one timer
+ * for all its deadlines. It is only ever moved forward: one that fires too early is set again then,
+ * which is far cheaper than moving it at each frame. */
 /* include "post.h" */
 
 /* Bytes served to one destination before the next has its turn: one large fragment, or some hundred
@@ -12025,6 +12067,12 @@ int phx__wait_pop(struct phx__hold *h, struct phx__waiter **last, uint64_t *name
 /* An ack waits this long for data that goes the other way. It delays no message, only outcomes and
  * credit; credit is safe because a quarter of the window asks for an ack by itself. */
 #define PUMP_ACK_DELAY (5 * PHX__MS)
+/* An ack rides on data that goes the other way; but within so long after the last one, not for so few frames
+ * and bytes, unless the sender has said that somebody waits for it. In ping-pong an ack is a fifth of all the
+ * work, on either side. The bounds keep what is resent small, and the sender's few records in the cache. */
+#define PUMP_RIDE_EVERY PHX__MS
+#define PUMP_RIDE_FRAMES 16u
+#define PUMP_RIDE_BYTES 4096u
 /* A receiver that could not take a message asks for it again after this. One frame per flow comes
  * then. */
 #define PUMP_STUCK_AGAIN (50 * PHX__MS)
@@ -12102,7 +12150,7 @@ static void pump_list(struct phx__post *p, struct phx__pump_source *s)
     }
     if (!s->peer->routed || !pump_is_ready(s))
         return;
-    if (pump_grow(p, nbr) != 0)
+    if (nbr >= p->node_capacity && pump_grow(p, nbr) != 0)
         nbr = PHX__NONE;
     first = *pump_circle(p, nbr) == NULL;
     pump_insert(p, s, nbr);
@@ -12232,6 +12280,8 @@ void phx__pump_ack(struct phx__post *p, struct phx__pump_peer *peer)
         return;
     }
     peer->owed = 0;
+    peer->hurry = 0;
+    peer->acked_at = p->now;
     peer->confirm = 0;
     peer->gap = 0;
     peer->ack_bytes = 0;
@@ -12318,6 +12368,14 @@ int phx__pump_transit(struct phx__post *p, const uint8_t *frame, size_t size,
 
 /* ---- Emitting */
 
+/* Does the ack that is owed go with the data, or is there time? In a brisk exchange of small messages most
+ * can wait for the next one, since each says all that the former did. */
+static int pump_ack_rides(const struct phx__post *p, const struct phx__pump_peer *peer)
+{
+    return peer->hurry || peer->ack_frames >= PUMP_RIDE_FRAMES || peer->ack_bytes >= PUMP_RIDE_BYTES
+           || p->now >= peer->acked_at + PUMP_RIDE_EVERY || !phx__ring_is_empty(&peer->ack_link);
+}
+
 /* Frames from one source, about `quantum` bytes. *failed: a link could not queue more. */
 static size_t pump_serve_own(struct phx__post *p, struct phx__pump_peer *peer, uint32_t nbr,
                              size_t quantum,
@@ -12326,7 +12384,7 @@ static size_t pump_serve_own(struct phx__post *p, struct phx__pump_peer *peer, u
     struct phx__flow_record *r;
     size_t done = 0;
 
-    if (peer->owed)
+    if (peer->owed && pump_ack_rides(p, peer))
         phx__pump_ack(p, peer);
     while (done < quantum && (r = phx__flow_peek(&peer->out)) != NULL) {
         size_t shared = r->cast == NULL ? 0 : phx__cast_emit(p, peer, nbr, failed);
@@ -12530,6 +12588,9 @@ void phx__pump_due(struct phx__post *p, struct phx__pump_peer *peer)
 #undef PUMP_BLOCK_FIRST
 #undef PUMP_BLOCK_MOST
 #undef PUMP_WINDOW_UNKNOWN
+#undef PUMP_RIDE_EVERY
+#undef PUMP_RIDE_FRAMES
+#undef PUMP_RIDE_BYTES
 
 /* ======== src/fate.c ======== */
 /* fate.c - part of post: what becomes of messages: where they wait, and how they end. */
@@ -13698,6 +13759,7 @@ static void post_arrived(struct phx__post *p, struct phx__pump_peer *peer,
     } else if (post_take(p, peer, d, flags)) {
         peer->ack_bytes += d->size;
         peer->ack_frames++;
+        peer->hurry |= (flags & (int)PHX__DATA_SOON) != 0;
         phx__pump_owe(p, peer, peer->stuck || peer->ack_bytes >= p->limits.window / 4
                               || peer->ack_frames >= POST_ACK_FRAMES);
         peer->stuck = 0;
@@ -13936,6 +13998,8 @@ int phx__post_ready(const struct phx__post *p)
 int phx__post_run(struct phx__post *p, uint64_t now)
 {
     p->now = now;
+    if (!phx__post_ready(p) && !p->look_again && p->stray == NULL && p->hold_waiters == NULL)
+        return 0;
     if (p->look_again)
         phx__post_names(p, now);
     phx__pump_retry(p);
@@ -15234,15 +15298,19 @@ static int link_commit_control(struct phx__link *l)
     return 0;
 }
 
-static int link_refill(struct phx__link_set *s, struct phx__link *l)
+/* *empty: nothing waits anywhere but in `out`. */
+static int link_refill(struct phx__link_set *s, struct phx__link *l, int *empty)
 {
-    int err = link_commit_control(l);
+    int err = l->control.count > 0 ? link_commit_control(l) : 0;
+    size_t room;
 
+    *empty = 0;
     if (err != 0 || l->state != PHX__LINK_UP || l->out.bytes >= LINK_AHEAD)
         return err;
-    s->pull(s->ctx, l, LINK_AHEAD - l->out.bytes);
+    room = LINK_AHEAD - l->out.bytes;
+    *empty = s->pull(s->ctx, l, room) < room;
     /* Pulling data makes acks: they leave with it, or every answer would be two writes. */
-    return link_commit_control(l);
+    return l->control.count > 0 ? link_commit_control(l) : 0;
 }
 
 /* What the stream takes of what waits: how many bytes, 0 if nothing waits, or why none. One that takes
@@ -15277,14 +15345,17 @@ static long link_send(struct phx__link_set *s, struct phx__link *l)
 int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
 {
     size_t written = 0;
+    long n = 1;
+    int empty = 0;
 
     l->full = l->dry = 0;
     while (written < limit) {
-        long n;
-        int err = link_refill(s, l);
+        /* After a write that took all there was it is known that nothing is left. */
+        int dry = n > 0 && empty && l->out.bytes == 0 && l->tls == NULL;
+        int err = dry ? 0 : link_refill(s, l, &empty);
         if (err != 0)
             return err;
-        n = link_send(s, l);
+        n = dry ? 0 : link_send(s, l);
         if (n == 0) {
             l->dry = 1;
             if (l->out.bytes == 0 && l->tail != NULL && l->tail->refs == 1)
@@ -15618,6 +15689,8 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
 
 static int link_stash(struct phx__link_set *s, struct phx__link *l, const uint8_t *p, size_t size)
 {
+    if (size == 0 && l->stash == NULL)
+        return 0;
     if (size == 0) {
         phx__mem_put(s->mem, l->stash, l->stash_capacity);
         l->stash = NULL;
@@ -16361,9 +16434,9 @@ long phx__os_send(void *world, int handle, const struct iovec *iov, int count)
     struct msghdr message;
     ssize_t n;
     (void)world;
-    if (count > OS_IOV_MAX)
-        count = OS_IOV_MAX;
-    memset(&message, 0, sizeof message);
+    count = count < OS_IOV_MAX ? count : OS_IOV_MAX;
+    if (count > 1) /* or it is not looked at */
+        memset(&message, 0, sizeof message);
     message.msg_iov = (struct iovec *)iov; /* not written to; POSIX left out the const */
     message.msg_iovlen = (unsigned char)count; /* its type differs between systems; this fits all */
     do {
@@ -18093,7 +18166,7 @@ static void node_finish_dial(phx *p, struct phx__link *l)
         phx__node_watch(p, l);
 }
 
-static void node_read(phx *p, struct phx__link *l)
+void phx__node_read(phx *p, struct phx__link *l)
 {
     uint64_t before = l->bytes_in;
     int err = phx__link_read(&p->set, l);
@@ -18145,7 +18218,7 @@ void phx__node_ready(phx *p, int handle, int events)
         node_wants(p, l);
     }
     if (events & PHX_READ)
-        node_read(p, l);
+        phx__node_read(p, l);
 }
 
 static void node_write_link(phx *p, struct phx__link *l)
@@ -19869,6 +19942,11 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
 #define NODE_CROWD 8u
 /* Readiness asked for at once. */
 #define NODE_READY 128
+/* So many looks one after another found one link alone, and the one that was foreseen: then so many steps do
+ * without a look. Others that have something meanwhile wait for that many reads, and a host that sleeps is
+ * not kept asleep by it: its descriptor stays readable. */
+#define NODE_HOT_AFTER 4u
+#define NODE_HOT_MOST 16u
 
 /* ---- A log line without printf: the few conversions used here -------------------------------- */
 
@@ -20087,14 +20165,29 @@ static void node_late(phx *p)
     }
 }
 
+/* Most steps bring none, and find that out with a look at each of these. */
+static int node_has_news(const phx *p)
+{
+    return p->route.changed_count > 0 || p->names.lost_count > 0 || p->late || p->card_stale
+           || p->names.version != p->names_version || p->names.version != p->broken_version;
+}
+
+static int node_has_to_tell(const phx *p)
+{
+    return p->route.dirty_count > 0 || p->route.look || p->route.shrunk > 0;
+}
+
 static void node_settle(phx *p)
 {
+    uint64_t version;
     uint32_t node;
 
     while (phx__route_take_changed(&p->route, &node))
         p->late |= node_changed(p, node) != 0;
     node_report_lost(p);
+    version = p->names.version;
     phx__node_report_broken(p);
+    p->broken_version = version;
     if (p->late && phx__timer_at(&p->timers, p->late_timer) == UINT64_MAX)
         phx__timer_set(&p->timers, p->late_timer, p->now + NODE_LATE);
     if (p->names.version != p->names_version) {
@@ -20327,13 +20420,76 @@ static void node_timers(phx *p)
         p->more = 1;
 }
 
+/* Who sleeps until one link has something, again and again, is told twice which one it is. Often that can be
+ * foreseen: it is the same link each time, or at a relay the two ends of a conversation in turn. So each link
+ * keeps which one was next when it was ready last, and after NODE_HOT_AFTER right guesses the link is
+ * read without a look.
+ *
+ * The one that should have something now, or NULL: look. */
+static struct phx__link *node_foresee(const phx *p)
+{
+    struct phx__link *l;
+
+    if (p->hot_count < NODE_HOT_AFTER || p->hot_count >= NODE_HOT_AFTER + NODE_HOT_MOST
+        || p->live.blind || p->hot >= p->link_size || p->links[p->hot] == NULL
+        || p->links[p->hot]->after >= p->link_size)
+        return NULL;
+    l = p->links[p->links[p->hot]->after];
+    return l != NULL && l->state == PHX__LINK_UP && !l->full ? l : NULL;
+}
+
+/* 1: a link was read, and what others may have is seen at one of the next steps. If it had nothing, the guess
+ * was wrong and cost this step its one system call: the next one, which is to come at once, looks. */
+static int node_guess(phx *p)
+{
+    struct phx__link *l = node_foresee(p);
+    uint64_t before;
+
+    if (l == NULL)
+        return 0;
+    before = l->bytes_in;
+    p->hot = l->slot;
+    phx__node_read(p, l);
+    if (l->bytes_in != before) {
+        p->hot_count++;
+    } else {
+        p->hot_count = 0;
+        p->more = 1;
+    }
+    return 1;
+}
+
+/* What a look has found, for the next guess. */
+static void node_learn_order(phx *p, const struct phx_ready *ready, int n)
+{
+    uint32_t slot = n == 1 && ready->events == PHX_READ
+                        ? phx__map_get(&p->handles, (uint64_t)ready->handle)
+                        : PHX__NONE;
+    struct phx__link *last = p->hot < p->link_size ? p->links[p->hot] : NULL;
+
+    if (slot >= p->link_size || last == NULL || last->after != slot)
+        p->hot_count = 0;
+    else if (p->hot_count < NODE_HOT_AFTER)
+        p->hot_count++;
+    else
+        p->hot_count = NODE_HOT_AFTER; /* begins again */
+    if (slot >= p->link_size)
+        return;
+    if (last != NULL)
+        last->after = slot;
+    p->hot = slot;
+}
+
 static void node_look(phx *p)
 {
     struct phx_ready ready[NODE_READY];
     int i, n;
 
+    if (node_guess(p))
+        return;
     p->set.os_calls++;
     n = p->os.wait(p->os.world, ready, NODE_READY);
+    node_learn_order(p, ready, n);
     for (i = 0; i < n; i++)
         phx__node_ready(p, ready[i].handle, ready[i].events);
     if (n == NODE_READY)
@@ -20421,20 +20577,27 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     /* After a stall: what the host found ready it may have found before the stall. */
     if (!p->more && (ready == NULL || was_blind))
         phx__live_round(&p->live);
-    node_timers(p);
-    phx__node_hooks(p);
-    node_settle(p);
+    if (phx__timers_next(&p->timers) <= p->now)
+        node_timers(p);
+    if (p->hook_count > 0)
+        phx__node_hooks(p);
+    if (node_has_news(p))
+        node_settle(p);
     p->more |= phx__post_run(&p->post, p->now);
-    node_leave(p);
-    node_settle(p);
-    if (!p->more || p->left || p->now > p->route.told_at + 20 * PHX__MS)
+    if (p->closing)
+        node_leave(p);
+    if (node_has_news(p))
+        node_settle(p);
+    if (node_has_to_tell(p) && (!p->more || p->left || p->now > p->route.told_at + 20 * PHX__MS))
         phx__route_flush(&p->route, p->now);
     if (p->set.incarnation != phx__route_dest(&p->route, PHX__SELF)->incarnation) {
         p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
         phx__post_rise(&p->post, p->set.incarnation, p->now); /* it had to rise */
     }
-    phx__node_write(p);
-    phx__node_sweep(p);
+    if (p->writer_count > 0)
+        phx__node_write(p);
+    if (p->closed_count > 0)
+        phx__node_sweep(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */
     p->more |= p->route.urgent || p->route.changed_count > 0;
     p->stepping = 0;
@@ -20899,7 +21062,7 @@ int phx_timeout_ms(const phx *p, uint64_t now_us)
         return -1;
     if (at <= now_us)
         return 0;
-    ms = (at - now_us) / PHX__MS + ((at - now_us) % PHX__MS != 0);
+    ms = (at - now_us - 1) / PHX__MS + 1;
     return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 

@@ -486,9 +486,10 @@ int phx_adopt(phx *p, int fd, int dialer);
 /* ---- The loop ----------------------------------------------------------------------------------- */
 
 /* Does what is due, a bounded amount of it, and never blocks. ready: pollfds filled by phx_fds and then
- * by poll (others among them are skipped); NULL: look for what is ready with one system call. n == 0
- * with ready != NULL says that nothing is ready. Returns 1 if work is left (step again soon), 0 if
- * not, PHX_ESTATE from inside a callback. */
+ * by poll (others among them are skipped); NULL: look for what is ready with one system call, or begin
+ * with the link that alone was ready at all of the last looks. n == 0 with ready != NULL says that
+ * nothing is ready: the cheap way to let go what was just sent, before the host sleeps. Returns
+ * 1 if work is left (step again soon), 0 if not, PHX_ESTATE from inside a callback. */
 int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n);
 
 /* When the next thing is due, on the host's clock; 0: now; UINT64_MAX: never. Changes whenever a phx_ call

@@ -141,15 +141,19 @@ static int link_commit_control(struct phx__link *l)
     return 0;
 }
 
-static int link_refill(struct phx__link_set *s, struct phx__link *l)
+/* *empty: nothing waits anywhere but in `out`. */
+static int link_refill(struct phx__link_set *s, struct phx__link *l, int *empty)
 {
-    int err = link_commit_control(l);
+    int err = l->control.count > 0 ? link_commit_control(l) : 0;
+    size_t room;
 
+    *empty = 0;
     if (err != 0 || l->state != PHX__LINK_UP || l->out.bytes >= LINK_AHEAD)
         return err;
-    s->pull(s->ctx, l, LINK_AHEAD - l->out.bytes);
+    room = LINK_AHEAD - l->out.bytes;
+    *empty = s->pull(s->ctx, l, room) < room;
     /* Pulling data makes acks: they leave with it, or every answer would be two writes. */
-    return link_commit_control(l);
+    return l->control.count > 0 ? link_commit_control(l) : 0;
 }
 
 /* What the stream takes of what waits: how many bytes, 0 if nothing waits, or why none. One that takes
@@ -184,14 +188,17 @@ static long link_send(struct phx__link_set *s, struct phx__link *l)
 int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
 {
     size_t written = 0;
+    long n = 1;
+    int empty = 0;
 
     l->full = l->dry = 0;
     while (written < limit) {
-        long n;
-        int err = link_refill(s, l);
+        /* After a write that took all there was it is known that nothing is left. */
+        int dry = n > 0 && empty && l->out.bytes == 0 && l->tls == NULL;
+        int err = dry ? 0 : link_refill(s, l, &empty);
         if (err != 0)
             return err;
-        n = link_send(s, l);
+        n = dry ? 0 : link_send(s, l);
         if (n == 0) {
             l->dry = 1;
             if (l->out.bytes == 0 && l->tail != NULL && l->tail->refs == 1)
@@ -525,6 +532,8 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
 
 static int link_stash(struct phx__link_set *s, struct phx__link *l, const uint8_t *p, size_t size)
 {
+    if (size == 0 && l->stash == NULL)
+        return 0;
     if (size == 0) {
         phx__mem_put(s->mem, l->stash, l->stash_capacity);
         l->stash = NULL;

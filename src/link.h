@@ -46,6 +46,7 @@ struct phx__link {
     uint32_t peer;    /* node, once known */
     uint32_t expect;  /* node that should answer, or PHX__NONE */
     uint32_t attempt; /* disc's number, or PHX__NONE */
+    uint32_t after;   /* slot of the link that had something next, when it was this one's turn last */
     int broken;       /* not 0: close it for this reason instead of writing */
     int reason;       /* why it was closed */
     const char *why;  /* more of that, or NULL */

@@ -526,9 +526,9 @@ long phx__os_send(void *world, int handle, const struct iovec *iov, int count)
     struct msghdr message;
     ssize_t n;
     (void)world;
-    if (count > OS_IOV_MAX)
-        count = OS_IOV_MAX;
-    memset(&message, 0, sizeof message);
+    count = count < OS_IOV_MAX ? count : OS_IOV_MAX;
+    if (count > 1) /* or it is not looked at */
+        memset(&message, 0, sizeof message);
     message.msg_iov = (struct iovec *)iov; /* not written to; POSIX left out the const */
     message.msg_iovlen = (unsigned char)count; /* its type differs between systems; this fits all */
     do {

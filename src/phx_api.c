@@ -260,7 +260,7 @@ int phx_timeout_ms(const phx *p, uint64_t now_us)
         return -1;
     if (at <= now_us)
         return 0;
-    ms = (at - now_us) / PHX__MS + ((at - now_us) % PHX__MS != 0);
+    ms = (at - now_us - 1) / PHX__MS + 1;
     return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 

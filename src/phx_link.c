@@ -660,7 +660,7 @@ static void node_finish_dial(phx *p, struct phx__link *l)
         phx__node_watch(p, l);
 }
 
-static void node_read(phx *p, struct phx__link *l)
+void phx__node_read(phx *p, struct phx__link *l)
 {
     uint64_t before = l->bytes_in;
     int err = phx__link_read(&p->set, l);
@@ -712,7 +712,7 @@ void phx__node_ready(phx *p, int handle, int events)
         node_wants(p, l);
     }
     if (events & PHX_READ)
-        node_read(p, l);
+        phx__node_read(p, l);
 }
 
 static void node_write_link(phx *p, struct phx__link *l)
