@@ -553,6 +553,18 @@ long phx__os_recv(void *world, int handle, void *data, size_t size)
     return n < 0 ? phx__os_error(errno) : (long)n;
 }
 
+long phx__os_recvv(void *world, int handle, const struct iovec *iov, int count)
+{
+    ssize_t n;
+    (void)world;
+    if (count > OS_IOV_MAX)
+        count = OS_IOV_MAX;
+    do
+        n = readv(handle, iov, count);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? phx__os_error(errno) : (long)n;
+}
+
 /* ---- Names -------------------------------------------------------------------------------------- */
 
 /* Some resolvers give only one of the two, or in a bare container neither. RFC 6761, 6.3, asks

@@ -73,6 +73,8 @@ int phx__config_check(const struct phx_config *c)
     if (!api_time(c->dial_timeout_us) || !api_time(c->retry_min_us) || !api_time(c->retry_max_us)
         || c->retry_min_us > c->retry_max_us || phx__detector_check(&c->detector) != 0)
         return PHX_EINVAL;
+    if (c->on_begin != NULL && c->on_abandon == NULL)
+        return PHX_EINVAL; /* it would never see some of its buffers again */
     if ((c->tls_ca == NULL) != (c->tls_cert == NULL) || (c->tls_ca == NULL) != (c->tls_key == NULL))
         return PHX_EINVAL;
     if (c->routing < PHX_ROUTING_DEFAULT || c->routing > PHX_ROUTING_PAPER

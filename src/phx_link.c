@@ -791,11 +791,15 @@ int phx__node_open_set(phx *p)
     s->incarnation = p->cfg.incarnation;
     s->now = p->now;
     s->scratch_size = p->cfg.step_bytes;
-    s->scratch = phx__mem_get(&p->mem, s->scratch_size);
+    s->block = phx__block_new(&p->mem, s->scratch_size);
+    s->scratch = s->block != NULL ? s->block->data : NULL;
     s->judge = node_judge;
     s->introduce = node_introduce;
     s->up = node_link_up;
     s->frame = phx__node_frame;
+    s->place = phx__node_place;
+    s->placed = phx__node_placed;
+    s->ahead = phx__node_ahead;
     s->pull = node_pull;
     s->wants = node_wants;
     s->random = node_random;
