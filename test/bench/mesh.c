@@ -4,8 +4,9 @@
  *
  * Prints one line of tab-separated name=value: reached_ms, until every process has a route to every other and
  * knows its name, so that every pair can exchange a message; full_ms, until every pair is linked; cpu_ms of
- * all processes together; and bytes allocated per process (beside the read buffer). The clock starts when
- * all processes are forked and told to go. See baseline.c for what it is compared with.
+ * all processes together, from "go" until each is full; bytes allocated per process (beside the read buffer);
+ * and for each link what both ends of it cost: steps, calls of the world, dials begun, and frames sent. The
+ * clock starts when all processes are forked and told to go. See baseline.c for what it is compared with.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "phoenix.h"
@@ -20,9 +21,18 @@
 
 struct report {
     uint64_t reached, full; /* clock */
-    uint64_t mem;
-    int err;
+    uint64_t cpu, mem;
+    uint64_t steps, calls, dials, frames;
 };
+
+static uint64_t cpu_us(void)
+{
+    struct rusage u;
+
+    getrusage(RUSAGE_SELF, &u);
+    return (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000u
+           + (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+}
 
 static int node_start(phx **p, int rank, const struct phx_address *hub, struct phx_address *mine)
 {
@@ -42,12 +52,13 @@ static int node_start(phx **p, int rank, const struct phx_address *hub, struct p
 /* Steps until the mesh is full, then until the parent closes `stay`. */
 static void node_run(phx *p, int count, int stay, int out)
 {
-    struct report r = { 0, 0, 0, 0 };
-    uint64_t start = phx_now_us(), now = start;
+    struct report r;
+    uint64_t start = phx_now_us(), now = start, before = cpu_us();
     struct pollfd fds[2] = { { phx_fd(p), POLLIN, 0 },
                              { stay, 0, 0 } }; /* tells only that the parent let go */
     struct phx_stats s;
 
+    memset(&r, 0, sizeof r);
     while (now - start < LIMIT_US && !(fds[1].revents & POLLHUP)) {
         poll(fds, 2, phx_timeout_ms(p, now));
         now = phx_now_us();
@@ -57,7 +68,12 @@ static void node_run(phx *p, int count, int stay, int out)
             r.reached = phx_now_us();
         if (r.full == 0 && s.links == (uint32_t)count - 1) {
             r.full = phx_now_us();
+            r.cpu = cpu_us() - before;
             r.mem = s.mem_bytes;
+            r.steps = s.steps;
+            r.calls = s.os_calls;
+            r.dials = s.dials;
+            r.frames = s.frames_out;
             if (write(out, &r, sizeof r) != (ssize_t)sizeof r)
                 return;
         }
@@ -85,15 +101,6 @@ static int child(int rank, int count, const struct phx_address *hub, int go, int
     return 0;
 }
 
-static double cpu_ms(void)
-{
-    struct rusage u;
-
-    getrusage(RUSAGE_CHILDREN, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e3
-           + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e3;
-}
-
 static int fork_one(int rank, int count, const struct phx_address *hub, int go[2], int out[2],
                     int port[2])
 {
@@ -110,9 +117,10 @@ static int fork_one(int rank, int count, const struct phx_address *hub, int go[2
 int main(int argc, char **argv)
 {
     int count = argc > 1 ? atoi(argv[1]) : 64, i, got = 0, go[2], out[2], port[2];
-    uint64_t start, reached = 0, full = 0, mem = 0;
+    uint64_t start;
+    double links = (double)count * (count - 1) / 2;
     struct phx_address hub;
-    struct report r;
+    struct report r, all;
     char *tokens;
 
     if (count < 2 || count > 1000 || pipe(go) != 0 || pipe(out) != 0 || pipe(port) != 0) {
@@ -120,6 +128,7 @@ int main(int argc, char **argv)
         return 2;
     }
     memset(&hub, 0, sizeof hub);
+    memset(&all, 0, sizeof all);
     if (fork_one(0, count, &hub, go, out, port) != 0
         || read(port[0], &hub, sizeof hub) != (ssize_t)sizeof hub)
         return 1;
@@ -134,9 +143,14 @@ int main(int argc, char **argv)
     if (tokens == NULL || write(go[1], tokens, (size_t)count - 1) != count - 1)
         return 1;
     for (; got < count && read(out[0], &r, sizeof r) == (ssize_t)sizeof r; got++) {
-        reached = r.reached > reached ? r.reached : reached;
-        full = r.full > full ? r.full : full;
-        mem += r.mem;
+        all.reached = r.reached > all.reached ? r.reached : all.reached;
+        all.full = r.full > all.full ? r.full : all.full;
+        all.cpu += r.cpu;
+        all.mem += r.mem;
+        all.steps += r.steps;
+        all.calls += r.calls;
+        all.dials += r.dials;
+        all.frames += r.frames;
     }
     close(go[1]); /* all may end */
     for (i = 0; i < count; i++)
@@ -146,8 +160,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "mesh: only %d of %d processes saw the full mesh\n", got, count);
         return 1;
     }
-    printf("reached_ms=%.1f\tfull_ms=%.1f\tcpu_ms=%.0f\tbytes=%.0f\t\n",
-           (double)(reached - start) / 1e3, (double)(full - start) / 1e3, cpu_ms(),
-           (double)mem / count - 262144.0);
+    printf("reached_ms=%.1f\tfull_ms=%.1f\tcpu_ms=%.0f\tbytes=%.0f\tsteps=%.2f\tcalls=%.2f\t"
+           "dials=%.3f\tframes=%.2f\t\n",
+           (double)(all.reached - start) / 1e3, (double)(all.full - start) / 1e3,
+           (double)all.cpu / 1e3, (double)all.mem / count - 262144.0, (double)all.steps / links,
+           (double)all.calls / links, (double)all.dials / links, (double)all.frames / links);
     return 0;
 }
