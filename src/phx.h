@@ -87,6 +87,7 @@ struct phx {
     struct phx__peer *peers; /* by node */
     uint32_t peer_capacity;
     uint32_t generation;
+    uint32_t teller; /* the neighbour who told of the last new node */
 
     struct phx__listener listeners[PHX__LISTENERS];
     int listener_count;

@@ -7,9 +7,11 @@
 #include "route.h"
 
 /* Isolated changes are told at once. In a burst the wait before the next message doubles from 1 ms up to
- * the 20 ms of the paper's merging; after a pause of twice the wait it starts over. */
+ * the 20 ms of the paper's merging, but less where few are known, since then there is little to merge and a start
+ * is over in 20 ms; after a pause of twice the wait it starts over. */
 #define ROUTE_GAP_MIN (1 * PHX__MS)
 #define ROUTE_GAP_MAX (20 * PHX__MS)
+#define ROUTE_GAP_EACH UINT64_C(50) /* microseconds */
 
 static struct phx__dest *tell_at(const struct phx__route *r, uint32_t node)
 {
@@ -227,6 +229,15 @@ static void route_beat_shrunk(struct phx__route *r)
             r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
 }
 
+static uint64_t route_next_gap(const struct phx__route *r)
+{
+    uint64_t most = ROUTE_GAP_MIN + r->known * ROUTE_GAP_EACH, gap = r->gap * 2;
+
+    if (most > ROUTE_GAP_MAX)
+        most = ROUTE_GAP_MAX;
+    return gap < ROUTE_GAP_MIN ? ROUTE_GAP_MIN : gap < most ? gap : most;
+}
+
 void phx__route_flush(struct phx__route *r, uint64_t now)
 {
     if (r->dirty_count == 0 && !r->look && !r->shrunk)
@@ -238,7 +249,7 @@ void phx__route_flush(struct phx__route *r, uint64_t now)
         return;
     }
     phx__timer_stop(r->timers, r->tell_timer);
-    r->gap = r->gap == 0 ? ROUTE_GAP_MIN : r->gap * 2 < ROUTE_GAP_MAX ? r->gap * 2 : ROUTE_GAP_MAX;
+    r->gap = route_next_gap(r);
     r->told_at = now;
     route_tell_all(r);
     route_beat_shrunk(r);

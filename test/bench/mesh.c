@@ -6,7 +6,7 @@
  * knows its name, so that every pair can exchange a message; full_ms, until every pair is linked; cpu_ms of
  * all processes together, from "go" until each is full; bytes allocated per process (beside the read buffer);
  * and for each link what both ends of it cost: steps, calls of the world, dials begun, and frames sent. The
- * clock starts when all processes are forked and told to go. See baseline.c for what it is compared with.
+ * clock starts when all processes listen and are told to go. See baseline.c for what it is compared with.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "phoenix.h"
@@ -34,19 +34,17 @@ static uint64_t cpu_us(void)
            + (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
-static int node_start(phx **p, int rank, const struct phx_address *hub, struct phx_address *mine)
+static int node_start(phx **p, int rank, struct phx_address *mine)
 {
-    char text[PHX_ADDRESS_TEXT];
     struct phx_config cfg;
     int err;
 
     phx_config_init(&cfg);
     if ((err = phx_new(p, &cfg, phx_now_us())) != 0
         || (err = phx_listen(*p, "tcp://127.0.0.1:0")) != 0
-        || (err = phx_listening(*p, 0, mine)) != 0
-        || (err = phx_assume(*p, (uint64_t)rank, (uint64_t)rank)) != 0)
+        || (err = phx_listening(*p, 0, mine)) != 0)
         return err;
-    return rank == 0 ? 0 : phx_join(*p, phx_address_text(hub, text));
+    return phx_assume(*p, (uint64_t)rank, (uint64_t)rank);
 }
 
 /* Steps until the mesh is full, then until the parent closes `stay`. */
@@ -83,19 +81,21 @@ static void node_run(phx *p, int count, int stay, int out)
 static int child(int rank, int count, const struct phx_address *hub, int go, int out, int port)
 {
     struct phx_address mine;
+    char text[PHX_ADDRESS_TEXT], c;
     phx *p = NULL;
-    char c;
-    int err;
+    int err = node_start(&p, rank, &mine);
 
-    if (rank > 0 && read(go, &c, 1) != 1)
+    if (write(port, &mine, sizeof mine) != (ssize_t)sizeof mine)
         return 1;
-    err = node_start(&p, rank, hub, &mine);
+    if (err == 0 && rank > 0) {
+        if (read(go, &c, 1) != 1)
+            return 1;
+        err = phx_join(p, phx_address_text(hub, text));
+    }
     if (err != 0) {
         fprintf(stderr, "mesh: process %d: %s\n", rank, phx_strerror(err));
         return 1;
     }
-    if (rank == 0 && write(port, &mine, sizeof mine) != (ssize_t)sizeof mine)
-        return 1;
     node_run(p, count, go, out);
     phx_free(p);
     return 0;
@@ -119,7 +119,7 @@ int main(int argc, char **argv)
     int count = argc > 1 ? atoi(argv[1]) : 64, i, got = 0, go[2], out[2], port[2];
     uint64_t start;
     double links = (double)count * (count - 1) / 2;
-    struct phx_address hub;
+    struct phx_address hub, other;
     struct report r, all;
     char *tokens;
 
@@ -134,6 +134,9 @@ int main(int argc, char **argv)
         return 1;
     for (i = 1; i < count; i++)
         if (fork_one(i, count, &hub, go, out, port) != 0)
+            return 1;
+    for (i = 1; i < count; i++) /* until all listen */
+        if (read(port[0], &other, sizeof other) != (ssize_t)sizeof other)
             return 1;
     close(go[0]);
     close(out[1]);

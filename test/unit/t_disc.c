@@ -30,7 +30,7 @@ struct rig {
     struct dialled open[OPEN]; /* under way */
     uint32_t open_count;
     struct dialled last;   /* of all dials */
-    uint32_t dials, abandons;
+    uint32_t dials, abandons, asks;
     int refuse;            /* each dial fails at once so; 0: under way */
     uint16_t fail_port;    /* or only this port's, with PHX_EREFUSED */
     uint32_t wrong;        /* what must never happen did */
@@ -81,6 +81,11 @@ static void rig_abandon(void *ctx, uint32_t attempt)
     r->wrong += !rig_close(r, attempt);
 }
 
+static void rig_ask(void *ctx)
+{
+    ((struct rig *)ctx)->asks++;
+}
+
 static void rig_id(struct phx__rnd *dice, struct phx_id *id)
 {
     uint32_t i;
@@ -91,7 +96,7 @@ static void rig_id(struct phx__rnd *dice, struct phx_id *id)
 
 static int rig_init(struct rig *r, uint32_t max_links, uint32_t max_dials, uint64_t seed)
 {
-    struct phx__disc_ops ops = { NULL, rig_dial, rig_abandon };
+    struct phx__disc_ops ops = { NULL, rig_dial, rig_abandon, rig_ask };
     struct phx__disc_limits limits = { 0, 0, RETRY_MIN, RETRY_MAX, 0 };
     struct phx_alloc alloc;
     struct phx_id self;
