@@ -703,6 +703,8 @@ enum {
     PHX__DEST_KNOWN = 1,
     PHX__DEST_DIRTY = 2,   /* look again what to tell of it, to every neighbour */
     PHX__DEST_CHANGED = 4, /* in the list for phx__route_take_changed */
+    PHX__DEST_LEFT = 8,    /* left to the guide; see route_tell.c */
+    PHX__DEST_OPEN = 128,  /* in the list of those that are not, or were not */
     PHX__DEST_SEEN = 16,   /* scratch, while a summary is read */
     PHX__DEST_LAPSED = 64, /* stopped being a neighbour since we last told anybody anything */
     PHX__DEST_LOSS = 32    /* with DIRTY: something that others were trusted with may be lost */
@@ -790,6 +792,9 @@ struct phx__route_nbr {
     uint32_t node;
     uint8_t dirty;        /* look again what to tell it, of every destination; 2: after a loss */
     uint8_t disagreed;    /* beats in a row whose digest was not ours */
+    uint8_t near_guide;   /* the guide's own word is that it is next to it */
+    uint8_t relinked;     /* something is told it again: look at every destination */
+    uint32_t leads_to;    /* scratch */
     uint64_t around;      /* hash of it and its neighbours, from its last beat; 0: not known */
     uint64_t around_told; /* ours, as last sent to it; 0: never */
     uint64_t summary_at, summary_wait; /* the next summary not before, and the wait after it */
@@ -809,6 +814,9 @@ struct phx__route {
     uint32_t nbr_count, nbr_capacity;
     uint32_t *dirty; /* destinations with PHX__DEST_DIRTY */
     uint32_t dirty_count, dirty_capacity;
+    uint32_t guide, guide_known; /* whom most is left to; how many were known when it was chosen */
+    uint32_t *open; /* destinations with PHX__DEST_OPEN */
+    uint32_t open_count, open_capacity;
     uint32_t *changed; /* destinations with PHX__DEST_CHANGED */
     uint32_t changed_count, changed_capacity;
     struct phx__entry *out; /* scratch for one message */
@@ -6350,8 +6358,10 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     r->around ^= phx__id_hash(&r->ids->at[nbr]);
     r->moved = now;
     route_look_at(r, n, 1);
-    if (d->flags & PHX__DEST_LAPSED)
+    if (d->flags & PHX__DEST_LAPSED) {
+        n->relinked = 1;
         route_relinked(r, nbr);
+    }
     return route_hello(r, nbr, h, now);
 }
 
@@ -6387,6 +6397,10 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
         route_at(r, r->nbrs[pos].node)->pos = pos;
     route_at(r, nbr)->pos = PHX__NONE;
     r->around ^= phx__id_hash(&r->ids->at[nbr]);
+    if (nbr == r->guide) {
+        r->guide = PHX__NONE;
+        r->guide_known = 0;
+    }
     r->shrunk++;
     r->lapsed++;
     route_at(r, nbr)->flags |= PHX__DEST_LAPSED;
@@ -6528,6 +6542,7 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
     r->variant = variant;
     r->hop_limit = hop_limit;
     r->relay = 1;
+    r->guide = PHX__NONE;
     phx__table_init(&r->table, mem);
     if (route_know(r, PHX__SELF, 0) != 0
         || phx__timer_new(timers, PHX__TIMER_ROUTE_TELL, 0, &r->tell_timer)
@@ -6549,6 +6564,7 @@ void phx__route_free(struct phx__route *r)
     phx__mem_put(r->mem, r->nbrs, r->nbr_capacity * sizeof *r->nbrs);
     phx__mem_put(r->mem, r->dirty, r->dirty_capacity * sizeof *r->dirty);
     phx__mem_put(r->mem, r->changed, r->changed_capacity * sizeof *r->changed);
+    phx__mem_put(r->mem, r->open, r->open_capacity * sizeof *r->open);
     phx__mem_put(r->mem, r->out, r->out_capacity * sizeof *r->out);
     phx__mem_put(r->mem, r->out_ids, r->out_id_capacity * sizeof *r->out_ids);
 }
@@ -6572,6 +6588,17 @@ int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, ui
  * The argument is in the essay of route.c, point 2: who need not be told is known without sets on the
  * wire. This file is that rule (route_covered), the entries that follow from it (route_needs), and the
  * pace at which they leave (phx__route_flush).
+ *
+ * In a crowd that starts, a thousand of these questions would be asked for each link that comes up, of each
+ * destination for the new neighbour and of the new one for each neighbour, and nearly all have the same
+ * answer: the hub tells. So one neighbour is the *guide*, the one that leads to most. A destination which it
+ * offers as well as we can is *left* to it, and a neighbour of which it says that it is next to it is *near*
+ * it. Of what is left nobody near need be told: that is the case of route_covered in which w is the guide.
+ * Only the others are looked at, which are few: those not left are kept in a list (open), and those that
+ * have changed and are not left stand in front of all that have changed. What holds of a destination changes
+ * only with a change of the destination, so it is enough to look at those that have changed. After a loss, and
+ * where somebody was told something that may have to be corrected, all are looked at as if there were no
+ * guide.
  */
 /* include "route.h" */
 
@@ -6727,22 +6754,151 @@ static int route_tell(struct phx__route *r, uint32_t v, uint32_t j, uint32_t cou
     return 0;
 }
 
-/* All that neighbour n needs to be told. */
-static void route_tell_nbr(struct phx__route *r, struct phx__route_nbr *n)
-{
-    int failed = 0;
-    uint32_t i, count = 0, limit = n->dirty ? r->table.capacity : r->dirty_count;
+/* ---- The guide ------------------------------------------------------------------------------- */
 
-    for (i = 0; i < limit; i++) {
-        uint32_t v = n->dirty ? i : r->dirty[i];
-        if (!(tell_at(r, v)->flags & PHX__DEST_KNOWN) || !route_needs(r, v, n))
+/* It is not worth it for fewer. */
+#define ROUTE_GUIDED 16u
+
+static int route_is_near_guide(const struct phx__route *r, uint32_t nbr)
+{
+    const struct phx__heard *h = phx__table_heard(tell_at(r, nbr), r->guide);
+
+    return nbr == r->guide || (h != NULL && h->hops == 1);
+}
+
+static void route_open(struct phx__route *r, uint32_t v)
+{
+    struct phx__dest *d = tell_at(r, v);
+
+    if (d->flags & PHX__DEST_OPEN)
+        return;
+    if (phx__mem_grow(r->mem, &r->open, &r->open_capacity, r->open_count + 1, sizeof *r->open) != 0) {
+        r->guide = PHX__NONE; /* without the list there is no guide, and all is looked at */
+        return;
+    }
+    d->flags |= PHX__DEST_OPEN;
+    r->open[r->open_count++] = v;
+}
+
+/* Is v left to the guide, and near it if it is a neighbour? */
+static void route_mark(struct phx__route *r, uint32_t v)
+{
+    struct phx__dest *d = tell_at(r, v);
+    const struct phx__heard *h = phx__table_heard(d, r->guide);
+
+    d->flags &= (uint8_t)~PHX__DEST_LEFT;
+    if (h != NULL && h->hops <= d->hops && h->seq >= d->seq)
+        d->flags |= PHX__DEST_LEFT;
+    else
+        route_open(r, v);
+    if (d->pos != PHX__NONE)
+        r->nbrs[d->pos].near_guide = (uint8_t)route_is_near_guide(r, v);
+}
+
+/* The neighbour that leads to most others. What was known of the one before is forgotten. */
+static void route_choose_guide(struct phx__route *r)
+{
+    uint32_t v, most = 0;
+
+    r->guide = PHX__NONE;
+    r->guide_known = r->known;
+    r->open_count = 0;
+    for (v = 0; v < r->nbr_count; v++)
+        r->nbrs[v].leads_to = 0;
+    for (v = 0; v < r->table.capacity; v++) {
+        struct phx__dest *d = tell_at(r, v);
+        struct phx__route_nbr *n = d->next == v ? NULL : phx__route_nbr(r, d->next);
+        d->flags &= (uint8_t) ~(PHX__DEST_LEFT | PHX__DEST_OPEN);
+        if (n != NULL && ++n->leads_to > most) {
+            most = n->leads_to;
+            r->guide = n->node;
+        }
+    }
+    for (v = 0; v < r->table.capacity && r->guide != PHX__NONE; v++)
+        if (tell_at(r, v)->flags & PHX__DEST_KNOWN)
+            route_mark(r, v);
+}
+
+/* Takes note of what has changed; those of it that everybody must be looked at for come first in the list:
+ * how many. */
+static uint32_t route_sort_out(struct phx__route *r)
+{
+    uint32_t i, count = 0, kept = 0;
+
+    if (r->known >= ROUTE_GUIDED && r->variant == PHX_ROUTING_DEFAULT && r->known > 2 * r->guide_known)
+        route_choose_guide(r);
+    for (i = 0; i < r->dirty_count && r->guide != PHX__NONE; i++)
+        route_mark(r, r->dirty[i]);
+    if (r->guide == PHX__NONE)
+        return r->dirty_count;
+    for (i = 0; i < r->dirty_count; i++) {
+        uint32_t v = r->dirty[i];
+        const struct phx__dest *d = tell_at(r, v);
+        if ((d->flags & PHX__DEST_LEFT) && !(d->flags & PHX__DEST_LOSS) && d->told == NULL)
             continue;
-        if (route_tell(r, v, n->node, count) == 0)
-            count++;
+        r->dirty[i] = r->dirty[count];
+        r->dirty[count++] = v;
+    }
+    for (i = 0; i < r->open_count; i++) {
+        struct phx__dest *d = tell_at(r, r->open[i]);
+        if (d->flags & PHX__DEST_LEFT)
+            d->flags &= (uint8_t)~PHX__DEST_OPEN;
         else
-            failed = 1;
+            r->open[kept++] = r->open[i];
+    }
+    r->open_count = kept;
+    return count;
+}
+
+#undef ROUTE_GUIDED
+
+/* ---- Telling --------------------------------------------------------------------------------- */
+
+/* Which destinations to look at for one neighbour: two lists; NULL instead of the first: all. */
+struct route_view {
+    const uint32_t *at[2];
+    uint32_t count[2];
+};
+
+static void route_look_for(const struct phx__route *r, struct phx__route_nbr *n, uint32_t urgent,
+                           struct route_view *out)
+{
+    int guided = r->guide != PHX__NONE && n->dirty < 2 && !n->relinked;
+
+    if (n->dirty && guided)
+        n->near_guide = (uint8_t)route_is_near_guide(r, n->node);
+    guided = guided && n->near_guide;
+    out->at[0] = r->dirty;
+    out->count[0] = guided ? urgent : r->dirty_count;
+    out->at[1] = r->open;
+    out->count[1] = n->dirty && guided ? r->open_count : 0;
+    if (n->dirty && !guided) {
+        out->at[0] = NULL;
+        out->count[0] = r->table.capacity;
+    }
+}
+
+/* All that neighbour n needs to be told. */
+static void route_tell_nbr(struct phx__route *r, struct phx__route_nbr *n, uint32_t urgent)
+{
+    struct route_view look;
+    int failed = 0, k;
+    uint32_t i, count = 0;
+
+    route_look_for(r, n, urgent, &look);
+    for (k = 0; k < 2; k++) {
+        for (i = 0; i < look.count[k]; i++) {
+            uint32_t v = look.at[k] == NULL ? i : look.at[k][i];
+            if (!(tell_at(r, v)->flags & PHX__DEST_KNOWN) || !route_needs(r, v, n))
+                continue;
+            if (route_tell(r, v, n->node, count) == 0)
+                count++;
+            else
+                failed = 1;
+        }
     }
     n->dirty = failed ? 2 : 0;
+    n->relinked = 0;
     if (count == 0)
         return;
     r->out_id_count = 0;
@@ -6770,11 +6926,11 @@ static void route_drop_lapsed(struct phx__route *r)
 
 static void route_tell_all(struct phx__route *r)
 {
-    uint32_t i;
+    uint32_t i, urgent = route_sort_out(r);
 
     r->look = r->urgent = 0;
     for (i = 0; i < r->nbr_count; i++) {
-        route_tell_nbr(r, &r->nbrs[i]);
+        route_tell_nbr(r, &r->nbrs[i], urgent);
         r->look |= r->nbrs[i].dirty != 0;
     }
     if (r->look) /* no memory for some of it: again, soon */
