@@ -78,7 +78,8 @@ static void node_run(phx *p, int count, int stay, int out)
     }
 }
 
-static int child(int rank, int count, const struct phx_address *hub, int go, int out, int port)
+static int child(int rank, int count, const struct phx_address *hub, int go, int stay, int out,
+                 int port)
 {
     struct phx_address mine;
     char text[PHX_ADDRESS_TEXT], c;
@@ -87,64 +88,63 @@ static int child(int rank, int count, const struct phx_address *hub, int go, int
 
     if (write(port, &mine, sizeof mine) != (ssize_t)sizeof mine)
         return 1;
-    if (err == 0 && rank > 0) {
-        if (read(go, &c, 1) != 1)
-            return 1;
+    if (read(go, &c, 1) != 0) /* its end is "go", which wakes all at once */
+        return 1;
+    if (err == 0 && rank > 0)
         err = phx_join(p, phx_address_text(hub, text));
-    }
     if (err != 0) {
         fprintf(stderr, "mesh: process %d: %s\n", rank, phx_strerror(err));
         return 1;
     }
-    node_run(p, count, go, out);
+    node_run(p, count, stay, out);
     phx_free(p);
     return 0;
 }
 
-static int fork_one(int rank, int count, const struct phx_address *hub, int go[2], int out[2],
-                    int port[2])
+static int fork_one(int rank, int count, const struct phx_address *hub, int go[2], int stay[2],
+                    int out[2], int port[2])
 {
     pid_t pid = fork();
 
     if (pid != 0)
         return pid < 0 ? -1 : 0;
     close(go[1]);
+    close(stay[1]);
     close(out[0]);
     close(port[0]);
-    exit(child(rank, count, hub, go[0], out[1], port[1]));
+    exit(child(rank, count, hub, go[0], stay[0], out[1], port[1]));
 }
 
 int main(int argc, char **argv)
 {
-    int count = argc > 1 ? atoi(argv[1]) : 64, i, got = 0, go[2], out[2], port[2];
+    int count = argc > 1 ? atoi(argv[1]) : 64, i, got = 0, go[2], stay[2], out[2], port[2];
     uint64_t start;
     double links = (double)count * (count - 1) / 2;
     struct phx_address hub, other;
     struct report r, all;
-    char *tokens;
 
-    if (count < 2 || count > 1000 || pipe(go) != 0 || pipe(out) != 0 || pipe(port) != 0) {
+    if (count < 2 || count > 1000 || pipe(go) != 0 || pipe(stay) != 0 || pipe(out) != 0
+        || pipe(port) != 0) {
         fprintf(stderr, "usage: mesh N (2..1000)\n");
         return 2;
     }
     memset(&hub, 0, sizeof hub);
     memset(&all, 0, sizeof all);
-    if (fork_one(0, count, &hub, go, out, port) != 0
+    if (fork_one(0, count, &hub, go, stay, out, port) != 0
         || read(port[0], &hub, sizeof hub) != (ssize_t)sizeof hub)
         return 1;
     for (i = 1; i < count; i++)
-        if (fork_one(i, count, &hub, go, out, port) != 0)
+        if (fork_one(i, count, &hub, go, stay, out, port) != 0)
             return 1;
     for (i = 1; i < count; i++) /* until all listen */
         if (read(port[0], &other, sizeof other) != (ssize_t)sizeof other)
             return 1;
     close(go[0]);
+    close(stay[0]);
     close(out[1]);
     close(port[1]);
-    tokens = calloc(1, (size_t)count);
     start = phx_now_us();
-    if (tokens == NULL || write(go[1], tokens, (size_t)count - 1) != count - 1)
-        return 1;
+    close(go[1]);
     for (; got < count && read(out[0], &r, sizeof r) == (ssize_t)sizeof r; got++) {
         all.reached = r.reached > all.reached ? r.reached : all.reached;
         all.full = r.full > all.full ? r.full : all.full;
@@ -155,10 +155,9 @@ int main(int argc, char **argv)
         all.dials += r.dials;
         all.frames += r.frames;
     }
-    close(go[1]); /* all may end */
+    close(stay[1]); /* all may end */
     for (i = 0; i < count; i++)
         wait(NULL);
-    free(tokens);
     if (got < count) {
         fprintf(stderr, "mesh: only %d of %d processes saw the full mesh\n", got, count);
         return 1;
