@@ -1489,7 +1489,7 @@ PHX_PRIVATE void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now);
 /* A first dial is left to the other side so often at most beyond its time. */
 #define PHX__CROWD_PATIENCE_TIMES 10u
 /* Dials at once, to begin with. */
-#define PHX__CROWD_PACE 4u
+#define PHX__CROWD_PACE 2u
 
 /* How long to put a first dial off, so that not all dial the same node; 0: no crowd. */
 PHX_PRIVATE uint64_t phx__crowd_spread(const struct phx__disc *d);
@@ -3384,9 +3384,9 @@ int phx__timers_pop(struct phx__timers *t, uint64_t now, int *kind, uint32_t *ar
 #line 1 "src/sha.c"
 #endif
 
-/* Written for being short and plainly right, and after that for the start of a mesh: each end of a link hashes
- * some 12 blocks for the two proofs of its hello, and hundreds of processes may start hundreds of links each
- * on the same few processors. Unrolled by eight it does 450 MB/s, which makes 2 us an end; the
+/* Written for being short and plainly right, and after that for the start of a mesh: each end of a link
+ * hashes some 12 blocks for the two proofs of its hello, and hundreds of processes may start hundreds of
+ * links each on the same few processors. Unrolled by eight it does 450 MB/s, which makes 2 us an end; the
  * plain loop took three times that. The two blocks that only depend on the key are hashed once
  * for each key and not once for each proof (link.c). No table is indexed by secret bytes and no branch
  * depends on them, so its timing tells only how much was hashed.
@@ -6595,16 +6595,16 @@ int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, ui
  * offers as well as we can is *left* to it, and a neighbour of which it says that it is next to it is *near*
  * it. Of what is left nobody near need be told: that is the case of route_covered in which w is the guide.
  * Only the others are looked at, which are few: those not left are kept in a list (open), and those that
- * have changed and are not left stand in front of all that have changed. What holds of a destination changes
- * only with a change of the destination, so it is enough to look at those that have changed. After a loss, and
- * where somebody was told something that may have to be corrected, all are looked at as if there were no
- * guide.
+ * have changed and are not left stand in front of all that have changed. What holds of a destination
+ * changes only with a change of the destination, so it is enough to look at those that have changed. After a
+ * loss, and where somebody was told something that may have to be corrected, all are looked at as if there
+ * were no guide.
  */
 /* include "route.h" */
 
 /* Isolated changes are told at once. In a burst the wait before the next message doubles from 1 ms up to
- * the 20 ms of the paper's merging, but less where few are known, since then there is little to merge and a start
- * is over in 20 ms; after a pause of twice the wait it starts over. */
+ * the 20 ms of the paper's merging, but less where few are known, since then there is little to merge and a
+ * start is over in 20 ms; after a pause of twice the wait it starts over. */
 #define ROUTE_GAP_MIN (1 * PHX__MS)
 #define ROUTE_GAP_MAX (20 * PHX__MS)
 #define ROUTE_GAP_EACH UINT64_C(50) /* microseconds */
@@ -9581,14 +9581,15 @@ void phx__budget_good(struct phx__budget *b, const struct phx_address *a, int pa
  *
  * So the hub is asked. Beyond a few nodes (limits.crowd):
  *
- *   - while nodes are being heard of for the first time, they are not dialled. When a moment has passed without
- *     news, whoever told of the last one is asked for a BEAT, and if its digest is ours, it knows no more
- *     than we do: then that was all, and dialling begins. Its answer is as late as the hub is, and while
+ *   - while nodes are being heard of for the first time, they are not dialled. When a moment has passed
+ *     without news, whoever told of the last one is asked for a BEAT, and if its digest is ours, it knows no
+ *     more than we do: then that was all, and dialling begins. Its answer is as late as the hub is, and while
  *     nobody dials, it is not late. One that never answers, or always knows more, is not waited for long.
  *     News stops the dialling again, so those who come late get their turn, too;
- *   - then the next dial begins when one has ended. Their number begins low, grows by one with each link that
- *     came quickly and halves with one that came slowly, as TCP does with segments. More at once saves turns,
- *     and thereby processor; too many outlive their time-out, start over, and never end;
+ *   - then the next dial begins when one has ended. Their number begins low, since one or two a node keep
+ *     all processors busy, grows by one with each link that came quickly, and halves with one that came
+ *     slowly, as TCP does with segments. Over long ways more at once are needed; where the processor is what
+ *     they wait for, more only make the rounds longer, until they outlive their time-out and start over;
  *   - whom to dial first is drawn, so that not all dial the same one: as a moment in a short time, in few
  *     steps, because each moment is a turn of its own;
  *   - traffic (phx__disc_want) does not wait;
@@ -9600,8 +9601,8 @@ void phx__budget_good(struct phx__budget *b, const struct phx_address *a, int pa
 /* First dials are spread over so long for each node known, 32 ms for 400, in so many steps. */
 #define CROWD_SPREAD_US UINT64_C(80)
 #define CROWD_STEPS 32u
-/* A moment without news: so long, and this times known^2 more, a tenth of what the links of so many take on two
- * cores: 12 ms in all for 100, 42 ms for 200. */
+/* A moment without news: so long, and this times known^2 more, a tenth of what the links of so many take on
+ * two cores: 12 ms in all for 100, 42 ms for 200. */
 #define CROWD_LULL_US (2 * PHX__MS)
 #define CROWD_LULL_PAIR_US UINT64_C(1)
 #define CROWD_LULL_MOST_US (200 * PHX__MS)
@@ -9612,7 +9613,7 @@ void phx__budget_good(struct phx__budget *b, const struct phx_address *a, int pa
 /* Who leaves the first dial to the other side goes on doing so while links came within this. */
 #define CROWD_PATIENCE_US PHX__SECOND
 /* Dials at once are not fewer; slower than so often the quickest, and this, is slow. */
-#define CROWD_LEAST 2u
+#define CROWD_LEAST 1u
 #define CROWD_SLOW_TIMES 2u
 #define CROWD_SLOW_US (20 * PHX__MS)
 
@@ -17315,8 +17316,8 @@ static void path_seen(phx *p, const struct phx__link *l, const struct phx_addres
     mine->at = *at;
 }
 
-/* A peer on this host says nothing of our networks, and where no listener is on all interfaces there is nothing
- * to fill in: hundreds that start on one host need not ask. */
+/* A peer on this host says nothing of our networks, and where no listener is on all interfaces there is
+ * nothing to fill in: hundreds that start on one host need not ask. */
 static int path_is_idle(const phx *p, const struct phx__link *l)
 {
     int i;

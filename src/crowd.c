@@ -10,14 +10,15 @@
  *
  * So the hub is asked. Beyond a few nodes (limits.crowd):
  *
- *   - while nodes are being heard of for the first time, they are not dialled. When a moment has passed without
- *     news, whoever told of the last one is asked for a BEAT, and if its digest is ours, it knows no more
- *     than we do: then that was all, and dialling begins. Its answer is as late as the hub is, and while
+ *   - while nodes are being heard of for the first time, they are not dialled. When a moment has passed
+ *     without news, whoever told of the last one is asked for a BEAT, and if its digest is ours, it knows no
+ *     more than we do: then that was all, and dialling begins. Its answer is as late as the hub is, and while
  *     nobody dials, it is not late. One that never answers, or always knows more, is not waited for long.
  *     News stops the dialling again, so those who come late get their turn, too;
- *   - then the next dial begins when one has ended. Their number begins low, grows by one with each link that
- *     came quickly and halves with one that came slowly, as TCP does with segments. More at once saves turns,
- *     and thereby processor; too many outlive their time-out, start over, and never end;
+ *   - then the next dial begins when one has ended. Their number begins low, since one or two a node keep
+ *     all processors busy, grows by one with each link that came quickly, and halves with one that came
+ *     slowly, as TCP does with segments. Over long ways more at once are needed; where the processor is what
+ *     they wait for, more only make the rounds longer, until they outlive their time-out and start over;
  *   - whom to dial first is drawn, so that not all dial the same one: as a moment in a short time, in few
  *     steps, because each moment is a turn of its own;
  *   - traffic (phx__disc_want) does not wait;
@@ -29,8 +30,8 @@
 /* First dials are spread over so long for each node known, 32 ms for 400, in so many steps. */
 #define CROWD_SPREAD_US UINT64_C(80)
 #define CROWD_STEPS 32u
-/* A moment without news: so long, and this times known^2 more, a tenth of what the links of so many take on two
- * cores: 12 ms in all for 100, 42 ms for 200. */
+/* A moment without news: so long, and this times known^2 more, a tenth of what the links of so many take on
+ * two cores: 12 ms in all for 100, 42 ms for 200. */
 #define CROWD_LULL_US (2 * PHX__MS)
 #define CROWD_LULL_PAIR_US UINT64_C(1)
 #define CROWD_LULL_MOST_US (200 * PHX__MS)
@@ -41,7 +42,7 @@
 /* Who leaves the first dial to the other side goes on doing so while links came within this. */
 #define CROWD_PATIENCE_US PHX__SECOND
 /* Dials at once are not fewer; slower than so often the quickest, and this, is slow. */
-#define CROWD_LEAST 2u
+#define CROWD_LEAST 1u
 #define CROWD_SLOW_TIMES 2u
 #define CROWD_SLOW_US (20 * PHX__MS)
 

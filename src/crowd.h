@@ -6,7 +6,7 @@
 /* A first dial is left to the other side so often at most beyond its time. */
 #define PHX__CROWD_PATIENCE_TIMES 10u
 /* Dials at once, to begin with. */
-#define PHX__CROWD_PACE 4u
+#define PHX__CROWD_PACE 2u
 
 /* How long to put a first dial off, so that not all dial the same node; 0: no crowd. */
 PHX_PRIVATE uint64_t phx__crowd_spread(const struct phx__disc *d);

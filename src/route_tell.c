@@ -10,16 +10,16 @@
  * offers as well as we can is *left* to it, and a neighbour of which it says that it is next to it is *near*
  * it. Of what is left nobody near need be told: that is the case of route_covered in which w is the guide.
  * Only the others are looked at, which are few: those not left are kept in a list (open), and those that
- * have changed and are not left stand in front of all that have changed. What holds of a destination changes
- * only with a change of the destination, so it is enough to look at those that have changed. After a loss, and
- * where somebody was told something that may have to be corrected, all are looked at as if there were no
- * guide.
+ * have changed and are not left stand in front of all that have changed. What holds of a destination
+ * changes only with a change of the destination, so it is enough to look at those that have changed. After a
+ * loss, and where somebody was told something that may have to be corrected, all are looked at as if there
+ * were no guide.
  */
 #include "route.h"
 
 /* Isolated changes are told at once. In a burst the wait before the next message doubles from 1 ms up to
- * the 20 ms of the paper's merging, but less where few are known, since then there is little to merge and a start
- * is over in 20 ms; after a pause of twice the wait it starts over. */
+ * the 20 ms of the paper's merging, but less where few are known, since then there is little to merge and a
+ * start is over in 20 ms; after a pause of twice the wait it starts over. */
 #define ROUTE_GAP_MIN (1 * PHX__MS)
 #define ROUTE_GAP_MAX (20 * PHX__MS)
 #define ROUTE_GAP_EACH UINT64_C(50) /* microseconds */

@@ -1,8 +1,8 @@
 /* sha.c - SHA-256 (FIPS 180-4) and HMAC (RFC 2104), for the hello's proof. */
 
-/* Written for being short and plainly right, and after that for the start of a mesh: each end of a link hashes
- * some 12 blocks for the two proofs of its hello, and hundreds of processes may start hundreds of links each
- * on the same few processors. Unrolled by eight it does 450 MB/s, which makes 2 us an end; the
+/* Written for being short and plainly right, and after that for the start of a mesh: each end of a link
+ * hashes some 12 blocks for the two proofs of its hello, and hundreds of processes may start hundreds of
+ * links each on the same few processors. Unrolled by eight it does 450 MB/s, which makes 2 us an end; the
  * plain loop took three times that. The two blocks that only depend on the key are hashed once
  * for each key and not once for each proof (link.c). No table is indexed by secret bytes and no branch
  * depends on them, so its timing tells only how much was hashed.
