@@ -3,15 +3,16 @@
 /* This is the only room that talks to the operating system. It promises that
  *
  *   - no call blocks, but resolve;
- *   - every descriptor made here is non-blocking and close-on-exec. The flags are set by fcntl
- *     right after it is made, as accept4 and pipe2 are not in POSIX.1-2008: a host that forks and
- *     execs in another thread at that very moment leaks it to the child;
+ *   - every descriptor made here is non-blocking and close-on-exec. Sockets are born so where the
+ *     system can do it; elsewhere, and for the pipe, the flags are set right after, as accept4 and
+ *     pipe2 are not in POSIX.1-2008: a host that forks and execs in another thread at that very
+ *     moment leaks it to the child;
  *   - SIGPIPE is never raised, and no disposition of a signal is changed;
  *   - a call that fails leaves nothing behind: no descriptor, no path, no watch.
  *
  * It refuses to know what travels through a handle, when to dial again, and whom to trust. This file is
- * the world itself, readiness, waking, random bytes and the clock; os_sock.c has the sockets, and os_file.c
- * what is asked once.
+ * the world itself, readiness, waking, random bytes and the clock; os_sock.c has the sockets, os_near.c the
+ * short way between two processes of one host, and os_file.c what is asked once.
  *
  * Readiness comes from epoll on Linux, kqueue on the BSDs and macOS, and poll(2) elsewhere or with
  * -DPHX_USE_POLL. All are used level-triggered: what is not read now is reported again. The first

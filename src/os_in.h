@@ -17,6 +17,16 @@
 #define OS_WAIT_POLL 1
 #endif
 
+/* What glibc and musl show only to those who ask; see base.h. */
+#if defined(__linux__) && defined(_GNU_SOURCE) && (!defined(__GLIBC__) || defined(__USE_GNU))
+#define OS_GNU 1
+#endif
+
+/* Hundreds of nodes dial one hub at once when a job starts; with the customary 5 or 128 most
+ * SYNs would be dropped and come again a second later. The system cuts it to its own limit
+ * (somaxconn). */
+#define OS_BACKLOG 1024
+
 /* The path of a UNIX listener, and which file it was when we made it. */
 struct os_path {
     int handle;
@@ -56,9 +66,12 @@ PHX_PRIVATE long phx__os_recv(void *world, int handle, void *data, size_t size);
 PHX_PRIVATE void phx__os_close(void *world, int handle);
 PHX_PRIVATE int phx__os_resolve(void *world, const char *host, struct phx_address *out,
                                 int capacity);
-/* os_sock.c: errno as one of ours; a fresh descriptor made non-blocking and close-on-exec. */
+/* os_sock.c: errno as one of ours; a fresh descriptor made non-blocking and close-on-exec; a stream socket
+ * that is both, or a negative error; options for a connection. */
 PHX_PRIVATE int phx__os_error(int theirs);
 PHX_PRIVATE int phx__os_prepare(int fd);
+PHX_PRIVATE int phx__os_socket(int family);
+PHX_PRIVATE void phx__os_tune(int fd, int family);
 
 /* os.c: as in struct phx_os. */
 PHX_PRIVATE int phx__os_watch(void *world, int handle, int events);

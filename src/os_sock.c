@@ -12,6 +12,9 @@
  * PHX_ESELF: whoever dials a port of its own machine on which nobody listens can be given just that
  * port as its local one, and TCP's simultaneous open then connects the socket to itself. It looks
  * like a peer that echoes everything, and it keeps the real listener from binding its port. */
+#ifndef PHX_PRIVATE /* not in the joined file; see base.h */
+#define _GNU_SOURCE 1
+#endif
 #include "os_in.h"
 
 #include <errno.h>
@@ -25,16 +28,27 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Hundreds of nodes dial one hub at once when a job starts; with the customary 5 or 128 most
- * SYNs would be dropped and come again a second later. The system cuts it to its own limit
- * (somaxconn). */
-#define OS_BACKLOG 1024
-
 /* Unacknowledged data kills a TCP connection after this long; the system's own limit is about a
  * quarter of an hour. The heartbeat finds dead peers much earlier; this bounds what is left when
  * nobody looks, such as a link that drains while it closes. Linux counts the time that a full
  * receiver takes none, too: so it must be above any pause that a host may announce by phx_busy. */
 #define OS_TCP_USER_TIMEOUT_MS 600000
+
+/* What a UNIX socket may hold that its peer has not read. A writer that found it full is told of room when
+ * three quarters are free again, so with the system's default of half as much the reader mostly finds
+ * nothing while the writer wakes up: a tenth less throughput. Linux doubles it and cuts it to wmem_max
+ * before, 208 KiB by default. */
+#define OS_UNIX_BUFFER (256 << 10)
+
+/* With these a socket is fit for us from the first moment, without three calls of fcntl, and no child that is
+ * started by another thread meanwhile can inherit it. */
+#if defined(SOCK_CLOEXEC) && defined(SOCK_NONBLOCK) && defined(MSG_NOSIGNAL)
+#define OS_SOCKET_FLAGS (SOCK_CLOEXEC | SOCK_NONBLOCK)
+#if defined(OS_GNU) || defined(__FreeBSD__) || defined(__NetBSD__) || defined(__OpenBSD__) \
+    || defined(__DragonFly__)
+#define OS_ACCEPT4 1
+#endif
+#endif
 
 /* Connections that died in the queue are skipped; past this many let the rest of the step run. */
 #define OS_ACCEPT_TRIES 16
@@ -208,9 +222,11 @@ int phx__os_prepare(int fd)
 /* Failures are ignored: these make a connection better, not possible, and some systems refuse
  * them on one that the peer has just closed. Phoenix gathers small frames itself, so Nagle could
  * only delay. */
-static void os_tune(int fd, int family)
+void phx__os_tune(int fd, int family)
 {
-    int on = 1;
+    int on = 1, room = OS_UNIX_BUFFER;
+    if (family == AF_UNIX)
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
     if (family != AF_INET && family != AF_INET6)
         return;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -222,9 +238,12 @@ static void os_tune(int fd, int family)
 #endif
 }
 
-/* A stream socket, or a negative error. */
-static int os_socket(int family)
+int phx__os_socket(int family)
 {
+#ifdef OS_SOCKET_FLAGS
+    int fd = socket(family, SOCK_STREAM | OS_SOCKET_FLAGS, 0);
+    return fd < 0 ? phx__os_error(errno) : fd;
+#else
     int fd = socket(family, SOCK_STREAM, 0), err;
     if (fd < 0)
         return phx__os_error(errno);
@@ -233,6 +252,7 @@ static int os_socket(int family)
         return err;
     }
     return fd;
+#endif
 }
 
 /* ---- Listening ------------------------------------------------------------------------------- */
@@ -250,7 +270,7 @@ static int os_remove_stale(const union os_sockaddr *a, socklen_t size)
         return errno == ENOENT ? 0 : phx__os_error(errno);
     if (!S_ISSOCK(tried.st_mode))
         return PHX_EINUSE; /* not ours to remove, whatever it is */
-    if ((fd = os_socket(AF_UNIX)) < 0)
+    if ((fd = phx__os_socket(AF_UNIX)) < 0)
         return fd;
     refused = connect(fd, &a->any, size) != 0 && errno == ECONNREFUSED;
     close(fd);
@@ -337,7 +357,7 @@ int phx__os_listen(void *world, struct phx_address *at, int *handle)
     int fd, err = os_pack(at, &a, &size);
     if (err != 0)
         return err;
-    if ((fd = os_socket(a.any.sa_family)) < 0)
+    if ((fd = phx__os_socket(a.any.sa_family)) < 0)
         return fd;
     err = a.any.sa_family == AF_UNIX ? os_bind_unix(w, fd, &a, size) : os_bind_tcp(fd, &a, size);
     if (err == 0 && listen(fd, OS_BACKLOG) != 0)
@@ -366,6 +386,22 @@ static int os_accept_may_go_on(int error)
            || error == EPROTO || error == EPERM || error == ENOPROTOOPT;
 }
 
+/* As accept(2), but what comes is non-blocking and close-on-exec, or it is -1 and errno is 0: Darwin
+ * refuses options on what the peer has closed already. */
+static int os_accept_fit(int listener, union os_sockaddr *a, socklen_t *size)
+{
+#ifdef OS_ACCEPT4
+    return accept4(listener, &a->any, size, OS_SOCKET_FLAGS);
+#else
+    int fd = accept(listener, &a->any, size);
+    if (fd < 0 || phx__os_prepare(fd) == 0)
+        return fd;
+    close(fd);
+    errno = 0;
+    return -1;
+#endif
+}
+
 int phx__os_accept(void *world, int listener, int *handle, struct phx_address *from)
 {
     union os_sockaddr a;
@@ -375,19 +411,16 @@ int phx__os_accept(void *world, int listener, int *handle, struct phx_address *f
     for (tries = 0; tries < OS_ACCEPT_TRIES; tries++) {
         size = sizeof a;
         memset(&a, 0, sizeof a);
-        fd = accept(listener, &a.any, &size);
-        if (fd < 0 && !os_accept_may_go_on(errno))
+        fd = os_accept_fit(listener, &a, &size);
+        if (fd < 0 && errno != 0 && !os_accept_may_go_on(errno))
             return phx__os_error(errno);
         if (fd < 0)
             continue; /* that one is gone */
-        if (phx__os_prepare(fd) == 0) {
-            os_tune(fd, a.any.sa_family);
-            if (os_unpack(&a, size, from) != 0)
-                memset(from, 0, sizeof *from);
-            *handle = fd;
-            return 0;
-        }
-        close(fd); /* Darwin refuses options on what the peer has closed already */
+        phx__os_tune(fd, a.any.sa_family);
+        if (os_unpack(&a, size, from) != 0)
+            memset(from, 0, sizeof *from);
+        *handle = fd;
+        return 0;
     }
     return PHX_EAGAIN;
 }
@@ -402,9 +435,9 @@ int phx__os_dial(void *world, const struct phx_address *to, int *handle)
     (void)world;
     if (err != 0)
         return err;
-    if ((fd = os_socket(a.any.sa_family)) < 0)
+    if ((fd = phx__os_socket(a.any.sa_family)) < 0)
         return fd;
-    os_tune(fd, a.any.sa_family);
+    phx__os_tune(fd, a.any.sa_family);
     /* Interrupted means that it goes on by itself, as POSIX says. EAGAIN is a full backlog of a
      * UNIX listener, for which Linux does not wait: the caller tries again later. */
     if (connect(fd, &a.any, size) != 0 && errno != EINPROGRESS && errno != EINTR) {
@@ -454,7 +487,7 @@ int phx__os_adopt(const struct phx_os *os, int fd)
     if ((err = phx__os_prepare(fd)) != 0)
         return err;
     if (phx__os_local(os->world, fd, &here) == 0 && here.family != PHX_UNIX)
-        os_tune(fd, AF_INET);
+        phx__os_tune(fd, AF_INET);
     return 0;
 }
 
@@ -493,9 +526,9 @@ long phx__os_send(void *world, int handle, const struct iovec *iov, int count)
     struct msghdr message;
     ssize_t n;
     (void)world;
-    if (count > OS_IOV_MAX)
-        count = OS_IOV_MAX;
-    memset(&message, 0, sizeof message);
+    count = count < OS_IOV_MAX ? count : OS_IOV_MAX;
+    if (count > 1) /* or it is not looked at */
+        memset(&message, 0, sizeof message);
     message.msg_iov = (struct iovec *)iov; /* not written to; POSIX left out the const */
     message.msg_iovlen = (unsigned char)count; /* its type differs between systems; this fits all */
     do {
@@ -532,7 +565,7 @@ static int os_resolve_localhost(struct phx_address *out, int capacity)
     int fd, n = 0;
     out[n++] = v4;
     /* Having IPv6 compiled in says little; binding the address says that it is there. */
-    if (capacity > 1 && os_pack(&v6, &a, &size) == 0 && (fd = os_socket(AF_INET6)) >= 0) {
+    if (capacity > 1 && os_pack(&v6, &a, &size) == 0 && (fd = phx__os_socket(AF_INET6)) >= 0) {
         if (bind(fd, &a.any, size) == 0)
             out[n++] = v6;
         close(fd);
