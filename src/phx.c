@@ -223,6 +223,8 @@ static int node_changed(phx *p, uint32_t node)
      * from it would be sent to it again. */
     if ((err = node_show_card(p, node, d)) != 0)
         return err;
+    if (p->disc.learnt_at == p->now)
+        p->teller = d->next;
     peer = &p->peers[node];
     if (peer->life != 0 && peer->life != d->incarnation + 1)
         phx__post_reborn(&p->post, node, d->incarnation, p->now);
@@ -294,6 +296,14 @@ static void node_settle(phx *p)
 static void node_live_beat(void *ctx, uint32_t node, int ask)
 {
     phx__node_beat(ctx, node, ask ? (int)PHX__BEAT_REPLY : 0);
+}
+
+/* For disc: was that all? The digest of the answer tells; see node_on_beat. */
+static void node_ask(void *ctx)
+{
+    phx *p = ctx;
+
+    phx__node_beat(p, p->teller, (int)PHX__BEAT_REPLY);
 }
 
 static void node_silent(void *ctx, uint32_t node, uint64_t us)
@@ -799,7 +809,7 @@ static int node_open_brains(phx *p)
     struct phx__route_ops route;
     struct phx__disc_limits dl = { p->cfg.max_links, p->cfg.max_dials, p->cfg.retry_min_us,
                                    p->cfg.retry_max_us, NODE_CROWD };
-    struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon };
+    struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon, node_ask };
     struct phx__live_ops live = { p, node_live_beat, node_silent, phx__node_suspect,
                                   phx__node_seek, node_state };
     struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,

@@ -100,6 +100,7 @@ struct phx {
     struct phx__peer *peers; /* by node */
     uint32_t peer_capacity;
     uint32_t generation;
+    uint32_t teller; /* the neighbour who told of the last new node */
 
     struct phx__listener listeners[PHX__LISTENERS];
     struct phx__listener near[PHX__LISTENERS]; /* their companions, handle -1: none; see phx_near.c */

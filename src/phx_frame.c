@@ -368,6 +368,8 @@ static int node_on_beat(phx *p, struct phx__link *l, const struct phx__frame *f)
     phx__live_beat(&p->live, l->peer, b.next_ms * PHX__MS, f->flags & (int)PHX__BEAT_BUSY,
                    f->flags & (int)PHX__BEAT_MONITOR, p->now);
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
+    if (l->peer == p->teller && b.digest == p->route.digest)
+        phx__disc_told_all(&p->disc, p->now);
     if ((f->flags & PHX__BEAT_REPLY) && phx__link_queued(l) < NODE_ANSWER_QUEUE)
         node_say_beat(p, l->peer, 0, b.echo_ms);
     return 0;
