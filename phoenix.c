@@ -794,6 +794,8 @@ enum {
     PHX__DEST_KNOWN = 1,
     PHX__DEST_DIRTY = 2,   /* look again what to tell of it, to every neighbour */
     PHX__DEST_CHANGED = 4, /* in the list for phx__route_take_changed */
+    PHX__DEST_LEFT = 8,    /* left to the guide; see route_tell.c */
+    PHX__DEST_OPEN = 128,  /* in the list of those that are not, or were not */
     PHX__DEST_SEEN = 16,   /* scratch, while a summary is read */
     PHX__DEST_LAPSED = 64, /* stopped being a neighbour since we last told anybody anything */
     PHX__DEST_LOSS = 32    /* with DIRTY: something that others were trusted with may be lost */
@@ -881,6 +883,9 @@ struct phx__route_nbr {
     uint32_t node;
     uint8_t dirty;        /* look again what to tell it, of every destination; 2: after a loss */
     uint8_t disagreed;    /* beats in a row whose digest was not ours */
+    uint8_t near_guide;   /* the guide's own word is that it is next to it */
+    uint8_t relinked;     /* something is told it again: look at every destination */
+    uint32_t leads_to;    /* scratch */
     uint64_t around;      /* hash of it and its neighbours, from its last beat; 0: not known */
     uint64_t around_told; /* ours, as last sent to it; 0: never */
     uint64_t summary_at, summary_wait; /* the next summary not before, and the wait after it */
@@ -900,6 +905,9 @@ struct phx__route {
     uint32_t nbr_count, nbr_capacity;
     uint32_t *dirty; /* destinations with PHX__DEST_DIRTY */
     uint32_t dirty_count, dirty_capacity;
+    uint32_t guide, guide_known; /* whom most is left to; how many were known when it was chosen */
+    uint32_t *open; /* destinations with PHX__DEST_OPEN */
+    uint32_t open_count, open_capacity;
     uint32_t *changed; /* destinations with PHX__DEST_CHANGED */
     uint32_t changed_count, changed_capacity;
     struct phx__entry *out; /* scratch for one message */
@@ -1448,10 +1456,11 @@ struct phx__disc_limits {
     uint32_t max_links; /* up to here every known node is dialled, beyond it a few */
     uint32_t max_dials; /* attempts under way at once */
     uint64_t retry_min_us, retry_max_us;
-    uint32_t crowd; /* beyond so many known nodes first dials are spread; 0: never */
+    uint32_t crowd; /* beyond so many known nodes first dials are spread and counted; 0: never */
 };
 
-/* dial is called from phx__disc_due only. Neither may call back into this room. */
+/* dial is called from phx__disc_due only. Neither may call back into this room, but for
+ * phx__disc_answered. */
 struct phx__disc_ops {
     void *ctx;
     /* Begin a connection. 0: under way, the outcome comes as phx__disc_result or phx__disc_up with this
@@ -1460,6 +1469,8 @@ struct phx__disc_ops {
     int (*dial)(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to);
     /* Give this attempt up (another address won). No result is wanted. */
     void (*abandon)(void *ctx, uint32_t attempt);
+    /* Ask whoever told of the last new node whether that was all: see phx__disc_told_all. */
+    void (*ask)(void *ctx);
 };
 
 struct phx__disc_target {           /* a hub or a node one could dial */
@@ -1467,7 +1478,7 @@ struct phx__disc_target {           /* a hub or a node one could dial */
     uint8_t count;
     uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
     uint8_t in_use, hub, round, queued, verdict;
-    uint8_t fresh;                 /* not dialled yet, and may be put off so often */
+    uint8_t fresh;                 /* not dialled yet, and may be left to the other so often */
     uint32_t node;                 /* PHX__NONE for a hub nobody knows yet */
     uint32_t failures, duplicates; /* rounds in a row that ended so */
     uint32_t timer;                /* when to begin a round or try the next address */
@@ -1502,7 +1513,10 @@ struct phx__disc {
     int stopped;         /* closing: dial no more */
     uint32_t pace;       /* dials at once, in a crowd */
     uint64_t slowed_at;  /* when it was last halved */
+    uint64_t quickest;   /* the least that a link took from dial to up */
     uint64_t learnt_at;  /* when a node was last heard of for the first time */
+    uint64_t asked_at, told_all_at; /* ... it was asked whether that was all; and that was all */
+    uint64_t linked_at;  /* when a link last came up */
     uint64_t now;        /* the latest time told, for calls that are not told */
 };
 
@@ -1538,6 +1552,8 @@ PHX_PRIVATE void phx__disc_want(struct phx__disc *d, uint32_t node, uint64_t now
 PHX_PRIVATE void phx__disc_route(struct phx__disc *d, uint32_t node, int reachable, uint64_t now);
 /* This node has a new address of its own: it is in another network. */
 PHX_PRIVATE void phx__disc_moved(struct phx__disc *d, uint64_t now);
+/* Whoever was asked knows no more than this node does. */
+PHX_PRIVATE void phx__disc_told_all(struct phx__disc *d, uint64_t now);
 /* The other side of this attempt has answered the connection; what it says is still to come. */
 PHX_PRIVATE void phx__disc_answered(struct phx__disc *d, uint32_t attempt);
 /* The node left or is forgotten: dial no more. A link with it stays one until phx__disc_down, which must
@@ -1561,20 +1577,23 @@ PHX_PRIVATE void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now);
 #define PHX_CROWD_H
 /* include "disc.h" */
 
-/* The first dial of a node waits until nothing new was heard of for so long, but so often at most. */
-#define PHX__CROWD_SETTLE (50 * PHX__MS)
-#define PHX__CROWD_SETTLE_TIMES 20u
-/* Dials at once, to begin with and at least. */
-#define PHX__CROWD_PACE 8u
+/* A first dial is left to the other side so often at most beyond its time. */
+#define PHX__CROWD_PATIENCE_TIMES 10u
+/* Dials at once, to begin with. */
+#define PHX__CROWD_PACE 2u
 
-/* The time over which first dials are spread, for as many nodes as are known; 0: no crowd. */
+/* How long to put a first dial off, so that not all dial the same node; 0: no crowd. */
 PHX_PRIVATE uint64_t phx__crowd_spread(const struct phx__disc *d);
-/* How much longer the other side has for its dial. */
-PHX_PRIVATE uint64_t phx__crowd_patience(const struct phx__disc *d);
-/* Is it too soon for the first dial of a node among many? The news is still coming in. */
-PHX_PRIVATE int phx__crowd_is_settling(const struct phx__disc *d, const struct phx__disc_target *t);
-/* May one more dial be under way? */
+/* Is it too soon for a first dial in place of the other side? Links are still coming. */
+PHX_PRIVATE int phx__crowd_is_patient(const struct phx__disc *d, uint32_t slot);
+/* Does this one pass those that wait for the end of the news? */
+PHX_PRIVATE int phx__crowd_goes_first(const struct phx__disc *d, uint32_t slot);
+/* May one more dial be under way, that of the head of the queue? */
 PHX_PRIVATE int phx__crowd_has_room(const struct phx__disc *d);
+/* When to look again although no dial has ended; UINT64_MAX: never. */
+PHX_PRIVATE uint64_t phx__crowd_room_at(const struct phx__disc *d);
+/* Asks whether that was all the news, if it is time for it. */
+PHX_PRIVATE void phx__crowd_ask(struct phx__disc *d);
 /* A link came so long after its dial. */
 PHX_PRIVATE void phx__crowd_learn(struct phx__disc *d, uint64_t took);
 
@@ -2414,6 +2433,10 @@ struct os_world {
 #else
     int queue; /* of epoll or kqueue */
 #endif
+#ifdef OS_WAIT_EPOLL
+    uint8_t *known; /* by descriptor: it was watched when we last looked */
+    uint32_t known_capacity;
+#endif
 };
 
 /* os_sock.c: as in struct phx_os. */
@@ -2718,6 +2741,8 @@ struct phx__link_set {
     const char *cluster;
     struct phx__link_key keys[PHX__LINK_KEYS]; /* the first is used, all are accepted */
     uint32_t key_count;                        /* 0: the empty key */
+    struct phx__hmac begun[PHX__LINK_KEYS];    /* of each key, or of the empty one: nothing hashed yet */
+    uint8_t cluster_tag[8];                    /* what a HELLO says of the cluster */
     struct phx__tls_set *tls;                  /* NULL: no link has TLS */
     const struct phx_id *self;
     uint64_t incarnation;
@@ -2754,6 +2779,10 @@ struct phx__link_set {
     int (*random)(void *ctx, void *out,
                   size_t size); /* 0, or there are no random bytes: no hello */
 };
+
+/* The keys have changed. The cluster's name, which must stay where it is. */
+PHX_PRIVATE void phx__link_rekey(struct phx__link_set *s);
+PHX_PRIVATE void phx__link_cluster(struct phx__link_set *s, const char *cluster);
 
 /* Makes *l (zeroed by the caller, slot, dialer and secure set) from a handle. state: DIALING or HELLO.
  * PHX_ENOMEM. */
@@ -2915,6 +2944,7 @@ struct phx {
     struct phx__peer *peers; /* by node */
     uint32_t peer_capacity;
     uint32_t generation;
+    uint32_t teller; /* the neighbour who told of the last new node */
 
     struct phx__listener listeners[PHX__LISTENERS];
     struct phx__listener near[PHX__LISTENERS]; /* their companions, handle -1: none; see phx_near.c */
@@ -3703,8 +3733,11 @@ int phx__timers_pop(struct phx__timers *t, uint64_t now, int *kind, uint32_t *ar
 #line 1 "src/sha.c"
 #endif
 
-/* Written for being short and plainly right. A hello hashes a few hundred bytes, twice per link, so speed
- * is no concern: the plain loop does some 200 MB/s. No table is indexed by secret bytes and no branch
+/* Written for being short and plainly right, and after that for the start of a mesh: each end of a link
+ * hashes some 12 blocks for the two proofs of its hello, and hundreds of processes may start hundreds of
+ * links each on the same few processors. Unrolled by eight it does 450 MB/s, which makes 2 us an end; the
+ * plain loop took three times that. The two blocks that only depend on the key are hashed once
+ * for each key and not once for each proof (link.c). No table is indexed by secret bytes and no branch
  * depends on them, so its timing tells only how much was hashed.
  *
  * It does not wipe what it leaves on the stack: the key lives in the node's configuration anyway for as
@@ -3751,26 +3784,42 @@ static void sha_schedule(uint32_t w[64], const uint8_t *p)
     }
 }
 
-/* One block. The working variables are an array so that the shift at the end of each round is one move,
- * which compilers unroll into nothing, instead of seven assignments. */
+/* One round, with the names of the standard. Where it moves each variable on by one (h = g, g = f, ... b = a)
+ * the next round is given them by other names: eight rounds bring them back to where they were. */
+#define SHA_ROUND(a, b, c, d, e, f, g, h, i)                                                          \
+    do {                                                                                              \
+        t1 = h + (sha_rotate(e, 6) ^ sha_rotate(e, 11) ^ sha_rotate(e, 25)) + (g ^ (e & (f ^ g)))     \
+             + sha_k[i] + w[i];                                                                       \
+        t2 = (sha_rotate(a, 2) ^ sha_rotate(a, 13) ^ sha_rotate(a, 22)) + ((a & b) | (c & (a | b)));  \
+        d += t1;                                                                                      \
+        h = t1 + t2;                                                                                  \
+    } while (0)
+
 static void sha_compress(uint32_t state[8], const uint8_t *p)
 {
-    uint32_t w[64], v[8], t1, t2;
+    uint32_t a = state[0], b = state[1], c = state[2], d = state[3], e = state[4], f = state[5],
+             g = state[6], h = state[7], w[64], t1, t2;
     int i;
 
     sha_schedule(w, p);
-    memcpy(v, state, sizeof v); /* v[0] is the a of the standard, v[7] its h */
-    for (i = 0; i < 64; i++) {
-        t1 = v[7] + (sha_rotate(v[4], 6) ^ sha_rotate(v[4], 11) ^ sha_rotate(v[4], 25))
-             + ((v[4] & v[5]) ^ (~v[4] & v[6])) + sha_k[i] + w[i];
-        t2 = (sha_rotate(v[0], 2) ^ sha_rotate(v[0], 13) ^ sha_rotate(v[0], 22))
-             + ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
-        memmove(v + 1, v, 7 * sizeof v[0]); /* h = g, g = f, ... b = a */
-        v[4] += t1;
-        v[0] = t1 + t2;
+    for (i = 0; i < 64; i += 8) {
+        SHA_ROUND(a, b, c, d, e, f, g, h, i);
+        SHA_ROUND(h, a, b, c, d, e, f, g, i + 1);
+        SHA_ROUND(g, h, a, b, c, d, e, f, i + 2);
+        SHA_ROUND(f, g, h, a, b, c, d, e, i + 3);
+        SHA_ROUND(e, f, g, h, a, b, c, d, i + 4);
+        SHA_ROUND(d, e, f, g, h, a, b, c, i + 5);
+        SHA_ROUND(c, d, e, f, g, h, a, b, i + 6);
+        SHA_ROUND(b, c, d, e, f, g, h, a, i + 7);
     }
-    for (i = 0; i < 8; i++)
-        state[i] += v[i];
+    state[0] += a;
+    state[1] += b;
+    state[2] += c;
+    state[3] += d;
+    state[4] += e;
+    state[5] += f;
+    state[6] += g;
+    state[7] += h;
 }
 
 void phx__sha_init(struct phx__sha *s)
@@ -3875,6 +3924,8 @@ int phx__sha_equal(const uint8_t a[32], const uint8_t b[32])
         differ = (uint8_t)(differ | (a[i] ^ b[i]));
     return differ == 0;
 }
+
+#undef SHA_ROUND
 
 /* ======== src/buf.c ======== */
 /* buf.c - bounds-checked reading and writing, shared byte blocks, and queues of their slices. */
@@ -6924,8 +6975,10 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     r->around ^= phx__id_hash(&r->ids->at[nbr]);
     r->moved = now;
     route_look_at(r, n, 1);
-    if (d->flags & PHX__DEST_LAPSED)
+    if (d->flags & PHX__DEST_LAPSED) {
+        n->relinked = 1;
         route_relinked(r, nbr);
+    }
     return route_hello(r, nbr, h, now);
 }
 
@@ -6961,6 +7014,10 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
         route_at(r, r->nbrs[pos].node)->pos = pos;
     route_at(r, nbr)->pos = PHX__NONE;
     r->around ^= phx__id_hash(&r->ids->at[nbr]);
+    if (nbr == r->guide) {
+        r->guide = PHX__NONE;
+        r->guide_known = 0;
+    }
     r->shrunk++;
     r->lapsed++;
     route_at(r, nbr)->flags |= PHX__DEST_LAPSED;
@@ -7102,6 +7159,7 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
     r->variant = variant;
     r->hop_limit = hop_limit;
     r->relay = 1;
+    r->guide = PHX__NONE;
     phx__table_init(&r->table, mem);
     if (route_know(r, PHX__SELF, 0) != 0
         || phx__timer_new(timers, PHX__TIMER_ROUTE_TELL, 0, &r->tell_timer)
@@ -7123,6 +7181,7 @@ void phx__route_free(struct phx__route *r)
     phx__mem_put(r->mem, r->nbrs, r->nbr_capacity * sizeof *r->nbrs);
     phx__mem_put(r->mem, r->dirty, r->dirty_capacity * sizeof *r->dirty);
     phx__mem_put(r->mem, r->changed, r->changed_capacity * sizeof *r->changed);
+    phx__mem_put(r->mem, r->open, r->open_capacity * sizeof *r->open);
     phx__mem_put(r->mem, r->out, r->out_capacity * sizeof *r->out);
     phx__mem_put(r->mem, r->out_ids, r->out_id_capacity * sizeof *r->out_ids);
 }
@@ -7146,13 +7205,26 @@ int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, ui
  * The argument is in the essay of route.c, point 2: who need not be told is known without sets on the
  * wire. This file is that rule (route_covered), the entries that follow from it (route_needs), and the
  * pace at which they leave (phx__route_flush).
+ *
+ * In a crowd that starts, a thousand of these questions would be asked for each link that comes up, of each
+ * destination for the new neighbour and of the new one for each neighbour, and nearly all have the same
+ * answer: the hub tells. So one neighbour is the *guide*, the one that leads to most. A destination which it
+ * offers as well as we can is *left* to it, and a neighbour of which it says that it is next to it is *near*
+ * it. Of what is left nobody near need be told: that is the case of route_covered in which w is the guide.
+ * Only the others are looked at, which are few: those not left are kept in a list (open), and those that
+ * have changed and are not left stand in front of all that have changed. What holds of a destination
+ * changes only with a change of the destination, so it is enough to look at those that have changed. After a
+ * loss, and where somebody was told something that may have to be corrected, all are looked at as if there
+ * were no guide.
  */
 /* include "route.h" */
 
 /* Isolated changes are told at once. In a burst the wait before the next message doubles from 1 ms up to
- * the 20 ms of the paper's merging; after a pause of twice the wait it starts over. */
+ * the 20 ms of the paper's merging, but less where few are known, since then there is little to merge and a
+ * start is over in 20 ms; after a pause of twice the wait it starts over. */
 #define ROUTE_GAP_MIN (1 * PHX__MS)
 #define ROUTE_GAP_MAX (20 * PHX__MS)
+#define ROUTE_GAP_EACH UINT64_C(50) /* microseconds */
 
 static struct phx__dest *tell_at(const struct phx__route *r, uint32_t node)
 {
@@ -7299,22 +7371,151 @@ static int route_tell(struct phx__route *r, uint32_t v, uint32_t j, uint32_t cou
     return 0;
 }
 
-/* All that neighbour n needs to be told. */
-static void route_tell_nbr(struct phx__route *r, struct phx__route_nbr *n)
-{
-    int failed = 0;
-    uint32_t i, count = 0, limit = n->dirty ? r->table.capacity : r->dirty_count;
+/* ---- The guide ------------------------------------------------------------------------------- */
 
-    for (i = 0; i < limit; i++) {
-        uint32_t v = n->dirty ? i : r->dirty[i];
-        if (!(tell_at(r, v)->flags & PHX__DEST_KNOWN) || !route_needs(r, v, n))
+/* It is not worth it for fewer. */
+#define ROUTE_GUIDED 16u
+
+static int route_is_near_guide(const struct phx__route *r, uint32_t nbr)
+{
+    const struct phx__heard *h = phx__table_heard(tell_at(r, nbr), r->guide);
+
+    return nbr == r->guide || (h != NULL && h->hops == 1);
+}
+
+static void route_open(struct phx__route *r, uint32_t v)
+{
+    struct phx__dest *d = tell_at(r, v);
+
+    if (d->flags & PHX__DEST_OPEN)
+        return;
+    if (phx__mem_grow(r->mem, &r->open, &r->open_capacity, r->open_count + 1, sizeof *r->open) != 0) {
+        r->guide = PHX__NONE; /* without the list there is no guide, and all is looked at */
+        return;
+    }
+    d->flags |= PHX__DEST_OPEN;
+    r->open[r->open_count++] = v;
+}
+
+/* Is v left to the guide, and near it if it is a neighbour? */
+static void route_mark(struct phx__route *r, uint32_t v)
+{
+    struct phx__dest *d = tell_at(r, v);
+    const struct phx__heard *h = phx__table_heard(d, r->guide);
+
+    d->flags &= (uint8_t)~PHX__DEST_LEFT;
+    if (h != NULL && h->hops <= d->hops && h->seq >= d->seq)
+        d->flags |= PHX__DEST_LEFT;
+    else
+        route_open(r, v);
+    if (d->pos != PHX__NONE)
+        r->nbrs[d->pos].near_guide = (uint8_t)route_is_near_guide(r, v);
+}
+
+/* The neighbour that leads to most others. What was known of the one before is forgotten. */
+static void route_choose_guide(struct phx__route *r)
+{
+    uint32_t v, most = 0;
+
+    r->guide = PHX__NONE;
+    r->guide_known = r->known;
+    r->open_count = 0;
+    for (v = 0; v < r->nbr_count; v++)
+        r->nbrs[v].leads_to = 0;
+    for (v = 0; v < r->table.capacity; v++) {
+        struct phx__dest *d = tell_at(r, v);
+        struct phx__route_nbr *n = d->next == v ? NULL : phx__route_nbr(r, d->next);
+        d->flags &= (uint8_t) ~(PHX__DEST_LEFT | PHX__DEST_OPEN);
+        if (n != NULL && ++n->leads_to > most) {
+            most = n->leads_to;
+            r->guide = n->node;
+        }
+    }
+    for (v = 0; v < r->table.capacity && r->guide != PHX__NONE; v++)
+        if (tell_at(r, v)->flags & PHX__DEST_KNOWN)
+            route_mark(r, v);
+}
+
+/* Takes note of what has changed; those of it that everybody must be looked at for come first in the list:
+ * how many. */
+static uint32_t route_sort_out(struct phx__route *r)
+{
+    uint32_t i, count = 0, kept = 0;
+
+    if (r->known >= ROUTE_GUIDED && r->variant == PHX_ROUTING_DEFAULT && r->known > 2 * r->guide_known)
+        route_choose_guide(r);
+    for (i = 0; i < r->dirty_count && r->guide != PHX__NONE; i++)
+        route_mark(r, r->dirty[i]);
+    if (r->guide == PHX__NONE)
+        return r->dirty_count;
+    for (i = 0; i < r->dirty_count; i++) {
+        uint32_t v = r->dirty[i];
+        const struct phx__dest *d = tell_at(r, v);
+        if ((d->flags & PHX__DEST_LEFT) && !(d->flags & PHX__DEST_LOSS) && d->told == NULL)
             continue;
-        if (route_tell(r, v, n->node, count) == 0)
-            count++;
+        r->dirty[i] = r->dirty[count];
+        r->dirty[count++] = v;
+    }
+    for (i = 0; i < r->open_count; i++) {
+        struct phx__dest *d = tell_at(r, r->open[i]);
+        if (d->flags & PHX__DEST_LEFT)
+            d->flags &= (uint8_t)~PHX__DEST_OPEN;
         else
-            failed = 1;
+            r->open[kept++] = r->open[i];
+    }
+    r->open_count = kept;
+    return count;
+}
+
+#undef ROUTE_GUIDED
+
+/* ---- Telling --------------------------------------------------------------------------------- */
+
+/* Which destinations to look at for one neighbour: two lists; NULL instead of the first: all. */
+struct route_view {
+    const uint32_t *at[2];
+    uint32_t count[2];
+};
+
+static void route_look_for(const struct phx__route *r, struct phx__route_nbr *n, uint32_t urgent,
+                           struct route_view *out)
+{
+    int guided = r->guide != PHX__NONE && n->dirty < 2 && !n->relinked;
+
+    if (n->dirty && guided)
+        n->near_guide = (uint8_t)route_is_near_guide(r, n->node);
+    guided = guided && n->near_guide;
+    out->at[0] = r->dirty;
+    out->count[0] = guided ? urgent : r->dirty_count;
+    out->at[1] = r->open;
+    out->count[1] = n->dirty && guided ? r->open_count : 0;
+    if (n->dirty && !guided) {
+        out->at[0] = NULL;
+        out->count[0] = r->table.capacity;
+    }
+}
+
+/* All that neighbour n needs to be told. */
+static void route_tell_nbr(struct phx__route *r, struct phx__route_nbr *n, uint32_t urgent)
+{
+    struct route_view look;
+    int failed = 0, k;
+    uint32_t i, count = 0;
+
+    route_look_for(r, n, urgent, &look);
+    for (k = 0; k < 2; k++) {
+        for (i = 0; i < look.count[k]; i++) {
+            uint32_t v = look.at[k] == NULL ? i : look.at[k][i];
+            if (!(tell_at(r, v)->flags & PHX__DEST_KNOWN) || !route_needs(r, v, n))
+                continue;
+            if (route_tell(r, v, n->node, count) == 0)
+                count++;
+            else
+                failed = 1;
+        }
     }
     n->dirty = failed ? 2 : 0;
+    n->relinked = 0;
     if (count == 0)
         return;
     r->out_id_count = 0;
@@ -7342,11 +7543,11 @@ static void route_drop_lapsed(struct phx__route *r)
 
 static void route_tell_all(struct phx__route *r)
 {
-    uint32_t i;
+    uint32_t i, urgent = route_sort_out(r);
 
     r->look = r->urgent = 0;
     for (i = 0; i < r->nbr_count; i++) {
-        route_tell_nbr(r, &r->nbrs[i]);
+        route_tell_nbr(r, &r->nbrs[i], urgent);
         r->look |= r->nbrs[i].dirty != 0;
     }
     if (r->look) /* no memory for some of it: again, soon */
@@ -7370,6 +7571,15 @@ static void route_beat_shrunk(struct phx__route *r)
             r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
 }
 
+static uint64_t route_next_gap(const struct phx__route *r)
+{
+    uint64_t most = ROUTE_GAP_MIN + r->known * ROUTE_GAP_EACH, gap = r->gap * 2;
+
+    if (most > ROUTE_GAP_MAX)
+        most = ROUTE_GAP_MAX;
+    return gap < ROUTE_GAP_MIN ? ROUTE_GAP_MIN : gap < most ? gap : most;
+}
+
 void phx__route_flush(struct phx__route *r, uint64_t now)
 {
     if (r->dirty_count == 0 && !r->look && !r->shrunk)
@@ -7381,7 +7591,7 @@ void phx__route_flush(struct phx__route *r, uint64_t now)
         return;
     }
     phx__timer_stop(r->timers, r->tell_timer);
-    r->gap = r->gap == 0 ? ROUTE_GAP_MIN : r->gap * 2 < ROUTE_GAP_MAX ? r->gap * 2 : ROUTE_GAP_MAX;
+    r->gap = route_next_gap(r);
     r->told_at = now;
     route_tell_all(r);
     route_beat_shrunk(r);
@@ -9982,74 +10192,150 @@ void phx__budget_good(struct phx__budget *b, const struct phx_address *a, int pa
 #line 1 "src/crowd.c"
 #endif
 /*
- * A full mesh costs some 100 us of processor per link, and a crowd that starts together pays for all
+ * A full mesh costs some 60 us of processor per link, and a crowd that starts together pays for all
  * N * N / 2 at once. Everybody can reach everybody through the hub as soon as N links stand and the hub has
- * told what it knows, and it should not have to share its processor with the crowd until then. So beyond a
- * few nodes (limits.crowd):
+ * told what it knows. If the crowd's dials take the processors before, that is late: the hub gets its turn
+ * once in a round of all, and a round is as long as what each does in its turn. With 64 dials at once a
+ * hundred processes on two cores need half a second for a round, and news takes several. Waiting until
+ * the hub is done is no cure: a hub that is slow looks the same as one that is done, and when the wait was
+ * too short, the crowd was let loose on it after all (one start in five of 200 nodes took seconds).
  *
- *   - the first dial of a node learnt of from others waits until no new ones were heard of for a moment,
- *     though not for ever, and is then spread over a random time that grows like the work, N * N. Traffic
- *     (phx__disc_want) does not wait;
- *   - the side whose turn it is to dial gets longer: hundreds that share a few cores have a turn every fifty
- *     milliseconds, and a second dial for want of patience only makes more work for all;
- *   - not max_dials are under way at once but as many as the machines take. A handshake is three turns, and
- *     a turn takes as long as all need for all that is under way. With 64 at each of hundreds handshakes
- *     outlived their time-out, started over, and never ended. So the number begins low, grows by one with
- *     each link that came quickly, and halves with one that came slowly, as TCP does with segments.
+ * So the hub is asked. Beyond a few nodes (limits.crowd):
  *
- * Measured with 100 processes on two cores: every pair can talk after 0.04 s instead of 0.6 s.
+ *   - while nodes are being heard of for the first time, they are not dialled. When a moment has passed
+ *     without news, whoever told of the last one is asked for a BEAT, and if its digest is ours, it knows no
+ *     more than we do: then that was all, and dialling begins. Its answer is as late as the hub is, and while
+ *     nobody dials, it is not late. One that never answers, or always knows more, is not waited for long.
+ *     News stops the dialling again, so those who come late get their turn, too;
+ *   - then the next dial begins when one has ended. Their number begins low, since one or two a node keep
+ *     all processors busy, grows by one with each link that came quickly, and halves with one that came
+ *     slowly, as TCP does with segments. Over long ways more at once are needed; where the processor is what
+ *     they wait for, more only make the rounds longer, until they outlive their time-out and start over;
+ *   - whom to dial first is drawn, so that not all dial the same one: as a moment in a short time, in few
+ *     steps, because each moment is a turn of its own;
+ *   - traffic (phx__disc_want) does not wait;
+ *   - the side that leaves the dial to the other goes on doing so while links keep coming: the other one has
+ *     not forgotten, it has not had its turn yet. A second dial for want of patience makes work for all.
  */
 /* include "crowd.h" */
 
-/* known^2 * this is about what the links take on two cores: 50 ms for 100 nodes, 0.8 s for 400. */
-#define CROWD_SPREAD_US UINT64_C(5)
-#define CROWD_SPREAD_MOST_US (5 * PHX__SECOND)
-#define CROWD_PATIENCE_US (10 * PHX__MS)
-#define CROWD_SLOW_US (250 * PHX__MS)
+/* First dials are spread over so long for each node known, 32 ms for 400, in so many steps. */
+#define CROWD_SPREAD_US UINT64_C(80)
+#define CROWD_STEPS 32u
+/* A moment without news: so long, and this times known^2 more, a tenth of what the links of so many take on
+ * two cores: 12 ms in all for 100, 42 ms for 200. */
+#define CROWD_LULL_US (2 * PHX__MS)
+#define CROWD_LULL_PAIR_US UINT64_C(1)
+#define CROWD_LULL_MOST_US (200 * PHX__MS)
+/* Who does not get an answer, or not the right one, asks again after this, and dials all the same so long
+ * after the last news. */
+#define CROWD_AGAIN_US (20 * PHX__MS)
+#define CROWD_WAIT_US PHX__SECOND
+/* Who leaves the first dial to the other side goes on doing so while links came within this. */
+#define CROWD_PATIENCE_US PHX__SECOND
+/* Dials at once are not fewer; slower than so often the quickest, and this, is slow. */
+#define CROWD_LEAST 1u
+#define CROWD_SLOW_TIMES 2u
+#define CROWD_SLOW_US (20 * PHX__MS)
 
 static int crowd_is(const struct phx__disc *d)
 {
     return d->limits.crowd != 0 && d->known > d->limits.crowd;
 }
 
+/* A node that was never dialled and that nobody needs at once. */
+static int crowd_is_fresh(const struct phx__disc *d, uint32_t slot)
+{
+    const struct phx__disc_target *t = slot != PHX__NONE ? &d->targets[slot] : NULL;
+
+    return t != NULL && !t->hub && t->fresh > 0 && !d->nodes[t->node].wanted;
+}
+
+/* Is the news perhaps still coming in? */
+static int crowd_is_settling(const struct phx__disc *d)
+{
+    return crowd_is(d) && d->learnt_at > d->told_all_at && d->now < d->learnt_at + CROWD_WAIT_US;
+}
+
+static uint64_t crowd_ask_at(const struct phx__disc *d)
+{
+    uint64_t lull = CROWD_LULL_US + CROWD_LULL_PAIR_US * d->known * d->known;
+
+    if (lull > CROWD_LULL_MOST_US)
+        lull = CROWD_LULL_MOST_US;
+    return d->learnt_at + lull > d->asked_at + CROWD_AGAIN_US ? d->learnt_at + lull
+                                                               : d->asked_at + CROWD_AGAIN_US;
+}
+
 uint64_t phx__crowd_spread(const struct phx__disc *d)
 {
-    uint64_t most = CROWD_SPREAD_US * d->known * d->known;
+    uint64_t step = CROWD_SPREAD_US * d->known / CROWD_STEPS;
 
-    if (!crowd_is(d))
-        return 0;
-    return most < CROWD_SPREAD_MOST_US ? most : CROWD_SPREAD_MOST_US;
+    return crowd_is(d) ? step * phx__rnd_below(d->rnd, CROWD_STEPS) : 0;
 }
 
-uint64_t phx__crowd_patience(const struct phx__disc *d)
+int phx__crowd_is_patient(const struct phx__disc *d, uint32_t slot)
 {
-    return crowd_is(d) ? 2 * phx__crowd_spread(d) + CROWD_PATIENCE_US * d->known : 0;
+    return crowd_is(d) && crowd_is_fresh(d, slot) && d->now < d->linked_at + CROWD_PATIENCE_US;
 }
 
-int phx__crowd_is_settling(const struct phx__disc *d, const struct phx__disc_target *t)
+int phx__crowd_goes_first(const struct phx__disc *d, uint32_t slot)
 {
-    return !t->hub && t->fresh > 0 && crowd_is(d) && !d->nodes[t->node].wanted
-           && d->now < d->learnt_at + PHX__CROWD_SETTLE;
+    return crowd_is(d) && !crowd_is_fresh(d, slot);
 }
 
 int phx__crowd_has_room(const struct phx__disc *d)
 {
-    return d->attempts.free != PHX__NONE && (!crowd_is(d) || d->attempts.open < d->pace);
+    if (d->attempts.free == PHX__NONE)
+        return 0;
+    if (!crowd_is(d))
+        return 1;
+    return d->attempts.open < d->pace && (!crowd_is_fresh(d, d->head) || !crowd_is_settling(d));
+}
+
+uint64_t phx__crowd_room_at(const struct phx__disc *d)
+{
+    uint64_t ask, end = d->learnt_at + CROWD_WAIT_US;
+
+    if (!crowd_is_settling(d) || d->attempts.open >= d->pace)
+        return UINT64_MAX;
+    ask = crowd_ask_at(d);
+    return ask < end ? ask : end;
+}
+
+void phx__crowd_ask(struct phx__disc *d)
+{
+    if (d->head == PHX__NONE || !crowd_is_settling(d) || d->now < crowd_ask_at(d))
+        return;
+    d->asked_at = d->now;
+    d->ops.ask(d->ops.ctx);
 }
 
 void phx__crowd_learn(struct phx__disc *d, uint64_t took)
 {
-    if (took <= CROWD_SLOW_US) {
+    uint64_t slow;
+
+    if (took < d->quickest)
+        d->quickest = took;
+    slow = CROWD_SLOW_TIMES * d->quickest + CROWD_SLOW_US;
+    if (took <= slow) {
         d->pace += d->pace < d->attempts.capacity;
-    } else if (d->now > d->slowed_at + CROWD_SLOW_US) {
+    } else if (d->now > d->slowed_at + slow) {
         d->slowed_at = d->now;
-        d->pace = d->pace / 2 > PHX__CROWD_PACE ? d->pace / 2 : PHX__CROWD_PACE;
+        d->pace = d->pace / 2 > CROWD_LEAST ? d->pace / 2 : CROWD_LEAST;
     }
 }
 
 #undef CROWD_SPREAD_US
-#undef CROWD_SPREAD_MOST_US
+#undef CROWD_STEPS
+#undef CROWD_LULL_US
+#undef CROWD_LULL_PAIR_US
+#undef CROWD_LULL_MOST_US
+#undef CROWD_AGAIN_US
+#undef CROWD_WAIT_US
 #undef CROWD_PATIENCE_US
+#undef CROWD_LEAST
+#undef CROWD_SLOW_TIMES
 #undef CROWD_SLOW_US
 
 /* ======== src/disc.c ======== */
@@ -10203,8 +10489,7 @@ static uint64_t disc_courtesy(struct phx__disc *d, const struct phx__disc_target
 {
     if (t->hub || !d->listening || disc_goes_first(d, t->node))
         return 0;
-    return DISC_COURTESY_US + disc_between(d, 0, DISC_COURTESY_JITTER_US)
-           + phx__crowd_patience(d);
+    return DISC_COURTESY_US + disc_between(d, 0, DISC_COURTESY_JITTER_US);
 }
 
 static uint64_t disc_slow(const struct phx__disc *d)
@@ -10219,11 +10504,26 @@ static uint64_t disc_backoff(struct phx__disc *d, int hub, uint32_t failures)
 
 /* ---- The queue of due targets */
 
+static void disc_push_front(struct phx__disc *d, uint32_t slot)
+{
+    d->targets[slot].before = PHX__NONE;
+    d->targets[slot].after = d->head;
+    if (d->head == PHX__NONE)
+        d->tail = slot;
+    else
+        d->targets[d->head].before = slot;
+    d->head = slot;
+}
+
 static void disc_push(struct phx__disc *d, uint32_t slot)
 {
     struct phx__disc_target *t = &d->targets[slot];
 
     t->queued = 1;
+    if (phx__crowd_goes_first(d, slot)) {
+        disc_push_front(d, slot);
+        return;
+    }
     t->before = d->tail;
     t->after = PHX__NONE;
     if (d->tail == PHX__NONE)
@@ -10237,10 +10537,13 @@ static void disc_push(struct phx__disc *d, uint32_t slot)
  * those under way may have to give way. */
 static void disc_kick(struct phx__disc *d)
 {
-    if (d->head != PHX__NONE && phx__crowd_has_room(d))
-        phx__timer_set(d->timers, d->targets[d->head].timer, d->now);
-    else if (d->head != PHX__NONE && d->room_at != UINT64_MAX)
-        phx__timer_set(d->timers, d->targets[d->head].timer, d->room_at);
+    uint64_t at = phx__crowd_room_at(d);
+
+    if (d->head == PHX__NONE)
+        return;
+    at = phx__crowd_has_room(d) ? d->now : at < d->room_at ? at : d->room_at;
+    if (at != UINT64_MAX)
+        phx__timer_set(d->timers, d->targets[d->head].timer, at);
 }
 
 static void disc_unqueue(struct phx__disc *d, uint32_t slot)
@@ -10479,9 +10782,9 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
         disc_settle(d, slot);
         return;
     }
-    if (!t->round && phx__crowd_is_settling(d, t)) {
+    if (!t->round && phx__crowd_is_patient(d, slot) && disc_courtesy(d, t) > 0) {
         t->fresh--;
-        disc_plan(d, slot, PHX__CROWD_SETTLE + disc_between(d, 0, phx__crowd_spread(d)));
+        disc_plan(d, slot, disc_courtesy(d, t));
         return;
     }
     if (!t->round) {
@@ -10707,6 +11010,7 @@ int phx__disc_init(struct phx__disc *d, struct phx__mem *mem, struct phx__ids *i
     d->target_free = d->head = d->tail = PHX__NONE;
     d->room_at = UINT64_MAX;
     d->pace = PHX__CROWD_PACE;
+    d->quickest = UINT64_MAX / 4;
     if (phx__budget_init(&d->budget, mem, DISC_PLACES, phx__rnd_next(rnd)) != 0)
         return PHX_ENOMEM;
     return phx__attempts_init(&d->attempts, mem, limits->max_dials);
@@ -10798,8 +11102,8 @@ int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_addre
         d->known += !d->nodes[node].linked;
         phx__best_offer(&d->best, d->ids, node);
         d->learnt_at = d->now;
-        d->targets[slot].fresh = PHX__CROWD_SETTLE_TIMES;
-        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]) + disc_between(d, 0, phx__crowd_spread(d)));
+        d->targets[slot].fresh = PHX__CROWD_PATIENCE_TIMES;
+        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]) + phx__crowd_spread(d));
     } else if (!disc_is_same(&d->targets[slot], a, picked, n)
                && disc_renew(d, slot, a, picked, n) != 0) {
         return PHX_ENOMEM;
@@ -10837,7 +11141,7 @@ int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t 
     d->known += !n->linked && n->target == 0;
     n->linked = 1;
     n->wanted = 0;
-    n->up_at = d->now;
+    n->up_at = d->linked_at = d->now;
     for (count = disc_slots(d, node, slots); count-- > 0;) {
         disc_rest(d, slots[count]);
         d->targets[slots[count]].failures = 0;
@@ -10964,6 +11268,15 @@ void phx__disc_moved(struct phx__disc *d, uint64_t now)
     }
 }
 
+void phx__disc_told_all(struct phx__disc *d, uint64_t now)
+{
+    disc_clock(d, now);
+    if (d->told_all_at < d->learnt_at && d->asked_at > d->learnt_at) {
+        d->told_all_at = d->now;
+        disc_kick(d);
+    }
+}
+
 void phx__disc_answered(struct phx__disc *d, uint32_t attempt)
 {
     phx__attempts_answered(&d->attempts, attempt);
@@ -11015,6 +11328,7 @@ void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now)
         return;
     if (!d->targets[arg].queued)
         disc_push(d, arg);
+    phx__crowd_ask(d);
     while ((slot = d->head) != PHX__NONE && (phx__crowd_has_room(d) || disc_make_room(d))) {
         disc_unqueue(d, slot);
         disc_advance(d, slot);
@@ -16578,12 +16892,10 @@ static void link_mac(const struct phx__link_set *s, const struct phx__link *l, u
                      const char *label, size_t answer_size, const uint8_t *last, size_t last_size,
                      uint8_t out[PHX__MAC])
 {
-    struct phx__hmac h;
+    struct phx__hmac h = s->begun[key];
     const struct phx__link_hello *hs = l->hello;
     uint8_t binding[32];
 
-    phx__hmac_init(&h, s->key_count > 0 ? s->keys[key].data : NULL,
-                   s->key_count > 0 ? s->keys[key].size : 0);
     phx__hmac_add(&h, l->tls != NULL ? "PHX1 TLS " : "PHX1 ", l->tls != NULL ? 9 : 5);
     phx__hmac_add(&h, label, strlen(label) + 1);
     phx__hmac_add(&h, s->cluster, strlen(s->cluster) + 1);
@@ -16637,15 +16949,25 @@ static int link_proof_is_good(const struct phx__link_set *s, const struct phx__l
     return good;
 }
 
-static void link_cluster_tag(const struct phx__link_set *s, uint8_t out[8])
+void phx__link_rekey(struct phx__link_set *s)
+{
+    uint32_t key;
+
+    for (key = 0; key < link_keys(s); key++)
+        phx__hmac_init(&s->begun[key], s->key_count > 0 ? s->keys[key].data : NULL,
+                       s->key_count > 0 ? s->keys[key].size : 0);
+}
+
+void phx__link_cluster(struct phx__link_set *s, const char *cluster)
 {
     struct phx__sha h;
     uint8_t full[32];
 
     phx__sha_init(&h);
-    phx__sha_add(&h, s->cluster, strlen(s->cluster));
+    phx__sha_add(&h, cluster, strlen(cluster));
     phx__sha_end(&h, full);
-    memcpy(out, full, 8);
+    memcpy(s->cluster_tag, full, sizeof s->cluster_tag);
+    s->cluster = cluster;
 }
 
 static int link_keep(uint8_t *to, size_t capacity, size_t *size, const uint8_t *from, size_t n)
@@ -16666,7 +16988,7 @@ static int link_say_hello(struct phx__link_set *s, struct phx__link *l)
     memset(&h, 0, sizeof h);
     h.magic = PHX__WIRE_MAGIC;
     h.version_min = h.version_max = PHX__WIRE_VERSION;
-    link_cluster_tag(s, h.cluster);
+    memcpy(h.cluster, s->cluster_tag, sizeof h.cluster);
     h.id = *s->self;
     h.incarnation = s->incarnation;
     if ((err = s->random(s->ctx, h.nonce, sizeof h.nonce)) != 0
@@ -16753,15 +17075,13 @@ static int link_now_up(struct phx__link_set *s, struct phx__link *l)
 static int link_on_hello(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__hello h;
-    uint8_t tag[8];
     int err = phx__wire_get_hello(f, &h);
 
     if (err != 0)
         return err;
     if (h.version_min > PHX__WIRE_VERSION || h.version_max < PHX__WIRE_VERSION)
         return PHX_EVERSION;
-    link_cluster_tag(s, tag);
-    if (memcmp(tag, h.cluster, sizeof tag) != 0)
+    if (memcmp(s->cluster_tag, h.cluster, sizeof h.cluster) != 0)
         return PHX_ECLUSTER;
     l->id = h.id;
     l->incarnation = h.incarnation;
@@ -18321,16 +18641,21 @@ static int os_queue_open(struct os_world *w)
     return w->queue < 0 ? phx__os_error(errno) : 0;
 }
 
-/* No table says what is watched: a handle is changed far more often than added, so try that
- * first. */
+/* Adding what is watched and changing what is not are errors. A byte for each descriptor says which to try
+ * first, and is believed no further than that: a number may have got another owner since, in the host's
+ * hands, and then the other one is right. */
 int phx__os_watch(void *world, int handle, int events)
 {
     struct os_world *w = (struct os_world *)world;
+    uint32_t i = (uint32_t)handle;
+    int first = i < w->known_capacity && w->known[i] ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
     struct epoll_event e;
     memset(&e, 0, sizeof e);
     e.data.fd = handle;
     e.events = ((events & PHX_READ) != 0 ? (uint32_t)EPOLLIN : 0u)
                | ((events & PHX_WRITE) != 0 ? (uint32_t)EPOLLOUT : 0u);
+    if (i < w->known_capacity)
+        w->known[i] = events != 0;
     if (events == 0) {
         /* Deleting is not the same as no events: errors are reported as long as it is
          * registered. */
@@ -18338,11 +18663,15 @@ int phx__os_watch(void *world, int handle, int events)
             return 0;
         return phx__os_error(errno);
     }
-    if (epoll_ctl(w->queue, EPOLL_CTL_MOD, handle, &e) == 0)
-        return 0;
-    if (errno == ENOENT && epoll_ctl(w->queue, EPOLL_CTL_ADD, handle, &e) == 0)
-        return 0;
-    return phx__os_error(errno);
+    if (epoll_ctl(w->queue, first, handle, &e) != 0
+        && ((errno != ENOENT && errno != EEXIST)
+            || epoll_ctl(w->queue, EPOLL_CTL_ADD + EPOLL_CTL_MOD - first, handle, &e) != 0))
+        return phx__os_error(errno);
+    /* Without memory for it each change costs a call more. */
+    if (i >= w->known_capacity
+        && phx__mem_grow(w->mem, &w->known, &w->known_capacity, i + 1, sizeof *w->known) == 0)
+        w->known[i] = 1;
+    return 0;
 }
 
 /* The kernel moves what it reported to the end of its list, which makes a small capacity fair. */
@@ -18584,6 +18913,9 @@ static void os_free(void *world)
         close(w->wake_read);
     if (w->wake_write >= 0)
         close(w->wake_write);
+#ifdef OS_WAIT_EPOLL
+    phx__mem_put(w->mem, w->known, w->known_capacity);
+#endif
     phx__mem_put(w->mem, w->paths, w->paths_capacity * sizeof *w->paths);
     phx__mem_put(w->mem, w, sizeof *w);
 }
@@ -18970,10 +19302,24 @@ static void path_seen(phx *p, const struct phx__link *l, const struct phx_addres
     mine->at = *at;
 }
 
+/* A peer on this host that sees us there says nothing of our networks, and where no listener is on all
+ * interfaces there is nothing to fill in: hundreds that start on one host need not ask. */
+static int path_is_idle(const phx *p, const struct phx__link *l)
+{
+    int i;
+
+    for (i = 0; i < p->listener_count; i++)
+        if (phx__address_is_any(&p->listeners[i].address))
+            return 0;
+    return phx__address_is_local(&l->address) && phx__address_is_local(&l->observed);
+}
+
 void phx__node_learn(phx *p, const struct phx__link *l)
 {
     struct phx_address here, at;
 
+    if (path_is_idle(p, l))
+        return;
     memset(&here, 0, sizeof here);
     if (l->same_host) {
         if (!phx__near_here(p, l, &here))
@@ -19068,7 +19414,7 @@ static void node_drop_slot(phx *p, struct phx__link *l)
 /* What a link is from the beginning. */
 enum node_link_kind { NODE_DIALER = 1, NODE_TLS = 2 };
 
-/* A link around a fresh handle; the handle is closed on failure. */
+/* A link around a fresh handle, which nobody watches yet; the handle is closed on failure. */
 static int node_open_link(phx *p, int handle, int kind, enum phx__link_state state,
                           struct phx__link **out)
 {
@@ -19088,9 +19434,8 @@ static int node_open_link(phx *p, int handle, int kind, enum phx__link_state sta
         p->os.close(p->os.world, handle);
         return err;
     }
-    phx__node_watch(p, l);
     *out = l;
-    return l->state == PHX__LINK_CLOSED ? PHX_ENOMEM : 0;
+    return 0;
 }
 
 struct phx__link *phx__node_link(const phx *p, uint32_t node)
@@ -19340,6 +19685,8 @@ void phx__node_accept(phx *p, int listener)
             l->stranger = 1;
             p->strangers++;
             p->accepts++;
+            /* Who dials says HELLO with the connection: most often it is here already. */
+            phx__node_ready(p, handle, PHX_READ);
             if (p->strangers > NODE_STRANGERS)
                 phx__node_close_link(p, node_oldest_stranger(p), PHX_ELIMIT, 1);
         }
@@ -19355,6 +19702,25 @@ void phx__node_accept(phx *p, int listener)
 }
 
 /* ---- Dialling -------------------------------------------------------------------------------- */
+
+/* Most connections within a host are there at once, and then there is no need to wait for them. */
+static int node_begin_dial(phx *p, struct phx__link *l)
+{
+    int err = 0;
+
+    if (!l->same_host) { /* those are connected from the beginning */
+        p->set.os_calls++;
+        err = p->os.finish(p->os.world, l->handle);
+    }
+    if (err == 0)
+        err = phx__link_connected(&p->set, l);
+    if (err != 0 && err != PHX_EAGAIN) {
+        phx__node_close_link(p, l, err, 0);
+        return err;
+    }
+    phx__node_watch(p, l);
+    return l->state == PHX__LINK_CLOSED ? PHX_ENOMEM : 0;
+}
 
 /* near: first look whether it is within this host. */
 static int node_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to, int near)
@@ -19373,15 +19739,20 @@ static int node_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx
     }
     if (err == 0)
         err = node_open_link(p, handle, NODE_DIALER | (secure ? NODE_TLS : 0), PHX__LINK_DIALING, &l);
+    if (err == 0) {
+        l->expect = expect;
+        l->address = *to;
+        l->address.tls = (unsigned char)secure;
+        l->same_host = (uint8_t)near;
+        err = node_begin_dial(p, l);
+    }
     if (err != 0) {
         p->dials_failed++;
         return err;
     }
-    l->attempt = attempt;
-    l->expect = expect;
-    l->address = *to;
-    l->address.tls = (unsigned char)secure;
-    l->same_host = (uint8_t)near;
+    l->attempt = attempt; /* not before: disc hears of a failure at once by what this returns */
+    if (l->state != PHX__LINK_DIALING)
+        phx__disc_answered(&p->disc, attempt);
     return 0;
 }
 
@@ -19402,6 +19773,7 @@ static int node_hook_link(phx *p, int handle, const struct phx__hook *h)
         return err;
     l->attempt = h->attempt;
     l->address = h->to;
+    phx__node_watch(p, l);
     return 0;
 }
 
@@ -19488,7 +19860,10 @@ int phx__node_adopt(phx *p, int handle, int dialer, int secure)
                          PHX__LINK_HELLO, &l);
     if (err == 0 && dialer && (err = phx__link_connected(&p->set, l)) != 0)
         phx__node_close_link(p, l, err, 0);
-    return err;
+    if (err != 0)
+        return err;
+    phx__node_watch(p, l);
+    return l->state == PHX__LINK_CLOSED ? PHX_ENOMEM : 0;
 }
 
 /* ---- One link per pair ----------------------------------------------------------------------- */
@@ -19783,7 +20158,7 @@ int phx__node_open_set(phx *p)
     s->os = &p->os;
     s->timers = &p->timers;
     s->ctx = p;
-    s->cluster = p->cluster;
+    phx__link_cluster(s, p->cluster);
     s->self = &p->cfg.id[0];
     s->incarnation = p->cfg.incarnation;
     s->now = p->now;
@@ -19843,6 +20218,7 @@ void phx__node_drop_keys(phx *p)
     for (i = 0; i < p->set.key_count; i++)
         phx__mem_put(&p->mem, p->set.keys[i].data, p->set.keys[i].size);
     p->set.key_count = 0;
+    memset(p->set.begun, 0, sizeof p->set.begun);
 }
 
 /* Tells TLS, if there is any. */
@@ -19878,6 +20254,7 @@ int phx__node_keys(phx *p, const struct phx_key *keys, uint32_t count)
     phx__node_drop_keys(p);
     memcpy(p->set.keys, fresh, count * sizeof fresh[0]);
     p->set.key_count = count;
+    phx__link_rekey(&p->set);
     guard_show_keys(p);
     return 0;
 }
@@ -20377,6 +20754,8 @@ static int node_on_beat(phx *p, struct phx__link *l, const struct phx__frame *f)
     phx__live_beat(&p->live, l->peer, b.next_ms * PHX__MS, f->flags & (int)PHX__BEAT_BUSY,
                    f->flags & (int)PHX__BEAT_MONITOR, p->now);
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
+    if (l->peer == p->teller && b.digest == p->route.digest)
+        phx__disc_told_all(&p->disc, p->now);
     if ((f->flags & PHX__BEAT_REPLY) && phx__link_queued(l) < NODE_ANSWER_QUEUE)
         node_say_beat(p, l->peer, 0, b.echo_ms);
     return 0;
@@ -21670,6 +22049,8 @@ static int node_changed(phx *p, uint32_t node)
      * from it would be sent to it again. */
     if ((err = node_show_card(p, node, d)) != 0)
         return err;
+    if (p->disc.learnt_at == p->now)
+        p->teller = d->next;
     peer = &p->peers[node];
     if (peer->life != 0 && peer->life != d->incarnation + 1)
         phx__post_reborn(&p->post, node, d->incarnation, p->now);
@@ -21741,6 +22122,14 @@ static void node_settle(phx *p)
 static void node_live_beat(void *ctx, uint32_t node, int ask)
 {
     phx__node_beat(ctx, node, ask ? (int)PHX__BEAT_REPLY : 0);
+}
+
+/* For disc: was that all? The digest of the answer tells; see node_on_beat. */
+static void node_ask(void *ctx)
+{
+    phx *p = ctx;
+
+    phx__node_beat(p, p->teller, (int)PHX__BEAT_REPLY);
 }
 
 static void node_silent(void *ctx, uint32_t node, uint64_t us)
@@ -22246,7 +22635,7 @@ static int node_open_brains(phx *p)
     struct phx__route_ops route;
     struct phx__disc_limits dl = { p->cfg.max_links, p->cfg.max_dials, p->cfg.retry_min_us,
                                    p->cfg.retry_max_us, NODE_CROWD };
-    struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon };
+    struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon, node_ask };
     struct phx__live_ops live = { p, node_live_beat, node_silent, phx__node_suspect,
                                   phx__node_seek, node_state };
     struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,
