@@ -75,6 +75,7 @@ enum phx__timer_kind {
     PHX__TIMER_ACCEPT, /* a paused listener looks again */
     PHX__TIMER_LATE,   /* what found no memory is looked at again */
     PHX__TIMER_HAND,   /* names that are being handed: the heir is asked again */
+    PHX__TIMER_TRACE,  /* a trace that has not been answered in full */
     PHX__TIMER_CLOSE
 };
 
@@ -410,6 +411,7 @@ enum phx__frame_type {
     PHX__PROBE,     /* end to end: are you there, perhaps through a third node */
     PHX__CAST,      /* the same fragment of a message to many nodes: DATA for each, payload once */
     PHX__HAND,      /* end to end: these names of mine are to be yours */
+    PHX__TRACE,     /* end to end: who is the n-th node on the way to the target */
     PHX__FRAME_TYPES
 };
 
@@ -670,6 +672,19 @@ struct phx__hand {
 };
 PHX_PRIVATE void phx__wire_put_hand(struct phx__writer *w, const struct phx__hand *h, int hops);
 PHX_PRIVATE int phx__wire_get_hand(const struct phx__frame *f, struct phx__hand *h);
+
+/* Which way a message takes; in wire_trace.c. */
+#define PHX__TRACE_ANSWER 1u /* frame flag: from a node on the way, to the asker */
+struct phx__trace {
+    struct phx_id target, source; /* of this frame; target at PHX__DATA_TARGET, as in DATA */
+    uint64_t key;                 /* the asker's, to know its answers by */
+    uint8_t number;               /* which node on the way is meant: 1 is a neighbour of the asker */
+    uint8_t distance;             /* ANSWER: how far it is from there; PHX__UNREACHABLE: no way */
+    int why;                      /* ANSWER: why it is not linked with the target; 0 or a PHX_E */
+};
+PHX_PRIVATE void phx__wire_put_trace(struct phx__writer *w, const struct phx__trace *t, int flags,
+                                     int hops);
+PHX_PRIVATE int phx__wire_get_trace(const struct phx__frame *f, struct phx__trace *t);
 
 #endif
 
@@ -2548,6 +2563,19 @@ struct phx__handing { /* names on their way to another node; see phx_hand.c */
     uint64_t at, wait; /* when the heir is asked again, and how long after that */
 };
 
+struct phx__tracing { /* a way that is being followed; see phx_trace.c */
+    struct phx_id target;
+    uint64_t token, key;
+    uint64_t until;   /* no longer waited for after it */
+    int why;          /* why there is no own link with the target; 0: there is one */
+    uint32_t asked;   /* hops 1..asked are asked about */
+    uint32_t end;     /* the hop where the way ends; 0: not known yet */
+    uint32_t answers; /* of hops 1..asked */
+    int result;       /* with end */
+    struct phx_hop *hops; /* cfg.hop_limit of them */
+    uint64_t *sent_at;    /* as many, behind them in the same block */
+};
+
 struct phx__sight { /* what a peer said of where it sees us */
     struct phx_id by;
     struct phx_address from, at; /* the peer's own host; what it said, as one of our addresses */
@@ -2599,6 +2627,10 @@ struct phx {
     struct phx__handing *hands; /* the oldest first */
     uint32_t hand_count, hand_capacity;
     uint32_t hand_timer;
+    struct phx__tracing *traces;
+    uint32_t trace_count, trace_capacity;
+    uint32_t trace_timer;
+    uint64_t trace_paid; /* when the answers given to others are paid for */
     struct phx__map handles; /* handle -> slot or listener */
     struct phx__peer *peers; /* by node */
     uint32_t peer_capacity;
@@ -2701,6 +2733,23 @@ PHX_PRIVATE void phx__hand_release(phx *p);             /* own names, but for th
 PHX_PRIVATE void phx__hand_gone(phx *p, uint32_t node); /* it has failed or left */
 PHX_PRIVATE void phx__hand_end(phx *p);                 /* no more of it: releases all */
 PHX_PRIVATE void phx__hand_free(phx *p);
+
+/* phx_trace.c: which way messages take. */
+PHX_PRIVATE int phx__node_on_trace(phx *p, struct phx__link *l, const struct phx__frame *f);
+PHX_PRIVATE void phx__trace_due(phx *p);
+PHX_PRIVATE void phx__trace_end(phx *p); /* this node has left */
+PHX_PRIVATE void phx__trace_free(phx *p);
+
+/* phx_explain.c: text for people, at most capacity bytes with the final NUL. */
+struct phx__text {
+    char *out;
+    size_t capacity, size; /* size: of the whole text, also where it did not fit */
+};
+PHX_PRIVATE void phx__text_begin(struct phx__text *t, char *out, size_t capacity);
+PHX_PRIVATE void phx__text_put(struct phx__text *t, const char *s);
+PHX_PRIVATE void phx__text_number(struct phx__text *t, uint64_t v);
+PHX_PRIVATE int phx__text_end(const struct phx__text *t); /* how long it is, like snprintf */
+PHX_PRIVATE const char *phx__state_text(enum phx_state state);
 
 /* phx_api.c */
 PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or why not */
@@ -4527,7 +4576,8 @@ int phx__address_get(struct phx__reader *r, struct phx_address *a)
 static int wire_type_travels(int type)
 {
     return type == PHX__REQUEST || type == PHX__DATA || type == PHX__ACK || type == PHX__SUSPECT
-           || type == PHX__PROBE || type == PHX__CAST || type == PHX__HAND;
+           || type == PHX__PROBE || type == PHX__CAST || type == PHX__HAND
+           || type == PHX__TRACE;
 }
 
 int phx__wire_parse(const uint8_t *data, size_t size, struct phx__frame *f, size_t *used)
@@ -5425,6 +5475,50 @@ int phx__wire_get_hand(const struct phx__frame *f, struct phx__hand *h)
 #undef WIRE_ENTRY_FLAGS
 #undef WIRE_FIELD
 #undef WIRE_SIZE_MAX
+
+/* ======== src/wire_trace.c ======== */
+/* wire_trace.c - the frame TRACE: encode and decode; a part of wire.c, which has no room left. */
+#ifdef PHX_LINES
+#line 1 "src/wire_trace.c"
+#endif
+
+/* A question and its answer are one frame with two forms, told apart by a flag and both of fixed size.
+ * What they say is the sender's word and nothing that a decoder could check, so that it only looks at
+ * the size, and that hops are counted from 1. */
+/* include "wire.h" */
+
+void phx__wire_put_trace(struct phx__writer *w, const struct phx__trace *t, int flags, int hops)
+{
+    size_t start = phx__wire_begin(w, PHX__TRACE, flags, hops);
+
+    phx__put_bytes(w, t->target.b, sizeof t->target.b);
+    phx__put_bytes(w, t->source.b, sizeof t->source.b);
+    phx__put_u64(w, t->key);
+    phx__put_u8(w, t->number);
+    if ((flags & (int)PHX__TRACE_ANSWER) != 0) {
+        PHX_ASSERT(t->why <= 0 && t->why >= -UINT16_MAX);
+        phx__put_u8(w, t->distance);
+        phx__put_u16(w, (uint16_t)-t->why);
+    }
+    phx__wire_end(w, start);
+}
+
+int phx__wire_get_trace(const struct phx__frame *f, struct phx__trace *t)
+{
+    struct phx__reader r;
+
+    memset(t, 0, sizeof *t);
+    phx__reader_init(&r, f->body, f->size);
+    phx__get_copy(&r, t->target.b, sizeof t->target.b);
+    phx__get_copy(&r, t->source.b, sizeof t->source.b);
+    t->key = phx__get_u64(&r);
+    t->number = phx__get_u8(&r);
+    if ((f->flags & PHX__TRACE_ANSWER) != 0) {
+        t->distance = phx__get_u8(&r);
+        t->why = -(int)phx__get_u16(&r);
+    }
+    return f->type != PHX__TRACE || r.bad || r.left != 0 || t->number == 0 ? PHX_EPROTO : 0;
+}
 
 /* ======== src/table.c ======== */
 /* table.c - the routing table's memory: destinations, and per neighbour what was heard and told of them. */
@@ -15484,7 +15578,8 @@ static int link_on_refuse(const struct phx__frame *f)
 /* DATA, ACK and CAST are free: they cost little each, and come as fast as an honest peer can send. */
 static int link_is_charged(int type)
 {
-    return type < PHX__DATA || type == PHX__SUSPECT || type == PHX__PROBE;
+    return type < PHX__DATA || type == PHX__SUSPECT || type == PHX__PROBE
+           || type == PHX__TRACE;
 }
 
 static void link_charge(const struct phx__link_set *s, struct phx__link *l, size_t size)
@@ -18390,6 +18485,7 @@ int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f, 
     case PHX__SUSPECT: return phx__node_on_suspect(p, l, f);
     case PHX__PROBE: return phx__node_on_probe(p, l, f);
     case PHX__HAND: return phx__node_on_hand(p, f);
+    case PHX__TRACE: return phx__node_on_trace(p, l, f);
     case PHX__CAST: return phx__post_cast_data(&p->post, l->peer, f, p->now);
     default: return PHX_EPROTO;
     }
@@ -19117,19 +19213,14 @@ int phx__node_on_hand(phx *p, const struct phx__frame *f)
 /* Lines of one kind, so that a text stays readable in a large network. */
 #define EXPLAIN_MANY 16u
 
-struct explain_text {
-    char *out;
-    size_t capacity, size; /* size: of the whole text, also where it did not fit */
-};
-
-static void explain_put(struct explain_text *t, const char *s)
+void phx__text_put(struct phx__text *t, const char *s)
 {
     for (; *s != 0; s++, t->size++)
         if (t->size + 1 < t->capacity)
             t->out[t->size] = *s;
 }
 
-static void explain_number(struct explain_text *t, uint64_t v)
+void phx__text_number(struct phx__text *t, uint64_t v)
 {
     char digits[21];
     size_t n = sizeof digits;
@@ -19138,75 +19229,95 @@ static void explain_number(struct explain_text *t, uint64_t v)
     do
         digits[--n] = (char)('0' + v % 10);
     while ((v /= 10) != 0);
-    explain_put(t, digits + n);
+    phx__text_put(t, digits + n);
 }
 
-static void explain_age(struct explain_text *t, const phx *p, uint64_t at)
+void phx__text_begin(struct phx__text *t, char *out, size_t capacity)
 {
-    explain_number(t, at < p->now ? (p->now - at) / PHX__MS : 0);
-    explain_put(t, " ms ago");
+    t->out = out;
+    t->capacity = capacity;
+    t->size = 0;
 }
 
-static void explain_node(struct explain_text *t, const phx *p, uint32_t node)
+int phx__text_end(const struct phx__text *t)
+{
+    if (t->capacity > 0)
+        t->out[t->size < t->capacity ? t->size : t->capacity - 1] = 0;
+    return t->size < INT_MAX ? (int)t->size : INT_MAX;
+}
+
+const char *phx__state_text(enum phx_state state)
+{
+    static const char *const text[] = { "unknown",     "ok",     "suspect",
+                                        "unreachable", "failed", "left" };
+
+    return text[state];
+}
+
+static void explain_age(struct phx__text *t, const phx *p, uint64_t at)
+{
+    phx__text_number(t, at < p->now ? (p->now - at) / PHX__MS : 0);
+    phx__text_put(t, " ms ago");
+}
+
+static void explain_node(struct phx__text *t, const phx *p, uint32_t node)
 {
     char id[PHX_ID_TEXT];
 
     if (node == PHX__SELF)
-        explain_put(t, "this node");
+        phx__text_put(t, "this node");
     else if (node < p->ids.size)
-        explain_put(t, phx_id_text(&p->ids.at[node], id));
+        phx__text_put(t, phx_id_text(&p->ids.at[node], id));
     else
-        explain_put(t, "unknown");
+        phx__text_put(t, "unknown");
 }
 
-static void explain_state(struct explain_text *t, const phx *p, const struct phx_node *n)
+static void explain_state(struct phx__text *t, const phx *p, const struct phx_node *n)
 {
-    static const char *const text[] = { "unknown",     "ok",     "suspect",
-                                        "unreachable", "failed", "left" };
     char id[PHX_ID_TEXT];
 
-    explain_put(t, "id: ");
-    explain_put(t, phx_id_text(&n->id, id));
-    explain_put(t, "\nstate: ");
-    explain_put(t, text[n->state]);
+    phx__text_put(t, "id: ");
+    phx__text_put(t, phx_id_text(&n->id, id));
+    phx__text_put(t, "\nstate: ");
+    phx__text_put(t, phx__state_text(n->state));
     if (n->since_us != 0) {
-        explain_put(t, "\nsince: ");
+        phx__text_put(t, "\nsince: ");
         explain_age(t, p, n->since_us);
     }
-    explain_put(t, "\nincarnation: ");
-    explain_number(t, n->incarnation);
-    explain_put(t, "\nhops: ");
+    phx__text_put(t, "\nincarnation: ");
+    phx__text_number(t, n->incarnation);
+    phx__text_put(t, "\nhops: ");
     if (n->hops < 0)
-        explain_put(t, "none");
+        phx__text_put(t, "none");
     else
-        explain_number(t, (uint64_t)n->hops);
+        phx__text_number(t, (uint64_t)n->hops);
     if (n->hops > 0) {
-        explain_put(t, "\nnext: ");
-        explain_put(t, phx_id_text(&n->next, id));
+        phx__text_put(t, "\nnext: ");
+        phx__text_put(t, phx_id_text(&n->next, id));
     }
-    explain_put(t, "\n");
+    phx__text_put(t, "\n");
 }
 
-static void explain_names(struct explain_text *t, const phx *p, uint32_t node)
+static void explain_names(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__names_of *of = node < p->names.capacity ? &p->names.of[node] : NULL;
     uint32_t i;
 
     for (i = 0; of != NULL && i < of->count && i < EXPLAIN_MANY; i++) {
-        explain_put(t, "names: ");
-        explain_number(t, of->at[i].first);
-        explain_put(t, "-");
-        explain_number(t, of->at[i].last);
-        explain_put(t, "\n");
+        phx__text_put(t, "names: ");
+        phx__text_number(t, of->at[i].first);
+        phx__text_put(t, "-");
+        phx__text_number(t, of->at[i].last);
+        phx__text_put(t, "\n");
     }
     if (of != NULL && of->count > EXPLAIN_MANY) {
-        explain_put(t, "names-more: ");
-        explain_number(t, of->count - EXPLAIN_MANY);
-        explain_put(t, "\n");
+        phx__text_put(t, "names-more: ");
+        phx__text_number(t, of->count - EXPLAIN_MANY);
+        phx__text_put(t, "\n");
     }
 }
 
-static void explain_link(struct explain_text *t, const phx *p, uint32_t node)
+static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__live_node *n = phx__live_look(&p->live, node);
     const struct phx__link *l = phx__node_link(p, node);
@@ -19214,100 +19325,100 @@ static void explain_link(struct explain_text *t, const phx *p, uint32_t node)
     char at[PHX_ADDRESS_TEXT];
 
     if (l != NULL && n != NULL) {
-        explain_put(t, l->dialer ? "link: dialled by this node, " : "link: accepted, ");
-        explain_put(t, l->address.family ? phx_address_text(&l->address, at) : "adopted");
-        explain_put(t, "\nheard: ");
+        phx__text_put(t, l->dialer ? "link: dialled by this node, " : "link: accepted, ");
+        phx__text_put(t, l->address.family ? phx_address_text(&l->address, at) : "adopted");
+        phx__text_put(t, "\nheard: ");
         explain_age(t, p, n->heard + p->live.stalled);
-        explain_put(t, "\npromised: to be heard every ");
-        explain_number(t, n->next_us / PHX__MS);
-        explain_put(t, n->busy ? " ms, busy\nwatched-here: " : " ms\nwatched-here: ");
-        explain_put(t, n->watched ? "yes\nwatches-us: " : "no\nwatches-us: ");
-        explain_put(t, n->monitor ? "yes\n" : "no\n");
+        phx__text_put(t, "\npromised: to be heard every ");
+        phx__text_number(t, n->next_us / PHX__MS);
+        phx__text_put(t, n->busy ? " ms, busy\nwatched-here: " : " ms\nwatched-here: ");
+        phx__text_put(t, n->watched ? "yes\nwatches-us: " : "no\nwatches-us: ");
+        phx__text_put(t, n->monitor ? "yes\n" : "no\n");
     } else {
-        explain_put(t, "link: none\n");
+        phx__text_put(t, "link: none\n");
         if (peer != NULL && peer->heard_at != 0) {
-            explain_put(t, "heard: ");
+            phx__text_put(t, "heard: ");
             explain_age(t, p, peer->heard_at);
-            explain_put(t, "\n");
+            phx__text_put(t, "\n");
         }
     }
     if (peer == NULL || peer->lost_at == 0)
         return;
-    explain_put(t, "link-lost: ");
+    phx__text_put(t, "link-lost: ");
     explain_age(t, p, peer->lost_at);
-    explain_put(t, ", ");
-    explain_put(t, phx_strerror(peer->lost_error));
-    explain_put(t, "\n");
+    phx__text_put(t, ", ");
+    phx__text_put(t, phx_strerror(peer->lost_error));
+    phx__text_put(t, "\n");
 }
 
 /* Who said that something was wrong with it. */
-static void explain_blame(struct explain_text *t, const phx *p, uint32_t node)
+static void explain_blame(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__live_node *n = phx__live_look(&p->live, node);
 
     if (n == NULL || n->ground == PHX__LIVE_NEVER)
         return;
-    explain_put(t, "accused: ");
+    phx__text_put(t, "accused: ");
     explain_age(t, p, n->accused_at);
     if (n->ground == PHX__LIVE_SILENT) {
-        explain_put(t, ", by this node, its link was silent\n");
+        phx__text_put(t, ", by this node, its link was silent\n");
     } else if (n->ground == PHX__LIVE_WORD) {
-        explain_put(t, ", by ");
+        phx__text_put(t, ", by ");
         explain_node(t, p, n->accuser);
-        explain_put(t, ", which had not heard of it\n");
+        phx__text_put(t, ", which had not heard of it\n");
     } else {
         uint32_t via = node < p->peer_capacity ? p->peers[node].via : PHX__NONE;
-        explain_put(t, ", by the routing, ");
+        phx__text_put(t, ", by the routing, ");
         if (via == node || via == PHX__NONE) {
-            explain_put(t, "its link is gone\n");
+            phx__text_put(t, "its link is gone\n");
             return;
         }
-        explain_put(t, "the last way was through ");
+        phx__text_put(t, "the last way was through ");
         explain_node(t, p, via);
-        explain_put(t, "\n");
+        phx__text_put(t, "\n");
     }
 }
 
-static void explain_addresses(struct explain_text *t, const phx *p, uint32_t node)
+static void explain_addresses(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__contact *at = NULL;
     uint32_t i, count = phx__disc_look(&p->disc, node, &at);
     char text[PHX_ADDRESS_TEXT];
 
     for (i = 0; i < count; i++) {
-        explain_put(t, "address: ");
-        explain_put(t, phx_address_text(&at[i].address, text));
+        phx__text_put(t, "address: ");
+        phx__text_put(t, phx_address_text(&at[i].address, text));
         if (at[i].attempt != PHX__NONE) {
-            explain_put(t, ", being tried\n");
+            phx__text_put(t, ", being tried\n");
         } else if (at[i].tried_at == 0) {
-            explain_put(t, ", not tried\n");
+            phx__text_put(t, ", not tried\n");
         } else {
-            explain_put(t, ", tried ");
+            phx__text_put(t, ", tried ");
             explain_age(t, p, at[i].tried_at);
-            explain_put(t, ": ");
-            explain_put(t, phx_strerror(at[i].error));
-            explain_put(t, "\n");
+            phx__text_put(t, ": ");
+            phx__text_put(t, phx_strerror(at[i].error));
+            phx__text_put(t, "\n");
         }
     }
 }
 
-static void explain_witnesses(struct explain_text *t, const phx *p, uint32_t node)
+static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     uint32_t i;
 
     for (i = 0; d != NULL && i < d->heard_count && i < EXPLAIN_MANY; i++) {
-        explain_put(t, "seen-by: ");
+        phx__text_put(t, "seen-by: ");
         explain_node(t, p, d->heard[i].nbr);
-        explain_put(t, ", hops ");
-        explain_number(t, d->heard[i].hops);
-        explain_put(t, "\n");
+        phx__text_put(t, ", hops ");
+        phx__text_number(t, d->heard[i].hops);
+        phx__text_put(t, "\n");
     }
 }
 
 int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
 {
-    struct explain_text t;
+    struct phx__text t;
     struct phx_node n;
     uint32_t i;
 
@@ -19316,9 +19427,7 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
     i = phx__ids_find(&p->ids, node);
     if (i == PHX__NONE || phx__route_dest(&p->route, i) == NULL)
         return PHX_ENOTFOUND;
-    t.out = out;
-    t.capacity = capacity;
-    t.size = 0;
+    phx__text_begin(&t, out, capacity);
     phx__node_fill(p, i, &n);
     explain_state(&t, p, &n);
     explain_names(&t, p, i);
@@ -19328,10 +19437,592 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
         explain_addresses(&t, p, i);
         explain_witnesses(&t, p, i);
     }
-    if (capacity > 0)
-        out[t.size < capacity ? t.size : capacity - 1] = 0;
-    return t.size < INT_MAX ? (int)t.size : INT_MAX;
+    return phx__text_end(&t);
 }
+
+/* ======== src/phx_trace.c ======== */
+/* phx_trace.c - phx_trace: which nodes a message passes on its way, how far they are, and why. */
+#ifdef PHX_LINES
+#line 1 "src/phx_trace.c"
+#endif
+/*
+ * As traceroute does it, but with routers that know the question:
+ *
+ *      asker          relay 1          relay 2          target
+ *        |--- TRACE, may cross 1 link ->|  answers: I am the 1st, 2 hops from the target, because ...
+ *        |--- TRACE, may cross 2 links -|----------->|  answers: I am the 2nd, 1 hop from it
+ *        |--- TRACE, may cross 3 links -|------------|----------->|  answers: I am the target
+ *
+ * All questions leave in one step, as many as the routing says that there are hops, so a trace takes one
+ * round trip. If the way turns out to be longer, one more is asked for with each answer. One question
+ * brings one answer of about its size, so nobody can have others talk more than he talks himself; no
+ * relay keeps anything; and a question dies when it has crossed the links it was given, whatever routes do
+ * meanwhile. A node gives 64 answers a second; what is asked beyond that has no answer, and is a hop
+ * of which nothing is known.
+ *
+ * The time of a hop is that from the step in which its question left to the step in which its answer came:
+ * the way there and back, as routing goes, and the patience of the hosts in between. It is no measure of
+ * one link.
+ *
+ * Who is believed. Answers carry a random number of 64 bits that only the nodes on the way have seen. One of
+ * them may lie about itself and about those behind it. That is seen by nobody, and changes nothing: a trace
+ * is for people, and no room acts upon it.
+ */
+/* include "phx.h" */
+
+/* Bytes of a TRACE frame, header included, at most. */
+#define TRACE_FRAME 64u
+/* It is not added to a queue of this many bytes. */
+#define TRACE_QUEUE 262144u
+/* Longer than the time in which silent links are found out with the usual settings would be no trace, but a
+ * watch. */
+#define TRACE_PATIENCE (5 * PHX__SECOND)
+/* Under way at once: each waits for at most 255 answers, and all are looked through for each answer. */
+#define TRACE_MAX 16u
+/* Answers for others: 64 a second, and as many at once. */
+#define TRACE_EACH (PHX__SECOND / 64)
+#define TRACE_BURST PHX__SECOND
+
+/* ---- Why there is no link -------------------------------------------------------------------- */
+
+/* What came of the addresses that are known: the last thing that went wrong, or PHX_EAGAIN. */
+static int trace_dialled(const phx *p, uint32_t node)
+{
+    const struct phx__contact *at = NULL;
+    uint32_t i, count = phx__disc_look(&p->disc, node, &at);
+    uint64_t last = 0;
+    int why = p->disc.links >= p->cfg.max_links ? PHX_ELIMIT : PHX_EAGAIN;
+
+    if (count == 0)
+        return PHX_ENOTFOUND;
+    for (i = 0; i < count; i++) {
+        if (at[i].attempt != PHX__NONE)
+            return PHX_EAGAIN;
+        if (at[i].error == 0 || at[i].tried_at < last)
+            continue;
+        last = at[i].tried_at;
+        why = at[i].error;
+    }
+    return why;
+}
+
+static int trace_why(const phx *p, uint32_t node)
+{
+    return node == PHX__SELF || phx__node_link(p, node) != NULL ? 0 : trace_dialled(p, node);
+}
+
+/* ---- Frames out ------------------------------------------------------------------------------ */
+
+static uint32_t trace_way(const phx *p, const struct phx_id *id)
+{
+    uint32_t node = phx__ids_find(&p->ids, id);
+
+    return node == PHX__NONE ? PHX__NONE : phx__route_next(&p->route, node);
+}
+
+static void trace_send(phx *p, uint32_t nbr, const struct phx__trace *t, int flags, int hops)
+{
+    struct phx__link *l = nbr == PHX__NONE ? NULL : phx__node_link(p, nbr);
+    struct phx__writer w;
+
+    if (l == NULL || hops < 1 || phx__link_queued(l) >= TRACE_QUEUE
+        || phx__link_control(&p->set, l, TRACE_FRAME, &w) != 0)
+        return;
+    phx__wire_put_trace(&w, t, flags, hops);
+    if (phx__link_control_end(&p->set, l, &w) != 0)
+        phx__node_break(p, l);
+}
+
+static void trace_ask(phx *p, struct phx__tracing *t, uint32_t upto)
+{
+    struct phx__trace q;
+    uint32_t next = trace_way(p, &t->target);
+
+    memset(&q, 0, sizeof q);
+    q.target = t->target;
+    q.source = p->self;
+    q.key = t->key;
+    while (t->asked < upto) {
+        t->hops[t->asked].rtt_us = UINT64_MAX;
+        t->hops[t->asked].hops = -1;
+        t->sent_at[t->asked] = p->now;
+        q.number = (uint8_t)++t->asked;
+        trace_send(p, next, &q, 0, (int)t->asked);
+    }
+}
+
+/* ---- The asker ------------------------------------------------------------------------------- */
+
+static void trace_begin(phx *p, struct phx__tracing *t)
+{
+    uint32_t node = phx__ids_find(&p->ids, &t->target);
+    const struct phx__dest *d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
+
+    t->until = p->now + TRACE_PATIENCE;
+    t->result = PHX_ETIMEDOUT;
+    if (d == NULL || d->hops == PHX__UNREACHABLE) {
+        t->result = PHX_EUNREACH;
+        t->until = p->now;
+        return;
+    }
+    t->why = trace_why(p, node);
+    trace_ask(p, t, d->hops < p->cfg.hop_limit ? d->hops : p->cfg.hop_limit);
+}
+
+/* One block: the hops, and when each was asked. */
+static size_t trace_size(const phx *p)
+{
+    return p->cfg.hop_limit * (sizeof(struct phx_hop) + sizeof(uint64_t));
+}
+
+static int trace_is_whole(const struct phx__tracing *t)
+{
+    uint32_t i;
+
+    for (i = 0; i < t->end && t->hops[i].rtt_us != UINT64_MAX; i++)
+        continue;
+    return t->end > 0 && i == t->end;
+}
+
+/* Takes it out and tells the host. The callback may begin another one. */
+static void trace_finish(phx *p, uint32_t i, int result)
+{
+    struct phx__tracing t = p->traces[i];
+    struct phx_trace out;
+
+    p->traces[i] = p->traces[--p->trace_count];
+    out.token = t.token;
+    out.target = t.target;
+    out.result = result;
+    out.why = t.why;
+    out.hops = t.hops;
+    out.hops_count = t.end > 0 ? t.end : t.asked;
+    while (out.hops_count > 0 && t.hops[out.hops_count - 1].rtt_us == UINT64_MAX)
+        out.hops_count--;
+    if (!p->free_later)
+        p->cfg.on_trace(p, &out, p->cfg.user);
+    phx__mem_put(&p->mem, t.hops, trace_size(p));
+}
+
+void phx__trace_due(phx *p)
+{
+    uint64_t next = UINT64_MAX;
+    uint32_t i;
+
+    for (i = p->trace_count; i > 0; i--) { /* what a callback begins is behind, and has set the timer */
+        struct phx__tracing *t = &p->traces[i - 1];
+        if (t->until == UINT64_MAX)
+            trace_begin(p, t);
+        if (trace_is_whole(t) || t->until <= p->now)
+            trace_finish(p, i - 1, t->result);
+    }
+    for (i = 0; i < p->trace_count; i++)
+        if (p->traces[i].until == UINT64_MAX)
+            next = p->now;
+        else if (p->traces[i].until < next)
+            next = p->traces[i].until;
+    phx__timer_set(&p->timers, p->trace_timer, next);
+}
+
+static void trace_take(phx *p, struct phx__tracing *t, const struct phx__trace *a)
+{
+    struct phx_hop *hop = &t->hops[a->number - 1u];
+
+    /* Once each; and only the target is at no distance from itself. */
+    if (a->number > t->asked || hop->rtt_us != UINT64_MAX
+        || (a->distance == 0) != phx__id_equal(&a->source, &t->target))
+        return;
+    hop->id = a->source;
+    hop->rtt_us = p->now - t->sent_at[a->number - 1u];
+    hop->hops = a->distance == PHX__UNREACHABLE ? -1 : a->distance;
+    hop->why = a->why;
+    if (hop->hops <= 0 && (t->end == 0 || a->number < t->end)) {
+        t->end = a->number;
+        t->result = hop->hops == 0 ? PHX_OK : PHX_EUNREACH;
+    } else if (t->end == 0 && a->number == t->asked && t->asked < p->cfg.hop_limit) {
+        trace_ask(p, t, t->asked + 1);
+    } else if (t->end == 0 && t->asked == p->cfg.hop_limit) { /* a longer way is none */
+        t->end = t->asked;
+        t->result = PHX_EUNREACH;
+    }
+    if (trace_is_whole(t))
+        phx__timer_set(&p->timers, p->trace_timer, p->now);
+}
+
+static void trace_answered(phx *p, const struct phx__trace *a)
+{
+    uint32_t i;
+
+    for (i = 0; i < p->trace_count; i++)
+        if (p->traces[i].key == a->key)
+            trace_take(p, &p->traces[i], a);
+}
+
+int phx_trace(phx *p, const struct phx_id *node, uint64_t token)
+{
+    struct phx__tracing t;
+    uint32_t i;
+
+    if (p == NULL || node == NULL || p->cfg.on_trace == NULL || phx__id_equal(node, &p->self))
+        return PHX_EINVAL;
+    if (p->closing)
+        return PHX_ECLOSED;
+    i = phx__ids_find(&p->ids, node);
+    if (i == PHX__NONE || phx__route_dest(&p->route, i) == NULL)
+        return PHX_ENOTFOUND;
+    if (p->trace_count == TRACE_MAX)
+        return PHX_ELIMIT;
+    memset(&t, 0, sizeof t);
+    t.target = *node;
+    t.token = token;
+    t.until = UINT64_MAX; /* the next step begins it: the time as of now is only known then */
+    if (p->os.random(p->os.world, &t.key, sizeof t.key) != 0)
+        return PHX_EIO;
+    if (phx__mem_grow(&p->mem, &p->traces, &p->trace_capacity, p->trace_count + 1, sizeof t) != 0
+        || (t.hops = phx__mem_zero(&p->mem, trace_size(p))) == NULL)
+        return PHX_ENOMEM;
+    t.sent_at = (uint64_t *)(void *)(t.hops + p->cfg.hop_limit);
+    p->traces[p->trace_count++] = t;
+    phx__timer_set(&p->timers, p->trace_timer, p->now);
+    return 0;
+}
+
+/* ---- The nodes on the way -------------------------------------------------------------------- */
+
+static void trace_answer(phx *p, const struct phx__link *l, const struct phx__trace *q, int has_way)
+{
+    uint32_t node = phx__ids_find(&p->ids, &q->target), way = trace_way(p, &q->source);
+    const struct phx__dest *d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
+    struct phx__trace a;
+
+    if (p->trace_paid < p->now)
+        p->trace_paid = p->now;
+    if (p->trace_paid + TRACE_EACH > p->now + TRACE_BURST)
+        return;
+    p->trace_paid += TRACE_EACH;
+    a.target = q->source;
+    a.source = p->self;
+    a.key = q->key;
+    a.number = q->number;
+    a.distance = d != NULL && has_way ? d->hops : PHX__UNREACHABLE;
+    a.why = d != NULL ? trace_why(p, node) : PHX_ENOTFOUND;
+    trace_send(p, way == PHX__NONE ? l->peer : way, &a, PHX__TRACE_ANSWER, (int)p->cfg.hop_limit);
+}
+
+/* Not back to where it came from: routes that still change may lead there. */
+static void trace_pass(phx *p, const struct phx__link *l, const struct phx__frame *f,
+                       const struct phx__trace *t)
+{
+    int flags = f->flags & (int)PHX__TRACE_ANSWER;
+    uint32_t way = trace_way(p, &t->target);
+    int has_way = way != PHX__NONE && way != l->peer;
+
+    if (f->hops > 1 && has_way && p->cfg.relay)
+        trace_send(p, way, t, flags, f->hops - 1);
+    else if (!flags)
+        trace_answer(p, l, t, f->hops <= 1 && has_way);
+}
+
+int phx__node_on_trace(phx *p, struct phx__link *l, const struct phx__frame *f)
+{
+    struct phx__trace t;
+
+    if (phx__wire_get_trace(f, &t) != 0)
+        return PHX_EPROTO;
+    if (!phx__id_equal(&t.target, p->set.self))
+        trace_pass(p, l, f, &t);
+    else if (f->flags & PHX__TRACE_ANSWER)
+        trace_answered(p, &t);
+    else
+        trace_answer(p, l, &t, 1);
+    return 0;
+}
+
+/* ---- The end --------------------------------------------------------------------------------- */
+
+void phx__trace_end(phx *p)
+{
+    while (p->trace_count > 0)
+        trace_finish(p, p->trace_count - 1, PHX_ECLOSED);
+}
+
+void phx__trace_free(phx *p)
+{
+    uint32_t i;
+
+    for (i = 0; i < p->trace_count; i++)
+        phx__mem_put(&p->mem, p->traces[i].hops, trace_size(p));
+    phx__mem_put(&p->mem, p->traces, p->trace_capacity * sizeof *p->traces);
+}
+
+#undef TRACE_FRAME
+#undef TRACE_QUEUE
+#undef TRACE_PATIENCE
+#undef TRACE_MAX
+#undef TRACE_EACH
+#undef TRACE_BURST
+
+/* ======== src/phx_dump.c ======== */
+/* phx_dump.c - phx_dump: all that one node knows of the network, as JSON for programs or DOT for graphviz. */
+#ifdef PHX_LINES
+#line 1 "src/phx_dump.c"
+#endif
+/*
+ * A node knows its own links, a route to each node, and what its neighbours say that they are next to: in a
+ * mesh that is every link there is, at the edge of a large network what lies around it. A tool that wants
+ * the whole picture asks several nodes and lays the answers on each other; ids are the same everywhere.
+ *
+ * JSON has no integers above 2^53 that all readers keep, so names and incarnations are strings. All text
+ * is ASCII: what a path may hold beyond that, or between quotes, is escaped.
+ */
+/* include "phx.h" */
+
+/* Ranges of names in the label of a node: a picture is not a list. */
+#define DUMP_LABEL_NAMES 4u
+
+struct dump {
+    struct phx__text t;
+    const phx *p;
+    int json;
+    const char *between; /* what goes before the next item of a list */
+};
+
+static void dump_string(struct dump *d, const char *s)
+{
+    static const char hex[] = "0123456789abcdef";
+    char out[7] = "\\u00";
+
+    phx__text_put(&d->t, "\"");
+    for (; *s != 0; s++) {
+        unsigned char c = (unsigned char)*s;
+        int n = 0;
+        if (d->json && (c < 0x20 || c >= 0x7f)) {
+            n = 4;
+            out[n++] = hex[c >> 4];
+            out[n++] = hex[c & 15];
+        } else {
+            if (c == '"' || c == '\\')
+                out[n++] = '\\';
+            out[n++] = c < 0x20 || c >= 0x7f ? '?' : (char)c;
+        }
+        out[n] = 0;
+        phx__text_put(&d->t, out);
+        memcpy(out, "\\u00", 4);
+    }
+    phx__text_put(&d->t, "\"");
+}
+
+static void dump_id(struct dump *d, const struct phx_id *id)
+{
+    char text[PHX_ID_TEXT];
+
+    dump_string(d, phx_id_text(id, text));
+}
+
+/* An item of a list, or a field of an object. */
+static void dump_item(struct dump *d, const char *begin)
+{
+    phx__text_put(&d->t, d->between);
+    phx__text_put(&d->t, begin);
+    d->between = ",";
+}
+
+static void dump_field(struct dump *d, const char *name, uint64_t v)
+{
+    phx__text_put(&d->t, name);
+    phx__text_number(&d->t, v);
+}
+
+static void dump_flag(struct dump *d, const char *name, int yes)
+{
+    phx__text_put(&d->t, name);
+    phx__text_put(&d->t, yes ? "true" : "false");
+}
+
+static const struct phx__names_of *dump_names_of(const struct dump *d, uint32_t node)
+{
+    static const struct phx__names_of none = { NULL, 0, 0, 0 };
+
+    return node < d->p->names.capacity ? &d->p->names.of[node] : &none;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void dump_json_node(struct dump *d, uint32_t node)
+{
+    const struct phx__names_of *of = dump_names_of(d, node);
+    struct phx_node n;
+    uint32_t i;
+
+    phx__node_fill(d->p, node, &n);
+    dump_item(d, "\n{\"id\":");
+    dump_id(d, &n.id);
+    dump_field(d, ",\"incarnation\":\"", n.incarnation);
+    phx__text_put(&d->t, "\",\"state\":");
+    dump_string(d, phx__state_text(n.state));
+    if (n.hops < 0)
+        phx__text_put(&d->t, ",\"hops\":-1");
+    else
+        dump_field(d, ",\"hops\":", (uint64_t)n.hops);
+    if (n.hops > 0) {
+        phx__text_put(&d->t, ",\"next\":");
+        dump_id(d, &n.next);
+    }
+    dump_field(d, ",\"since_us\":", n.since_us);
+    phx__text_put(&d->t, ",\"names\":[");
+    for (i = 0; i < of->count; i++) {
+        dump_field(d, i > 0 ? ",[\"" : "[\"", of->at[i].first);
+        dump_field(d, "\",\"", of->at[i].last);
+        phx__text_put(&d->t, "\"]");
+    }
+    phx__text_put(&d->t, "]}");
+}
+
+static void dump_json_link(struct dump *d, const struct phx__link *l)
+{
+    int up = l->state == PHX__LINK_UP && phx__node_link(d->p, l->peer) == l;
+    char text[PHX_ADDRESS_TEXT];
+
+    dump_item(d, "\n{\"peer\":");
+    dump_id(d, &l->id);
+    phx__text_put(&d->t, ",\"address\":");
+    dump_string(d, l->address.family ? phx_address_text(&l->address, text) : "");
+    dump_flag(d, ",\"up\":", up);
+    dump_flag(d, ",\"dialer\":", l->dialer);
+    dump_flag(d, ",\"monitor\":", up && phx__live_is_monitor(&d->p->live, l->peer));
+    dump_field(d, ",\"since_us\":", l->since);
+    dump_field(d, ",\"bytes_in\":", l->bytes_in);
+    dump_field(d, ",\"bytes_out\":", l->bytes_out);
+    dump_field(d, ",\"queued_bytes\":", phx__link_queued(l));
+    phx__text_put(&d->t, "}");
+}
+
+static void dump_json_seen(struct dump *d, uint32_t node)
+{
+    const struct phx__dest *dest = phx__route_dest(&d->p->route, node);
+    uint32_t i;
+
+    for (i = 0; i < dest->heard_count; i++) {
+        dump_item(d, "\n{\"by\":");
+        dump_id(d, &d->p->ids.at[dest->heard[i].nbr]);
+        phx__text_put(&d->t, ",\"node\":");
+        dump_id(d, &d->p->ids.at[node]);
+        dump_field(d, ",\"hops\":", dest->heard[i].hops);
+        phx__text_put(&d->t, "}");
+    }
+}
+
+static void dump_json(struct dump *d)
+{
+    const phx *p = d->p;
+    uint32_t i;
+
+    phx__text_put(&d->t, "{\"self\":");
+    dump_id(d, &p->self);
+    dump_field(d, ",\"now_us\":", p->now);
+    phx__text_put(&d->t, ",\n\"nodes\":[");
+    for (i = 0, d->between = ""; i < p->ids.size; i++)
+        if (phx__route_dest(&p->route, i) != NULL)
+            dump_json_node(d, i);
+    phx__text_put(&d->t, "],\n\"links\":[");
+    for (i = 0, d->between = ""; i < p->link_size; i++)
+        if (p->links[i] != NULL && p->links[i]->state != PHX__LINK_CLOSED)
+            dump_json_link(d, p->links[i]);
+    phx__text_put(&d->t, "],\n\"seen\":[");
+    for (i = 1, d->between = ""; i < p->ids.size; i++)
+        if (phx__route_dest(&p->route, i) != NULL)
+            dump_json_seen(d, i);
+    phx__text_put(&d->t, "]}\n");
+}
+
+/* ---- DOT ------------------------------------------------------------------------------------- */
+
+static void dump_dot_node(struct dump *d, uint32_t node)
+{
+    static const char *const look[] = { "style=dotted", "style=solid", "style=dashed,color=orange",
+                                        "color=gray",   "color=red",   "style=dotted,color=gray" };
+    const struct phx__names_of *of = dump_names_of(d, node);
+    char id[PHX_ID_TEXT];
+    struct phx_node n;
+    uint32_t i;
+
+    phx__node_fill(d->p, node, &n);
+    phx__text_put(&d->t, "  ");
+    dump_id(d, &n.id);
+    phx__text_put(&d->t, node == PHX__SELF ? " [shape=doublecircle," : " [");
+    phx__text_put(&d->t, look[n.state]);
+    phx__text_put(&d->t, ",label=\"");
+    phx_id_text(&n.id, id);
+    id[8] = 0; /* enough to tell nodes apart in a picture */
+    phx__text_put(&d->t, id);
+    for (i = 0; i < of->count && i < DUMP_LABEL_NAMES; i++) {
+        dump_field(d, "\\n", of->at[i].first);
+        if (of->at[i].last > of->at[i].first)
+            dump_field(d, "-", of->at[i].last);
+    }
+    phx__text_put(&d->t, of->count > DUMP_LABEL_NAMES ? "\\n...\"];\n" : "\"];\n");
+}
+
+static void dump_dot_edge(struct dump *d, uint32_t a, uint32_t b, const char *how)
+{
+    phx__text_put(&d->t, "  ");
+    dump_id(d, &d->p->ids.at[a]);
+    phx__text_put(&d->t, " -- ");
+    dump_id(d, &d->p->ids.at[b]);
+    phx__text_put(&d->t, how);
+}
+
+/* What neighbours say that they are next to. Where both say so, one line. */
+static void dump_dot_seen(struct dump *d, uint32_t node)
+{
+    const struct phx__dest *dest = phx__route_dest(&d->p->route, node);
+    uint32_t i;
+
+    for (i = 0; i < dest->heard_count; i++) {
+        uint32_t by = dest->heard[i].nbr;
+        const struct phx__heard *back = phx__table_heard(&d->p->route.table.at[by], node);
+        if (dest->heard[i].hops == 1 && (by < node || back == NULL || back->hops != 1))
+            dump_dot_edge(d, by, node, " [color=gray];\n");
+    }
+}
+
+static void dump_dot(struct dump *d)
+{
+    const phx *p = d->p;
+    uint32_t i;
+
+    phx__text_put(&d->t, "graph phoenix {\n");
+    for (i = 0; i < p->ids.size; i++)
+        if (phx__route_dest(&p->route, i) != NULL)
+            dump_dot_node(d, i);
+    for (i = 1; i < p->ids.size; i++)
+        if (phx__route_dest(&p->route, i) != NULL && phx__node_link(p, i) != NULL)
+            dump_dot_edge(d, PHX__SELF, i, ";\n");
+    for (i = 1; i < p->ids.size; i++)
+        if (phx__route_dest(&p->route, i) != NULL)
+            dump_dot_seen(d, i);
+    phx__text_put(&d->t, "}\n");
+}
+
+int phx_dump(phx *p, int format, char *out, size_t capacity)
+{
+    struct dump d;
+
+    if (p == NULL || (out == NULL && capacity > 0)
+        || (format != PHX_DUMP_JSON && format != PHX_DUMP_DOT))
+        return PHX_EINVAL;
+    phx__text_begin(&d.t, out, capacity);
+    d.p = p;
+    d.json = format == PHX_DUMP_JSON;
+    d.between = "";
+    if (d.json)
+        dump_json(&d);
+    else
+        dump_dot(&d);
+    return phx__text_end(&d.t);
+}
+
+#undef DUMP_LABEL_NAMES
 
 /* ======== src/phx.c ======== */
 /* phx.c - the node: the order of work in one step, and what the rooms tell each other. */
@@ -19808,6 +20499,7 @@ static void node_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_ACCEPT: phx__node_resume_listeners(p); break;
     case PHX__TIMER_LATE: node_late(p); break;
     case PHX__TIMER_HAND: phx__hand_due(p); break;
+    case PHX__TIMER_TRACE: phx__trace_due(p); break;
     default: break; /* PHX__TIMER_CLOSE: only wakes the step */
     }
 }
@@ -19880,6 +20572,7 @@ static void node_leave(phx *p)
         if (p->links[i] != NULL)
             phx__node_close_link(p, p->links[i], PHX_ECLOSED, 0);
     phx__post_close(&p->post, p->now);
+    phx__trace_end(p);
     p->is_closed = 1;
 }
 
@@ -20022,6 +20715,7 @@ static int node_open_brains(phx *p)
         || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->resume_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->late_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_HAND, 0, &p->hand_timer)) != 0
+        || (err = phx__timer_new(&p->timers, PHX__TIMER_TRACE, 0, &p->trace_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->close_timer)) != 0)
         return err;
     if ((err = phx__budget_init(&p->lines, &p->mem, NODE_LINES, phx__rnd_next(&p->rnd))) != 0)
@@ -20056,6 +20750,7 @@ static void node_free(phx *p)
     phx__mem_put(&p->mem, p->hooks, p->hook_capacity * sizeof *p->hooks);
     phx__mem_put(&p->mem, p->closed, p->closed_capacity * sizeof *p->closed);
     phx__hand_free(p);
+    phx__trace_free(p);
     phx__mem_put(&p->mem, p->peers, p->peer_capacity * sizeof *p->peers);
     phx__mem_put(&p->mem, p->set.scratch, p->set.scratch_size);
     phx__node_drop_keys(p);

@@ -450,6 +450,7 @@ int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f, 
     case PHX__SUSPECT: return phx__node_on_suspect(p, l, f);
     case PHX__PROBE: return phx__node_on_probe(p, l, f);
     case PHX__HAND: return phx__node_on_hand(p, f);
+    case PHX__TRACE: return phx__node_on_trace(p, l, f);
     case PHX__CAST: return phx__post_cast_data(&p->post, l->peer, f, p->now);
     default: return PHX_EPROTO;
     }

@@ -48,7 +48,8 @@
 static int wire_type_travels(int type)
 {
     return type == PHX__REQUEST || type == PHX__DATA || type == PHX__ACK || type == PHX__SUSPECT
-           || type == PHX__PROBE || type == PHX__CAST || type == PHX__HAND;
+           || type == PHX__PROBE || type == PHX__CAST || type == PHX__HAND
+           || type == PHX__TRACE;
 }
 
 int phx__wire_parse(const uint8_t *data, size_t size, struct phx__frame *f, size_t *used)

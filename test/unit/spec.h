@@ -33,7 +33,7 @@
 enum {
     SPEC_HELLO = 1, SPEC_ANSWER, SPEC_PROOF, SPEC_REFUSE, SPEC_UPDATE, SPEC_CARD, SPEC_REQUEST,
     SPEC_BEAT, SPEC_SUMMARY, SPEC_DATA, SPEC_ACK, SPEC_SUSPECT, SPEC_PROBE, SPEC_CAST,
-    SPEC_HAND, SPEC_TYPES
+    SPEC_HAND, SPEC_TRACE, SPEC_TYPES
 };
 
 struct spec_counts {
@@ -553,6 +553,17 @@ static int spec_probe(struct spec_side *s, struct spec_in *in)
     return spec_end(s, in, "PROBE");
 }
 
+static int spec_trace(struct spec_side *s, struct spec_in *in, unsigned flags)
+{
+    spec_take(in, 16);
+    spec_take(in, 16);
+    spec_take(in, 8);
+    if (spec_uint(in, 1) == 0)
+        return spec_no(s, "TRACE for number 0");
+    spec_take(in, (flags & 1) != 0 ? 3 : 0);
+    return spec_end(s, in, "TRACE");
+}
+
 static int spec_hand(struct spec_side *s, struct spec_in *in)
 {
     uint64_t first, last;
@@ -591,6 +602,7 @@ static int spec_body(struct spec_side *s, unsigned type, unsigned flags, const u
     case SPEC_PROBE: return spec_probe(s, &in);
     case SPEC_CAST: return spec_cast(s, &in, flags);
     case SPEC_HAND: return spec_hand(s, &in);
+    case SPEC_TRACE: return spec_trace(s, &in, flags);
     default: return spec_no(s, "type %u", type);
     }
 }
@@ -622,7 +634,8 @@ static int spec_order(struct spec_side *s, unsigned type)
 static int spec_travels(uint64_t type)
 {
     return type == SPEC_REQUEST || type == SPEC_DATA || type == SPEC_ACK || type == SPEC_SUSPECT
-           || type == SPEC_PROBE || type == SPEC_CAST || type == SPEC_HAND;
+           || type == SPEC_PROBE || type == SPEC_CAST || type == SPEC_HAND
+           || type == SPEC_TRACE;
 }
 
 /* The frame at the front: its length, 0 if it is not all there, or -1. */

@@ -254,7 +254,11 @@ static void make_fixed(struct phx__writer *w, int type)
     struct phx__suspect s;
     struct phx__probe p;
     struct phx__hand h;
+    struct phx__trace t;
 
+    scatter(&t, sizeof t);
+    t.number |= 1;
+    t.why = -(int)below(65536);
     scatter(&h, sizeof h);
     h.first >>= 1;
     h.last |= (uint64_t)1 << 63;
@@ -269,6 +273,7 @@ static void make_fixed(struct phx__writer *w, int type)
     case PHX__SUSPECT: phx__wire_put_suspect(w, &s, (int)below(256)); break;
     case PHX__PROBE: phx__wire_put_probe(w, &p, (int)below(2), (int)below(256)); break;
     case PHX__HAND: phx__wire_put_hand(w, &h, (int)below(256)); break;
+    case PHX__TRACE: phx__wire_put_trace(w, &t, (int)below(2), (int)below(256)); break;
     default: make_ack(w);
     }
 }
@@ -406,6 +411,7 @@ static int remake_rest(struct phx__writer *w, const struct phx__frame *f)
     struct phx__suspect s;
     struct phx__probe p;
     struct phx__hand h;
+    struct phx__trace t;
 
     if (phx__wire_get_card_part(f, &c) == 0) {
         phx__wire_put_card_part(w, &c);
@@ -424,6 +430,8 @@ static int remake_rest(struct phx__writer *w, const struct phx__frame *f)
         phx__wire_put_probe(w, &p, f->flags & 1, f->hops);
     } else if (phx__wire_get_hand(f, &h) == 0) {
         phx__wire_put_hand(w, &h, f->hops);
+    } else if (phx__wire_get_trace(f, &t) == 0) {
+        phx__wire_put_trace(w, &t, f->flags & 1, f->hops);
     } else {
         return remake_cast(w, f);
     }
@@ -879,6 +887,35 @@ static void test_hand_values(void)
     phx__wire_put_hand(&value, &h, 6);
     value_end();
     ok(phx__wire_get_hand(&value_frame, &h2) == PHX_EPROTO, "of names that end before they begin");
+}
+
+static void test_trace_values(void)
+{
+    /* As above. */
+    struct phx__trace t, t2;
+    int flags;
+
+    scatter(&t, sizeof t);
+    t.number = 7;
+    t.why = -65535;
+    for (flags = 0; flags < 2; flags++) {
+        value_begin();
+        phx__wire_put_trace(&value, &t, flags, 6);
+        value_end();
+        ok(phx__wire_get_trace(&value_frame, &t2) == 0 && phx__id_equal(&t.target, &t2.target)
+               && phx__id_equal(&t.source, &t2.source) && t2.key == t.key && t2.number == 7
+               && t2.distance == (flags ? t.distance : 0) && t2.why == (flags ? -65535 : 0)
+               && value_frame.hops == 6
+               && memcmp(value.data + PHX__DATA_TARGET, t.target.b, 16) == 0,
+           flags ? "TRACE, an answer" : "TRACE, a question");
+        value_frame.flags ^= 1;
+        ok(phx__wire_get_trace(&value_frame, &t2) == PHX_EPROTO, "and not the other of the two");
+    }
+    t.number = 0;
+    value_begin();
+    phx__wire_put_trace(&value, &t, 0, 6);
+    value_end();
+    ok(phx__wire_get_trace(&value_frame, &t2) == PHX_EPROTO, "hops are counted from 1");
 }
 
 static void test_post_values(void)
@@ -1355,6 +1392,7 @@ int main(void)
     test_routing_values();
     test_live_values();
     test_hand_values();
+    test_trace_values();
     test_post_values();
     test_stream();
     test_headers();
