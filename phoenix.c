@@ -392,6 +392,11 @@ PHX_PRIVATE int phx__address_get(struct phx__reader *r, struct phx_address *a); 
 #define PHX__WIRE_MAGIC 0x31584850u /* "PHX1" */
 #define PHX__WIRE_VERSION 1u
 #define PHX__WIRE_HEADER 8u
+/* No honest node comes this far: an owner begins a new life before its number passes half of all, and no host
+ * may begin with more than half of the incarnations below the bound (phx_new). Whoever says more would have
+ * the last word on somebody who could never rise above it. */
+#define PHX__SEQ_MAX 0x80000000u
+#define PHX__INCARNATION_MAX (((uint64_t)1 << 63) - 1)
 
 /* Every frame: u32 size of what follows this field, u8 type, u8 flags, u8 hops, u8 zero, body. hops is the
  * number of links the frame may still cross; 0 in frames that stay on their link. */
@@ -1056,6 +1061,7 @@ struct phx__live_node {
     uint8_t asked;   /* something must come before asked_until */
     uint8_t used;    /* messages went out after used_at, the last at used_last */
     uint8_t sought;  /* others were asked again */
+    uint8_t put_off; /* how often its failure was, since it was lost */
     uint8_t ground;  /* enum phx__live_ground */
     enum phx_state state; /* 0: not known */
     uint32_t accuser;     /* node, for PHX__LIVE_WORD */
@@ -4709,7 +4715,7 @@ static int wire_get_standing(struct phx__reader *r, uint32_t *seq, uint32_t *car
     *seq = phx__get_u32(r);
     *card_version = phx__get_u32(r);
     *have = phx__get_u32(r);
-    return r->bad || *seq == 0 || *card_version == 0 ? PHX_EPROTO : 0;
+    return r->bad || *seq == 0 || *seq > PHX__SEQ_MAX || *card_version == 0 ? PHX_EPROTO : 0;
 }
 
 /* Whether version_min..version_max contains ours is link's question: it answers with a reason. */
@@ -4729,7 +4735,8 @@ int phx__wire_get_hello(const struct phx__frame *f, struct phx__hello *h)
     phx__get_copy(&r, h->nonce, sizeof h->nonce);
     if (h->magic != PHX__WIRE_MAGIC)
         return PHX_EPROTO;
-    if (h->version_min == 0 || h->version_min > h->version_max)
+    if (h->version_min == 0 || h->version_min > h->version_max
+        || h->incarnation > PHX__INCARNATION_MAX)
         return PHX_EPROTO;
     return wire_close(&r);
 }
@@ -4768,7 +4775,7 @@ int phx__wire_get_answer(const struct phx__frame *f, struct phx__answer *a)
         return PHX_EPROTO;
     phx__get_copy(&r, a->mac, sizeof a->mac);
     phx__get_copy(&r, a->mac_other, sizeof a->mac_other);
-    if (a->version == 0)
+    if (a->version == 0 || a->incarnation > PHX__INCARNATION_MAX)
         return PHX_EPROTO;
     return wire_close(&r);
 }
@@ -5008,8 +5015,16 @@ int phx__wire_get_update(const struct phx__frame *f, struct phx__update *u)
     return 0;
 }
 
+/* Not one that its owner could not rise above. */
+static int wire_life_is_sound(uint64_t incarnation, uint32_t seq)
+{
+    return incarnation <= PHX__INCARNATION_MAX && seq <= PHX__SEQ_MAX;
+}
+
 static int wire_entry_is_sound(const struct phx__entry *e, uint32_t id_count)
 {
+    if (!wire_life_is_sound(e->incarnation, e->seq))
+        return 0;
     /* The card is either here or went before, and a card has a version. */
     if (e->flags == WIRE_ENTRY_FLAGS || (e->flags != 0 && e->card_version == 0))
         return 0;
@@ -5735,6 +5750,12 @@ int phx__table_card(struct phx__table *t, struct phx__dest *d, const uint8_t *ca
 #define ROUTE_FORGET (86400 * PHX__SECOND)
 #define ROUTE_FORGET_LOOK (60 * PHX__SECOND)
 
+/* A new life comes with a higher incarnation, but nobody honest leaps so far at once (phoenix.h asks for less
+ * than 2^32 at each start): 16 starts that we have not heard of, or a lie. Who could leap anywhere at once
+ * would say the highest of all, and the owner could not rise above it. By leaps of this size that takes 2^27
+ * of them, each of which must go through the rate at which links take control frames. */
+#define ROUTE_LEAP ((uint64_t)1 << 36)
+
 static struct phx__dest *route_at(const struct phx__route *r, uint32_t node)
 {
     return &r->table.at[node];
@@ -6004,18 +6025,25 @@ static void route_raise(struct phx__route *r, uint32_t seq, uint64_t now)
     phx__route_use(r, PHX__SELF, PHX__NONE, seq, 0, now);
 }
 
-/* Somebody speaks of this very node. Incarnations and numbers above ours come from a life before; a
- * retraction at our own number would stand for ever if it were not answered. */
+/* Somebody speaks of this very node. Incarnations and numbers above ours come from a life before, or a lie; a
+ * retraction at our own number would stand for ever if it were not answered, and so would a card that we
+ * never wrote. */
 static void route_heard_self(struct phx__route *r, const struct phx__entry *e, uint64_t now)
 {
     struct phx__dest *d = route_at(r, PHX__SELF);
 
-    if (e->incarnation > d->incarnation && e->incarnation < UINT64_MAX - 1) {
+    if (e->incarnation > d->incarnation + ROUTE_LEAP)
+        return; /* nobody who knows us believes that; and who does not will hear it from us */
+    if (e->incarnation > d->incarnation && e->incarnation < PHX__INCARNATION_MAX) {
         r->digest ^= route_term(r, PHX__SELF);
         d->incarnation = e->incarnation + 1;
         r->digest ^= route_term(r, PHX__SELF);
         route_raise(r, d->seq + 1, now);
-    } else if (e->incarnation == d->incarnation && e->seq < UINT32_MAX / 2
+    } else if (e->incarnation == d->incarnation && e->card_version > d->card_version) {
+        if (e->card_version < UINT32_MAX / 2)
+            d->card_version = e->card_version + 1;
+        route_raise(r, e->card_version < UINT32_MAX / 2 ? d->seq + 1 : UINT32_MAX, now);
+    } else if (e->incarnation == d->incarnation
                && (e->seq > d->seq || (e->seq == d->seq && e->hops == PHX__UNREACHABLE))) {
         route_raise(r, e->seq + 1, now);
     }
@@ -6108,6 +6136,15 @@ static int route_asked(struct phx__route *r, uint32_t nbr, uint32_t node, uint32
     return 0;
 }
 
+/* A word on somebody that cannot be true, though it may be innocently repeated: of another life than the
+ * owner leads, as far as that is known. Only the owner is believed if it leaps. */
+static int route_is_wild(const struct phx__route *r, uint32_t nbr, uint32_t node, uint64_t incarnation)
+{
+    const struct phx__dest *d = node == PHX__NONE ? NULL : phx__route_dest(r, node);
+
+    return d != NULL && node != PHX__SELF && node != nbr && incarnation > d->incarnation + ROUTE_LEAP;
+}
+
 int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e,
                      const uint8_t *trans, uint64_t now)
 {
@@ -6119,6 +6156,8 @@ int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry
     if (e->hops == PHX__UNREACHABLE && e->card == NULL
         && (node == PHX__NONE || phx__route_dest(r, node) == NULL))
         return 0; /* the end of what we never knew is no news; a card is, its sender counts on it */
+    if (route_is_wild(r, nbr, node, e->incarnation))
+        return PHX_ELIMIT;
     if ((err = phx__ids_add(r->ids, &e->id, &node)) != 0 || (err = route_know(r, node, now)) != 0)
         return err;
     if (node == PHX__SELF) {
@@ -6132,6 +6171,11 @@ int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry
         return route_asked(r, nbr, node, 0,
                            now); /* it is behind: tell it, whatever it seems to know */
     }
+    /* The owner itself says less than others have said of it: somebody has forged its card. It hears what we
+     * have, and rises above it. */
+    if (nbr == node && e->card_version != 0 && e->card_version < d->card_version
+        && (err = route_asked(r, nbr, node, 0, now)) != 0)
+        return err;
     if ((err = route_learn_card(r, nbr, node, e, now)) != 0)
         return err;
     if (r->variant != PHX_ROUTING_DEFAULT)
@@ -6291,6 +6335,7 @@ static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__rou
     e.id = r->ids->at[nbr];
     e.incarnation = h->incarnation;
     e.seq = h->seq;
+    e.card_version = h->card;
     return phx__route_entry(r, nbr, &e, NULL, now);
 }
 
@@ -6325,7 +6370,8 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
         || phx__mem_grow(r->mem, &r->nbrs, &r->nbr_capacity, r->nbr_count + 1, sizeof *r->nbrs))
         return PHX_ENOMEM;
     d = route_at(r, nbr);
-    if (h->incarnation > d->incarnation)
+    /* What others said of it may be a lie; so may be what it says of itself, but then it lies about itself. */
+    if (h->incarnation > d->incarnation || h->incarnation + ROUTE_LEAP < d->incarnation)
         route_restarted(r, nbr, h->incarnation, now);
     n = &r->nbrs[r->nbr_count];
     memset(n, 0, sizeof *n);
@@ -8151,7 +8197,9 @@ uint32_t phx__broken_at(const struct phx__broken *b, uint64_t first)
  * a way to it. A suspicion that nothing comes of ends by itself after timeout_us + broken_us.
  *
  * A node that cannot be reached is sought through others (ops.seek) when it is lost and again in
- * the middle of broken_us. An answer puts its failure off by broken_us.
+ * the middle of broken_us. An answer puts its failure off by broken_us, but not for ever: whoever has the
+ * key can say that a dead node is alive, and a live one whose routes do not come back in all that
+ * time is of no use to us. After LIVE_PUT_OFF of them its time runs.
  *
  * Links in use are not left to the insurance: a message went out and nothing came in for
  * interval_us, then an answer is asked for.
@@ -8193,6 +8241,8 @@ uint32_t phx__broken_at(const struct phx__broken *b, uint64_t first)
 #define LIVE_GRACE_US (10 * PHX__SECOND)
 /* Until the next look, while there is something left to read. */
 #define LIVE_BLIND_US PHX__MS
+/* Ten answers, each of which is good for broken_us: by then a route that comes back at all has come. */
+#define LIVE_PUT_OFF 10u
 
 static uint64_t live_add(uint64_t a, uint64_t b)
 {
@@ -8407,6 +8457,7 @@ static void live_lose(struct phx__live *l, uint32_t node, uint64_t now)
 {
     struct phx__live_node *n = &l->at[node];
 
+    n->put_off = 0;
     live_sentence(l, n, now);
     if (n->state != PHX_NODE_SUSPECT)
         live_blame(l, node, PHX__LIVE_ROUTE, PHX__NONE, now);
@@ -8772,10 +8823,12 @@ void phx__live_alive(struct phx__live *l, uint32_t node, uint64_t now)
 {
     struct phx__live_node *n = live_find(l, node);
 
-    if (n != NULL && n->state == PHX_NODE_SUSPECT)
+    if (n != NULL && n->state == PHX_NODE_SUSPECT) {
         live_become(l, node, PHX_NODE_OK, now);
-    else if (n != NULL && n->state == PHX_NODE_UNREACHABLE)
+    } else if (n != NULL && n->state == PHX_NODE_UNREACHABLE && n->put_off < LIVE_PUT_OFF) {
+        n->put_off++;
         live_sentence(l, n, now);
+    }
 }
 
 int phx__live_reachable(struct phx__live *l, uint32_t node, int yes, int left, uint64_t now)
@@ -18351,6 +18404,17 @@ static int node_attach_card(struct phx__link *l, struct phx__entry *e)
     return 0;
 }
 
+/* Who says that it is another, or not itself, has a bug or lies. That much can be seen from here. */
+static int node_is_own_word(struct phx__link *l, const struct phx_id *id, uint8_t hops)
+{
+    int own = phx__id_equal(id, &l->id);
+
+    if (own == (hops == 0))
+        return 1;
+    l->why = own ? "a distance from itself" : "no distance from another node";
+    return 0;
+}
+
 static int node_on_update(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__update u;
@@ -18364,7 +18428,7 @@ static int node_on_update(phx *p, struct phx__link *l, const struct phx__frame *
         const uint8_t *trans =
             u.ids == NULL ? NULL : u.ids + (size_t)e.trans_first * sizeof(struct phx_id);
         struct phx__card card;
-        if (node_attach_card(l, &e) != 0
+        if (!node_is_own_word(l, &e.id, e.hops) || node_attach_card(l, &e) != 0
             || (e.card != NULL && phx__wire_get_card(e.card, e.card_size, &card) != 0))
             return PHX_EPROTO;
         p->entries_in++;
@@ -18417,8 +18481,11 @@ static int node_on_summary(phx *p, struct phx__link *l, const struct phx__frame 
     phx__reader_init(&r, f->body, f->size);
     if (!l->summary_open)
         phx__route_summary_begin(&p->route);
-    while ((got = phx__wire_next_summary_line(&r, &s)) > 0)
+    while ((got = phx__wire_next_summary_line(&r, &s)) > 0
+           && node_is_own_word(l, &s.id, s.hops))
         phx__route_summary_line(&p->route, l->peer, &s);
+    if (got > 0)
+        return PHX_EPROTO;
     l->summary_open = (f->flags & PHX__SUMMARY_MORE) != 0;
     if (got == 0 && !l->summary_open && (f->flags & PHX__SUMMARY_REPLY) == 0) {
         /* Few bytes ask for a whole table: not more often than the table could be of use. */
@@ -20888,7 +20955,7 @@ int phx__config_check(const struct phx_config *c)
         return PHX_EKEYSIZE;
     if (!api_within(cluster, 1, 64) || (c->key == NULL && c->key_size != 0)
         || (c->id == NULL && c->incarnation != 0)
-        || c->incarnation == UINT64_MAX)
+        || c->incarnation > PHX__INCARNATION_MAX / 2)
         return PHX_EINVAL;
     if (!api_within(c->max_message, 1, 1u << 30) || !api_within(c->window, 65536, 1u << 30)
         || !api_within(c->max_links, 1, 65536) || !api_within(c->max_nodes, 2, 1u << 24)

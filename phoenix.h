@@ -366,7 +366,7 @@ struct phx_config {
                                                 from the key of the cluster */
     const struct phx_id *id;  /* NULL: random, drawn at start (recommended) */
     uint64_t incarnation;     /* with id: must grow each time the id is used again, by less than 2^32;
-                                 default 0 */
+                                 below 2^62; default 0 */
     int relay;                /* 1 (default): forward messages of others; 0: never */
 
     /* Limits */

@@ -172,6 +172,14 @@ static int spec_address(struct spec_side *s, struct spec_in *in, int none_is_goo
 
 /* ---- Section 3: handshake */
 
+/* Section 4, notions: incarnations are below 2^63, numbers are at most 2^31. */
+static int spec_life(struct spec_side *s, uint64_t incarnation, uint64_t seq)
+{
+    if (incarnation < (uint64_t)1 << 63 && seq <= 0x80000000u)
+        return 1;
+    return spec_no(s, "number %lu of incarnation %lx", (unsigned long)seq, (unsigned long)incarnation);
+}
+
 static int spec_hello(struct spec_side *s, struct spec_in *in)
 {
     uint64_t magic = spec_uint(in, 4), low = spec_uint(in, 2), high = spec_uint(in, 2);
@@ -186,7 +194,7 @@ static int spec_hello(struct spec_side *s, struct spec_in *in)
         return spec_no(s, "magic is %08lx", (unsigned long)magic);
     if (low < 1 || low > high)
         return spec_no(s, "versions %u..%u", (unsigned)low, (unsigned)high);
-    return 1;
+    return spec_life(s, s->own_incarnation, 0);
 }
 
 /* seq, card_version, have: in ANSWER and PROOF. */
@@ -201,7 +209,7 @@ static int spec_standing(struct spec_side *s, struct spec_in *in)
         return spec_no(s, "handshake with seq %lu, card version %lu", (unsigned long)seq,
                        (unsigned long)version);
     s->own_seq = (uint32_t)seq;
-    return 1;
+    return spec_life(s, s->own_incarnation, seq);
 }
 
 static int spec_answer(struct spec_side *s, struct spec_in *in)
@@ -320,6 +328,15 @@ static int spec_own(struct spec_side *s, const unsigned char *id, uint64_t incar
     return 1;
 }
 
+static int spec_whose(struct spec_side *s, const unsigned char *id, uint64_t hops,
+                      uint64_t incarnation, uint64_t seq)
+{
+    if (hops == 0)
+        return spec_own(s, id, incarnation, seq);
+    return s->alone || memcmp(id, s->id, 16) != 0
+           || spec_no(s, "the sender is %u hops from itself", (unsigned)hops);
+}
+
 static int spec_entry(struct spec_side *s, struct spec_in *in, int trans, uint64_t id_count)
 {
     const unsigned char *id = spec_take(in, 16);
@@ -338,7 +355,7 @@ static int spec_entry(struct spec_side *s, struct spec_in *in, int trans, uint64
     if (flags == 3 || (flags != 0 && version == 0))
         return spec_no(s, "entry flags %u with card version %lu", (unsigned)flags,
                        (unsigned long)version);
-    if (hops == 0 && !spec_own(s, id, incarnation, seq))
+    if (!spec_life(s, incarnation, seq) || !spec_whose(s, id, hops, incarnation, seq))
         return 0;
     if (flags == 2 && !spec_card_sent(s, id, incarnation, version))
         return 0;
@@ -436,7 +453,7 @@ static int spec_summary(struct spec_side *s, struct spec_in *in)
         hops = spec_uint(in, 1);
         if (in->bad)
             return spec_no(s, "a line of SUMMARY is cut off");
-        if (hops == 0 && !spec_own(s, id, incarnation, seq))
+        if (!spec_whose(s, id, hops, incarnation, seq))
             return 0;
         s->counts.lines++;
     }
