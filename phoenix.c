@@ -1018,6 +1018,8 @@ PHX_PRIVATE int phx__broken_find(struct phx__broken *b);
 PHX_PRIVATE int phx__broken_compare(struct phx__broken *b);
 /* The next piece of news, those that are back first: 1 and *out, *broken; or 0. */
 PHX_PRIVATE int phx__broken_take(struct phx__broken *b, struct phx_lost *out, int *broken);
+/* This node is about to be forgotten: that its names were lost is no longer known to have been told. */
+PHX_PRIVATE void phx__broken_forget(struct phx__broken *b, const struct phx_id *owner);
 /* Where in `now` the names from `first` on begin. */
 PHX_PRIVATE uint32_t phx__broken_at(const struct phx__broken *b, uint64_t first);
 
@@ -7949,7 +7951,8 @@ int phx__names_take_lost(struct phx__names *n, struct phx__names_lost *out)
  * News is the difference between two such lists, by name and not by owner: when a second failed
  * node turns out to have claimed the same name later, the host is not told again. It is taken out
  * before it is told, so that a host that assumes the names inside on_broken, as it will, disturbs
- * nothing. Names that are back come before names that are lost: a program that hands them out
+ * nothing. A node that is forgotten takes its names out of both lists: they are not broken any more, but
+ * not back either, so nothing is said. Names that are back come before names that are lost: a program that hands them out
  * again is never one too many. */
 /* include "broken.h" */
 
@@ -8135,6 +8138,17 @@ int phx__broken_take(struct phx__broken *b, struct phx_lost *out, int *broken)
     if (l->count == 0)
         broken_drop(b, l);
     return 1;
+}
+
+void phx__broken_forget(struct phx__broken *b, const struct phx_id *owner)
+{
+    struct phx__broken_list *l = &b->told;
+    uint32_t i, kept = 0;
+
+    for (i = 0; i < l->count; i++)
+        if (!phx__id_equal(&l->at[i].owner, owner))
+            l->at[kept++] = l->at[i];
+    l->count = kept;
 }
 
 uint32_t phx__broken_at(const struct phx__broken *b, uint64_t first)
@@ -20520,6 +20534,7 @@ static void node_post_wants(void *ctx, uint32_t nbr)
 
 static void node_forget(phx *p, uint32_t node)
 {
+    phx__broken_forget(&p->broken, &p->ids.at[node]);
     phx__names_forget(&p->names, node);
     phx__disc_forget(&p->disc, node);
     phx__live_forget(&p->live, node);

@@ -409,8 +409,8 @@ struct phx_config {
     /* A node became known or changed state. */
     void (*on_node)(phx *p, const struct phx_node *node, void *user);
     /* broken 1: these names were lost with a node that failed, and nobody else holds them. 0: they are
-     * back, because it is, or because somebody holds them now (or, a day later, the node is forgotten).
-     * Comes after the on_node that is the reason. Names that were released, or whose holder has left, are
+     * back, because it is, or because somebody holds them now. A day later the node is forgotten, and with
+     * it that its names were lost: nothing is said of that. Comes after the on_node that is the reason. Names that were released, or whose holder has left, are
      * free and never broken. */
     void (*on_broken)(phx *p, const struct phx_lost *lost, int broken, void *user);
     /* This node held `range` and another claims it with a higher (epoch, id): it is no longer ours. */

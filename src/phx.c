@@ -423,6 +423,7 @@ static void node_post_wants(void *ctx, uint32_t nbr)
 
 static void node_forget(phx *p, uint32_t node)
 {
+    phx__broken_forget(&p->broken, &p->ids.at[node]);
     phx__names_forget(&p->names, node);
     phx__disc_forget(&p->disc, node);
     phx__live_forget(&p->live, node);

@@ -439,6 +439,8 @@ const struct story stories[] = {
     { "scarce", "memory and descriptors run out for a while", 16, 3, 512, scarce, NULL },
     { "news", "names change while links are made", 6, 3, 64, news, NULL },
     { "chat", "messages by name while links come and go", 18, 9, 96, chat_story, NULL },
+    { "forgotten", "a dead node is forgotten after a day, and nothing is said", 4, 3, 16, tell_forgotten,
+      NULL },
     { "traces", "everybody traces everybody, then things break", 12, 4, 64, tell_traces, NULL },
     { "campaign", "topology, sizes and faults drawn from the seed", 24, 3, 512, tell_campaign,
       NULL },
