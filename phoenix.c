@@ -6372,7 +6372,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
         || phx__mem_grow(r->mem, &r->nbrs, &r->nbr_capacity, r->nbr_count + 1, sizeof *r->nbrs))
         return PHX_ENOMEM;
     d = route_at(r, nbr);
-    /* What others said of it may be a lie; so may be what it says of itself, but then it lies about itself. */
+    /* What others said of it may be a lie. So may what it says, but then it is one about itself. */
     if (h->incarnation > d->incarnation || h->incarnation + ROUTE_LEAP < d->incarnation)
         route_restarted(r, nbr, h->incarnation, now);
     n = &r->nbrs[r->nbr_count];
@@ -7952,8 +7952,8 @@ int phx__names_take_lost(struct phx__names *n, struct phx__names_lost *out)
  * node turns out to have claimed the same name later, the host is not told again. It is taken out
  * before it is told, so that a host that assumes the names inside on_broken, as it will, disturbs
  * nothing. A node that is forgotten takes its names out of both lists: they are not broken any more, but
- * not back either, so nothing is said. Names that are back come before names that are lost: a program that hands them out
- * again is never one too many. */
+ * not back either, so nothing is said. Names that are back come before names that are
+ * lost: a program that hands them out again is never one too many. */
 /* include "broken.h" */
 
 static void broken_drop(struct phx__broken *b, struct phx__broken_list *l)

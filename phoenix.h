@@ -410,8 +410,8 @@ struct phx_config {
     void (*on_node)(phx *p, const struct phx_node *node, void *user);
     /* broken 1: these names were lost with a node that failed, and nobody else holds them. 0: they are
      * back, because it is, or because somebody holds them now. A day later the node is forgotten, and with
-     * it that its names were lost: nothing is said of that. Comes after the on_node that is the reason. Names that were released, or whose holder has left, are
-     * free and never broken. */
+     * it that its names were lost: nothing is said of that. Comes after the on_node that is the reason. Names
+     * that were released, or whose holder has left, are free and never broken. */
     void (*on_broken)(phx *p, const struct phx_lost *lost, int broken, void *user);
     /* This node held `range` and another claims it with a higher (epoch, id): it is no longer ours. */
     void (*on_conflict)(phx *p, struct phx_range range, const struct phx_id *winner, void *user);
@@ -693,7 +693,7 @@ int phx_trace(phx *p, const struct phx_id *node, uint64_t token);
  *                                   "bytes_in", "bytes_out", "queued_bytes" }],
  *                       "seen":  [{ "by": a neighbour, "node", "hops" }] }: what neighbours say.
  *                     Names and incarnations are strings of digits: not all readers keep 64 bits
- *      PHX_DUMP_DOT   a graph for graphviz (dot, neato): own links, and in gray those that neighbours tell of */
+ *      PHX_DUMP_DOT   a graph for graphviz (dot, neato): own links, and in gray what neighbours tell */
 enum phx_dump_format { PHX_DUMP_JSON = 1, PHX_DUMP_DOT };
 int phx_dump(phx *p, int format, char *out, size_t capacity);
 

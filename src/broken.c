@@ -19,8 +19,8 @@
  * node turns out to have claimed the same name later, the host is not told again. It is taken out
  * before it is told, so that a host that assumes the names inside on_broken, as it will, disturbs
  * nothing. A node that is forgotten takes its names out of both lists: they are not broken any more, but
- * not back either, so nothing is said. Names that are back come before names that are lost: a program that hands them out
- * again is never one too many. */
+ * not back either, so nothing is said. Names that are back come before names that are
+ * lost: a program that hands them out again is never one too many. */
 #include "broken.h"
 
 static void broken_drop(struct phx__broken *b, struct phx__broken_list *l)

@@ -675,7 +675,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
         || phx__mem_grow(r->mem, &r->nbrs, &r->nbr_capacity, r->nbr_count + 1, sizeof *r->nbrs))
         return PHX_ENOMEM;
     d = route_at(r, nbr);
-    /* What others said of it may be a lie; so may be what it says of itself, but then it lies about itself. */
+    /* What others said of it may be a lie. So may what it says, but then it is one about itself. */
     if (h->incarnation > d->incarnation || h->incarnation + ROUTE_LEAP < d->incarnation)
         route_restarted(r, nbr, h->incarnation, now);
     n = &r->nbrs[r->nbr_count];

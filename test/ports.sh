@@ -1,8 +1,8 @@
 #!/bin/sh
-# ports.sh - Phoenix on other platforms: other C libraries, 32 bits, big endian. usage: test/ports.sh [--quick]
+# ports.sh - Phoenix on other platforms: another C library, 32 bits, big endian. usage: ports.sh [--quick]
 #
-# Compiles phoenix.c, without a warning, and runs unit tests as static programs: with musl; for i386; for s390x,
-# which is big endian, under qemu; for arm and aarch64 likewise, where their compilers are. With --quick only
+# Compiles phoenix.c, without a warning, and runs unit tests as static programs: with musl; for i386; for
+# s390x, which is big endian, under qemu; for arm and aarch64 likewise, where their compilers are. With --quick only
 # the tests of brains and of the wire run, which touch neither clock nor network; otherwise all do that an
 # emulator is not too slow for, and the simulator too. What is missing is named in one line and skipped:
 #
@@ -16,7 +16,7 @@ cd "$(dirname "$0")/.." || exit 1
 
 brains='t_buf t_map t_timer t_sha t_id t_wire t_spec t_route t_names t_broken t_live t_disc'
 others='t_route_classic t_route_mesh t_crowd t_mem t_torture t_keys t_watch t_endings t_cost t_hand t_node
-    t_node_poll t_os t_hostile t_liar t_trace t_path t_ph'
+    t_os t_hostile t_liar t_trace t_path t_ph'
 slow='t_post' # minutes under an emulator
 case ${1-} in
 '') quick=0 ;;
@@ -55,12 +55,23 @@ runs() { # compiler, emulator, test
     exe=$dir/$name/$3
     part=extras/${3#t_}/${3#t_}.c
     [ -e "$part" ] || part=
-    $1 -std=c99 -O1 -DPHX_DEBUG -DPHX_JOINED -w -I. -Isrc -Itest -Itest/unit "test/unit/$3.c" $part -static \
-        -pthread -lm -o "$exe" > "$exe.said" 2>&1 || { tap 1 "$name: $3 compiles"; cat "$exe.said"; return; }
+    $1 -std=c99 -O1 -DPHX_DEBUG -w -I. -Isrc -Itest -Itest/unit "test/unit/$3.c" $part \
+        "$dir/$name/libphx.a" -static -pthread -lm -o "$exe" > "$exe.said" 2>&1 || { tap 1 "$name: $3 compiles"; cat "$exe.said"; return; }
     limit $2 "$exe" > "$exe.out" 2>&1
     status=$?
     tap $status "$name: $3, $(grep -c '^ok' "$exe.out") passed"
     [ $status = 0 ] || { grep -v '^ok' "$exe.out" | head -20 | sed 's/^/# /'; }
+}
+
+library() { # compiler: src/ once, for all tests
+    rm -f "$dir/$name"/*.o "$dir/$name/libphx.a"
+    for f in src/*.c; do
+        $1 -std=c99 -O1 -DPHX_DEBUG -w -I. -c "$f" -o "$dir/$name/$(basename "$f" .c).o" || break
+    done > "$dir/said" 2>&1
+    [ ! -s "$dir/said" ] && ar rc "$dir/$name/libphx.a" "$dir/$name"/*.o
+    status=$?
+    tap $status "$name: the rooms compile"
+    return $status
 }
 
 port() { # name, compiler, emulator or nothing
@@ -69,6 +80,7 @@ port() { # name, compiler, emulator or nothing
     if [ -n "$3" ] && ! have "$3"; then skip "$name" "$3"; return; fi
     mkdir -p "$dir/$name"
     compiles "$2 -std=c99 -O2 $warn"
+    library "$2" || return
     list=$brains
     [ $quick = 1 ] || list="$brains $others"
     if [ $quick = 0 ] && [ -z "$3" ]; then list="$list $slow"; fi
