@@ -124,6 +124,7 @@ static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
     if (l != NULL && n != NULL) {
         phx__text_put(t, l->dialer ? "link: dialled by this node, " : "link: accepted, ");
         phx__text_put(t, l->address.family ? phx_address_text(&l->address, at) : "adopted");
+        phx__text_put(t, l->same_host ? ", within this host" : "");
         phx__text_put(t, "\nheard: ");
         explain_age(t, p, n->heard + p->live.stalled);
         phx__text_put(t, "\npromised: to be heard every ");
