@@ -54,8 +54,13 @@ bench_serf: phoenix.c
 lab: phoenix.c
 	@MINUTES='$(or $(RANDOM),1)' LAB_ONLY='$(ONLY)' LAB_SEED='$(SEED)' V='$(V)' ./test/lab/run.sh
 
+# Other C libraries, 32 bits, big endian, by cross compilers and emulators; names what is missing. QUICK=1: what
+# takes less than a minute.
+ports: phoenix.c
+	@./test/ports.sh $(if $(QUICK),--quick)
+
 clean:
 	rm -rf build phoenix.c.tmp
 
 FORCE:
-.PHONY: all test demo sim bars figures bench curves bench_detect bench_serf lab clean FORCE
+.PHONY: all test demo sim bars figures bench curves bench_detect bench_serf lab ports clean FORCE

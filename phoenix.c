@@ -83,6 +83,7 @@ enum phx__timer_kind {
     PHX__TIMER_LATE,   /* what found no memory is looked at again */
     PHX__TIMER_HAND,   /* names that are being handed: the heir is asked again */
     PHX__TIMER_SPARE,  /* large blocks kept for the next message have been idle, perhaps */
+    PHX__TIMER_TRACE,  /* a trace that has not been answered in full */
     PHX__TIMER_CLOSE
 };
 
@@ -418,6 +419,11 @@ PHX_PRIVATE int phx__address_get(struct phx__reader *r, struct phx_address *a); 
 #define PHX__WIRE_MAGIC 0x31584850u /* "PHX1" */
 #define PHX__WIRE_VERSION 1u
 #define PHX__WIRE_HEADER 8u
+/* No honest node comes this far: an owner begins a new life before its number passes half of all, and no host
+ * may begin with more than half of the incarnations below the bound (phx_new). Whoever says more would have
+ * the last word on somebody who could never rise above it. */
+#define PHX__SEQ_MAX 0x80000000u
+#define PHX__INCARNATION_MAX (((uint64_t)1 << 63) - 1)
 
 /* Every frame: u32 size of what follows this field, u8 type, u8 flags, u8 hops, u8 zero, body. hops is the
  * number of links the frame may still cross; 0 in frames that stay on their link. */
@@ -437,6 +443,7 @@ enum phx__frame_type {
     PHX__PROBE,     /* end to end: are you there, perhaps through a third node */
     PHX__CAST,      /* the same fragment of a message to many nodes: DATA for each, payload once */
     PHX__HAND,      /* end to end: these names of mine are to be yours */
+    PHX__TRACE,     /* end to end: who is the n-th node on the way to the target */
     PHX__FRAME_TYPES
 };
 
@@ -722,6 +729,19 @@ struct phx__hand {
 };
 PHX_PRIVATE void phx__wire_put_hand(struct phx__writer *w, const struct phx__hand *h, int hops);
 PHX_PRIVATE int phx__wire_get_hand(const struct phx__frame *f, struct phx__hand *h);
+
+/* Which way a message takes; in wire_trace.c. */
+#define PHX__TRACE_ANSWER 1u /* frame flag: from a node on the way, to the asker */
+struct phx__trace {
+    struct phx_id target, source; /* of this frame; target at PHX__DATA_TARGET, as in DATA */
+    uint64_t key;                 /* the asker's, to know its answers by */
+    uint8_t number;               /* which node on the way is meant: 1 is a neighbour of the asker */
+    uint8_t distance;             /* ANSWER: how far it is from there; PHX__UNREACHABLE: no way */
+    int why;                      /* ANSWER: why it is not linked with the target; 0 or a PHX_E */
+};
+PHX_PRIVATE void phx__wire_put_trace(struct phx__writer *w, const struct phx__trace *t, int flags,
+                                     int hops);
+PHX_PRIVATE int phx__wire_get_trace(const struct phx__frame *f, struct phx__trace *t);
 
 #endif
 
@@ -1097,6 +1117,8 @@ PHX_PRIVATE int phx__broken_find(struct phx__broken *b);
 PHX_PRIVATE int phx__broken_compare(struct phx__broken *b);
 /* The next piece of news, those that are back first: 1 and *out, *broken; or 0. */
 PHX_PRIVATE int phx__broken_take(struct phx__broken *b, struct phx_lost *out, int *broken);
+/* This node is about to be forgotten: that its names were lost is no longer known to have been told. */
+PHX_PRIVATE void phx__broken_forget(struct phx__broken *b, const struct phx_id *owner);
 /* Where in `now` the names from `first` on begin. */
 PHX_PRIVATE uint32_t phx__broken_at(const struct phx__broken *b, uint64_t first);
 
@@ -1140,6 +1162,7 @@ struct phx__live_node {
     uint8_t asked;   /* something must come before asked_until */
     uint8_t used;    /* messages went out after used_at, the last at used_last */
     uint8_t sought;  /* others were asked again */
+    uint8_t put_off; /* how often its failure was, since it was lost */
     uint8_t ground;  /* enum phx__live_ground */
     enum phx_state state; /* 0: not known */
     uint32_t accuser;     /* node, for PHX__LIVE_WORD */
@@ -2879,6 +2902,19 @@ struct phx__handing { /* names on their way to another node; see phx_hand.c */
     uint64_t at, wait; /* when the heir is asked again, and how long after that */
 };
 
+struct phx__tracing { /* a way that is being followed; see phx_trace.c */
+    struct phx_id target;
+    uint64_t token, key;
+    uint64_t until;   /* no longer waited for after it */
+    int why;          /* why there is no own link with the target; 0: there is one */
+    uint32_t asked;   /* hops 1..asked are asked about */
+    uint32_t end;     /* the hop where the way ends; 0: not known yet */
+    uint32_t answers; /* of hops 1..asked */
+    int result;       /* with end */
+    struct phx_hop *hops; /* cfg.hop_limit of them */
+    uint64_t *sent_at;    /* as many, behind them in the same block */
+};
+
 struct phx__sight { /* what a peer said of where it sees us */
     struct phx_id by;
     struct phx_address from, at; /* the peer's own host; what it said, as one of our addresses */
@@ -2940,6 +2976,10 @@ struct phx {
     struct phx__handing *hands; /* the oldest first */
     uint32_t hand_count, hand_capacity;
     uint32_t hand_timer;
+    struct phx__tracing *traces;
+    uint32_t trace_count, trace_capacity;
+    uint32_t trace_timer;
+    uint64_t trace_paid; /* when the answers given to others are paid for */
     struct phx__map handles; /* handle -> slot or listener */
     struct phx__peer *peers; /* by node */
     uint32_t peer_capacity;
@@ -3059,6 +3099,23 @@ PHX_PRIVATE void phx__hand_release(phx *p);             /* own names, but for th
 PHX_PRIVATE void phx__hand_gone(phx *p, uint32_t node); /* it has failed or left */
 PHX_PRIVATE void phx__hand_end(phx *p);                 /* no more of it: releases all */
 PHX_PRIVATE void phx__hand_free(phx *p);
+
+/* phx_trace.c: which way messages take. */
+PHX_PRIVATE int phx__node_on_trace(phx *p, struct phx__link *l, const struct phx__frame *f);
+PHX_PRIVATE void phx__trace_due(phx *p);
+PHX_PRIVATE void phx__trace_end(phx *p); /* this node has left */
+PHX_PRIVATE void phx__trace_free(phx *p);
+
+/* phx_explain.c: text for people, at most capacity bytes with the final NUL. */
+struct phx__text {
+    char *out;
+    size_t capacity, size; /* size: of the whole text, also where it did not fit */
+};
+PHX_PRIVATE void phx__text_begin(struct phx__text *t, char *out, size_t capacity);
+PHX_PRIVATE void phx__text_put(struct phx__text *t, const char *s);
+PHX_PRIVATE void phx__text_number(struct phx__text *t, uint64_t v);
+PHX_PRIVATE int phx__text_end(const struct phx__text *t); /* how long it is, like snprintf */
+PHX_PRIVATE const char *phx__state_text(enum phx_state state);
 
 /* phx_api.c */
 PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or why not */
@@ -5037,7 +5094,8 @@ int phx__address_get(struct phx__reader *r, struct phx_address *a)
 static int wire_type_travels(int type)
 {
     return type == PHX__REQUEST || type == PHX__DATA || type == PHX__ACK || type == PHX__SUSPECT
-           || type == PHX__PROBE || type == PHX__CAST || type == PHX__HAND;
+           || type == PHX__PROBE || type == PHX__CAST || type == PHX__HAND
+           || type == PHX__TRACE;
 }
 
 int phx__wire_parse(const uint8_t *data, size_t size, struct phx__frame *f, size_t *used)
@@ -5167,7 +5225,7 @@ static int wire_get_standing(struct phx__reader *r, uint32_t *seq, uint32_t *car
     *seq = phx__get_u32(r);
     *card_version = phx__get_u32(r);
     *have = phx__get_u32(r);
-    return r->bad || *seq == 0 || *card_version == 0 ? PHX_EPROTO : 0;
+    return r->bad || *seq == 0 || *seq > PHX__SEQ_MAX || *card_version == 0 ? PHX_EPROTO : 0;
 }
 
 /* Whether version_min..version_max contains ours is link's question: it answers with a reason. */
@@ -5187,7 +5245,8 @@ int phx__wire_get_hello(const struct phx__frame *f, struct phx__hello *h)
     phx__get_copy(&r, h->nonce, sizeof h->nonce);
     if (h->magic != PHX__WIRE_MAGIC)
         return PHX_EPROTO;
-    if (h->version_min == 0 || h->version_min > h->version_max)
+    if (h->version_min == 0 || h->version_min > h->version_max
+        || h->incarnation > PHX__INCARNATION_MAX)
         return PHX_EPROTO;
     return wire_close(&r);
 }
@@ -5226,7 +5285,7 @@ int phx__wire_get_answer(const struct phx__frame *f, struct phx__answer *a)
         return PHX_EPROTO;
     phx__get_copy(&r, a->mac, sizeof a->mac);
     phx__get_copy(&r, a->mac_other, sizeof a->mac_other);
-    if (a->version == 0)
+    if (a->version == 0 || a->incarnation > PHX__INCARNATION_MAX)
         return PHX_EPROTO;
     return wire_close(&r);
 }
@@ -5466,8 +5525,16 @@ int phx__wire_get_update(const struct phx__frame *f, struct phx__update *u)
     return 0;
 }
 
+/* Not one that its owner could not rise above. */
+static int wire_life_is_sound(uint64_t incarnation, uint32_t seq)
+{
+    return incarnation <= PHX__INCARNATION_MAX && seq <= PHX__SEQ_MAX;
+}
+
 static int wire_entry_is_sound(const struct phx__entry *e, uint32_t id_count)
 {
+    if (!wire_life_is_sound(e->incarnation, e->seq))
+        return 0;
     /* The card is either here or went before, and a card has a version. */
     if (e->flags == WIRE_ENTRY_FLAGS || (e->flags != 0 && e->card_version == 0))
         return 0;
@@ -6061,6 +6128,50 @@ int phx__wire_count_run(struct phx__data *d, int flags)
 #undef RUN_SIZE
 #undef RUN_TAG
 
+/* ======== src/wire_trace.c ======== */
+/* wire_trace.c - the frame TRACE: encode and decode; a part of wire.c, which has no room left. */
+#ifdef PHX_LINES
+#line 1 "src/wire_trace.c"
+#endif
+
+/* A question and its answer are one frame with two forms, told apart by a flag and both of fixed size.
+ * What they say is the sender's word and nothing that a decoder could check, so that it only looks at
+ * the size, and that hops are counted from 1. */
+/* include "wire.h" */
+
+void phx__wire_put_trace(struct phx__writer *w, const struct phx__trace *t, int flags, int hops)
+{
+    size_t start = phx__wire_begin(w, PHX__TRACE, flags, hops);
+
+    phx__put_bytes(w, t->target.b, sizeof t->target.b);
+    phx__put_bytes(w, t->source.b, sizeof t->source.b);
+    phx__put_u64(w, t->key);
+    phx__put_u8(w, t->number);
+    if ((flags & (int)PHX__TRACE_ANSWER) != 0) {
+        PHX_ASSERT(t->why <= 0 && t->why >= -UINT16_MAX);
+        phx__put_u8(w, t->distance);
+        phx__put_u16(w, (uint16_t)-t->why);
+    }
+    phx__wire_end(w, start);
+}
+
+int phx__wire_get_trace(const struct phx__frame *f, struct phx__trace *t)
+{
+    struct phx__reader r;
+
+    memset(t, 0, sizeof *t);
+    phx__reader_init(&r, f->body, f->size);
+    phx__get_copy(&r, t->target.b, sizeof t->target.b);
+    phx__get_copy(&r, t->source.b, sizeof t->source.b);
+    t->key = phx__get_u64(&r);
+    t->number = phx__get_u8(&r);
+    if ((f->flags & PHX__TRACE_ANSWER) != 0) {
+        t->distance = phx__get_u8(&r);
+        t->why = -(int)phx__get_u16(&r);
+    }
+    return f->type != PHX__TRACE || r.bad || r.left != 0 || t->number == 0 ? PHX_EPROTO : 0;
+}
+
 /* ======== src/place.c ======== */
 /* place.c - a payload that is received straight into the message it belongs to. */
 #ifdef PHX_LINES
@@ -6376,6 +6487,12 @@ int phx__table_card(struct phx__table *t, struct phx__dest *d, const uint8_t *ca
 #define ROUTE_FORGET (86400 * PHX__SECOND)
 #define ROUTE_FORGET_LOOK (60 * PHX__SECOND)
 
+/* A new life comes with a higher incarnation, but nobody honest leaps so far at once (phoenix.h asks for less
+ * than 2^32 at each start): 16 starts that we have not heard of, or a lie. Who could leap anywhere at once
+ * would say the highest of all, and the owner could not rise above it. By leaps of this size that takes 2^27
+ * of them, each of which must go through the rate at which links take control frames. */
+#define ROUTE_LEAP ((uint64_t)1 << 36)
+
 static struct phx__dest *route_at(const struct phx__route *r, uint32_t node)
 {
     return &r->table.at[node];
@@ -6645,18 +6762,25 @@ static void route_raise(struct phx__route *r, uint32_t seq, uint64_t now)
     phx__route_use(r, PHX__SELF, PHX__NONE, seq, 0, now);
 }
 
-/* Somebody speaks of this very node. Incarnations and numbers above ours come from a life before; a
- * retraction at our own number would stand for ever if it were not answered. */
+/* Somebody speaks of this very node. Incarnations and numbers above ours come from a life before, or a lie; a
+ * retraction at our own number would stand for ever if it were not answered, and so would a card that we
+ * never wrote. */
 static void route_heard_self(struct phx__route *r, const struct phx__entry *e, uint64_t now)
 {
     struct phx__dest *d = route_at(r, PHX__SELF);
 
-    if (e->incarnation > d->incarnation && e->incarnation < UINT64_MAX - 1) {
+    if (e->incarnation > d->incarnation + ROUTE_LEAP)
+        return; /* nobody who knows us believes that; and who does not will hear it from us */
+    if (e->incarnation > d->incarnation && e->incarnation < PHX__INCARNATION_MAX) {
         r->digest ^= route_term(r, PHX__SELF);
         d->incarnation = e->incarnation + 1;
         r->digest ^= route_term(r, PHX__SELF);
         route_raise(r, d->seq + 1, now);
-    } else if (e->incarnation == d->incarnation && e->seq < UINT32_MAX / 2
+    } else if (e->incarnation == d->incarnation && e->card_version > d->card_version) {
+        if (e->card_version < UINT32_MAX / 2)
+            d->card_version = e->card_version + 1;
+        route_raise(r, e->card_version < UINT32_MAX / 2 ? d->seq + 1 : UINT32_MAX, now);
+    } else if (e->incarnation == d->incarnation
                && (e->seq > d->seq || (e->seq == d->seq && e->hops == PHX__UNREACHABLE))) {
         route_raise(r, e->seq + 1, now);
     }
@@ -6749,6 +6873,15 @@ static int route_asked(struct phx__route *r, uint32_t nbr, uint32_t node, uint32
     return 0;
 }
 
+/* A word on somebody that cannot be true, though it may be innocently repeated: of another life than the
+ * owner leads, as far as that is known. Only the owner is believed if it leaps. */
+static int route_is_wild(const struct phx__route *r, uint32_t nbr, uint32_t node, uint64_t incarnation)
+{
+    const struct phx__dest *d = node == PHX__NONE ? NULL : phx__route_dest(r, node);
+
+    return d != NULL && node != PHX__SELF && node != nbr && incarnation > d->incarnation + ROUTE_LEAP;
+}
+
 int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e,
                      const uint8_t *trans, uint64_t now)
 {
@@ -6760,6 +6893,8 @@ int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry
     if (e->hops == PHX__UNREACHABLE && e->card == NULL
         && (node == PHX__NONE || phx__route_dest(r, node) == NULL))
         return 0; /* the end of what we never knew is no news; a card is, its sender counts on it */
+    if (route_is_wild(r, nbr, node, e->incarnation))
+        return PHX_ELIMIT;
     if ((err = phx__ids_add(r->ids, &e->id, &node)) != 0 || (err = route_know(r, node, now)) != 0)
         return err;
     if (node == PHX__SELF) {
@@ -6773,6 +6908,11 @@ int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry
         return route_asked(r, nbr, node, 0,
                            now); /* it is behind: tell it, whatever it seems to know */
     }
+    /* The owner itself says less than others have said of it: somebody has forged its card. It hears what we
+     * have, and rises above it. */
+    if (nbr == node && e->card_version != 0 && e->card_version < d->card_version
+        && (err = route_asked(r, nbr, node, 0, now)) != 0)
+        return err;
     if ((err = route_learn_card(r, nbr, node, e, now)) != 0)
         return err;
     if (r->variant != PHX_ROUTING_DEFAULT)
@@ -6932,6 +7072,7 @@ static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__rou
     e.id = r->ids->at[nbr];
     e.incarnation = h->incarnation;
     e.seq = h->seq;
+    e.card_version = h->card;
     return phx__route_entry(r, nbr, &e, NULL, now);
 }
 
@@ -6966,7 +7107,8 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
         || phx__mem_grow(r->mem, &r->nbrs, &r->nbr_capacity, r->nbr_count + 1, sizeof *r->nbrs))
         return PHX_ENOMEM;
     d = route_at(r, nbr);
-    if (h->incarnation > d->incarnation)
+    /* What others said of it may be a lie. So may what it says, but then it is one about itself. */
+    if (h->incarnation > d->incarnation || h->incarnation + ROUTE_LEAP < d->incarnation)
         route_restarted(r, nbr, h->incarnation, now);
     n = &r->nbrs[r->nbr_count];
     memset(n, 0, sizeof *n);
@@ -8703,8 +8845,9 @@ int phx__names_take_lost(struct phx__names *n, struct phx__names_lost *out)
  * News is the difference between two such lists, by name and not by owner: when a second failed
  * node turns out to have claimed the same name later, the host is not told again. It is taken out
  * before it is told, so that a host that assumes the names inside on_broken, as it will, disturbs
- * nothing. Names that are back come before names that are lost: a program that hands them out
- * again is never one too many. */
+ * nothing. A node that is forgotten takes its names out of both lists: they are not broken any more, but
+ * not back either, so nothing is said. Names that are back come before names that are
+ * lost: a program that hands them out again is never one too many. */
 /* include "broken.h" */
 
 static void broken_drop(struct phx__broken *b, struct phx__broken_list *l)
@@ -8891,6 +9034,17 @@ int phx__broken_take(struct phx__broken *b, struct phx_lost *out, int *broken)
     return 1;
 }
 
+void phx__broken_forget(struct phx__broken *b, const struct phx_id *owner)
+{
+    struct phx__broken_list *l = &b->told;
+    uint32_t i, kept = 0;
+
+    for (i = 0; i < l->count; i++)
+        if (!phx__id_equal(&l->at[i].owner, owner))
+            l->at[kept++] = l->at[i];
+    l->count = kept;
+}
+
 uint32_t phx__broken_at(const struct phx__broken *b, uint64_t first)
 {
     uint32_t low = 0, high = b->now.count;
@@ -8951,7 +9105,9 @@ uint32_t phx__broken_at(const struct phx__broken *b, uint64_t first)
  * a way to it. A suspicion that nothing comes of ends by itself after timeout_us + broken_us.
  *
  * A node that cannot be reached is sought through others (ops.seek) when it is lost and again in
- * the middle of broken_us. An answer puts its failure off by broken_us.
+ * the middle of broken_us. An answer puts its failure off by broken_us, but not for ever: whoever has the
+ * key can say that a dead node is alive, and a live one whose routes do not come back in all that
+ * time is of no use to us. After LIVE_PUT_OFF of them its time runs.
  *
  * Links in use are not left to the insurance: a message went out and nothing came in for
  * interval_us, then an answer is asked for.
@@ -8993,6 +9149,8 @@ uint32_t phx__broken_at(const struct phx__broken *b, uint64_t first)
 #define LIVE_GRACE_US (10 * PHX__SECOND)
 /* Until the next look, while there is something left to read. */
 #define LIVE_BLIND_US PHX__MS
+/* Ten answers, each of which is good for broken_us: by then a route that comes back at all has come. */
+#define LIVE_PUT_OFF 10u
 
 static uint64_t live_add(uint64_t a, uint64_t b)
 {
@@ -9207,6 +9365,7 @@ static void live_lose(struct phx__live *l, uint32_t node, uint64_t now)
 {
     struct phx__live_node *n = &l->at[node];
 
+    n->put_off = 0;
     live_sentence(l, n, now);
     if (n->state != PHX_NODE_SUSPECT)
         live_blame(l, node, PHX__LIVE_ROUTE, PHX__NONE, now);
@@ -9576,10 +9735,12 @@ void phx__live_alive(struct phx__live *l, uint32_t node, uint64_t now)
 {
     struct phx__live_node *n = live_find(l, node);
 
-    if (n != NULL && n->state == PHX_NODE_SUSPECT)
+    if (n != NULL && n->state == PHX_NODE_SUSPECT) {
         live_become(l, node, PHX_NODE_OK, now);
-    else if (n != NULL && n->state == PHX_NODE_UNREACHABLE)
+    } else if (n != NULL && n->state == PHX_NODE_UNREACHABLE && n->put_off < LIVE_PUT_OFF) {
+        n->put_off++;
         live_sentence(l, n, now);
+    }
 }
 
 int phx__live_reachable(struct phx__live *l, uint32_t node, int yes, int left, uint64_t now)
@@ -10010,13 +10171,16 @@ int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t
  * virtual scheduling algorithm of ITU-T I.371): taking one moves it on by the interval, and one may be
  * taken while it is less than burst intervals ahead of now.
  *
- * The table has a fixed size. A place is looked for in four lines; when all are others' the one that is
- * paid for soonest makes room. So forgetting is generous, and a liar could forget a victim's line by
- * naming a few hundred other places; but they come out of the budget of all together, and which
- * lines share a place's fate is salted. */
+ * The table has a fixed size. A place is looked for in four lines; when all are others' one makes room:
+ * one that is paid for already, else the address that is paid for soonest, a host only if there is
+ * no address (an address is paid for after 30 s and more, so a victim's hosts would go first, driven out
+ * by its own ports). So forgetting is generous, and a liar could forget a victim's line by naming
+ * hundreds of other hosts; but they come out of the budget of all together, and which lines share a
+ * place's fate is salted. */
 /* include "budget.h" */
 
 #define BUDGET_WAYS 4u
+#define BUDGET_HOST 1u
 static const struct phx__budget_rule budget_address = { 30 * PHX__SECOND, 16 };
 static const struct phx__budget_rule budget_host = { 125 * PHX__MS, 128 };
 static const struct phx__budget_rule budget_all = { 15625, 1024 };
@@ -10050,18 +10214,25 @@ static uint64_t budget_hash(uint64_t h, const void *data, size_t size)
     return h;
 }
 
+/* The lowest bit, which does not pick the line, says that it is a host. */
 uint64_t phx__budget_place(const struct phx__budget *b, const struct phx_address *a, int with_port)
 {
     uint64_t h = budget_hash(b->salt ^ 0xcbf29ce484222325u, &a->family, 1);
-    uint32_t port = with_port ? a->port : 65536u;
+    uint8_t port[3];
+
+    port[0] = (uint8_t)(with_port ? a->port & 255 : 0); /* the same on all machines */
+    port[1] = (uint8_t)(with_port ? a->port >> 8 : 0);
+    port[2] = (uint8_t)(with_port ? 0 : 1);
 
     if (a->family == PHX_UNIX || a->family == PHX_OTHER)
         h = budget_hash(h, a->path, strlen(a->path));
     else
-        h = budget_hash(budget_hash(h, a->ip, sizeof a->ip), &port, sizeof port);
+        h = budget_hash(budget_hash(h, a->ip, sizeof a->ip), port, sizeof port);
     h = (h ^ h >> 33) * 0xff51afd7ed558ccdu;
-    h ^= h >> 33;
-    return h != 0 ? h : 1;
+    h = (h ^ h >> 33) & ~(uint64_t)BUDGET_HOST;
+    if (!with_port)
+        return h | BUDGET_HOST;
+    return h != 0 ? h : 2 * BUDGET_HOST;
 }
 
 /* The line of a place, or NULL. */
@@ -10075,7 +10246,17 @@ static struct phx__budget_line *budget_find(const struct phx__budget *b, uint64_
     return NULL;
 }
 
-static struct phx__budget_line *budget_line(struct phx__budget *b, uint64_t place)
+/* Does line a make room before line b? A free one is at 0. */
+static int budget_goes(const struct phx__budget_line *a, const struct phx__budget_line *b,
+                       uint64_t now)
+{
+    int a_stays = a->at > now && (a->place & BUDGET_HOST) != 0;
+    int b_stays = b->at > now && (b->place & BUDGET_HOST) != 0;
+
+    return a_stays != b_stays ? b_stays : a->at < b->at;
+}
+
+static struct phx__budget_line *budget_line(struct phx__budget *b, uint64_t place, uint64_t now)
 {
     uint32_t i, first = (uint32_t)place & (b->count - 1) & ~(BUDGET_WAYS - 1), soonest = first;
     struct phx__budget_line *line = budget_find(b, place);
@@ -10083,7 +10264,7 @@ static struct phx__budget_line *budget_line(struct phx__budget *b, uint64_t plac
     if (line != NULL)
         return line;
     for (i = first; i < first + BUDGET_WAYS; i++)
-        if (b->lines[i].at < b->lines[soonest].at) /* a free one is at 0 */
+        if (budget_goes(&b->lines[i], &b->lines[soonest], now))
             soonest = i;
     line = &b->lines[soonest];
     line->place = place;
@@ -10114,7 +10295,7 @@ static uint64_t budget_return(uint64_t at, const struct phx__budget_rule *rule)
 int64_t phx__budget_take(struct phx__budget *b, uint64_t place, const struct phx__budget_rule *rule,
                          uint64_t now)
 {
-    struct phx__budget_line *line = budget_line(b, place);
+    struct phx__budget_line *line = budget_line(b, place, now);
     int64_t denied = line->denied;
 
     if (budget_until(line->at, rule, now) > 0) {
@@ -10162,13 +10343,13 @@ uint64_t phx__budget_first(const struct phx__budget *b, const struct phx__contac
 
 void phx__budget_dialled(struct phx__budget *b, const struct phx_address *a, uint64_t now)
 {
-    struct phx__budget_line *line = budget_line(b, phx__budget_place(b, a, 1));
+    struct phx__budget_line *line = budget_line(b, phx__budget_place(b, a, 1), now);
 
     line->at = budget_spend(line->at, &budget_address, now);
     b->all = budget_spend(b->all, &budget_all, now);
     if (phx__address_is_local(a))
         return;
-    line = budget_line(b, phx__budget_place(b, a, 0));
+    line = budget_line(b, phx__budget_place(b, a, 0), now);
     line->at = budget_spend(line->at, &budget_host, now);
 }
 
@@ -10185,6 +10366,9 @@ void phx__budget_good(struct phx__budget *b, const struct phx_address *a, int pa
         host->at = budget_return(host->at, &budget_host);
     b->all = budget_return(b->all, &budget_all);
 }
+
+#undef BUDGET_WAYS
+#undef BUDGET_HOST
 
 /* ======== src/crowd.c ======== */
 /* crowd.c - part of disc: when many start together: when each dials, and how many dials at once. */
@@ -17162,7 +17346,8 @@ static int link_on_refuse(const struct phx__frame *f)
 /* DATA, ACK and CAST are free: they cost little each, and come as fast as an honest peer can send. */
 static int link_is_charged(int type)
 {
-    return type < PHX__DATA || type == PHX__SUSPECT || type == PHX__PROBE;
+    return type < PHX__DATA || type == PHX__SUSPECT || type == PHX__PROBE
+           || type == PHX__TRACE;
 }
 
 static void link_charge(const struct phx__link_set *s, struct phx__link *l, size_t size)
@@ -20702,6 +20887,17 @@ static int node_attach_card(struct phx__link *l, struct phx__entry *e)
     return 0;
 }
 
+/* Who says that it is another, or not itself, has a bug or lies. That much can be seen from here. */
+static int node_is_own_word(struct phx__link *l, const struct phx_id *id, uint8_t hops)
+{
+    int own = phx__id_equal(id, &l->id);
+
+    if (own == (hops == 0))
+        return 1;
+    l->why = own ? "a distance from itself" : "no distance from another node";
+    return 0;
+}
+
 static int node_on_update(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__update u;
@@ -20715,7 +20911,7 @@ static int node_on_update(phx *p, struct phx__link *l, const struct phx__frame *
         const uint8_t *trans =
             u.ids == NULL ? NULL : u.ids + (size_t)e.trans_first * sizeof(struct phx_id);
         struct phx__card card;
-        if (node_attach_card(l, &e) != 0
+        if (!node_is_own_word(l, &e.id, e.hops) || node_attach_card(l, &e) != 0
             || (e.card != NULL && phx__wire_get_card(e.card, e.card_size, &card) != 0))
             return PHX_EPROTO;
         p->entries_in++;
@@ -20770,8 +20966,11 @@ static int node_on_summary(phx *p, struct phx__link *l, const struct phx__frame 
     phx__reader_init(&r, f->body, f->size);
     if (!l->summary_open)
         phx__route_summary_begin(&p->route);
-    while ((got = phx__wire_next_summary_line(&r, &s)) > 0)
+    while ((got = phx__wire_next_summary_line(&r, &s)) > 0
+           && node_is_own_word(l, &s.id, s.hops))
         phx__route_summary_line(&p->route, l->peer, &s);
+    if (got > 0)
+        return PHX_EPROTO;
     l->summary_open = (f->flags & PHX__SUMMARY_MORE) != 0;
     if (got == 0 && !l->summary_open && (f->flags & PHX__SUMMARY_REPLY) == 0) {
         /* Few bytes ask for a whole table: not more often than the table could be of use. */
@@ -20876,6 +21075,7 @@ int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f, 
     case PHX__SUSPECT: return phx__node_on_suspect(p, l, f);
     case PHX__PROBE: return phx__node_on_probe(p, l, f);
     case PHX__HAND: return phx__node_on_hand(p, f);
+    case PHX__TRACE: return phx__node_on_trace(p, l, f);
     case PHX__CAST: return phx__post_cast_data(&p->post, l->peer, f, p->now);
     default: return PHX_EPROTO;
     }
@@ -21603,19 +21803,14 @@ int phx__node_on_hand(phx *p, const struct phx__frame *f)
 /* Lines of one kind, so that a text stays readable in a large network. */
 #define EXPLAIN_MANY 16u
 
-struct explain_text {
-    char *out;
-    size_t capacity, size; /* size: of the whole text, also where it did not fit */
-};
-
-static void explain_put(struct explain_text *t, const char *s)
+void phx__text_put(struct phx__text *t, const char *s)
 {
     for (; *s != 0; s++, t->size++)
         if (t->size + 1 < t->capacity)
             t->out[t->size] = *s;
 }
 
-static void explain_number(struct explain_text *t, uint64_t v)
+void phx__text_number(struct phx__text *t, uint64_t v)
 {
     char digits[21];
     size_t n = sizeof digits;
@@ -21624,75 +21819,95 @@ static void explain_number(struct explain_text *t, uint64_t v)
     do
         digits[--n] = (char)('0' + v % 10);
     while ((v /= 10) != 0);
-    explain_put(t, digits + n);
+    phx__text_put(t, digits + n);
 }
 
-static void explain_age(struct explain_text *t, const phx *p, uint64_t at)
+void phx__text_begin(struct phx__text *t, char *out, size_t capacity)
 {
-    explain_number(t, at < p->now ? (p->now - at) / PHX__MS : 0);
-    explain_put(t, " ms ago");
+    t->out = out;
+    t->capacity = capacity;
+    t->size = 0;
 }
 
-static void explain_node(struct explain_text *t, const phx *p, uint32_t node)
+int phx__text_end(const struct phx__text *t)
+{
+    if (t->capacity > 0)
+        t->out[t->size < t->capacity ? t->size : t->capacity - 1] = 0;
+    return t->size < INT_MAX ? (int)t->size : INT_MAX;
+}
+
+const char *phx__state_text(enum phx_state state)
+{
+    static const char *const text[] = { "unknown",     "ok",     "suspect",
+                                        "unreachable", "failed", "left" };
+
+    return text[state];
+}
+
+static void explain_age(struct phx__text *t, const phx *p, uint64_t at)
+{
+    phx__text_number(t, at < p->now ? (p->now - at) / PHX__MS : 0);
+    phx__text_put(t, " ms ago");
+}
+
+static void explain_node(struct phx__text *t, const phx *p, uint32_t node)
 {
     char id[PHX_ID_TEXT];
 
     if (node == PHX__SELF)
-        explain_put(t, "this node");
+        phx__text_put(t, "this node");
     else if (node < p->ids.size)
-        explain_put(t, phx_id_text(&p->ids.at[node], id));
+        phx__text_put(t, phx_id_text(&p->ids.at[node], id));
     else
-        explain_put(t, "unknown");
+        phx__text_put(t, "unknown");
 }
 
-static void explain_state(struct explain_text *t, const phx *p, const struct phx_node *n)
+static void explain_state(struct phx__text *t, const phx *p, const struct phx_node *n)
 {
-    static const char *const text[] = { "unknown",     "ok",     "suspect",
-                                        "unreachable", "failed", "left" };
     char id[PHX_ID_TEXT];
 
-    explain_put(t, "id: ");
-    explain_put(t, phx_id_text(&n->id, id));
-    explain_put(t, "\nstate: ");
-    explain_put(t, text[n->state]);
+    phx__text_put(t, "id: ");
+    phx__text_put(t, phx_id_text(&n->id, id));
+    phx__text_put(t, "\nstate: ");
+    phx__text_put(t, phx__state_text(n->state));
     if (n->since_us != 0) {
-        explain_put(t, "\nsince: ");
+        phx__text_put(t, "\nsince: ");
         explain_age(t, p, n->since_us);
     }
-    explain_put(t, "\nincarnation: ");
-    explain_number(t, n->incarnation);
-    explain_put(t, "\nhops: ");
+    phx__text_put(t, "\nincarnation: ");
+    phx__text_number(t, n->incarnation);
+    phx__text_put(t, "\nhops: ");
     if (n->hops < 0)
-        explain_put(t, "none");
+        phx__text_put(t, "none");
     else
-        explain_number(t, (uint64_t)n->hops);
+        phx__text_number(t, (uint64_t)n->hops);
     if (n->hops > 0) {
-        explain_put(t, "\nnext: ");
-        explain_put(t, phx_id_text(&n->next, id));
+        phx__text_put(t, "\nnext: ");
+        phx__text_put(t, phx_id_text(&n->next, id));
     }
-    explain_put(t, "\n");
+    phx__text_put(t, "\n");
 }
 
-static void explain_names(struct explain_text *t, const phx *p, uint32_t node)
+static void explain_names(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__names_of *of = node < p->names.capacity ? &p->names.of[node] : NULL;
     uint32_t i;
 
     for (i = 0; of != NULL && i < of->count && i < EXPLAIN_MANY; i++) {
-        explain_put(t, "names: ");
-        explain_number(t, of->at[i].first);
-        explain_put(t, "-");
-        explain_number(t, of->at[i].last);
-        explain_put(t, "\n");
+        phx__text_put(t, "names: ");
+        phx__text_number(t, of->at[i].first);
+        phx__text_put(t, "-");
+        phx__text_number(t, of->at[i].last);
+        phx__text_put(t, "\n");
     }
     if (of != NULL && of->count > EXPLAIN_MANY) {
-        explain_put(t, "names-more: ");
-        explain_number(t, of->count - EXPLAIN_MANY);
-        explain_put(t, "\n");
+        phx__text_put(t, "names-more: ");
+        phx__text_number(t, of->count - EXPLAIN_MANY);
+        phx__text_put(t, "\n");
     }
 }
 
-static void explain_link(struct explain_text *t, const phx *p, uint32_t node)
+static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__live_node *n = phx__live_look(&p->live, node);
     const struct phx__link *l = phx__node_link(p, node);
@@ -21700,101 +21915,101 @@ static void explain_link(struct explain_text *t, const phx *p, uint32_t node)
     char at[PHX_ADDRESS_TEXT];
 
     if (l != NULL && n != NULL) {
-        explain_put(t, l->dialer ? "link: dialled by this node, " : "link: accepted, ");
-        explain_put(t, l->address.family ? phx_address_text(&l->address, at) : "adopted");
-        explain_put(t, l->same_host ? ", within this host" : "");
-        explain_put(t, "\nheard: ");
+        phx__text_put(t, l->dialer ? "link: dialled by this node, " : "link: accepted, ");
+        phx__text_put(t, l->address.family ? phx_address_text(&l->address, at) : "adopted");
+        phx__text_put(t, l->same_host ? ", within this host" : "");
+        phx__text_put(t, "\nheard: ");
         explain_age(t, p, n->heard + p->live.stalled);
-        explain_put(t, "\npromised: to be heard every ");
-        explain_number(t, n->next_us / PHX__MS);
-        explain_put(t, n->busy ? " ms, busy\nwatched-here: " : " ms\nwatched-here: ");
-        explain_put(t, n->watched ? "yes\nwatches-us: " : "no\nwatches-us: ");
-        explain_put(t, n->monitor ? "yes\n" : "no\n");
+        phx__text_put(t, "\npromised: to be heard every ");
+        phx__text_number(t, n->next_us / PHX__MS);
+        phx__text_put(t, n->busy ? " ms, busy\nwatched-here: " : " ms\nwatched-here: ");
+        phx__text_put(t, n->watched ? "yes\nwatches-us: " : "no\nwatches-us: ");
+        phx__text_put(t, n->monitor ? "yes\n" : "no\n");
     } else {
-        explain_put(t, "link: none\n");
+        phx__text_put(t, "link: none\n");
         if (peer != NULL && peer->heard_at != 0) {
-            explain_put(t, "heard: ");
+            phx__text_put(t, "heard: ");
             explain_age(t, p, peer->heard_at);
-            explain_put(t, "\n");
+            phx__text_put(t, "\n");
         }
     }
     if (peer == NULL || peer->lost_at == 0)
         return;
-    explain_put(t, "link-lost: ");
+    phx__text_put(t, "link-lost: ");
     explain_age(t, p, peer->lost_at);
-    explain_put(t, ", ");
-    explain_put(t, phx_strerror(peer->lost_error));
-    explain_put(t, "\n");
+    phx__text_put(t, ", ");
+    phx__text_put(t, phx_strerror(peer->lost_error));
+    phx__text_put(t, "\n");
 }
 
 /* Who said that something was wrong with it. */
-static void explain_blame(struct explain_text *t, const phx *p, uint32_t node)
+static void explain_blame(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__live_node *n = phx__live_look(&p->live, node);
 
     if (n == NULL || n->ground == PHX__LIVE_NEVER)
         return;
-    explain_put(t, "accused: ");
+    phx__text_put(t, "accused: ");
     explain_age(t, p, n->accused_at);
     if (n->ground == PHX__LIVE_SILENT) {
-        explain_put(t, ", by this node, its link was silent\n");
+        phx__text_put(t, ", by this node, its link was silent\n");
     } else if (n->ground == PHX__LIVE_WORD) {
-        explain_put(t, ", by ");
+        phx__text_put(t, ", by ");
         explain_node(t, p, n->accuser);
-        explain_put(t, ", which had not heard of it\n");
+        phx__text_put(t, ", which had not heard of it\n");
     } else {
         uint32_t via = node < p->peer_capacity ? p->peers[node].via : PHX__NONE;
-        explain_put(t, ", by the routing, ");
+        phx__text_put(t, ", by the routing, ");
         if (via == node || via == PHX__NONE) {
-            explain_put(t, "its link is gone\n");
+            phx__text_put(t, "its link is gone\n");
             return;
         }
-        explain_put(t, "the last way was through ");
+        phx__text_put(t, "the last way was through ");
         explain_node(t, p, via);
-        explain_put(t, "\n");
+        phx__text_put(t, "\n");
     }
 }
 
-static void explain_addresses(struct explain_text *t, const phx *p, uint32_t node)
+static void explain_addresses(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__contact *at = NULL;
     uint32_t i, count = phx__disc_look(&p->disc, node, &at);
     char text[PHX_ADDRESS_TEXT];
 
     for (i = 0; i < count; i++) {
-        explain_put(t, "address: ");
-        explain_put(t, phx_address_text(&at[i].address, text));
+        phx__text_put(t, "address: ");
+        phx__text_put(t, phx_address_text(&at[i].address, text));
         if (at[i].attempt != PHX__NONE) {
-            explain_put(t, ", being tried\n");
+            phx__text_put(t, ", being tried\n");
         } else if (at[i].tried_at == 0) {
-            explain_put(t, ", not tried\n");
+            phx__text_put(t, ", not tried\n");
         } else {
-            explain_put(t, ", tried ");
+            phx__text_put(t, ", tried ");
             explain_age(t, p, at[i].tried_at);
-            explain_put(t, ": ");
-            explain_put(t, phx_strerror(at[i].error));
-            explain_put(t, "\n");
+            phx__text_put(t, ": ");
+            phx__text_put(t, phx_strerror(at[i].error));
+            phx__text_put(t, "\n");
         }
     }
 }
 
-static void explain_witnesses(struct explain_text *t, const phx *p, uint32_t node)
+static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     uint32_t i;
 
     for (i = 0; d != NULL && i < d->heard_count && i < EXPLAIN_MANY; i++) {
-        explain_put(t, "seen-by: ");
+        phx__text_put(t, "seen-by: ");
         explain_node(t, p, d->heard[i].nbr);
-        explain_put(t, ", hops ");
-        explain_number(t, d->heard[i].hops);
-        explain_put(t, "\n");
+        phx__text_put(t, ", hops ");
+        phx__text_number(t, d->heard[i].hops);
+        phx__text_put(t, "\n");
     }
 }
 
 int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
 {
-    struct explain_text t;
+    struct phx__text t;
     struct phx_node n;
     uint32_t i;
 
@@ -21803,9 +22018,7 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
     i = phx__ids_find(&p->ids, node);
     if (i == PHX__NONE || phx__route_dest(&p->route, i) == NULL)
         return PHX_ENOTFOUND;
-    t.out = out;
-    t.capacity = capacity;
-    t.size = 0;
+    phx__text_begin(&t, out, capacity);
     phx__node_fill(p, i, &n);
     explain_state(&t, p, &n);
     explain_names(&t, p, i);
@@ -21815,10 +22028,592 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
         explain_addresses(&t, p, i);
         explain_witnesses(&t, p, i);
     }
-    if (capacity > 0)
-        out[t.size < capacity ? t.size : capacity - 1] = 0;
-    return t.size < INT_MAX ? (int)t.size : INT_MAX;
+    return phx__text_end(&t);
 }
+
+/* ======== src/phx_trace.c ======== */
+/* phx_trace.c - phx_trace: which nodes a message passes on its way, how far they are, and why. */
+#ifdef PHX_LINES
+#line 1 "src/phx_trace.c"
+#endif
+/*
+ * As traceroute does it, but with routers that know the question:
+ *
+ *      asker          relay 1          relay 2          target
+ *        |--- TRACE, may cross 1 link ->|  answers: I am the 1st, 2 hops from the target, because ...
+ *        |--- TRACE, may cross 2 links -|----------->|  answers: I am the 2nd, 1 hop from it
+ *        |--- TRACE, may cross 3 links -|------------|----------->|  answers: I am the target
+ *
+ * All questions leave in one step, as many as the routing says that there are hops, so a trace takes one
+ * round trip. If the way turns out to be longer, one more is asked for with each answer. One question
+ * brings one answer of about its size, so nobody can have others talk more than he talks himself; no
+ * relay keeps anything; and a question dies when it has crossed the links it was given, whatever routes do
+ * meanwhile. A node gives 64 answers a second; what is asked beyond that has no answer, and is a hop
+ * of which nothing is known.
+ *
+ * The time of a hop is that from the step in which its question left to the step in which its answer came:
+ * the way there and back, as routing goes, and the patience of the hosts in between. It is no measure of
+ * one link.
+ *
+ * Who is believed. Answers carry a random number of 64 bits that only the nodes on the way have seen. One of
+ * them may lie about itself and about those behind it. That is seen by nobody, and changes nothing: a trace
+ * is for people, and no room acts upon it.
+ */
+/* include "phx.h" */
+
+/* Bytes of a TRACE frame, header included, at most. */
+#define TRACE_FRAME 64u
+/* It is not added to a queue of this many bytes. */
+#define TRACE_QUEUE 262144u
+/* Longer than the time in which silent links are found out with the usual settings would be no trace, but a
+ * watch. */
+#define TRACE_PATIENCE (5 * PHX__SECOND)
+/* Under way at once: each waits for at most 255 answers, and all are looked through for each answer. */
+#define TRACE_MAX 16u
+/* Answers for others: 64 a second, and as many at once. */
+#define TRACE_EACH (PHX__SECOND / 64)
+#define TRACE_BURST PHX__SECOND
+
+/* ---- Why there is no link -------------------------------------------------------------------- */
+
+/* What came of the addresses that are known: the last thing that went wrong, or PHX_EAGAIN. */
+static int trace_dialled(const phx *p, uint32_t node)
+{
+    const struct phx__contact *at = NULL;
+    uint32_t i, count = phx__disc_look(&p->disc, node, &at);
+    uint64_t last = 0;
+    int why = p->disc.links >= p->cfg.max_links ? PHX_ELIMIT : PHX_EAGAIN;
+
+    if (count == 0)
+        return PHX_ENOTFOUND;
+    for (i = 0; i < count; i++) {
+        if (at[i].attempt != PHX__NONE)
+            return PHX_EAGAIN;
+        if (at[i].error == 0 || at[i].tried_at < last)
+            continue;
+        last = at[i].tried_at;
+        why = at[i].error;
+    }
+    return why;
+}
+
+static int trace_why(const phx *p, uint32_t node)
+{
+    return node == PHX__SELF || phx__node_link(p, node) != NULL ? 0 : trace_dialled(p, node);
+}
+
+/* ---- Frames out ------------------------------------------------------------------------------ */
+
+static uint32_t trace_way(const phx *p, const struct phx_id *id)
+{
+    uint32_t node = phx__ids_find(&p->ids, id);
+
+    return node == PHX__NONE ? PHX__NONE : phx__route_next(&p->route, node);
+}
+
+static void trace_send(phx *p, uint32_t nbr, const struct phx__trace *t, int flags, int hops)
+{
+    struct phx__link *l = nbr == PHX__NONE ? NULL : phx__node_link(p, nbr);
+    struct phx__writer w;
+
+    if (l == NULL || hops < 1 || phx__link_queued(l) >= TRACE_QUEUE
+        || phx__link_control(&p->set, l, TRACE_FRAME, &w) != 0)
+        return;
+    phx__wire_put_trace(&w, t, flags, hops);
+    if (phx__link_control_end(&p->set, l, &w) != 0)
+        phx__node_break(p, l);
+}
+
+static void trace_ask(phx *p, struct phx__tracing *t, uint32_t upto)
+{
+    struct phx__trace q;
+    uint32_t next = trace_way(p, &t->target);
+
+    memset(&q, 0, sizeof q);
+    q.target = t->target;
+    q.source = p->self;
+    q.key = t->key;
+    while (t->asked < upto) {
+        t->hops[t->asked].rtt_us = UINT64_MAX;
+        t->hops[t->asked].hops = -1;
+        t->sent_at[t->asked] = p->now;
+        q.number = (uint8_t)++t->asked;
+        trace_send(p, next, &q, 0, (int)t->asked);
+    }
+}
+
+/* ---- The asker ------------------------------------------------------------------------------- */
+
+static void trace_begin(phx *p, struct phx__tracing *t)
+{
+    uint32_t node = phx__ids_find(&p->ids, &t->target);
+    const struct phx__dest *d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
+
+    t->until = p->now + TRACE_PATIENCE;
+    t->result = PHX_ETIMEDOUT;
+    if (d == NULL || d->hops == PHX__UNREACHABLE) {
+        t->result = PHX_EUNREACH;
+        t->until = p->now;
+        return;
+    }
+    t->why = trace_why(p, node);
+    trace_ask(p, t, d->hops < p->cfg.hop_limit ? d->hops : p->cfg.hop_limit);
+}
+
+/* One block: the hops, and when each was asked. */
+static size_t trace_size(const phx *p)
+{
+    return p->cfg.hop_limit * (sizeof(struct phx_hop) + sizeof(uint64_t));
+}
+
+static int trace_is_whole(const struct phx__tracing *t)
+{
+    uint32_t i;
+
+    for (i = 0; i < t->end && t->hops[i].rtt_us != UINT64_MAX; i++)
+        continue;
+    return t->end > 0 && i == t->end;
+}
+
+/* Takes it out and tells the host. The callback may begin another one. */
+static void trace_finish(phx *p, uint32_t i, int result)
+{
+    struct phx__tracing t = p->traces[i];
+    struct phx_trace out;
+
+    p->traces[i] = p->traces[--p->trace_count];
+    out.token = t.token;
+    out.target = t.target;
+    out.result = result;
+    out.why = t.why;
+    out.hops = t.hops;
+    out.hops_count = t.end > 0 ? t.end : t.asked;
+    while (out.hops_count > 0 && t.hops[out.hops_count - 1].rtt_us == UINT64_MAX)
+        out.hops_count--;
+    if (!p->free_later)
+        p->cfg.on_trace(p, &out, p->cfg.user);
+    phx__mem_put(&p->mem, t.hops, trace_size(p));
+}
+
+void phx__trace_due(phx *p)
+{
+    uint64_t next = UINT64_MAX;
+    uint32_t i;
+
+    for (i = p->trace_count; i > 0; i--) { /* what a callback begins is behind, and has set the timer */
+        struct phx__tracing *t = &p->traces[i - 1];
+        if (t->until == UINT64_MAX)
+            trace_begin(p, t);
+        if (trace_is_whole(t) || t->until <= p->now)
+            trace_finish(p, i - 1, t->result);
+    }
+    for (i = 0; i < p->trace_count; i++)
+        if (p->traces[i].until == UINT64_MAX)
+            next = p->now;
+        else if (p->traces[i].until < next)
+            next = p->traces[i].until;
+    phx__timer_set(&p->timers, p->trace_timer, next);
+}
+
+static void trace_take(phx *p, struct phx__tracing *t, const struct phx__trace *a)
+{
+    struct phx_hop *hop = &t->hops[a->number - 1u];
+
+    /* Once each; and only the target is at no distance from itself. */
+    if (a->number > t->asked || hop->rtt_us != UINT64_MAX
+        || (a->distance == 0) != phx__id_equal(&a->source, &t->target))
+        return;
+    hop->id = a->source;
+    hop->rtt_us = p->now - t->sent_at[a->number - 1u];
+    hop->hops = a->distance == PHX__UNREACHABLE ? -1 : a->distance;
+    hop->why = a->why;
+    if (hop->hops <= 0 && (t->end == 0 || a->number < t->end)) {
+        t->end = a->number;
+        t->result = hop->hops == 0 ? PHX_OK : PHX_EUNREACH;
+    } else if (t->end == 0 && a->number == t->asked && t->asked < p->cfg.hop_limit) {
+        trace_ask(p, t, t->asked + 1);
+    } else if (t->end == 0 && t->asked == p->cfg.hop_limit) { /* a longer way is none */
+        t->end = t->asked;
+        t->result = PHX_EUNREACH;
+    }
+    if (trace_is_whole(t))
+        phx__timer_set(&p->timers, p->trace_timer, p->now);
+}
+
+static void trace_answered(phx *p, const struct phx__trace *a)
+{
+    uint32_t i;
+
+    for (i = 0; i < p->trace_count; i++)
+        if (p->traces[i].key == a->key)
+            trace_take(p, &p->traces[i], a);
+}
+
+int phx_trace(phx *p, const struct phx_id *node, uint64_t token)
+{
+    struct phx__tracing t;
+    uint32_t i;
+
+    if (p == NULL || node == NULL || p->cfg.on_trace == NULL || phx__id_equal(node, &p->self))
+        return PHX_EINVAL;
+    if (p->closing)
+        return PHX_ECLOSED;
+    i = phx__ids_find(&p->ids, node);
+    if (i == PHX__NONE || phx__route_dest(&p->route, i) == NULL)
+        return PHX_ENOTFOUND;
+    if (p->trace_count == TRACE_MAX)
+        return PHX_ELIMIT;
+    memset(&t, 0, sizeof t);
+    t.target = *node;
+    t.token = token;
+    t.until = UINT64_MAX; /* the next step begins it: the time as of now is only known then */
+    if (p->os.random(p->os.world, &t.key, sizeof t.key) != 0)
+        return PHX_EIO;
+    if (phx__mem_grow(&p->mem, &p->traces, &p->trace_capacity, p->trace_count + 1, sizeof t) != 0
+        || (t.hops = phx__mem_zero(&p->mem, trace_size(p))) == NULL)
+        return PHX_ENOMEM;
+    t.sent_at = (uint64_t *)(void *)(t.hops + p->cfg.hop_limit);
+    p->traces[p->trace_count++] = t;
+    phx__timer_set(&p->timers, p->trace_timer, p->now);
+    return 0;
+}
+
+/* ---- The nodes on the way -------------------------------------------------------------------- */
+
+static void trace_answer(phx *p, const struct phx__link *l, const struct phx__trace *q, int has_way)
+{
+    uint32_t node = phx__ids_find(&p->ids, &q->target), way = trace_way(p, &q->source);
+    const struct phx__dest *d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
+    struct phx__trace a;
+
+    if (p->trace_paid < p->now)
+        p->trace_paid = p->now;
+    if (p->trace_paid + TRACE_EACH > p->now + TRACE_BURST)
+        return;
+    p->trace_paid += TRACE_EACH;
+    a.target = q->source;
+    a.source = p->self;
+    a.key = q->key;
+    a.number = q->number;
+    a.distance = d != NULL && has_way ? d->hops : PHX__UNREACHABLE;
+    a.why = d != NULL ? trace_why(p, node) : PHX_ENOTFOUND;
+    trace_send(p, way == PHX__NONE ? l->peer : way, &a, PHX__TRACE_ANSWER, (int)p->cfg.hop_limit);
+}
+
+/* Not back to where it came from: routes that still change may lead there. */
+static void trace_pass(phx *p, const struct phx__link *l, const struct phx__frame *f,
+                       const struct phx__trace *t)
+{
+    int flags = f->flags & (int)PHX__TRACE_ANSWER;
+    uint32_t way = trace_way(p, &t->target);
+    int has_way = way != PHX__NONE && way != l->peer;
+
+    if (f->hops > 1 && has_way && p->cfg.relay)
+        trace_send(p, way, t, flags, f->hops - 1);
+    else if (!flags)
+        trace_answer(p, l, t, f->hops <= 1 && has_way);
+}
+
+int phx__node_on_trace(phx *p, struct phx__link *l, const struct phx__frame *f)
+{
+    struct phx__trace t;
+
+    if (phx__wire_get_trace(f, &t) != 0)
+        return PHX_EPROTO;
+    if (!phx__id_equal(&t.target, p->set.self))
+        trace_pass(p, l, f, &t);
+    else if (f->flags & PHX__TRACE_ANSWER)
+        trace_answered(p, &t);
+    else
+        trace_answer(p, l, &t, 1);
+    return 0;
+}
+
+/* ---- The end --------------------------------------------------------------------------------- */
+
+void phx__trace_end(phx *p)
+{
+    while (p->trace_count > 0)
+        trace_finish(p, p->trace_count - 1, PHX_ECLOSED);
+}
+
+void phx__trace_free(phx *p)
+{
+    uint32_t i;
+
+    for (i = 0; i < p->trace_count; i++)
+        phx__mem_put(&p->mem, p->traces[i].hops, trace_size(p));
+    phx__mem_put(&p->mem, p->traces, p->trace_capacity * sizeof *p->traces);
+}
+
+#undef TRACE_FRAME
+#undef TRACE_QUEUE
+#undef TRACE_PATIENCE
+#undef TRACE_MAX
+#undef TRACE_EACH
+#undef TRACE_BURST
+
+/* ======== src/phx_dump.c ======== */
+/* phx_dump.c - phx_dump: all that one node knows of the network, as JSON for programs or DOT for graphviz. */
+#ifdef PHX_LINES
+#line 1 "src/phx_dump.c"
+#endif
+/*
+ * A node knows its own links, a route to each node, and what its neighbours say that they are next to: in a
+ * mesh that is every link there is, at the edge of a large network what lies around it. A tool that wants
+ * the whole picture asks several nodes and lays the answers on each other; ids are the same everywhere.
+ *
+ * JSON has no integers above 2^53 that all readers keep, so names and incarnations are strings. All text
+ * is ASCII: what a path may hold beyond that, or between quotes, is escaped.
+ */
+/* include "phx.h" */
+
+/* Ranges of names in the label of a node: a picture is not a list. */
+#define DUMP_LABEL_NAMES 4u
+
+struct dump {
+    struct phx__text t;
+    const phx *p;
+    int json;
+    const char *between; /* what goes before the next item of a list */
+};
+
+static void dump_string(struct dump *d, const char *s)
+{
+    static const char hex[] = "0123456789abcdef";
+    char out[7] = "\\u00";
+
+    phx__text_put(&d->t, "\"");
+    for (; *s != 0; s++) {
+        unsigned char c = (unsigned char)*s;
+        int n = 0;
+        if (d->json && (c < 0x20 || c >= 0x7f)) {
+            n = 4;
+            out[n++] = hex[c >> 4];
+            out[n++] = hex[c & 15];
+        } else {
+            if (c == '"' || c == '\\')
+                out[n++] = '\\';
+            out[n++] = c < 0x20 || c >= 0x7f ? '?' : (char)c;
+        }
+        out[n] = 0;
+        phx__text_put(&d->t, out);
+        memcpy(out, "\\u00", 4);
+    }
+    phx__text_put(&d->t, "\"");
+}
+
+static void dump_id(struct dump *d, const struct phx_id *id)
+{
+    char text[PHX_ID_TEXT];
+
+    dump_string(d, phx_id_text(id, text));
+}
+
+/* An item of a list, or a field of an object. */
+static void dump_item(struct dump *d, const char *begin)
+{
+    phx__text_put(&d->t, d->between);
+    phx__text_put(&d->t, begin);
+    d->between = ",";
+}
+
+static void dump_field(struct dump *d, const char *name, uint64_t v)
+{
+    phx__text_put(&d->t, name);
+    phx__text_number(&d->t, v);
+}
+
+static void dump_flag(struct dump *d, const char *name, int yes)
+{
+    phx__text_put(&d->t, name);
+    phx__text_put(&d->t, yes ? "true" : "false");
+}
+
+static const struct phx__names_of *dump_names_of(const struct dump *d, uint32_t node)
+{
+    static const struct phx__names_of none = { NULL, 0, 0, 0 };
+
+    return node < d->p->names.capacity ? &d->p->names.of[node] : &none;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void dump_json_node(struct dump *d, uint32_t node)
+{
+    const struct phx__names_of *of = dump_names_of(d, node);
+    struct phx_node n;
+    uint32_t i;
+
+    phx__node_fill(d->p, node, &n);
+    dump_item(d, "\n{\"id\":");
+    dump_id(d, &n.id);
+    dump_field(d, ",\"incarnation\":\"", n.incarnation);
+    phx__text_put(&d->t, "\",\"state\":");
+    dump_string(d, phx__state_text(n.state));
+    if (n.hops < 0)
+        phx__text_put(&d->t, ",\"hops\":-1");
+    else
+        dump_field(d, ",\"hops\":", (uint64_t)n.hops);
+    if (n.hops > 0) {
+        phx__text_put(&d->t, ",\"next\":");
+        dump_id(d, &n.next);
+    }
+    dump_field(d, ",\"since_us\":", n.since_us);
+    phx__text_put(&d->t, ",\"names\":[");
+    for (i = 0; i < of->count; i++) {
+        dump_field(d, i > 0 ? ",[\"" : "[\"", of->at[i].first);
+        dump_field(d, "\",\"", of->at[i].last);
+        phx__text_put(&d->t, "\"]");
+    }
+    phx__text_put(&d->t, "]}");
+}
+
+static void dump_json_link(struct dump *d, const struct phx__link *l)
+{
+    int up = l->state == PHX__LINK_UP && phx__node_link(d->p, l->peer) == l;
+    char text[PHX_ADDRESS_TEXT];
+
+    dump_item(d, "\n{\"peer\":");
+    dump_id(d, &l->id);
+    phx__text_put(&d->t, ",\"address\":");
+    dump_string(d, l->address.family ? phx_address_text(&l->address, text) : "");
+    dump_flag(d, ",\"up\":", up);
+    dump_flag(d, ",\"dialer\":", l->dialer);
+    dump_flag(d, ",\"monitor\":", up && phx__live_is_monitor(&d->p->live, l->peer));
+    dump_field(d, ",\"since_us\":", l->since);
+    dump_field(d, ",\"bytes_in\":", l->bytes_in);
+    dump_field(d, ",\"bytes_out\":", l->bytes_out);
+    dump_field(d, ",\"queued_bytes\":", phx__link_queued(l));
+    phx__text_put(&d->t, "}");
+}
+
+static void dump_json_seen(struct dump *d, uint32_t node)
+{
+    const struct phx__dest *dest = phx__route_dest(&d->p->route, node);
+    uint32_t i;
+
+    for (i = 0; i < dest->heard_count; i++) {
+        dump_item(d, "\n{\"by\":");
+        dump_id(d, &d->p->ids.at[dest->heard[i].nbr]);
+        phx__text_put(&d->t, ",\"node\":");
+        dump_id(d, &d->p->ids.at[node]);
+        dump_field(d, ",\"hops\":", dest->heard[i].hops);
+        phx__text_put(&d->t, "}");
+    }
+}
+
+static void dump_json(struct dump *d)
+{
+    const phx *p = d->p;
+    uint32_t i;
+
+    phx__text_put(&d->t, "{\"self\":");
+    dump_id(d, &p->self);
+    dump_field(d, ",\"now_us\":", p->now);
+    phx__text_put(&d->t, ",\n\"nodes\":[");
+    for (i = 0, d->between = ""; i < p->ids.size; i++)
+        if (phx__route_dest(&p->route, i) != NULL)
+            dump_json_node(d, i);
+    phx__text_put(&d->t, "],\n\"links\":[");
+    for (i = 0, d->between = ""; i < p->link_size; i++)
+        if (p->links[i] != NULL && p->links[i]->state != PHX__LINK_CLOSED)
+            dump_json_link(d, p->links[i]);
+    phx__text_put(&d->t, "],\n\"seen\":[");
+    for (i = 1, d->between = ""; i < p->ids.size; i++)
+        if (phx__route_dest(&p->route, i) != NULL)
+            dump_json_seen(d, i);
+    phx__text_put(&d->t, "]}\n");
+}
+
+/* ---- DOT ------------------------------------------------------------------------------------- */
+
+static void dump_dot_node(struct dump *d, uint32_t node)
+{
+    static const char *const look[] = { "style=dotted", "style=solid", "style=dashed,color=orange",
+                                        "color=gray",   "color=red",   "style=dotted,color=gray" };
+    const struct phx__names_of *of = dump_names_of(d, node);
+    char id[PHX_ID_TEXT];
+    struct phx_node n;
+    uint32_t i;
+
+    phx__node_fill(d->p, node, &n);
+    phx__text_put(&d->t, "  ");
+    dump_id(d, &n.id);
+    phx__text_put(&d->t, node == PHX__SELF ? " [shape=doublecircle," : " [");
+    phx__text_put(&d->t, look[n.state]);
+    phx__text_put(&d->t, ",label=\"");
+    phx_id_text(&n.id, id);
+    id[8] = 0; /* enough to tell nodes apart in a picture */
+    phx__text_put(&d->t, id);
+    for (i = 0; i < of->count && i < DUMP_LABEL_NAMES; i++) {
+        dump_field(d, "\\n", of->at[i].first);
+        if (of->at[i].last > of->at[i].first)
+            dump_field(d, "-", of->at[i].last);
+    }
+    phx__text_put(&d->t, of->count > DUMP_LABEL_NAMES ? "\\n...\"];\n" : "\"];\n");
+}
+
+static void dump_dot_edge(struct dump *d, uint32_t a, uint32_t b, const char *how)
+{
+    phx__text_put(&d->t, "  ");
+    dump_id(d, &d->p->ids.at[a]);
+    phx__text_put(&d->t, " -- ");
+    dump_id(d, &d->p->ids.at[b]);
+    phx__text_put(&d->t, how);
+}
+
+/* What neighbours say that they are next to. Where both say so, one line. */
+static void dump_dot_seen(struct dump *d, uint32_t node)
+{
+    const struct phx__dest *dest = phx__route_dest(&d->p->route, node);
+    uint32_t i;
+
+    for (i = 0; i < dest->heard_count; i++) {
+        uint32_t by = dest->heard[i].nbr;
+        const struct phx__heard *back = phx__table_heard(&d->p->route.table.at[by], node);
+        if (dest->heard[i].hops == 1 && (by < node || back == NULL || back->hops != 1))
+            dump_dot_edge(d, by, node, " [color=gray];\n");
+    }
+}
+
+static void dump_dot(struct dump *d)
+{
+    const phx *p = d->p;
+    uint32_t i;
+
+    phx__text_put(&d->t, "graph phoenix {\n");
+    for (i = 0; i < p->ids.size; i++)
+        if (phx__route_dest(&p->route, i) != NULL)
+            dump_dot_node(d, i);
+    for (i = 1; i < p->ids.size; i++)
+        if (phx__route_dest(&p->route, i) != NULL && phx__node_link(p, i) != NULL)
+            dump_dot_edge(d, PHX__SELF, i, ";\n");
+    for (i = 1; i < p->ids.size; i++)
+        if (phx__route_dest(&p->route, i) != NULL)
+            dump_dot_seen(d, i);
+    phx__text_put(&d->t, "}\n");
+}
+
+int phx_dump(phx *p, int format, char *out, size_t capacity)
+{
+    struct dump d;
+
+    if (p == NULL || (out == NULL && capacity > 0)
+        || (format != PHX_DUMP_JSON && format != PHX_DUMP_DOT))
+        return PHX_EINVAL;
+    phx__text_begin(&d.t, out, capacity);
+    d.p = p;
+    d.json = format == PHX_DUMP_JSON;
+    d.between = "";
+    if (d.json)
+        dump_json(&d);
+    else
+        dump_dot(&d);
+    return phx__text_end(&d.t);
+}
+
+#undef DUMP_LABEL_NAMES
 
 /* ======== src/phx.c ======== */
 /* phx.c - the node: the order of work in one step, and what the rooms tell each other. */
@@ -22309,6 +23104,7 @@ static void node_post_wants(void *ctx, uint32_t nbr)
 
 static void node_forget(phx *p, uint32_t node)
 {
+    phx__broken_forget(&p->broken, &p->ids.at[node]);
     phx__names_forget(&p->names, node);
     phx__disc_forget(&p->disc, node);
     phx__live_forget(&p->live, node);
@@ -22373,6 +23169,7 @@ static void node_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_LATE: node_late(p); break;
     case PHX__TIMER_SPARE: node_spares_due(p); break;
     case PHX__TIMER_HAND: phx__hand_due(p); break;
+    case PHX__TIMER_TRACE: phx__trace_due(p); break;
     default: break; /* PHX__TIMER_CLOSE: only wakes the step */
     }
 }
@@ -22508,6 +23305,7 @@ static void node_leave(phx *p)
         if (p->links[i] != NULL)
             phx__node_close_link(p, p->links[i], PHX_ECLOSED, 0);
     phx__post_close(&p->post, p->now);
+    phx__trace_end(p);
     p->is_closed = 1;
 }
 
@@ -22660,6 +23458,7 @@ static int node_open_brains(phx *p)
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->late_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_HAND, 0, &p->hand_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_SPARE, 0, &p->spare_timer)) != 0
+        || (err = phx__timer_new(&p->timers, PHX__TIMER_TRACE, 0, &p->trace_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->close_timer)) != 0)
         return err;
     if ((err = phx__budget_init(&p->lines, &p->mem, NODE_LINES, phx__rnd_next(&p->rnd))) != 0)
@@ -22697,6 +23496,7 @@ static void node_free(phx *p)
     phx__mem_put(&p->mem, p->hooks, p->hook_capacity * sizeof *p->hooks);
     phx__mem_put(&p->mem, p->closed, p->closed_capacity * sizeof *p->closed);
     phx__hand_free(p);
+    phx__trace_free(p);
     phx__mem_put(&p->mem, p->peers, p->peer_capacity * sizeof *p->peers);
     phx__block_drop(p->set.block);
     phx__block_drop(p->set.spare);
@@ -22838,7 +23638,7 @@ int phx__config_check(const struct phx_config *c)
         return PHX_EKEYSIZE;
     if (!api_within(cluster, 1, 64) || (c->key == NULL && c->key_size != 0)
         || (c->id == NULL && c->incarnation != 0)
-        || c->incarnation == UINT64_MAX)
+        || c->incarnation > PHX__INCARNATION_MAX / 2)
         return PHX_EINVAL;
     if (!api_within(c->max_message, 1, 1u << 30) || !api_within(c->window, 65536, 1u << 30)
         || !api_within(c->max_links, 1, 65536) || !api_within(c->max_nodes, 2, 1u << 24)

@@ -519,7 +519,8 @@ static int link_on_refuse(const struct phx__frame *f)
 /* DATA, ACK and CAST are free: they cost little each, and come as fast as an honest peer can send. */
 static int link_is_charged(int type)
 {
-    return type < PHX__DATA || type == PHX__SUSPECT || type == PHX__PROBE;
+    return type < PHX__DATA || type == PHX__SUSPECT || type == PHX__PROBE
+           || type == PHX__TRACE;
 }
 
 static void link_charge(const struct phx__link_set *s, struct phx__link *l, size_t size)

@@ -483,6 +483,7 @@ static void node_post_wants(void *ctx, uint32_t nbr)
 
 static void node_forget(phx *p, uint32_t node)
 {
+    phx__broken_forget(&p->broken, &p->ids.at[node]);
     phx__names_forget(&p->names, node);
     phx__disc_forget(&p->disc, node);
     phx__live_forget(&p->live, node);
@@ -547,6 +548,7 @@ static void node_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_LATE: node_late(p); break;
     case PHX__TIMER_SPARE: node_spares_due(p); break;
     case PHX__TIMER_HAND: phx__hand_due(p); break;
+    case PHX__TIMER_TRACE: phx__trace_due(p); break;
     default: break; /* PHX__TIMER_CLOSE: only wakes the step */
     }
 }
@@ -682,6 +684,7 @@ static void node_leave(phx *p)
         if (p->links[i] != NULL)
             phx__node_close_link(p, p->links[i], PHX_ECLOSED, 0);
     phx__post_close(&p->post, p->now);
+    phx__trace_end(p);
     p->is_closed = 1;
 }
 
@@ -834,6 +837,7 @@ static int node_open_brains(phx *p)
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->late_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_HAND, 0, &p->hand_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_SPARE, 0, &p->spare_timer)) != 0
+        || (err = phx__timer_new(&p->timers, PHX__TIMER_TRACE, 0, &p->trace_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->close_timer)) != 0)
         return err;
     if ((err = phx__budget_init(&p->lines, &p->mem, NODE_LINES, phx__rnd_next(&p->rnd))) != 0)
@@ -871,6 +875,7 @@ static void node_free(phx *p)
     phx__mem_put(&p->mem, p->hooks, p->hook_capacity * sizeof *p->hooks);
     phx__mem_put(&p->mem, p->closed, p->closed_capacity * sizeof *p->closed);
     phx__hand_free(p);
+    phx__trace_free(p);
     phx__mem_put(&p->mem, p->peers, p->peer_capacity * sizeof *p->peers);
     phx__block_drop(p->set.block);
     phx__block_drop(p->set.spare);

@@ -62,7 +62,7 @@ int phx__config_check(const struct phx_config *c)
         return PHX_EKEYSIZE;
     if (!api_within(cluster, 1, 64) || (c->key == NULL && c->key_size != 0)
         || (c->id == NULL && c->incarnation != 0)
-        || c->incarnation == UINT64_MAX)
+        || c->incarnation > PHX__INCARNATION_MAX / 2)
         return PHX_EINVAL;
     if (!api_within(c->max_message, 1, 1u << 30) || !api_within(c->window, 65536, 1u << 30)
         || !api_within(c->max_links, 1, 65536) || !api_within(c->max_nodes, 2, 1u << 24)

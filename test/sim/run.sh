@@ -16,7 +16,7 @@ cd "$(dirname "$0")/../.."
 cc=${CC:-cc}
 dir=build/sim
 warn='-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wundef -pedantic'
-parts='world stream verbs scenario ledger chat story delivery detect campaign figures sim'
+parts='world stream verbs scenario ledger chat story delivery detect campaign forget traces figures sim'
 mkdir -p "$dir"
 
 # check.c contains phoenix.c, most of which it does not call. PHX_DEBUG turns assertions on.
@@ -191,6 +191,8 @@ routing() {
     sim SCENARIO=stalled NODES=12
     sim SCENARIO=scarce NODES=12 SEEDS=10
     sim SCENARIO=news NODES=6 SEEDS=5
+    sim SCENARIO=traces NODES=12 SEEDS=3
+    sim SCENARIO=forgotten NODES=4
 }
 
 detect() {
