@@ -238,6 +238,14 @@ static int flow_first_flags(const struct phx__flow_out *o)
     return (int)PHX__DATA_FIRST | (o->seen != 0 ? (int)PHX__DATA_SEEN : 0);
 }
 
+/* Does somebody wait for the outcome: a token, or memory to be given back? */
+static int flow_soon(const struct phx__mail *m)
+{
+    int waits = m->token != 0 || m->cast != NULL || (m->body != NULL && m->body->release != NULL);
+
+    return waits ? (int)PHX__DATA_SOON : 0;
+}
+
 /* Encodes the head of the next frame, with room for `inlined` bytes of payload behind it. The ring
  * has room. NULL: no memory. */
 static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct phx__mail *m,
@@ -265,7 +273,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     d.payload = NULL;
     d.size = payload;
     phx__writer_init(&w, tail->data + tail->used, head_size);
-    phx__wire_put_data_head(&w, &d, flags, o->hops);
+    phx__wire_put_data_head(&w, &d, flags | flow_soon(m), o->hops);
     PHX_ASSERT(!w.bad && w.size == head_size);
     r->head = phx__block_hold(tail);
     r->head_at = (uint32_t)tail->used;

@@ -435,6 +435,7 @@ static void post_arrived(struct phx__post *p, struct phx__pump_peer *peer,
     } else if (post_take(p, peer, d, flags)) {
         peer->ack_bytes += d->size;
         peer->ack_frames++;
+        peer->hurry |= (flags & (int)PHX__DATA_SOON) != 0;
         phx__pump_owe(p, peer, peer->stuck || peer->ack_bytes >= p->limits.window / 4
                               || peer->ack_frames >= POST_ACK_FRAMES);
         peer->stuck = 0;
@@ -715,6 +716,8 @@ int phx__post_ready(const struct phx__post *p)
 int phx__post_run(struct phx__post *p, uint64_t now)
 {
     p->now = now;
+    if (!phx__post_ready(p) && !p->look_again && p->stray == NULL && p->hold_waiters == NULL)
+        return 0;
     if (p->look_again)
         phx__post_names(p, now);
     phx__pump_retry(p);

@@ -89,10 +89,8 @@ size_t phx__wire_begin(struct phx__writer *w, int type, int flags, int hops)
     PHX_ASSERT(type > 0 && type < (int)PHX__FRAME_TYPES);
     PHX_ASSERT(hops == 0 || wire_type_travels(type));
     phx__put_u32(w, 0); /* the size, when it is known */
-    phx__put_u8(w, (uint8_t)type);
-    phx__put_u8(w, (uint8_t)flags);
-    phx__put_u8(w, (uint8_t)hops);
-    phx__put_u8(w, 0);
+    /* Four bytes: type, flags, hops, zero. */
+    phx__put_u32(w, (uint32_t)type | (uint32_t)(flags & 255) << 8 | (uint32_t)(hops & 255) << 16);
     return start;
 }
 
@@ -636,18 +634,16 @@ static int wire_payload_fits(int flags, size_t size, uint64_t total)
 
 void phx__wire_put_data_head(struct phx__writer *w, const struct phx__data *d, int flags, int hops)
 {
+    const uint64_t place[2] = { d->number, d->epoch };
+    const uint64_t name[4] = { d->to, d->from, d->tag, d->total };
     size_t start = phx__wire_begin(w, PHX__DATA, flags, hops);
 
     PHX_ASSERT((flags & (int)PHX__DATA_RUN) != 0 || wire_payload_fits(flags, d->size, d->total));
     wire_put_id(w, &d->target);
     wire_put_id(w, &d->source);
-    phx__put_u64(w, d->number);
-    phx__put_u64(w, d->epoch);
+    phx__put_u64s(w, place, 2);
     if ((flags & (int)PHX__DATA_FIRST) != 0) {
-        phx__put_u64(w, d->to);
-        phx__put_u64(w, d->from);
-        phx__put_u64(w, d->tag);
-        phx__put_u64(w, d->total);
+        phx__put_u64s(w, name, 4);
         if ((flags & (int)PHX__DATA_SEEN) != 0)
             phx__put_u32(w, d->seen);
     }
@@ -663,6 +659,7 @@ static int wire_data_fits(int flags, struct phx__data *d)
 
 int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d)
 {
+    uint64_t place[2], name[4];
     struct phx__reader r;
 
     memset(d, 0, sizeof *d);
@@ -670,13 +667,15 @@ int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d)
         return PHX_EPROTO;
     wire_get_id(&r, &d->target);
     wire_get_id(&r, &d->source);
-    d->number = phx__get_u64(&r);
-    d->epoch = phx__get_u64(&r);
+    phx__get_u64s(&r, place, 2);
+    d->number = place[0];
+    d->epoch = place[1];
     if ((f->flags & PHX__DATA_FIRST) != 0) {
-        d->to = phx__get_u64(&r);
-        d->from = phx__get_u64(&r);
-        d->tag = phx__get_u64(&r);
-        d->total = phx__get_u64(&r);
+        phx__get_u64s(&r, name, 4);
+        d->to = name[0];
+        d->from = name[1];
+        d->tag = name[2];
+        d->total = name[3];
         if ((f->flags & PHX__DATA_SEEN) != 0)
             d->seen = phx__get_u32(&r);
     }

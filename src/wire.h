@@ -186,6 +186,7 @@ PHX_PRIVATE int phx__wire_next_summary_line(struct phx__reader *r, struct phx__s
 #define PHX__DATA_SEEN 4u    /* with FIRST: `seen` is there */
 #define PHX__DATA_RUN 8u     /* with FIRST and LAST: more messages follow, of the same to and from */
 #define PHX__DATA_TAGS 16u   /* with RUN: each with its own tag; else all have the first one's */
+#define PHX__DATA_SOON 32u   /* somebody waits for the ack */
 #define PHX__ACK_GAP 1u      /* ACK frame flag: a later fragment came; send again from next */
 #define PHX__ACK_RETURNS 2u  /* ACK frame flag: messages that come back to their source */
 #define PHX__ACK_SEEN 4u     /* ACK frame flag: `seen` and `seen_epoch` are there */
