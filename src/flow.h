@@ -81,6 +81,8 @@ struct phx__flow_out {
     uint64_t open_from;
     uint64_t open_tag;  /* of the first message in it */
     uint32_t open_left; /* bytes that may be added */
+    struct phx__flow_record *open_record;
+    uint8_t *open_frame;
 };
 
 PHX_PRIVATE void phx__flow_init(struct phx__flow_out *o, struct phx__mem *mem,

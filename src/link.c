@@ -249,12 +249,10 @@ static void link_mac(const struct phx__link_set *s, const struct phx__link *l, u
                      const char *label, size_t answer_size, const uint8_t *last, size_t last_size,
                      uint8_t out[PHX__MAC])
 {
-    struct phx__hmac h;
+    struct phx__hmac h = s->begun[key];
     const struct phx__link_hello *hs = l->hello;
     uint8_t binding[32];
 
-    phx__hmac_init(&h, s->key_count > 0 ? s->keys[key].data : NULL,
-                   s->key_count > 0 ? s->keys[key].size : 0);
     phx__hmac_add(&h, l->tls != NULL ? "PHX1 TLS " : "PHX1 ", l->tls != NULL ? 9 : 5);
     phx__hmac_add(&h, label, strlen(label) + 1);
     phx__hmac_add(&h, s->cluster, strlen(s->cluster) + 1);
@@ -308,15 +306,25 @@ static int link_proof_is_good(const struct phx__link_set *s, const struct phx__l
     return good;
 }
 
-static void link_cluster_tag(const struct phx__link_set *s, uint8_t out[8])
+void phx__link_rekey(struct phx__link_set *s)
+{
+    uint32_t key;
+
+    for (key = 0; key < link_keys(s); key++)
+        phx__hmac_init(&s->begun[key], s->key_count > 0 ? s->keys[key].data : NULL,
+                       s->key_count > 0 ? s->keys[key].size : 0);
+}
+
+void phx__link_cluster(struct phx__link_set *s, const char *cluster)
 {
     struct phx__sha h;
     uint8_t full[32];
 
     phx__sha_init(&h);
-    phx__sha_add(&h, s->cluster, strlen(s->cluster));
+    phx__sha_add(&h, cluster, strlen(cluster));
     phx__sha_end(&h, full);
-    memcpy(out, full, 8);
+    memcpy(s->cluster_tag, full, sizeof s->cluster_tag);
+    s->cluster = cluster;
 }
 
 static int link_keep(uint8_t *to, size_t capacity, size_t *size, const uint8_t *from, size_t n)
@@ -337,7 +345,7 @@ static int link_say_hello(struct phx__link_set *s, struct phx__link *l)
     memset(&h, 0, sizeof h);
     h.magic = PHX__WIRE_MAGIC;
     h.version_min = h.version_max = PHX__WIRE_VERSION;
-    link_cluster_tag(s, h.cluster);
+    memcpy(h.cluster, s->cluster_tag, sizeof h.cluster);
     h.id = *s->self;
     h.incarnation = s->incarnation;
     if ((err = s->random(s->ctx, h.nonce, sizeof h.nonce)) != 0
@@ -424,15 +432,13 @@ static int link_now_up(struct phx__link_set *s, struct phx__link *l)
 static int link_on_hello(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__hello h;
-    uint8_t tag[8];
     int err = phx__wire_get_hello(f, &h);
 
     if (err != 0)
         return err;
     if (h.version_min > PHX__WIRE_VERSION || h.version_max < PHX__WIRE_VERSION)
         return PHX_EVERSION;
-    link_cluster_tag(s, tag);
-    if (memcmp(tag, h.cluster, sizeof tag) != 0)
+    if (memcmp(s->cluster_tag, h.cluster, sizeof h.cluster) != 0)
         return PHX_ECLUSTER;
     l->id = h.id;
     l->incarnation = h.incarnation;
@@ -513,7 +519,8 @@ static int link_on_refuse(const struct phx__frame *f)
 /* DATA, ACK and CAST are free: they cost little each, and come as fast as an honest peer can send. */
 static int link_is_charged(int type)
 {
-    return type < PHX__DATA || type == PHX__SUSPECT || type == PHX__PROBE;
+    return type < PHX__DATA || type == PHX__SUSPECT || type == PHX__PROBE
+           || type == PHX__TRACE;
 }
 
 static void link_charge(const struct phx__link_set *s, struct phx__link *l, size_t size)

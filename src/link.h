@@ -98,6 +98,8 @@ struct phx__link_set {
     const char *cluster;
     struct phx__link_key keys[PHX__LINK_KEYS]; /* the first is used, all are accepted */
     uint32_t key_count;                        /* 0: the empty key */
+    struct phx__hmac begun[PHX__LINK_KEYS];    /* of each key, or of the empty one: nothing hashed yet */
+    uint8_t cluster_tag[8];                    /* what a HELLO says of the cluster */
     struct phx__tls_set *tls;                  /* NULL: no link has TLS */
     const struct phx_id *self;
     uint64_t incarnation;
@@ -134,6 +136,10 @@ struct phx__link_set {
     int (*random)(void *ctx, void *out,
                   size_t size); /* 0, or there are no random bytes: no hello */
 };
+
+/* The keys have changed. The cluster's name, which must stay where it is. */
+PHX_PRIVATE void phx__link_rekey(struct phx__link_set *s);
+PHX_PRIVATE void phx__link_cluster(struct phx__link_set *s, const char *cluster);
 
 /* Makes *l (zeroed by the caller, slot, dialer and secure set) from a handle. state: DIALING or HELLO.
  * PHX_ENOMEM. */

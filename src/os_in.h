@@ -49,6 +49,10 @@ struct os_world {
 #else
     int queue; /* of epoll or kqueue */
 #endif
+#ifdef OS_WAIT_EPOLL
+    uint8_t *known; /* by descriptor: it was watched when we last looked */
+    uint32_t known_capacity;
+#endif
 };
 
 /* os_sock.c: as in struct phx_os. */

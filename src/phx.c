@@ -223,6 +223,8 @@ static int node_changed(phx *p, uint32_t node)
      * from it would be sent to it again. */
     if ((err = node_show_card(p, node, d)) != 0)
         return err;
+    if (p->disc.learnt_at == p->now)
+        p->teller = d->next;
     peer = &p->peers[node];
     if (peer->life != 0 && peer->life != d->incarnation + 1)
         phx__post_reborn(&p->post, node, d->incarnation, p->now);
@@ -296,6 +298,14 @@ static void node_live_beat(void *ctx, uint32_t node, int ask)
     phx__node_beat(ctx, node, ask ? (int)PHX__BEAT_REPLY : 0);
 }
 
+/* For disc: was that all? The digest of the answer tells; see node_on_beat. */
+static void node_ask(void *ctx)
+{
+    phx *p = ctx;
+
+    phx__node_beat(p, p->teller, (int)PHX__BEAT_REPLY);
+}
+
 static void node_silent(void *ctx, uint32_t node, uint64_t us)
 {
     phx *p = ctx;
@@ -352,9 +362,17 @@ static void node_state(void *ctx, uint32_t node, enum phx_state state)
 static uint32_t node_owner(void *ctx, uint64_t name)
 {
     phx *p = ctx;
-    uint32_t node = phx__names_owner(&p->names, name, NULL, NULL);
+    uint32_t node;
     enum phx_state state;
 
+    /* Messages that come one after another are often for one name of ours. */
+    if (name == p->mine && p->mine_version == p->names.version + 1)
+        return PHX__SELF;
+    node = phx__names_owner(&p->names, name, NULL, NULL);
+    if (node == PHX__SELF) {
+        p->mine = name;
+        p->mine_version = p->names.version + 1;
+    }
     if (node == PHX__NONE || node == PHX__SELF)
         return node;
     /* The claim of a node that failed stands, but nobody is there to take messages. */
@@ -465,6 +483,7 @@ static void node_post_wants(void *ctx, uint32_t nbr)
 
 static void node_forget(phx *p, uint32_t node)
 {
+    phx__broken_forget(&p->broken, &p->ids.at[node]);
     phx__names_forget(&p->names, node);
     phx__disc_forget(&p->disc, node);
     phx__live_forget(&p->live, node);
@@ -529,6 +548,7 @@ static void node_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_LATE: node_late(p); break;
     case PHX__TIMER_SPARE: node_spares_due(p); break;
     case PHX__TIMER_HAND: phx__hand_due(p); break;
+    case PHX__TIMER_TRACE: phx__trace_due(p); break;
     default: break; /* PHX__TIMER_CLOSE: only wakes the step */
     }
 }
@@ -664,6 +684,7 @@ static void node_leave(phx *p)
         if (p->links[i] != NULL)
             phx__node_close_link(p, p->links[i], PHX_ECLOSED, 0);
     phx__post_close(&p->post, p->now);
+    phx__trace_end(p);
     p->is_closed = 1;
 }
 
@@ -791,7 +812,7 @@ static int node_open_brains(phx *p)
     struct phx__route_ops route;
     struct phx__disc_limits dl = { p->cfg.max_links, p->cfg.max_dials, p->cfg.retry_min_us,
                                    p->cfg.retry_max_us, NODE_CROWD };
-    struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon };
+    struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon, node_ask };
     struct phx__live_ops live = { p, node_live_beat, node_silent, phx__node_suspect,
                                   phx__node_seek, node_state };
     struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,
@@ -816,6 +837,7 @@ static int node_open_brains(phx *p)
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->late_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_HAND, 0, &p->hand_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_SPARE, 0, &p->spare_timer)) != 0
+        || (err = phx__timer_new(&p->timers, PHX__TIMER_TRACE, 0, &p->trace_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->close_timer)) != 0)
         return err;
     if ((err = phx__budget_init(&p->lines, &p->mem, NODE_LINES, phx__rnd_next(&p->rnd))) != 0)
@@ -853,6 +875,7 @@ static void node_free(phx *p)
     phx__mem_put(&p->mem, p->hooks, p->hook_capacity * sizeof *p->hooks);
     phx__mem_put(&p->mem, p->closed, p->closed_capacity * sizeof *p->closed);
     phx__hand_free(p);
+    phx__trace_free(p);
     phx__mem_put(&p->mem, p->peers, p->peer_capacity * sizeof *p->peers);
     phx__block_drop(p->set.block);
     phx__block_drop(p->set.spare);

@@ -48,7 +48,8 @@
 static int wire_type_travels(int type)
 {
     return type == PHX__REQUEST || type == PHX__DATA || type == PHX__ACK || type == PHX__SUSPECT
-           || type == PHX__PROBE || type == PHX__CAST || type == PHX__HAND;
+           || type == PHX__PROBE || type == PHX__CAST || type == PHX__HAND
+           || type == PHX__TRACE;
 }
 
 int phx__wire_parse(const uint8_t *data, size_t size, struct phx__frame *f, size_t *used)
@@ -178,7 +179,7 @@ static int wire_get_standing(struct phx__reader *r, uint32_t *seq, uint32_t *car
     *seq = phx__get_u32(r);
     *card_version = phx__get_u32(r);
     *have = phx__get_u32(r);
-    return r->bad || *seq == 0 || *card_version == 0 ? PHX_EPROTO : 0;
+    return r->bad || *seq == 0 || *seq > PHX__SEQ_MAX || *card_version == 0 ? PHX_EPROTO : 0;
 }
 
 /* Whether version_min..version_max contains ours is link's question: it answers with a reason. */
@@ -198,7 +199,8 @@ int phx__wire_get_hello(const struct phx__frame *f, struct phx__hello *h)
     phx__get_copy(&r, h->nonce, sizeof h->nonce);
     if (h->magic != PHX__WIRE_MAGIC)
         return PHX_EPROTO;
-    if (h->version_min == 0 || h->version_min > h->version_max)
+    if (h->version_min == 0 || h->version_min > h->version_max
+        || h->incarnation > PHX__INCARNATION_MAX)
         return PHX_EPROTO;
     return wire_close(&r);
 }
@@ -237,7 +239,7 @@ int phx__wire_get_answer(const struct phx__frame *f, struct phx__answer *a)
         return PHX_EPROTO;
     phx__get_copy(&r, a->mac, sizeof a->mac);
     phx__get_copy(&r, a->mac_other, sizeof a->mac_other);
-    if (a->version == 0)
+    if (a->version == 0 || a->incarnation > PHX__INCARNATION_MAX)
         return PHX_EPROTO;
     return wire_close(&r);
 }
@@ -477,8 +479,16 @@ int phx__wire_get_update(const struct phx__frame *f, struct phx__update *u)
     return 0;
 }
 
+/* Not one that its owner could not rise above. */
+static int wire_life_is_sound(uint64_t incarnation, uint32_t seq)
+{
+    return incarnation <= PHX__INCARNATION_MAX && seq <= PHX__SEQ_MAX;
+}
+
 static int wire_entry_is_sound(const struct phx__entry *e, uint32_t id_count)
 {
+    if (!wire_life_is_sound(e->incarnation, e->seq))
+        return 0;
     /* The card is either here or went before, and a card has a version. */
     if (e->flags == WIRE_ENTRY_FLAGS || (e->flags != 0 && e->card_version == 0))
         return 0;

@@ -6,6 +6,11 @@
 #define PHX__WIRE_MAGIC 0x31584850u /* "PHX1" */
 #define PHX__WIRE_VERSION 1u
 #define PHX__WIRE_HEADER 8u
+/* No honest node comes this far: an owner begins a new life before its number passes half of all, and no host
+ * may begin with more than half of the incarnations below the bound (phx_new). Whoever says more would have
+ * the last word on somebody who could never rise above it. */
+#define PHX__SEQ_MAX 0x80000000u
+#define PHX__INCARNATION_MAX (((uint64_t)1 << 63) - 1)
 
 /* Every frame: u32 size of what follows this field, u8 type, u8 flags, u8 hops, u8 zero, body. hops is the
  * number of links the frame may still cross; 0 in frames that stay on their link. */
@@ -25,6 +30,7 @@ enum phx__frame_type {
     PHX__PROBE,     /* end to end: are you there, perhaps through a third node */
     PHX__CAST,      /* the same fragment of a message to many nodes: DATA for each, payload once */
     PHX__HAND,      /* end to end: these names of mine are to be yours */
+    PHX__TRACE,     /* end to end: who is the n-th node on the way to the target */
     PHX__FRAME_TYPES
 };
 
@@ -310,5 +316,18 @@ struct phx__hand {
 };
 PHX_PRIVATE void phx__wire_put_hand(struct phx__writer *w, const struct phx__hand *h, int hops);
 PHX_PRIVATE int phx__wire_get_hand(const struct phx__frame *f, struct phx__hand *h);
+
+/* Which way a message takes; in wire_trace.c. */
+#define PHX__TRACE_ANSWER 1u /* frame flag: from a node on the way, to the asker */
+struct phx__trace {
+    struct phx_id target, source; /* of this frame; target at PHX__DATA_TARGET, as in DATA */
+    uint64_t key;                 /* the asker's, to know its answers by */
+    uint8_t number;               /* which node on the way is meant: 1 is a neighbour of the asker */
+    uint8_t distance;             /* ANSWER: how far it is from there; PHX__UNREACHABLE: no way */
+    int why;                      /* ANSWER: why it is not linked with the target; 0 or a PHX_E */
+};
+PHX_PRIVATE void phx__wire_put_trace(struct phx__writer *w, const struct phx__trace *t, int flags,
+                                     int hops);
+PHX_PRIVATE int phx__wire_get_trace(const struct phx__frame *f, struct phx__trace *t);
 
 #endif

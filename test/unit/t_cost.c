@@ -660,9 +660,54 @@ static void test_idle(void)
     ok(sides[0].heap.calls == allocations, "no allocation");
 }
 
+static void test_link(void)
+{
+    /* Goal: a link costs three messages and little else (PERF.md, start of a mesh). Method: count what both
+     * sides ask of the world from the call of phx_join until both are up, beside looks for what is ready. */
+    struct counts in, out;
+    char at[PHX_ADDRESS_TEXT];
+    struct phx_address address;
+    struct phx_stats s[2];
+    uint64_t end = phx_now_us() + PATIENCE;
+    int turns = 0;
+
+    cost_begin(&sides[0]);
+    cost_begin(&sides[1]);
+    check(phx_listen(sides[0].p, "tcp://127.0.0.1:0") == 0, "listens");
+    check(phx_listening(sides[0].p, 0, &address) == 0, "somewhere");
+    in = sides[0].os;
+    out = sides[1].os;
+    check(phx_join(sides[1].p, phx_address_text(&address, at)) == 0, "joins");
+    do {
+        phx_step(sides[1].p, phx_now_us(), NULL, 0);
+        phx_step(sides[0].p, phx_now_us(), NULL, 0);
+        phx_stats(sides[0].p, &s[0]);
+        phx_stats(sides[1].p, &s[1]);
+        turns++;
+    } while ((s[0].links == 0 || s[1].links == 0) && phx_now_us() < end);
+    in.sends = sides[0].os.sends - in.sends;
+    in.recvs = sides[0].os.recvs - in.recvs;
+    in.watches = sides[0].os.watches - in.watches;
+    out.sends = sides[1].os.sends - out.sends;
+    out.recvs = sides[1].os.recvs - out.recvs;
+    out.watches = sides[1].os.watches - out.watches;
+    ok(s[0].links == 1 && s[1].links == 1, "a link");
+#ifdef __linux__ /* where a connection within the host is there at once */
+    ok(turns <= 3, "it takes %d turns, at most 3", turns);
+    ok(out.sends <= 2 && out.recvs <= 1 && out.watches == 1,
+       "who dials: %ld sends, at most 2, %ld receives, at most 1, %ld watches, just 1", out.sends, out.recvs,
+       out.watches);
+    ok(in.sends <= 2 && in.recvs <= 3 && in.watches == 1,
+       "who accepts: %ld sends, at most 2, %ld receives, at most 3, %ld watches, just 1", in.sends, in.recvs,
+       in.watches);
+#endif
+    cost_close_all();
+}
+
 int main(void)
 {
     signal(SIGPIPE, SIG_IGN);
+    test_link();
     if (ok(cost_open(), "two nodes know each other")) {
         test_ping();
         test_sleepers();
