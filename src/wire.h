@@ -6,6 +6,11 @@
 #define PHX__WIRE_MAGIC 0x31584850u /* "PHX1" */
 #define PHX__WIRE_VERSION 1u
 #define PHX__WIRE_HEADER 8u
+/* No honest node comes this far: an owner begins a new life before its number passes half of all, and no host
+ * may begin with more than half of the incarnations below the bound (phx_new). Whoever says more would have
+ * the last word on somebody who could never rise above it. */
+#define PHX__SEQ_MAX 0x80000000u
+#define PHX__INCARNATION_MAX (((uint64_t)1 << 63) - 1)
 
 /* Every frame: u32 size of what follows this field, u8 type, u8 flags, u8 hops, u8 zero, body. hops is the
  * number of links the frame may still cross; 0 in frames that stay on their link. */
@@ -25,6 +30,7 @@ enum phx__frame_type {
     PHX__PROBE,     /* end to end: are you there, perhaps through a third node */
     PHX__CAST,      /* the same fragment of a message to many nodes: DATA for each, payload once */
     PHX__HAND,      /* end to end: these names of mine are to be yours */
+    PHX__TRACE,     /* end to end: who is the n-th node on the way to the target */
     PHX__FRAME_TYPES
 };
 
@@ -184,12 +190,15 @@ PHX_PRIVATE int phx__wire_next_summary_line(struct phx__reader *r, struct phx__s
 #define PHX__DATA_FIRST 1u
 #define PHX__DATA_LAST 2u
 #define PHX__DATA_SEEN 4u    /* with FIRST: `seen` is there */
-#define PHX__DATA_SOON 32u   /* somebody waits for the ack; 8 and 16 are left to frames of many messages */
+#define PHX__DATA_RUN 8u     /* with FIRST and LAST: more messages follow, of the same to and from */
+#define PHX__DATA_TAGS 16u   /* with RUN: each with its own tag; else all have the first one's */
+#define PHX__DATA_SOON 32u   /* somebody waits for the ack */
 #define PHX__ACK_GAP 1u      /* ACK frame flag: a later fragment came; send again from next */
 #define PHX__ACK_RETURNS 2u  /* ACK frame flag: messages that come back to their source */
 #define PHX__ACK_SEEN 4u     /* ACK frame flag: `seen` and `seen_epoch` are there */
 #define PHX__DATA_HEAD 56u   /* frame header included */
 #define PHX__DATA_FIRST_HEAD 88u
+#define PHX__DATA_HEAD_MOST 92u /* with FIRST and SEEN */
 #define PHX__DATA_TARGET 8u  /* offset of the target's id in the frame, in DATA and ACK alike */
 #define PHX__DATA_HOPS 6u    /* offset of the hop byte */
 struct phx__data {
@@ -198,6 +207,7 @@ struct phx__data {
     uint64_t epoch;  /* of the flow; a higher one starts over */
     uint64_t to, from, tag, total; /* with FIRST only; total: bytes of the whole message */
     uint32_t seen; /* with FIRST and SEEN: returns of this flow the source had taken in, not 0 */
+    uint32_t more; /* with RUN: messages in the payload behind the first `total` bytes of it */
     const uint8_t *payload;
     size_t size;
 };
@@ -206,6 +216,21 @@ struct phx__data {
 PHX_PRIVATE void phx__wire_put_data_head(struct phx__writer *w, const struct phx__data *d,
                                          int flags, int hops);
 PHX_PRIVATE int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d);
+/* The same of a frame of which only the first size bytes are here: how long its head is, or 0 if not all of
+ * that is here, or it is not a sound DATA frame. *whole: of all of it. d->payload is NULL. */
+PHX_PRIVATE size_t phx__wire_data_front(const uint8_t *p, size_t size, struct phx__data *d,
+                                        int *flags, size_t *whole);
+/* Is it a run with at least one message behind the first, and all of them whole? Counts them in d->more. */
+PHX_PRIVATE int phx__wire_count_run(struct phx__data *d, int flags);
+/* A message behind another in a run: so many bytes before its own. */
+PHX_PRIVATE size_t phx__wire_more_head(int flags);
+PHX_PRIVATE void phx__wire_put_more(struct phx__writer *w, int flags, uint64_t tag, size_t size);
+/* Its bytes, if it begins at `at` in a run that was counted; *tag only with TAGS. */
+PHX_PRIVATE const uint8_t *phx__wire_more(const uint8_t *at, int flags, uint64_t *tag,
+                                          size_t *size);
+PHX_PRIVATE int phx__wire_flags(const uint8_t *frame);
+/* The DATA frame at `frame` has `size` bytes now, header included, and perhaps other flags. */
+PHX_PRIVATE void phx__wire_stretch(uint8_t *frame, int flags, size_t size);
 
 /* A CAST stands for `count` DATA frames. Each has a line of its own: target, number, epoch, and with
  * FIRST to and seen (here 0 is said); the rest they have in common. */
@@ -239,7 +264,7 @@ enum phx__return_reason {
     PHX__RETURN_AGAIN      /* send it again: an older one came back, or its beginning was lost */
 };
 #define PHX__RETURNS 512u    /* unconfirmed ones of a flow */
-#define PHX__RETURN_SIZE 9u  /* bytes of one */
+#define PHX__RETURN_SIZE 11u /* bytes of one */
 struct phx__ack {
     struct phx_id target, source; /* target: whom the ack goes to */
     uint64_t epoch;
@@ -254,9 +279,14 @@ struct phx__ack {
 };
 PHX_PRIVATE void phx__wire_put_ack(struct phx__writer *w, const struct phx__ack *a, int hops);
 PHX_PRIVATE int phx__wire_get_ack(const struct phx__frame *f, struct phx__ack *a);
-/* PHX__RETURN_SIZE bytes: the number of the fragment at which a message was turned back. */
-PHX_PRIVATE void phx__wire_put_return(struct phx__writer *w, uint64_t number, int reason);
-PHX_PRIVATE uint64_t phx__wire_return(const struct phx__ack *a, uint32_t i, int *reason);
+/* Where a message was turned back, and with it, unless it was too large, what follows it in a run. */
+struct phx__return {
+    uint64_t number; /* of the fragment */
+    uint16_t place;  /* of the message in its run, from 0 */
+    int reason;      /* enum phx__return_reason */
+};
+PHX_PRIVATE void phx__wire_put_return(struct phx__writer *w, const struct phx__return *t);
+PHX_PRIVATE void phx__wire_return(const struct phx__ack *a, uint32_t i, struct phx__return *t);
 
 /* Failure detection. */
 struct phx__suspect {
@@ -286,5 +316,18 @@ struct phx__hand {
 };
 PHX_PRIVATE void phx__wire_put_hand(struct phx__writer *w, const struct phx__hand *h, int hops);
 PHX_PRIVATE int phx__wire_get_hand(const struct phx__frame *f, struct phx__hand *h);
+
+/* Which way a message takes; in wire_trace.c. */
+#define PHX__TRACE_ANSWER 1u /* frame flag: from a node on the way, to the asker */
+struct phx__trace {
+    struct phx_id target, source; /* of this frame; target at PHX__DATA_TARGET, as in DATA */
+    uint64_t key;                 /* the asker's, to know its answers by */
+    uint8_t number;               /* which node on the way is meant: 1 is a neighbour of the asker */
+    uint8_t distance;             /* ANSWER: how far it is from there; PHX__UNREACHABLE: no way */
+    int why;                      /* ANSWER: why it is not linked with the target; 0 or a PHX_E */
+};
+PHX_PRIVATE void phx__wire_put_trace(struct phx__writer *w, const struct phx__trace *t, int flags,
+                                     int hops);
+PHX_PRIVATE int phx__wire_get_trace(const struct phx__frame *f, struct phx__trace *t);
 
 #endif
