@@ -1746,6 +1746,8 @@ struct phx__flow_out {
     uint64_t open_from;
     uint64_t open_tag;  /* of the first message in it */
     uint32_t open_left; /* bytes that may be added */
+    struct phx__flow_record *open_record;
+    uint8_t *open_frame;
 };
 
 PHX_PRIVATE void phx__flow_init(struct phx__flow_out *o, struct phx__mem *mem,
@@ -11983,9 +11985,10 @@ static int flow_is_plain(const struct phx__mail *m)
 /* Others may join it, as many as go behind it in the tail, up to a bound: a frame that fills the credit
  * would have to wait for all before it. */
 static void flow_open(struct phx__flow_out *o, const struct phx__mail *m,
-                      const struct phx__flow_record *r)
+                      struct phx__flow_record *r)
 {
-    size_t credit = o->window < o->own ? o->window : o->own, left = o->tail->capacity - o->tail->used;
+    size_t credit = o->window < o->own ? o->window : o->own;
+    size_t left = o->tail->capacity - o->tail->used;
     size_t most = credit / 4 < FLOW_RUN_MOST ? credit / 4 : FLOW_RUN_MOST;
 
     if (!flow_is_plain(m) || r->head_size >= most)
@@ -11994,6 +11997,8 @@ static void flow_open(struct phx__flow_out *o, const struct phx__mail *m,
     o->open_from = m->from;
     o->open_tag = m->tag;
     o->open_left = (uint32_t)(left < most - r->head_size ? left : most - r->head_size);
+    o->open_record = r;
+    o->open_frame = flow_frame(r);
 }
 
 /* A small message, or a run. */
@@ -12014,32 +12019,33 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__mail *m)
 uint8_t *phx__flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t from,
                         uint64_t tag, size_t size)
 {
-    struct phx__flow_record *r;
+    struct phx__flow_record *r = o->open_record;
+    size_t head, need;
     struct phx__writer w;
     uint8_t *at;
     int flags;
 
     if (b != o->open_box || from != o->open_from || size > FLOW_SMALL)
         return NULL;
-    r = phx__flow_at(o, o->count - 1);
-    flags = phx__wire_flags(flow_frame(r));
+    flags = phx__wire_flags(o->open_frame);
     if ((flags & (int)PHX__DATA_RUN) == 0)
         flags |= (int)(tag == o->open_tag ? PHX__DATA_RUN : PHX__DATA_RUN | PHX__DATA_TAGS);
     else if ((flags & (int)PHX__DATA_TAGS) == 0 && tag != o->open_tag)
         return NULL;
-    size += phx__wire_more_head(flags);
-    if (size > o->open_left)
+    head = phx__wire_more_head(flags);
+    need = head + size;
+    if (need > o->open_left)
         return NULL;
-    at = flow_frame(r) + r->head_size;
-    phx__writer_init(&w, at, size);
-    phx__wire_put_more(&w, flags, tag, size - phx__wire_more_head(flags));
-    o->open_left -= (uint32_t)size;
-    o->bytes += size;
-    o->tail->used += size;
-    r->head_size = (uint16_t)(r->head_size + size);
+    at = o->open_frame + r->head_size;
+    phx__writer_init(&w, at, head);
+    phx__wire_put_more(&w, flags, tag, size);
+    o->open_left -= (uint32_t)need;
+    o->bytes += need;
+    o->tail->used += need;
+    r->head_size = (uint16_t)(r->head_size + need);
     r->body_at++;
-    phx__wire_stretch(flow_frame(r), flags, r->head_size);
-    return at + w.size;
+    phx__wire_stretch(o->open_frame, flags, r->head_size);
+    return at + head;
 }
 
 int phx__flow_join(struct phx__flow_out *o, const struct phx__mail *m)
@@ -23971,9 +23977,31 @@ int phx_sendv(phx *p, const struct phx_outgoing *m)
     return phx__post_send(&p->post, m, p->now);
 }
 
+static void api_fill(struct phx_outgoing *m, struct iovec *iov, uint64_t to, uint64_t from,
+                     uint64_t tag, const void *data, size_t size)
+{
+    memset(m, 0, sizeof *m);
+    memcpy(&iov->iov_base, &data,
+           sizeof data); /* an iovec has no const, but nothing writes through it */
+    iov->iov_len = size;
+    m->to = to;
+    m->from = from;
+    m->tag = tag;
+    m->iov = iov;
+    m->iov_count = 1;
+}
+
 int phx_send(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void *data, size_t size)
 {
-    return phx_send_owned(p, to, from, tag, data, size, NULL, NULL);
+    struct phx_outgoing m;
+    struct iovec iov;
+
+    if (p == NULL || (data == NULL && size > 0))
+        return PHX_EINVAL;
+    if (p->closing)
+        return PHX_ECLOSED;
+    api_fill(&m, &iov, to, from, tag, data, size);
+    return phx__post_send(&p->post, &m, p->now);
 }
 
 int phx_send_owned(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void *data, size_t size,
@@ -23982,15 +24010,7 @@ int phx_send_owned(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void 
     struct phx_outgoing m;
     struct iovec iov;
 
-    memset(&m, 0, sizeof m);
-    memcpy(&iov.iov_base, &data,
-           sizeof data); /* an iovec has no const, but nothing writes through it */
-    iov.iov_len = size;
-    m.to = to;
-    m.from = from;
-    m.tag = tag;
-    m.iov = &iov;
-    m.iov_count = 1;
+    api_fill(&m, &iov, to, from, tag, data, size);
     m.release = release;
     m.arg = arg;
     return phx_sendv(p, &m);
