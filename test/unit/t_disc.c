@@ -1806,7 +1806,7 @@ static void test_crowd(void)
     uint64_t end;
 
     rig_pass(r, 10 * MS);
-    ok(r->dials == 0 && r->asks == 1, "a crowd: a moment without news, and the teller is asked, none dialled");
+    ok(r->dials == 0 && r->asks == 1, "a crowd: after a moment the teller is asked, none dialled");
     rig_contact(r);
     phx__disc_told_all(&r->d, r->now);
     rig_pass(r, MS);
