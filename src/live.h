@@ -32,6 +32,7 @@ struct phx__live_node {
     uint8_t asked;   /* something must come before asked_until */
     uint8_t used;    /* messages went out after used_at, the last at used_last */
     uint8_t sought;  /* others were asked again */
+    uint8_t put_off; /* how often its failure was, since it was lost */
     uint8_t ground;  /* enum phx__live_ground */
     enum phx_state state; /* 0: not known */
     uint32_t accuser;     /* node, for PHX__LIVE_WORD */

@@ -382,6 +382,7 @@ static const struct phx_os os_posix = {
     PHX_OS_VERSION, NULL, /* the world is filled in */
     phx__os_listen, phx__os_accept, phx__os_dial, phx__os_finish, phx__os_local, phx__os_send,
     phx__os_recv, phx__os_close, phx__os_watch, os_wait, os_random, phx__os_resolve, os_fd, os_wake, os_free,
+    phx__os_recvv,
 };
 
 int phx__os_init(struct phx_os *os, struct phx__mem *mem)

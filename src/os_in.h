@@ -63,6 +63,7 @@ PHX_PRIVATE int phx__os_finish(void *world, int handle);
 PHX_PRIVATE int phx__os_local(void *world, int handle, struct phx_address *out);
 PHX_PRIVATE long phx__os_send(void *world, int handle, const struct iovec *iov, int count);
 PHX_PRIVATE long phx__os_recv(void *world, int handle, void *data, size_t size);
+PHX_PRIVATE long phx__os_recvv(void *world, int handle, const struct iovec *iov, int count);
 PHX_PRIVATE void phx__os_close(void *world, int handle);
 PHX_PRIVATE int phx__os_resolve(void *world, const char *host, struct phx_address *out,
                                 int capacity);

@@ -701,7 +701,8 @@ void phx__node_read(phx *p, struct phx__link *l)
     if (l->state == PHX__LINK_UP && l->bytes_in != before)
         phx__live_heard(&p->live, l->peer, p->now);
     p->more |= l->more;
-    phx__node_watch(p, l);
+    if (phx__link_events(l) != l->watching)
+        phx__node_watch(p, l);
 }
 
 static void node_wants(void *ctx, struct phx__link *l)
@@ -755,7 +756,7 @@ static void node_write_link(phx *p, struct phx__link *l)
         l->broken = err; /* the next step first reads what came before the end: a goodbye, perhaps */
     else if (err != 0)
         phx__node_close_link(p, l, err, 0);
-    else
+    else if (phx__link_events(l) != l->watching)
         phx__node_watch(p, l);
 }
 
@@ -819,11 +820,15 @@ int phx__node_open_set(phx *p)
     s->incarnation = p->cfg.incarnation;
     s->now = p->now;
     s->scratch_size = p->cfg.step_bytes;
-    s->scratch = phx__mem_get(&p->mem, s->scratch_size);
+    s->block = phx__block_new(&p->mem, s->scratch_size);
+    s->scratch = s->block != NULL ? s->block->data : NULL;
     s->judge = node_judge;
     s->introduce = node_introduce;
     s->up = node_link_up;
     s->frame = phx__node_frame;
+    s->place = phx__node_place;
+    s->placed = phx__node_placed;
+    s->ahead = phx__node_ahead;
     s->pull = node_pull;
     s->wants = node_wants;
     s->random = node_random;

@@ -1516,10 +1516,11 @@ static void test_busy_then_free(void)
 }
 
 /* Goal: the budget of a host is for those that do not answer. Method: 400 nodes at one host, each at a port
- * of its own, three lives of them with new ids and ports; then as many addresses where nobody is. */
-static void test_large_host(void)
+ * of its own, three lives of them with new ids and ports; then as many addresses where nobody is. Each seed
+ * is another salt: wherever the host's line falls, so many ports of its own must not drive it out. */
+static void test_large_host(uint64_t seed)
 {
-    struct rig *r = rig_new(1000, 64, 11);
+    struct rig *r = rig_new(1000, 64, seed);
     uint64_t start;
     uint32_t life, i, node[400];
     struct phx_address a;
@@ -1886,6 +1887,8 @@ static void test_crowd_patience(void)
 
 int main(void)
 {
+    uint64_t seed;
+
     test_race();
     test_order();
     test_backoff();
@@ -1920,7 +1923,8 @@ int main(void)
     test_replace_all();
     test_same_address();
     test_busy_then_free();
-    test_large_host();
+    for (seed = 11; seed < 23; seed++)
+        test_large_host(seed);
     test_slots();
     test_stop();
     test_memory();
