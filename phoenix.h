@@ -280,6 +280,9 @@ struct phx_os {
     int (*fd)(void *world);    /* one descriptor readable when wait has something; or PHX_ENOTSUP */
     int (*wake)(void *world);  /* make fd readable; async-signal-safe */
     void (*free)(void *world); /* the node is done with the world; may be NULL */
+    /* As recv, spread over several places in turn; may be NULL. With it large messages are received
+     * straight into place, and without it they are copied once more. */
+    long (*recvv)(void *world, int handle, const struct iovec *iov, int count);
 };
 
 /* ---- Keys --------------------------------------------------------------------------------------- */
@@ -389,7 +392,8 @@ struct phx_config {
     uint32_t max_accepts; /* links in all, above which those that others dial are refused with
                              PHX_ELIMIT; default 4096, less is fine where descriptors are few */
     uint32_t hop_limit; /* links a message may cross; default 16, at most 255 */
-    uint32_t step_bytes; /* read per link in one step; default 256 KiB, at least 80 KiB */
+    uint32_t step_bytes; /* read per link in one step; default 256 KiB, at least 80 KiB. Of a message that
+                            is received in place up to 1 MiB */
 
     /* Times, microseconds */
     uint64_t dial_timeout_us; /* address to verified link; default 5 s */
@@ -402,6 +406,17 @@ struct phx_config {
 
     /* Callbacks, each may be NULL */
     void (*on_message)(phx *p, const struct phx_message *m, void *user);
+    /* A message of more than one fragment (64 KiB, of phx_cast 32 KiB) begins to arrive from another node;
+     * its data is NULL. Returns a buffer of the host's for m->size bytes, into which it is received, or
+     * NULL: the node takes memory of its own. The buffer is the node's, and what is in it means nothing,
+     * until it comes back in exactly one of two ways: on_message with this buffer as data, which the
+     * host then keeps; or on_abandon. A message that was abandoned may begin again. With on_begin
+     * on_abandon must be set, too (PHX_EINVAL). */
+    void *(*on_begin)(phx *p, const struct phx_message *m, void *user);
+    /* The message for which on_begin gave this buffer does not come, or not now: its sender failed or sends
+     * it elsewhere, its name is not here any more, or this node is freed. The buffer is the host's again.
+     * Called inside phx_step or phx_free. */
+    void (*on_abandon)(phx *p, void *buffer, size_t size, void *user);
     /* The outcome of a send that had a token: PHX_OK delivered (the receiver's on_message has
      * returned), else why not: PHX_EFAILED (its receiver failed or left, and may have got it),
      * PHX_EEXPIRED, PHX_ECANCELLED, PHX_ETOOBIG (for the receiver), PHX_ECLOSED (this node has left),

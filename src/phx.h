@@ -89,6 +89,7 @@ struct phx {
     uint64_t now, steps;
     uint64_t names_version; /* as last shown to post */
     uint64_t broken_version; /* as last looked through for broken ones, all news of which were told */
+    uint64_t mine, mine_version; /* the name that was found to be here last, in which version + 1 */
     int card_stale;         /* own names or addresses changed */
     int late;               /* some change was not taken in for lack of memory */
     uint32_t late_timer;    /* ... and is looked at again */
@@ -116,6 +117,7 @@ struct phx {
     struct phx__peer *peers; /* by node */
     uint32_t peer_capacity;
     uint32_t generation;
+    uint32_t teller; /* the neighbour who told of the last new node */
 
     struct phx__listener listeners[PHX__LISTENERS];
     struct phx__listener near[PHX__LISTENERS]; /* their companions, handle -1: none; see phx_near.c */
@@ -128,6 +130,8 @@ struct phx {
     struct phx__sight sights[8];   /* not agreed upon, the latest */
     uint32_t here_count, sight_next;
 
+    uint32_t spare_timer;
+    uint64_t spare_uses;    /* of mem, when that timer was set */
     int closing, left, is_closed;
     uint64_t goodbye_at, close_at;
     int card_late; /* the card could not be made for lack of memory */
@@ -194,6 +198,12 @@ PHX_PRIVATE int phx__node_open_tls(phx *p);
 /* phx_frame.c: frames in, control frames out. */
 PHX_PRIVATE int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f,
                                 const uint8_t *raw, size_t raw_size);
+PHX_PRIVATE size_t phx__node_place(void *ctx, struct phx__link *l, const uint8_t *front,
+                                   size_t size, struct phx__place *out);
+PHX_PRIVATE void phx__node_placed(void *ctx, struct phx__link *l, const uint8_t *head, size_t size,
+                                  const uint8_t *payload);
+PHX_PRIVATE int phx__node_ahead(void *ctx, struct phx__link *l, uint32_t from,
+                                struct phx__place *out);
 PHX_PRIVATE void phx__node_route_ops(phx *p, struct phx__route_ops *ops);
 PHX_PRIVATE void phx__node_beat(phx *p, uint32_t node, int flags);
 PHX_PRIVATE int phx__node_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);

@@ -379,6 +379,8 @@ static int node_on_beat(phx *p, struct phx__link *l, const struct phx__frame *f)
     phx__live_beat(&p->live, l->peer, b.next_ms * PHX__MS, f->flags & (int)PHX__BEAT_BUSY,
                    f->flags & (int)PHX__BEAT_MONITOR, p->now);
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
+    if (l->peer == p->teller && b.digest == p->route.digest)
+        phx__disc_told_all(&p->disc, p->now);
     if ((f->flags & PHX__BEAT_REPLY) && phx__link_queued(l) < NODE_ANSWER_QUEUE)
         node_say_beat(p, l->peer, 0, b.echo_ms);
     return 0;
@@ -444,6 +446,44 @@ static int node_on_ack(phx *p, const struct phx__frame *f)
     return 0;
 }
 
+/* As phx__node_frame, for frames that are read straight into place. */
+size_t phx__node_place(void *ctx, struct phx__link *l, const uint8_t *front, size_t size,
+                       struct phx__place *out)
+{
+    phx *p = ctx;
+
+    return phx__node_link(p, l->peer) == l ? phx__post_place(&p->post, front, size, out) : 0;
+}
+
+void phx__node_placed(void *ctx, struct phx__link *l, const uint8_t *head, size_t size,
+                      const uint8_t *payload)
+{
+    phx *p = ctx;
+
+    if (phx__node_link(p, l->peer) != l)
+        return;
+    phx__post_placed(&p->post, head, size, payload, p->now);
+    l->from = p->post.last_source;
+}
+
+int phx__node_ahead(void *ctx, struct phx__link *l, uint32_t from, struct phx__place *out)
+{
+    phx *p = ctx;
+
+    return phx__node_link(p, l->peer) == l && phx__post_ahead(&p->post, from, out);
+}
+
+static int node_on_data(phx *p, struct phx__link *l, const struct phx__frame *f,
+                        const uint8_t *raw, size_t raw_size)
+{
+    int err;
+
+    p->post.lender = raw_size >= PHX__LEND_LEAST ? phx__link_lend(&p->set, raw) : NULL;
+    err = phx__post_data(&p->post, l->peer, raw, raw_size, f, p->now);
+    l->from = p->post.last_source;
+    return err;
+}
+
 int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
                     size_t raw_size)
 {
@@ -459,7 +499,7 @@ int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f, 
     case PHX__REQUEST: return node_on_request(p, l, f);
     case PHX__BEAT: return node_on_beat(p, l, f);
     case PHX__SUMMARY: return node_on_summary(p, l, f);
-    case PHX__DATA: return phx__post_data(&p->post, l->peer, raw, raw_size, f, p->now);
+    case PHX__DATA: return node_on_data(p, l, f, raw, raw_size);
     case PHX__ACK: return node_on_ack(p, f);
     case PHX__SUSPECT: return phx__node_on_suspect(p, l, f);
     case PHX__PROBE: return phx__node_on_probe(p, l, f);

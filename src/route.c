@@ -685,8 +685,10 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     r->around ^= phx__id_hash(&r->ids->at[nbr]);
     r->moved = now;
     route_look_at(r, n, 1);
-    if (d->flags & PHX__DEST_LAPSED)
+    if (d->flags & PHX__DEST_LAPSED) {
+        n->relinked = 1;
         route_relinked(r, nbr);
+    }
     return route_hello(r, nbr, h, now);
 }
 
@@ -722,6 +724,10 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
         route_at(r, r->nbrs[pos].node)->pos = pos;
     route_at(r, nbr)->pos = PHX__NONE;
     r->around ^= phx__id_hash(&r->ids->at[nbr]);
+    if (nbr == r->guide) {
+        r->guide = PHX__NONE;
+        r->guide_known = 0;
+    }
     r->shrunk++;
     r->lapsed++;
     route_at(r, nbr)->flags |= PHX__DEST_LAPSED;
@@ -863,6 +869,7 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
     r->variant = variant;
     r->hop_limit = hop_limit;
     r->relay = 1;
+    r->guide = PHX__NONE;
     phx__table_init(&r->table, mem);
     if (route_know(r, PHX__SELF, 0) != 0
         || phx__timer_new(timers, PHX__TIMER_ROUTE_TELL, 0, &r->tell_timer)
@@ -884,6 +891,7 @@ void phx__route_free(struct phx__route *r)
     phx__mem_put(r->mem, r->nbrs, r->nbr_capacity * sizeof *r->nbrs);
     phx__mem_put(r->mem, r->dirty, r->dirty_capacity * sizeof *r->dirty);
     phx__mem_put(r->mem, r->changed, r->changed_capacity * sizeof *r->changed);
+    phx__mem_put(r->mem, r->open, r->open_capacity * sizeof *r->open);
     phx__mem_put(r->mem, r->out, r->out_capacity * sizeof *r->out);
     phx__mem_put(r->mem, r->out_ids, r->out_id_capacity * sizeof *r->out_ids);
 }

@@ -667,34 +667,61 @@ static int wire_data_fits(int flags, struct phx__data *d)
     return (flags & (int)PHX__DATA_TAGS) == 0 && wire_payload_fits(flags, d->size, d->total);
 }
 
-int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d)
+static void wire_get_data_head(struct phx__reader *r, int flags, struct phx__data *d)
 {
     uint64_t place[2], name[4];
-    struct phx__reader r;
 
     memset(d, 0, sizeof *d);
-    if (wire_open(f, PHX__DATA, &r) != 0)
-        return PHX_EPROTO;
-    wire_get_id(&r, &d->target);
-    wire_get_id(&r, &d->source);
-    phx__get_u64s(&r, place, 2);
+    wire_get_id(r, &d->target);
+    wire_get_id(r, &d->source);
+    phx__get_u64s(r, place, 2);
     d->number = place[0];
     d->epoch = place[1];
-    if ((f->flags & PHX__DATA_FIRST) != 0) {
-        phx__get_u64s(&r, name, 4);
+    if ((flags & (int)PHX__DATA_FIRST) != 0) {
+        phx__get_u64s(r, name, 4);
         d->to = name[0];
         d->from = name[1];
         d->tag = name[2];
         d->total = name[3];
-        if ((f->flags & PHX__DATA_SEEN) != 0)
-            d->seen = phx__get_u32(&r);
+        if ((flags & (int)PHX__DATA_SEEN) != 0)
+            d->seen = phx__get_u32(r);
     }
+}
+
+int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d)
+{
+    struct phx__reader r;
+
+    if (wire_open(f, PHX__DATA, &r) != 0)
+        return PHX_EPROTO;
+    wire_get_data_head(&r, f->flags, d);
     d->size = r.left;
     d->payload = phx__get_bytes(&r, r.left);
     if (wire_close(&r) != 0 || !wire_data_fits(f->flags, d)
         || ((f->flags & PHX__DATA_SEEN) != 0) != (d->seen != 0)) /* 0 is said by leaving it out */
         return PHX_EPROTO;
     return 0;
+}
+
+size_t phx__wire_data_front(const uint8_t *p, size_t size, struct phx__data *d, int *flags,
+                            size_t *whole)
+{
+    struct phx__reader r;
+    struct phx__frame f;
+
+    if (size < PHX__DATA_HEAD || phx__wire_parse(p, size, &f, whole) < 0 || f.type != PHX__DATA)
+        return 0;
+    phx__reader_init(&r, p, size);
+    (void)phx__get_bytes(&r, PHX__WIRE_HEADER);
+    wire_get_data_head(&r, f.flags, d);
+    *flags = f.flags;
+    size -= r.left;
+    d->size = *whole > size ? *whole - size : 0;
+    if (r.bad || d->size == 0 || (f.flags & (int)(PHX__DATA_RUN | PHX__DATA_TAGS)) != 0
+        || !wire_payload_fits(f.flags, d->size, d->total)
+        || ((f.flags & PHX__DATA_SEEN) != 0) != (d->seen != 0))
+        return 0;
+    return size;
 }
 
 static size_t wire_cast_line_size(int flags)

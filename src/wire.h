@@ -198,6 +198,7 @@ PHX_PRIVATE int phx__wire_next_summary_line(struct phx__reader *r, struct phx__s
 #define PHX__ACK_SEEN 4u     /* ACK frame flag: `seen` and `seen_epoch` are there */
 #define PHX__DATA_HEAD 56u   /* frame header included */
 #define PHX__DATA_FIRST_HEAD 88u
+#define PHX__DATA_HEAD_MOST 92u /* with FIRST and SEEN */
 #define PHX__DATA_TARGET 8u  /* offset of the target's id in the frame, in DATA and ACK alike */
 #define PHX__DATA_HOPS 6u    /* offset of the hop byte */
 struct phx__data {
@@ -215,6 +216,10 @@ struct phx__data {
 PHX_PRIVATE void phx__wire_put_data_head(struct phx__writer *w, const struct phx__data *d,
                                          int flags, int hops);
 PHX_PRIVATE int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d);
+/* The same of a frame of which only the first size bytes are here: how long its head is, or 0 if not all of
+ * that is here, or it is not a sound DATA frame. *whole: of all of it. d->payload is NULL. */
+PHX_PRIVATE size_t phx__wire_data_front(const uint8_t *p, size_t size, struct phx__data *d,
+                                        int *flags, size_t *whole);
 /* Is it a run with at least one message behind the first, and all of them whole? Counts them in d->more. */
 PHX_PRIVATE int phx__wire_count_run(struct phx__data *d, int flags);
 /* A message behind another in a run: so many bytes before its own. */

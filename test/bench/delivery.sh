@@ -51,4 +51,10 @@ if [ -n "$counter" ]; then
         ours=$(per_message stream $size $count phx)
         printf 'instructions\t%s\t%s\t%s\t%s\n' "$size" "$raw" "$ours" $((ours - raw))
     done
+    echo '# the same for a lone message and its answer, both hosts asleep in between'
+    for size in 8 1024; do
+        raw=$(per_message pingpong $size 2000 raw)
+        ours=$(per_message pingpong $size 2000 phx)
+        printf 'instructions_pingpong\t%s\t%s\t%s\t%s\n' "$size" "$raw" "$ours" $((ours - raw))
+    done
 fi
