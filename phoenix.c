@@ -6206,9 +6206,10 @@ int phx__wire_get_trace(const struct phx__frame *f, struct phx__trace *t)
  * reads up to 256 KiB 379, 512 KiB 348, 1 MiB 295. One exact read for each fragment of 64 KiB, and one for
  * each head: 422 (7 rounds, copy then 354).
  *
- * Two paths may bring the same fragment, so a place can be overtaken. The block's `used` says how
- * much of the message has been taken, and becomes its capacity when the message is over: a place is open as
- * long as it begins just there. */
+ * Two paths may bring the same fragment, so a place can be overtaken. The block's `used` says how much of
+ * the message has been taken, and becomes its capacity when the message is over: a place is open as long
+ * as it begins just there. And as long as one link has an open place no other guesses at that fragment
+ * (phx__post_ahead): a wrong guess would spoil what is there. */
 /* include "place.h" */
 
 /* Behind the end of a message: the front of what comes next. What of it is the beginning of another large one
@@ -15787,7 +15788,9 @@ int phx__post_ahead(const struct phx__post *p, uint32_t from, struct phx__place 
     const struct phx__pump_peer *peer = phx__pump_find(p, from);
     struct phx__block *part = peer == NULL ? NULL : peer->in.part;
 
-    if (part == NULL || peer->in.opened)
+    /* Held by somebody else: another link has put the front of this very fragment there, and a guess that is
+     * wrong would write over it. */
+    if (part == NULL || peer->in.opened || part->refs > 1)
         return 0;
     out->block = phx__block_hold(part);
     out->at = part->used;
