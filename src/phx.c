@@ -161,7 +161,7 @@ static int node_read_card(phx *p, uint32_t node, const struct phx__dest *d)
     struct phx__card card;
     int changed, err;
 
-    if (phx__wire_get_card(d->card, d->card_size, &card) != 0)
+    if (phx__wire_get_card(d->card->at, d->card->size, &card) != 0)
         return PHX_EPROTO; /* cannot be: checked when it came in */
     changed = phx__names_set(&p->names, node, &card);
     if (changed < 0)
@@ -178,7 +178,7 @@ static int node_read_card(phx *p, uint32_t node, const struct phx__dest *d)
 
 static int node_card_says_left(const struct phx__dest *d)
 {
-    return d->card != NULL && d->card_size > 0 && (d->card[0] & PHX__CARD_LEFT);
+    return d->card != NULL && d->card->size > 0 && (d->card->at[0] & PHX__CARD_LEFT);
 }
 
 static int node_show_card(phx *p, uint32_t node, const struct phx__dest *d)

@@ -191,9 +191,9 @@ static void explain_witnesses(struct explain_text *t, const phx *p, uint32_t nod
 
     for (i = 0; d != NULL && i < d->heard_count && i < EXPLAIN_MANY; i++) {
         explain_put(t, "seen-by: ");
-        explain_node(t, p, d->heard[i].nbr);
+        explain_node(t, p, phx__table_heards(d)[i].nbr);
         explain_put(t, ", hops ");
-        explain_number(t, d->heard[i].hops);
+        explain_number(t, phx__table_heards(d)[i].hops);
         explain_put(t, "\n");
     }
 }

@@ -62,6 +62,7 @@ struct phx__route {
     uint64_t told_at, gap; /* pace: last telling, and the least time until the next */
     int urgent;            /* a loss or an answer waits: no pacing */
     uint32_t lapsed;       /* destinations with PHX__DEST_LAPSED */
+    int leftover;          /* somebody is no neighbour any more, and what it was told is still there */
     uint32_t shrunk;       /* neighbours lost since we last told anybody anything */
     int look;              /* some neighbour is dirty */
     int quiet_due;         /* beats are owed to neighbours once the table is quiet */
