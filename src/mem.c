@@ -17,6 +17,10 @@
 /* The first size of a growing array, in items. One item is the common case that must not cost four
  * resizes; more would be waste in the many arrays that stay empty or tiny. */
 #define MEM_FIRST_ITEMS 4u
+/* From so many items on an array grows by an eighth instead of by half. Then most of what a node has are arrays
+ * by node, and an eighth of them is idle at most; pushing n items copies at most 9n, which large blocks are
+ * spared anyway, since allocators move them by their pages. */
+#define MEM_MANY_ITEMS 256u
 
 static void *mem_default(void *world, void *old, size_t old_size, size_t new_size)
 {
@@ -103,7 +107,7 @@ void phx__mem_put(struct phx__mem *m, void *p, size_t size)
 int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need, size_t item)
 {
     /* By half: pushing n items copies at most 2n of them, and at most a third of the array is idle. */
-    uint64_t more = (uint64_t)*capacity + *capacity / 2;
+    uint64_t more = (uint64_t)*capacity + *capacity / (*capacity < MEM_MANY_ITEMS ? 2 : 8);
     size_t old_size = *capacity * item, new_size;
     void *old, *new_array;
 
@@ -132,3 +136,4 @@ int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t 
 }
 
 #undef MEM_FIRST_ITEMS
+#undef MEM_MANY_ITEMS

@@ -101,7 +101,7 @@ static void explain_names(struct explain_text *t, const phx *p, uint32_t node)
 
 static void explain_link(struct explain_text *t, const phx *p, uint32_t node)
 {
-    const struct phx__live_node *n = phx__live_look(&p->live, node);
+    const struct phx__live_link *n = phx__live_link_of(&p->live, node);
     const struct phx__link *l = phx__node_link(p, node);
     const struct phx__peer *peer = node < p->peer_capacity ? &p->peers[node] : NULL;
     char at[PHX_ADDRESS_TEXT];

@@ -187,7 +187,7 @@ static void node_no_stranger(phx *p, struct phx__link *l)
 /* For phx_explain. */
 static void node_note_end(phx *p, const struct phx__link *l, int reason)
 {
-    const struct phx__live_node *n = phx__live_look(&p->live, l->peer);
+    const struct phx__live_link *n = phx__live_link_of(&p->live, l->peer);
     struct phx__peer *peer;
 
     if (l->state != PHX__LINK_UP || n == NULL || phx__node_link(p, l->peer) != l)

@@ -257,7 +257,7 @@ void phx__node_seek(void *ctx, uint32_t node)
     first = (uint32_t)phx__rnd_below(&p->rnd, n);
     for (i = 0; i < n && sent < WATCH_PROBES; i++) {
         uint32_t nbr = p->live.links[(first + i) % n];
-        if (nbr == node || p->live.at[nbr].busy)
+        if (nbr == node || p->live.link_at[(first + i) % n]->busy)
             continue;
         b.target = p->ids.at[nbr];
         sent += (uint32_t)watch_send_probe(p, nbr, &b, 0, (int)p->cfg.hop_limit);

@@ -735,19 +735,18 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 
 static void route_ask_due(struct phx__route *r, uint64_t now)
 {
-    uint32_t i = 0;
+    uint32_t i;
 
-    while (i < r->table.ask_count) {
-        struct phx__ask *a = &r->table.asks[i];
-        uint32_t node = a->node;
+    for (i = 0; r->table.ask_count > 0 && i < r->table.capacity; i++) {
+        struct phx__ask *a = phx__table_asked(&r->table, i);
+        if (a == NULL)
+            continue;
         if (a->at <= now)
-            route_ask(r, node, now);
+            route_ask(r, i, now);
         else if (a->at != UINT64_MAX)
             phx__route_plan(r, a->at);
         else if (now >= a->passed_at + ROUTE_PASSED)
             phx__table_unask(&r->table, a);
-        /* Whoever goes leaves its place to the last. */
-        i += i < r->table.ask_count && r->table.asks[i].node == node;
     }
 }
 

@@ -269,7 +269,7 @@ static void test_calls_back(void)
     phx__live_up(&r.l, 1, r.now);
     r.grows = 1;
     rig_run(&r, r.now + BEAT);
-    ok(rig_events(&r, 'b') == 1 && r.l.at[100].linked, "the array moved");
+    ok(rig_events(&r, 'b') == 1 && r.l.at[100].link != 0, "the array moved");
     ok(phx__timers_next(&r.timers) == r.now + GRACE / 2, "and the timer is set");
     r.grows = 2;
     phx__live_heard(&r.l, 1, r.now);
