@@ -338,7 +338,8 @@ struct phx__ids {
     struct phx__mem *mem;
     struct phx_id *at;
     uint8_t *used;
-    struct phx__map index; /* phx__id_hash -> index */
+    struct phx__id_slot *slots; /* a hash of the indices; its size is 0 or a power of two */
+    uint32_t slot_capacity;
     uint32_t count;        /* ids in use */
     uint32_t size;         /* indices 0..size-1 have been given out */
     uint32_t capacity, used_capacity;
@@ -348,6 +349,8 @@ PHX_PRIVATE void phx__ids_init(struct phx__ids *ids, struct phx__mem *mem, uint3
 PHX_PRIVATE void phx__ids_free(struct phx__ids *ids);
 /* The index, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__ids_find(const struct phx__ids *ids, const struct phx_id *id);
+/* Whose phx__id_hash this is, or PHX__NONE. */
+PHX_PRIVATE uint32_t phx__ids_find_hash(const struct phx__ids *ids, uint64_t hash);
 /* Finds or adds. The lowest free index is given. PHX_ENOMEM, PHX_ELIMIT (also if the hashes of two
  * ids collide, which no honest pair does). */
 PHX_PRIVATE int phx__ids_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index);
@@ -1920,11 +1923,10 @@ struct phx__pump_peer {
     uint32_t tail_size;
 };
 
-/* By node. */
+/* By node, as far as anything was ever sent to or through one. */
 struct phx__pump_node {
     struct phx__pump_peer *peer;         /* NULL: nothing to do with it so far */
     struct phx__pump_source *ready; /* as a neighbour: one of its circle, the next to be served */
-    uint32_t window;                /* as announced; 0: not yet */
 };
 
 #define PHX__PEER_OF(link, member) \
@@ -2092,6 +2094,8 @@ struct phx__post {
     struct phx__post_limits limits;
     struct phx__pump_node *nodes; /* both directions; what costs memory is made on first use */
     uint32_t node_capacity;
+    uint32_t *windows; /* by node, as announced; 0: not yet */
+    uint32_t window_capacity;
     uint64_t epochs; /* given out since the start */
     uint64_t lives;  /* of peers, too */
     uint64_t now;    /* of the call we are in */
@@ -2606,16 +2610,20 @@ struct phx__sight { /* what a peer said of where it sees us */
 
 /* What phx.c keeps of each node beside the rooms' own arrays. */
 struct phx__peer {
+    uint64_t life;         /* incarnation + 1, as last seen; 0: none yet */
     uint32_t link;         /* slot of the link that is up, or PHX__NONE */
-    uint32_t card_version; /* as last given to names, disc and post */
-    uint64_t card_incarnation;
-    uint64_t life;     /* incarnation + 1, as last seen; 0: none yet */
-    uint64_t failed_at; /* when it was last found to have failed */
-    uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
-    int lost_error;             /* ... and why */
-    uint32_t via;               /* the last next hop */
+    uint32_t card_version; /* as last given to names, disc and post; 0: none of this life */
+    uint32_t via;          /* the last next hop */
+    uint32_t past;         /* place among the pasts + 1; 0: none */
+};
+
+/* ... and of those with which something was amiss. */
+struct phx__past {
+    uint64_t heard_at, lost_at;  /* the last link that was lost: last traffic on it, when */
     uint64_t word_life, word_at; /* the last word of its silence: about which life, when */
     uint32_t word_seq;           /* ... and number */
+    int lost_error;              /* why the link was lost */
+    uint32_t node;               /* whose */
 };
 
 struct phx {
@@ -2653,6 +2661,8 @@ struct phx {
     struct phx__map handles; /* handle -> slot or listener */
     struct phx__peer *peers; /* by node */
     uint32_t peer_capacity;
+    struct phx__past *pasts;
+    uint32_t past_count, past_capacity;
     uint32_t generation;
 
     struct phx__listener listeners[PHX__LISTENERS];
@@ -2760,6 +2770,9 @@ PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or why not *
 PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
 PHX_PRIVATE int phx__node_peer(phx *p, uint32_t node); /* makes room in peers; 0 or PHX_ENOMEM */
+/* What was amiss with this node; NULL: nothing. The same, made if there was nothing; NULL: no memory. */
+PHX_PRIVATE struct phx__past *phx__node_past(const phx *p, uint32_t node);
+PHX_PRIVATE struct phx__past *phx__node_note(phx *p, uint32_t node);
 PHX_PRIVATE int phx__node_own_address(phx *p, const struct phx_address *a); /* 1: a new one */
 
 #endif
@@ -3911,8 +3924,9 @@ void phx__slices_take(struct phx__slices *q, size_t size)
 /* Two things that every room above needs and none should do twice: ids and addresses.
  *
  * Ids get dense indices, so that what a room knows of a node is an array lookup and not a hash. The
- * lowest free index is given, which keeps those arrays short after many nodes have come and gone. The
- * map goes from a 64-bit hash of the id to its index and the full id is compared after it. Two ids with
+ * lowest free index is given, which keeps those arrays short after many nodes have come and gone. They are
+ * found by a 64-bit hash of the id, in a table of open addressing as in map.c, of whose hashes only half is
+ * kept: 8 bytes a slot, the other half is in the id. The full id is compared after it. Two ids with
  * one hash would need 2^32 random nodes to meet by chance; the second of such a pair is refused.
  *
  * Addresses as text have one spelling per meaning as far as that is possible: what prints parses, and
@@ -3942,6 +3956,13 @@ void phx__slices_take(struct phx__slices *q, size_t size)
 
 /* Added to the family on the wire if the address is spoken over TLS. */
 #define ID_TLS 16
+/* The first table: 128 bytes. */
+#define ID_SLOTS_FIRST 16u
+
+struct phx__id_slot {
+    uint32_t tag;   /* the low half of the hash */
+    uint32_t index; /* PHX__NONE: free */
+};
 
 /* ---- Ids */
 
@@ -3969,22 +3990,85 @@ void phx__ids_init(struct phx__ids *ids, struct phx__mem *mem, uint32_t limit)
     memset(ids, 0, sizeof *ids);
     ids->mem = mem;
     ids->limit = limit;
-    phx__map_init(&ids->index, mem);
 }
 
 void phx__ids_free(struct phx__ids *ids)
 {
     phx__mem_put(ids->mem, ids->at, ids->capacity * sizeof *ids->at);
     phx__mem_put(ids->mem, ids->used, ids->used_capacity * sizeof *ids->used);
-    phx__map_free(&ids->index);
+    phx__mem_put(ids->mem, ids->slots, ids->slot_capacity * sizeof *ids->slots);
     phx__ids_init(ids, ids->mem, ids->limit);
+}
+
+/* The slot of the id with this hash, or else the empty one where it would go. There is always an empty one.
+ * The capacity must not be 0. */
+static uint32_t id_slot(const struct phx__ids *ids, uint64_t hash)
+{
+    uint32_t mask = ids->slot_capacity - 1, i = (uint32_t)hash & mask;
+
+    while (ids->slots[i].index != PHX__NONE
+           && (ids->slots[i].tag != (uint32_t)hash
+               || phx__id_hash(&ids->at[ids->slots[i].index]) != hash))
+        i = (i + 1) & mask;
+    return i;
+}
+
+uint32_t phx__ids_find_hash(const struct phx__ids *ids, uint64_t hash)
+{
+    return ids->slot_capacity == 0 ? PHX__NONE : ids->slots[id_slot(ids, hash)].index;
 }
 
 uint32_t phx__ids_find(const struct phx__ids *ids, const struct phx_id *id)
 {
-    uint32_t i = phx__map_get(&ids->index, phx__id_hash(id));
+    uint32_t tag = (uint32_t)phx__id_hash(id), mask = ids->slot_capacity - 1, i;
 
-    return i != PHX__NONE && phx__id_equal(&ids->at[i], id) ? i : PHX__NONE;
+    if (ids->slot_capacity == 0)
+        return PHX__NONE;
+    for (i = tag & mask; ids->slots[i].index != PHX__NONE; i = (i + 1) & mask)
+        if (ids->slots[i].tag == tag && phx__id_equal(&ids->at[ids->slots[i].index], id))
+            return ids->slots[i].index;
+    return PHX__NONE;
+}
+
+/* Room for one more, at most three quarters full. 0 or PHX_ENOMEM. */
+static int id_more_slots(struct phx__ids *ids)
+{
+    uint32_t old = ids->slot_capacity, size = old == 0 ? ID_SLOTS_FIRST : old * 2, mask = size - 1, i, k;
+    struct phx__id_slot *slots;
+
+    if (ids->count < old / 4 * 3)
+        return 0;
+    slots = phx__mem_get(ids->mem, size * sizeof *slots);
+    if (slots == NULL)
+        return PHX_ENOMEM;
+    memset(slots, 0xff, size * sizeof *slots); /* every index becomes PHX__NONE */
+    for (i = 0; i < old; i++) {
+        if (ids->slots[i].index == PHX__NONE)
+            continue;
+        for (k = ids->slots[i].tag & mask; slots[k].index != PHX__NONE; k = (k + 1) & mask)
+            ;
+        slots[k] = ids->slots[i];
+    }
+    phx__mem_put(ids->mem, ids->slots, old * sizeof *slots);
+    ids->slots = slots;
+    ids->slot_capacity = size;
+    return 0;
+}
+
+/* Empties a slot, and moves those behind it back into the hole; see map.c. */
+static void id_empty_slot(struct phx__ids *ids, uint32_t hole)
+{
+    uint32_t mask = ids->slot_capacity - 1, i;
+
+    for (i = (hole + 1) & mask; ids->slots[i].index != PHX__NONE; i = (i + 1) & mask) {
+        uint32_t from_home = (i - ids->slots[i].tag) & mask;
+
+        if (from_home >= ((i - hole) & mask)) {
+            ids->slots[hole] = ids->slots[i];
+            hole = i;
+        }
+    }
+    ids->slots[hole].index = PHX__NONE;
 }
 
 /* A linear search, but memchr passes 10,000 nodes in a fraction of a microsecond and nodes are added
@@ -4002,7 +4086,7 @@ static uint32_t id_lowest_free(const struct phx__ids *ids)
 int phx__ids_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index)
 {
     uint64_t hash = phx__id_hash(id);
-    uint32_t i = phx__map_get(&ids->index, hash);
+    uint32_t i = phx__ids_find_hash(ids, hash), slot;
 
     if (i != PHX__NONE) {
         /* Another id has our hash, which chance does not do: somebody has computed it. */
@@ -4016,8 +4100,11 @@ int phx__ids_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index)
     i = id_lowest_free(ids);
     if (phx__mem_grow(ids->mem, &ids->at, &ids->capacity, i + 1, sizeof *ids->at) != 0
         || phx__mem_grow(ids->mem, &ids->used, &ids->used_capacity, i + 1, sizeof *ids->used) != 0
-        || phx__map_put(&ids->index, hash, i) != 0)
+        || id_more_slots(ids) != 0)
         return PHX_ENOMEM; /* arrays that have grown stay so; nothing else has changed */
+    slot = id_slot(ids, hash);
+    ids->slots[slot].tag = (uint32_t)hash;
+    ids->slots[slot].index = i;
     ids->at[i] = *id;
     ids->used[i] = 1;
     ids->count++;
@@ -4031,7 +4118,7 @@ void phx__ids_drop(struct phx__ids *ids, uint32_t index)
 {
     PHX_ASSERT(index < ids->size && ids->used[index]);
     /* The id is wiped so that a room which kept the index sees nobody there, and not the old node. */
-    phx__map_del(&ids->index, phx__id_hash(&ids->at[index]));
+    id_empty_slot(ids, id_slot(ids, phx__id_hash(&ids->at[index])));
     memset(&ids->at[index], 0, sizeof ids->at[index]);
     ids->used[index] = 0;
     ids->count--;
@@ -6798,7 +6885,7 @@ static int route_surrounds(const struct phx__route *r, const struct phx__route_n
         return 0;
     if (differs == 0)
         return 1;
-    *but = phx__map_get(&r->ids->index, differs);
+    *but = phx__ids_find_hash(r->ids, differs);
     return *but != PHX__NONE;
 }
 
@@ -12414,7 +12501,9 @@ static void pump_ask_route(struct phx__post *p, struct phx__pump_peer *peer)
 
 static size_t pump_window(const struct phx__post *p, uint32_t node)
 {
-    return p->nodes[node].window != 0 ? p->nodes[node].window : PUMP_WINDOW_UNKNOWN;
+    uint32_t window = node < p->window_capacity ? p->windows[node] : 0;
+
+    return window != 0 ? window : PUMP_WINDOW_UNKNOWN;
 }
 
 struct phx__pump_peer *phx__pump_open(struct phx__post *p, uint32_t node)
@@ -12690,9 +12779,10 @@ void phx__post_window(struct phx__post *p, uint32_t node, uint32_t bytes)
     struct phx__pump_peer *peer = phx__pump_find(p, node);
 
     /* Without memory for it, the flow begins with the least window there is. */
-    if (node == PHX__SELF || pump_grow(p, node) != 0)
+    if (node == PHX__SELF
+        || phx__mem_grow(p->mem, &p->windows, &p->window_capacity, node + 1, sizeof *p->windows) != 0)
         return;
-    p->nodes[node].window = bytes;
+    p->windows[node] = bytes;
     if (peer != NULL && peer->out.base == 0 && bytes != 0) { /* after the first ack, acks tell */
         peer->out.window = bytes;
         pump_list(p, &peer->own);
@@ -12723,9 +12813,10 @@ void phx__pump_abandon(struct phx__post *p, uint32_t nbr)
 {
     struct phx__pump_source *s;
 
+    if (nbr < p->window_capacity)
+        p->windows[nbr] = 0;
     if (nbr >= p->node_capacity)
         return;
-    p->nodes[nbr].window = 0;
     while ((s = p->nodes[nbr].ready) != NULL) {
         pump_unlist(p, s);
         pump_insert(p, s, PHX__NONE);
@@ -14298,6 +14389,7 @@ void phx__post_free(struct phx__post *p)
     phx__cast_free(p);
     phx__mem_put(p->mem, p->outcomes, p->outcome_capacity * sizeof *p->outcomes);
     phx__mem_put(p->mem, p->nodes, p->node_capacity * sizeof *p->nodes);
+    phx__mem_put(p->mem, p->windows, p->window_capacity * sizeof *p->windows);
     phx__hold_free(&p->hold);
     if (p->hold_timer != PHX__NONE)
         phx__timer_drop(p->timers, p->hold_timer);
@@ -17530,14 +17622,14 @@ static void node_no_stranger(phx *p, struct phx__link *l)
 static void node_note_end(phx *p, const struct phx__link *l, int reason)
 {
     const struct phx__live_link *n = phx__live_link_of(&p->live, l->peer);
-    struct phx__peer *peer;
+    struct phx__past *past;
 
-    if (l->state != PHX__LINK_UP || n == NULL || phx__node_link(p, l->peer) != l)
+    if (l->state != PHX__LINK_UP || n == NULL || phx__node_link(p, l->peer) != l
+        || (past = phx__node_note(p, l->peer)) == NULL)
         return;
-    peer = &p->peers[l->peer];
-    peer->heard_at = n->heard + p->live.stalled;
-    peer->lost_at = p->now;
-    peer->lost_error = reason;
+    past->heard_at = n->heard + p->live.stalled;
+    past->lost_at = p->now;
+    past->lost_error = reason;
 }
 
 void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell)
@@ -18878,11 +18970,13 @@ static void watch_send_word(phx *p, uint32_t nbr, const struct phx__suspect *s, 
 
 static void watch_note_word(phx *p, uint32_t node, const struct phx__suspect *s)
 {
-    if (phx__node_peer(p, node) != 0)
+    struct phx__past *past = phx__node_note(p, node);
+
+    if (past == NULL)
         return; /* it may be passed on twice */
-    p->peers[node].word_life = s->incarnation + 1;
-    p->peers[node].word_seq = s->seq;
-    p->peers[node].word_at = p->now;
+    past->word_life = s->incarnation + 1;
+    past->word_seq = s->seq;
+    past->word_at = p->now;
 }
 
 /* Passed on already, and not so long ago that something may have got lost. Whatever its number, a word
@@ -18890,15 +18984,15 @@ static void watch_note_word(phx *p, uint32_t node, const struct phx__suspect *s)
  * makes more than a few floods a second. */
 static int watch_is_old_word(const phx *p, uint32_t node, const struct phx__suspect *s)
 {
-    const struct phx__peer *peer = node < p->peer_capacity ? &p->peers[node] : NULL;
+    const struct phx__past *past = phx__node_past(p, node);
     const struct phx_detector *d = &p->cfg.detector;
     uint64_t age;
 
-    if (peer == NULL || peer->word_life != s->incarnation + 1)
+    if (past == NULL || past->word_life != s->incarnation + 1)
         return 0;
-    age = p->now - peer->word_at;
+    age = p->now - past->word_at;
     return age < d->timeout_us / 4
-           || (peer->word_seq >= s->seq && age < d->timeout_us + d->broken_us);
+           || (past->word_seq >= s->seq && age < d->timeout_us + d->broken_us);
 }
 
 /* About the life that we know of, and the number that we know of or a later one, but not one so late that
@@ -18982,6 +19076,7 @@ int phx__node_on_suspect(phx *p, struct phx__link *l, const struct phx__frame *f
 void phx__node_refuted(phx *p, const struct phx__entry *e)
 {
     const struct phx__dest *d;
+    const struct phx__past *past;
     uint32_t node;
 
     if (p->live.suspects == 0 || e->hops == PHX__UNREACHABLE)
@@ -18990,9 +19085,10 @@ void phx__node_refuted(phx *p, const struct phx__entry *e)
     d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
     if (d == NULL || node == PHX__SELF || node >= p->peer_capacity)
         return;
+    past = phx__node_past(p, node);
     if (e->incarnation > d->incarnation
         || (e->incarnation == d->incarnation && e->seq > d->seq
-            && e->seq > p->peers[node].word_seq))
+            && (past == NULL || e->seq > past->word_seq)))
         phx__live_alive(&p->live, node, p->now);
 }
 
@@ -19576,7 +19672,7 @@ static void explain_link(struct explain_text *t, const phx *p, uint32_t node)
 {
     const struct phx__live_link *n = phx__live_link_of(&p->live, node);
     const struct phx__link *l = phx__node_link(p, node);
-    const struct phx__peer *peer = node < p->peer_capacity ? &p->peers[node] : NULL;
+    const struct phx__past *past = phx__node_past(p, node);
     char at[PHX_ADDRESS_TEXT];
 
     if (l != NULL && n != NULL) {
@@ -19591,18 +19687,18 @@ static void explain_link(struct explain_text *t, const phx *p, uint32_t node)
         explain_put(t, n->monitor ? "yes\n" : "no\n");
     } else {
         explain_put(t, "link: none\n");
-        if (peer != NULL && peer->heard_at != 0) {
+        if (past != NULL && past->heard_at != 0) {
             explain_put(t, "heard: ");
-            explain_age(t, p, peer->heard_at);
+            explain_age(t, p, past->heard_at);
             explain_put(t, "\n");
         }
     }
-    if (peer == NULL || peer->lost_at == 0)
+    if (past == NULL || past->lost_at == 0)
         return;
     explain_put(t, "link-lost: ");
-    explain_age(t, p, peer->lost_at);
+    explain_age(t, p, past->lost_at);
     explain_put(t, ", ");
-    explain_put(t, phx_strerror(peer->lost_error));
+    explain_put(t, phx_strerror(past->lost_error));
     explain_put(t, "\n");
 }
 
@@ -19792,6 +19888,38 @@ int phx__node_peer(phx *p, uint32_t node)
     return 0;
 }
 
+struct phx__past *phx__node_past(const phx *p, uint32_t node)
+{
+    uint32_t past = node < p->peer_capacity ? p->peers[node].past : 0;
+
+    return past != 0 ? &p->pasts[past - 1] : NULL;
+}
+
+struct phx__past *phx__node_note(phx *p, uint32_t node)
+{
+    struct phx__past *past = phx__node_past(p, node);
+
+    if (past != NULL)
+        return past;
+    if (phx__node_peer(p, node) != 0
+        || phx__mem_grow(&p->mem, &p->pasts, &p->past_capacity, p->past_count + 1, sizeof *past) != 0)
+        return NULL;
+    past = &p->pasts[p->past_count++];
+    memset(past, 0, sizeof *past);
+    past->node = node;
+    p->peers[node].past = p->past_count;
+    return past;
+}
+
+/* The last one takes its place. */
+static void node_drop_past(phx *p, struct phx__past *past)
+{
+    p->peers[past->node].past = 0;
+    *past = p->pasts[--p->past_count];
+    if (past != &p->pasts[p->past_count])
+        p->peers[past->node].past = (uint32_t)(past - p->pasts) + 1;
+}
+
 int phx__node_own_address(phx *p, const struct phx_address *a)
 {
     uint8_t i;
@@ -19888,19 +20016,17 @@ static int node_card_says_left(const struct phx__dest *d)
 
 static int node_show_card(phx *p, uint32_t node, const struct phx__dest *d)
 {
-    struct phx__peer *peer = &p->peers[node];
+    const struct phx__peer *peer = &p->peers[node];
     int seen;
 
     if (d->card_version == 0
-        || (d->card_version == peer->card_version && d->incarnation == peer->card_incarnation))
+        || (d->card_version == peer->card_version && d->incarnation + 1 == peer->life))
         return 0;
     if ((seen = node_read_card(p, node, d)) < 0) {
         phx__node_log(p, PHX_LOG_WARN, "card not taken: %s", phx_strerror(seen));
         return seen;
     }
-    peer = &p->peers[node];
-    peer->card_version = d->card_version;
-    peer->card_incarnation = d->incarnation;
+    p->peers[node].card_version = d->card_version;
     return 0;
 }
 
@@ -19920,6 +20046,8 @@ static int node_changed(phx *p, uint32_t node)
     if ((err = node_show_card(p, node, d)) != 0)
         return err;
     peer = &p->peers[node];
+    if (d->card_version == 0)
+        peer->card_version = 0; /* the one shown was of a former life */
     if (peer->life != 0 && peer->life != d->incarnation + 1)
         phx__post_reborn(&p->post, node, d->incarnation, p->now);
     peer->life = d->incarnation + 1;
@@ -20014,9 +20142,6 @@ static void node_state(void *ctx, uint32_t node, enum phx_state state)
     struct phx_node n;
     int changed;
 
-
-    if (state == PHX_NODE_FAILED && phx__node_peer(p, node) == 0)
-        p->peers[node].failed_at = p->now;
     changed = phx__names_dead(&p->names, node, state == PHX_NODE_FAILED);
     p->card_stale |= changed > 0;
     p->late |= changed < 0;
@@ -20135,7 +20260,8 @@ static void node_forget(phx *p, uint32_t node)
     if (node < p->peer_capacity) {
         p->peers[node].card_version = 0;
         p->peers[node].life = 0;
-        p->peers[node].word_life = p->peers[node].heard_at = p->peers[node].lost_at = 0;
+        if (phx__node_past(p, node) != NULL)
+            node_drop_past(p, phx__node_past(p, node));
     }
     phx__ids_drop(&p->ids, node);
 }
@@ -20356,8 +20482,10 @@ static int node_open_identity(phx *p, const struct phx_config *cfg)
 static uint64_t node_failed_at(void *ctx, uint32_t node)
 {
     const phx *p = ctx;
+    uint64_t since;
 
-    return node < p->peer_capacity ? p->peers[node].failed_at : 0;
+    (void)phx__live_state(&p->live, node, &since);
+    return since;
 }
 
 static int node_open_brains(phx *p)
@@ -20423,6 +20551,7 @@ static void node_free(phx *p)
     phx__mem_put(&p->mem, p->closed, p->closed_capacity * sizeof *p->closed);
     phx__hand_free(p);
     phx__mem_put(&p->mem, p->peers, p->peer_capacity * sizeof *p->peers);
+    phx__mem_put(&p->mem, p->pasts, p->past_capacity * sizeof *p->pasts);
     phx__mem_put(&p->mem, p->set.scratch, p->set.scratch_size);
     phx__node_drop_keys(p);
     phx__tls_set_free(p->set.tls);

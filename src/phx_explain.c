@@ -103,7 +103,7 @@ static void explain_link(struct explain_text *t, const phx *p, uint32_t node)
 {
     const struct phx__live_link *n = phx__live_link_of(&p->live, node);
     const struct phx__link *l = phx__node_link(p, node);
-    const struct phx__peer *peer = node < p->peer_capacity ? &p->peers[node] : NULL;
+    const struct phx__past *past = phx__node_past(p, node);
     char at[PHX_ADDRESS_TEXT];
 
     if (l != NULL && n != NULL) {
@@ -118,18 +118,18 @@ static void explain_link(struct explain_text *t, const phx *p, uint32_t node)
         explain_put(t, n->monitor ? "yes\n" : "no\n");
     } else {
         explain_put(t, "link: none\n");
-        if (peer != NULL && peer->heard_at != 0) {
+        if (past != NULL && past->heard_at != 0) {
             explain_put(t, "heard: ");
-            explain_age(t, p, peer->heard_at);
+            explain_age(t, p, past->heard_at);
             explain_put(t, "\n");
         }
     }
-    if (peer == NULL || peer->lost_at == 0)
+    if (past == NULL || past->lost_at == 0)
         return;
     explain_put(t, "link-lost: ");
-    explain_age(t, p, peer->lost_at);
+    explain_age(t, p, past->lost_at);
     explain_put(t, ", ");
-    explain_put(t, phx_strerror(peer->lost_error));
+    explain_put(t, phx_strerror(past->lost_error));
     explain_put(t, "\n");
 }
 

@@ -27,7 +27,7 @@ static int route_surrounds(const struct phx__route *r, const struct phx__route_n
         return 0;
     if (differs == 0)
         return 1;
-    *but = phx__map_get(&r->ids->index, differs);
+    *but = phx__ids_find_hash(r->ids, differs);
     return *but != PHX__NONE;
 }
 
