@@ -1303,13 +1303,17 @@ enum phx__contact_met {
     PHX__CONTACT_OTHER  /* another node lives there now */
 };
 
-struct phx__contact { /* one address of a target */
-    struct phx_address address;
-    uint32_t attempt;    /* under way, or PHX__NONE */
-    int error;           /* how the last attempt ended; 0: not tried or fine */
-    uint64_t tried_at;   /* when it ended; 0: not tried */
-    uint8_t met;         /* enum phx__contact_met */
-    uint64_t rest_until; /* it was this node itself: not tried before this time */
+/* One address of a target. As many as a node has stand in one block, with the texts of the paths, which few
+ * have, behind them: a struct phx_address is 126 bytes, nearly all of them room for a path. */
+struct phx__contact {
+    uint64_t tried_at; /* when the last attempt ended; 0: not tried */
+    uint32_t attempt;  /* under way, or PHX__NONE */
+    int16_t error;     /* how the last one ended; 0: not tried or fine. PHX_ESELF: not tried for a while */
+    uint8_t met;       /* enum phx__contact_met */
+    uint8_t path_size; /* with its NUL; 0: none */
+    uint8_t family, tls;
+    uint16_t port;
+    uint8_t ip[16]; /* or two bytes that say where the path begins, from the first contact on */
 };
 
 /* The order of a race: UNIX sockets, then IPv6 and IPv4 in turn, each once; how many there are. */
@@ -1318,6 +1322,10 @@ PHX_PRIVATE uint32_t phx__contact_order(const struct phx_address *a, uint32_t co
 /* The addresses picked, none of them tried. NULL: no memory. */
 PHX_PRIVATE struct phx__contact *phx__contact_new(struct phx__mem *mem, const struct phx_address *a,
                                                   const uint32_t *picked, uint32_t n);
+PHX_PRIVATE void phx__contact_free(struct phx__mem *mem, struct phx__contact *at, uint32_t count);
+/* The address of the one with this number. */
+PHX_PRIVATE void phx__contact_address(const struct phx__contact *at, uint32_t i,
+                                      struct phx_address *out);
 /* Which one this is, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__contact_index(const struct phx__contact *at, uint32_t count,
                                         const struct phx_address *a);
@@ -1325,13 +1333,15 @@ PHX_PRIVATE uint32_t phx__contact_index(const struct phx__contact *at, uint32_t 
 PHX_PRIVATE int phx__contact_is_same(const struct phx__contact *at, uint32_t count,
                                      const struct phx_address *a, const uint32_t *picked,
                                      uint32_t n);
-/* The ones that may be tried now, as bits. */
+/* The ones that may be tried now, as bits. rest: how long one that led to this node itself is left alone. */
 PHX_PRIVATE unsigned phx__contact_usable(const struct phx__contact *at, uint32_t count,
-                                         uint64_t now);
+                                         uint64_t rest, uint64_t now);
 /* When the first of them may be tried. */
-PHX_PRIVATE uint64_t phx__contact_first(const struct phx__contact *at, uint32_t count);
+PHX_PRIVATE uint64_t phx__contact_first(const struct phx__contact *at, uint32_t count,
+                                        uint64_t rest);
 /* Nobody is where this target was said to be: others live at all its addresses, or this node. */
-PHX_PRIVATE int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t now);
+PHX_PRIVATE int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t rest,
+                                     uint64_t now);
 
 #endif
 
@@ -1432,7 +1442,7 @@ struct phx__disc_target {           /* a hub or a node one could dial */
     uint8_t in_use, hub, round, queued, verdict;
     uint8_t fresh;                 /* not dialled yet, and may be put off so often */
     uint32_t node;                 /* PHX__NONE for a hub nobody knows yet */
-    uint32_t failures, duplicates; /* rounds in a row that ended so */
+    uint16_t failures, duplicates; /* rounds in a row that ended so */
     uint32_t timer;                /* when to begin a round or try the next address */
     uint32_t before, after;        /* in the queue; a free slot: after is the next free one */
 };
@@ -3164,7 +3174,7 @@ uint64_t phx__rnd_below(struct phx__rnd *r, uint64_t bound)
  *
  * Ties are broken by `order`, a counter that grows with every set. The order of firing therefore depends
  * only on the calls made, never on addresses or the shape of the heap, and runs replay. At one set a
- * nanosecond it would wrap after 584 years.
+ * microsecond it would wrap after 2,284 years, with 8 bits of it spared for the kind.
  *
  * The heap is binary and indirect. Most timers of a node are pushed into the future again and again
  * (heartbeats, time-outs); that is one sift down, log2(n) steps of two comparisons, for some tens of
@@ -3173,16 +3183,16 @@ uint64_t phx__rnd_below(struct phx__rnd *r, uint64_t bound)
 
 struct phx__timer {
     uint64_t at;    /* UINT64_MAX: stopped */
-    uint64_t order; /* when it was set, among all settings */
+    uint64_t order; /* when it was set, among all settings; times 256, and its kind */
     uint32_t arg;
     uint32_t place; /* in the heap; TIMER_STOPPED; or, once dropped, the next free handle */
-    int kind;       /* TIMER_DROPPED: the handle is free */
 };
 
 #define TIMER_STOPPED UINT32_MAX
-#define TIMER_DROPPED (-1)
+#define TIMER_DROPPED 0 /* as a kind: the handle is free */
+#define TIMER_KIND(timer) ((int)((timer)->order & 0xff))
 /* A macro, because a function that only assertions call is unused without them. */
-#define TIMER_IS_LIVE(t, handle) ((handle) < (t)->count && (t)->at[handle].kind != TIMER_DROPPED)
+#define TIMER_IS_LIVE(t, handle) ((handle) < (t)->count && TIMER_KIND(&(t)->at[handle]) != TIMER_DROPPED)
 
 static int timer_is_earlier(const struct phx__timers *t, uint32_t a, uint32_t b)
 {
@@ -3254,7 +3264,7 @@ int phx__timer_new(struct phx__timers *t, int kind, uint32_t arg, uint32_t *hand
 {
     uint32_t h = t->free_list;
 
-    PHX_ASSERT(kind != TIMER_DROPPED);
+    PHX_ASSERT(kind != TIMER_DROPPED && kind < 256);
     if (h != PHX__NONE) {
         t->free_list = t->at[h].place;
     } else {
@@ -3265,10 +3275,9 @@ int phx__timer_new(struct phx__timers *t, int kind, uint32_t arg, uint32_t *hand
         h = t->count++;
     }
     t->at[h].at = UINT64_MAX;
-    t->at[h].order = 0;
+    t->at[h].order = (uint64_t)kind;
     t->at[h].arg = arg;
     t->at[h].place = TIMER_STOPPED;
-    t->at[h].kind = kind;
     *handle = h;
     return 0;
 }
@@ -3296,7 +3305,7 @@ void phx__timer_drop(struct phx__timers *t, uint32_t handle)
 {
     PHX_ASSERT(TIMER_IS_LIVE(t, handle));
     phx__timer_stop(t, handle);
-    t->at[handle].kind = TIMER_DROPPED;
+    t->at[handle].order = TIMER_DROPPED;
     t->at[handle].place = t->free_list;
     t->free_list = handle;
 }
@@ -3317,7 +3326,7 @@ void phx__timer_set(struct phx__timers *t, uint32_t handle, uint64_t at)
     /* A new order even if the time is the same: whoever sets again queues again, so that a timer which
      * is set for "now" inside its own firing cannot starve the others that are due. */
     timer->at = at;
-    timer->order = t->order++;
+    timer->order = t->order++ << 8 | (timer->order & 0xff);
     timer_settle(t, timer->place);
 }
 
@@ -3340,7 +3349,7 @@ int phx__timers_pop(struct phx__timers *t, uint64_t now, int *kind, uint32_t *ar
         return 0;
     handle = t->heap[0];
     /* Stopped before its owner hears of it, so that the owner may set or drop it at once. */
-    *kind = t->at[handle].kind;
+    *kind = TIMER_KIND(&t->at[handle]);
     *arg = t->at[handle].arg;
     phx__timer_stop(t, handle);
     return 1;
@@ -3348,6 +3357,7 @@ int phx__timers_pop(struct phx__timers *t, uint64_t now, int *kind, uint32_t *ar
 
 #undef TIMER_STOPPED
 #undef TIMER_DROPPED
+#undef TIMER_KIND
 #undef TIMER_IS_LIVE
 
 /* ======== src/sha.c ======== */
@@ -9480,27 +9490,86 @@ uint32_t phx__contact_order(const struct phx_address *a, uint32_t count,
     return n;
 }
 
+static size_t contact_path_size(const struct phx_address *a)
+{
+    return a->path[0] != 0 ? strlen(a->path) + 1 : 0;
+}
+
+/* paths: where in the block the next path goes, from the first contact on. Eight of at most 104 bytes behind
+ * eight contacts: two bytes hold that. */
+static void contact_pack(struct phx__contact *at, uint32_t i, const struct phx_address *a,
+                         size_t *paths)
+{
+    struct phx__contact *c = &at[i];
+    uint16_t begin = (uint16_t)*paths;
+
+    c->attempt = PHX__NONE;
+    c->family = a->family;
+    c->tls = a->tls;
+    c->port = a->port;
+    c->path_size = (uint8_t)contact_path_size(a);
+    if (c->path_size == 0) {
+        memcpy(c->ip, a->ip, sizeof c->ip);
+        return;
+    }
+    memcpy(c->ip, &begin, sizeof begin);
+    memcpy((char *)at + begin, a->path, c->path_size);
+    *paths += c->path_size;
+}
+
 struct phx__contact *phx__contact_new(struct phx__mem *mem, const struct phx_address *a,
                                       const uint32_t *picked, uint32_t n)
 {
-    struct phx__contact *at = phx__mem_zero(mem, n * sizeof *at);
+    size_t size = n * sizeof(struct phx__contact), paths = size;
+    struct phx__contact *at;
     uint32_t k;
 
-    for (k = 0; at != NULL && k < n; k++) {
-        at[k].address = a[picked[k]];
-        at[k].attempt = PHX__NONE;
-    }
+    for (k = 0; k < n; k++)
+        size += contact_path_size(&a[picked[k]]);
+    at = phx__mem_zero(mem, size);
+    for (k = 0; at != NULL && k < n; k++)
+        contact_pack(at, k, &a[picked[k]], &paths);
     return at;
+}
+
+void phx__contact_free(struct phx__mem *mem, struct phx__contact *at, uint32_t count)
+{
+    size_t size = count * sizeof *at;
+    uint32_t k;
+
+    for (k = 0; k < count; k++)
+        size += at[k].path_size;
+    phx__mem_put(mem, at, size);
+}
+
+void phx__contact_address(const struct phx__contact *at, uint32_t i, struct phx_address *out)
+{
+    const struct phx__contact *c = &at[i];
+    uint16_t begin;
+
+    memset(out, 0, sizeof *out);
+    out->family = c->family;
+    out->tls = c->tls;
+    out->port = c->port;
+    if (c->path_size == 0) {
+        memcpy(out->ip, c->ip, sizeof c->ip);
+        return;
+    }
+    memcpy(&begin, c->ip, sizeof begin);
+    memcpy(out->path, (const char *)at + begin, c->path_size);
 }
 
 uint32_t phx__contact_index(const struct phx__contact *at, uint32_t count,
                             const struct phx_address *a)
 {
+    struct phx_address one;
     uint32_t i;
 
-    for (i = 0; i < count; i++)
-        if (phx__address_equal(&at[i].address, a))
+    for (i = 0; i < count; i++) {
+        phx__contact_address(at, i, &one);
+        if (phx__address_equal(&one, a))
             return i;
+    }
     return PHX__NONE;
 }
 
@@ -9514,28 +9583,37 @@ int phx__contact_is_same(const struct phx__contact *at, uint32_t count, const st
     return k == n && n == count;
 }
 
-unsigned phx__contact_usable(const struct phx__contact *at, uint32_t count, uint64_t now)
+/* Until when it is left alone; 0: it is not. */
+static uint64_t contact_rest(const struct phx__contact *c, uint64_t rest)
+{
+    if (c->error != PHX_ESELF)
+        return 0;
+    return rest < UINT64_MAX - 1 - c->tried_at ? c->tried_at + rest : UINT64_MAX - 1;
+}
+
+unsigned phx__contact_usable(const struct phx__contact *at, uint32_t count, uint64_t rest,
+                             uint64_t now)
 {
     unsigned i, bits = 0;
 
     for (i = 0; i < count; i++)
-        if (at[i].rest_until <= now)
+        if (contact_rest(&at[i], rest) <= now)
             bits |= 1u << i;
     return bits;
 }
 
-uint64_t phx__contact_first(const struct phx__contact *at, uint32_t count)
+uint64_t phx__contact_first(const struct phx__contact *at, uint32_t count, uint64_t rest)
 {
     uint64_t first = UINT64_MAX;
     uint32_t i;
 
     for (i = 0; i < count; i++)
-        if (at[i].rest_until < first)
-            first = at[i].rest_until;
+        if (contact_rest(&at[i], rest) < first)
+            first = contact_rest(&at[i], rest);
     return first;
 }
 
-int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t now)
+int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t rest, uint64_t now)
 {
     uint32_t i;
     int others = 0;
@@ -9543,7 +9621,7 @@ int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t
     for (i = 0; i < count; i++) {
         if (at[i].met == PHX__CONTACT_OTHER)
             others = 1;
-        else if (at[i].rest_until <= now)
+        else if (contact_rest(&at[i], rest) <= now)
             return 0;
     }
     return others;
@@ -9719,11 +9797,16 @@ uint64_t phx__budget_first(const struct phx__budget *b, const struct phx__contac
                            uint32_t count, unsigned which, uint64_t now)
 {
     uint64_t first = UINT64_MAX, wait;
+    struct phx_address a;
     uint32_t i;
 
-    for (i = 0; i < count; i++)
-        if ((which & 1u << i) != 0 && (wait = budget_wait(b, &at[i].address, now)) < first)
+    for (i = 0; i < count; i++) {
+        if ((which & 1u << i) == 0)
+            continue;
+        phx__contact_address(at, i, &a);
+        if ((wait = budget_wait(b, &a, now)) < first)
             first = wait;
+    }
     return first == UINT64_MAX ? 0 : first;
 }
 
@@ -10071,12 +10154,15 @@ static void disc_abandon(struct phx__disc *d, uint32_t slot, uint32_t i)
 static int disc_is_busy(const struct phx__disc *d, const struct phx_address *address)
 {
     const struct phx__attempt *a;
+    struct phx_address other;
     uint32_t k;
 
     for (k = 0; k < d->attempts.count; k++) {
         a = &d->attempts.at[k];
-        if (a->target != PHX__NONE
-            && phx__address_equal(&d->targets[a->target].at[a->address].address, address))
+        if (a->target == PHX__NONE)
+            continue;
+        phx__contact_address(d->targets[a->target].at, a->address, &other);
+        if (phx__address_equal(&other, address))
             return 1;
     }
     return 0;
@@ -10102,7 +10188,7 @@ static void disc_rest(struct phx__disc *d, uint32_t slot)
 static void disc_plan(struct phx__disc *d, uint32_t slot, uint64_t delay)
 {
     struct phx__disc_target *t = &d->targets[slot];
-    uint64_t first = phx__contact_first(t->at, t->count), at;
+    uint64_t first = phx__contact_first(t->at, t->count, disc_slow(d)), at;
 
     disc_unqueue(d, slot);
     if (!disc_may_dial(d, t)) {
@@ -10140,11 +10226,11 @@ static void disc_settle(struct phx__disc *d, uint32_t slot)
         delay = DISC_DUPLICATE_US << (t->duplicates < 16 ? t->duplicates : 16);
         if (delay > most)
             delay = most > DISC_DUPLICATE_US ? most : DISC_DUPLICATE_US;
-        t->duplicates += t->duplicates < UINT32_MAX;
+        t->duplicates = (uint16_t)(t->duplicates + (t->duplicates < UINT16_MAX));
     } else {
         if (t->verdict == DISC_BARRED) {
             delay = disc_between(d, most / 2, most);
-        } else if (!t->hub && phx__contact_is_gone(t->at, t->count, d->now)) {
+        } else if (!t->hub && phx__contact_is_gone(t->at, t->count, disc_slow(d), d->now)) {
             /* Others live where it was: most often its own next life, started again there. */
             delay = disc_between(d, disc_slow(d) / 2, disc_slow(d));
             if (t->failures < PHX__PACE_DEAD_ROUNDS)
@@ -10154,7 +10240,7 @@ static void disc_settle(struct phx__disc *d, uint32_t slot)
             if (!t->hub && d->nodes[t->node].reachable && delay > DISC_RELAYED_US)
                 delay = disc_between(d, DISC_RELAYED_US / 2, DISC_RELAYED_US);
         }
-        t->failures += t->failures < UINT32_MAX;
+        t->failures = (uint16_t)(t->failures + (t->failures < UINT16_MAX));
         t->duplicates = 0;
     }
     disc_plan(d, slot, delay);
@@ -10177,14 +10263,11 @@ static void disc_note(struct phx__disc *d, uint32_t slot, uint32_t i, int error)
     struct phx__disc_target *t = &d->targets[slot];
     uint8_t verdict = DISC_FAILED;
 
-    t->at[i].error = error;
+    /* PHX_ESELF: anybody may say this, or the address may move: it is believed, but not for ever. */
+    t->at[i].error = (int16_t)error;
     t->at[i].tried_at = d->now;
     if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION || error == PHX_ETLS)
         verdict = DISC_BARRED;
-    /* Anybody may say this, or the address may move: it is believed, but not for ever. */
-    if (error == PHX_ESELF)
-        t->at[i].rest_until =
-            disc_slow(d) < UINT64_MAX - 1 - d->now ? d->now + disc_slow(d) : UINT64_MAX - 1;
     if (error == PHX_EDUPLICATE)
         verdict = DISC_DUPLICATE;
     /* Unless it has proved who it is, it may be another node, which has a link with us: cards list
@@ -10209,10 +10292,13 @@ static uint64_t disc_ban(const struct phx__disc *d, const struct phx__disc_targe
 static uint32_t disc_pick(const struct phx__disc *d, const struct phx__disc_target *t)
 {
     uint32_t i, silent = PHX__NONE;
+    struct phx_address a;
 
     for (i = 0; i < t->count; i++) {
-        if ((t->untried & 1u << i) == 0 || disc_is_busy(d, &t->at[i].address)
-            || disc_ban(d, t, 1u << i) != 0)
+        if ((t->untried & 1u << i) == 0)
+            continue;
+        phx__contact_address(t->at, i, &a);
+        if (disc_is_busy(d, &a) || disc_ban(d, t, 1u << i) != 0)
             continue;
         if (t->at[i].error != PHX_ETIMEDOUT)
             return i;
@@ -10227,16 +10313,18 @@ static int disc_dial(struct phx__disc *d, uint32_t slot, uint32_t i)
 {
     struct phx__disc_target *t = &d->targets[slot];
     uint32_t attempt = phx__attempts_open(&d->attempts, slot, i, d->now);
+    struct phx_address a;
     int error;
 
+    phx__contact_address(t->at, i, &a);
     t->open++;
     t->at[i].attempt = attempt;
     t->at[i].met = PHX__CONTACT_NOBODY;
     t->untried = (uint8_t)(t->untried & ~(1u << i));
     t->tried++;
     if (!t->hub)
-        phx__budget_dialled(&d->budget, &t->at[i].address, d->now);
-    error = d->ops.dial(d->ops.ctx, attempt, t->hub ? PHX__NONE : t->node, &t->at[i].address);
+        phx__budget_dialled(&d->budget, &a, d->now);
+    error = d->ops.dial(d->ops.ctx, attempt, t->hub ? PHX__NONE : t->node, &a);
     if (error >= 0)
         return 1;
     disc_close(d, slot, i);
@@ -10263,7 +10351,7 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
     }
     if (!t->round) {
         t->fresh = 0;
-        t->untried = (uint8_t)phx__contact_usable(t->at, t->count, d->now);
+        t->untried = (uint8_t)phx__contact_usable(t->at, t->count, disc_slow(d), d->now);
         if (t->untried == 0) {
             disc_plan(d, slot, 0); /* it was set off too soon: not before the first rest ends */
             return;
@@ -10340,7 +10428,7 @@ static int disc_new(struct phx__disc *d, const struct phx_address *a, const uint
     if (at == NULL)
         return PHX_ENOMEM;
     if (phx__timer_new(d->timers, PHX__TIMER_DISC, s, &timer) != 0) {
-        phx__mem_put(d->mem, at, n * sizeof *at);
+        phx__contact_free(d->mem, at, n);
         return PHX_ENOMEM;
     }
     t = &d->targets[s];
@@ -10364,7 +10452,7 @@ static void disc_drop(struct phx__disc *d, uint32_t slot)
 
     disc_rest(d, slot);
     phx__timer_drop(d->timers, t->timer);
-    phx__mem_put(d->mem, t->at, t->count * sizeof *t->at);
+    phx__contact_free(d->mem, t->at, t->count);
     memset(t, 0, sizeof *t);
     t->after = d->target_free;
     d->target_free = slot;
@@ -10383,7 +10471,7 @@ static int disc_replace(struct phx__disc *d, uint32_t slot, const struct phx_add
         return PHX_ENOMEM;
     *fresh = 0;
     for (k = 0; k < n; k++) {
-        old = phx__contact_index(t->at, t->count, &at[k].address);
+        old = phx__contact_index(t->at, t->count, &a[picked[k]]);
         if (old == PHX__NONE) {
             *fresh = 1;
             untried |= 1u << k;
@@ -10391,14 +10479,17 @@ static int disc_replace(struct phx__disc *d, uint32_t slot, const struct phx_add
         }
         if ((t->untried & 1u << old) != 0)
             untried |= 1u << k;
-        at[k] = t->at[old];
+        at[k].tried_at = t->at[old].tried_at;
+        at[k].attempt = t->at[old].attempt;
+        at[k].error = t->at[old].error;
+        at[k].met = t->at[old].met;
         t->at[old].attempt = PHX__NONE; /* moved: what is found below is to be abandoned */
         if (at[k].attempt != PHX__NONE)
             phx__attempts_move(&d->attempts, at[k].attempt, k);
     }
     for (k = 0; k < t->count; k++)
         disc_abandon(d, slot, k);
-    phx__mem_put(d->mem, t->at, t->count * sizeof *t->at);
+    phx__contact_free(d->mem, t->at, t->count);
     t->at = at;
     t->count = (uint8_t)n;
     t->untried = (uint8_t)(t->round ? untried : 0);
@@ -10495,8 +10586,7 @@ void phx__disc_free(struct phx__disc *d)
     uint32_t slot;
 
     for (slot = 0; slot < d->target_count; slot++)
-        phx__mem_put(d->mem, d->targets[slot].at,
-                     d->targets[slot].count * sizeof *d->targets[slot].at);
+        phx__contact_free(d->mem, d->targets[slot].at, d->targets[slot].count);
     phx__mem_put(d->mem, d->targets, d->target_capacity * sizeof *d->targets);
     phx__mem_put(d->mem, d->nodes, d->node_capacity * sizeof *d->nodes);
     phx__attempts_free(&d->attempts);
@@ -10591,6 +10681,7 @@ int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t 
 {
     uint32_t slots[PHX__DISC_HUBS + 1], count, slot, i;
     struct phx__disc_node *n;
+    struct phx_address a;
     int error;
 
     PHX_ASSERT(node != PHX__SELF);
@@ -10599,7 +10690,8 @@ int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t 
     if (disc_find(d, attempt, &slot, &i)) {
         if (error == 0) { /* whoever answers there is that hub now */
             phx__disc_meet(d, attempt, node);
-            phx__budget_good(&d->budget, &d->targets[slot].at[i].address, !d->targets[slot].hub);
+            phx__contact_address(d->targets[slot].at, i, &a);
+            phx__budget_good(&d->budget, &a, !d->targets[slot].hub);
         }
         phx__crowd_learn(d, d->now - d->attempts.at[attempt & 0xffff].since);
         disc_close(d, slot, i);
@@ -19735,10 +19827,12 @@ static void explain_addresses(struct explain_text *t, const phx *p, uint32_t nod
     const struct phx__contact *at = NULL;
     uint32_t i, count = phx__disc_look(&p->disc, node, &at);
     char text[PHX_ADDRESS_TEXT];
+    struct phx_address a;
 
     for (i = 0; i < count; i++) {
+        phx__contact_address(at, i, &a);
         explain_put(t, "address: ");
-        explain_put(t, phx_address_text(&at[i].address, text));
+        explain_put(t, phx_address_text(&a, text));
         if (at[i].attempt != PHX__NONE) {
             explain_put(t, ", being tried\n");
         } else if (at[i].tried_at == 0) {

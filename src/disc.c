@@ -236,12 +236,15 @@ static void disc_abandon(struct phx__disc *d, uint32_t slot, uint32_t i)
 static int disc_is_busy(const struct phx__disc *d, const struct phx_address *address)
 {
     const struct phx__attempt *a;
+    struct phx_address other;
     uint32_t k;
 
     for (k = 0; k < d->attempts.count; k++) {
         a = &d->attempts.at[k];
-        if (a->target != PHX__NONE
-            && phx__address_equal(&d->targets[a->target].at[a->address].address, address))
+        if (a->target == PHX__NONE)
+            continue;
+        phx__contact_address(d->targets[a->target].at, a->address, &other);
+        if (phx__address_equal(&other, address))
             return 1;
     }
     return 0;
@@ -267,7 +270,7 @@ static void disc_rest(struct phx__disc *d, uint32_t slot)
 static void disc_plan(struct phx__disc *d, uint32_t slot, uint64_t delay)
 {
     struct phx__disc_target *t = &d->targets[slot];
-    uint64_t first = phx__contact_first(t->at, t->count), at;
+    uint64_t first = phx__contact_first(t->at, t->count, disc_slow(d)), at;
 
     disc_unqueue(d, slot);
     if (!disc_may_dial(d, t)) {
@@ -305,11 +308,11 @@ static void disc_settle(struct phx__disc *d, uint32_t slot)
         delay = DISC_DUPLICATE_US << (t->duplicates < 16 ? t->duplicates : 16);
         if (delay > most)
             delay = most > DISC_DUPLICATE_US ? most : DISC_DUPLICATE_US;
-        t->duplicates += t->duplicates < UINT32_MAX;
+        t->duplicates = (uint16_t)(t->duplicates + (t->duplicates < UINT16_MAX));
     } else {
         if (t->verdict == DISC_BARRED) {
             delay = disc_between(d, most / 2, most);
-        } else if (!t->hub && phx__contact_is_gone(t->at, t->count, d->now)) {
+        } else if (!t->hub && phx__contact_is_gone(t->at, t->count, disc_slow(d), d->now)) {
             /* Others live where it was: most often its own next life, started again there. */
             delay = disc_between(d, disc_slow(d) / 2, disc_slow(d));
             if (t->failures < PHX__PACE_DEAD_ROUNDS)
@@ -319,7 +322,7 @@ static void disc_settle(struct phx__disc *d, uint32_t slot)
             if (!t->hub && d->nodes[t->node].reachable && delay > DISC_RELAYED_US)
                 delay = disc_between(d, DISC_RELAYED_US / 2, DISC_RELAYED_US);
         }
-        t->failures += t->failures < UINT32_MAX;
+        t->failures = (uint16_t)(t->failures + (t->failures < UINT16_MAX));
         t->duplicates = 0;
     }
     disc_plan(d, slot, delay);
@@ -342,14 +345,11 @@ static void disc_note(struct phx__disc *d, uint32_t slot, uint32_t i, int error)
     struct phx__disc_target *t = &d->targets[slot];
     uint8_t verdict = DISC_FAILED;
 
-    t->at[i].error = error;
+    /* PHX_ESELF: anybody may say this, or the address may move: it is believed, but not for ever. */
+    t->at[i].error = (int16_t)error;
     t->at[i].tried_at = d->now;
     if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION || error == PHX_ETLS)
         verdict = DISC_BARRED;
-    /* Anybody may say this, or the address may move: it is believed, but not for ever. */
-    if (error == PHX_ESELF)
-        t->at[i].rest_until =
-            disc_slow(d) < UINT64_MAX - 1 - d->now ? d->now + disc_slow(d) : UINT64_MAX - 1;
     if (error == PHX_EDUPLICATE)
         verdict = DISC_DUPLICATE;
     /* Unless it has proved who it is, it may be another node, which has a link with us: cards list
@@ -374,10 +374,13 @@ static uint64_t disc_ban(const struct phx__disc *d, const struct phx__disc_targe
 static uint32_t disc_pick(const struct phx__disc *d, const struct phx__disc_target *t)
 {
     uint32_t i, silent = PHX__NONE;
+    struct phx_address a;
 
     for (i = 0; i < t->count; i++) {
-        if ((t->untried & 1u << i) == 0 || disc_is_busy(d, &t->at[i].address)
-            || disc_ban(d, t, 1u << i) != 0)
+        if ((t->untried & 1u << i) == 0)
+            continue;
+        phx__contact_address(t->at, i, &a);
+        if (disc_is_busy(d, &a) || disc_ban(d, t, 1u << i) != 0)
             continue;
         if (t->at[i].error != PHX_ETIMEDOUT)
             return i;
@@ -392,16 +395,18 @@ static int disc_dial(struct phx__disc *d, uint32_t slot, uint32_t i)
 {
     struct phx__disc_target *t = &d->targets[slot];
     uint32_t attempt = phx__attempts_open(&d->attempts, slot, i, d->now);
+    struct phx_address a;
     int error;
 
+    phx__contact_address(t->at, i, &a);
     t->open++;
     t->at[i].attempt = attempt;
     t->at[i].met = PHX__CONTACT_NOBODY;
     t->untried = (uint8_t)(t->untried & ~(1u << i));
     t->tried++;
     if (!t->hub)
-        phx__budget_dialled(&d->budget, &t->at[i].address, d->now);
-    error = d->ops.dial(d->ops.ctx, attempt, t->hub ? PHX__NONE : t->node, &t->at[i].address);
+        phx__budget_dialled(&d->budget, &a, d->now);
+    error = d->ops.dial(d->ops.ctx, attempt, t->hub ? PHX__NONE : t->node, &a);
     if (error >= 0)
         return 1;
     disc_close(d, slot, i);
@@ -428,7 +433,7 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
     }
     if (!t->round) {
         t->fresh = 0;
-        t->untried = (uint8_t)phx__contact_usable(t->at, t->count, d->now);
+        t->untried = (uint8_t)phx__contact_usable(t->at, t->count, disc_slow(d), d->now);
         if (t->untried == 0) {
             disc_plan(d, slot, 0); /* it was set off too soon: not before the first rest ends */
             return;
@@ -505,7 +510,7 @@ static int disc_new(struct phx__disc *d, const struct phx_address *a, const uint
     if (at == NULL)
         return PHX_ENOMEM;
     if (phx__timer_new(d->timers, PHX__TIMER_DISC, s, &timer) != 0) {
-        phx__mem_put(d->mem, at, n * sizeof *at);
+        phx__contact_free(d->mem, at, n);
         return PHX_ENOMEM;
     }
     t = &d->targets[s];
@@ -529,7 +534,7 @@ static void disc_drop(struct phx__disc *d, uint32_t slot)
 
     disc_rest(d, slot);
     phx__timer_drop(d->timers, t->timer);
-    phx__mem_put(d->mem, t->at, t->count * sizeof *t->at);
+    phx__contact_free(d->mem, t->at, t->count);
     memset(t, 0, sizeof *t);
     t->after = d->target_free;
     d->target_free = slot;
@@ -548,7 +553,7 @@ static int disc_replace(struct phx__disc *d, uint32_t slot, const struct phx_add
         return PHX_ENOMEM;
     *fresh = 0;
     for (k = 0; k < n; k++) {
-        old = phx__contact_index(t->at, t->count, &at[k].address);
+        old = phx__contact_index(t->at, t->count, &a[picked[k]]);
         if (old == PHX__NONE) {
             *fresh = 1;
             untried |= 1u << k;
@@ -556,14 +561,17 @@ static int disc_replace(struct phx__disc *d, uint32_t slot, const struct phx_add
         }
         if ((t->untried & 1u << old) != 0)
             untried |= 1u << k;
-        at[k] = t->at[old];
+        at[k].tried_at = t->at[old].tried_at;
+        at[k].attempt = t->at[old].attempt;
+        at[k].error = t->at[old].error;
+        at[k].met = t->at[old].met;
         t->at[old].attempt = PHX__NONE; /* moved: what is found below is to be abandoned */
         if (at[k].attempt != PHX__NONE)
             phx__attempts_move(&d->attempts, at[k].attempt, k);
     }
     for (k = 0; k < t->count; k++)
         disc_abandon(d, slot, k);
-    phx__mem_put(d->mem, t->at, t->count * sizeof *t->at);
+    phx__contact_free(d->mem, t->at, t->count);
     t->at = at;
     t->count = (uint8_t)n;
     t->untried = (uint8_t)(t->round ? untried : 0);
@@ -660,8 +668,7 @@ void phx__disc_free(struct phx__disc *d)
     uint32_t slot;
 
     for (slot = 0; slot < d->target_count; slot++)
-        phx__mem_put(d->mem, d->targets[slot].at,
-                     d->targets[slot].count * sizeof *d->targets[slot].at);
+        phx__contact_free(d->mem, d->targets[slot].at, d->targets[slot].count);
     phx__mem_put(d->mem, d->targets, d->target_capacity * sizeof *d->targets);
     phx__mem_put(d->mem, d->nodes, d->node_capacity * sizeof *d->nodes);
     phx__attempts_free(&d->attempts);
@@ -756,6 +763,7 @@ int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t 
 {
     uint32_t slots[PHX__DISC_HUBS + 1], count, slot, i;
     struct phx__disc_node *n;
+    struct phx_address a;
     int error;
 
     PHX_ASSERT(node != PHX__SELF);
@@ -764,7 +772,8 @@ int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t 
     if (disc_find(d, attempt, &slot, &i)) {
         if (error == 0) { /* whoever answers there is that hub now */
             phx__disc_meet(d, attempt, node);
-            phx__budget_good(&d->budget, &d->targets[slot].at[i].address, !d->targets[slot].hub);
+            phx__contact_address(d->targets[slot].at, i, &a);
+            phx__budget_good(&d->budget, &a, !d->targets[slot].hub);
         }
         phx__crowd_learn(d, d->now - d->attempts.at[attempt & 0xffff].since);
         disc_close(d, slot, i);

@@ -36,7 +36,7 @@ struct phx__disc_target {           /* a hub or a node one could dial */
     uint8_t in_use, hub, round, queued, verdict;
     uint8_t fresh;                 /* not dialled yet, and may be put off so often */
     uint32_t node;                 /* PHX__NONE for a hub nobody knows yet */
-    uint32_t failures, duplicates; /* rounds in a row that ended so */
+    uint16_t failures, duplicates; /* rounds in a row that ended so */
     uint32_t timer;                /* when to begin a round or try the next address */
     uint32_t before, after;        /* in the queue; a free slot: after is the next free one */
 };

@@ -166,10 +166,12 @@ static void explain_addresses(struct explain_text *t, const phx *p, uint32_t nod
     const struct phx__contact *at = NULL;
     uint32_t i, count = phx__disc_look(&p->disc, node, &at);
     char text[PHX_ADDRESS_TEXT];
+    struct phx_address a;
 
     for (i = 0; i < count; i++) {
+        phx__contact_address(at, i, &a);
         explain_put(t, "address: ");
-        explain_put(t, phx_address_text(&at[i].address, text));
+        explain_put(t, phx_address_text(&a, text));
         if (at[i].attempt != PHX__NONE) {
             explain_put(t, ", being tried\n");
         } else if (at[i].tried_at == 0) {
