@@ -734,6 +734,9 @@ struct phx__ask {
     uint8_t asks;        /* how often it was sent */
 };
 
+/* So many neighbours there may be at once, and one less than this is the last of their places. */
+#define PHX__TABLE_FAR UINT16_MAX
+
 struct phx__table_card {
     uint32_t size;
     uint8_t at[]; /* size of them */
@@ -741,19 +744,19 @@ struct phx__table_card {
 
 struct phx__dest {
     uint64_t incarnation;
-    uint64_t since; /* when it was last found unreachable */
     union {
         struct phx__heard one;         /* heard_count <= 1: no list for a single neighbour */
         struct phx__heard_list *many;
     } heard;
     struct phx__told_runs *told; /* NULL: nobody was told anything */
     struct phx__table_card *card; /* NULL: none */
-    uint32_t heard_count;
+    uint32_t since; /* when it was last found unreachable, in whole seconds */
     uint32_t ask; /* slot of its request + 1; 0: none */
     uint32_t card_version;
     uint32_t seq, next; /* of the route in use */
     uint32_t feasible_seq;
-    uint32_t pos; /* in the list of neighbours; PHX__NONE: not one */
+    uint16_t heard_count;
+    uint16_t pos;          /* in the list of neighbours; PHX__TABLE_FAR: not one */
     uint8_t hops;          /* PHX__UNREACHABLE: no route */
     uint8_t feasible_hops; /* PHX__UNREACHABLE: nothing advertised yet */
     uint8_t flags;
@@ -779,7 +782,7 @@ PHX_PRIVATE struct phx__heard *phx__table_heards(const struct phx__dest *d);
  * its list. */
 PHX_PRIVATE struct phx__heard *phx__table_heard(const struct phx__dest *d, uint32_t nbr);
 PHX_PRIVATE const struct phx__told *phx__table_told(const struct phx__dest *d, uint32_t nbr);
-/* What it said, made with hops PHX__UNREACHABLE if there is nothing yet. NULL: no memory. */
+/* What it said, made with hops PHX__UNREACHABLE if there is nothing yet. NULL: no memory, or too many. */
 PHX_PRIVATE struct phx__heard *phx__table_hear(struct phx__table *t, struct phx__dest *d, uint32_t nbr);
 /* Sets what it was told; word NULL: nothing. 0, or PHX_ENOMEM and nothing has changed. */
 PHX_PRIVATE int phx__table_tell(struct phx__table *t, struct phx__dest *d, uint32_t nbr,
@@ -887,6 +890,7 @@ PHX_PRIVATE void phx__route_free(struct phx__route *r);
 /* This node says something new of itself: 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size,
                                 uint64_t now);
+/* 0, PHX_ENOMEM, or PHX_ELIMIT: 65,535 neighbours are all that a table takes. */
 PHX_PRIVATE int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h,
                               uint64_t now);
 PHX_PRIVATE void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now);
@@ -1253,6 +1257,8 @@ struct phx__best {
 /* The lower, the better. */
 PHX_PRIVATE uint64_t phx__best_score(const struct phx__ids *ids, uint32_t node);
 PHX_PRIVATE int phx__best_has(const struct phx__best *b, uint32_t node);
+/* Would it be one of them? */
+PHX_PRIVATE int phx__best_takes(const struct phx__best *b, const struct phx__ids *ids, uint32_t node);
 /* Is it one of the best? Then the worst of them may have to go. */
 PHX_PRIVATE void phx__best_offer(struct phx__best *b, const struct phx__ids *ids, uint32_t node);
 /* 1 if it was one of them: there is room for the next best. */
@@ -1433,6 +1439,9 @@ struct phx__disc_ops {
     int (*dial)(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to);
     /* Give this attempt up (another address won). No result is wanted. */
     void (*abandon)(void *ctx, uint32_t attempt);
+    /* The addresses of a node for which phx__disc_contact was called, as they are now, at most
+     * PHX__DISC_ADDRESSES: how many. NULL: they are all kept here. */
+    uint32_t (*addresses)(void *ctx, uint32_t node, struct phx_address *out);
 };
 
 struct phx__disc_target {           /* a hub or a node one could dial */
@@ -1447,9 +1456,10 @@ struct phx__disc_target {           /* a hub or a node one could dial */
     uint32_t before, after;        /* in the queue; a free slot: after is the next free one */
 };
 struct phx__disc_node { /* what is known of a node besides its addresses */
-    uint64_t up_at;
-    uint32_t target; /* slot + 1; 0: no addresses known */
-    uint8_t linked, wanted, left, flaps;
+    uint32_t up_at; /* in units of 1,024 us */
+    uint32_t target; /* slot + 1; 0: no addresses known; or PHX__TARGET_LATENT */
+    uint8_t linked;    /* 2: and it has left, so the link will soon be gone */
+    uint8_t wanted, flaps;
     uint8_t reachable; /* there is some route */
 };
 struct phx__disc {
@@ -1466,6 +1476,7 @@ struct phx__disc {
     struct phx__attempts attempts; /* max_dials of them */
     uint64_t room_at; /* none of them gives way before; UINT64_MAX: not known */
     uint32_t links, known;
+    uint32_t latent; /* of these, how many have addresses and no target yet, see target.c */
     uint32_t hubs[PHX__DISC_HUBS]; /* slots */
     uint32_t hub_count;
     struct phx__best best; /* nodes dialled also beyond max_links */
@@ -1550,6 +1561,35 @@ PHX_PRIVATE int phx__crowd_is_settling(const struct phx__disc *d, const struct p
 PHX_PRIVATE int phx__crowd_has_room(const struct phx__disc *d);
 /* A link came so long after its dial. */
 PHX_PRIVATE void phx__crowd_learn(struct phx__disc *d, uint64_t took);
+
+#endif
+
+/* ======== src/target.h ======== */
+/* target.h - part of disc: what may be dialled gets a target, and who may not is only counted. */
+#ifdef PHX_LINES
+#line 1 "src/target.h"
+#endif
+#ifndef PHX_TARGET_H
+#define PHX_TARGET_H
+/* include "disc.h" */
+
+/* In struct phx__disc_node: it has addresses, and no target yet. */
+#define PHX__TARGET_LATENT UINT32_MAX
+
+/* A target in a slot, at rest. PHX_ENOMEM: nothing changed. */
+PHX_PRIVATE int phx__target_new(struct phx__disc *d, const struct phx_address *a,
+                                const uint32_t *picked, uint32_t n, uint32_t *slot);
+/* The slot of a node's target, or PHX__NONE. */
+PHX_PRIVATE uint32_t phx__target_of(const struct phx__disc *d, uint32_t node);
+/* A node with addresses becomes known: does it do without a target for the time being? */
+PHX_PRIVATE int phx__target_can_wait(const struct phx__disc *d, uint32_t node);
+/* The slot of a node's target, which is made if it was put off; PHX__NONE: it has no addresses, or there is
+ * no memory. */
+PHX_PRIVATE uint32_t phx__target_wake(struct phx__disc *d, uint32_t node);
+/* If all known nodes may be dialled again: makes those that were put off. 1 if there were any. */
+PHX_PRIVATE int phx__target_wake_all(struct phx__disc *d);
+/* Who would be the next of the best, or PHX__NONE. */
+PHX_PRIVATE uint32_t phx__target_next_best(const struct phx__disc *d);
 
 #endif
 
@@ -2779,6 +2819,8 @@ PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or why not *
 /* phx.c */
 PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
+/* What a node's card says, at most PHX__CARD_ADDRESSES of them: how many. */
+PHX_PRIVATE uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out);
 PHX_PRIVATE int phx__node_peer(phx *p, uint32_t node); /* makes room in peers; 0 or PHX_ENOMEM */
 /* What was amiss with this node; NULL: nothing. The same, made if there was nothing; NULL: no memory. */
 PHX_PRIVATE struct phx__past *phx__node_past(const phx *p, uint32_t node);
@@ -5669,7 +5711,8 @@ void phx__table_clear(struct phx__table *t, uint32_t node)
         phx__table_unask(t, &t->asks[d->ask - 1]);
     memset(d, 0, sizeof *d);
     d->hops = d->feasible_hops = PHX__UNREACHABLE;
-    d->next = d->pos = PHX__NONE;
+    d->next = PHX__NONE;
+    d->pos = PHX__TABLE_FAR;
 }
 
 /* ---- Heard ----------------------------------------------------------------------------------- */
@@ -5707,11 +5750,15 @@ struct phx__heard *phx__table_heard(const struct phx__dest *d, uint32_t nbr)
 static int table_more_heard(struct phx__table *t, struct phx__dest *d)
 {
     uint32_t had = d->heard_count > 1 ? d->heard.many->capacity : 0;
-    uint32_t capacity = table_room(d->heard_count + 1);
+    uint32_t capacity = table_room(d->heard_count + 1u);
     struct phx__heard_list *list;
 
     if (d->heard_count == 0 || d->heard_count < had)
         return 0;
+    if (capacity > UINT16_MAX)
+        capacity = UINT16_MAX;
+    if (d->heard_count == capacity)
+        return PHX_ENOMEM;
     list = phx__mem_resize(t->mem, had > 0 ? d->heard.many : NULL,
                            had > 0 ? table_heard_size(had) : 0, table_heard_size(capacity));
     if (list == NULL)
@@ -5734,7 +5781,7 @@ struct phx__heard *phx__table_hear(struct phx__table *t, struct phx__dest *d, ui
         return NULL;
     d->heard_count++;
     h = phx__table_heards(d);
-    memmove(h + i + 1, h + i, (d->heard_count - 1 - i) * sizeof *h);
+    memmove(h + i + 1, h + i, (d->heard_count - 1u - i) * sizeof *h);
     memset(&h[i], 0, sizeof h[i]);
     h[i].nbr = nbr;
     h[i].hops = PHX__UNREACHABLE;
@@ -6026,7 +6073,7 @@ struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(r, node);
 
-    return d != NULL && d->pos != PHX__NONE ? &r->nbrs[d->pos] : NULL;
+    return d != NULL && d->pos != PHX__TABLE_FAR ? &r->nbrs[d->pos] : NULL;
 }
 
 void phx__route_plan(struct phx__route *r, uint64_t at)
@@ -6102,7 +6149,7 @@ static int route_know(struct phx__route *r, uint32_t node, uint64_t now)
         || phx__mem_grow(r->mem, &r->changed, &r->changed_capacity, node + 1, sizeof *r->changed))
         return PHX_ENOMEM;
     d->flags |= PHX__DEST_KNOWN;
-    d->since = now;
+    d->since = (uint32_t)(now / PHX__SECOND);
     r->known++;
     return 0;
 }
@@ -6121,7 +6168,7 @@ void phx__route_use(struct phx__route *r, uint32_t node, uint32_t next, uint32_t
     if (d->next != next)
         route_changed(r, node);
     if (hops == PHX__UNREACHABLE && d->hops != PHX__UNREACHABLE)
-        d->since = now;
+        d->since = (uint32_t)(now / PHX__SECOND);
     if (hops == PHX__UNREACHABLE || hops > d->hops)
         r->urgent = 1;
     d->next = next;
@@ -6633,6 +6680,8 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     struct phx__route_nbr *n;
     struct phx__dest *d;
 
+    if (r->nbr_count == PHX__TABLE_FAR)
+        return PHX_ELIMIT;
     if (route_know(r, nbr, now) != 0
         || phx__mem_grow(r->mem, &r->nbrs, &r->nbr_capacity, r->nbr_count + 1, sizeof *r->nbrs))
         return PHX_ENOMEM;
@@ -6645,7 +6694,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     n = &r->nbrs[r->nbr_count];
     memset(n, 0, sizeof *n);
     n->node = nbr;
-    d->pos = r->nbr_count++;
+    d->pos = (uint16_t)r->nbr_count++;
     r->around ^= phx__id_hash(&r->ids->at[nbr]);
     r->moved = now;
     route_look_at(r, n, 1);
@@ -6671,7 +6720,8 @@ static void route_down_dest(struct phx__route *r, uint32_t nbr, uint32_t node, u
 void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 {
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
-    uint32_t i, pos;
+    uint32_t i;
+    uint16_t pos;
 
     if (n == NULL)
         return;
@@ -6679,7 +6729,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     r->nbrs[pos] = r->nbrs[--r->nbr_count];
     if (pos < r->nbr_count)
         route_at(r, r->nbrs[pos].node)->pos = pos;
-    route_at(r, nbr)->pos = PHX__NONE;
+    route_at(r, nbr)->pos = PHX__TABLE_FAR;
     r->around ^= phx__id_hash(&r->ids->at[nbr]);
     r->shrunk++;
     r->lapsed++;
@@ -6753,8 +6803,8 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
 
 static int route_forgettable(const struct phx__dest *d, uint64_t now)
 {
-    return (d->flags & PHX__DEST_KNOWN) && d->hops == PHX__UNREACHABLE && d->pos == PHX__NONE
-           && d->heard_count == 0 && now > d->since + ROUTE_FORGET
+    return (d->flags & PHX__DEST_KNOWN) && d->hops == PHX__UNREACHABLE && d->pos == PHX__TABLE_FAR
+           && d->heard_count == 0 && now / PHX__SECOND > d->since + ROUTE_FORGET / PHX__SECOND
            && !(d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED));
 }
 
@@ -9383,12 +9433,17 @@ int phx__best_has(const struct phx__best *b, uint32_t node)
     return 0;
 }
 
+int phx__best_takes(const struct phx__best *b, const struct phx__ids *ids, uint32_t node)
+{
+    return b->count < PHX__DISC_BEST || b->at[b->count - 1].score > phx__best_score(ids, node);
+}
+
 void phx__best_offer(struct phx__best *b, const struct phx__ids *ids, uint32_t node)
 {
     uint64_t score = phx__best_score(ids, node);
     uint32_t i;
 
-    if (b->count == PHX__DISC_BEST && b->at[b->count - 1].score <= score)
+    if (!phx__best_takes(b, ids, node))
         return;
     i = b->count < PHX__DISC_BEST ? b->count++ : b->count - 1;
     for (; i > 0 && b->at[i - 1].score > score; i--)
@@ -9912,6 +9967,113 @@ void phx__crowd_learn(struct phx__disc *d, uint64_t took)
 #undef CROWD_PATIENCE_US
 #undef CROWD_SLOW_US
 
+/* ======== src/target.c ======== */
+/* target.c - part of disc: what may be dialled gets a target, and who may not is only counted. */
+#ifdef PHX_LINES
+#line 1 "src/target.c"
+#endif
+/*
+ * A target with one address costs some 110 bytes: its rounds, its timer, how each address fared. Beyond
+ * max_links nodes nearly all that are known are never dialled, and of them only is kept that they have
+ * addresses. Which these are is on their cards, so ops.addresses can tell when it is needed: when somebody
+ * sends to the node, when it becomes one of the best, or when so many others are gone that all may be
+ * dialled. A host of this room without ops.addresses gives every node its target at once.
+ *
+ * A target that finds no memory when it is needed is tried again with the next of these events.
+ */
+/* include "target.h" */
+
+int phx__target_new(struct phx__disc *d, const struct phx_address *a, const uint32_t *picked,
+                    uint32_t n, uint32_t *slot)
+{
+    uint32_t s = d->target_free != PHX__NONE ? d->target_free : d->target_count, timer;
+    struct phx__contact *at;
+    struct phx__disc_target *t;
+
+    if (phx__mem_grow(d->mem, &d->targets, &d->target_capacity, s + 1, sizeof *d->targets) != 0)
+        return PHX_ENOMEM;
+    at = phx__contact_new(d->mem, a, picked, n);
+    if (at == NULL)
+        return PHX_ENOMEM;
+    if (phx__timer_new(d->timers, PHX__TIMER_DISC, s, &timer) != 0) {
+        phx__contact_free(d->mem, at, n);
+        return PHX_ENOMEM;
+    }
+    t = &d->targets[s];
+    if (s == d->target_count)
+        d->target_count++;
+    else
+        d->target_free = t->after;
+    memset(t, 0, sizeof *t);
+    t->at = at;
+    t->count = (uint8_t)n;
+    t->in_use = 1;
+    t->node = PHX__NONE;
+    t->timer = timer;
+    *slot = s;
+    return 0;
+}
+
+uint32_t phx__target_of(const struct phx__disc *d, uint32_t node)
+{
+    uint32_t target = node < d->node_capacity ? d->nodes[node].target : 0;
+
+    return target != 0 && target != PHX__TARGET_LATENT ? target - 1 : PHX__NONE;
+}
+
+int phx__target_can_wait(const struct phx__disc *d, uint32_t node)
+{
+    uint32_t known = d->known + !d->nodes[node].linked;
+
+    return d->ops.addresses != NULL && known > d->limits.max_links && !d->nodes[node].wanted
+           && !phx__best_takes(&d->best, d->ids, node);
+}
+
+uint32_t phx__target_wake(struct phx__disc *d, uint32_t node)
+{
+    struct phx_address a[PHX__DISC_ADDRESSES];
+    uint32_t picked[PHX__DISC_ADDRESSES], n, slot = phx__target_of(d, node);
+
+    if (node >= d->node_capacity || d->nodes[node].target != PHX__TARGET_LATENT)
+        return slot;
+    n = phx__contact_order(a, d->ops.addresses(d->ops.ctx, node, a), picked);
+    if (n == 0 || phx__target_new(d, a, picked, n, &slot) != 0)
+        return PHX__NONE;
+    d->targets[slot].node = node;
+    d->nodes[node].target = slot + 1;
+    d->latent--;
+    return slot;
+}
+
+int phx__target_wake_all(struct phx__disc *d)
+{
+    uint32_t node, before = d->latent;
+
+    if (d->known > d->limits.max_links)
+        return 0;
+    for (node = 0; d->latent > 0 && node < d->node_capacity; node++)
+        if (d->nodes[node].target == PHX__TARGET_LATENT)
+            (void)phx__target_wake(d, node);
+    return d->latent < before;
+}
+
+uint32_t phx__target_next_best(const struct phx__disc *d)
+{
+    uint64_t score, least = UINT64_MAX;
+    uint32_t node, next = PHX__NONE;
+
+    for (node = 0; node < d->node_capacity; node++) {
+        if (d->nodes[node].target == 0 || phx__best_has(&d->best, node))
+            continue;
+        score = phx__best_score(d->ids, node);
+        if (next == PHX__NONE || score < least) {
+            next = node;
+            least = score;
+        }
+    }
+    return next;
+}
+
 /* ======== src/disc.c ======== */
 /* disc.c - who exists and how to reach them: hubs, learnt contacts, whom to dial next and when. */
 #ifdef PHX_LINES
@@ -9970,6 +10132,7 @@ void phx__crowd_learn(struct phx__disc *d, uint64_t took)
  * proves that), or who is alive (live knows). It differs from the paper (section 4.1, step 1),
  * which dials every address it hears of at once and once. */
 /* include "crowd.h" */
+/* include "target.h" */
 
 /* RFC 8305, section 8: the recommended delay between attempts, longer than nearly all round
  * trips. */
@@ -10018,6 +10181,13 @@ static uint64_t disc_between(struct phx__disc *d, uint64_t low, uint64_t high)
     return phx__pace_between(d->rnd, low, high);
 }
 
+/* Of links only how long they lasted matters. Ticks come round after 50 days; one that lasted just that long
+ * and a second is taken for a short one, and its next dial waits for a moment. */
+static uint32_t disc_tick(uint64_t us)
+{
+    return (uint32_t)(us >> 10);
+}
+
 static struct phx__disc_node *disc_node(const struct phx__disc *d, uint32_t node)
 {
     return node < d->node_capacity ? &d->nodes[node] : NULL;
@@ -10028,10 +10198,9 @@ static int disc_is_linked(const struct phx__disc *d, uint32_t node)
     return node < d->node_capacity && d->nodes[node].linked;
 }
 
-static uint32_t disc_target_of(const struct phx__disc *d, uint32_t node)
+static int disc_is_known(const struct phx__disc *d, uint32_t node)
 {
-    return node < d->node_capacity && d->nodes[node].target != 0 ? d->nodes[node].target - 1
-                                                                 : PHX__NONE;
+    return node < d->node_capacity && d->nodes[node].target != 0;
 }
 
 static int disc_may_dial(const struct phx__disc *d, const struct phx__disc_target *t)
@@ -10400,8 +10569,8 @@ static uint32_t disc_slots(const struct phx__disc *d, uint32_t node,
 {
     uint32_t i, count = 0;
 
-    if (disc_target_of(d, node) != PHX__NONE)
-        out[count++] = disc_target_of(d, node);
+    if (phx__target_of(d, node) != PHX__NONE)
+        out[count++] = phx__target_of(d, node);
     for (i = 0; i < d->hub_count; i++)
         if (d->targets[d->hubs[i]].node == node)
             out[count++] = d->hubs[i];
@@ -10412,38 +10581,6 @@ static int disc_is_same(const struct phx__disc_target *t, const struct phx_addre
                         const uint32_t *picked, uint32_t n)
 {
     return phx__contact_is_same(t->at, t->count, a, picked, n);
-}
-
-/* A target in its slot, at rest. PHX_ENOMEM: nothing changed. */
-static int disc_new(struct phx__disc *d, const struct phx_address *a, const uint32_t *picked,
-                    uint32_t n, uint32_t *slot)
-{
-    uint32_t s = d->target_free != PHX__NONE ? d->target_free : d->target_count, timer;
-    struct phx__contact *at;
-    struct phx__disc_target *t;
-
-    if (phx__mem_grow(d->mem, &d->targets, &d->target_capacity, s + 1, sizeof *d->targets) != 0)
-        return PHX_ENOMEM;
-    at = phx__contact_new(d->mem, a, picked, n);
-    if (at == NULL)
-        return PHX_ENOMEM;
-    if (phx__timer_new(d->timers, PHX__TIMER_DISC, s, &timer) != 0) {
-        phx__contact_free(d->mem, at, n);
-        return PHX_ENOMEM;
-    }
-    t = &d->targets[s];
-    if (s == d->target_count)
-        d->target_count++;
-    else
-        d->target_free = t->after;
-    memset(t, 0, sizeof *t);
-    t->at = at;
-    t->count = (uint8_t)n;
-    t->in_use = 1;
-    t->node = PHX__NONE;
-    t->timer = timer;
-    *slot = s;
-    return 0;
 }
 
 static void disc_drop(struct phx__disc *d, uint32_t slot)
@@ -10510,8 +10647,9 @@ static void disc_relax(struct phx__disc *d, int before)
 {
     struct phx__disc_target *t;
     uint32_t slot;
+    int woken = phx__target_wake_all(d);
 
-    if ((before & ~disc_bounds(d)) == 0)
+    if (!woken && (before & ~disc_bounds(d)) == 0)
         return;
     for (slot = 0; slot < d->target_count; slot++) {
         t = &d->targets[slot];
@@ -10524,36 +10662,29 @@ static void disc_relax(struct phx__disc *d, int before)
  * all: a chance of PHX__DISC_BEST in n, so PHX__DISC_BEST looks a loss on average. */
 static void disc_unchoose(struct phx__disc *d, uint32_t node)
 {
-    uint64_t score, least = UINT64_MAX;
-    uint32_t slot, next = PHX__NONE;
+    uint32_t slot, next;
 
     if (!phx__best_drop(&d->best, node))
         return;
-    for (slot = 0; slot < d->target_count; slot++) {
-        const struct phx__disc_target *t = &d->targets[slot];
-        if (!t->in_use || t->hub || phx__best_has(&d->best, t->node))
-            continue;
-        score = phx__best_score(d->ids, t->node);
-        if (next == PHX__NONE || score < least) {
-            next = t->node;
-            least = score;
-        }
-    }
+    next = phx__target_next_best(d);
     if (next == PHX__NONE)
         return;
     phx__best_offer(&d->best, d->ids, next);
-    slot = disc_target_of(d, next);
-    if (disc_is_idle(d, &d->targets[slot]))
+    slot = phx__target_wake(d, next);
+    if (slot != PHX__NONE && disc_is_idle(d, &d->targets[slot]))
         disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]));
 }
 
 static void disc_drop_contact(struct phx__disc *d, uint32_t node)
 {
-    uint32_t slot = disc_target_of(d, node);
+    uint32_t slot = phx__target_of(d, node);
 
-    if (slot == PHX__NONE)
+    if (!disc_is_known(d, node))
         return;
-    disc_drop(d, slot);
+    if (slot != PHX__NONE)
+        disc_drop(d, slot);
+    else
+        d->latent--;
     d->nodes[node].target = 0;
     d->known -= !d->nodes[node].linked;
     disc_unchoose(d, node);
@@ -10611,7 +10742,7 @@ int phx__disc_hub(struct phx__disc *d, const struct phx_address *a, uint32_t cou
             return 0;
     if (d->hub_count == PHX__DISC_HUBS)
         return PHX_ELIMIT;
-    if (disc_new(d, a, picked, n, &slot) != 0)
+    if (phx__target_new(d, a, picked, n, &slot) != 0)
         return PHX_ENOMEM;
     d->targets[slot].hub = 1;
     d->hubs[d->hub_count++] = slot;
@@ -10642,6 +10773,27 @@ static int disc_renew(struct phx__disc *d, uint32_t slot, const struct phx_addre
     return 0;
 }
 
+/* Addresses for a node that had none. PHX_ENOMEM: nothing changed. */
+static int disc_learn(struct phx__disc *d, uint32_t node, const struct phx_address *a,
+                      const uint32_t *picked, uint32_t n)
+{
+    uint32_t slot = PHX__NONE;
+
+    if (!phx__target_can_wait(d, node) && phx__target_new(d, a, picked, n, &slot) != 0)
+        return PHX_ENOMEM;
+    d->known += !d->nodes[node].linked;
+    phx__best_offer(&d->best, d->ids, node);
+    d->nodes[node].target = slot == PHX__NONE ? PHX__TARGET_LATENT : slot + 1;
+    d->latent += slot == PHX__NONE;
+    d->learnt_at = d->now;
+    if (slot == PHX__NONE)
+        return 0;
+    d->targets[slot].node = node;
+    d->targets[slot].fresh = PHX__CROWD_SETTLE_TIMES;
+    disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]) + disc_between(d, 0, phx__crowd_spread(d)));
+    return 0;
+}
+
 int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_address *a,
                       uint32_t count, uint64_t now)
 {
@@ -10654,25 +10806,20 @@ int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_addre
     if (n > 0
         && phx__mem_grow(d->mem, &d->nodes, &d->node_capacity, node + 1, sizeof *d->nodes) != 0)
         return PHX_ENOMEM;
-    slot = disc_target_of(d, node);
+    slot = phx__target_of(d, node);
     if (n == 0) {
         disc_drop_contact(d, node);
-    } else if (slot == PHX__NONE) {
-        if (disc_new(d, a, picked, n, &slot) != 0)
+    } else if (!disc_is_known(d, node)) {
+        if (disc_learn(d, node, a, picked, n) != 0)
             return PHX_ENOMEM;
-        d->targets[slot].node = node;
-        d->nodes[node].target = slot + 1;
-        d->known += !d->nodes[node].linked;
-        phx__best_offer(&d->best, d->ids, node);
-        d->learnt_at = d->now;
-        d->targets[slot].fresh = PHX__CROWD_SETTLE_TIMES;
-        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]) + disc_between(d, 0, phx__crowd_spread(d)));
+    } else if (slot == PHX__NONE) {
+        /* It is not dialled, so it need not be told apart from what its card says. */
     } else if (!disc_is_same(&d->targets[slot], a, picked, n)
                && disc_renew(d, slot, a, picked, n) != 0) {
         return PHX_ENOMEM;
     }
-    if (node < d->node_capacity)
-        d->nodes[node].left = 0;
+    if (disc_is_linked(d, node))
+        d->nodes[node].linked = 1;
     disc_relax(d, before);
     return 0;
 }
@@ -10704,9 +10851,9 @@ int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t 
     n = &d->nodes[node];
     d->links += !n->linked;
     d->known += !n->linked && n->target == 0;
-    n->linked = 1;
+    n->linked = (uint8_t)(n->linked ? n->linked : 1);
     n->wanted = 0;
-    n->up_at = d->now;
+    n->up_at = disc_tick(d->now);
     for (count = disc_slots(d, node, slots); count-- > 0;) {
         disc_rest(d, slots[count]);
         d->targets[slots[count]].failures = 0;
@@ -10730,16 +10877,17 @@ void phx__disc_down(struct phx__disc *d, uint32_t node, uint64_t now)
     uint32_t slots[PHX__DISC_HUBS + 1], count;
     struct phx__disc_node *n = disc_node(d, node);
     struct phx__disc_target *t;
-    int before = disc_bounds(d);
+    int before = disc_bounds(d), has_left;
     uint64_t delay;
 
     disc_clock(d, now);
     if (n == NULL || !n->linked)
         return;
+    has_left = n->linked == 2;
     n->linked = 0;
     d->links--;
     d->known -= n->target == 0;
-    if (d->now - n->up_at >= DISC_STEADY_US)
+    if (disc_tick(d->now) - n->up_at >= disc_tick(DISC_STEADY_US))
         n->flaps = 0;
     else
         n->flaps = (uint8_t)(n->flaps + (n->flaps < UINT8_MAX));
@@ -10750,9 +10898,8 @@ void phx__disc_down(struct phx__disc *d, uint32_t node, uint64_t now)
                               : disc_backoff(d, 1, n->flaps - 1u);
         disc_plan(d, slots[count], delay + disc_courtesy(d, t));
     }
-    if (n->left)
+    if (has_left)
         disc_unmeet(d, node);
-    n->left = 0;
     disc_relax(d, before);
 }
 
@@ -10796,23 +10943,25 @@ void phx__disc_want(struct phx__disc *d, uint32_t node, uint64_t now)
         return;
     if (d->nodes[node].wanted)
         return;
+    slot = phx__target_wake(d, node);
+    if (slot == PHX__NONE && disc_is_known(d, node))
+        return;
     d->nodes[node].wanted = 1;
-    slot = disc_target_of(d, node);
     if (slot != PHX__NONE)
         disc_hasten(d, slot, d->limits.retry_min_us);
 }
 
 void phx__disc_route(struct phx__disc *d, uint32_t node, int reachable, uint64_t now)
 {
-    uint32_t slot = disc_target_of(d, node);
+    uint32_t slot = phx__target_of(d, node);
     int was;
 
     disc_clock(d, now);
-    if (slot == PHX__NONE)
+    if (!disc_is_known(d, node))
         return;
     was = d->nodes[node].reachable;
     d->nodes[node].reachable = reachable != 0;
-    if (was || !reachable || disc_is_linked(d, node))
+    if (was || !reachable || disc_is_linked(d, node) || slot == PHX__NONE)
         return;
     /* It is back: what failed before may work now. */
     d->targets[slot].failures = d->targets[slot].duplicates = 0;
@@ -10851,7 +11000,7 @@ void phx__disc_forget(struct phx__disc *d, uint32_t node)
     n->wanted = 0;
     n->flaps = 0;
     /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
-    n->left = n->linked;
+    n->linked = (uint8_t)(n->linked ? 2 : 0);
     disc_relax(d, before);
 }
 
@@ -19667,6 +19816,7 @@ int phx__node_on_hand(phx *p, const struct phx__frame *f)
  * only the host knows what its clock means.
  */
 /* include "phx.h" */
+/* include "target.h" */
 
 /* Lines of one kind, so that a text stays readable in a large network. */
 #define EXPLAIN_MANY 16u
@@ -19822,6 +19972,23 @@ static void explain_blame(struct explain_text *t, const phx *p, uint32_t node)
     }
 }
 
+/* Of a node that nobody ever thought of dialling. */
+static void explain_untried(struct explain_text *t, const phx *p, uint32_t node)
+{
+    struct phx_address a[PHX__CARD_ADDRESSES];
+    uint32_t i, count;
+    char text[PHX_ADDRESS_TEXT];
+
+    if (node >= p->disc.node_capacity || p->disc.nodes[node].target != PHX__TARGET_LATENT)
+        return;
+    count = phx__node_addresses((void *)p, node, a);
+    for (i = 0; i < count; i++) {
+        explain_put(t, "address: ");
+        explain_put(t, phx_address_text(&a[i], text));
+        explain_put(t, ", not tried\n");
+    }
+}
+
 static void explain_addresses(struct explain_text *t, const phx *p, uint32_t node)
 {
     const struct phx__contact *at = NULL;
@@ -19829,6 +19996,10 @@ static void explain_addresses(struct explain_text *t, const phx *p, uint32_t nod
     char text[PHX_ADDRESS_TEXT];
     struct phx_address a;
 
+    if (count == 0) {
+        explain_untried(t, p, node);
+        return;
+    }
     for (i = 0; i < count; i++) {
         phx__contact_address(at, i, &a);
         explain_put(t, "address: ");
@@ -20249,6 +20420,19 @@ static void node_state(void *ctx, uint32_t node, enum phx_state state)
     p->cfg.on_node(p, &n, p->cfg.user);
 }
 
+uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out)
+{
+    const phx *p = ctx;
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+    struct phx__card card;
+
+    if (d == NULL || d->card == NULL
+        || phx__wire_get_card(d->card->at, d->card->size, &card) != 0)
+        return 0;
+    memcpy(out, card.address, card.address_count * sizeof *out);
+    return card.address_count;
+}
+
 static uint32_t node_owner(void *ctx, uint64_t name)
 {
     phx *p = ctx;
@@ -20587,7 +20771,7 @@ static int node_open_brains(phx *p)
     struct phx__route_ops route;
     struct phx__disc_limits dl = { p->cfg.max_links, p->cfg.max_dials, p->cfg.retry_min_us,
                                    p->cfg.retry_max_us, NODE_CROWD };
-    struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon };
+    struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon, phx__node_addresses };
     struct phx__live_ops live = { p, node_live_beat, node_silent, phx__node_suspect,
                                   phx__node_seek, node_state };
     struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,

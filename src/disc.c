@@ -52,6 +52,7 @@
  * proves that), or who is alive (live knows). It differs from the paper (section 4.1, step 1),
  * which dials every address it hears of at once and once. */
 #include "crowd.h"
+#include "target.h"
 
 /* RFC 8305, section 8: the recommended delay between attempts, longer than nearly all round
  * trips. */
@@ -100,6 +101,13 @@ static uint64_t disc_between(struct phx__disc *d, uint64_t low, uint64_t high)
     return phx__pace_between(d->rnd, low, high);
 }
 
+/* Of links only how long they lasted matters. Ticks come round after 50 days; one that lasted just that long
+ * and a second is taken for a short one, and its next dial waits for a moment. */
+static uint32_t disc_tick(uint64_t us)
+{
+    return (uint32_t)(us >> 10);
+}
+
 static struct phx__disc_node *disc_node(const struct phx__disc *d, uint32_t node)
 {
     return node < d->node_capacity ? &d->nodes[node] : NULL;
@@ -110,10 +118,9 @@ static int disc_is_linked(const struct phx__disc *d, uint32_t node)
     return node < d->node_capacity && d->nodes[node].linked;
 }
 
-static uint32_t disc_target_of(const struct phx__disc *d, uint32_t node)
+static int disc_is_known(const struct phx__disc *d, uint32_t node)
 {
-    return node < d->node_capacity && d->nodes[node].target != 0 ? d->nodes[node].target - 1
-                                                                 : PHX__NONE;
+    return node < d->node_capacity && d->nodes[node].target != 0;
 }
 
 static int disc_may_dial(const struct phx__disc *d, const struct phx__disc_target *t)
@@ -482,8 +489,8 @@ static uint32_t disc_slots(const struct phx__disc *d, uint32_t node,
 {
     uint32_t i, count = 0;
 
-    if (disc_target_of(d, node) != PHX__NONE)
-        out[count++] = disc_target_of(d, node);
+    if (phx__target_of(d, node) != PHX__NONE)
+        out[count++] = phx__target_of(d, node);
     for (i = 0; i < d->hub_count; i++)
         if (d->targets[d->hubs[i]].node == node)
             out[count++] = d->hubs[i];
@@ -494,38 +501,6 @@ static int disc_is_same(const struct phx__disc_target *t, const struct phx_addre
                         const uint32_t *picked, uint32_t n)
 {
     return phx__contact_is_same(t->at, t->count, a, picked, n);
-}
-
-/* A target in its slot, at rest. PHX_ENOMEM: nothing changed. */
-static int disc_new(struct phx__disc *d, const struct phx_address *a, const uint32_t *picked,
-                    uint32_t n, uint32_t *slot)
-{
-    uint32_t s = d->target_free != PHX__NONE ? d->target_free : d->target_count, timer;
-    struct phx__contact *at;
-    struct phx__disc_target *t;
-
-    if (phx__mem_grow(d->mem, &d->targets, &d->target_capacity, s + 1, sizeof *d->targets) != 0)
-        return PHX_ENOMEM;
-    at = phx__contact_new(d->mem, a, picked, n);
-    if (at == NULL)
-        return PHX_ENOMEM;
-    if (phx__timer_new(d->timers, PHX__TIMER_DISC, s, &timer) != 0) {
-        phx__contact_free(d->mem, at, n);
-        return PHX_ENOMEM;
-    }
-    t = &d->targets[s];
-    if (s == d->target_count)
-        d->target_count++;
-    else
-        d->target_free = t->after;
-    memset(t, 0, sizeof *t);
-    t->at = at;
-    t->count = (uint8_t)n;
-    t->in_use = 1;
-    t->node = PHX__NONE;
-    t->timer = timer;
-    *slot = s;
-    return 0;
 }
 
 static void disc_drop(struct phx__disc *d, uint32_t slot)
@@ -592,8 +567,9 @@ static void disc_relax(struct phx__disc *d, int before)
 {
     struct phx__disc_target *t;
     uint32_t slot;
+    int woken = phx__target_wake_all(d);
 
-    if ((before & ~disc_bounds(d)) == 0)
+    if (!woken && (before & ~disc_bounds(d)) == 0)
         return;
     for (slot = 0; slot < d->target_count; slot++) {
         t = &d->targets[slot];
@@ -606,36 +582,29 @@ static void disc_relax(struct phx__disc *d, int before)
  * all: a chance of PHX__DISC_BEST in n, so PHX__DISC_BEST looks a loss on average. */
 static void disc_unchoose(struct phx__disc *d, uint32_t node)
 {
-    uint64_t score, least = UINT64_MAX;
-    uint32_t slot, next = PHX__NONE;
+    uint32_t slot, next;
 
     if (!phx__best_drop(&d->best, node))
         return;
-    for (slot = 0; slot < d->target_count; slot++) {
-        const struct phx__disc_target *t = &d->targets[slot];
-        if (!t->in_use || t->hub || phx__best_has(&d->best, t->node))
-            continue;
-        score = phx__best_score(d->ids, t->node);
-        if (next == PHX__NONE || score < least) {
-            next = t->node;
-            least = score;
-        }
-    }
+    next = phx__target_next_best(d);
     if (next == PHX__NONE)
         return;
     phx__best_offer(&d->best, d->ids, next);
-    slot = disc_target_of(d, next);
-    if (disc_is_idle(d, &d->targets[slot]))
+    slot = phx__target_wake(d, next);
+    if (slot != PHX__NONE && disc_is_idle(d, &d->targets[slot]))
         disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]));
 }
 
 static void disc_drop_contact(struct phx__disc *d, uint32_t node)
 {
-    uint32_t slot = disc_target_of(d, node);
+    uint32_t slot = phx__target_of(d, node);
 
-    if (slot == PHX__NONE)
+    if (!disc_is_known(d, node))
         return;
-    disc_drop(d, slot);
+    if (slot != PHX__NONE)
+        disc_drop(d, slot);
+    else
+        d->latent--;
     d->nodes[node].target = 0;
     d->known -= !d->nodes[node].linked;
     disc_unchoose(d, node);
@@ -693,7 +662,7 @@ int phx__disc_hub(struct phx__disc *d, const struct phx_address *a, uint32_t cou
             return 0;
     if (d->hub_count == PHX__DISC_HUBS)
         return PHX_ELIMIT;
-    if (disc_new(d, a, picked, n, &slot) != 0)
+    if (phx__target_new(d, a, picked, n, &slot) != 0)
         return PHX_ENOMEM;
     d->targets[slot].hub = 1;
     d->hubs[d->hub_count++] = slot;
@@ -724,6 +693,27 @@ static int disc_renew(struct phx__disc *d, uint32_t slot, const struct phx_addre
     return 0;
 }
 
+/* Addresses for a node that had none. PHX_ENOMEM: nothing changed. */
+static int disc_learn(struct phx__disc *d, uint32_t node, const struct phx_address *a,
+                      const uint32_t *picked, uint32_t n)
+{
+    uint32_t slot = PHX__NONE;
+
+    if (!phx__target_can_wait(d, node) && phx__target_new(d, a, picked, n, &slot) != 0)
+        return PHX_ENOMEM;
+    d->known += !d->nodes[node].linked;
+    phx__best_offer(&d->best, d->ids, node);
+    d->nodes[node].target = slot == PHX__NONE ? PHX__TARGET_LATENT : slot + 1;
+    d->latent += slot == PHX__NONE;
+    d->learnt_at = d->now;
+    if (slot == PHX__NONE)
+        return 0;
+    d->targets[slot].node = node;
+    d->targets[slot].fresh = PHX__CROWD_SETTLE_TIMES;
+    disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]) + disc_between(d, 0, phx__crowd_spread(d)));
+    return 0;
+}
+
 int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_address *a,
                       uint32_t count, uint64_t now)
 {
@@ -736,25 +726,20 @@ int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_addre
     if (n > 0
         && phx__mem_grow(d->mem, &d->nodes, &d->node_capacity, node + 1, sizeof *d->nodes) != 0)
         return PHX_ENOMEM;
-    slot = disc_target_of(d, node);
+    slot = phx__target_of(d, node);
     if (n == 0) {
         disc_drop_contact(d, node);
-    } else if (slot == PHX__NONE) {
-        if (disc_new(d, a, picked, n, &slot) != 0)
+    } else if (!disc_is_known(d, node)) {
+        if (disc_learn(d, node, a, picked, n) != 0)
             return PHX_ENOMEM;
-        d->targets[slot].node = node;
-        d->nodes[node].target = slot + 1;
-        d->known += !d->nodes[node].linked;
-        phx__best_offer(&d->best, d->ids, node);
-        d->learnt_at = d->now;
-        d->targets[slot].fresh = PHX__CROWD_SETTLE_TIMES;
-        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]) + disc_between(d, 0, phx__crowd_spread(d)));
+    } else if (slot == PHX__NONE) {
+        /* It is not dialled, so it need not be told apart from what its card says. */
     } else if (!disc_is_same(&d->targets[slot], a, picked, n)
                && disc_renew(d, slot, a, picked, n) != 0) {
         return PHX_ENOMEM;
     }
-    if (node < d->node_capacity)
-        d->nodes[node].left = 0;
+    if (disc_is_linked(d, node))
+        d->nodes[node].linked = 1;
     disc_relax(d, before);
     return 0;
 }
@@ -786,9 +771,9 @@ int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t 
     n = &d->nodes[node];
     d->links += !n->linked;
     d->known += !n->linked && n->target == 0;
-    n->linked = 1;
+    n->linked = (uint8_t)(n->linked ? n->linked : 1);
     n->wanted = 0;
-    n->up_at = d->now;
+    n->up_at = disc_tick(d->now);
     for (count = disc_slots(d, node, slots); count-- > 0;) {
         disc_rest(d, slots[count]);
         d->targets[slots[count]].failures = 0;
@@ -812,16 +797,17 @@ void phx__disc_down(struct phx__disc *d, uint32_t node, uint64_t now)
     uint32_t slots[PHX__DISC_HUBS + 1], count;
     struct phx__disc_node *n = disc_node(d, node);
     struct phx__disc_target *t;
-    int before = disc_bounds(d);
+    int before = disc_bounds(d), has_left;
     uint64_t delay;
 
     disc_clock(d, now);
     if (n == NULL || !n->linked)
         return;
+    has_left = n->linked == 2;
     n->linked = 0;
     d->links--;
     d->known -= n->target == 0;
-    if (d->now - n->up_at >= DISC_STEADY_US)
+    if (disc_tick(d->now) - n->up_at >= disc_tick(DISC_STEADY_US))
         n->flaps = 0;
     else
         n->flaps = (uint8_t)(n->flaps + (n->flaps < UINT8_MAX));
@@ -832,9 +818,8 @@ void phx__disc_down(struct phx__disc *d, uint32_t node, uint64_t now)
                               : disc_backoff(d, 1, n->flaps - 1u);
         disc_plan(d, slots[count], delay + disc_courtesy(d, t));
     }
-    if (n->left)
+    if (has_left)
         disc_unmeet(d, node);
-    n->left = 0;
     disc_relax(d, before);
 }
 
@@ -878,23 +863,25 @@ void phx__disc_want(struct phx__disc *d, uint32_t node, uint64_t now)
         return;
     if (d->nodes[node].wanted)
         return;
+    slot = phx__target_wake(d, node);
+    if (slot == PHX__NONE && disc_is_known(d, node))
+        return;
     d->nodes[node].wanted = 1;
-    slot = disc_target_of(d, node);
     if (slot != PHX__NONE)
         disc_hasten(d, slot, d->limits.retry_min_us);
 }
 
 void phx__disc_route(struct phx__disc *d, uint32_t node, int reachable, uint64_t now)
 {
-    uint32_t slot = disc_target_of(d, node);
+    uint32_t slot = phx__target_of(d, node);
     int was;
 
     disc_clock(d, now);
-    if (slot == PHX__NONE)
+    if (!disc_is_known(d, node))
         return;
     was = d->nodes[node].reachable;
     d->nodes[node].reachable = reachable != 0;
-    if (was || !reachable || disc_is_linked(d, node))
+    if (was || !reachable || disc_is_linked(d, node) || slot == PHX__NONE)
         return;
     /* It is back: what failed before may work now. */
     d->targets[slot].failures = d->targets[slot].duplicates = 0;
@@ -933,7 +920,7 @@ void phx__disc_forget(struct phx__disc *d, uint32_t node)
     n->wanted = 0;
     n->flaps = 0;
     /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
-    n->left = n->linked;
+    n->linked = (uint8_t)(n->linked ? 2 : 0);
     disc_relax(d, before);
 }
 

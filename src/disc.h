@@ -27,6 +27,9 @@ struct phx__disc_ops {
     int (*dial)(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to);
     /* Give this attempt up (another address won). No result is wanted. */
     void (*abandon)(void *ctx, uint32_t attempt);
+    /* The addresses of a node for which phx__disc_contact was called, as they are now, at most
+     * PHX__DISC_ADDRESSES: how many. NULL: they are all kept here. */
+    uint32_t (*addresses)(void *ctx, uint32_t node, struct phx_address *out);
 };
 
 struct phx__disc_target {           /* a hub or a node one could dial */
@@ -41,9 +44,10 @@ struct phx__disc_target {           /* a hub or a node one could dial */
     uint32_t before, after;        /* in the queue; a free slot: after is the next free one */
 };
 struct phx__disc_node { /* what is known of a node besides its addresses */
-    uint64_t up_at;
-    uint32_t target; /* slot + 1; 0: no addresses known */
-    uint8_t linked, wanted, left, flaps;
+    uint32_t up_at; /* in units of 1,024 us */
+    uint32_t target; /* slot + 1; 0: no addresses known; or PHX__TARGET_LATENT */
+    uint8_t linked;    /* 2: and it has left, so the link will soon be gone */
+    uint8_t wanted, flaps;
     uint8_t reachable; /* there is some route */
 };
 struct phx__disc {
@@ -60,6 +64,7 @@ struct phx__disc {
     struct phx__attempts attempts; /* max_dials of them */
     uint64_t room_at; /* none of them gives way before; UINT64_MAX: not known */
     uint32_t links, known;
+    uint32_t latent; /* of these, how many have addresses and no target yet, see target.c */
     uint32_t hubs[PHX__DISC_HUBS]; /* slots */
     uint32_t hub_count;
     struct phx__best best; /* nodes dialled also beyond max_links */

@@ -354,6 +354,19 @@ static void node_state(void *ctx, uint32_t node, enum phx_state state)
     p->cfg.on_node(p, &n, p->cfg.user);
 }
 
+uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out)
+{
+    const phx *p = ctx;
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+    struct phx__card card;
+
+    if (d == NULL || d->card == NULL
+        || phx__wire_get_card(d->card->at, d->card->size, &card) != 0)
+        return 0;
+    memcpy(out, card.address, card.address_count * sizeof *out);
+    return card.address_count;
+}
+
 static uint32_t node_owner(void *ctx, uint64_t name)
 {
     phx *p = ctx;
@@ -692,7 +705,7 @@ static int node_open_brains(phx *p)
     struct phx__route_ops route;
     struct phx__disc_limits dl = { p->cfg.max_links, p->cfg.max_dials, p->cfg.retry_min_us,
                                    p->cfg.retry_max_us, NODE_CROWD };
-    struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon };
+    struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon, phx__node_addresses };
     struct phx__live_ops live = { p, node_live_beat, node_silent, phx__node_suspect,
                                   phx__node_seek, node_state };
     struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,

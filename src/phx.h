@@ -198,6 +198,8 @@ PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or why not *
 /* phx.c */
 PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
+/* What a node's card says, at most PHX__CARD_ADDRESSES of them: how many. */
+PHX_PRIVATE uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out);
 PHX_PRIVATE int phx__node_peer(phx *p, uint32_t node); /* makes room in peers; 0 or PHX_ENOMEM */
 /* What was amiss with this node; NULL: nothing. The same, made if there was nothing; NULL: no memory. */
 PHX_PRIVATE struct phx__past *phx__node_past(const phx *p, uint32_t node);

@@ -6,6 +6,7 @@
  * only the host knows what its clock means.
  */
 #include "phx.h"
+#include "target.h"
 
 /* Lines of one kind, so that a text stays readable in a large network. */
 #define EXPLAIN_MANY 16u
@@ -161,6 +162,23 @@ static void explain_blame(struct explain_text *t, const phx *p, uint32_t node)
     }
 }
 
+/* Of a node that nobody ever thought of dialling. */
+static void explain_untried(struct explain_text *t, const phx *p, uint32_t node)
+{
+    struct phx_address a[PHX__CARD_ADDRESSES];
+    uint32_t i, count;
+    char text[PHX_ADDRESS_TEXT];
+
+    if (node >= p->disc.node_capacity || p->disc.nodes[node].target != PHX__TARGET_LATENT)
+        return;
+    count = phx__node_addresses((void *)p, node, a);
+    for (i = 0; i < count; i++) {
+        explain_put(t, "address: ");
+        explain_put(t, phx_address_text(&a[i], text));
+        explain_put(t, ", not tried\n");
+    }
+}
+
 static void explain_addresses(struct explain_text *t, const phx *p, uint32_t node)
 {
     const struct phx__contact *at = NULL;
@@ -168,6 +186,10 @@ static void explain_addresses(struct explain_text *t, const phx *p, uint32_t nod
     char text[PHX_ADDRESS_TEXT];
     struct phx_address a;
 
+    if (count == 0) {
+        explain_untried(t, p, node);
+        return;
+    }
     for (i = 0; i < count; i++) {
         phx__contact_address(at, i, &a);
         explain_put(t, "address: ");

@@ -66,7 +66,7 @@ struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(r, node);
 
-    return d != NULL && d->pos != PHX__NONE ? &r->nbrs[d->pos] : NULL;
+    return d != NULL && d->pos != PHX__TABLE_FAR ? &r->nbrs[d->pos] : NULL;
 }
 
 void phx__route_plan(struct phx__route *r, uint64_t at)
@@ -142,7 +142,7 @@ static int route_know(struct phx__route *r, uint32_t node, uint64_t now)
         || phx__mem_grow(r->mem, &r->changed, &r->changed_capacity, node + 1, sizeof *r->changed))
         return PHX_ENOMEM;
     d->flags |= PHX__DEST_KNOWN;
-    d->since = now;
+    d->since = (uint32_t)(now / PHX__SECOND);
     r->known++;
     return 0;
 }
@@ -161,7 +161,7 @@ void phx__route_use(struct phx__route *r, uint32_t node, uint32_t next, uint32_t
     if (d->next != next)
         route_changed(r, node);
     if (hops == PHX__UNREACHABLE && d->hops != PHX__UNREACHABLE)
-        d->since = now;
+        d->since = (uint32_t)(now / PHX__SECOND);
     if (hops == PHX__UNREACHABLE || hops > d->hops)
         r->urgent = 1;
     d->next = next;
@@ -673,6 +673,8 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     struct phx__route_nbr *n;
     struct phx__dest *d;
 
+    if (r->nbr_count == PHX__TABLE_FAR)
+        return PHX_ELIMIT;
     if (route_know(r, nbr, now) != 0
         || phx__mem_grow(r->mem, &r->nbrs, &r->nbr_capacity, r->nbr_count + 1, sizeof *r->nbrs))
         return PHX_ENOMEM;
@@ -685,7 +687,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     n = &r->nbrs[r->nbr_count];
     memset(n, 0, sizeof *n);
     n->node = nbr;
-    d->pos = r->nbr_count++;
+    d->pos = (uint16_t)r->nbr_count++;
     r->around ^= phx__id_hash(&r->ids->at[nbr]);
     r->moved = now;
     route_look_at(r, n, 1);
@@ -711,7 +713,8 @@ static void route_down_dest(struct phx__route *r, uint32_t nbr, uint32_t node, u
 void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 {
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
-    uint32_t i, pos;
+    uint32_t i;
+    uint16_t pos;
 
     if (n == NULL)
         return;
@@ -719,7 +722,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     r->nbrs[pos] = r->nbrs[--r->nbr_count];
     if (pos < r->nbr_count)
         route_at(r, r->nbrs[pos].node)->pos = pos;
-    route_at(r, nbr)->pos = PHX__NONE;
+    route_at(r, nbr)->pos = PHX__TABLE_FAR;
     r->around ^= phx__id_hash(&r->ids->at[nbr]);
     r->shrunk++;
     r->lapsed++;
@@ -793,8 +796,8 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
 
 static int route_forgettable(const struct phx__dest *d, uint64_t now)
 {
-    return (d->flags & PHX__DEST_KNOWN) && d->hops == PHX__UNREACHABLE && d->pos == PHX__NONE
-           && d->heard_count == 0 && now > d->since + ROUTE_FORGET
+    return (d->flags & PHX__DEST_KNOWN) && d->hops == PHX__UNREACHABLE && d->pos == PHX__TABLE_FAR
+           && d->heard_count == 0 && now / PHX__SECOND > d->since + ROUTE_FORGET / PHX__SECOND
            && !(d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED));
 }
 

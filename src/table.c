@@ -84,7 +84,8 @@ void phx__table_clear(struct phx__table *t, uint32_t node)
         phx__table_unask(t, &t->asks[d->ask - 1]);
     memset(d, 0, sizeof *d);
     d->hops = d->feasible_hops = PHX__UNREACHABLE;
-    d->next = d->pos = PHX__NONE;
+    d->next = PHX__NONE;
+    d->pos = PHX__TABLE_FAR;
 }
 
 /* ---- Heard ----------------------------------------------------------------------------------- */
@@ -122,11 +123,15 @@ struct phx__heard *phx__table_heard(const struct phx__dest *d, uint32_t nbr)
 static int table_more_heard(struct phx__table *t, struct phx__dest *d)
 {
     uint32_t had = d->heard_count > 1 ? d->heard.many->capacity : 0;
-    uint32_t capacity = table_room(d->heard_count + 1);
+    uint32_t capacity = table_room(d->heard_count + 1u);
     struct phx__heard_list *list;
 
     if (d->heard_count == 0 || d->heard_count < had)
         return 0;
+    if (capacity > UINT16_MAX)
+        capacity = UINT16_MAX;
+    if (d->heard_count == capacity)
+        return PHX_ENOMEM;
     list = phx__mem_resize(t->mem, had > 0 ? d->heard.many : NULL,
                            had > 0 ? table_heard_size(had) : 0, table_heard_size(capacity));
     if (list == NULL)
@@ -149,7 +154,7 @@ struct phx__heard *phx__table_hear(struct phx__table *t, struct phx__dest *d, ui
         return NULL;
     d->heard_count++;
     h = phx__table_heards(d);
-    memmove(h + i + 1, h + i, (d->heard_count - 1 - i) * sizeof *h);
+    memmove(h + i + 1, h + i, (d->heard_count - 1u - i) * sizeof *h);
     memset(&h[i], 0, sizeof h[i]);
     h[i].nbr = nbr;
     h[i].hops = PHX__UNREACHABLE;

@@ -52,6 +52,9 @@ struct phx__ask {
     uint8_t asks;        /* how often it was sent */
 };
 
+/* So many neighbours there may be at once, and one less than this is the last of their places. */
+#define PHX__TABLE_FAR UINT16_MAX
+
 struct phx__table_card {
     uint32_t size;
     uint8_t at[]; /* size of them */
@@ -59,19 +62,19 @@ struct phx__table_card {
 
 struct phx__dest {
     uint64_t incarnation;
-    uint64_t since; /* when it was last found unreachable */
     union {
         struct phx__heard one;         /* heard_count <= 1: no list for a single neighbour */
         struct phx__heard_list *many;
     } heard;
     struct phx__told_runs *told; /* NULL: nobody was told anything */
     struct phx__table_card *card; /* NULL: none */
-    uint32_t heard_count;
+    uint32_t since; /* when it was last found unreachable, in whole seconds */
     uint32_t ask; /* slot of its request + 1; 0: none */
     uint32_t card_version;
     uint32_t seq, next; /* of the route in use */
     uint32_t feasible_seq;
-    uint32_t pos; /* in the list of neighbours; PHX__NONE: not one */
+    uint16_t heard_count;
+    uint16_t pos;          /* in the list of neighbours; PHX__TABLE_FAR: not one */
     uint8_t hops;          /* PHX__UNREACHABLE: no route */
     uint8_t feasible_hops; /* PHX__UNREACHABLE: nothing advertised yet */
     uint8_t flags;
@@ -97,7 +100,7 @@ PHX_PRIVATE struct phx__heard *phx__table_heards(const struct phx__dest *d);
  * its list. */
 PHX_PRIVATE struct phx__heard *phx__table_heard(const struct phx__dest *d, uint32_t nbr);
 PHX_PRIVATE const struct phx__told *phx__table_told(const struct phx__dest *d, uint32_t nbr);
-/* What it said, made with hops PHX__UNREACHABLE if there is nothing yet. NULL: no memory. */
+/* What it said, made with hops PHX__UNREACHABLE if there is nothing yet. NULL: no memory, or too many. */
 PHX_PRIVATE struct phx__heard *phx__table_hear(struct phx__table *t, struct phx__dest *d, uint32_t nbr);
 /* Sets what it was told; word NULL: nothing. 0, or PHX_ENOMEM and nothing has changed. */
 PHX_PRIVATE int phx__table_tell(struct phx__table *t, struct phx__dest *d, uint32_t nbr,
