@@ -107,7 +107,8 @@ PHX_PRIVATE void *phx__mem_resize(struct phx__mem *m, void *old, size_t old_size
 /* p may be NULL. size is what was asked for. */
 PHX_PRIVATE void phx__mem_put(struct phx__mem *m, void *p, size_t size);
 /* Makes *array (of *capacity items of item bytes) hold at least need items, growing by half, and
- * by an eighth once it is large; new items are zeroed. 0 or PHX_ENOMEM; *array and *capacity are untouched on failure. Overflow is checked. */
+ * by an eighth once it is large; new items are zeroed. 0 or PHX_ENOMEM; *array and *capacity are untouched
+ * on failure. Overflow is checked. */
 PHX_PRIVATE int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need,
                               size_t item);
 /* Would size more bytes pass the limit? */
@@ -2852,9 +2853,9 @@ PHX_PRIVATE int phx__node_own_address(phx *p, const struct phx_address *a); /* 1
 /* The first size of a growing array, in items. One item is the common case that must not cost four
  * resizes; more would be waste in the many arrays that stay empty or tiny. */
 #define MEM_FIRST_ITEMS 4u
-/* From so many items on an array grows by an eighth instead of by half. Then most of what a node has are arrays
- * by node, and an eighth of them is idle at most; pushing n items copies at most 9n, which large blocks are
- * spared anyway, since allocators move them by their pages. */
+/* From so many items on an array grows by an eighth instead of by half. Then most of what a node has are
+ * arrays by node, and an eighth of them is idle at most; pushing n items copies at most 9n, which large
+ * blocks are spared anyway, since allocators move them by their pages. */
 #define MEM_MANY_ITEMS 256u
 
 static void *mem_default(void *world, void *old, size_t old_size, size_t new_size)
@@ -5628,8 +5629,8 @@ int phx__wire_get_hand(const struct phx__frame *f, struct phx__hand *h)
 #endif
 /*
  * Rules live in route; this room only keeps the lists, and sees to it that they are small. A network of N
- * nodes has N destinations at each of them, and a hub N neighbours besides: what is kept per pair of the
- * two decides about everything. So:
+ * nodes has N destinations at each of them, and a hub N neighbours besides: what is kept per pair of the two
+ * decides about everything. So:
  *
  *   - HEARD is a short sorted array. In the default routing most pairs of neighbour and destination have no
  *     entry at all (in a clique only the hub speaks of others). The usual single one lives in the destination.

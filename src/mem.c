@@ -17,9 +17,9 @@
 /* The first size of a growing array, in items. One item is the common case that must not cost four
  * resizes; more would be waste in the many arrays that stay empty or tiny. */
 #define MEM_FIRST_ITEMS 4u
-/* From so many items on an array grows by an eighth instead of by half. Then most of what a node has are arrays
- * by node, and an eighth of them is idle at most; pushing n items copies at most 9n, which large blocks are
- * spared anyway, since allocators move them by their pages. */
+/* From so many items on an array grows by an eighth instead of by half. Then most of what a node has are
+ * arrays by node, and an eighth of them is idle at most; pushing n items copies at most 9n, which large
+ * blocks are spared anyway, since allocators move them by their pages. */
 #define MEM_MANY_ITEMS 256u
 
 static void *mem_default(void *world, void *old, size_t old_size, size_t new_size)

@@ -18,7 +18,8 @@ PHX_PRIVATE void *phx__mem_resize(struct phx__mem *m, void *old, size_t old_size
 /* p may be NULL. size is what was asked for. */
 PHX_PRIVATE void phx__mem_put(struct phx__mem *m, void *p, size_t size);
 /* Makes *array (of *capacity items of item bytes) hold at least need items, growing by half, and
- * by an eighth once it is large; new items are zeroed. 0 or PHX_ENOMEM; *array and *capacity are untouched on failure. Overflow is checked. */
+ * by an eighth once it is large; new items are zeroed. 0 or PHX_ENOMEM; *array and *capacity are untouched
+ * on failure. Overflow is checked. */
 PHX_PRIVATE int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need,
                               size_t item);
 /* Would size more bytes pass the limit? */

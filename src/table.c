@@ -1,8 +1,8 @@
 /* table.c - the routing table's memory: destinations, and per neighbour what was heard and told of them. */
 /*
  * Rules live in route; this room only keeps the lists, and sees to it that they are small. A network of N
- * nodes has N destinations at each of them, and a hub N neighbours besides: what is kept per pair of the
- * two decides about everything. So:
+ * nodes has N destinations at each of them, and a hub N neighbours besides: what is kept per pair of the two
+ * decides about everything. So:
  *
  *   - HEARD is a short sorted array. In the default routing most pairs of neighbour and destination have no
  *     entry at all (in a clique only the hub speaks of others). The usual single one lives in the destination.

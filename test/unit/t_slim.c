@@ -257,8 +257,9 @@ static void test_known(void)
         double each;
         known_begin(&k, 0, 65536);
         each = known_behind(&k, cases[i].links, NODES, cases[i].names);
-        ok(each <= cases[i].limit, "%u nodes behind %u link(s), %d range(s) each: %.1f bytes a node (limit %.0f), "
-           "PERF", NODES, cases[i].links, cases[i].names, each, cases[i].limit);
+        ok(each <= cases[i].limit,
+           "%u nodes behind %u link(s), %d range(s) each: %.1f bytes a node (limit %.0f), PERF", NODES,
+           cases[i].links, cases[i].names, each, cases[i].limit);
         ok(known_stats(&k).mem_bytes - k.before < TABLES, "under 8 MiB, promise 30");
         known_end(&k);
     }
@@ -321,8 +322,10 @@ static void test_cap(void)
         if (i % 10000 == 0)
             known_steps(&k, 1);
     }
-    ok(err == PHX_ELIMIT && refused == 1000000 - (NODES - 2), "max_nodes: %u of a million are refused", refused);
-    ok(known_stats(&k).mem_bytes < TABLES, "and %.2f MiB are used", (double)known_stats(&k).mem_bytes / (1 << 20));
+    ok(err == PHX_ELIMIT && refused == 1000000 - (NODES - 2), "max_nodes: %u of a million are refused",
+       refused);
+    ok(known_stats(&k).mem_bytes < TABLES, "and %.2f MiB are used",
+       (double)known_stats(&k).mem_bytes / (1 << 20));
     known_end(&k);
 
     known_begin(&k, TABLES, 1u << 20);
