@@ -8,14 +8,14 @@ set -eu
 export LC_ALL=C
 cd "$(dirname "$0")"
 
-# Bottom to top: a file may use only what stands before it. os.c alone knows socket headers and stands last
-# but one, so that no other room can lean on them by accident of order.
+# Bottom to top: a file may use only what stands before it. The files of os alone know socket headers and
+# stand late, so that no other room can lean on them by accident of order.
 headers="base mem map rnd timer sha buf id wire table route names broken live attempt best pace contact
- budget disc crowd target back flow cast hold pump fate post os tls tls_in link phx"
-sources="mem map rnd timer sha buf id wire table route route_tell route_classic names broken
+ budget disc crowd target back flow cast hold pump fate post os os_in tls tls_in link phx"
+sources="mem map rnd timer sha buf id wire wire_run table route route_tell route_classic names broken
  live attempt best pace contact budget crowd target disc back flow cast hold pump fate post tls tls_show
- link os os_file
- phx_path phx_link phx_guard phx_frame phx_watch phx_hand phx_explain phx phx_api"
+ link os_sock os_near os os_file
+ phx_near phx_path phx_link phx_guard phx_frame phx_watch phx_hand phx_explain phx phx_api"
 
 list() {
     for room in $headers; do echo "src/$room.h"; done

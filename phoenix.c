@@ -20,6 +20,13 @@
 #if (defined(__FreeBSD__) || defined(__NetBSD__) || defined(__OpenBSD__) || defined(__DragonFly__))
 #undef _POSIX_C_SOURCE /* kqueue and struct ip_mreq hide behind it there */
 #endif
+/* Linux hides accept4 and who is at the other end of a UNIX socket. File by file only the two of os that use
+ * them ask for more than POSIX, so the compiler shows if another room leans on it; the joined file has to
+ * ask here. Where a host includes phoenix.c behind system headers it is too late, and it does without. */
+#if defined(__linux__) && defined(PHX_PRIVATE) && !defined(_GNU_SOURCE) && !defined(_FEATURES_H) \
+    && !defined(_SYS_SOCKET_H)
+#define _GNU_SOURCE 1
+#endif
 
 #include "phoenix.h"
 
@@ -254,6 +261,8 @@ PHX_PRIVATE uint8_t phx__get_u8(struct phx__reader *r);
 PHX_PRIVATE uint16_t phx__get_u16(struct phx__reader *r);
 PHX_PRIVATE uint32_t phx__get_u32(struct phx__reader *r);
 PHX_PRIVATE uint64_t phx__get_u64(struct phx__reader *r);
+/* Several in a row, with one look at the bounds: on the way of every message. */
+PHX_PRIVATE void phx__get_u64s(struct phx__reader *r, uint64_t *out, size_t count);
 PHX_PRIVATE uint64_t phx__load_u64(const uint8_t *p); /* eight bytes that are known to be there */
 PHX_PRIVATE void phx__get_copy(struct phx__reader *r, void *out, size_t size); /* zeroes if bad */
 PHX_PRIVATE const uint8_t *phx__get_bytes(struct phx__reader *r, size_t size); /* NULL if bad */
@@ -269,6 +278,7 @@ PHX_PRIVATE void phx__put_u8(struct phx__writer *w, uint8_t v);
 PHX_PRIVATE void phx__put_u16(struct phx__writer *w, uint16_t v);
 PHX_PRIVATE void phx__put_u32(struct phx__writer *w, uint32_t v);
 PHX_PRIVATE void phx__put_u64(struct phx__writer *w, uint64_t v);
+PHX_PRIVATE void phx__put_u64s(struct phx__writer *w, const uint64_t *v, size_t count);
 PHX_PRIVATE void phx__put_bytes(struct phx__writer *w, const void *data, size_t size);
 /* Overwrites four bytes at offset, which must have been written. */
 PHX_PRIVATE void phx__put_u32_at(struct phx__writer *w, size_t offset, uint32_t v);
@@ -573,6 +583,9 @@ PHX_PRIVATE int phx__wire_next_summary_line(struct phx__reader *r, struct phx__s
 #define PHX__DATA_FIRST 1u
 #define PHX__DATA_LAST 2u
 #define PHX__DATA_SEEN 4u    /* with FIRST: `seen` is there */
+#define PHX__DATA_RUN 8u     /* with FIRST and LAST: more messages follow, of the same to and from */
+#define PHX__DATA_TAGS 16u   /* with RUN: each with its own tag; else all have the first one's */
+#define PHX__DATA_SOON 32u   /* somebody waits for the ack */
 #define PHX__ACK_GAP 1u      /* ACK frame flag: a later fragment came; send again from next */
 #define PHX__ACK_RETURNS 2u  /* ACK frame flag: messages that come back to their source */
 #define PHX__ACK_SEEN 4u     /* ACK frame flag: `seen` and `seen_epoch` are there */
@@ -586,6 +599,7 @@ struct phx__data {
     uint64_t epoch;  /* of the flow; a higher one starts over */
     uint64_t to, from, tag, total; /* with FIRST only; total: bytes of the whole message */
     uint32_t seen; /* with FIRST and SEEN: returns of this flow the source had taken in, not 0 */
+    uint32_t more; /* with RUN: messages in the payload behind the first `total` bytes of it */
     const uint8_t *payload;
     size_t size;
 };
@@ -594,6 +608,17 @@ struct phx__data {
 PHX_PRIVATE void phx__wire_put_data_head(struct phx__writer *w, const struct phx__data *d,
                                          int flags, int hops);
 PHX_PRIVATE int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d);
+/* Is it a run with at least one message behind the first, and all of them whole? Counts them in d->more. */
+PHX_PRIVATE int phx__wire_count_run(struct phx__data *d, int flags);
+/* A message behind another in a run: so many bytes before its own. */
+PHX_PRIVATE size_t phx__wire_more_head(int flags);
+PHX_PRIVATE void phx__wire_put_more(struct phx__writer *w, int flags, uint64_t tag, size_t size);
+/* Its bytes, if it begins at `at` in a run that was counted; *tag only with TAGS. */
+PHX_PRIVATE const uint8_t *phx__wire_more(const uint8_t *at, int flags, uint64_t *tag,
+                                          size_t *size);
+PHX_PRIVATE int phx__wire_flags(const uint8_t *frame);
+/* The DATA frame at `frame` has `size` bytes now, header included, and perhaps other flags. */
+PHX_PRIVATE void phx__wire_stretch(uint8_t *frame, int flags, size_t size);
 
 /* A CAST stands for `count` DATA frames. Each has a line of its own: target, number, epoch, and with
  * FIRST to and seen (here 0 is said); the rest they have in common. */
@@ -627,7 +652,7 @@ enum phx__return_reason {
     PHX__RETURN_AGAIN      /* send it again: an older one came back, or its beginning was lost */
 };
 #define PHX__RETURNS 512u    /* unconfirmed ones of a flow */
-#define PHX__RETURN_SIZE 9u  /* bytes of one */
+#define PHX__RETURN_SIZE 11u /* bytes of one */
 struct phx__ack {
     struct phx_id target, source; /* target: whom the ack goes to */
     uint64_t epoch;
@@ -642,9 +667,14 @@ struct phx__ack {
 };
 PHX_PRIVATE void phx__wire_put_ack(struct phx__writer *w, const struct phx__ack *a, int hops);
 PHX_PRIVATE int phx__wire_get_ack(const struct phx__frame *f, struct phx__ack *a);
-/* PHX__RETURN_SIZE bytes: the number of the fragment at which a message was turned back. */
-PHX_PRIVATE void phx__wire_put_return(struct phx__writer *w, uint64_t number, int reason);
-PHX_PRIVATE uint64_t phx__wire_return(const struct phx__ack *a, uint32_t i, int *reason);
+/* Where a message was turned back, and with it, unless it was too large, what follows it in a run. */
+struct phx__return {
+    uint64_t number; /* of the fragment */
+    uint16_t place;  /* of the message in its run, from 0 */
+    int reason;      /* enum phx__return_reason */
+};
+PHX_PRIVATE void phx__wire_put_return(struct phx__writer *w, const struct phx__return *t);
+PHX_PRIVATE void phx__wire_return(const struct phx__ack *a, uint32_t i, struct phx__return *t);
 
 /* Failure detection. */
 struct phx__suspect {
@@ -1622,8 +1652,9 @@ PHX_PRIVATE void phx__back_reset(struct phx__back *b); /* for a new epoch; frees
 PHX_PRIVATE void phx__back_seen(struct phx__back *b, uint32_t seen);
 /* Has an older message to this name come back without the sender of this one knowing? */
 PHX_PRIVATE int phx__back_refuses(const struct phx__back *b, uint64_t name);
-/* Turns a message back at the fragment `number`. 0; PHX_ELIMIT or PHX_ENOMEM: not now. */
-PHX_PRIVATE int phx__back_add(struct phx__back *b, uint64_t name, uint64_t number, int reason);
+/* Turns a message to that name back, and what follows it in its run, as the return says. 0; PHX_ELIMIT or
+ * PHX_ENOMEM: not now. */
+PHX_PRIVATE int phx__back_add(struct phx__back *b, uint64_t name, const struct phx__return *t);
 PHX_PRIVATE void phx__back_confirm(struct phx__back *b, uint32_t seen);
 /* What an ack says of it. The list is borrowed until the next change. */
 PHX_PRIVATE void phx__back_fill(const struct phx__back *b, struct phx__ack *a);
@@ -1654,6 +1685,9 @@ struct phx__mail {
     struct phx__box *box; /* of its name, for messages in a flow; flow only keeps it */
     struct phx__cast *cast; /* that it is a member of; NULL: none */
     unsigned met; /* of box->lives: all of it went out to these, and they failed in silence */
+    int run;      /* PHX__DATA_RUN, perhaps with _TAGS: it is the first of many; else 0 */
+    uint32_t rest;    /* how many follow it then ... */
+    size_t rest_size; /* ... in so many bytes behind its own, as in a frame */
     size_t size;
     struct phx__block *body; /* holds data, all of it; NULL: gather iov instead */
     const uint8_t *data;
@@ -1661,12 +1695,19 @@ struct phx__mail {
     int iov_count;
 };
 
-PHX_PRIVATE void phx__mail_copy(const struct phx__mail *m, uint8_t *to); /* its m->size bytes */
+/* its m->size bytes, and what follows them in a run */
+PHX_PRIVATE void phx__mail_copy(const struct phx__mail *m, uint8_t *to);
+/* Bytes of all its messages. */
+PHX_PRIVATE size_t phx__mail_bytes(const struct phx__mail *m);
+/* The next message of a run comes first now, and the first is left out: 1, or 0: there is none. */
+PHX_PRIVATE int phx__mail_next(struct phx__mail *m);
 
 /* One frame of a flow: bytes of a head block, and then of a body block if body_size > 0. */
 struct phx__flow_record {
     struct phx__block *head, *body;
-    uint32_t head_at, body_at, body_size;
+    uint32_t head_at;
+    uint32_t body_at; /* without a body: how many messages follow the first in the frame */
+    uint32_t body_size;
     uint16_t head_size;
     uint8_t flags; /* PHX__DATA_*, and phx__mail.met from PHX__FLOW_MET on */
     uint8_t gone;  /* withdrawn; the next sweep takes it */
@@ -1701,6 +1742,12 @@ struct phx__flow_out {
     uint64_t rto, rto_at; /* the backstop; PHX__NEVER: nothing is under way */
     uint64_t rewind_from; /* on the target's word not before */
     uint64_t limit_at;    /* no message expires before */
+    /* Messages that have these in common may join the last frame, which ends where the tail does, until
+     * it leaves, or until `seen` is another. */
+    const struct phx__box *open_box; /* NULL: none may */
+    uint64_t open_from;
+    uint64_t open_tag;  /* of the first message in it */
+    uint32_t open_left; /* bytes that may be added */
 };
 
 PHX_PRIVATE void phx__flow_init(struct phx__flow_out *o, struct phx__mem *mem,
@@ -1713,11 +1760,20 @@ PHX_PRIVATE void phx__flow_restart(struct phx__flow_out *o, uint64_t epoch, size
 PHX_PRIVATE void phx__flow_trim(struct phx__flow_out *o);
 /* Queues a message. Holds m->body, or copies. 0 or PHX_ENOMEM, and then nothing changed. */
 PHX_PRIVATE int phx__flow_put(struct phx__flow_out *o, const struct phx__mail *m);
+/* Puts it behind the others in the last frame, if that has not left and takes it: 1, or 0. */
+PHX_PRIVATE int phx__flow_join(struct phx__flow_out *o, const struct phx__mail *m);
+/* The same of a message without token and limit: where its bytes are to be put now, or NULL. */
+PHX_PRIVATE uint8_t *phx__flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t from,
+                                    uint64_t tag, size_t size);
+/* One more return was taken in. */
+PHX_PRIVATE void phx__flow_saw(struct phx__flow_out *o);
 
 PHX_PRIVATE struct phx__flow_record *phx__flow_at(const struct phx__flow_out *o, uint32_t index);
 PHX_PRIVATE size_t phx__flow_frame_size(const struct phx__flow_record *r);
-/* bytes of the message in it */
+/* bytes of messages in it */
 PHX_PRIVATE size_t phx__flow_payload(const struct phx__flow_record *r);
+/* How many messages follow the first in it. */
+PHX_PRIVATE uint32_t phx__flow_rest(const struct phx__flow_record *r);
 /* The next frame to emit, or NULL: nothing left, or no credit. */
 PHX_PRIVATE struct phx__flow_record *phx__flow_peek(const struct phx__flow_out *o);
 /* It was emitted. 1 if not for the first time. */
@@ -1738,7 +1794,7 @@ PHX_PRIVATE void phx__flow_timeout(struct phx__flow_out *o, uint64_t now);
 PHX_PRIVATE uint32_t phx__flow_span(const struct phx__flow_out *o, uint32_t index);
 /* where the last one begins; count > 0 */
 PHX_PRIVATE uint32_t phx__flow_last(const struct phx__flow_out *o);
-/* *m as it was put, data and body borrowed from the records. */
+/* *m as it was put, with all that joined it; data and body are borrowed from the records. */
 PHX_PRIVATE void phx__flow_mail(const struct phx__flow_out *o, uint32_t index, struct phx__mail *m);
 /* Drops records index and above, from the end. */
 PHX_PRIVATE void phx__flow_truncate(struct phx__flow_out *o, uint32_t index);
@@ -1749,6 +1805,7 @@ PHX_PRIVATE void phx__flow_sweep(struct phx__flow_out *o);
 /* The receiving end. */
 struct phx__flow_in {
     uint64_t epoch, next; /* all fragments below next were taken */
+    uint32_t done;        /* ... and of the run that has the number next, so many messages */
     struct phx__block *part; /* the message being put together, part->used bytes of it are here */
     struct phx__mail mail;
     enum {
@@ -1768,6 +1825,10 @@ enum phx__flow_taken {
 PHX_PRIVATE void phx__flow_start(struct phx__flow_in *in, uint64_t epoch);
 PHX_PRIVATE int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem,
                                const struct phx__data *d, int flags, struct phx__mail *m);
+/* Of a frame that is FIRST and LAST: as it is, in *m the fields that an application is told, and the
+ * run's. Then phx__flow_took. */
+PHX_PRIVATE void phx__flow_take_whole(struct phx__flow_in *in, const struct phx__data *d, int flags,
+                                      struct phx__mail *m);
 PHX_PRIVATE void phx__flow_took(struct phx__flow_in *in);
 /* The fragment that comes next is taken, and its message is not: it goes back. */
 PHX_PRIVATE void phx__flow_turn_back(struct phx__flow_in *in, int flags);
@@ -1838,7 +1899,7 @@ struct phx__waiter {
 
 struct phx__letter {
     struct phx__letter *next;
-    struct phx__mail mail; /* with a body of its own */
+    struct phx__mail mail; /* with a body of its own; a run that came back is one letter */
 };
 
 enum phx__box_state {
@@ -1866,7 +1927,7 @@ struct phx__box {
     size_t *pool; /* who else counts them, or NULL; see phx__hold_charge */
     struct phx__waiter *waiters;
     struct phx__pump_peer *peer; /* the only one in whose flow messages to it may be; or NULL */
-    uint32_t flying;             /* how many are there */
+    uint32_t flying;             /* how many are there; those in one frame count as one */
     int returned;                /* one of them came back ... */
     int moved;                   /* ... and the last that did, because the name is not there */
     uint64_t version;            /* of the names, when the peer was known to be the owner */
@@ -1882,7 +1943,7 @@ struct phx__hold {
     struct phx__map waiting; /* names in some list of waiters */
     struct phx__box *recent; /* that was found last */
     size_t held_bytes;       /* of all boxes but LOCAL ones */
-    uint32_t letters;
+    uint32_t letters;        /* messages in them */
 };
 
 PHX_PRIVATE void phx__hold_init(struct phx__hold *h, struct phx__mem *mem);
@@ -1900,8 +1961,10 @@ PHX_PRIVATE void phx__hold_move(struct phx__hold *h, struct phx__box *b, enum ph
 /* Its bytes, those of now and of later, count in *pool from now on; NULL: nowhere. */
 PHX_PRIVATE void phx__hold_charge(struct phx__box *b, size_t *pool);
 
-/* What a message of this size costs a queue: never 0, so that empty messages are bounded, too. */
+/* What a letter of this size costs a queue: never 0, so that empty messages are bounded, too. */
 PHX_PRIVATE size_t phx__letter_charge(size_t size);
+/* The same of one that is there: in a run it is all its bytes. */
+PHX_PRIVATE size_t phx__letter_cost(const struct phx__letter *l);
 /* Holds m->body, or copies; NULL: no memory. */
 PHX_PRIVATE struct phx__letter *phx__letter_new(struct phx__hold *h, const struct phx__mail *m);
 /* one that is in no box */
@@ -1912,6 +1975,9 @@ PHX_PRIVATE void phx__hold_insert(struct phx__hold *h, struct phx__box *b, struc
 /* Takes out the letter behind `before`, or the first if that is NULL. */
 PHX_PRIVATE struct phx__letter *phx__hold_take(struct phx__hold *h, struct phx__box *b,
                                                struct phx__letter *before);
+
+/* Takes the first message out of the first letter, which is a run: *m holds the body. */
+PHX_PRIVATE void phx__hold_peel(struct phx__hold *h, struct phx__box *b, struct phx__mail *m);
 
 /* Notes that a name waits, once wherever that is. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__wait(struct phx__hold *h, struct phx__waiter **last, uint64_t name);
@@ -1963,6 +2029,8 @@ struct phx__pump_peer {
     struct phx__ring room_link, ack_link;
     int owed, gap; /* an ack; one that reports a gap */
     int stuck;     /* what came last could not be taken */
+    int hurry;     /* its host waits for an outcome */
+    uint64_t acked_at;
     size_t ack_bytes; /* taken since the last ack */
     uint32_t ack_frames;
     uint64_t ack_at, idle_at;
@@ -2278,6 +2346,18 @@ PHX_PRIVATE void phx__os_wake_drain(const struct phx_os *os);
  * or why not, and then fd is still the caller's. For another world it does nothing and says 0. */
 PHX_PRIVATE int phx__os_adopt(const struct phx_os *os, int fd);
 
+/* The short way between processes of one host, see os_near.c. near_listen: a second listener, with a handle
+ * of its own, for those who dial the TCP address *at from this host. near_dial: a handle that is connected
+ * already with the one for *to. 0, or why not, and then TCP is the way: PHX_ENOTSUP: this system or world has
+ * nothing of the kind, or *to is not an address of this host; PHX_EREFUSED: nobody is there; PHX_EINUSE,
+ * PHX_EACCES: another user has taken the name; PHX_EAGAIN: its backlog is full; PHX_EMFILE, PHX_ENOMEM. */
+PHX_PRIVATE int phx__os_near_listen(const struct phx_os *os, const struct phx_address *at,
+                                    int *handle);
+PHX_PRIVATE int phx__os_near_dial(const struct phx_os *os, const struct phx_address *to,
+                                  int *handle);
+/* Is this, in doubt no, an address of this host? */
+PHX_PRIVATE int phx__os_near_is_own(const struct phx_os *os, const struct phx_address *a);
+
 /* The first `capacity` bytes of a file: how many there are, or PHX_EFILE, PHX_EACCES, PHX_EMFILE. May
  * block, as files do. */
 PHX_PRIVATE long phx__os_read_file(const char *path, void *out, size_t capacity);
@@ -2285,6 +2365,86 @@ PHX_PRIVATE long phx__os_read_file(const char *path, void *out, size_t capacity)
 /* Seconds since 1970, for the dates of certificates. */
 PHX_PRIVATE uint64_t phx__os_wall_seconds(void);
 #endif
+
+#endif
+
+/* ======== src/os_in.h ======== */
+/* os_in.h - what the files of the room os share. */
+#ifdef PHX_LINES
+#line 1 "src/os_in.h"
+#endif
+#ifndef PHX_OS_IN_H
+#define PHX_OS_IN_H
+/* include "os.h" */
+
+#include <sys/types.h>
+
+/* PHX_USE_KQUEUE is for trying that path where kqueue is an emulation. */
+#if defined(PHX_USE_POLL)
+#define OS_WAIT_POLL 1
+#elif defined(__APPLE__) || defined(__FreeBSD__) || defined(__NetBSD__) || defined(__OpenBSD__) \
+    || defined(__DragonFly__) || defined(PHX_USE_KQUEUE)
+#define OS_WAIT_KQUEUE 1
+#elif defined(__linux__)
+#define OS_WAIT_EPOLL 1
+#else
+#define OS_WAIT_POLL 1
+#endif
+
+/* What glibc and musl show only to those who ask; see base.h. */
+#if defined(__linux__) && defined(_GNU_SOURCE) && (!defined(__GLIBC__) || defined(__USE_GNU))
+#define OS_GNU 1
+#endif
+
+/* Hundreds of nodes dial one hub at once when a job starts; with the customary 5 or 128 most
+ * SYNs would be dropped and come again a second later. The system cuts it to its own limit
+ * (somaxconn). */
+#define OS_BACKLOG 1024
+
+/* The path of a UNIX listener, and which file it was when we made it. */
+struct os_path {
+    int handle;
+    dev_t device;
+    ino_t inode;
+    char path[sizeof(((struct phx_address *)0)->path)];
+};
+
+struct os_world {
+    struct phx__mem *mem;
+    int wake_read, wake_write; /* the pipe */
+    struct os_path *paths; /* of UNIX listeners, in no order */
+    uint32_t paths_count, paths_capacity;
+#ifdef OS_WAIT_POLL
+    struct pollfd *polled; /* [0] is the wake pipe */
+    uint32_t polled_count, polled_capacity;
+    uint32_t *slots; /* by descriptor: 0, or its place in polled plus one */
+    uint32_t slots_capacity;
+    uint32_t start; /* where the next look begins, for fairness */
+#else
+    int queue; /* of epoll or kqueue */
+#endif
+};
+
+/* os_sock.c: as in struct phx_os. */
+PHX_PRIVATE int phx__os_listen(void *world, struct phx_address *at, int *handle);
+PHX_PRIVATE int phx__os_accept(void *world, int listener, int *handle, struct phx_address *from);
+PHX_PRIVATE int phx__os_dial(void *world, const struct phx_address *to, int *handle);
+PHX_PRIVATE int phx__os_finish(void *world, int handle);
+PHX_PRIVATE int phx__os_local(void *world, int handle, struct phx_address *out);
+PHX_PRIVATE long phx__os_send(void *world, int handle, const struct iovec *iov, int count);
+PHX_PRIVATE long phx__os_recv(void *world, int handle, void *data, size_t size);
+PHX_PRIVATE void phx__os_close(void *world, int handle);
+PHX_PRIVATE int phx__os_resolve(void *world, const char *host, struct phx_address *out,
+                                int capacity);
+/* os_sock.c: errno as one of ours; a fresh descriptor made non-blocking and close-on-exec; a stream socket
+ * that is both, or a negative error; options for a connection. */
+PHX_PRIVATE int phx__os_error(int theirs);
+PHX_PRIVATE int phx__os_prepare(int fd);
+PHX_PRIVATE int phx__os_socket(int family);
+PHX_PRIVATE void phx__os_tune(int fd, int family);
+
+/* os.c: as in struct phx_os. */
+PHX_PRIVATE int phx__os_watch(void *world, int handle, int events);
 
 #endif
 
@@ -2508,11 +2668,13 @@ struct phx__link {
     uint8_t refused;  /* the reason came from the peer */
     uint8_t full;     /* the last write was cut short: wait for PHX_WRITE */
     uint8_t secure;   /* over TLS */
+    uint8_t same_host; /* by AF_UNIX where TCP would have done; see phx_near.c */
     uint8_t resting;  /* it talks too much: not read until the timer */
     uint8_t dry;      /* the last write took all there was */
     uint32_t peer;    /* node, once known */
     uint32_t expect;  /* node that should answer, or PHX__NONE */
     uint32_t attempt; /* disc's number, or PHX__NONE */
+    uint32_t after;   /* slot of the link that had something next, when it was this one's turn last */
     int broken;       /* not 0: close it for this reason instead of writing */
     int reason;       /* why it was closed */
     const char *why;  /* more of that, or NULL */
@@ -2634,16 +2796,19 @@ PHX_PRIVATE int phx__link_events(const struct phx__link *l);
 
 #define PHX__LISTENERS 8u
 #define PHX__LISTENER_SLOT \
-    0x80000000u /* handle map values: this bit and an index, or a link slot */
+    0x80000000u /* handle map values: this bit and an index, PHX__LISTENERS more for the companion, or a
+                   link slot */
 
 struct phx__listener {
     int handle;
     uint8_t paused; /* not watched: no descriptors, or too many strangers */
+    uint8_t wanted; /* of near: not there yet, and to be tried again */
     struct phx_address address;
 };
 
-struct phx__hook { /* an attempt that waits for cfg.dial to be asked */
+struct phx__hook { /* an attempt that waits for cfg.dial to be asked, or to go on by TCP */
     uint32_t attempt; /* PHX__NONE: given up meanwhile */
+    uint32_t expect;
     struct phx_address to;
 };
 
@@ -2694,10 +2859,19 @@ struct phx {
     struct phx__budget lines; /* of the log, by peer and reason */
     struct phx_id self;
     char cluster[65];
-    uint64_t now;
+
+    /* What each step looks at stands together here. */
+    uint64_t now, steps;
+    uint64_t names_version; /* as last shown to post */
+    uint64_t broken_version; /* as last looked through for broken ones, all news of which were told */
+    int card_stale;         /* own names or addresses changed */
+    int late;               /* some change was not taken in for lack of memory */
+    uint32_t late_timer;    /* ... and is looked at again */
+    int stepping, free_later, more;
 
     struct phx__link **links; /* by slot; NULL: free */
     uint32_t link_capacity, link_size, links_up;
+    uint32_t hot, hot_count; /* slot of the link that was ready last, and how often that was foreseen */
     uint32_t strangers; /* links that were accepted and have not proved anything yet */
     uint32_t
         *writers; /* slots with something to write; room for twice all slots, see node_new_link */
@@ -2717,6 +2891,7 @@ struct phx {
     uint32_t generation;
 
     struct phx__listener listeners[PHX__LISTENERS];
+    struct phx__listener near[PHX__LISTENERS]; /* their companions, handle -1: none; see phx_near.c */
     int listener_count;
     uint32_t resume_timer;                       /* paused listeners look again */
     struct phx_address own[PHX__CARD_ADDRESSES]; /* what others are told */
@@ -2726,11 +2901,6 @@ struct phx {
     struct phx__sight sights[8];   /* not agreed upon, the latest */
     uint32_t here_count, sight_next;
 
-    uint64_t names_version; /* as last shown to post */
-    int card_stale;         /* own names or addresses changed */
-    int late;               /* some change was not taken in for lack of memory */
-    uint32_t late_timer;    /* ... and is looked at again */
-    int stepping, free_later, more;
     int closing, left, is_closed;
     uint64_t goodbye_at, close_at;
     int card_late; /* the card could not be made for lack of memory */
@@ -2740,7 +2910,7 @@ struct phx {
         pool[512]; /* random bytes for nonces: asking the world for each costs three system calls */
     size_t pool_left;
 
-    uint64_t steps, updates_in, entries_in, heartbeats_in, monitor_beats_in, heartbeats_out, dials,
+    uint64_t updates_in, entries_in, heartbeats_in, monitor_beats_in, heartbeats_out, dials,
         dials_failed, accepts, refused, links_lost, bad_frames;
 };
 
@@ -2748,6 +2918,7 @@ struct phx {
 PHX_PRIVATE int phx__node_open_set(phx *p);
 PHX_PRIVATE void phx__node_accept(phx *p, int listener);
 PHX_PRIVATE void phx__node_resume_listeners(phx *p);
+PHX_PRIVATE void phx__node_look_again(phx *p, uint64_t at); /* at the listeners */
 PHX_PRIVATE int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect,
                                const struct phx_address *to);
 PHX_PRIVATE void phx__node_hooks(phx *p); /* asks cfg.dial for what disc wants */
@@ -2755,6 +2926,7 @@ PHX_PRIVATE void phx__node_abandon(void *ctx, uint32_t attempt);
 PHX_PRIVATE int phx__node_adopt(phx *p, int handle, int dialer, int secure);
 PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
 PHX_PRIVATE void phx__node_ready(phx *p, int handle, int events);
+PHX_PRIVATE void phx__node_read(phx *p, struct phx__link *l);
 PHX_PRIVATE void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell);
 /* Closes the link when its turn to write comes, which is in this step, and not under the feet of a room that
  * goes through its neighbours. */
@@ -2764,6 +2936,16 @@ PHX_PRIVATE void phx__node_sweep(phx *p); /* frees closed links */
 PHX_PRIVATE void phx__node_free_links(phx *p);
 /* Asks the world for what the link waits for, if that changed. */
 PHX_PRIVATE void phx__node_watch(phx *p, struct phx__link *l);
+
+/* phx_near.c: links within this host. A companion for a new listener; another try for what is missing. */
+PHX_PRIVATE void phx__near_listen(phx *p, int listener);
+PHX_PRIVATE void phx__near_again(phx *p);
+/* 0 and a connected handle, or an error and TCP is the way. */
+PHX_PRIVATE int phx__near_dial(phx *p, const struct phx_address *to, int *handle);
+/* A dialled link was closed for this reason: may it be that TCP leads to somebody else? */
+PHX_PRIVATE int phx__near_is_doubtful(const struct phx__link *l, int reason);
+/* Our end of such a link, as TCP would have it: 1, or 0. */
+PHX_PRIVATE int phx__near_here(phx *p, const struct phx__link *l, struct phx_address *here);
 
 /* phx_path.c: what a link that has come up teaches of our own addresses. */
 PHX_PRIVATE void phx__node_learn(phx *p, const struct phx__link *l);
@@ -3681,6 +3863,15 @@ uint64_t phx__get_u64(struct phx__reader *r)
     return p == NULL ? 0 : phx__load_u64(p);
 }
 
+void phx__get_u64s(struct phx__reader *r, uint64_t *out, size_t count)
+{
+    const uint8_t *p = phx__get_bytes(r, 8 * count);
+    size_t i;
+
+    for (i = 0; i < count; i++)
+        out[i] = p == NULL ? 0 : phx__load_u64(p + 8 * i);
+}
+
 void phx__get_copy(struct phx__reader *r, void *out, size_t size)
 {
     const uint8_t *p = phx__get_bytes(r, size);
@@ -3754,14 +3945,27 @@ void phx__put_u32(struct phx__writer *w, uint32_t v)
         buf_store_u32(p, v);
 }
 
+static void buf_store_u64(uint8_t *p, uint64_t v)
+{
+    buf_store_u32(p, (uint32_t)v);
+    buf_store_u32(p + 4, (uint32_t)(v >> 32));
+}
+
 void phx__put_u64(struct phx__writer *w, uint64_t v)
 {
     uint8_t *p = buf_claim(w, 8);
 
-    if (p != NULL) {
-        buf_store_u32(p, (uint32_t)v);
-        buf_store_u32(p + 4, (uint32_t)(v >> 32));
-    }
+    if (p != NULL)
+        buf_store_u64(p, v);
+}
+
+void phx__put_u64s(struct phx__writer *w, const uint64_t *v, size_t count)
+{
+    uint8_t *p = buf_claim(w, 8 * count);
+    size_t i;
+
+    for (i = 0; p != NULL && i < count; i++)
+        buf_store_u64(p + 8 * i, v[i]);
 }
 
 void phx__put_bytes(struct phx__writer *w, const void *data, size_t size)
@@ -4764,10 +4968,8 @@ size_t phx__wire_begin(struct phx__writer *w, int type, int flags, int hops)
     PHX_ASSERT(type > 0 && type < (int)PHX__FRAME_TYPES);
     PHX_ASSERT(hops == 0 || wire_type_travels(type));
     phx__put_u32(w, 0); /* the size, when it is known */
-    phx__put_u8(w, (uint8_t)type);
-    phx__put_u8(w, (uint8_t)flags);
-    phx__put_u8(w, (uint8_t)hops);
-    phx__put_u8(w, 0);
+    /* Four bytes: type, flags, hops, zero. */
+    phx__put_u32(w, (uint32_t)type | (uint32_t)(flags & 255) << 8 | (uint32_t)(hops & 255) << 16);
     return start;
 }
 
@@ -5311,26 +5513,32 @@ static int wire_payload_fits(int flags, size_t size, uint64_t total)
 
 void phx__wire_put_data_head(struct phx__writer *w, const struct phx__data *d, int flags, int hops)
 {
+    const uint64_t place[2] = { d->number, d->epoch };
+    const uint64_t name[4] = { d->to, d->from, d->tag, d->total };
     size_t start = phx__wire_begin(w, PHX__DATA, flags, hops);
 
-    PHX_ASSERT(wire_payload_fits(flags, d->size, d->total));
+    PHX_ASSERT((flags & (int)PHX__DATA_RUN) != 0 || wire_payload_fits(flags, d->size, d->total));
     wire_put_id(w, &d->target);
     wire_put_id(w, &d->source);
-    phx__put_u64(w, d->number);
-    phx__put_u64(w, d->epoch);
+    phx__put_u64s(w, place, 2);
     if ((flags & (int)PHX__DATA_FIRST) != 0) {
-        phx__put_u64(w, d->to);
-        phx__put_u64(w, d->from);
-        phx__put_u64(w, d->tag);
-        phx__put_u64(w, d->total);
+        phx__put_u64s(w, name, 4);
         if ((flags & (int)PHX__DATA_SEEN) != 0)
             phx__put_u32(w, d->seen);
     }
     wire_seal(w, start, d->size); /* the payload follows from its own block, uncopied */
 }
 
+static int wire_data_fits(int flags, struct phx__data *d)
+{
+    if ((flags & (int)PHX__DATA_RUN) != 0)
+        return phx__wire_count_run(d, flags);
+    return (flags & (int)PHX__DATA_TAGS) == 0 && wire_payload_fits(flags, d->size, d->total);
+}
+
 int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d)
 {
+    uint64_t place[2], name[4];
     struct phx__reader r;
 
     memset(d, 0, sizeof *d);
@@ -5338,19 +5546,21 @@ int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d)
         return PHX_EPROTO;
     wire_get_id(&r, &d->target);
     wire_get_id(&r, &d->source);
-    d->number = phx__get_u64(&r);
-    d->epoch = phx__get_u64(&r);
+    phx__get_u64s(&r, place, 2);
+    d->number = place[0];
+    d->epoch = place[1];
     if ((f->flags & PHX__DATA_FIRST) != 0) {
-        d->to = phx__get_u64(&r);
-        d->from = phx__get_u64(&r);
-        d->tag = phx__get_u64(&r);
-        d->total = phx__get_u64(&r);
+        phx__get_u64s(&r, name, 4);
+        d->to = name[0];
+        d->from = name[1];
+        d->tag = name[2];
+        d->total = name[3];
         if ((f->flags & PHX__DATA_SEEN) != 0)
             d->seen = phx__get_u32(&r);
     }
     d->size = r.left;
     d->payload = phx__get_bytes(&r, r.left);
-    if (wire_close(&r) != 0 || !wire_payload_fits(f->flags, d->size, d->total)
+    if (wire_close(&r) != 0 || !wire_data_fits(f->flags, d)
         || ((f->flags & PHX__DATA_SEEN) != 0) != (d->seen != 0)) /* 0 is said by leaving it out */
         return PHX_EPROTO;
     return 0;
@@ -5469,40 +5679,43 @@ void phx__wire_put_ack(struct phx__writer *w, const struct phx__ack *a, int hops
     phx__wire_end(w, start);
 }
 
-void phx__wire_put_return(struct phx__writer *w, uint64_t number, int reason)
+void phx__wire_put_return(struct phx__writer *w, const struct phx__return *t)
 {
-    phx__put_u64(w, number);
-    phx__put_u8(w, (uint8_t)reason);
+    phx__put_u64(w, t->number);
+    phx__put_u16(w, t->place);
+    phx__put_u8(w, (uint8_t)t->reason);
 }
 
-uint64_t phx__wire_return(const struct phx__ack *a, uint32_t i, int *reason)
+void phx__wire_return(const struct phx__ack *a, uint32_t i, struct phx__return *t)
 {
     struct phx__reader r;
-    uint64_t number;
 
     phx__reader_init(&r, a->returns, a->return_count * (size_t)PHX__RETURN_SIZE);
     (void)phx__get_bytes(&r, i * (size_t)PHX__RETURN_SIZE);
-    number = phx__get_u64(&r);
-    *reason = phx__get_u8(&r);
-    return number;
+    t->number = phx__get_u64(&r);
+    t->place = phx__get_u16(&r);
+    t->reason = phx__get_u8(&r);
 }
 
-/* Oldest first, so their numbers rise; and what comes back was taken, so they are below next. */
+/* Oldest first, so their numbers rise, and within a run their places; and what comes back was taken,
+ * so the numbers are below next. */
 static int wire_returns_fit(const struct phx__ack *a)
 {
-    uint64_t number, least = 0;
+    struct phx__return t, before;
     uint32_t i;
-    int reason;
 
     if (a->return_count == 0 || a->return_count > PHX__RETURNS
         || a->return_base > UINT32_MAX - a->return_count)
         return 0;
     for (i = 0; i < a->return_count; i++) {
-        number = phx__wire_return(a, i, &reason);
-        if (number < least || number >= a->next || reason < (int)PHX__RETURN_MOVED
-            || reason > (int)PHX__RETURN_AGAIN)
+        phx__wire_return(a, i, &t);
+        if (t.number >= a->next || t.reason < (int)PHX__RETURN_MOVED
+            || t.reason > (int)PHX__RETURN_AGAIN)
             return 0;
-        least = number + 1;
+        if (i > 0 && (t.number < before.number
+                      || (t.number == before.number && t.place <= before.place)))
+            return 0;
+        before = t;
     }
     return 1;
 }
@@ -5621,6 +5834,95 @@ int phx__wire_get_hand(const struct phx__frame *f, struct phx__hand *h)
 #undef WIRE_ENTRY_FLAGS
 #undef WIRE_FIELD
 #undef WIRE_SIZE_MAX
+
+/* ======== src/wire_run.c ======== */
+/* wire_run.c - runs: DATA frames that carry many small messages; mirrors WIRE.md. */
+#ifdef PHX_LINES
+#line 1 "src/wire_run.c"
+#endif
+
+/* A message of eight bytes in a frame of its own is eleven parts head and one part message. Those that wait
+ * behind each other for the same name, from the same name, are whole, and differ only in their bytes and
+ * perhaps in their tags, so one frame can carry them all:
+ *
+ *      head: target, source, number, epoch, to, from, tag, total | bytes | size bytes | size bytes | ...
+ *            as in any frame; total is the first message's size   first    with TAGS: size tag bytes
+ *
+ * A size takes two bytes, which is enough for all that fits a frame. Either all that follow have a tag or
+ * none has, so a run is read without looking at flags again, and how much of it is not messages follows
+ * from their number. Any rest of a run, from some message on, has the shape of a run again, but for the
+ * head: that is how a run that came back in part is kept without taking it to pieces.
+ *
+ * A decoder has walked a run to its end before anybody looks into it, so those who walk it again find
+ * what they were promised. */
+/* include "wire.h" */
+
+/* The size field, which does not count itself, and the place of the flags behind it and the type. */
+#define RUN_FIELD 4u
+#define RUN_FLAGS_AT 5u
+/* Before a message behind the first: its size, and perhaps its tag. */
+#define RUN_SIZE 2u
+#define RUN_TAG 8u
+
+size_t phx__wire_more_head(int flags)
+{
+    return (flags & (int)PHX__DATA_TAGS) != 0 ? RUN_SIZE + RUN_TAG : RUN_SIZE;
+}
+
+void phx__wire_put_more(struct phx__writer *w, int flags, uint64_t tag, size_t size)
+{
+    PHX_ASSERT(size <= UINT16_MAX);
+    phx__put_u16(w, (uint16_t)size);
+    if ((flags & (int)PHX__DATA_TAGS) != 0)
+        phx__put_u64(w, tag);
+}
+
+const uint8_t *phx__wire_more(const uint8_t *at, int flags, uint64_t *tag, size_t *size)
+{
+    *size = (size_t)(at[0] | at[1] << 8);
+    if ((flags & (int)PHX__DATA_TAGS) == 0)
+        return at + RUN_SIZE;
+    *tag = phx__load_u64(at + RUN_SIZE);
+    return at + RUN_SIZE + RUN_TAG;
+}
+
+int phx__wire_flags(const uint8_t *frame)
+{
+    return frame[RUN_FLAGS_AT];
+}
+
+void phx__wire_stretch(uint8_t *frame, int flags, size_t size)
+{
+    struct phx__writer w;
+
+    PHX_ASSERT(size <= PHX__FRAME_MAX);
+    phx__writer_init(&w, frame, RUN_FIELD);
+    phx__put_u32(&w, (uint32_t)(size - RUN_FIELD));
+    frame[RUN_FLAGS_AT] = (uint8_t)flags;
+}
+
+int phx__wire_count_run(struct phx__data *d, int flags)
+{
+    const unsigned whole = PHX__DATA_FIRST | PHX__DATA_LAST;
+    const size_t tag = phx__wire_more_head(flags) - RUN_SIZE;
+    struct phx__reader r;
+
+    if (((unsigned)flags & whole) != whole || d->size > PHX__FRAGMENT || d->total >= d->size)
+        return 0;
+    phx__reader_init(&r, d->payload, d->size);
+    (void)phx__get_bytes(&r, (size_t)d->total);
+    for (; r.left > 0; d->more++) {
+        size_t size = phx__get_u16(&r);
+
+        (void)phx__get_bytes(&r, tag + size); /* running past the end leaves nothing, and is bad */
+    }
+    return !r.bad;
+}
+
+#undef RUN_FIELD
+#undef RUN_FLAGS_AT
+#undef RUN_SIZE
+#undef RUN_TAG
 
 /* ======== src/table.c ======== */
 /* table.c - the routing table's memory: destinations, and per neighbour what was heard and told of them. */
@@ -11068,6 +11370,9 @@ void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now)
  * has confirmed them, in an ack of its own or by the number in its messages. Confirming does not
  * end a refusal: what the source had sent before may still be under way.
  *
+ * One return may stand for many messages: all from one place of a run to its end, if the name is not
+ * here, for then none of them can stay.
+ *
  * Memory. The unconfirmed list holds PHX__RETURNS; what would need more is not taken, and the
  * source's window is closed until it confirms. The map holds BACK_NAMES; beyond, or if there is no
  * memory, everything is turned back that does not know of the latest return, whatever its name:
@@ -11131,7 +11436,7 @@ int phx__back_refuses(const struct phx__back *b, uint64_t name)
     return at != UINT32_MAX && b->seen < at;
 }
 
-int phx__back_add(struct phx__back *b, uint64_t name, uint64_t number, int reason)
+int phx__back_add(struct phx__back *b, uint64_t name, const struct phx__return *t)
 {
     uint32_t waiting = b->count - b->confirmed;
     struct phx__writer w;
@@ -11141,9 +11446,9 @@ int phx__back_add(struct phx__back *b, uint64_t name, uint64_t number, int reaso
     if (phx__mem_grow(b->mem, &b->list, &b->capacity, (waiting + 1) * PHX__RETURN_SIZE, 1) != 0)
         return PHX_ENOMEM;
     phx__writer_init(&w, b->list + waiting * PHX__RETURN_SIZE, PHX__RETURN_SIZE);
-    phx__wire_put_return(&w, number, reason);
+    phx__wire_put_return(&w, t);
     b->count++;
-    if (reason == (int)PHX__RETURN_LARGE)
+    if (t->reason == (int)PHX__RETURN_LARGE)
         return 0; /* it will not come again, so nothing has to wait for it */
     if (b->refused.count >= BACK_NAMES || phx__map_put(&b->refused, name, b->count) != 0)
         b->all = b->count;
@@ -11186,16 +11491,39 @@ void phx__back_fill(const struct phx__back *b, struct phx__ack *a)
  * into one slice, and a small message costs one copy and no allocation. Retransmission emits the
  * same bytes.
  *
+ * A message that finds the last frame not yet emitted, and has its name, its sender and its knowledge
+ * of returns in common with what is there, joins it: its bytes go behind that frame's, with two bytes
+ * of size and perhaps its tag, and the frame has become a *run* (see wire_run.c). So a stream of small
+ * messages costs a fraction of a head, of a record, of an ack each, and a lone message is what it was,
+ * and leaves when it did:
+ *
+ *      open:      [head to a|8|8|8|8|   ]  + 8 to a   -> joins
+ *      closed:    [head to a|8|8|8|8] emitted, full, or another message behind it -> a new frame
+ *
+ * What may have to be taken out of the flow again does not join: who has a token is told how it
+ * ended and may be cancelled, what has a time limit expires. So a frame ends in one way, but for one
+ * thing: its target may deliver the beginning of a run and return the rest. The number is the frame's,
+ * and not the message's, because everything here is about frames: numbers given anew, credit,
+ * retransmission. Only the target knows in between how far it is in a run; it remembers that until it
+ * has the whole frame, and a return says at which message. The first plan was a number for each
+ * message; then an ack could end in the midst of a record, the ring would have to be searched, and
+ * each of the ten thousands of messages that a window holds now would need a return of its own when
+ * their name has moved.
+ *
  * Numbers are given when a message is put, although it may be withdrawn as long as nothing of it
  * has been emitted. Withdrawing it leaves a hole, so the numbers of all behind it, which were never
  * emitted either, are written again into their heads: nobody else has seen those bytes. That is
  * O(queue) for a rare call and nothing for the common ones.
  *
- * Memory: 64 bytes for a record, 56 to 92 bytes for a head. What counts against windows is the
- * frame with its head, never less than WIRE.md asks (it counts payload only), so that empty
- * messages are bounded too. */
+ * Memory: 64 bytes for a record, 56 to 92 bytes for a head; in a run 2 or 10 bytes. What counts
+ * against windows is the frame with its head, never less than WIRE.md asks (it counts payload only),
+ * so that empty messages are bounded too. */
 /* include "flow.h" */
 
+/* Frames that small messages join end here. The head of such a frame and the work for it are shared by 246
+ * messages of 64 bytes, a few instructions each; twice as much would save a few more and let the first of
+ * them wait longer for the last. It is an eighth of what a link commits ahead of control frames. */
+#define FLOW_RUN_MOST 16384u
 /* Payloads up to here are copied behind their heads: one slice and one cache-friendly stream
  * instead of a block each. Above, a body of its own costs less than it saves on the retransmission
  * store's slack. */
@@ -11210,6 +11538,8 @@ void phx__back_fill(const struct phx__back *b, struct phx__ack *a)
 /* Where a frame has its number, and its name: behind the header and two ids; see WIRE.md. */
 #define FLOW_NUMBER_AT (PHX__DATA_TARGET + 32u)
 #define FLOW_NAME_AT (FLOW_NUMBER_AT + 16u)
+/* What a record keeps of its frame's flags. */
+#define FLOW_PLACE (PHX__DATA_FIRST | PHX__DATA_LAST | PHX__DATA_SEEN)
 /* The backstop. A lost frame is nearly always noticed sooner, by a changed route or a gap; what is
  * left is the loss of the last frames at a relay. 1 s is far above any delay of a scheduler; 30 s
  * is what TCP settles for within an order of magnitude. */
@@ -11236,6 +11566,12 @@ size_t phx__flow_frame_size(const struct phx__flow_record *r)
     return (size_t)r->head_size + r->body_size;
 }
 
+/* The frame, or its head. */
+static uint8_t *flow_frame(const struct phx__flow_record *r)
+{
+    return r->head->data + r->head_at;
+}
+
 static size_t flow_head_size(int flags)
 {
     if ((flags & (int)PHX__DATA_FIRST) == 0)
@@ -11243,9 +11579,17 @@ static size_t flow_head_size(int flags)
     return PHX__DATA_FIRST_HEAD + ((flags & (int)PHX__DATA_SEEN) != 0 ? 4u : 0);
 }
 
+uint32_t phx__flow_rest(const struct phx__flow_record *r)
+{
+    return r->body == NULL ? r->body_at : 0;
+}
+
 size_t phx__flow_payload(const struct phx__flow_record *r)
 {
-    return phx__flow_frame_size(r) - flow_head_size(r->flags);
+    size_t bytes = phx__flow_frame_size(r) - flow_head_size(r->flags);
+    uint32_t rest = phx__flow_rest(r);
+
+    return rest == 0 ? bytes : bytes - rest * phx__wire_more_head(phx__wire_flags(flow_frame(r)));
 }
 
 /* Room for n more records. */
@@ -11274,6 +11618,7 @@ static int flow_reserve(struct phx__flow_out *o, uint32_t n)
 
 void phx__flow_truncate(struct phx__flow_out *o, uint32_t index)
 {
+    o->open_box = NULL;
     while (o->count > index) {
         struct phx__flow_record r = *phx__flow_at(o, --o->count);
 
@@ -11318,6 +11663,7 @@ void phx__flow_restart(struct phx__flow_out *o, uint64_t epoch, size_t window)
     o->limit_at = PHX__NEVER;
     o->front_back = 0;
     o->seen = 0;
+    o->open_box = NULL;
 }
 
 void phx__flow_trim(struct phx__flow_out *o)
@@ -11362,6 +11708,14 @@ static int flow_first_flags(const struct phx__flow_out *o)
     return (int)PHX__DATA_FIRST | (o->seen != 0 ? (int)PHX__DATA_SEEN : 0);
 }
 
+/* Does somebody wait for the outcome: a token, or memory to be given back? */
+static int flow_soon(const struct phx__mail *m)
+{
+    int waits = m->token != 0 || m->cast != NULL || (m->body != NULL && m->body->release != NULL);
+
+    return waits ? (int)PHX__DATA_SOON : 0;
+}
+
 /* Encodes the head of the next frame, with room for `inlined` bytes of payload behind it. The ring
  * has room. NULL: no memory. */
 static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct phx__mail *m,
@@ -11389,14 +11743,14 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     d.payload = NULL;
     d.size = payload;
     phx__writer_init(&w, tail->data + tail->used, head_size);
-    phx__wire_put_data_head(&w, &d, flags, o->hops);
+    phx__wire_put_data_head(&w, &d, flags | flow_soon(m), o->hops);
     PHX_ASSERT(!w.bad && w.size == head_size);
     r->head = phx__block_hold(tail);
     r->head_at = (uint32_t)tail->used;
     r->head_size = (uint16_t)(head_size + inlined);
     r->body = NULL;
     r->body_at = r->body_size = 0;
-    r->flags = (uint8_t)((unsigned)flags | m->met << PHX__FLOW_MET);
+    r->flags = (uint8_t)(((unsigned)flags & FLOW_PLACE) | m->met << PHX__FLOW_MET);
     r->gone = 0;
     r->token = m->token;
     r->limit = m->limit;
@@ -11408,13 +11762,31 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     return r;
 }
 
+size_t phx__mail_bytes(const struct phx__mail *m)
+{
+    return m->run == 0 ? m->size : m->size + m->rest_size - m->rest * phx__wire_more_head(m->run);
+}
+
+int phx__mail_next(struct phx__mail *m)
+{
+    const uint8_t *end = m->data + m->size + m->rest_size;
+
+    if (m->rest == 0)
+        return 0;
+    m->data = phx__wire_more(m->data + m->size, m->run, &m->tag, &m->size);
+    m->rest_size = (size_t)(end - m->data) - m->size;
+    if (--m->rest == 0)
+        m->run = 0;
+    return 1;
+}
+
 void phx__mail_copy(const struct phx__mail *m, uint8_t *to)
 {
     int i;
 
     if (m->body != NULL) {
-        if (m->size > 0)
-            memcpy(to, m->data, m->size);
+        if (m->size + m->rest_size > 0)
+            memcpy(to, m->data, m->size + m->rest_size);
         return;
     }
     for (i = 0; i < m->iov_count; i++) {
@@ -11425,15 +11797,86 @@ void phx__mail_copy(const struct phx__mail *m, uint8_t *to)
     }
 }
 
+/* Who waits for an outcome, or expires, needs a record of its own; and so does what a life has met. */
+static int flow_is_plain(const struct phx__mail *m)
+{
+    return m->token == 0 && m->limit == PHX__NEVER && m->cast == NULL && m->met == 0;
+}
+
+/* Others may join it, as many as go behind it in the tail, up to a bound: a frame that fills the credit
+ * would have to wait for all before it. */
+static void flow_open(struct phx__flow_out *o, const struct phx__mail *m,
+                      const struct phx__flow_record *r)
+{
+    size_t credit = o->window < o->own ? o->window : o->own, left = o->tail->capacity - o->tail->used;
+    size_t most = credit / 4 < FLOW_RUN_MOST ? credit / 4 : FLOW_RUN_MOST;
+
+    if (!flow_is_plain(m) || r->head_size >= most)
+        return;
+    o->open_box = m->box;
+    o->open_from = m->from;
+    o->open_tag = m->tag;
+    o->open_left = (uint32_t)(left < most - r->head_size ? left : most - r->head_size);
+}
+
+/* A small message, or a run. */
 static int flow_put_small(struct phx__flow_out *o, const struct phx__mail *m)
 {
-    struct phx__flow_record *r = flow_add(o, m, flow_first_flags(o) | (int)PHX__DATA_LAST, m->size,
-                                          m->size);
+    size_t size = m->size + m->rest_size;
+    struct phx__flow_record *r = flow_add(o, m, flow_first_flags(o) | (int)PHX__DATA_LAST | m->run,
+                                          size, size);
 
     if (r == NULL)
         return PHX_ENOMEM;
-    phx__mail_copy(m, r->head->data + r->head_at + (r->head_size - m->size));
+    phx__mail_copy(m, flow_frame(r) + (r->head_size - size));
+    r->body_at = m->rest;
+    flow_open(o, m, r);
     return 0;
+}
+
+uint8_t *phx__flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t from,
+                        uint64_t tag, size_t size)
+{
+    struct phx__flow_record *r;
+    struct phx__writer w;
+    uint8_t *at;
+    int flags;
+
+    if (b != o->open_box || from != o->open_from || size > FLOW_SMALL)
+        return NULL;
+    r = phx__flow_at(o, o->count - 1);
+    flags = phx__wire_flags(flow_frame(r));
+    if ((flags & (int)PHX__DATA_RUN) == 0)
+        flags |= (int)(tag == o->open_tag ? PHX__DATA_RUN : PHX__DATA_RUN | PHX__DATA_TAGS);
+    else if ((flags & (int)PHX__DATA_TAGS) == 0 && tag != o->open_tag)
+        return NULL;
+    size += phx__wire_more_head(flags);
+    if (size > o->open_left)
+        return NULL;
+    at = flow_frame(r) + r->head_size;
+    phx__writer_init(&w, at, size);
+    phx__wire_put_more(&w, flags, tag, size - phx__wire_more_head(flags));
+    o->open_left -= (uint32_t)size;
+    o->bytes += size;
+    o->tail->used += size;
+    r->head_size = (uint16_t)(r->head_size + size);
+    r->body_at++;
+    phx__wire_stretch(flow_frame(r), flags, r->head_size);
+    return at + w.size;
+}
+
+int phx__flow_join(struct phx__flow_out *o, const struct phx__mail *m)
+{
+    uint8_t *to;
+
+    if (m->box != o->open_box || !flow_is_plain(m) || m->run != 0
+        || (m->body != NULL && m->body->release != NULL))
+        return 0;
+    to = phx__flow_room(o, m->box, m->from, m->tag, m->size);
+    if (to == NULL)
+        return 0;
+    phx__mail_copy(m, to);
+    return 1;
 }
 
 /* Bytes of a message in one frame, but the last. */
@@ -11479,9 +11922,11 @@ int phx__flow_put(struct phx__flow_out *o, const struct phx__mail *m)
     PHX_ASSERT(o->epoch != 0);
     if (flow_reserve(o, frames) != 0)
         return PHX_ENOMEM;
+    o->open_box = NULL;
     /* The host's own memory is never copied, however small: that is what it asked for. Nor are the
      * bytes of a cast, which many flows share. */
-    if (m->size <= FLOW_SMALL && m->cast == NULL && (body == NULL || body->release == NULL)) {
+    if (m->run != 0
+        || (m->size <= FLOW_SMALL && m->cast == NULL && (body == NULL || body->release == NULL))) {
         err = flow_put_small(o, m);
     } else if (body != NULL) {
         err = flow_put_large(o, m, body, m->size == 0 ? 0 : (size_t)(m->data - body->data));
@@ -11525,6 +11970,8 @@ int phx__flow_mark(struct phx__flow_out *o, uint64_t now)
     o->flying += phx__flow_frame_size(phx__flow_at(o, (uint32_t)(o->sent - o->base)));
     if (!again) {
         o->left++;
+        if (o->left == o->base + o->count)
+            o->open_box = NULL; /* what has left stays as it is */
         /* One frame at a time is timed, and only if it went once (Karn): an ack does not say which
          * copy it answers. */
         if (!o->timing) {
@@ -11597,6 +12044,12 @@ void phx__flow_progress(struct phx__flow_out *o, uint64_t next, size_t bytes, ui
         o->tail->used = 0;
 }
 
+void phx__flow_saw(struct phx__flow_out *o)
+{
+    o->seen++;
+    o->open_box = NULL; /* the last frame says less */
+}
+
 void phx__flow_rewind(struct phx__flow_out *o)
 {
     o->sent = o->base;
@@ -11649,7 +12102,8 @@ uint32_t phx__flow_last(const struct phx__flow_out *o)
 void phx__flow_mail(const struct phx__flow_out *o, uint32_t index, struct phx__mail *m)
 {
     const struct phx__flow_record *r = phx__flow_at(o, index);
-    const uint8_t *head = r->head->data + r->head_at;
+    const uint8_t *head = flow_frame(r);
+    size_t head_size = flow_head_size(r->flags);
     struct phx__reader in;
 
     if ((r->flags & PHX__DATA_FIRST) != 0) {
@@ -11658,7 +12112,10 @@ void phx__flow_mail(const struct phx__flow_out *o, uint32_t index, struct phx__m
         m->from = phx__get_u64(&in);
         m->tag = phx__get_u64(&in);
         m->size = (size_t)phx__get_u64(&in);
-        m->data = r->body != NULL ? r->body->data + r->body_at : head + (r->head_size - m->size);
+        m->data = r->body != NULL ? r->body->data + r->body_at : head + head_size;
+        m->rest = phx__flow_rest(r);
+        m->run = phx__wire_flags(head) & (int)(PHX__DATA_RUN | PHX__DATA_TAGS);
+        m->rest_size = m->run == 0 ? 0 : r->head_size - head_size - m->size;
     } else {
         PHX_ASSERT(index == 0);
         *m = o->front;
@@ -11677,7 +12134,7 @@ static void flow_renumber(struct phx__flow_record *r, uint64_t number)
 {
     struct phx__writer w;
 
-    phx__writer_init(&w, r->head->data + r->head_at + FLOW_NUMBER_AT, 8);
+    phx__writer_init(&w, flow_frame(r) + FLOW_NUMBER_AT, 8);
     phx__put_u64(&w, number);
 }
 
@@ -11685,6 +12142,7 @@ void phx__flow_sweep(struct phx__flow_out *o)
 {
     uint32_t i = (uint32_t)(o->left - o->base), keep = i;
 
+    o->open_box = NULL;
     for (; i < o->count; i++) {
         struct phx__flow_record *r = phx__flow_at(o, i);
 
@@ -11716,19 +12174,25 @@ void phx__flow_start(struct phx__flow_in *in, uint64_t epoch)
     flow_drop_part(in);
     in->state = PHX__FLOW_ALL;
     in->next = 0;
+    in->done = 0;
     in->epoch = epoch;
+}
+
+static void flow_advance(struct phx__flow_in *in)
+{
+    in->next++;
+    in->done = 0;
 }
 
 void phx__flow_took(struct phx__flow_in *in)
 {
     flow_drop_part(in);
-    in->next++;
+    flow_advance(in);
 }
 
 void phx__flow_turn_back(struct phx__flow_in *in, int flags)
 {
-    flow_drop_part(in);
-    in->next++;
+    phx__flow_took(in);
     in->state = (flags & (int)PHX__DATA_LAST) != 0 ? PHX__FLOW_ALL : PHX__FLOW_RETURNED;
 }
 
@@ -11742,21 +12206,29 @@ void phx__flow_give_up(struct phx__flow_in *in)
 /* The rest of its message has no part to join and is skipped, too. */
 static int flow_skip(struct phx__flow_in *in)
 {
-    flow_drop_part(in);
-    in->next++;
+    phx__flow_took(in);
     return PHX__FLOW_SKIPPED;
 }
 
 /* What the first fragment tells. */
-static void flow_read_first(struct phx__mail *m, const struct phx__data *d)
+static void flow_read_first(struct phx__mail *m, const struct phx__data *d, int flags)
 {
-    memset(m, 0, sizeof *m);
     m->to = d->to;
     m->from = d->from;
     m->tag = d->tag;
-    m->limit = PHX__NEVER;
     m->size = (size_t)d->total;
     m->data = d->payload;
+    m->run = flags & (int)(PHX__DATA_RUN | PHX__DATA_TAGS);
+    m->rest = d->more;
+    m->rest_size = m->run == 0 ? 0 : d->size - m->size;
+}
+
+void phx__flow_take_whole(struct phx__flow_in *in, const struct phx__data *d, int flags,
+                          struct phx__mail *m)
+{
+    flow_drop_part(in); /* NULL unless the sender broke the message before */
+    in->state = PHX__FLOW_ALL;
+    flow_read_first(m, d, flags);
 }
 
 /* A fragment behind one that was turned back or given up. */
@@ -11766,7 +12238,7 @@ static int flow_take_rest(struct phx__flow_in *in, int last, struct phx__mail *m
         *m = in->mail;
         return PHX__FLOW_CUT;
     }
-    in->next++;
+    flow_advance(in);
     if (last)
         in->state = PHX__FLOW_ALL;
     return PHX__FLOW_MORE;
@@ -11782,9 +12254,9 @@ int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct p
     size_t size = d->size, room;
 
     if (first) {
-        flow_drop_part(in); /* NULL unless the sender broke the message before */
-        in->state = PHX__FLOW_ALL;
-        flow_read_first(m, d);
+        memset(m, 0, sizeof *m);
+        m->limit = PHX__NEVER;
+        phx__flow_take_whole(in, d, flags, m);
         if (last)
             return PHX__FLOW_WHOLE;
         if (phx__mem_has_room_for_mail(mem, m->size))
@@ -11803,7 +12275,7 @@ int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct p
     memcpy(in->part->data + in->part->used, d->payload, size);
     if (!last) {
         in->part->used += size;
-        in->next++;
+        flow_advance(in);
         return PHX__FLOW_MORE;
     }
     *m = in->mail;
@@ -11812,6 +12284,7 @@ int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct p
     return PHX__FLOW_WHOLE;
 }
 
+#undef FLOW_RUN_MOST
 #undef FLOW_SMALL
 #undef FLOW_TAIL_FIRST
 #undef FLOW_TAIL_MOST
@@ -11819,6 +12292,7 @@ int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct p
 #undef FLOW_RING_MOST
 #undef FLOW_NUMBER_AT
 #undef FLOW_NAME_AT
+#undef FLOW_PLACE
 #undef FLOW_RTO_MIN
 #undef FLOW_RTO_MAX
 #undef FLOW_RTO_NEW
@@ -12241,7 +12715,7 @@ int phx__post_cast_data(struct phx__post *p, uint32_t nbr, const struct phx__fra
     for (i = 0; i < c.count; i++) { /* last, because the application may do anything */
         if (hop[i] == PHX__SELF) {
             phx__wire_cast_line(&c, f, i, &d, &flags);
-            phx__post_fragment(p, &d, flags);
+            phx__post_fragment(p, &d, flags | (int)PHX__DATA_SOON);
         }
     }
     return 0;
@@ -12268,6 +12742,10 @@ int phx__post_cast_data(struct phx__post *p, uint32_t nbr, const struct phx__fra
  * A box is found by its name in O(1), which is what every send pays, and most find it without a
  * search, because it is the one that was found last. Lists of boxes are circles of links inside
  * them; whoever forgets a list moves its boxes elsewhere first.
+ *
+ * What comes back out of a flow comes back as frames: a run stays one letter, which borrows the bytes
+ * where they are, for a window of small messages would need tens of megabytes as letters of their own.
+ * It goes into the next flow as a run again; only this node itself peels message after message off it.
  *
  * Waiters are names to which a send said "later". Each is in one list only, of whatever it waits
  * for, so the host hears of a name once. */
@@ -12426,6 +12904,11 @@ size_t phx__letter_charge(size_t size)
     return size + HOLD_OVERHEAD;
 }
 
+size_t phx__letter_cost(const struct phx__letter *l)
+{
+    return phx__letter_charge(l->mail.size + l->mail.rest_size);
+}
+
 struct phx__letter *phx__letter_new(struct phx__hold *h, const struct phx__mail *m)
 {
     struct phx__letter *l = phx__mem_get(h->mem, sizeof *l);
@@ -12461,14 +12944,26 @@ void phx__letter_drop(struct phx__hold *h, struct phx__letter *l)
 
 static void hold_count(struct phx__hold *h, struct phx__box *b, const struct phx__letter *l)
 {
-    size_t charge = phx__letter_charge(l->mail.size);
+    size_t charge = phx__letter_cost(l);
 
-    h->letters++;
+    h->letters += 1 + l->mail.rest;
     b->bytes += charge;
     if (b->pool != NULL)
         *b->pool += charge;
     if (hold_counts(b->state))
         h->held_bytes += charge;
+}
+
+static void hold_discount(struct phx__hold *h, struct phx__box *b, const struct phx__letter *l)
+{
+    size_t charge = phx__letter_cost(l);
+
+    h->letters -= 1 + l->mail.rest;
+    b->bytes -= charge;
+    if (b->pool != NULL)
+        *b->pool -= charge;
+    if (hold_counts(b->state))
+        h->held_bytes -= charge;
 }
 
 void phx__hold_push(struct phx__hold *h, struct phx__box *b, struct phx__letter *l)
@@ -12497,7 +12992,6 @@ struct phx__letter *phx__hold_take(struct phx__hold *h, struct phx__box *b,
                                    struct phx__letter *before)
 {
     struct phx__letter **from = before == NULL ? &b->head : &before->next, *l = *from;
-    size_t charge = phx__letter_charge(l->mail.size);
 
     *from = l->next;
     if (b->tail == l)
@@ -12505,13 +12999,22 @@ struct phx__letter *phx__hold_take(struct phx__hold *h, struct phx__box *b,
     if (b->back == l)
         b->back = before;
     l->next = NULL;
-    h->letters--;
-    b->bytes -= charge;
-    if (b->pool != NULL)
-        *b->pool -= charge;
-    if (hold_counts(b->state))
-        h->held_bytes -= charge;
+    hold_discount(h, b, l);
     return l;
+}
+
+void phx__hold_peel(struct phx__hold *h, struct phx__box *b, struct phx__mail *m)
+{
+    struct phx__letter *l = b->head;
+
+    *m = l->mail;
+    m->run = 0;
+    m->rest = 0;
+    m->rest_size = 0;
+    phx__block_hold(m->body);
+    hold_discount(h, b, l);
+    (void)phx__mail_next(&l->mail);
+    hold_count(h, b, l);
 }
 
 /* ---- Waiters */
@@ -12605,18 +13108,25 @@ int phx__wait_pop(struct phx__hold *h, struct phx__waiter **last, uint64_t *name
  * each other from waiting for each other: nobody ever stops reading. Frames in transit are copied
  * once, one after another into shared blocks, and so leave in as few slices as they came.
  *
- * Acks ride before data that goes the other way, or go by themselves when enough has come or some
- * time has passed. A record has one timer for all its deadlines. It is only ever moved forward: one
- * that fires too early is set again then, which is far cheaper than moving it at each frame. */
+ * Acks ride before data that goes the other way, though not on every frame of a brisk exchange, or go
+ * by themselves when enough has come or some time has passed. A record has one timer
+ * for all its deadlines. It is only ever moved forward: one that fires too early is set again then,
+ * which is far cheaper than moving it at each frame. */
 /* include "post.h" */
 
-/* Bytes served to one destination before the next has its turn: one large fragment, or some hundred
- * small frames. Less would cost full fragments their fairness, more would let small messages wait
+/* Bytes served to one destination before the next has its turn: one large fragment, four runs, or some
+ * hundred small frames. Less would cost full fragments their fairness, more would let small messages wait
  * longer. */
 #define PUMP_QUANTUM PHX__FRAGMENT
 /* An ack waits this long for data that goes the other way. It delays no message, only outcomes and
  * credit; credit is safe because a quarter of the window asks for an ack by itself. */
 #define PUMP_ACK_DELAY (5 * PHX__MS)
+/* An ack rides on data that goes the other way; but within so long after the last one, not for so few frames
+ * and bytes, unless the sender has said that somebody waits for it. In ping-pong an ack is a fifth of all the
+ * work, on either side. The bounds keep what is resent small, and the sender's few records in the cache. */
+#define PUMP_RIDE_EVERY PHX__MS
+#define PUMP_RIDE_FRAMES 16u
+#define PUMP_RIDE_BYTES 4096u
 /* A receiver that could not take a message asks for it again after this. One frame per flow comes
  * then. */
 #define PUMP_STUCK_AGAIN (50 * PHX__MS)
@@ -12694,7 +13204,7 @@ static void pump_list(struct phx__post *p, struct phx__pump_source *s)
     }
     if (!s->peer->routed || !pump_is_ready(s))
         return;
-    if (pump_grow(p, nbr) != 0)
+    if (nbr >= p->node_capacity && pump_grow(p, nbr) != 0)
         nbr = PHX__NONE;
     first = *pump_circle(p, nbr) == NULL;
     pump_insert(p, s, nbr);
@@ -12826,6 +13336,8 @@ void phx__pump_ack(struct phx__post *p, struct phx__pump_peer *peer)
         return;
     }
     peer->owed = 0;
+    peer->hurry = 0;
+    peer->acked_at = p->now;
     peer->confirm = 0;
     peer->gap = 0;
     peer->ack_bytes = 0;
@@ -12912,6 +13424,14 @@ int phx__pump_transit(struct phx__post *p, const uint8_t *frame, size_t size,
 
 /* ---- Emitting */
 
+/* Does the ack that is owed go with the data, or is there time? In a brisk exchange of small messages most
+ * can wait for the next one, since each says all that the former did. */
+static int pump_ack_rides(const struct phx__post *p, const struct phx__pump_peer *peer)
+{
+    return peer->hurry || peer->ack_frames >= PUMP_RIDE_FRAMES || peer->ack_bytes >= PUMP_RIDE_BYTES
+           || p->now >= peer->acked_at + PUMP_RIDE_EVERY || !phx__ring_is_empty(&peer->ack_link);
+}
+
 /* Frames from one source, about `quantum` bytes. *failed: a link could not queue more. */
 static size_t pump_serve_own(struct phx__post *p, struct phx__pump_peer *peer, uint32_t nbr,
                              size_t quantum,
@@ -12920,7 +13440,7 @@ static size_t pump_serve_own(struct phx__post *p, struct phx__pump_peer *peer, u
     struct phx__flow_record *r;
     size_t done = 0;
 
-    if (peer->owed)
+    if (peer->owed && pump_ack_rides(p, peer))
         phx__pump_ack(p, peer);
     while (done < quantum && (r = phx__flow_peek(&peer->out)) != NULL) {
         size_t shared = r->cast == NULL ? 0 : phx__cast_emit(p, peer, nbr, failed);
@@ -13126,6 +13646,9 @@ void phx__pump_due(struct phx__post *p, struct phx__pump_peer *peer)
 #undef PUMP_BLOCK_FIRST
 #undef PUMP_BLOCK_MOST
 #undef PUMP_WINDOW_UNKNOWN
+#undef PUMP_RIDE_EVERY
+#undef PUMP_RIDE_FRAMES
+#undef PUMP_RIDE_BYTES
 
 /* ======== src/fate.c ======== */
 /* fate.c - part of post: what becomes of messages: where they wait, and how they end. */
@@ -13281,6 +13804,8 @@ int phx__fate_put(struct phx__post *p, struct phx__box *b, struct phx__mail *m)
     if (peer->out.epoch == 0)
         phx__flow_restart(&peer->out, p->limits.epoch_base + ++p->epochs, peer->out.window);
     m->box = b;
+    if (phx__flow_join(&peer->out, m))
+        return 0; /* the frame is listed, or waits, with what it has already */
     if (phx__flow_put(&peer->out, m) != 0)
         return PHX_ENOMEM;
     if (b->flying++ == 0 && b->state == PHX__BOX_FLOWING) {
@@ -13371,10 +13896,10 @@ static void fate_hold_box(struct phx__post *p, struct phx__box *b)
 /* A letter that will not be delivered from here. */
 static void fate_refuse_letter(struct phx__post *p, struct phx__letter *l, int result)
 {
-    p->pending_bytes -= l->mail.size;
+    p->pending_bytes -= phx__mail_bytes(&l->mail);
     if (phx__fate_promises(l->mail.token, l->mail.body) == 0)
-        p->dropped++;
-    p->pending_count--;
+        p->dropped += 1 + l->mail.rest;
+    p->pending_count -= 1 + l->mail.rest;
     phx__fate_outcome(p, l->mail.token, result, l->mail.body, l->mail.cast, l->mail.to);
     phx__letter_drop(&p->hold, l); /* never the last reference to the host's memory */
 }
@@ -13812,7 +14337,7 @@ void phx__post_names(struct phx__post *p, uint64_t now)
     fate_sort_waiters(p, &p->name_waiters);
 }
 
-/* A message of a failed node's flow, which has not ended, back to its box. */
+/* A message of a failed node's flow, or a run of them, which has not ended, back to its box. */
 static int fate_rescue(struct phx__post *p, const struct phx__mail *m)
 {
     struct phx__letter *l = phx__letter_new(&p->hold, m);
@@ -13844,15 +14369,15 @@ static void fate_empty(struct phx__post *p, struct phx__pump_peer *peer, int res
             m.met |= fate_meet(m.box, peer->life);
         for (here = 0, i = first; i < o->count; i++)
             here += phx__flow_payload(phx__flow_at(o, i));
-        p->pending_bytes += m.size - here; /* fragments that were taken must go again */
+        p->pending_bytes += phx__mail_bytes(&m) - here; /* fragments that were taken must go again */
         result = back == (int)PHX__RETURN_LARGE ? PHX_ETOOBIG : failure;
         if (rescue && result == failure && m.limit != 0
             && p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)
             result = fate_rescue(p, &m);
         if (result != 0) {
-            p->pending_bytes -= m.size;
-            p->pending_count--;
-            p->dropped++;
+            p->pending_bytes -= phx__mail_bytes(&m);
+            p->pending_count -= 1 + m.rest;
+            p->dropped += 1 + m.rest;
             phx__fate_outcome(p, m.token, result, m.body, m.cast, m.to);
         }
         phx__fate_landed(p, m.box);
@@ -14006,6 +14531,11 @@ void phx__post_forget(struct phx__post *p, uint32_t node)
  * nobody else's death can lose it. What a receiver cannot take (no memory) it does not acknowledge;
  * it closes the sender's window instead and opens it again when it can.
  *
+ * A frame may be a run of messages. They are taken one by one, as if each had come by itself, and the
+ * application may send, cancel and let the name go in between. Then the rest goes back, as one return;
+ * and if there is no room for that, the frame comes again and the messages that were taken are passed
+ * over. A run is acknowledged when all of it was taken.
+ *
  * Re-entrance: ops.message, done and writable, and the host's release functions may call
  * phx__post_send and phx__post_cancel. So nothing that those may move or free is held across such a
  * call. Release functions run only in phx__post_data, _ack, _run and _free: what is withdrawn
@@ -14153,37 +14683,82 @@ static int post_submit(struct phx__post *p, struct phx__post_way *way, const str
     return err;
 }
 
-int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t now)
+static void post_wrap(struct phx__mail *mail, const struct phx_outgoing *m, size_t size,
+                      uint64_t now)
+{
+    mail->to = m->to;
+    mail->from = m->from;
+    mail->tag = m->tag;
+    mail->token = m->token;
+    mail->limit = PHX__NEVER;
+    if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - now)
+        mail->limit = now + m->time_limit_us;
+    mail->box = NULL;
+    mail->cast = NULL;
+    mail->met = 0;
+    mail->run = 0;
+    mail->rest = 0;
+    mail->rest_size = 0;
+    mail->size = size;
+    mail->body = NULL;
+    mail->data = NULL;
+    mail->iov = m->iov;
+    mail->iov_count = m->iov_count;
+}
+
+/* The usual case of a stream: what was sent last went to this name, too, its owner is the same, and the last
+ * frame to it takes one more. Nothing is asked here that the long way would not ask; what it asks besides
+ * is known, and no memory is needed. 1, or 0: take the long way. */
+static int post_join(struct phx__post *p, const struct phx_outgoing *m)
+{
+    struct phx__box *b = p->hold.recent;
+    size_t size;
+    uint8_t *to;
+
+    if (b == NULL || b->name != m->to || b->peer == NULL || b->peer->out.open_box != b
+        || b->state != PHX__BOX_FLOWING || b->version != *p->ops.version || m->token != 0
+        || m->time_limit_us != 0 || m->release != NULL || m->iov_count != 1 || m->iov == NULL)
+        return 0;
+    size = m->iov->iov_len;
+    if (size > p->limits.max_message || (size > 0 && m->iov->iov_base == NULL)
+        || !phx__fate_credit(p, b->peer))
+        return 0;
+    to = phx__flow_room(&b->peer->out, b, m->from, m->tag, size);
+    if (to == NULL)
+        return 0;
+    if (size > 0)
+        memcpy(to, m->iov->iov_base, size);
+    p->pending_count++;
+    p->pending_bytes += size;
+    p->messages_out++;
+    return 1;
+}
+
+static int post_go_long(struct phx__post *p, const struct phx_outgoing *m, struct phx__mail *mail)
 {
     struct phx__waiter **waiters = NULL;
-    struct phx__mail mail;
     struct phx__post_way way;
-    size_t size;
-    int err = post_measure(p, m, &size);
+    int err = phx__post_find_way(p, m->to, mail->size, &way, &waiters);
 
-    p->now = now;
-    if (err == 0)
-        err = phx__post_find_way(p, m->to, size, &way, &waiters);
     if (err == PHX_EAGAIN && phx__wait(&p->hold, waiters, m->to) != 0)
         err = PHX_ENOMEM; /* "later" would be a promise to tell when */
+    return err != 0 ? err : post_submit(p, &way, m, mail);
+}
+
+int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t now)
+{
+    struct phx__mail mail;
+    size_t size;
+    int err;
+
+    p->now = now;
+    if (post_join(p, m))
+        return 0;
+    err = post_measure(p, m, &size);
     if (err != 0)
         return err;
-    mail.to = m->to;
-    mail.from = m->from;
-    mail.tag = m->tag;
-    mail.token = m->token;
-    mail.limit = PHX__NEVER;
-    if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - now)
-        mail.limit = now + m->time_limit_us;
-    mail.box = NULL;
-    mail.cast = NULL;
-    mail.met = 0;
-    mail.size = size;
-    mail.body = NULL;
-    mail.data = NULL;
-    mail.iov = m->iov;
-    mail.iov_count = m->iov_count;
-    err = post_submit(p, &way, m, &mail);
+    post_wrap(&mail, m, size, now);
+    err = post_go_long(p, m, &mail);
     if (err == 0) {
         p->pending_bytes += size;
         p->messages_out++;
@@ -14193,41 +14768,97 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t n
 
 /* ---- Receiving */
 
-/* To the application. */
-static void post_deliver(struct phx__post *p, const struct phx__mail *m, uint32_t source)
+/* What all messages of one frame have in common. */
+static void post_address(const struct phx__post *p, const struct phx__mail *m, uint32_t source,
+                         struct phx_message *out)
 {
-    struct phx_message out;
-
-    out.to = m->to;
-    out.from = m->from;
-    out.tag = m->tag;
-    out.source = p->ids->at[source];
-    out.data = m->size > 0 ? m->data : NULL;
-    out.size = m->size;
-    p->messages_in++;
-    p->ops.message(p->ops.ctx, &out);
+    out->to = m->to;
+    out->from = m->from;
+    out->source = p->ids->at[source];
 }
 
-/* Why a message must go back, as its first fragment tells; 0: it need not. */
-static int post_refusal(struct phx__post *p, struct phx__pump_peer *peer,
-                        const struct phx__data *d)
+/* To the application. */
+static void post_deliver(struct phx__post *p, const struct phx__mail *m, struct phx_message *out)
 {
-    phx__back_seen(&peer->back, d->seen);
-    if (p->ops.owner(p->ops.ctx, d->to) != PHX__SELF)
+    out->tag = m->tag;
+    out->data = m->size > 0 ? m->data : NULL;
+    out->size = m->size;
+    p->messages_in++;
+    p->ops.message(p->ops.ctx, out);
+}
+
+/* Why messages to this name must go back; 0: they need not. */
+static int post_refusal(struct phx__post *p, const struct phx__pump_peer *peer, uint64_t name)
+{
+    if (p->ops.owner(p->ops.ctx, name) != PHX__SELF)
         return (int)PHX__RETURN_MOVED;
-    if (phx__back_refuses(&peer->back, d->to))
-        return (int)PHX__RETURN_AGAIN;
-    return d->total > p->limits.max_message ? (int)PHX__RETURN_LARGE : 0;
+    return phx__back_refuses(&peer->back, name) ? (int)PHX__RETURN_AGAIN : 0;
+}
+
+static int post_is_large(const struct phx__post *p, uint64_t size)
+{
+    return size > p->limits.max_message ? (int)PHX__RETURN_LARGE : 0;
+}
+
+/* The message at that place of the frame, and what follows it unless it is only too large. 0: not now. */
+static int post_return(struct phx__post *p, struct phx__pump_peer *peer, const struct phx__data *d,
+                       uint64_t name, uint32_t place, int reason)
+{
+    struct phx__return t;
+
+    t.number = d->number;
+    t.place = (uint16_t)place;
+    t.reason = reason;
+    if (phx__back_add(&peer->back, name, &t) != 0)
+        return 0;
+    phx__pump_owe(p, peer, 1);
+    return 1;
 }
 
 /* 0: not taken. */
 static int post_turn_back(struct phx__post *p, struct phx__pump_peer *peer,
                           const struct phx__data *d, uint64_t name, int flags, int reason)
 {
-    if (phx__back_add(&peer->back, name, d->number, reason) != 0)
+    if (!post_return(p, peer, d, name, 0, reason))
         return 0;
     phx__flow_turn_back(&peer->in, flags);
-    phx__pump_owe(p, peer, 1);
+    return 1;
+}
+
+/* A frame of whole messages: one, or a run. Whatever the application does inside its callback counts for
+ * those that follow, as if each had come by itself; so the name is asked for again when names have
+ * changed. If one of them can neither be delivered nor go back now, the frame comes again, and
+ * what was done of it is not done twice. */
+static int post_take_whole(struct phx__post *p, struct phx__pump_peer *peer,
+                           const struct phx__data *d, int flags)
+{
+    struct phx__flow_in *in = &peer->in;
+    struct phx_message out;
+    struct phx__mail m;
+    uint64_t version = 0;
+    uint32_t place = 0;
+    int known = 0, reason = 0, why;
+
+    phx__flow_take_whole(in, d, flags, &m);
+    post_address(p, &m, peer->node, &out);
+    do {
+        if (place++ < in->done)
+            continue;
+        if (!known || version != *p->ops.version) {
+            version = *p->ops.version;
+            reason = post_refusal(p, peer, m.to);
+            known = 1;
+        }
+        why = reason != 0 ? reason : post_is_large(p, m.size);
+        if (why != 0 && !post_return(p, peer, d, m.to, place - 1, why))
+            return 0;
+        if (reason != 0)
+            break; /* and all the rest */
+        if (why == 0)
+            post_deliver(p, &m, &out);
+        in->done = place;
+    } while (phx__mail_next(&m));
+    phx__flow_took(in);
     return 1;
 }
 
@@ -14235,11 +14866,21 @@ static int post_turn_back(struct phx__post *p, struct phx__pump_peer *peer,
 static int post_take(struct phx__post *p, struct phx__pump_peer *peer, const struct phx__data *d,
                      int flags)
 {
-    int reason = (flags & (int)PHX__DATA_FIRST) != 0 ? post_refusal(p, peer, d) : 0;
+    const int whole = (int)(PHX__DATA_FIRST | PHX__DATA_LAST);
+    struct phx_message out;
     struct phx__mail m;
+    int reason;
 
-    if (reason != 0)
-        return post_turn_back(p, peer, d, d->to, flags, reason);
+    if ((flags & (int)PHX__DATA_FIRST) != 0) {
+        phx__back_seen(&peer->back, d->seen);
+        if ((flags & whole) == whole)
+            return post_take_whole(p, peer, d, flags);
+        reason = post_refusal(p, peer, d->to);
+        if (reason == 0)
+            reason = post_is_large(p, d->total);
+        if (reason != 0)
+            return post_turn_back(p, peer, d, d->to, flags, reason);
+    }
     switch (phx__flow_take(&peer->in, p->mem, d, flags, &m)) {
     case PHX__FLOW_MORE:
         return 1;
@@ -14250,9 +14891,10 @@ static int post_take(struct phx__post *p, struct phx__pump_peer *peer, const str
         return post_turn_back(p, peer, d, m.to, flags, (int)PHX__RETURN_AGAIN);
     case PHX__FLOW_WHOLE:
         /* The name may have gone since its first fragment. */
-        if ((flags & (int)PHX__DATA_FIRST) == 0 && p->ops.owner(p->ops.ctx, m.to) != PHX__SELF)
+        if (p->ops.owner(p->ops.ctx, m.to) != PHX__SELF)
             return post_turn_back(p, peer, d, m.to, flags, (int)PHX__RETURN_MOVED);
-        post_deliver(p, &m, peer->node);
+        post_address(p, &m, peer->node, &out);
+        post_deliver(p, &m, &out);
         phx__flow_took(&peer->in);
         return 1;
     default:
@@ -14294,6 +14936,7 @@ static void post_arrived(struct phx__post *p, struct phx__pump_peer *peer,
     } else if (post_take(p, peer, d, flags)) {
         peer->ack_bytes += d->size;
         peer->ack_frames++;
+        peer->hurry |= (flags & (int)PHX__DATA_SOON) != 0;
         phx__pump_owe(p, peer, peer->stuck || peer->ack_bytes >= p->limits.window / 4
                               || peer->ack_frames >= POST_ACK_FRAMES);
         peer->stuck = 0;
@@ -14349,21 +14992,25 @@ struct post_returns {
     uint32_t at;
 };
 
-/* Why the message of fragment `number` came back there; 0: it did not. Those of our numbers that
- * name none were never sent by an honest target; they count, so that the rest is in step. */
-static int post_came_back(struct post_returns *in, struct phx__flow_out *o, uint64_t number)
+/* Why something of the lowest record came back, and where it begins; 0: nothing did. Of a run a message
+ * that is too large ends as if it had arrived, for nobody asked. Returns that name none of our messages
+ * were never sent by an honest target; they count, so that the rest is in step. */
+static int post_came_back(struct post_returns *in, struct phx__flow_out *o, uint32_t *place)
 {
-    uint64_t at;
-    int reason;
+    const uint32_t rest = phx__flow_rest(phx__flow_at(o, 0));
+    struct phx__return t;
 
+    *place = 0;
     while (in->at < in->ack->return_count) {
-        at = phx__wire_return(in->ack, in->at, &reason);
-        if (at > number)
+        phx__wire_return(in->ack, in->at, &t);
+        if (t.number > o->base)
             break;
-        if (at == number)
-            return reason;
+        *place = t.place;
+        if (t.number == o->base && t.place <= rest
+            && (rest == 0 || t.reason != (int)PHX__RETURN_LARGE))
+            return t.reason;
         in->at++;
-        o->seen++;
+        phx__flow_saw(o);
     }
     return 0;
 }
@@ -14374,35 +15021,52 @@ static void post_end(struct phx__post *p, struct phx__flow_record *r, int back)
         p->promised--; /* it goes right here, unless a link still holds it */
     phx__fate_outcome(p, r->token, back == 0 ? PHX_OK : PHX_ETOOBIG, back == 0 ? NULL : r->body,
                       r->cast, r->box->name);
-    p->pending_count--;
+    p->pending_count -= 1 + phx__flow_rest(r);
     if (back == 0)
         r->box->retry_us = 0;
     phx__fate_landed(p, r->box);
 }
 
-/* The lowest record was taken: its message has arrived, or comes back. 0, or PHX_ENOMEM and nothing
+/* The lowest record's message must go again; of a run those from this place on, and the others have
+ * arrived. 0 or PHX_ENOMEM. */
+static int post_again(struct phx__post *p, struct phx__flow_out *o, uint32_t place, int reason)
+{
+    struct phx__mail m;
+    uint32_t i;
+
+    phx__flow_mail(o, 0, &m);
+    for (i = 0; i < place; i++)
+        (void)phx__mail_next(&m);
+    if (phx__fate_take_back(p, &m, reason) != 0)
+        return PHX_ENOMEM;
+    if (place > 0)
+        m.box->retry_us = 0; /* its owner is one */
+    p->pending_bytes += phx__mail_bytes(&m);
+    p->pending_count -= place;
+    return 0;
+}
+
+/* The lowest record was taken: what it carries has arrived, or comes back. 0, or PHX_ENOMEM and nothing
  * changed. */
 static int post_acked(struct phx__post *p, struct phx__flow_out *o, struct post_returns *in,
                       size_t *bytes)
 {
     struct phx__flow_record r = *phx__flow_at(o, 0);
     int first = (r.flags & PHX__DATA_FIRST) != 0, last = (r.flags & PHX__DATA_LAST) != 0;
-    int here = in->ack->return_count == 0 ? 0 : post_came_back(in, o, o->base);
+    uint32_t place = 0;
+    int here = in->ack->return_count == 0 ? 0 : post_came_back(in, o, &place);
     int back = here != 0 || first ? here : o->front_back;
     int again = last && back != 0 && back != (int)PHX__RETURN_LARGE && r.limit != 0;
-    struct phx__mail m;
 
     if (again) {
-        phx__flow_mail(o, 0, &m);
-        if (phx__fate_take_back(p, &m, back) != 0)
+        if (post_again(p, o, place, back) != 0)
             return PHX_ENOMEM;
-        p->pending_bytes += m.size;
     } else if (here != 0 && here != (int)PHX__RETURN_LARGE) {
         phx__fate_gate(p, r.box, here);
     }
     if (here != 0) {
         in->at++;
-        o->seen++;
+        phx__flow_saw(o);
     }
     (void)phx__flow_pop(o, o->base + 1, &r);
     if (!last && here != 0)
@@ -14469,10 +15133,26 @@ void phx__post_ack(struct phx__post *p, const struct phx__ack *a, int gap, uint6
 
 /* ---- What is due */
 
+/* The first message of a letter that is a run. */
+static void post_run_one(struct phx__post *p, struct phx__box *b)
+{
+    struct phx_message out;
+    struct phx__mail m;
+
+    phx__hold_peel(&p->hold, b, &m);
+    phx__ring_add(&p->local, &b->link); /* names take turns */
+    p->pending_bytes -= m.size;
+    p->pending_count--;
+    post_address(p, &m, PHX__SELF, &out);
+    post_deliver(p, &m, &out);
+    phx__block_drop(m.body);
+}
+
 /* Delivers what this node sent to itself, as much as there was at the beginning. */
 static void post_run_local(struct phx__post *p)
 {
     uint32_t budget = p->hold.letters;
+    struct phx_message out;
 
     while (budget-- > 0 && !phx__ring_is_empty(&p->local)) {
         struct phx__box *b = (struct phx__box *)(void *)p->local.next;
@@ -14480,6 +15160,10 @@ static void post_run_local(struct phx__post *p)
 
         if (p->ops.owner(p->ops.ctx, b->name) != PHX__SELF) {
             phx__fate_route_box(p, b);
+            continue;
+        }
+        if (b->head->mail.run != 0) {
+            post_run_one(p, b);
             continue;
         }
         l = phx__hold_take(&p->hold, b, NULL);
@@ -14490,7 +15174,8 @@ static void post_run_local(struct phx__post *p)
         p->pending_bytes -= l->mail.size;
         p->pending_count--;
         phx__fate_outcome(p, l->mail.token, PHX_OK, l->mail.body, l->mail.cast, l->mail.to);
-        post_deliver(p, &l->mail, PHX__SELF);
+        post_address(p, &l->mail, PHX__SELF, &out);
+        post_deliver(p, &l->mail, &out);
         phx__letter_drop(&p->hold, l);
     }
 }
@@ -14532,6 +15217,8 @@ int phx__post_ready(const struct phx__post *p)
 int phx__post_run(struct phx__post *p, uint64_t now)
 {
     p->now = now;
+    if (!phx__post_ready(p) && !p->look_again && p->stray == NULL && p->hold_waiters == NULL)
+        return 0;
     if (p->look_again)
         phx__post_names(p, now);
     phx__pump_retry(p);
@@ -15831,22 +16518,28 @@ static int link_commit_control(struct phx__link *l)
     return 0;
 }
 
-static int link_refill(struct phx__link_set *s, struct phx__link *l)
+/* *empty: nothing waits anywhere but in `out`. */
+static int link_refill(struct phx__link_set *s, struct phx__link *l, int *empty)
 {
-    int err = link_commit_control(l);
+    int err = l->control.count > 0 ? link_commit_control(l) : 0;
+    size_t room;
 
+    *empty = 0;
     if (err != 0 || l->state != PHX__LINK_UP || l->out.bytes >= LINK_AHEAD)
         return err;
-    s->pull(s->ctx, l, LINK_AHEAD - l->out.bytes);
+    room = LINK_AHEAD - l->out.bytes;
+    *empty = s->pull(s->ctx, l, room) < room;
     /* Pulling data makes acks: they leave with it, or every answer would be two writes. */
-    return link_commit_control(l);
+    return l->control.count > 0 ? link_commit_control(l) : 0;
 }
 
-/* What the stream takes of what waits: how many bytes, 0 if nothing waits, or why none. */
+/* What the stream takes of what waits: how many bytes, 0 if nothing waits, or why none. One that takes
+ * less than it is given is full, and need not be asked again to say so. */
 static long link_send(struct phx__link_set *s, struct phx__link *l)
 {
     struct iovec iov[LINK_IOV];
-    int err, count = 1;
+    int i, err, count = 1;
+    size_t given = 0;
     long n;
 
     if (l->tls == NULL) {
@@ -15857,8 +16550,11 @@ static long link_send(struct phx__link_set *s, struct phx__link *l)
     }
     if (count == 0 || iov[0].iov_len == 0)
         return 0;
+    for (i = 0; i < count; i++)
+        given += iov[i].iov_len;
     s->os_calls++;
     n = s->os->send(s->os->world, l->handle, iov, count);
+    l->full = n == PHX_EAGAIN || (n > 0 && (size_t)n < given);
     if (l->tls == NULL)
         phx__slices_take(&l->out, n > 0 ? (size_t)n : 0);
     else if ((err = phx__tls_sent(l->tls, iov, n > 0 ? (size_t)n : 0)) != 0)
@@ -15880,29 +16576,32 @@ static void link_spare(struct phx__link *l)
 int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
 {
     size_t written = 0;
+    long n = 1;
+    int empty = 0;
 
     l->full = l->dry = 0;
     while (written < limit) {
-        long n;
-        int err = link_refill(s, l);
+        /* After a write that took all there was it is known that nothing is left. */
+        int dry = n > 0 && empty && l->out.bytes == 0 && l->tls == NULL;
+        int err = dry ? 0 : link_refill(s, l, &empty);
         if (err != 0)
             return err;
-        n = link_send(s, l);
+        n = dry ? 0 : link_send(s, l);
         if (n == 0) {
             l->dry = 1;
             if (l->out.bytes == 0 && l->tail != NULL && l->tail->refs == 1)
                 link_spare(l);
             return 0;
         }
-        if (n == PHX_EAGAIN) {
-            l->full = 1;
+        if (n == PHX_EAGAIN)
             return 0;
-        }
         if (n < 0)
             return (int)n;
         written += (size_t)n;
         l->bytes_out += (size_t)n;
         s->bytes_out += (size_t)n;
+        if (l->full)
+            return 0;
     }
     return 0; /* there may be more: next step */
 }
@@ -16221,6 +16920,8 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
 
 static int link_stash(struct phx__link_set *s, struct phx__link *l, const uint8_t *p, size_t size)
 {
+    if (size == 0 && l->stash == NULL)
+        return 0;
     if (size == 0) {
         phx__mem_put(s->mem, l->stash, l->stash_capacity);
         l->stash = NULL;
@@ -16432,25 +17133,14 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
     l->card_total = l->card_capacity = 0;
 }
 
-/* ======== src/os.c ======== */
-/* os.c - the built-in world: sockets, readiness, random bytes and the clock of a POSIX system. */
+/* ======== src/os_sock.c ======== */
+/* os_sock.c - the built-in world's sockets: addresses, listening, dialling and bytes. */
 #ifdef PHX_LINES
-#line 1 "src/os.c"
+#line 1 "src/os_sock.c"
 #endif
 
-/* This is the only room that talks to the operating system. It promises that
- *
- *   - no call blocks, but resolve;
- *   - every descriptor made here is non-blocking and close-on-exec. The flags are set by fcntl
- *     right after it is made, as accept4 and pipe2 are not in POSIX.1-2008: a host that forks and
- *     execs in another thread at that very moment leaks it to the child;
- *   - SIGPIPE is never raised, and no disposition of a signal is changed;
- *   - a call that fails leaves nothing behind: no descriptor, no path, no watch.
- *
- * It refuses to know what travels through a handle, when to dial again, and whom to trust. Handles
- * are descriptors, so a handle costs nothing here: no table of connections exists, the kernel has
- * it. Kept are only the paths of UNIX listeners, which must be unlinked, and what poll(2) needs in
- * its build.
+/* Handles are descriptors, so a handle costs nothing here: no table of connections exists, the kernel has
+ * it. Kept are only the paths of UNIX listeners, which must be unlinked.
  *
  * A dialled connection:
  *
@@ -16460,16 +17150,11 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
  *
  * PHX_ESELF: whoever dials a port of its own machine on which nobody listens can be given just that
  * port as its local one, and TCP's simultaneous open then connects the socket to itself. It looks
- * like a peer that echoes everything, and it keeps the real listener from binding its port.
- *
- * Readiness comes from epoll on Linux, kqueue on the BSDs and macOS, and poll(2) elsewhere or with
- * -DPHX_USE_POLL. All are used level-triggered: what is not read now is reported again. The first
- * two give one descriptor that stands for all (phx_fd).
- *
- * wake writes a byte into a pipe. A pipe rather than an eventfd: it exists everywhere, and write
- * is async-signal-safe. wait drains it and never reports it; whoever polls by himself finds it
- * through phx__os_wake_handle. */
-/* include "os.h" */
+ * like a peer that echoes everything, and it keeps the real listener from binding its port. */
+#ifndef PHX_PRIVATE /* not in the joined file; see base.h */
+#define _GNU_SOURCE 1
+#endif
+/* include "os_in.h" */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16480,27 +17165,7 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
-
-/* PHX_USE_KQUEUE is for trying that path where kqueue is an emulation. */
-#if defined(PHX_USE_POLL)
-#define OS_WAIT_POLL 1
-#elif defined(__APPLE__) || defined(__FreeBSD__) || defined(__NetBSD__) || defined(__OpenBSD__) \
-    || defined(__DragonFly__) || defined(PHX_USE_KQUEUE)
-#define OS_WAIT_KQUEUE 1
-#include <sys/event.h>
-#elif defined(__linux__)
-#define OS_WAIT_EPOLL 1
-#include <sys/epoll.h>
-#else
-#define OS_WAIT_POLL 1
-#endif
-
-/* Hundreds of nodes dial one hub at once when a job starts; with the customary 5 or 128 most
- * SYNs would be dropped and come again a second later. The system cuts it to its own limit
- * (somaxconn). */
-#define OS_BACKLOG 1024
 
 /* Unacknowledged data kills a TCP connection after this long; the system's own limit is about a
  * quarter of an hour. The heartbeat finds dead peers much earlier; this bounds what is left when
@@ -16508,11 +17173,24 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
  * receiver takes none, too: so it must be above any pause that a host may announce by phx_busy. */
 #define OS_TCP_USER_TIMEOUT_MS 600000
 
+/* What a UNIX socket may hold that its peer has not read. A writer that found it full is told of room when
+ * three quarters are free again, so with the system's default of half as much the reader mostly finds
+ * nothing while the writer wakes up: a tenth less throughput. Linux doubles it and cuts it to wmem_max
+ * before, 208 KiB by default. */
+#define OS_UNIX_BUFFER (256 << 10)
+
+/* With these a socket is fit for us from the first moment, without three calls of fcntl, and no child that is
+ * started by another thread meanwhile can inherit it. */
+#if defined(SOCK_CLOEXEC) && defined(SOCK_NONBLOCK) && defined(MSG_NOSIGNAL)
+#define OS_SOCKET_FLAGS (SOCK_CLOEXEC | SOCK_NONBLOCK)
+#if defined(OS_GNU) || defined(__FreeBSD__) || defined(__NetBSD__) || defined(__OpenBSD__) \
+    || defined(__DragonFly__)
+#define OS_ACCEPT4 1
+#endif
+#endif
+
 /* Connections that died in the queue are skipped; past this many let the rest of the step run. */
 #define OS_ACCEPT_TRIES 16
-
-/* Handles reported by one wait. 128 events are 1.5 KB of stack with epoll and 8 KB with kqueue. */
-#define OS_BATCH 128
 
 /* Buffers per sendmsg. 64 fragments of 64 KiB are more than a socket buffer takes anyway. POSIX
  * only promises 16, so a smaller IOV_MAX wins. */
@@ -16522,36 +17200,12 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
 #define OS_IOV_MAX 64
 #endif
 
-/* Old Darwin has a socket option in place of the flag; see os_prepare. */
+/* Old Darwin has a socket option in place of the flag; see phx__os_prepare. */
 #ifdef MSG_NOSIGNAL
 #define OS_SEND_FLAGS MSG_NOSIGNAL
 #else
 #define OS_SEND_FLAGS 0
 #endif
-
-/* The path of a UNIX listener, and which file it was when we made it. */
-struct os_path {
-    int handle;
-    dev_t device;
-    ino_t inode;
-    char path[sizeof(((struct phx_address *)0)->path)];
-};
-
-struct os_world {
-    struct phx__mem *mem;
-    int wake_read, wake_write; /* the pipe */
-    struct os_path *paths; /* of UNIX listeners, in no order */
-    uint32_t paths_count, paths_capacity;
-#ifdef OS_WAIT_POLL
-    struct pollfd *polled; /* [0] is the wake pipe */
-    uint32_t polled_count, polled_capacity;
-    uint32_t *slots; /* by descriptor: 0, or its place in polled plus one */
-    uint32_t slots_capacity;
-    uint32_t start; /* where the next look begins, for fairness */
-#else
-    int queue; /* of epoll or kqueue */
-#endif
-};
 
 union os_sockaddr {
     struct sockaddr any;
@@ -16579,14 +17233,14 @@ static const struct os_errno {
     {EADDRINUSE, PHX_EINUSE},      {EROFS, PHX_EACCES},
     {EACCES, PHX_EACCES},          {EPERM, PHX_EACCES},
     {EADDRNOTAVAIL, PHX_ENOADDR},  {ENOTDIR, PHX_ENOADDR},
-    {ENOENT, PHX_ENOADDR}, /* no directory for a path; what it means to os_dial, see there */
+    {ENOENT, PHX_ENOADDR}, /* no directory for a path; what it means to phx__os_dial, see there */
     {EMFILE, PHX_EMFILE},          {ENFILE, PHX_EMFILE},
     {ENOMEM, PHX_ENOMEM},          {ENOBUFS, PHX_ENOMEM},
     {EAFNOSUPPORT, PHX_ENOTSUP},   {EPROTONOSUPPORT, PHX_ENOTSUP},
     {EBADF, PHX_EINVAL}, /* the host adopted something that is not open */
 };
 
-static int os_error(int theirs)
+int phx__os_error(int theirs)
 {
     size_t i;
     for (i = 0; i < PHX__COUNT(os_errnos); i++)
@@ -16675,30 +17329,30 @@ static int os_unpack(const union os_sockaddr *in, socklen_t size, struct phx_add
     }
 }
 
-static int os_local(void *world, int handle, struct phx_address *out)
+int phx__os_local(void *world, int handle, struct phx_address *out)
 {
     union os_sockaddr a;
     socklen_t size = sizeof a;
     (void)world;
     memset(&a, 0, sizeof a); /* some systems leave an unnamed socket's family unset */
     if (getsockname(handle, &a.any, &size) != 0)
-        return os_error(errno);
+        return phx__os_error(errno);
     return os_unpack(&a, size, out);
 }
 
 /* ---- Descriptors ----------------------------------------------------------------------------- */
 
-static int os_prepare(int fd)
+int phx__os_prepare(int fd)
 {
     int flags = fcntl(fd, F_GETFL);
     if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0
         || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
-        return os_error(errno);
+        return phx__os_error(errno);
 #if !defined(MSG_NOSIGNAL) && defined(SO_NOSIGPIPE)
     {
         int on = 1;
         if (setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on) != 0 && errno != ENOTSOCK)
-            return os_error(errno);
+            return phx__os_error(errno);
     }
 #endif
     return 0;
@@ -16707,9 +17361,11 @@ static int os_prepare(int fd)
 /* Failures are ignored: these make a connection better, not possible, and some systems refuse
  * them on one that the peer has just closed. Phoenix gathers small frames itself, so Nagle could
  * only delay. */
-static void os_tune(int fd, int family)
+void phx__os_tune(int fd, int family)
 {
-    int on = 1;
+    int on = 1, room = OS_UNIX_BUFFER;
+    if (family == AF_UNIX)
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
     if (family != AF_INET && family != AF_INET6)
         return;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -16721,18 +17377,630 @@ static void os_tune(int fd, int family)
 #endif
 }
 
-/* A stream socket, or a negative error. */
-static int os_socket(int family)
+int phx__os_socket(int family)
 {
+#ifdef OS_SOCKET_FLAGS
+    int fd = socket(family, SOCK_STREAM | OS_SOCKET_FLAGS, 0);
+    return fd < 0 ? phx__os_error(errno) : fd;
+#else
     int fd = socket(family, SOCK_STREAM, 0), err;
     if (fd < 0)
-        return os_error(errno);
-    if ((err = os_prepare(fd)) != 0) {
+        return phx__os_error(errno);
+    if ((err = phx__os_prepare(fd)) != 0) {
         close(fd);
         return err;
     }
     return fd;
+#endif
 }
+
+/* ---- Listening ------------------------------------------------------------------------------- */
+
+/* A UNIX socket outlives its process as a file that refuses connections. Removes it if it is
+ * such a one: 0, and the path is free; or PHX_EINUSE. Only sockets are touched, since connect
+ * refuses at plain files too, and only the file that was tried: it is compared again. (Two
+ * processes that start on one stale path in the same microseconds can still remove each other's;
+ * POSIX has no unlink-if-same.) */
+static int os_remove_stale(const union os_sockaddr *a, socklen_t size)
+{
+    struct stat tried, now;
+    int fd, refused;
+    if (lstat(a->un.sun_path, &tried) != 0)
+        return errno == ENOENT ? 0 : phx__os_error(errno);
+    if (!S_ISSOCK(tried.st_mode))
+        return PHX_EINUSE; /* not ours to remove, whatever it is */
+    if ((fd = phx__os_socket(AF_UNIX)) < 0)
+        return fd;
+    refused = connect(fd, &a->any, size) != 0 && errno == ECONNREFUSED;
+    close(fd);
+    if (!refused)
+        return PHX_EINUSE;
+    if (lstat(a->un.sun_path, &now) == 0 && now.st_ino == tried.st_ino
+        && now.st_dev == tried.st_dev)
+        (void)unlink(a->un.sun_path); /* if it fails, bind says why */
+    return 0;
+}
+
+static int os_bind_unix(struct os_world *w, int fd, const union os_sockaddr *a, socklen_t size)
+{
+    struct os_path *p;
+    struct stat made;
+    int err = phx__mem_grow(w->mem, &w->paths, &w->paths_capacity, w->paths_count + 1,
+                            sizeof *w->paths);
+    if (err != 0)
+        return err;
+    if (bind(fd, &a->any, size) != 0) {
+        if (errno != EADDRINUSE)
+            return phx__os_error(errno);
+        if ((err = os_remove_stale(a, size)) != 0)
+            return err;
+        if (bind(fd, &a->any, size) != 0)
+            return phx__os_error(errno);
+    }
+    if (lstat(a->un.sun_path, &made) != 0)
+        return phx__os_error(errno);
+    p = &w->paths[w->paths_count++];
+    p->handle = fd;
+    p->device = made.st_dev;
+    p->inode = made.st_ino;
+    memcpy(p->path, a->un.sun_path, strlen(a->un.sun_path) + 1);
+    return 0;
+}
+
+static int os_bind_tcp(int fd, const union os_sockaddr *a, socklen_t size)
+{
+    int on = 1;
+    /* Without it a node that restarts waits a minute or more for its old connections' TIME_WAIT. */
+    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0)
+        return phx__os_error(errno);
+    /* One port can then be had for both families, by two listeners. */
+    if (a->any.sa_family == AF_INET6
+        && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0)
+        return phx__os_error(errno);
+    return bind(fd, &a->any, size) != 0 ? phx__os_error(errno) : 0;
+}
+
+/* Unlinks the path of a UNIX listener, if it is one. While it still listens nobody can take the
+ * path for stale, so the file found there is ours or one that somebody put there after removing
+ * ours. */
+static void os_unlink(struct os_world *w, int handle)
+{
+    struct stat now;
+    uint32_t i;
+    for (i = 0; i < w->paths_count && w->paths[i].handle != handle; i++)
+        ;
+    if (i == w->paths_count)
+        return;
+    if (lstat(w->paths[i].path, &now) == 0 && now.st_ino == w->paths[i].inode
+        && now.st_dev == w->paths[i].device)
+        (void)unlink(w->paths[i].path);
+    w->paths[i] = w->paths[--w->paths_count];
+}
+
+/* The queue must forget the handle before it is closed: if a child of the host holds a copy,
+ * closing alone does not remove it from epoll, and it would be reported under a number that
+ * means another one. */
+void phx__os_close(void *world, int handle)
+{
+    struct os_world *w = (struct os_world *)world;
+    (void)phx__os_watch(w, handle, 0);
+    os_unlink(w, handle);
+    close(handle); /* not repeated on EINTR: the descriptor may belong to somebody else by then */
+}
+
+int phx__os_listen(void *world, struct phx_address *at, int *handle)
+{
+    struct os_world *w = (struct os_world *)world;
+    union os_sockaddr a;
+    socklen_t size;
+    int fd, err = os_pack(at, &a, &size);
+    if (err != 0)
+        return err;
+    if ((fd = phx__os_socket(a.any.sa_family)) < 0)
+        return fd;
+    err = a.any.sa_family == AF_UNIX ? os_bind_unix(w, fd, &a, size) : os_bind_tcp(fd, &a, size);
+    if (err == 0 && listen(fd, OS_BACKLOG) != 0)
+        err = phx__os_error(errno);
+    if (err == 0)
+        err = phx__os_local(w, fd, at); /* the port, if any would do */
+    if (err != 0) {
+        phx__os_close(w, fd); /* removes the path too */
+        return err;
+    }
+    *handle = fd;
+    return 0;
+}
+
+/* Errors of accept that tell about one connection that is gone, or (EPERM) one that a firewall
+ * forbids, and not about the listener. Linux hands over what is pending on the new socket as its
+ * own. */
+static int os_accept_may_go_on(int error)
+{
+    int ours = phx__os_error(error);
+#ifdef ENONET
+    if (error == ENONET)
+        return 1;
+#endif
+    return ours == PHX_ERESET || ours == PHX_EUNREACH || ours == PHX_ETIMEDOUT || error == EINTR
+           || error == EPROTO || error == EPERM || error == ENOPROTOOPT;
+}
+
+/* As accept(2), but what comes is non-blocking and close-on-exec, or it is -1 and errno is 0: Darwin
+ * refuses options on what the peer has closed already. */
+static int os_accept_fit(int listener, union os_sockaddr *a, socklen_t *size)
+{
+#ifdef OS_ACCEPT4
+    return accept4(listener, &a->any, size, OS_SOCKET_FLAGS);
+#else
+    int fd = accept(listener, &a->any, size);
+    if (fd < 0 || phx__os_prepare(fd) == 0)
+        return fd;
+    close(fd);
+    errno = 0;
+    return -1;
+#endif
+}
+
+int phx__os_accept(void *world, int listener, int *handle, struct phx_address *from)
+{
+    union os_sockaddr a;
+    socklen_t size;
+    int fd, tries;
+    (void)world;
+    for (tries = 0; tries < OS_ACCEPT_TRIES; tries++) {
+        size = sizeof a;
+        memset(&a, 0, sizeof a);
+        fd = os_accept_fit(listener, &a, &size);
+        if (fd < 0 && errno != 0 && !os_accept_may_go_on(errno))
+            return phx__os_error(errno);
+        if (fd < 0)
+            continue; /* that one is gone */
+        phx__os_tune(fd, a.any.sa_family);
+        if (os_unpack(&a, size, from) != 0)
+            memset(from, 0, sizeof *from);
+        *handle = fd;
+        return 0;
+    }
+    return PHX_EAGAIN;
+}
+
+/* ---- Dialling -------------------------------------------------------------------------------- */
+
+int phx__os_dial(void *world, const struct phx_address *to, int *handle)
+{
+    union os_sockaddr a;
+    socklen_t size;
+    int fd, err = os_pack(to, &a, &size);
+    (void)world;
+    if (err != 0)
+        return err;
+    if ((fd = phx__os_socket(a.any.sa_family)) < 0)
+        return fd;
+    phx__os_tune(fd, a.any.sa_family);
+    /* Interrupted means that it goes on by itself, as POSIX says. EAGAIN is a full backlog of a
+     * UNIX listener, for which Linux does not wait: the caller tries again later. */
+    if (connect(fd, &a.any, size) != 0 && errno != EINPROGRESS && errno != EINTR) {
+        err = errno == ENOENT ? PHX_EREFUSED : phx__os_error(errno); /* nobody there, not even a path */
+        close(fd);
+        return err;
+    }
+    *handle = fd;
+    return 0;
+}
+
+static int os_is_same_endpoint(const struct phx_address *a, const struct phx_address *b)
+{
+    return a->family != PHX_UNIX && a->family == b->family && a->port == b->port
+           && memcmp(a->ip, b->ip, sizeof a->ip) == 0;
+}
+
+int phx__os_finish(void *world, int handle)
+{
+    struct phx_address here, there;
+    union os_sockaddr a;
+    socklen_t size = sizeof(int);
+    int error = 0, err;
+    if (getsockopt(handle, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
+        return errno == ENOTSOCK ? 0 : phx__os_error(errno); /* the host's, from cfg.dial: it is there */
+    if (error != 0)
+        return phx__os_error(error);
+    /* No error is also what a connection has that is still being made: only a peer proves one. */
+    size = sizeof a;
+    memset(&a, 0, sizeof a);
+    if (getpeername(handle, &a.any, &size) != 0) {
+        if (errno == ENOTCONN)
+            return PHX_EAGAIN;
+        return errno == EINVAL ? PHX_ERESET : phx__os_error(errno); /* Darwin: came and went */
+    }
+    if ((err = os_unpack(&a, size, &there)) != 0 || (err = phx__os_local(world, handle, &here)) != 0)
+        return err;
+    return os_is_same_endpoint(&here, &there) ? PHX_ESELF : 0;
+}
+
+int phx__os_adopt(const struct phx_os *os, int fd)
+{
+    struct phx_address here;
+    int err;
+    if (phx__os_wake_handle(os) < 0)
+        return 0;
+    if ((err = phx__os_prepare(fd)) != 0)
+        return err;
+    if (phx__os_local(os->world, fd, &here) == 0 && here.family != PHX_UNIX)
+        phx__os_tune(fd, AF_INET);
+    return 0;
+}
+
+/* ---- Bytes ----------------------------------------------------------------------------------- */
+
+/* An adopted descriptor need not be a socket, and then no flag keeps write from raising SIGPIPE.
+ * The signal is sent to this thread, so it can be blocked here, taken back and unblocked. It
+ * costs four system calls, on this path only. (sigprocmask in place of pthread_sigmask: they are
+ * the same on every system we know, and the other one wants a library of its own on some.) */
+static ssize_t os_writev_quietly(int fd, const struct iovec *iov, int count)
+{
+    sigset_t pipe_only, before, pending;
+    int was_pending, error, taken;
+    ssize_t n;
+    sigemptyset(&pipe_only);
+    sigaddset(&pipe_only, SIGPIPE);
+    sigemptyset(&pending);
+    sigpending(&pending);
+    was_pending = sigismember(&pending, SIGPIPE);
+    if (sigprocmask(SIG_BLOCK, &pipe_only, &before) != 0)
+        return -1;
+    n = writev(fd, iov, count);
+    error = errno;
+    if (n < 0 && error == EPIPE && !was_pending) {
+        sigpending(&pending); /* not pending if the host ignores it; sigwait would then block */
+        if (sigismember(&pending, SIGPIPE))
+            sigwait(&pipe_only, &taken);
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return n;
+}
+
+long phx__os_send(void *world, int handle, const struct iovec *iov, int count)
+{
+    struct msghdr message;
+    ssize_t n;
+    (void)world;
+    count = count < OS_IOV_MAX ? count : OS_IOV_MAX;
+    if (count > 1) /* or it is not looked at */
+        memset(&message, 0, sizeof message);
+    message.msg_iov = (struct iovec *)iov; /* not written to; POSIX left out the const */
+    message.msg_iovlen = (unsigned char)count; /* its type differs between systems; this fits all */
+    do {
+        n = count == 1 ? send(handle, iov->iov_base, iov->iov_len, OS_SEND_FLAGS) /* the lesser call */
+                       : sendmsg(handle, &message, OS_SEND_FLAGS);
+        if (n < 0 && errno == ENOTSOCK)
+            n = os_writev_quietly(handle, iov, count);
+    } while (n < 0 && errno == EINTR);
+    return n < 0 ? phx__os_error(errno) : (long)n;
+}
+
+long phx__os_recv(void *world, int handle, void *data, size_t size)
+{
+    ssize_t n;
+    (void)world;
+    PHX_ASSERT(size > 0);
+    do
+        n = read(handle, data, size);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? phx__os_error(errno) : (long)n;
+}
+
+/* ---- Names -------------------------------------------------------------------------------------- */
+
+/* Some resolvers give only one of the two, or in a bare container neither. RFC 6761, 6.3, asks
+ * libraries to know this name; it also keeps a hostile DNS from moving it off this machine. */
+static int os_resolve_localhost(struct phx_address *out, int capacity)
+{
+    static const struct phx_address v4 = {PHX_IPV4, {127, 0, 0, 1}, 0, "", 0};
+    static const struct phx_address v6 = {
+        PHX_IPV6, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 0, "", 0};
+    union os_sockaddr a;
+    socklen_t size;
+    int fd, n = 0;
+    out[n++] = v4;
+    /* Having IPv6 compiled in says little; binding the address says that it is there. */
+    if (capacity > 1 && os_pack(&v6, &a, &size) == 0 && (fd = phx__os_socket(AF_INET6)) >= 0) {
+        if (bind(fd, &a.any, size) == 0)
+            out[n++] = v6;
+        close(fd);
+    }
+    return n;
+}
+
+/* Adds one to the n known ones unless it is there; returns how many there are then. */
+static int os_add_resolved(const struct addrinfo *from, struct phx_address *out, int n)
+{
+    union os_sockaddr a;
+    int i;
+    if (from->ai_addrlen > sizeof a)
+        return n;
+    memset(&a, 0, sizeof a);
+    memcpy(&a, from->ai_addr, from->ai_addrlen);
+    if (os_unpack(&a, from->ai_addrlen, &out[n]) != 0)
+        return n;
+    out[n].port = 0; /* the caller has it from the address */
+    for (i = 0; i < n; i++)
+        if (os_is_same_endpoint(&out[i], &out[n]))
+            return n;
+    return n + 1;
+}
+
+int phx__os_resolve(void *world, const char *host, struct phx_address *out, int capacity)
+{
+    struct addrinfo hints, *list = NULL, *i;
+    int n = 0, err;
+    (void)world;
+    if (capacity <= 0)
+        return PHX_EINVAL;
+    if (strcmp(host, "localhost") == 0)
+        return os_resolve_localhost(out, capacity);
+    memset(&hints, 0, sizeof hints);
+    hints.ai_family = AF_UNSPEC;
+    hints.ai_socktype = SOCK_STREAM;
+    err = getaddrinfo(host, NULL, &hints, &list);
+    if (err == EAI_MEMORY || (err == EAI_SYSTEM && errno == ENOMEM))
+        return PHX_ENOMEM;
+    if (err != 0)
+        return PHX_ERESOLVE;
+    for (i = list; i != NULL && n < capacity; i = i->ai_next)
+        n = os_add_resolved(i, out, n);
+    freeaddrinfo(list);
+    return n > 0 ? n : PHX_ERESOLVE;
+}
+
+/* ======== src/os_near.c ======== */
+/* os_near.c - the short way: two processes of one host find out by themselves and use AF_UNIX. */
+#ifdef PHX_LINES
+#line 1 "src/os_near.c"
+#endif
+
+/* Bytes between two processes of one host need no TCP: a UNIX socket is connected in one call instead of
+ * three packets, and moves them for less. Nobody should have to configure that, nor to know which of a
+ * thousand peers happen to be neighbours. So whoever listens at tcp://10.0.0.5:7000 also listens at a UNIX
+ * socket whose *name* says just that, and whoever is about to dial tcp://10.0.0.5:7000 looks first whether
+ * there is a socket of that name. Nothing travels for it and nobody is asked; where there is none the kernel
+ * says so at once, and TCP is dialled as ever.
+ *
+ * The names are abstract ones of Linux, "\0phoenix/tcp://10.0.0.5:7000". They need no directory, they end
+ * with the last descriptor, so nothing is stale after a crash, and each network namespace has its own:
+ * whoever cannot reach 127.0.0.1 of another container cannot find its sockets either. Other systems have no
+ * such names; there this file says PHX_ENOTSUP and all is TCP. (A directory in their place would have to be
+ * private, agreed upon and swept: an explicit unix:///path serves better.)
+ *
+ * A listener at all addresses has the name with 0.0.0.0 or [::]. It stands for all addresses of this host and
+ * for none of another, so before the names are looked at the address must be known as our own: loopback is,
+ * and others are when the kernel, asked for a way there, would come from that very address. That is a
+ * datagram socket which is connected and closed, three calls and no packet. (Binding the address would prove
+ * less: where ip_nonlocal_bind is set everything can be bound.)
+ *
+ * Anybody on the host can take a free name and wait for us, where taking the port itself may be closed to
+ * him: it is below 1024, or in use. Therefore a listener counts only if it runs as the same user as we do,
+ * or as root. Whoever dials may be anybody, as over TCP. What is proved about the peer is the hello's affair
+ * here as there; this only keeps a stranger from standing in the way. */
+#ifndef PHX_PRIVATE /* not in the joined file; see base.h */
+#define _GNU_SOURCE 1
+#endif
+/* include "os_in.h" */
+
+/* include "id.h" */
+
+#include <sys/socket.h>
+
+#if defined(OS_GNU) && defined(SO_PEERCRED) && defined(SOCK_CLOEXEC)
+#define OS_NEAR 1
+#endif
+
+#ifdef OS_NEAR
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* The name of the listener at this address; at no address: of one at all of them. */
+static void near_name(const struct phx_address *at, int at_all, struct sockaddr_un *out,
+                      socklen_t *size)
+{
+    static const char prefix[] = "phoenix/";
+    struct phx_address name = *at;
+    char text[PHX_ADDRESS_TEXT];
+    size_t length;
+
+    name.tls = 0; /* it is the port that counts, and what is spoken there is the listener's affair */
+    if (at_all)
+        memset(name.ip, 0, sizeof name.ip);
+    length = strlen(phx_address_text(&name, text)); /* at most 54 of the 107 that there are */
+    memset(out, 0, sizeof *out);
+    out->sun_family = AF_UNIX;
+    memcpy(out->sun_path + 1, prefix, sizeof prefix - 1);
+    memcpy(out->sun_path + sizeof prefix, text, length);
+    *size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof prefix + length);
+}
+
+static int near_has_name(const struct phx_address *a)
+{
+    return (a->family == PHX_IPV4 || a->family == PHX_IPV6) && a->port != 0;
+}
+
+int phx__os_near_listen(const struct phx_os *os, const struct phx_address *at, int *handle)
+{
+    struct sockaddr_un name;
+    socklen_t size;
+    int fd;
+
+    if (phx__os_wake_handle(os) < 0 || !near_has_name(at))
+        return PHX_ENOTSUP;
+    near_name(at, 0, &name, &size);
+    if ((fd = phx__os_socket(AF_UNIX)) < 0)
+        return fd;
+    if (bind(fd, (const struct sockaddr *)&name, size) != 0 || listen(fd, OS_BACKLOG) != 0) {
+        int err = phx__os_error(errno);
+        close(fd);
+        return err;
+    }
+    *handle = fd;
+    return 0;
+}
+
+/* Would a packet to this address come from it? */
+static int near_is_source(int fd, const struct phx_address *a)
+{
+    union { /* what getsockname fills in */
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } to, from;
+    socklen_t size = sizeof from;
+    int v4 = a->family == PHX_IPV4;
+
+    memset(&to, 0, sizeof to);
+    to.any.sa_family = (sa_family_t)(v4 ? AF_INET : AF_INET6);
+    if (v4) {
+        to.v4.sin_port = htons(a->port);
+        memcpy(&to.v4.sin_addr, a->ip, 4);
+    } else {
+        to.v6.sin6_port = htons(a->port);
+        memcpy(&to.v6.sin6_addr, a->ip, 16);
+    }
+    if (connect(fd, &to.any, (socklen_t)(v4 ? sizeof to.v4 : sizeof to.v6)) != 0
+        || getsockname(fd, &from.any, &size) != 0 || from.any.sa_family != to.any.sa_family)
+        return 0;
+    return v4 ? memcmp(&from.v4.sin_addr, a->ip, 4) == 0 : memcmp(&from.v6.sin6_addr, a->ip, 16) == 0;
+}
+
+int phx__os_near_is_own(const struct phx_os *os, const struct phx_address *a)
+{
+    int fd, own;
+
+    if (phx__os_wake_handle(os) < 0 || !near_has_name(a) || phx__address_is_any(a))
+        return 0;
+    if (phx__address_is_local(a))
+        return 1;
+    fd = socket(a->family == PHX_IPV4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return 0; /* in doubt it is TCP */
+    own = near_is_source(fd, a);
+    close(fd);
+    return own;
+}
+
+/* Of a listener: who it was when it began to listen. */
+static int near_is_trusted(int fd)
+{
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0
+           && (peer.uid == geteuid() || peer.uid == 0);
+}
+
+/* A full backlog is EAGAIN, and TCP, which waits by itself, is the way then. */
+static int near_connect(int fd, const struct phx_address *to, int at_all)
+{
+    struct sockaddr_un name;
+    socklen_t size;
+
+    near_name(to, at_all, &name, &size);
+    if (connect(fd, (const struct sockaddr *)&name, size) != 0)
+        return phx__os_error(errno);
+    return near_is_trusted(fd) ? 0 : PHX_EACCES;
+}
+
+int phx__os_near_dial(const struct phx_os *os, const struct phx_address *to, int *handle)
+{
+    int fd, err;
+
+    if (!phx__os_near_is_own(os, to))
+        return PHX_ENOTSUP;
+    if ((fd = phx__os_socket(AF_UNIX)) < 0)
+        return fd;
+    err = near_connect(fd, to, 0);
+    if (err == PHX_EREFUSED)
+        err = near_connect(fd, to, 1);
+    if (err != 0) {
+        close(fd);
+        return err;
+    }
+    phx__os_tune(fd, AF_UNIX);
+    *handle = fd;
+    return 0;
+}
+
+#else
+
+int phx__os_near_listen(const struct phx_os *os, const struct phx_address *at, int *handle)
+{
+    (void)os;
+    (void)at;
+    (void)handle;
+    return PHX_ENOTSUP;
+}
+
+int phx__os_near_dial(const struct phx_os *os, const struct phx_address *to, int *handle)
+{
+    (void)os;
+    (void)to;
+    (void)handle;
+    return PHX_ENOTSUP;
+}
+
+int phx__os_near_is_own(const struct phx_os *os, const struct phx_address *a)
+{
+    (void)os;
+    (void)a;
+    return 0;
+}
+
+#endif
+
+/* ======== src/os.c ======== */
+/* os.c - the built-in world: sockets, readiness, random bytes and the clock of a POSIX system. */
+#ifdef PHX_LINES
+#line 1 "src/os.c"
+#endif
+
+/* This is the only room that talks to the operating system. It promises that
+ *
+ *   - no call blocks, but resolve;
+ *   - every descriptor made here is non-blocking and close-on-exec. Sockets are born so where the
+ *     system can do it; elsewhere, and for the pipe, the flags are set right after, as accept4 and
+ *     pipe2 are not in POSIX.1-2008: a host that forks and execs in another thread at that very
+ *     moment leaks it to the child;
+ *   - SIGPIPE is never raised, and no disposition of a signal is changed;
+ *   - a call that fails leaves nothing behind: no descriptor, no path, no watch.
+ *
+ * It refuses to know what travels through a handle, when to dial again, and whom to trust. This file is
+ * the world itself, readiness, waking, random bytes and the clock; os_sock.c has the sockets, os_near.c the
+ * short way between two processes of one host, and os_file.c what is asked once.
+ *
+ * Readiness comes from epoll on Linux, kqueue on the BSDs and macOS, and poll(2) elsewhere or with
+ * -DPHX_USE_POLL. All are used level-triggered: what is not read now is reported again. The first
+ * two give one descriptor that stands for all (phx_fd).
+ *
+ * wake writes a byte into a pipe. A pipe rather than an eventfd: it exists everywhere, and write
+ * is async-signal-safe. wait drains it and never reports it; whoever polls by himself finds it
+ * through phx__os_wake_handle. */
+/* include "os_in.h" */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifdef OS_WAIT_KQUEUE
+#include <sys/event.h>
+#endif
+#ifdef OS_WAIT_EPOLL
+#include <sys/epoll.h>
+#endif
+
+/* Handles reported by one wait. 128 events are 1.5 KB of stack with epoll and 8 KB with kqueue. */
+#define OS_BATCH 128
 
 /* ---- Waking ---------------------------------------------------------------------------------- */
 
@@ -16740,11 +18008,11 @@ static int os_wake_open(struct os_world *w)
 {
     int ends[2], err;
     if (pipe(ends) != 0)
-        return os_error(errno);
+        return phx__os_error(errno);
     w->wake_read = ends[0];
     w->wake_write = ends[1];
-    err = os_prepare(ends[0]);
-    return err != 0 ? err : os_prepare(ends[1]);
+    err = phx__os_prepare(ends[0]);
+    return err != 0 ? err : phx__os_prepare(ends[1]);
 }
 
 /* Called from signal handlers: nothing here but write, and errno is put back. A full pipe is
@@ -16757,7 +18025,7 @@ static int os_wake(void *world)
     do
         n = write(w->wake_write, "w", 1);
     while (n < 0 && errno == EINTR);
-    after = n < 0 ? os_error(errno) : 0; /* only reads a table: safe here */
+    after = n < 0 ? phx__os_error(errno) : 0; /* only reads a table: safe here */
     errno = before;
     return after == PHX_EAGAIN ? 0 : after;
 }
@@ -16791,12 +18059,12 @@ void phx__os_wake_drain(const struct phx_os *os)
 static int os_queue_open(struct os_world *w)
 {
     w->queue = epoll_create1(EPOLL_CLOEXEC);
-    return w->queue < 0 ? os_error(errno) : 0;
+    return w->queue < 0 ? phx__os_error(errno) : 0;
 }
 
 /* No table says what is watched: a handle is changed far more often than added, so try that
  * first. */
-static int os_watch(void *world, int handle, int events)
+int phx__os_watch(void *world, int handle, int events)
 {
     struct os_world *w = (struct os_world *)world;
     struct epoll_event e;
@@ -16809,13 +18077,13 @@ static int os_watch(void *world, int handle, int events)
          * registered. */
         if (epoll_ctl(w->queue, EPOLL_CTL_DEL, handle, &e) == 0 || errno == ENOENT)
             return 0;
-        return os_error(errno);
+        return phx__os_error(errno);
     }
     if (epoll_ctl(w->queue, EPOLL_CTL_MOD, handle, &e) == 0)
         return 0;
     if (errno == ENOENT && epoll_ctl(w->queue, EPOLL_CTL_ADD, handle, &e) == 0)
         return 0;
-    return os_error(errno);
+    return phx__os_error(errno);
 }
 
 /* The kernel moves what it reported to the end of its list, which makes a small capacity fair. */
@@ -16828,7 +18096,7 @@ static int os_wait(void *world, struct phx_ready *out, int capacity)
         return 0; /* for the kernel that is an error */
     n = epoll_wait(w->queue, ready, capacity < OS_BATCH ? capacity : OS_BATCH, 0);
     if (n < 0)
-        return errno == EINTR ? 0 : os_error(errno); /* level-triggered: nothing is lost */
+        return errno == EINTR ? 0 : phx__os_error(errno); /* level-triggered: nothing is lost */
     for (i = 0; i < n; i++) {
         uint32_t e = ready[i].events;
         if (ready[i].data.fd == w->wake_read) {
@@ -16854,7 +18122,7 @@ static int os_queue_open(struct os_world *w)
 {
     w->queue = kqueue();
     if (w->queue < 0 || fcntl(w->queue, F_SETFD, FD_CLOEXEC) != 0)
-        return os_error(errno);
+        return phx__os_error(errno);
     return 0;
 }
 
@@ -16865,10 +18133,10 @@ static int os_filter(struct os_world *w, int handle, int filter, int on)
     EV_SET(&change, (uintptr_t)handle, (short)filter, on ? EV_ADD : EV_DELETE, 0, 0, 0);
     if (kevent(w->queue, &change, 1, NULL, 0, NULL) == 0 || (!on && errno == ENOENT))
         return 0;
-    return os_error(errno);
+    return phx__os_error(errno);
 }
 
-static int os_watch(void *world, int handle, int events)
+int phx__os_watch(void *world, int handle, int events)
 {
     struct os_world *w = (struct os_world *)world;
     int err = os_filter(w, handle, EVFILT_READ, (events & PHX_READ) != 0);
@@ -16888,7 +18156,7 @@ static int os_wait(void *world, struct phx_ready *out, int capacity)
         return 0;
     n = kevent(w->queue, NULL, 0, ready, capacity < OS_BATCH ? capacity : OS_BATCH, &at_once);
     if (n < 0)
-        return errno == EINTR ? 0 : os_error(errno); /* level-triggered: nothing is lost */
+        return errno == EINTR ? 0 : phx__os_error(errno); /* level-triggered: nothing is lost */
     for (i = 0; i < n; i++) {
         if ((int)ready[i].ident == w->wake_read) {
             os_drain(w->wake_read);
@@ -16953,7 +18221,7 @@ static void os_unwatch(struct os_world *w, uint32_t handle)
     w->slots[handle] = 0; /* after the line above: the last may be the one */
 }
 
-static int os_watch(void *world, int handle, int events)
+int phx__os_watch(void *world, int handle, int events)
 {
     struct os_world *w = (struct os_world *)world;
     struct pollfd *p;
@@ -16998,7 +18266,7 @@ static int os_wait(void *world, struct phx_ready *out, int capacity)
     capacity = capacity < OS_BATCH ? capacity : OS_BATCH;
     n = poll(w->polled, (nfds_t)w->polled_count, 0);
     if (n < 0)
-        return errno == EINTR ? 0 : os_error(errno); /* level-triggered: nothing is lost */
+        return errno == EINTR ? 0 : phx__os_error(errno); /* level-triggered: nothing is lost */
     if (n > 0 && w->polled[0].revents != 0)
         os_drain(w->wake_read);
     for (seen = 1; n > 0 && seen < w->polled_count && count < capacity; seen++, at++) {
@@ -17014,289 +18282,6 @@ static int os_wait(void *world, struct phx_ready *out, int capacity)
 }
 
 #endif
-
-/* ---- Listening ------------------------------------------------------------------------------- */
-
-/* A UNIX socket outlives its process as a file that refuses connections. Removes it if it is
- * such a one: 0, and the path is free; or PHX_EINUSE. Only sockets are touched, since connect
- * refuses at plain files too, and only the file that was tried: it is compared again. (Two
- * processes that start on one stale path in the same microseconds can still remove each other's;
- * POSIX has no unlink-if-same.) */
-static int os_remove_stale(const union os_sockaddr *a, socklen_t size)
-{
-    struct stat tried, now;
-    int fd, refused;
-    if (lstat(a->un.sun_path, &tried) != 0)
-        return errno == ENOENT ? 0 : os_error(errno);
-    if (!S_ISSOCK(tried.st_mode))
-        return PHX_EINUSE; /* not ours to remove, whatever it is */
-    if ((fd = os_socket(AF_UNIX)) < 0)
-        return fd;
-    refused = connect(fd, &a->any, size) != 0 && errno == ECONNREFUSED;
-    close(fd);
-    if (!refused)
-        return PHX_EINUSE;
-    if (lstat(a->un.sun_path, &now) == 0 && now.st_ino == tried.st_ino
-        && now.st_dev == tried.st_dev)
-        (void)unlink(a->un.sun_path); /* if it fails, bind says why */
-    return 0;
-}
-
-static int os_bind_unix(struct os_world *w, int fd, const union os_sockaddr *a, socklen_t size)
-{
-    struct os_path *p;
-    struct stat made;
-    int err = phx__mem_grow(w->mem, &w->paths, &w->paths_capacity, w->paths_count + 1,
-                            sizeof *w->paths);
-    if (err != 0)
-        return err;
-    if (bind(fd, &a->any, size) != 0) {
-        if (errno != EADDRINUSE)
-            return os_error(errno);
-        if ((err = os_remove_stale(a, size)) != 0)
-            return err;
-        if (bind(fd, &a->any, size) != 0)
-            return os_error(errno);
-    }
-    if (lstat(a->un.sun_path, &made) != 0)
-        return os_error(errno);
-    p = &w->paths[w->paths_count++];
-    p->handle = fd;
-    p->device = made.st_dev;
-    p->inode = made.st_ino;
-    memcpy(p->path, a->un.sun_path, strlen(a->un.sun_path) + 1);
-    return 0;
-}
-
-static int os_bind_tcp(int fd, const union os_sockaddr *a, socklen_t size)
-{
-    int on = 1;
-    /* Without it a node that restarts waits a minute or more for its old connections' TIME_WAIT. */
-    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0)
-        return os_error(errno);
-    /* One port can then be had for both families, by two listeners. */
-    if (a->any.sa_family == AF_INET6
-        && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0)
-        return os_error(errno);
-    return bind(fd, &a->any, size) != 0 ? os_error(errno) : 0;
-}
-
-/* Unlinks the path of a UNIX listener, if it is one. While it still listens nobody can take the
- * path for stale, so the file found there is ours or one that somebody put there after removing
- * ours. */
-static void os_unlink(struct os_world *w, int handle)
-{
-    struct stat now;
-    uint32_t i;
-    for (i = 0; i < w->paths_count && w->paths[i].handle != handle; i++)
-        ;
-    if (i == w->paths_count)
-        return;
-    if (lstat(w->paths[i].path, &now) == 0 && now.st_ino == w->paths[i].inode
-        && now.st_dev == w->paths[i].device)
-        (void)unlink(w->paths[i].path);
-    w->paths[i] = w->paths[--w->paths_count];
-}
-
-/* The queue must forget the handle before it is closed: if a child of the host holds a copy,
- * closing alone does not remove it from epoll, and it would be reported under a number that
- * means another one. */
-static void os_close(void *world, int handle)
-{
-    struct os_world *w = (struct os_world *)world;
-    (void)os_watch(w, handle, 0);
-    os_unlink(w, handle);
-    close(handle); /* not repeated on EINTR: the descriptor may belong to somebody else by then */
-}
-
-static int os_listen(void *world, struct phx_address *at, int *handle)
-{
-    struct os_world *w = (struct os_world *)world;
-    union os_sockaddr a;
-    socklen_t size;
-    int fd, err = os_pack(at, &a, &size);
-    if (err != 0)
-        return err;
-    if ((fd = os_socket(a.any.sa_family)) < 0)
-        return fd;
-    err = a.any.sa_family == AF_UNIX ? os_bind_unix(w, fd, &a, size) : os_bind_tcp(fd, &a, size);
-    if (err == 0 && listen(fd, OS_BACKLOG) != 0)
-        err = os_error(errno);
-    if (err == 0)
-        err = os_local(w, fd, at); /* the port, if any would do */
-    if (err != 0) {
-        os_close(w, fd); /* removes the path too */
-        return err;
-    }
-    *handle = fd;
-    return 0;
-}
-
-/* Errors of accept that tell about one connection that is gone, or (EPERM) one that a firewall
- * forbids, and not about the listener. Linux hands over what is pending on the new socket as its
- * own. */
-static int os_accept_may_go_on(int error)
-{
-    int ours = os_error(error);
-#ifdef ENONET
-    if (error == ENONET)
-        return 1;
-#endif
-    return ours == PHX_ERESET || ours == PHX_EUNREACH || ours == PHX_ETIMEDOUT || error == EINTR
-           || error == EPROTO || error == EPERM || error == ENOPROTOOPT;
-}
-
-static int os_accept(void *world, int listener, int *handle, struct phx_address *from)
-{
-    union os_sockaddr a;
-    socklen_t size;
-    int fd, tries;
-    (void)world;
-    for (tries = 0; tries < OS_ACCEPT_TRIES; tries++) {
-        size = sizeof a;
-        memset(&a, 0, sizeof a);
-        fd = accept(listener, &a.any, &size);
-        if (fd < 0 && !os_accept_may_go_on(errno))
-            return os_error(errno);
-        if (fd < 0)
-            continue; /* that one is gone */
-        if (os_prepare(fd) == 0) {
-            os_tune(fd, a.any.sa_family);
-            if (os_unpack(&a, size, from) != 0)
-                memset(from, 0, sizeof *from);
-            *handle = fd;
-            return 0;
-        }
-        close(fd); /* Darwin refuses options on what the peer has closed already */
-    }
-    return PHX_EAGAIN;
-}
-
-/* ---- Dialling -------------------------------------------------------------------------------- */
-
-static int os_dial(void *world, const struct phx_address *to, int *handle)
-{
-    union os_sockaddr a;
-    socklen_t size;
-    int fd, err = os_pack(to, &a, &size);
-    (void)world;
-    if (err != 0)
-        return err;
-    if ((fd = os_socket(a.any.sa_family)) < 0)
-        return fd;
-    os_tune(fd, a.any.sa_family);
-    /* Interrupted means that it goes on by itself, as POSIX says. EAGAIN is a full backlog of a
-     * UNIX listener, for which Linux does not wait: the caller tries again later. */
-    if (connect(fd, &a.any, size) != 0 && errno != EINPROGRESS && errno != EINTR) {
-        err = errno == ENOENT ? PHX_EREFUSED : os_error(errno); /* nobody there, not even a path */
-        close(fd);
-        return err;
-    }
-    *handle = fd;
-    return 0;
-}
-
-static int os_is_same_endpoint(const struct phx_address *a, const struct phx_address *b)
-{
-    return a->family != PHX_UNIX && a->family == b->family && a->port == b->port
-           && memcmp(a->ip, b->ip, sizeof a->ip) == 0;
-}
-
-static int os_finish(void *world, int handle)
-{
-    struct phx_address here, there;
-    union os_sockaddr a;
-    socklen_t size = sizeof(int);
-    int error = 0, err;
-    if (getsockopt(handle, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
-        return errno == ENOTSOCK ? 0 : os_error(errno); /* the host's, from cfg.dial: it is there */
-    if (error != 0)
-        return os_error(error);
-    /* No error is also what a connection has that is still being made: only a peer proves one. */
-    size = sizeof a;
-    memset(&a, 0, sizeof a);
-    if (getpeername(handle, &a.any, &size) != 0) {
-        if (errno == ENOTCONN)
-            return PHX_EAGAIN;
-        return errno == EINVAL ? PHX_ERESET : os_error(errno); /* Darwin: came and went */
-    }
-    if ((err = os_unpack(&a, size, &there)) != 0 || (err = os_local(world, handle, &here)) != 0)
-        return err;
-    return os_is_same_endpoint(&here, &there) ? PHX_ESELF : 0;
-}
-
-int phx__os_adopt(const struct phx_os *os, int fd)
-{
-    struct phx_address here;
-    int err;
-    if (os->wake != os_wake)
-        return 0;
-    if ((err = os_prepare(fd)) != 0)
-        return err;
-    if (os_local(os->world, fd, &here) == 0 && here.family != PHX_UNIX)
-        os_tune(fd, AF_INET);
-    return 0;
-}
-
-/* ---- Bytes ----------------------------------------------------------------------------------- */
-
-/* An adopted descriptor need not be a socket, and then no flag keeps write from raising SIGPIPE.
- * The signal is sent to this thread, so it can be blocked here, taken back and unblocked. It
- * costs four system calls, on this path only. (sigprocmask in place of pthread_sigmask: they are
- * the same on every system we know, and the other one wants a library of its own on some.) */
-static ssize_t os_writev_quietly(int fd, const struct iovec *iov, int count)
-{
-    sigset_t pipe_only, before, pending;
-    int was_pending, error, taken;
-    ssize_t n;
-    sigemptyset(&pipe_only);
-    sigaddset(&pipe_only, SIGPIPE);
-    sigemptyset(&pending);
-    sigpending(&pending);
-    was_pending = sigismember(&pending, SIGPIPE);
-    if (sigprocmask(SIG_BLOCK, &pipe_only, &before) != 0)
-        return -1;
-    n = writev(fd, iov, count);
-    error = errno;
-    if (n < 0 && error == EPIPE && !was_pending) {
-        sigpending(&pending); /* not pending if the host ignores it; sigwait would then block */
-        if (sigismember(&pending, SIGPIPE))
-            sigwait(&pipe_only, &taken);
-    }
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    errno = error;
-    return n;
-}
-
-static long os_send(void *world, int handle, const struct iovec *iov, int count)
-{
-    struct msghdr message;
-    ssize_t n;
-    (void)world;
-    if (count > OS_IOV_MAX)
-        count = OS_IOV_MAX;
-    memset(&message, 0, sizeof message);
-    message.msg_iov = (struct iovec *)iov; /* not written to; POSIX left out the const */
-    message.msg_iovlen = (unsigned char)count; /* its type differs between systems; this fits all */
-    do {
-        n = count == 1 ? send(handle, iov->iov_base, iov->iov_len, OS_SEND_FLAGS) /* the lesser call */
-                       : sendmsg(handle, &message, OS_SEND_FLAGS);
-        if (n < 0 && errno == ENOTSOCK)
-            n = os_writev_quietly(handle, iov, count);
-    } while (n < 0 && errno == EINTR);
-    return n < 0 ? os_error(errno) : (long)n;
-}
-
-static long os_recv(void *world, int handle, void *data, size_t size)
-{
-    ssize_t n;
-    (void)world;
-    PHX_ASSERT(size > 0);
-    do
-        n = read(handle, data, size);
-    while (n < 0 && errno == EINTR);
-    return n < 0 ? os_error(errno) : (long)n;
-}
 
 /* ---- Random bytes, names, time --------------------------------------------------------------- */
 
@@ -17319,67 +18304,6 @@ static int os_random(void *world, void *out, size_t size)
     }
     close(fd);
     return err;
-}
-
-/* Some resolvers give only one of the two, or in a bare container neither. RFC 6761, 6.3, asks
- * libraries to know this name; it also keeps a hostile DNS from moving it off this machine. */
-static int os_resolve_localhost(struct phx_address *out, int capacity)
-{
-    static const struct phx_address v4 = {PHX_IPV4, {127, 0, 0, 1}, 0, "", 0};
-    static const struct phx_address v6 = {
-        PHX_IPV6, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 0, "", 0};
-    union os_sockaddr a;
-    socklen_t size;
-    int fd, n = 0;
-    out[n++] = v4;
-    /* Having IPv6 compiled in says little; binding the address says that it is there. */
-    if (capacity > 1 && os_pack(&v6, &a, &size) == 0 && (fd = os_socket(AF_INET6)) >= 0) {
-        if (bind(fd, &a.any, size) == 0)
-            out[n++] = v6;
-        close(fd);
-    }
-    return n;
-}
-
-/* Adds one to the n known ones unless it is there; returns how many there are then. */
-static int os_add_resolved(const struct addrinfo *from, struct phx_address *out, int n)
-{
-    union os_sockaddr a;
-    int i;
-    if (from->ai_addrlen > sizeof a)
-        return n;
-    memset(&a, 0, sizeof a);
-    memcpy(&a, from->ai_addr, from->ai_addrlen);
-    if (os_unpack(&a, from->ai_addrlen, &out[n]) != 0)
-        return n;
-    out[n].port = 0; /* the caller has it from the address */
-    for (i = 0; i < n; i++)
-        if (os_is_same_endpoint(&out[i], &out[n]))
-            return n;
-    return n + 1;
-}
-
-static int os_resolve(void *world, const char *host, struct phx_address *out, int capacity)
-{
-    struct addrinfo hints, *list = NULL, *i;
-    int n = 0, err;
-    (void)world;
-    if (capacity <= 0)
-        return PHX_EINVAL;
-    if (strcmp(host, "localhost") == 0)
-        return os_resolve_localhost(out, capacity);
-    memset(&hints, 0, sizeof hints);
-    hints.ai_family = AF_UNSPEC;
-    hints.ai_socktype = SOCK_STREAM;
-    err = getaddrinfo(host, NULL, &hints, &list);
-    if (err == EAI_MEMORY || (err == EAI_SYSTEM && errno == ENOMEM))
-        return PHX_ENOMEM;
-    if (err != 0)
-        return PHX_ERESOLVE;
-    for (i = list; i != NULL && n < capacity; i = i->ai_next)
-        n = os_add_resolved(i, out, n);
-    freeaddrinfo(list);
-    return n > 0 ? n : PHX_ERESOLVE;
 }
 
 uint64_t phx_now_us(void)
@@ -17408,8 +18332,8 @@ static void os_free(void *world)
 /* In the order of struct phx_os; the types catch most swaps. */
 static const struct phx_os os_posix = {
     PHX_OS_VERSION, NULL, /* the world is filled in */
-    os_listen, os_accept, os_dial, os_finish, os_local, os_send, os_recv, os_close,
-    os_watch, os_wait, os_random, os_resolve, os_fd, os_wake, os_free,
+    phx__os_listen, phx__os_accept, phx__os_dial, phx__os_finish, phx__os_local, phx__os_send,
+    phx__os_recv, phx__os_close, phx__os_watch, os_wait, os_random, phx__os_resolve, os_fd, os_wake, os_free,
 };
 
 int phx__os_init(struct phx_os *os, struct phx__mem *mem)
@@ -17427,7 +18351,7 @@ int phx__os_init(struct phx_os *os, struct phx__mem *mem)
     if (err == 0)
         err = os_queue_open(w);
     if (err == 0)
-        err = os_watch(w, w->wake_read, PHX_READ);
+        err = phx__os_watch(w, w->wake_read, PHX_READ);
     if (err != 0) {
         os_free(w);
         return err;
@@ -17494,6 +18418,136 @@ uint64_t phx__os_wall_seconds(void)
     return (uint64_t)now.tv_sec;
 }
 #endif
+
+/* ======== src/phx_near.c ======== */
+/* phx_near.c - links with processes of this very host: the second listener, and when it is not the way. */
+#ifdef PHX_LINES
+#line 1 "src/phx_near.c"
+#endif
+/*
+ * os_near.c knows how two processes of one host find each other beside TCP; here is what the node makes of
+ * it. With cfg.same_host each TCP listener has a companion for those who come from this host, and each
+ * dial of a TCP address looks for such a companion first. What comes of it is an ordinary link: the same
+ * hello, the same key, TLS if the address asks for it. Three things differ:
+ *
+ *  - The companion is a convenience. If there is none (no descriptors, the name is taken by another user)
+ *    the listener stands as it is, the log says so, and it is tried again for as long as the reason may pass.
+ *  - What the link teaches of our addresses (phx_path.c) cannot be read off the socket, which has none. The
+ *    dialer knows what it dialled: an address of this host. The acceptor is told of it in the hello, and
+ *    looks whether it is its own before it tells others. Both then know as much as over TCP.
+ *  - Whoever answers may not be who was wanted, since a name is not quite a port: a firewall that sends our
+ *    own port somewhere else, say, is not asked. So where a link of this kind fails for such a reason,
+ *    the same address is dialled by TCP in the same step, as part of the same attempt.
+ */
+/* include "phx.h" */
+
+/* A companion that found no descriptor or no memory looks again after this. */
+#define NEAR_AGAIN (500 * PHX__MS)
+
+/* ---- Listening ------------------------------------------------------------------------------- */
+
+static int near_open(phx *p, int i)
+{
+    struct phx__listener *at = &p->near[i];
+    int handle = -1, err;
+
+    p->set.os_calls++;
+    err = phx__os_near_listen(&p->os, &at->address, &handle);
+    if (err != 0)
+        return err;
+    p->set.os_calls++;
+    err = phx__map_put(&p->handles, (uint64_t)handle,
+                       PHX__LISTENER_SLOT | (PHX__LISTENERS + (uint32_t)i));
+    if (err == 0 && (err = p->os.watch(p->os.world, handle, PHX_READ)) != 0)
+        phx__map_del(&p->handles, (uint64_t)handle);
+    if (err != 0) {
+        p->os.close(p->os.world, handle);
+        return err;
+    }
+    at->handle = handle;
+    at->paused = 0;
+    return 0;
+}
+
+/* Only a step can log, so what fails outside one is done once more in the next. */
+static void near_try(phx *p, int i)
+{
+    struct phx__listener *at = &p->near[i];
+    char text[PHX_ADDRESS_TEXT];
+    int err = near_open(p, i);
+
+    if (err == 0 || err == PHX_ENOTSUP) {
+        at->wanted = 0;
+        return;
+    }
+    if (!p->stepping) {
+        phx__node_look_again(p, p->now);
+        return;
+    }
+    if (at->wanted == 1)
+        phx__node_log(p, PHX_LOG_WARN, "listener %s: processes of this host must use TCP: %s",
+                      phx_address_text(&at->address, text), phx_strerror(err));
+    at->wanted = err == PHX_EMFILE || err == PHX_ENOMEM ? 2 : 0; /* 2: it was told */
+    if (at->wanted)
+        phx__node_look_again(p, p->now + NEAR_AGAIN);
+}
+
+void phx__near_listen(phx *p, int listener)
+{
+    struct phx__listener *at = &p->near[listener];
+
+    at->handle = -1;
+    at->address = p->listeners[listener].address;
+    at->wanted = p->cfg.same_host != 0;
+    if (at->wanted)
+        near_try(p, listener);
+}
+
+void phx__near_again(phx *p)
+{
+    int i;
+
+    for (i = 0; i < p->listener_count; i++)
+        if (p->near[i].wanted)
+            near_try(p, i);
+}
+
+/* ---- Dialling -------------------------------------------------------------------------------- */
+
+int phx__near_dial(phx *p, const struct phx_address *to, int *handle)
+{
+    if (to->family == PHX_UNIX)
+        return PHX_ENOTSUP;
+    p->set.os_calls++;
+    return phx__os_near_dial(&p->os, to, handle);
+}
+
+/* Silence, a connection that ends, and what only a node says that has proved itself: TCP would have met
+ * the same. Every host has somebody else at its loopback addresses, so that is no surprise there. */
+int phx__near_is_doubtful(const struct phx__link *l, int reason)
+{
+    switch (reason) {
+    case PHX_EPROTO: /* not even a node */
+    case PHX_ETLS:
+    case PHX_EVERSION:
+    case PHX_ECLUSTER:
+    case PHX_EKEY: return l->same_host;
+    case PHX_EPEER:
+    case PHX_ESELF: return l->same_host && !phx__address_is_local(&l->address);
+    default: return 0;
+    }
+}
+
+/* ---- Our end --------------------------------------------------------------------------------- */
+
+int phx__near_here(phx *p, const struct phx__link *l, struct phx_address *here)
+{
+    *here = l->dialer ? l->address : l->observed;
+    if (l->dialer)
+        return 1;
+    p->set.os_calls++;
+    return phx__os_near_is_own(&p->os, here);
+}
 
 /* ======== src/phx_path.c ======== */
 /* phx_path.c - how this node is seen from outside: its own addresses, learnt from its links. */
@@ -17661,12 +18715,19 @@ void phx__node_learn(phx *p, const struct phx__link *l)
     struct phx_address here, at;
 
     memset(&here, 0, sizeof here);
-    p->set.os_calls++;
-    if (p->os.local(p->os.world, l->handle, &here) != 0 || !path_is_ip(&here))
+    if (l->same_host) {
+        if (!phx__near_here(p, l, &here))
+            return;
+    } else {
+        p->set.os_calls++;
+        if (p->os.local(p->os.world, l->handle, &here) != 0)
+            return;
+    }
+    if (!path_is_ip(&here))
         return;
     path_here(p, &here);
     path_moved(p, &here);
-    if (path_evidence(p, l, &here, &at))
+    if (!l->same_host && path_evidence(p, l, &here, &at))
         path_seen(p, l, &at);
 }
 
@@ -17874,6 +18935,18 @@ static void node_note_end(phx *p, const struct phx__link *l, int reason)
     past->lost_error = reason;
 }
 
+/* disc must not be called while it dials, and a host's callback may call anything: cfg.dial is asked
+ * later in the step, when disc is done. So is TCP where the way within the host led to the wrong one. */
+static int node_hook_later(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
+{
+    if (phx__mem_grow(&p->mem, &p->hooks, &p->hook_capacity, p->hook_count + 1, sizeof *p->hooks))
+        return PHX_ENOMEM;
+    p->hooks[p->hook_count].attempt = attempt;
+    p->hooks[p->hook_count].expect = expect;
+    p->hooks[p->hook_count++].to = *to;
+    return 0;
+}
+
 void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell)
 {
     enum phx__link_state was = l->state;
@@ -17892,7 +18965,12 @@ void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell)
         node_link_down(p, l);
     if (l->attempt != PHX__NONE) {
         p->dials_failed++;
-        phx__disc_result(&p->disc, l->attempt, reason, p->now);
+        if (phx__near_is_doubtful(l, reason)
+            && node_hook_later(p, l->attempt, l->expect, &l->address) == 0)
+            p->more = 1; /* the way within the host led to the wrong one: TCP, in this step or the next */
+        else
+            phx__disc_result(&p->disc, l->attempt, reason, p->now);
+        l->attempt = PHX__NONE;
     }
     if (was != PHX__LINK_UP && l->dialer)
         node_resume_parked(p, l);
@@ -17940,7 +19018,7 @@ static uint64_t node_room_at(const phx *p)
     return p->strangers < NODE_STRANGERS ? 0 : node_oldest_stranger(p)->since + NODE_FAIR_TIME;
 }
 
-static void node_look_again(phx *p, uint64_t at)
+void phx__node_look_again(phx *p, uint64_t at)
 {
     if (at < phx__timer_at(&p->timers, p->resume_timer))
         phx__timer_set(&p->timers, p->resume_timer, at);
@@ -17951,7 +19029,18 @@ static void node_pause(phx *p, struct phx__listener *at, uint64_t until)
     at->paused = 1;
     p->set.os_calls++;
     p->os.watch(p->os.world, at->handle, 0);
-    node_look_again(p, until);
+    phx__node_look_again(p, until);
+}
+
+static void node_resume(phx *p, struct phx__listener *at)
+{
+    if (!at->paused)
+        return;
+    p->set.os_calls++;
+    if (p->os.watch(p->os.world, at->handle, PHX_READ) == 0)
+        at->paused = 0;
+    else
+        phx__node_look_again(p, p->now + NODE_PAUSE);
 }
 
 void phx__node_resume_listeners(phx *p)
@@ -17960,24 +19049,19 @@ void phx__node_resume_listeners(phx *p)
     int i;
 
     if (room_at > p->now) {
-        node_look_again(p, room_at);
+        phx__node_look_again(p, room_at);
         return;
     }
     for (i = 0; i < p->listener_count; i++) {
-        struct phx__listener *at = &p->listeners[i];
-        if (!at->paused)
-            continue;
-        p->set.os_calls++;
-        if (p->os.watch(p->os.world, at->handle, PHX_READ) == 0)
-            at->paused = 0;
-        else
-            node_look_again(p, p->now + NODE_PAUSE);
+        node_resume(p, &p->listeners[i]);
+        node_resume(p, &p->near[i]);
     }
 }
 
 void phx__node_accept(phx *p, int listener)
 {
-    struct phx__listener *at = &p->listeners[listener];
+    int near = listener >= (int)PHX__LISTENERS;
+    struct phx__listener *at = near ? &p->near[listener - (int)PHX__LISTENERS] : &p->listeners[listener];
     int i, err = 0;
 
     for (i = 0; i < NODE_ACCEPTS && err == 0 && node_room_at(p) <= p->now; i++) {
@@ -17992,6 +19076,7 @@ void phx__node_accept(phx *p, int listener)
                    == 0) {
             l->address = from;
             l->address.tls = at->address.tls;
+            l->same_host = (uint8_t)near;
             l->stranger = 1;
             p->strangers++;
             p->accepts++;
@@ -18011,14 +19096,32 @@ void phx__node_accept(phx *p, int listener)
 
 /* ---- Dialling -------------------------------------------------------------------------------- */
 
-/* disc must not be called while it dials, and a host's callback may call anything: cfg.dial is asked
- * later in the step, when disc is done. */
-static int node_hook_later(phx *p, uint32_t attempt, const struct phx_address *to)
+/* near: first look whether it is within this host. */
+static int node_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to, int near)
 {
-    if (phx__mem_grow(&p->mem, &p->hooks, &p->hook_capacity, p->hook_count + 1, sizeof *p->hooks))
-        return PHX_ENOMEM;
-    p->hooks[p->hook_count].attempt = attempt;
-    p->hooks[p->hook_count++].to = *to;
+    struct phx__link *l;
+    int secure = phx__node_wants_tls(p, to), handle, err;
+
+    if (secure && (err = phx__node_tls(p)) != 0)
+        return err;
+    p->dials++;
+    err = near ? phx__near_dial(p, to, &handle) : PHX_ENOTSUP;
+    near = err == 0;
+    if (!near) {
+        p->set.os_calls++;
+        err = p->os.dial(p->os.world, to, &handle);
+    }
+    if (err == 0)
+        err = node_open_link(p, handle, NODE_DIALER | (secure ? NODE_TLS : 0), PHX__LINK_DIALING, &l);
+    if (err != 0) {
+        p->dials_failed++;
+        return err;
+    }
+    l->attempt = attempt;
+    l->expect = expect;
+    l->address = *to;
+    l->address.tls = (unsigned char)secure;
+    l->same_host = (uint8_t)near;
     return 0;
 }
 
@@ -18062,42 +19165,40 @@ static void node_hook(phx *p, const struct phx__hook *h)
     phx__disc_result(&p->disc, h->attempt, err, p->now);
 }
 
+/* The same address once more, by TCP: the attempt goes on. */
+static void node_dial_again(phx *p, const struct phx__hook *h)
+{
+    int err = node_dial(p, h->attempt, h->expect, &h->to, 0);
+
+    if (err != 0)
+        phx__disc_result(&p->disc, h->attempt, err, p->now);
+}
+
 void phx__node_hooks(phx *p)
 {
     uint32_t i;
 
-    for (i = 0; i < p->hook_count && !p->free_later; i++)
-        if (p->hooks[i].attempt != PHX__NONE)
+    for (i = 0; i < p->hook_count && !p->free_later; i++) {
+        struct phx__hook h = p->hooks[i]; /* more may come, and move them */
+        if (h.attempt == PHX__NONE)
+            continue;
+        if (h.to.family == PHX_OTHER)
             node_hook(p, &p->hooks[i]);
+        else
+            node_dial_again(p, &h);
+    }
     p->hook_count = 0;
 }
 
 int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     phx *p = ctx;
-    struct phx__link *l;
-    int secure = phx__node_wants_tls(p, to), handle, err;
 
     if (to->family == PHX_OTHER)
-        return node_hook_later(p, attempt, to);
+        return node_hook_later(p, attempt, expect, to);
     if (!phx__node_is_secure(p, to))
         return PHX_EINSECURE;
-    if (secure && (err = phx__node_tls(p)) != 0)
-        return err;
-    p->dials++;
-    p->set.os_calls++;
-    err = p->os.dial(p->os.world, to, &handle);
-    if (err == 0)
-        err = node_open_link(p, handle, NODE_DIALER | (secure ? NODE_TLS : 0), PHX__LINK_DIALING, &l);
-    if (err != 0) {
-        p->dials_failed++;
-        return err;
-    }
-    l->attempt = attempt;
-    l->expect = expect;
-    l->address = *to;
-    l->address.tls = (unsigned char)secure;
-    return 0;
+    return node_dial(p, attempt, expect, to, p->cfg.same_host);
 }
 
 void phx__node_abandon(void *ctx, uint32_t attempt)
@@ -18264,8 +19365,9 @@ static int node_link_up(void *ctx, struct phx__link *l)
     }
     p->links_up++;
     l->attempt = PHX__NONE;
-    phx__node_log(p, PHX_LOG_INFO, "link %s %s: up", phx_id_text(&l->id, id),
-                  l->address.family ? phx_address_text(&l->address, at) : "adopted");
+    phx__node_log(p, PHX_LOG_INFO, "link %s %s: up%s", phx_id_text(&l->id, id),
+                  l->address.family ? phx_address_text(&l->address, at) : "adopted",
+                  l->same_host ? ", within this host" : "");
     phx__node_learn(p, l);
     node_resume_parked(p, l);
     phx__node_resume_listeners(p);
@@ -18277,10 +19379,12 @@ static int node_link_up(void *ctx, struct phx__link *l)
 
 static void node_finish_dial(phx *p, struct phx__link *l)
 {
-    int err;
+    int err = 0;
 
-    p->set.os_calls++;
-    err = p->os.finish(p->os.world, l->handle);
+    if (!l->same_host) { /* those are connected from the beginning */
+        p->set.os_calls++;
+        err = p->os.finish(p->os.world, l->handle);
+    }
     if (err == PHX_EAGAIN)
         return;
     if (err == 0) {
@@ -18293,7 +19397,7 @@ static void node_finish_dial(phx *p, struct phx__link *l)
         phx__node_watch(p, l);
 }
 
-static void node_read(phx *p, struct phx__link *l)
+void phx__node_read(phx *p, struct phx__link *l)
 {
     uint64_t before = l->bytes_in;
     int err = phx__link_read(&p->set, l);
@@ -18345,7 +19449,7 @@ void phx__node_ready(phx *p, int handle, int events)
         node_wants(p, l);
     }
     if (events & PHX_READ)
-        node_read(p, l);
+        phx__node_read(p, l);
 }
 
 static void node_write_link(phx *p, struct phx__link *l)
@@ -19921,6 +21025,7 @@ static void explain_link(struct explain_text *t, const phx *p, uint32_t node)
     if (l != NULL && n != NULL) {
         explain_put(t, l->dialer ? "link: dialled by this node, " : "link: accepted, ");
         explain_put(t, l->address.family ? phx_address_text(&l->address, at) : "adopted");
+        explain_put(t, l->same_host ? ", within this host" : "");
         explain_put(t, "\nheard: ");
         explain_age(t, p, n->heard + p->live.stalled);
         explain_put(t, "\npromised: to be heard every ");
@@ -20096,6 +21201,11 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
 #define NODE_CROWD 8u
 /* Readiness asked for at once. */
 #define NODE_READY 128
+/* So many looks one after another found one link alone, and the one that was foreseen: then so many steps do
+ * without a look. Others that have something meanwhile wait for that many reads, and a host that sleeps is
+ * not kept asleep by it: its descriptor stays readable. */
+#define NODE_HOT_AFTER 4u
+#define NODE_HOT_MOST 16u
 
 /* ---- A log line without printf: the few conversions used here -------------------------------- */
 
@@ -20346,14 +21456,29 @@ static void node_late(phx *p)
     }
 }
 
+/* Most steps bring none, and find that out with a look at each of these. */
+static int node_has_news(const phx *p)
+{
+    return p->route.changed_count > 0 || p->names.lost_count > 0 || p->late || p->card_stale
+           || p->names.version != p->names_version || p->names.version != p->broken_version;
+}
+
+static int node_has_to_tell(const phx *p)
+{
+    return p->route.dirty_count > 0 || p->route.look || p->route.shrunk > 0;
+}
+
 static void node_settle(phx *p)
 {
+    uint64_t version;
     uint32_t node;
 
     while (phx__route_take_changed(&p->route, &node))
         p->late |= node_changed(p, node) != 0;
     node_report_lost(p);
+    version = p->names.version;
     phx__node_report_broken(p);
+    p->broken_version = version;
     if (p->late && phx__timer_at(&p->timers, p->late_timer) == UINT64_MAX)
         phx__timer_set(&p->timers, p->late_timer, p->now + NODE_LATE);
     if (p->names.version != p->names_version) {
@@ -20576,7 +21701,10 @@ static void node_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_LIVE_NODE: phx__live_due(&p->live, kind, arg, p->now); break;
     case PHX__TIMER_POST:
     case PHX__TIMER_POST_HOLD: phx__post_due(&p->post, kind, arg, p->now); break;
-    case PHX__TIMER_ACCEPT: phx__node_resume_listeners(p); break;
+    case PHX__TIMER_ACCEPT:
+        phx__near_again(p);
+        phx__node_resume_listeners(p);
+        break;
     case PHX__TIMER_LATE: node_late(p); break;
     case PHX__TIMER_HAND: phx__hand_due(p); break;
     default: break; /* PHX__TIMER_CLOSE: only wakes the step */
@@ -20594,13 +21722,76 @@ static void node_timers(phx *p)
         p->more = 1;
 }
 
+/* Who sleeps until one link has something, again and again, is told twice which one it is. Often that can be
+ * foreseen: it is the same link each time, or at a relay the two ends of a conversation in turn. So each link
+ * keeps which one was next when it was ready last, and after NODE_HOT_AFTER right guesses the link is
+ * read without a look.
+ *
+ * The one that should have something now, or NULL: look. */
+static struct phx__link *node_foresee(const phx *p)
+{
+    struct phx__link *l;
+
+    if (p->hot_count < NODE_HOT_AFTER || p->hot_count >= NODE_HOT_AFTER + NODE_HOT_MOST
+        || p->live.blind || p->hot >= p->link_size || p->links[p->hot] == NULL
+        || p->links[p->hot]->after >= p->link_size)
+        return NULL;
+    l = p->links[p->links[p->hot]->after];
+    return l != NULL && l->state == PHX__LINK_UP && !l->full ? l : NULL;
+}
+
+/* 1: a link was read, and what others may have is seen at one of the next steps. If it had nothing, the guess
+ * was wrong and cost this step its one system call: the next one, which is to come at once, looks. */
+static int node_guess(phx *p)
+{
+    struct phx__link *l = node_foresee(p);
+    uint64_t before;
+
+    if (l == NULL)
+        return 0;
+    before = l->bytes_in;
+    p->hot = l->slot;
+    phx__node_read(p, l);
+    if (l->bytes_in != before) {
+        p->hot_count++;
+    } else {
+        p->hot_count = 0;
+        p->more = 1;
+    }
+    return 1;
+}
+
+/* What a look has found, for the next guess. */
+static void node_learn_order(phx *p, const struct phx_ready *ready, int n)
+{
+    uint32_t slot = n == 1 && ready->events == PHX_READ
+                        ? phx__map_get(&p->handles, (uint64_t)ready->handle)
+                        : PHX__NONE;
+    struct phx__link *last = p->hot < p->link_size ? p->links[p->hot] : NULL;
+
+    if (slot >= p->link_size || last == NULL || last->after != slot)
+        p->hot_count = 0;
+    else if (p->hot_count < NODE_HOT_AFTER)
+        p->hot_count++;
+    else
+        p->hot_count = NODE_HOT_AFTER; /* begins again */
+    if (slot >= p->link_size)
+        return;
+    if (last != NULL)
+        last->after = slot;
+    p->hot = slot;
+}
+
 static void node_look(phx *p)
 {
     struct phx_ready ready[NODE_READY];
     int i, n;
 
+    if (node_guess(p))
+        return;
     p->set.os_calls++;
     n = p->os.wait(p->os.world, ready, NODE_READY);
+    node_learn_order(p, ready, n);
     for (i = 0; i < n; i++)
         phx__node_ready(p, ready[i].handle, ready[i].events);
     if (n == NODE_READY)
@@ -20688,20 +21879,27 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     /* After a stall: what the host found ready it may have found before the stall. */
     if (!p->more && (ready == NULL || was_blind))
         phx__live_round(&p->live);
-    node_timers(p);
-    phx__node_hooks(p);
-    node_settle(p);
+    if (phx__timers_next(&p->timers) <= p->now)
+        node_timers(p);
+    if (p->hook_count > 0)
+        phx__node_hooks(p);
+    if (node_has_news(p))
+        node_settle(p);
     p->more |= phx__post_run(&p->post, p->now);
-    node_leave(p);
-    node_settle(p);
-    if (!p->more || p->left || p->now > p->route.told_at + 20 * PHX__MS)
+    if (p->closing)
+        node_leave(p);
+    if (node_has_news(p))
+        node_settle(p);
+    if (node_has_to_tell(p) && (!p->more || p->left || p->now > p->route.told_at + 20 * PHX__MS))
         phx__route_flush(&p->route, p->now);
     if (p->set.incarnation != phx__route_dest(&p->route, PHX__SELF)->incarnation) {
         p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
         phx__post_rise(&p->post, p->set.incarnation, p->now); /* it had to rise */
     }
-    phx__node_write(p);
-    phx__node_sweep(p);
+    if (p->writer_count > 0)
+        phx__node_write(p);
+    if (p->closed_count > 0)
+        phx__node_sweep(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */
     p->more |= p->route.urgent || p->route.changed_count > 0;
     p->stepping = 0;
@@ -20813,8 +22011,11 @@ static void node_free(phx *p)
     /* Release callbacks may still call: they find a closed node, in the midst of a step. */
     p->stepping = p->closing = p->free_later = 1;
     phx__node_free_links(p);
-    for (i = 0; i < p->listener_count; i++)
+    for (i = 0; i < p->listener_count; i++) {
         p->os.close(p->os.world, p->listeners[i].handle);
+        if (p->near[i].handle >= 0)
+            p->os.close(p->os.world, p->near[i].handle);
+    }
     phx__post_free(&p->post);
     phx__disc_free(&p->disc);
     phx__live_free(&p->live);
@@ -20945,6 +22146,7 @@ void phx_config_init(struct phx_config *cfg)
     cfg->retry_min_us = 50 * PHX__MS;
     cfg->retry_max_us = 30 * PHX__SECOND;
     (void)phx_detector_preset(&cfg->detector, PHX_PRESET_DEFAULT);
+    cfg->same_host = 1;
     cfg->log_level = PHX_LOG_INFO;
 }
 
@@ -21042,7 +22244,7 @@ static int api_listen_at(phx *p, struct phx_address *a)
     at->paused = 0;
     a->tls = (unsigned char)tls; /* the world knows nothing of it */
     at->address = *a;
-    p->listener_count++;
+    phx__near_listen(p, p->listener_count++);
     phx__disc_listening(&p->disc, 1);
     if (!phx__address_is_any(a))
         (void)phx__node_own_address(p, a); /* a ninth address is not worth a failure */
@@ -21165,7 +22367,7 @@ int phx_timeout_ms(const phx *p, uint64_t now_us)
         return -1;
     if (at <= now_us)
         return 0;
-    ms = (at - now_us) / PHX__MS + ((at - now_us) % PHX__MS != 0);
+    ms = (at - now_us - 1) / PHX__MS + 1;
     return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
@@ -21188,9 +22390,12 @@ int phx_fds(const phx *p, struct pollfd *fds, int capacity)
 
     if (wake >= 0)
         n = api_put_fd(fds, capacity, n, wake, PHX_READ);
-    for (i = 0; i < p->listener_count; i++)
+    for (i = 0; i < p->listener_count; i++) {
         if (!p->listeners[i].paused)
             n = api_put_fd(fds, capacity, n, p->listeners[i].handle, PHX_READ);
+        if (p->near[i].handle >= 0 && !p->near[i].paused)
+            n = api_put_fd(fds, capacity, n, p->near[i].handle, PHX_READ);
+    }
     for (slot = 0; slot < p->link_size; slot++) {
         const struct phx__link *l = p->links[slot];
         if (l != NULL && l->state != PHX__LINK_CLOSED && phx__link_events(l) != 0)
@@ -21384,6 +22589,7 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
             out[n].handle = l->handle;
             out[n].up = l->state == PHX__LINK_UP && phx__node_link(p, l->peer) == l;
             out[n].dialer = l->dialer;
+            out[n].same_host = l->same_host;
             out[n].monitor = l->state == PHX__LINK_UP && phx__live_is_monitor(&p->live, l->peer);
             out[n].peer = l->id;
             out[n].address = l->address;

@@ -345,6 +345,12 @@ struct phx_config {
     uint64_t incarnation;     /* with id: must grow each time the id is used again, by less than 2^32;
                                  default 0 */
     int relay;                /* 1 (default): forward messages of others; 0: never */
+    int same_host; /* 1 (default): processes of one host find out by themselves and use a UNIX socket in
+                      place of TCP: at each TCP listener there is a second one, for those who dial its
+                      address from the same host (network namespace) and have this set, too. Only with a
+                      listener of the same user, or root's; all else is as over TCP: key, TLS, addresses,
+                      and who finds nobody there dials TCP in the same moment. Linux only: elsewhere, with
+                      cfg.os, or with 0 it is TCP as addressed */
 
     /* Limits */
     size_t max_message; /* bytes per message; default 16 MiB, at most 1 GiB. The same at all nodes, please:
@@ -480,9 +486,10 @@ int phx_adopt(phx *p, int fd, int dialer);
 /* ---- The loop ----------------------------------------------------------------------------------- */
 
 /* Does what is due, a bounded amount of it, and never blocks. ready: pollfds filled by phx_fds and then
- * by poll (others among them are skipped); NULL: look for what is ready with one system call. n == 0
- * with ready != NULL says that nothing is ready. Returns 1 if work is left (step again soon), 0 if
- * not, PHX_ESTATE from inside a callback. */
+ * by poll (others among them are skipped); NULL: look for what is ready with one system call, or begin
+ * with the link that alone was ready at all of the last looks. n == 0 with ready != NULL says that
+ * nothing is ready: the cheap way to let go what was just sent, before the host sleeps. Returns
+ * 1 if work is left (step again soon), 0 if not, PHX_ESTATE from inside a callback. */
 int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n);
 
 /* When the next thing is due, on the host's clock; 0: now; UINT64_MAX: never. Changes whenever a phx_ call
@@ -494,7 +501,7 @@ int phx_timeout_ms(const phx *p, uint64_t now_us);
 
 /* Fills fds with what to watch, level-triggered, and returns how many there are. That may be above
  * capacity: then only the first capacity entries are filled, and you should come back with a larger
- * array. Each link is one, each listener is one, and phx_wake is one. */
+ * array. Each link is one, each listener is one or two (cfg.same_host), and phx_wake is one. */
 int phx_fds(const phx *p, struct pollfd *fds, int capacity);
 
 /* One descriptor that is readable whenever a step has something to read or write, for hosts with an
@@ -611,8 +618,10 @@ struct phx_link {
     int up;              /* 0: still being made */
     int dialer;          /* 1: this side dialled */
     int monitor;         /* 1: this neighbour watches us, see struct phx_detector */
+    int same_host;       /* 1: over a UNIX socket in place of TCP, see cfg.same_host */
     struct phx_id peer;  /* zero until known */
-    struct phx_address address; /* the other end, as far as known */
+    struct phx_address address; /* the other end, as far as known; of a link within this host the address
+                                   that was dialled, or where it was accepted unix:// without a path */
     uint64_t since_us;
     uint64_t bytes_in, bytes_out;
     size_t queued_bytes; /* waiting to be written */
@@ -640,7 +649,8 @@ void phx_self(const phx *p, struct phx_id *out);
  *
  *      id, state, since, incarnation, hops (a number or none), next (the neighbour towards it)
  *      names         a range that it holds; names-more: how many are not shown
- *      link          the link with it, or none; heard: when something last came on it
+ *      link          the link with it, or none; ", within this host": see cfg.same_host
+ *      heard         when something last came on it
  *      promised      how often it says it is to be heard on the link; with ", busy" during phx_busy
  *      watched-here  yes if this node is one of its monitors; watches-us: the other way round
  *      link-lost     when the last link ended, and why

@@ -21,6 +21,9 @@
  * has confirmed them, in an ack of its own or by the number in its messages. Confirming does not
  * end a refusal: what the source had sent before may still be under way.
  *
+ * One return may stand for many messages: all from one place of a run to its end, if the name is not
+ * here, for then none of them can stay.
+ *
  * Memory. The unconfirmed list holds PHX__RETURNS; what would need more is not taken, and the
  * source's window is closed until it confirms. The map holds BACK_NAMES; beyond, or if there is no
  * memory, everything is turned back that does not know of the latest return, whatever its name:
@@ -84,7 +87,7 @@ int phx__back_refuses(const struct phx__back *b, uint64_t name)
     return at != UINT32_MAX && b->seen < at;
 }
 
-int phx__back_add(struct phx__back *b, uint64_t name, uint64_t number, int reason)
+int phx__back_add(struct phx__back *b, uint64_t name, const struct phx__return *t)
 {
     uint32_t waiting = b->count - b->confirmed;
     struct phx__writer w;
@@ -94,9 +97,9 @@ int phx__back_add(struct phx__back *b, uint64_t name, uint64_t number, int reaso
     if (phx__mem_grow(b->mem, &b->list, &b->capacity, (waiting + 1) * PHX__RETURN_SIZE, 1) != 0)
         return PHX_ENOMEM;
     phx__writer_init(&w, b->list + waiting * PHX__RETURN_SIZE, PHX__RETURN_SIZE);
-    phx__wire_put_return(&w, number, reason);
+    phx__wire_put_return(&w, t);
     b->count++;
-    if (reason == (int)PHX__RETURN_LARGE)
+    if (t->reason == (int)PHX__RETURN_LARGE)
         return 0; /* it will not come again, so nothing has to wait for it */
     if (b->refused.count >= BACK_NAMES || phx__map_put(&b->refused, name, b->count) != 0)
         b->all = b->count;

@@ -22,8 +22,9 @@ PHX_PRIVATE void phx__back_reset(struct phx__back *b); /* for a new epoch; frees
 PHX_PRIVATE void phx__back_seen(struct phx__back *b, uint32_t seen);
 /* Has an older message to this name come back without the sender of this one knowing? */
 PHX_PRIVATE int phx__back_refuses(const struct phx__back *b, uint64_t name);
-/* Turns a message back at the fragment `number`. 0; PHX_ELIMIT or PHX_ENOMEM: not now. */
-PHX_PRIVATE int phx__back_add(struct phx__back *b, uint64_t name, uint64_t number, int reason);
+/* Turns a message to that name back, and what follows it in its run, as the return says. 0; PHX_ELIMIT or
+ * PHX_ENOMEM: not now. */
+PHX_PRIVATE int phx__back_add(struct phx__back *b, uint64_t name, const struct phx__return *t);
 PHX_PRIVATE void phx__back_confirm(struct phx__back *b, uint32_t seen);
 /* What an ack says of it. The list is borrowed until the next change. */
 PHX_PRIVATE void phx__back_fill(const struct phx__back *b, struct phx__ack *a);

@@ -13,6 +13,13 @@
 #if (defined(__FreeBSD__) || defined(__NetBSD__) || defined(__OpenBSD__) || defined(__DragonFly__))
 #undef _POSIX_C_SOURCE /* kqueue and struct ip_mreq hide behind it there */
 #endif
+/* Linux hides accept4 and who is at the other end of a UNIX socket. File by file only the two of os that use
+ * them ask for more than POSIX, so the compiler shows if another room leans on it; the joined file has to
+ * ask here. Where a host includes phoenix.c behind system headers it is too late, and it does without. */
+#if defined(__linux__) && defined(PHX_PRIVATE) && !defined(_GNU_SOURCE) && !defined(_FEATURES_H) \
+    && !defined(_SYS_SOCKET_H)
+#define _GNU_SOURCE 1
+#endif
 
 #include "phoenix.h"
 

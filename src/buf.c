@@ -93,6 +93,15 @@ uint64_t phx__get_u64(struct phx__reader *r)
     return p == NULL ? 0 : phx__load_u64(p);
 }
 
+void phx__get_u64s(struct phx__reader *r, uint64_t *out, size_t count)
+{
+    const uint8_t *p = phx__get_bytes(r, 8 * count);
+    size_t i;
+
+    for (i = 0; i < count; i++)
+        out[i] = p == NULL ? 0 : phx__load_u64(p + 8 * i);
+}
+
 void phx__get_copy(struct phx__reader *r, void *out, size_t size)
 {
     const uint8_t *p = phx__get_bytes(r, size);
@@ -166,14 +175,27 @@ void phx__put_u32(struct phx__writer *w, uint32_t v)
         buf_store_u32(p, v);
 }
 
+static void buf_store_u64(uint8_t *p, uint64_t v)
+{
+    buf_store_u32(p, (uint32_t)v);
+    buf_store_u32(p + 4, (uint32_t)(v >> 32));
+}
+
 void phx__put_u64(struct phx__writer *w, uint64_t v)
 {
     uint8_t *p = buf_claim(w, 8);
 
-    if (p != NULL) {
-        buf_store_u32(p, (uint32_t)v);
-        buf_store_u32(p + 4, (uint32_t)(v >> 32));
-    }
+    if (p != NULL)
+        buf_store_u64(p, v);
+}
+
+void phx__put_u64s(struct phx__writer *w, const uint64_t *v, size_t count)
+{
+    uint8_t *p = buf_claim(w, 8 * count);
+    size_t i;
+
+    for (i = 0; p != NULL && i < count; i++)
+        buf_store_u64(p + 8 * i, v[i]);
 }
 
 void phx__put_bytes(struct phx__writer *w, const void *data, size_t size)

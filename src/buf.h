@@ -15,6 +15,8 @@ PHX_PRIVATE uint8_t phx__get_u8(struct phx__reader *r);
 PHX_PRIVATE uint16_t phx__get_u16(struct phx__reader *r);
 PHX_PRIVATE uint32_t phx__get_u32(struct phx__reader *r);
 PHX_PRIVATE uint64_t phx__get_u64(struct phx__reader *r);
+/* Several in a row, with one look at the bounds: on the way of every message. */
+PHX_PRIVATE void phx__get_u64s(struct phx__reader *r, uint64_t *out, size_t count);
 PHX_PRIVATE uint64_t phx__load_u64(const uint8_t *p); /* eight bytes that are known to be there */
 PHX_PRIVATE void phx__get_copy(struct phx__reader *r, void *out, size_t size); /* zeroes if bad */
 PHX_PRIVATE const uint8_t *phx__get_bytes(struct phx__reader *r, size_t size); /* NULL if bad */
@@ -30,6 +32,7 @@ PHX_PRIVATE void phx__put_u8(struct phx__writer *w, uint8_t v);
 PHX_PRIVATE void phx__put_u16(struct phx__writer *w, uint16_t v);
 PHX_PRIVATE void phx__put_u32(struct phx__writer *w, uint32_t v);
 PHX_PRIVATE void phx__put_u64(struct phx__writer *w, uint64_t v);
+PHX_PRIVATE void phx__put_u64s(struct phx__writer *w, const uint64_t *v, size_t count);
 PHX_PRIVATE void phx__put_bytes(struct phx__writer *w, const void *data, size_t size);
 /* Overwrites four bytes at offset, which must have been written. */
 PHX_PRIVATE void phx__put_u32_at(struct phx__writer *w, size_t offset, uint32_t v);

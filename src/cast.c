@@ -410,7 +410,7 @@ int phx__post_cast_data(struct phx__post *p, uint32_t nbr, const struct phx__fra
     for (i = 0; i < c.count; i++) { /* last, because the application may do anything */
         if (hop[i] == PHX__SELF) {
             phx__wire_cast_line(&c, f, i, &d, &flags);
-            phx__post_fragment(p, &d, flags);
+            phx__post_fragment(p, &d, flags | (int)PHX__DATA_SOON);
         }
     }
     return 0;

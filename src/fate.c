@@ -148,6 +148,8 @@ int phx__fate_put(struct phx__post *p, struct phx__box *b, struct phx__mail *m)
     if (peer->out.epoch == 0)
         phx__flow_restart(&peer->out, p->limits.epoch_base + ++p->epochs, peer->out.window);
     m->box = b;
+    if (phx__flow_join(&peer->out, m))
+        return 0; /* the frame is listed, or waits, with what it has already */
     if (phx__flow_put(&peer->out, m) != 0)
         return PHX_ENOMEM;
     if (b->flying++ == 0 && b->state == PHX__BOX_FLOWING) {
@@ -238,10 +240,10 @@ static void fate_hold_box(struct phx__post *p, struct phx__box *b)
 /* A letter that will not be delivered from here. */
 static void fate_refuse_letter(struct phx__post *p, struct phx__letter *l, int result)
 {
-    p->pending_bytes -= l->mail.size;
+    p->pending_bytes -= phx__mail_bytes(&l->mail);
     if (phx__fate_promises(l->mail.token, l->mail.body) == 0)
-        p->dropped++;
-    p->pending_count--;
+        p->dropped += 1 + l->mail.rest;
+    p->pending_count -= 1 + l->mail.rest;
     phx__fate_outcome(p, l->mail.token, result, l->mail.body, l->mail.cast, l->mail.to);
     phx__letter_drop(&p->hold, l); /* never the last reference to the host's memory */
 }
@@ -679,7 +681,7 @@ void phx__post_names(struct phx__post *p, uint64_t now)
     fate_sort_waiters(p, &p->name_waiters);
 }
 
-/* A message of a failed node's flow, which has not ended, back to its box. */
+/* A message of a failed node's flow, or a run of them, which has not ended, back to its box. */
 static int fate_rescue(struct phx__post *p, const struct phx__mail *m)
 {
     struct phx__letter *l = phx__letter_new(&p->hold, m);
@@ -711,15 +713,15 @@ static void fate_empty(struct phx__post *p, struct phx__pump_peer *peer, int res
             m.met |= fate_meet(m.box, peer->life);
         for (here = 0, i = first; i < o->count; i++)
             here += phx__flow_payload(phx__flow_at(o, i));
-        p->pending_bytes += m.size - here; /* fragments that were taken must go again */
+        p->pending_bytes += phx__mail_bytes(&m) - here; /* fragments that were taken must go again */
         result = back == (int)PHX__RETURN_LARGE ? PHX_ETOOBIG : failure;
         if (rescue && result == failure && m.limit != 0
             && p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)
             result = fate_rescue(p, &m);
         if (result != 0) {
-            p->pending_bytes -= m.size;
-            p->pending_count--;
-            p->dropped++;
+            p->pending_bytes -= phx__mail_bytes(&m);
+            p->pending_count -= 1 + m.rest;
+            p->dropped += 1 + m.rest;
             phx__fate_outcome(p, m.token, result, m.body, m.cast, m.to);
         }
         phx__fate_landed(p, m.box);

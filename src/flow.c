@@ -21,16 +21,39 @@
  * into one slice, and a small message costs one copy and no allocation. Retransmission emits the
  * same bytes.
  *
+ * A message that finds the last frame not yet emitted, and has its name, its sender and its knowledge
+ * of returns in common with what is there, joins it: its bytes go behind that frame's, with two bytes
+ * of size and perhaps its tag, and the frame has become a *run* (see wire_run.c). So a stream of small
+ * messages costs a fraction of a head, of a record, of an ack each, and a lone message is what it was,
+ * and leaves when it did:
+ *
+ *      open:      [head to a|8|8|8|8|   ]  + 8 to a   -> joins
+ *      closed:    [head to a|8|8|8|8] emitted, full, or another message behind it -> a new frame
+ *
+ * What may have to be taken out of the flow again does not join: who has a token is told how it
+ * ended and may be cancelled, what has a time limit expires. So a frame ends in one way, but for one
+ * thing: its target may deliver the beginning of a run and return the rest. The number is the frame's,
+ * and not the message's, because everything here is about frames: numbers given anew, credit,
+ * retransmission. Only the target knows in between how far it is in a run; it remembers that until it
+ * has the whole frame, and a return says at which message. The first plan was a number for each
+ * message; then an ack could end in the midst of a record, the ring would have to be searched, and
+ * each of the ten thousands of messages that a window holds now would need a return of its own when
+ * their name has moved.
+ *
  * Numbers are given when a message is put, although it may be withdrawn as long as nothing of it
  * has been emitted. Withdrawing it leaves a hole, so the numbers of all behind it, which were never
  * emitted either, are written again into their heads: nobody else has seen those bytes. That is
  * O(queue) for a rare call and nothing for the common ones.
  *
- * Memory: 64 bytes for a record, 56 to 92 bytes for a head. What counts against windows is the
- * frame with its head, never less than WIRE.md asks (it counts payload only), so that empty
- * messages are bounded too. */
+ * Memory: 64 bytes for a record, 56 to 92 bytes for a head; in a run 2 or 10 bytes. What counts
+ * against windows is the frame with its head, never less than WIRE.md asks (it counts payload only),
+ * so that empty messages are bounded too. */
 #include "flow.h"
 
+/* Frames that small messages join end here. The head of such a frame and the work for it are shared by 246
+ * messages of 64 bytes, a few instructions each; twice as much would save a few more and let the first of
+ * them wait longer for the last. It is an eighth of what a link commits ahead of control frames. */
+#define FLOW_RUN_MOST 16384u
 /* Payloads up to here are copied behind their heads: one slice and one cache-friendly stream
  * instead of a block each. Above, a body of its own costs less than it saves on the retransmission
  * store's slack. */
@@ -45,6 +68,8 @@
 /* Where a frame has its number, and its name: behind the header and two ids; see WIRE.md. */
 #define FLOW_NUMBER_AT (PHX__DATA_TARGET + 32u)
 #define FLOW_NAME_AT (FLOW_NUMBER_AT + 16u)
+/* What a record keeps of its frame's flags. */
+#define FLOW_PLACE (PHX__DATA_FIRST | PHX__DATA_LAST | PHX__DATA_SEEN)
 /* The backstop. A lost frame is nearly always noticed sooner, by a changed route or a gap; what is
  * left is the loss of the last frames at a relay. 1 s is far above any delay of a scheduler; 30 s
  * is what TCP settles for within an order of magnitude. */
@@ -71,6 +96,12 @@ size_t phx__flow_frame_size(const struct phx__flow_record *r)
     return (size_t)r->head_size + r->body_size;
 }
 
+/* The frame, or its head. */
+static uint8_t *flow_frame(const struct phx__flow_record *r)
+{
+    return r->head->data + r->head_at;
+}
+
 static size_t flow_head_size(int flags)
 {
     if ((flags & (int)PHX__DATA_FIRST) == 0)
@@ -78,9 +109,17 @@ static size_t flow_head_size(int flags)
     return PHX__DATA_FIRST_HEAD + ((flags & (int)PHX__DATA_SEEN) != 0 ? 4u : 0);
 }
 
+uint32_t phx__flow_rest(const struct phx__flow_record *r)
+{
+    return r->body == NULL ? r->body_at : 0;
+}
+
 size_t phx__flow_payload(const struct phx__flow_record *r)
 {
-    return phx__flow_frame_size(r) - flow_head_size(r->flags);
+    size_t bytes = phx__flow_frame_size(r) - flow_head_size(r->flags);
+    uint32_t rest = phx__flow_rest(r);
+
+    return rest == 0 ? bytes : bytes - rest * phx__wire_more_head(phx__wire_flags(flow_frame(r)));
 }
 
 /* Room for n more records. */
@@ -109,6 +148,7 @@ static int flow_reserve(struct phx__flow_out *o, uint32_t n)
 
 void phx__flow_truncate(struct phx__flow_out *o, uint32_t index)
 {
+    o->open_box = NULL;
     while (o->count > index) {
         struct phx__flow_record r = *phx__flow_at(o, --o->count);
 
@@ -153,6 +193,7 @@ void phx__flow_restart(struct phx__flow_out *o, uint64_t epoch, size_t window)
     o->limit_at = PHX__NEVER;
     o->front_back = 0;
     o->seen = 0;
+    o->open_box = NULL;
 }
 
 void phx__flow_trim(struct phx__flow_out *o)
@@ -197,6 +238,14 @@ static int flow_first_flags(const struct phx__flow_out *o)
     return (int)PHX__DATA_FIRST | (o->seen != 0 ? (int)PHX__DATA_SEEN : 0);
 }
 
+/* Does somebody wait for the outcome: a token, or memory to be given back? */
+static int flow_soon(const struct phx__mail *m)
+{
+    int waits = m->token != 0 || m->cast != NULL || (m->body != NULL && m->body->release != NULL);
+
+    return waits ? (int)PHX__DATA_SOON : 0;
+}
+
 /* Encodes the head of the next frame, with room for `inlined` bytes of payload behind it. The ring
  * has room. NULL: no memory. */
 static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct phx__mail *m,
@@ -224,14 +273,14 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     d.payload = NULL;
     d.size = payload;
     phx__writer_init(&w, tail->data + tail->used, head_size);
-    phx__wire_put_data_head(&w, &d, flags, o->hops);
+    phx__wire_put_data_head(&w, &d, flags | flow_soon(m), o->hops);
     PHX_ASSERT(!w.bad && w.size == head_size);
     r->head = phx__block_hold(tail);
     r->head_at = (uint32_t)tail->used;
     r->head_size = (uint16_t)(head_size + inlined);
     r->body = NULL;
     r->body_at = r->body_size = 0;
-    r->flags = (uint8_t)((unsigned)flags | m->met << PHX__FLOW_MET);
+    r->flags = (uint8_t)(((unsigned)flags & FLOW_PLACE) | m->met << PHX__FLOW_MET);
     r->gone = 0;
     r->token = m->token;
     r->limit = m->limit;
@@ -243,13 +292,31 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     return r;
 }
 
+size_t phx__mail_bytes(const struct phx__mail *m)
+{
+    return m->run == 0 ? m->size : m->size + m->rest_size - m->rest * phx__wire_more_head(m->run);
+}
+
+int phx__mail_next(struct phx__mail *m)
+{
+    const uint8_t *end = m->data + m->size + m->rest_size;
+
+    if (m->rest == 0)
+        return 0;
+    m->data = phx__wire_more(m->data + m->size, m->run, &m->tag, &m->size);
+    m->rest_size = (size_t)(end - m->data) - m->size;
+    if (--m->rest == 0)
+        m->run = 0;
+    return 1;
+}
+
 void phx__mail_copy(const struct phx__mail *m, uint8_t *to)
 {
     int i;
 
     if (m->body != NULL) {
-        if (m->size > 0)
-            memcpy(to, m->data, m->size);
+        if (m->size + m->rest_size > 0)
+            memcpy(to, m->data, m->size + m->rest_size);
         return;
     }
     for (i = 0; i < m->iov_count; i++) {
@@ -260,15 +327,86 @@ void phx__mail_copy(const struct phx__mail *m, uint8_t *to)
     }
 }
 
+/* Who waits for an outcome, or expires, needs a record of its own; and so does what a life has met. */
+static int flow_is_plain(const struct phx__mail *m)
+{
+    return m->token == 0 && m->limit == PHX__NEVER && m->cast == NULL && m->met == 0;
+}
+
+/* Others may join it, as many as go behind it in the tail, up to a bound: a frame that fills the credit
+ * would have to wait for all before it. */
+static void flow_open(struct phx__flow_out *o, const struct phx__mail *m,
+                      const struct phx__flow_record *r)
+{
+    size_t credit = o->window < o->own ? o->window : o->own, left = o->tail->capacity - o->tail->used;
+    size_t most = credit / 4 < FLOW_RUN_MOST ? credit / 4 : FLOW_RUN_MOST;
+
+    if (!flow_is_plain(m) || r->head_size >= most)
+        return;
+    o->open_box = m->box;
+    o->open_from = m->from;
+    o->open_tag = m->tag;
+    o->open_left = (uint32_t)(left < most - r->head_size ? left : most - r->head_size);
+}
+
+/* A small message, or a run. */
 static int flow_put_small(struct phx__flow_out *o, const struct phx__mail *m)
 {
-    struct phx__flow_record *r = flow_add(o, m, flow_first_flags(o) | (int)PHX__DATA_LAST, m->size,
-                                          m->size);
+    size_t size = m->size + m->rest_size;
+    struct phx__flow_record *r = flow_add(o, m, flow_first_flags(o) | (int)PHX__DATA_LAST | m->run,
+                                          size, size);
 
     if (r == NULL)
         return PHX_ENOMEM;
-    phx__mail_copy(m, r->head->data + r->head_at + (r->head_size - m->size));
+    phx__mail_copy(m, flow_frame(r) + (r->head_size - size));
+    r->body_at = m->rest;
+    flow_open(o, m, r);
     return 0;
+}
+
+uint8_t *phx__flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t from,
+                        uint64_t tag, size_t size)
+{
+    struct phx__flow_record *r;
+    struct phx__writer w;
+    uint8_t *at;
+    int flags;
+
+    if (b != o->open_box || from != o->open_from || size > FLOW_SMALL)
+        return NULL;
+    r = phx__flow_at(o, o->count - 1);
+    flags = phx__wire_flags(flow_frame(r));
+    if ((flags & (int)PHX__DATA_RUN) == 0)
+        flags |= (int)(tag == o->open_tag ? PHX__DATA_RUN : PHX__DATA_RUN | PHX__DATA_TAGS);
+    else if ((flags & (int)PHX__DATA_TAGS) == 0 && tag != o->open_tag)
+        return NULL;
+    size += phx__wire_more_head(flags);
+    if (size > o->open_left)
+        return NULL;
+    at = flow_frame(r) + r->head_size;
+    phx__writer_init(&w, at, size);
+    phx__wire_put_more(&w, flags, tag, size - phx__wire_more_head(flags));
+    o->open_left -= (uint32_t)size;
+    o->bytes += size;
+    o->tail->used += size;
+    r->head_size = (uint16_t)(r->head_size + size);
+    r->body_at++;
+    phx__wire_stretch(flow_frame(r), flags, r->head_size);
+    return at + w.size;
+}
+
+int phx__flow_join(struct phx__flow_out *o, const struct phx__mail *m)
+{
+    uint8_t *to;
+
+    if (m->box != o->open_box || !flow_is_plain(m) || m->run != 0
+        || (m->body != NULL && m->body->release != NULL))
+        return 0;
+    to = phx__flow_room(o, m->box, m->from, m->tag, m->size);
+    if (to == NULL)
+        return 0;
+    phx__mail_copy(m, to);
+    return 1;
 }
 
 /* Bytes of a message in one frame, but the last. */
@@ -314,9 +452,11 @@ int phx__flow_put(struct phx__flow_out *o, const struct phx__mail *m)
     PHX_ASSERT(o->epoch != 0);
     if (flow_reserve(o, frames) != 0)
         return PHX_ENOMEM;
+    o->open_box = NULL;
     /* The host's own memory is never copied, however small: that is what it asked for. Nor are the
      * bytes of a cast, which many flows share. */
-    if (m->size <= FLOW_SMALL && m->cast == NULL && (body == NULL || body->release == NULL)) {
+    if (m->run != 0
+        || (m->size <= FLOW_SMALL && m->cast == NULL && (body == NULL || body->release == NULL))) {
         err = flow_put_small(o, m);
     } else if (body != NULL) {
         err = flow_put_large(o, m, body, m->size == 0 ? 0 : (size_t)(m->data - body->data));
@@ -360,6 +500,8 @@ int phx__flow_mark(struct phx__flow_out *o, uint64_t now)
     o->flying += phx__flow_frame_size(phx__flow_at(o, (uint32_t)(o->sent - o->base)));
     if (!again) {
         o->left++;
+        if (o->left == o->base + o->count)
+            o->open_box = NULL; /* what has left stays as it is */
         /* One frame at a time is timed, and only if it went once (Karn): an ack does not say which
          * copy it answers. */
         if (!o->timing) {
@@ -432,6 +574,12 @@ void phx__flow_progress(struct phx__flow_out *o, uint64_t next, size_t bytes, ui
         o->tail->used = 0;
 }
 
+void phx__flow_saw(struct phx__flow_out *o)
+{
+    o->seen++;
+    o->open_box = NULL; /* the last frame says less */
+}
+
 void phx__flow_rewind(struct phx__flow_out *o)
 {
     o->sent = o->base;
@@ -484,7 +632,8 @@ uint32_t phx__flow_last(const struct phx__flow_out *o)
 void phx__flow_mail(const struct phx__flow_out *o, uint32_t index, struct phx__mail *m)
 {
     const struct phx__flow_record *r = phx__flow_at(o, index);
-    const uint8_t *head = r->head->data + r->head_at;
+    const uint8_t *head = flow_frame(r);
+    size_t head_size = flow_head_size(r->flags);
     struct phx__reader in;
 
     if ((r->flags & PHX__DATA_FIRST) != 0) {
@@ -493,7 +642,10 @@ void phx__flow_mail(const struct phx__flow_out *o, uint32_t index, struct phx__m
         m->from = phx__get_u64(&in);
         m->tag = phx__get_u64(&in);
         m->size = (size_t)phx__get_u64(&in);
-        m->data = r->body != NULL ? r->body->data + r->body_at : head + (r->head_size - m->size);
+        m->data = r->body != NULL ? r->body->data + r->body_at : head + head_size;
+        m->rest = phx__flow_rest(r);
+        m->run = phx__wire_flags(head) & (int)(PHX__DATA_RUN | PHX__DATA_TAGS);
+        m->rest_size = m->run == 0 ? 0 : r->head_size - head_size - m->size;
     } else {
         PHX_ASSERT(index == 0);
         *m = o->front;
@@ -512,7 +664,7 @@ static void flow_renumber(struct phx__flow_record *r, uint64_t number)
 {
     struct phx__writer w;
 
-    phx__writer_init(&w, r->head->data + r->head_at + FLOW_NUMBER_AT, 8);
+    phx__writer_init(&w, flow_frame(r) + FLOW_NUMBER_AT, 8);
     phx__put_u64(&w, number);
 }
 
@@ -520,6 +672,7 @@ void phx__flow_sweep(struct phx__flow_out *o)
 {
     uint32_t i = (uint32_t)(o->left - o->base), keep = i;
 
+    o->open_box = NULL;
     for (; i < o->count; i++) {
         struct phx__flow_record *r = phx__flow_at(o, i);
 
@@ -551,19 +704,25 @@ void phx__flow_start(struct phx__flow_in *in, uint64_t epoch)
     flow_drop_part(in);
     in->state = PHX__FLOW_ALL;
     in->next = 0;
+    in->done = 0;
     in->epoch = epoch;
+}
+
+static void flow_advance(struct phx__flow_in *in)
+{
+    in->next++;
+    in->done = 0;
 }
 
 void phx__flow_took(struct phx__flow_in *in)
 {
     flow_drop_part(in);
-    in->next++;
+    flow_advance(in);
 }
 
 void phx__flow_turn_back(struct phx__flow_in *in, int flags)
 {
-    flow_drop_part(in);
-    in->next++;
+    phx__flow_took(in);
     in->state = (flags & (int)PHX__DATA_LAST) != 0 ? PHX__FLOW_ALL : PHX__FLOW_RETURNED;
 }
 
@@ -577,21 +736,29 @@ void phx__flow_give_up(struct phx__flow_in *in)
 /* The rest of its message has no part to join and is skipped, too. */
 static int flow_skip(struct phx__flow_in *in)
 {
-    flow_drop_part(in);
-    in->next++;
+    phx__flow_took(in);
     return PHX__FLOW_SKIPPED;
 }
 
 /* What the first fragment tells. */
-static void flow_read_first(struct phx__mail *m, const struct phx__data *d)
+static void flow_read_first(struct phx__mail *m, const struct phx__data *d, int flags)
 {
-    memset(m, 0, sizeof *m);
     m->to = d->to;
     m->from = d->from;
     m->tag = d->tag;
-    m->limit = PHX__NEVER;
     m->size = (size_t)d->total;
     m->data = d->payload;
+    m->run = flags & (int)(PHX__DATA_RUN | PHX__DATA_TAGS);
+    m->rest = d->more;
+    m->rest_size = m->run == 0 ? 0 : d->size - m->size;
+}
+
+void phx__flow_take_whole(struct phx__flow_in *in, const struct phx__data *d, int flags,
+                          struct phx__mail *m)
+{
+    flow_drop_part(in); /* NULL unless the sender broke the message before */
+    in->state = PHX__FLOW_ALL;
+    flow_read_first(m, d, flags);
 }
 
 /* A fragment behind one that was turned back or given up. */
@@ -601,7 +768,7 @@ static int flow_take_rest(struct phx__flow_in *in, int last, struct phx__mail *m
         *m = in->mail;
         return PHX__FLOW_CUT;
     }
-    in->next++;
+    flow_advance(in);
     if (last)
         in->state = PHX__FLOW_ALL;
     return PHX__FLOW_MORE;
@@ -617,9 +784,9 @@ int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct p
     size_t size = d->size, room;
 
     if (first) {
-        flow_drop_part(in); /* NULL unless the sender broke the message before */
-        in->state = PHX__FLOW_ALL;
-        flow_read_first(m, d);
+        memset(m, 0, sizeof *m);
+        m->limit = PHX__NEVER;
+        phx__flow_take_whole(in, d, flags, m);
         if (last)
             return PHX__FLOW_WHOLE;
         if (phx__mem_has_room_for_mail(mem, m->size))
@@ -638,7 +805,7 @@ int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct p
     memcpy(in->part->data + in->part->used, d->payload, size);
     if (!last) {
         in->part->used += size;
-        in->next++;
+        flow_advance(in);
         return PHX__FLOW_MORE;
     }
     *m = in->mail;
@@ -647,6 +814,7 @@ int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct p
     return PHX__FLOW_WHOLE;
 }
 
+#undef FLOW_RUN_MOST
 #undef FLOW_SMALL
 #undef FLOW_TAIL_FIRST
 #undef FLOW_TAIL_MOST
@@ -654,6 +822,7 @@ int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct p
 #undef FLOW_RING_MOST
 #undef FLOW_NUMBER_AT
 #undef FLOW_NAME_AT
+#undef FLOW_PLACE
 #undef FLOW_RTO_MIN
 #undef FLOW_RTO_MAX
 #undef FLOW_RTO_NEW

@@ -18,6 +18,9 @@ struct phx__mail {
     struct phx__box *box; /* of its name, for messages in a flow; flow only keeps it */
     struct phx__cast *cast; /* that it is a member of; NULL: none */
     unsigned met; /* of box->lives: all of it went out to these, and they failed in silence */
+    int run;      /* PHX__DATA_RUN, perhaps with _TAGS: it is the first of many; else 0 */
+    uint32_t rest;    /* how many follow it then ... */
+    size_t rest_size; /* ... in so many bytes behind its own, as in a frame */
     size_t size;
     struct phx__block *body; /* holds data, all of it; NULL: gather iov instead */
     const uint8_t *data;
@@ -25,12 +28,19 @@ struct phx__mail {
     int iov_count;
 };
 
-PHX_PRIVATE void phx__mail_copy(const struct phx__mail *m, uint8_t *to); /* its m->size bytes */
+/* its m->size bytes, and what follows them in a run */
+PHX_PRIVATE void phx__mail_copy(const struct phx__mail *m, uint8_t *to);
+/* Bytes of all its messages. */
+PHX_PRIVATE size_t phx__mail_bytes(const struct phx__mail *m);
+/* The next message of a run comes first now, and the first is left out: 1, or 0: there is none. */
+PHX_PRIVATE int phx__mail_next(struct phx__mail *m);
 
 /* One frame of a flow: bytes of a head block, and then of a body block if body_size > 0. */
 struct phx__flow_record {
     struct phx__block *head, *body;
-    uint32_t head_at, body_at, body_size;
+    uint32_t head_at;
+    uint32_t body_at; /* without a body: how many messages follow the first in the frame */
+    uint32_t body_size;
     uint16_t head_size;
     uint8_t flags; /* PHX__DATA_*, and phx__mail.met from PHX__FLOW_MET on */
     uint8_t gone;  /* withdrawn; the next sweep takes it */
@@ -65,6 +75,12 @@ struct phx__flow_out {
     uint64_t rto, rto_at; /* the backstop; PHX__NEVER: nothing is under way */
     uint64_t rewind_from; /* on the target's word not before */
     uint64_t limit_at;    /* no message expires before */
+    /* Messages that have these in common may join the last frame, which ends where the tail does, until
+     * it leaves, or until `seen` is another. */
+    const struct phx__box *open_box; /* NULL: none may */
+    uint64_t open_from;
+    uint64_t open_tag;  /* of the first message in it */
+    uint32_t open_left; /* bytes that may be added */
 };
 
 PHX_PRIVATE void phx__flow_init(struct phx__flow_out *o, struct phx__mem *mem,
@@ -77,11 +93,20 @@ PHX_PRIVATE void phx__flow_restart(struct phx__flow_out *o, uint64_t epoch, size
 PHX_PRIVATE void phx__flow_trim(struct phx__flow_out *o);
 /* Queues a message. Holds m->body, or copies. 0 or PHX_ENOMEM, and then nothing changed. */
 PHX_PRIVATE int phx__flow_put(struct phx__flow_out *o, const struct phx__mail *m);
+/* Puts it behind the others in the last frame, if that has not left and takes it: 1, or 0. */
+PHX_PRIVATE int phx__flow_join(struct phx__flow_out *o, const struct phx__mail *m);
+/* The same of a message without token and limit: where its bytes are to be put now, or NULL. */
+PHX_PRIVATE uint8_t *phx__flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t from,
+                                    uint64_t tag, size_t size);
+/* One more return was taken in. */
+PHX_PRIVATE void phx__flow_saw(struct phx__flow_out *o);
 
 PHX_PRIVATE struct phx__flow_record *phx__flow_at(const struct phx__flow_out *o, uint32_t index);
 PHX_PRIVATE size_t phx__flow_frame_size(const struct phx__flow_record *r);
-/* bytes of the message in it */
+/* bytes of messages in it */
 PHX_PRIVATE size_t phx__flow_payload(const struct phx__flow_record *r);
+/* How many messages follow the first in it. */
+PHX_PRIVATE uint32_t phx__flow_rest(const struct phx__flow_record *r);
 /* The next frame to emit, or NULL: nothing left, or no credit. */
 PHX_PRIVATE struct phx__flow_record *phx__flow_peek(const struct phx__flow_out *o);
 /* It was emitted. 1 if not for the first time. */
@@ -102,7 +127,7 @@ PHX_PRIVATE void phx__flow_timeout(struct phx__flow_out *o, uint64_t now);
 PHX_PRIVATE uint32_t phx__flow_span(const struct phx__flow_out *o, uint32_t index);
 /* where the last one begins; count > 0 */
 PHX_PRIVATE uint32_t phx__flow_last(const struct phx__flow_out *o);
-/* *m as it was put, data and body borrowed from the records. */
+/* *m as it was put, with all that joined it; data and body are borrowed from the records. */
 PHX_PRIVATE void phx__flow_mail(const struct phx__flow_out *o, uint32_t index, struct phx__mail *m);
 /* Drops records index and above, from the end. */
 PHX_PRIVATE void phx__flow_truncate(struct phx__flow_out *o, uint32_t index);
@@ -113,6 +138,7 @@ PHX_PRIVATE void phx__flow_sweep(struct phx__flow_out *o);
 /* The receiving end. */
 struct phx__flow_in {
     uint64_t epoch, next; /* all fragments below next were taken */
+    uint32_t done;        /* ... and of the run that has the number next, so many messages */
     struct phx__block *part; /* the message being put together, part->used bytes of it are here */
     struct phx__mail mail;
     enum {
@@ -132,6 +158,10 @@ enum phx__flow_taken {
 PHX_PRIVATE void phx__flow_start(struct phx__flow_in *in, uint64_t epoch);
 PHX_PRIVATE int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem,
                                const struct phx__data *d, int flags, struct phx__mail *m);
+/* Of a frame that is FIRST and LAST: as it is, in *m the fields that an application is told, and the
+ * run's. Then phx__flow_took. */
+PHX_PRIVATE void phx__flow_take_whole(struct phx__flow_in *in, const struct phx__data *d, int flags,
+                                      struct phx__mail *m);
 PHX_PRIVATE void phx__flow_took(struct phx__flow_in *in);
 /* The fragment that comes next is taken, and its message is not: it goes back. */
 PHX_PRIVATE void phx__flow_turn_back(struct phx__flow_in *in, int flags);

@@ -16,6 +16,10 @@
  * search, because it is the one that was found last. Lists of boxes are circles of links inside
  * them; whoever forgets a list moves its boxes elsewhere first.
  *
+ * What comes back out of a flow comes back as frames: a run stays one letter, which borrows the bytes
+ * where they are, for a window of small messages would need tens of megabytes as letters of their own.
+ * It goes into the next flow as a run again; only this node itself peels message after message off it.
+ *
  * Waiters are names to which a send said "later". Each is in one list only, of whatever it waits
  * for, so the host hears of a name once. */
 #include "hold.h"
@@ -173,6 +177,11 @@ size_t phx__letter_charge(size_t size)
     return size + HOLD_OVERHEAD;
 }
 
+size_t phx__letter_cost(const struct phx__letter *l)
+{
+    return phx__letter_charge(l->mail.size + l->mail.rest_size);
+}
+
 struct phx__letter *phx__letter_new(struct phx__hold *h, const struct phx__mail *m)
 {
     struct phx__letter *l = phx__mem_get(h->mem, sizeof *l);
@@ -208,14 +217,26 @@ void phx__letter_drop(struct phx__hold *h, struct phx__letter *l)
 
 static void hold_count(struct phx__hold *h, struct phx__box *b, const struct phx__letter *l)
 {
-    size_t charge = phx__letter_charge(l->mail.size);
+    size_t charge = phx__letter_cost(l);
 
-    h->letters++;
+    h->letters += 1 + l->mail.rest;
     b->bytes += charge;
     if (b->pool != NULL)
         *b->pool += charge;
     if (hold_counts(b->state))
         h->held_bytes += charge;
+}
+
+static void hold_discount(struct phx__hold *h, struct phx__box *b, const struct phx__letter *l)
+{
+    size_t charge = phx__letter_cost(l);
+
+    h->letters -= 1 + l->mail.rest;
+    b->bytes -= charge;
+    if (b->pool != NULL)
+        *b->pool -= charge;
+    if (hold_counts(b->state))
+        h->held_bytes -= charge;
 }
 
 void phx__hold_push(struct phx__hold *h, struct phx__box *b, struct phx__letter *l)
@@ -244,7 +265,6 @@ struct phx__letter *phx__hold_take(struct phx__hold *h, struct phx__box *b,
                                    struct phx__letter *before)
 {
     struct phx__letter **from = before == NULL ? &b->head : &before->next, *l = *from;
-    size_t charge = phx__letter_charge(l->mail.size);
 
     *from = l->next;
     if (b->tail == l)
@@ -252,13 +272,22 @@ struct phx__letter *phx__hold_take(struct phx__hold *h, struct phx__box *b,
     if (b->back == l)
         b->back = before;
     l->next = NULL;
-    h->letters--;
-    b->bytes -= charge;
-    if (b->pool != NULL)
-        *b->pool -= charge;
-    if (hold_counts(b->state))
-        h->held_bytes -= charge;
+    hold_discount(h, b, l);
     return l;
+}
+
+void phx__hold_peel(struct phx__hold *h, struct phx__box *b, struct phx__mail *m)
+{
+    struct phx__letter *l = b->head;
+
+    *m = l->mail;
+    m->run = 0;
+    m->rest = 0;
+    m->rest_size = 0;
+    phx__block_hold(m->body);
+    hold_discount(h, b, l);
+    (void)phx__mail_next(&l->mail);
+    hold_count(h, b, l);
 }
 
 /* ---- Waiters */

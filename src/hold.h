@@ -22,7 +22,7 @@ struct phx__waiter {
 
 struct phx__letter {
     struct phx__letter *next;
-    struct phx__mail mail; /* with a body of its own */
+    struct phx__mail mail; /* with a body of its own; a run that came back is one letter */
 };
 
 enum phx__box_state {
@@ -50,7 +50,7 @@ struct phx__box {
     size_t *pool; /* who else counts them, or NULL; see phx__hold_charge */
     struct phx__waiter *waiters;
     struct phx__pump_peer *peer; /* the only one in whose flow messages to it may be; or NULL */
-    uint32_t flying;             /* how many are there */
+    uint32_t flying;             /* how many are there; those in one frame count as one */
     int returned;                /* one of them came back ... */
     int moved;                   /* ... and the last that did, because the name is not there */
     uint64_t version;            /* of the names, when the peer was known to be the owner */
@@ -66,7 +66,7 @@ struct phx__hold {
     struct phx__map waiting; /* names in some list of waiters */
     struct phx__box *recent; /* that was found last */
     size_t held_bytes;       /* of all boxes but LOCAL ones */
-    uint32_t letters;
+    uint32_t letters;        /* messages in them */
 };
 
 PHX_PRIVATE void phx__hold_init(struct phx__hold *h, struct phx__mem *mem);
@@ -84,8 +84,10 @@ PHX_PRIVATE void phx__hold_move(struct phx__hold *h, struct phx__box *b, enum ph
 /* Its bytes, those of now and of later, count in *pool from now on; NULL: nowhere. */
 PHX_PRIVATE void phx__hold_charge(struct phx__box *b, size_t *pool);
 
-/* What a message of this size costs a queue: never 0, so that empty messages are bounded, too. */
+/* What a letter of this size costs a queue: never 0, so that empty messages are bounded, too. */
 PHX_PRIVATE size_t phx__letter_charge(size_t size);
+/* The same of one that is there: in a run it is all its bytes. */
+PHX_PRIVATE size_t phx__letter_cost(const struct phx__letter *l);
 /* Holds m->body, or copies; NULL: no memory. */
 PHX_PRIVATE struct phx__letter *phx__letter_new(struct phx__hold *h, const struct phx__mail *m);
 /* one that is in no box */
@@ -96,6 +98,9 @@ PHX_PRIVATE void phx__hold_insert(struct phx__hold *h, struct phx__box *b, struc
 /* Takes out the letter behind `before`, or the first if that is NULL. */
 PHX_PRIVATE struct phx__letter *phx__hold_take(struct phx__hold *h, struct phx__box *b,
                                                struct phx__letter *before);
+
+/* Takes the first message out of the first letter, which is a run: *m holds the body. */
+PHX_PRIVATE void phx__hold_peel(struct phx__hold *h, struct phx__box *b, struct phx__mail *m);
 
 /* Notes that a name waits, once wherever that is. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__wait(struct phx__hold *h, struct phx__waiter **last, uint64_t name);

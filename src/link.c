@@ -141,22 +141,28 @@ static int link_commit_control(struct phx__link *l)
     return 0;
 }
 
-static int link_refill(struct phx__link_set *s, struct phx__link *l)
+/* *empty: nothing waits anywhere but in `out`. */
+static int link_refill(struct phx__link_set *s, struct phx__link *l, int *empty)
 {
-    int err = link_commit_control(l);
+    int err = l->control.count > 0 ? link_commit_control(l) : 0;
+    size_t room;
 
+    *empty = 0;
     if (err != 0 || l->state != PHX__LINK_UP || l->out.bytes >= LINK_AHEAD)
         return err;
-    s->pull(s->ctx, l, LINK_AHEAD - l->out.bytes);
+    room = LINK_AHEAD - l->out.bytes;
+    *empty = s->pull(s->ctx, l, room) < room;
     /* Pulling data makes acks: they leave with it, or every answer would be two writes. */
-    return link_commit_control(l);
+    return l->control.count > 0 ? link_commit_control(l) : 0;
 }
 
-/* What the stream takes of what waits: how many bytes, 0 if nothing waits, or why none. */
+/* What the stream takes of what waits: how many bytes, 0 if nothing waits, or why none. One that takes
+ * less than it is given is full, and need not be asked again to say so. */
 static long link_send(struct phx__link_set *s, struct phx__link *l)
 {
     struct iovec iov[LINK_IOV];
-    int err, count = 1;
+    int i, err, count = 1;
+    size_t given = 0;
     long n;
 
     if (l->tls == NULL) {
@@ -167,8 +173,11 @@ static long link_send(struct phx__link_set *s, struct phx__link *l)
     }
     if (count == 0 || iov[0].iov_len == 0)
         return 0;
+    for (i = 0; i < count; i++)
+        given += iov[i].iov_len;
     s->os_calls++;
     n = s->os->send(s->os->world, l->handle, iov, count);
+    l->full = n == PHX_EAGAIN || (n > 0 && (size_t)n < given);
     if (l->tls == NULL)
         phx__slices_take(&l->out, n > 0 ? (size_t)n : 0);
     else if ((err = phx__tls_sent(l->tls, iov, n > 0 ? (size_t)n : 0)) != 0)
@@ -190,29 +199,32 @@ static void link_spare(struct phx__link *l)
 int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
 {
     size_t written = 0;
+    long n = 1;
+    int empty = 0;
 
     l->full = l->dry = 0;
     while (written < limit) {
-        long n;
-        int err = link_refill(s, l);
+        /* After a write that took all there was it is known that nothing is left. */
+        int dry = n > 0 && empty && l->out.bytes == 0 && l->tls == NULL;
+        int err = dry ? 0 : link_refill(s, l, &empty);
         if (err != 0)
             return err;
-        n = link_send(s, l);
+        n = dry ? 0 : link_send(s, l);
         if (n == 0) {
             l->dry = 1;
             if (l->out.bytes == 0 && l->tail != NULL && l->tail->refs == 1)
                 link_spare(l);
             return 0;
         }
-        if (n == PHX_EAGAIN) {
-            l->full = 1;
+        if (n == PHX_EAGAIN)
             return 0;
-        }
         if (n < 0)
             return (int)n;
         written += (size_t)n;
         l->bytes_out += (size_t)n;
         s->bytes_out += (size_t)n;
+        if (l->full)
+            return 0;
     }
     return 0; /* there may be more: next step */
 }
@@ -531,6 +543,8 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
 
 static int link_stash(struct phx__link_set *s, struct phx__link *l, const uint8_t *p, size_t size)
 {
+    if (size == 0 && l->stash == NULL)
+        return 0;
     if (size == 0) {
         phx__mem_put(s->mem, l->stash, l->stash_capacity);
         l->stash = NULL;

@@ -40,11 +40,13 @@ struct phx__link {
     uint8_t refused;  /* the reason came from the peer */
     uint8_t full;     /* the last write was cut short: wait for PHX_WRITE */
     uint8_t secure;   /* over TLS */
+    uint8_t same_host; /* by AF_UNIX where TCP would have done; see phx_near.c */
     uint8_t resting;  /* it talks too much: not read until the timer */
     uint8_t dry;      /* the last write took all there was */
     uint32_t peer;    /* node, once known */
     uint32_t expect;  /* node that should answer, or PHX__NONE */
     uint32_t attempt; /* disc's number, or PHX__NONE */
+    uint32_t after;   /* slot of the link that had something next, when it was this one's turn last */
     int broken;       /* not 0: close it for this reason instead of writing */
     int reason;       /* why it was closed */
     const char *why;  /* more of that, or NULL */

@@ -26,6 +26,18 @@ PHX_PRIVATE void phx__os_wake_drain(const struct phx_os *os);
  * or why not, and then fd is still the caller's. For another world it does nothing and says 0. */
 PHX_PRIVATE int phx__os_adopt(const struct phx_os *os, int fd);
 
+/* The short way between processes of one host, see os_near.c. near_listen: a second listener, with a handle
+ * of its own, for those who dial the TCP address *at from this host. near_dial: a handle that is connected
+ * already with the one for *to. 0, or why not, and then TCP is the way: PHX_ENOTSUP: this system or world has
+ * nothing of the kind, or *to is not an address of this host; PHX_EREFUSED: nobody is there; PHX_EINUSE,
+ * PHX_EACCES: another user has taken the name; PHX_EAGAIN: its backlog is full; PHX_EMFILE, PHX_ENOMEM. */
+PHX_PRIVATE int phx__os_near_listen(const struct phx_os *os, const struct phx_address *at,
+                                    int *handle);
+PHX_PRIVATE int phx__os_near_dial(const struct phx_os *os, const struct phx_address *to,
+                                  int *handle);
+/* Is this, in doubt no, an address of this host? */
+PHX_PRIVATE int phx__os_near_is_own(const struct phx_os *os, const struct phx_address *a);
+
 /* The first `capacity` bytes of a file: how many there are, or PHX_EFILE, PHX_EACCES, PHX_EMFILE. May
  * block, as files do. */
 PHX_PRIVATE long phx__os_read_file(const char *path, void *out, size_t capacity);

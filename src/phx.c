@@ -29,6 +29,11 @@
 #define NODE_CROWD 8u
 /* Readiness asked for at once. */
 #define NODE_READY 128
+/* So many looks one after another found one link alone, and the one that was foreseen: then so many steps do
+ * without a look. Others that have something meanwhile wait for that many reads, and a host that sleeps is
+ * not kept asleep by it: its descriptor stays readable. */
+#define NODE_HOT_AFTER 4u
+#define NODE_HOT_MOST 16u
 
 /* ---- A log line without printf: the few conversions used here -------------------------------- */
 
@@ -279,14 +284,29 @@ static void node_late(phx *p)
     }
 }
 
+/* Most steps bring none, and find that out with a look at each of these. */
+static int node_has_news(const phx *p)
+{
+    return p->route.changed_count > 0 || p->names.lost_count > 0 || p->late || p->card_stale
+           || p->names.version != p->names_version || p->names.version != p->broken_version;
+}
+
+static int node_has_to_tell(const phx *p)
+{
+    return p->route.dirty_count > 0 || p->route.look || p->route.shrunk > 0;
+}
+
 static void node_settle(phx *p)
 {
+    uint64_t version;
     uint32_t node;
 
     while (phx__route_take_changed(&p->route, &node))
         p->late |= node_changed(p, node) != 0;
     node_report_lost(p);
+    version = p->names.version;
     phx__node_report_broken(p);
+    p->broken_version = version;
     if (p->late && phx__timer_at(&p->timers, p->late_timer) == UINT64_MAX)
         phx__timer_set(&p->timers, p->late_timer, p->now + NODE_LATE);
     if (p->names.version != p->names_version) {
@@ -509,7 +529,10 @@ static void node_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_LIVE_NODE: phx__live_due(&p->live, kind, arg, p->now); break;
     case PHX__TIMER_POST:
     case PHX__TIMER_POST_HOLD: phx__post_due(&p->post, kind, arg, p->now); break;
-    case PHX__TIMER_ACCEPT: phx__node_resume_listeners(p); break;
+    case PHX__TIMER_ACCEPT:
+        phx__near_again(p);
+        phx__node_resume_listeners(p);
+        break;
     case PHX__TIMER_LATE: node_late(p); break;
     case PHX__TIMER_HAND: phx__hand_due(p); break;
     default: break; /* PHX__TIMER_CLOSE: only wakes the step */
@@ -527,13 +550,76 @@ static void node_timers(phx *p)
         p->more = 1;
 }
 
+/* Who sleeps until one link has something, again and again, is told twice which one it is. Often that can be
+ * foreseen: it is the same link each time, or at a relay the two ends of a conversation in turn. So each link
+ * keeps which one was next when it was ready last, and after NODE_HOT_AFTER right guesses the link is
+ * read without a look.
+ *
+ * The one that should have something now, or NULL: look. */
+static struct phx__link *node_foresee(const phx *p)
+{
+    struct phx__link *l;
+
+    if (p->hot_count < NODE_HOT_AFTER || p->hot_count >= NODE_HOT_AFTER + NODE_HOT_MOST
+        || p->live.blind || p->hot >= p->link_size || p->links[p->hot] == NULL
+        || p->links[p->hot]->after >= p->link_size)
+        return NULL;
+    l = p->links[p->links[p->hot]->after];
+    return l != NULL && l->state == PHX__LINK_UP && !l->full ? l : NULL;
+}
+
+/* 1: a link was read, and what others may have is seen at one of the next steps. If it had nothing, the guess
+ * was wrong and cost this step its one system call: the next one, which is to come at once, looks. */
+static int node_guess(phx *p)
+{
+    struct phx__link *l = node_foresee(p);
+    uint64_t before;
+
+    if (l == NULL)
+        return 0;
+    before = l->bytes_in;
+    p->hot = l->slot;
+    phx__node_read(p, l);
+    if (l->bytes_in != before) {
+        p->hot_count++;
+    } else {
+        p->hot_count = 0;
+        p->more = 1;
+    }
+    return 1;
+}
+
+/* What a look has found, for the next guess. */
+static void node_learn_order(phx *p, const struct phx_ready *ready, int n)
+{
+    uint32_t slot = n == 1 && ready->events == PHX_READ
+                        ? phx__map_get(&p->handles, (uint64_t)ready->handle)
+                        : PHX__NONE;
+    struct phx__link *last = p->hot < p->link_size ? p->links[p->hot] : NULL;
+
+    if (slot >= p->link_size || last == NULL || last->after != slot)
+        p->hot_count = 0;
+    else if (p->hot_count < NODE_HOT_AFTER)
+        p->hot_count++;
+    else
+        p->hot_count = NODE_HOT_AFTER; /* begins again */
+    if (slot >= p->link_size)
+        return;
+    if (last != NULL)
+        last->after = slot;
+    p->hot = slot;
+}
+
 static void node_look(phx *p)
 {
     struct phx_ready ready[NODE_READY];
     int i, n;
 
+    if (node_guess(p))
+        return;
     p->set.os_calls++;
     n = p->os.wait(p->os.world, ready, NODE_READY);
+    node_learn_order(p, ready, n);
     for (i = 0; i < n; i++)
         phx__node_ready(p, ready[i].handle, ready[i].events);
     if (n == NODE_READY)
@@ -621,20 +707,27 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     /* After a stall: what the host found ready it may have found before the stall. */
     if (!p->more && (ready == NULL || was_blind))
         phx__live_round(&p->live);
-    node_timers(p);
-    phx__node_hooks(p);
-    node_settle(p);
+    if (phx__timers_next(&p->timers) <= p->now)
+        node_timers(p);
+    if (p->hook_count > 0)
+        phx__node_hooks(p);
+    if (node_has_news(p))
+        node_settle(p);
     p->more |= phx__post_run(&p->post, p->now);
-    node_leave(p);
-    node_settle(p);
-    if (!p->more || p->left || p->now > p->route.told_at + 20 * PHX__MS)
+    if (p->closing)
+        node_leave(p);
+    if (node_has_news(p))
+        node_settle(p);
+    if (node_has_to_tell(p) && (!p->more || p->left || p->now > p->route.told_at + 20 * PHX__MS))
         phx__route_flush(&p->route, p->now);
     if (p->set.incarnation != phx__route_dest(&p->route, PHX__SELF)->incarnation) {
         p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
         phx__post_rise(&p->post, p->set.incarnation, p->now); /* it had to rise */
     }
-    phx__node_write(p);
-    phx__node_sweep(p);
+    if (p->writer_count > 0)
+        phx__node_write(p);
+    if (p->closed_count > 0)
+        phx__node_sweep(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */
     p->more |= p->route.urgent || p->route.changed_count > 0;
     p->stepping = 0;
@@ -746,8 +839,11 @@ static void node_free(phx *p)
     /* Release callbacks may still call: they find a closed node, in the midst of a step. */
     p->stepping = p->closing = p->free_later = 1;
     phx__node_free_links(p);
-    for (i = 0; i < p->listener_count; i++)
+    for (i = 0; i < p->listener_count; i++) {
         p->os.close(p->os.world, p->listeners[i].handle);
+        if (p->near[i].handle >= 0)
+            p->os.close(p->os.world, p->near[i].handle);
+    }
     phx__post_free(&p->post);
     phx__disc_free(&p->disc);
     phx__live_free(&p->live);

@@ -12,16 +12,19 @@
 
 #define PHX__LISTENERS 8u
 #define PHX__LISTENER_SLOT \
-    0x80000000u /* handle map values: this bit and an index, or a link slot */
+    0x80000000u /* handle map values: this bit and an index, PHX__LISTENERS more for the companion, or a
+                   link slot */
 
 struct phx__listener {
     int handle;
     uint8_t paused; /* not watched: no descriptors, or too many strangers */
+    uint8_t wanted; /* of near: not there yet, and to be tried again */
     struct phx_address address;
 };
 
-struct phx__hook { /* an attempt that waits for cfg.dial to be asked */
+struct phx__hook { /* an attempt that waits for cfg.dial to be asked, or to go on by TCP */
     uint32_t attempt; /* PHX__NONE: given up meanwhile */
+    uint32_t expect;
     struct phx_address to;
 };
 
@@ -72,10 +75,19 @@ struct phx {
     struct phx__budget lines; /* of the log, by peer and reason */
     struct phx_id self;
     char cluster[65];
-    uint64_t now;
+
+    /* What each step looks at stands together here. */
+    uint64_t now, steps;
+    uint64_t names_version; /* as last shown to post */
+    uint64_t broken_version; /* as last looked through for broken ones, all news of which were told */
+    int card_stale;         /* own names or addresses changed */
+    int late;               /* some change was not taken in for lack of memory */
+    uint32_t late_timer;    /* ... and is looked at again */
+    int stepping, free_later, more;
 
     struct phx__link **links; /* by slot; NULL: free */
     uint32_t link_capacity, link_size, links_up;
+    uint32_t hot, hot_count; /* slot of the link that was ready last, and how often that was foreseen */
     uint32_t strangers; /* links that were accepted and have not proved anything yet */
     uint32_t
         *writers; /* slots with something to write; room for twice all slots, see node_new_link */
@@ -95,6 +107,7 @@ struct phx {
     uint32_t generation;
 
     struct phx__listener listeners[PHX__LISTENERS];
+    struct phx__listener near[PHX__LISTENERS]; /* their companions, handle -1: none; see phx_near.c */
     int listener_count;
     uint32_t resume_timer;                       /* paused listeners look again */
     struct phx_address own[PHX__CARD_ADDRESSES]; /* what others are told */
@@ -104,11 +117,6 @@ struct phx {
     struct phx__sight sights[8];   /* not agreed upon, the latest */
     uint32_t here_count, sight_next;
 
-    uint64_t names_version; /* as last shown to post */
-    int card_stale;         /* own names or addresses changed */
-    int late;               /* some change was not taken in for lack of memory */
-    uint32_t late_timer;    /* ... and is looked at again */
-    int stepping, free_later, more;
     int closing, left, is_closed;
     uint64_t goodbye_at, close_at;
     int card_late; /* the card could not be made for lack of memory */
@@ -118,7 +126,7 @@ struct phx {
         pool[512]; /* random bytes for nonces: asking the world for each costs three system calls */
     size_t pool_left;
 
-    uint64_t steps, updates_in, entries_in, heartbeats_in, monitor_beats_in, heartbeats_out, dials,
+    uint64_t updates_in, entries_in, heartbeats_in, monitor_beats_in, heartbeats_out, dials,
         dials_failed, accepts, refused, links_lost, bad_frames;
 };
 
@@ -126,6 +134,7 @@ struct phx {
 PHX_PRIVATE int phx__node_open_set(phx *p);
 PHX_PRIVATE void phx__node_accept(phx *p, int listener);
 PHX_PRIVATE void phx__node_resume_listeners(phx *p);
+PHX_PRIVATE void phx__node_look_again(phx *p, uint64_t at); /* at the listeners */
 PHX_PRIVATE int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect,
                                const struct phx_address *to);
 PHX_PRIVATE void phx__node_hooks(phx *p); /* asks cfg.dial for what disc wants */
@@ -133,6 +142,7 @@ PHX_PRIVATE void phx__node_abandon(void *ctx, uint32_t attempt);
 PHX_PRIVATE int phx__node_adopt(phx *p, int handle, int dialer, int secure);
 PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
 PHX_PRIVATE void phx__node_ready(phx *p, int handle, int events);
+PHX_PRIVATE void phx__node_read(phx *p, struct phx__link *l);
 PHX_PRIVATE void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell);
 /* Closes the link when its turn to write comes, which is in this step, and not under the feet of a room that
  * goes through its neighbours. */
@@ -142,6 +152,16 @@ PHX_PRIVATE void phx__node_sweep(phx *p); /* frees closed links */
 PHX_PRIVATE void phx__node_free_links(phx *p);
 /* Asks the world for what the link waits for, if that changed. */
 PHX_PRIVATE void phx__node_watch(phx *p, struct phx__link *l);
+
+/* phx_near.c: links within this host. A companion for a new listener; another try for what is missing. */
+PHX_PRIVATE void phx__near_listen(phx *p, int listener);
+PHX_PRIVATE void phx__near_again(phx *p);
+/* 0 and a connected handle, or an error and TCP is the way. */
+PHX_PRIVATE int phx__near_dial(phx *p, const struct phx_address *to, int *handle);
+/* A dialled link was closed for this reason: may it be that TCP leads to somebody else? */
+PHX_PRIVATE int phx__near_is_doubtful(const struct phx__link *l, int reason);
+/* Our end of such a link, as TCP would have it: 1, or 0. */
+PHX_PRIVATE int phx__near_here(phx *p, const struct phx__link *l, struct phx_address *here);
 
 /* phx_path.c: what a link that has come up teaches of our own addresses. */
 PHX_PRIVATE void phx__node_learn(phx *p, const struct phx__link *l);

@@ -39,6 +39,7 @@ void phx_config_init(struct phx_config *cfg)
     cfg->retry_min_us = 50 * PHX__MS;
     cfg->retry_max_us = 30 * PHX__SECOND;
     (void)phx_detector_preset(&cfg->detector, PHX_PRESET_DEFAULT);
+    cfg->same_host = 1;
     cfg->log_level = PHX_LOG_INFO;
 }
 
@@ -136,7 +137,7 @@ static int api_listen_at(phx *p, struct phx_address *a)
     at->paused = 0;
     a->tls = (unsigned char)tls; /* the world knows nothing of it */
     at->address = *a;
-    p->listener_count++;
+    phx__near_listen(p, p->listener_count++);
     phx__disc_listening(&p->disc, 1);
     if (!phx__address_is_any(a))
         (void)phx__node_own_address(p, a); /* a ninth address is not worth a failure */
@@ -259,7 +260,7 @@ int phx_timeout_ms(const phx *p, uint64_t now_us)
         return -1;
     if (at <= now_us)
         return 0;
-    ms = (at - now_us) / PHX__MS + ((at - now_us) % PHX__MS != 0);
+    ms = (at - now_us - 1) / PHX__MS + 1;
     return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
@@ -282,9 +283,12 @@ int phx_fds(const phx *p, struct pollfd *fds, int capacity)
 
     if (wake >= 0)
         n = api_put_fd(fds, capacity, n, wake, PHX_READ);
-    for (i = 0; i < p->listener_count; i++)
+    for (i = 0; i < p->listener_count; i++) {
         if (!p->listeners[i].paused)
             n = api_put_fd(fds, capacity, n, p->listeners[i].handle, PHX_READ);
+        if (p->near[i].handle >= 0 && !p->near[i].paused)
+            n = api_put_fd(fds, capacity, n, p->near[i].handle, PHX_READ);
+    }
     for (slot = 0; slot < p->link_size; slot++) {
         const struct phx__link *l = p->links[slot];
         if (l != NULL && l->state != PHX__LINK_CLOSED && phx__link_events(l) != 0)
@@ -478,6 +482,7 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
             out[n].handle = l->handle;
             out[n].up = l->state == PHX__LINK_UP && phx__node_link(p, l->peer) == l;
             out[n].dialer = l->dialer;
+            out[n].same_host = l->same_host;
             out[n].monitor = l->state == PHX__LINK_UP && phx__live_is_monitor(&p->live, l->peer);
             out[n].peer = l->id;
             out[n].address = l->address;

@@ -110,6 +110,7 @@ static void explain_link(struct explain_text *t, const phx *p, uint32_t node)
     if (l != NULL && n != NULL) {
         explain_put(t, l->dialer ? "link: dialled by this node, " : "link: accepted, ");
         explain_put(t, l->address.family ? phx_address_text(&l->address, at) : "adopted");
+        explain_put(t, l->same_host ? ", within this host" : "");
         explain_put(t, "\nheard: ");
         explain_age(t, p, n->heard + p->live.stalled);
         explain_put(t, "\npromised: to be heard every ");

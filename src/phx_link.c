@@ -198,6 +198,18 @@ static void node_note_end(phx *p, const struct phx__link *l, int reason)
     past->lost_error = reason;
 }
 
+/* disc must not be called while it dials, and a host's callback may call anything: cfg.dial is asked
+ * later in the step, when disc is done. So is TCP where the way within the host led to the wrong one. */
+static int node_hook_later(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
+{
+    if (phx__mem_grow(&p->mem, &p->hooks, &p->hook_capacity, p->hook_count + 1, sizeof *p->hooks))
+        return PHX_ENOMEM;
+    p->hooks[p->hook_count].attempt = attempt;
+    p->hooks[p->hook_count].expect = expect;
+    p->hooks[p->hook_count++].to = *to;
+    return 0;
+}
+
 void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell)
 {
     enum phx__link_state was = l->state;
@@ -216,7 +228,12 @@ void phx__node_close_link(phx *p, struct phx__link *l, int reason, int tell)
         node_link_down(p, l);
     if (l->attempt != PHX__NONE) {
         p->dials_failed++;
-        phx__disc_result(&p->disc, l->attempt, reason, p->now);
+        if (phx__near_is_doubtful(l, reason)
+            && node_hook_later(p, l->attempt, l->expect, &l->address) == 0)
+            p->more = 1; /* the way within the host led to the wrong one: TCP, in this step or the next */
+        else
+            phx__disc_result(&p->disc, l->attempt, reason, p->now);
+        l->attempt = PHX__NONE;
     }
     if (was != PHX__LINK_UP && l->dialer)
         node_resume_parked(p, l);
@@ -264,7 +281,7 @@ static uint64_t node_room_at(const phx *p)
     return p->strangers < NODE_STRANGERS ? 0 : node_oldest_stranger(p)->since + NODE_FAIR_TIME;
 }
 
-static void node_look_again(phx *p, uint64_t at)
+void phx__node_look_again(phx *p, uint64_t at)
 {
     if (at < phx__timer_at(&p->timers, p->resume_timer))
         phx__timer_set(&p->timers, p->resume_timer, at);
@@ -275,7 +292,18 @@ static void node_pause(phx *p, struct phx__listener *at, uint64_t until)
     at->paused = 1;
     p->set.os_calls++;
     p->os.watch(p->os.world, at->handle, 0);
-    node_look_again(p, until);
+    phx__node_look_again(p, until);
+}
+
+static void node_resume(phx *p, struct phx__listener *at)
+{
+    if (!at->paused)
+        return;
+    p->set.os_calls++;
+    if (p->os.watch(p->os.world, at->handle, PHX_READ) == 0)
+        at->paused = 0;
+    else
+        phx__node_look_again(p, p->now + NODE_PAUSE);
 }
 
 void phx__node_resume_listeners(phx *p)
@@ -284,24 +312,19 @@ void phx__node_resume_listeners(phx *p)
     int i;
 
     if (room_at > p->now) {
-        node_look_again(p, room_at);
+        phx__node_look_again(p, room_at);
         return;
     }
     for (i = 0; i < p->listener_count; i++) {
-        struct phx__listener *at = &p->listeners[i];
-        if (!at->paused)
-            continue;
-        p->set.os_calls++;
-        if (p->os.watch(p->os.world, at->handle, PHX_READ) == 0)
-            at->paused = 0;
-        else
-            node_look_again(p, p->now + NODE_PAUSE);
+        node_resume(p, &p->listeners[i]);
+        node_resume(p, &p->near[i]);
     }
 }
 
 void phx__node_accept(phx *p, int listener)
 {
-    struct phx__listener *at = &p->listeners[listener];
+    int near = listener >= (int)PHX__LISTENERS;
+    struct phx__listener *at = near ? &p->near[listener - (int)PHX__LISTENERS] : &p->listeners[listener];
     int i, err = 0;
 
     for (i = 0; i < NODE_ACCEPTS && err == 0 && node_room_at(p) <= p->now; i++) {
@@ -316,6 +339,7 @@ void phx__node_accept(phx *p, int listener)
                    == 0) {
             l->address = from;
             l->address.tls = at->address.tls;
+            l->same_host = (uint8_t)near;
             l->stranger = 1;
             p->strangers++;
             p->accepts++;
@@ -335,14 +359,32 @@ void phx__node_accept(phx *p, int listener)
 
 /* ---- Dialling -------------------------------------------------------------------------------- */
 
-/* disc must not be called while it dials, and a host's callback may call anything: cfg.dial is asked
- * later in the step, when disc is done. */
-static int node_hook_later(phx *p, uint32_t attempt, const struct phx_address *to)
+/* near: first look whether it is within this host. */
+static int node_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to, int near)
 {
-    if (phx__mem_grow(&p->mem, &p->hooks, &p->hook_capacity, p->hook_count + 1, sizeof *p->hooks))
-        return PHX_ENOMEM;
-    p->hooks[p->hook_count].attempt = attempt;
-    p->hooks[p->hook_count++].to = *to;
+    struct phx__link *l;
+    int secure = phx__node_wants_tls(p, to), handle, err;
+
+    if (secure && (err = phx__node_tls(p)) != 0)
+        return err;
+    p->dials++;
+    err = near ? phx__near_dial(p, to, &handle) : PHX_ENOTSUP;
+    near = err == 0;
+    if (!near) {
+        p->set.os_calls++;
+        err = p->os.dial(p->os.world, to, &handle);
+    }
+    if (err == 0)
+        err = node_open_link(p, handle, NODE_DIALER | (secure ? NODE_TLS : 0), PHX__LINK_DIALING, &l);
+    if (err != 0) {
+        p->dials_failed++;
+        return err;
+    }
+    l->attempt = attempt;
+    l->expect = expect;
+    l->address = *to;
+    l->address.tls = (unsigned char)secure;
+    l->same_host = (uint8_t)near;
     return 0;
 }
 
@@ -386,42 +428,40 @@ static void node_hook(phx *p, const struct phx__hook *h)
     phx__disc_result(&p->disc, h->attempt, err, p->now);
 }
 
+/* The same address once more, by TCP: the attempt goes on. */
+static void node_dial_again(phx *p, const struct phx__hook *h)
+{
+    int err = node_dial(p, h->attempt, h->expect, &h->to, 0);
+
+    if (err != 0)
+        phx__disc_result(&p->disc, h->attempt, err, p->now);
+}
+
 void phx__node_hooks(phx *p)
 {
     uint32_t i;
 
-    for (i = 0; i < p->hook_count && !p->free_later; i++)
-        if (p->hooks[i].attempt != PHX__NONE)
+    for (i = 0; i < p->hook_count && !p->free_later; i++) {
+        struct phx__hook h = p->hooks[i]; /* more may come, and move them */
+        if (h.attempt == PHX__NONE)
+            continue;
+        if (h.to.family == PHX_OTHER)
             node_hook(p, &p->hooks[i]);
+        else
+            node_dial_again(p, &h);
+    }
     p->hook_count = 0;
 }
 
 int phx__node_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     phx *p = ctx;
-    struct phx__link *l;
-    int secure = phx__node_wants_tls(p, to), handle, err;
 
     if (to->family == PHX_OTHER)
-        return node_hook_later(p, attempt, to);
+        return node_hook_later(p, attempt, expect, to);
     if (!phx__node_is_secure(p, to))
         return PHX_EINSECURE;
-    if (secure && (err = phx__node_tls(p)) != 0)
-        return err;
-    p->dials++;
-    p->set.os_calls++;
-    err = p->os.dial(p->os.world, to, &handle);
-    if (err == 0)
-        err = node_open_link(p, handle, NODE_DIALER | (secure ? NODE_TLS : 0), PHX__LINK_DIALING, &l);
-    if (err != 0) {
-        p->dials_failed++;
-        return err;
-    }
-    l->attempt = attempt;
-    l->expect = expect;
-    l->address = *to;
-    l->address.tls = (unsigned char)secure;
-    return 0;
+    return node_dial(p, attempt, expect, to, p->cfg.same_host);
 }
 
 void phx__node_abandon(void *ctx, uint32_t attempt)
@@ -588,8 +628,9 @@ static int node_link_up(void *ctx, struct phx__link *l)
     }
     p->links_up++;
     l->attempt = PHX__NONE;
-    phx__node_log(p, PHX_LOG_INFO, "link %s %s: up", phx_id_text(&l->id, id),
-                  l->address.family ? phx_address_text(&l->address, at) : "adopted");
+    phx__node_log(p, PHX_LOG_INFO, "link %s %s: up%s", phx_id_text(&l->id, id),
+                  l->address.family ? phx_address_text(&l->address, at) : "adopted",
+                  l->same_host ? ", within this host" : "");
     phx__node_learn(p, l);
     node_resume_parked(p, l);
     phx__node_resume_listeners(p);
@@ -601,10 +642,12 @@ static int node_link_up(void *ctx, struct phx__link *l)
 
 static void node_finish_dial(phx *p, struct phx__link *l)
 {
-    int err;
+    int err = 0;
 
-    p->set.os_calls++;
-    err = p->os.finish(p->os.world, l->handle);
+    if (!l->same_host) { /* those are connected from the beginning */
+        p->set.os_calls++;
+        err = p->os.finish(p->os.world, l->handle);
+    }
     if (err == PHX_EAGAIN)
         return;
     if (err == 0) {
@@ -617,7 +660,7 @@ static void node_finish_dial(phx *p, struct phx__link *l)
         phx__node_watch(p, l);
 }
 
-static void node_read(phx *p, struct phx__link *l)
+void phx__node_read(phx *p, struct phx__link *l)
 {
     uint64_t before = l->bytes_in;
     int err = phx__link_read(&p->set, l);
@@ -669,7 +712,7 @@ void phx__node_ready(phx *p, int handle, int events)
         node_wants(p, l);
     }
     if (events & PHX_READ)
-        node_read(p, l);
+        phx__node_read(p, l);
 }
 
 static void node_write_link(phx *p, struct phx__link *l)

@@ -160,11 +160,18 @@ void phx__node_learn(phx *p, const struct phx__link *l)
     struct phx_address here, at;
 
     memset(&here, 0, sizeof here);
-    p->set.os_calls++;
-    if (p->os.local(p->os.world, l->handle, &here) != 0 || !path_is_ip(&here))
+    if (l->same_host) {
+        if (!phx__near_here(p, l, &here))
+            return;
+    } else {
+        p->set.os_calls++;
+        if (p->os.local(p->os.world, l->handle, &here) != 0)
+            return;
+    }
+    if (!path_is_ip(&here))
         return;
     path_here(p, &here);
     path_moved(p, &here);
-    if (path_evidence(p, l, &here, &at))
+    if (!l->same_host && path_evidence(p, l, &here, &at))
         path_seen(p, l, &at);
 }

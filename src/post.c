@@ -30,6 +30,11 @@
  * nobody else's death can lose it. What a receiver cannot take (no memory) it does not acknowledge;
  * it closes the sender's window instead and opens it again when it can.
  *
+ * A frame may be a run of messages. They are taken one by one, as if each had come by itself, and the
+ * application may send, cancel and let the name go in between. Then the rest goes back, as one return;
+ * and if there is no room for that, the frame comes again and the messages that were taken are passed
+ * over. A run is acknowledged when all of it was taken.
+ *
  * Re-entrance: ops.message, done and writable, and the host's release functions may call
  * phx__post_send and phx__post_cancel. So nothing that those may move or free is held across such a
  * call. Release functions run only in phx__post_data, _ack, _run and _free: what is withdrawn
@@ -177,37 +182,82 @@ static int post_submit(struct phx__post *p, struct phx__post_way *way, const str
     return err;
 }
 
-int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t now)
+static void post_wrap(struct phx__mail *mail, const struct phx_outgoing *m, size_t size,
+                      uint64_t now)
+{
+    mail->to = m->to;
+    mail->from = m->from;
+    mail->tag = m->tag;
+    mail->token = m->token;
+    mail->limit = PHX__NEVER;
+    if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - now)
+        mail->limit = now + m->time_limit_us;
+    mail->box = NULL;
+    mail->cast = NULL;
+    mail->met = 0;
+    mail->run = 0;
+    mail->rest = 0;
+    mail->rest_size = 0;
+    mail->size = size;
+    mail->body = NULL;
+    mail->data = NULL;
+    mail->iov = m->iov;
+    mail->iov_count = m->iov_count;
+}
+
+/* The usual case of a stream: what was sent last went to this name, too, its owner is the same, and the last
+ * frame to it takes one more. Nothing is asked here that the long way would not ask; what it asks besides
+ * is known, and no memory is needed. 1, or 0: take the long way. */
+static int post_join(struct phx__post *p, const struct phx_outgoing *m)
+{
+    struct phx__box *b = p->hold.recent;
+    size_t size;
+    uint8_t *to;
+
+    if (b == NULL || b->name != m->to || b->peer == NULL || b->peer->out.open_box != b
+        || b->state != PHX__BOX_FLOWING || b->version != *p->ops.version || m->token != 0
+        || m->time_limit_us != 0 || m->release != NULL || m->iov_count != 1 || m->iov == NULL)
+        return 0;
+    size = m->iov->iov_len;
+    if (size > p->limits.max_message || (size > 0 && m->iov->iov_base == NULL)
+        || !phx__fate_credit(p, b->peer))
+        return 0;
+    to = phx__flow_room(&b->peer->out, b, m->from, m->tag, size);
+    if (to == NULL)
+        return 0;
+    if (size > 0)
+        memcpy(to, m->iov->iov_base, size);
+    p->pending_count++;
+    p->pending_bytes += size;
+    p->messages_out++;
+    return 1;
+}
+
+static int post_go_long(struct phx__post *p, const struct phx_outgoing *m, struct phx__mail *mail)
 {
     struct phx__waiter **waiters = NULL;
-    struct phx__mail mail;
     struct phx__post_way way;
-    size_t size;
-    int err = post_measure(p, m, &size);
+    int err = phx__post_find_way(p, m->to, mail->size, &way, &waiters);
 
-    p->now = now;
-    if (err == 0)
-        err = phx__post_find_way(p, m->to, size, &way, &waiters);
     if (err == PHX_EAGAIN && phx__wait(&p->hold, waiters, m->to) != 0)
         err = PHX_ENOMEM; /* "later" would be a promise to tell when */
+    return err != 0 ? err : post_submit(p, &way, m, mail);
+}
+
+int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t now)
+{
+    struct phx__mail mail;
+    size_t size;
+    int err;
+
+    p->now = now;
+    if (post_join(p, m))
+        return 0;
+    err = post_measure(p, m, &size);
     if (err != 0)
         return err;
-    mail.to = m->to;
-    mail.from = m->from;
-    mail.tag = m->tag;
-    mail.token = m->token;
-    mail.limit = PHX__NEVER;
-    if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - now)
-        mail.limit = now + m->time_limit_us;
-    mail.box = NULL;
-    mail.cast = NULL;
-    mail.met = 0;
-    mail.size = size;
-    mail.body = NULL;
-    mail.data = NULL;
-    mail.iov = m->iov;
-    mail.iov_count = m->iov_count;
-    err = post_submit(p, &way, m, &mail);
+    post_wrap(&mail, m, size, now);
+    err = post_go_long(p, m, &mail);
     if (err == 0) {
         p->pending_bytes += size;
         p->messages_out++;
@@ -217,41 +267,97 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t n
 
 /* ---- Receiving */
 
-/* To the application. */
-static void post_deliver(struct phx__post *p, const struct phx__mail *m, uint32_t source)
+/* What all messages of one frame have in common. */
+static void post_address(const struct phx__post *p, const struct phx__mail *m, uint32_t source,
+                         struct phx_message *out)
 {
-    struct phx_message out;
-
-    out.to = m->to;
-    out.from = m->from;
-    out.tag = m->tag;
-    out.source = p->ids->at[source];
-    out.data = m->size > 0 ? m->data : NULL;
-    out.size = m->size;
-    p->messages_in++;
-    p->ops.message(p->ops.ctx, &out);
+    out->to = m->to;
+    out->from = m->from;
+    out->source = p->ids->at[source];
 }
 
-/* Why a message must go back, as its first fragment tells; 0: it need not. */
-static int post_refusal(struct phx__post *p, struct phx__pump_peer *peer,
-                        const struct phx__data *d)
+/* To the application. */
+static void post_deliver(struct phx__post *p, const struct phx__mail *m, struct phx_message *out)
 {
-    phx__back_seen(&peer->back, d->seen);
-    if (p->ops.owner(p->ops.ctx, d->to) != PHX__SELF)
+    out->tag = m->tag;
+    out->data = m->size > 0 ? m->data : NULL;
+    out->size = m->size;
+    p->messages_in++;
+    p->ops.message(p->ops.ctx, out);
+}
+
+/* Why messages to this name must go back; 0: they need not. */
+static int post_refusal(struct phx__post *p, const struct phx__pump_peer *peer, uint64_t name)
+{
+    if (p->ops.owner(p->ops.ctx, name) != PHX__SELF)
         return (int)PHX__RETURN_MOVED;
-    if (phx__back_refuses(&peer->back, d->to))
-        return (int)PHX__RETURN_AGAIN;
-    return d->total > p->limits.max_message ? (int)PHX__RETURN_LARGE : 0;
+    return phx__back_refuses(&peer->back, name) ? (int)PHX__RETURN_AGAIN : 0;
+}
+
+static int post_is_large(const struct phx__post *p, uint64_t size)
+{
+    return size > p->limits.max_message ? (int)PHX__RETURN_LARGE : 0;
+}
+
+/* The message at that place of the frame, and what follows it unless it is only too large. 0: not now. */
+static int post_return(struct phx__post *p, struct phx__pump_peer *peer, const struct phx__data *d,
+                       uint64_t name, uint32_t place, int reason)
+{
+    struct phx__return t;
+
+    t.number = d->number;
+    t.place = (uint16_t)place;
+    t.reason = reason;
+    if (phx__back_add(&peer->back, name, &t) != 0)
+        return 0;
+    phx__pump_owe(p, peer, 1);
+    return 1;
 }
 
 /* 0: not taken. */
 static int post_turn_back(struct phx__post *p, struct phx__pump_peer *peer,
                           const struct phx__data *d, uint64_t name, int flags, int reason)
 {
-    if (phx__back_add(&peer->back, name, d->number, reason) != 0)
+    if (!post_return(p, peer, d, name, 0, reason))
         return 0;
     phx__flow_turn_back(&peer->in, flags);
-    phx__pump_owe(p, peer, 1);
+    return 1;
+}
+
+/* A frame of whole messages: one, or a run. Whatever the application does inside its callback counts for
+ * those that follow, as if each had come by itself; so the name is asked for again when names have
+ * changed. If one of them can neither be delivered nor go back now, the frame comes again, and
+ * what was done of it is not done twice. */
+static int post_take_whole(struct phx__post *p, struct phx__pump_peer *peer,
+                           const struct phx__data *d, int flags)
+{
+    struct phx__flow_in *in = &peer->in;
+    struct phx_message out;
+    struct phx__mail m;
+    uint64_t version = 0;
+    uint32_t place = 0;
+    int known = 0, reason = 0, why;
+
+    phx__flow_take_whole(in, d, flags, &m);
+    post_address(p, &m, peer->node, &out);
+    do {
+        if (place++ < in->done)
+            continue;
+        if (!known || version != *p->ops.version) {
+            version = *p->ops.version;
+            reason = post_refusal(p, peer, m.to);
+            known = 1;
+        }
+        why = reason != 0 ? reason : post_is_large(p, m.size);
+        if (why != 0 && !post_return(p, peer, d, m.to, place - 1, why))
+            return 0;
+        if (reason != 0)
+            break; /* and all the rest */
+        if (why == 0)
+            post_deliver(p, &m, &out);
+        in->done = place;
+    } while (phx__mail_next(&m));
+    phx__flow_took(in);
     return 1;
 }
 
@@ -259,11 +365,21 @@ static int post_turn_back(struct phx__post *p, struct phx__pump_peer *peer,
 static int post_take(struct phx__post *p, struct phx__pump_peer *peer, const struct phx__data *d,
                      int flags)
 {
-    int reason = (flags & (int)PHX__DATA_FIRST) != 0 ? post_refusal(p, peer, d) : 0;
+    const int whole = (int)(PHX__DATA_FIRST | PHX__DATA_LAST);
+    struct phx_message out;
     struct phx__mail m;
+    int reason;
 
-    if (reason != 0)
-        return post_turn_back(p, peer, d, d->to, flags, reason);
+    if ((flags & (int)PHX__DATA_FIRST) != 0) {
+        phx__back_seen(&peer->back, d->seen);
+        if ((flags & whole) == whole)
+            return post_take_whole(p, peer, d, flags);
+        reason = post_refusal(p, peer, d->to);
+        if (reason == 0)
+            reason = post_is_large(p, d->total);
+        if (reason != 0)
+            return post_turn_back(p, peer, d, d->to, flags, reason);
+    }
     switch (phx__flow_take(&peer->in, p->mem, d, flags, &m)) {
     case PHX__FLOW_MORE:
         return 1;
@@ -274,9 +390,10 @@ static int post_take(struct phx__post *p, struct phx__pump_peer *peer, const str
         return post_turn_back(p, peer, d, m.to, flags, (int)PHX__RETURN_AGAIN);
     case PHX__FLOW_WHOLE:
         /* The name may have gone since its first fragment. */
-        if ((flags & (int)PHX__DATA_FIRST) == 0 && p->ops.owner(p->ops.ctx, m.to) != PHX__SELF)
+        if (p->ops.owner(p->ops.ctx, m.to) != PHX__SELF)
             return post_turn_back(p, peer, d, m.to, flags, (int)PHX__RETURN_MOVED);
-        post_deliver(p, &m, peer->node);
+        post_address(p, &m, peer->node, &out);
+        post_deliver(p, &m, &out);
         phx__flow_took(&peer->in);
         return 1;
     default:
@@ -318,6 +435,7 @@ static void post_arrived(struct phx__post *p, struct phx__pump_peer *peer,
     } else if (post_take(p, peer, d, flags)) {
         peer->ack_bytes += d->size;
         peer->ack_frames++;
+        peer->hurry |= (flags & (int)PHX__DATA_SOON) != 0;
         phx__pump_owe(p, peer, peer->stuck || peer->ack_bytes >= p->limits.window / 4
                               || peer->ack_frames >= POST_ACK_FRAMES);
         peer->stuck = 0;
@@ -373,21 +491,25 @@ struct post_returns {
     uint32_t at;
 };
 
-/* Why the message of fragment `number` came back there; 0: it did not. Those of our numbers that
- * name none were never sent by an honest target; they count, so that the rest is in step. */
-static int post_came_back(struct post_returns *in, struct phx__flow_out *o, uint64_t number)
+/* Why something of the lowest record came back, and where it begins; 0: nothing did. Of a run a message
+ * that is too large ends as if it had arrived, for nobody asked. Returns that name none of our messages
+ * were never sent by an honest target; they count, so that the rest is in step. */
+static int post_came_back(struct post_returns *in, struct phx__flow_out *o, uint32_t *place)
 {
-    uint64_t at;
-    int reason;
+    const uint32_t rest = phx__flow_rest(phx__flow_at(o, 0));
+    struct phx__return t;
 
+    *place = 0;
     while (in->at < in->ack->return_count) {
-        at = phx__wire_return(in->ack, in->at, &reason);
-        if (at > number)
+        phx__wire_return(in->ack, in->at, &t);
+        if (t.number > o->base)
             break;
-        if (at == number)
-            return reason;
+        *place = t.place;
+        if (t.number == o->base && t.place <= rest
+            && (rest == 0 || t.reason != (int)PHX__RETURN_LARGE))
+            return t.reason;
         in->at++;
-        o->seen++;
+        phx__flow_saw(o);
     }
     return 0;
 }
@@ -398,35 +520,52 @@ static void post_end(struct phx__post *p, struct phx__flow_record *r, int back)
         p->promised--; /* it goes right here, unless a link still holds it */
     phx__fate_outcome(p, r->token, back == 0 ? PHX_OK : PHX_ETOOBIG, back == 0 ? NULL : r->body,
                       r->cast, r->box->name);
-    p->pending_count--;
+    p->pending_count -= 1 + phx__flow_rest(r);
     if (back == 0)
         r->box->retry_us = 0;
     phx__fate_landed(p, r->box);
 }
 
-/* The lowest record was taken: its message has arrived, or comes back. 0, or PHX_ENOMEM and nothing
+/* The lowest record's message must go again; of a run those from this place on, and the others have
+ * arrived. 0 or PHX_ENOMEM. */
+static int post_again(struct phx__post *p, struct phx__flow_out *o, uint32_t place, int reason)
+{
+    struct phx__mail m;
+    uint32_t i;
+
+    phx__flow_mail(o, 0, &m);
+    for (i = 0; i < place; i++)
+        (void)phx__mail_next(&m);
+    if (phx__fate_take_back(p, &m, reason) != 0)
+        return PHX_ENOMEM;
+    if (place > 0)
+        m.box->retry_us = 0; /* its owner is one */
+    p->pending_bytes += phx__mail_bytes(&m);
+    p->pending_count -= place;
+    return 0;
+}
+
+/* The lowest record was taken: what it carries has arrived, or comes back. 0, or PHX_ENOMEM and nothing
  * changed. */
 static int post_acked(struct phx__post *p, struct phx__flow_out *o, struct post_returns *in,
                       size_t *bytes)
 {
     struct phx__flow_record r = *phx__flow_at(o, 0);
     int first = (r.flags & PHX__DATA_FIRST) != 0, last = (r.flags & PHX__DATA_LAST) != 0;
-    int here = in->ack->return_count == 0 ? 0 : post_came_back(in, o, o->base);
+    uint32_t place = 0;
+    int here = in->ack->return_count == 0 ? 0 : post_came_back(in, o, &place);
     int back = here != 0 || first ? here : o->front_back;
     int again = last && back != 0 && back != (int)PHX__RETURN_LARGE && r.limit != 0;
-    struct phx__mail m;
 
     if (again) {
-        phx__flow_mail(o, 0, &m);
-        if (phx__fate_take_back(p, &m, back) != 0)
+        if (post_again(p, o, place, back) != 0)
             return PHX_ENOMEM;
-        p->pending_bytes += m.size;
     } else if (here != 0 && here != (int)PHX__RETURN_LARGE) {
         phx__fate_gate(p, r.box, here);
     }
     if (here != 0) {
         in->at++;
-        o->seen++;
+        phx__flow_saw(o);
     }
     (void)phx__flow_pop(o, o->base + 1, &r);
     if (!last && here != 0)
@@ -493,10 +632,26 @@ void phx__post_ack(struct phx__post *p, const struct phx__ack *a, int gap, uint6
 
 /* ---- What is due */
 
+/* The first message of a letter that is a run. */
+static void post_run_one(struct phx__post *p, struct phx__box *b)
+{
+    struct phx_message out;
+    struct phx__mail m;
+
+    phx__hold_peel(&p->hold, b, &m);
+    phx__ring_add(&p->local, &b->link); /* names take turns */
+    p->pending_bytes -= m.size;
+    p->pending_count--;
+    post_address(p, &m, PHX__SELF, &out);
+    post_deliver(p, &m, &out);
+    phx__block_drop(m.body);
+}
+
 /* Delivers what this node sent to itself, as much as there was at the beginning. */
 static void post_run_local(struct phx__post *p)
 {
     uint32_t budget = p->hold.letters;
+    struct phx_message out;
 
     while (budget-- > 0 && !phx__ring_is_empty(&p->local)) {
         struct phx__box *b = (struct phx__box *)(void *)p->local.next;
@@ -504,6 +659,10 @@ static void post_run_local(struct phx__post *p)
 
         if (p->ops.owner(p->ops.ctx, b->name) != PHX__SELF) {
             phx__fate_route_box(p, b);
+            continue;
+        }
+        if (b->head->mail.run != 0) {
+            post_run_one(p, b);
             continue;
         }
         l = phx__hold_take(&p->hold, b, NULL);
@@ -514,7 +673,8 @@ static void post_run_local(struct phx__post *p)
         p->pending_bytes -= l->mail.size;
         p->pending_count--;
         phx__fate_outcome(p, l->mail.token, PHX_OK, l->mail.body, l->mail.cast, l->mail.to);
-        post_deliver(p, &l->mail, PHX__SELF);
+        post_address(p, &l->mail, PHX__SELF, &out);
+        post_deliver(p, &l->mail, &out);
         phx__letter_drop(&p->hold, l);
     }
 }
@@ -556,6 +716,8 @@ int phx__post_ready(const struct phx__post *p)
 int phx__post_run(struct phx__post *p, uint64_t now)
 {
     p->now = now;
+    if (!phx__post_ready(p) && !p->look_again && p->stray == NULL && p->hold_waiters == NULL)
+        return 0;
     if (p->look_again)
         phx__post_names(p, now);
     phx__pump_retry(p);

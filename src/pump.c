@@ -20,18 +20,25 @@
  * each other from waiting for each other: nobody ever stops reading. Frames in transit are copied
  * once, one after another into shared blocks, and so leave in as few slices as they came.
  *
- * Acks ride before data that goes the other way, or go by themselves when enough has come or some
- * time has passed. A record has one timer for all its deadlines. It is only ever moved forward: one
- * that fires too early is set again then, which is far cheaper than moving it at each frame. */
+ * Acks ride before data that goes the other way, though not on every frame of a brisk exchange, or go
+ * by themselves when enough has come or some time has passed. A record has one timer
+ * for all its deadlines. It is only ever moved forward: one that fires too early is set again then,
+ * which is far cheaper than moving it at each frame. */
 #include "post.h"
 
-/* Bytes served to one destination before the next has its turn: one large fragment, or some hundred
- * small frames. Less would cost full fragments their fairness, more would let small messages wait
+/* Bytes served to one destination before the next has its turn: one large fragment, four runs, or some
+ * hundred small frames. Less would cost full fragments their fairness, more would let small messages wait
  * longer. */
 #define PUMP_QUANTUM PHX__FRAGMENT
 /* An ack waits this long for data that goes the other way. It delays no message, only outcomes and
  * credit; credit is safe because a quarter of the window asks for an ack by itself. */
 #define PUMP_ACK_DELAY (5 * PHX__MS)
+/* An ack rides on data that goes the other way; but within so long after the last one, not for so few frames
+ * and bytes, unless the sender has said that somebody waits for it. In ping-pong an ack is a fifth of all the
+ * work, on either side. The bounds keep what is resent small, and the sender's few records in the cache. */
+#define PUMP_RIDE_EVERY PHX__MS
+#define PUMP_RIDE_FRAMES 16u
+#define PUMP_RIDE_BYTES 4096u
 /* A receiver that could not take a message asks for it again after this. One frame per flow comes
  * then. */
 #define PUMP_STUCK_AGAIN (50 * PHX__MS)
@@ -109,7 +116,7 @@ static void pump_list(struct phx__post *p, struct phx__pump_source *s)
     }
     if (!s->peer->routed || !pump_is_ready(s))
         return;
-    if (pump_grow(p, nbr) != 0)
+    if (nbr >= p->node_capacity && pump_grow(p, nbr) != 0)
         nbr = PHX__NONE;
     first = *pump_circle(p, nbr) == NULL;
     pump_insert(p, s, nbr);
@@ -241,6 +248,8 @@ void phx__pump_ack(struct phx__post *p, struct phx__pump_peer *peer)
         return;
     }
     peer->owed = 0;
+    peer->hurry = 0;
+    peer->acked_at = p->now;
     peer->confirm = 0;
     peer->gap = 0;
     peer->ack_bytes = 0;
@@ -327,6 +336,14 @@ int phx__pump_transit(struct phx__post *p, const uint8_t *frame, size_t size,
 
 /* ---- Emitting */
 
+/* Does the ack that is owed go with the data, or is there time? In a brisk exchange of small messages most
+ * can wait for the next one, since each says all that the former did. */
+static int pump_ack_rides(const struct phx__post *p, const struct phx__pump_peer *peer)
+{
+    return peer->hurry || peer->ack_frames >= PUMP_RIDE_FRAMES || peer->ack_bytes >= PUMP_RIDE_BYTES
+           || p->now >= peer->acked_at + PUMP_RIDE_EVERY || !phx__ring_is_empty(&peer->ack_link);
+}
+
 /* Frames from one source, about `quantum` bytes. *failed: a link could not queue more. */
 static size_t pump_serve_own(struct phx__post *p, struct phx__pump_peer *peer, uint32_t nbr,
                              size_t quantum,
@@ -335,7 +352,7 @@ static size_t pump_serve_own(struct phx__post *p, struct phx__pump_peer *peer, u
     struct phx__flow_record *r;
     size_t done = 0;
 
-    if (peer->owed)
+    if (peer->owed && pump_ack_rides(p, peer))
         phx__pump_ack(p, peer);
     while (done < quantum && (r = phx__flow_peek(&peer->out)) != NULL) {
         size_t shared = r->cast == NULL ? 0 : phx__cast_emit(p, peer, nbr, failed);
@@ -541,3 +558,6 @@ void phx__pump_due(struct phx__post *p, struct phx__pump_peer *peer)
 #undef PUMP_BLOCK_FIRST
 #undef PUMP_BLOCK_MOST
 #undef PUMP_WINDOW_UNKNOWN
+#undef PUMP_RIDE_EVERY
+#undef PUMP_RIDE_FRAMES
+#undef PUMP_RIDE_BYTES

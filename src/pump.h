@@ -36,6 +36,8 @@ struct phx__pump_peer {
     struct phx__ring room_link, ack_link;
     int owed, gap; /* an ack; one that reports a gap */
     int stuck;     /* what came last could not be taken */
+    int hurry;     /* its host waits for an outcome */
+    uint64_t acked_at;
     size_t ack_bytes; /* taken since the last ack */
     uint32_t ack_frames;
     uint64_t ack_at, idle_at;

@@ -89,10 +89,8 @@ size_t phx__wire_begin(struct phx__writer *w, int type, int flags, int hops)
     PHX_ASSERT(type > 0 && type < (int)PHX__FRAME_TYPES);
     PHX_ASSERT(hops == 0 || wire_type_travels(type));
     phx__put_u32(w, 0); /* the size, when it is known */
-    phx__put_u8(w, (uint8_t)type);
-    phx__put_u8(w, (uint8_t)flags);
-    phx__put_u8(w, (uint8_t)hops);
-    phx__put_u8(w, 0);
+    /* Four bytes: type, flags, hops, zero. */
+    phx__put_u32(w, (uint32_t)type | (uint32_t)(flags & 255) << 8 | (uint32_t)(hops & 255) << 16);
     return start;
 }
 
@@ -636,26 +634,32 @@ static int wire_payload_fits(int flags, size_t size, uint64_t total)
 
 void phx__wire_put_data_head(struct phx__writer *w, const struct phx__data *d, int flags, int hops)
 {
+    const uint64_t place[2] = { d->number, d->epoch };
+    const uint64_t name[4] = { d->to, d->from, d->tag, d->total };
     size_t start = phx__wire_begin(w, PHX__DATA, flags, hops);
 
-    PHX_ASSERT(wire_payload_fits(flags, d->size, d->total));
+    PHX_ASSERT((flags & (int)PHX__DATA_RUN) != 0 || wire_payload_fits(flags, d->size, d->total));
     wire_put_id(w, &d->target);
     wire_put_id(w, &d->source);
-    phx__put_u64(w, d->number);
-    phx__put_u64(w, d->epoch);
+    phx__put_u64s(w, place, 2);
     if ((flags & (int)PHX__DATA_FIRST) != 0) {
-        phx__put_u64(w, d->to);
-        phx__put_u64(w, d->from);
-        phx__put_u64(w, d->tag);
-        phx__put_u64(w, d->total);
+        phx__put_u64s(w, name, 4);
         if ((flags & (int)PHX__DATA_SEEN) != 0)
             phx__put_u32(w, d->seen);
     }
     wire_seal(w, start, d->size); /* the payload follows from its own block, uncopied */
 }
 
+static int wire_data_fits(int flags, struct phx__data *d)
+{
+    if ((flags & (int)PHX__DATA_RUN) != 0)
+        return phx__wire_count_run(d, flags);
+    return (flags & (int)PHX__DATA_TAGS) == 0 && wire_payload_fits(flags, d->size, d->total);
+}
+
 int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d)
 {
+    uint64_t place[2], name[4];
     struct phx__reader r;
 
     memset(d, 0, sizeof *d);
@@ -663,19 +667,21 @@ int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d)
         return PHX_EPROTO;
     wire_get_id(&r, &d->target);
     wire_get_id(&r, &d->source);
-    d->number = phx__get_u64(&r);
-    d->epoch = phx__get_u64(&r);
+    phx__get_u64s(&r, place, 2);
+    d->number = place[0];
+    d->epoch = place[1];
     if ((f->flags & PHX__DATA_FIRST) != 0) {
-        d->to = phx__get_u64(&r);
-        d->from = phx__get_u64(&r);
-        d->tag = phx__get_u64(&r);
-        d->total = phx__get_u64(&r);
+        phx__get_u64s(&r, name, 4);
+        d->to = name[0];
+        d->from = name[1];
+        d->tag = name[2];
+        d->total = name[3];
         if ((f->flags & PHX__DATA_SEEN) != 0)
             d->seen = phx__get_u32(&r);
     }
     d->size = r.left;
     d->payload = phx__get_bytes(&r, r.left);
-    if (wire_close(&r) != 0 || !wire_payload_fits(f->flags, d->size, d->total)
+    if (wire_close(&r) != 0 || !wire_data_fits(f->flags, d)
         || ((f->flags & PHX__DATA_SEEN) != 0) != (d->seen != 0)) /* 0 is said by leaving it out */
         return PHX_EPROTO;
     return 0;
@@ -794,40 +800,43 @@ void phx__wire_put_ack(struct phx__writer *w, const struct phx__ack *a, int hops
     phx__wire_end(w, start);
 }
 
-void phx__wire_put_return(struct phx__writer *w, uint64_t number, int reason)
+void phx__wire_put_return(struct phx__writer *w, const struct phx__return *t)
 {
-    phx__put_u64(w, number);
-    phx__put_u8(w, (uint8_t)reason);
+    phx__put_u64(w, t->number);
+    phx__put_u16(w, t->place);
+    phx__put_u8(w, (uint8_t)t->reason);
 }
 
-uint64_t phx__wire_return(const struct phx__ack *a, uint32_t i, int *reason)
+void phx__wire_return(const struct phx__ack *a, uint32_t i, struct phx__return *t)
 {
     struct phx__reader r;
-    uint64_t number;
 
     phx__reader_init(&r, a->returns, a->return_count * (size_t)PHX__RETURN_SIZE);
     (void)phx__get_bytes(&r, i * (size_t)PHX__RETURN_SIZE);
-    number = phx__get_u64(&r);
-    *reason = phx__get_u8(&r);
-    return number;
+    t->number = phx__get_u64(&r);
+    t->place = phx__get_u16(&r);
+    t->reason = phx__get_u8(&r);
 }
 
-/* Oldest first, so their numbers rise; and what comes back was taken, so they are below next. */
+/* Oldest first, so their numbers rise, and within a run their places; and what comes back was taken,
+ * so the numbers are below next. */
 static int wire_returns_fit(const struct phx__ack *a)
 {
-    uint64_t number, least = 0;
+    struct phx__return t, before;
     uint32_t i;
-    int reason;
 
     if (a->return_count == 0 || a->return_count > PHX__RETURNS
         || a->return_base > UINT32_MAX - a->return_count)
         return 0;
     for (i = 0; i < a->return_count; i++) {
-        number = phx__wire_return(a, i, &reason);
-        if (number < least || number >= a->next || reason < (int)PHX__RETURN_MOVED
-            || reason > (int)PHX__RETURN_AGAIN)
+        phx__wire_return(a, i, &t);
+        if (t.number >= a->next || t.reason < (int)PHX__RETURN_MOVED
+            || t.reason > (int)PHX__RETURN_AGAIN)
             return 0;
-        least = number + 1;
+        if (i > 0 && (t.number < before.number
+                      || (t.number == before.number && t.place <= before.place)))
+            return 0;
+        before = t;
     }
     return 1;
 }

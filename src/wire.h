@@ -184,6 +184,9 @@ PHX_PRIVATE int phx__wire_next_summary_line(struct phx__reader *r, struct phx__s
 #define PHX__DATA_FIRST 1u
 #define PHX__DATA_LAST 2u
 #define PHX__DATA_SEEN 4u    /* with FIRST: `seen` is there */
+#define PHX__DATA_RUN 8u     /* with FIRST and LAST: more messages follow, of the same to and from */
+#define PHX__DATA_TAGS 16u   /* with RUN: each with its own tag; else all have the first one's */
+#define PHX__DATA_SOON 32u   /* somebody waits for the ack */
 #define PHX__ACK_GAP 1u      /* ACK frame flag: a later fragment came; send again from next */
 #define PHX__ACK_RETURNS 2u  /* ACK frame flag: messages that come back to their source */
 #define PHX__ACK_SEEN 4u     /* ACK frame flag: `seen` and `seen_epoch` are there */
@@ -197,6 +200,7 @@ struct phx__data {
     uint64_t epoch;  /* of the flow; a higher one starts over */
     uint64_t to, from, tag, total; /* with FIRST only; total: bytes of the whole message */
     uint32_t seen; /* with FIRST and SEEN: returns of this flow the source had taken in, not 0 */
+    uint32_t more; /* with RUN: messages in the payload behind the first `total` bytes of it */
     const uint8_t *payload;
     size_t size;
 };
@@ -205,6 +209,17 @@ struct phx__data {
 PHX_PRIVATE void phx__wire_put_data_head(struct phx__writer *w, const struct phx__data *d,
                                          int flags, int hops);
 PHX_PRIVATE int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d);
+/* Is it a run with at least one message behind the first, and all of them whole? Counts them in d->more. */
+PHX_PRIVATE int phx__wire_count_run(struct phx__data *d, int flags);
+/* A message behind another in a run: so many bytes before its own. */
+PHX_PRIVATE size_t phx__wire_more_head(int flags);
+PHX_PRIVATE void phx__wire_put_more(struct phx__writer *w, int flags, uint64_t tag, size_t size);
+/* Its bytes, if it begins at `at` in a run that was counted; *tag only with TAGS. */
+PHX_PRIVATE const uint8_t *phx__wire_more(const uint8_t *at, int flags, uint64_t *tag,
+                                          size_t *size);
+PHX_PRIVATE int phx__wire_flags(const uint8_t *frame);
+/* The DATA frame at `frame` has `size` bytes now, header included, and perhaps other flags. */
+PHX_PRIVATE void phx__wire_stretch(uint8_t *frame, int flags, size_t size);
 
 /* A CAST stands for `count` DATA frames. Each has a line of its own: target, number, epoch, and with
  * FIRST to and seen (here 0 is said); the rest they have in common. */
@@ -238,7 +253,7 @@ enum phx__return_reason {
     PHX__RETURN_AGAIN      /* send it again: an older one came back, or its beginning was lost */
 };
 #define PHX__RETURNS 512u    /* unconfirmed ones of a flow */
-#define PHX__RETURN_SIZE 9u  /* bytes of one */
+#define PHX__RETURN_SIZE 11u /* bytes of one */
 struct phx__ack {
     struct phx_id target, source; /* target: whom the ack goes to */
     uint64_t epoch;
@@ -253,9 +268,14 @@ struct phx__ack {
 };
 PHX_PRIVATE void phx__wire_put_ack(struct phx__writer *w, const struct phx__ack *a, int hops);
 PHX_PRIVATE int phx__wire_get_ack(const struct phx__frame *f, struct phx__ack *a);
-/* PHX__RETURN_SIZE bytes: the number of the fragment at which a message was turned back. */
-PHX_PRIVATE void phx__wire_put_return(struct phx__writer *w, uint64_t number, int reason);
-PHX_PRIVATE uint64_t phx__wire_return(const struct phx__ack *a, uint32_t i, int *reason);
+/* Where a message was turned back, and with it, unless it was too large, what follows it in a run. */
+struct phx__return {
+    uint64_t number; /* of the fragment */
+    uint16_t place;  /* of the message in its run, from 0 */
+    int reason;      /* enum phx__return_reason */
+};
+PHX_PRIVATE void phx__wire_put_return(struct phx__writer *w, const struct phx__return *t);
+PHX_PRIVATE void phx__wire_return(const struct phx__ack *a, uint32_t i, struct phx__return *t);
 
 /* Failure detection. */
 struct phx__suspect {

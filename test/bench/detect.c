@@ -106,6 +106,7 @@ static int phx_agent(int index, const struct phx_detector *detector, int port)
     id.b[1] = (unsigned char)(index / 256);
     id.b[15] = 1;
     phx_config_init(&cfg);
+    cfg.same_host = 0; /* the packets are counted at the interface */
     cfg.id = &id;
     cfg.detector = *detector;
     cfg.on_node = on_node;

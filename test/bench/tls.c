@@ -32,6 +32,7 @@ static phx *begin(int tls)
     int err;
 
     phx_config_init(&c);
+    c.same_host = 0; /* TLS and TCP without it */
     c.on_message = on_message;
     c.key = secret;
     c.key_size = sizeof secret - 1;

@@ -365,6 +365,7 @@ static int node_main(unsigned place, struct report *all, uint64_t seed, int pipe
     if (n.told == NULL || n.bytes == NULL)
         return 1;
     phx_config_init(&cfg);
+    cfg.same_host = 0; /* TCP is what is tested */
     cfg.user = &n;
     cfg.on_message = on_message;
     cfg.on_done = on_done;

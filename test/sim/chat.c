@@ -15,6 +15,8 @@
  * for it find somebody at every moment at which they might be failed. */
 #define ADOPTED (2 * SECOND)
 #define POURS 64u
+/* Messages of a burst, at most. */
+#define BURST 40u
 /* A silent death is seen after a heartbeat and a time-out, and counts as failed broken_us later: 15 s
  * with the usual detector, which the stories of deaths keep. */
 #define DEATH_TOLD (30 * SECOND)
@@ -40,7 +42,7 @@ struct sim_chat {
     uint32_t *members;     /* scratch: names of a cast */
     uint64_t *died_at;     /* by host: its last process */
     struct check_told *told; /* by host: what its process was told */
-    uint64_t casts, refused;
+    uint64_t casts, refused, mute;
     uint8_t *holds;        /* by host and roaming name */
     struct chat_roam *roams;
     uint8_t *bytes;
@@ -103,7 +105,8 @@ static void blame(struct sim *s)
 
 /* ---- Sending ------------------------------------------------------------------------------ */
 
-static void entered(struct sim *s, uint32_t a, uint32_t name, uint32_t size, uint64_t limit_at)
+static void entered(struct sim *s, uint32_t a, uint32_t name, uint32_t size, uint64_t limit_at,
+                    int is_mute)
 {
     struct sim_chat *c = s->chat;
     struct ledger_message *m = ledger_add(&c->ledger);
@@ -118,8 +121,15 @@ static void entered(struct sim *s, uint32_t a, uint32_t name, uint32_t size, uin
     m->name = name;
     m->size = size;
     m->limit_at = limit_at;
-    c->told[a].untold++;
-    c->told[a].untold_bytes += size;
+    m->is_mute = is_mute;
+    if (is_mute) {
+        c->mute++;
+        c->told[a].mute++;
+        c->told[a].mute_bytes += size;
+    } else {
+        c->told[a].untold++;
+        c->told[a].untold_bytes += size;
+    }
     c->most = size > c->most ? size : c->most;
 }
 
@@ -130,7 +140,7 @@ static uint64_t some_limit(struct sim *s, uint32_t a)
 }
 
 /* 0, or why it was not accepted. */
-static int say(struct sim *s, uint32_t a, uint32_t name, uint32_t size)
+static int say(struct sim *s, uint32_t a, uint32_t name, uint32_t size, int is_mute)
 {
     struct sim_chat *c = s->chat;
     uint64_t number = c->ledger.count, limit_at;
@@ -142,8 +152,9 @@ static int say(struct sim *s, uint32_t a, uint32_t name, uint32_t size)
     memset(&o, 0, sizeof o);
     o.to = name_at(c, name);
     o.from = a * 10u;
-    o.tag = o.token = number + 1;
-    limit_at = some_limit(s, a);
+    o.tag = number + 1;
+    o.token = is_mute ? 0 : number + 1;
+    limit_at = is_mute ? 0 : some_limit(s, a);
     o.time_limit_us = limit_at ? CHAT_LIMIT : 0;
     iov.iov_base = c->bytes;
     iov.iov_len = size;
@@ -152,7 +163,7 @@ static int say(struct sim *s, uint32_t a, uint32_t name, uint32_t size)
     err = phx_sendv(s->nodes[a].p, &o); /* outcomes come in a step, never here */
     world_touch(s->w, a);
     if (err == 0)
-        entered(s, a, name, size, limit_at);
+        entered(s, a, name, size, limit_at, is_mute);
     else if (err == PHX_EAGAIN)
         *waits(c, a, name) = 1;
     else if (err != PHX_ENOMEM && err != PHX_ECLOSED)
@@ -222,7 +233,7 @@ static void cast_entered(struct sim *s, uint32_t a, const struct phx_cast *o, ui
 
     c->casts++;
     for (i = 0; i < count && !s->w->failed; i++) {
-        entered(s, a, c->members[i], (uint32_t)o->size, limit_at);
+        entered(s, a, c->members[i], (uint32_t)o->size, limit_at, 0);
         c->ledger.at[c->ledger.count - 1].members = count;
         c->ledger.at[c->ledger.count - 1].place = i;
     }
@@ -323,6 +334,17 @@ static void cancel(struct sim *s, uint32_t a)
         world_fail(s->w, "host %u: phx_cancel: %s", (unsigned)a, phx_strerror(err));
 }
 
+/* Small ones to one name without a pause, which go in one frame where they can; every now and then one
+ * between them that cannot. */
+static void burst(struct sim *s, uint32_t a, uint32_t name)
+{
+    uint64_t n;
+
+    for (n = 2 + rnd(s, BURST); n > 0 && s->nodes[a].p && !s->w->failed; n--)
+        if (*waits(s->chat, a, name) || say(s, a, name, (uint32_t)rnd(s, 100), rnd(s, 16) != 0) != 0)
+            return;
+}
+
 static void talk_one(struct sim *s, uint32_t a)
 {
     const struct chat_plan *plan = &s->chat->plan;
@@ -332,10 +354,14 @@ static void talk_one(struct sim *s, uint32_t a)
     for (; n > 0 && s->nodes[a].p && !s->w->failed; n--) {
         uint32_t name = (uint32_t)rnd(s, s->chat->names);
         int is_said;
+        if (plan->burst_one_in && rnd(s, plan->burst_one_in) == 0) {
+            burst(s, a, name); /* and nothing behind it, so that its last frame is left open */
+            continue;
+        }
         if (plan->cast_one_in && rnd(s, plan->cast_one_in) == 0)
             is_said = cast(s, a, some_size(s)) > 0;
         else
-            is_said = !*waits(s->chat, a, name) && say(s, a, name, some_size(s)) == 0;
+            is_said = !*waits(s->chat, a, name) && say(s, a, name, some_size(s), 0) == 0;
         if (is_said && plan->cancels && rnd(s, 32) == 0)
             cancel(s, a);
     }
@@ -344,7 +370,7 @@ static void talk_one(struct sim *s, uint32_t a)
 static void pour(struct sim *s, const struct chat_pour *q)
 {
     while (s->chat->talking && s->nodes[q->a].p && !s->w->failed && !*waits(s->chat, q->a, q->name))
-        if (say(s, q->a, q->name, q->bytes) != 0)
+        if (say(s, q->a, q->name, q->bytes, 0) != 0)
             break;
 }
 
@@ -575,7 +601,8 @@ void chat_died(struct sim *s, uint32_t host, int in_peace)
         memset(holds(c, host, 0), 0, c->plan.roaming);
     c->died_at[host] = s->w->now;
     for (i = c->told_below; in_peace && i < c->ledger.count; i++)
-        if (c->ledger.at[i].source == life_of(s, host) && c->ledger.at[i].outcome == LEDGER_UNTOLD) {
+        if (c->ledger.at[i].source == life_of(s, host) && c->ledger.at[i].outcome == LEDGER_UNTOLD
+            && !c->ledger.at[i].is_mute) {
             ledger_fault(&c->ledger, LEDGER_UNTOLD_ONE, i, "its sender has left, and no outcome");
             blame(s);
         }
@@ -608,6 +635,8 @@ void chat_heard(struct sim *s, uint32_t host, const struct phx_message *in)
     c->heard[host] += in->size;
     if (ledger_heard(&c->ledger, life_of(s, host), number, in, right, is_alive, s) != 0)
         blame(s);
+    if (c->plan.flee_one_in && name >= fixed && name < c->names && rnd(s, c->plan.flee_one_in) == 0)
+        chat_move(s, name - fixed, (uint32_t)rnd(s, s->w->host_count), (int64_t)(1 + rnd(s, 20 * MS)));
 }
 
 static void told(struct sim *s, uint32_t host, uint64_t number, uint64_t left, int result)
@@ -692,6 +721,15 @@ static int is_near(struct sim *s, uint32_t a, uint32_t b)
     return s->nodes[b].p && (a == b || check_hops(s->c, a, b) != 255);
 }
 
+/* Nothing more is to be asked of it. What is mute may have failed when somebody has. */
+static int is_over(const struct sim *s, const struct ledger_message *m)
+{
+    if (!s->c->lives[m->source].alive)
+        return 1;
+    return m->is_mute ? m->received > 0 || s->chat->failed_at[m->host] >= m->at
+                      : m->outcome != LEDGER_UNTOLD;
+}
+
 /* Should it have its outcome by now? */
 static int is_overdue(struct sim *s, const struct ledger_message *m)
 {
@@ -754,7 +792,7 @@ int chat_told(struct sim *s)
 
     for (i = c ? c->told_below : 0; c && i < c->ledger.count; i++) {
         const struct ledger_message *m = &c->ledger.at[i];
-        int over = m->outcome != LEDGER_UNTOLD || !s->c->lives[m->source].alive;
+        int over = is_over(s, m);
         if (in_front && over)
             c->told_below = i + 1;
         in_front = in_front && over;
@@ -790,6 +828,11 @@ uint64_t chat_refused(const struct sim *s)
     return s->chat ? s->chat->refused : 0;
 }
 
+uint64_t chat_mute(const struct sim *s)
+{
+    return s->chat ? s->chat->mute : 0;
+}
+
 uint64_t chat_failed(const struct sim *s)
 {
     return s->chat ? s->chat->ledger.not_delivered : 0;
@@ -818,9 +861,9 @@ static void count_untold(struct sim *s)
     size_t i;
 
     for (i = c->told_below; i < c->ledger.count; i++)
-        if (c->ledger.at[i].outcome == LEDGER_UNTOLD && s->c->lives[c->ledger.at[i].source].alive
-            && is_overdue(s, &c->ledger.at[i]))
-            ledger_fault(&c->ledger, LEDGER_UNTOLD_ONE, i, "no outcome");
+        if (!is_over(s, &c->ledger.at[i]) && is_overdue(s, &c->ledger.at[i]))
+            ledger_fault(&c->ledger, c->ledger.at[i].is_mute ? LEDGER_LOST : LEDGER_UNTOLD_ONE, i,
+                         c->ledger.at[i].is_mute ? "mute, and it never arrived" : "no outcome");
 }
 
 void chat_bars(struct sim *s, const char *story, uint64_t limit_us)
@@ -842,6 +885,10 @@ void chat_bars(struct sim *s, const char *story, uint64_t limit_us)
     }
     (void)snprintf(name, sizeof name, "%s messages", story);
     figure(s, name, (double)s->chat->ledger.count);
+    if (s->chat->mute > 0) {
+        (void)snprintf(name, sizeof name, "%s of them in bursts", story);
+        figure(s, name, (double)s->chat->mute);
+    }
     if (s->chat->ledger.heard_again > 0) {
         (void)snprintf(name, sizeof name, "%s second deliveries at an heir", story);
         figure(s, name, (double)s->chat->ledger.heard_again);

@@ -29,6 +29,8 @@ struct chat_plan {
     int limits;            /* 1: one message in two has a time limit */
     int cancels;           /* 1: one message in 32 is cancelled a moment later */
     uint32_t cast_one_in;  /* one of so many is a cast to one up to CHAT_RANGES ranges; 0: none */
+    uint32_t burst_one_in; /* one of so many is a burst of small mute ones to one name; 0: none */
+    uint32_t flee_one_in;  /* one of so many makes its roaming name go inside on_message; 0: none */
     int dead_are_told;     /* 1: what was sent to a host that died later and stays dead must be told */
     int is_strict;         /* 1: the first fault ends the world; 0: faults are counted, for chat_bars */
 };
@@ -55,6 +57,7 @@ uint64_t chat_bytes(const struct sim *s, uint32_t b);
 uint64_t chat_sent(const struct sim *s);
 uint64_t chat_casts(const struct sim *s);   /* of them: casts, each once */
 uint64_t chat_refused(const struct sim *s); /* casts that were told PHX_EAGAIN */
+uint64_t chat_mute(const struct sim *s);   /* of them: without a token, in bursts */
 uint64_t chat_failed(const struct sim *s); /* those that ended otherwise than PHX_OK */
 uint64_t chat_failed_to(const struct sim *s, uint32_t b); /* ... of those to host b's own name */
 /* Bars "STORY lost", "doubled", "reordered", "without outcome" and "corrupt", limit 0; fails the

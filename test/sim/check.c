@@ -520,8 +520,8 @@ static size_t queued_bytes(const struct phx__post *post, size_t *held)
         const struct phx__box *b = post->hold.boxes[i];
         int counts = b->state != PHX__BOX_LOCAL;
         for (l = b->head; l != NULL; l = l->next) {
-            sum += l->mail.size;
-            *held += counts ? phx__letter_charge(l->mail.size) : 0;
+            sum += phx__mail_bytes(&l->mail);
+            *held += counts ? phx__letter_cost(l) : 0;
         }
     }
     for (i = 0; i < post->node_capacity; i++)
@@ -547,11 +547,11 @@ void check_pending(const struct check *c, uint32_t host, const struct check_told
         world_fail(c->w, "host %u: %zu bytes pending and %zu held; in its queues: %zu and %zu",
                    (unsigned)host, post->pending_bytes, post->hold.held_bytes, queued, held);
     if (post->pending_count + to_tell < t->untold
-        || post->pending_count + to_tell > t->untold + t->expired)
+        || post->pending_count + to_tell > t->untold + t->expired + t->mute)
         world_fail(c->w, "host %u: %zu messages are pending, %zu to be told; %llu are untold, %llu expired",
                    (unsigned)host, post->pending_count, to_tell, (unsigned long long)t->untold,
                    (unsigned long long)t->expired);
-    if (phx_pending(v->p) > t->untold_bytes + t->expired_bytes)
+    if (phx_pending(v->p) > t->untold_bytes + t->expired_bytes + t->mute_bytes)
         world_fail(c->w, "host %u: %zu bytes are pending; %llu are untold, %llu expired", (unsigned)host,
                    phx_pending(v->p), (unsigned long long)t->untold_bytes,
                    (unsigned long long)t->expired_bytes);

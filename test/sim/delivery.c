@@ -87,6 +87,9 @@ static void clique(struct sim *s, uint32_t n)
     wait_until(s, all_well, MINUTE);
 }
 
+/* So often a message has a burst of small ones before it: half of all are then in bursts. */
+#define BURST_ONE_IN 20u
+
 static struct chat_plan plan_for(uint32_t per_second, uint32_t bytes_max, uint32_t first, uint32_t count)
 {
     struct chat_plan p;
@@ -96,6 +99,7 @@ static struct chat_plan plan_for(uint32_t per_second, uint32_t bytes_max, uint32
     p.bytes_max = bytes_max;
     p.first = first;
     p.count = count;
+    p.burst_one_in = BURST_ONE_IN;
     return p;
 }
 
@@ -251,6 +255,7 @@ static void move_names(struct sim *s, const char *story, int kills)
     struct chat_plan plan = plan_for(2000 / n, 20000, 0, 0);
 
     plan.roaming = names;
+    plan.flee_one_in = kills ? 0 : 500;
     relays_and_leaves(s, relays, n - relays);
     chat_begin(s, &plan);
     for (i = 0; i < names; i++)

@@ -17,6 +17,9 @@
  *              it was sent, or left, or if the sender leaves itself; of a cast it is told for each
  *              member, with the right number of those that are still to come
  *
+ * A *mute* message was sent without a token: nobody says how it ended, so that it arrives must be asked in
+ * the end, of those that cannot have failed.
+ *
  * ... and this is all that is excused: a process that dies, or that counts as failed or left with the
  * sender, takes with it which of the messages without an outcome it has delivered. These may come
  * once more, at the successor, in order there; and if it lives after all (a partition), what is under
@@ -38,6 +41,7 @@ struct ledger_message {
     uint32_t size, received;
     uint32_t members, place;     /* of a cast, and which of them this is; 0: of no cast */
     int outcome;
+    int is_mute;   /* it has no token: its outcome is never told */
     int cancelled; /* 1: it was taken back; 2: it may have been, with other members */
 };
 

@@ -445,9 +445,30 @@ static int spec_summary(struct spec_side *s, struct spec_in *in)
 
 /* ---- Section 5: end to end */
 
+/* The payload of a run: a message of `total` bytes, and at least one more behind it. */
+static int spec_run(struct spec_side *s, struct spec_in *in, unsigned flags, size_t n, uint64_t total)
+{
+    if ((flags & 3) != 3)
+        return spec_no(s, "RUN without FIRST and LAST");
+    if (total >= n)
+        return spec_no(s, "a run of %lu bytes, total %lu", (unsigned long)n, (unsigned long)total);
+    spec_take(in, (size_t)total);
+    s->counts.messages++;
+    while (!in->bad && spec_left(in) > 0) {
+        size_t size = (size_t)spec_uint(in, 2);
+
+        if ((flags & 16) != 0)
+            spec_take(in, 8);
+        spec_take(in, size);
+        s->counts.messages++;
+    }
+    return in->bad ? spec_no(s, "a run is cut off") : 1;
+}
+
 static int spec_data(struct spec_side *s, struct spec_in *in, unsigned flags)
 {
     int first = (flags & 1) != 0, last = (flags & 2) != 0, seen = (flags & 4) != 0;
+    int run = (flags & 8) != 0, tags = (flags & 16) != 0;
     uint64_t total = 0;
     size_t n;
 
@@ -468,6 +489,10 @@ static int spec_data(struct spec_side *s, struct spec_in *in, unsigned flags)
     n = spec_left(in);
     if (n > 65536u || total > 1073741824u)
         return spec_no(s, "DATA of %lu bytes, total %lu", (unsigned long)n, (unsigned long)total);
+    if (tags && !run)
+        return spec_no(s, "TAGS without RUN");
+    if (run)
+        return spec_run(s, in, flags, n, total);
     if (first && last ? n != total : first ? n == 0 || n >= total : n == 0)
         return spec_no(s, "DATA flags %u, %lu bytes, total %lu", flags, (unsigned long)n,
                        (unsigned long)total);
@@ -504,16 +529,20 @@ static int spec_cast(struct spec_side *s, struct spec_in *in, unsigned flags)
 static int spec_returns(struct spec_side *s, struct spec_in *in, uint64_t next)
 {
     uint64_t base = spec_uint(in, 4), count = spec_uint(in, 2), before = 0, number, reason, i;
+    uint64_t place, place_before = 0;
 
     if (count < 1 || count > 512 || base + count > 0xffffffffu)
         return spec_no(s, "%lu returns after %lu", (unsigned long)count, (unsigned long)base);
     for (i = 0; i < count && !in->bad; i++) {
         number = spec_uint(in, 8);
+        place = spec_uint(in, 2);
         reason = spec_uint(in, 1);
-        if (number >= next || (i > 0 && number <= before) || reason < 1 || reason > 3)
+        if (number >= next || (i > 0 && number < before) || reason < 1 || reason > 3
+            || (i > 0 && number == before && place <= place_before))
             return spec_no(s, "return %lu for reason %lu", (unsigned long)number,
                            (unsigned long)reason);
         before = number;
+        place_before = place;
     }
     return 1;
 }

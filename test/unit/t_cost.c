@@ -13,6 +13,7 @@
 #endif
 
 #include <signal.h>
+#include <sys/socket.h>
 
 /* A machine under load and sanitizers may be slow; what waits this long is broken. */
 #define PATIENCE ((uint64_t)10000000)
@@ -21,6 +22,8 @@ struct counts {
     struct phx_os real;
     struct phx__mem mem;
     long sends, recvs, waits, watches, bytes;
+    long cut, rash; /* writes that were cut short; and those tried after one before there was room again */
+    int full;
 };
 
 struct side {
@@ -29,10 +32,10 @@ struct side {
     struct test_heap heap;
     struct phx_os hooks;
     struct phx_alloc alloc;
-    long got;
+    long got, done;
 };
 
-static struct side sides[2];
+static struct side sides[3]; /* the third only where others must not starve */
 
 /* ---- A world that counts ----------------------------------------------------------------------- */
 
@@ -69,9 +72,15 @@ static int cost_local(void *w, int h, struct phx_address *out)
 static long cost_send(void *w, int h, const struct iovec *iov, int count)
 {
     struct counts *c = w;
-    long n = c->real.send(c->real.world, h, iov, count);
+    long n = c->real.send(c->real.world, h, iov, count), asked = 0;
+    int i;
+    for (i = 0; i < count; i++)
+        asked += (long)iov[i].iov_len;
     c->sends++;
     c->bytes += n > 0 ? n : 0;
+    c->rash += c->full;
+    c->full = n != asked;
+    c->cut += c->full;
     return n;
 }
 
@@ -98,8 +107,12 @@ static int cost_watch(void *w, int h, int events)
 static int cost_wait(void *w, struct phx_ready *out, int capacity)
 {
     struct counts *c = w;
+    int i, n = c->real.wait(c->real.world, out, capacity);
     c->waits++;
-    return c->real.wait(c->real.world, out, capacity);
+    for (i = 0; i < n; i++)
+        if (out[i].events & PHX_WRITE)
+            c->full = 0; /* there is one link */
+    return n;
 }
 
 static int cost_random(void *w, void *out, size_t size)
@@ -143,6 +156,15 @@ static void cost_message(phx *p, const struct phx_message *m, void *user)
     s->got++;
 }
 
+static void cost_done(phx *p, uint64_t token, int result, void *user)
+{
+    struct side *s = user;
+
+    (void)p;
+    (void)token;
+    s->done += result == PHX_OK;
+}
+
 static void cost_begin(struct side *s)
 {
     struct phx_os hooks = { PHX_OS_VERSION, NULL,        cost_listen, cost_accept, cost_dial,
@@ -162,6 +184,7 @@ static void cost_begin(struct side *s)
     cfg.os = &s->hooks;
     cfg.alloc = &s->alloc;
     cfg.on_message = cost_message;
+    cfg.on_done = cost_done;
     cfg.user = s;
     check(phx_new(&s->p, &cfg, phx_now_us()) == 0, "a node");
 }
@@ -205,7 +228,9 @@ static void cost_close_all(void)
 {
     int i;
 
-    for (i = 0; i < 2; i++) {
+    for (i = 0; i < 3; i++) {
+        if (sides[i].p == NULL)
+            continue; /* it was not needed */
         phx_free(sides[i].p);
         ok(test_heap_is_clean(&sides[i].heap), "node %d gave all its memory back", i);
     }
@@ -215,6 +240,15 @@ static void cost_close_all(void)
 static long cost_calls(const struct counts *a, const struct counts *b)
 {
     return a->sends + a->recvs + a->waits + a->watches - b->sends - b->recvs - b->waits - b->watches;
+}
+
+/* Frames that side i has put on its link and taken off it. */
+static uint64_t cost_frames(int i)
+{
+    struct phx_stats s;
+
+    phx_stats(sides[i].p, &s);
+    return s.frames_out;
 }
 
 /* ---- Tests ------------------------------------------------------------------------------------- */
@@ -260,9 +294,32 @@ static void test_stream(size_t size, double calls_most, double wire_most)
     ok((double)calls <= calls_most * STREAM, "%d bytes: %.4f system calls a message, at most %.2f", (int)size,
        (double)calls / STREAM, calls_most);
     /* Blocks of 64 KiB for what is under way come and go: that many, and none for a message. */
-    ok((double)allocations <= 4.0 * STREAM * ((double)size + 90) / 65536 + 20,
+    ok((double)allocations <= 4.0 * STREAM * ((double)size + 12) / 65536 + 20,
        "%d bytes: %.4f allocations a message", (int)size, (double)allocations / STREAM);
     ok(wire <= (double)size + wire_most, "%d bytes: %.1f on the wire", (int)size, wire);
+}
+
+static void test_batch(size_t size, long frames_most, double wire_most)
+{
+    /* Goal: what is sent before a step leaves in few frames and one write, and so do the bytes that
+     * are not messages. Method: a thousand messages between two steps. */
+    static const char data[64];
+    const long count = 1000;
+    struct counts out = sides[1].os;
+    uint64_t frames = cost_frames(1);
+    long i, target = sides[0].got + count, bad = 0;
+
+    for (i = 0; i < count; i++)
+        bad += phx_send(sides[1].p, 1, 2, 0, data, size) != 0;
+    phx_step(sides[1].p, phx_now_us(), NULL, 0);
+    frames = cost_frames(1) - frames;
+    ok(bad == 0 && (long)frames <= frames_most, "%d bytes: %d frames for %ld messages, at most %ld",
+       (int)size, (int)frames, count, frames_most);
+    ok(sides[1].os.sends - out.sends <= 2, "%d bytes: %ld writes", (int)size,
+       sides[1].os.sends - out.sends);
+    ok((double)(sides[1].os.bytes - out.bytes) / (double)count <= (double)size + wire_most,
+       "%d bytes: %.2f on the wire", (int)size, (double)(sides[1].os.bytes - out.bytes) / (double)count);
+    ok(cost_until(0, target), "%d bytes: all of them came", (int)size);
 }
 
 #define TURNS 500L
@@ -301,6 +358,214 @@ static void test_ping(void)
     ok(allocations <= 2, "%ld allocations in %ld round trips", allocations, TURNS);
 }
 
+static void test_full(void)
+{
+    /* Goal: a write that is cut short says that the socket is full; it is not asked again before it has
+     * room. Method: a socket with little room, messages larger than that. */
+    static const char data[1 << 20];
+    struct phx_link link;
+    struct counts before;
+    int room = 65536, i;
+    long want = sides[0].got + 4;
+
+    check(phx_links(sides[1].p, &link, 1) == 1
+              && setsockopt(link.handle, SOL_SOCKET, SO_SNDBUF, &room, sizeof room) == 0,
+          "little room");
+    before = sides[1].os;
+    for (i = 0; i < 4; i++)
+        check(phx_send(sides[1].p, 1, 2, 0, data, sizeof data) == 0, "send");
+    ok(cost_until(0, want), "four messages of 1 MiB");
+    ok(sides[1].os.cut > before.cut, "%ld writes were cut short", sides[1].os.cut - before.cut);
+    ok(sides[1].os.rash == before.rash, "%ld more were tried before there was room",
+       sides[1].os.rash - before.rash);
+}
+
+/* ---- A host that sleeps ------------------------------------------------------------------------ */
+
+/* It writes what it has just sent, sleeps until the other side's answer is there, and takes one step. All at
+ * one moment, so that no timer is due on the way: what is counted is exact. */
+static int cost_hear(struct side *s, uint64_t now)
+{
+    struct pollfd ready = { -1, POLLIN, 0 };
+    long before = s->got;
+    int tries;
+
+    ready.fd = phx_fd(s->p);
+    for (tries = 0; tries < 100 && s->got == before; tries++) {
+        if (poll(&ready, 1, (int)(PATIENCE / 1000)) != 1)
+            return 0;
+        phx_step(s->p, now, NULL, 0);
+    }
+    return s->got == before + 1;
+}
+
+static int cost_say(struct side *s, uint64_t to, uint64_t token, uint64_t now)
+{
+    static char text[] = "12345678";
+    struct pollfd none = { -1, 0, 0 };
+    struct iovec iov = { text, 8 };
+    struct phx_outgoing m;
+
+    memset(&m, 0, sizeof m);
+    m.to = to;
+    m.from = 3 - to;
+    m.token = token;
+    m.iov = &iov;
+    m.iov_count = 1;
+    return phx_sendv(s->p, &m) == 0 && phx_step(s->p, now, &none, 0) == 0;
+}
+
+static int cost_sleepers(long count, uint64_t token, uint64_t now)
+{
+    while (count-- > 0)
+        if (!cost_say(&sides[1], 1, token, now) || !cost_hear(&sides[0], now)
+            || !cost_say(&sides[0], 2, 0, now) || !cost_hear(&sides[1], now))
+            return 0;
+    return 1;
+}
+
+static void test_sleepers(void)
+{
+    /* Goal: a message costs hosts that sleep one write and one read besides their own sleep, because a link
+     * that alone is busy is read without a look; and few acks. Method: ping-pong, both sides asleep in
+     * between; every 17th step may look, and every 16th frame be acknowledged. */
+    struct phx_stats a, b;
+    struct counts x, y;
+    uint64_t now = phx_now_us();
+    long writes, reads, looks, frames;
+
+    if (!ok(cost_sleepers(100, 0, now), "ping-pong of hosts that sleep"))
+        return;
+    x = sides[0].os;
+    y = sides[1].os;
+    phx_stats(sides[0].p, &a);
+    if (!ok(cost_sleepers(TURNS, 0, now), "and again"))
+        return;
+    phx_stats(sides[0].p, &b);
+    writes = sides[0].os.sends - x.sends + sides[1].os.sends - y.sends;
+    reads = sides[0].os.recvs - x.recvs + sides[1].os.recvs - y.recvs;
+    looks = sides[0].os.waits - x.waits + sides[1].os.waits - y.waits;
+    frames = (long)(b.frames_out - a.frames_out);
+    ok(writes == 2 * TURNS, "%ld writes for %ld messages", writes, 2 * TURNS);
+    ok(reads == 2 * TURNS, "%ld reads", reads);
+    ok(looks <= 2 * TURNS / 16, "%ld looks", looks);
+    ok(frames <= TURNS + TURNS / 16 + 1, "%ld frames of one side for its %ld messages", frames, TURNS);
+}
+
+static void test_outcomes(void)
+{
+    /* Goal: an ack for which somebody waits rides on the next answer all the same. */
+    uint64_t now = phx_now_us();
+    int i, prompt = 0;
+
+    for (i = 1; i <= 20; i++) {
+        if (!cost_sleepers(1, (uint64_t)i, now))
+            break;
+        prompt += sides[1].done == i;
+    }
+    ok(prompt == 20, "%d of 20 outcomes came with the answer", prompt);
+}
+
+/* A third node that like the second one is linked with the first only. */
+static int cost_third(void)
+{
+    char at[PHX_ADDRESS_TEXT];
+    struct phx_address address;
+    struct phx_id id;
+    uint64_t end = phx_now_us() + PATIENCE;
+    int i;
+
+    cost_begin(&sides[2]);
+    check(phx_listening(sides[0].p, 0, &address) == 0, "an address");
+    check(phx_join(sides[2].p, phx_address_text(&address, at)) == 0, "a third joins");
+    check(phx_assume(sides[2].p, 3, 3) == 0, "its name");
+    while (phx_now_us() < end && (phx_owner(sides[2].p, 2, &id) != 0 || phx_owner(sides[1].p, 3, &id) != 0)) {
+        cost_turn();
+        phx_step(sides[2].p, phx_now_us(), NULL, 0);
+    }
+    for (i = 0; i < 200; i++) { /* what they have to tell each other of the third is told */
+        cost_turn();
+        phx_step(sides[2].p, phx_now_us(), NULL, 0);
+    }
+    return phx_owner(sides[2].p, 2, &id) == 0 && phx_owner(sides[1].p, 3, &id) == 0;
+}
+
+/* The first node sleeps until there is something to pass on, and passes it on. */
+static int cost_pass(uint64_t now)
+{
+    struct pollfd ready = { -1, POLLIN, 0 };
+    long before = sides[0].os.sends;
+    int tries;
+
+    ready.fd = phx_fd(sides[0].p);
+    for (tries = 0; tries < 100 && sides[0].os.sends == before; tries++) {
+        if (poll(&ready, 1, (int)(PATIENCE / 1000)) != 1)
+            return 0;
+        phx_step(sides[0].p, now, NULL, 0);
+    }
+    return sides[0].os.sends == before + 1;
+}
+
+static int cost_relayed(long count, uint64_t now)
+{
+    while (count-- > 0)
+        if (!cost_say(&sides[1], 3, 0, now) || !cost_pass(now) || !cost_hear(&sides[2], now)
+            || !cost_say(&sides[2], 2, 0, now) || !cost_pass(now) || !cost_hear(&sides[1], now))
+            return 0;
+    return 1;
+}
+
+static void test_relay(void)
+{
+    /* Goal: a relay that sleeps reads each end of a conversation in its turn without a look. */
+    uint64_t now = phx_now_us();
+    struct counts x;
+
+    if (!ok(cost_relayed(50, now), "ping-pong through a relay"))
+        return;
+    x = sides[0].os;
+    if (!ok(cost_relayed(200, now), "and again"))
+        return;
+    ok(sides[0].os.sends - x.sends == 400 && sides[0].os.recvs - x.recvs == 400,
+       "%ld writes and %ld reads of the relay for 400 messages", sides[0].os.sends - x.sends,
+       sides[0].os.recvs - x.recvs);
+    ok(sides[0].os.waits - x.waits <= 400 / 16, "%ld looks", sides[0].os.waits - x.waits);
+}
+
+static void test_others(void)
+{
+    /* Goal: the link that is read without a look keeps nobody waiting for long, and a guess that fails costs
+     * a step no second call. Method: while two nodes are at ping-pong, a third sends one message to one of
+     * them; then nobody says anything. */
+    struct pollfd none = { -1, 0, 0 }, ready = { -1, POLLIN, 0 };
+    uint64_t now;
+    long before, turns, most = 0;
+    int i;
+
+    now = phx_now_us();
+    if (!ok(cost_sleepers(9, 0, now), "ping-pong beside a third"))
+        return;
+    before = sides[0].got;
+    check(phx_send(sides[2].p, 1, 3, 0, "hello", 5) == 0, "the third sends");
+    phx_step(sides[2].p, now, &none, 0);
+    ready.fd = phx_fd(sides[0].p);
+    check(poll(&ready, 1, (int)(PATIENCE / 1000)) == 1, "and it arrives");
+    for (turns = 0; turns < 40 && sides[0].got == before + turns; turns++)
+        if (!cost_say(&sides[1], 1, 0, now) || poll(&ready, 1, (int)(PATIENCE / 1000)) != 1
+            || phx_step(sides[0].p, now, NULL, 0) < 0)
+            break;
+    ok(turns <= 20, "the third was heard after %ld messages of the other", turns);
+    check(cost_sleepers(9, 0, now), "ping-pong again, so that a step begins with a guess");
+    for (i = 0; i < 40; i++) {
+        struct counts c = sides[0].os;
+        before = sides[0].got;
+        phx_step(sides[0].p, now, NULL, 0);
+        if (sides[0].got == before && cost_calls(&sides[0].os, &c) > most)
+            most = cost_calls(&sides[0].os, &c);
+    }
+    ok(most == 1, "idle steps after that: %ld calls at most", most);
+}
+
 static void test_idle(void)
 {
     /* Goal: a step with nothing to do is one system call, or none if the host has looked, and allocates
@@ -333,10 +598,19 @@ int main(void)
     signal(SIGPIPE, SIG_IGN);
     if (ok(cost_open(), "two nodes know each other")) {
         test_ping();
-        test_stream(8, 0.05, 90);
-        test_stream(64, 0.05, 90);
-        test_stream(1024, 0.05, 90);
+        test_sleepers();
+        test_outcomes();
+        test_stream(8, 0.005, 3);
+        test_stream(64, 0.005, 5);
+        test_stream(1024, 0.05, 12);
+        test_batch(8, 3, 2.5);
+        test_batch(64, 6, 2.8);
+        test_full();
         test_idle();
+        if (ok(cost_third(), "a third node")) {
+            test_relay();
+            test_others();
+        }
     }
     cost_close_all();
     return test_end();

@@ -81,6 +81,10 @@ struct world {
     size_t member_left;
     int reply; /* on_message sends one back to name `from` */
     uint64_t cancel_in_message, send_in_release;
+    /* when so many messages have come, their name goes there (-1: to nobody), and perhaps the memory of
+     * who gave it away */
+    uint64_t move_at;
+    int move_to, fail_at_move;
     int dead[NODES];
     struct model *model; /* or NULL */
 };
@@ -262,6 +266,14 @@ static void op_message(void *ctx, const struct phx_message *m)
             ((const uint8_t *)m->data)[m->size - 1] != pattern(m->tag, m->size - 1);
     w->got++;
     w->bytes += m->size;
+    if (w->got == w->move_at) {
+        n->view[m->to] = w->move_to;
+        n->version++;
+        if (w->move_to >= 0)
+            w->node[w->move_to].view[m->to] = w->move_to;
+        if (w->fail_at_move)
+            n->heap.fail_from = n->heap.calls + 1;
+    }
     if (w->cancel_in_message != 0) {
         uint64_t token = w->cancel_in_message;
 
@@ -657,6 +669,11 @@ static int all_arrived(const struct world *w)
         for (k = 0; k < NAMES; k++)
             sent += w->node[i].sent[k];
     return w->got == sent;
+}
+
+static uint64_t claim_token(struct world *w)
+{
+    return w->tokens < TOKENS - 1 ? ++w->tokens : 0;
 }
 
 /* ---- The way of one message */
@@ -1473,6 +1490,16 @@ static void test_half(void)
     ok(world_free(w), "no byte leaked");
 }
 
+static int turn_back(struct world *w, uint64_t name)
+{
+    struct phx__return t;
+
+    t.number = name;
+    t.place = 0;
+    t.reason = (int)PHX__RETURN_MOVED;
+    return phx__back_add(back_of(w, 1, 0), name, &t);
+}
+
 static void test_many_returns(void)
 {
     /* Goal: returns that nobody confirms are bounded; the flow stops, and goes on when it may. The
@@ -1486,9 +1513,9 @@ static void test_many_returns(void)
     see(w, 0, 4, 1);
     see(w, 1, 4, 1);
     w->ack_loss = 1000;
-    for (i = 0; i < 700; i++)
-        check(send_size(n, 3, 1, 0, 0, 0) == 0, "sent");
-    check(send_size(n, 4, 1, 0, 0, 0) == 0, "sent");
+    for (i = 0; i < 700; i++) /* each in a frame of its own, because it has a token */
+        check(send_size(n, 3, 1, claim_token(w), 0, 0) == 0, "sent");
+    check(send_size(n, 4, 1, claim_token(w), 0, 0) == 0, "sent");
     turns(w, 20, 1000);
     ok(back_of(w, 1, 0)->count == PHX__RETURNS && w->got == 0, "the list is full");
     w->emitted = 0;
@@ -1505,7 +1532,7 @@ static void test_many_returns(void)
     all_see(w, 3, 1);
     check(send_size(&w->node[0], 3, 1, 0, 0, 0) == 0 && settle(w), "sent");
     for (name = 100; name < 100 + 5000; name++) {
-        check(phx__back_add(back_of(w, 1, 0), name, name, PHX__RETURN_MOVED) == 0, "add");
+        check(turn_back(w, name) == 0, "add");
         phx__back_confirm(back_of(w, 1, 0), back_of(w, 1, 0)->count);
     }
     ok(back_of(w, 1, 0)->refused.count <= 4096 && phx__back_refuses(back_of(w, 1, 0), 100)
@@ -1517,6 +1544,360 @@ static void test_many_returns(void)
     ok(phx__back_refuses(back_of(w, 1, 0), 7), "until the latest is known");
     phx__back_seen(back_of(w, 1, 0), 5000);
     ok(!phx__back_refuses(back_of(w, 1, 0), 100) && back_of(w, 1, 0)->refused.count == 0, "to all");
+    ok(world_free(w), "no byte leaked");
+}
+
+/* ---- Runs: many small messages in one frame */
+
+static int burst(struct node *n, uint64_t name, size_t size, int count)
+{
+    int i, taken = 0;
+
+    for (i = 0; i < count; i++)
+        taken += send_size(n, name, size, 0, 0, 0) == 0;
+    return taken;
+}
+
+/* The frames that are on a wire now, as one letter each: '1' one message, 'r' a run, 't' a run with tags,
+ * '.' a fragment. */
+static const char *frames_on(const struct world *w, int from, int to)
+{
+    static char text[64];
+    const struct frame *f;
+    size_t n = 0;
+
+    for (f = w->wire[from][to].head; f != NULL && n + 1 < sizeof text; f = f->next) {
+        int flags = phx__wire_flags(f->data[0]);
+
+        text[n++] = (char)((flags & 3) != 3 ? '.' : (flags & (int)PHX__DATA_TAGS) != 0 ? 't'
+                           : (flags & (int)PHX__DATA_RUN) != 0 ? 'r' : '1');
+    }
+    text[n] = 0;
+    return text;
+}
+
+static void pull(struct world *w, int from, int to)
+{
+    (void)phx__post_pull(&w->node[from].post, as_seen(from, to), 1u << 20, w->now);
+}
+
+static void test_run(void)
+{
+    /* Goal: small messages that wait share frames, a lone one does not wait and has no mark of it, and
+     * whatever is of another kind stands in between without changing the order. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+    int i, before;
+
+    all_see(w, 3, 1);
+    all_see(w, 4, 1);
+    w->frozen = 1;
+    check(send_size(n, 3, 8, 0, 0, 0) == 0, "sent");
+    pull(w, 0, 1);
+    ok(strcmp(frames_on(w, 0, 1), "1") == 0 && w->wire[0][1].head->size[0] == PHX__DATA_FIRST_HEAD + 8,
+       "a lone message leaves as it is");
+    check(burst(n, 3, 8, 100) == 100, "sent");
+    pull(w, 0, 1);
+    ok(strcmp(frames_on(w, 0, 1), "1t") == 0, "a hundred that wait are one frame");
+    ok(w->node[0].post.pending_count == 101 && w->node[0].post.pending_bytes == 808, "each counts");
+    check(burst(n, 3, 8, 1) == 1, "sent");
+    pull(w, 0, 1);
+    ok(strcmp(frames_on(w, 0, 1), "1t1") == 0, "what has left is not added to");
+    w->frozen = 0;
+    ok(settle(w) && no_errors(w) && all_arrived(w) && w->got == 102, "all arrive in order");
+    ok(n->post.pending_count == 0 && n->post.pending_bytes == 0, "and are acknowledged");
+    ok(w->node[1].post.messages_in == 102, "counted one by one");
+    w->frozen = 1;
+    before = w->node[0].post.nodes[as_seen(0, 1)].peer->out.count == 0;
+    check(burst(n, 3, 8, 2) == 2, "sent");
+    check(send_size(n, 3, 8, claim_token(w), 0, 0) == 0, "with a token");
+    check(burst(n, 3, 8, 2) == 2, "sent");
+    check(send_size(n, 3, 8, 0, PHX__SECOND, 0) == 0, "with a limit");
+    check(burst(n, 3, 8, 2) == 2, "sent");
+    check(send_size(n, 3, 70000, 0, 0, 0) == 0, "large");
+    check(burst(n, 3, 8, 2) == 2, "sent");
+    check(burst(n, 4, 8, 2) == 2, "to another name");
+    check(burst(n, 3, 8, 2) == 2, "sent");
+    check(send_size(n, 3, 8, claim_token(w), 0, (int)w->tokens) == 0, "the host's own memory");
+    check(burst(n, 3, 4097, 2) == 2, "too large to be copied");
+    check(burst(n, 3, 0, 3) == 3, "empty ones");
+    pull(w, 0, 1);
+    ok(before && strcmp(frames_on(w, 0, 1), "t1t1t..ttt111t") == 0, "in between: %s", frames_on(w, 0, 1));
+    w->frozen = 0;
+    ok(settle(w) && no_errors(w) && all_arrived(w), "all arrive in order");
+    for (i = 1; i <= (int)w->tokens; i++)
+        check(w->token[i].count == 1 && w->token[i].result == 0, "outcome %d", i);
+    ok(world_free(w), "no byte leaked");
+}
+
+static void test_run_bounds(void)
+{
+    /* Goal: a frame of a run ends at 16 KiB, or at a quarter of the credit; tags cost only where they
+     * differ; and one that may be withdrawn is never in a run. */
+    struct phx__post_limits limits = default_limits();
+    struct phx_outgoing m;
+    struct iovec iov;
+    struct world *w = world_new(1, NULL);
+    const struct frame *f;
+    size_t most = 0, total = 0;
+    int i;
+
+    all_see(w, 3, 1);
+    w->frozen = 1;
+    check(burst(&w->node[0], 3, 100, 1000) == 1000, "sent");
+    pull(w, 0, 1);
+    for (f = w->wire[0][1].head; f != NULL; f = f->next) {
+        most = f->size[0] > most ? f->size[0] : most;
+        total += f->size[0];
+    }
+    ok(most <= 16384 && most > 16384 - 110, "frames of %d bytes", (int)most);
+    ok(w->emitted <= 12 && total <= 1000 * 110 + w->emitted * 90, "%d of them", (int)w->emitted);
+    w->frozen = 0;
+    ok(settle(w) && all_arrived(w) && no_errors(w) && world_free(w), "all arrive");
+
+    limits.window = 16384;
+    w = world_new(1, &limits);
+    all_see(w, 3, 1);
+    w->frozen = 1;
+    check(burst(&w->node[0], 3, 100, 120) == 120, "sent");
+    pull(w, 0, 1);
+    ok(w->emitted == 4 && w->wire[0][1].head->size[0] <= 4096, "a small window is cut in four");
+    w->frozen = 0;
+    ok(settle(w) && all_arrived(w) && no_errors(w) && world_free(w), "all arrive");
+
+    w = world_new(1, NULL);
+    all_see(w, 3, 1);
+    w->frozen = 1;
+    memset(&m, 0, sizeof m);
+    m.to = 3;
+    m.iov = &iov;
+    m.iov_count = 1;
+    iov.iov_base = &most;
+    iov.iov_len = 8;
+    for (i = 0; i < 100; i++) {
+        m.tag = i < 50 ? 7 : 8;
+        check(phx__post_send(&w->node[0].post, &m, w->now) == 0, "sent");
+    }
+    pull(w, 0, 1);
+    ok(strcmp(frames_on(w, 0, 1), "rr") == 0, "one frame for each tag: %s", frames_on(w, 0, 1));
+    ok(w->wire[0][1].head->size[0] == PHX__DATA_FIRST_HEAD + 8 + 49 * 10, "of two bytes and the message");
+    iov.iov_base = NULL;
+    ok(phx__post_send(&w->node[0].post, &m, w->now) == PHX_EINVAL, "a run takes no bytes at NULL");
+    iov.iov_len = (2u << 20) + 1;
+    ok(phx__post_send(&w->node[0].post, &m, w->now) == PHX_EINVAL, "nor more than there may be");
+    ok(world_free(w), "no byte leaked");
+}
+
+static void test_run_seen(void)
+{
+    /* Goal: what is put after a return was taken in says so, and does not join a frame that does not. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+
+    all_see(w, 4, 1);
+    see(w, 0, 3, 1);
+    check(send_size(n, 3, 8, 0, 0, 0) == 0, "sent");
+    pull(w, 0, 1);
+    check(burst(n, 4, 8, 2) == 2, "sent");
+    wire_deliver(w, 0, 1);
+    (void)phx__post_run(&w->node[1].post, w->now);
+    ok(n->post.nodes[as_seen(0, 1)].peer->out.seen == 1, "the first came back");
+    check(burst(n, 4, 8, 2) == 2, "sent");
+    w->frozen = 1;
+    pull(w, 0, 1);
+    ok(strcmp(frames_on(w, 0, 1), "tt") == 0, "two frames: %s", frames_on(w, 0, 1));
+    ok((phx__wire_flags(w->wire[0][1].head->data[0]) & (int)PHX__DATA_SEEN) == 0
+           && (phx__wire_flags(w->wire[0][1].head->next->data[0]) & (int)PHX__DATA_SEEN) != 0,
+       "of which the second says that it is known");
+    w->frozen = 0;
+    all_see(w, 3, 1);
+    ok(settle(w) && all_arrived(w) && no_errors(w), "all arrive");
+    ok(world_free(w), "no byte leaked");
+}
+
+static void test_run_moves(void)
+{
+    /* Goal: a name that goes in the midst of a run takes the rest with it: what was delivered stays so,
+     * the rest comes back as one return and goes to the heir, in order. Method: it goes inside the
+     * callback, to another node, to the source itself, and to nobody for a while. */
+    struct world *w;
+    struct node *n;
+    int heir;
+
+    for (heir = -1; heir <= 2; heir += heir == 0 ? 2 : 1) {
+        w = world_new(1, NULL);
+        n = &w->node[0];
+        all_see(w, 3, 1);
+        w->move_at = 40;
+        w->move_to = heir;
+        check(burst(n, 3, 8, 100) == 100 && w->got == 0, "sent");
+        pull(w, 0, 1);
+        w->ack_loss = 1000;
+        turn(w, 100, 0);
+        ok(w->got == 40 && w->emitted == 1, "forty of a hundred");
+        ok(back_of(w, 1, 0)->count == 1, "one return for the rest");
+        ok(n->post.pending_count == 100, "of which the source has not heard");
+        w->ack_loss = 0;
+        phx__pump_owe(&w->node[1].post, w->node[1].post.nodes[as_seen(1, 0)].peer, 1);
+        phx__post_settle(&w->node[1].post, w->now);
+        ok(n->post.pending_count == 60 && n->post.pending_bytes == 480, "sixty are pending again");
+        check(burst(n, 3, 8, 5) == 5, "and five behind them");
+        if (heir == 0)
+            w->move_at = 70, w->move_to = 2; /* and while it delivers to itself, on to another */
+        all_see(w, 3, heir < 0 ? -1 : heir);
+        if (heir < 0)
+            ok(settle(w) == 0 && n->post.hold.letters == 65 && w->got == 40, "nobody has it: held"),
+                all_see(w, 3, 1);
+        ok(settle(w) && all_arrived(w) && no_errors(w), "all arrive once and in order, heir %d", heir);
+        ok(n->post.pending_count == 0 && n->post.pending_bytes == 0 && n->post.hold.held_bytes == 0
+               && n->post.local_bytes == 0,
+           "nothing is left");
+        ok(world_free(w), "no byte leaked");
+    }
+}
+
+static void test_run_stuck(void)
+{
+    /* Goal: a run that can be neither delivered nor returned from some message on comes again, and what was
+     * delivered of it is not delivered twice. Method: the receiver's memory ends at the moment in
+     * which the name goes. Then the same at the source: what cannot be kept is not taken back. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+    int i;
+
+    all_see(w, 3, 1);
+    check(burst(n, 3, 8, 3) == 3 && settle(w) && w->got == 3, "before");
+    w->move_at = 43;
+    w->move_to = 2;
+    w->fail_at_move = 1;
+    check(burst(n, 3, 8, 100) == 100, "sent");
+    turns(w, 20, 1000);
+    ok(w->got == 43 && back_of(w, 1, 0)->count == 0, "forty, and no memory for a return");
+    ok(w->node[1].post.nodes[as_seen(1, 0)].peer->stuck, "so it asks for it again");
+    turns(w, 200, 1000);
+    ok(w->got == 43 && n->post.retransmitted > 0 && n->post.pending_count == 100, "in vain");
+    n->heap.fail_from = n->heap.calls + 1; /* now it is the source that has no memory */
+    w->node[1].heap.fail_from = 0;
+    turns(w, 200, 1000);
+    ok(back_of(w, 1, 0)->count == 1 && n->post.pending_count == 100, "the source cannot keep the rest");
+    n->heap.fail_from = 0;
+    all_see(w, 3, 2);
+    for (i = 0; i < 4 && !is_idle(w); i++)
+        (void)settle(w);
+    ok(all_arrived(w) && no_errors(w) && n->post.pending_count == 0, "in the end all is there, once");
+    ok(world_free(w), "no byte leaked");
+}
+
+static void test_run_large(void)
+{
+    /* Goal: in a run, a message above the receiver's limit ends, and the others do not. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+    int i;
+
+    all_see(w, 3, 1);
+    w->node[1].post.limits.max_message = 100;
+    for (i = 0; i < 10; i++)
+        check(send_size(n, 3, i % 3 == 1 ? 101 : 100, 0, 0, 0) == 0, "sent");
+    pull(w, 0, 1);
+    ok(strcmp(frames_on(w, 0, 1), "t") == 0, "one run");
+    ok(settle(w) && w->got == 7 && w->content_errors == 0, "seven of ten arrive");
+    ok(back_of(w, 1, 0)->count == 3 && n->post.nodes[as_seen(0, 1)].peer->out.seen == 3,
+       "three came back");
+    ok(n->post.pending_count == 0 && n->post.pending_bytes == 0, "nothing is left");
+    w->box[0][3].next = 10;
+    w->order_errors = 0;
+    check(burst(n, 3, 10, 2) == 2, "sent");
+    ok(settle(w) && w->got == 9 && no_errors(w), "and nothing is held up");
+    ok(world_free(w), "no byte leaked");
+}
+
+static void test_run_rescue(void)
+{
+    /* Goal: runs to a node that fails go to the heir whole and in order, each as one letter; and if the
+     * node comes back, what had gone out to it does not go there twice. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+    long calls;
+
+    all_see(w, 3, 1);
+    w->frozen = 1;
+    check(burst(n, 3, 8, 500) == 500, "sent");
+    pull(w, 0, 1);
+    check(burst(n, 3, 8, 500) == 500, "and behind them what has not left");
+    cut(w, 0, 1);
+    see(w, 0, 3, 2);
+    calls = n->heap.calls;
+    phx__post_failed(&n->post, as_seen(0, 1), w->now);
+    ok(n->heap.calls - calls <= 20, "%ld allocations for a thousand messages", n->heap.calls - calls);
+    ok(n->post.pending_count == 1000 && n->post.pending_bytes == 8000, "all of them are pending");
+    w->frozen = 0;
+    see(w, 2, 3, 2);
+    ok(settle(w) && all_arrived(w) && no_errors(w), "and arrive in order");
+    ok(world_free(w), "no byte leaked");
+
+    w = world_new(1, NULL);
+    n = &w->node[0];
+    all_see(w, 3, 1);
+    w->ack_loss = 1000;
+    check(burst(n, 3, 8, 20) == 20, "sent");
+    turns(w, 4, 1000);
+    ok(w->got == 20 && n->post.pending_count == 20, "twenty are delivered, and the ack lost");
+    w->frozen = 1;
+    check(burst(n, 3, 8, 7) == 7, "and behind them what has not left");
+    see(w, 0, 3, 2);
+    phx__post_failed(&n->post, as_seen(0, 1), w->now);
+    see(w, 0, 3, 1);
+    phx__post_failed(&n->post, as_seen(0, 2), w->now);
+    ok(n->post.dropped == 20 && n->post.pending_count == 7, "twenty must not go there again");
+    w->frozen = 0;
+    w->ack_loss = 0;
+    ok(settle(w) && w->got == 27 && no_errors(w), "and seven do");
+    ok(world_free(w), "no byte leaked");
+}
+
+static void test_run_hostile(void)
+{
+    /* Goal: returns of messages that a run does not have are counted, and nothing else. */
+    uint8_t list[3 * PHX__RETURN_SIZE];
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+    struct phx__flow_out *o;
+    struct phx__return t;
+    struct phx__writer wr;
+    struct phx__ack a;
+
+    all_see(w, 3, 1);
+    w->frozen = 1;
+    check(burst(n, 3, 8, 10) == 10, "sent");
+    pull(w, 0, 1);
+    check(burst(n, 3, 8, 10) == 10, "sent");
+    pull(w, 0, 1);
+    o = &n->post.nodes[as_seen(0, 1)].peer->out;
+    phx__writer_init(&wr, list, sizeof list);
+    memset(&a, 0, sizeof a);
+    a.target = id_of(0);
+    a.source = id_of(1);
+    a.epoch = o->epoch;
+    a.next = 2;
+    a.window = 65536;
+    a.returns = list;
+    a.return_count = 3;
+    t.number = 0;
+    t.place = 10;
+    t.reason = (int)PHX__RETURN_MOVED;
+    phx__wire_put_return(&wr, &t);
+    t.number = 1;
+    t.place = 9;
+    phx__wire_put_return(&wr, &t);
+    t.place = UINT16_MAX;
+    phx__wire_put_return(&wr, &t);
+    phx__post_ack(&n->post, &a, 0, w->now);
+    ok(o->count == 0 && n->post.pending_count == 1 && n->post.hold.letters == 1,
+       "of two runs the last message of one comes back");
+    ok(o->seen == 2, "the return behind it is of the next frame");
+    while (w->wire[0][1].head != NULL)
+        frame_free(wire_take(&w->wire[0][1]));
     ok(world_free(w), "no byte leaked");
 }
 
@@ -2191,14 +2572,9 @@ static size_t random_size(struct world *w)
     }
 }
 
-static uint64_t claim_token(struct world *w)
-{
-    return w->tokens < TOKENS - 1 ? ++w->tokens : 0;
-}
-
 /* ---- A model: names that move, nodes that die and come back */
 
-enum { STREAM = 1200 };
+enum { STREAM = 2400 };
 struct model {
     int holder[NAMES];     /* in truth; -1 nobody */
     uint64_t life[NODES];
@@ -2208,6 +2584,7 @@ struct model {
             int by;        /* who got it; -1 nobody */
             uint64_t by_life;
             int ended;
+            int is_mute;       /* it has no token, so nobody tells how it ended */
         } at[STREAM];
         uint64_t low;      /* all below were delivered, or have ended otherwise */
         uint64_t last[NODES]; /* the next that node may get */
@@ -2216,8 +2593,13 @@ struct model {
         int sender, name;
         uint64_t seq, life;
     } token[TOKENS];
+    int is_ending; /* nothing moves any more */
+    int mortal; /* nodes die, and with them what is mute may end unheard */
     int doubles, gaps, backwards, lies;
+    unsigned in_run; /* names that moved while a message of theirs was delivered */
 };
+
+static void model_give(struct world *w, int name, int to);
 
 static void model_message(struct node *n, const struct phx_message *m)
 {
@@ -2234,7 +2616,8 @@ static void model_message(struct node *n, const struct phx_message *m)
                == o->life[o->stream[sender][name].at[seq].by])
         o->doubles++;
     while (low < seq
-           && (o->stream[sender][name].at[low].by >= 0 || o->stream[sender][name].at[low].ended))
+           && (o->stream[sender][name].at[low].by >= 0 || o->stream[sender][name].at[low].ended
+               || (o->mortal && o->stream[sender][name].at[low].is_mute)))
         low++;
     o->gaps += low < seq;
     o->stream[sender][name].low = low;
@@ -2242,6 +2625,13 @@ static void model_message(struct node *n, const struct phx_message *m)
     o->stream[sender][name].last[n->self] = seq + 1;
     o->stream[sender][name].at[seq].by = n->self;
     o->stream[sender][name].at[seq].by_life = o->life[n->self];
+    /* in the midst of a run, perhaps */
+    if (!o->is_ending && o->holder[name] == n->self && below(n->w, 100) == 0) {
+        int to = (int)below(n->w, NODES);
+
+        model_give(n->w, name, n->w->dead[to] ? -1 : to);
+        o->in_run++;
+    }
 }
 
 static void model_done(struct node *n, uint64_t token, int result)
@@ -2339,13 +2729,11 @@ static void model_die(struct world *w, const struct phx__post_limits *limits)
 }
 
 /* Who gives a name away knows it at once, and so does who gets it. */
-static void model_move(struct world *w)
+static void model_give(struct world *w, int name, int to)
 {
     struct model *o = w->model;
-    int name = (int)below(w, NAMES), from = o->holder[name], to = (int)below(w, NODES + 1) - 1;
+    int from = o->holder[name];
 
-    if (to >= 0 && w->dead[to])
-        return;
     o->holder[name] = to;
     if (from >= 0) {
         see(w, from, name, to);
@@ -2355,6 +2743,16 @@ static void model_move(struct world *w)
         see(w, to, name, to);
         o->news[to] = 1;
     }
+}
+
+static void model_move(struct world *w)
+{
+    struct model *o = w->model;
+    int name = (int)below(w, NAMES), from = o->holder[name], to = (int)below(w, NODES + 1) - 1;
+
+    if (to >= 0 && w->dead[to])
+        return;
+    model_give(w, name, to);
     /* Back at once, so that only few messages meet it away. */
     if (from >= 0 && to != from && below(w, 3) == 0) {
         turn(w, 1 + below(w, 3), 70000);
@@ -2408,6 +2806,28 @@ static void model_send(struct world *w)
         w->tokens = token;
 }
 
+/* Some small ones to one name, which make a run wherever a flow takes them. */
+static void model_burst(struct world *w)
+{
+    struct model *o = w->model;
+    int from = (int)below(w, NODES), name = (int)below(w, NAMES), n;
+    uint64_t seq;
+
+    for (n = 2 + (int)below(w, 40); n > 0 && !w->dead[from]; n--) {
+        seq = w->node[from].sent[name] & UINT32_MAX;
+        if (seq >= STREAM)
+            return;
+        if (below(w, 30) == 0) {
+            model_send(w); /* another name's between them, or one with a token */
+        } else {
+            size_t size = below(w, 3) * below(w, 100);
+
+            if (send_size(&w->node[from], (uint64_t)name, size, 0, 0, 0) == 0)
+                o->stream[from][name].at[seq].is_mute = 1;
+        }
+    }
+}
+
 static void model_cancel(struct world *w, uint64_t token)
 {
     struct model *o = w->model;
@@ -2424,6 +2844,7 @@ static int model_end(struct world *w)
     int i, k, bad = 0;
 
     w->loss = w->ack_loss = w->ack_late = 0;
+    o->is_ending = 1;
     for (i = 0; i < NAMES; i++) {
         if (o->holder[i] < 0) {
             for (k = i % NODES; w->dead[k]; k = (k + 1) % NODES)
@@ -2452,10 +2873,14 @@ static int model_end(struct world *w)
         else
             bad += w->token[i].count > 1;
     }
+    for (i = 0; i < NODES * NAMES && !o->mortal; i++) /* and nothing of what is mute is missing */
+        for (k = 0; k < (int)(w->node[i / NAMES].sent[i % NAMES] & UINT32_MAX); k++)
+            bad += o->stream[i / NAMES][i % NAMES].at[k].is_mute
+                   && o->stream[i / NAMES][i % NAMES].at[k].by < 0;
     return bad;
 }
 
-static int model_run(uint64_t seed)
+static int model_run(uint64_t seed, unsigned *in_run)
 {
     struct phx__post_limits limits = default_limits();
     struct world *w = world_new(seed, &limits);
@@ -2476,7 +2901,10 @@ static int model_run(uint64_t seed)
         w->ack_loss = below(w, 200);
     }
     w->ack_late = seed % 3 == 0 ? 0 : below(w, 500);
+    o->mortal = seed % 4 == 1;
     for (i = 0; i < 700; i++) {
+        if (below(w, 3) == 0)
+            model_burst(w);
         for (n = (int)below(w, 12); n > 0; n--)
             model_send(w);
         if (below(w, 3) == 0)
@@ -2491,7 +2919,7 @@ static int model_run(uint64_t seed)
             model_cancel(w, token);
         }
         model_news(w);
-        if (seed % 4 == 1 && below(w, 60) == 0)
+        if (o->mortal && below(w, 60) == 0)
             model_die(w, &limits);
         n = (int)below(w, NODES);
         if (below(w, 20) == 0 && !w->dead[n] && !w->dead[(n + 1) % NODES])
@@ -2507,6 +2935,7 @@ static int model_run(uint64_t seed)
     if (bad)
         printf("# seed %d: %d doubles, %d gaps, %d backwards, %d lies, name %d, bad %d\n",
                (int)seed, o->doubles, o->gaps, o->backwards, o->lies, w->name_errors, bad);
+    *in_run += o->in_run;
     bad += !world_free(w);
     free(o);
     return bad > 0;
@@ -2517,14 +2946,16 @@ static void test_model(void)
     /* Goal: whatever names do, and nodes that die and come back: each message arrives once among
      * those who live, in order per sender and name wherever that is, and has one outcome, which is
      * true. Method: 4 nodes, 16 names, 700 turns of sends, moves of which each node hears at its own
-     * time, lost frames, acks that are lost, late, doubled and overtaken; a fourth of the runs also
-     * kills and restarts. */
+     * time, lost frames, acks that are lost, late, doubled and overtaken; bursts that make runs, in whose
+     * midst the name may go; a fourth of the seeds also kills and restarts. */
     int seed, bad = 0;
     int seeds = getenv("SEEDS") != NULL ? atoi(getenv("SEEDS")) : 40;
+    unsigned in_run = 0;
 
     for (seed = 1; seed <= seeds; seed++)
-        bad += model_run((uint64_t)seed);
-    ok(bad == 0, "%d of %d runs with moving names are bad", bad, seeds);
+        bad += model_run((uint64_t)seed, &in_run);
+    ok(bad == 0, "%d of %d worlds with moving names are bad", bad, seeds);
+    ok(in_run > 20, "and %u times a name went in the midst of its messages", in_run);
 }
 
 static void random_route(struct world *w)
@@ -2574,6 +3005,13 @@ static int random_run(uint64_t seed, int with_loss)
             if (err != 0 && owned)
                 w->released[owned] = 1;
             check(err == 0 || err == PHX_EAGAIN, "sends are taken or put off");
+        }
+        if (below(w, 8) == 0) { /* what makes runs */
+            struct node *from = &w->node[below(w, NODES)];
+            uint64_t name = below(w, NAMES);
+
+            for (n = (int)below(w, 100); n > 0; n--)
+                accepted += send_size(from, name, below(w, 2) * below(w, 300), 0, 0, 0) == 0;
         }
         if (below(w, changes) == 0)
             random_route(w);
@@ -2896,6 +3334,8 @@ static void bench(void)
         now += 100;
     }
     calls = n[0].heap.calls + n[1].heap.calls - calls;
+    phx__post_settle(&n[1].post, now);
+    phx__post_ack(&n[0].post, &b.ack, 0, now);
     ok(b.got == (uint64_t)8 * BATCH * ROUNDS && n[0].post.pending_bytes == 0,
        "the benchmark's messages arrive");
     printf(
@@ -2932,6 +3372,14 @@ int main(void)
     test_refuser_dies();
     test_half();
     test_many_returns();
+    test_run();
+    test_run_bounds();
+    test_run_seen();
+    test_run_moves();
+    test_run_stuck();
+    test_run_large();
+    test_run_rescue();
+    test_run_hostile();
     test_too_big();
     test_room_for_links();
     test_return_without_memory();

@@ -215,6 +215,29 @@ static void data(int flags, uint64_t total, const void *payload, size_t size)
     phx__put_bytes(&stream, payload, size);
 }
 
+/* `hello`, `you`, and nothing, with these tags if they are told. */
+static void run(int tags)
+{
+    const int flags = (int)(PHX__DATA_FIRST | PHX__DATA_LAST | PHX__DATA_RUN) | tags;
+    size_t head = phx__wire_more_head(flags);
+    struct phx__data d;
+
+    memset(&d, 0, sizeof d);
+    d.target = acceptor();
+    d.source = dialer();
+    d.number = 1;
+    d.epoch = 9;
+    d.to = 7;
+    d.from = 42;
+    d.total = 5;
+    d.size = 5 + head + 3 + head;
+    phx__wire_put_data_head(&stream, &d, flags, 15);
+    phx__put_bytes(&stream, "hello", 5);
+    phx__wire_put_more(&stream, flags, 8, 3);
+    phx__put_bytes(&stream, "you", 3);
+    phx__wire_put_more(&stream, flags, 9, 0);
+}
+
 static void ack(void)
 {
     struct phx__ack a;
@@ -233,11 +256,19 @@ static void ack_with_returns(void)
 {
     uint8_t list[2 * PHX__RETURN_SIZE];
     struct phx__writer w;
+    struct phx__return t;
     struct phx__ack a;
 
     phx__writer_init(&w, list, sizeof list);
-    phx__wire_put_return(&w, 1, PHX__RETURN_MOVED);
-    phx__wire_put_return(&w, 3, PHX__RETURN_LARGE);
+    memset(&t, 0, sizeof t);
+    t.number = 1;
+    t.place = 2;
+    t.reason = PHX__RETURN_MOVED;
+    phx__wire_put_return(&w, &t);
+    t.number = 3;
+    t.place = 0;
+    t.reason = PHX__RETURN_LARGE;
+    phx__wire_put_return(&w, &t);
     memset(&a, 0, sizeof a);
     a.target = dialer();
     a.source = acceptor();
@@ -378,11 +409,17 @@ static const struct {
     {"DATA", "590000000a030f00f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff0001020304050607"
              "08090a0b0c0d0e0f000000000000000009000000000000000700000000000000"
              "2a000000000000000000000000000000050000000000000068656c6c6f"},
+    {"RUN",
+     "700000000a1b0f00f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff0001020304050607"
+     "08090a0b0c0d0e0f010000000000000009000000000000000700000000000000"
+     "2a000000000000000000000000000000050000000000000068656c6c6f030008"
+     "00000000000000796f7500000900000000000000"},
     {"ACK", "380000000b000f00000102030405060708090a0b0c0d0e0ff0f1f2f3f4f5f6f7"
-            "f8f9fafbfcfdfeff0900000000000000010000000000000000004000"},    {"ACK with returns",
-     "5c0000000b060f00000102030405060708090a0b0c0d0e0ff0f1f2f3f4f5f6f7"
+            "f8f9fafbfcfdfeff0900000000000000010000000000000000004000"},{"ACK with returns",
+     "600000000b060f00000102030405060708090a0b0c0d0e0ff0f1f2f3f4f5f6f7"
      "f8f9fafbfcfdfeff090000000000000004000000000000000000400003000000"
-     "02000100000000000000010300000000000000020b0000000000000003000000"},
+     "0200010000000000000002000103000000000000000000020b00000000000000"
+     "03000000"},
     {"CAST",
      "880000000e030f000200f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff040000000000"
      "00000900000000000000070000000000000000000000f0f1f2f3f4f5f6f7f8f9"
@@ -470,6 +507,7 @@ static void test_examples(void)
     first_update();
     beat();
     data(PHX__DATA_FIRST | PHX__DATA_LAST, 5, "hello", 5);
+    run(PHX__DATA_TAGS);
     ack();
     ack_with_returns();
     cast();
@@ -534,6 +572,8 @@ static void test_dialer(void)
     data(PHX__DATA_LAST, 0, "you", 3);
     data(PHX__DATA_FIRST | PHX__DATA_LAST | PHX__DATA_SEEN, 17, "0123456789abcdefx", 17);
     data(PHX__DATA_FIRST | PHX__DATA_LAST, 0, NULL, 0);
+    run(0);
+    run(PHX__DATA_TAGS);
     ack();
     ack_with_returns();
     cast();
@@ -551,7 +591,7 @@ static void test_dialer(void)
     ok(c.claims == 1 && c.addresses == 1, "the card's content");
     ok(c.frames[SPEC_BEAT] == 1 && c.frames[SPEC_REQUEST] == 1, "beat and request");
     ok(c.frames[SPEC_SUMMARY] == 2 && c.lines == 5, "summaries");
-    ok(c.frames[SPEC_DATA] == 4 && c.messages == 5 && c.frames[SPEC_ACK] == 2
+    ok(c.frames[SPEC_DATA] == 6 && c.messages == 11 && c.frames[SPEC_ACK] == 2
            && c.frames[SPEC_CAST] == 1,
        "data, ack and cast");
     ok(c.frames[SPEC_SUSPECT] == 1 && c.frames[SPEC_PROBE] == 2 && c.frames[SPEC_HAND] == 1,
@@ -730,6 +770,16 @@ static void test_refusals(void)
     refuses(start, 5, 7, "SEEN that is not there");
     refuses(start, 5, 6, "SEEN without FIRST");
     refuses(start, 8 + 75, 0x80, "a message above 1 GiB");
+    refuses(start, 5, 11, "a run of one message");
+    refuses(start, 5, 19, "TAGS without RUN");
+    start = stream.size;
+    run(PHX__DATA_TAGS);
+    refuses(start, 5, 19, "a run without RUN");
+    refuses(start, 5, 25, "a run that does not end");
+    refuses(start, 8 + 72, 28, "a run that its first message fills");
+    refuses(start, 8 + 85, 4, "a message of a run that takes a byte of the next");
+    refuses(start, 8 + 98, 1, "a message beyond the end of its run");
+    refuses(start, 0, 111, "a run that is cut off");
     handshake();
     start = stream.size;
     ack_with_returns();
@@ -738,11 +788,12 @@ static void test_refusals(void)
     refuses(start, 8 + 56, 0, "no returns");
     refuses(start, 8 + 56, 3, "a return too many");
     refuses(start, 8 + 57, 3, "770 returns");
-    refuses(start, 8 + 58, 3, "returns out of order");
-    refuses(start, 8 + 67, 4, "a return that was not taken");
-    refuses(start, 8 + 66, 4, "reason 4");
-    refuses(start, 8 + 66, 0, "reason 0");
-    refuses(start, 8 + 84, 0, "seen nothing");
+    refuses(start, 8 + 58, 3, "returns of one run out of order");
+    refuses(start, 8 + 69, 0, "returns out of order");
+    refuses(start, 8 + 69, 4, "a return that was not taken");
+    refuses(start, 8 + 68, 4, "reason 4");
+    refuses(start, 8 + 68, 0, "reason 0");
+    refuses(start, 8 + 88, 0, "seen nothing");
     handshake();
     start = stream.size;
     cast();

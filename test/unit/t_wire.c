@@ -185,10 +185,27 @@ static void make_summary(struct phx__writer *w)
     phx__wire_end(w, start);
 }
 
+/* Messages behind the first one of a run: how many bytes. */
+static size_t make_run(uint8_t *out, size_t capacity, int flags)
+{
+    struct phx__writer w;
+    uint32_t n = 1 + below(4);
+
+    phx__writer_init(&w, out, capacity);
+    for (; n > 0; n--) {
+        uint32_t size = below(2) * below(8);
+
+        phx__wire_put_more(&w, flags, 77, size);
+        phx__put_bytes(&w, "abcdefgh", size);
+    }
+    check(!w.bad, "a run fits");
+    return w.size;
+}
+
 static void make_data(struct phx__writer *w)
 {
     int flags = (int)below(8);
-    uint8_t payload[80];
+    uint8_t payload[160];
     struct phx__data d;
 
     scatter(&d, sizeof d);
@@ -201,6 +218,10 @@ static void make_data(struct phx__writer *w)
         if ((flags & (int)PHX__DATA_LAST) != 0)
             d.size -= below(2) ? d.size : 0; /* half of them empty */
         d.total = d.size + ((flags & (int)PHX__DATA_LAST) != 0 ? 0 : 1 + below(1000));
+        if ((flags & (int)PHX__DATA_LAST) != 0 && below(2)) {
+            flags |= (int)PHX__DATA_RUN | (below(2) ? (int)PHX__DATA_TAGS : 0);
+            d.size += make_run(payload + d.size, sizeof payload - d.size, flags);
+        }
     }
     phx__wire_put_data_head(w, &d, flags, (int)below(256));
     phx__put_bytes(w, payload, d.size);
@@ -232,6 +253,7 @@ static void make_ack(struct phx__writer *w)
 {
     uint8_t list[8 * PHX__RETURN_SIZE];
     struct phx__writer returns;
+    struct phx__return t;
     struct phx__ack a;
     uint32_t i;
 
@@ -241,8 +263,12 @@ static void make_ack(struct phx__writer *w)
     a.return_count = (uint16_t)below(9);
     a.return_base >>= 1;
     a.next |= (uint64_t)1 << 62;
-    for (i = 0; i < a.return_count; i++)
-        phx__wire_put_return(&returns, ((uint64_t)i << 32) + below(1000), 1 + (int)below(3));
+    for (i = 0; i < a.return_count; i++) {
+        t.number = ((uint64_t)(i / 2) << 32) + 1; /* two of each frame */
+        t.place = (uint16_t)(i % 2 * 1000 + below(1000));
+        t.reason = 1 + (int)below(3);
+        phx__wire_put_return(&returns, &t);
+    }
     a.seen = below(2) ? a.seen | 1 : 0;
     phx__wire_put_ack(w, &a, (int)below(256));
 }
@@ -414,7 +440,7 @@ static int remake_rest(struct phx__writer *w, const struct phx__frame *f)
     } else if (phx__wire_get_beat(f, &b) == 0) {
         phx__wire_put_beat(w, &b, f->flags & 15);
     } else if (phx__wire_get_data(f, &d) == 0) {
-        phx__wire_put_data_head(w, &d, f->flags & 7, f->hops);
+        phx__wire_put_data_head(w, &d, f->flags & 31, f->hops);
         phx__put_bytes(w, d.payload, d.size);
     } else if (phx__wire_get_ack(f, &a) == 0) {
         phx__wire_put_ack(w, &a, f->hops);
@@ -887,8 +913,8 @@ static void test_post_values(void)
     struct phx__data d, d2;
     uint8_t returns[2 * PHX__RETURN_SIZE];
     struct phx__writer list;
+    struct phx__return t[2];
     struct phx__ack a, a2;
-    int reason = 0;
 
     scatter(&d, sizeof d);
     d.total = 100;
@@ -924,8 +950,14 @@ static void test_post_values(void)
        "ACK");
     ok(value.size == 60, "which is short without returns");
     phx__writer_init(&list, returns, sizeof returns);
-    phx__wire_put_return(&list, 5, PHX__RETURN_MOVED);
-    phx__wire_put_return(&list, 8, PHX__RETURN_AGAIN);
+    t[0].number = 5;
+    t[0].place = 0;
+    t[0].reason = PHX__RETURN_MOVED;
+    t[1].number = 8;
+    t[1].place = 300;
+    t[1].reason = PHX__RETURN_AGAIN;
+    phx__wire_put_return(&list, &t[0]);
+    phx__wire_put_return(&list, &t[1]);
     a.next = 9;
     a.returns = returns;
     a.return_base = 3;
@@ -935,10 +967,13 @@ static void test_post_values(void)
     phx__wire_put_ack(&value, &a, 3);
     value_end();
     ok(phx__wire_get_ack(&value_frame, &a2) == 0 && a2.return_base == 3 && a2.return_count == 2
-           && a2.seen == 77 && a2.seen_epoch == a.seen_epoch
-           && phx__wire_return(&a2, 0, &reason) == 5 && reason == (int)PHX__RETURN_MOVED
-           && phx__wire_return(&a2, 1, &reason) == 8 && reason == (int)PHX__RETURN_AGAIN,
+           && a2.seen == 77 && a2.seen_epoch == a.seen_epoch,
        "ACK with returns");
+    phx__wire_return(&a2, 0, &t[0]);
+    phx__wire_return(&a2, 1, &t[1]);
+    ok(t[0].number == 5 && t[0].place == 0 && t[0].reason == (int)PHX__RETURN_MOVED
+           && t[1].number == 8 && t[1].place == 300 && t[1].reason == (int)PHX__RETURN_AGAIN,
+       "which are these");
     ok(memcmp(value_bytes + PHX__DATA_TARGET, a.target.b, 16) == 0, "its target's place");
 }
 
@@ -1085,6 +1120,28 @@ static void test_data_limits(void)
     data_seen = 0;
     ok(data_is_taken(7, 4, 4) == 0, "unless there are none");
     data_seen = 1;
+}
+
+static void test_run_limits(void)
+{
+    /* Goal: section 5's list for runs. Method: both sides of each edge. The payload is all zeroes, so
+     * behind the first message come empty ones: of 2 bytes each, or 10 with tags. */
+    const int run = 3 | (int)PHX__DATA_RUN, tags = run | (int)PHX__DATA_TAGS;
+    const size_t most = PHX__FRAGMENT;
+
+    ok(data_is_taken(run, 5, 7) == 1 && data_is_taken(run, 5, 9) == 1, "one more, and two");
+    ok(data_is_taken(run, 5, 5) == 0 && data_is_taken(run, 0, 0) == 0, "not none");
+    ok(data_is_taken(run, 5, 6) == 0 && data_is_taken(run, 5, 8) == 0, "whole ones");
+    ok(data_is_taken(tags, 5, 15) == 1 && data_is_taken(tags, 5, 25) == 1, "the same with tags");
+    ok(data_is_taken(tags, 5, 14) == 0 && data_is_taken(tags, 5, 7) == 0, "which are there");
+    ok(data_is_taken(run, 0, 2) == 1 && data_is_taken(run, 0, most) == 1, "32,769 empty ones");
+    ok(data_is_taken(run, 0, most + 2) == 0, "and not one more");
+    ok(data_is_taken(run, 9, 7) == 0 && data_is_taken(run, UINT64_MAX, 7) == 0, "a first beyond the end");
+    ok(data_is_taken(run & ~1, 5, 7) == 0 && data_is_taken(run & ~2, 5, 7) == 0
+           && data_is_taken(run & ~3, 5, 7) == 0,
+       "only whole messages");
+    ok(data_is_taken(3 | (int)PHX__DATA_TAGS, 5, 5) == 0, "tags are of a run");
+    ok(data_is_taken(run | (int)PHX__DATA_SEEN, 5, 7) == 1, "with returns that were seen");
 }
 
 /* A CAST by hand. */
@@ -1360,6 +1417,7 @@ int main(void)
     test_headers();
     test_writer_ends();
     test_data_limits();
+    test_run_limits();
     test_cast_limits();
     test_cards();
     test_card_truncation();
