@@ -113,6 +113,8 @@ PHX_PRIVATE void *phx__mem_zero(struct phx__mem *m, size_t size);
 PHX_PRIVATE void *phx__mem_resize(struct phx__mem *m, void *old, size_t old_size, size_t new_size);
 /* p may be NULL. size is what was asked for. */
 PHX_PRIVATE void phx__mem_put(struct phx__mem *m, void *p, size_t size);
+/* The same of a secret, which is not to lie about in memory that somebody else gets next. */
+PHX_PRIVATE void phx__mem_put_secret(struct phx__mem *m, void *p, size_t size);
 /* Makes *array (of *capacity items of item bytes) hold at least need items, growing by half, and
  * by an eighth once it is large; new items are zeroed. 0 or PHX_ENOMEM; *array and *capacity are untouched
  * on failure. Overflow is checked. */
@@ -2897,7 +2899,7 @@ struct phx {
     struct phx_address own[PHX__CARD_ADDRESSES]; /* what others are told */
     uint8_t own_count;
     uint8_t own_learnt;            /* bits of own: may give way */
-    struct phx_address here[4];    /* our ends of links, the latest kinds */
+    uint64_t here[32];             /* hashes of our ends of links, the latest kinds */
     struct phx__sight sights[8];   /* not agreed upon, the latest */
     uint32_t here_count, sight_next;
 
@@ -3120,6 +3122,16 @@ void phx__mem_put(struct phx__mem *m, void *p, size_t size)
     PHX_ASSERT(size > 0 && size <= m->used);
     m->used -= size;
     m->alloc.alloc(m->alloc.world, p, size, 0);
+}
+
+void phx__mem_put_secret(struct phx__mem *m, void *p, size_t size)
+{
+    volatile unsigned char *bytes = p; /* a plain memset before a free is left out by compilers */
+    size_t i;
+
+    for (i = 0; p != NULL && i < size; i++)
+        bytes[i] = 0;
+    phx__mem_put(m, p, size);
 }
 
 int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need, size_t item)
@@ -5935,7 +5947,8 @@ int phx__wire_count_run(struct phx__data *d, int flags)
  * decides about everything. So:
  *
  *   - HEARD is a short sorted array. In the default routing most pairs of neighbour and destination have no
- *     entry at all (in a clique only the hub speaks of others). The usual single one lives in the destination.
+ *     entry at all (in a clique only the hub speaks of others). The usual single one lives in the
+ *     destination.
  *   - TOLD is kept as runs. Who is told of a destination is told its route of that moment, so that nearly all
  *     neighbours have been told the same, and indices are dense: neighbours 3 to 90 were told (number 2, 1
  *     hop, card 1) is one run of 24 bytes. A list of them had 20 bytes for each, 335 MB at a hub of 4,096
@@ -15498,10 +15511,7 @@ static int tls_open_pem(struct phx__tls_set *s, const struct phx__tls_files *fil
         s->pem->size = s->pem->arena == NULL ? 0 : TLS_ARENA;
         err = s->pem->arena == NULL ? PHX_ENOMEM : phx__tls_read_files(s->pem, files, text);
     }
-    if (text != NULL) {
-        memset(text, 0, TLS_FILE_MAX); /* it held a private key */
-        phx__mem_put(s->mem, text, TLS_FILE_MAX + 1);
-    }
+    phx__mem_put_secret(s->mem, text, TLS_FILE_MAX + 1); /* it held a private key */
     return err;
 }
 
@@ -15541,10 +15551,10 @@ void phx__tls_set_free(struct phx__tls_set *s)
         return;
     mem = s->mem;
     if (s->pem != NULL) {
-        phx__mem_put(mem, s->pem->arena, s->pem->size);
+        phx__mem_put_secret(mem, s->pem->arena, s->pem->size);
         phx__mem_put(mem, s->pem, sizeof *s->pem);
     }
-    phx__mem_put(mem, s, sizeof *s);
+    phx__mem_put_secret(mem, s, sizeof *s); /* keys made from that of the cluster */
 }
 
 int phx__tls_has_files(const struct phx__tls_set *s)
@@ -18629,19 +18639,29 @@ static void path_here(phx *p, const struct phx_address *here)
     }
 }
 
-/* The first networks we are in are no news. */
+static uint64_t path_host_hash(const struct phx_address *a)
+{
+    struct phx_id ip;
+
+    memcpy(ip.b, a->ip, sizeof ip.b);
+    return phx__id_hash(&ip) ^ phx__mix(a->family);
+}
+
+/* The first networks we are in are no news. A host with more addresses than there is room for moves with each
+ * link, as far as this can tell: each costs a dial of those that are not linked. */
 static void path_moved(phx *p, const struct phx_address *here)
 {
+    uint64_t host = path_host_hash(here);
     uint32_t i;
 
     if (phx__address_is_local(here))
         return;
     for (i = 0; i < PHX__COUNT(p->here); i++)
-        if (path_same_host(&p->here[i], here))
+        if (p->here[i] == host)
             return;
     if (p->here_count > 0)
         phx__disc_moved(&p->disc, p->now);
-    p->here[p->here_count++ % PHX__COUNT(p->here)] = *here;
+    p->here[p->here_count++ % PHX__COUNT(p->here)] = host;
 }
 
 /* ---- What others see ------------------------------------------------------------------------- */
@@ -19576,7 +19596,7 @@ void phx__node_drop_keys(phx *p)
     uint32_t i;
 
     for (i = 0; i < p->set.key_count; i++)
-        phx__mem_put(&p->mem, p->set.keys[i].data, p->set.keys[i].size);
+        phx__mem_put_secret(&p->mem, p->set.keys[i].data, p->set.keys[i].size);
     p->set.key_count = 0;
 }
 
@@ -19605,7 +19625,7 @@ int phx__node_keys(phx *p, const struct phx_key *keys, uint32_t count)
         fresh[i].data = phx__mem_get(&p->mem, keys[i].size);
         if (fresh[i].data == NULL) {
             while (i-- > 0)
-                phx__mem_put(&p->mem, fresh[i].data, fresh[i].size);
+                phx__mem_put_secret(&p->mem, fresh[i].data, fresh[i].size);
             return PHX_ENOMEM;
         }
         memcpy(fresh[i].data, keys[i].data, keys[i].size);

@@ -104,6 +104,16 @@ void phx__mem_put(struct phx__mem *m, void *p, size_t size)
     m->alloc.alloc(m->alloc.world, p, size, 0);
 }
 
+void phx__mem_put_secret(struct phx__mem *m, void *p, size_t size)
+{
+    volatile unsigned char *bytes = p; /* a plain memset before a free is left out by compilers */
+    size_t i;
+
+    for (i = 0; p != NULL && i < size; i++)
+        bytes[i] = 0;
+    phx__mem_put(m, p, size);
+}
+
 int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need, size_t item)
 {
     /* By half: pushing n items copies at most 2n of them, and at most a third of the array is idle. */

@@ -17,6 +17,8 @@ PHX_PRIVATE void *phx__mem_zero(struct phx__mem *m, size_t size);
 PHX_PRIVATE void *phx__mem_resize(struct phx__mem *m, void *old, size_t old_size, size_t new_size);
 /* p may be NULL. size is what was asked for. */
 PHX_PRIVATE void phx__mem_put(struct phx__mem *m, void *p, size_t size);
+/* The same of a secret, which is not to lie about in memory that somebody else gets next. */
+PHX_PRIVATE void phx__mem_put_secret(struct phx__mem *m, void *p, size_t size);
 /* Makes *array (of *capacity items of item bytes) hold at least need items, growing by half, and
  * by an eighth once it is large; new items are zeroed. 0 or PHX_ENOMEM; *array and *capacity are untouched
  * on failure. Overflow is checked. */

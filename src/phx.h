@@ -113,7 +113,7 @@ struct phx {
     struct phx_address own[PHX__CARD_ADDRESSES]; /* what others are told */
     uint8_t own_count;
     uint8_t own_learnt;            /* bits of own: may give way */
-    struct phx_address here[4];    /* our ends of links, the latest kinds */
+    uint64_t here[32];             /* hashes of our ends of links, the latest kinds */
     struct phx__sight sights[8];   /* not agreed upon, the latest */
     uint32_t here_count, sight_next;
 

@@ -5,7 +5,8 @@
  * decides about everything. So:
  *
  *   - HEARD is a short sorted array. In the default routing most pairs of neighbour and destination have no
- *     entry at all (in a clique only the hub speaks of others). The usual single one lives in the destination.
+ *     entry at all (in a clique only the hub speaks of others). The usual single one lives in the
+ *     destination.
  *   - TOLD is kept as runs. Who is told of a destination is told its route of that moment, so that nearly all
  *     neighbours have been told the same, and indices are dense: neighbours 3 to 90 were told (number 2, 1
  *     hop, card 1) is one run of 24 bytes. A list of them had 20 bytes for each, 335 MB at a hub of 4,096

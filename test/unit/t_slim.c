@@ -241,6 +241,71 @@ static double known_behind(struct known *k, uint32_t links, uint32_t count, int 
     return (double)(known_stats(k).mem_bytes - k->before) / count;
 }
 
+/* ---- Addresses and keys ------------------------------------------------------------------------ */
+
+static unsigned char local_host;
+
+static int some_local(void *w, int h, struct phx_address *out)
+{
+    (void)w, (void)h;
+    memset(out, 0, sizeof *out);
+    out->family = PHX_IPV4;
+    out->ip[0] = 10;
+    out->ip[3] = local_host;
+    return 0;
+}
+
+static void test_own_addresses(void)
+{
+    /* Goal: a host with many addresses has not moved because its links come from each in turn. Method: 20
+     * addresses, three times around. */
+    struct phx__link l;
+    struct known k;
+    uint32_t i;
+
+    memset(&l, 0, sizeof l);
+    known_begin(&k, 0, 100);
+    k.p->os.local = some_local;
+    for (i = 0; i < 60; i++) {
+        local_host = (unsigned char)(1 + i % 20);
+        phx__node_learn(k.p, &l);
+    }
+    ok(k.p->here_count == 20, "20 own addresses are 20 places, however many links: %u", k.p->here_count);
+    known_end(&k);
+}
+
+static const char secret[] = "a secret of 32 bytes, not a word";
+static long seen_secret, seen_frees;
+
+/* Looks at what is given back before it goes. */
+static void *spy_alloc(void *world, void *old, size_t old_size, size_t new_size)
+{
+    size_t i;
+
+    for (i = 0; new_size == 0 && old != NULL && i + 16 <= old_size; i++)
+        seen_secret += memcmp((char *)old + i, secret, 16) == 0;
+    seen_frees += old != NULL && new_size == 0;
+    return test_alloc(world, old, old_size, new_size);
+}
+
+static void test_secret(void)
+{
+    /* Goal: a key that is replaced, or whose node goes, is not left in memory. Method: an allocator that
+     * looks at every block that is given back. */
+    const struct phx_key other = { "another one of 32 bytes, as good", 32 };
+    struct phx_key key = { secret, 32 };
+    struct known k;
+
+    known_begin(&k, 0, 100);
+    k.p->mem.alloc.alloc = spy_alloc;
+    check(phx_set_keys(k.p, &key, 1) == 0 && phx_set_keys(k.p, &other, 1) == 0, "two keys");
+    ok(seen_secret == 0 && seen_frees > 0, "a key that was replaced is wiped");
+    check(phx_set_keys(k.p, &key, 1) == 0, "the first again");
+    seen_frees = 0;
+    known_end(&k);
+    ok(seen_secret == 0 && seen_frees > 0, "and so is the last one when the node is freed");
+}
+
 /* ---- Tests ------------------------------------------------------------------------------------- */
 
 static void test_known(void)
@@ -400,5 +465,7 @@ int main(void)
     test_few();
     test_hub();
     test_cap();
+    test_own_addresses();
+    test_secret();
     return test_end();
 }
