@@ -34,8 +34,14 @@ figures: phoenix.c
 	@NODES='$(NODES)' ./test/sim/run.sh figures
 
 # Times on real processes, beside peers; QUICK=1: does all of it still run? ONLY=stream picks by name.
+# CONGESTION=cubic: with that congestion control for all.
 bench: phoenix.c
-	@QUICK='$(QUICK)' ONLY='$(ONLY)' ./test/bench/run.sh
+	@QUICK='$(QUICK)' ONLY='$(ONLY)' CONGESTION='$(CONGESTION)' ./test/bench/run.sh
+
+# What a node pays over links, nodes, names, sizes and hops, into build/curves; QUICK=1, ONLY=hops. KEEP=1:
+# and from there into test/bench/curves and the README.
+curves: phoenix.c
+	@QUICK='$(QUICK)' ONLY='$(ONLY)' KEEP='$(KEEP)' ./test/bench/curves.sh
 
 # What failure detection costs: table 2 of the paper again; and beside serf.
 bench_detect: phoenix.c
@@ -48,8 +54,13 @@ bench_serf: phoenix.c
 lab: phoenix.c
 	@MINUTES='$(or $(RANDOM),1)' LAB_ONLY='$(ONLY)' LAB_SEED='$(SEED)' V='$(V)' ./test/lab/run.sh
 
+# Other C libraries, 32 bits, big endian, by cross compilers and emulators; names what is missing. QUICK=1: what
+# takes less than a minute.
+ports: phoenix.c
+	@./test/ports.sh $(if $(QUICK),--quick)
+
 clean:
 	rm -rf build phoenix.c.tmp
 
 FORCE:
-.PHONY: all test demo sim bars figures bench bench_detect bench_serf lab clean FORCE
+.PHONY: all test demo sim bars figures bench curves bench_detect bench_serf lab ports clean FORCE

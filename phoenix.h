@@ -213,6 +213,29 @@ struct phx_node {
     uint32_t ranges_count; /* how many ranges of names it holds */
 };
 
+/* One hop of the way to a node: a relay, or the node itself. */
+struct phx_hop {
+    struct phx_id id; /* zero if there was no answer */
+    uint64_t rtt_us;  /* from here to there and back, from step to step; UINT64_MAX: no answer */
+    int hops;         /* how far it is from the target: 0 is the target, -1 has no route to it */
+    int why;          /* why it is not linked with the target, as in struct phx_trace */
+};
+
+/* The way to a node, as the nodes on it told. Borrowed until on_trace returns. */
+struct phx_trace {
+    uint64_t token;
+    struct phx_id target;
+    int result; /* PHX_OK: the last hop is the target. PHX_EUNREACH: there is no route, here or at the
+                   last hop, or it crosses more than cfg.hop_limit links. PHX_ETIMEDOUT: no more was
+                   heard within 5 s. PHX_ECLOSED: this node has left meanwhile */
+    int why;    /* why this node itself is not linked with the target, so that others relay. 0: it is
+                   linked. PHX_ENOTFOUND: no address of the target is known. PHX_ELIMIT: there are
+                   cfg.max_links links. PHX_EAGAIN: not tried yet, or being tried. Else how the last
+                   attempt ended: PHX_EREFUSED, PHX_ETIMEDOUT, ... */
+    const struct phx_hop *hops; /* the neighbour first; what is in between and did not answer is there */
+    size_t hops_count;
+};
+
 enum phx_log_level { PHX_LOG_ERROR = 1, PHX_LOG_WARN, PHX_LOG_INFO, PHX_LOG_DEBUG };
 
 /* ---- Memory and operating system, replaceable --------------------------------------------------- */
@@ -257,6 +280,9 @@ struct phx_os {
     int (*fd)(void *world);    /* one descriptor readable when wait has something; or PHX_ENOTSUP */
     int (*wake)(void *world);  /* make fd readable; async-signal-safe */
     void (*free)(void *world); /* the node is done with the world; may be NULL */
+    /* As recv, spread over several places in turn; may be NULL. With it large messages are received
+     * straight into place, and without it they are copied once more. */
+    long (*recvv)(void *world, int handle, const struct iovec *iov, int count);
 };
 
 /* ---- Keys --------------------------------------------------------------------------------------- */
@@ -343,7 +369,7 @@ struct phx_config {
                                                 from the key of the cluster */
     const struct phx_id *id;  /* NULL: random, drawn at start (recommended) */
     uint64_t incarnation;     /* with id: must grow each time the id is used again, by less than 2^32;
-                                 default 0 */
+                                 below 2^62; default 0 */
     int relay;                /* 1 (default): forward messages of others; 0: never */
     int same_host; /* 1 (default): processes of one host find out by themselves and use a UNIX socket in
                       place of TCP: at each TCP listener there is a second one, for those who dial its
@@ -366,7 +392,8 @@ struct phx_config {
     uint32_t max_accepts; /* links in all, above which those that others dial are refused with
                              PHX_ELIMIT; default 4096, less is fine where descriptors are few */
     uint32_t hop_limit; /* links a message may cross; default 16, at most 255 */
-    uint32_t step_bytes; /* read per link in one step; default 256 KiB, at least 80 KiB */
+    uint32_t step_bytes; /* read per link in one step; default 256 KiB, at least 80 KiB. Of a message that
+                            is received in place up to 1 MiB */
 
     /* Times, microseconds */
     uint64_t dial_timeout_us; /* address to verified link; default 5 s */
@@ -379,6 +406,17 @@ struct phx_config {
 
     /* Callbacks, each may be NULL */
     void (*on_message)(phx *p, const struct phx_message *m, void *user);
+    /* A message of more than one fragment (64 KiB, of phx_cast 32 KiB) begins to arrive from another node;
+     * its data is NULL. Returns a buffer of the host's for m->size bytes, into which it is received, or
+     * NULL: the node takes memory of its own. The buffer is the node's, and what is in it means nothing,
+     * until it comes back in exactly one of two ways: on_message with this buffer as data, which the
+     * host then keeps; or on_abandon. A message that was abandoned may begin again. With on_begin
+     * on_abandon must be set, too (PHX_EINVAL). */
+    void *(*on_begin)(phx *p, const struct phx_message *m, void *user);
+    /* The message for which on_begin gave this buffer does not come, or not now: its sender failed or sends
+     * it elsewhere, its name is not here any more, or this node is freed. The buffer is the host's again.
+     * Called inside phx_step or phx_free. */
+    void (*on_abandon)(phx *p, void *buffer, size_t size, void *user);
     /* The outcome of a send that had a token: PHX_OK delivered (the receiver's on_message has
      * returned), else why not: PHX_EFAILED (its receiver failed or left, and may have got it),
      * PHX_EEXPIRED, PHX_ECANCELLED, PHX_ETOOBIG (for the receiver), PHX_ECLOSED (this node has left),
@@ -392,15 +430,17 @@ struct phx_config {
     /* A node became known or changed state. */
     void (*on_node)(phx *p, const struct phx_node *node, void *user);
     /* broken 1: these names were lost with a node that failed, and nobody else holds them. 0: they are
-     * back, because it is, or because somebody holds them now (or, a day later, the node is forgotten).
-     * Comes after the on_node that is the reason. Names that were released, or whose holder has left, are
-     * free and never broken. */
+     * back, because it is, or because somebody holds them now. A day later the node is forgotten, and with
+     * it that its names were lost: nothing is said of that. Comes after the on_node that is the reason. Names
+     * that were released, or whose holder has left, are free and never broken. */
     void (*on_broken)(phx *p, const struct phx_lost *lost, int broken, void *user);
     /* This node held `range` and another claims it with a higher (epoch, id): it is no longer ours. */
     void (*on_conflict)(phx *p, struct phx_range range, const struct phx_id *winner, void *user);
     /* Another node has given `range` to this one (phx_hand): it is assumed already. Comes before the first
      * message to one of these names. */
     void (*on_handed)(phx *p, struct phx_range range, const struct phx_id *giver, void *user);
+    /* The outcome of phx_trace. */
+    void (*on_trace)(phx *p, const struct phx_trace *trace, void *user);
     void (*on_log)(phx *p, int level, const char *line, void *user);
     /* How phx_join reaches schemes that this library does not know, "ssh://..." of extras/ssh say.
      * Called inside phx_step each time such a hub is due to be dialled: at once, and with the usual
@@ -659,6 +699,28 @@ void phx_self(const phx *p, struct phx_id *out);
  *      address       where it can be dialled, when that was tried last, and what came of it
  *      seen-by       a neighbour that says it has a route to it, and of how many hops */
 int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity);
+
+/* Finds out which nodes messages to `node` pass, how long it takes to reach each, and why each of them
+ * leaves it to the next: one round trip later on_trace tells, exactly once for each call that returned 0
+ * (none after phx_free). token is the host's. Costs each node on the way one small frame, which a busy or
+ * suspicious one may leave unanswered; and what it answers is its own word. PHX_EINVAL: `node` is this node,
+ * or there is no cfg.on_trace; PHX_ENOTFOUND: never heard of it; PHX_ELIMIT: 16 are under way; PHX_EIO: no
+ * random bytes; PHX_ENOMEM, PHX_ECLOSED. */
+int phx_trace(phx *p, const struct phx_id *node, uint64_t token);
+
+/* The network as this node knows it, as ASCII text: like snprintf, at most capacity bytes with the final NUL,
+ * and returns how long the whole is. PHX_EINVAL.
+ *
+ *      PHX_DUMP_JSON  { "self": id, "now_us": time of the last step,
+ *                       "nodes": [{ "id", "incarnation", "state": as in phx_explain, "hops": or -1,
+ *                                   "next": if hops > 0, "since_us", "names": [[first, last], ...] }],
+ *                       "links": [{ "peer", "address", "up", "dialer", "monitor", "since_us",
+ *                                   "bytes_in", "bytes_out", "queued_bytes" }],
+ *                       "seen":  [{ "by": a neighbour, "node", "hops" }] }: what neighbours say.
+ *                     Names and incarnations are strings of digits: not all readers keep 64 bits
+ *      PHX_DUMP_DOT   a graph for graphviz (dot, neato): own links, and in gray what neighbours tell */
+enum phx_dump_format { PHX_DUMP_JSON = 1, PHX_DUMP_DOT };
+int phx_dump(phx *p, int format, char *out, size_t capacity);
 
 /* Counters since the start, and sizes now. */
 struct phx_stats {

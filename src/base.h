@@ -75,6 +75,8 @@ enum phx__timer_kind {
     PHX__TIMER_ACCEPT, /* a paused listener looks again */
     PHX__TIMER_LATE,   /* what found no memory is looked at again */
     PHX__TIMER_HAND,   /* names that are being handed: the heir is asked again */
+    PHX__TIMER_SPARE,  /* large blocks kept for the next message have been idle, perhaps */
+    PHX__TIMER_TRACE,  /* a trace that has not been answered in full */
     PHX__TIMER_CLOSE
 };
 

@@ -18,8 +18,9 @@
  * News is the difference between two such lists, by name and not by owner: when a second failed
  * node turns out to have claimed the same name later, the host is not told again. It is taken out
  * before it is told, so that a host that assumes the names inside on_broken, as it will, disturbs
- * nothing. Names that are back come before names that are lost: a program that hands them out
- * again is never one too many. */
+ * nothing. A node that is forgotten takes its names out of both lists: they are not broken any more, but
+ * not back either, so nothing is said. Names that are back come before names that are
+ * lost: a program that hands them out again is never one too many. */
 #include "broken.h"
 
 static void broken_drop(struct phx__broken *b, struct phx__broken_list *l)
@@ -204,6 +205,17 @@ int phx__broken_take(struct phx__broken *b, struct phx_lost *out, int *broken)
     if (l->count == 0)
         broken_drop(b, l);
     return 1;
+}
+
+void phx__broken_forget(struct phx__broken *b, const struct phx_id *owner)
+{
+    struct phx__broken_list *l = &b->told;
+    uint32_t i, kept = 0;
+
+    for (i = 0; i < l->count; i++)
+        if (!phx__id_equal(&l->at[i].owner, owner))
+            l->at[kept++] = l->at[i];
+    l->count = kept;
 }
 
 uint32_t phx__broken_at(const struct phx__broken *b, uint64_t first)

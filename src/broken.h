@@ -29,6 +29,8 @@ PHX_PRIVATE int phx__broken_find(struct phx__broken *b);
 PHX_PRIVATE int phx__broken_compare(struct phx__broken *b);
 /* The next piece of news, those that are back first: 1 and *out, *broken; or 0. */
 PHX_PRIVATE int phx__broken_take(struct phx__broken *b, struct phx_lost *out, int *broken);
+/* This node is about to be forgotten: that its names were lost is no longer known to have been told. */
+PHX_PRIVATE void phx__broken_forget(struct phx__broken *b, const struct phx_id *owner);
 /* Where in `now` the names from `first` on begin. */
 PHX_PRIVATE uint32_t phx__broken_at(const struct phx__broken *b, uint64_t first);
 

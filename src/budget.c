@@ -22,13 +22,16 @@
  * virtual scheduling algorithm of ITU-T I.371): taking one moves it on by the interval, and one may be
  * taken while it is less than burst intervals ahead of now.
  *
- * The table has a fixed size. A place is looked for in four lines; when all are others' the one that is
- * paid for soonest makes room. So forgetting is generous, and a liar could forget a victim's line by
- * naming a few hundred other places; but they come out of the budget of all together, and which
- * lines share a place's fate is salted. */
+ * The table has a fixed size. A place is looked for in four lines; when all are others' one makes room:
+ * one that is paid for already, else the address that is paid for soonest, a host only if there is
+ * no address (an address is paid for after 30 s and more, so a victim's hosts would go first, driven out
+ * by its own ports). So forgetting is generous, and a liar could forget a victim's line by naming
+ * hundreds of other hosts; but they come out of the budget of all together, and which lines share a
+ * place's fate is salted. */
 #include "budget.h"
 
 #define BUDGET_WAYS 4u
+#define BUDGET_HOST 1u
 static const struct phx__budget_rule budget_address = { 30 * PHX__SECOND, 16 };
 static const struct phx__budget_rule budget_host = { 125 * PHX__MS, 128 };
 static const struct phx__budget_rule budget_all = { 15625, 1024 };
@@ -62,18 +65,25 @@ static uint64_t budget_hash(uint64_t h, const void *data, size_t size)
     return h;
 }
 
+/* The lowest bit, which does not pick the line, says that it is a host. */
 uint64_t phx__budget_place(const struct phx__budget *b, const struct phx_address *a, int with_port)
 {
     uint64_t h = budget_hash(b->salt ^ 0xcbf29ce484222325u, &a->family, 1);
-    uint32_t port = with_port ? a->port : 65536u;
+    uint8_t port[3];
+
+    port[0] = (uint8_t)(with_port ? a->port & 255 : 0); /* the same on all machines */
+    port[1] = (uint8_t)(with_port ? a->port >> 8 : 0);
+    port[2] = (uint8_t)(with_port ? 0 : 1);
 
     if (a->family == PHX_UNIX || a->family == PHX_OTHER)
         h = budget_hash(h, a->path, strlen(a->path));
     else
-        h = budget_hash(budget_hash(h, a->ip, sizeof a->ip), &port, sizeof port);
+        h = budget_hash(budget_hash(h, a->ip, sizeof a->ip), port, sizeof port);
     h = (h ^ h >> 33) * 0xff51afd7ed558ccdu;
-    h ^= h >> 33;
-    return h != 0 ? h : 1;
+    h = (h ^ h >> 33) & ~(uint64_t)BUDGET_HOST;
+    if (!with_port)
+        return h | BUDGET_HOST;
+    return h != 0 ? h : 2 * BUDGET_HOST;
 }
 
 /* The line of a place, or NULL. */
@@ -87,7 +97,17 @@ static struct phx__budget_line *budget_find(const struct phx__budget *b, uint64_
     return NULL;
 }
 
-static struct phx__budget_line *budget_line(struct phx__budget *b, uint64_t place)
+/* Does line a make room before line b? A free one is at 0. */
+static int budget_goes(const struct phx__budget_line *a, const struct phx__budget_line *b,
+                       uint64_t now)
+{
+    int a_stays = a->at > now && (a->place & BUDGET_HOST) != 0;
+    int b_stays = b->at > now && (b->place & BUDGET_HOST) != 0;
+
+    return a_stays != b_stays ? b_stays : a->at < b->at;
+}
+
+static struct phx__budget_line *budget_line(struct phx__budget *b, uint64_t place, uint64_t now)
 {
     uint32_t i, first = (uint32_t)place & (b->count - 1) & ~(BUDGET_WAYS - 1), soonest = first;
     struct phx__budget_line *line = budget_find(b, place);
@@ -95,7 +115,7 @@ static struct phx__budget_line *budget_line(struct phx__budget *b, uint64_t plac
     if (line != NULL)
         return line;
     for (i = first; i < first + BUDGET_WAYS; i++)
-        if (b->lines[i].at < b->lines[soonest].at) /* a free one is at 0 */
+        if (budget_goes(&b->lines[i], &b->lines[soonest], now))
             soonest = i;
     line = &b->lines[soonest];
     line->place = place;
@@ -126,7 +146,7 @@ static uint64_t budget_return(uint64_t at, const struct phx__budget_rule *rule)
 int64_t phx__budget_take(struct phx__budget *b, uint64_t place, const struct phx__budget_rule *rule,
                          uint64_t now)
 {
-    struct phx__budget_line *line = budget_line(b, place);
+    struct phx__budget_line *line = budget_line(b, place, now);
     int64_t denied = line->denied;
 
     if (budget_until(line->at, rule, now) > 0) {
@@ -179,13 +199,13 @@ uint64_t phx__budget_first(const struct phx__budget *b, const struct phx__contac
 
 void phx__budget_dialled(struct phx__budget *b, const struct phx_address *a, uint64_t now)
 {
-    struct phx__budget_line *line = budget_line(b, phx__budget_place(b, a, 1));
+    struct phx__budget_line *line = budget_line(b, phx__budget_place(b, a, 1), now);
 
     line->at = budget_spend(line->at, &budget_address, now);
     b->all = budget_spend(b->all, &budget_all, now);
     if (phx__address_is_local(a))
         return;
-    line = budget_line(b, phx__budget_place(b, a, 0));
+    line = budget_line(b, phx__budget_place(b, a, 0), now);
     line->at = budget_spend(line->at, &budget_host, now);
 }
 
@@ -202,3 +222,6 @@ void phx__budget_good(struct phx__budget *b, const struct phx_address *a, int pa
         host->at = budget_return(host->at, &budget_host);
     b->all = budget_return(b->all, &budget_all);
 }
+
+#undef BUDGET_WAYS
+#undef BUDGET_HOST

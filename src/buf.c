@@ -231,7 +231,7 @@ struct phx__block *phx__block_new(struct phx__mem *mem, size_t capacity)
 
     if (capacity > SIZE_MAX - sizeof *b)
         return NULL;
-    b = phx__mem_get(mem, sizeof *b + capacity);
+    b = phx__mem_get_large(mem, sizeof *b + capacity);
     if (b == NULL)
         return NULL;
     b->mem = mem;
@@ -269,6 +269,24 @@ struct phx__block *phx__block_hold(struct phx__block *b)
     return b;
 }
 
+static void buf_released(const void *data, size_t size, void *arg)
+{
+    (void)data;
+    (void)size;
+    (void)arg;
+}
+
+void phx__block_retire(struct phx__block *b)
+{
+    void (*release)(const void *, size_t, void *) = b->release;
+
+    b->used = b->capacity;
+    if (release == NULL)
+        return;
+    b->release = buf_released; /* still tells a wrapped block from one of our own */
+    release(b->data, b->capacity, b->arg);
+}
+
 void phx__block_drop(struct phx__block *b)
 {
     struct phx__block last;
@@ -280,7 +298,10 @@ void phx__block_drop(struct phx__block *b)
         return;
     /* Freed first and released last: the host may do as it likes in there, even use up all memory. */
     last = *b;
-    phx__mem_put(last.mem, b, sizeof *b + (last.release == NULL ? last.capacity : 0));
+    if (last.release == NULL)
+        phx__mem_put_large(last.mem, b, sizeof *b + last.capacity);
+    else
+        phx__mem_put(last.mem, b, sizeof *b);
     if (last.release != NULL)
         last.release(last.data, last.capacity, last.arg);
 }

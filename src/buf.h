@@ -52,6 +52,9 @@ PHX_PRIVATE struct phx__block *phx__block_wrap(struct phx__mem *mem, const void 
                                                void (*release)(const void *, size_t, void *),
                                                void *arg);
 PHX_PRIVATE struct phx__block *phx__block_hold(struct phx__block *b);
+/* What it is there for is over, whoever holds it still: used becomes capacity, and the host's bytes are
+ * released now. */
+PHX_PRIVATE void phx__block_retire(struct phx__block *b);
 /* The last drop frees, or calls release. b may be NULL. */
 PHX_PRIVATE void phx__block_drop(struct phx__block *b);
 

@@ -3,20 +3,23 @@
 #define PHX_CROWD_H
 #include "disc.h"
 
-/* The first dial of a node waits until nothing new was heard of for so long, but so often at most. */
-#define PHX__CROWD_SETTLE (50 * PHX__MS)
-#define PHX__CROWD_SETTLE_TIMES 20u
-/* Dials at once, to begin with and at least. */
-#define PHX__CROWD_PACE 8u
+/* A first dial is left to the other side so often at most beyond its time. */
+#define PHX__CROWD_PATIENCE_TIMES 10u
+/* Dials at once, to begin with. */
+#define PHX__CROWD_PACE 2u
 
-/* The time over which first dials are spread, for as many nodes as are known; 0: no crowd. */
+/* How long to put a first dial off, so that not all dial the same node; 0: no crowd. */
 PHX_PRIVATE uint64_t phx__crowd_spread(const struct phx__disc *d);
-/* How much longer the other side has for its dial. */
-PHX_PRIVATE uint64_t phx__crowd_patience(const struct phx__disc *d);
-/* Is it too soon for the first dial of a node among many? The news is still coming in. */
-PHX_PRIVATE int phx__crowd_is_settling(const struct phx__disc *d, const struct phx__disc_target *t);
-/* May one more dial be under way? */
+/* Is it too soon for a first dial in place of the other side? Links are still coming. */
+PHX_PRIVATE int phx__crowd_is_patient(const struct phx__disc *d, uint32_t slot);
+/* Does this one pass those that wait for the end of the news? */
+PHX_PRIVATE int phx__crowd_goes_first(const struct phx__disc *d, uint32_t slot);
+/* May one more dial be under way, that of the head of the queue? */
 PHX_PRIVATE int phx__crowd_has_room(const struct phx__disc *d);
+/* When to look again although no dial has ended; UINT64_MAX: never. */
+PHX_PRIVATE uint64_t phx__crowd_room_at(const struct phx__disc *d);
+/* Asks whether that was all the news, if it is time for it. */
+PHX_PRIVATE void phx__crowd_ask(struct phx__disc *d);
 /* A link came so long after its dial. */
 PHX_PRIVATE void phx__crowd_learn(struct phx__disc *d, uint64_t took);
 

@@ -152,8 +152,7 @@ static uint64_t disc_courtesy(struct phx__disc *d, const struct phx__disc_target
 {
     if (t->hub || !d->listening || disc_goes_first(d, t->node))
         return 0;
-    return DISC_COURTESY_US + disc_between(d, 0, DISC_COURTESY_JITTER_US)
-           + phx__crowd_patience(d);
+    return DISC_COURTESY_US + disc_between(d, 0, DISC_COURTESY_JITTER_US);
 }
 
 static uint64_t disc_slow(const struct phx__disc *d)
@@ -168,11 +167,26 @@ static uint64_t disc_backoff(struct phx__disc *d, int hub, uint32_t failures)
 
 /* ---- The queue of due targets */
 
+static void disc_push_front(struct phx__disc *d, uint32_t slot)
+{
+    d->targets[slot].before = PHX__NONE;
+    d->targets[slot].after = d->head;
+    if (d->head == PHX__NONE)
+        d->tail = slot;
+    else
+        d->targets[d->head].before = slot;
+    d->head = slot;
+}
+
 static void disc_push(struct phx__disc *d, uint32_t slot)
 {
     struct phx__disc_target *t = &d->targets[slot];
 
     t->queued = 1;
+    if (phx__crowd_goes_first(d, slot)) {
+        disc_push_front(d, slot);
+        return;
+    }
     t->before = d->tail;
     t->after = PHX__NONE;
     if (d->tail == PHX__NONE)
@@ -186,10 +200,13 @@ static void disc_push(struct phx__disc *d, uint32_t slot)
  * those under way may have to give way. */
 static void disc_kick(struct phx__disc *d)
 {
-    if (d->head != PHX__NONE && phx__crowd_has_room(d))
-        phx__timer_set(d->timers, d->targets[d->head].timer, d->now);
-    else if (d->head != PHX__NONE && d->room_at != UINT64_MAX)
-        phx__timer_set(d->timers, d->targets[d->head].timer, d->room_at);
+    uint64_t at = phx__crowd_room_at(d);
+
+    if (d->head == PHX__NONE)
+        return;
+    at = phx__crowd_has_room(d) ? d->now : at < d->room_at ? at : d->room_at;
+    if (at != UINT64_MAX)
+        phx__timer_set(d->timers, d->targets[d->head].timer, at);
 }
 
 static void disc_unqueue(struct phx__disc *d, uint32_t slot)
@@ -433,9 +450,9 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
         disc_settle(d, slot);
         return;
     }
-    if (!t->round && phx__crowd_is_settling(d, t)) {
+    if (!t->round && phx__crowd_is_patient(d, slot) && disc_courtesy(d, t) > 0) {
         t->fresh--;
-        disc_plan(d, slot, PHX__CROWD_SETTLE + disc_between(d, 0, phx__crowd_spread(d)));
+        disc_plan(d, slot, disc_courtesy(d, t));
         return;
     }
     if (!t->round) {
@@ -626,6 +643,7 @@ int phx__disc_init(struct phx__disc *d, struct phx__mem *mem, struct phx__ids *i
     d->target_free = d->head = d->tail = PHX__NONE;
     d->room_at = UINT64_MAX;
     d->pace = PHX__CROWD_PACE;
+    d->quickest = UINT64_MAX / 4;
     if (phx__budget_init(&d->budget, mem, DISC_PLACES, phx__rnd_next(rnd)) != 0)
         return PHX_ENOMEM;
     return phx__attempts_init(&d->attempts, mem, limits->max_dials);
@@ -709,8 +727,8 @@ static int disc_learn(struct phx__disc *d, uint32_t node, const struct phx_addre
     if (slot == PHX__NONE)
         return 0;
     d->targets[slot].node = node;
-    d->targets[slot].fresh = PHX__CROWD_SETTLE_TIMES;
-    disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]) + disc_between(d, 0, phx__crowd_spread(d)));
+    d->targets[slot].fresh = PHX__CROWD_PATIENCE_TIMES;
+    disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]) + phx__crowd_spread(d));
     return 0;
 }
 
@@ -773,6 +791,7 @@ int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t 
     d->known += !n->linked && n->target == 0;
     n->linked = (uint8_t)(n->linked ? n->linked : 1);
     n->wanted = 0;
+    d->linked_at = d->now;
     n->up_at = disc_tick(d->now);
     for (count = disc_slots(d, node, slots); count-- > 0;) {
         disc_rest(d, slots[count]);
@@ -902,6 +921,15 @@ void phx__disc_moved(struct phx__disc *d, uint64_t now)
     }
 }
 
+void phx__disc_told_all(struct phx__disc *d, uint64_t now)
+{
+    disc_clock(d, now);
+    if (d->told_all_at < d->learnt_at && d->asked_at > d->learnt_at) {
+        d->told_all_at = d->now;
+        disc_kick(d);
+    }
+}
+
 void phx__disc_answered(struct phx__disc *d, uint32_t attempt)
 {
     phx__attempts_answered(&d->attempts, attempt);
@@ -953,6 +981,7 @@ void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now)
         return;
     if (!d->targets[arg].queued)
         disc_push(d, arg);
+    phx__crowd_ask(d);
     while ((slot = d->head) != PHX__NONE && (phx__crowd_has_room(d) || disc_make_room(d))) {
         disc_unqueue(d, slot);
         disc_advance(d, slot);

@@ -15,10 +15,11 @@ struct phx__disc_limits {
     uint32_t max_links; /* up to here every known node is dialled, beyond it a few */
     uint32_t max_dials; /* attempts under way at once */
     uint64_t retry_min_us, retry_max_us;
-    uint32_t crowd; /* beyond so many known nodes first dials are spread; 0: never */
+    uint32_t crowd; /* beyond so many known nodes first dials are spread and counted; 0: never */
 };
 
-/* dial is called from phx__disc_due only. Neither may call back into this room. */
+/* dial is called from phx__disc_due only. Neither may call back into this room, but for
+ * phx__disc_answered. */
 struct phx__disc_ops {
     void *ctx;
     /* Begin a connection. 0: under way, the outcome comes as phx__disc_result or phx__disc_up with this
@@ -27,6 +28,8 @@ struct phx__disc_ops {
     int (*dial)(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to);
     /* Give this attempt up (another address won). No result is wanted. */
     void (*abandon)(void *ctx, uint32_t attempt);
+    /* Ask whoever told of the last new node whether that was all: see phx__disc_told_all. */
+    void (*ask)(void *ctx);
     /* The addresses of a node for which phx__disc_contact was called, as they are now, at most
      * PHX__DISC_ADDRESSES: how many. NULL: they are all kept here. */
     uint32_t (*addresses)(void *ctx, uint32_t node, struct phx_address *out);
@@ -37,7 +40,7 @@ struct phx__disc_target {           /* a hub or a node one could dial */
     uint8_t count;
     uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
     uint8_t in_use, hub, round, queued, verdict;
-    uint8_t fresh;                 /* not dialled yet, and may be put off so often */
+    uint8_t fresh;                 /* not dialled yet, and may be left to the other so often */
     uint32_t node;                 /* PHX__NONE for a hub nobody knows yet */
     uint16_t failures, duplicates; /* rounds in a row that ended so */
     uint32_t timer;                /* when to begin a round or try the next address */
@@ -74,7 +77,10 @@ struct phx__disc {
     int stopped;         /* closing: dial no more */
     uint32_t pace;       /* dials at once, in a crowd */
     uint64_t slowed_at;  /* when it was last halved */
+    uint64_t quickest;   /* the least that a link took from dial to up */
     uint64_t learnt_at;  /* when a node was last heard of for the first time */
+    uint64_t asked_at, told_all_at; /* ... it was asked whether that was all; and that was all */
+    uint64_t linked_at;  /* when a link last came up */
     uint64_t now;        /* the latest time told, for calls that are not told */
 };
 
@@ -110,6 +116,8 @@ PHX_PRIVATE void phx__disc_want(struct phx__disc *d, uint32_t node, uint64_t now
 PHX_PRIVATE void phx__disc_route(struct phx__disc *d, uint32_t node, int reachable, uint64_t now);
 /* This node has a new address of its own: it is in another network. */
 PHX_PRIVATE void phx__disc_moved(struct phx__disc *d, uint64_t now);
+/* Whoever was asked knows no more than this node does. */
+PHX_PRIVATE void phx__disc_told_all(struct phx__disc *d, uint64_t now);
 /* The other side of this attempt has answered the connection; what it says is still to come. */
 PHX_PRIVATE void phx__disc_answered(struct phx__disc *d, uint32_t attempt);
 /* The node left or is forgotten: dial no more. A link with it stays one until phx__disc_down, which must

@@ -336,9 +336,10 @@ static int flow_is_plain(const struct phx__mail *m)
 /* Others may join it, as many as go behind it in the tail, up to a bound: a frame that fills the credit
  * would have to wait for all before it. */
 static void flow_open(struct phx__flow_out *o, const struct phx__mail *m,
-                      const struct phx__flow_record *r)
+                      struct phx__flow_record *r)
 {
-    size_t credit = o->window < o->own ? o->window : o->own, left = o->tail->capacity - o->tail->used;
+    size_t credit = o->window < o->own ? o->window : o->own;
+    size_t left = o->tail->capacity - o->tail->used;
     size_t most = credit / 4 < FLOW_RUN_MOST ? credit / 4 : FLOW_RUN_MOST;
 
     if (!flow_is_plain(m) || r->head_size >= most)
@@ -347,6 +348,8 @@ static void flow_open(struct phx__flow_out *o, const struct phx__mail *m,
     o->open_from = m->from;
     o->open_tag = m->tag;
     o->open_left = (uint32_t)(left < most - r->head_size ? left : most - r->head_size);
+    o->open_record = r;
+    o->open_frame = flow_frame(r);
 }
 
 /* A small message, or a run. */
@@ -367,32 +370,33 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__mail *m)
 uint8_t *phx__flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t from,
                         uint64_t tag, size_t size)
 {
-    struct phx__flow_record *r;
+    struct phx__flow_record *r = o->open_record;
+    size_t head, need;
     struct phx__writer w;
     uint8_t *at;
     int flags;
 
     if (b != o->open_box || from != o->open_from || size > FLOW_SMALL)
         return NULL;
-    r = phx__flow_at(o, o->count - 1);
-    flags = phx__wire_flags(flow_frame(r));
+    flags = phx__wire_flags(o->open_frame);
     if ((flags & (int)PHX__DATA_RUN) == 0)
         flags |= (int)(tag == o->open_tag ? PHX__DATA_RUN : PHX__DATA_RUN | PHX__DATA_TAGS);
     else if ((flags & (int)PHX__DATA_TAGS) == 0 && tag != o->open_tag)
         return NULL;
-    size += phx__wire_more_head(flags);
-    if (size > o->open_left)
+    head = phx__wire_more_head(flags);
+    need = head + size;
+    if (need > o->open_left)
         return NULL;
-    at = flow_frame(r) + r->head_size;
-    phx__writer_init(&w, at, size);
-    phx__wire_put_more(&w, flags, tag, size - phx__wire_more_head(flags));
-    o->open_left -= (uint32_t)size;
-    o->bytes += size;
-    o->tail->used += size;
-    r->head_size = (uint16_t)(r->head_size + size);
+    at = o->open_frame + r->head_size;
+    phx__writer_init(&w, at, head);
+    phx__wire_put_more(&w, flags, tag, size);
+    o->open_left -= (uint32_t)need;
+    o->bytes += need;
+    o->tail->used += need;
+    r->head_size = (uint16_t)(r->head_size + need);
     r->body_at++;
-    phx__wire_stretch(flow_frame(r), flags, r->head_size);
-    return at + w.size;
+    phx__wire_stretch(o->open_frame, flags, r->head_size);
+    return at + head;
 }
 
 int phx__flow_join(struct phx__flow_out *o, const struct phx__mail *m)
@@ -693,10 +697,16 @@ void phx__flow_sweep(struct phx__flow_out *o)
 
 /* ---- The receiving end */
 
+/* A link may still hold it, to read into it, and finds that it is over. */
 static void flow_drop_part(struct phx__flow_in *in)
 {
-    phx__block_drop(in->part);
+    struct phx__block *part = in->part;
+
+    in->opened = 0;
     in->part = NULL;
+    if (part != NULL)
+        phx__block_retire(part);
+    phx__block_drop(part);
 }
 
 void phx__flow_start(struct phx__flow_in *in, uint64_t epoch)
@@ -728,7 +738,7 @@ void phx__flow_turn_back(struct phx__flow_in *in, int flags)
 
 void phx__flow_give_up(struct phx__flow_in *in)
 {
-    if (in->part != NULL)
+    if (in->part != NULL && !in->opened)
         in->state = PHX__FLOW_HALF;
     flow_drop_part(in);
 }
@@ -774,35 +784,84 @@ static int flow_take_rest(struct phx__flow_in *in, int last, struct phx__mail *m
     return PHX__FLOW_MORE;
 }
 
+int phx__flow_has_part(const struct phx__flow_in *in, const struct phx__data *d)
+{
+    const struct phx__mail *m = &in->mail;
+
+    return in->opened && m->to == d->to && m->from == d->from && m->tag == d->tag
+           && m->size == d->total;
+}
+
+void phx__flow_open(struct phx__flow_in *in, const struct phx__data *d, struct phx__block *part)
+{
+    flow_drop_part(in); /* NULL unless the sender broke the message before */
+    memset(&in->mail, 0, sizeof in->mail);
+    in->mail.limit = PHX__NEVER;
+    flow_read_first(&in->mail, d, 0);
+    in->part = part;
+    in->opened = part != NULL;
+}
+
+struct phx__block *phx__flow_part(struct phx__mem *mem, size_t size)
+{
+    return phx__mem_has_room_for_mail(mem, size) ? phx__block_new(mem, size) : NULL;
+}
+
+/* Does the fragment fit behind what is there? The last one completes it, others leave something. */
+static int flow_fits(const struct phx__flow_in *in, size_t size, int last)
+{
+    size_t room = in->part->capacity - in->part->used;
+
+    return last ? size == room : size < room;
+}
+
+int phx__flow_place(const struct phx__flow_in *in, const struct phx__data *d, int flags,
+                    struct phx__place *out)
+{
+    int first = (flags & (int)PHX__DATA_FIRST) != 0, last = (flags & (int)PHX__DATA_LAST) != 0;
+
+    if (in->part == NULL || in->opened != first || in->state != PHX__FLOW_ALL
+        || !flow_fits(in, d->size, last))
+        return 0;
+    out->block = phx__block_hold(in->part);
+    out->at = in->part->used;
+    out->size = d->size;
+    out->got = 0;
+    return 1;
+}
+
 /* A message of one fragment is not copied: *m points into the frame. Others get one buffer of their
- * whole size at the first fragment. Nothing is changed for good by a last fragment until
+ * whole size at the first fragment, and their payloads are copied into it unless they have been read
+ * there (phx__flow_place). Nothing is changed for good by a last fragment until
  * phx__flow_took, so one that cannot be delivered now may come again. */
 int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct phx__data *d,
                    int flags, struct phx__mail *m)
 {
     int first = (flags & (int)PHX__DATA_FIRST) != 0, last = (flags & (int)PHX__DATA_LAST) != 0;
-    size_t size = d->size, room;
+    size_t size = d->size;
 
     if (first) {
-        memset(m, 0, sizeof *m);
-        m->limit = PHX__NEVER;
-        phx__flow_take_whole(in, d, flags, m);
-        if (last)
+        if (last) {
+            memset(m, 0, sizeof *m);
+            m->limit = PHX__NEVER;
+            phx__flow_take_whole(in, d, flags, m);
             return PHX__FLOW_WHOLE;
-        if (phx__mem_has_room_for_mail(mem, m->size))
-            in->part = phx__block_new(mem, m->size);
+        }
+        in->state = PHX__FLOW_ALL;
+        if (!phx__flow_has_part(in, d))
+            phx__flow_open(in, d, phx__flow_part(mem, (size_t)d->total));
         if (in->part == NULL)
             return PHX__FLOW_LATER;
-        in->mail = *m;
     } else if (in->state != PHX__FLOW_ALL) {
         return flow_take_rest(in, last, m);
-    } else if (in->part == NULL) {
+    } else if (in->part == NULL || in->opened) {
         return flow_skip(in);
     }
-    room = in->part->capacity - in->part->used;
-    if (last ? size != room : size >= room)
+    in->opened = 0;
+    if (!flow_fits(in, size, last))
         return flow_skip(in); /* its sender cannot count */
-    memcpy(in->part->data + in->part->used, d->payload, size);
+    if (d->payload != in->part->data + in->part->used)
+        memcpy(in->part->data + in->part->used, d->payload, size);
     if (!last) {
         in->part->used += size;
         flow_advance(in);

@@ -1,7 +1,7 @@
 /* flow.h - part of post: one flow's numbers, stores and windows, from one node to another. */
 #ifndef PHX_FLOW_H
 #define PHX_FLOW_H
-#include "wire.h"
+#include "place.h"
 
 #define PHX__NEVER UINT64_MAX
 
@@ -81,6 +81,8 @@ struct phx__flow_out {
     uint64_t open_from;
     uint64_t open_tag;  /* of the first message in it */
     uint32_t open_left; /* bytes that may be added */
+    struct phx__flow_record *open_record;
+    uint8_t *open_frame;
 };
 
 PHX_PRIVATE void phx__flow_init(struct phx__flow_out *o, struct phx__mem *mem,
@@ -141,6 +143,7 @@ struct phx__flow_in {
     uint32_t done;        /* ... and of the run that has the number next, so many messages */
     struct phx__block *part; /* the message being put together, part->used bytes of it are here */
     struct phx__mail mail;
+    int opened; /* part is for a first fragment that is to come: nothing of it counts as taken */
     enum {
         PHX__FLOW_ALL,      /* nothing is missing */
         PHX__FLOW_RETURNED, /* the message was turned back at its first fragment */
@@ -162,6 +165,15 @@ PHX_PRIVATE int phx__flow_take(struct phx__flow_in *in, struct phx__mem *mem,
  * run's. Then phx__flow_took. */
 PHX_PRIVATE void phx__flow_take_whole(struct phx__flow_in *in, const struct phx__data *d, int flags,
                                       struct phx__mail *m);
+/* The same before a frame has come whole. Is there a part for this first fragment already? Else it needs one,
+ * which becomes the flow's; NULL: no memory for it, and what was there is dropped. */
+PHX_PRIVATE int phx__flow_has_part(const struct phx__flow_in *in, const struct phx__data *d);
+PHX_PRIVATE void phx__flow_open(struct phx__flow_in *in, const struct phx__data *d,
+                                struct phx__block *part);
+PHX_PRIVATE struct phx__block *phx__flow_part(struct phx__mem *mem, size_t size); /* or NULL */
+/* Where the payload of the fragment that comes next belongs: 1, or 0: nowhere. */
+PHX_PRIVATE int phx__flow_place(const struct phx__flow_in *in, const struct phx__data *d, int flags,
+                                struct phx__place *out);
 PHX_PRIVATE void phx__flow_took(struct phx__flow_in *in);
 /* The fragment that comes next is taken, and its message is not: it goes back. */
 PHX_PRIVATE void phx__flow_turn_back(struct phx__flow_in *in, int flags);

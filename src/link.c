@@ -18,14 +18,17 @@
  *
  * Writing: `out` is what has been handed to the stream in its final order. It is refilled when it runs
  * low: first all control frames, then data pulled from the post. So a control frame waits behind at most
- * LINK_AHEAD bytes of data and never inside a frame, and what is not in `out` yet can still take another
+ * LINK_AHEAD_MOST bytes of data and never inside a frame, and what is not in `out` yet can still take another
  * way when the route changes.
  */
 #include "link.h"
 
-/* Data committed to a stream ahead of control frames: two fragments, enough to keep a fast stream busy
- * between two steps, little enough to pass in 0.1 ms at 10 Gbit/s. */
+/* Data committed to a stream ahead of control frames: two fragments, little enough to pass in 0.1 ms at
+ * 10 Gbit/s. While the stream takes all that it is offered nothing waits here, and it is offered twice
+ * as much the next time, up to eight fragments: few large writes cost less than many, here and at the
+ * reader, who is woken by each. When it does not it gets half, so a slow one is soon at the least again. */
 #define LINK_AHEAD (2 * PHX__FRAGMENT)
+#define LINK_AHEAD_MOST (8 * PHX__FRAGMENT)
 /* Control frames are encoded into blocks of this size; larger ones get a block of their own. */
 #define LINK_TAIL 2048u
 /* A peer that leaves this much control traffic unread makes us do all of it for nothing: the link goes. It
@@ -38,6 +41,11 @@
 #define LINK_TLS_READ 4096u
 #define LINK_TLS_STRANGER 32768u
 #define LINK_IOV 64
+/* Frames of this size are read in whole numbers, where the stream has as many: what is torn at the end of a
+ * read is copied to the stash and back, and four fragments with their heads just do not fit into 256 KiB. */
+#define LINK_STRIDE_LEAST 32768u
+/* A larger scratch is not lent: a frame of 32 KiB would pin all of it. */
+#define LINK_LEND_MOST (1u << 20)
 /* Control frames make us work for their sender: a table looked through, an answer, a word to all
  * neighbours. Each is charged one unit and one for each 64 bytes; 20,000 units a second are paid for, five
  * seconds of which may be owed. A full table of 60,000 nodes or two of the largest cards
@@ -148,9 +156,9 @@ static int link_refill(struct phx__link_set *s, struct phx__link *l, int *empty)
     size_t room;
 
     *empty = 0;
-    if (err != 0 || l->state != PHX__LINK_UP || l->out.bytes >= LINK_AHEAD)
+    if (err != 0 || l->state != PHX__LINK_UP || l->out.bytes >= l->ahead)
         return err;
-    room = LINK_AHEAD - l->out.bytes;
+    room = l->ahead - l->out.bytes;
     *empty = s->pull(s->ctx, l, room) < room;
     /* Pulling data makes acks: they leave with it, or every answer would be two writes. */
     return l->control.count > 0 ? link_commit_control(l) : 0;
@@ -196,6 +204,15 @@ static void link_spare(struct phx__link *l)
     l->tail = NULL;
 }
 
+/* The stream took n bytes, and left what is in out. How much is it offered the next time? */
+static void link_offer(struct phx__link *l, size_t n)
+{
+    if (l->out.bytes == 0 && n >= l->ahead && l->ahead < LINK_AHEAD_MOST)
+        l->ahead *= 2;
+    else if (l->out.bytes > 0 && l->ahead > LINK_AHEAD)
+        l->ahead /= 2;
+}
+
 int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
 {
     size_t written = 0;
@@ -216,6 +233,7 @@ int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
                 link_spare(l);
             return 0;
         }
+        link_offer(l, n > 0 ? (size_t)n : 0);
         if (n == PHX_EAGAIN)
             return 0;
         if (n < 0)
@@ -242,12 +260,10 @@ static void link_mac(const struct phx__link_set *s, const struct phx__link *l, u
                      const char *label, size_t answer_size, const uint8_t *last, size_t last_size,
                      uint8_t out[PHX__MAC])
 {
-    struct phx__hmac h;
+    struct phx__hmac h = s->begun[key];
     const struct phx__link_hello *hs = l->hello;
     uint8_t binding[32];
 
-    phx__hmac_init(&h, s->key_count > 0 ? s->keys[key].data : NULL,
-                   s->key_count > 0 ? s->keys[key].size : 0);
     phx__hmac_add(&h, l->tls != NULL ? "PHX1 TLS " : "PHX1 ", l->tls != NULL ? 9 : 5);
     phx__hmac_add(&h, label, strlen(label) + 1);
     phx__hmac_add(&h, s->cluster, strlen(s->cluster) + 1);
@@ -301,15 +317,25 @@ static int link_proof_is_good(const struct phx__link_set *s, const struct phx__l
     return good;
 }
 
-static void link_cluster_tag(const struct phx__link_set *s, uint8_t out[8])
+void phx__link_rekey(struct phx__link_set *s)
+{
+    uint32_t key;
+
+    for (key = 0; key < link_keys(s); key++)
+        phx__hmac_init(&s->begun[key], s->key_count > 0 ? s->keys[key].data : NULL,
+                       s->key_count > 0 ? s->keys[key].size : 0);
+}
+
+void phx__link_cluster(struct phx__link_set *s, const char *cluster)
 {
     struct phx__sha h;
     uint8_t full[32];
 
     phx__sha_init(&h);
-    phx__sha_add(&h, s->cluster, strlen(s->cluster));
+    phx__sha_add(&h, cluster, strlen(cluster));
     phx__sha_end(&h, full);
-    memcpy(out, full, 8);
+    memcpy(s->cluster_tag, full, sizeof s->cluster_tag);
+    s->cluster = cluster;
 }
 
 static int link_keep(uint8_t *to, size_t capacity, size_t *size, const uint8_t *from, size_t n)
@@ -330,7 +356,7 @@ static int link_say_hello(struct phx__link_set *s, struct phx__link *l)
     memset(&h, 0, sizeof h);
     h.magic = PHX__WIRE_MAGIC;
     h.version_min = h.version_max = PHX__WIRE_VERSION;
-    link_cluster_tag(s, h.cluster);
+    memcpy(h.cluster, s->cluster_tag, sizeof h.cluster);
     h.id = *s->self;
     h.incarnation = s->incarnation;
     if ((err = s->random(s->ctx, h.nonce, sizeof h.nonce)) != 0
@@ -417,15 +443,13 @@ static int link_now_up(struct phx__link_set *s, struct phx__link *l)
 static int link_on_hello(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__hello h;
-    uint8_t tag[8];
     int err = phx__wire_get_hello(f, &h);
 
     if (err != 0)
         return err;
     if (h.version_min > PHX__WIRE_VERSION || h.version_max < PHX__WIRE_VERSION)
         return PHX_EVERSION;
-    link_cluster_tag(s, tag);
-    if (memcmp(tag, h.cluster, sizeof tag) != 0)
+    if (memcmp(s->cluster_tag, h.cluster, sizeof h.cluster) != 0)
         return PHX_ECLUSTER;
     l->id = h.id;
     l->incarnation = h.incarnation;
@@ -506,7 +530,8 @@ static int link_on_refuse(const struct phx__frame *f)
 /* DATA, ACK and CAST are free: they cost little each, and come as fast as an honest peer can send. */
 static int link_is_charged(int type)
 {
-    return type < PHX__DATA || type == PHX__SUSPECT || type == PHX__PROBE;
+    return type < PHX__DATA || type == PHX__SUSPECT || type == PHX__PROBE
+           || type == PHX__TRACE;
 }
 
 static void link_charge(const struct phx__link_set *s, struct phx__link *l, size_t size)
@@ -541,7 +566,13 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-static int link_stash(struct phx__link_set *s, struct phx__link *l, const uint8_t *p, size_t size)
+void phx__link_count_in(struct phx__link_set *s, struct phx__link *l, size_t n)
+{
+    l->bytes_in += n;
+    s->bytes_in += n;
+}
+
+int phx__link_stash(struct phx__link_set *s, struct phx__link *l, const uint8_t *p, size_t size)
 {
     if (size == 0 && l->stash == NULL)
         return 0;
@@ -571,8 +602,7 @@ static int link_nonsense(struct phx__link *l, const uint8_t *p, size_t size)
     return PHX_EPROTO;
 }
 
-/* Handles all whole frames in the size bytes at p and keeps the rest. */
-static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8_t *p, size_t size)
+int phx__link_frames(struct phx__link_set *s, struct phx__link *l, const uint8_t *p, size_t size)
 {
     while (size > 0) {
         struct phx__frame f;
@@ -580,8 +610,13 @@ static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8
         int got = phx__wire_parse(p, size, &f, &used);
         if (got < 0 || (link_stranger(l) && used > LINK_STRANGER))
             return link_nonsense(l, p, size);
-        if (got == 0)
+        if (got == 0) {
+            if (used >= LINK_STRIDE_LEAST)
+                l->stride = (uint32_t)used;
+            if (phx__link_place(s, l, p, size, used))
+                return l->state == PHX__LINK_CLOSED ? 0 : phx__link_stash(s, l, p, 0);
             break;
+        }
         s->frames_in++;
         got = link_on_frame(s, l, &f, p, used);
         if (got != 0 || l->state == PHX__LINK_CLOSED)
@@ -589,7 +624,7 @@ static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8
         p += used;
         size -= used;
     }
-    return link_stash(s, l, p, size);
+    return phx__link_stash(s, l, p, size);
 }
 
 static int link_begin_tls(struct phx__link_set *s, struct phx__link *l)
@@ -620,8 +655,7 @@ static int link_read_tls(struct phx__link_set *s, struct phx__link *l, size_t ke
         return 0;
     if (n <= 0)
         return n == 0 ? PHX_ERESET : (int)n;
-    l->bytes_in += (size_t)n;
-    s->bytes_in += (size_t)n;
+    phx__link_count_in(s, l, (size_t)n);
     if (link_stranger(l) && l->bytes_in > LINK_TLS_STRANGER)
         return PHX_EPROTO;
     if (l->tls == NULL && (err = link_begin_tls(s, l)) != 0)
@@ -633,7 +667,7 @@ static int link_read_tls(struct phx__link_set *s, struct phx__link *l, size_t ke
         return (int)n;
     if (link_stranger(l))
         s->wants(s->ctx, l); /* the handshake's next words, or what waited for its end */
-    return link_frames(s, l, s->scratch, kept + (size_t)n);
+    return phx__link_frames(s, l, s->scratch, kept + (size_t)n);
 }
 
 static void link_rest(struct phx__link_set *s, struct phx__link *l)
@@ -653,10 +687,41 @@ int phx__link_rested(struct phx__link *l)
     return was;
 }
 
+/* What goes on to another link may leave from where it was read: its block is held, and the scratch is
+ * another one from the next read on. There must be one before: no read may fail for lack of memory. */
+struct phx__block *phx__link_lend(struct phx__link_set *s, const uint8_t *raw)
+{
+    if (s->scratch_size > LINK_LEND_MOST || (uintptr_t)raw < (uintptr_t)s->scratch
+        || (uintptr_t)raw >= (uintptr_t)s->scratch + s->scratch_size)
+        return NULL;
+    if (s->spare == NULL && phx__mem_has_room_for_mail(s->mem, s->scratch_size))
+        s->spare = phx__block_new(s->mem, s->scratch_size);
+    return s->spare != NULL ? s->block : NULL;
+}
+
+static void link_renew_scratch(struct phx__link_set *s)
+{
+    if (s->block->refs == 1)
+        return;
+    phx__block_drop(s->block);
+    s->block = s->spare;
+    s->spare = NULL;
+    s->scratch = s->block->data;
+}
+
+/* Bytes to ask for, behind those that were kept. */
+static size_t link_room(const struct phx__link_set *s, const struct phx__link *l)
+{
+    size_t most = l->stride == 0 ? s->scratch_size : s->scratch_size / l->stride * l->stride;
+
+    return (most > l->stash_size ? most : s->scratch_size) - l->stash_size;
+}
+
 int phx__link_read(struct phx__link_set *s, struct phx__link *l)
 {
     size_t kept = l->stash_size;
-    size_t room = s->scratch_size - kept;
+    size_t room = link_room(s, l);
+    int placed, done;
     long n;
 
     /* A parked peer has nothing to say before it is answered; what it says is read then. */
@@ -666,6 +731,10 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
         link_rest(s, l);
         return 0;
     }
+    link_renew_scratch(s);
+    done = phx__link_read_on(s, l, &placed);
+    if (placed)
+        return done;
     if (kept > 0)
         memcpy(s->scratch, l->stash, kept);
     if (l->secure)
@@ -679,9 +748,8 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
         return 0;
     if (n <= 0)
         return n == 0 ? PHX_ERESET : (int)n;
-    l->bytes_in += (size_t)n;
-    s->bytes_in += (size_t)n;
-    return link_frames(s, l, s->scratch, kept + (size_t)n);
+    phx__link_count_in(s, l, (size_t)n);
+    return phx__link_frames(s, l, s->scratch, kept + (size_t)n);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -704,6 +772,9 @@ int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle,
     phx__slices_init(&l->out, s->mem);
     phx__slices_init(&l->control, s->mem);
     l->handle = handle;
+    l->ahead = LINK_AHEAD;
+    l->guess = PHX__PLACE_HEADS;
+    l->from = PHX__NONE;
     l->state = state;
     l->peer = l->expect = l->attempt = PHX__NONE;
     l->since = s->now;
@@ -749,6 +820,7 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
     phx__slices_free(&l->control);
     phx__block_drop(l->tail);
     l->tail = NULL;
+    phx__place_drop(&l->place);
     phx__mem_put(s->mem, l->stash, l->stash_capacity);
     phx__mem_put(s->mem, l->card, l->card_capacity);
     l->stash = l->card = NULL;

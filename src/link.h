@@ -1,6 +1,7 @@
 /* link.h - one connection with a neighbour: hello, frames in, queue out, back-pressure, close. */
 #ifndef PHX_LINK_H
 #define PHX_LINK_H
+#include "place.h"
 #include "sha.h"
 #include "timer.h"
 #include "tls.h"
@@ -65,6 +66,14 @@ struct phx__link {
     struct phx__block *tail;    /* where control frames are encoded */
     uint8_t *stash;             /* the front of a frame whose rest has not come yet */
     size_t stash_size, stash_capacity;
+    struct phx__place place;    /* of a frame that is being read into place; see link_place.c */
+    uint8_t head[PHX__DATA_HEAD_MOST], head_size; /* of that frame */
+    uint32_t stride;            /* of large frames that come one behind the other; 0: unknown */
+    uint32_t ahead;             /* bytes of data that may be in out */
+    uint32_t guess;             /* fragments that may be read beyond it */
+    uint32_t from;              /* the node whose messages for us came last */
+    size_t guess_at;            /* where a fragment began or ended, in its message ... */
+    uint64_t guess_from;        /* ... and in all that came */
     uint8_t *card; /* a card arriving in parts */
     uint32_t card_total, card_size, card_version, card_capacity;
     uint64_t card_incarnation;
@@ -89,12 +98,16 @@ struct phx__link_set {
     const char *cluster;
     struct phx__link_key keys[PHX__LINK_KEYS]; /* the first is used, all are accepted */
     uint32_t key_count;                        /* 0: the empty key */
+    struct phx__hmac begun[PHX__LINK_KEYS];    /* of each key, or of the empty one: nothing hashed yet */
+    uint8_t cluster_tag[8];                    /* what a HELLO says of the cluster */
     struct phx__tls_set *tls;                  /* NULL: no link has TLS */
     const struct phx_id *self;
     uint64_t incarnation;
     uint64_t now;
     uint8_t *scratch; /* one read buffer for all links */
     size_t scratch_size;
+    struct phx__block *block; /* whose bytes the scratch is; others hold it if it is lent */
+    struct phx__block *spare; /* takes its place then */
     uint64_t os_calls, frames_in, frames_out, bytes_in, bytes_out;
     /* The peer has said who it is (not proved yet): 0 go on, PHX_EAGAIN park it (acceptor only), or
      * why it is refused. */
@@ -106,6 +119,16 @@ struct phx__link_set {
     /* A frame on a link that is up; raw: all of it. 0, or why the link must close. */
     int (*frame)(void *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
                  size_t raw_size);
+    /* Of a DATA frame only these size bytes have come. 0, or the size of its head, and *out is where its
+     * payload goes, nothing of it there yet and the block held. Then, when that is all there: placed. It
+     * gets the head again, and the payload, or NULL: the place was overtaken. */
+    size_t (*place)(void *ctx, struct phx__link *l, const uint8_t *front, size_t size,
+                    struct phx__place *out);
+    void (*placed)(void *ctx, struct phx__link *l, const uint8_t *head, size_t size,
+                   const uint8_t *payload);
+    /* Where the next fragment of a large message from this node would go: 1 and *out, with no size, held; or
+     * 0. */
+    int (*ahead)(void *ctx, struct phx__link *l, uint32_t from, struct phx__place *out);
     /* Room for about budget bytes of data: call phx__link_emit. Returns what was emitted. */
     size_t (*pull)(void *ctx, struct phx__link *l, size_t budget);
     /* Something waits to be written. */
@@ -113,6 +136,10 @@ struct phx__link_set {
     int (*random)(void *ctx, void *out,
                   size_t size); /* 0, or there are no random bytes: no hello */
 };
+
+/* The keys have changed. The cluster's name, which must stay where it is. */
+PHX_PRIVATE void phx__link_rekey(struct phx__link_set *s);
+PHX_PRIVATE void phx__link_cluster(struct phx__link_set *s, const char *cluster);
 
 /* Makes *l (zeroed by the caller, slot, dialer and secure set) from a handle. state: DIALING or HELLO.
  * PHX_ENOMEM. */
@@ -128,6 +155,9 @@ PHX_PRIVATE int phx__link_connected(struct phx__link_set *s, struct phx__link *l
 PHX_PRIVATE int phx__link_resume(struct phx__link_set *s, struct phx__link *l);
 /* Reads once and handles all whole frames: 0, or why the link must close. */
 PHX_PRIVATE int phx__link_read(struct phx__link_set *s, struct phx__link *l);
+/* The block in which these bytes of a frame stand, to be held beyond the frame; NULL: they have to be
+ * copied. */
+PHX_PRIVATE struct phx__block *phx__link_lend(struct phx__link_set *s, const uint8_t *raw);
 /* Its timer has set off a link that is up: 1 if it was only resting and is read again. */
 PHX_PRIVATE int phx__link_rested(struct phx__link *l);
 /* Writes what waits, at most about `limit` bytes: 0, or why the link must close. l->full: the world takes
@@ -147,5 +177,20 @@ PHX_PRIVATE int phx__link_emit(struct phx__link_set *s, struct phx__link *l,
 PHX_PRIVATE size_t phx__link_queued(const struct phx__link *l);
 /* What the world should watch it for. */
 PHX_PRIVATE int phx__link_events(const struct phx__link *l);
+
+/* Between link.c and link_place.c. */
+PHX_PRIVATE void phx__link_count_in(struct phx__link_set *s, struct phx__link *l, size_t n);
+/* Keeps these bytes for the next read. */
+PHX_PRIVATE int phx__link_stash(struct phx__link_set *s, struct phx__link *l, const uint8_t *p,
+                                size_t size);
+/* Handles all whole frames in the size bytes at p and keeps the rest. */
+PHX_PRIVATE int phx__link_frames(struct phx__link_set *s, struct phx__link *l, const uint8_t *p,
+                                 size_t size);
+/* Of a frame of `whole` bytes the first size stand at p. 1: the rest will be read into place, or the link is
+ * closed; 0: it will not. */
+PHX_PRIVATE int phx__link_place(struct phx__link_set *s, struct phx__link *l, const uint8_t *p,
+                                size_t size, size_t whole);
+/* Reads once, into place, as phx__link_read; or *done is 0: there is no such place. */
+PHX_PRIVATE int phx__link_read_on(struct phx__link_set *s, struct phx__link *l, int *done);
 
 #endif

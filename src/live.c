@@ -40,7 +40,9 @@
  * a way to it. A suspicion that nothing comes of ends by itself after timeout_us + broken_us.
  *
  * A node that cannot be reached is sought through others (ops.seek) when it is lost and again in
- * the middle of broken_us. An answer puts its failure off by broken_us.
+ * the middle of broken_us. An answer puts its failure off by broken_us, but not for ever: whoever has the
+ * key can say that a dead node is alive, and a live one whose routes do not come back in all that
+ * time is of no use to us. After LIVE_PUT_OFF of them its time runs.
  *
  * Links in use are not left to the insurance: a message went out and nothing came in for
  * interval_us, then an answer is asked for.
@@ -84,6 +86,8 @@
 #define LIVE_ALL PHX__NONE
 /* Until the next look, while there is something left to read. */
 #define LIVE_BLIND_US PHX__MS
+/* Ten answers, each of which is good for broken_us: by then a route that comes back at all has come. */
+#define LIVE_PUT_OFF 10u
 
 static uint64_t live_add(uint64_t a, uint64_t b)
 {
@@ -314,6 +318,7 @@ static void live_lose(struct phx__live *l, uint32_t node, uint64_t now)
 {
     struct phx__live_node *n = &l->at[node];
 
+    n->put_off = 0;
     live_sentence(l, node, now);
     if (n->state != PHX_NODE_SUSPECT)
         live_blame(l, node, PHX__LIVE_ROUTE, PHX__NONE, now);
@@ -512,6 +517,10 @@ void phx__live_step(struct phx__live *l, uint64_t now)
 {
     uint64_t due = phx__timers_next(l->timers), late = LIVE_LATE_US, gap;
 
+    if (now <= due && now >= l->last_step && l->stepped && !l->blind && l->pause == 0) {
+        l->last_step = now; /* in time, as most steps are: nothing to find out */
+        return;
+    }
     if (!l->stepped) {
         l->stepped = 1;
         l->last_step = now;
@@ -702,10 +711,12 @@ void phx__live_alive(struct phx__live *l, uint32_t node, uint64_t now)
 {
     struct phx__live_node *n = live_find(l, node);
 
-    if (n != NULL && n->state == PHX_NODE_SUSPECT)
+    if (n != NULL && n->state == PHX_NODE_SUSPECT) {
         live_become(l, node, PHX_NODE_OK, now);
-    else if (n != NULL && n->state == PHX_NODE_UNREACHABLE)
+    } else if (n != NULL && n->state == PHX_NODE_UNREACHABLE && n->put_off < LIVE_PUT_OFF) {
+        n->put_off++;
         live_sentence(l, node, now);
+    }
 }
 
 int phx__live_reachable(struct phx__live *l, uint32_t node, int yes, int left, uint64_t now)

@@ -49,6 +49,7 @@ struct phx__live_node {
     uint8_t state;    /* enum phx_state; 0: not known */
     uint8_t ground;   /* enum phx__live_ground */
     uint8_t sought;   /* others were asked again */
+    uint8_t put_off;  /* how often its failure was, since it was lost */
 };
 struct phx__live {
     struct phx__mem *mem;

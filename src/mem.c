@@ -8,6 +8,14 @@
  * Frees know their size, as in Lua. The price is that callers keep capacities, which they need anyway;
  * the gain is exact totals without a header in front of every block.
  *
+ * Large blocks come and go with each large message, and a fresh one costs more than all the rest of
+ * receiving it: the system hands its pages out one by one, zeroed, as they are touched, and most
+ * allocators give large blocks back to the system at once. So a few of them are kept here for the next
+ * message of about the same size: up to spare_most bytes, as long as nobody else needs the memory (the
+ * limit, or a failing allocator, takes them first), and not for long (phx.c drops them when they were idle
+ * for some seconds). Sizes are rounded up by at most an eighth, so that messages that differ a little
+ * can share.
+ *
  * While a block is resized the allocator may hold old and new at once. That moment is not counted:
  * only the allocator knows whether it happened. */
 #include "mem.h"
@@ -21,6 +29,9 @@
  * arrays by node, and an eighth of them is idle at most; pushing n items copies at most 9n, which large
  * blocks are spared anyway, since allocators move them by their pages. */
 #define MEM_MANY_ITEMS 256u
+
+/* Below it allocators do not ask the system. */
+#define MEM_LARGE ((size_t)128 << 10)
 
 static void *mem_default(void *world, void *old, size_t old_size, size_t new_size)
 {
@@ -44,14 +55,17 @@ void phx__mem_init(struct phx__mem *m, const struct phx_alloc *alloc, size_t lim
     m->used = 0;
     m->peak = 0;
     m->limit = limit;
+    memset(m->spare, 0, sizeof m->spare);
+    m->spare_bytes = m->spare_most = 0;
+    m->spare_uses = 0;
 }
 
 int phx__mem_has_room(const struct phx__mem *m, size_t size)
 {
     /* Without a limit the counter itself is the limit: it must not wrap. */
-    size_t limit = m->limit == 0 ? SIZE_MAX : m->limit;
+    size_t limit = m->limit == 0 ? SIZE_MAX : m->limit, used = m->used - m->spare_bytes;
 
-    return m->used <= limit && size <= limit - m->used;
+    return used <= limit && size <= limit - used;
 }
 
 int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size)
@@ -72,7 +86,13 @@ void *phx__mem_resize(struct phx__mem *m, void *old, size_t old_size, size_t new
         return NULL;
     if (new_size > old_size && !phx__mem_has_room(m, new_size - old_size))
         return NULL;
+    if (m->limit != 0 && new_size > old_size && new_size - old_size > m->limit - m->used)
+        phx__mem_drop_spares(m); /* there is room, but for them */
     p = m->alloc.alloc(m->alloc.world, old, old_size, new_size);
+    if (p == NULL && m->spare_bytes > 0) {
+        phx__mem_drop_spares(m);
+        p = m->alloc.alloc(m->alloc.world, old, old_size, new_size);
+    }
     if (p == NULL)
         return NULL;
     m->used = m->used - old_size + new_size;
@@ -114,6 +134,73 @@ void phx__mem_put_secret(struct phx__mem *m, void *p, size_t size)
     phx__mem_put(m, p, size);
 }
 
+/* ---- Large ones */
+
+static size_t mem_rounded(size_t size)
+{
+    size_t step = MEM_LARGE / 8;
+
+    if (size < MEM_LARGE || size > SIZE_MAX / 4)
+        return size;
+    while (step * 16 <= size)
+        step *= 2;
+    return (size + step - 1) / step * step;
+}
+
+void *phx__mem_get_large(struct phx__mem *m, size_t size)
+{
+    uint32_t i;
+    void *p;
+
+    size = mem_rounded(size);
+    for (i = 0; m->spare_bytes > 0 && i < PHX__MEM_SPARES; i++) {
+        if (m->spare[i].size != size)
+            continue;
+        p = m->spare[i].p;
+        m->spare[i].size = 0;
+        m->spare_bytes -= size;
+        m->spare_uses++;
+        return p;
+    }
+    return phx__mem_get(m, size);
+}
+
+void phx__mem_put_large(struct phx__mem *m, void *p, size_t size)
+{
+    uint32_t i;
+
+    size = mem_rounded(size);
+    if (size < MEM_LARGE || size > m->spare_most) {
+        phx__mem_put(m, p, size);
+        return;
+    }
+    if (size > m->spare_most - m->spare_bytes)
+        phx__mem_drop_spares(m); /* of sizes that are not asked for any more, it seems */
+    for (i = 0; i < PHX__MEM_SPARES; i++) {
+        if (m->spare[i].size != 0)
+            continue;
+        m->spare[i].p = p;
+        m->spare[i].size = size;
+        m->spare_bytes += size;
+        m->spare_uses++;
+        return;
+    }
+    phx__mem_put(m, p, size);
+}
+
+void phx__mem_drop_spares(struct phx__mem *m)
+{
+    uint32_t i;
+
+    for (i = 0; i < PHX__MEM_SPARES; i++) {
+        if (m->spare[i].size == 0)
+            continue;
+        m->spare_bytes -= m->spare[i].size;
+        phx__mem_put(m, m->spare[i].p, m->spare[i].size);
+        m->spare[i].size = 0;
+    }
+}
+
 int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need, size_t item)
 {
     /* By half: pushing n items copies at most 2n of them, and at most a third of the array is idle. */
@@ -147,3 +234,4 @@ int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t 
 
 #undef MEM_FIRST_ITEMS
 #undef MEM_MANY_ITEMS
+#undef MEM_LARGE

@@ -98,16 +98,21 @@ static int os_queue_open(struct os_world *w)
     return w->queue < 0 ? phx__os_error(errno) : 0;
 }
 
-/* No table says what is watched: a handle is changed far more often than added, so try that
- * first. */
+/* Adding what is watched and changing what is not are errors. A byte for each descriptor says which to try
+ * first, and is believed no further than that: a number may have got another owner since, in the host's
+ * hands, and then the other one is right. */
 int phx__os_watch(void *world, int handle, int events)
 {
     struct os_world *w = (struct os_world *)world;
+    uint32_t i = (uint32_t)handle;
+    int first = i < w->known_capacity && w->known[i] ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
     struct epoll_event e;
     memset(&e, 0, sizeof e);
     e.data.fd = handle;
     e.events = ((events & PHX_READ) != 0 ? (uint32_t)EPOLLIN : 0u)
                | ((events & PHX_WRITE) != 0 ? (uint32_t)EPOLLOUT : 0u);
+    if (i < w->known_capacity)
+        w->known[i] = events != 0;
     if (events == 0) {
         /* Deleting is not the same as no events: errors are reported as long as it is
          * registered. */
@@ -115,11 +120,15 @@ int phx__os_watch(void *world, int handle, int events)
             return 0;
         return phx__os_error(errno);
     }
-    if (epoll_ctl(w->queue, EPOLL_CTL_MOD, handle, &e) == 0)
-        return 0;
-    if (errno == ENOENT && epoll_ctl(w->queue, EPOLL_CTL_ADD, handle, &e) == 0)
-        return 0;
-    return phx__os_error(errno);
+    if (epoll_ctl(w->queue, first, handle, &e) != 0
+        && ((errno != ENOENT && errno != EEXIST)
+            || epoll_ctl(w->queue, EPOLL_CTL_ADD + EPOLL_CTL_MOD - first, handle, &e) != 0))
+        return phx__os_error(errno);
+    /* Without memory for it each change costs a call more. */
+    if (i >= w->known_capacity
+        && phx__mem_grow(w->mem, &w->known, &w->known_capacity, i + 1, sizeof *w->known) == 0)
+        w->known[i] = 1;
+    return 0;
 }
 
 /* The kernel moves what it reported to the end of its list, which makes a small capacity fair. */
@@ -361,6 +370,9 @@ static void os_free(void *world)
         close(w->wake_read);
     if (w->wake_write >= 0)
         close(w->wake_write);
+#ifdef OS_WAIT_EPOLL
+    phx__mem_put(w->mem, w->known, w->known_capacity);
+#endif
     phx__mem_put(w->mem, w->paths, w->paths_capacity * sizeof *w->paths);
     phx__mem_put(w->mem, w, sizeof *w);
 }
@@ -370,6 +382,7 @@ static const struct phx_os os_posix = {
     PHX_OS_VERSION, NULL, /* the world is filled in */
     phx__os_listen, phx__os_accept, phx__os_dial, phx__os_finish, phx__os_local, phx__os_send,
     phx__os_recv, phx__os_close, phx__os_watch, os_wait, os_random, phx__os_resolve, os_fd, os_wake, os_free,
+    phx__os_recvv,
 };
 
 int phx__os_init(struct phx_os *os, struct phx__mem *mem)

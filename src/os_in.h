@@ -49,6 +49,10 @@ struct os_world {
 #else
     int queue; /* of epoll or kqueue */
 #endif
+#ifdef OS_WAIT_EPOLL
+    uint8_t *known; /* by descriptor: it was watched when we last looked */
+    uint32_t known_capacity;
+#endif
 };
 
 /* os_sock.c: as in struct phx_os. */
@@ -59,6 +63,7 @@ PHX_PRIVATE int phx__os_finish(void *world, int handle);
 PHX_PRIVATE int phx__os_local(void *world, int handle, struct phx_address *out);
 PHX_PRIVATE long phx__os_send(void *world, int handle, const struct iovec *iov, int count);
 PHX_PRIVATE long phx__os_recv(void *world, int handle, void *data, size_t size);
+PHX_PRIVATE long phx__os_recvv(void *world, int handle, const struct iovec *iov, int count);
 PHX_PRIVATE void phx__os_close(void *world, int handle);
 PHX_PRIVATE int phx__os_resolve(void *world, const char *host, struct phx_address *out,
                                 int capacity);

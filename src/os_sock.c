@@ -545,8 +545,22 @@ long phx__os_recv(void *world, int handle, void *data, size_t size)
     ssize_t n;
     (void)world;
     PHX_ASSERT(size > 0);
+    do { /* recv is the lesser call, but an adopted descriptor need not be a socket */
+        n = recv(handle, data, size, 0);
+        if (n < 0 && errno == ENOTSOCK)
+            n = read(handle, data, size);
+    } while (n < 0 && errno == EINTR);
+    return n < 0 ? phx__os_error(errno) : (long)n;
+}
+
+long phx__os_recvv(void *world, int handle, const struct iovec *iov, int count)
+{
+    ssize_t n;
+    (void)world;
+    if (count > OS_IOV_MAX)
+        count = OS_IOV_MAX;
     do
-        n = read(handle, data, size);
+        n = readv(handle, iov, count);
     while (n < 0 && errno == EINTR);
     return n < 0 ? phx__os_error(errno) : (long)n;
 }

@@ -21,6 +21,10 @@
 
 /* What could not be taken in for lack of memory is looked at again after this. */
 #define NODE_LATE (500 * PHX__MS)
+/* So much memory of messages that are over is kept for the next ones: two of the largest with the default
+ * limits. What was not needed for so long is given back. */
+#define NODE_SPARE_BYTES ((size_t)34 << 20)
+#define NODE_SPARE_TIME (2 * PHX__SECOND)
 /* Deadlines handled in one step. */
 #define NODE_TIMERS 10000
 /* Peers and reasons of which it is known that they were logged, 24 bytes each. */
@@ -249,6 +253,8 @@ static int node_changed(phx *p, uint32_t node)
      * from it would be sent to it again. */
     if ((err = node_show_card(p, node, d)) != 0)
         return err;
+    if (p->disc.learnt_at == p->now)
+        p->teller = d->next;
     peer = &p->peers[node];
     if (d->card_version == 0)
         peer->card_version = 0; /* the one shown was of a former life */
@@ -324,6 +330,14 @@ static void node_live_beat(void *ctx, uint32_t node, int ask)
     phx__node_beat(ctx, node, ask ? (int)PHX__BEAT_REPLY : 0);
 }
 
+/* For disc: was that all? The digest of the answer tells; see node_on_beat. */
+static void node_ask(void *ctx)
+{
+    phx *p = ctx;
+
+    phx__node_beat(p, p->teller, (int)PHX__BEAT_REPLY);
+}
+
 static void node_silent(void *ctx, uint32_t node, uint64_t us)
 {
     phx *p = ctx;
@@ -390,9 +404,17 @@ uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out)
 static uint32_t node_owner(void *ctx, uint64_t name)
 {
     phx *p = ctx;
-    uint32_t node = phx__names_owner(&p->names, name, NULL, NULL);
+    uint32_t node;
     enum phx_state state;
 
+    /* Messages that come one after another are often for one name of ours. */
+    if (name == p->mine && p->mine_version == p->names.version + 1)
+        return PHX__SELF;
+    node = phx__names_owner(&p->names, name, NULL, NULL);
+    if (node == PHX__SELF) {
+        p->mine = name;
+        p->mine_version = p->names.version + 1;
+    }
     if (node == PHX__NONE || node == PHX__SELF)
         return node;
     /* The claim of a node that failed stands, but nobody is there to take messages. */
@@ -446,6 +468,24 @@ static void node_message(void *ctx, const struct phx_message *m)
 
     if (p->cfg.on_message != NULL && !p->free_later)
         p->cfg.on_message(p, m, p->cfg.user);
+    else
+        p->post.unseen = 1;
+}
+
+static void *node_begin(void *ctx, const struct phx_message *m)
+{
+    phx *p = ctx;
+
+    return p->free_later ? NULL : p->cfg.on_begin(p, m, p->cfg.user);
+}
+
+/* Also if the node is being freed: it is the only word that the host gets of this buffer. */
+static void node_forsake(void *ctx, void *buffer, size_t size)
+{
+    phx *p = ctx;
+
+    if (p->cfg.on_abandon != NULL)
+        p->cfg.on_abandon(p, buffer, size, p->cfg.user);
 }
 
 static void node_done(void *ctx, uint64_t token, int result)
@@ -485,6 +525,7 @@ static void node_post_wants(void *ctx, uint32_t nbr)
 
 static void node_forget(phx *p, uint32_t node)
 {
+    phx__broken_forget(&p->broken, &p->ids.at[node]);
     phx__names_forget(&p->names, node);
     phx__disc_forget(&p->disc, node);
     phx__live_forget(&p->live, node);
@@ -512,6 +553,20 @@ static void node_link_due(phx *p, uint32_t slot)
     phx__node_close_link(p, l, l->state == PHX__LINK_UP ? PHX_EDUPLICATE : PHX_ETIMEDOUT, 0);
 }
 
+static void node_watch_spares(phx *p)
+{
+    if (p->mem.spare_bytes == 0 || phx__timer_at(&p->timers, p->spare_timer) != UINT64_MAX)
+        return;
+    p->spare_uses = p->mem.spare_uses;
+    phx__timer_set(&p->timers, p->spare_timer, p->now + NODE_SPARE_TIME);
+}
+
+static void node_spares_due(phx *p)
+{
+    if (p->spare_uses == p->mem.spare_uses)
+        phx__mem_drop_spares(&p->mem);
+}
+
 static void node_timer(phx *p, int kind, uint32_t arg)
 {
     uint32_t forgotten;
@@ -534,7 +589,9 @@ static void node_timer(phx *p, int kind, uint32_t arg)
         phx__node_resume_listeners(p);
         break;
     case PHX__TIMER_LATE: node_late(p); break;
+    case PHX__TIMER_SPARE: node_spares_due(p); break;
     case PHX__TIMER_HAND: phx__hand_due(p); break;
+    case PHX__TIMER_TRACE: phx__trace_due(p); break;
     default: break; /* PHX__TIMER_CLOSE: only wakes the step */
     }
 }
@@ -670,6 +727,7 @@ static void node_leave(phx *p)
         if (p->links[i] != NULL)
             phx__node_close_link(p, p->links[i], PHX_ECLOSED, 0);
     phx__post_close(&p->post, p->now);
+    phx__trace_end(p);
     p->is_closed = 1;
 }
 
@@ -728,6 +786,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         phx__node_write(p);
     if (p->closed_count > 0)
         phx__node_sweep(p);
+    node_watch_spares(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */
     p->more |= p->route.urgent || p->route.changed_count > 0;
     p->stepping = 0;
@@ -798,7 +857,7 @@ static int node_open_brains(phx *p)
     struct phx__route_ops route;
     struct phx__disc_limits dl = { p->cfg.max_links, p->cfg.max_dials, p->cfg.retry_min_us,
                                    p->cfg.retry_max_us, NODE_CROWD };
-    struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon, phx__node_addresses };
+    struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon, node_ask, phx__node_addresses };
     struct phx__live_ops live = { p, node_live_beat, node_silent, phx__node_suspect,
                                   phx__node_seek, node_state };
     struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,
@@ -806,7 +865,8 @@ static int node_open_brains(phx *p)
     struct phx__post_ops post = { p,         node_owner,    &p->names.version, node_next,
                                   node_emit, phx__node_ack, node_message,
                                   node_done, node_writable, node_post_wants,
-                                  node_segment, node_member };
+                                  node_segment, node_member,
+                                  p->cfg.on_begin != NULL ? node_begin : NULL, node_forsake };
     int err;
 
     phx__node_route_ops(p, &route);
@@ -821,6 +881,8 @@ static int node_open_brains(phx *p)
         || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->resume_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->late_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_HAND, 0, &p->hand_timer)) != 0
+        || (err = phx__timer_new(&p->timers, PHX__TIMER_SPARE, 0, &p->spare_timer)) != 0
+        || (err = phx__timer_new(&p->timers, PHX__TIMER_TRACE, 0, &p->trace_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->close_timer)) != 0)
         return err;
     if ((err = phx__budget_init(&p->lines, &p->mem, NODE_LINES, phx__rnd_next(&p->rnd))) != 0)
@@ -858,14 +920,17 @@ static void node_free(phx *p)
     phx__mem_put(&p->mem, p->hooks, p->hook_capacity * sizeof *p->hooks);
     phx__mem_put(&p->mem, p->closed, p->closed_capacity * sizeof *p->closed);
     phx__hand_free(p);
+    phx__trace_free(p);
     phx__mem_put(&p->mem, p->peers, p->peer_capacity * sizeof *p->peers);
     phx__mem_put(&p->mem, p->pasts, p->past_capacity * sizeof *p->pasts);
-    phx__mem_put(&p->mem, p->set.scratch, p->set.scratch_size);
+    phx__block_drop(p->set.block);
+    phx__block_drop(p->set.spare);
     phx__node_drop_keys(p);
     phx__tls_set_free(p->set.tls);
     phx__budget_free(&p->lines);
     if (p->os.free != NULL)
         p->os.free(p->os.world);
+    phx__mem_drop_spares(&p->mem);
     mem = p->mem; /* p itself goes last, and the count of it with it */
     phx__mem_put(&mem, p, sizeof *p);
 }
@@ -907,6 +972,7 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
     if (p == NULL)
         return PHX_ENOMEM;
     p->mem = mem;
+    p->mem.spare_most = NODE_SPARE_BYTES;
     p->now = now_us;
     phx__timers_init(&p->timers, &p->mem);
     phx__map_init(&p->handles, &p->mem);

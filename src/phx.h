@@ -35,6 +35,19 @@ struct phx__handing { /* names on their way to another node; see phx_hand.c */
     uint64_t at, wait; /* when the heir is asked again, and how long after that */
 };
 
+struct phx__tracing { /* a way that is being followed; see phx_trace.c */
+    struct phx_id target;
+    uint64_t token, key;
+    uint64_t until;   /* no longer waited for after it */
+    int why;          /* why there is no own link with the target; 0: there is one */
+    uint32_t asked;   /* hops 1..asked are asked about */
+    uint32_t end;     /* the hop where the way ends; 0: not known yet */
+    uint32_t answers; /* of hops 1..asked */
+    int result;       /* with end */
+    struct phx_hop *hops; /* cfg.hop_limit of them */
+    uint64_t *sent_at;    /* as many, behind them in the same block */
+};
+
 struct phx__sight { /* what a peer said of where it sees us */
     struct phx_id by;
     struct phx_address from, at; /* the peer's own host; what it said, as one of our addresses */
@@ -80,6 +93,7 @@ struct phx {
     uint64_t now, steps;
     uint64_t names_version; /* as last shown to post */
     uint64_t broken_version; /* as last looked through for broken ones, all news of which were told */
+    uint64_t mine, mine_version; /* the name that was found to be here last, in which version + 1 */
     int card_stale;         /* own names or addresses changed */
     int late;               /* some change was not taken in for lack of memory */
     uint32_t late_timer;    /* ... and is looked at again */
@@ -99,12 +113,17 @@ struct phx {
     struct phx__handing *hands; /* the oldest first */
     uint32_t hand_count, hand_capacity;
     uint32_t hand_timer;
+    struct phx__tracing *traces;
+    uint32_t trace_count, trace_capacity;
+    uint32_t trace_timer;
+    uint64_t trace_paid; /* when the answers given to others are paid for */
     struct phx__map handles; /* handle -> slot or listener */
     struct phx__peer *peers; /* by node */
     uint32_t peer_capacity;
     struct phx__past *pasts;
     uint32_t past_count, past_capacity;
     uint32_t generation;
+    uint32_t teller; /* the neighbour who told of the last new node */
 
     struct phx__listener listeners[PHX__LISTENERS];
     struct phx__listener near[PHX__LISTENERS]; /* their companions, handle -1: none; see phx_near.c */
@@ -117,6 +136,8 @@ struct phx {
     struct phx__sight sights[8];   /* not agreed upon, the latest */
     uint32_t here_count, sight_next;
 
+    uint32_t spare_timer;
+    uint64_t spare_uses;    /* of mem, when that timer was set */
     int closing, left, is_closed;
     uint64_t goodbye_at, close_at;
     int card_late; /* the card could not be made for lack of memory */
@@ -183,6 +204,12 @@ PHX_PRIVATE int phx__node_open_tls(phx *p);
 /* phx_frame.c: frames in, control frames out. */
 PHX_PRIVATE int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f,
                                 const uint8_t *raw, size_t raw_size);
+PHX_PRIVATE size_t phx__node_place(void *ctx, struct phx__link *l, const uint8_t *front,
+                                   size_t size, struct phx__place *out);
+PHX_PRIVATE void phx__node_placed(void *ctx, struct phx__link *l, const uint8_t *head, size_t size,
+                                  const uint8_t *payload);
+PHX_PRIVATE int phx__node_ahead(void *ctx, struct phx__link *l, uint32_t from,
+                                struct phx__place *out);
 PHX_PRIVATE void phx__node_route_ops(phx *p, struct phx__route_ops *ops);
 PHX_PRIVATE void phx__node_beat(phx *p, uint32_t node, int flags);
 PHX_PRIVATE int phx__node_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
@@ -211,6 +238,23 @@ PHX_PRIVATE void phx__hand_release(phx *p);             /* own names, but for th
 PHX_PRIVATE void phx__hand_gone(phx *p, uint32_t node); /* it has failed or left */
 PHX_PRIVATE void phx__hand_end(phx *p);                 /* no more of it: releases all */
 PHX_PRIVATE void phx__hand_free(phx *p);
+
+/* phx_trace.c: which way messages take. */
+PHX_PRIVATE int phx__node_on_trace(phx *p, struct phx__link *l, const struct phx__frame *f);
+PHX_PRIVATE void phx__trace_due(phx *p);
+PHX_PRIVATE void phx__trace_end(phx *p); /* this node has left */
+PHX_PRIVATE void phx__trace_free(phx *p);
+
+/* phx_explain.c: text for people, at most capacity bytes with the final NUL. */
+struct phx__text {
+    char *out;
+    size_t capacity, size; /* size: of the whole text, also where it did not fit */
+};
+PHX_PRIVATE void phx__text_begin(struct phx__text *t, char *out, size_t capacity);
+PHX_PRIVATE void phx__text_put(struct phx__text *t, const char *s);
+PHX_PRIVATE void phx__text_number(struct phx__text *t, uint64_t v);
+PHX_PRIVATE int phx__text_end(const struct phx__text *t); /* how long it is, like snprintf */
+PHX_PRIVATE const char *phx__state_text(enum phx_state state);
 
 /* phx_api.c */
 PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or why not */

@@ -62,7 +62,7 @@ int phx__config_check(const struct phx_config *c)
         return PHX_EKEYSIZE;
     if (!api_within(cluster, 1, 64) || (c->key == NULL && c->key_size != 0)
         || (c->id == NULL && c->incarnation != 0)
-        || c->incarnation == UINT64_MAX)
+        || c->incarnation > PHX__INCARNATION_MAX / 2)
         return PHX_EINVAL;
     if (!api_within(c->max_message, 1, 1u << 30) || !api_within(c->window, 65536, 1u << 30)
         || !api_within(c->max_links, 1, 65536) || !api_within(c->max_nodes, 2, 1u << 24)
@@ -73,6 +73,8 @@ int phx__config_check(const struct phx_config *c)
     if (!api_time(c->dial_timeout_us) || !api_time(c->retry_min_us) || !api_time(c->retry_max_us)
         || c->retry_min_us > c->retry_max_us || phx__detector_check(&c->detector) != 0)
         return PHX_EINVAL;
+    if (c->on_begin != NULL && c->on_abandon == NULL)
+        return PHX_EINVAL; /* it would never see some of its buffers again */
     if ((c->tls_ca == NULL) != (c->tls_cert == NULL) || (c->tls_ca == NULL) != (c->tls_key == NULL))
         return PHX_EINVAL;
     if (c->routing < PHX_ROUTING_DEFAULT || c->routing > PHX_ROUTING_PAPER
@@ -393,9 +395,31 @@ int phx_sendv(phx *p, const struct phx_outgoing *m)
     return phx__post_send(&p->post, m, p->now);
 }
 
+static void api_fill(struct phx_outgoing *m, struct iovec *iov, uint64_t to, uint64_t from,
+                     uint64_t tag, const void *data, size_t size)
+{
+    memset(m, 0, sizeof *m);
+    memcpy(&iov->iov_base, &data,
+           sizeof data); /* an iovec has no const, but nothing writes through it */
+    iov->iov_len = size;
+    m->to = to;
+    m->from = from;
+    m->tag = tag;
+    m->iov = iov;
+    m->iov_count = 1;
+}
+
 int phx_send(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void *data, size_t size)
 {
-    return phx_send_owned(p, to, from, tag, data, size, NULL, NULL);
+    struct phx_outgoing m;
+    struct iovec iov;
+
+    if (p == NULL || (data == NULL && size > 0))
+        return PHX_EINVAL;
+    if (p->closing)
+        return PHX_ECLOSED;
+    api_fill(&m, &iov, to, from, tag, data, size);
+    return phx__post_send(&p->post, &m, p->now);
 }
 
 int phx_send_owned(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void *data, size_t size,
@@ -404,15 +428,7 @@ int phx_send_owned(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void 
     struct phx_outgoing m;
     struct iovec iov;
 
-    memset(&m, 0, sizeof m);
-    memcpy(&iov.iov_base, &data,
-           sizeof data); /* an iovec has no const, but nothing writes through it */
-    iov.iov_len = size;
-    m.to = to;
-    m.from = from;
-    m.tag = tag;
-    m.iov = &iov;
-    m.iov_count = 1;
+    api_fill(&m, &iov, to, from, tag, data, size);
     m.release = release;
     m.arg = arg;
     return phx_sendv(p, &m);

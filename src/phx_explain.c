@@ -11,19 +11,14 @@
 /* Lines of one kind, so that a text stays readable in a large network. */
 #define EXPLAIN_MANY 16u
 
-struct explain_text {
-    char *out;
-    size_t capacity, size; /* size: of the whole text, also where it did not fit */
-};
-
-static void explain_put(struct explain_text *t, const char *s)
+void phx__text_put(struct phx__text *t, const char *s)
 {
     for (; *s != 0; s++, t->size++)
         if (t->size + 1 < t->capacity)
             t->out[t->size] = *s;
 }
 
-static void explain_number(struct explain_text *t, uint64_t v)
+void phx__text_number(struct phx__text *t, uint64_t v)
 {
     char digits[21];
     size_t n = sizeof digits;
@@ -32,75 +27,95 @@ static void explain_number(struct explain_text *t, uint64_t v)
     do
         digits[--n] = (char)('0' + v % 10);
     while ((v /= 10) != 0);
-    explain_put(t, digits + n);
+    phx__text_put(t, digits + n);
 }
 
-static void explain_age(struct explain_text *t, const phx *p, uint64_t at)
+void phx__text_begin(struct phx__text *t, char *out, size_t capacity)
 {
-    explain_number(t, at < p->now ? (p->now - at) / PHX__MS : 0);
-    explain_put(t, " ms ago");
+    t->out = out;
+    t->capacity = capacity;
+    t->size = 0;
 }
 
-static void explain_node(struct explain_text *t, const phx *p, uint32_t node)
+int phx__text_end(const struct phx__text *t)
+{
+    if (t->capacity > 0)
+        t->out[t->size < t->capacity ? t->size : t->capacity - 1] = 0;
+    return t->size < INT_MAX ? (int)t->size : INT_MAX;
+}
+
+const char *phx__state_text(enum phx_state state)
+{
+    static const char *const text[] = { "unknown",     "ok",     "suspect",
+                                        "unreachable", "failed", "left" };
+
+    return text[state];
+}
+
+static void explain_age(struct phx__text *t, const phx *p, uint64_t at)
+{
+    phx__text_number(t, at < p->now ? (p->now - at) / PHX__MS : 0);
+    phx__text_put(t, " ms ago");
+}
+
+static void explain_node(struct phx__text *t, const phx *p, uint32_t node)
 {
     char id[PHX_ID_TEXT];
 
     if (node == PHX__SELF)
-        explain_put(t, "this node");
+        phx__text_put(t, "this node");
     else if (node < p->ids.size)
-        explain_put(t, phx_id_text(&p->ids.at[node], id));
+        phx__text_put(t, phx_id_text(&p->ids.at[node], id));
     else
-        explain_put(t, "unknown");
+        phx__text_put(t, "unknown");
 }
 
-static void explain_state(struct explain_text *t, const phx *p, const struct phx_node *n)
+static void explain_state(struct phx__text *t, const phx *p, const struct phx_node *n)
 {
-    static const char *const text[] = { "unknown",     "ok",     "suspect",
-                                        "unreachable", "failed", "left" };
     char id[PHX_ID_TEXT];
 
-    explain_put(t, "id: ");
-    explain_put(t, phx_id_text(&n->id, id));
-    explain_put(t, "\nstate: ");
-    explain_put(t, text[n->state]);
+    phx__text_put(t, "id: ");
+    phx__text_put(t, phx_id_text(&n->id, id));
+    phx__text_put(t, "\nstate: ");
+    phx__text_put(t, phx__state_text(n->state));
     if (n->since_us != 0) {
-        explain_put(t, "\nsince: ");
+        phx__text_put(t, "\nsince: ");
         explain_age(t, p, n->since_us);
     }
-    explain_put(t, "\nincarnation: ");
-    explain_number(t, n->incarnation);
-    explain_put(t, "\nhops: ");
+    phx__text_put(t, "\nincarnation: ");
+    phx__text_number(t, n->incarnation);
+    phx__text_put(t, "\nhops: ");
     if (n->hops < 0)
-        explain_put(t, "none");
+        phx__text_put(t, "none");
     else
-        explain_number(t, (uint64_t)n->hops);
+        phx__text_number(t, (uint64_t)n->hops);
     if (n->hops > 0) {
-        explain_put(t, "\nnext: ");
-        explain_put(t, phx_id_text(&n->next, id));
+        phx__text_put(t, "\nnext: ");
+        phx__text_put(t, phx_id_text(&n->next, id));
     }
-    explain_put(t, "\n");
+    phx__text_put(t, "\n");
 }
 
-static void explain_names(struct explain_text *t, const phx *p, uint32_t node)
+static void explain_names(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__names_of *of = node < p->names.capacity ? &p->names.of[node] : NULL;
     uint32_t i;
 
     for (i = 0; of != NULL && i < of->count && i < EXPLAIN_MANY; i++) {
-        explain_put(t, "names: ");
-        explain_number(t, of->at[i].first);
-        explain_put(t, "-");
-        explain_number(t, of->at[i].last);
-        explain_put(t, "\n");
+        phx__text_put(t, "names: ");
+        phx__text_number(t, of->at[i].first);
+        phx__text_put(t, "-");
+        phx__text_number(t, of->at[i].last);
+        phx__text_put(t, "\n");
     }
     if (of != NULL && of->count > EXPLAIN_MANY) {
-        explain_put(t, "names-more: ");
-        explain_number(t, of->count - EXPLAIN_MANY);
-        explain_put(t, "\n");
+        phx__text_put(t, "names-more: ");
+        phx__text_number(t, of->count - EXPLAIN_MANY);
+        phx__text_put(t, "\n");
     }
 }
 
-static void explain_link(struct explain_text *t, const phx *p, uint32_t node)
+static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__live_link *n = phx__live_link_of(&p->live, node);
     const struct phx__link *l = phx__node_link(p, node);
@@ -108,63 +123,63 @@ static void explain_link(struct explain_text *t, const phx *p, uint32_t node)
     char at[PHX_ADDRESS_TEXT];
 
     if (l != NULL && n != NULL) {
-        explain_put(t, l->dialer ? "link: dialled by this node, " : "link: accepted, ");
-        explain_put(t, l->address.family ? phx_address_text(&l->address, at) : "adopted");
-        explain_put(t, l->same_host ? ", within this host" : "");
-        explain_put(t, "\nheard: ");
+        phx__text_put(t, l->dialer ? "link: dialled by this node, " : "link: accepted, ");
+        phx__text_put(t, l->address.family ? phx_address_text(&l->address, at) : "adopted");
+        phx__text_put(t, l->same_host ? ", within this host" : "");
+        phx__text_put(t, "\nheard: ");
         explain_age(t, p, n->heard + p->live.stalled);
-        explain_put(t, "\npromised: to be heard every ");
-        explain_number(t, n->next_us / PHX__MS);
-        explain_put(t, n->busy ? " ms, busy\nwatched-here: " : " ms\nwatched-here: ");
-        explain_put(t, n->watched ? "yes\nwatches-us: " : "no\nwatches-us: ");
-        explain_put(t, n->monitor ? "yes\n" : "no\n");
+        phx__text_put(t, "\npromised: to be heard every ");
+        phx__text_number(t, n->next_us / PHX__MS);
+        phx__text_put(t, n->busy ? " ms, busy\nwatched-here: " : " ms\nwatched-here: ");
+        phx__text_put(t, n->watched ? "yes\nwatches-us: " : "no\nwatches-us: ");
+        phx__text_put(t, n->monitor ? "yes\n" : "no\n");
     } else {
-        explain_put(t, "link: none\n");
+        phx__text_put(t, "link: none\n");
         if (past != NULL && past->heard_at != 0) {
-            explain_put(t, "heard: ");
+            phx__text_put(t, "heard: ");
             explain_age(t, p, past->heard_at);
-            explain_put(t, "\n");
+            phx__text_put(t, "\n");
         }
     }
     if (past == NULL || past->lost_at == 0)
         return;
-    explain_put(t, "link-lost: ");
+    phx__text_put(t, "link-lost: ");
     explain_age(t, p, past->lost_at);
-    explain_put(t, ", ");
-    explain_put(t, phx_strerror(past->lost_error));
-    explain_put(t, "\n");
+    phx__text_put(t, ", ");
+    phx__text_put(t, phx_strerror(past->lost_error));
+    phx__text_put(t, "\n");
 }
 
 /* Who said that something was wrong with it. */
-static void explain_blame(struct explain_text *t, const phx *p, uint32_t node)
+static void explain_blame(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__live_node *n = phx__live_look(&p->live, node);
 
     if (n == NULL || n->ground == PHX__LIVE_NEVER)
         return;
-    explain_put(t, "accused: ");
+    phx__text_put(t, "accused: ");
     explain_age(t, p, n->accused_at);
     if (n->ground == PHX__LIVE_SILENT) {
-        explain_put(t, ", by this node, its link was silent\n");
+        phx__text_put(t, ", by this node, its link was silent\n");
     } else if (n->ground == PHX__LIVE_WORD) {
-        explain_put(t, ", by ");
+        phx__text_put(t, ", by ");
         explain_node(t, p, n->accuser);
-        explain_put(t, ", which had not heard of it\n");
+        phx__text_put(t, ", which had not heard of it\n");
     } else {
         uint32_t via = node < p->peer_capacity ? p->peers[node].via : PHX__NONE;
-        explain_put(t, ", by the routing, ");
+        phx__text_put(t, ", by the routing, ");
         if (via == node || via == PHX__NONE) {
-            explain_put(t, "its link is gone\n");
+            phx__text_put(t, "its link is gone\n");
             return;
         }
-        explain_put(t, "the last way was through ");
+        phx__text_put(t, "the last way was through ");
         explain_node(t, p, via);
-        explain_put(t, "\n");
+        phx__text_put(t, "\n");
     }
 }
 
 /* Of a node that nobody ever thought of dialling. */
-static void explain_untried(struct explain_text *t, const phx *p, uint32_t node)
+static void explain_untried(struct phx__text *t, const phx *p, uint32_t node)
 {
     struct phx_address a[PHX__CARD_ADDRESSES];
     uint32_t i, count;
@@ -174,13 +189,13 @@ static void explain_untried(struct explain_text *t, const phx *p, uint32_t node)
         return;
     count = phx__node_addresses((void *)p, node, a);
     for (i = 0; i < count; i++) {
-        explain_put(t, "address: ");
-        explain_put(t, phx_address_text(&a[i], text));
-        explain_put(t, ", not tried\n");
+        phx__text_put(t, "address: ");
+        phx__text_put(t, phx_address_text(&a[i], text));
+        phx__text_put(t, ", not tried\n");
     }
 }
 
-static void explain_addresses(struct explain_text *t, const phx *p, uint32_t node)
+static void explain_addresses(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__contact *at = NULL;
     uint32_t i, count = phx__disc_look(&p->disc, node, &at);
@@ -193,39 +208,39 @@ static void explain_addresses(struct explain_text *t, const phx *p, uint32_t nod
     }
     for (i = 0; i < count; i++) {
         phx__contact_address(at, i, &a);
-        explain_put(t, "address: ");
-        explain_put(t, phx_address_text(&a, text));
+        phx__text_put(t, "address: ");
+        phx__text_put(t, phx_address_text(&a, text));
         if (at[i].attempt != PHX__NONE) {
-            explain_put(t, ", being tried\n");
+            phx__text_put(t, ", being tried\n");
         } else if (at[i].tried_at == 0) {
-            explain_put(t, ", not tried\n");
+            phx__text_put(t, ", not tried\n");
         } else {
-            explain_put(t, ", tried ");
+            phx__text_put(t, ", tried ");
             explain_age(t, p, at[i].tried_at);
-            explain_put(t, ": ");
-            explain_put(t, phx_strerror(at[i].error));
-            explain_put(t, "\n");
+            phx__text_put(t, ": ");
+            phx__text_put(t, phx_strerror(at[i].error));
+            phx__text_put(t, "\n");
         }
     }
 }
 
-static void explain_witnesses(struct explain_text *t, const phx *p, uint32_t node)
+static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     uint32_t i;
 
     for (i = 0; d != NULL && i < d->heard_count && i < EXPLAIN_MANY; i++) {
-        explain_put(t, "seen-by: ");
+        phx__text_put(t, "seen-by: ");
         explain_node(t, p, phx__table_heards(d)[i].nbr);
-        explain_put(t, ", hops ");
-        explain_number(t, phx__table_heards(d)[i].hops);
-        explain_put(t, "\n");
+        phx__text_put(t, ", hops ");
+        phx__text_number(t, phx__table_heards(d)[i].hops);
+        phx__text_put(t, "\n");
     }
 }
 
 int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
 {
-    struct explain_text t;
+    struct phx__text t;
     struct phx_node n;
     uint32_t i;
 
@@ -234,9 +249,7 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
     i = phx__ids_find(&p->ids, node);
     if (i == PHX__NONE || phx__route_dest(&p->route, i) == NULL)
         return PHX_ENOTFOUND;
-    t.out = out;
-    t.capacity = capacity;
-    t.size = 0;
+    phx__text_begin(&t, out, capacity);
     phx__node_fill(p, i, &n);
     explain_state(&t, p, &n);
     explain_names(&t, p, i);
@@ -246,7 +259,5 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
         explain_addresses(&t, p, i);
         explain_witnesses(&t, p, i);
     }
-    if (capacity > 0)
-        out[t.size < capacity ? t.size : capacity - 1] = 0;
-    return t.size < INT_MAX ? (int)t.size : INT_MAX;
+    return phx__text_end(&t);
 }

@@ -316,6 +316,17 @@ static int node_attach_card(struct phx__link *l, struct phx__entry *e)
     return 0;
 }
 
+/* Who says that it is another, or not itself, has a bug or lies. That much can be seen from here. */
+static int node_is_own_word(struct phx__link *l, const struct phx_id *id, uint8_t hops)
+{
+    int own = phx__id_equal(id, &l->id);
+
+    if (own == (hops == 0))
+        return 1;
+    l->why = own ? "a distance from itself" : "no distance from another node";
+    return 0;
+}
+
 static int node_on_update(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__update u;
@@ -329,7 +340,7 @@ static int node_on_update(phx *p, struct phx__link *l, const struct phx__frame *
         const uint8_t *trans =
             u.ids == NULL ? NULL : u.ids + (size_t)e.trans_first * sizeof(struct phx_id);
         struct phx__card card;
-        if (node_attach_card(l, &e) != 0
+        if (!node_is_own_word(l, &e.id, e.hops) || node_attach_card(l, &e) != 0
             || (e.card != NULL && phx__wire_get_card(e.card, e.card_size, &card) != 0))
             return PHX_EPROTO;
         p->entries_in++;
@@ -368,6 +379,8 @@ static int node_on_beat(phx *p, struct phx__link *l, const struct phx__frame *f)
     phx__live_beat(&p->live, l->peer, b.next_ms * PHX__MS, f->flags & (int)PHX__BEAT_BUSY,
                    f->flags & (int)PHX__BEAT_MONITOR, p->now);
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
+    if (l->peer == p->teller && b.digest == p->route.digest)
+        phx__disc_told_all(&p->disc, p->now);
     if ((f->flags & PHX__BEAT_REPLY) && phx__link_queued(l) < NODE_ANSWER_QUEUE)
         node_say_beat(p, l->peer, 0, b.echo_ms);
     return 0;
@@ -382,8 +395,11 @@ static int node_on_summary(phx *p, struct phx__link *l, const struct phx__frame 
     phx__reader_init(&r, f->body, f->size);
     if (!l->summary_open)
         phx__route_summary_begin(&p->route);
-    while ((got = phx__wire_next_summary_line(&r, &s)) > 0)
+    while ((got = phx__wire_next_summary_line(&r, &s)) > 0
+           && node_is_own_word(l, &s.id, s.hops))
         phx__route_summary_line(&p->route, l->peer, &s);
+    if (got > 0)
+        return PHX_EPROTO;
     l->summary_open = (f->flags & PHX__SUMMARY_MORE) != 0;
     if (got == 0 && !l->summary_open && (f->flags & PHX__SUMMARY_REPLY) == 0) {
         /* Few bytes ask for a whole table: not more often than the table could be of use. */
@@ -430,6 +446,44 @@ static int node_on_ack(phx *p, const struct phx__frame *f)
     return 0;
 }
 
+/* As phx__node_frame, for frames that are read straight into place. */
+size_t phx__node_place(void *ctx, struct phx__link *l, const uint8_t *front, size_t size,
+                       struct phx__place *out)
+{
+    phx *p = ctx;
+
+    return phx__node_link(p, l->peer) == l ? phx__post_place(&p->post, front, size, out) : 0;
+}
+
+void phx__node_placed(void *ctx, struct phx__link *l, const uint8_t *head, size_t size,
+                      const uint8_t *payload)
+{
+    phx *p = ctx;
+
+    if (phx__node_link(p, l->peer) != l)
+        return;
+    phx__post_placed(&p->post, head, size, payload, p->now);
+    l->from = p->post.last_source;
+}
+
+int phx__node_ahead(void *ctx, struct phx__link *l, uint32_t from, struct phx__place *out)
+{
+    phx *p = ctx;
+
+    return phx__node_link(p, l->peer) == l && phx__post_ahead(&p->post, from, out);
+}
+
+static int node_on_data(phx *p, struct phx__link *l, const struct phx__frame *f,
+                        const uint8_t *raw, size_t raw_size)
+{
+    int err;
+
+    p->post.lender = raw_size >= PHX__LEND_LEAST ? phx__link_lend(&p->set, raw) : NULL;
+    err = phx__post_data(&p->post, l->peer, raw, raw_size, f, p->now);
+    l->from = p->post.last_source;
+    return err;
+}
+
 int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
                     size_t raw_size)
 {
@@ -445,11 +499,12 @@ int phx__node_frame(void *ctx, struct phx__link *l, const struct phx__frame *f, 
     case PHX__REQUEST: return node_on_request(p, l, f);
     case PHX__BEAT: return node_on_beat(p, l, f);
     case PHX__SUMMARY: return node_on_summary(p, l, f);
-    case PHX__DATA: return phx__post_data(&p->post, l->peer, raw, raw_size, f, p->now);
+    case PHX__DATA: return node_on_data(p, l, f, raw, raw_size);
     case PHX__ACK: return node_on_ack(p, f);
     case PHX__SUSPECT: return phx__node_on_suspect(p, l, f);
     case PHX__PROBE: return phx__node_on_probe(p, l, f);
     case PHX__HAND: return phx__node_on_hand(p, f);
+    case PHX__TRACE: return phx__node_on_trace(p, l, f);
     case PHX__CAST: return phx__post_cast_data(&p->post, l->peer, f, p->now);
     default: return PHX_EPROTO;
     }

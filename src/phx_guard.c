@@ -34,6 +34,7 @@ void phx__node_drop_keys(phx *p)
     for (i = 0; i < p->set.key_count; i++)
         phx__mem_put_secret(&p->mem, p->set.keys[i].data, p->set.keys[i].size);
     p->set.key_count = 0;
+    memset(p->set.begun, 0, sizeof p->set.begun);
 }
 
 /* Tells TLS, if there is any. */
@@ -69,6 +70,7 @@ int phx__node_keys(phx *p, const struct phx_key *keys, uint32_t count)
     phx__node_drop_keys(p);
     memcpy(p->set.keys, fresh, count * sizeof fresh[0]);
     p->set.key_count = count;
+    phx__link_rekey(&p->set);
     guard_show_keys(p);
     return 0;
 }

@@ -71,7 +71,7 @@ static void node_drop_slot(phx *p, struct phx__link *l)
 /* What a link is from the beginning. */
 enum node_link_kind { NODE_DIALER = 1, NODE_TLS = 2 };
 
-/* A link around a fresh handle; the handle is closed on failure. */
+/* A link around a fresh handle, which nobody watches yet; the handle is closed on failure. */
 static int node_open_link(phx *p, int handle, int kind, enum phx__link_state state,
                           struct phx__link **out)
 {
@@ -91,9 +91,8 @@ static int node_open_link(phx *p, int handle, int kind, enum phx__link_state sta
         p->os.close(p->os.world, handle);
         return err;
     }
-    phx__node_watch(p, l);
     *out = l;
-    return l->state == PHX__LINK_CLOSED ? PHX_ENOMEM : 0;
+    return 0;
 }
 
 struct phx__link *phx__node_link(const phx *p, uint32_t node)
@@ -343,6 +342,8 @@ void phx__node_accept(phx *p, int listener)
             l->stranger = 1;
             p->strangers++;
             p->accepts++;
+            /* Who dials says HELLO with the connection: most often it is here already. */
+            phx__node_ready(p, handle, PHX_READ);
             if (p->strangers > NODE_STRANGERS)
                 phx__node_close_link(p, node_oldest_stranger(p), PHX_ELIMIT, 1);
         }
@@ -358,6 +359,25 @@ void phx__node_accept(phx *p, int listener)
 }
 
 /* ---- Dialling -------------------------------------------------------------------------------- */
+
+/* Most connections within a host are there at once, and then there is no need to wait for them. */
+static int node_begin_dial(phx *p, struct phx__link *l)
+{
+    int err = 0;
+
+    if (!l->same_host) { /* those are connected from the beginning */
+        p->set.os_calls++;
+        err = p->os.finish(p->os.world, l->handle);
+    }
+    if (err == 0)
+        err = phx__link_connected(&p->set, l);
+    if (err != 0 && err != PHX_EAGAIN) {
+        phx__node_close_link(p, l, err, 0);
+        return err;
+    }
+    phx__node_watch(p, l);
+    return l->state == PHX__LINK_CLOSED ? PHX_ENOMEM : 0;
+}
 
 /* near: first look whether it is within this host. */
 static int node_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to, int near)
@@ -376,15 +396,20 @@ static int node_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx
     }
     if (err == 0)
         err = node_open_link(p, handle, NODE_DIALER | (secure ? NODE_TLS : 0), PHX__LINK_DIALING, &l);
+    if (err == 0) {
+        l->expect = expect;
+        l->address = *to;
+        l->address.tls = (unsigned char)secure;
+        l->same_host = (uint8_t)near;
+        err = node_begin_dial(p, l);
+    }
     if (err != 0) {
         p->dials_failed++;
         return err;
     }
-    l->attempt = attempt;
-    l->expect = expect;
-    l->address = *to;
-    l->address.tls = (unsigned char)secure;
-    l->same_host = (uint8_t)near;
+    l->attempt = attempt; /* not before: disc hears of a failure at once by what this returns */
+    if (l->state != PHX__LINK_DIALING)
+        phx__disc_answered(&p->disc, attempt);
     return 0;
 }
 
@@ -405,6 +430,7 @@ static int node_hook_link(phx *p, int handle, const struct phx__hook *h)
         return err;
     l->attempt = h->attempt;
     l->address = h->to;
+    phx__node_watch(p, l);
     return 0;
 }
 
@@ -491,7 +517,10 @@ int phx__node_adopt(phx *p, int handle, int dialer, int secure)
                          PHX__LINK_HELLO, &l);
     if (err == 0 && dialer && (err = phx__link_connected(&p->set, l)) != 0)
         phx__node_close_link(p, l, err, 0);
-    return err;
+    if (err != 0)
+        return err;
+    phx__node_watch(p, l);
+    return l->state == PHX__LINK_CLOSED ? PHX_ENOMEM : 0;
 }
 
 /* ---- One link per pair ----------------------------------------------------------------------- */
@@ -672,7 +701,8 @@ void phx__node_read(phx *p, struct phx__link *l)
     if (l->state == PHX__LINK_UP && l->bytes_in != before)
         phx__live_heard(&p->live, l->peer, p->now);
     p->more |= l->more;
-    phx__node_watch(p, l);
+    if (phx__link_events(l) != l->watching)
+        phx__node_watch(p, l);
 }
 
 static void node_wants(void *ctx, struct phx__link *l)
@@ -726,7 +756,7 @@ static void node_write_link(phx *p, struct phx__link *l)
         l->broken = err; /* the next step first reads what came before the end: a goodbye, perhaps */
     else if (err != 0)
         phx__node_close_link(p, l, err, 0);
-    else
+    else if (phx__link_events(l) != l->watching)
         phx__node_watch(p, l);
 }
 
@@ -785,16 +815,20 @@ int phx__node_open_set(phx *p)
     s->os = &p->os;
     s->timers = &p->timers;
     s->ctx = p;
-    s->cluster = p->cluster;
+    phx__link_cluster(s, p->cluster);
     s->self = &p->cfg.id[0];
     s->incarnation = p->cfg.incarnation;
     s->now = p->now;
     s->scratch_size = p->cfg.step_bytes;
-    s->scratch = phx__mem_get(&p->mem, s->scratch_size);
+    s->block = phx__block_new(&p->mem, s->scratch_size);
+    s->scratch = s->block != NULL ? s->block->data : NULL;
     s->judge = node_judge;
     s->introduce = node_introduce;
     s->up = node_link_up;
     s->frame = phx__node_frame;
+    s->place = phx__node_place;
+    s->placed = phx__node_placed;
+    s->ahead = phx__node_ahead;
     s->pull = node_pull;
     s->wants = node_wants;
     s->random = node_random;

@@ -165,10 +165,24 @@ static void path_seen(phx *p, const struct phx__link *l, const struct phx_addres
     mine->at = *at;
 }
 
+/* A peer on this host that sees us there says nothing of our networks, and where no listener is on all
+ * interfaces there is nothing to fill in: hundreds that start on one host need not ask. */
+static int path_is_idle(const phx *p, const struct phx__link *l)
+{
+    int i;
+
+    for (i = 0; i < p->listener_count; i++)
+        if (phx__address_is_any(&p->listeners[i].address))
+            return 0;
+    return phx__address_is_local(&l->address) && phx__address_is_local(&l->observed);
+}
+
 void phx__node_learn(phx *p, const struct phx__link *l)
 {
     struct phx_address here, at;
 
+    if (path_is_idle(p, l))
+        return;
     memset(&here, 0, sizeof here);
     if (l->same_host) {
         if (!phx__near_here(p, l, &here))

@@ -379,6 +379,8 @@ static int post_take(struct phx__post *p, struct phx__pump_peer *peer, const str
             reason = post_is_large(p, d->total);
         if (reason != 0)
             return post_turn_back(p, peer, d, d->to, flags, reason);
+        if (!phx__post_open(p, peer, d))
+            return 0;
     }
     switch (phx__flow_take(&peer->in, p->mem, d, flags, &m)) {
     case PHX__FLOW_MORE:
@@ -393,7 +395,10 @@ static int post_take(struct phx__post *p, struct phx__pump_peer *peer, const str
         if (p->ops.owner(p->ops.ctx, m.to) != PHX__SELF)
             return post_turn_back(p, peer, d, m.to, flags, (int)PHX__RETURN_MOVED);
         post_address(p, &m, peer->node, &out);
+        p->unseen = 0;
         post_deliver(p, &m, &out);
+        if (!p->unseen)
+            phx__post_shown(&peer->in);
         phx__flow_took(&peer->in);
         return 1;
     default:
@@ -709,8 +714,8 @@ static void post_run_waiters(struct phx__post *p)
 
 int phx__post_ready(const struct phx__post *p)
 {
-    return p->outcome_count > 0 || p->ready_waiters != NULL || !phx__ring_is_empty(&p->local)
-        || !phx__ring_is_empty(&p->rooms) || !phx__ring_is_empty(&p->acks);
+    return p->outcome_count > 0 || p->abandoned != NULL || p->ready_waiters != NULL
+        || !phx__ring_is_empty(&p->local) || !phx__ring_is_empty(&p->rooms) || !phx__ring_is_empty(&p->acks);
 }
 
 int phx__post_run(struct phx__post *p, uint64_t now)
@@ -724,6 +729,7 @@ int phx__post_run(struct phx__post *p, uint64_t now)
     post_run_local(p);
     post_run_rooms(p);
     phx__fate_tell(p);
+    phx__post_tell_abandoned(p);
     post_run_waiters(p);
     while (!phx__ring_is_empty(&p->acks))
         phx__pump_ack(p, PHX__PEER_OF(p->acks.next, ack_link));
@@ -812,6 +818,7 @@ void phx__post_free(struct phx__post *p)
     }
     while (phx__wait_pop(&p->hold, &p->ready_waiters, &name))
         continue;
+    phx__post_tell_abandoned(p);
     for (i = p->outcome_first; i < p->outcome_first + p->outcome_count; i++)
         phx__block_drop(p->outcomes[i].body);
     phx__cast_free(p);

@@ -39,6 +39,11 @@ struct phx__post_ops {
     int (*segment)(void *ctx, uint64_t name, uint32_t *owner, uint64_t *last);
     /* The outcome for one member of a cast; `left` are to come. */
     void (*member)(void *ctx, uint64_t token, uint64_t to, int result, size_t left);
+    /* May be NULL, both. A message of several fragments begins to come, m->data is NULL: memory of the
+     * application's for all of it, or NULL. It is given back by `message` with that data, or by
+     * `abandon`, which is called in phx__post_run and phx__post_free. */
+    void *(*begin)(void *ctx, const struct phx_message *m);
+    void (*abandon)(void *ctx, void *buffer, size_t size);
 };
 
 struct phx__post {
@@ -67,11 +72,15 @@ struct phx__post {
     struct phx__waiter *name_waiters;  /* for an owner */
     struct phx__waiter *ready_waiters; /* for nothing: to be told in phx__post_run */
     int look_again;                    /* boxes could not be moved for lack of memory */
+    struct phx__begun *abandoned;      /* buffers of the host's that it does not know of yet */
+    int unseen;                        /* set by ops.message: nobody was there to be shown it */
     struct phx__cast *casts;           /* all that have messages or outcomes to come */
     struct phx__outcome *outcomes;     /* for phx__post_run, with room for all promised ones */
     uint32_t outcome_first, outcome_count, outcome_capacity;
     size_t promised;
     size_t transit_bytes;
+    struct phx__block *lender;     /* of the frame at hand; NULL: it has to be copied if it is to be kept */
+    uint64_t transit_copied;       /* bytes */
     size_t local_bytes;   /* of letters in LOCAL boxes */
     size_t pending_count; /* messages in boxes and flows, empty ones too */
     size_t pending_bytes; /* accepted from this host and not acknowledged */
@@ -101,6 +110,14 @@ PHX_PRIVATE size_t phx__post_pull(struct phx__post *p, uint32_t nbr, size_t budg
  * decoded. Delivers, queues for transit (a copy) or drops. 0, or PHX_EPROTO: close the link. */
 PHX_PRIVATE int phx__post_data(struct phx__post *p, uint32_t nbr, const uint8_t *frame,
                                size_t frame_size, const struct phx__frame *f, uint64_t now);
+/* Of a DATA frame the first size bytes have come: 0, or the size of its head and where its payload may be
+ * put. Then, when it is there, the head again and the payload (NULL: the place was overtaken). */
+PHX_PRIVATE size_t phx__post_place(struct phx__post *p, const uint8_t *front, size_t size,
+                                   struct phx__place *out);
+/* Where the next fragment of a message from this node would go, with no size: 1 or 0. */
+PHX_PRIVATE int phx__post_ahead(const struct phx__post *p, uint32_t from, struct phx__place *out);
+PHX_PRIVATE void phx__post_placed(struct phx__post *p, const uint8_t *head, size_t size,
+                                  const uint8_t *payload, uint64_t now);
 /* A CAST frame, as phx__post_data. */
 PHX_PRIVATE int phx__post_cast_data(struct phx__post *p, uint32_t nbr, const struct phx__frame *f,
                                     uint64_t now);
@@ -145,6 +162,12 @@ struct phx__post_way {
 PHX_PRIVATE int phx__post_find_way(struct phx__post *p, uint64_t name, size_t size,
                                    struct phx__post_way *way, struct phx__waiter ***waiters);
 PHX_PRIVATE int phx__post_go(struct phx__post *p, struct phx__post_way *way, struct phx__mail *m);
+/* For post.c: a part for the message whose first fragment this is; 0: no memory. The part's message has been
+ * shown. What was abandoned is told. */
+PHX_PRIVATE int phx__post_open(struct phx__post *p, struct phx__pump_peer *peer,
+                               const struct phx__data *d);
+PHX_PRIVATE void phx__post_shown(struct phx__flow_in *in);
+PHX_PRIVATE void phx__post_tell_abandoned(struct phx__post *p);
 /* The DATA frame that a line of a CAST stands for came. */
 PHX_PRIVATE void phx__post_fragment(struct phx__post *p, const struct phx__data *d, int flags);
 

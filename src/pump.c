@@ -17,8 +17,9 @@
  *
  * Relays promise nothing. A transit queue that is full drops, and the flow's source, which learns
  * it from a gap or from silence, halves what it has under way. That keeps two nodes that relay for
- * each other from waiting for each other: nobody ever stops reading. Frames in transit are copied
- * once, one after another into shared blocks, and so leave in as few slices as they came.
+ * each other from waiting for each other: nobody ever stops reading. Small frames in transit are
+ * copied once, one after another into shared blocks, and so leave in as few slices as they came; large
+ * ones leave from where they were read.
  *
  * Acks ride before data that goes the other way, though not on every frame of a brisk exchange, or go
  * by themselves when enough has come or some time has passed. A record has one timer
@@ -49,6 +50,9 @@
  * targets at their worst; above it relaying degrades into dropping, but the node's memory is its
  * own. */
 #define PUMP_TRANSIT_MOST ((size_t)64 << 20)
+/* A large frame is not copied but leaves from the block it was read into. It pins that block, many times
+ * its size, so only so much is kept in this way; then frames are copied, which is dense. */
+#define PUMP_LENT_MOST ((size_t)8 << 20)
 /* Blocks of transit queues grow from what a trickle needs to four of the largest frames. */
 #define PUMP_BLOCK_FIRST 8192u
 #define PUMP_BLOCK_MOST (4 * PHX__FRAME_MAX)
@@ -299,17 +303,41 @@ uint8_t *phx__pump_room(struct phx__post *p, struct phx__pump_peer *peer, size_t
     return b->data;
 }
 
-int phx__pump_queued(struct phx__post *p, struct phx__pump_peer *peer, uint8_t *at, size_t size)
+static void pump_count(struct phx__post *p, struct phx__pump_peer *peer, size_t size)
 {
-    if (phx__slices_push(&peer->queue, peer->tail, at, size) != 0)
-        return PHX_ENOMEM;
-    peer->tail->used += size;
     peer->queued++;
     p->transit_bytes += size;
     p->relayed_frames++;
     p->relayed_bytes += size;
     phx__pump_rest(p, peer);
     pump_list(p, &peer->transit);
+}
+
+int phx__pump_queued(struct phx__post *p, struct phx__pump_peer *peer, uint8_t *at, size_t size)
+{
+    if (phx__slices_push(&peer->queue, peer->tail, at, size) != 0)
+        return PHX_ENOMEM;
+    peer->tail->used += size;
+    p->transit_copied += size;
+    pump_count(p, peer, size);
+    return 0;
+}
+
+/* It stays where it was read. 0, or why it cannot. */
+static int pump_transit_lent(struct phx__post *p, struct phx__pump_peer *peer, const uint8_t *frame,
+                             size_t size, int hops)
+{
+    struct phx__block *b = p->lender;
+    uint8_t *at;
+
+    if (b == NULL || p->transit_bytes + size > PUMP_LENT_MOST
+        || peer->queue.bytes + size > 2 * p->limits.window)
+        return PHX_ELIMIT;
+    at = b->data + (frame - b->data);
+    if (phx__slices_push(&peer->queue, b, at, size) != 0)
+        return PHX_ENOMEM;
+    at[PHX__DATA_HOPS] = (uint8_t)hops;
+    pump_count(p, peer, size);
     return 0;
 }
 
@@ -326,6 +354,8 @@ int phx__pump_transit(struct phx__post *p, const uint8_t *frame, size_t size,
     if (!p->limits.relay || f->hops <= 1 || node == PHX__NONE)
         return PHX_ENOTFOUND;
     peer = phx__pump_open(p, node);
+    if (peer != NULL && pump_transit_lent(p, peer, frame, size, f->hops - 1) == 0)
+        return 0;
     to = peer == NULL ? NULL : phx__pump_room(p, peer, size);
     if (to == NULL)
         return PHX_ELIMIT;
@@ -555,6 +585,7 @@ void phx__pump_due(struct phx__post *p, struct phx__pump_peer *peer)
 #undef PUMP_STUCK_AGAIN
 #undef PUMP_IDLE
 #undef PUMP_TRANSIT_MOST
+#undef PUMP_LENT_MOST
 #undef PUMP_BLOCK_FIRST
 #undef PUMP_BLOCK_MOST
 #undef PUMP_WINDOW_UNKNOWN

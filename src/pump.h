@@ -55,6 +55,9 @@ struct phx__pump_node {
     struct phx__pump_source *ready; /* as a neighbour: one of its circle, the next to be served */
 };
 
+/* Frames of this size may be kept in the block they were read into, which they pin as a whole. */
+#define PHX__LEND_LEAST 32768u
+
 #define PHX__PEER_OF(link, member) \
     ((struct phx__pump_peer *)(void *)((char *)(link) - offsetof(struct phx__pump_peer, member)))
 

@@ -57,6 +57,12 @@
 #define ROUTE_FORGET (86400 * PHX__SECOND)
 #define ROUTE_FORGET_LOOK (60 * PHX__SECOND)
 
+/* A new life comes with a higher incarnation, but nobody honest leaps so far at once (phoenix.h asks for less
+ * than 2^32 at each start): 16 starts that we have not heard of, or a lie. Who could leap anywhere at once
+ * would say the highest of all, and the owner could not rise above it. By leaps of this size that takes 2^27
+ * of them, each of which must go through the rate at which links take control frames. */
+#define ROUTE_LEAP ((uint64_t)1 << 36)
+
 static struct phx__dest *route_at(const struct phx__route *r, uint32_t node)
 {
     return &r->table.at[node];
@@ -335,18 +341,25 @@ static void route_raise(struct phx__route *r, uint32_t seq, uint64_t now)
     phx__route_use(r, PHX__SELF, PHX__NONE, seq, 0, now);
 }
 
-/* Somebody speaks of this very node. Incarnations and numbers above ours come from a life before; a
- * retraction at our own number would stand for ever if it were not answered. */
+/* Somebody speaks of this very node. Incarnations and numbers above ours come from a life before, or a lie; a
+ * retraction at our own number would stand for ever if it were not answered, and so would a card that we
+ * never wrote. */
 static void route_heard_self(struct phx__route *r, const struct phx__entry *e, uint64_t now)
 {
     struct phx__dest *d = route_at(r, PHX__SELF);
 
-    if (e->incarnation > d->incarnation && e->incarnation < UINT64_MAX - 1) {
+    if (e->incarnation > d->incarnation + ROUTE_LEAP)
+        return; /* nobody who knows us believes that; and who does not will hear it from us */
+    if (e->incarnation > d->incarnation && e->incarnation < PHX__INCARNATION_MAX) {
         r->digest ^= route_term(r, PHX__SELF);
         d->incarnation = e->incarnation + 1;
         r->digest ^= route_term(r, PHX__SELF);
         route_raise(r, d->seq + 1, now);
-    } else if (e->incarnation == d->incarnation && e->seq < UINT32_MAX / 2
+    } else if (e->incarnation == d->incarnation && e->card_version > d->card_version) {
+        if (e->card_version < UINT32_MAX / 2)
+            d->card_version = e->card_version + 1;
+        route_raise(r, e->card_version < UINT32_MAX / 2 ? d->seq + 1 : UINT32_MAX, now);
+    } else if (e->incarnation == d->incarnation
                && (e->seq > d->seq || (e->seq == d->seq && e->hops == PHX__UNREACHABLE))) {
         route_raise(r, e->seq + 1, now);
     }
@@ -449,6 +462,15 @@ static int route_asked(struct phx__route *r, uint32_t nbr, uint32_t node, uint32
     return 0;
 }
 
+/* A word on somebody that cannot be true, though it may be innocently repeated: of another life than the
+ * owner leads, as far as that is known. Only the owner is believed if it leaps. */
+static int route_is_wild(const struct phx__route *r, uint32_t nbr, uint32_t node, uint64_t incarnation)
+{
+    const struct phx__dest *d = node == PHX__NONE ? NULL : phx__route_dest(r, node);
+
+    return d != NULL && node != PHX__SELF && node != nbr && incarnation > d->incarnation + ROUTE_LEAP;
+}
+
 int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e,
                      const uint8_t *trans, uint64_t now)
 {
@@ -460,6 +482,8 @@ int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry
     if (e->hops == PHX__UNREACHABLE && e->card == NULL
         && (node == PHX__NONE || phx__route_dest(r, node) == NULL))
         return 0; /* the end of what we never knew is no news; a card is, its sender counts on it */
+    if (route_is_wild(r, nbr, node, e->incarnation))
+        return PHX_ELIMIT;
     if ((err = phx__ids_add(r->ids, &e->id, &node)) != 0 || (err = route_know(r, node, now)) != 0)
         return err;
     if (node == PHX__SELF) {
@@ -473,6 +497,11 @@ int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry
         return route_asked(r, nbr, node, 0,
                            now); /* it is behind: tell it, whatever it seems to know */
     }
+    /* The owner itself says less than others have said of it: somebody has forged its card. It hears what we
+     * have, and rises above it. */
+    if (nbr == node && e->card_version != 0 && e->card_version < d->card_version
+        && (err = route_asked(r, nbr, node, 0, now)) != 0)
+        return err;
     if ((err = route_learn_card(r, nbr, node, e, now)) != 0)
         return err;
     if (r->variant != PHX_ROUTING_DEFAULT)
@@ -631,6 +660,7 @@ static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__rou
     e.id = r->ids->at[nbr];
     e.incarnation = h->incarnation;
     e.seq = h->seq;
+    e.card_version = h->card;
     return phx__route_entry(r, nbr, &e, NULL, now);
 }
 
@@ -672,6 +702,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
 {
     struct phx__route_nbr *n;
     struct phx__dest *d;
+    int relinked;
 
     if (r->nbr_count == PHX__TABLE_FAR)
         return PHX_ELIMIT;
@@ -679,10 +710,11 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
         || phx__mem_grow(r->mem, &r->nbrs, &r->nbr_capacity, r->nbr_count + 1, sizeof *r->nbrs))
         return PHX_ENOMEM;
     d = route_at(r, nbr);
-    if (h->incarnation > d->incarnation)
+    /* What others said of it may be a lie. So may what it says, but then it is one about itself. */
+    if (h->incarnation > d->incarnation || h->incarnation + ROUTE_LEAP < d->incarnation)
         route_restarted(r, nbr, h->incarnation, now);
-    if (d->flags & PHX__DEST_LAPSED ? route_relinked(r, nbr) != 0
-                                    : r->leftover && route_untold(r, nbr) != 0)
+    relinked = (d->flags & PHX__DEST_LAPSED) != 0;
+    if (relinked ? route_relinked(r, nbr) != 0 : r->leftover && route_untold(r, nbr) != 0)
         return PHX_ENOMEM;
     n = &r->nbrs[r->nbr_count];
     memset(n, 0, sizeof *n);
@@ -691,6 +723,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     r->around ^= phx__id_hash(&r->ids->at[nbr]);
     r->moved = now;
     route_look_at(r, n, 1);
+    n->relinked = (uint8_t)relinked;
     return route_hello(r, nbr, h, now);
 }
 
@@ -724,6 +757,10 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
         route_at(r, r->nbrs[pos].node)->pos = pos;
     route_at(r, nbr)->pos = PHX__TABLE_FAR;
     r->around ^= phx__id_hash(&r->ids->at[nbr]);
+    if (nbr == r->guide) {
+        r->guide = PHX__NONE;
+        r->guide_known = 0;
+    }
     r->shrunk++;
     r->lapsed++;
     route_at(r, nbr)->flags |= PHX__DEST_LAPSED;
@@ -870,6 +907,7 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
     r->variant = variant;
     r->hop_limit = hop_limit;
     r->relay = 1;
+    r->guide = PHX__NONE;
     phx__table_init(&r->table, mem);
     if (route_know(r, PHX__SELF, 0) != 0
         || phx__timer_new(timers, PHX__TIMER_ROUTE_TELL, 0, &r->tell_timer)
@@ -891,6 +929,7 @@ void phx__route_free(struct phx__route *r)
     phx__mem_put(r->mem, r->nbrs, r->nbr_capacity * sizeof *r->nbrs);
     phx__mem_put(r->mem, r->dirty, r->dirty_capacity * sizeof *r->dirty);
     phx__mem_put(r->mem, r->changed, r->changed_capacity * sizeof *r->changed);
+    phx__mem_put(r->mem, r->open, r->open_capacity * sizeof *r->open);
     phx__mem_put(r->mem, r->out, r->out_capacity * sizeof *r->out);
     phx__mem_put(r->mem, r->out_ids, r->out_id_capacity * sizeof *r->out_ids);
 }

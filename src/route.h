@@ -30,6 +30,9 @@ struct phx__route_nbr {
     uint32_t node;
     uint8_t dirty;        /* look again what to tell it, of every destination; 2: after a loss */
     uint8_t disagreed;    /* beats in a row whose digest was not ours */
+    uint8_t near_guide;   /* the guide's own word is that it is next to it */
+    uint8_t relinked;     /* something is told it again: look at every destination */
+    uint32_t leads_to;    /* scratch */
     uint64_t around;      /* hash of it and its neighbours, from its last beat; 0: not known */
     uint64_t around_told; /* ours, as last sent to it; 0: never */
     uint64_t summary_at, summary_wait; /* the next summary not before, and the wait after it */
@@ -49,6 +52,9 @@ struct phx__route {
     uint32_t nbr_count, nbr_capacity;
     uint32_t *dirty; /* destinations with PHX__DEST_DIRTY */
     uint32_t dirty_count, dirty_capacity;
+    uint32_t guide, guide_known; /* whom most is left to; how many were known when it was chosen */
+    uint32_t *open; /* destinations with PHX__DEST_OPEN */
+    uint32_t open_count, open_capacity;
     uint32_t *changed; /* destinations with PHX__DEST_CHANGED */
     uint32_t changed_count, changed_capacity;
     struct phx__entry *out; /* scratch for one message */

@@ -3,13 +3,26 @@
  * The argument is in the essay of route.c, point 2: who need not be told is known without sets on the
  * wire. This file is that rule (route_covered), the entries that follow from it (route_needs), and the
  * pace at which they leave (phx__route_flush).
+ *
+ * In a crowd that starts, a thousand of these questions would be asked for each link that comes up, of each
+ * destination for the new neighbour and of the new one for each neighbour, and nearly all have the same
+ * answer: the hub tells. So one neighbour is the *guide*, the one that leads to most. A destination which it
+ * offers as well as we can is *left* to it, and a neighbour of which it says that it is next to it is *near*
+ * it. Of what is left nobody near need be told: that is the case of route_covered in which w is the guide.
+ * Only the others are looked at, which are few: those not left are kept in a list (open), and those that
+ * have changed and are not left stand in front of all that have changed. What holds of a destination
+ * changes only with a change of the destination, so it is enough to look at those that have changed. After a
+ * loss, and where somebody was told something that may have to be corrected, all are looked at as if there
+ * were no guide.
  */
 #include "route.h"
 
 /* Isolated changes are told at once. In a burst the wait before the next message doubles from 1 ms up to
- * the 20 ms of the paper's merging; after a pause of twice the wait it starts over. */
+ * the 20 ms of the paper's merging, but less where few are known, since then there is little to merge and a
+ * start is over in 20 ms; after a pause of twice the wait it starts over. */
 #define ROUTE_GAP_MIN (1 * PHX__MS)
 #define ROUTE_GAP_MAX (20 * PHX__MS)
+#define ROUTE_GAP_EACH UINT64_C(50) /* microseconds */
 
 static struct phx__dest *tell_at(const struct phx__route *r, uint32_t node)
 {
@@ -152,22 +165,151 @@ static int route_tell(struct phx__route *r, uint32_t v, uint32_t j, uint32_t cou
     return 0;
 }
 
-/* All that neighbour n needs to be told. */
-static void route_tell_nbr(struct phx__route *r, struct phx__route_nbr *n)
-{
-    int failed = 0;
-    uint32_t i, count = 0, limit = n->dirty ? r->table.capacity : r->dirty_count;
+/* ---- The guide ------------------------------------------------------------------------------- */
 
-    for (i = 0; i < limit; i++) {
-        uint32_t v = n->dirty ? i : r->dirty[i];
-        if (!(tell_at(r, v)->flags & PHX__DEST_KNOWN) || !route_needs(r, v, n))
+/* It is not worth it for fewer. */
+#define ROUTE_GUIDED 16u
+
+static int route_is_near_guide(const struct phx__route *r, uint32_t nbr)
+{
+    const struct phx__heard *h = phx__table_heard(tell_at(r, nbr), r->guide);
+
+    return nbr == r->guide || (h != NULL && h->hops == 1);
+}
+
+static void route_open(struct phx__route *r, uint32_t v)
+{
+    struct phx__dest *d = tell_at(r, v);
+
+    if (d->flags & PHX__DEST_OPEN)
+        return;
+    if (phx__mem_grow(r->mem, &r->open, &r->open_capacity, r->open_count + 1, sizeof *r->open) != 0) {
+        r->guide = PHX__NONE; /* without the list there is no guide, and all is looked at */
+        return;
+    }
+    d->flags |= PHX__DEST_OPEN;
+    r->open[r->open_count++] = v;
+}
+
+/* Is v left to the guide, and near it if it is a neighbour? */
+static void route_mark(struct phx__route *r, uint32_t v)
+{
+    struct phx__dest *d = tell_at(r, v);
+    const struct phx__heard *h = phx__table_heard(d, r->guide);
+
+    d->flags &= (uint8_t)~PHX__DEST_LEFT;
+    if (h != NULL && h->hops <= d->hops && h->seq >= d->seq)
+        d->flags |= PHX__DEST_LEFT;
+    else
+        route_open(r, v);
+    if (d->pos != PHX__TABLE_FAR)
+        r->nbrs[d->pos].near_guide = (uint8_t)route_is_near_guide(r, v);
+}
+
+/* The neighbour that leads to most others. What was known of the one before is forgotten. */
+static void route_choose_guide(struct phx__route *r)
+{
+    uint32_t v, most = 0;
+
+    r->guide = PHX__NONE;
+    r->guide_known = r->known;
+    r->open_count = 0;
+    for (v = 0; v < r->nbr_count; v++)
+        r->nbrs[v].leads_to = 0;
+    for (v = 0; v < r->table.capacity; v++) {
+        struct phx__dest *d = tell_at(r, v);
+        struct phx__route_nbr *n = d->next == v ? NULL : phx__route_nbr(r, d->next);
+        d->flags &= (uint8_t) ~(PHX__DEST_LEFT | PHX__DEST_OPEN);
+        if (n != NULL && ++n->leads_to > most) {
+            most = n->leads_to;
+            r->guide = n->node;
+        }
+    }
+    for (v = 0; v < r->table.capacity && r->guide != PHX__NONE; v++)
+        if (tell_at(r, v)->flags & PHX__DEST_KNOWN)
+            route_mark(r, v);
+}
+
+/* Takes note of what has changed; those of it that everybody must be looked at for come first in the list:
+ * how many. */
+static uint32_t route_sort_out(struct phx__route *r)
+{
+    uint32_t i, count = 0, kept = 0;
+
+    if (r->known >= ROUTE_GUIDED && r->variant == PHX_ROUTING_DEFAULT && r->known > 2 * r->guide_known)
+        route_choose_guide(r);
+    for (i = 0; i < r->dirty_count && r->guide != PHX__NONE; i++)
+        route_mark(r, r->dirty[i]);
+    if (r->guide == PHX__NONE)
+        return r->dirty_count;
+    for (i = 0; i < r->dirty_count; i++) {
+        uint32_t v = r->dirty[i];
+        const struct phx__dest *d = tell_at(r, v);
+        if ((d->flags & PHX__DEST_LEFT) && !(d->flags & PHX__DEST_LOSS) && d->told == NULL)
             continue;
-        if (route_tell(r, v, n->node, count) == 0)
-            count++;
+        r->dirty[i] = r->dirty[count];
+        r->dirty[count++] = v;
+    }
+    for (i = 0; i < r->open_count; i++) {
+        struct phx__dest *d = tell_at(r, r->open[i]);
+        if (d->flags & PHX__DEST_LEFT)
+            d->flags &= (uint8_t)~PHX__DEST_OPEN;
         else
-            failed = 1;
+            r->open[kept++] = r->open[i];
+    }
+    r->open_count = kept;
+    return count;
+}
+
+#undef ROUTE_GUIDED
+
+/* ---- Telling --------------------------------------------------------------------------------- */
+
+/* Which destinations to look at for one neighbour: two lists; NULL instead of the first: all. */
+struct route_view {
+    const uint32_t *at[2];
+    uint32_t count[2];
+};
+
+static void route_look_for(const struct phx__route *r, struct phx__route_nbr *n, uint32_t urgent,
+                           struct route_view *out)
+{
+    int guided = r->guide != PHX__NONE && n->dirty < 2 && !n->relinked;
+
+    if (n->dirty && guided)
+        n->near_guide = (uint8_t)route_is_near_guide(r, n->node);
+    guided = guided && n->near_guide;
+    out->at[0] = r->dirty;
+    out->count[0] = guided ? urgent : r->dirty_count;
+    out->at[1] = r->open;
+    out->count[1] = n->dirty && guided ? r->open_count : 0;
+    if (n->dirty && !guided) {
+        out->at[0] = NULL;
+        out->count[0] = r->table.capacity;
+    }
+}
+
+/* All that neighbour n needs to be told. */
+static void route_tell_nbr(struct phx__route *r, struct phx__route_nbr *n, uint32_t urgent)
+{
+    struct route_view look;
+    int failed = 0, k;
+    uint32_t i, count = 0;
+
+    route_look_for(r, n, urgent, &look);
+    for (k = 0; k < 2; k++) {
+        for (i = 0; i < look.count[k]; i++) {
+            uint32_t v = look.at[k] == NULL ? i : look.at[k][i];
+            if (!(tell_at(r, v)->flags & PHX__DEST_KNOWN) || !route_needs(r, v, n))
+                continue;
+            if (route_tell(r, v, n->node, count) == 0)
+                count++;
+            else
+                failed = 1;
+        }
     }
     n->dirty = failed ? 2 : 0;
+    n->relinked = 0;
     if (count == 0)
         return;
     r->out_id_count = 0;
@@ -196,11 +338,11 @@ static void route_drop_lapsed(struct phx__route *r)
 
 static void route_tell_all(struct phx__route *r)
 {
-    uint32_t i;
+    uint32_t i, urgent = route_sort_out(r);
 
     r->look = r->urgent = 0;
     for (i = 0; i < r->nbr_count; i++) {
-        route_tell_nbr(r, &r->nbrs[i]);
+        route_tell_nbr(r, &r->nbrs[i], urgent);
         r->look |= r->nbrs[i].dirty != 0;
     }
     if (r->look) /* no memory for some of it: again, soon */
@@ -224,6 +366,15 @@ static void route_beat_shrunk(struct phx__route *r)
             r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
 }
 
+static uint64_t route_next_gap(const struct phx__route *r)
+{
+    uint64_t most = ROUTE_GAP_MIN + r->known * ROUTE_GAP_EACH, gap = r->gap * 2;
+
+    if (most > ROUTE_GAP_MAX)
+        most = ROUTE_GAP_MAX;
+    return gap < ROUTE_GAP_MIN ? ROUTE_GAP_MIN : gap < most ? gap : most;
+}
+
 void phx__route_flush(struct phx__route *r, uint64_t now)
 {
     if (r->dirty_count == 0 && !r->look && !r->shrunk)
@@ -235,7 +386,7 @@ void phx__route_flush(struct phx__route *r, uint64_t now)
         return;
     }
     phx__timer_stop(r->timers, r->tell_timer);
-    r->gap = r->gap == 0 ? ROUTE_GAP_MIN : r->gap * 2 < ROUTE_GAP_MAX ? r->gap * 2 : ROUTE_GAP_MAX;
+    r->gap = route_next_gap(r);
     r->told_at = now;
     route_tell_all(r);
     route_beat_shrunk(r);

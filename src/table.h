@@ -37,6 +37,8 @@ enum {
     PHX__DEST_KNOWN = 1,
     PHX__DEST_DIRTY = 2,   /* look again what to tell of it, to every neighbour */
     PHX__DEST_CHANGED = 4, /* in the list for phx__route_take_changed */
+    PHX__DEST_LEFT = 8,    /* left to the guide; see route_tell.c */
+    PHX__DEST_OPEN = 128,  /* in the list of those that are not, or were not */
     PHX__DEST_SEEN = 16,   /* scratch, while a summary is read */
     PHX__DEST_LAPSED = 64, /* stopped being a neighbour since we last told anybody anything */
     PHX__DEST_LOSS = 32    /* with DIRTY: something that others were trusted with may be lost */

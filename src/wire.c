@@ -48,7 +48,8 @@
 static int wire_type_travels(int type)
 {
     return type == PHX__REQUEST || type == PHX__DATA || type == PHX__ACK || type == PHX__SUSPECT
-           || type == PHX__PROBE || type == PHX__CAST || type == PHX__HAND;
+           || type == PHX__PROBE || type == PHX__CAST || type == PHX__HAND
+           || type == PHX__TRACE;
 }
 
 int phx__wire_parse(const uint8_t *data, size_t size, struct phx__frame *f, size_t *used)
@@ -178,7 +179,7 @@ static int wire_get_standing(struct phx__reader *r, uint32_t *seq, uint32_t *car
     *seq = phx__get_u32(r);
     *card_version = phx__get_u32(r);
     *have = phx__get_u32(r);
-    return r->bad || *seq == 0 || *card_version == 0 ? PHX_EPROTO : 0;
+    return r->bad || *seq == 0 || *seq > PHX__SEQ_MAX || *card_version == 0 ? PHX_EPROTO : 0;
 }
 
 /* Whether version_min..version_max contains ours is link's question: it answers with a reason. */
@@ -198,7 +199,8 @@ int phx__wire_get_hello(const struct phx__frame *f, struct phx__hello *h)
     phx__get_copy(&r, h->nonce, sizeof h->nonce);
     if (h->magic != PHX__WIRE_MAGIC)
         return PHX_EPROTO;
-    if (h->version_min == 0 || h->version_min > h->version_max)
+    if (h->version_min == 0 || h->version_min > h->version_max
+        || h->incarnation > PHX__INCARNATION_MAX)
         return PHX_EPROTO;
     return wire_close(&r);
 }
@@ -237,7 +239,7 @@ int phx__wire_get_answer(const struct phx__frame *f, struct phx__answer *a)
         return PHX_EPROTO;
     phx__get_copy(&r, a->mac, sizeof a->mac);
     phx__get_copy(&r, a->mac_other, sizeof a->mac_other);
-    if (a->version == 0)
+    if (a->version == 0 || a->incarnation > PHX__INCARNATION_MAX)
         return PHX_EPROTO;
     return wire_close(&r);
 }
@@ -477,8 +479,16 @@ int phx__wire_get_update(const struct phx__frame *f, struct phx__update *u)
     return 0;
 }
 
+/* Not one that its owner could not rise above. */
+static int wire_life_is_sound(uint64_t incarnation, uint32_t seq)
+{
+    return incarnation <= PHX__INCARNATION_MAX && seq <= PHX__SEQ_MAX;
+}
+
 static int wire_entry_is_sound(const struct phx__entry *e, uint32_t id_count)
 {
+    if (!wire_life_is_sound(e->incarnation, e->seq))
+        return 0;
     /* The card is either here or went before, and a card has a version. */
     if (e->flags == WIRE_ENTRY_FLAGS || (e->flags != 0 && e->card_version == 0))
         return 0;
@@ -657,34 +667,61 @@ static int wire_data_fits(int flags, struct phx__data *d)
     return (flags & (int)PHX__DATA_TAGS) == 0 && wire_payload_fits(flags, d->size, d->total);
 }
 
-int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d)
+static void wire_get_data_head(struct phx__reader *r, int flags, struct phx__data *d)
 {
     uint64_t place[2], name[4];
-    struct phx__reader r;
 
     memset(d, 0, sizeof *d);
-    if (wire_open(f, PHX__DATA, &r) != 0)
-        return PHX_EPROTO;
-    wire_get_id(&r, &d->target);
-    wire_get_id(&r, &d->source);
-    phx__get_u64s(&r, place, 2);
+    wire_get_id(r, &d->target);
+    wire_get_id(r, &d->source);
+    phx__get_u64s(r, place, 2);
     d->number = place[0];
     d->epoch = place[1];
-    if ((f->flags & PHX__DATA_FIRST) != 0) {
-        phx__get_u64s(&r, name, 4);
+    if ((flags & (int)PHX__DATA_FIRST) != 0) {
+        phx__get_u64s(r, name, 4);
         d->to = name[0];
         d->from = name[1];
         d->tag = name[2];
         d->total = name[3];
-        if ((f->flags & PHX__DATA_SEEN) != 0)
-            d->seen = phx__get_u32(&r);
+        if ((flags & (int)PHX__DATA_SEEN) != 0)
+            d->seen = phx__get_u32(r);
     }
+}
+
+int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d)
+{
+    struct phx__reader r;
+
+    if (wire_open(f, PHX__DATA, &r) != 0)
+        return PHX_EPROTO;
+    wire_get_data_head(&r, f->flags, d);
     d->size = r.left;
     d->payload = phx__get_bytes(&r, r.left);
     if (wire_close(&r) != 0 || !wire_data_fits(f->flags, d)
         || ((f->flags & PHX__DATA_SEEN) != 0) != (d->seen != 0)) /* 0 is said by leaving it out */
         return PHX_EPROTO;
     return 0;
+}
+
+size_t phx__wire_data_front(const uint8_t *p, size_t size, struct phx__data *d, int *flags,
+                            size_t *whole)
+{
+    struct phx__reader r;
+    struct phx__frame f;
+
+    if (size < PHX__DATA_HEAD || phx__wire_parse(p, size, &f, whole) < 0 || f.type != PHX__DATA)
+        return 0;
+    phx__reader_init(&r, p, size);
+    (void)phx__get_bytes(&r, PHX__WIRE_HEADER);
+    wire_get_data_head(&r, f.flags, d);
+    *flags = f.flags;
+    size -= r.left;
+    d->size = *whole > size ? *whole - size : 0;
+    if (r.bad || d->size == 0 || (f.flags & (int)(PHX__DATA_RUN | PHX__DATA_TAGS)) != 0
+        || !wire_payload_fits(f.flags, d->size, d->total)
+        || ((f.flags & PHX__DATA_SEEN) != 0) != (d->seen != 0))
+        return 0;
+    return size;
 }
 
 static size_t wire_cast_line_size(int flags)

@@ -6,6 +6,11 @@
 #define PHX__WIRE_MAGIC 0x31584850u /* "PHX1" */
 #define PHX__WIRE_VERSION 1u
 #define PHX__WIRE_HEADER 8u
+/* No honest node comes this far: an owner begins a new life before its number passes half of all, and no host
+ * may begin with more than half of the incarnations below the bound (phx_new). Whoever says more would have
+ * the last word on somebody who could never rise above it. */
+#define PHX__SEQ_MAX 0x80000000u
+#define PHX__INCARNATION_MAX (((uint64_t)1 << 63) - 1)
 
 /* Every frame: u32 size of what follows this field, u8 type, u8 flags, u8 hops, u8 zero, body. hops is the
  * number of links the frame may still cross; 0 in frames that stay on their link. */
@@ -25,6 +30,7 @@ enum phx__frame_type {
     PHX__PROBE,     /* end to end: are you there, perhaps through a third node */
     PHX__CAST,      /* the same fragment of a message to many nodes: DATA for each, payload once */
     PHX__HAND,      /* end to end: these names of mine are to be yours */
+    PHX__TRACE,     /* end to end: who is the n-th node on the way to the target */
     PHX__FRAME_TYPES
 };
 
@@ -192,6 +198,7 @@ PHX_PRIVATE int phx__wire_next_summary_line(struct phx__reader *r, struct phx__s
 #define PHX__ACK_SEEN 4u     /* ACK frame flag: `seen` and `seen_epoch` are there */
 #define PHX__DATA_HEAD 56u   /* frame header included */
 #define PHX__DATA_FIRST_HEAD 88u
+#define PHX__DATA_HEAD_MOST 92u /* with FIRST and SEEN */
 #define PHX__DATA_TARGET 8u  /* offset of the target's id in the frame, in DATA and ACK alike */
 #define PHX__DATA_HOPS 6u    /* offset of the hop byte */
 struct phx__data {
@@ -209,6 +216,10 @@ struct phx__data {
 PHX_PRIVATE void phx__wire_put_data_head(struct phx__writer *w, const struct phx__data *d,
                                          int flags, int hops);
 PHX_PRIVATE int phx__wire_get_data(const struct phx__frame *f, struct phx__data *d);
+/* The same of a frame of which only the first size bytes are here: how long its head is, or 0 if not all of
+ * that is here, or it is not a sound DATA frame. *whole: of all of it. d->payload is NULL. */
+PHX_PRIVATE size_t phx__wire_data_front(const uint8_t *p, size_t size, struct phx__data *d,
+                                        int *flags, size_t *whole);
 /* Is it a run with at least one message behind the first, and all of them whole? Counts them in d->more. */
 PHX_PRIVATE int phx__wire_count_run(struct phx__data *d, int flags);
 /* A message behind another in a run: so many bytes before its own. */
@@ -305,5 +316,18 @@ struct phx__hand {
 };
 PHX_PRIVATE void phx__wire_put_hand(struct phx__writer *w, const struct phx__hand *h, int hops);
 PHX_PRIVATE int phx__wire_get_hand(const struct phx__frame *f, struct phx__hand *h);
+
+/* Which way a message takes; in wire_trace.c. */
+#define PHX__TRACE_ANSWER 1u /* frame flag: from a node on the way, to the asker */
+struct phx__trace {
+    struct phx_id target, source; /* of this frame; target at PHX__DATA_TARGET, as in DATA */
+    uint64_t key;                 /* the asker's, to know its answers by */
+    uint8_t number;               /* which node on the way is meant: 1 is a neighbour of the asker */
+    uint8_t distance;             /* ANSWER: how far it is from there; PHX__UNREACHABLE: no way */
+    int why;                      /* ANSWER: why it is not linked with the target; 0 or a PHX_E */
+};
+PHX_PRIVATE void phx__wire_put_trace(struct phx__writer *w, const struct phx__trace *t, int flags,
+                                     int hops);
+PHX_PRIVATE int phx__wire_get_trace(const struct phx__frame *f, struct phx__trace *t);
 
 #endif

@@ -10,7 +10,7 @@ BEGIN {
     file_max = 1000
 
     # Arrows. A file route_x.c belongs to the room route and may include that room's own headers.
-    words("base mem map rnd timer sha buf id wire", "tool", class)
+    words("base mem map rnd timer sha buf id wire place", "tool", class)
     words("route names live disc post", "brain", class)
     words("os tls link", "hand", class)
     words("phx", "top", class)
@@ -18,9 +18,9 @@ BEGIN {
     words("back flow cast hold pump fate", "post", part_of)
     words("contact attempt best pace budget crowd target", "disc", part_of)
     words("broken", "names", part_of)
-    arrows("tool", "base mem map rnd timer sha buf id wire")
-    arrows("brain", "base mem map rnd timer buf id wire")
-    arrows("hand", "base mem map rnd timer sha buf id wire os tls")
+    arrows("tool", "base mem map rnd timer sha buf id wire place")
+    arrows("brain", "base mem map rnd timer buf id wire place")
+    arrows("hand", "base mem map rnd timer sha buf id wire place os tls")
 
     words("strcpy strcat strdup sprintf vsprintf sscanf strtok gets atoi atol atof alloca", 1, banned)
     words("rand srand random time gettimeofday sleep usleep nanosleep", 1, banned)

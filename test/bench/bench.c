@@ -29,6 +29,7 @@ struct board {
 };
 
 struct bench bench;
+void (*bench_also)(void);
 static struct board *board;
 static const struct bench_pattern *pattern;
 static char run_path[64];
@@ -181,6 +182,8 @@ static void run_one(int me)
         sys_relay();
     pattern->run();
     if (me == 0) {
+        if (bench_also != NULL)
+            bench_also();
         printf("\n");
         fflush(stdout);
     }

@@ -47,6 +47,8 @@ void bench_send(int to, const void *data, size_t size);
 void bench_got(int from, const void *data, size_t size);
 /* The outcome, printed by process 0: a line of tab-separated name=value. */
 void bench_say(const char *name, double value);
+/* If set: process 0 calls it at the end of its line, for what the system has to say beside. */
+extern void (*bench_also)(void);
 
 /* ---- What a system gives */
 

@@ -31,7 +31,7 @@
 #define BATCH 64u
 #define BATCH_BYTES 65536u
 #define LIMIT_US 60000000u /* a run that takes longer has hung */
-#define LARGEST (4u << 20)
+#define LARGEST (16u << 20)
 #define ROUNDS 101
 
 struct job {

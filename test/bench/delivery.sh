@@ -4,21 +4,22 @@
 # usage: test/bench/delivery.sh. Times are ratios to raw framed TCP in the same run, medians of
 # interleaved rounds. Instructions are those of both processes in user space, from two runs of different
 # length, so that the start cancels out: counted by perf where the machine has counters, else by
-# valgrind, else said to be missing. ROUNDS=n for another number of rounds.
+# valgrind, else said to be missing. ROUNDS=n for another number of rounds; QUICK=1: does it still run?
 set -eu
 cd "$(dirname "$0")/../.."
 mkdir -p build/bench
 ${CC:-cc} -std=c99 -O2 -g -I. -o build/bench/delivery test/bench/delivery.c phoenix.c
 exe=build/bench/delivery
-rounds=${ROUNDS:-7}
+rounds=${ROUNDS:-7} part=1
+if [ -n "${QUICK-}" ]; then rounds=${ROUNDS:-1} part=20; fi
 
 echo '# delivery over loopback TCP beside raw frames: what, bytes, raw us/message, phx us/message, phx / raw'
-"$exe" pingpong 8 5000 "$rounds"
-"$exe" pingpong 1024 5000 "$rounds"
-"$exe" stream 64 1000000 "$rounds"
-"$exe" stream 1024 300000 "$rounds"
-"$exe" stream 65536 10000 "$rounds"
-"$exe" stream 1048576 800 "$rounds"
+"$exe" pingpong 8 $((5000 / part)) "$rounds"
+"$exe" pingpong 1024 $((5000 / part)) "$rounds"
+"$exe" stream 64 $((1000000 / part)) "$rounds"
+"$exe" stream 1024 $((300000 / part)) "$rounds"
+"$exe" stream 65536 $((10000 / part)) "$rounds"
+"$exe" stream 1048576 $((800 / part)) "$rounds"
 
 # Instructions of one run, both processes.
 by_perf() {
@@ -45,9 +46,15 @@ per_message() { # what, size, count, side
 if [ -n "$counter" ]; then
     echo "# instructions per message, sender and receiver ($counter): what, bytes, raw, phx, phx - raw"
     for size in 64 1024 65536; do
-        count=$((size < 65536 ? 20000 : 1000))
+        count=$(((size < 65536 ? 20000 : 1000) / part))
         raw=$(per_message stream $size $count raw)
         ours=$(per_message stream $size $count phx)
         printf 'instructions\t%s\t%s\t%s\t%s\n' "$size" "$raw" "$ours" $((ours - raw))
+    done
+    echo '# the same for a lone message and its answer, both hosts asleep in between'
+    for size in 8 1024; do
+        raw=$(per_message pingpong $size 2000 raw)
+        ours=$(per_message pingpong $size 2000 phx)
+        printf 'instructions_pingpong\t%s\t%s\t%s\t%s\n' "$size" "$raw" "$ours" $((ours - raw))
     done
 fi

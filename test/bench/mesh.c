@@ -4,8 +4,9 @@
  *
  * Prints one line of tab-separated name=value: reached_ms, until every process has a route to every other and
  * knows its name, so that every pair can exchange a message; full_ms, until every pair is linked; cpu_ms of
- * all processes together; and bytes allocated per process (beside the read buffer). The clock starts when
- * all processes are forked and told to go. See baseline.c for what it is compared with.
+ * all processes together, from "go" until each is full; bytes allocated per process (beside the read buffer);
+ * and for each link what both ends of it cost: steps, calls of the world, dials begun, and frames sent. The
+ * clock starts when all processes listen and are told to go. See baseline.c for what it is compared with.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "phoenix.h"
@@ -20,34 +21,42 @@
 
 struct report {
     uint64_t reached, full; /* clock */
-    uint64_t mem;
-    int err;
+    uint64_t cpu, mem;
+    uint64_t steps, calls, dials, frames;
 };
 
-static int node_start(phx **p, int rank, const struct phx_address *hub, struct phx_address *mine)
+static uint64_t cpu_us(void)
 {
-    char text[PHX_ADDRESS_TEXT];
+    struct rusage u;
+
+    getrusage(RUSAGE_SELF, &u);
+    return (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000u
+           + (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+}
+
+static int node_start(phx **p, int rank, struct phx_address *mine)
+{
     struct phx_config cfg;
     int err;
 
     phx_config_init(&cfg);
     if ((err = phx_new(p, &cfg, phx_now_us())) != 0
         || (err = phx_listen(*p, "tcp://127.0.0.1:0")) != 0
-        || (err = phx_listening(*p, 0, mine)) != 0
-        || (err = phx_assume(*p, (uint64_t)rank, (uint64_t)rank)) != 0)
+        || (err = phx_listening(*p, 0, mine)) != 0)
         return err;
-    return rank == 0 ? 0 : phx_join(*p, phx_address_text(hub, text));
+    return phx_assume(*p, (uint64_t)rank, (uint64_t)rank);
 }
 
 /* Steps until the mesh is full, then until the parent closes `stay`. */
 static void node_run(phx *p, int count, int stay, int out)
 {
-    struct report r = { 0, 0, 0, 0 };
-    uint64_t start = phx_now_us(), now = start;
+    struct report r;
+    uint64_t start = phx_now_us(), now = start, before = cpu_us();
     struct pollfd fds[2] = { { phx_fd(p), POLLIN, 0 },
                              { stay, 0, 0 } }; /* tells only that the parent let go */
     struct phx_stats s;
 
+    memset(&r, 0, sizeof r);
     while (now - start < LIMIT_US && !(fds[1].revents & POLLHUP)) {
         poll(fds, 2, phx_timeout_ms(p, now));
         now = phx_now_us();
@@ -57,97 +66,106 @@ static void node_run(phx *p, int count, int stay, int out)
             r.reached = phx_now_us();
         if (r.full == 0 && s.links == (uint32_t)count - 1) {
             r.full = phx_now_us();
+            r.cpu = cpu_us() - before;
             r.mem = s.mem_bytes;
+            r.steps = s.steps;
+            r.calls = s.os_calls;
+            r.dials = s.dials;
+            r.frames = s.frames_out;
             if (write(out, &r, sizeof r) != (ssize_t)sizeof r)
                 return;
         }
     }
 }
 
-static int child(int rank, int count, const struct phx_address *hub, int go, int out, int port)
+static int child(int rank, int count, const struct phx_address *hub, int go, int stay, int out,
+                 int port)
 {
     struct phx_address mine;
+    char text[PHX_ADDRESS_TEXT], c;
     phx *p = NULL;
-    char c;
-    int err;
+    int err = node_start(&p, rank, &mine);
 
-    if (rank > 0 && read(go, &c, 1) != 1)
+    if (write(port, &mine, sizeof mine) != (ssize_t)sizeof mine)
         return 1;
-    err = node_start(&p, rank, hub, &mine);
+    if (read(go, &c, 1) != 0) /* its end is "go", which wakes all at once */
+        return 1;
+    if (err == 0 && rank > 0)
+        err = phx_join(p, phx_address_text(hub, text));
     if (err != 0) {
         fprintf(stderr, "mesh: process %d: %s\n", rank, phx_strerror(err));
         return 1;
     }
-    if (rank == 0 && write(port, &mine, sizeof mine) != (ssize_t)sizeof mine)
-        return 1;
-    node_run(p, count, go, out);
+    node_run(p, count, stay, out);
     phx_free(p);
     return 0;
 }
 
-static double cpu_ms(void)
-{
-    struct rusage u;
-
-    getrusage(RUSAGE_CHILDREN, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e3
-           + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e3;
-}
-
-static int fork_one(int rank, int count, const struct phx_address *hub, int go[2], int out[2],
-                    int port[2])
+static int fork_one(int rank, int count, const struct phx_address *hub, int go[2], int stay[2],
+                    int out[2], int port[2])
 {
     pid_t pid = fork();
 
     if (pid != 0)
         return pid < 0 ? -1 : 0;
     close(go[1]);
+    close(stay[1]);
     close(out[0]);
     close(port[0]);
-    exit(child(rank, count, hub, go[0], out[1], port[1]));
+    exit(child(rank, count, hub, go[0], stay[0], out[1], port[1]));
 }
 
 int main(int argc, char **argv)
 {
-    int count = argc > 1 ? atoi(argv[1]) : 64, i, got = 0, go[2], out[2], port[2];
-    uint64_t start, reached = 0, full = 0, mem = 0;
-    struct phx_address hub;
-    struct report r;
-    char *tokens;
+    int count = argc > 1 ? atoi(argv[1]) : 64, i, got = 0, go[2], stay[2], out[2], port[2];
+    uint64_t start;
+    double links = (double)count * (count - 1) / 2;
+    struct phx_address hub, other;
+    struct report r, all;
 
-    if (count < 2 || count > 1000 || pipe(go) != 0 || pipe(out) != 0 || pipe(port) != 0) {
+    if (count < 2 || count > 1000 || pipe(go) != 0 || pipe(stay) != 0 || pipe(out) != 0
+        || pipe(port) != 0) {
         fprintf(stderr, "usage: mesh N (2..1000)\n");
         return 2;
     }
     memset(&hub, 0, sizeof hub);
-    if (fork_one(0, count, &hub, go, out, port) != 0
+    memset(&all, 0, sizeof all);
+    if (fork_one(0, count, &hub, go, stay, out, port) != 0
         || read(port[0], &hub, sizeof hub) != (ssize_t)sizeof hub)
         return 1;
     for (i = 1; i < count; i++)
-        if (fork_one(i, count, &hub, go, out, port) != 0)
+        if (fork_one(i, count, &hub, go, stay, out, port) != 0)
+            return 1;
+    for (i = 1; i < count; i++) /* until all listen */
+        if (read(port[0], &other, sizeof other) != (ssize_t)sizeof other)
             return 1;
     close(go[0]);
+    close(stay[0]);
     close(out[1]);
     close(port[1]);
-    tokens = calloc(1, (size_t)count);
     start = phx_now_us();
-    if (tokens == NULL || write(go[1], tokens, (size_t)count - 1) != count - 1)
-        return 1;
+    close(go[1]);
     for (; got < count && read(out[0], &r, sizeof r) == (ssize_t)sizeof r; got++) {
-        reached = r.reached > reached ? r.reached : reached;
-        full = r.full > full ? r.full : full;
-        mem += r.mem;
+        all.reached = r.reached > all.reached ? r.reached : all.reached;
+        all.full = r.full > all.full ? r.full : all.full;
+        all.cpu += r.cpu;
+        all.mem += r.mem;
+        all.steps += r.steps;
+        all.calls += r.calls;
+        all.dials += r.dials;
+        all.frames += r.frames;
     }
-    close(go[1]); /* all may end */
+    close(stay[1]); /* all may end */
     for (i = 0; i < count; i++)
         wait(NULL);
-    free(tokens);
     if (got < count) {
         fprintf(stderr, "mesh: only %d of %d processes saw the full mesh\n", got, count);
         return 1;
     }
-    printf("reached_ms=%.1f\tfull_ms=%.1f\tcpu_ms=%.0f\tbytes=%.0f\t\n",
-           (double)(reached - start) / 1e3, (double)(full - start) / 1e3, cpu_ms(),
-           (double)mem / count - 262144.0);
+    printf("reached_ms=%.1f\tfull_ms=%.1f\tcpu_ms=%.0f\tbytes=%.0f\tsteps=%.2f\tcalls=%.2f\t"
+           "dials=%.3f\tframes=%.2f\t\n",
+           (double)(all.reached - start) / 1e3, (double)(all.full - start) / 1e3,
+           (double)all.cpu / 1e3, (double)all.mem / count - 262144.0, (double)all.steps / links,
+           (double)all.calls / links, (double)all.dials / links, (double)all.frames / links);
     return 0;
 }

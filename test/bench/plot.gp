@@ -8,11 +8,11 @@ pick(job, system) = sprintf("< awk -F'\\t' -v j='%s' -v s='%s' 'index($1, j) == 
 set xlabel "bytes"
 set ylabel "microseconds, one way"
 set output dir."/latency.png"
-plot for [s in "raw-tcp raw-unix phx-tcp phx-unix phx-key zmq-tcp zmq-ipc nng-tcp enet"] \
+plot for [s in "raw-tcp raw-unix phx-tcp phx-unix phx-key phx-tls zmq-tcp zmq-ipc nng-tcp enet"] \
     pick("latency-sleep-", s) using 1:2:3:4 with yerrorlines title s
 set ylabel "thousand messages a second"
 set output dir."/stream.png"
-plot for [s in "raw-tcp raw-unix raw-each phx-tcp phx-unix phx-key zmq-tcp nng-tcp enet mpi-shm mpi-tcp"] \
+plot for [s in "raw-tcp raw-unix raw-each phx-tcp phx-unix phx-key phx-tls zmq-tcp nng-tcp enet mpich-shm mpich-tcp openmpi-tcp ucx-tcp"] \
     pick("stream-", s) using 1:2:3:4 with yerrorlines title s
 set xlabel "processes"
 set ylabel "milliseconds"

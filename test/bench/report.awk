@@ -1,8 +1,9 @@
 # report.awk - results.tsv to a table for people, table.tsv for scripts, and the bars.
 #
-# usage: awk -F'\t' -f report.awk bars.tsv results.tsv. The first figure of each line is the one shown:
-# median, min and max over rounds, and the median of its ratio to the first system named raw, or offline, in
-# the same round.
+# usage: awk -F'\t' -v all=1 -f report.awk bars.tsv results.tsv; all: bars without a figure are named too. The
+# line of a bar that is short is followed by one with the range of its ratio over the rounds. The first
+# figure of each line is the one shown: median, min and max over rounds, and the median of its ratio to
+# the first system named raw, or offline, in the same round.
 
 function sort(list, n,    i, j, t) {
     for (i = 2; i <= n; i++) {
@@ -19,6 +20,7 @@ function median(list, n) {
 function number(x) { return sprintf(x >= 1000 ? "%.0f" : x >= 100 ? "%.1f" : "%.3g", x) }
 
 # The median over rounds of figure a of system sa over figure b of system sb; "" without such a round.
+# Leaves the least and the greatest of them in ratio_min and ratio_max.
 function ratio(job, a, sa, b, sb,    r, n, list, x, y) {
     n = 0
     for (r = 1; r <= rounds; r++) {
@@ -29,7 +31,58 @@ function ratio(job, a, sa, b, sb,    r, n, list, x, y) {
         else if ((r, job, sb, b) in value && value[r, job, sb, b] > 0)
             list[++n] = value[r, job, sa, a] / value[r, job, sb, b]
     }
-    return n ? median(list, n) : ""
+    if (n == 0)
+        return ""
+    x = median(list, n)
+    ratio_min = list[1]
+    ratio_max = list[n]
+    return x
+}
+function middle_of(job, figure, s,    r, n, list) {
+    for (r = 1; r <= rounds; r++)
+        if ((r, job, s, figure) in value)
+            list[++n] = value[r, job, s, figure]
+    return n ? number(median(list, n)) : "-"
+}
+
+# A system called ...-tcp or ...-shm that counted what went over TCP (see s_mpi.c): was it what its name
+# says? If not its figures are of something else, and are thrown away.
+function check_transport(label,    k, part, least, most, n, wrong) {
+    for (k in value) {
+        split(k, part, SUBSEP)
+        if (part[3] != label || part[4] != "tcp")
+            continue
+        least = n == 0 || value[k] < least ? value[k] : least
+        most = value[k] > most ? value[k] : most
+        n++
+    }
+    if (n == 0)
+        return
+    wrong = label ~ /-tcp$/ ? least < 0.9 : most > 0.5
+    printf "# %s: %.3g to %.3g bytes over TCP for each byte of messages%s\n", label, least, most, \
+           wrong ? ": NOT what its name says, figures left out" : ""
+    for (k in value) {
+        split(k, part, SUBSEP)
+        if (wrong && part[3] == label)
+            delete value[k]
+    }
+}
+
+# "bar", name, ratio, limit, verdict; and what a reader asks next if it is short.
+function judge(p,    x, good) {
+    x = ratio(p[2], p[3], p[4], p[5], p[6])
+    if (x == "") {
+        if (all)
+            printf "# no figure for bar %s: %s of %s and %s\n", p[1], p[2], p[4], p[6]
+        return
+    }
+    good = p[7] == "max" ? x <= p[8] : x >= p[8]
+    printf "bar\t%s\t%.3f\t%s\t%s\n", p[1], x, p[8], good ? "ok" : "short"
+    if (good)
+        return
+    printf "#   %s %.3f to %.3f over the rounds; %s %s %s", p[1], ratio_min, ratio_max, p[4], \
+           middle_of(p[2], p[3], p[4]), p[3]
+    printf p[6] == "-" ? "\n" : ", %s %s %s\n", p[6], middle_of(p[2], p[5], p[6]), p[5]
 }
 
 FNR == NR {
@@ -41,7 +94,7 @@ FNR == NR {
 {
     rounds = $1 > rounds ? $1 : rounds
     if (!(($2, $3) in seen)) {
-        seen[$2, $3] = 1
+        seen[$2, $3] = labels[$3] = 1
         if (!($2 in systems))
             order[++jobs] = $2
         systems[$2] = systems[$2] $3 " "
@@ -65,17 +118,15 @@ function key(name,    n) {
 
 END {
     sort_jobs()
+    for (s in labels)
+        check_transport(s)
     print "job\tsystem\tfigure\tmedian\tmin\tmax\tratio\trounds" > "build/bench/table.tsv"
     for (j = 1; j <= jobs; j++)
         show(order[j])
     print ""
     for (i = 1; i <= bars; i++) {
         split(bar[i], p, "\t")
-        x = ratio(p[2], p[3], p[4], p[5], p[6])
-        if (x == "")
-            continue
-        good = p[7] == "max" ? x <= p[8] : x >= p[8]
-        printf "bar\t%s\t%.3f\t%s\t%s\n", p[1], x, p[8], good ? "ok" : "short"
+        judge(p)
     }
 }
 

@@ -1,9 +1,14 @@
 #!/bin/sh
 # run.sh - `make bench`: figures that are times, on real processes. They inform and never fail a build.
 #
-#   make bench                 all, about a quarter of an hour; five rounds in random order
-#   make bench QUICK=1         one short round of everything, below a minute: does it still run?
+#   make bench                 all, less than half an hour; five rounds in random order
+#   make bench QUICK=1         one short round of everything, a minute or two: does it still run?
 #   make bench ONLY=stream     jobs whose name has that in it; ROUNDS=7 MS=500 SEED=3
+#   make bench CONGESTION=cubic with that congestion control for all (Linux; needs iproute2, not root)
+#
+# CONGESTION: all runs in a network namespace of its own, whose loopback routes name the algorithm. So it
+# holds for all systems and both ends alike, needs no system setting, and ends with the run. Else all use the
+# system's, which the report names.
 #
 # Each job is one program with one set of options (jobs.sh). All jobs of a round run once, in an order
 # drawn from the seed; then the next round. So what wanders (other users, heat) hits all alike, and only
@@ -15,6 +20,18 @@
 set -eu
 export LC_ALL=C
 cd "$(dirname "$0")/../.."
+if [ -n "${CONGESTION-}" ] && [ -z "${BENCH_INSIDE-}" ]; then
+    PATH=$PATH:/usr/sbin:/sbin
+    export BENCH_INSIDE=1 CONGESTION
+    flags=-n
+    [ "$(id -u)" = 0 ] || flags=-Urn
+    exec unshare "$flags" sh -c 'ip link set lo up
+        for to in 127.0.0.0/8 127.0.0.1; do
+            ip route replace local "$to" dev lo proto kernel scope host src 127.0.0.1 \
+                congctl "$CONGESTION" table local || exit 1
+        done
+        exec sh test/bench/run.sh'
+fi
 out=build/bench
 mkdir -p "$out"
 cc=${CC:-cc}
@@ -37,18 +54,42 @@ build() { # system, Debian package, header that must be there, what else to comp
     $cc $flags -o "$out/$system" test/bench/bench.c test/bench/p_*.c "test/bench/s_$system.c" "$@"
     systems="$systems $system"
 }
+$cc $flags -c -o "$out/phoenix.o" phoenix.c
 build raw '' ''
-build phx '' '' phoenix.c
+build phx '' '' "$out/phoenix.o"
 build zmq libzmq3-dev zmq.h -lzmq
 build nng libnng-dev nng/nng.h -lnng
 build enet libenet-dev enet/enet.h -lenet
-if have mpicc && have mpiexec; then
-    mpicc $flags -o "$out/mpi" test/bench/bench.c test/bench/p_*.c test/bench/s_mpi.c
-    systems="$systems mpi"
+# Debian has both MPIs side by side under these names; elsewhere there is one, and mpichversion tells which.
+mpi() { # system, suffix in Debian, packages
+    mpicc=mpicc.$2 mpiexec=mpiexec.$2
+    if ! have "$mpicc"; then
+        other=openmpi
+        if have mpichversion; then other=mpich; fi
+        [ "$1" = "$other" ] || mpicc=none
+        [ "$mpicc" = none ] || mpicc=mpicc mpiexec=mpiexec
+    fi
+    if have "$mpicc" && have "$mpiexec"; then
+        "$mpicc" $flags -D_DEFAULT_SOURCE -o "$out/$1" test/bench/bench.c test/bench/p_*.c test/bench/s_mpi.c
+        systems="$systems $1"
+        eval "export BENCH_MPIEXEC_$1=$mpiexec"
+    else
+        echo "# skipped: $1 (Debian: $3)"
+    fi
+}
+mpi mpich mpich 'mpich libmpich-dev'
+mpi openmpi openmpi 'openmpi-bin libopenmpi-dev'
+# Below MPICH and Open MPI, and with figures of its own: its test programs bring their patterns with them.
+if have ucx_perftest; then systems="$systems ucx"; else echo '# skipped: ucx (Debian: ucx-utils)'; fi
+# TLS is a property of the build.
+if $cc $flags -DPHX_TLS -c -o "$out/phoenix_tls.o" phoenix.c 2> /dev/null; then
+    $cc $flags -o "$out/phx_tls" test/bench/bench.c test/bench/p_*.c test/bench/s_phx.c "$out/phoenix_tls.o" \
+        -lbearssl
+    systems="$systems phx_tls"
 else
-    echo '# skipped: mpi (Debian: mpich libmpich-dev, or openmpi-bin libopenmpi-dev)'
+    echo '# skipped: tls (Debian: libbearssl-dev)'
 fi
-$cc $flags -o "$out/mesh" test/bench/mesh.c phoenix.c
+$cc $flags -o "$out/mesh" test/bench/mesh.c "$out/phoenix.o"
 $cc $flags -o "$out/baseline" test/bench/baseline.c
 have socat && systems="$systems socat" || echo '# skipped: socat as a relay (Debian: socat)'
 have taskset || echo '# skipped: one core (Debian: util-linux)'
@@ -87,30 +128,37 @@ else echo '# skipped: ssh -L as a relay (Debian: openssh-client openssh-server)'
 # ---- Rounds ----------------------------------------------------------------------------------------------
 
 # Lines of: name, system, command. The name says what is compared; the system, who does it.
-SYSTEMS="$systems" QUICK="${QUICK-}" MS="$ms" NODES="${NODES-}" sh test/bench/jobs.sh \
-    | awk -F'\t' -v only="${ONLY-}" 'index($1, only)' > "$out/jobs"
+SYSTEMS="$systems" QUICK="${QUICK-}" MS="$ms" NODES="${NODES-}" sh test/bench/jobs.sh > "$out/jobs.all"
+awk -F'\t' -v only="${ONLY-}" 'index($1, only)' "$out/jobs.all" > "$out/jobs"
 : > "$out/results.tsv"
 echo "# $(wc -l < "$out/jobs" | tr -d ' ') jobs, $rounds rounds of $ms ms, seed ${SEED:-1}; $(nproc) cores;" \
     "$(uptime | sed 's/.*load/load/')"
-if [ -r /proc/sys/net/ipv4/tcp_congestion_control ]; then
+if [ -n "${CONGESTION-}" ]; then
+    echo "# congestion control: $CONGESTION (of a namespace of this run, the same for all)"
+elif [ -r /proc/sys/net/ipv4/tcp_congestion_control ]; then
     echo "# congestion control: $(cat /proc/sys/net/ipv4/tcp_congestion_control) (the same for all)"
 fi
 tab=$(printf '\t')
 cores=
 if have taskset; then cores='taskset -c 0,1'; fi
-round=1
+round=1 nothing=0
 while [ "$round" -le "$rounds" ]; do
     awk -F'\t' -v seed="$((${SEED:-1} * 1000 + round))" '
         BEGIN { srand(seed) } { print rand() "\t" $0 }' "$out/jobs" | sort | cut -f2- > "$out/order"
     while IFS=$tab read -r name system command; do
         said=$(timeout -k 5 90 $cores sh -c "$command" 2> "$out/said" < /dev/null | grep = | head -1) || :
-        [ -n "$said" ] || echo "# round $round: nothing from: $command ($(head -1 "$out/said"))"
+        if [ -z "$said" ]; then
+            echo "# round $round: nothing from: $command ($(head -1 "$out/said"))"
+            nothing=$((nothing + 1))
+        fi
         printf '%s\t%s\t%s\t%s\n' "$round" "$name" "$system" "$said" >> "$out/results.tsv"
     done < "$out/order"
     round=$((round + 1))
 done
 echo "# afterwards: $(uptime | sed 's/.*load/load/')"
-awk -F'\t' -f test/bench/report.awk test/bench/bars.tsv "$out/results.tsv"
+all=1
+[ -z "${QUICK-}${ONLY-}" ] || all=
+awk -F'\t' -v all="$all" -f test/bench/report.awk test/bench/bars.tsv "$out/results.tsv"
 if have gnuplot && [ -s "$out/table.tsv" ]; then
     gnuplot -e "dir='$out'" test/bench/plot.gp > "$out/said" 2>&1 || echo "# gnuplot: $(head -1 "$out/said")"
 else
@@ -122,17 +170,14 @@ fi
 # The price of TLS, where there is BearSSL: two processes, one link.
 mb=1024
 [ -z "${QUICK-}" ] || mb=64
-case ${ONLY:-tls} in
-*tls*)
-    if $cc $flags -DPHX_TLS -o "$out/tls" test/bench/tls.c phoenix.c -lbearssl 2> /dev/null; then
-        echo '# one link over loopback, messages of 1 MB, without and with TLS: best of 3'
-        for how in plain tls; do
-            for again in 1 2 3; do "$out/tls" "$how" "$mb"; done \
-                | sort -t "$(printf '\t')" -k2rn | sed -n 1p
-        done
-    else
-        echo '# skipped: tls (Debian: libbearssl-dev)'
-    fi ;;
+case ${ONLY:-tls}$systems in
+*tls*phx_tls*)
+    $cc $flags -DPHX_TLS -o "$out/tls" test/bench/tls.c "$out/phoenix_tls.o" -lbearssl
+    echo '# one link over loopback, messages of 1 MB, without and with TLS: best of 3'
+    for how in plain tls; do
+        for again in 1 2 3; do "$out/tls" "$how" "$mb"; done \
+            | sort -t "$(printf '\t')" -k2rn | sed -n 1p
+    done ;;
 esac
 
 # The simulator's speed is a time too: a clique of 1,000 within 120 s on one core.
@@ -145,5 +190,16 @@ if [ -z "${QUICK-}" ] && [ -z "${ONLY-}" ]; then
     printf 'bar\tsim_1000_clique_s\t%d\t120\t%s\n' "$took" "$verdict"
 fi
 
+# Exact counts have bars too: memory, idle steps. The rest of these is `make bars`, and test/unit/t_cost.c.
+if [ -z "${QUICK-}" ] && [ -z "${ONLY-}" ]; then
+    sh test/sim/run.sh curves bars || printf 'bar\tcurves printed not all bars\t-\t-\tshort\n'
+fi
+
 # What delivery costs beside raw frames on the same kind of connection.
-case delivery in *"${ONLY-}"*) sh test/bench/delivery.sh ;; esac
+case delivery in *"${ONLY-}"*) QUICK="${QUICK-}" sh test/bench/delivery.sh ;; esac
+
+# Figures never fail a build; a job without one does.
+if [ "$nothing" -gt 0 ]; then
+    echo "# $nothing runs gave nothing: see above"
+    exit 1
+fi

@@ -1,8 +1,9 @@
 /* s_phx.c - Phoenix as a system of the bench: process i holds the name i + 1. */
 
 /* Variants: tcp, unix, key (tcp with a key on every link), own (tcp, and the system's choice of AF_UNIX left
- * on), tls (if this build has it). The host is an ordinary one: it watches phx_fd, sleeps in poll for as long
- * as phx_timeout_ms says, and hands over large messages with phx_send_owned, without a copy. */
+ * on), tls (a key, and TLS with it: in the build phx_tls only). The host is an ordinary one: it watches
+ * phx_fd, sleeps in poll for as long as phx_timeout_ms says, and hands over large messages with
+ * phx_send_owned, without a copy. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench.h"
 #include "phoenix.h"
@@ -17,7 +18,7 @@
 
 const char sys_name[] = "phx";
 const int sys_needs_turns = 1;
-const char *const sys_variants = "tcp unix key own (as in: nothing configured)";
+const char *const sys_variants = "tcp unix key tls own (as in: nothing configured)";
 
 static phx *node;
 static struct pollfd watched;
@@ -70,6 +71,15 @@ static void phx_announce(void)
     bench_put(bench.me, at.port);
 }
 
+/* What was asked of the system, by this process, for each message that it sent or got. */
+static void phx_calls(void)
+{
+    struct phx_stats s;
+
+    phx_stats(node, &s);
+    bench_say("calls", (double)s.os_calls / (double)(s.messages_out + s.messages_in));
+}
+
 static int phx_is_settled(void)
 {
     struct phx_stats s;
@@ -97,7 +107,8 @@ void sys_open(void)
     cfg.on_message = phx_took;
     cfg.max_message = 64u << 20;
     cfg.same_host = phx_is("own"); /* the others measure what they are called after */
-    if (phx_is("key")) {
+    cfg.tls = phx_is("tls");
+    if (phx_is("key") || phx_is("tls")) {
         cfg.key = secret;
         cfg.key_size = sizeof secret - 1;
     }
@@ -110,6 +121,7 @@ void sys_open(void)
         phx_at(hub, at, sizeof at);
         phx_must(phx_join(node, at), at);
     }
+    bench_also = phx_calls;
     watched.fd = phx_fd(node);
     watched.events = POLLIN;
     while (!phx_is_settled()) {

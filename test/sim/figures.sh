@@ -14,7 +14,11 @@ mkdir -p "$dir"
 rows() { # kind, words of one run: its rows of that kind, without the kind
     kind=$1
     shift
-    "$sim" "$@" > "$dir/said" 2> "$dir/said.err" || { cat "$dir/said" "$dir/said.err" >&2; exit 1; }
+    if ! "$sim" "$@" > "$dir/said" 2> "$dir/said.err"; then
+        # Older rules may break what is promised of the default one only: their curve ends there.
+        grep '^not ok' "$dir/said" >&2 || cat "$dir/said.err" >&2
+        case $* in *ROUTING=default*) exit 1 ;; esac
+    fi
     awk -F '\t' -v kind="$kind" '$1 == kind { print substr($0, length(kind) + 2) }' "$dir/said"
 }
 
@@ -37,7 +41,9 @@ time_rows() { # scenario, nodes, name
     for rule in naive paper default; do
         out=$dir/$3_$rule.tsv
         printf '# routing\tseconds\tnodes\treachable share\tmean hops\n' > "$out"
-        rows time SCENARIO="$1" NODES="$2" ROUTING=$rule EVERY=1000000 >> "$out"
+        # Every step is looked at: samples look at all hosts one after another, and next hops of different
+        # moments may seem to be a loop.
+        rows time SCENARIO="$1" NODES="$2" ROUTING=$rule EVERY=1 >> "$out"
         echo "$out"
     done
 }

@@ -20,6 +20,12 @@ const struct story *story_find(const char *name);
 void tell_campaign(struct sim *s);
 void tell_determinism(struct sim *s);
 
+/* Told in forget.c. */
+void tell_forgotten(struct sim *s);
+
+/* Told in traces.c. */
+void tell_traces(struct sim *s);
+
 /* Told in figures.c: rows of data for figures.sh. */
 void tell_cost_one(struct sim *s);
 void tell_cost_three(struct sim *s);

@@ -263,14 +263,15 @@ static size_t end_read(struct world_end *e, unsigned char *out, size_t size)
     return done;
 }
 
-static long os_recv(void *world, int handle, void *data, size_t size)
+static long os_recvv(void *world, int handle, const struct iovec *iov, int count)
 {
     struct world_host *h = world;
     struct world_slot *slot = world_slot_at(h, handle, WORLD_SLOT_END);
     struct world_end *e;
-    size_t done;
+    size_t done = 0, n;
+    int i;
 
-    if (!slot || !size)
+    if (!slot || count < 1 || !iov[0].iov_len)
         return PHX_EINVAL;
     e = world_end_at(h->w, slot->ref);
     if (!e->arrived) {
@@ -278,10 +279,23 @@ static long os_recv(void *world, int handle, void *data, size_t size)
             return e->error;
         return e->fin ? 0 : PHX_EAGAIN;
     }
-    done = end_read(e, data, size);
+    for (i = 0; i < count; i++) {
+        done += n = end_read(e, iov[i].iov_base, iov[i].iov_len);
+        if (n < iov[i].iov_len)
+            break;
+    }
     offer_room(h->w, slot->ref);
     world_refresh(h, handle);
     return (long)done;
+}
+
+static long os_recv(void *world, int handle, void *data, size_t size)
+{
+    struct iovec one;
+
+    one.iov_base = data;
+    one.iov_len = size;
+    return os_recvv(world, handle, &one, 1);
 }
 
 static void os_close(void *world, int handle)
@@ -398,6 +412,7 @@ void world_os_init(struct world_host *h)
     os->wait = os_wait;
     os->random = os_random;
     os->resolve = os_resolve;
+    os->recvv = os_recvv;
     os->fd = os_fd;
     os->wake = os_wake;
 }

@@ -33,7 +33,7 @@
 enum {
     SPEC_HELLO = 1, SPEC_ANSWER, SPEC_PROOF, SPEC_REFUSE, SPEC_UPDATE, SPEC_CARD, SPEC_REQUEST,
     SPEC_BEAT, SPEC_SUMMARY, SPEC_DATA, SPEC_ACK, SPEC_SUSPECT, SPEC_PROBE, SPEC_CAST,
-    SPEC_HAND, SPEC_TYPES
+    SPEC_HAND, SPEC_TRACE, SPEC_TYPES
 };
 
 struct spec_counts {
@@ -172,6 +172,14 @@ static int spec_address(struct spec_side *s, struct spec_in *in, int none_is_goo
 
 /* ---- Section 3: handshake */
 
+/* Section 4, notions: incarnations are below 2^63, numbers are at most 2^31. */
+static int spec_life(struct spec_side *s, uint64_t incarnation, uint64_t seq)
+{
+    if (incarnation < (uint64_t)1 << 63 && seq <= 0x80000000u)
+        return 1;
+    return spec_no(s, "number %lu of incarnation %lx", (unsigned long)seq, (unsigned long)incarnation);
+}
+
 static int spec_hello(struct spec_side *s, struct spec_in *in)
 {
     uint64_t magic = spec_uint(in, 4), low = spec_uint(in, 2), high = spec_uint(in, 2);
@@ -186,7 +194,7 @@ static int spec_hello(struct spec_side *s, struct spec_in *in)
         return spec_no(s, "magic is %08lx", (unsigned long)magic);
     if (low < 1 || low > high)
         return spec_no(s, "versions %u..%u", (unsigned)low, (unsigned)high);
-    return 1;
+    return spec_life(s, s->own_incarnation, 0);
 }
 
 /* seq, card_version, have: in ANSWER and PROOF. */
@@ -201,7 +209,7 @@ static int spec_standing(struct spec_side *s, struct spec_in *in)
         return spec_no(s, "handshake with seq %lu, card version %lu", (unsigned long)seq,
                        (unsigned long)version);
     s->own_seq = (uint32_t)seq;
-    return 1;
+    return spec_life(s, s->own_incarnation, seq);
 }
 
 static int spec_answer(struct spec_side *s, struct spec_in *in)
@@ -320,6 +328,15 @@ static int spec_own(struct spec_side *s, const unsigned char *id, uint64_t incar
     return 1;
 }
 
+static int spec_whose(struct spec_side *s, const unsigned char *id, uint64_t hops,
+                      uint64_t incarnation, uint64_t seq)
+{
+    if (hops == 0)
+        return spec_own(s, id, incarnation, seq);
+    return s->alone || memcmp(id, s->id, 16) != 0
+           || spec_no(s, "the sender is %u hops from itself", (unsigned)hops);
+}
+
 static int spec_entry(struct spec_side *s, struct spec_in *in, int trans, uint64_t id_count)
 {
     const unsigned char *id = spec_take(in, 16);
@@ -338,7 +355,7 @@ static int spec_entry(struct spec_side *s, struct spec_in *in, int trans, uint64
     if (flags == 3 || (flags != 0 && version == 0))
         return spec_no(s, "entry flags %u with card version %lu", (unsigned)flags,
                        (unsigned long)version);
-    if (hops == 0 && !spec_own(s, id, incarnation, seq))
+    if (!spec_life(s, incarnation, seq) || !spec_whose(s, id, hops, incarnation, seq))
         return 0;
     if (flags == 2 && !spec_card_sent(s, id, incarnation, version))
         return 0;
@@ -436,7 +453,7 @@ static int spec_summary(struct spec_side *s, struct spec_in *in)
         hops = spec_uint(in, 1);
         if (in->bad)
             return spec_no(s, "a line of SUMMARY is cut off");
-        if (hops == 0 && !spec_own(s, id, incarnation, seq))
+        if (!spec_whose(s, id, hops, incarnation, seq))
             return 0;
         s->counts.lines++;
     }
@@ -582,6 +599,17 @@ static int spec_probe(struct spec_side *s, struct spec_in *in)
     return spec_end(s, in, "PROBE");
 }
 
+static int spec_trace(struct spec_side *s, struct spec_in *in, unsigned flags)
+{
+    spec_take(in, 16);
+    spec_take(in, 16);
+    spec_take(in, 8);
+    if (spec_uint(in, 1) == 0)
+        return spec_no(s, "TRACE for number 0");
+    spec_take(in, (flags & 1) != 0 ? 3 : 0);
+    return spec_end(s, in, "TRACE");
+}
+
 static int spec_hand(struct spec_side *s, struct spec_in *in)
 {
     uint64_t first, last;
@@ -620,6 +648,7 @@ static int spec_body(struct spec_side *s, unsigned type, unsigned flags, const u
     case SPEC_PROBE: return spec_probe(s, &in);
     case SPEC_CAST: return spec_cast(s, &in, flags);
     case SPEC_HAND: return spec_hand(s, &in);
+    case SPEC_TRACE: return spec_trace(s, &in, flags);
     default: return spec_no(s, "type %u", type);
     }
 }
@@ -651,7 +680,8 @@ static int spec_order(struct spec_side *s, unsigned type)
 static int spec_travels(uint64_t type)
 {
     return type == SPEC_REQUEST || type == SPEC_DATA || type == SPEC_ACK || type == SPEC_SUSPECT
-           || type == SPEC_PROBE || type == SPEC_CAST || type == SPEC_HAND;
+           || type == SPEC_PROBE || type == SPEC_CAST || type == SPEC_HAND
+           || type == SPEC_TRACE;
 }
 
 /* The frame at the front: its length, 0 if it is not all there, or -1. */

@@ -30,7 +30,7 @@ struct rig {
     struct dialled open[OPEN]; /* under way */
     uint32_t open_count;
     struct dialled last;   /* of all dials */
-    uint32_t dials, abandons;
+    uint32_t dials, abandons, asks;
     int refuse;            /* each dial fails at once so; 0: under way */
     uint16_t fail_port;    /* or only this port's, with PHX_EREFUSED */
     uint32_t wrong;        /* what must never happen did */
@@ -98,6 +98,11 @@ static int rig_says(struct rig *r, uint32_t node, const struct phx_address *a, u
     return phx__disc_contact(&r->d, node, a, count, r->now);
 }
 
+static void rig_ask(void *ctx)
+{
+    ((struct rig *)ctx)->asks++;
+}
+
 static void rig_id(struct phx__rnd *dice, struct phx_id *id)
 {
     uint32_t i;
@@ -108,7 +113,7 @@ static void rig_id(struct phx__rnd *dice, struct phx_id *id)
 
 static int rig_init(struct rig *r, uint32_t max_links, uint32_t max_dials, uint64_t seed)
 {
-    struct phx__disc_ops ops = { NULL, rig_dial, rig_abandon, NULL };
+    struct phx__disc_ops ops = { NULL, rig_dial, rig_abandon, rig_ask, NULL };
     struct phx__disc_limits limits = { 0, 0, RETRY_MIN, RETRY_MAX, 0 };
     struct phx_alloc alloc;
     struct phx_id self;
@@ -1532,10 +1537,11 @@ static void test_busy_then_free(void)
 }
 
 /* Goal: the budget of a host is for those that do not answer. Method: 400 nodes at one host, each at a port
- * of its own, three lives of them with new ids and ports; then as many addresses where nobody is. */
-static void test_large_host(void)
+ * of its own, three lives of them with new ids and ports; then as many addresses where nobody is. Each seed
+ * is another salt: wherever the host's line falls, so many ports of its own must not drive it out. */
+static void test_large_host(uint64_t seed)
 {
-    struct rig *r = rig_new(1000, 64, 11);
+    struct rig *r = rig_new(1000, 64, seed);
     uint64_t start;
     uint32_t life, i, node[400];
     struct phx_address a;
@@ -1803,8 +1809,95 @@ static void test_random(void)
     ok(unlinked == 0, "and where the mesh is full, everybody ends up linked");
 }
 
+/* Twenty nodes are heard of at once where more than eight are a crowd. */
+static struct rig *rig_crowd(uint64_t seed)
+{
+    struct rig *r = rig_new(100, 64, seed);
+    uint32_t i;
+
+    r->d.limits.crowd = 8;
+    for (i = 0; i < 20; i++)
+        rig_contact(r);
+    return r;
+}
+
+static void test_crowd(void)
+{
+    /* Goal: in a crowd nobody is dialled before whoever told of it was asked whether that was all; then the next
+     * dial begins when one has ended, and more at once when they are quick. Method: answer late, and at
+     * once, and never. */
+    struct rig *r = rig_crowd(40);
+    uint64_t end;
+
+    rig_pass(r, 10 * MS);
+    ok(r->dials == 0 && r->asks == 1, "a crowd: after a moment without news the teller is asked once, none dialled");
+    rig_contact(r);
+    phx__disc_told_all(&r->d, r->now);
+    rig_pass(r, MS);
+    ok(r->dials == 0, "an answer older than the latest news does not count");
+    rig_pass(r, 30 * MS);
+    ok(r->dials == 0 && r->asks == 2, "it is asked again after the news");
+    ok(rig_hub(r, 500) == 0, "a hub");
+    rig_pass(r, MS);
+    ok(r->dials == 1 && r->open[0].expect == PHX__NONE, "a hub need not wait for that");
+    rig_fail(r, r->open[0].attempt, PHX_EREFUSED);
+    phx__disc_told_all(&r->d, r->now);
+    rig_pass(r, MS);
+    ok(r->open_count == 2, "that was all: two are dialled at once");
+    rig_pass(r, MS);
+    rig_up(r, r->open[0].attempt, r->open[0].expect);
+    rig_pass(r, MS);
+    ok(r->open_count == 3, "one came quickly: now three at once");
+    for (end = r->now + SECOND; r->open_count > 0 && r->now < end;) {
+        rig_up(r, r->open[0].attempt, r->open[0].expect);
+        rig_pass(r, 200 * MS);
+    }
+    ok(r->d.pace <= 3, "they are slow: fewer at once (%u)", r->d.pace);
+    rig_free(r);
+
+    r = rig_crowd(41);
+    rig_pass(r, SECOND - MS);
+    ok(r->dials == 0 && r->asks > 10, "no answer: it is asked again and again");
+    rig_pass(r, 10 * MS);
+    ok(r->open_count == 2, "but not waited for longer than a second");
+    rig_free(r);
+}
+
+static void test_crowd_patience(void)
+{
+    /* Goal: who leaves the first dial to the others does not dial in their place while links keep coming.
+     * Method: two listening nodes each; links come every half second, then no more. */
+    struct rig *r = rig_new(100, 64, 42);
+    uint32_t i, node, late = 0;
+
+    r->d.limits.crowd = 8;
+    phx__disc_listening(&r->d, 1);
+    for (i = 0; i < 40; i++)
+        rig_contact(r);
+    rig_pass(r, 10 * MS);
+    phx__disc_told_all(&r->d, r->now);
+    rig_pass(r, 10 * MS);
+    for (i = 0; i < 8; i++) {
+        while (r->open_count > 0) {
+            rig_up(r, r->open[0].attempt, r->open[0].expect);
+            rig_pass(r, MS);
+        }
+        if (i == 0)
+            late = r->dials; /* those that are ours to dial */
+        node = rig_node(r);
+        rig_up(r, PHX__NONE, node);
+        rig_pass(r, 500 * MS);
+    }
+    ok(late > 5 && r->dials == late, "%u dials are ours, and while links come no other is made", late);
+    rig_pass(r, 4 * SECOND);
+    ok(r->dials > late, "when none comes any more the others are dialled, too");
+    rig_free(r);
+}
+
 int main(void)
 {
+    uint64_t seed;
+
     test_race();
     test_order();
     test_backoff();
@@ -1839,11 +1932,14 @@ int main(void)
     test_replace_all();
     test_same_address();
     test_busy_then_free();
-    test_large_host();
+    for (seed = 11; seed < 23; seed++)
+        test_large_host(seed);
     test_slots();
     test_stop();
     test_memory();
     test_up_without_memory();
+    test_crowd();
+    test_crowd_patience();
     test_random();
     return test_end();
 }

@@ -173,6 +173,49 @@ static void lie_zero(void)
     b.at[b.frame + 7] = 1;
 }
 
+/* ... of another one, of what life and number. */
+static void word_on(const struct phx_id *id, uint64_t incarnation, uint64_t seq, int hop_count)
+{
+    update_begin();
+    put_bytes(id, 16);
+    put(incarnation, 8);
+    put(seq, 4);
+    put((uint64_t)hop_count, 1);
+    put(0, 1);
+    put(0, 4);
+    tail();
+}
+
+static void lie_no_distance(void)
+{
+    word_on(&n[1].id, 0, 100, 0);
+}
+
+static void lie_own_distance(void)
+{
+    word_on(&r.id, 0, 2, 3);
+}
+
+static void lie_seq(void)
+{
+    word_on(&n[1].id, 0, 0x80000001u, 1);
+}
+
+static void lie_incarnation(void)
+{
+    word_on(&n[1].id, (uint64_t)1 << 63, 1, 1);
+}
+
+static void lie_in_summary(void)
+{
+    head(SPEC_SUMMARY, 0, 0);
+    put_bytes(&n[1].id, 16);
+    put(0, 8);
+    put(9, 4);
+    put(0, 1);
+    tail();
+}
+
 static void lie_hello(void)
 {
     raw_hello("phoenix", 1, 1);
@@ -265,6 +308,11 @@ static void test_liars(void)
         {"DATA of 2^40 bytes", lie_data_huge},
         {"DATA with nothing", lie_data_empty},
         {"ACK too short", lie_ack},
+        {"no distance from another node", lie_no_distance},
+        {"a distance from itself", lie_own_distance},
+        {"a number that cannot be outdone", lie_seq},
+        {"a life that cannot be outdone", lie_incarnation},
+        {"no distance from another node, in SUMMARY", lie_in_summary},
     };
     struct phx_config c = usual();
     char id[PHX_ID_TEXT];
@@ -662,6 +710,7 @@ static void test_accuser(void)
             raw_send();
         }
         go_on(200 * MS);
+        await(stats(&n[0]).frames_in - before >= 100000, PATIENCE); /* under an emulator, say */
         came = (unsigned long)(stats(&n[0]).frames_in - before);
         most = 100000 + 20000 * (phx_now_us() - start + SECOND) / SECOND;
         ok(came >= 100000 && came < most, "of 150,000 %s %lu are taken at once, at most %lu",
@@ -672,6 +721,144 @@ static void test_accuser(void)
     }
 }
 
+/* ---- Lies about others that look like the truth ------------------------------------------------ */
+
+static uint64_t life_of(const struct node *at, const struct node *of)
+{
+    return look(at, of).incarnation;
+}
+
+/* Goal: whatever is said of an honest node, it rises above it, and messages to it go on. Method: the highest
+ * number there is, of one and of the other; then of lives. */
+static void test_outdone(void)
+{
+    const uint64_t leap = (uint64_t)1 << 36;
+    struct phx_config c = usual();
+
+    begin_pair(&c);
+    raw_link(&n[0]);
+    word_on(&n[1].id, 0, 0x80000000u, 1);
+    raw_send();
+    ok(honest(), "the last number of another node");
+    word_on(&n[0].id, 0, 0x80000000u, 1);
+    raw_send();
+    eventually(life_of(&n[1], &n[0]) == 1 && life_of(&n[0], &n[0]) == 1,
+               "who hears the last number of itself begins a new life");
+    ok(honest(), "and goes on");
+    word_on(&n[0].id, 1 + leap, 7, 1);
+    raw_send();
+    eventually(life_of(&n[1], &n[0]) == 2 + leap, "a later life is outdone");
+    ok(honest(), "and all goes on");
+    word_on(&n[0].id, (uint64_t)1 << 62, 7, 1);
+    word_on(&n[1].id, (uint64_t)1 << 62, 7, 1);
+    raw_send();
+    eventually(logged(&n[0], "entries dropped", "") == 1, "a life from nowhere is dropped");
+    go_on(100 * MS);
+    ok(life_of(&n[0], &n[0]) == 2 + leap && life_of(&n[1], &n[0]) == 2 + leap
+           && life_of(&n[0], &n[1]) <= 1, "and nobody's");
+    ok(honest() && !raw_is_closed(), "and all goes on");
+    raw_finish();
+    finish_all(n, 2);
+}
+
+/* Nobody here knows the node yet, so the lie is believed; until it comes itself. */
+static void test_first_word(void)
+{
+    struct phx_config c = usual();
+    struct phx_id id;
+
+    begin_pair(&c);
+    raw_link(&n[0]);
+    memset(&id, 0x42, sizeof id);
+    word_on(&id, ((uint64_t)1 << 63) - 1, 0x80000000u, 1);
+    raw_send();
+    eventually(stats(&n[0]).nodes == 4, "a life that ends all lives");
+    settings(&n[2], &c);
+    c.id = &id;
+    begin_as(&n[2], &c, NULL);
+    phx_assume(n[2].p, 3, 3);
+    check(phx_join(n[2].p, n[0].at) == 0, "join");
+    eventually(owns(&n[0], 3, &n[2]) && life_of(&n[0], &n[2]) == 0, "the owner's own word counts");
+    post(&n[0], 3, 0, 1000);
+    eventually(mail_between(&n[2], &n[0]) == 1, "and it is reached");
+    ok(honest(), "all goes on");
+    raw_finish();
+    finish_all(n, 3);
+}
+
+static void forged_card(const struct phx_id *id, uint64_t incarnation, uint64_t seq, uint64_t version)
+{
+    update_begin();
+    put_bytes(id, 16);
+    put(incarnation, 8);
+    put(seq, 4);
+    put(1, 1);
+    put(1, 1); /* CARD */
+    put(version, 4);
+    put(10, 4);
+    put(1, 1);
+    put(65536, 4);
+    put(0, 1);
+    put(0, 4); /* no names */
+    tail();
+    raw_send();
+}
+
+static void test_forged_card(void)
+{
+    static const uint64_t version[] = {1000, 0x7fffffff, 0xfffffffe, 0xffffffff};
+    struct phx_config c = usual();
+    uint64_t i;
+
+    begin_pair(&c);
+    raw_link(&n[0]);
+    for (i = 0; i < 4; i++) {
+        forged_card(&n[1].id, life_of(&n[0], &n[1]), 1, version[i]);
+        eventually(phx_owner(n[0].p, 2, NULL) == PHX_ENOTFOUND, "a card that its owner never wrote");
+        phx_assume(n[1].p, 10 + i, 10 + i);
+        eventually(owns(&n[0], 2, &n[1]) && owns(&n[0], 10 + i, &n[1]),
+                   "stands until the owner's next word");
+        ok(honest(), "and all goes on");
+    }
+    raw_finish();
+    finish_all(n, 2);
+}
+
+/* Somebody always says that it has just seen the dead one. */
+static void test_false_witness(void)
+{
+    struct phx_config c;
+    uint64_t start;
+
+    settings(&n[0], &c);
+    hurry(&c);
+    begin_as(&n[0], &c, LOOPBACK);
+    settings(&n[1], &c);
+    hurry(&c);
+    begin_as(&n[1], &c, NULL);
+    phx_join(n[1].p, n[0].at);
+    await(hops(&n[0], &n[1]) == 1, PATIENCE);
+    raw_link(&n[0]);
+    kill_node(&n[1]);
+    start = phx_now_us();
+    while (told(&n[0], &n[1], PHX_NODE_FAILED) == 0 && phx_now_us() - start < PATIENCE) {
+        head(SPEC_PROBE, 1, 5);
+        put_bytes(&n[0].id, 16);
+        put_bytes(&n[1].id, 16);
+        put_bytes(&n[0].id, 16);
+        tail();
+        head(SPEC_BEAT, 0, 0);
+        put_fill(0, 28);
+        tail();
+        raw_send();
+        turn(20);
+    }
+    ok(told(&n[0], &n[1], PHX_NODE_FAILED) == 1, "it has failed all the same, after %d ms",
+       (int)((phx_now_us() - start) / MS));
+    raw_finish();
+    finish_all(n, 2);
+}
+
 static const struct test tests[] = {
     {"liars", test_liars},
     {"nonsense", test_nonsense},
@@ -680,6 +867,10 @@ static const struct test tests[] = {
     {"talker", test_talker},
     {"words", test_words},
     {"accuser", test_accuser},
+    {"outdone", test_outdone},
+    {"first_word", test_first_word},
+    {"forged_card", test_forged_card},
+    {"false_witness", test_false_witness},
     {NULL, NULL},
 };
 

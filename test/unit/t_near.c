@@ -422,7 +422,7 @@ static void test_nodes(void)
         phx_join(n[1].p, n[0].at);
         phx_assume(n[0].p, 7, 7);
         post(&n[1], 7, 3, 1 << 20);
-        eventually(both_ways(&n[0], &n[1]) == 2, "two nodes of one host are linked by AF_UNIX");
+        eventually(both_ways(&n[0], &n[1]) == 2, "two nodes of one host are linked by AF_UNIX, promise 3");
         eventually(has_mail(&n[0], 1), "a message passes");
         ok(explains(&n[1], &n[0], n[0].at) && explains(&n[1], &n[0], ", within this host\n")
                && explains(&n[0], &n[1], "link: accepted, unix://, within this host\n"),

@@ -25,6 +25,14 @@ struct wire {
     struct frame *head, **tail;
     uint32_t count;
     uint32_t generation;
+    struct frame *half; /* half of it is in its place, and the rest comes with the next turn */
+    struct phx__place place;
+};
+struct begun { /* memory of the application's for a message that comes */
+    struct begun *next;
+    struct node *by;
+    size_t size;
+    uint8_t data[1];
 };
 /* An ack that is late: it may come after later ones, and twice. */
 struct late_ack {
@@ -87,6 +95,11 @@ struct world {
     int move_to, fail_at_move;
     int dead[NODES];
     struct model *model; /* or NULL */
+    int begins;          /* every other large message gets a buffer of the application's */
+    int places;          /* ... and half of all frames are read into place, in two halves */
+    struct begun *begun;
+    uint64_t begun_count, begun_shown, abandoned, placed, overtaken;
+    int begun_errors;
 };
 
 static void model_message(struct node *n, const struct phx_message *m);
@@ -238,6 +251,45 @@ static void late_acks(struct world *w)
 static int send_size(struct node *n, uint64_t name, size_t size, uint64_t token, uint64_t limit,
                      int owned);
 
+static void *op_begin(void *ctx, const struct phx_message *m)
+{
+    struct node *n = ctx;
+    struct begun *b;
+
+    n->w->begun_errors += m->data != NULL || m->size < 2;
+    if (!n->w->begins || n->w->begun_count++ % 2 != 0)
+        return NULL;
+    b = malloc(sizeof *b + m->size);
+    b->next = n->w->begun;
+    b->by = n;
+    b->size = m->size;
+    n->w->begun = b;
+    return b->data;
+}
+
+/* It is ours again: 1; or it was no such buffer. What still writes to it is found by the sanitizer. */
+static int begun_ends(struct node *n, const void *data, size_t size)
+{
+    struct begun **at = &n->w->begun, *b;
+
+    while (*at != NULL && (*at)->data != data)
+        at = &(*at)->next;
+    if ((b = *at) == NULL)
+        return 0;
+    n->w->begun_errors += b->by != n || b->size != size;
+    *at = b->next;
+    free(b);
+    return 1;
+}
+
+static void op_abandon(void *ctx, void *buffer, size_t size)
+{
+    struct node *n = ctx;
+
+    n->w->abandoned++;
+    n->w->begun_errors += !begun_ends(n, buffer, size);
+}
+
 static void op_message(void *ctx, const struct phx_message *m)
 {
     struct node *n = ctx;
@@ -264,6 +316,8 @@ static void op_message(void *ctx, const struct phx_message *m)
     if (m->size > 0)
         w->content_errors +=
             ((const uint8_t *)m->data)[m->size - 1] != pattern(m->tag, m->size - 1);
+    if (begun_ends(n, m->data, m->size))
+        w->begun_shown++;
     w->got++;
     w->bytes += m->size;
     if (w->got == w->move_at) {
@@ -449,6 +503,8 @@ static int begin_node(struct world *w, int i, const struct phx__post_limits *lim
     ops.wants = op_wants;
     ops.segment = op_segment;
     ops.member = op_member;
+    ops.begin = op_begin;
+    ops.abandon = op_abandon;
     return phx__post_init(&n->post, &n->mem, &n->ids, &n->timers, limits, &ops);
 }
 
@@ -490,9 +546,19 @@ static void frame_free(struct frame *f)
     free(f);
 }
 
+static void wire_drop_half(struct wire *wire)
+{
+    if (wire->half == NULL)
+        return;
+    phx__place_drop(&wire->place);
+    frame_free(wire->half);
+    wire->half = NULL;
+}
+
 /* A link died with all that was on it, and there is a new one. */
 static void wire_cut(struct world *w, int a, int b)
 {
+    wire_drop_half(&w->wire[a][b]);
     while (w->wire[a][b].head != NULL)
         frame_free(wire_take(&w->wire[a][b]));
     w->wire[a][b].generation++;
@@ -501,7 +567,10 @@ static void wire_cut(struct world *w, int a, int b)
 static void end_node(struct world *w, int i)
 {
     struct node *n = &w->node[i];
+    int k;
 
+    for (k = 0; k < NODES; k++)
+        wire_drop_half(&w->wire[k][i]);
     phx__post_free(&n->post);
     phx__ids_free(&n->ids);
     phx__timers_free(&n->timers);
@@ -527,18 +596,72 @@ static int world_free(struct world *w)
             end_node(w, i);
     for (i = 0; i < NODES; i++)
         clean &= test_heap_is_clean(&w->node[i].heap) && w->node[i].mem.used == 0;
+    clean &= w->begun == NULL && w->begun_errors == 0;
     free(w);
     return clean;
+}
+
+/* The frame's payload into its place, from where it is up to `to`. */
+static void place_up_to(struct wire *wire, size_t to)
+{
+    struct phx__place *p = &wire->place;
+    const struct frame *f = wire->half;
+    size_t head = f->size[0] + f->size[1] - p->size;
+
+    for (; p->got < to; p->got++) {
+        size_t i = head + p->got;
+        p->block->data[p->at + p->got] = i < f->size[0] ? f->data[0][i] : f->data[1][i - f->size[0]];
+    }
+}
+
+/* The rest of what was begun below. */
+static void wire_finish(struct world *w, int a, int b)
+{
+    struct wire *wire = &w->wire[a][b];
+    size_t head = wire->half->size[0] + wire->half->size[1] - wire->place.size;
+    int is_open = phx__place_is_open(&wire->place);
+
+    if (is_open)
+        place_up_to(wire, wire->place.size);
+    w->placed += is_open != 0;
+    w->overtaken += is_open == 0;
+    phx__post_placed(&w->node[b].post, wire->half->data[0], head,
+                     is_open ? wire->place.block->data + wire->place.at : NULL, w->now);
+    wire_drop_half(wire);
+}
+
+/* As a link that reads in place: the head, half of the payload, and the rest later. 1 if there is a place. */
+static int wire_place(struct world *w, int a, int b, struct frame *f)
+{
+    struct wire *wire = &w->wire[a][b];
+    size_t size = f->size[0] < PHX__DATA_HEAD_MOST ? f->size[0] : PHX__DATA_HEAD_MOST;
+
+    if (!w->places || below(w, 2) == 0
+        || phx__post_place(&w->node[b].post, f->data[0], size, &wire->place) == 0)
+        return 0;
+    wire->half = f;
+    place_up_to(wire, wire->place.size / 2);
+    if (below(w, 2) == 0)
+        wire_finish(w, a, b);
+    return 1;
 }
 
 static void wire_deliver(struct world *w, int a, int b)
 {
     static uint8_t raw[PHX__FRAME_MAX];
-    struct frame *f = wire_take(&w->wire[a][b]);
+    struct frame *f;
     struct phx__frame frame;
-    size_t used = 0, size = f->size[0] + f->size[1];
+    size_t used = 0, size;
     int err = PHX_EPROTO;
 
+    if (w->wire[a][b].half != NULL) {
+        wire_finish(w, a, b);
+        return;
+    }
+    f = wire_take(&w->wire[a][b]);
+    if (wire_place(w, a, b, f))
+        return;
+    size = f->size[0] + f->size[1];
     memcpy(raw, f->data[0], f->size[0]);
     if (f->size[1] > 0)
         memcpy(raw + f->size[0], f->data[1], f->size[1]);
@@ -573,7 +696,7 @@ static void turn(struct world *w, unsigned frames, size_t budget)
         if (w->dead[i])
             continue;
         for (k = 0; k < NODES && !w->frozen; k++)
-            for (c = 0; c < frames && w->wire[k][i].count > 0; c++)
+            for (c = 0; c < frames && (w->wire[k][i].count > 0 || w->wire[k][i].half != NULL); c++)
                 wire_deliver(w, k, i);
         tick(n);
         (void)phx__post_run(&n->post, w->now);
@@ -601,7 +724,7 @@ static int is_idle(const struct world *w)
             || phx__post_ready(&w->node[i].post))
             return 0;
         for (k = 0; k < NODES; k++)
-            if (w->wire[i][k].count > 0)
+            if (w->wire[i][k].count > 0 || w->wire[i][k].half != NULL)
                 return 0;
     }
     return 1;
@@ -1487,6 +1610,88 @@ static void test_half(void)
     ok(w->node[1].mem.used < used + 2000, "and gone with its source");
     ok(settle(w) && no_errors(w) && all_arrived(w), "which was not dead");
     ok(w->token[2].count == 1 && w->token[3].count == 1, "outcomes");
+    ok(world_free(w), "no byte leaked");
+}
+
+static void test_begin(void)
+{
+    /* Goal: a buffer of the application's comes back exactly once: with its message, or abandoned,
+     * whatever it is that ends the message. Method: each way of ending one in its midst. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+
+    w->begins = 1;
+    all_see(w, 3, 1);
+    check(send_size(n, 3, 10, 0, 0, 0) == 0 && settle(w), "they know each other");
+    check(send_size(n, 3, 200000, 0, 0, 0) == 0 && send_size(n, 3, 200000, 0, 0, 0) == 0, "sent");
+    ok(settle(w) && w->begun_count == 2 && w->begun_shown == 1 && w->abandoned == 0 && w->begun == NULL,
+       "one is shown in the application's buffer, the other, which got none, in ours");
+    check(send_size(n, 3, 300000, 0, 0, 0) == 0, "sent");
+    turn(w, 2, 1u << 20);
+    ok(w->begun != NULL, "the next has begun");
+    phx__post_failed(&w->node[1].post, as_seen(1, 0), w->now);
+    ok(w->abandoned == 0 && phx__post_ready(&w->node[1].post), "its source fails: not told in the midst");
+    (void)phx__post_run(&w->node[1].post, w->now);
+    ok(w->abandoned == 1 && w->begun == NULL, "but at the end of the step");
+    w->begun_count = 0;
+    ok(settle(w) && w->begun_shown == 2 && all_arrived(w), "it comes again, and begins again");
+    w->begun_count = 0;
+    check(send_size(n, 3, 300000, 0, 0, 0) == 0, "sent");
+    turn(w, 2, 1u << 20);
+    all_see(w, 3, 2);
+    ok(settle(w) && w->abandoned == 2 && w->begun == NULL && all_arrived(w),
+       "the name moves: abandoned here, delivered there");
+    w->begun_count = 0;
+    all_see(w, 3, 1);
+    check(send_size(n, 3, 300000, 0, 0, 0) == 0, "sent");
+    turn(w, 2, 1u << 20);
+    check(w->begun != NULL, "begun");
+    phx__post_reborn(&w->node[1].post, as_seen(1, 0), 8, w->now);
+    (void)phx__post_run(&w->node[1].post, w->now);
+    ok(w->abandoned == 3 && w->begun == NULL, "a new life of its source ends it");
+    ok(world_free(w), "no byte leaked");
+    w = world_new(1, NULL);
+    w->begins = 1;
+    all_see(w, 3, 1);
+    check(send_size(&w->node[0], 3, 300000, 0, 0, 0) == 0, "sent");
+    turn(w, 2, 1u << 20);
+    check(w->begun != NULL, "begun");
+    ok(world_free(w), "and so does the end of the node: no buffer, no byte leaked");
+}
+
+static void test_overtaken(void)
+{
+    /* Goal: a place into which another link's fragment came first is not written to again, also not
+     * after its buffer went back. Method: the same frame's front is placed by hand, then the frame
+     * itself arrives whole; likewise for one that begins a message. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+    struct phx__post *to = &w->node[1].post;
+    struct phx__place place;
+    struct frame *f;
+    int round;
+
+    w->begins = 1;
+    all_see(w, 3, 1);
+    check(send_size(n, 3, 10, 0, 0, 0) == 0 && settle(w), "they know each other");
+    check(send_size(n, 3, 200000, 0, 0, 0) == 0, "sent");
+    for (round = 0; round < 2; round++) { /* the first fragment, and the next */
+        w->frozen = 1;
+        while (w->wire[0][1].count == 0)
+            turn(w, 1, PHX__FRAGMENT);
+        f = w->wire[0][1].head;
+        ok(phx__post_place(to, f->data[0], PHX__DATA_HEAD - 1, &place) == 0, "half a head has no place");
+        ok(phx__post_place(to, f->data[0], f->size[0], &place) == f->size[0]
+               && phx__place_is_open(&place) && place.size == PHX__FRAGMENT
+               && place.at == (size_t)round * PHX__FRAGMENT,
+           "fragment %d has a place", round);
+        w->frozen = 0;
+        wire_deliver(w, 0, 1);
+        ok(!phx__place_is_open(&place), "which it has not when another took it");
+        phx__post_placed(to, NULL, 0, NULL, w->now);
+        phx__place_drop(&place);
+    }
+    ok(settle(w) && w->begun_shown == 1 && no_errors(w) && all_arrived(w), "the message arrives once");
     ok(world_free(w), "no byte leaked");
 }
 
@@ -2889,6 +3094,7 @@ static int model_run(uint64_t seed, unsigned *in_run)
 
     limits.window = (size_t)65536 << seed % 3;
     w->model = o;
+    w->begins = w->places = 1;
     for (i = 0; i < NAMES; i++)
         o->holder[i] = i % 5 == 4 ? -1 : i % NODES;
     for (i = 0; i < NODES; i++) {
@@ -2985,6 +3191,7 @@ static int random_run(uint64_t seed, int with_loss)
 
     limits.window = (size_t)65536 << seed % 5;
     w = world_new(seed, &limits);
+    w->begins = w->places = 1;
     for (i = 0; i < NAMES; i++)
         all_see(w, i, i % 5 == 4 ? -1 : i % NODES);
     if (with_loss) {
@@ -3070,6 +3277,8 @@ static int oom_run(long fail_at, int lasting, long *calls)
     struct node *n;
     uint64_t token = 0, held;
     int i, k, bad = 0, err;
+
+    w->begins = w->places = 1;
 
     for (i = 0; i < NODES; i++)
         if (fail_at > 0)
@@ -3270,7 +3479,7 @@ static void bench(void)
     for (i = 0; i < 2; i++) {
         struct phx__post_ops ops = { NULL,       bench_owner, &version, bench_next,  bench_emit,
                                      bench_ack,  bench_message, op_done,     op_writable, op_wants,
-                                     op_segment,    op_member };
+                                     op_segment,    op_member,  NULL,       NULL };
         struct phx_id id;
         uint32_t index;
 
@@ -3371,6 +3580,8 @@ int main(void)
     test_bounce();
     test_refuser_dies();
     test_half();
+    test_begin();
+    test_overtaken();
     test_many_returns();
     test_run();
     test_run_bounds();

@@ -357,6 +357,21 @@ static void hand(void)
     phx__wire_put_hand(&stream, &h, 16);
 }
 
+static void trace(int flags, int hops)
+{
+    struct phx__trace t;
+
+    memset(&t, 0, sizeof t);
+    t.target = flags ? dialer() : acceptor();
+    t.source = flags ? acceptor() : dialer();
+    if (flags)
+        t.source.b[15] = 0xee;
+    t.key = UINT64_C(0x0102030405060708);
+    t.number = 2;
+    t.distance = 1;
+    phx__wire_put_trace(&stream, &t, flags, hops);
+}
+
 static void summary(int flags, uint32_t own_seq, int others)
 {
     size_t start = phx__wire_begin(&stream, PHX__SUMMARY, flags, 0);
@@ -426,6 +441,12 @@ static const struct {
      "fafbfcfdfeee00000000000000000a0000000000000008000000000000000300"
      "0000000102030405060708090a0b0c0d0e0f2a00000000000000000000000000"
      "000002000000000000006869"},
+    {"TRACE, a question",
+     "2d00000010000200f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff0001020304050607"
+     "08090a0b0c0d0e0f080706050403020102"},
+    {"TRACE, its answer",
+     "3000000010011000000102030405060708090a0b0c0d0e0ff0f1f2f3f4f5f6f7"
+     "f8f9fafbfcfdfeee080706050403020102010000"},
 };
 
 static void hex_of(const uint8_t *p, size_t n, char *out)
@@ -511,6 +532,8 @@ static void test_examples(void)
     ack();
     ack_with_returns();
     cast();
+    trace(0, 2);
+    trace(PHX__TRACE_ANSWER, 16);
     for (i = 0; i < sizeof examples / sizeof examples[0]; i++) {
         n = strlen(examples[i].hex) / 2;
         hex_of(stream_bytes + at, n, hex);
@@ -581,6 +604,8 @@ static void test_dialer(void)
     probe(0);
     probe(PHX__PROBE_ANSWER);
     hand();
+    trace(0, 2);
+    trace(PHX__TRACE_ANSWER, 16);
     phx__wire_put_refuse(&stream, PHX_ECLOSED);
     c = spec_check_stream(stream_bytes, stream.size, why);
     ok(c.ok && !stream.bad, "a dialer's stream is good %s", why);
@@ -594,8 +619,9 @@ static void test_dialer(void)
     ok(c.frames[SPEC_DATA] == 6 && c.messages == 11 && c.frames[SPEC_ACK] == 2
            && c.frames[SPEC_CAST] == 1,
        "data, ack and cast");
-    ok(c.frames[SPEC_SUSPECT] == 1 && c.frames[SPEC_PROBE] == 2 && c.frames[SPEC_HAND] == 1,
-       "suspect, probe and hand");
+    ok(c.frames[SPEC_SUSPECT] == 1 && c.frames[SPEC_PROBE] == 2 && c.frames[SPEC_HAND] == 1
+           && c.frames[SPEC_TRACE] == 2,
+       "suspect, probe, hand and trace");
     for (i = 0; i < (int)stream.size; i++) {
         c = spec_check_stream(stream_bytes, (size_t)i, why);
         check(c.ok && c.bytes + c.tail == (size_t)i, "a capture may end at byte %d: %s", i, why);

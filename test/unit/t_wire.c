@@ -98,6 +98,7 @@ static void make_hello(struct phx__writer *w)
     h.magic = PHX__WIRE_MAGIC;
     h.version_min = (uint16_t)(1 + below(300));
     h.version_max = (uint16_t)(h.version_min + below(300));
+    h.incarnation >>= 1;
     phx__wire_put_hello(w, &h);
 }
 
@@ -108,6 +109,7 @@ static void make_answer(struct phx__writer *w)
     scatter(&a, sizeof a);
     a.version = (uint16_t)(1 + below(300));
     a.seq = 1 + below(300);
+    a.incarnation >>= 1;
     a.card_version = 1 + below(300);
     make_address(&a.observed);
     phx__wire_put_answer(w, &a);
@@ -131,6 +133,8 @@ static void make_entry(struct phx__writer *w, int flags, uint32_t id_count)
 
     scatter(&e, sizeof e);
     e.flags = (uint8_t)below(3);
+    e.incarnation >>= 1;
+    e.seq >>= 1;
     e.card_version = e.flags == 0 ? below(2) : 1 + below(100);
     e.card = card;
     e.card_size = (uint32_t)make_card(card, sizeof card, 3);
@@ -280,7 +284,11 @@ static void make_fixed(struct phx__writer *w, int type)
     struct phx__suspect s;
     struct phx__probe p;
     struct phx__hand h;
+    struct phx__trace t;
 
+    scatter(&t, sizeof t);
+    t.number |= 1;
+    t.why = -(int)below(65536);
     scatter(&h, sizeof h);
     h.first >>= 1;
     h.last |= (uint64_t)1 << 63;
@@ -295,6 +303,7 @@ static void make_fixed(struct phx__writer *w, int type)
     case PHX__SUSPECT: phx__wire_put_suspect(w, &s, (int)below(256)); break;
     case PHX__PROBE: phx__wire_put_probe(w, &p, (int)below(2), (int)below(256)); break;
     case PHX__HAND: phx__wire_put_hand(w, &h, (int)below(256)); break;
+    case PHX__TRACE: phx__wire_put_trace(w, &t, (int)below(2), (int)below(256)); break;
     default: make_ack(w);
     }
 }
@@ -432,6 +441,7 @@ static int remake_rest(struct phx__writer *w, const struct phx__frame *f)
     struct phx__suspect s;
     struct phx__probe p;
     struct phx__hand h;
+    struct phx__trace t;
 
     if (phx__wire_get_card_part(f, &c) == 0) {
         phx__wire_put_card_part(w, &c);
@@ -450,6 +460,8 @@ static int remake_rest(struct phx__writer *w, const struct phx__frame *f)
         phx__wire_put_probe(w, &p, f->flags & 1, f->hops);
     } else if (phx__wire_get_hand(f, &h) == 0) {
         phx__wire_put_hand(w, &h, f->hops);
+    } else if (phx__wire_get_trace(f, &t) == 0) {
+        phx__wire_put_trace(w, &t, f->flags & 1, f->hops);
     } else {
         return remake_cast(w, f);
     }
@@ -749,7 +761,8 @@ static int standing_is_taken(int type, size_t offset, uint32_t number)
 
 static void test_standing(void)
 {
-    /* Goal: seq, card_version and have stand where WIRE.md says, and the first two are never 0.
+    /* Goal: seq, card_version and have stand where WIRE.md says; the first two are never 0, and the first
+     * is not above 2^31.
      * Method: each set by hand at its offset. */
     static const size_t at[] = {46, 0};
     int type, i;
@@ -757,8 +770,9 @@ static void test_standing(void)
     for (i = 0; i < 2; i++) {
         type = i == 0 ? PHX__ANSWER : PHX__PROOF;
         ok(!standing_is_taken(type, at[i], 0), "type %d: seq 0", type);
-        ok(standing_is_taken(type, at[i], 1) && standing_is_taken(type, at[i], UINT32_MAX),
+        ok(standing_is_taken(type, at[i], 1) && standing_is_taken(type, at[i], 0x80000000u),
            "type %d: seq 1 and the last", type);
+        ok(!standing_is_taken(type, at[i], 0x80000001u), "type %d: seq above it", type);
         ok(!standing_is_taken(type, at[i] + 4, 0), "type %d: card version 0", type);
         ok(standing_is_taken(type, at[i] + 4, 1), "type %d: card version 1", type);
         ok(standing_is_taken(type, at[i] + 8, 0) && standing_is_taken(type, at[i] + 8, UINT32_MAX),
@@ -807,6 +821,8 @@ static void test_routing_values(void)
 
     scatter(ids, sizeof ids);
     scatter(&e, sizeof e);
+    e.incarnation >>= 1;
+    e.seq >>= 1;
     e.flags = PHX__ENTRY_CARD_SENT;
     e.card_version = 77;
     e.trans_first = 1;
@@ -905,6 +921,35 @@ static void test_hand_values(void)
     phx__wire_put_hand(&value, &h, 6);
     value_end();
     ok(phx__wire_get_hand(&value_frame, &h2) == PHX_EPROTO, "of names that end before they begin");
+}
+
+static void test_trace_values(void)
+{
+    /* As above. */
+    struct phx__trace t, t2;
+    int flags;
+
+    scatter(&t, sizeof t);
+    t.number = 7;
+    t.why = -65535;
+    for (flags = 0; flags < 2; flags++) {
+        value_begin();
+        phx__wire_put_trace(&value, &t, flags, 6);
+        value_end();
+        ok(phx__wire_get_trace(&value_frame, &t2) == 0 && phx__id_equal(&t.target, &t2.target)
+               && phx__id_equal(&t.source, &t2.source) && t2.key == t.key && t2.number == 7
+               && t2.distance == (flags ? t.distance : 0) && t2.why == (flags ? -65535 : 0)
+               && value_frame.hops == 6
+               && memcmp(value.data + PHX__DATA_TARGET, t.target.b, 16) == 0,
+           flags ? "TRACE, an answer" : "TRACE, a question");
+        value_frame.flags ^= 1;
+        ok(phx__wire_get_trace(&value_frame, &t2) == PHX_EPROTO, "and not the other of the two");
+    }
+    t.number = 0;
+    value_begin();
+    phx__wire_put_trace(&value, &t, 0, 6);
+    value_end();
+    ok(phx__wire_get_trace(&value_frame, &t2) == PHX_EPROTO, "hops are counted from 1");
 }
 
 static void test_post_values(void)
@@ -1412,6 +1457,7 @@ int main(void)
     test_routing_values();
     test_live_values();
     test_hand_values();
+    test_trace_values();
     test_post_values();
     test_stream();
     test_headers();

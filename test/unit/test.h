@@ -73,6 +73,7 @@ struct test_heap {
     long blocks;    /* out now */
     long lies;      /* sizes that were not what had been asked for */
     size_t bytes;
+    size_t bytes_asked; /* in all */
 };
 
 /* Inline, because not every test uses it. The size stands in front of each block. */
@@ -97,6 +98,7 @@ static inline void *test_alloc(void *world, void *old, size_t old_size, size_t n
         block->size = new_size;
         heap->blocks++;
         heap->bytes += new_size;
+        heap->bytes_asked += new_size;
     }
     if (from != NULL) {
         if (block != NULL)
