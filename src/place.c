@@ -26,9 +26,10 @@
  * reads up to 256 KiB 379, 512 KiB 348, 1 MiB 295. One exact read for each fragment of 64 KiB, and one for
  * each head: 422 (7 rounds, copy then 354).
  *
- * Two paths may bring the same fragment, so a place can be overtaken. The block's `used` says how
- * much of the message has been taken, and becomes its capacity when the message is over: a place is open as
- * long as it begins just there. */
+ * Two paths may bring the same fragment, so a place can be overtaken. The block's `used` says how much of
+ * the message has been taken, and becomes its capacity when the message is over: a place is open as long
+ * as it begins just there. And as long as one link has an open place no other guesses at that fragment
+ * (phx__post_ahead): a wrong guess would spoil what is there. */
 #include "place.h"
 
 /* Behind the end of a message: the front of what comes next. What of it is the beginning of another large one

@@ -155,7 +155,9 @@ int phx__post_ahead(const struct phx__post *p, uint32_t from, struct phx__place 
     const struct phx__pump_peer *peer = phx__pump_find(p, from);
     struct phx__block *part = peer == NULL ? NULL : peer->in.part;
 
-    if (part == NULL || peer->in.opened)
+    /* Held by somebody else: another link has put the front of this very fragment there, and a guess that is
+     * wrong would write over it. */
+    if (part == NULL || peer->in.opened || part->refs > 1)
         return 0;
     out->block = phx__block_hold(part);
     out->at = part->used;

@@ -2,9 +2,10 @@
 # ports.sh - Phoenix on other platforms: another C library, 32 bits, big endian. usage: ports.sh [--quick]
 #
 # Compiles phoenix.c, without a warning, and runs unit tests as static programs: with musl; for i386; for
-# s390x, which is big endian, under qemu; for arm and aarch64 likewise, where their compilers are. With --quick only
-# the tests of brains and of the wire run, which touch neither clock nor network; otherwise all do that an
-# emulator is not too slow for, and the simulator too. What is missing is named in one line and skipped:
+# s390x, which is big endian, under qemu; for arm and aarch64 likewise, where their compilers are. With
+# --quick only the tests of brains and of the wire run, which touch neither clock nor network; otherwise all
+# do that an emulator is not too slow for, and the simulator too. What is missing is named in one line
+# and skipped:
 #
 #     apt-get install musl-tools gcc-i686-linux-gnu libc6-dev-i386-cross gcc-s390x-linux-gnu
 #         libc6-dev-s390x-cross qemu-user-static tcc
@@ -56,7 +57,11 @@ runs() { # compiler, emulator, test
     part=extras/${3#t_}/${3#t_}.c
     [ -e "$part" ] || part=
     $1 -std=c99 -O1 -DPHX_DEBUG -w -I. -Isrc -Itest -Itest/unit "test/unit/$3.c" $part \
-        "$dir/$name/libphx.a" -static -pthread -lm -o "$exe" > "$exe.said" 2>&1 || { tap 1 "$name: $3 compiles"; cat "$exe.said"; return; }
+        "$dir/$name/libphx.a" -static -pthread -lm -o "$exe" > "$exe.said" 2>&1 || {
+        tap 1 "$name: $3 compiles"
+        sed 's/^/# /' "$exe.said"
+        return
+    }
     limit $2 "$exe" > "$exe.out" 2>&1
     status=$?
     tap $status "$name: $3, $(grep -c '^ok' "$exe.out") passed"

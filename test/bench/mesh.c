@@ -1,6 +1,7 @@
 /* mesh.c - how long N real processes on loopback take from "go" to a full mesh, knowing one hub only.
  *
  *     cc -std=c99 -O2 -I. -o mesh test/bench/mesh.c phoenix.c && ./mesh 64
+ *     ./mesh 64 tcp          by TCP, and not by the short way within a host
  *
  * Prints one line of tab-separated name=value: reached_ms, until every process has a route to every other and
  * knows its name, so that every pair can exchange a message; full_ms, until every pair is linked; cpu_ms of
@@ -34,12 +35,16 @@ static uint64_t cpu_us(void)
            + (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
+static int only_tcp;
+
 static int node_start(phx **p, int rank, struct phx_address *mine)
 {
     struct phx_config cfg;
     int err;
 
     phx_config_init(&cfg);
+    if (only_tcp)
+        cfg.same_host = 0;
     if ((err = phx_new(p, &cfg, phx_now_us())) != 0
         || (err = phx_listen(*p, "tcp://127.0.0.1:0")) != 0
         || (err = phx_listening(*p, 0, mine)) != 0)
@@ -123,9 +128,10 @@ int main(int argc, char **argv)
     struct phx_address hub, other;
     struct report r, all;
 
+    only_tcp = argc > 2 && strcmp(argv[2], "tcp") == 0;
     if (count < 2 || count > 1000 || pipe(go) != 0 || pipe(stay) != 0 || pipe(out) != 0
         || pipe(port) != 0) {
-        fprintf(stderr, "usage: mesh N (2..1000)\n");
+        fprintf(stderr, "usage: mesh N (2..1000) [tcp]\n");
         return 2;
     }
     memset(&hub, 0, sizeof hub);

@@ -1823,14 +1823,14 @@ static struct rig *rig_crowd(uint64_t seed)
 
 static void test_crowd(void)
 {
-    /* Goal: in a crowd nobody is dialled before whoever told of it was asked whether that was all; then the next
-     * dial begins when one has ended, and more at once when they are quick. Method: answer late, and at
-     * once, and never. */
+    /* Goal: in a crowd nobody is dialled before whoever told of it was asked whether that was all; then the
+     * next dial begins when one has ended, and more at once when they are quick. Method: answer late, and
+     * at once, and never. */
     struct rig *r = rig_crowd(40);
     uint64_t end;
 
     rig_pass(r, 10 * MS);
-    ok(r->dials == 0 && r->asks == 1, "a crowd: after a moment without news the teller is asked once, none dialled");
+    ok(r->dials == 0 && r->asks == 1, "a crowd: after a moment the teller is asked, none dialled");
     rig_contact(r);
     phx__disc_told_all(&r->d, r->now);
     rig_pass(r, MS);
@@ -1860,6 +1860,20 @@ static void test_crowd(void)
     ok(r->dials == 0 && r->asks > 10, "no answer: it is asked again and again");
     rig_pass(r, 10 * MS);
     ok(r->open_count == 2, "but not waited for longer than a second");
+    rig_free(r);
+}
+
+static void test_crowd_walls(void)
+{
+    /* Goal: dials that nobody answers do not hold up a crowd. Method: nobody answers. */
+    struct rig *r = rig_crowd(43);
+
+    rig_pass(r, 10 * MS);
+    phx__disc_told_all(&r->d, r->now);
+    rig_pass(r, 10 * MS);
+    ok(r->open_count == 2, "two at once");
+    rig_pass(r, 3 * SECOND);
+    ok(r->open_count == 20, "they are silent, so all are dialled within three seconds");
     rig_free(r);
 }
 
@@ -1940,6 +1954,7 @@ int main(void)
     test_up_without_memory();
     test_crowd();
     test_crowd_patience();
+    test_crowd_walls();
     test_random();
     return test_end();
 }

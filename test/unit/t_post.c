@@ -1667,7 +1667,7 @@ static void test_overtaken(void)
     struct world *w = world_new(1, NULL);
     struct node *n = &w->node[0];
     struct phx__post *to = &w->node[1].post;
-    struct phx__place place;
+    struct phx__place place, ahead;
     struct frame *f;
     int round;
 
@@ -1685,6 +1685,7 @@ static void test_overtaken(void)
                && phx__place_is_open(&place) && place.size == PHX__FRAGMENT
                && place.at == (size_t)round * PHX__FRAGMENT,
            "fragment %d has a place", round);
+        ok(!phx__post_ahead(to, as_seen(1, 0), &ahead), "and nobody may guess what comes there");
         w->frozen = 0;
         wire_deliver(w, 0, 1);
         ok(!phx__place_is_open(&place), "which it has not when another took it");
