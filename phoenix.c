@@ -6414,9 +6414,10 @@ int phx__wire_get_trace(const struct phx__frame *f, struct phx__trace *t)
  * reads up to 256 KiB 379, 512 KiB 348, 1 MiB 295. One exact read for each fragment of 64 KiB, and one for
  * each head: 422 (7 rounds, copy then 354).
  *
- * Two paths may bring the same fragment, so a place can be overtaken. The block's `used` says how
- * much of the message has been taken, and becomes its capacity when the message is over: a place is open as
- * long as it begins just there. */
+ * Two paths may bring the same fragment, so a place can be overtaken. The block's `used` says how much of
+ * the message has been taken, and becomes its capacity when the message is over: a place is open as long
+ * as it begins just there. And as long as one link has an open place no other guesses at that fragment
+ * (phx__post_ahead): a wrong guess would spoil what is there. */
 /* include "place.h" */
 
 /* Behind the end of a message: the front of what comes next. What of it is the beginning of another large one
@@ -11036,6 +11037,9 @@ void phx__budget_good(struct phx__budget *b, const struct phx_address *a, int pa
 #define CROWD_WAIT_US PHX__SECOND
 /* Who leaves the first dial to the other side goes on doing so while links came within this. */
 #define CROWD_PATIENCE_US PHX__SECOND
+/* A dial without an answer for so long has met a wall, or a long way, and does not count any more: hundreds of
+ * walls must not keep those waiting who would answer. */
+#define CROWD_SILENT_US (250 * PHX__MS)
 /* Dials at once are not fewer; slower than so often the quickest, and this, is slow. */
 #define CROWD_LEAST 1u
 #define CROWD_SLOW_TIMES 2u
@@ -11087,23 +11091,44 @@ int phx__crowd_goes_first(const struct phx__disc *d, uint32_t slot)
     return crowd_is(d) && !crowd_is_fresh(d, slot);
 }
 
+/* Dials that count, and when one of them that got no answer of any kind yet stops counting. */
+static uint32_t crowd_under_way(const struct phx__disc *d, uint64_t *next)
+{
+    uint32_t k, count = 0;
+
+    *next = UINT64_MAX;
+    for (k = 0; k < d->attempts.count; k++) {
+        const struct phx__attempt *a = &d->attempts.at[k];
+        if (a->target == PHX__NONE || (!a->answered && d->now >= a->since + CROWD_SILENT_US))
+            continue;
+        count++;
+        if (!a->answered && a->since + CROWD_SILENT_US < *next)
+            *next = a->since + CROWD_SILENT_US;
+    }
+    return count;
+}
+
 int phx__crowd_has_room(const struct phx__disc *d)
 {
+    uint64_t next;
+
     if (d->attempts.free == PHX__NONE)
         return 0;
     if (!crowd_is(d))
         return 1;
-    return d->attempts.open < d->pace && (!crowd_is_fresh(d, d->head) || !crowd_is_settling(d));
+    return crowd_under_way(d, &next) < d->pace && (!crowd_is_fresh(d, d->head) || !crowd_is_settling(d));
 }
 
 uint64_t phx__crowd_room_at(const struct phx__disc *d)
 {
-    uint64_t ask, end = d->learnt_at + CROWD_WAIT_US;
+    uint64_t next, ask, end = d->learnt_at + CROWD_WAIT_US;
 
-    if (!crowd_is_settling(d) || d->attempts.open >= d->pace)
+    if (!crowd_is(d) || d->attempts.free == PHX__NONE)
         return UINT64_MAX;
+    if (crowd_under_way(d, &next) >= d->pace)
+        return next;
     ask = crowd_ask_at(d);
-    return ask < end ? ask : end;
+    return !crowd_is_settling(d) ? UINT64_MAX : ask < end ? ask : end;
 }
 
 void phx__crowd_ask(struct phx__disc *d)
@@ -11137,6 +11162,7 @@ void phx__crowd_learn(struct phx__disc *d, uint64_t took)
 #undef CROWD_AGAIN_US
 #undef CROWD_WAIT_US
 #undef CROWD_PATIENCE_US
+#undef CROWD_SILENT_US
 #undef CROWD_LEAST
 #undef CROWD_SLOW_TIMES
 #undef CROWD_SLOW_US
@@ -16488,7 +16514,9 @@ int phx__post_ahead(const struct phx__post *p, uint32_t from, struct phx__place 
     const struct phx__pump_peer *peer = phx__pump_find(p, from);
     struct phx__block *part = peer == NULL ? NULL : peer->in.part;
 
-    if (part == NULL || peer->in.opened)
+    /* Held by somebody else: another link has put the front of this very fragment there, and a guess that is
+     * wrong would write over it. */
+    if (part == NULL || peer->in.opened || part->refs > 1)
         return 0;
     out->block = phx__block_hold(part);
     out->at = part->used;
