@@ -115,8 +115,11 @@ static uint32_t table_place(const struct phx__heard *h, uint32_t count, uint32_t
 struct phx__heard *phx__table_heard(const struct phx__dest *d, uint32_t nbr)
 {
     struct phx__heard *h = phx__table_heards(d);
-    uint32_t i = table_place(h, d->heard_count, nbr);
+    uint32_t i;
 
+    if (d->heard_count <= 1) /* nearly always, and this is asked more often than anything else */
+        return d->heard_count == 1 && h->nbr == nbr ? h : NULL;
+    i = table_place(h, d->heard_count, nbr);
     return i < d->heard_count && h[i].nbr == nbr ? &h[i] : NULL;
 }
 
