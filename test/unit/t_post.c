@@ -2008,13 +2008,17 @@ static void test_run_large(void)
     pull(w, 0, 1);
     ok(strcmp(frames_on(w, 0, 1), "t") == 0, "one run");
     ok(settle(w) && w->got == 7 && w->content_errors == 0, "seven of ten arrive");
-    ok(back_of(w, 1, 0)->count == 3 && n->post.nodes[as_seen(0, 1)].peer->out.seen == 3,
-       "three came back");
+    ok(back_of(w, 1, 0)->count == 0 && w->node[1].post.dropped == 3, "three are dropped, and no return tells");
     ok(n->post.pending_count == 0 && n->post.pending_bytes == 0, "nothing is left");
     w->box[0][3].next = 10;
     w->order_errors = 0;
     check(burst(n, 3, 10, 2) == 2, "sent");
     ok(settle(w) && w->got == 9 && no_errors(w), "and nothing is held up");
+
+    w->node[1].post.limits.max_message = 1; /* more of them than any list of returns has room for */
+    check(burst(n, 3, 2, 3000) == 3000 && burst(n, 3, 1, 1) == 1, "sent");
+    w->box[0][3].next += 3000;
+    ok(settle(w) && w->got == 10 && w->order_errors == 0, "a run of nothing else holds up nothing, too");
     ok(world_free(w), "no byte leaked");
 }
 
@@ -2062,6 +2066,41 @@ static void test_run_rescue(void)
     ok(world_free(w), "no byte leaked");
 }
 
+static void test_returned_twice(void)
+{
+    /* Goal: a return of what has come back already has no say in where the rest of it begins. */
+    uint8_t list[2 * PHX__RETURN_SIZE];
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+    struct phx__return t = { 0, 0, (int)PHX__RETURN_MOVED };
+    struct phx__writer wr;
+    struct phx__ack a;
+
+    all_see(w, 3, 1);
+    w->frozen = 1;
+    check(send_size(n, 3, PHX__FRAGMENT + 1, 0, 0, 0) == 0, "two fragments");
+    pull(w, 0, 1);
+    phx__writer_init(&wr, list, sizeof list);
+    phx__wire_put_return(&wr, &t);
+    t.place = 7;
+    phx__wire_put_return(&wr, &t);
+    memset(&a, 0, sizeof a);
+    a.target = id_of(0);
+    a.source = id_of(1);
+    a.epoch = n->post.nodes[as_seen(0, 1)].peer->out.epoch;
+    a.window = 65536;
+    a.returns = list;
+    for (a.next = 1; a.next <= 2; a.next++) {
+        a.return_count = (uint16_t)a.next;
+        phx__post_ack(&n->post, &a, 0, w->now);
+    }
+    ok(n->post.pending_count == 1 && n->post.hold.letters == 1 && n->post.pending_bytes == PHX__FRAGMENT + 1,
+       "a return that comes too late takes no message off the count");
+    while (w->wire[0][1].head != NULL)
+        frame_free(wire_take(&w->wire[0][1]));
+    ok(world_free(w), "no byte leaked");
+}
+
 static void test_run_hostile(void)
 {
     /* Goal: returns of messages that a run does not have are counted, and nothing else. */
@@ -2105,6 +2144,7 @@ static void test_run_hostile(void)
     while (w->wire[0][1].head != NULL)
         frame_free(wire_take(&w->wire[0][1]));
     ok(world_free(w), "no byte leaked");
+    test_returned_twice();
 }
 
 static void test_too_big(void)
