@@ -24057,7 +24057,8 @@ static struct phx__link *node_foresee(const phx *p)
     struct phx__link *l;
 
     if (p->hot_count < NODE_HOT_AFTER || p->hot_count >= NODE_HOT_AFTER + NODE_HOT_MOST
-        || p->live.blind || p->now > p->looked_at + NODE_HOT_TIME || p->hot >= p->link_size || p->links[p->hot] == NULL
+        || p->live.blind || p->now > p->looked_at + NODE_HOT_TIME
+        || p->hot >= p->link_size || p->links[p->hot] == NULL
         || p->links[p->hot]->after >= p->link_size)
         return NULL;
     l = p->links[p->links[p->hot]->after];

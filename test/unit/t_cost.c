@@ -609,7 +609,7 @@ static int cost_readable(const struct side *s)
 
 static void test_slow_host(uint64_t now)
 {
-    /* Goal: a host that steps seldom, and finds one link ready each time, reads the others no later for it. */
+    /* Goal: a host that steps seldom, and finds one link ready each time, reads the others as soon. */
     struct pollfd none = { -1, 0, 0 };
     long before = sides[0].got, turns;
 

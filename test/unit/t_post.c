@@ -2008,7 +2008,8 @@ static void test_run_large(void)
     pull(w, 0, 1);
     ok(strcmp(frames_on(w, 0, 1), "t") == 0, "one run");
     ok(settle(w) && w->got == 7 && w->content_errors == 0, "seven of ten arrive");
-    ok(back_of(w, 1, 0)->count == 0 && w->node[1].post.dropped == 3, "three are dropped, and no return tells");
+    ok(back_of(w, 1, 0)->count == 0 && w->node[1].post.dropped == 3,
+       "three are dropped, and no return tells");
     ok(n->post.pending_count == 0 && n->post.pending_bytes == 0, "nothing is left");
     w->box[0][3].next = 10;
     w->order_errors = 0;

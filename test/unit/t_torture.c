@@ -192,8 +192,8 @@ static int torture_known(void)
     return phx_owner(n[0].p, 2, &id) == 0 && memcmp(&id, &n[1].id, sizeof id) == 0;
 }
 
-/* The other one dies, and from the i-th allocation on there is no memory, until one was missed. Steps only when
- * it must. 1: *told is how the host was told that a name is broken; 0: there are not as many allocations. */
+/* The other one dies, and from the i-th allocation on there is no memory, until one was missed. It steps
+ * only when it must. 1: *told is how the host was told that a name is broken; 0: there are not as many allocations. */
 static int torture_lose(long i, int *told)
 {
     struct phx_config c;
@@ -244,8 +244,8 @@ static void test_broken_late(void)
         clean &= torture_end(&n[0]);
         clean &= torture_end(&n[1]);
     } while (missed && i < 100);
-    ok(bad == 0 && clean && i > 3 && i < 100, "memory ends at each of %ld allocations: %d times nothing was told",
-       i - 1, bad);
+    ok(bad == 0 && clean && i > 3 && i < 100,
+       "memory ends at each of %ld allocations: %d times nothing was told", i - 1, bad);
 }
 
 static const struct test tests[] = {
