@@ -193,7 +193,8 @@ static int torture_known(void)
 }
 
 /* The other one dies, and from the i-th allocation on there is no memory, until one was missed. It steps
- * only when it must. 1: *told is how the host was told that a name is broken; 0: there are not as many allocations. */
+ * only when it must. 1, and *told is how often the host was told that the name is broken; 0: there are not
+ * as many allocations. */
 static int torture_lose(long i, int *told)
 {
     struct phx_config c;
