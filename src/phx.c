@@ -38,8 +38,7 @@
  * not kept asleep by it: its descriptor stays readable. */
 #define NODE_HOT_AFTER 4u
 #define NODE_HOT_MOST 16u
-/* ... and no longer than this. A host that only steps ten times a second would else leave all other links
- * unread for seconds, and take their nodes for dead. */
+/* ... and no longer than this, or a host that steps ten times a second would take their nodes for dead. */
 #define NODE_HOT_TIME (5 * PHX__MS)
 
 /* ---- A log line without printf: the few conversions used here -------------------------------- */
