@@ -41,8 +41,8 @@
  * elsewhere goes out with its outcome. */
 #include "post.h"
 
-/* An ack waits for company, but not longer than so many frames (and not beyond a quarter of the
- * window). */
+/* An ack waits for company, but not longer than so many frames (and not beyond a quarter of the window, ours
+ * or the one of who waits for it: nobody has more under way than what it takes itself). */
 #define POST_ACK_FRAMES 64u
 /* One gap is reported once in this time, so that a burst behind a hole costs one ack. */
 #define POST_GAP_AGAIN (10 * PHX__MS)
@@ -422,6 +422,13 @@ static void post_gap(struct phx__post *p, struct phx__pump_peer *peer)
     phx__pump_owe(p, peer, 1);
 }
 
+static int post_is_ack_due(const struct phx__post *p, const struct phx__pump_peer *peer)
+{
+    size_t window = peer->out.window < p->limits.window ? peer->out.window : p->limits.window;
+
+    return peer->stuck || peer->ack_bytes >= window / 4 || peer->ack_frames >= POST_ACK_FRAMES;
+}
+
 static void post_arrived(struct phx__post *p, struct phx__pump_peer *peer,
                          const struct phx__data *d, int flags)
 {
@@ -445,8 +452,7 @@ static void post_arrived(struct phx__post *p, struct phx__pump_peer *peer,
         peer->ack_bytes += d->size;
         peer->ack_frames++;
         peer->hurry |= (flags & (int)PHX__DATA_SOON) != 0;
-        phx__pump_owe(p, peer, peer->stuck || peer->ack_bytes >= p->limits.window / 4
-                              || peer->ack_frames >= POST_ACK_FRAMES);
+        phx__pump_owe(p, peer, post_is_ack_due(p, peer));
         peer->stuck = 0;
         peer->gap = 0;
     } else {

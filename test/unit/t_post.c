@@ -1962,6 +1962,28 @@ static void test_run_moves(void)
     }
 }
 
+static void test_narrow_sender(void)
+{
+    /* Goal: who allows itself less than its target takes is not kept waiting for acks. Method: it streams
+     * for 100 ms, and a round trip takes 0.2 ms. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+    int i, k;
+
+    n->post.limits.window = 65536;
+    w->node[1].post.limits.window = 4u << 20;
+    phx__post_window(&w->node[1].post, as_seen(1, 0), 65536);
+    phx__post_window(&n->post, as_seen(0, 1), 4u << 20);
+    all_see(w, 3, 1);
+    for (i = 0; i < 1000; i++) {
+        for (k = 0; k < 100 && send_size(n, 3, 1000, 0, 0, 0) == 0; k++)
+            continue;
+        turns(w, 1, 100);
+    }
+    ok(w->got >= 10000, "%d messages of 1,000 bytes in 100 ms, with 65,536 bytes under way", (int)w->got);
+    ok(settle(w) && no_errors(w) && world_free(w), "and nothing else is different");
+}
+
 static void test_run_stuck(void)
 {
     /* Goal: a run that can be neither delivered nor returned from some message on comes again, and what was
@@ -3629,6 +3651,7 @@ int main(void)
     test_run_bounds();
     test_run_seen();
     test_run_moves();
+    test_narrow_sender();
     test_run_stuck();
     test_run_large();
     test_run_rescue();
