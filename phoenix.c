@@ -3079,6 +3079,7 @@ struct phx {
     struct phx__link **links; /* by slot; NULL: free */
     uint32_t link_capacity, link_size, links_up;
     uint32_t hot, hot_count; /* slot of the link that was ready last, and how often that was foreseen */
+    uint64_t looked_at;      /* at all of them, and not only at that one */
     uint32_t strangers; /* links that were accepted and have not proved anything yet */
     uint32_t
         *writers; /* slots with something to write; room for twice all slots, see node_new_link */
@@ -3200,8 +3201,8 @@ PHX_PRIVATE int phx__node_on_suspect(phx *p, struct phx__link *l, const struct p
 PHX_PRIVATE int phx__node_on_probe(phx *p, struct phx__link *l, const struct phx__frame *f);
 /* An entry is about to be taken in: does it refute a suspicion? */
 PHX_PRIVATE void phx__node_refuted(phx *p, const struct phx__entry *e);
-/* Names that were broken since the last call, or are no more: tells the host. */
-PHX_PRIVATE void phx__node_report_broken(phx *p);
+/* Names that were broken since the last call, or are no more: tells the host. 0, or PHX_ENOMEM: ask again. */
+PHX_PRIVATE int phx__node_report_broken(phx *p);
 
 /* phx_hand.c: names given to other nodes. */
 PHX_PRIVATE int phx__node_on_hand(phx *p, const struct phx__frame *f);
@@ -15561,8 +15562,8 @@ void phx__post_forget(struct phx__post *p, uint32_t node)
  * elsewhere goes out with its outcome. */
 /* include "post.h" */
 
-/* An ack waits for company, but not longer than so many frames (and not beyond a quarter of the
- * window). */
+/* An ack waits for company, but not longer than so many frames (and not beyond a quarter of the window, ours
+ * or the one of who waits for it: nobody has more under way than what it takes itself). */
 #define POST_ACK_FRAMES 64u
 /* One gap is reported once in this time, so that a burst behind a hole costs one ack. */
 #define POST_GAP_AGAIN (10 * PHX__MS)
@@ -15819,7 +15820,7 @@ static int post_is_large(const struct phx__post *p, uint64_t size)
     return size > p->limits.max_message ? (int)PHX__RETURN_LARGE : 0;
 }
 
-/* The message at that place of the frame, and what follows it unless it is only too large. 0: not now. */
+/* The message at that place of the frame, and all that follows it. 0: not now. */
 static int post_return(struct phx__post *p, struct phx__pump_peer *peer, const struct phx__data *d,
                        uint64_t name, uint32_t place, int reason)
 {
@@ -15847,7 +15848,9 @@ static int post_turn_back(struct phx__post *p, struct phx__pump_peer *peer,
 /* A frame of whole messages: one, or a run. Whatever the application does inside its callback counts for
  * those that follow, as if each had come by itself; so the name is asked for again when names have
  * changed. If one of them can neither be delivered nor go back now, the frame comes again, and
- * what was done of it is not done twice. */
+ * what was done of it is not done twice. One of a run that is too large is dropped: nobody asks what becomes
+ * of it, and a run may have more of them than there is room for returns, which it could not wait for, because
+ * no ack may tell of a return of a frame that was not taken. */
 static int post_take_whole(struct phx__post *p, struct phx__pump_peer *peer,
                            const struct phx__data *d, int flags)
 {
@@ -15868,12 +15871,14 @@ static int post_take_whole(struct phx__post *p, struct phx__pump_peer *peer,
             reason = post_refusal(p, peer, m.to);
             known = 1;
         }
-        why = reason != 0 ? reason : post_is_large(p, m.size);
+        why = reason != 0 || d->more > 0 ? reason : post_is_large(p, m.size);
         if (why != 0 && !post_return(p, peer, d, m.to, place - 1, why))
             return 0;
-        if (reason != 0)
+        if (why != 0)
             break; /* and all the rest */
-        if (why == 0)
+        if (post_is_large(p, m.size))
+            p->dropped++;
+        else
             post_deliver(p, &m, &out);
         in->done = place;
     } while (phx__mail_next(&m));
@@ -15938,6 +15943,13 @@ static void post_gap(struct phx__post *p, struct phx__pump_peer *peer)
     phx__pump_owe(p, peer, 1);
 }
 
+static int post_is_ack_due(const struct phx__post *p, const struct phx__pump_peer *peer)
+{
+    size_t window = peer->out.window < p->limits.window ? peer->out.window : p->limits.window;
+
+    return peer->stuck || peer->ack_bytes >= window / 4 || peer->ack_frames >= POST_ACK_FRAMES;
+}
+
 static void post_arrived(struct phx__post *p, struct phx__pump_peer *peer,
                          const struct phx__data *d, int flags)
 {
@@ -15961,8 +15973,7 @@ static void post_arrived(struct phx__post *p, struct phx__pump_peer *peer,
         peer->ack_bytes += d->size;
         peer->ack_frames++;
         peer->hurry |= (flags & (int)PHX__DATA_SOON) != 0;
-        phx__pump_owe(p, peer, peer->stuck || peer->ack_bytes >= p->limits.window / 4
-                              || peer->ack_frames >= POST_ACK_FRAMES);
+        phx__pump_owe(p, peer, post_is_ack_due(p, peer));
         peer->stuck = 0;
         peer->gap = 0;
     } else {
@@ -16016,9 +16027,9 @@ struct post_returns {
     uint32_t at;
 };
 
-/* Why something of the lowest record came back, and where it begins; 0: nothing did. Of a run a message
- * that is too large ends as if it had arrived, for nobody asked. Returns that name none of our messages
- * were never sent by an honest target; they count, so that the rest is in step. */
+/* Why something of the lowest record came back, and where it begins; 0: nothing did. Returns that name none
+ * of our messages, or one of a run that would be too large, were never sent by an honest target; they count,
+ * so that the rest is in step. */
 static int post_came_back(struct post_returns *in, struct phx__flow_out *o, uint32_t *place)
 {
     const uint32_t rest = phx__flow_rest(phx__flow_at(o, 0));
@@ -16029,10 +16040,11 @@ static int post_came_back(struct post_returns *in, struct phx__flow_out *o, uint
         phx__wire_return(in->ack, in->at, &t);
         if (t.number > o->base)
             break;
-        *place = t.place;
         if (t.number == o->base && t.place <= rest
-            && (rest == 0 || t.reason != (int)PHX__RETURN_LARGE))
+            && (rest == 0 || t.reason != (int)PHX__RETURN_LARGE)) {
+            *place = t.place;
             return t.reason;
+        }
         in->at++;
         phx__flow_saw(o);
     }
@@ -21611,8 +21623,11 @@ int phx__node_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap)
     uint32_t next = phx__route_next(&p->route, node);
     struct phx__writer w;
     size_t size = NODE_ACK_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE;
-    struct phx__link *l = next == PHX__NONE ? NULL : node_writer(p, next, size, &w);
+    struct phx__link *l;
 
+    if (p->free_later)
+        return PHX_ECLOSED; /* some of what was taken since was not shown to the host */
+    l = next == PHX__NONE ? NULL : node_writer(p, next, size, &w);
     if (l == NULL)
         return PHX_EUNREACH;
     phx__wire_put_ack(&w, a, (int)p->cfg.hop_limit);
@@ -22200,19 +22215,19 @@ size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, s
     return n;
 }
 
-void phx__node_report_broken(phx *p)
+int phx__node_report_broken(phx *p)
 {
     struct phx_lost lost;
-    int broken;
+    int broken, err = phx__broken_compare(&p->broken);
 
-    if (phx__broken_compare(&p->broken) != 0)
-        p->late = 1;
+    p->late |= err != 0;
     while (phx__broken_take(&p->broken, &lost, &broken)) {
         phx__node_log(p, broken ? PHX_LOG_WARN : PHX_LOG_INFO, "names %u to %u are %s",
                       lost.range.first, lost.range.last, broken ? "broken" : "back");
         if (p->cfg.on_broken != NULL && !p->free_later && !p->left)
             p->cfg.on_broken(p, &lost, broken, p->cfg.user);
     }
+    return err;
 }
 
 /* ======== src/phx_hand.c ======== */
@@ -23468,6 +23483,8 @@ int phx_dump(phx *p, int format, char *out, size_t capacity)
  * not kept asleep by it: its descriptor stays readable. */
 #define NODE_HOT_AFTER 4u
 #define NODE_HOT_MOST 16u
+/* ... and no longer than this, or a host that steps ten times a second would take their nodes for dead. */
+#define NODE_HOT_TIME (5 * PHX__MS)
 
 /* ---- A log line without printf: the few conversions used here -------------------------------- */
 
@@ -23741,8 +23758,8 @@ static void node_settle(phx *p)
         p->late |= node_changed(p, node) != 0;
     node_report_lost(p);
     version = p->names.version;
-    phx__node_report_broken(p);
-    p->broken_version = version;
+    if (phx__node_report_broken(p) == 0)
+        p->broken_version = version;
     if (p->late && phx__timer_at(&p->timers, p->late_timer) == UINT64_MAX)
         phx__timer_set(&p->timers, p->late_timer, p->now + NODE_LATE);
     if (p->names.version != p->names_version) {
@@ -24048,7 +24065,8 @@ static struct phx__link *node_foresee(const phx *p)
     struct phx__link *l;
 
     if (p->hot_count < NODE_HOT_AFTER || p->hot_count >= NODE_HOT_AFTER + NODE_HOT_MOST
-        || p->live.blind || p->hot >= p->link_size || p->links[p->hot] == NULL
+        || p->live.blind || p->now > p->looked_at + NODE_HOT_TIME
+        || p->hot >= p->link_size || p->links[p->hot] == NULL
         || p->links[p->hot]->after >= p->link_size)
         return NULL;
     l = p->links[p->links[p->hot]->after];
@@ -24105,6 +24123,7 @@ static void node_look(phx *p)
     if (node_guess(p))
         return;
     p->set.os_calls++;
+    p->looked_at = p->now;
     n = p->os.wait(p->os.world, ready, NODE_READY);
     node_learn_order(p, ready, n);
     for (i = 0; i < n; i++)

@@ -259,8 +259,11 @@ int phx__node_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap)
     uint32_t next = phx__route_next(&p->route, node);
     struct phx__writer w;
     size_t size = NODE_ACK_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE;
-    struct phx__link *l = next == PHX__NONE ? NULL : node_writer(p, next, size, &w);
+    struct phx__link *l;
 
+    if (p->free_later)
+        return PHX_ECLOSED; /* some of what was taken since was not shown to the host */
+    l = next == PHX__NONE ? NULL : node_writer(p, next, size, &w);
     if (l == NULL)
         return PHX_EUNREACH;
     phx__wire_put_ack(&w, a, (int)p->cfg.hop_limit);
