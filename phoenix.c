@@ -17881,10 +17881,11 @@ static int link_read_guess(struct phx__link_set *s, struct phx__link *l, size_t 
     return *left > 0 && from < r.count ? link_gathered(s, &r, from, *left, out) : 0;
 }
 
-/* At the end of a whole frame: will the next fragment of a large message come now? The place stays empty. */
+/* At the end of a whole frame: will the next fragment of a large message come now? The place stays empty.
+ * Over TLS what comes is records, not frames. */
 static int link_expects(struct phx__link_set *s, struct phx__link *l)
 {
-    if (l->from == PHX__NONE || s->os->recvv == NULL || l->state != PHX__LINK_UP
+    if (l->from == PHX__NONE || s->os->recvv == NULL || l->state != PHX__LINK_UP || l->tls != NULL
         || !s->ahead(s->ctx, l, l->from, &l->place))
         return 0;
     link_learn(l, l->bytes_in);
