@@ -3164,6 +3164,8 @@ PHX_PRIVATE int phx__node_own_address(phx *p, const struct phx_address *a); /* 1
 
 /* Below it allocators do not ask the system. */
 #define MEM_LARGE ((size_t)128 << 10)
+/* A message is a block, and this is more than its head. */
+#define MEM_HEAD 128u
 
 static void *mem_default(void *world, void *old, size_t old_size, size_t new_size)
 {
@@ -3200,10 +3202,24 @@ int phx__mem_has_room(const struct phx__mem *m, size_t size)
     return used <= limit && size <= limit - used;
 }
 
+static size_t mem_rounded(size_t size)
+{
+    size_t step = MEM_LARGE / 8;
+
+    if (size < MEM_LARGE || size > SIZE_MAX / 4)
+        return size;
+    while (step * 16 <= size)
+        step *= 2;
+    return (size + step - 1) / step * step;
+}
+
 int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size)
 {
-    size_t kept = m->limit / 8;
+    size_t kept = m->limit / 8, most = SIZE_MAX - MEM_HEAD - kept;
 
+    /* What will be taken is what counts, or rounding would eat up nearly all of that eighth. */
+    if (m->limit != 0 && size <= most && size + MEM_HEAD >= MEM_LARGE)
+        size = mem_rounded(size + MEM_HEAD);
     return size <= SIZE_MAX - kept && phx__mem_has_room(m, size + kept);
 }
 
@@ -3257,17 +3273,6 @@ void phx__mem_put(struct phx__mem *m, void *p, size_t size)
 }
 
 /* ---- Large ones */
-
-static size_t mem_rounded(size_t size)
-{
-    size_t step = MEM_LARGE / 8;
-
-    if (size < MEM_LARGE || size > SIZE_MAX / 4)
-        return size;
-    while (step * 16 <= size)
-        step *= 2;
-    return (size + step - 1) / step * step;
-}
 
 void *phx__mem_get_large(struct phx__mem *m, size_t size)
 {
@@ -3356,6 +3361,7 @@ int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t 
 
 #undef MEM_FIRST_ITEMS
 #undef MEM_LARGE
+#undef MEM_HEAD
 
 /* ======== src/map.c ======== */
 /* map.c - one open-addressing hash from 64-bit keys to 32-bit values. */
@@ -17849,6 +17855,15 @@ static int link_gathered(struct phx__link_set *s, const struct phx__spread *r, u
     return 0;
 }
 
+/* If a guess is wrong, what came is gathered, in a block that may be an eighth larger. Near the limit there
+ * may be no room for that, and the link would be closed for it, and the next one: then nothing is guessed. */
+static uint32_t link_affords(const struct phx__link_set *s, uint32_t guess)
+{
+    size_t size = (guess + 1) * (size_t)PHX__FRAME_MAX;
+
+    return phx__mem_has_room(s->mem, size + size / 8) ? guess : 0;
+}
+
 /* Reads on in place, and beyond. An empty place is no frame's, and only says where guesses begin. *left bytes
  * are left to be looked at: in the scratch, or in *out. The caller holds the block of the message, which
  * may be over before. */
@@ -17858,9 +17873,10 @@ static int link_read_guess(struct phx__link_set *s, struct phx__link *l, size_t 
     struct phx__spread r;
     uint32_t from = 0;
     size_t rest = l->place.size - l->place.got, n;
+    uint32_t most = link_affords(s, l->guess);
     long got;
 
-    phx__place_spread(&l->place, l->guess, s->scratch, s->scratch_size, &r);
+    phx__place_spread(&l->place, most, s->scratch, s->scratch_size, &r);
     if (rest == 0)
         phx__place_drop(&l->place);
     s->os_calls++;
@@ -21082,9 +21098,12 @@ int phx__node_ahead(void *ctx, struct phx__link *l, uint32_t from, struct phx__p
 static int node_on_data(phx *p, struct phx__link *l, const struct phx__frame *f,
                         const uint8_t *raw, size_t raw_size)
 {
+    /* What is for us stays here, and a second scratch for it would be memory for nothing. */
+    int lends = raw_size >= PHX__LEND_LEAST
+                && memcmp(raw + PHX__DATA_TARGET, p->set.self, sizeof *p->set.self) != 0;
     int err;
 
-    p->post.lender = raw_size >= PHX__LEND_LEAST ? phx__link_lend(&p->set, raw) : NULL;
+    p->post.lender = lends ? phx__link_lend(&p->set, raw) : NULL;
     err = phx__post_data(&p->post, l->peer, raw, raw_size, f, p->now);
     l->from = p->post.last_source;
     return err;

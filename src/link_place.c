@@ -165,6 +165,15 @@ static int link_gathered(struct phx__link_set *s, const struct phx__spread *r, u
     return 0;
 }
 
+/* If a guess is wrong, what came is gathered, in a block that may be an eighth larger. Near the limit there
+ * may be no room for that, and the link would be closed for it, and the next one: then nothing is guessed. */
+static uint32_t link_affords(const struct phx__link_set *s, uint32_t guess)
+{
+    size_t size = (guess + 1) * (size_t)PHX__FRAME_MAX;
+
+    return phx__mem_has_room(s->mem, size + size / 8) ? guess : 0;
+}
+
 /* Reads on in place, and beyond. An empty place is no frame's, and only says where guesses begin. *left bytes
  * are left to be looked at: in the scratch, or in *out. The caller holds the block of the message, which
  * may be over before. */
@@ -174,9 +183,10 @@ static int link_read_guess(struct phx__link_set *s, struct phx__link *l, size_t 
     struct phx__spread r;
     uint32_t from = 0;
     size_t rest = l->place.size - l->place.got, n;
+    uint32_t most = link_affords(s, l->guess);
     long got;
 
-    phx__place_spread(&l->place, l->guess, s->scratch, s->scratch_size, &r);
+    phx__place_spread(&l->place, most, s->scratch, s->scratch_size, &r);
     if (rest == 0)
         phx__place_drop(&l->place);
     s->os_calls++;

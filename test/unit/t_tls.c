@@ -119,8 +119,9 @@ static void test_beyond_window(void)
     struct phx_id owner;
     int i;
 
-    /* Goal: a message larger than the window stops between two fragments until there is credit again. Then
-     * nothing of a frame is left over, and the next bytes are still records: nobody may read them as frames. */
+    /* Goal: a message larger than the window stops between two fragments until there is credit again.
+     * Then nothing of a frame is left over, and the next bytes are still records: nobody may read them as
+     * frames. */
     begin_key(&n[0], TLS_LOOPBACK, KEY);
     begin_key(&n[1], NULL, KEY);
     phx_join(n[1].p, n[0].at);
