@@ -11,10 +11,10 @@ cd "$(dirname "$0")"
 # Bottom to top: a file may use only what stands before it. The files of os alone know socket headers and
 # stand late, so that no other room can lean on them by accident of order.
 headers="base mem map rnd timer sha buf id wire place table route names broken live attempt best pace contact
- budget disc crowd back flow cast hold pump fate post os os_in tls tls_in link phx"
+ budget disc crowd target back flow cast hold pump fate post os os_in tls tls_in link phx"
 sources="mem map rnd timer sha buf id wire wire_run wire_trace place table route route_tell route_classic
- names broken live attempt best pace contact budget crowd disc back flow cast hold pump fate post post_place
- tls tls_show link link_place os_sock os_near os os_file
+ names broken live attempt best pace contact budget crowd target disc back flow cast hold pump fate post
+ post_place tls tls_show link link_place os_sock os_near os os_file
  phx_near phx_path phx_link phx_guard phx_frame phx_watch phx_hand phx_explain phx_trace phx_dump phx phx_api"
 
 list() {

@@ -23,12 +23,17 @@ int phx__best_has(const struct phx__best *b, uint32_t node)
     return 0;
 }
 
+int phx__best_takes(const struct phx__best *b, const struct phx__ids *ids, uint32_t node)
+{
+    return b->count < PHX__DISC_BEST || b->at[b->count - 1].score > phx__best_score(ids, node);
+}
+
 void phx__best_offer(struct phx__best *b, const struct phx__ids *ids, uint32_t node)
 {
     uint64_t score = phx__best_score(ids, node);
     uint32_t i;
 
-    if (b->count == PHX__DISC_BEST && b->at[b->count - 1].score <= score)
+    if (!phx__best_takes(b, ids, node))
         return;
     i = b->count < PHX__DISC_BEST ? b->count++ : b->count - 1;
     for (; i > 0 && b->at[i - 1].score > score; i--)

@@ -18,6 +18,8 @@ struct phx__best {
 /* The lower, the better. */
 PHX_PRIVATE uint64_t phx__best_score(const struct phx__ids *ids, uint32_t node);
 PHX_PRIVATE int phx__best_has(const struct phx__best *b, uint32_t node);
+/* Would it be one of them? */
+PHX_PRIVATE int phx__best_takes(const struct phx__best *b, const struct phx__ids *ids, uint32_t node);
 /* Is it one of the best? Then the worst of them may have to go. */
 PHX_PRIVATE void phx__best_offer(struct phx__best *b, const struct phx__ids *ids, uint32_t node);
 /* 1 if it was one of them: there is room for the next best. */

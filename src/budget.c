@@ -184,11 +184,16 @@ uint64_t phx__budget_first(const struct phx__budget *b, const struct phx__contac
                            uint32_t count, unsigned which, uint64_t now)
 {
     uint64_t first = UINT64_MAX, wait;
+    struct phx_address a;
     uint32_t i;
 
-    for (i = 0; i < count; i++)
-        if ((which & 1u << i) != 0 && (wait = budget_wait(b, &at[i].address, now)) < first)
+    for (i = 0; i < count; i++) {
+        if ((which & 1u << i) == 0)
+            continue;
+        phx__contact_address(at, i, &a);
+        if ((wait = budget_wait(b, &a, now)) < first)
             first = wait;
+    }
     return first == UINT64_MAX ? 0 : first;
 }
 

@@ -37,27 +37,86 @@ uint32_t phx__contact_order(const struct phx_address *a, uint32_t count,
     return n;
 }
 
+static size_t contact_path_size(const struct phx_address *a)
+{
+    return a->path[0] != 0 ? strlen(a->path) + 1 : 0;
+}
+
+/* paths: where in the block the next path goes, from the first contact on. Eight of at most 104 bytes behind
+ * eight contacts: two bytes hold that. */
+static void contact_pack(struct phx__contact *at, uint32_t i, const struct phx_address *a,
+                         size_t *paths)
+{
+    struct phx__contact *c = &at[i];
+    uint16_t begin = (uint16_t)*paths;
+
+    c->attempt = PHX__NONE;
+    c->family = a->family;
+    c->tls = a->tls;
+    c->port = a->port;
+    c->path_size = (uint8_t)contact_path_size(a);
+    if (c->path_size == 0) {
+        memcpy(c->ip, a->ip, sizeof c->ip);
+        return;
+    }
+    memcpy(c->ip, &begin, sizeof begin);
+    memcpy((char *)at + begin, a->path, c->path_size);
+    *paths += c->path_size;
+}
+
 struct phx__contact *phx__contact_new(struct phx__mem *mem, const struct phx_address *a,
                                       const uint32_t *picked, uint32_t n)
 {
-    struct phx__contact *at = phx__mem_zero(mem, n * sizeof *at);
+    size_t size = n * sizeof(struct phx__contact), paths = size;
+    struct phx__contact *at;
     uint32_t k;
 
-    for (k = 0; at != NULL && k < n; k++) {
-        at[k].address = a[picked[k]];
-        at[k].attempt = PHX__NONE;
-    }
+    for (k = 0; k < n; k++)
+        size += contact_path_size(&a[picked[k]]);
+    at = phx__mem_zero(mem, size);
+    for (k = 0; at != NULL && k < n; k++)
+        contact_pack(at, k, &a[picked[k]], &paths);
     return at;
+}
+
+void phx__contact_free(struct phx__mem *mem, struct phx__contact *at, uint32_t count)
+{
+    size_t size = count * sizeof *at;
+    uint32_t k;
+
+    for (k = 0; k < count; k++)
+        size += at[k].path_size;
+    phx__mem_put(mem, at, size);
+}
+
+void phx__contact_address(const struct phx__contact *at, uint32_t i, struct phx_address *out)
+{
+    const struct phx__contact *c = &at[i];
+    uint16_t begin;
+
+    memset(out, 0, sizeof *out);
+    out->family = c->family;
+    out->tls = c->tls;
+    out->port = c->port;
+    if (c->path_size == 0) {
+        memcpy(out->ip, c->ip, sizeof c->ip);
+        return;
+    }
+    memcpy(&begin, c->ip, sizeof begin);
+    memcpy(out->path, (const char *)at + begin, c->path_size);
 }
 
 uint32_t phx__contact_index(const struct phx__contact *at, uint32_t count,
                             const struct phx_address *a)
 {
+    struct phx_address one;
     uint32_t i;
 
-    for (i = 0; i < count; i++)
-        if (phx__address_equal(&at[i].address, a))
+    for (i = 0; i < count; i++) {
+        phx__contact_address(at, i, &one);
+        if (phx__address_equal(&one, a))
             return i;
+    }
     return PHX__NONE;
 }
 
@@ -71,28 +130,37 @@ int phx__contact_is_same(const struct phx__contact *at, uint32_t count, const st
     return k == n && n == count;
 }
 
-unsigned phx__contact_usable(const struct phx__contact *at, uint32_t count, uint64_t now)
+/* Until when it is left alone; 0: it is not. */
+static uint64_t contact_rest(const struct phx__contact *c, uint64_t rest)
+{
+    if (c->error != PHX_ESELF)
+        return 0;
+    return rest < UINT64_MAX - 1 - c->tried_at ? c->tried_at + rest : UINT64_MAX - 1;
+}
+
+unsigned phx__contact_usable(const struct phx__contact *at, uint32_t count, uint64_t rest,
+                             uint64_t now)
 {
     unsigned i, bits = 0;
 
     for (i = 0; i < count; i++)
-        if (at[i].rest_until <= now)
+        if (contact_rest(&at[i], rest) <= now)
             bits |= 1u << i;
     return bits;
 }
 
-uint64_t phx__contact_first(const struct phx__contact *at, uint32_t count)
+uint64_t phx__contact_first(const struct phx__contact *at, uint32_t count, uint64_t rest)
 {
     uint64_t first = UINT64_MAX;
     uint32_t i;
 
     for (i = 0; i < count; i++)
-        if (at[i].rest_until < first)
-            first = at[i].rest_until;
+        if (contact_rest(&at[i], rest) < first)
+            first = contact_rest(&at[i], rest);
     return first;
 }
 
-int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t now)
+int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t rest, uint64_t now)
 {
     uint32_t i;
     int others = 0;
@@ -100,7 +168,7 @@ int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t
     for (i = 0; i < count; i++) {
         if (at[i].met == PHX__CONTACT_OTHER)
             others = 1;
-        else if (at[i].rest_until <= now)
+        else if (contact_rest(&at[i], rest) <= now)
             return 0;
     }
     return others;

@@ -13,13 +13,17 @@ enum phx__contact_met {
     PHX__CONTACT_OTHER  /* another node lives there now */
 };
 
-struct phx__contact { /* one address of a target */
-    struct phx_address address;
-    uint32_t attempt;    /* under way, or PHX__NONE */
-    int error;           /* how the last attempt ended; 0: not tried or fine */
-    uint64_t tried_at;   /* when it ended; 0: not tried */
-    uint8_t met;         /* enum phx__contact_met */
-    uint64_t rest_until; /* it was this node itself: not tried before this time */
+/* One address of a target. As many as a node has stand in one block, with the texts of the paths, which few
+ * have, behind them: a struct phx_address is 126 bytes, nearly all of them room for a path. */
+struct phx__contact {
+    uint64_t tried_at; /* when the last attempt ended; 0: not tried */
+    uint32_t attempt;  /* under way, or PHX__NONE */
+    int16_t error;     /* how the last one ended; 0: not tried or fine. PHX_ESELF: not tried for a while */
+    uint8_t met;       /* enum phx__contact_met */
+    uint8_t path_size; /* with its NUL; 0: none */
+    uint8_t family, tls;
+    uint16_t port;
+    uint8_t ip[16]; /* or two bytes that say where the path begins, from the first contact on */
 };
 
 /* The order of a race: UNIX sockets, then IPv6 and IPv4 in turn, each once; how many there are. */
@@ -28,6 +32,10 @@ PHX_PRIVATE uint32_t phx__contact_order(const struct phx_address *a, uint32_t co
 /* The addresses picked, none of them tried. NULL: no memory. */
 PHX_PRIVATE struct phx__contact *phx__contact_new(struct phx__mem *mem, const struct phx_address *a,
                                                   const uint32_t *picked, uint32_t n);
+PHX_PRIVATE void phx__contact_free(struct phx__mem *mem, struct phx__contact *at, uint32_t count);
+/* The address of the one with this number. */
+PHX_PRIVATE void phx__contact_address(const struct phx__contact *at, uint32_t i,
+                                      struct phx_address *out);
 /* Which one this is, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__contact_index(const struct phx__contact *at, uint32_t count,
                                         const struct phx_address *a);
@@ -35,12 +43,14 @@ PHX_PRIVATE uint32_t phx__contact_index(const struct phx__contact *at, uint32_t 
 PHX_PRIVATE int phx__contact_is_same(const struct phx__contact *at, uint32_t count,
                                      const struct phx_address *a, const uint32_t *picked,
                                      uint32_t n);
-/* The ones that may be tried now, as bits. */
+/* The ones that may be tried now, as bits. rest: how long one that led to this node itself is left alone. */
 PHX_PRIVATE unsigned phx__contact_usable(const struct phx__contact *at, uint32_t count,
-                                         uint64_t now);
+                                         uint64_t rest, uint64_t now);
 /* When the first of them may be tried. */
-PHX_PRIVATE uint64_t phx__contact_first(const struct phx__contact *at, uint32_t count);
+PHX_PRIVATE uint64_t phx__contact_first(const struct phx__contact *at, uint32_t count,
+                                        uint64_t rest);
 /* Nobody is where this target was said to be: others live at all its addresses, or this node. */
-PHX_PRIVATE int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t now);
+PHX_PRIVATE int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t rest,
+                                     uint64_t now);
 
 #endif

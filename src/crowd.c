@@ -41,8 +41,8 @@
 #define CROWD_WAIT_US PHX__SECOND
 /* Who leaves the first dial to the other side goes on doing so while links came within this. */
 #define CROWD_PATIENCE_US PHX__SECOND
-/* A dial without an answer for so long has met a wall, or a long way, and does not count any more: hundreds of
- * walls must not keep those waiting who would answer. */
+/* A dial without an answer for so long has met a wall, or a long way, and does not count any more: hundreds
+ * of walls must not keep those waiting who would answer. */
 #define CROWD_SILENT_US (250 * PHX__MS)
 /* Dials at once are not fewer; slower than so often the quickest, and this, is slow. */
 #define CROWD_LEAST 1u

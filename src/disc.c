@@ -52,6 +52,7 @@
  * proves that), or who is alive (live knows). It differs from the paper (section 4.1, step 1),
  * which dials every address it hears of at once and once. */
 #include "crowd.h"
+#include "target.h"
 
 /* RFC 8305, section 8: the recommended delay between attempts, longer than nearly all round
  * trips. */
@@ -100,6 +101,13 @@ static uint64_t disc_between(struct phx__disc *d, uint64_t low, uint64_t high)
     return phx__pace_between(d->rnd, low, high);
 }
 
+/* Of links only how long they lasted matters. Ticks come round after 50 days; one that lasted just that long
+ * and a second is taken for a short one, and its next dial waits for a moment. */
+static uint32_t disc_tick(uint64_t us)
+{
+    return (uint32_t)(us >> 10);
+}
+
 static struct phx__disc_node *disc_node(const struct phx__disc *d, uint32_t node)
 {
     return node < d->node_capacity ? &d->nodes[node] : NULL;
@@ -110,10 +118,9 @@ static int disc_is_linked(const struct phx__disc *d, uint32_t node)
     return node < d->node_capacity && d->nodes[node].linked;
 }
 
-static uint32_t disc_target_of(const struct phx__disc *d, uint32_t node)
+static int disc_is_known(const struct phx__disc *d, uint32_t node)
 {
-    return node < d->node_capacity && d->nodes[node].target != 0 ? d->nodes[node].target - 1
-                                                                 : PHX__NONE;
+    return node < d->node_capacity && d->nodes[node].target != 0;
 }
 
 static int disc_may_dial(const struct phx__disc *d, const struct phx__disc_target *t)
@@ -253,12 +260,15 @@ static void disc_abandon(struct phx__disc *d, uint32_t slot, uint32_t i)
 static int disc_is_busy(const struct phx__disc *d, const struct phx_address *address)
 {
     const struct phx__attempt *a;
+    struct phx_address other;
     uint32_t k;
 
     for (k = 0; k < d->attempts.count; k++) {
         a = &d->attempts.at[k];
-        if (a->target != PHX__NONE
-            && phx__address_equal(&d->targets[a->target].at[a->address].address, address))
+        if (a->target == PHX__NONE)
+            continue;
+        phx__contact_address(d->targets[a->target].at, a->address, &other);
+        if (phx__address_equal(&other, address))
             return 1;
     }
     return 0;
@@ -284,7 +294,7 @@ static void disc_rest(struct phx__disc *d, uint32_t slot)
 static void disc_plan(struct phx__disc *d, uint32_t slot, uint64_t delay)
 {
     struct phx__disc_target *t = &d->targets[slot];
-    uint64_t first = phx__contact_first(t->at, t->count), at;
+    uint64_t first = phx__contact_first(t->at, t->count, disc_slow(d)), at;
 
     disc_unqueue(d, slot);
     if (!disc_may_dial(d, t)) {
@@ -322,11 +332,11 @@ static void disc_settle(struct phx__disc *d, uint32_t slot)
         delay = DISC_DUPLICATE_US << (t->duplicates < 16 ? t->duplicates : 16);
         if (delay > most)
             delay = most > DISC_DUPLICATE_US ? most : DISC_DUPLICATE_US;
-        t->duplicates += t->duplicates < UINT32_MAX;
+        t->duplicates = (uint16_t)(t->duplicates + (t->duplicates < UINT16_MAX));
     } else {
         if (t->verdict == DISC_BARRED) {
             delay = disc_between(d, most / 2, most);
-        } else if (!t->hub && phx__contact_is_gone(t->at, t->count, d->now)) {
+        } else if (!t->hub && phx__contact_is_gone(t->at, t->count, disc_slow(d), d->now)) {
             /* Others live where it was: most often its own next life, started again there. */
             delay = disc_between(d, disc_slow(d) / 2, disc_slow(d));
             if (t->failures < PHX__PACE_DEAD_ROUNDS)
@@ -336,7 +346,7 @@ static void disc_settle(struct phx__disc *d, uint32_t slot)
             if (!t->hub && d->nodes[t->node].reachable && delay > DISC_RELAYED_US)
                 delay = disc_between(d, DISC_RELAYED_US / 2, DISC_RELAYED_US);
         }
-        t->failures += t->failures < UINT32_MAX;
+        t->failures = (uint16_t)(t->failures + (t->failures < UINT16_MAX));
         t->duplicates = 0;
     }
     disc_plan(d, slot, delay);
@@ -359,14 +369,11 @@ static void disc_note(struct phx__disc *d, uint32_t slot, uint32_t i, int error)
     struct phx__disc_target *t = &d->targets[slot];
     uint8_t verdict = DISC_FAILED;
 
-    t->at[i].error = error;
+    /* PHX_ESELF: anybody may say this, or the address may move: it is believed, but not for ever. */
+    t->at[i].error = (int16_t)error;
     t->at[i].tried_at = d->now;
     if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION || error == PHX_ETLS)
         verdict = DISC_BARRED;
-    /* Anybody may say this, or the address may move: it is believed, but not for ever. */
-    if (error == PHX_ESELF)
-        t->at[i].rest_until =
-            disc_slow(d) < UINT64_MAX - 1 - d->now ? d->now + disc_slow(d) : UINT64_MAX - 1;
     if (error == PHX_EDUPLICATE)
         verdict = DISC_DUPLICATE;
     /* Unless it has proved who it is, it may be another node, which has a link with us: cards list
@@ -391,10 +398,13 @@ static uint64_t disc_ban(const struct phx__disc *d, const struct phx__disc_targe
 static uint32_t disc_pick(const struct phx__disc *d, const struct phx__disc_target *t)
 {
     uint32_t i, silent = PHX__NONE;
+    struct phx_address a;
 
     for (i = 0; i < t->count; i++) {
-        if ((t->untried & 1u << i) == 0 || disc_is_busy(d, &t->at[i].address)
-            || disc_ban(d, t, 1u << i) != 0)
+        if ((t->untried & 1u << i) == 0)
+            continue;
+        phx__contact_address(t->at, i, &a);
+        if (disc_is_busy(d, &a) || disc_ban(d, t, 1u << i) != 0)
             continue;
         if (t->at[i].error != PHX_ETIMEDOUT)
             return i;
@@ -409,16 +419,18 @@ static int disc_dial(struct phx__disc *d, uint32_t slot, uint32_t i)
 {
     struct phx__disc_target *t = &d->targets[slot];
     uint32_t attempt = phx__attempts_open(&d->attempts, slot, i, d->now);
+    struct phx_address a;
     int error;
 
+    phx__contact_address(t->at, i, &a);
     t->open++;
     t->at[i].attempt = attempt;
     t->at[i].met = PHX__CONTACT_NOBODY;
     t->untried = (uint8_t)(t->untried & ~(1u << i));
     t->tried++;
     if (!t->hub)
-        phx__budget_dialled(&d->budget, &t->at[i].address, d->now);
-    error = d->ops.dial(d->ops.ctx, attempt, t->hub ? PHX__NONE : t->node, &t->at[i].address);
+        phx__budget_dialled(&d->budget, &a, d->now);
+    error = d->ops.dial(d->ops.ctx, attempt, t->hub ? PHX__NONE : t->node, &a);
     if (error >= 0)
         return 1;
     disc_close(d, slot, i);
@@ -445,7 +457,7 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
     }
     if (!t->round) {
         t->fresh = 0;
-        t->untried = (uint8_t)phx__contact_usable(t->at, t->count, d->now);
+        t->untried = (uint8_t)phx__contact_usable(t->at, t->count, disc_slow(d), d->now);
         if (t->untried == 0) {
             disc_plan(d, slot, 0); /* it was set off too soon: not before the first rest ends */
             return;
@@ -494,8 +506,8 @@ static uint32_t disc_slots(const struct phx__disc *d, uint32_t node,
 {
     uint32_t i, count = 0;
 
-    if (disc_target_of(d, node) != PHX__NONE)
-        out[count++] = disc_target_of(d, node);
+    if (phx__target_of(d, node) != PHX__NONE)
+        out[count++] = phx__target_of(d, node);
     for (i = 0; i < d->hub_count; i++)
         if (d->targets[d->hubs[i]].node == node)
             out[count++] = d->hubs[i];
@@ -508,45 +520,13 @@ static int disc_is_same(const struct phx__disc_target *t, const struct phx_addre
     return phx__contact_is_same(t->at, t->count, a, picked, n);
 }
 
-/* A target in its slot, at rest. PHX_ENOMEM: nothing changed. */
-static int disc_new(struct phx__disc *d, const struct phx_address *a, const uint32_t *picked,
-                    uint32_t n, uint32_t *slot)
-{
-    uint32_t s = d->target_free != PHX__NONE ? d->target_free : d->target_count, timer;
-    struct phx__contact *at;
-    struct phx__disc_target *t;
-
-    if (phx__mem_grow(d->mem, &d->targets, &d->target_capacity, s + 1, sizeof *d->targets) != 0)
-        return PHX_ENOMEM;
-    at = phx__contact_new(d->mem, a, picked, n);
-    if (at == NULL)
-        return PHX_ENOMEM;
-    if (phx__timer_new(d->timers, PHX__TIMER_DISC, s, &timer) != 0) {
-        phx__mem_put(d->mem, at, n * sizeof *at);
-        return PHX_ENOMEM;
-    }
-    t = &d->targets[s];
-    if (s == d->target_count)
-        d->target_count++;
-    else
-        d->target_free = t->after;
-    memset(t, 0, sizeof *t);
-    t->at = at;
-    t->count = (uint8_t)n;
-    t->in_use = 1;
-    t->node = PHX__NONE;
-    t->timer = timer;
-    *slot = s;
-    return 0;
-}
-
 static void disc_drop(struct phx__disc *d, uint32_t slot)
 {
     struct phx__disc_target *t = &d->targets[slot];
 
     disc_rest(d, slot);
     phx__timer_drop(d->timers, t->timer);
-    phx__mem_put(d->mem, t->at, t->count * sizeof *t->at);
+    phx__contact_free(d->mem, t->at, t->count);
     memset(t, 0, sizeof *t);
     t->after = d->target_free;
     d->target_free = slot;
@@ -565,7 +545,7 @@ static int disc_replace(struct phx__disc *d, uint32_t slot, const struct phx_add
         return PHX_ENOMEM;
     *fresh = 0;
     for (k = 0; k < n; k++) {
-        old = phx__contact_index(t->at, t->count, &at[k].address);
+        old = phx__contact_index(t->at, t->count, &a[picked[k]]);
         if (old == PHX__NONE) {
             *fresh = 1;
             untried |= 1u << k;
@@ -573,14 +553,17 @@ static int disc_replace(struct phx__disc *d, uint32_t slot, const struct phx_add
         }
         if ((t->untried & 1u << old) != 0)
             untried |= 1u << k;
-        at[k] = t->at[old];
+        at[k].tried_at = t->at[old].tried_at;
+        at[k].attempt = t->at[old].attempt;
+        at[k].error = t->at[old].error;
+        at[k].met = t->at[old].met;
         t->at[old].attempt = PHX__NONE; /* moved: what is found below is to be abandoned */
         if (at[k].attempt != PHX__NONE)
             phx__attempts_move(&d->attempts, at[k].attempt, k);
     }
     for (k = 0; k < t->count; k++)
         disc_abandon(d, slot, k);
-    phx__mem_put(d->mem, t->at, t->count * sizeof *t->at);
+    phx__contact_free(d->mem, t->at, t->count);
     t->at = at;
     t->count = (uint8_t)n;
     t->untried = (uint8_t)(t->round ? untried : 0);
@@ -601,8 +584,9 @@ static void disc_relax(struct phx__disc *d, int before)
 {
     struct phx__disc_target *t;
     uint32_t slot;
+    int woken = phx__target_wake_all(d);
 
-    if ((before & ~disc_bounds(d)) == 0)
+    if (!woken && (before & ~disc_bounds(d)) == 0)
         return;
     for (slot = 0; slot < d->target_count; slot++) {
         t = &d->targets[slot];
@@ -615,36 +599,29 @@ static void disc_relax(struct phx__disc *d, int before)
  * all: a chance of PHX__DISC_BEST in n, so PHX__DISC_BEST looks a loss on average. */
 static void disc_unchoose(struct phx__disc *d, uint32_t node)
 {
-    uint64_t score, least = UINT64_MAX;
-    uint32_t slot, next = PHX__NONE;
+    uint32_t slot, next;
 
     if (!phx__best_drop(&d->best, node))
         return;
-    for (slot = 0; slot < d->target_count; slot++) {
-        const struct phx__disc_target *t = &d->targets[slot];
-        if (!t->in_use || t->hub || phx__best_has(&d->best, t->node))
-            continue;
-        score = phx__best_score(d->ids, t->node);
-        if (next == PHX__NONE || score < least) {
-            next = t->node;
-            least = score;
-        }
-    }
+    next = phx__target_next_best(d);
     if (next == PHX__NONE)
         return;
     phx__best_offer(&d->best, d->ids, next);
-    slot = disc_target_of(d, next);
-    if (disc_is_idle(d, &d->targets[slot]))
+    slot = phx__target_wake(d, next);
+    if (slot != PHX__NONE && disc_is_idle(d, &d->targets[slot]))
         disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]));
 }
 
 static void disc_drop_contact(struct phx__disc *d, uint32_t node)
 {
-    uint32_t slot = disc_target_of(d, node);
+    uint32_t slot = phx__target_of(d, node);
 
-    if (slot == PHX__NONE)
+    if (!disc_is_known(d, node))
         return;
-    disc_drop(d, slot);
+    if (slot != PHX__NONE)
+        disc_drop(d, slot);
+    else
+        d->latent--;
     d->nodes[node].target = 0;
     d->known -= !d->nodes[node].linked;
     disc_unchoose(d, node);
@@ -678,8 +655,7 @@ void phx__disc_free(struct phx__disc *d)
     uint32_t slot;
 
     for (slot = 0; slot < d->target_count; slot++)
-        phx__mem_put(d->mem, d->targets[slot].at,
-                     d->targets[slot].count * sizeof *d->targets[slot].at);
+        phx__contact_free(d->mem, d->targets[slot].at, d->targets[slot].count);
     phx__mem_put(d->mem, d->targets, d->target_capacity * sizeof *d->targets);
     phx__mem_put(d->mem, d->nodes, d->node_capacity * sizeof *d->nodes);
     phx__attempts_free(&d->attempts);
@@ -704,7 +680,7 @@ int phx__disc_hub(struct phx__disc *d, const struct phx_address *a, uint32_t cou
             return 0;
     if (d->hub_count == PHX__DISC_HUBS)
         return PHX_ELIMIT;
-    if (disc_new(d, a, picked, n, &slot) != 0)
+    if (phx__target_new(d, a, picked, n, &slot) != 0)
         return PHX_ENOMEM;
     d->targets[slot].hub = 1;
     d->hubs[d->hub_count++] = slot;
@@ -735,6 +711,27 @@ static int disc_renew(struct phx__disc *d, uint32_t slot, const struct phx_addre
     return 0;
 }
 
+/* Addresses for a node that had none. PHX_ENOMEM: nothing changed. */
+static int disc_learn(struct phx__disc *d, uint32_t node, const struct phx_address *a,
+                      const uint32_t *picked, uint32_t n)
+{
+    uint32_t slot = PHX__NONE;
+
+    if (!phx__target_can_wait(d, node) && phx__target_new(d, a, picked, n, &slot) != 0)
+        return PHX_ENOMEM;
+    d->known += !d->nodes[node].linked;
+    phx__best_offer(&d->best, d->ids, node);
+    d->nodes[node].target = slot == PHX__NONE ? PHX__TARGET_LATENT : slot + 1;
+    d->latent += slot == PHX__NONE;
+    d->learnt_at = d->now;
+    if (slot == PHX__NONE)
+        return 0;
+    d->targets[slot].node = node;
+    d->targets[slot].fresh = PHX__CROWD_PATIENCE_TIMES;
+    disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]) + phx__crowd_spread(d));
+    return 0;
+}
+
 int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_address *a,
                       uint32_t count, uint64_t now)
 {
@@ -747,25 +744,20 @@ int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_addre
     if (n > 0
         && phx__mem_grow(d->mem, &d->nodes, &d->node_capacity, node + 1, sizeof *d->nodes) != 0)
         return PHX_ENOMEM;
-    slot = disc_target_of(d, node);
+    slot = phx__target_of(d, node);
     if (n == 0) {
         disc_drop_contact(d, node);
-    } else if (slot == PHX__NONE) {
-        if (disc_new(d, a, picked, n, &slot) != 0)
+    } else if (!disc_is_known(d, node)) {
+        if (disc_learn(d, node, a, picked, n) != 0)
             return PHX_ENOMEM;
-        d->targets[slot].node = node;
-        d->nodes[node].target = slot + 1;
-        d->known += !d->nodes[node].linked;
-        phx__best_offer(&d->best, d->ids, node);
-        d->learnt_at = d->now;
-        d->targets[slot].fresh = PHX__CROWD_PATIENCE_TIMES;
-        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]) + phx__crowd_spread(d));
+    } else if (slot == PHX__NONE) {
+        /* It is not dialled, so it need not be told apart from what its card says. */
     } else if (!disc_is_same(&d->targets[slot], a, picked, n)
                && disc_renew(d, slot, a, picked, n) != 0) {
         return PHX_ENOMEM;
     }
-    if (node < d->node_capacity)
-        d->nodes[node].left = 0;
+    if (disc_is_linked(d, node))
+        d->nodes[node].linked = 1;
     disc_relax(d, before);
     return 0;
 }
@@ -774,6 +766,7 @@ int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t 
 {
     uint32_t slots[PHX__DISC_HUBS + 1], count, slot, i;
     struct phx__disc_node *n;
+    struct phx_address a;
     int error;
 
     PHX_ASSERT(node != PHX__SELF);
@@ -782,7 +775,8 @@ int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t 
     if (disc_find(d, attempt, &slot, &i)) {
         if (error == 0) { /* whoever answers there is that hub now */
             phx__disc_meet(d, attempt, node);
-            phx__budget_good(&d->budget, &d->targets[slot].at[i].address, !d->targets[slot].hub);
+            phx__contact_address(d->targets[slot].at, i, &a);
+            phx__budget_good(&d->budget, &a, !d->targets[slot].hub);
         }
         phx__crowd_learn(d, d->now - d->attempts.at[attempt & 0xffff].since);
         disc_close(d, slot, i);
@@ -795,9 +789,10 @@ int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t 
     n = &d->nodes[node];
     d->links += !n->linked;
     d->known += !n->linked && n->target == 0;
-    n->linked = 1;
+    n->linked = (uint8_t)(n->linked ? n->linked : 1);
     n->wanted = 0;
-    n->up_at = d->linked_at = d->now;
+    d->linked_at = d->now;
+    n->up_at = disc_tick(d->now);
     for (count = disc_slots(d, node, slots); count-- > 0;) {
         disc_rest(d, slots[count]);
         d->targets[slots[count]].failures = 0;
@@ -821,16 +816,17 @@ void phx__disc_down(struct phx__disc *d, uint32_t node, uint64_t now)
     uint32_t slots[PHX__DISC_HUBS + 1], count;
     struct phx__disc_node *n = disc_node(d, node);
     struct phx__disc_target *t;
-    int before = disc_bounds(d);
+    int before = disc_bounds(d), has_left;
     uint64_t delay;
 
     disc_clock(d, now);
     if (n == NULL || !n->linked)
         return;
+    has_left = n->linked == 2;
     n->linked = 0;
     d->links--;
     d->known -= n->target == 0;
-    if (d->now - n->up_at >= DISC_STEADY_US)
+    if (disc_tick(d->now) - n->up_at >= disc_tick(DISC_STEADY_US))
         n->flaps = 0;
     else
         n->flaps = (uint8_t)(n->flaps + (n->flaps < UINT8_MAX));
@@ -841,9 +837,8 @@ void phx__disc_down(struct phx__disc *d, uint32_t node, uint64_t now)
                               : disc_backoff(d, 1, n->flaps - 1u);
         disc_plan(d, slots[count], delay + disc_courtesy(d, t));
     }
-    if (n->left)
+    if (has_left)
         disc_unmeet(d, node);
-    n->left = 0;
     disc_relax(d, before);
 }
 
@@ -887,23 +882,25 @@ void phx__disc_want(struct phx__disc *d, uint32_t node, uint64_t now)
         return;
     if (d->nodes[node].wanted)
         return;
+    slot = phx__target_wake(d, node);
+    if (slot == PHX__NONE && disc_is_known(d, node))
+        return;
     d->nodes[node].wanted = 1;
-    slot = disc_target_of(d, node);
     if (slot != PHX__NONE)
         disc_hasten(d, slot, d->limits.retry_min_us);
 }
 
 void phx__disc_route(struct phx__disc *d, uint32_t node, int reachable, uint64_t now)
 {
-    uint32_t slot = disc_target_of(d, node);
+    uint32_t slot = phx__target_of(d, node);
     int was;
 
     disc_clock(d, now);
-    if (slot == PHX__NONE)
+    if (!disc_is_known(d, node))
         return;
     was = d->nodes[node].reachable;
     d->nodes[node].reachable = reachable != 0;
-    if (was || !reachable || disc_is_linked(d, node))
+    if (was || !reachable || disc_is_linked(d, node) || slot == PHX__NONE)
         return;
     /* It is back: what failed before may work now. */
     d->targets[slot].failures = d->targets[slot].duplicates = 0;
@@ -951,7 +948,7 @@ void phx__disc_forget(struct phx__disc *d, uint32_t node)
     n->wanted = 0;
     n->flaps = 0;
     /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
-    n->left = n->linked;
+    n->linked = (uint8_t)(n->linked ? 2 : 0);
     disc_relax(d, before);
 }
 

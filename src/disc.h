@@ -30,6 +30,9 @@ struct phx__disc_ops {
     void (*abandon)(void *ctx, uint32_t attempt);
     /* Ask whoever told of the last new node whether that was all: see phx__disc_told_all. */
     void (*ask)(void *ctx);
+    /* The addresses of a node for which phx__disc_contact was called, as they are now, at most
+     * PHX__DISC_ADDRESSES: how many. NULL: they are all kept here. */
+    uint32_t (*addresses)(void *ctx, uint32_t node, struct phx_address *out);
 };
 
 struct phx__disc_target {           /* a hub or a node one could dial */
@@ -39,14 +42,15 @@ struct phx__disc_target {           /* a hub or a node one could dial */
     uint8_t in_use, hub, round, queued, verdict;
     uint8_t fresh;                 /* not dialled yet, and may be left to the other so often */
     uint32_t node;                 /* PHX__NONE for a hub nobody knows yet */
-    uint32_t failures, duplicates; /* rounds in a row that ended so */
+    uint16_t failures, duplicates; /* rounds in a row that ended so */
     uint32_t timer;                /* when to begin a round or try the next address */
     uint32_t before, after;        /* in the queue; a free slot: after is the next free one */
 };
 struct phx__disc_node { /* what is known of a node besides its addresses */
-    uint64_t up_at;
-    uint32_t target; /* slot + 1; 0: no addresses known */
-    uint8_t linked, wanted, left, flaps;
+    uint32_t up_at; /* in units of 1,024 us */
+    uint32_t target; /* slot + 1; 0: no addresses known; or PHX__TARGET_LATENT */
+    uint8_t linked;    /* 2: and it has left, so the link will soon be gone */
+    uint8_t wanted, flaps;
     uint8_t reachable; /* there is some route */
 };
 struct phx__disc {
@@ -63,6 +67,7 @@ struct phx__disc {
     struct phx__attempts attempts; /* max_dials of them */
     uint64_t room_at; /* none of them gives way before; UINT64_MAX: not known */
     uint32_t links, known;
+    uint32_t latent; /* of these, how many have addresses and no target yet, see target.c */
     uint32_t hubs[PHX__DISC_HUBS]; /* slots */
     uint32_t hub_count;
     struct phx__best best; /* nodes dialled also beyond max_links */

@@ -3,8 +3,9 @@
 /* Two things that every room above needs and none should do twice: ids and addresses.
  *
  * Ids get dense indices, so that what a room knows of a node is an array lookup and not a hash. The
- * lowest free index is given, which keeps those arrays short after many nodes have come and gone. The
- * map goes from a 64-bit hash of the id to its index and the full id is compared after it. Two ids with
+ * lowest free index is given, which keeps those arrays short after many nodes have come and gone. They are
+ * found by a 64-bit hash of the id, in a table of open addressing as in map.c, of whose hashes only half is
+ * kept: 8 bytes a slot, the other half is in the id. The full id is compared after it. Two ids with
  * one hash would need 2^32 random nodes to meet by chance; the second of such a pair is refused.
  *
  * Addresses as text have one spelling per meaning as far as that is possible: what prints parses, and
@@ -34,6 +35,13 @@
 
 /* Added to the family on the wire if the address is spoken over TLS. */
 #define ID_TLS 16
+/* The first table: 128 bytes. */
+#define ID_SLOTS_FIRST 16u
+
+struct phx__id_slot {
+    uint32_t tag;   /* the low half of the hash */
+    uint32_t index; /* PHX__NONE: free */
+};
 
 /* ---- Ids */
 
@@ -61,22 +69,85 @@ void phx__ids_init(struct phx__ids *ids, struct phx__mem *mem, uint32_t limit)
     memset(ids, 0, sizeof *ids);
     ids->mem = mem;
     ids->limit = limit;
-    phx__map_init(&ids->index, mem);
 }
 
 void phx__ids_free(struct phx__ids *ids)
 {
     phx__mem_put(ids->mem, ids->at, ids->capacity * sizeof *ids->at);
     phx__mem_put(ids->mem, ids->used, ids->used_capacity * sizeof *ids->used);
-    phx__map_free(&ids->index);
+    phx__mem_put(ids->mem, ids->slots, ids->slot_capacity * sizeof *ids->slots);
     phx__ids_init(ids, ids->mem, ids->limit);
+}
+
+/* The slot of the id with this hash, or else the empty one where it would go. There is always an empty one.
+ * The capacity must not be 0. */
+static uint32_t id_slot(const struct phx__ids *ids, uint64_t hash)
+{
+    uint32_t mask = ids->slot_capacity - 1, i = (uint32_t)hash & mask;
+
+    while (ids->slots[i].index != PHX__NONE
+           && (ids->slots[i].tag != (uint32_t)hash
+               || phx__id_hash(&ids->at[ids->slots[i].index]) != hash))
+        i = (i + 1) & mask;
+    return i;
+}
+
+uint32_t phx__ids_find_hash(const struct phx__ids *ids, uint64_t hash)
+{
+    return ids->slot_capacity == 0 ? PHX__NONE : ids->slots[id_slot(ids, hash)].index;
 }
 
 uint32_t phx__ids_find(const struct phx__ids *ids, const struct phx_id *id)
 {
-    uint32_t i = phx__map_get(&ids->index, phx__id_hash(id));
+    uint32_t tag = (uint32_t)phx__id_hash(id), mask = ids->slot_capacity - 1, i;
 
-    return i != PHX__NONE && phx__id_equal(&ids->at[i], id) ? i : PHX__NONE;
+    if (ids->slot_capacity == 0)
+        return PHX__NONE;
+    for (i = tag & mask; ids->slots[i].index != PHX__NONE; i = (i + 1) & mask)
+        if (ids->slots[i].tag == tag && phx__id_equal(&ids->at[ids->slots[i].index], id))
+            return ids->slots[i].index;
+    return PHX__NONE;
+}
+
+/* Room for one more, at most three quarters full. 0 or PHX_ENOMEM. */
+static int id_more_slots(struct phx__ids *ids)
+{
+    uint32_t old = ids->slot_capacity, size = old == 0 ? ID_SLOTS_FIRST : old * 2, mask = size - 1, i, k;
+    struct phx__id_slot *slots;
+
+    if (ids->count < old / 4 * 3)
+        return 0;
+    slots = phx__mem_get(ids->mem, size * sizeof *slots);
+    if (slots == NULL)
+        return PHX_ENOMEM;
+    memset(slots, 0xff, size * sizeof *slots); /* every index becomes PHX__NONE */
+    for (i = 0; i < old; i++) {
+        if (ids->slots[i].index == PHX__NONE)
+            continue;
+        for (k = ids->slots[i].tag & mask; slots[k].index != PHX__NONE; k = (k + 1) & mask)
+            ;
+        slots[k] = ids->slots[i];
+    }
+    phx__mem_put(ids->mem, ids->slots, old * sizeof *slots);
+    ids->slots = slots;
+    ids->slot_capacity = size;
+    return 0;
+}
+
+/* Empties a slot, and moves those behind it back into the hole; see map.c. */
+static void id_empty_slot(struct phx__ids *ids, uint32_t hole)
+{
+    uint32_t mask = ids->slot_capacity - 1, i;
+
+    for (i = (hole + 1) & mask; ids->slots[i].index != PHX__NONE; i = (i + 1) & mask) {
+        uint32_t from_home = (i - ids->slots[i].tag) & mask;
+
+        if (from_home >= ((i - hole) & mask)) {
+            ids->slots[hole] = ids->slots[i];
+            hole = i;
+        }
+    }
+    ids->slots[hole].index = PHX__NONE;
 }
 
 /* A linear search, but memchr passes 10,000 nodes in a fraction of a microsecond and nodes are added
@@ -94,7 +165,7 @@ static uint32_t id_lowest_free(const struct phx__ids *ids)
 int phx__ids_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index)
 {
     uint64_t hash = phx__id_hash(id);
-    uint32_t i = phx__map_get(&ids->index, hash);
+    uint32_t i = phx__ids_find_hash(ids, hash), slot;
 
     if (i != PHX__NONE) {
         /* Another id has our hash, which chance does not do: somebody has computed it. */
@@ -108,8 +179,11 @@ int phx__ids_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index)
     i = id_lowest_free(ids);
     if (phx__mem_grow(ids->mem, &ids->at, &ids->capacity, i + 1, sizeof *ids->at) != 0
         || phx__mem_grow(ids->mem, &ids->used, &ids->used_capacity, i + 1, sizeof *ids->used) != 0
-        || phx__map_put(&ids->index, hash, i) != 0)
+        || id_more_slots(ids) != 0)
         return PHX_ENOMEM; /* arrays that have grown stay so; nothing else has changed */
+    slot = id_slot(ids, hash);
+    ids->slots[slot].tag = (uint32_t)hash;
+    ids->slots[slot].index = i;
     ids->at[i] = *id;
     ids->used[i] = 1;
     ids->count++;
@@ -123,7 +197,7 @@ void phx__ids_drop(struct phx__ids *ids, uint32_t index)
 {
     PHX_ASSERT(index < ids->size && ids->used[index]);
     /* The id is wiped so that a room which kept the index sees nobody there, and not the old node. */
-    phx__map_del(&ids->index, phx__id_hash(&ids->at[index]));
+    id_empty_slot(ids, id_slot(ids, phx__id_hash(&ids->at[index])));
     memset(&ids->at[index], 0, sizeof ids->at[index]);
     ids->used[index] = 0;
     ids->count--;

@@ -15,7 +15,8 @@ struct phx__ids {
     struct phx__mem *mem;
     struct phx_id *at;
     uint8_t *used;
-    struct phx__map index; /* phx__id_hash -> index */
+    struct phx__id_slot *slots; /* a hash of the indices; its size is 0 or a power of two */
+    uint32_t slot_capacity;
     uint32_t count;        /* ids in use */
     uint32_t size;         /* indices 0..size-1 have been given out */
     uint32_t capacity, used_capacity;
@@ -25,6 +26,8 @@ PHX_PRIVATE void phx__ids_init(struct phx__ids *ids, struct phx__mem *mem, uint3
 PHX_PRIVATE void phx__ids_free(struct phx__ids *ids);
 /* The index, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__ids_find(const struct phx__ids *ids, const struct phx_id *id);
+/* Whose phx__id_hash this is, or PHX__NONE. */
+PHX_PRIVATE uint32_t phx__ids_find_hash(const struct phx__ids *ids, uint64_t hash);
 /* Finds or adds. The lowest free index is given. PHX_ENOMEM, PHX_ELIMIT (also if the hashes of two
  * ids collide, which no honest pair does). */
 PHX_PRIVATE int phx__ids_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index);

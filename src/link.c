@@ -193,6 +193,17 @@ static long link_send(struct phx__link_set *s, struct phx__link *l)
     return n;
 }
 
+/* All is written: the block is used again. One that was made for a table or a large card is not kept, or each
+ * of a hub's idle links would hold a whole table. */
+static void link_spare(struct phx__link *l)
+{
+    l->tail->used = 0;
+    if (l->tail->capacity <= LINK_TAIL)
+        return;
+    phx__block_drop(l->tail);
+    l->tail = NULL;
+}
+
 /* The stream took n bytes, and left what is in out. How much is it offered the next time? */
 static void link_offer(struct phx__link *l, size_t n)
 {
@@ -219,7 +230,7 @@ int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
         if (n == 0) {
             l->dry = 1;
             if (l->out.bytes == 0 && l->tail != NULL && l->tail->refs == 1)
-                l->tail->used = 0; /* all written: use the block again */
+                link_spare(l);
             return 0;
         }
         link_offer(l, n > 0 ? (size_t)n : 0);

@@ -82,6 +82,8 @@
 /* The most that a stall may put off the failure of others. Finding the way back takes a dial or
  * two, and one may have to wait for the other side's turn, a second or so. */
 #define LIVE_GRACE_US (10 * PHX__SECOND)
+/* In place of a node: the timer that all share. */
+#define LIVE_ALL PHX__NONE
 /* Until the next look, while there is something left to read. */
 #define LIVE_BLIND_US PHX__MS
 /* Ten answers, each of which is good for broken_us: by then a route that comes back at all has come. */
@@ -117,9 +119,11 @@ static struct phx__live_node *live_find(const struct phx__live *l, uint32_t node
     return node < l->capacity ? &l->at[node] : NULL;
 }
 
-static struct phx__live_node *live_linked(const struct phx__live *l, uint32_t node)
+static struct phx__live_link *live_linked(const struct phx__live *l, uint32_t node)
 {
-    return node < l->capacity && l->at[node].linked ? &l->at[node] : NULL;
+    uint32_t place = node < l->capacity ? l->at[node].link : 0;
+
+    return place != 0 ? l->link_at[place - 1] : NULL;
 }
 
 static int live_timer_new(struct phx__live *l, int kind, uint32_t node, uint32_t *handle_plus_one)
@@ -142,26 +146,26 @@ static void live_timer_drop(struct phx__live *l, uint32_t *handle_plus_one)
 /* ---- When to look at a link ------------------------------------------------------------------ */
 
 /* Within which time this neighbour hears of us. */
-static uint64_t live_period(const struct phx__live *l, const struct phx__live_node *n)
+static uint64_t live_period(const struct phx__live *l, const struct phx__live_link *n)
 {
     return n->monitor ? l->limits.interval_us : l->limits.insurance_us;
 }
 
 /* When to speak: as often as we should, and not later than we said. */
-static uint64_t live_speak(const struct phx__live *l, const struct phx__live_node *n)
+static uint64_t live_speak(const struct phx__live *l, const struct phx__live_link *n)
 {
     return n->tell ? 0 : live_add(n->said, live_least(live_period(l, n), n->promised));
 }
 
 /* How long it may be silent before others are told, and then before it is given up. */
-static uint64_t live_patience(const struct phx__live *l, const struct phx__live_node *n)
+static uint64_t live_patience(const struct phx__live *l, const struct phx__live_link *n)
 {
     uint64_t grace = l->limits.timeout_us;
 
     return live_add(n->next_us, n->silent ? grace : grace / 2);
 }
 
-static void live_arm(struct phx__live *l, struct phx__live_node *n, uint64_t now)
+static void live_arm(struct phx__live *l, struct phx__live_link *n, uint64_t now)
 {
     uint64_t hear = live_add(n->heard, live_patience(l, n)), at;
 
@@ -172,26 +176,28 @@ static void live_arm(struct phx__live *l, struct phx__live_node *n, uint64_t now
     at = live_least(live_speak(l, n), live_add(hear, l->stalled));
     if (l->blind && at < now + LIVE_BLIND_US)
         at = now + LIVE_BLIND_US;
-    phx__timer_set(l->timers, n->timer - 1, at);
+    phx__timer_set(l->timers, n->timer, at);
 }
 
 /* ---- Monitors -------------------------------------------------------------------------------- */
 
 static void live_promote(struct phx__live *l, uint32_t node)
 {
-    struct phx__live_node *n = &l->at[node];
+    struct phx__live_link *n = live_linked(l, node);
 
     n->monitor = 1;
     l->monitors++;
     n->tell = n->promised > l->limits.interval_us;
     if (n->tell)
-        phx__timer_set(l->timers, n->timer - 1, l->last_step);
+        phx__timer_set(l->timers, n->timer, l->last_step);
 }
 
 /* It need not know: it hears of it when what it was promised is due. */
 static void live_demote(struct phx__live *l, uint32_t node)
 {
-    l->at[node].monitor = l->at[node].tell = 0;
+    struct phx__live_link *n = live_linked(l, node);
+
+    n->monitor = n->tell = 0;
     l->monitors--;
 }
 
@@ -201,7 +207,7 @@ static uint32_t live_pick(const struct phx__live *l, uint8_t monitor, int busy, 
     uint32_t i;
 
     for (i = 0; i < l->link_count; i++) {
-        const struct phx__live_node *n = &l->at[l->links[i]];
+        const struct phx__live_link *n = l->link_at[i];
         if (n->monitor == monitor && (busy || !n->busy) && number-- == 0)
             return l->links[i];
     }
@@ -213,7 +219,7 @@ static uint32_t live_count_free(const struct phx__live *l)
     uint32_t i, count = 0;
 
     for (i = 0; i < l->link_count; i++)
-        count += !l->at[l->links[i]].monitor && !l->at[l->links[i]].busy;
+        count += !l->link_at[i]->monitor && !l->link_at[i]->busy;
     return count;
 }
 
@@ -250,10 +256,10 @@ static void live_become(struct phx__live *l, uint32_t node, enum phx_state state
         return;
     l->suspects -= n->state == PHX_NODE_SUSPECT;
     l->suspects += state == PHX_NODE_SUSPECT;
-    n->state = state;
+    n->state = (uint8_t)state;
     n->since = live_clock(l, now);
     if (state != PHX_NODE_UNREACHABLE && state != PHX_NODE_SUSPECT)
-        phx__timer_stop(l->timers, n->fate - 1);
+        live_timer_drop(l, &n->fate);
     l->ops.state(l->ops.ctx, node, state); /* last: it may call back and move n */
 }
 
@@ -267,11 +273,23 @@ static void live_blame(struct phx__live *l, uint32_t node, enum phx__live_ground
     n->accused_at = live_clock(l, now);
 }
 
-/* The fate timer, on the waking clock. */
-static void live_doom(struct phx__live *l, struct phx__live_node *n, uint64_t awake, uint64_t look)
+/* When the fate of a node is looked at again. Few nodes have one, so its timer is made when it is needed;
+ * without memory for it one timer that all nodes share fires in its place. */
+static void live_fate_at(struct phx__live *l, uint32_t node, uint64_t at)
 {
-    n->doom = awake;
-    phx__timer_set(l->timers, n->fate - 1, live_add(look, l->stalled));
+    struct phx__live_node *n = &l->at[node];
+
+    if (n->fate != 0 || live_timer_new(l, PHX__TIMER_LIVE_NODE, node, &n->fate) == 0)
+        phx__timer_set(l->timers, n->fate - 1, at);
+    else if (at < phx__timer_at(l->timers, l->rescue - 1))
+        phx__timer_set(l->timers, l->rescue - 1, at);
+}
+
+/* The fate timer, on the waking clock. */
+static void live_doom(struct phx__live *l, uint32_t node, uint64_t awake, uint64_t look)
+{
+    l->at[node].doom = awake;
+    live_fate_at(l, node, live_add(look, l->stalled));
 }
 
 static void live_suspect(struct phx__live *l, uint32_t node, uint64_t now)
@@ -282,18 +300,18 @@ static void live_suspect(struct phx__live *l, uint32_t node, uint64_t now)
     if (n->state != PHX_NODE_OK)
         return;
     until = live_add(live_awake(l, now), live_add(l->limits.timeout_us, l->limits.broken_us));
-    live_doom(l, n, until, until);
+    live_doom(l, node, until, until);
     live_become(l, node, PHX_NODE_SUSPECT, now);
 }
 
 /* Unreachable: so long until it has failed, with a second search halfway. */
-static void live_sentence(struct phx__live *l, struct phx__live_node *n, uint64_t now)
+static void live_sentence(struct phx__live *l, uint32_t node, uint64_t now)
 {
     uint64_t awake = live_awake(l, now), from = awake > l->grace ? awake : l->grace;
     uint64_t broken = l->limits.broken_us;
 
-    n->sought = 0;
-    live_doom(l, n, live_add(from, broken), live_add(from, broken / 2));
+    l->at[node].sought = 0;
+    live_doom(l, node, live_add(from, broken), live_add(from, broken / 2));
 }
 
 static void live_lose(struct phx__live *l, uint32_t node, uint64_t now)
@@ -301,7 +319,7 @@ static void live_lose(struct phx__live *l, uint32_t node, uint64_t now)
     struct phx__live_node *n = &l->at[node];
 
     n->put_off = 0;
-    live_sentence(l, n, now);
+    live_sentence(l, node, now);
     if (n->state != PHX_NODE_SUSPECT)
         live_blame(l, node, PHX__LIVE_ROUTE, PHX__NONE, now);
     live_become(l, node, PHX_NODE_UNREACHABLE, now);
@@ -315,7 +333,7 @@ static void live_fate(struct phx__live *l, uint32_t node, uint64_t now)
     uint64_t awake = live_awake(l, now);
 
     if (l->blind) {
-        phx__timer_set(l->timers, n->fate - 1, now + LIVE_BLIND_US);
+        live_fate_at(l, node, now + LIVE_BLIND_US);
     } else if (n->state == PHX_NODE_SUSPECT && awake >= n->doom) {
         live_become(l, node, PHX_NODE_OK, now); /* those who have a link with it have kept it */
     } else if (n->state == PHX_NODE_UNREACHABLE && awake >= n->doom) {
@@ -323,10 +341,10 @@ static void live_fate(struct phx__live *l, uint32_t node, uint64_t now)
     } else if (n->state == PHX_NODE_UNREACHABLE && !n->sought
                && live_add(awake, l->limits.broken_us - l->limits.broken_us / 2) >= n->doom) {
         n->sought = 1;
-        live_doom(l, n, n->doom, n->doom);
+        live_doom(l, node, n->doom, n->doom);
         l->ops.seek(l->ops.ctx, node);
     } else { /* a stall came between, or another limit */
-        live_doom(l, n, n->doom, n->doom);
+        live_doom(l, node, n->doom, n->doom);
     }
 }
 
@@ -335,7 +353,7 @@ static void live_fate(struct phx__live *l, uint32_t node, uint64_t now)
 /* Asks for a sign of life, within this time from now. */
 static void live_demand(struct phx__live *l, uint32_t node, uint64_t within, uint64_t now)
 {
-    struct phx__live_node *n = &l->at[node];
+    struct phx__live_link *n = live_linked(l, node);
     uint64_t until = live_add(live_awake(l, now), within);
 
     if (n->busy || (n->asked && n->asked_until <= until))
@@ -348,7 +366,7 @@ static void live_demand(struct phx__live *l, uint32_t node, uint64_t within, uin
         live_arm(l, n, now);
 }
 
-static int live_is_gone(const struct phx__live *l, const struct phx__live_node *n, uint64_t awake)
+static int live_is_gone(const struct phx__live *l, const struct phx__live_link *n, uint64_t awake)
 {
     return awake - n->heard >= live_add(n->next_us, l->limits.timeout_us)
            || (n->asked && awake >= n->asked_until);
@@ -357,7 +375,7 @@ static int live_is_gone(const struct phx__live *l, const struct phx__live_node *
 /* Messages went out a while ago. If nothing came after any of them: did they arrive? */
 static void live_review_use(struct phx__live *l, uint32_t node, uint64_t now)
 {
-    struct phx__live_node *n = &l->at[node];
+    struct phx__live_link *n = live_linked(l, node);
 
     n->used = n->used_last > n->heard;
     if (!n->used)
@@ -373,14 +391,14 @@ static void live_review_use(struct phx__live *l, uint32_t node, uint64_t now)
 /* What must be heard: 1 if the link stands. */
 static int live_listen(struct phx__live *l, uint32_t node, uint64_t now)
 {
-    struct phx__live_node *n = &l->at[node];
+    struct phx__live_link *n = live_linked(l, node);
     uint64_t awake = live_awake(l, now);
 
     if (l->blind)
         return 1;
     if (live_is_gone(l, n, awake)) {
         /* The owner closes the link and calls down. Should it not, it is told again and again. */
-        phx__timer_set(l->timers, n->timer - 1, live_add(now, l->limits.interval_us));
+        phx__timer_set(l->timers, n->timer, live_add(now, l->limits.interval_us));
         live_blame(l, node, PHX__LIVE_SILENT, PHX__SELF, now);
         l->ops.silent(l->ops.ctx, node, awake - n->heard);
         return 0;
@@ -400,7 +418,7 @@ static int live_listen(struct phx__live *l, uint32_t node, uint64_t now)
 }
 
 /* What would have been due since the last heartbeat, had nothing else been said. */
-static void live_count_saved(struct phx__live *l, struct phx__live_node *n, uint64_t now)
+static void live_count_saved(struct phx__live *l, struct phx__live_link *n, uint64_t now)
 {
     uint64_t period = live_period(l, n), count;
 
@@ -414,23 +432,23 @@ static void live_count_saved(struct phx__live *l, struct phx__live_node *n, uint
 /* The timer of a link fired: find out what is true by now. */
 static void live_check(struct phx__live *l, uint32_t node, uint64_t now)
 {
-    struct phx__live_node *n;
+    struct phx__live_link *n;
 
     if (!live_listen(l, node, now))
         return;
-    n = &l->at[node];
+    n = live_linked(l, node);
     if (now >= live_speak(l, n)) {
         n->tell = 0;
         l->ops.beat(l->ops.ctx, node, 0);
         /* Counts as said even if it could not be sent: a link that is full of other traffic is not
          * helped by trying at once again. */
-        n = &l->at[node];
-        if (n->linked)
+        n = live_linked(l, node);
+        if (n != NULL)
             n->said = now;
     } else {
         live_count_saved(l, n, now);
     }
-    if (n->linked)
+    if (n != NULL)
         live_arm(l, n, now);
 }
 
@@ -452,11 +470,15 @@ void phx__live_init(struct phx__live *l, struct phx__mem *mem, struct phx__timer
 /* Its timers end with the heap of timers. */
 void phx__live_free(struct phx__live *l)
 {
+    while (l->link_count > 0)
+        phx__mem_put(l->mem, l->link_at[--l->link_count], sizeof **l->link_at);
     phx__mem_put(l->mem, l->at, l->capacity * sizeof *l->at);
     phx__mem_put(l->mem, l->links, l->link_capacity * sizeof *l->links);
+    phx__mem_put(l->mem, l->link_at, l->link_at_capacity * sizeof *l->link_at);
     l->at = NULL;
     l->links = NULL;
-    l->capacity = l->link_count = l->link_capacity = 0;
+    l->link_at = NULL;
+    l->capacity = l->link_capacity = l->link_at_capacity = 0;
 }
 
 void phx__live_limits(struct phx__live *l, const struct phx_detector *d)
@@ -466,7 +488,7 @@ void phx__live_limits(struct phx__live *l, const struct phx_detector *d)
     l->limits = *d;
     live_fill(l);
     for (i = 0; i < l->link_count; i++) {
-        struct phx__live_node *n = &l->at[l->links[i]];
+        struct phx__live_link *n = l->link_at[i];
         n->tell = (uint8_t)(n->monitor && n->promised > d->interval_us);
         live_arm(l, n, l->last_step);
     }
@@ -530,17 +552,36 @@ void phx__live_round(struct phx__live *l)
     l->blind = 0;
 }
 
+/* What is kept of a new link. NULL: no memory, and nothing has changed. */
+static struct phx__live_link *live_link_new(struct phx__live *l, uint32_t node)
+{
+    struct phx__live_link *n;
+
+    if (phx__mem_grow(l->mem, &l->links, &l->link_capacity, l->link_count + 1, sizeof *l->links) != 0
+        || phx__mem_grow(l->mem, &l->link_at, &l->link_at_capacity, l->link_count + 1,
+                         sizeof *l->link_at) != 0
+        || (n = phx__mem_zero(l->mem, sizeof *n)) == NULL)
+        return NULL;
+    if (phx__timer_new(l->timers, PHX__TIMER_LIVE, node, &n->timer) != 0) {
+        phx__mem_put(l->mem, n, sizeof *n);
+        return NULL;
+    }
+    l->links[l->link_count] = node;
+    l->link_at[l->link_count] = n;
+    l->at[node].link = ++l->link_count;
+    return n;
+}
+
 int phx__live_up(struct phx__live *l, uint32_t node, uint64_t now)
 {
-    struct phx__live_node *n;
+    struct phx__live_link *n;
+    int is_new;
 
-    if (phx__mem_grow(l->mem, &l->at, &l->capacity, node + 1, sizeof *l->at) != 0
-        || phx__mem_grow(l->mem, &l->links, &l->link_capacity, l->link_count + 1,
-                         sizeof *l->links)
-               != 0)
+    if (phx__mem_grow(l->mem, &l->at, &l->capacity, node + 1, sizeof *l->at) != 0)
         return PHX_ENOMEM;
-    n = &l->at[node];
-    if (n->timer == 0 && live_timer_new(l, PHX__TIMER_LIVE, node, &n->timer) != 0)
+    is_new = l->at[node].link == 0;
+    n = is_new ? live_link_new(l, node) : live_linked(l, node);
+    if (n == NULL)
         return PHX_ENOMEM;
     /* The hello was heard and answered just now. */
     n->heard = live_awake(l, now);
@@ -548,12 +589,8 @@ int phx__live_up(struct phx__live *l, uint32_t node, uint64_t now)
     n->due_at = live_add(n->said, l->limits.insurance_us);
     n->next_us = n->promised = LIVE_FIRST_US;
     n->busy = n->silent = n->asked = n->used = 0;
-    if (!n->linked) {
-        n->linked = 1;
-        n->pos = l->link_count;
-        l->links[l->link_count++] = node;
+    if (is_new)
         live_draw(l, node);
-    }
     live_arm(l, n, now);
     phx__live_alive(l, node, now);
     return 0;
@@ -561,24 +598,28 @@ int phx__live_up(struct phx__live *l, uint32_t node, uint64_t now)
 
 void phx__live_down(struct phx__live *l, uint32_t node)
 {
-    struct phx__live_node *n = live_linked(l, node);
-    uint32_t last;
+    struct phx__live_link *n = live_linked(l, node);
+    uint32_t last, place;
 
     if (n == NULL)
         return;
     if (n->monitor)
         live_demote(l, node);
-    n->linked = n->watched = n->busy = n->silent = n->asked = n->used = 0;
-    live_timer_drop(l, &n->timer);
+    phx__timer_drop(l->timers, n->timer);
+    place = l->at[node].link - 1;
+    l->at[node].link = 0;
     last = l->links[--l->link_count];
-    l->links[n->pos] = last;
-    l->at[last].pos = n->pos;
+    l->links[place] = last;
+    l->link_at[place] = l->link_at[l->link_count];
+    if (last != node)
+        l->at[last].link = place + 1;
+    phx__mem_put(l->mem, n, sizeof *n);
     live_fill(l);
 }
 
 uint64_t phx__live_promise(struct phx__live *l, uint32_t node, uint64_t now, int *monitor)
 {
-    struct phx__live_node *n = live_linked(l, node);
+    struct phx__live_link *n = live_linked(l, node);
 
     *monitor = n != NULL && n->monitor;
     if (n == NULL)
@@ -587,26 +628,26 @@ uint64_t phx__live_promise(struct phx__live *l, uint32_t node, uint64_t now, int
     n->promised = l->pause ? l->pause : live_period(l, n);
     n->due_at = live_add(n->said, live_period(l, n));
     n->tell = 0;
-    if (live_speak(l, n) < phx__timer_at(l->timers, n->timer - 1))
+    if (live_speak(l, n) < phx__timer_at(l->timers, n->timer))
         live_arm(l, n, now);
     return n->promised;
 }
 
 void phx__live_heard(struct phx__live *l, uint32_t node, uint64_t now)
 {
-    struct phx__live_node *n = live_linked(l, node);
+    struct phx__live_link *n = live_linked(l, node);
 
     if (n == NULL)
         return;
     n->heard = live_awake(l, now);
     n->silent = n->asked = 0;
-    if (n->state == PHX_NODE_SUSPECT)
+    if (l->at[node].state == PHX_NODE_SUSPECT)
         live_become(l, node, PHX_NODE_OK, now);
 }
 
 void phx__live_said(struct phx__live *l, uint32_t node, uint64_t now)
 {
-    struct phx__live_node *n = live_linked(l, node);
+    struct phx__live_link *n = live_linked(l, node);
 
     if (n != NULL)
         n->said = live_clock(l, now);
@@ -615,7 +656,7 @@ void phx__live_said(struct phx__live *l, uint32_t node, uint64_t now)
 void phx__live_beat(struct phx__live *l, uint32_t node, uint64_t next_us, int busy, int watched,
                     uint64_t now)
 {
-    struct phx__live_node *n = live_linked(l, node);
+    struct phx__live_link *n = live_linked(l, node);
     uint64_t before;
 
     if (n == NULL)
@@ -635,7 +676,7 @@ void phx__live_beat(struct phx__live *l, uint32_t node, uint64_t next_us, int bu
 
 void phx__live_used(struct phx__live *l, uint32_t node, uint64_t now)
 {
-    struct phx__live_node *n = live_linked(l, node);
+    struct phx__live_link *n = live_linked(l, node);
 
     if (n == NULL)
         return;
@@ -655,12 +696,12 @@ void phx__live_ask(struct phx__live *l, uint32_t node, uint64_t now)
 
 int phx__live_word(struct phx__live *l, uint32_t node, uint32_t accuser, uint64_t now)
 {
-    struct phx__live_node *n = live_find(l, node);
+    const struct phx__live_link *n = live_linked(l, node);
 
-    if (n == NULL || (n->linked && n->busy))
+    if (live_find(l, node) == NULL || (n != NULL && n->busy))
         return 0;
     live_blame(l, node, PHX__LIVE_WORD, accuser, now);
-    if (n->linked && !n->silent)
+    if (n != NULL && !n->silent)
         live_demand(l, node, l->limits.timeout_us / 2, now);
     live_suspect(l, node, now);
     return 1;
@@ -674,7 +715,7 @@ void phx__live_alive(struct phx__live *l, uint32_t node, uint64_t now)
         live_become(l, node, PHX_NODE_OK, now);
     } else if (n != NULL && n->state == PHX_NODE_UNREACHABLE && n->put_off < LIVE_PUT_OFF) {
         n->put_off++;
-        live_sentence(l, n, now);
+        live_sentence(l, node, now);
     }
 }
 
@@ -685,8 +726,8 @@ int phx__live_reachable(struct phx__live *l, uint32_t node, int yes, int left, u
     if (phx__mem_grow(l->mem, &l->at, &l->capacity, node + 1, sizeof *l->at) != 0)
         return PHX_ENOMEM;
     n = &l->at[node];
-    /* Made when the node becomes known, so that nothing can fail when it is lost. */
-    if (n->fate == 0 && live_timer_new(l, PHX__TIMER_LIVE_NODE, node, &n->fate) != 0)
+    /* Made when the first node becomes known, so that nothing can fail when one is lost. */
+    if (l->rescue == 0 && live_timer_new(l, PHX__TIMER_LIVE_NODE, LIVE_ALL, &l->rescue) != 0)
         return PHX_ENOMEM;
     if (yes && n->state != PHX_NODE_SUSPECT) /* that there is a route was never doubted */
         live_become(l, node, PHX_NODE_OK, now);
@@ -704,12 +745,12 @@ enum phx_state phx__live_state(const struct phx__live *l, uint32_t node, uint64_
 
     if (since != NULL)
         *since = n == NULL ? 0 : n->since;
-    return n == NULL ? (enum phx_state)0 : n->state;
+    return n == NULL ? (enum phx_state)0 : (enum phx_state)n->state;
 }
 
 int phx__live_is_monitor(const struct phx__live *l, uint32_t node)
 {
-    const struct phx__live_node *n = live_linked(l, node);
+    const struct phx__live_link *n = live_linked(l, node);
 
     return n != NULL && n->monitor;
 }
@@ -717,6 +758,11 @@ int phx__live_is_monitor(const struct phx__live *l, uint32_t node)
 const struct phx__live_node *phx__live_look(const struct phx__live *l, uint32_t node)
 {
     return live_find(l, node);
+}
+
+const struct phx__live_link *phx__live_link_of(const struct phx__live *l, uint32_t node)
+{
+    return live_linked(l, node);
 }
 
 void phx__live_forget(struct phx__live *l, uint32_t node)
@@ -731,16 +777,30 @@ void phx__live_forget(struct phx__live *l, uint32_t node)
     memset(n, 0, sizeof *n);
 }
 
+static int live_has_fate(const struct phx__live_node *n)
+{
+    return n->state == PHX_NODE_UNREACHABLE || n->state == PHX_NODE_SUSPECT;
+}
+
+/* The shared timer: those without one of their own. Each is given one, or sets this one again. */
+static void live_rescue(struct phx__live *l, uint64_t now)
+{
+    uint32_t node;
+
+    for (node = 0; node < l->capacity; node++)
+        if (live_has_fate(&l->at[node]) && l->at[node].fate == 0)
+            live_fate(l, node, now);
+}
+
 void phx__live_due(struct phx__live *l, int kind, uint32_t node, uint64_t now)
 {
-    struct phx__live_node *n = live_find(l, node);
+    const struct phx__live_node *n = live_find(l, node);
 
     now = live_clock(l, now);
-    if (n == NULL)
-        return;
-    if (kind == PHX__TIMER_LIVE && n->linked)
-        live_check(l, node, now);
-    if (kind == PHX__TIMER_LIVE_NODE
-        && (n->state == PHX_NODE_UNREACHABLE || n->state == PHX_NODE_SUSPECT))
+    if (kind == PHX__TIMER_LIVE_NODE && node == LIVE_ALL)
+        live_rescue(l, now);
+    else if (kind == PHX__TIMER_LIVE_NODE && n != NULL && live_has_fate(n))
         live_fate(l, node, now);
+    else if (kind == PHX__TIMER_LIVE && live_linked(l, node) != NULL)
+        live_check(l, node, now);
 }

@@ -22,8 +22,8 @@ enum phx__live_ground {
     PHX__LIVE_WORD,   /* the accuser says so */
     PHX__LIVE_ROUTE   /* there was no route any more */
 };
-struct phx__live_node {
-    uint8_t linked;
+/* A link, for as long as it is up. */
+struct phx__live_link {
     uint8_t monitor; /* it watches us */
     uint8_t watched; /* we watch it */
     uint8_t tell;    /* say something now: it does not know yet that it is to watch us */
@@ -31,23 +31,25 @@ struct phx__live_node {
     uint8_t silent;  /* for so long that others were told */
     uint8_t asked;   /* something must come before asked_until */
     uint8_t used;    /* messages went out after used_at, the last at used_last */
-    uint8_t sought;  /* others were asked again */
-    uint8_t put_off; /* how often its failure was, since it was lost */
-    uint8_t ground;  /* enum phx__live_ground */
-    enum phx_state state; /* 0: not known */
-    uint32_t accuser;     /* node, for PHX__LIVE_WORD */
-    uint64_t accused_at;
-    uint64_t since;       /* of state */
-    uint64_t heard;       /* last traffic in on the link; on the waking clock, see live.c */
-    uint64_t said;        /* last traffic out */
-    uint64_t next_us;     /* the peer will speak again within this */
-    uint64_t promised;    /* we will, as far as it knows */
-    uint64_t due_at;      /* when a heartbeat would be due if nothing else were said */
+    uint32_t timer;
+    uint64_t heard;    /* last traffic in; on the waking clock, see live.c */
+    uint64_t said;     /* last traffic out */
+    uint64_t next_us;  /* the peer will speak again within this */
+    uint64_t promised; /* we will, as far as it knows */
+    uint64_t due_at;   /* when a heartbeat would be due if nothing else were said */
     uint64_t asked_until, used_at, used_last; /* on the waking clock */
-    uint64_t doom; /* when unreachable becomes failed, or suspicion comes to nothing; on it, too */
-    uint32_t pos;   /* among the links */
-    uint32_t timer; /* of the link: its handle + 1; 0: none */
-    uint32_t fate;  /* of the node, for doom: its handle + 1; 0: none */
+};
+struct phx__live_node {
+    uint64_t since; /* of state */
+    uint64_t accused_at;
+    uint64_t doom; /* when unreachable becomes failed, or suspicion comes to nothing; on the waking clock */
+    uint32_t accuser; /* node, for PHX__LIVE_WORD */
+    uint32_t link;    /* its place among the links + 1; 0: none */
+    uint32_t fate;    /* timer for doom: its handle + 1; 0: none */
+    uint8_t state;    /* enum phx_state; 0: not known */
+    uint8_t ground;   /* enum phx__live_ground */
+    uint8_t sought;   /* others were asked again */
+    uint8_t put_off;  /* how often its failure was, since it was lost */
 };
 struct phx__live {
     struct phx__mem *mem;
@@ -57,8 +59,10 @@ struct phx__live {
     struct phx_detector limits;
     struct phx__live_node *at; /* by node */
     uint32_t capacity;
-    uint32_t *links; /* nodes */
-    uint32_t link_count, link_capacity;
+    uint32_t *links;               /* nodes */
+    struct phx__live_link **link_at; /* what is kept of each */
+    uint32_t link_count, link_capacity, link_at_capacity;
+    uint32_t rescue; /* a timer for the fates that found no memory for their own: its handle + 1 */
     uint32_t monitors; /* how many we have */
     uint32_t suspects; /* nodes in PHX_NODE_SUSPECT */
     int stepped;       /* last_step is valid */
@@ -113,8 +117,9 @@ PHX_PRIVATE int phx__live_reachable(struct phx__live *l, uint32_t node, int yes,
 PHX_PRIVATE enum phx_state phx__live_state(const struct phx__live *l, uint32_t node,
                                            uint64_t *since);
 PHX_PRIVATE int phx__live_is_monitor(const struct phx__live *l, uint32_t node);
-/* NULL if nothing is known of it. */
+/* NULL if nothing is known of it, or of a link with it. */
 PHX_PRIVATE const struct phx__live_node *phx__live_look(const struct phx__live *l, uint32_t node);
+PHX_PRIVATE const struct phx__live_link *phx__live_link_of(const struct phx__live *l, uint32_t node);
 PHX_PRIVATE void phx__live_forget(struct phx__live *l, uint32_t node);
 /* PHX__TIMER_LIVE (a link) and PHX__TIMER_LIVE_NODE (a fate) fired. */
 PHX_PRIVATE void phx__live_due(struct phx__live *l, int kind, uint32_t node, uint64_t now);

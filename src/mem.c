@@ -25,6 +25,10 @@
 /* The first size of a growing array, in items. One item is the common case that must not cost four
  * resizes; more would be waste in the many arrays that stay empty or tiny. */
 #define MEM_FIRST_ITEMS 4u
+/* From so many items on an array grows by an eighth instead of by half. Then most of what a node has are
+ * arrays by node, and an eighth of them is idle at most; pushing n items copies at most 9n, which large
+ * blocks are spared anyway, since allocators move them by their pages. */
+#define MEM_MANY_ITEMS 256u
 
 /* Below it allocators do not ask the system. */
 #define MEM_LARGE ((size_t)128 << 10)
@@ -136,6 +140,16 @@ void phx__mem_put(struct phx__mem *m, void *p, size_t size)
     m->alloc.alloc(m->alloc.world, p, size, 0);
 }
 
+void phx__mem_put_secret(struct phx__mem *m, void *p, size_t size)
+{
+    volatile unsigned char *bytes = p; /* a plain memset before a free is left out by compilers */
+    size_t i;
+
+    for (i = 0; p != NULL && i < size; i++)
+        bytes[i] = 0;
+    phx__mem_put(m, p, size);
+}
+
 /* ---- Large ones */
 
 void *phx__mem_get_large(struct phx__mem *m, size_t size)
@@ -195,7 +209,7 @@ void phx__mem_drop_spares(struct phx__mem *m)
 int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need, size_t item)
 {
     /* By half: pushing n items copies at most 2n of them, and at most a third of the array is idle. */
-    uint64_t more = (uint64_t)*capacity + *capacity / 2;
+    uint64_t more = (uint64_t)*capacity + *capacity / (*capacity < MEM_MANY_ITEMS ? 2 : 8);
     size_t old_size = *capacity * item, new_size;
     void *old, *new_array;
 
@@ -224,5 +238,6 @@ int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t 
 }
 
 #undef MEM_FIRST_ITEMS
+#undef MEM_MANY_ITEMS
 #undef MEM_LARGE
 #undef MEM_HEAD

@@ -24,14 +24,17 @@ PHX_PRIVATE void *phx__mem_zero(struct phx__mem *m, size_t size);
 PHX_PRIVATE void *phx__mem_resize(struct phx__mem *m, void *old, size_t old_size, size_t new_size);
 /* p may be NULL. size is what was asked for. */
 PHX_PRIVATE void phx__mem_put(struct phx__mem *m, void *p, size_t size);
+/* The same of a secret, which is not to lie about in memory that somebody else gets next. */
+PHX_PRIVATE void phx__mem_put_secret(struct phx__mem *m, void *p, size_t size);
 /* The same for bytes that may be many and are needed again and again, messages that is: what is put may be
  * kept for the next of about that size. Not to be mixed with the others. */
 PHX_PRIVATE void *phx__mem_get_large(struct phx__mem *m, size_t size);
 PHX_PRIVATE void phx__mem_put_large(struct phx__mem *m, void *p, size_t size);
 /* Gives back all that is kept. */
 PHX_PRIVATE void phx__mem_drop_spares(struct phx__mem *m);
-/* Makes *array (of *capacity items of item bytes) hold at least need items, growing by half; new items
- * are zeroed. 0 or PHX_ENOMEM; *array and *capacity are untouched on failure. Overflow is checked. */
+/* Makes *array (of *capacity items of item bytes) hold at least need items, growing by half, and
+ * by an eighth once it is large; new items are zeroed. 0 or PHX_ENOMEM; *array and *capacity are untouched
+ * on failure. Overflow is checked. */
 PHX_PRIVATE int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need,
                               size_t item);
 /* Would size more bytes pass the limit? */

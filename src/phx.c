@@ -96,6 +96,38 @@ int phx__node_peer(phx *p, uint32_t node)
     return 0;
 }
 
+struct phx__past *phx__node_past(const phx *p, uint32_t node)
+{
+    uint32_t past = node < p->peer_capacity ? p->peers[node].past : 0;
+
+    return past != 0 ? &p->pasts[past - 1] : NULL;
+}
+
+struct phx__past *phx__node_note(phx *p, uint32_t node)
+{
+    struct phx__past *past = phx__node_past(p, node);
+
+    if (past != NULL)
+        return past;
+    if (phx__node_peer(p, node) != 0
+        || phx__mem_grow(&p->mem, &p->pasts, &p->past_capacity, p->past_count + 1, sizeof *past) != 0)
+        return NULL;
+    past = &p->pasts[p->past_count++];
+    memset(past, 0, sizeof *past);
+    past->node = node;
+    p->peers[node].past = p->past_count;
+    return past;
+}
+
+/* The last one takes its place. */
+static void node_drop_past(phx *p, struct phx__past *past)
+{
+    p->peers[past->node].past = 0;
+    *past = p->pasts[--p->past_count];
+    if (past != &p->pasts[p->past_count])
+        p->peers[past->node].past = (uint32_t)(past - p->pasts) + 1;
+}
+
 int phx__node_own_address(phx *p, const struct phx_address *a)
 {
     uint8_t i;
@@ -170,7 +202,7 @@ static int node_read_card(phx *p, uint32_t node, const struct phx__dest *d)
     struct phx__card card;
     int changed, err;
 
-    if (phx__wire_get_card(d->card, d->card_size, &card) != 0)
+    if (phx__wire_get_card(d->card->at, d->card->size, &card) != 0)
         return PHX_EPROTO; /* cannot be: checked when it came in */
     changed = phx__names_set(&p->names, node, &card);
     if (changed < 0)
@@ -187,24 +219,22 @@ static int node_read_card(phx *p, uint32_t node, const struct phx__dest *d)
 
 static int node_card_says_left(const struct phx__dest *d)
 {
-    return d->card != NULL && d->card_size > 0 && (d->card[0] & PHX__CARD_LEFT);
+    return d->card != NULL && d->card->size > 0 && (d->card->at[0] & PHX__CARD_LEFT);
 }
 
 static int node_show_card(phx *p, uint32_t node, const struct phx__dest *d)
 {
-    struct phx__peer *peer = &p->peers[node];
+    const struct phx__peer *peer = &p->peers[node];
     int seen;
 
     if (d->card_version == 0
-        || (d->card_version == peer->card_version && d->incarnation == peer->card_incarnation))
+        || (d->card_version == peer->card_version && d->incarnation + 1 == peer->life))
         return 0;
     if ((seen = node_read_card(p, node, d)) < 0) {
         phx__node_log(p, PHX_LOG_WARN, "card not taken: %s", phx_strerror(seen));
         return seen;
     }
-    peer = &p->peers[node];
-    peer->card_version = d->card_version;
-    peer->card_incarnation = d->incarnation;
+    p->peers[node].card_version = d->card_version;
     return 0;
 }
 
@@ -226,6 +256,8 @@ static int node_changed(phx *p, uint32_t node)
     if (p->disc.learnt_at == p->now)
         p->teller = d->next;
     peer = &p->peers[node];
+    if (d->card_version == 0)
+        peer->card_version = 0; /* the one shown was of a former life */
     if (peer->life != 0 && peer->life != d->incarnation + 1)
         phx__post_reborn(&p->post, node, d->incarnation, p->now);
     peer->life = d->incarnation + 1;
@@ -343,9 +375,6 @@ static void node_state(void *ctx, uint32_t node, enum phx_state state)
     struct phx_node n;
     int changed;
 
-
-    if (state == PHX_NODE_FAILED && phx__node_peer(p, node) == 0)
-        p->peers[node].failed_at = p->now;
     changed = phx__names_dead(&p->names, node, state == PHX_NODE_FAILED);
     p->card_stale |= changed > 0;
     p->late |= changed < 0;
@@ -357,6 +386,19 @@ static void node_state(void *ctx, uint32_t node, enum phx_state state)
         return; /* who has said goodbye breaks its own links: no news of others */
     phx__node_fill(p, node, &n);
     p->cfg.on_node(p, &n, p->cfg.user);
+}
+
+uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out)
+{
+    const phx *p = ctx;
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+    struct phx__card card;
+
+    if (d == NULL || d->card == NULL
+        || phx__wire_get_card(d->card->at, d->card->size, &card) != 0)
+        return 0;
+    memcpy(out, card.address, card.address_count * sizeof *out);
+    return card.address_count;
 }
 
 static uint32_t node_owner(void *ctx, uint64_t name)
@@ -491,7 +533,8 @@ static void node_forget(phx *p, uint32_t node)
     if (node < p->peer_capacity) {
         p->peers[node].card_version = 0;
         p->peers[node].life = 0;
-        p->peers[node].word_life = p->peers[node].heard_at = p->peers[node].lost_at = 0;
+        if (phx__node_past(p, node) != NULL)
+            node_drop_past(p, phx__node_past(p, node));
     }
     phx__ids_drop(&p->ids, node);
 }
@@ -803,8 +846,10 @@ static int node_open_identity(phx *p, const struct phx_config *cfg)
 static uint64_t node_failed_at(void *ctx, uint32_t node)
 {
     const phx *p = ctx;
+    uint64_t since;
 
-    return node < p->peer_capacity ? p->peers[node].failed_at : 0;
+    (void)phx__live_state(&p->live, node, &since);
+    return since;
 }
 
 static int node_open_brains(phx *p)
@@ -812,7 +857,7 @@ static int node_open_brains(phx *p)
     struct phx__route_ops route;
     struct phx__disc_limits dl = { p->cfg.max_links, p->cfg.max_dials, p->cfg.retry_min_us,
                                    p->cfg.retry_max_us, NODE_CROWD };
-    struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon, node_ask };
+    struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon, node_ask, phx__node_addresses };
     struct phx__live_ops live = { p, node_live_beat, node_silent, phx__node_suspect,
                                   phx__node_seek, node_state };
     struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,
@@ -877,6 +922,7 @@ static void node_free(phx *p)
     phx__hand_free(p);
     phx__trace_free(p);
     phx__mem_put(&p->mem, p->peers, p->peer_capacity * sizeof *p->peers);
+    phx__mem_put(&p->mem, p->pasts, p->past_capacity * sizeof *p->pasts);
     phx__block_drop(p->set.block);
     phx__block_drop(p->set.spare);
     phx__node_drop_keys(p);

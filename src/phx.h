@@ -55,16 +55,20 @@ struct phx__sight { /* what a peer said of where it sees us */
 
 /* What phx.c keeps of each node beside the rooms' own arrays. */
 struct phx__peer {
+    uint64_t life;         /* incarnation + 1, as last seen; 0: none yet */
     uint32_t link;         /* slot of the link that is up, or PHX__NONE */
-    uint32_t card_version; /* as last given to names, disc and post */
-    uint64_t card_incarnation;
-    uint64_t life;     /* incarnation + 1, as last seen; 0: none yet */
-    uint64_t failed_at; /* when it was last found to have failed */
-    uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
-    int lost_error;             /* ... and why */
-    uint32_t via;               /* the last next hop */
+    uint32_t card_version; /* as last given to names, disc and post; 0: none of this life */
+    uint32_t via;          /* the last next hop */
+    uint32_t past;         /* place among the pasts + 1; 0: none */
+};
+
+/* ... and of those with which something was amiss. */
+struct phx__past {
+    uint64_t heard_at, lost_at;  /* the last link that was lost: last traffic on it, when */
     uint64_t word_life, word_at; /* the last word of its silence: about which life, when */
     uint32_t word_seq;           /* ... and number */
+    int lost_error;              /* why the link was lost */
+    uint32_t node;               /* whose */
 };
 
 struct phx {
@@ -116,6 +120,8 @@ struct phx {
     struct phx__map handles; /* handle -> slot or listener */
     struct phx__peer *peers; /* by node */
     uint32_t peer_capacity;
+    struct phx__past *pasts;
+    uint32_t past_count, past_capacity;
     uint32_t generation;
     uint32_t teller; /* the neighbour who told of the last new node */
 
@@ -126,7 +132,7 @@ struct phx {
     struct phx_address own[PHX__CARD_ADDRESSES]; /* what others are told */
     uint8_t own_count;
     uint8_t own_learnt;            /* bits of own: may give way */
-    struct phx_address here[4];    /* our ends of links, the latest kinds */
+    uint64_t here[32];             /* hashes of our ends of links, the latest kinds */
     struct phx__sight sights[8];   /* not agreed upon, the latest */
     uint32_t here_count, sight_next;
 
@@ -256,7 +262,12 @@ PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or why not *
 /* phx.c */
 PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
+/* What a node's card says, at most PHX__CARD_ADDRESSES of them: how many. */
+PHX_PRIVATE uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out);
 PHX_PRIVATE int phx__node_peer(phx *p, uint32_t node); /* makes room in peers; 0 or PHX_ENOMEM */
+/* What was amiss with this node; NULL: nothing. The same, made if there was nothing; NULL: no memory. */
+PHX_PRIVATE struct phx__past *phx__node_past(const phx *p, uint32_t node);
+PHX_PRIVATE struct phx__past *phx__node_note(phx *p, uint32_t node);
 PHX_PRIVATE int phx__node_own_address(phx *p, const struct phx_address *a); /* 1: a new one */
 
 #endif

@@ -136,10 +136,10 @@ static void dump_json_seen(struct dump *d, uint32_t node)
 
     for (i = 0; i < dest->heard_count; i++) {
         dump_item(d, "\n{\"by\":");
-        dump_id(d, &d->p->ids.at[dest->heard[i].nbr]);
+        dump_id(d, &d->p->ids.at[phx__table_heards(dest)[i].nbr]);
         phx__text_put(&d->t, ",\"node\":");
         dump_id(d, &d->p->ids.at[node]);
-        dump_field(d, ",\"hops\":", dest->heard[i].hops);
+        dump_field(d, ",\"hops\":", phx__table_heards(dest)[i].hops);
         phx__text_put(&d->t, "}");
     }
 }
@@ -211,9 +211,9 @@ static void dump_dot_seen(struct dump *d, uint32_t node)
     uint32_t i;
 
     for (i = 0; i < dest->heard_count; i++) {
-        uint32_t by = dest->heard[i].nbr;
+        uint32_t by = phx__table_heards(dest)[i].nbr;
         const struct phx__heard *back = phx__table_heard(&d->p->route.table.at[by], node);
-        if (dest->heard[i].hops == 1 && (by < node || back == NULL || back->hops != 1))
+        if (phx__table_heards(dest)[i].hops == 1 && (by < node || back == NULL || back->hops != 1))
             dump_dot_edge(d, by, node, " [color=gray];\n");
     }
 }

@@ -6,6 +6,7 @@
  * only the host knows what its clock means.
  */
 #include "phx.h"
+#include "target.h"
 
 /* Lines of one kind, so that a text stays readable in a large network. */
 #define EXPLAIN_MANY 16u
@@ -116,9 +117,9 @@ static void explain_names(struct phx__text *t, const phx *p, uint32_t node)
 
 static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
 {
-    const struct phx__live_node *n = phx__live_look(&p->live, node);
+    const struct phx__live_link *n = phx__live_link_of(&p->live, node);
     const struct phx__link *l = phx__node_link(p, node);
-    const struct phx__peer *peer = node < p->peer_capacity ? &p->peers[node] : NULL;
+    const struct phx__past *past = phx__node_past(p, node);
     char at[PHX_ADDRESS_TEXT];
 
     if (l != NULL && n != NULL) {
@@ -134,18 +135,18 @@ static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
         phx__text_put(t, n->monitor ? "yes\n" : "no\n");
     } else {
         phx__text_put(t, "link: none\n");
-        if (peer != NULL && peer->heard_at != 0) {
+        if (past != NULL && past->heard_at != 0) {
             phx__text_put(t, "heard: ");
-            explain_age(t, p, peer->heard_at);
+            explain_age(t, p, past->heard_at);
             phx__text_put(t, "\n");
         }
     }
-    if (peer == NULL || peer->lost_at == 0)
+    if (past == NULL || past->lost_at == 0)
         return;
     phx__text_put(t, "link-lost: ");
-    explain_age(t, p, peer->lost_at);
+    explain_age(t, p, past->lost_at);
     phx__text_put(t, ", ");
-    phx__text_put(t, phx_strerror(peer->lost_error));
+    phx__text_put(t, phx_strerror(past->lost_error));
     phx__text_put(t, "\n");
 }
 
@@ -177,15 +178,38 @@ static void explain_blame(struct phx__text *t, const phx *p, uint32_t node)
     }
 }
 
+/* Of a node that nobody ever thought of dialling. */
+static void explain_untried(struct phx__text *t, const phx *p, uint32_t node)
+{
+    struct phx_address a[PHX__CARD_ADDRESSES];
+    uint32_t i, count;
+    char text[PHX_ADDRESS_TEXT];
+
+    if (node >= p->disc.node_capacity || p->disc.nodes[node].target != PHX__TARGET_LATENT)
+        return;
+    count = phx__node_addresses((void *)p, node, a);
+    for (i = 0; i < count; i++) {
+        phx__text_put(t, "address: ");
+        phx__text_put(t, phx_address_text(&a[i], text));
+        phx__text_put(t, ", not tried\n");
+    }
+}
+
 static void explain_addresses(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__contact *at = NULL;
     uint32_t i, count = phx__disc_look(&p->disc, node, &at);
     char text[PHX_ADDRESS_TEXT];
+    struct phx_address a;
 
+    if (count == 0) {
+        explain_untried(t, p, node);
+        return;
+    }
     for (i = 0; i < count; i++) {
+        phx__contact_address(at, i, &a);
         phx__text_put(t, "address: ");
-        phx__text_put(t, phx_address_text(&at[i].address, text));
+        phx__text_put(t, phx_address_text(&a, text));
         if (at[i].attempt != PHX__NONE) {
             phx__text_put(t, ", being tried\n");
         } else if (at[i].tried_at == 0) {
@@ -207,9 +231,9 @@ static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
 
     for (i = 0; d != NULL && i < d->heard_count && i < EXPLAIN_MANY; i++) {
         phx__text_put(t, "seen-by: ");
-        explain_node(t, p, d->heard[i].nbr);
+        explain_node(t, p, phx__table_heards(d)[i].nbr);
         phx__text_put(t, ", hops ");
-        phx__text_number(t, d->heard[i].hops);
+        phx__text_number(t, phx__table_heards(d)[i].hops);
         phx__text_put(t, "\n");
     }
 }

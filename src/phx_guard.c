@@ -32,7 +32,7 @@ void phx__node_drop_keys(phx *p)
     uint32_t i;
 
     for (i = 0; i < p->set.key_count; i++)
-        phx__mem_put(&p->mem, p->set.keys[i].data, p->set.keys[i].size);
+        phx__mem_put_secret(&p->mem, p->set.keys[i].data, p->set.keys[i].size);
     p->set.key_count = 0;
     memset(p->set.begun, 0, sizeof p->set.begun);
 }
@@ -62,7 +62,7 @@ int phx__node_keys(phx *p, const struct phx_key *keys, uint32_t count)
         fresh[i].data = phx__mem_get(&p->mem, keys[i].size);
         if (fresh[i].data == NULL) {
             while (i-- > 0)
-                phx__mem_put(&p->mem, fresh[i].data, fresh[i].size);
+                phx__mem_put_secret(&p->mem, fresh[i].data, fresh[i].size);
             return PHX_ENOMEM;
         }
         memcpy(fresh[i].data, keys[i].data, keys[i].size);

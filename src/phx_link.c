@@ -186,15 +186,15 @@ static void node_no_stranger(phx *p, struct phx__link *l)
 /* For phx_explain. */
 static void node_note_end(phx *p, const struct phx__link *l, int reason)
 {
-    const struct phx__live_node *n = phx__live_look(&p->live, l->peer);
-    struct phx__peer *peer;
+    const struct phx__live_link *n = phx__live_link_of(&p->live, l->peer);
+    struct phx__past *past;
 
-    if (l->state != PHX__LINK_UP || n == NULL || phx__node_link(p, l->peer) != l)
+    if (l->state != PHX__LINK_UP || n == NULL || phx__node_link(p, l->peer) != l
+        || (past = phx__node_note(p, l->peer)) == NULL)
         return;
-    peer = &p->peers[l->peer];
-    peer->heard_at = n->heard + p->live.stalled;
-    peer->lost_at = p->now;
-    peer->lost_error = reason;
+    past->heard_at = n->heard + p->live.stalled;
+    past->lost_at = p->now;
+    past->lost_error = reason;
 }
 
 /* disc must not be called while it dials, and a host's callback may call anything: cfg.dial is asked

@@ -74,19 +74,29 @@ static void path_here(phx *p, const struct phx_address *here)
     }
 }
 
-/* The first networks we are in are no news. */
+static uint64_t path_host_hash(const struct phx_address *a)
+{
+    struct phx_id ip;
+
+    memcpy(ip.b, a->ip, sizeof ip.b);
+    return phx__id_hash(&ip) ^ phx__mix(a->family);
+}
+
+/* The first networks we are in are no news. A host with more addresses than there is room for moves with each
+ * link, as far as this can tell: each costs a dial of those that are not linked. */
 static void path_moved(phx *p, const struct phx_address *here)
 {
+    uint64_t host = path_host_hash(here);
     uint32_t i;
 
     if (phx__address_is_local(here))
         return;
     for (i = 0; i < PHX__COUNT(p->here); i++)
-        if (path_same_host(&p->here[i], here))
+        if (p->here[i] == host)
             return;
     if (p->here_count > 0)
         phx__disc_moved(&p->disc, p->now);
-    p->here[p->here_count++ % PHX__COUNT(p->here)] = *here;
+    p->here[p->here_count++ % PHX__COUNT(p->here)] = host;
 }
 
 /* ---- What others see ------------------------------------------------------------------------- */

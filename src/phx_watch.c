@@ -111,11 +111,13 @@ static void watch_send_word(phx *p, uint32_t nbr, const struct phx__suspect *s, 
 
 static void watch_note_word(phx *p, uint32_t node, const struct phx__suspect *s)
 {
-    if (phx__node_peer(p, node) != 0)
+    struct phx__past *past = phx__node_note(p, node);
+
+    if (past == NULL)
         return; /* it may be passed on twice */
-    p->peers[node].word_life = s->incarnation + 1;
-    p->peers[node].word_seq = s->seq;
-    p->peers[node].word_at = p->now;
+    past->word_life = s->incarnation + 1;
+    past->word_seq = s->seq;
+    past->word_at = p->now;
 }
 
 /* Passed on already, and not so long ago that something may have got lost. Whatever its number, a word
@@ -123,15 +125,15 @@ static void watch_note_word(phx *p, uint32_t node, const struct phx__suspect *s)
  * makes more than a few floods a second. */
 static int watch_is_old_word(const phx *p, uint32_t node, const struct phx__suspect *s)
 {
-    const struct phx__peer *peer = node < p->peer_capacity ? &p->peers[node] : NULL;
+    const struct phx__past *past = phx__node_past(p, node);
     const struct phx_detector *d = &p->cfg.detector;
     uint64_t age;
 
-    if (peer == NULL || peer->word_life != s->incarnation + 1)
+    if (past == NULL || past->word_life != s->incarnation + 1)
         return 0;
-    age = p->now - peer->word_at;
+    age = p->now - past->word_at;
     return age < d->timeout_us / 4
-           || (peer->word_seq >= s->seq && age < d->timeout_us + d->broken_us);
+           || (past->word_seq >= s->seq && age < d->timeout_us + d->broken_us);
 }
 
 /* About the life that we know of, and the number that we know of or a later one, but not one so late that
@@ -215,6 +217,7 @@ int phx__node_on_suspect(phx *p, struct phx__link *l, const struct phx__frame *f
 void phx__node_refuted(phx *p, const struct phx__entry *e)
 {
     const struct phx__dest *d;
+    const struct phx__past *past;
     uint32_t node;
 
     if (p->live.suspects == 0 || e->hops == PHX__UNREACHABLE)
@@ -223,9 +226,10 @@ void phx__node_refuted(phx *p, const struct phx__entry *e)
     d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
     if (d == NULL || node == PHX__SELF || node >= p->peer_capacity)
         return;
+    past = phx__node_past(p, node);
     if (e->incarnation > d->incarnation
         || (e->incarnation == d->incarnation && e->seq > d->seq
-            && e->seq > p->peers[node].word_seq))
+            && (past == NULL || e->seq > past->word_seq)))
         phx__live_alive(&p->live, node, p->now);
 }
 
@@ -257,7 +261,7 @@ void phx__node_seek(void *ctx, uint32_t node)
     first = (uint32_t)phx__rnd_below(&p->rnd, n);
     for (i = 0; i < n && sent < WATCH_PROBES; i++) {
         uint32_t nbr = p->live.links[(first + i) % n];
-        if (nbr == node || p->live.at[nbr].busy)
+        if (nbr == node || p->live.link_at[(first + i) % n]->busy)
             continue;
         b.target = p->ids.at[nbr];
         sent += (uint32_t)watch_send_probe(p, nbr, &b, 0, (int)p->cfg.hop_limit);

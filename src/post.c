@@ -824,6 +824,7 @@ void phx__post_free(struct phx__post *p)
     phx__cast_free(p);
     phx__mem_put(p->mem, p->outcomes, p->outcome_capacity * sizeof *p->outcomes);
     phx__mem_put(p->mem, p->nodes, p->node_capacity * sizeof *p->nodes);
+    phx__mem_put(p->mem, p->windows, p->window_capacity * sizeof *p->windows);
     phx__hold_free(&p->hold);
     if (p->hold_timer != PHX__NONE)
         phx__timer_drop(p->timers, p->hold_timer);

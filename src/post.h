@@ -54,6 +54,8 @@ struct phx__post {
     struct phx__post_limits limits;
     struct phx__pump_node *nodes; /* both directions; what costs memory is made on first use */
     uint32_t node_capacity;
+    uint32_t *windows; /* by node, as announced; 0: not yet */
+    uint32_t window_capacity;
     uint64_t epochs; /* given out since the start */
     uint64_t lives;  /* of peers, too */
     uint64_t now;    /* of the call we are in */

@@ -169,7 +169,9 @@ static void pump_ask_route(struct phx__post *p, struct phx__pump_peer *peer)
 
 static size_t pump_window(const struct phx__post *p, uint32_t node)
 {
-    return p->nodes[node].window != 0 ? p->nodes[node].window : PUMP_WINDOW_UNKNOWN;
+    uint32_t window = node < p->window_capacity ? p->windows[node] : 0;
+
+    return window != 0 ? window : PUMP_WINDOW_UNKNOWN;
 }
 
 struct phx__pump_peer *phx__pump_open(struct phx__post *p, uint32_t node)
@@ -481,9 +483,10 @@ void phx__post_window(struct phx__post *p, uint32_t node, uint32_t bytes)
     struct phx__pump_peer *peer = phx__pump_find(p, node);
 
     /* Without memory for it, the flow begins with the least window there is. */
-    if (node == PHX__SELF || pump_grow(p, node) != 0)
+    if (node == PHX__SELF
+        || phx__mem_grow(p->mem, &p->windows, &p->window_capacity, node + 1, sizeof *p->windows) != 0)
         return;
-    p->nodes[node].window = bytes;
+    p->windows[node] = bytes;
     if (peer != NULL && peer->out.base == 0 && bytes != 0) { /* after the first ack, acks tell */
         peer->out.window = bytes;
         pump_list(p, &peer->own);
@@ -514,9 +517,10 @@ void phx__pump_abandon(struct phx__post *p, uint32_t nbr)
 {
     struct phx__pump_source *s;
 
+    if (nbr < p->window_capacity)
+        p->windows[nbr] = 0;
     if (nbr >= p->node_capacity)
         return;
-    p->nodes[nbr].window = 0;
     while ((s = p->nodes[nbr].ready) != NULL) {
         pump_unlist(p, s);
         pump_insert(p, s, PHX__NONE);

@@ -49,11 +49,10 @@ struct phx__pump_peer {
     uint32_t tail_size;
 };
 
-/* By node. */
+/* By node, as far as anything was ever sent to or through one. */
 struct phx__pump_node {
     struct phx__pump_peer *peer;         /* NULL: nothing to do with it so far */
     struct phx__pump_source *ready; /* as a neighbour: one of its circle, the next to be served */
-    uint32_t window;                /* as announced; 0: not yet */
 };
 
 /* Frames of this size may be kept in the block they were read into, which they pin as a whole. */

@@ -44,6 +44,8 @@
 /* A request that brought nothing is repeated after 300 ms, 600 ms, ... up to this. */
 #define ROUTE_ASK_FIRST (300 * PHX__MS)
 #define ROUTE_ASK_LAST (60 * PHX__SECOND)
+/* The same request of another is passed on again only after the time in which its sender would repeat it. */
+#define ROUTE_PASSED (ROUTE_ASK_FIRST / 2)
 /* How often in all, when nobody offers anything: the destination is probably dead, and a digest will tell
  * if it is not. */
 #define ROUTE_ASKS_BLIND 3u
@@ -70,7 +72,7 @@ struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(r, node);
 
-    return d != NULL && d->pos != PHX__NONE ? &r->nbrs[d->pos] : NULL;
+    return d != NULL && d->pos != PHX__TABLE_FAR ? &r->nbrs[d->pos] : NULL;
 }
 
 void phx__route_plan(struct phx__route *r, uint64_t at)
@@ -146,7 +148,7 @@ static int route_know(struct phx__route *r, uint32_t node, uint64_t now)
         || phx__mem_grow(r->mem, &r->changed, &r->changed_capacity, node + 1, sizeof *r->changed))
         return PHX_ENOMEM;
     d->flags |= PHX__DEST_KNOWN;
-    d->since = now;
+    d->since = (uint32_t)(now / PHX__SECOND);
     r->known++;
     return 0;
 }
@@ -165,7 +167,7 @@ void phx__route_use(struct phx__route *r, uint32_t node, uint32_t next, uint32_t
     if (d->next != next)
         route_changed(r, node);
     if (hops == PHX__UNREACHABLE && d->hops != PHX__UNREACHABLE)
-        d->since = now;
+        d->since = (uint32_t)(now / PHX__SECOND);
     if (hops == PHX__UNREACHABLE || hops > d->hops)
         r->urgent = 1;
     d->next = next;
@@ -209,11 +211,11 @@ static int route_better(const struct phx__route *r, const struct phx__dest *d, u
 static const struct phx__heard *route_best(const struct phx__route *r, const struct phx__dest *d,
                                            uint32_t node, int feasible)
 {
-    const struct phx__heard *best = NULL;
+    const struct phx__heard *best = NULL, *heard = phx__table_heards(d);
     uint32_t i;
 
     for (i = 0; i < d->heard_count; i++) {
-        const struct phx__heard *h = &d->heard[i];
+        const struct phx__heard *h = &heard[i];
         if (h->hops < r->hop_limit && h->hops < PHX__UNREACHABLE - 1
             && route_feasible(d, h) == feasible && (best == NULL || route_better(r, d, node, h, best)))
             best = h;
@@ -223,10 +225,19 @@ static const struct phx__heard *route_best(const struct phx__route *r, const str
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
-/* Nobody offers the destination: ask a few neighbours, others each time. */
-static void route_ask_around(struct phx__route *r, uint32_t node, uint32_t want)
+/* Ours needs no repeating. Its record goes, unless it is also one of a request that was just passed on. */
+static void route_ask_end(struct phx__route *r, struct phx__ask *a, uint64_t now)
 {
-    uint32_t i, count = 2u << route_at(r, node)->asks; /* 2, 4, 8 */
+    a->at = UINT64_MAX;
+    a->asks = 0;
+    if (now >= a->passed_at + ROUTE_PASSED)
+        phx__table_unask(&r->table, a);
+}
+
+/* Nobody offers the destination: ask a few neighbours, others each time. */
+static void route_ask_around(struct phx__route *r, uint32_t node, uint32_t want, uint8_t asks)
+{
+    uint32_t i, count = 2u << asks; /* 2, 4, 8 */
 
     if (count > r->nbr_count)
         count = r->nbr_count;
@@ -237,43 +248,47 @@ static void route_ask_around(struct phx__route *r, uint32_t node, uint32_t want)
     }
 }
 
+/* Without memory for it a request is sent once only, and then it is up to the digest. */
 static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 {
-    struct phx__dest *d = route_at(r, node);
+    const struct phx__dest *d = route_at(r, node);
     const struct phx__heard *h = route_best(r, d, node, 0);
     uint32_t want = d->feasible_hops == PHX__UNREACHABLE ? 0 : d->feasible_seq + 1;
-    uint64_t wait = ROUTE_ASK_FIRST << (d->asks < 8 ? d->asks : 8);
+    struct phx__ask *a = phx__table_ask(&r->table, node);
+    uint8_t asks = a != NULL ? a->asks : 0;
+    uint64_t wait = ROUTE_ASK_FIRST << (asks < 8 ? asks : 8);
 
     if (h != NULL) {
         r->requests_out++;
         r->ops.request(r->ops.ctx, h->nbr, node, want, r->hop_limit);
-    } else if (d->asks < ROUTE_ASKS_BLIND) {
-        route_ask_around(r, node, want);
+    } else if (asks < ROUTE_ASKS_BLIND) {
+        route_ask_around(r, node, want, asks);
     } else {
-        d->ask_at = UINT64_MAX; /* dead, as far as anybody says; asks stays, so that is that */
+        route_ask_end(r, a, now); /* dead, as far as anybody says */
         return;
     }
-    d->asks = (uint8_t)(d->asks < 250 ? d->asks + 1 : d->asks);
-    d->ask_at = now + (wait < ROUTE_ASK_LAST ? wait : ROUTE_ASK_LAST);
-    phx__route_plan(r, d->ask_at);
+    if (a == NULL)
+        return;
+    a->asks = (uint8_t)(asks < 250 ? asks + 1 : asks);
+    a->at = now + (wait < ROUTE_ASK_LAST ? wait : ROUTE_ASK_LAST);
+    phx__route_plan(r, a->at);
 }
 
 /* Is there reason to ask? Without a route, or with a shorter one that is not feasible: then the feasible
  * distance has ratcheted down, and only a newer number opens the way. */
 static void route_review_ask(struct phx__route *r, uint32_t node, int lost, uint64_t now)
 {
-    struct phx__dest *d = route_at(r, node);
+    const struct phx__dest *d = route_at(r, node);
     const struct phx__heard *h = route_best(r, d, node, 0);
-    int need = d->hops == PHX__UNREACHABLE ? lost || h != NULL || d->ask_at != UINT64_MAX
+    struct phx__ask *a = phx__table_asked(&r->table, node);
+    int out = a != NULL && a->at != UINT64_MAX;
+    int need = d->hops == PHX__UNREACHABLE ? lost || h != NULL || out
                                            : h != NULL && h->hops + 1 < d->hops;
 
-    if (!need) {
-        d->ask_at = UINT64_MAX;
-        d->asks = 0;
-    } else if (d->ask_at == UINT64_MAX) {
-        d->asks = 0;
+    if (!need && a != NULL)
+        route_ask_end(r, a, now);
+    else if (need && !out)
         route_ask(r, node, now);
-    }
 }
 
 static void route_select(struct phx__route *r, uint32_t node, uint64_t now)
@@ -295,21 +310,17 @@ static void route_select(struct phx__route *r, uint32_t node, uint64_t now)
 static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarnation, uint64_t now)
 {
     struct phx__dest *d = route_at(r, node);
-    uint32_t i;
 
     if (d->hops != PHX__UNREACHABLE) {
         phx__route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
     }
     /* Whoever uses the old one through us must hear of a retraction still: hops stays. */
-    for (i = 0; i < d->told_count; i++)
-        d->told[i].seq = d->told[i].card = 0;
-    d->heard_count = 0;
+    phx__table_told_number(d, 0, 0);
+    phx__table_unhear_all(&r->table, d);
     d->feasible_hops = PHX__UNREACHABLE;
     d->incarnation = incarnation;
     d->seq = 0;
-    phx__mem_put(r->mem, d->card, d->card_size); /* it may say that the former life has left */
-    d->card = NULL;
-    d->card_size = d->card_version = 0;
+    phx__table_uncard(&r->table, d); /* it may say that the former life has left */
     route_touch_loss(r, node, now);
     route_changed(r, node);
 }
@@ -408,7 +419,7 @@ static int route_hear(struct phx__route *r, uint32_t nbr, uint32_t node, const s
     uint8_t before = h != NULL ? h->hops : PHX__UNREACHABLE;
 
     if (e->hops == PHX__UNREACHABLE) {
-        phx__table_unhear(d, nbr);
+        phx__table_unhear(&r->table, d, nbr);
         if (d->hops == PHX__UNREACHABLE && e->seq > d->seq)
             d->seq = e->seq;
     } else {
@@ -426,16 +437,26 @@ static int route_hear(struct phx__route *r, uint32_t nbr, uint32_t node, const s
     return 0;
 }
 
+/* What it was told, or that it was told nothing. */
+static struct phx__told route_word(const struct phx__dest *d, uint32_t nbr)
+{
+    static const struct phx__told nothing = { 0, 0, 0, PHX__UNREACHABLE, 0 };
+    const struct phx__told *t = phx__table_told(d, nbr);
+
+    return t != NULL ? *t : nothing;
+}
+
 /* Remembers that nbr wants to be told of node, at number want or above. */
 static int route_asked(struct phx__route *r, uint32_t nbr, uint32_t node, uint32_t want,
                        uint64_t now)
 {
-    struct phx__told *t = phx__table_tell(&r->table, route_at(r, node), nbr);
+    struct phx__dest *d = route_at(r, node);
+    struct phx__told t = route_word(d, nbr);
 
-    if (t == NULL)
+    t.asked = 1;
+    t.want = want;
+    if (phx__table_tell(&r->table, d, nbr, &t) != 0)
         return PHX_ENOMEM;
-    t->asked = 1;
-    t->want = want;
     phx__route_touch(r, node, now);
     r->urgent = 1;
     return 0;
@@ -499,17 +520,20 @@ static void route_request_self(struct phx__route *r, uint32_t want, uint64_t now
         route_raise(r, want - seq < 65536 ? want : seq + 1, now);
 }
 
-/* On towards the owner: the same request again only after the time in which its sender would repeat it. */
+/* On towards the owner. */
 static void route_pass_request(struct phx__route *r, uint32_t nbr, uint32_t node, uint32_t want,
                                int hops, uint64_t now)
 {
-    struct phx__dest *d = route_at(r, node);
+    const struct phx__dest *d = route_at(r, node);
+    struct phx__ask *a = phx__table_asked(&r->table, node);
 
     if (d->next == PHX__NONE || d->next == nbr || hops <= 1 || !r->relay
-        || (want <= d->passed_seq && now < d->passed_at + ROUTE_ASK_FIRST / 2))
+        || (a != NULL && want <= a->passed_seq && now < a->passed_at + ROUTE_PASSED))
         return;
-    d->passed_seq = want;
-    d->passed_at = now;
+    if ((a = phx__table_ask(&r->table, node)) != NULL) { /* else the next one is passed on, too */
+        a->passed_seq = want;
+        a->passed_at = now;
+    }
     r->requests_out++;
     r->ops.request(r->ops.ctx, d->next, node, want, hops - 1);
 }
@@ -593,9 +617,9 @@ void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct ph
     /* It may have a way through us that is no more, and have missed the retraction: once again. */
     if (d->hops == PHX__UNREACHABLE && s->hops != PHX__UNREACHABLE
         && r->variant == PHX_ROUTING_DEFAULT) {
-        struct phx__told *t = phx__table_tell(&r->table, d, nbr);
-        if (t != NULL) {
-            t->hops = PHX__UNREACHABLE - 1;
+        struct phx__told t = route_word(d, nbr);
+        t.hops = PHX__UNREACHABLE - 1;
+        if (phx__table_tell(&r->table, d, nbr, &t) == 0) {
             phx__route_touch(r, node, r->moved);
             r->urgent = 1;
         }
@@ -625,15 +649,11 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h,
                        uint64_t now)
 {
-    struct phx__told *t = phx__table_tell(&r->table, route_at(r, PHX__SELF), nbr);
+    const struct phx__told t = { h->told_seq, h->told_card, 0, 0, 0 };
     struct phx__entry e;
 
-    if (t == NULL)
+    if (phx__table_tell(&r->table, route_at(r, PHX__SELF), nbr, &t) != 0)
         return PHX_ENOMEM;
-    t->seq = h->told_seq;
-    t->card = h->told_card;
-    t->asked = 0;
-    t->hops = 0;
     if (h->card > route_at(r, nbr)->card_version)
         return 0;
     memset(&e, 0, sizeof e);
@@ -647,22 +667,34 @@ static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__rou
 /* A link that was replaced, or came back before anybody was told that it was gone. Others may have left to us
  * what we had told over the old link, and it may have been lost with it: it is told again. What we had left
  * to others is none of this link's business. */
-static void route_relinked(struct phx__route *r, uint32_t nbr)
+static int route_relinked(struct phx__route *r, uint32_t nbr)
 {
     uint32_t v;
 
     for (v = 0; v < r->table.capacity; v++) {
-        struct phx__told *t = phx__table_told(route_at(r, v), nbr);
-        if (t == NULL || !t->lapsed)
-            continue;
-        t->lapsed = 0;
-        t->asked = 1;
-        t->want = 0;
-        t->hops = PHX__UNREACHABLE;
+        struct phx__dest *d = route_at(r, v);
+        struct phx__told t = route_word(d, nbr);
+        t.asked = 1;
+        t.want = 0;
+        t.hops = PHX__UNREACHABLE;
+        if (phx__table_told(d, nbr) != NULL && phx__table_tell(&r->table, d, nbr, &t) != 0)
+            return PHX_ENOMEM;
     }
     route_at(r, nbr)->flags &= (uint8_t) ~(PHX__DEST_LAPSED | PHX__DEST_LOSS);
     r->lapsed--;
     r->shrunk--;
+    return 0;
+}
+
+/* What it was told over a former link, and could not be taken out for lack of memory. */
+static int route_untold(struct phx__route *r, uint32_t nbr)
+{
+    uint32_t v;
+
+    for (v = 0; v < r->table.capacity; v++)
+        if (phx__table_tell(&r->table, route_at(r, v), nbr, NULL) != 0)
+            return PHX_ENOMEM;
+    return 0;
 }
 
 int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h,
@@ -670,7 +702,10 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
 {
     struct phx__route_nbr *n;
     struct phx__dest *d;
+    int relinked;
 
+    if (r->nbr_count == PHX__TABLE_FAR)
+        return PHX_ELIMIT;
     if (route_know(r, nbr, now) != 0
         || phx__mem_grow(r->mem, &r->nbrs, &r->nbr_capacity, r->nbr_count + 1, sizeof *r->nbrs))
         return PHX_ENOMEM;
@@ -678,17 +713,17 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     /* What others said of it may be a lie. So may what it says, but then it is one about itself. */
     if (h->incarnation > d->incarnation || h->incarnation + ROUTE_LEAP < d->incarnation)
         route_restarted(r, nbr, h->incarnation, now);
+    relinked = (d->flags & PHX__DEST_LAPSED) != 0;
+    if (relinked ? route_relinked(r, nbr) != 0 : r->leftover && route_untold(r, nbr) != 0)
+        return PHX_ENOMEM;
     n = &r->nbrs[r->nbr_count];
     memset(n, 0, sizeof *n);
     n->node = nbr;
-    d->pos = r->nbr_count++;
+    d->pos = (uint16_t)r->nbr_count++;
     r->around ^= phx__id_hash(&r->ids->at[nbr]);
     r->moved = now;
     route_look_at(r, n, 1);
-    if (d->flags & PHX__DEST_LAPSED) {
-        n->relinked = 1;
-        route_relinked(r, nbr);
-    }
+    n->relinked = (uint8_t)relinked;
     return route_hello(r, nbr, h, now);
 }
 
@@ -696,16 +731,13 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
 static void route_down_dest(struct phx__route *r, uint32_t nbr, uint32_t node, uint64_t now)
 {
     struct phx__dest *d = route_at(r, node);
-    struct phx__told *t = phx__table_told(d, nbr);
 
-    if (t != NULL)
-        t->lapsed = 1;
     if (node == PHX__SELF)
         return;
     if (r->variant != PHX_ROUTING_DEFAULT) {
-        phx__table_unhear(d, nbr);
+        phx__table_unhear(&r->table, d, nbr);
         phx__route_classic_lost(r, nbr, node, now);
-    } else if (phx__table_unhear(d, nbr)) {
+    } else if (phx__table_unhear(&r->table, d, nbr)) {
         route_touch_loss(r, node, now);
         route_select(r, node, now);
     }
@@ -714,7 +746,8 @@ static void route_down_dest(struct phx__route *r, uint32_t nbr, uint32_t node, u
 void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 {
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
-    uint32_t i, pos;
+    uint32_t i;
+    uint16_t pos;
 
     if (n == NULL)
         return;
@@ -722,7 +755,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     r->nbrs[pos] = r->nbrs[--r->nbr_count];
     if (pos < r->nbr_count)
         route_at(r, r->nbrs[pos].node)->pos = pos;
-    route_at(r, nbr)->pos = PHX__NONE;
+    route_at(r, nbr)->pos = PHX__TABLE_FAR;
     r->around ^= phx__id_hash(&r->ids->at[nbr]);
     if (nbr == r->guide) {
         r->guide = PHX__NONE;
@@ -744,12 +777,16 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
 {
     uint32_t i;
 
-    for (i = 0; i < r->table.capacity; i++) {
-        struct phx__dest *d = route_at(r, i);
-        if (d->ask_at <= now)
+    for (i = 0; r->table.ask_count > 0 && i < r->table.capacity; i++) {
+        struct phx__ask *a = phx__table_asked(&r->table, i);
+        if (a == NULL)
+            continue;
+        if (a->at <= now)
             route_ask(r, i, now);
-        else if (d->ask_at != UINT64_MAX)
-            phx__route_plan(r, d->ask_at);
+        else if (a->at != UINT64_MAX)
+            phx__route_plan(r, a->at);
+        else if (now >= a->passed_at + ROUTE_PASSED)
+            phx__table_unask(&r->table, a);
     }
 }
 
@@ -759,12 +796,13 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
 static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
 {
     const struct phx__dest *d = route_at(r, node);
+    const struct phx__heard *heard = phx__table_heards(d);
     uint32_t i, best = d->next;
 
     if (best == PHX__NONE || r->variant != PHX_ROUTING_DEFAULT)
         return;
     for (i = 0; i < d->heard_count; i++) {
-        const struct phx__heard *h = &d->heard[i];
+        const struct phx__heard *h = &heard[i];
         if (h->seq == d->seq && h->hops + 1 == d->hops && route_feasible(d, h)
             && route_share_hash(r, node, h->nbr) < route_share_hash(r, node, best))
             best = h->nbr;
@@ -795,8 +833,8 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
 
 static int route_forgettable(const struct phx__dest *d, uint64_t now)
 {
-    return (d->flags & PHX__DEST_KNOWN) && d->hops == PHX__UNREACHABLE && d->pos == PHX__NONE
-           && d->heard_count == 0 && now > d->since + ROUTE_FORGET
+    return (d->flags & PHX__DEST_KNOWN) && d->hops == PHX__UNREACHABLE && d->pos == PHX__TABLE_FAR
+           && d->heard_count == 0 && now / PHX__SECOND > d->since + ROUTE_FORGET / PHX__SECOND
            && !(d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED));
 }
 

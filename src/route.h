@@ -68,6 +68,7 @@ struct phx__route {
     uint64_t told_at, gap; /* pace: last telling, and the least time until the next */
     int urgent;            /* a loss or an answer waits: no pacing */
     uint32_t lapsed;       /* destinations with PHX__DEST_LAPSED */
+    int leftover;          /* somebody is no neighbour any more, and what it was told is still there */
     uint32_t shrunk;       /* neighbours lost since we last told anybody anything */
     int look;              /* some neighbour is dirty */
     int quiet_due;         /* beats are owed to neighbours once the table is quiet */
@@ -84,6 +85,7 @@ PHX_PRIVATE void phx__route_free(struct phx__route *r);
 /* This node says something new of itself: 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size,
                                 uint64_t now);
+/* 0, PHX_ENOMEM, or PHX_ELIMIT: 65,535 neighbours are all that a table takes. */
 PHX_PRIVATE int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h,
                               uint64_t now);
 PHX_PRIVATE void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now);

@@ -23,7 +23,7 @@ void phx__route_classic_lost(struct phx__route *r, uint32_t nbr, uint32_t node, 
 
     if (d->next != nbr || d->hops == PHX__UNREACHABLE)
         return;
-    d->heard_count = 0;
+    phx__table_unhear_all(&r->table, d);
     phx__route_use(r, node, PHX__NONE, d->seq + 1, PHX__UNREACHABLE, now);
 }
 
@@ -71,10 +71,9 @@ static int classic_other(struct phx__route *r, uint32_t nbr, uint32_t node,
                  || (e->seq == d->seq && e->hops > d->hops + 1 && d->hops != PHX__UNREACHABLE);
 
     if (behind) {
-        phx__table_unhear(d, nbr);
-        phx__table_untell(d, nbr);
+        phx__table_unhear(&r->table, d, nbr);
         phx__route_touch(r, node, now);
-        return 0;
+        return phx__table_tell(&r->table, d, nbr, NULL);
     }
     if (e->seq != d->seq)
         return 0;
@@ -87,13 +86,11 @@ int phx__route_classic_entry(struct phx__route *r, uint32_t nbr, uint32_t node,
                              const struct phx__entry *e, const uint8_t *trans, uint64_t now)
 {
     struct phx__dest *d = &r->table.at[node];
-    uint32_t i;
 
     if (!classic_improves(d, e))
         return classic_other(r, nbr, node, e, trans, now);
-    d->heard_count = 0;
-    for (i = 0; i < d->told_count; i++)
-        d->told[i].hops = PHX__UNREACHABLE; /* out of trans; the card it has stays known */
+    phx__table_unhear_all(&r->table, d);
+    phx__table_told_hops(d, PHX__UNREACHABLE); /* out of trans; the card they have stays known */
     if (e->hops < PHX__UNREACHABLE - 1)
         phx__route_use(r, node, nbr, e->seq, (uint8_t)(e->hops + 1), now);
     else
@@ -106,7 +103,7 @@ int phx__route_classic_needs(const struct phx__route *r, const struct phx__dest 
 {
     const struct phx__told *t = phx__table_told(d, nbr);
 
-    if (d->card_version == 0 && d->hops == PHX__UNREACHABLE && d->told_count == 0
+    if (d->card_version == 0 && d->hops == PHX__UNREACHABLE && d->told == NULL
         && d->heard_count == 0)
         return 0;
     if (t != NULL && !t->asked && t->seq == d->seq && t->hops == d->hops
@@ -125,6 +122,19 @@ static int classic_put_id(struct phx__route *r, uint32_t node)
     return 0;
 }
 
+static int classic_put_run(struct phx__route *r, const struct phx__dest *d,
+                           const struct phx__told_run *run)
+{
+    uint32_t k;
+
+    if (run->word.seq != d->seq || run->word.hops != d->hops)
+        return 0;
+    for (k = 0; k < run->count; k++)
+        if (classic_put_id(r, run->first + k))
+            return PHX_ENOMEM;
+    return 0;
+}
+
 /* Attaches to each entry in out its trans set: a run of the message's table of ids. A set that finds no
  * room is sent empty, which costs a redundant message and nothing else. */
 void phx__route_classic_sets(struct phx__route *r, uint32_t count)
@@ -135,9 +145,8 @@ void phx__route_classic_sets(struct phx__route *r, uint32_t count)
         struct phx__entry *e = &r->out[i];
         const struct phx__dest *d = &r->table.at[phx__ids_find(r->ids, &e->id)];
         uint32_t first = r->out_id_count;
-        for (k = 0; k < d->told_count; k++)
-            if (d->told[k].seq == d->seq && d->told[k].hops == d->hops
-                && classic_put_id(r, d->told[k].nbr))
+        for (k = 0; d->told != NULL && k < d->told->count; k++)
+            if (classic_put_run(r, d, &d->told->at[k]))
                 break;
         e->trans_first = (uint16_t)first;
         e->trans_count = (uint16_t)(r->out_id_count - first);

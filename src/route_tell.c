@@ -40,7 +40,7 @@ static int route_surrounds(const struct phx__route *r, const struct phx__route_n
         return 0;
     if (differs == 0)
         return 1;
-    *but = phx__map_get(&r->ids->index, differs);
+    *but = phx__ids_find_hash(r->ids, differs);
     return *but != PHX__NONE;
 }
 
@@ -85,7 +85,7 @@ static int route_covered(const struct phx__route *r, uint32_t v, const struct ph
     if (d->hops == 1 && route_surrounds(r, j, &but) && but != v)
         return 1;
     for (i = 0; i < d->heard_count; i++) {
-        h = &d->heard[i];
+        h = &phx__table_heards(d)[i];
         if (h->nbr == j->node || h->seq < d->seq || h->hops > d->hops)
             continue;
         if (route_adjacent(r, h->nbr, j) > (h->hops < d->hops ? 0 : strict ? 2 : 1))
@@ -142,13 +142,13 @@ static void route_advertised(struct phx__dest *d)
 static int route_tell(struct phx__route *r, uint32_t v, uint32_t j, uint32_t count)
 {
     struct phx__dest *d = tell_at(r, v);
-    struct phx__told *t;
+    const struct phx__told *t = phx__table_told(d, j);
+    const struct phx__told word = { d->seq, d->card_version, 0, d->hops, 0 };
+    int with_card = t == NULL ? d->card_version > 0 : d->card_version > t->card || t->asked;
     struct phx__entry *e;
 
-    if (phx__mem_grow(r->mem, &r->out, &r->out_capacity, count + 1, sizeof *r->out))
-        return PHX_ENOMEM;
-    t = phx__table_tell(&r->table, d, j);
-    if (t == NULL)
+    if (phx__mem_grow(r->mem, &r->out, &r->out_capacity, count + 1, sizeof *r->out)
+        || phx__table_tell(&r->table, d, j, &word) != 0)
         return PHX_ENOMEM;
     e = &r->out[count];
     memset(e, 0, sizeof *e);
@@ -157,14 +157,10 @@ static int route_tell(struct phx__route *r, uint32_t v, uint32_t j, uint32_t cou
     e->seq = d->seq;
     e->hops = d->hops;
     e->card_version = d->card_version;
-    if (d->card_version > t->card || t->asked) {
-        e->card = d->card;
-        e->card_size = d->card_size;
+    if (with_card && d->card != NULL) {
+        e->card = d->card->at;
+        e->card_size = d->card->size;
     }
-    t->seq = d->seq;
-    t->hops = d->hops;
-    t->card = d->card_version;
-    t->asked = 0;
     route_advertised(d);
     return 0;
 }
@@ -206,7 +202,7 @@ static void route_mark(struct phx__route *r, uint32_t v)
         d->flags |= PHX__DEST_LEFT;
     else
         route_open(r, v);
-    if (d->pos != PHX__NONE)
+    if (d->pos != PHX__TABLE_FAR)
         r->nbrs[d->pos].near_guide = (uint8_t)route_is_near_guide(r, v);
 }
 
@@ -324,7 +320,8 @@ static void route_tell_nbr(struct phx__route *r, struct phx__route_nbr *n, uint3
     r->ops.update(r->ops.ctx, n->node, r->out, count, r->out_ids, r->out_id_count);
 }
 
-/* From here on everybody who relied on our links with these nodes knows that they are gone. */
+/* From here on everybody who relied on our links with these nodes knows that they are gone. Whoever finds no
+ * memory for it is seen to when there is a link again. */
 static void route_drop_lapsed(struct phx__route *r)
 {
     uint32_t node, v;
@@ -333,7 +330,7 @@ static void route_drop_lapsed(struct phx__route *r)
         if (!(tell_at(r, node)->flags & PHX__DEST_LAPSED))
             continue;
         for (v = 0; v < r->table.capacity; v++)
-            phx__table_untell(tell_at(r, v), node);
+            r->leftover |= phx__table_tell(&r->table, tell_at(r, v), node, NULL) != 0;
         tell_at(r, node)->flags &= (uint8_t)~PHX__DEST_LAPSED;
         r->lapsed--;
     }

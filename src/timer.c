@@ -11,7 +11,7 @@
  *
  * Ties are broken by `order`, a counter that grows with every set. The order of firing therefore depends
  * only on the calls made, never on addresses or the shape of the heap, and runs replay. At one set a
- * nanosecond it would wrap after 584 years.
+ * microsecond it would wrap after 2,284 years, with 8 bits of it spared for the kind.
  *
  * The heap is binary and indirect. Most timers of a node are pushed into the future again and again
  * (heartbeats, time-outs); that is one sift down, log2(n) steps of two comparisons, for some tens of
@@ -20,16 +20,16 @@
 
 struct phx__timer {
     uint64_t at;    /* UINT64_MAX: stopped */
-    uint64_t order; /* when it was set, among all settings */
+    uint64_t order; /* when it was set, among all settings; times 256, and its kind */
     uint32_t arg;
     uint32_t place; /* in the heap; TIMER_STOPPED; or, once dropped, the next free handle */
-    int kind;       /* TIMER_DROPPED: the handle is free */
 };
 
 #define TIMER_STOPPED UINT32_MAX
-#define TIMER_DROPPED (-1)
+#define TIMER_DROPPED 0 /* as a kind: the handle is free */
+#define TIMER_KIND(timer) ((int)((timer)->order & 0xff))
 /* A macro, because a function that only assertions call is unused without them. */
-#define TIMER_IS_LIVE(t, handle) ((handle) < (t)->count && (t)->at[handle].kind != TIMER_DROPPED)
+#define TIMER_IS_LIVE(t, handle) ((handle) < (t)->count && TIMER_KIND(&(t)->at[handle]) != TIMER_DROPPED)
 
 static int timer_is_earlier(const struct phx__timers *t, uint32_t a, uint32_t b)
 {
@@ -101,7 +101,7 @@ int phx__timer_new(struct phx__timers *t, int kind, uint32_t arg, uint32_t *hand
 {
     uint32_t h = t->free_list;
 
-    PHX_ASSERT(kind != TIMER_DROPPED);
+    PHX_ASSERT(kind != TIMER_DROPPED && kind < 256);
     if (h != PHX__NONE) {
         t->free_list = t->at[h].place;
     } else {
@@ -112,10 +112,9 @@ int phx__timer_new(struct phx__timers *t, int kind, uint32_t arg, uint32_t *hand
         h = t->count++;
     }
     t->at[h].at = UINT64_MAX;
-    t->at[h].order = 0;
+    t->at[h].order = (uint64_t)kind;
     t->at[h].arg = arg;
     t->at[h].place = TIMER_STOPPED;
-    t->at[h].kind = kind;
     *handle = h;
     return 0;
 }
@@ -143,7 +142,7 @@ void phx__timer_drop(struct phx__timers *t, uint32_t handle)
 {
     PHX_ASSERT(TIMER_IS_LIVE(t, handle));
     phx__timer_stop(t, handle);
-    t->at[handle].kind = TIMER_DROPPED;
+    t->at[handle].order = TIMER_DROPPED;
     t->at[handle].place = t->free_list;
     t->free_list = handle;
 }
@@ -164,7 +163,7 @@ void phx__timer_set(struct phx__timers *t, uint32_t handle, uint64_t at)
     /* A new order even if the time is the same: whoever sets again queues again, so that a timer which
      * is set for "now" inside its own firing cannot starve the others that are due. */
     timer->at = at;
-    timer->order = t->order++;
+    timer->order = t->order++ << 8 | (timer->order & 0xff);
     timer_settle(t, timer->place);
 }
 
@@ -187,7 +186,7 @@ int phx__timers_pop(struct phx__timers *t, uint64_t now, int *kind, uint32_t *ar
         return 0;
     handle = t->heap[0];
     /* Stopped before its owner hears of it, so that the owner may set or drop it at once. */
-    *kind = t->at[handle].kind;
+    *kind = TIMER_KIND(&t->at[handle]);
     *arg = t->at[handle].arg;
     phx__timer_stop(t, handle);
     return 1;
@@ -195,4 +194,5 @@ int phx__timers_pop(struct phx__timers *t, uint64_t now, int *kind, uint32_t *ar
 
 #undef TIMER_STOPPED
 #undef TIMER_DROPPED
+#undef TIMER_KIND
 #undef TIMER_IS_LIVE

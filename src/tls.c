@@ -162,10 +162,7 @@ static int tls_open_pem(struct phx__tls_set *s, const struct phx__tls_files *fil
         s->pem->size = s->pem->arena == NULL ? 0 : TLS_ARENA;
         err = s->pem->arena == NULL ? PHX_ENOMEM : phx__tls_read_files(s->pem, files, text);
     }
-    if (text != NULL) {
-        memset(text, 0, TLS_FILE_MAX); /* it held a private key */
-        phx__mem_put(s->mem, text, TLS_FILE_MAX + 1);
-    }
+    phx__mem_put_secret(s->mem, text, TLS_FILE_MAX + 1); /* it held a private key */
     return err;
 }
 
@@ -205,10 +202,10 @@ void phx__tls_set_free(struct phx__tls_set *s)
         return;
     mem = s->mem;
     if (s->pem != NULL) {
-        phx__mem_put(mem, s->pem->arena, s->pem->size);
+        phx__mem_put_secret(mem, s->pem->arena, s->pem->size);
         phx__mem_put(mem, s->pem, sizeof *s->pem);
     }
-    phx__mem_put(mem, s, sizeof *s);
+    phx__mem_put_secret(mem, s, sizeof *s); /* keys made from that of the cluster */
 }
 
 int phx__tls_has_files(const struct phx__tls_set *s)

@@ -16,7 +16,7 @@ BEGIN {
     words("phx", "top", class)
     words("table", "route", part_of) # a room in two files of different names
     words("back flow cast hold pump fate", "post", part_of)
-    words("contact attempt best pace budget crowd", "disc", part_of)
+    words("contact attempt best pace budget crowd target", "disc", part_of)
     words("broken", "names", part_of)
     arrows("tool", "base mem map rnd timer sha buf id wire place")
     arrows("brain", "base mem map rnd timer buf id wire place")

@@ -44,7 +44,7 @@ static int node_start(phx **p, int rank, struct phx_address *mine)
 
     phx_config_init(&cfg);
     if (only_tcp)
-        cfg.same_host = 0;
+        cfg.same_host = 0; /* as baseline.c, and as between hosts */
     if ((err = phx_new(p, &cfg, phx_now_us())) != 0
         || (err = phx_listen(*p, "tcp://127.0.0.1:0")) != 0
         || (err = phx_listening(*p, 0, mine)) != 0)

@@ -692,7 +692,7 @@ static inline int host_is_right(const struct world *w, uint32_t p, int how)
             return 0;
         if (how >= RIGHT_SAME && (h->route.digest != w->host[v].route.digest
                                  || d->card_version != w->host[v].route.table.at[0].card_version
-                                 || d->card[0] != v || d->card[1] != d->card_version))
+                                 || d->card->at[0] != v || d->card->at[1] != d->card_version))
             return 0;
     }
     return 1;

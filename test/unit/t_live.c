@@ -269,7 +269,7 @@ static void test_calls_back(void)
     phx__live_up(&r.l, 1, r.now);
     r.grows = 1;
     rig_run(&r, r.now + BEAT);
-    ok(rig_events(&r, 'b') == 1 && r.l.at[100].linked, "the array moved");
+    ok(rig_events(&r, 'b') == 1 && r.l.at[100].link != 0, "the array moved");
     ok(phx__timers_next(&r.timers) == r.now + GRACE / 2, "and the timer is set");
     r.grows = 2;
     phx__live_heard(&r.l, 1, r.now);
@@ -495,6 +495,34 @@ static void test_since(void)
     rig_run(&r, begin + 100 * SECOND);
     ok(phx__live_state(&r.l, 9, &since) == PHX_NODE_FAILED && since == begin + BROKEN,
        "it did not");
+    rig_free(&r);
+}
+
+static void test_fates_without_memory(void)
+{
+    /* Goal: nodes that are lost when there is no memory for their timers fail in time all the same.
+     * Method: 50 nodes, lost one after another, and a world that gives nothing any more. */
+    enum { LOST = 50 };
+    struct rig r;
+    uint64_t begin, since;
+    uint32_t i, failed = 0, in_time = 0;
+
+    rig_init(&r);
+    for (i = 1; i <= LOST; i++)
+        phx__live_reachable(&r.l, i, 1, 0, r.now);
+    r.heap.fail_from = r.heap.calls + 1;
+    r.count = 0;
+    begin = r.now;
+    for (i = 1; i <= LOST; i++) {
+        rig_step(&r, begin + i * MS);
+        check(phx__live_reachable(&r.l, i, 0, 0, r.now) == 0, "lost");
+    }
+    rig_run(&r, begin + BROKEN + SECOND);
+    for (i = 1; i <= LOST; i++) {
+        failed += phx__live_state(&r.l, i, &since) == PHX_NODE_FAILED;
+        in_time += since >= begin + i * MS + BROKEN && since <= begin + i * MS + BROKEN + 2 * MS;
+    }
+    ok(failed == LOST && in_time == LOST, "%u failed, %u in time", failed, in_time);
     rig_free(&r);
 }
 
@@ -979,6 +1007,7 @@ int main(void)
     test_backwards();
     test_states();
     test_since();
+    test_fates_without_memory();
     test_links_and_states();
     test_memory();
     test_many();
