@@ -122,14 +122,17 @@ PHX_PRIVATE void *phx__mem_zero(struct phx__mem *m, size_t size);
 PHX_PRIVATE void *phx__mem_resize(struct phx__mem *m, void *old, size_t old_size, size_t new_size);
 /* p may be NULL. size is what was asked for. */
 PHX_PRIVATE void phx__mem_put(struct phx__mem *m, void *p, size_t size);
+/* The same of a secret, which is not to lie about in memory that somebody else gets next. */
+PHX_PRIVATE void phx__mem_put_secret(struct phx__mem *m, void *p, size_t size);
 /* The same for bytes that may be many and are needed again and again, messages that is: what is put may be
  * kept for the next of about that size. Not to be mixed with the others. */
 PHX_PRIVATE void *phx__mem_get_large(struct phx__mem *m, size_t size);
 PHX_PRIVATE void phx__mem_put_large(struct phx__mem *m, void *p, size_t size);
 /* Gives back all that is kept. */
 PHX_PRIVATE void phx__mem_drop_spares(struct phx__mem *m);
-/* Makes *array (of *capacity items of item bytes) hold at least need items, growing by half; new items
- * are zeroed. 0 or PHX_ENOMEM; *array and *capacity are untouched on failure. Overflow is checked. */
+/* Makes *array (of *capacity items of item bytes) hold at least need items, growing by half, and
+ * by an eighth once it is large; new items are zeroed. 0 or PHX_ENOMEM; *array and *capacity are untouched
+ * on failure. Overflow is checked. */
 PHX_PRIVATE int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need,
                               size_t item);
 /* Would size more bytes pass the limit? */
@@ -366,7 +369,8 @@ struct phx__ids {
     struct phx__mem *mem;
     struct phx_id *at;
     uint8_t *used;
-    struct phx__map index; /* phx__id_hash -> index */
+    struct phx__id_slot *slots; /* a hash of the indices; its size is 0 or a power of two */
+    uint32_t slot_capacity;
     uint32_t count;        /* ids in use */
     uint32_t size;         /* indices 0..size-1 have been given out */
     uint32_t capacity, used_capacity;
@@ -376,6 +380,8 @@ PHX_PRIVATE void phx__ids_init(struct phx__ids *ids, struct phx__mem *mem, uint3
 PHX_PRIVATE void phx__ids_free(struct phx__ids *ids);
 /* The index, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__ids_find(const struct phx__ids *ids, const struct phx_id *id);
+/* Whose phx__id_hash this is, or PHX__NONE. */
+PHX_PRIVATE uint32_t phx__ids_find_hash(const struct phx__ids *ids, uint64_t hash);
 /* Finds or adds. The lowest free index is given. PHX_ENOMEM, PHX_ELIMIT (also if the hashes of two
  * ids collide, which no honest pair does). */
 PHX_PRIVATE int phx__ids_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index);
@@ -800,14 +806,27 @@ struct phx__heard {
     uint8_t hops; /* its distance */
 };
 
+struct phx__heard_list {
+    uint32_t capacity;
+    struct phx__heard at[]; /* capacity of them, sorted by nbr */
+};
+
 /* Our last word to a neighbour on a destination. */
 struct phx__told {
-    uint32_t nbr; /* node */
     uint32_t seq, card;
-    uint32_t want; /* with asked: from this number on */
+    uint32_t want; /* with asked: from this number on; else 0 */
     uint8_t hops;  /* PHX__UNREACHABLE: nothing that it could still be using */
-    uint8_t lapsed; /* told over a link that has gone since; see phx__route_down */
     uint8_t asked; /* it is to be told even if it seems not to need it */
+};
+
+/* Neighbours first..first + count - 1 were told the same. */
+struct phx__told_run {
+    uint32_t first, count; /* nodes */
+    struct phx__told word;
+};
+struct phx__told_runs {
+    uint32_t count, capacity;
+    struct phx__told_run at[]; /* capacity of them: sorted, disjoint */
 };
 
 enum {
@@ -821,29 +840,50 @@ enum {
     PHX__DEST_LOSS = 32    /* with DIRTY: something that others were trusted with may be lost */
 };
 
+/* A request for a destination that is under way: ours, repeated until a route is there, or the last one that
+ * was passed on. Few destinations have one, and none for long. */
+struct phx__ask {
+    uint32_t node;
+    uint32_t passed_seq; /* of the last request passed on towards the owner */
+    uint64_t passed_at;  /* when that was; 0: none */
+    uint64_t at;         /* when to repeat ours; UINT64_MAX: none is out */
+    uint8_t asks;        /* how often it was sent */
+};
+
+/* So many neighbours there may be at once, and one less than this is the last of their places. */
+#define PHX__TABLE_FAR UINT16_MAX
+
+struct phx__table_card {
+    uint32_t size;
+    uint8_t at[]; /* size of them */
+};
+
 struct phx__dest {
     uint64_t incarnation;
-    uint64_t since;   /* when it was last found unreachable */
-    uint64_t passed_at; /* when that was */
-    uint64_t ask_at;  /* when to repeat the request for it; UINT64_MAX: no request is out */
-    struct phx__heard *heard; /* sorted by nbr */
-    struct phx__told *told;   /* sorted by nbr */
-    uint8_t *card;
-    uint32_t heard_count, heard_capacity, told_count, told_capacity;
-    uint32_t card_size, card_version;
+    union {
+        struct phx__heard one;         /* heard_count <= 1: no list for a single neighbour */
+        struct phx__heard_list *many;
+    } heard;
+    struct phx__told_runs *told; /* NULL: nobody was told anything */
+    struct phx__table_card *card; /* NULL: none */
+    uint32_t since; /* when it was last found unreachable, in whole seconds */
+    uint32_t ask; /* slot of its request + 1; 0: none */
+    uint32_t card_version;
     uint32_t seq, next; /* of the route in use */
     uint32_t feasible_seq;
-    uint32_t passed_seq; /* of the last request passed on towards the owner */
-    uint32_t pos; /* in the list of neighbours; PHX__NONE: not one */
+    uint16_t heard_count;
+    uint16_t pos;          /* in the list of neighbours; PHX__TABLE_FAR: not one */
     uint8_t hops;          /* PHX__UNREACHABLE: no route */
     uint8_t feasible_hops; /* PHX__UNREACHABLE: nothing advertised yet */
-    uint8_t asks, flags;
+    uint8_t flags;
 };
 
 struct phx__table {
     struct phx__mem *mem;
     struct phx__dest *at; /* by node */
     uint32_t capacity;
+    struct phx__ask *asks; /* in no order */
+    uint32_t ask_count, ask_capacity;
 };
 
 PHX_PRIVATE void phx__table_init(struct phx__table *t, struct phx__mem *mem);
@@ -852,18 +892,32 @@ PHX_PRIVATE void phx__table_free(struct phx__table *t);
 PHX_PRIVATE struct phx__dest *phx__table_make(struct phx__table *t, uint32_t node);
 /* Forgets all of it but the slot. */
 PHX_PRIVATE void phx__table_clear(struct phx__table *t, uint32_t node);
-/* What neighbour said or was told; NULL if nothing. */
+/* All that neighbours said: d->heard_count of them. */
+PHX_PRIVATE struct phx__heard *phx__table_heards(const struct phx__dest *d);
+/* What neighbour said or was told; NULL if nothing. Moves with the destination, and with the next change of
+ * its list. */
 PHX_PRIVATE struct phx__heard *phx__table_heard(const struct phx__dest *d, uint32_t nbr);
-PHX_PRIVATE struct phx__told *phx__table_told(const struct phx__dest *d, uint32_t nbr);
-/* The same, made if there is none: *made says so, and then hops is PHX__UNREACHABLE. NULL: no memory. */
+PHX_PRIVATE const struct phx__told *phx__table_told(const struct phx__dest *d, uint32_t nbr);
+/* What it said, made with hops PHX__UNREACHABLE if there is nothing yet. NULL: no memory, or too many. */
 PHX_PRIVATE struct phx__heard *phx__table_hear(struct phx__table *t, struct phx__dest *d, uint32_t nbr);
-PHX_PRIVATE struct phx__told *phx__table_tell(struct phx__table *t, struct phx__dest *d, uint32_t nbr);
+/* Sets what it was told; word NULL: nothing. 0, or PHX_ENOMEM and nothing has changed. */
+PHX_PRIVATE int phx__table_tell(struct phx__table *t, struct phx__dest *d, uint32_t nbr,
+                                const struct phx__told *word);
+/* Whoever was told anything is taken to have been told this hops, or this number and card version. */
+PHX_PRIVATE void phx__table_told_hops(struct phx__dest *d, uint8_t hops);
+PHX_PRIVATE void phx__table_told_number(struct phx__dest *d, uint32_t seq, uint32_t card);
 /* 1 if there was one. */
-PHX_PRIVATE int phx__table_unhear(struct phx__dest *d, uint32_t nbr);
-PHX_PRIVATE int phx__table_untell(struct phx__dest *d, uint32_t nbr);
+PHX_PRIVATE int phx__table_unhear(struct phx__table *t, struct phx__dest *d, uint32_t nbr);
+PHX_PRIVATE void phx__table_unhear_all(struct phx__table *t, struct phx__dest *d);
+/* The request for this destination; NULL if there is none. */
+PHX_PRIVATE struct phx__ask *phx__table_asked(const struct phx__table *t, uint32_t node);
+/* The same, made if there is none. NULL: no memory. */
+PHX_PRIVATE struct phx__ask *phx__table_ask(struct phx__table *t, uint32_t node);
+PHX_PRIVATE void phx__table_unask(struct phx__table *t, struct phx__ask *a);
 /* Replaces the card by a copy: 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__table_card(struct phx__table *t, struct phx__dest *d, const uint8_t *card, uint32_t size,
                     uint32_t version);
+PHX_PRIVATE void phx__table_uncard(struct phx__table *t, struct phx__dest *d);
 
 #endif
 
@@ -941,6 +995,7 @@ struct phx__route {
     uint64_t told_at, gap; /* pace: last telling, and the least time until the next */
     int urgent;            /* a loss or an answer waits: no pacing */
     uint32_t lapsed;       /* destinations with PHX__DEST_LAPSED */
+    int leftover;          /* somebody is no neighbour any more, and what it was told is still there */
     uint32_t shrunk;       /* neighbours lost since we last told anybody anything */
     int look;              /* some neighbour is dirty */
     int quiet_due;         /* beats are owed to neighbours once the table is quiet */
@@ -957,6 +1012,7 @@ PHX_PRIVATE void phx__route_free(struct phx__route *r);
 /* This node says something new of itself: 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size,
                                 uint64_t now);
+/* 0, PHX_ENOMEM, or PHX_ELIMIT: 65,535 neighbours are all that a table takes. */
 PHX_PRIVATE int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h,
                               uint64_t now);
 PHX_PRIVATE void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now);
@@ -1152,8 +1208,8 @@ enum phx__live_ground {
     PHX__LIVE_WORD,   /* the accuser says so */
     PHX__LIVE_ROUTE   /* there was no route any more */
 };
-struct phx__live_node {
-    uint8_t linked;
+/* A link, for as long as it is up. */
+struct phx__live_link {
     uint8_t monitor; /* it watches us */
     uint8_t watched; /* we watch it */
     uint8_t tell;    /* say something now: it does not know yet that it is to watch us */
@@ -1161,23 +1217,25 @@ struct phx__live_node {
     uint8_t silent;  /* for so long that others were told */
     uint8_t asked;   /* something must come before asked_until */
     uint8_t used;    /* messages went out after used_at, the last at used_last */
-    uint8_t sought;  /* others were asked again */
-    uint8_t put_off; /* how often its failure was, since it was lost */
-    uint8_t ground;  /* enum phx__live_ground */
-    enum phx_state state; /* 0: not known */
-    uint32_t accuser;     /* node, for PHX__LIVE_WORD */
-    uint64_t accused_at;
-    uint64_t since;       /* of state */
-    uint64_t heard;       /* last traffic in on the link; on the waking clock, see live.c */
-    uint64_t said;        /* last traffic out */
-    uint64_t next_us;     /* the peer will speak again within this */
-    uint64_t promised;    /* we will, as far as it knows */
-    uint64_t due_at;      /* when a heartbeat would be due if nothing else were said */
+    uint32_t timer;
+    uint64_t heard;    /* last traffic in; on the waking clock, see live.c */
+    uint64_t said;     /* last traffic out */
+    uint64_t next_us;  /* the peer will speak again within this */
+    uint64_t promised; /* we will, as far as it knows */
+    uint64_t due_at;   /* when a heartbeat would be due if nothing else were said */
     uint64_t asked_until, used_at, used_last; /* on the waking clock */
-    uint64_t doom; /* when unreachable becomes failed, or suspicion comes to nothing; on it, too */
-    uint32_t pos;   /* among the links */
-    uint32_t timer; /* of the link: its handle + 1; 0: none */
-    uint32_t fate;  /* of the node, for doom: its handle + 1; 0: none */
+};
+struct phx__live_node {
+    uint64_t since; /* of state */
+    uint64_t accused_at;
+    uint64_t doom; /* when unreachable becomes failed, or suspicion comes to nothing; on the waking clock */
+    uint32_t accuser; /* node, for PHX__LIVE_WORD */
+    uint32_t link;    /* its place among the links + 1; 0: none */
+    uint32_t fate;    /* timer for doom: its handle + 1; 0: none */
+    uint8_t state;    /* enum phx_state; 0: not known */
+    uint8_t ground;   /* enum phx__live_ground */
+    uint8_t sought;   /* others were asked again */
+    uint8_t put_off;  /* how often its failure was, since it was lost */
 };
 struct phx__live {
     struct phx__mem *mem;
@@ -1187,8 +1245,10 @@ struct phx__live {
     struct phx_detector limits;
     struct phx__live_node *at; /* by node */
     uint32_t capacity;
-    uint32_t *links; /* nodes */
-    uint32_t link_count, link_capacity;
+    uint32_t *links;               /* nodes */
+    struct phx__live_link **link_at; /* what is kept of each */
+    uint32_t link_count, link_capacity, link_at_capacity;
+    uint32_t rescue; /* a timer for the fates that found no memory for their own: its handle + 1 */
     uint32_t monitors; /* how many we have */
     uint32_t suspects; /* nodes in PHX_NODE_SUSPECT */
     int stepped;       /* last_step is valid */
@@ -1243,8 +1303,9 @@ PHX_PRIVATE int phx__live_reachable(struct phx__live *l, uint32_t node, int yes,
 PHX_PRIVATE enum phx_state phx__live_state(const struct phx__live *l, uint32_t node,
                                            uint64_t *since);
 PHX_PRIVATE int phx__live_is_monitor(const struct phx__live *l, uint32_t node);
-/* NULL if nothing is known of it. */
+/* NULL if nothing is known of it, or of a link with it. */
 PHX_PRIVATE const struct phx__live_node *phx__live_look(const struct phx__live *l, uint32_t node);
+PHX_PRIVATE const struct phx__live_link *phx__live_link_of(const struct phx__live *l, uint32_t node);
 PHX_PRIVATE void phx__live_forget(struct phx__live *l, uint32_t node);
 /* PHX__TIMER_LIVE (a link) and PHX__TIMER_LIVE_NODE (a fate) fired. */
 PHX_PRIVATE void phx__live_due(struct phx__live *l, int kind, uint32_t node, uint64_t now);
@@ -1321,6 +1382,8 @@ struct phx__best {
 /* The lower, the better. */
 PHX_PRIVATE uint64_t phx__best_score(const struct phx__ids *ids, uint32_t node);
 PHX_PRIVATE int phx__best_has(const struct phx__best *b, uint32_t node);
+/* Would it be one of them? */
+PHX_PRIVATE int phx__best_takes(const struct phx__best *b, const struct phx__ids *ids, uint32_t node);
 /* Is it one of the best? Then the worst of them may have to go. */
 PHX_PRIVATE void phx__best_offer(struct phx__best *b, const struct phx__ids *ids, uint32_t node);
 /* 1 if it was one of them: there is room for the next best. */
@@ -1371,13 +1434,17 @@ enum phx__contact_met {
     PHX__CONTACT_OTHER  /* another node lives there now */
 };
 
-struct phx__contact { /* one address of a target */
-    struct phx_address address;
-    uint32_t attempt;    /* under way, or PHX__NONE */
-    int error;           /* how the last attempt ended; 0: not tried or fine */
-    uint64_t tried_at;   /* when it ended; 0: not tried */
-    uint8_t met;         /* enum phx__contact_met */
-    uint64_t rest_until; /* it was this node itself: not tried before this time */
+/* One address of a target. As many as a node has stand in one block, with the texts of the paths, which few
+ * have, behind them: a struct phx_address is 126 bytes, nearly all of them room for a path. */
+struct phx__contact {
+    uint64_t tried_at; /* when the last attempt ended; 0: not tried */
+    uint32_t attempt;  /* under way, or PHX__NONE */
+    int16_t error;     /* how the last one ended; 0: not tried or fine. PHX_ESELF: not tried for a while */
+    uint8_t met;       /* enum phx__contact_met */
+    uint8_t path_size; /* with its NUL; 0: none */
+    uint8_t family, tls;
+    uint16_t port;
+    uint8_t ip[16]; /* or two bytes that say where the path begins, from the first contact on */
 };
 
 /* The order of a race: UNIX sockets, then IPv6 and IPv4 in turn, each once; how many there are. */
@@ -1386,6 +1453,10 @@ PHX_PRIVATE uint32_t phx__contact_order(const struct phx_address *a, uint32_t co
 /* The addresses picked, none of them tried. NULL: no memory. */
 PHX_PRIVATE struct phx__contact *phx__contact_new(struct phx__mem *mem, const struct phx_address *a,
                                                   const uint32_t *picked, uint32_t n);
+PHX_PRIVATE void phx__contact_free(struct phx__mem *mem, struct phx__contact *at, uint32_t count);
+/* The address of the one with this number. */
+PHX_PRIVATE void phx__contact_address(const struct phx__contact *at, uint32_t i,
+                                      struct phx_address *out);
 /* Which one this is, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__contact_index(const struct phx__contact *at, uint32_t count,
                                         const struct phx_address *a);
@@ -1393,13 +1464,15 @@ PHX_PRIVATE uint32_t phx__contact_index(const struct phx__contact *at, uint32_t 
 PHX_PRIVATE int phx__contact_is_same(const struct phx__contact *at, uint32_t count,
                                      const struct phx_address *a, const uint32_t *picked,
                                      uint32_t n);
-/* The ones that may be tried now, as bits. */
+/* The ones that may be tried now, as bits. rest: how long one that led to this node itself is left alone. */
 PHX_PRIVATE unsigned phx__contact_usable(const struct phx__contact *at, uint32_t count,
-                                         uint64_t now);
+                                         uint64_t rest, uint64_t now);
 /* When the first of them may be tried. */
-PHX_PRIVATE uint64_t phx__contact_first(const struct phx__contact *at, uint32_t count);
+PHX_PRIVATE uint64_t phx__contact_first(const struct phx__contact *at, uint32_t count,
+                                        uint64_t rest);
 /* Nobody is where this target was said to be: others live at all its addresses, or this node. */
-PHX_PRIVATE int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t now);
+PHX_PRIVATE int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t rest,
+                                     uint64_t now);
 
 #endif
 
@@ -1494,6 +1567,9 @@ struct phx__disc_ops {
     void (*abandon)(void *ctx, uint32_t attempt);
     /* Ask whoever told of the last new node whether that was all: see phx__disc_told_all. */
     void (*ask)(void *ctx);
+    /* The addresses of a node for which phx__disc_contact was called, as they are now, at most
+     * PHX__DISC_ADDRESSES: how many. NULL: they are all kept here. */
+    uint32_t (*addresses)(void *ctx, uint32_t node, struct phx_address *out);
 };
 
 struct phx__disc_target {           /* a hub or a node one could dial */
@@ -1503,14 +1579,15 @@ struct phx__disc_target {           /* a hub or a node one could dial */
     uint8_t in_use, hub, round, queued, verdict;
     uint8_t fresh;                 /* not dialled yet, and may be left to the other so often */
     uint32_t node;                 /* PHX__NONE for a hub nobody knows yet */
-    uint32_t failures, duplicates; /* rounds in a row that ended so */
+    uint16_t failures, duplicates; /* rounds in a row that ended so */
     uint32_t timer;                /* when to begin a round or try the next address */
     uint32_t before, after;        /* in the queue; a free slot: after is the next free one */
 };
 struct phx__disc_node { /* what is known of a node besides its addresses */
-    uint64_t up_at;
-    uint32_t target; /* slot + 1; 0: no addresses known */
-    uint8_t linked, wanted, left, flaps;
+    uint32_t up_at; /* in units of 1,024 us */
+    uint32_t target; /* slot + 1; 0: no addresses known; or PHX__TARGET_LATENT */
+    uint8_t linked;    /* 2: and it has left, so the link will soon be gone */
+    uint8_t wanted, flaps;
     uint8_t reachable; /* there is some route */
 };
 struct phx__disc {
@@ -1527,6 +1604,7 @@ struct phx__disc {
     struct phx__attempts attempts; /* max_dials of them */
     uint64_t room_at; /* none of them gives way before; UINT64_MAX: not known */
     uint32_t links, known;
+    uint32_t latent; /* of these, how many have addresses and no target yet, see target.c */
     uint32_t hubs[PHX__DISC_HUBS]; /* slots */
     uint32_t hub_count;
     struct phx__best best; /* nodes dialled also beyond max_links */
@@ -1619,6 +1697,35 @@ PHX_PRIVATE uint64_t phx__crowd_room_at(const struct phx__disc *d);
 PHX_PRIVATE void phx__crowd_ask(struct phx__disc *d);
 /* A link came so long after its dial. */
 PHX_PRIVATE void phx__crowd_learn(struct phx__disc *d, uint64_t took);
+
+#endif
+
+/* ======== src/target.h ======== */
+/* target.h - part of disc: what may be dialled gets a target, and who may not is only counted. */
+#ifdef PHX_LINES
+#line 1 "src/target.h"
+#endif
+#ifndef PHX_TARGET_H
+#define PHX_TARGET_H
+/* include "disc.h" */
+
+/* In struct phx__disc_node: it has addresses, and no target yet. */
+#define PHX__TARGET_LATENT UINT32_MAX
+
+/* A target in a slot, at rest. PHX_ENOMEM: nothing changed. */
+PHX_PRIVATE int phx__target_new(struct phx__disc *d, const struct phx_address *a,
+                                const uint32_t *picked, uint32_t n, uint32_t *slot);
+/* The slot of a node's target, or PHX__NONE. */
+PHX_PRIVATE uint32_t phx__target_of(const struct phx__disc *d, uint32_t node);
+/* A node with addresses becomes known: does it do without a target for the time being? */
+PHX_PRIVATE int phx__target_can_wait(const struct phx__disc *d, uint32_t node);
+/* The slot of a node's target, which is made if it was put off; PHX__NONE: it has no addresses, or there is
+ * no memory. */
+PHX_PRIVATE uint32_t phx__target_wake(struct phx__disc *d, uint32_t node);
+/* If all known nodes may be dialled again: makes those that were put off. 1 if there were any. */
+PHX_PRIVATE int phx__target_wake_all(struct phx__disc *d);
+/* Who would be the next of the best, or PHX__NONE. */
+PHX_PRIVATE uint32_t phx__target_next_best(const struct phx__disc *d);
 
 #endif
 
@@ -2052,11 +2159,10 @@ struct phx__pump_peer {
     uint32_t tail_size;
 };
 
-/* By node. */
+/* By node, as far as anything was ever sent to or through one. */
 struct phx__pump_node {
     struct phx__pump_peer *peer;         /* NULL: nothing to do with it so far */
     struct phx__pump_source *ready; /* as a neighbour: one of its circle, the next to be served */
-    uint32_t window;                /* as announced; 0: not yet */
 };
 
 /* Frames of this size may be kept in the block they were read into, which they pin as a whole. */
@@ -2232,6 +2338,8 @@ struct phx__post {
     struct phx__post_limits limits;
     struct phx__pump_node *nodes; /* both directions; what costs memory is made on first use */
     uint32_t node_capacity;
+    uint32_t *windows; /* by node, as announced; 0: not yet */
+    uint32_t window_capacity;
     uint64_t epochs; /* given out since the start */
     uint64_t lives;  /* of peers, too */
     uint64_t now;    /* of the call we are in */
@@ -2924,16 +3032,20 @@ struct phx__sight { /* what a peer said of where it sees us */
 
 /* What phx.c keeps of each node beside the rooms' own arrays. */
 struct phx__peer {
+    uint64_t life;         /* incarnation + 1, as last seen; 0: none yet */
     uint32_t link;         /* slot of the link that is up, or PHX__NONE */
-    uint32_t card_version; /* as last given to names, disc and post */
-    uint64_t card_incarnation;
-    uint64_t life;     /* incarnation + 1, as last seen; 0: none yet */
-    uint64_t failed_at; /* when it was last found to have failed */
-    uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
-    int lost_error;             /* ... and why */
-    uint32_t via;               /* the last next hop */
+    uint32_t card_version; /* as last given to names, disc and post; 0: none of this life */
+    uint32_t via;          /* the last next hop */
+    uint32_t past;         /* place among the pasts + 1; 0: none */
+};
+
+/* ... and of those with which something was amiss. */
+struct phx__past {
+    uint64_t heard_at, lost_at;  /* the last link that was lost: last traffic on it, when */
     uint64_t word_life, word_at; /* the last word of its silence: about which life, when */
     uint32_t word_seq;           /* ... and number */
+    int lost_error;              /* why the link was lost */
+    uint32_t node;               /* whose */
 };
 
 struct phx {
@@ -2985,6 +3097,8 @@ struct phx {
     struct phx__map handles; /* handle -> slot or listener */
     struct phx__peer *peers; /* by node */
     uint32_t peer_capacity;
+    struct phx__past *pasts;
+    uint32_t past_count, past_capacity;
     uint32_t generation;
     uint32_t teller; /* the neighbour who told of the last new node */
 
@@ -2995,7 +3109,7 @@ struct phx {
     struct phx_address own[PHX__CARD_ADDRESSES]; /* what others are told */
     uint8_t own_count;
     uint8_t own_learnt;            /* bits of own: may give way */
-    struct phx_address here[4];    /* our ends of links, the latest kinds */
+    uint64_t here[32];             /* hashes of our ends of links, the latest kinds */
     struct phx__sight sights[8];   /* not agreed upon, the latest */
     uint32_t here_count, sight_next;
 
@@ -3125,7 +3239,12 @@ PHX_PRIVATE int phx__config_check(const struct phx_config *c); /* 0 or why not *
 /* phx.c */
 PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
+/* What a node's card says, at most PHX__CARD_ADDRESSES of them: how many. */
+PHX_PRIVATE uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out);
 PHX_PRIVATE int phx__node_peer(phx *p, uint32_t node); /* makes room in peers; 0 or PHX_ENOMEM */
+/* What was amiss with this node; NULL: nothing. The same, made if there was nothing; NULL: no memory. */
+PHX_PRIVATE struct phx__past *phx__node_past(const phx *p, uint32_t node);
+PHX_PRIVATE struct phx__past *phx__node_note(phx *p, uint32_t node);
 PHX_PRIVATE int phx__node_own_address(phx *p, const struct phx_address *a); /* 1: a new one */
 
 #endif
@@ -3161,6 +3280,10 @@ PHX_PRIVATE int phx__node_own_address(phx *p, const struct phx_address *a); /* 1
 /* The first size of a growing array, in items. One item is the common case that must not cost four
  * resizes; more would be waste in the many arrays that stay empty or tiny. */
 #define MEM_FIRST_ITEMS 4u
+/* From so many items on an array grows by an eighth instead of by half. Then most of what a node has are
+ * arrays by node, and an eighth of them is idle at most; pushing n items copies at most 9n, which large
+ * blocks are spared anyway, since allocators move them by their pages. */
+#define MEM_MANY_ITEMS 256u
 
 /* Below it allocators do not ask the system. */
 #define MEM_LARGE ((size_t)128 << 10)
@@ -3272,6 +3395,16 @@ void phx__mem_put(struct phx__mem *m, void *p, size_t size)
     m->alloc.alloc(m->alloc.world, p, size, 0);
 }
 
+void phx__mem_put_secret(struct phx__mem *m, void *p, size_t size)
+{
+    volatile unsigned char *bytes = p; /* a plain memset before a free is left out by compilers */
+    size_t i;
+
+    for (i = 0; p != NULL && i < size; i++)
+        bytes[i] = 0;
+    phx__mem_put(m, p, size);
+}
+
 /* ---- Large ones */
 
 void *phx__mem_get_large(struct phx__mem *m, size_t size)
@@ -3331,7 +3464,7 @@ void phx__mem_drop_spares(struct phx__mem *m)
 int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need, size_t item)
 {
     /* By half: pushing n items copies at most 2n of them, and at most a third of the array is idle. */
-    uint64_t more = (uint64_t)*capacity + *capacity / 2;
+    uint64_t more = (uint64_t)*capacity + *capacity / (*capacity < MEM_MANY_ITEMS ? 2 : 8);
     size_t old_size = *capacity * item, new_size;
     void *old, *new_array;
 
@@ -3360,6 +3493,7 @@ int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t 
 }
 
 #undef MEM_FIRST_ITEMS
+#undef MEM_MANY_ITEMS
 #undef MEM_LARGE
 #undef MEM_HEAD
 
@@ -3606,7 +3740,7 @@ uint64_t phx__rnd_below(struct phx__rnd *r, uint64_t bound)
  *
  * Ties are broken by `order`, a counter that grows with every set. The order of firing therefore depends
  * only on the calls made, never on addresses or the shape of the heap, and runs replay. At one set a
- * nanosecond it would wrap after 584 years.
+ * microsecond it would wrap after 2,284 years, with 8 bits of it spared for the kind.
  *
  * The heap is binary and indirect. Most timers of a node are pushed into the future again and again
  * (heartbeats, time-outs); that is one sift down, log2(n) steps of two comparisons, for some tens of
@@ -3615,16 +3749,16 @@ uint64_t phx__rnd_below(struct phx__rnd *r, uint64_t bound)
 
 struct phx__timer {
     uint64_t at;    /* UINT64_MAX: stopped */
-    uint64_t order; /* when it was set, among all settings */
+    uint64_t order; /* when it was set, among all settings; times 256, and its kind */
     uint32_t arg;
     uint32_t place; /* in the heap; TIMER_STOPPED; or, once dropped, the next free handle */
-    int kind;       /* TIMER_DROPPED: the handle is free */
 };
 
 #define TIMER_STOPPED UINT32_MAX
-#define TIMER_DROPPED (-1)
+#define TIMER_DROPPED 0 /* as a kind: the handle is free */
+#define TIMER_KIND(timer) ((int)((timer)->order & 0xff))
 /* A macro, because a function that only assertions call is unused without them. */
-#define TIMER_IS_LIVE(t, handle) ((handle) < (t)->count && (t)->at[handle].kind != TIMER_DROPPED)
+#define TIMER_IS_LIVE(t, handle) ((handle) < (t)->count && TIMER_KIND(&(t)->at[handle]) != TIMER_DROPPED)
 
 static int timer_is_earlier(const struct phx__timers *t, uint32_t a, uint32_t b)
 {
@@ -3696,7 +3830,7 @@ int phx__timer_new(struct phx__timers *t, int kind, uint32_t arg, uint32_t *hand
 {
     uint32_t h = t->free_list;
 
-    PHX_ASSERT(kind != TIMER_DROPPED);
+    PHX_ASSERT(kind != TIMER_DROPPED && kind < 256);
     if (h != PHX__NONE) {
         t->free_list = t->at[h].place;
     } else {
@@ -3707,10 +3841,9 @@ int phx__timer_new(struct phx__timers *t, int kind, uint32_t arg, uint32_t *hand
         h = t->count++;
     }
     t->at[h].at = UINT64_MAX;
-    t->at[h].order = 0;
+    t->at[h].order = (uint64_t)kind;
     t->at[h].arg = arg;
     t->at[h].place = TIMER_STOPPED;
-    t->at[h].kind = kind;
     *handle = h;
     return 0;
 }
@@ -3738,7 +3871,7 @@ void phx__timer_drop(struct phx__timers *t, uint32_t handle)
 {
     PHX_ASSERT(TIMER_IS_LIVE(t, handle));
     phx__timer_stop(t, handle);
-    t->at[handle].kind = TIMER_DROPPED;
+    t->at[handle].order = TIMER_DROPPED;
     t->at[handle].place = t->free_list;
     t->free_list = handle;
 }
@@ -3759,7 +3892,7 @@ void phx__timer_set(struct phx__timers *t, uint32_t handle, uint64_t at)
     /* A new order even if the time is the same: whoever sets again queues again, so that a timer which
      * is set for "now" inside its own firing cannot starve the others that are due. */
     timer->at = at;
-    timer->order = t->order++;
+    timer->order = t->order++ << 8 | (timer->order & 0xff);
     timer_settle(t, timer->place);
 }
 
@@ -3782,7 +3915,7 @@ int phx__timers_pop(struct phx__timers *t, uint64_t now, int *kind, uint32_t *ar
         return 0;
     handle = t->heap[0];
     /* Stopped before its owner hears of it, so that the owner may set or drop it at once. */
-    *kind = t->at[handle].kind;
+    *kind = TIMER_KIND(&t->at[handle]);
     *arg = t->at[handle].arg;
     phx__timer_stop(t, handle);
     return 1;
@@ -3790,6 +3923,7 @@ int phx__timers_pop(struct phx__timers *t, uint64_t now, int *kind, uint32_t *ar
 
 #undef TIMER_STOPPED
 #undef TIMER_DROPPED
+#undef TIMER_KIND
 #undef TIMER_IS_LIVE
 
 /* ======== src/sha.c ======== */
@@ -4430,8 +4564,9 @@ void phx__slices_take(struct phx__slices *q, size_t size)
 /* Two things that every room above needs and none should do twice: ids and addresses.
  *
  * Ids get dense indices, so that what a room knows of a node is an array lookup and not a hash. The
- * lowest free index is given, which keeps those arrays short after many nodes have come and gone. The
- * map goes from a 64-bit hash of the id to its index and the full id is compared after it. Two ids with
+ * lowest free index is given, which keeps those arrays short after many nodes have come and gone. They are
+ * found by a 64-bit hash of the id, in a table of open addressing as in map.c, of whose hashes only half is
+ * kept: 8 bytes a slot, the other half is in the id. The full id is compared after it. Two ids with
  * one hash would need 2^32 random nodes to meet by chance; the second of such a pair is refused.
  *
  * Addresses as text have one spelling per meaning as far as that is possible: what prints parses, and
@@ -4461,6 +4596,13 @@ void phx__slices_take(struct phx__slices *q, size_t size)
 
 /* Added to the family on the wire if the address is spoken over TLS. */
 #define ID_TLS 16
+/* The first table: 128 bytes. */
+#define ID_SLOTS_FIRST 16u
+
+struct phx__id_slot {
+    uint32_t tag;   /* the low half of the hash */
+    uint32_t index; /* PHX__NONE: free */
+};
 
 /* ---- Ids */
 
@@ -4488,22 +4630,85 @@ void phx__ids_init(struct phx__ids *ids, struct phx__mem *mem, uint32_t limit)
     memset(ids, 0, sizeof *ids);
     ids->mem = mem;
     ids->limit = limit;
-    phx__map_init(&ids->index, mem);
 }
 
 void phx__ids_free(struct phx__ids *ids)
 {
     phx__mem_put(ids->mem, ids->at, ids->capacity * sizeof *ids->at);
     phx__mem_put(ids->mem, ids->used, ids->used_capacity * sizeof *ids->used);
-    phx__map_free(&ids->index);
+    phx__mem_put(ids->mem, ids->slots, ids->slot_capacity * sizeof *ids->slots);
     phx__ids_init(ids, ids->mem, ids->limit);
+}
+
+/* The slot of the id with this hash, or else the empty one where it would go. There is always an empty one.
+ * The capacity must not be 0. */
+static uint32_t id_slot(const struct phx__ids *ids, uint64_t hash)
+{
+    uint32_t mask = ids->slot_capacity - 1, i = (uint32_t)hash & mask;
+
+    while (ids->slots[i].index != PHX__NONE
+           && (ids->slots[i].tag != (uint32_t)hash
+               || phx__id_hash(&ids->at[ids->slots[i].index]) != hash))
+        i = (i + 1) & mask;
+    return i;
+}
+
+uint32_t phx__ids_find_hash(const struct phx__ids *ids, uint64_t hash)
+{
+    return ids->slot_capacity == 0 ? PHX__NONE : ids->slots[id_slot(ids, hash)].index;
 }
 
 uint32_t phx__ids_find(const struct phx__ids *ids, const struct phx_id *id)
 {
-    uint32_t i = phx__map_get(&ids->index, phx__id_hash(id));
+    uint32_t tag = (uint32_t)phx__id_hash(id), mask = ids->slot_capacity - 1, i;
 
-    return i != PHX__NONE && phx__id_equal(&ids->at[i], id) ? i : PHX__NONE;
+    if (ids->slot_capacity == 0)
+        return PHX__NONE;
+    for (i = tag & mask; ids->slots[i].index != PHX__NONE; i = (i + 1) & mask)
+        if (ids->slots[i].tag == tag && phx__id_equal(&ids->at[ids->slots[i].index], id))
+            return ids->slots[i].index;
+    return PHX__NONE;
+}
+
+/* Room for one more, at most three quarters full. 0 or PHX_ENOMEM. */
+static int id_more_slots(struct phx__ids *ids)
+{
+    uint32_t old = ids->slot_capacity, size = old == 0 ? ID_SLOTS_FIRST : old * 2, mask = size - 1, i, k;
+    struct phx__id_slot *slots;
+
+    if (ids->count < old / 4 * 3)
+        return 0;
+    slots = phx__mem_get(ids->mem, size * sizeof *slots);
+    if (slots == NULL)
+        return PHX_ENOMEM;
+    memset(slots, 0xff, size * sizeof *slots); /* every index becomes PHX__NONE */
+    for (i = 0; i < old; i++) {
+        if (ids->slots[i].index == PHX__NONE)
+            continue;
+        for (k = ids->slots[i].tag & mask; slots[k].index != PHX__NONE; k = (k + 1) & mask)
+            ;
+        slots[k] = ids->slots[i];
+    }
+    phx__mem_put(ids->mem, ids->slots, old * sizeof *slots);
+    ids->slots = slots;
+    ids->slot_capacity = size;
+    return 0;
+}
+
+/* Empties a slot, and moves those behind it back into the hole; see map.c. */
+static void id_empty_slot(struct phx__ids *ids, uint32_t hole)
+{
+    uint32_t mask = ids->slot_capacity - 1, i;
+
+    for (i = (hole + 1) & mask; ids->slots[i].index != PHX__NONE; i = (i + 1) & mask) {
+        uint32_t from_home = (i - ids->slots[i].tag) & mask;
+
+        if (from_home >= ((i - hole) & mask)) {
+            ids->slots[hole] = ids->slots[i];
+            hole = i;
+        }
+    }
+    ids->slots[hole].index = PHX__NONE;
 }
 
 /* A linear search, but memchr passes 10,000 nodes in a fraction of a microsecond and nodes are added
@@ -4521,7 +4726,7 @@ static uint32_t id_lowest_free(const struct phx__ids *ids)
 int phx__ids_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index)
 {
     uint64_t hash = phx__id_hash(id);
-    uint32_t i = phx__map_get(&ids->index, hash);
+    uint32_t i = phx__ids_find_hash(ids, hash), slot;
 
     if (i != PHX__NONE) {
         /* Another id has our hash, which chance does not do: somebody has computed it. */
@@ -4535,8 +4740,11 @@ int phx__ids_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index)
     i = id_lowest_free(ids);
     if (phx__mem_grow(ids->mem, &ids->at, &ids->capacity, i + 1, sizeof *ids->at) != 0
         || phx__mem_grow(ids->mem, &ids->used, &ids->used_capacity, i + 1, sizeof *ids->used) != 0
-        || phx__map_put(&ids->index, hash, i) != 0)
+        || id_more_slots(ids) != 0)
         return PHX_ENOMEM; /* arrays that have grown stay so; nothing else has changed */
+    slot = id_slot(ids, hash);
+    ids->slots[slot].tag = (uint32_t)hash;
+    ids->slots[slot].index = i;
     ids->at[i] = *id;
     ids->used[i] = 1;
     ids->count++;
@@ -4550,7 +4758,7 @@ void phx__ids_drop(struct phx__ids *ids, uint32_t index)
 {
     PHX_ASSERT(index < ids->size && ids->used[index]);
     /* The id is wiped so that a room which kept the index sees nobody there, and not the old node. */
-    phx__map_del(&ids->index, phx__id_hash(&ids->at[index]));
+    id_empty_slot(ids, id_slot(ids, phx__id_hash(&ids->at[index])));
     memset(&ids->at[index], 0, sizeof ids->at[index]);
     ids->used[index] = 0;
     ids->count--;
@@ -6287,10 +6495,21 @@ void phx__place_gather(const struct phx__spread *s, uint32_t from, size_t n, uin
 #line 1 "src/table.c"
 #endif
 /*
- * Rules live in route; this room only keeps the lists. In the default routing most pairs of neighbour
- * and destination have no entry at all (in a clique only the hub speaks of others), so both lists are
- * short sorted arrays found by binary search, and grow by half: at a hub of N nodes they hold N items,
- * elsewhere one or two.
+ * Rules live in route; this room only keeps the lists, and sees to it that they are small. A network of N
+ * nodes has N destinations at each of them, and a hub N neighbours besides: what is kept per pair of the two
+ * decides about everything. So:
+ *
+ *   - HEARD is a short sorted array. In the default routing most pairs of neighbour and destination have no
+ *     entry at all (in a clique only the hub speaks of others). The usual single one lives in the
+ *     destination.
+ *   - TOLD is kept as runs. Who is told of a destination is told its route of that moment, so that nearly all
+ *     neighbours have been told the same, and indices are dense: neighbours 3 to 90 were told (number 2, 1
+ *     hop, card 1) is one run of 24 bytes. A list of them had 20 bytes for each, 335 MB at a hub of 4,096
+ *     nodes. Where no two neighbours in a row were told the same, runs cost a fifth more than the list.
+ *   - Requests stand in a list of their own, since few destinations have one and none for long.
+ *
+ * To take a neighbour out of the midst of a run makes two of one and may find no memory; whoever does that
+ * must be able to fail (route_drop_lapsed can wait, route_up refuses the link).
  */
 /* include "table.h" */
 
@@ -6307,6 +6526,7 @@ void phx__table_free(struct phx__table *t)
     for (i = 0; i < t->capacity; i++)
         phx__table_clear(t, i);
     phx__mem_put(t->mem, t->at, t->capacity * sizeof *t->at);
+    phx__mem_put(t->mem, t->asks, t->ask_capacity * sizeof *t->asks);
     phx__table_init(t, t->mem);
 }
 
@@ -6321,30 +6541,65 @@ struct phx__dest *phx__table_make(struct phx__table *t, uint32_t node)
     return &t->at[node];
 }
 
+static size_t table_told_size(uint32_t capacity)
+{
+    return sizeof(struct phx__told_runs) + capacity * sizeof(struct phx__told_run);
+}
+
+static size_t table_heard_size(uint32_t capacity)
+{
+    return sizeof(struct phx__heard_list) + capacity * sizeof(struct phx__heard);
+}
+
+static size_t table_card_size(uint32_t size)
+{
+    return sizeof(struct phx__table_card) + size;
+}
+
+/* How long a list that must hold `need` is made: the small ones, of which there are many, without slack. */
+static uint32_t table_room(uint32_t need)
+{
+    return need <= 4 ? need : need + need / 2;
+}
+
+static void table_untell_all(struct phx__table *t, struct phx__dest *d)
+{
+    if (d->told != NULL)
+        phx__mem_put(t->mem, d->told, table_told_size(d->told->capacity));
+    d->told = NULL;
+}
+
 void phx__table_clear(struct phx__table *t, uint32_t node)
 {
     struct phx__dest *d = &t->at[node];
 
-    phx__mem_put(t->mem, d->heard, d->heard_capacity * sizeof *d->heard);
-    phx__mem_put(t->mem, d->told, d->told_capacity * sizeof *d->told);
-    phx__mem_put(t->mem, d->card, d->card_size);
+    phx__table_unhear_all(t, d);
+    table_untell_all(t, d);
+    phx__table_uncard(t, d);
+    if (d->ask != 0)
+        phx__table_unask(t, &t->asks[d->ask - 1]);
     memset(d, 0, sizeof *d);
     d->hops = d->feasible_hops = PHX__UNREACHABLE;
-    d->next = d->pos = PHX__NONE;
-    d->ask_at = UINT64_MAX;
+    d->next = PHX__NONE;
+    d->pos = PHX__TABLE_FAR;
 }
 
-/* The first place whose nbr is not below: where the entry is, or would go. Both lists' items begin with
- * nbr, so one search serves both. */
-static uint32_t table_place(const void *list, size_t item, uint32_t count, uint32_t nbr)
+/* ---- Heard ----------------------------------------------------------------------------------- */
+
+struct phx__heard *phx__table_heards(const struct phx__dest *d)
 {
-    const uint8_t *p = list;
+    /* The list belongs to the destination, which the caller may change where it got it from. */
+    return d->heard_count > 1 ? d->heard.many->at : (struct phx__heard *)&d->heard.one;
+}
+
+/* The first place whose nbr is not below: where the entry is, or would go. */
+static uint32_t table_place(const struct phx__heard *h, uint32_t count, uint32_t nbr)
+{
     uint32_t low = 0, high = count;
 
     while (low < high) {
-        uint32_t mid = low + (high - low) / 2, at;
-        memcpy(&at, p + mid * item, sizeof at);
-        if (at < nbr)
+        uint32_t mid = low + (high - low) / 2;
+        if (h[mid].nbr < nbr)
             low = mid + 1;
         else
             high = mid;
@@ -6354,85 +6609,268 @@ static uint32_t table_place(const void *list, size_t item, uint32_t count, uint3
 
 struct phx__heard *phx__table_heard(const struct phx__dest *d, uint32_t nbr)
 {
-    uint32_t i = table_place(d->heard, sizeof *d->heard, d->heard_count, nbr);
+    struct phx__heard *h = phx__table_heards(d);
+    uint32_t i;
 
-    return i < d->heard_count && d->heard[i].nbr == nbr ? &d->heard[i] : NULL;
+    if (d->heard_count <= 1) /* nearly always, and this is asked more often than anything else */
+        return d->heard_count == 1 && h->nbr == nbr ? h : NULL;
+    i = table_place(h, d->heard_count, nbr);
+    return i < d->heard_count && h[i].nbr == nbr ? &h[i] : NULL;
 }
 
-struct phx__told *phx__table_told(const struct phx__dest *d, uint32_t nbr)
+/* Room for one more. 0 or PHX_ENOMEM. */
+static int table_more_heard(struct phx__table *t, struct phx__dest *d)
 {
-    uint32_t i = table_place(d->told, sizeof *d->told, d->told_count, nbr);
+    uint32_t had = d->heard_count > 1 ? d->heard.many->capacity : 0;
+    uint32_t capacity = table_room(d->heard_count + 1u);
+    struct phx__heard_list *list;
 
-    return i < d->told_count && d->told[i].nbr == nbr ? &d->told[i] : NULL;
+    if (d->heard_count == 0 || d->heard_count < had)
+        return 0;
+    if (capacity > UINT16_MAX)
+        capacity = UINT16_MAX;
+    if (d->heard_count == capacity)
+        return PHX_ENOMEM;
+    list = phx__mem_resize(t->mem, had > 0 ? d->heard.many : NULL,
+                           had > 0 ? table_heard_size(had) : 0, table_heard_size(capacity));
+    if (list == NULL)
+        return PHX_ENOMEM;
+    if (had == 0)
+        list->at[0] = d->heard.one;
+    list->capacity = capacity;
+    d->heard.many = list;
+    return 0;
 }
 
 struct phx__heard *phx__table_hear(struct phx__table *t, struct phx__dest *d, uint32_t nbr)
 {
-    uint32_t i = table_place(d->heard, sizeof *d->heard, d->heard_count, nbr);
+    struct phx__heard *h = phx__table_heards(d);
+    uint32_t i = table_place(h, d->heard_count, nbr);
 
-    if (i < d->heard_count && d->heard[i].nbr == nbr)
-        return &d->heard[i];
-    if (phx__mem_grow(t->mem, &d->heard, &d->heard_capacity, d->heard_count + 1, sizeof *d->heard))
+    if (i < d->heard_count && h[i].nbr == nbr)
+        return &h[i];
+    if (table_more_heard(t, d) != 0)
         return NULL;
-    memmove(d->heard + i + 1, d->heard + i, (d->heard_count - i) * sizeof *d->heard);
     d->heard_count++;
-    memset(&d->heard[i], 0, sizeof d->heard[i]);
-    d->heard[i].nbr = nbr;
-    d->heard[i].hops = PHX__UNREACHABLE;
-    return &d->heard[i];
+    h = phx__table_heards(d);
+    memmove(h + i + 1, h + i, (d->heard_count - 1u - i) * sizeof *h);
+    memset(&h[i], 0, sizeof h[i]);
+    h[i].nbr = nbr;
+    h[i].hops = PHX__UNREACHABLE;
+    return &h[i];
 }
 
-struct phx__told *phx__table_tell(struct phx__table *t, struct phx__dest *d, uint32_t nbr)
+int phx__table_unhear(struct phx__table *t, struct phx__dest *d, uint32_t nbr)
 {
-    uint32_t i = table_place(d->told, sizeof *d->told, d->told_count, nbr);
-
-    if (i < d->told_count && d->told[i].nbr == nbr)
-        return &d->told[i];
-    if (phx__mem_grow(t->mem, &d->told, &d->told_capacity, d->told_count + 1, sizeof *d->told))
-        return NULL;
-    memmove(d->told + i + 1, d->told + i, (d->told_count - i) * sizeof *d->told);
-    d->told_count++;
-    memset(&d->told[i], 0, sizeof d->told[i]);
-    d->told[i].nbr = nbr;
-    d->told[i].hops = PHX__UNREACHABLE;
-    return &d->told[i];
-}
-
-int phx__table_unhear(struct phx__dest *d, uint32_t nbr)
-{
-    struct phx__heard *h = phx__table_heard(d, nbr);
+    struct phx__heard *h = phx__table_heard(d, nbr), one;
+    struct phx__heard_list *list = d->heard.many;
 
     if (h == NULL)
         return 0;
-    d->heard_count--;
-    memmove(h, h + 1, (size_t)(d->heard + d->heard_count - h) * sizeof *h);
+    if (d->heard_count > 1)
+        memmove(h, h + 1, (size_t)(list->at + d->heard_count - (h + 1)) * sizeof *h);
+    if (d->heard_count-- == 2) {
+        one = list->at[0];
+        phx__mem_put(t->mem, list, table_heard_size(list->capacity));
+        d->heard.one = one;
+    }
     return 1;
 }
 
-int phx__table_untell(struct phx__dest *d, uint32_t nbr)
+void phx__table_unhear_all(struct phx__table *t, struct phx__dest *d)
 {
-    struct phx__told *t = phx__table_told(d, nbr);
-
-    if (t == NULL)
-        return 0;
-    d->told_count--;
-    memmove(t, t + 1, (size_t)(d->told + d->told_count - t) * sizeof *t);
-    return 1;
+    if (d->heard_count > 1)
+        phx__mem_put(t->mem, d->heard.many, table_heard_size(d->heard.many->capacity));
+    d->heard_count = 0;
 }
+
+/* ---- Told ------------------------------------------------------------------------------------ */
+
+/* The first run that does not end below nbr: where it is, or would go. */
+static uint32_t table_run(const struct phx__told_runs *runs, uint32_t nbr)
+{
+    uint32_t low = 0, high = runs->count;
+
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if (runs->at[mid].first + (runs->at[mid].count - 1) < nbr)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+const struct phx__told *phx__table_told(const struct phx__dest *d, uint32_t nbr)
+{
+    uint32_t i;
+
+    if (d->told == NULL)
+        return NULL;
+    i = table_run(d->told, nbr);
+    return i < d->told->count && d->told->at[i].first <= nbr ? &d->told->at[i].word : NULL;
+}
+
+static int table_same(const struct phx__told *a, const struct phx__told *b)
+{
+    return a->seq == b->seq && a->card == b->card && a->want == b->want && a->hops == b->hops
+           && a->asked == b->asked;
+}
+
+/* Appends neighbours first..last to runs out[0..n-1], if there are any; how many runs it is then. */
+static uint32_t table_append(struct phx__told_run *out, uint32_t n, uint64_t first, uint64_t last,
+                             const struct phx__told *word)
+{
+    if (first > last)
+        return n;
+    if (n > 0 && out[n - 1].first + (uint64_t)out[n - 1].count == first
+        && table_same(&out[n - 1].word, word)) {
+        out[n - 1].count += (uint32_t)(last - first + 1);
+        return n;
+    }
+    out[n].first = (uint32_t)first;
+    out[n].count = (uint32_t)(last - first + 1);
+    out[n].word = *word;
+    return n + 1;
+}
+
+/* Gives the runs room for `need`. What is much too large shrinks, if the world lets it. 0 or PHX_ENOMEM. */
+static int table_runs_fit(struct phx__table *t, struct phx__dest *d, uint32_t need)
+{
+    uint32_t had = d->told != NULL ? d->told->capacity : 0, capacity = table_room(need);
+    struct phx__told_runs *runs;
+
+    if (need <= had && (had <= 8 || need > had / 4))
+        return 0;
+    runs = phx__mem_resize(t->mem, d->told, had > 0 ? table_told_size(had) : 0,
+                           table_told_size(capacity));
+    if (runs == NULL)
+        return need <= had ? 0 : PHX_ENOMEM;
+    if (had == 0)
+        runs->count = 0;
+    runs->capacity = capacity;
+    d->told = runs;
+    return 0;
+}
+
+/* Runs at..end-1 become the n of out: 0 or PHX_ENOMEM. */
+static int table_splice(struct phx__table *t, struct phx__dest *d, uint32_t at, uint32_t end,
+                        const struct phx__told_run *out, uint32_t n)
+{
+    uint32_t was = d->told != NULL ? d->told->count : 0, count = was - (end - at) + n;
+
+    if (count == 0) {
+        table_untell_all(t, d);
+        return 0;
+    }
+    if (count > was && table_runs_fit(t, d, count) != 0)
+        return PHX_ENOMEM;
+    memmove(d->told->at + at + n, d->told->at + end, (was - end) * sizeof *out);
+    memcpy(d->told->at + at, out, n * sizeof *out);
+    d->told->count = count;
+    return count < was ? table_runs_fit(t, d, count) : 0;
+}
+
+int phx__table_tell(struct phx__table *t, struct phx__dest *d, uint32_t nbr,
+                    const struct phx__told *word)
+{
+    /* What changes are the run that nbr is in, and those that end or begin beside it: three at most. They
+     * are written anew: what lies below nbr, nbr, and what lies above. */
+    struct phx__told_run out[5];
+    const struct phx__told *now = phx__table_told(d, nbr);
+    const struct phx__told_run *run = d->told != NULL ? d->told->at : NULL;
+    uint32_t i, at, end, n = 0, count = d->told != NULL ? d->told->count : 0;
+
+    PHX_ASSERT(nbr > 0 && nbr != PHX__NONE);
+    if (word == NULL ? now == NULL : now != NULL && table_same(now, word))
+        return 0;
+    at = count > 0 ? table_run(d->told, nbr - 1) : 0;
+    for (end = at; end < count && run[end].first <= nbr + 1; end++) {
+        uint32_t last = run[end].first + (run[end].count - 1);
+        n = table_append(out, n, run[end].first, last < nbr ? last : nbr - 1, &run[end].word);
+    }
+    if (word != NULL)
+        n = table_append(out, n, nbr, nbr, word);
+    for (i = at; i < end; i++)
+        n = table_append(out, n, run[i].first > nbr ? run[i].first : nbr + 1,
+                         run[i].first + (run[i].count - 1), &run[i].word);
+    return table_splice(t, d, at, end, out, n);
+}
+
+void phx__table_told_hops(struct phx__dest *d, uint8_t hops)
+{
+    uint32_t i;
+
+    for (i = 0; d->told != NULL && i < d->told->count; i++)
+        d->told->at[i].word.hops = hops;
+}
+
+void phx__table_told_number(struct phx__dest *d, uint32_t seq, uint32_t card)
+{
+    uint32_t i;
+
+    for (i = 0; d->told != NULL && i < d->told->count; i++) {
+        d->told->at[i].word.seq = seq;
+        d->told->at[i].word.card = card;
+    }
+}
+
+/* ---- Requests -------------------------------------------------------------------------------- */
+
+struct phx__ask *phx__table_asked(const struct phx__table *t, uint32_t node)
+{
+    uint32_t slot = t->at[node].ask;
+
+    return slot != 0 ? &t->asks[slot - 1] : NULL;
+}
+
+struct phx__ask *phx__table_ask(struct phx__table *t, uint32_t node)
+{
+    struct phx__ask *a = phx__table_asked(t, node);
+
+    if (a != NULL)
+        return a;
+    if (phx__mem_grow(t->mem, &t->asks, &t->ask_capacity, t->ask_count + 1, sizeof *t->asks) != 0)
+        return NULL;
+    a = &t->asks[t->ask_count++];
+    memset(a, 0, sizeof *a);
+    a->node = node;
+    a->at = UINT64_MAX;
+    t->at[node].ask = t->ask_count;
+    return a;
+}
+
+void phx__table_unask(struct phx__table *t, struct phx__ask *a)
+{
+    t->at[a->node].ask = 0;
+    *a = t->asks[--t->ask_count];
+    if (a != &t->asks[t->ask_count])
+        t->at[a->node].ask = (uint32_t)(a - t->asks) + 1;
+}
+
+/* ---- Cards ----------------------------------------------------------------------------------- */
 
 int phx__table_card(struct phx__table *t, struct phx__dest *d, const uint8_t *card, uint32_t size,
                     uint32_t version)
 {
-    uint8_t *copy = phx__mem_get(t->mem, size);
+    struct phx__table_card *copy = phx__mem_get(t->mem, table_card_size(size));
 
     if (copy == NULL)
         return PHX_ENOMEM;
-    memcpy(copy, card, size);
-    phx__mem_put(t->mem, d->card, d->card_size);
+    copy->size = size;
+    memcpy(copy->at, card, size);
+    phx__table_uncard(t, d);
     d->card = copy;
-    d->card_size = size;
     d->card_version = version;
     return 0;
+}
+
+void phx__table_uncard(struct phx__table *t, struct phx__dest *d)
+{
+    if (d->card != NULL)
+        phx__mem_put(t->mem, d->card, table_card_size(d->card->size));
+    d->card = NULL;
+    d->card_version = 0;
 }
 
 /* ======== src/route.c ======== */
@@ -6485,6 +6923,8 @@ int phx__table_card(struct phx__table *t, struct phx__dest *d, const uint8_t *ca
 /* A request that brought nothing is repeated after 300 ms, 600 ms, ... up to this. */
 #define ROUTE_ASK_FIRST (300 * PHX__MS)
 #define ROUTE_ASK_LAST (60 * PHX__SECOND)
+/* The same request of another is passed on again only after the time in which its sender would repeat it. */
+#define ROUTE_PASSED (ROUTE_ASK_FIRST / 2)
 /* How often in all, when nobody offers anything: the destination is probably dead, and a digest will tell
  * if it is not. */
 #define ROUTE_ASKS_BLIND 3u
@@ -6511,7 +6951,7 @@ struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(r, node);
 
-    return d != NULL && d->pos != PHX__NONE ? &r->nbrs[d->pos] : NULL;
+    return d != NULL && d->pos != PHX__TABLE_FAR ? &r->nbrs[d->pos] : NULL;
 }
 
 void phx__route_plan(struct phx__route *r, uint64_t at)
@@ -6587,7 +7027,7 @@ static int route_know(struct phx__route *r, uint32_t node, uint64_t now)
         || phx__mem_grow(r->mem, &r->changed, &r->changed_capacity, node + 1, sizeof *r->changed))
         return PHX_ENOMEM;
     d->flags |= PHX__DEST_KNOWN;
-    d->since = now;
+    d->since = (uint32_t)(now / PHX__SECOND);
     r->known++;
     return 0;
 }
@@ -6606,7 +7046,7 @@ void phx__route_use(struct phx__route *r, uint32_t node, uint32_t next, uint32_t
     if (d->next != next)
         route_changed(r, node);
     if (hops == PHX__UNREACHABLE && d->hops != PHX__UNREACHABLE)
-        d->since = now;
+        d->since = (uint32_t)(now / PHX__SECOND);
     if (hops == PHX__UNREACHABLE || hops > d->hops)
         r->urgent = 1;
     d->next = next;
@@ -6650,11 +7090,11 @@ static int route_better(const struct phx__route *r, const struct phx__dest *d, u
 static const struct phx__heard *route_best(const struct phx__route *r, const struct phx__dest *d,
                                            uint32_t node, int feasible)
 {
-    const struct phx__heard *best = NULL;
+    const struct phx__heard *best = NULL, *heard = phx__table_heards(d);
     uint32_t i;
 
     for (i = 0; i < d->heard_count; i++) {
-        const struct phx__heard *h = &d->heard[i];
+        const struct phx__heard *h = &heard[i];
         if (h->hops < r->hop_limit && h->hops < PHX__UNREACHABLE - 1
             && route_feasible(d, h) == feasible && (best == NULL || route_better(r, d, node, h, best)))
             best = h;
@@ -6664,10 +7104,19 @@ static const struct phx__heard *route_best(const struct phx__route *r, const str
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
-/* Nobody offers the destination: ask a few neighbours, others each time. */
-static void route_ask_around(struct phx__route *r, uint32_t node, uint32_t want)
+/* Ours needs no repeating. Its record goes, unless it is also one of a request that was just passed on. */
+static void route_ask_end(struct phx__route *r, struct phx__ask *a, uint64_t now)
 {
-    uint32_t i, count = 2u << route_at(r, node)->asks; /* 2, 4, 8 */
+    a->at = UINT64_MAX;
+    a->asks = 0;
+    if (now >= a->passed_at + ROUTE_PASSED)
+        phx__table_unask(&r->table, a);
+}
+
+/* Nobody offers the destination: ask a few neighbours, others each time. */
+static void route_ask_around(struct phx__route *r, uint32_t node, uint32_t want, uint8_t asks)
+{
+    uint32_t i, count = 2u << asks; /* 2, 4, 8 */
 
     if (count > r->nbr_count)
         count = r->nbr_count;
@@ -6678,43 +7127,47 @@ static void route_ask_around(struct phx__route *r, uint32_t node, uint32_t want)
     }
 }
 
+/* Without memory for it a request is sent once only, and then it is up to the digest. */
 static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 {
-    struct phx__dest *d = route_at(r, node);
+    const struct phx__dest *d = route_at(r, node);
     const struct phx__heard *h = route_best(r, d, node, 0);
     uint32_t want = d->feasible_hops == PHX__UNREACHABLE ? 0 : d->feasible_seq + 1;
-    uint64_t wait = ROUTE_ASK_FIRST << (d->asks < 8 ? d->asks : 8);
+    struct phx__ask *a = phx__table_ask(&r->table, node);
+    uint8_t asks = a != NULL ? a->asks : 0;
+    uint64_t wait = ROUTE_ASK_FIRST << (asks < 8 ? asks : 8);
 
     if (h != NULL) {
         r->requests_out++;
         r->ops.request(r->ops.ctx, h->nbr, node, want, r->hop_limit);
-    } else if (d->asks < ROUTE_ASKS_BLIND) {
-        route_ask_around(r, node, want);
+    } else if (asks < ROUTE_ASKS_BLIND) {
+        route_ask_around(r, node, want, asks);
     } else {
-        d->ask_at = UINT64_MAX; /* dead, as far as anybody says; asks stays, so that is that */
+        route_ask_end(r, a, now); /* dead, as far as anybody says */
         return;
     }
-    d->asks = (uint8_t)(d->asks < 250 ? d->asks + 1 : d->asks);
-    d->ask_at = now + (wait < ROUTE_ASK_LAST ? wait : ROUTE_ASK_LAST);
-    phx__route_plan(r, d->ask_at);
+    if (a == NULL)
+        return;
+    a->asks = (uint8_t)(asks < 250 ? asks + 1 : asks);
+    a->at = now + (wait < ROUTE_ASK_LAST ? wait : ROUTE_ASK_LAST);
+    phx__route_plan(r, a->at);
 }
 
 /* Is there reason to ask? Without a route, or with a shorter one that is not feasible: then the feasible
  * distance has ratcheted down, and only a newer number opens the way. */
 static void route_review_ask(struct phx__route *r, uint32_t node, int lost, uint64_t now)
 {
-    struct phx__dest *d = route_at(r, node);
+    const struct phx__dest *d = route_at(r, node);
     const struct phx__heard *h = route_best(r, d, node, 0);
-    int need = d->hops == PHX__UNREACHABLE ? lost || h != NULL || d->ask_at != UINT64_MAX
+    struct phx__ask *a = phx__table_asked(&r->table, node);
+    int out = a != NULL && a->at != UINT64_MAX;
+    int need = d->hops == PHX__UNREACHABLE ? lost || h != NULL || out
                                            : h != NULL && h->hops + 1 < d->hops;
 
-    if (!need) {
-        d->ask_at = UINT64_MAX;
-        d->asks = 0;
-    } else if (d->ask_at == UINT64_MAX) {
-        d->asks = 0;
+    if (!need && a != NULL)
+        route_ask_end(r, a, now);
+    else if (need && !out)
         route_ask(r, node, now);
-    }
 }
 
 static void route_select(struct phx__route *r, uint32_t node, uint64_t now)
@@ -6736,21 +7189,17 @@ static void route_select(struct phx__route *r, uint32_t node, uint64_t now)
 static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarnation, uint64_t now)
 {
     struct phx__dest *d = route_at(r, node);
-    uint32_t i;
 
     if (d->hops != PHX__UNREACHABLE) {
         phx__route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
     }
     /* Whoever uses the old one through us must hear of a retraction still: hops stays. */
-    for (i = 0; i < d->told_count; i++)
-        d->told[i].seq = d->told[i].card = 0;
-    d->heard_count = 0;
+    phx__table_told_number(d, 0, 0);
+    phx__table_unhear_all(&r->table, d);
     d->feasible_hops = PHX__UNREACHABLE;
     d->incarnation = incarnation;
     d->seq = 0;
-    phx__mem_put(r->mem, d->card, d->card_size); /* it may say that the former life has left */
-    d->card = NULL;
-    d->card_size = d->card_version = 0;
+    phx__table_uncard(&r->table, d); /* it may say that the former life has left */
     route_touch_loss(r, node, now);
     route_changed(r, node);
 }
@@ -6849,7 +7298,7 @@ static int route_hear(struct phx__route *r, uint32_t nbr, uint32_t node, const s
     uint8_t before = h != NULL ? h->hops : PHX__UNREACHABLE;
 
     if (e->hops == PHX__UNREACHABLE) {
-        phx__table_unhear(d, nbr);
+        phx__table_unhear(&r->table, d, nbr);
         if (d->hops == PHX__UNREACHABLE && e->seq > d->seq)
             d->seq = e->seq;
     } else {
@@ -6867,16 +7316,26 @@ static int route_hear(struct phx__route *r, uint32_t nbr, uint32_t node, const s
     return 0;
 }
 
+/* What it was told, or that it was told nothing. */
+static struct phx__told route_word(const struct phx__dest *d, uint32_t nbr)
+{
+    static const struct phx__told nothing = { 0, 0, 0, PHX__UNREACHABLE, 0 };
+    const struct phx__told *t = phx__table_told(d, nbr);
+
+    return t != NULL ? *t : nothing;
+}
+
 /* Remembers that nbr wants to be told of node, at number want or above. */
 static int route_asked(struct phx__route *r, uint32_t nbr, uint32_t node, uint32_t want,
                        uint64_t now)
 {
-    struct phx__told *t = phx__table_tell(&r->table, route_at(r, node), nbr);
+    struct phx__dest *d = route_at(r, node);
+    struct phx__told t = route_word(d, nbr);
 
-    if (t == NULL)
+    t.asked = 1;
+    t.want = want;
+    if (phx__table_tell(&r->table, d, nbr, &t) != 0)
         return PHX_ENOMEM;
-    t->asked = 1;
-    t->want = want;
     phx__route_touch(r, node, now);
     r->urgent = 1;
     return 0;
@@ -6940,17 +7399,20 @@ static void route_request_self(struct phx__route *r, uint32_t want, uint64_t now
         route_raise(r, want - seq < 65536 ? want : seq + 1, now);
 }
 
-/* On towards the owner: the same request again only after the time in which its sender would repeat it. */
+/* On towards the owner. */
 static void route_pass_request(struct phx__route *r, uint32_t nbr, uint32_t node, uint32_t want,
                                int hops, uint64_t now)
 {
-    struct phx__dest *d = route_at(r, node);
+    const struct phx__dest *d = route_at(r, node);
+    struct phx__ask *a = phx__table_asked(&r->table, node);
 
     if (d->next == PHX__NONE || d->next == nbr || hops <= 1 || !r->relay
-        || (want <= d->passed_seq && now < d->passed_at + ROUTE_ASK_FIRST / 2))
+        || (a != NULL && want <= a->passed_seq && now < a->passed_at + ROUTE_PASSED))
         return;
-    d->passed_seq = want;
-    d->passed_at = now;
+    if ((a = phx__table_ask(&r->table, node)) != NULL) { /* else the next one is passed on, too */
+        a->passed_seq = want;
+        a->passed_at = now;
+    }
     r->requests_out++;
     r->ops.request(r->ops.ctx, d->next, node, want, hops - 1);
 }
@@ -7034,9 +7496,9 @@ void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct ph
     /* It may have a way through us that is no more, and have missed the retraction: once again. */
     if (d->hops == PHX__UNREACHABLE && s->hops != PHX__UNREACHABLE
         && r->variant == PHX_ROUTING_DEFAULT) {
-        struct phx__told *t = phx__table_tell(&r->table, d, nbr);
-        if (t != NULL) {
-            t->hops = PHX__UNREACHABLE - 1;
+        struct phx__told t = route_word(d, nbr);
+        t.hops = PHX__UNREACHABLE - 1;
+        if (phx__table_tell(&r->table, d, nbr, &t) == 0) {
             phx__route_touch(r, node, r->moved);
             r->urgent = 1;
         }
@@ -7066,15 +7528,11 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h,
                        uint64_t now)
 {
-    struct phx__told *t = phx__table_tell(&r->table, route_at(r, PHX__SELF), nbr);
+    const struct phx__told t = { h->told_seq, h->told_card, 0, 0, 0 };
     struct phx__entry e;
 
-    if (t == NULL)
+    if (phx__table_tell(&r->table, route_at(r, PHX__SELF), nbr, &t) != 0)
         return PHX_ENOMEM;
-    t->seq = h->told_seq;
-    t->card = h->told_card;
-    t->asked = 0;
-    t->hops = 0;
     if (h->card > route_at(r, nbr)->card_version)
         return 0;
     memset(&e, 0, sizeof e);
@@ -7088,22 +7546,34 @@ static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__rou
 /* A link that was replaced, or came back before anybody was told that it was gone. Others may have left to us
  * what we had told over the old link, and it may have been lost with it: it is told again. What we had left
  * to others is none of this link's business. */
-static void route_relinked(struct phx__route *r, uint32_t nbr)
+static int route_relinked(struct phx__route *r, uint32_t nbr)
 {
     uint32_t v;
 
     for (v = 0; v < r->table.capacity; v++) {
-        struct phx__told *t = phx__table_told(route_at(r, v), nbr);
-        if (t == NULL || !t->lapsed)
-            continue;
-        t->lapsed = 0;
-        t->asked = 1;
-        t->want = 0;
-        t->hops = PHX__UNREACHABLE;
+        struct phx__dest *d = route_at(r, v);
+        struct phx__told t = route_word(d, nbr);
+        t.asked = 1;
+        t.want = 0;
+        t.hops = PHX__UNREACHABLE;
+        if (phx__table_told(d, nbr) != NULL && phx__table_tell(&r->table, d, nbr, &t) != 0)
+            return PHX_ENOMEM;
     }
     route_at(r, nbr)->flags &= (uint8_t) ~(PHX__DEST_LAPSED | PHX__DEST_LOSS);
     r->lapsed--;
     r->shrunk--;
+    return 0;
+}
+
+/* What it was told over a former link, and could not be taken out for lack of memory. */
+static int route_untold(struct phx__route *r, uint32_t nbr)
+{
+    uint32_t v;
+
+    for (v = 0; v < r->table.capacity; v++)
+        if (phx__table_tell(&r->table, route_at(r, v), nbr, NULL) != 0)
+            return PHX_ENOMEM;
+    return 0;
 }
 
 int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h,
@@ -7111,7 +7581,10 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
 {
     struct phx__route_nbr *n;
     struct phx__dest *d;
+    int relinked;
 
+    if (r->nbr_count == PHX__TABLE_FAR)
+        return PHX_ELIMIT;
     if (route_know(r, nbr, now) != 0
         || phx__mem_grow(r->mem, &r->nbrs, &r->nbr_capacity, r->nbr_count + 1, sizeof *r->nbrs))
         return PHX_ENOMEM;
@@ -7119,17 +7592,17 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     /* What others said of it may be a lie. So may what it says, but then it is one about itself. */
     if (h->incarnation > d->incarnation || h->incarnation + ROUTE_LEAP < d->incarnation)
         route_restarted(r, nbr, h->incarnation, now);
+    relinked = (d->flags & PHX__DEST_LAPSED) != 0;
+    if (relinked ? route_relinked(r, nbr) != 0 : r->leftover && route_untold(r, nbr) != 0)
+        return PHX_ENOMEM;
     n = &r->nbrs[r->nbr_count];
     memset(n, 0, sizeof *n);
     n->node = nbr;
-    d->pos = r->nbr_count++;
+    d->pos = (uint16_t)r->nbr_count++;
     r->around ^= phx__id_hash(&r->ids->at[nbr]);
     r->moved = now;
     route_look_at(r, n, 1);
-    if (d->flags & PHX__DEST_LAPSED) {
-        n->relinked = 1;
-        route_relinked(r, nbr);
-    }
+    n->relinked = (uint8_t)relinked;
     return route_hello(r, nbr, h, now);
 }
 
@@ -7137,16 +7610,13 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
 static void route_down_dest(struct phx__route *r, uint32_t nbr, uint32_t node, uint64_t now)
 {
     struct phx__dest *d = route_at(r, node);
-    struct phx__told *t = phx__table_told(d, nbr);
 
-    if (t != NULL)
-        t->lapsed = 1;
     if (node == PHX__SELF)
         return;
     if (r->variant != PHX_ROUTING_DEFAULT) {
-        phx__table_unhear(d, nbr);
+        phx__table_unhear(&r->table, d, nbr);
         phx__route_classic_lost(r, nbr, node, now);
-    } else if (phx__table_unhear(d, nbr)) {
+    } else if (phx__table_unhear(&r->table, d, nbr)) {
         route_touch_loss(r, node, now);
         route_select(r, node, now);
     }
@@ -7155,7 +7625,8 @@ static void route_down_dest(struct phx__route *r, uint32_t nbr, uint32_t node, u
 void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 {
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
-    uint32_t i, pos;
+    uint32_t i;
+    uint16_t pos;
 
     if (n == NULL)
         return;
@@ -7163,7 +7634,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     r->nbrs[pos] = r->nbrs[--r->nbr_count];
     if (pos < r->nbr_count)
         route_at(r, r->nbrs[pos].node)->pos = pos;
-    route_at(r, nbr)->pos = PHX__NONE;
+    route_at(r, nbr)->pos = PHX__TABLE_FAR;
     r->around ^= phx__id_hash(&r->ids->at[nbr]);
     if (nbr == r->guide) {
         r->guide = PHX__NONE;
@@ -7185,12 +7656,16 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
 {
     uint32_t i;
 
-    for (i = 0; i < r->table.capacity; i++) {
-        struct phx__dest *d = route_at(r, i);
-        if (d->ask_at <= now)
+    for (i = 0; r->table.ask_count > 0 && i < r->table.capacity; i++) {
+        struct phx__ask *a = phx__table_asked(&r->table, i);
+        if (a == NULL)
+            continue;
+        if (a->at <= now)
             route_ask(r, i, now);
-        else if (d->ask_at != UINT64_MAX)
-            phx__route_plan(r, d->ask_at);
+        else if (a->at != UINT64_MAX)
+            phx__route_plan(r, a->at);
+        else if (now >= a->passed_at + ROUTE_PASSED)
+            phx__table_unask(&r->table, a);
     }
 }
 
@@ -7200,12 +7675,13 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
 static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
 {
     const struct phx__dest *d = route_at(r, node);
+    const struct phx__heard *heard = phx__table_heards(d);
     uint32_t i, best = d->next;
 
     if (best == PHX__NONE || r->variant != PHX_ROUTING_DEFAULT)
         return;
     for (i = 0; i < d->heard_count; i++) {
-        const struct phx__heard *h = &d->heard[i];
+        const struct phx__heard *h = &heard[i];
         if (h->seq == d->seq && h->hops + 1 == d->hops && route_feasible(d, h)
             && route_share_hash(r, node, h->nbr) < route_share_hash(r, node, best))
             best = h->nbr;
@@ -7236,8 +7712,8 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
 
 static int route_forgettable(const struct phx__dest *d, uint64_t now)
 {
-    return (d->flags & PHX__DEST_KNOWN) && d->hops == PHX__UNREACHABLE && d->pos == PHX__NONE
-           && d->heard_count == 0 && now > d->since + ROUTE_FORGET
+    return (d->flags & PHX__DEST_KNOWN) && d->hops == PHX__UNREACHABLE && d->pos == PHX__TABLE_FAR
+           && d->heard_count == 0 && now / PHX__SECOND > d->since + ROUTE_FORGET / PHX__SECOND
            && !(d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED));
 }
 
@@ -7393,7 +7869,7 @@ static int route_surrounds(const struct phx__route *r, const struct phx__route_n
         return 0;
     if (differs == 0)
         return 1;
-    *but = phx__map_get(&r->ids->index, differs);
+    *but = phx__ids_find_hash(r->ids, differs);
     return *but != PHX__NONE;
 }
 
@@ -7438,7 +7914,7 @@ static int route_covered(const struct phx__route *r, uint32_t v, const struct ph
     if (d->hops == 1 && route_surrounds(r, j, &but) && but != v)
         return 1;
     for (i = 0; i < d->heard_count; i++) {
-        h = &d->heard[i];
+        h = &phx__table_heards(d)[i];
         if (h->nbr == j->node || h->seq < d->seq || h->hops > d->hops)
             continue;
         if (route_adjacent(r, h->nbr, j) > (h->hops < d->hops ? 0 : strict ? 2 : 1))
@@ -7495,13 +7971,13 @@ static void route_advertised(struct phx__dest *d)
 static int route_tell(struct phx__route *r, uint32_t v, uint32_t j, uint32_t count)
 {
     struct phx__dest *d = tell_at(r, v);
-    struct phx__told *t;
+    const struct phx__told *t = phx__table_told(d, j);
+    const struct phx__told word = { d->seq, d->card_version, 0, d->hops, 0 };
+    int with_card = t == NULL ? d->card_version > 0 : d->card_version > t->card || t->asked;
     struct phx__entry *e;
 
-    if (phx__mem_grow(r->mem, &r->out, &r->out_capacity, count + 1, sizeof *r->out))
-        return PHX_ENOMEM;
-    t = phx__table_tell(&r->table, d, j);
-    if (t == NULL)
+    if (phx__mem_grow(r->mem, &r->out, &r->out_capacity, count + 1, sizeof *r->out)
+        || phx__table_tell(&r->table, d, j, &word) != 0)
         return PHX_ENOMEM;
     e = &r->out[count];
     memset(e, 0, sizeof *e);
@@ -7510,14 +7986,10 @@ static int route_tell(struct phx__route *r, uint32_t v, uint32_t j, uint32_t cou
     e->seq = d->seq;
     e->hops = d->hops;
     e->card_version = d->card_version;
-    if (d->card_version > t->card || t->asked) {
-        e->card = d->card;
-        e->card_size = d->card_size;
+    if (with_card && d->card != NULL) {
+        e->card = d->card->at;
+        e->card_size = d->card->size;
     }
-    t->seq = d->seq;
-    t->hops = d->hops;
-    t->card = d->card_version;
-    t->asked = 0;
     route_advertised(d);
     return 0;
 }
@@ -7559,7 +8031,7 @@ static void route_mark(struct phx__route *r, uint32_t v)
         d->flags |= PHX__DEST_LEFT;
     else
         route_open(r, v);
-    if (d->pos != PHX__NONE)
+    if (d->pos != PHX__TABLE_FAR)
         r->nbrs[d->pos].near_guide = (uint8_t)route_is_near_guide(r, v);
 }
 
@@ -7677,7 +8149,8 @@ static void route_tell_nbr(struct phx__route *r, struct phx__route_nbr *n, uint3
     r->ops.update(r->ops.ctx, n->node, r->out, count, r->out_ids, r->out_id_count);
 }
 
-/* From here on everybody who relied on our links with these nodes knows that they are gone. */
+/* From here on everybody who relied on our links with these nodes knows that they are gone. Whoever finds no
+ * memory for it is seen to when there is a link again. */
 static void route_drop_lapsed(struct phx__route *r)
 {
     uint32_t node, v;
@@ -7686,7 +8159,7 @@ static void route_drop_lapsed(struct phx__route *r)
         if (!(tell_at(r, node)->flags & PHX__DEST_LAPSED))
             continue;
         for (v = 0; v < r->table.capacity; v++)
-            phx__table_untell(tell_at(r, v), node);
+            r->leftover |= phx__table_tell(&r->table, tell_at(r, v), node, NULL) != 0;
         tell_at(r, node)->flags &= (uint8_t)~PHX__DEST_LAPSED;
         r->lapsed--;
     }
@@ -7781,7 +8254,7 @@ void phx__route_classic_lost(struct phx__route *r, uint32_t nbr, uint32_t node, 
 
     if (d->next != nbr || d->hops == PHX__UNREACHABLE)
         return;
-    d->heard_count = 0;
+    phx__table_unhear_all(&r->table, d);
     phx__route_use(r, node, PHX__NONE, d->seq + 1, PHX__UNREACHABLE, now);
 }
 
@@ -7829,10 +8302,9 @@ static int classic_other(struct phx__route *r, uint32_t nbr, uint32_t node,
                  || (e->seq == d->seq && e->hops > d->hops + 1 && d->hops != PHX__UNREACHABLE);
 
     if (behind) {
-        phx__table_unhear(d, nbr);
-        phx__table_untell(d, nbr);
+        phx__table_unhear(&r->table, d, nbr);
         phx__route_touch(r, node, now);
-        return 0;
+        return phx__table_tell(&r->table, d, nbr, NULL);
     }
     if (e->seq != d->seq)
         return 0;
@@ -7845,13 +8317,11 @@ int phx__route_classic_entry(struct phx__route *r, uint32_t nbr, uint32_t node,
                              const struct phx__entry *e, const uint8_t *trans, uint64_t now)
 {
     struct phx__dest *d = &r->table.at[node];
-    uint32_t i;
 
     if (!classic_improves(d, e))
         return classic_other(r, nbr, node, e, trans, now);
-    d->heard_count = 0;
-    for (i = 0; i < d->told_count; i++)
-        d->told[i].hops = PHX__UNREACHABLE; /* out of trans; the card it has stays known */
+    phx__table_unhear_all(&r->table, d);
+    phx__table_told_hops(d, PHX__UNREACHABLE); /* out of trans; the card they have stays known */
     if (e->hops < PHX__UNREACHABLE - 1)
         phx__route_use(r, node, nbr, e->seq, (uint8_t)(e->hops + 1), now);
     else
@@ -7864,7 +8334,7 @@ int phx__route_classic_needs(const struct phx__route *r, const struct phx__dest 
 {
     const struct phx__told *t = phx__table_told(d, nbr);
 
-    if (d->card_version == 0 && d->hops == PHX__UNREACHABLE && d->told_count == 0
+    if (d->card_version == 0 && d->hops == PHX__UNREACHABLE && d->told == NULL
         && d->heard_count == 0)
         return 0;
     if (t != NULL && !t->asked && t->seq == d->seq && t->hops == d->hops
@@ -7883,6 +8353,19 @@ static int classic_put_id(struct phx__route *r, uint32_t node)
     return 0;
 }
 
+static int classic_put_run(struct phx__route *r, const struct phx__dest *d,
+                           const struct phx__told_run *run)
+{
+    uint32_t k;
+
+    if (run->word.seq != d->seq || run->word.hops != d->hops)
+        return 0;
+    for (k = 0; k < run->count; k++)
+        if (classic_put_id(r, run->first + k))
+            return PHX_ENOMEM;
+    return 0;
+}
+
 /* Attaches to each entry in out its trans set: a run of the message's table of ids. A set that finds no
  * room is sent empty, which costs a redundant message and nothing else. */
 void phx__route_classic_sets(struct phx__route *r, uint32_t count)
@@ -7893,9 +8376,8 @@ void phx__route_classic_sets(struct phx__route *r, uint32_t count)
         struct phx__entry *e = &r->out[i];
         const struct phx__dest *d = &r->table.at[phx__ids_find(r->ids, &e->id)];
         uint32_t first = r->out_id_count;
-        for (k = 0; k < d->told_count; k++)
-            if (d->told[k].seq == d->seq && d->told[k].hops == d->hops
-                && classic_put_id(r, d->told[k].nbr))
+        for (k = 0; d->told != NULL && k < d->told->count; k++)
+            if (classic_put_run(r, d, &d->told->at[k]))
                 break;
         e->trans_first = (uint16_t)first;
         e->trans_count = (uint16_t)(r->out_id_count - first);
@@ -9156,6 +9638,8 @@ uint32_t phx__broken_at(const struct phx__broken *b, uint64_t first)
 /* The most that a stall may put off the failure of others. Finding the way back takes a dial or
  * two, and one may have to wait for the other side's turn, a second or so. */
 #define LIVE_GRACE_US (10 * PHX__SECOND)
+/* In place of a node: the timer that all share. */
+#define LIVE_ALL PHX__NONE
 /* Until the next look, while there is something left to read. */
 #define LIVE_BLIND_US PHX__MS
 /* Ten answers, each of which is good for broken_us: by then a route that comes back at all has come. */
@@ -9191,9 +9675,11 @@ static struct phx__live_node *live_find(const struct phx__live *l, uint32_t node
     return node < l->capacity ? &l->at[node] : NULL;
 }
 
-static struct phx__live_node *live_linked(const struct phx__live *l, uint32_t node)
+static struct phx__live_link *live_linked(const struct phx__live *l, uint32_t node)
 {
-    return node < l->capacity && l->at[node].linked ? &l->at[node] : NULL;
+    uint32_t place = node < l->capacity ? l->at[node].link : 0;
+
+    return place != 0 ? l->link_at[place - 1] : NULL;
 }
 
 static int live_timer_new(struct phx__live *l, int kind, uint32_t node, uint32_t *handle_plus_one)
@@ -9216,26 +9702,26 @@ static void live_timer_drop(struct phx__live *l, uint32_t *handle_plus_one)
 /* ---- When to look at a link ------------------------------------------------------------------ */
 
 /* Within which time this neighbour hears of us. */
-static uint64_t live_period(const struct phx__live *l, const struct phx__live_node *n)
+static uint64_t live_period(const struct phx__live *l, const struct phx__live_link *n)
 {
     return n->monitor ? l->limits.interval_us : l->limits.insurance_us;
 }
 
 /* When to speak: as often as we should, and not later than we said. */
-static uint64_t live_speak(const struct phx__live *l, const struct phx__live_node *n)
+static uint64_t live_speak(const struct phx__live *l, const struct phx__live_link *n)
 {
     return n->tell ? 0 : live_add(n->said, live_least(live_period(l, n), n->promised));
 }
 
 /* How long it may be silent before others are told, and then before it is given up. */
-static uint64_t live_patience(const struct phx__live *l, const struct phx__live_node *n)
+static uint64_t live_patience(const struct phx__live *l, const struct phx__live_link *n)
 {
     uint64_t grace = l->limits.timeout_us;
 
     return live_add(n->next_us, n->silent ? grace : grace / 2);
 }
 
-static void live_arm(struct phx__live *l, struct phx__live_node *n, uint64_t now)
+static void live_arm(struct phx__live *l, struct phx__live_link *n, uint64_t now)
 {
     uint64_t hear = live_add(n->heard, live_patience(l, n)), at;
 
@@ -9246,26 +9732,28 @@ static void live_arm(struct phx__live *l, struct phx__live_node *n, uint64_t now
     at = live_least(live_speak(l, n), live_add(hear, l->stalled));
     if (l->blind && at < now + LIVE_BLIND_US)
         at = now + LIVE_BLIND_US;
-    phx__timer_set(l->timers, n->timer - 1, at);
+    phx__timer_set(l->timers, n->timer, at);
 }
 
 /* ---- Monitors -------------------------------------------------------------------------------- */
 
 static void live_promote(struct phx__live *l, uint32_t node)
 {
-    struct phx__live_node *n = &l->at[node];
+    struct phx__live_link *n = live_linked(l, node);
 
     n->monitor = 1;
     l->monitors++;
     n->tell = n->promised > l->limits.interval_us;
     if (n->tell)
-        phx__timer_set(l->timers, n->timer - 1, l->last_step);
+        phx__timer_set(l->timers, n->timer, l->last_step);
 }
 
 /* It need not know: it hears of it when what it was promised is due. */
 static void live_demote(struct phx__live *l, uint32_t node)
 {
-    l->at[node].monitor = l->at[node].tell = 0;
+    struct phx__live_link *n = live_linked(l, node);
+
+    n->monitor = n->tell = 0;
     l->monitors--;
 }
 
@@ -9275,7 +9763,7 @@ static uint32_t live_pick(const struct phx__live *l, uint8_t monitor, int busy, 
     uint32_t i;
 
     for (i = 0; i < l->link_count; i++) {
-        const struct phx__live_node *n = &l->at[l->links[i]];
+        const struct phx__live_link *n = l->link_at[i];
         if (n->monitor == monitor && (busy || !n->busy) && number-- == 0)
             return l->links[i];
     }
@@ -9287,7 +9775,7 @@ static uint32_t live_count_free(const struct phx__live *l)
     uint32_t i, count = 0;
 
     for (i = 0; i < l->link_count; i++)
-        count += !l->at[l->links[i]].monitor && !l->at[l->links[i]].busy;
+        count += !l->link_at[i]->monitor && !l->link_at[i]->busy;
     return count;
 }
 
@@ -9324,10 +9812,10 @@ static void live_become(struct phx__live *l, uint32_t node, enum phx_state state
         return;
     l->suspects -= n->state == PHX_NODE_SUSPECT;
     l->suspects += state == PHX_NODE_SUSPECT;
-    n->state = state;
+    n->state = (uint8_t)state;
     n->since = live_clock(l, now);
     if (state != PHX_NODE_UNREACHABLE && state != PHX_NODE_SUSPECT)
-        phx__timer_stop(l->timers, n->fate - 1);
+        live_timer_drop(l, &n->fate);
     l->ops.state(l->ops.ctx, node, state); /* last: it may call back and move n */
 }
 
@@ -9341,11 +9829,23 @@ static void live_blame(struct phx__live *l, uint32_t node, enum phx__live_ground
     n->accused_at = live_clock(l, now);
 }
 
-/* The fate timer, on the waking clock. */
-static void live_doom(struct phx__live *l, struct phx__live_node *n, uint64_t awake, uint64_t look)
+/* When the fate of a node is looked at again. Few nodes have one, so its timer is made when it is needed;
+ * without memory for it one timer that all nodes share fires in its place. */
+static void live_fate_at(struct phx__live *l, uint32_t node, uint64_t at)
 {
-    n->doom = awake;
-    phx__timer_set(l->timers, n->fate - 1, live_add(look, l->stalled));
+    struct phx__live_node *n = &l->at[node];
+
+    if (n->fate != 0 || live_timer_new(l, PHX__TIMER_LIVE_NODE, node, &n->fate) == 0)
+        phx__timer_set(l->timers, n->fate - 1, at);
+    else if (at < phx__timer_at(l->timers, l->rescue - 1))
+        phx__timer_set(l->timers, l->rescue - 1, at);
+}
+
+/* The fate timer, on the waking clock. */
+static void live_doom(struct phx__live *l, uint32_t node, uint64_t awake, uint64_t look)
+{
+    l->at[node].doom = awake;
+    live_fate_at(l, node, live_add(look, l->stalled));
 }
 
 static void live_suspect(struct phx__live *l, uint32_t node, uint64_t now)
@@ -9356,18 +9856,18 @@ static void live_suspect(struct phx__live *l, uint32_t node, uint64_t now)
     if (n->state != PHX_NODE_OK)
         return;
     until = live_add(live_awake(l, now), live_add(l->limits.timeout_us, l->limits.broken_us));
-    live_doom(l, n, until, until);
+    live_doom(l, node, until, until);
     live_become(l, node, PHX_NODE_SUSPECT, now);
 }
 
 /* Unreachable: so long until it has failed, with a second search halfway. */
-static void live_sentence(struct phx__live *l, struct phx__live_node *n, uint64_t now)
+static void live_sentence(struct phx__live *l, uint32_t node, uint64_t now)
 {
     uint64_t awake = live_awake(l, now), from = awake > l->grace ? awake : l->grace;
     uint64_t broken = l->limits.broken_us;
 
-    n->sought = 0;
-    live_doom(l, n, live_add(from, broken), live_add(from, broken / 2));
+    l->at[node].sought = 0;
+    live_doom(l, node, live_add(from, broken), live_add(from, broken / 2));
 }
 
 static void live_lose(struct phx__live *l, uint32_t node, uint64_t now)
@@ -9375,7 +9875,7 @@ static void live_lose(struct phx__live *l, uint32_t node, uint64_t now)
     struct phx__live_node *n = &l->at[node];
 
     n->put_off = 0;
-    live_sentence(l, n, now);
+    live_sentence(l, node, now);
     if (n->state != PHX_NODE_SUSPECT)
         live_blame(l, node, PHX__LIVE_ROUTE, PHX__NONE, now);
     live_become(l, node, PHX_NODE_UNREACHABLE, now);
@@ -9389,7 +9889,7 @@ static void live_fate(struct phx__live *l, uint32_t node, uint64_t now)
     uint64_t awake = live_awake(l, now);
 
     if (l->blind) {
-        phx__timer_set(l->timers, n->fate - 1, now + LIVE_BLIND_US);
+        live_fate_at(l, node, now + LIVE_BLIND_US);
     } else if (n->state == PHX_NODE_SUSPECT && awake >= n->doom) {
         live_become(l, node, PHX_NODE_OK, now); /* those who have a link with it have kept it */
     } else if (n->state == PHX_NODE_UNREACHABLE && awake >= n->doom) {
@@ -9397,10 +9897,10 @@ static void live_fate(struct phx__live *l, uint32_t node, uint64_t now)
     } else if (n->state == PHX_NODE_UNREACHABLE && !n->sought
                && live_add(awake, l->limits.broken_us - l->limits.broken_us / 2) >= n->doom) {
         n->sought = 1;
-        live_doom(l, n, n->doom, n->doom);
+        live_doom(l, node, n->doom, n->doom);
         l->ops.seek(l->ops.ctx, node);
     } else { /* a stall came between, or another limit */
-        live_doom(l, n, n->doom, n->doom);
+        live_doom(l, node, n->doom, n->doom);
     }
 }
 
@@ -9409,7 +9909,7 @@ static void live_fate(struct phx__live *l, uint32_t node, uint64_t now)
 /* Asks for a sign of life, within this time from now. */
 static void live_demand(struct phx__live *l, uint32_t node, uint64_t within, uint64_t now)
 {
-    struct phx__live_node *n = &l->at[node];
+    struct phx__live_link *n = live_linked(l, node);
     uint64_t until = live_add(live_awake(l, now), within);
 
     if (n->busy || (n->asked && n->asked_until <= until))
@@ -9422,7 +9922,7 @@ static void live_demand(struct phx__live *l, uint32_t node, uint64_t within, uin
         live_arm(l, n, now);
 }
 
-static int live_is_gone(const struct phx__live *l, const struct phx__live_node *n, uint64_t awake)
+static int live_is_gone(const struct phx__live *l, const struct phx__live_link *n, uint64_t awake)
 {
     return awake - n->heard >= live_add(n->next_us, l->limits.timeout_us)
            || (n->asked && awake >= n->asked_until);
@@ -9431,7 +9931,7 @@ static int live_is_gone(const struct phx__live *l, const struct phx__live_node *
 /* Messages went out a while ago. If nothing came after any of them: did they arrive? */
 static void live_review_use(struct phx__live *l, uint32_t node, uint64_t now)
 {
-    struct phx__live_node *n = &l->at[node];
+    struct phx__live_link *n = live_linked(l, node);
 
     n->used = n->used_last > n->heard;
     if (!n->used)
@@ -9447,14 +9947,14 @@ static void live_review_use(struct phx__live *l, uint32_t node, uint64_t now)
 /* What must be heard: 1 if the link stands. */
 static int live_listen(struct phx__live *l, uint32_t node, uint64_t now)
 {
-    struct phx__live_node *n = &l->at[node];
+    struct phx__live_link *n = live_linked(l, node);
     uint64_t awake = live_awake(l, now);
 
     if (l->blind)
         return 1;
     if (live_is_gone(l, n, awake)) {
         /* The owner closes the link and calls down. Should it not, it is told again and again. */
-        phx__timer_set(l->timers, n->timer - 1, live_add(now, l->limits.interval_us));
+        phx__timer_set(l->timers, n->timer, live_add(now, l->limits.interval_us));
         live_blame(l, node, PHX__LIVE_SILENT, PHX__SELF, now);
         l->ops.silent(l->ops.ctx, node, awake - n->heard);
         return 0;
@@ -9474,7 +9974,7 @@ static int live_listen(struct phx__live *l, uint32_t node, uint64_t now)
 }
 
 /* What would have been due since the last heartbeat, had nothing else been said. */
-static void live_count_saved(struct phx__live *l, struct phx__live_node *n, uint64_t now)
+static void live_count_saved(struct phx__live *l, struct phx__live_link *n, uint64_t now)
 {
     uint64_t period = live_period(l, n), count;
 
@@ -9488,23 +9988,23 @@ static void live_count_saved(struct phx__live *l, struct phx__live_node *n, uint
 /* The timer of a link fired: find out what is true by now. */
 static void live_check(struct phx__live *l, uint32_t node, uint64_t now)
 {
-    struct phx__live_node *n;
+    struct phx__live_link *n;
 
     if (!live_listen(l, node, now))
         return;
-    n = &l->at[node];
+    n = live_linked(l, node);
     if (now >= live_speak(l, n)) {
         n->tell = 0;
         l->ops.beat(l->ops.ctx, node, 0);
         /* Counts as said even if it could not be sent: a link that is full of other traffic is not
          * helped by trying at once again. */
-        n = &l->at[node];
-        if (n->linked)
+        n = live_linked(l, node);
+        if (n != NULL)
             n->said = now;
     } else {
         live_count_saved(l, n, now);
     }
-    if (n->linked)
+    if (n != NULL)
         live_arm(l, n, now);
 }
 
@@ -9526,11 +10026,15 @@ void phx__live_init(struct phx__live *l, struct phx__mem *mem, struct phx__timer
 /* Its timers end with the heap of timers. */
 void phx__live_free(struct phx__live *l)
 {
+    while (l->link_count > 0)
+        phx__mem_put(l->mem, l->link_at[--l->link_count], sizeof **l->link_at);
     phx__mem_put(l->mem, l->at, l->capacity * sizeof *l->at);
     phx__mem_put(l->mem, l->links, l->link_capacity * sizeof *l->links);
+    phx__mem_put(l->mem, l->link_at, l->link_at_capacity * sizeof *l->link_at);
     l->at = NULL;
     l->links = NULL;
-    l->capacity = l->link_count = l->link_capacity = 0;
+    l->link_at = NULL;
+    l->capacity = l->link_capacity = l->link_at_capacity = 0;
 }
 
 void phx__live_limits(struct phx__live *l, const struct phx_detector *d)
@@ -9540,7 +10044,7 @@ void phx__live_limits(struct phx__live *l, const struct phx_detector *d)
     l->limits = *d;
     live_fill(l);
     for (i = 0; i < l->link_count; i++) {
-        struct phx__live_node *n = &l->at[l->links[i]];
+        struct phx__live_link *n = l->link_at[i];
         n->tell = (uint8_t)(n->monitor && n->promised > d->interval_us);
         live_arm(l, n, l->last_step);
     }
@@ -9604,17 +10108,36 @@ void phx__live_round(struct phx__live *l)
     l->blind = 0;
 }
 
+/* What is kept of a new link. NULL: no memory, and nothing has changed. */
+static struct phx__live_link *live_link_new(struct phx__live *l, uint32_t node)
+{
+    struct phx__live_link *n;
+
+    if (phx__mem_grow(l->mem, &l->links, &l->link_capacity, l->link_count + 1, sizeof *l->links) != 0
+        || phx__mem_grow(l->mem, &l->link_at, &l->link_at_capacity, l->link_count + 1,
+                         sizeof *l->link_at) != 0
+        || (n = phx__mem_zero(l->mem, sizeof *n)) == NULL)
+        return NULL;
+    if (phx__timer_new(l->timers, PHX__TIMER_LIVE, node, &n->timer) != 0) {
+        phx__mem_put(l->mem, n, sizeof *n);
+        return NULL;
+    }
+    l->links[l->link_count] = node;
+    l->link_at[l->link_count] = n;
+    l->at[node].link = ++l->link_count;
+    return n;
+}
+
 int phx__live_up(struct phx__live *l, uint32_t node, uint64_t now)
 {
-    struct phx__live_node *n;
+    struct phx__live_link *n;
+    int is_new;
 
-    if (phx__mem_grow(l->mem, &l->at, &l->capacity, node + 1, sizeof *l->at) != 0
-        || phx__mem_grow(l->mem, &l->links, &l->link_capacity, l->link_count + 1,
-                         sizeof *l->links)
-               != 0)
+    if (phx__mem_grow(l->mem, &l->at, &l->capacity, node + 1, sizeof *l->at) != 0)
         return PHX_ENOMEM;
-    n = &l->at[node];
-    if (n->timer == 0 && live_timer_new(l, PHX__TIMER_LIVE, node, &n->timer) != 0)
+    is_new = l->at[node].link == 0;
+    n = is_new ? live_link_new(l, node) : live_linked(l, node);
+    if (n == NULL)
         return PHX_ENOMEM;
     /* The hello was heard and answered just now. */
     n->heard = live_awake(l, now);
@@ -9622,12 +10145,8 @@ int phx__live_up(struct phx__live *l, uint32_t node, uint64_t now)
     n->due_at = live_add(n->said, l->limits.insurance_us);
     n->next_us = n->promised = LIVE_FIRST_US;
     n->busy = n->silent = n->asked = n->used = 0;
-    if (!n->linked) {
-        n->linked = 1;
-        n->pos = l->link_count;
-        l->links[l->link_count++] = node;
+    if (is_new)
         live_draw(l, node);
-    }
     live_arm(l, n, now);
     phx__live_alive(l, node, now);
     return 0;
@@ -9635,24 +10154,28 @@ int phx__live_up(struct phx__live *l, uint32_t node, uint64_t now)
 
 void phx__live_down(struct phx__live *l, uint32_t node)
 {
-    struct phx__live_node *n = live_linked(l, node);
-    uint32_t last;
+    struct phx__live_link *n = live_linked(l, node);
+    uint32_t last, place;
 
     if (n == NULL)
         return;
     if (n->monitor)
         live_demote(l, node);
-    n->linked = n->watched = n->busy = n->silent = n->asked = n->used = 0;
-    live_timer_drop(l, &n->timer);
+    phx__timer_drop(l->timers, n->timer);
+    place = l->at[node].link - 1;
+    l->at[node].link = 0;
     last = l->links[--l->link_count];
-    l->links[n->pos] = last;
-    l->at[last].pos = n->pos;
+    l->links[place] = last;
+    l->link_at[place] = l->link_at[l->link_count];
+    if (last != node)
+        l->at[last].link = place + 1;
+    phx__mem_put(l->mem, n, sizeof *n);
     live_fill(l);
 }
 
 uint64_t phx__live_promise(struct phx__live *l, uint32_t node, uint64_t now, int *monitor)
 {
-    struct phx__live_node *n = live_linked(l, node);
+    struct phx__live_link *n = live_linked(l, node);
 
     *monitor = n != NULL && n->monitor;
     if (n == NULL)
@@ -9661,26 +10184,26 @@ uint64_t phx__live_promise(struct phx__live *l, uint32_t node, uint64_t now, int
     n->promised = l->pause ? l->pause : live_period(l, n);
     n->due_at = live_add(n->said, live_period(l, n));
     n->tell = 0;
-    if (live_speak(l, n) < phx__timer_at(l->timers, n->timer - 1))
+    if (live_speak(l, n) < phx__timer_at(l->timers, n->timer))
         live_arm(l, n, now);
     return n->promised;
 }
 
 void phx__live_heard(struct phx__live *l, uint32_t node, uint64_t now)
 {
-    struct phx__live_node *n = live_linked(l, node);
+    struct phx__live_link *n = live_linked(l, node);
 
     if (n == NULL)
         return;
     n->heard = live_awake(l, now);
     n->silent = n->asked = 0;
-    if (n->state == PHX_NODE_SUSPECT)
+    if (l->at[node].state == PHX_NODE_SUSPECT)
         live_become(l, node, PHX_NODE_OK, now);
 }
 
 void phx__live_said(struct phx__live *l, uint32_t node, uint64_t now)
 {
-    struct phx__live_node *n = live_linked(l, node);
+    struct phx__live_link *n = live_linked(l, node);
 
     if (n != NULL)
         n->said = live_clock(l, now);
@@ -9689,7 +10212,7 @@ void phx__live_said(struct phx__live *l, uint32_t node, uint64_t now)
 void phx__live_beat(struct phx__live *l, uint32_t node, uint64_t next_us, int busy, int watched,
                     uint64_t now)
 {
-    struct phx__live_node *n = live_linked(l, node);
+    struct phx__live_link *n = live_linked(l, node);
     uint64_t before;
 
     if (n == NULL)
@@ -9709,7 +10232,7 @@ void phx__live_beat(struct phx__live *l, uint32_t node, uint64_t next_us, int bu
 
 void phx__live_used(struct phx__live *l, uint32_t node, uint64_t now)
 {
-    struct phx__live_node *n = live_linked(l, node);
+    struct phx__live_link *n = live_linked(l, node);
 
     if (n == NULL)
         return;
@@ -9729,12 +10252,12 @@ void phx__live_ask(struct phx__live *l, uint32_t node, uint64_t now)
 
 int phx__live_word(struct phx__live *l, uint32_t node, uint32_t accuser, uint64_t now)
 {
-    struct phx__live_node *n = live_find(l, node);
+    const struct phx__live_link *n = live_linked(l, node);
 
-    if (n == NULL || (n->linked && n->busy))
+    if (live_find(l, node) == NULL || (n != NULL && n->busy))
         return 0;
     live_blame(l, node, PHX__LIVE_WORD, accuser, now);
-    if (n->linked && !n->silent)
+    if (n != NULL && !n->silent)
         live_demand(l, node, l->limits.timeout_us / 2, now);
     live_suspect(l, node, now);
     return 1;
@@ -9748,7 +10271,7 @@ void phx__live_alive(struct phx__live *l, uint32_t node, uint64_t now)
         live_become(l, node, PHX_NODE_OK, now);
     } else if (n != NULL && n->state == PHX_NODE_UNREACHABLE && n->put_off < LIVE_PUT_OFF) {
         n->put_off++;
-        live_sentence(l, n, now);
+        live_sentence(l, node, now);
     }
 }
 
@@ -9759,8 +10282,8 @@ int phx__live_reachable(struct phx__live *l, uint32_t node, int yes, int left, u
     if (phx__mem_grow(l->mem, &l->at, &l->capacity, node + 1, sizeof *l->at) != 0)
         return PHX_ENOMEM;
     n = &l->at[node];
-    /* Made when the node becomes known, so that nothing can fail when it is lost. */
-    if (n->fate == 0 && live_timer_new(l, PHX__TIMER_LIVE_NODE, node, &n->fate) != 0)
+    /* Made when the first node becomes known, so that nothing can fail when one is lost. */
+    if (l->rescue == 0 && live_timer_new(l, PHX__TIMER_LIVE_NODE, LIVE_ALL, &l->rescue) != 0)
         return PHX_ENOMEM;
     if (yes && n->state != PHX_NODE_SUSPECT) /* that there is a route was never doubted */
         live_become(l, node, PHX_NODE_OK, now);
@@ -9778,12 +10301,12 @@ enum phx_state phx__live_state(const struct phx__live *l, uint32_t node, uint64_
 
     if (since != NULL)
         *since = n == NULL ? 0 : n->since;
-    return n == NULL ? (enum phx_state)0 : n->state;
+    return n == NULL ? (enum phx_state)0 : (enum phx_state)n->state;
 }
 
 int phx__live_is_monitor(const struct phx__live *l, uint32_t node)
 {
-    const struct phx__live_node *n = live_linked(l, node);
+    const struct phx__live_link *n = live_linked(l, node);
 
     return n != NULL && n->monitor;
 }
@@ -9791,6 +10314,11 @@ int phx__live_is_monitor(const struct phx__live *l, uint32_t node)
 const struct phx__live_node *phx__live_look(const struct phx__live *l, uint32_t node)
 {
     return live_find(l, node);
+}
+
+const struct phx__live_link *phx__live_link_of(const struct phx__live *l, uint32_t node)
+{
+    return live_linked(l, node);
 }
 
 void phx__live_forget(struct phx__live *l, uint32_t node)
@@ -9805,18 +10333,32 @@ void phx__live_forget(struct phx__live *l, uint32_t node)
     memset(n, 0, sizeof *n);
 }
 
+static int live_has_fate(const struct phx__live_node *n)
+{
+    return n->state == PHX_NODE_UNREACHABLE || n->state == PHX_NODE_SUSPECT;
+}
+
+/* The shared timer: those without one of their own. Each is given one, or sets this one again. */
+static void live_rescue(struct phx__live *l, uint64_t now)
+{
+    uint32_t node;
+
+    for (node = 0; node < l->capacity; node++)
+        if (live_has_fate(&l->at[node]) && l->at[node].fate == 0)
+            live_fate(l, node, now);
+}
+
 void phx__live_due(struct phx__live *l, int kind, uint32_t node, uint64_t now)
 {
-    struct phx__live_node *n = live_find(l, node);
+    const struct phx__live_node *n = live_find(l, node);
 
     now = live_clock(l, now);
-    if (n == NULL)
-        return;
-    if (kind == PHX__TIMER_LIVE && n->linked)
-        live_check(l, node, now);
-    if (kind == PHX__TIMER_LIVE_NODE
-        && (n->state == PHX_NODE_UNREACHABLE || n->state == PHX_NODE_SUSPECT))
+    if (kind == PHX__TIMER_LIVE_NODE && node == LIVE_ALL)
+        live_rescue(l, now);
+    else if (kind == PHX__TIMER_LIVE_NODE && n != NULL && live_has_fate(n))
         live_fate(l, node, now);
+    else if (kind == PHX__TIMER_LIVE && live_linked(l, node) != NULL)
+        live_check(l, node, now);
 }
 
 /* ======== src/attempt.c ======== */
@@ -9976,12 +10518,17 @@ int phx__best_has(const struct phx__best *b, uint32_t node)
     return 0;
 }
 
+int phx__best_takes(const struct phx__best *b, const struct phx__ids *ids, uint32_t node)
+{
+    return b->count < PHX__DISC_BEST || b->at[b->count - 1].score > phx__best_score(ids, node);
+}
+
 void phx__best_offer(struct phx__best *b, const struct phx__ids *ids, uint32_t node)
 {
     uint64_t score = phx__best_score(ids, node);
     uint32_t i;
 
-    if (b->count == PHX__DISC_BEST && b->at[b->count - 1].score <= score)
+    if (!phx__best_takes(b, ids, node))
         return;
     i = b->count < PHX__DISC_BEST ? b->count++ : b->count - 1;
     for (; i > 0 && b->at[i - 1].score > score; i--)
@@ -10083,27 +10630,86 @@ uint32_t phx__contact_order(const struct phx_address *a, uint32_t count,
     return n;
 }
 
+static size_t contact_path_size(const struct phx_address *a)
+{
+    return a->path[0] != 0 ? strlen(a->path) + 1 : 0;
+}
+
+/* paths: where in the block the next path goes, from the first contact on. Eight of at most 104 bytes behind
+ * eight contacts: two bytes hold that. */
+static void contact_pack(struct phx__contact *at, uint32_t i, const struct phx_address *a,
+                         size_t *paths)
+{
+    struct phx__contact *c = &at[i];
+    uint16_t begin = (uint16_t)*paths;
+
+    c->attempt = PHX__NONE;
+    c->family = a->family;
+    c->tls = a->tls;
+    c->port = a->port;
+    c->path_size = (uint8_t)contact_path_size(a);
+    if (c->path_size == 0) {
+        memcpy(c->ip, a->ip, sizeof c->ip);
+        return;
+    }
+    memcpy(c->ip, &begin, sizeof begin);
+    memcpy((char *)at + begin, a->path, c->path_size);
+    *paths += c->path_size;
+}
+
 struct phx__contact *phx__contact_new(struct phx__mem *mem, const struct phx_address *a,
                                       const uint32_t *picked, uint32_t n)
 {
-    struct phx__contact *at = phx__mem_zero(mem, n * sizeof *at);
+    size_t size = n * sizeof(struct phx__contact), paths = size;
+    struct phx__contact *at;
     uint32_t k;
 
-    for (k = 0; at != NULL && k < n; k++) {
-        at[k].address = a[picked[k]];
-        at[k].attempt = PHX__NONE;
-    }
+    for (k = 0; k < n; k++)
+        size += contact_path_size(&a[picked[k]]);
+    at = phx__mem_zero(mem, size);
+    for (k = 0; at != NULL && k < n; k++)
+        contact_pack(at, k, &a[picked[k]], &paths);
     return at;
+}
+
+void phx__contact_free(struct phx__mem *mem, struct phx__contact *at, uint32_t count)
+{
+    size_t size = count * sizeof *at;
+    uint32_t k;
+
+    for (k = 0; k < count; k++)
+        size += at[k].path_size;
+    phx__mem_put(mem, at, size);
+}
+
+void phx__contact_address(const struct phx__contact *at, uint32_t i, struct phx_address *out)
+{
+    const struct phx__contact *c = &at[i];
+    uint16_t begin;
+
+    memset(out, 0, sizeof *out);
+    out->family = c->family;
+    out->tls = c->tls;
+    out->port = c->port;
+    if (c->path_size == 0) {
+        memcpy(out->ip, c->ip, sizeof c->ip);
+        return;
+    }
+    memcpy(&begin, c->ip, sizeof begin);
+    memcpy(out->path, (const char *)at + begin, c->path_size);
 }
 
 uint32_t phx__contact_index(const struct phx__contact *at, uint32_t count,
                             const struct phx_address *a)
 {
+    struct phx_address one;
     uint32_t i;
 
-    for (i = 0; i < count; i++)
-        if (phx__address_equal(&at[i].address, a))
+    for (i = 0; i < count; i++) {
+        phx__contact_address(at, i, &one);
+        if (phx__address_equal(&one, a))
             return i;
+    }
     return PHX__NONE;
 }
 
@@ -10117,28 +10723,37 @@ int phx__contact_is_same(const struct phx__contact *at, uint32_t count, const st
     return k == n && n == count;
 }
 
-unsigned phx__contact_usable(const struct phx__contact *at, uint32_t count, uint64_t now)
+/* Until when it is left alone; 0: it is not. */
+static uint64_t contact_rest(const struct phx__contact *c, uint64_t rest)
+{
+    if (c->error != PHX_ESELF)
+        return 0;
+    return rest < UINT64_MAX - 1 - c->tried_at ? c->tried_at + rest : UINT64_MAX - 1;
+}
+
+unsigned phx__contact_usable(const struct phx__contact *at, uint32_t count, uint64_t rest,
+                             uint64_t now)
 {
     unsigned i, bits = 0;
 
     for (i = 0; i < count; i++)
-        if (at[i].rest_until <= now)
+        if (contact_rest(&at[i], rest) <= now)
             bits |= 1u << i;
     return bits;
 }
 
-uint64_t phx__contact_first(const struct phx__contact *at, uint32_t count)
+uint64_t phx__contact_first(const struct phx__contact *at, uint32_t count, uint64_t rest)
 {
     uint64_t first = UINT64_MAX;
     uint32_t i;
 
     for (i = 0; i < count; i++)
-        if (at[i].rest_until < first)
-            first = at[i].rest_until;
+        if (contact_rest(&at[i], rest) < first)
+            first = contact_rest(&at[i], rest);
     return first;
 }
 
-int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t now)
+int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t rest, uint64_t now)
 {
     uint32_t i;
     int others = 0;
@@ -10146,7 +10761,7 @@ int phx__contact_is_gone(const struct phx__contact *at, uint32_t count, uint64_t
     for (i = 0; i < count; i++) {
         if (at[i].met == PHX__CONTACT_OTHER)
             others = 1;
-        else if (at[i].rest_until <= now)
+        else if (contact_rest(&at[i], rest) <= now)
             return 0;
     }
     return others;
@@ -10342,11 +10957,16 @@ uint64_t phx__budget_first(const struct phx__budget *b, const struct phx__contac
                            uint32_t count, unsigned which, uint64_t now)
 {
     uint64_t first = UINT64_MAX, wait;
+    struct phx_address a;
     uint32_t i;
 
-    for (i = 0; i < count; i++)
-        if ((which & 1u << i) != 0 && (wait = budget_wait(b, &at[i].address, now)) < first)
+    for (i = 0; i < count; i++) {
+        if ((which & 1u << i) == 0)
+            continue;
+        phx__contact_address(at, i, &a);
+        if ((wait = budget_wait(b, &a, now)) < first)
             first = wait;
+    }
     return first == UINT64_MAX ? 0 : first;
 }
 
@@ -10426,8 +11046,8 @@ void phx__budget_good(struct phx__budget *b, const struct phx_address *a, int pa
 #define CROWD_WAIT_US PHX__SECOND
 /* Who leaves the first dial to the other side goes on doing so while links came within this. */
 #define CROWD_PATIENCE_US PHX__SECOND
-/* A dial without an answer for so long has met a wall, or a long way, and does not count any more: hundreds of
- * walls must not keep those waiting who would answer. */
+/* A dial without an answer for so long has met a wall, or a long way, and does not count any more: hundreds
+ * of walls must not keep those waiting who would answer. */
 #define CROWD_SILENT_US (250 * PHX__MS)
 /* Dials at once are not fewer; slower than so often the quickest, and this, is slow. */
 #define CROWD_LEAST 1u
@@ -10556,6 +11176,113 @@ void phx__crowd_learn(struct phx__disc *d, uint64_t took)
 #undef CROWD_SLOW_TIMES
 #undef CROWD_SLOW_US
 
+/* ======== src/target.c ======== */
+/* target.c - part of disc: what may be dialled gets a target, and who may not is only counted. */
+#ifdef PHX_LINES
+#line 1 "src/target.c"
+#endif
+/*
+ * A target with one address costs some 110 bytes: its rounds, its timer, how each address fared. Beyond
+ * max_links nodes nearly all that are known are never dialled, and of them only is kept that they have
+ * addresses. Which these are is on their cards, so ops.addresses can tell when it is needed: when somebody
+ * sends to the node, when it becomes one of the best, or when so many others are gone that all may be
+ * dialled. A host of this room without ops.addresses gives every node its target at once.
+ *
+ * A target that finds no memory when it is needed is tried again with the next of these events.
+ */
+/* include "target.h" */
+
+int phx__target_new(struct phx__disc *d, const struct phx_address *a, const uint32_t *picked,
+                    uint32_t n, uint32_t *slot)
+{
+    uint32_t s = d->target_free != PHX__NONE ? d->target_free : d->target_count, timer;
+    struct phx__contact *at;
+    struct phx__disc_target *t;
+
+    if (phx__mem_grow(d->mem, &d->targets, &d->target_capacity, s + 1, sizeof *d->targets) != 0)
+        return PHX_ENOMEM;
+    at = phx__contact_new(d->mem, a, picked, n);
+    if (at == NULL)
+        return PHX_ENOMEM;
+    if (phx__timer_new(d->timers, PHX__TIMER_DISC, s, &timer) != 0) {
+        phx__contact_free(d->mem, at, n);
+        return PHX_ENOMEM;
+    }
+    t = &d->targets[s];
+    if (s == d->target_count)
+        d->target_count++;
+    else
+        d->target_free = t->after;
+    memset(t, 0, sizeof *t);
+    t->at = at;
+    t->count = (uint8_t)n;
+    t->in_use = 1;
+    t->node = PHX__NONE;
+    t->timer = timer;
+    *slot = s;
+    return 0;
+}
+
+uint32_t phx__target_of(const struct phx__disc *d, uint32_t node)
+{
+    uint32_t target = node < d->node_capacity ? d->nodes[node].target : 0;
+
+    return target != 0 && target != PHX__TARGET_LATENT ? target - 1 : PHX__NONE;
+}
+
+int phx__target_can_wait(const struct phx__disc *d, uint32_t node)
+{
+    uint32_t known = d->known + !d->nodes[node].linked;
+
+    return d->ops.addresses != NULL && known > d->limits.max_links && !d->nodes[node].wanted
+           && !phx__best_takes(&d->best, d->ids, node);
+}
+
+uint32_t phx__target_wake(struct phx__disc *d, uint32_t node)
+{
+    struct phx_address a[PHX__DISC_ADDRESSES];
+    uint32_t picked[PHX__DISC_ADDRESSES], n, slot = phx__target_of(d, node);
+
+    if (node >= d->node_capacity || d->nodes[node].target != PHX__TARGET_LATENT)
+        return slot;
+    n = phx__contact_order(a, d->ops.addresses(d->ops.ctx, node, a), picked);
+    if (n == 0 || phx__target_new(d, a, picked, n, &slot) != 0)
+        return PHX__NONE;
+    d->targets[slot].node = node;
+    d->nodes[node].target = slot + 1;
+    d->latent--;
+    return slot;
+}
+
+int phx__target_wake_all(struct phx__disc *d)
+{
+    uint32_t node, before = d->latent;
+
+    if (d->known > d->limits.max_links)
+        return 0;
+    for (node = 0; d->latent > 0 && node < d->node_capacity; node++)
+        if (d->nodes[node].target == PHX__TARGET_LATENT)
+            (void)phx__target_wake(d, node);
+    return d->latent < before;
+}
+
+uint32_t phx__target_next_best(const struct phx__disc *d)
+{
+    uint64_t score, least = UINT64_MAX;
+    uint32_t node, next = PHX__NONE;
+
+    for (node = 0; node < d->node_capacity; node++) {
+        if (d->nodes[node].target == 0 || phx__best_has(&d->best, node))
+            continue;
+        score = phx__best_score(d->ids, node);
+        if (next == PHX__NONE || score < least) {
+            next = node;
+            least = score;
+        }
+    }
+    return next;
+}
+
 /* ======== src/disc.c ======== */
 /* disc.c - who exists and how to reach them: hubs, learnt contacts, whom to dial next and when. */
 #ifdef PHX_LINES
@@ -10614,6 +11341,7 @@ void phx__crowd_learn(struct phx__disc *d, uint64_t took)
  * proves that), or who is alive (live knows). It differs from the paper (section 4.1, step 1),
  * which dials every address it hears of at once and once. */
 /* include "crowd.h" */
+/* include "target.h" */
 
 /* RFC 8305, section 8: the recommended delay between attempts, longer than nearly all round
  * trips. */
@@ -10662,6 +11390,13 @@ static uint64_t disc_between(struct phx__disc *d, uint64_t low, uint64_t high)
     return phx__pace_between(d->rnd, low, high);
 }
 
+/* Of links only how long they lasted matters. Ticks come round after 50 days; one that lasted just that long
+ * and a second is taken for a short one, and its next dial waits for a moment. */
+static uint32_t disc_tick(uint64_t us)
+{
+    return (uint32_t)(us >> 10);
+}
+
 static struct phx__disc_node *disc_node(const struct phx__disc *d, uint32_t node)
 {
     return node < d->node_capacity ? &d->nodes[node] : NULL;
@@ -10672,10 +11407,9 @@ static int disc_is_linked(const struct phx__disc *d, uint32_t node)
     return node < d->node_capacity && d->nodes[node].linked;
 }
 
-static uint32_t disc_target_of(const struct phx__disc *d, uint32_t node)
+static int disc_is_known(const struct phx__disc *d, uint32_t node)
 {
-    return node < d->node_capacity && d->nodes[node].target != 0 ? d->nodes[node].target - 1
-                                                                 : PHX__NONE;
+    return node < d->node_capacity && d->nodes[node].target != 0;
 }
 
 static int disc_may_dial(const struct phx__disc *d, const struct phx__disc_target *t)
@@ -10815,12 +11549,15 @@ static void disc_abandon(struct phx__disc *d, uint32_t slot, uint32_t i)
 static int disc_is_busy(const struct phx__disc *d, const struct phx_address *address)
 {
     const struct phx__attempt *a;
+    struct phx_address other;
     uint32_t k;
 
     for (k = 0; k < d->attempts.count; k++) {
         a = &d->attempts.at[k];
-        if (a->target != PHX__NONE
-            && phx__address_equal(&d->targets[a->target].at[a->address].address, address))
+        if (a->target == PHX__NONE)
+            continue;
+        phx__contact_address(d->targets[a->target].at, a->address, &other);
+        if (phx__address_equal(&other, address))
             return 1;
     }
     return 0;
@@ -10846,7 +11583,7 @@ static void disc_rest(struct phx__disc *d, uint32_t slot)
 static void disc_plan(struct phx__disc *d, uint32_t slot, uint64_t delay)
 {
     struct phx__disc_target *t = &d->targets[slot];
-    uint64_t first = phx__contact_first(t->at, t->count), at;
+    uint64_t first = phx__contact_first(t->at, t->count, disc_slow(d)), at;
 
     disc_unqueue(d, slot);
     if (!disc_may_dial(d, t)) {
@@ -10884,11 +11621,11 @@ static void disc_settle(struct phx__disc *d, uint32_t slot)
         delay = DISC_DUPLICATE_US << (t->duplicates < 16 ? t->duplicates : 16);
         if (delay > most)
             delay = most > DISC_DUPLICATE_US ? most : DISC_DUPLICATE_US;
-        t->duplicates += t->duplicates < UINT32_MAX;
+        t->duplicates = (uint16_t)(t->duplicates + (t->duplicates < UINT16_MAX));
     } else {
         if (t->verdict == DISC_BARRED) {
             delay = disc_between(d, most / 2, most);
-        } else if (!t->hub && phx__contact_is_gone(t->at, t->count, d->now)) {
+        } else if (!t->hub && phx__contact_is_gone(t->at, t->count, disc_slow(d), d->now)) {
             /* Others live where it was: most often its own next life, started again there. */
             delay = disc_between(d, disc_slow(d) / 2, disc_slow(d));
             if (t->failures < PHX__PACE_DEAD_ROUNDS)
@@ -10898,7 +11635,7 @@ static void disc_settle(struct phx__disc *d, uint32_t slot)
             if (!t->hub && d->nodes[t->node].reachable && delay > DISC_RELAYED_US)
                 delay = disc_between(d, DISC_RELAYED_US / 2, DISC_RELAYED_US);
         }
-        t->failures += t->failures < UINT32_MAX;
+        t->failures = (uint16_t)(t->failures + (t->failures < UINT16_MAX));
         t->duplicates = 0;
     }
     disc_plan(d, slot, delay);
@@ -10921,14 +11658,11 @@ static void disc_note(struct phx__disc *d, uint32_t slot, uint32_t i, int error)
     struct phx__disc_target *t = &d->targets[slot];
     uint8_t verdict = DISC_FAILED;
 
-    t->at[i].error = error;
+    /* PHX_ESELF: anybody may say this, or the address may move: it is believed, but not for ever. */
+    t->at[i].error = (int16_t)error;
     t->at[i].tried_at = d->now;
     if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION || error == PHX_ETLS)
         verdict = DISC_BARRED;
-    /* Anybody may say this, or the address may move: it is believed, but not for ever. */
-    if (error == PHX_ESELF)
-        t->at[i].rest_until =
-            disc_slow(d) < UINT64_MAX - 1 - d->now ? d->now + disc_slow(d) : UINT64_MAX - 1;
     if (error == PHX_EDUPLICATE)
         verdict = DISC_DUPLICATE;
     /* Unless it has proved who it is, it may be another node, which has a link with us: cards list
@@ -10953,10 +11687,13 @@ static uint64_t disc_ban(const struct phx__disc *d, const struct phx__disc_targe
 static uint32_t disc_pick(const struct phx__disc *d, const struct phx__disc_target *t)
 {
     uint32_t i, silent = PHX__NONE;
+    struct phx_address a;
 
     for (i = 0; i < t->count; i++) {
-        if ((t->untried & 1u << i) == 0 || disc_is_busy(d, &t->at[i].address)
-            || disc_ban(d, t, 1u << i) != 0)
+        if ((t->untried & 1u << i) == 0)
+            continue;
+        phx__contact_address(t->at, i, &a);
+        if (disc_is_busy(d, &a) || disc_ban(d, t, 1u << i) != 0)
             continue;
         if (t->at[i].error != PHX_ETIMEDOUT)
             return i;
@@ -10971,16 +11708,18 @@ static int disc_dial(struct phx__disc *d, uint32_t slot, uint32_t i)
 {
     struct phx__disc_target *t = &d->targets[slot];
     uint32_t attempt = phx__attempts_open(&d->attempts, slot, i, d->now);
+    struct phx_address a;
     int error;
 
+    phx__contact_address(t->at, i, &a);
     t->open++;
     t->at[i].attempt = attempt;
     t->at[i].met = PHX__CONTACT_NOBODY;
     t->untried = (uint8_t)(t->untried & ~(1u << i));
     t->tried++;
     if (!t->hub)
-        phx__budget_dialled(&d->budget, &t->at[i].address, d->now);
-    error = d->ops.dial(d->ops.ctx, attempt, t->hub ? PHX__NONE : t->node, &t->at[i].address);
+        phx__budget_dialled(&d->budget, &a, d->now);
+    error = d->ops.dial(d->ops.ctx, attempt, t->hub ? PHX__NONE : t->node, &a);
     if (error >= 0)
         return 1;
     disc_close(d, slot, i);
@@ -11007,7 +11746,7 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
     }
     if (!t->round) {
         t->fresh = 0;
-        t->untried = (uint8_t)phx__contact_usable(t->at, t->count, d->now);
+        t->untried = (uint8_t)phx__contact_usable(t->at, t->count, disc_slow(d), d->now);
         if (t->untried == 0) {
             disc_plan(d, slot, 0); /* it was set off too soon: not before the first rest ends */
             return;
@@ -11056,8 +11795,8 @@ static uint32_t disc_slots(const struct phx__disc *d, uint32_t node,
 {
     uint32_t i, count = 0;
 
-    if (disc_target_of(d, node) != PHX__NONE)
-        out[count++] = disc_target_of(d, node);
+    if (phx__target_of(d, node) != PHX__NONE)
+        out[count++] = phx__target_of(d, node);
     for (i = 0; i < d->hub_count; i++)
         if (d->targets[d->hubs[i]].node == node)
             out[count++] = d->hubs[i];
@@ -11070,45 +11809,13 @@ static int disc_is_same(const struct phx__disc_target *t, const struct phx_addre
     return phx__contact_is_same(t->at, t->count, a, picked, n);
 }
 
-/* A target in its slot, at rest. PHX_ENOMEM: nothing changed. */
-static int disc_new(struct phx__disc *d, const struct phx_address *a, const uint32_t *picked,
-                    uint32_t n, uint32_t *slot)
-{
-    uint32_t s = d->target_free != PHX__NONE ? d->target_free : d->target_count, timer;
-    struct phx__contact *at;
-    struct phx__disc_target *t;
-
-    if (phx__mem_grow(d->mem, &d->targets, &d->target_capacity, s + 1, sizeof *d->targets) != 0)
-        return PHX_ENOMEM;
-    at = phx__contact_new(d->mem, a, picked, n);
-    if (at == NULL)
-        return PHX_ENOMEM;
-    if (phx__timer_new(d->timers, PHX__TIMER_DISC, s, &timer) != 0) {
-        phx__mem_put(d->mem, at, n * sizeof *at);
-        return PHX_ENOMEM;
-    }
-    t = &d->targets[s];
-    if (s == d->target_count)
-        d->target_count++;
-    else
-        d->target_free = t->after;
-    memset(t, 0, sizeof *t);
-    t->at = at;
-    t->count = (uint8_t)n;
-    t->in_use = 1;
-    t->node = PHX__NONE;
-    t->timer = timer;
-    *slot = s;
-    return 0;
-}
-
 static void disc_drop(struct phx__disc *d, uint32_t slot)
 {
     struct phx__disc_target *t = &d->targets[slot];
 
     disc_rest(d, slot);
     phx__timer_drop(d->timers, t->timer);
-    phx__mem_put(d->mem, t->at, t->count * sizeof *t->at);
+    phx__contact_free(d->mem, t->at, t->count);
     memset(t, 0, sizeof *t);
     t->after = d->target_free;
     d->target_free = slot;
@@ -11127,7 +11834,7 @@ static int disc_replace(struct phx__disc *d, uint32_t slot, const struct phx_add
         return PHX_ENOMEM;
     *fresh = 0;
     for (k = 0; k < n; k++) {
-        old = phx__contact_index(t->at, t->count, &at[k].address);
+        old = phx__contact_index(t->at, t->count, &a[picked[k]]);
         if (old == PHX__NONE) {
             *fresh = 1;
             untried |= 1u << k;
@@ -11135,14 +11842,17 @@ static int disc_replace(struct phx__disc *d, uint32_t slot, const struct phx_add
         }
         if ((t->untried & 1u << old) != 0)
             untried |= 1u << k;
-        at[k] = t->at[old];
+        at[k].tried_at = t->at[old].tried_at;
+        at[k].attempt = t->at[old].attempt;
+        at[k].error = t->at[old].error;
+        at[k].met = t->at[old].met;
         t->at[old].attempt = PHX__NONE; /* moved: what is found below is to be abandoned */
         if (at[k].attempt != PHX__NONE)
             phx__attempts_move(&d->attempts, at[k].attempt, k);
     }
     for (k = 0; k < t->count; k++)
         disc_abandon(d, slot, k);
-    phx__mem_put(d->mem, t->at, t->count * sizeof *t->at);
+    phx__contact_free(d->mem, t->at, t->count);
     t->at = at;
     t->count = (uint8_t)n;
     t->untried = (uint8_t)(t->round ? untried : 0);
@@ -11163,8 +11873,9 @@ static void disc_relax(struct phx__disc *d, int before)
 {
     struct phx__disc_target *t;
     uint32_t slot;
+    int woken = phx__target_wake_all(d);
 
-    if ((before & ~disc_bounds(d)) == 0)
+    if (!woken && (before & ~disc_bounds(d)) == 0)
         return;
     for (slot = 0; slot < d->target_count; slot++) {
         t = &d->targets[slot];
@@ -11177,36 +11888,29 @@ static void disc_relax(struct phx__disc *d, int before)
  * all: a chance of PHX__DISC_BEST in n, so PHX__DISC_BEST looks a loss on average. */
 static void disc_unchoose(struct phx__disc *d, uint32_t node)
 {
-    uint64_t score, least = UINT64_MAX;
-    uint32_t slot, next = PHX__NONE;
+    uint32_t slot, next;
 
     if (!phx__best_drop(&d->best, node))
         return;
-    for (slot = 0; slot < d->target_count; slot++) {
-        const struct phx__disc_target *t = &d->targets[slot];
-        if (!t->in_use || t->hub || phx__best_has(&d->best, t->node))
-            continue;
-        score = phx__best_score(d->ids, t->node);
-        if (next == PHX__NONE || score < least) {
-            next = t->node;
-            least = score;
-        }
-    }
+    next = phx__target_next_best(d);
     if (next == PHX__NONE)
         return;
     phx__best_offer(&d->best, d->ids, next);
-    slot = disc_target_of(d, next);
-    if (disc_is_idle(d, &d->targets[slot]))
+    slot = phx__target_wake(d, next);
+    if (slot != PHX__NONE && disc_is_idle(d, &d->targets[slot]))
         disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]));
 }
 
 static void disc_drop_contact(struct phx__disc *d, uint32_t node)
 {
-    uint32_t slot = disc_target_of(d, node);
+    uint32_t slot = phx__target_of(d, node);
 
-    if (slot == PHX__NONE)
+    if (!disc_is_known(d, node))
         return;
-    disc_drop(d, slot);
+    if (slot != PHX__NONE)
+        disc_drop(d, slot);
+    else
+        d->latent--;
     d->nodes[node].target = 0;
     d->known -= !d->nodes[node].linked;
     disc_unchoose(d, node);
@@ -11240,8 +11944,7 @@ void phx__disc_free(struct phx__disc *d)
     uint32_t slot;
 
     for (slot = 0; slot < d->target_count; slot++)
-        phx__mem_put(d->mem, d->targets[slot].at,
-                     d->targets[slot].count * sizeof *d->targets[slot].at);
+        phx__contact_free(d->mem, d->targets[slot].at, d->targets[slot].count);
     phx__mem_put(d->mem, d->targets, d->target_capacity * sizeof *d->targets);
     phx__mem_put(d->mem, d->nodes, d->node_capacity * sizeof *d->nodes);
     phx__attempts_free(&d->attempts);
@@ -11266,7 +11969,7 @@ int phx__disc_hub(struct phx__disc *d, const struct phx_address *a, uint32_t cou
             return 0;
     if (d->hub_count == PHX__DISC_HUBS)
         return PHX_ELIMIT;
-    if (disc_new(d, a, picked, n, &slot) != 0)
+    if (phx__target_new(d, a, picked, n, &slot) != 0)
         return PHX_ENOMEM;
     d->targets[slot].hub = 1;
     d->hubs[d->hub_count++] = slot;
@@ -11297,6 +12000,27 @@ static int disc_renew(struct phx__disc *d, uint32_t slot, const struct phx_addre
     return 0;
 }
 
+/* Addresses for a node that had none. PHX_ENOMEM: nothing changed. */
+static int disc_learn(struct phx__disc *d, uint32_t node, const struct phx_address *a,
+                      const uint32_t *picked, uint32_t n)
+{
+    uint32_t slot = PHX__NONE;
+
+    if (!phx__target_can_wait(d, node) && phx__target_new(d, a, picked, n, &slot) != 0)
+        return PHX_ENOMEM;
+    d->known += !d->nodes[node].linked;
+    phx__best_offer(&d->best, d->ids, node);
+    d->nodes[node].target = slot == PHX__NONE ? PHX__TARGET_LATENT : slot + 1;
+    d->latent += slot == PHX__NONE;
+    d->learnt_at = d->now;
+    if (slot == PHX__NONE)
+        return 0;
+    d->targets[slot].node = node;
+    d->targets[slot].fresh = PHX__CROWD_PATIENCE_TIMES;
+    disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]) + phx__crowd_spread(d));
+    return 0;
+}
+
 int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_address *a,
                       uint32_t count, uint64_t now)
 {
@@ -11309,25 +12033,20 @@ int phx__disc_contact(struct phx__disc *d, uint32_t node, const struct phx_addre
     if (n > 0
         && phx__mem_grow(d->mem, &d->nodes, &d->node_capacity, node + 1, sizeof *d->nodes) != 0)
         return PHX_ENOMEM;
-    slot = disc_target_of(d, node);
+    slot = phx__target_of(d, node);
     if (n == 0) {
         disc_drop_contact(d, node);
-    } else if (slot == PHX__NONE) {
-        if (disc_new(d, a, picked, n, &slot) != 0)
+    } else if (!disc_is_known(d, node)) {
+        if (disc_learn(d, node, a, picked, n) != 0)
             return PHX_ENOMEM;
-        d->targets[slot].node = node;
-        d->nodes[node].target = slot + 1;
-        d->known += !d->nodes[node].linked;
-        phx__best_offer(&d->best, d->ids, node);
-        d->learnt_at = d->now;
-        d->targets[slot].fresh = PHX__CROWD_PATIENCE_TIMES;
-        disc_plan(d, slot, disc_courtesy(d, &d->targets[slot]) + phx__crowd_spread(d));
+    } else if (slot == PHX__NONE) {
+        /* It is not dialled, so it need not be told apart from what its card says. */
     } else if (!disc_is_same(&d->targets[slot], a, picked, n)
                && disc_renew(d, slot, a, picked, n) != 0) {
         return PHX_ENOMEM;
     }
-    if (node < d->node_capacity)
-        d->nodes[node].left = 0;
+    if (disc_is_linked(d, node))
+        d->nodes[node].linked = 1;
     disc_relax(d, before);
     return 0;
 }
@@ -11336,6 +12055,7 @@ int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t 
 {
     uint32_t slots[PHX__DISC_HUBS + 1], count, slot, i;
     struct phx__disc_node *n;
+    struct phx_address a;
     int error;
 
     PHX_ASSERT(node != PHX__SELF);
@@ -11344,7 +12064,8 @@ int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t 
     if (disc_find(d, attempt, &slot, &i)) {
         if (error == 0) { /* whoever answers there is that hub now */
             phx__disc_meet(d, attempt, node);
-            phx__budget_good(&d->budget, &d->targets[slot].at[i].address, !d->targets[slot].hub);
+            phx__contact_address(d->targets[slot].at, i, &a);
+            phx__budget_good(&d->budget, &a, !d->targets[slot].hub);
         }
         phx__crowd_learn(d, d->now - d->attempts.at[attempt & 0xffff].since);
         disc_close(d, slot, i);
@@ -11357,9 +12078,10 @@ int phx__disc_up(struct phx__disc *d, uint32_t node, uint32_t attempt, uint64_t 
     n = &d->nodes[node];
     d->links += !n->linked;
     d->known += !n->linked && n->target == 0;
-    n->linked = 1;
+    n->linked = (uint8_t)(n->linked ? n->linked : 1);
     n->wanted = 0;
-    n->up_at = d->linked_at = d->now;
+    d->linked_at = d->now;
+    n->up_at = disc_tick(d->now);
     for (count = disc_slots(d, node, slots); count-- > 0;) {
         disc_rest(d, slots[count]);
         d->targets[slots[count]].failures = 0;
@@ -11383,16 +12105,17 @@ void phx__disc_down(struct phx__disc *d, uint32_t node, uint64_t now)
     uint32_t slots[PHX__DISC_HUBS + 1], count;
     struct phx__disc_node *n = disc_node(d, node);
     struct phx__disc_target *t;
-    int before = disc_bounds(d);
+    int before = disc_bounds(d), has_left;
     uint64_t delay;
 
     disc_clock(d, now);
     if (n == NULL || !n->linked)
         return;
+    has_left = n->linked == 2;
     n->linked = 0;
     d->links--;
     d->known -= n->target == 0;
-    if (d->now - n->up_at >= DISC_STEADY_US)
+    if (disc_tick(d->now) - n->up_at >= disc_tick(DISC_STEADY_US))
         n->flaps = 0;
     else
         n->flaps = (uint8_t)(n->flaps + (n->flaps < UINT8_MAX));
@@ -11403,9 +12126,8 @@ void phx__disc_down(struct phx__disc *d, uint32_t node, uint64_t now)
                               : disc_backoff(d, 1, n->flaps - 1u);
         disc_plan(d, slots[count], delay + disc_courtesy(d, t));
     }
-    if (n->left)
+    if (has_left)
         disc_unmeet(d, node);
-    n->left = 0;
     disc_relax(d, before);
 }
 
@@ -11449,23 +12171,25 @@ void phx__disc_want(struct phx__disc *d, uint32_t node, uint64_t now)
         return;
     if (d->nodes[node].wanted)
         return;
+    slot = phx__target_wake(d, node);
+    if (slot == PHX__NONE && disc_is_known(d, node))
+        return;
     d->nodes[node].wanted = 1;
-    slot = disc_target_of(d, node);
     if (slot != PHX__NONE)
         disc_hasten(d, slot, d->limits.retry_min_us);
 }
 
 void phx__disc_route(struct phx__disc *d, uint32_t node, int reachable, uint64_t now)
 {
-    uint32_t slot = disc_target_of(d, node);
+    uint32_t slot = phx__target_of(d, node);
     int was;
 
     disc_clock(d, now);
-    if (slot == PHX__NONE)
+    if (!disc_is_known(d, node))
         return;
     was = d->nodes[node].reachable;
     d->nodes[node].reachable = reachable != 0;
-    if (was || !reachable || disc_is_linked(d, node))
+    if (was || !reachable || disc_is_linked(d, node) || slot == PHX__NONE)
         return;
     /* It is back: what failed before may work now. */
     d->targets[slot].failures = d->targets[slot].duplicates = 0;
@@ -11513,7 +12237,7 @@ void phx__disc_forget(struct phx__disc *d, uint32_t node)
     n->wanted = 0;
     n->flaps = 0;
     /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
-    n->left = n->linked;
+    n->linked = (uint8_t)(n->linked ? 2 : 0);
     disc_relax(d, before);
 }
 
@@ -13527,7 +14251,9 @@ static void pump_ask_route(struct phx__post *p, struct phx__pump_peer *peer)
 
 static size_t pump_window(const struct phx__post *p, uint32_t node)
 {
-    return p->nodes[node].window != 0 ? p->nodes[node].window : PUMP_WINDOW_UNKNOWN;
+    uint32_t window = node < p->window_capacity ? p->windows[node] : 0;
+
+    return window != 0 ? window : PUMP_WINDOW_UNKNOWN;
 }
 
 struct phx__pump_peer *phx__pump_open(struct phx__post *p, uint32_t node)
@@ -13839,9 +14565,10 @@ void phx__post_window(struct phx__post *p, uint32_t node, uint32_t bytes)
     struct phx__pump_peer *peer = phx__pump_find(p, node);
 
     /* Without memory for it, the flow begins with the least window there is. */
-    if (node == PHX__SELF || pump_grow(p, node) != 0)
+    if (node == PHX__SELF
+        || phx__mem_grow(p->mem, &p->windows, &p->window_capacity, node + 1, sizeof *p->windows) != 0)
         return;
-    p->nodes[node].window = bytes;
+    p->windows[node] = bytes;
     if (peer != NULL && peer->out.base == 0 && bytes != 0) { /* after the first ack, acks tell */
         peer->out.window = bytes;
         pump_list(p, &peer->own);
@@ -13872,9 +14599,10 @@ void phx__pump_abandon(struct phx__post *p, uint32_t nbr)
 {
     struct phx__pump_source *s;
 
+    if (nbr < p->window_capacity)
+        p->windows[nbr] = 0;
     if (nbr >= p->node_capacity)
         return;
-    p->nodes[nbr].window = 0;
     while ((s = p->nodes[nbr].ready) != NULL) {
         pump_unlist(p, s);
         pump_insert(p, s, PHX__NONE);
@@ -15622,6 +16350,7 @@ void phx__post_free(struct phx__post *p)
     phx__cast_free(p);
     phx__mem_put(p->mem, p->outcomes, p->outcome_capacity * sizeof *p->outcomes);
     phx__mem_put(p->mem, p->nodes, p->node_capacity * sizeof *p->nodes);
+    phx__mem_put(p->mem, p->windows, p->window_capacity * sizeof *p->windows);
     phx__hold_free(&p->hold);
     if (p->hold_timer != PHX__NONE)
         phx__timer_drop(p->timers, p->hold_timer);
@@ -15988,10 +16717,7 @@ static int tls_open_pem(struct phx__tls_set *s, const struct phx__tls_files *fil
         s->pem->size = s->pem->arena == NULL ? 0 : TLS_ARENA;
         err = s->pem->arena == NULL ? PHX_ENOMEM : phx__tls_read_files(s->pem, files, text);
     }
-    if (text != NULL) {
-        memset(text, 0, TLS_FILE_MAX); /* it held a private key */
-        phx__mem_put(s->mem, text, TLS_FILE_MAX + 1);
-    }
+    phx__mem_put_secret(s->mem, text, TLS_FILE_MAX + 1); /* it held a private key */
     return err;
 }
 
@@ -16031,10 +16757,10 @@ void phx__tls_set_free(struct phx__tls_set *s)
         return;
     mem = s->mem;
     if (s->pem != NULL) {
-        phx__mem_put(mem, s->pem->arena, s->pem->size);
+        phx__mem_put_secret(mem, s->pem->arena, s->pem->size);
         phx__mem_put(mem, s->pem, sizeof *s->pem);
     }
-    phx__mem_put(mem, s, sizeof *s);
+    phx__mem_put_secret(mem, s, sizeof *s); /* keys made from that of the cluster */
 }
 
 int phx__tls_has_files(const struct phx__tls_set *s)
@@ -17060,6 +17786,17 @@ static long link_send(struct phx__link_set *s, struct phx__link *l)
     return n;
 }
 
+/* All is written: the block is used again. One that was made for a table or a large card is not kept, or each
+ * of a hub's idle links would hold a whole table. */
+static void link_spare(struct phx__link *l)
+{
+    l->tail->used = 0;
+    if (l->tail->capacity <= LINK_TAIL)
+        return;
+    phx__block_drop(l->tail);
+    l->tail = NULL;
+}
+
 /* The stream took n bytes, and left what is in out. How much is it offered the next time? */
 static void link_offer(struct phx__link *l, size_t n)
 {
@@ -17086,7 +17823,7 @@ int phx__link_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
         if (n == 0) {
             l->dry = 1;
             if (l->out.bytes == 0 && l->tail != NULL && l->tail->refs == 1)
-                l->tail->used = 0; /* all written: use the block again */
+                link_spare(l);
             return 0;
         }
         link_offer(l, n > 0 ? (size_t)n : 0);
@@ -19457,19 +20194,29 @@ static void path_here(phx *p, const struct phx_address *here)
     }
 }
 
-/* The first networks we are in are no news. */
+static uint64_t path_host_hash(const struct phx_address *a)
+{
+    struct phx_id ip;
+
+    memcpy(ip.b, a->ip, sizeof ip.b);
+    return phx__id_hash(&ip) ^ phx__mix(a->family);
+}
+
+/* The first networks we are in are no news. A host with more addresses than there is room for moves with each
+ * link, as far as this can tell: each costs a dial of those that are not linked. */
 static void path_moved(phx *p, const struct phx_address *here)
 {
+    uint64_t host = path_host_hash(here);
     uint32_t i;
 
     if (phx__address_is_local(here))
         return;
     for (i = 0; i < PHX__COUNT(p->here); i++)
-        if (path_same_host(&p->here[i], here))
+        if (p->here[i] == host)
             return;
     if (p->here_count > 0)
         phx__disc_moved(&p->disc, p->now);
-    p->here[p->here_count++ % PHX__COUNT(p->here)] = *here;
+    p->here[p->here_count++ % PHX__COUNT(p->here)] = host;
 }
 
 /* ---- What others see ------------------------------------------------------------------------- */
@@ -19765,15 +20512,15 @@ static void node_no_stranger(phx *p, struct phx__link *l)
 /* For phx_explain. */
 static void node_note_end(phx *p, const struct phx__link *l, int reason)
 {
-    const struct phx__live_node *n = phx__live_look(&p->live, l->peer);
-    struct phx__peer *peer;
+    const struct phx__live_link *n = phx__live_link_of(&p->live, l->peer);
+    struct phx__past *past;
 
-    if (l->state != PHX__LINK_UP || n == NULL || phx__node_link(p, l->peer) != l)
+    if (l->state != PHX__LINK_UP || n == NULL || phx__node_link(p, l->peer) != l
+        || (past = phx__node_note(p, l->peer)) == NULL)
         return;
-    peer = &p->peers[l->peer];
-    peer->heard_at = n->heard + p->live.stalled;
-    peer->lost_at = p->now;
-    peer->lost_error = reason;
+    past->heard_at = n->heard + p->live.stalled;
+    past->lost_at = p->now;
+    past->lost_error = reason;
 }
 
 /* disc must not be called while it dials, and a host's callback may call anything: cfg.dial is asked
@@ -20452,7 +21199,7 @@ void phx__node_drop_keys(phx *p)
     uint32_t i;
 
     for (i = 0; i < p->set.key_count; i++)
-        phx__mem_put(&p->mem, p->set.keys[i].data, p->set.keys[i].size);
+        phx__mem_put_secret(&p->mem, p->set.keys[i].data, p->set.keys[i].size);
     p->set.key_count = 0;
     memset(p->set.begun, 0, sizeof p->set.begun);
 }
@@ -20482,7 +21229,7 @@ int phx__node_keys(phx *p, const struct phx_key *keys, uint32_t count)
         fresh[i].data = phx__mem_get(&p->mem, keys[i].size);
         if (fresh[i].data == NULL) {
             while (i-- > 0)
-                phx__mem_put(&p->mem, fresh[i].data, fresh[i].size);
+                phx__mem_put_secret(&p->mem, fresh[i].data, fresh[i].size);
             return PHX_ENOMEM;
         }
         memcpy(fresh[i].data, keys[i].data, keys[i].size);
@@ -21252,11 +21999,13 @@ static void watch_send_word(phx *p, uint32_t nbr, const struct phx__suspect *s, 
 
 static void watch_note_word(phx *p, uint32_t node, const struct phx__suspect *s)
 {
-    if (phx__node_peer(p, node) != 0)
+    struct phx__past *past = phx__node_note(p, node);
+
+    if (past == NULL)
         return; /* it may be passed on twice */
-    p->peers[node].word_life = s->incarnation + 1;
-    p->peers[node].word_seq = s->seq;
-    p->peers[node].word_at = p->now;
+    past->word_life = s->incarnation + 1;
+    past->word_seq = s->seq;
+    past->word_at = p->now;
 }
 
 /* Passed on already, and not so long ago that something may have got lost. Whatever its number, a word
@@ -21264,15 +22013,15 @@ static void watch_note_word(phx *p, uint32_t node, const struct phx__suspect *s)
  * makes more than a few floods a second. */
 static int watch_is_old_word(const phx *p, uint32_t node, const struct phx__suspect *s)
 {
-    const struct phx__peer *peer = node < p->peer_capacity ? &p->peers[node] : NULL;
+    const struct phx__past *past = phx__node_past(p, node);
     const struct phx_detector *d = &p->cfg.detector;
     uint64_t age;
 
-    if (peer == NULL || peer->word_life != s->incarnation + 1)
+    if (past == NULL || past->word_life != s->incarnation + 1)
         return 0;
-    age = p->now - peer->word_at;
+    age = p->now - past->word_at;
     return age < d->timeout_us / 4
-           || (peer->word_seq >= s->seq && age < d->timeout_us + d->broken_us);
+           || (past->word_seq >= s->seq && age < d->timeout_us + d->broken_us);
 }
 
 /* About the life that we know of, and the number that we know of or a later one, but not one so late that
@@ -21356,6 +22105,7 @@ int phx__node_on_suspect(phx *p, struct phx__link *l, const struct phx__frame *f
 void phx__node_refuted(phx *p, const struct phx__entry *e)
 {
     const struct phx__dest *d;
+    const struct phx__past *past;
     uint32_t node;
 
     if (p->live.suspects == 0 || e->hops == PHX__UNREACHABLE)
@@ -21364,9 +22114,10 @@ void phx__node_refuted(phx *p, const struct phx__entry *e)
     d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
     if (d == NULL || node == PHX__SELF || node >= p->peer_capacity)
         return;
+    past = phx__node_past(p, node);
     if (e->incarnation > d->incarnation
         || (e->incarnation == d->incarnation && e->seq > d->seq
-            && e->seq > p->peers[node].word_seq))
+            && (past == NULL || e->seq > past->word_seq)))
         phx__live_alive(&p->live, node, p->now);
 }
 
@@ -21398,7 +22149,7 @@ void phx__node_seek(void *ctx, uint32_t node)
     first = (uint32_t)phx__rnd_below(&p->rnd, n);
     for (i = 0; i < n && sent < WATCH_PROBES; i++) {
         uint32_t nbr = p->live.links[(first + i) % n];
-        if (nbr == node || p->live.at[nbr].busy)
+        if (nbr == node || p->live.link_at[(first + i) % n]->busy)
             continue;
         b.target = p->ids.at[nbr];
         sent += (uint32_t)watch_send_probe(p, nbr, &b, 0, (int)p->cfg.hop_limit);
@@ -21853,6 +22604,7 @@ int phx__node_on_hand(phx *p, const struct phx__frame *f)
  * only the host knows what its clock means.
  */
 /* include "phx.h" */
+/* include "target.h" */
 
 /* Lines of one kind, so that a text stays readable in a large network. */
 #define EXPLAIN_MANY 16u
@@ -21963,9 +22715,9 @@ static void explain_names(struct phx__text *t, const phx *p, uint32_t node)
 
 static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
 {
-    const struct phx__live_node *n = phx__live_look(&p->live, node);
+    const struct phx__live_link *n = phx__live_link_of(&p->live, node);
     const struct phx__link *l = phx__node_link(p, node);
-    const struct phx__peer *peer = node < p->peer_capacity ? &p->peers[node] : NULL;
+    const struct phx__past *past = phx__node_past(p, node);
     char at[PHX_ADDRESS_TEXT];
 
     if (l != NULL && n != NULL) {
@@ -21981,18 +22733,18 @@ static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
         phx__text_put(t, n->monitor ? "yes\n" : "no\n");
     } else {
         phx__text_put(t, "link: none\n");
-        if (peer != NULL && peer->heard_at != 0) {
+        if (past != NULL && past->heard_at != 0) {
             phx__text_put(t, "heard: ");
-            explain_age(t, p, peer->heard_at);
+            explain_age(t, p, past->heard_at);
             phx__text_put(t, "\n");
         }
     }
-    if (peer == NULL || peer->lost_at == 0)
+    if (past == NULL || past->lost_at == 0)
         return;
     phx__text_put(t, "link-lost: ");
-    explain_age(t, p, peer->lost_at);
+    explain_age(t, p, past->lost_at);
     phx__text_put(t, ", ");
-    phx__text_put(t, phx_strerror(peer->lost_error));
+    phx__text_put(t, phx_strerror(past->lost_error));
     phx__text_put(t, "\n");
 }
 
@@ -22024,15 +22776,38 @@ static void explain_blame(struct phx__text *t, const phx *p, uint32_t node)
     }
 }
 
+/* Of a node that nobody ever thought of dialling. */
+static void explain_untried(struct phx__text *t, const phx *p, uint32_t node)
+{
+    struct phx_address a[PHX__CARD_ADDRESSES];
+    uint32_t i, count;
+    char text[PHX_ADDRESS_TEXT];
+
+    if (node >= p->disc.node_capacity || p->disc.nodes[node].target != PHX__TARGET_LATENT)
+        return;
+    count = phx__node_addresses((void *)p, node, a);
+    for (i = 0; i < count; i++) {
+        phx__text_put(t, "address: ");
+        phx__text_put(t, phx_address_text(&a[i], text));
+        phx__text_put(t, ", not tried\n");
+    }
+}
+
 static void explain_addresses(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__contact *at = NULL;
     uint32_t i, count = phx__disc_look(&p->disc, node, &at);
     char text[PHX_ADDRESS_TEXT];
+    struct phx_address a;
 
+    if (count == 0) {
+        explain_untried(t, p, node);
+        return;
+    }
     for (i = 0; i < count; i++) {
+        phx__contact_address(at, i, &a);
         phx__text_put(t, "address: ");
-        phx__text_put(t, phx_address_text(&at[i].address, text));
+        phx__text_put(t, phx_address_text(&a, text));
         if (at[i].attempt != PHX__NONE) {
             phx__text_put(t, ", being tried\n");
         } else if (at[i].tried_at == 0) {
@@ -22054,9 +22829,9 @@ static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
 
     for (i = 0; d != NULL && i < d->heard_count && i < EXPLAIN_MANY; i++) {
         phx__text_put(t, "seen-by: ");
-        explain_node(t, p, d->heard[i].nbr);
+        explain_node(t, p, phx__table_heards(d)[i].nbr);
         phx__text_put(t, ", hops ");
-        phx__text_number(t, d->heard[i].hops);
+        phx__text_number(t, phx__table_heards(d)[i].hops);
         phx__text_put(t, "\n");
     }
 }
@@ -22549,10 +23324,10 @@ static void dump_json_seen(struct dump *d, uint32_t node)
 
     for (i = 0; i < dest->heard_count; i++) {
         dump_item(d, "\n{\"by\":");
-        dump_id(d, &d->p->ids.at[dest->heard[i].nbr]);
+        dump_id(d, &d->p->ids.at[phx__table_heards(dest)[i].nbr]);
         phx__text_put(&d->t, ",\"node\":");
         dump_id(d, &d->p->ids.at[node]);
-        dump_field(d, ",\"hops\":", dest->heard[i].hops);
+        dump_field(d, ",\"hops\":", phx__table_heards(dest)[i].hops);
         phx__text_put(&d->t, "}");
     }
 }
@@ -22624,9 +23399,9 @@ static void dump_dot_seen(struct dump *d, uint32_t node)
     uint32_t i;
 
     for (i = 0; i < dest->heard_count; i++) {
-        uint32_t by = dest->heard[i].nbr;
+        uint32_t by = phx__table_heards(dest)[i].nbr;
         const struct phx__heard *back = phx__table_heard(&d->p->route.table.at[by], node);
-        if (dest->heard[i].hops == 1 && (by < node || back == NULL || back->hops != 1))
+        if (phx__table_heards(dest)[i].hops == 1 && (by < node || back == NULL || back->hops != 1))
             dump_dot_edge(d, by, node, " [color=gray];\n");
     }
 }
@@ -22771,6 +23546,38 @@ int phx__node_peer(phx *p, uint32_t node)
     return 0;
 }
 
+struct phx__past *phx__node_past(const phx *p, uint32_t node)
+{
+    uint32_t past = node < p->peer_capacity ? p->peers[node].past : 0;
+
+    return past != 0 ? &p->pasts[past - 1] : NULL;
+}
+
+struct phx__past *phx__node_note(phx *p, uint32_t node)
+{
+    struct phx__past *past = phx__node_past(p, node);
+
+    if (past != NULL)
+        return past;
+    if (phx__node_peer(p, node) != 0
+        || phx__mem_grow(&p->mem, &p->pasts, &p->past_capacity, p->past_count + 1, sizeof *past) != 0)
+        return NULL;
+    past = &p->pasts[p->past_count++];
+    memset(past, 0, sizeof *past);
+    past->node = node;
+    p->peers[node].past = p->past_count;
+    return past;
+}
+
+/* The last one takes its place. */
+static void node_drop_past(phx *p, struct phx__past *past)
+{
+    p->peers[past->node].past = 0;
+    *past = p->pasts[--p->past_count];
+    if (past != &p->pasts[p->past_count])
+        p->peers[past->node].past = (uint32_t)(past - p->pasts) + 1;
+}
+
 int phx__node_own_address(phx *p, const struct phx_address *a)
 {
     uint8_t i;
@@ -22845,7 +23652,7 @@ static int node_read_card(phx *p, uint32_t node, const struct phx__dest *d)
     struct phx__card card;
     int changed, err;
 
-    if (phx__wire_get_card(d->card, d->card_size, &card) != 0)
+    if (phx__wire_get_card(d->card->at, d->card->size, &card) != 0)
         return PHX_EPROTO; /* cannot be: checked when it came in */
     changed = phx__names_set(&p->names, node, &card);
     if (changed < 0)
@@ -22862,24 +23669,22 @@ static int node_read_card(phx *p, uint32_t node, const struct phx__dest *d)
 
 static int node_card_says_left(const struct phx__dest *d)
 {
-    return d->card != NULL && d->card_size > 0 && (d->card[0] & PHX__CARD_LEFT);
+    return d->card != NULL && d->card->size > 0 && (d->card->at[0] & PHX__CARD_LEFT);
 }
 
 static int node_show_card(phx *p, uint32_t node, const struct phx__dest *d)
 {
-    struct phx__peer *peer = &p->peers[node];
+    const struct phx__peer *peer = &p->peers[node];
     int seen;
 
     if (d->card_version == 0
-        || (d->card_version == peer->card_version && d->incarnation == peer->card_incarnation))
+        || (d->card_version == peer->card_version && d->incarnation + 1 == peer->life))
         return 0;
     if ((seen = node_read_card(p, node, d)) < 0) {
         phx__node_log(p, PHX_LOG_WARN, "card not taken: %s", phx_strerror(seen));
         return seen;
     }
-    peer = &p->peers[node];
-    peer->card_version = d->card_version;
-    peer->card_incarnation = d->incarnation;
+    p->peers[node].card_version = d->card_version;
     return 0;
 }
 
@@ -22901,6 +23706,8 @@ static int node_changed(phx *p, uint32_t node)
     if (p->disc.learnt_at == p->now)
         p->teller = d->next;
     peer = &p->peers[node];
+    if (d->card_version == 0)
+        peer->card_version = 0; /* the one shown was of a former life */
     if (peer->life != 0 && peer->life != d->incarnation + 1)
         phx__post_reborn(&p->post, node, d->incarnation, p->now);
     peer->life = d->incarnation + 1;
@@ -23018,9 +23825,6 @@ static void node_state(void *ctx, uint32_t node, enum phx_state state)
     struct phx_node n;
     int changed;
 
-
-    if (state == PHX_NODE_FAILED && phx__node_peer(p, node) == 0)
-        p->peers[node].failed_at = p->now;
     changed = phx__names_dead(&p->names, node, state == PHX_NODE_FAILED);
     p->card_stale |= changed > 0;
     p->late |= changed < 0;
@@ -23032,6 +23836,19 @@ static void node_state(void *ctx, uint32_t node, enum phx_state state)
         return; /* who has said goodbye breaks its own links: no news of others */
     phx__node_fill(p, node, &n);
     p->cfg.on_node(p, &n, p->cfg.user);
+}
+
+uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out)
+{
+    const phx *p = ctx;
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+    struct phx__card card;
+
+    if (d == NULL || d->card == NULL
+        || phx__wire_get_card(d->card->at, d->card->size, &card) != 0)
+        return 0;
+    memcpy(out, card.address, card.address_count * sizeof *out);
+    return card.address_count;
 }
 
 static uint32_t node_owner(void *ctx, uint64_t name)
@@ -23166,7 +23983,8 @@ static void node_forget(phx *p, uint32_t node)
     if (node < p->peer_capacity) {
         p->peers[node].card_version = 0;
         p->peers[node].life = 0;
-        p->peers[node].word_life = p->peers[node].heard_at = p->peers[node].lost_at = 0;
+        if (phx__node_past(p, node) != NULL)
+            node_drop_past(p, phx__node_past(p, node));
     }
     phx__ids_drop(&p->ids, node);
 }
@@ -23478,8 +24296,10 @@ static int node_open_identity(phx *p, const struct phx_config *cfg)
 static uint64_t node_failed_at(void *ctx, uint32_t node)
 {
     const phx *p = ctx;
+    uint64_t since;
 
-    return node < p->peer_capacity ? p->peers[node].failed_at : 0;
+    (void)phx__live_state(&p->live, node, &since);
+    return since;
 }
 
 static int node_open_brains(phx *p)
@@ -23487,7 +24307,7 @@ static int node_open_brains(phx *p)
     struct phx__route_ops route;
     struct phx__disc_limits dl = { p->cfg.max_links, p->cfg.max_dials, p->cfg.retry_min_us,
                                    p->cfg.retry_max_us, NODE_CROWD };
-    struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon, node_ask };
+    struct phx__disc_ops disc = { p, phx__node_dial, phx__node_abandon, node_ask, phx__node_addresses };
     struct phx__live_ops live = { p, node_live_beat, node_silent, phx__node_suspect,
                                   phx__node_seek, node_state };
     struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,
@@ -23552,6 +24372,7 @@ static void node_free(phx *p)
     phx__hand_free(p);
     phx__trace_free(p);
     phx__mem_put(&p->mem, p->peers, p->peer_capacity * sizeof *p->peers);
+    phx__mem_put(&p->mem, p->pasts, p->past_capacity * sizeof *p->pasts);
     phx__block_drop(p->set.block);
     phx__block_drop(p->set.spare);
     phx__node_drop_keys(p);
