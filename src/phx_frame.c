@@ -479,9 +479,12 @@ int phx__node_ahead(void *ctx, struct phx__link *l, uint32_t from, struct phx__p
 static int node_on_data(phx *p, struct phx__link *l, const struct phx__frame *f,
                         const uint8_t *raw, size_t raw_size)
 {
+    /* What is for us stays here, and a second scratch for it would be memory for nothing. */
+    int lends = raw_size >= PHX__LEND_LEAST
+                && memcmp(raw + PHX__DATA_TARGET, p->set.self, sizeof *p->set.self) != 0;
     int err;
 
-    p->post.lender = raw_size >= PHX__LEND_LEAST ? phx__link_lend(&p->set, raw) : NULL;
+    p->post.lender = lends ? phx__link_lend(&p->set, raw) : NULL;
     err = phx__post_data(&p->post, l->peer, raw, raw_size, f, p->now);
     l->from = p->post.last_source;
     return err;
