@@ -1616,6 +1616,7 @@ struct phx__disc {
     uint64_t slowed_at;  /* when it was last halved */
     uint64_t quickest;   /* the least that a link took from dial to up */
     uint64_t learnt_at;  /* when a node was last heard of for the first time */
+    uint64_t news_at;    /* ... and when the first of those was that are still waited for */
     uint64_t asked_at, told_all_at; /* ... it was asked whether that was all; and that was all */
     uint64_t linked_at;  /* when a link last came up */
     uint64_t now;        /* the latest time told, for calls that are not told */
@@ -1683,6 +1684,8 @@ PHX_PRIVATE void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now);
 /* Dials at once, to begin with. */
 #define PHX__CROWD_PACE 2u
 
+/* Somebody was heard of for the first time. */
+PHX_PRIVATE void phx__crowd_news(struct phx__disc *d);
 /* How long to put a first dial off, so that not all dial the same node; 0: no crowd. */
 PHX_PRIVATE uint64_t phx__crowd_spread(const struct phx__disc *d);
 /* Is it too soon for a first dial in place of the other side? Links are still coming. */
@@ -11013,7 +11016,8 @@ void phx__budget_good(struct phx__budget *b, const struct phx_address *a, int pa
  *     without news, whoever told of the last one is asked for a BEAT, and if its digest is ours, it knows no
  *     more than we do: then that was all, and dialling begins. Its answer is as late as the hub is, and while
  *     nobody dials, it is not late. One that never answers, or always knows more, is not waited for long.
- *     News stops the dialling again, so those who come late get their turn, too;
+ *     News stops the dialling again, so those who come late get their turn, too; but news that never ends, be
+ *     it true or made up, does not stop it for ever;
  *   - then the next dial begins when one has ended. Their number begins low, since one or two a node keep
  *     all processors busy, grows by one with each link that came quickly, and halves with one that came
  *     slowly, as TCP does with segments. Over long ways more at once are needed; where the processor is what
@@ -11038,11 +11042,15 @@ void phx__budget_good(struct phx__budget *b, const struct phx_address *a, int pa
  * after the last news. */
 #define CROWD_AGAIN_US (20 * PHX__MS)
 #define CROWD_WAIT_US PHX__SECOND
+/* Nor does news after news keep it waiting longer than this in all. */
+#define CROWD_NEWS_US (5 * PHX__SECOND)
 /* Who leaves the first dial to the other side goes on doing so while links came within this. */
 #define CROWD_PATIENCE_US PHX__SECOND
-/* A dial without an answer for so long has met a wall, or a long way, and does not count any more: hundreds
- * of walls must not keep those waiting who would answer. */
+/* A dial without an answer for so long has met a wall, or a long way, and does not count any more: hundreds of
+ * walls must not keep those waiting who would answer. Nor does one that was answered and is no link long
+ * after: that is a process which is stopped, or has very much to do. */
 #define CROWD_SILENT_US (250 * PHX__MS)
+#define CROWD_STUCK_US PHX__SECOND
 /* Dials at once are not fewer; slower than so often the quickest, and this, is slow. */
 #define CROWD_LEAST 1u
 #define CROWD_SLOW_TIMES 2u
@@ -11061,10 +11069,25 @@ static int crowd_is_fresh(const struct phx__disc *d, uint32_t slot)
     return t != NULL && !t->hub && t->fresh > 0 && !d->nodes[t->node].wanted;
 }
 
+/* When the news are not waited for any longer. */
+static uint64_t crowd_end(const struct phx__disc *d)
+{
+    uint64_t one = d->learnt_at + CROWD_WAIT_US, all = d->news_at + CROWD_NEWS_US;
+
+    return one < all ? one : all;
+}
+
+void phx__crowd_news(struct phx__disc *d)
+{
+    if (d->learnt_at <= d->told_all_at || d->now >= d->learnt_at + CROWD_WAIT_US)
+        d->news_at = d->now;
+    d->learnt_at = d->now;
+}
+
 /* Is the news perhaps still coming in? */
 static int crowd_is_settling(const struct phx__disc *d)
 {
-    return crowd_is(d) && d->learnt_at > d->told_all_at && d->now < d->learnt_at + CROWD_WAIT_US;
+    return crowd_is(d) && d->learnt_at > d->told_all_at && d->now < crowd_end(d);
 }
 
 static uint64_t crowd_ask_at(const struct phx__disc *d)
@@ -11094,7 +11117,7 @@ int phx__crowd_goes_first(const struct phx__disc *d, uint32_t slot)
     return crowd_is(d) && !crowd_is_fresh(d, slot);
 }
 
-/* Dials that count, and when one of them that got no answer of any kind yet stops counting. */
+/* Dials that count, and when the next of them stops counting. */
 static uint32_t crowd_under_way(const struct phx__disc *d, uint64_t *next)
 {
     uint32_t k, count = 0;
@@ -11102,11 +11125,12 @@ static uint32_t crowd_under_way(const struct phx__disc *d, uint64_t *next)
     *next = UINT64_MAX;
     for (k = 0; k < d->attempts.count; k++) {
         const struct phx__attempt *a = &d->attempts.at[k];
-        if (a->target == PHX__NONE || (!a->answered && d->now >= a->since + CROWD_SILENT_US))
+        uint64_t until = a->since + (a->answered ? CROWD_STUCK_US : CROWD_SILENT_US);
+        if (a->target == PHX__NONE || d->now >= until)
             continue;
         count++;
-        if (!a->answered && a->since + CROWD_SILENT_US < *next)
-            *next = a->since + CROWD_SILENT_US;
+        if (until < *next)
+            *next = until;
     }
     return count;
 }
@@ -11124,7 +11148,7 @@ int phx__crowd_has_room(const struct phx__disc *d)
 
 uint64_t phx__crowd_room_at(const struct phx__disc *d)
 {
-    uint64_t next, ask, end = d->learnt_at + CROWD_WAIT_US;
+    uint64_t next, ask, end = crowd_end(d);
 
     if (!crowd_is(d) || d->attempts.free == PHX__NONE)
         return UINT64_MAX;
@@ -11165,7 +11189,9 @@ void phx__crowd_learn(struct phx__disc *d, uint64_t took)
 #undef CROWD_AGAIN_US
 #undef CROWD_WAIT_US
 #undef CROWD_PATIENCE_US
+#undef CROWD_NEWS_US
 #undef CROWD_SILENT_US
+#undef CROWD_STUCK_US
 #undef CROWD_LEAST
 #undef CROWD_SLOW_TIMES
 #undef CROWD_SLOW_US
@@ -11765,12 +11791,15 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
     disc_settle(d, slot);
 }
 
-/* Somebody waits and all attempts are in use: 1 if one of them gives way. */
+/* Somebody waits: 1 if all attempts are in use and one of them gives way. Where a crowd must wait although some
+ * are free, none has to. */
 static int disc_make_room(struct phx__disc *d)
 {
     uint32_t attempt, slot, i;
 
-    if (d->room_at > d->now && d->room_at != UINT64_MAX)
+    if (d->attempts.free != PHX__NONE)
+        d->room_at = UINT64_MAX;
+    if (d->attempts.free != PHX__NONE || (d->room_at > d->now && d->room_at != UINT64_MAX))
         return 0;
     attempt = phx__attempts_gives_way(&d->attempts, d->now, &d->room_at);
     if (!disc_find(d, attempt, &slot, &i))
@@ -12006,7 +12035,7 @@ static int disc_learn(struct phx__disc *d, uint32_t node, const struct phx_addre
     phx__best_offer(&d->best, d->ids, node);
     d->nodes[node].target = slot == PHX__NONE ? PHX__TARGET_LATENT : slot + 1;
     d->latent += slot == PHX__NONE;
-    d->learnt_at = d->now;
+    phx__crowd_news(d);
     if (slot == PHX__NONE)
         return 0;
     d->targets[slot].node = node;
@@ -12169,8 +12198,14 @@ void phx__disc_want(struct phx__disc *d, uint32_t node, uint64_t now)
     if (slot == PHX__NONE && disc_is_known(d, node))
         return;
     d->nodes[node].wanted = 1;
-    if (slot != PHX__NONE)
-        disc_hasten(d, slot, d->limits.retry_min_us);
+    if (slot == PHX__NONE)
+        return;
+    if (d->targets[slot].queued && phx__crowd_goes_first(d, slot)) {
+        disc_unqueue(d, slot); /* it need not wait for the others any more */
+        disc_push(d, slot);
+        disc_kick(d);
+    }
+    disc_hasten(d, slot, d->limits.retry_min_us);
 }
 
 void phx__disc_route(struct phx__disc *d, uint32_t node, int reachable, uint64_t now)
