@@ -8056,8 +8056,8 @@ static void route_choose_guide(struct phx__route *r)
             route_mark(r, v);
 }
 
-/* Those that are left now go from the list. So do those that were forgotten: they have lost the flag, or stand in
- * it once more since. */
+/* Those that are left now go from the list. So do those that were forgotten: they have lost the flag, or
+ * stand in it once more since. */
 static void route_sort_open(struct phx__route *r)
 {
     uint32_t i, kept = 0;
@@ -11056,9 +11056,9 @@ void phx__budget_good(struct phx__budget *b, const struct phx_address *a, int pa
 #define CROWD_NEWS_US (5 * PHX__SECOND)
 /* Who leaves the first dial to the other side goes on doing so while links came within this. */
 #define CROWD_PATIENCE_US PHX__SECOND
-/* A dial without an answer for so long has met a wall, or a long way, and does not count any more: hundreds of
- * walls must not keep those waiting who would answer. Nor does one that was answered and is no link long
- * after: that is a process which is stopped, or has very much to do. */
+/* A dial without an answer for so long has met a wall, or a long way, and does not count any more: hundreds
+ * of walls must not keep those waiting who would answer. Nor does one that was answered and is no link
+ * long after: that is a process which is stopped, or has very much to do. */
 #define CROWD_SILENT_US (250 * PHX__MS)
 #define CROWD_STUCK_US PHX__SECOND
 /* Dials at once are not fewer; slower than so often the quickest, and this, is slow. */
@@ -11801,8 +11801,8 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
     disc_settle(d, slot);
 }
 
-/* Somebody waits: 1 if all attempts are in use and one of them gives way. Where a crowd must wait although some
- * are free, none has to. */
+/* Somebody waits: 1 if all attempts are in use and one of them gives way. Where a crowd must wait although
+ * some are free, none has to. */
 static int disc_make_room(struct phx__disc *d)
 {
     uint32_t attempt, slot, i;

@@ -44,9 +44,9 @@
 #define CROWD_NEWS_US (5 * PHX__SECOND)
 /* Who leaves the first dial to the other side goes on doing so while links came within this. */
 #define CROWD_PATIENCE_US PHX__SECOND
-/* A dial without an answer for so long has met a wall, or a long way, and does not count any more: hundreds of
- * walls must not keep those waiting who would answer. Nor does one that was answered and is no link long
- * after: that is a process which is stopped, or has very much to do. */
+/* A dial without an answer for so long has met a wall, or a long way, and does not count any more: hundreds
+ * of walls must not keep those waiting who would answer. Nor does one that was answered and is no link
+ * long after: that is a process which is stopped, or has very much to do. */
 #define CROWD_SILENT_US (250 * PHX__MS)
 #define CROWD_STUCK_US PHX__SECOND
 /* Dials at once are not fewer; slower than so often the quickest, and this, is slow. */

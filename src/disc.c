@@ -482,8 +482,8 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
     disc_settle(d, slot);
 }
 
-/* Somebody waits: 1 if all attempts are in use and one of them gives way. Where a crowd must wait although some
- * are free, none has to. */
+/* Somebody waits: 1 if all attempts are in use and one of them gives way. Where a crowd must wait although
+ * some are free, none has to. */
 static int disc_make_room(struct phx__disc *d)
 {
     uint32_t attempt, slot, i;

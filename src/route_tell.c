@@ -230,8 +230,8 @@ static void route_choose_guide(struct phx__route *r)
             route_mark(r, v);
 }
 
-/* Those that are left now go from the list. So do those that were forgotten: they have lost the flag, or stand in
- * it once more since. */
+/* Those that are left now go from the list. So do those that were forgotten: they have lost the flag, or
+ * stand in it once more since. */
 static void route_sort_open(struct phx__route *r)
 {
     uint32_t i, kept = 0;
