@@ -54,8 +54,8 @@ bench_serf: phoenix.c
 lab: phoenix.c
 	@MINUTES='$(or $(RANDOM),1)' LAB_ONLY='$(ONLY)' LAB_SEED='$(SEED)' V='$(V)' ./test/lab/run.sh
 
-# Other C libraries, 32 bits, big endian, by cross compilers and emulators; names what is missing. QUICK=1: what
-# takes less than a minute.
+# Other C libraries, 32 bits, big endian, by cross compilers and emulators; names what is missing. QUICK=1:
+# what takes about a minute.
 ports: phoenix.c
 	@./test/ports.sh $(if $(QUICK),--quick)
 

@@ -12,8 +12,9 @@
  *  - Nothing happens outside phx_step: no thread, no signal, no hidden timer works for you. A host
  *    that computes for a minute is silent for a minute; others begin to wonder after
  *    cfg.detector.interval_us, unless phx_busy has told them.
- *  - Callbacks run only inside phx_step, on its stack. Inside one, any call is allowed but phx_step,
- *    which returns PHX_ESTATE; phx_free is allowed and takes effect when the step is over.
+ *  - Callbacks run only inside phx_step, on its stack (phx_free still gives buffers back: on_abandon, and
+ *    the release of phx_send_owned). Inside one, any call is allowed but phx_step, which returns
+ *    PHX_ESTATE; phx_free is allowed and takes effect when the step is over.
  *  - Bytes handed to a callback are borrowed until it returns. Bytes handed to phx_send are copied
  *    before it returns; bytes handed to phx_send_owned stay yours and untouched until release is called.
  *  - Time is yours: microseconds on a clock that never runs backwards, as given to phx_new and phx_step.
@@ -390,7 +391,8 @@ struct phx_config {
     uint32_t max_nodes; /* nodes known at once; default 65536 */
     uint32_t max_dials; /* dials under way at once; default 64. Not what others dial */
     uint32_t max_accepts; /* links in all, above which those that others dial are refused with
-                             PHX_ELIMIT; default 4096, less is fine where descriptors are few */
+                             PHX_ELIMIT; default 4096, less is fine where descriptors are few. No node has
+                             more than 65,535 neighbours */
     uint32_t hop_limit; /* links a message may cross; default 16, at most 255 */
     uint32_t step_bytes; /* read per link in one step; default 256 KiB, at least 80 KiB. Of a message that
                             is received in place up to 1 MiB */

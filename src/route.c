@@ -62,6 +62,11 @@
  * would say the highest of all, and the owner could not rise above it. By leaps of this size that takes 2^27
  * of them, each of which must go through the rate at which links take control frames. */
 #define ROUTE_LEAP ((uint64_t)1 << 36)
+/* An owner that must rise above a lie about itself would be taken for a liar by those who have only heard of
+ * it, if it leapt twice before they know of the first time: all that it rises within 30 s, in which a digest
+ * repairs what was lost, are together less than one leap. What is left of it is for numbers that run out. */
+#define ROUTE_RISE (30 * PHX__SECOND)
+#define ROUTE_RISE_MOST (ROUTE_LEAP - 65536)
 
 static struct phx__dest *route_at(const struct phx__route *r, uint32_t node)
 {
@@ -341,6 +346,29 @@ static void route_raise(struct phx__route *r, uint32_t seq, uint64_t now)
     phx__route_use(r, PHX__SELF, PHX__NONE, seq, 0, now);
 }
 
+/* A later life, as far as others would believe it; the rest of the way later. */
+static void route_rise(struct phx__route *r, uint64_t now)
+{
+    struct phx__dest *d = route_at(r, PHX__SELF);
+    uint64_t life = r->rise_to;
+
+    if (life <= d->incarnation)
+        return;
+    if (now >= r->risen_at + ROUTE_RISE)
+        r->risen_from = d->incarnation;
+    if (life > r->risen_from + ROUTE_RISE_MOST)
+        life = r->risen_from + ROUTE_RISE_MOST;
+    if (life > d->incarnation) {
+        r->digest ^= route_term(r, PHX__SELF);
+        d->incarnation = life;
+        r->digest ^= route_term(r, PHX__SELF);
+        r->risen_at = now;
+        route_raise(r, d->seq + 1, now);
+    }
+    if (r->rise_to > d->incarnation)
+        phx__route_plan(r, r->risen_at + ROUTE_RISE);
+}
+
 /* Somebody speaks of this very node. Incarnations and numbers above ours come from a life before, or a lie; a
  * retraction at our own number would stand for ever if it were not answered, and so would a card that we
  * never wrote. */
@@ -351,10 +379,9 @@ static void route_heard_self(struct phx__route *r, const struct phx__entry *e, u
     if (e->incarnation > d->incarnation + ROUTE_LEAP)
         return; /* nobody who knows us believes that; and who does not will hear it from us */
     if (e->incarnation > d->incarnation && e->incarnation < PHX__INCARNATION_MAX) {
-        r->digest ^= route_term(r, PHX__SELF);
-        d->incarnation = e->incarnation + 1;
-        r->digest ^= route_term(r, PHX__SELF);
-        route_raise(r, d->seq + 1, now);
+        if (e->incarnation >= r->rise_to)
+            r->rise_to = e->incarnation + 1;
+        route_rise(r, now);
     } else if (e->incarnation == d->incarnation && e->card_version > d->card_version) {
         if (e->card_version < UINT32_MAX / 2)
             d->card_version = e->card_version + 1;
@@ -845,6 +872,7 @@ static uint32_t route_forget_one(struct phx__route *r, uint64_t now)
     for (i = 1; i < r->table.capacity; i++) {
         if (!route_forgettable(route_at(r, i), now))
             continue;
+        phx__route_unopen(r, i);
         phx__table_clear(&r->table, i);
         r->known--;
         return i;
@@ -860,6 +888,7 @@ void phx__route_due(struct phx__route *r, int kind, uint64_t now, uint32_t *forg
         return;
     }
     phx__route_plan(r, now + ROUTE_FORGET_LOOK);
+    route_rise(r, now);
     route_ask_due(r, now);
     route_beats_due(r, now);
     *forgotten = route_forget_one(r, now);
@@ -914,7 +943,7 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
         || phx__timer_new(timers, PHX__TIMER_ROUTE_CHORE, 0, &r->chore_timer))
         return PHX_ENOMEM; /* the caller frees r and timers */
     self = route_at(r, PHX__SELF);
-    self->incarnation = incarnation;
+    self->incarnation = r->risen_from = incarnation;
     self->hops = 0;
     self->seq = 1;
     r->digest = route_term(r, PHX__SELF);

@@ -69,6 +69,7 @@ struct phx__route {
     int urgent;            /* a loss or an answer waits: no pacing */
     uint32_t lapsed;       /* destinations with PHX__DEST_LAPSED */
     int leftover;          /* somebody is no neighbour any more, and what it was told is still there */
+    uint64_t rise_to, risen_at, risen_from; /* the life to come to, when we last rose, and from which */
     uint32_t shrunk;       /* neighbours lost since we last told anybody anything */
     int look;              /* some neighbour is dirty */
     int quiet_due;         /* beats are owed to neighbours once the table is quiet */
@@ -105,6 +106,8 @@ PHX_PRIVATE void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int 
 
 /* The inbox is empty: tell what there is to tell, or set a timer if that was done a moment ago. */
 PHX_PRIVATE void phx__route_flush(struct phx__route *r, uint64_t now);
+/* It is forgotten: route_tell.c must not look at it any more. */
+PHX_PRIVATE void phx__route_unopen(struct phx__route *r, uint32_t node);
 /* PHX__TIMER_ROUTE_TELL and PHX__TIMER_ROUTE_CHORE. A destination that was given up for good comes
  * back through *forgotten (else PHX__NONE); call again until it does not. */
 PHX_PRIVATE void phx__route_due(struct phx__route *r, int kind, uint64_t now, uint32_t *forgotten);

@@ -519,8 +519,8 @@ static inline int host_hear(struct host *h, uint32_t node, struct note *n)
             struct phx__entry *e = &n->items[i].e;
             e->card = e->card != NULL ? n->items[i].card : NULL;
             if (phx__route_entry(r, node, e, (const uint8_t *)(n->ids + e->trans_first),
-                                 h->w->now) != 0)
-                return PHX_ENOMEM;
+                                 h->w->now) == PHX_ENOMEM)
+                return PHX_ENOMEM; /* what it does not believe it drops */
         }
         break;
     case NOTE_REQUEST:

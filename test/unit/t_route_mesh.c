@@ -248,11 +248,57 @@ static void test_clique(void)
     ok(world_free(w), "freed");
 }
 
+/* In a chain the middle says of the first host, to that host alone, that it leads this life. */
+static void mesh_lie(struct world *w, uint64_t incarnation, uint32_t seq)
+{
+    struct host *h = &w->host[0];
+    struct phx__entry e;
+
+    memset(&e, 0, sizeof e);
+    host_id(&e.id, 0);
+    e.incarnation = incarnation;
+    e.seq = seq;
+    e.hops = 1;
+    check(phx__route_entry(&h->route, host_node(h, 1), &e, NULL, w->now) == 0, "said");
+}
+
+static void test_lives(void)
+{
+    /* Goal: who is told of later lives of its own rises above them, but never so fast that those who know it
+     * by hearsay only take it for a lie.
+     * Method: a chain of four; lives as far ahead as they may be, said once, said again at once, with the last
+     * number there is, and then for a while whenever the world is quiet. */
+    const uint64_t leap = (uint64_t)1 << 36;
+    struct world *w = &world;
+    uint32_t k, n, wrong = 0;
+
+    for (k = 0; k < 6; k++) {
+        world_init(w, 4, PHX_ROUTING_DEFAULT, k);
+        for (n = 1; n < 4; n++)
+            world_link(w, n - 1, n);
+        wrong += !check(world_settle(w, 60, RIGHT_ALL) >= 0, "%u: the chain stands", k);
+        for (n = 0; n < (k < 4 ? 1 + k % 2 : 20); n++) {
+            uint64_t life = host_dest(&w->host[0], 0)->incarnation;
+            mesh_lie(w, life + leap - (k % 2), k < 2 ? 7 : PHX__SEQ_MAX);
+            mesh_lie(w, host_dest(&w->host[0], 0)->incarnation, PHX__SEQ_MAX);
+            if (k >= 4)
+                world_run(w, PHX__SECOND / 2);
+        }
+        wrong += !check(world_settle(w, 20, RIGHT_SAME) >= 0 && world_is_sound(w), "%u: all know it", k);
+        world_run(w, 100 * PHX__SECOND);
+        wrong += !check(world_settle(w, 20, RIGHT_SAME) >= 0, "%u: and the rest of the way", k);
+        wrong += !check(host_dest(&w->host[3], 0)->incarnation > leap, "%u: and that it has risen", k);
+        world_free(w);
+    }
+    ok(wrong == 0, "a life that was leapt to is believed by those who know it by hearsay");
+}
+
 int main(void)
 {
     test_random();
     test_lost_update();
     test_memory();
     test_clique();
+    test_lives();
     return test_end();
 }
