@@ -996,6 +996,7 @@ struct phx__route {
     int urgent;            /* a loss or an answer waits: no pacing */
     uint32_t lapsed;       /* destinations with PHX__DEST_LAPSED */
     int leftover;          /* somebody is no neighbour any more, and what it was told is still there */
+    uint64_t rise_to, risen_at, risen_from; /* the life to come to, when we last rose, and from which */
     uint32_t shrunk;       /* neighbours lost since we last told anybody anything */
     int look;              /* some neighbour is dirty */
     int quiet_due;         /* beats are owed to neighbours once the table is quiet */
@@ -1032,6 +1033,8 @@ PHX_PRIVATE void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int 
 
 /* The inbox is empty: tell what there is to tell, or set a timer if that was done a moment ago. */
 PHX_PRIVATE void phx__route_flush(struct phx__route *r, uint64_t now);
+/* It is forgotten: route_tell.c must not look at it any more. */
+PHX_PRIVATE void phx__route_unopen(struct phx__route *r, uint32_t node);
 /* PHX__TIMER_ROUTE_TELL and PHX__TIMER_ROUTE_CHORE. A destination that was given up for good comes
  * back through *forgotten (else PHX__NONE); call again until it does not. */
 PHX_PRIVATE void phx__route_due(struct phx__route *r, int kind, uint64_t now, uint32_t *forgotten);
@@ -1616,6 +1619,7 @@ struct phx__disc {
     uint64_t slowed_at;  /* when it was last halved */
     uint64_t quickest;   /* the least that a link took from dial to up */
     uint64_t learnt_at;  /* when a node was last heard of for the first time */
+    uint64_t news_at;    /* ... and when the first of those was that are still waited for */
     uint64_t asked_at, told_all_at; /* ... it was asked whether that was all; and that was all */
     uint64_t linked_at;  /* when a link last came up */
     uint64_t now;        /* the latest time told, for calls that are not told */
@@ -1683,6 +1687,8 @@ PHX_PRIVATE void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now);
 /* Dials at once, to begin with. */
 #define PHX__CROWD_PACE 2u
 
+/* Somebody was heard of for the first time. */
+PHX_PRIVATE void phx__crowd_news(struct phx__disc *d);
 /* How long to put a first dial off, so that not all dial the same node; 0: no crowd. */
 PHX_PRIVATE uint64_t phx__crowd_spread(const struct phx__disc *d);
 /* Is it too soon for a first dial in place of the other side? Links are still coming. */
@@ -3288,6 +3294,8 @@ PHX_PRIVATE int phx__node_own_address(phx *p, const struct phx_address *a); /* 1
 
 /* Below it allocators do not ask the system. */
 #define MEM_LARGE ((size_t)128 << 10)
+/* A message is a block, and this is more than its head. */
+#define MEM_HEAD 128u
 
 static void *mem_default(void *world, void *old, size_t old_size, size_t new_size)
 {
@@ -3324,10 +3332,24 @@ int phx__mem_has_room(const struct phx__mem *m, size_t size)
     return used <= limit && size <= limit - used;
 }
 
+static size_t mem_rounded(size_t size)
+{
+    size_t step = MEM_LARGE / 8;
+
+    if (size < MEM_LARGE || size > SIZE_MAX / 4)
+        return size;
+    while (step * 16 <= size)
+        step *= 2;
+    return (size + step - 1) / step * step;
+}
+
 int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size)
 {
-    size_t kept = m->limit / 8;
+    size_t kept = m->limit / 8, most = SIZE_MAX - MEM_HEAD - kept;
 
+    /* What will be taken is what counts, or rounding would eat up nearly all of that eighth. */
+    if (m->limit != 0 && size <= most && size + MEM_HEAD >= MEM_LARGE)
+        size = mem_rounded(size + MEM_HEAD);
     return size <= SIZE_MAX - kept && phx__mem_has_room(m, size + kept);
 }
 
@@ -3391,17 +3413,6 @@ void phx__mem_put_secret(struct phx__mem *m, void *p, size_t size)
 }
 
 /* ---- Large ones */
-
-static size_t mem_rounded(size_t size)
-{
-    size_t step = MEM_LARGE / 8;
-
-    if (size < MEM_LARGE || size > SIZE_MAX / 4)
-        return size;
-    while (step * 16 <= size)
-        step *= 2;
-    return (size + step - 1) / step * step;
-}
 
 void *phx__mem_get_large(struct phx__mem *m, size_t size)
 {
@@ -3491,6 +3502,7 @@ int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t 
 #undef MEM_FIRST_ITEMS
 #undef MEM_MANY_ITEMS
 #undef MEM_LARGE
+#undef MEM_HEAD
 
 /* ======== src/map.c ======== */
 /* map.c - one open-addressing hash from 64-bit keys to 32-bit values. */
@@ -6936,6 +6948,11 @@ void phx__table_uncard(struct phx__table *t, struct phx__dest *d)
  * would say the highest of all, and the owner could not rise above it. By leaps of this size that takes 2^27
  * of them, each of which must go through the rate at which links take control frames. */
 #define ROUTE_LEAP ((uint64_t)1 << 36)
+/* An owner that must rise above a lie about itself would be taken for a liar by those who have only heard of
+ * it, if it leapt twice before they know of the first time: all that it rises within 30 s, in which a digest
+ * repairs what was lost, are together less than one leap. What is left of it is for numbers that run out. */
+#define ROUTE_RISE (30 * PHX__SECOND)
+#define ROUTE_RISE_MOST (ROUTE_LEAP - 65536)
 
 static struct phx__dest *route_at(const struct phx__route *r, uint32_t node)
 {
@@ -7215,6 +7232,29 @@ static void route_raise(struct phx__route *r, uint32_t seq, uint64_t now)
     phx__route_use(r, PHX__SELF, PHX__NONE, seq, 0, now);
 }
 
+/* A later life, as far as others would believe it; the rest of the way later. */
+static void route_rise(struct phx__route *r, uint64_t now)
+{
+    struct phx__dest *d = route_at(r, PHX__SELF);
+    uint64_t life = r->rise_to;
+
+    if (life <= d->incarnation)
+        return;
+    if (now >= r->risen_at + ROUTE_RISE)
+        r->risen_from = d->incarnation;
+    if (life > r->risen_from + ROUTE_RISE_MOST)
+        life = r->risen_from + ROUTE_RISE_MOST;
+    if (life > d->incarnation) {
+        r->digest ^= route_term(r, PHX__SELF);
+        d->incarnation = life;
+        r->digest ^= route_term(r, PHX__SELF);
+        r->risen_at = now;
+        route_raise(r, d->seq + 1, now);
+    }
+    if (r->rise_to > d->incarnation)
+        phx__route_plan(r, r->risen_at + ROUTE_RISE);
+}
+
 /* Somebody speaks of this very node. Incarnations and numbers above ours come from a life before, or a lie; a
  * retraction at our own number would stand for ever if it were not answered, and so would a card that we
  * never wrote. */
@@ -7225,10 +7265,9 @@ static void route_heard_self(struct phx__route *r, const struct phx__entry *e, u
     if (e->incarnation > d->incarnation + ROUTE_LEAP)
         return; /* nobody who knows us believes that; and who does not will hear it from us */
     if (e->incarnation > d->incarnation && e->incarnation < PHX__INCARNATION_MAX) {
-        r->digest ^= route_term(r, PHX__SELF);
-        d->incarnation = e->incarnation + 1;
-        r->digest ^= route_term(r, PHX__SELF);
-        route_raise(r, d->seq + 1, now);
+        if (e->incarnation >= r->rise_to)
+            r->rise_to = e->incarnation + 1;
+        route_rise(r, now);
     } else if (e->incarnation == d->incarnation && e->card_version > d->card_version) {
         if (e->card_version < UINT32_MAX / 2)
             d->card_version = e->card_version + 1;
@@ -7719,6 +7758,7 @@ static uint32_t route_forget_one(struct phx__route *r, uint64_t now)
     for (i = 1; i < r->table.capacity; i++) {
         if (!route_forgettable(route_at(r, i), now))
             continue;
+        phx__route_unopen(r, i);
         phx__table_clear(&r->table, i);
         r->known--;
         return i;
@@ -7734,6 +7774,7 @@ void phx__route_due(struct phx__route *r, int kind, uint64_t now, uint32_t *forg
         return;
     }
     phx__route_plan(r, now + ROUTE_FORGET_LOOK);
+    route_rise(r, now);
     route_ask_due(r, now);
     route_beats_due(r, now);
     *forgotten = route_forget_one(r, now);
@@ -7788,7 +7829,7 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
         || phx__timer_new(timers, PHX__TIMER_ROUTE_CHORE, 0, &r->chore_timer))
         return PHX_ENOMEM; /* the caller frees r and timers */
     self = route_at(r, PHX__SELF);
-    self->incarnation = incarnation;
+    self->incarnation = r->risen_from = incarnation;
     self->hops = 0;
     self->seq = 1;
     r->digest = route_term(r, PHX__SELF);
@@ -8015,6 +8056,18 @@ static void route_open(struct phx__route *r, uint32_t v)
     r->open[r->open_count++] = v;
 }
 
+/* Else the list would grow with each that comes and goes, since slots are used again. */
+void phx__route_unopen(struct phx__route *r, uint32_t node)
+{
+    uint32_t i;
+
+    for (i = 0; (tell_at(r, node)->flags & PHX__DEST_OPEN) && i < r->open_count; i++)
+        if (r->open[i] == node) {
+            r->open[i] = r->open[--r->open_count];
+            return;
+        }
+}
+
 /* Is v left to the guide, and near it if it is a neighbour? */
 static void route_mark(struct phx__route *r, uint32_t v)
 {
@@ -8054,11 +8107,28 @@ static void route_choose_guide(struct phx__route *r)
             route_mark(r, v);
 }
 
+/* Those that are left now go from the list. So do those that were forgotten: they have lost the flag, or
+ * stand in it once more since. */
+static void route_sort_open(struct phx__route *r)
+{
+    uint32_t i, kept = 0;
+
+    for (i = 0; i < r->open_count; i++) {
+        struct phx__dest *d = tell_at(r, r->open[i]);
+        if ((d->flags & PHX__DEST_OPEN) && !(d->flags & PHX__DEST_LEFT))
+            r->open[kept++] = r->open[i];
+        d->flags &= (uint8_t)~PHX__DEST_OPEN;
+    }
+    for (i = 0; i < kept; i++)
+        tell_at(r, r->open[i])->flags |= PHX__DEST_OPEN;
+    r->open_count = kept;
+}
+
 /* Takes note of what has changed; those of it that everybody must be looked at for come first in the list:
  * how many. */
 static uint32_t route_sort_out(struct phx__route *r)
 {
-    uint32_t i, count = 0, kept = 0;
+    uint32_t i, count = 0;
 
     if (r->known >= ROUTE_GUIDED && r->variant == PHX_ROUTING_DEFAULT && r->known > 2 * r->guide_known)
         route_choose_guide(r);
@@ -8074,14 +8144,7 @@ static uint32_t route_sort_out(struct phx__route *r)
         r->dirty[i] = r->dirty[count];
         r->dirty[count++] = v;
     }
-    for (i = 0; i < r->open_count; i++) {
-        struct phx__dest *d = tell_at(r, r->open[i]);
-        if (d->flags & PHX__DEST_LEFT)
-            d->flags &= (uint8_t)~PHX__DEST_OPEN;
-        else
-            r->open[kept++] = r->open[i];
-    }
-    r->open_count = kept;
+    route_sort_open(r);
     return count;
 }
 
@@ -11014,7 +11077,8 @@ void phx__budget_good(struct phx__budget *b, const struct phx_address *a, int pa
  *     without news, whoever told of the last one is asked for a BEAT, and if its digest is ours, it knows no
  *     more than we do: then that was all, and dialling begins. Its answer is as late as the hub is, and while
  *     nobody dials, it is not late. One that never answers, or always knows more, is not waited for long.
- *     News stops the dialling again, so those who come late get their turn, too;
+ *     News stops the dialling again, so those who come late get their turn, too; but news that never ends, be
+ *     it true or made up, does not stop it for ever;
  *   - then the next dial begins when one has ended. Their number begins low, since one or two a node keep
  *     all processors busy, grows by one with each link that came quickly, and halves with one that came
  *     slowly, as TCP does with segments. Over long ways more at once are needed; where the processor is what
@@ -11039,11 +11103,15 @@ void phx__budget_good(struct phx__budget *b, const struct phx_address *a, int pa
  * after the last news. */
 #define CROWD_AGAIN_US (20 * PHX__MS)
 #define CROWD_WAIT_US PHX__SECOND
+/* Nor does news after news keep it waiting longer than this in all. */
+#define CROWD_NEWS_US (5 * PHX__SECOND)
 /* Who leaves the first dial to the other side goes on doing so while links came within this. */
 #define CROWD_PATIENCE_US PHX__SECOND
 /* A dial without an answer for so long has met a wall, or a long way, and does not count any more: hundreds
- * of walls must not keep those waiting who would answer. */
+ * of walls must not keep those waiting who would answer. Nor does one that was answered and is no link
+ * long after: that is a process which is stopped, or has very much to do. */
 #define CROWD_SILENT_US (250 * PHX__MS)
+#define CROWD_STUCK_US PHX__SECOND
 /* Dials at once are not fewer; slower than so often the quickest, and this, is slow. */
 #define CROWD_LEAST 1u
 #define CROWD_SLOW_TIMES 2u
@@ -11062,10 +11130,25 @@ static int crowd_is_fresh(const struct phx__disc *d, uint32_t slot)
     return t != NULL && !t->hub && t->fresh > 0 && !d->nodes[t->node].wanted;
 }
 
+/* When the news are not waited for any longer. */
+static uint64_t crowd_end(const struct phx__disc *d)
+{
+    uint64_t one = d->learnt_at + CROWD_WAIT_US, all = d->news_at + CROWD_NEWS_US;
+
+    return one < all ? one : all;
+}
+
+void phx__crowd_news(struct phx__disc *d)
+{
+    if (d->learnt_at <= d->told_all_at || d->now >= d->learnt_at + CROWD_WAIT_US)
+        d->news_at = d->now;
+    d->learnt_at = d->now;
+}
+
 /* Is the news perhaps still coming in? */
 static int crowd_is_settling(const struct phx__disc *d)
 {
-    return crowd_is(d) && d->learnt_at > d->told_all_at && d->now < d->learnt_at + CROWD_WAIT_US;
+    return crowd_is(d) && d->learnt_at > d->told_all_at && d->now < crowd_end(d);
 }
 
 static uint64_t crowd_ask_at(const struct phx__disc *d)
@@ -11095,7 +11178,7 @@ int phx__crowd_goes_first(const struct phx__disc *d, uint32_t slot)
     return crowd_is(d) && !crowd_is_fresh(d, slot);
 }
 
-/* Dials that count, and when one of them that got no answer of any kind yet stops counting. */
+/* Dials that count, and when the next of them stops counting. */
 static uint32_t crowd_under_way(const struct phx__disc *d, uint64_t *next)
 {
     uint32_t k, count = 0;
@@ -11103,11 +11186,12 @@ static uint32_t crowd_under_way(const struct phx__disc *d, uint64_t *next)
     *next = UINT64_MAX;
     for (k = 0; k < d->attempts.count; k++) {
         const struct phx__attempt *a = &d->attempts.at[k];
-        if (a->target == PHX__NONE || (!a->answered && d->now >= a->since + CROWD_SILENT_US))
+        uint64_t until = a->since + (a->answered ? CROWD_STUCK_US : CROWD_SILENT_US);
+        if (a->target == PHX__NONE || d->now >= until)
             continue;
         count++;
-        if (!a->answered && a->since + CROWD_SILENT_US < *next)
-            *next = a->since + CROWD_SILENT_US;
+        if (until < *next)
+            *next = until;
     }
     return count;
 }
@@ -11125,7 +11209,7 @@ int phx__crowd_has_room(const struct phx__disc *d)
 
 uint64_t phx__crowd_room_at(const struct phx__disc *d)
 {
-    uint64_t next, ask, end = d->learnt_at + CROWD_WAIT_US;
+    uint64_t next, ask, end = crowd_end(d);
 
     if (!crowd_is(d) || d->attempts.free == PHX__NONE)
         return UINT64_MAX;
@@ -11166,7 +11250,9 @@ void phx__crowd_learn(struct phx__disc *d, uint64_t took)
 #undef CROWD_AGAIN_US
 #undef CROWD_WAIT_US
 #undef CROWD_PATIENCE_US
+#undef CROWD_NEWS_US
 #undef CROWD_SILENT_US
+#undef CROWD_STUCK_US
 #undef CROWD_LEAST
 #undef CROWD_SLOW_TIMES
 #undef CROWD_SLOW_US
@@ -11766,12 +11852,15 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
     disc_settle(d, slot);
 }
 
-/* Somebody waits and all attempts are in use: 1 if one of them gives way. */
+/* Somebody waits: 1 if all attempts are in use and one of them gives way. Where a crowd must wait although
+ * some are free, none has to. */
 static int disc_make_room(struct phx__disc *d)
 {
     uint32_t attempt, slot, i;
 
-    if (d->room_at > d->now && d->room_at != UINT64_MAX)
+    if (d->attempts.free != PHX__NONE)
+        d->room_at = UINT64_MAX;
+    if (d->attempts.free != PHX__NONE || (d->room_at > d->now && d->room_at != UINT64_MAX))
         return 0;
     attempt = phx__attempts_gives_way(&d->attempts, d->now, &d->room_at);
     if (!disc_find(d, attempt, &slot, &i))
@@ -12007,7 +12096,7 @@ static int disc_learn(struct phx__disc *d, uint32_t node, const struct phx_addre
     phx__best_offer(&d->best, d->ids, node);
     d->nodes[node].target = slot == PHX__NONE ? PHX__TARGET_LATENT : slot + 1;
     d->latent += slot == PHX__NONE;
-    d->learnt_at = d->now;
+    phx__crowd_news(d);
     if (slot == PHX__NONE)
         return 0;
     d->targets[slot].node = node;
@@ -12170,8 +12259,14 @@ void phx__disc_want(struct phx__disc *d, uint32_t node, uint64_t now)
     if (slot == PHX__NONE && disc_is_known(d, node))
         return;
     d->nodes[node].wanted = 1;
-    if (slot != PHX__NONE)
-        disc_hasten(d, slot, d->limits.retry_min_us);
+    if (slot == PHX__NONE)
+        return;
+    if (d->targets[slot].queued && phx__crowd_goes_first(d, slot)) {
+        disc_unqueue(d, slot); /* it need not wait for the others any more */
+        disc_push(d, slot);
+        disc_kick(d);
+    }
+    disc_hasten(d, slot, d->limits.retry_min_us);
 }
 
 void phx__disc_route(struct phx__disc *d, uint32_t node, int reachable, uint64_t now)
@@ -18598,6 +18693,15 @@ static int link_gathered(struct phx__link_set *s, const struct phx__spread *r, u
     return 0;
 }
 
+/* If a guess is wrong, what came is gathered, in a block that may be an eighth larger. Near the limit there
+ * may be no room for that, and the link would be closed for it, and the next one: then nothing is guessed. */
+static uint32_t link_affords(const struct phx__link_set *s, uint32_t guess)
+{
+    size_t size = (guess + 1) * (size_t)PHX__FRAME_MAX;
+
+    return phx__mem_has_room(s->mem, size + size / 8) ? guess : 0;
+}
+
 /* Reads on in place, and beyond. An empty place is no frame's, and only says where guesses begin. *left bytes
  * are left to be looked at: in the scratch, or in *out. The caller holds the block of the message, which
  * may be over before. */
@@ -18607,9 +18711,10 @@ static int link_read_guess(struct phx__link_set *s, struct phx__link *l, size_t 
     struct phx__spread r;
     uint32_t from = 0;
     size_t rest = l->place.size - l->place.got, n;
+    uint32_t most = link_affords(s, l->guess);
     long got;
 
-    phx__place_spread(&l->place, l->guess, s->scratch, s->scratch_size, &r);
+    phx__place_spread(&l->place, most, s->scratch, s->scratch_size, &r);
     if (rest == 0)
         phx__place_drop(&l->place);
     s->os_calls++;
@@ -18630,10 +18735,11 @@ static int link_read_guess(struct phx__link_set *s, struct phx__link *l, size_t 
     return *left > 0 && from < r.count ? link_gathered(s, &r, from, *left, out) : 0;
 }
 
-/* At the end of a whole frame: will the next fragment of a large message come now? The place stays empty. */
+/* At the end of a whole frame: will the next fragment of a large message come now? The place stays empty.
+ * Over TLS what comes is records, not frames. */
 static int link_expects(struct phx__link_set *s, struct phx__link *l)
 {
-    if (l->from == PHX__NONE || s->os->recvv == NULL || l->state != PHX__LINK_UP
+    if (l->from == PHX__NONE || s->os->recvv == NULL || l->state != PHX__LINK_UP || l->tls != NULL
         || !s->ahead(s->ctx, l, l->from, &l->place))
         return 0;
     link_learn(l, l->bytes_in);
@@ -21843,9 +21949,12 @@ int phx__node_ahead(void *ctx, struct phx__link *l, uint32_t from, struct phx__p
 static int node_on_data(phx *p, struct phx__link *l, const struct phx__frame *f,
                         const uint8_t *raw, size_t raw_size)
 {
+    /* What is for us stays here, and a second scratch for it would be memory for nothing. */
+    int lends = raw_size >= PHX__LEND_LEAST
+                && memcmp(raw + PHX__DATA_TARGET, p->set.self, sizeof *p->set.self) != 0;
     int err;
 
-    p->post.lender = raw_size >= PHX__LEND_LEAST ? phx__link_lend(&p->set, raw) : NULL;
+    p->post.lender = lends ? phx__link_lend(&p->set, raw) : NULL;
     err = phx__post_data(&p->post, l->peer, raw, raw_size, f, p->now);
     l->from = p->post.last_source;
     return err;
