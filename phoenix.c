@@ -1619,6 +1619,7 @@ struct phx__disc {
     uint64_t slowed_at;  /* when it was last halved */
     uint64_t quickest;   /* the least that a link took from dial to up */
     uint64_t learnt_at;  /* when a node was last heard of for the first time */
+    uint64_t news_at;    /* ... and when the first of those was that are still waited for */
     uint64_t asked_at, told_all_at; /* ... it was asked whether that was all; and that was all */
     uint64_t linked_at;  /* when a link last came up */
     uint64_t now;        /* the latest time told, for calls that are not told */
@@ -1686,6 +1687,8 @@ PHX_PRIVATE void phx__disc_due(struct phx__disc *d, uint32_t arg, uint64_t now);
 /* Dials at once, to begin with. */
 #define PHX__CROWD_PACE 2u
 
+/* Somebody was heard of for the first time. */
+PHX_PRIVATE void phx__crowd_news(struct phx__disc *d);
 /* How long to put a first dial off, so that not all dial the same node; 0: no crowd. */
 PHX_PRIVATE uint64_t phx__crowd_spread(const struct phx__disc *d);
 /* Is it too soon for a first dial in place of the other side? Links are still coming. */
@@ -3082,6 +3085,7 @@ struct phx {
     struct phx__link **links; /* by slot; NULL: free */
     uint32_t link_capacity, link_size, links_up;
     uint32_t hot, hot_count; /* slot of the link that was ready last, and how often that was foreseen */
+    uint64_t looked_at;      /* at all of them, and not only at that one */
     uint32_t strangers; /* links that were accepted and have not proved anything yet */
     uint32_t
         *writers; /* slots with something to write; room for twice all slots, see node_new_link */
@@ -3203,8 +3207,8 @@ PHX_PRIVATE int phx__node_on_suspect(phx *p, struct phx__link *l, const struct p
 PHX_PRIVATE int phx__node_on_probe(phx *p, struct phx__link *l, const struct phx__frame *f);
 /* An entry is about to be taken in: does it refute a suspicion? */
 PHX_PRIVATE void phx__node_refuted(phx *p, const struct phx__entry *e);
-/* Names that were broken since the last call, or are no more: tells the host. */
-PHX_PRIVATE void phx__node_report_broken(phx *p);
+/* Names that were broken since the last call, or are no more: tells the host. 0, or PHX_ENOMEM: ask again. */
+PHX_PRIVATE int phx__node_report_broken(phx *p);
 
 /* phx_hand.c: names given to other nodes. */
 PHX_PRIVATE int phx__node_on_hand(phx *p, const struct phx__frame *f);
@@ -3290,6 +3294,8 @@ PHX_PRIVATE int phx__node_own_address(phx *p, const struct phx_address *a); /* 1
 
 /* Below it allocators do not ask the system. */
 #define MEM_LARGE ((size_t)128 << 10)
+/* A message is a block, and this is more than its head. */
+#define MEM_HEAD 128u
 
 static void *mem_default(void *world, void *old, size_t old_size, size_t new_size)
 {
@@ -3326,10 +3332,24 @@ int phx__mem_has_room(const struct phx__mem *m, size_t size)
     return used <= limit && size <= limit - used;
 }
 
+static size_t mem_rounded(size_t size)
+{
+    size_t step = MEM_LARGE / 8;
+
+    if (size < MEM_LARGE || size > SIZE_MAX / 4)
+        return size;
+    while (step * 16 <= size)
+        step *= 2;
+    return (size + step - 1) / step * step;
+}
+
 int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size)
 {
-    size_t kept = m->limit / 8;
+    size_t kept = m->limit / 8, most = SIZE_MAX - MEM_HEAD - kept;
 
+    /* What will be taken is what counts, or rounding would eat up nearly all of that eighth. */
+    if (m->limit != 0 && size <= most && size + MEM_HEAD >= MEM_LARGE)
+        size = mem_rounded(size + MEM_HEAD);
     return size <= SIZE_MAX - kept && phx__mem_has_room(m, size + kept);
 }
 
@@ -3393,17 +3413,6 @@ void phx__mem_put_secret(struct phx__mem *m, void *p, size_t size)
 }
 
 /* ---- Large ones */
-
-static size_t mem_rounded(size_t size)
-{
-    size_t step = MEM_LARGE / 8;
-
-    if (size < MEM_LARGE || size > SIZE_MAX / 4)
-        return size;
-    while (step * 16 <= size)
-        step *= 2;
-    return (size + step - 1) / step * step;
-}
 
 void *phx__mem_get_large(struct phx__mem *m, size_t size)
 {
@@ -3493,6 +3502,7 @@ int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t 
 #undef MEM_FIRST_ITEMS
 #undef MEM_MANY_ITEMS
 #undef MEM_LARGE
+#undef MEM_HEAD
 
 /* ======== src/map.c ======== */
 /* map.c - one open-addressing hash from 64-bit keys to 32-bit values. */
@@ -8097,11 +8107,28 @@ static void route_choose_guide(struct phx__route *r)
             route_mark(r, v);
 }
 
+/* Those that are left now go from the list. So do those that were forgotten: they have lost the flag, or
+ * stand in it once more since. */
+static void route_sort_open(struct phx__route *r)
+{
+    uint32_t i, kept = 0;
+
+    for (i = 0; i < r->open_count; i++) {
+        struct phx__dest *d = tell_at(r, r->open[i]);
+        if ((d->flags & PHX__DEST_OPEN) && !(d->flags & PHX__DEST_LEFT))
+            r->open[kept++] = r->open[i];
+        d->flags &= (uint8_t)~PHX__DEST_OPEN;
+    }
+    for (i = 0; i < kept; i++)
+        tell_at(r, r->open[i])->flags |= PHX__DEST_OPEN;
+    r->open_count = kept;
+}
+
 /* Takes note of what has changed; those of it that everybody must be looked at for come first in the list:
  * how many. */
 static uint32_t route_sort_out(struct phx__route *r)
 {
-    uint32_t i, count = 0, kept = 0;
+    uint32_t i, count = 0;
 
     if (r->known >= ROUTE_GUIDED && r->variant == PHX_ROUTING_DEFAULT && r->known > 2 * r->guide_known)
         route_choose_guide(r);
@@ -8117,14 +8144,7 @@ static uint32_t route_sort_out(struct phx__route *r)
         r->dirty[i] = r->dirty[count];
         r->dirty[count++] = v;
     }
-    for (i = 0; i < r->open_count; i++) {
-        struct phx__dest *d = tell_at(r, r->open[i]);
-        if (d->flags & PHX__DEST_LEFT)
-            d->flags &= (uint8_t)~PHX__DEST_OPEN;
-        else
-            r->open[kept++] = r->open[i];
-    }
-    r->open_count = kept;
+    route_sort_open(r);
     return count;
 }
 
@@ -11057,7 +11077,8 @@ void phx__budget_good(struct phx__budget *b, const struct phx_address *a, int pa
  *     without news, whoever told of the last one is asked for a BEAT, and if its digest is ours, it knows no
  *     more than we do: then that was all, and dialling begins. Its answer is as late as the hub is, and while
  *     nobody dials, it is not late. One that never answers, or always knows more, is not waited for long.
- *     News stops the dialling again, so those who come late get their turn, too;
+ *     News stops the dialling again, so those who come late get their turn, too; but news that never ends, be
+ *     it true or made up, does not stop it for ever;
  *   - then the next dial begins when one has ended. Their number begins low, since one or two a node keep
  *     all processors busy, grows by one with each link that came quickly, and halves with one that came
  *     slowly, as TCP does with segments. Over long ways more at once are needed; where the processor is what
@@ -11082,11 +11103,15 @@ void phx__budget_good(struct phx__budget *b, const struct phx_address *a, int pa
  * after the last news. */
 #define CROWD_AGAIN_US (20 * PHX__MS)
 #define CROWD_WAIT_US PHX__SECOND
+/* Nor does news after news keep it waiting longer than this in all. */
+#define CROWD_NEWS_US (5 * PHX__SECOND)
 /* Who leaves the first dial to the other side goes on doing so while links came within this. */
 #define CROWD_PATIENCE_US PHX__SECOND
 /* A dial without an answer for so long has met a wall, or a long way, and does not count any more: hundreds
- * of walls must not keep those waiting who would answer. */
+ * of walls must not keep those waiting who would answer. Nor does one that was answered and is no link
+ * long after: that is a process which is stopped, or has very much to do. */
 #define CROWD_SILENT_US (250 * PHX__MS)
+#define CROWD_STUCK_US PHX__SECOND
 /* Dials at once are not fewer; slower than so often the quickest, and this, is slow. */
 #define CROWD_LEAST 1u
 #define CROWD_SLOW_TIMES 2u
@@ -11105,10 +11130,25 @@ static int crowd_is_fresh(const struct phx__disc *d, uint32_t slot)
     return t != NULL && !t->hub && t->fresh > 0 && !d->nodes[t->node].wanted;
 }
 
+/* When the news are not waited for any longer. */
+static uint64_t crowd_end(const struct phx__disc *d)
+{
+    uint64_t one = d->learnt_at + CROWD_WAIT_US, all = d->news_at + CROWD_NEWS_US;
+
+    return one < all ? one : all;
+}
+
+void phx__crowd_news(struct phx__disc *d)
+{
+    if (d->learnt_at <= d->told_all_at || d->now >= d->learnt_at + CROWD_WAIT_US)
+        d->news_at = d->now;
+    d->learnt_at = d->now;
+}
+
 /* Is the news perhaps still coming in? */
 static int crowd_is_settling(const struct phx__disc *d)
 {
-    return crowd_is(d) && d->learnt_at > d->told_all_at && d->now < d->learnt_at + CROWD_WAIT_US;
+    return crowd_is(d) && d->learnt_at > d->told_all_at && d->now < crowd_end(d);
 }
 
 static uint64_t crowd_ask_at(const struct phx__disc *d)
@@ -11138,7 +11178,7 @@ int phx__crowd_goes_first(const struct phx__disc *d, uint32_t slot)
     return crowd_is(d) && !crowd_is_fresh(d, slot);
 }
 
-/* Dials that count, and when one of them that got no answer of any kind yet stops counting. */
+/* Dials that count, and when the next of them stops counting. */
 static uint32_t crowd_under_way(const struct phx__disc *d, uint64_t *next)
 {
     uint32_t k, count = 0;
@@ -11146,11 +11186,12 @@ static uint32_t crowd_under_way(const struct phx__disc *d, uint64_t *next)
     *next = UINT64_MAX;
     for (k = 0; k < d->attempts.count; k++) {
         const struct phx__attempt *a = &d->attempts.at[k];
-        if (a->target == PHX__NONE || (!a->answered && d->now >= a->since + CROWD_SILENT_US))
+        uint64_t until = a->since + (a->answered ? CROWD_STUCK_US : CROWD_SILENT_US);
+        if (a->target == PHX__NONE || d->now >= until)
             continue;
         count++;
-        if (!a->answered && a->since + CROWD_SILENT_US < *next)
-            *next = a->since + CROWD_SILENT_US;
+        if (until < *next)
+            *next = until;
     }
     return count;
 }
@@ -11168,7 +11209,7 @@ int phx__crowd_has_room(const struct phx__disc *d)
 
 uint64_t phx__crowd_room_at(const struct phx__disc *d)
 {
-    uint64_t next, ask, end = d->learnt_at + CROWD_WAIT_US;
+    uint64_t next, ask, end = crowd_end(d);
 
     if (!crowd_is(d) || d->attempts.free == PHX__NONE)
         return UINT64_MAX;
@@ -11209,7 +11250,9 @@ void phx__crowd_learn(struct phx__disc *d, uint64_t took)
 #undef CROWD_AGAIN_US
 #undef CROWD_WAIT_US
 #undef CROWD_PATIENCE_US
+#undef CROWD_NEWS_US
 #undef CROWD_SILENT_US
+#undef CROWD_STUCK_US
 #undef CROWD_LEAST
 #undef CROWD_SLOW_TIMES
 #undef CROWD_SLOW_US
@@ -11809,12 +11852,15 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
     disc_settle(d, slot);
 }
 
-/* Somebody waits and all attempts are in use: 1 if one of them gives way. */
+/* Somebody waits: 1 if all attempts are in use and one of them gives way. Where a crowd must wait although
+ * some are free, none has to. */
 static int disc_make_room(struct phx__disc *d)
 {
     uint32_t attempt, slot, i;
 
-    if (d->room_at > d->now && d->room_at != UINT64_MAX)
+    if (d->attempts.free != PHX__NONE)
+        d->room_at = UINT64_MAX;
+    if (d->attempts.free != PHX__NONE || (d->room_at > d->now && d->room_at != UINT64_MAX))
         return 0;
     attempt = phx__attempts_gives_way(&d->attempts, d->now, &d->room_at);
     if (!disc_find(d, attempt, &slot, &i))
@@ -12050,7 +12096,7 @@ static int disc_learn(struct phx__disc *d, uint32_t node, const struct phx_addre
     phx__best_offer(&d->best, d->ids, node);
     d->nodes[node].target = slot == PHX__NONE ? PHX__TARGET_LATENT : slot + 1;
     d->latent += slot == PHX__NONE;
-    d->learnt_at = d->now;
+    phx__crowd_news(d);
     if (slot == PHX__NONE)
         return 0;
     d->targets[slot].node = node;
@@ -12213,8 +12259,14 @@ void phx__disc_want(struct phx__disc *d, uint32_t node, uint64_t now)
     if (slot == PHX__NONE && disc_is_known(d, node))
         return;
     d->nodes[node].wanted = 1;
-    if (slot != PHX__NONE)
-        disc_hasten(d, slot, d->limits.retry_min_us);
+    if (slot == PHX__NONE)
+        return;
+    if (d->targets[slot].queued && phx__crowd_goes_first(d, slot)) {
+        disc_unqueue(d, slot); /* it need not wait for the others any more */
+        disc_push(d, slot);
+        disc_kick(d);
+    }
+    disc_hasten(d, slot, d->limits.retry_min_us);
 }
 
 void phx__disc_route(struct phx__disc *d, uint32_t node, int reachable, uint64_t now)
@@ -15605,8 +15657,8 @@ void phx__post_forget(struct phx__post *p, uint32_t node)
  * elsewhere goes out with its outcome. */
 /* include "post.h" */
 
-/* An ack waits for company, but not longer than so many frames (and not beyond a quarter of the
- * window). */
+/* An ack waits for company, but not longer than so many frames (and not beyond a quarter of the window, ours
+ * or the one of who waits for it: nobody has more under way than what it takes itself). */
 #define POST_ACK_FRAMES 64u
 /* One gap is reported once in this time, so that a burst behind a hole costs one ack. */
 #define POST_GAP_AGAIN (10 * PHX__MS)
@@ -15863,7 +15915,7 @@ static int post_is_large(const struct phx__post *p, uint64_t size)
     return size > p->limits.max_message ? (int)PHX__RETURN_LARGE : 0;
 }
 
-/* The message at that place of the frame, and what follows it unless it is only too large. 0: not now. */
+/* The message at that place of the frame, and all that follows it. 0: not now. */
 static int post_return(struct phx__post *p, struct phx__pump_peer *peer, const struct phx__data *d,
                        uint64_t name, uint32_t place, int reason)
 {
@@ -15891,7 +15943,9 @@ static int post_turn_back(struct phx__post *p, struct phx__pump_peer *peer,
 /* A frame of whole messages: one, or a run. Whatever the application does inside its callback counts for
  * those that follow, as if each had come by itself; so the name is asked for again when names have
  * changed. If one of them can neither be delivered nor go back now, the frame comes again, and
- * what was done of it is not done twice. */
+ * what was done of it is not done twice. One of a run that is too large is dropped: nobody asks what becomes
+ * of it, and a run may have more of them than there is room for returns, which it could not wait for, because
+ * no ack may tell of a return of a frame that was not taken. */
 static int post_take_whole(struct phx__post *p, struct phx__pump_peer *peer,
                            const struct phx__data *d, int flags)
 {
@@ -15912,12 +15966,14 @@ static int post_take_whole(struct phx__post *p, struct phx__pump_peer *peer,
             reason = post_refusal(p, peer, m.to);
             known = 1;
         }
-        why = reason != 0 ? reason : post_is_large(p, m.size);
+        why = reason != 0 || d->more > 0 ? reason : post_is_large(p, m.size);
         if (why != 0 && !post_return(p, peer, d, m.to, place - 1, why))
             return 0;
-        if (reason != 0)
+        if (why != 0)
             break; /* and all the rest */
-        if (why == 0)
+        if (post_is_large(p, m.size))
+            p->dropped++;
+        else
             post_deliver(p, &m, &out);
         in->done = place;
     } while (phx__mail_next(&m));
@@ -15982,6 +16038,13 @@ static void post_gap(struct phx__post *p, struct phx__pump_peer *peer)
     phx__pump_owe(p, peer, 1);
 }
 
+static int post_is_ack_due(const struct phx__post *p, const struct phx__pump_peer *peer)
+{
+    size_t window = peer->out.window < p->limits.window ? peer->out.window : p->limits.window;
+
+    return peer->stuck || peer->ack_bytes >= window / 4 || peer->ack_frames >= POST_ACK_FRAMES;
+}
+
 static void post_arrived(struct phx__post *p, struct phx__pump_peer *peer,
                          const struct phx__data *d, int flags)
 {
@@ -16005,8 +16068,7 @@ static void post_arrived(struct phx__post *p, struct phx__pump_peer *peer,
         peer->ack_bytes += d->size;
         peer->ack_frames++;
         peer->hurry |= (flags & (int)PHX__DATA_SOON) != 0;
-        phx__pump_owe(p, peer, peer->stuck || peer->ack_bytes >= p->limits.window / 4
-                              || peer->ack_frames >= POST_ACK_FRAMES);
+        phx__pump_owe(p, peer, post_is_ack_due(p, peer));
         peer->stuck = 0;
         peer->gap = 0;
     } else {
@@ -16060,9 +16122,9 @@ struct post_returns {
     uint32_t at;
 };
 
-/* Why something of the lowest record came back, and where it begins; 0: nothing did. Of a run a message
- * that is too large ends as if it had arrived, for nobody asked. Returns that name none of our messages
- * were never sent by an honest target; they count, so that the rest is in step. */
+/* Why something of the lowest record came back, and where it begins; 0: nothing did. Returns that name none
+ * of our messages, or one of a run that would be too large, were never sent by an honest target; they count,
+ * so that the rest is in step. */
 static int post_came_back(struct post_returns *in, struct phx__flow_out *o, uint32_t *place)
 {
     const uint32_t rest = phx__flow_rest(phx__flow_at(o, 0));
@@ -16073,10 +16135,11 @@ static int post_came_back(struct post_returns *in, struct phx__flow_out *o, uint
         phx__wire_return(in->ack, in->at, &t);
         if (t.number > o->base)
             break;
-        *place = t.place;
         if (t.number == o->base && t.place <= rest
-            && (rest == 0 || t.reason != (int)PHX__RETURN_LARGE))
+            && (rest == 0 || t.reason != (int)PHX__RETURN_LARGE)) {
+            *place = t.place;
             return t.reason;
+        }
         in->at++;
         phx__flow_saw(o);
     }
@@ -18630,6 +18693,15 @@ static int link_gathered(struct phx__link_set *s, const struct phx__spread *r, u
     return 0;
 }
 
+/* If a guess is wrong, what came is gathered, in a block that may be an eighth larger. Near the limit there
+ * may be no room for that, and the link would be closed for it, and the next one: then nothing is guessed. */
+static uint32_t link_affords(const struct phx__link_set *s, uint32_t guess)
+{
+    size_t size = (guess + 1) * (size_t)PHX__FRAME_MAX;
+
+    return phx__mem_has_room(s->mem, size + size / 8) ? guess : 0;
+}
+
 /* Reads on in place, and beyond. An empty place is no frame's, and only says where guesses begin. *left bytes
  * are left to be looked at: in the scratch, or in *out. The caller holds the block of the message, which
  * may be over before. */
@@ -18639,9 +18711,10 @@ static int link_read_guess(struct phx__link_set *s, struct phx__link *l, size_t 
     struct phx__spread r;
     uint32_t from = 0;
     size_t rest = l->place.size - l->place.got, n;
+    uint32_t most = link_affords(s, l->guess);
     long got;
 
-    phx__place_spread(&l->place, l->guess, s->scratch, s->scratch_size, &r);
+    phx__place_spread(&l->place, most, s->scratch, s->scratch_size, &r);
     if (rest == 0)
         phx__place_drop(&l->place);
     s->os_calls++;
@@ -18662,10 +18735,11 @@ static int link_read_guess(struct phx__link_set *s, struct phx__link *l, size_t 
     return *left > 0 && from < r.count ? link_gathered(s, &r, from, *left, out) : 0;
 }
 
-/* At the end of a whole frame: will the next fragment of a large message come now? The place stays empty. */
+/* At the end of a whole frame: will the next fragment of a large message come now? The place stays empty.
+ * Over TLS what comes is records, not frames. */
 static int link_expects(struct phx__link_set *s, struct phx__link *l)
 {
-    if (l->from == PHX__NONE || s->os->recvv == NULL || l->state != PHX__LINK_UP
+    if (l->from == PHX__NONE || s->os->recvv == NULL || l->state != PHX__LINK_UP || l->tls != NULL
         || !s->ahead(s->ctx, l, l->from, &l->place))
         return 0;
     link_learn(l, l->bytes_in);
@@ -21655,8 +21729,11 @@ int phx__node_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap)
     uint32_t next = phx__route_next(&p->route, node);
     struct phx__writer w;
     size_t size = NODE_ACK_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE;
-    struct phx__link *l = next == PHX__NONE ? NULL : node_writer(p, next, size, &w);
+    struct phx__link *l;
 
+    if (p->free_later)
+        return PHX_ECLOSED; /* some of what was taken since was not shown to the host */
+    l = next == PHX__NONE ? NULL : node_writer(p, next, size, &w);
     if (l == NULL)
         return PHX_EUNREACH;
     phx__wire_put_ack(&w, a, (int)p->cfg.hop_limit);
@@ -21872,9 +21949,12 @@ int phx__node_ahead(void *ctx, struct phx__link *l, uint32_t from, struct phx__p
 static int node_on_data(phx *p, struct phx__link *l, const struct phx__frame *f,
                         const uint8_t *raw, size_t raw_size)
 {
+    /* What is for us stays here, and a second scratch for it would be memory for nothing. */
+    int lends = raw_size >= PHX__LEND_LEAST
+                && memcmp(raw + PHX__DATA_TARGET, p->set.self, sizeof *p->set.self) != 0;
     int err;
 
-    p->post.lender = raw_size >= PHX__LEND_LEAST ? phx__link_lend(&p->set, raw) : NULL;
+    p->post.lender = lends ? phx__link_lend(&p->set, raw) : NULL;
     err = phx__post_data(&p->post, l->peer, raw, raw_size, f, p->now);
     l->from = p->post.last_source;
     return err;
@@ -22244,19 +22324,19 @@ size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, s
     return n;
 }
 
-void phx__node_report_broken(phx *p)
+int phx__node_report_broken(phx *p)
 {
     struct phx_lost lost;
-    int broken;
+    int broken, err = phx__broken_compare(&p->broken);
 
-    if (phx__broken_compare(&p->broken) != 0)
-        p->late = 1;
+    p->late |= err != 0;
     while (phx__broken_take(&p->broken, &lost, &broken)) {
         phx__node_log(p, broken ? PHX_LOG_WARN : PHX_LOG_INFO, "names %u to %u are %s",
                       lost.range.first, lost.range.last, broken ? "broken" : "back");
         if (p->cfg.on_broken != NULL && !p->free_later && !p->left)
             p->cfg.on_broken(p, &lost, broken, p->cfg.user);
     }
+    return err;
 }
 
 /* ======== src/phx_hand.c ======== */
@@ -23512,6 +23592,8 @@ int phx_dump(phx *p, int format, char *out, size_t capacity)
  * not kept asleep by it: its descriptor stays readable. */
 #define NODE_HOT_AFTER 4u
 #define NODE_HOT_MOST 16u
+/* ... and no longer than this, or a host that steps ten times a second would take their nodes for dead. */
+#define NODE_HOT_TIME (5 * PHX__MS)
 
 /* ---- A log line without printf: the few conversions used here -------------------------------- */
 
@@ -23785,8 +23867,8 @@ static void node_settle(phx *p)
         p->late |= node_changed(p, node) != 0;
     node_report_lost(p);
     version = p->names.version;
-    phx__node_report_broken(p);
-    p->broken_version = version;
+    if (phx__node_report_broken(p) == 0)
+        p->broken_version = version;
     if (p->late && phx__timer_at(&p->timers, p->late_timer) == UINT64_MAX)
         phx__timer_set(&p->timers, p->late_timer, p->now + NODE_LATE);
     if (p->names.version != p->names_version) {
@@ -24092,7 +24174,8 @@ static struct phx__link *node_foresee(const phx *p)
     struct phx__link *l;
 
     if (p->hot_count < NODE_HOT_AFTER || p->hot_count >= NODE_HOT_AFTER + NODE_HOT_MOST
-        || p->live.blind || p->hot >= p->link_size || p->links[p->hot] == NULL
+        || p->live.blind || p->now > p->looked_at + NODE_HOT_TIME
+        || p->hot >= p->link_size || p->links[p->hot] == NULL
         || p->links[p->hot]->after >= p->link_size)
         return NULL;
     l = p->links[p->links[p->hot]->after];
@@ -24149,6 +24232,7 @@ static void node_look(phx *p)
     if (node_guess(p))
         return;
     p->set.os_calls++;
+    p->looked_at = p->now;
     n = p->os.wait(p->os.world, ready, NODE_READY);
     node_learn_order(p, ready, n);
     for (i = 0; i < n; i++)

@@ -14,7 +14,8 @@
  *     without news, whoever told of the last one is asked for a BEAT, and if its digest is ours, it knows no
  *     more than we do: then that was all, and dialling begins. Its answer is as late as the hub is, and while
  *     nobody dials, it is not late. One that never answers, or always knows more, is not waited for long.
- *     News stops the dialling again, so those who come late get their turn, too;
+ *     News stops the dialling again, so those who come late get their turn, too; but news that never ends, be
+ *     it true or made up, does not stop it for ever;
  *   - then the next dial begins when one has ended. Their number begins low, since one or two a node keep
  *     all processors busy, grows by one with each link that came quickly, and halves with one that came
  *     slowly, as TCP does with segments. Over long ways more at once are needed; where the processor is what
@@ -39,11 +40,15 @@
  * after the last news. */
 #define CROWD_AGAIN_US (20 * PHX__MS)
 #define CROWD_WAIT_US PHX__SECOND
+/* Nor does news after news keep it waiting longer than this in all. */
+#define CROWD_NEWS_US (5 * PHX__SECOND)
 /* Who leaves the first dial to the other side goes on doing so while links came within this. */
 #define CROWD_PATIENCE_US PHX__SECOND
 /* A dial without an answer for so long has met a wall, or a long way, and does not count any more: hundreds
- * of walls must not keep those waiting who would answer. */
+ * of walls must not keep those waiting who would answer. Nor does one that was answered and is no link
+ * long after: that is a process which is stopped, or has very much to do. */
 #define CROWD_SILENT_US (250 * PHX__MS)
+#define CROWD_STUCK_US PHX__SECOND
 /* Dials at once are not fewer; slower than so often the quickest, and this, is slow. */
 #define CROWD_LEAST 1u
 #define CROWD_SLOW_TIMES 2u
@@ -62,10 +67,25 @@ static int crowd_is_fresh(const struct phx__disc *d, uint32_t slot)
     return t != NULL && !t->hub && t->fresh > 0 && !d->nodes[t->node].wanted;
 }
 
+/* When the news are not waited for any longer. */
+static uint64_t crowd_end(const struct phx__disc *d)
+{
+    uint64_t one = d->learnt_at + CROWD_WAIT_US, all = d->news_at + CROWD_NEWS_US;
+
+    return one < all ? one : all;
+}
+
+void phx__crowd_news(struct phx__disc *d)
+{
+    if (d->learnt_at <= d->told_all_at || d->now >= d->learnt_at + CROWD_WAIT_US)
+        d->news_at = d->now;
+    d->learnt_at = d->now;
+}
+
 /* Is the news perhaps still coming in? */
 static int crowd_is_settling(const struct phx__disc *d)
 {
-    return crowd_is(d) && d->learnt_at > d->told_all_at && d->now < d->learnt_at + CROWD_WAIT_US;
+    return crowd_is(d) && d->learnt_at > d->told_all_at && d->now < crowd_end(d);
 }
 
 static uint64_t crowd_ask_at(const struct phx__disc *d)
@@ -95,7 +115,7 @@ int phx__crowd_goes_first(const struct phx__disc *d, uint32_t slot)
     return crowd_is(d) && !crowd_is_fresh(d, slot);
 }
 
-/* Dials that count, and when one of them that got no answer of any kind yet stops counting. */
+/* Dials that count, and when the next of them stops counting. */
 static uint32_t crowd_under_way(const struct phx__disc *d, uint64_t *next)
 {
     uint32_t k, count = 0;
@@ -103,11 +123,12 @@ static uint32_t crowd_under_way(const struct phx__disc *d, uint64_t *next)
     *next = UINT64_MAX;
     for (k = 0; k < d->attempts.count; k++) {
         const struct phx__attempt *a = &d->attempts.at[k];
-        if (a->target == PHX__NONE || (!a->answered && d->now >= a->since + CROWD_SILENT_US))
+        uint64_t until = a->since + (a->answered ? CROWD_STUCK_US : CROWD_SILENT_US);
+        if (a->target == PHX__NONE || d->now >= until)
             continue;
         count++;
-        if (!a->answered && a->since + CROWD_SILENT_US < *next)
-            *next = a->since + CROWD_SILENT_US;
+        if (until < *next)
+            *next = until;
     }
     return count;
 }
@@ -125,7 +146,7 @@ int phx__crowd_has_room(const struct phx__disc *d)
 
 uint64_t phx__crowd_room_at(const struct phx__disc *d)
 {
-    uint64_t next, ask, end = d->learnt_at + CROWD_WAIT_US;
+    uint64_t next, ask, end = crowd_end(d);
 
     if (!crowd_is(d) || d->attempts.free == PHX__NONE)
         return UINT64_MAX;
@@ -166,7 +187,9 @@ void phx__crowd_learn(struct phx__disc *d, uint64_t took)
 #undef CROWD_AGAIN_US
 #undef CROWD_WAIT_US
 #undef CROWD_PATIENCE_US
+#undef CROWD_NEWS_US
 #undef CROWD_SILENT_US
+#undef CROWD_STUCK_US
 #undef CROWD_LEAST
 #undef CROWD_SLOW_TIMES
 #undef CROWD_SLOW_US

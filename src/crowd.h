@@ -8,6 +8,8 @@
 /* Dials at once, to begin with. */
 #define PHX__CROWD_PACE 2u
 
+/* Somebody was heard of for the first time. */
+PHX_PRIVATE void phx__crowd_news(struct phx__disc *d);
 /* How long to put a first dial off, so that not all dial the same node; 0: no crowd. */
 PHX_PRIVATE uint64_t phx__crowd_spread(const struct phx__disc *d);
 /* Is it too soon for a first dial in place of the other side? Links are still coming. */

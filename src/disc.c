@@ -482,12 +482,15 @@ static void disc_advance(struct phx__disc *d, uint32_t slot)
     disc_settle(d, slot);
 }
 
-/* Somebody waits and all attempts are in use: 1 if one of them gives way. */
+/* Somebody waits: 1 if all attempts are in use and one of them gives way. Where a crowd must wait although
+ * some are free, none has to. */
 static int disc_make_room(struct phx__disc *d)
 {
     uint32_t attempt, slot, i;
 
-    if (d->room_at > d->now && d->room_at != UINT64_MAX)
+    if (d->attempts.free != PHX__NONE)
+        d->room_at = UINT64_MAX;
+    if (d->attempts.free != PHX__NONE || (d->room_at > d->now && d->room_at != UINT64_MAX))
         return 0;
     attempt = phx__attempts_gives_way(&d->attempts, d->now, &d->room_at);
     if (!disc_find(d, attempt, &slot, &i))
@@ -723,7 +726,7 @@ static int disc_learn(struct phx__disc *d, uint32_t node, const struct phx_addre
     phx__best_offer(&d->best, d->ids, node);
     d->nodes[node].target = slot == PHX__NONE ? PHX__TARGET_LATENT : slot + 1;
     d->latent += slot == PHX__NONE;
-    d->learnt_at = d->now;
+    phx__crowd_news(d);
     if (slot == PHX__NONE)
         return 0;
     d->targets[slot].node = node;
@@ -886,8 +889,14 @@ void phx__disc_want(struct phx__disc *d, uint32_t node, uint64_t now)
     if (slot == PHX__NONE && disc_is_known(d, node))
         return;
     d->nodes[node].wanted = 1;
-    if (slot != PHX__NONE)
-        disc_hasten(d, slot, d->limits.retry_min_us);
+    if (slot == PHX__NONE)
+        return;
+    if (d->targets[slot].queued && phx__crowd_goes_first(d, slot)) {
+        disc_unqueue(d, slot); /* it need not wait for the others any more */
+        disc_push(d, slot);
+        disc_kick(d);
+    }
+    disc_hasten(d, slot, d->limits.retry_min_us);
 }
 
 void phx__disc_route(struct phx__disc *d, uint32_t node, int reachable, uint64_t now)

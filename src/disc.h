@@ -79,6 +79,7 @@ struct phx__disc {
     uint64_t slowed_at;  /* when it was last halved */
     uint64_t quickest;   /* the least that a link took from dial to up */
     uint64_t learnt_at;  /* when a node was last heard of for the first time */
+    uint64_t news_at;    /* ... and when the first of those was that are still waited for */
     uint64_t asked_at, told_all_at; /* ... it was asked whether that was all; and that was all */
     uint64_t linked_at;  /* when a link last came up */
     uint64_t now;        /* the latest time told, for calls that are not told */

@@ -165,6 +165,15 @@ static int link_gathered(struct phx__link_set *s, const struct phx__spread *r, u
     return 0;
 }
 
+/* If a guess is wrong, what came is gathered, in a block that may be an eighth larger. Near the limit there
+ * may be no room for that, and the link would be closed for it, and the next one: then nothing is guessed. */
+static uint32_t link_affords(const struct phx__link_set *s, uint32_t guess)
+{
+    size_t size = (guess + 1) * (size_t)PHX__FRAME_MAX;
+
+    return phx__mem_has_room(s->mem, size + size / 8) ? guess : 0;
+}
+
 /* Reads on in place, and beyond. An empty place is no frame's, and only says where guesses begin. *left bytes
  * are left to be looked at: in the scratch, or in *out. The caller holds the block of the message, which
  * may be over before. */
@@ -174,9 +183,10 @@ static int link_read_guess(struct phx__link_set *s, struct phx__link *l, size_t 
     struct phx__spread r;
     uint32_t from = 0;
     size_t rest = l->place.size - l->place.got, n;
+    uint32_t most = link_affords(s, l->guess);
     long got;
 
-    phx__place_spread(&l->place, l->guess, s->scratch, s->scratch_size, &r);
+    phx__place_spread(&l->place, most, s->scratch, s->scratch_size, &r);
     if (rest == 0)
         phx__place_drop(&l->place);
     s->os_calls++;
@@ -197,10 +207,11 @@ static int link_read_guess(struct phx__link_set *s, struct phx__link *l, size_t 
     return *left > 0 && from < r.count ? link_gathered(s, &r, from, *left, out) : 0;
 }
 
-/* At the end of a whole frame: will the next fragment of a large message come now? The place stays empty. */
+/* At the end of a whole frame: will the next fragment of a large message come now? The place stays empty.
+ * Over TLS what comes is records, not frames. */
 static int link_expects(struct phx__link_set *s, struct phx__link *l)
 {
-    if (l->from == PHX__NONE || s->os->recvv == NULL || l->state != PHX__LINK_UP
+    if (l->from == PHX__NONE || s->os->recvv == NULL || l->state != PHX__LINK_UP || l->tls != NULL
         || !s->ahead(s->ctx, l, l->from, &l->place))
         return 0;
     link_learn(l, l->bytes_in);

@@ -32,6 +32,8 @@
 
 /* Below it allocators do not ask the system. */
 #define MEM_LARGE ((size_t)128 << 10)
+/* A message is a block, and this is more than its head. */
+#define MEM_HEAD 128u
 
 static void *mem_default(void *world, void *old, size_t old_size, size_t new_size)
 {
@@ -68,10 +70,24 @@ int phx__mem_has_room(const struct phx__mem *m, size_t size)
     return used <= limit && size <= limit - used;
 }
 
+static size_t mem_rounded(size_t size)
+{
+    size_t step = MEM_LARGE / 8;
+
+    if (size < MEM_LARGE || size > SIZE_MAX / 4)
+        return size;
+    while (step * 16 <= size)
+        step *= 2;
+    return (size + step - 1) / step * step;
+}
+
 int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size)
 {
-    size_t kept = m->limit / 8;
+    size_t kept = m->limit / 8, most = SIZE_MAX - MEM_HEAD - kept;
 
+    /* What will be taken is what counts, or rounding would eat up nearly all of that eighth. */
+    if (m->limit != 0 && size <= most && size + MEM_HEAD >= MEM_LARGE)
+        size = mem_rounded(size + MEM_HEAD);
     return size <= SIZE_MAX - kept && phx__mem_has_room(m, size + kept);
 }
 
@@ -135,17 +151,6 @@ void phx__mem_put_secret(struct phx__mem *m, void *p, size_t size)
 }
 
 /* ---- Large ones */
-
-static size_t mem_rounded(size_t size)
-{
-    size_t step = MEM_LARGE / 8;
-
-    if (size < MEM_LARGE || size > SIZE_MAX / 4)
-        return size;
-    while (step * 16 <= size)
-        step *= 2;
-    return (size + step - 1) / step * step;
-}
 
 void *phx__mem_get_large(struct phx__mem *m, size_t size)
 {
@@ -235,3 +240,4 @@ int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t 
 #undef MEM_FIRST_ITEMS
 #undef MEM_MANY_ITEMS
 #undef MEM_LARGE
+#undef MEM_HEAD

@@ -38,6 +38,8 @@
  * not kept asleep by it: its descriptor stays readable. */
 #define NODE_HOT_AFTER 4u
 #define NODE_HOT_MOST 16u
+/* ... and no longer than this, or a host that steps ten times a second would take their nodes for dead. */
+#define NODE_HOT_TIME (5 * PHX__MS)
 
 /* ---- A log line without printf: the few conversions used here -------------------------------- */
 
@@ -311,8 +313,8 @@ static void node_settle(phx *p)
         p->late |= node_changed(p, node) != 0;
     node_report_lost(p);
     version = p->names.version;
-    phx__node_report_broken(p);
-    p->broken_version = version;
+    if (phx__node_report_broken(p) == 0)
+        p->broken_version = version;
     if (p->late && phx__timer_at(&p->timers, p->late_timer) == UINT64_MAX)
         phx__timer_set(&p->timers, p->late_timer, p->now + NODE_LATE);
     if (p->names.version != p->names_version) {
@@ -618,7 +620,8 @@ static struct phx__link *node_foresee(const phx *p)
     struct phx__link *l;
 
     if (p->hot_count < NODE_HOT_AFTER || p->hot_count >= NODE_HOT_AFTER + NODE_HOT_MOST
-        || p->live.blind || p->hot >= p->link_size || p->links[p->hot] == NULL
+        || p->live.blind || p->now > p->looked_at + NODE_HOT_TIME
+        || p->hot >= p->link_size || p->links[p->hot] == NULL
         || p->links[p->hot]->after >= p->link_size)
         return NULL;
     l = p->links[p->links[p->hot]->after];
@@ -675,6 +678,7 @@ static void node_look(phx *p)
     if (node_guess(p))
         return;
     p->set.os_calls++;
+    p->looked_at = p->now;
     n = p->os.wait(p->os.world, ready, NODE_READY);
     node_learn_order(p, ready, n);
     for (i = 0; i < n; i++)

@@ -102,6 +102,7 @@ struct phx {
     struct phx__link **links; /* by slot; NULL: free */
     uint32_t link_capacity, link_size, links_up;
     uint32_t hot, hot_count; /* slot of the link that was ready last, and how often that was foreseen */
+    uint64_t looked_at;      /* at all of them, and not only at that one */
     uint32_t strangers; /* links that were accepted and have not proved anything yet */
     uint32_t
         *writers; /* slots with something to write; room for twice all slots, see node_new_link */
@@ -223,8 +224,8 @@ PHX_PRIVATE int phx__node_on_suspect(phx *p, struct phx__link *l, const struct p
 PHX_PRIVATE int phx__node_on_probe(phx *p, struct phx__link *l, const struct phx__frame *f);
 /* An entry is about to be taken in: does it refute a suspicion? */
 PHX_PRIVATE void phx__node_refuted(phx *p, const struct phx__entry *e);
-/* Names that were broken since the last call, or are no more: tells the host. */
-PHX_PRIVATE void phx__node_report_broken(phx *p);
+/* Names that were broken since the last call, or are no more: tells the host. 0, or PHX_ENOMEM: ask again. */
+PHX_PRIVATE int phx__node_report_broken(phx *p);
 
 /* phx_hand.c: names given to other nodes. */
 PHX_PRIVATE int phx__node_on_hand(phx *p, const struct phx__frame *f);

@@ -259,8 +259,11 @@ int phx__node_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap)
     uint32_t next = phx__route_next(&p->route, node);
     struct phx__writer w;
     size_t size = NODE_ACK_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE;
-    struct phx__link *l = next == PHX__NONE ? NULL : node_writer(p, next, size, &w);
+    struct phx__link *l;
 
+    if (p->free_later)
+        return PHX_ECLOSED; /* some of what was taken since was not shown to the host */
+    l = next == PHX__NONE ? NULL : node_writer(p, next, size, &w);
     if (l == NULL)
         return PHX_EUNREACH;
     phx__wire_put_ack(&w, a, (int)p->cfg.hop_limit);
@@ -476,9 +479,12 @@ int phx__node_ahead(void *ctx, struct phx__link *l, uint32_t from, struct phx__p
 static int node_on_data(phx *p, struct phx__link *l, const struct phx__frame *f,
                         const uint8_t *raw, size_t raw_size)
 {
+    /* What is for us stays here, and a second scratch for it would be memory for nothing. */
+    int lends = raw_size >= PHX__LEND_LEAST
+                && memcmp(raw + PHX__DATA_TARGET, p->set.self, sizeof *p->set.self) != 0;
     int err;
 
-    p->post.lender = raw_size >= PHX__LEND_LEAST ? phx__link_lend(&p->set, raw) : NULL;
+    p->post.lender = lends ? phx__link_lend(&p->set, raw) : NULL;
     err = phx__post_data(&p->post, l->peer, raw, raw_size, f, p->now);
     l->from = p->post.last_source;
     return err;

@@ -332,17 +332,17 @@ size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, s
     return n;
 }
 
-void phx__node_report_broken(phx *p)
+int phx__node_report_broken(phx *p)
 {
     struct phx_lost lost;
-    int broken;
+    int broken, err = phx__broken_compare(&p->broken);
 
-    if (phx__broken_compare(&p->broken) != 0)
-        p->late = 1;
+    p->late |= err != 0;
     while (phx__broken_take(&p->broken, &lost, &broken)) {
         phx__node_log(p, broken ? PHX_LOG_WARN : PHX_LOG_INFO, "names %u to %u are %s",
                       lost.range.first, lost.range.last, broken ? "broken" : "back");
         if (p->cfg.on_broken != NULL && !p->free_later && !p->left)
             p->cfg.on_broken(p, &lost, broken, p->cfg.user);
     }
+    return err;
 }

@@ -41,8 +41,8 @@
  * elsewhere goes out with its outcome. */
 #include "post.h"
 
-/* An ack waits for company, but not longer than so many frames (and not beyond a quarter of the
- * window). */
+/* An ack waits for company, but not longer than so many frames (and not beyond a quarter of the window, ours
+ * or the one of who waits for it: nobody has more under way than what it takes itself). */
 #define POST_ACK_FRAMES 64u
 /* One gap is reported once in this time, so that a burst behind a hole costs one ack. */
 #define POST_GAP_AGAIN (10 * PHX__MS)
@@ -299,7 +299,7 @@ static int post_is_large(const struct phx__post *p, uint64_t size)
     return size > p->limits.max_message ? (int)PHX__RETURN_LARGE : 0;
 }
 
-/* The message at that place of the frame, and what follows it unless it is only too large. 0: not now. */
+/* The message at that place of the frame, and all that follows it. 0: not now. */
 static int post_return(struct phx__post *p, struct phx__pump_peer *peer, const struct phx__data *d,
                        uint64_t name, uint32_t place, int reason)
 {
@@ -327,7 +327,9 @@ static int post_turn_back(struct phx__post *p, struct phx__pump_peer *peer,
 /* A frame of whole messages: one, or a run. Whatever the application does inside its callback counts for
  * those that follow, as if each had come by itself; so the name is asked for again when names have
  * changed. If one of them can neither be delivered nor go back now, the frame comes again, and
- * what was done of it is not done twice. */
+ * what was done of it is not done twice. One of a run that is too large is dropped: nobody asks what becomes
+ * of it, and a run may have more of them than there is room for returns, which it could not wait for, because
+ * no ack may tell of a return of a frame that was not taken. */
 static int post_take_whole(struct phx__post *p, struct phx__pump_peer *peer,
                            const struct phx__data *d, int flags)
 {
@@ -348,12 +350,14 @@ static int post_take_whole(struct phx__post *p, struct phx__pump_peer *peer,
             reason = post_refusal(p, peer, m.to);
             known = 1;
         }
-        why = reason != 0 ? reason : post_is_large(p, m.size);
+        why = reason != 0 || d->more > 0 ? reason : post_is_large(p, m.size);
         if (why != 0 && !post_return(p, peer, d, m.to, place - 1, why))
             return 0;
-        if (reason != 0)
+        if (why != 0)
             break; /* and all the rest */
-        if (why == 0)
+        if (post_is_large(p, m.size))
+            p->dropped++;
+        else
             post_deliver(p, &m, &out);
         in->done = place;
     } while (phx__mail_next(&m));
@@ -418,6 +422,13 @@ static void post_gap(struct phx__post *p, struct phx__pump_peer *peer)
     phx__pump_owe(p, peer, 1);
 }
 
+static int post_is_ack_due(const struct phx__post *p, const struct phx__pump_peer *peer)
+{
+    size_t window = peer->out.window < p->limits.window ? peer->out.window : p->limits.window;
+
+    return peer->stuck || peer->ack_bytes >= window / 4 || peer->ack_frames >= POST_ACK_FRAMES;
+}
+
 static void post_arrived(struct phx__post *p, struct phx__pump_peer *peer,
                          const struct phx__data *d, int flags)
 {
@@ -441,8 +452,7 @@ static void post_arrived(struct phx__post *p, struct phx__pump_peer *peer,
         peer->ack_bytes += d->size;
         peer->ack_frames++;
         peer->hurry |= (flags & (int)PHX__DATA_SOON) != 0;
-        phx__pump_owe(p, peer, peer->stuck || peer->ack_bytes >= p->limits.window / 4
-                              || peer->ack_frames >= POST_ACK_FRAMES);
+        phx__pump_owe(p, peer, post_is_ack_due(p, peer));
         peer->stuck = 0;
         peer->gap = 0;
     } else {
@@ -496,9 +506,9 @@ struct post_returns {
     uint32_t at;
 };
 
-/* Why something of the lowest record came back, and where it begins; 0: nothing did. Of a run a message
- * that is too large ends as if it had arrived, for nobody asked. Returns that name none of our messages
- * were never sent by an honest target; they count, so that the rest is in step. */
+/* Why something of the lowest record came back, and where it begins; 0: nothing did. Returns that name none
+ * of our messages, or one of a run that would be too large, were never sent by an honest target; they count,
+ * so that the rest is in step. */
 static int post_came_back(struct post_returns *in, struct phx__flow_out *o, uint32_t *place)
 {
     const uint32_t rest = phx__flow_rest(phx__flow_at(o, 0));
@@ -509,10 +519,11 @@ static int post_came_back(struct post_returns *in, struct phx__flow_out *o, uint
         phx__wire_return(in->ack, in->at, &t);
         if (t.number > o->base)
             break;
-        *place = t.place;
         if (t.number == o->base && t.place <= rest
-            && (rest == 0 || t.reason != (int)PHX__RETURN_LARGE))
+            && (rest == 0 || t.reason != (int)PHX__RETURN_LARGE)) {
+            *place = t.place;
             return t.reason;
+        }
         in->at++;
         phx__flow_saw(o);
     }

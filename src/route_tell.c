@@ -242,11 +242,28 @@ static void route_choose_guide(struct phx__route *r)
             route_mark(r, v);
 }
 
+/* Those that are left now go from the list. So do those that were forgotten: they have lost the flag, or
+ * stand in it once more since. */
+static void route_sort_open(struct phx__route *r)
+{
+    uint32_t i, kept = 0;
+
+    for (i = 0; i < r->open_count; i++) {
+        struct phx__dest *d = tell_at(r, r->open[i]);
+        if ((d->flags & PHX__DEST_OPEN) && !(d->flags & PHX__DEST_LEFT))
+            r->open[kept++] = r->open[i];
+        d->flags &= (uint8_t)~PHX__DEST_OPEN;
+    }
+    for (i = 0; i < kept; i++)
+        tell_at(r, r->open[i])->flags |= PHX__DEST_OPEN;
+    r->open_count = kept;
+}
+
 /* Takes note of what has changed; those of it that everybody must be looked at for come first in the list:
  * how many. */
 static uint32_t route_sort_out(struct phx__route *r)
 {
-    uint32_t i, count = 0, kept = 0;
+    uint32_t i, count = 0;
 
     if (r->known >= ROUTE_GUIDED && r->variant == PHX_ROUTING_DEFAULT && r->known > 2 * r->guide_known)
         route_choose_guide(r);
@@ -262,14 +279,7 @@ static uint32_t route_sort_out(struct phx__route *r)
         r->dirty[i] = r->dirty[count];
         r->dirty[count++] = v;
     }
-    for (i = 0; i < r->open_count; i++) {
-        struct phx__dest *d = tell_at(r, r->open[i]);
-        if (d->flags & PHX__DEST_LEFT)
-            d->flags &= (uint8_t)~PHX__DEST_OPEN;
-        else
-            r->open[kept++] = r->open[i];
-    }
-    r->open_count = kept;
+    route_sort_open(r);
     return count;
 }
 

@@ -190,6 +190,7 @@ routing() {
     sim SCENARIO=oneway NODES=12
     sim SCENARIO=stalled NODES=12
     sim SCENARIO=scarce NODES=12 SEEDS=10
+    sim SCENARIO=hub_goes NODES=30 SEEDS=5
     sim SCENARIO=news NODES=6 SEEDS=5
     sim SCENARIO=traces NODES=12 SEEDS=3
     sim SCENARIO=forgotten NODES=4

@@ -353,6 +353,40 @@ static void scarce(struct sim *s)
     wait_until(s, all_well, 3 * MINUTE);
 }
 
+/* Everything comes from the hub when a crowd starts, and most is left to it (route_tell.c): it goes at any
+ * moment of that, loudly or silently, or is slow, or is cut off from some, and somebody else goes, too.
+ * Then it is back, and all must find each other by the shortest ways. */
+static void hub_goes(struct sim *s)
+{
+    uint32_t n = s->o.nodes, round, k;
+
+    s->names = 1;
+    add(s, n, 0, 0);
+    join_all(s, 0);
+    if (rnd(s, 2))
+        join_all(s, 1);
+    start_all(s);
+    for (round = 0; round < 3 && !s->w->failed; round++) {
+        run_for(s, rnd(s, rnd(s, 2) ? 20 * MS : 200 * MS));
+        switch (rnd(s, 4)) {
+        case 0: crash(s, 0); break;
+        case 1: power_off(s, 0); break;
+        case 2: stall(s, 0, rnd(s, 20 * SECOND)); break;
+        default: partition(s, 0, 1 + (uint32_t)rnd(s, n - 1), rnd(s, 2) != 0);
+        }
+        run_for(s, rnd(s, 100 * MS));
+        k = 1 + (uint32_t)rnd(s, n - 1);
+        crash(s, k);
+        run_for(s, rnd(s, rnd(s, 2) ? 100 * MS : 20 * SECOND));
+        heal_all(s);
+        restart(s, k);
+        if (!s->nodes[0].p || rnd(s, 2))
+            restart(s, 0);
+    }
+    wait_until(s, all_well, 2 * MINUTE);
+    wait_until(s, same_names, MINUTE);
+}
+
 /* Messages by name while links come and go, with nobody dead or cut off for long: all arrive. */
 static void chat_story(struct sim *s)
 {
@@ -437,6 +471,7 @@ const struct story stories[] = {
     { "oneway", "one direction of one link dies", 16, 4, 512, oneway, NULL },
     { "stalled", "a host does not step for a while", 16, 3, 512, stalled, NULL },
     { "scarce", "memory and descriptors run out for a while", 16, 3, 512, scarce, NULL },
+    { "hub_goes", "a crowd starts, and its hub dies, stalls or is cut off", 40, 4, 512, hub_goes, NULL },
     { "news", "names change while links are made", 6, 3, 64, news, NULL },
     { "chat", "messages by name while links come and go", 18, 9, 96, chat_story, NULL },
     { "forgotten", "a dead node is forgotten after a day, and nothing is said", 4, 3, 16, tell_forgotten,

@@ -599,6 +599,33 @@ static void test_relay(void)
     ok(sides[0].os.waits - x.waits <= 400 / 16, "%ld looks", sides[0].os.waits - x.waits);
 }
 
+static int cost_readable(const struct side *s)
+{
+    struct pollfd ready = { -1, POLLIN, 0 };
+
+    ready.fd = phx_fd(s->p);
+    return poll(&ready, 1, (int)(PATIENCE / 1000)) == 1;
+}
+
+static void test_slow_host(uint64_t now)
+{
+    /* Goal: a host that steps seldom, and finds one link ready each time, reads the others as soon. */
+    struct pollfd none = { -1, 0, 0 };
+    long before = sides[0].got, turns;
+
+    check(cost_sleepers(9, 0, now), "ping-pong again, so that a step begins with a guess");
+    before = sides[0].got;
+    check(phx_send(sides[2].p, 1, 3, 0, "hello", 5) == 0, "the third sends");
+    phx_step(sides[2].p, now, &none, 0);
+    for (turns = 0; turns < 40 && sides[0].got == before + turns; turns++) {
+        now += 50000;
+        if (!cost_say(&sides[1], 1, 0, now) || !cost_readable(&sides[0])
+            || phx_step(sides[0].p, now, NULL, 0) < 0)
+            break;
+    }
+    ok(turns <= 2, "at 20 steps a second the third is heard after %ld messages of the other", turns);
+}
+
 static void test_others(void)
 {
     /* Goal: the link that is read without a look keeps nobody waiting for long, and a guess that fails costs
@@ -622,6 +649,8 @@ static void test_others(void)
             || phx_step(sides[0].p, now, NULL, 0) < 0)
             break;
     ok(turns <= 20, "the third was heard after %ld messages of the other", turns);
+    test_slow_host(now);
+    now = phx_now_us();
     check(cost_sleepers(9, 0, now), "ping-pong again, so that a step begins with a guess");
     for (i = 0; i < 40; i++) {
         struct counts c = sides[0].os;

@@ -1877,6 +1877,77 @@ static void test_crowd_walls(void)
     rig_free(r);
 }
 
+static void test_crowd_stuck(void)
+{
+    /* Goal: nor do hosts that take a connection and then say nothing more, a stopped process say. Method: 18
+     * of 20 are such. */
+    struct rig *r = rig_crowd(44);
+    uint32_t i;
+
+    rig_pass(r, 10 * MS);
+    phx__disc_told_all(&r->d, r->now);
+    for (i = 0; i < 1500; i++) {
+        uint32_t k;
+        for (k = 0; k < r->open_count; k++)
+            phx__disc_answered(&r->d, r->open[k].attempt);
+        rig_pass(r, 10 * MS);
+    }
+    ok(r->dials == 20, "they are stuck, and all are dialled in fifteen seconds (%u)", r->dials);
+    rig_free(r);
+}
+
+static void test_crowd_news(void)
+{
+    /* Goal: news that never ends, and a teller that always knows more, keep nobody from dialling for long.
+     * Method: somebody new every half second. */
+    struct rig *r = rig_crowd(45);
+    uint32_t i;
+
+    for (i = 0; i < 20; i++) {
+        rig_pass(r, 500 * MS);
+        rig_contact(r);
+    }
+    ok(r->dials > 0, "after ten seconds of news somebody is dialled");
+    rig_free(r);
+}
+
+static void test_crowd_traffic(void)
+{
+    /* Goal: traffic does not wait for the end of the news, nor for the others. Method: all are in the queue
+     * when somebody sends to one of them. */
+    struct rig *r = rig_crowd(46);
+    uint32_t node = rig_contact(r);
+
+    rig_contact(r);
+    rig_pass(r, 10 * MS);
+    ok(r->dials == 0 && phx__target_of(&r->d, node) != PHX__NONE
+           && r->d.targets[phx__target_of(&r->d, node)].queued,
+       "all wait");
+    phx__disc_want(&r->d, node, r->now);
+    rig_pass(r, 50 * MS);
+    ok(r->dials == 1 && r->open[0].expect == node, "the one that is sent to is dialled");
+    rig_free(r);
+}
+
+static void test_crowd_gives_way(void)
+{
+    /* Goal: those that dial silent addresses have their full time while a crowd waits for something else than
+     * their places. Method: 20 of 64 linger, then somebody new comes. */
+    struct rig *r = rig_crowd(47);
+    uint64_t end;
+
+    rig_pass(r, 10 * MS);
+    phx__disc_told_all(&r->d, r->now);
+    rig_pass(r, 4 * SECOND);
+    ok(r->open_count == 20 && r->abandons == 0, "20 are silent");
+    rig_contact(r);
+    rig_pass(r, 10 * MS);
+    ok(r->open_count == 20 && r->abandons == 0, "and none gives way to one that waits for the news");
+    end = phx__timers_next(&r->timers);
+    ok(end > r->now, "which does not keep the node busy");
+    rig_free(r);
+}
+
 static void test_crowd_patience(void)
 {
     /* Goal: who leaves the first dial to the others does not dial in their place while links keep coming.
@@ -1955,6 +2026,10 @@ int main(void)
     test_crowd();
     test_crowd_patience();
     test_crowd_walls();
+    test_crowd_stuck();
+    test_crowd_gives_way();
+    test_crowd_news();
+    test_crowd_traffic();
     test_random();
     return test_end();
 }

@@ -161,6 +161,35 @@ static void test_grow(void)
     ok(m.used == 0 && test_heap_is_clean(&heap), "clean at the end");
 }
 
+static void test_mail_leaves_room(void)
+{
+    /* Goal: messages leave an eighth of the limit, also where large blocks are rounded up. Method: for sizes
+     * around each step, whatever is said to have room is taken, with a block's head, and then asked for. */
+    struct test_heap heap = { 0 };
+    struct phx_alloc alloc = { test_alloc, &heap };
+    struct phx__mem m;
+    const size_t limit = (size_t)4 << 20;
+    size_t size, taken, refused = 0, short_of = 0;
+    void *p, *base;
+
+    phx__mem_init(&m, &alloc, limit);
+    base = phx__mem_get(&m, 100000); /* so that what is left is no round number */
+    for (size = 60000; size < limit; size += 997) {
+        if (!phx__mem_has_room_for_mail(&m, size)) {
+            refused++;
+            continue;
+        }
+        taken = size + 100;
+        p = phx__mem_get_large(&m, taken);
+        short_of += p == NULL || (size >= 131072 && !phx__mem_has_room(&m, limit / 8));
+        phx__mem_put_large(&m, p, taken);
+    }
+    phx__mem_put(&m, base, 100000);
+    ok(short_of == 0, "%d sizes left less than an eighth", (int)short_of);
+    ok(refused > 0 && refused < 1000, "%d of 4142 were refused", (int)refused);
+    ok(m.used == 0 && test_heap_is_clean(&heap), "clean at the end");
+}
+
 int main(void)
 {
     test_counting();
@@ -168,5 +197,6 @@ int main(void)
     test_limit();
     test_failure();
     test_grow();
+    test_mail_leaves_room();
     return test_end();
 }

@@ -628,6 +628,9 @@ static void forget(struct node *gone)
 
 static void test_inside(void)
 {
+    uint64_t i;
+    int early;
+
     begin_star(2, LOOPBACK, 0);
     n[0].hook = n[1].hook = step_inside;
     phx_assume(n[0].p, 1, 1);
@@ -638,12 +641,16 @@ static void test_inside(void)
     ok(step_said == PHX_ESTATE && send_said == 0, "phx_step inside a callback is PHX_ESTATE");
     n[1].hook = free_inside;
     post(&n[0], 2, 100, 100);
-    post(&n[0], 2, 101, 100);
+    for (i = 0; i < 200; i++)
+        check(post_token(&n[0], 2, 1000 + i, 100, 0) == 0, "sent");
     await(n[1].p == NULL, PATIENCE);
     if (ok(n[1].p == NULL && test_heap_is_clean(&n[1].heap),
            "phx_free inside a callback ends the node after it"))
         forget(&n[1]);
     eventually(look(&n[0], &n[1]).hops < 0, "the other one sees it go");
+    for (i = 0, early = 0; i < 200; i++)
+        early += result_of(&n[0], 1000 + i) == PHX_OK;
+    ok(early == 0, "and what was not shown any more does not count as delivered");
     finish_all(n, 2);
 }
 

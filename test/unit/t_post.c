@@ -1962,6 +1962,28 @@ static void test_run_moves(void)
     }
 }
 
+static void test_narrow_sender(void)
+{
+    /* Goal: who allows itself less than its target takes is not kept waiting for acks. Method: it streams
+     * for 100 ms, and a round trip takes 0.2 ms. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+    int i, k;
+
+    n->post.limits.window = 65536;
+    w->node[1].post.limits.window = 4u << 20;
+    phx__post_window(&w->node[1].post, as_seen(1, 0), 65536);
+    phx__post_window(&n->post, as_seen(0, 1), 4u << 20);
+    all_see(w, 3, 1);
+    for (i = 0; i < 1000; i++) {
+        for (k = 0; k < 100 && send_size(n, 3, 1000, 0, 0, 0) == 0; k++)
+            continue;
+        turns(w, 1, 100);
+    }
+    ok(w->got >= 10000, "%d messages of 1,000 bytes in 100 ms, with 65,536 bytes under way", (int)w->got);
+    ok(settle(w) && no_errors(w) && world_free(w), "and nothing else is different");
+}
+
 static void test_run_stuck(void)
 {
     /* Goal: a run that can be neither delivered nor returned from some message on comes again, and what was
@@ -2008,13 +2030,18 @@ static void test_run_large(void)
     pull(w, 0, 1);
     ok(strcmp(frames_on(w, 0, 1), "t") == 0, "one run");
     ok(settle(w) && w->got == 7 && w->content_errors == 0, "seven of ten arrive");
-    ok(back_of(w, 1, 0)->count == 3 && n->post.nodes[as_seen(0, 1)].peer->out.seen == 3,
-       "three came back");
+    ok(back_of(w, 1, 0)->count == 0 && w->node[1].post.dropped == 3,
+       "three are dropped, and no return tells");
     ok(n->post.pending_count == 0 && n->post.pending_bytes == 0, "nothing is left");
     w->box[0][3].next = 10;
     w->order_errors = 0;
     check(burst(n, 3, 10, 2) == 2, "sent");
     ok(settle(w) && w->got == 9 && no_errors(w), "and nothing is held up");
+
+    w->node[1].post.limits.max_message = 1; /* more of them than any list of returns has room for */
+    check(burst(n, 3, 2, 3000) == 3000 && burst(n, 3, 1, 1) == 1, "sent");
+    w->box[0][3].next += 3000;
+    ok(settle(w) && w->got == 10 && w->order_errors == 0, "a run of nothing else holds up nothing, too");
     ok(world_free(w), "no byte leaked");
 }
 
@@ -2062,6 +2089,41 @@ static void test_run_rescue(void)
     ok(world_free(w), "no byte leaked");
 }
 
+static void test_returned_twice(void)
+{
+    /* Goal: a return of what has come back already has no say in where the rest of it begins. */
+    uint8_t list[2 * PHX__RETURN_SIZE];
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+    struct phx__return t = { 0, 0, (int)PHX__RETURN_MOVED };
+    struct phx__writer wr;
+    struct phx__ack a;
+
+    all_see(w, 3, 1);
+    w->frozen = 1;
+    check(send_size(n, 3, PHX__FRAGMENT + 1, 0, 0, 0) == 0, "two fragments");
+    pull(w, 0, 1);
+    phx__writer_init(&wr, list, sizeof list);
+    phx__wire_put_return(&wr, &t);
+    t.place = 7;
+    phx__wire_put_return(&wr, &t);
+    memset(&a, 0, sizeof a);
+    a.target = id_of(0);
+    a.source = id_of(1);
+    a.epoch = n->post.nodes[as_seen(0, 1)].peer->out.epoch;
+    a.window = 65536;
+    a.returns = list;
+    for (a.next = 1; a.next <= 2; a.next++) {
+        a.return_count = (uint16_t)a.next;
+        phx__post_ack(&n->post, &a, 0, w->now);
+    }
+    ok(n->post.pending_count == 1 && n->post.hold.letters == 1 && n->post.pending_bytes == PHX__FRAGMENT + 1,
+       "a return that comes too late takes no message off the count");
+    while (w->wire[0][1].head != NULL)
+        frame_free(wire_take(&w->wire[0][1]));
+    ok(world_free(w), "no byte leaked");
+}
+
 static void test_run_hostile(void)
 {
     /* Goal: returns of messages that a run does not have are counted, and nothing else. */
@@ -2105,6 +2167,7 @@ static void test_run_hostile(void)
     while (w->wire[0][1].head != NULL)
         frame_free(wire_take(&w->wire[0][1]));
     ok(world_free(w), "no byte leaked");
+    test_returned_twice();
 }
 
 static void test_too_big(void)
@@ -3588,6 +3651,7 @@ int main(void)
     test_run_bounds();
     test_run_seen();
     test_run_moves();
+    test_narrow_sender();
     test_run_stuck();
     test_run_large();
     test_run_rescue();

@@ -398,6 +398,39 @@ static void test_sharing(void)
     check(world_free(w), "sharing: freed");
 }
 
+/* Goal: the list of those that are not left to the guide does not grow with what is forgotten and comes back.
+ * Method: b offers 16 and is the guide; c offers one more, and takes it back for more than a day. */
+static void test_forgotten_open(void)
+{
+    struct world *w = &world;
+    struct host *h = &w->host[0];
+    char word[16];
+    int v, round;
+
+    world_begin(w, 20, PHX_ROUTING_DEFAULT, 1);
+    host_start(w, 0, 1);
+    play(h, "+b");
+    play(h, "+c");
+    for (v = 'd'; v < 't'; v++) {
+        snprintf(word, sizeof word, "b:%c5/1", v);
+        play(h, word);
+    }
+    play(h, "!");
+    ok(h->route.guide == host_node(h, 1), "b is the guide");
+    for (round = 0; round < 6; round++) {
+        play(h, "c:t5/1");
+        play(h, "!");
+        ok(host_dest(h, 19)->hops == 2, "it is there");
+        play(h, "c:t5/x");
+        play(h, "!");
+        play(h, "90000s");
+        play(h, "!");
+        ok(host_dest(h, 19) == NULL, "it is forgotten");
+    }
+    ok(h->route.open_count <= 4, "%u are in the list", (unsigned)h->route.open_count);
+    check(world_free(w), "forgotten: freed");
+}
+
 int main(void)
 {
     /* Goal: each rule of the essay in src/route.c, where it acts and where it must not.
@@ -407,5 +440,6 @@ int main(void)
     for (i = 0; i < PHX__COUNT(scripts); i++)
         run_script(&scripts[i]);
     test_sharing();
+    test_forgotten_open();
     return test_end();
 }

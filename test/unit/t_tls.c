@@ -114,6 +114,28 @@ static void test_by_key(void)
     finish_all(n, 3);
 }
 
+static void test_beyond_window(void)
+{
+    struct phx_id owner;
+    int i;
+
+    /* Goal: a message larger than the window stops between two fragments until there is credit again.
+     * Then nothing of a frame is left over, and the next bytes are still records: nobody may read them as
+     * frames. */
+    begin_key(&n[0], TLS_LOOPBACK, KEY);
+    begin_key(&n[1], NULL, KEY);
+    phx_join(n[1].p, n[0].at);
+    phx_assume(n[1].p, 2, 2);
+    eventually(linked(&n[0], &n[1]) && phx_owner(n[0].p, 2, &owner) == 0, "two nodes");
+    for (i = 0; i < 4; i++) {
+        post(&n[0], 2, (uint64_t)i, (size_t)12 << 20);
+        eventually(has_mail(&n[1], i + 1) && n[1].mail[i].good, "12 MiB, three windows");
+    }
+    ok(logged(&n[0], "link", ": down") == 0 && logged(&n[1], "link", ": down") == 0,
+       "and the link lived through it");
+    finish_all(n, 2);
+}
+
 static void test_adopt(void)
 {
     int ends[2];
@@ -1132,6 +1154,7 @@ static void test_no_memory(void)
 static void test_all(void)
 {
     test_by_key();
+    test_beyond_window();
     test_adopt();
     test_two_keys();
     test_downgrade();

@@ -176,7 +176,81 @@ static void test_no_memory(void)
     ok(open_fds() == before, "and no descriptor is left");
 }
 
+static int torture_broken; /* what on_broken told */
+
+static void torture_saw_broken(phx *p, const struct phx_lost *lost, int broken, void *user)
+{
+    (void)p;
+    (void)user;
+    torture_broken += broken && lost->range.first == 2 && lost->range.last == 2;
+}
+
+static int torture_known(void)
+{
+    struct phx_id id;
+
+    return phx_owner(n[0].p, 2, &id) == 0 && memcmp(&id, &n[1].id, sizeof id) == 0;
+}
+
+/* The other one dies, and from the i-th allocation on there is no memory, until one was missed. It steps
+ * only when it must. 1, and *told is how often the host was told that the name is broken; 0: there are not
+ * as many allocations. */
+static int torture_lose(long i, int *told)
+{
+    struct phx_config c;
+    uint64_t at;
+    int steps, missed = 0;
+
+    torture_now = 1000 * SECOND;
+    torture_broken = 0;
+    memset(n, 0, 2 * sizeof n[0]);
+    settings(&n[0], &c);
+    hurry(&c);
+    c.log_level = 0;
+    c.on_broken = torture_saw_broken;
+    *told = -1;
+    if (phx_new(&n[0].p, &c, torture_now) != 0 || torture_new(&n[1], 0, 0) != 0)
+        return 0;
+    phx_self(n[1].p, &n[1].id);
+    if (phx_listen(n[0].p, LOOPBACK) != 0 || torture_join() != 0 || phx_assume(n[1].p, 2, 2) != 0
+        || !torture_until(torture_known, 20000))
+        return 0;
+    phx_free(n[1].p);
+    n[1].p = NULL;
+    n[0].heap.fail_from = n[0].heap.calls + i;
+    for (steps = 0; steps < 20000 && torture_broken == 0; steps++) {
+        phx_step(n[0].p, torture_now, NULL, 0);
+        if (n[0].heap.fail_from > 0 && n[0].heap.calls >= n[0].heap.fail_from) {
+            n[0].heap.fail_from = 0;
+            missed = 1;
+        }
+        at = phx_deadline(n[0].p);
+        if (at == UINT64_MAX || at > 1060 * SECOND)
+            break;
+        torture_now = at > torture_now ? at : torture_now;
+    }
+    *told = torture_broken;
+    return missed;
+}
+
+static void test_broken_late(void)
+{
+    /* Goal: names of a node that died are told as broken, even if there was no memory to find out which. */
+    int told, bad = 0, clean = 1, missed;
+    long i = 0;
+
+    do {
+        missed = torture_lose(++i, &told);
+        bad += told != 1;
+        clean &= torture_end(&n[0]);
+        clean &= torture_end(&n[1]);
+    } while (missed && i < 100);
+    ok(bad == 0 && clean && i > 3 && i < 100,
+       "memory ends at each of %ld allocations: %d times nothing was told", i - 1, bad);
+}
+
 static const struct test tests[] = {
+    {"broken_late", test_broken_late},
     {"one_failure", test_one_failure},
     {"no_memory", test_no_memory},
     {NULL, NULL},

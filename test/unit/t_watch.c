@@ -248,7 +248,7 @@ static void test_explain(void)
     }
     ok(bad == 0, "cut to size");
     ok(explains(&n[0], &n[1], "state:", "ok") && explains(&n[0], &n[1], "hops:", "1")
-           && explains(&n[0], &n[1], "link:", "tcp://") && explains(&n[0], &n[1], "heard:", "ms ago")
+           && explains(&n[0], &n[1], "link:", "://") && explains(&n[0], &n[1], "heard:", "ms ago")
            && explains(&n[0], &n[1], "watches-us:", "yes"), /* both of two neighbours do */
        "a neighbour");
     ok(explains(&n[0], &n[0], "state:", "ok") && explains(&n[0], &n[0], "hops:", "0"), "itself");
