@@ -1033,8 +1033,6 @@ PHX_PRIVATE void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int 
 
 /* The inbox is empty: tell what there is to tell, or set a timer if that was done a moment ago. */
 PHX_PRIVATE void phx__route_flush(struct phx__route *r, uint64_t now);
-/* It is forgotten: route_tell.c must not look at it any more. */
-PHX_PRIVATE void phx__route_unopen(struct phx__route *r, uint32_t node);
 /* PHX__TIMER_ROUTE_TELL and PHX__TIMER_ROUTE_CHORE. A destination that was given up for good comes
  * back through *forgotten (else PHX__NONE); call again until it does not. */
 PHX_PRIVATE void phx__route_due(struct phx__route *r, int kind, uint64_t now, uint32_t *forgotten);
@@ -7758,7 +7756,6 @@ static uint32_t route_forget_one(struct phx__route *r, uint64_t now)
     for (i = 1; i < r->table.capacity; i++) {
         if (!route_forgettable(route_at(r, i), now))
             continue;
-        phx__route_unopen(r, i);
         phx__table_clear(&r->table, i);
         r->known--;
         return i;
@@ -8054,18 +8051,6 @@ static void route_open(struct phx__route *r, uint32_t v)
     }
     d->flags |= PHX__DEST_OPEN;
     r->open[r->open_count++] = v;
-}
-
-/* Else the list would grow with each that comes and goes, since slots are used again. */
-void phx__route_unopen(struct phx__route *r, uint32_t node)
-{
-    uint32_t i;
-
-    for (i = 0; (tell_at(r, node)->flags & PHX__DEST_OPEN) && i < r->open_count; i++)
-        if (r->open[i] == node) {
-            r->open[i] = r->open[--r->open_count];
-            return;
-        }
 }
 
 /* Is v left to the guide, and near it if it is a neighbour? */

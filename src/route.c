@@ -872,7 +872,6 @@ static uint32_t route_forget_one(struct phx__route *r, uint64_t now)
     for (i = 1; i < r->table.capacity; i++) {
         if (!route_forgettable(route_at(r, i), now))
             continue;
-        phx__route_unopen(r, i);
         phx__table_clear(&r->table, i);
         r->known--;
         return i;

@@ -106,8 +106,6 @@ PHX_PRIVATE void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int 
 
 /* The inbox is empty: tell what there is to tell, or set a timer if that was done a moment ago. */
 PHX_PRIVATE void phx__route_flush(struct phx__route *r, uint64_t now);
-/* It is forgotten: route_tell.c must not look at it any more. */
-PHX_PRIVATE void phx__route_unopen(struct phx__route *r, uint32_t node);
 /* PHX__TIMER_ROUTE_TELL and PHX__TIMER_ROUTE_CHORE. A destination that was given up for good comes
  * back through *forgotten (else PHX__NONE); call again until it does not. */
 PHX_PRIVATE void phx__route_due(struct phx__route *r, int kind, uint64_t now, uint32_t *forgotten);

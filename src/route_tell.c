@@ -191,18 +191,6 @@ static void route_open(struct phx__route *r, uint32_t v)
     r->open[r->open_count++] = v;
 }
 
-/* Else the list would grow with each that comes and goes, since slots are used again. */
-void phx__route_unopen(struct phx__route *r, uint32_t node)
-{
-    uint32_t i;
-
-    for (i = 0; (tell_at(r, node)->flags & PHX__DEST_OPEN) && i < r->open_count; i++)
-        if (r->open[i] == node) {
-            r->open[i] = r->open[--r->open_count];
-            return;
-        }
-}
-
 /* Is v left to the guide, and near it if it is a neighbour? */
 static void route_mark(struct phx__route *r, uint32_t v)
 {

@@ -266,8 +266,8 @@ static void test_lives(void)
 {
     /* Goal: who is told of later lives of its own rises above them, but never so fast that those who know it
      * by hearsay only take it for a lie.
-     * Method: a chain of four; lives as far ahead as they may be, said once, said again at once, with the last
-     * number there is, and then for a while whenever the world is quiet. */
+     * Method: a chain of four; lives as far ahead as they may be, said once, said again at once, with the
+     * last number there is, and then for a while whenever the world is quiet. */
     const uint64_t leap = (uint64_t)1 << 36;
     struct world *w = &world;
     uint32_t k, n, wrong = 0;
