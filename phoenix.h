@@ -24,6 +24,8 @@
  *  - Without cfg.key a node speaks only on loopback and UNIX sockets, unless you set cfg.insecure. With
  *    a key, links are authenticated on both sides. They are encrypted only if they use TLS: compile with
  *    -DPHX_TLS -lbearssl (Debian: libbearssl-dev) and set cfg.tls, or use tls:// addresses.
+ *  - After fork a node is the parent's. The child leaves it alone, and best calls exec: a second process on
+ *    the same connections would speak into the same streams, with the same random numbers.
  *  - SIGPIPE is never raised, descriptors are close-on-exec, nothing is printed, and neither exit nor
  *    abort is ever called.
  *

@@ -131,6 +131,7 @@ nodes=${NODES:-16 50 100 200 400}
 for n in $nodes; do
     printf 'mesh-%s\tphx\t%s\n' "$n" "$out/mesh $n"
     printf 'mesh-%s\tphx-tcp\t%s\n' "$n" "$out/mesh $n tcp"
+    printf 'mesh-sites-%s\tphx\t%s\n' "$n" "$out/mesh $n sites"
     for how in offline master; do
         printf 'mesh-%s\t%s\t%s\n' "$n" "$how" "$out/baseline $how $n"
         printf 'mesh-%s\t%s-10\t%s\n' "$n" "$how" "$out/baseline $how $n 10"

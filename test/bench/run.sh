@@ -89,7 +89,7 @@ if $cc $flags -DPHX_TLS -c -o "$out/phoenix_tls.o" phoenix.c 2> /dev/null; then
 else
     echo '# skipped: tls (Debian: libbearssl-dev)'
 fi
-$cc $flags -o "$out/mesh" test/bench/mesh.c "$out/phoenix.o"
+$cc $flags -o "$out/mesh" test/bench/mesh.c
 $cc $flags -o "$out/baseline" test/bench/baseline.c
 have socat && systems="$systems socat" || echo '# skipped: socat as a relay (Debian: socat)'
 have taskset || echo '# skipped: one core (Debian: util-linux)'
