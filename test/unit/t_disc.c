@@ -854,7 +854,7 @@ static void test_graph(void)
     enum { N = 300 };
     static struct phx_id id[N];
     static uint8_t linked[N][N];
-    uint32_t i, k, node, reached = 1, most = 0, links = 0, degree, todo[N], done;
+    uint32_t i, k, node, reached = 1, most = 0, links = 0, degree, queue[N], done;
     uint8_t seen[N] = { 1 };
     struct phx__rnd dice;
 
@@ -875,13 +875,13 @@ static void test_graph(void)
         }
         rig_free(r);
     }
-    for (todo[0] = 0, done = 0; done < reached; done++) {
+    for (queue[0] = 0, done = 0; done < reached; done++) {
         for (k = 0, degree = 0; k < N; k++) {
-            degree += linked[todo[done]][k];
-            if (!linked[todo[done]][k] || seen[k])
+            degree += linked[queue[done]][k];
+            if (!linked[queue[done]][k] || seen[k])
                 continue;
             seen[k] = 1;
-            todo[reached++] = k;
+            queue[reached++] = k;
         }
         links += degree;
         most = degree > most ? degree : most;
