@@ -2039,6 +2039,7 @@ struct phx__pump_peer; /* see pump.h */
 /* What this node sends to one name. */
 struct phx__box {
     struct phx__ring link;
+    struct phx__ring age; /* FLOWING with nothing under way: among those of all peers */
     uint64_t name;
     uint32_t index; /* in phx__hold.boxes */
     enum phx__box_state state;
@@ -2066,6 +2067,9 @@ struct phx__hold {
     size_t held_bytes;       /* of all boxes but LOCAL ones */
     uint32_t letters;        /* messages in them */
 };
+
+#define PHX__BOX_OF(ring, member) \
+    ((struct phx__box *)(void *)((char *)(ring) - offsetof(struct phx__box, member)))
 
 PHX_PRIVATE void phx__hold_init(struct phx__hold *h, struct phx__mem *mem);
 PHX_PRIVATE void phx__hold_drop_boxes(struct phx__hold *h); /* with all letters */
@@ -2353,7 +2357,8 @@ struct phx__post {
     struct phx__hold hold;          /* what is sent to each name */
     struct phx__ring held, local, refused; /* its boxes in these states; others hang on their node */
     struct phx__ring opened;               /* GATED ones that need not be any more */
-    uint32_t idle_boxes;                   /* FLOWING ones with nothing under way */
+    struct phx__ring idle;                 /* FLOWING ones with nothing under way, oldest first */
+    uint32_t idle_boxes;                   /* how many those are */
     struct phx__ring acks, rooms;   /* nodes that are owed an ack now; whose flow has room again */
     struct phx__pump_source *stray; /* ready, but not listed with a neighbour: no memory */
     struct phx__waiter *hold_waiters;  /* for room to hold more */
@@ -13908,6 +13913,7 @@ struct phx__box *phx__hold_open(struct phx__hold *h, uint64_t name)
         return NULL;
     }
     phx__ring_init(&b->link);
+    phx__ring_init(&b->age);
     b->name = name;
     b->index = h->count;
     b->state = PHX__BOX_HELD;
@@ -14910,6 +14916,7 @@ int phx__fate_put(struct phx__post *p, struct phx__box *b, struct phx__mail *m)
         return PHX_ENOMEM;
     if (b->flying++ == 0 && b->state == PHX__BOX_FLOWING) {
         phx__ring_del(&b->link);
+        phx__ring_del(&b->age);
         p->idle_boxes--;
     }
     phx__pump_ready(p, peer);
@@ -14931,6 +14938,7 @@ void phx__fate_check_room(struct phx__post *p, struct phx__pump_peer *peer)
 void phx__fate_close_box(struct phx__post *p, struct phx__box *b)
 {
     p->idle_boxes -= b->state == PHX__BOX_FLOWING;
+    phx__ring_del(&b->age);
     phx__wait_splice(&p->ready_waiters, &b->waiters);
     phx__hold_close(&p->hold, b);
 }
@@ -14941,12 +14949,14 @@ void phx__fate_close_idle(struct phx__post *p, struct phx__pump_peer *peer)
         phx__fate_close_box(p, (struct phx__box *)(void *)peer->idle.next);
 }
 
+/* Above the limit the box that has been idle longest closes, whose peer it may be: never b, the youngest. */
 static void fate_idle(struct phx__post *p, struct phx__box *b)
 {
     b->life_count = 0;
     phx__hold_move(&p->hold, b, PHX__BOX_FLOWING, &b->peer->idle);
+    phx__ring_add(&p->idle, &b->age);
     if (++p->idle_boxes > FATE_IDLE_MOST)
-        phx__fate_close_box(p, (struct phx__box *)(void *)b->peer->idle.next);
+        phx__fate_close_box(p, PHX__BOX_OF(p->idle.next, age));
 }
 
 /* Whose letters they are from now on. The former may have room. */
@@ -16385,6 +16395,7 @@ int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *i
     p->last_source = p->hold_timer = p->again_timer = PHX__NONE;
     phx__hold_init(&p->hold, mem);
     phx__ring_init(&p->held);
+    phx__ring_init(&p->idle);
     phx__ring_init(&p->local);
     phx__ring_init(&p->refused);
     phx__ring_init(&p->opened);

@@ -154,6 +154,7 @@ int phx__fate_put(struct phx__post *p, struct phx__box *b, struct phx__mail *m)
         return PHX_ENOMEM;
     if (b->flying++ == 0 && b->state == PHX__BOX_FLOWING) {
         phx__ring_del(&b->link);
+        phx__ring_del(&b->age);
         p->idle_boxes--;
     }
     phx__pump_ready(p, peer);
@@ -175,6 +176,7 @@ void phx__fate_check_room(struct phx__post *p, struct phx__pump_peer *peer)
 void phx__fate_close_box(struct phx__post *p, struct phx__box *b)
 {
     p->idle_boxes -= b->state == PHX__BOX_FLOWING;
+    phx__ring_del(&b->age);
     phx__wait_splice(&p->ready_waiters, &b->waiters);
     phx__hold_close(&p->hold, b);
 }
@@ -185,12 +187,14 @@ void phx__fate_close_idle(struct phx__post *p, struct phx__pump_peer *peer)
         phx__fate_close_box(p, (struct phx__box *)(void *)peer->idle.next);
 }
 
+/* Above the limit the box that has been idle longest closes, whose peer it may be: never b, the youngest. */
 static void fate_idle(struct phx__post *p, struct phx__box *b)
 {
     b->life_count = 0;
     phx__hold_move(&p->hold, b, PHX__BOX_FLOWING, &b->peer->idle);
+    phx__ring_add(&p->idle, &b->age);
     if (++p->idle_boxes > FATE_IDLE_MOST)
-        phx__fate_close_box(p, (struct phx__box *)(void *)b->peer->idle.next);
+        phx__fate_close_box(p, PHX__BOX_OF(p->idle.next, age));
 }
 
 /* Whose letters they are from now on. The former may have room. */

@@ -112,6 +112,7 @@ struct phx__box *phx__hold_open(struct phx__hold *h, uint64_t name)
         return NULL;
     }
     phx__ring_init(&b->link);
+    phx__ring_init(&b->age);
     b->name = name;
     b->index = h->count;
     b->state = PHX__BOX_HELD;

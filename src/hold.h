@@ -41,6 +41,7 @@ struct phx__pump_peer; /* see pump.h */
 /* What this node sends to one name. */
 struct phx__box {
     struct phx__ring link;
+    struct phx__ring age; /* FLOWING with nothing under way: among those of all peers */
     uint64_t name;
     uint32_t index; /* in phx__hold.boxes */
     enum phx__box_state state;
@@ -68,6 +69,9 @@ struct phx__hold {
     size_t held_bytes;       /* of all boxes but LOCAL ones */
     uint32_t letters;        /* messages in them */
 };
+
+#define PHX__BOX_OF(ring, member) \
+    ((struct phx__box *)(void *)((char *)(ring) - offsetof(struct phx__box, member)))
 
 PHX_PRIVATE void phx__hold_init(struct phx__hold *h, struct phx__mem *mem);
 PHX_PRIVATE void phx__hold_drop_boxes(struct phx__hold *h); /* with all letters */

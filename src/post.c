@@ -784,6 +784,7 @@ int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *i
     p->last_source = p->hold_timer = p->again_timer = PHX__NONE;
     phx__hold_init(&p->hold, mem);
     phx__ring_init(&p->held);
+    phx__ring_init(&p->idle);
     phx__ring_init(&p->local);
     phx__ring_init(&p->refused);
     phx__ring_init(&p->opened);

@@ -65,7 +65,8 @@ struct phx__post {
     struct phx__hold hold;          /* what is sent to each name */
     struct phx__ring held, local, refused; /* its boxes in these states; others hang on their node */
     struct phx__ring opened;               /* GATED ones that need not be any more */
-    uint32_t idle_boxes;                   /* FLOWING ones with nothing under way */
+    struct phx__ring idle;                 /* FLOWING ones with nothing under way, oldest first */
+    uint32_t idle_boxes;                   /* how many those are */
     struct phx__ring acks, rooms;   /* nodes that are owed an ack now; whose flow has room again */
     struct phx__pump_source *stray; /* ready, but not listed with a neighbour: no memory */
     struct phx__waiter *hold_waiters;  /* for room to hold more */

@@ -12,6 +12,7 @@
 /* ---- A world of some posts, joined by links in memory */
 
 enum { NODES = 4, NAMES = 16, TOKENS = 20000 };
+#define WIDE ((uint64_t)1 << 32)
 
 /* A frame on a link. It holds the blocks and copies only when it is read at the other end, as a
  * real link does; so a byte that changes meanwhile is seen. */
@@ -100,6 +101,7 @@ struct world {
     struct begun *begun;
     uint64_t begun_count, begun_shown, abandoned, placed, overtaken;
     int begun_errors;
+    int wide; /* a name from WIDE on belongs to the node that its upper half says */
 };
 
 static void model_message(struct node *n, const struct phx_message *m);
@@ -137,6 +139,8 @@ static uint32_t op_owner(void *ctx, uint64_t name)
 {
     struct node *n = ctx;
 
+    if (n->w->wide && name >= WIDE)
+        return as_seen(n->self, (int)(name / WIDE));
     return name >= NAMES || n->view[name] < 0 ? PHX__NONE : as_seen(n->self, n->view[name]);
 }
 
@@ -298,6 +302,10 @@ static void op_message(void *ctx, const struct phx_message *m)
     struct phx_id id;
     size_t i, step = m->size > 4096 ? 509 : 1;
 
+    if (w->wide && m->to >= WIDE) {
+        w->got++;
+        return;
+    }
     if (m->to >= NAMES || n->view[m->to] != n->self) {
         w->name_errors++;
         return;
@@ -1330,6 +1338,52 @@ static size_t fill_names(struct node *n)
             bytes += send_size(n, name, 5000, 0, 0, 0) == 0 ? 5000 : 0;
     } while (bytes > before && bytes < 100u << 20);
     return bytes;
+}
+
+/* One byte to a name beyond NAMES, which its upper half's node holds. */
+static int send_wide(struct node *n, int to, uint32_t number)
+{
+    struct phx_outgoing m;
+    struct iovec iov;
+
+    memset(&m, 0, sizeof m);
+    m.to = (uint64_t)to * WIDE + number;
+    iov.iov_base = &number;
+    iov.iov_len = 1;
+    m.iov = &iov;
+    m.iov_count = 1;
+    return phx__post_send(&n->post, &m, n->w->now);
+}
+
+static void test_idle_boxes(void)
+{
+    /* Goal: mailboxes kept for the next message are bounded, and the one in use is never the one that goes.
+     * Method: messages to as many names as are kept, and around that number; then to a name of a node that
+     * has no idle mailbox, so that none of its own can make room. */
+    static const uint32_t counts[] = { 4095, 4096, 4097, 9000 };
+    uint32_t i, k;
+
+    for (i = 0; i < sizeof counts / sizeof *counts; i++) {
+        struct world *w = world_new(1, NULL);
+        struct node *n = &w->node[0];
+
+        w->wide = 1;
+        for (k = 0; k < counts[i]; k++) {
+            check(send_wide(n, 1, k) == 0, "sent to name %u", (unsigned)k);
+            if (k % 512 == 511)
+                turns(w, 20, 1000);
+        }
+        turns(w, 20, 1000);
+        ok(w->got == counts[i] && n->post.hold.count == (counts[i] < 4096 ? counts[i] : 4096),
+           "%u names, %u mailboxes kept", (unsigned)counts[i], (unsigned)n->post.hold.count);
+        for (k = 0; k < 3; k++) {
+            check(send_wide(n, 2, k) == 0, "sent to another node");
+            turns(w, 20, 1000);
+        }
+        ok(w->got == counts[i] + 3 && n->post.hold.count <= 4096 && n->post.idle_boxes == n->post.hold.count,
+           "another node's names get theirs");
+        ok(settle(w) && world_free(w), "no byte leaked");
+    }
 }
 
 static void test_many_names(void)
@@ -3637,6 +3691,7 @@ int main(void)
     test_failed();
     test_false_death();
     test_lives();
+    test_idle_boxes();
     test_many_names();
     test_returned();
     test_patience();
