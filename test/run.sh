@@ -53,11 +53,10 @@ worker() { # takes the next job that nobody has until there is none; says the nu
     done < "$work/queue"
 }
 
-# Counts a job's TAP lines into counts and prints one line about it; all of its output if it failed.
-report() { # job number
-    name=$(sed -n "$1s/|.*//p" "$work/queue")
-    log=$work/locks/$1/log
-    awk -v name="$name" -v status="$(cat "$work/locks/$1/status")" -v counts="$work/counts" '
+# Counts TAP lines into counts and prints one line about them. What ends badly, runs fewer tests than it
+# planned or, being a program of tests, has no plan, has failed.
+judge() { # name, status, counts, log
+    awk -v name="$1" -v status="$2" -v counts="$3" '
         BEGIN { plan = -1 }
         /^not ok/ { failed++; next }
         function because() { sub(/.*# *[Ss][Kk][Ii][Pp] */, ""); skipped++; why = why "; " $0 }
@@ -68,6 +67,8 @@ report() { # job number
         END {
             if (plan > 0 && plan != passed + failed + skipped)
                 odd = "planned " plan " and ran " passed + failed + skipped
+            else if (plan < 0 && name ~ /^(unit|sim|real|lab)/ && passed > 0)
+                odd = "printed no plan"
             else if (status != 0 && !failed)
                 odd = status == 124 || status == 137 ? "timed out" : "ended with status " status
             else if (passed + failed + skipped == 0)
@@ -82,7 +83,13 @@ report() { # job number
             print odd != "" ? " (" odd ")" : ""
             print passed + 0, failed + 0, skipped + 0 >> counts
             exit failed > 0
-        }' "$log"
+        }' "$4"
+}
+
+report() { # job number: one line; the output too if it failed
+    name=$(sed -n "$1s/|.*//p" "$work/queue")
+    log=$work/locks/$1/log
+    judge "$name" "$(cat "$work/locks/$1/status")" "$work/counts" "$log"
     bad=$?
     if [ "$verbose" != 0 ]; then sed 's/^/    /' "$log"
     elif [ "$bad" -ne 0 ]; then
@@ -295,11 +302,45 @@ real() { # script
     if [ -x "$1" ]; then limit "$1"; else limit sh "$1"; fi
 }
 
+# Would a program be noticed that dies, hangs, fails in silence or stops half way? Here are some.
+net_job() { # what, status, lines: report() must call it a failure
+    printf "$3" > "$work/net.log"
+    if judge 'unit net' "$2" /dev/null "$work/net.log" > /dev/null; then echo "not ok - self-check: $1"
+    else echo "ok - self-check: $1"; fi
+}
+net_sim() { # what, what a simulator does
+    printf '#!/bin/sh\n%s\n' "$2" > "$work/net.sim"
+    chmod +x "$work/net.sim"
+    if SIM=$work/net.sim sh test/sim/run.sh part detect > "$work/net.said" 2>&1 \
+        || ! grep -q '^not ok' "$work/net.said"; then echo "not ok - self-check: a simulator that $1 is seen"
+    else echo "ok - self-check: a simulator that $1 is seen"; fi
+}
+net() {
+    net_job 'a test that fails is seen' 0 '1..2\nok 1 - a\nnot ok 2 - b\n'
+    net_job 'a bad end is seen' 139 'ok 1 - a\n1..1\n'
+    net_job 'too few tests are seen' 0 '1..3\nok 1 - a\n'
+    net_job 'a plan that is missing is seen' 0 'ok 1 - a\n'
+    net_job 'no test at all is seen' 0 ''
+    net_job 'a time-out is seen' 124 '1..1\nok 1 - a\n'
+    fine='echo "ok - sim x"; printf "bar\tx\t1\t2\tok\n"; echo 1..2'
+    net_sim 'kills itself in one scenario' "case \$* in *computing*) kill -9 \$\$ ;; esac; $fine"
+    net_sim 'ends with a status after its plan' "$fine; exit 99"
+    net_sim 'has no plan' 'echo "ok - sim x"'
+    net_sim 'stops half way' 'echo "ok - sim x"; echo 1..2'
+    net_sim 'misses a bar' 'printf "bar\tx\t3\t2\tshort\n"; echo 1..1'
+    printf '#!/bin/sh\n%s\n' "$fine" > "$work/net.sim"
+    chmod +x "$work/net.sim"
+    SIM=$work/net.sim sh test/sim/run.sh part detect > "$work/net.said" 2>&1 && ! grep -q '^not ok' "$work/net.said"
+    if [ $? = 0 ]; then echo 'ok - self-check: a good one is let pass'
+    else echo 'not ok - self-check: a good one is let pass'; fi
+}
+
 # ---- The stages ----------------------------------------------------------------------------------------
 
 jobs=${JOBS:-2}
 add 'amalgamation' 'quiet "phoenix.c is fresh" ./amalgamate.sh --check'
 add 'source' 'sh test/source.sh'
+add 'net' net
 stage 'sources' "$jobs"
 
 while IFS= read -r one; do

@@ -8,6 +8,7 @@ if ! ${CC:-cc} -std=c99 -O2 -I. -o "$dir/pingpong" examples/pingpong.c phoenix.c
     echo 'not ok - it compiles'
     exit 1
 fi
+echo '1..1'
 what='a message is answered either way of waiting, and idle hosts sleep'
 said=$("$dir/pingpong") && echo "ok - $what" || echo "not ok - $what"
 printf '%s\n' "$said" | sed 's/^/# /'

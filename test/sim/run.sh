@@ -9,12 +9,15 @@
 #     test/sim/run.sh bars                                `make bars`: the bars, at full size; some minutes
 #     test/sim/run.sh figures                             `make figures`: see figures.sh
 #     test/sim/run.sh curves mesh 100                     what a node pays: see curves.c
+#     SIM=program test/sim/run.sh part detect             with that in place of the simulator: a self-check
 set -eu
 export LC_ALL=C
 cd "$(dirname "$0")/../.."
 
 cc=${CC:-cc}
 dir=build/sim
+sim=${SIM:-$dir/sim}
+sane=${SIM:-$dir/sim_sane}
 warn='-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wundef -pedantic'
 parts='world stream verbs scenario ledger chat story delivery detect campaign forget traces figures sim'
 mkdir -p "$dir"
@@ -46,12 +49,12 @@ build_curves() {
     $cc -o "$dir/curves" "$dir"/curves.o/*.o
 }
 
-sane='-O1 -fsanitize=address,undefined -fno-sanitize-recover=all'
+sane_flags='-O1 -fsanitize=address,undefined -fno-sanitize-recover=all'
 build_sane() { # or says why not
     rm -f "$dir/sim_sane"
     echo 'int main(void) { return 0; }' > "$dir/sane.c"
-    if $cc $sane "$dir/sane.c" -o "$dir/sane" > /dev/null 2>&1 && "$dir/sane" > /dev/null 2>&1; then
-        build sim_sane $sane
+    if $cc $sane_flags "$dir/sane.c" -o "$dir/sane" > /dev/null 2>&1 && "$dir/sane" > /dev/null 2>&1; then
+        build sim_sane $sane_flags
     fi
 }
 
@@ -61,9 +64,10 @@ curves) # words of curves.c; none: only builds it
     shift
     [ $# -gt 0 ] || exit 0
     exec "$dir/curves" "$@" ;;
-part) [ -x "$dir/sim" ] || { echo 'run.sh: build it first' >&2; exit 2; } ;;
+part) [ -x "$sim" ] || { echo 'run.sh: build it first' >&2; exit 2; } ;;
 build)
     rm -f "$dir/sim" "$dir/sim_sane"
+    echo '1..2'
     build sim -O2
     echo 'ok - the simulator builds'
     build_sane
@@ -81,15 +85,21 @@ for name in SCENARIO SEED SEEDS NODES TRACE ROUTING EVERY; do
     [ -z "$value" ] || words="$words $name=$value"
 done
 
-# A run that says nothing at all, because it could not even begin, counts as short.
+# A run that ends badly or says nothing at all counts as short.
 full() { # scenario, nodes, perhaps one more word: its bars with the size in their names
-    "$dir/sim" SCENARIO="$1" NODES="$2" ${3-} 2> /dev/null \
-        | awk -F '\t' -v OFS='\t' -v size="N=$2" -v name="$1" '
-            $1 == "bar" { sub(/ /, " " size " ", $2); print; said = 1; next }
-            /^not ok/ { print "bar", $0, "-", "-", "short"; said = 1; next }
-            /^ok/ { next }
-            { print "# " $0 }
-            END { if (!said) print "bar", name " " size " printed no bar", "-", "-", "short" }'
+    status=0
+    "$sim" SCENARIO="$1" NODES="$2" ${3-} > "$dir/said" 2> /dev/null || status=$?
+    awk -F '\t' -v OFS='\t' -v size="N=$2" -v name="$1" -v status="$status" '
+        $1 == "bar" { sub(/ /, " " size " ", $2); print; said = 1; short += $5 != "ok"; next }
+        /^not ok/ { print "bar", $0, "-", "-", "short"; said = 1; short++; next }
+        /^ok/ || /^1\.\./ { next }
+        { print "# " $0 }
+        END {
+            if (!said)
+                print "bar", name " " size " printed no bar", "-", "-", "short"
+            else if (status != 0 && !short)
+                print "bar", name " " size " ended with status " status, "-", "-", "short"
+        }' "$dir/said"
 }
 
 bars() {
@@ -137,39 +147,41 @@ bars)
     ! grep -q 'short$' "$dir/bars" && exit 0
     exit 1 ;;
 figures)
-    exec sh test/sim/figures.sh "$dir/sim" ;;
+    exec sh test/sim/figures.sh "$sim" ;;
 *)
     echo 'usage: test/sim/run.sh [bars|figures|build|part NAME]' >&2
     exit 2 ;;
 esac
 if [ -n "$words" ]; then
-    exec "$dir/sim" $words
+    exec "$sim" $words
 fi
 
 # ---- What make test runs --------------------------------------------------------------------
-
-# A bar that is met, or not, becomes a test of its own.
-tap() {
-    awk -F '\t' '
-        $1 == "bar" { print ($5 == "ok" ? "" : "not ") "ok - sim " $2 ": " $3 " <= " $4; next }
-        $1 == "figure" { print "# " $0; next }
-        { print }' | tee -a "$tap"
-}
 
 groups='world routing detect delivery campaign sane'
 part=${2-all}
 tap=$dir/tap.$part
 : > "$tap"
-sim() { "$dir/sim" "$@" 2> /dev/null | tap; }
+
+# A program's tests, and one more that fails if it ends badly or prints fewer than it planned: see tap.awk.
+judged() { # name, command
+    name=$1
+    shift
+    status=0
+    "$@" > "$tap.said" 2> "$tap.err" || status=$?
+    awk -v name="$name" -v status="$status" -f test/tap.awk "$tap.said" | tee -a "$tap"
+    [ "$status" = 0 ] || tail -40 "$tap.err" | sed 's/^/# /'
+}
+sim() { judged "sim $*" "$sim" "$@"; }
 refuses() { # words: a usage line and status 2
     status=0
-    "$dir/sim" "$@" > "$dir/said" 2>&1 || status=$?
-    if [ "$status" = 2 ] && grep -q '^usage: sim' "$dir/said"; then echo "ok - sim refuses $*"
-    else echo "not ok - sim refuses $*: status $status"; fi | tap
+    "$sim" "$@" > "$tap.said" 2>&1 || status=$?
+    if [ "$status" = 2 ] && grep -q '^usage: sim' "$tap.said"; then echo "ok - sim refuses $*"
+    else echo "not ok - sim refuses $*: status $status"; fi | tee -a "$tap"
 }
 
 world() {
-    "$dir/world_test" | grep -v '^1\.\.' | tap
+    judged world_test "$dir/world_test"
     for nonsense in SCENARIO=nosuch SEED=x SEED=-1 NODES=0 NODES=99999 SEEDS=0 TRACE=9 ROUTING=best \
         frog; do
         refuses "$nonsense"
@@ -232,13 +244,13 @@ campaign() {
 
 # The same with sanitizers: memory is short in many of these, and no path may tread on another's.
 sane() {
-    if [ ! -x "$dir/sim_sane" ]; then
-        echo "ok - sim under sanitizers # SKIP $cc has none here" | tap
+    if [ ! -x "$sane" ]; then
+        echo "ok - sim under sanitizers # SKIP $cc has none here" | tee -a "$tap"
         return
     fi
     for run in 'campaign NODES=12 SEEDS=30 SEED=5000' 'scarce NODES=8 SEEDS=3' 'moves_kills NODES=6' \
         'casts NODES=6' 'mixed_sizes NODES=4'; do
-        "$dir/sim_sane" SCENARIO=$run 2>&1 | tail -40 | tap
+        judged "sim under sanitizers: $run" "$sane" SCENARIO=$run
     done
 }
 
@@ -250,4 +262,5 @@ case " $groups all " in
 esac
 [ "$part" != all ] || for part in $groups; do "$part"; done
 [ "$tap" = "$dir/tap.all" ] || "$part"
+echo "1..$(grep -c -E '^(not )?ok' "$tap")"
 ! grep -q '^not ok' "$tap"

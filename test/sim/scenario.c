@@ -738,6 +738,7 @@ void bar(struct sim *s, const char *name, double value, double limit)
         return;
     printf("bar\t%s\t%.6g\t%.6g\t%s\n", name, value, limit, fine ? "ok" : "short");
     s->bars_short += !fine;
+    s->bars++;
 }
 
 void figure(struct sim *s, const char *name, double value)

@@ -56,6 +56,7 @@ struct sim {
     struct world_rng rng;   /* the story's own choices */
     int names; /* each process assumes the names 10 * host .. 10 * host + 9 at its start */
     int bars_short;
+    unsigned bars; /* printed */
     void (*sample)(struct sim *s); /* told every sample_us while time passes, if set */
     uint64_t sample_us;
     struct sim_outage *outage; /* see watch_paths */

@@ -12,6 +12,7 @@ struct request {
     uint64_t seed, seeds;
     uint64_t nodes; /* 0: the story's usual number */
     uint64_t trace, routing, every;
+    unsigned tests; /* lines that said ok, not ok or bar */
 };
 
 static int usage(const char *what)
@@ -97,7 +98,7 @@ static const char *routing_name(uint64_t r)
 }
 
 /* One seed: 0, or 1 if it failed. *peace: see struct sim. */
-static int run(const struct request *q, uint64_t seed, int alone, uint64_t *peace, uint64_t *events)
+static int run(struct request *q, uint64_t seed, int alone, uint64_t *peace, uint64_t *events)
 {
     struct sim_options o;
     struct world_options w;
@@ -116,6 +117,7 @@ static int run(const struct request *q, uint64_t seed, int alone, uint64_t *peac
     s = sim_new(&o, o.nodes, &w);
     if (!s) {
         printf("not ok - sim: no memory for %u nodes\n", (unsigned)o.nodes);
+        q->tests++;
         return 1;
     }
     q->story->tell(s);
@@ -133,6 +135,7 @@ static int run(const struct request *q, uint64_t seed, int alone, uint64_t *peac
                q->story->name, (unsigned long long)seed, (unsigned)o.nodes,
                (double)now_us(s) / 1e6, (unsigned long long)s->w->events,
                (unsigned long long)s->w->trace);
+    q->tests += s->bars + (failed || alone);
     sim_free(s);
     return failed;
 }
@@ -144,7 +147,7 @@ static int compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static int run_many(const struct request *q)
+static int run_many(struct request *q)
 {
     uint64_t *peace = calloc(q->seeds, sizeof *peace), i, failed = 0, events = 0;
     clock_t began = clock();
@@ -165,6 +168,7 @@ static int run_many(const struct request *q)
                (unsigned long long)failed);
         printf("bar\t%s seeds failed of %llu\t%llu\t0\t%s\n", q->story->name, (unsigned long long)i,
                (unsigned long long)failed, failed ? "short" : "ok");
+        q->tests += 2;
         qsort(peace, i, sizeof *peace, compare);
         if (peace[i - 1])
             printf("figure\t%s peace s: median, 90 %%, worst\t%.3f\t%.3f\t%.3f\n", q->story->name,
@@ -172,6 +176,7 @@ static int run_many(const struct request *q)
                    (double)peace[i - 1] / 1e6);
     }
     free(peace);
+    printf("1..%u\n", q->tests); /* last: a run that dies on the way has no plan */
     return failed != 0;
 }
 
