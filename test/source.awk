@@ -177,7 +177,7 @@ function included(    path, of) {
     if (of == room)
         return
     if (of == "phx")
-        found("arrow", "nobody includes phx.h")
+        found("arrow", "nobody includes state.h")
     else if (!(of in class))
         found("arrow", "no such room: " of)
     else if (class[room] != "top" && !((class[room], of) in may))
@@ -215,7 +215,7 @@ function calls(s,    name) {
         sub(/[ ]*$/, "", name)
         if (name in banned)
             found("banned-call", name "()")
-        if (name in allocator && FILENAME != "src/mem.c")
+        if (name in allocator && FILENAME != "src/base/mem.c")
             found("allocator", name "() belongs in mem.c only")
         if (name == "clock_gettime" && room != "os")
             found("clock", name "() belongs in os.c only")

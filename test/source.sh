@@ -65,56 +65,56 @@ int phx__f(void)
 lines() { awk -v n="$1" 'BEGIN { while (n-- > 0) print "    f();" }' < /dev/null; }
 
 self_check() {
-    room mem.c "int x; /* $(lines 20 | tr -d "\n") */" | fires line-length src/mem.c
+    room mem.c "int x; /* $(lines 20 | tr -d "\n") */" | fires line-length src/base/mem.c
     room t_a.c "/* $(lines 16 | tr -d '\n') */" | fires line-length test/unit/t_a.c
-    body mem.c "$(lines 69)" | fires function-length src/mem.c
+    body mem.c "$(lines 69)" | fires function-length src/base/mem.c
     room mem.c 'int phx__f(void) {
-}' | fires function-length src/mem.c
-    room mem.c "$(lines 1000)" | fires file-length src/mem.c
-    room id.c '' | fires first-line src/mem.c
-    printf '/* mem.c - a test\n * that goes on. */\n' | fires first-line src/mem.c
+}' | fires function-length src/base/mem.c
+    room mem.c "$(lines 1000)" | fires file-length src/base/mem.c
+    room id.c '' | fires first-line src/base/mem.c
+    printf '/* mem.c - a test\n * that goes on. */\n' | fires first-line src/base/mem.c
     for call in strcpy strcat sprintf vsprintf sscanf atoi rand srand random time gettimeofday alloca \
         strtok gets printf fprintf puts abort exit signal; do
-        body buf.c "$call(1);" | fires banned-call src/buf.c
+        body buf.c "$call(1);" | fires banned-call src/base/buf.c
     done
     for call in malloc calloc realloc free; do
-        body buf.c "x = $call (1);" | fires allocator src/buf.c
+        body buf.c "x = $call (1);" | fires allocator src/base/buf.c
     done
-    body timer.c 'clock_gettime(0, 0);' | fires clock src/timer.c
+    body timer.c 'clock_gettime(0, 0);' | fires clock src/base/timer.c
     for path in sys/socket.h netinet/in.h arpa/inet.h sys/epoll.h netdb.h unistd.h; do
-        room link.c "#include <$path>" | fires socket-header src/link.c
+        room link.c "#include <$path>" | fires socket-header src/link/link.c
     done
-    room os.c '#include <pthread.h>' | fires socket-header src/os.c
-    room route.c '#include "link.h"' | fires arrow src/route.c
+    room os.c '#include <pthread.h>' | fires socket-header src/os/os.c
+    room route.c '#include "link.h"' | fires arrow src/route/route.c
     room route_paper.c '#include "post.h"' | fires arrow src/route_paper.c
     room post_hold.h '#include "sha.h"' | fires arrow src/post_hold.h
-    room flow.c '#include "os.h"' | fires arrow src/flow.c
-    room link.c '#include "route.h"' | fires arrow src/link.c
-    room buf.c '#include "route.h"' | fires arrow src/buf.c
-    room link.c '#include "phx.h"' | fires arrow src/link.c
+    room flow.c '#include "os.h"' | fires arrow src/post/flow.c
+    room link.c '#include "route.h"' | fires arrow src/link/link.c
+    room buf.c '#include "route.h"' | fires arrow src/base/buf.c
+    room link.c '#include "phx.h"' | fires arrow src/link/link.c
     room attic.c '' | fires arrow src/attic.c
-    room buf.c '#include "attic.h"' | fires arrow src/buf.c
-    room buf.c '# include "mem.h"' | fires include-form src/buf.c
-    room buf.c '#include "../src/mem.h"' | fires include-form src/buf.c
-    room hello.c '#include "../src/mem.h"' | fires public-only examples/hello.c
+    room buf.c '#include "attic.h"' | fires arrow src/base/buf.c
+    room buf.c '# include "mem.h"' | fires include-form src/base/buf.c
+    room buf.c '#include "../src/base/mem.h"' | fires include-form src/base/buf.c
+    room hello.c '#include "../src/base/mem.h"' | fires public-only examples/hello.c
     room hello.c '#include "../phoenix.c"' | fires public-only examples/hello.c
     room map.c '#include "mem.h"' | fires public-only extras/map/map.c
     room map.c '#include "extras/ph/ph.h"' | fires public-only extras/map/map.c
-    room mem.c 'static int counter;' | fires global src/mem.c
-    room mem.c 'static int counter = 1;' | fires global src/mem.c
-    room mem.c 'static const char *names[2] = { 0 };' | fires global src/mem.c
-    room mem.c 'static int (*hook)(void);' | fires global src/mem.c
-    room mem.c 'int counter;' | fires global src/mem.c
-    room mem.c 'struct phx__mem all[4];' | fires global src/mem.c
-    body mem.c 'static int counter = 0;' | fires global src/mem.c
-    body mem.c "${tab}f();" | fires tab src/mem.c
-    body mem.c 'f(); ' | fires trailing-blank src/mem.c
+    room mem.c 'static int counter;' | fires global src/base/mem.c
+    room mem.c 'static int counter = 1;' | fires global src/base/mem.c
+    room mem.c 'static const char *names[2] = { 0 };' | fires global src/base/mem.c
+    room mem.c 'static int (*hook)(void);' | fires global src/base/mem.c
+    room mem.c 'int counter;' | fires global src/base/mem.c
+    room mem.c 'struct phx__mem all[4];' | fires global src/base/mem.c
+    body mem.c 'static int counter = 0;' | fires global src/base/mem.c
+    body mem.c "${tab}f();" | fires tab src/base/mem.c
+    body mem.c 'f(); ' | fires trailing-blank src/base/mem.c
     for word in TO''DO FIX''ME XX''X HA''CK; do
-        body mem.c "f(); /* $word: more */" | fires unfinished src/mem.c
+        body mem.c "f(); /* $word: more */" | fires unfinished src/base/mem.c
     done
     room mem.c 'static int twice(int x)' > "$scratch/other"
-    fresh src/mem.c < "$scratch/other"
-    room buf.c 'static int twice(int x)' > "$scratch/tree/src/buf.c"
+    fresh src/base/mem.c < "$scratch/other"
+    room buf.c 'static int twice(int x)' > "$scratch/tree/src/base/buf.c"
     if findings "$scratch/tree" | grep -q "^static-name$tab"; then tap ok 'self-check: static-name fires'
     else tap 'not ok' 'self-check: static-name fires'; fi
 
@@ -142,7 +142,7 @@ static int route_twice(int x)
     return 2 * x;
 }
 EOF
-    silent src/mem.c <<'EOF'
+    silent src/base/mem.c <<'EOF'
 /* mem.c - a test. */
 #include "mem.h"
 static void *mem_default(void *world, size_t size)
@@ -151,14 +151,14 @@ static void *mem_default(void *world, size_t size)
     return malloc(size);
 }
 EOF
-    body buf.c "$(lines 68)" | silent src/buf.c
+    body buf.c "$(lines 68)" | silent src/base/buf.c
     room hello.c '#include "../phoenix.h"' | silent examples/hello.c
     room hello.c '#include "extras/ph/ph.h"' | silent examples/hello.c
-    room os.c '#include <sys/socket.h>' | silent src/os.c
+    room os.c '#include <sys/socket.h>' | silent src/os/os.c
     room phx_step.c '#include "phx.h"
 #include "route.h"' | silent src/phx_step.c
     room t_a.c 'static int counter;
-#include "../../src/mem.h"' | silent test/unit/t_a.c
+#include "../../src/base/mem.h"' | silent test/unit/t_a.c
 }
 
 # ---- And now the sources -------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ check_sources() {
     done
     mv "$scratch/all" "$scratch/out"
     report 'sources: no rule but these'
-    [ -e src/base.h ] && [ -e phoenix.h ] || echo "none${tab}no src/base.h or no phoenix.h" > "$scratch/out"
+    [ -e src/base/base.h ] && [ -e phoenix.h ] || echo "none${tab}no src/base/base.h or no phoenix.h" > "$scratch/out"
     report 'sources: found'
 }
 
