@@ -10,16 +10,16 @@ cd "$(dirname "$0")"
 
 # The stair, bottom to top: a file includes and calls only what stands before it, or what the one above handed
 # down. test/source.sh checks it.
-headers="base/base base/mem base/map base/rnd base/timer base/sha base/buf base/id
- wire/wire wire/place
- os/os os/sock tls/tls tls/cert
+headers="base/base base/mem base/map base/rnd base/timer base/sha base/buf base/id base/addr
+ wire/wire wire/data wire/route wire/link
+ os/os os/sock tls/cert tls/tls
  route/table route/route names/names names/lost detect/detect
  dial/slot dial/pick dial/backoff dial/addr dial/ratelimit dial/dial dial/start dial/target
  post/returns post/flow post/multicast post/store post/sched post/box post/post
- link/link node/state"
-sources="base/mem base/map base/rnd base/timer base/sha base/buf base/id
- wire/wire wire/run wire/trace wire/place
- os/sock os/samehost os/os os/file tls/tls tls/cert link/link link/place
+ link/state link/out link/hello link/place link/link node/state"
+sources="base/mem base/map base/rnd base/timer base/sha base/buf base/id base/addr
+ wire/wire wire/data wire/route wire/link
+ os/sock os/os os/samehost tls/cert tls/tls link/out link/hello link/place link/link
  route/table route/route route/advert route/classic
  detect/detect names/names names/lost
  dial/slot dial/pick dial/backoff dial/addr dial/ratelimit dial/start dial/target dial/dial

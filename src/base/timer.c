@@ -5,13 +5,13 @@
  *
  *      handle ----> at[handle] { at, order, kind, arg, place } ----> heap[place] = handle
  *
- * Handles are indices into `at`, so owners may move in memory and a timer holds no pointer to them. A
- * dropped handle goes to a free list, threaded through `place`, and is given out again; the most recent
- * first, because that one is in the cache.
+ * Handles are indices into `at`, so owners may move in memory and a timer holds no pointer to them. A dropped
+ * handle goes to a free list, threaded through `place`, and is given out again; the most recent first,
+ * because that one is in the cache.
  *
- * Ties are broken by `order`, a counter that grows with every set. The order of firing therefore depends
- * only on the calls made, never on addresses or the shape of the heap, and runs replay. At one set a
- * microsecond it would wrap after 2,284 years, with 8 bits of it spared for the kind.
+ * Ties are broken by `order`, a counter that grows with every set. The order of firing therefore depends only
+ * on the calls made, never on addresses or the shape of the heap, and runs replay. At one set a microsecond
+ * it would wrap after 2,284 years, with 8 bits of it spared for the kind.
  *
  * The heap is binary and indirect. Most timers of a node are pushed into the future again and again
  * (heartbeats, time-outs); that is one sift down, log2(n) steps of two comparisons, for some tens of
@@ -44,8 +44,8 @@ static void timer_seat(struct phx__timers *t, size_t place, uint32_t handle)
     t->at[handle].place = (uint32_t)place;
 }
 
-/* Moves the timer at `place` towards the top until its parent is earlier. Others are moved into the hole
- * it leaves, and it is seated once, at the end: half the writes of swapping. */
+/* Moves the timer at `place` towards the top until its parent is earlier. Others are moved into the hole it
+ * leaves, and it is seated once, at the end: half the writes of swapping. */
 static void timer_rise(struct phx__timers *t, size_t place)
 {
     uint32_t handle = t->heap[place];
@@ -129,8 +129,8 @@ void phx__timer_stop(struct phx__timers *t, uint32_t handle)
         return;
     timer->at = UINT64_MAX;
     timer->place = TIMER_STOPPED;
-    /* The last of the heap takes the empty place. It comes from another branch, perhaps, so it may have
-     * to go either way. */
+    /* The last of the heap takes the empty place. It comes from another branch, perhaps, so it may have to go
+     * either way. */
     last = t->heap[--t->heap_count];
     if (last != handle) {
         timer_seat(t, place, last);
@@ -160,8 +160,8 @@ void phx__timer_set(struct phx__timers *t, uint32_t handle, uint64_t at)
         PHX_ASSERT(t->heap_count < t->heap_capacity);
         timer_seat(t, t->heap_count++, handle);
     }
-    /* A new order even if the time is the same: whoever sets again queues again, so that a timer which
-     * is set for "now" inside its own firing cannot starve the others that are due. */
+    /* A new order even if the time is the same: whoever sets again queues again, so that a timer which is set
+     * for "now" inside its own firing cannot starve the others that are due. */
     timer->at = at;
     timer->order = t->order++ << 8 | (timer->order & 0xff);
     timer_settle(t, timer->place);

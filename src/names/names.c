@@ -641,7 +641,7 @@ static void names_unindex(struct phx__names *n, uint32_t i, uint32_t j, uint64_t
 
 static void names_decode(const struct phx__card *card, uint32_t i, struct phx__claim *out)
 {
-    phx__wire_claim(card, i, out);
+    phx__wire_route_claim(card, i, out);
     if (out->epoch > NAMES_EPOCH_TOP)
         out->epoch = NAMES_EPOCH_TOP;
 }

@@ -1,7 +1,7 @@
 /* names.h - BRAIN: which virtual nodes live where: claims, epochs, conflicts. */
 #ifndef PHX_NAMES_NAMES_H
 #define PHX_NAMES_NAMES_H
-#include "wire/wire.h"
+#include "wire/route.h"
 
 struct phx__names_of { /* the claims of one node: sorted, disjoint */
     struct phx__claim *at;

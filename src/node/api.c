@@ -503,9 +503,9 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
             out[n].peer = l->id;
             out[n].address = l->address;
             out[n].since_us = l->since;
-            out[n].bytes_in = l->bytes_in;
-            out[n].bytes_out = l->bytes_out;
-            out[n].queued_bytes = phx__link_queued(l);
+            out[n].bytes_in = l->in.bytes;
+            out[n].bytes_out = l->out.bytes;
+            out[n].queued_bytes = phx__link_out_queued(l);
         }
         n++;
     }

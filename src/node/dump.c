@@ -123,9 +123,9 @@ static void dump_json_link(struct dump *d, const struct phx__link *l)
     dump_flag(d, ",\"dialer\":", l->dialer);
     dump_flag(d, ",\"monitor\":", up && phx__detect_is_monitor(&d->p->detect, l->peer));
     dump_field(d, ",\"since_us\":", l->since);
-    dump_field(d, ",\"bytes_in\":", l->bytes_in);
-    dump_field(d, ",\"bytes_out\":", l->bytes_out);
-    dump_field(d, ",\"queued_bytes\":", phx__link_queued(l));
+    dump_field(d, ",\"bytes_in\":", l->in.bytes);
+    dump_field(d, ",\"bytes_out\":", l->out.bytes);
+    dump_field(d, ",\"queued_bytes\":", phx__link_out_queued(l));
     phx__node_explain_text_put(&d->t, "}");
 }
 

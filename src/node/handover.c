@@ -160,11 +160,11 @@ static void handover_send(phx *p, const struct phx__hand *h, int hops)
     struct phx__link *l = next == PHX__NONE ? NULL : phx__node_link(p, next);
     struct phx__writer w;
 
-    if (l == NULL || hops < 1 || phx__link_queued(l) >= HANDOVER_QUEUE
-        || phx__link_control(&p->set, l, HANDOVER_FRAME, &w) != 0)
+    if (l == NULL || hops < 1 || phx__link_out_queued(l) >= HANDOVER_QUEUE
+        || phx__link_out_control(&p->set, l, HANDOVER_FRAME, &w) != 0)
         return;
-    phx__wire_put_hand(&w, h, hops);
-    if (phx__link_control_end(&p->set, l, &w) != 0)
+    phx__wire_link_put_hand(&w, h, hops);
+    if (phx__link_out_control_end(&p->set, l, &w) != 0)
         phx__node_links_break(p, l);
 }
 
@@ -335,7 +335,7 @@ int phx__node_handover_on_hand(phx *p, const struct phx__frame *f)
 {
     struct phx__hand h;
 
-    if (phx__wire_get_hand(f, &h) != 0)
+    if (phx__wire_link_get_hand(f, &h) != 0)
         return PHX_EPROTO;
     if (phx__id_equal(&h.target, p->set.self))
         handover_take(p, &h);

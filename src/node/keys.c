@@ -70,7 +70,7 @@ int phx__node_keys_set(phx *p, const struct phx_key *keys, uint32_t count)
     phx__node_keys_drop_keys(p);
     memcpy(p->set.keys, fresh, count * sizeof fresh[0]);
     p->set.key_count = count;
-    phx__link_rekey(&p->set);
+    phx__link_hello_rekey(&p->set);
     keys_show_keys(p);
     return 0;
 }
@@ -97,7 +97,7 @@ int phx_read_key(const char *path, void *out, size_t capacity)
 
     if (path == NULL || out == NULL)
         return PHX_EINVAL;
-    size = phx__os_file_read(path, bytes, sizeof bytes);
+    size = phx__os_read_file(path, bytes, sizeof bytes);
     if (size < 0)
         return (int)size;
     if (!keys_key_size_is_good((size_t)size) || (size_t)size > capacity)
@@ -182,7 +182,7 @@ int64_t phx__node_keys_may_log_dial(phx *p, const struct phx_address *to, int re
 int64_t phx__node_keys_may_log(phx *p, const struct phx__link *l, int reason)
 {
     uint64_t place = phx__ratelimit_place(&p->lines, &l->address, l->dialer);
-    const char *why = l->why != NULL ? l->why : "";
+    const char *why = l->end.why != NULL ? l->end.why : "";
     int64_t before;
 
     if (reason < PHX_ERROR_LAST) /* a peer may refuse us for 65,535 reasons, most of them of its own making */
@@ -191,7 +191,7 @@ int64_t phx__node_keys_may_log(phx *p, const struct phx__link *l, int reason)
     for (; *why != 0; why++)
         place = place * 31 + (unsigned char)*why;
     before = phx__ratelimit_take(&p->lines, place != 0 ? place : 1, &guard_line, p->now);
-    if (before >= 0 && l->stranger && !phx__ratelimit_take_all(&p->lines, &guard_lines, p->now))
+    if (before >= 0 && l->unauthenticated && !phx__ratelimit_take_all(&p->lines, &guard_lines, p->now))
         return -1;
     return before;
 }

@@ -124,7 +124,7 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
 {
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
     int level = reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED        ? PHX_LOG_DEBUG
-                : was == PHX__LINK_UP || l->refused || reason == PHX_EPROTO || reason == PHX_ETLS
+                : was == PHX__LINK_UP || l->end.refused || reason == PHX_EPROTO || reason == PHX_ETLS
                     ? PHX_LOG_WARN
                                                                             : PHX_LOG_INFO;
 
@@ -140,8 +140,8 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
                   was == PHX__LINK_UP        ? "down, "
                   : was == PHX__LINK_DIALING ? "no connection, "
                                              : "no link, ",
-                  l->refused ? "refused by the peer: " : "", phx_strerror(reason),
-                  l->why != NULL ? ": " : "", l->why != NULL ? l->why : "");
+                  l->end.refused ? "refused by the peer: " : "", phx_strerror(reason),
+                  l->end.why != NULL ? ": " : "", l->end.why != NULL ? l->end.why : "");
     if (before > 0)
         phx__node_log(p, level, "... and %u more like it in the last minutes", (uint64_t)before);
 }
@@ -168,7 +168,7 @@ static void links_resume_parked(phx *p, const struct phx__link *decided)
         int err;
         if (l == NULL || l->state != PHX__LINK_PARKED || l == decided)
             continue;
-        err = phx__link_resume(&p->set, l);
+        err = phx__link_hello_resume(&p->set, l);
         if (err != 0 && err != PHX_EAGAIN)
             phx__node_links_close_link(p, l, err, 1);
         else
@@ -179,8 +179,8 @@ static void links_resume_parked(phx *p, const struct phx__link *decided)
 /* It has proved who it is, or is closed. */
 static void links_no_stranger(phx *p, struct phx__link *l)
 {
-    p->strangers -= l->stranger;
-    l->stranger = 0;
+    p->strangers -= l->unauthenticated;
+    l->unauthenticated = 0;
 }
 
 /* For phx_explain. */
@@ -268,7 +268,7 @@ static struct phx__link *links_oldest_stranger(const phx *p)
 
     for (i = 0; i < p->link_size; i++) {
         struct phx__link *l = p->links[i];
-        if (l != NULL && l->stranger && (oldest == NULL || l->since < oldest->since))
+        if (l != NULL && l->unauthenticated && (oldest == NULL || l->since < oldest->since))
             oldest = l;
     }
     return oldest;
@@ -339,7 +339,7 @@ void phx__node_links_accept(phx *p, int listener)
             l->address = from;
             l->address.tls = at->address.tls;
             l->same_host = (uint8_t)near;
-            l->stranger = 1;
+            l->unauthenticated = 1;
             p->strangers++;
             p->accepts++;
             /* Who dials says HELLO with the connection: most often it is here already. */
@@ -370,7 +370,7 @@ static int links_begin_dial(phx *p, struct phx__link *l)
         err = p->os.finish(p->os.world, l->handle);
     }
     if (err == 0)
-        err = phx__link_connected(&p->set, l);
+        err = phx__link_hello_begin(&p->set, l);
     if (err != 0 && err != PHX_EAGAIN) {
         phx__node_links_close_link(p, l, err, 0);
         return err;
@@ -515,7 +515,7 @@ int phx__node_links_adopt(phx *p, int handle, int dialer, int secure)
     p->set.now = p->now;
     err = links_open_link(p, handle, (dialer ? NODE_DIALER : 0) | (secure ? NODE_TLS : 0),
                          PHX__LINK_HELLO, &l);
-    if (err == 0 && dialer && (err = phx__link_connected(&p->set, l)) != 0)
+    if (err == 0 && dialer && (err = phx__link_hello_begin(&p->set, l)) != 0)
         phx__node_links_close_link(p, l, err, 0);
     if (err != 0)
         return err;
@@ -663,7 +663,7 @@ static int links_link_up(void *ctx, struct phx__link *l)
     phx__node_addr_learn(p, l);
     links_resume_parked(p, l);
     phx__node_links_resume_listeners(p);
-    p->set.wants(p, l); /* what waited for a link it may have replaced */
+    p->set.ops->wants(p, l); /* what waited for a link it may have replaced */
     return 0;
 }
 
@@ -681,7 +681,7 @@ static void links_finish_dial(phx *p, struct phx__link *l)
         return;
     if (err == 0) {
         phx__dial_answered(&p->dial, l->attempt);
-        err = phx__link_connected(&p->set, l);
+        err = phx__link_hello_begin(&p->set, l);
     }
     if (err != 0)
         phx__node_links_close_link(p, l, err, 0);
@@ -691,16 +691,16 @@ static void links_finish_dial(phx *p, struct phx__link *l)
 
 void phx__node_links_read(phx *p, struct phx__link *l)
 {
-    uint64_t before = l->bytes_in;
+    uint64_t before = l->in.bytes;
     int err = phx__link_read(&p->set, l);
 
     if (err != 0)
-        phx__node_links_close_link(p, l, err, err != PHX_ERESET && !l->refused);
+        phx__node_links_close_link(p, l, err, err != PHX_ERESET && !l->end.refused);
     if (l->state == PHX__LINK_CLOSED)
         return;
-    if (l->state == PHX__LINK_UP && l->bytes_in != before)
+    if (l->state == PHX__LINK_UP && l->in.bytes != before)
         phx__detect_heard(&p->detect, l->peer, p->now);
-    p->more |= l->more;
+    p->more |= l->in.more;
     if (phx__link_events(l) != l->watching)
         phx__node_links_watch(p, l);
 }
@@ -717,7 +717,7 @@ static void links_wants(void *ctx, struct phx__link *l)
 
 void phx__node_links_break(phx *p, struct phx__link *l)
 {
-    l->broken = PHX_ENOMEM;
+    l->end.broken = PHX_ENOMEM;
     links_wants(p, l);
 }
 
@@ -737,8 +737,8 @@ void phx__node_links_ready(phx *p, int handle, int events)
         links_finish_dial(p, l);
         return;
     }
-    if ((events & PHX_WRITE) && l->full) {
-        l->full = 0;
+    if ((events & PHX_WRITE) && l->out.full) {
+        l->out.full = 0;
         links_wants(p, l);
     }
     if (events & PHX_READ)
@@ -747,13 +747,13 @@ void phx__node_links_ready(phx *p, int handle, int events)
 
 static void links_write_link(phx *p, struct phx__link *l)
 {
-    uint64_t before = l->bytes_out;
-    int err = l->broken ? l->broken : phx__link_write(&p->set, l, LINKS_WRITE_LIMIT);
+    uint64_t before = l->out.bytes;
+    int err = l->end.broken ? l->end.broken : phx__link_out_write(&p->set, l, LINKS_WRITE_LIMIT);
 
-    if (l->state == PHX__LINK_UP && l->bytes_out != before)
+    if (l->state == PHX__LINK_UP && l->out.bytes != before)
         phx__detect_said(&p->detect, l->peer, p->now);
-    if (err != 0 && !l->broken && l->state == PHX__LINK_UP)
-        l->broken = err; /* the next step first reads what came before the end: a goodbye, perhaps */
+    if (err != 0 && !l->end.broken && l->state == PHX__LINK_UP)
+        l->end.broken = err; /* the next step first reads what came before the end: a goodbye, perhaps */
     else if (err != 0)
         phx__node_links_close_link(p, l, err, 0);
     else if (phx__link_events(l) != l->watching)
@@ -770,11 +770,11 @@ void phx__node_links_write(phx *p)
     for (i = 0; i < count; i++) {
         struct phx__link *l = p->links[p->writers[i]];
         int writes = l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING
-                     && (l->broken ? p->stepping : !l->full);
+                     && (l->end.broken ? p->stepping : !l->out.full);
         if (writes)
             links_write_link(p, l);
         l->queued = 0;
-        if ((writes && !l->dry && !l->full) || l->broken)
+        if ((writes && !l->out.dry && !l->out.full) || l->end.broken)
             links_wants(p, l);
     }
     for (i = count; i < p->writer_count; i++)
@@ -807,6 +807,11 @@ static int links_random(void *ctx, void *out, size_t size)
     return 0;
 }
 
+static const struct phx__link_ops links_ops = {
+    links_judge, links_introduce, links_link_up, phx__node_frames_in, phx__node_frames_place,
+    phx__node_frames_placed, phx__node_frames_ahead, links_pull, links_wants, links_random
+};
+
 int phx__node_links_open_set(phx *p)
 {
     struct phx__link_set *s = &p->set;
@@ -814,23 +819,14 @@ int phx__node_links_open_set(phx *p)
     s->mem = &p->mem;
     s->os = &p->os;
     s->timers = &p->timers;
+    s->ops = &links_ops;
     s->ctx = p;
-    phx__link_cluster(s, p->cluster);
+    phx__link_hello_cluster(s, p->cluster);
     s->self = &p->cfg.id[0];
     s->incarnation = p->cfg.incarnation;
     s->now = p->now;
     s->scratch_size = p->cfg.step_bytes;
     s->block = phx__buf_block_new(&p->mem, s->scratch_size);
     s->scratch = s->block != NULL ? s->block->data : NULL;
-    s->judge = links_judge;
-    s->introduce = links_introduce;
-    s->up = links_link_up;
-    s->frame = phx__node_frames_in;
-    s->place = phx__node_frames_place;
-    s->placed = phx__node_frames_placed;
-    s->ahead = phx__node_frames_ahead;
-    s->pull = links_pull;
-    s->wants = links_wants;
-    s->random = links_random;
     return s->scratch == NULL ? PHX_ENOMEM : 0;
 }

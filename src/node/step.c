@@ -149,7 +149,7 @@ static int step_write_card(phx *p)
     const struct phx__names_of *mine = p->names.capacity > 0 ? &p->names.of[PHX__SELF] : &none;
     struct phx__card head;
     struct phx__writer w;
-    size_t size = phx__wire_card_size(p->own_count, mine->count);
+    size_t size = phx__wire_route_card_size(p->own_count, mine->count);
     uint8_t *data = phx__mem_get(&p->mem, size);
     int err;
 
@@ -162,7 +162,7 @@ static int step_write_card(phx *p)
     memcpy(head.address, p->own, sizeof head.address);
     head.claim_count = mine->count;
     phx__buf_writer_init(&w, data, size);
-    phx__wire_put_card(&w, &head, mine->at);
+    phx__wire_route_put_card(&w, &head, mine->at);
     err = w.bad ? PHX_EINVAL : phx__route_card(&p->route, data, (uint32_t)w.size, p->now);
     phx__mem_put(&p->mem, data, size);
     return err;
@@ -204,7 +204,7 @@ static int step_read_card(phx *p, uint32_t node, const struct phx__dest *d)
     struct phx__card card;
     int changed, err;
 
-    if (phx__wire_get_card(d->card->at, d->card->size, &card) != 0)
+    if (phx__wire_route_get_card(d->card->at, d->card->size, &card) != 0)
         return PHX_EPROTO; /* cannot be: checked when it came in */
     changed = phx__names_set(&p->names, node, &card);
     if (changed < 0)
@@ -397,7 +397,7 @@ uint32_t phx__node_step_addresses(void *ctx, uint32_t node, struct phx_address *
     struct phx__card card;
 
     if (d == NULL || d->card == NULL
-        || phx__wire_get_card(d->card->at, d->card->size, &card) != 0)
+        || phx__wire_route_get_card(d->card->at, d->card->size, &card) != 0)
         return 0;
     memcpy(out, card.address, card.address_count * sizeof *out);
     return card.address_count;
@@ -461,7 +461,7 @@ static int step_emit(void *ctx, uint32_t nbr, struct phx__block *head, const uin
     if (l == NULL)
         return PHX_ENOMEM;
     phx__detect_used(&p->detect, nbr, p->now);
-    return phx__link_emit(&p->set, l, head, head_data, head_size, body, body_data, body_size);
+    return phx__link_out_emit(&p->set, l, head, head_data, head_size, body, body_data, body_size);
 }
 
 static void step_message(void *ctx, const struct phx_message *m)
@@ -520,7 +520,7 @@ static void step_post_wants(void *ctx, uint32_t nbr)
     struct phx__link *l = phx__node_link(p, nbr);
 
     if (l != NULL)
-        p->set.wants(p, l);
+        p->set.ops->wants(p, l);
 }
 
 /* ---- The step -------------------------------------------------------------------------------- */
@@ -625,7 +625,7 @@ static struct phx__link *step_foresee(const phx *p)
         || p->links[p->hot]->after >= p->link_size)
         return NULL;
     l = p->links[p->links[p->hot]->after];
-    return l != NULL && l->state == PHX__LINK_UP && !l->full ? l : NULL;
+    return l != NULL && l->state == PHX__LINK_UP && !l->out.full ? l : NULL;
 }
 
 /* 1: a link was read, and what others may have is seen at one of the next steps. If it had nothing, the guess
@@ -637,10 +637,10 @@ static int step_guess(phx *p)
 
     if (l == NULL)
         return 0;
-    before = l->bytes_in;
+    before = l->in.bytes;
     p->hot = l->slot;
     phx__node_links_read(p, l);
-    if (l->bytes_in != before) {
+    if (l->in.bytes != before) {
         p->hot_count++;
     } else {
         p->hot_count = 0;
@@ -741,7 +741,7 @@ static int step_work_left(const phx *p)
 
     for (i = 0; i < p->writer_count; i++)
         if (p->links[p->writers[i]] != NULL
-            && (!p->links[p->writers[i]]->full || p->links[p->writers[i]]->broken))
+            && (!p->links[p->writers[i]]->out.full || p->links[p->writers[i]]->end.broken))
             return 1;
     return p->more || p->card_stale;
 }

@@ -94,7 +94,7 @@ int phx_busy(phx *p, uint64_t us)
 /* What is lost of these frames for lack of memory costs time only: the insurance covers it. */
 static void suspect_send(phx *p, struct phx__link *l, const struct phx__writer *w)
 {
-    if (phx__link_control_end(&p->set, l, w) != 0)
+    if (phx__link_out_control_end(&p->set, l, w) != 0)
         phx__node_links_break(p, l);
 }
 
@@ -103,9 +103,9 @@ static void suspect_send_word(phx *p, uint32_t nbr, const struct phx__suspect *s
     struct phx__link *l = phx__node_link(p, nbr);
     struct phx__writer w;
 
-    if (l == NULL || phx__link_control(&p->set, l, SUSPECT_FRAME, &w) != 0)
+    if (l == NULL || phx__link_out_control(&p->set, l, SUSPECT_FRAME, &w) != 0)
         return;
-    phx__wire_put_suspect(&w, s, hops);
+    phx__wire_link_put_suspect(&w, s, hops);
     suspect_send(p, l, &w);
 }
 
@@ -198,7 +198,7 @@ int phx__node_suspect_on_suspect(phx *p, struct phx__link *l, const struct phx__
     struct phx__suspect s;
     uint32_t node;
 
-    if (phx__wire_get_suspect(f, &s) != 0)
+    if (phx__wire_link_get_suspect(f, &s) != 0)
         return PHX_EPROTO;
     node = phx__id_find(&p->ids, &s.id);
     d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
@@ -240,10 +240,10 @@ static int suspect_send_probe(phx *p, uint32_t nbr, const struct phx__probe *b, 
     struct phx__link *l = nbr == PHX__NONE ? NULL : phx__node_link(p, nbr);
     struct phx__writer w;
 
-    if (l == NULL || hops < 1 || phx__link_queued(l) >= SUSPECT_QUEUE
-        || phx__link_control(&p->set, l, SUSPECT_FRAME, &w) != 0)
+    if (l == NULL || hops < 1 || phx__link_out_queued(l) >= SUSPECT_QUEUE
+        || phx__link_out_control(&p->set, l, SUSPECT_FRAME, &w) != 0)
         return 0;
-    phx__wire_put_probe(&w, b, flags, hops);
+    phx__wire_link_put_probe(&w, b, flags, hops);
     suspect_send(p, l, &w);
     return 1;
 }
@@ -300,7 +300,7 @@ int phx__node_suspect_on_probe(phx *p, struct phx__link *l, const struct phx__fr
     int answer = (f->flags & PHX__PROBE_ANSWER) != 0;
     struct phx__probe b;
 
-    if (phx__wire_get_probe(f, &b) != 0)
+    if (phx__wire_link_get_probe(f, &b) != 0)
         return PHX_EPROTO;
     if (phx__id_equal(&b.target, p->set.self))
         suspect_probed(p, l, &b, answer, f->hops);

@@ -79,11 +79,11 @@ static void trace_send(phx *p, uint32_t nbr, const struct phx__trace *t, int fla
     struct phx__link *l = nbr == PHX__NONE ? NULL : phx__node_link(p, nbr);
     struct phx__writer w;
 
-    if (l == NULL || hops < 1 || phx__link_queued(l) >= TRACE_QUEUE
-        || phx__link_control(&p->set, l, TRACE_FRAME, &w) != 0)
+    if (l == NULL || hops < 1 || phx__link_out_queued(l) >= TRACE_QUEUE
+        || phx__link_out_control(&p->set, l, TRACE_FRAME, &w) != 0)
         return;
-    phx__wire_put_trace(&w, t, flags, hops);
-    if (phx__link_control_end(&p->set, l, &w) != 0)
+    phx__wire_link_put_trace(&w, t, flags, hops);
+    if (phx__link_out_control_end(&p->set, l, &w) != 0)
         phx__node_links_break(p, l);
 }
 
@@ -281,7 +281,7 @@ int phx__node_trace_on_trace(phx *p, struct phx__link *l, const struct phx__fram
 {
     struct phx__trace t;
 
-    if (phx__wire_get_trace(f, &t) != 0)
+    if (phx__wire_link_get_trace(f, &t) != 0)
         return PHX_EPROTO;
     if (!phx__id_equal(&t.target, p->set.self))
         trace_pass(p, l, f, &t);

@@ -20,15 +20,15 @@
  * less: where ip_nonlocal_bind is set everything can be bound.)
  *
  * Anybody on the host can take a free name and wait for us, where taking the port itself may be closed to
- * him: it is below 1024, or in use. Therefore a listener counts only if it runs as the same user as we do,
- * or as root. Whoever dials may be anybody, as over TCP. What is proved about the peer is the hello's affair
+ * him: it is below 1024, or in use. Therefore a listener counts only if it runs as the same user as we do, or
+ * as root. Whoever dials may be anybody, as over TCP. What is proved about the peer is the hello's affair
  * here as there; this only keeps a stranger from standing in the way. */
 #ifndef PHX_PRIVATE /* not in the joined file; see base.h */
 #define _GNU_SOURCE 1
 #endif
 #include "os/sock.h"
 
-#include "base/id.h"
+#include "base/addr.h"
 
 #include <sys/socket.h>
 

@@ -119,7 +119,7 @@ size_t phx__post_flow_payload(const struct phx__flow_record *r)
     size_t bytes = phx__post_flow_frame_size(r) - flow_head_size(r->flags);
     uint32_t rest = phx__post_flow_rest(r);
 
-    return rest == 0 ? bytes : bytes - rest * phx__wire_more_head(phx__wire_flags(flow_frame(r)));
+    return rest == 0 ? bytes : bytes - rest * phx__wire_data_more_head(phx__wire_data_flags(flow_frame(r)));
 }
 
 /* Room for n more records. */
@@ -273,7 +273,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     d.payload = NULL;
     d.size = payload;
     phx__buf_writer_init(&w, tail->data + tail->used, head_size);
-    phx__wire_put_data_head(&w, &d, flags | flow_soon(m), o->hops);
+    phx__wire_data_put(&w, &d, flags | flow_soon(m), o->hops);
     PHX_ASSERT(!w.bad && w.size == head_size);
     r->head = phx__buf_block_hold(tail);
     r->head_at = (uint32_t)tail->used;
@@ -294,7 +294,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
 
 size_t phx__post_flow_mail_bytes(const struct phx__message *m)
 {
-    return m->run == 0 ? m->size : m->size + m->rest_size - m->rest * phx__wire_more_head(m->run);
+    return m->run == 0 ? m->size : m->size + m->rest_size - m->rest * phx__wire_data_more_head(m->run);
 }
 
 int phx__post_flow_mail_next(struct phx__message *m)
@@ -303,7 +303,7 @@ int phx__post_flow_mail_next(struct phx__message *m)
 
     if (m->rest == 0)
         return 0;
-    m->data = phx__wire_more(m->data + m->size, m->run, &m->tag, &m->size);
+    m->data = phx__wire_data_more(m->data + m->size, m->run, &m->tag, &m->size);
     m->rest_size = (size_t)(end - m->data) - m->size;
     if (--m->rest == 0)
         m->run = 0;
@@ -378,24 +378,24 @@ uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, 
 
     if (b != o->open_box || from != o->open_from || size > FLOW_SMALL)
         return NULL;
-    flags = phx__wire_flags(o->open_frame);
+    flags = phx__wire_data_flags(o->open_frame);
     if ((flags & (int)PHX__DATA_RUN) == 0)
         flags |= (int)(tag == o->open_tag ? PHX__DATA_RUN : PHX__DATA_RUN | PHX__DATA_TAGS);
     else if ((flags & (int)PHX__DATA_TAGS) == 0 && tag != o->open_tag)
         return NULL;
-    head = phx__wire_more_head(flags);
+    head = phx__wire_data_more_head(flags);
     need = head + size;
     if (need > o->open_left)
         return NULL;
     at = o->open_frame + r->head_size;
     phx__buf_writer_init(&w, at, head);
-    phx__wire_put_more(&w, flags, tag, size);
+    phx__wire_data_put_more(&w, flags, tag, size);
     o->open_left -= (uint32_t)need;
     o->bytes += need;
     o->tail->used += need;
     r->head_size = (uint16_t)(r->head_size + need);
     r->body_at++;
-    phx__wire_stretch(o->open_frame, flags, r->head_size);
+    phx__wire_data_stretch(o->open_frame, flags, r->head_size);
     return at + head;
 }
 
@@ -648,7 +648,7 @@ void phx__post_flow_mail(const struct phx__flow_out *o, uint32_t index, struct p
         m->size = (size_t)phx__buf_get_u64(&in);
         m->data = r->body != NULL ? r->body->data + r->body_at : head + head_size;
         m->rest = phx__post_flow_rest(r);
-        m->run = phx__wire_flags(head) & (int)(PHX__DATA_RUN | PHX__DATA_TAGS);
+        m->run = phx__wire_data_flags(head) & (int)(PHX__DATA_RUN | PHX__DATA_TAGS);
         m->rest_size = m->run == 0 ? 0 : r->head_size - head_size - m->size;
     } else {
         PHX_ASSERT(index == 0);

@@ -1,7 +1,7 @@
 /* flow.h - part of post: one flow's numbers, stores and windows, from one node to another. */
 #ifndef PHX_POST_FLOW_H
 #define PHX_POST_FLOW_H
-#include "wire/place.h"
+#include "wire/data.h"
 
 #define PHX__NEVER UINT64_MAX
 

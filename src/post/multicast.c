@@ -295,12 +295,12 @@ static struct phx__block *multicast_head(struct phx__post *p, struct phx__post_p
     if (b == NULL)
         return NULL;
     phx__buf_writer_init(&w, b->data, room);
-    start = phx__wire_begin_cast(&w, flags, to[0]->out.hops, n);
+    start = phx__wire_data_begin_cast(&w, flags, to[0]->out.hops, n);
     for (i = 0; i < n; i++) {
         multicast_describe(&to[i]->out, &d);
-        phx__wire_put_cast_line(&w, flags, &d);
+        phx__wire_data_put_cast_line(&w, flags, &d);
     }
-    phx__wire_end_cast(&w, start, flags, &d);
+    phx__wire_data_end_cast(&w, start, flags, &d);
     PHX_ASSERT(!w.bad);
     b->used = w.size;
     return b;
@@ -360,14 +360,14 @@ static void multicast_forward(struct phx__post *p, const struct phx__frame *f,
         return;
     }
     phx__buf_writer_init(&w, to, room);
-    start = phx__wire_begin_cast(&w, f->flags, f->hops - 1, n);
+    start = phx__wire_data_begin_cast(&w, f->flags, f->hops - 1, n);
     for (i = from; i < c->count; i++) {
         if (hop[i] != hop[from])
             continue;
-        phx__wire_cast_line(c, f, i, &d, &flags);
-        phx__wire_put_cast_line(&w, f->flags, &d);
+        phx__wire_data_cast_line(c, f, i, &d, &flags);
+        phx__wire_data_put_cast_line(&w, f->flags, &d);
     }
-    phx__wire_end_cast(&w, start, f->flags, &d);
+    phx__wire_data_end_cast(&w, start, f->flags, &d);
     phx__buf_put_bytes(&w, c->payload, c->size);
     PHX_ASSERT(!w.bad);
     p->dropped += phx__post_sched_queued(p, peer, to, w.size) != 0;
@@ -394,10 +394,10 @@ int phx__post_multicast_data(struct phx__post *p, uint32_t nbr, const struct phx
 
     (void)nbr;
     p->now = now;
-    if (phx__wire_get_cast(f, &c) != 0)
+    if (phx__wire_data_get_cast(f, &c) != 0)
         return PHX_EPROTO;
     for (i = 0; i < c.count; i++) {
-        phx__wire_cast_line(&c, f, i, &d, &flags);
+        phx__wire_data_cast_line(&c, f, i, &d, &flags);
         hop[i] = multicast_hop(p, f, &d.target);
         p->dropped += hop[i] == PHX__NONE;
     }
@@ -409,7 +409,7 @@ int phx__post_multicast_data(struct phx__post *p, uint32_t nbr, const struct phx
     }
     for (i = 0; i < c.count; i++) { /* last, because the application may do anything */
         if (hop[i] == PHX__SELF) {
-            phx__wire_cast_line(&c, f, i, &d, &flags);
+            phx__wire_data_cast_line(&c, f, i, &d, &flags);
             phx__post_fragment(p, &d, flags | (int)PHX__DATA_SOON);
         }
     }

@@ -488,7 +488,7 @@ int phx__post_data(struct phx__post *p, uint32_t nbr, const uint8_t *frame, size
     (void)nbr; /* it may even be the next hop, for a moment; the hop byte bounds that */
     p->now = now;
     /* Also what is only passing: or the next node would blame its link with us for it. */
-    if (frame_size < PHX__DATA_HEAD || phx__wire_get_data(f, &d) != 0)
+    if (frame_size < PHX__DATA_HEAD || phx__wire_data_get(f, &d) != 0)
         return PHX_EPROTO;
     if (memcmp(frame + PHX__DATA_TARGET, &p->ids->at[PHX__SELF], sizeof(struct phx_id)) != 0) {
         p->dropped += phx__post_sched_transit(p, frame, frame_size, f) != 0;
@@ -516,7 +516,7 @@ static int post_came_back(struct post_returns *in, struct phx__flow_out *o, uint
 
     *place = 0;
     while (in->at < in->ack->return_count) {
-        phx__wire_return(in->ack, in->at, &t);
+        phx__wire_data_return(in->ack, in->at, &t);
         if (t.number > o->base)
             break;
         if (t.number == o->base && t.place <= rest

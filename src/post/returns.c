@@ -97,7 +97,7 @@ int phx__post_returns_add(struct phx__post_returns *b, uint64_t name, const stru
     if (phx__mem_grow(b->mem, &b->list, &b->capacity, (waiting + 1) * PHX__RETURN_SIZE, 1) != 0)
         return PHX_ENOMEM;
     phx__buf_writer_init(&w, b->list + waiting * PHX__RETURN_SIZE, PHX__RETURN_SIZE);
-    phx__wire_put_return(&w, t);
+    phx__wire_data_put_return(&w, t);
     b->count++;
     if (t->reason == (int)PHX__RETURN_LARGE)
         return 0; /* it will not come again, so nothing has to wait for it */

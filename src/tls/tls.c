@@ -31,11 +31,66 @@
  * Records hold 4 KiB and not 16: the buffers of an engine are 9 KiB instead of 33, and a
  * stranger costs that much before he has proved anything. It costs 0.7 % in bytes.
  */
+#include "tls/tls.h"
 #include "tls/cert.h"
 
 #ifdef PHX_TLS
 
-/* ---- Which of two keys, and whom to believe --------------------------------------------------- */
+/* A record of 4 KiB, and what TLS 1.2 may add to it (BearSSL's own numbers for its larger buffers). */
+#define TLS_RECORD 4096u
+#define TLS_IN (TLS_RECORD + (BR_SSL_BUFSIZE_INPUT - 16384u))
+#define TLS_OUT (TLS_RECORD + (BR_SSL_BUFSIZE_OUTPUT - 16384u))
+/* Between the streams and the engines: one system call for 16 records. */
+#define TLS_BUFFER 65536u
+/* A handshake does not say more than this at once, unless somebody has very long certificates. */
+#define TLS_REST_MAX (TLS_BUFFER + TLS_OUT)
+#define TLS_ISSUER 17u
+
+struct phx__tls_set {
+    struct phx__mem *mem;
+    struct tls_pem *pem; /* NULL: by key */
+    struct tls_own own[PHX__TLS_KEYS];
+    uint32_t own_count;
+    uint8_t issuer_name[TLS_ISSUER];
+    br_x500_name issuer;
+    uint8_t buffer[TLS_BUFFER];
+};
+
+struct tls_pin { /* a validator for BearSSL: the key we know, in whatever certificate */
+    const br_x509_class *vtable;
+    struct phx__tls *tls;
+    const struct tls_own *found;
+    uint32_t certs;
+    size_t size;
+    uint8_t cert[TLS_OWN_CERT];
+};
+
+struct tls_policy { /* a chooser of certificates for BearSSL */
+    const br_ssl_server_policy_class *vtable;
+    struct phx__tls *tls;
+};
+
+struct phx__tls {
+    struct phx__tls_set *set;
+    br_ssl_engine_context *engine; /* of whichever it is */
+    int dialer;
+    union {
+        br_ssl_client_context client;
+        br_ssl_server_context server;
+    } is;
+    union {
+        struct tls_pin pin;
+        br_x509_minimal_context minimal;
+    } judge;
+    struct tls_policy policy;
+    br_ec_impl ec;   /* the curves of the exchange */
+    const char *why; /* known better than the engine's error tells */
+    uint8_t *rest;   /* ciphertext that the stream did not take */
+    size_t rest_size, rest_taken, rest_capacity;
+    uint8_t in[TLS_IN], out[TLS_OUT];
+};
+
+/* ---- Which of two keys, and whom to believe */
 
 /* Called by the server's engine when it has read the first message. */
 static int tls_choose(const br_ssl_server_policy_class **self, const br_ssl_server_context *cc,
@@ -43,7 +98,8 @@ static int tls_choose(const br_ssl_server_policy_class **self, const br_ssl_serv
 {
     struct phx__tls *t = ((struct tls_policy *)(void *)self)->tls;
     br_ssl_server_context *server = &t->is.server;
-    const struct tls_own *own = phx__tls_cert_hinted(t->set, br_ssl_engine_get_server_name(&cc->eng));
+    const struct tls_own *own = phx__tls_cert_hinted(t->set->own, t->set->own_count,
+                                                      br_ssl_engine_get_server_name(&cc->eng));
 
     if (own == NULL) {
         t->why = "it does not have our key";
@@ -113,8 +169,8 @@ static void tls_pin_cert_end(const br_x509_class **self)
     ((struct tls_pin *)(void *)self)->certs++;
 }
 
-/* Which of our keys it shows. That it has the private half is for the engine to see: it is given the
- * public key that we know, not the one that came. */
+/* Which of our keys it shows. That it has the private half is for the engine to see: it is given the public
+ * key that we know, not the one that came. */
 static unsigned tls_pin_end(const br_x509_class **self)
 {
     struct tls_pin *pin = (struct tls_pin *)(void *)self;
@@ -146,7 +202,7 @@ static const br_x509_class tls_pin_class = { sizeof(struct tls_pin), tls_pin_sta
                                              tls_pin_append,         tls_pin_cert_end, tls_pin_end,
                                              tls_pin_key };
 
-/* ---- A node's set ---------------------------------------------------------------------------- */
+/* ---- A node's set */
 
 /* Room for what three files hold: their DER, and of each CA's once more the name and the key. */
 #define TLS_ARENA (4 * TLS_FILE_MAX)
@@ -160,7 +216,9 @@ static int tls_open_pem(struct phx__tls_set *s, const struct phx__tls_files *fil
     if (text != NULL && s->pem != NULL) {
         s->pem->arena = phx__mem_get(s->mem, TLS_ARENA);
         s->pem->size = s->pem->arena == NULL ? 0 : TLS_ARENA;
-        err = s->pem->arena == NULL ? PHX_ENOMEM : phx__tls_cert_read_files(s->pem, files, text);
+        err = s->pem->arena == NULL ? PHX_ENOMEM 
+                                         : phx__tls_cert_read_files(s->pem, files->ca, files->cert,
+                                                                    files->key, text);
     }
     phx__mem_put_secret(s->mem, text, TLS_FILE_MAX + 1); /* it held a private key */
     return err;
@@ -213,13 +271,23 @@ int phx__tls_has_files(const struct phx__tls_set *s)
     return s != NULL && s->pem != NULL;
 }
 
+void phx__tls_keys(struct phx__tls_set *s, const char *cluster, const struct phx_key *keys, uint32_t count)
+{
+    PHX_ASSERT(count <= PHX__TLS_KEYS);
+    s->own_count = 0;
+    while (s->own_count < count && s->pem == NULL) {
+        phx__tls_cert_make(&s->own[s->own_count], cluster, &keys[s->own_count]);
+        s->own_count++;
+    }
+}
+
 uint8_t *phx__tls_buffer(struct phx__tls_set *s, size_t *capacity)
 {
     *capacity = TLS_BUFFER;
     return s->buffer;
 }
 
-/* ---- Engines --------------------------------------------------------------------------------- */
+/* ---- Engines */
 
 static void tls_setup(br_ssl_engine_context *e, struct phx__tls *t, const uint8_t *seed)
 {
@@ -295,7 +363,7 @@ static int tls_start_client(struct phx__tls *t, const uint8_t *seed)
     if (t->set->pem != NULL)
         tls_show_files(t);
     else
-        phx__tls_cert_put_name(t->set, seed + 32, name);
+        phx__tls_cert_put_name(t->set->own, t->set->own_count, seed + 32, name);
     return br_ssl_client_reset(&t->is.client, t->set->pem != NULL ? NULL : name, 0);
 }
 
@@ -354,7 +422,7 @@ void phx__tls_free(struct phx__tls *t)
     phx__mem_put(mem, t, sizeof *t);
 }
 
-/* ---- Bytes ----------------------------------------------------------------------------------- */
+/* ---- Bytes */
 
 static int tls_keep(struct phx__tls *t, const uint8_t *data, size_t size)
 {
@@ -508,7 +576,7 @@ int phx__tls_binding(struct phx__tls *t, uint8_t out[32])
     return br_ssl_key_export(t->engine, out, 32, "EXPORTER-Phoenix", NULL, 0) ? 0 : PHX_ETLS;
 }
 
-/* ---- Causes ---------------------------------------------------------------------------------- */
+/* ---- Causes */
 
 static const struct tls_cause {
     int error;
@@ -551,7 +619,7 @@ const char *phx__tls_why(const struct phx__tls *t)
 
 #else
 
-/* ---- Not built in ---------------------------------------------------------------------------- */
+/* ---- Not built in */
 
 /* No set can be had, so no link has an engine, and but for the first two these are never called. */
 int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,

@@ -520,7 +520,7 @@ void check_bounds(const struct check *c, uint32_t host, const struct phx_config 
     over(c, host, "what is held for names", post->hold.held_bytes, held_limit(post, cfg, window));
     for (i = 0; i < v->p->link_size; i++)
         if (v->p->links[i])
-            over(c, host, "the queue of a link", phx__link_queued(v->p->links[i]), (size_t)1 << 20);
+            over(c, host, "the queue of a link", phx__link_out_queued(v->p->links[i]), (size_t)1 << 20);
     if (cfg->mem_limit) /* the peak tells of every moment, not only of this one */
         over(c, host, "memory", c->w->hosts[host].mem_peak, cfg->mem_limit);
 }

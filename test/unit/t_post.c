@@ -193,9 +193,9 @@ static void give_ack(struct node *to, const struct phx__ack *a, int gap)
     size_t used;
 
     phx__buf_writer_init(&wr, raw, sizeof raw);
-    phx__wire_put_ack(&wr, a, 5);
+    phx__wire_data_put_ack(&wr, a, 5);
     if (check(!wr.bad && phx__wire_parse(raw, wr.size, &f, &used) == 1
-                  && phx__wire_get_ack(&f, &got) == 0,
+                  && phx__wire_data_get_ack(&f, &got) == 0,
               "an ack is well-formed"))
         phx__post_ack(&to->post, &got, gap, to->w->now);
 }
@@ -558,7 +558,7 @@ static void wire_drop_half(struct wire *wire)
 {
     if (wire->half == NULL)
         return;
-    phx__wire_place_drop(&wire->place);
+    phx__buf_place_drop(&wire->place);
     frame_free(wire->half);
     wire->half = NULL;
 }
@@ -627,7 +627,7 @@ static void wire_finish(struct world *w, int a, int b)
 {
     struct wire *wire = &w->wire[a][b];
     size_t head = wire->half->size[0] + wire->half->size[1] - wire->place.size;
-    int is_open = phx__wire_place_is_open(&wire->place);
+    int is_open = phx__buf_place_is_open(&wire->place);
 
     if (is_open)
         place_up_to(wire, wire->place.size);
@@ -1736,15 +1736,15 @@ static void test_overtaken(void)
         f = w->wire[0][1].head;
         ok(phx__post_recv_place(to, f->data[0], PHX__DATA_HEAD - 1, &place) == 0, "half a head has no place");
         ok(phx__post_recv_place(to, f->data[0], f->size[0], &place) == f->size[0]
-               && phx__wire_place_is_open(&place) && place.size == PHX__FRAGMENT
+               && phx__buf_place_is_open(&place) && place.size == PHX__FRAGMENT
                && place.at == (size_t)round * PHX__FRAGMENT,
            "fragment %d has a place", round);
         ok(!phx__post_recv_ahead(to, as_seen(1, 0), &ahead), "and nobody may guess what comes there");
         w->frozen = 0;
         wire_deliver(w, 0, 1);
-        ok(!phx__wire_place_is_open(&place), "which it has not when another took it");
+        ok(!phx__buf_place_is_open(&place), "which it has not when another took it");
         phx__post_recv_placed(to, NULL, 0, NULL, w->now);
-        phx__wire_place_drop(&place);
+        phx__buf_place_drop(&place);
     }
     ok(settle(w) && w->begun_shown == 1 && no_errors(w) && all_arrived(w), "the message arrives once");
     ok(world_free(w), "no byte leaked");
@@ -1827,7 +1827,7 @@ static const char *frames_on(const struct world *w, int from, int to)
     size_t n = 0;
 
     for (f = w->wire[from][to].head; f != NULL && n + 1 < sizeof text; f = f->next) {
-        int flags = phx__wire_flags(f->data[0]);
+        int flags = phx__wire_data_flags(f->data[0]);
 
         text[n++] = (char)((flags & 3) != 3 ? '.' : (flags & (int)PHX__DATA_TAGS) != 0 ? 't'
                            : (flags & (int)PHX__DATA_RUN) != 0 ? 'r' : '1');
@@ -1966,8 +1966,8 @@ static void test_run_seen(void)
     w->frozen = 1;
     pull(w, 0, 1);
     ok(strcmp(frames_on(w, 0, 1), "tt") == 0, "two frames: %s", frames_on(w, 0, 1));
-    ok((phx__wire_flags(w->wire[0][1].head->data[0]) & (int)PHX__DATA_SEEN) == 0
-           && (phx__wire_flags(w->wire[0][1].head->next->data[0]) & (int)PHX__DATA_SEEN) != 0,
+    ok((phx__wire_data_flags(w->wire[0][1].head->data[0]) & (int)PHX__DATA_SEEN) == 0
+           && (phx__wire_data_flags(w->wire[0][1].head->next->data[0]) & (int)PHX__DATA_SEEN) != 0,
        "of which the second says that it is known");
     w->frozen = 0;
     all_see(w, 3, 1);
@@ -2158,9 +2158,9 @@ static void test_returned_twice(void)
     check(send_size(n, 3, PHX__FRAGMENT + 1, 0, 0, 0) == 0, "two fragments");
     pull(w, 0, 1);
     phx__buf_writer_init(&wr, list, sizeof list);
-    phx__wire_put_return(&wr, &t);
+    phx__wire_data_put_return(&wr, &t);
     t.place = 7;
-    phx__wire_put_return(&wr, &t);
+    phx__wire_data_put_return(&wr, &t);
     memset(&a, 0, sizeof a);
     a.target = id_of(0);
     a.source = id_of(1);
@@ -2208,12 +2208,12 @@ static void test_run_hostile(void)
     t.number = 0;
     t.place = 10;
     t.reason = (int)PHX__RETURN_MOVED;
-    phx__wire_put_return(&wr, &t);
+    phx__wire_data_put_return(&wr, &t);
     t.number = 1;
     t.place = 9;
-    phx__wire_put_return(&wr, &t);
+    phx__wire_data_put_return(&wr, &t);
     t.place = UINT16_MAX;
-    phx__wire_put_return(&wr, &t);
+    phx__wire_data_put_return(&wr, &t);
     phx__post_ack(&n->post, &a, 0, w->now);
     ok(o->count == 0 && n->post.pending_count == 1 && n->post.hold.letters == 1,
        "of two runs the last message of one comes back");
@@ -2594,13 +2594,13 @@ static void test_cast_hostile(void)
         d.total = d.size = 4;
         d.number = d.tag = (uint64_t)hops - 1;
         phx__buf_writer_init(&wr, raw, sizeof raw);
-        start = phx__wire_begin_cast(&wr, flags, hops, 9);
+        start = phx__wire_data_begin_cast(&wr, flags, hops, 9);
         for (i = 0; i < 9; i++) {
             d.target = id_of(targets[i]);
             d.to = 3 + (uint64_t)targets[i] % 8;
-            phx__wire_put_cast_line(&wr, flags, &d);
+            phx__wire_data_put_cast_line(&wr, flags, &d);
         }
-        phx__wire_end_cast(&wr, start, flags, &d);
+        phx__wire_data_end_cast(&wr, start, flags, &d);
         for (i = 0; i < 4; i++)
             phx__buf_put_u8(&wr, pattern(d.tag, i));
         check(!wr.bad && phx__wire_parse(raw, wr.size, &f, &used) == 1, "parses");
@@ -2808,7 +2808,7 @@ static void inject(struct world *w, uint64_t epoch, uint64_t number, int flags, 
     d.total = total;
     d.size = size;
     phx__buf_writer_init(&wr, raw, sizeof raw);
-    phx__wire_put_data_head(&wr, &d, flags, 5);
+    phx__wire_data_put(&wr, &d, flags, 5);
     for (i = 0; i < size; i++)
         raw[wr.size + i] = pattern(d.tag, i);
     check(phx__wire_parse(raw, wr.size + size, &f, &used) == 1, "parses");

@@ -763,7 +763,7 @@ static void test_strangers(void)
     write_derived();
     ok(run("openssl verify -CAfile derived.pem -check_ss_sig derived.pem"),
        "our own certificate is a good one to openssl");
-    phx__tls_cert_put_name(n[0].p->set.tls, random, name);
+    phx__tls_cert_put_name(n[0].p->set.tls->own, n[0].p->set.tls->own_count, random, name);
 
     stranger("without a key", NULL, NULL, NULL);
     ok(passed_size[1] == 7 && records(21) == 1,
@@ -974,7 +974,7 @@ static void test_large_records(void)
           "two engines");
     br_ssl_engine_set_buffers_bidi(client->engine, big_in, sizeof big_in, big_out, sizeof big_out);
     br_ssl_engine_set_default_ec(client->engine);
-    phx__tls_cert_put_name(set, seed + 32, name);
+    phx__tls_cert_put_name(set->own, set->own_count, seed + 32, name);
     br_ssl_client_reset(&client->is.client, name, 0);
     for (i = 0; i < 20 && !(br_ssl_engine_current_state(client->engine) & BR_SSL_SENDAPP); i++) {
         size = drain_engine(client->engine, wire);

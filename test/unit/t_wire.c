@@ -3,7 +3,9 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
-#include "wire/wire.h"
+#include "wire/data.h"
+#include "wire/link.h"
+#include "wire/route.h"
 #endif
 #include "spec.h"
 
@@ -84,7 +86,7 @@ static size_t make_card(uint8_t *out, size_t capacity, uint32_t claims_max)
         at = claims[i].last + 1;
     }
     phx__buf_writer_init(&w, out, capacity);
-    phx__wire_put_card(&w, &card, claims);
+    phx__wire_route_put_card(&w, &card, claims);
     return w.bad ? 0 : w.size;
 }
 
@@ -99,7 +101,7 @@ static void make_hello(struct phx__writer *w)
     h.version_min = (uint16_t)(1 + below(300));
     h.version_max = (uint16_t)(h.version_min + below(300));
     h.incarnation >>= 1;
-    phx__wire_put_hello(w, &h);
+    phx__wire_link_put_hello(w, &h);
 }
 
 static void make_answer(struct phx__writer *w)
@@ -112,7 +114,7 @@ static void make_answer(struct phx__writer *w)
     a.incarnation >>= 1;
     a.card_version = 1 + below(300);
     make_address(&a.observed);
-    phx__wire_put_answer(w, &a);
+    phx__wire_link_put_answer(w, &a);
 }
 
 static void make_proof(struct phx__writer *w)
@@ -123,7 +125,7 @@ static void make_proof(struct phx__writer *w)
     p.seq = 1 + below(300);
     p.card_version = 1 + below(300);
     make_address(&p.observed);
-    phx__wire_put_proof(w, &p);
+    phx__wire_link_put_proof(w, &p);
 }
 
 static void make_entry(struct phx__writer *w, int flags, uint32_t id_count)
@@ -140,7 +142,7 @@ static void make_entry(struct phx__writer *w, int flags, uint32_t id_count)
     e.card_size = (uint32_t)make_card(card, sizeof card, 3);
     e.trans_first = (uint16_t)below(id_count + 1);
     e.trans_count = (uint16_t)below(id_count + 1 - e.trans_first);
-    phx__wire_put_entry(w, flags, &e);
+    phx__wire_route_put_entry(w, flags, &e);
 }
 
 static void make_update(struct phx__writer *w)
@@ -173,7 +175,7 @@ static void make_card_part(struct phx__writer *w)
     c.offset = below(2000000);
     c.total = c.offset + c.size + 10 + below(1000);
     c.data = part;
-    phx__wire_put_card_part(w, &c);
+    phx__wire_route_put_card_part(w, &c);
 }
 
 static void make_summary(struct phx__writer *w)
@@ -184,7 +186,7 @@ static void make_summary(struct phx__writer *w)
 
     while (n-- > 0) {
         scatter(&line, sizeof line);
-        phx__wire_put_summary_line(w, &line);
+        phx__wire_route_put_summary_line(w, &line);
     }
     phx__wire_end(w, start);
 }
@@ -199,7 +201,7 @@ static size_t make_run(uint8_t *out, size_t capacity, int flags)
     for (; n > 0; n--) {
         uint32_t size = below(2) * below(8);
 
-        phx__wire_put_more(&w, flags, 77, size);
+        phx__wire_data_put_more(&w, flags, 77, size);
         phx__buf_put_bytes(&w, "abcdefgh", size);
     }
     check(!w.bad, "a run fits");
@@ -227,7 +229,7 @@ static void make_data(struct phx__writer *w)
             d.size += make_run(payload + d.size, sizeof payload - d.size, flags);
         }
     }
-    phx__wire_put_data_head(w, &d, flags, (int)below(256));
+    phx__wire_data_put(w, &d, flags, (int)below(256));
     phx__buf_put_bytes(w, payload, d.size);
 }
 
@@ -243,13 +245,13 @@ static void make_cast(struct phx__writer *w)
     scatter(payload, sizeof payload);
     d.size = 1 + below(60);
     d.total = d.size + ((flags & (int)PHX__DATA_LAST) != 0 ? 0 : 1 + below(1000));
-    start = phx__wire_begin_cast(w, flags, (int)below(256), n);
+    start = phx__wire_data_begin_cast(w, flags, (int)below(256), n);
     for (i = 0; i < n; i++) {
         scatter(&d.target, sizeof d.target);
         d.seen = below(2) ? d.seen : 0;
-        phx__wire_put_cast_line(w, flags, &d);
+        phx__wire_data_put_cast_line(w, flags, &d);
     }
-    phx__wire_end_cast(w, start, flags, &d);
+    phx__wire_data_end_cast(w, start, flags, &d);
     phx__buf_put_bytes(w, payload, d.size);
 }
 
@@ -271,10 +273,10 @@ static void make_ack(struct phx__writer *w)
         t.number = ((uint64_t)(i / 2) << 32) + 1; /* two of each frame */
         t.place = (uint16_t)(i % 2 * 1000 + below(1000));
         t.reason = 1 + (int)below(3);
-        phx__wire_put_return(&returns, &t);
+        phx__wire_data_put_return(&returns, &t);
     }
     a.seen = below(2) ? a.seen | 1 : 0;
-    phx__wire_put_ack(w, &a, (int)below(256));
+    phx__wire_data_put_ack(w, &a, (int)below(256));
 }
 
 static void make_fixed(struct phx__writer *w, int type)
@@ -297,13 +299,13 @@ static void make_fixed(struct phx__writer *w, int type)
     scatter(&s, sizeof s);
     scatter(&p, sizeof p);
     switch (type) {
-    case PHX__REFUSE: phx__wire_put_refuse(w, -(int)(1 + below(65535))); break;
-    case PHX__REQUEST: phx__wire_put_request(w, &q, (int)below(256)); break;
-    case PHX__BEAT: phx__wire_put_beat(w, &b, (int)below(16)); break;
-    case PHX__SUSPECT: phx__wire_put_suspect(w, &s, (int)below(256)); break;
-    case PHX__PROBE: phx__wire_put_probe(w, &p, (int)below(2), (int)below(256)); break;
-    case PHX__HAND: phx__wire_put_hand(w, &h, (int)below(256)); break;
-    case PHX__TRACE: phx__wire_put_trace(w, &t, (int)below(2), (int)below(256)); break;
+    case PHX__REFUSE: phx__wire_link_put_refuse(w, -(int)(1 + below(65535))); break;
+    case PHX__REQUEST: phx__wire_route_put_request(w, &q, (int)below(256)); break;
+    case PHX__BEAT: phx__wire_link_put_beat(w, &b, (int)below(16)); break;
+    case PHX__SUSPECT: phx__wire_link_put_suspect(w, &s, (int)below(256)); break;
+    case PHX__PROBE: phx__wire_link_put_probe(w, &p, (int)below(2), (int)below(256)); break;
+    case PHX__HAND: phx__wire_link_put_hand(w, &h, (int)below(256)); break;
+    case PHX__TRACE: phx__wire_link_put_trace(w, &t, (int)below(2), (int)below(256)); break;
     default: make_ack(w);
     }
 }
@@ -337,13 +339,13 @@ static int remake_card(struct phx__writer *w, const uint8_t *data, size_t size)
     struct phx__card card;
     uint32_t i;
 
-    if (phx__wire_get_card(data, size, &card) != 0)
+    if (phx__wire_route_get_card(data, size, &card) != 0)
         return 0;
     if (!check(card.claim_count <= 3000, "a card in a frame has few claims"))
         return 0;
     for (i = 0; i < card.claim_count; i++)
-        phx__wire_claim(&card, i, &claims[i]);
-    phx__wire_put_card(w, &card, claims);
+        phx__wire_route_claim(&card, i, &claims[i]);
+    phx__wire_route_put_card(w, &card, claims);
     return 1;
 }
 
@@ -356,20 +358,20 @@ static int remake_update(struct phx__writer *w, const struct phx__frame *f)
     struct phx__writer cw;
     int more;
 
-    if (phx__wire_get_update(f, &u) != 0)
+    if (phx__wire_route_get_update(f, &u) != 0)
         return 0;
     phx__buf_put_u16(w, u.id_count);
     phx__buf_put_bytes(w, u.ids, u.id_count * (size_t)16);
-    while ((more = phx__wire_next_entry(&u, f->flags, &e)) == 1) {
+    while ((more = phx__wire_route_next_entry(&u, f->flags, &e)) == 1) {
         phx__buf_writer_init(&cw, card, sizeof card);
         if (e.card != NULL && !remake_card(&cw, e.card, e.card_size))
             return 0;
         e.card = e.card != NULL ? card : NULL;
         e.card_size = (uint32_t)cw.size;
-        phx__wire_put_entry(w, f->flags, &e);
+        phx__wire_route_put_entry(w, f->flags, &e);
     }
     if (more < 0)
-        check(phx__wire_next_entry(&u, f->flags, &e) == PHX_EPROTO, "an error stays one");
+        check(phx__wire_route_next_entry(&u, f->flags, &e) == PHX_EPROTO, "an error stays one");
     phx__wire_end(w, start);
     return more == 0;
 }
@@ -382,8 +384,8 @@ static int remake_summary(struct phx__writer *w, const struct phx__frame *f)
     int more;
 
     phx__buf_reader_init(&r, f->body, f->size);
-    while ((more = phx__wire_next_summary_line(&r, &line)) == 1)
-        phx__wire_put_summary_line(w, &line);
+    while ((more = phx__wire_route_next_summary_line(&r, &line)) == 1)
+        phx__wire_route_put_summary_line(w, &line);
     phx__wire_end(w, start);
     return more == 0;
 }
@@ -395,14 +397,14 @@ static int remake_handshake(struct phx__writer *w, const struct phx__frame *f)
     struct phx__proof p;
     int reason;
 
-    if (phx__wire_get_hello(f, &h) == 0)
-        phx__wire_put_hello(w, &h);
-    else if (phx__wire_get_answer(f, &a) == 0)
-        phx__wire_put_answer(w, &a);
-    else if (phx__wire_get_proof(f, &p) == 0)
-        phx__wire_put_proof(w, &p);
-    else if (phx__wire_get_refuse(f, &reason) == 0)
-        phx__wire_put_refuse(w, reason);
+    if (phx__wire_link_get_hello(f, &h) == 0)
+        phx__wire_link_put_hello(w, &h);
+    else if (phx__wire_link_get_answer(f, &a) == 0)
+        phx__wire_link_put_answer(w, &a);
+    else if (phx__wire_link_get_proof(f, &p) == 0)
+        phx__wire_link_put_proof(w, &p);
+    else if (phx__wire_link_get_refuse(f, &reason) == 0)
+        phx__wire_link_put_refuse(w, reason);
     else
         return 0;
     return 1;
@@ -416,17 +418,17 @@ static int remake_cast(struct phx__writer *w, const struct phx__frame *f)
     uint32_t i;
     int flags;
 
-    if (phx__wire_get_cast(f, &c) != 0)
+    if (phx__wire_data_get_cast(f, &c) != 0)
         return 0;
-    start = phx__wire_begin_cast(w, f->flags & 3, f->hops, c.count);
+    start = phx__wire_data_begin_cast(w, f->flags & 3, f->hops, c.count);
     for (i = 0; i < c.count; i++) {
-        phx__wire_cast_line(&c, f, i, &d, &flags);
+        phx__wire_data_cast_line(&c, f, i, &d, &flags);
         check((flags & 3) == (f->flags & 3)
                   && ((flags & (int)PHX__DATA_SEEN) != 0) == (d.seen != 0),
               "what a line stands for");
-        phx__wire_put_cast_line(w, f->flags, &d);
+        phx__wire_data_put_cast_line(w, f->flags, &d);
     }
-    phx__wire_end_cast(w, start, f->flags, &d);
+    phx__wire_data_end_cast(w, start, f->flags, &d);
     phx__buf_put_bytes(w, c.payload, c.size);
     return 1;
 }
@@ -443,25 +445,25 @@ static int remake_rest(struct phx__writer *w, const struct phx__frame *f)
     struct phx__hand h;
     struct phx__trace t;
 
-    if (phx__wire_get_card_part(f, &c) == 0) {
-        phx__wire_put_card_part(w, &c);
-    } else if (phx__wire_get_request(f, &q) == 0) {
-        phx__wire_put_request(w, &q, f->hops);
-    } else if (phx__wire_get_beat(f, &b) == 0) {
-        phx__wire_put_beat(w, &b, f->flags & 15);
-    } else if (phx__wire_get_data(f, &d) == 0) {
-        phx__wire_put_data_head(w, &d, f->flags & 31, f->hops);
+    if (phx__wire_route_get_card_part(f, &c) == 0) {
+        phx__wire_route_put_card_part(w, &c);
+    } else if (phx__wire_route_get_request(f, &q) == 0) {
+        phx__wire_route_put_request(w, &q, f->hops);
+    } else if (phx__wire_link_get_beat(f, &b) == 0) {
+        phx__wire_link_put_beat(w, &b, f->flags & 15);
+    } else if (phx__wire_data_get(f, &d) == 0) {
+        phx__wire_data_put(w, &d, f->flags & 31, f->hops);
         phx__buf_put_bytes(w, d.payload, d.size);
-    } else if (phx__wire_get_ack(f, &a) == 0) {
-        phx__wire_put_ack(w, &a, f->hops);
-    } else if (phx__wire_get_suspect(f, &s) == 0) {
-        phx__wire_put_suspect(w, &s, f->hops);
-    } else if (phx__wire_get_probe(f, &p) == 0) {
-        phx__wire_put_probe(w, &p, f->flags & 1, f->hops);
-    } else if (phx__wire_get_hand(f, &h) == 0) {
-        phx__wire_put_hand(w, &h, f->hops);
-    } else if (phx__wire_get_trace(f, &t) == 0) {
-        phx__wire_put_trace(w, &t, f->flags & 1, f->hops);
+    } else if (phx__wire_data_get_ack(f, &a) == 0) {
+        phx__wire_data_put_ack(w, &a, f->hops);
+    } else if (phx__wire_link_get_suspect(f, &s) == 0) {
+        phx__wire_link_put_suspect(w, &s, f->hops);
+    } else if (phx__wire_link_get_probe(f, &p) == 0) {
+        phx__wire_link_put_probe(w, &p, f->flags & 1, f->hops);
+    } else if (phx__wire_link_get_hand(f, &h) == 0) {
+        phx__wire_link_put_hand(w, &h, f->hops);
+    } else if (phx__wire_link_get_trace(f, &t) == 0) {
+        phx__wire_link_put_trace(w, &t, f->flags & 1, f->hops);
     } else {
         return remake_cast(w, f);
     }
@@ -701,9 +703,9 @@ static void test_handshake_values(void)
     h.version_min = 3;
     h.version_max = 4;
     value_begin();
-    phx__wire_put_hello(&value, &h);
+    phx__wire_link_put_hello(&value, &h);
     value_end();
-    ok(phx__wire_get_hello(&value_frame, &h2) == 0 && h2.version_min == 3 && h2.version_max == 4
+    ok(phx__wire_link_get_hello(&value_frame, &h2) == 0 && h2.version_min == 3 && h2.version_max == 4
            && h2.features == h.features && h2.incarnation == h.incarnation
            && phx__id_equal(&h.id, &h2.id) && memcmp(h.cluster, h2.cluster, 8) == 0
            && memcmp(h.nonce, h2.nonce, PHX__NONCE) == 0,
@@ -717,9 +719,9 @@ static void test_handshake_values(void)
         make_address(&a.observed);
     while (a.observed.family != PHX_IPV6);
     value_begin();
-    phx__wire_put_answer(&value, &a);
+    phx__wire_link_put_answer(&value, &a);
     value_end();
-    ok(phx__wire_get_answer(&value_frame, &a2) == 0 && a2.version == 5 && a2.features == a.features
+    ok(phx__wire_link_get_answer(&value_frame, &a2) == 0 && a2.version == 5 && a2.features == a.features
            && a2.incarnation == a.incarnation && phx__id_equal(&a.id, &a2.id)
            && memcmp(a.nonce, a2.nonce, PHX__NONCE) == 0 && memcmp(a.mac, a2.mac, PHX__MAC) == 0
            && memcmp(a.mac_other, a2.mac_other, PHX__MAC) == 0
@@ -734,16 +736,16 @@ static void test_handshake_values(void)
     p.card_version = 9;
     make_address(&p.observed);
     value_begin();
-    phx__wire_put_proof(&value, &p);
+    phx__wire_link_put_proof(&value, &p);
     value_end();
-    ok(phx__wire_get_proof(&value_frame, &p2) == 0 && memcmp(p.mac, p2.mac, PHX__MAC) == 0
+    ok(phx__wire_link_get_proof(&value_frame, &p2) == 0 && memcmp(p.mac, p2.mac, PHX__MAC) == 0
            && p2.seq == 8 && p2.card_version == 9 && p2.have == p.have
            && phx__addr_equal(&p.observed, &p2.observed),
        "PROOF");
     value_begin();
-    phx__wire_put_refuse(&value, PHX_EKEY);
+    phx__wire_link_put_refuse(&value, PHX_EKEY);
     value_end();
-    ok(phx__wire_get_refuse(&value_frame, &reason) == 0 && reason == PHX_EKEY, "REFUSE");
+    ok(phx__wire_link_get_refuse(&value_frame, &reason) == 0 && reason == PHX_EKEY, "REFUSE");
 }
 
 /* ANSWER or PROOF with one u32 of its body set: is it taken? */
@@ -794,19 +796,19 @@ static void test_handshake_sizes(void)
     a.version = 1;
     a.seq = a.card_version = p.seq = p.card_version = 1;
     value_begin();
-    phx__wire_put_answer(&value, &a);
+    phx__wire_link_put_answer(&value, &a);
     ok(value.size == 8 + 123, "the shortest ANSWER");
     value_begin();
-    phx__wire_put_proof(&value, &p);
+    phx__wire_link_put_proof(&value, &p);
     ok(value.size == 8 + 45, "the shortest PROOF");
     a.observed.family = PHX_UNIX;
     memset(a.observed.path, '/', 103);
     p.observed = a.observed;
     value_begin();
-    phx__wire_put_answer(&value, &a);
+    phx__wire_link_put_answer(&value, &a);
     ok(value.size == 235, "the longest ANSWER");
     value_begin();
-    phx__wire_put_proof(&value, &p);
+    phx__wire_link_put_proof(&value, &p);
     ok(value.size == 157, "the longest PROOF");
 }
 
@@ -833,18 +835,18 @@ static void test_routing_values(void)
     start = phx__wire_begin(&value, PHX__UPDATE, PHX__UPDATE_TRANS, 0);
     phx__buf_put_u16(&value, 3);
     phx__buf_put_bytes(&value, ids, sizeof ids);
-    phx__wire_put_entry(&value, PHX__UPDATE_TRANS, &e);
+    phx__wire_route_put_entry(&value, PHX__UPDATE_TRANS, &e);
     phx__wire_end(&value, start);
     value_end();
-    ok(phx__wire_get_update(&value_frame, &u) == 0 && u.id_count == 3
+    ok(phx__wire_route_get_update(&value_frame, &u) == 0 && u.id_count == 3
            && memcmp(u.ids, ids, sizeof ids) == 0,
        "UPDATE");
-    ok(phx__wire_next_entry(&u, value_frame.flags, &e2) == 1 && phx__id_equal(&e.id, &e2.id)
+    ok(phx__wire_route_next_entry(&u, value_frame.flags, &e2) == 1 && phx__id_equal(&e.id, &e2.id)
            && e2.incarnation == e.incarnation && e2.seq == e.seq && e2.hops == e.hops
            && e2.flags == e.flags && e2.card_version == 77 && e2.card == NULL && e2.card_size == 0
            && e2.trans_first == 1 && e2.trans_count == 2,
        "its entry");
-    ok(phx__wire_next_entry(&u, value_frame.flags, &e2) == 0, "and no other");
+    ok(phx__wire_route_next_entry(&u, value_frame.flags, &e2) == 0, "and no other");
 
     scatter(&c, sizeof c);
     c.version = 5;
@@ -853,24 +855,24 @@ static void test_routing_values(void)
     c.data = (const uint8_t *)ids;
     c.size = sizeof ids;
     value_begin();
-    phx__wire_put_card_part(&value, &c);
+    phx__wire_route_put_card_part(&value, &c);
     value_end();
-    ok(phx__wire_get_card_part(&value_frame, &c2) == 0 && phx__id_equal(&c.id, &c2.id)
+    ok(phx__wire_route_get_card_part(&value_frame, &c2) == 0 && phx__id_equal(&c.id, &c2.id)
            && c2.incarnation == c.incarnation && c2.version == 5 && c2.total == 1000
            && c2.offset == 100 && c2.size == sizeof ids && memcmp(c2.data, ids, sizeof ids) == 0,
        "CARD");
     scatter(&q, sizeof q);
     value_begin();
-    phx__wire_put_request(&value, &q, 9);
+    phx__wire_route_put_request(&value, &q, 9);
     value_end();
-    ok(phx__wire_get_request(&value_frame, &q2) == 0 && phx__id_equal(&q.id, &q2.id)
+    ok(phx__wire_route_get_request(&value_frame, &q2) == 0 && phx__id_equal(&q.id, &q2.id)
            && q2.incarnation == q.incarnation && q2.seq == q.seq && value_frame.hops == 9,
        "REQUEST");
     scatter(&b, sizeof b);
     value_begin();
-    phx__wire_put_beat(&value, &b, PHX__BEAT_MONITOR);
+    phx__wire_link_put_beat(&value, &b, PHX__BEAT_MONITOR);
     value_end();
-    ok(phx__wire_get_beat(&value_frame, &b2) == 0 && b2.next_ms == b.next_ms
+    ok(phx__wire_link_get_beat(&value_frame, &b2) == 0 && b2.next_ms == b.next_ms
            && b2.digest == b.digest && b2.around == b.around
            && b2.around_count == b.around_count && b2.echo_ms == b.echo_ms
            && value_frame.flags == PHX__BEAT_MONITOR,
@@ -885,17 +887,17 @@ static void test_live_values(void)
 
     scatter(&s, sizeof s);
     value_begin();
-    phx__wire_put_suspect(&value, &s, 7);
+    phx__wire_link_put_suspect(&value, &s, 7);
     value_end();
-    ok(phx__wire_get_suspect(&value_frame, &s2) == 0 && phx__id_equal(&s.id, &s2.id)
+    ok(phx__wire_link_get_suspect(&value_frame, &s2) == 0 && phx__id_equal(&s.id, &s2.id)
            && phx__id_equal(&s.accuser, &s2.accuser) && s2.incarnation == s.incarnation
            && s2.seq == s.seq && value_frame.hops == 7,
        "SUSPECT");
     scatter(&p, sizeof p);
     value_begin();
-    phx__wire_put_probe(&value, &p, PHX__PROBE_ANSWER, 8);
+    phx__wire_link_put_probe(&value, &p, PHX__PROBE_ANSWER, 8);
     value_end();
-    ok(phx__wire_get_probe(&value_frame, &p2) == 0 && phx__id_equal(&p.target, &p2.target)
+    ok(phx__wire_link_get_probe(&value_frame, &p2) == 0 && phx__id_equal(&p.target, &p2.target)
            && phx__id_equal(&p.subject, &p2.subject) && phx__id_equal(&p.asker, &p2.asker)
            && value_frame.flags == PHX__PROBE_ANSWER && value_frame.hops == 8
            && memcmp(value.data + PHX__DATA_TARGET, p.target.b, 16) == 0,
@@ -911,18 +913,18 @@ static void test_hand_values(void)
     h.first = 5;
     h.last = UINT64_MAX;
     value_begin();
-    phx__wire_put_hand(&value, &h, 6);
+    phx__wire_link_put_hand(&value, &h, 6);
     value_end();
-    ok(phx__wire_get_hand(&value_frame, &h2) == 0 && phx__id_equal(&h.target, &h2.target)
+    ok(phx__wire_link_get_hand(&value_frame, &h2) == 0 && phx__id_equal(&h.target, &h2.target)
            && phx__id_equal(&h.giver, &h2.giver) && h2.incarnation == h.incarnation
            && h2.first == 5 && h2.last == UINT64_MAX && h2.epoch == h.epoch
            && value_frame.hops == 6 && memcmp(value.data + PHX__DATA_TARGET, h.target.b, 16) == 0,
        "HAND");
     h.last = 4;
     value_begin();
-    phx__wire_put_hand(&value, &h, 6);
+    phx__wire_link_put_hand(&value, &h, 6);
     value_end();
-    ok(phx__wire_get_hand(&value_frame, &h2) == PHX_EPROTO, "of names that end before they begin");
+    ok(phx__wire_link_get_hand(&value_frame, &h2) == PHX_EPROTO, "of names that end before they begin");
 }
 
 static void test_trace_values(void)
@@ -936,22 +938,22 @@ static void test_trace_values(void)
     t.why = -65535;
     for (flags = 0; flags < 2; flags++) {
         value_begin();
-        phx__wire_put_trace(&value, &t, flags, 6);
+        phx__wire_link_put_trace(&value, &t, flags, 6);
         value_end();
-        ok(phx__wire_get_trace(&value_frame, &t2) == 0 && phx__id_equal(&t.target, &t2.target)
+        ok(phx__wire_link_get_trace(&value_frame, &t2) == 0 && phx__id_equal(&t.target, &t2.target)
                && phx__id_equal(&t.source, &t2.source) && t2.key == t.key && t2.number == 7
                && t2.distance == (flags ? t.distance : 0) && t2.why == (flags ? -65535 : 0)
                && value_frame.hops == 6
                && memcmp(value.data + PHX__DATA_TARGET, t.target.b, 16) == 0,
            flags ? "TRACE, an answer" : "TRACE, a question");
         value_frame.flags ^= 1;
-        ok(phx__wire_get_trace(&value_frame, &t2) == PHX_EPROTO, "and not the other of the two");
+        ok(phx__wire_link_get_trace(&value_frame, &t2) == PHX_EPROTO, "and not the other of the two");
     }
     t.number = 0;
     value_begin();
-    phx__wire_put_trace(&value, &t, 0, 6);
+    phx__wire_link_put_trace(&value, &t, 0, 6);
     value_end();
-    ok(phx__wire_get_trace(&value_frame, &t2) == PHX_EPROTO, "hops are counted from 1");
+    ok(phx__wire_link_get_trace(&value_frame, &t2) == PHX_EPROTO, "hops are counted from 1");
 }
 
 static void test_post_values(void)
@@ -967,11 +969,11 @@ static void test_post_values(void)
     d.total = 100;
     d.size = 16;
     value_begin();
-    phx__wire_put_data_head(&value, &d, PHX__DATA_FIRST, 200);
+    phx__wire_data_put(&value, &d, PHX__DATA_FIRST, 200);
     ok(value.size == PHX__DATA_FIRST_HEAD, "the head of a first fragment");
     phx__buf_put_bytes(&value, d.source.b, 16);
     value_end();
-    ok(phx__wire_get_data(&value_frame, &d2) == 0 && phx__id_equal(&d.target, &d2.target)
+    ok(phx__wire_data_get(&value_frame, &d2) == 0 && phx__id_equal(&d.target, &d2.target)
            && phx__id_equal(&d.source, &d2.source) && d2.number == d.number && d2.epoch == d.epoch
            && d2.to == d.to && d2.from == d.from && d2.tag == d.tag && d2.total == 100
            && d2.size == 16 && memcmp(d2.payload, d.source.b, 16) == 0,
@@ -979,19 +981,19 @@ static void test_post_values(void)
     ok(memcmp(value_bytes + PHX__DATA_TARGET, d.target.b, 16) == 0, "its target's place");
     ok(value_bytes[PHX__DATA_HOPS] == 200, "its hops' place");
     value_begin();
-    phx__wire_put_data_head(&value, &d, 0, 1);
+    phx__wire_data_put(&value, &d, 0, 1);
     ok(value.size == PHX__DATA_HEAD, "the head of another fragment");
     phx__buf_put_bytes(&value, d.source.b, 16);
     value_end();
-    ok(phx__wire_get_data(&value_frame, &d2) == 0 && d2.to == 0 && d2.total == 0 && d2.size == 16,
+    ok(phx__wire_data_get(&value_frame, &d2) == 0 && d2.to == 0 && d2.total == 0 && d2.size == 16,
        "has no fields of a first one");
     scatter(&a, sizeof a);
     a.return_count = 0;
     a.seen = 0;
     value_begin();
-    phx__wire_put_ack(&value, &a, 3);
+    phx__wire_data_put_ack(&value, &a, 3);
     value_end();
-    ok(phx__wire_get_ack(&value_frame, &a2) == 0 && phx__id_equal(&a.target, &a2.target)
+    ok(phx__wire_data_get_ack(&value_frame, &a2) == 0 && phx__id_equal(&a.target, &a2.target)
            && phx__id_equal(&a.source, &a2.source) && a2.epoch == a.epoch && a2.next == a.next
            && a2.window == a.window && a2.return_count == 0 && a2.seen == 0,
        "ACK");
@@ -1003,21 +1005,21 @@ static void test_post_values(void)
     t[1].number = 8;
     t[1].place = 300;
     t[1].reason = PHX__RETURN_AGAIN;
-    phx__wire_put_return(&list, &t[0]);
-    phx__wire_put_return(&list, &t[1]);
+    phx__wire_data_put_return(&list, &t[0]);
+    phx__wire_data_put_return(&list, &t[1]);
     a.next = 9;
     a.returns = returns;
     a.return_base = 3;
     a.return_count = 2;
     a.seen = 77;
     value_begin();
-    phx__wire_put_ack(&value, &a, 3);
+    phx__wire_data_put_ack(&value, &a, 3);
     value_end();
-    ok(phx__wire_get_ack(&value_frame, &a2) == 0 && a2.return_base == 3 && a2.return_count == 2
+    ok(phx__wire_data_get_ack(&value_frame, &a2) == 0 && a2.return_base == 3 && a2.return_count == 2
            && a2.seen == 77 && a2.seen_epoch == a.seen_epoch,
        "ACK with returns");
-    phx__wire_return(&a2, 0, &t[0]);
-    phx__wire_return(&a2, 1, &t[1]);
+    phx__wire_data_return(&a2, 0, &t[0]);
+    phx__wire_data_return(&a2, 1, &t[1]);
     ok(t[0].number == 5 && t[0].place == 0 && t[0].reason == (int)PHX__RETURN_MOVED
            && t[1].number == 8 && t[1].place == 300 && t[1].reason == (int)PHX__RETURN_AGAIN,
        "which are these");
@@ -1102,7 +1104,7 @@ static void test_writer_ends(void)
         uint8_t *block = malloc(n > 0 ? n : 1);
 
         phx__buf_writer_init(&w, block, n);
-        phx__wire_put_beat(&w, &b, 0);
+        phx__wire_link_put_beat(&w, &b, 0);
         bad += !w.bad || w.size > n;
         free(block);
     }
@@ -1141,7 +1143,7 @@ static int data_is_taken(int flags, uint64_t total, size_t size)
     phx__wire_end(&value, start);
     if (value.bad || phx__wire_parse(value_bytes, value.size, &f, &used) != 1)
         return -1;
-    return phx__wire_get_data(&f, &d) == 0 && taste(value_bytes, value.size, 1);
+    return phx__wire_data_get(&f, &d) == 0 && taste(value_bytes, value.size, 1);
 }
 
 static void test_data_limits(void)
@@ -1205,7 +1207,7 @@ static int cast_is_taken(int flags, unsigned count, unsigned lines, uint64_t tot
     start = phx__wire_begin(&value, PHX__CAST, flags, 1);
     phx__buf_put_u16(&value, (uint16_t)count);
     for (i = 0; i < lines; i++)
-        phx__wire_put_cast_line(&value, flags, &d);
+        phx__wire_data_put_cast_line(&value, flags, &d);
     phx__buf_put_bytes(&value, &d, 16);
     if ((flags & (int)PHX__DATA_FIRST) != 0) {
         phx__buf_put_bytes(&value, &d, 16);
@@ -1254,7 +1256,7 @@ static int card_is_taken(uint32_t window, unsigned addresses, uint32_t claim_cou
     phx__buf_put_u32(&w, claim_count);
     for (i = 0; i < numbers; i++)
         phx__buf_put_u64(&w, claims[i]);
-    if (phx__wire_get_card(bytes, w.size, &card) != 0)
+    if (phx__wire_route_get_card(bytes, w.size, &card) != 0)
         return 0;
     check(card.flags == (PHX__CARD_RELAYS | PHX__CARD_LEFT), "unknown flags are masked");
     return card.window == window && card.address_count == addresses
@@ -1282,7 +1284,7 @@ static void test_cards(void)
     ok(!card_is_taken(4096, 0, 2, order, 6), "descending");
     ok(card_is_taken(4096, 0, 1, all, 3), "all names");
     ok(!card_is_taken(4096, 0, 2, all, 6), "all names, and one more");
-    ok(phx__wire_get_card(none, sizeof none, &card) == PHX_EPROTO, "an address that is none");
+    ok(phx__wire_route_get_card(none, sizeof none, &card) == PHX_EPROTO, "an address that is none");
     ok(!card_is_taken(4096, 0, PHX__CARD_CLAIMS + 1, good, 9), "a count above the limit");
     ok(!card_is_taken(4096, 0, UINT32_MAX, good, 9), "and far above");
 }
@@ -1301,7 +1303,7 @@ static void test_card_truncation(void)
         for (n = 0; n <= size + 1; n++) {
             copy = malloc(n > 0 ? n : 1);
             memcpy(copy, bytes, n);
-            bad += (phx__wire_get_card(copy, n, &card) == 0) != (n == size);
+            bad += (phx__wire_route_get_card(copy, n, &card) == 0) != (n == size);
             free(copy);
         }
     }
@@ -1311,9 +1313,9 @@ static void test_card_truncation(void)
 static void test_large_card(void)
 {
     /* Goal: the largest card. Method: 100,000 claims and 8 of the longest addresses; the size is
-     * what phx__wire_card_size promises, and every claim is found. */
+     * what phx__wire_route_card_size promises, and every claim is found. */
     const uint32_t count = PHX__CARD_CLAIMS;
-    size_t capacity = phx__wire_card_size(8, count);
+    size_t capacity = phx__wire_route_card_size(8, count);
     struct phx__claim *claims = malloc(count * sizeof *claims), one;
     uint8_t *bytes = malloc(capacity);
     struct phx__card card, got;
@@ -1334,11 +1336,11 @@ static void test_large_card(void)
         claims[i].epoch = i + 1;
     }
     phx__buf_writer_init(&w, bytes, capacity);
-    phx__wire_put_card(&w, &card, claims);
+    phx__wire_route_put_card(&w, &card, claims);
     ok(!w.bad && w.size == capacity && capacity == SPEC_CARD_MAX, "its size is as promised");
-    ok(phx__wire_get_card(bytes, w.size, &got) == 0 && got.claim_count == count, "it is taken");
+    ok(phx__wire_route_get_card(bytes, w.size, &got) == 0 && got.claim_count == count, "it is taken");
     for (i = 0; i < count; i++) {
-        phx__wire_claim(&got, i, &one);
+        phx__wire_route_claim(&got, i, &one);
         bad += one.first != i || one.last != i || one.epoch != i + 1;
     }
     ok(bad == 0, "with all claims");
@@ -1365,8 +1367,8 @@ static void test_card_addresses(void)
     card.address[4].family = PHX_IPV6;
     card.address[4].port = 2;
     phx__buf_writer_init(&w, bytes, sizeof bytes);
-    phx__wire_put_card(&w, &card, NULL);
-    ok(phx__wire_get_card(bytes, w.size, &got) == 0 && got.address_count == 2, "two are left");
+    phx__wire_route_put_card(&w, &card, NULL);
+    ok(phx__wire_route_get_card(bytes, w.size, &got) == 0 && got.address_count == 2, "two are left");
     ok(got.address[0].port == 1 && got.address[1].port == 2, "the good ones");
 }
 
@@ -1387,7 +1389,7 @@ static int part_is_taken(uint32_t version, uint32_t total, uint32_t offset, size
     phx__buf_put_bytes(&value, bytes, size);
     phx__wire_end(&value, start);
     return phx__wire_parse(value_bytes, value.size, &f, &used) == 1
-           && phx__wire_get_card_part(&f, &c) == 0 && taste(value_bytes, value.size, 1);
+           && phx__wire_route_get_card_part(&f, &c) == 0 && taste(value_bytes, value.size, 1);
 }
 
 static void test_card_parts(void)
@@ -1425,10 +1427,10 @@ static int entry_is_taken(unsigned entry_flags, uint32_t version, uint32_t card_
     }
     phx__wire_end(&value, start);
     if (phx__wire_parse(value_bytes, value.size, &f, &used) != 1
-        || phx__wire_get_update(&f, &u) != 0)
+        || phx__wire_route_get_update(&f, &u) != 0)
         return 0;
-    return phx__wire_next_entry(&u, f.flags, &e) == 1 && e.flags == (entry_flags & 3)
-           && phx__wire_next_entry(&u, f.flags, &e) == 0;
+    return phx__wire_route_next_entry(&u, f.flags, &e) == 1 && e.flags == (entry_flags & 3)
+           && phx__wire_route_next_entry(&u, f.flags, &e) == 0;
 }
 
 static void test_entries(void)
