@@ -12,11 +12,11 @@ cd "$(dirname "$0")"
 # down. test/source.sh checks it.
 headers="base/base base/mem base/map base/rnd base/timer base/sha base/buf base/id base/addr
  wire/wire wire/data wire/route wire/link
- os/os os/sock tls/cert tls/tls
+ os/os os/sock tls/cert tls/tls link/state link/out link/hello link/place link/link
  route/table route/route names/names names/lost detect/detect
  dial/slot dial/pick dial/backoff dial/addr dial/ratelimit dial/dial dial/start dial/target
  post/returns post/flow post/multicast post/store post/sched post/box post/post
- link/state link/out link/hello link/place link/link node/state"
+ node/state"
 sources="base/mem base/map base/rnd base/timer base/sha base/buf base/id base/addr
  wire/wire wire/data wire/route wire/link
  os/sock os/os os/samehost tls/cert tls/tls link/out link/hello link/place link/link

@@ -216,7 +216,7 @@ static int tls_open_pem(struct phx__tls_set *s, const struct phx__tls_files *fil
     if (text != NULL && s->pem != NULL) {
         s->pem->arena = phx__mem_get(s->mem, TLS_ARENA);
         s->pem->size = s->pem->arena == NULL ? 0 : TLS_ARENA;
-        err = s->pem->arena == NULL ? PHX_ENOMEM 
+        err = s->pem->arena == NULL ? PHX_ENOMEM
                                          : phx__tls_cert_read_files(s->pem, files->ca, files->cert,
                                                                     files->key, text);
     }
