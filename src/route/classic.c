@@ -23,7 +23,7 @@ void phx__route_classic_lost(struct phx__route *r, uint32_t nbr, uint32_t node, 
 
     if (d->next != nbr || d->hops == PHX__UNREACHABLE)
         return;
-    phx__route_table_unhear_all(&r->table, d);
+    phx__route_table_drop_offers(&r->table, d);
     phx__route_use(r, node, PHX__NONE, d->seq + 1, PHX__UNREACHABLE, now);
 }
 
@@ -37,7 +37,7 @@ static int classic_improves(const struct phx__dest *d, const struct phx__entry *
 static int classic_received(struct phx__route *r, struct phx__dest *d, uint32_t nbr,
                             const struct phx__entry *e)
 {
-    struct phx__heard *h = phx__route_table_hear(&r->table, d, nbr);
+    struct phx__offer *h = phx__route_table_make_offer(&r->table, d, nbr);
 
     if (h == NULL)
         return PHX_ENOMEM;
@@ -71,9 +71,9 @@ static int classic_other(struct phx__route *r, uint32_t nbr, uint32_t node,
                  || (e->seq == d->seq && e->hops > d->hops + 1 && d->hops != PHX__UNREACHABLE);
 
     if (behind) {
-        phx__route_table_unhear(&r->table, d, nbr);
+        phx__route_table_drop_offer(&r->table, d, nbr);
         phx__route_touch(r, node, now);
-        return phx__route_table_tell(&r->table, d, nbr, NULL);
+        return phx__route_table_advertise(&r->table, d, nbr, NULL);
     }
     if (e->seq != d->seq)
         return 0;
@@ -89,8 +89,8 @@ int phx__route_classic_entry(struct phx__route *r, uint32_t nbr, uint32_t node,
 
     if (!classic_improves(d, e))
         return classic_other(r, nbr, node, e, trans, now);
-    phx__route_table_unhear_all(&r->table, d);
-    phx__route_table_told_hops(d, PHX__UNREACHABLE); /* out of trans; the card they have stays known */
+    phx__route_table_drop_offers(&r->table, d);
+    phx__route_table_set_hops(d, PHX__UNREACHABLE); /* out of trans; the card they have stays known */
     if (e->hops < PHX__UNREACHABLE - 1)
         phx__route_use(r, node, nbr, e->seq, (uint8_t)(e->hops + 1), now);
     else
@@ -101,15 +101,15 @@ int phx__route_classic_entry(struct phx__route *r, uint32_t nbr, uint32_t node,
 
 int phx__route_classic_needs(const struct phx__route *r, const struct phx__dest *d, uint32_t nbr)
 {
-    const struct phx__told *t = phx__route_table_told(d, nbr);
+    const struct phx__advertised *t = phx__route_table_advertised(d, nbr);
 
-    if (d->card_version == 0 && d->hops == PHX__UNREACHABLE && d->told == NULL
-        && d->heard_count == 0)
+    if (d->card_version == 0 && d->hops == PHX__UNREACHABLE && d->advertised == NULL
+        && d->offer_count == 0)
         return 0;
     if (t != NULL && !t->asked && t->seq == d->seq && t->hops == d->hops
         && t->card >= d->card_version)
         return 0;
-    return r->variant == PHX_ROUTING_NAIVE || phx__route_table_heard(d, nbr) == NULL;
+    return r->variant == PHX_ROUTING_NAIVE || phx__route_table_offer(d, nbr) == NULL;
 }
 
 static int classic_put_id(struct phx__route *r, uint32_t node)
@@ -123,7 +123,7 @@ static int classic_put_id(struct phx__route *r, uint32_t node)
 }
 
 static int classic_put_run(struct phx__route *r, const struct phx__dest *d,
-                           const struct phx__told_run *run)
+                           const struct phx__advertised_run *run)
 {
     uint32_t k;
 
@@ -145,8 +145,8 @@ void phx__route_classic_sets(struct phx__route *r, uint32_t count)
         struct phx__entry *e = &r->out[i];
         const struct phx__dest *d = &r->table.at[phx__id_find(r->ids, &e->id)];
         uint32_t first = r->out_id_count;
-        for (k = 0; d->told != NULL && k < d->told->count; k++)
-            if (classic_put_run(r, d, &d->told->at[k]))
+        for (k = 0; d->advertised != NULL && k < d->advertised->count; k++)
+            if (classic_put_run(r, d, &d->advertised->at[k]))
                 break;
         e->trans_first = (uint16_t)first;
         e->trans_count = (uint16_t)(r->out_id_count - first);

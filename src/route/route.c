@@ -185,7 +185,7 @@ void phx__route_use(struct phx__route *r, uint32_t node, uint32_t next, uint32_t
     phx__route_touch(r, node, now);
 }
 
-static int route_feasible(const struct phx__dest *d, const struct phx__heard *h)
+static int route_feasible(const struct phx__dest *d, const struct phx__offer *h)
 {
     return d->feasible_hops == PHX__UNREACHABLE || h->seq > d->feasible_seq
            || (h->seq == d->feasible_seq && h->hops < d->feasible_hops);
@@ -202,7 +202,7 @@ static uint64_t route_share_hash(const struct phx__route *r, uint32_t node, uint
 
 /* Shortest first, then the newest number, then the one in use. */
 static int route_better(const struct phx__route *r, const struct phx__dest *d, uint32_t node,
-                        const struct phx__heard *a, const struct phx__heard *b)
+                        const struct phx__offer *a, const struct phx__offer *b)
 {
     if (a->hops != b->hops)
         return a->hops < b->hops;
@@ -213,14 +213,14 @@ static int route_better(const struct phx__route *r, const struct phx__dest *d, u
     return route_share_hash(r, node, a->nbr) < route_share_hash(r, node, b->nbr);
 }
 
-static const struct phx__heard *route_best(const struct phx__route *r, const struct phx__dest *d,
+static const struct phx__offer *route_best(const struct phx__route *r, const struct phx__dest *d,
                                            uint32_t node, int feasible)
 {
-    const struct phx__heard *best = NULL, *heard = phx__route_table_heards(d);
+    const struct phx__offer *best = NULL, *offer = phx__route_table_offers(d);
     uint32_t i;
 
-    for (i = 0; i < d->heard_count; i++) {
-        const struct phx__heard *h = &heard[i];
+    for (i = 0; i < d->offer_count; i++) {
+        const struct phx__offer *h = &offer[i];
         if (h->hops < r->hop_limit && h->hops < PHX__UNREACHABLE - 1
             && route_feasible(d, h) == feasible && (best == NULL || route_better(r, d, node, h, best)))
             best = h;
@@ -257,7 +257,7 @@ static void route_ask_around(struct phx__route *r, uint32_t node, uint32_t want,
 static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 {
     const struct phx__dest *d = route_at(r, node);
-    const struct phx__heard *h = route_best(r, d, node, 0);
+    const struct phx__offer *h = route_best(r, d, node, 0);
     uint32_t want = d->feasible_hops == PHX__UNREACHABLE ? 0 : d->feasible_seq + 1;
     struct phx__ask *a = phx__route_table_ask(&r->table, node);
     uint8_t asks = a != NULL ? a->asks : 0;
@@ -284,7 +284,7 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 static void route_review_ask(struct phx__route *r, uint32_t node, int lost, uint64_t now)
 {
     const struct phx__dest *d = route_at(r, node);
-    const struct phx__heard *h = route_best(r, d, node, 0);
+    const struct phx__offer *h = route_best(r, d, node, 0);
     struct phx__ask *a = phx__route_table_asked(&r->table, node);
     int out = a != NULL && a->at != UINT64_MAX;
     int need = d->hops == PHX__UNREACHABLE ? lost || h != NULL || out
@@ -299,7 +299,7 @@ static void route_review_ask(struct phx__route *r, uint32_t node, int lost, uint
 static void route_select(struct phx__route *r, uint32_t node, uint64_t now)
 {
     struct phx__dest *d = route_at(r, node);
-    const struct phx__heard *best = route_best(r, d, node, 1);
+    const struct phx__offer *best = route_best(r, d, node, 1);
     int had = d->hops != PHX__UNREACHABLE;
 
     if (best != NULL)
@@ -320,8 +320,8 @@ static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarn
         phx__route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
     }
     /* Whoever uses the old one through us must hear of a retraction still: hops stays. */
-    phx__route_table_told_number(d, 0, 0);
-    phx__route_table_unhear_all(&r->table, d);
+    phx__route_table_set_number(d, 0, 0);
+    phx__route_table_drop_offers(&r->table, d);
     d->feasible_hops = PHX__UNREACHABLE;
     d->incarnation = incarnation;
     d->seq = 0;
@@ -434,7 +434,7 @@ static void route_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_
 
     route_look_at(r, n, 2);
     for (v = 1; v < r->table.capacity; v++)
-        if (phx__route_table_heard(route_at(r, v), n->node) != NULL)
+        if (phx__route_table_offer(route_at(r, v), n->node) != NULL)
             route_touch_loss(r, v, now);
 }
 
@@ -442,15 +442,15 @@ static int route_hear(struct phx__route *r, uint32_t nbr, uint32_t node, const s
                       uint64_t now)
 {
     struct phx__dest *d = route_at(r, node);
-    struct phx__heard *h = phx__route_table_heard(d, nbr);
+    struct phx__offer *h = phx__route_table_offer(d, nbr);
     uint8_t before = h != NULL ? h->hops : PHX__UNREACHABLE;
 
     if (e->hops == PHX__UNREACHABLE) {
-        phx__route_table_unhear(&r->table, d, nbr);
+        phx__route_table_drop_offer(&r->table, d, nbr);
         if (d->hops == PHX__UNREACHABLE && e->seq > d->seq)
             d->seq = e->seq;
     } else {
-        h = phx__route_table_hear(&r->table, d, nbr);
+        h = phx__route_table_make_offer(&r->table, d, nbr);
         if (h == NULL)
             return PHX_ENOMEM;
         if (before == PHX__UNREACHABLE || h->seq != e->seq || h->hops != e->hops)
@@ -465,10 +465,10 @@ static int route_hear(struct phx__route *r, uint32_t nbr, uint32_t node, const s
 }
 
 /* What it was told, or that it was told nothing. */
-static struct phx__told route_word(const struct phx__dest *d, uint32_t nbr)
+static struct phx__advertised route_word(const struct phx__dest *d, uint32_t nbr)
 {
-    static const struct phx__told nothing = { 0, 0, 0, PHX__UNREACHABLE, 0 };
-    const struct phx__told *t = phx__route_table_told(d, nbr);
+    static const struct phx__advertised nothing = { 0, 0, 0, PHX__UNREACHABLE, 0 };
+    const struct phx__advertised *t = phx__route_table_advertised(d, nbr);
 
     return t != NULL ? *t : nothing;
 }
@@ -478,11 +478,11 @@ static int route_asked(struct phx__route *r, uint32_t nbr, uint32_t node, uint32
                        uint64_t now)
 {
     struct phx__dest *d = route_at(r, node);
-    struct phx__told t = route_word(d, nbr);
+    struct phx__advertised t = route_word(d, nbr);
 
     t.asked = 1;
     t.want = want;
-    if (phx__route_table_tell(&r->table, d, nbr, &t) != 0)
+    if (phx__route_table_advertise(&r->table, d, nbr, &t) != 0)
         return PHX_ENOMEM;
     phx__route_touch(r, node, now);
     r->urgent = 1;
@@ -588,9 +588,9 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
 
     if (n == NULL)
         return;
-    if (shrunk && n->around != 0)
+    if (shrunk && n->neighbourhood != 0)
         route_shrank(r, n, now);
-    n->around = b->around;
+    n->neighbourhood = b->around;
     if (b->digest == r->digest) {
         n->disagreed = 0;
         n->summary_wait = 0;
@@ -612,12 +612,12 @@ void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
 
     b->digest = r->digest;
-    b->around = r->around;
+    b->around = r->neighbourhood;
     b->around_count = r->nbr_count + 1;
     /* A beat between a loss and the flush after it does not say that we shrank: that must still be said,
      * so what is noted is not the truth. */
     if (n != NULL)
-        n->around_told = r->shrunk == 0 ? r->around : ~r->around;
+        n->neighbourhood_told = r->shrunk == 0 ? r->neighbourhood : ~r->neighbourhood;
 }
 
 void phx__route_summary_begin(struct phx__route *r)
@@ -644,9 +644,9 @@ void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct ph
     /* It may have a way through us that is no more, and have missed the retraction: once again. */
     if (d->hops == PHX__UNREACHABLE && s->hops != PHX__UNREACHABLE
         && r->variant == PHX_ROUTING_DEFAULT) {
-        struct phx__told t = route_word(d, nbr);
+        struct phx__advertised t = route_word(d, nbr);
         t.hops = PHX__UNREACHABLE - 1;
-        if (phx__route_table_tell(&r->table, d, nbr, &t) == 0) {
+        if (phx__route_table_advertise(&r->table, d, nbr, &t) == 0) {
             phx__route_touch(r, node, r->moved);
             r->urgent = 1;
         }
@@ -676,10 +676,10 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h,
                        uint64_t now)
 {
-    const struct phx__told t = { h->told_seq, h->told_card, 0, 0, 0 };
+    const struct phx__advertised t = { h->told_seq, h->told_card, 0, 0, 0 };
     struct phx__entry e;
 
-    if (phx__route_table_tell(&r->table, route_at(r, PHX__SELF), nbr, &t) != 0)
+    if (phx__route_table_advertise(&r->table, route_at(r, PHX__SELF), nbr, &t) != 0)
         return PHX_ENOMEM;
     if (h->card > route_at(r, nbr)->card_version)
         return 0;
@@ -700,11 +700,11 @@ static int route_relinked(struct phx__route *r, uint32_t nbr)
 
     for (v = 0; v < r->table.capacity; v++) {
         struct phx__dest *d = route_at(r, v);
-        struct phx__told t = route_word(d, nbr);
+        struct phx__advertised t = route_word(d, nbr);
         t.asked = 1;
         t.want = 0;
         t.hops = PHX__UNREACHABLE;
-        if (phx__route_table_told(d, nbr) != NULL && phx__route_table_tell(&r->table, d, nbr, &t) != 0)
+        if (phx__route_table_advertised(d, nbr) != NULL && phx__route_table_advertise(&r->table, d, nbr, &t) != 0)
             return PHX_ENOMEM;
     }
     route_at(r, nbr)->flags &= (uint8_t) ~(PHX__DEST_LAPSED | PHX__DEST_LOSS);
@@ -719,7 +719,7 @@ static int route_untold(struct phx__route *r, uint32_t nbr)
     uint32_t v;
 
     for (v = 0; v < r->table.capacity; v++)
-        if (phx__route_table_tell(&r->table, route_at(r, v), nbr, NULL) != 0)
+        if (phx__route_table_advertise(&r->table, route_at(r, v), nbr, NULL) != 0)
             return PHX_ENOMEM;
     return 0;
 }
@@ -747,7 +747,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     memset(n, 0, sizeof *n);
     n->node = nbr;
     d->pos = (uint16_t)r->nbr_count++;
-    r->around ^= phx__id_hash(&r->ids->at[nbr]);
+    r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
     r->moved = now;
     route_look_at(r, n, 1);
     n->relinked = (uint8_t)relinked;
@@ -762,9 +762,9 @@ static void route_down_dest(struct phx__route *r, uint32_t nbr, uint32_t node, u
     if (node == PHX__SELF)
         return;
     if (r->variant != PHX_ROUTING_DEFAULT) {
-        phx__route_table_unhear(&r->table, d, nbr);
+        phx__route_table_drop_offer(&r->table, d, nbr);
         phx__route_classic_lost(r, nbr, node, now);
-    } else if (phx__route_table_unhear(&r->table, d, nbr)) {
+    } else if (phx__route_table_drop_offer(&r->table, d, nbr)) {
         route_touch_loss(r, node, now);
         route_select(r, node, now);
     }
@@ -783,10 +783,10 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     if (pos < r->nbr_count)
         route_at(r, r->nbrs[pos].node)->pos = pos;
     route_at(r, nbr)->pos = PHX__TABLE_FAR;
-    r->around ^= phx__id_hash(&r->ids->at[nbr]);
-    if (nbr == r->guide) {
-        r->guide = PHX__NONE;
-        r->guide_known = 0;
+    r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
+    if (nbr == r->delegate) {
+        r->delegate = PHX__NONE;
+        r->delegate_known = 0;
     }
     r->shrunk++;
     r->lapsed++;
@@ -823,13 +823,13 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
 static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
 {
     const struct phx__dest *d = route_at(r, node);
-    const struct phx__heard *heard = phx__route_table_heards(d);
+    const struct phx__offer *offer = phx__route_table_offers(d);
     uint32_t i, best = d->next;
 
     if (best == PHX__NONE || r->variant != PHX_ROUTING_DEFAULT)
         return;
-    for (i = 0; i < d->heard_count; i++) {
-        const struct phx__heard *h = &heard[i];
+    for (i = 0; i < d->offer_count; i++) {
+        const struct phx__offer *h = &offer[i];
         if (h->seq == d->seq && h->hops + 1 == d->hops && route_feasible(d, h)
             && route_share_hash(r, node, h->nbr) < route_share_hash(r, node, best))
             best = h->nbr;
@@ -851,7 +851,7 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
     r->quiet_due = 0;
     for (i = 0; i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
-        if (n->around_told != r->around || n->disagreed == 1)
+        if (n->neighbourhood_told != r->neighbourhood || n->disagreed == 1)
             r->ops.beat(r->ops.ctx, n->node, n->disagreed == 1 ? (int)PHX__BEAT_REPLY : 0);
         if (n->disagreed == 1)
             n->disagreed = 2;
@@ -861,7 +861,7 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
 static int route_forgettable(const struct phx__dest *d, uint64_t now)
 {
     return (d->flags & PHX__DEST_KNOWN) && d->hops == PHX__UNREACHABLE && d->pos == PHX__TABLE_FAR
-           && d->heard_count == 0 && now / PHX__SECOND > d->since + ROUTE_FORGET / PHX__SECOND
+           && d->offer_count == 0 && now / PHX__SECOND > d->since + ROUTE_FORGET / PHX__SECOND
            && !(d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED));
 }
 
@@ -935,7 +935,7 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
     r->variant = variant;
     r->hop_limit = hop_limit;
     r->relay = 1;
-    r->guide = PHX__NONE;
+    r->delegate = PHX__NONE;
     phx__route_table_init(&r->table, mem);
     if (route_know(r, PHX__SELF, 0) != 0
         || phx__timer_new(timers, PHX__TIMER_ROUTE_TELL, 0, &r->tell_timer)
@@ -946,7 +946,7 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
     self->hops = 0;
     self->seq = 1;
     r->digest = route_term(r, PHX__SELF);
-    r->around = phx__id_hash(&ids->at[PHX__SELF]);
+    r->neighbourhood = phx__id_hash(&ids->at[PHX__SELF]);
     r->reachable = 1;
     return 0;
 }
@@ -957,7 +957,7 @@ void phx__route_free(struct phx__route *r)
     phx__mem_put(r->mem, r->nbrs, r->nbr_capacity * sizeof *r->nbrs);
     phx__mem_put(r->mem, r->dirty, r->dirty_capacity * sizeof *r->dirty);
     phx__mem_put(r->mem, r->changed, r->changed_capacity * sizeof *r->changed);
-    phx__mem_put(r->mem, r->open, r->open_capacity * sizeof *r->open);
+    phx__mem_put(r->mem, r->undelegated, r->undelegated_capacity * sizeof *r->undelegated);
     phx__mem_put(r->mem, r->out, r->out_capacity * sizeof *r->out);
     phx__mem_put(r->mem, r->out_ids, r->out_id_capacity * sizeof *r->out_ids);
 }

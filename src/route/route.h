@@ -30,11 +30,11 @@ struct phx__route_nbr {
     uint32_t node;
     uint8_t dirty;        /* look again what to tell it, of every destination; 2: after a loss */
     uint8_t disagreed;    /* beats in a row whose digest was not ours */
-    uint8_t near_guide;   /* the guide's own word is that it is next to it */
+    uint8_t adjacent_to_delegate;   /* the guide's own word is that it is next to it */
     uint8_t relinked;     /* something is told it again: look at every destination */
     uint32_t leads_to;    /* scratch */
-    uint64_t around;      /* hash of it and its neighbours, from its last beat; 0: not known */
-    uint64_t around_told; /* ours, as last sent to it; 0: never */
+    uint64_t neighbourhood;      /* hash of it and its neighbours, from its last beat; 0: not known */
+    uint64_t neighbourhood_told; /* ours, as last sent to it; 0: never */
     uint64_t summary_at, summary_wait; /* the next summary not before, and the wait after it */
 };
 
@@ -47,14 +47,14 @@ struct phx__route {
     int variant;   /* enum phx_routing */
     int hop_limit; /* of requests, and of routes: what is farther cannot be reached */
     int relay;     /* 0: nobody is told of a way through this node */
-    struct phx__table table;
+    struct phx__route_table table;
     struct phx__route_nbr *nbrs;
     uint32_t nbr_count, nbr_capacity;
     uint32_t *dirty; /* destinations with PHX__DEST_DIRTY */
     uint32_t dirty_count, dirty_capacity;
-    uint32_t guide, guide_known; /* whom most is left to; how many were known when it was chosen */
-    uint32_t *open; /* destinations with PHX__DEST_OPEN */
-    uint32_t open_count, open_capacity;
+    uint32_t delegate, delegate_known; /* whom most is left to; how many were known when it was chosen */
+    uint32_t *undelegated; /* destinations with PHX__DEST_NOT_DELEGATED */
+    uint32_t undelegated_count, undelegated_capacity;
     uint32_t *changed; /* destinations with PHX__DEST_CHANGED */
     uint32_t changed_count, changed_capacity;
     struct phx__entry *out; /* scratch for one message */
@@ -63,7 +63,7 @@ struct phx__route {
     uint32_t out_id_count, out_id_capacity;
     uint32_t known, reachable;
     uint64_t digest;       /* over reachable nodes, this one included */
-    uint64_t around;       /* over this node and its neighbours */
+    uint64_t neighbourhood;       /* over this node and its neighbours */
     uint64_t moved;        /* when the table last changed */
     uint64_t told_at, gap; /* pace: last telling, and the least time until the next */
     int urgent;            /* a loss or an answer waits: no pacing */
