@@ -405,9 +405,6 @@ struct phx_config {
     uint64_t retry_max_us;    /* longest wait; default 30 s; doubles in between, with full jitter */
     struct phx_detector detector; /* who is alive; default PHX_PRESET_DEFAULT */
 
-    /* For experiments: the update rule of the routing. See src/route.h. */
-    int routing; /* enum phx_routing; default PHX_ROUTING_DEFAULT */
-
     /* Callbacks, each may be NULL */
     void (*on_message)(phx *p, const struct phx_message *m, void *user);
     /* A message of more than one fragment (64 KiB, of phx_cast 32 KiB) begins to arrive from another node;
@@ -459,12 +456,6 @@ struct phx_config {
 
     const struct phx_alloc *alloc; /* NULL: malloc and free */
     const struct phx_os *os;       /* NULL: the real one */
-};
-
-enum phx_routing {
-    PHX_ROUTING_DEFAULT = 0,
-    PHX_ROUTING_NAIVE, /* DSDV as in the paper's section 4.2: every change to every neighbour */
-    PHX_ROUTING_PAPER  /* with the paper's trans and rcpt sets, section 4.5 */
 };
 
 void phx_config_init(struct phx_config *cfg);

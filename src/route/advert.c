@@ -2,7 +2,7 @@
 /*
  * The argument is in the essay of route.c, point 2: who need not be told is known without sets on the
  * wire. This file is that rule (advert_covered), the entries that follow from it (advert_needs), and the
- * pace at which they leave (phx__route_flush).
+ * pace at which they leave (phx__route_advert_flush).
  *
  * In a crowd that starts, the rule would be asked a thousand times for each link that comes up, and nearly
  * all answers are the same: the hub tells. So one neighbour, the next hop for most destinations, is the
@@ -99,10 +99,9 @@ static int advert_needs(const struct phx__route *r, uint32_t v, const struct phx
     const struct phx__dest *d = advert_at(r, v);
     const struct phx__advertised *t = phx__route_table_advertised(d, j->node);
 
-    if (r->variant
-        != PHX_ROUTING_DEFAULT) /* there an owner must hear of its retraction, to answer it */
+    if (PHX__ROUTE_RULES(r)) /* there an owner must hear of its retraction, to answer it */
         return (v == PHX__SELF || r->relay) && (v != j->node || d->hops == PHX__UNREACHABLE)
-               && phx__route_classic_needs(r, d, j->node);
+               && PHX__ROUTE_RULE(r, needs(r, d, j->node));
     if (v == j->node)
         return t != NULL && t->asked; /* it asked what we know of it: it began a new life too low */
     if (v != PHX__SELF && !r->relay)
@@ -180,14 +179,14 @@ static void advert_list_undelegated(struct phx__route *r, uint32_t v)
 {
     struct phx__dest *d = advert_at(r, v);
 
-    if (d->flags & PHX__DEST_NOT_DELEGATED)
+    if (d->flags & PHX__DEST_UNDELEGATED)
         return;
-    if (phx__mem_grow(r->mem, &r->undelegated, &r->undelegated_capacity, r->undelegated_count + 1, sizeof *r->undelegated) != 0) {
+    if (phx__mem_grow(r->mem, &r->undelegated.at, &r->undelegated.capacity, r->undelegated.count + 1, sizeof *r->undelegated.at) != 0) {
         r->delegate = PHX__NONE; /* without the list there is no delegate, and all is looked at */
         return;
     }
-    d->flags |= PHX__DEST_NOT_DELEGATED;
-    r->undelegated[r->undelegated_count++] = v;
+    d->flags |= PHX__DEST_UNDELEGATED;
+    r->undelegated.at[r->undelegated.count++] = v;
 }
 
 /* Notes whether v is delegated, and whether it is a neighbour adjacent to the delegate. */
@@ -212,13 +211,13 @@ static void advert_choose_delegate(struct phx__route *r)
 
     r->delegate = PHX__NONE;
     r->delegate_known = r->known;
-    r->undelegated_count = 0;
+    r->undelegated.count = 0;
     for (v = 0; v < r->nbr_count; v++)
         r->nbrs[v].leads_to = 0;
     for (v = 0; v < r->table.capacity; v++) {
         struct phx__dest *d = advert_at(r, v);
         struct phx__route_nbr *n = d->next == v ? NULL : phx__route_nbr(r, d->next);
-        d->flags &= (uint8_t) ~(PHX__DEST_DELEGATED | PHX__DEST_NOT_DELEGATED);
+        d->flags &= (uint8_t) ~(PHX__DEST_DELEGATED | PHX__DEST_UNDELEGATED);
         if (n != NULL && ++n->leads_to > most) {
             most = n->leads_to;
             r->delegate = n->node;
@@ -235,15 +234,15 @@ static void advert_sort_undelegated(struct phx__route *r)
 {
     uint32_t i, kept = 0;
 
-    for (i = 0; i < r->undelegated_count; i++) {
-        struct phx__dest *d = advert_at(r, r->undelegated[i]);
-        if ((d->flags & PHX__DEST_NOT_DELEGATED) && !(d->flags & PHX__DEST_DELEGATED))
-            r->undelegated[kept++] = r->undelegated[i];
-        d->flags &= (uint8_t)~PHX__DEST_NOT_DELEGATED;
+    for (i = 0; i < r->undelegated.count; i++) {
+        struct phx__dest *d = advert_at(r, r->undelegated.at[i]);
+        if ((d->flags & PHX__DEST_UNDELEGATED) && !(d->flags & PHX__DEST_DELEGATED))
+            r->undelegated.at[kept++] = r->undelegated.at[i];
+        d->flags &= (uint8_t)~PHX__DEST_UNDELEGATED;
     }
     for (i = 0; i < kept; i++)
-        advert_at(r, r->undelegated[i])->flags |= PHX__DEST_NOT_DELEGATED;
-    r->undelegated_count = kept;
+        advert_at(r, r->undelegated.at[i])->flags |= PHX__DEST_UNDELEGATED;
+    r->undelegated.count = kept;
 }
 
 /* Takes note of what has changed. Destinations about which every neighbour must be asked come first in the
@@ -252,19 +251,19 @@ static uint32_t advert_sort_out(struct phx__route *r)
 {
     uint32_t i, count = 0;
 
-    if (r->known >= ADVERT_DELEGATED && r->variant == PHX_ROUTING_DEFAULT && r->known > 2 * r->delegate_known)
+    if (r->known >= ADVERT_DELEGATED && !PHX__ROUTE_RULES(r) && r->known > 2 * r->delegate_known)
         advert_choose_delegate(r);
-    for (i = 0; i < r->dirty_count && r->delegate != PHX__NONE; i++)
-        advert_mark(r, r->dirty[i]);
+    for (i = 0; i < r->dirty.count && r->delegate != PHX__NONE; i++)
+        advert_mark(r, r->dirty.at[i]);
     if (r->delegate == PHX__NONE)
-        return r->dirty_count;
-    for (i = 0; i < r->dirty_count; i++) {
-        uint32_t v = r->dirty[i];
+        return r->dirty.count;
+    for (i = 0; i < r->dirty.count; i++) {
+        uint32_t v = r->dirty.at[i];
         const struct phx__dest *d = advert_at(r, v);
         if ((d->flags & PHX__DEST_DELEGATED) && !(d->flags & PHX__DEST_LOSS) && d->advertised == NULL)
             continue;
-        r->dirty[i] = r->dirty[count];
-        r->dirty[count++] = v;
+        r->dirty.at[i] = r->dirty.at[count];
+        r->dirty.at[count++] = v;
     }
     advert_sort_undelegated(r);
     return count;
@@ -286,10 +285,10 @@ static void advert_look_for(const struct phx__route *r, struct phx__route_nbr *n
     if (n->dirty && delegated)
         n->adjacent_to_delegate = (uint8_t)advert_is_adjacent_to_delegate(r, n->node);
     delegated = delegated && n->adjacent_to_delegate;
-    out->at[0] = r->dirty;
-    out->count[0] = delegated ? urgent : r->dirty_count;
-    out->at[1] = r->undelegated;
-    out->count[1] = n->dirty && delegated ? r->undelegated_count : 0;
+    out->at[0] = r->dirty.at;
+    out->count[0] = delegated ? urgent : r->dirty.count;
+    out->at[1] = r->undelegated.at;
+    out->count[1] = n->dirty && delegated ? r->undelegated.count : 0;
     if (n->dirty && !delegated) {
         out->at[0] = NULL;
         out->count[0] = r->table.capacity;
@@ -319,12 +318,11 @@ static void advert_tell_nbr(struct phx__route *r, struct phx__route_nbr *n, uint
     n->relinked = 0;
     if (count == 0)
         return;
-    r->out_id_count = 0;
-    if (r->variant == PHX_ROUTING_PAPER)
-        phx__route_classic_sets(r, count);
-    r->updates_out++;
-    r->entries_out += count;
-    r->ops.update(r->ops.ctx, n->node, r->out, count, r->out_ids, r->out_id_count);
+    if (PHX__ROUTE_RULES(r))
+        (void)PHX__ROUTE_RULE(r, leaves(r, n->node, count));
+    r->counters.updates_out++;
+    r->counters.entries_out += count;
+    r->ops.update(r->ops.ctx, n->node, r->out, count);
 }
 
 /* From here on everybody who relied on our links with these nodes knows that the links are gone. What could
@@ -347,16 +345,16 @@ static void advert_tell_all(struct phx__route *r)
 {
     uint32_t i, urgent = advert_sort_out(r);
 
-    r->look = r->urgent = 0;
+    r->pace.look = r->pace.urgent = 0;
     for (i = 0; i < r->nbr_count; i++) {
         advert_tell_nbr(r, &r->nbrs[i], urgent);
-        r->look |= r->nbrs[i].dirty != 0;
+        r->pace.look |= r->nbrs[i].dirty != 0;
     }
-    if (r->look) /* no memory for some of it: again, soon */
-        phx__timer_set(r->timers, r->tell_timer, r->told_at + ADVERT_GAP_MAX);
-    for (i = 0; i < r->dirty_count; i++)
-        advert_at(r, r->dirty[i])->flags &= (uint8_t) ~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
-    r->dirty_count = 0;
+    if (r->pace.look) /* no memory for some of it: again, soon */
+        phx__timer_set(r->timers, r->pace.tell_timer, r->pace.told_at + ADVERT_GAP_MAX);
+    for (i = 0; i < r->dirty.count; i++)
+        advert_at(r, r->dirty.at[i])->flags &= (uint8_t) ~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
+    r->dirty.count = 0;
     advert_drop_lapsed(r);
 }
 
@@ -365,9 +363,9 @@ static void advert_beat_shrunk(struct phx__route *r)
 {
     uint32_t i;
 
-    if (!r->shrunk)
+    if (!r->pace.shrunk)
         return;
-    r->shrunk = 0;
+    r->pace.shrunk = 0;
     for (i = 0; i < r->nbr_count; i++)
         if (r->nbrs[i].neighbourhood_told != 0 && r->nbrs[i].neighbourhood_told != r->neighbourhood)
             r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
@@ -375,30 +373,39 @@ static void advert_beat_shrunk(struct phx__route *r)
 
 static uint64_t advert_next_gap(const struct phx__route *r)
 {
-    uint64_t most = ADVERT_GAP_MIN + r->known * ADVERT_GAP_EACH, gap = r->gap * 2;
+    uint64_t most = ADVERT_GAP_MIN + r->known * ADVERT_GAP_EACH, gap = r->pace.gap * 2;
 
     if (most > ADVERT_GAP_MAX)
         most = ADVERT_GAP_MAX;
     return gap < ADVERT_GAP_MIN ? ADVERT_GAP_MIN : gap < most ? gap : most;
 }
 
-void phx__route_flush(struct phx__route *r, uint64_t now)
+void phx__route_advert_flush(struct phx__route *r, uint64_t now)
 {
-    if (r->dirty_count == 0 && !r->look && !r->shrunk)
+    if (r->dirty.count == 0 && !r->pace.look && !r->pace.shrunk)
         return;
-    if (now > r->told_at + 2 * r->gap)
-        r->gap = 0;
-    if (!r->urgent && now < r->told_at + r->gap) {
-        phx__timer_set(r->timers, r->tell_timer, r->told_at + r->gap);
+    if (now > r->pace.told_at + 2 * r->pace.gap)
+        r->pace.gap = 0;
+    if (!r->pace.urgent && now < r->pace.told_at + r->pace.gap) {
+        phx__timer_set(r->timers, r->pace.tell_timer, r->pace.told_at + r->pace.gap);
         return;
     }
-    phx__timer_stop(r->timers, r->tell_timer);
-    r->gap = advert_next_gap(r);
-    r->told_at = now;
+    phx__timer_stop(r->timers, r->pace.tell_timer);
+    r->pace.gap = advert_next_gap(r);
+    r->pace.told_at = now;
     advert_tell_all(r);
     advert_beat_shrunk(r);
     if (r->nbr_count > 0) {
-        r->quiet_due = 1;
+        r->pace.quiet_due = 1;
         phx__route_plan(r, phx__route_quiet_at(r));
     }
+}
+
+void phx__route_advert_due(struct phx__route *r, int kind, uint64_t now, uint32_t *forgotten)
+{
+    *forgotten = PHX__NONE;
+    if (kind == PHX__TIMER_ROUTE_TELL)
+        phx__route_advert_flush(r, now);
+    else
+        phx__route_chores(r, now, forgotten);
 }

@@ -302,14 +302,6 @@ int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, 
     return table_splice(t, d, at, end, out, n);
 }
 
-void phx__route_table_set_hops(struct phx__dest *d, uint8_t hops)
-{
-    uint32_t i;
-
-    for (i = 0; d->advertised != NULL && i < d->advertised->count; i++)
-        d->advertised->at[i].word.hops = hops;
-}
-
 void phx__route_table_set_number(struct phx__dest *d, uint32_t seq, uint32_t card)
 {
     uint32_t i;

@@ -37,8 +37,8 @@ enum {
     PHX__DEST_KNOWN = 1,
     PHX__DEST_DIRTY = 2,   /* look again what to tell of it, to every neighbour */
     PHX__DEST_CHANGED = 4, /* in the list for phx__route_take_changed */
-    PHX__DEST_DELEGATED = 8,    /* left to the guide; see advert.c */
-    PHX__DEST_NOT_DELEGATED = 128,  /* in the list of those that are not, or were not */
+    PHX__DEST_DELEGATED = 8,     /* see advert.c */
+    PHX__DEST_UNDELEGATED = 128, /* in the list of those that are not delegated, or were not */
     PHX__DEST_SEEN = 16,   /* scratch, while a summary is read */
     PHX__DEST_LAPSED = 64, /* stopped being a neighbour since we last told anybody anything */
     PHX__DEST_LOSS = 32    /* with DIRTY: something that others were trusted with may be lost */
@@ -107,8 +107,7 @@ PHX_PRIVATE struct phx__offer *phx__route_table_make_offer(struct phx__route_tab
 /* Sets what it was told; word NULL: nothing. 0, or PHX_ENOMEM and nothing has changed. */
 PHX_PRIVATE int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr,
                                 const struct phx__advertised *word);
-/* Whoever was told anything is taken to have been told this hops, or this number and card version. */
-PHX_PRIVATE void phx__route_table_set_hops(struct phx__dest *d, uint8_t hops);
+/* Every neighbour that was told anything is taken to have been told this number and card version. */
 PHX_PRIVATE void phx__route_table_set_number(struct phx__dest *d, uint32_t seq, uint32_t card);
 /* 1 if there was one. */
 PHX_PRIVATE int phx__route_table_drop_offer(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr);

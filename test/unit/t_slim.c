@@ -216,7 +216,7 @@ static int known_hears(struct known *k, uint32_t nbr, uint32_t i, int hops, int 
     e.card_version = 1;
     e.card = bytes;
     e.card_size = (uint32_t)w.size;
-    return phx__route_entry(&k->p->route, nbr, &e, NULL, k->now);
+    return phx__route_entry(&k->p->route, nbr, &e, k->now);
 }
 
 /* Everybody behind these neighbours, in turn. Bytes for each that they make known. */
@@ -448,7 +448,7 @@ static void test_runs(void)
                 wrong += (told != NULL) != has[i]
                          || (told != NULL && (told->seq != plain[i].seq || told->hops != plain[i].hops));
             }
-            wrong += t.at[1].told != NULL && t.at[1].told->count > NBRS;
+            wrong += t.at[1].advertised != NULL && t.at[1].advertised->count > NBRS;
         }
         for (i = 1; i <= NBRS; i++)
             wrong += phx__route_table_advertise(&t, &t.at[1], i, NULL) != 0 && heap.fail_at == 0;
