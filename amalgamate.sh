@@ -1,5 +1,5 @@
 #!/bin/sh
-# amalgamate.sh - joins src/ into phoenix.c. With --check it only says whether phoenix.c is fresh.
+# amalgamate.sh - joins src/ into phoenix.c. --check: says only whether phoenix.c is fresh. --list: the files.
 #
 # The result depends on nothing but the files named here: no date, no path, no locale. A room's functions
 # are declared PHX_PRIVATE, which is static in the joined file and extern when src/ is built file by file.
@@ -8,18 +8,28 @@ set -eu
 export LC_ALL=C
 cd "$(dirname "$0")"
 
-# Bottom to top: a file may use only what stands before it. The files of os alone know socket headers and
-# stand late, so that no other room can lean on them by accident of order.
-headers="base mem map rnd timer sha buf id wire place table route names broken live attempt best pace contact
- budget disc crowd target back flow cast hold pump fate post os os_in tls tls_in link phx"
-sources="mem map rnd timer sha buf id wire wire_run wire_trace place table route route_tell route_classic
- names broken live attempt best pace contact budget crowd target disc back flow cast hold pump fate post
- post_place tls tls_show link link_place os_sock os_near os os_file
- phx_near phx_path phx_link phx_guard phx_frame phx_watch phx_hand phx_explain phx_trace phx_dump phx phx_api"
+# The stair, bottom to top: a file includes and calls only what stands before it, or what the one above handed
+# down. test/source.sh checks it.
+headers="base/base base/mem base/map base/rnd base/timer base/sha base/buf base/id
+ wire/wire wire/place
+ os/os os/sock tls/tls tls/cert
+ route/table route/route names/names names/lost detect/detect
+ dial/slot dial/pick dial/backoff dial/addr dial/ratelimit dial/dial dial/start dial/target
+ post/returns post/flow post/multicast post/store post/sched post/box post/post
+ link/link node/state"
+sources="base/mem base/map base/rnd base/timer base/sha base/buf base/id
+ wire/wire wire/run wire/trace wire/place
+ os/sock os/samehost os/os os/file tls/tls tls/cert link/link link/place
+ route/table route/route route/advert route/classic
+ detect/detect names/names names/lost
+ dial/slot dial/pick dial/backoff dial/addr dial/ratelimit dial/start dial/target dial/dial
+ post/returns post/flow post/multicast post/store post/sched post/box post/post post/recv
+ node/samehost node/addr node/links node/keys node/frames node/suspect node/handover node/explain
+ node/trace node/dump node/step node/api"
 
 list() {
-    for room in $headers; do echo "src/$room.h"; done
-    for room in $sources; do echo "src/$room.c"; done
+    for one in $headers; do echo "src/$one.h"; done
+    for one in $sources; do echo "src/$one.c"; done
 }
 
 emit() {
@@ -38,7 +48,7 @@ emit() {
 }
 
 listed=$(list | sort)
-present=$(for f in src/*.h src/*.c; do echo "$f"; done | sort)
+present=$(for f in src/*/*.h src/*/*.c; do echo "$f"; done | sort)
 if [ "$listed" != "$present" ]; then
     echo 'amalgamate.sh: its lists and src/ disagree:' >&2
     { echo "$listed"; echo "$present"; } | sort | uniq -u | while read -r f; do
@@ -49,6 +59,7 @@ if [ "$listed" != "$present" ]; then
 fi
 
 case ${1-} in
+--list) list ;;
 --check)
     emit | cmp -s - phoenix.c || { echo 'phoenix.c is stale: run ./amalgamate.sh' >&2; exit 1; } ;;
 '')
@@ -56,6 +67,6 @@ case ${1-} in
     # An unchanged file keeps its time, so that make has nothing to do.
     if cmp -s phoenix.c.tmp phoenix.c; then rm phoenix.c.tmp; else mv phoenix.c.tmp phoenix.c; fi ;;
 *)
-    echo 'usage: amalgamate.sh [--check]' >&2
+    echo 'usage: amalgamate.sh [--check|--list]' >&2
     exit 2 ;;
 esac

@@ -70,8 +70,9 @@ runs() { # compiler, emulator, test
 
 library() { # compiler: src/ once, for all tests
     rm -f "$dir/$name"/*.o "$dir/$name/libphx.a"
-    for f in src/*.c; do
-        $1 -std=c99 -O1 -DPHX_DEBUG -w -I. -c "$f" -o "$dir/$name/$(basename "$f" .c).o" || break
+    for f in src/*/*.c; do
+        object=$(echo "$f" | sed 's|^src/||; s|/|_|g; s|c$|o|')
+        $1 -std=c99 -O1 -DPHX_DEBUG -w -I. -Isrc -c "$f" -o "$dir/$name/$object" || break
     done > "$dir/said" 2>&1
     [ ! -s "$dir/said" ] && ar rc "$dir/$name/libphx.a" "$dir/$name"/*.o
     status=$?

@@ -151,12 +151,14 @@ build_joined() { # compiler, directory, flags
     quiet "phoenix.c with $1 $3" $1 $3 -c phoenix.c -o "build/$2/phoenix.o"
 }
 
+object_of() { echo "$1" | sed 's|^src/||; s|/|_|g; s|c$|o|'; } # src/dial/addr.c: dial_addr.o
+
 build_split() { # compiler
     have "$1" || { skip "src/ with $1" "no $1"; return 0; }
     dir=build/split/$(label "$1")
     mkdir -p "$dir"
-    for f in src/*.c; do
-        quiet "$f with $1" $1 -std=c99 -O2 $warn -I. -c "$f" -o "$dir/$(basename "$f" .c).o"
+    for f in src/*/*.c; do
+        quiet "$f with $1" $1 -std=c99 -O2 $warn -I. -Isrc -c "$f" -o "$dir/$(object_of "$f")"
     done
 }
 
@@ -247,7 +249,7 @@ flags_tests="-std=c99 -g -O1 -DPHX_DEBUG $warn_tests -I. -Isrc -Itest -Itest/uni
 sanitize=
 
 library() { # source: one object of build/split/libphx.a
-    object=build/split/test/$(basename "$1" .c).o
+    object=build/split/test/$(object_of "$1")
     quiet "$1 for the unit tests" $cc $flags_tests $sanitize -c "$1" -o "$object"
 }
 
@@ -395,7 +397,7 @@ if [ -s "$work/queue" ]; then
     else
         echo "sanitizers|skip 'unit tests under sanitizers' '$cc has none here'" >> "$work/queue"
     fi
-    for f in src/*.c; do
+    for f in src/*/*.c; do
         echo "library $f|library $f" >> "$work/queue"
     done
     rm -f build/split/libphx.a build/split/test/*.o

@@ -27,8 +27,8 @@ BEGIN {
 
     # Split so that this file does not find itself.
     unfinished = "(^|[^A-Za-z0-9_])(TO" "DO|FIX" "ME|XX" "X|HA" "CK)([^A-Za-z0-9_]|$)"
-    # Pages that are not in the repository.
-    cited = "[Pp]romise +[0-9]|[Pp]romises +[0-9]+(,| and| to|-)|" \
+    # Pages that are not in the repository. ("promises 5 bytes" is no citation.)
+    cited = "[Pp]romise +[0-9]|[Pp]romises +[0-9]+(, [0-9]| and [0-9]| to [0-9]|-)|" \
         "(^|[^A-Za-z0-9_])(PITFALLS|DESIGN|HOUSE|FAULTS)([^A-Za-z0-9_]|$)"
 }
 

@@ -189,7 +189,7 @@ void check_died(struct check *c, uint32_t host)
 static uint32_t next_now(const struct check *c, uint32_t life, uint32_t to)
 {
     const phx *p = c->views[c->lives[life].host].p;
-    uint32_t node = phx__ids_find(&p->ids, &c->lives[to].id), next;
+    uint32_t node = phx__id_find(&p->ids, &c->lives[to].id), next;
 
     next = node == PHX__NONE ? PHX__NONE : phx__route_next(&p->route, node);
     return next == PHX__NONE ? WORLD_NONE : life_find(c, &p->ids.at[next]);
@@ -475,7 +475,7 @@ static void over(const struct check *c, uint32_t host, const char *what, size_t 
 }
 
 /* What is for one node: in its flow, and in boxes behind the flow. */
-static size_t check_credit(const struct phx__pump_peer *peer)
+static size_t check_credit(const struct phx__post_peer *peer)
 {
     const struct phx__ring *r;
     size_t bytes = peer->out.bytes;
@@ -508,7 +508,7 @@ void check_bounds(const struct check *c, uint32_t host, const struct phx_config 
         return;
     post = &v->p->post;
     for (i = 0; i < post->node_capacity; i++) {
-        const struct phx__pump_peer *peer = post->nodes[i].peer;
+        const struct phx__post_peer *peer = post->nodes[i].peer;
         if (!peer)
             continue;
         over(c, host, "the flow to one node", peer->out.bytes, window);
@@ -528,7 +528,7 @@ void check_bounds(const struct check *c, uint32_t host, const struct phx_config 
 /* Bytes of messages in all boxes and flows; *held: what counts as held of them, as it is charged. */
 static size_t queued_bytes(const struct phx__post *post, size_t *held)
 {
-    const struct phx__letter *l;
+    const struct phx__queued *l;
     size_t sum = 0;
     uint32_t i, k;
 
@@ -536,13 +536,13 @@ static size_t queued_bytes(const struct phx__post *post, size_t *held)
         const struct phx__box *b = post->hold.boxes[i];
         int counts = b->state != PHX__BOX_LOCAL;
         for (l = b->head; l != NULL; l = l->next) {
-            sum += phx__mail_bytes(&l->mail);
-            *held += counts ? phx__letter_cost(l) : 0;
+            sum += phx__post_flow_mail_bytes(&l->mail);
+            *held += counts ? phx__post_store_letter_cost(l) : 0;
         }
     }
     for (i = 0; i < post->node_capacity; i++)
         for (k = 0; post->nodes[i].peer != NULL && k < post->nodes[i].peer->out.count; k++)
-            sum += phx__flow_payload(phx__flow_at(&post->nodes[i].peer->out, k));
+            sum += phx__post_flow_payload(phx__post_flow_at(&post->nodes[i].peer->out, k));
     return sum;
 }
 
@@ -634,7 +634,7 @@ void check_explain_name(struct check *c, uint32_t host, uint64_t name, char *out
             n = snprintf(out + at, size - at, "; %s claims it with epoch %llu, state %d%s",
                          check_who(c, &p->ids.at[i], who, sizeof who),
                          (unsigned long long)of->at[k].epoch,
-                         (int)phx__live_state(&p->live, i, NULL), of->dead ? ", dead" : "");
+                         (int)phx__detect_state(&p->detect, i, NULL), of->dead ? ", dead" : "");
             at += n > 0 ? (size_t)n : 0;
         }
     }

@@ -1,7 +1,7 @@
 /* raw.h - a peer that speaks the protocol by hand, for what no honest node would say. */
 
 /* It is written from src/WIRE.md alone; only SHA-256 and HMAC are the library's: include phoenix.c
- * or src/sha.h before. There is one such peer at a time, r, and one place, b, where what it says
+ * or src/base/sha.h before. There is one such peer at a time, r, and one place, b, where what it says
  * next is put together. Besides it there are two honest nodes, n[0] and n[1], that must be able to
  * exchange messages all the time; the peer links with n[0]. */
 #ifndef RAW_H
@@ -211,13 +211,13 @@ static inline void raw_proof(const char *cluster, const char *key, int spoil)
     put(1, 4); /* card_version */
     put(0, 4); /* have */
     put(0, 1); /* observed: none */
-    phx__hmac_init(&h, key, strlen(key));
-    phx__hmac_add(&h, "PHX1 proof", 11);
-    phx__hmac_add(&h, cluster, strlen(cluster) + 1);
-    phx__hmac_add(&h, r.hello, 60);
-    phx__hmac_add(&h, r.answer, r.answer_size);
-    phx__hmac_add(&h, b.at + start, b.size - start);
-    phx__hmac_end(&h, mac);
+    phx__sha_hmac_init(&h, key, strlen(key));
+    phx__sha_hmac_add(&h, "PHX1 proof", 11);
+    phx__sha_hmac_add(&h, cluster, strlen(cluster) + 1);
+    phx__sha_hmac_add(&h, r.hello, 60);
+    phx__sha_hmac_add(&h, r.answer, r.answer_size);
+    phx__sha_hmac_add(&h, b.at + start, b.size - start);
+    phx__sha_hmac_end(&h, mac);
     mac[5] ^= (unsigned char)spoil;
     put_bytes(mac, 32);
     tail();

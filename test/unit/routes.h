@@ -3,7 +3,7 @@
 /* Hosts have ranks, and a rank is the first byte of an id; every brain has its own indices. A link
  * is made by the two words of the real handshake, so one end is up before the other, and each end
  * hears of its loss when it has read what was still under way. Notes carry the number of their
- * link: what belongs to a link that has been replaced is dropped, as phx__node_frame does.
+ * link: what belongs to a link that has been replaced is dropped, as phx__node_frames_in does.
  *
  *      world_link: b's ANSWER -> a is up, a's PROOF -> b is up
  *      world_cut: some notes are lost, END to both
@@ -173,7 +173,7 @@ static inline uint32_t host_node(const struct host *h, uint32_t rank)
     struct phx_id id;
 
     host_id(&id, rank);
-    return phx__ids_find(&h->ids, &id);
+    return phx__id_find(&h->ids, &id);
 }
 
 static inline const struct phx__dest *host_dest(const struct host *h, uint32_t rank)
@@ -298,14 +298,14 @@ static inline int host_start(struct world *w, uint32_t rank, uint64_t incarnatio
     h->alloc.world = &h->heap;
     memset(h->mark, 0, sizeof h->mark);
     phx__mem_init(&h->mem, &h->alloc, 0);
-    phx__ids_init(&h->ids, &h->mem, 1000);
-    phx__timers_init(&h->timers, &h->mem);
+    phx__id_init(&h->ids, &h->mem, 1000);
+    phx__timer_init(&h->timers, &h->mem);
     phx__rnd_seed(&h->rnd, phx__rnd_next(&w->rnd), rank);
     host_id(&id, rank);
     memset(&h->route, 0, sizeof h->route);
     h->route.mem = &h->mem;
     h->route.table.mem = &h->mem;
-    if ((err = phx__ids_add(&h->ids, &id, &self)) != 0)
+    if ((err = phx__id_add(&h->ids, &id, &self)) != 0)
         return err;
     err = phx__route_init(&h->route, &h->mem, &h->ids, &h->timers, &h->rnd, w->variant, WORLD_HOPS,
                           incarnation, &ops);
@@ -315,8 +315,8 @@ static inline int host_start(struct world *w, uint32_t rank, uint64_t incarnatio
 static inline void host_free(struct host *h)
 {
     phx__route_free(&h->route);
-    phx__timers_free(&h->timers);
-    phx__ids_free(&h->ids);
+    phx__timer_free(&h->timers);
+    phx__id_free(&h->ids);
     h->alive = 0;
 }
 
@@ -488,7 +488,7 @@ static inline int host_meet(struct host *h, uint32_t peer, const struct note *n)
     if (w->link[h->rank][peer] != 0)
         host_down(h, peer);
     host_id(&id, peer);
-    if ((err = phx__ids_add(&h->ids, &id, &node)) != 0)
+    if ((err = phx__id_add(&h->ids, &id, &node)) != 0)
         return err;
     hello.incarnation = n->words.incarnation;
     hello.seq = n->words.seq;
@@ -571,7 +571,7 @@ static inline void world_deliver(struct world *w, uint32_t from, uint32_t to)
 
 static inline void host_flush(struct host *h)
 {
-    phx__route_flush(&h->route, h->w->now);
+    phx__route_advert_flush(&h->route, h->w->now);
     host_drain(h);
 }
 
@@ -580,10 +580,10 @@ static inline void host_due(struct host *h)
     uint32_t arg, forgotten;
     int kind;
 
-    while (phx__timers_pop(&h->timers, h->w->now, &kind, &arg)) {
+    while (phx__timer_pop(&h->timers, h->w->now, &kind, &arg)) {
         phx__route_due(&h->route, kind, h->w->now, &forgotten);
         if (forgotten != PHX__NONE)
-            phx__ids_drop(&h->ids, forgotten);
+            phx__id_drop(&h->ids, forgotten);
     }
 }
 
@@ -633,8 +633,8 @@ static inline void world_run(struct world *w, uint64_t span)
         }
         next = end;
         for (i = 0; i < w->count; i++)
-            if (w->host[i].alive && phx__timers_next(&w->host[i].timers) < next)
-                next = phx__timers_next(&w->host[i].timers);
+            if (w->host[i].alive && phx__timer_next(&w->host[i].timers) < next)
+                next = phx__timer_next(&w->host[i].timers);
         w->now = next > w->now ? next : w->now;
         world_flush(w);
     }

@@ -3,7 +3,7 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
-#include "broken.h"
+#include "names/lost.h"
 #endif
 
 #define NODES 6u
@@ -13,7 +13,7 @@ struct rig {
     struct phx__mem mem;
     struct phx__ids ids;
     struct phx__names names;
-    struct phx__broken b;
+    struct phx__names_lost b;
 };
 
 static uint64_t rig_since(void *ctx, uint32_t node)
@@ -32,21 +32,21 @@ static void rig_init(struct rig *r)
     alloc.alloc = test_alloc;
     alloc.world = &r->heap;
     phx__mem_init(&r->mem, &alloc, 0);
-    phx__ids_init(&r->ids, &r->mem, 100);
+    phx__id_init(&r->ids, &r->mem, 100);
     for (i = 0; i < NODES; i++) {
         memset(&id, (int)i + 1, sizeof id);
-        if (phx__ids_add(&r->ids, &id, &node) != 0)
+        if (phx__id_add(&r->ids, &id, &node) != 0)
             exit(1);
     }
     phx__names_init(&r->names, &r->mem, &r->ids);
-    phx__broken_init(&r->b, &r->mem, &r->names, rig_since, NULL);
+    phx__names_lost_init(&r->b, &r->mem, &r->names, rig_since, NULL);
 }
 
 static void rig_free(struct rig *r)
 {
-    phx__broken_free(&r->b);
+    phx__names_lost_free(&r->b);
     phx__names_free(&r->names);
-    phx__ids_free(&r->ids);
+    phx__id_free(&r->ids);
     check(r->mem.used == 0 && test_heap_is_clean(&r->heap), "no memory is left behind");
 }
 
@@ -67,7 +67,7 @@ static int rig_claim(struct rig *r, uint32_t node, uint64_t epoch, uint64_t a, u
     claims[1].last = d;
     claims[0].epoch = claims[1].epoch = epoch;
     card.claim_count = a > b ? 0 : c > d ? 1 : 2;
-    phx__writer_init(&w, bytes, sizeof bytes);
+    phx__buf_writer_init(&w, bytes, sizeof bytes);
     phx__wire_put_card(&w, &card, claims);
     check(!w.bad && phx__wire_get_card(bytes, w.size, &got) == 0, "a good card");
     return phx__names_set(&r->names, node, &got);
@@ -82,9 +82,9 @@ static const char *rig_news(struct rig *r)
     int broken;
 
     text[0] = 0;
-    if (phx__broken_compare(&r->b) != 0)
+    if (phx__names_lost_compare(&r->b) != 0)
         return "no memory";
-    while (phx__broken_take(&r->b, &x, &broken)) {
+    while (phx__names_lost_take(&r->b, &x, &broken)) {
         check(x.since_us == 1000u + x.owner.b[0] - 1, "and when it failed");
         n += (size_t)snprintf(text + n, sizeof text - n, "%c%llu-%llu@%d ", broken ? '+' : '-',
                               (unsigned long long)x.range.first, (unsigned long long)x.range.last,
@@ -146,8 +146,8 @@ static void test_overlaps(void)
     NEWS(&r, "-101-199@2 ");
     ok(r.b.now.count == 2 && r.b.now.at[0].range.last == 100 && r.b.now.at[1].range.first == 200,
        "the list says so as well");
-    ok(phx__broken_at(&r.b, 100) == 0 && phx__broken_at(&r.b, 101) == 1
-           && phx__broken_at(&r.b, UINT64_MAX) == 1,
+    ok(phx__names_lost_at(&r.b, 100) == 0 && phx__names_lost_at(&r.b, 101) == 1
+           && phx__names_lost_at(&r.b, UINT64_MAX) == 1,
        "and is searched");
     phx__names_assume(&r.names, 0, UINT64_MAX);
     NEWS(&r, "-0-100@1 -200-18446744073709551615@2 ");
@@ -169,7 +169,7 @@ static void test_random(void)
         uint64_t lost = 0, have = 0, a, b;
         struct phx_lost news;
         int broken;
-        x = phx__mix(x + i);
+        x = phx__map_mix(x + i);
         node = 1 + (uint32_t)(x % (NODES - 1));
         a = x >> 8 & last;
         b = a + (x >> 16 & 15) > last ? last : a + (x >> 16 & 15);
@@ -183,8 +183,8 @@ static void test_random(void)
         }
         for (k = 1; k < NODES; k++)
             *(dead[k] ? &lost : &have) |= claims[k];
-        check(phx__broken_compare(&r.b) == 0, "memory");
-        while (phx__broken_take(&r.b, &news, &broken))
+        check(phx__names_lost_compare(&r.b) == 0, "memory");
+        while (phx__names_lost_take(&r.b, &news, &broken))
             for (; news.range.first <= news.range.last; news.range.first++) {
                 wrong += believed[news.range.first] == broken;
                 believed[news.range.first] = broken;

@@ -3,8 +3,8 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
-#include "buf.h"
-#include "rnd.h"
+#include "base/buf.h"
+#include "base/rnd.h"
 #endif
 
 /* One of each kind: 1 + 2 + 4 + 8 + 3 + 2 bytes. */
@@ -12,12 +12,12 @@ enum { ALL_SIZE = 20 };
 
 static void put_all(struct phx__writer *w)
 {
-    phx__put_u8(w, 0x01);
-    phx__put_u16(w, 0x0302);
-    phx__put_u32(w, UINT32_C(0x87060504));
-    phx__put_u64(w, UINT64_C(0xff0e0d0c0b0a0908));
-    phx__put_bytes(w, "xyz", 3);
-    phx__put_bytes(w, "!?", 2);
+    phx__buf_put_u8(w, 0x01);
+    phx__buf_put_u16(w, 0x0302);
+    phx__buf_put_u32(w, UINT32_C(0x87060504));
+    phx__buf_put_u64(w, UINT64_C(0xff0e0d0c0b0a0908));
+    phx__buf_put_bytes(w, "xyz", 3);
+    phx__buf_put_bytes(w, "!?", 2);
 }
 
 static void test_round_trip(void)
@@ -35,22 +35,22 @@ static void test_round_trip(void)
     int bad = 0;
 
     for (at = 0; at < 8; at++) {
-        phx__writer_init(&w, space + at, ALL_SIZE);
+        phx__buf_writer_init(&w, space + at, ALL_SIZE);
         put_all(&w);
         bad += w.bad || w.size != ALL_SIZE || memcmp(space + at, wire, ALL_SIZE) != 0;
-        phx__reader_init(&r, space + at, ALL_SIZE);
-        bad += phx__get_u8(&r) != 0x01;
-        bad += phx__get_u16(&r) != 0x0302;
-        bad += phx__get_u32(&r) != UINT32_C(0x87060504);
-        bad += phx__get_u64(&r) != UINT64_C(0xff0e0d0c0b0a0908);
-        phx__get_copy(&r, copy, 3);
-        p = phx__get_bytes(&r, 2);
+        phx__buf_reader_init(&r, space + at, ALL_SIZE);
+        bad += phx__buf_get_u8(&r) != 0x01;
+        bad += phx__buf_get_u16(&r) != 0x0302;
+        bad += phx__buf_get_u32(&r) != UINT32_C(0x87060504);
+        bad += phx__buf_get_u64(&r) != UINT64_C(0xff0e0d0c0b0a0908);
+        phx__buf_get_copy(&r, copy, 3);
+        p = phx__buf_get_bytes(&r, 2);
         bad += memcmp(copy, "xyz", 3) != 0 || p != space + at + ALL_SIZE - 2 || r.bad || r.left != 0;
     }
     ok(bad == 0, "round trip at 8 alignments");
-    phx__put_u32_at(&w, 3, UINT32_C(0xa1b2c3d4));
+    phx__buf_put_u32_at(&w, 3, UINT32_C(0xa1b2c3d4));
     ok(memcmp(space + 7 + 3, "\xd4\xc3\xb2\xa1", 4) == 0 && w.size == ALL_SIZE, "overwriting in the middle");
-    phx__put_u32_at(&w, ALL_SIZE - 4, 0);
+    phx__buf_put_u32_at(&w, ALL_SIZE - 4, 0);
     ok(memcmp(space + 7 + ALL_SIZE - 4, "\0\0\0\0", 4) == 0 && !w.bad, "and at the very end");
 }
 
@@ -65,37 +65,37 @@ static void test_truncated(void)
     size_t size;
     int bad = 0, zero;
 
-    phx__writer_init(&w, whole, sizeof whole);
+    phx__buf_writer_init(&w, whole, sizeof whole);
     put_all(&w);
     for (size = 0; size < ALL_SIZE; size++) {
         cut = malloc(size > 0 ? size : 1);
         if (cut == NULL)
             break;
         memcpy(cut, whole, size);
-        phx__reader_init(&r, size > 0 ? cut : NULL, size);
-        zero = phx__get_u8(&r) == 0;
+        phx__buf_reader_init(&r, size > 0 ? cut : NULL, size);
+        zero = phx__buf_get_u8(&r) == 0;
         bad += zero != (size < 1);
-        zero = phx__get_u16(&r) == 0;
+        zero = phx__buf_get_u16(&r) == 0;
         bad += zero != (size < 3);
-        zero = phx__get_u32(&r) == 0;
+        zero = phx__buf_get_u32(&r) == 0;
         bad += zero != (size < 7);
-        zero = phx__get_u64(&r) == 0;
+        zero = phx__buf_get_u64(&r) == 0;
         bad += zero != (size < 15);
         memset(copy, 'c', sizeof copy);
-        phx__get_copy(&r, copy, 3);
+        phx__buf_get_copy(&r, copy, 3);
         zero = copy[0] == 0 && copy[1] == 0 && copy[2] == 0;
         bad += zero != (size < 18);
-        bad += phx__get_bytes(&r, 2) != NULL || !r.bad || r.left != 0;
+        bad += phx__buf_get_bytes(&r, 2) != NULL || !r.bad || r.left != 0;
         /* Once bad, also what would fit gives nothing. */
-        bad += phx__get_u8(&r) != 0 || phx__get_bytes(&r, 0) != NULL;
+        bad += phx__buf_get_u8(&r) != 0 || phx__buf_get_bytes(&r, 0) != NULL;
         free(cut);
     }
     ok(size == ALL_SIZE && bad == 0, "cut at every length (%d wrong)", bad);
-    phx__reader_init(&r, whole, sizeof whole);
-    ok(phx__get_bytes(&r, SIZE_MAX) == NULL && r.bad, "a size that would wrap");
-    phx__reader_init(&r, NULL, 0);
-    ok(phx__get_bytes(&r, 0) != NULL && !r.bad, "nothing from nothing is not bad");
-    phx__get_copy(&r, NULL, 0);
+    phx__buf_reader_init(&r, whole, sizeof whole);
+    ok(phx__buf_get_bytes(&r, SIZE_MAX) == NULL && r.bad, "a size that would wrap");
+    phx__buf_reader_init(&r, NULL, 0);
+    ok(phx__buf_get_bytes(&r, 0) != NULL && !r.bad, "nothing from nothing is not bad");
+    phx__buf_get_copy(&r, NULL, 0);
     ok(!r.bad, "nor is a copy of nothing to nowhere");
 }
 
@@ -113,13 +113,13 @@ static void test_full(void)
         if (space == NULL)
             break;
         memset(space, 0xee, capacity);
-        phx__writer_init(&w, capacity > 0 ? space : NULL, capacity);
+        phx__buf_writer_init(&w, capacity > 0 ? space : NULL, capacity);
         put_all(&w);
         size = w.size;
         bad += !w.bad || size > capacity;
-        phx__put_u8(&w, 0); /* may fit, but the writer has failed */
-        phx__put_bytes(&w, NULL, 0);
-        phx__put_u32_at(&w, 0, 0);
+        phx__buf_put_u8(&w, 0); /* may fit, but the writer has failed */
+        phx__buf_put_bytes(&w, NULL, 0);
+        phx__buf_put_u32_at(&w, 0, 0);
         bad += w.size != size;
         for (i = size; i < capacity; i++)
             bad += space[i] != 0xee;
@@ -127,8 +127,8 @@ static void test_full(void)
         free(space);
     }
     ok(capacity == ALL_SIZE && bad == 0, "full at every capacity (%d wrong)", bad);
-    phx__writer_init(&w, NULL, 0);
-    phx__put_bytes(&w, NULL, 0);
+    phx__buf_writer_init(&w, NULL, 0);
+    phx__buf_put_bytes(&w, NULL, 0);
     ok(!w.bad, "nothing into nothing is not bad");
 }
 
@@ -149,7 +149,7 @@ static void on_release(const void *data, size_t size, void *arg)
     r->data = data;
     r->size = size;
     if (r->push_to != NULL)
-        phx__slices_push(r->push_to, r->push, r->push->data, 1);
+        phx__buf_slices_push(r->push_to, r->push, r->push->data, 1);
 }
 
 static void test_blocks(void)
@@ -164,31 +164,31 @@ static void test_blocks(void)
     struct phx__block *b;
 
     phx__mem_init(&mem, &alloc, 0);
-    b = phx__block_new(&mem, 1000);
+    b = phx__buf_block_new(&mem, 1000);
     ok(b != NULL && b->refs == 1 && b->capacity == 1000 && b->used == 0 && heap.blocks == 1, "an own block");
     memset(b->data, 1, 1000);
-    ok(phx__block_hold(b) == b && b->refs == 2, "held");
-    phx__block_drop(b);
+    ok(phx__buf_block_hold(b) == b && b->refs == 2, "held");
+    phx__buf_block_drop(b);
     ok(heap.blocks == 1, "still there");
-    phx__block_drop(b);
+    phx__buf_block_drop(b);
     ok(test_heap_is_clean(&heap) && mem.used == 0, "gone with the last drop");
-    b = phx__block_wrap(&mem, host, sizeof host, on_release, &r);
+    b = phx__buf_block_wrap(&mem, host, sizeof host, on_release, &r);
     ok(b != NULL && b->data == (const void *)host && b->capacity == sizeof host && b->used == sizeof host,
        "a wrapped block");
-    phx__block_hold(b);
-    phx__block_drop(b);
+    phx__buf_block_hold(b);
+    phx__buf_block_drop(b);
     ok(r.count == 0, "not released early");
-    phx__block_drop(b);
+    phx__buf_block_drop(b);
     ok(r.count == 1 && r.data == host && r.size == sizeof host && mem.used == 0, "released once");
-    phx__block_drop(NULL);
-    b = phx__block_new(&mem, 0);
+    phx__buf_block_drop(NULL);
+    b = phx__buf_block_new(&mem, 0);
     ok(b != NULL && b->capacity == 0, "a block of nothing");
-    phx__block_drop(b);
-    ok(phx__block_new(&mem, SIZE_MAX) == NULL && phx__block_new(&mem, SIZE_MAX - 8) == NULL,
+    phx__buf_block_drop(b);
+    ok(phx__buf_block_new(&mem, SIZE_MAX) == NULL && phx__buf_block_new(&mem, SIZE_MAX - 8) == NULL,
        "a size that would wrap");
     heap.fail_from = heap.calls + 1;
-    ok(phx__block_new(&mem, 1) == NULL, "no memory for a block");
-    ok(phx__block_wrap(&mem, host, 1, on_release, &r) == NULL, "nor for a wrapped one");
+    ok(phx__buf_block_new(&mem, 1) == NULL, "no memory for a block");
+    ok(phx__buf_block_wrap(&mem, host, 1, on_release, &r) == NULL, "nor for a wrapped one");
     ok(r.count == 1 && test_heap_is_clean(&heap), "a failed wrap does not release");
 }
 
@@ -203,34 +203,34 @@ static void test_slices(void)
     struct iovec iov[4];
 
     phx__mem_init(&mem, &alloc, 0);
-    phx__slices_init(&q, &mem);
-    ok(phx__slices_iov(&q, iov, 4) == 0 && mem.used == 0, "empty, and costs nothing");
-    phx__slices_take(&q, 0);
-    a = phx__block_new(&mem, 100);
-    b = phx__block_new(&mem, 100);
-    ok(phx__slices_push(&q, a, a->data, 0) == 0 && q.count == 0 && a->refs == 1, "nothing pushed");
-    phx__slices_push(&q, a, a->data, 10);
-    phx__slices_push(&q, a, a->data + 10, 5);
+    phx__buf_slices_init(&q, &mem);
+    ok(phx__buf_slices_iov(&q, iov, 4) == 0 && mem.used == 0, "empty, and costs nothing");
+    phx__buf_slices_take(&q, 0);
+    a = phx__buf_block_new(&mem, 100);
+    b = phx__buf_block_new(&mem, 100);
+    ok(phx__buf_slices_push(&q, a, a->data, 0) == 0 && q.count == 0 && a->refs == 1, "nothing pushed");
+    phx__buf_slices_push(&q, a, a->data, 10);
+    phx__buf_slices_push(&q, a, a->data + 10, 5);
     ok(q.count == 1 && q.bytes == 15 && a->refs == 2, "neighbours become one slice, one reference");
-    phx__slices_push(&q, b, b->data, 20);
-    phx__slices_push(&q, a, a->data + 15, 5);
-    phx__slices_push(&q, a, a->data + 30, 5);
+    phx__buf_slices_push(&q, b, b->data, 20);
+    phx__buf_slices_push(&q, a, a->data + 15, 5);
+    phx__buf_slices_push(&q, a, a->data + 30, 5);
     ok(q.count == 4 && q.bytes == 45 && a->refs == 4 && b->refs == 2, "others do not");
-    ok(phx__slices_iov(&q, iov, 2) == 2 && iov[1].iov_base == (void *)b->data && iov[1].iov_len == 20,
+    ok(phx__buf_slices_iov(&q, iov, 2) == 2 && iov[1].iov_base == (void *)b->data && iov[1].iov_len == 20,
        "a short iovec");
-    ok(phx__slices_iov(&q, iov, 0) == 0 && phx__slices_iov(&q, iov, 4) == 4, "none, and all");
-    phx__slices_take(&q, 14);
-    ok(phx__slices_iov(&q, iov, 1) == 1 && iov[0].iov_base == (void *)(a->data + 14) && iov[0].iov_len == 1,
+    ok(phx__buf_slices_iov(&q, iov, 0) == 0 && phx__buf_slices_iov(&q, iov, 4) == 4, "none, and all");
+    phx__buf_slices_take(&q, 14);
+    ok(phx__buf_slices_iov(&q, iov, 1) == 1 && iov[0].iov_base == (void *)(a->data + 14) && iov[0].iov_len == 1,
        "a part of the first");
-    phx__slices_take(&q, 1 + 20 + 2);
+    phx__buf_slices_take(&q, 1 + 20 + 2);
     ok(q.count == 2 && q.bytes == 8 && a->refs == 3 && b->refs == 1, "across slices");
-    phx__slices_take(&q, 8);
+    phx__buf_slices_take(&q, 8);
     ok(q.count == 0 && q.bytes == 0 && a->refs == 1, "to the end");
-    phx__slices_push(&q, a, a->data + 35, 1);
+    phx__buf_slices_push(&q, a, a->data + 35, 1);
     ok(q.count == 1 && a->refs == 2, "what was taken is not extended");
-    phx__block_drop(a);
-    phx__block_drop(b);
-    phx__slices_free(&q);
+    phx__buf_block_drop(a);
+    phx__buf_block_drop(b);
+    phx__buf_slices_free(&q);
     ok(test_heap_is_clean(&heap) && mem.used == 0, "free drops the rest");
 }
 
@@ -245,17 +245,17 @@ static void test_adjacent(void)
     struct phx__block *a, *b;
 
     phx__mem_init(&mem, NULL, 0);
-    phx__slices_init(&q, &mem);
-    a = phx__block_wrap(&mem, host, 4, on_release, &left);
-    b = phx__block_wrap(&mem, host + 4, 4, on_release, &right);
-    phx__slices_push(&q, a, a->data, 4);
-    phx__slices_push(&q, b, b->data, 4);
-    phx__block_drop(a);
-    phx__block_drop(b);
+    phx__buf_slices_init(&q, &mem);
+    a = phx__buf_block_wrap(&mem, host, 4, on_release, &left);
+    b = phx__buf_block_wrap(&mem, host + 4, 4, on_release, &right);
+    phx__buf_slices_push(&q, a, a->data, 4);
+    phx__buf_slices_push(&q, b, b->data, 4);
+    phx__buf_block_drop(a);
+    phx__buf_block_drop(b);
     ok(q.count == 2 && left.count == 0 && right.count == 0, "two slices");
-    phx__slices_take(&q, 4);
+    phx__buf_slices_take(&q, 4);
     ok(left.count == 1 && right.count == 0, "the first half is released alone");
-    phx__slices_free(&q);
+    phx__buf_slices_free(&q);
     ok(left.count == 1 && right.count == 1 && mem.used == 0, "then the second");
 }
 
@@ -271,19 +271,19 @@ static void test_release_pushes(void)
     int i;
 
     phx__mem_init(&mem, NULL, 0);
-    phx__slices_init(&q, &mem);
-    more = phx__block_new(&mem, 4);
-    b = phx__block_wrap(&mem, host, sizeof host, on_release, &r);
+    phx__buf_slices_init(&q, &mem);
+    more = phx__buf_block_new(&mem, 4);
+    b = phx__buf_block_wrap(&mem, host, sizeof host, on_release, &r);
     for (i = 0; i < 8; i++)
-        phx__slices_push(&q, b, b->data + 7 - i, 1); /* backwards, so they stay apart */
-    phx__block_drop(b);
+        phx__buf_slices_push(&q, b, b->data + 7 - i, 1); /* backwards, so they stay apart */
+    phx__buf_block_drop(b);
     r.push_to = &q;
     r.push = more;
-    phx__slices_take(&q, 8);
+    phx__buf_slices_take(&q, 8);
     ok(r.count == 1 && q.count == 1 && q.bytes == 1 && more->refs == 2, "pushed during the take");
     r.push_to = NULL;
-    phx__slices_free(&q);
-    phx__block_drop(more);
+    phx__buf_slices_free(&q);
+    phx__buf_block_drop(more);
     ok(mem.used == 0, "clean at the end");
 }
 
@@ -308,10 +308,10 @@ static void test_model(void)
         struct phx_alloc alloc = { test_alloc, &heap };
 
         phx__mem_init(&mem, &alloc, 0);
-        phx__slices_init(&q, &mem);
+        phx__buf_slices_init(&q, &mem);
         phx__rnd_seed(&r, seed, 2);
         for (k = 0; k < BLOCKS; k++) {
-            block[k] = phx__block_new(&mem, SIZE);
+            block[k] = phx__buf_block_new(&mem, SIZE);
             for (i = 0; i < SIZE; i++)
                 block[k]->data[i] = (uint8_t)phx__rnd_next(&r);
         }
@@ -323,26 +323,26 @@ static void test_model(void)
             at = (size_t)phx__rnd_below(&r, SIZE);
             size = (size_t)phx__rnd_below(&r, SIZE - at + 1);
             if (phx__rnd_below(&r, 2) == 0) {
-                if (phx__slices_push(&q, block[k], block[k]->data + at, size) == 0) {
+                if (phx__buf_slices_push(&q, block[k], block[k]->data + at, size) == 0) {
                     memcpy(expected + tail, block[k]->data + at, size);
                     tail += size;
                 }
             } else {
                 size = (size_t)phx__rnd_below(&r, (n / 1000 % 2 == 0 ? 40u : 120u));
                 size = size < tail - head ? size : tail - head;
-                phx__slices_take(&q, size);
+                phx__buf_slices_take(&q, size);
                 head += size;
             }
-            m = phx__slices_iov(&q, iov, 7);
+            m = phx__buf_slices_iov(&q, iov, 7);
             for (k = 0, at = head; k < m; at += iov[k++].iov_len)
                 good = good && at + iov[k].iov_len <= tail
                        && memcmp(expected + at, iov[k].iov_base, iov[k].iov_len) == 0;
             good = good && q.bytes == tail - head && (m == 7 || at == tail);
         }
-        phx__slices_free(&q);
+        phx__buf_slices_free(&q);
         for (k = 0; k < BLOCKS; k++) {
             good = good && block[k]->refs == 1;
-            phx__block_drop(block[k]);
+            phx__buf_block_drop(block[k]);
         }
         ok(good && test_heap_is_clean(&heap) && mem.used == 0, "seed %d", (int)seed);
     }
@@ -368,19 +368,19 @@ static void test_failure(void)
         memset(&heap, 0, sizeof heap);
         heap.fail_at = fail_at; /* the first makes the block */
         phx__mem_init(&mem, &alloc, 0);
-        phx__slices_init(&q, &mem);
-        b = phx__block_new(&mem, 300);
+        phx__buf_slices_init(&q, &mem);
+        b = phx__buf_block_new(&mem, 300);
         for (i = 0, failed = 0; i < 100; i++) {
-            if (phx__slices_push(&q, b, b->data + 3 * i, 1) != 0) {
+            if (phx__buf_slices_push(&q, b, b->data + 3 * i, 1) != 0) {
                 failed++;
                 bad += q.count != i || q.bytes != 2 * i || b->refs != i + 1;
-                bad += phx__slices_push(&q, b, b->data + 3 * i, 1) != 0;
+                bad += phx__buf_slices_push(&q, b, b->data + 3 * i, 1) != 0;
             }
-            bad += phx__slices_push(&q, b, b->data + 3 * i + 1, 1) != 0 || q.count != i + 1;
+            bad += phx__buf_slices_push(&q, b, b->data + 3 * i + 1, 1) != 0 || q.count != i + 1;
         }
         bad += failed > 1 || q.bytes != 200;
-        phx__slices_free(&q);
-        phx__block_drop(b);
+        phx__buf_slices_free(&q);
+        phx__buf_block_drop(b);
         bad += !test_heap_is_clean(&heap) || mem.used != 0;
     }
     ok(bad == 0 && fail_at > 5, "%d allocations failed in turn", (int)fail_at - 3);

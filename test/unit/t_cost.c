@@ -8,7 +8,7 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
-#include "os.h"
+#include "os/os.h"
 #include "phoenix.h"
 #endif
 

@@ -3,7 +3,7 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
-#include "target.h"
+#include "dial/target.h"
 #endif
 
 #define MS PHX__MS
@@ -25,7 +25,7 @@ struct rig {
     struct phx__timers timers;
     struct phx__rnd rnd;  /* the room's */
     struct phx__rnd dice; /* the test's */
-    struct phx__disc d;
+    struct phx__dial d;
     uint64_t now;
     struct dialled open[OPEN]; /* under way */
     uint32_t open_count;
@@ -34,7 +34,7 @@ struct rig {
     int refuse;            /* each dial fails at once so; 0: under way */
     uint16_t fail_port;    /* or only this port's, with PHX_EREFUSED */
     uint32_t wrong;        /* what must never happen did */
-    struct phx_address said[64][4]; /* by node: what phx__disc_contact was last told */
+    struct phx_address said[64][4]; /* by node: what phx__dial_contact was last told */
     uint32_t said_count[64];
 };
 
@@ -52,7 +52,7 @@ static int rig_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct p
     r->wrong += expect != PHX__NONE && r->d.nodes[expect].linked;
     for (i = 0; i < r->open_count; i++) {
         r->wrong += r->open[i].attempt == attempt;
-        r->wrong += phx__address_equal(&r->open[i].to, to) != 0;
+        r->wrong += phx__addr_equal(&r->open[i].to, to) != 0;
     }
     if (r->refuse != 0)
         return r->refuse;
@@ -95,7 +95,7 @@ static int rig_says(struct rig *r, uint32_t node, const struct phx_address *a, u
 {
     memcpy(r->said[node], a, count * sizeof *a);
     r->said_count[node] = count;
-    return phx__disc_contact(&r->d, node, a, count, r->now);
+    return phx__dial_contact(&r->d, node, a, count, r->now);
 }
 
 static void rig_ask(void *ctx)
@@ -113,8 +113,8 @@ static void rig_id(struct phx__rnd *dice, struct phx_id *id)
 
 static int rig_init(struct rig *r, uint32_t max_links, uint32_t max_dials, uint64_t seed)
 {
-    struct phx__disc_ops ops = { NULL, rig_dial, rig_abandon, rig_ask, NULL };
-    struct phx__disc_limits limits = { 0, 0, RETRY_MIN, RETRY_MAX, 0 };
+    struct phx__dial_ops ops = { NULL, rig_dial, rig_abandon, rig_ask, NULL };
+    struct phx__dial_limits limits = { 0, 0, RETRY_MIN, RETRY_MAX, 0 };
     struct phx_alloc alloc;
     struct phx_id self;
     uint32_t index;
@@ -122,20 +122,20 @@ static int rig_init(struct rig *r, uint32_t max_links, uint32_t max_dials, uint6
     alloc.alloc = test_alloc;
     alloc.world = &r->heap;
     phx__mem_init(&r->mem, &alloc, 0);
-    phx__ids_init(&r->ids, &r->mem, 100000);
-    phx__timers_init(&r->timers, &r->mem);
+    phx__id_init(&r->ids, &r->mem, 100000);
+    phx__timer_init(&r->timers, &r->mem);
     phx__rnd_seed(&r->rnd, seed, 1);
     phx__rnd_seed(&r->dice, seed, 2);
     memset(&r->d, 0, sizeof r->d);
     r->d.mem = &r->mem;
     r->now = SECOND;
     rig_id(&r->dice, &self);
-    if (phx__ids_add(&r->ids, &self, &index) != 0)
+    if (phx__id_add(&r->ids, &self, &index) != 0)
         return PHX_ENOMEM;
     ops.ctx = r;
     limits.max_links = max_links;
     limits.max_dials = max_dials;
-    return phx__disc_init(&r->d, &r->mem, &r->ids, &r->timers, &r->rnd, &limits, &ops);
+    return phx__dial_init(&r->d, &r->mem, &r->ids, &r->timers, &r->rnd, &limits, &ops);
 }
 
 static struct rig *rig_new(uint32_t max_links, uint32_t max_dials, uint64_t seed)
@@ -149,9 +149,9 @@ static struct rig *rig_new(uint32_t max_links, uint32_t max_dials, uint64_t seed
 
 static void rig_free(struct rig *r)
 {
-    phx__disc_free(&r->d);
-    phx__ids_free(&r->ids);
-    phx__timers_free(&r->timers);
+    phx__dial_free(&r->d);
+    phx__id_free(&r->ids);
+    phx__timer_free(&r->timers);
     check(r->mem.used == 0 && test_heap_is_clean(&r->heap), "no memory is left behind");
     check(r->wrong == 0, "no dial was against the rules: %u", r->wrong);
     free(r);
@@ -160,9 +160,9 @@ static void rig_free(struct rig *r)
 /* Others say that it is back; and that it is gone again, so that no route keeps its dials frequent. */
 static void rig_news(struct rig *r, uint32_t node)
 {
-    phx__disc_route(&r->d, node, 0, r->now);
-    phx__disc_route(&r->d, node, 1, r->now);
-    phx__disc_route(&r->d, node, 0, r->now);
+    phx__dial_route(&r->d, node, 0, r->now);
+    phx__dial_route(&r->d, node, 1, r->now);
+    phx__dial_route(&r->d, node, 0, r->now);
 }
 
 /* Lets time pass up to and including `until`. */
@@ -171,11 +171,11 @@ static void rig_run(struct rig *r, uint64_t until)
     uint32_t arg;
     int kind, count = 0;
 
-    while (phx__timers_next(&r->timers) <= until && count++ < 1000000) {
-        if (phx__timers_next(&r->timers) > r->now)
-            r->now = phx__timers_next(&r->timers);
-        if (phx__timers_pop(&r->timers, r->now, &kind, &arg) == 1)
-            phx__disc_due(&r->d, arg, r->now);
+    while (phx__timer_next(&r->timers) <= until && count++ < 1000000) {
+        if (phx__timer_next(&r->timers) > r->now)
+            r->now = phx__timer_next(&r->timers);
+        if (phx__timer_pop(&r->timers, r->now, &kind, &arg) == 1)
+            phx__dial_due(&r->d, arg, r->now);
     }
     check(count < 1000000, "time does not stand still");
     r->now = until;
@@ -193,9 +193,9 @@ static uint64_t rig_wait(struct rig *r)
     uint32_t dials = r->dials;
 
     while (r->dials == dials) {
-        if (phx__timers_next(&r->timers) > begin + 3600 * SECOND)
+        if (phx__timer_next(&r->timers) > begin + 3600 * SECOND)
             return UINT64_MAX;
-        rig_run(r, phx__timers_next(&r->timers) > r->now ? phx__timers_next(&r->timers) : r->now);
+        rig_run(r, phx__timer_next(&r->timers) > r->now ? phx__timer_next(&r->timers) : r->now);
     }
     return r->now - begin;
 }
@@ -203,14 +203,14 @@ static uint64_t rig_wait(struct rig *r)
 static void rig_fail(struct rig *r, uint32_t attempt, int error)
 {
     r->wrong += !rig_close(r, attempt);
-    phx__disc_result(&r->d, attempt, error, r->now);
+    phx__dial_result(&r->d, attempt, error, r->now);
 }
 
 static int rig_up(struct rig *r, uint32_t attempt, uint32_t node)
 {
     if (attempt != PHX__NONE)
         r->wrong += !rig_close(r, attempt);
-    return phx__disc_up(&r->d, node, attempt, r->now);
+    return phx__dial_up(&r->d, node, attempt, r->now);
 }
 
 /* A node with a random id. */
@@ -220,7 +220,7 @@ static uint32_t rig_node(struct rig *r)
     uint32_t node = PHX__NONE;
 
     rig_id(&r->dice, &id);
-    if (phx__ids_add(&r->ids, &id, &node) != 0)
+    if (phx__id_add(&r->ids, &id, &node) != 0)
         return PHX__NONE;
     return node;
 }
@@ -262,7 +262,7 @@ static uint32_t rig_contact(struct rig *r)
     uint32_t node = rig_node(r);
     struct phx_address a = v4(node, 7000);
 
-    check(phx__disc_contact(&r->d, node, &a, 1, r->now) == 0, "contact");
+    check(phx__dial_contact(&r->d, node, &a, 1, r->now) == 0, "contact");
     return node;
 }
 
@@ -271,17 +271,17 @@ static int rig_hub(struct rig *r, uint32_t host)
 {
     struct phx_address a = v6(host, 7000);
 
-    return phx__disc_hub(&r->d, &a, 1, r->now);
+    return phx__dial_hub(&r->d, &a, 1, r->now);
 }
 
 /* What must hold whatever happened. */
 static void rig_check(struct rig *r)
 {
-    const struct phx__disc *d = &r->d;
+    const struct phx__dial *d = &r->d;
     uint32_t i, k, open = 0, linked = 0, known = 0, queued = 0, latent = 0, wrong = 0;
 
     for (i = 0; i < d->target_count; i++) {
-        const struct phx__disc_target *t = &d->targets[i];
+        const struct phx__dial_target *t = &d->targets[i];
         uint32_t mine = 0;
         if (!t->in_use)
             continue;
@@ -306,13 +306,13 @@ static void rig_check(struct rig *r)
         latent += d->nodes[i].target == PHX__TARGET_LATENT;
         /* Who may be dialled has a target. */
         wrong += d->nodes[i].target == PHX__TARGET_LATENT
-                 && (d->known <= d->limits.max_links || d->nodes[i].wanted || phx__best_has(&d->best, i));
+                 && (d->known <= d->limits.max_links || d->nodes[i].wanted || phx__dial_pick_has(&d->best, i));
         known += d->nodes[i].linked || d->nodes[i].target != 0;
     }
     wrong += open != d->attempts.open || open != r->open_count || open > d->limits.max_dials;
     wrong += linked != d->links || known != d->known || latent != d->latent;
     /* Whoever waits either waits for an attempt or is called at once. */
-    wrong += queued > 0 && open < d->limits.max_dials && phx__timers_next(&r->timers) > r->now;
+    wrong += queued > 0 && open < d->limits.max_dials && phx__timer_next(&r->timers) > r->now;
     wrong += (queued > 0) != (d->head != PHX__NONE);
     r->wrong += wrong;
 }
@@ -334,7 +334,7 @@ static void test_race(void)
     a[3] = v4(1, 1); /* twice */
     a[4] = in_unix("/s");
     a[5] = v4(3, 1);
-    ok(phx__disc_hub(&r->d, a, 6, r->now) == 0 && r->dials == 0,
+    ok(phx__dial_hub(&r->d, a, 6, r->now) == 0 && r->dials == 0,
        "a hub is taken; the call does not dial");
     rig_run(r, begin);
     ok(r->dials == 1 && r->last.to.family == PHX_UNIX, "at once, UNIX first");
@@ -346,12 +346,12 @@ static void test_race(void)
     rig_pass(r, 100 * MS);
     rig_fail(r, r->open[0].attempt, PHX_EREFUSED);
     rig_pass(r, 0);
-    ok(r->dials == 3 && phx__address_equal(&r->last.to, &a[0]),
+    ok(r->dials == 3 && phx__addr_equal(&r->last.to, &a[0]),
        "after a failure the next at once: IPv4");
     rig_pass(r, 249 * MS);
     ok(r->dials == 3, "and again 250 ms");
     rig_pass(r, 1 * MS);
-    ok(r->dials == 4 && phx__address_equal(&r->last.to, &a[1]),
+    ok(r->dials == 4 && phx__addr_equal(&r->last.to, &a[1]),
        "the second IPv4, the double left out");
     node = rig_node(r);
     ok(rig_up(r, r->open[1].attempt, node) == 0 && r->open_count == 0 && r->abandons == 2,
@@ -379,7 +379,7 @@ static void test_order(void)
         for (i = 0; table[row][0][i] != 0; i++)
             a[i] = table[row][0][i] == '4' ? v4((uint32_t)i, 1)
                    : table[row][0][i] == '6' ? v6((uint32_t)i, 1) : in_unix(i == 1 ? "/a" : "/b");
-        phx__disc_hub(&r->d, a, (uint32_t)i, r->now);
+        phx__dial_hub(&r->d, a, (uint32_t)i, r->now);
         for (i = 0; i < strlen(table[row][1]); i++) {
             rig_wait(r);
             seen[i] = r->last.to.family == PHX_UNIX   ? 'u'
@@ -445,7 +445,7 @@ static void test_sync_failures(void)
     a[1] = v4(1, 2);
     a[2] = v4(1, 3);
     r->fail_port = 1;
-    phx__disc_hub(&r->d, a, 3, r->now);
+    phx__dial_hub(&r->d, a, 3, r->now);
     rig_pass(r, 0);
     ok(r->dials == 2 && r->open_count == 1 && r->open[0].to.port == 2,
        "the next address in the same breath");
@@ -477,9 +477,9 @@ static uint64_t first_dial(const struct phx_id *self, const struct phx_id *other
     uint32_t node;
 
     r->ids.at[PHX__SELF] = *self;
-    phx__ids_add(&r->ids, other, &node);
-    phx__disc_listening(&r->d, listening);
-    phx__disc_contact(&r->d, node, &a, 1, r->now);
+    phx__id_add(&r->ids, other, &node);
+    phx__dial_listening(&r->d, listening);
+    phx__dial_contact(&r->d, node, &a, 1, r->now);
     wait = rig_wait(r);
     rig_free(r);
     return wait;
@@ -522,10 +522,10 @@ static void test_dialled_by_peer(void)
     uint32_t a = rig_node(r), b = rig_node(r), c;
     struct phx_address at = v4(1, 1);
 
-    ok(phx__disc_contact(&r->d, a, &at, 0, r->now) == 0 && rig_wait(r) == UINT64_MAX,
+    ok(phx__dial_contact(&r->d, a, &at, 0, r->now) == 0 && rig_wait(r) == UINT64_MAX,
        "no addresses, no dial");
     rig_up(r, PHX__NONE, b);
-    phx__disc_contact(&r->d, b, &at, 1, r->now);
+    phx__dial_contact(&r->d, b, &at, 1, r->now);
     ok(rig_wait(r) == UINT64_MAX, "linked before its contact came: no dial");
     c = rig_contact(r);
     rig_pass(r, 0);
@@ -534,13 +534,13 @@ static void test_dialled_by_peer(void)
     ok(r->open_count == 0 && r->abandons == 1, "but dials us meanwhile: ours is abandoned");
     rig_check(r);
     rig_pass(r, 5 * SECOND);
-    phx__disc_down(&r->d, c, r->now);
+    phx__dial_down(&r->d, c, r->now);
     ok(rig_wait(r) <= RETRY_MIN && r->last.expect == c,
        "its link ends: dialled again, though we had not made it");
-    phx__disc_down(&r->d, c, r->now);
-    phx__disc_down(&r->d, 77, r->now);
+    phx__dial_down(&r->d, c, r->now);
+    phx__dial_down(&r->d, 77, r->now);
     rig_check(r);
-    ok(phx__disc_contact(&r->d, PHX__SELF, &at, 1, r->now) == 0 && r->d.known == 2,
+    ok(phx__dial_contact(&r->d, PHX__SELF, &at, 1, r->now) == 0 && r->d.known == 2,
        "a node does not know itself");
     rig_free(r);
 }
@@ -559,7 +559,7 @@ static void test_max_dials(void)
     rig_pass(r, 0);
     ok(r->open_count == 4 && r->d.attempts.open == 4, "four at once");
     for (i = 0; i < 4; i++)
-        phx__disc_answered(&r->d, r->open[i].attempt);
+        phx__dial_answered(&r->d, r->open[i].attempt);
     rig_pass(r, 3 * SECOND);
     ok(r->dials == 4, "and no more while they last");
     rig_check(r);
@@ -573,7 +573,7 @@ static void test_max_dials(void)
     /* Two end at one moment, and the one whose turn is called leaves before it comes. */
     rig_up(r, r->open[0].attempt, r->open[0].expect);
     rig_up(r, r->open[0].attempt, r->open[0].expect);
-    phx__disc_forget(&r->d, node[7]);
+    phx__dial_forget(&r->d, node[7]);
     rig_pass(r, 0);
     ok(r->dials == 8 && r->last.expect == node[9], "and leaves no gap");
     for (i = 10; i < 20; i++) {
@@ -602,7 +602,7 @@ static void test_give_way(void)
     good = rig_contact(r);
     rig_pass(r, 0);
     ok(r->last.expect == good && r->abandons == 1, "the first who waits has a place at once");
-    phx__disc_answered(&r->d, r->last.attempt);
+    phx__dial_answered(&r->d, r->last.attempt);
     for (i = 0; i < 100; i++)
         rig_contact(r);
     good = rig_contact(r);
@@ -628,7 +628,7 @@ static void test_relayed(void)
     uint64_t begin, longest = 0, wait;
 
     r->refuse = PHX_EUNREACH;
-    phx__disc_route(&r->d, node, 1, r->now);
+    phx__dial_route(&r->d, node, 1, r->now);
     for (i = 0; i < 100; i++) {
         wait = rig_wait(r);
         longest = wait > longest ? wait : longest;
@@ -639,21 +639,21 @@ static void test_relayed(void)
     with = r->dials;
     rig_run(r, begin + 3600 * SECOND);
     with = r->dials - with;
-    phx__disc_route(&r->d, node, 0, r->now);
+    phx__dial_route(&r->d, node, 0, r->now);
     without = r->dials;
     rig_run(r, begin + 2 * 3600 * SECOND);
     without = r->dials - without;
     ok(with >= 60 && with <= 120 + 10 && without < with / 2, "in an hour %u dials, and %u without a route",
        with, without);
     begin = r->now;
-    phx__disc_moved(&r->d, r->now);
+    phx__dial_moved(&r->d, r->now);
     wait = rig_wait(r);
     ok(wait <= SECOND, "this node has moved: all is tried again soon, after %u ms",
        (unsigned)(wait / MS));
     /* A plain pause of some 30 s begins again after ten failures; a first message cuts it short. */
     for (i = 0; i < 20; i++)
         rig_wait(r);
-    phx__disc_want(&r->d, node, r->now);
+    phx__dial_want(&r->d, node, r->now);
     wait = rig_wait(r);
     ok(wait <= RETRY_MIN, "so it is on first use, after %u ms", (unsigned)(wait / MS));
     rig_free(r);
@@ -669,14 +669,14 @@ static void test_silent_last(void)
 
     for (i = 0; i < 3; i++)
         a[i] = v4(1000 + i, 7000);
-    phx__disc_contact(&r->d, node, a, 3, r->now);
+    phx__dial_contact(&r->d, node, a, 3, r->now);
     rig_pass(r, 600 * MS);
     ok(r->open_count == 3, "all three race");
     while (r->open_count > 0)
         rig_fail(r, r->open[0].attempt,
-                 phx__address_equal(&r->open[0].to, &a[2]) ? PHX_EREFUSED : PHX_ETIMEDOUT);
+                 phx__addr_equal(&r->open[0].to, &a[2]) ? PHX_EREFUSED : PHX_ETIMEDOUT);
     rig_wait(r);
-    ok(phx__address_equal(&r->last.to, &a[2]), "the one that gave a sign of life comes first");
+    ok(phx__addr_equal(&r->last.to, &a[2]), "the one that gave a sign of life comes first");
     rig_free(r);
 }
 
@@ -687,8 +687,8 @@ static uint32_t count_dialled(struct rig *r, uint8_t *seen, uint32_t size)
     uint32_t i, count = 0;
 
     memset(seen, 0, size);
-    while (phx__timers_next(&r->timers) <= until) {
-        rig_run(r, phx__timers_next(&r->timers) > r->now ? phx__timers_next(&r->timers) : r->now);
+    while (phx__timer_next(&r->timers) <= until) {
+        rig_run(r, phx__timer_next(&r->timers) > r->now ? phx__timer_next(&r->timers) : r->now);
         while (r->open_count > 0) {
             if (r->open[0].expect < size)
                 seen[r->open[0].expect] = 1;
@@ -717,8 +717,8 @@ static void test_max_links(void)
     ok(count_dialled(r, before, 200) == PHX__DISC_BEST, "8 of 100");
     for (extra = 0; before[node[extra]]; extra++)
         ;
-    phx__disc_want(&r->d, node[extra], r->now);
-    phx__disc_want(&r->d, node[extra], r->now);
+    phx__dial_want(&r->d, node[extra], r->now);
+    phx__dial_want(&r->d, node[extra], r->now);
     count_dialled(r, seen, 200);
     for (i = 0; i < 100; i++)
         same += before[node[i]] == seen[node[i]];
@@ -729,12 +729,12 @@ static void test_max_links(void)
     rig_fail(r, r->last.attempt, PHX_EREFUSED);
     rig_up(r, PHX__NONE, node[extra]);
     rig_pass(r, 10 * SECOND);
-    phx__disc_down(&r->d, node[extra], r->now);
+    phx__dial_down(&r->d, node[extra], r->now);
     count_dialled(r, seen, 200);
     ok(!seen[node[extra]], "a want is met by a link");
     for (best = 0; !before[node[best]]; best++)
         ;
-    phx__disc_forget(&r->d, node[best]);
+    phx__dial_forget(&r->d, node[best]);
     ok(count_dialled(r, seen, 200) == PHX__DISC_BEST && !seen[node[best]],
        "one of the 8 leaves: another");
     for (i = 0, same = 0; i < 100; i++)
@@ -742,7 +742,7 @@ static void test_max_links(void)
     ok(same == 7, "and the other 7 stay");
     for (i = 0; i < 100; i++)
         if (!before[node[i]])
-            phx__disc_forget(&r->d, node[i]);
+            phx__dial_forget(&r->d, node[i]);
     for (i = 0; i < 13; i++)
         node[i] = rig_contact(r);
     ok(r->d.known == 20 && count_dialled(r, seen, 200) == 20, "down to 20 known: all of them");
@@ -772,11 +772,11 @@ static void test_crossing(void)
         for (i = 1; how < 2 && i <= 20 && seen[i]; i++)
             ;
         if (how == 0)
-            phx__disc_forget(&r->d, i);
+            phx__dial_forget(&r->d, i);
         else if (how == 1)
-            phx__disc_contact(&r->d, i, NULL, 0, r->now);
+            phx__dial_contact(&r->d, i, NULL, 0, r->now);
         else
-            phx__disc_down(&r->d, node, r->now);
+            phx__dial_down(&r->d, node, r->now);
         ok(count_dialled(r, seen, 50) == 20, "20 known: all");
         rig_free(r);
     }
@@ -800,11 +800,11 @@ static void test_best(void)
             k = order == 0 ? i : 59 - i;
             if (k >= 40 && order < 2)
                 continue;
-            phx__ids_add(&r->ids, &id[k], &node);
-            phx__disc_contact(&r->d, node, &a, 1, r->now);
+            phx__id_add(&r->ids, &id[k], &node);
+            phx__dial_contact(&r->d, node, &a, 1, r->now);
         }
         for (i = 40; i < 60 && order == 2; i++)
-            phx__disc_forget(&r->d, phx__ids_find(&r->ids, &id[i]));
+            phx__dial_forget(&r->d, phx__id_find(&r->ids, &id[i]));
         for (i = 0; i < r->d.best.count; i++) {
             if (order == 0)
                 best[i] = r->ids.at[r->d.best.at[i].node];
@@ -828,16 +828,16 @@ static void test_full(void)
         rig_up(r, PHX__NONE, node[i]);
     }
     node[5] = rig_contact(r);
-    phx__disc_want(&r->d, node[5], r->now);
+    phx__dial_want(&r->d, node[5], r->now);
     ok(count_dialled(r, seen, 50) == 0, "full: nobody, not even if wanted");
     rig_hub(r, 1);
     ok(rig_wait(r) == 0, "but a hub");
     rig_up(r, r->last.attempt, rig_node(r));
     rig_pass(r, 2 * SECOND);
-    phx__disc_down(&r->d, node[0], r->now);
+    phx__dial_down(&r->d, node[0], r->now);
     rig_pass(r, SECOND);
     ok(r->open_count == 0, "six links, then five: still full");
-    phx__disc_down(&r->d, node[1], r->now);
+    phx__dial_down(&r->d, node[1], r->now);
     rig_pass(r, SECOND);
     ok(r->open_count == 1 && r->last.expect == node[5], "four: it is dialled");
     rig_check(r);
@@ -866,8 +866,8 @@ static void test_graph(void)
         r->ids.at[PHX__SELF] = id[i];
         for (k = 0; k < N; k++) {
             struct phx_address a = v4(k, 1);
-            if (k != i && phx__ids_add(&r->ids, &id[k], &node) == 0)
-                phx__disc_contact(&r->d, node, &a, 1, r->now);
+            if (k != i && phx__id_add(&r->ids, &id[k], &node) == 0)
+                phx__dial_contact(&r->d, node, &a, 1, r->now);
         }
         for (k = 0; k < r->d.best.count; k++) {
             node = r->d.best.at[k].node <= i ? r->d.best.at[k].node - 1 : r->d.best.at[k].node;
@@ -940,7 +940,7 @@ static void test_worst_counts(void)
         struct phx_address a[2];
         a[0] = v4(1, 1);
         a[1] = v4(2, 2);
-        phx__disc_hub(&r->d, a, 2, r->now);
+        phx__dial_hub(&r->d, a, 2, r->now);
         for (k = 0; k < 2; k++) {
             rig_wait(r);
             rig_fail(r, r->last.attempt, errors[i][k]);
@@ -963,7 +963,7 @@ static void test_self(void)
     a[0] = v4(1, 1);
     a[1] = v4(2, 2);
     a[2] = v4(3, 3);
-    phx__disc_contact(&r->d, node, a, 2, r->now);
+    phx__dial_contact(&r->d, node, a, 2, r->now);
     rig_pass(r, 0);
     rig_fail(r, r->last.attempt, PHX_ESELF);
     for (i = 0; i < 12; i++) {
@@ -971,12 +971,12 @@ static void test_self(void)
         selves += r->last.to.port == 1;
         rig_fail(r, r->last.attempt, PHX_EREFUSED);
         if (i == 4)
-            phx__disc_contact(&r->d, node, a, 3, r->now);
+            phx__dial_contact(&r->d, node, a, 3, r->now);
         if (i == 8)
-            phx__disc_contact(&r->d, node, a, 2, r->now);
+            phx__dial_contact(&r->d, node, a, 2, r->now);
     }
     ok(selves == 0, "not dialled again soon");
-    phx__disc_contact(&r->d, node, a, 1, r->now);
+    phx__dial_contact(&r->d, node, a, 1, r->now);
     rig_check(r);
     rig_news(r, node);
     rig_check(r);
@@ -993,7 +993,7 @@ static void test_self(void)
     }
     rig_wait(r);
     ok(rig_up(r, r->last.attempt, node) == 0 && r->d.links == 1, "and linked when it is one");
-    phx__disc_down(&r->d, node, r->now + 2 * SECOND);
+    phx__dial_down(&r->d, node, r->now + 2 * SECOND);
     ok(rig_wait(r) <= 2 * SECOND + RETRY_MIN, "and an address as any other from then on");
     rig_check(r);
     rig_free(r);
@@ -1010,7 +1010,7 @@ static void test_duplicate(void)
 
     a[0] = v4(1, 1);
     a[1] = v4(1, 2);
-    phx__disc_hub(&r->d, a, 2, r->now);
+    phx__dial_hub(&r->d, a, 2, r->now);
     rig_up(r, PHX__NONE, node);
     rig_pass(r, 300 * MS);
     ok(r->open_count == 2, "both addresses race");
@@ -1029,12 +1029,12 @@ static void test_duplicate(void)
         wait = rig_wait(r);
     }
     ok(wait == RETRY_MAX, "more rarely each time, if nobody says who that is");
-    phx__disc_meet(&r->d, r->last.attempt, node);
+    phx__dial_meet(&r->d, r->last.attempt, node);
     rig_fail(r, r->last.attempt, PHX_EDUPLICATE);
     ok(rig_wait(r) == UINT64_MAX, "once it is known, no dial");
-    phx__disc_down(&r->d, node, r->now);
+    phx__dial_down(&r->d, node, r->now);
     ok(rig_wait(r) <= RETRY_MIN, "until its link ends");
-    phx__disc_meet(&r->d, 12345, node);
+    phx__dial_meet(&r->d, 12345, node);
     rig_fail(r, r->last.attempt, PHX_EREFUSED);
     while (r->open_count > 0 || r->d.targets[0].round) {
         if (r->open_count > 0)
@@ -1042,16 +1042,16 @@ static void test_duplicate(void)
         rig_pass(r, 0);
     }
     rig_wait(r);
-    phx__disc_meet(&r->d, r->last.attempt, node);
+    phx__dial_meet(&r->d, r->last.attempt, node);
     rig_fail(r, r->last.attempt, PHX_EDUPLICATE);
     ok(rig_wait(r) == SECOND, "another failure in between, and it is a second again");
     rig_fail(r, r->last.attempt, PHX_EDUPLICATE);
     rig_wait(r);
     rig_up(r, r->last.attempt, node);
     rig_pass(r, 2 * SECOND);
-    phx__disc_down(&r->d, node, r->now);
+    phx__dial_down(&r->d, node, r->now);
     rig_wait(r);
-    phx__disc_meet(&r->d, r->last.attempt, node);
+    phx__dial_meet(&r->d, r->last.attempt, node);
     rig_fail(r, r->last.attempt, PHX_EDUPLICATE);
     ok(rig_wait(r) == SECOND, "likewise a link");
     rig_check(r);
@@ -1070,7 +1070,7 @@ static void test_unproved(void)
     a[0] = v4(1, 1);
     a[1] = v4(2, 2);
     a[2] = v4(3, 3);
-    phx__disc_contact(&r->d, node, a, 3, r->now);
+    phx__dial_contact(&r->d, node, a, 3, r->now);
     for (round = 0; round < 3; round++) {
         rig_wait(r);
         rig_fail(r, r->last.attempt, PHX_EDUPLICATE);
@@ -1085,7 +1085,7 @@ static void test_unproved(void)
     }
     rig_wait(r);
     rig_wait(r);
-    phx__disc_meet(&r->d, r->last.attempt, node);
+    phx__dial_meet(&r->d, r->last.attempt, node);
     rig_fail(r, r->last.attempt, PHX_EDUPLICATE);
     rig_check(r);
     ok(r->open_count == 0 && rig_wait(r) >= SECOND, "it has proved who it is: the round is over");
@@ -1106,10 +1106,10 @@ static void test_next_life(void)
         uint64_t wait;
         a[0] = v4(1, 1);
         a[1] = v4(2, 2);
-        phx__disc_contact(&r->d, node, a, how == 2 ? 2 : 1, r->now);
+        phx__dial_contact(&r->d, node, a, how == 2 ? 2 : 1, r->now);
         rig_wait(r);
         if (how < 3)
-            phx__disc_meet(&r->d, r->last.attempt, how == 0 ? other : PHX__NONE);
+            phx__dial_meet(&r->d, r->last.attempt, how == 0 ? other : PHX__NONE);
         rig_fail(r, r->last.attempt, PHX_EPEER);
         if (how == 2) {
             rig_wait(r);
@@ -1143,18 +1143,18 @@ static void test_late(void)
     rig_fail(r, first, PHX_EREFUSED);
     rig_wait(r);
     ok(r->last.attempt != first, "the same slot, another number");
-    phx__disc_result(&r->d, first, PHX_ESELF, r->now);
-    phx__disc_result(&r->d, PHX__NONE, PHX_ESELF, r->now);
-    phx__disc_result(&r->d, 500, PHX_ESELF, r->now);
+    phx__dial_result(&r->d, first, PHX_ESELF, r->now);
+    phx__dial_result(&r->d, PHX__NONE, PHX_ESELF, r->now);
+    phx__dial_result(&r->d, 500, PHX_ESELF, r->now);
     ok(r->d.attempts.open == 1 && r->d.targets[0].failures == 1,
        "late and wild results are ignored");
     node = rig_node(r);
-    phx__disc_up(&r->d, node, first, r->now);
+    phx__dial_up(&r->d, node, first, r->now);
     ok(r->d.targets[0].node == PHX__NONE && r->open_count == 1,
        "a late link is the node's, not the hub's");
     rig_up(r, r->last.attempt, node);
     ok(r->d.links == 1 && r->d.targets[0].node == node, "a second up of a node is no second link");
-    phx__disc_down(&r->d, node, r->now);
+    phx__dial_down(&r->d, node, r->now);
     /* The generation of the one slot goes around, and no number is ever NONE; rig_dial looks. */
     r->refuse = PHX_EREFUSED;
     for (i = 0, last = 0; i < 70000; i++) {
@@ -1200,7 +1200,7 @@ static void test_hub(void)
     rig_up(r, r->last.attempt, first);
     for (i = 0; i < 200; i++) {
         rig_pass(r, 10 * SECOND);
-        phx__disc_down(&r->d, first, r->now);
+        phx__dial_down(&r->d, first, r->now);
         wait = rig_wait(r);
         bad += wait > RETRY_MIN;
         longest = wait > longest ? wait : longest;
@@ -1208,21 +1208,21 @@ static void test_hub(void)
     }
     ok(bad == 0 && longest > RETRY_MIN * 9 / 10, "a lost link is made again after 0..50 ms");
     rig_pass(r, 10 * SECOND);
-    phx__disc_down(&r->d, first, r->now);
+    phx__dial_down(&r->d, first, r->now);
     rig_up(r, PHX__NONE, first);
     ok(rig_wait(r) == UINT64_MAX, "unless the hub dials us");
     rig_pass(r, 10 * SECOND);
-    phx__disc_down(&r->d, first, r->now);
+    phx__dial_down(&r->d, first, r->now);
     rig_wait(r);
     rig_up(r, r->last.attempt, second);
     ok(r->d.targets[0].node == second && rig_wait(r) == UINT64_MAX,
        "another node answers there: it is the hub");
     rig_up(r, PHX__NONE, first);
-    phx__disc_down(&r->d, first, r->now);
+    phx__dial_down(&r->d, first, r->now);
     ok(rig_wait(r) == UINT64_MAX, "and the first one is nothing to it");
-    phx__disc_contact(&r->d, second, &at, 1, r->now);
+    phx__dial_contact(&r->d, second, &at, 1, r->now);
     rig_pass(r, 10 * SECOND);
-    phx__disc_down(&r->d, second, r->now);
+    phx__dial_down(&r->d, second, r->now);
     rig_pass(r, 5 * SECOND);
     ok(r->open_count == 1, "hub and node at one address: one dial, not two");
     rig_check(r);
@@ -1231,18 +1231,18 @@ static void test_hub(void)
 
 static void test_hub_limits(void)
 {
-    /* Goal: the edges of phx__disc_hub. Method: no address, the same hub again, 64 and one more. */
+    /* Goal: the edges of phx__dial_hub. Method: no address, the same hub again, 64 and one more. */
     struct rig *r = rig_new(10, 64, 15);
     struct phx_address a[2];
     uint32_t i, bad = 0;
 
     a[0] = v4(1, 1);
     a[1] = v4(2, 1);
-    ok(phx__disc_hub(&r->d, a, 0, r->now) == PHX_EINVAL, "a hub without an address");
-    phx__disc_hub(&r->d, a, 2, r->now);
+    ok(phx__dial_hub(&r->d, a, 0, r->now) == PHX_EINVAL, "a hub without an address");
+    phx__dial_hub(&r->d, a, 2, r->now);
     a[0] = v4(2, 1);
     a[1] = v4(1, 1);
-    ok(phx__disc_hub(&r->d, a, 2, r->now) == 0 && r->d.hub_count == 1, "the same hub again");
+    ok(phx__dial_hub(&r->d, a, 2, r->now) == 0 && r->d.hub_count == 1, "the same hub again");
     for (i = 1; i < PHX__DISC_HUBS; i++)
         bad += rig_hub(r, i) != 0;
     ok(bad == 0 && rig_hub(r, 1000) == PHX_ELIMIT, "64 hubs and no more");
@@ -1262,13 +1262,13 @@ static void test_flapping(void)
         rig_wait(r);
         rig_up(r, r->last.attempt, node);
         rig_pass(r, 10 * MS);
-        phx__disc_down(&r->d, node, r->now);
+        phx__dial_down(&r->d, node, r->now);
     }
     ok(r->now - begin > 300 * SECOND, "60 of them take more than five minutes");
     rig_wait(r);
     rig_up(r, r->last.attempt, node);
     rig_pass(r, 2 * SECOND);
-    phx__disc_down(&r->d, node, r->now);
+    phx__dial_down(&r->d, node, r->now);
     wait = rig_wait(r);
     ok(wait <= RETRY_MIN, "one that lasts makes up for it");
     rig_free(r);
@@ -1286,25 +1286,25 @@ static void test_hub_leaves(void)
     rig_wait(r);
     rig_up(r, r->last.attempt, node);
     rig_pass(r, 5 * SECOND);
-    phx__disc_forget(&r->d, node);
+    phx__dial_forget(&r->d, node);
     ok(rig_wait(r) == UINT64_MAX, "goodbye, link still there: no dial");
-    phx__disc_down(&r->d, node, r->now);
-    phx__ids_drop(&r->ids, node);
+    phx__dial_down(&r->d, node, r->now);
+    phx__id_drop(&r->ids, node);
     again = rig_node(r);
     ok(again == node && r->d.targets[0].node == PHX__NONE, "its index is free");
     rig_up(r, PHX__NONE, again);
     ok(rig_wait(r) <= RETRY_MIN, "a node with that index is not that hub");
     rig_up(r, r->last.attempt, again);
-    phx__disc_down(&r->d, again, r->now);
-    phx__disc_forget(&r->d, again);
+    phx__dial_down(&r->d, again, r->now);
+    phx__dial_forget(&r->d, again);
     ok(r->d.targets[0].node == PHX__NONE, "the other way around");
     rig_wait(r);
     rig_up(r, r->last.attempt, again);
-    phx__disc_forget(&r->d, again);
-    phx__disc_contact(&r->d, again, NULL, 0, r->now);
-    phx__disc_down(&r->d, again, r->now);
+    phx__dial_forget(&r->d, again);
+    phx__dial_contact(&r->d, again, NULL, 0, r->now);
+    phx__dial_down(&r->d, again, r->now);
     ok(r->d.targets[0].node == again, "it left, but came back before its link went: still the hub");
-    phx__disc_forget(&r->d, 5000);
+    phx__dial_forget(&r->d, 5000);
     rig_check(r);
     rig_free(r);
 }
@@ -1319,7 +1319,7 @@ static void test_reset(void)
 
     a[0] = v4(1, 1);
     a[1] = v4(2, 2);
-    phx__disc_contact(&r->d, node, a, 1, r->now);
+    phx__dial_contact(&r->d, node, a, 1, r->now);
     for (i = 0; i < 12; i++) {
         rig_wait(r);
         rig_fail(r, r->last.attempt, PHX_EREFUSED);
@@ -1327,7 +1327,7 @@ static void test_reset(void)
     rig_wait(r);
     rig_up(r, r->last.attempt, node);
     rig_pass(r, 2 * SECOND);
-    phx__disc_down(&r->d, node, r->now);
+    phx__dial_down(&r->d, node, r->now);
     rig_wait(r);
     rig_fail(r, r->last.attempt, PHX_EREFUSED);
     ok(rig_wait(r) <= RETRY_MIN, "after a link the first wait is short");
@@ -1336,13 +1336,13 @@ static void test_reset(void)
         rig_wait(r);
     }
     rig_fail(r, r->last.attempt, PHX_EREFUSED);
-    phx__disc_contact(&r->d, node, a, 2, r->now);
+    phx__dial_contact(&r->d, node, a, 2, r->now);
     for (i = 0; i < 2; i++) {
         rig_wait(r);
         rig_fail(r, r->last.attempt, PHX_EREFUSED);
     }
     ok(rig_wait(r) <= RETRY_MIN, "also after a new address");
-    phx__disc_due(&r->d, 9999, r->now);
+    phx__dial_due(&r->d, 9999, r->now);
     rig_check(r);
     rig_free(r);
 }
@@ -1384,11 +1384,11 @@ static void test_courtesy_again(void)
     for (seed = 0; seed < 40; seed++) {
         r = rig_new(10, 64, seed);
         node = rig_node(r);
-        phx__disc_listening(&r->d, 1);
-        phx__disc_contact(&r->d, node, a, 1, r->now);
+        phx__dial_listening(&r->d, 1);
+        phx__dial_contact(&r->d, node, a, 1, r->now);
         rig_wait(r);
         rig_fail(r, r->last.attempt, PHX_EKEY);
-        phx__disc_contact(&r->d, node, a, 2, r->now);
+        phx__dial_contact(&r->d, node, a, 2, r->now);
         wait = rig_wait(r);
         first += wait <= 20 * MS;
         second += wait >= 1000 * MS && wait <= 1270 * MS;
@@ -1412,28 +1412,28 @@ static void test_replace(void)
     a[1] = v4(2, 2);
     a[2] = v4(3, 3);
     a[3] = v4(4, 4);
-    phx__disc_contact(&r->d, node, a, 2, r->now);
+    phx__dial_contact(&r->d, node, a, 2, r->now);
     rig_pass(r, 0);
     first = r->last.attempt;
     b[0] = a[1];
     b[1] = a[0];
-    phx__disc_contact(&r->d, node, b, 2, r->now);
+    phx__dial_contact(&r->d, node, b, 2, r->now);
     ok(r->abandons == 0 && r->open_count == 1, "the same set in another order: nothing happens");
     b[1] = a[2];
     b[2] = a[0];
-    phx__disc_contact(&r->d, node, b, 3, r->now);
+    phx__dial_contact(&r->d, node, b, 3, r->now);
     rig_check(r);
     ok(r->abandons == 0 && r->open_count == 1, "one more: the attempt goes on");
     ok(rig_wait(r) <= 20 * MS && r->last.to.port == 2, "and the round, sooner than planned");
     ok(rig_wait(r) == 250 * MS && r->last.to.port == 3, "then the new one");
-    phx__disc_contact(&r->d, node, &a[1], 2, r->now);
+    phx__dial_contact(&r->d, node, &a[1], 2, r->now);
     ok(r->abandons == 1 && r->open_count == 2, "one less: its attempt ends");
-    phx__disc_result(&r->d, first, PHX_ESELF, r->now);
+    phx__dial_result(&r->d, first, PHX_ESELF, r->now);
     rig_check(r);
     rig_fail(r, r->open[0].attempt, PHX_EREFUSED);
     ok(r->d.targets[0].at[0].error == PHX_EREFUSED || r->d.targets[0].at[1].error == PHX_EREFUSED,
        "attempts that moved find their address");
-    phx__disc_contact(&r->d, node, &a[1], r->open[0].to.port == 2 ? 1 : 2, r->now);
+    phx__dial_contact(&r->d, node, &a[1], r->open[0].to.port == 2 ? 1 : 2, r->now);
     rig_fail(r, r->open[0].attempt, PHX_EREFUSED);
     rig_check(r);
     rig_wait(r);
@@ -1442,10 +1442,10 @@ static void test_replace(void)
         rig_pass(r, 0);
     }
     rig_pass(r, SECOND);
-    phx__disc_contact(&r->d, node, &a[3], 1, r->now);
+    phx__dial_contact(&r->d, node, &a[3], 1, r->now);
     wait = rig_wait(r);
     ok(wait <= 20 * MS && r->last.to.port == 4, "a new address cuts a long wait short");
-    phx__disc_contact(&r->d, node, a, 0, r->now);
+    phx__dial_contact(&r->d, node, a, 0, r->now);
     ok(r->open_count == 0 && r->d.known == 0 && rig_wait(r) == UINT64_MAX,
        "no addresses: all is over");
     rig_free(r);
@@ -1462,19 +1462,19 @@ static void test_replace_all(void)
 
     a[0] = v4(1, 1);
     a[1] = v4(2, 2);
-    phx__disc_contact(&r->d, node, a, 2, r->now);
+    phx__dial_contact(&r->d, node, a, 2, r->now);
     rig_pass(r, 0);
     rig_fail(r, r->last.attempt, PHX_EREFUSED);
     rig_pass(r, 0);
     ok(r->open_count == 1 && r->last.to.port == 2, "the second is open");
-    phx__disc_contact(&r->d, node, a, 1, r->now);
+    phx__dial_contact(&r->d, node, a, 1, r->now);
     rig_check(r);
     wait = rig_wait(r);
     ok(r->abandons == 1 && wait >= RETRY_MIN / 2 && wait <= RETRY_MIN && r->last.to.port == 1,
        "back-off, then the first");
-    phx__disc_listening(&r->d, 1);
+    phx__dial_listening(&r->d, 1);
     r->wrong += rig_up(r, r->last.attempt, node) != 0;
-    phx__disc_contact(&r->d, node, a, 2, r->now);
+    phx__dial_contact(&r->d, node, a, 2, r->now);
     ok(rig_wait(r) == UINT64_MAX, "linked: a new address is noted, not dialled");
     rig_check(r);
     rig_free(r);
@@ -1492,7 +1492,7 @@ static void test_same_address(void)
     a[1] = v4(2, 2);
     for (i = 0; i < 30; i++) {
         node[i] = rig_node(r);
-        phx__disc_contact(&r->d, node[i], a, i == 29 ? 2 : 1, r->now);
+        phx__dial_contact(&r->d, node[i], a, i == 29 ? 2 : 1, r->now);
     }
     rig_pass(r, 0);
     ok(r->open_count == 2 && r->last.expect == node[29] && r->last.to.port == 2,
@@ -1524,9 +1524,9 @@ static void test_busy_then_free(void)
 
     a[0] = v4(1, 1);
     a[1] = v4(2, 2);
-    phx__disc_contact(&r->d, one, a, 1, r->now);
+    phx__dial_contact(&r->d, one, a, 1, r->now);
     rig_pass(r, 0);
-    phx__disc_contact(&r->d, two, a, 2, r->now);
+    phx__dial_contact(&r->d, two, a, 2, r->now);
     rig_pass(r, 300 * MS);
     ok(r->open_count == 2 && r->open[1].to.port == 2, "the second address first");
     rig_up(r, r->open[0].attempt, one);
@@ -1553,7 +1553,7 @@ static void test_large_host(uint64_t seed)
         for (i = 0; i < 400; i++) {
             node[i] = rig_node(r);
             a = v4(7, (uint16_t)(10000 + life * 400 + i));
-            check(phx__disc_contact(&r->d, node[i], &a, 1, r->now) == 0, "contact");
+            check(phx__dial_contact(&r->d, node[i], &a, 1, r->now) == 0, "contact");
         }
         if (life == 3) {
             rig_pass(r, 10 * SECOND);
@@ -1569,8 +1569,8 @@ static void test_large_host(uint64_t seed)
         while (r->open_count > 0)
             check(rig_up(r, r->open[0].attempt, r->open[0].expect) == 0, "up");
         for (i = 0; i < 400; i++) {
-            phx__disc_down(&r->d, node[i], r->now);
-            phx__disc_forget(&r->d, node[i]);
+            phx__dial_down(&r->d, node[i], r->now);
+            phx__dial_forget(&r->d, node[i]);
         }
         r->now += SECOND;
     }
@@ -1588,8 +1588,8 @@ static void test_slots(void)
     for (i = 0; i < 1000; i++) {
         node = rig_contact(r);
         rig_pass(r, 0);
-        phx__disc_forget(&r->d, node);
-        phx__ids_drop(&r->ids, node);
+        phx__dial_forget(&r->d, node);
+        phx__id_drop(&r->ids, node);
         if (i == 0)
             used = r->mem.used;
         rig_check(r);
@@ -1612,15 +1612,15 @@ static void test_stop(void)
     rig_up(r, PHX__NONE, node);
     rig_pass(r, 0);
     dials = r->dials;
-    phx__disc_stop(&r->d);
+    phx__dial_stop(&r->d);
     ok(dials == 2 && r->open_count == 0, "what is under way is abandoned");
-    phx__disc_down(&r->d, node, r->now);
+    phx__dial_down(&r->d, node, r->now);
     rig_contact(r);
     rig_hub(r, 2);
-    phx__disc_want(&r->d, 2, r->now);
-    phx__disc_forget(&r->d, 3);
+    phx__dial_want(&r->d, 2, r->now);
+    phx__dial_forget(&r->d, 3);
     rig_pass(r, 1000 * SECOND);
-    ok(r->dials == dials && phx__timers_next(&r->timers) == UINT64_MAX,
+    ok(r->dials == dials && phx__timer_next(&r->timers) == UINT64_MAX,
        "no dial and no timer any more");
     rig_check(r);
     rig_free(r);
@@ -1637,29 +1637,29 @@ static void memory_scenario(struct rig *r)
     a[0] = v4(901, 1);
     a[1] = v4(902, 1);
     a[2] = v4(903, 1);
-    phx__disc_hub(&r->d, a, 2, r->now);
+    phx__dial_hub(&r->d, a, 2, r->now);
     for (i = 0; i < 12; i++) {
         int err, known = (int)r->d.known;
         a[2] = v4(i, 2);
         node = rig_node(r);
         if (node == PHX__NONE)
             continue;
-        err = phx__disc_contact(&r->d, node, &a[2], 1, r->now);
+        err = phx__dial_contact(&r->d, node, &a[2], 1, r->now);
         r->wrong += err != 0 && ((int)r->d.known != known || err != PHX_ENOMEM);
         rig_check(r);
         rig_pass(r, 100 * MS);
         if (i % 3 == 0 && r->open_count > 0)
             rig_up(r, r->open[0].attempt, node);
         rig_check(r);
-        err = phx__disc_contact(&r->d, node, &a[i % 2], 2, r->now);
+        err = phx__dial_contact(&r->d, node, &a[i % 2], 2, r->now);
         r->wrong += err != 0 && err != PHX_ENOMEM;
         rig_check(r);
         rig_pass(r, 300 * MS);
         if (i % 4 == 1)
-            phx__disc_down(&r->d, node, r->now);
-        phx__disc_want(&r->d, node + 1, r->now);
+            phx__dial_down(&r->d, node, r->now);
+        phx__dial_want(&r->d, node + 1, r->now);
         if (i % 5 == 4)
-            phx__disc_forget(&r->d, node);
+            phx__dial_forget(&r->d, node);
         rig_check(r);
     }
 }
@@ -1736,7 +1736,7 @@ static void random_event(struct rig *r, uint32_t n)
         if (r->open[i].expect != PHX__NONE && phx__rnd_below(&r->dice, 10) > 0)
             node = r->open[i].expect;
         if (phx__rnd_below(&r->dice, 2) == 0)
-            phx__disc_meet(&r->d, r->open[i].attempt, node);
+            phx__dial_meet(&r->d, r->open[i].attempt, node);
         if (phx__rnd_below(&r->dice, 3) == 0)
             rig_up(r, r->open[i].attempt, node);
         else
@@ -1746,14 +1746,14 @@ static void random_event(struct rig *r, uint32_t n)
         rig_up(r, PHX__NONE, node);
         break;
     case 6: case 7:
-        phx__disc_down(&r->d, node, r->now);
+        phx__dial_down(&r->d, node, r->now);
         break;
     case 8:
-        phx__disc_want(&r->d, node, r->now);
+        phx__dial_want(&r->d, node, r->now);
         break;
     case 9:
         if (phx__rnd_below(&r->dice, 4) == 0)
-            phx__disc_forget(&r->d, node);
+            phx__dial_forget(&r->d, node);
         break;
     case 10:
         r->refuse = phx__rnd_below(&r->dice, 5) == 0 ? PHX_EUNREACH : 0;
@@ -1774,7 +1774,7 @@ static void test_random(void)
 
     for (seed = 0; seed < 20; seed++) {
         struct rig *r = rig_new(links[seed % 4], 1 + seed % 7, 1000 + seed);
-        phx__disc_listening(&r->d, seed % 2);
+        phx__dial_listening(&r->d, seed % 2);
         r->d.ops.addresses = seed < 10 ? NULL : rig_addresses;
         for (i = 0; i < 50; i++)
             rig_node(r);
@@ -1832,7 +1832,7 @@ static void test_crowd(void)
     rig_pass(r, 10 * MS);
     ok(r->dials == 0 && r->asks == 1, "a crowd: after a moment the teller is asked, none dialled");
     rig_contact(r);
-    phx__disc_told_all(&r->d, r->now);
+    phx__dial_told_all(&r->d, r->now);
     rig_pass(r, MS);
     ok(r->dials == 0, "an answer older than the latest news does not count");
     rig_pass(r, 30 * MS);
@@ -1841,7 +1841,7 @@ static void test_crowd(void)
     rig_pass(r, MS);
     ok(r->dials == 1 && r->open[0].expect == PHX__NONE, "a hub need not wait for that");
     rig_fail(r, r->open[0].attempt, PHX_EREFUSED);
-    phx__disc_told_all(&r->d, r->now);
+    phx__dial_told_all(&r->d, r->now);
     rig_pass(r, MS);
     ok(r->open_count == 2, "that was all: two are dialled at once");
     rig_pass(r, MS);
@@ -1869,7 +1869,7 @@ static void test_crowd_walls(void)
     struct rig *r = rig_crowd(43);
 
     rig_pass(r, 10 * MS);
-    phx__disc_told_all(&r->d, r->now);
+    phx__dial_told_all(&r->d, r->now);
     rig_pass(r, 10 * MS);
     ok(r->open_count == 2, "two at once");
     rig_pass(r, 3 * SECOND);
@@ -1885,11 +1885,11 @@ static void test_crowd_stuck(void)
     uint32_t i;
 
     rig_pass(r, 10 * MS);
-    phx__disc_told_all(&r->d, r->now);
+    phx__dial_told_all(&r->d, r->now);
     for (i = 0; i < 1500; i++) {
         uint32_t k;
         for (k = 0; k < r->open_count; k++)
-            phx__disc_answered(&r->d, r->open[k].attempt);
+            phx__dial_answered(&r->d, r->open[k].attempt);
         rig_pass(r, 10 * MS);
     }
     ok(r->dials == 20, "they are stuck, and all are dialled in fifteen seconds (%u)", r->dials);
@@ -1920,10 +1920,10 @@ static void test_crowd_traffic(void)
 
     rig_contact(r);
     rig_pass(r, 10 * MS);
-    ok(r->dials == 0 && phx__target_of(&r->d, node) != PHX__NONE
-           && r->d.targets[phx__target_of(&r->d, node)].queued,
+    ok(r->dials == 0 && phx__dial_target_of(&r->d, node) != PHX__NONE
+           && r->d.targets[phx__dial_target_of(&r->d, node)].queued,
        "all wait");
-    phx__disc_want(&r->d, node, r->now);
+    phx__dial_want(&r->d, node, r->now);
     rig_pass(r, 50 * MS);
     ok(r->dials == 1 && r->open[0].expect == node, "the one that is sent to is dialled");
     rig_free(r);
@@ -1937,13 +1937,13 @@ static void test_crowd_gives_way(void)
     uint64_t end;
 
     rig_pass(r, 10 * MS);
-    phx__disc_told_all(&r->d, r->now);
+    phx__dial_told_all(&r->d, r->now);
     rig_pass(r, 4 * SECOND);
     ok(r->open_count == 20 && r->abandons == 0, "20 are silent");
     rig_contact(r);
     rig_pass(r, 10 * MS);
     ok(r->open_count == 20 && r->abandons == 0, "and none gives way to one that waits for the news");
-    end = phx__timers_next(&r->timers);
+    end = phx__timer_next(&r->timers);
     ok(end > r->now, "which does not keep the node busy");
     rig_free(r);
 }
@@ -1956,11 +1956,11 @@ static void test_crowd_patience(void)
     uint32_t i, node, late = 0;
 
     r->d.limits.crowd = 8;
-    phx__disc_listening(&r->d, 1);
+    phx__dial_listening(&r->d, 1);
     for (i = 0; i < 40; i++)
         rig_contact(r);
     rig_pass(r, 10 * MS);
-    phx__disc_told_all(&r->d, r->now);
+    phx__dial_told_all(&r->d, r->now);
     rig_pass(r, 10 * MS);
     for (i = 0; i < 8; i++) {
         while (r->open_count > 0) {

@@ -9,7 +9,7 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
-#include "../../src/sha.h"
+#include "../../src/base/sha.h"
 #endif
 
 #include "raw.h"
@@ -684,12 +684,12 @@ static void raw_answer(int fd)
     put(2, 4); /* card_version */
     put(0, 4);
     put(0, 1); /* observed: none */
-    phx__hmac_init(&h, "", 0);
-    phx__hmac_add(&h, "PHX1 answer", 12);
-    phx__hmac_add(&h, "phoenix", 8);
-    phx__hmac_add(&h, hello + 8, 60);
-    phx__hmac_add(&h, b.at + b.frame + 8, b.size - b.frame - 8);
-    phx__hmac_end(&h, mac);
+    phx__sha_hmac_init(&h, "", 0);
+    phx__sha_hmac_add(&h, "PHX1 answer", 12);
+    phx__sha_hmac_add(&h, "phoenix", 8);
+    phx__sha_hmac_add(&h, hello + 8, 60);
+    phx__sha_hmac_add(&h, b.at + b.frame + 8, b.size - b.frame - 8);
+    phx__sha_hmac_end(&h, mac);
     put_bytes(mac, 32);
     put_fill(0, 32); /* of no second key */
     tail();

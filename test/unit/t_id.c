@@ -3,8 +3,8 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
-#include "id.h"
-#include "rnd.h"
+#include "base/id.h"
+#include "base/rnd.h"
 #endif
 
 #include <arpa/inet.h>
@@ -16,9 +16,9 @@ static struct phx_id make_id(uint64_t a, uint64_t b)
     struct phx_id id;
     struct phx__writer w;
 
-    phx__writer_init(&w, id.b, sizeof id.b);
-    phx__put_u64(&w, a);
-    phx__put_u64(&w, b);
+    phx__buf_writer_init(&w, id.b, sizeof id.b);
+    phx__buf_put_u64(&w, a);
+    phx__buf_put_u64(&w, b);
     return id;
 }
 
@@ -52,22 +52,22 @@ static void test_ids_index(void)
     uint32_t i, index, bad = 0;
 
     phx__mem_init(&mem, NULL, 0);
-    phx__ids_init(&ids, &mem, 4);
+    phx__id_init(&ids, &mem, 4);
     for (i = 0; i < 5; i++)
         id[i] = make_id(i, 99);
-    ok(phx__ids_find(&ids, &id[0]) == PHX__NONE, "nobody yet");
+    ok(phx__id_find(&ids, &id[0]) == PHX__NONE, "nobody yet");
     for (i = 0; i < 4; i++)
-        bad += phx__ids_add(&ids, &id[i], &index) != 0 || index != i;
+        bad += phx__id_add(&ids, &id[i], &index) != 0 || index != i;
     ok(bad == 0 && ids.count == 4 && ids.size == 4, "0, 1, 2, 3");
-    ok(phx__ids_add(&ids, &id[2], &index) == 0 && index == 2 && ids.count == 4, "found, not added twice");
-    ok(phx__ids_add(&ids, &id[4], &index) == PHX_ELIMIT && ids.count == 4, "the limit");
-    phx__ids_drop(&ids, 2);
-    phx__ids_drop(&ids, 1);
-    ok(phx__ids_find(&ids, &id[1]) == PHX__NONE && phx__ids_find(&ids, &id[3]) == 3, "dropped");
-    ok(phx__ids_add(&ids, &id[4], &index) == 0 && index == 1, "the lowest free index");
-    ok(phx__ids_add(&ids, &id[1], &index) == 0 && index == 2 && ids.size == 4, "then the next");
-    ok(phx__id_equal(&ids.at[1], &id[4]) && phx__ids_find(&ids, &id[4]) == 1, "and the right id there");
-    phx__ids_free(&ids);
+    ok(phx__id_add(&ids, &id[2], &index) == 0 && index == 2 && ids.count == 4, "found, not added twice");
+    ok(phx__id_add(&ids, &id[4], &index) == PHX_ELIMIT && ids.count == 4, "the limit");
+    phx__id_drop(&ids, 2);
+    phx__id_drop(&ids, 1);
+    ok(phx__id_find(&ids, &id[1]) == PHX__NONE && phx__id_find(&ids, &id[3]) == 3, "dropped");
+    ok(phx__id_add(&ids, &id[4], &index) == 0 && index == 1, "the lowest free index");
+    ok(phx__id_add(&ids, &id[1], &index) == 0 && index == 2 && ids.size == 4, "then the next");
+    ok(phx__id_equal(&ids.at[1], &id[4]) && phx__id_find(&ids, &id[4]) == 1, "and the right id there");
+    phx__id_free(&ids);
     ok(mem.used == 0, "all memory is back");
 }
 
@@ -76,17 +76,17 @@ static void test_ids_collision(void)
     /* Goal: an id whose hash another has already is refused and not mistaken for it. Method: the mix of
      * 64 bits can be undone by exclusive or in the low half, so a colliding pair is easy to make. */
     uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
-    struct phx_id a = make_id(1, 2), b = make_id(1 ^ phx__mix(2 + odd) ^ phx__mix(3 + odd), 3);
+    struct phx_id a = make_id(1, 2), b = make_id(1 ^ phx__map_mix(2 + odd) ^ phx__map_mix(3 + odd), 3);
     struct phx__mem mem;
     struct phx__ids ids;
     uint32_t index;
 
     phx__mem_init(&mem, NULL, 0);
-    phx__ids_init(&ids, &mem, 4);
+    phx__id_init(&ids, &mem, 4);
     ok(phx__id_hash(&a) == phx__id_hash(&b) && !phx__id_equal(&a, &b), "two ids, one hash");
-    ok(phx__ids_add(&ids, &a, &index) == 0 && phx__ids_find(&ids, &b) == PHX__NONE, "not mistaken");
-    ok(phx__ids_add(&ids, &b, &index) == PHX_ELIMIT && ids.count == 1, "and refused");
-    phx__ids_free(&ids);
+    ok(phx__id_add(&ids, &a, &index) == 0 && phx__id_find(&ids, &b) == PHX__NONE, "not mistaken");
+    ok(phx__id_add(&ids, &b, &index) == PHX_ELIMIT && ids.count == 1, "and refused");
+    phx__id_free(&ids);
 }
 
 static void test_ids_model(void)
@@ -104,7 +104,7 @@ static void test_ids_model(void)
 
     for (seed = 1; seed <= 10; seed++) {
         phx__mem_init(&mem, NULL, 0);
-        phx__ids_init(&ids, &mem, LIMIT);
+        phx__id_init(&ids, &mem, LIMIT);
         phx__rnd_seed(&r, seed, 3);
         for (i = 0; i < IDS; i++) {
             id[i] = make_id(phx__rnd_next(&r), i);
@@ -115,9 +115,9 @@ static void test_ids_model(void)
         good = 1;
         for (n = 0; n < 20000 && good; n++) {
             i = (uint32_t)phx__rnd_below(&r, IDS);
-            good = phx__ids_find(&ids, &id[i]) == where[i];
+            good = phx__id_find(&ids, &id[i]) == where[i];
             if (where[i] != PHX__NONE && phx__rnd_below(&r, 3) > 0) {
-                phx__ids_drop(&ids, where[i]);
+                phx__id_drop(&ids, where[i]);
                 owner[where[i]] = PHX__NONE;
                 where[i] = PHX__NONE;
                 count--;
@@ -125,7 +125,7 @@ static void test_ids_model(void)
             }
             for (lowest = 0; lowest < LIMIT && owner[lowest] != PHX__NONE; lowest++)
                 continue;
-            err = phx__ids_add(&ids, &id[i], &index);
+            err = phx__id_add(&ids, &id[i], &index);
             if (where[i] != PHX__NONE) {
                 good = good && err == 0 && index == where[i];
             } else if (count == LIMIT) {
@@ -138,7 +138,7 @@ static void test_ids_model(void)
             }
             good = good && ids.count == count;
         }
-        phx__ids_free(&ids);
+        phx__id_free(&ids);
         ok(good && mem.used == 0, "seed %d", (int)seed);
     }
 }
@@ -162,22 +162,22 @@ static void test_ids_failure(void)
         memset(&heap, 0, sizeof heap);
         heap.fail_at = fail_at;
         phx__mem_init(&mem, &alloc, 0);
-        phx__ids_init(&ids, &mem, 1000);
+        phx__id_init(&ids, &mem, 1000);
         for (i = 0, failed = 0; i < 100; i++) {
             id = make_id(i, 1);
-            if (phx__ids_add(&ids, &id, &index) != 0) {
+            if (phx__id_add(&ids, &id, &index) != 0) {
                 failed++;
-                bad += ids.count != i || ids.size != i || phx__ids_find(&ids, &id) != PHX__NONE;
-                bad += phx__ids_add(&ids, &id, &index) != 0;
+                bad += ids.count != i || ids.size != i || phx__id_find(&ids, &id) != PHX__NONE;
+                bad += phx__id_add(&ids, &id, &index) != 0;
             }
             bad += index != i;
         }
         for (k = 0; k < 100; k++) {
             id = make_id(k, 1);
-            bad += phx__ids_find(&ids, &id) != k;
+            bad += phx__id_find(&ids, &id) != k;
         }
         bad += failed > 1;
-        phx__ids_free(&ids);
+        phx__id_free(&ids);
         bad += !test_heap_is_clean(&heap) || mem.used != 0;
     }
     ok(bad == 0 && fail_at > 10, "%d allocations failed in turn", (int)fail_at - 2);
@@ -275,7 +275,7 @@ static void test_parse(void)
 
     for (i = 0; i < PHX__COUNT(table); i++) {
         memset(&p, 0xff, sizeof p);
-        err = phx__address_parse(table[i].text, &p);
+        err = phx__addr_parse(table[i].text, &p);
         family = err != 0 ? 0 : table[i].host[0] != '\0' ? PHX_IPV4 : PHX_UNIX;
         ok(err == table[i].result && (int)p.family == family && p.port == table[i].port
                && strcmp(p.host, table[i].host) == 0 && strcmp(p.path, table[i].path) == 0,
@@ -329,7 +329,7 @@ static void test_numeric(void)
     memset(&before, 0x77, sizeof before);
     for (i = 0; i < PHX__COUNT(table); i++) {
         memcpy(&a, &before, sizeof a);
-        err = phx__address_numeric(table[i].text, &a);
+        err = phx__addr_numeric(table[i].text, &a);
         if (table[i].canonical == NULL) {
             good = err == PHX_EADDRESS && memcmp(&a, &before, sizeof a) == 0;
         } else {
@@ -338,7 +338,7 @@ static void test_numeric(void)
             n = a.family == PHX_IPV6;
             snprintf(host, sizeof host, "%s", table[i].canonical + 6 + n);
             host[strlen(host) - 2 - n] = '\0';
-            good = good && phx__address_numeric(host, &again) == 0 && phx__address_equal(&a, &again);
+            good = good && phx__addr_numeric(host, &again) == 0 && phx__addr_equal(&a, &again);
         }
         ok(good, "numeric \"%s\"", table[i].text);
     }
@@ -364,7 +364,7 @@ static void test_against_libc(void)
             a.ip[i] = (unsigned char)(phx__rnd_below(&r, 3) == 0 ? phx__rnd_next(&r) : 0);
         if (inet_ntop(family, a.ip, theirs, sizeof theirs) == NULL)
             continue;
-        bad += phx__address_numeric(theirs, &b) != 0 || !phx__address_equal(&a, &b);
+        bad += phx__addr_numeric(theirs, &b) != 0 || !phx__addr_equal(&a, &b);
         phx_address_text(&a, text);
         i = (int)(strrchr(text, ':') - text) - (a.family == PHX_IPV6);
         text[i] = '\0';
@@ -382,7 +382,7 @@ static struct phx_address address(int family, const char *host, unsigned port)
     if (family == PHX_UNIX) {
         a.family = PHX_UNIX;
         memcpy(a.path, host, strlen(host) < sizeof a.path ? strlen(host) : sizeof a.path);
-    } else if (family != 0 && phx__address_numeric(host, &a) == 0) {
+    } else if (family != 0 && phx__addr_numeric(host, &a) == 0) {
         a.port = (uint16_t)port;
     }
     return a;
@@ -406,14 +406,14 @@ static void test_tls_address(void)
     for (i = 0; i < PHX__COUNT(table); i++) {
         a = b = address(table[i].family, table[i].host, 7);
         a.tls = 1;
-        ok(strcmp(phx_address_text(&a, text), table[i].text) == 0 && !phx__address_equal(&a, &b)
-               && phx__address_parse(text, &p) == 0 && p.tls == 1,
+        ok(strcmp(phx_address_text(&a, text), table[i].text) == 0 && !phx__addr_equal(&a, &b)
+               && phx__addr_parse(text, &p) == 0 && p.tls == 1,
            "%s is not the same without TLS", text);
-        phx__writer_init(&w, wire, sizeof wire);
-        phx__address_put(&w, &a);
-        phx__reader_init(&r, wire, w.size);
-        ok(wire[0] == table[i].family + 16 && phx__address_get(&r, &b) == 0
-               && phx__address_equal(&a, &b),
+        phx__buf_writer_init(&w, wire, sizeof wire);
+        phx__addr_put(&w, &a);
+        phx__buf_reader_init(&r, wire, w.size);
+        ok(wire[0] == table[i].family + 16 && phx__addr_get(&r, &b) == 0
+               && phx__addr_equal(&a, &b),
            "and has the family %d on the wire", wire[0]);
     }
 }
@@ -462,26 +462,26 @@ static void test_questions(void)
 
     for (i = 0; i < PHX__COUNT(table); i++) {
         a = address(table[i].family, table[i].host, 7);
-        ok(phx__address_is_local(&a) == table[i].local && phx__address_is_any(&a) == table[i].any,
+        ok(phx__addr_is_local(&a) == table[i].local && phx__addr_is_any(&a) == table[i].any,
            "local %d, any %d: \"%s\"", table[i].local, table[i].any, table[i].host);
         for (k = 0; k < PHX__COUNT(table); k++) {
             b = address(table[k].family, table[k].host, 7);
-            bad += phx__address_equal(&a, &b) != (i == k);
+            bad += phx__addr_equal(&a, &b) != (i == k);
         }
     }
     ok(bad == 0, "each equals only itself");
     a = address(PHX_IPV4, "1.2.3.4", 7);
     b = address(PHX_IPV4, "1.2.3.4", 8);
-    ok(!phx__address_equal(&a, &b), "the port counts");
+    ok(!phx__addr_equal(&a, &b), "the port counts");
     b.port = 7;
     b.ip[4] = b.ip[15] = 1;
     b.path[0] = 'x';
-    ok(phx__address_equal(&a, &b), "unused parts do not");
+    ok(phx__addr_equal(&a, &b), "unused parts do not");
     a = address(PHX_UNIX, PATH103, 0);
     b = address(PHX_UNIX, PATH103, 9);
-    ok(phx__address_equal(&a, &b), "equal paths");
+    ok(phx__addr_equal(&a, &b), "equal paths");
     b.path[102] = 'x';
-    ok(!phx__address_equal(&a, &b), "unequal in the last byte");
+    ok(!phx__addr_equal(&a, &b), "unequal in the last byte");
 }
 
 /* ---- Addresses on the wire */
@@ -504,23 +504,23 @@ static void test_wire(void)
     memset(&zero, 0, sizeof zero);
     for (i = 0; i < PHX__COUNT(table); i++) {
         a = address(table[i].family, table[i].host, 0x1234);
-        phx__writer_init(&w, wire, sizeof wire);
-        phx__address_put(&w, &a);
+        phx__buf_writer_init(&w, wire, sizeof wire);
+        phx__addr_put(&w, &a);
         bad = w.bad || w.size != table[i].size || wire[0] != table[i].family;
         for (n = 0; n < w.size; n++) {
             memset(&b, 0xff, sizeof b);
-            phx__reader_init(&r, wire, n);
-            bad += phx__address_get(&r, &b) != PHX_EPROTO || memcmp(&b, &zero, sizeof b) != 0;
+            phx__buf_reader_init(&r, wire, n);
+            bad += phx__addr_get(&r, &b) != PHX_EPROTO || memcmp(&b, &zero, sizeof b) != 0;
         }
         memset(&b, 0xff, sizeof b);
-        phx__reader_init(&r, wire, sizeof wire);
-        bad += phx__address_get(&r, &b) != 0 || memcmp(&a, &b, sizeof a) != 0;
+        phx__buf_reader_init(&r, wire, sizeof wire);
+        bad += phx__addr_get(&r, &b) != 0 || memcmp(&a, &b, sizeof a) != 0;
         bad += r.left != sizeof wire - w.size;
         ok(bad == 0, "family %d, %d bytes", table[i].family, (int)table[i].size);
     }
     a = address(PHX_IPV4, "1.2.3.4", 0x1234);
-    phx__writer_init(&w, wire, sizeof wire);
-    phx__address_put(&w, &a);
+    phx__buf_writer_init(&w, wire, sizeof wire);
+    phx__addr_put(&w, &a);
     ok(memcmp(wire, "\x04\x01\x02\x03\x04\x34\x12", 7) == 0, "ip in network order, port little-endian");
 }
 
@@ -551,27 +551,27 @@ static void test_wire_hostile(void)
     memset(&zero, 0, sizeof zero);
     for (i = 0; i < PHX__COUNT(table); i++) {
         memset(&a, 0xff, sizeof a);
-        phx__reader_init(&r, table[i].bytes, table[i].size);
-        ok(phx__address_get(&r, &a) == PHX_EPROTO && memcmp(&a, &zero, sizeof a) == 0, "%s", table[i].what);
+        phx__buf_reader_init(&r, table[i].bytes, table[i].size);
+        ok(phx__addr_get(&r, &a) == PHX_EPROTO && memcmp(&a, &zero, sizeof a) == 0, "%s", table[i].what);
     }
     memset(wire, '/', sizeof wire);
     wire[0] = PHX_UNIX;
     for (length = 0; length <= 255; length++) {
         wire[1] = (uint8_t)length;
-        phx__reader_init(&r, wire, sizeof wire);
-        bad += (phx__address_get(&r, &a) == 0) != (length >= 1 && length <= 103);
+        phx__buf_reader_init(&r, wire, sizeof wire);
+        bad += (phx__addr_get(&r, &a) == 0) != (length >= 1 && length <= 103);
         bad += length >= 1 && length <= 103 && strlen(a.path) != length;
     }
     ok(bad == 0, "paths of 1 to 103 bytes only");
     for (i = 0; i < PHX__COUNT(unsendable); i++) {
         a = address(PHX_UNIX, unsendable[i], 0);
-        phx__writer_init(&w, wire, sizeof wire);
-        phx__address_put(&w, &a);
+        phx__buf_writer_init(&w, wire, sizeof wire);
+        phx__addr_put(&w, &a);
         bad += w.size != 1 || wire[0] != 0;
     }
     memset(&a, 0xff, sizeof a);
-    phx__writer_init(&w, wire, sizeof wire);
-    phx__address_put(&w, &a);
+    phx__buf_writer_init(&w, wire, sizeof wire);
+    phx__addr_put(&w, &a);
     ok(bad == 0 && w.size == 1 && wire[0] == 0, "what nobody would take is sent as none");
 }
 
@@ -594,12 +594,12 @@ static void test_wire_random(void)
             in[i] = (uint8_t)(i < 3 ? phx__rnd_below(&r, 64) : phx__rnd_next(&r));
         if (n > 0)
             in[0] %= 8;
-        phx__reader_init(&reader, in, n);
-        if (phx__address_get(&reader, &a) != 0)
+        phx__buf_reader_init(&reader, in, n);
+        if (phx__addr_get(&reader, &a) != 0)
             continue;
         taken++;
-        phx__writer_init(&w, out, sizeof out);
-        phx__address_put(&w, &a);
+        phx__buf_writer_init(&w, out, sizeof out);
+        phx__addr_put(&w, &a);
         bad += w.size != n - reader.left || memcmp(in, out, w.size) != 0;
     }
     ok(bad == 0 && taken > 10000, "%d of 200,000 accepted, each the same going out", taken);

@@ -10,7 +10,7 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
-#include "../../src/sha.h"
+#include "../../src/base/sha.h"
 #endif
 
 #include "raw.h"
@@ -325,13 +325,13 @@ static void put_hmac(const char *label, const struct phx_key *key, const void *x
     struct phx__hmac h;
     unsigned char mac[32];
 
-    phx__hmac_init(&h, key->data, key->size);
-    phx__hmac_add(&h, label, strlen(label) + 1);
-    phx__hmac_add(&h, "phoenix", 8);
-    phx__hmac_add(&h, r.hello, 60);
-    phx__hmac_add(&h, x, x_size);
-    phx__hmac_add(&h, y, y_size);
-    phx__hmac_end(&h, mac);
+    phx__sha_hmac_init(&h, key->data, key->size);
+    phx__sha_hmac_add(&h, label, strlen(label) + 1);
+    phx__sha_hmac_add(&h, "phoenix", 8);
+    phx__sha_hmac_add(&h, r.hello, 60);
+    phx__sha_hmac_add(&h, x, x_size);
+    phx__sha_hmac_add(&h, y, y_size);
+    phx__sha_hmac_end(&h, mac);
     put_bytes(mac, 32);
 }
 

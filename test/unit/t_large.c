@@ -9,7 +9,7 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
-#include "phx.h"
+#include "node/state.h"
 #endif
 
 #include <signal.h>

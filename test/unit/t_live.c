@@ -3,7 +3,7 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
-#include "live.h"
+#include "detect/detect.h"
 #endif
 
 #define MS PHX__MS
@@ -25,7 +25,7 @@ struct rig {
     struct phx__mem mem;
     struct phx__timers timers;
     struct phx__rnd rnd;
-    struct phx__live l;
+    struct phx__detect l;
     uint64_t now;
     struct event events[EVENTS];
     uint32_t count;
@@ -49,11 +49,11 @@ static void rig_beat(void *ctx, uint32_t node, int ask)
     struct rig *r = ctx;
     int monitor;
 
-    rig_note(r, ask ? 'a' : 'b', node, phx__live_promise(&r->l, node, r->now, &monitor));
+    rig_note(r, ask ? 'a' : 'b', node, phx__detect_promise(&r->l, node, r->now, &monitor));
     if (r->grows == 1)
-        check(phx__live_up(&r->l, 100, r->now) == 0, "a link while another beats");
+        check(phx__detect_up(&r->l, 100, r->now) == 0, "a link while another beats");
     if (r->grows == 2)
-        phx__live_down(&r->l, node);
+        phx__detect_down(&r->l, node);
 }
 
 static void rig_silent(void *ctx, uint32_t node, uint64_t us)
@@ -62,7 +62,7 @@ static void rig_silent(void *ctx, uint32_t node, uint64_t us)
 
     rig_note(r, 'x', node, us);
     if (r->drops)
-        phx__live_down(&r->l, node);
+        phx__detect_down(&r->l, node);
 }
 
 static void rig_suspect(void *ctx, uint32_t node)
@@ -80,14 +80,14 @@ static void rig_state(void *ctx, uint32_t node, enum phx_state state)
     static const char letters[] = "?OSUFL";
     struct rig *r = ctx;
 
-    check(phx__live_state(&r->l, node, NULL) == state, "the state is the new one inside the call");
+    check(phx__detect_state(&r->l, node, NULL) == state, "the state is the new one inside the call");
     rig_note(r, letters[state], node, 0);
 }
 
 static void rig_init(struct rig *r)
 {
     struct phx_detector limits = { 2, BEAT, BEAT, GRACE, BROKEN };
-    struct phx__live_ops ops = { NULL, rig_beat, rig_silent, rig_suspect, rig_seek, rig_state };
+    struct phx__detect_ops ops = { NULL, rig_beat, rig_silent, rig_suspect, rig_seek, rig_state };
     struct phx_alloc alloc;
 
     memset(r, 0, sizeof *r);
@@ -95,18 +95,18 @@ static void rig_init(struct rig *r)
     alloc.world = &r->heap;
     ops.ctx = r;
     phx__mem_init(&r->mem, &alloc, 0);
-    phx__timers_init(&r->timers, &r->mem);
+    phx__timer_init(&r->timers, &r->mem);
     phx__rnd_seed(&r->rnd, 1, 2);
-    phx__live_init(&r->l, &r->mem, &r->timers, &r->rnd, &limits, &ops);
+    phx__detect_init(&r->l, &r->mem, &r->timers, &r->rnd, &limits, &ops);
     r->drops = 1;
     r->now = 1000 * SECOND;
-    phx__live_step(&r->l, r->now);
+    phx__detect_step(&r->l, r->now);
 }
 
 static void rig_free(struct rig *r)
 {
-    phx__live_free(&r->l);
-    phx__timers_free(&r->timers);
+    phx__detect_free(&r->l);
+    phx__timer_free(&r->timers);
     check(r->mem.used == 0 && test_heap_is_clean(&r->heap), "no memory is left behind");
 }
 
@@ -117,19 +117,19 @@ static void rig_step(struct rig *r, uint64_t now)
     int kind;
 
     r->now = now;
-    phx__live_step(&r->l, now);
-    phx__live_round(&r->l);
-    while (phx__timers_pop(&r->timers, now, &kind, &node) == 1) {
+    phx__detect_step(&r->l, now);
+    phx__detect_round(&r->l);
+    while (phx__timer_pop(&r->timers, now, &kind, &node) == 1) {
         r->fired++;
-        phx__live_due(&r->l, kind, node, now);
+        phx__detect_due(&r->l, kind, node, now);
     }
 }
 
 /* A host that steps exactly when it is asked to. */
 static void rig_run(struct rig *r, uint64_t until)
 {
-    while (phx__timers_next(&r->timers) <= until)
-        rig_step(r, phx__timers_next(&r->timers) > r->now ? phx__timers_next(&r->timers) : r->now);
+    while (phx__timer_next(&r->timers) <= until)
+        rig_step(r, phx__timer_next(&r->timers) > r->now ? phx__timer_next(&r->timers) : r->now);
     r->now = until;
 }
 
@@ -164,25 +164,25 @@ static void test_beats(void)
 
     rig_init(&r);
     begin = r.now;
-    ok(phx__live_up(&r.l, 3, begin) == 0, "a link");
-    ok(phx__timers_next(&r.timers) == begin + BEAT, "the first thing due is our own heartbeat");
+    ok(phx__detect_up(&r.l, 3, begin) == 0, "a link");
+    ok(phx__timer_next(&r.timers) == begin + BEAT, "the first thing due is our own heartbeat");
     for (i = 1; i <= 40; i++) {
         rig_run(&r, begin + i * SECOND);
-        phx__live_heard(&r.l, 3, r.now);
+        phx__detect_heard(&r.l, 3, r.now);
     }
     ok(r.count == 8 && rig_events(&r, 'b') == 8, "8 heartbeats in 40 s");
     ok(r.events[0].at == begin + BEAT && r.events[7].at == begin + 8 * BEAT, "on the dot");
     ok(r.events[0].node == 3 && r.events[0].value == BEAT, "with the promise of the next");
     for (i = 41; i <= 80; i++) {
         rig_run(&r, begin + i * SECOND);
-        phx__live_heard(&r.l, 3, r.now);
-        phx__live_said(&r.l, 3, r.now);
+        phx__detect_heard(&r.l, 3, r.now);
+        phx__detect_said(&r.l, 3, r.now);
     }
     ok(r.count == 8, "who talks needs no heartbeat");
     rig_run(&r, r.now + BEAT);
     ok(r.count == 9, "until it stops");
-    phx__live_down(&r.l, 3);
-    ok(phx__timers_next(&r.timers) == UINT64_MAX, "no link, no timer");
+    phx__detect_down(&r.l, 3);
+    ok(phx__timer_next(&r.timers) == UINT64_MAX, "no link, no timer");
     rig_free(&r);
 }
 
@@ -204,10 +204,10 @@ static void test_silence(void)
         uint64_t begin;
         const struct event *e;
         rig_init(&r);
-        phx__live_up(&r.l, 1, r.now);
+        phx__detect_up(&r.l, 1, r.now);
         rig_run(&r, r.now + 2 * SECOND);
         begin = r.now;
-        phx__live_beat(&r.l, 1, table[i].next, 0, 0, begin);
+        phx__detect_beat(&r.l, 1, table[i].next, 0, 0, begin);
         rig_run(&r, begin + 500 * SECOND);
         e = rig_last(&r, 'x');
         if (table[i].verdict == UINT64_MAX)
@@ -228,13 +228,13 @@ static void test_announcements(void)
 
     rig_init(&r);
     begin = r.now;
-    phx__live_up(&r.l, 1, begin);
-    phx__live_beat(&r.l, 1, 60 * SECOND, 0, 0, begin);
+    phx__detect_up(&r.l, 1, begin);
+    phx__detect_beat(&r.l, 1, 60 * SECOND, 0, 0, begin);
     rig_run(&r, begin + 30 * SECOND);
-    phx__live_heard(&r.l, 1, r.now);
+    phx__detect_heard(&r.l, 1, r.now);
     rig_run(&r, begin + 93 * SECOND);
     ok(rig_events(&r, 'x') == 0, "plain traffic does not shorten it");
-    phx__live_beat(&r.l, 1, BEAT, 0, 0, r.now);
+    phx__detect_beat(&r.l, 1, BEAT, 0, 0, r.now);
     rig_run(&r, begin + 200 * SECOND);
     ok(rig_events(&r, 'x') == 1 && rig_last(&r, 'x')->at == begin + 93 * SECOND + BEAT + GRACE,
        "a new announcement does");
@@ -250,10 +250,10 @@ static void test_shorter(void)
 
     rig_init(&r);
     begin = r.now;
-    phx__live_up(&r.l, 1, begin);
-    phx__live_beat(&r.l, 1, 60 * SECOND, 0, 0, begin);
+    phx__detect_up(&r.l, 1, begin);
+    phx__detect_beat(&r.l, 1, 60 * SECOND, 0, 0, begin);
     rig_run(&r, begin + BEAT + SECOND / 2);
-    phx__live_beat(&r.l, 1, 1, 0, 0, r.now);
+    phx__detect_beat(&r.l, 1, 1, 0, 0, r.now);
     rig_run(&r, begin + 20 * SECOND);
     ok(rig_last(&r, 'x')->at == begin + BEAT + SECOND / 2 + 1 + GRACE, "to the microsecond");
     rig_free(&r);
@@ -266,16 +266,16 @@ static void test_calls_back(void)
     struct rig r;
 
     rig_init(&r);
-    phx__live_up(&r.l, 1, r.now);
+    phx__detect_up(&r.l, 1, r.now);
     r.grows = 1;
     rig_run(&r, r.now + BEAT);
     ok(rig_events(&r, 'b') == 1 && r.l.at[100].link != 0, "the array moved");
-    ok(phx__timers_next(&r.timers) == r.now + GRACE / 2, "and the timer is set");
+    ok(phx__timer_next(&r.timers) == r.now + GRACE / 2, "and the timer is set");
     r.grows = 2;
-    phx__live_heard(&r.l, 1, r.now);
-    phx__live_down(&r.l, 100);
+    phx__detect_heard(&r.l, 1, r.now);
+    phx__detect_down(&r.l, 100);
     rig_run(&r, r.now + BEAT);
-    ok(rig_events(&r, 'b') == 2 && phx__timers_next(&r.timers) == UINT64_MAX, "the link went");
+    ok(rig_events(&r, 'b') == 2 && phx__timer_next(&r.timers) == UINT64_MAX, "the link went");
     rig_free(&r);
 }
 
@@ -287,7 +287,7 @@ static void test_stubborn_owner(void)
 
     rig_init(&r);
     r.drops = 0;
-    phx__live_up(&r.l, 1, r.now);
+    phx__detect_up(&r.l, 1, r.now);
     rig_run(&r, r.now + BEAT + GRACE + 10 * BEAT);
     ok(rig_events(&r, 'x') == 11, "told every heartbeat: %u", rig_events(&r, 'x'));
     rig_free(&r);
@@ -303,13 +303,13 @@ static void test_lazy(void)
 
     rig_init(&r);
     begin = r.now;
-    phx__live_up(&r.l, 1, begin);
+    phx__detect_up(&r.l, 1, begin);
     order = r.timers.order;
     for (i = 0; i < 1000000; i++) {
         if (i % 1000 == 0)
             rig_run(&r, begin + i * 20);
-        phx__live_heard(&r.l, 1, begin + i * 20);
-        phx__live_said(&r.l, 1, begin + i * 20);
+        phx__detect_heard(&r.l, 1, begin + i * 20);
+        phx__detect_said(&r.l, 1, begin + i * 20);
     }
     ok(r.fired <= 5 && r.timers.order - order <= 5, "%u timers for a million frames", r.fired);
     ok(r.count == 0, "no heartbeat and no alarm");
@@ -330,11 +330,11 @@ static void test_stall(void)
     for (i = 0; i < PHX__COUNT(stalls); i++) {
         rig_init(&r);
         for (node = 0; node < 10; node++)
-            phx__live_up(&r.l, node, r.now);
+            phx__detect_up(&r.l, node, r.now);
         rig_run(&r, r.now + 2 * SECOND);
         rig_step(&r, r.now);
         for (node = 0; node < 10; node++)
-            phx__live_heard(&r.l, node, r.now);
+            phx__detect_heard(&r.l, node, r.now);
         back = r.now + stalls[i];
         rig_step(&r, back);
         ok(rig_events(&r, 'x') == 0,
@@ -342,7 +342,7 @@ static void test_stall(void)
         ok(rig_events(&r, 'b') == 10, "but all are told at once that we are back");
         rig_run(&r, back + 3 * SECOND);
         for (node = 0; node < 9; node++)
-            phx__live_heard(&r.l, node, r.now);
+            phx__detect_heard(&r.l, node, r.now);
         rig_run(&r, back + 3 * SECOND + GRACE + BEAT - 1);
         ok(rig_events(&r, 'x') == 1 && rig_last(&r, 'x')->node == 9
            && rig_last(&r, 'x')->at == back + BEAT + GRACE,
@@ -361,14 +361,14 @@ static void test_sleep(void)
 
     rig_init(&r);
     begin = r.now;
-    phx__live_up(&r.l, 1, begin);
+    phx__detect_up(&r.l, 1, begin);
     rig_run(&r, begin + 60 * SECOND);
     ok(rig_events(&r, 'x') == 1 && rig_last(&r, 'x')->at == begin + BEAT + GRACE && r.l.stalled == 0,
        "the silent is found in time");
     rig_free(&r);
     rig_init(&r);
     begin = r.now;
-    phx__live_up(&r.l, 1, begin);
+    phx__detect_up(&r.l, 1, begin);
     while (r.now < begin + 60 * SECOND)
         rig_step(&r, r.now + 700 * MS);
     ok(rig_events(&r, 'x') == 1 && rig_last(&r, 'x')->at < begin + BEAT + GRACE + SECOND
@@ -376,10 +376,10 @@ static void test_sleep(void)
        "also by a host that steps every 700 ms");
     rig_free(&r);
     rig_init(&r);
-    phx__live_up(&r.l, 1, r.now);
-    phx__live_step(&r.l, r.now + BEAT + 900 * MS);
-    phx__live_step(&r.l, r.now + BEAT + 1800 * MS);
-    phx__live_step(&r.l, r.now + BEAT + 2700 * MS);
+    phx__detect_up(&r.l, 1, r.now);
+    phx__detect_step(&r.l, r.now + BEAT + 900 * MS);
+    phx__detect_step(&r.l, r.now + BEAT + 1800 * MS);
+    phx__detect_step(&r.l, r.now + BEAT + 2700 * MS);
     ok(r.l.stalled == 0, "a timer left from the last step does not make this one late");
     rig_free(&r);
 }
@@ -392,9 +392,9 @@ static void test_short_timeouts(void)
     struct rig r;
 
     rig_init(&r);
-    phx__live_limits(&r.l, &limits);
-    phx__live_up(&r.l, 1, r.now);
-    phx__live_beat(&r.l, 1, 20 * MS, 0, 0, r.now);
+    phx__detect_limits(&r.l, &limits);
+    phx__detect_up(&r.l, 1, r.now);
+    phx__detect_beat(&r.l, 1, 20 * MS, 0, 0, r.now);
     rig_step(&r, r.now + 500 * MS);
     ok(rig_events(&r, 'x') == 0, "nobody is accused");
     rig_run(&r, r.now + 500 * MS);
@@ -410,15 +410,15 @@ static void test_backwards(void)
 
     rig_init(&r);
     begin = r.now;
-    phx__live_up(&r.l, 1, begin);
+    phx__detect_up(&r.l, 1, begin);
     rig_run(&r, begin + SECOND);
     rig_step(&r, begin + SECOND);
     rig_step(&r, begin - 900 * SECOND);
-    phx__live_heard(&r.l, 1, begin - 900 * SECOND);
-    phx__live_said(&r.l, 1, begin - 900 * SECOND);
-    phx__live_up(&r.l, 2, begin - 900 * SECOND);
-    phx__live_reachable(&r.l, 2, 0, 0, begin - 900 * SECOND);
-    phx__live_due(&r.l, PHX__TIMER_LIVE, 1, begin - 900 * SECOND);
+    phx__detect_heard(&r.l, 1, begin - 900 * SECOND);
+    phx__detect_said(&r.l, 1, begin - 900 * SECOND);
+    phx__detect_up(&r.l, 2, begin - 900 * SECOND);
+    phx__detect_reachable(&r.l, 2, 0, 0, begin - 900 * SECOND);
+    phx__detect_due(&r.l, PHX__TIMER_LIVE, 1, begin - 900 * SECOND);
     ok(rig_events(&r, 'x') == 0 && rig_events(&r, 'b') == 0, "nothing happens");
     rig_run(&r, begin + SECOND + BEAT - 1);
     ok(rig_events(&r, 'b') == 0 && rig_events(&r, 'x') == 0,
@@ -452,16 +452,16 @@ static void test_states(void)
             if (c == 'w' || c == '.')
                 rig_run(&r, r.now + (c == 'w' ? 3 : 10) * SECOND);
             else if (c == 'f')
-                phx__live_forget(&r.l, 4);
+                phx__detect_forget(&r.l, 4);
             else
-                phx__live_reachable(&r.l, 4, c == '+', c == 'l', r.now);
+                phx__detect_reachable(&r.l, 4, c == '+', c == 'l', r.now);
         }
         for (i = 0, k = 0; i < r.count && k < sizeof seen - 1; i++)
             if (r.events[i].what != 'k')
                 seen[k++] = r.events[i].what;
         ok(strcmp(seen, table[row][1]) == 0, "%s is %s (%s)", table[row][0], table[row][1], seen);
-        if (phx__live_state(&r.l, 4, NULL) != PHX_NODE_UNREACHABLE)
-            check(phx__timers_next(&r.timers) == UINT64_MAX, "only the unreachable have a fate");
+        if (phx__detect_state(&r.l, 4, NULL) != PHX_NODE_UNREACHABLE)
+            check(phx__timer_next(&r.timers) == UINT64_MAX, "only the unreachable have a fate");
         rig_free(&r);
     }
 }
@@ -475,25 +475,25 @@ static void test_since(void)
 
     rig_init(&r);
     begin = r.now;
-    ok(phx__live_state(&r.l, 9, &since) == 0 && since == 0, "an unknown node is in no state");
-    phx__live_forget(&r.l, 9);
-    phx__live_reachable(&r.l, 9, 1, 0, begin);
-    ok(phx__live_state(&r.l, 9, &since) == PHX_NODE_OK && since == begin, "OK since then");
-    phx__live_reachable(&r.l, 9, 0, 0, begin + 1);
+    ok(phx__detect_state(&r.l, 9, &since) == 0 && since == 0, "an unknown node is in no state");
+    phx__detect_forget(&r.l, 9);
+    phx__detect_reachable(&r.l, 9, 1, 0, begin);
+    ok(phx__detect_state(&r.l, 9, &since) == PHX_NODE_OK && since == begin, "OK since then");
+    phx__detect_reachable(&r.l, 9, 0, 0, begin + 1);
     rig_run(&r, begin + BROKEN);
-    ok(phx__live_state(&r.l, 9, &since) == PHX_NODE_UNREACHABLE && since == begin + 1,
+    ok(phx__detect_state(&r.l, 9, &since) == PHX_NODE_UNREACHABLE && since == begin + 1,
        "a little longer");
     rig_run(&r, begin + BROKEN + 1);
-    ok(phx__live_state(&r.l, 9, &since) == PHX_NODE_FAILED && since == begin + BROKEN + 1,
+    ok(phx__detect_state(&r.l, 9, &since) == PHX_NODE_FAILED && since == begin + BROKEN + 1,
        "FAILED");
-    phx__live_reachable(&r.l, 9, 1, 0, r.now);
-    phx__live_reachable(&r.l, 9, 0, 0, r.now);
+    phx__detect_reachable(&r.l, 9, 1, 0, r.now);
+    phx__detect_reachable(&r.l, 9, 0, 0, r.now);
     rig_step(&r, r.now);
     rig_step(&r, r.now + 100 * SECOND);
-    ok(phx__live_state(&r.l, 9, &since) == PHX_NODE_UNREACHABLE, "we slept: it may have come back");
+    ok(phx__detect_state(&r.l, 9, &since) == PHX_NODE_UNREACHABLE, "we slept: it may have come back");
     begin = r.now;
     rig_run(&r, begin + 100 * SECOND);
-    ok(phx__live_state(&r.l, 9, &since) == PHX_NODE_FAILED && since == begin + BROKEN,
+    ok(phx__detect_state(&r.l, 9, &since) == PHX_NODE_FAILED && since == begin + BROKEN,
        "it did not");
     rig_free(&r);
 }
@@ -509,17 +509,17 @@ static void test_fates_without_memory(void)
 
     rig_init(&r);
     for (i = 1; i <= LOST; i++)
-        phx__live_reachable(&r.l, i, 1, 0, r.now);
+        phx__detect_reachable(&r.l, i, 1, 0, r.now);
     r.heap.fail_from = r.heap.calls + 1;
     r.count = 0;
     begin = r.now;
     for (i = 1; i <= LOST; i++) {
         rig_step(&r, begin + i * MS);
-        check(phx__live_reachable(&r.l, i, 0, 0, r.now) == 0, "lost");
+        check(phx__detect_reachable(&r.l, i, 0, 0, r.now) == 0, "lost");
     }
     rig_run(&r, begin + BROKEN + SECOND);
     for (i = 1; i <= LOST; i++) {
-        failed += phx__live_state(&r.l, i, &since) == PHX_NODE_FAILED;
+        failed += phx__detect_state(&r.l, i, &since) == PHX_NODE_FAILED;
         in_time += since >= begin + i * MS + BROKEN && since <= begin + i * MS + BROKEN + 2 * MS;
     }
     ok(failed == LOST && in_time == LOST, "%u failed, %u in time", failed, in_time);
@@ -533,25 +533,25 @@ static void test_links_and_states(void)
     struct rig r;
 
     rig_init(&r);
-    phx__live_up(&r.l, 1, r.now);
-    phx__live_up(&r.l, 1, r.now);
-    phx__live_reachable(&r.l, 1, 1, 0, r.now);
-    phx__live_down(&r.l, 1);
-    ok(phx__live_state(&r.l, 1, NULL) == PHX_NODE_OK, "a lost link is no lost node");
-    phx__live_down(&r.l, 1);
-    phx__live_down(&r.l, 30);
-    phx__live_beat(&r.l, 1, 5, 0, 0, r.now);
-    phx__live_said(&r.l, 1, r.now);
-    phx__live_beat(&r.l, 30, 5, 0, 0, r.now);
-    phx__live_said(&r.l, 30, r.now);
-    phx__live_due(&r.l, PHX__TIMER_LIVE, 1, r.now);
-    phx__live_due(&r.l, PHX__TIMER_LIVE, 30, r.now);
-    phx__live_due(&r.l, PHX__TIMER_LIVE_NODE, 1, r.now);
-    ok(phx__timers_next(&r.timers) == UINT64_MAX && r.count == 1, "late calls do nothing");
-    phx__live_up(&r.l, 1, r.now);
-    phx__live_reachable(&r.l, 1, 0, 0, r.now);
-    phx__live_forget(&r.l, 1);
-    ok(phx__timers_next(&r.timers) == UINT64_MAX && phx__live_state(&r.l, 1, NULL) == 0,
+    phx__detect_up(&r.l, 1, r.now);
+    phx__detect_up(&r.l, 1, r.now);
+    phx__detect_reachable(&r.l, 1, 1, 0, r.now);
+    phx__detect_down(&r.l, 1);
+    ok(phx__detect_state(&r.l, 1, NULL) == PHX_NODE_OK, "a lost link is no lost node");
+    phx__detect_down(&r.l, 1);
+    phx__detect_down(&r.l, 30);
+    phx__detect_beat(&r.l, 1, 5, 0, 0, r.now);
+    phx__detect_said(&r.l, 1, r.now);
+    phx__detect_beat(&r.l, 30, 5, 0, 0, r.now);
+    phx__detect_said(&r.l, 30, r.now);
+    phx__detect_due(&r.l, PHX__TIMER_LIVE, 1, r.now);
+    phx__detect_due(&r.l, PHX__TIMER_LIVE, 30, r.now);
+    phx__detect_due(&r.l, PHX__TIMER_LIVE_NODE, 1, r.now);
+    ok(phx__timer_next(&r.timers) == UINT64_MAX && r.count == 1, "late calls do nothing");
+    phx__detect_up(&r.l, 1, r.now);
+    phx__detect_reachable(&r.l, 1, 0, 0, r.now);
+    phx__detect_forget(&r.l, 1);
+    ok(phx__timer_next(&r.timers) == UINT64_MAX && phx__detect_state(&r.l, 1, NULL) == 0,
        "forgotten");
     rig_run(&r, r.now + 100 * SECOND);
     ok(r.count == 3, "for good");
@@ -563,17 +563,17 @@ static void memory_scenario(struct rig *r)
     uint32_t node;
 
     for (node = 0; node < NODES; node++) {
-        int up = phx__live_up(&r->l, node, r->now);
-        int known = phx__live_reachable(&r->l, node, 1, 0, r->now);
+        int up = phx__detect_up(&r->l, node, r->now);
+        int known = phx__detect_reachable(&r->l, node, 1, 0, r->now);
         check((up == 0 || up == PHX_ENOMEM) && (known == 0 || known == PHX_ENOMEM), "says so");
-        check(phx__live_state(&r->l, node, NULL) == (known == 0 ? PHX_NODE_OK : 0),
+        check(phx__detect_state(&r->l, node, NULL) == (known == 0 ? PHX_NODE_OK : 0),
               "nothing changed");
         if (known == 0)
-            check(phx__live_reachable(&r->l, node, 0, 0, r->now) == 0,
+            check(phx__detect_reachable(&r->l, node, 0, 0, r->now) == 0,
                   "a known node is lost without memory");
         if (node % 3 == 0)
-            phx__live_forget(&r->l, node / 2);
-        phx__live_beat(&r->l, node, 1, 0, 0, r->now);
+            phx__detect_forget(&r->l, node / 2);
+        phx__detect_beat(&r->l, node, 1, 0, 0, r->now);
         rig_run(r, r->now + SECOND);
     }
 }
@@ -609,11 +609,11 @@ static void test_many(void)
 
     rig_init(&r);
     for (node = 0; node < NODES; node++)
-        phx__live_up(&r.l, node, r.now + node * MS);
+        phx__detect_up(&r.l, node, r.now + node * MS);
     for (round = 0; round < 6; round++) {
         rig_run(&r, r.now + 3 * SECOND);
         for (node = 0; node < NODES; node += 2)
-            phx__live_heard(&r.l, node, r.now);
+            phx__detect_heard(&r.l, node, r.now);
     }
     for (i = 0; i < r.count; i++) {
         if (r.events[i].what != 'x')
@@ -637,7 +637,7 @@ static void rig_insured(struct rig *r, uint32_t k)
 
     rig_init(r);
     limits.monitors = k;
-    phx__live_limits(&r->l, &limits);
+    phx__detect_limits(&r->l, &limits);
 }
 
 static uint32_t rig_monitors(const struct rig *r)
@@ -645,7 +645,7 @@ static uint32_t rig_monitors(const struct rig *r)
     uint32_t node, count = 0;
 
     for (node = 0; node < r->l.capacity; node++)
-        count += (uint32_t)phx__live_is_monitor(&r->l, node);
+        count += (uint32_t)phx__detect_is_monitor(&r->l, node);
     return count;
 }
 
@@ -653,7 +653,7 @@ static uint32_t rig_other(const struct rig *r, int monitor)
 {
     uint32_t node;
 
-    for (node = 0; node < NODES && phx__live_is_monitor(&r->l, node) != monitor; node++)
+    for (node = 0; node < NODES && phx__detect_is_monitor(&r->l, node) != monitor; node++)
         ;
     return node;
 }
@@ -668,32 +668,32 @@ static void test_monitors(void)
 
     rig_insured(&r, 3);
     for (node = 0; node < 10; node++) {
-        phx__live_up(&r.l, node, r.now);
+        phx__detect_up(&r.l, node, r.now);
         check(rig_monitors(&r) == (node < 2 ? node + 1 : 3), "never more than there are, or wanted");
-        phx__live_beat(&r.l, node, 600 * SECOND, 0, 0, r.now);
+        phx__detect_beat(&r.l, node, 600 * SECOND, 0, 0, r.now);
     }
     rig_run(&r, r.now + BEAT);
     r.count = 0;
     rig_run(&r, r.now + 2 * INSURANCE);
     for (i = 0; i < r.count && i < EVENTS; i++)
-        beats[!phx__live_is_monitor(&r.l, r.events[i].node)]++;
+        beats[!phx__detect_is_monitor(&r.l, r.events[i].node)]++;
     ok(beats[0] == 3 * 24 && beats[1] == 7 * 2, "3 hear every 5 s, 7 every 60 s: %u and %u",
        beats[0], beats[1]);
     gone = rig_other(&r, 1);
     r.count = 0;
-    phx__live_down(&r.l, gone);
+    phx__detect_down(&r.l, gone);
     ok(rig_monitors(&r) == 3, "a monitor that goes is replaced");
     rig_step(&r, r.now);
-    ok(rig_events(&r, 'b') == 1 && phx__live_is_monitor(&r.l, rig_last(&r, 'b')->node)
+    ok(rig_events(&r, 'b') == 1 && phx__detect_is_monitor(&r.l, rig_last(&r, 'b')->node)
            && rig_last(&r, 'b')->value == BEAT,
        "and the new one is told at once");
-    phx__live_limits(&r.l, &limits);
+    phx__detect_limits(&r.l, &limits);
     ok(rig_monitors(&r) == 4, "one more");
     limits.monitors = 1;
-    phx__live_limits(&r.l, &limits);
+    phx__detect_limits(&r.l, &limits);
     ok(rig_monitors(&r) == 1, "three less");
     limits.monitors = 255;
-    phx__live_limits(&r.l, &limits);
+    phx__detect_limits(&r.l, &limits);
     ok(rig_monitors(&r) == 9, "as many as there are");
     rig_free(&r);
 }
@@ -709,11 +709,11 @@ static void test_fair_choice(void)
         rig_insured(&r, 2);
         phx__rnd_seed(&r.rnd, i, 7);
         for (node = 0; node < 10; node++)
-            phx__live_up(&r.l, node, r.now);
-        phx__live_down(&r.l, 3);
-        phx__live_up(&r.l, 3, r.now);
+            phx__detect_up(&r.l, node, r.now);
+        phx__detect_down(&r.l, 3);
+        phx__detect_up(&r.l, 3, r.now);
         for (node = 0; node < 10; node++)
-            count[node] += (uint32_t)phx__live_is_monitor(&r.l, node);
+            count[node] += (uint32_t)phx__detect_is_monitor(&r.l, node);
         rig_free(&r);
     }
     for (node = 0; node < 10; node++) {
@@ -732,24 +732,24 @@ static void test_suspicion(void)
 
     rig_init(&r);
     begin = r.now;
-    phx__live_reachable(&r.l, 1, 1, 0, begin);
-    phx__live_up(&r.l, 1, begin);
+    phx__detect_reachable(&r.l, 1, 1, 0, begin);
+    phx__detect_up(&r.l, 1, begin);
     rig_run(&r, begin + BEAT + GRACE / 2 - 1);
     ok(rig_events(&r, 'S') == 0 && rig_events(&r, 'w') == 0, "not before");
     rig_run(&r, begin + BEAT + GRACE / 2);
     ok(rig_events(&r, 'S') == 1 && rig_events(&r, 'w') == 1 && r.l.suspects == 1, "suspect");
-    phx__live_reachable(&r.l, 1, 1, 0, r.now);
-    ok(phx__live_state(&r.l, 1, NULL) == PHX_NODE_SUSPECT, "that there is a route proves nothing");
-    phx__live_heard(&r.l, 1, r.now);
+    phx__detect_reachable(&r.l, 1, 1, 0, r.now);
+    ok(phx__detect_state(&r.l, 1, NULL) == PHX_NODE_SUSPECT, "that there is a route proves nothing");
+    phx__detect_heard(&r.l, 1, r.now);
     ok(rig_last(&r, 'O')->at == r.now && r.l.suspects == 0, "a frame does");
     begin = r.now;
     rig_run(&r, begin + BEAT + GRACE - 1);
     ok(rig_events(&r, 'w') == 2 && rig_events(&r, 'x') == 0, "silent again");
-    phx__live_alive(&r.l, 1, r.now);
-    ok(phx__live_state(&r.l, 1, NULL) == PHX_NODE_OK, "a new number clears it");
+    phx__detect_alive(&r.l, 1, r.now);
+    ok(phx__detect_state(&r.l, 1, NULL) == PHX_NODE_OK, "a new number clears it");
     rig_run(&r, begin + BEAT + GRACE);
     ok(rig_events(&r, 'x') == 1 && rig_events(&r, 'w') == 2, "but not the link");
-    ok(phx__live_look(&r.l, 1)->ground == PHX__LIVE_SILENT, "and who accused it is known");
+    ok(phx__detect_look(&r.l, 1)->ground == PHX__LIVE_SILENT, "and who accused it is known");
     rig_free(&r);
 }
 
@@ -762,32 +762,32 @@ static void test_word(void)
     uint32_t node;
 
     rig_insured(&r, 2);
-    ok(phx__live_word(&r.l, 7, 3, r.now) == 0, "of a stranger");
+    ok(phx__detect_word(&r.l, 7, 3, r.now) == 0, "of a stranger");
     for (node = 0; node < 3; node++) {
-        phx__live_reachable(&r.l, node, 1, 0, r.now);
-        phx__live_up(&r.l, node, r.now);
-        phx__live_beat(&r.l, node, INSURANCE, node == 2, 0, r.now);
+        phx__detect_reachable(&r.l, node, 1, 0, r.now);
+        phx__detect_up(&r.l, node, r.now);
+        phx__detect_beat(&r.l, node, INSURANCE, node == 2, 0, r.now);
     }
-    phx__live_reachable(&r.l, 3, 1, 0, r.now);
+    phx__detect_reachable(&r.l, 3, 1, 0, r.now);
     rig_run(&r, r.now + SECOND);
     begin = r.now;
     for (node = 0; node < 4; node++)
-        ok(phx__live_word(&r.l, node, 9, begin) == (node != 2), "passed on but of the busy one");
+        ok(phx__detect_word(&r.l, node, 9, begin) == (node != 2), "passed on but of the busy one");
     ok(rig_events(&r, 'a') == 2 && rig_events(&r, 'S') == 3, "two are asked, three are suspect");
-    phx__live_word(&r.l, 1, 9, begin);
+    phx__detect_word(&r.l, 1, 9, begin);
     ok(rig_events(&r, 'a') == 2, "and not twice");
     rig_run(&r, begin + SECOND);
-    phx__live_heard(&r.l, 0, r.now);
-    ok(phx__live_state(&r.l, 0, NULL) == PHX_NODE_OK, "one answers");
+    phx__detect_heard(&r.l, 0, r.now);
+    ok(phx__detect_state(&r.l, 0, NULL) == PHX_NODE_OK, "one answers");
     rig_run(&r, begin + GRACE);
     ok(rig_events(&r, 'x') == 1 && rig_last(&r, 'x')->node == 1
            && rig_last(&r, 'x')->at == begin + GRACE / 2,
        "the other is given up in half the grace");
-    ok(phx__live_look(&r.l, 3)->accuser == 9, "the accuser is known");
+    ok(phx__detect_look(&r.l, 3)->accuser == 9, "the accuser is known");
     rig_run(&r, begin + GRACE + BROKEN - 1);
-    ok(phx__live_state(&r.l, 3, NULL) == PHX_NODE_SUSPECT, "of the far one nothing is known");
+    ok(phx__detect_state(&r.l, 3, NULL) == PHX_NODE_SUSPECT, "of the far one nothing is known");
     rig_run(&r, begin + GRACE + BROKEN);
-    ok(phx__live_state(&r.l, 3, NULL) == PHX_NODE_OK, "and in the end nothing came of it");
+    ok(phx__detect_state(&r.l, 3, NULL) == PHX_NODE_OK, "and in the end nothing came of it");
     rig_free(&r);
 }
 
@@ -799,15 +799,15 @@ static void test_seek(void)
     uint64_t begin;
 
     rig_init(&r);
-    phx__live_reachable(&r.l, 1, 1, 0, r.now);
-    phx__live_reachable(&r.l, 1, 0, 0, r.now);
+    phx__detect_reachable(&r.l, 1, 1, 0, r.now);
+    phx__detect_reachable(&r.l, 1, 0, 0, r.now);
     begin = r.now;
     ok(rig_events(&r, 'k') == 1, "at once");
     rig_run(&r, begin + BROKEN - 1);
     ok(rig_events(&r, 'k') == 2 && rig_last(&r, 'k')->at == begin + BROKEN / 2, "and halfway");
-    phx__live_alive(&r.l, 1, r.now);
+    phx__detect_alive(&r.l, 1, r.now);
     begin = r.now;
-    ok(phx__live_state(&r.l, 1, NULL) == PHX_NODE_UNREACHABLE, "an answer makes no route");
+    ok(phx__detect_state(&r.l, 1, NULL) == PHX_NODE_UNREACHABLE, "an answer makes no route");
     rig_run(&r, begin + BROKEN);
     ok(rig_last(&r, 'F')->at == begin + BROKEN && rig_events(&r, 'k') == 3, "but gives it time");
     rig_free(&r);
@@ -822,10 +822,10 @@ static void test_blind(void)
     int i;
 
     rig_init(&r);
-    phx__live_up(&r.l, 1, r.now);
-    phx__live_reachable(&r.l, 2, 1, 0, r.now);
+    phx__detect_up(&r.l, 1, r.now);
+    phx__detect_reachable(&r.l, 2, 1, 0, r.now);
     rig_run(&r, r.now + BEAT + GRACE - BROKEN);
-    phx__live_reachable(&r.l, 2, 0, 0, r.now);
+    phx__detect_reachable(&r.l, 2, 0, 0, r.now);
     rig_run(&r, r.now + BROKEN - MS);
     rig_step(&r, r.now);
     back = r.now + 100 * SECOND;
@@ -833,9 +833,9 @@ static void test_blind(void)
         uint32_t node;
         int kind;
         r.now = back + (uint64_t)i * MS;
-        phx__live_step(&r.l, r.now);
-        while (phx__timers_pop(&r.timers, r.now, &kind, &node) == 1)
-            phx__live_due(&r.l, kind, node, r.now);
+        phx__detect_step(&r.l, r.now);
+        while (phx__timer_pop(&r.timers, r.now, &kind, &node) == 1)
+            phx__detect_due(&r.l, kind, node, r.now);
     }
     ok(r.l.stalled == 100 * SECOND && rig_events(&r, 'x') == 0 && rig_events(&r, 'F') == 0,
        "20 ms of reading, and nobody is accused");
@@ -855,13 +855,13 @@ static void test_grace(void)
 
     for (i = 0; i < PHX__COUNT(stalls); i++) {
         rig_init(&r);
-        phx__live_up(&r.l, 1, r.now);
-        phx__live_reachable(&r.l, 1, 1, 0, r.now);
+        phx__detect_up(&r.l, 1, r.now);
+        phx__detect_reachable(&r.l, 1, 1, 0, r.now);
         rig_step(&r, r.now);
         begin = r.now + stalls[i][0];
         rig_step(&r, begin);
-        phx__live_down(&r.l, 1);
-        phx__live_reachable(&r.l, 1, 0, 0, r.now);
+        phx__detect_down(&r.l, 1);
+        phx__detect_reachable(&r.l, 1, 0, 0, r.now);
         rig_run(&r, begin + 100 * SECOND);
         ok(rig_last(&r, 'F')->at == begin + BROKEN + stalls[i][1], "failed %u s later than usual",
            (unsigned)(stalls[i][1] / SECOND));
@@ -878,16 +878,16 @@ static void test_busy(void)
 
     rig_insured(&r, 1);
     for (node = 0; node < 3; node++)
-        phx__live_up(&r.l, node, r.now);
-    phx__live_busy(&r.l, 60 * SECOND);
+        phx__detect_up(&r.l, node, r.now);
+    phx__detect_busy(&r.l, 60 * SECOND);
     ok(rig_events(&r, 'b') == 3 && rig_last(&r, 'b')->value == 60 * SECOND + BEAT, "all are told");
     rig_step(&r, r.now + 60 * SECOND);
     ok(rig_events(&r, 'b') == 6 && r.l.pause == 0, "and told that it is over: %u",
        rig_events(&r, 'b'));
     ok(rig_events(&r, 'x') == 0 && rig_events(&r, 'w') == 0, "nobody is accused");
     busy = rig_other(&r, 1);
-    phx__live_beat(&r.l, busy, 60 * SECOND, 1, 0, r.now);
-    ok(!phx__live_is_monitor(&r.l, busy) && rig_monitors(&r) == 1, "who is away watches nobody");
+    phx__detect_beat(&r.l, busy, 60 * SECOND, 1, 0, r.now);
+    ok(!phx__detect_is_monitor(&r.l, busy) && rig_monitors(&r) == 1, "who is away watches nobody");
     rig_free(&r);
 }
 
@@ -902,15 +902,15 @@ static void test_used_while_busy(void)
 
     for (back = 0; back < 2; back++) {
         rig_insured(&r, 1);
-        phx__live_up(&r.l, 1, r.now);
+        phx__detect_up(&r.l, 1, r.now);
         begin = r.now;
-        phx__live_beat(&r.l, 1, 60 * SECOND, 1, 0, begin);
-        phx__live_used(&r.l, 1, begin + 1);
-        phx__live_ask(&r.l, 1, begin + 1);
+        phx__detect_beat(&r.l, 1, 60 * SECOND, 1, 0, begin);
+        phx__detect_used(&r.l, 1, begin + 1);
+        phx__detect_ask(&r.l, 1, begin + 1);
         rig_run(&r, begin + 60 * SECOND);
         ok(rig_events(&r, 'a') == 0 && rig_events(&r, 'x') == 0, "left in peace for its pause");
         if (back)
-            phx__live_beat(&r.l, 1, INSURANCE, 0, 0, r.now);
+            phx__detect_beat(&r.l, 1, INSURANCE, 0, 0, r.now);
         rig_run(&r, begin + 60 * SECOND + GRACE);
         ok(rig_events(&r, 'x') == !back, "and found out if it does not come back");
         rig_free(&r);
@@ -927,13 +927,13 @@ static void test_blind_for_long(void)
     int kind;
 
     rig_init(&r);
-    phx__live_reachable(&r.l, 1, 1, 0, r.now);
-    phx__live_up(&r.l, 1, r.now);
+    phx__detect_reachable(&r.l, 1, 1, 0, r.now);
+    phx__detect_up(&r.l, 1, r.now);
     begin = r.now;
     for (r.now += 60 * SECOND; r.now < begin + 120 * SECOND; r.now += 10 * MS) {
-        phx__live_step(&r.l, r.now);
-        while (phx__timers_pop(&r.timers, r.now, &kind, &node) == 1)
-            phx__live_due(&r.l, kind, node, r.now);
+        phx__detect_step(&r.l, r.now);
+        while (phx__timer_pop(&r.timers, r.now, &kind, &node) == 1)
+            phx__detect_due(&r.l, kind, node, r.now);
     }
     ok(rig_events(&r, 'x') == 1 && rig_last(&r, 'x')->at >= begin + 60 * SECOND + GRACE
            && rig_last(&r, 'x')->at < begin + 60 * SECOND + BEAT + GRACE + SECOND,
@@ -951,29 +951,29 @@ static void test_used(void)
     int i;
 
     rig_insured(&r, 1);
-    phx__live_up(&r.l, 1, r.now); /* the monitor */
-    phx__live_up(&r.l, 2, r.now);
-    if (phx__live_is_monitor(&r.l, 2)) { /* as it may have been drawn */
-        phx__live_down(&r.l, 2);
-        phx__live_up(&r.l, 2, r.now);
+    phx__detect_up(&r.l, 1, r.now); /* the monitor */
+    phx__detect_up(&r.l, 2, r.now);
+    if (phx__detect_is_monitor(&r.l, 2)) { /* as it may have been drawn */
+        phx__detect_down(&r.l, 2);
+        phx__detect_up(&r.l, 2, r.now);
     }
-    phx__live_beat(&r.l, 1, 900 * SECOND, 0, 0, r.now);
-    phx__live_beat(&r.l, 2, 900 * SECOND, 0, 0, r.now);
+    phx__detect_beat(&r.l, 1, 900 * SECOND, 0, 0, r.now);
+    phx__detect_beat(&r.l, 2, 900 * SECOND, 0, 0, r.now);
     begin = r.now;
     for (i = 0; i < 300; i++) {
         rig_run(&r, begin + (uint64_t)i * SECOND);
-        phx__live_used(&r.l, 2, r.now);
-        phx__live_said(&r.l, 2, r.now);
+        phx__detect_used(&r.l, 2, r.now);
+        phx__detect_said(&r.l, 2, r.now);
         if (i % 3 == 1)
-            phx__live_heard(&r.l, 2, r.now);
+            phx__detect_heard(&r.l, 2, r.now);
     }
     ok(rig_events(&r, 'a') == 0, "answered now and then: nobody asks");
     ok(r.l.saved_insurance >= 3 && r.l.saved_insurance <= 5, "%u heartbeats saved",
        (unsigned)r.l.saved_insurance);
     rig_run(&r, r.now + SECOND);
-    phx__live_heard(&r.l, 2, r.now);
+    phx__detect_heard(&r.l, 2, r.now);
     begin = r.now;
-    phx__live_used(&r.l, 2, r.now + 1);
+    phx__detect_used(&r.l, 2, r.now + 1);
     rig_run(&r, begin + 100 * SECOND);
     ok(rig_events(&r, 'a') == 1 && rig_last(&r, 'a')->at <= begin + 1 + BEAT, "no answer: asked");
     ok(rig_last(&r, 'x')->node == 2 && rig_last(&r, 'x')->at == rig_last(&r, 'a')->at + GRACE,

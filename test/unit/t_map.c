@@ -3,8 +3,8 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
-#include "map.h"
-#include "rnd.h"
+#include "base/map.h"
+#include "base/rnd.h"
 #endif
 
 #define ABSENT UINT32_MAX
@@ -143,10 +143,10 @@ static void test_mix(void)
     uint64_t x = UINT64_C(0x0123456789abcdef), d;
     int bit, flips, low = 64, high = 0;
 
-    ok(phx__mix(0) == 0, "mix of 0");
-    ok(phx__mix(1) == UINT64_C(0xb456bcfc34c2cb2c), "mix of 1");
+    ok(phx__map_mix(0) == 0, "mix of 0");
+    ok(phx__map_mix(1) == UINT64_C(0xb456bcfc34c2cb2c), "mix of 1");
     for (bit = 0; bit < 64; bit++) {
-        d = phx__mix(x) ^ phx__mix(x ^ (uint64_t)1 << bit);
+        d = phx__map_mix(x) ^ phx__map_mix(x ^ (uint64_t)1 << bit);
         for (flips = 0; d != 0; d &= d - 1)
             flips++;
         low = flips < low ? flips : low;

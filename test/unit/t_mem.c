@@ -3,7 +3,7 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
-#include "mem.h"
+#include "base/mem.h"
 #endif
 
 static void test_counting(void)

@@ -3,8 +3,8 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
-#include "names.h"
-#include "rnd.h"
+#include "names/names.h"
+#include "base/rnd.h"
 #endif
 #include <inttypes.h>
 
@@ -37,10 +37,10 @@ static void rig_init(struct rig *r, uint32_t nodes, const uint32_t *ranks)
     alloc.alloc = test_alloc;
     alloc.world = &r->heap;
     phx__mem_init(&r->mem, &alloc, 0);
-    phx__ids_init(&r->ids, &r->mem, 65536);
+    phx__id_init(&r->ids, &r->mem, 65536);
     for (i = 0; i < nodes; i++) {
         rig_id(&id, ranks ? ranks[i] : i);
-        check(phx__ids_add(&r->ids, &id, &index) == 0 && index == i, "id %u", i);
+        check(phx__id_add(&r->ids, &id, &index) == 0 && index == i, "id %u", i);
     }
     phx__names_init(&r->names, &r->mem, &r->ids);
 }
@@ -48,7 +48,7 @@ static void rig_init(struct rig *r, uint32_t nodes, const uint32_t *ranks)
 static int rig_free(struct rig *r)
 {
     phx__names_free(&r->names);
-    phx__ids_free(&r->ids);
+    phx__id_free(&r->ids);
     return r->mem.used == 0 && test_heap_is_clean(&r->heap);
 }
 
@@ -66,7 +66,7 @@ static int set(struct rig *r, uint32_t node, int flags, const struct phx__claim 
     card.flags = (uint8_t)flags;
     card.window = 1u << 20;
     card.claim_count = count;
-    phx__writer_init(&w, data, size);
+    phx__buf_writer_init(&w, data, size);
     phx__wire_put_card(&w, &card, c);
     if (check(!w.bad && phx__wire_get_card(w.data, w.size, &card) == 0, "the card is sound"))
         rc = phx__names_set(&r->names, node, &card);
@@ -268,10 +268,10 @@ static void print_own(struct rig *r, char *out)
 static void print_lost(struct rig *r, char *out)
 {
     const char *start = out;
-    struct phx__names_lost lost;
+    struct phx__names_conflict lost;
 
     *out = 0;
-    while (phx__names_take_lost(&r->names, &lost))
+    while (phx__names_take_conflict(&r->names, &lost))
         print_part(&out, start, lost.range.first, lost.range.last, '>', lost.winner);
 }
 
@@ -511,9 +511,9 @@ static int model_owners_agree(const struct model *m, struct rig *r)
 /* Takes what was lost, now or later, and compares it name by name in its order. */
 static int model_lost_agrees(struct model *m, struct rig *r)
 {
-    struct phx__names_lost lost;
+    struct phx__names_conflict lost;
 
-    while (phx__names_take_lost(&r->names, &lost)) {
+    while (phx__names_take_conflict(&r->names, &lost)) {
         uint32_t name = (uint32_t)(lost.range.first - m->base);
 
         for (; name <= lost.range.last - m->base; name++, m->taken++)
@@ -647,20 +647,20 @@ static void test_model(void)
 /* All that a failing call must not touch. */
 static uint64_t state_hash(const struct phx__names *n)
 {
-    uint64_t h = n->version ^ phx__mix(n->epoch_max) ^ phx__mix(n->lost_count + 99u);
+    uint64_t h = n->version ^ phx__map_mix(n->epoch_max) ^ phx__map_mix(n->lost_count + 99u);
     uint32_t node, i;
 
     for (node = 0; node < n->capacity; node++)
         for (i = 0; i < n->of[node].count; i++) {
             const struct phx__claim *c = &n->of[node].at[i];
 
-            h = phx__mix(h + node) ^ c->first;
-            h = phx__mix(h) ^ c->last;
-            h = phx__mix(h) ^ c->epoch;
+            h = phx__map_mix(h + node) ^ c->first;
+            h = phx__map_mix(h) ^ c->last;
+            h = phx__map_mix(h) ^ c->epoch;
         }
     for (i = 0; i < n->lost_count; i++) {
-        h = phx__mix(h + n->lost[i].winner) ^ n->lost[i].range.first;
-        h = phx__mix(h) ^ n->lost[i].range.last;
+        h = phx__map_mix(h + n->lost[i].winner) ^ n->lost[i].range.first;
+        h = phx__map_mix(h) ^ n->lost[i].range.last;
     }
     return h;
 }
@@ -769,9 +769,9 @@ static int peer_hear(struct peer *all, uint32_t p, uint32_t q)
 /* Tells the application. Is it told only of what it believes to hold? */
 static int peer_notify(struct peer *a)
 {
-    struct phx__names_lost lost;
+    struct phx__names_conflict lost;
 
-    while (phx__names_take_lost(&a->r.names, &lost)) {
+    while (phx__names_take_conflict(&a->r.names, &lost)) {
         uint64_t name;
 
         for (name = lost.range.first; name <= lost.range.last; name++) {
@@ -899,7 +899,7 @@ static void test_limit(void)
      * Method: 100,000 single names of ours; then a hostile card that punches 100,000 holes. */
     uint32_t i, count = PHX__CARD_CLAIMS, holes = 0, others = 0;
     struct phx__claim *c = malloc(count * sizeof *c);
-    struct phx__names_lost lost;
+    struct phx__names_conflict lost;
     struct rig r;
     int good = 1;
 
@@ -923,7 +923,7 @@ static void test_limit(void)
         c[i].epoch = r.names.epoch_max + 1;
     }
     ok(set(&r, 1, 0, c, count) == 1 && own_count(&r) == count, "100,000 holes, 100,000 pieces");
-    while (phx__names_take_lost(&r.names, &lost)) {
+    while (phx__names_take_conflict(&r.names, &lost)) {
         if (lost.range.last == UINT64_MAX)
             others += lost.range.first == 2 * (uint64_t)count && lost.winner == 1;
         else

@@ -1,6 +1,6 @@
 /* t_near.c - two processes of one host find out by themselves and use AF_UNIX, and when they do not.
  *
- * Goal: os_near.c finds a listener of this host by its TCP address and only that one; strangers, full
+ * Goal: samehost.c finds a listener of this host by its TCP address and only that one; strangers, full
  * backlogs, other namespaces and other hosts mean TCP in the same call; and what nodes make of it is the same
  * link, the same addresses told to others, and no more than one descriptor a listener. Method: a world for
  * the first part, the nodes of nodes.h for the second; other users and namespaces are children that report by
@@ -13,8 +13,8 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
-#include "../../src/id.h"
-#include "../../src/os.h"
+#include "../../src/base/id.h"
+#include "../../src/os/os.h"
 #endif
 
 #include "nodes.h"
@@ -59,7 +59,7 @@ static int in_child(int (*does)(const struct phx_address *at), const struct phx_
 
 static int dial_error(const struct phx_address *at)
 {
-    int h = -1, err = phx__os_near_dial(&os, at, &h);
+    int h = -1, err = phx__os_samehost_dial(&os, at, &h);
 
     if (err == 0)
         close(h);
@@ -91,9 +91,9 @@ static void find_one(int family)
 
     check(os.listen(os.world, &at, &l) == 0, "a TCP listener");
     ok(dial_error(&at) == -PHX_EREFUSED, "it alone is not found");
-    ok(phx__os_near_listen(&os, &at, &near) == 0, "a companion");
-    ok(phx__os_near_listen(&os, &at, &again) == PHX_EINUSE, "one only");
-    ok(phx__os_near_dial(&os, &at, &h) == 0, "is found by the address");
+    ok(phx__os_samehost_listen(&os, &at, &near) == 0, "a companion");
+    ok(phx__os_samehost_listen(&os, &at, &again) == PHX_EINUSE, "one only");
+    ok(phx__os_samehost_dial(&os, &at, &h) == 0, "is found by the address");
     ok(getpeername(h, (struct sockaddr *)&name, &size) == 0 && name.sun_family == AF_UNIX,
        "over a UNIX socket");
     ok(os.accept(os.world, near, &e, &from) == 0 && from.family == PHX_UNIX && from.path[0] == 0,
@@ -119,7 +119,7 @@ static void find_one(int family)
     close(e);
     close(near);
     ok(dial_error(&at) == -PHX_EREFUSED, "closed, it is not found");
-    ok(phx__os_near_listen(&os, &at, &near) == 0, "and can be made again at once");
+    ok(phx__os_samehost_listen(&os, &at, &near) == 0, "and can be made again at once");
     close(near);
     close(l);
 }
@@ -150,7 +150,7 @@ static int own_address(int family, struct phx_address *out)
         else
             memcpy(out->ip, &((struct sockaddr_in6 *)(void *)i->ifa_addr)->sin6_addr, 16);
         out->port = 1;
-        found = !phx__address_is_local(out) && !(family == AF_INET6 && out->ip[0] == 0xfe);
+        found = !phx__addr_is_local(out) && !(family == AF_INET6 && out->ip[0] == 0xfe);
     }
     freeifaddrs(list);
     return found;
@@ -162,13 +162,13 @@ static void wildcard(int family)
     struct phx_address any = tcp(family, 0, 0), at, far;
     int l = -1, near = -1;
 
-    check(os.listen(os.world, &any, &l) == 0 && phx__os_near_listen(&os, &any, &near) == 0,
+    check(os.listen(os.world, &any, &l) == 0 && phx__os_samehost_listen(&os, &any, &near) == 0,
           "a listener at all addresses");
     at = tcp(family, 1, any.port);
     ok(dial_error(&at) == 0, "is found at loopback");
     if (own_address(family == PHX_IPV4 ? AF_INET : AF_INET6, &at)) {
         at.port = any.port;
-        ok(phx__os_near_is_own(&os, &at) && dial_error(&at) == 0, "and at another address of ours");
+        ok(phx__os_samehost_is_own(&os, &at) && dial_error(&at) == 0, "and at another address of ours");
     } else {
         ok(1, "another address of ours # SKIP there is none");
     }
@@ -177,7 +177,7 @@ static void wildcard(int family)
     far.ip[1] = family == PHX_IPV4 ? 0 : 1;
     far.ip[2] = family == PHX_IPV4 ? 113 : 0x0d;
     far.ip[3] = family == PHX_IPV4 ? 1 : 0xb8;
-    ok(!phx__os_near_is_own(&os, &far) && dial_error(&far) == -PHX_ENOTSUP, "not at a far one");
+    ok(!phx__os_samehost_is_own(&os, &far) && dial_error(&far) == -PHX_ENOTSUP, "not at a far one");
     ok(dial_error(&any) == -PHX_ENOTSUP, "nor by the wildcard itself");
     at = tcp(family == PHX_IPV4 ? PHX_IPV6 : PHX_IPV4, 1, any.port);
     ok(dial_error(&at) == -PHX_EREFUSED, "nor in the other family");
@@ -209,7 +209,7 @@ static pid_t start_listener(const struct phx_address *at, unsigned uid)
     child = fork();
     if (child == 0) {
         if ((uid == 0 || (setgid(uid) == 0 && setuid(uid) == 0))
-            && phx__os_near_listen(&os, at, &near) == 0)
+            && phx__os_samehost_listen(&os, at, &near) == 0)
             c = 1;
         if (write(ends[1], &c, 1) == 1)
             pause();
@@ -238,7 +238,7 @@ static void test_death(void)
     ok(dial_error(&at) == 0, "another process is found");
     end_listener(child);
     ok(dial_error(&at) == -PHX_EREFUSED, "killed, it is not");
-    ok(phx__os_near_listen(&os, &at, &near) == 0, "and the port's next owner has the name");
+    ok(phx__os_samehost_listen(&os, &at, &near) == 0, "and the port's next owner has the name");
     close(near);
     close(l);
 }
@@ -283,9 +283,9 @@ static void test_namespaces(void)
     int l = -1, near = -1, all = -1, said;
 
     os.listen(os.world, &at, &l);
-    phx__os_near_listen(&os, &at, &near);
+    phx__os_samehost_listen(&os, &at, &near);
     any.port = at.port;
-    phx__os_near_listen(&os, &any, &all); /* and at all addresses */
+    phx__os_samehost_listen(&os, &any, &all); /* and at all addresses */
     said = in_child(dial_in_new_namespace, &at);
     if (said == 100)
         ok(1, "two namespaces # SKIP unshare is not allowed here");
@@ -323,7 +323,7 @@ static int fill(const struct phx_address *at, int h[16], int *n)
 {
     int fd = raw_name(at, 0), err = 0;
 
-    for (*n = 0; *n < 16 && (err = phx__os_near_dial(&os, at, &h[*n])) == 0; ++*n)
+    for (*n = 0; *n < 16 && (err = phx__os_samehost_dial(&os, at, &h[*n])) == 0; ++*n)
         ;
     ok(err == PHX_EAGAIN && *n > 0, "a full backlog says so at once");
     return fd;
@@ -357,10 +357,10 @@ static void test_no_descriptors(void)
 
     os.listen(os.world, &at, &l);
     before = leave_descriptors(0);
-    ok(phx__os_near_listen(&os, &at, &near) == PHX_EMFILE, "no descriptor to listen with");
+    ok(phx__os_samehost_listen(&os, &at, &near) == PHX_EMFILE, "no descriptor to listen with");
     ok(dial_error(&at) == -PHX_EMFILE, "nor to dial with");
     if (own_address(AF_INET, &mine))
-        ok(!phx__os_near_is_own(&os, &mine), "in doubt an address is not ours");
+        ok(!phx__os_samehost_is_own(&os, &mine), "in doubt an address is not ours");
     setrlimit(RLIMIT_NOFILE, &before);
     close(l);
 }

@@ -9,7 +9,7 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
-#include "../../src/sha.h"
+#include "../../src/base/sha.h"
 #endif
 
 #include "raw.h"
@@ -349,13 +349,13 @@ static void put_mac(const char *label, size_t label_size, size_t hello_size, siz
     struct phx__hmac h;
     unsigned char mac[32];
 
-    phx__hmac_init(&h, "", 0);
-    phx__hmac_add(&h, label, label_size);
-    phx__hmac_add(&h, "phoenix", 8);
-    phx__hmac_add(&h, r.hello, hello_size);
-    phx__hmac_add(&h, r.answer, answer_size);
-    phx__hmac_add(&h, b.at + start, b.size - start);
-    phx__hmac_end(&h, mac);
+    phx__sha_hmac_init(&h, "", 0);
+    phx__sha_hmac_add(&h, label, label_size);
+    phx__sha_hmac_add(&h, "phoenix", 8);
+    phx__sha_hmac_add(&h, r.hello, hello_size);
+    phx__sha_hmac_add(&h, r.answer, answer_size);
+    phx__sha_hmac_add(&h, b.at + start, b.size - start);
+    phx__sha_hmac_end(&h, mac);
     put_bytes(mac, 32);
     if (hello_size > 0 && answer_size == 0)
         put_fill(0x55, 32); /* an ANSWER has another one, of the second key */

@@ -3,8 +3,8 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
-#include "post.h"
-#include "rnd.h"
+#include "post/post.h"
+#include "base/rnd.h"
 #endif
 
 #include <time.h>
@@ -168,10 +168,10 @@ static int op_emit(void *ctx, uint32_t nbr, struct phx__block *head, const uint8
         return PHX_ENOMEM;
     f = malloc(sizeof *f);
     f->next = NULL;
-    f->block[0] = phx__block_hold(head);
+    f->block[0] = phx__buf_block_hold(head);
     f->data[0] = head_data;
     f->size[0] = head_size;
-    f->block[1] = body_size > 0 ? phx__block_hold(body) : NULL;
+    f->block[1] = body_size > 0 ? phx__buf_block_hold(body) : NULL;
     f->data[1] = body_data;
     f->size[1] = body_size;
     *wire->tail = f;
@@ -192,7 +192,7 @@ static void give_ack(struct node *to, const struct phx__ack *a, int gap)
     struct phx__ack got;
     size_t used;
 
-    phx__writer_init(&wr, raw, sizeof raw);
+    phx__buf_writer_init(&wr, raw, sizeof raw);
     phx__wire_put_ack(&wr, a, 5);
     if (check(!wr.bad && phx__wire_parse(raw, wr.size, &f, &used) == 1
                   && phx__wire_get_ack(&f, &got) == 0,
@@ -340,7 +340,7 @@ static void op_message(void *ctx, const struct phx_message *m)
         uint64_t token = w->cancel_in_message;
 
         w->cancel_in_message = 0;
-        (void)phx__post_cancel(&n->post, token);
+        (void)phx__post_box_cancel(&n->post, token);
     }
     if (w->reply > 0) {
         w->reply--;
@@ -487,14 +487,14 @@ static int begin_node(struct world *w, int i, const struct phx__post_limits *lim
     n->alloc.alloc = test_alloc;
     n->alloc.world = &n->heap;
     phx__mem_init(&n->mem, &n->alloc, 0);
-    phx__ids_init(&n->ids, &n->mem, 100);
-    phx__timers_init(&n->timers, &n->mem);
+    phx__id_init(&n->ids, &n->mem, 100);
+    phx__timer_init(&n->timers, &n->mem);
     id = id_of(i);
-    (void)phx__ids_add(&n->ids, &id, &index);
+    (void)phx__id_add(&n->ids, &id, &index);
     for (k = 0; k < NODES; k++) {
         id = id_of(k);
         if (k != i)
-            (void)phx__ids_add(&n->ids, &id, &index);
+            (void)phx__id_add(&n->ids, &id, &index);
         n->hop[k] = k;
     }
     for (k = 0; k < NAMES; k++)
@@ -531,7 +531,7 @@ static struct world *world_new(uint64_t seed, const struct phx__post_limits *lim
         check(begin_node(w, i, limits != NULL ? limits : &usual) == 0, "node");
     for (i = 0; i < NODES; i++)
         for (k = 1; k < NODES; k++)
-            phx__post_window(&w->node[i].post, (uint32_t)k,
+            phx__post_sched_window(&w->node[i].post, (uint32_t)k,
                              (uint32_t)w->node[i].post.limits.window);
     return w;
 }
@@ -549,8 +549,8 @@ static struct frame *wire_take(struct wire *wire)
 
 static void frame_free(struct frame *f)
 {
-    phx__block_drop(f->block[0]);
-    phx__block_drop(f->block[1]);
+    phx__buf_block_drop(f->block[0]);
+    phx__buf_block_drop(f->block[1]);
     free(f);
 }
 
@@ -558,7 +558,7 @@ static void wire_drop_half(struct wire *wire)
 {
     if (wire->half == NULL)
         return;
-    phx__place_drop(&wire->place);
+    phx__wire_place_drop(&wire->place);
     frame_free(wire->half);
     wire->half = NULL;
 }
@@ -580,8 +580,8 @@ static void end_node(struct world *w, int i)
     for (k = 0; k < NODES; k++)
         wire_drop_half(&w->wire[k][i]);
     phx__post_free(&n->post);
-    phx__ids_free(&n->ids);
-    phx__timers_free(&n->timers);
+    phx__id_free(&n->ids);
+    phx__timer_free(&n->timers);
 }
 
 /* 1 if every byte came back. */
@@ -627,13 +627,13 @@ static void wire_finish(struct world *w, int a, int b)
 {
     struct wire *wire = &w->wire[a][b];
     size_t head = wire->half->size[0] + wire->half->size[1] - wire->place.size;
-    int is_open = phx__place_is_open(&wire->place);
+    int is_open = phx__wire_place_is_open(&wire->place);
 
     if (is_open)
         place_up_to(wire, wire->place.size);
     w->placed += is_open != 0;
     w->overtaken += is_open == 0;
-    phx__post_placed(&w->node[b].post, wire->half->data[0], head,
+    phx__post_recv_placed(&w->node[b].post, wire->half->data[0], head,
                      is_open ? wire->place.block->data + wire->place.at : NULL, w->now);
     wire_drop_half(wire);
 }
@@ -645,7 +645,7 @@ static int wire_place(struct world *w, int a, int b, struct frame *f)
     size_t size = f->size[0] < PHX__DATA_HEAD_MOST ? f->size[0] : PHX__DATA_HEAD_MOST;
 
     if (!w->places || below(w, 2) == 0
-        || phx__post_place(&w->node[b].post, f->data[0], size, &wire->place) == 0)
+        || phx__post_recv_place(&w->node[b].post, f->data[0], size, &wire->place) == 0)
         return 0;
     wire->half = f;
     place_up_to(wire, wire->place.size / 2);
@@ -678,7 +678,7 @@ static void wire_deliver(struct world *w, int a, int b)
         return;
     if (phx__wire_parse(raw, size, &frame, &used) == 1 && used == size)
         err = frame.type == PHX__CAST
-                  ? phx__post_cast_data(&w->node[b].post, as_seen(b, a), &frame, w->now)
+                  ? phx__post_multicast_data(&w->node[b].post, as_seen(b, a), &frame, w->now)
                   : phx__post_data(&w->node[b].post, as_seen(b, a), raw, size, &frame, w->now);
     check(err == 0, "a frame of %u bytes is well-formed", (unsigned)size);
 }
@@ -688,7 +688,7 @@ static void tick(struct node *n)
     uint32_t arg;
     int kind;
 
-    while (phx__timers_pop(&n->timers, n->w->now, &kind, &arg))
+    while (phx__timer_pop(&n->timers, n->w->now, &kind, &arg))
         phx__post_due(&n->post, kind, arg, n->w->now);
 }
 
@@ -710,7 +710,7 @@ static void turn(struct world *w, unsigned frames, size_t budget)
         (void)phx__post_run(&n->post, w->now);
         for (k = 0; k < NODES; k++)
             if (k != i)
-                (void)phx__post_pull(&n->post, as_seen(i, k), budget, w->now);
+                (void)phx__post_sched_pull(&n->post, as_seen(i, k), budget, w->now);
     }
 }
 
@@ -766,13 +766,13 @@ static void all_see(struct world *w, int name, int owner)
     for (i = 0; i < NODES; i++)
         see(w, i, name, owner);
     for (i = 0; i < NODES; i++)
-        phx__post_names(&w->node[i].post, w->now);
+        phx__post_box_names(&w->node[i].post, w->now);
 }
 
 static void route(struct world *w, int from, int target, int hop)
 {
     w->node[from].hop[target] = hop;
-    phx__post_route(&w->node[from].post, as_seen(from, target), w->now);
+    phx__post_sched_route(&w->node[from].post, as_seen(from, target), w->now);
 }
 
 static void cut(struct world *w, int a, int b)
@@ -782,7 +782,7 @@ static void cut(struct world *w, int a, int b)
     wire_cut(w, a, b);
     for (k = 0; k < NODES; k++)
         if (k != a)
-            phx__post_route(&w->node[a].post, as_seen(a, k), w->now);
+            phx__post_sched_route(&w->node[a].post, as_seen(a, k), w->now);
 }
 
 static int no_errors(const struct world *w)
@@ -872,14 +872,14 @@ static void test_arguments(void)
     iov[0].iov_base = NULL;
     m.iov_count = 1;
     ok(phx__post_send(&n->post, &m, 1) == PHX_EINVAL, "bytes at NULL");
-    ok(phx__post_cancel(&n->post, 0) == PHX_ENOTFOUND
-           && phx__post_cancel(&n->post, 9) == PHX_ENOTFOUND,
+    ok(phx__post_box_cancel(&n->post, 0) == PHX_ENOTFOUND
+           && phx__post_box_cancel(&n->post, 9) == PHX_ENOTFOUND,
        "tokens nobody has");
-    ok(phx__post_pull(&n->post, 1, 1000, 1) == 0 && phx__post_pull(&n->post, 77, 1000, 1) == 0,
+    ok(phx__post_sched_pull(&n->post, 1, 1000, 1) == 0 && phx__post_sched_pull(&n->post, 77, 1000, 1) == 0,
        "nothing to pull");
-    phx__post_failed(&n->post, 70, 1);
-    phx__post_forget(&n->post, 70);
-    phx__post_route(&n->post, 70, 1);
+    phx__post_box_failed(&n->post, 70, 1);
+    phx__post_box_forget(&n->post, 70);
+    phx__post_sched_route(&n->post, 70, 1);
     phx__post_due(&n->post, PHX__TIMER_POST, 70, 1);
     ok(n->post.pending_bytes == 0 && n->post.messages_out == 0,
        "nodes that nothing is known of are no trouble");
@@ -990,7 +990,7 @@ static void test_window(void)
 
     all_see(w, 3, 2);
     all_see(w, 4, 2);
-    phx__post_window(&n->post, as_seen(0, 2), 50000);
+    phx__post_sched_window(&n->post, as_seen(0, 2), 50000);
     for (i = 0; (err = send_size(n, 3, 5000, 0, 0, 0)) == 0; i++)
         continue;
     ok(err == PHX_EAGAIN && i == (256 << 10) / 5088 + 1, "the window is %d of 5000", i);
@@ -1047,7 +1047,7 @@ static void test_owned(void)
         copies += send_size(n, 3, (size_t)i * 300, (uint64_t)i, i % 3 == 0 ? 1000 : 0, i) == 0;
     check(copies == 30, "sent");
     for (i = 10; i < 40; i += 3)
-        check(phx__post_cancel(&n->post, (uint64_t)i + 1) == 0, "cancelled");
+        check(phx__post_box_cancel(&n->post, (uint64_t)i + 1) == 0, "cancelled");
     for (i = 10; i < 40; i++)
         check(w->released[i] == 0, "not outside a step");
     w->now += 2000;
@@ -1066,7 +1066,7 @@ static void test_owned(void)
     all_see(w, 3, -1);
     all_see(w, 5, -1);
     turn(w, 0, 1000);
-    phx__post_failed(&n->post, as_seen(0, 2), w->now);
+    phx__post_box_failed(&n->post, as_seen(0, 2), w->now);
     phx__post_run(&n->post, w->now);
     wire_cut(w, 0, 2);
     ok(w->released[50] == 1 && w->released[52] == 1 && w->token[52].result == PHX_EFAILED,
@@ -1093,12 +1093,12 @@ static void test_cancel(void)
     check(send_size(n, 3, 200000, 1, 0, 0) == 0, "sent");
     for (i = 2; i <= 11; i++)
         check(send_size(n, 3, i % 2 == 0 ? 10 : 5000, (uint64_t)i, 0, 0) == 0, "sent");
-    (void)phx__post_pull(&n->post, as_seen(0, 2), 1, w->now);
+    (void)phx__post_sched_pull(&n->post, as_seen(0, 2), 1, w->now);
     ok(w->wire[0][2].count == 1, "one fragment of the first has left");
-    ok(phx__post_cancel(&n->post, 1) == PHX_ENOTFOUND, "too late for that one");
+    ok(phx__post_box_cancel(&n->post, 1) == PHX_ENOTFOUND, "too late for that one");
     for (i = 2; i <= 11; i += 3)
-        gone += phx__post_cancel(&n->post, (uint64_t)i) == 0;
-    ok(gone == 4 && phx__post_cancel(&n->post, 2) == PHX_ENOTFOUND, "four are taken back, once");
+        gone += phx__post_box_cancel(&n->post, (uint64_t)i) == 0;
+    ok(gone == 4 && phx__post_box_cancel(&n->post, 2) == PHX_ENOTFOUND, "four are taken back, once");
     ok(n->post.pending_bytes == 200000 + 10 * 3 + 5000 * 3, "pending is exact");
     w->frozen = 0;
     check(settle(w), "settles");
@@ -1109,9 +1109,9 @@ static void test_cancel(void)
     for (i = 20; i < 25; i++)
         check(send_size(n, 9, 100, (uint64_t)i, 0, 0) == 0, "held");
     for (i = 24; i >= 20; i -= 2)
-        check(phx__post_cancel(&n->post, (uint64_t)i) == 0, "last, middle and first of a box");
+        check(phx__post_box_cancel(&n->post, (uint64_t)i) == 0, "last, middle and first of a box");
     ok(n->post.hold.letters == 2 && n->post.pending_bytes == 200, "two are left there");
-    check(phx__post_cancel(&n->post, 21) == 0 && phx__post_cancel(&n->post, 23) == 0, "these too");
+    check(phx__post_box_cancel(&n->post, 21) == 0 && phx__post_box_cancel(&n->post, 23) == 0, "these too");
     phx__post_run(&n->post, w->now);
     for (i = 20; i < 25; i++)
         check(w->token[i].count == 1 && w->token[i].result == PHX_ECANCELLED, "outcome %d", i);
@@ -1121,7 +1121,7 @@ static void test_cancel(void)
         continue;
     w->writable = 0;
     for (; i >= 100; i--)
-        (void)phx__post_cancel(&n->post, (uint64_t)i);
+        (void)phx__post_box_cancel(&n->post, (uint64_t)i);
     phx__post_run(&n->post, w->now);
     ok(w->writable == 1 && n->post.pending_bytes == 0, "room made by cancelling is announced");
     ok(world_free(w), "no byte leaked");
@@ -1152,7 +1152,7 @@ static void test_expiry(void)
     w->now += 200000;
     tick(n);
     phx__post_run(&n->post, w->now);
-    ok(n->post.hold.letters == 100 && phx__timers_next(&n->timers) == UINT64_MAX,
+    ok(n->post.hold.letters == 100 && phx__timer_next(&n->timers) == UINT64_MAX,
        "those without a limit stay");
     for (i = 0; i < 4; i++)
         all_see(w, i, 1);
@@ -1162,7 +1162,7 @@ static void test_expiry(void)
     w->frozen = 1;
     for (i = 401; i <= 450; i++)
         check(send_size(n, 3, 4000, (uint64_t)i, i % 2 == 0 ? 5000 : 8000, 0) == 0, "sent");
-    (void)phx__post_pull(&n->post, as_seen(0, 1), 40000, w->now);
+    (void)phx__post_sched_pull(&n->post, as_seen(0, 1), 40000, w->now);
     last = w->wire[0][1].count;
     w->now += 6000;
     tick(n);
@@ -1213,7 +1213,7 @@ static void test_failed(void)
     w->frozen = 0;
     turn(w, 8, 0);
     w->frozen = 1;
-    phx__pump_ack(&w->node[1].post, w->node[1].post.nodes[as_seen(1, 0)].peer);
+    phx__post_sched_ack(&w->node[1].post, w->node[1].post.nodes[as_seen(1, 0)].peer);
     ok(n->post.nodes[as_seen(0, 1)].peer->out.base == 8 && w->got == 6,
        "it dies in the midst of a message");
     for (i = 0; i < NODES; i++) {
@@ -1222,7 +1222,7 @@ static void test_failed(void)
         see(w, i, 5, 0);
     }
     w->writable = 0;
-    phx__post_failed(&n->post, as_seen(0, 1), w->now);
+    phx__post_box_failed(&n->post, as_seen(0, 1), w->now);
     w->frozen = 0;
     wire_cut(w, 0, 1);
     check(settle(w), "settles");
@@ -1248,7 +1248,7 @@ static void test_failed(void)
     for (i = 0; i < NODES; i++)
         see(w, i, 4, -1);
     route(w, 0, 1, -1);
-    phx__post_forget(&n->post, as_seen(0, 1));
+    phx__post_box_forget(&n->post, as_seen(0, 1));
     ok(n->post.nodes[as_seen(0, 1)].peer == NULL, "forgotten");
     phx__post_run(&n->post, w->now);
     ok(w->token[71].result == PHX_EFAILED && w->token[72].result == PHX_EFAILED,
@@ -1276,17 +1276,17 @@ static void test_false_death(void)
         ok(w->got == 1 && w->token[token].count == 0, "delivered, and the ack lost");
         w->frozen = 1;
         check(send_size(n, 3, 200000, token + 1, 0, 0) == 0, "sent");
-        (void)phx__post_pull(&n->post, as_seen(0, 1), 70000, w->now);
+        (void)phx__post_sched_pull(&n->post, as_seen(0, 1), 70000, w->now);
         see(w, 0, 3, 2);
-        phx__post_failed(&n->post, as_seen(0, 1), w->now);
+        phx__post_box_failed(&n->post, as_seen(0, 1), w->now);
         turns(w, 4, 1000);
         wire_cut(w, 0, 1);
         wire_cut(w, 0, 2); /* all that went to node 2 is lost with it */
         check(send_size(n, 3, 20, token + 2, 0, 0) == 0, "sent, to the dead one");
         see(w, 0, 3, 1);
         if (reborn)
-            phx__post_reborn(&n->post, as_seen(0, 1), 8, w->now);
-        phx__post_failed(&n->post, as_seen(0, 2), w->now);
+            phx__post_box_reborn(&n->post, as_seen(0, 1), 8, w->now);
+        phx__post_box_failed(&n->post, as_seen(0, 2), w->now);
         w->box[0][3].next -= reborn != 0; /* a new life has not got it */
         w->frozen = 0;
         w->ack_loss = 0;
@@ -1312,12 +1312,12 @@ static void test_lives(void)
     all_see(w, 3, 1);
     check(send_size(n, 3, 10, 1, 0, 0) == 0 && send_size(n, 3, 10, 2, 0, 0) == 0, "sent");
     check(settle(w) && w->got == 2, "arrived");
-    phx__post_failed(&n->post, as_seen(0, 1), w->now); /* its numbers begin at 0 again */
-    phx__post_reborn(&w->node[1].post, as_seen(1, 0), 8, w->now);
+    phx__post_box_failed(&n->post, as_seen(0, 1), w->now); /* its numbers begin at 0 again */
+    phx__post_box_reborn(&w->node[1].post, as_seen(1, 0), 8, w->now);
     ok(send_size(n, 3, 10, 4, 0, 0) == 0, "sent by the former life");
     turns(w, 5, 1000);
     ok(w->got == 2, "which nobody hears any more");
-    phx__post_rise(&n->post, 8, w->now);
+    phx__post_box_rise(&n->post, 8, w->now);
     ok(settle(w) && w->token[4].count == 1 && w->token[4].result == PHX_EFAILED && w->got == 2,
        "what may have arrived ends");
     w->box[0][3].next = n->sent[3];
@@ -1433,7 +1433,7 @@ static void test_many_names(void)
 /* ---- Names that move */
 
 /* What node `at` says was turned back of what comes from node `of`. */
-static struct phx__back *back_of(struct world *w, int at, int of)
+static struct phx__post_returns *back_of(struct world *w, int at, int of)
 {
     return &w->node[at].post.nodes[as_seen(at, of)].peer->back;
 }
@@ -1458,7 +1458,7 @@ static void test_returned(void)
        "nothing is kept where the name is not");
     ok(back_of(w, 1, 0)->count == 50 && back_of(w, 1, 0)->confirmed == 50, "each return is confirmed");
     see(w, 0, 3, 2);
-    phx__post_names(&n->post, w->now);
+    phx__post_box_names(&n->post, w->now);
     ok(settle(w) && no_errors(w) && all_arrived(w), "news of the name brings them there, in order");
     for (i = 0; i < NODES; i++)
         see(w, i, 3, -1);
@@ -1467,7 +1467,7 @@ static void test_returned(void)
         check(send_size(n, 3, (size_t)(i % 25 == 5 ? 80000 : i), (uint64_t)i, 0, 0) == 0, "sent");
     turns(w, 20, 1000);
     see(w, 0, 3, -1);
-    phx__post_names(&n->post, w->now);
+    phx__post_box_names(&n->post, w->now);
     turns(w, 50, 1000);
     ok(n->post.hold.letters == 10 && n->post.pending_bytes > 0, "nobody has it: held at the source");
     all_see(w, 3, 3);
@@ -1480,7 +1480,7 @@ static void test_returned(void)
     see(w, 0, 3, 0);
     ok(send_size(n, 3, 71, 71, 0, 0) == 0 && n->post.hold.letters == 11,
        "a name that comes to the source: what came back is older");
-    phx__post_names(&n->post, w->now);
+    phx__post_box_names(&n->post, w->now);
     ok(settle(w) && no_errors(w) && all_arrived(w), "and is delivered before");
     for (i = 1; i <= 71; i++)
         check(w->token[i].count == 1 && w->token[i].result == 0, "outcome %d", i);
@@ -1505,7 +1505,7 @@ static void test_patience(void)
     emitted = w->emitted;
     check(send_size(n, 3, 10, 2, 0, 0) == 0 && n->post.hold.letters == 2, "waits behind it");
     see(w, 0, 9, 2);
-    phx__post_names(&n->post, w->now);
+    phx__post_box_names(&n->post, w->now);
     turns(w, 10, 1000);
     ok(w->emitted == emitted + 2, "and when names change");
     emitted = n->post.hold.held_bytes;
@@ -1539,7 +1539,7 @@ static void test_gate(void)
     see(w, 2, 3, 2);
     check(send_size(n, 3, 10, 5, 400000, 0) == 0 && send_size(n, 3, 10, 6, 0, 0) == 0, "sent");
     ok(n->post.hold.letters == 4, "four wait");
-    ok(phx__post_cancel(&n->post, 4) == 0, "one is taken back");
+    ok(phx__post_box_cancel(&n->post, 4) == 0, "one is taken back");
     w->now += 500000;
     tick(n);
     ok(n->post.hold.letters == 2, "and one expires");
@@ -1557,7 +1557,7 @@ static void test_gate(void)
     w->frozen = 1;
     check(send_size(n, 3, 10, 7, 0, 0) == 0, "sent");
     see(w, 0, 3, 2);
-    check(send_size(n, 3, 10, 8, 0, 0) == 0 && phx__post_cancel(&n->post, 8) == 0, "and taken back");
+    check(send_size(n, 3, 10, 8, 0, 0) == 0 && phx__post_box_cancel(&n->post, 8) == 0, "and taken back");
     see(w, 0, 3, 1);
     check(send_size(n, 3, 10, 9, 0, 0) == 0, "sent");
     ok(n->post.hold.letters == 0, "not gated");
@@ -1584,7 +1584,7 @@ static void test_bounce(void)
             check(send_size(n, 3, size, (uint64_t)(k * 10 + i), 0, 0) == 0, "sent");
         check(send_size(n, 7, 10, 0, 0, 0) == 0, "held");
         w->ack_late = 1000;
-        (void)phx__post_pull(&n->post, as_seen(0, 1), 1u << 20, w->now);
+        (void)phx__post_sched_pull(&n->post, as_seen(0, 1), 1u << 20, w->now);
         if (k == 2)
             wire_deliver(w, 0, 1);
         see(w, 1, 3, -1);
@@ -1620,11 +1620,11 @@ static void test_refuser_dies(void)
     turns(w, 20, 1000);
     check(send_size(n, 3, 10, 6, 0, 0) == 0, "sent");
     see(w, 0, 3, 2);
-    phx__post_failed(&n->post, as_seen(0, 1), w->now);
+    phx__post_box_failed(&n->post, as_seen(0, 1), w->now);
     w->node[0].hop[1] = w->node[2].hop[1] = -1;
     ok(settle(w) && no_errors(w) && all_arrived(w), "turned back, and then dead");
     n->hop[1] = 1;
-    phx__post_route(&n->post, as_seen(0, 1), w->now);
+    phx__post_sched_route(&n->post, as_seen(0, 1), w->now);
     see(w, 0, 3, 1);
     see(w, 1, 3, 1);
     for (i = 7; i <= 9; i++)
@@ -1633,7 +1633,7 @@ static void test_refuser_dies(void)
     turn(w, 2, 1u << 20);
     ok(w->got == 7, "it has the first of three, and a beginning");
     see(w, 0, 3, 2);
-    phx__post_failed(&n->post, as_seen(0, 1), w->now);
+    phx__post_box_failed(&n->post, as_seen(0, 1), w->now);
     w->node[0].hop[1] = -1;
     cut(w, 0, 1);
     see(w, 1, 3, 2);
@@ -1660,7 +1660,7 @@ static void test_half(void)
     check(send_size(n, 3, 200000, 2, 0, 0) == 0 && send_size(n, 3, 10, 3, 0, 0) == 0, "sent");
     turn(w, 2, 1u << 20);
     ok(w->node[1].mem.used > used + 200000, "a half is here");
-    phx__post_failed(&w->node[1].post, as_seen(1, 0), w->now);
+    phx__post_box_failed(&w->node[1].post, as_seen(1, 0), w->now);
     ok(w->node[1].mem.used < used + 2000, "and gone with its source");
     ok(settle(w) && no_errors(w) && all_arrived(w), "which was not dead");
     ok(w->token[2].count == 1 && w->token[3].count == 1, "outcomes");
@@ -1683,7 +1683,7 @@ static void test_begin(void)
     check(send_size(n, 3, 300000, 0, 0, 0) == 0, "sent");
     turn(w, 2, 1u << 20);
     ok(w->begun != NULL, "the next has begun");
-    phx__post_failed(&w->node[1].post, as_seen(1, 0), w->now);
+    phx__post_box_failed(&w->node[1].post, as_seen(1, 0), w->now);
     ok(w->abandoned == 0 && phx__post_ready(&w->node[1].post), "its source fails: not told in the midst");
     (void)phx__post_run(&w->node[1].post, w->now);
     ok(w->abandoned == 1 && w->begun == NULL, "but at the end of the step");
@@ -1700,7 +1700,7 @@ static void test_begin(void)
     check(send_size(n, 3, 300000, 0, 0, 0) == 0, "sent");
     turn(w, 2, 1u << 20);
     check(w->begun != NULL, "begun");
-    phx__post_reborn(&w->node[1].post, as_seen(1, 0), 8, w->now);
+    phx__post_box_reborn(&w->node[1].post, as_seen(1, 0), 8, w->now);
     (void)phx__post_run(&w->node[1].post, w->now);
     ok(w->abandoned == 3 && w->begun == NULL, "a new life of its source ends it");
     ok(world_free(w), "no byte leaked");
@@ -1734,17 +1734,17 @@ static void test_overtaken(void)
         while (w->wire[0][1].count == 0)
             turn(w, 1, PHX__FRAGMENT);
         f = w->wire[0][1].head;
-        ok(phx__post_place(to, f->data[0], PHX__DATA_HEAD - 1, &place) == 0, "half a head has no place");
-        ok(phx__post_place(to, f->data[0], f->size[0], &place) == f->size[0]
-               && phx__place_is_open(&place) && place.size == PHX__FRAGMENT
+        ok(phx__post_recv_place(to, f->data[0], PHX__DATA_HEAD - 1, &place) == 0, "half a head has no place");
+        ok(phx__post_recv_place(to, f->data[0], f->size[0], &place) == f->size[0]
+               && phx__wire_place_is_open(&place) && place.size == PHX__FRAGMENT
                && place.at == (size_t)round * PHX__FRAGMENT,
            "fragment %d has a place", round);
-        ok(!phx__post_ahead(to, as_seen(1, 0), &ahead), "and nobody may guess what comes there");
+        ok(!phx__post_recv_ahead(to, as_seen(1, 0), &ahead), "and nobody may guess what comes there");
         w->frozen = 0;
         wire_deliver(w, 0, 1);
-        ok(!phx__place_is_open(&place), "which it has not when another took it");
-        phx__post_placed(to, NULL, 0, NULL, w->now);
-        phx__place_drop(&place);
+        ok(!phx__wire_place_is_open(&place), "which it has not when another took it");
+        phx__post_recv_placed(to, NULL, 0, NULL, w->now);
+        phx__wire_place_drop(&place);
     }
     ok(settle(w) && w->begun_shown == 1 && no_errors(w) && all_arrived(w), "the message arrives once");
     ok(world_free(w), "no byte leaked");
@@ -1757,7 +1757,7 @@ static int turn_back(struct world *w, uint64_t name)
     t.number = name;
     t.place = 0;
     t.reason = (int)PHX__RETURN_MOVED;
-    return phx__back_add(back_of(w, 1, 0), name, &t);
+    return phx__post_returns_add(back_of(w, 1, 0), name, &t);
 }
 
 static void test_many_returns(void)
@@ -1793,17 +1793,17 @@ static void test_many_returns(void)
     check(send_size(&w->node[0], 3, 1, 0, 0, 0) == 0 && settle(w), "sent");
     for (name = 100; name < 100 + 5000; name++) {
         check(turn_back(w, name) == 0, "add");
-        phx__back_confirm(back_of(w, 1, 0), back_of(w, 1, 0)->count);
+        phx__post_returns_confirm(back_of(w, 1, 0), back_of(w, 1, 0)->count);
     }
-    ok(back_of(w, 1, 0)->refused.count <= 4096 && phx__back_refuses(back_of(w, 1, 0), 100)
-           && phx__back_refuses(back_of(w, 1, 0), 5099) && phx__back_refuses(back_of(w, 1, 0), 7),
+    ok(back_of(w, 1, 0)->refused.count <= 4096 && phx__post_returns_refuses(back_of(w, 1, 0), 100)
+           && phx__post_returns_refuses(back_of(w, 1, 0), 5099) && phx__post_returns_refuses(back_of(w, 1, 0), 7),
        "beyond the map's bound everything is refused");
-    phx__back_seen(back_of(w, 1, 0), 9999);
+    phx__post_returns_seen(back_of(w, 1, 0), 9999);
     ok(back_of(w, 1, 0)->seen == 0, "a number too high is nonsense");
-    phx__back_seen(back_of(w, 1, 0), 4999);
-    ok(phx__back_refuses(back_of(w, 1, 0), 7), "until the latest is known");
-    phx__back_seen(back_of(w, 1, 0), 5000);
-    ok(!phx__back_refuses(back_of(w, 1, 0), 100) && back_of(w, 1, 0)->refused.count == 0, "to all");
+    phx__post_returns_seen(back_of(w, 1, 0), 4999);
+    ok(phx__post_returns_refuses(back_of(w, 1, 0), 7), "until the latest is known");
+    phx__post_returns_seen(back_of(w, 1, 0), 5000);
+    ok(!phx__post_returns_refuses(back_of(w, 1, 0), 100) && back_of(w, 1, 0)->refused.count == 0, "to all");
     ok(world_free(w), "no byte leaked");
 }
 
@@ -1838,7 +1838,7 @@ static const char *frames_on(const struct world *w, int from, int to)
 
 static void pull(struct world *w, int from, int to)
 {
-    (void)phx__post_pull(&w->node[from].post, as_seen(from, to), 1u << 20, w->now);
+    (void)phx__post_sched_pull(&w->node[from].post, as_seen(from, to), 1u << 20, w->now);
 }
 
 static void test_run(void)
@@ -1998,7 +1998,7 @@ static void test_run_moves(void)
         ok(back_of(w, 1, 0)->count == 1, "one return for the rest");
         ok(n->post.pending_count == 100, "of which the source has not heard");
         w->ack_loss = 0;
-        phx__pump_owe(&w->node[1].post, w->node[1].post.nodes[as_seen(1, 0)].peer, 1);
+        phx__post_sched_owe(&w->node[1].post, w->node[1].post.nodes[as_seen(1, 0)].peer, 1);
         phx__post_settle(&w->node[1].post, w->now);
         ok(n->post.pending_count == 60 && n->post.pending_bytes == 480, "sixty are pending again");
         check(burst(n, 3, 8, 5) == 5, "and five behind them");
@@ -2026,8 +2026,8 @@ static void test_narrow_sender(void)
 
     n->post.limits.window = 65536;
     w->node[1].post.limits.window = 4u << 20;
-    phx__post_window(&w->node[1].post, as_seen(1, 0), 65536);
-    phx__post_window(&n->post, as_seen(0, 1), 4u << 20);
+    phx__post_sched_window(&w->node[1].post, as_seen(1, 0), 65536);
+    phx__post_sched_window(&n->post, as_seen(0, 1), 4u << 20);
     all_see(w, 3, 1);
     for (i = 0; i < 1000; i++) {
         for (k = 0; k < 100 && send_size(n, 3, 1000, 0, 0, 0) == 0; k++)
@@ -2115,7 +2115,7 @@ static void test_run_rescue(void)
     cut(w, 0, 1);
     see(w, 0, 3, 2);
     calls = n->heap.calls;
-    phx__post_failed(&n->post, as_seen(0, 1), w->now);
+    phx__post_box_failed(&n->post, as_seen(0, 1), w->now);
     ok(n->heap.calls - calls <= 20, "%ld allocations for a thousand messages", n->heap.calls - calls);
     ok(n->post.pending_count == 1000 && n->post.pending_bytes == 8000, "all of them are pending");
     w->frozen = 0;
@@ -2133,9 +2133,9 @@ static void test_run_rescue(void)
     w->frozen = 1;
     check(burst(n, 3, 8, 7) == 7, "and behind them what has not left");
     see(w, 0, 3, 2);
-    phx__post_failed(&n->post, as_seen(0, 1), w->now);
+    phx__post_box_failed(&n->post, as_seen(0, 1), w->now);
     see(w, 0, 3, 1);
-    phx__post_failed(&n->post, as_seen(0, 2), w->now);
+    phx__post_box_failed(&n->post, as_seen(0, 2), w->now);
     ok(n->post.dropped == 20 && n->post.pending_count == 7, "twenty must not go there again");
     w->frozen = 0;
     w->ack_loss = 0;
@@ -2157,7 +2157,7 @@ static void test_returned_twice(void)
     w->frozen = 1;
     check(send_size(n, 3, PHX__FRAGMENT + 1, 0, 0, 0) == 0, "two fragments");
     pull(w, 0, 1);
-    phx__writer_init(&wr, list, sizeof list);
+    phx__buf_writer_init(&wr, list, sizeof list);
     phx__wire_put_return(&wr, &t);
     t.place = 7;
     phx__wire_put_return(&wr, &t);
@@ -2196,7 +2196,7 @@ static void test_run_hostile(void)
     check(burst(n, 3, 8, 10) == 10, "sent");
     pull(w, 0, 1);
     o = &n->post.nodes[as_seen(0, 1)].peer->out;
-    phx__writer_init(&wr, list, sizeof list);
+    phx__buf_writer_init(&wr, list, sizeof list);
     memset(&a, 0, sizeof a);
     a.target = id_of(0);
     a.source = id_of(1);
@@ -2300,7 +2300,7 @@ static void test_return_without_memory(void)
     w->node[1].heap.fail_from = 0;
     turns(w, 300, 1000);
     see(w, 0, 3, 2);
-    phx__post_names(&n->post, w->now);
+    phx__post_box_names(&n->post, w->now);
     ok(settle(w) && no_errors(w) && all_arrived(w), "and then it does");
     ok(world_free(w), "no byte leaked");
 }
@@ -2316,7 +2316,7 @@ static void test_sleepers(void)
     n->heap.fail_from = 1;
     all_see(w, 3, 1);
     n->heap.fail_from = 0;
-    next = phx__timers_next(&n->timers);
+    next = phx__timer_next(&n->timers);
     ok(n->post.hold.letters == 1 && next <= w->now + 20 * PHX__MS, "a box that could not move");
     w->now = next;
     turns(w, 20, 1000);
@@ -2325,7 +2325,7 @@ static void test_sleepers(void)
     check(send_size(n, 3, 10, 2, 0, 0) == 0, "sent");
     turn(w, 100, 1u << 20);
     w->emit_fails = 0;
-    next = phx__timers_next(&n->timers);
+    next = phx__timer_next(&n->timers);
     ok(w->token[2].count == 0 && next <= w->now + 20 * PHX__MS, "a frame that could not go");
     w->now = next;
     turns(w, 20, 1000);
@@ -2358,7 +2358,7 @@ static int cast(struct node *n, int first, int last, size_t size, uint64_t token
         data[at] = pattern(c.tag, at);
     c.data = data;
     c.size = size;
-    err = phx__post_cast(&n->post, &c, n->w->now);
+    err = phx__post_multicast_send(&n->post, &c, n->w->now);
     free(data);
     for (i = first; i <= last && err > 0; i++) {
         k = n->view[i];
@@ -2493,7 +2493,7 @@ static void test_cast_ends(void)
     turns(w, 2, 1000);
     ok(w->token[2].count == 1 && w->member_left == 3, "oneself has it at once");
     all_see(w, 4, -1);
-    phx__post_failed(&n->post, as_seen(0, 1), w->now);
+    phx__post_box_failed(&n->post, as_seen(0, 1), w->now);
     (void)phx__post_run(&n->post, w->now);
     ok(w->token[2].count == 2 && w->member_result[2] == PHX_EFAILED && w->member_to[2] == 4
            && w->member_left == 2,
@@ -2520,7 +2520,7 @@ static void test_cast_ends(void)
     ok(w->writable == 1 && w->got == 12 && w->token[3].count == 12, "and it is told when there is");
     /* Taken back, and too late. */
     w->frozen = 1;
-    check(cast(n, 3, 6, 1000, 4, 0) == 4 && phx__post_cancel(&n->post, 4) == 0, "cast");
+    check(cast(n, 3, 6, 1000, 4, 0) == 4 && phx__post_box_cancel(&n->post, 4) == 0, "cast");
     (void)phx__post_run(&n->post, w->now);
     ok(w->token[4].count == 4 && w->token[4].result == PHX_ECANCELLED && n->post.casts == NULL
            && n->post.pending_count == 0,
@@ -2593,7 +2593,7 @@ static void test_cast_hostile(void)
         d.epoch = 5;
         d.total = d.size = 4;
         d.number = d.tag = (uint64_t)hops - 1;
-        phx__writer_init(&wr, raw, sizeof raw);
+        phx__buf_writer_init(&wr, raw, sizeof raw);
         start = phx__wire_begin_cast(&wr, flags, hops, 9);
         for (i = 0; i < 9; i++) {
             d.target = id_of(targets[i]);
@@ -2602,10 +2602,10 @@ static void test_cast_hostile(void)
         }
         phx__wire_end_cast(&wr, start, flags, &d);
         for (i = 0; i < 4; i++)
-            phx__put_u8(&wr, pattern(d.tag, i));
+            phx__buf_put_u8(&wr, pattern(d.tag, i));
         check(!wr.bad && phx__wire_parse(raw, wr.size, &f, &used) == 1, "parses");
         w->emitted = 0;
-        check(phx__post_cast_data(&w->node[1].post, as_seen(1, 0), &f, w->now) == 0, "taken");
+        check(phx__post_multicast_data(&w->node[1].post, as_seen(1, 0), &f, w->now) == 0, "taken");
         turns(w, 5, 1000);
         ok(w->box[0][4].next == (uint64_t)hops && w->order_errors == 0, "what is ours, once");
         ok(w->emitted == (hops == 1 ? 0 : 2u), "and what is not goes on, once per neighbour: %d",
@@ -2614,7 +2614,7 @@ static void test_cast_hostile(void)
     ok(w->box[0][5].next == 0, "a number too high is not taken there");
     for (used = 0; used < wr.size; used++) {
         f.size = used < 8 ? 0 : used - 8;
-        check(f.size < 2 + 9 * 44 + 40 ? phx__post_cast_data(&w->node[1].post, 1, &f, w->now) != 0 : 1,
+        check(f.size < 2 + 9 * 44 + 40 ? phx__post_multicast_data(&w->node[1].post, 1, &f, w->now) != 0 : 1,
               "cut off at %d", (int)used);
     }
     ok(world_free(w), "no byte leaked");
@@ -2661,7 +2661,7 @@ static void test_transit(void)
     route(w, 0, 2, 1);
     turns(w, 20, 100000);
     ok(relay->post.transit_bytes > 0, "again");
-    phx__post_failed(&relay->post, as_seen(1, 2), w->now);
+    phx__post_box_failed(&relay->post, as_seen(1, 2), w->now);
     ok(relay->post.transit_bytes == 0, "gone when the target failed");
     route(w, 1, 2, 2);
     ok(settle(w) && no_errors(w) && all_arrived(w), "sent again by its source");
@@ -2672,9 +2672,9 @@ static void test_transit(void)
         while (send_size(&w->node[0], 4, 100, 0, 0, 0) == 0)
             continue;
         turn(w, 1000, 0);
-        (void)phx__post_pull(&w->node[0].post, as_seen(0, 1), 1u << 20, w->now);
-        (void)phx__post_pull(&relay->post, as_seen(1, 2), 100000, w->now);
-        (void)phx__post_pull(&relay->post, as_seen(1, 3), 100000, w->now);
+        (void)phx__post_sched_pull(&w->node[0].post, as_seen(0, 1), 1u << 20, w->now);
+        (void)phx__post_sched_pull(&relay->post, as_seen(1, 2), 100000, w->now);
+        (void)phx__post_sched_pull(&relay->post, as_seen(1, 3), 100000, w->now);
         w->now += 1000;
     }
     check(settle(w), "settles");
@@ -2686,9 +2686,9 @@ static void test_transit(void)
         while (send_size(&w->node[0], 4, 1000, 0, 0, 0) == 0)
             continue;
         turn(w, 1000, 0);
-        (void)phx__post_pull(&w->node[0].post, as_seen(0, 1), 1u << 20, w->now);
-        (void)phx__post_pull(&relay->post, as_seen(1, 2), 60000, w->now);
-        (void)phx__post_pull(&w->node[2].post, as_seen(2, 3), 1u << 20, w->now);
+        (void)phx__post_sched_pull(&w->node[0].post, as_seen(0, 1), 1u << 20, w->now);
+        (void)phx__post_sched_pull(&relay->post, as_seen(1, 2), 60000, w->now);
+        (void)phx__post_sched_pull(&w->node[2].post, as_seen(2, 3), 1u << 20, w->now);
         w->now += 1000;
     }
     share = (w->emitted_to[3] - before[3]) * 100 / (w->emitted_to[2] - before[2]);
@@ -2807,7 +2807,7 @@ static void inject(struct world *w, uint64_t epoch, uint64_t number, int flags, 
     d.tag = w->box[1][3].next;
     d.total = total;
     d.size = size;
-    phx__writer_init(&wr, raw, sizeof raw);
+    phx__buf_writer_init(&wr, raw, sizeof raw);
     phx__wire_put_data_head(&wr, &d, flags, 5);
     for (i = 0; i < size; i++)
         raw[wr.size + i] = pattern(d.tag, i);
@@ -2990,7 +2990,7 @@ static void model_begin(struct world *w, int i, const struct phx__post_limits *l
     w->dead[i] = 0;
     check(begin_node(w, i, &l) == 0, "node");
     for (k = 1; k < NODES; k++)
-        phx__post_window(&w->node[i].post, (uint32_t)k, (uint32_t)limits->window);
+        phx__post_sched_window(&w->node[i].post, (uint32_t)k, (uint32_t)limits->window);
     for (k = 0; k < NAMES; k++)
         see(w, i, k, o->holder[k]);
 }
@@ -3022,9 +3022,9 @@ static void model_hear(struct world *w, int i, int of, int reborn)
         if (w->node[i].view[k] == of)
             see(w, i, k, o->holder[k]);
     if (reborn)
-        phx__post_reborn(&w->node[i].post, as_seen(i, of), o->life[of], w->now);
+        phx__post_box_reborn(&w->node[i].post, as_seen(i, of), o->life[of], w->now);
     else
-        phx__post_failed(&w->node[i].post, as_seen(i, of), w->now);
+        phx__post_box_failed(&w->node[i].post, as_seen(i, of), w->now);
     route(w, i, of, w->dead[of] ? -1 : of);
 }
 
@@ -3107,7 +3107,7 @@ static void model_news(struct world *w)
 
     for (i = 0; i < NODES; i++) {
         if (w->model->news[i] && !w->dead[i])
-            phx__post_names(&w->node[i].post, w->now);
+            phx__post_box_names(&w->node[i].post, w->now);
         w->model->news[i] = 0;
     }
 }
@@ -3157,7 +3157,7 @@ static void model_cancel(struct world *w, uint64_t token)
     int sender = o->token[token].sender, name = o->token[token].name;
 
     if (!w->dead[sender] && o->token[token].life == o->life[sender]
-        && phx__post_cancel(&w->node[sender].post, token) == 0)
+        && phx__post_box_cancel(&w->node[sender].post, token) == 0)
         o->stream[sender][name].at[o->token[token].seq].ended = 1; /* others need not wait for it */
 }
 
@@ -3433,12 +3433,12 @@ static int oom_run(long fail_at, int lasting, long *calls)
             cut(w, 0, 1);
         if (i == 10) { /* until then its messages came back */
             see(w, 0, 8, 2);
-            phx__post_names(&w->node[0].post, w->now);
+            phx__post_box_names(&w->node[0].post, w->now);
         }
         if (i == 8) {
             for (k = 0; k < NODES; k++)
                 see(w, k, 6, 1);
-            phx__post_failed(&w->node[0].post, as_seen(0, 3), w->now);
+            phx__post_box_failed(&w->node[0].post, as_seen(0, 3), w->now);
         }
     }
     for (i = 0; i < NODES; i++)
@@ -3488,7 +3488,7 @@ static void test_rest(void)
     int i;
 
     used = n->mem.used;
-    phx__post_window(&n->post, 3, 99999);
+    phx__post_sched_window(&n->post, 3, 99999);
     ok(n->mem.used - used <= 4 * 32, "an idle node: %d bytes", (int)(n->mem.used - used) / 4);
     all_see(w, 3, 2);
     route(w, 0, 2, 1);
@@ -3500,7 +3500,7 @@ static void test_rest(void)
     ok(used - n->mem.used > 8192, "buffers are given back after a while: %d",
        (int)(used - n->mem.used));
     for (i = 0; i < NODES; i++)
-        check(phx__timers_next(&w->node[i].timers) == UINT64_MAX, "no timer is left at %d", i);
+        check(phx__timer_next(&w->node[i].timers) == UINT64_MAX, "no timer is left at %d", i);
     ok(n->mem.used < 4096 && w->node[1].mem.used < 4096, "a flow at rest: %d bytes, a relay %d",
        (int)n->mem.used, (int)w->node[1].mem.used);
     ok(world_free(w), "no byte leaked");
@@ -3554,9 +3554,9 @@ static int bench_emit(void *ctx, uint32_t nbr, struct phx__block *head, const ui
     struct bench *b = ctx;
 
     (void)nbr;
-    if (phx__slices_push(&b->out, head, head_data, head_size) != 0)
+    if (phx__buf_slices_push(&b->out, head, head_data, head_size) != 0)
         return PHX_ENOMEM;
-    return phx__slices_push(&b->out, body, body_data, body_size);
+    return phx__buf_slices_push(&b->out, body, body_data, body_size);
 }
 
 static int bench_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap)
@@ -3606,19 +3606,19 @@ static void bench(void)
         n[i].alloc.alloc = test_alloc;
         n[i].alloc.world = &n[i].heap;
         phx__mem_init(&n[i].mem, &n[i].alloc, 0);
-        phx__ids_init(&n[i].ids, &n[i].mem, 100);
-        phx__timers_init(&n[i].timers, &n[i].mem);
+        phx__id_init(&n[i].ids, &n[i].mem, 100);
+        phx__timer_init(&n[i].timers, &n[i].mem);
         id = id_of(i);
-        (void)phx__ids_add(&n[i].ids, &id, &index);
+        (void)phx__id_add(&n[i].ids, &id, &index);
         id = id_of(1 - i);
-        (void)phx__ids_add(&n[i].ids, &id, &index);
+        (void)phx__id_add(&n[i].ids, &id, &index);
         (void)phx__post_init(&n[i].post, &n[i].mem, &n[i].ids, &n[i].timers, &limits, &ops);
     }
     /* wants must not look into a struct node here */
     n[0].post.ops.wants = n[1].post.ops.wants = op_wants;
     n[0].post.ops.ctx = &a;
-    phx__slices_init(&a.out, &n[0].mem);
-    phx__post_window(&n[0].post, 1, 4u << 20);
+    phx__buf_slices_init(&a.out, &n[0].mem);
+    phx__post_sched_window(&n[0].post, 1, 4u << 20);
     memset(&m, 0, sizeof m);
     m.iov = &iov;
     m.iov_count = 1;
@@ -3636,16 +3636,16 @@ static void bench(void)
             (void)phx__post_send(&n[0].post, &m, now);
         t[0] += seconds() - t0;
         t0 = seconds();
-        while (phx__post_pull(&n[0].post, 1, 1u << 20, now) > 0)
+        while (phx__post_sched_pull(&n[0].post, 1, 1u << 20, now) > 0)
             continue;
         t[1] += seconds() - t0;
         while (a.out.bytes > 0) {
             struct iovec one;
 
-            phx__slices_iov(&a.out, &one, 1);
+            phx__buf_slices_iov(&a.out, &one, 1);
             memcpy(a.raw + a.raw_size, one.iov_base, one.iov_len);
             a.raw_size += one.iov_len;
-            phx__slices_take(&a.out, one.iov_len);
+            phx__buf_slices_take(&a.out, one.iov_len);
         }
         t0 = seconds();
         for (at = 0; phx__wire_parse(a.raw + at, a.raw_size - at, &f, &used) == 1; at += used)
@@ -3669,11 +3669,11 @@ static void bench(void)
         "# per 8-byte message, ns: send %.0f, pull %.0f, data %.0f, ack %.0f; allocations %.4f\n",
         t[0] * 1e9 / BATCH / ROUNDS, t[1] * 1e9 / BATCH / ROUNDS, t[2] * 1e9 / BATCH / ROUNDS,
         t[3] * 1e9 / BATCH / ROUNDS, (double)calls / BATCH / (ROUNDS - 10));
-    phx__slices_free(&a.out);
+    phx__buf_slices_free(&a.out);
     for (i = 0; i < 2; i++) {
         phx__post_free(&n[i].post);
-        phx__ids_free(&n[i].ids);
-        phx__timers_free(&n[i].timers);
+        phx__id_free(&n[i].ids);
+        phx__timer_free(&n[i].timers);
         check(test_heap_is_clean(&n[i].heap), "clean");
     }
 }

@@ -3,7 +3,7 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
-#include "route.h"
+#include "route/route.h"
 #endif
 #include "routes.h"
 
@@ -155,7 +155,7 @@ static void play_up(struct host *h, uint32_t nbr)
 
     text[0] = (char)('a' + nbr);
     read_entry(text, &e, &v);
-    phx__ids_add(&h->ids, &e.id, &node);
+    phx__id_add(&h->ids, &e.id, &node);
     w->link[0][nbr] = w->wire[0][nbr] = ++w->links;
     memset(&hello, 0, sizeof hello);
     hello.incarnation = hello.seq = hello.card = 1;
@@ -221,8 +221,8 @@ static void play_wait(struct host *h, const char *s)
     uint64_t count = strtoul(s, &end, 10);
     uint64_t until = h->w->now + count * (*end == 'm' ? PHX__MS : PHX__SECOND);
 
-    while (phx__timers_next(&h->timers) <= until) {
-        h->w->now = phx__timers_next(&h->timers);
+    while (phx__timer_next(&h->timers) <= until) {
+        h->w->now = phx__timer_next(&h->timers);
         host_due(h);
         host_drain(h);
         say_all(h->w);
@@ -433,7 +433,7 @@ static void test_forgotten_open(void)
 
 int main(void)
 {
-    /* Goal: each rule of the essay in src/route.c, where it acts and where it must not.
+    /* Goal: each rule of the essay in src/route/route.c, where it acts and where it must not.
      * Method: scripts; what the brain says is compared word for word. */
     uint32_t i;
 

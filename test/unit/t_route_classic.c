@@ -3,7 +3,7 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
-#include "route.h"
+#include "route/route.h"
 #endif
 #include "routes.h"
 

@@ -9,7 +9,7 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
-#include "phx.h"
+#include "node/state.h"
 #endif
 
 #define NODES 4096u
@@ -163,7 +163,7 @@ static void known_steps(struct known *k, int count)
 
 static struct phx_id id_of(uint32_t i)
 {
-    uint64_t half[2] = { phx__mix(i + 77), phx__mix(i + 1000077) };
+    uint64_t half[2] = { phx__map_mix(i + 77), phx__map_mix(i + 1000077) };
     struct phx_id id;
 
     memcpy(&id, half, sizeof id);
@@ -177,9 +177,9 @@ static uint32_t known_neighbour(struct known *k, uint32_t i)
     struct phx_id id = id_of(i);
     uint32_t node = PHX__NONE;
 
-    check(phx__ids_add(&k->p->ids, &id, &node) == 0 && phx__node_peer(k->p, node) == 0
-              && phx__disc_up(&k->p->disc, node, PHX__NONE, k->now) == 0
-              && phx__live_up(&k->p->live, node, k->now) == 0
+    check(phx__id_add(&k->p->ids, &id, &node) == 0 && phx__node_step_peer(k->p, node) == 0
+              && phx__dial_up(&k->p->dial, node, PHX__NONE, k->now) == 0
+              && phx__detect_up(&k->p->detect, node, k->now) == 0
               && phx__route_up(&k->p->route, node, &h, k->now) == 0,
           "a neighbour");
     return node;
@@ -207,7 +207,7 @@ static int known_hears(struct known *k, uint32_t nbr, uint32_t i, int hops, int 
     claim.first = (uint64_t)i * 1000;
     claim.last = claim.first + 9;
     claim.epoch = 1;
-    phx__writer_init(&w, bytes, sizeof bytes);
+    phx__buf_writer_init(&w, bytes, sizeof bytes);
     phx__wire_put_card(&w, &card, &claim);
     memset(&e, 0, sizeof e);
     e.id = id_of(i);
@@ -268,7 +268,7 @@ static void test_own_addresses(void)
     k.p->os.local = some_local;
     for (i = 0; i < 60; i++) {
         local_host = (unsigned char)(1 + i % 20);
-        phx__node_learn(k.p, &l);
+        phx__node_addr_learn(k.p, &l);
     }
     ok(k.p->here_count == 20, "20 own addresses are 20 places, however many links: %u", k.p->here_count);
     known_end(&k);
@@ -361,10 +361,10 @@ static void test_hub(void)
     known_steps(&k, 20);
     for (v = 1; v <= NODES; v++)
         for (i = 1; i <= NODES; i += 37)
-            told += i != v && phx__table_told(&k.p->route.table.at[v], i) != NULL;
+            told += i != v && phx__route_table_told(&k.p->route.table.at[v], i) != NULL;
     ok(told > (size_t)NODES * (NODES / 37 - 1), "each neighbour was told of all others: %lu looked at",
        (unsigned long)told);
-    links = NODES * (sizeof(struct phx__live_link) + sizeof(struct phx__route_nbr));
+    links = NODES * (sizeof(struct phx__detect_link) + sizeof(struct phx__route_nbr));
     tables = known_stats(&k).mem_bytes - none - links;
     ok(tables < TABLES, "a hub of %u nodes with names: %.2f MiB of tables, promise 30", NODES,
        (double)tables / (1 << 20));
@@ -429,30 +429,30 @@ static void test_runs(void)
         memset(&heap, 0, sizeof heap);
         memset(has, 0, sizeof has);
         phx__mem_init(&mem, &alloc, 0);
-        phx__table_init(&t, &mem);
+        phx__route_table_init(&t, &mem);
         phx__rnd_seed(&dice, seed, 5);
-        check(phx__table_make(&t, 1) != NULL, "a destination");
+        check(phx__route_table_make(&t, 1) != NULL, "a destination");
         for (n = 0; n < 20000; n++) {
             struct phx__told word = { (uint32_t)phx__rnd_below(&dice, 1 + seed % 4), 1, 0, 2, 0 };
             uint32_t nbr = 1 + (uint32_t)phx__rnd_below(&dice, NBRS);
             int take = phx__rnd_below(&dice, 4) == 0, err;
             heap.fail_at = phx__rnd_below(&dice, 3) == 0 ? heap.calls + 1 : 0;
-            err = phx__table_tell(&t, &t.at[1], nbr, take ? NULL : &word);
+            err = phx__route_table_tell(&t, &t.at[1], nbr, take ? NULL : &word);
             failed += err != 0;
             if (err == 0) {
                 has[nbr] = (unsigned char)!take;
                 plain[nbr] = word;
             }
             for (i = 1; i <= NBRS; i++) {
-                const struct phx__told *told = phx__table_told(&t.at[1], i);
+                const struct phx__told *told = phx__route_table_told(&t.at[1], i);
                 wrong += (told != NULL) != has[i]
                          || (told != NULL && (told->seq != plain[i].seq || told->hops != plain[i].hops));
             }
             wrong += t.at[1].told != NULL && t.at[1].told->count > NBRS;
         }
         for (i = 1; i <= NBRS; i++)
-            wrong += phx__table_tell(&t, &t.at[1], i, NULL) != 0 && heap.fail_at == 0;
-        phx__table_free(&t);
+            wrong += phx__route_table_tell(&t, &t.at[1], i, NULL) != 0 && heap.fail_at == 0;
+        phx__route_table_free(&t);
         check(wrong == 0 && mem.used == 0, "seed %u: %u wrong", seed, wrong);
     }
     ok(failed > 100, "%u times without memory nothing had changed", failed);

@@ -3,8 +3,8 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
-#include "sha.h"
-#include "wire.h"
+#include "base/sha.h"
+#include "wire/wire.h"
 #endif
 #include "spec.h"
 
@@ -58,7 +58,7 @@ static struct phx_address local(uint16_t port)
 
 static void begin(void)
 {
-    phx__writer_init(&stream, stream_bytes, sizeof stream_bytes);
+    phx__buf_writer_init(&stream, stream_bytes, sizeof stream_bytes);
 }
 
 static void hello(void)
@@ -132,7 +132,7 @@ static void update(const struct phx__entry *e, size_t count)
 {
     size_t start = phx__wire_begin(&stream, PHX__UPDATE, 0, 0), i;
 
-    phx__put_u16(&stream, 0);
+    phx__buf_put_u16(&stream, 0);
     for (i = 0; i < count; i++)
         phx__wire_put_entry(&stream, 0, &e[i]);
     phx__wire_end(&stream, start);
@@ -156,7 +156,7 @@ static size_t card_of(uint8_t *out, size_t capacity, uint32_t claim_count)
         claims[i].first = claims[i].last = 42 + 2 * (uint64_t)i;
         claims[i].epoch = 7;
     }
-    phx__writer_init(&w, out, capacity);
+    phx__buf_writer_init(&w, out, capacity);
     phx__wire_put_card(&w, &card, claims);
     return w.bad ? 0 : w.size;
 }
@@ -212,7 +212,7 @@ static void data(int flags, uint64_t total, const void *payload, size_t size)
     d.seen = 2;
     d.size = size;
     phx__wire_put_data_head(&stream, &d, flags, 15);
-    phx__put_bytes(&stream, payload, size);
+    phx__buf_put_bytes(&stream, payload, size);
 }
 
 /* `hello`, `you`, and nothing, with these tags if they are told. */
@@ -232,9 +232,9 @@ static void run(int tags)
     d.total = 5;
     d.size = 5 + head + 3 + head;
     phx__wire_put_data_head(&stream, &d, flags, 15);
-    phx__put_bytes(&stream, "hello", 5);
+    phx__buf_put_bytes(&stream, "hello", 5);
     phx__wire_put_more(&stream, flags, 8, 3);
-    phx__put_bytes(&stream, "you", 3);
+    phx__buf_put_bytes(&stream, "you", 3);
     phx__wire_put_more(&stream, flags, 9, 0);
 }
 
@@ -259,7 +259,7 @@ static void ack_with_returns(void)
     struct phx__return t;
     struct phx__ack a;
 
-    phx__writer_init(&w, list, sizeof list);
+    phx__buf_writer_init(&w, list, sizeof list);
     memset(&t, 0, sizeof t);
     t.number = 1;
     t.place = 2;
@@ -306,7 +306,7 @@ static void cast(void)
     d.seen = 3;
     phx__wire_put_cast_line(&stream, flags, &d);
     phx__wire_end_cast(&stream, start, flags, &d);
-    phx__put_bytes(&stream, "hi", 2);
+    phx__buf_put_bytes(&stream, "hi", 2);
 }
 
 static void request(void)
@@ -488,14 +488,14 @@ static void mac_of(const char *label, const uint8_t *a, size_t a_size, const uin
 {
     struct phx__hmac h;
 
-    phx__hmac_init(&h, key, strlen(key));
-    phx__hmac_add(&h, label, strlen(label) + 1);
-    phx__hmac_add(&h, cluster, strlen(cluster));
-    phx__hmac_add(&h, "", 1);
-    phx__hmac_add(&h, stream_bytes + 8, 60); /* HELLO is the first frame */
-    phx__hmac_add(&h, a, a_size);
-    phx__hmac_add(&h, b, b_size);
-    phx__hmac_end(&h, out);
+    phx__sha_hmac_init(&h, key, strlen(key));
+    phx__sha_hmac_add(&h, label, strlen(label) + 1);
+    phx__sha_hmac_add(&h, cluster, strlen(cluster));
+    phx__sha_hmac_add(&h, "", 1);
+    phx__sha_hmac_add(&h, stream_bytes + 8, 60); /* HELLO is the first frame */
+    phx__sha_hmac_add(&h, a, a_size);
+    phx__sha_hmac_add(&h, b, b_size);
+    phx__sha_hmac_end(&h, out);
 }
 
 /* HELLO, ANSWER and PROOF as on the page, one behind the other. The macs are put in last. */
@@ -563,11 +563,11 @@ static void test_hashes(void)
     ok(spec_term(a.b, 2, 6) == UINT64_C(0xc21f6c8e7f0df933), "term of the acceptor as printed");
     for (i = 0; i < 1000; i++) {
         x = x * UINT64_C(6364136223846793005) + 1442695040888963407;
-        bad += phx__mix(x) != spec_mix(x);
+        bad += phx__map_mix(x) != spec_mix(x);
         memcpy(d.b + i % 9, &x, 8);
         bad += phx__id_hash(&d) != spec_hash(d.b);
     }
-    ok(bad == 0, "phx__mix and phx__id_hash are what the page says");
+    ok(bad == 0, "phx__map_mix and phx__id_hash are what the page says");
 }
 
 /* ---- Whole streams */

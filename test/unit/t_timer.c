@@ -3,8 +3,8 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
-#include "rnd.h"
-#include "timer.h"
+#include "base/rnd.h"
+#include "base/timer.h"
 #endif
 
 static void test_basics(void)
@@ -16,31 +16,31 @@ static void test_basics(void)
     int kind = 0;
 
     phx__mem_init(&mem, NULL, 0);
-    phx__timers_init(&t, &mem);
-    ok(phx__timers_next(&t) == UINT64_MAX && mem.used == 0, "empty: never, and no memory");
-    ok(phx__timers_pop(&t, UINT64_MAX, &kind, &arg) == 0, "nothing to pop, not even at the end of time");
+    phx__timer_init(&t, &mem);
+    ok(phx__timer_next(&t) == UINT64_MAX && mem.used == 0, "empty: never, and no memory");
+    ok(phx__timer_pop(&t, UINT64_MAX, &kind, &arg) == 0, "nothing to pop, not even at the end of time");
     ok(phx__timer_new(&t, PHX__TIMER_LINK, 11, &a) == 0, "first");
     ok(phx__timer_new(&t, PHX__TIMER_DISC, 22, &b) == 0 && a != b, "second");
-    ok(phx__timer_at(&t, a) == UINT64_MAX && phx__timers_next(&t) == UINT64_MAX, "new ones are stopped");
+    ok(phx__timer_at(&t, a) == UINT64_MAX && phx__timer_next(&t) == UINT64_MAX, "new ones are stopped");
     phx__timer_set(&t, a, 100);
     phx__timer_set(&t, b, 50);
-    ok(phx__timers_next(&t) == 50 && phx__timer_at(&t, a) == 100, "the earlier one is next");
-    ok(phx__timers_pop(&t, 49, &kind, &arg) == 0, "not due a microsecond early");
-    ok(phx__timers_pop(&t, 50, &kind, &arg) == 1 && kind == PHX__TIMER_DISC && arg == 22, "due on the dot");
-    ok(phx__timer_at(&t, b) == UINT64_MAX && phx__timers_next(&t) == 100, "what fired is stopped");
+    ok(phx__timer_next(&t) == 50 && phx__timer_at(&t, a) == 100, "the earlier one is next");
+    ok(phx__timer_pop(&t, 49, &kind, &arg) == 0, "not due a microsecond early");
+    ok(phx__timer_pop(&t, 50, &kind, &arg) == 1 && kind == PHX__TIMER_DISC && arg == 22, "due on the dot");
+    ok(phx__timer_at(&t, b) == UINT64_MAX && phx__timer_next(&t) == 100, "what fired is stopped");
     phx__timer_stop(&t, b);
     phx__timer_set(&t, a, UINT64_MAX);
-    ok(phx__timers_next(&t) == UINT64_MAX, "setting to never stops; stopping twice is nothing");
+    ok(phx__timer_next(&t) == UINT64_MAX, "setting to never stops; stopping twice is nothing");
     phx__timer_set(&t, a, UINT64_MAX - 1);
-    ok(phx__timers_pop(&t, UINT64_MAX - 1, &kind, &arg) == 1 && arg == 11, "the last possible time");
+    ok(phx__timer_pop(&t, UINT64_MAX - 1, &kind, &arg) == 1 && arg == 11, "the last possible time");
     phx__timer_set(&t, a, 0);
-    ok(phx__timers_next(&t) == 0 && phx__timers_pop(&t, 0, &kind, &arg) == 1, "and the first");
+    ok(phx__timer_next(&t) == 0 && phx__timer_pop(&t, 0, &kind, &arg) == 1, "and the first");
     phx__timer_set(&t, a, 5);
     phx__timer_drop(&t, a);
-    ok(phx__timers_next(&t) == UINT64_MAX, "dropping stops");
+    ok(phx__timer_next(&t) == UINT64_MAX, "dropping stops");
     ok(phx__timer_new(&t, PHX__TIMER_POST, 33, &c) == 0 && c == a, "a dropped handle is used again");
     ok(phx__timer_at(&t, c) == UINT64_MAX, "stopped");
-    phx__timers_free(&t);
+    phx__timer_free(&t);
     ok(mem.used == 0, "all memory is back");
 }
 
@@ -54,7 +54,7 @@ static void test_ties(void)
     int kind;
 
     phx__mem_init(&mem, NULL, 0);
-    phx__timers_init(&t, &mem);
+    phx__timer_init(&t, &mem);
     for (i = 0; i < 50; i++) {
         bad += phx__timer_new(&t, 1, i, &handle[i]) != 0;
         phx__timer_set(&t, handle[i], 1000);
@@ -63,13 +63,13 @@ static void test_ties(void)
         phx__timer_set(&t, handle[i], 1000);
     for (i = 0; i < 50; i++) {
         if (i % 3 != 0)
-            bad += phx__timers_pop(&t, 1000, &kind, &arg) != 1 || arg != i;
+            bad += phx__timer_pop(&t, 1000, &kind, &arg) != 1 || arg != i;
     }
     ok(bad == 0, "those not set again, in order");
     for (i = 0; i < 50; i += 3)
-        bad += phx__timers_pop(&t, 1000, &kind, &arg) != 1 || arg != i;
-    ok(bad == 0 && phx__timers_pop(&t, 1000, &kind, &arg) == 0, "then those set again, in order");
-    phx__timers_free(&t);
+        bad += phx__timer_pop(&t, 1000, &kind, &arg) != 1 || arg != i;
+    ok(bad == 0 && phx__timer_pop(&t, 1000, &kind, &arg) == 0, "then those set again, in order");
+    phx__timer_free(&t);
 }
 
 /* The naive array: all handles ever, searched for the earliest. */
@@ -125,7 +125,7 @@ static int model_step(struct phx__timers *t, struct naive *all, struct phx__rnd 
     } else {
         *now += phx__rnd_below(r, 4);
         first = naive_first(all);
-        popped = phx__timers_pop(t, *now, &kind, &arg);
+        popped = phx__timer_pop(t, *now, &kind, &arg);
         if (first == NULL || first->at > *now)
             return popped == 0;
         first->at = UINT64_MAX;
@@ -150,22 +150,22 @@ static void test_model(void)
     for (seed = 1; seed <= 20; seed++) {
         memset(all, 0, sizeof all);
         phx__mem_init(&mem, NULL, 0);
-        phx__timers_init(&t, &mem);
+        phx__timer_init(&t, &mem);
         phx__rnd_seed(&r, seed, 1);
         now = order = 0;
         good = 1;
         for (n = 0; n < 10000 && good; n++) {
             good = model_step(&t, all, &r, &now, &order);
             first = naive_first(all);
-            good = good && phx__timers_next(&t) == (first == NULL ? UINT64_MAX : first->at);
+            good = good && phx__timer_next(&t) == (first == NULL ? UINT64_MAX : first->at);
         }
         while (good && (first = naive_first(all)) != NULL) {
-            good = phx__timers_pop(&t, UINT64_MAX, &kind, &arg) == 1 && arg == first->arg;
+            good = phx__timer_pop(&t, UINT64_MAX, &kind, &arg) == 1 && arg == first->arg;
             first->at = UINT64_MAX;
         }
-        good = good && phx__timers_pop(&t, UINT64_MAX, &kind, &arg) == 0;
+        good = good && phx__timer_pop(&t, UINT64_MAX, &kind, &arg) == 0;
         good = good && t.count <= TIMERS; /* dropped handles were used again */
-        phx__timers_free(&t);
+        phx__timer_free(&t);
         ok(good && mem.used == 0, "seed %d", (int)seed);
     }
 }
@@ -189,7 +189,7 @@ static void test_failure(void)
         memset(&heap, 0, sizeof heap);
         heap.fail_from = fail_from;
         phx__mem_init(&mem, &alloc, 0);
-        phx__timers_init(&t, &mem);
+        phx__timer_init(&t, &mem);
         for (i = 0, failed = 0; i < 100; i++) {
             if (phx__timer_new(&t, 1, i, &handle[i]) != 0) {
                 failed++;
@@ -202,8 +202,8 @@ static void test_failure(void)
         for (i = 0; i < 100; i++)
             phx__timer_set(&t, handle[i], 200 - i);
         for (i = 100; i-- > 0;)
-            bad += phx__timers_pop(&t, 200, &kind, &arg) != 1 || arg != i;
-        phx__timers_free(&t);
+            bad += phx__timer_pop(&t, 200, &kind, &arg) != 1 || arg != i;
+        phx__timer_free(&t);
         bad += !test_heap_is_clean(&heap) || mem.used != 0;
     }
     ok(bad == 0 && fail_from > 10, "%d allocations failed in turn", (int)fail_from - 2);

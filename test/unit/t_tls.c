@@ -11,7 +11,7 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
-#include "../../src/sha.h"
+#include "../../src/base/sha.h"
 #endif
 
 #include "raw.h"
@@ -405,7 +405,7 @@ static void middle_go(struct middle *m, const struct node *to)
         proxy_ends[1] = raw_socket(to);
         for (i = 0; i < 2; i++) {
             check(phx__tls_open(m->set, i, seed, &m->side[i]) == 0, "an engine");
-            phx__slices_init(&m->out[i], &m->mem);
+            phx__buf_slices_init(&m->out[i], &m->mem);
         }
     }
     for (i = 0; i < 2; i++) {
@@ -416,10 +416,10 @@ static void middle_go(struct middle *m, const struct node *to)
         struct iovec iov;
         long size = got <= 0 ? 0 : phx__tls_feed(m->side[i], (size_t)got, plain);
         if (size > 0) {
-            struct phx__block *block = phx__block_new(&m->mem, (size_t)size);
+            struct phx__block *block = phx__buf_block_new(&m->mem, (size_t)size);
             memcpy(block->data, plain, (size_t)size);
-            phx__slices_push(&m->out[1 - i], block, block->data, (size_t)size);
-            phx__block_drop(block);
+            phx__buf_slices_push(&m->out[1 - i], block, block->data, (size_t)size);
+            phx__buf_block_drop(block);
             m->carried += (unsigned long)size;
         }
         if (phx__tls_seal(m->side[i], &m->out[i], &iov) == 0 && iov.iov_len > 0) {
@@ -435,7 +435,7 @@ static void middle_end(struct middle *m)
 
     for (i = 0; i < 2; i++) {
         phx__tls_free(m->side[i]);
-        phx__slices_free(&m->out[i]);
+        phx__buf_slices_free(&m->out[i]);
     }
     phx__tls_set_free(m->set);
     proxy_end();
@@ -763,7 +763,7 @@ static void test_strangers(void)
     write_derived();
     ok(run("openssl verify -CAfile derived.pem -check_ss_sig derived.pem"),
        "our own certificate is a good one to openssl");
-    phx__tls_put_name(n[0].p->set.tls, random, name);
+    phx__tls_cert_put_name(n[0].p->set.tls, random, name);
 
     stranger("without a key", NULL, NULL, NULL);
     ok(passed_size[1] == 7 && records(21) == 1,
@@ -974,7 +974,7 @@ static void test_large_records(void)
           "two engines");
     br_ssl_engine_set_buffers_bidi(client->engine, big_in, sizeof big_in, big_out, sizeof big_out);
     br_ssl_engine_set_default_ec(client->engine);
-    phx__tls_put_name(set, seed + 32, name);
+    phx__tls_cert_put_name(set, seed + 32, name);
     br_ssl_client_reset(&client->is.client, name, 0);
     for (i = 0; i < 20 && !(br_ssl_engine_current_state(client->engine) & BR_SSL_SENDAPP); i++) {
         size = drain_engine(client->engine, wire);

@@ -9,7 +9,7 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
-#include "../../src/sha.h"
+#include "../../src/base/sha.h"
 #endif
 
 #include "raw.h"

@@ -3,7 +3,7 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
-#include "wire.h"
+#include "wire/wire.h"
 #endif
 #include "spec.h"
 
@@ -83,7 +83,7 @@ static size_t make_card(uint8_t *out, size_t capacity, uint32_t claims_max)
         claims[i].epoch = 1 + below(1000);
         at = claims[i].last + 1;
     }
-    phx__writer_init(&w, out, capacity);
+    phx__buf_writer_init(&w, out, capacity);
     phx__wire_put_card(&w, &card, claims);
     return w.bad ? 0 : w.size;
 }
@@ -151,10 +151,10 @@ static void make_update(struct phx__writer *w)
     struct phx_id id;
     uint32_t i;
 
-    phx__put_u16(w, (uint16_t)id_count);
+    phx__buf_put_u16(w, (uint16_t)id_count);
     for (i = 0; i < id_count; i++) {
         scatter(&id, sizeof id);
-        phx__put_bytes(w, id.b, sizeof id.b);
+        phx__buf_put_bytes(w, id.b, sizeof id.b);
     }
     for (i = 0; i < n; i++)
         make_entry(w, flags, id_count);
@@ -195,12 +195,12 @@ static size_t make_run(uint8_t *out, size_t capacity, int flags)
     struct phx__writer w;
     uint32_t n = 1 + below(4);
 
-    phx__writer_init(&w, out, capacity);
+    phx__buf_writer_init(&w, out, capacity);
     for (; n > 0; n--) {
         uint32_t size = below(2) * below(8);
 
         phx__wire_put_more(&w, flags, 77, size);
-        phx__put_bytes(&w, "abcdefgh", size);
+        phx__buf_put_bytes(&w, "abcdefgh", size);
     }
     check(!w.bad, "a run fits");
     return w.size;
@@ -228,7 +228,7 @@ static void make_data(struct phx__writer *w)
         }
     }
     phx__wire_put_data_head(w, &d, flags, (int)below(256));
-    phx__put_bytes(w, payload, d.size);
+    phx__buf_put_bytes(w, payload, d.size);
 }
 
 static void make_cast(struct phx__writer *w)
@@ -250,7 +250,7 @@ static void make_cast(struct phx__writer *w)
         phx__wire_put_cast_line(w, flags, &d);
     }
     phx__wire_end_cast(w, start, flags, &d);
-    phx__put_bytes(w, payload, d.size);
+    phx__buf_put_bytes(w, payload, d.size);
 }
 
 static void make_ack(struct phx__writer *w)
@@ -262,7 +262,7 @@ static void make_ack(struct phx__writer *w)
     uint32_t i;
 
     scatter(&a, sizeof a);
-    phx__writer_init(&returns, list, sizeof list);
+    phx__buf_writer_init(&returns, list, sizeof list);
     a.returns = list;
     a.return_count = (uint16_t)below(9);
     a.return_base >>= 1;
@@ -312,7 +312,7 @@ static size_t make(uint8_t *out, size_t capacity, int type)
 {
     struct phx__writer w;
 
-    phx__writer_init(&w, out, capacity);
+    phx__buf_writer_init(&w, out, capacity);
     switch (type) {
     case PHX__HELLO: make_hello(&w); break;
     case PHX__ANSWER: make_answer(&w); break;
@@ -358,10 +358,10 @@ static int remake_update(struct phx__writer *w, const struct phx__frame *f)
 
     if (phx__wire_get_update(f, &u) != 0)
         return 0;
-    phx__put_u16(w, u.id_count);
-    phx__put_bytes(w, u.ids, u.id_count * (size_t)16);
+    phx__buf_put_u16(w, u.id_count);
+    phx__buf_put_bytes(w, u.ids, u.id_count * (size_t)16);
     while ((more = phx__wire_next_entry(&u, f->flags, &e)) == 1) {
-        phx__writer_init(&cw, card, sizeof card);
+        phx__buf_writer_init(&cw, card, sizeof card);
         if (e.card != NULL && !remake_card(&cw, e.card, e.card_size))
             return 0;
         e.card = e.card != NULL ? card : NULL;
@@ -381,7 +381,7 @@ static int remake_summary(struct phx__writer *w, const struct phx__frame *f)
     struct phx__reader r;
     int more;
 
-    phx__reader_init(&r, f->body, f->size);
+    phx__buf_reader_init(&r, f->body, f->size);
     while ((more = phx__wire_next_summary_line(&r, &line)) == 1)
         phx__wire_put_summary_line(w, &line);
     phx__wire_end(w, start);
@@ -427,7 +427,7 @@ static int remake_cast(struct phx__writer *w, const struct phx__frame *f)
         phx__wire_put_cast_line(w, f->flags, &d);
     }
     phx__wire_end_cast(w, start, f->flags, &d);
-    phx__put_bytes(w, c.payload, c.size);
+    phx__buf_put_bytes(w, c.payload, c.size);
     return 1;
 }
 
@@ -451,7 +451,7 @@ static int remake_rest(struct phx__writer *w, const struct phx__frame *f)
         phx__wire_put_beat(w, &b, f->flags & 15);
     } else if (phx__wire_get_data(f, &d) == 0) {
         phx__wire_put_data_head(w, &d, f->flags & 31, f->hops);
-        phx__put_bytes(w, d.payload, d.size);
+        phx__buf_put_bytes(w, d.payload, d.size);
     } else if (phx__wire_get_ack(f, &a) == 0) {
         phx__wire_put_ack(w, &a, f->hops);
     } else if (phx__wire_get_suspect(f, &s) == 0) {
@@ -474,7 +474,7 @@ static int remake(const struct phx__frame *f, uint8_t *out, size_t *size)
     struct phx__writer w;
     int good;
 
-    phx__writer_init(&w, out, ROOM);
+    phx__buf_writer_init(&w, out, ROOM);
     if (f->type == PHX__UPDATE)
         good = remake_update(&w, f);
     else if (f->type == PHX__SUMMARY)
@@ -535,8 +535,8 @@ static void put_size(uint8_t *frame, size_t size)
 {
     struct phx__writer w;
 
-    phx__writer_init(&w, frame, 4);
-    phx__put_u32(&w, (uint32_t)(size - 4));
+    phx__buf_writer_init(&w, frame, 4);
+    phx__buf_put_u32(&w, (uint32_t)(size - 4));
 }
 
 static void test_round_trip(void)
@@ -674,7 +674,7 @@ static struct phx__frame value_frame;
 
 static void value_begin(void)
 {
-    phx__writer_init(&value, value_bytes, sizeof value_bytes);
+    phx__buf_writer_init(&value, value_bytes, sizeof value_bytes);
 }
 
 static void value_end(void)
@@ -724,7 +724,7 @@ static void test_handshake_values(void)
            && memcmp(a.nonce, a2.nonce, PHX__NONCE) == 0 && memcmp(a.mac, a2.mac, PHX__MAC) == 0
            && memcmp(a.mac_other, a2.mac_other, PHX__MAC) == 0
            && a2.seq == 6 && a2.card_version == 7 && a2.have == a.have
-           && phx__address_equal(&a.observed, &a2.observed),
+           && phx__addr_equal(&a.observed, &a2.observed),
        "ANSWER");
     ok(memcmp(value_frame.body + value_frame.size - 64, a.mac, 32) == 0
            && memcmp(value_frame.body + value_frame.size - 32, a.mac_other, 32) == 0,
@@ -738,7 +738,7 @@ static void test_handshake_values(void)
     value_end();
     ok(phx__wire_get_proof(&value_frame, &p2) == 0 && memcmp(p.mac, p2.mac, PHX__MAC) == 0
            && p2.seq == 8 && p2.card_version == 9 && p2.have == p.have
-           && phx__address_equal(&p.observed, &p2.observed),
+           && phx__addr_equal(&p.observed, &p2.observed),
        "PROOF");
     value_begin();
     phx__wire_put_refuse(&value, PHX_EKEY);
@@ -756,8 +756,8 @@ static int standing_is_taken(int type, size_t offset, uint32_t number)
         make_answer(&value);
     else
         make_proof(&value);
-    phx__writer_init(&w, value_bytes + PHX__WIRE_HEADER + offset, 4);
-    phx__put_u32(&w, number);
+    phx__buf_writer_init(&w, value_bytes + PHX__WIRE_HEADER + offset, 4);
+    phx__buf_put_u32(&w, number);
     return taste(value_bytes, value.size, 1);
 }
 
@@ -831,8 +831,8 @@ static void test_routing_values(void)
     e.trans_count = 2;
     value_begin();
     start = phx__wire_begin(&value, PHX__UPDATE, PHX__UPDATE_TRANS, 0);
-    phx__put_u16(&value, 3);
-    phx__put_bytes(&value, ids, sizeof ids);
+    phx__buf_put_u16(&value, 3);
+    phx__buf_put_bytes(&value, ids, sizeof ids);
     phx__wire_put_entry(&value, PHX__UPDATE_TRANS, &e);
     phx__wire_end(&value, start);
     value_end();
@@ -969,7 +969,7 @@ static void test_post_values(void)
     value_begin();
     phx__wire_put_data_head(&value, &d, PHX__DATA_FIRST, 200);
     ok(value.size == PHX__DATA_FIRST_HEAD, "the head of a first fragment");
-    phx__put_bytes(&value, d.source.b, 16);
+    phx__buf_put_bytes(&value, d.source.b, 16);
     value_end();
     ok(phx__wire_get_data(&value_frame, &d2) == 0 && phx__id_equal(&d.target, &d2.target)
            && phx__id_equal(&d.source, &d2.source) && d2.number == d.number && d2.epoch == d.epoch
@@ -981,7 +981,7 @@ static void test_post_values(void)
     value_begin();
     phx__wire_put_data_head(&value, &d, 0, 1);
     ok(value.size == PHX__DATA_HEAD, "the head of another fragment");
-    phx__put_bytes(&value, d.source.b, 16);
+    phx__buf_put_bytes(&value, d.source.b, 16);
     value_end();
     ok(phx__wire_get_data(&value_frame, &d2) == 0 && d2.to == 0 && d2.total == 0 && d2.size == 16,
        "has no fields of a first one");
@@ -996,7 +996,7 @@ static void test_post_values(void)
            && a2.window == a.window && a2.return_count == 0 && a2.seen == 0,
        "ACK");
     ok(value.size == 60, "which is short without returns");
-    phx__writer_init(&list, returns, sizeof returns);
+    phx__buf_writer_init(&list, returns, sizeof returns);
     t[0].number = 5;
     t[0].place = 0;
     t[0].reason = PHX__RETURN_MOVED;
@@ -1062,12 +1062,12 @@ static int parse_header(uint32_t rest, int type, int hops, int zero, size_t give
     struct phx__frame f;
     size_t used;
 
-    phx__writer_init(&w, header, sizeof header);
-    phx__put_u32(&w, rest);
-    phx__put_u8(&w, (uint8_t)type);
-    phx__put_u8(&w, 0xff); /* flags: all, also unknown ones */
-    phx__put_u8(&w, (uint8_t)hops);
-    phx__put_u8(&w, (uint8_t)zero);
+    phx__buf_writer_init(&w, header, sizeof header);
+    phx__buf_put_u32(&w, rest);
+    phx__buf_put_u8(&w, (uint8_t)type);
+    phx__buf_put_u8(&w, 0xff); /* flags: all, also unknown ones */
+    phx__buf_put_u8(&w, (uint8_t)hops);
+    phx__buf_put_u8(&w, (uint8_t)zero);
     return phx__wire_parse(header, given, &f, &used);
 }
 
@@ -1101,7 +1101,7 @@ static void test_writer_ends(void)
     for (n = 0; n < 36; n++) {
         uint8_t *block = malloc(n > 0 ? n : 1);
 
-        phx__writer_init(&w, block, n);
+        phx__buf_writer_init(&w, block, n);
         phx__wire_put_beat(&w, &b, 0);
         bad += !w.bad || w.size > n;
         free(block);
@@ -1130,14 +1130,14 @@ static int data_is_taken(int flags, uint64_t total, size_t size)
     value_begin();
     start = phx__wire_begin(&value, PHX__DATA, flags, 1);
     scatter(&d, sizeof d);
-    phx__put_bytes(&value, &d, 48);
+    phx__buf_put_bytes(&value, &d, 48);
     if ((flags & (int)PHX__DATA_FIRST) != 0) {
-        phx__put_bytes(&value, &d, 24);
-        phx__put_u64(&value, total);
+        phx__buf_put_bytes(&value, &d, 24);
+        phx__buf_put_u64(&value, total);
         if ((flags & (int)PHX__DATA_SEEN) != 0)
-            phx__put_u32(&value, data_seen);
+            phx__buf_put_u32(&value, data_seen);
     }
-    phx__put_bytes(&value, payload, size);
+    phx__buf_put_bytes(&value, payload, size);
     phx__wire_end(&value, start);
     if (value.bad || phx__wire_parse(value_bytes, value.size, &f, &used) != 1)
         return -1;
@@ -1203,15 +1203,15 @@ static int cast_is_taken(int flags, unsigned count, unsigned lines, uint64_t tot
     scatter(&d, sizeof d);
     value_begin();
     start = phx__wire_begin(&value, PHX__CAST, flags, 1);
-    phx__put_u16(&value, (uint16_t)count);
+    phx__buf_put_u16(&value, (uint16_t)count);
     for (i = 0; i < lines; i++)
         phx__wire_put_cast_line(&value, flags, &d);
-    phx__put_bytes(&value, &d, 16);
+    phx__buf_put_bytes(&value, &d, 16);
     if ((flags & (int)PHX__DATA_FIRST) != 0) {
-        phx__put_bytes(&value, &d, 16);
-        phx__put_u64(&value, total);
+        phx__buf_put_bytes(&value, &d, 16);
+        phx__buf_put_u64(&value, total);
     }
-    phx__put_bytes(&value, payload, size);
+    phx__buf_put_bytes(&value, payload, size);
     phx__wire_end(&value, start);
     if (value.bad || phx__wire_parse(value_bytes, value.size, &f, &used) != 1)
         return -1;
@@ -1243,17 +1243,17 @@ static int card_is_taken(uint32_t window, unsigned addresses, uint32_t claim_cou
     struct phx__writer w;
     size_t i;
 
-    phx__writer_init(&w, bytes, sizeof bytes);
-    phx__put_u8(&w, 0xff);
-    phx__put_u32(&w, window);
-    phx__put_u8(&w, (uint8_t)addresses);
+    phx__buf_writer_init(&w, bytes, sizeof bytes);
+    phx__buf_put_u8(&w, 0xff);
+    phx__buf_put_u32(&w, window);
+    phx__buf_put_u8(&w, (uint8_t)addresses);
     for (i = 0; i < addresses; i++) {
-        phx__put_u8(&w, PHX_IPV4);
-        phx__put_bytes(&w, "\x7f\0\0\1\1\2", 6);
+        phx__buf_put_u8(&w, PHX_IPV4);
+        phx__buf_put_bytes(&w, "\x7f\0\0\1\1\2", 6);
     }
-    phx__put_u32(&w, claim_count);
+    phx__buf_put_u32(&w, claim_count);
     for (i = 0; i < numbers; i++)
-        phx__put_u64(&w, claims[i]);
+        phx__buf_put_u64(&w, claims[i]);
     if (phx__wire_get_card(bytes, w.size, &card) != 0)
         return 0;
     check(card.flags == (PHX__CARD_RELAYS | PHX__CARD_LEFT), "unknown flags are masked");
@@ -1333,7 +1333,7 @@ static void test_large_card(void)
         claims[i].first = claims[i].last = i;
         claims[i].epoch = i + 1;
     }
-    phx__writer_init(&w, bytes, capacity);
+    phx__buf_writer_init(&w, bytes, capacity);
     phx__wire_put_card(&w, &card, claims);
     ok(!w.bad && w.size == capacity && capacity == SPEC_CARD_MAX, "its size is as promised");
     ok(phx__wire_get_card(bytes, w.size, &got) == 0 && got.claim_count == count, "it is taken");
@@ -1364,7 +1364,7 @@ static void test_card_addresses(void)
     memcpy(card.address[3].path, "a", 2);
     card.address[4].family = PHX_IPV6;
     card.address[4].port = 2;
-    phx__writer_init(&w, bytes, sizeof bytes);
+    phx__buf_writer_init(&w, bytes, sizeof bytes);
     phx__wire_put_card(&w, &card, NULL);
     ok(phx__wire_get_card(bytes, w.size, &got) == 0 && got.address_count == 2, "two are left");
     ok(got.address[0].port == 1 && got.address[1].port == 2, "the good ones");
@@ -1380,11 +1380,11 @@ static int part_is_taken(uint32_t version, uint32_t total, uint32_t offset, size
 
     value_begin();
     start = phx__wire_begin(&value, PHX__CARD, 0, 0);
-    phx__put_bytes(&value, bytes, 24);
-    phx__put_u32(&value, version);
-    phx__put_u32(&value, total);
-    phx__put_u32(&value, offset);
-    phx__put_bytes(&value, bytes, size);
+    phx__buf_put_bytes(&value, bytes, 24);
+    phx__buf_put_u32(&value, version);
+    phx__buf_put_u32(&value, total);
+    phx__buf_put_u32(&value, offset);
+    phx__buf_put_bytes(&value, bytes, size);
     phx__wire_end(&value, start);
     return phx__wire_parse(value_bytes, value.size, &f, &used) == 1
            && phx__wire_get_card_part(&f, &c) == 0 && taste(value_bytes, value.size, 1);
@@ -1414,14 +1414,14 @@ static int entry_is_taken(unsigned entry_flags, uint32_t version, uint32_t card_
 
     value_begin();
     start = phx__wire_begin(&value, PHX__UPDATE, 0, 0);
-    phx__put_u16(&value, 0);
+    phx__buf_put_u16(&value, 0);
     memset(card, 0, sizeof card);
-    phx__put_bytes(&value, card, 29);
-    phx__put_u8(&value, (uint8_t)entry_flags);
-    phx__put_u32(&value, version);
+    phx__buf_put_bytes(&value, card, 29);
+    phx__buf_put_u8(&value, (uint8_t)entry_flags);
+    phx__buf_put_u32(&value, version);
     if ((entry_flags & PHX__ENTRY_CARD) != 0) {
-        phx__put_u32(&value, card_size);
-        phx__put_bytes(&value, card, 20);
+        phx__buf_put_u32(&value, card_size);
+        phx__buf_put_bytes(&value, card, 20);
     }
     phx__wire_end(&value, start);
     if (phx__wire_parse(value_bytes, value.size, &f, &used) != 1

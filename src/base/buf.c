@@ -1,0 +1,424 @@
+/* buf.c - bounds-checked reading and writing, shared byte blocks, and queues of their slices. */
+
+/* This is the only room that walks raw bytes. Everything that comes from a peer passes the reader, and
+ * everything that goes to one passes the writer, so their bounds checks are the whole library's.
+ *
+ * Reader and writer fail once and for all: after the first step past the end, nothing more is read or
+ * written, and a decoder needs one test at its end instead of one per field. A failed reader also has
+ * nothing left, so that no loop over `left` goes on. Integers are put together from single bytes, which
+ * asks nothing of alignment or of the host's byte order; compilers make one load or store of it.
+ *
+ * Blocks and slices carry payload from the socket to the application, or through a relay to the next
+ * socket, without a copy:
+ *
+ *      ring:   [ block A, 0..40 ][ block B, 0..65 536 ][ block A, 40..90 ]     in order of sending
+ *                    |                  |                    |
+ *      blocks:       A (refs 2) <-------|--------------------'
+ *                                       B (refs 1): the host's bytes, released when the last slice is gone
+ *
+ * A release callback may run inside a drop. The code here is done with the structures at that moment, so
+ * the callback may push to the very queue that is being emptied. */
+#include "base/buf.h"
+
+/* The first ring of a queue. Most queues of an idle node hold nothing; those in use hold a few blocks,
+ * because small frames share one. */
+#define BUF_RING_FIRST 8u
+/* The last doubling ends here: 3 GiB of slices, or 1.5 where pointers have 32 bits, so sizes never wrap. */
+#define BUF_RING_MOST (1u << 27)
+
+/* ---- Reader */
+
+void phx__buf_reader_init(struct phx__reader *r, const void *data, size_t size)
+{
+    r->p = data;
+    r->left = size;
+    r->bad = 0;
+}
+
+const uint8_t *phx__buf_get_bytes(struct phx__reader *r, size_t size)
+{
+    static const uint8_t nothing[1] = { 0 };
+    const uint8_t *p = r->p;
+
+    /* Sizes are compared and never added to a pointer first: a hostile size must not wrap around. */
+    if (r->bad || size > r->left) {
+        r->bad = 1;
+        r->left = 0;
+        return NULL;
+    }
+    if (size == 0)
+        return nothing; /* the data may be NULL then, but NULL is what says that it failed */
+    r->p += size;
+    r->left -= size;
+    return p;
+}
+
+/* Every other get goes through get_bytes, so there is one check to get right. */
+uint8_t phx__buf_get_u8(struct phx__reader *r)
+{
+    const uint8_t *p = phx__buf_get_bytes(r, 1);
+
+    return p == NULL ? 0 : p[0];
+}
+
+uint16_t phx__buf_get_u16(struct phx__reader *r)
+{
+    const uint8_t *p = phx__buf_get_bytes(r, 2);
+
+    return (uint16_t)(p == NULL ? 0 : p[0] | p[1] << 8);
+}
+
+/* Each byte is widened before it is shifted: an int of 0x80 << 24 would overflow. */
+static uint32_t buf_load_u32(const uint8_t *p)
+{
+    return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+uint64_t phx__buf_load_u64(const uint8_t *p)
+{
+    return buf_load_u32(p) | (uint64_t)buf_load_u32(p + 4) << 32;
+}
+
+uint32_t phx__buf_get_u32(struct phx__reader *r)
+{
+    const uint8_t *p = phx__buf_get_bytes(r, 4);
+
+    return p == NULL ? 0 : buf_load_u32(p);
+}
+
+uint64_t phx__buf_get_u64(struct phx__reader *r)
+{
+    const uint8_t *p = phx__buf_get_bytes(r, 8);
+
+    return p == NULL ? 0 : phx__buf_load_u64(p);
+}
+
+void phx__buf_get_u64s(struct phx__reader *r, uint64_t *out, size_t count)
+{
+    const uint8_t *p = phx__buf_get_bytes(r, 8 * count);
+    size_t i;
+
+    for (i = 0; i < count; i++)
+        out[i] = p == NULL ? 0 : phx__buf_load_u64(p + 8 * i);
+}
+
+void phx__buf_get_copy(struct phx__reader *r, void *out, size_t size)
+{
+    const uint8_t *p = phx__buf_get_bytes(r, size);
+
+    if (size == 0)
+        return; /* out may be NULL then */
+    /* Zeroes and not what was there: a decoder's half-filled struct must not depend on old stack. */
+    if (p == NULL)
+        memset(out, 0, size);
+    else
+        memcpy(out, p, size);
+}
+
+/* ---- Writer */
+
+/* The sender of a frame knows its size beforehand, so `bad` means a mistake of ours, or a record too long
+ * for what is left of a fixed block, which the caller then sends in the next one. */
+void phx__buf_writer_init(struct phx__writer *w, void *data, size_t capacity)
+{
+    w->data = data;
+    w->size = 0;
+    w->capacity = capacity;
+    w->bad = 0;
+}
+
+/* Room for size more bytes, or NULL. size <= capacity always, so the difference cannot wrap. */
+static uint8_t *buf_claim(struct phx__writer *w, size_t size)
+{
+    uint8_t *p;
+
+    if (w->bad || size > w->capacity - w->size) {
+        w->bad = 1;
+        return NULL;
+    }
+    p = w->data + w->size;
+    w->size += size;
+    return p;
+}
+
+static void buf_store_u32(uint8_t *p, uint32_t v)
+{
+    p[0] = (uint8_t)v;
+    p[1] = (uint8_t)(v >> 8);
+    p[2] = (uint8_t)(v >> 16);
+    p[3] = (uint8_t)(v >> 24);
+}
+
+void phx__buf_put_u8(struct phx__writer *w, uint8_t v)
+{
+    uint8_t *p = buf_claim(w, 1);
+
+    if (p != NULL)
+        p[0] = v;
+}
+
+void phx__buf_put_u16(struct phx__writer *w, uint16_t v)
+{
+    uint8_t *p = buf_claim(w, 2);
+
+    if (p != NULL) {
+        p[0] = (uint8_t)v;
+        p[1] = (uint8_t)(v >> 8);
+    }
+}
+
+void phx__buf_put_u32(struct phx__writer *w, uint32_t v)
+{
+    uint8_t *p = buf_claim(w, 4);
+
+    if (p != NULL)
+        buf_store_u32(p, v);
+}
+
+static void buf_store_u64(uint8_t *p, uint64_t v)
+{
+    buf_store_u32(p, (uint32_t)v);
+    buf_store_u32(p + 4, (uint32_t)(v >> 32));
+}
+
+void phx__buf_put_u64(struct phx__writer *w, uint64_t v)
+{
+    uint8_t *p = buf_claim(w, 8);
+
+    if (p != NULL)
+        buf_store_u64(p, v);
+}
+
+void phx__buf_put_u64s(struct phx__writer *w, const uint64_t *v, size_t count)
+{
+    uint8_t *p = buf_claim(w, 8 * count);
+    size_t i;
+
+    for (i = 0; p != NULL && i < count; i++)
+        buf_store_u64(p + 8 * i, v[i]);
+}
+
+void phx__buf_put_bytes(struct phx__writer *w, const void *data, size_t size)
+{
+    uint8_t *p;
+
+    if (size == 0)
+        return; /* data may be NULL, and so may a writer's without capacity */
+    p = buf_claim(w, size);
+    if (p != NULL)
+        memcpy(p, data, size);
+}
+
+void phx__buf_put_u32_at(struct phx__writer *w, size_t offset, uint32_t v)
+{
+    /* After a failure the offset may never have been reached; there is nothing to mend then. */
+    if (w->bad)
+        return;
+    PHX_ASSERT(w->size >= 4 && offset <= w->size - 4);
+    buf_store_u32(w->data + offset, v);
+}
+
+/* ---- Blocks
+ *
+ *      own:      [ struct | data ... capacity ]      one allocation; release is NULL
+ *      wrapped:  [ struct ]   data -> the host's     release says when the host may have it back
+ *
+ * refs is 32 bits: each reference is a slice in some queue, and 2^32 of them would fill 96 GiB. */
+
+struct phx__block *phx__buf_block_new(struct phx__mem *mem, size_t capacity)
+{
+    struct phx__block *b;
+
+    if (capacity > SIZE_MAX - sizeof *b)
+        return NULL;
+    b = phx__mem_get_large(mem, sizeof *b + capacity);
+    if (b == NULL)
+        return NULL;
+    b->mem = mem;
+    b->refs = 1;
+    b->data = (uint8_t *)(b + 1); /* the bytes follow in the same allocation */
+    b->capacity = capacity;
+    b->used = 0;
+    b->release = NULL;
+    b->arg = NULL;
+    return b;
+}
+
+struct phx__block *phx__buf_block_wrap(struct phx__mem *mem, const void *data, size_t size,
+                                   void (*release)(const void *, size_t, void *), void *arg)
+{
+    struct phx__block *b = phx__mem_get(mem, sizeof *b);
+
+    PHX_ASSERT(release != NULL); /* it is what tells a wrapped block from one of our own */
+    if (b == NULL)
+        return NULL;
+    b->mem = mem;
+    b->refs = 1;
+    b->data = (uint8_t *)data; /* never written through: only an owned block is ever filled */
+    b->capacity = size;
+    b->used = size;
+    b->release = release;
+    b->arg = arg;
+    return b;
+}
+
+struct phx__block *phx__buf_block_hold(struct phx__block *b)
+{
+    PHX_ASSERT(b->refs > 0 && b->refs < UINT32_MAX);
+    b->refs++;
+    return b;
+}
+
+static void buf_released(const void *data, size_t size, void *arg)
+{
+    (void)data;
+    (void)size;
+    (void)arg;
+}
+
+void phx__buf_block_retire(struct phx__block *b)
+{
+    void (*release)(const void *, size_t, void *) = b->release;
+
+    b->used = b->capacity;
+    if (release == NULL)
+        return;
+    b->release = buf_released; /* still tells a wrapped block from one of our own */
+    release(b->data, b->capacity, b->arg);
+}
+
+void phx__buf_block_drop(struct phx__block *b)
+{
+    struct phx__block last;
+
+    if (b == NULL)
+        return;
+    PHX_ASSERT(b->refs > 0);
+    if (--b->refs > 0)
+        return;
+    /* Freed first and released last: the host may do as it likes in there, even use up all memory. */
+    last = *b;
+    if (last.release == NULL)
+        phx__mem_put_large(last.mem, b, sizeof *b + last.capacity);
+    else
+        phx__mem_put(last.mem, b, sizeof *b);
+    if (last.release != NULL)
+        last.release(last.data, last.capacity, last.arg);
+}
+
+/* ---- Queues of slices. What is pushed leaves in the same order and the same bytes, cut as the socket
+ * likes. count slices lie in the ring from `first` on; bytes is the sum of their sizes, kept so that
+ * back-pressure costs no walk. */
+
+static struct phx__slice *buf_slice(const struct phx__slices *q, uint32_t index)
+{
+    return &q->ring[(q->first + index) & (q->capacity - 1)];
+}
+
+static int buf_ring_double(struct phx__slices *q)
+{
+    uint32_t capacity = q->capacity == 0 ? BUF_RING_FIRST : q->capacity * 2, i;
+    struct phx__slice *ring;
+
+    if (capacity > BUF_RING_MOST)
+        return PHX_ENOMEM;
+    /* A plain resize would not do: the part that wrapped around would have to move. */
+    ring = phx__mem_get(q->mem, capacity * sizeof *ring);
+    if (ring == NULL)
+        return PHX_ENOMEM;
+    for (i = 0; i < q->count; i++)
+        ring[i] = *buf_slice(q, i);
+    phx__mem_put(q->mem, q->ring, q->capacity * sizeof *ring);
+    q->ring = ring;
+    q->first = 0;
+    q->capacity = capacity;
+    return 0;
+}
+
+void phx__buf_slices_init(struct phx__slices *q, struct phx__mem *mem)
+{
+    memset(q, 0, sizeof *q);
+    q->mem = mem;
+}
+
+void phx__buf_slices_free(struct phx__slices *q)
+{
+    phx__buf_slices_take(q, q->bytes);
+    PHX_ASSERT(q->count == 0);
+    phx__mem_put(q->mem, q->ring, q->capacity * sizeof *q->ring);
+    phx__buf_slices_init(q, q->mem);
+}
+
+int phx__buf_slices_push(struct phx__slices *q, struct phx__block *b, const uint8_t *data, size_t size)
+{
+    struct phx__slice *last;
+
+    /* The caller keeps its own reference; the queue's begins here and ends in take or free. */
+    if (size == 0)
+        return 0; /* an empty slice would make an empty iovec and look like a closed stream */
+    PHX_ASSERT(data >= b->data && size <= b->capacity && data <= b->data + (b->capacity - size));
+    /* The common case of a busy link: the next frame stands right behind the last one in its block. */
+    if (q->count > 0) {
+        last = buf_slice(q, q->count - 1);
+        if (last->block == b && last->data + last->size == data) {
+            last->size += size;
+            q->bytes += size;
+            return 0;
+        }
+    }
+    if (q->count == q->capacity && buf_ring_double(q) != 0)
+        return PHX_ENOMEM;
+    last = buf_slice(q, q->count++);
+    last->block = phx__buf_block_hold(b);
+    last->data = data;
+    last->size = size;
+    q->bytes += size;
+    return 0;
+}
+
+int phx__buf_slices_reserve(struct phx__slices *q, uint32_t more)
+{
+    while (q->capacity - q->count < more)
+        if (buf_ring_double(q) != 0)
+            return PHX_ENOMEM;
+    return 0;
+}
+
+int phx__buf_slices_iov(const struct phx__slices *q, struct iovec *iov, int capacity)
+{
+    int n;
+
+    for (n = 0; n < capacity && (uint32_t)n < q->count; n++) {
+        const struct phx__slice *s = buf_slice(q, (uint32_t)n);
+
+        iov[n].iov_base = (void *)s->data; /* struct iovec serves readv too, hence no const there */
+        iov[n].iov_len = s->size;
+    }
+    return n;
+}
+
+/* bytes is brought down before the first callback: what the host pushes in there is counted on top. */
+void phx__buf_slices_take(struct phx__slices *q, size_t size)
+{
+    PHX_ASSERT(size <= q->bytes);
+    q->bytes -= size;
+    while (size > 0) {
+        struct phx__slice *s = buf_slice(q, 0);
+        size_t n = size < s->size ? size : s->size;
+
+        /* A write may end inside a slice; then it is cut and stays first. */
+        s->data += n;
+        s->size -= n;
+        size -= n;
+        if (s->size == 0) {
+            struct phx__block *done = s->block;
+
+            q->first = (q->first + 1) & (q->capacity - 1);
+            q->count--;
+            phx__buf_block_drop(done); /* may call the host; s is not ours any more after it */
+        }
+    }
+}
+
+#undef BUF_RING_FIRST
+#undef BUF_RING_MOST

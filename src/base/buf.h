@@ -1,0 +1,86 @@
+/* buf.h - bounds-checked reading and writing, shared byte blocks, and queues of their slices. */
+#ifndef PHX_BASE_BUF_H
+#define PHX_BASE_BUF_H
+#include "base/mem.h"
+
+/* A reader over borrowed bytes. Running past the end sets bad, and from then on every get gives zeroes, so
+ * a decoder reads everything and asks once. All integers are little-endian. */
+struct phx__reader {
+    const uint8_t *p;
+    size_t left;
+    int bad;
+};
+PHX_PRIVATE void phx__buf_reader_init(struct phx__reader *r, const void *data, size_t size);
+PHX_PRIVATE uint8_t phx__buf_get_u8(struct phx__reader *r);
+PHX_PRIVATE uint16_t phx__buf_get_u16(struct phx__reader *r);
+PHX_PRIVATE uint32_t phx__buf_get_u32(struct phx__reader *r);
+PHX_PRIVATE uint64_t phx__buf_get_u64(struct phx__reader *r);
+/* Several in a row, with one look at the bounds: on the way of every message. */
+PHX_PRIVATE void phx__buf_get_u64s(struct phx__reader *r, uint64_t *out, size_t count);
+PHX_PRIVATE uint64_t phx__buf_load_u64(const uint8_t *p); /* eight bytes that are known to be there */
+PHX_PRIVATE void phx__buf_get_copy(struct phx__reader *r, void *out, size_t size); /* zeroes if bad */
+PHX_PRIVATE const uint8_t *phx__buf_get_bytes(struct phx__reader *r, size_t size); /* NULL if bad */
+
+/* A writer into a fixed block. Running past the end sets bad and writes nothing more. */
+struct phx__writer {
+    uint8_t *data;
+    size_t size, capacity;
+    int bad;
+};
+PHX_PRIVATE void phx__buf_writer_init(struct phx__writer *w, void *data, size_t capacity);
+PHX_PRIVATE void phx__buf_put_u8(struct phx__writer *w, uint8_t v);
+PHX_PRIVATE void phx__buf_put_u16(struct phx__writer *w, uint16_t v);
+PHX_PRIVATE void phx__buf_put_u32(struct phx__writer *w, uint32_t v);
+PHX_PRIVATE void phx__buf_put_u64(struct phx__writer *w, uint64_t v);
+PHX_PRIVATE void phx__buf_put_u64s(struct phx__writer *w, const uint64_t *v, size_t count);
+PHX_PRIVATE void phx__buf_put_bytes(struct phx__writer *w, const void *data, size_t size);
+/* Overwrites four bytes at offset, which must have been written. */
+PHX_PRIVATE void phx__buf_put_u32_at(struct phx__writer *w, size_t offset, uint32_t v);
+
+/* A counted block of bytes: its own, filled up to `used`, or the host's until release is called. */
+struct phx__block {
+    struct phx__mem *mem;
+    uint32_t refs;
+    uint8_t *data;
+    size_t capacity, used;
+    void (*release)(const void *data, size_t size, void *arg); /* NULL: data is our own memory */
+    void *arg;
+};
+/* refs is 1. NULL: no memory. */
+PHX_PRIVATE struct phx__block *phx__buf_block_new(struct phx__mem *mem, size_t capacity);
+PHX_PRIVATE struct phx__block *phx__buf_block_wrap(struct phx__mem *mem, const void *data, size_t size,
+                                               void (*release)(const void *, size_t, void *),
+                                               void *arg);
+PHX_PRIVATE struct phx__block *phx__buf_block_hold(struct phx__block *b);
+/* What it is there for is over, whoever holds it still: used becomes capacity, and the host's bytes are
+ * released now. */
+PHX_PRIVATE void phx__buf_block_retire(struct phx__block *b);
+/* The last drop frees, or calls release. b may be NULL. */
+PHX_PRIVATE void phx__buf_block_drop(struct phx__block *b);
+
+/* A queue of slices of blocks, in a ring. A slice that continues the last one in the same block extends it,
+ * so a stream of small frames in one block is one slice. */
+struct phx__slice {
+    struct phx__block *block;
+    const uint8_t *data;
+    size_t size;
+};
+struct phx__slices {
+    struct phx__mem *mem;
+    struct phx__slice *ring;
+    uint32_t first, count, capacity; /* capacity: 0 or a power of two */
+    size_t bytes;
+};
+PHX_PRIVATE void phx__buf_slices_init(struct phx__slices *q, struct phx__mem *mem);
+PHX_PRIVATE void phx__buf_slices_free(struct phx__slices *q); /* drops all */
+/* Takes a reference of its own. 0 or PHX_ENOMEM. size 0 is nothing. */
+PHX_PRIVATE int phx__buf_slices_push(struct phx__slices *q, struct phx__block *b, const uint8_t *data,
+                                 size_t size);
+/* Makes room for `more` slices, so that as many pushes cannot fail. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__buf_slices_reserve(struct phx__slices *q, uint32_t more);
+/* The first slices as an iovec: how many were filled. */
+PHX_PRIVATE int phx__buf_slices_iov(const struct phx__slices *q, struct iovec *iov, int capacity);
+/* Takes size bytes off the front; size <= bytes. */
+PHX_PRIVATE void phx__buf_slices_take(struct phx__slices *q, size_t size);
+
+#endif

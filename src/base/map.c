@@ -1,0 +1,152 @@
+/* map.c - one open-addressing hash from 64-bit keys to 32-bit values. */
+
+/* Why open addressing with linear probing: one allocation for the whole map, neighbours in one cache
+ * line (four 16-byte slots), and a lookup that misses ends at the first empty slot. Three quarters full,
+ * a hit looks at about 2.5 slots and a miss at about 8.5 (Knuth, vol. 3, 6.4), which is what the limit
+ * trades against memory.
+ *
+ * Deletion leaves no tombstones. It shifts later members of the run back into the hole:
+ *
+ *      slot      3    4    5    6    7
+ *      holds     a    b    c    d    -        home(a) = 3, home(b) = 3, home(c) = 5, home(d) = 4
+ *      del(b)    a    .    c    d    -        c stays, because slot 4 lies before its home;
+ *                a    d    c    -    -        d moves, and the run ends one slot earlier.
+ *
+ * So a map that lives for ever under churn is as fast as a fresh one.
+ *
+ * A slot is empty if its value is UINT32_MAX; any key is legal, 0 too. The map never shrinks: its owners
+ * are bounded by limits of the configuration, and what was needed once tends to be needed again.
+ *
+ * What it refuses: the hash is public, so somebody who may choose keys freely can make them collide.
+ * Those who may are authenticated nodes, bounded by max_nodes; we accept that. */
+#include "base/map.h"
+
+#define MAP_EMPTY UINT32_MAX
+/* Below this size, growing costs more than the bytes are worth: 16 slots are 256 bytes. */
+#define MAP_FIRST 16u
+/* The last doubling ends here: 2 GiB of slots, which a 32-bit size still counts. */
+#define MAP_MOST (1u << 27)
+
+struct phx__map_slot {
+    uint64_t key;
+    uint32_t value; /* MAP_EMPTY: free */
+};
+
+uint64_t phx__map_mix(uint64_t x)
+{
+    x ^= x >> 33;
+    x *= UINT64_C(0xff51afd7ed558ccd);
+    x ^= x >> 33;
+    x *= UINT64_C(0xc4ceb9fe1a85ec53);
+    x ^= x >> 33;
+    return x;
+}
+
+static uint32_t map_home(const struct phx__map *m, uint64_t key)
+{
+    return (uint32_t)phx__map_mix(key) & (m->capacity - 1);
+}
+
+/* The slot that holds key, or else the empty slot where it would go. There is always an empty one, so
+ * the walk ends. The capacity must not be 0. */
+static uint32_t map_find(const struct phx__map *m, uint64_t key)
+{
+    uint32_t i = map_home(m, key);
+
+    while (m->slots[i].value != MAP_EMPTY && m->slots[i].key != key)
+        i = (i + 1) & (m->capacity - 1);
+    return i;
+}
+
+static int map_double(struct phx__map *m)
+{
+    struct phx__map bigger = *m;
+    uint32_t i;
+    size_t size;
+
+    if (m->capacity >= MAP_MOST)
+        return PHX_ENOMEM;
+    bigger.capacity = m->capacity == 0 ? MAP_FIRST : m->capacity * 2;
+    size = bigger.capacity * sizeof *m->slots;
+    bigger.slots = phx__mem_get(m->mem, size);
+    if (bigger.slots == NULL)
+        return PHX_ENOMEM;
+    memset(bigger.slots, 0xff, size); /* every value becomes MAP_EMPTY */
+    for (i = 0; i < m->capacity; i++) {
+        if (m->slots[i].value != MAP_EMPTY)
+            bigger.slots[map_find(&bigger, m->slots[i].key)] = m->slots[i];
+    }
+    phx__mem_put(m->mem, m->slots, m->capacity * sizeof *m->slots);
+    *m = bigger;
+    return 0;
+}
+
+void phx__map_init(struct phx__map *m, struct phx__mem *mem)
+{
+    m->mem = mem;
+    m->slots = NULL;
+    m->count = 0;
+    m->capacity = 0;
+}
+
+void phx__map_free(struct phx__map *m)
+{
+    phx__mem_put(m->mem, m->slots, m->capacity * sizeof *m->slots);
+    phx__map_init(m, m->mem);
+}
+
+int phx__map_put(struct phx__map *m, uint64_t key, uint32_t value)
+{
+    uint32_t i = 0;
+
+    PHX_ASSERT(value != MAP_EMPTY);
+    if (m->capacity > 0) {
+        i = map_find(m, key);
+        /* Replacing needs no room and so cannot fail. */
+        if (m->slots[i].value != MAP_EMPTY) {
+            m->slots[i].value = value;
+            return 0;
+        }
+    }
+    if (m->count >= m->capacity / 4 * 3) {
+        if (map_double(m) != 0)
+            return PHX_ENOMEM;
+        i = map_find(m, key);
+    }
+    m->slots[i].key = key;
+    m->slots[i].value = value;
+    m->count++;
+    return 0;
+}
+
+uint32_t phx__map_get(const struct phx__map *m, uint64_t key)
+{
+    return m->capacity == 0 ? MAP_EMPTY : m->slots[map_find(m, key)].value;
+}
+
+void phx__map_del(struct phx__map *m, uint64_t key)
+{
+    uint32_t mask = m->capacity - 1, hole, i;
+
+    if (m->capacity == 0)
+        return;
+    hole = map_find(m, key);
+    if (m->slots[hole].value == MAP_EMPTY)
+        return;
+    for (i = (hole + 1) & mask; m->slots[i].value != MAP_EMPTY; i = (i + 1) & mask) {
+        /* Distances are counted backwards from i, around the end of the table: whoever is at least as
+         * far from home as from the hole would have settled in the hole. */
+        uint32_t from_home = (i - map_home(m, m->slots[i].key)) & mask;
+
+        if (from_home >= ((i - hole) & mask)) {
+            m->slots[hole] = m->slots[i];
+            hole = i;
+        }
+    }
+    m->slots[hole].value = MAP_EMPTY;
+    m->count--;
+}
+
+#undef MAP_EMPTY
+#undef MAP_FIRST
+#undef MAP_MOST

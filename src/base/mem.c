@@ -1,0 +1,243 @@
+/* mem.c - every allocation of a node: counted, capped, and able to fail on purpose. */
+
+/* Promises. Whatever a node allocates goes through one struct phx__mem, so `used` is exact to the byte
+ * as asked for (what the allocator adds for itself is not ours to know), `peak` is its highest value,
+ * and a limit holds before the allocator is asked. A failure changes nothing: neither the counters nor
+ * the old block. That is what lets a test fail the n-th call for every n and find the node intact.
+ *
+ * Frees know their size, as in Lua. The price is that callers keep capacities, which they need anyway;
+ * the gain is exact totals without a header in front of every block.
+ *
+ * Large blocks come and go with each large message, and a fresh one costs more than all the rest of
+ * receiving it: the system hands its pages out one by one, zeroed, as they are touched, and most
+ * allocators give large blocks back to the system at once. So a few of them are kept here for the next
+ * message of about the same size: up to spare_most bytes, as long as nobody else needs the memory (the
+ * limit, or a failing allocator, takes them first), and not for long (step.c drops them when they were idle
+ * for some seconds). Sizes are rounded up by at most an eighth, so that messages that differ a little
+ * can share.
+ *
+ * While a block is resized the allocator may hold old and new at once. That moment is not counted:
+ * only the allocator knows whether it happened. */
+#include "base/mem.h"
+
+#include <stdlib.h>
+
+/* The first size of a growing array, in items. One item is the common case that must not cost four
+ * resizes; more would be waste in the many arrays that stay empty or tiny. */
+#define MEM_FIRST_ITEMS 4u
+/* From so many items on an array grows by an eighth instead of by half. Then most of what a node has are
+ * arrays by node, and an eighth of them is idle at most; pushing n items copies at most 9n, which large
+ * blocks are spared anyway, since allocators move them by their pages. */
+#define MEM_MANY_ITEMS 256u
+
+/* Below it allocators do not ask the system. */
+#define MEM_LARGE ((size_t)128 << 10)
+/* A message is a block, and this is more than its head. */
+#define MEM_HEAD 128u
+
+static void *mem_default(void *world, void *old, size_t old_size, size_t new_size)
+{
+    (void)world;
+    (void)old_size;
+    if (new_size == 0) {
+        free(old); /* realloc to 0 means different things on different systems */
+        return NULL;
+    }
+    return old == NULL ? malloc(new_size) : realloc(old, new_size);
+}
+
+void phx__mem_init(struct phx__mem *m, const struct phx_alloc *alloc, size_t limit)
+{
+    if (alloc != NULL) {
+        m->alloc = *alloc;
+    } else {
+        m->alloc.alloc = mem_default;
+        m->alloc.world = NULL;
+    }
+    m->used = 0;
+    m->peak = 0;
+    m->limit = limit;
+    memset(m->spare, 0, sizeof m->spare);
+    m->spare_bytes = m->spare_most = 0;
+    m->spare_uses = 0;
+}
+
+int phx__mem_has_room(const struct phx__mem *m, size_t size)
+{
+    /* Without a limit the counter itself is the limit: it must not wrap. */
+    size_t limit = m->limit == 0 ? SIZE_MAX : m->limit, used = m->used - m->spare_bytes;
+
+    return used <= limit && size <= limit - used;
+}
+
+static size_t mem_rounded(size_t size)
+{
+    size_t step = MEM_LARGE / 8;
+
+    if (size < MEM_LARGE || size > SIZE_MAX / 4)
+        return size;
+    while (step * 16 <= size)
+        step *= 2;
+    return (size + step - 1) / step * step;
+}
+
+int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size)
+{
+    size_t kept = m->limit / 8, most = SIZE_MAX - MEM_HEAD - kept;
+
+    /* What will be taken is what counts, or rounding would eat up nearly all of that eighth. */
+    if (m->limit != 0 && size <= most && size + MEM_HEAD >= MEM_LARGE)
+        size = mem_rounded(size + MEM_HEAD);
+    return size <= SIZE_MAX - kept && phx__mem_has_room(m, size + kept);
+}
+
+void *phx__mem_resize(struct phx__mem *m, void *old, size_t old_size, size_t new_size)
+{
+    void *p;
+
+    PHX_ASSERT(new_size > 0);
+    PHX_ASSERT(old_size <= m->used && (old != NULL || old_size == 0));
+    /* The allocator would take size 0 for a free, and the caller would free again. */
+    if (new_size == 0)
+        return NULL;
+    if (new_size > old_size && !phx__mem_has_room(m, new_size - old_size))
+        return NULL;
+    if (m->limit != 0 && new_size > old_size && new_size - old_size > m->limit - m->used)
+        phx__mem_drop_spares(m); /* there is room, but for them */
+    p = m->alloc.alloc(m->alloc.world, old, old_size, new_size);
+    if (p == NULL && m->spare_bytes > 0) {
+        phx__mem_drop_spares(m);
+        p = m->alloc.alloc(m->alloc.world, old, old_size, new_size);
+    }
+    if (p == NULL)
+        return NULL;
+    m->used = m->used - old_size + new_size;
+    if (m->used > m->peak)
+        m->peak = m->used;
+    return p;
+}
+
+void *phx__mem_get(struct phx__mem *m, size_t size)
+{
+    return phx__mem_resize(m, NULL, 0, size);
+}
+
+void *phx__mem_zero(struct phx__mem *m, size_t size)
+{
+    void *p = phx__mem_get(m, size);
+
+    if (p != NULL)
+        memset(p, 0, size);
+    return p;
+}
+
+void phx__mem_put(struct phx__mem *m, void *p, size_t size)
+{
+    if (p == NULL)
+        return;
+    PHX_ASSERT(size > 0 && size <= m->used);
+    m->used -= size;
+    m->alloc.alloc(m->alloc.world, p, size, 0);
+}
+
+void phx__mem_put_secret(struct phx__mem *m, void *p, size_t size)
+{
+    volatile unsigned char *bytes = p; /* a plain memset before a free is left out by compilers */
+    size_t i;
+
+    for (i = 0; p != NULL && i < size; i++)
+        bytes[i] = 0;
+    phx__mem_put(m, p, size);
+}
+
+/* ---- Large ones */
+
+void *phx__mem_get_large(struct phx__mem *m, size_t size)
+{
+    uint32_t i;
+    void *p;
+
+    size = mem_rounded(size);
+    for (i = 0; m->spare_bytes > 0 && i < PHX__MEM_SPARES; i++) {
+        if (m->spare[i].size != size)
+            continue;
+        p = m->spare[i].p;
+        m->spare[i].size = 0;
+        m->spare_bytes -= size;
+        m->spare_uses++;
+        return p;
+    }
+    return phx__mem_get(m, size);
+}
+
+void phx__mem_put_large(struct phx__mem *m, void *p, size_t size)
+{
+    uint32_t i;
+
+    size = mem_rounded(size);
+    if (size < MEM_LARGE || size > m->spare_most) {
+        phx__mem_put(m, p, size);
+        return;
+    }
+    if (size > m->spare_most - m->spare_bytes)
+        phx__mem_drop_spares(m); /* of sizes that are not asked for any more, it seems */
+    for (i = 0; i < PHX__MEM_SPARES; i++) {
+        if (m->spare[i].size != 0)
+            continue;
+        m->spare[i].p = p;
+        m->spare[i].size = size;
+        m->spare_bytes += size;
+        m->spare_uses++;
+        return;
+    }
+    phx__mem_put(m, p, size);
+}
+
+void phx__mem_drop_spares(struct phx__mem *m)
+{
+    uint32_t i;
+
+    for (i = 0; i < PHX__MEM_SPARES; i++) {
+        if (m->spare[i].size == 0)
+            continue;
+        m->spare_bytes -= m->spare[i].size;
+        phx__mem_put(m, m->spare[i].p, m->spare[i].size);
+        m->spare[i].size = 0;
+    }
+}
+
+int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need, size_t item)
+{
+    /* By half: pushing n items copies at most 2n of them, and at most a third of the array is idle. */
+    uint64_t more = (uint64_t)*capacity + *capacity / (*capacity < MEM_MANY_ITEMS ? 2 : 8);
+    size_t old_size = *capacity * item, new_size;
+    void *old, *new_array;
+
+    PHX_ASSERT(item > 0);
+    if (need <= *capacity)
+        return 0;
+    if (more < need)
+        more = need;
+    if (more < MEM_FIRST_ITEMS)
+        more = MEM_FIRST_ITEMS;
+    if (more > UINT32_MAX)
+        more = UINT32_MAX;
+    if (more > SIZE_MAX / item)
+        return PHX_ENOMEM;
+    new_size = (size_t)more * item;
+    /* `array` points to a pointer of any type. Reading it through void ** would break the aliasing
+     * rules; copying its bytes does not, and costs nothing once compiled. */
+    memcpy(&old, array, sizeof old);
+    new_array = phx__mem_resize(m, old, old_size, new_size);
+    if (new_array == NULL)
+        return PHX_ENOMEM;
+    memset((char *)new_array + old_size, 0, new_size - old_size);
+    memcpy(array, &new_array, sizeof new_array);
+    *capacity = (uint32_t)more;
+    return 0;
+}
+
+#undef MEM_FIRST_ITEMS
+#undef MEM_MANY_ITEMS
+#undef MEM_LARGE
+#undef MEM_HEAD

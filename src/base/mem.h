@@ -1,0 +1,46 @@
+/* mem.h - every allocation of a node: counted, capped, and able to fail on purpose. */
+#ifndef PHX_BASE_MEM_H
+#define PHX_BASE_MEM_H
+#include "base/base.h"
+
+#define PHX__MEM_SPARES 8u
+struct phx__mem {
+    struct phx_alloc alloc;
+    size_t used, peak, limit; /* limit 0: none */
+    struct {
+        void *p;
+        size_t size;
+    } spare[PHX__MEM_SPARES]; /* large ones kept for the next; they are in `used`, too */
+    size_t spare_bytes, spare_most; /* spare_most 0, as at the beginning: nothing is kept */
+    uint64_t spare_uses; /* so often was one of them used again, or kept */
+};
+
+/* alloc NULL: malloc and free. */
+PHX_PRIVATE void phx__mem_init(struct phx__mem *m, const struct phx_alloc *alloc, size_t limit);
+/* NULL if it fails or would pass the limit. Not zeroed. size > 0. */
+PHX_PRIVATE void *phx__mem_get(struct phx__mem *m, size_t size);
+PHX_PRIVATE void *phx__mem_zero(struct phx__mem *m, size_t size);
+/* Like realloc with sizes; NULL leaves old as it was. old may be NULL with old_size 0. */
+PHX_PRIVATE void *phx__mem_resize(struct phx__mem *m, void *old, size_t old_size, size_t new_size);
+/* p may be NULL. size is what was asked for. */
+PHX_PRIVATE void phx__mem_put(struct phx__mem *m, void *p, size_t size);
+/* The same of a secret, which is not to lie about in memory that somebody else gets next. */
+PHX_PRIVATE void phx__mem_put_secret(struct phx__mem *m, void *p, size_t size);
+/* The same for bytes that may be many and are needed again and again, messages that is: what is put may be
+ * kept for the next of about that size. Not to be mixed with the others. */
+PHX_PRIVATE void *phx__mem_get_large(struct phx__mem *m, size_t size);
+PHX_PRIVATE void phx__mem_put_large(struct phx__mem *m, void *p, size_t size);
+/* Gives back all that is kept. */
+PHX_PRIVATE void phx__mem_drop_spares(struct phx__mem *m);
+/* Makes *array (of *capacity items of item bytes) hold at least need items, growing by half, and
+ * by an eighth once it is large; new items are zeroed. 0 or PHX_ENOMEM; *array and *capacity are untouched
+ * on failure. Overflow is checked. */
+PHX_PRIVATE int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need,
+                              size_t item);
+/* Would size more bytes pass the limit? */
+PHX_PRIVATE int phx__mem_has_room(const struct phx__mem *m, size_t size);
+/* The same for messages, which leave an eighth of the limit to links and tables: what could bring them
+ * away must not fail because they are there. */
+PHX_PRIVATE int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size);
+
+#endif

@@ -1,0 +1,597 @@
+/* api.c - the public calls that are not a step. */
+#include "node/state.h"
+
+/* ---- Words ----------------------------------------------------------------------------------- */
+
+const char *phx_strerror(int error)
+{
+    switch (error) {
+#define PHX_ERROR_TEXT(name, value, text) \
+    case value: return text;
+        PHX_ERRORS(PHX_ERROR_TEXT)
+#undef PHX_ERROR_TEXT
+    default: return "unknown error";
+    }
+}
+
+const char *phx_version(void)
+{
+    return PHX_VERSION;
+}
+
+/* ---- Configuration --------------------------------------------------------------------------- */
+
+void phx_config_init(struct phx_config *cfg)
+{
+    memset(cfg, 0, sizeof *cfg);
+    cfg->cluster = "phoenix";
+    cfg->relay = 1;
+    cfg->max_message = 16u << 20;
+    cfg->window = 4u << 20;
+    cfg->hold_bytes = 16u << 20;
+    cfg->max_links = 1024;
+    cfg->max_nodes = 65536;
+    cfg->max_dials = 64;
+    cfg->max_accepts = 4096;
+    cfg->hop_limit = 16;
+    cfg->step_bytes = 256u << 10;
+    cfg->dial_timeout_us = 5 * PHX__SECOND;
+    cfg->retry_min_us = 50 * PHX__MS;
+    cfg->retry_max_us = 30 * PHX__SECOND;
+    (void)phx_detector_preset(&cfg->detector, PHX_PRESET_DEFAULT);
+    cfg->same_host = 1;
+    cfg->log_level = PHX_LOG_INFO;
+}
+
+static int api_within(uint64_t value, uint64_t low, uint64_t high)
+{
+    return value >= low && value <= high;
+}
+
+/* Times up to a day: more is a mistake in units. */
+static int api_time(uint64_t us)
+{
+    return api_within(us, PHX__MS, 86400 * PHX__SECOND);
+}
+
+int phx__node_api_config_check(const struct phx_config *c)
+{
+    size_t cluster = c->cluster == NULL ? 0 : strlen(c->cluster);
+
+    if (c->key != NULL && !api_within(c->key_size, PHX_KEY_MIN, PHX_KEY_MAX))
+        return PHX_EKEYSIZE;
+    if (!api_within(cluster, 1, 64) || (c->key == NULL && c->key_size != 0)
+        || (c->id == NULL && c->incarnation != 0)
+        || c->incarnation > PHX__INCARNATION_MAX / 2)
+        return PHX_EINVAL;
+    if (!api_within(c->max_message, 1, 1u << 30) || !api_within(c->window, 65536, 1u << 30)
+        || !api_within(c->max_links, 1, 65536) || !api_within(c->max_nodes, 2, 1u << 24)
+        || !api_within(c->max_dials, 1, 65536) || !api_within(c->max_accepts, 1, 1u << 20)
+        || !api_within(c->hop_limit, 1, 255)
+        || !api_within(c->step_bytes, 80u << 10, 1u << 26))
+        return PHX_EINVAL;
+    if (!api_time(c->dial_timeout_us) || !api_time(c->retry_min_us) || !api_time(c->retry_max_us)
+        || c->retry_min_us > c->retry_max_us || phx__node_suspect_detector_check(&c->detector) != 0)
+        return PHX_EINVAL;
+    if (c->on_begin != NULL && c->on_abandon == NULL)
+        return PHX_EINVAL; /* it would never see some of its buffers again */
+    if ((c->tls_ca == NULL) != (c->tls_cert == NULL) || (c->tls_ca == NULL) != (c->tls_key == NULL))
+        return PHX_EINVAL;
+    if (c->routing < PHX_ROUTING_DEFAULT || c->routing > PHX_ROUTING_PAPER
+        || (c->os != NULL && c->os->version != PHX_OS_VERSION)
+        || (c->alloc != NULL && c->alloc->alloc == NULL))
+        return PHX_EINVAL;
+    return 0;
+}
+
+/* ---- Addresses ------------------------------------------------------------------------------- */
+
+/* Text to up to `capacity` addresses: how many, or why none. */
+static int api_resolve(phx *p, const char *text, struct phx_address *out, int capacity)
+{
+    struct phx__parsed parsed;
+    int i, n, err = text == NULL ? PHX_EINVAL : phx__addr_parse(text, &parsed);
+
+    if (err != 0)
+        return err;
+    memset(out, 0, sizeof *out);
+    if (parsed.family == PHX_UNIX) {
+        out->family = PHX_UNIX;
+        memcpy(out->path, parsed.path, sizeof out->path);
+        return 1;
+    }
+    n = phx__addr_numeric(parsed.host, out) == 0 ? 1 : 0;
+    if (n == 0) {
+        p->set.os_calls++;
+        n = p->os.resolve(p->os.world, parsed.host, out, capacity);
+    }
+    for (i = 0; i < n; i++) {
+        out[i].port = parsed.port;
+        out[i].tls = parsed.tls || p->cfg.tls;
+    }
+    if (n > 0 && out[0].tls && (err = phx__node_keys_tls(p)) != 0)
+        return err;
+    return n == 0 ? PHX_ERESOLVE : n;
+}
+
+static int api_listen_at(phx *p, struct phx_address *a)
+{
+    struct phx__listener *at = &p->listeners[p->listener_count];
+    int err, handle, tls = a->tls;
+
+    if (p->listener_count == (int)PHX__LISTENERS)
+        return PHX_ELIMIT;
+    if (!phx__node_keys_is_secure(p, a))
+        return PHX_EINSECURE;
+    p->set.os_calls += 2;
+    err = p->os.listen(p->os.world, a, &handle);
+    if (err != 0)
+        return err;
+    err = phx__map_put(&p->handles, (uint64_t)handle,
+                       PHX__LISTENER_SLOT | (uint32_t)p->listener_count);
+    if (err == 0 && (err = p->os.watch(p->os.world, handle, PHX_READ)) != 0)
+        phx__map_del(&p->handles, (uint64_t)handle);
+    if (err != 0) {
+        p->os.close(p->os.world, handle);
+        return err;
+    }
+    at->handle = handle;
+    at->paused = 0;
+    a->tls = (unsigned char)tls; /* the world knows nothing of it */
+    at->address = *a;
+    phx__node_samehost_listen(p, p->listener_count++);
+    phx__dial_listening(&p->dial, 1);
+    if (!phx__addr_is_any(a))
+        (void)phx__node_step_own_address(p, a); /* a ninth address is not worth a failure */
+    p->card_stale = 1;
+    return 0;
+}
+
+/* A name with several addresses, "localhost" say, listens on each; one that works is enough. */
+int phx_listen(phx *p, const char *address)
+{
+    struct phx_address a[PHX__LISTENERS];
+    int i, n, err = 0, done = 0;
+
+    if (p == NULL)
+        return PHX_EINVAL;
+    if (p->closing)
+        return PHX_ECLOSED;
+    n = api_resolve(p, address, a, (int)PHX__LISTENERS);
+    if (n < 0)
+        return n;
+    for (i = 0; i < n; i++) {
+        int one;
+        if (i > 0 && a[i].port == 0 && done)
+            a[i].port = p->listeners[p->listener_count - 1].address.port;
+        one = api_listen_at(p, &a[i]);
+        done += one == 0;
+        if (one != 0 && err == 0)
+            err = one;
+    }
+    return done > 0 ? 0 : err;
+}
+
+int phx_listening(const phx *p, int index, struct phx_address *out)
+{
+    if (p == NULL || out == NULL)
+        return PHX_EINVAL;
+    if (index < 0 || index >= p->listener_count)
+        return PHX_ENOTFOUND;
+    *out = p->listeners[index].address;
+    return 0;
+}
+
+int phx_advertise(phx *p, const char *address)
+{
+    struct phx__parsed parsed;
+    struct phx_address a;
+    int err;
+
+    if (p == NULL || address == NULL)
+        return PHX_EINVAL;
+    memset(&a, 0, sizeof a);
+    if ((err = phx__addr_parse(address, &parsed)) != 0)
+        return err;
+    if (parsed.family == PHX_UNIX) {
+        a.family = PHX_UNIX;
+        memcpy(a.path, parsed.path, sizeof a.path);
+    } else if ((err = phx__addr_numeric(parsed.host, &a)) != 0) {
+        return err;
+    } else if ((a.port = parsed.port) == 0) {
+        return PHX_EADDRESS;
+    }
+    a.tls = a.family != PHX_UNIX && (parsed.tls || p->cfg.tls);
+    if (!phx__node_keys_is_secure(p, &a))
+        return PHX_EINSECURE;
+    err = phx__node_step_own_address(p, &a);
+    p->card_stale |= err > 0;
+    return err < 0 ? err : 0;
+}
+
+int phx_join(phx *p, const char *address)
+{
+    struct phx_address a[PHX__DISC_ADDRESSES];
+    int i, n;
+
+    if (p == NULL)
+        return PHX_EINVAL;
+    if (p->closing)
+        return PHX_ECLOSED;
+    n = api_resolve(p, address, a, (int)PHX__DISC_ADDRESSES);
+    if (n == PHX_ESCHEME && p->cfg.dial != NULL)
+        n = phx__addr_other(address, &a[0]) == 0 ? 1 : PHX_EADDRESS;
+    if (n < 0)
+        return n;
+    for (i = 0; i < n; i++) {
+        if (!phx__node_keys_is_secure(p, &a[i]))
+            return PHX_EINSECURE;
+        if (a[i].family != PHX_UNIX && a[i].family != PHX_OTHER && a[i].port == 0)
+            return PHX_EADDRESS;
+    }
+    p->set.now = p->now;
+    return phx__dial_hub(&p->dial, a, (uint32_t)n, p->now);
+}
+
+int phx_adopt(phx *p, int fd, int dialer)
+{
+    int err;
+
+    if (p == NULL || fd < 0 || dialer < 0 || dialer > (1 | PHX_ADOPT_TLS))
+        return PHX_EINVAL;
+    err = p->closing ? PHX_ECLOSED : phx__node_keys_may_adopt(p, fd, dialer & PHX_ADOPT_TLS);
+    if (err == 0 && (dialer & PHX_ADOPT_TLS))
+        err = phx__node_keys_tls(p);
+    if (err == 0)
+        err = phx__os_sock_adopt(&p->os, fd);
+    if (err != 0) {
+        p->os.close(p->os.world, fd);
+        return err;
+    }
+    return phx__node_links_adopt(p, fd, dialer & 1, dialer & PHX_ADOPT_TLS);
+}
+
+/* ---- The loop -------------------------------------------------------------------------------- */
+
+int phx_timeout_ms(const phx *p, uint64_t now_us)
+{
+    uint64_t at = phx_deadline(p);
+    uint64_t ms;
+
+    if (at == UINT64_MAX)
+        return -1;
+    if (at <= now_us)
+        return 0;
+    ms = (at - now_us - 1) / PHX__MS + 1;
+    return ms < INT_MAX ? (int)ms : INT_MAX;
+}
+
+static int api_put_fd(struct pollfd *fds, int capacity, int n, int fd, int events)
+{
+    if (n < capacity) {
+        fds[n].fd = fd;
+        fds[n].events =
+            (short)((events & PHX_READ ? POLLIN : 0) | (events & PHX_WRITE ? POLLOUT : 0));
+        fds[n].revents = 0;
+    }
+    return n + 1;
+}
+
+int phx_fds(const phx *p, struct pollfd *fds, int capacity)
+{
+    int wake = phx__os_wake_handle(&p->os);
+    int i, n = 0;
+    uint32_t slot;
+
+    if (wake >= 0)
+        n = api_put_fd(fds, capacity, n, wake, PHX_READ);
+    for (i = 0; i < p->listener_count; i++) {
+        if (!p->listeners[i].paused)
+            n = api_put_fd(fds, capacity, n, p->listeners[i].handle, PHX_READ);
+        if (p->near[i].handle >= 0 && !p->near[i].paused)
+            n = api_put_fd(fds, capacity, n, p->near[i].handle, PHX_READ);
+    }
+    for (slot = 0; slot < p->link_size; slot++) {
+        const struct phx__link *l = p->links[slot];
+        if (l != NULL && l->state != PHX__LINK_CLOSED && phx__link_events(l) != 0)
+            n = api_put_fd(fds, capacity, n, l->handle, phx__link_events(l));
+    }
+    return n;
+}
+
+int phx_fd(const phx *p)
+{
+    return p == NULL ? PHX_EINVAL : p->os.fd(p->os.world);
+}
+
+int phx_wake(phx *p)
+{
+    return p == NULL ? PHX_EINVAL : p->os.wake(p->os.world);
+}
+
+int phx_close(phx *p, uint64_t drain_us)
+{
+    if (p == NULL)
+        return PHX_EINVAL;
+    if (p->closing)
+        return PHX_ECLOSED;
+    p->closing = 1;
+    p->close_at = drain_us < UINT64_MAX - 1 - p->now ? p->now + drain_us : UINT64_MAX - 1;
+    p->goodbye_at = p->close_at - drain_us / 4 < p->now ? p->now : p->close_at - drain_us / 4;
+    phx__timer_set(&p->timers, p->close_timer, p->goodbye_at);
+    p->more = 1;
+    phx__dial_stop(&p->dial);
+    phx__node_handover_release(p);
+    return 0;
+}
+
+int phx_closed(const phx *p)
+{
+    return p == NULL || p->is_closed;
+}
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+int phx_assume(phx *p, uint64_t first, uint64_t last)
+{
+    int changed;
+
+    if (p == NULL)
+        return PHX_EINVAL;
+    if (first > last)
+        return PHX_ERANGE;
+    if (p->closing)
+        return PHX_ECLOSED;
+    changed = phx__names_assume(&p->names, first, last);
+    if (changed < 0)
+        return changed;
+    p->card_stale |= changed;
+    return 0;
+}
+
+int phx_release(phx *p, uint64_t first, uint64_t last)
+{
+    int changed;
+
+    if (p == NULL)
+        return PHX_EINVAL;
+    if (first > last)
+        return PHX_ERANGE;
+    changed = phx__names_release(&p->names, first, last);
+    if (changed < 0)
+        return changed;
+    p->card_stale |= changed;
+    return 0;
+}
+
+int phx_owner(phx *p, uint64_t name, struct phx_id *out)
+{
+    uint32_t node;
+    int err;
+
+    if (p == NULL)
+        return PHX_EINVAL;
+    node = phx__names_owner(&p->names, name, NULL, &err);
+    if (node == PHX__NONE)
+        return err != 0 ? err : PHX_ENOTFOUND;
+    if (out != NULL)
+        *out = p->ids.at[node];
+    return 0;
+}
+
+/* ---- Messages -------------------------------------------------------------------------------- */
+
+int phx_sendv(phx *p, const struct phx_outgoing *m)
+{
+    int i;
+
+    if (p == NULL || m == NULL || m->iov_count < 0 || (m->iov_count > 0 && m->iov == NULL))
+        return PHX_EINVAL;
+    for (i = 0; i < m->iov_count; i++)
+        if (m->iov[i].iov_base == NULL && m->iov[i].iov_len > 0)
+            return PHX_EINVAL;
+    if (p->closing)
+        return PHX_ECLOSED;
+    return phx__post_send(&p->post, m, p->now);
+}
+
+static void api_fill(struct phx_outgoing *m, struct iovec *iov, uint64_t to, uint64_t from,
+                     uint64_t tag, const void *data, size_t size)
+{
+    memset(m, 0, sizeof *m);
+    memcpy(&iov->iov_base, &data,
+           sizeof data); /* an iovec has no const, but nothing writes through it */
+    iov->iov_len = size;
+    m->to = to;
+    m->from = from;
+    m->tag = tag;
+    m->iov = iov;
+    m->iov_count = 1;
+}
+
+int phx_send(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void *data, size_t size)
+{
+    struct phx_outgoing m;
+    struct iovec iov;
+
+    if (p == NULL || (data == NULL && size > 0))
+        return PHX_EINVAL;
+    if (p->closing)
+        return PHX_ECLOSED;
+    api_fill(&m, &iov, to, from, tag, data, size);
+    return phx__post_send(&p->post, &m, p->now);
+}
+
+int phx_send_owned(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void *data, size_t size,
+                   void (*release)(const void *data, size_t size, void *arg), void *arg)
+{
+    struct phx_outgoing m;
+    struct iovec iov;
+
+    api_fill(&m, &iov, to, from, tag, data, size);
+    m.release = release;
+    m.arg = arg;
+    return phx_sendv(p, &m);
+}
+
+int phx_cast(phx *p, const struct phx_cast *c)
+{
+    size_t i;
+
+    if (p == NULL || c == NULL || c->ranges_count == 0 || c->ranges == NULL
+        || (c->data == NULL && c->size > 0))
+        return PHX_EINVAL;
+    for (i = 0; i < c->ranges_count; i++)
+        if (c->ranges[i].first > c->ranges[i].last)
+            return PHX_ERANGE;
+    if (p->closing)
+        return PHX_ECLOSED;
+    return phx__post_multicast_send(&p->post, c, p->now);
+}
+
+int phx_cancel(phx *p, uint64_t token)
+{
+    if (p == NULL || token == 0)
+        return PHX_EINVAL;
+    return phx__post_box_cancel(&p->post, token);
+}
+
+size_t phx_pending(const phx *p)
+{
+    return p == NULL ? 0 : p->post.pending_bytes;
+}
+
+/* ---- Looking inside -------------------------------------------------------------------------- */
+
+void phx_self(const phx *p, struct phx_id *out)
+{
+    *out = p->self;
+}
+
+/* The node itself is index 0, so it comes first. */
+size_t phx_nodes(const phx *p, struct phx_node *out, size_t capacity)
+{
+    size_t n = 0;
+    uint32_t node;
+
+    for (node = 0; node < p->ids.size; node++) {
+        if (phx__route_dest(&p->route, node) == NULL)
+            continue;
+        if (n < capacity)
+            phx__node_step_fill(p, node, &out[n]);
+        n++;
+    }
+    return n;
+}
+
+size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
+{
+    size_t n = 0;
+    uint32_t slot;
+
+    for (slot = 0; slot < p->link_size; slot++) {
+        const struct phx__link *l = p->links[slot];
+        if (l == NULL || l->state == PHX__LINK_CLOSED)
+            continue;
+        if (n < capacity) {
+            memset(&out[n], 0, sizeof out[n]);
+            out[n].handle = l->handle;
+            out[n].up = l->state == PHX__LINK_UP && phx__node_link(p, l->peer) == l;
+            out[n].dialer = l->dialer;
+            out[n].same_host = l->same_host;
+            out[n].monitor = l->state == PHX__LINK_UP && phx__detect_is_monitor(&p->detect, l->peer);
+            out[n].peer = l->id;
+            out[n].address = l->address;
+            out[n].since_us = l->since;
+            out[n].bytes_in = l->bytes_in;
+            out[n].bytes_out = l->bytes_out;
+            out[n].queued_bytes = phx__link_queued(l);
+        }
+        n++;
+    }
+    return n;
+}
+
+size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
+{
+    size_t n = 0;
+    uint32_t node;
+
+    for (node = 1; node < p->ids.size; node++) {
+        const struct phx__dest *d = phx__route_dest(&p->route, node);
+        if (d == NULL)
+            continue;
+        if (n < capacity) {
+            memset(&out[n], 0, sizeof out[n]);
+            out[n].id = p->ids.at[node];
+            if (d->next != PHX__NONE)
+                out[n].next = p->ids.at[d->next];
+            out[n].hops = d->hops == PHX__UNREACHABLE ? -1 : d->hops;
+            out[n].seq = d->seq;
+            out[n].feasible_seq = d->feasible_seq;
+            out[n].feasible_hops = d->feasible_hops == PHX__UNREACHABLE ? -1 : d->feasible_hops;
+        }
+        n++;
+    }
+    return n;
+}
+
+size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out, size_t capacity)
+{
+    uint32_t i, node = phx__id_find(&p->ids, owner);
+    const struct phx__names_of *of;
+
+    if (node == PHX__NONE || node >= p->names.capacity)
+        return 0;
+    of = &p->names.of[node];
+    for (i = 0; i < of->count && i < capacity; i++) {
+        out[i].first = of->at[i].first;
+        out[i].last = of->at[i].last;
+    }
+    return of->count;
+}
+
+static void api_stats_post(const phx *p, struct phx_stats *s)
+{
+    s->messages_in = p->post.messages_in;
+    s->messages_out = p->post.messages_out;
+    s->relayed_frames = p->post.relayed_frames;
+    s->relayed_bytes = p->post.relayed_bytes;
+    s->retransmitted_frames = p->post.retransmitted;
+    s->duplicate_frames = p->post.duplicates;
+    s->dropped_frames = p->post.dropped;
+}
+
+void phx_stats(const phx *p, struct phx_stats *s)
+{
+    memset(s, 0, sizeof *s);
+    api_stats_post(p, s);
+    s->steps = p->steps;
+    s->os_calls = p->set.os_calls;
+    s->bytes_in = p->set.bytes_in;
+    s->bytes_out = p->set.bytes_out;
+    s->frames_in = p->set.frames_in;
+    s->frames_out = p->set.frames_out;
+    s->updates_in = p->updates_in;
+    s->entries_in = p->entries_in;
+    s->updates_out = p->route.updates_out;
+    s->entries_out = p->route.entries_out;
+    s->requests_out = p->route.requests_out;
+    s->heartbeats_in = p->heartbeats_in;
+    s->heartbeats_out = p->heartbeats_out;
+    s->monitor_beats_in = p->monitor_beats_in;
+    s->beats_saved = p->detect.saved;
+    s->insurance_saved = p->detect.saved_insurance;
+    s->dials = p->dials;
+    s->dials_failed = p->dials_failed;
+    s->accepts = p->accepts;
+    s->refused = p->refused;
+    s->links_lost = p->links_lost;
+    s->bad_frames = p->bad_frames;
+    s->mem_bytes = p->mem.used;
+    s->mem_peak = p->mem.peak;
+    s->nodes = p->route.known;
+    s->reachable = p->route.reachable;
+    s->links = p->links_up;
+    s->digest = p->route.digest;
+}

@@ -1,0 +1,517 @@
+/* frames.c - the node's frames: what comes in goes to its room, what the rooms say goes out. */
+#include "node/state.h"
+
+/* Cards up to this size travel inside an UPDATE, larger ones in CARD frames just before it. */
+#define FRAMES_CARD_INLINE 16384u
+/* Bytes of a CARD frame around its part of the card. */
+#define FRAMES_CARD_HEAD 64u
+/* An UPDATE is closed when it has reached this size: what follows it still fits into a frame. */
+/* Answers that nobody needs are not added to a queue of this many bytes. */
+#define FRAMES_ANSWER_QUEUE 262144u
+/* Bytes of an ACK frame around its returns. */
+#define FRAMES_ACK_HEAD 96u
+#define FRAMES_UPDATE_FULL (PHX__FRAGMENT - FRAMES_CARD_INLINE - 128u)
+
+/* ---- Out: control frames to a neighbour ------------------------------------------------------ */
+
+static struct phx__link *frames_writer(phx *p, uint32_t nbr, size_t size, struct phx__writer *w)
+{
+    struct phx__link *l = phx__node_link(p, nbr);
+
+    if (l == NULL || phx__link_control(&p->set, l, size, w) != 0)
+        return NULL;
+    return l;
+}
+
+/* Control frames lost for lack of memory leave the neighbour with a wrong picture: then the link goes, and
+ * its successor starts with everything. */
+static void frames_queue(phx *p, struct phx__link *l, const struct phx__writer *w)
+{
+    if (phx__link_control_end(&p->set, l, w) != 0)
+        phx__node_links_break(p, l);
+}
+
+static void frames_lost(phx *p, uint32_t nbr)
+{
+    struct phx__link *l = phx__node_link(p, nbr);
+
+    if (l != NULL)
+        phx__node_links_break(p, l);
+}
+
+static int frames_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
+{
+    struct phx__card_part c;
+    struct phx__writer w;
+
+    c.id = e->id;
+    c.incarnation = e->incarnation;
+    c.version = e->card_version;
+    c.total = e->card_size;
+    for (c.offset = 0; c.offset < c.total; c.offset += c.size) {
+        struct phx__link *l;
+        c.data = e->card + c.offset;
+        c.size = c.total - c.offset < FRAMES_UPDATE_FULL ? c.total - c.offset : FRAMES_UPDATE_FULL;
+        if ((l = frames_writer(p, nbr, c.size + FRAMES_CARD_HEAD, &w)) == NULL)
+            return PHX_ENOMEM;
+        phx__wire_put_card_part(&w, &c);
+        frames_queue(p, l, &w);
+    }
+    return 0;
+}
+
+/* How many entries from `first` on go into one frame, and how many bytes and ids of trans sets they need. */
+static uint32_t frames_fit(const struct phx__entry *e, uint32_t first, uint32_t count, size_t *bytes,
+                         uint32_t *ids)
+{
+    uint32_t i;
+
+    *bytes = PHX__WIRE_HEADER + 2;
+    *ids = 0;
+    for (i = first; i < count; i++) {
+        int same = i > first && e[i].trans_first == e[i - 1].trans_first
+                   && e[i].trans_count == e[i - 1].trans_count;
+        size_t more = PHX__ENTRY_SIZE + 8 + (same ? 0 : e[i].trans_count * sizeof(struct phx_id));
+        if (e[i].card_size <= FRAMES_CARD_INLINE)
+            more += e[i].card_size;
+        /* The receiver keeps one large card at a time: it goes with its entry alone. */
+        if (i > first
+            && (*bytes + more > FRAMES_UPDATE_FULL || e[i].card_size > FRAMES_CARD_INLINE
+                || e[i - 1].card_size > FRAMES_CARD_INLINE))
+            break;
+        *bytes += more;
+        *ids += same ? 0 : e[i].trans_count;
+    }
+    return i - first;
+}
+
+/* The trans sets of these entries, laid end to end in the order of the entries. */
+static void frames_put_ids(struct phx__writer *w, const struct phx__entry *e, uint32_t count,
+                         const struct phx_id *ids)
+{
+    uint32_t i;
+
+    for (i = 0; i < count; i++) {
+        if (i > 0 && e[i].trans_first == e[i - 1].trans_first
+            && e[i].trans_count == e[i - 1].trans_count)
+            continue;
+        phx__buf_put_bytes(w, ids + e[i].trans_first, e[i].trans_count * sizeof *ids);
+    }
+}
+
+static void frames_put_entries(struct phx__writer *w, const struct phx__entry *entries,
+                             uint32_t count, int flags)
+{
+    uint16_t at = 0;
+    uint32_t i;
+
+    for (i = 0; i < count; i++) {
+        struct phx__entry e = entries[i];
+        if (i > 0 && e.trans_first == entries[i - 1].trans_first
+            && e.trans_count == entries[i - 1].trans_count)
+            at = (uint16_t)(at - e.trans_count);
+        e.trans_first = at;
+        at = (uint16_t)(at + e.trans_count);
+        e.flags = e.card == NULL                   ? 0
+                  : e.card_size > FRAMES_CARD_INLINE ? PHX__ENTRY_CARD_SENT
+                                                   : PHX__ENTRY_CARD;
+        phx__wire_put_entry(w, flags, &e);
+    }
+}
+
+static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *e, uint32_t count,
+                            size_t bytes, uint32_t id_count, const struct phx_id *ids)
+{
+    int flags = p->cfg.routing == PHX_ROUTING_PAPER ? (int)PHX__UPDATE_TRANS : 0;
+    struct phx__writer w;
+    struct phx__link *l;
+    uint32_t i;
+    size_t start;
+
+    for (i = 0; i < count; i++)
+        if (e[i].card != NULL && e[i].card_size > FRAMES_CARD_INLINE
+            && frames_send_card(p, nbr, &e[i]) != 0)
+            return PHX_ENOMEM;
+    if ((l = frames_writer(p, nbr, bytes, &w)) == NULL)
+        return PHX_ENOMEM;
+    start = phx__wire_begin(&w, PHX__UPDATE, flags, 0);
+    phx__buf_put_u16(&w, (uint16_t)id_count);
+    if (id_count > 0)
+        frames_put_ids(&w, e, count, ids);
+    frames_put_entries(&w, e, count, flags);
+    phx__wire_end(&w, start);
+    frames_queue(p, l, &w);
+    return 0;
+}
+
+static void frames_update(void *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count,
+                        const struct phx_id *ids, uint32_t id_count)
+{
+    phx *p = ctx;
+    uint32_t first = 0;
+
+    (void)id_count;
+    while (first < count) {
+        size_t bytes;
+        uint32_t set;
+        uint32_t n = frames_fit(entries, first, count, &bytes, &set);
+        if (frames_send_update(p, nbr, entries + first, n, bytes, set, ids) != 0) {
+            frames_lost(p, nbr);
+            return;
+        }
+        first += n;
+    }
+}
+
+static void frames_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops)
+{
+    phx *p = ctx;
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+    struct phx__request q;
+    struct phx__writer w;
+    struct phx__link *l = frames_writer(p, nbr, 64, &w);
+
+    if (l == NULL || d == NULL)
+        return; /* it is repeated */
+    q.id = p->ids.at[node];
+    q.incarnation = d->incarnation;
+    q.seq = seq;
+    phx__wire_put_request(&w, &q, hops);
+    frames_queue(p, l, &w);
+}
+
+static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
+{
+    struct phx__beat b;
+    struct phx__writer w;
+    struct phx__link *l = frames_writer(p, node, 64, &w);
+    int monitor;
+
+    if (l == NULL)
+        return;
+    memset(&b, 0, sizeof b);
+    b.next_ms = (uint32_t)(phx__detect_promise(&p->detect, node, p->now, &monitor) / PHX__MS);
+    b.echo_ms = echo_ms;
+    phx__route_fill_beat(&p->route, node, &b);
+    flags |= (monitor ? (int)PHX__BEAT_MONITOR : 0) | (p->detect.pause ? (int)PHX__BEAT_BUSY : 0);
+    phx__wire_put_beat(&w, &b, flags);
+    p->heartbeats_out++;
+    frames_queue(p, l, &w);
+}
+
+/* A beat that asks for an answer carries our clock, which the answer brings back. */
+void phx__node_frames_beat(phx *p, uint32_t node, int flags)
+{
+    frames_say_beat(p, node, flags,
+                  flags & (int)PHX__BEAT_REPLY ? (uint32_t)(p->now / PHX__MS) : 0);
+}
+
+static void frames_route_beat(void *ctx, uint32_t nbr, int flags)
+{
+    phx__node_frames_beat(ctx, nbr, flags);
+}
+
+/* The table in lines of 29 bytes, as many frames as it takes. */
+static void frames_summary(void *ctx, uint32_t nbr, int reply)
+{
+    phx *p = ctx;
+    uint32_t node = 0, each = FRAMES_UPDATE_FULL / 29;
+
+    while (node < p->ids.size) {
+        struct phx__writer w;
+        struct phx__link *l = frames_writer(p, nbr, FRAMES_UPDATE_FULL + PHX__WIRE_HEADER, &w);
+        size_t start;
+        uint32_t n = 0;
+        if (l == NULL)
+            return; /* the next digest asks again */
+        start = phx__wire_begin(&w, PHX__SUMMARY, reply ? (int)PHX__SUMMARY_REPLY : 0, 0);
+        for (; node < p->ids.size && n < each; node++) {
+            const struct phx__dest *d = phx__route_dest(&p->route, node);
+            struct phx__summary_line s;
+            if (d == NULL)
+                continue;
+            s.id = p->ids.at[node];
+            s.incarnation = d->incarnation;
+            s.seq = d->seq;
+            s.hops = d->hops;
+            phx__wire_put_summary_line(&w, &s);
+            n++;
+        }
+        phx__wire_end(&w, start);
+        if (node < p->ids.size)
+            w.data[start + 5] |= PHX__SUMMARY_MORE;
+        frames_queue(p, l, &w);
+    }
+}
+
+void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops)
+{
+    ops->ctx = p;
+    ops->update = frames_update;
+    ops->request = frames_request;
+    ops->beat = frames_route_beat;
+    ops->summary = frames_summary;
+}
+
+int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap)
+{
+    phx *p = ctx;
+    uint32_t next = phx__route_next(&p->route, node);
+    struct phx__writer w;
+    size_t size = FRAMES_ACK_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE;
+    struct phx__link *l;
+
+    if (p->free_later)
+        return PHX_ECLOSED; /* some of what was taken since was not shown to the host */
+    l = next == PHX__NONE ? NULL : frames_writer(p, next, size, &w);
+    if (l == NULL)
+        return PHX_EUNREACH;
+    phx__wire_put_ack(&w, a, (int)p->cfg.hop_limit);
+    if (gap)
+        w.data[5] |= PHX__ACK_GAP;
+    return phx__link_control_end(&p->set, l, &w);
+}
+
+/* ---- In -------------------------------------------------------------------------------------- */
+
+static void frames_drop_card(phx *p, struct phx__link *l)
+{
+    phx__mem_put(&p->mem, l->card, l->card_capacity);
+    l->card = NULL;
+    l->card_total = l->card_size = l->card_capacity = 0;
+}
+
+static int frames_on_card(phx *p, struct phx__link *l, const struct phx__frame *f)
+{
+    struct phx__card_part c;
+
+    if (phx__wire_get_card_part(f, &c) != 0)
+        return PHX_EPROTO;
+    if (c.offset == 0) {
+        frames_drop_card(p, l);
+        l->card_total = c.total;
+        l->card_id = c.id;
+        l->card_version = c.version;
+        l->card_incarnation = c.incarnation;
+    }
+    if (l->card_total == 0 || c.offset != l->card_size || c.total != l->card_total
+        || c.version != l->card_version || c.incarnation != l->card_incarnation
+        || !phx__id_equal(&c.id, &l->card_id) || c.size > c.total - c.offset)
+        return PHX_EPROTO;
+    /* Room is made for what has come, not for what is announced. */
+    if (phx__mem_grow(&p->mem, &l->card, &l->card_capacity, c.offset + c.size, 1) != 0)
+        return PHX_ENOMEM; /* the link starts over when there is room */
+    memcpy(l->card + c.offset, c.data, c.size);
+    l->card_size += c.size;
+    return 0;
+}
+
+/* A card that came in parts belongs to the next entry that says so. */
+static int frames_attach_card(struct phx__link *l, struct phx__entry *e)
+{
+    if (!(e->flags & PHX__ENTRY_CARD_SENT))
+        return 0;
+    if (l->card == NULL || l->card_size != l->card_total || l->card_version != e->card_version
+        || l->card_incarnation != e->incarnation || !phx__id_equal(&l->card_id, &e->id))
+        return PHX_EPROTO;
+    e->card = l->card;
+    e->card_size = l->card_size;
+    return 0;
+}
+
+/* Who says that it is another, or not itself, has a bug or lies. That much can be seen from here. */
+static int frames_is_own_word(struct phx__link *l, const struct phx_id *id, uint8_t hops)
+{
+    int own = phx__id_equal(id, &l->id);
+
+    if (own == (hops == 0))
+        return 1;
+    l->why = own ? "a distance from itself" : "no distance from another node";
+    return 0;
+}
+
+static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame *f)
+{
+    struct phx__update u;
+    struct phx__entry e;
+    int got, dropped = 0;
+
+    if (phx__wire_get_update(f, &u) != 0)
+        return PHX_EPROTO;
+    p->updates_in++;
+    while ((got = phx__wire_next_entry(&u, f->flags, &e)) > 0) {
+        const uint8_t *trans =
+            u.ids == NULL ? NULL : u.ids + (size_t)e.trans_first * sizeof(struct phx_id);
+        struct phx__card card;
+        if (!frames_is_own_word(l, &e.id, e.hops) || frames_attach_card(l, &e) != 0
+            || (e.card != NULL && phx__wire_get_card(e.card, e.card_size, &card) != 0))
+            return PHX_EPROTO;
+        p->entries_in++;
+        phx__node_suspect_refuted(p, &e);
+        got = phx__route_entry(&p->route, l->peer, &e, trans, p->now);
+        if (got == PHX_ENOMEM)
+            return got; /* what is lost here nobody sends again: the next link starts with everything */
+        dropped += got != 0;
+        if (e.flags & PHX__ENTRY_CARD_SENT)
+            frames_drop_card(p, l);
+    }
+    if (dropped > 0) /* one line per frame, not per entry: a liar must not fill the log */
+        phx__node_log(p, PHX_LOG_WARN, "%u route entries dropped: %s", (uint64_t)dropped,
+                      phx_strerror(PHX_ELIMIT));
+    return got;
+}
+
+static int frames_on_request(phx *p, struct phx__link *l, const struct phx__frame *f)
+{
+    struct phx__request q;
+
+    if (phx__wire_get_request(f, &q) != 0)
+        return PHX_EPROTO;
+    phx__route_request(&p->route, l->peer, &q, f->hops, p->now);
+    return 0;
+}
+
+static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *f)
+{
+    struct phx__beat b;
+
+    if (phx__wire_get_beat(f, &b) != 0)
+        return PHX_EPROTO;
+    p->heartbeats_in++;
+    p->monitor_beats_in += (f->flags & PHX__BEAT_MONITOR) != 0;
+    phx__detect_beat(&p->detect, l->peer, b.next_ms * PHX__MS, f->flags & (int)PHX__BEAT_BUSY,
+                   f->flags & (int)PHX__BEAT_MONITOR, p->now);
+    phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
+    if (l->peer == p->teller && b.digest == p->route.digest)
+        phx__dial_told_all(&p->dial, p->now);
+    if ((f->flags & PHX__BEAT_REPLY) && phx__link_queued(l) < FRAMES_ANSWER_QUEUE)
+        frames_say_beat(p, l->peer, 0, b.echo_ms);
+    return 0;
+}
+
+static int frames_on_summary(phx *p, struct phx__link *l, const struct phx__frame *f)
+{
+    struct phx__summary_line s;
+    struct phx__reader r;
+    int got;
+
+    phx__buf_reader_init(&r, f->body, f->size);
+    if (!l->summary_open)
+        phx__route_summary_begin(&p->route);
+    while ((got = phx__wire_next_summary_line(&r, &s)) > 0
+           && frames_is_own_word(l, &s.id, s.hops))
+        phx__route_summary_line(&p->route, l->peer, &s);
+    if (got > 0)
+        return PHX_EPROTO;
+    l->summary_open = (f->flags & PHX__SUMMARY_MORE) != 0;
+    if (got == 0 && !l->summary_open && (f->flags & PHX__SUMMARY_REPLY) == 0) {
+        /* Few bytes ask for a whole table: not more often than the table could be of use. */
+        if (p->now < l->summary_at || phx__link_queued(l) >= FRAMES_ANSWER_QUEUE)
+            return 0;
+        l->summary_at = p->now + PHX__SECOND;
+    }
+    if (got == 0 && !l->summary_open)
+        phx__route_summary_end(&p->route, l->peer, (f->flags & PHX__SUMMARY_REPLY) != 0);
+    return got;
+}
+
+static void frames_forward_ack(phx *p, const struct phx__ack *a, const struct phx__frame *f)
+{
+    size_t size = PHX__WIRE_HEADER + f->size, start;
+    uint32_t node = phx__id_find(&p->ids, &a->target);
+    uint32_t next = node == PHX__NONE ? PHX__NONE : phx__route_next(&p->route, node);
+    struct phx__writer w;
+    struct phx__link *l;
+
+    if (next == PHX__NONE || f->hops <= 1 || !p->cfg.relay
+        || (l = frames_writer(p, next, size, &w)) == NULL
+        || phx__link_queued(l) >= FRAMES_ANSWER_QUEUE) {
+        p->post.dropped++; /* acks are cumulative: the next one says it again */
+        return;
+    }
+    start = phx__wire_begin(&w, PHX__ACK, f->flags, f->hops - 1);
+    phx__buf_put_bytes(&w, f->body, f->size);
+    phx__wire_end(&w, start);
+    frames_queue(p, l, &w);
+    p->post.relayed_frames++;
+}
+
+static int frames_on_ack(phx *p, const struct phx__frame *f)
+{
+    struct phx__ack a;
+
+    if (phx__wire_get_ack(f, &a) != 0)
+        return PHX_EPROTO;
+    if (phx__id_equal(&a.target, p->set.self))
+        phx__post_ack(&p->post, &a, (f->flags & PHX__ACK_GAP) != 0, p->now);
+    else
+        frames_forward_ack(p, &a, f);
+    return 0;
+}
+
+/* As phx__node_frames_in, for frames that are read straight into place. */
+size_t phx__node_frames_place(void *ctx, struct phx__link *l, const uint8_t *front, size_t size,
+                       struct phx__place *out)
+{
+    phx *p = ctx;
+
+    return phx__node_link(p, l->peer) == l ? phx__post_recv_place(&p->post, front, size, out) : 0;
+}
+
+void phx__node_frames_placed(void *ctx, struct phx__link *l, const uint8_t *head, size_t size,
+                      const uint8_t *payload)
+{
+    phx *p = ctx;
+
+    if (phx__node_link(p, l->peer) != l)
+        return;
+    phx__post_recv_placed(&p->post, head, size, payload, p->now);
+    l->from = p->post.last_source;
+}
+
+int phx__node_frames_ahead(void *ctx, struct phx__link *l, uint32_t from, struct phx__place *out)
+{
+    phx *p = ctx;
+
+    return phx__node_link(p, l->peer) == l && phx__post_recv_ahead(&p->post, from, out);
+}
+
+static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *f,
+                        const uint8_t *raw, size_t raw_size)
+{
+    /* What is for us stays here, and a second scratch for it would be memory for nothing. */
+    int lends = raw_size >= PHX__LEND_LEAST
+                && memcmp(raw + PHX__DATA_TARGET, p->set.self, sizeof *p->set.self) != 0;
+    int err;
+
+    p->post.lender = lends ? phx__link_lend(&p->set, raw) : NULL;
+    err = phx__post_data(&p->post, l->peer, raw, raw_size, f, p->now);
+    l->from = p->post.last_source;
+    return err;
+}
+
+int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
+                    size_t raw_size)
+{
+    phx *p = ctx;
+
+    /* A link that another one has replaced is only waiting for its end: what still comes on it is older
+     * than what came on its successor. */
+    if (phx__node_link(p, l->peer) != l)
+        return 0;
+    switch (f->type) {
+    case PHX__UPDATE: return frames_on_update(p, l, f);
+    case PHX__CARD: return frames_on_card(p, l, f);
+    case PHX__REQUEST: return frames_on_request(p, l, f);
+    case PHX__BEAT: return frames_on_beat(p, l, f);
+    case PHX__SUMMARY: return frames_on_summary(p, l, f);
+    case PHX__DATA: return frames_on_data(p, l, f, raw, raw_size);
+    case PHX__ACK: return frames_on_ack(p, f);
+    case PHX__SUSPECT: return phx__node_suspect_on_suspect(p, l, f);
+    case PHX__PROBE: return phx__node_suspect_on_probe(p, l, f);
+    case PHX__HAND: return phx__node_handover_on_hand(p, f);
+    case PHX__TRACE: return phx__node_trace_on_trace(p, l, f);
+    case PHX__CAST: return phx__post_multicast_data(&p->post, l->peer, f, p->now);
+    default: return PHX_EPROTO;
+    }
+}

@@ -1,0 +1,889 @@
+/* flow.c - part of post: one flow's numbers, stores and windows, from one node to another. */
+
+/* A flow is what one node sends to one other, cut into numbered frames. This part knows the
+ * arithmetic of it and keeps the bytes; who sends, where a frame goes next and what an outcome
+ * means, it refuses to know.
+ *
+ *      numbers:     base                sent             left             base + count
+ *                    |  under way        |  to be emitted | never emitted   |
+ *      ring:      [rec][rec][rec] ... [rec][rec] ...    [rec][rec] ...    [rec]
+ *                    |                                     |
+ *      heads:     tail block: head+payload|head+payload|head|head|...       (frames, ready to go)
+ *      bodies:                                   large messages: one block each, cut by (at, size)
+ *
+ * sent == left unless something is being sent again. An ack moves base, an emission moves sent, and
+ * a rewind puts sent back to base: go-back-N. It is enough, because links do not lose or reorder
+ * single frames. What gets lost is a link with all that was on it, and then everything behind the
+ * loss, too.
+ *
+ * A frame is encoded once, when the message is put, into a block that consecutive frames share. So
+ * small messages stand there back to back as they will on the wire, the link's queue merges them
+ * into one slice, and a small message costs one copy and no allocation. Retransmission emits the
+ * same bytes.
+ *
+ * A message that finds the last frame not yet emitted, and has its name, its sender and its knowledge
+ * of returns in common with what is there, joins it: its bytes go behind that frame's, with two bytes
+ * of size and perhaps its tag, and the frame has become a *run* (see run.c). So a stream of small
+ * messages costs a fraction of a head, of a record, of an ack each, and a lone message is what it was,
+ * and leaves when it did:
+ *
+ *      open:      [head to a|8|8|8|8|   ]  + 8 to a   -> joins
+ *      closed:    [head to a|8|8|8|8] emitted, full, or another message behind it -> a new frame
+ *
+ * What may have to be taken out of the flow again does not join: who has a token is told how it
+ * ended and may be cancelled, what has a time limit expires. So a frame ends in one way, but for one
+ * thing: its target may deliver the beginning of a run and return the rest. The number is the frame's,
+ * and not the message's, because everything here is about frames: numbers given anew, credit,
+ * retransmission. Only the target knows in between how far it is in a run; it remembers that until it
+ * has the whole frame, and a return says at which message. The first plan was a number for each
+ * message; then an ack could end in the midst of a record, the ring would have to be searched, and
+ * each of the ten thousands of messages that a window holds now would need a return of its own when
+ * their name has moved.
+ *
+ * Numbers are given when a message is put, although it may be withdrawn as long as nothing of it
+ * has been emitted. Withdrawing it leaves a hole, so the numbers of all behind it, which were never
+ * emitted either, are written again into their heads: nobody else has seen those bytes. That is
+ * O(queue) for a rare call and nothing for the common ones.
+ *
+ * Memory: 64 bytes for a record, 56 to 92 bytes for a head; in a run 2 or 10 bytes. What counts
+ * against windows is the frame with its head, never less than WIRE.md asks (it counts payload only),
+ * so that empty messages are bounded too. */
+#include "post/flow.h"
+
+/* Frames that small messages join end here. The head of such a frame and the work for it are shared by 246
+ * messages of 64 bytes, a few instructions each; twice as much would save a few more and let the first of
+ * them wait longer for the last. It is an eighth of what a link commits ahead of control frames. */
+#define FLOW_RUN_MOST 16384u
+/* Payloads up to here are copied behind their heads: one slice and one cache-friendly stream
+ * instead of a block each. Above, a body of its own costs less than it saves on the retransmission
+ * store's slack. */
+#define FLOW_SMALL 4096u
+/* A flow that says little keeps little; one that streams gets blocks that hold 680 messages of 8
+ * bytes. */
+#define FLOW_TAIL_FIRST 4096u
+#define FLOW_TAIL_MOST 65536u
+#define FLOW_RING_FIRST 8u
+/* 3 GiB of records, which a 32-bit size still counts. */
+#define FLOW_RING_MOST (1u << 26)
+/* Where a frame has its number, and its name: behind the header and two ids; see WIRE.md. */
+#define FLOW_NUMBER_AT (PHX__DATA_TARGET + 32u)
+#define FLOW_NAME_AT (FLOW_NUMBER_AT + 16u)
+/* What a record keeps of its frame's flags. */
+#define FLOW_PLACE (PHX__DATA_FIRST | PHX__DATA_LAST | PHX__DATA_SEEN)
+/* The backstop. A lost frame is nearly always noticed sooner, by a changed route or a gap; what is
+ * left is the loss of the last frames at a relay. 1 s is far above any delay of a scheduler; 30 s
+ * is what TCP settles for within an order of magnitude. */
+#define FLOW_RTO_MIN PHX__SECOND
+#define FLOW_RTO_MAX (30 * PHX__SECOND)
+/* Before anything was ever acknowledged: the first frames may have come to a target that has not
+ * heard of us yet and drops them. Waiting a second for that would be most of a small program's
+ * life. */
+#define FLOW_RTO_NEW (100 * PHX__MS)
+/* A target that misses a frame says so for every frame behind it. One rewind answers them all. */
+#define FLOW_REWIND_MIN (10 * PHX__MS)
+/* However many losses, so much may be under way: two fragments keep a link busy. */
+#define FLOW_ALLOWED_MIN (2 * PHX__FRAGMENT)
+
+/* ---- The ring of records */
+
+struct phx__flow_record *phx__post_flow_at(const struct phx__flow_out *o, uint32_t index)
+{
+    return &o->ring[(o->first + index) & (o->capacity - 1)];
+}
+
+size_t phx__post_flow_frame_size(const struct phx__flow_record *r)
+{
+    return (size_t)r->head_size + r->body_size;
+}
+
+/* The frame, or its head. */
+static uint8_t *flow_frame(const struct phx__flow_record *r)
+{
+    return r->head->data + r->head_at;
+}
+
+static size_t flow_head_size(int flags)
+{
+    if ((flags & (int)PHX__DATA_FIRST) == 0)
+        return PHX__DATA_HEAD;
+    return PHX__DATA_FIRST_HEAD + ((flags & (int)PHX__DATA_SEEN) != 0 ? 4u : 0);
+}
+
+uint32_t phx__post_flow_rest(const struct phx__flow_record *r)
+{
+    return r->body == NULL ? r->body_at : 0;
+}
+
+size_t phx__post_flow_payload(const struct phx__flow_record *r)
+{
+    size_t bytes = phx__post_flow_frame_size(r) - flow_head_size(r->flags);
+    uint32_t rest = phx__post_flow_rest(r);
+
+    return rest == 0 ? bytes : bytes - rest * phx__wire_more_head(phx__wire_flags(flow_frame(r)));
+}
+
+/* Room for n more records. */
+static int flow_reserve(struct phx__flow_out *o, uint32_t n)
+{
+    uint32_t capacity = o->capacity == 0 ? FLOW_RING_FIRST : o->capacity, i;
+    struct phx__flow_record *ring;
+
+    if (n <= o->capacity - o->count)
+        return 0;
+    if (n > FLOW_RING_MOST - o->count)
+        return PHX_ENOMEM;
+    while (capacity < o->count + n)
+        capacity *= 2;
+    ring = phx__mem_get(o->mem, capacity * sizeof *ring);
+    if (ring == NULL)
+        return PHX_ENOMEM;
+    for (i = 0; i < o->count; i++)
+        ring[i] = *phx__post_flow_at(o, i);
+    phx__mem_put(o->mem, o->ring, o->capacity * sizeof *ring);
+    o->ring = ring;
+    o->first = 0;
+    o->capacity = capacity;
+    return 0;
+}
+
+void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index)
+{
+    o->open_box = NULL;
+    while (o->count > index) {
+        struct phx__flow_record r = *phx__post_flow_at(o, --o->count);
+
+        o->bytes -= phx__post_flow_frame_size(&r);
+        if (o->base + o->count < o->sent) {
+            o->sent--;
+            o->flying -= phx__post_flow_frame_size(&r);
+        }
+        if (o->base + o->count < o->left)
+            o->left--;
+        phx__buf_block_drop(r.head);
+        phx__buf_block_drop(r.body);
+    }
+}
+
+/* ---- Life */
+
+void phx__post_flow_init(struct phx__flow_out *o, struct phx__mem *mem, const struct phx_id *target,
+                    const struct phx_id *source, int hops, size_t own, size_t window)
+{
+    memset(o, 0, sizeof *o);
+    o->mem = mem;
+    o->target = *target;
+    o->source = *source;
+    o->hops = hops;
+    o->own = own;
+    phx__post_flow_restart(o, 0, window);
+}
+
+void phx__post_flow_restart(struct phx__flow_out *o, uint64_t epoch, size_t window)
+{
+    PHX_ASSERT(o->count == 0 && o->bytes == 0 && o->flying == 0);
+    o->epoch = epoch;
+    o->base = o->sent = o->left = 0;
+    o->window = window;
+    o->allowed = o->own;
+    o->timing = 0;
+    o->srtt = 0;
+    o->rto = FLOW_RTO_NEW;
+    o->rto_at = PHX__NEVER;
+    o->rewind_from = 0;
+    o->limit_at = PHX__NEVER;
+    o->front_back = 0;
+    o->seen = 0;
+    o->open_box = NULL;
+}
+
+void phx__post_flow_trim(struct phx__flow_out *o)
+{
+    if (o->count > 0)
+        return;
+    phx__buf_block_drop(o->tail);
+    o->tail = NULL;
+    o->tail_size = 0;
+    phx__mem_put(o->mem, o->ring, o->capacity * sizeof *o->ring);
+    o->ring = NULL;
+    o->first = o->capacity = 0;
+}
+
+void phx__post_flow_free(struct phx__flow_out *o)
+{
+    phx__post_flow_truncate(o, 0);
+    phx__post_flow_trim(o);
+}
+
+/* ---- Putting messages in */
+
+/* A block with `need` bytes free at its end. */
+static struct phx__block *flow_tail(struct phx__flow_out *o, size_t need)
+{
+    size_t size = o->tail_size == 0 ? FLOW_TAIL_FIRST : o->tail_size;
+    struct phx__block *b = o->tail;
+
+    if (b != NULL && b->capacity - b->used >= need)
+        return b;
+    b = phx__buf_block_new(o->mem, size < need ? need : size);
+    if (b == NULL)
+        return NULL;
+    phx__buf_block_drop(o->tail);
+    o->tail = b;
+    o->tail_size = (uint32_t)(size < FLOW_TAIL_MOST ? size * 2 : FLOW_TAIL_MOST);
+    return b;
+}
+
+static int flow_first_flags(const struct phx__flow_out *o)
+{
+    return (int)PHX__DATA_FIRST | (o->seen != 0 ? (int)PHX__DATA_SEEN : 0);
+}
+
+/* Does somebody wait for the outcome: a token, or memory to be given back? */
+static int flow_soon(const struct phx__message *m)
+{
+    int waits = m->token != 0 || m->cast != NULL || (m->body != NULL && m->body->release != NULL);
+
+    return waits ? (int)PHX__DATA_SOON : 0;
+}
+
+/* Encodes the head of the next frame, with room for `inlined` bytes of payload behind it. The ring
+ * has room. NULL: no memory. */
+static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct phx__message *m,
+                                         int flags,
+                                         size_t payload, size_t inlined)
+{
+    size_t head_size = flow_head_size(flags);
+    struct phx__block *tail = flow_tail(o, head_size + inlined);
+    struct phx__flow_record *r;
+    struct phx__writer w;
+    struct phx__data d;
+
+    if (tail == NULL)
+        return NULL;
+    r = phx__post_flow_at(o, o->count);
+    d.target = o->target;
+    d.source = o->source;
+    d.number = o->base + o->count;
+    d.epoch = o->epoch;
+    d.to = m->to;
+    d.from = m->from;
+    d.tag = m->tag;
+    d.total = m->size;
+    d.seen = o->seen;
+    d.payload = NULL;
+    d.size = payload;
+    phx__buf_writer_init(&w, tail->data + tail->used, head_size);
+    phx__wire_put_data_head(&w, &d, flags | flow_soon(m), o->hops);
+    PHX_ASSERT(!w.bad && w.size == head_size);
+    r->head = phx__buf_block_hold(tail);
+    r->head_at = (uint32_t)tail->used;
+    r->head_size = (uint16_t)(head_size + inlined);
+    r->body = NULL;
+    r->body_at = r->body_size = 0;
+    r->flags = (uint8_t)(((unsigned)flags & FLOW_PLACE) | m->met << PHX__FLOW_MET);
+    r->gone = 0;
+    r->token = m->token;
+    r->limit = m->limit;
+    r->box = m->box;
+    r->cast = m->cast;
+    tail->used += r->head_size;
+    o->count++;
+    o->bytes += r->head_size;
+    return r;
+}
+
+size_t phx__post_flow_mail_bytes(const struct phx__message *m)
+{
+    return m->run == 0 ? m->size : m->size + m->rest_size - m->rest * phx__wire_more_head(m->run);
+}
+
+int phx__post_flow_mail_next(struct phx__message *m)
+{
+    const uint8_t *end = m->data + m->size + m->rest_size;
+
+    if (m->rest == 0)
+        return 0;
+    m->data = phx__wire_more(m->data + m->size, m->run, &m->tag, &m->size);
+    m->rest_size = (size_t)(end - m->data) - m->size;
+    if (--m->rest == 0)
+        m->run = 0;
+    return 1;
+}
+
+void phx__post_flow_mail_copy(const struct phx__message *m, uint8_t *to)
+{
+    int i;
+
+    if (m->body != NULL) {
+        if (m->size + m->rest_size > 0)
+            memcpy(to, m->data, m->size + m->rest_size);
+        return;
+    }
+    for (i = 0; i < m->iov_count; i++) {
+        if (m->iov[i].iov_len > 0) {
+            memcpy(to, m->iov[i].iov_base, m->iov[i].iov_len);
+            to += m->iov[i].iov_len;
+        }
+    }
+}
+
+/* Who waits for an outcome, or expires, needs a record of its own; and so does what a life has met. */
+static int flow_is_plain(const struct phx__message *m)
+{
+    return m->token == 0 && m->limit == PHX__NEVER && m->cast == NULL && m->met == 0;
+}
+
+/* Others may join it, as many as go behind it in the tail, up to a bound: a frame that fills the credit
+ * would have to wait for all before it. */
+static void flow_open(struct phx__flow_out *o, const struct phx__message *m,
+                      struct phx__flow_record *r)
+{
+    size_t credit = o->window < o->own ? o->window : o->own;
+    size_t left = o->tail->capacity - o->tail->used;
+    size_t most = credit / 4 < FLOW_RUN_MOST ? credit / 4 : FLOW_RUN_MOST;
+
+    if (!flow_is_plain(m) || r->head_size >= most)
+        return;
+    o->open_box = m->box;
+    o->open_from = m->from;
+    o->open_tag = m->tag;
+    o->open_left = (uint32_t)(left < most - r->head_size ? left : most - r->head_size);
+    o->open_record = r;
+    o->open_frame = flow_frame(r);
+}
+
+/* A small message, or a run. */
+static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
+{
+    size_t size = m->size + m->rest_size;
+    struct phx__flow_record *r = flow_add(o, m, flow_first_flags(o) | (int)PHX__DATA_LAST | m->run,
+                                          size, size);
+
+    if (r == NULL)
+        return PHX_ENOMEM;
+    phx__post_flow_mail_copy(m, flow_frame(r) + (r->head_size - size));
+    r->body_at = m->rest;
+    flow_open(o, m, r);
+    return 0;
+}
+
+uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t from,
+                        uint64_t tag, size_t size)
+{
+    struct phx__flow_record *r = o->open_record;
+    size_t head, need;
+    struct phx__writer w;
+    uint8_t *at;
+    int flags;
+
+    if (b != o->open_box || from != o->open_from || size > FLOW_SMALL)
+        return NULL;
+    flags = phx__wire_flags(o->open_frame);
+    if ((flags & (int)PHX__DATA_RUN) == 0)
+        flags |= (int)(tag == o->open_tag ? PHX__DATA_RUN : PHX__DATA_RUN | PHX__DATA_TAGS);
+    else if ((flags & (int)PHX__DATA_TAGS) == 0 && tag != o->open_tag)
+        return NULL;
+    head = phx__wire_more_head(flags);
+    need = head + size;
+    if (need > o->open_left)
+        return NULL;
+    at = o->open_frame + r->head_size;
+    phx__buf_writer_init(&w, at, head);
+    phx__wire_put_more(&w, flags, tag, size);
+    o->open_left -= (uint32_t)need;
+    o->bytes += need;
+    o->tail->used += need;
+    r->head_size = (uint16_t)(r->head_size + need);
+    r->body_at++;
+    phx__wire_stretch(o->open_frame, flags, r->head_size);
+    return at + head;
+}
+
+int phx__post_flow_join(struct phx__flow_out *o, const struct phx__message *m)
+{
+    uint8_t *to;
+
+    if (m->box != o->open_box || !flow_is_plain(m) || m->run != 0
+        || (m->body != NULL && m->body->release != NULL))
+        return 0;
+    to = phx__post_flow_room(o, m->box, m->from, m->tag, m->size);
+    if (to == NULL)
+        return 0;
+    phx__post_flow_mail_copy(m, to);
+    return 1;
+}
+
+/* Bytes of a message in one frame, but the last. */
+static size_t flow_fragment(const struct phx__message *m)
+{
+    return m->cast != NULL ? PHX__CAST_FRAGMENT : PHX__FRAGMENT;
+}
+
+/* Cuts `body` into frames. Each holds it, so that a link may keep one while others are gone. */
+static int flow_put_large(struct phx__flow_out *o, const struct phx__message *m,
+                          struct phx__block *body, size_t at)
+{
+    uint32_t before = o->count;
+    size_t done = 0, size;
+
+    do {
+        struct phx__flow_record *r;
+        int place = done == 0 ? flow_first_flags(o) : 0;
+
+        size = m->size - done < flow_fragment(m) ? m->size - done : flow_fragment(m);
+        if (done + size == m->size)
+            place |= (int)PHX__DATA_LAST;
+        r = flow_add(o, m, place, size, 0);
+        if (r == NULL) {
+            phx__post_flow_truncate(o, before);
+            return PHX_ENOMEM;
+        }
+        r->body = phx__buf_block_hold(body);
+        r->body_at = (uint32_t)(at + done);
+        r->body_size = (uint32_t)size;
+        o->bytes += size;
+        done += size;
+    } while (done < m->size);
+    return 0;
+}
+
+int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
+{
+    int err;
+    struct phx__block *body = m->body;
+    uint32_t frames = m->size == 0 ? 1 : (uint32_t)((m->size - 1) / flow_fragment(m) + 1);
+
+    PHX_ASSERT(o->epoch != 0);
+    if (flow_reserve(o, frames) != 0)
+        return PHX_ENOMEM;
+    o->open_box = NULL;
+    /* The host's own memory is never copied, however small: that is what it asked for. Nor are the
+     * bytes of a cast, which many flows share. */
+    if (m->run != 0
+        || (m->size <= FLOW_SMALL && m->cast == NULL && (body == NULL || body->release == NULL))) {
+        err = flow_put_small(o, m);
+    } else if (body != NULL) {
+        err = flow_put_large(o, m, body, m->size == 0 ? 0 : (size_t)(m->data - body->data));
+    } else {
+        body = phx__buf_block_new(o->mem, m->size);
+        if (body == NULL)
+            return PHX_ENOMEM;
+        phx__post_flow_mail_copy(m, body->data);
+        body->used = m->size;
+        err = flow_put_large(o, m, body, 0);
+        phx__buf_block_drop(body); /* the records hold it now */
+    }
+    if (err == 0 && m->limit < o->limit_at)
+        o->limit_at = m->limit;
+    return err;
+}
+
+/* ---- Emitting and acknowledging */
+
+struct phx__flow_record *phx__post_flow_peek(const struct phx__flow_out *o)
+{
+    size_t credit = o->window < o->own ? o->window : o->own;
+    struct phx__flow_record *r;
+
+    if (o->sent == o->base + o->count)
+        return NULL;
+    r = phx__post_flow_at(o, (uint32_t)(o->sent - o->base));
+    if (credit > o->allowed)
+        credit = o->allowed;
+    /* One frame may always be under way, or a window below its size would stop the flow for
+     * good. */
+    if (o->flying > 0 && (o->flying >= credit || phx__post_flow_frame_size(r) > credit - o->flying))
+        return NULL;
+    return r;
+}
+
+int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
+{
+    int again = o->sent < o->left;
+
+    o->flying += phx__post_flow_frame_size(phx__post_flow_at(o, (uint32_t)(o->sent - o->base)));
+    if (!again) {
+        o->left++;
+        if (o->left == o->base + o->count)
+            o->open_box = NULL; /* what has left stays as it is */
+        /* One frame at a time is timed, and only if it went once (Karn): an ack does not say which
+         * copy it answers. */
+        if (!o->timing) {
+            o->timing = 1;
+            o->rtt_number = o->sent;
+            o->rtt_at = now;
+        }
+    }
+    o->sent++;
+    if (o->rto_at == PHX__NEVER)
+        o->rto_at = now + o->rto;
+    return again;
+}
+
+/* What a message that must go again needs and only its first frame told. */
+static void flow_remember(struct phx__flow_out *o, const struct phx__flow_record *r)
+{
+    if ((r->flags & PHX__DATA_FIRST) != 0 && (r->flags & PHX__DATA_LAST) == 0) {
+        PHX_ASSERT(o->count > 0);
+        phx__post_flow_mail(o, 0, &o->front);
+        o->front_back = 0;
+    }
+}
+
+int phx__post_flow_pop(struct phx__flow_out *o, uint64_t next, struct phx__flow_record *r)
+{
+    if (o->count == 0 || o->base >= next)
+        return 0;
+    *r = *phx__post_flow_at(o, 0);
+    flow_remember(o, r);
+    o->first = (o->first + 1) & (o->capacity - 1);
+    o->count--;
+    o->bytes -= phx__post_flow_frame_size(r);
+    if (o->base < o->sent)
+        o->flying -= phx__post_flow_frame_size(r);
+    else
+        o->sent = o->base + 1; /* acknowledged after a rewind, before it was sent again */
+    o->base++;
+    return 1;
+}
+
+static uint64_t flow_rto(const struct phx__flow_out *o)
+{
+    if (o->srtt == 0)
+        return FLOW_RTO_NEW;
+    if (4 * o->srtt > FLOW_RTO_MAX)
+        return FLOW_RTO_MAX; /* a host that slept through a round trip must not sleep through the next */
+    return 4 * o->srtt > FLOW_RTO_MIN ? 4 * o->srtt : FLOW_RTO_MIN;
+}
+
+void phx__post_flow_progress(struct phx__flow_out *o, uint64_t next, size_t bytes, uint64_t now)
+{
+    if (o->timing && next > o->rtt_number) {
+        uint64_t rtt = now - o->rtt_at;
+
+        o->timing = 0;
+        o->srtt = o->srtt == 0 ? rtt : (7 * o->srtt + rtt) / 8;
+    }
+    if (bytes == 0)
+        return;
+    if (o->srtt == 0)
+        o->srtt = 1; /* something was heard, if only of frames that went twice */
+    /* As TCP's slow start: what arrives makes room for twice as much. */
+    o->allowed = bytes < o->own - o->allowed ? o->allowed + bytes : o->own;
+    o->rto = flow_rto(o);
+    o->rto_at = o->flying > 0 ? now + o->rto : PHX__NEVER;
+    /* Nobody else looks at the block any more: begin it again, and ping-pong needs no memory at
+     * all. */
+    if (o->count == 0 && o->tail != NULL && o->tail->refs == 1)
+        o->tail->used = 0;
+}
+
+void phx__post_flow_saw(struct phx__flow_out *o)
+{
+    o->seen++;
+    o->open_box = NULL; /* the last frame says less */
+}
+
+void phx__post_flow_rewind(struct phx__flow_out *o)
+{
+    o->sent = o->base;
+    o->flying = 0;
+    o->timing = 0;
+    o->rto_at = PHX__NEVER;
+}
+
+void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
+{
+    size_t half = o->allowed / 2;
+
+    /* What loses frames while links live is a relay whose queue is full. Sending less is the
+     * cure. */
+    o->allowed = half > FLOW_ALLOWED_MIN ? half : FLOW_ALLOWED_MIN;
+    if (o->allowed > o->own)
+        o->allowed = o->own;
+    o->rewind_from = now + (o->srtt > FLOW_RTO_MIN ? FLOW_RTO_MIN
+                            : o->srtt > FLOW_REWIND_MIN ? o->srtt : FLOW_REWIND_MIN);
+    phx__post_flow_rewind(o);
+}
+
+void phx__post_flow_timeout(struct phx__flow_out *o, uint64_t now)
+{
+    phx__post_flow_lost(o, now);
+    o->rto = o->rto * 2 < FLOW_RTO_MAX ? o->rto * 2 : FLOW_RTO_MAX;
+}
+
+/* ---- Messages in the flow */
+
+uint32_t phx__post_flow_span(const struct phx__flow_out *o, uint32_t index)
+{
+    uint32_t i = index;
+
+    while ((phx__post_flow_at(o, i)->flags & PHX__DATA_LAST) == 0)
+        i++;
+    PHX_ASSERT(i < o->count);
+    return i - index + 1;
+}
+
+uint32_t phx__post_flow_last(const struct phx__flow_out *o)
+{
+    uint32_t i = o->count - 1;
+
+    while (i > 0 && (phx__post_flow_at(o, i)->flags & PHX__DATA_FIRST) == 0)
+        i--;
+    return i;
+}
+
+void phx__post_flow_mail(const struct phx__flow_out *o, uint32_t index, struct phx__message *m)
+{
+    const struct phx__flow_record *r = phx__post_flow_at(o, index);
+    const uint8_t *head = flow_frame(r);
+    size_t head_size = flow_head_size(r->flags);
+    struct phx__reader in;
+
+    if ((r->flags & PHX__DATA_FIRST) != 0) {
+        phx__buf_reader_init(&in, head + FLOW_NAME_AT, r->head_size - FLOW_NAME_AT);
+        m->to = phx__buf_get_u64(&in);
+        m->from = phx__buf_get_u64(&in);
+        m->tag = phx__buf_get_u64(&in);
+        m->size = (size_t)phx__buf_get_u64(&in);
+        m->data = r->body != NULL ? r->body->data + r->body_at : head + head_size;
+        m->rest = phx__post_flow_rest(r);
+        m->run = phx__wire_flags(head) & (int)(PHX__DATA_RUN | PHX__DATA_TAGS);
+        m->rest_size = m->run == 0 ? 0 : r->head_size - head_size - m->size;
+    } else {
+        PHX_ASSERT(index == 0);
+        *m = o->front;
+    }
+    m->body = r->body != NULL ? r->body : r->head;
+    m->token = r->token;
+    m->limit = r->limit;
+    m->box = r->box;
+    m->cast = r->cast;
+    m->met = (unsigned)r->flags >> PHX__FLOW_MET;
+    m->iov = NULL;
+    m->iov_count = 0;
+}
+
+static void flow_renumber(struct phx__flow_record *r, uint64_t number)
+{
+    struct phx__writer w;
+
+    phx__buf_writer_init(&w, flow_frame(r) + FLOW_NUMBER_AT, 8);
+    phx__buf_put_u64(&w, number);
+}
+
+void phx__post_flow_sweep(struct phx__flow_out *o)
+{
+    uint32_t i = (uint32_t)(o->left - o->base), keep = i;
+
+    o->open_box = NULL;
+    for (; i < o->count; i++) {
+        struct phx__flow_record *r = phx__post_flow_at(o, i);
+
+        if (r->gone) {
+            o->bytes -= phx__post_flow_frame_size(r);
+            phx__buf_block_drop(r->head);
+            phx__buf_block_drop(r->body);
+            continue;
+        }
+        if (keep != i) {
+            *phx__post_flow_at(o, keep) = *r;
+            flow_renumber(r, o->base + keep);
+        }
+        keep++;
+    }
+    o->count = keep;
+}
+
+/* ---- The receiving end */
+
+/* A link may still hold it, to read into it, and finds that it is over. */
+static void flow_drop_part(struct phx__flow_in *in)
+{
+    struct phx__block *part = in->part;
+
+    in->opened = 0;
+    in->part = NULL;
+    if (part != NULL)
+        phx__buf_block_retire(part);
+    phx__buf_block_drop(part);
+}
+
+void phx__post_flow_start(struct phx__flow_in *in, uint64_t epoch)
+{
+    flow_drop_part(in);
+    in->state = PHX__FLOW_ALL;
+    in->next = 0;
+    in->done = 0;
+    in->epoch = epoch;
+}
+
+static void flow_advance(struct phx__flow_in *in)
+{
+    in->next++;
+    in->done = 0;
+}
+
+void phx__post_flow_took(struct phx__flow_in *in)
+{
+    flow_drop_part(in);
+    flow_advance(in);
+}
+
+void phx__post_flow_turn_back(struct phx__flow_in *in, int flags)
+{
+    phx__post_flow_took(in);
+    in->state = (flags & (int)PHX__DATA_LAST) != 0 ? PHX__FLOW_ALL : PHX__FLOW_RETURNED;
+}
+
+void phx__post_flow_give_up(struct phx__flow_in *in)
+{
+    if (in->part != NULL && !in->opened)
+        in->state = PHX__FLOW_HALF;
+    flow_drop_part(in);
+}
+
+/* The rest of its message has no part to join and is skipped, too. */
+static int flow_skip(struct phx__flow_in *in)
+{
+    phx__post_flow_took(in);
+    return PHX__FLOW_SKIPPED;
+}
+
+/* What the first fragment tells. */
+static void flow_read_first(struct phx__message *m, const struct phx__data *d, int flags)
+{
+    m->to = d->to;
+    m->from = d->from;
+    m->tag = d->tag;
+    m->size = (size_t)d->total;
+    m->data = d->payload;
+    m->run = flags & (int)(PHX__DATA_RUN | PHX__DATA_TAGS);
+    m->rest = d->more;
+    m->rest_size = m->run == 0 ? 0 : d->size - m->size;
+}
+
+void phx__post_flow_take_whole(struct phx__flow_in *in, const struct phx__data *d, int flags,
+                          struct phx__message *m)
+{
+    flow_drop_part(in); /* NULL unless the sender broke the message before */
+    in->state = PHX__FLOW_ALL;
+    flow_read_first(m, d, flags);
+}
+
+/* A fragment behind one that was turned back or given up. */
+static int flow_take_rest(struct phx__flow_in *in, int last, struct phx__message *m)
+{
+    if (last && in->state == PHX__FLOW_HALF) {
+        *m = in->mail;
+        return PHX__FLOW_CUT;
+    }
+    flow_advance(in);
+    if (last)
+        in->state = PHX__FLOW_ALL;
+    return PHX__FLOW_MORE;
+}
+
+int phx__post_flow_has_part(const struct phx__flow_in *in, const struct phx__data *d)
+{
+    const struct phx__message *m = &in->mail;
+
+    return in->opened && m->to == d->to && m->from == d->from && m->tag == d->tag
+           && m->size == d->total;
+}
+
+void phx__post_flow_open(struct phx__flow_in *in, const struct phx__data *d, struct phx__block *part)
+{
+    flow_drop_part(in); /* NULL unless the sender broke the message before */
+    memset(&in->mail, 0, sizeof in->mail);
+    in->mail.limit = PHX__NEVER;
+    flow_read_first(&in->mail, d, 0);
+    in->part = part;
+    in->opened = part != NULL;
+}
+
+struct phx__block *phx__post_flow_part(struct phx__mem *mem, size_t size)
+{
+    return phx__mem_has_room_for_mail(mem, size) ? phx__buf_block_new(mem, size) : NULL;
+}
+
+/* Does the fragment fit behind what is there? The last one completes it, others leave something. */
+static int flow_fits(const struct phx__flow_in *in, size_t size, int last)
+{
+    size_t room = in->part->capacity - in->part->used;
+
+    return last ? size == room : size < room;
+}
+
+int phx__post_flow_place(const struct phx__flow_in *in, const struct phx__data *d, int flags,
+                    struct phx__place *out)
+{
+    int first = (flags & (int)PHX__DATA_FIRST) != 0, last = (flags & (int)PHX__DATA_LAST) != 0;
+
+    if (in->part == NULL || in->opened != first || in->state != PHX__FLOW_ALL
+        || !flow_fits(in, d->size, last))
+        return 0;
+    out->block = phx__buf_block_hold(in->part);
+    out->at = in->part->used;
+    out->size = d->size;
+    out->got = 0;
+    return 1;
+}
+
+/* A message of one fragment is not copied: *m points into the frame. Others get one buffer of their
+ * whole size at the first fragment, and their payloads are copied into it unless they have been read
+ * there (phx__post_flow_place). Nothing is changed for good by a last fragment until
+ * phx__post_flow_took, so one that cannot be delivered now may come again. */
+int phx__post_flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct phx__data *d,
+                   int flags, struct phx__message *m)
+{
+    int first = (flags & (int)PHX__DATA_FIRST) != 0, last = (flags & (int)PHX__DATA_LAST) != 0;
+    size_t size = d->size;
+
+    if (first) {
+        if (last) {
+            memset(m, 0, sizeof *m);
+            m->limit = PHX__NEVER;
+            phx__post_flow_take_whole(in, d, flags, m);
+            return PHX__FLOW_WHOLE;
+        }
+        in->state = PHX__FLOW_ALL;
+        if (!phx__post_flow_has_part(in, d))
+            phx__post_flow_open(in, d, phx__post_flow_part(mem, (size_t)d->total));
+        if (in->part == NULL)
+            return PHX__FLOW_LATER;
+    } else if (in->state != PHX__FLOW_ALL) {
+        return flow_take_rest(in, last, m);
+    } else if (in->part == NULL || in->opened) {
+        return flow_skip(in);
+    }
+    in->opened = 0;
+    if (!flow_fits(in, size, last))
+        return flow_skip(in); /* its sender cannot count */
+    if (d->payload != in->part->data + in->part->used)
+        memcpy(in->part->data + in->part->used, d->payload, size);
+    if (!last) {
+        in->part->used += size;
+        flow_advance(in);
+        return PHX__FLOW_MORE;
+    }
+    *m = in->mail;
+    m->body = in->part;
+    m->data = in->part->data;
+    return PHX__FLOW_WHOLE;
+}
+
+#undef FLOW_RUN_MOST
+#undef FLOW_SMALL
+#undef FLOW_TAIL_FIRST
+#undef FLOW_TAIL_MOST
+#undef FLOW_RING_FIRST
+#undef FLOW_RING_MOST
+#undef FLOW_NUMBER_AT
+#undef FLOW_NAME_AT
+#undef FLOW_PLACE
+#undef FLOW_RTO_MIN
+#undef FLOW_RTO_MAX
+#undef FLOW_RTO_NEW
+#undef FLOW_REWIND_MIN
+#undef FLOW_ALLOWED_MIN

@@ -1,0 +1,594 @@
+/* sched.c - part of post: one record per node, and a circle of work per neighbour. */
+
+/* What goes out next is decided here. Each neighbour has a circle of sources: own flows and transit
+ * queues whose next hop it is and which have something to send.
+ *
+ *      nodes[nbr].ready ---> [flow to a] <-> [transit to b] <-> [flow to c] <-> (the first again)
+ *
+ *      to be emitted, and a route known: listed       nothing more, or no route: not listed
+ *      the route changed:                the circle of the new next hop
+ *      no memory to list or to emit:     the strays, which a phx__post_run soon lists again
+ *
+ * Why a circle per neighbour: a relay's links are shared by all that goes through them. Each source
+ * gets SCHED_QUANTUM bytes and then the next has its turn, so none waits for more than one quantum
+ * of each other, and one whose reader sleeps uses up its own credit and nothing else. Finding work
+ * is O(1). The links are in the nodes' records, which never move; the table only points to one of
+ * each circle, so it may grow and neighbours may come and go.
+ *
+ * Relays promise nothing. A transit queue that is full drops, and the flow's source, which learns
+ * it from a gap or from silence, halves what it has under way. That keeps two nodes that relay for
+ * each other from waiting for each other: nobody ever stops reading. Small frames in transit are
+ * copied once, one after another into shared blocks, and so leave in as few slices as they came; large
+ * ones leave from where they were read.
+ *
+ * Acks ride before data that goes the other way, though not on every frame of a brisk exchange, or go
+ * by themselves when enough has come or some time has passed. A record has one timer
+ * for all its deadlines. It is only ever moved forward: one that fires too early is set again then,
+ * which is far cheaper than moving it at each frame. */
+#include "post/post.h"
+
+/* Bytes served to one destination before the next has its turn: one large fragment, four runs, or some
+ * hundred small frames. Less would cost full fragments their fairness, more would let small messages wait
+ * longer. */
+#define SCHED_QUANTUM PHX__FRAGMENT
+/* An ack waits this long for data that goes the other way. It delays no message, only outcomes and
+ * credit; credit is safe because a quarter of the window asks for an ack by itself. */
+#define SCHED_ACK_DELAY (5 * PHX__MS)
+/* An ack rides on data that goes the other way; but within so long after the last one, not for so few frames
+ * and bytes, unless the sender has said that somebody waits for it. In ping-pong an ack is a fifth of all the
+ * work, on either side. The bounds keep what is resent small, and the sender's few records in the cache. */
+#define SCHED_RIDE_EVERY PHX__MS
+#define SCHED_RIDE_FRAMES 16u
+#define SCHED_RIDE_BYTES 4096u
+/* A receiver that could not take a message asks for it again after this. One frame per flow comes
+ * then. */
+#define SCHED_STUCK_AGAIN (50 * PHX__MS)
+/* A flow or transit queue without work for this long gives its buffers back. Frames in transit that
+ * had no route for so long are dropped: their source has sent them again, or given up. */
+#define SCHED_IDLE (10 * PHX__SECOND)
+/* What all transit queues may hold. With the per-target bound of two windows it serves eight
+ * targets at their worst; above it relaying degrades into dropping, but the node's memory is its
+ * own. */
+#define SCHED_TRANSIT_MOST ((size_t)64 << 20)
+/* A large frame is not copied but leaves from the block it was read into. It pins that block, many times
+ * its size, so only so much is kept in this way; then frames are copied, which is dense. */
+#define SCHED_LENT_MOST ((size_t)8 << 20)
+/* Blocks of transit queues grow from what a trickle needs to four of the largest frames. */
+#define SCHED_BLOCK_FIRST 8192u
+#define SCHED_BLOCK_MOST (4 * PHX__FRAME_MAX)
+/* The window of a node that never announced one. */
+#define SCHED_WINDOW_UNKNOWN 65536u
+
+/* ---- Circles of sources */
+
+static struct phx__post_source **sched_circle(struct phx__post *p, uint32_t nbr)
+{
+    return nbr == PHX__NONE ? &p->stray : &p->nodes[nbr].ready;
+}
+
+static void sched_unlist(struct phx__post *p, struct phx__post_source *s)
+{
+    struct phx__post_source **circle;
+
+    if (s->next == NULL)
+        return;
+    circle = sched_circle(p, s->nbr);
+    if (*circle == s)
+        *circle = s->next == s ? NULL : s->next;
+    s->prev->next = s->next;
+    s->next->prev = s->prev;
+    s->prev = s->next = NULL;
+    s->served = 0;
+}
+
+static void sched_insert(struct phx__post *p, struct phx__post_source *s, uint32_t nbr)
+{
+    struct phx__post_source **circle = sched_circle(p, nbr);
+
+    s->nbr = nbr;
+    if (nbr == PHX__NONE)
+        phx__post_box_again(p, 0);
+    if (*circle == NULL) {
+        s->prev = s->next = *circle = s;
+        return;
+    }
+    s->next = *circle; /* before the one whose turn it is: at the end */
+    s->prev = s->next->prev;
+    s->prev->next = s->next->prev = s;
+}
+
+static int sched_grow(struct phx__post *p, uint32_t node)
+{
+    return phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, node + 1, sizeof *p->nodes);
+}
+
+static int sched_is_ready(const struct phx__post_source *s)
+{
+    return s->is_transit ? s->peer->queue.bytes > 0 : phx__post_flow_peek(&s->peer->out) != NULL;
+}
+
+/* Lists it where it belongs, if it has work and a route. Cheap if it is there already. */
+static void sched_list(struct phx__post *p, struct phx__post_source *s)
+{
+    uint32_t nbr = s->peer->nbr;
+    int first;
+
+    if (s->next != NULL) {
+        if (s->nbr == nbr && s->peer->routed)
+            return;
+        sched_unlist(p, s);
+    }
+    if (!s->peer->routed || !sched_is_ready(s))
+        return;
+    if (nbr >= p->node_capacity && sched_grow(p, nbr) != 0)
+        nbr = PHX__NONE;
+    first = *sched_circle(p, nbr) == NULL;
+    sched_insert(p, s, nbr);
+    if (first && nbr != PHX__NONE)
+        p->ops.wants(p->ops.ctx, nbr);
+}
+
+/* ---- Nodes */
+
+void phx__post_sched_arm(struct phx__post *p, struct phx__post_peer *peer)
+{
+    uint64_t at = peer->ack_at < peer->idle_at ? peer->ack_at : peer->idle_at;
+
+    if (peer->out.rto_at < at)
+        at = peer->out.rto_at;
+    if (peer->out.limit_at < at)
+        at = peer->out.limit_at;
+    if (at < phx__timer_at(p->timers, peer->timer))
+        phx__timer_set(p->timers, peer->timer, at);
+}
+
+struct phx__post_peer *phx__post_sched_find(const struct phx__post *p, uint32_t node)
+{
+    return node < p->node_capacity ? p->nodes[node].peer : NULL;
+}
+
+static void sched_ask_route(struct phx__post *p, struct phx__post_peer *peer)
+{
+    uint32_t generation = 0, nbr = p->ops.next(p->ops.ctx, peer->node, &generation);
+    struct phx__flow_out *o = &peer->out;
+
+    peer->routed = nbr != PHX__NONE;
+    if (!peer->routed)
+        return;
+    if (nbr != peer->nbr || generation != peer->generation) {
+        peer->nbr = nbr;
+        peer->generation = generation;
+        phx__post_flow_rewind(o); /* what went into another stream may never come out of it */
+    } else if (o->sent > o->base && o->rto_at == PHX__NEVER) {
+        o->rto_at = p->now + o->rto;
+        phx__post_sched_arm(p, peer);
+    }
+    if (peer->owed && peer->ack_at == PHX__NEVER)
+        phx__ring_add(&p->acks, &peer->ack_link);
+}
+
+static size_t sched_window(const struct phx__post *p, uint32_t node)
+{
+    uint32_t window = node < p->window_capacity ? p->windows[node] : 0;
+
+    return window != 0 ? window : SCHED_WINDOW_UNKNOWN;
+}
+
+struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
+{
+    struct phx__post_peer *peer = phx__post_sched_find(p, node);
+
+    if (peer != NULL)
+        return peer;
+    PHX_ASSERT(node != PHX__SELF && node < p->ids->size);
+    if (sched_grow(p, node) != 0)
+        return NULL;
+    peer = phx__mem_zero(p->mem, sizeof *peer);
+    if (peer == NULL)
+        return NULL;
+    if (phx__timer_new(p->timers, PHX__TIMER_POST, node, &peer->timer) != 0) {
+        phx__mem_put(p->mem, peer, sizeof *peer);
+        return NULL;
+    }
+    peer->node = node;
+    peer->life = ++p->lives;
+    peer->nbr = PHX__NONE;
+    peer->own.peer = peer->transit.peer = peer;
+    peer->transit.is_transit = 1;
+    phx__ring_init(&peer->boxes);
+    phx__ring_init(&peer->idle);
+    phx__post_returns_init(&peer->back, p->mem);
+    phx__ring_init(&peer->ack_link);
+    phx__ring_init(&peer->room_link);
+    phx__post_flow_init(&peer->out, p->mem, &p->ids->at[node], &p->ids->at[PHX__SELF],
+                   p->limits.hop_limit,
+                   p->limits.window, sched_window(p, node));
+    phx__buf_slices_init(&peer->queue, p->mem);
+    peer->ack_at = peer->idle_at = PHX__NEVER;
+    p->nodes[node].peer = peer;
+    sched_ask_route(p, peer);
+    return peer;
+}
+
+void phx__post_sched_rest(struct phx__post *p, struct phx__post_peer *peer)
+{
+    peer->idle_at = p->now + SCHED_IDLE;
+    phx__post_sched_arm(p, peer);
+}
+
+/* ---- Acknowledging */
+
+void phx__post_sched_owe(struct phx__post *p, struct phx__post_peer *peer, int now)
+{
+    peer->owed = 1;
+    if (now) {
+        phx__ring_add(&p->acks, &peer->ack_link);
+    } else if (peer->ack_at == PHX__NEVER) {
+        peer->ack_at = p->now + SCHED_ACK_DELAY;
+        phx__post_sched_arm(p, peer);
+    }
+}
+
+void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer)
+{
+    struct phx__ack a;
+
+    phx__ring_del(&peer->ack_link);
+    a.target = p->ids->at[peer->node];
+    a.source = p->ids->at[PHX__SELF];
+    a.epoch = peer->in.epoch;
+    a.next = peer->in.next;
+    a.window = p->limits.window < UINT32_MAX ? (uint32_t)p->limits.window : UINT32_MAX;
+    if (peer->stuck)
+        a.window = 1; /* which still lets one frame come, to try */
+    phx__post_returns_fill(&peer->back, &a);
+    a.seen = peer->confirm ? peer->out.seen : 0;
+    a.seen_epoch = peer->out.epoch;
+    if (p->ops.ack(p->ops.ctx, peer->node, &a, peer->gap) != 0) {
+        /* Without a route there is no use in asking again and again; phx__post_sched_route will. */
+        peer->owed = 1;
+        peer->ack_at = peer->routed ? p->now + SCHED_ACK_DELAY : PHX__NEVER;
+        phx__post_sched_arm(p, peer);
+        return;
+    }
+    peer->owed = 0;
+    peer->hurry = 0;
+    peer->acked_at = p->now;
+    peer->confirm = 0;
+    peer->gap = 0;
+    peer->ack_bytes = 0;
+    peer->ack_frames = 0;
+    peer->ack_at = PHX__NEVER;
+    if (peer->stuck) { /* ask for it again, until it could be taken */
+        peer->gap = 1;
+        peer->ack_at = p->now + SCHED_STUCK_AGAIN;
+        phx__post_sched_arm(p, peer);
+    }
+}
+
+/* ---- Transit */
+
+static void sched_drop_transit(struct phx__post *p, struct phx__post_peer *peer)
+{
+    sched_unlist(p, &peer->transit);
+    p->transit_bytes -= peer->queue.bytes;
+    p->dropped += peer->queued;
+    peer->queued = 0;
+    phx__buf_slices_free(&peer->queue);
+    phx__buf_block_drop(peer->tail);
+    peer->tail = NULL;
+    peer->tail_size = 0;
+}
+
+uint8_t *phx__post_sched_room(struct phx__post *p, struct phx__post_peer *peer, size_t size)
+{
+    size_t capacity = peer->tail_size == 0 ? SCHED_BLOCK_FIRST : peer->tail_size;
+    struct phx__block *b = peer->tail;
+
+    if (peer->queue.bytes + size > 2 * p->limits.window
+        || p->transit_bytes + size > SCHED_TRANSIT_MOST)
+        return NULL;
+    if (b != NULL && b->refs == 1)
+        b->used = 0; /* all in it has gone out */
+    if (b != NULL && b->capacity - b->used >= size)
+        return b->data + b->used;
+    if (!phx__mem_has_room_for_mail(p->mem, capacity < size ? size : capacity))
+        return NULL;
+    b = phx__buf_block_new(p->mem, capacity < size ? size : capacity);
+    if (b == NULL)
+        return NULL;
+    phx__buf_block_drop(peer->tail);
+    peer->tail = b;
+    peer->tail_size = (uint32_t)(capacity < SCHED_BLOCK_MOST / 2 ? capacity * 2 : SCHED_BLOCK_MOST);
+    return b->data;
+}
+
+static void sched_count(struct phx__post *p, struct phx__post_peer *peer, size_t size)
+{
+    peer->queued++;
+    p->transit_bytes += size;
+    p->relayed_frames++;
+    p->relayed_bytes += size;
+    phx__post_sched_rest(p, peer);
+    sched_list(p, &peer->transit);
+}
+
+int phx__post_sched_queued(struct phx__post *p, struct phx__post_peer *peer, uint8_t *at, size_t size)
+{
+    if (phx__buf_slices_push(&peer->queue, peer->tail, at, size) != 0)
+        return PHX_ENOMEM;
+    peer->tail->used += size;
+    p->transit_copied += size;
+    sched_count(p, peer, size);
+    return 0;
+}
+
+/* It stays where it was read. 0, or why it cannot. */
+static int sched_transit_lent(struct phx__post *p, struct phx__post_peer *peer, const uint8_t *frame,
+                             size_t size, int hops)
+{
+    struct phx__block *b = p->lender;
+    uint8_t *at;
+
+    if (b == NULL || p->transit_bytes + size > SCHED_LENT_MOST
+        || peer->queue.bytes + size > 2 * p->limits.window)
+        return PHX_ELIMIT;
+    at = b->data + (frame - b->data);
+    if (phx__buf_slices_push(&peer->queue, b, at, size) != 0)
+        return PHX_ENOMEM;
+    at[PHX__DATA_HOPS] = (uint8_t)hops;
+    sched_count(p, peer, size);
+    return 0;
+}
+
+int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t size,
+                      const struct phx__frame *f)
+{
+    struct phx__post_peer *peer;
+    struct phx_id target;
+    uint32_t node;
+    uint8_t *to;
+
+    memcpy(&target, frame + PHX__DATA_TARGET, sizeof target);
+    node = phx__id_find(p->ids, &target);
+    if (!p->limits.relay || f->hops <= 1 || node == PHX__NONE)
+        return PHX_ENOTFOUND;
+    peer = phx__post_sched_open(p, node);
+    if (peer != NULL && sched_transit_lent(p, peer, frame, size, f->hops - 1) == 0)
+        return 0;
+    to = peer == NULL ? NULL : phx__post_sched_room(p, peer, size);
+    if (to == NULL)
+        return PHX_ELIMIT;
+    memcpy(to, frame, size);
+    to[PHX__DATA_HOPS] = (uint8_t)(f->hops - 1);
+    return phx__post_sched_queued(p, peer, to, size);
+}
+
+/* ---- Emitting */
+
+/* Does the ack that is owed go with the data, or is there time? In a brisk exchange of small messages most
+ * can wait for the next one, since each says all that the former did. */
+static int sched_ack_rides(const struct phx__post *p, const struct phx__post_peer *peer)
+{
+    return peer->hurry || peer->ack_frames >= SCHED_RIDE_FRAMES || peer->ack_bytes >= SCHED_RIDE_BYTES
+           || p->now >= peer->acked_at + SCHED_RIDE_EVERY || !phx__ring_is_empty(&peer->ack_link);
+}
+
+/* Frames from one source, about `quantum` bytes. *failed: a link could not queue more. */
+static size_t sched_serve_own(struct phx__post *p, struct phx__post_peer *peer, uint32_t nbr,
+                             size_t quantum,
+                             int *failed)
+{
+    struct phx__flow_record *r;
+    size_t done = 0;
+
+    if (peer->owed && sched_ack_rides(p, peer))
+        phx__post_sched_ack(p, peer);
+    while (done < quantum && (r = phx__post_flow_peek(&peer->out)) != NULL) {
+        size_t shared = r->cast == NULL ? 0 : phx__post_multicast_emit(p, peer, nbr, failed);
+
+        if (*failed)
+            break;
+        if (shared > 0) {
+            done += shared;
+            continue;
+        }
+        if (p->ops.emit(p->ops.ctx, nbr, r->head, r->head->data + r->head_at, r->head_size, r->body,
+                        r->body_size > 0 ? r->body->data + r->body_at : NULL, r->body_size) != 0) {
+            *failed = 1;
+            break;
+        }
+        done += phx__post_flow_frame_size(r);
+        p->retransmitted += (uint64_t)phx__post_flow_mark(&peer->out, p->now);
+    }
+    phx__post_sched_arm(p, peer);
+    return done;
+}
+
+static size_t sched_serve_transit(struct phx__post *p, struct phx__post_peer *peer, uint32_t nbr,
+                                 size_t quantum,
+                                 int *failed)
+{
+    struct phx__slices *q = &peer->queue;
+    size_t done = 0;
+
+    while (done < quantum && q->bytes > 0) {
+        const struct phx__slice *s = &q->ring[q->first];
+        struct phx__reader in;
+        size_t size;
+
+        phx__buf_reader_init(&in, s->data, s->size);
+        size = 4 + (size_t)phx__buf_get_u32(&in);
+        PHX_ASSERT(size <= s->size); /* frames went in whole, each into one block */
+        if (p->ops.emit(p->ops.ctx, nbr, s->block, s->data, size, NULL, NULL, 0) != 0) {
+            *failed = 1;
+            break;
+        }
+        phx__buf_slices_take(q, size);
+        peer->queued--;
+        p->transit_bytes -= size;
+        done += size;
+    }
+    return done;
+}
+
+size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, size_t budget, uint64_t now)
+{
+    struct phx__post_source *s;
+    size_t total = 0, n, quantum;
+    int failed = 0;
+
+    p->now = now;
+    if (nbr >= p->node_capacity)
+        return 0;
+    while (total < budget && !failed && (s = p->nodes[nbr].ready) != NULL) {
+        quantum = SCHED_QUANTUM - s->served;
+        if (quantum > budget - total)
+            quantum = budget - total;
+        if (s->is_transit)
+            n = sched_serve_transit(p, s->peer, nbr, quantum, &failed);
+        else
+            n = sched_serve_own(p, s->peer, nbr, quantum, &failed);
+        total += n;
+        s->served += n;
+        if (failed) {
+            sched_unlist(p, s);
+            sched_insert(p, s, PHX__NONE); /* the next run tries again */
+        } else if (!sched_is_ready(s)) {
+            sched_unlist(p, s);
+        } else if (s->served >= SCHED_QUANTUM) {
+            s->served = 0;
+            p->nodes[nbr].ready = s->next;
+        }
+    }
+    return total;
+}
+
+/* ---- Changes */
+
+void phx__post_sched_route(struct phx__post *p, uint32_t node, uint64_t now)
+{
+    struct phx__post_peer *peer = phx__post_sched_find(p, node);
+
+    p->now = now;
+    if (peer == NULL)
+        return;
+    sched_ask_route(p, peer);
+    sched_list(p, &peer->own);
+    sched_list(p, &peer->transit);
+}
+
+void phx__post_sched_window(struct phx__post *p, uint32_t node, uint32_t bytes)
+{
+    struct phx__post_peer *peer = phx__post_sched_find(p, node);
+
+    /* Without memory for it, the flow begins with the least window there is. */
+    if (node == PHX__SELF
+        || phx__mem_grow(p->mem, &p->windows, &p->window_capacity, node + 1, sizeof *p->windows) != 0)
+        return;
+    p->windows[node] = bytes;
+    if (peer != NULL && peer->out.base == 0 && bytes != 0) { /* after the first ack, acks tell */
+        peer->out.window = bytes;
+        sched_list(p, &peer->own);
+    }
+}
+
+
+void phx__post_sched_ready(struct phx__post *p, struct phx__post_peer *peer)
+{
+    sched_list(p, &peer->own);
+}
+
+void phx__post_sched_retry(struct phx__post *p)
+{
+    struct phx__post_source *s, *last = p->stray == NULL ? NULL : p->stray->prev;
+
+    /* Those that stay strays come behind `last`. */
+    while ((s = p->stray) != NULL) {
+        sched_unlist(p, s);
+        sched_ask_route(p, s->peer);
+        sched_list(p, s);
+        if (s == last)
+            break;
+    }
+}
+
+void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr)
+{
+    struct phx__post_source *s;
+
+    if (nbr < p->window_capacity)
+        p->windows[nbr] = 0;
+    if (nbr >= p->node_capacity)
+        return;
+    while ((s = p->nodes[nbr].ready) != NULL) {
+        sched_unlist(p, s);
+        sched_insert(p, s, PHX__NONE);
+    }
+}
+
+void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer)
+{
+    sched_drop_transit(p, peer);
+    sched_unlist(p, &peer->own);
+    peer->confirm = 0;
+    phx__post_flow_restart(&peer->out, 0, sched_window(p, peer->node));
+}
+
+void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer)
+{
+    PHX_ASSERT(phx__ring_is_empty(&peer->boxes) && phx__ring_is_empty(&peer->idle)
+               && peer->waiters == NULL);
+    p->nodes[peer->node].peer = NULL;
+    sched_drop_transit(p, peer);
+    sched_unlist(p, &peer->own);
+    phx__ring_del(&peer->room_link);
+    phx__ring_del(&peer->ack_link);
+    phx__timer_drop(p->timers, peer->timer);
+    phx__post_flow_start(&peer->in, 0);
+    phx__post_returns_reset(&peer->back);
+    phx__post_flow_free(&peer->out);
+    phx__mem_put(p->mem, peer, sizeof *peer);
+}
+
+static void sched_idle(struct phx__post *p, struct phx__post_peer *peer)
+{
+    peer->idle_at = PHX__NEVER;
+    phx__post_flow_trim(&peer->out);
+    phx__post_box_close_idle(p, peer);
+    if (peer->queue.bytes == 0 || !peer->routed)
+        sched_drop_transit(p, peer);
+    else
+        peer->idle_at = p->now + SCHED_IDLE;
+}
+
+void phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
+{
+    struct phx__flow_out *o = &peer->out;
+
+    if (peer->ack_at <= p->now)
+        phx__post_sched_ack(p, peer);
+    if (o->rto_at <= p->now) {
+        o->rto_at = PHX__NEVER;
+        /* Without a route there is nothing to learn from silence; sched_ask_route sees to it
+         * again. */
+        if (peer->routed && o->sent > o->base)
+            phx__post_flow_timeout(o, p->now);
+        sched_list(p, &peer->own);
+    }
+    if (peer->idle_at <= p->now)
+        sched_idle(p, peer);
+}
+
+#undef SCHED_QUANTUM
+#undef SCHED_ACK_DELAY
+#undef SCHED_STUCK_AGAIN
+#undef SCHED_IDLE
+#undef SCHED_TRANSIT_MOST
+#undef SCHED_LENT_MOST
+#undef SCHED_BLOCK_FIRST
+#undef SCHED_BLOCK_MOST
+#undef SCHED_WINDOW_UNKNOWN
+#undef SCHED_RIDE_EVERY
+#undef SCHED_RIDE_FRAMES
+#undef SCHED_RIDE_BYTES

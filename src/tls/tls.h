@@ -1,0 +1,53 @@
+/* tls.h - HAND: the TLS of one link, and what a node shows of itself there; BearSSL, or not built in. */
+#ifndef PHX_TLS_TLS_H
+#define PHX_TLS_TLS_H
+#include "base/buf.h"
+
+struct phx__tls_set; /* a node's: certificates, and whom it believes */
+struct phx__tls;     /* a link's: the engine */
+
+struct phx__tls_files { /* PEM, all three or none */
+    const char *ca, *cert, *key;
+};
+
+/* A node's set. Without files (ca NULL) it believes who has a key of its own; see phx__tls_keys. Without
+ * -DPHX_TLS it is PHX_ENOTSUP. PHX_EFILE, PHX_EACCES, PHX_EMFILE, PHX_EPEM (malformed, or nothing of
+ * use in it), PHX_EPAIR (certificate and key are not of each other), PHX_ECERT (the own certificate is
+ * not valid today, or not by this CA), PHX_ENOMEM. Reads files, and so may block. */
+PHX_PRIVATE int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
+                                  const struct phx__tls_files *files);
+PHX_PRIVATE void phx__tls_set_free(struct phx__tls_set *s); /* no link may have one of it; NULL is fine */
+PHX_PRIVATE int phx__tls_has_files(const struct phx__tls_set *s);
+
+#define PHX__TLS_KEYS 2u
+/* Makes a pair of keys and a certificate of each of up to PHX__TLS_KEYS cluster keys; with PEM files it does
+ * nothing. Handshakes under way that began with one that is gone will fail. */
+PHX_PRIVATE void phx__tls_keys(struct phx__tls_set *s, const char *cluster,
+                               const struct phx_key *keys, uint32_t count);
+
+#define PHX__TLS_SEED 64u
+/* Begins a handshake; seed: PHX__TLS_SEED random bytes. PHX_ENOMEM, PHX_ENOKEY (no files and no key). */
+PHX_PRIVATE int phx__tls_open(struct phx__tls_set *s, int dialer, const uint8_t *seed,
+                              struct phx__tls **out);
+PHX_PRIVATE void phx__tls_free(struct phx__tls *t); /* NULL is fine */
+
+/* Where bytes from the stream go before phx__tls_feed: one buffer for all links of a node. */
+PHX_PRIVATE uint8_t *phx__tls_buffer(struct phx__tls_set *s, size_t *capacity);
+/* More plaintext than ciphertext that phx__tls_feed may give, because of what came before: all but a byte of
+ * the largest record that fits the engine, which is larger than any of ours. */
+#define PHX__TLS_HELD 4608u
+/* Takes size bytes of the buffer as they came; gives what they mean: how many bytes at out, which must have
+ * room for size + PHX__TLS_HELD. PHX_ETLS, PHX_ERESET (the peer ended it), PHX_ENOMEM. */
+PHX_PRIVATE long phx__tls_feed(struct phx__tls *t, size_t size, uint8_t *out);
+/* What is to be written to the stream next, made of what waits in `from` as far as the handshake allows;
+ * nothing: iov_len 0. Then say how much of it was taken, which may be 0. Between the two nobody may use
+ * the buffer. 0, PHX_ETLS or PHX_ENOMEM. */
+PHX_PRIVATE int phx__tls_seal(struct phx__tls *t, struct phx__slices *from, struct iovec *out);
+PHX_PRIVATE int phx__tls_sent(struct phx__tls *t, const struct iovec *what, size_t taken);
+PHX_PRIVATE size_t phx__tls_queued(const struct phx__tls *t); /* made and not yet taken */
+/* 32 bytes that only the two ends of this very connection know. PHX_ETLS: no handshake yet. */
+PHX_PRIVATE int phx__tls_binding(struct phx__tls *t, uint8_t out[32]);
+/* Why it ended with PHX_ETLS. */
+PHX_PRIVATE const char *phx__tls_why(const struct phx__tls *t);
+
+#endif
