@@ -54,11 +54,11 @@ findings() {
 
 # ---- Would it notice? ----------------------------------------------------------------------------------
 
-# The stair of the trees below.
+# The stair of the trees below; base/id and base/sha change places from headers to sources.
 stair() {
-    for f in base/base base/mem base/buf base/timer wire/wire wire/data os/sock os/os link/link route/table \
+    for f in base/base base/mem base/buf base/timer base/id base/sha wire/wire wire/data os/sock os/os link/link route/table \
         route/route route/advert post/flow post/post node/state; do echo "src/$f.h"; done
-    for f in base/mem base/buf base/timer wire/wire wire/data os/sock os/os link/link route/table \
+    for f in base/mem base/buf base/timer base/sha base/id wire/wire wire/data os/sock os/os link/link route/table \
         route/route route/advert post/flow post/post node/addr node/step; do echo "src/$f.c"; done
 }
 
@@ -167,6 +167,8 @@ stair_checks() {
     room data.c '#include "base/timer.h"
 #include "wire/wire.h"' | silent src/wire/data.c
     guarded base.h PHX_BASE_BASE_H '#include "base/mem.h"' | fires stair src/base/base.h
+    guarded id.h PHX_BASE_ID_H '#include "base/sha.h"' | fires stair src/base/id.h
+    room id.c '#include "base/sha.h"' | silent src/base/id.c
     guarded state.h PHX_NODE_STATE_H '#include "post/post.h"' | silent src/node/state.h
     room os.c '#include "os/sock.h"' | silent src/os/os.c
     room sock.c '#include "os/os.h"' | silent src/os/sock.c
