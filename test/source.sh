@@ -56,10 +56,13 @@ findings() {
 
 # The stair of the trees below; base/id and base/sha change places from headers to sources.
 stair() {
-    for f in base/base base/mem base/buf base/timer base/id base/sha wire/wire wire/data os/sock os/os link/link route/table \
-        route/route route/advert post/flow post/post node/state; do echo "src/$f.h"; done
-    for f in base/mem base/buf base/timer base/sha base/id wire/wire wire/data os/sock os/os link/link route/table \
-        route/route route/advert post/flow post/post node/addr node/step; do echo "src/$f.c"; done
+    above='os/sock os/os link/link route/table route/route route/advert post/flow post/post'
+    for f in base/base base/mem base/buf base/timer base/id base/sha wire/wire wire/data $above node/state; do
+        echo "src/$f.h"
+    done
+    for f in base/mem base/buf base/timer base/sha base/id wire/wire wire/data $above node/addr node/step; do
+        echo "src/$f.c"
+    done
 }
 
 fresh() { # an empty tree, with standard input as the file $1 in it
