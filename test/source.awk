@@ -39,7 +39,7 @@ function words(list, value, into,    n, i, part) {
 }
 
 # A source's step on the stair is its place among the sources. A header stands on the step of the source of
-# its name, or, if there is none, between the header before it and what stands above that.
+# its name or, if there is none, just above the highest of the headers before it.
 function read_order(    path, n, i, header, last) {
     while (order != "" && (getline path < order) > 0) {
         if (path ~ /\.h$/) {
@@ -53,8 +53,9 @@ function read_order(    path, n, i, header, last) {
     last = 0
     for (i = 1; i <= n; i++) {
         path = owner(header[i]) ".c"
-        last = path in step ? step[path] : last + 0.001
-        step[header[i]] = last
+        step[header[i]] = path in step ? step[path] : last + 0.001
+        if (step[header[i]] > last)
+            last = step[header[i]]
     }
 }
 

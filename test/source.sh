@@ -54,10 +54,10 @@ findings() {
 
 # ---- Would it notice? ----------------------------------------------------------------------------------
 
-# The stair of the trees below; base/id and base/sha change places from headers to sources.
+# The stair of the trees below. Its headers stand in another order than its sources at base/id and wire/data.
 stair() {
     above='os/sock os/os link/link route/table route/route route/advert post/flow post/post'
-    for f in base/base base/mem base/buf base/timer base/id base/sha wire/wire wire/data $above node/state; do
+    for f in base/base base/mem base/buf base/timer base/id base/sha wire/wire $above wire/data node/state; do
         echo "src/$f.h"
     done
     for f in base/mem base/buf base/timer base/sha base/id wire/wire wire/data $above node/addr node/step; do
