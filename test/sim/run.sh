@@ -115,6 +115,7 @@ full() { # scenario, nodes, perhaps one more word: its bars with the size in the
 }
 
 bars() {
+    sh test/sizes.sh bars || printf 'bar\tsizes printed not all bars\t-\t-\tshort\n'
     full cold_start 64
     full cold_start 256
     full cold_start 400
