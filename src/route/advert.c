@@ -181,7 +181,8 @@ static void advert_list_undelegated(struct phx__route *r, uint32_t v)
 
     if (d->flags & PHX__DEST_UNDELEGATED)
         return;
-    if (phx__mem_grow(r->mem, &r->undelegated.at, &r->undelegated.capacity, r->undelegated.count + 1, sizeof *r->undelegated.at) != 0) {
+    if (phx__mem_grow(r->mem, &r->undelegated.at, &r->undelegated.capacity, r->undelegated.count + 1,
+                      sizeof *r->undelegated.at) != 0) {
         r->delegate = PHX__NONE; /* without the list there is no delegate, and all is looked at */
         return;
     }
@@ -228,8 +229,8 @@ static void advert_choose_delegate(struct phx__route *r)
             advert_mark(r, v);
 }
 
-/* Destinations that are delegated by now leave the list, and so do forgotten ones: they have lost the flag, or
- * stand in the list a second time. */
+/* Destinations that are delegated by now leave the list. So do forgotten ones: they have lost the flag, or stand
+ * in the list a second time. */
 static void advert_sort_undelegated(struct phx__route *r)
 {
     uint32_t i, kept = 0;

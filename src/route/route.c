@@ -33,8 +33,7 @@
  *    both quiet disagree twice, they exchange summaries and tell each other what differs.
  *
  * What can make things worse is always told, and never waits: an entry once sent to a neighbour is kept
- * true or corrected. What makes things better is paced when changes come in bursts (phx__route_advert_flush), so
- * that all that waits for a neighbour leaves as one message: the paper's order of priorities, (1)
+ * true or corrected. What makes things better is paced when changes come in bursts (advert.c), so that all that waits for a neighbour leaves as one message: the paper's order of priorities, (1)
  * connections, (2) the own table, (3) the neighbours' tables, is the order of work in a step (step.c).
  *
  * This room does no I/O and sees no clock. Neighbours and destinations are node indices (struct phx__ids).
@@ -57,8 +56,8 @@
 #define ROUTE_FORGET (86400 * PHX__SECOND)
 #define ROUTE_FORGET_LOOK (60 * PHX__SECOND)
 
-/* The table is quiet when it has not changed for this long, and for so much longer for each node known beyond a
- * few dozen. While hundreds start on a few cores, a second without news only says that the others have no
+/* The table is quiet when it has not changed for this long, and for so much longer for each node known beyond
+ * a few dozen. While hundreds start on a few cores, a second without news only says that the others have no
  * processor; digests differ then, and the summaries that follow, a table per link, would keep the processors
  * busy for good. */
 #define ROUTE_QUIET PHX__SECOND
@@ -711,7 +710,8 @@ static int route_relinked(struct phx__route *r, uint32_t nbr)
         t.asked = 1;
         t.want = 0;
         t.hops = PHX__UNREACHABLE;
-        if (phx__route_table_advertised(d, nbr) != NULL && phx__route_table_advertise(&r->table, d, nbr, &t) != 0)
+        if (phx__route_table_advertised(d, nbr) != NULL
+            && phx__route_table_advertise(&r->table, d, nbr, &t) != 0)
             return PHX_ENOMEM;
     }
     route_at(r, nbr)->flags &= (uint8_t) ~(PHX__DEST_LAPSED | PHX__DEST_LOSS);

@@ -101,9 +101,11 @@ PHX_PRIVATE struct phx__offer *phx__route_table_offers(const struct phx__dest *d
 /* What neighbour said or was told; NULL if nothing. Moves with the destination, and with the next change of
  * its list. */
 PHX_PRIVATE struct phx__offer *phx__route_table_offer(const struct phx__dest *d, uint32_t nbr);
-PHX_PRIVATE const struct phx__advertised *phx__route_table_advertised(const struct phx__dest *d, uint32_t nbr);
+PHX_PRIVATE const struct phx__advertised *phx__route_table_advertised(const struct phx__dest *d,
+                                                                      uint32_t nbr);
 /* What it said, made with hops PHX__UNREACHABLE if there is nothing yet. NULL: no memory, or too many. */
-PHX_PRIVATE struct phx__offer *phx__route_table_make_offer(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr);
+PHX_PRIVATE struct phx__offer *phx__route_table_make_offer(struct phx__route_table *t,
+                                                           struct phx__dest *d, uint32_t nbr);
 /* Sets what it was told; word NULL: nothing. 0, or PHX_ENOMEM and nothing has changed. */
 PHX_PRIVATE int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr,
                                 const struct phx__advertised *word);
@@ -118,8 +120,8 @@ PHX_PRIVATE struct phx__ask *phx__route_table_asked(const struct phx__route_tabl
 PHX_PRIVATE struct phx__ask *phx__route_table_ask(struct phx__route_table *t, uint32_t node);
 PHX_PRIVATE void phx__route_table_unask(struct phx__route_table *t, struct phx__ask *a);
 /* Replaces the card by a copy: 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__route_table_card(struct phx__route_table *t, struct phx__dest *d, const uint8_t *card, uint32_t size,
-                    uint32_t version);
+PHX_PRIVATE int phx__route_table_card(struct phx__route_table *t, struct phx__dest *d, const uint8_t *card,
+                                      uint32_t size, uint32_t version);
 PHX_PRIVATE void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d);
 
 #endif

@@ -1,20 +1,22 @@
 /* paper.h - the papers' update rules, plain DSDV and with trans and rcpt sets, for comparison. */
 /*
- * This is how the figures of Kaneda, Taura and Yonezawa (CCGrid 2004) are drawn again, and how it is known
- * what the product's changes are worth. It is included behind a phoenix.c that was compiled with -DPHX_PAPER,
- * which asks struct phx__route_rules before its own rules. Both sets of rules follow section 4.2: a larger number
- * wins, at the same number fewer hops; a node that loses its next hop raises the number itself and announces
- * the loss, and the owner answers with a number above it. So one cut link takes its destination from
- * everybody for a round trip.
+ * This is how the figures of Kaneda, Taura and Yonezawa (CCGrid 2004) are drawn again, and how it is
+ * known what the product's changes are worth. It is included behind a phoenix.c that was compiled with
+ * -DPHX_PAPER, which asks struct phx__route_rules before its own rules. Both sets of rules follow
+ * section 4.2: a larger number wins, at the same number fewer hops; a node that loses its next hop
+ * raises the number itself and announces the loss, and the owner answers with a number above it. So one
+ * cut link takes its destination from everybody for a round trip.
  *
- * PAPER_NAIVE tells every neighbour of every change. PAPER_SETS keeps section 4.5's two sets per entry: trans,
- * to whom it was sent, and rcpt, who has it or will soon get it from another. trans is the list of advertised
- * entries with the number and hops in use; rcpt is the list of offers, emptied whenever the route improves. On
- * an improving entry from u, rcpt becomes {u} and u's trans (Figure 2, not the text, which forgets the latter);
- * on others the rules are the corrected ones: whoever is behind leaves both sets, so that it is told.
+ * PAPER_NAIVE tells every neighbour of every change. PAPER_SETS keeps section 4.5's two sets per entry:
+ * trans, to whom it was sent, and rcpt, who has it or will soon get it from another. trans is the list
+ * of advertised entries with the number and hops in use; rcpt is the list of offers, emptied whenever
+ * the route improves. On an improving entry from u, rcpt becomes {u} and u's trans (Figure 2, not the
+ * text, which forgets the latter); on others the rules are the corrected ones: whoever is behind leaves
+ * both sets, so that it is told.
  *
- * The trans sets travel in frames of their own, in front of the UPDATE whose entries they belong to: u8 1 for
- * the first frame of an update, then for each run of entries with the same set u16 entries, u16 ids, the ids.
+ * The trans sets travel in frames of their own, in front of the UPDATE whose entries they belong to: u8
+ * 1 for the first frame of an update, then for each run of entries with the same set u16 entries, u16
+ * ids, the ids.
  */
 #ifndef PAPER_H
 #define PAPER_H
