@@ -20,7 +20,7 @@ headers="base/base base/mem base/map base/rnd base/timer base/sha base/buf base/
 sources="base/mem base/map base/rnd base/timer base/sha base/buf base/id base/addr
  wire/wire wire/data wire/route wire/link
  os/sock os/os os/samehost tls/cert tls/tls link/out link/hello link/place link/link
- route/table route/route route/advert route/classic
+ route/table route/route route/advert
  detect/detect names/names names/lost
  dial/slot dial/pick dial/backoff dial/addr dial/ratelimit dial/start dial/target dial/dial
  post/returns post/flow post/multicast post/store post/sched post/box post/post post/recv
