@@ -53,8 +53,8 @@
 /* Connections that died in the queue are skipped; past this many let the rest of the step run. */
 #define OS_ACCEPT_TRIES 16
 
-/* Buffers per sendmsg. 64 fragments of 64 KiB are more than a socket buffer takes anyway. POSIX guarantees only
- * 16, so a smaller IOV_MAX wins. */
+/* Buffers per sendmsg. 64 fragments of 64 KiB are more than a socket buffer takes anyway. POSIX guarantees
+ * only 16, so a smaller IOV_MAX wins. */
 #if defined(IOV_MAX) && IOV_MAX < 64
 #define OS_IOV_MAX IOV_MAX
 #else

@@ -1,9 +1,9 @@
 /* t_tls.c - links over TLS by the cluster's key, what passes on them, and what they do with garbage.
  *
- * Goal: nodes link by the cluster's key alone; nothing readable passes; other keys, plain peers and changed
- * bytes are refused with the cause; memory that fails and bytes that are garbage leave the node as it was.
- * Method: real nodes with the strict host of nodes.h, a proxy that keeps what passes, and engines of our own.
- * Without -DPHX_TLS the test only says so; run.sh builds both. What needs openssl is in t_tls_openssl.c. */
+ * Goal: promises 105, 106 and 108 over TLS. Nodes link by the cluster's key alone; nothing readable passes;
+ * other keys, plain peers and changed bytes are refused with the cause; memory that fails and bytes that are
+ * garbage leave the node as it was. Method: real nodes with the strict host of nodes.h, a proxy that keeps what
+ * passes, and engines of our own. Without -DPHX_TLS the test only says so; run.sh builds both. What needs openssl is in t_tls_openssl.c. */
 #include "test.h"
 
 #ifdef PHX_JOINED
@@ -63,7 +63,7 @@ static void test_by_key(void)
     phx_join(n[1].p, n[0].at);
     phx_assume(n[0].p, 1, 1);
     phx_assume(n[1].p, 2, 2);
-    eventually(linked(&n[0], &n[1]), "two nodes link by the cluster's key alone");
+    eventually(linked(&n[0], &n[1]), "two nodes link by the cluster's key alone, promise 106");
     for (i = 0; i < 10; i++) {
         post(&n[0], 2, (uint64_t)i, sizes[i]);
         post(&n[1], 1, (uint64_t)i, sizes[i]);
@@ -87,8 +87,8 @@ static void test_beyond_window(void)
     struct phx_id owner;
     int i;
 
-    /* Goal: a message larger than the window stops between two fragments until there is credit again.
-     * Then nothing of a frame is left over, and the next bytes are still records: nobody may read them as
+    /* Goal: a message larger than the window stops between two fragments until there is credit again. Then
+     * nothing of a frame is left over, and the next bytes are still records: nobody may read them as
      * frames. */
     begin_key(&n[0], TLS_LOOPBACK, KEY);
     begin_key(&n[1], NULL, KEY);
@@ -150,7 +150,7 @@ static void test_two_keys(void)
         give_keys(&n[1], cases[i].dialer[0], cases[i].dialer[1]);
         phx_join(n[1].p, n[0].at);
         if (cases[i].links)
-            eventually(linked(&n[0], &n[1]), "pair %d of keys: a link", (int)i);
+            eventually(linked(&n[0], &n[1]), "pair %d of keys: a link, promise 108", (int)i);
         else
             eventually(logged(&n[0], phx_strerror(PHX_ETLS), "it does not have our key") == 1
                            && logged(&n[1], phx_strerror(PHX_ETLS), "another key") == 1,
@@ -193,7 +193,7 @@ static void test_downgrade(void)
     go_on(SECOND);
     ok(open_links(&n[0]) + open_links(&n[1]) + open_links(&n[2]) == 0, "there is no way down");
     ok(logged(&n[0], "link", "") <= 2 && logged(&n[2], "link", "") <= 2,
-       "however often it is tried");
+       "however often it is tried, promise 109");
     finish_all(n, 3);
 }
 
@@ -223,7 +223,7 @@ static void test_unreadable(void)
                && !contains(passed[i], passed_size[i], text_of(7), 16)
                && !contains(passed[i], passed_size[i], &n[1].id, 16)
                && !contains(passed[i], passed_size[i], &n[0].id, 16),
-           "way %d: neither hello, ids nor contents can be read", i);
+           "way %d: neither hello, ids nor contents can be read, promise 105", i);
     finish_all(n, 2);
     proxy_end();
 }
@@ -321,8 +321,8 @@ static long feed(struct phx__tls *t, const unsigned char *from, size_t size, uns
     return phx__tls_feed(t, size, out);
 }
 
-/* A member that lies sends records as large as our buffer takes, so that nearly a whole one is held back
- * when a read begins. What a read gives must stay within what its caller was told to make room for. */
+/* A member that lies sends records as large as our buffer takes, so that nearly a whole one is held back when
+ * a read begins. What a read gives must stay within what its caller was told to make room for. */
 static void test_large_records(void)
 {
     static unsigned char in[40000], out[40000], wire[200000], big_in[33000], big_out[33000];
@@ -478,7 +478,7 @@ static void test_idle(void)
         check(send(fds[i], "\x16", 1, MSG_NOSIGNAL) == 1, "a byte");
     go_on(100 * MS);
     silent = (n[0].heap.bytes - before) / 100;
-    ok(silent > 10000 && silent < 20000, "one who begins a handshake %d", (int)silent);
+    ok(silent > 10000 && silent < 20000, "one who begins a handshake %d, promise 110", (int)silent);
     for (i = 0; i < 100; i++)
         close(fds[i]);
     finish(&n[0]);

@@ -1,8 +1,8 @@
-/* t_tls_openssl.c - links over TLS by PEM files, and what openssl gets to see as client, server and in between.
+/* t_tls_openssl.c - links over TLS by PEM files, and what openssl gets to see as a peer and in between.
  *
  * Goal: nodes link by certificates of a CA; other keys, foreign and expired certificates and peers in between
- * are refused with the cause; a peer without the key, with openssl, gets no byte of Phoenix. Method: real nodes
- * with the strict host of nodes.h, the proxy of tls_rig.h, one in between made of two of our own engines, and
+ * are refused with the cause; a peer without the key, with openssl, gets no byte of Phoenix. Method: real
+ * nodes with the strict host of nodes.h, the proxy of tls_rig.h, one in between made of two of our own engines, and
  * the openssl command. Without -DPHX_TLS the test only says so; run.sh builds both. */
 #include "test.h"
 
@@ -28,8 +28,8 @@ struct middle {
     unsigned long carried;
 };
 
-/* Deciphers what comes from one side and gives it to the other, as one does who has what TLS wants of
- * both, but not the key of the hello. */
+/* Deciphers what comes from one side and gives it to the other, as one does who has what TLS wants of both,
+ * but not the key of the hello. */
 static void middle_go(struct middle *m, const struct node *to)
 {
     static const uint8_t seed[PHX__TLS_SEED] = {1, 2, 3};
@@ -220,7 +220,7 @@ static void test_by_files(void)
             phx_assume(n[0].p, 1, 1);
             post(&n[1], 1, 0, 200000);
             eventually(linked(&n[0], &n[1]) && has_mail(&n[0], 1),
-                       "by PEM files, %s and %s, without a key: a link", names[i], names[k]);
+                       "by PEM files, %s and %s, without a key: a link, promise 105", names[i], names[k]);
             finish_all(n, 2);
         }
     begin_files(&n[0], "tcp://0.0.0.0:0", "ca.pem", "ec.pem", "ec.key");

@@ -21,8 +21,8 @@ static void put_size(uint8_t *frame, size_t size)
 
 static void test_round_trip(void)
 {
-    /* Goal: what is encoded is decoded to the same, for random contents. Method: 2,000 frames of
-     * each type are decoded and encoded again, and the bytes compared. */
+    /* Goal: what is encoded is decoded to the same, for random contents. Method: 2,000 frames of each type
+     * are decoded and encoded again, and the bytes compared. */
     static uint8_t frame[ROOM], again[ROOM];
     struct phx__frame f;
     size_t size, used, n;
@@ -42,10 +42,9 @@ static void test_round_trip(void)
 
 static void test_truncation(void)
 {
-    /* Goal: no frame is taken for another when its end is missing. Method: cut at every length,
-     * once as a stream that has not arrived yet, once with a size field that agrees. Where a
-     * shorter body is another good frame (an entry less, less data), the second opinion has to
-     * think so too. */
+    /* Goal: no frame is taken for another when its end is missing. Method: cut at every length, once as a
+     * stream that has not arrived yet, once with a size field that agrees. Where a shorter body is another
+     * good frame (an entry less, less data), the second opinion has to think so too. */
     static uint8_t frame[ROOM];
     struct phx__frame f;
     size_t size, n, used;
@@ -71,8 +70,8 @@ static void test_truncation(void)
 
 static void test_trailing(void)
 {
-    /* Goal: bytes behind the last field are an error. Method: one more byte in the body. Those
-     * types whose body ends with bytes of any number take it as one of these. */
+    /* Goal: bytes behind the last field are an error. Method: one more byte in the body. Those types whose
+     * body ends with bytes of any number take it as one of these. */
     static uint8_t frame[ROOM];
     size_t size;
     int type, round, taken;
@@ -93,8 +92,8 @@ static void test_trailing(void)
 
 static void test_mutation(void)
 {
-    /* Goal: no byte that a peer may send makes us crash, read too far, or understand it in two
-     * ways. Method: every value of every byte, one at a time, in several frames of each type. */
+    /* Goal: no byte that a peer may send makes us crash, read too far, or understand it in two ways. Method:
+     * every value of every byte, one at a time, in several frames of each type. */
     static uint8_t frame[ROOM];
     long tried, taken;
     size_t size, i;
@@ -122,8 +121,8 @@ static void test_mutation(void)
 
 static void test_noise(void)
 {
-    /* Goal: as above, further from anything good. Method: random bytes behind a good header, and
-     * good frames with up to 8 changed bytes. */
+    /* Goal: as above, further from anything good. Method: random bytes behind a good header, and good frames
+     * with up to 8 changed bytes. */
     static uint8_t frame[ROOM];
     size_t size;
     int type, round, n;
@@ -149,8 +148,8 @@ static void test_noise(void)
 
 static void test_stream(void)
 {
-    /* Goal: frames are found in a stream however it is cut. Method: one of each type in a row,
-     * given a byte more each time. */
+    /* Goal: frames are found in a stream however it is cut. Method: one of each type in a row, given a byte
+     * more each time. */
     static uint8_t bytes[ROOM];
     size_t size = 0, at = 0, end[PHX__FRAME_TYPES], used, n;
     struct phx__frame f;
@@ -174,8 +173,7 @@ static void test_stream(void)
     ok(bad == 0 && found == (int)PHX__FRAME_TYPES && at == size, "a stream fed byte by byte");
 }
 
-/* What parse says to a header of this size field, type, hops and zero byte, all 8 bytes of it or
- * fewer. */
+/* What parse says to a header of this size field, type, hops and zero byte, all 8 bytes of it or fewer. */
 static int parse_header(uint32_t rest, int type, int hops, int zero, size_t given)
 {
     uint8_t header[8];

@@ -11,8 +11,8 @@
 
 static void test_writer_ends(void)
 {
-    /* Goal: an encoder without room says so and writes nothing past the end. Method: every capacity
-     * below what is needed, in a block of that size. */
+    /* Goal: an encoder without room says so and writes nothing past the end. Method: every capacity below
+     * what is needed, in a block of that size. */
     struct phx__beat b = {1, 2, 3, 4, 5};
     struct phx__writer w;
     size_t n;
@@ -90,8 +90,8 @@ static void test_data_limits(void)
 
 static void test_run_limits(void)
 {
-    /* Goal: section 5's list for runs. Method: both sides of each edge. The payload is all zeroes, so
-     * behind the first message come empty ones: of 2 bytes each, or 10 with tags. */
+    /* Goal: section 5's list for runs. Method: both sides of each edge. The payload is all zeroes, so behind
+     * the first message come empty ones: of 2 bytes each, or 10 with tags. */
     const int run = 3 | (int)PHX__DATA_RUN, tags = run | (int)PHX__DATA_TAGS;
     const size_t most = PHX__FRAGMENT;
 
@@ -229,8 +229,8 @@ static void test_card_truncation(void)
 
 static void test_large_card(void)
 {
-    /* Goal: the largest card. Method: 100,000 claims and 8 of the longest addresses; the size is
-     * what phx__wire_route_card_size promises, and every claim is found. */
+    /* Goal: the largest card. Method: 100,000 claims and 8 of the longest addresses; the size is what
+     * phx__wire_route_card_size promises, and every claim is found. */
     const uint32_t count = PHX__CARD_CLAIMS;
     size_t capacity = phx__wire_route_card_size(8, count);
     struct phx__claim *claims = malloc(count * sizeof *claims), one;
@@ -267,8 +267,8 @@ static void test_large_card(void)
 
 static void test_card_addresses(void)
 {
-    /* Goal: an address that peers would refuse does not cost us the card. Method: a family that
-     * nobody knows, none, and a relative path, among good ones. */
+    /* Goal: an address that peers would refuse does not cost us the card. Method: a family that nobody knows,
+     * none, and a relative path, among good ones. */
     uint8_t bytes[512];
     struct phx__card card, got;
     struct phx__writer w;
@@ -311,8 +311,7 @@ static int part_is_taken(uint32_t version, uint32_t total, uint32_t offset, size
 
 static void test_card_parts(void)
 {
-    /* Goal: a part lies inside of its card, and a card is not larger than one can be. Method:
-     * edges. */
+    /* Goal: a part lies inside of its card, and a card is not larger than one can be. Method: edges. */
     ok(part_is_taken(1, 10, 0, 10) && !part_is_taken(1, 9, 0, 9), "the smallest card");
     ok(!part_is_taken(0, 10, 0, 10), "version 0");
     ok(!part_is_taken(1, 10, 0, 0) && !part_is_taken(1, 10, 10, 0), "an empty part");

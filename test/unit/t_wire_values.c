@@ -11,8 +11,7 @@
 
 static void test_handshake_values(void)
 {
-    /* Goal: fields arrive in the fields they left from. Method: all different, compared one by
-     * one. */
+    /* Goal: fields arrive in the fields they left from. Method: all different, compared one by one. */
     struct phx__hello h, h2;
     struct phx__answer a, a2;
     struct phx__proof p, p2;
@@ -86,9 +85,8 @@ static int standing_is_taken(int type, size_t offset, uint32_t number)
 
 static void test_standing(void)
 {
-    /* Goal: seq, card_version and have stand where WIRE.md says; the first two are never 0, and the first
-     * is not above 2^31.
-     * Method: each set by hand at its offset. */
+    /* Goal: seq, card_version and have stand where WIRE.md says; the first two are never 0, and the first is
+     * not above 2^31. Method: each set by hand at its offset. */
     static const size_t at[] = {46, 0};
     int type, i;
 
@@ -107,8 +105,7 @@ static void test_standing(void)
 
 static void test_handshake_sizes(void)
 {
-    /* Goal: section 7's sizes, which link's buffers are made for. Method: no address and the
-     * longest. */
+    /* Goal: section 7's sizes, which link's buffers are made for. Method: no address and the longest. */
     struct phx__answer a;
     struct phx__proof p;
 

@@ -1,18 +1,16 @@
-/* wire_rig.h - good frames with random contents, and what must hold of any bytes that are taken for a frame. */
+/* wire_rig.h - good frames with random contents, and what must hold of any bytes that come as a frame. */
 #ifndef TEST_WIRE_RIG_H
 #define TEST_WIRE_RIG_H
 #include "spec.h"
 
 /* Three tools carry most tests here:
  *
- * make()    writes a good frame of a type with random contents; remake()  decodes a frame and
- * encodes what it got; spec_check_frame() is the second opinion: a parser written from WIRE.md
- * alone.
+ * make()    writes a good frame of a type with random contents; remake()  decodes a frame and encodes what it
+ * got; spec_check_frame() is the second opinion: a parser written from WIRE.md alone.
  *
- * Whatever bytes come, decoder and second opinion must agree on whether they are a frame, and
- * what is accepted must come out of remake() as it went in, but for ignored bits. Frames to be
- * decoded are in blocks of exactly their size, so that the address sanitizer sees one byte too
- * far. */
+ * Whatever bytes come, decoder and second opinion must agree on whether they are a frame, and what is
+ * accepted must come out of remake() as it went in, but for ignored bits. Frames to be decoded are in blocks
+ * of exactly their size, so that the address sanitizer sees one byte too far. */
 
 #define ROOM (PHX__FRAME_MAX + 64)
 
@@ -485,8 +483,8 @@ static int remake(const struct phx__frame *f, uint8_t *out, size_t *size)
 
 /* ---- What must hold of any bytes */
 
-/* May `after` be what remains of `before` if ignored bits are cleared? At most one byte was
- * changed, so at most one may differ, and only by bits that went. */
+/* May `after` be what remains of `before` if ignored bits are cleared? At most one byte was changed, so at
+ * most one may differ, and only by bits that went. */
 static int is_cleaned(const uint8_t *before, const uint8_t *after, size_t size)
 {
     size_t i, differ = 0;
@@ -499,8 +497,8 @@ static int is_cleaned(const uint8_t *before, const uint8_t *after, size_t size)
     return differ <= 1;
 }
 
-/* Gives bytes to the decoders. 1: accepted, and then it came out again in one form. strict: also
- * the form it went in. */
+/* Gives bytes to the decoders. 1: accepted, and then it came out again in one form. strict: also the form it
+ * went in. */
 static inline int taste(const uint8_t *bytes, size_t size, int strict)
 {
     static uint8_t first[ROOM], second[ROOM];
