@@ -226,9 +226,7 @@ int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int
     l = next == PHX__NONE ? NULL : frames_writer(p, next, size, &w);
     if (l == NULL)
         return PHX_EUNREACH;
-    phx__wire_data_put_ack(&w, a, (int)p->cfg.hop_limit);
-    if (gap)
-        w.data[5] |= PHX__ACK_GAP;
+    phx__wire_data_put_ack(&w, a, gap ? (int)PHX__ACK_GAP : 0, (int)p->cfg.hop_limit);
     return phx__link_out_control_end(&p->set, l, &w);
 }
 

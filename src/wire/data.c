@@ -275,12 +275,12 @@ void phx__wire_data_cast_line(const struct phx__wire_cast *c, const struct phx__
 
 /* A window of 0 is possible: the target is full. next is not compared with anything, since only the source
  * knows what it has sent. */
-void phx__wire_data_put_ack(struct phx__writer *w, const struct phx__ack *a, int hops)
+void phx__wire_data_put_ack(struct phx__writer *w, const struct phx__ack *a, int flags, int hops)
 {
-    int flags = (a->return_count > 0 ? (int)PHX__ACK_RETURNS : 0)
-                | (a->seen != 0 ? (int)PHX__ACK_SEEN : 0);
-    size_t start = phx__wire_begin(w, PHX__ACK, flags, hops);
+    size_t start;
 
+    flags |= (a->return_count > 0 ? (int)PHX__ACK_RETURNS : 0) | (a->seen != 0 ? (int)PHX__ACK_SEEN : 0);
+    start = phx__wire_begin(w, PHX__ACK, flags, hops);
     phx__id_put(w, &a->target);
     phx__id_put(w, &a->source);
     phx__buf_put_u64(w, a->epoch);

@@ -86,7 +86,8 @@ struct phx__ack {
     uint32_t seen;         /* how many returns of the opposite flow came; 0: no such part */
     uint64_t seen_epoch;   /* that flow's */
 };
-PHX_PRIVATE void phx__wire_data_put_ack(struct phx__writer *w, const struct phx__ack *a, int hops);
+/* flags: PHX__ACK_GAP or none; the others follow from *a. */
+PHX_PRIVATE void phx__wire_data_put_ack(struct phx__writer *w, const struct phx__ack *a, int flags, int hops);
 PHX_PRIVATE int phx__wire_data_get_ack(const struct phx__frame *f, struct phx__ack *a);
 /* Where a message was turned back, and with it, unless it was too large, what follows it in a run. */
 struct phx__return {

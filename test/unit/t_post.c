@@ -193,7 +193,7 @@ static void give_ack(struct node *to, const struct phx__ack *a, int gap)
     size_t used;
 
     phx__buf_writer_init(&wr, raw, sizeof raw);
-    phx__wire_data_put_ack(&wr, a, 5);
+    phx__wire_data_put_ack(&wr, a, 0, 5);
     if (check(!wr.bad && phx__wire_parse(raw, wr.size, &f, &used) == 1
                   && phx__wire_data_get_ack(&f, &got) == 0,
               "an ack is well-formed"))

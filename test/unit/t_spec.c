@@ -250,7 +250,7 @@ static void ack(void)
     a.epoch = 9;
     a.next = 1;
     a.window = 4194304;
-    phx__wire_data_put_ack(&stream, &a, 15);
+    phx__wire_data_put_ack(&stream, &a, 0, 15);
 }
 
 /* Two messages come back, the fourth and the fifth that do; and three of the other way came. */
@@ -282,7 +282,7 @@ static void ack_with_returns(void)
     a.return_count = 2;
     a.seen = 3;
     a.seen_epoch = 11;
-    phx__wire_data_put_ack(&stream, &a, 15);
+    phx__wire_data_put_ack(&stream, &a, 0, 15);
 }
 
 /* One small message to two nodes. */

@@ -309,7 +309,7 @@ static void test_message_values(void)
     a.return_count = 0;
     a.seen = 0;
     value_begin();
-    phx__wire_data_put_ack(&value, &a, 3);
+    phx__wire_data_put_ack(&value, &a, 0, 3);
     value_end();
     ok(phx__wire_data_get_ack(&value_frame, &a2) == 0 && phx__id_equal(&a.target, &a2.target)
            && phx__id_equal(&a.source, &a2.source) && a2.epoch == a.epoch && a2.next == a.next
@@ -331,7 +331,7 @@ static void test_message_values(void)
     a.return_count = 2;
     a.seen = 77;
     value_begin();
-    phx__wire_data_put_ack(&value, &a, 3);
+    phx__wire_data_put_ack(&value, &a, 0, 3);
     value_end();
     ok(phx__wire_data_get_ack(&value_frame, &a2) == 0 && a2.return_base == 3 && a2.return_count == 2
            && a2.seen == 77 && a2.seen_epoch == a.seen_epoch,

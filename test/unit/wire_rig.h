@@ -268,7 +268,7 @@ static void make_ack(struct phx__writer *w)
         phx__wire_data_put_return(&returns, &t);
     }
     a.seen = below(2) ? a.seen | 1 : 0;
-    phx__wire_data_put_ack(w, &a, (int)below(256));
+    phx__wire_data_put_ack(w, &a, 0, (int)below(256));
 }
 
 static void make_fixed(struct phx__writer *w, int type)
@@ -447,7 +447,7 @@ static int remake_rest(struct phx__writer *w, const struct phx__frame *f)
         phx__wire_data_put(w, &d, f->flags & 31, f->hops);
         phx__buf_put_bytes(w, d.payload, d.size);
     } else if (phx__wire_data_get_ack(f, &a) == 0) {
-        phx__wire_data_put_ack(w, &a, f->hops);
+        phx__wire_data_put_ack(w, &a, f->flags & (int)PHX__ACK_GAP, f->hops);
     } else if (phx__wire_link_get_suspect(f, &s) == 0) {
         phx__wire_link_put_suspect(w, &s, f->hops);
     } else if (phx__wire_link_get_probe(f, &p) == 0) {
