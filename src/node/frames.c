@@ -94,14 +94,13 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
             return PHX_ENOMEM;
     if ((l = frames_writer(p, nbr, bytes, &w)) == NULL)
         return PHX_ENOMEM;
-    start = phx__wire_begin(&w, PHX__UPDATE, 0, 0);
-    phx__buf_put_u16(&w, 0);
+    start = phx__wire_route_begin_update(&w);
     for (i = 0; i < count; i++) {
         struct phx__entry e = entries[i];
         e.flags = e.card == NULL                     ? 0
                   : e.card_size > FRAMES_CARD_INLINE ? PHX__ENTRY_CARD_SENT
                                                      : PHX__ENTRY_CARD;
-        phx__wire_route_put_entry(&w, 0, &e);
+        phx__wire_route_put_entry(&w, &e);
     }
     phx__wire_end(&w, start);
     frames_queue(p, l, &w);
@@ -290,14 +289,14 @@ static int frames_is_own_word(struct phx__link *l, const struct phx_id *id, uint
 
 static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
-    struct phx__update u;
+    struct phx__reader r;
     struct phx__entry e;
     int got, dropped = 0;
 
-    if (phx__wire_route_get_update(f, &u) != 0)
+    if (phx__wire_route_get_update(f, &r) != 0)
         return PHX_EPROTO;
     p->updates_in++;
-    while ((got = phx__wire_route_next_entry(&u, f->flags, &e)) > 0) {
+    while ((got = phx__wire_route_next_entry(&r, &e)) > 0) {
         struct phx__card card;
         if (!frames_is_own_word(l, &e.id, e.hops) || frames_attach_card(l, &e) != 0
             || (e.card != NULL && phx__wire_route_get_card(e.card, e.card_size, &card) != 0))

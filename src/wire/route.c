@@ -10,7 +10,6 @@
 
 /* Less credit than one page is not a window but a way to make senders crawl. */
 #define WIRE_WINDOW_MIN 4096u
-#define WIRE_ID 16u
 #define WIRE_CLAIM 24u
 /* The longest address: family, length, and a UNIX path of 103 bytes. */
 #define WIRE_ADDRESS_MAX 105u
@@ -178,19 +177,20 @@ int phx__wire_route_get_card_part(const struct phx__frame *f, struct phx__card_p
  * on then. That is harmless: each is true by itself, whatever follows it. Distances are not judged here: any
  * byte is possible, and only route knows that 0 is for owners. */
 
-int phx__wire_route_get_update(const struct phx__frame *f, struct phx__update *u)
+size_t phx__wire_route_begin_update(struct phx__writer *w)
 {
-    if (phx__wire_open(f, PHX__UPDATE, &u->r) != 0)
-        return PHX_EPROTO;
-    u->id_count = phx__buf_get_u16(&u->r);
-    u->ids = phx__buf_get_bytes(&u->r, u->id_count * (size_t)WIRE_ID);
-    /* Ids that no entry can point to are bytes without a meaning. */
-    if (u->r.bad || (u->id_count != 0 && (f->flags & PHX__UPDATE_TRANS) == 0))
-        return PHX_EPROTO;
-    return 0;
+    size_t start = phx__wire_begin(w, PHX__UPDATE, 0, 0);
+
+    phx__buf_put_u16(w, 0); /* reserved */
+    return start;
 }
 
-static int wire_entry_is_sound(const struct phx__entry *e, uint32_t id_count)
+int phx__wire_route_get_update(const struct phx__frame *f, struct phx__reader *r)
+{
+    return phx__wire_open(f, PHX__UPDATE, r) != 0 || phx__buf_get_u16(r) != 0 || r->bad ? PHX_EPROTO : 0;
+}
+
+static int wire_entry_is_sound(const struct phx__entry *e)
 {
     /* Its owner must be able to rise above these. */
     if (e->incarnation > PHX__INCARNATION_MAX || e->seq > PHX__SEQ_MAX)
@@ -198,17 +198,13 @@ static int wire_entry_is_sound(const struct phx__entry *e, uint32_t id_count)
     /* The card is either here or went before, and a card has a version. */
     if (e->flags == WIRE_ENTRY_FLAGS || (e->flags != 0 && e->card_version == 0))
         return 0;
-    if ((e->flags & PHX__ENTRY_CARD) != 0 && e->card_size < WIRE_CARD_MIN)
-        return 0;
-    return (uint32_t)e->trans_first + e->trans_count <= id_count;
+    return (e->flags & PHX__ENTRY_CARD) == 0 || e->card_size >= WIRE_CARD_MIN;
 }
 
 /* The card itself is not decoded: most are copies of what the receiver has, and whoever wants one calls
  * phx__wire_route_get_card. */
-int phx__wire_route_next_entry(struct phx__update *u, int flags, struct phx__entry *e)
+int phx__wire_route_next_entry(struct phx__reader *r, struct phx__entry *e)
 {
-    struct phx__reader *r = &u->r;
-
     if (!r->bad && r->left == 0)
         return 0;
     memset(e, 0, sizeof *e);
@@ -218,35 +214,26 @@ int phx__wire_route_next_entry(struct phx__update *u, int flags, struct phx__ent
     e->hops = phx__buf_get_u8(r);
     e->flags = (uint8_t)(phx__buf_get_u8(r) & WIRE_ENTRY_FLAGS);
     e->card_version = phx__buf_get_u32(r);
-    if ((flags & (int)PHX__UPDATE_TRANS) != 0) {
-        e->trans_first = phx__buf_get_u16(r);
-        e->trans_count = phx__buf_get_u16(r);
-    }
     if ((e->flags & PHX__ENTRY_CARD) != 0) {
         e->card_size = phx__buf_get_u32(r);
         e->card = phx__buf_get_bytes(r, e->card_size);
     }
-    if (r->bad || !wire_entry_is_sound(e, u->id_count)) {
+    if (r->bad || !wire_entry_is_sound(e)) {
         r->bad = 1; /* so that asking once more does not resume behind the error */
         return PHX_EPROTO;
     }
     return 1;
 }
 
-void phx__wire_route_put_entry(struct phx__writer *w, int flags, const struct phx__entry *e)
+void phx__wire_route_put_entry(struct phx__writer *w, const struct phx__entry *e)
 {
-    /* Only the caller knows the size of the table of ids, so trans is checked by the receiver. */
-    PHX_ASSERT(wire_entry_is_sound(e, UINT32_MAX));
+    PHX_ASSERT(wire_entry_is_sound(e));
     phx__id_put(w, &e->id);
     phx__buf_put_u64(w, e->incarnation);
     phx__buf_put_u32(w, e->seq);
     phx__buf_put_u8(w, e->hops);
     phx__buf_put_u8(w, e->flags);
     phx__buf_put_u32(w, e->card_version);
-    if ((flags & (int)PHX__UPDATE_TRANS) != 0) {
-        phx__buf_put_u16(w, e->trans_first);
-        phx__buf_put_u16(w, e->trans_count);
-    }
     if ((e->flags & PHX__ENTRY_CARD) != 0) {
         phx__buf_put_u32(w, e->card_size);
         phx__buf_put_bytes(w, e->card, e->card_size);

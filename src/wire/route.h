@@ -39,23 +39,14 @@ struct phx__entry {
     uint32_t card_version; /* the sender's copy; 0: it has none */
     const uint8_t *card;   /* NULL if not attached */
     uint32_t card_size;
-    /* Only with PHX_ROUTING_PAPER: the nodes the sender has sent this entry to; a range of the frame's table
-     * of ids. */
-    uint16_t trans_first, trans_count;
 };
-#define PHX__ENTRY_SIZE 34u /* without card, which adds 4 and its bytes; UPDATE_TRANS adds 4 */
-/* An UPDATE's body: u16 count of ids, the ids (all zero but in PHX_ROUTING_PAPER), entries to the end. */
-struct phx__update {
-    struct phx__reader r;
-    uint16_t id_count;
-    const uint8_t *ids;
-};
-#define PHX__UPDATE_TRANS 1u /* frame flag: entries carry trans_first and trans_count, u16 each */
-PHX_PRIVATE int phx__wire_route_get_update(const struct phx__frame *f, struct phx__update *u);
-/* The next entry: 1, 0 at the end, PHX_EPROTO. */
-PHX_PRIVATE int phx__wire_route_next_entry(struct phx__update *u, int flags, struct phx__entry *e);
-/* Appends the body part of one entry; begin the frame and write the id table yourself. */
-PHX_PRIVATE void phx__wire_route_put_entry(struct phx__writer *w, int flags, const struct phx__entry *e);
+#define PHX__ENTRY_SIZE 34u /* without card, which adds 4 and its bytes */
+/* An UPDATE: begin it, put entries, and end it with phx__wire_end. */
+PHX_PRIVATE size_t phx__wire_route_begin_update(struct phx__writer *w);
+PHX_PRIVATE void phx__wire_route_put_entry(struct phx__writer *w, const struct phx__entry *e);
+/* 0 and a reader at the first entry, or PHX_EPROTO. Then the next entry: 1, 0 at the end, PHX_EPROTO. */
+PHX_PRIVATE int phx__wire_route_get_update(const struct phx__frame *f, struct phx__reader *r);
+PHX_PRIVATE int phx__wire_route_next_entry(struct phx__reader *r, struct phx__entry *e);
 
 struct phx__card_part {
     struct phx_id id;

@@ -132,11 +132,10 @@ static struct phx__entry own_entry(uint32_t seq, unsigned with, const uint8_t *c
 
 static void update(const struct phx__entry *e, size_t count)
 {
-    size_t start = phx__wire_begin(&stream, PHX__UPDATE, 0, 0), i;
+    size_t start = phx__wire_route_begin_update(&stream), i;
 
-    phx__buf_put_u16(&stream, 0);
     for (i = 0; i < count; i++)
-        phx__wire_route_put_entry(&stream, 0, &e[i]);
+        phx__wire_route_put_entry(&stream, &e[i]);
     phx__wire_end(&stream, start);
 }
 
@@ -781,7 +780,7 @@ static void test_refusals(void)
     refuses(start, 8 + 12, 0, "an address none with bytes left over");
     handshake();
     start = 68 + 59;
-    refuses(start, 8, 1, "ids without TRANS");
+    refuses(start, 8, 1, "a reserved number that is not 0");
     refuses(start, 10 + 29, 3, "CARD and CARD_SENT");
     refuses(start, 10 + 30, 0, "a card of version 0");
     refuses(start, 10 + 34, 42, "a card larger than the frame");

@@ -325,7 +325,7 @@ static void test_card_parts(void)
 static int entry_is_taken(unsigned entry_flags, uint32_t version, uint32_t card_size)
 {
     uint8_t card[64];
-    struct phx__update u;
+    struct phx__reader r;
     struct phx__entry e;
     struct phx__frame f;
     size_t used, start;
@@ -343,10 +343,10 @@ static int entry_is_taken(unsigned entry_flags, uint32_t version, uint32_t card_
     }
     phx__wire_end(&value, start);
     if (phx__wire_parse(value_bytes, value.size, &f, &used) != 1
-        || phx__wire_route_get_update(&f, &u) != 0)
+        || phx__wire_route_get_update(&f, &r) != 0)
         return 0;
-    return phx__wire_route_next_entry(&u, f.flags, &e) == 1 && e.flags == (entry_flags & 3)
-           && phx__wire_route_next_entry(&u, f.flags, &e) == 0;
+    return phx__wire_route_next_entry(&r, &e) == 1 && e.flags == (entry_flags & 3)
+           && phx__wire_route_next_entry(&r, &e) == 0;
 }
 
 static void test_entries(void)

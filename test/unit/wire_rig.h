@@ -120,7 +120,7 @@ static inline void make_proof(struct phx__writer *w)
     phx__wire_link_put_proof(w, &p);
 }
 
-static void make_entry(struct phx__writer *w, int flags, uint32_t id_count)
+static void make_entry(struct phx__writer *w)
 {
     uint8_t card[1024];
     struct phx__entry e;
@@ -132,26 +132,16 @@ static void make_entry(struct phx__writer *w, int flags, uint32_t id_count)
     e.card_version = e.flags == 0 ? below(2) : 1 + below(100);
     e.card = card;
     e.card_size = (uint32_t)make_card(card, sizeof card, 3);
-    e.trans_first = (uint16_t)below(id_count + 1);
-    e.trans_count = (uint16_t)below(id_count + 1 - e.trans_first);
-    phx__wire_route_put_entry(w, flags, &e);
+    phx__wire_route_put_entry(w, &e);
 }
 
 static void make_update(struct phx__writer *w)
 {
-    int flags = (int)below(2);
-    uint32_t id_count = flags == (int)PHX__UPDATE_TRANS ? below(4) : 0, n = below(4);
-    size_t start = phx__wire_begin(w, PHX__UPDATE, flags, 0);
-    struct phx_id id;
-    uint32_t i;
+    size_t start = phx__wire_route_begin_update(w);
+    uint32_t n = below(4);
 
-    phx__buf_put_u16(w, (uint16_t)id_count);
-    for (i = 0; i < id_count; i++) {
-        scatter(&id, sizeof id);
-        phx__buf_put_bytes(w, id.b, sizeof id.b);
-    }
-    for (i = 0; i < n; i++)
-        make_entry(w, flags, id_count);
+    while (n-- > 0)
+        make_entry(w);
     phx__wire_end(w, start);
 }
 
@@ -344,26 +334,24 @@ static int remake_card(struct phx__writer *w, const uint8_t *data, size_t size)
 static int remake_update(struct phx__writer *w, const struct phx__frame *f)
 {
     static uint8_t card[ROOM];
-    size_t start = phx__wire_begin(w, PHX__UPDATE, f->flags & (int)PHX__UPDATE_TRANS, 0);
-    struct phx__update u;
+    size_t start = phx__wire_route_begin_update(w);
+    struct phx__reader r;
     struct phx__entry e;
     struct phx__writer cw;
     int more;
 
-    if (phx__wire_route_get_update(f, &u) != 0)
+    if (phx__wire_route_get_update(f, &r) != 0)
         return 0;
-    phx__buf_put_u16(w, u.id_count);
-    phx__buf_put_bytes(w, u.ids, u.id_count * (size_t)16);
-    while ((more = phx__wire_route_next_entry(&u, f->flags, &e)) == 1) {
+    while ((more = phx__wire_route_next_entry(&r, &e)) == 1) {
         phx__buf_writer_init(&cw, card, sizeof card);
         if (e.card != NULL && !remake_card(&cw, e.card, e.card_size))
             return 0;
         e.card = e.card != NULL ? card : NULL;
         e.card_size = (uint32_t)cw.size;
-        phx__wire_route_put_entry(w, f->flags, &e);
+        phx__wire_route_put_entry(w, &e);
     }
     if (more < 0)
-        check(phx__wire_route_next_entry(&u, f->flags, &e) == PHX_EPROTO, "an error stays one");
+        check(phx__wire_route_next_entry(&r, &e) == PHX_EPROTO, "an error stays one");
     phx__wire_end(w, start);
     return more == 0;
 }
