@@ -245,7 +245,7 @@ struct phx__block *phx__buf_block_new(struct phx__mem *mem, size_t capacity)
 }
 
 struct phx__block *phx__buf_block_wrap(struct phx__mem *mem, const void *data, size_t size,
-                                   void (*release)(const void *, size_t, void *), void *arg)
+                                       void (*release)(const void *, size_t, void *), void *arg)
 {
     struct phx__block *b = phx__mem_get(mem, sizeof *b);
 
@@ -430,6 +430,3 @@ void phx__buf_slices_take(struct phx__slices *q, size_t size)
         }
     }
 }
-
-#undef BUF_RING_FIRST
-#undef BUF_RING_MOST

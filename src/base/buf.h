@@ -49,8 +49,7 @@ struct phx__block {
 /* refs is 1. NULL: no memory. */
 PHX_PRIVATE struct phx__block *phx__buf_block_new(struct phx__mem *mem, size_t capacity);
 PHX_PRIVATE struct phx__block *phx__buf_block_wrap(struct phx__mem *mem, const void *data, size_t size,
-                                               void (*release)(const void *, size_t, void *),
-                                               void *arg);
+                                                   void (*release)(const void *, size_t, void *), void *arg);
 PHX_PRIVATE struct phx__block *phx__buf_block_hold(struct phx__block *b);
 /* What it is there for is over, whoever holds it still: used becomes capacity, and the host's bytes are
  * released now. */
@@ -86,7 +85,7 @@ PHX_PRIVATE void phx__buf_slices_init(struct phx__slices *q, struct phx__mem *me
 PHX_PRIVATE void phx__buf_slices_free(struct phx__slices *q); /* drops all */
 /* Takes a reference of its own. 0 or PHX_ENOMEM. size 0 is nothing. */
 PHX_PRIVATE int phx__buf_slices_push(struct phx__slices *q, struct phx__block *b, const uint8_t *data,
-                                 size_t size);
+                                     size_t size);
 /* Makes room for `more` slices, so that as many pushes cannot fail. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__buf_slices_reserve(struct phx__slices *q, uint32_t more);
 /* The first slices as an iovec: how many were filled. */

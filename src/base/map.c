@@ -146,7 +146,3 @@ void phx__map_del(struct phx__map *m, uint64_t key)
     m->slots[hole].value = MAP_EMPTY;
     m->count--;
 }
-
-#undef MAP_EMPTY
-#undef MAP_FIRST
-#undef MAP_MOST

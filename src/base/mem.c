@@ -235,8 +235,3 @@ int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t 
     *capacity = (uint32_t)more;
     return 0;
 }
-
-#undef MEM_FIRST_ITEMS
-#undef MEM_MANY_ITEMS
-#undef MEM_LARGE
-#undef MEM_HEAD

@@ -191,5 +191,3 @@ int phx__sha_equal(const uint8_t a[32], const uint8_t b[32])
         differ = (uint8_t)(differ | (a[i] ^ b[i]));
     return differ == 0;
 }
-
-#undef SHA_ROUND

@@ -191,8 +191,3 @@ int phx__timer_pop(struct phx__timers *t, uint64_t now, int *kind, uint32_t *arg
     phx__timer_stop(t, handle);
     return 1;
 }
-
-#undef TIMER_STOPPED
-#undef TIMER_DROPPED
-#undef TIMER_KIND
-#undef TIMER_IS_LIVE

@@ -24,8 +24,8 @@ static uint32_t hello_keys(const struct phx__link_set *s)
 
 /* HMAC with one of our keys over the label, the cluster, the hello, this much of the answer, and `last`. */
 static void hello_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
-                     const char *label, size_t answer_size, const uint8_t *last, size_t last_size,
-                     uint8_t out[PHX__MAC])
+                      const char *label, size_t answer_size, const uint8_t *last, size_t last_size,
+                      uint8_t out[PHX__MAC])
 {
     struct phx__hmac h = s->begun[key];
     const struct phx__link_hello *hs = l->hello;
@@ -43,13 +43,13 @@ static void hello_mac(const struct phx__link_set *s, const struct phx__link *l, 
 }
 
 static void hello_answer_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
-                            uint8_t out[PHX__MAC])
+                             uint8_t out[PHX__MAC])
 {
     hello_mac(s, l, key, "answer", l->hello->answer_size - 2 * PHX__MAC, NULL, 0, out);
 }
 
 static void hello_proof_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
-                           const uint8_t *body, size_t size, uint8_t out[PHX__MAC])
+                            const uint8_t *body, size_t size, uint8_t out[PHX__MAC])
 {
     hello_mac(s, l, key, "proof", l->hello->answer_size, body, size - PHX__MAC, out);
 }
@@ -57,7 +57,7 @@ static void hello_proof_mac(const struct phx__link_set *s, const struct phx__lin
 /* The first of our keys that made one of the macs of an ANSWER, or PHX__NONE. All are computed, so that the
  * time tells nothing. */
 static uint32_t hello_common_key(const struct phx__link_set *s, const struct phx__link *l,
-                                const struct phx__answer *a)
+                                 const struct phx__answer *a)
 {
     uint32_t key, common = PHX__NONE;
     uint8_t mac[PHX__MAC];
@@ -71,7 +71,7 @@ static uint32_t hello_common_key(const struct phx__link_set *s, const struct phx
 }
 
 static int hello_proof_is_good(const struct phx__link_set *s, const struct phx__link *l,
-                              const struct phx__frame *f, const uint8_t mac[PHX__MAC])
+                               const struct phx__frame *f, const uint8_t mac[PHX__MAC])
 {
     uint32_t key;
     uint8_t ours[PHX__MAC];
@@ -133,7 +133,7 @@ static int hello_say_hello(struct phx__link_set *s, struct phx__link *l)
         return err;
     phx__wire_link_put_hello(&w, &h);
     err = hello_keep(l->hello->hello, sizeof l->hello->hello, &l->hello->hello_size,
-                    w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER);
+                     w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER);
     l->state = PHX__LINK_HELLO;
     return err ? err : phx__link_out_control_end(s, l, &w);
 }
@@ -166,7 +166,7 @@ static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
         return err;
     phx__wire_link_put_answer(&w, &a);
     err = hello_keep(l->hello->answer, sizeof l->hello->answer, &l->hello->answer_size,
-                    w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER);
+                     w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER);
     if (err != 0)
         return err;
     hello_answer_mac(s, l, 0, a.mac);
@@ -224,8 +224,7 @@ static int hello_on_hello(struct phx__link_set *s, struct phx__link *l, const st
         return PHX_ECLUSTER;
     l->id = h.id;
     l->incarnation = h.incarnation;
-    if ((err = hello_keep(l->hello->hello, sizeof l->hello->hello, &l->hello->hello_size, f->body,
-                         f->size)))
+    if ((err = hello_keep(l->hello->hello, sizeof l->hello->hello, &l->hello->hello_size, f->body, f->size)))
         return err;
     l->state = PHX__LINK_PARKED;
     err = phx__link_hello_resume(s, l);
@@ -251,7 +250,7 @@ static int hello_on_answer(struct phx__link_set *s, struct phx__link *l, const s
     if (a.version != PHX__WIRE_VERSION)
         return PHX_EVERSION;
     if ((err = hello_keep(l->hello->answer, sizeof l->hello->answer, &l->hello->answer_size, f->body,
-                         f->size)))
+                          f->size)))
         return err;
     key = hello_common_key(s, l, &a);
     if (key == PHX__NONE)

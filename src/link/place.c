@@ -154,8 +154,7 @@ static void place_learn(struct phx__link_place *p, uint64_t from)
 {
     size_t size = p->open.at - p->guess_at;
 
-    if (p->open.at > p->guess_at
-        && from - p->guess_from == size + (size / PHX__FRAGMENT) * PHX__DATA_HEAD)
+    if (p->open.at > p->guess_at && from - p->guess_from == size + (size / PHX__FRAGMENT) * PHX__DATA_HEAD)
         p->guess = 2 * p->guess + 1 < PHX__LINK_PLACE_MOST ? 2 * p->guess + 1 : PHX__LINK_PLACE_MOST;
 }
 

@@ -275,19 +275,16 @@ int phx__os_watch(void *world, int handle, int events)
         os_unwatch(w, (uint32_t)handle);
         return 0;
     }
-    err = phx__mem_grow(w->mem, &w->slots, &w->slots_capacity, (uint32_t)handle + 1,
-                        sizeof *w->slots);
+    err = phx__mem_grow(w->mem, &w->slots, &w->slots_capacity, (uint32_t)handle + 1, sizeof *w->slots);
     if (err == 0)
-        err = phx__mem_grow(w->mem, &w->polled, &w->polled_capacity, w->polled_count + 1,
-                            sizeof *w->polled);
+        err = phx__mem_grow(w->mem, &w->polled, &w->polled_capacity, w->polled_count + 1, sizeof *w->polled);
     if (err != 0)
         return err;
     if (w->slots[handle] == 0)
         w->slots[handle] = ++w->polled_count;
     p = &w->polled[w->slots[handle] - 1];
     p->fd = handle;
-    p->events = (short)(((events & PHX_READ) != 0 ? POLLIN : 0)
-                        | ((events & PHX_WRITE) != 0 ? POLLOUT : 0));
+    p->events = (short)(((events & PHX_READ) != 0 ? POLLIN : 0) | ((events & PHX_WRITE) != 0 ? POLLOUT : 0));
     p->revents = 0; /* of an earlier owner of the place */
     return 0;
 }

@@ -31,10 +31,8 @@ PHX_PRIVATE int phx__os_sock_adopt(const struct phx_os *os, int fd);
  * already with the one for *to. 0, or why not, and then TCP is the way: PHX_ENOTSUP: this system or world has
  * nothing of the kind, or *to is not an address of this host; PHX_EREFUSED: nobody is there; PHX_EINUSE,
  * PHX_EACCES: another user has taken the name; PHX_EAGAIN: its backlog is full; PHX_EMFILE, PHX_ENOMEM. */
-PHX_PRIVATE int phx__os_samehost_listen(const struct phx_os *os, const struct phx_address *at,
-                                    int *handle);
-PHX_PRIVATE int phx__os_samehost_dial(const struct phx_os *os, const struct phx_address *to,
-                                  int *handle);
+PHX_PRIVATE int phx__os_samehost_listen(const struct phx_os *os, const struct phx_address *at, int *handle);
+PHX_PRIVATE int phx__os_samehost_dial(const struct phx_os *os, const struct phx_address *to, int *handle);
 /* Is this, in doubt no, an address of this host? */
 PHX_PRIVATE int phx__os_samehost_is_own(const struct phx_os *os, const struct phx_address *a);
 

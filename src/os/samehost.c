@@ -45,7 +45,7 @@
 
 /* The name of the listener at this address; at no address: of one at all of them. */
 static void os_samehost_name(const struct phx_address *at, int at_all, struct sockaddr_un *out,
-                      socklen_t *size)
+                             socklen_t *size)
 {
     static const char prefix[] = "phoenix/";
     struct phx_address name = *at;

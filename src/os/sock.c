@@ -205,8 +205,7 @@ int phx__os_sock_local(void *world, int handle, struct phx_address *out)
 int phx__os_sock_prepare(int fd)
 {
     int flags = fcntl(fd, F_GETFL);
-    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0
-        || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
         return phx__os_sock_error(errno);
 #if !defined(MSG_NOSIGNAL) && defined(SO_NOSIGPIPE)
     {
@@ -273,8 +272,7 @@ static int os_remove_stale(const union os_sockaddr *a, socklen_t size)
     close(fd);
     if (!refused)
         return PHX_EINUSE;
-    if (lstat(a->un.sun_path, &now) == 0 && now.st_ino == tried.st_ino
-        && now.st_dev == tried.st_dev)
+    if (lstat(a->un.sun_path, &now) == 0 && now.st_ino == tried.st_ino && now.st_dev == tried.st_dev)
         (void)unlink(a->un.sun_path); /* if it fails, bind says why */
     return 0;
 }
@@ -283,8 +281,7 @@ static int os_bind_unix(struct os_world *w, int fd, const union os_sockaddr *a, 
 {
     struct os_path *p;
     struct stat made;
-    int err = phx__mem_grow(w->mem, &w->paths, &w->paths_capacity, w->paths_count + 1,
-                            sizeof *w->paths);
+    int err = phx__mem_grow(w->mem, &w->paths, &w->paths_capacity, w->paths_count + 1, sizeof *w->paths);
     if (err != 0)
         return err;
     if (bind(fd, &a->any, size) != 0) {
@@ -312,8 +309,7 @@ static int os_bind_tcp(int fd, const union os_sockaddr *a, socklen_t size)
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0)
         return phx__os_sock_error(errno);
     /* One port can then be had for both families, by two listeners. */
-    if (a->any.sa_family == AF_INET6
-        && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0)
+    if (a->any.sa_family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0)
         return phx__os_sock_error(errno);
     return bind(fd, &a->any, size) != 0 ? phx__os_sock_error(errno) : 0;
 }

@@ -64,8 +64,7 @@ PHX_PRIVATE long phx__os_sock_send(void *world, int handle, const struct iovec *
 PHX_PRIVATE long phx__os_sock_recv(void *world, int handle, void *data, size_t size);
 PHX_PRIVATE long phx__os_sock_recvv(void *world, int handle, const struct iovec *iov, int count);
 PHX_PRIVATE void phx__os_sock_close(void *world, int handle);
-PHX_PRIVATE int phx__os_sock_resolve(void *world, const char *host, struct phx_address *out,
-                                int capacity);
+PHX_PRIVATE int phx__os_sock_resolve(void *world, const char *host, struct phx_address *out, int capacity);
 /* sock.c: errno as one of ours; a fresh descriptor made non-blocking and close-on-exec; a stream socket that
  * is both, or a negative error; options for a connection. */
 PHX_PRIVATE int phx__os_sock_error(int theirs);

@@ -34,7 +34,7 @@ static const uint8_t tls_order[32] = { 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00,
                                        0xf3, 0xb9, 0xca, 0xc2, 0xfc, 0x63, 0x25, 0x51 };
 
 static void cert_derive(const struct phx_key *key, const char *label, const char *cluster, uint8_t n,
-                       uint8_t out[32])
+                        uint8_t out[32])
 {
     struct phx__hmac h;
 
@@ -238,7 +238,7 @@ static int cert_take_key(struct tls_pem *pem, const char *name, unsigned char *d
 }
 
 static int cert_parse_pem(struct tls_pem *pem, const uint8_t *text, size_t size,
-                         int (*take)(struct tls_pem *, const char *, unsigned char *, size_t))
+                          int (*take)(struct tls_pem *, const char *, unsigned char *, size_t))
 {
     br_pem_decoder_context decoder;
     size_t start = pem->used;
@@ -268,7 +268,7 @@ static int cert_parse_pem(struct tls_pem *pem, const uint8_t *text, size_t size,
 
 /* The parser wants a line end after the last line, which files may lack. */
 static int cert_read_pem(struct tls_pem *pem, const char *path, uint8_t *text,
-                        int (*take)(struct tls_pem *, const char *, unsigned char *, size_t))
+                         int (*take)(struct tls_pem *, const char *, unsigned char *, size_t))
 {
     long size = phx__os_read_file(path, text, TLS_FILE_MAX);
 

@@ -99,7 +99,7 @@ static int tls_choose(const br_ssl_server_policy_class **self, const br_ssl_serv
     struct phx__tls *t = ((struct tls_policy *)(void *)self)->tls;
     br_ssl_server_context *server = &t->is.server;
     const struct tls_own *own = phx__tls_cert_hinted(t->set->own, t->set->own_count,
-                                                      br_ssl_engine_get_server_name(&cc->eng));
+                                                     br_ssl_engine_get_server_name(&cc->eng));
 
     if (own == NULL) {
         t->why = "it does not have our key";
@@ -111,8 +111,7 @@ static int tls_choose(const br_ssl_server_policy_class **self, const br_ssl_serv
 }
 
 /* From now on the chosen one acts, so these two are never reached. */
-static uint32_t tls_no_exchange(const br_ssl_server_policy_class **self, unsigned char *data,
-                                size_t *size)
+static uint32_t tls_no_exchange(const br_ssl_server_policy_class **self, unsigned char *data, size_t *size)
 {
     (void)self;
     (void)data;
@@ -183,9 +182,8 @@ static unsigned tls_pin_end(const br_x509_class **self)
     if (pin->found == NULL)
         return BR_ERR_X509_NOT_TRUSTED;
     if (t->dialer) /* the dialer shows what the acceptor has shown */
-        br_ssl_client_set_single_ec(&t->is.client, &pin->found->cert, 1, &pin->found->sk,
-                                    BR_KEYTYPE_SIGN, BR_KEYTYPE_EC, br_ec_get_default(),
-                                    br_ecdsa_sign_asn1_get_default());
+        br_ssl_client_set_single_ec(&t->is.client, &pin->found->cert, 1, &pin->found->sk, BR_KEYTYPE_SIGN,
+                                    BR_KEYTYPE_EC, br_ec_get_default(), br_ecdsa_sign_asn1_get_default());
     return 0;
 }
 
@@ -228,8 +226,7 @@ static int tls_open_pem(struct phx__tls_set *s, const struct phx__tls_files *fil
 static const uint8_t tls_node[TLS_ISSUER] = { 0x30, 0x0f, 0x31, 0x0d, 0x30, 0x0b, 0x06, 0x03, 0x55,
                                               0x04, 0x03, 0x0c, 0x04, 'n',  'o',  'd',  'e' };
 
-int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
-                      const struct phx__tls_files *files)
+int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem, const struct phx__tls_files *files)
 {
     struct phx__tls_set *s = phx__mem_zero(mem, sizeof *s);
     int err = 0;
@@ -335,22 +332,19 @@ static void tls_show_files(struct phx__tls *t)
 
     if (pem->key_type == BR_KEYTYPE_RSA && client)
         br_ssl_client_set_single_rsa(&t->is.client, pem->chain, pem->chain_count,
-                                     br_skey_decoder_get_rsa(&pem->key),
-                                     br_rsa_pkcs1_sign_get_default());
+                                     br_skey_decoder_get_rsa(&pem->key), br_rsa_pkcs1_sign_get_default());
     else if (pem->key_type == BR_KEYTYPE_RSA)
         br_ssl_server_set_single_rsa(&t->is.server, pem->chain, pem->chain_count,
                                      br_skey_decoder_get_rsa(&pem->key), BR_KEYTYPE_SIGN,
                                      br_rsa_private_get_default(), br_rsa_pkcs1_sign_get_default());
     else if (client)
         br_ssl_client_set_single_ec(&t->is.client, pem->chain, pem->chain_count,
-                                    br_skey_decoder_get_ec(&pem->key), BR_KEYTYPE_SIGN,
-                                    pem->issuer_type, br_ec_get_default(),
-                                    br_ecdsa_sign_asn1_get_default());
+                                    br_skey_decoder_get_ec(&pem->key), BR_KEYTYPE_SIGN, pem->issuer_type,
+                                    br_ec_get_default(), br_ecdsa_sign_asn1_get_default());
     else
         br_ssl_server_set_single_ec(&t->is.server, pem->chain, pem->chain_count,
-                                    br_skey_decoder_get_ec(&pem->key), BR_KEYTYPE_SIGN,
-                                    pem->issuer_type, br_ec_get_default(),
-                                    br_ecdsa_sign_asn1_get_default());
+                                    br_skey_decoder_get_ec(&pem->key), BR_KEYTYPE_SIGN, pem->issuer_type,
+                                    br_ec_get_default(), br_ecdsa_sign_asn1_get_default());
 }
 
 static int tls_start_client(struct phx__tls *t, const uint8_t *seed)
@@ -622,11 +616,9 @@ const char *phx__tls_why(const struct phx__tls *t)
 /* ---- Not built in */
 
 /* No set can be had, so no link has an engine, and but for the first two these are never called. */
-int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
-                      const struct phx__tls_files *files)
+int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem, const struct phx__tls_files *files)
 {
-    (void)mem;
-    (void)files;
+    (void)mem, (void)files;
     *out = NULL;
     return PHX_ENOTSUP;
 }
@@ -642,20 +634,14 @@ int phx__tls_has_files(const struct phx__tls_set *s)
     return 0;
 }
 
-void phx__tls_keys(struct phx__tls_set *s, const char *cluster, const struct phx_key *keys,
-                   uint32_t count)
+void phx__tls_keys(struct phx__tls_set *s, const char *cluster, const struct phx_key *keys, uint32_t count)
 {
-    (void)s;
-    (void)cluster;
-    (void)keys;
-    (void)count;
+    (void)s, (void)cluster, (void)keys, (void)count;
 }
 
 int phx__tls_open(struct phx__tls_set *s, int dialer, const uint8_t *seed, struct phx__tls **out)
 {
-    (void)s;
-    (void)dialer;
-    (void)seed;
+    (void)s, (void)dialer, (void)seed;
     *out = NULL;
     return PHX_ENOTSUP;
 }
@@ -674,25 +660,19 @@ uint8_t *phx__tls_buffer(struct phx__tls_set *s, size_t *capacity)
 
 long phx__tls_feed(struct phx__tls *t, size_t size, uint8_t *out)
 {
-    (void)t;
-    (void)size;
-    (void)out;
+    (void)t, (void)size, (void)out;
     return PHX_ENOTSUP;
 }
 
 int phx__tls_seal(struct phx__tls *t, struct phx__slices *from, struct iovec *out)
 {
-    (void)t;
-    (void)from;
-    (void)out;
+    (void)t, (void)from, (void)out;
     return PHX_ENOTSUP;
 }
 
 int phx__tls_sent(struct phx__tls *t, const struct iovec *what, size_t taken)
 {
-    (void)t;
-    (void)what;
-    (void)taken;
+    (void)t, (void)what, (void)taken;
     return PHX_ENOTSUP;
 }
 
@@ -704,8 +684,7 @@ size_t phx__tls_queued(const struct phx__tls *t)
 
 int phx__tls_binding(struct phx__tls *t, uint8_t out[32])
 {
-    (void)t;
-    (void)out;
+    (void)t, (void)out;
     return PHX_ENOTSUP;
 }
 

@@ -27,8 +27,7 @@ PHX_PRIVATE void phx__tls_keys(struct phx__tls_set *s, const char *cluster,
 
 #define PHX__TLS_SEED 64u
 /* Begins a handshake; seed: PHX__TLS_SEED random bytes. PHX_ENOMEM, PHX_ENOKEY (no files and no key). */
-PHX_PRIVATE int phx__tls_open(struct phx__tls_set *s, int dialer, const uint8_t *seed,
-                              struct phx__tls **out);
+PHX_PRIVATE int phx__tls_open(struct phx__tls_set *s, int dialer, const uint8_t *seed, struct phx__tls **out);
 PHX_PRIVATE void phx__tls_free(struct phx__tls *t); /* NULL is fine */
 
 /* Where bytes from the stream go before phx__tls_feed: one buffer for all links of a node. */

@@ -160,8 +160,7 @@ int phx__wire_data_get(const struct phx__frame *f, struct phx__data *d)
     return 0;
 }
 
-size_t phx__wire_data_front(const uint8_t *p, size_t size, struct phx__data *d, int *flags,
-                            size_t *whole)
+size_t phx__wire_data_front(const uint8_t *p, size_t size, struct phx__data *d, int *flags, size_t *whole)
 {
     struct phx__reader r;
     struct phx__frame f;
@@ -245,7 +244,7 @@ int phx__wire_data_get_cast(const struct phx__frame *f, struct phx__wire_cast *c
 }
 
 void phx__wire_data_cast_line(const struct phx__wire_cast *c, const struct phx__frame *f, uint32_t i,
-                         struct phx__data *d, int *flags)
+                              struct phx__data *d, int *flags)
 {
     size_t size = wire_cast_line_size(f->flags);
     struct phx__reader r;

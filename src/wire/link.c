@@ -30,8 +30,7 @@ static void wire_put_standing(struct phx__writer *w, uint32_t seq, uint32_t card
     phx__buf_put_u32(w, have);
 }
 
-static int wire_get_standing(struct phx__reader *r, uint32_t *seq, uint32_t *card_version,
-                             uint32_t *have)
+static int wire_get_standing(struct phx__reader *r, uint32_t *seq, uint32_t *card_version, uint32_t *have)
 {
     *seq = phx__buf_get_u32(r);
     *card_version = phx__buf_get_u32(r);
