@@ -156,9 +156,7 @@ static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
     a.id = *s->self;
     a.incarnation = s->incarnation;
     s->ops->introduce(s->ctx, l, &l->said);
-    a.seq = l->said.seq;
-    a.card_version = l->said.card_version;
-    a.have = l->said.have;
+    a.own = l->said;
     a.observed = l->address;
     if ((err = s->ops->random(s->ctx, a.nonce, sizeof a.nonce)) != 0
         || (err = s->ops->random(s->ctx, a.mac_other, sizeof a.mac_other)) != 0
@@ -186,9 +184,7 @@ static int hello_say_proof(struct phx__link_set *s, struct phx__link *l, uint32_
 
     memset(&p, 0, sizeof p);
     s->ops->introduce(s->ctx, l, &l->said);
-    p.seq = l->said.seq;
-    p.card_version = l->said.card_version;
-    p.have = l->said.have;
+    p.own = l->said;
     p.observed = l->address;
     if ((err = phx__link_out_control(s, l, 256, &w)) != 0)
         return err;
@@ -258,9 +254,7 @@ static int hello_on_answer(struct phx__link_set *s, struct phx__link *l, const s
     l->id = a.id;
     l->incarnation = a.incarnation;
     l->observed = a.observed;
-    l->heard.seq = a.seq;
-    l->heard.card_version = a.card_version;
-    l->heard.have = a.have;
+    l->heard = a.own;
     if ((err = s->ops->judge(s->ctx, l)) != 0 || (err = hello_say_proof(s, l, key)) != 0)
         return err;
     return hello_now_up(s, l);
@@ -279,9 +273,7 @@ static int hello_on_proof(struct phx__link_set *s, struct phx__link *l, const st
     if ((err = s->ops->judge(s->ctx, l)) != 0 && err != PHX_EAGAIN)
         return err;
     l->observed = p.observed;
-    l->heard.seq = p.seq;
-    l->heard.card_version = p.card_version;
-    l->heard.have = p.have;
+    l->heard = p.own;
     return hello_now_up(s, l);
 }
 

@@ -17,12 +17,6 @@ enum phx__link_state {
     PHX__LINK_CLOSED /* handle is gone; the slot is freed at the end of the step */
 };
 
-/* What a side says of itself in its ANSWER or PROOF. */
-struct phx__link_words {
-    uint32_t seq, card_version;
-    uint32_t have; /* version of the other's card that it has */
-};
-
 /* What is needed during the hello only. */
 struct phx__link_hello {
     uint8_t hello[128], answer[256]; /* bodies as sent, for the MACs */
@@ -96,7 +90,7 @@ struct phx__link {
     uint32_t timer;          /* end of patience with the hello, or of a rest */
     struct phx_id id;        /* what the peer says it is; proved when up */
     uint64_t incarnation;
-    struct phx__link_words said, heard; /* what each side said of itself in the hello */
+    struct phx__standing said, heard; /* what each side said of itself in the hello */
     struct phx_address address;         /* the other end */
     struct phx_address observed;        /* this end, as the other sees it */
     uint64_t since;
@@ -116,7 +110,7 @@ struct phx__link_ops {
      * refused. */
     int (*judge)(void *ctx, struct phx__link *l);
     /* What to say of this node to l->id, or to whoever answers if that is not known yet. */
-    void (*introduce)(void *ctx, const struct phx__link *l, struct phx__link_words *out);
+    void (*introduce)(void *ctx, const struct phx__link *l, struct phx__standing *out);
     /* The hello is done. 0, or why it is closed after all. */
     int (*up)(void *ctx, struct phx__link *l);
     /* A frame on a link that is up; raw: all of it. 0, or why the link must close. */

@@ -589,7 +589,7 @@ static int links_judge(void *ctx, struct phx__link *l)
     return 0;
 }
 
-static void links_introduce(void *ctx, const struct phx__link *l, struct phx__link_words *out)
+static void links_introduce(void *ctx, const struct phx__link *l, struct phx__standing *out)
 {
     phx *p = ctx;
     const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);

@@ -1,7 +1,6 @@
 /* link.h - frames between neighbours and about nodes: handshake, heartbeat, suspicion, probes, traces. */
 #ifndef PHX_WIRE_LINK_H
 #define PHX_WIRE_LINK_H
-#include "base/addr.h"
 #include "wire/wire.h"
 
 #define PHX__WIRE_MAGIC 0x31584850u /* "PHX1" */
@@ -18,20 +17,24 @@ struct phx__hello {
     uint64_t incarnation;
     uint8_t nonce[PHX__NONCE];
 };
+/* What a side says of itself just now in ANSWER or PROOF. */
+struct phx__standing {
+    uint32_t seq, card_version;
+    uint32_t have; /* version of the other's card that it has; 0: none */
+};
 struct phx__answer {
     uint16_t version; /* the one both speak */
     uint32_t features;
     struct phx_id id;
     uint64_t incarnation;
     uint8_t nonce[PHX__NONCE];
-    uint32_t seq, card_version;  /* what it says of itself just now */
-    uint32_t have;               /* version of the dialer's card that it has; 0: none */
+    struct phx__standing own;
     struct phx_address observed; /* where the acceptor sees the dialer */
     uint8_t mac[PHX__MAC];       /* with the acceptor's first key */
     uint8_t mac_other[PHX__MAC]; /* with its second, or random; both last in the body */
 };
 struct phx__proof {
-    uint32_t seq, card_version, have; /* as in the answer, the other way round */
+    struct phx__standing own;
     struct phx_address observed; /* what the dialer dialled */
     uint8_t mac[PHX__MAC];       /* last in the body */
 };

@@ -20,6 +20,14 @@
 
 /* ---- Cards */
 
+/* Without a table: there may be 100,000 of them. */
+static void wire_get_claim(struct phx__reader *r, struct phx__claim *c)
+{
+    c->first = phx__buf_get_u64(r);
+    c->last = phx__buf_get_u64(r);
+    c->epoch = phx__buf_get_u64(r);
+}
+
 size_t phx__wire_route_card_size(uint8_t address_count, uint32_t claim_count)
 {
     PHX_ASSERT(address_count <= PHX__CARD_ADDRESSES && claim_count <= PHX__CARD_CLAIMS);
@@ -62,13 +70,6 @@ void phx__wire_route_put_card(struct phx__writer *w, const struct phx__card *hea
         phx__buf_put_u64(w, claims[i].last);
         phx__buf_put_u64(w, claims[i].epoch);
     }
-}
-
-static void wire_get_claim(struct phx__reader *r, struct phx__claim *c)
-{
-    c->first = phx__buf_get_u64(r);
-    c->last = phx__buf_get_u64(r);
-    c->epoch = phx__buf_get_u64(r);
 }
 
 /* Ascending and disjoint in one pass: each begins above where the one before ended. That also lets names
@@ -128,6 +129,12 @@ void phx__wire_route_claim(const struct phx__card *card, uint32_t i, struct phx_
     wire_get_claim(&r, out);
 }
 
+static const struct phx__field wire_card_part[] = {
+    PHX__BYTES(phx__card_part, id), PHX__NUMBER(phx__card_part, incarnation),
+    PHX__NUMBER(phx__card_part, version), PHX__NUMBER(phx__card_part, total),
+    PHX__NUMBER(phx__card_part, offset),
+};
+
 /* The version is never 0, which says "no card" in an entry. A part is never empty, so that parts always make
  * progress and a peer cannot send them for ever. */
 static int wire_card_part_is_sound(const struct phx__card_part *c)
@@ -143,11 +150,7 @@ void phx__wire_route_put_card_part(struct phx__writer *w, const struct phx__card
     size_t start = phx__wire_begin(w, PHX__CARD, 0, 0);
 
     PHX_ASSERT(wire_card_part_is_sound(c));
-    phx__id_put(w, &c->id);
-    phx__buf_put_u64(w, c->incarnation);
-    phx__buf_put_u32(w, c->version);
-    phx__buf_put_u32(w, c->total);
-    phx__buf_put_u32(w, c->offset);
+    phx__wire_put_fields(w, PHX__TABLE(wire_card_part), c);
     phx__buf_put_bytes(w, c->data, c->size);
     phx__wire_end(w, start);
 }
@@ -158,11 +161,7 @@ int phx__wire_route_get_card_part(const struct phx__frame *f, struct phx__card_p
 
     if (phx__wire_open(f, PHX__CARD, &r) != 0)
         return PHX_EPROTO;
-    phx__id_get(&r, &c->id);
-    c->incarnation = phx__buf_get_u64(&r);
-    c->version = phx__buf_get_u32(&r);
-    c->total = phx__buf_get_u32(&r);
-    c->offset = phx__buf_get_u32(&r);
+    phx__wire_get_fields(&r, PHX__TABLE(wire_card_part), c);
     c->size = (uint32_t)r.left; /* the frame's limit fits */
     c->data = phx__buf_get_bytes(&r, r.left);
     if (phx__wire_close(&r) != 0 || !wire_card_part_is_sound(c))
@@ -190,6 +189,11 @@ int phx__wire_route_get_update(const struct phx__frame *f, struct phx__reader *r
     return phx__wire_open(f, PHX__UPDATE, r) != 0 || phx__buf_get_u16(r) != 0 || r->bad ? PHX_EPROTO : 0;
 }
 
+static const struct phx__field wire_entry[] = {
+    PHX__BYTES(phx__entry, id), PHX__NUMBER(phx__entry, incarnation), PHX__NUMBER(phx__entry, seq),
+    PHX__NUMBER(phx__entry, hops), PHX__NUMBER(phx__entry, flags), PHX__NUMBER(phx__entry, card_version),
+};
+
 static int wire_entry_is_sound(const struct phx__entry *e)
 {
     /* Its owner must be able to rise above these. */
@@ -208,12 +212,8 @@ int phx__wire_route_next_entry(struct phx__reader *r, struct phx__entry *e)
     if (!r->bad && r->left == 0)
         return 0;
     memset(e, 0, sizeof *e);
-    phx__id_get(r, &e->id);
-    e->incarnation = phx__buf_get_u64(r);
-    e->seq = phx__buf_get_u32(r);
-    e->hops = phx__buf_get_u8(r);
-    e->flags = (uint8_t)(phx__buf_get_u8(r) & WIRE_ENTRY_FLAGS);
-    e->card_version = phx__buf_get_u32(r);
+    phx__wire_get_fields(r, PHX__TABLE(wire_entry), e);
+    e->flags &= WIRE_ENTRY_FLAGS;
     if ((e->flags & PHX__ENTRY_CARD) != 0) {
         e->card_size = phx__buf_get_u32(r);
         e->card = phx__buf_get_bytes(r, e->card_size);
@@ -228,58 +228,45 @@ int phx__wire_route_next_entry(struct phx__reader *r, struct phx__entry *e)
 void phx__wire_route_put_entry(struct phx__writer *w, const struct phx__entry *e)
 {
     PHX_ASSERT(wire_entry_is_sound(e));
-    phx__id_put(w, &e->id);
-    phx__buf_put_u64(w, e->incarnation);
-    phx__buf_put_u32(w, e->seq);
-    phx__buf_put_u8(w, e->hops);
-    phx__buf_put_u8(w, e->flags);
-    phx__buf_put_u32(w, e->card_version);
+    phx__wire_put_fields(w, PHX__TABLE(wire_entry), e);
     if ((e->flags & PHX__ENTRY_CARD) != 0) {
         phx__buf_put_u32(w, e->card_size);
         phx__buf_put_bytes(w, e->card, e->card_size);
     }
 }
 
+/* ---- Requests and summaries */
+
+static const struct phx__field wire_request[] = {
+    PHX__BYTES(phx__request, id), PHX__NUMBER(phx__request, incarnation), PHX__NUMBER(phx__request, seq),
+};
+
 /* seq may be anything. How far an owner lets itself be pushed is a matter of route. */
 void phx__wire_route_put_request(struct phx__writer *w, const struct phx__request *q, int hops)
 {
-    size_t start = phx__wire_begin(w, PHX__REQUEST, 0, hops);
-
-    phx__id_put(w, &q->id);
-    phx__buf_put_u64(w, q->incarnation);
-    phx__buf_put_u32(w, q->seq);
-    phx__wire_end(w, start);
+    phx__wire_put(w, PHX__REQUEST, 0, hops, PHX__TABLE(wire_request), q);
 }
 
 int phx__wire_route_get_request(const struct phx__frame *f, struct phx__request *q)
 {
-    struct phx__reader r;
-
-    if (phx__wire_open(f, PHX__REQUEST, &r) != 0)
-        return PHX_EPROTO;
-    phx__id_get(&r, &q->id);
-    q->incarnation = phx__buf_get_u64(&r);
-    q->seq = phx__buf_get_u32(&r);
-    return phx__wire_close(&r);
+    return phx__wire_get(f, PHX__REQUEST, PHX__TABLE(wire_request), q);
 }
+
+static const struct phx__field wire_summary_line[] = {
+    PHX__BYTES(phx__summary_line, id), PHX__NUMBER(phx__summary_line, incarnation),
+    PHX__NUMBER(phx__summary_line, seq), PHX__NUMBER(phx__summary_line, hops),
+};
 
 /* Lines are all of one size and have no count: it follows from the frame's size. */
 void phx__wire_route_put_summary_line(struct phx__writer *w, const struct phx__summary_line *s)
 {
-    phx__id_put(w, &s->id);
-    phx__buf_put_u64(w, s->incarnation);
-    phx__buf_put_u32(w, s->seq);
-    phx__buf_put_u8(w, s->hops);
+    phx__wire_put_fields(w, PHX__TABLE(wire_summary_line), s);
 }
 
 int phx__wire_route_next_summary_line(struct phx__reader *r, struct phx__summary_line *s)
 {
     if (!r->bad && r->left == 0)
         return 0;
-    phx__id_get(r, &s->id);
-    s->incarnation = phx__buf_get_u64(r);
-    s->seq = phx__buf_get_u32(r);
-    s->hops = phx__buf_get_u8(r);
+    phx__wire_get_fields(r, PHX__TABLE(wire_summary_line), s);
     return r->bad ? PHX_EPROTO : 1;
 }
-

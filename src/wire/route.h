@@ -1,7 +1,6 @@
 /* route.h - frames of routing: cards, updates, requests and summaries. */
 #ifndef PHX_WIRE_ROUTE_H
 #define PHX_WIRE_ROUTE_H
-#include "base/addr.h"
 #include "wire/wire.h"
 
 /* What a node says of itself, versioned by its owner; relays pass the bytes on as they are. */

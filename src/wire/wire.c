@@ -108,3 +108,61 @@ int phx__wire_close(const struct phx__reader *r)
 {
     return r->bad || r->left != 0 ? PHX_EPROTO : 0;
 }
+
+void phx__wire_put_fields(struct phx__writer *w, const struct phx__field *f, size_t count, const void *from)
+{
+    for (; count > 0; count--, f++) {
+        const void *at = (const uint8_t *)from + f->at;
+
+        switch (f->number) {
+        case 1: phx__buf_put_u8(w, *(const uint8_t *)at); break;
+        case 2: phx__buf_put_u16(w, *(const uint16_t *)at); break;
+        case 4: phx__buf_put_u32(w, *(const uint32_t *)at); break;
+        case 8: phx__buf_put_u64(w, *(const uint64_t *)at); break;
+        default:
+            if (f->bytes > 0)
+                phx__buf_put_bytes(w, at, f->bytes);
+            else
+                phx__addr_put(w, at);
+        }
+    }
+}
+
+void phx__wire_get_fields(struct phx__reader *r, const struct phx__field *f, size_t count, void *to)
+{
+    for (; count > 0; count--, f++) {
+        void *at = (uint8_t *)to + f->at;
+
+        switch (f->number) {
+        case 1: *(uint8_t *)at = phx__buf_get_u8(r); break;
+        case 2: *(uint16_t *)at = phx__buf_get_u16(r); break;
+        case 4: *(uint32_t *)at = phx__buf_get_u32(r); break;
+        case 8: *(uint64_t *)at = phx__buf_get_u64(r); break;
+        default:
+            if (f->bytes > 0)
+                phx__buf_get_copy(r, at, f->bytes);
+            else if (phx__addr_get(r, at) != 0)
+                r->bad = 1;
+        }
+    }
+}
+
+void phx__wire_put(struct phx__writer *w, int type, int flags, int hops, const struct phx__field *f,
+                   size_t count, const void *from)
+{
+    size_t start = phx__wire_begin(w, type, flags, hops);
+
+    phx__wire_put_fields(w, f, count, from);
+    phx__wire_end(w, start);
+}
+
+int phx__wire_get(const struct phx__frame *frame, int type, const struct phx__field *f, size_t count,
+                  void *to)
+{
+    struct phx__reader r;
+
+    if (phx__wire_open(frame, type, &r) != 0)
+        return PHX_EPROTO;
+    phx__wire_get_fields(&r, f, count, to);
+    return phx__wire_close(&r);
+}

@@ -91,8 +91,8 @@ static void answer(const uint8_t mac[32])
     a.id = acceptor();
     a.incarnation = 2;
     fill(a.nonce, sizeof a.nonce, 0x40);
-    a.seq = 6;
-    a.card_version = 1;
+    a.own.seq = 6;
+    a.own.card_version = 1;
     a.observed = local(40000);
     memcpy(a.mac, mac, 32);
     fill(a.mac_other, 32, 0x60);
@@ -104,9 +104,9 @@ static void proof(const uint8_t mac[32])
     struct phx__proof p;
 
     memset(&p, 0, sizeof p);
-    p.seq = 5;
-    p.card_version = 3;
-    p.have = 1;
+    p.own.seq = 5;
+    p.own.card_version = 3;
+    p.own.have = 1;
     p.observed = local(7000);
     memcpy(p.mac, mac, 32);
     phx__wire_link_put_proof(&stream, &p);

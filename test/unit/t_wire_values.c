@@ -33,8 +33,8 @@ static void test_handshake_values(void)
     scatter(&a, sizeof a);
     a.incarnation >>= 1;
     a.version = 5;
-    a.seq = 6;
-    a.card_version = 7;
+    a.own.seq = 6;
+    a.own.card_version = 7;
     do
         make_address(&a.observed);
     while (a.observed.family != PHX_IPV6);
@@ -45,21 +45,21 @@ static void test_handshake_values(void)
            && a2.incarnation == a.incarnation && phx__id_equal(&a.id, &a2.id)
            && memcmp(a.nonce, a2.nonce, PHX__NONCE) == 0 && memcmp(a.mac, a2.mac, PHX__MAC) == 0
            && memcmp(a.mac_other, a2.mac_other, PHX__MAC) == 0
-           && a2.seq == 6 && a2.card_version == 7 && a2.have == a.have
+           && a2.own.seq == 6 && a2.own.card_version == 7 && a2.own.have == a.own.have
            && phx__addr_equal(&a.observed, &a2.observed),
        "ANSWER");
     ok(memcmp(value_frame.body + value_frame.size - 64, a.mac, 32) == 0
            && memcmp(value_frame.body + value_frame.size - 32, a.mac_other, 32) == 0,
        "its macs are last");
     scatter(&p, sizeof p);
-    p.seq = 8;
-    p.card_version = 9;
+    p.own.seq = 8;
+    p.own.card_version = 9;
     make_address(&p.observed);
     value_begin();
     phx__wire_link_put_proof(&value, &p);
     value_end();
     ok(phx__wire_link_get_proof(&value_frame, &p2) == 0 && memcmp(p.mac, p2.mac, PHX__MAC) == 0
-           && p2.seq == 8 && p2.card_version == 9 && p2.have == p.have
+           && p2.own.seq == 8 && p2.own.card_version == 9 && p2.own.have == p.own.have
            && phx__addr_equal(&p.observed, &p2.observed),
        "PROOF");
     value_begin();
@@ -112,7 +112,7 @@ static void test_handshake_sizes(void)
     memset(&a, 0, sizeof a);
     memset(&p, 0, sizeof p);
     a.version = 1;
-    a.seq = a.card_version = p.seq = p.card_version = 1;
+    a.own.seq = a.own.card_version = p.own.seq = p.own.card_version = 1;
     value_begin();
     phx__wire_link_put_answer(&value, &a);
     ok(value.size == 8 + 123, "the shortest ANSWER");

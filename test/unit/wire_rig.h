@@ -102,9 +102,9 @@ static inline void make_answer(struct phx__writer *w)
 
     scatter(&a, sizeof a);
     a.version = (uint16_t)(1 + below(300));
-    a.seq = 1 + below(300);
+    a.own.seq = 1 + below(300);
     a.incarnation >>= 1;
-    a.card_version = 1 + below(300);
+    a.own.card_version = 1 + below(300);
     make_address(&a.observed);
     phx__wire_link_put_answer(w, &a);
 }
@@ -114,8 +114,8 @@ static inline void make_proof(struct phx__writer *w)
     struct phx__proof p;
 
     scatter(&p, sizeof p);
-    p.seq = 1 + below(300);
-    p.card_version = 1 + below(300);
+    p.own.seq = 1 + below(300);
+    p.own.card_version = 1 + below(300);
     make_address(&p.observed);
     phx__wire_link_put_proof(w, &p);
 }
