@@ -116,8 +116,8 @@ static int advert_needs(const struct phx__route *r, uint32_t v, const struct phx
     return !advert_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1);
 }
 
-/* Puts v's entry for j into out[count]: 0, or PHX_ENOMEM and nothing is noted as advertised. */
-static int advert_put(struct phx__route *r, uint32_t v, uint32_t j, uint32_t count)
+/* Puts v's entry for j into out[*count]: 0, or PHX_ENOMEM and nothing is noted as advertised. */
+static int advert_put(struct phx__route *r, uint32_t v, uint32_t j, uint32_t *count)
 {
     struct phx__dest *d = &r->table.at[v];
     const struct phx__advertised *t = phx__route_table_advertised(d, j);
@@ -125,10 +125,10 @@ static int advert_put(struct phx__route *r, uint32_t v, uint32_t j, uint32_t cou
     int with_card = t == NULL || d->card_version > t->card || t->asked;
     struct phx__entry *e;
 
-    if (phx__mem_grow(r->mem, &r->out, &r->out_capacity, count + 1, sizeof *r->out)
+    if (phx__mem_grow(r->mem, &r->out, &r->out_capacity, *count + 1, sizeof *r->out)
         || phx__route_table_advertise(&r->table, d, j, &word) != 0)
         return PHX_ENOMEM;
-    e = &r->out[count];
+    e = &r->out[(*count)++];
     memset(e, 0, sizeof *e);
     e->id = r->ids->at[v];
     e->incarnation = d->incarnation;
@@ -245,11 +245,8 @@ static int advert_collect(struct phx__route *r, const struct phx__route_nbr *n, 
 
     for (i = 0; i < count; i++) {
         uint32_t v = list == NULL ? i : list[i];
-        if (!(r->table.at[v].flags & PHX__DEST_KNOWN) || !advert_needs(r, v, n))
-            continue;
-        if (advert_put(r, v, n->node, *put) == 0)
-            ++*put;
-        else
+        if ((r->table.at[v].flags & PHX__DEST_KNOWN) && advert_needs(r, v, n)
+            && advert_put(r, v, n->node, put) != 0)
             failed = 1;
     }
     return failed;
@@ -318,40 +315,33 @@ static void advert_beat_shrunk(struct phx__route *r)
 {
     uint32_t i;
 
-    if (!r->pace.shrunk)
-        return;
     r->pace.shrunk = 0;
     for (i = 0; i < r->nbr_count; i++)
         if (r->nbrs[i].neighbourhood_told != 0 && r->nbrs[i].neighbourhood_told != r->neighbourhood)
             r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
 }
 
-static uint64_t advert_next_gap(const struct phx__route *r)
-{
-    uint64_t most = ADVERT_GAP_MIN + r->known * ADVERT_GAP_EACH, gap = r->pace.gap * 2;
-
-    if (most > ADVERT_GAP_MAX)
-        most = ADVERT_GAP_MAX;
-    return gap < ADVERT_GAP_MIN ? ADVERT_GAP_MIN : gap < most ? gap : most;
-}
-
 void phx__route_advert_flush(struct phx__route *r, uint64_t now)
 {
-    if (r->dirty.count == 0 && !r->pace.look && !r->pace.shrunk)
+    struct phx__route_pace *pace = &r->pace;
+    uint64_t most = ADVERT_GAP_MIN + r->known * ADVERT_GAP_EACH, gap;
+
+    if (r->dirty.count == 0 && !pace->look && !pace->shrunk)
         return;
-    if (now > r->pace.told_at + 2 * r->pace.gap)
-        r->pace.gap = 0;
-    if (!r->pace.urgent && now < r->pace.told_at + r->pace.gap) {
-        phx__timer_set(r->timers, r->pace.tell_timer, r->pace.told_at + r->pace.gap);
+    gap = now > pace->told_at + 2 * pace->gap ? 0 : pace->gap;
+    if (!pace->urgent && now < pace->told_at + gap) {
+        phx__timer_set(r->timers, pace->tell_timer, pace->told_at + gap);
         return;
     }
-    phx__timer_stop(r->timers, r->pace.tell_timer);
-    r->pace.gap = advert_next_gap(r);
-    r->pace.told_at = now;
+    phx__timer_stop(r->timers, pace->tell_timer);
+    most = most < ADVERT_GAP_MAX ? most : ADVERT_GAP_MAX;
+    pace->gap = gap == 0 ? ADVERT_GAP_MIN : 2 * gap < most ? 2 * gap : most;
+    pace->told_at = now;
     advert_update_all(r);
-    advert_beat_shrunk(r);
+    if (pace->shrunk > 0)
+        advert_beat_shrunk(r);
     if (r->nbr_count > 0) {
-        r->pace.quiet_due = 1;
+        pace->quiet_due = 1;
         phx__route_plan(r, phx__route_quiet_at(r));
     }
 }

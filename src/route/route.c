@@ -5,7 +5,7 @@
  * its neighbours. Three things are done differently, for reasons that simulation gave.
  *
  * 1. ONLY THE OWNER MAKES SEQUENCE NUMBERS. In the paper a node that loses a link raises the number of each
- *    destination behind it, which makes the destination unreachable for everybody until its owner answers.
+ *    destination behind it, which makes the destination unreachable for all nodes until its owner answers.
  *    Here a node may switch at once to any neighbour whose distance is *feasible*: below the least distance
  *    that the node itself has advertised at that number (the feasible distance of DUAL and Babel, RFC 8966,
  *    section 3.5.1). Every node that routes through this one has received a distance at least as large, so
@@ -71,7 +71,7 @@
  * once, it would give the highest incarnation of all, and the owner could not rise above it. By leaps of
  * this size that takes 2^27 lies, each of which is subject to the rate at which links take control frames. */
 #define ROUTE_LEAP ((uint64_t)1 << 36)
-/* An owner that must rise above a lie about itself looks like a liar to nodes that hear of it from others,
+/* An owner that must rise above a lie about itself looks like a liar to nodes that know it through others,
  * if it leaps twice before they know of the first leap: all rises within 30 s, in which a digest repairs
  * what was lost, are together less than one leap. The rest of the leap is for numbers that run out. */
 #define ROUTE_RISE (30 * PHX__SECOND)
@@ -128,13 +128,6 @@ static void route_touch_loss(struct phx__route *r, uint32_t node, uint64_t now)
 {
     route_touch(r, node, now);
     r->table.at[node].flags |= PHX__DEST_LOSS;
-}
-
-static void route_look_at(struct phx__route *r, struct phx__route_nbr *n, uint8_t how)
-{
-    if (n->dirty < how)
-        n->dirty = how;
-    r->pace.look = 1;
 }
 
 /* ---- The table ------------------------------------------------------------------------------- */
@@ -288,33 +281,25 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
     phx__route_plan(r, a->at);
 }
 
-/* There is reason to ask without a route, or if a shorter one is not feasible: then the feasible distance
- * has ratcheted down, and only a newer number makes that route usable. */
-static void route_review_ask(struct phx__route *r, uint32_t node, int lost, uint64_t now)
-{
-    const struct phx__dest *d = &r->table.at[node];
-    const struct phx__offer *h = route_best(r, node, 0);
-    struct phx__ask *a = phx__route_table_asked(&r->table, node);
-    int out = a != NULL && a->at != UINT64_MAX;
-    int need = d->hops == PHX__UNREACHABLE ? lost || h != NULL || out : h != NULL && h->hops + 1 < d->hops;
-
-    if (!need && a != NULL)
-        route_ask_end(r, a, now);
-    else if (need && !out)
-        route_ask(r, node, now);
-}
-
+/* Chooses the next hop, and sends a request if there is reason to: there is no route, or a shorter one is not
+ * feasible. Then the feasible distance has ratcheted down, and only a newer number makes that one usable. */
 static void route_select(struct phx__route *r, uint32_t node, uint64_t now)
 {
     struct phx__dest *d = &r->table.at[node];
-    const struct phx__offer *best = route_best(r, node, 1);
-    int had = d->hops != PHX__UNREACHABLE;
+    const struct phx__offer *best = route_best(r, node, 1), *other;
+    struct phx__ask *a = phx__route_table_asked(&r->table, node);
+    int asked = a != NULL && a->at != UINT64_MAX, lost = d->hops != PHX__UNREACHABLE && best == NULL, need;
 
     if (best != NULL)
         route_use(r, node, best->nbr, best->seq, (uint8_t)(best->hops + 1), now);
     else
         route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
-    route_review_ask(r, node, had && best == NULL, now);
+    other = route_best(r, node, 0);
+    need = best == NULL ? lost || other != NULL || asked : other != NULL && other->hops + 1 < d->hops;
+    if (!need && a != NULL)
+        route_ask_end(r, a, now);
+    else if (need && !asked)
+        route_ask(r, node, now);
 }
 
 /* ---- This node's own number ------------------------------------------------------------------ */
@@ -390,9 +375,11 @@ static void route_self_entry(struct phx__route *r, const struct phx__entry *e, u
 static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarnation, uint64_t now)
 {
     struct phx__dest *d = &r->table.at[node];
+    uint32_t i;
 
     route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
-    phx__route_table_reset_numbers(d);
+    for (i = 0; d->advertised != NULL && i < d->advertised->count; i++)
+        d->advertised->at[i].word.seq = d->advertised->at[i].word.card = 0;
     phx__route_table_drop_offers(&r->table, d);
     d->feasible_hops = PHX__UNREACHABLE;
     d->incarnation = incarnation;
@@ -430,9 +417,10 @@ static void route_worsened(struct phx__route *r, uint32_t nbr, uint32_t node, in
     route_touch_loss(r, node, now);
     if (!was_next || n == NULL)
         return;
-    route_look_at(r, n, 2);
+    n->dirty = 2;
     if (sender != NULL)
-        route_look_at(r, sender, 2);
+        sender->dirty = 2;
+    r->pace.look = 1;
 }
 
 /* A neighbour is next to fewer nodes. The updates that we withheld from it, and those about its offers, may
@@ -441,7 +429,8 @@ static void route_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_
 {
     uint32_t v;
 
-    route_look_at(r, n, 2);
+    n->dirty = 2;
+    r->pace.look = 1;
     for (v = 1; v < r->table.capacity; v++)
         if (phx__route_table_offer(&r->table.at[v], n->node) != NULL)
             route_touch_loss(r, v, now);
@@ -503,24 +492,17 @@ static int route_asked(struct phx__route *r, uint32_t nbr, uint32_t node, uint32
     return route_owe(r, nbr, node, &t, now);
 }
 
-/* An entry that cannot be true, though its sender may only repeat it: of a life that the owner does not
- * lead, as far as we know the owner. Only the owner itself is believed if it leaps. */
-static int route_is_wild(const struct phx__route *r, uint32_t nbr, uint32_t node, uint64_t incarnation)
-{
-    const struct phx__dest *d = phx__route_dest(r, node);
-
-    return d != NULL && node != PHX__SELF && node != nbr && incarnation > d->incarnation + ROUTE_LEAP;
-}
-
 int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e, uint64_t now)
 {
-    struct phx__dest *d;
     uint32_t node = phx__id_find(r->ids, &e->id);
+    const struct phx__dest *d = phx__route_dest(r, node);
     int err;
 
-    if (e->hops == PHX__UNREACHABLE && e->card == NULL && phx__route_dest(r, node) == NULL)
+    if (e->hops == PHX__UNREACHABLE && e->card == NULL && d == NULL)
         return 0; /* the end of an unknown node is no news; a card is, its sender counts on it */
-    if (route_is_wild(r, nbr, node, e->incarnation))
+    /* An entry of a life that the owner does not lead, as far as we know the owner, though the sender may
+     * only repeat it. Only the owner itself is believed if it leaps. */
+    if (d != NULL && node != PHX__SELF && node != nbr && e->incarnation > d->incarnation + ROUTE_LEAP)
         return PHX_ELIMIT;
     if ((err = phx__id_add(r->ids, &e->id, &node)) != 0 || (err = route_know(r, node, now)) != 0)
         return err;
@@ -728,22 +710,9 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     d->pos = (uint16_t)r->nbr_count++;
     r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
     r->moved = now;
-    route_look_at(r, n, 1);
+    r->pace.look = n->dirty = 1;
     n->relinked = (uint8_t)relinked;
     return route_hello(r, nbr, h, now);
-}
-
-/* A former neighbour's offer is void, and so is what others were to advertise because of it. */
-static void route_lost_offer(struct phx__route *r, uint32_t nbr, uint32_t node, uint64_t now)
-{
-    int had = phx__route_table_drop_offer(&r->table, &r->table.at[node], nbr);
-
-    if (PHX__ROUTE_RULES(r)) {
-        (void)PHX__ROUTE_RULE(r, lost(r, nbr, node, now));
-    } else if (had) {
-        route_touch_loss(r, node, now);
-        route_select(r, node, now);
-    }
 }
 
 void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
@@ -768,8 +737,16 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
         r->delegate = PHX__NONE;
         r->delegate_known = 0;
     }
-    for (i = 1; i < r->table.capacity; i++)
-        route_lost_offer(r, nbr, i, now);
+    /* The neighbour's offers are void, and so is what others were to advertise because of them. */
+    for (i = 1; i < r->table.capacity; i++) {
+        int had = phx__route_table_drop_offer(&r->table, &r->table.at[i], nbr);
+        if (PHX__ROUTE_RULES(r)) {
+            (void)PHX__ROUTE_RULE(r, lost(r, nbr, i, now));
+        } else if (had) {
+            route_touch_loss(r, i, now);
+            route_select(r, i, now);
+        }
+    }
 }
 
 /* ---- Chores ---------------------------------------------------------------------------------- */

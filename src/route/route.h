@@ -88,8 +88,7 @@ struct phx__route {
     struct phx__route_table table;
     struct phx__route_nbr *nbrs;
     uint32_t nbr_count, nbr_capacity;
-    struct phx__route_list dirty, changed; /* PHX__DEST_DIRTY, PHX__DEST_CHANGED */
-    struct phx__route_list undelegated;    /* PHX__DEST_UNDELEGATED */
+    struct phx__route_list dirty, changed, undelegated; /* PHX__DEST_DIRTY, PHX__DEST_CHANGED, ... */
     uint32_t delegate, delegate_known; /* see advert.c; how many nodes were known when it was chosen */
     struct phx__entry *out;            /* scratch for one message */
     uint32_t out_capacity;

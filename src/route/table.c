@@ -62,19 +62,13 @@ static uint32_t table_capacity(uint32_t need)
     return need <= 4 ? need : need + need / 2;
 }
 
-static void table_drop_runs(struct phx__route_table *t, struct phx__dest *d)
-{
-    if (d->advertised != NULL)
-        phx__mem_put(t->mem, d->advertised, table_runs_size(d->advertised->capacity));
-    d->advertised = NULL;
-}
-
 void phx__route_table_clear(struct phx__route_table *t, uint32_t node)
 {
     struct phx__dest *d = &t->at[node];
 
     phx__route_table_drop_offers(t, d);
-    table_drop_runs(t, d);
+    if (d->advertised != NULL)
+        phx__mem_put(t->mem, d->advertised, table_runs_size(d->advertised->capacity));
     phx__route_table_uncard(t, d);
     if (d->ask != 0)
         phx__route_table_unask(t, &t->asks[d->ask - 1]);
@@ -254,7 +248,8 @@ static int table_splice(struct phx__route_table *t, struct phx__dest *d, uint32_
     uint32_t was = table_run_count(d), count = was - (end - at) + n;
 
     if (count == 0) {
-        table_drop_runs(t, d);
+        phx__mem_put(t->mem, d->advertised, table_runs_size(d->advertised->capacity));
+        d->advertised = NULL;
         return 0;
     }
     if (count > was && table_fit_runs(t, d, count) != 0)
@@ -298,14 +293,6 @@ int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr)
         if (phx__route_table_advertise(t, &t->at[v], nbr, NULL) != 0)
             err = PHX_ENOMEM;
     return err;
-}
-
-void phx__route_table_reset_numbers(struct phx__dest *d)
-{
-    uint32_t i;
-
-    for (i = 0; i < table_run_count(d); i++)
-        d->advertised->at[i].word.seq = d->advertised->at[i].word.card = 0;
 }
 
 /* ---- Requests -------------------------------------------------------------------------------- */

@@ -116,8 +116,6 @@ PHX_PRIVATE int phx__route_table_advertise(struct phx__route_table *t, struct ph
                                            const struct phx__advertised *word);
 /* Forgets what was advertised to a neighbour, of every destination. 0, or PHX_ENOMEM: not of all. */
 PHX_PRIVATE int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr);
-/* What was advertised counts as advertised with number 0 and no card; the hops stay. */
-PHX_PRIVATE void phx__route_table_reset_numbers(struct phx__dest *d);
 
 /* The request for this destination; NULL: none. */
 PHX_PRIVATE struct phx__ask *phx__route_table_asked(const struct phx__route_table *t, uint32_t node);
