@@ -37,7 +37,7 @@ static int node_addr_same_host(const struct phx_address *a, const struct phx_add
 /* Tells others of it: 1 if it is new. */
 static int node_addr_learn(phx *p, const struct phx_address *a)
 {
-    int err = phx__node_step_own_address(p, a);
+    int err = phx__node_own_address(p, a);
     uint8_t i;
 
     if (err == PHX_ELIMIT) {
@@ -48,12 +48,12 @@ static int node_addr_learn(phx *p, const struct phx_address *a)
         p->own_count--;
         memmove(&p->own[i], &p->own[i + 1], (p->own_count - i) * sizeof p->own[0]);
         p->own_learnt = (uint8_t)((p->own_learnt & ((1u << i) - 1)) | (p->own_learnt >> 1 & ~0u << i));
-        err = phx__node_step_own_address(p, a);
+        err = phx__node_own_address(p, a);
     }
     if (err <= 0)
         return 0;
     p->own_learnt = (uint8_t)(p->own_learnt | 1u << (p->own_count - 1));
-    p->card_stale = 1;
+    p->news.card_stale = 1;
     return 1;
 }
 
@@ -64,8 +64,8 @@ static void node_addr_here(phx *p, const struct phx_address *here)
     struct phx_address a;
     int i;
 
-    for (i = 0; i < p->listener_count; i++) {
-        const struct phx_address *at = &p->listeners[i].address;
+    for (i = 0; i < p->listeners.count; i++) {
+        const struct phx_address *at = &p->listeners.at[i].address;
         if (!phx__addr_is_any(at) || here->family != at->family)
             continue;
         a = *at;
@@ -106,10 +106,10 @@ static const struct phx__listener *node_addr_listener(const phx *p, const struct
 {
     int i;
 
-    for (i = 0; i < p->listener_count; i++) {
-        const struct phx_address *at = &p->listeners[i].address;
+    for (i = 0; i < p->listeners.count; i++) {
+        const struct phx_address *at = &p->listeners.at[i].address;
         if (at->family == here->family && (phx__addr_is_any(at) || node_addr_same_host(at, here)))
-            return &p->listeners[i];
+            return &p->listeners.at[i];
     }
     return NULL;
 }
@@ -171,8 +171,8 @@ static int node_addr_is_idle(const phx *p, const struct phx__link *l)
 {
     int i;
 
-    for (i = 0; i < p->listener_count; i++)
-        if (phx__addr_is_any(&p->listeners[i].address))
+    for (i = 0; i < p->listeners.count; i++)
+        if (phx__addr_is_any(&p->listeners.at[i].address))
             return 0;
     return phx__addr_is_local(&l->address) && phx__addr_is_local(&l->observed);
 }

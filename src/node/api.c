@@ -3,17 +3,6 @@
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
-const char *phx_strerror(int error)
-{
-    switch (error) {
-#define PHX_ERROR_TEXT(name, value, text) \
-    case value: return text;
-        PHX_ERRORS(PHX_ERROR_TEXT)
-#undef PHX_ERROR_TEXT
-    default: return "unknown error";
-    }
-}
-
 const char *phx_version(void)
 {
     return PHX_VERSION;
@@ -54,7 +43,7 @@ static int api_time(uint64_t us)
     return api_within(us, PHX__MS, 86400 * PHX__SECOND);
 }
 
-int phx__node_api_config_check(const struct phx_config *c)
+static int api_config_check(const struct phx_config *c)
 {
     size_t cluster = c->cluster == NULL ? 0 : strlen(c->cluster);
 
@@ -82,6 +71,45 @@ int phx__node_api_config_check(const struct phx_config *c)
         || (c->alloc != NULL && c->alloc->alloc == NULL))
         return PHX_EINVAL;
     return 0;
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
+{
+    struct phx__mem mem;
+    phx *p;
+    int err;
+
+    if (out == NULL)
+        return PHX_EINVAL;
+    *out = NULL;
+    if (cfg == NULL)
+        return PHX_EINVAL;
+    if ((err = api_config_check(cfg)) != 0)
+        return err;
+    phx__mem_init(&mem, cfg->alloc, cfg->mem_limit);
+    p = phx__mem_zero(&mem, sizeof *p);
+    if (p == NULL)
+        return PHX_ENOMEM;
+    p->mem = mem;
+    err = phx__node_step_open(p, cfg, now_us);
+    if (err != 0) {
+        phx__node_step_free(p);
+        return err;
+    }
+    *out = p;
+    return 0;
+}
+
+void phx_free(phx *p)
+{
+    if (p == NULL)
+        return;
+    if (p->step.active)
+        p->step.free_later = 1;
+    else
+        phx__node_step_free(p);
 }
 
 /* ---- Addresses ------------------------------------------------------------------------------- */
@@ -114,39 +142,6 @@ static int api_resolve(phx *p, const char *text, struct phx_address *out, int ca
     return n == 0 ? PHX_ERESOLVE : n;
 }
 
-static int api_listen_at(phx *p, struct phx_address *a)
-{
-    struct phx__listener *at = &p->listeners[p->listener_count];
-    int err, handle, tls = a->tls;
-
-    if (p->listener_count == (int)PHX__LISTENERS)
-        return PHX_ELIMIT;
-    if (!phx__node_keys_is_secure(p, a))
-        return PHX_EINSECURE;
-    p->set.os_calls += 2;
-    err = p->os.listen(p->os.world, a, &handle);
-    if (err != 0)
-        return err;
-    err = phx__map_put(&p->handles, (uint64_t)handle,
-                       PHX__LISTENER_SLOT | (uint32_t)p->listener_count);
-    if (err == 0 && (err = p->os.watch(p->os.world, handle, PHX_READ)) != 0)
-        phx__map_del(&p->handles, (uint64_t)handle);
-    if (err != 0) {
-        p->os.close(p->os.world, handle);
-        return err;
-    }
-    at->handle = handle;
-    at->paused = 0;
-    a->tls = (unsigned char)tls; /* the world knows nothing of it */
-    at->address = *a;
-    phx__node_samehost_listen(p, p->listener_count++);
-    phx__dial_listening(&p->dial, 1);
-    if (!phx__addr_is_any(a))
-        (void)phx__node_step_own_address(p, a); /* a ninth address is not worth a failure */
-    p->card_stale = 1;
-    return 0;
-}
-
 /* A name with several addresses, "localhost" say, listens on each; one that works is enough. */
 int phx_listen(phx *p, const char *address)
 {
@@ -155,7 +150,7 @@ int phx_listen(phx *p, const char *address)
 
     if (p == NULL)
         return PHX_EINVAL;
-    if (p->closing)
+    if (p->leave.closing)
         return PHX_ECLOSED;
     n = api_resolve(p, address, a, (int)PHX__LISTENERS);
     if (n < 0)
@@ -163,8 +158,8 @@ int phx_listen(phx *p, const char *address)
     for (i = 0; i < n; i++) {
         int one;
         if (i > 0 && a[i].port == 0 && done)
-            a[i].port = p->listeners[p->listener_count - 1].address.port;
-        one = api_listen_at(p, &a[i]);
+            a[i].port = p->listeners.at[p->listeners.count - 1].address.port;
+        one = phx__node_links_listen(p, &a[i]);
         done += one == 0;
         if (one != 0 && err == 0)
             err = one;
@@ -176,9 +171,9 @@ int phx_listening(const phx *p, int index, struct phx_address *out)
 {
     if (p == NULL || out == NULL)
         return PHX_EINVAL;
-    if (index < 0 || index >= p->listener_count)
+    if (index < 0 || index >= p->listeners.count)
         return PHX_ENOTFOUND;
-    *out = p->listeners[index].address;
+    *out = p->listeners.at[index].address;
     return 0;
 }
 
@@ -204,8 +199,8 @@ int phx_advertise(phx *p, const char *address)
     a.tls = a.family != PHX_UNIX && (parsed.tls || p->cfg.tls);
     if (!phx__node_keys_is_secure(p, &a))
         return PHX_EINSECURE;
-    err = phx__node_step_own_address(p, &a);
-    p->card_stale |= err > 0;
+    err = phx__node_own_address(p, &a);
+    p->news.card_stale |= err > 0;
     return err < 0 ? err : 0;
 }
 
@@ -216,7 +211,7 @@ int phx_join(phx *p, const char *address)
 
     if (p == NULL)
         return PHX_EINVAL;
-    if (p->closing)
+    if (p->leave.closing)
         return PHX_ECLOSED;
     n = api_resolve(p, address, a, (int)PHX__DISC_ADDRESSES);
     if (n == PHX_ESCHEME && p->cfg.dial != NULL)
@@ -239,7 +234,7 @@ int phx_adopt(phx *p, int fd, int dialer)
 
     if (p == NULL || fd < 0 || dialer < 0 || dialer > (1 | PHX_ADOPT_TLS))
         return PHX_EINVAL;
-    err = p->closing ? PHX_ECLOSED : phx__node_keys_may_adopt(p, fd, dialer & PHX_ADOPT_TLS);
+    err = p->leave.closing ? PHX_ECLOSED : phx__node_keys_may_adopt(p, fd, dialer & PHX_ADOPT_TLS);
     if (err == 0 && (dialer & PHX_ADOPT_TLS))
         err = phx__node_keys_tls(p);
     if (err == 0)
@@ -285,14 +280,14 @@ int phx_fds(const phx *p, struct pollfd *fds, int capacity)
 
     if (wake >= 0)
         n = api_put_fd(fds, capacity, n, wake, PHX_READ);
-    for (i = 0; i < p->listener_count; i++) {
-        if (!p->listeners[i].paused)
-            n = api_put_fd(fds, capacity, n, p->listeners[i].handle, PHX_READ);
+    for (i = 0; i < p->listeners.count; i++) {
+        if (!p->listeners.at[i].paused)
+            n = api_put_fd(fds, capacity, n, p->listeners.at[i].handle, PHX_READ);
         if (p->near[i].handle >= 0 && !p->near[i].paused)
             n = api_put_fd(fds, capacity, n, p->near[i].handle, PHX_READ);
     }
-    for (slot = 0; slot < p->link_size; slot++) {
-        const struct phx__link *l = p->links[slot];
+    for (slot = 0; slot < p->links.size; slot++) {
+        const struct phx__link *l = p->links.at[slot];
         if (l != NULL && l->state != PHX__LINK_CLOSED && phx__link_events(l) != 0)
             n = api_put_fd(fds, capacity, n, l->handle, phx__link_events(l));
     }
@@ -311,15 +306,18 @@ int phx_wake(phx *p)
 
 int phx_close(phx *p, uint64_t drain_us)
 {
+    uint64_t goodbye_at;
+
     if (p == NULL)
         return PHX_EINVAL;
-    if (p->closing)
+    if (p->leave.closing)
         return PHX_ECLOSED;
-    p->closing = 1;
-    p->close_at = drain_us < UINT64_MAX - 1 - p->now ? p->now + drain_us : UINT64_MAX - 1;
-    p->goodbye_at = p->close_at - drain_us / 4 < p->now ? p->now : p->close_at - drain_us / 4;
-    phx__timer_set(&p->timers, p->close_timer, p->goodbye_at);
-    p->more = 1;
+    p->leave.closing = 1;
+    p->leave.close_at = drain_us < UINT64_MAX - 1 - p->now ? p->now + drain_us : UINT64_MAX - 1;
+    goodbye_at = p->leave.close_at - drain_us / 4;
+    p->leave.goodbye_at = goodbye_at < p->now ? p->now : goodbye_at;
+    phx__timer_set(&p->timers, p->leave.timer, p->leave.goodbye_at);
+    p->step.more = 1;
     phx__dial_stop(&p->dial);
     phx__node_handover_release(p);
     return 0;
@@ -327,7 +325,7 @@ int phx_close(phx *p, uint64_t drain_us)
 
 int phx_closed(const phx *p)
 {
-    return p == NULL || p->is_closed;
+    return p == NULL || p->leave.closed;
 }
 
 /* ---- Names ----------------------------------------------------------------------------------- */
@@ -340,12 +338,12 @@ int phx_assume(phx *p, uint64_t first, uint64_t last)
         return PHX_EINVAL;
     if (first > last)
         return PHX_ERANGE;
-    if (p->closing)
+    if (p->leave.closing)
         return PHX_ECLOSED;
     changed = phx__names_assume(&p->names, first, last);
     if (changed < 0)
         return changed;
-    p->card_stale |= changed;
+    p->news.card_stale |= changed;
     return 0;
 }
 
@@ -360,7 +358,7 @@ int phx_release(phx *p, uint64_t first, uint64_t last)
     changed = phx__names_release(&p->names, first, last);
     if (changed < 0)
         return changed;
-    p->card_stale |= changed;
+    p->news.card_stale |= changed;
     return 0;
 }
 
@@ -390,7 +388,7 @@ int phx_sendv(phx *p, const struct phx_outgoing *m)
     for (i = 0; i < m->iov_count; i++)
         if (m->iov[i].iov_base == NULL && m->iov[i].iov_len > 0)
             return PHX_EINVAL;
-    if (p->closing)
+    if (p->leave.closing)
         return PHX_ECLOSED;
     return phx__post_send(&p->post, m, p->now);
 }
@@ -416,7 +414,7 @@ int phx_send(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void *data,
 
     if (p == NULL || (data == NULL && size > 0))
         return PHX_EINVAL;
-    if (p->closing)
+    if (p->leave.closing)
         return PHX_ECLOSED;
     api_fill(&m, &iov, to, from, tag, data, size);
     return phx__post_send(&p->post, &m, p->now);
@@ -444,7 +442,7 @@ int phx_cast(phx *p, const struct phx_cast *c)
     for (i = 0; i < c->ranges_count; i++)
         if (c->ranges[i].first > c->ranges[i].last)
             return PHX_ERANGE;
-    if (p->closing)
+    if (p->leave.closing)
         return PHX_ECLOSED;
     return phx__post_multicast_send(&p->post, c, p->now);
 }
@@ -478,7 +476,7 @@ size_t phx_nodes(const phx *p, struct phx_node *out, size_t capacity)
         if (phx__route_dest(&p->route, node) == NULL)
             continue;
         if (n < capacity)
-            phx__node_step_fill(p, node, &out[n]);
+            phx__node_fill(p, node, &out[n]);
         n++;
     }
     return n;
@@ -489,8 +487,8 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
     size_t n = 0;
     uint32_t slot;
 
-    for (slot = 0; slot < p->link_size; slot++) {
-        const struct phx__link *l = p->links[slot];
+    for (slot = 0; slot < p->links.size; slot++) {
+        const struct phx__link *l = p->links.at[slot];
         if (l == NULL || l->state == PHX__LINK_CLOSED)
             continue;
         if (n < capacity) {
@@ -566,32 +564,32 @@ void phx_stats(const phx *p, struct phx_stats *s)
 {
     memset(s, 0, sizeof *s);
     api_stats_post(p, s);
-    s->steps = p->steps;
+    s->steps = p->stats.steps;
     s->os_calls = p->set.os_calls;
     s->bytes_in = p->set.bytes_in;
     s->bytes_out = p->set.bytes_out;
     s->frames_in = p->set.frames_in;
     s->frames_out = p->set.frames_out;
-    s->updates_in = p->updates_in;
-    s->entries_in = p->entries_in;
+    s->updates_in = p->stats.updates_in;
+    s->entries_in = p->stats.entries_in;
     s->updates_out = p->route.updates_out;
     s->entries_out = p->route.entries_out;
     s->requests_out = p->route.requests_out;
-    s->heartbeats_in = p->heartbeats_in;
-    s->heartbeats_out = p->heartbeats_out;
-    s->monitor_beats_in = p->monitor_beats_in;
+    s->heartbeats_in = p->stats.heartbeats_in;
+    s->heartbeats_out = p->stats.heartbeats_out;
+    s->monitor_beats_in = p->stats.monitor_beats_in;
     s->beats_saved = p->detect.saved;
     s->insurance_saved = p->detect.saved_insurance;
-    s->dials = p->dials;
-    s->dials_failed = p->dials_failed;
-    s->accepts = p->accepts;
-    s->refused = p->refused;
-    s->links_lost = p->links_lost;
-    s->bad_frames = p->bad_frames;
+    s->dials = p->stats.dials;
+    s->dials_failed = p->stats.dials_failed;
+    s->accepts = p->stats.accepts;
+    s->refused = p->stats.refused;
+    s->links_lost = p->stats.links_lost;
+    s->bad_frames = p->stats.bad_frames;
     s->mem_bytes = p->mem.used;
     s->mem_peak = p->mem.peak;
     s->nodes = p->route.known;
     s->reachable = p->route.reachable;
-    s->links = p->links_up;
+    s->links = p->links.up;
     s->digest = p->route.digest;
 }

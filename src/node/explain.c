@@ -11,51 +11,10 @@
 /* Lines of one kind, so that a text stays readable in a large network. */
 #define EXPLAIN_MANY 16u
 
-void phx__node_explain_text_put(struct phx__text *t, const char *s)
-{
-    for (; *s != 0; s++, t->size++)
-        if (t->size + 1 < t->capacity)
-            t->out[t->size] = *s;
-}
-
-void phx__node_explain_text_number(struct phx__text *t, uint64_t v)
-{
-    char digits[21];
-    size_t n = sizeof digits;
-
-    digits[--n] = 0;
-    do
-        digits[--n] = (char)('0' + v % 10);
-    while ((v /= 10) != 0);
-    phx__node_explain_text_put(t, digits + n);
-}
-
-void phx__node_explain_text_begin(struct phx__text *t, char *out, size_t capacity)
-{
-    t->out = out;
-    t->capacity = capacity;
-    t->size = 0;
-}
-
-int phx__node_explain_text_end(const struct phx__text *t)
-{
-    if (t->capacity > 0)
-        t->out[t->size < t->capacity ? t->size : t->capacity - 1] = 0;
-    return t->size < INT_MAX ? (int)t->size : INT_MAX;
-}
-
-const char *phx__node_explain_state_text(enum phx_state state)
-{
-    static const char *const text[] = { "unknown",     "ok",     "suspect",
-                                        "unreachable", "failed", "left" };
-
-    return text[state];
-}
-
 static void explain_age(struct phx__text *t, const phx *p, uint64_t at)
 {
-    phx__node_explain_text_number(t, at < p->now ? (p->now - at) / PHX__MS : 0);
-    phx__node_explain_text_put(t, " ms ago");
+    phx__node_text_put(t, "%u", (uint64_t)at < p->now ? (p->now - at) / PHX__MS : 0);
+    phx__node_text_put(t, " ms ago");
 }
 
 static void explain_node(struct phx__text *t, const phx *p, uint32_t node)
@@ -63,37 +22,37 @@ static void explain_node(struct phx__text *t, const phx *p, uint32_t node)
     char id[PHX_ID_TEXT];
 
     if (node == PHX__SELF)
-        phx__node_explain_text_put(t, "this node");
+        phx__node_text_put(t, "this node");
     else if (node < p->ids.size)
-        phx__node_explain_text_put(t, phx_id_text(&p->ids.at[node], id));
+        phx__node_text_put(t, phx_id_text(&p->ids.at[node], id));
     else
-        phx__node_explain_text_put(t, "unknown");
+        phx__node_text_put(t, "unknown");
 }
 
 static void explain_state(struct phx__text *t, const phx *p, const struct phx_node *n)
 {
     char id[PHX_ID_TEXT];
 
-    phx__node_explain_text_put(t, "id: ");
-    phx__node_explain_text_put(t, phx_id_text(&n->id, id));
-    phx__node_explain_text_put(t, "\nstate: ");
-    phx__node_explain_text_put(t, phx__node_explain_state_text(n->state));
+    phx__node_text_put(t, "id: ");
+    phx__node_text_put(t, phx_id_text(&n->id, id));
+    phx__node_text_put(t, "\nstate: ");
+    phx__node_text_put(t, phx__node_state_text(n->state));
     if (n->since_us != 0) {
-        phx__node_explain_text_put(t, "\nsince: ");
+        phx__node_text_put(t, "\nsince: ");
         explain_age(t, p, n->since_us);
     }
-    phx__node_explain_text_put(t, "\nincarnation: ");
-    phx__node_explain_text_number(t, n->incarnation);
-    phx__node_explain_text_put(t, "\nhops: ");
+    phx__node_text_put(t, "\nincarnation: ");
+    phx__node_text_put(t, "%u", (uint64_t)n->incarnation);
+    phx__node_text_put(t, "\nhops: ");
     if (n->hops < 0)
-        phx__node_explain_text_put(t, "none");
+        phx__node_text_put(t, "none");
     else
-        phx__node_explain_text_number(t, (uint64_t)n->hops);
+        phx__node_text_put(t, "%u", (uint64_t)(uint64_t)n->hops);
     if (n->hops > 0) {
-        phx__node_explain_text_put(t, "\nnext: ");
-        phx__node_explain_text_put(t, phx_id_text(&n->next, id));
+        phx__node_text_put(t, "\nnext: ");
+        phx__node_text_put(t, phx_id_text(&n->next, id));
     }
-    phx__node_explain_text_put(t, "\n");
+    phx__node_text_put(t, "\n");
 }
 
 static void explain_names(struct phx__text *t, const phx *p, uint32_t node)
@@ -102,16 +61,16 @@ static void explain_names(struct phx__text *t, const phx *p, uint32_t node)
     uint32_t i;
 
     for (i = 0; of != NULL && i < of->count && i < EXPLAIN_MANY; i++) {
-        phx__node_explain_text_put(t, "names: ");
-        phx__node_explain_text_number(t, of->at[i].first);
-        phx__node_explain_text_put(t, "-");
-        phx__node_explain_text_number(t, of->at[i].last);
-        phx__node_explain_text_put(t, "\n");
+        phx__node_text_put(t, "names: ");
+        phx__node_text_put(t, "%u", (uint64_t)of->at[i].first);
+        phx__node_text_put(t, "-");
+        phx__node_text_put(t, "%u", (uint64_t)of->at[i].last);
+        phx__node_text_put(t, "\n");
     }
     if (of != NULL && of->count > EXPLAIN_MANY) {
-        phx__node_explain_text_put(t, "names-more: ");
-        phx__node_explain_text_number(t, of->count - EXPLAIN_MANY);
-        phx__node_explain_text_put(t, "\n");
+        phx__node_text_put(t, "names-more: ");
+        phx__node_text_put(t, "%u", (uint64_t)of->count - EXPLAIN_MANY);
+        phx__node_text_put(t, "\n");
     }
 }
 
@@ -119,35 +78,35 @@ static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, node);
     const struct phx__link *l = phx__node_link(p, node);
-    const struct phx__history *past = phx__node_step_past(p, node);
+    const struct phx__history *past = phx__node_history(p, node);
     char at[PHX_ADDRESS_TEXT];
 
     if (l != NULL && n != NULL) {
-        phx__node_explain_text_put(t, l->dialer ? "link: dialled by this node, " : "link: accepted, ");
-        phx__node_explain_text_put(t, l->address.family ? phx_address_text(&l->address, at) : "adopted");
-        phx__node_explain_text_put(t, l->same_host ? ", within this host" : "");
-        phx__node_explain_text_put(t, "\nheard: ");
+        phx__node_text_put(t, l->dialer ? "link: dialled by this node, " : "link: accepted, ");
+        phx__node_text_put(t, l->address.family ? phx_address_text(&l->address, at) : "adopted");
+        phx__node_text_put(t, l->same_host ? ", within this host" : "");
+        phx__node_text_put(t, "\nheard: ");
         explain_age(t, p, n->heard + p->detect.stalled);
-        phx__node_explain_text_put(t, "\npromised: to be heard every ");
-        phx__node_explain_text_number(t, n->next_us / PHX__MS);
-        phx__node_explain_text_put(t, n->busy ? " ms, busy\nwatched-here: " : " ms\nwatched-here: ");
-        phx__node_explain_text_put(t, n->watched ? "yes\nwatches-us: " : "no\nwatches-us: ");
-        phx__node_explain_text_put(t, n->monitor ? "yes\n" : "no\n");
+        phx__node_text_put(t, "\npromised: to be heard every ");
+        phx__node_text_put(t, "%u", (uint64_t)n->next_us / PHX__MS);
+        phx__node_text_put(t, n->busy ? " ms, busy\nwatched-here: " : " ms\nwatched-here: ");
+        phx__node_text_put(t, n->watched ? "yes\nwatches-us: " : "no\nwatches-us: ");
+        phx__node_text_put(t, n->monitor ? "yes\n" : "no\n");
     } else {
-        phx__node_explain_text_put(t, "link: none\n");
+        phx__node_text_put(t, "link: none\n");
         if (past != NULL && past->heard_at != 0) {
-            phx__node_explain_text_put(t, "heard: ");
+            phx__node_text_put(t, "heard: ");
             explain_age(t, p, past->heard_at);
-            phx__node_explain_text_put(t, "\n");
+            phx__node_text_put(t, "\n");
         }
     }
     if (past == NULL || past->lost_at == 0)
         return;
-    phx__node_explain_text_put(t, "link-lost: ");
+    phx__node_text_put(t, "link-lost: ");
     explain_age(t, p, past->lost_at);
-    phx__node_explain_text_put(t, ", ");
-    phx__node_explain_text_put(t, phx_strerror(past->lost_error));
-    phx__node_explain_text_put(t, "\n");
+    phx__node_text_put(t, ", ");
+    phx__node_text_put(t, phx_strerror(past->lost_error));
+    phx__node_text_put(t, "\n");
 }
 
 /* Who said that something was wrong with it. */
@@ -157,24 +116,24 @@ static void explain_blame(struct phx__text *t, const phx *p, uint32_t node)
 
     if (n == NULL || n->ground == PHX__LIVE_NEVER)
         return;
-    phx__node_explain_text_put(t, "accused: ");
+    phx__node_text_put(t, "accused: ");
     explain_age(t, p, n->accused_at);
     if (n->ground == PHX__LIVE_SILENT) {
-        phx__node_explain_text_put(t, ", by this node, its link was silent\n");
+        phx__node_text_put(t, ", by this node, its link was silent\n");
     } else if (n->ground == PHX__LIVE_WORD) {
-        phx__node_explain_text_put(t, ", by ");
+        phx__node_text_put(t, ", by ");
         explain_node(t, p, n->accuser);
-        phx__node_explain_text_put(t, ", which had not heard of it\n");
+        phx__node_text_put(t, ", which had not heard of it\n");
     } else {
-        uint32_t via = node < p->peer_capacity ? p->peers[node].via : PHX__NONE;
-        phx__node_explain_text_put(t, ", by the routing, ");
+        uint32_t via = node < p->peers.capacity ? p->peers.at[node].via : PHX__NONE;
+        phx__node_text_put(t, ", by the routing, ");
         if (via == node || via == PHX__NONE) {
-            phx__node_explain_text_put(t, "its link is gone\n");
+            phx__node_text_put(t, "its link is gone\n");
             return;
         }
-        phx__node_explain_text_put(t, "the last way was through ");
+        phx__node_text_put(t, "the last way was through ");
         explain_node(t, p, via);
-        phx__node_explain_text_put(t, "\n");
+        phx__node_text_put(t, "\n");
     }
 }
 
@@ -187,11 +146,11 @@ static void explain_untried(struct phx__text *t, const phx *p, uint32_t node)
 
     if (node >= p->dial.node_capacity || p->dial.nodes[node].target != PHX__TARGET_LATENT)
         return;
-    count = phx__node_step_addresses((void *)p, node, a);
+    count = phx__node_addresses((void *)p, node, a);
     for (i = 0; i < count; i++) {
-        phx__node_explain_text_put(t, "address: ");
-        phx__node_explain_text_put(t, phx_address_text(&a[i], text));
-        phx__node_explain_text_put(t, ", not tried\n");
+        phx__node_text_put(t, "address: ");
+        phx__node_text_put(t, phx_address_text(&a[i], text));
+        phx__node_text_put(t, ", not tried\n");
     }
 }
 
@@ -208,18 +167,18 @@ static void explain_addresses(struct phx__text *t, const phx *p, uint32_t node)
     }
     for (i = 0; i < count; i++) {
         phx__dial_addr_address(at, i, &a);
-        phx__node_explain_text_put(t, "address: ");
-        phx__node_explain_text_put(t, phx_address_text(&a, text));
+        phx__node_text_put(t, "address: ");
+        phx__node_text_put(t, phx_address_text(&a, text));
         if (at[i].attempt != PHX__NONE) {
-            phx__node_explain_text_put(t, ", being tried\n");
+            phx__node_text_put(t, ", being tried\n");
         } else if (at[i].tried_at == 0) {
-            phx__node_explain_text_put(t, ", not tried\n");
+            phx__node_text_put(t, ", not tried\n");
         } else {
-            phx__node_explain_text_put(t, ", tried ");
+            phx__node_text_put(t, ", tried ");
             explain_age(t, p, at[i].tried_at);
-            phx__node_explain_text_put(t, ": ");
-            phx__node_explain_text_put(t, phx_strerror(at[i].error));
-            phx__node_explain_text_put(t, "\n");
+            phx__node_text_put(t, ": ");
+            phx__node_text_put(t, phx_strerror(at[i].error));
+            phx__node_text_put(t, "\n");
         }
     }
 }
@@ -230,11 +189,11 @@ static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
     uint32_t i;
 
     for (i = 0; d != NULL && i < d->heard_count && i < EXPLAIN_MANY; i++) {
-        phx__node_explain_text_put(t, "seen-by: ");
+        phx__node_text_put(t, "seen-by: ");
         explain_node(t, p, phx__route_table_heards(d)[i].nbr);
-        phx__node_explain_text_put(t, ", hops ");
-        phx__node_explain_text_number(t, phx__route_table_heards(d)[i].hops);
-        phx__node_explain_text_put(t, "\n");
+        phx__node_text_put(t, ", hops ");
+        phx__node_text_put(t, "%u", (uint64_t)phx__route_table_heards(d)[i].hops);
+        phx__node_text_put(t, "\n");
     }
 }
 
@@ -249,8 +208,8 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
     i = phx__id_find(&p->ids, node);
     if (i == PHX__NONE || phx__route_dest(&p->route, i) == NULL)
         return PHX_ENOTFOUND;
-    phx__node_explain_text_begin(&t, out, capacity);
-    phx__node_step_fill(p, i, &n);
+    phx__node_text_begin(&t, out, capacity);
+    phx__node_fill(p, i, &n);
     explain_state(&t, p, &n);
     explain_names(&t, p, i);
     if (i != PHX__SELF) {
@@ -259,5 +218,5 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
         explain_addresses(&t, p, i);
         explain_witnesses(&t, p, i);
     }
-    return phx__node_explain_text_end(&t);
+    return phx__node_text_end(&t);
 }

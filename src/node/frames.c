@@ -14,29 +14,12 @@
 
 /* ---- Out: control frames to a neighbour ------------------------------------------------------ */
 
-static struct phx__link *frames_writer(phx *p, uint32_t nbr, size_t size, struct phx__writer *w)
-{
-    struct phx__link *l = phx__node_link(p, nbr);
-
-    if (l == NULL || phx__link_control(&p->set, l, size, w) != 0)
-        return NULL;
-    return l;
-}
-
-/* Control frames lost for lack of memory leave the neighbour with a wrong picture: then the link goes, and
- * its successor starts with everything. */
-static void frames_queue(phx *p, struct phx__link *l, const struct phx__writer *w)
-{
-    if (phx__link_control_end(&p->set, l, w) != 0)
-        phx__node_links_break(p, l);
-}
-
 static void frames_lost(phx *p, uint32_t nbr)
 {
     struct phx__link *l = phx__node_link(p, nbr);
 
     if (l != NULL)
-        phx__node_links_break(p, l);
+        phx__node_break(p, l);
 }
 
 static int frames_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
@@ -52,10 +35,10 @@ static int frames_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
         struct phx__link *l;
         c.data = e->card + c.offset;
         c.size = c.total - c.offset < FRAMES_UPDATE_FULL ? c.total - c.offset : FRAMES_UPDATE_FULL;
-        if ((l = frames_writer(p, nbr, c.size + FRAMES_CARD_HEAD, &w)) == NULL)
+        if ((l = phx__node_send_begin(p, nbr, c.size + FRAMES_CARD_HEAD, &w)) == NULL)
             return PHX_ENOMEM;
         phx__wire_put_card_part(&w, &c);
-        frames_queue(p, l, &w);
+        phx__node_send_end(p, l, &w);
     }
     return 0;
 }
@@ -132,7 +115,7 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *e, 
         if (e[i].card != NULL && e[i].card_size > FRAMES_CARD_INLINE
             && frames_send_card(p, nbr, &e[i]) != 0)
             return PHX_ENOMEM;
-    if ((l = frames_writer(p, nbr, bytes, &w)) == NULL)
+    if ((l = phx__node_send_begin(p, nbr, bytes, &w)) == NULL)
         return PHX_ENOMEM;
     start = phx__wire_begin(&w, PHX__UPDATE, flags, 0);
     phx__buf_put_u16(&w, (uint16_t)id_count);
@@ -140,7 +123,7 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *e, 
         frames_put_ids(&w, e, count, ids);
     frames_put_entries(&w, e, count, flags);
     phx__wire_end(&w, start);
-    frames_queue(p, l, &w);
+    phx__node_send_end(p, l, &w);
     return 0;
 }
 
@@ -169,7 +152,7 @@ static void frames_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq,
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     struct phx__request q;
     struct phx__writer w;
-    struct phx__link *l = frames_writer(p, nbr, 64, &w);
+    struct phx__link *l = phx__node_send_begin(p, nbr, 64, &w);
 
     if (l == NULL || d == NULL)
         return; /* it is repeated */
@@ -177,14 +160,14 @@ static void frames_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq,
     q.incarnation = d->incarnation;
     q.seq = seq;
     phx__wire_put_request(&w, &q, hops);
-    frames_queue(p, l, &w);
+    phx__node_send_end(p, l, &w);
 }
 
 static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
 {
     struct phx__beat b;
     struct phx__writer w;
-    struct phx__link *l = frames_writer(p, node, 64, &w);
+    struct phx__link *l = phx__node_send_begin(p, node, 64, &w);
     int monitor;
 
     if (l == NULL)
@@ -195,8 +178,8 @@ static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
     phx__route_fill_beat(&p->route, node, &b);
     flags |= (monitor ? (int)PHX__BEAT_MONITOR : 0) | (p->detect.pause ? (int)PHX__BEAT_BUSY : 0);
     phx__wire_put_beat(&w, &b, flags);
-    p->heartbeats_out++;
-    frames_queue(p, l, &w);
+    p->stats.heartbeats_out++;
+    phx__node_send_end(p, l, &w);
 }
 
 /* A beat that asks for an answer carries our clock, which the answer brings back. */
@@ -219,7 +202,7 @@ static void frames_summary(void *ctx, uint32_t nbr, int reply)
 
     while (node < p->ids.size) {
         struct phx__writer w;
-        struct phx__link *l = frames_writer(p, nbr, FRAMES_UPDATE_FULL + PHX__WIRE_HEADER, &w);
+        struct phx__link *l = phx__node_send_begin(p, nbr, FRAMES_UPDATE_FULL + PHX__WIRE_HEADER, &w);
         size_t start;
         uint32_t n = 0;
         if (l == NULL)
@@ -240,7 +223,7 @@ static void frames_summary(void *ctx, uint32_t nbr, int reply)
         phx__wire_end(&w, start);
         if (node < p->ids.size)
             w.data[start + 5] |= PHX__SUMMARY_MORE;
-        frames_queue(p, l, &w);
+        phx__node_send_end(p, l, &w);
     }
 }
 
@@ -261,9 +244,9 @@ int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int
     size_t size = FRAMES_ACK_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE;
     struct phx__link *l;
 
-    if (p->free_later)
+    if (p->step.free_later)
         return PHX_ECLOSED; /* some of what was taken since was not shown to the host */
-    l = next == PHX__NONE ? NULL : frames_writer(p, next, size, &w);
+    l = next == PHX__NONE ? NULL : phx__node_send_begin(p, next, size, &w);
     if (l == NULL)
         return PHX_EUNREACH;
     phx__wire_put_ack(&w, a, (int)p->cfg.hop_limit);
@@ -338,7 +321,7 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
 
     if (phx__wire_get_update(f, &u) != 0)
         return PHX_EPROTO;
-    p->updates_in++;
+    p->stats.updates_in++;
     while ((got = phx__wire_next_entry(&u, f->flags, &e)) > 0) {
         const uint8_t *trans =
             u.ids == NULL ? NULL : u.ids + (size_t)e.trans_first * sizeof(struct phx_id);
@@ -346,7 +329,7 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
         if (!frames_is_own_word(l, &e.id, e.hops) || frames_attach_card(l, &e) != 0
             || (e.card != NULL && phx__wire_get_card(e.card, e.card_size, &card) != 0))
             return PHX_EPROTO;
-        p->entries_in++;
+        p->stats.entries_in++;
         phx__node_suspect_refuted(p, &e);
         got = phx__route_entry(&p->route, l->peer, &e, trans, p->now);
         if (got == PHX_ENOMEM)
@@ -377,12 +360,12 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
 
     if (phx__wire_get_beat(f, &b) != 0)
         return PHX_EPROTO;
-    p->heartbeats_in++;
-    p->monitor_beats_in += (f->flags & PHX__BEAT_MONITOR) != 0;
+    p->stats.heartbeats_in++;
+    p->stats.monitor_beats_in += (f->flags & PHX__BEAT_MONITOR) != 0;
     phx__detect_beat(&p->detect, l->peer, b.next_ms * PHX__MS, f->flags & (int)PHX__BEAT_BUSY,
                    f->flags & (int)PHX__BEAT_MONITOR, p->now);
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
-    if (l->peer == p->teller && b.digest == p->route.digest)
+    if (l->peer == p->news.told_by && b.digest == p->route.digest)
         phx__dial_told_all(&p->dial, p->now);
     if ((f->flags & PHX__BEAT_REPLY) && phx__link_queued(l) < FRAMES_ANSWER_QUEUE)
         frames_say_beat(p, l->peer, 0, b.echo_ms);
@@ -424,7 +407,7 @@ static void frames_forward_ack(phx *p, const struct phx__ack *a, const struct ph
     struct phx__link *l;
 
     if (next == PHX__NONE || f->hops <= 1 || !p->cfg.relay
-        || (l = frames_writer(p, next, size, &w)) == NULL
+        || (l = phx__node_send_begin(p, next, size, &w)) == NULL
         || phx__link_queued(l) >= FRAMES_ANSWER_QUEUE) {
         p->post.dropped++; /* acks are cumulative: the next one says it again */
         return;
@@ -432,7 +415,7 @@ static void frames_forward_ack(phx *p, const struct phx__ack *a, const struct ph
     start = phx__wire_begin(&w, PHX__ACK, f->flags, f->hops - 1);
     phx__buf_put_bytes(&w, f->body, f->size);
     phx__wire_end(&w, start);
-    frames_queue(p, l, &w);
+    phx__node_send_end(p, l, &w);
     p->post.relayed_frames++;
 }
 

@@ -134,9 +134,9 @@ void phx__node_handover_gone(phx *p, uint32_t node)
     if (p->hand_count < was)
         phx__node_log(p, PHX_LOG_WARN, "no heir: %u ranges of names are handed no more",
                       (uint64_t)(was - p->hand_count));
-    if (p->hand_count < was && p->closing) {
+    if (p->hand_count < was && p->leave.closing) {
         phx__node_handover_release(p);
-        p->more = 1; /* leaving may have waited for just this */
+        p->step.more = 1; /* leaving may have waited for just this */
     }
 }
 
@@ -165,7 +165,7 @@ static void handover_send(phx *p, const struct phx__hand *h, int hops)
         return;
     phx__wire_put_hand(&w, h, hops);
     if (phx__link_control_end(&p->set, l, &w) != 0)
-        phx__node_links_break(p, l);
+        phx__node_break(p, l);
 }
 
 static void handover_ask(phx *p, const struct phx__handover *h)
@@ -257,7 +257,7 @@ int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
         return PHX_EINVAL;
     if (first > last)
         return PHX_ERANGE;
-    if (p->closing)
+    if (p->leave.closing)
         return PHX_ECLOSED;
     node = phx__id_find(&p->ids, heir);
     if (node == PHX__SELF)
@@ -318,14 +318,14 @@ static void handover_take(phx *p, const struct phx__hand *h)
         return;
     n = handover_offered(p, giver, h, part);
     /* The host may change its mind, or close or free the node, in each call. */
-    for (i = 0; i < n && !p->closing && !p->free_later; i++) {
+    for (i = 0; i < n && !p->leave.closing && !p->step.free_later; i++) {
         int changed = phx__names_assume(&p->names, part[i].first, part[i].last);
         phx__node_log(p, changed > 0 ? PHX_LOG_INFO : PHX_LOG_WARN, "names %u to %u of %s: %s",
                       part[i].first, part[i].last, phx_id_text(&h->giver, id),
                       changed > 0 ? "handed to this node" : phx_strerror(changed));
         if (changed <= 0)
             continue; /* the giver holds them, and asks again */
-        p->card_stale = 1;
+        p->news.card_stale = 1;
         if (p->cfg.on_handed != NULL)
             p->cfg.on_handed(p, part[i], &h->giver, p->cfg.user);
     }

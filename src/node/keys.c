@@ -191,7 +191,7 @@ int64_t phx__node_keys_may_log(phx *p, const struct phx__link *l, int reason)
     for (; *why != 0; why++)
         place = place * 31 + (unsigned char)*why;
     before = phx__ratelimit_take(&p->lines, place != 0 ? place : 1, &guard_line, p->now);
-    if (before >= 0 && l->stranger && !phx__ratelimit_take_all(&p->lines, &guard_lines, p->now))
+    if (before >= 0 && l->unauthenticated && !phx__ratelimit_take_all(&p->lines, &guard_lines, p->now))
         return -1;
     return before;
 }

@@ -31,10 +31,10 @@ static int samehost_open(phx *p, int i)
     if (err != 0)
         return err;
     p->set.os_calls++;
-    err = phx__map_put(&p->handles, (uint64_t)handle,
+    err = phx__map_put(&p->links.handles, (uint64_t)handle,
                        PHX__LISTENER_SLOT | (PHX__LISTENERS + (uint32_t)i));
     if (err == 0 && (err = p->os.watch(p->os.world, handle, PHX_READ)) != 0)
-        phx__map_del(&p->handles, (uint64_t)handle);
+        phx__map_del(&p->links.handles, (uint64_t)handle);
     if (err != 0) {
         p->os.close(p->os.world, handle);
         return err;
@@ -55,7 +55,7 @@ static void samehost_try(phx *p, int i)
         at->wanted = 0;
         return;
     }
-    if (!p->stepping) {
+    if (!p->step.active) {
         phx__node_links_look_again(p, p->now);
         return;
     }
@@ -72,7 +72,7 @@ void phx__node_samehost_listen(phx *p, int listener)
     struct phx__listener *at = &p->near[listener];
 
     at->handle = -1;
-    at->address = p->listeners[listener].address;
+    at->address = p->listeners.at[listener].address;
     at->wanted = p->cfg.same_host != 0;
     if (at->wanted)
         samehost_try(p, listener);
@@ -82,7 +82,7 @@ void phx__node_samehost_again(phx *p)
 {
     int i;
 
-    for (i = 0; i < p->listener_count; i++)
+    for (i = 0; i < p->listeners.count; i++)
         if (p->near[i].wanted)
             samehost_try(p, i);
 }

@@ -80,11 +80,11 @@ int phx_busy(phx *p, uint64_t us)
 {
     if (p == NULL || us > 86400 * PHX__SECOND)
         return PHX_EINVAL;
-    if (p->closing)
+    if (p->leave.closing)
         return PHX_ECLOSED;
     p->set.now = p->now;
     phx__detect_busy(&p->detect, us);
-    if (!p->stepping) /* inside a callback the step writes when it ends */
+    if (!p->step.active) /* inside a callback the step writes when it ends */
         phx__node_links_write(p);
     return 0;
 }
@@ -95,7 +95,7 @@ int phx_busy(phx *p, uint64_t us)
 static void suspect_send(phx *p, struct phx__link *l, const struct phx__writer *w)
 {
     if (phx__link_control_end(&p->set, l, w) != 0)
-        phx__node_links_break(p, l);
+        phx__node_break(p, l);
 }
 
 static void suspect_send_word(phx *p, uint32_t nbr, const struct phx__suspect *s, int hops)
@@ -111,7 +111,7 @@ static void suspect_send_word(phx *p, uint32_t nbr, const struct phx__suspect *s
 
 static void suspect_note_word(phx *p, uint32_t node, const struct phx__suspect *s)
 {
-    struct phx__history *past = phx__node_step_note(p, node);
+    struct phx__history *past = phx__node_note_history(p, node);
 
     if (past == NULL)
         return; /* it may be passed on twice */
@@ -125,7 +125,7 @@ static void suspect_note_word(phx *p, uint32_t node, const struct phx__suspect *
  * makes more than a few floods a second. */
 static int suspect_is_old_word(const phx *p, uint32_t node, const struct phx__suspect *s)
 {
-    const struct phx__history *past = phx__node_step_past(p, node);
+    const struct phx__history *past = phx__node_history(p, node);
     const struct phx_detector *d = &p->cfg.detector;
     uint64_t age;
 
@@ -224,9 +224,9 @@ void phx__node_suspect_refuted(phx *p, const struct phx__entry *e)
         return; /* nearly always */
     node = phx__id_find(&p->ids, &e->id);
     d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
-    if (d == NULL || node == PHX__SELF || node >= p->peer_capacity)
+    if (d == NULL || node == PHX__SELF || node >= p->peers.capacity)
         return;
-    past = phx__node_step_past(p, node);
+    past = phx__node_history(p, node);
     if (e->incarnation > d->incarnation
         || (e->incarnation == d->incarnation && e->seq > d->seq
             && (past == NULL || e->seq > past->word_seq)))
@@ -337,11 +337,11 @@ int phx__node_suspect_report_broken(phx *p)
     struct phx_lost lost;
     int broken, err = phx__names_lost_compare(&p->lost);
 
-    p->late |= err != 0;
+    p->news.late |= err != 0;
     while (phx__names_lost_take(&p->lost, &lost, &broken)) {
         phx__node_log(p, broken ? PHX_LOG_WARN : PHX_LOG_INFO, "names %u to %u are %s",
                       lost.range.first, lost.range.last, broken ? "broken" : "back");
-        if (p->cfg.on_broken != NULL && !p->free_later && !p->left)
+        if (p->cfg.on_broken != NULL && !p->step.free_later && !p->leave.departed)
             p->cfg.on_broken(p, &lost, broken, p->cfg.user);
     }
     return err;

@@ -84,7 +84,7 @@ static void trace_send(phx *p, uint32_t nbr, const struct phx__trace *t, int fla
         return;
     phx__wire_put_trace(&w, t, flags, hops);
     if (phx__link_control_end(&p->set, l, &w) != 0)
-        phx__node_links_break(p, l);
+        phx__node_break(p, l);
 }
 
 static void trace_ask(phx *p, struct phx__tracing *t, uint32_t upto)
@@ -153,7 +153,7 @@ static void trace_finish(phx *p, uint32_t i, int result)
     out.hops_count = t.end > 0 ? t.end : t.asked;
     while (out.hops_count > 0 && t.hops[out.hops_count - 1].rtt_us == UINT64_MAX)
         out.hops_count--;
-    if (!p->free_later)
+    if (!p->step.free_later)
         p->cfg.on_trace(p, &out, p->cfg.user);
     phx__mem_put(&p->mem, t.hops, trace_size(p));
 }
@@ -219,7 +219,7 @@ int phx_trace(phx *p, const struct phx_id *node, uint64_t token)
 
     if (p == NULL || node == NULL || p->cfg.on_trace == NULL || phx__id_equal(node, &p->self))
         return PHX_EINVAL;
-    if (p->closing)
+    if (p->leave.closing)
         return PHX_ECLOSED;
     i = phx__id_find(&p->ids, node);
     if (i == PHX__NONE || phx__route_dest(&p->route, i) == NULL)

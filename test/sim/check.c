@@ -518,9 +518,9 @@ void check_bounds(const struct check *c, uint32_t host, const struct phx_config 
     }
     over(c, host, "all transit", transit, (size_t)64 << 20);
     over(c, host, "what is held for names", post->hold.held_bytes, held_limit(post, cfg, window));
-    for (i = 0; i < v->p->link_size; i++)
-        if (v->p->links[i])
-            over(c, host, "the queue of a link", phx__link_queued(v->p->links[i]), (size_t)1 << 20);
+    for (i = 0; i < v->p->links.size; i++)
+        if (v->p->links.at[i])
+            over(c, host, "the queue of a link", phx__link_queued(v->p->links.at[i]), (size_t)1 << 20);
     if (cfg->mem_limit) /* the peak tells of every moment, not only of this one */
         over(c, host, "memory", c->w->hosts[host].mem_peak, cfg->mem_limit);
 }
