@@ -105,8 +105,8 @@ static void dump_json_seen(struct dump *d, uint32_t node)
     const struct phx__dest *dest = phx__route_dest(&d->p->route, node);
     uint32_t i;
 
-    for (i = 0; i < dest->heard_count; i++) {
-        const struct phx__heard *h = &phx__route_table_heards(dest)[i];
+    for (i = 0; i < dest->offer_count; i++) {
+        const struct phx__offer *h = &phx__route_table_offers(dest)[i];
         dump_item(d, "\n{\"by\":", &d->p->ids.at[h->nbr]);
         dump_id(d, ",\"node\":", &d->p->ids.at[node]);
         phx__node_text_put(&d->t, ",\"hops\":%u}", (uint64_t)h->hops);
@@ -170,10 +170,10 @@ static void dump_dot_seen(struct dump *d, uint32_t node)
     const struct phx__dest *dest = phx__route_dest(&d->p->route, node);
     uint32_t i;
 
-    for (i = 0; i < dest->heard_count; i++) {
-        uint32_t by = phx__route_table_heards(dest)[i].nbr;
-        const struct phx__heard *back = phx__route_table_heard(&d->p->route.table.at[by], node);
-        if (phx__route_table_heards(dest)[i].hops == 1 && (by < node || back == NULL || back->hops != 1))
+    for (i = 0; i < dest->offer_count; i++) {
+        uint32_t by = phx__route_table_offers(dest)[i].nbr;
+        const struct phx__offer *back = phx__route_table_offer(&d->p->route.table.at[by], node);
+        if (phx__route_table_offers(dest)[i].hops == 1 && (by < node || back == NULL || back->hops != 1))
             dump_dot_edge(d, by, node, " [color=gray]");
     }
 }

@@ -137,8 +137,8 @@ static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
     char id[PHX_ID_TEXT];
     uint32_t i;
 
-    for (i = 0; d != NULL && i < d->heard_count && i < EXPLAIN_MANY; i++) {
-        const struct phx__heard *h = &phx__route_table_heards(d)[i];
+    for (i = 0; d != NULL && i < d->offer_count && i < EXPLAIN_MANY; i++) {
+        const struct phx__offer *h = &phx__route_table_offers(d)[i];
         phx__node_text_put(t, "seen-by: %s, hops %u\n", explain_node(p, h->nbr, id), (uint64_t)h->hops);
     }
 }

@@ -184,13 +184,13 @@ static void step_late(phx *p)
 /* Most steps bring none, and find that out with a look at each of these. */
 static int step_has_news(const phx *p)
 {
-    return p->route.changed_count > 0 || p->names.lost_count > 0 || p->news.late || p->news.card_stale
+    return p->route.changed.count > 0 || p->names.lost_count > 0 || p->news.late || p->news.card_stale
            || p->names.version != p->news.names_version || p->names.version != p->news.lost_version;
 }
 
 static int step_has_to_tell(const phx *p)
 {
-    return p->route.dirty_count > 0 || p->route.look || p->route.shrunk > 0;
+    return p->route.dirty.count > 0 || p->route.pace.look || p->route.pace.shrunk > 0;
 }
 
 static void step_settle(phx *p)
@@ -416,7 +416,7 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_LINK: phx__node_links_due(p, arg); break;
     case PHX__TIMER_ROUTE_TELL:
     case PHX__TIMER_ROUTE_CHORE:
-        phx__route_due(&p->route, kind, p->now, &forgotten);
+        phx__route_advert_due(&p->route, kind, p->now, &forgotten);
         if (forgotten != PHX__NONE)
             step_forget(p, forgotten);
         break;
@@ -461,7 +461,7 @@ static void step_leave(phx *p)
             return;
         p->leave.departed = p->news.card_stale = 1;
         phx__node_handover_end(p);
-        p->route.gap = 0; /* the goodbye does not wait for its turn: the next step may close */
+        p->route.pace.gap = 0; /* the goodbye does not wait for its turn: the next step may close */
         phx__post_settle(&p->post, p->now);
         phx__timer_set(&p->timers, p->leave.timer, p->leave.close_at);
         return;
@@ -514,7 +514,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     if (step_has_news(p))
         step_settle(p);
     if (step_has_to_tell(p)
-        && (!p->step.more || p->leave.departed || p->now > p->route.told_at + 20 * PHX__MS))
+        && (!p->step.more || p->leave.departed || p->now > p->route.pace.told_at + 20 * PHX__MS))
         phx__route_advert_flush(&p->route, p->now);
     if (p->set.incarnation != phx__route_dest(&p->route, PHX__SELF)->incarnation) {
         p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
@@ -526,7 +526,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         phx__node_links_sweep(p);
     step_watch_spares(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */
-    p->step.more |= p->route.urgent || p->route.changed_count > 0;
+    p->step.more |= p->route.pace.urgent || p->route.changed.count > 0;
     p->step.active = 0;
     if (p->step.free_later) {
         phx__node_step_free(p);
@@ -612,7 +612,7 @@ static int step_open_brains(phx *p)
     phx__names_init(&p->names, &p->mem, &p->ids);
     phx__names_lost_init(&p->lost, &p->mem, &p->names, step_failed_at, p);
     phx__detect_init(&p->detect, &p->mem, &p->timers, &p->rnd, &p->cfg.detector, &live);
-    if ((err = phx__route_init(&p->route, &p->mem, &p->ids, &p->timers, &p->rnd, p->cfg.routing,
+    if ((err = phx__route_init(&p->route, &p->mem, &p->ids, &p->timers, &p->rnd,
                                (int)p->cfg.hop_limit, p->cfg.incarnation, &route))
             != 0
         || (err = phx__dial_init(&p->dial, &p->mem, &p->ids, &p->timers, &p->rnd, &dl, &dial)) != 0
