@@ -6,6 +6,9 @@
 #include "link/link.h"
 #include "detect/detect.h"
 #include "names/names.h"
+#include "node/handover.h"
+#include "node/suspect.h"
+#include "node/trace.h"
 #include "os/os.h"
 #include "post/post.h"
 #include "route/route.h"
@@ -28,26 +31,6 @@ struct phx__deferred_dial { /* an attempt that waits for cfg.dial to be asked, o
     struct phx_address to;
 };
 
-struct phx__handover { /* names on their way to another node; see handover.c */
-    struct phx_range range;
-    struct phx_id heir;
-    uint64_t epoch;    /* the highest known when they were given away */
-    uint64_t at, wait; /* when the heir is asked again, and how long after that */
-};
-
-struct phx__tracing { /* a way that is being followed; see trace.c */
-    struct phx_id target;
-    uint64_t token, key;
-    uint64_t until;   /* no longer waited for after it */
-    int why;          /* why there is no own link with the target; 0: there is one */
-    uint32_t asked;   /* hops 1..asked are asked about */
-    uint32_t end;     /* the hop where the way ends; 0: not known yet */
-    uint32_t answers; /* of hops 1..asked */
-    int result;       /* with end */
-    struct phx_hop *hops; /* cfg.hop_limit of them */
-    uint64_t *sent_at;    /* as many, behind them in the same block */
-};
-
 struct phx__observation { /* what a peer said of where it sees us */
     struct phx_id by;
     struct phx_address from, at; /* the peer's own host; what it said, as one of our addresses */
@@ -64,11 +47,9 @@ struct phx__peer {
 
 /* ... and of those with which something was amiss. */
 struct phx__history {
-    uint64_t heard_at, lost_at;  /* the last link that was lost: last traffic on it, when */
-    uint64_t word_life, word_at; /* the last word of its silence: about which life, when */
-    uint32_t word_seq;           /* ... and number */
-    int lost_error;              /* why the link was lost */
-    uint32_t node;               /* whose */
+    uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
+    int lost_error;             /* why the link was lost */
+    uint32_t node;              /* whose */
 };
 
 struct phx {
@@ -84,6 +65,9 @@ struct phx {
     struct phx__detect detect;
     struct phx__names_lost lost;
     struct phx__post post;
+    struct phx__node_handover handover;
+    struct phx__node_suspect suspect;
+    struct phx__node_trace trace;
     struct phx__link_set set;
     struct phx__ratelimit lines; /* of the log, by peer and reason */
     struct phx_id self;
@@ -111,13 +95,6 @@ struct phx {
     uint32_t closed_count, closed_capacity;
     struct phx__deferred_dial *hooks; /* emptied within the step */
     uint32_t hook_count, hook_capacity;
-    struct phx__handover *hands; /* the oldest first */
-    uint32_t hand_count, hand_capacity;
-    uint32_t hand_timer;
-    struct phx__tracing *traces;
-    uint32_t trace_count, trace_capacity;
-    uint32_t trace_timer;
-    uint64_t trace_paid; /* when the answers given to others are paid for */
     struct phx__map handles; /* handle -> slot or listener */
     struct phx__peer *peers; /* by node */
     uint32_t peer_capacity;
@@ -215,36 +192,11 @@ PHX_PRIVATE void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops);
 PHX_PRIVATE void phx__node_frames_beat(phx *p, uint32_t node, int flags);
 PHX_PRIVATE int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
 
-/* suspect.c: failure detection. */
-PHX_PRIVATE int phx__node_suspect_detector_check(const struct phx_detector *d); /* 0 or PHX_EINVAL */
-/* A link with this node is silent: the word goes to all. It is lost: others are asked. For live. */
-PHX_PRIVATE void phx__node_suspect_raise(void *ctx, uint32_t node);
-PHX_PRIVATE void phx__node_suspect_seek(void *ctx, uint32_t node);
-PHX_PRIVATE int phx__node_suspect_on_suspect(phx *p, struct phx__link *l, const struct phx__frame *f);
-PHX_PRIVATE int phx__node_suspect_on_probe(phx *p, struct phx__link *l, const struct phx__frame *f);
-/* An entry is about to be taken in: does it refute a suspicion? */
-PHX_PRIVATE void phx__node_suspect_refuted(phx *p, const struct phx__entry *e);
-/* Names that were broken since the last call, or are no more: tells the host. 0, or PHX_ENOMEM: ask again. */
-PHX_PRIVATE int phx__node_suspect_report_broken(phx *p);
-
-/* handover.c: names given to other nodes. */
-PHX_PRIVATE int phx__node_handover_on_hand(phx *p, const struct phx__frame *f);
-PHX_PRIVATE void phx__node_handover_due(phx *p);
-PHX_PRIVATE void phx__node_handover_names(phx *p); /* names have changed */
-/* Cuts off *rest, up to and with it, the next stretch that is not being handed to this heir (NULL: to
- * nobody): 1 and *out, or 0. */
-PHX_PRIVATE int phx__node_handover_next(const phx *p, const struct phx_id *heir, struct phx_range *rest,
-                               struct phx_range *out);
-PHX_PRIVATE void phx__node_handover_release(phx *p);             /* own names, but for those */
-PHX_PRIVATE void phx__node_handover_gone(phx *p, uint32_t node); /* it has failed or left */
-PHX_PRIVATE void phx__node_handover_end(phx *p);                 /* no more of it: releases all */
-PHX_PRIVATE void phx__node_handover_free(phx *p);
-
-/* trace.c: which way messages take. */
-PHX_PRIVATE int phx__node_trace_on_trace(phx *p, struct phx__link *l, const struct phx__frame *f);
-PHX_PRIVATE void phx__node_trace_due(phx *p);
-PHX_PRIVATE void phx__node_trace_end(phx *p); /* this node has left */
-PHX_PRIVATE void phx__node_trace_free(phx *p);
+/* wiring.c: the node's own brains, handover, suspect and trace. */
+PHX_PRIVATE int phx__node_wiring_open(phx *p); /* 0 or PHX_ENOMEM */
+/* For detect: a link with this node is silent; the node is lost. */
+PHX_PRIVATE void phx__node_wiring_silent(void *ctx, uint32_t node);
+PHX_PRIVATE void phx__node_wiring_lost(void *ctx, uint32_t node);
 
 /* explain.c: text for people, at most capacity bytes with the final NUL. */
 struct phx__text {
