@@ -32,6 +32,24 @@ void phx_config_init(struct phx_config *cfg)
     cfg->log_level = PHX_LOG_INFO;
 }
 
+int phx_detector_preset(struct phx_detector *d, int preset)
+{
+    static const struct phx_detector presets[] = {
+        /* An idle link says something within 90 s: clouds forget translations after 240 s, and many home
+         * routers and firewalls after 120 s. */
+        { 2, 5 * PHX__SECOND, 90 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
+        { 2, 5 * PHX__SECOND, 200 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
+        /* 1.7 s together. The patience is the largest part: it is what a scheduler under load, a lost packet
+         * (sent again after 200 ms and more) or a page fault may use up. */
+        { 2, 400 * PHX__MS, 20 * PHX__SECOND, 800 * PHX__MS, 500 * PHX__MS },
+    };
+
+    if (d == NULL || preset < 0 || preset >= (int)PHX__COUNT(presets))
+        return PHX_EINVAL;
+    *d = presets[preset];
+    return 0;
+}
+
 static int api_within(uint64_t value, uint64_t low, uint64_t high)
 {
     return value >= low && value <= high;
@@ -41,6 +59,35 @@ static int api_within(uint64_t value, uint64_t low, uint64_t high)
 static int api_time(uint64_t us)
 {
     return api_within(us, PHX__MS, 86400 * PHX__SECOND);
+}
+
+/* Below 10 ms a heartbeat is a spin. */
+static int api_detector_time(uint64_t us)
+{
+    return api_within(us, 10 * PHX__MS, 86400 * PHX__SECOND);
+}
+
+static int api_detector_check(const struct phx_detector *d)
+{
+    if (d->monitors < 1 || d->monitors > 255 || !api_detector_time(d->interval_us)
+        || !api_detector_time(d->insurance_us) || !api_detector_time(d->timeout_us)
+        || !api_detector_time(d->broken_us) || d->insurance_us < d->interval_us)
+        return PHX_EINVAL;
+    return 0;
+}
+
+int phx_set_detector(phx *p, const struct phx_detector *d)
+{
+    if (p == NULL || d == NULL || api_detector_check(d) != 0)
+        return PHX_EINVAL;
+    p->cfg.detector = *d;
+    phx__detect_limits(&p->detect, d);
+    return 0;
+}
+
+void phx_get_detector(const phx *p, struct phx_detector *out)
+{
+    *out = p->cfg.detector;
 }
 
 static int api_config_check(const struct phx_config *c)
@@ -60,7 +107,7 @@ static int api_config_check(const struct phx_config *c)
         || !api_within(c->step_bytes, 80u << 10, 1u << 26))
         return PHX_EINVAL;
     if (!api_time(c->dial_timeout_us) || !api_time(c->retry_min_us) || !api_time(c->retry_max_us)
-        || c->retry_min_us > c->retry_max_us || phx__node_suspect_detector_check(&c->detector) != 0)
+        || c->retry_min_us > c->retry_max_us || api_detector_check(&c->detector) != 0)
         return PHX_EINVAL;
     if (c->on_begin != NULL && c->on_abandon == NULL)
         return PHX_EINVAL; /* it would never see some of its buffers again */
@@ -223,7 +270,6 @@ int phx_join(phx *p, const char *address)
         if (a[i].family != PHX_UNIX && a[i].family != PHX_OTHER && a[i].port == 0)
             return PHX_EADDRESS;
     }
-    p->set.now = p->now;
     return phx__dial_hub(&p->dial, a, (uint32_t)n, p->now);
 }
 
@@ -303,6 +349,18 @@ int phx_wake(phx *p)
     return p == NULL ? PHX_EINVAL : p->os.wake(p->os.world);
 }
 
+int phx_busy(phx *p, uint64_t us)
+{
+    if (p == NULL || us > 86400 * PHX__SECOND)
+        return PHX_EINVAL;
+    if (p->leave.closing)
+        return PHX_ECLOSED;
+    phx__detect_busy(&p->detect, us);
+    if (!p->step.active) /* inside a callback the step writes when it ends */
+        phx__node_links_write(p);
+    return 0;
+}
+
 int phx_close(phx *p, uint64_t drain_us)
 {
     uint64_t goodbye_at;
@@ -318,7 +376,7 @@ int phx_close(phx *p, uint64_t drain_us)
     phx__timer_set(&p->timers, p->leave.timer, p->leave.goodbye_at);
     p->step.more = 1;
     phx__dial_stop(&p->dial);
-    phx__node_handover_release(p);
+    phx__node_handover_release(&p->handover);
     return 0;
 }
 
@@ -374,6 +432,57 @@ int phx_owner(phx *p, uint64_t name, struct phx_id *out)
     if (out != NULL)
         *out = p->ids.at[node];
     return 0;
+}
+
+/* Can this node take names, as far as is known here? */
+static int api_may_inherit(const phx *p, uint32_t node)
+{
+    enum phx_state state;
+
+    if (node == PHX__NONE || phx__route_dest(&p->route, node) == NULL)
+        return 0;
+    state = phx__detect_state(&p->detect, node, NULL);
+    return state != PHX_NODE_FAILED && state != PHX_NODE_LEFT;
+}
+
+int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
+{
+    struct phx_range range = { first, last };
+    uint32_t node;
+
+    if (p == NULL || heir == NULL)
+        return PHX_EINVAL;
+    if (first > last)
+        return PHX_ERANGE;
+    if (p->leave.closing)
+        return PHX_ECLOSED;
+    node = phx__id_find(&p->ids, heir);
+    if (node == PHX__SELF)
+        return PHX_EINVAL;
+    if (!api_may_inherit(p, node))
+        return PHX_ENOTFOUND;
+    return phx__node_handover_give(&p->handover, range, node, p->names.epoch_max, p->now);
+}
+
+size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, size_t capacity)
+{
+    size_t n = 0;
+    uint32_t i;
+
+    if (p == NULL || first > last || phx__names_lost_find(&p->lost) != 0)
+        return 0;
+    for (i = phx__names_lost_at(&p->lost, first);
+         i < p->lost.now.count && p->lost.now.at[i].range.first <= last; i++) {
+        if (n < capacity) {
+            out[n] = p->lost.now.at[i];
+            if (out[n].range.first < first)
+                out[n].range.first = first;
+            if (out[n].range.last > last)
+                out[n].range.last = last;
+        }
+        n++;
+    }
+    return n;
 }
 
 /* ---- Messages -------------------------------------------------------------------------------- */
@@ -459,6 +568,15 @@ size_t phx_pending(const phx *p)
 }
 
 /* ---- Looking inside -------------------------------------------------------------------------- */
+
+int phx_trace(phx *p, const struct phx_id *node, uint64_t token)
+{
+    if (p == NULL || node == NULL || p->cfg.on_trace == NULL || phx__id_equal(node, &p->self))
+        return PHX_EINVAL;
+    if (p->leave.closing)
+        return PHX_ECLOSED;
+    return phx__node_trace_add(&p->trace, node, token, p->now);
+}
 
 void phx_self(const phx *p, struct phx_id *out)
 {

@@ -209,6 +209,27 @@ void phx__node_send_end(phx *p, struct phx__link *l, const struct phx__writer *w
         phx__node_break(p, l);
 }
 
+uint32_t phx__node_next(void *ctx, const struct phx_id *id)
+{
+    const phx *p = ctx;
+
+    return phx__route_next(&p->route, phx__id_find(&p->ids, id));
+}
+
+int phx__node_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent)
+{
+    phx *p = ctx;
+    struct phx__link *l = phx__node_link(p, nbr);
+    struct phx__writer w;
+
+    if (l == NULL || (!urgent && phx__link_queued(l) >= PHX__NODE_LONG_QUEUE)
+        || phx__link_control(&p->set, l, frame->capacity, &w) != 0)
+        return 0;
+    phx__buf_put_bytes(&w, frame->data, frame->size);
+    phx__node_send_end(p, l, &w);
+    return 1;
+}
+
 /* ---- Addresses ------------------------------------------------------------------------------- */
 
 uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out)

@@ -31,11 +31,9 @@ struct phx__peer {
 
 /* ... and of those with which something was amiss. */
 struct phx__history {
-    uint64_t heard_at, lost_at;  /* the last link that was lost: last traffic on it, when */
-    uint64_t word_life, word_at; /* the last word of its silence: about which life, when */
-    uint32_t word_seq;           /* ... and number */
-    int lost_error;              /* why the link was lost */
-    uint32_t node;               /* whose */
+    uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
+    int lost_error;             /* why the link was lost */
+    uint32_t node;              /* whose */
 };
 
 struct phx__peers {
@@ -55,6 +53,9 @@ PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *ou
 
 /* ---- Links and frames ------------------------------------------------------------------------ */
 
+/* Frames that are repeated, or can be missed, are not added to a queue of this many bytes. */
+#define PHX__NODE_LONG_QUEUE 262144u
+
 PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
 /* Closes the link when its turn to write comes, which is in this step: a room that goes through its
  * neighbours must not lose one of them meanwhile. */
@@ -66,6 +67,11 @@ PHX_PRIVATE void phx__node_break(phx *p, struct phx__link *l);
 PHX_PRIVATE struct phx__link *phx__node_send_begin(phx *p, uint32_t nbr, size_t size,
                                                    struct phx__writer *w);
 PHX_PRIVATE void phx__node_send_end(phx *p, struct phx__link *l, const struct phx__writer *w);
+/* For brains. The next hop towards this id, or PHX__NONE. Queues a frame for this neighbour (PHX__NONE:
+ * nobody); its writer has room for the largest of its type. Unless it is urgent, it is not added to a long
+ * queue. 1 if there was a link to queue it on. */
+PHX_PRIVATE uint32_t phx__node_next(void *ctx, const struct phx_id *id);
+PHX_PRIVATE int phx__node_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
 
 /* ---- Addresses ------------------------------------------------------------------------------- */
 

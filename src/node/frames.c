@@ -288,7 +288,8 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
             || (e.card != NULL && phx__wire_get_card(e.card, e.card_size, &card) != 0))
             return PHX_EPROTO;
         p->stats.entries_in++;
-        phx__node_suspect_refuted(p, &e);
+        if (p->detect.suspects > 0) /* rarely */
+            phx__node_suspect_on_entry(&p->suspect, &e);
         got = phx__route_entry(&p->route, l->peer, &e, p->now);
         if (got == PHX_ENOMEM)
             return got; /* what is lost here nobody sends again: the next link starts with everything */
@@ -448,10 +449,10 @@ int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame 
     case PHX__SUMMARY: return frames_on_summary(p, l, f);
     case PHX__DATA: return frames_on_data(p, l, f, raw, raw_size);
     case PHX__ACK: return frames_on_ack(p, f);
-    case PHX__SUSPECT: return phx__node_suspect_on_suspect(p, l, f);
-    case PHX__PROBE: return phx__node_suspect_on_probe(p, l, f);
-    case PHX__HAND: return phx__node_handover_on_hand(p, f);
-    case PHX__TRACE: return phx__node_trace_on_trace(p, l, f);
+    case PHX__SUSPECT: return phx__node_suspect_on_suspect(&p->suspect, l->peer, f, p->now);
+    case PHX__PROBE: return phx__node_suspect_on_probe(&p->suspect, l->peer, f);
+    case PHX__HAND: return phx__node_handover_on_hand(&p->handover, f);
+    case PHX__TRACE: return phx__node_trace_on_trace(&p->trace, l->peer, f, p->now);
     case PHX__CAST: return phx__post_multicast_data(&p->post, l->peer, f, p->now);
 #ifdef PHX_PAPER
     case PHX__PAPER: return p->paper(p, l->peer, f);

@@ -599,7 +599,6 @@ int phx__node_links_adopt(phx *p, int handle, int dialer, int secure)
     struct phx__link *l;
     int err;
 
-    p->set.now = p->now;
     err = links_open(p, handle, (dialer ? LINKS_DIALER : 0) | (secure ? LINKS_TLS : 0),
                          PHX__LINK_HELLO, &l);
     if (err == 0 && dialer && (err = phx__link_connected(&p->set, l)) != 0)

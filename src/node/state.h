@@ -6,30 +6,13 @@
 #include "names/lost.h"
 #include "names/names.h"
 #include "node/base.h"
+#include "node/handover.h"
 #include "node/links.h"
+#include "node/suspect.h"
+#include "node/trace.h"
 #include "os/os.h"
 #include "post/post.h"
 #include "route/route.h"
-
-struct phx__handover { /* names on their way to another node; see handover.c */
-    struct phx_range range;
-    struct phx_id heir;
-    uint64_t epoch;    /* the highest known when they were given away */
-    uint64_t at, wait; /* when the heir is asked again, and how long after that */
-};
-
-struct phx__tracing { /* a way that is being followed; see trace.c */
-    struct phx_id target;
-    uint64_t token, key;
-    uint64_t until;   /* no longer waited for after it */
-    int why;          /* why there is no own link with the target; 0: there is one */
-    uint32_t asked;   /* hops 1..asked are asked about */
-    uint32_t end;     /* the hop where the way ends; 0: not known yet */
-    uint32_t answers; /* of hops 1..asked */
-    int result;       /* with end */
-    struct phx_hop *hops; /* cfg.hop_limit of them */
-    uint64_t *sent_at;    /* as many, behind them in the same block */
-};
 
 struct phx__observation { /* what a peer said of where it sees us */
     struct phx_id by;
@@ -79,6 +62,9 @@ struct phx {
     struct phx__detect detect;
     struct phx__names_lost lost;
     struct phx__post post;
+    struct phx__node_handover handover;
+    struct phx__node_suspect suspect;
+    struct phx__node_trace trace;
     struct phx__link_set set;
     struct phx__ratelimit lines; /* of the log, by peer and reason */
     struct phx_id self;
@@ -93,13 +79,6 @@ struct phx {
     struct phx__leave leave;
     struct phx_stats stats; /* what the node itself counts; phx_stats adds what the rooms do */
 
-    struct phx__handover *hands; /* the oldest first */
-    uint32_t hand_count, hand_capacity;
-    uint32_t hand_timer;
-    struct phx__tracing *traces;
-    uint32_t trace_count, trace_capacity;
-    uint32_t trace_timer;
-    uint64_t trace_paid; /* when the answers given to others are paid for */
     struct phx__listener near[PHX__LISTENERS]; /* their companions, handle -1: none; see samehost.c */
     struct phx_address own[PHX__CARD_ADDRESSES]; /* what others are told */
     uint8_t own_count;
@@ -151,36 +130,11 @@ PHX_PRIVATE void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops);
 PHX_PRIVATE void phx__node_frames_beat(phx *p, uint32_t node, int flags);
 PHX_PRIVATE int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
 
-/* suspect.c: failure detection. */
-PHX_PRIVATE int phx__node_suspect_detector_check(const struct phx_detector *d); /* 0 or PHX_EINVAL */
-/* A link with this node is silent: the word goes to all. It is lost: others are asked. For live. */
-PHX_PRIVATE void phx__node_suspect_raise(void *ctx, uint32_t node);
-PHX_PRIVATE void phx__node_suspect_seek(void *ctx, uint32_t node);
-PHX_PRIVATE int phx__node_suspect_on_suspect(phx *p, struct phx__link *l, const struct phx__frame *f);
-PHX_PRIVATE int phx__node_suspect_on_probe(phx *p, struct phx__link *l, const struct phx__frame *f);
-/* An entry is about to be taken in: does it refute a suspicion? */
-PHX_PRIVATE void phx__node_suspect_refuted(phx *p, const struct phx__entry *e);
-/* Names that were broken since the last call, or are no more: tells the host. 0, or PHX_ENOMEM: ask again. */
-PHX_PRIVATE int phx__node_suspect_report_broken(phx *p);
-
-/* handover.c: names given to other nodes. */
-PHX_PRIVATE int phx__node_handover_on_hand(phx *p, const struct phx__frame *f);
-PHX_PRIVATE void phx__node_handover_due(phx *p);
-PHX_PRIVATE void phx__node_handover_names(phx *p); /* names have changed */
-/* Cuts off *rest, up to and with it, the next stretch that is not being handed to this heir (NULL: to
- * nobody): 1 and *out, or 0. */
-PHX_PRIVATE int phx__node_handover_next(const phx *p, const struct phx_id *heir, struct phx_range *rest,
-                               struct phx_range *out);
-PHX_PRIVATE void phx__node_handover_release(phx *p);             /* own names, but for those */
-PHX_PRIVATE void phx__node_handover_gone(phx *p, uint32_t node); /* it has failed or left */
-PHX_PRIVATE void phx__node_handover_end(phx *p);                 /* no more of it: releases all */
-PHX_PRIVATE void phx__node_handover_free(phx *p);
-
-/* trace.c: which way messages take. */
-PHX_PRIVATE int phx__node_trace_on_trace(phx *p, struct phx__link *l, const struct phx__frame *f);
-PHX_PRIVATE void phx__node_trace_due(phx *p);
-PHX_PRIVATE void phx__node_trace_end(phx *p); /* this node has left */
-PHX_PRIVATE void phx__node_trace_free(phx *p);
+/* wiring.c: the node's own brains, handover, suspect and trace. */
+PHX_PRIVATE int phx__node_wiring_open(phx *p); /* 0 or PHX_ENOMEM */
+/* For detect: a link with this node is silent; the node is lost. */
+PHX_PRIVATE void phx__node_wiring_silent(void *ctx, uint32_t node);
+PHX_PRIVATE void phx__node_wiring_lost(void *ctx, uint32_t node);
 
 /* step.c */
 /* Makes the node *p, zeroed but for its mem. What it has done is undone by _free also if it fails. */

@@ -78,13 +78,29 @@ static void step_report_lost(phx *p)
 
     while (phx__names_take_conflict(&p->names, &lost)) {
         /* What is being handed to the winner was to go there. */
-        while (phx__node_handover_next(p, &p->ids.at[lost.winner], &lost.range, &part)) {
+        while (phx__node_handover_next(&p->handover, &p->ids.at[lost.winner], &lost.range, &part)) {
             phx__node_log(p, PHX_LOG_WARN, "names %u to %u lost to a higher claim", part.first,
                           part.last);
             if (p->cfg.on_conflict != NULL && !p->step.free_later)
                 p->cfg.on_conflict(p, part, &p->ids.at[lost.winner], p->cfg.user);
         }
     }
+}
+
+/* Names that were broken since the last call, or are no more. 0, or PHX_ENOMEM: call again. */
+static int step_report_broken(phx *p)
+{
+    struct phx_lost lost;
+    int broken, err = phx__names_lost_compare(&p->lost);
+
+    p->news.late |= err != 0;
+    while (phx__names_lost_take(&p->lost, &lost, &broken)) {
+        phx__node_log(p, broken ? PHX_LOG_WARN : PHX_LOG_INFO, "names %u to %u are %s",
+                      lost.range.first, lost.range.last, broken ? "broken" : "back");
+        if (p->cfg.on_broken != NULL && !p->step.free_later && !p->leave.departed)
+            p->cfg.on_broken(p, &lost, broken, p->cfg.user);
+    }
+    return err;
 }
 
 /* Shows a new card to the rooms. Without memory the card counts as unseen and comes again. */
@@ -202,13 +218,13 @@ static void step_settle(phx *p)
         p->news.late |= step_changed(p, node) != 0;
     step_report_lost(p);
     version = p->names.version;
-    if (phx__node_suspect_report_broken(p) == 0)
+    if (step_report_broken(p) == 0)
         p->news.lost_version = version;
     if (p->news.late && phx__timer_at(&p->timers, p->news.timer) == UINT64_MAX)
         phx__timer_set(&p->timers, p->news.timer, p->now + STEP_LATE);
     if (p->names.version != p->news.names_version) {
         p->news.names_version = p->names.version;
-        phx__node_handover_names(p);
+        phx__node_handover_names(&p->handover, p->now);
         phx__post_box_names(&p->post, p->now);
     }
     step_renew_card(p);
@@ -253,7 +269,7 @@ static void step_state(void *ctx, uint32_t node, enum phx_state state)
     p->news.late |= changed < 0;
     if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT) {
         phx__post_box_failed(&p->post, node, p->now);
-        phx__node_handover_gone(p, node);
+        phx__node_handover_gone(&p->handover, node);
     }
     if (p->cfg.on_node == NULL || p->step.free_later || p->leave.departed)
         return; /* who has said goodbye breaks its own links: no news of others */
@@ -389,6 +405,7 @@ static void step_forget(phx *p, uint32_t node)
     phx__names_forget(&p->names, node);
     phx__dial_forget(&p->dial, node);
     phx__detect_forget(&p->detect, node);
+    phx__node_suspect_forget(&p->suspect, node);
     phx__post_box_forget(&p->post, node);
     phx__node_forget_peer(p, node);
     phx__id_drop(&p->ids, node);
@@ -431,8 +448,8 @@ static void step_timer(phx *p, int kind, uint32_t arg)
         break;
     case PHX__TIMER_LATE: step_late(p); break;
     case PHX__TIMER_SPARE: step_spares_due(p); break;
-    case PHX__TIMER_HAND: phx__node_handover_due(p); break;
-    case PHX__TIMER_TRACE: phx__node_trace_due(p); break;
+    case PHX__TIMER_HAND: phx__node_handover_due(&p->handover, p->now); break;
+    case PHX__TIMER_TRACE: phx__node_trace_due(&p->trace, p->now); break;
     default: break; /* PHX__TIMER_CLOSE: only wakes the step */
     }
 }
@@ -457,10 +474,10 @@ static void step_leave(phx *p)
     if (!p->leave.closing || p->leave.closed)
         return;
     if (!p->leave.departed) {
-        if ((p->post.pending_count > 0 || p->hand_count > 0) && p->now < p->leave.goodbye_at)
+        if ((p->post.pending_count > 0 || p->handover.count > 0) && p->now < p->leave.goodbye_at)
             return;
         p->leave.departed = p->news.card_stale = 1;
-        phx__node_handover_end(p);
+        phx__node_handover_end(&p->handover);
         p->route.pace.gap = 0; /* the goodbye does not wait for its turn: the next step may close */
         phx__post_settle(&p->post, p->now);
         phx__timer_set(&p->timers, p->leave.timer, p->leave.close_at);
@@ -470,7 +487,7 @@ static void step_leave(phx *p)
         return;
     phx__node_links_close_all(p);
     phx__post_box_close(&p->post, p->now);
-    phx__node_trace_end(p);
+    phx__node_trace_end(&p->trace);
     p->leave.closed = 1;
 }
 
@@ -597,8 +614,8 @@ static int step_open_brains(phx *p)
                                    p->cfg.retry_max_us, STEP_CROWD };
     struct phx__dial_ops dial = { p, phx__node_links_dial, phx__node_links_abandon, step_ask,
                                   phx__node_addresses };
-    struct phx__detect_ops live = { p, step_live_beat, step_silent, phx__node_suspect_raise,
-                                  phx__node_suspect_seek, step_state };
+    struct phx__detect_ops live = { p, step_live_beat, step_silent, phx__node_wiring_silent,
+                                  phx__node_wiring_lost, step_state };
     struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,
                                    (int)p->cfg.hop_limit, p->cfg.relay,  p->cfg.incarnation << 32 };
     struct phx__post_ops post = { p,         step_owner,    &p->names.version, step_next,
@@ -619,9 +636,8 @@ static int step_open_brains(phx *p)
         || (err = phx__post_init(&p->post, &p->mem, &p->ids, &p->timers, &pl, &post)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->listeners.timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->news.timer)) != 0
-        || (err = phx__timer_new(&p->timers, PHX__TIMER_HAND, 0, &p->hand_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_SPARE, 0, &p->step.spare_timer)) != 0
-        || (err = phx__timer_new(&p->timers, PHX__TIMER_TRACE, 0, &p->trace_timer)) != 0
+        || (err = phx__node_wiring_open(p)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->leave.timer)) != 0)
         return err;
     if ((err = phx__ratelimit_init(&p->lines, &p->mem, STEP_LINES, phx__rnd_next(&p->rnd))) != 0)
@@ -647,8 +663,9 @@ void phx__node_step_free(phx *p)
     phx__route_free(&p->route);
     phx__id_free(&p->ids);
     phx__timer_free(&p->timers);
-    phx__node_handover_free(p);
-    phx__node_trace_free(p);
+    phx__node_handover_free(&p->handover);
+    phx__node_suspect_free(&p->suspect);
+    phx__node_trace_free(&p->trace);
     phx__node_links_free(p);
     phx__node_peers_free(p);
     phx__node_keys_drop_keys(p);
