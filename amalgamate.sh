@@ -16,7 +16,7 @@ headers="base/base base/mem base/map base/rnd base/timer base/sha base/buf base/
  route/table route/route names/names names/lost detect/detect
  dial/slot dial/pick dial/backoff dial/addr dial/ratelimit dial/dial dial/start dial/target
  post/returns post/flow post/multicast post/store post/sched post/box post/post
- link/link node/state"
+ link/link node/samehost node/addr node/keys node/state"
 sources="base/mem base/map base/rnd base/timer base/sha base/buf base/id
  wire/wire wire/run wire/trace wire/place
  os/sock os/samehost os/os os/file tls/tls tls/cert link/link link/place
@@ -24,7 +24,7 @@ sources="base/mem base/map base/rnd base/timer base/sha base/buf base/id
  detect/detect names/names names/lost
  dial/slot dial/pick dial/backoff dial/addr dial/ratelimit dial/start dial/target dial/dial
  post/returns post/flow post/multicast post/store post/sched post/box post/post post/recv
- node/samehost node/addr node/links node/keys node/frames node/suspect node/handover node/explain
+ node/samehost node/addr node/keys node/links node/frames node/suspect node/handover node/explain
  node/trace node/dump node/step node/api"
 
 list() {

@@ -109,19 +109,19 @@ static int api_resolve(phx *p, const char *text, struct phx_address *out, int ca
         out[i].port = parsed.port;
         out[i].tls = parsed.tls || p->cfg.tls;
     }
-    if (n > 0 && out[0].tls && (err = phx__node_keys_tls(p)) != 0)
+    if (n > 0 && out[0].tls && (err = phx__node_keys_tls(&p->keys)) != 0)
         return err;
     return n == 0 ? PHX_ERESOLVE : n;
 }
 
 static int api_listen_at(phx *p, struct phx_address *a)
 {
-    struct phx__listener *at = &p->listeners[p->listener_count];
+    struct phx__listener *at = &p->listeners[p->listener_count], *companion = at + PHX__LISTENERS;
     int err, handle, tls = a->tls;
 
     if (p->listener_count == (int)PHX__LISTENERS)
         return PHX_ELIMIT;
-    if (!phx__node_keys_is_secure(p, a))
+    if (!phx__node_keys_is_secure(&p->keys, a))
         return PHX_EINSECURE;
     p->set.os_calls += 2;
     err = p->os.listen(p->os.world, a, &handle);
@@ -138,11 +138,13 @@ static int api_listen_at(phx *p, struct phx_address *a)
     at->handle = handle;
     at->paused = 0;
     a->tls = (unsigned char)tls; /* the world knows nothing of it */
-    at->address = *a;
-    phx__node_samehost_listen(p, p->listener_count++);
+    at->address = companion->address = *a;
+    companion->handle = -1;
+    phx__node_samehost_add(&p->samehost, (uint32_t)p->listener_count);
+    phx__node_links_open_companion(p, p->listener_count++);
     phx__dial_listening(&p->dial, 1);
     if (!phx__addr_is_any(a))
-        (void)phx__node_step_own_address(p, a); /* a ninth address is not worth a failure */
+        (void)phx__node_addr_add(&p->addr, a); /* a ninth address is not worth a failure */
     p->card_stale = 1;
     return 0;
 }
@@ -202,9 +204,9 @@ int phx_advertise(phx *p, const char *address)
         return PHX_EADDRESS;
     }
     a.tls = a.family != PHX_UNIX && (parsed.tls || p->cfg.tls);
-    if (!phx__node_keys_is_secure(p, &a))
+    if (!phx__node_keys_is_secure(&p->keys, &a))
         return PHX_EINSECURE;
-    err = phx__node_step_own_address(p, &a);
+    err = phx__node_addr_add(&p->addr, &a);
     p->card_stale |= err > 0;
     return err < 0 ? err : 0;
 }
@@ -224,7 +226,7 @@ int phx_join(phx *p, const char *address)
     if (n < 0)
         return n;
     for (i = 0; i < n; i++) {
-        if (!phx__node_keys_is_secure(p, &a[i]))
+        if (!phx__node_keys_is_secure(&p->keys, &a[i]))
             return PHX_EINSECURE;
         if (a[i].family != PHX_UNIX && a[i].family != PHX_OTHER && a[i].port == 0)
             return PHX_EADDRESS;
@@ -239,9 +241,9 @@ int phx_adopt(phx *p, int fd, int dialer)
 
     if (p == NULL || fd < 0 || dialer < 0 || dialer > (1 | PHX_ADOPT_TLS))
         return PHX_EINVAL;
-    err = p->closing ? PHX_ECLOSED : phx__node_keys_may_adopt(p, fd, dialer & PHX_ADOPT_TLS);
+    err = p->closing ? PHX_ECLOSED : phx__node_keys_may_adopt(&p->keys, fd, dialer & PHX_ADOPT_TLS);
     if (err == 0 && (dialer & PHX_ADOPT_TLS))
-        err = phx__node_keys_tls(p);
+        err = phx__node_keys_tls(&p->keys);
     if (err == 0)
         err = phx__os_sock_adopt(&p->os, fd);
     if (err != 0) {
@@ -249,6 +251,31 @@ int phx_adopt(phx *p, int fd, int dialer)
         return err;
     }
     return phx__node_links_adopt(p, fd, dialer & 1, dialer & PHX_ADOPT_TLS);
+}
+
+/* ---- Keys ------------------------------------------------------------------------------------ */
+
+int phx_set_keys(phx *p, const struct phx_key *keys, int count)
+{
+    if (p == NULL || keys == NULL || count < 1)
+        return PHX_EINVAL;
+    return phx__node_keys_set(&p->keys, keys, (uint32_t)count);
+}
+
+int phx_read_key(const char *path, void *out, size_t capacity)
+{
+    uint8_t bytes[PHX_KEY_MAX + 1];
+    long size;
+
+    if (path == NULL || out == NULL)
+        return PHX_EINVAL;
+    size = phx__os_file_read(path, bytes, sizeof bytes);
+    if (size < 0)
+        return (int)size;
+    if (!api_within((uint64_t)size, PHX_KEY_MIN, PHX_KEY_MAX) || (size_t)size > capacity)
+        return PHX_EKEYSIZE;
+    memcpy(out, bytes, (size_t)size);
+    return (int)size;
 }
 
 /* ---- The loop -------------------------------------------------------------------------------- */
@@ -279,6 +306,7 @@ static int api_put_fd(struct pollfd *fds, int capacity, int n, int fd, int event
 
 int phx_fds(const phx *p, struct pollfd *fds, int capacity)
 {
+    const struct phx__listener *companion;
     int wake = phx__os_wake_handle(&p->os);
     int i, n = 0;
     uint32_t slot;
@@ -288,8 +316,9 @@ int phx_fds(const phx *p, struct pollfd *fds, int capacity)
     for (i = 0; i < p->listener_count; i++) {
         if (!p->listeners[i].paused)
             n = api_put_fd(fds, capacity, n, p->listeners[i].handle, PHX_READ);
-        if (p->near[i].handle >= 0 && !p->near[i].paused)
-            n = api_put_fd(fds, capacity, n, p->near[i].handle, PHX_READ);
+        companion = &p->listeners[PHX__LISTENERS + (uint32_t)i];
+        if (companion->handle >= 0 && !companion->paused)
+            n = api_put_fd(fds, capacity, n, companion->handle, PHX_READ);
     }
     for (slot = 0; slot < p->link_size; slot++) {
         const struct phx__link *l = p->links[slot];

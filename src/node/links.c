@@ -122,6 +122,7 @@ void phx__node_links_watch(phx *p, struct phx__link *l)
 
 static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_state was, int reason)
 {
+    struct phx__node_keys_end end = { &l->address, l->why, l->dialer, l->stranger };
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
     int level = reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED        ? PHX_LOG_DEBUG
                 : was == PHX__LINK_UP || l->refused || reason == PHX_EPROTO || reason == PHX_ETLS
@@ -132,7 +133,7 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
 
     /* What never was a link is told once a minute of each peer and reason: strangers come as often as they
      * like, and a hub with another key is dialled for ever. */
-    if (was != PHX__LINK_UP && (before = phx__node_keys_may_log(p, l, reason)) < 0)
+    if (was != PHX__LINK_UP && (before = phx__node_keys_may_log(&p->keys, &end, reason, p->now)) < 0)
         return;
     phx__node_log(p, level, "link %s %s: %s%s%s%s%s",
                   l->peer != PHX__NONE ? phx_id_text(&l->id, id) : "?",
@@ -227,7 +228,7 @@ void phx__node_links_close_link(phx *p, struct phx__link *l, int reason, int tel
         links_link_down(p, l);
     if (l->attempt != PHX__NONE) {
         p->dials_failed++;
-        if (phx__node_samehost_is_doubtful(l, reason)
+        if (l->same_host && phx__node_samehost_is_doubtful(&l->address, reason)
             && links_hook_later(p, l->attempt, l->expect, &l->address) == 0)
             p->more = 1; /* the way within the host led to the wrong one: TCP, in this step or the next */
         else
@@ -316,14 +317,13 @@ void phx__node_links_resume_listeners(phx *p)
     }
     for (i = 0; i < p->listener_count; i++) {
         links_resume(p, &p->listeners[i]);
-        links_resume(p, &p->near[i]);
+        links_resume(p, &p->listeners[PHX__LISTENERS + (uint32_t)i]);
     }
 }
 
 void phx__node_links_accept(phx *p, int listener)
 {
-    int near = listener >= (int)PHX__LISTENERS;
-    struct phx__listener *at = near ? &p->near[listener - (int)PHX__LISTENERS] : &p->listeners[listener];
+    struct phx__listener *at = &p->listeners[listener];
     int i, err = 0;
 
     for (i = 0; i < LINKS_ACCEPTS && err == 0 && links_room_at(p) <= p->now; i++) {
@@ -338,7 +338,7 @@ void phx__node_links_accept(phx *p, int listener)
                    == 0) {
             l->address = from;
             l->address.tls = at->address.tls;
-            l->same_host = (uint8_t)near;
+            l->same_host = listener >= (int)PHX__LISTENERS;
             l->stranger = 1;
             p->strangers++;
             p->accepts++;
@@ -356,6 +356,40 @@ void phx__node_links_accept(phx *p, int listener)
         links_pause(p, at, p->now + LINKS_PAUSE);
     else if (links_room_at(p) > p->now)
         links_pause(p, at, links_room_at(p));
+}
+
+static int links_companion(phx *p, uint32_t slot, int *handle)
+{
+    int err;
+
+    p->set.os_calls++;
+    err = phx__os_samehost_listen(&p->os, &p->listeners[slot].address, handle);
+    if (err != 0)
+        return err;
+    p->set.os_calls++;
+    err = phx__map_put(&p->handles, (uint64_t)*handle, PHX__LISTENER_SLOT | slot);
+    if (err == 0 && (err = p->os.watch(p->os.world, *handle, PHX_READ)) != 0)
+        phx__map_del(&p->handles, (uint64_t)*handle);
+    if (err != 0)
+        p->os.close(p->os.world, *handle);
+    return err;
+}
+
+void phx__node_links_open_companion(phx *p, int listener)
+{
+    uint32_t slot = PHX__LISTENERS + (uint32_t)listener;
+    char text[PHX_ADDRESS_TEXT];
+    uint64_t again;
+    int handle = -1, err;
+
+    if (!phx__node_samehost_wants(&p->samehost, (uint32_t)listener))
+        return;
+    if ((err = links_companion(p, slot, &handle)) == 0)
+        p->listeners[slot].handle = handle;
+    if (phx__node_samehost_tried(&p->samehost, (uint32_t)listener, err, p->stepping, p->now, &again))
+        phx__node_log(p, PHX_LOG_WARN, "listener %s: processes of this host must use TCP: %s",
+                      phx_address_text(&p->listeners[slot].address, text), phx_strerror(err));
+    phx__node_links_look_again(p, again);
 }
 
 /* ---- Dialling -------------------------------------------------------------------------------- */
@@ -383,13 +417,17 @@ static int links_begin_dial(phx *p, struct phx__link *l)
 static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to, int near)
 {
     struct phx__link *l;
-    int secure = phx__node_keys_wants_tls(p, to), handle, err;
+    int secure = phx__node_keys_wants_tls(&p->keys, to), handle, err;
 
-    if (secure && (err = phx__node_keys_tls(p)) != 0)
+    if (secure && (err = phx__node_keys_tls(&p->keys)) != 0)
         return err;
     p->dials++;
-    err = near ? phx__node_samehost_dial(p, to, &handle) : PHX_ENOTSUP;
-    near = err == 0;
+    if (near && phx__node_samehost_may_dial(&p->samehost, to)) {
+        p->set.os_calls++;
+        near = (err = phx__os_samehost_dial(&p->os, to, &handle)) == 0;
+    } else {
+        near = 0;
+    }
     if (!near) {
         p->set.os_calls++;
         err = p->os.dial(p->os.world, to, &handle);
@@ -417,7 +455,7 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
 static int links_hook_link(phx *p, int handle, const struct phx__deferred_dial *h)
 {
     struct phx__link *l;
-    int err = p->cfg.tls ? phx__node_keys_tls(p) : 0;
+    int err = p->cfg.tls ? phx__node_keys_tls(&p->keys) : 0;
 
     if (err == 0)
         err = phx__os_sock_adopt(&p->os, handle);
@@ -449,7 +487,7 @@ static void links_hook(phx *p, const struct phx__deferred_dial *h)
     if (err == 0)
         return;
     p->dials_failed++;
-    if (phx__node_keys_may_log_dial(p, &h->to, err) >= 0)
+    if (phx__node_keys_may_log_dial(&p->keys, &h->to, err, p->now) >= 0)
         phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", h->to.path, phx_strerror(err));
     phx__dial_result(&p->dial, h->attempt, err, p->now);
 }
@@ -485,9 +523,9 @@ int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect, const str
 
     if (to->family == PHX_OTHER)
         return links_hook_later(p, attempt, expect, to);
-    if (!phx__node_keys_is_secure(p, to))
+    if (!phx__node_keys_is_secure(&p->keys, to))
         return PHX_EINSECURE;
-    return links_dial(p, attempt, expect, to, p->cfg.same_host);
+    return links_dial(p, attempt, expect, to, 1);
 }
 
 void phx__node_links_abandon(void *ctx, uint32_t attempt)
@@ -626,6 +664,30 @@ static int links_route_up(phx *p, const struct phx__link *l)
     return phx__route_up(&p->route, l->peer, &h, p->now);
 }
 
+/* Our end of a link: 1 and *here, or 0. Within this host it is what TCP would have had. */
+static int links_here(phx *p, const struct phx__link *l, struct phx_address *here)
+{
+    *here = l->dialer ? l->address : l->observed;
+    if (l->same_host && l->dialer)
+        return 1;
+    p->set.os_calls++;
+    if (l->same_host)
+        return phx__os_samehost_is_own(&p->os, here);
+    memset(here, 0, sizeof *here);
+    return p->os.local(p->os.world, l->handle, here) == 0;
+}
+
+void phx__node_links_learn_address(phx *p, const struct phx__link *l)
+{
+    struct phx__node_addr_link link = { &l->id,    &l->address, &l->observed,
+                                        l->dialer, l->secure,   l->same_host };
+    struct phx_address here;
+
+    if (!phx__node_addr_is_idle(&p->addr, &link) && links_here(p, l, &here)
+        && phx__node_addr_learn(&p->addr, &link, &here))
+        p->card_stale = 1;
+}
+
 static int links_link_up(void *ctx, struct phx__link *l)
 {
     phx *p = ctx;
@@ -660,7 +722,7 @@ static int links_link_up(void *ctx, struct phx__link *l)
     phx__node_log(p, PHX_LOG_INFO, "link %s %s: up%s", phx_id_text(&l->id, id),
                   l->address.family ? phx_address_text(&l->address, at) : "adopted",
                   l->same_host ? ", within this host" : "");
-    phx__node_addr_learn(p, l);
+    phx__node_links_learn_address(p, l);
     links_resume_parked(p, l);
     phx__node_links_resume_listeners(p);
     p->set.wants(p, l); /* what waited for a link it may have replaced */
@@ -792,19 +854,8 @@ static size_t links_pull(void *ctx, struct phx__link *l, size_t budget)
 static int links_random(void *ctx, void *out, size_t size)
 {
     phx *p = ctx;
-    int err;
 
-    if (size > p->pool_left) {
-        p->set.os_calls++;
-        err = p->os.random(p->os.world, p->pool, sizeof p->pool);
-        if (err != 0)
-            return err;
-        p->pool_left = sizeof p->pool;
-    }
-    p->pool_left -= size;
-    memcpy(out, p->pool + p->pool_left, size);
-    memset(p->pool + p->pool_left, 0, size); /* used once */
-    return 0;
+    return phx__node_keys_random(&p->keys, out, size);
 }
 
 int phx__node_links_open_set(phx *p)

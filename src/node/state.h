@@ -6,6 +6,9 @@
 #include "link/link.h"
 #include "detect/detect.h"
 #include "names/names.h"
+#include "node/addr.h"
+#include "node/keys.h"
+#include "node/samehost.h"
 #include "os/os.h"
 #include "post/post.h"
 #include "route/route.h"
@@ -18,7 +21,6 @@
 struct phx__listener {
     int handle;
     uint8_t paused; /* not watched: no descriptors, or too many strangers */
-    uint8_t wanted; /* of near: not there yet, and to be tried again */
     struct phx_address address;
 };
 
@@ -46,11 +48,6 @@ struct phx__tracing { /* a way that is being followed; see trace.c */
     int result;       /* with end */
     struct phx_hop *hops; /* cfg.hop_limit of them */
     uint64_t *sent_at;    /* as many, behind them in the same block */
-};
-
-struct phx__observation { /* what a peer said of where it sees us */
-    struct phx_id by;
-    struct phx_address from, at; /* the peer's own host; what it said, as one of our addresses */
 };
 
 /* What step.c keeps of each node beside the rooms' own arrays. */
@@ -85,7 +82,9 @@ struct phx {
     struct phx__names_lost lost;
     struct phx__post post;
     struct phx__link_set set;
-    struct phx__ratelimit lines; /* of the log, by peer and reason */
+    struct phx__node_keys keys;
+    struct phx__node_addr addr;
+    struct phx__node_samehost samehost;
     struct phx_id self;
     char cluster[65];
 
@@ -126,16 +125,9 @@ struct phx {
     uint32_t generation;
     uint32_t teller; /* the neighbour who told of the last new node */
 
-    struct phx__listener listeners[PHX__LISTENERS];
-    struct phx__listener near[PHX__LISTENERS]; /* their companions, handle -1: none; see samehost.c */
+    struct phx__listener listeners[2 * PHX__LISTENERS]; /* behind: their companions, handle -1: none */
     int listener_count;
     uint32_t resume_timer;                       /* paused listeners look again */
-    struct phx_address own[PHX__CARD_ADDRESSES]; /* what others are told */
-    uint8_t own_count;
-    uint8_t own_learnt;            /* bits of own: may give way */
-    uint64_t here[32];             /* hashes of our ends of links, the latest kinds */
-    struct phx__observation sights[8];   /* not agreed upon, the latest */
-    uint32_t here_count, sight_next;
 
     uint32_t spare_timer;
     uint64_t spare_uses;    /* of mem, when that timer was set */
@@ -143,10 +135,6 @@ struct phx {
     uint64_t goodbye_at, close_at;
     int card_late; /* the card could not be made for lack of memory */
     uint32_t close_timer;
-
-    uint8_t
-        pool[512]; /* random bytes for nonces: asking the world for each costs three system calls */
-    size_t pool_left;
 
     uint64_t updates_in, entries_in, heartbeats_in, monitor_beats_in, heartbeats_out, dials,
         dials_failed, accepts, refused, links_lost, bad_frames;
@@ -157,6 +145,10 @@ PHX_PRIVATE int phx__node_links_open_set(phx *p);
 PHX_PRIVATE void phx__node_links_accept(phx *p, int listener);
 PHX_PRIVATE void phx__node_links_resume_listeners(phx *p);
 PHX_PRIVATE void phx__node_links_look_again(phx *p, uint64_t at); /* at the listeners */
+/* Opens the companion of a listener, if it is wanted. */
+PHX_PRIVATE void phx__node_links_open_companion(phx *p, int listener);
+/* What a link that has come up teaches of own addresses. */
+PHX_PRIVATE void phx__node_links_learn_address(phx *p, const struct phx__link *l);
 PHX_PRIVATE int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect,
                                const struct phx_address *to);
 PHX_PRIVATE void phx__node_links_hooks(phx *p); /* asks cfg.dial for what disc wants */
@@ -174,33 +166,6 @@ PHX_PRIVATE void phx__node_links_sweep(phx *p); /* frees closed links */
 PHX_PRIVATE void phx__node_links_free_links(phx *p);
 /* Asks the world for what the link waits for, if that changed. */
 PHX_PRIVATE void phx__node_links_watch(phx *p, struct phx__link *l);
-
-/* samehost.c: links within this host. A companion for a new listener; another try for what is missing. */
-PHX_PRIVATE void phx__node_samehost_listen(phx *p, int listener);
-PHX_PRIVATE void phx__node_samehost_again(phx *p);
-/* 0 and a connected handle, or an error and TCP is the way. */
-PHX_PRIVATE int phx__node_samehost_dial(phx *p, const struct phx_address *to, int *handle);
-/* A dialled link was closed for this reason: may it be that TCP leads to somebody else? */
-PHX_PRIVATE int phx__node_samehost_is_doubtful(const struct phx__link *l, int reason);
-/* Our end of such a link, as TCP would have it: 1, or 0. */
-PHX_PRIVATE int phx__node_samehost_here(phx *p, const struct phx__link *l, struct phx_address *here);
-
-/* addr.c: what a link that has come up teaches of our own addresses. */
-PHX_PRIVATE void phx__node_addr_learn(phx *p, const struct phx__link *l);
-/* keys.c: keys, what is secure, limits. */
-PHX_PRIVATE int phx__node_keys_set(phx *p, const struct phx_key *keys, uint32_t count); /* or ENOMEM */
-PHX_PRIVATE void phx__node_keys_drop_keys(phx *p);
-/* May this node speak there? */
-PHX_PRIVATE int phx__node_keys_is_secure(const phx *p, const struct phx_address *a);
-PHX_PRIVATE int phx__node_keys_may_adopt(phx *p, int handle, int secure); /* 0 or PHX_EINSECURE */
-/* May the end of this link be logged? How many were not before it, or -1: no. */
-PHX_PRIVATE int64_t phx__node_keys_may_log(phx *p, const struct phx__link *l, int reason);
-PHX_PRIVATE int64_t phx__node_keys_may_log_dial(phx *p, const struct phx_address *to, int reason);
-PHX_PRIVATE int phx__node_keys_wants_tls(const phx *p, const struct phx_address *a);
-/* Makes ready for TLS: 0, PHX_ENOTSUP, PHX_ENOKEY, PHX_ENOMEM or what is wrong with the files. */
-PHX_PRIVATE int phx__node_keys_tls(phx *p);
-/* cfg.tls and the files, once the keys are there; the files are read. */
-PHX_PRIVATE int phx__node_keys_open_tls(phx *p);
 
 /* frames.c: frames in, control frames out. */
 PHX_PRIVATE int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame *f,
@@ -269,6 +234,5 @@ PHX_PRIVATE int phx__node_step_peer(phx *p, uint32_t node); /* makes room in pee
 /* What was amiss with this node; NULL: nothing. The same, made if there was nothing; NULL: no memory. */
 PHX_PRIVATE struct phx__history *phx__node_step_past(const phx *p, uint32_t node);
 PHX_PRIVATE struct phx__history *phx__node_step_note(phx *p, uint32_t node);
-PHX_PRIVATE int phx__node_step_own_address(phx *p, const struct phx_address *a); /* 1: a new one */
 
 #endif

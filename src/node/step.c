@@ -27,8 +27,6 @@
 #define STEP_SPARE_TIME (2 * PHX__SECOND)
 /* Deadlines handled in one step. */
 #define STEP_TIMERS 10000
-/* Peers and reasons of which it is known that they were logged, 24 bytes each. */
-#define STEP_LINES 64u
 /* So many nodes are dialled as soon as they are heard of; see dial.c for more. */
 #define STEP_CROWD 8u
 /* Readiness asked for at once. */
@@ -130,26 +128,13 @@ static void step_drop_past(phx *p, struct phx__history *past)
         p->peers[past->node].past = (uint32_t)(past - p->pasts) + 1;
 }
 
-int phx__node_step_own_address(phx *p, const struct phx_address *a)
-{
-    uint8_t i;
-
-    for (i = 0; i < p->own_count; i++)
-        if (phx__addr_equal(&p->own[i], a))
-            return 0;
-    if (p->own_count == PHX__CARD_ADDRESSES)
-        return PHX_ELIMIT;
-    p->own[p->own_count++] = *a;
-    return 1;
-}
-
 static int step_write_card(phx *p)
 {
     static const struct phx__names_of none = { NULL, 0, 0, 0 };
     const struct phx__names_of *mine = p->names.capacity > 0 ? &p->names.of[PHX__SELF] : &none;
     struct phx__card head;
     struct phx__writer w;
-    size_t size = phx__wire_card_size(p->own_count, mine->count);
+    size_t size = phx__wire_card_size(p->addr.count, mine->count);
     uint8_t *data = phx__mem_get(&p->mem, size);
     int err;
 
@@ -158,8 +143,8 @@ static int step_write_card(phx *p)
     memset(&head, 0, sizeof head);
     head.flags = (uint8_t)((p->cfg.relay ? PHX__CARD_RELAYS : 0) | (p->left ? PHX__CARD_LEFT : 0));
     head.window = (uint32_t)p->cfg.window;
-    head.address_count = p->own_count;
-    memcpy(head.address, p->own, sizeof head.address);
+    head.address_count = p->addr.count;
+    memcpy(head.address, p->addr.at, sizeof head.address);
     head.claim_count = mine->count;
     phx__buf_writer_init(&w, data, size);
     phx__wire_put_card(&w, &head, mine->at);
@@ -572,6 +557,7 @@ static void step_spares_due(phx *p)
 static void step_timer(phx *p, int kind, uint32_t arg)
 {
     uint32_t forgotten;
+    int i;
 
     switch (kind) {
     case PHX__TIMER_LINK: step_link_due(p, arg); break;
@@ -587,7 +573,8 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_POST:
     case PHX__TIMER_POST_HOLD: phx__post_due(&p->post, kind, arg, p->now); break;
     case PHX__TIMER_ACCEPT:
-        phx__node_samehost_again(p);
+        for (i = 0; i < p->listener_count; i++)
+            phx__node_links_open_companion(p, i);
         phx__node_links_resume_listeners(p);
         break;
     case PHX__TIMER_LATE: step_late(p); break;
@@ -810,21 +797,102 @@ uint64_t phx_deadline(const phx *p)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-static int step_copy_config(phx *p, const struct phx_config *cfg)
+static void step_copy_config(phx *p, const struct phx_config *cfg)
 {
-    size_t n = strlen(cfg->cluster);
+    p->cfg = *cfg;
+    memcpy(p->cluster, cfg->cluster, strlen(cfg->cluster) + 1);
+    p->cfg.cluster = p->cluster;
+    phx__node_samehost_init(&p->samehost, cfg->same_host != 0);
+}
+
+/* Links and TLS use the keys where they are. */
+static void step_show_keys(void *ctx, const struct phx__node_key *keys, uint32_t count)
+{
+    struct phx_key shown[PHX__NODE_KEYS];
+    phx *p = ctx;
+    uint32_t i;
+
+    PHX_ASSERT(count <= PHX__LINK_KEYS && count <= PHX__TLS_KEYS);
+    memset(p->set.begun, 0, sizeof p->set.begun);
+    for (i = 0; i < count; i++) {
+        shown[i].data = p->set.keys[i].data = keys[i].data;
+        shown[i].size = p->set.keys[i].size = keys[i].size;
+    }
+    p->set.key_count = count;
+    phx__link_rekey(&p->set);
+    if (p->set.tls != NULL)
+        phx__tls_keys(p->set.tls, p->cluster, shown, count);
+}
+
+static int step_open_tls(void *ctx, int files)
+{
+    struct phx__tls_files from = { NULL, NULL, NULL };
+    phx *p = ctx;
+    int err;
+
+    if (files) {
+        from.ca = p->cfg.tls_ca;
+        from.cert = p->cfg.tls_cert;
+        from.key = p->cfg.tls_key;
+    }
+    err = phx__tls_set_open(&p->set.tls, &p->mem, &from);
+    if (err == 0)
+        step_show_keys(p, p->keys.at, p->keys.count);
+    return err;
+}
+
+static int step_local(void *ctx, int handle, struct phx_address *out)
+{
+    phx *p = ctx;
+
+    p->set.os_calls++;
+    return p->os.local(p->os.world, handle, out);
+}
+
+static int step_random(void *ctx, void *out, size_t size)
+{
+    phx *p = ctx;
+
+    p->set.os_calls++;
+    return p->os.random(p->os.world, out, size);
+}
+
+/* The configuration's strings about keys are the host's own, and are not needed after this. */
+static int step_open_keys(phx *p)
+{
+    struct phx__node_keys_ops ops = { p, step_show_keys, step_open_tls, step_local, step_random };
     struct phx_key key;
     int err;
 
-    key.data = cfg->key;
-    key.size = cfg->key_size;
-    p->cfg = *cfg;
-    memcpy(p->cluster, cfg->cluster, n + 1);
-    p->cfg.cluster = p->cluster;
-    p->cfg.key = NULL;
+    key.data = p->cfg.key;
+    key.size = p->cfg.key_size;
+    err = phx__node_keys_init(&p->keys, &p->mem, p->cfg.insecure, p->cfg.tls, phx__rnd_next(&p->rnd), &ops);
+    if (err == 0 && (err = phx__node_keys_set(&p->keys, &key, key.data != NULL)) == 0)
+        err = phx__node_keys_open_tls(&p->keys, p->cfg.tls_ca != NULL);
+    p->cfg.key = p->cfg.tls_ca = p->cfg.tls_cert = p->cfg.tls_key = NULL;
     p->cfg.key_size = 0;
-    err = phx__node_keys_set(p, &key, cfg->key != NULL);
-    return err != 0 ? err : phx__node_keys_open_tls(p);
+    return err;
+}
+
+static const struct phx_address *step_listener(void *ctx, uint32_t i)
+{
+    const phx *p = ctx;
+
+    return (int)i < p->listener_count ? &p->listeners[i].address : NULL;
+}
+
+static void step_moved(void *ctx)
+{
+    phx *p = ctx;
+
+    phx__dial_moved(&p->dial, p->now);
+}
+
+static void step_seen_at(void *ctx, const struct phx_address *a)
+{
+    char text[PHX_ADDRESS_TEXT];
+
+    phx__node_log(ctx, PHX_LOG_INFO, "others see this node at %s", phx_address_text(a, text));
 }
 
 static int step_open_identity(phx *p, const struct phx_config *cfg)
@@ -871,8 +939,10 @@ static int step_open_brains(phx *p)
                                   step_done, step_writable, step_post_wants,
                                   step_segment, step_member,
                                   p->cfg.on_begin != NULL ? step_begin : NULL, step_forsake };
+    struct phx__node_addr_ops addr = { p, step_listener, step_moved, step_seen_at };
     int err;
 
+    phx__node_addr_init(&p->addr, &addr);
     phx__node_frames_route_ops(p, &route);
     phx__names_init(&p->names, &p->mem, &p->ids);
     phx__names_lost_init(&p->lost, &p->mem, &p->names, step_failed_at, p);
@@ -889,7 +959,7 @@ static int step_open_brains(phx *p)
         || (err = phx__timer_new(&p->timers, PHX__TIMER_TRACE, 0, &p->trace_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->close_timer)) != 0)
         return err;
-    if ((err = phx__ratelimit_init(&p->lines, &p->mem, STEP_LINES, phx__rnd_next(&p->rnd))) != 0)
+    if ((err = step_open_keys(p)) != 0)
         return err;
     p->route.relay = p->cfg.relay;
     if ((err = step_write_card(p)) != 0)
@@ -907,8 +977,8 @@ static void step_free(phx *p)
     phx__node_links_free_links(p);
     for (i = 0; i < p->listener_count; i++) {
         p->os.close(p->os.world, p->listeners[i].handle);
-        if (p->near[i].handle >= 0)
-            p->os.close(p->os.world, p->near[i].handle);
+        if (p->listeners[PHX__LISTENERS + (uint32_t)i].handle >= 0)
+            p->os.close(p->os.world, p->listeners[PHX__LISTENERS + (uint32_t)i].handle);
     }
     phx__post_free(&p->post);
     phx__dial_free(&p->dial);
@@ -929,9 +999,9 @@ static void step_free(phx *p)
     phx__mem_put(&p->mem, p->pasts, p->past_capacity * sizeof *p->pasts);
     phx__buf_block_drop(p->set.block);
     phx__buf_block_drop(p->set.spare);
-    phx__node_keys_drop_keys(p);
+    memset(p->set.begun, 0, sizeof p->set.begun); /* made of the keys */
+    phx__node_keys_free(&p->keys);
     phx__tls_set_free(p->set.tls);
-    phx__ratelimit_free(&p->lines);
     if (p->os.free != NULL)
         p->os.free(p->os.world);
     phx__mem_drop_spares(&p->mem);
@@ -951,11 +1021,11 @@ void phx_free(phx *p)
 
 static int step_open(phx *p, const struct phx_config *cfg)
 {
-    int err = step_copy_config(p, cfg);
+    int err;
 
-    if (err == 0 && (err = step_open_identity(p, cfg)) == 0)
-        err = step_open_brains(p);
-    return err;
+    step_copy_config(p, cfg);
+    err = step_open_identity(p, cfg);
+    return err != 0 ? err : step_open_brains(p);
 }
 
 int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
