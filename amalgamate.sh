@@ -16,8 +16,8 @@ headers="base/base base/mem base/map base/rnd base/timer base/sha base/buf base/
  route/table route/route names/names names/lost detect/detect
  dial/slot dial/pick dial/backoff dial/addr dial/ratelimit dial/dial dial/start dial/target
  post/returns post/flow post/multicast post/store post/sched post/box post/post
- link/link node/base node/handover node/suspect node/trace node/links
- node/state"
+ link/link node/base node/keys node/samehost node/addr node/handover
+ node/suspect node/trace node/links node/state"
 sources="base/mem base/map base/rnd base/timer base/sha base/buf base/id
  wire/wire wire/run wire/trace wire/place
  os/sock os/samehost os/os os/file tls/tls tls/cert link/link link/place

@@ -183,7 +183,7 @@ static int api_resolve(phx *p, const char *text, struct phx_address *out, int ca
         out[i].port = parsed.port;
         out[i].tls = parsed.tls || p->cfg.tls;
     }
-    if (n > 0 && out[0].tls && (err = phx__node_keys_tls(p)) != 0)
+    if (n > 0 && out[0].tls && (err = phx__node_keys_tls(&p->keys)) != 0)
         return err;
     return n == 0 ? PHX_ERESOLVE : n;
 }
@@ -243,9 +243,9 @@ int phx_advertise(phx *p, const char *address)
         return PHX_EADDRESS;
     }
     a.tls = a.family != PHX_UNIX && (parsed.tls || p->cfg.tls);
-    if (!phx__node_keys_is_secure(p, &a))
+    if (!phx__node_keys_is_secure(&p->keys, &a))
         return PHX_EINSECURE;
-    err = phx__node_own_address(p, &a);
+    err = phx__node_addr_add(&p->addr, &a);
     p->news.card_stale |= err > 0;
     return err < 0 ? err : 0;
 }
@@ -265,7 +265,7 @@ int phx_join(phx *p, const char *address)
     if (n < 0)
         return n;
     for (i = 0; i < n; i++) {
-        if (!phx__node_keys_is_secure(p, &a[i]))
+        if (!phx__node_keys_is_secure(&p->keys, &a[i]))
             return PHX_EINSECURE;
         if (a[i].family != PHX_UNIX && a[i].family != PHX_OTHER && a[i].port == 0)
             return PHX_EADDRESS;
@@ -279,9 +279,9 @@ int phx_adopt(phx *p, int fd, int dialer)
 
     if (p == NULL || fd < 0 || dialer < 0 || dialer > (1 | PHX_ADOPT_TLS))
         return PHX_EINVAL;
-    err = p->leave.closing ? PHX_ECLOSED : phx__node_keys_may_adopt(p, fd, dialer & PHX_ADOPT_TLS);
+    err = p->leave.closing ? PHX_ECLOSED : phx__node_keys_may_adopt(&p->keys, fd, dialer & PHX_ADOPT_TLS);
     if (err == 0 && (dialer & PHX_ADOPT_TLS))
-        err = phx__node_keys_tls(p);
+        err = phx__node_keys_tls(&p->keys);
     if (err == 0)
         err = phx__os_sock_adopt(&p->os, fd);
     if (err != 0) {
@@ -289,6 +289,31 @@ int phx_adopt(phx *p, int fd, int dialer)
         return err;
     }
     return phx__node_links_adopt(p, fd, dialer & 1, dialer & PHX_ADOPT_TLS);
+}
+
+/* ---- Keys ------------------------------------------------------------------------------------ */
+
+int phx_set_keys(phx *p, const struct phx_key *keys, int count)
+{
+    if (p == NULL || keys == NULL || count < 1)
+        return PHX_EINVAL;
+    return phx__node_keys_set(&p->keys, keys, (uint32_t)count);
+}
+
+int phx_read_key(const char *path, void *out, size_t capacity)
+{
+    uint8_t bytes[PHX_KEY_MAX + 1];
+    long size;
+
+    if (path == NULL || out == NULL)
+        return PHX_EINVAL;
+    size = phx__os_file_read(path, bytes, sizeof bytes);
+    if (size < 0)
+        return (int)size;
+    if (!api_within((uint64_t)size, PHX_KEY_MIN, PHX_KEY_MAX) || (size_t)size > capacity)
+        return PHX_EKEYSIZE;
+    memcpy(out, bytes, (size_t)size);
+    return (int)size;
 }
 
 /* ---- The loop -------------------------------------------------------------------------------- */
@@ -319,6 +344,7 @@ static int api_put_fd(struct pollfd *fds, int capacity, int n, int fd, int event
 
 int phx_fds(const phx *p, struct pollfd *fds, int capacity)
 {
+    const struct phx__listener *companion;
     int wake = phx__os_wake_handle(&p->os);
     int i, n = 0;
     uint32_t slot;
@@ -328,8 +354,9 @@ int phx_fds(const phx *p, struct pollfd *fds, int capacity)
     for (i = 0; i < p->listeners.count; i++) {
         if (!p->listeners.at[i].paused)
             n = api_put_fd(fds, capacity, n, p->listeners.at[i].handle, PHX_READ);
-        if (p->near[i].handle >= 0 && !p->near[i].paused)
-            n = api_put_fd(fds, capacity, n, p->near[i].handle, PHX_READ);
+        companion = &p->listeners.at[PHX__LISTENERS + (uint32_t)i];
+        if (companion->handle >= 0 && !companion->paused)
+            n = api_put_fd(fds, capacity, n, companion->handle, PHX_READ);
     }
     for (slot = 0; slot < p->links.size; slot++) {
         const struct phx__link *l = p->links.at[slot];

@@ -244,16 +244,3 @@ uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out)
     memcpy(out, card.address, card.address_count * sizeof *out);
     return card.address_count;
 }
-
-int phx__node_own_address(phx *p, const struct phx_address *a)
-{
-    uint8_t i;
-
-    for (i = 0; i < p->own_count; i++)
-        if (phx__addr_equal(&p->own[i], a))
-            return 0;
-    if (p->own_count == PHX__CARD_ADDRESSES)
-        return PHX_ELIMIT;
-    p->own[p->own_count++] = *a;
-    return 1;
-}

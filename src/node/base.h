@@ -77,6 +77,5 @@ PHX_PRIVATE int phx__node_send(void *ctx, uint32_t nbr, const struct phx__writer
 
 /* What a node's card says, at most PHX__CARD_ADDRESSES of them: how many. */
 PHX_PRIVATE uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out);
-PHX_PRIVATE int phx__node_own_address(phx *p, const struct phx_address *a); /* 1: a new one */
 
 #endif

@@ -124,6 +124,7 @@ static void links_watch(phx *p, struct phx__link *l)
 
 static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_state was, int reason)
 {
+    struct phx__node_keys_end end = { &l->address, l->why, l->dialer, l->unauthenticated };
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
     int level = reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED        ? PHX_LOG_DEBUG
                 : was == PHX__LINK_UP || l->refused || reason == PHX_EPROTO || reason == PHX_ETLS
@@ -134,7 +135,7 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
 
     /* What never was a link is told once a minute of each peer and reason: strangers come as often as they
      * like, and a hub with another key is dialled for ever. */
-    if (was != PHX__LINK_UP && (before = phx__node_keys_may_log(p, l, reason)) < 0)
+    if (was != PHX__LINK_UP && (before = phx__node_keys_may_log(&p->keys, &end, reason, p->now)) < 0)
         return;
     phx__node_log(p, level, "link %s %s: %s%s%s%s%s",
                   l->peer != PHX__NONE ? phx_id_text(&l->id, id) : "?",
@@ -233,7 +234,7 @@ void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
         links_down(p, l);
     if (l->attempt != PHX__NONE) {
         p->stats.dials_failed++;
-        if (phx__node_samehost_is_doubtful(l, reason)
+        if (l->same_host && phx__node_samehost_is_doubtful(&l->address, reason)
             && links_defer_dial(p, l->attempt, l->expect, &l->address) == 0)
             p->step.more = 1; /* within the host answered the wrong one: TCP, in this step or the next */
         else
@@ -274,9 +275,10 @@ void phx__node_links_shut(phx *p)
     }
     s->size = 0;
     for (i = 0; i < (uint32_t)p->listeners.count; i++) {
-        p->os.close(p->os.world, p->listeners.at[i].handle);
-        if (p->near[i].handle >= 0)
-            p->os.close(p->os.world, p->near[i].handle);
+        const struct phx__listener *at = &p->listeners.at[i], *companion = at + PHX__LISTENERS;
+        p->os.close(p->os.world, at->handle);
+        if (companion->handle >= 0)
+            p->os.close(p->os.world, companion->handle);
     }
 }
 
@@ -334,7 +336,7 @@ static uint64_t links_room_at(const phx *p)
                : links_oldest_unauthenticated(p)->since + LINKS_FAIR_TIME;
 }
 
-void phx__node_links_look_again(phx *p, uint64_t at)
+static void links_look_again(phx *p, uint64_t at)
 {
     if (at < phx__timer_at(&p->timers, p->listeners.timer))
         phx__timer_set(&p->timers, p->listeners.timer, at);
@@ -345,7 +347,7 @@ static void links_pause(phx *p, struct phx__listener *at, uint64_t until)
     at->paused = 1;
     p->set.os_calls++;
     p->os.watch(p->os.world, at->handle, 0);
-    phx__node_links_look_again(p, until);
+    links_look_again(p, until);
 }
 
 static void links_resume(phx *p, struct phx__listener *at)
@@ -356,7 +358,7 @@ static void links_resume(phx *p, struct phx__listener *at)
     if (p->os.watch(p->os.world, at->handle, PHX_READ) == 0)
         at->paused = 0;
     else
-        phx__node_links_look_again(p, p->now + LINKS_PAUSE);
+        links_look_again(p, p->now + LINKS_PAUSE);
 }
 
 void phx__node_links_resume_listeners(phx *p)
@@ -365,19 +367,18 @@ void phx__node_links_resume_listeners(phx *p)
     int i;
 
     if (room_at > p->now) {
-        phx__node_links_look_again(p, room_at);
+        links_look_again(p, room_at);
         return;
     }
     for (i = 0; i < p->listeners.count; i++) {
         links_resume(p, &p->listeners.at[i]);
-        links_resume(p, &p->near[i]);
+        links_resume(p, &p->listeners.at[PHX__LISTENERS + (uint32_t)i]);
     }
 }
 
 static void links_accept(phx *p, int listener)
 {
-    int near = listener >= (int)PHX__LISTENERS;
-    struct phx__listener *at = near ? &p->near[listener - (int)PHX__LISTENERS] : &p->listeners.at[listener];
+    struct phx__listener *at = &p->listeners.at[listener];
     int i, err = 0;
 
     for (i = 0; i < LINKS_ACCEPTS && err == 0 && links_room_at(p) <= p->now; i++) {
@@ -392,7 +393,7 @@ static void links_accept(phx *p, int listener)
                    == 0) {
             l->address = from;
             l->address.tls = at->address.tls;
-            l->same_host = (uint8_t)near;
+            l->same_host = listener >= (int)PHX__LISTENERS;
             l->unauthenticated = 1;
             p->links.unauthenticated++;
             p->stats.accepts++;
@@ -412,14 +413,48 @@ static void links_accept(phx *p, int listener)
         links_pause(p, at, links_room_at(p));
 }
 
+static int links_companion(phx *p, uint32_t slot, int *handle)
+{
+    int err;
+
+    p->set.os_calls++;
+    err = phx__os_samehost_listen(&p->os, &p->listeners.at[slot].address, handle);
+    if (err != 0)
+        return err;
+    p->set.os_calls++;
+    err = phx__map_put(&p->links.handles, (uint64_t)*handle, PHX__LISTENER_SLOT | slot);
+    if (err == 0 && (err = p->os.watch(p->os.world, *handle, PHX_READ)) != 0)
+        phx__map_del(&p->links.handles, (uint64_t)*handle);
+    if (err != 0)
+        p->os.close(p->os.world, *handle);
+    return err;
+}
+
+void phx__node_links_open_companion(phx *p, int listener)
+{
+    uint32_t slot = PHX__LISTENERS + (uint32_t)listener;
+    char text[PHX_ADDRESS_TEXT];
+    uint64_t again;
+    int handle = -1, err;
+
+    if (!phx__node_samehost_wants(&p->samehost, (uint32_t)listener))
+        return;
+    if ((err = links_companion(p, slot, &handle)) == 0)
+        p->listeners.at[slot].handle = handle;
+    if (phx__node_samehost_tried(&p->samehost, (uint32_t)listener, err, p->step.active, p->now, &again))
+        phx__node_log(p, PHX_LOG_WARN, "listener %s: processes of this host must use TCP: %s",
+                      phx_address_text(&p->listeners.at[slot].address, text), phx_strerror(err));
+    links_look_again(p, again);
+}
+
 int phx__node_links_listen(phx *p, struct phx_address *a)
 {
-    struct phx__listener *at = &p->listeners.at[p->listeners.count];
+    struct phx__listener *at = &p->listeners.at[p->listeners.count], *companion = at + PHX__LISTENERS;
     int err, handle, tls = a->tls;
 
     if (p->listeners.count == (int)PHX__LISTENERS)
         return PHX_ELIMIT;
-    if (!phx__node_keys_is_secure(p, a))
+    if (!phx__node_keys_is_secure(&p->keys, a))
         return PHX_EINSECURE;
     p->set.os_calls += 2;
     err = p->os.listen(p->os.world, a, &handle);
@@ -436,11 +471,13 @@ int phx__node_links_listen(phx *p, struct phx_address *a)
     at->handle = handle;
     at->paused = 0;
     a->tls = (unsigned char)tls; /* the world knows nothing of it */
-    at->address = *a;
-    phx__node_samehost_listen(p, p->listeners.count++);
+    at->address = companion->address = *a;
+    companion->handle = -1;
+    phx__node_samehost_add(&p->samehost, (uint32_t)p->listeners.count);
+    phx__node_links_open_companion(p, p->listeners.count++);
     phx__dial_listening(&p->dial, 1);
     if (!phx__addr_is_any(a))
-        (void)phx__node_own_address(p, a); /* a ninth address is not worth a failure */
+        (void)phx__node_addr_add(&p->addr, a); /* a ninth address is not worth a failure */
     p->news.card_stale = 1;
     return 0;
 }
@@ -470,13 +507,17 @@ static int links_begin_dial(phx *p, struct phx__link *l)
 static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to, int near)
 {
     struct phx__link *l;
-    int secure = phx__node_keys_wants_tls(p, to), handle, err;
+    int secure = phx__node_keys_wants_tls(&p->keys, to), handle, err;
 
-    if (secure && (err = phx__node_keys_tls(p)) != 0)
+    if (secure && (err = phx__node_keys_tls(&p->keys)) != 0)
         return err;
     p->stats.dials++;
-    err = near ? phx__node_samehost_dial(p, to, &handle) : PHX_ENOTSUP;
-    near = err == 0;
+    if (near && phx__node_samehost_may_dial(&p->samehost, to)) {
+        p->set.os_calls++;
+        near = (err = phx__os_samehost_dial(&p->os, to, &handle)) == 0;
+    } else {
+        near = 0;
+    }
     if (!near) {
         p->set.os_calls++;
         err = p->os.dial(p->os.world, to, &handle);
@@ -504,7 +545,7 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
 static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial *h)
 {
     struct phx__link *l;
-    int err = p->cfg.tls ? phx__node_keys_tls(p) : 0;
+    int err = p->cfg.tls ? phx__node_keys_tls(&p->keys) : 0;
 
     if (err == 0)
         err = phx__os_sock_adopt(&p->os, handle);
@@ -536,7 +577,7 @@ static void links_dial_other(phx *p, const struct phx__deferred_dial *h)
     if (err == 0)
         return;
     p->stats.dials_failed++;
-    if (phx__node_keys_may_log_dial(p, &h->to, err) >= 0)
+    if (phx__node_keys_may_log_dial(&p->keys, &h->to, err, p->now) >= 0)
         phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", h->to.path, phx_strerror(err));
     phx__dial_result(&p->dial, h->attempt, err, p->now);
 }
@@ -572,9 +613,9 @@ int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect, const str
 
     if (to->family == PHX_OTHER)
         return links_defer_dial(p, attempt, expect, to);
-    if (!phx__node_keys_is_secure(p, to))
+    if (!phx__node_keys_is_secure(&p->keys, to))
         return PHX_EINSECURE;
-    return links_dial(p, attempt, expect, to, p->cfg.same_host);
+    return links_dial(p, attempt, expect, to, 1);
 }
 
 void phx__node_links_abandon(void *ctx, uint32_t attempt)
@@ -712,6 +753,30 @@ static int links_route_up(phx *p, const struct phx__link *l)
     return phx__route_up(&p->route, l->peer, &h, p->now);
 }
 
+/* Our end of a link: 1 and *here, or 0. Within this host it is what TCP would have had. */
+static int links_here(phx *p, const struct phx__link *l, struct phx_address *here)
+{
+    *here = l->dialer ? l->address : l->observed;
+    if (l->same_host && l->dialer)
+        return 1;
+    p->set.os_calls++;
+    if (l->same_host)
+        return phx__os_samehost_is_own(&p->os, here);
+    memset(here, 0, sizeof *here);
+    return p->os.local(p->os.world, l->handle, here) == 0;
+}
+
+void phx__node_links_learn_address(phx *p, const struct phx__link *l)
+{
+    struct phx__node_addr_link link = { &l->id,    &l->address, &l->observed,
+                                        l->dialer, l->secure,   l->same_host };
+    struct phx_address here;
+
+    if (!phx__node_addr_is_idle(&p->addr, &link) && links_here(p, l, &here)
+        && phx__node_addr_learn(&p->addr, &link, &here))
+        p->news.card_stale = 1;
+}
+
 static int links_up(void *ctx, struct phx__link *l)
 {
     phx *p = ctx;
@@ -746,7 +811,7 @@ static int links_up(void *ctx, struct phx__link *l)
     phx__node_log(p, PHX_LOG_INFO, "link %s %s: up%s", phx_id_text(&l->id, id),
                   l->address.family ? phx_address_text(&l->address, at) : "adopted",
                   l->same_host ? ", within this host" : "");
-    phx__node_addr_learn(p, l);
+    phx__node_links_learn_address(p, l);
     links_resume_parked(p, l);
     phx__node_links_resume_listeners(p);
     p->set.wants(p, l); /* what waited for a link it may have replaced */
@@ -984,19 +1049,8 @@ static size_t links_pull(void *ctx, struct phx__link *l, size_t budget)
 static int links_random(void *ctx, void *out, size_t size)
 {
     phx *p = ctx;
-    int err;
 
-    if (size > p->pool_left) {
-        p->set.os_calls++;
-        err = p->os.random(p->os.world, p->pool, sizeof p->pool);
-        if (err != 0)
-            return err;
-        p->pool_left = sizeof p->pool;
-    }
-    p->pool_left -= size;
-    memcpy(out, p->pool + p->pool_left, size);
-    memset(p->pool + p->pool_left, 0, size); /* used once */
-    return 0;
+    return phx__node_keys_random(&p->keys, out, size);
 }
 
 int phx__node_links_open(phx *p)

@@ -6,19 +6,17 @@
 #include <poll.h>
 
 #define PHX__LISTENERS 8u
-/* Values of phx__links.handles: a link's slot; or this bit and a listener's index, PHX__LISTENERS more for
- * its companion within the host. */
+/* Values of phx__links.handles: a link's slot; or this bit and an index in phx__listeners.at. */
 #define PHX__LISTENER_SLOT 0x80000000u
 
 struct phx__listener {
     int handle;
     uint8_t paused; /* not watched: no descriptors, or too many links that are not authenticated */
-    uint8_t wanted; /* of near: not there yet, and to be tried again */
     struct phx_address address;
 };
 
 struct phx__listeners {
-    struct phx__listener at[PHX__LISTENERS];
+    struct phx__listener at[2 * PHX__LISTENERS]; /* behind: their companions, handle -1: none */
     int count;
     uint32_t timer; /* paused listeners look again */
 };
@@ -52,7 +50,10 @@ PHX_PRIVATE void phx__node_links_free(phx *p);
 
 PHX_PRIVATE int phx__node_links_listen(phx *p, struct phx_address *a);
 PHX_PRIVATE void phx__node_links_resume_listeners(phx *p);
-PHX_PRIVATE void phx__node_links_look_again(phx *p, uint64_t at); /* at the listeners */
+/* Opens the companion of a listener for processes of this host, if it is wanted. */
+PHX_PRIVATE void phx__node_links_open_companion(phx *p, int listener);
+/* What a link that has come up teaches of own addresses. */
+PHX_PRIVATE void phx__node_links_learn_address(phx *p, const struct phx__link *l);
 
 /* For dial. */
 PHX_PRIVATE int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect,

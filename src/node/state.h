@@ -5,19 +5,17 @@
 #include "dial/dial.h"
 #include "names/lost.h"
 #include "names/names.h"
+#include "node/addr.h"
 #include "node/base.h"
 #include "node/handover.h"
+#include "node/keys.h"
 #include "node/links.h"
+#include "node/samehost.h"
 #include "node/suspect.h"
 #include "node/trace.h"
 #include "os/os.h"
 #include "post/post.h"
 #include "route/route.h"
-
-struct phx__observation { /* what a peer said of where it sees us */
-    struct phx_id by;
-    struct phx_address from, at; /* the peer's own host; what it said, as one of our addresses */
-};
 
 /* What the step has not shown to all rooms, or not told to others. */
 struct phx__news {
@@ -62,11 +60,13 @@ struct phx {
     struct phx__detect detect;
     struct phx__names_lost lost;
     struct phx__post post;
+    struct phx__node_keys keys;
+    struct phx__node_addr addr;
+    struct phx__node_samehost samehost;
     struct phx__node_handover handover;
     struct phx__node_suspect suspect;
     struct phx__node_trace trace;
     struct phx__link_set set;
-    struct phx__ratelimit lines; /* of the log, by peer and reason */
     struct phx_id self;
     char cluster[65];
 
@@ -78,44 +78,7 @@ struct phx {
     struct phx__peers peers;
     struct phx__leave leave;
     struct phx_stats stats; /* what the node itself counts; phx_stats adds what the rooms do */
-
-    struct phx__listener near[PHX__LISTENERS]; /* their companions, handle -1: none; see samehost.c */
-    struct phx_address own[PHX__CARD_ADDRESSES]; /* what others are told */
-    uint8_t own_count;
-    uint8_t own_learnt;            /* bits of own: may give way */
-    uint64_t here[32];             /* hashes of our ends of links, the latest kinds */
-    struct phx__observation sights[8];   /* not agreed upon, the latest */
-    uint32_t here_count, sight_next;
-    uint8_t pool[512]; /* random bytes for nonces: asking the world for each costs three system calls */
-    size_t pool_left;
 };
-
-/* samehost.c: links within this host. A companion for a new listener; another try for what is missing. */
-PHX_PRIVATE void phx__node_samehost_listen(phx *p, int listener);
-PHX_PRIVATE void phx__node_samehost_again(phx *p);
-/* 0 and a connected handle, or an error and TCP is the way. */
-PHX_PRIVATE int phx__node_samehost_dial(phx *p, const struct phx_address *to, int *handle);
-/* A dialled link was closed for this reason: may it be that TCP leads to somebody else? */
-PHX_PRIVATE int phx__node_samehost_is_doubtful(const struct phx__link *l, int reason);
-/* Our end of such a link, as TCP would have it: 1, or 0. */
-PHX_PRIVATE int phx__node_samehost_here(phx *p, const struct phx__link *l, struct phx_address *here);
-
-/* addr.c: what a link that has come up teaches of our own addresses. */
-PHX_PRIVATE void phx__node_addr_learn(phx *p, const struct phx__link *l);
-/* keys.c: keys, what is secure, limits. */
-PHX_PRIVATE int phx__node_keys_set(phx *p, const struct phx_key *keys, uint32_t count); /* or ENOMEM */
-PHX_PRIVATE void phx__node_keys_drop_keys(phx *p);
-/* May this node speak there? */
-PHX_PRIVATE int phx__node_keys_is_secure(const phx *p, const struct phx_address *a);
-PHX_PRIVATE int phx__node_keys_may_adopt(phx *p, int handle, int secure); /* 0 or PHX_EINSECURE */
-/* May the end of this link be logged? How many were not before it, or -1: no. */
-PHX_PRIVATE int64_t phx__node_keys_may_log(phx *p, const struct phx__link *l, int reason);
-PHX_PRIVATE int64_t phx__node_keys_may_log_dial(phx *p, const struct phx_address *to, int reason);
-PHX_PRIVATE int phx__node_keys_wants_tls(const phx *p, const struct phx_address *a);
-/* Makes ready for TLS: 0, PHX_ENOTSUP, PHX_ENOKEY, PHX_ENOMEM or what is wrong with the files. */
-PHX_PRIVATE int phx__node_keys_tls(phx *p);
-/* cfg.tls and the files, once the keys are there; the files are read. */
-PHX_PRIVATE int phx__node_keys_open_tls(phx *p);
 
 /* frames.c: frames in, control frames out. */
 PHX_PRIVATE int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame *f,
@@ -130,8 +93,9 @@ PHX_PRIVATE void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops);
 PHX_PRIVATE void phx__node_frames_beat(phx *p, uint32_t node, int flags);
 PHX_PRIVATE int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
 
-/* wiring.c: the node's own brains, handover, suspect and trace. */
+/* wiring.c: what the node's own brains ask of the other rooms. */
 PHX_PRIVATE int phx__node_wiring_open(phx *p); /* 0 or PHX_ENOMEM */
+PHX_PRIVATE int phx__node_wiring_open_keys(phx *p); /* 0, or what is wrong with keys or certificates */
 /* For detect: a link with this node is silent; the node is lost. */
 PHX_PRIVATE void phx__node_wiring_silent(void *ctx, uint32_t node);
 PHX_PRIVATE void phx__node_wiring_lost(void *ctx, uint32_t node);

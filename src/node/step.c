@@ -25,8 +25,6 @@
 #define STEP_SPARE_TIME (2 * PHX__SECOND)
 /* Deadlines handled in one step. */
 #define STEP_TIMERS 10000
-/* Peers and reasons of which it is known that they were logged, 24 bytes each. */
-#define STEP_LINES 64u
 /* So many nodes are dialled as soon as they are heard of; see dial.c for more. */
 #define STEP_CROWD 8u
 
@@ -38,7 +36,7 @@ static int step_write_card(phx *p)
     const struct phx__names_of *mine = p->names.capacity > 0 ? &p->names.of[PHX__SELF] : &none;
     struct phx__card head;
     struct phx__writer w;
-    size_t size = phx__wire_card_size(p->own_count, mine->count);
+    size_t size = phx__wire_card_size(p->addr.count, mine->count);
     uint8_t *data = phx__mem_get(&p->mem, size);
     int err;
 
@@ -47,8 +45,8 @@ static int step_write_card(phx *p)
     memset(&head, 0, sizeof head);
     head.flags = (uint8_t)((p->cfg.relay ? PHX__CARD_RELAYS : 0) | (p->leave.departed ? PHX__CARD_LEFT : 0));
     head.window = (uint32_t)p->cfg.window;
-    head.address_count = p->own_count;
-    memcpy(head.address, p->own, sizeof head.address);
+    head.address_count = p->addr.count;
+    memcpy(head.address, p->addr.at, sizeof head.address);
     head.claim_count = mine->count;
     phx__buf_writer_init(&w, data, size);
     phx__wire_put_card(&w, &head, mine->at);
@@ -428,6 +426,7 @@ static void step_spares_due(phx *p)
 static void step_timer(phx *p, int kind, uint32_t arg)
 {
     uint32_t forgotten;
+    int i;
 
     switch (kind) {
     case PHX__TIMER_LINK: phx__node_links_due(p, arg); break;
@@ -443,7 +442,8 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_POST:
     case PHX__TIMER_POST_HOLD: phx__post_due(&p->post, kind, arg, p->now); break;
     case PHX__TIMER_ACCEPT:
-        phx__node_samehost_again(p);
+        for (i = 0; i < p->listeners.count; i++)
+            phx__node_links_open_companion(p, i);
         phx__node_links_resume_listeners(p);
         break;
     case PHX__TIMER_LATE: step_late(p); break;
@@ -561,21 +561,12 @@ uint64_t phx_deadline(const phx *p)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-static int step_copy_config(phx *p, const struct phx_config *cfg)
+static void step_copy_config(phx *p, const struct phx_config *cfg)
 {
-    size_t n = strlen(cfg->cluster);
-    struct phx_key key;
-    int err;
-
-    key.data = cfg->key;
-    key.size = cfg->key_size;
     p->cfg = *cfg;
-    memcpy(p->cluster, cfg->cluster, n + 1);
+    memcpy(p->cluster, cfg->cluster, strlen(cfg->cluster) + 1);
     p->cfg.cluster = p->cluster;
-    p->cfg.key = NULL;
-    p->cfg.key_size = 0;
-    err = phx__node_keys_set(p, &key, cfg->key != NULL);
-    return err != 0 ? err : phx__node_keys_open_tls(p);
+    phx__node_samehost_init(&p->samehost, cfg->same_host != 0);
 }
 
 static int step_open_identity(phx *p, const struct phx_config *cfg)
@@ -640,7 +631,7 @@ static int step_open_brains(phx *p)
         || (err = phx__node_wiring_open(p)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->leave.timer)) != 0)
         return err;
-    if ((err = phx__ratelimit_init(&p->lines, &p->mem, STEP_LINES, phx__rnd_next(&p->rnd))) != 0)
+    if ((err = phx__node_wiring_open_keys(p)) != 0)
         return err;
     p->route.relay = p->cfg.relay;
     if ((err = step_write_card(p)) != 0)
@@ -668,9 +659,9 @@ void phx__node_step_free(phx *p)
     phx__node_trace_free(&p->trace);
     phx__node_links_free(p);
     phx__node_peers_free(p);
-    phx__node_keys_drop_keys(p);
+    memset(p->set.begun, 0, sizeof p->set.begun); /* made of the keys */
+    phx__node_keys_free(&p->keys);
     phx__tls_set_free(p->set.tls);
-    phx__ratelimit_free(&p->lines);
     if (p->os.free != NULL)
         p->os.free(p->os.world);
     phx__mem_drop_spares(&p->mem);
@@ -699,7 +690,9 @@ int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
         p->os = *cfg->os;
     else
         err = phx__os_init(&p->os, &p->mem);
-    if (err == 0 && (err = step_copy_config(p, cfg)) == 0 && (err = step_open_identity(p, cfg)) == 0)
-        err = step_open_brains(p);
-    return err;
+    if (err != 0)
+        return err;
+    step_copy_config(p, cfg);
+    err = step_open_identity(p, cfg);
+    return err != 0 ? err : step_open_brains(p);
 }

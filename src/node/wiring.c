@@ -1,4 +1,4 @@
-/* wiring.c - the node's own brains: what handover, suspect and trace ask of the other rooms. */
+/* wiring.c - the node's own brains: what they ask of the other rooms. */
 #include "node/state.h"
 
 static int wiring_life(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t *seq)
@@ -175,6 +175,98 @@ static void wiring_traced(void *ctx, const struct phx_trace *t)
         p->cfg.on_trace(p, t, p->cfg.user);
 }
 
+/* ---- Keys and addresses ---------------------------------------------------------------------- */
+
+/* Links and TLS use the keys where they are. */
+static void wiring_show_keys(void *ctx, const struct phx__node_key *keys, uint32_t count)
+{
+    struct phx_key shown[PHX__NODE_KEYS];
+    phx *p = ctx;
+    uint32_t i;
+
+    PHX_ASSERT(count <= PHX__LINK_KEYS && count <= PHX__TLS_KEYS);
+    memset(p->set.begun, 0, sizeof p->set.begun);
+    for (i = 0; i < count; i++) {
+        shown[i].data = p->set.keys[i].data = keys[i].data;
+        shown[i].size = p->set.keys[i].size = keys[i].size;
+    }
+    p->set.key_count = count;
+    phx__link_rekey(&p->set);
+    if (p->set.tls != NULL)
+        phx__tls_keys(p->set.tls, p->cluster, shown, count);
+}
+
+static int wiring_open_tls(void *ctx, int files)
+{
+    struct phx__tls_files from = { NULL, NULL, NULL };
+    phx *p = ctx;
+    int err;
+
+    if (files) {
+        from.ca = p->cfg.tls_ca;
+        from.cert = p->cfg.tls_cert;
+        from.key = p->cfg.tls_key;
+    }
+    err = phx__tls_set_open(&p->set.tls, &p->mem, &from);
+    if (err == 0)
+        wiring_show_keys(p, p->keys.at, p->keys.count);
+    return err;
+}
+
+static int wiring_local(void *ctx, int handle, struct phx_address *out)
+{
+    phx *p = ctx;
+
+    p->set.os_calls++;
+    return p->os.local(p->os.world, handle, out);
+}
+
+static int wiring_nonces(void *ctx, void *out, size_t size)
+{
+    phx *p = ctx;
+
+    p->set.os_calls++;
+    return p->os.random(p->os.world, out, size);
+}
+
+/* The configuration's strings about keys are the host's own, and are not needed after this. */
+int phx__node_wiring_open_keys(phx *p)
+{
+    struct phx__node_keys_ops ops = { p, wiring_show_keys, wiring_open_tls, wiring_local, wiring_nonces };
+    struct phx_key key;
+    int err;
+
+    key.data = p->cfg.key;
+    key.size = p->cfg.key_size;
+    err = phx__node_keys_init(&p->keys, &p->mem, p->cfg.insecure, p->cfg.tls, phx__rnd_next(&p->rnd), &ops);
+    if (err == 0 && (err = phx__node_keys_set(&p->keys, &key, key.data != NULL)) == 0)
+        err = phx__node_keys_open_tls(&p->keys, p->cfg.tls_ca != NULL);
+    p->cfg.key = p->cfg.tls_ca = p->cfg.tls_cert = p->cfg.tls_key = NULL;
+    p->cfg.key_size = 0;
+    return err;
+}
+
+static const struct phx_address *wiring_listener(void *ctx, uint32_t i)
+{
+    const phx *p = ctx;
+
+    return (int)i < p->listeners.count ? &p->listeners.at[i].address : NULL;
+}
+
+static void wiring_moved(void *ctx)
+{
+    phx *p = ctx;
+
+    phx__dial_moved(&p->dial, p->now);
+}
+
+static void wiring_agreed(void *ctx, const struct phx_address *a)
+{
+    char text[PHX_ADDRESS_TEXT];
+
+    phx__node_log(ctx, PHX_LOG_INFO, "others see this node at %s", phx_address_text(a, text));
+}
+
 /* ---- Together -------------------------------------------------------------------------------- */
 
 int phx__node_wiring_open(phx *p)
@@ -186,9 +278,11 @@ int phx__node_wiring_open(phx *p)
                                              wiring_accuse, wiring_alive, wiring_refute };
     struct phx__node_trace_ops trace = { p, phx__node_next, phx__node_send, wiring_random, wiring_distance,
                                          wiring_why, wiring_traced };
+    struct phx__node_addr_ops addr = { p, wiring_listener, wiring_moved, wiring_agreed };
     uint32_t hops = p->cfg.hop_limit;
     int err;
 
+    phx__node_addr_init(&p->addr, &addr);
     phx__node_suspect_init(&p->suspect, &p->mem, &p->ids, &p->rnd, &p->cfg.detector, (int)hops,
                            p->cfg.relay, &suspect);
     err = phx__node_handover_init(&p->handover, &p->mem, &p->ids, &p->timers, (int)hops, p->cfg.relay,

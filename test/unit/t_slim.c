@@ -268,9 +268,9 @@ static void test_own_addresses(void)
     k.p->os.local = some_local;
     for (i = 0; i < 60; i++) {
         local_host = (unsigned char)(1 + i % 20);
-        phx__node_addr_learn(k.p, &l);
+        phx__node_links_learn_address(k.p, &l);
     }
-    ok(k.p->here_count == 20, "20 own addresses are 20 places, however many links: %u", k.p->here_count);
+    ok(k.p->addr.here_count == 20, "20 own addresses are 20 places, however many links: %u", k.p->addr.here_count);
     known_end(&k);
 }
 
