@@ -345,9 +345,9 @@ static int api_put_fd(struct pollfd *fds, int capacity, int n, int fd, int event
 int phx_fds(const phx *p, struct pollfd *fds, int capacity)
 {
     const struct phx__listener *companion;
-    int wake = phx__os_wake_handle(&p->os);
-    int i, n = 0;
-    uint32_t slot;
+    const struct phx__link *l;
+    int wake = phx__os_wake_handle(&p->os), i, n = 0;
+    uint32_t slot = 0;
 
     if (wake >= 0)
         n = api_put_fd(fds, capacity, n, wake, PHX_READ);
@@ -358,11 +358,9 @@ int phx_fds(const phx *p, struct pollfd *fds, int capacity)
         if (companion->handle >= 0 && !companion->paused)
             n = api_put_fd(fds, capacity, n, companion->handle, PHX_READ);
     }
-    for (slot = 0; slot < p->links.size; slot++) {
-        const struct phx__link *l = p->links.at[slot];
-        if (l != NULL && l->state != PHX__LINK_CLOSED && phx__link_events(l) != 0)
+    while ((l = phx__node_each_link(p, &slot)) != NULL)
+        if (l->state != PHX__LINK_CLOSED && phx__link_events(l) != 0)
             n = api_put_fd(fds, capacity, n, l->handle, phx__link_events(l));
-    }
     return n;
 }
 
@@ -414,36 +412,30 @@ int phx_closed(const phx *p)
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
+static int api_names_changed(phx *p, int changed)
+{
+    p->news.card_stale |= changed > 0;
+    return changed < 0 ? changed : 0;
+}
+
 int phx_assume(phx *p, uint64_t first, uint64_t last)
 {
-    int changed;
-
     if (p == NULL)
         return PHX_EINVAL;
     if (first > last)
         return PHX_ERANGE;
     if (p->leave.closing)
         return PHX_ECLOSED;
-    changed = phx__names_assume(&p->names, first, last);
-    if (changed < 0)
-        return changed;
-    p->news.card_stale |= changed;
-    return 0;
+    return api_names_changed(p, phx__names_assume(&p->names, first, last));
 }
 
 int phx_release(phx *p, uint64_t first, uint64_t last)
 {
-    int changed;
-
     if (p == NULL)
         return PHX_EINVAL;
     if (first > last)
         return PHX_ERANGE;
-    changed = phx__names_release(&p->names, first, last);
-    if (changed < 0)
-        return changed;
-    p->news.card_stale |= changed;
-    return 0;
+    return api_names_changed(p, phx__names_release(&p->names, first, last));
 }
 
 int phx_owner(phx *p, uint64_t name, struct phx_id *out)
@@ -628,17 +620,17 @@ size_t phx_nodes(const phx *p, struct phx_node *out, size_t capacity)
 
 size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
 {
+    const struct phx__link *l;
     size_t n = 0;
-    uint32_t slot;
+    uint32_t slot = 0;
 
-    for (slot = 0; slot < p->links.size; slot++) {
-        const struct phx__link *l = p->links.at[slot];
-        if (l == NULL || l->state == PHX__LINK_CLOSED)
+    while ((l = phx__node_each_link(p, &slot)) != NULL) {
+        if (l->state == PHX__LINK_CLOSED)
             continue;
         if (n < capacity) {
             memset(&out[n], 0, sizeof out[n]);
             out[n].handle = l->handle;
-            out[n].up = l->state == PHX__LINK_UP && phx__node_link(p, l->peer) == l;
+            out[n].up = phx__node_serves(p, l);
             out[n].dialer = l->dialer;
             out[n].same_host = l->same_host;
             out[n].monitor = l->state == PHX__LINK_UP && phx__detect_is_monitor(&p->detect, l->peer);
@@ -693,8 +685,14 @@ size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out
     return of->count;
 }
 
-static void api_stats_post(const phx *p, struct phx_stats *s)
+void phx_stats(const phx *p, struct phx_stats *s)
 {
+    *s = p->stats;
+    s->os_calls = p->set.os_calls;
+    s->bytes_in = p->set.bytes_in;
+    s->bytes_out = p->set.bytes_out;
+    s->frames_in = p->set.frames_in;
+    s->frames_out = p->set.frames_out;
     s->messages_in = p->post.messages_in;
     s->messages_out = p->post.messages_out;
     s->relayed_frames = p->post.relayed_frames;
@@ -702,34 +700,11 @@ static void api_stats_post(const phx *p, struct phx_stats *s)
     s->retransmitted_frames = p->post.retransmitted;
     s->duplicate_frames = p->post.duplicates;
     s->dropped_frames = p->post.dropped;
-}
-
-void phx_stats(const phx *p, struct phx_stats *s)
-{
-    memset(s, 0, sizeof *s);
-    api_stats_post(p, s);
-    s->steps = p->stats.steps;
-    s->os_calls = p->set.os_calls;
-    s->bytes_in = p->set.bytes_in;
-    s->bytes_out = p->set.bytes_out;
-    s->frames_in = p->set.frames_in;
-    s->frames_out = p->set.frames_out;
-    s->updates_in = p->stats.updates_in;
-    s->entries_in = p->stats.entries_in;
     s->updates_out = p->route.counters.updates_out;
     s->entries_out = p->route.counters.entries_out;
     s->requests_out = p->route.counters.requests_out;
-    s->heartbeats_in = p->stats.heartbeats_in;
-    s->heartbeats_out = p->stats.heartbeats_out;
-    s->monitor_beats_in = p->stats.monitor_beats_in;
     s->beats_saved = p->detect.saved;
     s->insurance_saved = p->detect.saved_insurance;
-    s->dials = p->stats.dials;
-    s->dials_failed = p->stats.dials_failed;
-    s->accepts = p->stats.accepts;
-    s->refused = p->stats.refused;
-    s->links_lost = p->stats.links_lost;
-    s->bad_frames = p->stats.bad_frames;
     s->mem_bytes = p->mem.used;
     s->mem_peak = p->mem.peak;
     s->nodes = p->route.known;

@@ -190,6 +190,19 @@ struct phx__link *phx__node_link(const phx *p, uint32_t node)
     return p->links.at[p->peers.at[node].link];
 }
 
+int phx__node_serves(const phx *p, const struct phx__link *l)
+{
+    return phx__node_link(p, l->peer) == l;
+}
+
+struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot)
+{
+    while (*slot < p->links.size)
+        if (p->links.at[(*slot)++] != NULL)
+            return p->links.at[*slot - 1];
+    return NULL;
+}
+
 void phx__node_break(phx *p, struct phx__link *l)
 {
     l->broken = PHX_ENOMEM;

@@ -57,6 +57,9 @@ PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *ou
 #define PHX__NODE_LONG_QUEUE 262144u
 
 PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
+PHX_PRIVATE int phx__node_serves(const phx *p, const struct phx__link *l); /* is it that link of its peer? */
+/* The first link from *slot on, closed or not, and *slot is the one after it; NULL: none is left. */
+PHX_PRIVATE struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot);
 /* Closes the link when its turn to write comes, which is in this step: a room that goes through its
  * neighbours must not lose one of them meanwhile. */
 PHX_PRIVATE void phx__node_break(phx *p, struct phx__link *l);

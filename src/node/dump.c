@@ -88,7 +88,7 @@ static void dump_json_node(struct dump *d, uint32_t node)
 static void dump_json_link(struct dump *d, const struct phx__link *l)
 {
     static const char *const yes[] = { "false", "true" };
-    int up = l->state == PHX__LINK_UP && phx__node_link(d->p, l->peer) == l;
+    int up = phx__node_serves(d->p, l);
     char text[PHX_ADDRESS_TEXT];
 
     dump_item(d, "\n{\"peer\":", &l->id);
@@ -116,6 +116,7 @@ static void dump_json_seen(struct dump *d, uint32_t node)
 static void dump_json(struct dump *d)
 {
     const phx *p = d->p;
+    const struct phx__link *l;
     uint32_t i;
 
     dump_id(d, "{\"self\":", &p->self);
@@ -124,9 +125,10 @@ static void dump_json(struct dump *d)
         if (phx__route_dest(&p->route, i) != NULL)
             dump_json_node(d, i);
     phx__node_text_put(&d->t, "],\n\"links\":[");
-    for (i = 0, d->between = ""; i < p->links.size; i++)
-        if (p->links.at[i] != NULL && p->links.at[i]->state != PHX__LINK_CLOSED)
-            dump_json_link(d, p->links.at[i]);
+    i = 0;
+    for (d->between = ""; (l = phx__node_each_link(p, &i)) != NULL;)
+        if (l->state != PHX__LINK_CLOSED)
+            dump_json_link(d, l);
     phx__node_text_put(&d->t, "],\n\"seen\":[");
     for (i = 1, d->between = ""; i < p->ids.size; i++)
         if (phx__route_dest(&p->route, i) != NULL)

@@ -397,7 +397,7 @@ size_t phx__node_frames_place(void *ctx, struct phx__link *l, const uint8_t *fro
 {
     phx *p = ctx;
 
-    return phx__node_link(p, l->peer) == l ? phx__post_recv_place(&p->post, front, size, out) : 0;
+    return phx__node_serves(p, l) ? phx__post_recv_place(&p->post, front, size, out) : 0;
 }
 
 void phx__node_frames_placed(void *ctx, struct phx__link *l, const uint8_t *head, size_t size,
@@ -405,7 +405,7 @@ void phx__node_frames_placed(void *ctx, struct phx__link *l, const uint8_t *head
 {
     phx *p = ctx;
 
-    if (phx__node_link(p, l->peer) != l)
+    if (!phx__node_serves(p, l))
         return;
     phx__post_recv_placed(&p->post, head, size, payload, p->now);
     l->from = p->post.last_source;
@@ -415,7 +415,7 @@ int phx__node_frames_ahead(void *ctx, struct phx__link *l, uint32_t from, struct
 {
     phx *p = ctx;
 
-    return phx__node_link(p, l->peer) == l && phx__post_recv_ahead(&p->post, from, out);
+    return phx__node_serves(p, l) && phx__post_recv_ahead(&p->post, from, out);
 }
 
 static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *f,
@@ -439,7 +439,7 @@ int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame 
 
     /* A link that another one has replaced is only waiting for its end: what still comes on it is older
      * than what came on its successor. */
-    if (phx__node_link(p, l->peer) != l)
+    if (!phx__node_serves(p, l))
         return 0;
     switch (f->type) {
     case PHX__UPDATE: return frames_on_update(p, l, f);

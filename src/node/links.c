@@ -151,7 +151,7 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
 
 static void links_down(phx *p, const struct phx__link *l)
 {
-    if (phx__node_link(p, l->peer) != l)
+    if (!phx__node_serves(p, l))
         return; /* another link serves this node */
     p->peers.at[l->peer].link = PHX__NONE;
     p->links.up--;
@@ -164,12 +164,12 @@ static void links_down(phx *p, const struct phx__link *l)
 /* Hellos that waited for this dial to be decided. */
 static void links_resume_parked(phx *p, const struct phx__link *decided)
 {
-    uint32_t i;
+    struct phx__link *l;
+    uint32_t slot = 0;
 
-    for (i = 0; i < p->links.size; i++) {
-        struct phx__link *l = p->links.at[i];
+    while ((l = phx__node_each_link(p, &slot)) != NULL) {
         int err;
-        if (l == NULL || l->state != PHX__LINK_PARKED || l == decided)
+        if (l->state != PHX__LINK_PARKED || l == decided)
             continue;
         err = phx__link_resume(&p->set, l);
         if (err != 0 && err != PHX_EAGAIN)
@@ -192,7 +192,7 @@ static void links_note_end(phx *p, const struct phx__link *l, int reason)
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
     struct phx__history *past;
 
-    if (l->state != PHX__LINK_UP || n == NULL || phx__node_link(p, l->peer) != l
+    if (n == NULL || !phx__node_serves(p, l)
         || (past = phx__node_note_history(p, l->peer)) == NULL)
         return;
     past->heard_at = n->heard + p->detect.stalled;
@@ -254,26 +254,24 @@ void phx__node_links_sweep(phx *p)
 
 void phx__node_links_close_all(phx *p)
 {
-    uint32_t i;
+    struct phx__link *l;
+    uint32_t slot = 0;
 
-    for (i = 0; i < p->links.size; i++)
-        if (p->links.at[i] != NULL)
-            phx__node_links_close(p, p->links.at[i], PHX_ECLOSED, 0);
+    while ((l = phx__node_each_link(p, &slot)) != NULL)
+        phx__node_links_close(p, l, PHX_ECLOSED, 0);
 }
 
 void phx__node_links_shut(phx *p)
 {
-    struct phx__links *s = &p->links;
-    uint32_t i;
+    struct phx__link *l;
+    uint32_t i = 0;
 
-    for (i = 0; i < s->size; i++) {
-        if (s->at[i] == NULL)
-            continue;
-        phx__link_close(&p->set, s->at[i], PHX_ECLOSED, 0);
-        phx__mem_put(&p->mem, s->at[i], sizeof *s->at[i]);
-        s->at[i] = NULL;
+    while ((l = phx__node_each_link(p, &i)) != NULL) {
+        phx__link_close(&p->set, l, PHX_ECLOSED, 0);
+        p->links.at[l->slot] = NULL;
+        phx__mem_put(&p->mem, l, sizeof *l);
     }
-    s->size = 0;
+    p->links.size = 0;
     for (i = 0; i < (uint32_t)p->listeners.count; i++) {
         const struct phx__listener *at = &p->listeners.at[i], *companion = at + PHX__LISTENERS;
         p->os.close(p->os.world, at->handle);
@@ -317,14 +315,12 @@ static void links_read(phx *p, struct phx__link *l)
 
 static struct phx__link *links_oldest_unauthenticated(const phx *p)
 {
-    struct phx__link *oldest = NULL;
-    uint32_t i;
+    struct phx__link *l, *oldest = NULL;
+    uint32_t slot = 0;
 
-    for (i = 0; i < p->links.size; i++) {
-        struct phx__link *l = p->links.at[i];
-        if (l != NULL && l->unauthenticated && (oldest == NULL || l->since < oldest->since))
+    while ((l = phx__node_each_link(p, &slot)) != NULL)
+        if (l->unauthenticated && (oldest == NULL || l->since < oldest->since))
             oldest = l;
-    }
     return oldest;
 }
 
@@ -413,21 +409,21 @@ static void links_accept(phx *p, int listener)
         links_pause(p, at, links_room_at(p));
 }
 
-static int links_companion(phx *p, uint32_t slot, int *handle)
+/* Watches a new listener, or closes it. */
+static int links_open_listener(phx *p, uint32_t slot, int handle)
 {
-    int err;
+    int err = phx__map_put(&p->links.handles, (uint64_t)handle, PHX__LISTENER_SLOT | slot);
 
     p->set.os_calls++;
-    err = phx__os_samehost_listen(&p->os, &p->listeners.at[slot].address, handle);
-    if (err != 0)
+    if (err == 0 && (err = p->os.watch(p->os.world, handle, PHX_READ)) != 0)
+        phx__map_del(&p->links.handles, (uint64_t)handle);
+    if (err != 0) {
+        p->os.close(p->os.world, handle);
         return err;
-    p->set.os_calls++;
-    err = phx__map_put(&p->links.handles, (uint64_t)*handle, PHX__LISTENER_SLOT | slot);
-    if (err == 0 && (err = p->os.watch(p->os.world, *handle, PHX_READ)) != 0)
-        phx__map_del(&p->links.handles, (uint64_t)*handle);
-    if (err != 0)
-        p->os.close(p->os.world, *handle);
-    return err;
+    }
+    p->listeners.at[slot].handle = handle;
+    p->listeners.at[slot].paused = 0;
+    return 0;
 }
 
 void phx__node_links_open_companion(phx *p, int listener)
@@ -439,8 +435,10 @@ void phx__node_links_open_companion(phx *p, int listener)
 
     if (!phx__node_samehost_wants(&p->samehost, (uint32_t)listener))
         return;
-    if ((err = links_companion(p, slot, &handle)) == 0)
-        p->listeners.at[slot].handle = handle;
+    p->set.os_calls++;
+    err = phx__os_samehost_listen(&p->os, &p->listeners.at[slot].address, &handle);
+    if (err == 0)
+        err = links_open_listener(p, slot, handle);
     if (phx__node_samehost_tried(&p->samehost, (uint32_t)listener, err, p->step.active, p->now, &again))
         phx__node_log(p, PHX_LOG_WARN, "listener %s: processes of this host must use TCP: %s",
                       phx_address_text(&p->listeners.at[slot].address, text), phx_strerror(err));
@@ -456,20 +454,10 @@ int phx__node_links_listen(phx *p, struct phx_address *a)
         return PHX_ELIMIT;
     if (!phx__node_keys_is_secure(&p->keys, a))
         return PHX_EINSECURE;
-    p->set.os_calls += 2;
+    p->set.os_calls++;
     err = p->os.listen(p->os.world, a, &handle);
-    if (err != 0)
+    if (err != 0 || (err = links_open_listener(p, (uint32_t)p->listeners.count, handle)) != 0)
         return err;
-    err = phx__map_put(&p->links.handles, (uint64_t)handle,
-                       PHX__LISTENER_SLOT | (uint32_t)p->listeners.count);
-    if (err == 0 && (err = p->os.watch(p->os.world, handle, PHX_READ)) != 0)
-        phx__map_del(&p->links.handles, (uint64_t)handle);
-    if (err != 0) {
-        p->os.close(p->os.world, handle);
-        return err;
-    }
-    at->handle = handle;
-    at->paused = 0;
     a->tls = (unsigned char)tls; /* the world knows nothing of it */
     at->address = companion->address = *a;
     companion->handle = -1;
@@ -484,18 +472,10 @@ int phx__node_links_listen(phx *p, struct phx_address *a)
 
 /* ---- Dialling -------------------------------------------------------------------------------- */
 
-/* Most connections within a host are there at once, and then there is no need to wait for them. */
-static int links_begin_dial(phx *p, struct phx__link *l)
+/* Watches a link if it could begin so far, or closes it. */
+static int links_begin(phx *p, struct phx__link *l, int err)
 {
-    int err = 0;
-
-    if (!l->same_host) { /* those are connected from the beginning */
-        p->set.os_calls++;
-        err = p->os.finish(p->os.world, l->handle);
-    }
-    if (err == 0)
-        err = phx__link_connected(&p->set, l);
-    if (err != 0 && err != PHX_EAGAIN) {
+    if (err != 0) {
         phx__node_links_close(p, l, err, 0);
         return err;
     }
@@ -503,20 +483,35 @@ static int links_begin_dial(phx *p, struct phx__link *l)
     return l->state == PHX__LINK_CLOSED ? PHX_ENOMEM : 0;
 }
 
+/* Is it connected? Most connections within a host are at once, so this is first asked without a wait. */
+static int links_finish_dial(phx *p, struct phx__link *l)
+{
+    int err = 0;
+
+    if (!l->same_host) { /* those are connected from the beginning */
+        p->set.os_calls++;
+        err = p->os.finish(p->os.world, l->handle);
+    }
+    if (err == 0 && l->attempt != PHX__NONE)
+        phx__dial_answered(&p->dial, l->attempt);
+    if (err == 0)
+        err = phx__link_connected(&p->set, l);
+    return links_begin(p, l, err == PHX_EAGAIN ? 0 : err);
+}
+
 /* near: first look whether it is within this host. */
 static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to, int near)
 {
     struct phx__link *l;
-    int secure = phx__node_keys_wants_tls(&p->keys, to), handle, err;
+    int secure = phx__node_keys_wants_tls(&p->keys, to), handle, err = 0;
 
     if (secure && (err = phx__node_keys_tls(&p->keys)) != 0)
         return err;
     p->stats.dials++;
-    if (near && phx__node_samehost_may_dial(&p->samehost, to)) {
+    near = near && phx__node_samehost_may_dial(&p->samehost, to);
+    if (near) {
         p->set.os_calls++;
-        near = (err = phx__os_samehost_dial(&p->os, to, &handle)) == 0;
-    } else {
-        near = 0;
+        near = phx__os_samehost_dial(&p->os, to, &handle) == 0;
     }
     if (!near) {
         p->set.os_calls++;
@@ -529,13 +524,13 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
         l->address = *to;
         l->address.tls = (unsigned char)secure;
         l->same_host = (uint8_t)near;
-        err = links_begin_dial(p, l);
+        err = links_finish_dial(p, l);
     }
     if (err != 0) {
         p->stats.dials_failed++;
         return err;
     }
-    l->attempt = attempt; /* not before: disc hears of a failure at once by what this returns */
+    l->attempt = attempt; /* not before: what this returns tells dial of a failure */
     if (l->state != PHX__LINK_DIALING)
         phx__dial_answered(&p->dial, attempt);
     return 0;
@@ -621,14 +616,14 @@ int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect, const str
 void phx__node_links_abandon(void *ctx, uint32_t attempt)
 {
     phx *p = ctx;
-    uint32_t i;
+    struct phx__link *l;
+    uint32_t i, slot = 0;
 
     for (i = 0; i < p->links.deferred_count; i++)
         if (p->links.deferred[i].attempt == attempt)
             p->links.deferred[i].attempt = PHX__NONE;
-    for (i = 0; i < p->links.size; i++) {
-        struct phx__link *l = p->links.at[i];
-        if (l == NULL || l->attempt != attempt || l->state == PHX__LINK_UP)
+    while ((l = phx__node_each_link(p, &slot)) != NULL) {
+        if (l->attempt != attempt || l->state == PHX__LINK_UP)
             continue;
         l->attempt = PHX__NONE; /* nobody waits for the outcome */
         phx__node_links_close(p, l, PHX_ECANCELLED, 0);
@@ -642,12 +637,7 @@ int phx__node_links_adopt(phx *p, int handle, int dialer, int secure)
 
     err = links_open(p, handle, (dialer ? LINKS_DIALER : 0) | (secure ? LINKS_TLS : 0),
                          PHX__LINK_HELLO, &l);
-    if (err == 0 && dialer && (err = phx__link_connected(&p->set, l)) != 0)
-        phx__node_links_close(p, l, err, 0);
-    if (err != 0)
-        return err;
-    links_watch(p, l);
-    return l->state == PHX__LINK_CLOSED ? PHX_ENOMEM : 0;
+    return err != 0 ? err : links_begin(p, l, dialer ? phx__link_connected(&p->set, l) : 0);
 }
 
 /* ---- One link per pair ----------------------------------------------------------------------- */
@@ -664,14 +654,13 @@ static int links_wins(const phx *p, const struct phx__link *l)
  * address where nobody answers would hold up a good link for longer than the peer's patience. */
 static int links_own_dial(const phx *p, const struct phx_id *id)
 {
-    uint32_t i;
+    const struct phx__link *l;
+    uint32_t slot = 0;
 
-    for (i = 0; i < p->links.size; i++) {
-        const struct phx__link *l = p->links.at[i];
-        if (l != NULL && l->dialer && l->state == PHX__LINK_HELLO && l->expect != PHX__NONE
+    while ((l = phx__node_each_link(p, &slot)) != NULL)
+        if (l->dialer && l->state == PHX__LINK_HELLO && l->expect != PHX__NONE
             && phx__id_equal(&p->ids.at[l->expect], id))
             return 1;
-    }
     return 0;
 }
 
@@ -796,8 +785,8 @@ static int links_up(void *ctx, struct phx__link *l)
         phx__route_down(&p->route, l->peer, p->now);
         return err;
     }
-    /* Before disc hears of it: that abandons other dials to this node, and the hellos that were
-     * parked behind them are to be judged by the link there is. */
+    /* Before dial hears of it: that abandons other dials to this node, and the HELLOs that were parked behind
+     * them are to be judged by the link there is. */
     l->generation = ++p->links.generation;
     p->peers.at[l->peer].link = l->slot;
     if ((err = phx__dial_up(&p->dial, l->peer, attempt, p->now)) != 0) {
@@ -819,26 +808,6 @@ static int links_up(void *ctx, struct phx__link *l)
 }
 
 /* ---- What is ready --------------------------------------------------------------------------- */
-
-static void links_finish_dial(phx *p, struct phx__link *l)
-{
-    int err = 0;
-
-    if (!l->same_host) { /* those are connected from the beginning */
-        p->set.os_calls++;
-        err = p->os.finish(p->os.world, l->handle);
-    }
-    if (err == PHX_EAGAIN)
-        return;
-    if (err == 0) {
-        phx__dial_answered(&p->dial, l->attempt);
-        err = phx__link_connected(&p->set, l);
-    }
-    if (err != 0)
-        phx__node_links_close(p, l, err, 0);
-    else
-        links_watch(p, l);
-}
 
 static void links_wants(void *ctx, struct phx__link *l)
 {
@@ -863,7 +832,7 @@ static void links_ready(phx *p, int handle, int events)
     }
     l = p->links.at[slot];
     if (l->state == PHX__LINK_DIALING) {
-        links_finish_dial(p, l);
+        (void)links_finish_dial(p, l);
         return;
     }
     if ((events & PHX_WRITE) && l->full) {
@@ -880,7 +849,7 @@ void phx__node_links_due(phx *p, uint32_t slot)
 
     if (l == NULL)
         return;
-    if (phx__link_rested(l) && phx__node_link(p, l->peer) == l) {
+    if (phx__link_rested(l) && phx__node_serves(p, l)) {
         links_watch(p, l);
         return;
     }
@@ -1043,7 +1012,7 @@ static size_t links_pull(void *ctx, struct phx__link *l, size_t budget)
 {
     phx *p = ctx;
 
-    return phx__node_link(p, l->peer) == l ? phx__post_sched_pull(&p->post, l->peer, budget, p->now) : 0;
+    return phx__node_serves(p, l) ? phx__post_sched_pull(&p->post, l->peer, budget, p->now) : 0;
 }
 
 static int links_random(void *ctx, void *out, size_t size)
