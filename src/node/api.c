@@ -458,7 +458,7 @@ int phx_cancel(phx *p, uint64_t token)
 
 size_t phx_pending(const phx *p)
 {
-    return p == NULL ? 0 : p->post.pending_bytes;
+    return p == NULL ? 0 : p->post.pending.bytes;
 }
 
 /* ---- Looking inside -------------------------------------------------------------------------- */
@@ -553,13 +553,13 @@ size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out
 
 static void api_stats_post(const phx *p, struct phx_stats *s)
 {
-    s->messages_in = p->post.messages_in;
-    s->messages_out = p->post.messages_out;
-    s->relayed_frames = p->post.relayed_frames;
-    s->relayed_bytes = p->post.relayed_bytes;
-    s->retransmitted_frames = p->post.retransmitted;
-    s->duplicate_frames = p->post.duplicates;
-    s->dropped_frames = p->post.dropped;
+    s->messages_in = p->post.counters.messages_in;
+    s->messages_out = p->post.counters.messages_out;
+    s->relayed_frames = p->post.counters.relayed_frames;
+    s->relayed_bytes = p->post.counters.relayed_bytes;
+    s->retransmitted_frames = p->post.counters.retransmitted;
+    s->duplicate_frames = p->post.counters.duplicates;
+    s->dropped_frames = p->post.counters.dropped;
 }
 
 void phx_stats(const phx *p, struct phx_stats *s)

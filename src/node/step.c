@@ -471,7 +471,7 @@ static void step_message(void *ctx, const struct phx_message *m)
     if (p->cfg.on_message != NULL && !p->free_later)
         p->cfg.on_message(p, m, p->cfg.user);
     else
-        p->post.unseen = 1;
+        p->post.recv.unseen = 1;
 }
 
 static void *step_begin(void *ctx, const struct phx_message *m)
@@ -716,7 +716,7 @@ static void step_leave(phx *p)
     if (!p->closing || p->is_closed)
         return;
     if (!p->left) {
-        if ((p->post.pending_count > 0 || p->hand_count > 0) && p->now < p->goodbye_at)
+        if ((p->post.pending.count > 0 || p->hand_count > 0) && p->now < p->goodbye_at)
             return;
         p->left = p->card_stale = 1;
         phx__node_handover_end(p);
@@ -730,7 +730,7 @@ static void step_leave(phx *p)
     for (i = 0; i < p->link_size; i++)
         if (p->links[i] != NULL)
             phx__node_links_close_link(p, p->links[i], PHX_ECLOSED, 0);
-    phx__post_box_close(&p->post, p->now);
+    phx__post_box_close_all(&p->post, p->now);
     phx__node_trace_end(p);
     p->is_closed = 1;
 }

@@ -148,7 +148,7 @@ static int flow_reserve(struct phx__flow_out *o, uint32_t n)
 
 void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index)
 {
-    o->open_box = NULL;
+    o->open.box = NULL;
     while (o->count > index) {
         struct phx__flow_record r = *phx__post_flow_at(o, --o->count);
 
@@ -193,7 +193,7 @@ void phx__post_flow_restart(struct phx__flow_out *o, uint64_t epoch, size_t wind
     o->limit_at = PHX__NEVER;
     o->front_back = 0;
     o->seen = 0;
-    o->open_box = NULL;
+    o->open.box = NULL;
 }
 
 void phx__post_flow_trim(struct phx__flow_out *o)
@@ -280,7 +280,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     r->head_size = (uint16_t)(head_size + inlined);
     r->body = NULL;
     r->body_at = r->body_size = 0;
-    r->flags = (uint8_t)(((unsigned)flags & FLOW_PLACE) | m->met << PHX__FLOW_MET);
+    r->flags = (uint8_t)(((unsigned)flags & FLOW_PLACE) | m->tried << PHX__FLOW_TRIED);
     r->gone = 0;
     r->token = m->token;
     r->limit = m->limit;
@@ -292,12 +292,12 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     return r;
 }
 
-size_t phx__post_flow_mail_bytes(const struct phx__message *m)
+size_t phx__post_flow_message_bytes(const struct phx__message *m)
 {
     return m->run == 0 ? m->size : m->size + m->rest_size - m->rest * phx__wire_more_head(m->run);
 }
 
-int phx__post_flow_mail_next(struct phx__message *m)
+int phx__post_flow_message_next(struct phx__message *m)
 {
     const uint8_t *end = m->data + m->size + m->rest_size;
 
@@ -310,7 +310,7 @@ int phx__post_flow_mail_next(struct phx__message *m)
     return 1;
 }
 
-void phx__post_flow_mail_copy(const struct phx__message *m, uint8_t *to)
+void phx__post_flow_message_copy(const struct phx__message *m, uint8_t *to)
 {
     int i;
 
@@ -330,7 +330,7 @@ void phx__post_flow_mail_copy(const struct phx__message *m, uint8_t *to)
 /* Who waits for an outcome, or expires, needs a record of its own; and so does what a life has met. */
 static int flow_is_plain(const struct phx__message *m)
 {
-    return m->token == 0 && m->limit == PHX__NEVER && m->cast == NULL && m->met == 0;
+    return m->token == 0 && m->limit == PHX__NEVER && m->cast == NULL && m->tried == 0;
 }
 
 /* Others may join it, as many as go behind it in the tail, up to a bound: a frame that fills the credit
@@ -344,12 +344,12 @@ static void flow_open(struct phx__flow_out *o, const struct phx__message *m,
 
     if (!flow_is_plain(m) || r->head_size >= most)
         return;
-    o->open_box = m->box;
-    o->open_from = m->from;
-    o->open_tag = m->tag;
-    o->open_left = (uint32_t)(left < most - r->head_size ? left : most - r->head_size);
-    o->open_record = r;
-    o->open_frame = flow_frame(r);
+    o->open.box = m->box;
+    o->open.from = m->from;
+    o->open.tag = m->tag;
+    o->open.left = (uint32_t)(left < most - r->head_size ? left : most - r->head_size);
+    o->open.record = r;
+    o->open.frame = flow_frame(r);
 }
 
 /* A small message, or a run. */
@@ -361,7 +361,7 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
 
     if (r == NULL)
         return PHX_ENOMEM;
-    phx__post_flow_mail_copy(m, flow_frame(r) + (r->head_size - size));
+    phx__post_flow_message_copy(m, flow_frame(r) + (r->head_size - size));
     r->body_at = m->rest;
     flow_open(o, m, r);
     return 0;
@@ -370,32 +370,32 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
 uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t from,
                         uint64_t tag, size_t size)
 {
-    struct phx__flow_record *r = o->open_record;
+    struct phx__flow_record *r = o->open.record;
     size_t head, need;
     struct phx__writer w;
     uint8_t *at;
     int flags;
 
-    if (b != o->open_box || from != o->open_from || size > FLOW_SMALL)
+    if (b != o->open.box || from != o->open.from || size > FLOW_SMALL)
         return NULL;
-    flags = phx__wire_flags(o->open_frame);
+    flags = phx__wire_flags(o->open.frame);
     if ((flags & (int)PHX__DATA_RUN) == 0)
-        flags |= (int)(tag == o->open_tag ? PHX__DATA_RUN : PHX__DATA_RUN | PHX__DATA_TAGS);
-    else if ((flags & (int)PHX__DATA_TAGS) == 0 && tag != o->open_tag)
+        flags |= (int)(tag == o->open.tag ? PHX__DATA_RUN : PHX__DATA_RUN | PHX__DATA_TAGS);
+    else if ((flags & (int)PHX__DATA_TAGS) == 0 && tag != o->open.tag)
         return NULL;
     head = phx__wire_more_head(flags);
     need = head + size;
-    if (need > o->open_left)
+    if (need > o->open.left)
         return NULL;
-    at = o->open_frame + r->head_size;
+    at = o->open.frame + r->head_size;
     phx__buf_writer_init(&w, at, head);
     phx__wire_put_more(&w, flags, tag, size);
-    o->open_left -= (uint32_t)need;
+    o->open.left -= (uint32_t)need;
     o->bytes += need;
     o->tail->used += need;
     r->head_size = (uint16_t)(r->head_size + need);
     r->body_at++;
-    phx__wire_stretch(o->open_frame, flags, r->head_size);
+    phx__wire_stretch(o->open.frame, flags, r->head_size);
     return at + head;
 }
 
@@ -403,13 +403,13 @@ int phx__post_flow_join(struct phx__flow_out *o, const struct phx__message *m)
 {
     uint8_t *to;
 
-    if (m->box != o->open_box || !flow_is_plain(m) || m->run != 0
+    if (m->box != o->open.box || !flow_is_plain(m) || m->run != 0
         || (m->body != NULL && m->body->release != NULL))
         return 0;
     to = phx__post_flow_room(o, m->box, m->from, m->tag, m->size);
     if (to == NULL)
         return 0;
-    phx__post_flow_mail_copy(m, to);
+    phx__post_flow_message_copy(m, to);
     return 1;
 }
 
@@ -456,7 +456,7 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
     PHX_ASSERT(o->epoch != 0);
     if (flow_reserve(o, frames) != 0)
         return PHX_ENOMEM;
-    o->open_box = NULL;
+    o->open.box = NULL;
     /* The host's own memory is never copied, however small: that is what it asked for. Nor are the
      * bytes of a cast, which many flows share. */
     if (m->run != 0
@@ -468,7 +468,7 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
         body = phx__buf_block_new(o->mem, m->size);
         if (body == NULL)
             return PHX_ENOMEM;
-        phx__post_flow_mail_copy(m, body->data);
+        phx__post_flow_message_copy(m, body->data);
         body->used = m->size;
         err = flow_put_large(o, m, body, 0);
         phx__buf_block_drop(body); /* the records hold it now */
@@ -505,7 +505,7 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
     if (!again) {
         o->left++;
         if (o->left == o->base + o->count)
-            o->open_box = NULL; /* what has left stays as it is */
+            o->open.box = NULL; /* what has left stays as it is */
         /* One frame at a time is timed, and only if it went once (Karn): an ack does not say which
          * copy it answers. */
         if (!o->timing) {
@@ -525,7 +525,7 @@ static void flow_remember(struct phx__flow_out *o, const struct phx__flow_record
 {
     if ((r->flags & PHX__DATA_FIRST) != 0 && (r->flags & PHX__DATA_LAST) == 0) {
         PHX_ASSERT(o->count > 0);
-        phx__post_flow_mail(o, 0, &o->front);
+        phx__post_flow_message(o, 0, &o->front);
         o->front_back = 0;
     }
 }
@@ -581,7 +581,7 @@ void phx__post_flow_progress(struct phx__flow_out *o, uint64_t next, size_t byte
 void phx__post_flow_saw(struct phx__flow_out *o)
 {
     o->seen++;
-    o->open_box = NULL; /* the last frame says less */
+    o->open.box = NULL; /* the last frame says less */
 }
 
 void phx__post_flow_rewind(struct phx__flow_out *o)
@@ -633,7 +633,7 @@ uint32_t phx__post_flow_last(const struct phx__flow_out *o)
     return i;
 }
 
-void phx__post_flow_mail(const struct phx__flow_out *o, uint32_t index, struct phx__message *m)
+void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struct phx__message *m)
 {
     const struct phx__flow_record *r = phx__post_flow_at(o, index);
     const uint8_t *head = flow_frame(r);
@@ -659,7 +659,7 @@ void phx__post_flow_mail(const struct phx__flow_out *o, uint32_t index, struct p
     m->limit = r->limit;
     m->box = r->box;
     m->cast = r->cast;
-    m->met = (unsigned)r->flags >> PHX__FLOW_MET;
+    m->tried = (unsigned)r->flags >> PHX__FLOW_TRIED;
     m->iov = NULL;
     m->iov_count = 0;
 }
@@ -676,7 +676,7 @@ void phx__post_flow_sweep(struct phx__flow_out *o)
 {
     uint32_t i = (uint32_t)(o->left - o->base), keep = i;
 
-    o->open_box = NULL;
+    o->open.box = NULL;
     for (; i < o->count; i++) {
         struct phx__flow_record *r = phx__post_flow_at(o, i);
 
@@ -775,7 +775,7 @@ void phx__post_flow_take_whole(struct phx__flow_in *in, const struct phx__data *
 static int flow_take_rest(struct phx__flow_in *in, int last, struct phx__message *m)
 {
     if (last && in->state == PHX__FLOW_HALF) {
-        *m = in->mail;
+        *m = in->message;
         return PHX__FLOW_CUT;
     }
     flow_advance(in);
@@ -786,7 +786,7 @@ static int flow_take_rest(struct phx__flow_in *in, int last, struct phx__message
 
 int phx__post_flow_has_part(const struct phx__flow_in *in, const struct phx__data *d)
 {
-    const struct phx__message *m = &in->mail;
+    const struct phx__message *m = &in->message;
 
     return in->opened && m->to == d->to && m->from == d->from && m->tag == d->tag
            && m->size == d->total;
@@ -795,9 +795,9 @@ int phx__post_flow_has_part(const struct phx__flow_in *in, const struct phx__dat
 void phx__post_flow_open(struct phx__flow_in *in, const struct phx__data *d, struct phx__block *part)
 {
     flow_drop_part(in); /* NULL unless the sender broke the message before */
-    memset(&in->mail, 0, sizeof in->mail);
-    in->mail.limit = PHX__NEVER;
-    flow_read_first(&in->mail, d, 0);
+    memset(&in->message, 0, sizeof in->message);
+    in->message.limit = PHX__NEVER;
+    flow_read_first(&in->message, d, 0);
     in->part = part;
     in->opened = part != NULL;
 }
@@ -867,23 +867,8 @@ int phx__post_flow_take(struct phx__flow_in *in, struct phx__mem *mem, const str
         flow_advance(in);
         return PHX__FLOW_MORE;
     }
-    *m = in->mail;
+    *m = in->message;
     m->body = in->part;
     m->data = in->part->data;
     return PHX__FLOW_WHOLE;
 }
-
-#undef FLOW_RUN_MOST
-#undef FLOW_SMALL
-#undef FLOW_TAIL_FIRST
-#undef FLOW_TAIL_MOST
-#undef FLOW_RING_FIRST
-#undef FLOW_RING_MOST
-#undef FLOW_NUMBER_AT
-#undef FLOW_NAME_AT
-#undef FLOW_PLACE
-#undef FLOW_RTO_MIN
-#undef FLOW_RTO_MAX
-#undef FLOW_RTO_NEW
-#undef FLOW_REWIND_MIN
-#undef FLOW_ALLOWED_MIN

@@ -33,84 +33,82 @@
 
 #define RETURNS_NAMES 4096u
 
-void phx__post_returns_init(struct phx__post_returns *b, struct phx__mem *mem)
+void phx__post_returns_init(struct phx__post_returns *r, struct phx__mem *mem)
 {
-    memset(b, 0, sizeof *b);
-    b->mem = mem;
-    phx__map_init(&b->refused, mem);
+    memset(r, 0, sizeof *r);
+    r->mem = mem;
+    phx__map_init(&r->refused, mem);
 }
 
-void phx__post_returns_reset(struct phx__post_returns *b)
+void phx__post_returns_reset(struct phx__post_returns *r)
 {
-    phx__mem_put(b->mem, b->list, b->capacity);
-    phx__map_free(&b->refused);
-    phx__post_returns_init(b, b->mem);
+    phx__mem_put(r->mem, r->list, r->capacity);
+    phx__map_free(&r->refused);
+    phx__post_returns_init(r, r->mem);
 }
 
-void phx__post_returns_confirm(struct phx__post_returns *b, uint32_t seen)
+void phx__post_returns_confirm(struct phx__post_returns *r, uint32_t seen)
 {
     uint32_t rest, n;
 
-    if (seen <= b->confirmed || seen > b->count)
+    if (seen <= r->confirmed || seen > r->count)
         return;
-    n = seen - b->confirmed;
-    rest = b->count - seen;
-    b->confirmed = seen;
+    n = seen - r->confirmed;
+    rest = r->count - seen;
+    r->confirmed = seen;
     if (rest > 0) {
-        memmove(b->list, b->list + n * PHX__RETURN_SIZE, rest * PHX__RETURN_SIZE);
+        memmove(r->list, r->list + n * PHX__RETURN_SIZE, rest * PHX__RETURN_SIZE);
         return;
     }
-    phx__mem_put(b->mem, b->list, b->capacity);
-    b->list = NULL;
-    b->capacity = 0;
+    phx__mem_put(r->mem, r->list, r->capacity);
+    r->list = NULL;
+    r->capacity = 0;
 }
 
-void phx__post_returns_seen(struct phx__post_returns *b, uint32_t seen)
+void phx__post_returns_seen(struct phx__post_returns *r, uint32_t seen)
 {
-    if (seen <= b->seen || seen > b->count)
+    if (seen <= r->seen || seen > r->count)
         return;
-    b->seen = seen;
-    phx__post_returns_confirm(b, seen);
-    if (seen == b->count)
-        phx__map_free(&b->refused);
+    r->seen = seen;
+    phx__post_returns_confirm(r, seen);
+    if (seen == r->count)
+        phx__map_free(&r->refused);
 }
 
-int phx__post_returns_refuses(const struct phx__post_returns *b, uint64_t name)
+int phx__post_returns_refuses(const struct phx__post_returns *r, uint64_t name)
 {
     uint32_t at;
 
-    if (b->seen >= b->count)
+    if (r->seen >= r->count)
         return 0;
-    if (b->seen < b->all)
+    if (r->seen < r->all)
         return 1;
-    at = phx__map_get(&b->refused, name);
-    return at != UINT32_MAX && b->seen < at;
+    at = phx__map_get(&r->refused, name);
+    return at != UINT32_MAX && r->seen < at;
 }
 
-int phx__post_returns_add(struct phx__post_returns *b, uint64_t name, const struct phx__return *t)
+int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, const struct phx__return *t)
 {
-    uint32_t waiting = b->count - b->confirmed;
+    uint32_t waiting = r->count - r->confirmed;
     struct phx__writer w;
 
-    if (waiting >= PHX__RETURNS || b->count >= UINT32_MAX - 1)
+    if (waiting >= PHX__RETURNS || r->count >= UINT32_MAX - 1)
         return PHX_ELIMIT;
-    if (phx__mem_grow(b->mem, &b->list, &b->capacity, (waiting + 1) * PHX__RETURN_SIZE, 1) != 0)
+    if (phx__mem_grow(r->mem, &r->list, &r->capacity, (waiting + 1) * PHX__RETURN_SIZE, 1) != 0)
         return PHX_ENOMEM;
-    phx__buf_writer_init(&w, b->list + waiting * PHX__RETURN_SIZE, PHX__RETURN_SIZE);
+    phx__buf_writer_init(&w, r->list + waiting * PHX__RETURN_SIZE, PHX__RETURN_SIZE);
     phx__wire_put_return(&w, t);
-    b->count++;
+    r->count++;
     if (t->reason == (int)PHX__RETURN_LARGE)
         return 0; /* it will not come again, so nothing has to wait for it */
-    if (b->refused.count >= RETURNS_NAMES || phx__map_put(&b->refused, name, b->count) != 0)
-        b->all = b->count;
+    if (r->refused.count >= RETURNS_NAMES || phx__map_put(&r->refused, name, r->count) != 0)
+        r->all = r->count;
     return 0;
 }
 
-void phx__post_returns_fill(const struct phx__post_returns *b, struct phx__ack *a)
+void phx__post_returns_fill(const struct phx__post_returns *r, struct phx__ack *a)
 {
-    a->returns = b->list;
-    a->return_base = b->confirmed;
-    a->return_count = (uint16_t)(b->count - b->confirmed);
+    a->returns = r->list;
+    a->return_base = r->confirmed;
+    a->return_count = (uint16_t)(r->count - r->confirmed);
 }
-
-#undef RETURNS_NAMES

@@ -25,7 +25,7 @@
  * by themselves when enough has come or some time has passed. A record has one timer
  * for all its deadlines. It is only ever moved forward: one that fires too early is set again then,
  * which is far cheaper than moving it at each frame. */
-#include "post/post.h"
+#include "post/sched.h"
 
 /* Bytes served to one destination before the next has its turn: one large fragment, four runs, or some
  * hundred small frames. Less would cost full fragments their fairness, more would let small messages wait
@@ -58,6 +58,16 @@
 #define SCHED_BLOCK_MOST (4 * PHX__FRAME_MAX)
 /* The window of a node that never announced one. */
 #define SCHED_WINDOW_UNKNOWN 65536u
+/* What failed for lack of memory is tried again after this. */
+#define SCHED_AGAIN (10 * PHX__MS)
+
+void phx__post_sched_again(struct phx__post *p, uint64_t at)
+{
+    if (at == 0)
+        at = p->now + SCHED_AGAIN;
+    if (at < phx__timer_at(p->timers, p->again_timer))
+        phx__timer_set(p->timers, p->again_timer, at);
+}
 
 /* ---- Circles of sources */
 
@@ -87,7 +97,7 @@ static void sched_insert(struct phx__post *p, struct phx__post_source *s, uint32
 
     s->nbr = nbr;
     if (nbr == PHX__NONE)
-        phx__post_box_again(p, 0);
+        phx__post_sched_again(p, 0);
     if (*circle == NULL) {
         s->prev = s->next = *circle = s;
         return;
@@ -104,7 +114,7 @@ static int sched_grow(struct phx__post *p, uint32_t node)
 
 static int sched_is_ready(const struct phx__post_source *s)
 {
-    return s->is_transit ? s->peer->queue.bytes > 0 : phx__post_flow_peek(&s->peer->out) != NULL;
+    return s->is_transit ? s->peer->transit.queue.bytes > 0 : phx__post_flow_peek(&s->peer->out) != NULL;
 }
 
 /* Lists it where it belongs, if it has work and a route. Cheap if it is there already. */
@@ -132,7 +142,7 @@ static void sched_list(struct phx__post *p, struct phx__post_source *s)
 
 void phx__post_sched_arm(struct phx__post *p, struct phx__post_peer *peer)
 {
-    uint64_t at = peer->ack_at < peer->idle_at ? peer->ack_at : peer->idle_at;
+    uint64_t at = peer->ack.at < peer->idle_at ? peer->ack.at : peer->idle_at;
 
     if (peer->out.rto_at < at)
         at = peer->out.rto_at;
@@ -163,8 +173,8 @@ static void sched_ask_route(struct phx__post *p, struct phx__post_peer *peer)
         o->rto_at = p->now + o->rto;
         phx__post_sched_arm(p, peer);
     }
-    if (peer->owed && peer->ack_at == PHX__NEVER)
-        phx__ring_add(&p->acks, &peer->ack_link);
+    if (peer->ack.owed && peer->ack.at == PHX__NEVER)
+        phx__ring_add(&p->acks, &peer->ack.link);
 }
 
 static size_t sched_window(const struct phx__post *p, uint32_t node)
@@ -193,18 +203,18 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
     peer->node = node;
     peer->life = ++p->lives;
     peer->nbr = PHX__NONE;
-    peer->own.peer = peer->transit.peer = peer;
-    peer->transit.is_transit = 1;
-    phx__ring_init(&peer->boxes);
-    phx__ring_init(&peer->idle);
-    phx__post_returns_init(&peer->back, p->mem);
-    phx__ring_init(&peer->ack_link);
+    peer->own.peer = peer->transit.source.peer = peer;
+    peer->transit.source.is_transit = 1;
+    phx__ring_init(&peer->boxes.bound);
+    phx__ring_init(&peer->boxes.idle);
+    phx__post_returns_init(&peer->returns, p->mem);
+    phx__ring_init(&peer->ack.link);
     phx__ring_init(&peer->room_link);
     phx__post_flow_init(&peer->out, p->mem, &p->ids->at[node], &p->ids->at[PHX__SELF],
                    p->limits.hop_limit,
                    p->limits.window, sched_window(p, node));
-    phx__buf_slices_init(&peer->queue, p->mem);
-    peer->ack_at = peer->idle_at = PHX__NEVER;
+    phx__buf_slices_init(&peer->transit.queue, p->mem);
+    peer->ack.at = peer->idle_at = PHX__NEVER;
     p->nodes[node].peer = peer;
     sched_ask_route(p, peer);
     return peer;
@@ -220,11 +230,11 @@ void phx__post_sched_rest(struct phx__post *p, struct phx__post_peer *peer)
 
 void phx__post_sched_owe(struct phx__post *p, struct phx__post_peer *peer, int now)
 {
-    peer->owed = 1;
+    peer->ack.owed = 1;
     if (now) {
-        phx__ring_add(&p->acks, &peer->ack_link);
-    } else if (peer->ack_at == PHX__NEVER) {
-        peer->ack_at = p->now + SCHED_ACK_DELAY;
+        phx__ring_add(&p->acks, &peer->ack.link);
+    } else if (peer->ack.at == PHX__NEVER) {
+        peer->ack.at = p->now + SCHED_ACK_DELAY;
         phx__post_sched_arm(p, peer);
     }
 }
@@ -233,35 +243,35 @@ void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer)
 {
     struct phx__ack a;
 
-    phx__ring_del(&peer->ack_link);
+    phx__ring_del(&peer->ack.link);
     a.target = p->ids->at[peer->node];
     a.source = p->ids->at[PHX__SELF];
     a.epoch = peer->in.epoch;
     a.next = peer->in.next;
     a.window = p->limits.window < UINT32_MAX ? (uint32_t)p->limits.window : UINT32_MAX;
-    if (peer->stuck)
+    if (peer->ack.stuck)
         a.window = 1; /* which still lets one frame come, to try */
-    phx__post_returns_fill(&peer->back, &a);
-    a.seen = peer->confirm ? peer->out.seen : 0;
+    phx__post_returns_fill(&peer->returns, &a);
+    a.seen = peer->ack.confirm ? peer->out.seen : 0;
     a.seen_epoch = peer->out.epoch;
-    if (p->ops.ack(p->ops.ctx, peer->node, &a, peer->gap) != 0) {
+    if (p->ops.ack(p->ops.ctx, peer->node, &a, peer->ack.gap) != 0) {
         /* Without a route there is no use in asking again and again; phx__post_sched_route will. */
-        peer->owed = 1;
-        peer->ack_at = peer->routed ? p->now + SCHED_ACK_DELAY : PHX__NEVER;
+        peer->ack.owed = 1;
+        peer->ack.at = peer->routed ? p->now + SCHED_ACK_DELAY : PHX__NEVER;
         phx__post_sched_arm(p, peer);
         return;
     }
-    peer->owed = 0;
-    peer->hurry = 0;
-    peer->acked_at = p->now;
-    peer->confirm = 0;
-    peer->gap = 0;
-    peer->ack_bytes = 0;
-    peer->ack_frames = 0;
-    peer->ack_at = PHX__NEVER;
-    if (peer->stuck) { /* ask for it again, until it could be taken */
-        peer->gap = 1;
-        peer->ack_at = p->now + SCHED_STUCK_AGAIN;
+    peer->ack.owed = 0;
+    peer->ack.hurry = 0;
+    peer->ack.last_at = p->now;
+    peer->ack.confirm = 0;
+    peer->ack.gap = 0;
+    peer->ack.bytes = 0;
+    peer->ack.frames = 0;
+    peer->ack.at = PHX__NEVER;
+    if (peer->ack.stuck) { /* ask for it again, until it could be taken */
+        peer->ack.gap = 1;
+        peer->ack.at = p->now + SCHED_STUCK_AGAIN;
         phx__post_sched_arm(p, peer);
     }
 }
@@ -270,23 +280,23 @@ void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer)
 
 static void sched_drop_transit(struct phx__post *p, struct phx__post_peer *peer)
 {
-    sched_unlist(p, &peer->transit);
-    p->transit_bytes -= peer->queue.bytes;
-    p->dropped += peer->queued;
-    peer->queued = 0;
-    phx__buf_slices_free(&peer->queue);
-    phx__buf_block_drop(peer->tail);
-    peer->tail = NULL;
-    peer->tail_size = 0;
+    sched_unlist(p, &peer->transit.source);
+    p->transit.bytes -= peer->transit.queue.bytes;
+    p->counters.dropped += peer->transit.frames;
+    peer->transit.frames = 0;
+    phx__buf_slices_free(&peer->transit.queue);
+    phx__buf_block_drop(peer->transit.tail);
+    peer->transit.tail = NULL;
+    peer->transit.tail_size = 0;
 }
 
 uint8_t *phx__post_sched_room(struct phx__post *p, struct phx__post_peer *peer, size_t size)
 {
-    size_t capacity = peer->tail_size == 0 ? SCHED_BLOCK_FIRST : peer->tail_size;
-    struct phx__block *b = peer->tail;
+    size_t capacity = peer->transit.tail_size == 0 ? SCHED_BLOCK_FIRST : peer->transit.tail_size;
+    struct phx__block *b = peer->transit.tail;
 
-    if (peer->queue.bytes + size > 2 * p->limits.window
-        || p->transit_bytes + size > SCHED_TRANSIT_MOST)
+    if (peer->transit.queue.bytes + size > 2 * p->limits.window
+        || p->transit.bytes + size > SCHED_TRANSIT_MOST)
         return NULL;
     if (b != NULL && b->refs == 1)
         b->used = 0; /* all in it has gone out */
@@ -297,28 +307,28 @@ uint8_t *phx__post_sched_room(struct phx__post *p, struct phx__post_peer *peer, 
     b = phx__buf_block_new(p->mem, capacity < size ? size : capacity);
     if (b == NULL)
         return NULL;
-    phx__buf_block_drop(peer->tail);
-    peer->tail = b;
-    peer->tail_size = (uint32_t)(capacity < SCHED_BLOCK_MOST / 2 ? capacity * 2 : SCHED_BLOCK_MOST);
+    phx__buf_block_drop(peer->transit.tail);
+    peer->transit.tail = b;
+    peer->transit.tail_size = (uint32_t)(capacity < SCHED_BLOCK_MOST / 2 ? capacity * 2 : SCHED_BLOCK_MOST);
     return b->data;
 }
 
 static void sched_count(struct phx__post *p, struct phx__post_peer *peer, size_t size)
 {
-    peer->queued++;
-    p->transit_bytes += size;
-    p->relayed_frames++;
-    p->relayed_bytes += size;
+    peer->transit.frames++;
+    p->transit.bytes += size;
+    p->counters.relayed_frames++;
+    p->counters.relayed_bytes += size;
     phx__post_sched_rest(p, peer);
-    sched_list(p, &peer->transit);
+    sched_list(p, &peer->transit.source);
 }
 
 int phx__post_sched_queued(struct phx__post *p, struct phx__post_peer *peer, uint8_t *at, size_t size)
 {
-    if (phx__buf_slices_push(&peer->queue, peer->tail, at, size) != 0)
+    if (phx__buf_slices_push(&peer->transit.queue, peer->transit.tail, at, size) != 0)
         return PHX_ENOMEM;
-    peer->tail->used += size;
-    p->transit_copied += size;
+    peer->transit.tail->used += size;
+    p->transit.copied += size;
     sched_count(p, peer, size);
     return 0;
 }
@@ -327,14 +337,14 @@ int phx__post_sched_queued(struct phx__post *p, struct phx__post_peer *peer, uin
 static int sched_transit_lent(struct phx__post *p, struct phx__post_peer *peer, const uint8_t *frame,
                              size_t size, int hops)
 {
-    struct phx__block *b = p->lender;
+    struct phx__block *b = p->transit.lender;
     uint8_t *at;
 
-    if (b == NULL || p->transit_bytes + size > SCHED_LENT_MOST
-        || peer->queue.bytes + size > 2 * p->limits.window)
+    if (b == NULL || p->transit.bytes + size > SCHED_LENT_MOST
+        || peer->transit.queue.bytes + size > 2 * p->limits.window)
         return PHX_ELIMIT;
     at = b->data + (frame - b->data);
-    if (phx__buf_slices_push(&peer->queue, b, at, size) != 0)
+    if (phx__buf_slices_push(&peer->transit.queue, b, at, size) != 0)
         return PHX_ENOMEM;
     at[PHX__DATA_HOPS] = (uint8_t)hops;
     sched_count(p, peer, size);
@@ -364,14 +374,101 @@ int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t si
     return phx__post_sched_queued(p, peer, to, size);
 }
 
+/* ---- Multicast frames */
+
+/* Is the next frame of this flow the same piece of the same cast, and for the first time? */
+static int sched_multicast_joins(const struct phx__flow_out *o, const struct phx__flow_record *r)
+{
+    const unsigned place = PHX__DATA_FIRST | PHX__DATA_LAST;
+    const struct phx__flow_record *q = phx__post_flow_peek(o);
+
+    return q != NULL && q->cast == r->cast && q->body_at == r->body_at && o->sent == o->left
+           && ((unsigned)(q->flags ^ r->flags) & place) == 0;
+}
+
+static void sched_multicast_line(const struct phx__flow_out *o, struct phx__data *d)
+{
+    const struct phx__flow_record *r = phx__post_flow_peek(o);
+    struct phx__reader in;
+
+    memset(d, 0, sizeof *d);
+    d->target = o->target;
+    d->source = o->source;
+    d->number = o->sent;
+    d->epoch = o->epoch;
+    d->to = r->box->name;
+    d->from = r->cast->from;
+    d->tag = r->cast->tag;
+    d->total = r->cast->size;
+    d->size = r->body_size;
+    if ((r->flags & PHX__DATA_SEEN) != 0) { /* the last that stands in its head */
+        phx__buf_reader_init(&in, r->head->data + r->head_at + PHX__DATA_FIRST_HEAD, 4);
+        d->seen = phx__buf_get_u32(&in);
+    }
+}
+
+static struct phx__block *sched_multicast_head(struct phx__post *p, struct phx__post_peer **to, uint32_t n)
+{
+    int flags = phx__post_flow_peek(&to[0]->out)->flags & (int)(PHX__DATA_FIRST | PHX__DATA_LAST);
+    size_t room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE, start;
+    struct phx__block *b = phx__buf_block_new(p->mem, room);
+    struct phx__writer w;
+    struct phx__data d;
+    uint32_t i;
+
+    if (b == NULL)
+        return NULL;
+    phx__buf_writer_init(&w, b->data, room);
+    start = phx__wire_begin_cast(&w, flags, to[0]->out.hops, n);
+    for (i = 0; i < n; i++) {
+        sched_multicast_line(&to[i]->out, &d);
+        phx__wire_put_cast_line(&w, flags, &d);
+    }
+    phx__wire_end_cast(&w, start, flags, &d);
+    PHX_ASSERT(!w.bad);
+    b->used = w.size;
+    return b;
+}
+
+static size_t sched_multicast(struct phx__post *p, struct phx__post_peer *peer, uint32_t nbr, int *failed)
+{
+    const struct phx__flow_record r = *phx__post_flow_peek(&peer->out);
+    struct phx__post_peer *to[PHX__CAST_LINES];
+    struct phx__post_source *s;
+    struct phx__block *head;
+    uint32_t n = 0, i;
+    size_t size;
+
+    if (!sched_multicast_joins(&peer->out, &r))
+        return 0;
+    to[n++] = peer;
+    for (s = peer->own.next; s != &peer->own && n < PHX__CAST_LINES; s = s->next)
+        if (!s->is_transit && sched_multicast_joins(&s->peer->out, &r))
+            to[n++] = s->peer;
+    head = n == 1 ? NULL : sched_multicast_head(p, to, n);
+    if (head == NULL)
+        return 0;
+    size = head->used + r.body_size;
+    *failed = p->ops.emit(p->ops.ctx, nbr, head, head->data, head->used, r.body,
+                          r.body_size > 0 ? r.body->data + r.body_at : NULL, r.body_size) != 0;
+    phx__buf_block_drop(head);
+    if (*failed)
+        return 0;
+    for (i = 0; i < n; i++) {
+        (void)phx__post_flow_mark(&to[i]->out, p->now);
+        phx__post_sched_arm(p, to[i]);
+    }
+    return size;
+}
+
 /* ---- Emitting */
 
 /* Does the ack that is owed go with the data, or is there time? In a brisk exchange of small messages most
  * can wait for the next one, since each says all that the former did. */
 static int sched_ack_rides(const struct phx__post *p, const struct phx__post_peer *peer)
 {
-    return peer->hurry || peer->ack_frames >= SCHED_RIDE_FRAMES || peer->ack_bytes >= SCHED_RIDE_BYTES
-           || p->now >= peer->acked_at + SCHED_RIDE_EVERY || !phx__ring_is_empty(&peer->ack_link);
+    return peer->ack.hurry || peer->ack.frames >= SCHED_RIDE_FRAMES || peer->ack.bytes >= SCHED_RIDE_BYTES
+           || p->now >= peer->ack.last_at + SCHED_RIDE_EVERY || !phx__ring_is_empty(&peer->ack.link);
 }
 
 /* Frames from one source, about `quantum` bytes. *failed: a link could not queue more. */
@@ -382,10 +479,10 @@ static size_t sched_serve_own(struct phx__post *p, struct phx__post_peer *peer, 
     struct phx__flow_record *r;
     size_t done = 0;
 
-    if (peer->owed && sched_ack_rides(p, peer))
+    if (peer->ack.owed && sched_ack_rides(p, peer))
         phx__post_sched_ack(p, peer);
     while (done < quantum && (r = phx__post_flow_peek(&peer->out)) != NULL) {
-        size_t shared = r->cast == NULL ? 0 : phx__post_multicast_emit(p, peer, nbr, failed);
+        size_t shared = r->cast == NULL ? 0 : sched_multicast(p, peer, nbr, failed);
 
         if (*failed)
             break;
@@ -399,7 +496,7 @@ static size_t sched_serve_own(struct phx__post *p, struct phx__post_peer *peer, 
             break;
         }
         done += phx__post_flow_frame_size(r);
-        p->retransmitted += (uint64_t)phx__post_flow_mark(&peer->out, p->now);
+        p->counters.retransmitted += (uint64_t)phx__post_flow_mark(&peer->out, p->now);
     }
     phx__post_sched_arm(p, peer);
     return done;
@@ -409,7 +506,7 @@ static size_t sched_serve_transit(struct phx__post *p, struct phx__post_peer *pe
                                  size_t quantum,
                                  int *failed)
 {
-    struct phx__slices *q = &peer->queue;
+    struct phx__slices *q = &peer->transit.queue;
     size_t done = 0;
 
     while (done < quantum && q->bytes > 0) {
@@ -425,8 +522,8 @@ static size_t sched_serve_transit(struct phx__post *p, struct phx__post_peer *pe
             break;
         }
         phx__buf_slices_take(q, size);
-        peer->queued--;
-        p->transit_bytes -= size;
+        peer->transit.frames--;
+        p->transit.bytes -= size;
         done += size;
     }
     return done;
@@ -475,7 +572,7 @@ void phx__post_sched_route(struct phx__post *p, uint32_t node, uint64_t now)
         return;
     sched_ask_route(p, peer);
     sched_list(p, &peer->own);
-    sched_list(p, &peer->transit);
+    sched_list(p, &peer->transit.source);
 }
 
 void phx__post_sched_window(struct phx__post *p, uint32_t node, uint32_t bytes)
@@ -492,7 +589,6 @@ void phx__post_sched_window(struct phx__post *p, uint32_t node, uint32_t bytes)
         sched_list(p, &peer->own);
     }
 }
-
 
 void phx__post_sched_ready(struct phx__post *p, struct phx__post_peer *peer)
 {
@@ -531,42 +627,31 @@ void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer)
 {
     sched_drop_transit(p, peer);
     sched_unlist(p, &peer->own);
-    peer->confirm = 0;
+    peer->ack.confirm = 0;
     phx__post_flow_restart(&peer->out, 0, sched_window(p, peer->node));
 }
 
 void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer)
 {
-    PHX_ASSERT(phx__ring_is_empty(&peer->boxes) && phx__ring_is_empty(&peer->idle)
+    PHX_ASSERT(phx__ring_is_empty(&peer->boxes.bound) && phx__ring_is_empty(&peer->boxes.idle)
                && peer->waiters == NULL);
     p->nodes[peer->node].peer = NULL;
     sched_drop_transit(p, peer);
     sched_unlist(p, &peer->own);
     phx__ring_del(&peer->room_link);
-    phx__ring_del(&peer->ack_link);
+    phx__ring_del(&peer->ack.link);
     phx__timer_drop(p->timers, peer->timer);
     phx__post_flow_start(&peer->in, 0);
-    phx__post_returns_reset(&peer->back);
+    phx__post_returns_reset(&peer->returns);
     phx__post_flow_free(&peer->out);
     phx__mem_put(p->mem, peer, sizeof *peer);
 }
 
-static void sched_idle(struct phx__post *p, struct phx__post_peer *peer)
-{
-    peer->idle_at = PHX__NEVER;
-    phx__post_flow_trim(&peer->out);
-    phx__post_box_close_idle(p, peer);
-    if (peer->queue.bytes == 0 || !peer->routed)
-        sched_drop_transit(p, peer);
-    else
-        peer->idle_at = p->now + SCHED_IDLE;
-}
-
-void phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
+int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
 {
     struct phx__flow_out *o = &peer->out;
 
-    if (peer->ack_at <= p->now)
+    if (peer->ack.at <= p->now)
         phx__post_sched_ack(p, peer);
     if (o->rto_at <= p->now) {
         o->rto_at = PHX__NEVER;
@@ -576,19 +661,13 @@ void phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
             phx__post_flow_timeout(o, p->now);
         sched_list(p, &peer->own);
     }
-    if (peer->idle_at <= p->now)
-        sched_idle(p, peer);
+    if (peer->idle_at > p->now)
+        return 0;
+    peer->idle_at = PHX__NEVER;
+    phx__post_flow_trim(&peer->out);
+    if (peer->transit.queue.bytes == 0 || !peer->routed)
+        sched_drop_transit(p, peer);
+    else
+        peer->idle_at = p->now + SCHED_IDLE;
+    return 1;
 }
-
-#undef SCHED_QUANTUM
-#undef SCHED_ACK_DELAY
-#undef SCHED_STUCK_AGAIN
-#undef SCHED_IDLE
-#undef SCHED_TRANSIT_MOST
-#undef SCHED_LENT_MOST
-#undef SCHED_BLOCK_FIRST
-#undef SCHED_BLOCK_MOST
-#undef SCHED_WINDOW_UNKNOWN
-#undef SCHED_RIDE_EVERY
-#undef SCHED_RIDE_FRAMES
-#undef SCHED_RIDE_BYTES

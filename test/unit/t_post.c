@@ -197,7 +197,7 @@ static void give_ack(struct node *to, const struct phx__ack *a, int gap)
     if (check(!wr.bad && phx__wire_parse(raw, wr.size, &f, &used) == 1
                   && phx__wire_get_ack(&f, &got) == 0,
               "an ack is well-formed"))
-        phx__post_ack(&to->post, &got, gap, to->w->now);
+        phx__post_recv_ack(&to->post, &got, gap, to->w->now);
 }
 
 static int op_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap)
@@ -678,8 +678,8 @@ static void wire_deliver(struct world *w, int a, int b)
         return;
     if (phx__wire_parse(raw, size, &frame, &used) == 1 && used == size)
         err = frame.type == PHX__CAST
-                  ? phx__post_multicast_data(&w->node[b].post, as_seen(b, a), &frame, w->now)
-                  : phx__post_data(&w->node[b].post, as_seen(b, a), raw, size, &frame, w->now);
+                  ? phx__post_recv_multicast(&w->node[b].post, as_seen(b, a), &frame, w->now)
+                  : phx__post_recv_data(&w->node[b].post, as_seen(b, a), raw, size, &frame, w->now);
     check(err == 0, "a frame of %u bytes is well-formed", (unsigned)size);
 }
 
@@ -728,7 +728,7 @@ static int is_idle(const struct world *w)
     int i, k;
 
     for (i = 0; i < NODES; i++) {
-        if (w->node[i].post.pending_count > 0 || w->node[i].post.transit_bytes > 0
+        if (w->node[i].post.pending.count > 0 || w->node[i].post.transit.bytes > 0
             || phx__post_ready(&w->node[i].post))
             return 0;
         for (k = 0; k < NODES; k++)
@@ -823,17 +823,17 @@ static void test_simple(void)
     for (i = 0; i < PHX__COUNT(sizes) * 2; i++) {
         route(w, 0, 2, i % 2 == 0 ? 2 : 1);
         ok_count += send_size(&w->node[0], 3, sizes[i / 2], i + 1, 0, 0) == 0;
-        check(w->node[0].post.pending_bytes == sizes[i / 2], "pending is the message");
+        check(w->node[0].post.pending.bytes == sizes[i / 2], "pending is the message");
         check(settle(w), "settles");
         check(w->got == i + 1 && w->token[i + 1].count == 1 && w->token[i + 1].result == PHX_OK,
               "%u bytes arrive", (unsigned)sizes[i / 2]);
     }
     ok(ok_count == (int)i && no_errors(w) && all_arrived(w),
        "all sizes, direct and through a relay");
-    ok(w->node[0].post.messages_out == i && w->node[2].post.messages_in == i, "counted");
-    ok(w->node[1].post.relayed_frames > 0 && w->node[1].post.relayed_bytes > 3u << 20, "relayed");
-    ok(w->node[0].post.retransmitted == 0 && w->node[2].post.duplicates == 0
-           && w->node[1].post.dropped == 0,
+    ok(w->node[0].post.counters.messages_out == i && w->node[2].post.counters.messages_in == i, "counted");
+    ok(w->node[1].post.counters.relayed_frames > 0 && w->node[1].post.counters.relayed_bytes > 3u << 20, "relayed");
+    ok(w->node[0].post.counters.retransmitted == 0 && w->node[2].post.counters.duplicates == 0
+           && w->node[1].post.counters.dropped == 0,
        "nothing was sent twice");
     ok(w->node[0].wants > 0, "the link was told that there is something to pull");
     ok(world_free(w), "no byte leaked");
@@ -881,7 +881,7 @@ static void test_arguments(void)
     phx__post_box_forget(&n->post, 70);
     phx__post_sched_route(&n->post, 70, 1);
     phx__post_due(&n->post, PHX__TIMER_POST, 70, 1);
-    ok(n->post.pending_bytes == 0 && n->post.messages_out == 0,
+    ok(n->post.pending.bytes == 0 && n->post.counters.messages_out == 0,
        "nodes that nothing is known of are no trouble");
     ok(world_free(w), "no byte leaked");
 }
@@ -900,12 +900,12 @@ static void test_local(void)
         check(send_size(n, i % 2 == 0 ? 3 : 4, (size_t)i * 1000, (uint64_t)i, 0, i == 5 ? 5 : 0)
                   == 0,
               "sent");
-    ok(w->got == 0 && n->post.pending_bytes == 55000 && phx__post_ready(&n->post),
+    ok(w->got == 0 && n->post.pending.bytes == 55000 && phx__post_ready(&n->post),
        "nothing inside the send");
     ok(phx__post_run(&n->post, w->now) == 0 && w->got == 10 && no_errors(w), "all in one run");
     for (i = 1; i <= 10; i++)
         check(w->token[i].count == 1 && w->token[i].result == 0, "outcome %d", i);
-    ok(n->post.pending_bytes == 0 && w->released[5] == 1, "nothing pending, owned memory released");
+    ok(n->post.pending.bytes == 0 && w->released[5] == 1, "nothing pending, owned memory released");
     for (i = 0; (err = send_size(n, 3, 10000, 0, 0, 0)) == 0; i++)
         continue;
     ok(err == PHX_EAGAIN && i >= 25 && i <= 27, "bounded by the window: %d", i);
@@ -946,17 +946,17 @@ static void test_hold(void)
     check(send_size(n, 3, 256u << 10, 1, 0, 0) == 0, "as large as may be held");
     ok(send_size(n, 4, 0, 0, 0, 0) == PHX_EAGAIN, "then full");
     turns(w, 10, 1000);
-    ok(w->writable == 0 && w->token[1].count == 0 && n->post.pending_bytes == 256u << 10, "held");
+    ok(w->writable == 0 && w->token[1].count == 0 && n->post.pending.bytes == 256u << 10, "held");
     all_see(w, 3, 2);
     ok(settle(w) && w->token[1].count == 1 && w->token[1].result == 0 && w->got == 1,
        "until it has an owner");
     ok(w->writable == 2, "those who waited are told: %d", (int)w->writable);
     for (i = 0; send_size(n, (uint64_t)(4 + i % 2), 1000, 0, 0, 0) == 0; i++)
         continue;
-    held = n->post.hold.held_bytes;
+    held = n->post.store.held_bytes;
     ok(held <= 256u << 10 && held > 200000 && i > 200, "many small ones: %d", i);
     for (; i > 0; i--)
-        check(n->post.hold.letters == (uint32_t)w->node[0].sent[4] + (uint32_t)w->node[0].sent[5],
+        check(n->post.store.queued == (uint32_t)w->node[0].sent[4] + (uint32_t)w->node[0].sent[5],
               "counted");
     all_see(w, 4, 0);
     all_see(w, 5, 1);
@@ -965,7 +965,7 @@ static void test_hold(void)
     ok(settle(w) && no_errors(w) && all_arrived(w) && w->token[7].count == 1
            && w->token[8].count == 1,
        "in order, here and there");
-    ok(n->post.hold.letters == 0 && n->post.hold.held_bytes == 0, "and the boxes are gone");
+    ok(n->post.store.queued == 0 && n->post.store.held_bytes == 0, "and the boxes are gone");
     /* Owners come and go while nothing can be delivered. */
     w->frozen = 1;
     for (i = 0; i < 400; i++) {
@@ -1099,7 +1099,7 @@ static void test_cancel(void)
     for (i = 2; i <= 11; i += 3)
         gone += phx__post_box_cancel(&n->post, (uint64_t)i) == 0;
     ok(gone == 4 && phx__post_box_cancel(&n->post, 2) == PHX_ENOTFOUND, "four are taken back, once");
-    ok(n->post.pending_bytes == 200000 + 10 * 3 + 5000 * 3, "pending is exact");
+    ok(n->post.pending.bytes == 200000 + 10 * 3 + 5000 * 3, "pending is exact");
     w->frozen = 0;
     check(settle(w), "settles");
     ok(w->got == 7 && w->content_errors == 0, "the others arrive");
@@ -1110,12 +1110,12 @@ static void test_cancel(void)
         check(send_size(n, 9, 100, (uint64_t)i, 0, 0) == 0, "held");
     for (i = 24; i >= 20; i -= 2)
         check(phx__post_box_cancel(&n->post, (uint64_t)i) == 0, "last, middle and first of a box");
-    ok(n->post.hold.letters == 2 && n->post.pending_bytes == 200, "two are left there");
+    ok(n->post.store.queued == 2 && n->post.pending.bytes == 200, "two are left there");
     check(phx__post_box_cancel(&n->post, 21) == 0 && phx__post_box_cancel(&n->post, 23) == 0, "these too");
     phx__post_run(&n->post, w->now);
     for (i = 20; i < 25; i++)
         check(w->token[i].count == 1 && w->token[i].result == PHX_ECANCELLED, "outcome %d", i);
-    ok(n->post.hold.letters == 0 && n->post.hold.held_bytes == 0, "and the box is gone");
+    ok(n->post.store.queued == 0 && n->post.store.held_bytes == 0, "and the box is gone");
     /* A full flow, and room made by cancelling. */
     for (i = 100; send_size(n, 3, 5000, (uint64_t)i, 0, 0) == 0; i++)
         continue;
@@ -1123,7 +1123,7 @@ static void test_cancel(void)
     for (; i >= 100; i--)
         (void)phx__post_box_cancel(&n->post, (uint64_t)i);
     phx__post_run(&n->post, w->now);
-    ok(w->writable == 1 && n->post.pending_bytes == 0, "room made by cancelling is announced");
+    ok(w->writable == 1 && n->post.pending.bytes == 0, "room made by cancelling is announced");
     ok(world_free(w), "no byte leaked");
 }
 
@@ -1152,7 +1152,7 @@ static void test_expiry(void)
     w->now += 200000;
     tick(n);
     phx__post_run(&n->post, w->now);
-    ok(n->post.hold.letters == 100 && phx__timer_next(&n->timers) == UINT64_MAX,
+    ok(n->post.store.queued == 100 && phx__timer_next(&n->timers) == UINT64_MAX,
        "those without a limit stay");
     for (i = 0; i < 4; i++)
         all_see(w, i, 1);
@@ -1178,7 +1178,7 @@ static void test_expiry(void)
         check(w->token[i].count == 1, "%d", i);
     ok(w->got == 25 + last / 2, "of those that expired, only what had left arrives: %d",
        (int)w->got);
-    ok(w->content_errors == 0 && n->post.pending_bytes == 0, "whole, and nothing is pending");
+    ok(w->content_errors == 0 && n->post.pending.bytes == 0, "whole, and nothing is pending");
     /* A flow to a node without a route. */
     route(w, 0, 2, -1);
     all_see(w, 5, 2);
@@ -1226,7 +1226,7 @@ static void test_failed(void)
     w->frozen = 0;
     wire_cut(w, 0, 1);
     check(settle(w), "settles");
-    ok(w->writable == 1 && n->post.pending_bytes == 0, "who waited for room is told");
+    ok(w->writable == 1 && n->post.pending.bytes == 0, "who waited for room is told");
     for (i = 1; i <= 60; i++)
         check(w->token[i].count == 1
                   && w->token[i].result == (i > 6 && i % 3 == 0 ? PHX_EFAILED : 0),
@@ -1297,7 +1297,7 @@ static void test_false_death(void)
                && w->got == 3 + (uint64_t)(reborn != 0) && no_errors(w),
            "what never went there whole is delivered, once and in order");
     }
-    ok(n->post.pending_bytes == 0 && n->post.pending_count == 0 && n->post.hold.letters == 0,
+    ok(n->post.pending.bytes == 0 && n->post.pending.count == 0 && n->post.store.queued == 0,
        "nothing is left");
     ok(world_free(w), "no byte leaked");
 }
@@ -1374,13 +1374,13 @@ static void test_idle_boxes(void)
                 turns(w, 20, 1000);
         }
         turns(w, 20, 1000);
-        ok(w->got == counts[i] && n->post.hold.count == (counts[i] < 4096 ? counts[i] : 4096),
-           "%u names, %u mailboxes kept", (unsigned)counts[i], (unsigned)n->post.hold.count);
+        ok(w->got == counts[i] && n->post.store.count == (counts[i] < 4096 ? counts[i] : 4096),
+           "%u names, %u mailboxes kept", (unsigned)counts[i], (unsigned)n->post.store.count);
         for (k = 0; k < 3; k++) {
             check(send_wide(n, 2, k) == 0, "sent to another node");
             turns(w, 20, 1000);
         }
-        ok(w->got == counts[i] + 3 && n->post.hold.count <= 4096 && n->post.idle_boxes == n->post.hold.count,
+        ok(w->got == counts[i] + 3 && n->post.store.count <= 4096 && n->post.boxes.idle_count == n->post.store.count,
            "another node's names get theirs");
         ok(settle(w) && world_free(w), "no byte leaked");
     }
@@ -1407,25 +1407,25 @@ static void test_many_names(void)
             if (name % 5 == (uint64_t)round)
                 all_see(w, (int)name, 1);
         (void)fill_names(n);
-        check(n->post.pending_bytes <= most, "round %d: %u bytes", round,
-              (unsigned)n->post.pending_bytes);
+        check(n->post.pending.bytes <= most, "round %d: %u bytes", round,
+              (unsigned)n->post.pending.bytes);
     }
-    ok(n->post.pending_bytes <= most, "bounded: %u bytes", (unsigned)n->post.pending_bytes);
+    ok(n->post.pending.bytes <= most, "bounded: %u bytes", (unsigned)n->post.pending.bytes);
     ok(send_size(n, 1, 5000, 0, 0, 0) == PHX_EAGAIN, "then later");
     w->writable = 0;
-    waiting = n->post.hold.waiting.count;
+    waiting = n->post.store.waiting.count;
     w->frozen = 0;
     ok(settle(w) && no_errors(w) && all_arrived(w), "all arrive");
     ok(waiting == NAMES - 1 && w->writable == waiting, "and all who waited are told: %d of %d",
        (int)w->writable, (int)waiting);
-    ok(n->post.nodes[as_seen(0, 1)].peer->boxed == 0, "nothing counts as waiting");
+    ok(n->post.nodes[as_seen(0, 1)].peer->boxes.bytes == 0, "nothing counts as waiting");
     for (name = 1; name < NAMES; name++)
         all_see(w, (int)name, 0);
     ok(fill_names(n) <= limits.window + 20000, "what this node sends to itself is bounded, too");
     w->writable = 0;
-    waiting = n->post.hold.waiting.count;
+    waiting = n->post.store.waiting.count;
     ok(settle(w) && no_errors(w) && all_arrived(w) && w->writable == waiting && waiting > 0
-           && n->post.local_bytes == 0,
+           && n->post.boxes.local_bytes == 0,
        "arrives, and those who waited are told");
     ok(world_free(w), "no byte leaked");
 }
@@ -1435,7 +1435,7 @@ static void test_many_names(void)
 /* What node `at` says was turned back of what comes from node `of`. */
 static struct phx__post_returns *back_of(struct world *w, int at, int of)
 {
-    return &w->node[at].post.nodes[as_seen(at, of)].peer->back;
+    return &w->node[at].post.nodes[as_seen(at, of)].peer->returns;
 }
 
 static void test_returned(void)
@@ -1452,9 +1452,9 @@ static void test_returned(void)
     for (i = 1; i <= 50; i++)
         check(send_size(n, 3, (size_t)(i % 25 == 5 ? 80000 : i), (uint64_t)i, 0, 0) == 0, "sent");
     turns(w, 20, 1000);
-    ok(w->got == 0 && n->post.pending_count == 50 && n->post.hold.letters == 50,
+    ok(w->got == 0 && n->post.pending.count == 50 && n->post.store.queued == 50,
        "all came back, and are pending where they were sent");
-    ok(w->node[1].post.pending_count == 0 && w->node[1].post.hold.letters == 0,
+    ok(w->node[1].post.pending.count == 0 && w->node[1].post.store.queued == 0,
        "nothing is kept where the name is not");
     ok(back_of(w, 1, 0)->count == 50 && back_of(w, 1, 0)->confirmed == 50, "each return is confirmed");
     see(w, 0, 3, 2);
@@ -1469,7 +1469,7 @@ static void test_returned(void)
     see(w, 0, 3, -1);
     phx__post_box_names(&n->post, w->now);
     turns(w, 50, 1000);
-    ok(n->post.hold.letters == 10 && n->post.pending_bytes > 0, "nobody has it: held at the source");
+    ok(n->post.store.queued == 10 && n->post.pending.bytes > 0, "nobody has it: held at the source");
     all_see(w, 3, 3);
     ok(settle(w) && no_errors(w) && all_arrived(w), "until there is an owner");
     all_see(w, 3, -1);
@@ -1478,7 +1478,7 @@ static void test_returned(void)
         check(send_size(n, 3, (size_t)i, (uint64_t)i, 0, 0) == 0, "sent");
     turns(w, 20, 1000);
     see(w, 0, 3, 0);
-    ok(send_size(n, 3, 71, 71, 0, 0) == 0 && n->post.hold.letters == 11,
+    ok(send_size(n, 3, 71, 71, 0, 0) == 0 && n->post.store.queued == 11,
        "a name that comes to the source: what came back is older");
     phx__post_box_names(&n->post, w->now);
     ok(settle(w) && no_errors(w) && all_arrived(w), "and is delivered before");
@@ -1499,19 +1499,19 @@ static void test_patience(void)
     see(w, 0, 3, 1);
     check(send_size(n, 3, 10, 1, 0, 0) == 0, "sent");
     turns(w, 10, 1000);
-    ok(w->emitted == 1 && n->post.hold.letters == 1, "it came back");
+    ok(w->emitted == 1 && n->post.store.queued == 1, "it came back");
     turns(w, 10000, 1000);
     ok(w->emitted > 10 && w->emitted < 20, "asked again in ten seconds: %d times", (int)w->emitted);
     emitted = w->emitted;
-    check(send_size(n, 3, 10, 2, 0, 0) == 0 && n->post.hold.letters == 2, "waits behind it");
+    check(send_size(n, 3, 10, 2, 0, 0) == 0 && n->post.store.queued == 2, "waits behind it");
     see(w, 0, 9, 2);
     phx__post_box_names(&n->post, w->now);
     turns(w, 10, 1000);
     ok(w->emitted == emitted + 2, "and when names change");
-    emitted = n->post.hold.held_bytes;
+    emitted = n->post.store.held_bytes;
     for (i = 3; send_size(n, 3, 20000, (uint64_t)i, 0, 0) == 0 && i < 100; i++)
         continue;
-    ok(n->post.hold.held_bytes > emitted && n->post.hold.held_bytes <= n->post.limits.hold_bytes
+    ok(n->post.store.held_bytes > emitted && n->post.store.held_bytes <= n->post.limits.hold_bytes
            && w->writable == 0,
        "what waits counts as held, and is bounded");
     see(w, 1, 3, 1);
@@ -1538,11 +1538,11 @@ static void test_gate(void)
     see(w, 0, 3, 2);
     see(w, 2, 3, 2);
     check(send_size(n, 3, 10, 5, 400000, 0) == 0 && send_size(n, 3, 10, 6, 0, 0) == 0, "sent");
-    ok(n->post.hold.letters == 4, "four wait");
+    ok(n->post.store.queued == 4, "four wait");
     ok(phx__post_box_cancel(&n->post, 4) == 0, "one is taken back");
     w->now += 500000;
     tick(n);
-    ok(n->post.hold.letters == 2, "and one expires");
+    ok(n->post.store.queued == 2, "and one expires");
     (void)phx__post_run(&n->post, w->now);
     ok(w->token[4].result == PHX_ECANCELLED && w->token[5].result == PHX_EEXPIRED, "outcomes");
     turn(w, 100, 1u << 20);
@@ -1560,7 +1560,7 @@ static void test_gate(void)
     check(send_size(n, 3, 10, 8, 0, 0) == 0 && phx__post_box_cancel(&n->post, 8) == 0, "and taken back");
     see(w, 0, 3, 1);
     check(send_size(n, 3, 10, 9, 0, 0) == 0, "sent");
-    ok(n->post.hold.letters == 0, "not gated");
+    ok(n->post.store.queued == 0, "not gated");
     w->frozen = 0;
     ok(settle(w), "settles");
     ok(w->token[7].count == 1 && w->token[8].count == 1 && w->token[9].count == 1, "outcomes");
@@ -1859,14 +1859,14 @@ static void test_run(void)
     check(burst(n, 3, 8, 100) == 100, "sent");
     pull(w, 0, 1);
     ok(strcmp(frames_on(w, 0, 1), "1t") == 0, "a hundred that wait are one frame");
-    ok(w->node[0].post.pending_count == 101 && w->node[0].post.pending_bytes == 808, "each counts");
+    ok(w->node[0].post.pending.count == 101 && w->node[0].post.pending.bytes == 808, "each counts");
     check(burst(n, 3, 8, 1) == 1, "sent");
     pull(w, 0, 1);
     ok(strcmp(frames_on(w, 0, 1), "1t1") == 0, "what has left is not added to");
     w->frozen = 0;
     ok(settle(w) && no_errors(w) && all_arrived(w) && w->got == 102, "all arrive in order");
-    ok(n->post.pending_count == 0 && n->post.pending_bytes == 0, "and are acknowledged");
-    ok(w->node[1].post.messages_in == 102, "counted one by one");
+    ok(n->post.pending.count == 0 && n->post.pending.bytes == 0, "and are acknowledged");
+    ok(w->node[1].post.counters.messages_in == 102, "counted one by one");
     w->frozen = 1;
     before = w->node[0].post.nodes[as_seen(0, 1)].peer->out.count == 0;
     check(burst(n, 3, 8, 2) == 2, "sent");
@@ -1996,21 +1996,21 @@ static void test_run_moves(void)
         turn(w, 100, 0);
         ok(w->got == 40 && w->emitted == 1, "forty of a hundred");
         ok(back_of(w, 1, 0)->count == 1, "one return for the rest");
-        ok(n->post.pending_count == 100, "of which the source has not heard");
+        ok(n->post.pending.count == 100, "of which the source has not heard");
         w->ack_loss = 0;
         phx__post_sched_owe(&w->node[1].post, w->node[1].post.nodes[as_seen(1, 0)].peer, 1);
         phx__post_settle(&w->node[1].post, w->now);
-        ok(n->post.pending_count == 60 && n->post.pending_bytes == 480, "sixty are pending again");
+        ok(n->post.pending.count == 60 && n->post.pending.bytes == 480, "sixty are pending again");
         check(burst(n, 3, 8, 5) == 5, "and five behind them");
         if (heir == 0)
             w->move_at = 70, w->move_to = 2; /* and while it delivers to itself, on to another */
         all_see(w, 3, heir < 0 ? -1 : heir);
         if (heir < 0)
-            ok(settle(w) == 0 && n->post.hold.letters == 65 && w->got == 40, "nobody has it: held"),
+            ok(settle(w) == 0 && n->post.store.queued == 65 && w->got == 40, "nobody has it: held"),
                 all_see(w, 3, 1);
         ok(settle(w) && all_arrived(w) && no_errors(w), "all arrive once and in order, heir %d", heir);
-        ok(n->post.pending_count == 0 && n->post.pending_bytes == 0 && n->post.hold.held_bytes == 0
-               && n->post.local_bytes == 0,
+        ok(n->post.pending.count == 0 && n->post.pending.bytes == 0 && n->post.store.held_bytes == 0
+               && n->post.boxes.local_bytes == 0,
            "nothing is left");
         ok(world_free(w), "no byte leaked");
     }
@@ -2055,18 +2055,18 @@ static void test_run_stuck(void)
     check(burst(n, 3, 8, 100) == 100, "sent");
     turns(w, 20, 1000);
     ok(w->got == 43 && back_of(w, 1, 0)->count == 0, "forty, and no memory for a return");
-    ok(w->node[1].post.nodes[as_seen(1, 0)].peer->stuck, "so it asks for it again");
+    ok(w->node[1].post.nodes[as_seen(1, 0)].peer->ack.stuck, "so it asks for it again");
     turns(w, 200, 1000);
-    ok(w->got == 43 && n->post.retransmitted > 0 && n->post.pending_count == 100, "in vain");
+    ok(w->got == 43 && n->post.counters.retransmitted > 0 && n->post.pending.count == 100, "in vain");
     n->heap.fail_from = n->heap.calls + 1; /* now it is the source that has no memory */
     w->node[1].heap.fail_from = 0;
     turns(w, 200, 1000);
-    ok(back_of(w, 1, 0)->count == 1 && n->post.pending_count == 100, "the source cannot keep the rest");
+    ok(back_of(w, 1, 0)->count == 1 && n->post.pending.count == 100, "the source cannot keep the rest");
     n->heap.fail_from = 0;
     all_see(w, 3, 2);
     for (i = 0; i < 4 && !is_idle(w); i++)
         (void)settle(w);
-    ok(all_arrived(w) && no_errors(w) && n->post.pending_count == 0, "in the end all is there, once");
+    ok(all_arrived(w) && no_errors(w) && n->post.pending.count == 0, "in the end all is there, once");
     ok(world_free(w), "no byte leaked");
 }
 
@@ -2084,9 +2084,9 @@ static void test_run_large(void)
     pull(w, 0, 1);
     ok(strcmp(frames_on(w, 0, 1), "t") == 0, "one run");
     ok(settle(w) && w->got == 7 && w->content_errors == 0, "seven of ten arrive");
-    ok(back_of(w, 1, 0)->count == 0 && w->node[1].post.dropped == 3,
+    ok(back_of(w, 1, 0)->count == 0 && w->node[1].post.counters.dropped == 3,
        "three are dropped, and no return tells");
-    ok(n->post.pending_count == 0 && n->post.pending_bytes == 0, "nothing is left");
+    ok(n->post.pending.count == 0 && n->post.pending.bytes == 0, "nothing is left");
     w->box[0][3].next = 10;
     w->order_errors = 0;
     check(burst(n, 3, 10, 2) == 2, "sent");
@@ -2117,7 +2117,7 @@ static void test_run_rescue(void)
     calls = n->heap.calls;
     phx__post_box_failed(&n->post, as_seen(0, 1), w->now);
     ok(n->heap.calls - calls <= 20, "%ld allocations for a thousand messages", n->heap.calls - calls);
-    ok(n->post.pending_count == 1000 && n->post.pending_bytes == 8000, "all of them are pending");
+    ok(n->post.pending.count == 1000 && n->post.pending.bytes == 8000, "all of them are pending");
     w->frozen = 0;
     see(w, 2, 3, 2);
     ok(settle(w) && all_arrived(w) && no_errors(w), "and arrive in order");
@@ -2129,14 +2129,14 @@ static void test_run_rescue(void)
     w->ack_loss = 1000;
     check(burst(n, 3, 8, 20) == 20, "sent");
     turns(w, 4, 1000);
-    ok(w->got == 20 && n->post.pending_count == 20, "twenty are delivered, and the ack lost");
+    ok(w->got == 20 && n->post.pending.count == 20, "twenty are delivered, and the ack lost");
     w->frozen = 1;
     check(burst(n, 3, 8, 7) == 7, "and behind them what has not left");
     see(w, 0, 3, 2);
     phx__post_box_failed(&n->post, as_seen(0, 1), w->now);
     see(w, 0, 3, 1);
     phx__post_box_failed(&n->post, as_seen(0, 2), w->now);
-    ok(n->post.dropped == 20 && n->post.pending_count == 7, "twenty must not go there again");
+    ok(n->post.counters.dropped == 20 && n->post.pending.count == 7, "twenty must not go there again");
     w->frozen = 0;
     w->ack_loss = 0;
     ok(settle(w) && w->got == 27 && no_errors(w), "and seven do");
@@ -2169,9 +2169,9 @@ static void test_returned_twice(void)
     a.returns = list;
     for (a.next = 1; a.next <= 2; a.next++) {
         a.return_count = (uint16_t)a.next;
-        phx__post_ack(&n->post, &a, 0, w->now);
+        phx__post_recv_ack(&n->post, &a, 0, w->now);
     }
-    ok(n->post.pending_count == 1 && n->post.hold.letters == 1 && n->post.pending_bytes == PHX__FRAGMENT + 1,
+    ok(n->post.pending.count == 1 && n->post.store.queued == 1 && n->post.pending.bytes == PHX__FRAGMENT + 1,
        "a return that comes too late takes no message off the count");
     while (w->wire[0][1].head != NULL)
         frame_free(wire_take(&w->wire[0][1]));
@@ -2214,8 +2214,8 @@ static void test_run_hostile(void)
     phx__wire_put_return(&wr, &t);
     t.place = UINT16_MAX;
     phx__wire_put_return(&wr, &t);
-    phx__post_ack(&n->post, &a, 0, w->now);
-    ok(o->count == 0 && n->post.pending_count == 1 && n->post.hold.letters == 1,
+    phx__post_recv_ack(&n->post, &a, 0, w->now);
+    ok(o->count == 0 && n->post.pending.count == 1 && n->post.store.queued == 1,
        "of two runs the last message of one comes back");
     ok(o->seen == 2, "the return behind it is of the next frame");
     while (w->wire[0][1].head != NULL)
@@ -2245,7 +2245,7 @@ static void test_too_big(void)
                   && w->token[i].result == (i == 2 || i == 4 || i == 5 ? PHX_ETOOBIG : 0),
               "outcome %d: %d", i, w->token[i].result);
     ok(w->released[5] == 1, "and what was lent is given back");
-    ok(settle(w) && n->post.pending_bytes == 0 && n->post.promised == 0, "nothing is left");
+    ok(settle(w) && n->post.pending.bytes == 0 && n->post.outcomes.promised == 0, "nothing is left");
     ok(world_free(w), "no byte leaked");
 }
 
@@ -2285,7 +2285,7 @@ static void test_return_without_memory(void)
         check(send_size(n, 3, i == 3 ? 100000 : 10, (uint64_t)i, 0, 0) == 0, "sent");
     n->heap.fail_from = n->heap.calls + 3; /* two letters, and no more */
     turns(w, 300, 1000);
-    ok(n->post.hold.letters < 5 && n->post.pending_count == 5, "what cannot be kept is not taken");
+    ok(n->post.store.queued < 5 && n->post.pending.count == 5, "what cannot be kept is not taken");
     n->heap.fail_from = 0;
     see(w, 0, 3, 2);
     see(w, 2, 3, 2);
@@ -2317,7 +2317,7 @@ static void test_sleepers(void)
     all_see(w, 3, 1);
     n->heap.fail_from = 0;
     next = phx__timer_next(&n->timers);
-    ok(n->post.hold.letters == 1 && next <= w->now + 20 * PHX__MS, "a box that could not move");
+    ok(n->post.store.queued == 1 && next <= w->now + 20 * PHX__MS, "a box that could not move");
     w->now = next;
     turns(w, 20, 1000);
     ok(w->token[1].count == 1, "moves soon");
@@ -2422,8 +2422,8 @@ static void test_cast_links(void)
             }
         }
         ok(bad == 0 && no_errors(w), "shape %d: N - 1 frames for each fragment", (int)s);
-        ok(settle(w) && w->node[0].post.casts == NULL && w->node[0].post.pending_bytes == 0
-               && w->node[0].post.promised == 0,
+        ok(settle(w) && w->node[0].post.store.multicasts == NULL && w->node[0].post.pending.bytes == 0
+               && w->node[0].post.outcomes.promised == 0,
            "nothing is left of it");
         ok(world_free(w), "no byte leaked");
     }
@@ -2478,7 +2478,7 @@ static void test_cast_ends(void)
 
     ok(cast(n, 3, 9, 10, 1, 0) == PHX_ENOTFOUND && w->members == 0, "nobody");
     ok(cast(n, 3, 9, (2u << 20) + 1, 1, 0) == PHX_ETOOBIG, "too large");
-    ok(cast(n, 3, 3, 10, 1, 0) == 1 && n->post.hold.letters == 1, "one name that nobody has: held");
+    ok(cast(n, 3, 3, 10, 1, 0) == 1 && n->post.store.queued == 1, "one name that nobody has: held");
     all_see(w, 3, 2);
     turns(w, 30, 1000);
     ok(w->token[1].count == 1 && w->token[1].result == 0 && w->members == 1 && w->member_to[0] == 3
@@ -2513,7 +2513,7 @@ static void test_cast_ends(void)
     w->frozen = 1;
     for (i = 0; i < 100 && cast(n, 3, 6, 100000, 3, 0) > 0; i++)
         continue;
-    held = (int)n->post.pending_count;
+    held = (int)n->post.pending.count;
     ok(i == 3 && held == 12, "a member without room: none gets it (%d)", i);
     w->frozen = 0;
     turns(w, 60, 1000);
@@ -2522,8 +2522,8 @@ static void test_cast_ends(void)
     w->frozen = 1;
     check(cast(n, 3, 6, 1000, 4, 0) == 4 && phx__post_box_cancel(&n->post, 4) == 0, "cast");
     (void)phx__post_run(&n->post, w->now);
-    ok(w->token[4].count == 4 && w->token[4].result == PHX_ECANCELLED && n->post.casts == NULL
-           && n->post.pending_count == 0,
+    ok(w->token[4].count == 4 && w->token[4].result == PHX_ECANCELLED && n->post.store.multicasts == NULL
+           && n->post.pending.count == 0,
        "taken back, all of it");
     for (i = 3; i <= 6; i++)
         n->sent[i]--;
@@ -2532,7 +2532,7 @@ static void test_cast_ends(void)
     w->frozen = 0;
     ok(w->token[5].count == 4 && w->token[5].result == PHX_EEXPIRED, "too late for all but oneself");
     turns(w, 500, 1000);
-    ok(w->token[5].count == 4 && no_errors(w) && n->post.casts == NULL, "which is told once");
+    ok(w->token[5].count == 4 && no_errors(w) && n->post.store.multicasts == NULL, "which is told once");
     ok(world_free(w), "no byte leaked");
 }
 
@@ -2556,10 +2556,10 @@ static void test_cast_memory(void)
         n->heap.fail_at = 0;
         bad += err != NODES && err != PHX_ENOMEM;
         if (err == PHX_ENOMEM)
-            bad += n->post.pending_count != 1 || n->post.promised != 0 || n->post.casts != NULL
-                   || n->post.hold.letters != 0;
+            bad += n->post.pending.count != 1 || n->post.outcomes.promised != 0 || n->post.store.multicasts != NULL
+                   || n->post.store.queued != 0;
         turns(w, 200, 1000);
-        bad += n->post.pending_count != 0 || n->post.pending_bytes != 0;
+        bad += n->post.pending.count != 0 || n->post.pending.bytes != 0;
         bad += w->token[7].count != (err > 0 ? NODES : 0) || w->content_errors != 0;
         bad += w->got != (err > 0 ? NODES + 1u : 1u);
         if (bad)
@@ -2605,7 +2605,7 @@ static void test_cast_hostile(void)
             phx__buf_put_u8(&wr, pattern(d.tag, i));
         check(!wr.bad && phx__wire_parse(raw, wr.size, &f, &used) == 1, "parses");
         w->emitted = 0;
-        check(phx__post_multicast_data(&w->node[1].post, as_seen(1, 0), &f, w->now) == 0, "taken");
+        check(phx__post_recv_multicast(&w->node[1].post, as_seen(1, 0), &f, w->now) == 0, "taken");
         turns(w, 5, 1000);
         ok(w->box[0][4].next == (uint64_t)hops && w->order_errors == 0, "what is ours, once");
         ok(w->emitted == (hops == 1 ? 0 : 2u), "and what is not goes on, once per neighbour: %d",
@@ -2614,7 +2614,7 @@ static void test_cast_hostile(void)
     ok(w->box[0][5].next == 0, "a number too high is not taken there");
     for (used = 0; used < wr.size; used++) {
         f.size = used < 8 ? 0 : used - 8;
-        check(f.size < 2 + 9 * 44 + 40 ? phx__post_multicast_data(&w->node[1].post, 1, &f, w->now) != 0 : 1,
+        check(f.size < 2 + 9 * 44 + 40 ? phx__post_recv_multicast(&w->node[1].post, 1, &f, w->now) != 0 : 1,
               "cut off at %d", (int)used);
     }
     ok(world_free(w), "no byte leaked");
@@ -2642,10 +2642,10 @@ static void test_transit(void)
         turn(w, 100, 1u << 20);
         if (i % 50 == 0)
             cut(w, 0, 1); /* so that all is sent again and again */
-        check(relay->post.transit_bytes <= 512u << 10, "within two windows");
+        check(relay->post.transit.bytes <= 512u << 10, "within two windows");
     }
-    ok(relay->post.transit_bytes > 500000 && relay->post.dropped > 0,
-       "a target without a route: bounded, %d", (int)relay->post.transit_bytes);
+    ok(relay->post.transit.bytes > 500000 && relay->post.counters.dropped > 0,
+       "a target without a route: bounded, %d", (int)relay->post.transit.bytes);
     check(send_size(&w->node[0], 4, 5000, 1, 0, 0) == 0, "sent");
     turns(w, 20, 1000);
     ok(w->token[1].count == 1, "another target does not notice");
@@ -2654,15 +2654,15 @@ static void test_transit(void)
     route(w, 1, 2, -1);
     check(send_size(&w->node[0], 3, 5000, 2, 0, 0) == 0, "sent");
     turns(w, 2, 1000);
-    ok(relay->post.transit_bytes > 0, "waiting for a route");
+    ok(relay->post.transit.bytes > 0, "waiting for a route");
     route(w, 0, 2, -1);
     turns(w, 12, PHX__SECOND);
-    ok(relay->post.transit_bytes == 0, "but not for ever");
+    ok(relay->post.transit.bytes == 0, "but not for ever");
     route(w, 0, 2, 1);
     turns(w, 20, 100000);
-    ok(relay->post.transit_bytes > 0, "again");
+    ok(relay->post.transit.bytes > 0, "again");
     phx__post_box_failed(&relay->post, as_seen(1, 2), w->now);
-    ok(relay->post.transit_bytes == 0, "gone when the target failed");
+    ok(relay->post.transit.bytes == 0, "gone when the target failed");
     route(w, 1, 2, 2);
     ok(settle(w) && no_errors(w) && all_arrived(w), "sent again by its source");
 
@@ -2713,7 +2713,7 @@ static void test_transit(void)
     route(w, 0, 2, 1);
     check(send_size(&w->node[0], 3, 10, 1, 0, 0) == 0, "sent");
     turns(w, 100, 10000);
-    ok(w->token[1].count == 0 && w->node[1].post.dropped > 0, "who does not relay drops");
+    ok(w->token[1].count == 0 && w->node[1].post.counters.dropped > 0, "who does not relay drops");
     route(w, 0, 2, 2);
     ok(settle(w) && all_arrived(w), "until there is another way");
     ok(world_free(w), "no byte leaked");
@@ -2735,12 +2735,12 @@ static void test_backstop(void)
     check(send_size(n, 3, 10, 1, 0, 0) == 0, "sent");
     o = &n->post.nodes[as_seen(0, 2)].peer->out;
     turns(w, 90, 1000);
-    ok(n->post.retransmitted == 0, "patience");
+    ok(n->post.counters.retransmitted == 0, "patience");
     turns(w, 40, 1000);
-    ok(n->post.retransmitted == 1 && o->rto == 200 * PHX__MS,
+    ok(n->post.counters.retransmitted == 1 && o->rto == 200 * PHX__MS,
        "a flow that never heard anything tries soon");
     turns(w, 1200, 100000);
-    ok(o->rto == 30 * PHX__SECOND && n->post.retransmitted < 20, "and ever more rarely");
+    ok(o->rto == 30 * PHX__SECOND && n->post.counters.retransmitted < 20, "and ever more rarely");
     w->loss = 0;
     turns(w, 400, 100000);
     ok(w->got == 1 && w->token[1].count == 1 && o->rto == PHX__SECOND, "until it gets through");
@@ -2749,20 +2749,20 @@ static void test_backstop(void)
     turns(w, 20, 1000);
     w->ack_loss = 0;
     turns(w, 2000, 1000);
-    ok(w->token[2].count == 1 && w->node[2].post.duplicates == 1, "a lost ack");
+    ok(w->token[2].count == 1 && w->node[2].post.counters.duplicates == 1, "a lost ack");
     /* A gap. */
-    n->post.retransmitted = 0;
+    n->post.counters.retransmitted = 0;
     for (i = 3; i <= 10; i++) {
         w->loss = i == 4 ? 1000 : 0;
         check(send_size(n, 3, 10, (uint64_t)i, 0, 0) == 0, "sent");
         turns(w, 2, 100);
     }
     turns(w, 20, 1000);
-    ok(w->token[10].count == 1 && n->post.retransmitted > 0 && n->post.retransmitted < 20,
+    ok(w->token[10].count == 1 && n->post.counters.retransmitted > 0 && n->post.counters.retransmitted < 20,
        "a gap is filled at once");
     ok(o->allowed >= PHX__FRAGMENT, "and made us careful");
     /* A cut. */
-    n->post.retransmitted = 0;
+    n->post.counters.retransmitted = 0;
     w->frozen = 1;
     for (i = 11; i <= 20; i++)
         check(send_size(n, 3, 1000, (uint64_t)i, 0, 0) == 0, "sent");
@@ -2770,7 +2770,7 @@ static void test_backstop(void)
     w->frozen = 0;
     cut(w, 0, 2);
     turns(w, 10, 1000);
-    ok(w->token[20].count == 1 && n->post.retransmitted == 10, "a cut link: all of it, at once");
+    ok(w->token[20].count == 1 && n->post.counters.retransmitted == 10, "a cut link: all of it, at once");
     ok(no_errors(w) && all_arrived(w), "once each");
     /* No route for a while, and then the same stream. */
     w->frozen = 1;
@@ -2779,10 +2779,10 @@ static void test_backstop(void)
     route(w, 0, 2, -1);
     turns(w, 100, 100000);
     route(w, 0, 2, 2);
-    n->post.retransmitted = 0;
+    n->post.counters.retransmitted = 0;
     w->frozen = 0;
     turns(w, 10, 1000);
-    ok(w->token[21].count == 1 && n->post.retransmitted == 0,
+    ok(w->token[21].count == 1 && n->post.counters.retransmitted == 0,
        "the same stream again: nothing is repeated");
     ok(world_free(w), "no byte leaked");
 }
@@ -2812,7 +2812,7 @@ static void inject(struct world *w, uint64_t epoch, uint64_t number, int flags, 
     for (i = 0; i < size; i++)
         raw[wr.size + i] = pattern(d.tag, i);
     check(phx__wire_parse(raw, wr.size + size, &f, &used) == 1, "parses");
-    check(phx__post_data(&w->node[0].post, 1, raw, used, &f, w->now) == 0,
+    check(phx__post_recv_data(&w->node[0].post, 1, raw, used, &f, w->now) == 0,
           "no reason to close the link");
 }
 
@@ -2834,22 +2834,22 @@ static void test_hostile(void)
     ok(w->got == 1 && in->next == 1, "a good one");
     inject(w, 5, 0, F | L, 10, 10);
     inject(w, 4, 1, F | L, 10, 10);
-    ok(w->got == 1 && p->duplicates == 2, "a double, and one of an old epoch");
+    ok(w->got == 1 && p->counters.duplicates == 2, "a double, and one of an old epoch");
     inject(w, 5, 3, F | L, 10, 10);
-    ok(w->got == 1 && p->dropped == 1, "one that comes too early");
+    ok(w->got == 1 && p->counters.dropped == 1, "one that comes too early");
     inject(w, 5, 1, 0, 0, 10);
-    ok(in->next == 2 && p->dropped == 2, "the midst of nothing");
+    ok(in->next == 2 && p->counters.dropped == 2, "the midst of nothing");
     inject(w, 5, 2, L, 0, 10);
     inject(w, 5, 3, F, 100, 60);
     inject(w, 5, 4, F, 100, 60);
     inject(w, 5, 5, 0, 0, 30);
     inject(w, 5, 6, L, 0, 5);
-    ok(w->got == 1 && in->next == 7 && in->part == NULL && p->dropped == 4,
+    ok(w->got == 1 && in->next == 7 && in->part == NULL && p->counters.dropped == 4,
        "a beginning twice, and an end too short");
     inject(w, 5, 7, F, 100, 60);
     inject(w, 5, 8, 0, 0, 40);
     inject(w, 5, 9, L, 0, 5);
-    ok(w->got == 1 && in->next == 10 && in->part == NULL && p->dropped == 6, "an end too late");
+    ok(w->got == 1 && in->next == 10 && in->part == NULL && p->counters.dropped == 6, "an end too late");
     inject(w, 5, 10, F, 3u << 20, 60000);
     inject(w, 5, 11, 0, 0, 60000);
     inject(w, 5, 12, L, 0, 60000);
@@ -2862,21 +2862,21 @@ static void test_hostile(void)
     memset(&a, 0, sizeof a);
     a.target = id_of(0);
     a.source = id_of(1);
-    phx__post_ack(p, &a, 1, w->now);
+    phx__post_recv_ack(p, &a, 1, w->now);
     check(send_size(&w->node[0], 4, 10, 1, 0, 0) == 0, "sent");
     a.epoch = p->nodes[as_seen(0, 1)].peer->out.epoch;
     a.next = 1;
-    phx__post_ack(p, &a, 0, w->now);
+    phx__post_recv_ack(p, &a, 0, w->now);
     phx__post_run(p, w->now);
-    ok(w->token[1].count == 0 && p->pending_bytes == 10, "an ack of what was not sent yet");
+    ok(w->token[1].count == 0 && p->pending.bytes == 10, "an ack of what was not sent yet");
     a.source = id_of(77);
-    phx__post_ack(p, &a, 0, w->now);
+    phx__post_recv_ack(p, &a, 0, w->now);
     a.source = id_of(0);
-    phx__post_ack(p, &a, 0, w->now);
+    phx__post_recv_ack(p, &a, 0, w->now);
     ok(1, "acks from nobody and from ourselves");
     memset(raw, 0, sizeof raw);
     memset(&f, 0, sizeof f);
-    ok(phx__post_data(p, 1, raw, 20, &f, w->now) == PHX_EPROTO, "a frame too short to have ids");
+    ok(phx__post_recv_data(p, 1, raw, 20, &f, w->now) == PHX_EPROTO, "a frame too short to have ids");
     ok(world_free(w), "no byte leaked");
 }
 
@@ -3188,8 +3188,8 @@ static int model_end(struct world *w)
     }
     for (i = 0; i < NODES; i++)
         bad += !w->dead[i]
-               && (w->node[i].post.pending_count > 0 || w->node[i].post.pending_bytes > 0
-                   || w->node[i].post.promised > 0 || w->node[i].post.hold.letters > 0);
+               && (w->node[i].post.pending.count > 0 || w->node[i].post.pending.bytes > 0
+                   || w->node[i].post.outcomes.promised > 0 || w->node[i].post.store.queued > 0);
     for (i = 1; i <= (int)w->tokens; i++) {
         if (o->token[i].life == o->life[o->token[i].sender] && !w->dead[o->token[i].sender])
             bad += w->token[i].count != 1;
@@ -3363,9 +3363,9 @@ static int random_run(uint64_t seed, int with_loss)
     for (i = 1; i <= (int)w->tokens; i++)
         bad |= w->released[i] > 1;
     for (i = 0; i < NODES; i++)
-        bad |= w->node[i].post.hold.letters > 0 || w->node[i].post.promised > 0
-               || w->node[i].post.pending_bytes > 0 || w->node[i].post.pending_count > 0
-            || w->node[i].post.transit_bytes > 0;
+        bad |= w->node[i].post.store.queued > 0 || w->node[i].post.outcomes.promised > 0
+               || w->node[i].post.pending.bytes > 0 || w->node[i].post.pending.count > 0
+            || w->node[i].post.transit.bytes > 0;
     if (bad)
         printf("# seed %d: got %d of %d, order %d content %d source %d name %d\n", (int)seed,
                (int)w->got, (int)accepted, w->order_errors, w->content_errors, w->source_errors,
@@ -3449,7 +3449,7 @@ static int oom_run(long fail_at, int lasting, long *calls)
         bad |= w->token[i].count != 1;
     for (held = 0, i = 0; i < NODES; i++) {
         n = &w->node[i];
-        held += n->post.hold.letters + n->post.promised + n->post.pending_bytes;
+        held += n->post.store.queued + n->post.outcomes.promised + n->post.pending.bytes;
         *calls = n->heap.calls > *calls ? n->heap.calls : *calls;
     }
     bad |= held != 0;
@@ -3649,21 +3649,21 @@ static void bench(void)
         }
         t0 = seconds();
         for (at = 0; phx__wire_parse(a.raw + at, a.raw_size - at, &f, &used) == 1; at += used)
-            (void)phx__post_data(&n[1].post, 1, a.raw + at, used, &f, now);
+            (void)phx__post_recv_data(&n[1].post, 1, a.raw + at, used, &f, now);
         (void)phx__post_run(&n[1].post, now);
         t[2] += seconds() - t0;
         a.raw_size = 0;
         t0 = seconds();
         if (b.acked)
-            phx__post_ack(&n[0].post, &b.ack, 0, now);
+            phx__post_recv_ack(&n[0].post, &b.ack, 0, now);
         (void)phx__post_run(&n[0].post, now);
         t[3] += seconds() - t0;
         now += 100;
     }
     calls = n[0].heap.calls + n[1].heap.calls - calls;
     phx__post_settle(&n[1].post, now);
-    phx__post_ack(&n[0].post, &b.ack, 0, now);
-    ok(b.got == (uint64_t)8 * BATCH * ROUNDS && n[0].post.pending_bytes == 0,
+    phx__post_recv_ack(&n[0].post, &b.ack, 0, now);
+    ok(b.got == (uint64_t)8 * BATCH * ROUNDS && n[0].post.pending.bytes == 0,
        "the benchmark's messages arrive");
     printf(
         "# per 8-byte message, ns: send %.0f, pull %.0f, data %.0f, ack %.0f; allocations %.4f\n",
