@@ -1,60 +1,57 @@
-/* box.c - part of post: what becomes of messages: where they wait, and how they end. */
+/* box.c - the states of mailboxes, and the outcomes of messages. */
 
 /* A message that was accepted is in one place at a time, and moves only by the arrows:
  *
  *      phx__post_send
- *           |  '-------------------. the box says FLOWING
+ *           |  '-------------------. the mailbox is FLOWING
  *           v   owner, room        v
- *          box -----------------> flow ---- acknowledged ----> PHX_OK          (post.c)
+ *          box -----------------> flow ---- acknowledged ----> PHX_OK         (recv.c)
  *           ^                      | |
  *           '- came back, or the --' |- too large for the receiver ----------> PHX_ETOOBIG
  *           |  node failed           '- node failed, nobody has the name ----> PHX_EFAILED
  *           |                        |
- *           '--- taken back, or too late: before anything of it has left ----> PHX_ECANCELLED,
+ *           '--- cancelled, or expired: before anything of it was emitted ---> PHX_ECANCELLED,
  *                                                                              PHX_EEXPIRED
- * A box goes its own way, which keeps the order when its name moves:
+ * A mailbox has a state of its own, which keeps the order when its name moves:
  *
  *          HELD <---- nobody -----.
- *          LOCAL <--- self -------+--- where is the name? <--- letters, nothing under way
+ *          LOCAL <--- self -------+--- where is the name? <--- queued messages, nothing under way
  *          BOUND <--- peer, full -|          ^                        ^
  *            '------> FLOWING <---'          '- names change, 50 ms --+-- REFUSED
  *                        |                                            |     ^ by the owner we know
  *                        '--- the owner changed, or a message --------+-----'
  *                             came back ----> GATED ---- all that was under way has ended
  *
- * GATED is the heart of it. As long as one message to the name is in the flow to a former owner,
- * nobody knows whether that got it or turns it back; so whatever follows waits. The owner is asked
- * when something is sent and the names have changed since the last time, which costs a comparison;
- * no change has to look for boxes. REFUSED tries again by time, should the news of the name not
- * come: after 50 ms, then twice that, up to a second.
+ * As long as one message to the name is in the flow to a former owner, nobody knows whether that delivers it
+ * or returns it; so the mailbox is GATED, and whatever follows waits. When something is sent, the owner is
+ * asked if the names have changed since the last time, which costs a comparison; so no change of names
+ * searches for mailboxes with nothing queued. A REFUSED mailbox tries again after 50 ms, then twice that, up
+ * to a second, should the news of the name not arrive.
  *
- * At each end stands one outcome. Outcomes are told in phx__post_run only, and their memory is
- * reserved when the message is accepted: each holds at most the token, the result, and the host's
- * own memory if that is to be released. So no end can fail, and no release function runs outside a
- * step.
+ * Each end has one outcome. phx__post_run alone reports outcomes, and their memory is reserved when the
+ * message is accepted: each holds at most the token, the result, and the host's own memory if that is to be
+ * released. So no end can fail, and no release function runs outside a step.
  *
- * A message that has begun to leave cannot be called back. If its time limit passes then,
- * PHX_EEXPIRED is reported at once, and once; it may still be delivered.
+ * A message that has begun to leave cannot be withdrawn. If its time limit passes then, PHX_EEXPIRED is
+ * reported at once, and once; it may still be delivered.
  *
- * A failed node's messages go back into boxes from the youngest to the oldest, each to the front,
- * behind what had come back before: what is in a box otherwise is always younger. From there they
- * take the way of all boxes, but for one thing. A node that failed may only have been cut off, with a
- * message delivered and the ack lost. If it comes back in the same life and has the name again, what
- * once went out to it in whole ends with PHX_EFAILED rather than to go there a second time. So each
- * such letter has a bit for each life it met, and its box the lives, until nothing is in it or under
- * way; lives have numbers of this room's own. There are five bits; a letter that has seen more dying
- * owners than that ends in the same way.
+ * A failed node's messages go back into mailboxes from the youngest to the oldest, each to the front, behind
+ * what had come back before: what is queued otherwise is always younger. Then they are routed as all others
+ * are, with one exception. A node that failed may only have been cut off, with a message delivered and the
+ * ack lost. If it comes back in the same life and owns the name again, a message that was once emitted to it
+ * in whole ends with PHX_EFAILED, because it could be delivered twice. Each such message has a bit for each
+ * life it tried, and its mailbox the lives, until it has nothing queued and nothing under way. There are five
+ * bits; a message that tried more lives ends in the same way.
  *
- * Bounds. A destination has one window for all its names: what is in its flow and what waits in
- * boxes for it. The boxes themselves, but LOCAL ones, share hold_bytes; what comes back or is rescued may
- * pass that, by what was in flows. LOCAL ones share a window: this node is a destination, too. */
+ * Bounds. A destination has one window for all its names: what is in its flow and what is queued for it. All
+ * mailboxes but LOCAL ones share hold_bytes; what comes back may pass that, by what was in flows. LOCAL ones
+ * share a window: this node is a destination, too. */
 #include "post/box.h"
 
-/* Patience with an owner that says it is none: news of names come within some round trips. */
+/* How long to wait when an owner says that it is none: news of names take some round trips. */
 #define BOX_RETRY_FIRST (50 * PHX__MS)
 #define BOX_RETRY_MOST PHX__SECOND
-/* Boxes of names to which nothing is under way, kept so that a next message finds them. About 150
- * bytes each. */
+/* Mailboxes with nothing under way that are kept for a next message, about 150 bytes each. */
 #define BOX_IDLE_MOST 4096u
 
 /* ---- Outcomes */
@@ -100,8 +97,7 @@ void phx__post_box_tell(struct phx__post *p)
 {
     uint32_t n = p->outcomes.count;
 
-    /* Those that callbacks add are left for the next time, so that a host which sends and cancels
-     * for ever does not keep us here. */
+    /* Those that callbacks add are left for the next time: a host may send and cancel for ever. */
     while (n-- > 0) {
         struct phx__outcome o = p->outcomes.list[p->outcomes.first++];
 
@@ -121,6 +117,7 @@ void phx__post_box_tell(struct phx__post *p)
 
 /* ---- Into flows */
 
+/* A flow takes messages while less than a window is in it; so one of any size goes into an empty one. */
 static int box_flow_accepts(const struct phx__post *p, const struct phx__post_peer *peer)
 {
     return peer->out.count == 0 || peer->out.bytes < p->limits.window;
@@ -133,6 +130,7 @@ int phx__post_box_credit(const struct phx__post *p, const struct phx__post_peer 
     return waiting == 0 || waiting < p->limits.window;
 }
 
+/* Puts a message into the flow to its mailbox's peer. 0 or PHX_ENOMEM. */
 static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message *m)
 {
     struct phx__post_peer *peer = b->peer;
@@ -141,7 +139,7 @@ static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message 
         phx__post_flow_restart(&peer->out, p->limits.epoch_base + ++p->epochs, peer->out.window);
     m->box = b;
     if (phx__post_flow_join(&peer->out, m))
-        return 0; /* the frame is listed, or waits, with what it has already */
+        return 0; /* into a frame that is listed already */
     if (phx__post_flow_put(&peer->out, m) != 0)
         return PHX_ENOMEM;
     if (b->flying++ == 0 && b->state == PHX__BOX_FLOWING) {
@@ -179,7 +177,8 @@ void phx__post_box_close_idle(struct phx__post *p, struct phx__post_peer *peer)
         phx__post_box_remove(p, (struct phx__box *)(void *)peer->boxes.idle.next);
 }
 
-/* Above the limit the box that has been idle longest closes, whose peer it may be: never b, the youngest. */
+/* Above the limit the mailbox that has been idle longest is freed, of whatever peer: never b, the
+ * youngest. */
 static void box_idle(struct phx__post *p, struct phx__box *b)
 {
     b->life_count = 0;
@@ -189,7 +188,7 @@ static void box_idle(struct phx__post *p, struct phx__box *b)
         phx__post_box_remove(p, PHX__BOX_OF(p->boxes.idle.next, age));
 }
 
-/* Whose letters they are from now on. The former may have room. */
+/* The former owner's flow may have room then. */
 static void box_set_owner(struct phx__post *p, struct phx__box *b, struct phx__post_peer *peer)
 {
     struct phx__post_peer *former = b->peer;
@@ -200,6 +199,7 @@ static void box_set_owner(struct phx__post *p, struct phx__box *b, struct phx__p
         phx__post_box_check_room(p, former);
 }
 
+/* A new mailbox for a name that peer has. NULL: no memory. */
 static struct phx__box *box_open(struct phx__post *p, uint64_t name, struct phx__post_peer *peer)
 {
     struct phx__box *b = phx__post_store_open(&p->store, name);
@@ -212,7 +212,7 @@ static struct phx__box *box_open(struct phx__post *p, uint64_t name, struct phx_
     return b;
 }
 
-/* The last letter is gone. The box may be, too, after it. */
+/* Nothing is queued any more. The mailbox may be freed. */
 static void box_emptied(struct phx__post *p, struct phx__box *b)
 {
     phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
@@ -233,7 +233,7 @@ static void box_hold(struct phx__post *p, struct phx__box *b)
     phx__post_store_move(&p->store, b, PHX__BOX_HELD, &p->boxes.held);
 }
 
-/* A letter that will not be delivered from here. */
+/* Ends a queued message that will not be delivered. */
 static void box_end_queued(struct phx__post *p, struct phx__queued *q, int result)
 {
     p->pending.bytes -= phx__post_flow_message_bytes(&q->message);
@@ -241,10 +241,10 @@ static void box_end_queued(struct phx__post *p, struct phx__queued *q, int resul
         p->counters.dropped += 1 + q->message.rest;
     p->pending.count -= 1 + q->message.rest;
     phx__post_box_outcome(p, q->message.token, result, q->message.body, q->message.cast, q->message.to);
-    phx__post_store_queued_drop(&p->store, q); /* never the last reference to the host's memory */
+    phx__post_store_queued_drop(&p->store, q); /* the outcome holds the host's memory */
 }
 
-/* The bit of mail.tried for a life; all of them if there is none left. */
+/* The bit of message.tried for a life; all of them if none is left. */
 static unsigned box_note_life(struct phx__box *b, uint64_t life)
 {
     uint32_t i;
@@ -258,8 +258,7 @@ static unsigned box_note_life(struct phx__box *b, uint64_t life)
     return 1u << i;
 }
 
-/* May the letter have been delivered by the node that it would go to now? Then it cannot: twice
- * would be worse than not to know. */
+/* May the node that it would go to have delivered it already? */
 static int box_was_tried(const struct phx__box *b, const struct phx__queued *q)
 {
     uint32_t i;
@@ -272,7 +271,7 @@ static int box_was_tried(const struct phx__box *b, const struct phx__queued *q)
     return 0;
 }
 
-/* Moves the front of a box into its owner's flow, as much as that takes. */
+/* Moves queued messages into the owner's flow, as many as that takes. */
 static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
 {
     b->version = *p->ops.version;
@@ -283,12 +282,11 @@ static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
             continue;
         }
         if (box_put(p, b, &b->head->message) != 0) {
-            p->boxes.look_again = 1; /* an empty flow has no ack that would bring us here again */
+            p->boxes.look_again = 1; /* an empty flow waits for no ack, which would bring us here again */
             phx__post_sched_again(p, 0);
             break;
         }
-        /* The flow holds the body, or has copied what was not the host's: nothing is released
-         * here. */
+        /* The flow holds the body, or has copied what was not the host's: nothing is released here. */
         phx__post_store_queued_drop(&p->store, phx__post_store_take(&p->store, b, NULL));
     }
     if (b->head == NULL)
@@ -297,7 +295,7 @@ static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
         phx__post_store_move(&p->store, b, PHX__BOX_BOUND, &b->peer->boxes.bound);
 }
 
-/* The owner that we know has turned messages back: 1, the box waits for news or for its time. */
+/* Did the owner that we know return messages? 1: the mailbox waits for news or for its time. */
 static int box_has_to_wait(struct phx__post *p, struct phx__box *b)
 {
     if (b->state == PHX__BOX_REFUSED)
@@ -418,6 +416,7 @@ void phx__post_box_gate(struct phx__post *p, struct phx__box *b, int reason)
         phx__post_store_move(&p->store, b, PHX__BOX_GATED, NULL);
 }
 
+/* May one more message of this size join a mailbox in that state? peer: of a BOUND one. */
 static int box_accepts(const struct phx__post *p, enum phx__box_state state,
                           const struct phx__post_peer *peer, size_t size)
 {
@@ -452,6 +451,7 @@ int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, i
     return 0;
 }
 
+/* Queues a message in the mailbox, or in a new one for its name. 0 or PHX_ENOMEM. */
 static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__message *m,
                   uint32_t owner)
 {
@@ -462,8 +462,7 @@ static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__m
     if (b == NULL) {
         b = phx__post_store_open(&p->store, m->to);
         if (b == NULL) {
-            /* m has a reference of its own to a body that is the host's, so this releases
-             * nothing. */
+            /* m holds a body that is the host's, too, so this releases nothing. */
             phx__post_store_queued_drop(&p->store, q);
             return PHX_ENOMEM;
         }
@@ -481,7 +480,7 @@ static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__m
 
 /* ---- Where a message goes */
 
-/* What could never be held need not be told of room there: it waits for an owner only. */
+/* What is too large for the store waits for an owner instead of for room. */
 static struct phx__waiter **box_room_waiters(struct phx__post *p, size_t size)
 {
     return size > p->limits.hold_bytes ? &p->waiting.owner : &p->waiting.room;
@@ -495,7 +494,7 @@ static int box_find_peer(struct phx__post *p, struct phx__post_way *way, struct 
     return phx__post_box_credit(p, peer) ? 0 : PHX_EAGAIN;
 }
 
-/* The box has letters, or has to wait for what is under way. */
+/* The mailbox has queued messages, or waits for what is under way. */
 static int box_find_box(struct phx__post *p, size_t size, struct phx__post_way *way,
                          struct phx__waiter ***waiters)
 {
@@ -505,8 +504,8 @@ static int box_find_box(struct phx__post *p, size_t size, struct phx__post_way *
     return box_accepts(p, b->state, b->peer, size) ? 0 : PHX_EAGAIN;
 }
 
-/* No letters, nothing came back. Does its peer still have the name? If not, 0, and what is under
- * way has to end first; without that the box is gone. */
+/* The mailbox is FLOWING. Does its peer still have the name? If not, 0, and what is under way has to end
+ * first; if nothing is, the mailbox is freed. */
 static int box_still_flows(struct phx__post *p, struct phx__post_way *way, uint64_t name)
 {
     struct phx__box *b = way->box;
@@ -583,7 +582,7 @@ static int box_cancel_box(struct phx__post *p, struct phx__box *b, uint64_t toke
     return 1;
 }
 
-/* Marks the message at index, nothing of which has left, for the next sweep. */
+/* Marks the message at index, nothing of which was emitted, for the next sweep. */
 static void box_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t index,
                           uint32_t span, int result)
 {
@@ -616,7 +615,7 @@ static int box_cancel_flow(struct phx__post *p, struct phx__post_peer *peer, uin
     uint32_t i = (uint32_t)(o->left - o->base);
 
     while (i < o->count && (phx__post_flow_at(o, i)->flags & PHX__DATA_FIRST) == 0)
-        i++; /* the rest of one that has begun to leave */
+        i++; /* the rest of one that was emitted in part */
     while (i < o->count && phx__post_flow_at(o, i)->token != token)
         i += phx__post_flow_span(o, i);
     if (i >= o->count)
@@ -626,8 +625,7 @@ static int box_cancel_flow(struct phx__post *p, struct phx__post_peer *peer, uin
     return 1;
 }
 
-/* A walk over all that has not left. Tokens are not indexed: every send would pay for what few ever
- * do. */
+/* A walk over all that was not emitted. Tokens are not indexed: every send would pay for a rare call. */
 static int box_cancel(struct phx__post *p, uint64_t token)
 {
     uint32_t i;
@@ -671,8 +669,8 @@ void phx__post_box_undo(struct phx__post *p, struct phx__box *b)
         box_emptied(p, b);
 }
 
-/* Searching n messages for those that expired is repeated at the earliest n microseconds later, so
- * that many different limits cost some percent of the time and not all of it. */
+/* A search of n messages for expired ones is repeated after n microseconds at the earliest, so that many
+ * different limits cost only some percent of the time. */
 static uint64_t box_next_search(uint64_t earliest, uint64_t searched, uint64_t now)
 {
     return earliest < now + searched ? now + searched : earliest;
@@ -689,7 +687,7 @@ void phx__post_box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
 
         span = phx__post_flow_span(o, i);
         if (r->limit == 0)
-            continue; /* was told */
+            continue; /* reported already */
         if (r->limit > p->now) {
             earliest = r->limit < earliest ? r->limit : earliest;
         } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
@@ -735,10 +733,10 @@ void phx__post_box_expire_held(struct phx__post *p)
     uint64_t earliest = PHX__NEVER, at;
     uint32_t i;
 
-    /* from the end: a box that goes is replaced by the last */
+    /* from the end: the last one takes the place of one that is freed */
     for (i = p->store.count; i > 0; i--) {
         if (i > p->store.count)
-            continue; /* more than one went */
+            continue; /* more than one was freed */
         at = box_expire_box(p, p->store.boxes[i - 1]);
         earliest = at < earliest ? at : earliest;
     }
@@ -750,7 +748,7 @@ void phx__post_box_expire_held(struct phx__post *p)
 
 /* ---- Changes */
 
-/* Those who wait for room to hold, although their name has an owner now, need not. */
+/* Names that wait for room in the store and have an owner now need not wait. */
 static void box_sort_waiters(struct phx__post *p, struct phx__waiter **list)
 {
     struct phx__waiter *all = *list, *one;
@@ -773,15 +771,15 @@ void phx__post_box_names(struct phx__post *p, uint64_t now)
 
     p->now = now;
     p->boxes.look_again = 0;
-    /* Those without letters ask when there is something to send. */
+    /* Those with nothing queued ask when something is sent. */
     for (i = 0; i < p->store.count; i++)
         if (p->store.boxes[i]->head != NULL)
-            phx__post_box_route(p, p->store.boxes[i]); /* which then has a place, so it stays */
+            phx__post_box_route(p, p->store.boxes[i]); /* never freed: it is not empty, or has a peer */
     box_sort_waiters(p, &p->waiting.room);
     box_sort_waiters(p, &p->waiting.owner);
 }
 
-/* A message of a failed node's flow, or a run of them, which has not ended, back to its box. */
+/* Queues a message, or a run, of a failed node's flow again. */
 static int box_requeue(struct phx__post *p, const struct phx__message *m)
 {
     struct phx__queued *q = phx__post_store_queued_new(&p->store, m);
@@ -795,8 +793,8 @@ static int box_requeue(struct phx__post *p, const struct phx__message *m)
     return 0;
 }
 
-/* Takes all out of a failed flow, from the youngest to the oldest, because each goes to the front
- * of its box: what has an owner, unless it is too late for that. The rest ends with `failure`. */
+/* Takes all out of a failed flow, from the youngest to the oldest, because each goes to the front of its
+ * mailbox if the name has an owner and the message has not expired. The rest ends with `failure`. */
 static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int rescue, int failure)
 {
     struct phx__flow_out *o = &peer->out;
@@ -809,11 +807,11 @@ static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int resc
         first = phx__post_flow_last(o);
         back = (phx__post_flow_at(o, first)->flags & PHX__DATA_FIRST) != 0 ? 0 : o->front_back;
         phx__post_flow_message(o, first, &m);
-        if (o->base + o->count <= o->left && back == 0) /* its last fragment went out, too */
+        if (o->base + o->count <= o->left && back == 0) /* its last fragment was emitted, too */
             m.tried |= box_note_life(m.box, peer->life);
         for (here = 0, i = first; i < o->count; i++)
             here += phx__post_flow_payload(phx__post_flow_at(o, i));
-        p->pending.bytes += phx__post_flow_message_bytes(&m) - here; /* fragments that were taken must go again */
+        p->pending.bytes += phx__post_flow_message_bytes(&m) - here; /* acknowledged fragments go again */
         result = back == (int)PHX__RETURN_LARGE ? PHX_ETOOBIG : failure;
         if (rescue && result == failure && m.limit != 0
             && p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)
@@ -874,8 +872,8 @@ void phx__post_box_close_all(struct phx__post *p, uint64_t now)
     phx__post_box_tell(p);
 }
 
-/* Epochs begin with the low half of the incarnation, so a flow of the new life that has begun already is
- * known by it; any other belongs to the former, however its epoch compares. */
+/* Epochs begin with the low half of the incarnation, which tells a flow of the new life that has begun
+ * already; any other belongs to the former, however its epoch compares. */
 void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation, uint64_t now)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
@@ -893,7 +891,7 @@ void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnati
     peer->ack.gap_from = 0;
 }
 
-/* Others take it for a rebirth, so their halves of our flows start over, and ours have to. */
+/* Others take this for a rebirth and start their halves of our flows over, so ours must start over, too. */
 void phx__post_box_rise(struct phx__post *p, uint64_t incarnation, uint64_t now)
 {
     uint32_t i;
@@ -912,7 +910,7 @@ void phx__post_box_forget(struct phx__post *p, uint32_t node)
     if (peer == NULL)
         return;
     phx__post_box_failed(p, node, p->now);
-    box_empty(p, peer, 0, PHX_EFAILED); /* whoever still calls it an owner is wrong */
+    box_empty(p, peer, 0, PHX_EFAILED); /* even if ops.owner still names it */
     phx__post_box_close_idle(p, peer);
     phx__post_store_wait_splice(&p->waiting.ready, &peer->waiters);
     for (i = p->store.count; i > 0; i--) {

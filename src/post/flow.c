@@ -1,8 +1,7 @@
-/* flow.c - part of post: one flow's numbers, stores and windows, from one node to another. */
+/* flow.c - one flow's numbers, frames and windows, from one node to another. */
 
-/* A flow is what one node sends to one other, cut into numbered frames. This part knows the
- * arithmetic of it and keeps the bytes; who sends, where a frame goes next and what an outcome
- * means, it refuses to know.
+/* A flow is what one node sends to one other, cut into numbered frames. This file knows numbers, windows and
+ * bytes. It does not know who sends, where a frame goes next, or what an outcome means.
  *
  *      numbers:     base                sent             left             base + count
  *                    |  under way        |  to be emitted | never emitted   |
@@ -11,77 +10,66 @@
  *      heads:     tail block: head+payload|head+payload|head|head|...       (frames, ready to go)
  *      bodies:                                   large messages: one block each, cut by (at, size)
  *
- * sent == left unless something is being sent again. An ack moves base, an emission moves sent, and
- * a rewind puts sent back to base: go-back-N. It is enough, because links do not lose or reorder
- * single frames. What gets lost is a link with all that was on it, and then everything behind the
- * loss, too.
+ * sent == left unless frames are being retransmitted. An ack moves base, an emission moves sent, and a rewind
+ * sets sent back to base: go-back-N. That is enough, because links do not lose or reorder single frames; what
+ * is lost is a link with all that was on it, and then everything behind the loss, too.
  *
- * A frame is encoded once, when the message is put, into a block that consecutive frames share. So
- * small messages stand there back to back as they will on the wire, the link's queue merges them
- * into one slice, and a small message costs one copy and no allocation. Retransmission emits the
- * same bytes.
+ * A frame is encoded once, when the message is put, into a block that consecutive frames share. So small
+ * messages stand there back to back as they will on the wire, the link's queue merges them into one slice,
+ * and a small message costs one copy and no allocation. Retransmission emits the same bytes.
  *
- * A message that finds the last frame not yet emitted, and has its name, its sender and its knowledge
- * of returns in common with what is there, joins it: its bytes go behind that frame's, with two bytes
- * of size and perhaps its tag, and the frame has become a *run* (see run.c). So a stream of small
- * messages costs a fraction of a head, of a record, of an ack each, and a lone message is what it was,
- * and leaves when it did:
+ * A message joins the last frame if that is not emitted yet and has the same name, sender and knowledge of
+ * returns: its bytes are appended with two bytes of size and perhaps its tag, and the frame is a *run* (see
+ * wire/run.c). So a stream of small messages costs a fraction of a head, a record and an ack each, and a lone
+ * message leaves as soon as it did before:
  *
  *      open:      [head to a|8|8|8|8|   ]  + 8 to a   -> joins
  *      closed:    [head to a|8|8|8|8] emitted, full, or another message behind it -> a new frame
  *
- * What may have to be taken out of the flow again does not join: who has a token is told how it
- * ended and may be cancelled, what has a time limit expires. So a frame ends in one way, but for one
- * thing: its target may deliver the beginning of a run and return the rest. The number is the frame's,
- * and not the message's, because everything here is about frames: numbers given anew, credit,
- * retransmission. Only the target knows in between how far it is in a run; it remembers that until it
- * has the whole frame, and a return says at which message. The first plan was a number for each
- * message; then an ack could end in the midst of a record, the ring would have to be searched, and
- * each of the ten thousands of messages that a window holds now would need a return of its own when
- * their name has moved.
+ * A message that may have to be taken out of the flow does not join: one with a token may be cancelled, and
+ * one with a time limit expires. So a frame ends in one way, with one exception: its target may deliver the
+ * beginning of a run and return the rest. Numbers are the frames' and not the messages', because all of this
+ * file is about frames. Only the target knows how far it is in a run until it has taken the whole frame, and
+ * a return says at which message. With a number for each message an ack could end inside a record, and each
+ * of the ten thousands of messages in a window would need a return of its own when their name has moved.
  *
- * Numbers are given when a message is put, although it may be withdrawn as long as nothing of it
- * has been emitted. Withdrawing it leaves a hole, so the numbers of all behind it, which were never
- * emitted either, are written again into their heads: nobody else has seen those bytes. That is
- * O(queue) for a rare call and nothing for the common ones.
+ * Numbers are given when a message is put, although it may be withdrawn until it is emitted. Withdrawing
+ * leaves a gap, so the numbers of all behind it, which were never emitted either, are written again into
+ * their heads. That is O(queue) for a rare call and nothing for the common ones.
  *
- * Memory: 64 bytes for a record, 56 to 92 bytes for a head; in a run 2 or 10 bytes. What counts
- * against windows is the frame with its head, never less than WIRE.md asks (it counts payload only),
- * so that empty messages are bounded too. */
+ * Memory: 64 bytes for a record, 56 to 92 bytes for a head; in a run 2 or 10 bytes. Windows count frames with
+ * their heads, so that empty messages are bounded too; the protocol asks for the payload only. */
 #include "post/flow.h"
 
-/* Frames that small messages join end here. The head of such a frame and the work for it are shared by 246
- * messages of 64 bytes, a few instructions each; twice as much would save a few more and let the first of
- * them wait longer for the last. It is an eighth of what a link commits ahead of control frames. */
+/* The most bytes of a run. 246 messages of 64 bytes share its head and the work for it; twice as much would
+ * save little, and the first would wait longer for the last. It is an eighth of what a link commits ahead of
+ * control frames. */
 #define FLOW_RUN_MOST 16384u
-/* Payloads up to here are copied behind their heads: one slice and one cache-friendly stream
- * instead of a block each. Above, a body of its own costs less than it saves on the retransmission
- * store's slack. */
+/* Payloads up to here are copied behind their heads: one slice and one stream of bytes instead of a block
+ * each. */
 #define FLOW_SMALL 4096u
-/* A flow that says little keeps little; one that streams gets blocks that hold 680 messages of 8
- * bytes. */
+/* Tail blocks grow, so that a flow that is little used keeps little. */
 #define FLOW_TAIL_FIRST 4096u
 #define FLOW_TAIL_MOST 65536u
 #define FLOW_RING_FIRST 8u
 /* 3 GiB of records, which a 32-bit size still counts. */
 #define FLOW_RING_MOST (1u << 26)
-/* Where a frame has its number, and its name: behind the header and two ids; see WIRE.md. */
+/* Where a frame has its number, and its name: behind the header and two ids. */
 #define FLOW_NUMBER_AT (PHX__DATA_TARGET + 32u)
 #define FLOW_NAME_AT (FLOW_NUMBER_AT + 16u)
 /* What a record keeps of its frame's flags. */
 #define FLOW_PLACE (PHX__DATA_FIRST | PHX__DATA_LAST | PHX__DATA_SEEN)
-/* The backstop. A lost frame is nearly always noticed sooner, by a changed route or a gap; what is
- * left is the loss of the last frames at a relay. 1 s is far above any delay of a scheduler; 30 s
- * is what TCP settles for within an order of magnitude. */
+/* The retransmission timeout. A lost frame is nearly always noticed sooner, by a changed route or a gap; what
+ * remains is the loss of the last frames at a relay. 1 s is far above any delay of a scheduler; 30 s is near
+ * TCP's. */
 #define FLOW_RTO_MIN PHX__SECOND
 #define FLOW_RTO_MAX (30 * PHX__SECOND)
-/* Before anything was ever acknowledged: the first frames may have come to a target that has not
- * heard of us yet and drops them. Waiting a second for that would be most of a small program's
- * life. */
+/* Before the first ack: the target may not have heard of this node yet and drop its first frames, and a
+ * second would be most of a small program's life. */
 #define FLOW_RTO_NEW (100 * PHX__MS)
-/* A target that misses a frame says so for every frame behind it. One rewind answers them all. */
+/* A target reports a gap for each frame behind it. One rewind answers them all. */
 #define FLOW_REWIND_MIN (10 * PHX__MS)
-/* However many losses, so much may be under way: two fragments keep a link busy. */
+/* The least congestion window: two fragments keep a link busy. */
 #define FLOW_ALLOWED_MIN (2 * PHX__FRAGMENT)
 
 /* ---- The ring of records */
@@ -238,7 +226,7 @@ static int flow_first_flags(const struct phx__flow_out *o)
     return (int)PHX__DATA_FIRST | (o->seen != 0 ? (int)PHX__DATA_SEEN : 0);
 }
 
-/* Does somebody wait for the outcome: a token, or memory to be given back? */
+/* Does the application wait for the outcome: a token, or memory to be released? */
 static int flow_soon(const struct phx__message *m)
 {
     int waits = m->token != 0 || m->cast != NULL || (m->body != NULL && m->body->release != NULL);
@@ -246,8 +234,8 @@ static int flow_soon(const struct phx__message *m)
     return waits ? (int)PHX__DATA_SOON : 0;
 }
 
-/* Encodes the head of the next frame, with room for `inlined` bytes of payload behind it. The ring
- * has room. NULL: no memory. */
+/* Encodes the head of the next frame, with room for `inlined` bytes of payload behind it. The ring has room.
+ * NULL: no memory. */
 static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct phx__message *m,
                                          int flags,
                                          size_t payload, size_t inlined)
@@ -327,14 +315,14 @@ void phx__post_flow_message_copy(const struct phx__message *m, uint8_t *to)
     }
 }
 
-/* Who waits for an outcome, or expires, needs a record of its own; and so does what a life has met. */
+/* May it share a record? Not if its outcome is reported, it expires, or it tried a life. */
 static int flow_is_plain(const struct phx__message *m)
 {
     return m->token == 0 && m->limit == PHX__NEVER && m->cast == NULL && m->tried == 0;
 }
 
-/* Others may join it, as many as go behind it in the tail, up to a bound: a frame that fills the credit
- * would have to wait for all before it. */
+/* Others may join it, as many as the tail has room for, up to a bound: a frame as large as the credit would
+ * have to wait for all before it. */
 static void flow_open(struct phx__flow_out *o, const struct phx__message *m,
                       struct phx__flow_record *r)
 {
@@ -413,7 +401,7 @@ int phx__post_flow_join(struct phx__flow_out *o, const struct phx__message *m)
     return 1;
 }
 
-/* Bytes of a message in one frame, but the last. */
+/* Bytes of a message in each of its frames but the last. */
 static size_t flow_fragment(const struct phx__message *m)
 {
     return m->cast != NULL ? PHX__CAST_FRAGMENT : PHX__FRAGMENT;
@@ -457,8 +445,8 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
     if (flow_reserve(o, frames) != 0)
         return PHX_ENOMEM;
     o->open.box = NULL;
-    /* The host's own memory is never copied, however small: that is what it asked for. Nor are the
-     * bytes of a cast, which many flows share. */
+    /* The host's own memory is never copied, which it asked for; nor are the bytes of a multicast, which many
+     * flows share. */
     if (m->run != 0
         || (m->size <= FLOW_SMALL && m->cast == NULL && (body == NULL || body->release == NULL))) {
         err = flow_put_small(o, m);
@@ -490,8 +478,7 @@ struct phx__flow_record *phx__post_flow_peek(const struct phx__flow_out *o)
     r = phx__post_flow_at(o, (uint32_t)(o->sent - o->base));
     if (credit > o->allowed)
         credit = o->allowed;
-    /* One frame may always be under way, or a window below its size would stop the flow for
-     * good. */
+    /* One frame may always be under way: a window below its size must not stop the flow for good. */
     if (o->flying > 0 && (o->flying >= credit || phx__post_flow_frame_size(r) > credit - o->flying))
         return NULL;
     return r;
@@ -505,9 +492,9 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
     if (!again) {
         o->left++;
         if (o->left == o->base + o->count)
-            o->open.box = NULL; /* what has left stays as it is */
-        /* One frame at a time is timed, and only if it went once (Karn): an ack does not say which
-         * copy it answers. */
+            o->open.box = NULL; /* an emitted frame does not change */
+        /* One frame at a time is timed, and only if emitted once (Karn): an ack does not say which copy it
+         * answers. */
         if (!o->timing) {
             o->timing = 1;
             o->rtt_number = o->sent;
@@ -520,7 +507,7 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
     return again;
 }
 
-/* What a message that must go again needs and only its first frame told. */
+/* Keeps what only the first frame of a message says, in case it must go again. */
 static void flow_remember(struct phx__flow_out *o, const struct phx__flow_record *r)
 {
     if ((r->flags & PHX__DATA_FIRST) != 0 && (r->flags & PHX__DATA_LAST) == 0) {
@@ -552,7 +539,7 @@ static uint64_t flow_rto(const struct phx__flow_out *o)
     if (o->srtt == 0)
         return FLOW_RTO_NEW;
     if (4 * o->srtt > FLOW_RTO_MAX)
-        return FLOW_RTO_MAX; /* a host that slept through a round trip must not sleep through the next */
+        return FLOW_RTO_MAX; /* after a host slept through a round trip */
     return 4 * o->srtt > FLOW_RTO_MIN ? 4 * o->srtt : FLOW_RTO_MIN;
 }
 
@@ -567,13 +554,12 @@ void phx__post_flow_progress(struct phx__flow_out *o, uint64_t next, size_t byte
     if (bytes == 0)
         return;
     if (o->srtt == 0)
-        o->srtt = 1; /* something was heard, if only of frames that went twice */
-    /* As TCP's slow start: what arrives makes room for twice as much. */
+        o->srtt = 1; /* an ack came, if only of frames that were emitted twice */
+    /* As TCP's slow start: each byte acknowledged allows one more. */
     o->allowed = bytes < o->own - o->allowed ? o->allowed + bytes : o->own;
     o->rto = flow_rto(o);
     o->rto_at = o->flying > 0 ? now + o->rto : PHX__NEVER;
-    /* Nobody else looks at the block any more: begin it again, and ping-pong needs no memory at
-     * all. */
+    /* Nobody else holds the block: fill it again, so that ping-pong needs no memory. */
     if (o->count == 0 && o->tail != NULL && o->tail->refs == 1)
         o->tail->used = 0;
 }
@@ -581,7 +567,7 @@ void phx__post_flow_progress(struct phx__flow_out *o, uint64_t next, size_t byte
 void phx__post_flow_saw(struct phx__flow_out *o)
 {
     o->seen++;
-    o->open.box = NULL; /* the last frame says less */
+    o->open.box = NULL; /* its head has the former number */
 }
 
 void phx__post_flow_rewind(struct phx__flow_out *o)
@@ -596,8 +582,7 @@ void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
 {
     size_t half = o->allowed / 2;
 
-    /* What loses frames while links live is a relay whose queue is full. Sending less is the
-     * cure. */
+    /* Frames are lost while links live where a relay's queue is full; so send less. */
     o->allowed = half > FLOW_ALLOWED_MIN ? half : FLOW_ALLOWED_MIN;
     if (o->allowed > o->own)
         o->allowed = o->own;
@@ -697,7 +682,7 @@ void phx__post_flow_sweep(struct phx__flow_out *o)
 
 /* ---- The receiving end */
 
-/* A link may still hold it, to read into it, and finds that it is over. */
+/* A link that still reads into it will find that it is retired. */
 static void flow_drop_part(struct phx__flow_in *in)
 {
     struct phx__block *part = in->part;
@@ -743,14 +728,14 @@ void phx__post_flow_give_up(struct phx__flow_in *in)
     flow_drop_part(in);
 }
 
-/* The rest of its message has no part to join and is skipped, too. */
+/* The rest of its message finds no part and is skipped, too. */
 static int flow_skip(struct phx__flow_in *in)
 {
     phx__post_flow_took(in);
     return PHX__FLOW_SKIPPED;
 }
 
-/* What the first fragment tells. */
+/* What the first fragment says. */
 static void flow_read_first(struct phx__message *m, const struct phx__data *d, int flags)
 {
     m->to = d->to;
@@ -766,12 +751,12 @@ static void flow_read_first(struct phx__message *m, const struct phx__data *d, i
 void phx__post_flow_take_whole(struct phx__flow_in *in, const struct phx__data *d, int flags,
                           struct phx__message *m)
 {
-    flow_drop_part(in); /* NULL unless the sender broke the message before */
+    flow_drop_part(in); /* there is one if the sender broke off a message */
     in->state = PHX__FLOW_ALL;
     flow_read_first(m, d, flags);
 }
 
-/* A fragment behind one that was turned back or given up. */
+/* A fragment behind one that was returned or given up. */
 static int flow_take_rest(struct phx__flow_in *in, int last, struct phx__message *m)
 {
     if (last && in->state == PHX__FLOW_HALF) {
@@ -794,7 +779,7 @@ int phx__post_flow_has_part(const struct phx__flow_in *in, const struct phx__dat
 
 void phx__post_flow_open(struct phx__flow_in *in, const struct phx__data *d, struct phx__block *part)
 {
-    flow_drop_part(in); /* NULL unless the sender broke the message before */
+    flow_drop_part(in); /* there is one if the sender broke off a message */
     memset(&in->message, 0, sizeof in->message);
     in->message.limit = PHX__NEVER;
     flow_read_first(&in->message, d, 0);
@@ -830,10 +815,9 @@ int phx__post_flow_place(const struct phx__flow_in *in, const struct phx__data *
     return 1;
 }
 
-/* A message of one fragment is not copied: *m points into the frame. Others get one buffer of their
- * whole size at the first fragment, and their payloads are copied into it unless they have been read
- * there (phx__post_flow_place). Nothing is changed for good by a last fragment until
- * phx__post_flow_took, so one that cannot be delivered now may come again. */
+/* A message of one fragment is not copied: *m points into the frame. Others get one buffer of their whole
+ * size at the first fragment, and payloads are copied into it unless they were read into place. A last
+ * fragment counts at phx__post_flow_took only, so one that cannot be delivered now may come again. */
 int phx__post_flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct phx__data *d,
                    int flags, struct phx__message *m)
 {

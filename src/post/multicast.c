@@ -1,27 +1,14 @@
-/* multicast.c - part of post: one message to many names, kept once and put once on each link. */
+/* multicast.c - one message to many names. */
 
-/* A cast is nothing but messages: for each member one in the stream from this node to that name,
- * with a number, credit, returns and an outcome as all others have. So it keeps their order and
- * their promises, and only two things are different.
+/* A multicast is nothing but messages: for each member one in the stream from this node to that name, with a
+ * number, credit, returns and an outcome as all others have. So it keeps their order and their promises. Only
+ * two things differ. Its bytes are kept once: all its messages hold one block, also small ones, and are cut
+ * at the same places, into smaller fragments than others so that a frame has room for hundreds of targets.
+ * And its bytes travel once per link: see sched.c.
  *
- * The bytes are kept once. All its messages hold one block, also small ones, and are cut at the same
- * places, into smaller fragments than others so that a frame has room for hundreds of targets.
- *
- * The bytes travel once per link. When a frame of a cast is next in a flow, every other flow with
- * the same next hop whose next frame is the same piece of the same cast goes with it: one CAST
- * frame, which says for each target what its DATA frame would have said, and the payload once. A
- * relay splits the list by next hop, so along the tree of shortest paths each link carries one
- * frame, N - 1 for N nodes. This is an encoding and no protocol: a target takes its line as the DATA
- * frame it stands for. A flow that has no credit is left behind and sends DATA later, and so is what
- * has to go again.
- *
- *      flow to a: [.][.][cast 1/2]                   .-- CAST a, b --> relay --> CAST/DATA a
- *      flow to b:       [cast 1/2][.]  -- pull nbr --|                     '---> b
- *      flow to c: [.][.][.] window full              '-- later: DATA c
- *
- * All or nothing. First it is seen whether each member has room, and then all are put; if memory ends
- * in between, those that were put are withdrawn from the ends of their queues, where nothing has
- * come behind them. Several members at one node may pass its window, by frames' heads only. */
+ * All or nothing. First each member is checked for room, then all are put; if memory ends in between, those
+ * that were put are withdrawn from the ends of their queues, where nothing has come behind them. Several
+ * members at one node may pass its window, by frames' heads only. */
 #include "post/multicast.h"
 
 struct multicast_members {

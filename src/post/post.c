@@ -1,18 +1,16 @@
 /* post.c - BRAIN: messages end to end: names, credit, retransmission, transit and outcomes. */
 
-/* What it promises. Between two nodes that live, every message sent to a name arrives once, and in
- * order per (sender, name), whatever relays and links in between do. Every message with a token
- * ends in one outcome. Whatever is queued here is bounded, and phx__post_send says PHX_EAGAIN
- * before a bound is passed.
+/* Between two nodes that live, every message sent to a name arrives once, and in order per (sender, name),
+ * whatever relays and links in between do. Every message with a token ends in one outcome. Whatever is queued
+ * here is bounded, and phx__post_send returns PHX_EAGAIN before a bound is passed.
  *
- * What it refuses to know: sockets, links, routes, claims, clocks. It asks two questions, who has
- * this name (ops.owner) and which neighbour leads to that node (ops.next), and is told when an
- * answer may have changed.
+ * This room knows no sockets, links, routes, claims or clocks. It asks two questions, who owns this name
+ * (ops.owner) and which neighbour leads to that node (ops.next), and is told when an answer may have changed.
  *
  *      phx__post_send                                  phx__post_recv_data
  *           |                                            |        | another node's
- *           | box of the name, owner?              ours  |        v
- *           +--- a node ----> flow (flow.c)              |   transit queue of the target
+ *           | mailbox of the name, owner?          ours  |        v
+ *           +--- a node ----> flow (flow.c)              |   transit queue of the target (sched.c)
  *           +--- self ------> box, LOCAL                 |        |
  *           '--- nobody ----> box, HELD          owner?  |        |
  *                                      ops.message <--- self      |
@@ -20,25 +18,20 @@
  *                                                                 |
  *      phx__post_sched_pull(nbr): a circle of all flows and transit queues whose next hop is nbr
  *
- * The parts of this room, bottom to top: flow.c (numbers and windows of one flow), returns.c (what of
- * it was turned back), store.c (boxes: what there is for a name), sched.c (what goes out next), box.c
- * (where messages wait and how they end), and this one: what comes in, from the application and from
- * the network, and what a step has to do.
+ * The files, bottom to top: returns.c (what the target of a flow returned), flow.c (numbers and windows of
+ * one flow), store.c (what is queued for a name), sched.c (what is emitted next), box.c (where messages wait
+ * and how they end), multicast.c (one message to many), recv.c (what arrives), and this one: what the
+ * application sends, and what a step does.
  *
- * Acknowledged means that the receiver's ops.message has returned, or, if the name is not at that
- * node, that the message comes back. Its source alone answers for it: nobody else keeps it, so
- * nobody else's death can lose it. What a receiver cannot take (no memory) it does not acknowledge;
- * it closes the sender's window instead and opens it again when it can.
+ * Acknowledged means that the receiver's ops.message has returned, or, if the name is not at that node, that
+ * the message comes back. Its source alone answers for it: nobody else keeps it, so nobody else's failure can
+ * lose it. What a receiver cannot take (no memory) it does not acknowledge; it closes the sender's window
+ * instead and opens it again when it can.
  *
- * A frame may be a run of messages. They are taken one by one, as if each had come by itself, and the
- * application may send, cancel and let the name go in between. Then the rest goes back, as one return;
- * and if there is no room for that, the frame comes again and the messages that were taken are passed
- * over. A run is acknowledged when all of it was taken.
- *
- * Re-entrance: ops.message, done and writable, and the host's release functions may call
- * phx__post_send and phx__post_box_cancel. So nothing that those may move or free is held across such a
- * call. Release functions run only in phx__post_recv_data, _ack, _run and _free: what is withdrawn
- * elsewhere goes out with its outcome. */
+ * Re-entrance: ops.message, done and writable, and the host's release functions may call phx__post_send and
+ * phx__post_box_cancel. So nothing that those may move or free is kept across such a call. Release functions
+ * run only in phx__post_recv_data, _recv_ack, _run and _free: what is withdrawn elsewhere is released with
+ * its outcome. */
 #include "post/post.h"
 
 /* ---- Sending */
@@ -62,8 +55,7 @@ static int post_measure(const struct phx__post *p, const struct phx_outgoing *m,
     return phx__mem_has_room_for_mail(p->mem, m->release != NULL ? 0 : *size) ? 0 : PHX_ENOMEM;
 }
 
-/* Hands the message over to its way; an owned one wrapped, which must not call release if it
- * fails. */
+/* Submits the message; an owned one wrapped, whose release must not be called on failure. */
 static int post_submit(struct phx__post *p, struct phx__post_way *way, const struct phx_outgoing *m,
                        struct phx__message *message)
 {
@@ -115,9 +107,8 @@ static void post_wrap(struct phx__message *message, const struct phx_outgoing *m
     message->iov_count = m->iov_count;
 }
 
-/* The usual case of a stream: what was sent last went to this name, too, its owner is the same, and the last
- * frame to it takes one more. Nothing is asked here that the long way would not ask; what it asks besides
- * is known, and no memory is needed. 1, or 0: take the long way. */
+/* The usual case of a stream: the message before went to the same name, its owner is the same, and the last
+ * frame has room for one more. No memory is needed. 1, or 0: take the long way. */
 static int post_join(struct phx__post *p, const struct phx_outgoing *m)
 {
     struct phx__box *b = p->store.recent;
@@ -150,7 +141,7 @@ static int post_go_long(struct phx__post *p, const struct phx_outgoing *m, struc
     int err = phx__post_box_find_way(p, m->to, message->size, &way, &waiters);
 
     if (err == PHX_EAGAIN && phx__post_store_wait(&p->store, waiters, m->to) != 0)
-        err = PHX_ENOMEM; /* "later" would be a promise to tell when */
+        err = PHX_ENOMEM; /* PHX_EAGAIN promises to tell when */
     return err != 0 ? err : post_submit(p, &way, m, message);
 }
 
@@ -177,7 +168,7 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t n
 
 /* ---- What is due */
 
-/* The first message of a letter that is a run. */
+/* The first message of a run. */
 static void post_run_one(struct phx__post *p, struct phx__box *b)
 {
     struct phx_message out;

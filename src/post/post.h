@@ -10,8 +10,8 @@ PHX_PRIVATE int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct
 /* Releases all owned buffers; no outcome is reported. */
 PHX_PRIVATE void phx__post_free(struct phx__post *p);
 
-/* Accepts a message: PHX_ETOOBIG, PHX_EAGAIN, PHX_ENOMEM, PHX_EINVAL (sizes overflow, release with
- * iov_count != 1). Never calls an op but `owner`, `next` and `wants`. */
+/* Accepts a message: PHX_ETOOBIG, PHX_EAGAIN, PHX_ENOMEM, PHX_EINVAL (sizes overflow, release with iov_count
+ * != 1). Never calls an op but `owner`, `next` and `wants`. */
 PHX_PRIVATE int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t now);
 /* Once or twice a step: local messages, outcomes, on_writable, acks that are due. 1: more is waiting. */
 PHX_PRIVATE int phx__post_run(struct phx__post *p, uint64_t now);

@@ -1,21 +1,25 @@
-/* recv.c - part of post: where large messages are put together, also in buffers of the host's. */
+/* recv.c - frames that arrive: messages, acks, transit, and buffers of the application's. */
 
-/* A message of several fragments is put together in one block of its whole size, the *part* of the flow it
- * comes in. It is opened when the first fragment begins to come, which need not have come whole: the links
- * ask for its place (phx__post_recv_place) and read the payload into it. Nothing of a fragment counts before all
- * of it is there; then it goes the way of every other frame (recv_fragment) and all that is asked of
- * frames is asked of it, and if its payload stands where it belongs, it is not copied.
+/* A message of several fragments is assembled in one block of its whole size, the *part* of the flow it comes
+ * in. It is made when the first fragment begins to come: the links ask for the fragment's place
+ * (phx__post_recv_place) and read the payload into it. Nothing of a fragment counts before all of it is here;
+ * then it is checked like every other frame (recv_fragment), and if its payload is in its place already, it
+ * is not copied.
  *
- * The part may be the host's memory (on_begin). Each buffer that was begun ends in one of two ways:
+ * The part may be the application's memory (on_begin). Each such buffer ends in one of two ways:
  *
  *      begin --> shown to the application (ops.message, with this very buffer)
  *            '-> abandoned: the flow dropped it, for whatever reason
  *
- * There are many such reasons (a new epoch, a peer that failed, a name that moved, a sender that cannot
- * count), and one place where all of them meet: the flow retires the part, and thereby calls its release
- * function. There the host may not be called, since what drops parts is in the midst of something; so it is
- * put into a list, which the next phx__post_run tells. The list needs no memory: what it links was made
- * with the part. */
+ * There are many reasons (a new epoch, a peer that failed, a name that moved, a sender that cannot count),
+ * and one place where all of them meet: the flow retires the part, which calls its release function. The host
+ * may not be called there, so the buffer is put into a list, which the next phx__post_run reports. The list
+ * needs no memory: its links were made with the part.
+ *
+ * A frame may be a run of messages. They are taken one by one, as if each had come by itself, and the
+ * application may send, cancel and give the name away in between. Then the rest is returned, as one return;
+ * if there is no room for that, the frame comes again and the messages that were taken are passed over. A run
+ * is acknowledged when all of it was taken. */
 #include "post/recv.h"
 
 /* An ack waits for company, but not for more frames than this (and not beyond a quarter of the window, ours
@@ -78,8 +82,8 @@ static void *recv_ask(struct phx__post *p, uint32_t source, const struct phx__da
     return p->ops.begin(p->ops.ctx, &m);
 }
 
-/* A block around the host's buffer, or NULL: it gives none, or there is no memory. What is needed beside
- * it is made first: once it has given one, nothing may fail. */
+/* A block around the application's buffer; NULL: it gives none, or no memory. What else is needed is made
+ * first: once it has given one, nothing may fail. */
 static struct phx__block *recv_begin(struct phx__post *p, uint32_t source,
                                       const struct phx__data *d)
 {
@@ -101,6 +105,7 @@ static struct phx__block *recv_begin(struct phx__post *p, uint32_t source,
     return NULL;
 }
 
+/* A part for the message whose first fragment this is; 0: no memory. */
 static int recv_open(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d)
 {
     struct phx__block *part = NULL;
@@ -118,7 +123,6 @@ static int recv_open(struct phx__post *p, struct phx__post_peer *peer, const str
 
 /* ---- Frames */
 
-/* What all messages of one frame have in common. */
 void phx__post_recv_address(const struct phx__post *p, const struct phx__message *m, uint32_t source,
                          struct phx_message *out)
 {
@@ -127,7 +131,6 @@ void phx__post_recv_address(const struct phx__post *p, const struct phx__message
     out->source = p->ids->at[source];
 }
 
-/* To the application. */
 void phx__post_recv_deliver(struct phx__post *p, const struct phx__message *m, struct phx_message *out)
 {
     out->tag = m->tag;
@@ -137,7 +140,7 @@ void phx__post_recv_deliver(struct phx__post *p, const struct phx__message *m, s
     p->ops.message(p->ops.ctx, out);
 }
 
-/* Why messages to this name must go back; 0: they need not. */
+/* Why messages to this name must be returned; 0: they need not. */
 static int recv_refusal(struct phx__post *p, const struct phx__post_peer *peer, uint64_t name)
 {
     if (p->ops.owner(p->ops.ctx, name) != PHX__SELF)
@@ -150,7 +153,7 @@ static int recv_is_large(const struct phx__post *p, uint64_t size)
     return size > p->limits.max_message ? (int)PHX__RETURN_LARGE : 0;
 }
 
-/* The message at that place of the frame, and all that follows it. 0: not now. */
+/* Returns the message at that place of the frame and all that follow it. 0: not now. */
 static int recv_return(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
                        uint64_t name, uint32_t place, int reason)
 {
@@ -175,12 +178,11 @@ static int recv_turn_back(struct phx__post *p, struct phx__post_peer *peer,
     return 1;
 }
 
-/* A frame of whole messages: one, or a run. Whatever the application does inside its callback counts for
- * those that follow, as if each had come by itself; so the name is asked for again when names have
- * changed. If one of them can neither be delivered nor go back now, the frame comes again, and
- * what was done of it is not done twice. One of a run that is too large is dropped: nobody asks what becomes
- * of it, and a run may have more of them than there is room for returns, which it could not wait for, because
- * no ack may tell of a return of a frame that was not taken. */
+/* A frame of whole messages: one, or a run. What the application does inside its callback counts for those
+ * that follow, so the owner is asked again when names have changed. If a message can neither be delivered nor
+ * returned now, the frame comes again, and what was done of it is not done twice. One of a run that is too
+ * large is dropped: its sender asked for no outcome, and a run may have more of them than there is room for
+ * returns, which cannot wait, because no ack may name a return of a frame that was not taken. */
 static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer,
                            const struct phx__data *d, int flags)
 {
@@ -216,7 +218,7 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer,
     return 1;
 }
 
-/* The frame that was to come next. 0: it was not taken. */
+/* The frame that comes next. 0: it was not taken. */
 static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
                      int flags)
 {
@@ -264,7 +266,7 @@ static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const str
 static void recv_gap(struct phx__post *p, struct phx__post_peer *peer)
 {
     p->counters.dropped++;
-    /* What follows a message that could not be taken is no news. */
+    /* What follows a message that could not be taken is expected. */
     if (peer->ack.stuck || (peer->ack.gap_next == peer->in.next && p->now < peer->ack.gap_from))
         return;
     peer->ack.gap = 1;
@@ -285,7 +287,7 @@ static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer,
 {
     if (d->epoch < peer->in.epoch
         || (peer->in_life != 0 && (d->epoch >> 32) + 1 != peer->in_life)) {
-        p->counters.duplicates++; /* of a flow that was given up, or of another life: a relay kept it */
+        p->counters.duplicates++; /* of a former flow or another life: a relay kept it */
         return;
     }
     if (d->epoch > peer->in.epoch) {
@@ -324,7 +326,7 @@ static void recv_fragment(struct phx__post *p, const struct phx__data *d, int fl
         node = phx__id_find(p->ids, &d->source);
     peer = node == PHX__NONE || node == PHX__SELF ? NULL : phx__post_sched_open(p, node);
     if (peer == NULL) {
-        p->counters.dropped++; /* nobody an ack could be sent to, or no memory: it comes again */
+        p->counters.dropped++; /* no node to acknowledge to, or no memory: it comes again */
         return;
     }
     p->recv.last_source = node;
@@ -336,9 +338,9 @@ int phx__post_recv_data(struct phx__post *p, uint32_t nbr, const uint8_t *frame,
 {
     struct phx__data d;
 
-    (void)nbr; /* it may even be the next hop, for a moment; the hop byte bounds that */
+    (void)nbr; /* it may be the next hop, for a moment; the hop byte bounds that */
     p->now = now;
-    /* Also what is only passing: or the next node would blame its link with us for it. */
+    /* Also in transit: or the next node would blame its link with us. */
     if (frame_size < PHX__DATA_HEAD || phx__wire_get_data(f, &d) != 0)
         return PHX_EPROTO;
     if (memcmp(frame + PHX__DATA_TARGET, &p->ids->at[PHX__SELF], sizeof(struct phx_id)) != 0) {
@@ -351,7 +353,7 @@ int phx__post_recv_data(struct phx__post *p, uint32_t nbr, const uint8_t *frame,
 
 /* ---- Multicast frames */
 
-/* The lines whose next hop is hop[from], as a frame of their own. */
+/* Queues the lines whose next hop is hop[from] as a frame of their own. */
 static void recv_forward(struct phx__post *p, const struct phx__frame *f,
                          const struct phx__wire_cast *c, const uint32_t *hop, uint32_t from)
 {
@@ -430,7 +432,7 @@ int phx__post_recv_multicast(struct phx__post *p, uint32_t nbr, const struct phx
 
 /* ---- Payloads read into place */
 
-/* Would the message be taken now, as far as can be said before its first fragment is there? */
+/* Would the message be taken now, as far as can be said before its first fragment is here? */
 static int recv_welcome(struct phx__post *p, struct phx__post_peer *peer,
                          const struct phx__data *d, int flags)
 {
@@ -461,7 +463,7 @@ size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t si
         return 0;
     peer = recv_peer(p, &d.source);
     if (peer == NULL || d.epoch != peer->in.epoch || d.number != peer->in.next)
-        return 0; /* not what comes next, or the first that comes from there: the ordinary way */
+        return 0; /* not what comes next, or the first from there: read it as others */
     if ((flags & (int)PHX__DATA_FIRST) != 0
         && (!recv_welcome(p, peer, &d, flags) || !recv_open(p, peer, &d)))
         return 0;
@@ -473,8 +475,8 @@ int phx__post_recv_ahead(const struct phx__post *p, uint32_t from, struct phx__p
     const struct phx__post_peer *peer = phx__post_sched_find(p, from);
     struct phx__block *part = peer == NULL ? NULL : peer->in.part;
 
-    /* Held by somebody else: another link has put the front of this very fragment there, and a guess that is
-     * wrong would write over it. */
+    /* If another link holds it, the front of this very fragment may be there, and a wrong guess would write
+     * over it. */
     if (part == NULL || peer->in.opened || part->refs > 1)
         return 0;
     out->block = phx__buf_block_hold(part);
@@ -501,15 +503,15 @@ void phx__post_recv_placed(struct phx__post *p, const uint8_t *head, size_t size
 
 /* ---- Acks */
 
-/* The returns that an ack brings, as they are met. */
+/* The returns of an ack, and the next of them. */
 struct post_returns {
     const struct phx__ack *ack;
     uint32_t at;
 };
 
-/* Why something of the lowest record came back, and where it begins; 0: nothing did. Returns that name none
- * of our messages, or one of a run that would be too large, were never sent by an honest target; they count,
- * so that the rest is in step. */
+/* Why something of the lowest record came back, and from which message on; 0: nothing did. Returns that name
+ * none of our messages, or a too large one of a run, come from a dishonest target; they are counted, so that
+ * the others are numbered right. */
 static int recv_came_back(struct post_returns *in, struct phx__flow_out *o, uint32_t *place)
 {
     const uint32_t rest = phx__post_flow_rest(phx__post_flow_at(o, 0));
@@ -534,7 +536,7 @@ static int recv_came_back(struct post_returns *in, struct phx__flow_out *o, uint
 static void recv_end(struct phx__post *p, struct phx__flow_record *r, int back)
 {
     if (r->body != NULL && r->body->release != NULL && back == 0)
-        p->outcomes.promised--; /* it goes right here, unless a link still holds it */
+        p->outcomes.promised--; /* it is released here, unless a link still holds it */
     phx__post_box_outcome(p, r->token, back == 0 ? PHX_OK : PHX_ETOOBIG, back == 0 ? NULL : r->body,
                       r->cast, r->box->name);
     p->pending.count -= 1 + phx__post_flow_rest(r);
@@ -543,8 +545,8 @@ static void recv_end(struct phx__post *p, struct phx__flow_record *r, int back)
     phx__post_box_landed(p, r->box);
 }
 
-/* The lowest record's message must go again; of a run those from this place on, and the others have
- * arrived. 0 or PHX_ENOMEM. */
+/* Queues the lowest record's message again; of a run those from this place on: the others have arrived. 0 or
+ * PHX_ENOMEM. */
 static int recv_again(struct phx__post *p, struct phx__flow_out *o, uint32_t place, int reason)
 {
     struct phx__message m;
@@ -556,13 +558,13 @@ static int recv_again(struct phx__post *p, struct phx__flow_out *o, uint32_t pla
     if (phx__post_box_take_back(p, &m, reason) != 0)
         return PHX_ENOMEM;
     if (place > 0)
-        m.box->retry_us = 0; /* its owner is one */
+        m.box->retry_us = 0; /* so its owner holds the name */
     p->pending.bytes += phx__post_flow_message_bytes(&m);
     p->pending.count -= place;
     return 0;
 }
 
-/* The lowest record was taken: what it carries has arrived, or comes back. 0, or PHX_ENOMEM and nothing
+/* The lowest record was taken: its messages have arrived, or come back. 0, or PHX_ENOMEM and nothing
  * changed. */
 static int recv_acked(struct phx__post *p, struct phx__flow_out *o, struct post_returns *in,
                       size_t *bytes)
@@ -598,7 +600,7 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, struct post_
     return 0;
 }
 
-/* What an ack says of the other direction. */
+/* What an ack says about the other direction. */
 static void recv_confirmed(struct phx__post *p, struct phx__post_peer *peer,
                            const struct phx__ack *a)
 {

@@ -1,7 +1,7 @@
-/* sched.c - part of post: one record per node, and a circle of work per neighbour. */
+/* sched.c - what is emitted next: one record per node, and a circle of sources per neighbour. */
 
-/* What goes out next is decided here. Each neighbour has a circle of sources: own flows and transit
- * queues whose next hop it is and which have something to send.
+/* Each neighbour has a circle of sources: own flows and transit queues whose next hop it is and which have
+ * something to send.
  *
  *      nodes[nbr].ready ---> [flow to a] <-> [transit to b] <-> [flow to c] <-> (the first again)
  *
@@ -9,49 +9,53 @@
  *      the route changed:                the circle of the new next hop
  *      no memory to list or to emit:     the strays, which a phx__post_run soon lists again
  *
- * Why a circle per neighbour: a relay's links are shared by all that goes through them. Each source
- * gets SCHED_QUANTUM bytes and then the next has its turn, so none waits for more than one quantum
- * of each other, and one whose reader sleeps uses up its own credit and nothing else. Finding work
- * is O(1). The links are in the nodes' records, which never move; the table only points to one of
- * each circle, so it may grow and neighbours may come and go.
+ * A relay's links are shared by all that goes through them. Each source gets SCHED_QUANTUM bytes and then the
+ * next has its turn (deficit round robin), so none waits for more than one quantum of each other, and one
+ * whose reader sleeps uses up its own credit only. Finding work is O(1). The links are in the nodes' records,
+ * which never move; the table only points to one of each circle.
  *
- * Relays promise nothing. A transit queue that is full drops, and the flow's source, which learns
- * it from a gap or from silence, halves what it has under way. That keeps two nodes that relay for
- * each other from waiting for each other: nobody ever stops reading. Small frames in transit are
- * copied once, one after another into shared blocks, and so leave in as few slices as they came; large
- * ones leave from where they were read.
+ * Relays promise nothing. A full transit queue drops, and the source, which learns of it from a gap or from
+ * silence, halves what it has under way. So two nodes that relay for each other never wait for each other:
+ * nobody ever stops reading. Small frames in transit are copied once, one after another into shared blocks,
+ * and so leave in as few slices as they came; large ones leave from where they were read.
  *
- * Acks ride before data that goes the other way, though not on every frame of a brisk exchange, or go
- * by themselves when enough has come or some time has passed. A record has one timer
- * for all its deadlines. It is only ever moved forward: one that fires too early is set again then,
- * which is far cheaper than moving it at each frame. */
+ * A frame of a multicast travels once per link: every other flow with the same next hop whose next frame is
+ * the same piece of the same multicast is emitted with it, as one CAST frame, which says for each target what
+ * its DATA frame would have said, and the payload once. A relay splits the list by next hop, so along the
+ * tree of shortest paths each link carries one frame. A target takes its line as the DATA frame it stands
+ * for. A flow without credit is left behind and emits DATA later, and so does a retransmission.
+ *
+ *      flow to a: [.][.][cast 1/2]                   .-- CAST a, b --> relay --> CAST/DATA a
+ *      flow to b:       [cast 1/2][.]  -- pull nbr --|                     '---> b
+ *      flow to c: [.][.][.] window full              '-- later: DATA c
+ *
+ * Acks ride before data of the other direction, though not on every frame of a brisk exchange, or go by
+ * themselves when enough has come or some time has passed. A record has one timer for all its deadlines. It
+ * is only ever moved forward: one that fires too early is set again then, which is far cheaper than moving it
+ * at each frame. */
 #include "post/sched.h"
 
-/* Bytes served to one destination before the next has its turn: one large fragment, four runs, or some
- * hundred small frames. Less would cost full fragments their fairness, more would let small messages wait
- * longer. */
+/* Bytes of one source before the next has its turn: one large fragment, four runs, or some hundred small
+ * frames. Less would cost full fragments their fairness, more would let small messages wait longer. */
 #define SCHED_QUANTUM PHX__FRAGMENT
-/* An ack waits this long for data that goes the other way. It delays no message, only outcomes and
- * credit; credit is safe because a quarter of the window asks for an ack by itself. */
+/* An ack waits this long for data of the other direction. It delays outcomes and credit only, and a quarter
+ * of the window asks for an ack by itself. */
 #define SCHED_ACK_DELAY (5 * PHX__MS)
-/* An ack rides on data that goes the other way; but within so long after the last one, not for so few frames
- * and bytes, unless the sender has said that somebody waits for it. In ping-pong an ack is a fifth of all the
- * work, on either side. The bounds keep what is resent small, and the sender's few records in the cache. */
+/* An ack does not ride within SCHED_RIDE_EVERY after the last one for fewer frames and bytes than these,
+ * unless the sender's application waits for it: in ping-pong an ack is a fifth of the work on either side.
+ * The bounds keep retransmissions small, and the sender's records in the cache. */
 #define SCHED_RIDE_EVERY PHX__MS
 #define SCHED_RIDE_FRAMES 16u
 #define SCHED_RIDE_BYTES 4096u
-/* A receiver that could not take a message asks for it again after this. One frame per flow comes
- * then. */
+/* A receiver that could not take a message asks for it again after this. One frame per flow comes then. */
 #define SCHED_STUCK_AGAIN (50 * PHX__MS)
-/* A flow or transit queue without work for this long gives its buffers back. Frames in transit that
- * had no route for so long are dropped: their source has sent them again, or given up. */
+/* A flow or transit queue without work for this long frees its buffers. Frames in transit without a route for
+ * as long are dropped: their source has sent them again, or given up. */
 #define SCHED_IDLE (10 * PHX__SECOND)
-/* What all transit queues may hold. With the per-target bound of two windows it serves eight
- * targets at their worst; above it relaying degrades into dropping, but the node's memory is its
- * own. */
+/* The most bytes in all transit queues; one may hold two windows. Above that a relay drops. */
 #define SCHED_TRANSIT_MOST ((size_t)64 << 20)
-/* A large frame is not copied but leaves from the block it was read into. It pins that block, many times
- * its size, so only so much is kept in this way; then frames are copied, which is dense. */
+/* A large frame leaves from the block it was read into, which it pins and which is many times its size. Above
+ * this frames are copied, which is dense. */
 #define SCHED_LENT_MOST ((size_t)8 << 20)
 /* Blocks of transit queues grow from what a trickle needs to four of the largest frames. */
 #define SCHED_BLOCK_FIRST 8192u
@@ -117,7 +121,7 @@ static int sched_is_ready(const struct phx__post_source *s)
     return s->is_transit ? s->peer->transit.queue.bytes > 0 : phx__post_flow_peek(&s->peer->out) != NULL;
 }
 
-/* Lists it where it belongs, if it has work and a route. Cheap if it is there already. */
+/* Lists it where it belongs, if it has work and a route. Cheap if it is listed already. */
 static void sched_list(struct phx__post *p, struct phx__post_source *s)
 {
     uint32_t nbr = s->peer->nbr;
@@ -250,12 +254,12 @@ void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer)
     a.next = peer->in.next;
     a.window = p->limits.window < UINT32_MAX ? (uint32_t)p->limits.window : UINT32_MAX;
     if (peer->ack.stuck)
-        a.window = 1; /* which still lets one frame come, to try */
+        a.window = 1; /* one frame may still come, to try */
     phx__post_returns_fill(&peer->returns, &a);
     a.seen = peer->ack.confirm ? peer->out.seen : 0;
     a.seen_epoch = peer->out.epoch;
     if (p->ops.ack(p->ops.ctx, peer->node, &a, peer->ack.gap) != 0) {
-        /* Without a route there is no use in asking again and again; phx__post_sched_route will. */
+        /* Without a route phx__post_sched_route tries again. */
         peer->ack.owed = 1;
         peer->ack.at = peer->routed ? p->now + SCHED_ACK_DELAY : PHX__NEVER;
         phx__post_sched_arm(p, peer);
@@ -269,7 +273,7 @@ void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer)
     peer->ack.bytes = 0;
     peer->ack.frames = 0;
     peer->ack.at = PHX__NEVER;
-    if (peer->ack.stuck) { /* ask for it again, until it could be taken */
+    if (peer->ack.stuck) { /* ask for it again until it can be taken */
         peer->ack.gap = 1;
         peer->ack.at = p->now + SCHED_STUCK_AGAIN;
         phx__post_sched_arm(p, peer);
@@ -333,7 +337,7 @@ int phx__post_sched_queued(struct phx__post *p, struct phx__post_peer *peer, uin
     return 0;
 }
 
-/* It stays where it was read. 0, or why it cannot. */
+/* Queues it where it was read. 0, or why not. */
 static int sched_transit_lent(struct phx__post *p, struct phx__post_peer *peer, const uint8_t *frame,
                              size_t size, int hops)
 {
@@ -376,7 +380,7 @@ int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t si
 
 /* ---- Multicast frames */
 
-/* Is the next frame of this flow the same piece of the same cast, and for the first time? */
+/* Is the next frame of this flow the same piece of the same multicast, and not a retransmission? */
 static int sched_multicast_joins(const struct phx__flow_out *o, const struct phx__flow_record *r)
 {
     const unsigned place = PHX__DATA_FIRST | PHX__DATA_LAST;
@@ -401,7 +405,7 @@ static void sched_multicast_line(const struct phx__flow_out *o, struct phx__data
     d->tag = r->cast->tag;
     d->total = r->cast->size;
     d->size = r->body_size;
-    if ((r->flags & PHX__DATA_SEEN) != 0) { /* the last that stands in its head */
+    if ((r->flags & PHX__DATA_SEEN) != 0) { /* it ends the head */
         phx__buf_reader_init(&in, r->head->data + r->head_at + PHX__DATA_FIRST_HEAD, 4);
         d->seen = phx__buf_get_u32(&in);
     }
@@ -463,8 +467,8 @@ static size_t sched_multicast(struct phx__post *p, struct phx__post_peer *peer, 
 
 /* ---- Emitting */
 
-/* Does the ack that is owed go with the data, or is there time? In a brisk exchange of small messages most
- * can wait for the next one, since each says all that the former did. */
+/* Does the ack that is owed go with the data? In a brisk exchange of small messages most can wait for the
+ * next one, since each says all that the former did. */
 static int sched_ack_rides(const struct phx__post *p, const struct phx__post_peer *peer)
 {
     return peer->ack.hurry || peer->ack.frames >= SCHED_RIDE_FRAMES || peer->ack.bytes >= SCHED_RIDE_BYTES
@@ -579,12 +583,12 @@ void phx__post_sched_window(struct phx__post *p, uint32_t node, uint32_t bytes)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
 
-    /* Without memory for it, the flow begins with the least window there is. */
+    /* Without memory for it the flow begins with the least window there is. */
     if (node == PHX__SELF
         || phx__mem_grow(p->mem, &p->windows, &p->window_capacity, node + 1, sizeof *p->windows) != 0)
         return;
     p->windows[node] = bytes;
-    if (peer != NULL && peer->out.base == 0 && bytes != 0) { /* after the first ack, acks tell */
+    if (peer != NULL && peer->out.base == 0 && bytes != 0) { /* later acks say it */
         peer->out.window = bytes;
         sched_list(p, &peer->own);
     }
@@ -655,8 +659,7 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
         phx__post_sched_ack(p, peer);
     if (o->rto_at <= p->now) {
         o->rto_at = PHX__NEVER;
-        /* Without a route there is nothing to learn from silence; sched_ask_route sees to it
-         * again. */
+        /* Without a route silence means nothing; sched_ask_route sets it again. */
         if (peer->routed && o->sent > o->base)
             phx__post_flow_timeout(o, p->now);
         sched_list(p, &peer->own);

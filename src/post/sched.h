@@ -29,7 +29,8 @@ PHX_PRIVATE void phx__post_sched_ready(struct phx__post *p, struct phx__post_pee
 PHX_PRIVATE void phx__post_sched_arm(struct phx__post *p, struct phx__post_peer *peer);
 /* The peer may have nothing to do for a while: in the end it gives its buffers back. */
 PHX_PRIVATE void phx__post_sched_rest(struct phx__post *p, struct phx__post_peer *peer);
-/* The peer's timer fired: acks, retransmission and idleness; the caller arms it again. 1: it has been idle. */
+/* The peer's timer fired: acks, retransmission and idleness; the caller arms it again. 1: it has been
+ * idle. */
 PHX_PRIVATE int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer);
 /* An ack is due to the peer: at the end of this step, or soon. */
 PHX_PRIVATE void phx__post_sched_owe(struct phx__post *p, struct phx__post_peer *peer, int now);
@@ -44,8 +45,8 @@ PHX_PRIVATE int phx__post_sched_queued(struct phx__post *p, struct phx__post_pee
 PHX_PRIVATE int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t size,
                                         const struct phx__frame *f);
 
-/* Emits up to about `budget` bytes of frames whose next hop is nbr, own flows and transit in turn.
- * Returns the bytes emitted; 0: nothing to send there now. */
+/* Emits up to about `budget` bytes of frames whose next hop is nbr, own flows and transit in turn. Returns
+ * the bytes emitted; 0: nothing to send there now. */
 PHX_PRIVATE size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, size_t budget, uint64_t now);
 /* The route to node, or the link behind it, changed: see ops.next. Cheap if it did not. */
 PHX_PRIVATE void phx__post_sched_route(struct phx__post *p, uint32_t node, uint64_t now);

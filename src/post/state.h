@@ -21,9 +21,9 @@ struct phx__post_ops {
     /* The neighbour towards node, or PHX__NONE; *generation changes with its link, so (neighbour, generation)
      * names a TCP stream. */
     uint32_t (*next)(void *ctx, uint32_t node, uint32_t *generation);
-    /* Queues one whole frame on the link with nbr: head bytes and then body bytes (body_size may be
-     * 0), not copied: both blocks are held as long as needed. 0 or PHX_ENOMEM (nothing was queued).
-     * Only called inside phx__post_sched_pull(nbr). */
+    /* Queues one whole frame on the link with nbr: head bytes and then body bytes (body_size may be 0), not
+     * copied: both blocks are held as long as needed. 0 or PHX_ENOMEM (nothing was queued). Only called
+     * inside phx__post_sched_pull(nbr). */
     int (*emit)(void *ctx, uint32_t nbr, struct phx__block *head, const uint8_t *head_data,
                 size_t head_size, struct phx__block *body, const uint8_t *body_data,
                 size_t body_size);
@@ -40,8 +40,8 @@ struct phx__post_ops {
     /* The outcome for one member of a multicast; `left` outcomes follow. */
     void (*member)(void *ctx, uint64_t token, uint64_t to, int result, size_t left);
     /* May be NULL, both. A message of several fragments begins to come, m->data is NULL: returns memory of
-     * the application's for all of it, or NULL. `message` with that data gives it back, or `abandon`,
-     * which is called in phx__post_run and phx__post_free. */
+     * the application's for all of it, or NULL. `message` with that data gives it back, or `abandon`, which
+     * is called in phx__post_run and phx__post_free. */
     void *(*begin)(void *ctx, const struct phx_message *m);
     void (*abandon)(void *ctx, void *buffer, size_t size);
 };
