@@ -74,7 +74,7 @@ int phx__post_box_promise(struct phx__post *p, uint32_t n)
 }
 
 void phx__post_box_outcome(struct phx__post *p, uint64_t token, int result, struct phx__block *body,
-                       struct phx__multicast *cast, uint64_t to)
+                           struct phx__multicast *cast, uint64_t to)
 {
     uint32_t n = phx__post_box_promises(token, body);
     struct phx__outcome *o;
@@ -418,7 +418,7 @@ void phx__post_box_gate(struct phx__post *p, struct phx__box *b, int reason)
 
 /* May one more message of this size join a mailbox in that state? peer: of a BOUND one. */
 static int box_accepts(const struct phx__post *p, enum phx__box_state state,
-                          const struct phx__post_peer *peer, size_t size)
+                       const struct phx__post_peer *peer, size_t size)
 {
     if (state == PHX__BOX_BOUND)
         return phx__post_box_credit(p, peer);
@@ -452,8 +452,7 @@ int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, i
 }
 
 /* Queues a message in the mailbox, or in a new one for its name. 0 or PHX_ENOMEM. */
-static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__message *m,
-                  uint32_t owner)
+static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__message *m, uint32_t owner)
 {
     struct phx__queued *q = phx__post_store_queued_new(&p->store, m);
 
@@ -487,7 +486,7 @@ static struct phx__waiter **box_room_waiters(struct phx__post *p, size_t size)
 }
 
 static int box_find_peer(struct phx__post *p, struct phx__post_way *way, struct phx__post_peer *peer,
-                          struct phx__waiter ***waiters)
+                         struct phx__waiter ***waiters)
 {
     way->peer = peer;
     *waiters = &peer->waiters;
@@ -496,7 +495,7 @@ static int box_find_peer(struct phx__post *p, struct phx__post_way *way, struct 
 
 /* The mailbox has queued messages, or waits for what is under way. */
 static int box_find_box(struct phx__post *p, size_t size, struct phx__post_way *way,
-                         struct phx__waiter ***waiters)
+                        struct phx__waiter ***waiters)
 {
     const struct phx__box *b = way->box;
 
@@ -526,7 +525,7 @@ static int box_still_flows(struct phx__post *p, struct phx__post_way *way, uint6
 }
 
 int phx__post_box_find_way(struct phx__post *p, uint64_t name, size_t size, struct phx__post_way *way,
-                         struct phx__waiter ***waiters)
+                           struct phx__waiter ***waiters)
 {
     struct phx__post_peer *peer;
 
@@ -583,8 +582,8 @@ static int box_cancel_box(struct phx__post *p, struct phx__box *b, uint64_t toke
 }
 
 /* Marks the message at index, nothing of which was emitted, for the next sweep. */
-static void box_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t index,
-                          uint32_t span, int result)
+static void box_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t index, uint32_t span,
+                         int result)
 {
     struct phx__flow_record *r = phx__post_flow_at(o, index);
     uint32_t i;
@@ -813,8 +812,7 @@ static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int resc
             here += phx__post_flow_payload(phx__post_flow_at(o, i));
         p->pending.bytes += phx__post_flow_message_bytes(&m) - here; /* acknowledged fragments go again */
         result = back == (int)PHX__RETURN_LARGE ? PHX_ETOOBIG : failure;
-        if (rescue && result == failure && m.limit != 0
-            && p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)
+        if (rescue && result == failure && m.limit != 0 && p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)
             result = box_requeue(p, &m);
         if (result != 0) {
             p->pending.bytes -= phx__post_flow_message_bytes(&m);

@@ -155,7 +155,7 @@ void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index)
 /* ---- Life */
 
 void phx__post_flow_init(struct phx__flow_out *o, struct phx__mem *mem, const struct phx_id *target,
-                    const struct phx_id *source, int hops, size_t own, size_t window)
+                         const struct phx_id *source, int hops, size_t own, size_t window)
 {
     memset(o, 0, sizeof *o);
     o->mem = mem;
@@ -236,8 +236,7 @@ static int flow_soon(const struct phx__message *m)
 
 /* Encodes the head of the next frame, with room for `inlined` bytes of payload behind it. The ring has room.
  * NULL: no memory. */
-static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct phx__message *m,
-                                         int flags,
+static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct phx__message *m, int flags,
                                          size_t payload, size_t inlined)
 {
     size_t head_size = flow_head_size(flags);
@@ -323,8 +322,7 @@ static int flow_is_plain(const struct phx__message *m)
 
 /* Others may join it, as many as the tail has room for, up to a bound: a frame as large as the credit would
  * have to wait for all before it. */
-static void flow_open(struct phx__flow_out *o, const struct phx__message *m,
-                      struct phx__flow_record *r)
+static void flow_open(struct phx__flow_out *o, const struct phx__message *m, struct phx__flow_record *r)
 {
     size_t credit = o->window < o->own ? o->window : o->own;
     size_t left = o->tail->capacity - o->tail->used;
@@ -355,8 +353,8 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
     return 0;
 }
 
-uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t from,
-                        uint64_t tag, size_t size)
+uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t from, uint64_t tag,
+                             size_t size)
 {
     struct phx__flow_record *r = o->open.record;
     size_t head, need;
@@ -408,8 +406,8 @@ static size_t flow_fragment(const struct phx__message *m)
 }
 
 /* Cuts `body` into frames. Each holds it, so that a link may keep one while others are gone. */
-static int flow_put_large(struct phx__flow_out *o, const struct phx__message *m,
-                          struct phx__block *body, size_t at)
+static int flow_put_large(struct phx__flow_out *o, const struct phx__message *m, struct phx__block *body,
+                          size_t at)
 {
     uint32_t before = o->count;
     size_t done = 0, size;
@@ -749,7 +747,7 @@ static void flow_read_first(struct phx__message *m, const struct phx__data *d, i
 }
 
 void phx__post_flow_take_whole(struct phx__flow_in *in, const struct phx__data *d, int flags,
-                          struct phx__message *m)
+                               struct phx__message *m)
 {
     flow_drop_part(in); /* there is one if the sender broke off a message */
     in->state = PHX__FLOW_ALL;
@@ -801,7 +799,7 @@ static int flow_fits(const struct phx__flow_in *in, size_t size, int last)
 }
 
 int phx__post_flow_place(const struct phx__flow_in *in, const struct phx__data *d, int flags,
-                    struct phx__place *out)
+                         struct phx__place *out)
 {
     int first = (flags & (int)PHX__DATA_FIRST) != 0, last = (flags & (int)PHX__DATA_LAST) != 0;
 
@@ -818,8 +816,8 @@ int phx__post_flow_place(const struct phx__flow_in *in, const struct phx__data *
 /* A message of one fragment is not copied: *m points into the frame. Others get one buffer of their whole
  * size at the first fragment, and payloads are copied into it unless they were read into place. A last
  * fragment counts at phx__post_flow_took only, so one that cannot be delivered now may come again. */
-int phx__post_flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct phx__data *d,
-                   int flags, struct phx__message *m)
+int phx__post_flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct phx__data *d, int flags,
+                        struct phx__message *m)
 {
     int first = (flags & (int)PHX__DATA_FIRST) != 0, last = (flags & (int)PHX__DATA_LAST) != 0;
     size_t size = d->size;

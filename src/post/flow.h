@@ -131,7 +131,8 @@ PHX_PRIVATE uint32_t phx__post_flow_span(const struct phx__flow_out *o, uint32_t
 /* Where the last message begins; count > 0. */
 PHX_PRIVATE uint32_t phx__post_flow_last(const struct phx__flow_out *o);
 /* *m as it was put, with all that joined it; data and body are borrowed from the records. */
-PHX_PRIVATE void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struct phx__message *m);
+PHX_PRIVATE void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index,
+                                        struct phx__message *m);
 /* Drops records index and above, from the end. */
 PHX_PRIVATE void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index);
 /* Drops the records with `gone` set, none of which was ever emitted, and closes the gaps. */

@@ -27,7 +27,7 @@ static int multicast_add(struct phx__post *p, struct multicast_members *m, uint6
 
 /* The members of one range, the number-th. */
 static int multicast_range(struct phx__post *p, struct multicast_members *m, struct phx_range r,
-                      uint32_t number)
+                           uint32_t number)
 {
     uint64_t name = r.first, last;
     uint32_t owner;

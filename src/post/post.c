@@ -41,12 +41,10 @@ static int post_measure(const struct phx__post *p, const struct phx_outgoing *m,
     int i;
 
     *size = 0;
-    if (m->iov_count < 0 || (m->iov_count > 0 && m->iov == NULL)
-        || (m->release != NULL && m->iov_count != 1))
+    if (m->iov_count < 0 || (m->iov_count > 0 && m->iov == NULL) || (m->release != NULL && m->iov_count != 1))
         return PHX_EINVAL;
     for (i = 0; i < m->iov_count; i++) {
-        if (m->iov[i].iov_len > SIZE_MAX - *size
-            || (m->iov[i].iov_len > 0 && m->iov[i].iov_base == NULL))
+        if (m->iov[i].iov_len > SIZE_MAX - *size || (m->iov[i].iov_len > 0 && m->iov[i].iov_base == NULL))
             return PHX_EINVAL;
         *size += m->iov[i].iov_len;
     }
@@ -84,8 +82,7 @@ static int post_submit(struct phx__post *p, struct phx__post_way *way, const str
     return err;
 }
 
-static void post_wrap(struct phx__message *message, const struct phx_outgoing *m, size_t size,
-                      uint64_t now)
+static void post_wrap(struct phx__message *message, const struct phx_outgoing *m, size_t size, uint64_t now)
 {
     message->to = m->to;
     message->from = m->from;
@@ -274,8 +271,8 @@ void phx__post_due(struct phx__post *p, int kind, uint32_t node, uint64_t now)
 /* ---- Life */
 
 int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *ids,
-                   struct phx__timers *timers,
-                   const struct phx__post_limits *limits, const struct phx__post_ops *ops)
+                   struct phx__timers *timers, const struct phx__post_limits *limits,
+                   const struct phx__post_ops *ops)
 {
     memset(p, 0, sizeof *p);
     p->mem = mem;

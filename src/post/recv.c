@@ -84,8 +84,7 @@ static void *recv_ask(struct phx__post *p, uint32_t source, const struct phx__da
 
 /* A block around the application's buffer; NULL: it gives none, or no memory. What else is needed is made
  * first: once it has given one, nothing may fail. */
-static struct phx__block *recv_begin(struct phx__post *p, uint32_t source,
-                                      const struct phx__data *d)
+static struct phx__block *recv_begin(struct phx__post *p, uint32_t source, const struct phx__data *d)
 {
     struct phx__begun *b = phx__mem_get(p->mem, sizeof *b);
     struct phx__block *part =
@@ -124,7 +123,7 @@ static int recv_open(struct phx__post *p, struct phx__post_peer *peer, const str
 /* ---- Frames */
 
 void phx__post_recv_address(const struct phx__post *p, const struct phx__message *m, uint32_t source,
-                         struct phx_message *out)
+                            struct phx_message *out)
 {
     out->to = m->to;
     out->from = m->from;
@@ -169,8 +168,8 @@ static int recv_return(struct phx__post *p, struct phx__post_peer *peer, const s
 }
 
 /* 0: not taken. */
-static int recv_turn_back(struct phx__post *p, struct phx__post_peer *peer,
-                          const struct phx__data *d, uint64_t name, int flags, int reason)
+static int recv_turn_back(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
+                          uint64_t name, int flags, int reason)
 {
     if (!recv_return(p, peer, d, name, 0, reason))
         return 0;
@@ -183,8 +182,8 @@ static int recv_turn_back(struct phx__post *p, struct phx__post_peer *peer,
  * returned now, the frame comes again, and what was done of it is not done twice. One of a run that is too
  * large is dropped: its sender asked for no outcome, and a run may have more of them than there is room for
  * returns, which cannot wait, because no ack may name a return of a frame that was not taken. */
-static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer,
-                           const struct phx__data *d, int flags)
+static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
+                           int flags)
 {
     struct phx__flow_in *in = &peer->in;
     struct phx_message out;
@@ -219,8 +218,7 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer,
 }
 
 /* The frame that comes next. 0: it was not taken. */
-static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
-                     int flags)
+static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d, int flags)
 {
     const int whole = (int)(PHX__DATA_FIRST | PHX__DATA_LAST);
     struct phx_message out;
@@ -282,11 +280,10 @@ static int recv_is_ack_due(const struct phx__post *p, const struct phx__post_pee
     return peer->ack.stuck || peer->ack.bytes >= window / 4 || peer->ack.frames >= RECV_ACK_FRAMES;
 }
 
-static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer,
-                         const struct phx__data *d, int flags)
+static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
+                         int flags)
 {
-    if (d->epoch < peer->in.epoch
-        || (peer->in_life != 0 && (d->epoch >> 32) + 1 != peer->in_life)) {
+    if (d->epoch < peer->in.epoch || (peer->in_life != 0 && (d->epoch >> 32) + 1 != peer->in_life)) {
         p->counters.duplicates++; /* of a former flow or another life: a relay kept it */
         return;
     }
@@ -321,8 +318,7 @@ static void recv_fragment(struct phx__post *p, const struct phx__data *d, int fl
     struct phx__post_peer *peer;
     uint32_t node = p->recv.last_source;
 
-    if (node >= p->ids->size || !p->ids->used[node]
-        || !phx__id_equal(&p->ids->at[node], &d->source))
+    if (node >= p->ids->size || !p->ids->used[node] || !phx__id_equal(&p->ids->at[node], &d->source))
         node = phx__id_find(p->ids, &d->source);
     peer = node == PHX__NONE || node == PHX__SELF ? NULL : phx__post_sched_open(p, node);
     if (peer == NULL) {
@@ -334,7 +330,7 @@ static void recv_fragment(struct phx__post *p, const struct phx__data *d, int fl
 }
 
 int phx__post_recv_data(struct phx__post *p, uint32_t nbr, const uint8_t *frame, size_t frame_size,
-                   const struct phx__frame *f, uint64_t now)
+                        const struct phx__frame *f, uint64_t now)
 {
     struct phx__data d;
 
@@ -354,8 +350,8 @@ int phx__post_recv_data(struct phx__post *p, uint32_t nbr, const uint8_t *frame,
 /* ---- Multicast frames */
 
 /* Queues the lines whose next hop is hop[from] as a frame of their own. */
-static void recv_forward(struct phx__post *p, const struct phx__frame *f,
-                         const struct phx__wire_cast *c, const uint32_t *hop, uint32_t from)
+static void recv_forward(struct phx__post *p, const struct phx__frame *f, const struct phx__wire_cast *c,
+                         const uint32_t *hop, uint32_t from)
 {
     struct phx__post_peer *peer = phx__post_sched_open(p, hop[from]);
     uint32_t i, n = 0;
@@ -433,8 +429,8 @@ int phx__post_recv_multicast(struct phx__post *p, uint32_t nbr, const struct phx
 /* ---- Payloads read into place */
 
 /* Would the message be taken now, as far as can be said before its first fragment is here? */
-static int recv_welcome(struct phx__post *p, struct phx__post_peer *peer,
-                         const struct phx__data *d, int flags)
+static int recv_welcome(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
+                        int flags)
 {
     return (flags & (int)PHX__DATA_LAST) == 0 && d->total <= p->limits.max_message
            && p->ops.owner(p->ops.ctx, d->to) == PHX__SELF
@@ -450,8 +446,7 @@ static struct phx__post_peer *recv_peer(const struct phx__post *p, const struct 
     return node == PHX__NONE || node == PHX__SELF ? NULL : phx__post_sched_find(p, node);
 }
 
-size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t size,
-                       struct phx__place *out)
+size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t size, struct phx__place *out)
 {
     struct phx__post_peer *peer;
     struct phx__data d;
@@ -464,8 +459,7 @@ size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t si
     peer = recv_peer(p, &d.source);
     if (peer == NULL || d.epoch != peer->in.epoch || d.number != peer->in.next)
         return 0; /* not what comes next, or the first from there: read it as others */
-    if ((flags & (int)PHX__DATA_FIRST) != 0
-        && (!recv_welcome(p, peer, &d, flags) || !recv_open(p, peer, &d)))
+    if ((flags & (int)PHX__DATA_FIRST) != 0 && (!recv_welcome(p, peer, &d, flags) || !recv_open(p, peer, &d)))
         return 0;
     return phx__post_flow_place(&peer->in, &d, flags, out) ? head : 0;
 }
@@ -485,8 +479,8 @@ int phx__post_recv_ahead(const struct phx__post *p, uint32_t from, struct phx__p
     return 1;
 }
 
-void phx__post_recv_placed(struct phx__post *p, const uint8_t *head, size_t size,
-                      const uint8_t *payload, uint64_t now)
+void phx__post_recv_placed(struct phx__post *p, const uint8_t *head, size_t size, const uint8_t *payload,
+                           uint64_t now)
 {
     struct phx__data d;
     size_t whole;
@@ -566,8 +560,7 @@ static int recv_again(struct phx__post *p, struct phx__flow_out *o, uint32_t pla
 
 /* The lowest record was taken: its messages have arrived, or come back. 0, or PHX_ENOMEM and nothing
  * changed. */
-static int recv_acked(struct phx__post *p, struct phx__flow_out *o, struct post_returns *in,
-                      size_t *bytes)
+static int recv_acked(struct phx__post *p, struct phx__flow_out *o, struct post_returns *in, size_t *bytes)
 {
     struct phx__flow_record r = *phx__post_flow_at(o, 0);
     int first = (r.flags & PHX__DATA_FIRST) != 0, last = (r.flags & PHX__DATA_LAST) != 0;
@@ -601,8 +594,7 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, struct post_
 }
 
 /* What an ack says about the other direction. */
-static void recv_confirmed(struct phx__post *p, struct phx__post_peer *peer,
-                           const struct phx__ack *a)
+static void recv_confirmed(struct phx__post *p, struct phx__post_peer *peer, const struct phx__ack *a)
 {
     if (a->seen == 0 || a->seen_epoch != peer->in.epoch)
         return;

@@ -23,7 +23,8 @@ PHX_PRIVATE void phx__post_returns_seen(struct phx__post_returns *r, uint32_t se
 /* Did an older message to this name go back without the sender of this one knowing it? */
 PHX_PRIVATE int phx__post_returns_refuses(const struct phx__post_returns *r, uint64_t name);
 /* Returns a message to that name, and what follows it in its run. 0; PHX_ELIMIT or PHX_ENOMEM: not now. */
-PHX_PRIVATE int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, const struct phx__return *t);
+PHX_PRIVATE int phx__post_returns_add(struct phx__post_returns *r, uint64_t name,
+                                      const struct phx__return *t);
 PHX_PRIVATE void phx__post_returns_confirm(struct phx__post_returns *r, uint32_t seen);
 /* Writes the returns into an ack. The list is borrowed until the next change. */
 PHX_PRIVATE void phx__post_returns_fill(const struct phx__post_returns *r, struct phx__ack *a);

@@ -339,7 +339,7 @@ int phx__post_sched_queued(struct phx__post *p, struct phx__post_peer *peer, uin
 
 /* Queues it where it was read. 0, or why not. */
 static int sched_transit_lent(struct phx__post *p, struct phx__post_peer *peer, const uint8_t *frame,
-                             size_t size, int hops)
+                              size_t size, int hops)
 {
     struct phx__block *b = p->transit.lender;
     uint8_t *at;
@@ -356,7 +356,7 @@ static int sched_transit_lent(struct phx__post *p, struct phx__post_peer *peer, 
 }
 
 int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t size,
-                      const struct phx__frame *f)
+                            const struct phx__frame *f)
 {
     struct phx__post_peer *peer;
     struct phx_id target;
@@ -476,9 +476,8 @@ static int sched_ack_rides(const struct phx__post *p, const struct phx__post_pee
 }
 
 /* Frames from one source, about `quantum` bytes. *failed: a link could not queue more. */
-static size_t sched_serve_own(struct phx__post *p, struct phx__post_peer *peer, uint32_t nbr,
-                             size_t quantum,
-                             int *failed)
+static size_t sched_serve_own(struct phx__post *p, struct phx__post_peer *peer, uint32_t nbr, size_t quantum,
+                              int *failed)
 {
     struct phx__flow_record *r;
     size_t done = 0;
@@ -507,8 +506,7 @@ static size_t sched_serve_own(struct phx__post *p, struct phx__post_peer *peer, 
 }
 
 static size_t sched_serve_transit(struct phx__post *p, struct phx__post_peer *peer, uint32_t nbr,
-                                 size_t quantum,
-                                 int *failed)
+                                  size_t quantum, int *failed)
 {
     struct phx__slices *q = &peer->transit.queue;
     size_t done = 0;

@@ -133,7 +133,7 @@ void phx__post_store_set_pool(struct phx__box *b, size_t *pool)
 }
 
 void phx__post_store_move(struct phx__post_store *s, struct phx__box *b, enum phx__box_state state,
-                    struct phx__ring *list)
+                          struct phx__ring *list)
 {
     if (store_counts(b->state))
         s->held_bytes -= b->bytes;
@@ -238,7 +238,7 @@ void phx__post_store_insert(struct phx__post_store *s, struct phx__box *b, struc
 }
 
 struct phx__queued *phx__post_store_take(struct phx__post_store *s, struct phx__box *b,
-                                   struct phx__queued *before)
+                                         struct phx__queued *before)
 {
     struct phx__queued **from = before == NULL ? &b->head : &before->next, *q = *from;
 
@@ -269,7 +269,7 @@ void phx__post_store_split_first(struct phx__post_store *s, struct phx__box *b, 
 /* ---- Multicasts */
 
 struct phx__multicast *phx__post_store_multicast_new(struct phx__post_store *s, const struct phx_cast *from,
-                                                    size_t members)
+                                                     size_t members)
 {
     struct phx__multicast *c = phx__mem_zero(s->mem, sizeof *c);
 

@@ -111,13 +111,15 @@ PHX_PRIVATE void phx__post_store_split_first(struct phx__post_store *s, struct p
 /* A multicast with this many members; NULL: no memory. */
 PHX_PRIVATE struct phx__multicast *phx__post_store_multicast_new(struct phx__post_store *s,
                                                                  const struct phx_cast *from, size_t members);
-PHX_PRIVATE void phx__post_store_multicast_drop(struct phx__post_store *s, struct phx__multicast *c); /* or NULL */
+/* or NULL */
+PHX_PRIVATE void phx__post_store_multicast_drop(struct phx__post_store *s, struct phx__multicast *c);
 PHX_PRIVATE int phx__post_store_multicast_has(const struct phx__post_store *s, uint64_t token);
 
 /* Notes that a name waits, in one list only. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__post_store_wait(struct phx__post_store *s, struct phx__waiter **last, uint64_t name);
 PHX_PRIVATE void phx__post_store_wait_splice(struct phx__waiter **to, struct phx__waiter **from);
 /* Takes the oldest name out: 1, or 0. */
-PHX_PRIVATE int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **last, uint64_t *name);
+PHX_PRIVATE int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **last,
+                                         uint64_t *name);
 
 #endif
