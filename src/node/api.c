@@ -571,7 +571,7 @@ void phx_stats(const phx *p, struct phx_stats *s)
     s->bytes_in = p->set.bytes_in;
     s->bytes_out = p->set.bytes_out;
     s->frames_in = p->set.frames_in;
-    s->frames_out = p->set.frames_out;
+    s->frames_out = p->set.frames_out + p->post.counters.frames_out;
     s->updates_in = p->updates_in;
     s->entries_in = p->entries_in;
     s->updates_out = p->route.updates_out;

@@ -451,19 +451,6 @@ static uint32_t step_next(void *ctx, uint32_t node, uint32_t *generation)
     return next;
 }
 
-static int step_emit(void *ctx, uint32_t nbr, struct phx__block *head, const uint8_t *head_data,
-                     size_t head_size, struct phx__block *body, const uint8_t *body_data,
-                     size_t body_size)
-{
-    phx *p = ctx;
-    struct phx__link *l = phx__node_link(p, nbr);
-
-    if (l == NULL)
-        return PHX_ENOMEM;
-    phx__detect_used(&p->detect, nbr, p->now);
-    return phx__link_emit(&p->set, l, head, head_data, head_size, body, body_data, body_size);
-}
-
 static void step_message(void *ctx, const struct phx_message *m)
 {
     phx *p = ctx;
@@ -867,8 +854,7 @@ static int step_open_brains(phx *p)
     struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,
                                    (int)p->cfg.hop_limit, p->cfg.relay,  p->cfg.incarnation << 32 };
     struct phx__post_ops post = { p,         step_owner,    &p->names.version, step_next,
-                                  step_emit, phx__node_frames_ack, step_message,
-                                  step_done, step_writable, step_post_wants,
+                                  phx__node_frames_ack, step_message, step_done, step_writable, step_post_wants,
                                   step_segment, step_member,
                                   p->cfg.on_begin != NULL ? step_begin : NULL, step_forsake };
     int err;

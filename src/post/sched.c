@@ -378,7 +378,20 @@ int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t si
     return phx__post_sched_queued(p, peer, to, size);
 }
 
-/* ---- Multicast frames */
+/* ---- Emitting */
+
+/* Half a frame must never be queued: with room for both slices, neither push can fail. 0 or PHX_ENOMEM. */
+static int sched_emit(struct phx__post *p, struct phx__slices *to, struct phx__block *head,
+                      const uint8_t *head_data, size_t head_size, const struct phx__flow_record *r)
+{
+    if (phx__buf_slices_reserve(to, 2) != 0)
+        return PHX_ENOMEM;
+    (void)phx__buf_slices_push(to, head, head_data, head_size);
+    if (r != NULL && r->body_size > 0)
+        (void)phx__buf_slices_push(to, r->body, r->body->data + r->body_at, r->body_size);
+    p->counters.frames_out++;
+    return 0;
+}
 
 /* Is the next frame of this flow the same piece of the same multicast, and not a retransmission? */
 static int sched_multicast_joins(const struct phx__flow_out *o, const struct phx__flow_record *r)
@@ -434,14 +447,16 @@ static struct phx__block *sched_multicast_head(struct phx__post *p, struct phx__
     return b;
 }
 
-static size_t sched_multicast(struct phx__post *p, struct phx__post_peer *peer, uint32_t nbr, int *failed)
+/* The next frame to peer belongs to a multicast: emits it together with those of all others whose next frame is
+ * the same. 1; 0: there is no other, or no memory for the head; PHX_ENOMEM: the link's queue has none. */
+static int sched_multicast(struct phx__post *p, struct phx__post_peer *peer, struct phx__slices *out)
 {
     const struct phx__flow_record r = *phx__post_flow_peek(&peer->out);
     struct phx__post_peer *to[PHX__CAST_LINES];
     struct phx__post_source *s;
     struct phx__block *head;
     uint32_t n = 0, i;
-    size_t size;
+    int err;
 
     if (!sched_multicast_joins(&peer->out, &r))
         return 0;
@@ -452,20 +467,14 @@ static size_t sched_multicast(struct phx__post *p, struct phx__post_peer *peer, 
     head = n == 1 ? NULL : sched_multicast_head(p, to, n);
     if (head == NULL)
         return 0;
-    size = head->used + r.body_size;
-    *failed = p->ops.emit(p->ops.ctx, nbr, head, head->data, head->used, r.body,
-                          r.body_size > 0 ? r.body->data + r.body_at : NULL, r.body_size) != 0;
+    err = sched_emit(p, out, head, head->data, head->used, &r);
     phx__buf_block_drop(head);
-    if (*failed)
-        return 0;
-    for (i = 0; i < n; i++) {
+    for (i = 0; i < n && err == 0; i++) {
         (void)phx__post_flow_mark(&to[i]->out, p->now);
         phx__post_sched_arm(p, to[i]);
     }
-    return size;
+    return err == 0 ? 1 : err;
 }
-
-/* ---- Emitting */
 
 /* Does the ack that is owed go with the data? In a brisk exchange of small messages most can wait for the
  * next one, since each says all that the former did. */
@@ -475,82 +484,64 @@ static int sched_ack_rides(const struct phx__post *p, const struct phx__post_pee
            || p->now >= peer->ack.last_at + SCHED_RIDE_EVERY || !phx__ring_is_empty(&peer->ack.link);
 }
 
-/* Frames from one source, about `quantum` bytes. *failed: a link could not queue more. */
-static size_t sched_serve_own(struct phx__post *p, struct phx__post_peer *peer, uint32_t nbr, size_t quantum,
-                              int *failed)
+/* Appends frames of one source until `out` has `most` bytes. 0 or PHX_ENOMEM. */
+static int sched_serve_own(struct phx__post *p, struct phx__post_peer *peer, struct phx__slices *out,
+                           size_t most)
 {
     struct phx__flow_record *r;
-    size_t done = 0;
+    int err = 0;
 
     if (peer->ack.owed && sched_ack_rides(p, peer))
         phx__post_sched_ack(p, peer);
-    while (done < quantum && (r = phx__post_flow_peek(&peer->out)) != NULL) {
-        size_t shared = r->cast == NULL ? 0 : sched_multicast(p, peer, nbr, failed);
-
-        if (*failed)
-            break;
-        if (shared > 0) {
-            done += shared;
-            continue;
-        }
-        if (p->ops.emit(p->ops.ctx, nbr, r->head, r->head->data + r->head_at, r->head_size, r->body,
-                        r->body_size > 0 ? r->body->data + r->body_at : NULL, r->body_size) != 0) {
-            *failed = 1;
-            break;
-        }
-        done += phx__post_flow_frame_size(r);
-        p->counters.retransmitted += (uint64_t)phx__post_flow_mark(&peer->out, p->now);
+    while (err >= 0 && out->bytes < most && (r = phx__post_flow_peek(&peer->out)) != NULL) {
+        err = r->cast == NULL ? 0 : sched_multicast(p, peer, out);
+        if (err == 0 && (err = sched_emit(p, out, r->head, r->head->data + r->head_at, r->head_size, r)) == 0)
+            p->counters.retransmitted += (uint64_t)phx__post_flow_mark(&peer->out, p->now);
     }
     phx__post_sched_arm(p, peer);
-    return done;
+    return err < 0 ? err : 0;
 }
 
-static size_t sched_serve_transit(struct phx__post *p, struct phx__post_peer *peer, uint32_t nbr,
-                                  size_t quantum, int *failed)
+static int sched_serve_transit(struct phx__post *p, struct phx__post_peer *peer, struct phx__slices *out,
+                               size_t most)
 {
     struct phx__slices *q = &peer->transit.queue;
-    size_t done = 0;
+    struct phx__reader in;
+    size_t size;
 
-    while (done < quantum && q->bytes > 0) {
+    while (out->bytes < most && q->bytes > 0) {
         const struct phx__slice *s = &q->ring[q->first];
-        struct phx__reader in;
-        size_t size;
 
         phx__buf_reader_init(&in, s->data, s->size);
         size = 4 + (size_t)phx__buf_get_u32(&in);
         PHX_ASSERT(size <= s->size); /* frames went in whole, each into one block */
-        if (p->ops.emit(p->ops.ctx, nbr, s->block, s->data, size, NULL, NULL, 0) != 0) {
-            *failed = 1;
-            break;
-        }
+        if (sched_emit(p, out, s->block, s->data, size, NULL) != 0)
+            return PHX_ENOMEM;
         phx__buf_slices_take(q, size);
         peer->transit.frames--;
         p->transit.bytes -= size;
-        done += size;
     }
-    return done;
+    return 0;
 }
 
-size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, size_t budget, uint64_t now)
+size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slices *out, size_t budget,
+                            uint64_t now)
 {
+    const size_t start = out->bytes;
     struct phx__post_source *s;
-    size_t total = 0, n, quantum;
-    int failed = 0;
+    size_t before, quantum, left;
+    int err = 0;
 
     p->now = now;
     if (nbr >= p->node_capacity)
         return 0;
-    while (total < budget && !failed && (s = p->nodes[nbr].ready) != NULL) {
+    while (err == 0 && (before = out->bytes) < start + budget && (s = p->nodes[nbr].ready) != NULL) {
         quantum = SCHED_QUANTUM - s->served;
-        if (quantum > budget - total)
-            quantum = budget - total;
-        if (s->is_transit)
-            n = sched_serve_transit(p, s->peer, nbr, quantum, &failed);
-        else
-            n = sched_serve_own(p, s->peer, nbr, quantum, &failed);
-        total += n;
-        s->served += n;
-        if (failed) {
+        left = start + budget - before;
+        err = (s->is_transit ? sched_serve_transit : sched_serve_own)(p, s->peer, out,
+                                                                      before + (left < quantum ? left : quantum));
+        s->served += out->bytes - before;
+        if (err != 0) {
             sched_unlist(p, s);
             sched_insert(p, s, PHX__NONE); /* the next run tries again */
         } else if (!sched_is_ready(s)) {
@@ -560,7 +551,7 @@ size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, size_t budget, ui
             p->nodes[nbr].ready = s->next;
         }
     }
-    return total;
+    return out->bytes - start;
 }
 
 /* ---- Changes */

@@ -21,12 +21,6 @@ struct phx__post_ops {
     /* The neighbour towards node, or PHX__NONE; *generation changes with its link, so (neighbour, generation)
      * names a TCP stream. */
     uint32_t (*next)(void *ctx, uint32_t node, uint32_t *generation);
-    /* Queues one whole frame on the link with nbr: head bytes and then body bytes (body_size may be 0), not
-     * copied: both blocks are held as long as needed. 0 or PHX_ENOMEM (nothing was queued). Only called
-     * inside phx__post_sched_pull(nbr). */
-    int (*emit)(void *ctx, uint32_t nbr, struct phx__block *head, const uint8_t *head_data,
-                size_t head_size, struct phx__block *body, const uint8_t *body_data,
-                size_t body_size);
     /* Sends an ACK as a control frame towards `node`. 0, or an error: try later. */
     int (*ack)(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
     /* To the application. `message` may call back into post: send, cancel. */
@@ -144,7 +138,8 @@ struct phx__post_waiting {
 };
 
 struct phx__post_counters {
-    uint64_t messages_in, messages_out, retransmitted, duplicates, dropped, relayed_frames, relayed_bytes;
+    uint64_t messages_in, messages_out, retransmitted, duplicates, dropped, frames_out, relayed_frames,
+        relayed_bytes;
 };
 
 struct phx__post {

@@ -72,7 +72,10 @@ struct world {
     unsigned ack_late; /* of a thousand, kept for a while */
     struct late_ack *late;
     int order_errors, content_errors, source_errors, name_errors;
-    int emit_fails; /* out of a thousand */
+    struct test_heap queue_heap; /* of the links' queues */
+    struct phx_alloc queue_alloc;
+    struct phx__mem queue_mem;
+    int emit_fails; /* out of a thousand allocations there */
     uint64_t emitted, link[NODES][NODES]; /* frames */
     size_t emitted_to[NODES];
     int frozen; /* wires deliver nothing */
@@ -153,32 +156,59 @@ static inline uint32_t op_next(void *ctx, uint32_t node, uint32_t *generation)
     return as_seen(n->self, hop);
 }
 
-static inline int op_emit(void *ctx, uint32_t nbr, struct phx__block *head, const uint8_t *head_data,
-                   size_t head_size, struct phx__block *body, const uint8_t *body_data,
-                   size_t body_size)
+/* The queue of slices of a link: it may have no memory. */
+static inline void *queue_alloc(void *world, void *old, size_t old_size, size_t new_size)
 {
-    struct node *n = ctx;
-    struct world *w = n->w;
-    struct wire *wire = &w->wire[n->self][who(n->self, nbr)];
-    struct frame *f;
+    struct world *w = world;
 
-    if (w->emit_fails > 0 && (int)below(w, 1000) < w->emit_fails)
-        return PHX_ENOMEM;
-    f = malloc(sizeof *f);
-    f->next = NULL;
-    f->block[0] = phx__buf_block_hold(head);
-    f->data[0] = head_data;
-    f->size[0] = head_size;
-    f->block[1] = body_size > 0 ? phx__buf_block_hold(body) : NULL;
-    f->data[1] = body_data;
-    f->size[1] = body_size;
-    *wire->tail = f;
-    wire->tail = &f->next;
-    wire->count++;
-    w->emitted++;
-    w->link[n->self][who(n->self, nbr)]++;
-    w->emitted_to[who(n->self, nbr)] += head_size + body_size;
-    return 0;
+    if (new_size > 0 && w->emit_fails > 0 && (int)below(w, 1000) < w->emit_fails)
+        return NULL;
+    return test_alloc(&w->queue_heap, old, old_size, new_size);
+}
+
+/* Takes one frame off a queue: its first bytes, and the rest of it if that stands in another block. */
+static inline struct frame *frame_of(struct phx__slices *q)
+{
+    struct frame *f = calloc(1, sizeof *f);
+    struct phx__reader in;
+    size_t left;
+    int i;
+
+    phx__buf_reader_init(&in, q->ring[q->first].data, q->ring[q->first].size);
+    left = 4 + (size_t)phx__buf_get_u32(&in);
+    for (i = 0; i < 2 && left > 0; i++) {
+        const struct phx__slice *s = &q->ring[q->first];
+
+        f->block[i] = phx__buf_block_hold(s->block);
+        f->data[i] = s->data;
+        f->size[i] = s->size < left ? s->size : left;
+        left -= f->size[i];
+        phx__buf_slices_take(q, f->size[i]);
+    }
+    check(left == 0, "a frame is whole, in one block or two");
+    return f;
+}
+
+/* What this node has for a neighbour goes onto the wire. */
+static inline void pull(struct world *w, int from, int to, size_t budget)
+{
+    struct wire *wire = &w->wire[from][to];
+    struct phx__slices out;
+
+    phx__buf_slices_init(&out, &w->queue_mem);
+    check(phx__post_sched_pull(&w->node[from].post, as_seen(from, to), &out, budget, w->now) == out.bytes,
+          "all that was pulled is there");
+    while (out.bytes > 0) {
+        struct frame *f = frame_of(&out);
+
+        *wire->tail = f;
+        wire->tail = &f->next;
+        wire->count++;
+        w->emitted++;
+        w->link[from][to]++;
+        w->emitted_to[to] += f->size[0] + f->size[1];
+    }
+    phx__buf_slices_free(&out);
 }
 
 /* As it comes from the wire. */
@@ -501,7 +531,6 @@ static inline int begin_node(struct world *w, int i, const struct phx__post_limi
     ops.owner = op_owner;
     ops.version = &n->version;
     ops.next = op_next;
-    ops.emit = op_emit;
     ops.ack = op_ack;
     ops.message = op_message;
     ops.done = op_done;
@@ -522,6 +551,9 @@ static inline struct world *world_new(uint64_t seed, const struct phx__post_limi
 
     phx__rnd_seed(&w->rnd, seed, 1);
     w->now = 1000;
+    w->queue_alloc.alloc = queue_alloc;
+    w->queue_alloc.world = w;
+    phx__mem_init(&w->queue_mem, &w->queue_alloc, 0);
     for (i = 0; i < NODES; i++)
         for (k = 0; k < NODES; k++)
             w->wire[i][k].tail = &w->wire[i][k].head;
@@ -602,7 +634,7 @@ static inline int world_free(struct world *w)
             end_node(w, i);
     for (i = 0; i < NODES; i++)
         clean &= test_heap_is_clean(&w->node[i].heap) && w->node[i].mem.used == 0;
-    clean &= w->begun == NULL && w->begun_errors == 0;
+    clean &= test_heap_is_clean(&w->queue_heap) && w->begun == NULL && w->begun_errors == 0;
     free(w);
     return clean;
 }
@@ -708,7 +740,7 @@ static inline void turn(struct world *w, unsigned frames, size_t budget)
         (void)phx__post_run(&n->post, w->now);
         for (k = 0; k < NODES; k++)
             if (k != i)
-                (void)phx__post_sched_pull(&n->post, as_seen(i, k), budget, w->now);
+                pull(w, i, k, budget);
     }
 }
 

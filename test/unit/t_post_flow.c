@@ -53,9 +53,9 @@ static void test_transit(void)
         while (send_size(&w->node[0], 4, 100, 0, 0, 0) == 0)
             continue;
         turn(w, 1000, 0);
-        (void)phx__post_sched_pull(&w->node[0].post, as_seen(0, 1), 1u << 20, w->now);
-        (void)phx__post_sched_pull(&relay->post, as_seen(1, 2), 100000, w->now);
-        (void)phx__post_sched_pull(&relay->post, as_seen(1, 3), 100000, w->now);
+        pull(w, 0, 1, 1u << 20);
+        pull(w, 1, 2, 100000);
+        pull(w, 1, 3, 100000);
         w->now += 1000;
     }
     check(settle(w), "settles");
@@ -67,9 +67,9 @@ static void test_transit(void)
         while (send_size(&w->node[0], 4, 1000, 0, 0, 0) == 0)
             continue;
         turn(w, 1000, 0);
-        (void)phx__post_sched_pull(&w->node[0].post, as_seen(0, 1), 1u << 20, w->now);
-        (void)phx__post_sched_pull(&relay->post, as_seen(1, 2), 60000, w->now);
-        (void)phx__post_sched_pull(&w->node[2].post, as_seen(2, 3), 1u << 20, w->now);
+        pull(w, 0, 1, 1u << 20);
+        pull(w, 1, 2, 60000);
+        pull(w, 2, 3, 1u << 20);
         w->now += 1000;
     }
     share = (w->emitted_to[3] - before[3]) * 100 / (w->emitted_to[2] - before[2]);

@@ -163,18 +163,6 @@ static uint32_t bench_next(void *ctx, uint32_t node, uint32_t *generation)
     return node;
 }
 
-static int bench_emit(void *ctx, uint32_t nbr, struct phx__block *head, const uint8_t *head_data,
-                      size_t head_size, struct phx__block *body, const uint8_t *body_data,
-                      size_t body_size)
-{
-    struct bench *b = ctx;
-
-    (void)nbr;
-    if (phx__buf_slices_push(&b->out, head, head_data, head_size) != 0)
-        return PHX_ENOMEM;
-    return phx__buf_slices_push(&b->out, body, body_data, body_size);
-}
-
 static int bench_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap)
 {
     struct bench *b = ctx;
@@ -211,9 +199,9 @@ static void bench(void)
     limits.window = 4u << 20;
     memset(n, 0, sizeof n);
     for (i = 0; i < 2; i++) {
-        struct phx__post_ops ops = { NULL,       bench_owner, &version, bench_next,  bench_emit,
-                                     bench_ack,  bench_message, op_done,     op_writable, op_wants,
-                                     op_segment,    op_member,  NULL,       NULL };
+        struct phx__post_ops ops = { NULL,          bench_owner, &version,    bench_next, bench_ack,
+                                     bench_message, op_done,     op_writable, op_wants,   op_segment,
+                                     op_member,     NULL,        NULL };
         struct phx_id id;
         uint32_t index;
 
@@ -252,7 +240,7 @@ static void bench(void)
             (void)phx__post_send(&n[0].post, &m, now);
         t[0] += seconds() - t0;
         t0 = seconds();
-        while (phx__post_sched_pull(&n[0].post, 1, 1u << 20, now) > 0)
+        while (phx__post_sched_pull(&n[0].post, 1, &a.out, 1u << 20, now) > 0)
             continue;
         t[1] += seconds() - t0;
         while (a.out.bytes > 0) {

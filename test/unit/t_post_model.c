@@ -438,7 +438,7 @@ static int random_run(uint64_t seed, int with_loss)
     if (with_loss) {
         w->loss = below(w, 30);
         w->ack_loss = below(w, 300);
-        w->emit_fails = (int)below(w, 20);
+        w->emit_fails = (int)below(w, 100);
     }
     for (i = 0; i < 1500; i++) {
         for (n = (int)below(w, 10); n > 0; n--) {

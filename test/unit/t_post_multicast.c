@@ -224,7 +224,8 @@ static void test_cast_memory(void)
         n->heap.fail_at = 0;
         bad += err != NODES && err != PHX_ENOMEM;
         if (err == PHX_ENOMEM)
-            bad += n->post.pending.count != 1 || n->post.outcomes.promised != 0 || n->post.store.multicasts != NULL
+            bad += n->post.pending.count != 1 || n->post.outcomes.promised != 0
+                   || n->post.store.multicasts != NULL
                    || n->post.store.queued != 0;
         turns(w, 200, 1000);
         bad += n->post.pending.count != 0 || n->post.pending.bytes != 0;

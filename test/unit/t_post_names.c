@@ -149,7 +149,7 @@ static void test_bounce(void)
             check(send_size(n, 3, size, (uint64_t)(k * 10 + i), 0, 0) == 0, "sent");
         check(send_size(n, 7, 10, 0, 0, 0) == 0, "held");
         w->ack_late = 1000;
-        (void)phx__post_sched_pull(&n->post, as_seen(0, 1), 1u << 20, w->now);
+        pull(w, 0, 1, 1u << 20);
         if (k == 2)
             wire_deliver(w, 0, 1);
         see(w, 1, 3, -1);
@@ -361,7 +361,8 @@ static void test_many_returns(void)
         phx__post_returns_confirm(back_of(w, 1, 0), back_of(w, 1, 0)->count);
     }
     ok(back_of(w, 1, 0)->refused.count <= 4096 && phx__post_returns_refuses(back_of(w, 1, 0), 100)
-           && phx__post_returns_refuses(back_of(w, 1, 0), 5099) && phx__post_returns_refuses(back_of(w, 1, 0), 7),
+           && phx__post_returns_refuses(back_of(w, 1, 0), 5099)
+           && phx__post_returns_refuses(back_of(w, 1, 0), 7),
        "beyond the map's bound everything is refused");
     phx__post_returns_seen(back_of(w, 1, 0), 9999);
     ok(back_of(w, 1, 0)->seen == 0, "a number too high is nonsense");

@@ -30,11 +30,6 @@ static const char *frames_on(const struct world *w, int from, int to)
     return text;
 }
 
-static void pull(struct world *w, int from, int to)
-{
-    (void)phx__post_sched_pull(&w->node[from].post, as_seen(from, to), 1u << 20, w->now);
-}
-
 static void test_run(void)
 {
     /* Goal: small messages that wait share frames, a lone one does not wait and has no mark of it, and
@@ -47,15 +42,15 @@ static void test_run(void)
     all_see(w, 4, 1);
     w->frozen = 1;
     check(send_size(n, 3, 8, 0, 0, 0) == 0, "sent");
-    pull(w, 0, 1);
+    pull(w, 0, 1, 1u << 20);
     ok(strcmp(frames_on(w, 0, 1), "1") == 0 && w->wire[0][1].head->size[0] == PHX__DATA_FIRST_HEAD + 8,
        "a lone message leaves as it is");
     check(burst(n, 3, 8, 100) == 100, "sent");
-    pull(w, 0, 1);
+    pull(w, 0, 1, 1u << 20);
     ok(strcmp(frames_on(w, 0, 1), "1t") == 0, "a hundred that wait are one frame");
     ok(w->node[0].post.pending.count == 101 && w->node[0].post.pending.bytes == 808, "each counts");
     check(burst(n, 3, 8, 1) == 1, "sent");
-    pull(w, 0, 1);
+    pull(w, 0, 1, 1u << 20);
     ok(strcmp(frames_on(w, 0, 1), "1t1") == 0, "what has left is not added to");
     w->frozen = 0;
     ok(settle(w) && no_errors(w) && all_arrived(w) && w->got == 102, "all arrive in order");
@@ -75,7 +70,7 @@ static void test_run(void)
     check(send_size(n, 3, 8, claim_token(w), 0, (int)w->tokens) == 0, "the host's own memory");
     check(burst(n, 3, 4097, 2) == 2, "too large to be copied");
     check(burst(n, 3, 0, 3) == 3, "empty ones");
-    pull(w, 0, 1);
+    pull(w, 0, 1, 1u << 20);
     ok(before && strcmp(frames_on(w, 0, 1), "t1t1t..ttt111t") == 0, "in between: %s", frames_on(w, 0, 1));
     w->frozen = 0;
     ok(settle(w) && no_errors(w) && all_arrived(w), "all arrive in order");
@@ -99,7 +94,7 @@ static void test_run_bounds(void)
     all_see(w, 3, 1);
     w->frozen = 1;
     check(burst(&w->node[0], 3, 100, 1000) == 1000, "sent");
-    pull(w, 0, 1);
+    pull(w, 0, 1, 1u << 20);
     for (f = w->wire[0][1].head; f != NULL; f = f->next) {
         most = f->size[0] > most ? f->size[0] : most;
         total += f->size[0];
@@ -114,7 +109,7 @@ static void test_run_bounds(void)
     all_see(w, 3, 1);
     w->frozen = 1;
     check(burst(&w->node[0], 3, 100, 120) == 120, "sent");
-    pull(w, 0, 1);
+    pull(w, 0, 1, 1u << 20);
     ok(w->emitted == 4 && w->wire[0][1].head->size[0] <= 4096, "a small window is cut in four");
     w->frozen = 0;
     ok(settle(w) && all_arrived(w) && no_errors(w) && world_free(w), "all arrive");
@@ -132,7 +127,7 @@ static void test_run_bounds(void)
         m.tag = i < 50 ? 7 : 8;
         check(phx__post_send(&w->node[0].post, &m, w->now) == 0, "sent");
     }
-    pull(w, 0, 1);
+    pull(w, 0, 1, 1u << 20);
     ok(strcmp(frames_on(w, 0, 1), "rr") == 0, "one frame for each tag: %s", frames_on(w, 0, 1));
     ok(w->wire[0][1].head->size[0] == PHX__DATA_FIRST_HEAD + 8 + 49 * 10, "of two bytes and the message");
     iov.iov_base = NULL;
@@ -151,14 +146,14 @@ static void test_run_seen(void)
     all_see(w, 4, 1);
     see(w, 0, 3, 1);
     check(send_size(n, 3, 8, 0, 0, 0) == 0, "sent");
-    pull(w, 0, 1);
+    pull(w, 0, 1, 1u << 20);
     check(burst(n, 4, 8, 2) == 2, "sent");
     wire_deliver(w, 0, 1);
     (void)phx__post_run(&w->node[1].post, w->now);
     ok(n->post.nodes[as_seen(0, 1)].peer->out.seen == 1, "the first came back");
     check(burst(n, 4, 8, 2) == 2, "sent");
     w->frozen = 1;
-    pull(w, 0, 1);
+    pull(w, 0, 1, 1u << 20);
     ok(strcmp(frames_on(w, 0, 1), "tt") == 0, "two frames: %s", frames_on(w, 0, 1));
     ok((phx__wire_flags(w->wire[0][1].head->data[0]) & (int)PHX__DATA_SEEN) == 0
            && (phx__wire_flags(w->wire[0][1].head->next->data[0]) & (int)PHX__DATA_SEEN) != 0,
@@ -185,7 +180,7 @@ static void test_run_moves(void)
         w->move_at = 40;
         w->move_to = heir;
         check(burst(n, 3, 8, 100) == 100 && w->got == 0, "sent");
-        pull(w, 0, 1);
+        pull(w, 0, 1, 1u << 20);
         w->ack_loss = 1000;
         turn(w, 100, 0);
         ok(w->got == 40 && w->emitted == 1, "forty of a hundred");
@@ -275,7 +270,7 @@ static void test_run_large(void)
     w->node[1].post.limits.max_message = 100;
     for (i = 0; i < 10; i++)
         check(send_size(n, 3, i % 3 == 1 ? 101 : 100, 0, 0, 0) == 0, "sent");
-    pull(w, 0, 1);
+    pull(w, 0, 1, 1u << 20);
     ok(strcmp(frames_on(w, 0, 1), "t") == 0, "one run");
     ok(settle(w) && w->got == 7 && w->content_errors == 0, "seven of ten arrive");
     ok(back_of(w, 1, 0)->count == 0 && w->node[1].post.counters.dropped == 3,
@@ -304,7 +299,7 @@ static void test_run_rescue(void)
     all_see(w, 3, 1);
     w->frozen = 1;
     check(burst(n, 3, 8, 500) == 500, "sent");
-    pull(w, 0, 1);
+    pull(w, 0, 1, 1u << 20);
     check(burst(n, 3, 8, 500) == 500, "and behind them what has not left");
     cut(w, 0, 1);
     see(w, 0, 3, 2);
@@ -350,7 +345,7 @@ static void test_returned_twice(void)
     all_see(w, 3, 1);
     w->frozen = 1;
     check(send_size(n, 3, PHX__FRAGMENT + 1, 0, 0, 0) == 0, "two fragments");
-    pull(w, 0, 1);
+    pull(w, 0, 1, 1u << 20);
     phx__buf_writer_init(&wr, list, sizeof list);
     phx__wire_put_return(&wr, &t);
     t.place = 7;
@@ -386,9 +381,9 @@ static void test_run_hostile(void)
     all_see(w, 3, 1);
     w->frozen = 1;
     check(burst(n, 3, 8, 10) == 10, "sent");
-    pull(w, 0, 1);
+    pull(w, 0, 1, 1u << 20);
     check(burst(n, 3, 8, 10) == 10, "sent");
-    pull(w, 0, 1);
+    pull(w, 0, 1, 1u << 20);
     o = &n->post.nodes[as_seen(0, 1)].peer->out;
     phx__buf_writer_init(&wr, list, sizeof list);
     memset(&a, 0, sizeof a);

@@ -25,7 +25,9 @@ static void test_simple(void)
     ok(ok_count == (int)i && no_errors(w) && all_arrived(w),
        "all sizes, direct and through a relay");
     ok(w->node[0].post.counters.messages_out == i && w->node[2].post.counters.messages_in == i, "counted");
-    ok(w->node[1].post.counters.relayed_frames > 0 && w->node[1].post.counters.relayed_bytes > 3u << 20, "relayed");
+    ok(w->node[1].post.counters.relayed_frames > 0
+           && w->node[1].post.counters.relayed_bytes > 3u << 20,
+       "relayed");
     ok(w->node[0].post.counters.retransmitted == 0 && w->node[2].post.counters.duplicates == 0
            && w->node[1].post.counters.dropped == 0,
        "nothing was sent twice");
@@ -37,6 +39,7 @@ static void test_arguments(void)
 {
     /* Goal: bad sends are refused and change nothing, releasing nothing. */
     struct world *w = world_new(1, NULL);
+    struct phx__slices none;
     struct phx_outgoing m;
     struct iovec iov[2];
     struct node *n = &w->node[0];
@@ -69,7 +72,9 @@ static void test_arguments(void)
     ok(phx__post_box_cancel(&n->post, 0) == PHX_ENOTFOUND
            && phx__post_box_cancel(&n->post, 9) == PHX_ENOTFOUND,
        "tokens nobody has");
-    ok(phx__post_sched_pull(&n->post, 1, 1000, 1) == 0 && phx__post_sched_pull(&n->post, 77, 1000, 1) == 0,
+    phx__buf_slices_init(&none, &n->mem);
+    ok(phx__post_sched_pull(&n->post, 1, &none, 1000, 1) == 0
+           && phx__post_sched_pull(&n->post, 77, &none, 1000, 1) == 0,
        "nothing to pull");
     phx__post_box_failed(&n->post, 70, 1);
     phx__post_box_forget(&n->post, 70);
@@ -287,7 +292,7 @@ static void test_cancel(void)
     check(send_size(n, 3, 200000, 1, 0, 0) == 0, "sent");
     for (i = 2; i <= 11; i++)
         check(send_size(n, 3, i % 2 == 0 ? 10 : 5000, (uint64_t)i, 0, 0) == 0, "sent");
-    (void)phx__post_sched_pull(&n->post, as_seen(0, 2), 1, w->now);
+    pull(w, 0, 2, 1);
     ok(w->wire[0][2].count == 1, "one fragment of the first has left");
     ok(phx__post_box_cancel(&n->post, 1) == PHX_ENOTFOUND, "too late for that one");
     for (i = 2; i <= 11; i += 3)
@@ -356,7 +361,7 @@ static void test_expiry(void)
     w->frozen = 1;
     for (i = 401; i <= 450; i++)
         check(send_size(n, 3, 4000, (uint64_t)i, i % 2 == 0 ? 5000 : 8000, 0) == 0, "sent");
-    (void)phx__post_sched_pull(&n->post, as_seen(0, 1), 40000, w->now);
+    pull(w, 0, 1, 40000);
     last = w->wire[0][1].count;
     w->now += 6000;
     tick(n);
@@ -470,7 +475,7 @@ static void test_false_death(void)
         ok(w->got == 1 && w->token[token].count == 0, "delivered, and the ack lost");
         w->frozen = 1;
         check(send_size(n, 3, 200000, token + 1, 0, 0) == 0, "sent");
-        (void)phx__post_sched_pull(&n->post, as_seen(0, 1), 70000, w->now);
+        pull(w, 0, 1, 70000);
         see(w, 0, 3, 2);
         phx__post_box_failed(&n->post, as_seen(0, 1), w->now);
         turns(w, 4, 1000);
