@@ -485,7 +485,7 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
     int err;
 
     p->post.transit.lender = lends ? phx__link_lend(&p->set, raw) : NULL;
-    err = phx__post_recv_data(&p->post, l->peer, raw, raw_size, f, p->now);
+    err = phx__post_recv_data(&p->post, raw, raw_size, f, p->now);
     l->from = p->post.recv.last_source;
     return err;
 }
@@ -511,7 +511,7 @@ int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame 
     case PHX__PROBE: return phx__node_suspect_on_probe(p, l, f);
     case PHX__HAND: return phx__node_handover_on_hand(p, f);
     case PHX__TRACE: return phx__node_trace_on_trace(p, l, f);
-    case PHX__CAST: return phx__post_recv_multicast(&p->post, l->peer, f, p->now);
+    case PHX__CAST: return phx__post_recv_multicast(&p->post, f, p->now);
     default: return PHX_EPROTO;
     }
 }

@@ -1,48 +1,29 @@
 /* box.c - the states of mailboxes, and the outcomes of messages. */
 
-/* A message that was accepted is in one place at a time, and moves only by the arrows:
- *
- *      phx__post_send
- *           |  '-------------------. the mailbox is FLOWING
- *           v   owner, room        v
- *          box -----------------> flow ---- acknowledged ----> PHX_OK         (recv.c)
- *           ^                      | |
- *           '- came back, or the --' |- too large for the receiver ----------> PHX_ETOOBIG
- *           |  node failed           '- node failed, nobody has the name ----> PHX_EFAILED
- *           |                        |
- *           '--- cancelled, or expired: before anything of it was emitted ---> PHX_ECANCELLED,
- *                                                                              PHX_EEXPIRED
- * A mailbox has a state of its own, which keeps the order when its name moves:
- *
- *          HELD <---- nobody -----.
- *          LOCAL <--- self -------+--- where is the name? <--- queued messages, nothing under way
- *          BOUND <--- peer, full -|          ^                        ^
- *            '------> FLOWING <---'          '- names change, 50 ms --+-- REFUSED
- *                        |                                            |     ^ by the owner we know
- *                        '--- the owner changed, or a message --------+-----'
- *                             came back ----> GATED ---- all that was under way has ended
- *
- * As long as one message to the name is in the flow to a former owner, nobody knows whether that delivers it
- * or returns it; so the mailbox is GATED, and whatever follows waits. When something is sent, the owner is
- * asked if the names have changed since the last time, which costs a comparison; so no change of names
- * searches for mailboxes with nothing queued. A REFUSED mailbox tries again after 50 ms, then twice that, up
- * to a second, should the news of the name not arrive.
- *
- * Each end has one outcome. phx__post_run alone reports outcomes, and their memory is reserved when the
- * message is accepted: each holds at most the token, the result, and the host's own memory if that is to be
- * released. So no end can fail, and no release function runs outside a step.
- *
- * A message that has begun to leave cannot be withdrawn. If its time limit passes then, PHX_EEXPIRED is
- * reported at once, and once; it may still be delivered.
- *
- * A failed node's messages go back into mailboxes from the youngest to the oldest, each to the front, behind
- * what had come back before: what is queued otherwise is always younger. Then they are routed as all others
- * are, with one exception. A node that failed may only have been cut off, with a message delivered and the
- * ack lost. If it comes back in the same life and owns the name again, a message that was once emitted to it
- * in whole ends with PHX_EFAILED, because it could be delivered twice. Each such message has a bit for each
- * life it tried, and its mailbox the lives, until it has nothing queued and nothing under way. There are five
- * bits; a message that tried more lives ends in the same way.
- *
+/* A message that was accepted is in one place at a time, and moves only by the arrows: phx__post_send |
+ * '-------------------. the mailbox is FLOWING v owner, room v box -----------------> flow ---- acknowledged
+ * ----> PHX_OK (recv.c) ^ | | '- came back, or the --' |- too large for the receiver ----------> PHX_ETOOBIG
+ * | node failed '- node failed, nobody has the name ----> PHX_EFAILED | | '--- cancelled, or expired: before
+ * anything of it was emitted ---> PHX_ECANCELLED, PHX_EEXPIRED A mailbox has a state of its own, which keeps
+ * the order when its name moves: HELD <---- nobody -----. LOCAL <--- self -------+--- where is the name?
+ * <--- queued messages, nothing under way BOUND <--- peer, full -| ^ ^ '------> FLOWING <---' '- names
+ * change, 50 ms --+-- REFUSED | | ^ by the owner we know '--- the owner changed, or a message
+ * --------+-----' came back ----> GATED ---- all that was under way has ended As long as one message to the
+ * name is in the flow to a former owner, nobody knows whether that delivers it or returns it; so the mailbox
+ * is GATED, and whatever follows waits. When something is sent, the owner is asked if the names have changed
+ * since the last time, which costs a comparison; so no change of names searches for mailboxes with nothing
+ * queued. A REFUSED mailbox tries again after 50 ms, then twice that, up to a second, should the news of the
+ * name not arrive. Each end has one outcome. phx__post_run alone reports outcomes, and their memory is
+ * reserved when the message is accepted: each holds at most the token, the result, and the host's own memory
+ * if that is to be released. So no end can fail, and no release function runs outside a step. A message that
+ * has begun to leave cannot be withdrawn. If its time limit passes then, PHX_EEXPIRED is reported at once,
+ * and once; it may still be delivered. A failed node's messages go back into mailboxes from the youngest to
+ * the oldest, each to the front, behind what had come back before: what is queued otherwise is always
+ * younger. Then they are routed as all others are, with one exception. A node that failed may only have been
+ * cut off, with a message delivered and the ack lost. If it comes back in the same life and owns the name
+ * again, a message that was once emitted to it in whole ends with PHX_EFAILED, because it could be delivered
+ * twice. Each such message has a bit for each life it tried, and its mailbox the lives, until it has nothing
+ * queued and nothing under way. There are five bits; a message that tried more lives ends in the same way.
  * Bounds. A destination has one window for all its names: what is in its flow and what is queued for it. All
  * mailboxes but LOCAL ones share hold_bytes; what comes back may pass that, by what was in flows. LOCAL ones
  * share a window: this node is a destination, too. */
@@ -147,7 +128,7 @@ static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message 
         phx__ring_del(&b->age);
         p->boxes.idle_count--;
     }
-    phx__post_sched_ready(p, peer);
+    phx__post_sched_list(p, &peer->own);
     if (peer->out.limit_at != PHX__NEVER)
         phx__post_sched_arm(p, peer);
     return 0;
@@ -177,8 +158,7 @@ void phx__post_box_close_idle(struct phx__post *p, struct phx__post_peer *peer)
         phx__post_box_remove(p, (struct phx__box *)(void *)peer->boxes.idle.next);
 }
 
-/* Above the limit the mailbox that has been idle longest is freed, of whatever peer: never b, the
- * youngest. */
+/* Above the limit the mailbox that has been idle longest is freed, of any peer: never b, the youngest. */
 static void box_idle(struct phx__post *p, struct phx__box *b)
 {
     b->life_count = 0;
@@ -416,11 +396,11 @@ void phx__post_box_gate(struct phx__post *p, struct phx__box *b, int reason)
         phx__post_store_move(&p->store, b, PHX__BOX_GATED, NULL);
 }
 
-/* May one more message of this size join a mailbox in that state? peer: of a BOUND one. */
+/* May one more message of this size join a mailbox in that state? peer: of a BOUND or FLOWING one. */
 static int box_accepts(const struct phx__post *p, enum phx__box_state state,
                        const struct phx__post_peer *peer, size_t size)
 {
-    if (state == PHX__BOX_BOUND)
+    if (state == PHX__BOX_BOUND || state == PHX__BOX_FLOWING)
         return phx__post_box_credit(p, peer);
     if (state == PHX__BOX_LOCAL)
         return p->boxes.local_bytes == 0 || p->boxes.local_bytes < p->limits.window;
@@ -438,15 +418,27 @@ static void box_note_limit(struct phx__post *p, uint64_t limit)
     }
 }
 
-int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, int reason)
+/* Queues a message, or a run, of a peer's flow again. NULL: no memory. */
+static struct phx__queued *box_requeue(struct phx__post *p, const struct phx__message *m)
 {
     struct phx__queued *q = phx__post_store_queued_new(&p->store, m);
 
     if (q == NULL)
-        return PHX_ENOMEM;
-    phx__post_box_gate(p, m->box, reason);
+        return NULL;
+    if (m->box->state != PHX__BOX_GATED)
+        phx__post_store_move(&p->store, m->box, PHX__BOX_GATED, NULL);
     phx__post_store_insert(&p->store, m->box, q);
     box_note_limit(p, m->limit);
+    return q;
+}
+
+int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, int reason)
+{
+    struct phx__queued *q = box_requeue(p, m);
+
+    if (q == NULL)
+        return PHX_ENOMEM;
+    phx__post_box_gate(p, m->box, reason);
     m->box->last_returned = q;
     return 0;
 }
@@ -479,74 +471,50 @@ static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__m
 
 /* ---- Where a message goes */
 
-/* What is too large for the store waits for an owner instead of for room. */
-static struct phx__waiter **box_room_waiters(struct phx__post *p, size_t size)
+/* A FLOWING mailbox. If its peer has lost the name, what is under way has to end first; without that the
+ * mailbox is freed, and NULL. */
+static struct phx__box *box_check_owner(struct phx__post *p, struct phx__box *b)
 {
-    return size > p->limits.hold_bytes ? &p->waiting.owner : &p->waiting.room;
-}
-
-static int box_find_peer(struct phx__post *p, struct phx__post_way *way, struct phx__post_peer *peer,
-                         struct phx__waiter ***waiters)
-{
-    way->peer = peer;
-    *waiters = &peer->waiters;
-    return phx__post_box_credit(p, peer) ? 0 : PHX_EAGAIN;
-}
-
-/* The mailbox has queued messages, or waits for what is under way. */
-static int box_find_box(struct phx__post *p, size_t size, struct phx__post_way *way,
-                        struct phx__waiter ***waiters)
-{
-    const struct phx__box *b = way->box;
-
-    *waiters = b->state == PHX__BOX_HELD ? box_room_waiters(p, size) : &way->box->waiters;
-    return box_accepts(p, b->state, b->peer, size) ? 0 : PHX_EAGAIN;
-}
-
-/* The mailbox is FLOWING. Does its peer still have the name? If not, 0, and what is under way has to end
- * first; if nothing is, the mailbox is freed. */
-static int box_still_flows(struct phx__post *p, struct phx__post_way *way, uint64_t name)
-{
-    struct phx__box *b = way->box;
-
     if (b->version == *p->ops.version)
-        return 1;
-    if (p->ops.owner(p->ops.ctx, name) == b->peer->node) {
+        return b;
+    if (p->ops.owner(p->ops.ctx, b->name) == b->peer->node) {
         b->version = *p->ops.version;
-        return 1;
-    }
-    if (b->flying > 0) {
+    } else if (b->flying > 0) {
         phx__post_store_move(&p->store, b, PHX__BOX_GATED, NULL);
     } else {
         phx__post_box_remove(p, b);
-        way->box = NULL;
+        return NULL;
     }
-    return 0;
+    return b;
 }
 
 int phx__post_box_find_way(struct phx__post *p, uint64_t name, size_t size, struct phx__post_way *way,
                            struct phx__waiter ***waiters)
 {
-    struct phx__post_peer *peer;
+    struct phx__box *b = phx__post_store_find(&p->store, name);
+    struct phx__post_peer *peer = NULL;
+    enum phx__box_state state;
 
-    way->box = phx__post_store_find(&p->store, name);
-    way->peer = NULL;
     way->owner = PHX__NONE;
-    if (way->box != NULL && way->box->state == PHX__BOX_FLOWING && box_still_flows(p, way, name))
-        return box_find_peer(p, way, way->box->peer, waiters);
-    if (way->box != NULL)
-        return box_find_box(p, size, way, waiters);
-    way->owner = p->ops.owner(p->ops.ctx, name);
-    if (way->owner == PHX__NONE) {
-        *waiters = box_room_waiters(p, size);
-        return box_accepts(p, PHX__BOX_HELD, NULL, size) ? 0 : PHX_EAGAIN;
+    way->box = b = b != NULL && b->state == PHX__BOX_FLOWING ? box_check_owner(p, b) : b;
+    if (b != NULL) {
+        state = b->state;
+        peer = b->peer;
+        *waiters = &b->waiters;
+    } else {
+        way->owner = p->ops.owner(p->ops.ctx, name);
+        state = way->owner == PHX__NONE   ? PHX__BOX_HELD
+                : way->owner == PHX__SELF ? PHX__BOX_LOCAL : PHX__BOX_FLOWING;
+        if (state == PHX__BOX_FLOWING && (peer = phx__post_sched_open(p, way->owner)) == NULL)
+            return PHX_ENOMEM;
+        *waiters = &p->waiting.ready; /* LOCAL: the next run delivers what is there, and tells then */
     }
-    if (way->owner == PHX__SELF) { /* the next run delivers what is there, and tells then */
-        *waiters = &p->waiting.ready;
-        return box_accepts(p, PHX__BOX_LOCAL, NULL, size) ? 0 : PHX_EAGAIN;
-    }
-    peer = phx__post_sched_open(p, way->owner);
-    return peer == NULL ? PHX_ENOMEM : box_find_peer(p, way, peer, waiters);
+    way->peer = state == PHX__BOX_FLOWING ? peer : NULL;
+    if (way->peer != NULL)
+        *waiters = &peer->waiters;
+    else if (state == PHX__BOX_HELD) /* what is too large for the store waits for an owner */
+        *waiters = size > p->limits.hold_bytes ? &p->waiting.owner : &p->waiting.room;
+    return box_accepts(p, state, peer, size) ? 0 : PHX_EAGAIN;
 }
 
 int phx__post_box_submit(struct phx__post *p, struct phx__post_way *way, struct phx__message *m)
@@ -629,14 +597,12 @@ static int box_cancel(struct phx__post *p, uint64_t token)
 {
     uint32_t i;
 
-    for (i = 0; i < p->store.count; i++) {
+    for (i = 0; i < p->store.count; i++)
         if (box_cancel_box(p, p->store.boxes[i], token))
             return 1;
-    }
-    for (i = 0; i < p->node_capacity; i++) {
+    for (i = 0; i < p->node_capacity; i++)
         if (p->nodes[i].peer != NULL && box_cancel_flow(p, p->nodes[i].peer, token))
             return 1;
-    }
     return 0;
 }
 
@@ -704,7 +670,8 @@ void phx__post_box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
     box_swept(p, peer);
 }
 
-static uint64_t box_expire_box(struct phx__post *p, struct phx__box *b)
+/* Ends what is queued and expires until then. When the next one of the rest expires. */
+static uint64_t box_end_until(struct phx__post *p, struct phx__box *b, uint64_t until, int result)
 {
     struct phx__queued *before = NULL, *q = b->head, *next;
     uint64_t earliest = PHX__NEVER;
@@ -713,15 +680,13 @@ static uint64_t box_expire_box(struct phx__post *p, struct phx__box *b)
         return earliest;
     for (; q != NULL; q = next) {
         next = q->next;
-        if (q->message.limit <= p->now) {
-            box_end_queued(p, phx__post_store_take(&p->store, b, before), PHX_EEXPIRED);
+        if (q->message.limit <= until) {
+            box_end_queued(p, phx__post_store_take(&p->store, b, before), result);
             continue;
         }
         earliest = q->message.limit < earliest ? q->message.limit : earliest;
         before = q;
     }
-    if (b->peer != NULL)
-        phx__post_box_check_room(p, b->peer);
     if (b->head == NULL)
         box_emptied(p, b);
     return earliest;
@@ -732,12 +697,15 @@ void phx__post_box_expire_held(struct phx__post *p)
     uint64_t earliest = PHX__NEVER, at;
     uint32_t i;
 
-    /* from the end: the last one takes the place of one that is freed */
+    /* From the end, because the last one takes the place of one that is freed; several may be. */
     for (i = p->store.count; i > 0; i--) {
-        if (i > p->store.count)
-            continue; /* more than one was freed */
-        at = box_expire_box(p, p->store.boxes[i - 1]);
+        struct phx__box *b = i > p->store.count ? NULL : p->store.boxes[i - 1];
+        struct phx__post_peer *peer = b == NULL || b->head == NULL ? NULL : b->peer;
+
+        at = b == NULL ? PHX__NEVER : box_end_until(p, b, p->now, PHX_EEXPIRED);
         earliest = at < earliest ? at : earliest;
+        if (peer != NULL)
+            phx__post_box_check_room(p, peer);
     }
     if (earliest != PHX__NEVER)
         earliest = box_next_search(earliest, p->store.queued, p->now);
@@ -752,16 +720,10 @@ static void box_sort_waiters(struct phx__post *p, struct phx__waiter **list)
 {
     struct phx__waiter *all = *list, *one;
 
-    for (*list = NULL; all != NULL;) {
-        one = all->next;
-        if (one == all)
-            all = NULL;
-        else
-            all->next = one->next;
-        one->next = one;
-        phx__post_store_wait_splice(p->ops.owner(p->ops.ctx,
-                                      one->name) == PHX__NONE ? list : &p->waiting.ready, &one);
-    }
+    *list = NULL;
+    while ((one = phx__post_store_wait_take(&all)) != NULL)
+        phx__post_store_wait_splice(
+            p->ops.owner(p->ops.ctx, one->name) == PHX__NONE ? list : &p->waiting.ready, &one);
 }
 
 void phx__post_box_names(struct phx__post *p, uint64_t now)
@@ -778,23 +740,9 @@ void phx__post_box_names(struct phx__post *p, uint64_t now)
     box_sort_waiters(p, &p->waiting.owner);
 }
 
-/* Queues a message, or a run, of a failed node's flow again. */
-static int box_requeue(struct phx__post *p, const struct phx__message *m)
-{
-    struct phx__queued *q = phx__post_store_queued_new(&p->store, m);
-
-    if (q == NULL)
-        return PHX_ENOMEM;
-    if (m->box->state != PHX__BOX_GATED)
-        phx__post_store_move(&p->store, m->box, PHX__BOX_GATED, NULL);
-    phx__post_store_insert(&p->store, m->box, q);
-    box_note_limit(p, m->limit);
-    return 0;
-}
-
 /* Takes all out of a failed flow, from the youngest to the oldest, because each goes to the front of its
  * mailbox if the name has an owner and the message has not expired. The rest ends with `failure`. */
-static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int rescue, int failure)
+static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int again, int failure)
 {
     struct phx__flow_out *o = &peer->out;
     struct phx__message m;
@@ -812,8 +760,8 @@ static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int resc
             here += phx__post_flow_payload(phx__post_flow_at(o, i));
         p->pending.bytes += phx__post_flow_message_bytes(&m) - here; /* acknowledged fragments go again */
         result = back == (int)PHX__RETURN_LARGE ? PHX_ETOOBIG : failure;
-        if (rescue && result == failure && m.limit != 0 && p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)
-            result = box_requeue(p, &m);
+        if (again && result == failure && m.limit != 0 && p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)
+            result = box_requeue(p, &m) == NULL ? PHX_ENOMEM : 0;
         if (result != 0) {
             p->pending.bytes -= phx__post_flow_message_bytes(&m);
             p->pending.count -= 1 + m.rest;
@@ -851,15 +799,9 @@ void phx__post_box_close_all(struct phx__post *p, uint64_t now)
     uint32_t i;
 
     p->now = now;
-    for (i = p->store.count; i > 0; i--) { /* from the end, as in phx__post_box_expire_held */
-        struct phx__box *b = i > p->store.count ? NULL : p->store.boxes[i - 1];
-
-        if (b == NULL || b->head == NULL)
-            continue;
-        while (b->head != NULL)
-            box_end_queued(p, phx__post_store_take(&p->store, b, NULL), PHX_ECLOSED);
-        box_emptied(p, b);
-    }
+    for (i = p->store.count; i > 0; i--) /* as in phx__post_box_expire_held */
+        if (i <= p->store.count)
+            (void)box_end_until(p, p->store.boxes[i - 1], PHX__NEVER, PHX_ECLOSED);
     for (i = 0; i < p->node_capacity; i++) {
         if (p->nodes[i].peer == NULL)
             continue;
@@ -881,12 +823,8 @@ void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnati
         return;
     box_fail(p, peer, 1);
     peer->in_life = (incarnation & UINT32_MAX) + 1;
-    if (peer->in.epoch >> 32 == (incarnation & UINT32_MAX))
-        return;
-    phx__post_flow_start(&peer->in, 0);
-    phx__post_returns_reset(&peer->returns);
-    peer->ack.stuck = 0;
-    peer->ack.gap_from = 0;
+    if (peer->in.epoch >> 32 != (incarnation & UINT32_MAX))
+        phx__post_sched_restart(peer, 0);
 }
 
 /* Others take this for a rebirth and start their halves of our flows over, so ours must start over, too. */

@@ -1,44 +1,31 @@
 /* flow.c - one flow's numbers, frames and windows, from one node to another. */
 
 /* A flow is what one node sends to one other, cut into numbered frames. This file knows numbers, windows and
- * bytes. It does not know who sends, where a frame goes next, or what an outcome means.
- *
- *      numbers:     base                sent             left             base + count
- *                    |  under way        |  to be emitted | never emitted   |
- *      ring:      [rec][rec][rec] ... [rec][rec] ...    [rec][rec] ...    [rec]
- *                    |                                     |
- *      heads:     tail block: head+payload|head+payload|head|head|...       (frames, ready to go)
- *      bodies:                                   large messages: one block each, cut by (at, size)
- *
- * sent == left unless frames are being retransmitted. An ack moves base, an emission moves sent, and a rewind
- * sets sent back to base: go-back-N. That is enough, because links do not lose or reorder single frames; what
- * is lost is a link with all that was on it, and then everything behind the loss, too.
- *
- * A frame is encoded once, when the message is put, into a block that consecutive frames share. So small
- * messages stand there back to back as they will on the wire, the link's queue merges them into one slice,
- * and a small message costs one copy and no allocation. Retransmission emits the same bytes.
- *
- * A message joins the last frame if that is not emitted yet and has the same name, sender and knowledge of
- * returns: its bytes are appended with two bytes of size and perhaps its tag, and the frame is a *run* (see
- * wire/run.c). So a stream of small messages costs a fraction of a head, a record and an ack each, and a lone
- * message leaves as soon as it did before:
- *
- *      open:      [head to a|8|8|8|8|   ]  + 8 to a   -> joins
- *      closed:    [head to a|8|8|8|8] emitted, full, or another message behind it -> a new frame
- *
- * A message that may have to be taken out of the flow does not join: one with a token may be cancelled, and
+ * bytes. It does not know who sends, where a frame goes next, or what an outcome means. numbers: base sent
+ * left base + count | under way | to be emitted | never emitted | ring: [rec][rec][rec] ... [rec][rec] ...
+ * [rec][rec] ... [rec] | | heads: tail block: head+payload|head+payload|head|head|... (frames, ready to go)
+ * bodies: large messages: one block each, cut by (at, size) sent == left unless frames are being
+ * retransmitted. An ack moves base, an emission moves sent, and a rewind sets sent back to base: go-back-N.
+ * That is enough, because links do not lose or reorder single frames; what is lost is a link with all that
+ * was on it, and then everything behind the loss, too. A frame is encoded once, when the message is put,
+ * into a block that consecutive frames share. So small messages stand there back to back as they will on the
+ * wire, the link's queue merges them into one slice, and a small message costs one copy and no allocation.
+ * Retransmission emits the same bytes. A message joins the last frame if that is not emitted yet and has the
+ * same name, sender and knowledge of returns: its bytes are appended with two bytes of size and perhaps its
+ * tag, and the frame is a *run* (see wire/run.c). So a stream of small messages costs a fraction of a head,
+ * a record and an ack each, and a lone message leaves as soon as it did before: open: [head to a|8|8|8|8| ]
+ * + 8 to a -> joins closed: [head to a|8|8|8|8] emitted, full, or another message behind it -> a new frame A
+ * message that may have to be taken out of the flow does not join: one with a token may be cancelled, and
  * one with a time limit expires. So a frame ends in one way, with one exception: its target may deliver the
  * beginning of a run and return the rest. Numbers are the frames' and not the messages', because all of this
  * file is about frames. Only the target knows how far it is in a run until it has taken the whole frame, and
  * a return says at which message. With a number for each message an ack could end inside a record, and each
  * of the ten thousands of messages in a window would need a return of its own when their name has moved.
- *
  * Numbers are given when a message is put, although it may be withdrawn until it is emitted. Withdrawing
  * leaves a gap, so the numbers of all behind it, which were never emitted either, are written again into
- * their heads. That is O(queue) for a rare call and nothing for the common ones.
- *
- * Memory: 64 bytes for a record, 56 to 92 bytes for a head; in a run 2 or 10 bytes. Windows count frames with
- * their heads, so that empty messages are bounded too; the protocol asks for the payload only. */
+ * their heads. That is O(queue) for a rare call and nothing for the common ones. Memory: 64 bytes for a
+ * record, 56 to 92 bytes for a head; in a run 2 or 10 bytes. Windows count frames with their heads, so that
+ * empty messages are bounded too; the protocol asks for the payload only. */
 #include "post/flow.h"
 
 /* The most bytes of a run. 246 messages of 64 bytes share its head and the work for it; twice as much would
@@ -59,9 +46,9 @@
 #define FLOW_NAME_AT (FLOW_NUMBER_AT + 16u)
 /* What a record keeps of its frame's flags. */
 #define FLOW_PLACE (PHX__DATA_FIRST | PHX__DATA_LAST | PHX__DATA_SEEN)
-/* The retransmission timeout. A lost frame is nearly always noticed sooner, by a changed route or a gap; what
- * remains is the loss of the last frames at a relay. 1 s is far above any delay of a scheduler; 30 s is near
- * TCP's. */
+/* The retransmission timeout. A lost frame is nearly always noticed sooner, by a changed route or a gap;
+ * what remains is the loss of the last frames at a relay. 1 s is far above any delay of a scheduler; 30 s is
+ * near TCP's. */
 #define FLOW_RTO_MIN PHX__SECOND
 #define FLOW_RTO_MAX (30 * PHX__SECOND)
 /* Before the first ack: the target may not have heard of this node yet and drop its first frames, and a
@@ -443,8 +430,8 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
     if (flow_reserve(o, frames) != 0)
         return PHX_ENOMEM;
     o->open.box = NULL;
-    /* The host's own memory is never copied, which it asked for; nor are the bytes of a multicast, which many
-     * flows share. */
+    /* The host's own memory is never copied, which it asked for; nor are the bytes of a multicast, which
+     * many flows share. */
     if (m->run != 0
         || (m->size <= FLOW_SMALL && m->cast == NULL && (body == NULL || body->release == NULL))) {
         err = flow_put_small(o, m);
@@ -505,22 +492,15 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
     return again;
 }
 
-/* Keeps what only the first frame of a message says, in case it must go again. */
-static void flow_remember(struct phx__flow_out *o, const struct phx__flow_record *r)
-{
-    if ((r->flags & PHX__DATA_FIRST) != 0 && (r->flags & PHX__DATA_LAST) == 0) {
-        PHX_ASSERT(o->count > 0);
-        phx__post_flow_message(o, 0, &o->front);
-        o->front_back = 0;
-    }
-}
-
 int phx__post_flow_pop(struct phx__flow_out *o, uint64_t next, struct phx__flow_record *r)
 {
     if (o->count == 0 || o->base >= next)
         return 0;
     *r = *phx__post_flow_at(o, 0);
-    flow_remember(o, r);
+    if ((r->flags & PHX__DATA_FIRST) != 0 && (r->flags & PHX__DATA_LAST) == 0) {
+        phx__post_flow_message(o, 0, &o->front); /* only this frame says it, and the message may go again */
+        o->front_back = 0;
+    }
     o->first = (o->first + 1) & (o->capacity - 1);
     o->count--;
     o->bytes -= phx__post_flow_frame_size(r);
@@ -647,17 +627,10 @@ void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struc
     m->iov_count = 0;
 }
 
-static void flow_renumber(struct phx__flow_record *r, uint64_t number)
-{
-    struct phx__writer w;
-
-    phx__buf_writer_init(&w, flow_frame(r) + FLOW_NUMBER_AT, 8);
-    phx__buf_put_u64(&w, number);
-}
-
 void phx__post_flow_sweep(struct phx__flow_out *o)
 {
     uint32_t i = (uint32_t)(o->left - o->base), keep = i;
+    struct phx__writer w;
 
     o->open.box = NULL;
     for (; i < o->count; i++) {
@@ -671,7 +644,8 @@ void phx__post_flow_sweep(struct phx__flow_out *o)
         }
         if (keep != i) {
             *phx__post_flow_at(o, keep) = *r;
-            flow_renumber(r, o->base + keep);
+            phx__buf_writer_init(&w, flow_frame(r) + FLOW_NUMBER_AT, 8);
+            phx__buf_put_u64(&w, o->base + keep);
         }
         keep++;
     }
@@ -726,13 +700,6 @@ void phx__post_flow_give_up(struct phx__flow_in *in)
     flow_drop_part(in);
 }
 
-/* The rest of its message finds no part and is skipped, too. */
-static int flow_skip(struct phx__flow_in *in)
-{
-    phx__post_flow_took(in);
-    return PHX__FLOW_SKIPPED;
-}
-
 /* What the first fragment says. */
 static void flow_read_first(struct phx__message *m, const struct phx__data *d, int flags)
 {
@@ -785,11 +752,6 @@ void phx__post_flow_open(struct phx__flow_in *in, const struct phx__data *d, str
     in->opened = part != NULL;
 }
 
-struct phx__block *phx__post_flow_part(struct phx__mem *mem, size_t size)
-{
-    return phx__mem_has_room_for_mail(mem, size) ? phx__buf_block_new(mem, size) : NULL;
-}
-
 /* Does the fragment fit behind what is there? The last one completes it, others leave something. */
 static int flow_fits(const struct phx__flow_in *in, size_t size, int last)
 {
@@ -813,39 +775,26 @@ int phx__post_flow_place(const struct phx__flow_in *in, const struct phx__data *
     return 1;
 }
 
-/* A message of one fragment is not copied: *m points into the frame. Others get one buffer of their whole
- * size at the first fragment, and payloads are copied into it unless they were read into place. A last
- * fragment counts at phx__post_flow_took only, so one that cannot be delivered now may come again. */
-int phx__post_flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct phx__data *d, int flags,
-                        struct phx__message *m)
+/* The payload is copied into the part unless it was read into place. A last fragment counts at
+ * phx__post_flow_took only, so one that cannot be delivered now may come again. The rest of a message that
+ * is skipped finds no part and is skipped, too. */
+int phx__post_flow_take(struct phx__flow_in *in, const struct phx__data *d, int flags, struct phx__message *m)
 {
     int first = (flags & (int)PHX__DATA_FIRST) != 0, last = (flags & (int)PHX__DATA_LAST) != 0;
-    size_t size = d->size;
 
-    if (first) {
-        if (last) {
-            memset(m, 0, sizeof *m);
-            m->limit = PHX__NEVER;
-            phx__post_flow_take_whole(in, d, flags, m);
-            return PHX__FLOW_WHOLE;
-        }
+    if (first)
         in->state = PHX__FLOW_ALL;
-        if (!phx__post_flow_has_part(in, d))
-            phx__post_flow_open(in, d, phx__post_flow_part(mem, (size_t)d->total));
-        if (in->part == NULL)
-            return PHX__FLOW_LATER;
-    } else if (in->state != PHX__FLOW_ALL) {
+    else if (in->state != PHX__FLOW_ALL)
         return flow_take_rest(in, last, m);
-    } else if (in->part == NULL || in->opened) {
-        return flow_skip(in);
+    if (in->part == NULL || in->opened != first || !flow_fits(in, d->size, last)) {
+        phx__post_flow_took(in); /* its sender broke it off, or cannot count */
+        return PHX__FLOW_SKIPPED;
     }
     in->opened = 0;
-    if (!flow_fits(in, size, last))
-        return flow_skip(in); /* its sender cannot count */
     if (d->payload != in->part->data + in->part->used)
-        memcpy(in->part->data + in->part->used, d->payload, size);
+        memcpy(in->part->data + in->part->used, d->payload, d->size);
     if (!last) {
-        in->part->used += size;
+        in->part->used += d->size;
         flow_advance(in);
         return PHX__FLOW_MORE;
     }

@@ -1,37 +1,24 @@
 /* post.c - BRAIN: messages end to end: names, credit, retransmission, transit and outcomes. */
 
 /* Between two nodes that live, every message sent to a name arrives once, and in order per (sender, name),
- * whatever relays and links in between do. Every message with a token ends in one outcome. Whatever is queued
- * here is bounded, and phx__post_send returns PHX_EAGAIN before a bound is passed.
- *
- * This room knows no sockets, links, routes, claims or clocks. It asks two questions, who owns this name
- * (ops.owner) and which neighbour leads to that node (ops.next), and is told when an answer may have changed.
- *
- *      phx__post_send                                  phx__post_recv_data
- *           |                                            |        | another node's
- *           | mailbox of the name, owner?          ours  |        v
- *           +--- a node ----> flow (flow.c)              |   transit queue of the target (sched.c)
- *           +--- self ------> box, LOCAL                 |        |
- *           '--- nobody ----> box, HELD          owner?  |        |
- *                                      ops.message <--- self      |
- *                             back to its source <--- not self    |
- *                                                                 |
- *      phx__post_sched_pull(nbr): a circle of all flows and transit queues whose next hop is nbr
- *
- * The files, bottom to top: returns.c (what the target of a flow returned), flow.c (numbers and windows of
- * one flow), store.c (what is queued for a name), sched.c (what is emitted next), box.c (where messages wait
- * and how they end), multicast.c (one message to many), recv.c (what arrives), and this one: what the
- * application sends, and what a step does.
- *
- * Acknowledged means that the receiver's ops.message has returned, or, if the name is not at that node, that
- * the message comes back. Its source alone answers for it: nobody else keeps it, so nobody else's failure can
- * lose it. What a receiver cannot take (no memory) it does not acknowledge; it closes the sender's window
- * instead and opens it again when it can.
- *
- * Re-entrance: ops.message, done and writable, and the host's release functions may call phx__post_send and
- * phx__post_box_cancel. So nothing that those may move or free is kept across such a call. Release functions
- * run only in phx__post_recv_data, _recv_ack, _run and _free: what is withdrawn elsewhere is released with
- * its outcome. */
+ * whatever relays and links in between do. Every message with a token ends in one outcome. Whatever is
+ * queued here is bounded, and phx__post_send returns PHX_EAGAIN before a bound is passed. This room knows no
+ * sockets, links, routes, claims or clocks. It asks two questions, who owns this name (ops.owner) and which
+ * neighbour leads to that node (ops.next), and is told when an answer may have changed. phx__post_send
+ * phx__post_recv_data | | | another node's | mailbox of the name, owner? ours | v +--- a node ----> flow
+ * (flow.c) | transit queue of the target (sched.c) +--- self ------> box, LOCAL | | '--- nobody ----> box,
+ * HELD owner? | | ops.message <--- self | back to its source <--- not self | | phx__post_sched_pull(nbr): a
+ * circle of all flows and transit queues whose next hop is nbr The files, bottom to top: returns.c (what the
+ * target of a flow returned), flow.c (numbers and windows of one flow), store.c (what is queued for a name),
+ * sched.c (what is emitted next), box.c (where messages wait and how they end), multicast.c (one message to
+ * many), recv.c (what arrives), and this one: what the application sends, and what a step does. Acknowledged
+ * means that the receiver's ops.message has returned, or, if the name is not at that node, that the message
+ * comes back. Its source alone answers for it: nobody else keeps it, so nobody else's failure can lose it.
+ * What a receiver cannot take (no memory) it does not acknowledge; it closes the sender's window instead and
+ * opens it again when it can. Re-entrance: ops.message, done and writable, and the host's release functions
+ * may call phx__post_send and phx__post_box_cancel. So nothing that those may move or free is kept across
+ * such a call. Release functions run only in phx__post_recv_data, _recv_ack, _run and _free: what is
+ * withdrawn elsewhere is released with its outcome. */
 #include "post/post.h"
 
 /* ---- Sending */
@@ -82,28 +69,6 @@ static int post_submit(struct phx__post *p, struct phx__post_way *way, const str
     return err;
 }
 
-static void post_wrap(struct phx__message *message, const struct phx_outgoing *m, size_t size, uint64_t now)
-{
-    message->to = m->to;
-    message->from = m->from;
-    message->tag = m->tag;
-    message->token = m->token;
-    message->limit = PHX__NEVER;
-    if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - now)
-        message->limit = now + m->time_limit_us;
-    message->box = NULL;
-    message->cast = NULL;
-    message->tried = 0;
-    message->run = 0;
-    message->rest = 0;
-    message->rest_size = 0;
-    message->size = size;
-    message->body = NULL;
-    message->data = NULL;
-    message->iov = m->iov;
-    message->iov_count = m->iov_count;
-}
-
 /* The usual case of a stream: the message before went to the same name, its owner is the same, and the last
  * frame has room for one more. No memory is needed. 1, or 0: take the long way. */
 static int post_join(struct phx__post *p, const struct phx_outgoing *m)
@@ -131,33 +96,36 @@ static int post_join(struct phx__post *p, const struct phx_outgoing *m)
     return 1;
 }
 
-static int post_go_long(struct phx__post *p, const struct phx_outgoing *m, struct phx__message *message)
-{
-    struct phx__waiter **waiters = NULL;
-    struct phx__post_way way;
-    int err = phx__post_box_find_way(p, m->to, message->size, &way, &waiters);
-
-    if (err == PHX_EAGAIN && phx__post_store_wait(&p->store, waiters, m->to) != 0)
-        err = PHX_ENOMEM; /* PHX_EAGAIN promises to tell when */
-    return err != 0 ? err : post_submit(p, &way, m, message);
-}
-
 int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t now)
 {
+    struct phx__waiter **waiters = NULL;
     struct phx__message message;
-    size_t size;
+    struct phx__post_way way;
     int err;
 
     p->now = now;
     if (post_join(p, m))
         return 0;
-    err = post_measure(p, m, &size);
+    memset(&message, 0, sizeof message);
+    err = post_measure(p, m, &message.size);
     if (err != 0)
         return err;
-    post_wrap(&message, m, size, now);
-    err = post_go_long(p, m, &message);
+    message.to = m->to;
+    message.from = m->from;
+    message.tag = m->tag;
+    message.token = m->token;
+    message.limit = PHX__NEVER;
+    if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - now)
+        message.limit = now + m->time_limit_us;
+    message.iov = m->iov;
+    message.iov_count = m->iov_count;
+    err = phx__post_box_find_way(p, m->to, message.size, &way, &waiters);
+    if (err == PHX_EAGAIN && phx__post_store_wait(&p->store, waiters, m->to) != 0)
+        err = PHX_ENOMEM; /* PHX_EAGAIN promises to tell when */
+    if (err == 0)
+        err = post_submit(p, &way, m, &message);
     if (err == 0) {
-        p->pending.bytes += size;
+        p->pending.bytes += message.size;
         p->counters.messages_out++;
     }
     return err;
@@ -165,50 +133,31 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t n
 
 /* ---- What is due */
 
-/* The first message of a run. */
-static void post_run_one(struct phx__post *p, struct phx__box *b)
-{
-    struct phx_message out;
-    struct phx__message m;
-
-    phx__post_store_split_first(&p->store, b, &m);
-    phx__ring_add(&p->boxes.local, &b->link); /* names take turns */
-    p->pending.bytes -= m.size;
-    p->pending.count--;
-    phx__post_recv_address(p, &m, PHX__SELF, &out);
-    phx__post_recv_deliver(p, &m, &out);
-    phx__buf_block_drop(m.body);
-}
-
 /* Delivers what this node sent to itself, as much as there was at the beginning. */
 static void post_run_local(struct phx__post *p)
 {
     uint32_t budget = p->store.queued;
     struct phx_message out;
+    struct phx__message m;
 
     while (budget-- > 0 && !phx__ring_is_empty(&p->boxes.local)) {
         struct phx__box *b = (struct phx__box *)(void *)p->boxes.local.next;
-        struct phx__queued *q;
 
         if (p->ops.owner(p->ops.ctx, b->name) != PHX__SELF) {
             phx__post_box_route(p, b);
             continue;
         }
-        if (b->head->message.run != 0) {
-            post_run_one(p, b);
-            continue;
-        }
-        q = phx__post_store_take(&p->store, b, NULL);
+        phx__post_store_take_message(&p->store, b, &m);
         if (b->head == NULL)
             phx__post_box_remove(p, b);
         else
             phx__ring_add(&p->boxes.local, &b->link); /* names take turns */
-        p->pending.bytes -= q->message.size;
+        p->pending.bytes -= m.size;
         p->pending.count--;
-        phx__post_box_outcome(p, q->message.token, PHX_OK, q->message.body, q->message.cast, q->message.to);
-        phx__post_recv_address(p, &q->message, PHX__SELF, &out);
-        phx__post_recv_deliver(p, &q->message, &out);
-        phx__post_store_queued_drop(&p->store, q);
+        phx__post_box_outcome(p, m.token, PHX_OK, m.body, m.cast, m.to);
+        phx__post_recv_address(p, &m, PHX__SELF, &out);
+        phx__post_recv_deliver(p, &m, &out);
+        phx__buf_block_drop(m.body);
     }
 }
 
@@ -225,7 +174,8 @@ static void post_run_waiters(struct phx__post *p)
 int phx__post_ready(const struct phx__post *p)
 {
     return p->outcomes.count > 0 || p->recv.abandoned != NULL || p->waiting.ready != NULL
-        || !phx__ring_is_empty(&p->boxes.local) || !phx__ring_is_empty(&p->rooms) || !phx__ring_is_empty(&p->acks);
+           || !phx__ring_is_empty(&p->boxes.local) || !phx__ring_is_empty(&p->rooms)
+           || !phx__ring_is_empty(&p->acks);
 }
 
 int phx__post_run(struct phx__post *p, uint64_t now)

@@ -1,25 +1,19 @@
 /* recv.c - frames that arrive: messages, acks, transit, and buffers of the application's. */
 
-/* A message of several fragments is assembled in one block of its whole size, the *part* of the flow it comes
- * in. It is made when the first fragment begins to come: the links ask for the fragment's place
- * (phx__post_recv_place) and read the payload into it. Nothing of a fragment counts before all of it is here;
- * then it is checked like every other frame (recv_fragment), and if its payload is in its place already, it
- * is not copied.
- *
- * The part may be the application's memory (on_begin). Each such buffer ends in one of two ways:
- *
- *      begin --> shown to the application (ops.message, with this very buffer)
- *            '-> abandoned: the flow dropped it, for whatever reason
- *
- * There are many reasons (a new epoch, a peer that failed, a name that moved, a sender that cannot count),
- * and one place where all of them meet: the flow retires the part, which calls its release function. The host
- * may not be called there, so the buffer is put into a list, which the next phx__post_run reports. The list
- * needs no memory: its links were made with the part.
- *
- * A frame may be a run of messages. They are taken one by one, as if each had come by itself, and the
- * application may send, cancel and give the name away in between. Then the rest is returned, as one return;
- * if there is no room for that, the frame comes again and the messages that were taken are passed over. A run
- * is acknowledged when all of it was taken. */
+/* A message of several fragments is assembled in one block of its whole size, the *part* of the flow it
+ * comes in. It is made when the first fragment begins to come: the links ask for the fragment's place
+ * (phx__post_recv_place) and read the payload into it. Nothing of a fragment counts before all of it is
+ * here; then it is checked like every other frame (recv_fragment), and if its payload is in its place
+ * already, it is not copied. The part may be the application's memory (on_begin). Each such buffer ends in
+ * one of two ways: begin --> shown to the application (ops.message, with this very buffer) '-> abandoned:
+ * the flow dropped it, for whatever reason There are many reasons (a new epoch, a peer that failed, a name
+ * that moved, a sender that cannot count), and one place where all of them meet: the flow retires the part,
+ * which calls its release function. The host may not be called there, so the buffer is put into a list,
+ * which the next phx__post_run reports. The list needs no memory: its links were made with the part. A frame
+ * may be a run of messages. They are taken one by one, as if each had come by itself, and the application
+ * may send, cancel and give the name away in between. Then the rest is returned, as one return; if there is
+ * no room for that, the frame comes again and the messages that were taken are passed over. A run is
+ * acknowledged when all of it was taken. */
 #include "post/recv.h"
 
 /* An ack waits for company, but not for more frames than this (and not beyond a quarter of the window, ours
@@ -114,8 +108,8 @@ static int recv_open(struct phx__post *p, struct phx__post_peer *peer, const str
     phx__post_flow_open(&peer->in, d, NULL);
     if (p->ops.begin != NULL)
         part = recv_begin(p, peer->node, d);
-    if (part == NULL)
-        part = phx__post_flow_part(p->mem, (size_t)d->total);
+    if (part == NULL && phx__mem_has_room_for_mail(p->mem, (size_t)d->total))
+        part = phx__buf_block_new(p->mem, (size_t)d->total);
     phx__post_flow_open(&peer->in, d, part);
     return part != NULL;
 }
@@ -178,10 +172,10 @@ static int recv_turn_back(struct phx__post *p, struct phx__post_peer *peer, cons
 }
 
 /* A frame of whole messages: one, or a run. What the application does inside its callback counts for those
- * that follow, so the owner is asked again when names have changed. If a message can neither be delivered nor
- * returned now, the frame comes again, and what was done of it is not done twice. One of a run that is too
- * large is dropped: its sender asked for no outcome, and a run may have more of them than there is room for
- * returns, which cannot wait, because no ack may name a return of a frame that was not taken. */
+ * that follow, so the owner is asked again when names have changed. If a message can neither be delivered
+ * nor returned now, the frame comes again, and what was done of it is not done twice. One of a run that is
+ * too large is dropped: its sender asked for no outcome, and a run may have more of them than there is room
+ * for returns, which cannot wait, because no ack may name a return of a frame that was not taken. */
 static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
                            int flags)
 {
@@ -237,7 +231,7 @@ static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const str
         if (!recv_open(p, peer, d))
             return 0;
     }
-    switch (phx__post_flow_take(&peer->in, p->mem, d, flags, &m)) {
+    switch (phx__post_flow_take(&peer->in, d, flags, &m)) {
     case PHX__FLOW_MORE:
         return 1;
     case PHX__FLOW_SKIPPED:
@@ -245,8 +239,7 @@ static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const str
         return 1;
     case PHX__FLOW_CUT:
         return recv_turn_back(p, peer, d, m.to, flags, (int)PHX__RETURN_AGAIN);
-    case PHX__FLOW_WHOLE:
-        /* The name may have gone since its first fragment. */
+    default: /* WHOLE; the name may have moved since its first fragment */
         if (p->ops.owner(p->ops.ctx, m.to) != PHX__SELF)
             return recv_turn_back(p, peer, d, m.to, flags, (int)PHX__RETURN_MOVED);
         phx__post_recv_address(p, &m, peer->node, &out);
@@ -256,8 +249,6 @@ static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const str
             recv_shown(&peer->in);
         phx__post_flow_took(&peer->in);
         return 1;
-    default:
-        return 0;
     }
 }
 
@@ -287,12 +278,8 @@ static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const
         p->counters.duplicates++; /* of a former flow or another life: a relay kept it */
         return;
     }
-    if (d->epoch > peer->in.epoch) {
-        phx__post_flow_start(&peer->in, d->epoch);
-        phx__post_returns_reset(&peer->returns);
-        peer->ack.stuck = 0;
-        peer->ack.gap_from = 0;
-    }
+    if (d->epoch > peer->in.epoch)
+        phx__post_sched_restart(peer, d->epoch);
     if (d->number < peer->in.next) {
         p->counters.duplicates++;
         phx__post_sched_owe(p, peer, 1); /* our ack may have been lost */
@@ -313,14 +300,22 @@ static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const
     }
 }
 
-static void recv_fragment(struct phx__post *p, const struct phx__data *d, int flags)
+/* The other node with this id, or PHX__NONE. */
+static uint32_t recv_source(const struct phx__post *p, const struct phx_id *source)
 {
-    struct phx__post_peer *peer;
     uint32_t node = p->recv.last_source;
 
-    if (node >= p->ids->size || !p->ids->used[node] || !phx__id_equal(&p->ids->at[node], &d->source))
-        node = phx__id_find(p->ids, &d->source);
-    peer = node == PHX__NONE || node == PHX__SELF ? NULL : phx__post_sched_open(p, node);
+    if (node >= p->ids->size || !p->ids->used[node] || !phx__id_equal(&p->ids->at[node], source))
+        node = phx__id_find(p->ids, source);
+    return node == PHX__SELF ? PHX__NONE : node;
+}
+
+/* A DATA frame for this node, or a line of a CAST frame. */
+static void recv_fragment(struct phx__post *p, const struct phx__data *d, int flags)
+{
+    uint32_t node = recv_source(p, &d->source);
+    struct phx__post_peer *peer = node == PHX__NONE ? NULL : phx__post_sched_open(p, node);
+
     if (peer == NULL) {
         p->counters.dropped++; /* no node to acknowledge to, or no memory: it comes again */
         return;
@@ -329,12 +324,11 @@ static void recv_fragment(struct phx__post *p, const struct phx__data *d, int fl
     recv_arrived(p, peer, d, flags);
 }
 
-int phx__post_recv_data(struct phx__post *p, uint32_t nbr, const uint8_t *frame, size_t frame_size,
+int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_size,
                         const struct phx__frame *f, uint64_t now)
 {
     struct phx__data d;
 
-    (void)nbr; /* it may be the next hop, for a moment; the hop byte bounds that */
     p->now = now;
     /* Also in transit: or the next node would blame its link with us. */
     if (frame_size < PHX__DATA_HEAD || phx__wire_get_data(f, &d) != 0)
@@ -395,14 +389,13 @@ static uint32_t recv_hop(struct phx__post *p, const struct phx__frame *f, const 
     return p->ops.next(p->ops.ctx, node, &generation);
 }
 
-int phx__post_recv_multicast(struct phx__post *p, uint32_t nbr, const struct phx__frame *f, uint64_t now)
+int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f, uint64_t now)
 {
     uint32_t hop[PHX__CAST_LINES], i, k;
     struct phx__wire_cast c;
     struct phx__data d;
     int flags;
 
-    (void)nbr;
     p->now = now;
     if (phx__wire_get_cast(f, &c) != 0)
         return PHX_EPROTO;
@@ -437,18 +430,10 @@ static int recv_welcome(struct phx__post *p, struct phx__post_peer *peer, const 
            && !phx__post_returns_refuses(&peer->returns, d->to);
 }
 
-static struct phx__post_peer *recv_peer(const struct phx__post *p, const struct phx_id *source)
-{
-    uint32_t node = p->recv.last_source;
-
-    if (node >= p->ids->size || !p->ids->used[node] || !phx__id_equal(&p->ids->at[node], source))
-        node = phx__id_find(p->ids, source);
-    return node == PHX__NONE || node == PHX__SELF ? NULL : phx__post_sched_find(p, node);
-}
-
 size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t size, struct phx__place *out)
 {
     struct phx__post_peer *peer;
+    uint32_t node;
     struct phx__data d;
     size_t whole, head;
     int flags;
@@ -456,7 +441,8 @@ size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t si
     head = phx__wire_data_front(front, size, &d, &flags, &whole);
     if (head == 0 || !phx__id_equal(&d.target, &p->ids->at[PHX__SELF]))
         return 0;
-    peer = recv_peer(p, &d.source);
+    node = recv_source(p, &d.source);
+    peer = node == PHX__NONE ? NULL : phx__post_sched_find(p, node);
     if (peer == NULL || d.epoch != peer->in.epoch || d.number != peer->in.next)
         return 0; /* not what comes next, or the first from there: read it as others */
     if ((flags & (int)PHX__DATA_FIRST) != 0 && (!recv_welcome(p, peer, &d, flags) || !recv_open(p, peer, &d)))
@@ -635,7 +621,7 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap, 
     if (gap && a->next == o->base && o->sent > o->base && now >= o->rewind_from)
         phx__post_flow_lost(o, now);
     phx__post_box_open_gates(p);
-    phx__post_sched_ready(p, peer);
+    phx__post_sched_list(p, &peer->own);
     phx__post_box_check_room(p, peer);
     if (o->count == 0)
         phx__post_sched_rest(p, peer);

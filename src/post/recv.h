@@ -3,15 +3,14 @@
 #define PHX_POST_RECV_H
 #include "post/box.h"
 
-/* A DATA frame came from neighbour nbr: the whole frame as received, `frame_size` bytes, and decoded.
- * Delivers, queues for transit or drops. 0, or PHX_EPROTO: close the link. */
-PHX_PRIVATE int phx__post_recv_data(struct phx__post *p, uint32_t nbr, const uint8_t *frame,
-                                    size_t frame_size, const struct phx__frame *f, uint64_t now);
+/* A DATA frame came: the whole frame as received, `frame_size` bytes, and decoded. Delivers, queues for
+ * transit (even back, for a moment; the hop byte bounds that) or drops. 0, or PHX_EPROTO: close the link. */
+PHX_PRIVATE int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_size,
+                                    const struct phx__frame *f, uint64_t now);
 /* The same for a CAST frame. */
-PHX_PRIVATE int phx__post_recv_multicast(struct phx__post *p, uint32_t nbr, const struct phx__frame *f,
-                                         uint64_t now);
-/* The first size bytes of a DATA frame came: 0, or the size of its head and where its payload may be read to.
- * Once that is read: the head again and the payload (NULL: another link was faster). */
+PHX_PRIVATE int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f, uint64_t now);
+/* The first size bytes of a DATA frame came: 0, or the size of its head and where its payload may be read
+ * to. Once that is read: the head again and the payload (NULL: another link was faster). */
 PHX_PRIVATE size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t size,
                                         struct phx__place *out);
 PHX_PRIVATE void phx__post_recv_placed(struct phx__post *p, const uint8_t *head, size_t size,

@@ -1,38 +1,27 @@
 /* sched.c - what is emitted next: one record per node, and a circle of sources per neighbour. */
 
 /* Each neighbour has a circle of sources: own flows and transit queues whose next hop it is and which have
- * something to send.
- *
- *      nodes[nbr].ready ---> [flow to a] <-> [transit to b] <-> [flow to c] <-> (the first again)
- *
- *      to be emitted, and a route known: listed       nothing more, or no route: not listed
- *      the route changed:                the circle of the new next hop
- *      no memory to list or to emit:     the strays, which a phx__post_run soon lists again
- *
- * A relay's links are shared by all that goes through them. Each source gets SCHED_QUANTUM bytes and then the
- * next has its turn (deficit round robin), so none waits for more than one quantum of each other, and one
- * whose reader sleeps uses up its own credit only. Finding work is O(1). The links are in the nodes' records,
- * which never move; the table only points to one of each circle.
- *
- * Relays promise nothing. A full transit queue drops, and the source, which learns of it from a gap or from
- * silence, halves what it has under way. So two nodes that relay for each other never wait for each other:
- * nobody ever stops reading. Small frames in transit are copied once, one after another into shared blocks,
- * and so leave in as few slices as they came; large ones leave from where they were read.
- *
- * A frame of a multicast travels once per link: every other flow with the same next hop whose next frame is
- * the same piece of the same multicast is emitted with it, as one CAST frame, which says for each target what
- * its DATA frame would have said, and the payload once. A relay splits the list by next hop, so along the
- * tree of shortest paths each link carries one frame. A target takes its line as the DATA frame it stands
- * for. A flow without credit is left behind and emits DATA later, and so does a retransmission.
- *
- *      flow to a: [.][.][cast 1/2]                   .-- CAST a, b --> relay --> CAST/DATA a
- *      flow to b:       [cast 1/2][.]  -- pull nbr --|                     '---> b
- *      flow to c: [.][.][.] window full              '-- later: DATA c
- *
- * Acks ride before data of the other direction, though not on every frame of a brisk exchange, or go by
- * themselves when enough has come or some time has passed. A record has one timer for all its deadlines. It
- * is only ever moved forward: one that fires too early is set again then, which is far cheaper than moving it
- * at each frame. */
+ * something to send. nodes[nbr].ready ---> [flow to a] <-> [transit to b] <-> [flow to c] <-> (the first
+ * again) to be emitted, and a route known: listed nothing more, or no route: not listed the route changed:
+ * the circle of the new next hop no memory to list or to emit: the strays, which a phx__post_run soon lists
+ * again A relay's links are shared by all that goes through them. Each source gets SCHED_QUANTUM bytes and
+ * then the next has its turn (deficit round robin), so none waits for more than one quantum of each other,
+ * and one whose reader sleeps uses up its own credit only. Finding work is O(1). The links are in the nodes'
+ * records, which never move; the table only points to one of each circle. Relays promise nothing. A full
+ * transit queue drops, and the source, which learns of it from a gap or from silence, halves what it has
+ * under way. So two nodes that relay for each other never wait for each other: nobody ever stops reading.
+ * Small frames in transit are copied once, one after another into shared blocks, and so leave in as few
+ * slices as they came; large ones leave from where they were read. A frame of a multicast travels once per
+ * link: every other flow with the same next hop whose next frame is the same piece of the same multicast is
+ * emitted with it, as one CAST frame, which says for each target what its DATA frame would have said, and
+ * the payload once. A relay splits the list by next hop, so along the tree of shortest paths each link
+ * carries one frame. A target takes its line as the DATA frame it stands for. A flow without credit is left
+ * behind and emits DATA later, and so does a retransmission. flow to a: [.][.][cast 1/2] .-- CAST a, b -->
+ * relay --> CAST/DATA a flow to b: [cast 1/2][.] -- pull nbr --| '---> b flow to c: [.][.][.] window full
+ * '-- later: DATA c Acks ride before data of the other direction, though not on every frame of a brisk
+ * exchange, or go by themselves when enough has come or some time has passed. A record has one timer for all
+ * its deadlines. It is only ever moved forward: one that fires too early is set again then, which is far
+ * cheaper than moving it at each frame. */
 #include "post/sched.h"
 
 /* Bytes of one source before the next has its turn: one large fragment, four runs, or some hundred small
@@ -49,13 +38,13 @@
 #define SCHED_RIDE_BYTES 4096u
 /* A receiver that could not take a message asks for it again after this. One frame per flow comes then. */
 #define SCHED_STUCK_AGAIN (50 * PHX__MS)
-/* A flow or transit queue without work for this long frees its buffers. Frames in transit without a route for
- * as long are dropped: their source has sent them again, or given up. */
+/* A flow or transit queue without work for this long frees its buffers. Frames in transit without a route
+ * for as long are dropped: their source has sent them again, or given up. */
 #define SCHED_IDLE (10 * PHX__SECOND)
 /* The most bytes in all transit queues; one may hold two windows. Above that a relay drops. */
 #define SCHED_TRANSIT_MOST ((size_t)64 << 20)
-/* A large frame leaves from the block it was read into, which it pins and which is many times its size. Above
- * this frames are copied, which is dense. */
+/* A large frame leaves from the block it was read into, which it pins and which is many times its size.
+ * Above this frames are copied, which is dense. */
 #define SCHED_LENT_MOST ((size_t)8 << 20)
 /* Blocks of transit queues grow from what a trickle needs to four of the largest frames. */
 #define SCHED_BLOCK_FIRST 8192u
@@ -111,18 +100,13 @@ static void sched_insert(struct phx__post *p, struct phx__post_source *s, uint32
     s->prev->next = s->next->prev = s;
 }
 
-static int sched_grow(struct phx__post *p, uint32_t node)
-{
-    return phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, node + 1, sizeof *p->nodes);
-}
-
 static int sched_is_ready(const struct phx__post_source *s)
 {
     return s->is_transit ? s->peer->transit.queue.bytes > 0 : phx__post_flow_peek(&s->peer->out) != NULL;
 }
 
 /* Lists it where it belongs, if it has work and a route. Cheap if it is listed already. */
-static void sched_list(struct phx__post *p, struct phx__post_source *s)
+void phx__post_sched_list(struct phx__post *p, struct phx__post_source *s)
 {
     uint32_t nbr = s->peer->nbr;
     int first;
@@ -134,7 +118,8 @@ static void sched_list(struct phx__post *p, struct phx__post_source *s)
     }
     if (!s->peer->routed || !sched_is_ready(s))
         return;
-    if (nbr >= p->node_capacity && sched_grow(p, nbr) != 0)
+    if (nbr >= p->node_capacity
+        && phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, nbr + 1, sizeof *p->nodes) != 0)
         nbr = PHX__NONE;
     first = *sched_circle(p, nbr) == NULL;
     sched_insert(p, s, nbr);
@@ -195,7 +180,7 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
     if (peer != NULL)
         return peer;
     PHX_ASSERT(node != PHX__SELF && node < p->ids->size);
-    if (sched_grow(p, node) != 0)
+    if (phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, node + 1, sizeof *p->nodes) != 0)
         return NULL;
     peer = phx__mem_zero(p->mem, sizeof *peer);
     if (peer == NULL)
@@ -324,7 +309,7 @@ static void sched_count(struct phx__post *p, struct phx__post_peer *peer, size_t
     p->counters.relayed_frames++;
     p->counters.relayed_bytes += size;
     phx__post_sched_rest(p, peer);
-    sched_list(p, &peer->transit.source);
+    phx__post_sched_list(p, &peer->transit.source);
 }
 
 int phx__post_sched_queued(struct phx__post *p, struct phx__post_peer *peer, uint8_t *at, size_t size)
@@ -447,8 +432,8 @@ static struct phx__block *sched_multicast_head(struct phx__post *p, struct phx__
     return b;
 }
 
-/* The next frame to peer belongs to a multicast: emits it together with those of all others whose next frame is
- * the same. 1; 0: there is no other, or no memory for the head; PHX_ENOMEM: the link's queue has none. */
+/* The next frame to peer belongs to a multicast: emits it together with those of all others whose next frame
+ * is the same. 1; 0: there is no other, or no memory for the head; PHX_ENOMEM: the link's queue has none. */
 static int sched_multicast(struct phx__post *p, struct phx__post_peer *peer, struct phx__slices *out)
 {
     const struct phx__flow_record r = *phx__post_flow_peek(&peer->out);
@@ -564,8 +549,8 @@ void phx__post_sched_route(struct phx__post *p, uint32_t node, uint64_t now)
     if (peer == NULL)
         return;
     sched_ask_route(p, peer);
-    sched_list(p, &peer->own);
-    sched_list(p, &peer->transit.source);
+    phx__post_sched_list(p, &peer->own);
+    phx__post_sched_list(p, &peer->transit.source);
 }
 
 void phx__post_sched_window(struct phx__post *p, uint32_t node, uint32_t bytes)
@@ -579,15 +564,9 @@ void phx__post_sched_window(struct phx__post *p, uint32_t node, uint32_t bytes)
     p->windows[node] = bytes;
     if (peer != NULL && peer->out.base == 0 && bytes != 0) { /* later acks say it */
         peer->out.window = bytes;
-        sched_list(p, &peer->own);
+        phx__post_sched_list(p, &peer->own);
     }
 }
-
-void phx__post_sched_ready(struct phx__post *p, struct phx__post_peer *peer)
-{
-    sched_list(p, &peer->own);
-}
-
 void phx__post_sched_retry(struct phx__post *p)
 {
     struct phx__post_source *s, *last = p->stray == NULL ? NULL : p->stray->prev;
@@ -596,7 +575,7 @@ void phx__post_sched_retry(struct phx__post *p)
     while ((s = p->stray) != NULL) {
         sched_unlist(p, s);
         sched_ask_route(p, s->peer);
-        sched_list(p, s);
+        phx__post_sched_list(p, s);
         if (s == last)
             break;
     }
@@ -624,6 +603,14 @@ void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer)
     phx__post_flow_restart(&peer->out, 0, sched_window(p, peer->node));
 }
 
+void phx__post_sched_restart(struct phx__post_peer *peer, uint64_t epoch)
+{
+    phx__post_flow_start(&peer->in, epoch);
+    phx__post_returns_reset(&peer->returns);
+    peer->ack.stuck = 0;
+    peer->ack.gap_from = 0;
+}
+
 void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer)
 {
     PHX_ASSERT(phx__ring_is_empty(&peer->boxes.bound) && phx__ring_is_empty(&peer->boxes.idle)
@@ -634,8 +621,7 @@ void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer)
     phx__ring_del(&peer->room_link);
     phx__ring_del(&peer->ack.link);
     phx__timer_drop(p->timers, peer->timer);
-    phx__post_flow_start(&peer->in, 0);
-    phx__post_returns_reset(&peer->returns);
+    phx__post_sched_restart(peer, 0);
     phx__post_flow_free(&peer->out);
     phx__mem_put(p->mem, peer, sizeof *peer);
 }
@@ -651,7 +637,7 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
         /* Without a route silence means nothing; sched_ask_route sets it again. */
         if (peer->routed && o->sent > o->base)
             phx__post_flow_timeout(o, p->now);
-        sched_list(p, &peer->own);
+        phx__post_sched_list(p, &peer->own);
     }
     if (peer->idle_at > p->now)
         return 0;

@@ -17,20 +17,21 @@ PHX_PRIVATE struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uin
 PHX_PRIVATE void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer);
 /* Back to the state of a node never sent to. Its flow must be empty. */
 PHX_PRIVATE void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer);
+/* What comes from the peer starts over with this epoch. */
+PHX_PRIVATE void phx__post_sched_restart(struct phx__post_peer *peer, uint64_t epoch);
 /* The node is a neighbour no more: what went through it must ask again. */
 PHX_PRIVATE void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr);
 
 /* Something must be tried again: at that time; 0: when some memory may be free. */
 PHX_PRIVATE void phx__post_sched_again(struct phx__post *p, uint64_t at);
 PHX_PRIVATE void phx__post_sched_retry(struct phx__post *p); /* the strays */
-/* Lists a peer's flow with its neighbour, if there is something to emit. Cheap. */
-PHX_PRIVATE void phx__post_sched_ready(struct phx__post *p, struct phx__post_peer *peer);
+/* Lists a source with its next hop, if it has work and a route. Cheap if it is listed already. */
+PHX_PRIVATE void phx__post_sched_list(struct phx__post *p, struct phx__post_source *s);
 /* Sets the peer's timer to its earliest deadline. */
 PHX_PRIVATE void phx__post_sched_arm(struct phx__post *p, struct phx__post_peer *peer);
 /* The peer may have nothing to do for a while: in the end it gives its buffers back. */
 PHX_PRIVATE void phx__post_sched_rest(struct phx__post *p, struct phx__post_peer *peer);
-/* The peer's timer fired: acks, retransmission and idleness; the caller arms it again. 1: it has been
- * idle. */
+/* The peer's timer fired: acks, retransmission, idleness; the caller arms it again. 1: it has been idle. */
 PHX_PRIVATE int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer);
 /* An ack is due to the peer: at the end of this step, or soon. */
 PHX_PRIVATE void phx__post_sched_owe(struct phx__post *p, struct phx__post_peer *peer, int now);
@@ -45,8 +46,8 @@ PHX_PRIVATE int phx__post_sched_queued(struct phx__post *p, struct phx__post_pee
 PHX_PRIVATE int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t size,
                                         const struct phx__frame *f);
 
-/* Appends up to about `budget` bytes of frames whose next hop is nbr to the link's queue, own flows and transit
- * in turn. Returns the bytes; 0: nothing to send there now. */
+/* Appends up to about `budget` bytes of frames whose next hop is nbr to the link's queue, own flows and
+ * transit in turn. Returns the bytes; 0: nothing to send there now. */
 PHX_PRIVATE size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slices *out,
                                         size_t budget, uint64_t now);
 /* The route to node, or the link behind it, changed: see ops.next. Cheap if it did not. */

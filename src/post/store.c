@@ -4,21 +4,16 @@
  * in a flow; the mailbox counts their frames. The others are queued here: because nobody has the name,
  * because this node itself has it and its application is called only inside a step, because the flow to the
  * owner is full, or because the name moved and what is in the flow to the former owner must end first. This
- * file keeps them in order and counts them; box.c decides where they go, and draws it.
- *
- * Two rules keep the order. While a mailbox has queued messages, each new message joins them, and they leave
- * from the front; so all that is queued is younger than all of that name in a flow, but for what came back
- * out of it, which stands before the others. And messages to one name are in one node's flow at a time.
- *
- * A mailbox is found by its name in O(1), which each send pays; most find it without a search, because it is
- * the one found last. Lists of mailboxes are rings; who clears a list first moves its mailboxes elsewhere.
- *
- * What comes back out of a flow comes back as frames: a run stays one queued message, which borrows the bytes
- * where they are. A window of small messages would need tens of megabytes as messages of their own. It goes
- * into the next flow as a run again; only this node itself splits it.
- *
- * Waiters are names to which a send returned PHX_EAGAIN. Each is in one list only, so the host is told of a
- * name once. */
+ * file keeps them in order and counts them; box.c decides where they go, and draws it. Two rules keep the
+ * order. While a mailbox has queued messages, each new message joins them, and they leave from the front; so
+ * all that is queued is younger than all of that name in a flow, but for what came back out of it, which
+ * stands before the others. And messages to one name are in one node's flow at a time. A mailbox is found by
+ * its name in O(1), which each send pays; most find it without a search, because it is the one found last.
+ * Lists of mailboxes are rings; who clears a list first moves its mailboxes elsewhere. What comes back out
+ * of a flow comes back as frames: a run stays one queued message, which borrows the bytes where they are. A
+ * window of small messages would need tens of megabytes as messages of their own. It goes into the next flow
+ * as a run again; only this node itself splits it. Waiters are names to which a send returned PHX_EAGAIN.
+ * Each is in one list only, so the host is told of a name once. */
 #include "post/store.h"
 
 /* What a queued message costs beside its bytes, about: the struct, its block and the allocator's share. */
@@ -32,6 +27,7 @@ void phx__post_store_init(struct phx__post_store *s, struct phx__mem *mem)
     s->mem = mem;
     phx__map_init(&s->index, mem);
     phx__map_init(&s->waiting, mem);
+    phx__ring_init(&s->multicasts);
 }
 
 void phx__post_store_drop_boxes(struct phx__post_store *s)
@@ -50,9 +46,11 @@ void phx__post_store_drop_boxes(struct phx__post_store *s)
 void phx__post_store_free(struct phx__post_store *s)
 {
     PHX_ASSERT(s->count == 0);
-    while (s->multicasts != NULL) {
-        s->multicasts->refs = 1;
-        phx__post_store_multicast_drop(s, s->multicasts);
+    while (!phx__ring_is_empty(&s->multicasts)) {
+        struct phx__multicast *c = (struct phx__multicast *)(void *)s->multicasts.next;
+
+        c->refs = 1;
+        phx__post_store_multicast_drop(s, c);
     }
     phx__mem_put(s->mem, s->boxes, s->capacity * sizeof *s->boxes);
     phx__map_free(&s->index);
@@ -117,12 +115,6 @@ void phx__post_store_close(struct phx__post_store *s, struct phx__box *b)
     phx__mem_put(s->mem, b, sizeof *b);
 }
 
-/* Do its messages count as held? All but those that the next step delivers do. */
-static int store_counts(enum phx__box_state state)
-{
-    return state != PHX__BOX_LOCAL;
-}
-
 void phx__post_store_set_pool(struct phx__box *b, size_t *pool)
 {
     if (b->pool != NULL)
@@ -135,11 +127,10 @@ void phx__post_store_set_pool(struct phx__box *b, size_t *pool)
 void phx__post_store_move(struct phx__post_store *s, struct phx__box *b, enum phx__box_state state,
                           struct phx__ring *list)
 {
-    if (store_counts(b->state))
-        s->held_bytes -= b->bytes;
+    /* What the next step delivers does not count as held. */
+    s->held_bytes -= b->state != PHX__BOX_LOCAL ? b->bytes : 0;
     b->state = state;
-    if (store_counts(state))
-        s->held_bytes += b->bytes;
+    s->held_bytes += state != PHX__BOX_LOCAL ? b->bytes : 0;
     if (list != NULL)
         phx__ring_add(list, &b->link);
     else
@@ -191,28 +182,17 @@ void phx__post_store_queued_drop(struct phx__post_store *s, struct phx__queued *
     phx__buf_block_drop(body); /* may call the host */
 }
 
-static void store_count(struct phx__post_store *s, struct phx__box *b, const struct phx__queued *q)
+/* It joins the mailbox, or leaves it. */
+static void store_count(struct phx__post_store *s, struct phx__box *b, const struct phx__queued *q,
+                        int leaves)
 {
-    size_t charge = phx__post_store_cost_of(q);
+    size_t bytes = leaves ? 0 - phx__post_store_cost_of(q) : phx__post_store_cost_of(q);
 
-    s->queued += 1 + q->message.rest;
-    b->bytes += charge;
+    s->queued += leaves ? 0 - (1 + q->message.rest) : 1 + q->message.rest;
+    b->bytes += bytes;
     if (b->pool != NULL)
-        *b->pool += charge;
-    if (store_counts(b->state))
-        s->held_bytes += charge;
-}
-
-static void store_discount(struct phx__post_store *s, struct phx__box *b, const struct phx__queued *q)
-{
-    size_t charge = phx__post_store_cost_of(q);
-
-    s->queued -= 1 + q->message.rest;
-    b->bytes -= charge;
-    if (b->pool != NULL)
-        *b->pool -= charge;
-    if (store_counts(b->state))
-        s->held_bytes -= charge;
+        *b->pool += bytes;
+    s->held_bytes += b->state != PHX__BOX_LOCAL ? bytes : 0;
 }
 
 void phx__post_store_push(struct phx__post_store *s, struct phx__box *b, struct phx__queued *q)
@@ -223,7 +203,7 @@ void phx__post_store_push(struct phx__post_store *s, struct phx__box *b, struct 
     else
         b->tail->next = q;
     b->tail = q;
-    store_count(s, b, q);
+    store_count(s, b, q, 0);
 }
 
 void phx__post_store_insert(struct phx__post_store *s, struct phx__box *b, struct phx__queued *q)
@@ -234,7 +214,7 @@ void phx__post_store_insert(struct phx__post_store *s, struct phx__box *b, struc
     *at = q;
     if (q->next == NULL)
         b->tail = q;
-    store_count(s, b, q);
+    store_count(s, b, q, 0);
 }
 
 struct phx__queued *phx__post_store_take(struct phx__post_store *s, struct phx__box *b,
@@ -248,22 +228,26 @@ struct phx__queued *phx__post_store_take(struct phx__post_store *s, struct phx__
     if (b->last_returned == q)
         b->last_returned = before;
     q->next = NULL;
-    store_discount(s, b, q);
+    store_count(s, b, q, 1);
     return q;
 }
 
-void phx__post_store_split_first(struct phx__post_store *s, struct phx__box *b, struct phx__message *m)
+void phx__post_store_take_message(struct phx__post_store *s, struct phx__box *b, struct phx__message *m)
 {
     struct phx__queued *q = b->head;
 
     *m = q->message;
+    if (m->run == 0) {
+        phx__mem_put(s->mem, phx__post_store_take(s, b, NULL), sizeof *q);
+        return;
+    }
     m->run = 0;
     m->rest = 0;
     m->rest_size = 0;
     phx__buf_block_hold(m->body);
-    store_discount(s, b, q);
+    store_count(s, b, q, 1);
     (void)phx__post_flow_message_next(&q->message);
-    store_count(s, b, q);
+    store_count(s, b, q, 0);
 }
 
 /* ---- Multicasts */
@@ -275,15 +259,13 @@ struct phx__multicast *phx__post_store_multicast_new(struct phx__post_store *s, 
 
     if (c == NULL)
         return NULL;
+    phx__ring_init(&c->link);
     c->token = from->token;
     c->from = from->from;
     c->tag = from->tag;
     c->size = from->size;
     c->refs = c->left = members;
-    c->next = s->multicasts;
-    if (c->next != NULL)
-        c->next->prev = c;
-    s->multicasts = c;
+    phx__ring_add(&s->multicasts, &c->link);
     return c;
 }
 
@@ -291,36 +273,20 @@ void phx__post_store_multicast_drop(struct phx__post_store *s, struct phx__multi
 {
     if (c == NULL || --c->refs > 0)
         return;
-    if (c->prev != NULL)
-        c->prev->next = c->next;
-    else
-        s->multicasts = c->next;
-    if (c->next != NULL)
-        c->next->prev = c->prev;
+    phx__ring_del(&c->link);
     phx__mem_put(s->mem, c, sizeof *c);
 }
 
 int phx__post_store_multicast_has(const struct phx__post_store *s, uint64_t token)
 {
-    const struct phx__multicast *c = s->multicasts;
+    const struct phx__ring *r = s->multicasts.next;
 
-    while (c != NULL && c->token != token)
-        c = c->next;
-    return c != NULL;
+    while (r != &s->multicasts && ((const struct phx__multicast *)(const void *)r)->token != token)
+        r = r->next;
+    return r != &s->multicasts;
 }
 
 /* ---- Waiters */
-
-static void store_wait_add(struct phx__waiter **last, struct phx__waiter *w)
-{
-    if (*last == NULL) {
-        w->next = w;
-    } else {
-        w->next = (*last)->next;
-        (*last)->next = w;
-    }
-    *last = w;
-}
 
 int phx__post_store_wait(struct phx__post_store *s, struct phx__waiter **last, uint64_t name)
 {
@@ -336,7 +302,8 @@ int phx__post_store_wait(struct phx__post_store *s, struct phx__waiter **last, u
         return PHX_ENOMEM;
     }
     w->name = name;
-    store_wait_add(last, w);
+    w->next = w;
+    phx__post_store_wait_splice(last, &w);
     return 0;
 }
 
@@ -355,17 +322,25 @@ void phx__post_store_wait_splice(struct phx__waiter **to, struct phx__waiter **f
     *from = NULL;
 }
 
-int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **last, uint64_t *name)
+struct phx__waiter *phx__post_store_wait_take(struct phx__waiter **last)
 {
-    struct phx__waiter *first;
+    struct phx__waiter *first = *last == NULL ? NULL : (*last)->next;
 
-    if (*last == NULL)
-        return 0;
-    first = (*last)->next;
+    if (first == NULL)
+        return NULL;
+    (*last)->next = first->next;
     if (first == *last)
         *last = NULL;
-    else
-        (*last)->next = first->next;
+    first->next = first;
+    return first;
+}
+
+int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **last, uint64_t *name)
+{
+    struct phx__waiter *first = phx__post_store_wait_take(last);
+
+    if (first == NULL)
+        return 0;
     *name = first->name;
     phx__map_del(&s->waiting, *name);
     phx__mem_put(s->mem, first, sizeof *first);

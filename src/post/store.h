@@ -20,7 +20,7 @@ struct phx__queued {
 /* What the messages of one multicast have in common. Each message and each outcome not reported yet is a
  * reference. */
 struct phx__multicast {
-    struct phx__multicast *prev, *next; /* in phx__post_store.multicasts */
+    struct phx__ring link; /* in phx__post_store.multicasts */
     uint64_t token, from, tag;
     size_t size;
     size_t refs;
@@ -69,7 +69,7 @@ struct phx__post_store {
     struct phx__box *recent; /* the one found last */
     size_t held_bytes;       /* of all mailboxes but LOCAL ones */
     uint32_t queued;         /* messages */
-    struct phx__multicast *multicasts; /* all that have messages or outcomes left */
+    struct phx__ring multicasts; /* all that have messages or outcomes left */
 };
 
 #define PHX__BOX_OF(ring, member) \
@@ -104,9 +104,9 @@ PHX_PRIVATE void phx__post_store_insert(struct phx__post_store *s, struct phx__b
 /* Takes out the one behind `before`, or the first if that is NULL. */
 PHX_PRIVATE struct phx__queued *phx__post_store_take(struct phx__post_store *s, struct phx__box *b,
                                                      struct phx__queued *before);
-/* Splits the first message off the first queued one, which is a run: *m holds the body. */
-PHX_PRIVATE void phx__post_store_split_first(struct phx__post_store *s, struct phx__box *b,
-                                             struct phx__message *m);
+/* Takes out the first message, which may be the first of a run: its body is the caller's to drop. */
+PHX_PRIVATE void phx__post_store_take_message(struct phx__post_store *s, struct phx__box *b,
+                                              struct phx__message *m);
 
 /* A multicast with this many members; NULL: no memory. */
 PHX_PRIVATE struct phx__multicast *phx__post_store_multicast_new(struct phx__post_store *s,
@@ -118,7 +118,8 @@ PHX_PRIVATE int phx__post_store_multicast_has(const struct phx__post_store *s, u
 /* Notes that a name waits, in one list only. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__post_store_wait(struct phx__post_store *s, struct phx__waiter **last, uint64_t name);
 PHX_PRIVATE void phx__post_store_wait_splice(struct phx__waiter **to, struct phx__waiter **from);
-/* Takes the oldest name out: 1, or 0. */
+/* Takes the oldest out, or NULL; and its name, which waits no more: 1, or 0. */
+PHX_PRIVATE struct phx__waiter *phx__post_store_wait_take(struct phx__waiter **last);
 PHX_PRIVATE int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **last,
                                          uint64_t *name);
 

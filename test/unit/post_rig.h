@@ -708,8 +708,8 @@ static inline void wire_deliver(struct world *w, int a, int b)
         return;
     if (phx__wire_parse(raw, size, &frame, &used) == 1 && used == size)
         err = frame.type == PHX__CAST
-                  ? phx__post_recv_multicast(&w->node[b].post, as_seen(b, a), &frame, w->now)
-                  : phx__post_recv_data(&w->node[b].post, as_seen(b, a), raw, size, &frame, w->now);
+                  ? phx__post_recv_multicast(&w->node[b].post, &frame, w->now)
+                  : phx__post_recv_data(&w->node[b].post, raw, size, &frame, w->now);
     check(err == 0, "a frame of %u bytes is well-formed", (unsigned)size);
 }
 

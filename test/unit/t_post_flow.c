@@ -193,7 +193,7 @@ static void inject(struct world *w, uint64_t epoch, uint64_t number, int flags, 
     for (i = 0; i < size; i++)
         raw[wr.size + i] = pattern(d.tag, i);
     check(phx__wire_parse(raw, wr.size + size, &f, &used) == 1, "parses");
-    check(phx__post_recv_data(&w->node[0].post, 1, raw, used, &f, w->now) == 0,
+    check(phx__post_recv_data(&w->node[0].post, raw, used, &f, w->now) == 0,
           "no reason to close the link");
 }
 
@@ -257,7 +257,7 @@ static void test_hostile(void)
     ok(1, "acks from nobody and from ourselves");
     memset(raw, 0, sizeof raw);
     memset(&f, 0, sizeof f);
-    ok(phx__post_recv_data(p, 1, raw, 20, &f, w->now) == PHX_EPROTO, "a frame too short to have ids");
+    ok(phx__post_recv_data(p, raw, 20, &f, w->now) == PHX_EPROTO, "a frame too short to have ids");
     ok(world_free(w), "no byte leaked");
 }
 

@@ -253,7 +253,7 @@ static void bench(void)
         }
         t0 = seconds();
         for (at = 0; phx__wire_parse(a.raw + at, a.raw_size - at, &f, &used) == 1; at += used)
-            (void)phx__post_recv_data(&n[1].post, 1, a.raw + at, used, &f, now);
+            (void)phx__post_recv_data(&n[1].post, a.raw + at, used, &f, now);
         (void)phx__post_run(&n[1].post, now);
         t[2] += seconds() - t0;
         a.raw_size = 0;

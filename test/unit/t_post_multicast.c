@@ -90,7 +90,8 @@ static void test_cast_links(void)
             }
         }
         ok(bad == 0 && no_errors(w), "shape %d: N - 1 frames for each fragment", (int)s);
-        ok(settle(w) && w->node[0].post.store.multicasts == NULL && w->node[0].post.pending.bytes == 0
+        ok(settle(w) && phx__ring_is_empty(&w->node[0].post.store.multicasts)
+               && w->node[0].post.pending.bytes == 0
                && w->node[0].post.outcomes.promised == 0,
            "nothing is left of it");
         ok(world_free(w), "no byte leaked");
@@ -190,7 +191,8 @@ static void test_cast_ends(void)
     w->frozen = 1;
     check(cast(n, 3, 6, 1000, 4, 0) == 4 && phx__post_box_cancel(&n->post, 4) == 0, "cast");
     (void)phx__post_run(&n->post, w->now);
-    ok(w->token[4].count == 4 && w->token[4].result == PHX_ECANCELLED && n->post.store.multicasts == NULL
+    ok(w->token[4].count == 4 && w->token[4].result == PHX_ECANCELLED
+           && phx__ring_is_empty(&n->post.store.multicasts)
            && n->post.pending.count == 0,
        "taken back, all of it");
     for (i = 3; i <= 6; i++)
@@ -200,7 +202,8 @@ static void test_cast_ends(void)
     w->frozen = 0;
     ok(w->token[5].count == 4 && w->token[5].result == PHX_EEXPIRED, "too late for all but oneself");
     turns(w, 500, 1000);
-    ok(w->token[5].count == 4 && no_errors(w) && n->post.store.multicasts == NULL, "which is told once");
+    ok(w->token[5].count == 4 && no_errors(w) && phx__ring_is_empty(&n->post.store.multicasts),
+       "which is told once");
     ok(world_free(w), "no byte leaked");
 }
 
@@ -225,7 +228,7 @@ static void test_cast_memory(void)
         bad += err != NODES && err != PHX_ENOMEM;
         if (err == PHX_ENOMEM)
             bad += n->post.pending.count != 1 || n->post.outcomes.promised != 0
-                   || n->post.store.multicasts != NULL
+                   || !phx__ring_is_empty(&n->post.store.multicasts)
                    || n->post.store.queued != 0;
         turns(w, 200, 1000);
         bad += n->post.pending.count != 0 || n->post.pending.bytes != 0;
@@ -274,7 +277,7 @@ static void test_cast_hostile(void)
             phx__buf_put_u8(&wr, pattern(d.tag, i));
         check(!wr.bad && phx__wire_parse(raw, wr.size, &f, &used) == 1, "parses");
         w->emitted = 0;
-        check(phx__post_recv_multicast(&w->node[1].post, as_seen(1, 0), &f, w->now) == 0, "taken");
+        check(phx__post_recv_multicast(&w->node[1].post, &f, w->now) == 0, "taken");
         turns(w, 5, 1000);
         ok(w->box[0][4].next == (uint64_t)hops && w->order_errors == 0, "what is ours, once");
         ok(w->emitted == (hops == 1 ? 0 : 2u), "and what is not goes on, once per neighbour: %d",
@@ -283,7 +286,7 @@ static void test_cast_hostile(void)
     ok(w->box[0][5].next == 0, "a number too high is not taken there");
     for (used = 0; used < wr.size; used++) {
         f.size = used < 8 ? 0 : used - 8;
-        check(f.size < 2 + 9 * 44 + 40 ? phx__post_recv_multicast(&w->node[1].post, 1, &f, w->now) != 0 : 1,
+        check(f.size < 2 + 9 * 44 + 40 ? phx__post_recv_multicast(&w->node[1].post, &f, w->now) != 0 : 1,
               "cut off at %d", (int)used);
     }
     ok(world_free(w), "no byte leaked");

@@ -579,7 +579,8 @@ static void test_idle_boxes(void)
             check(send_wide(n, 2, k) == 0, "sent to another node");
             turns(w, 20, 1000);
         }
-        ok(w->got == counts[i] + 3 && n->post.store.count <= 4096 && n->post.boxes.idle_count == n->post.store.count,
+        ok(w->got == counts[i] + 3 && n->post.store.count <= 4096
+               && n->post.boxes.idle_count == n->post.store.count,
            "another node's names get theirs");
         ok(settle(w) && world_free(w), "no byte leaked");
     }
