@@ -323,19 +323,6 @@ static uint32_t step_next(void *ctx, uint32_t node, uint32_t *generation)
     return next;
 }
 
-static int step_emit(void *ctx, uint32_t nbr, struct phx__block *head, const uint8_t *head_data,
-                     size_t head_size, struct phx__block *body, const uint8_t *body_data,
-                     size_t body_size)
-{
-    phx *p = ctx;
-    struct phx__link *l = phx__node_link(p, nbr);
-
-    if (l == NULL)
-        return PHX_ENOMEM;
-    phx__detect_used(&p->detect, nbr, p->now);
-    return phx__link_emit(&p->set, l, head, head_data, head_size, body, body_data, body_size);
-}
-
 static void step_message(void *ctx, const struct phx_message *m)
 {
     phx *p = ctx;
@@ -343,7 +330,7 @@ static void step_message(void *ctx, const struct phx_message *m)
     if (p->cfg.on_message != NULL && !p->step.free_later)
         p->cfg.on_message(p, m, p->cfg.user);
     else
-        p->post.unseen = 1;
+        p->post.recv.unseen = 1;
 }
 
 static void *step_begin(void *ctx, const struct phx_message *m)
@@ -474,7 +461,7 @@ static void step_leave(phx *p)
     if (!p->leave.closing || p->leave.closed)
         return;
     if (!p->leave.departed) {
-        if ((p->post.pending_count > 0 || p->handover.count > 0) && p->now < p->leave.goodbye_at)
+        if ((p->post.pending.count > 0 || p->handover.count > 0) && p->now < p->leave.goodbye_at)
             return;
         p->leave.departed = p->news.card_stale = 1;
         phx__node_handover_end(&p->handover);
@@ -486,7 +473,7 @@ static void step_leave(phx *p)
     if (p->links.up > 0 && p->now < p->leave.close_at)
         return;
     phx__node_links_close_all(p);
-    phx__post_box_close(&p->post, p->now);
+    phx__post_box_close_all(&p->post, p->now);
     phx__node_trace_end(&p->trace);
     p->leave.closed = 1;
 }
@@ -610,8 +597,7 @@ static int step_open_brains(phx *p)
     struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,
                                    (int)p->cfg.hop_limit, p->cfg.relay,  p->cfg.incarnation << 32 };
     struct phx__post_ops post = { p,         step_owner,    &p->names.version, step_next,
-                                  step_emit, phx__node_frames_ack, step_message,
-                                  step_done, step_writable, step_post_wants,
+                                  phx__node_frames_ack, step_message, step_done, step_writable, step_post_wants,
                                   step_segment, step_member,
                                   p->cfg.on_begin != NULL ? step_begin : NULL, step_forsake };
     int err;
