@@ -10,19 +10,19 @@ cd "$(dirname "$0")"
 
 # The stair, bottom to top: a file includes and calls only what stands before it, or what the one above handed
 # down. test/source.sh checks it.
-headers="base/base base/mem base/map base/rnd base/timer base/sha base/buf base/id
+headers="base/base base/mem base/map base/rnd base/timer base/sha base/buf base/id base/ratelimit
  wire/wire wire/place
  os/os os/sock tls/tls tls/cert
  route/table route/route names/names names/lost detect/detect
- dial/slot dial/pick dial/backoff dial/addr dial/ratelimit dial/dial dial/start dial/target
+ dial/slot dial/pick dial/backoff dial/addr dial/rate dial/start dial/target dial/dial
  post/returns post/flow post/multicast post/store post/sched post/box post/post
  link/link node/state"
-sources="base/mem base/map base/rnd base/timer base/sha base/buf base/id
+sources="base/mem base/map base/rnd base/timer base/sha base/buf base/id base/ratelimit
  wire/wire wire/run wire/trace wire/place
  os/sock os/samehost os/os os/file tls/tls tls/cert link/link link/place
  route/table route/route route/advert route/classic
  detect/detect names/names names/lost
- dial/slot dial/pick dial/backoff dial/addr dial/ratelimit dial/start dial/target dial/dial
+ dial/slot dial/pick dial/backoff dial/addr dial/rate dial/start dial/target dial/dial
  post/returns post/flow post/multicast post/store post/sched post/box post/post post/recv
  node/samehost node/addr node/links node/keys node/frames node/suspect node/handover node/explain
  node/trace node/dump node/step node/api"

@@ -1,12 +1,11 @@
 /* explain.c - all that is known of one node and why, as text for people. */
 /*
  * "Why is node 3f2a unreachable?" is the question that everybody who runs a cluster asks, and the answer
- * lies in five rooms: names, routes, links, live and disc. Here it is laid side by side, one `key: value`
+ * lies in five rooms: names, routes, links, live and dial. Here it is laid side by side, one `key: value`
  * per line; phoenix.h lists the keys. Times are told as an age in milliseconds, as of the last step, since
  * only the host knows what its clock means.
  */
 #include "node/state.h"
-#include "dial/target.h"
 
 /* Lines of one kind, so that a text stays readable in a large network. */
 #define EXPLAIN_MANY 16u
@@ -185,7 +184,7 @@ static void explain_untried(struct phx__text *t, const phx *p, uint32_t node)
     uint32_t i, count;
     char text[PHX_ADDRESS_TEXT];
 
-    if (node >= p->dial.node_capacity || p->dial.nodes[node].target != PHX__TARGET_LATENT)
+    if (node >= p->dial.targets.node_capacity || p->dial.targets.nodes[node].target != PHX__DIAL_LATENT)
         return;
     count = phx__node_step_addresses((void *)p, node, a);
     for (i = 0; i < count; i++) {
@@ -210,7 +209,7 @@ static void explain_addresses(struct phx__text *t, const phx *p, uint32_t node)
         phx__dial_addr_address(at, i, &a);
         phx__node_explain_text_put(t, "address: ");
         phx__node_explain_text_put(t, phx_address_text(&a, text));
-        if (at[i].attempt != PHX__NONE) {
+        if (at[i].slot != PHX__NONE) {
             phx__node_explain_text_put(t, ", being tried\n");
         } else if (at[i].tried_at == 0) {
             phx__node_explain_text_put(t, ", not tried\n");

@@ -172,7 +172,7 @@ int phx__node_keys_may_adopt(phx *p, int handle, int secure)
 /* The same of a dial that did not become a link at all. */
 int64_t phx__node_keys_may_log_dial(phx *p, const struct phx_address *to, int reason)
 {
-    uint64_t place = phx__ratelimit_place(&p->lines, to, 1)
+    uint64_t place = phx__ratelimit_key(&p->lines, to, 1)
                      ^ (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
 
     return phx__ratelimit_take(&p->lines, place != 0 ? place : 1, &guard_line, p->now);
@@ -181,7 +181,7 @@ int64_t phx__node_keys_may_log_dial(phx *p, const struct phx_address *to, int re
 /* Who accepts sees a new port each time, who dials knows the one it wants. */
 int64_t phx__node_keys_may_log(phx *p, const struct phx__link *l, int reason)
 {
-    uint64_t place = phx__ratelimit_place(&p->lines, &l->address, l->dialer);
+    uint64_t place = phx__ratelimit_key(&p->lines, &l->address, l->dialer);
     const char *why = l->why != NULL ? l->why : "";
     int64_t before;
 
@@ -191,7 +191,8 @@ int64_t phx__node_keys_may_log(phx *p, const struct phx__link *l, int reason)
     for (; *why != 0; why++)
         place = place * 31 + (unsigned char)*why;
     before = phx__ratelimit_take(&p->lines, place != 0 ? place : 1, &guard_line, p->now);
-    if (before >= 0 && l->stranger && !phx__ratelimit_take_all(&p->lines, &guard_lines, p->now))
+    if (before >= 0 && l->stranger
+        && phx__ratelimit_take(&p->lines, PHX__RATELIMIT_ALL, &guard_lines, p->now) < 0)
         return -1;
     return before;
 }

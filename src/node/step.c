@@ -1,13 +1,13 @@
 /* step.c - the node: the order of work in one step, and what the rooms tell each other. */
 /*
- *   now -> links: read -> wire -> route | names | live | disc -> post -> links: write
+ *   now -> links: read -> wire -> route | names | live | dial -> post -> links: write
  *        ^-------------------- deadlines that are due ----------------------'
  *
  * One step (phx_step) does, in this order:
  *   1. connections that are ready: accept, finish dials, read and handle frames;
  *   2. deadlines that are due;
- *   3. what routing found (step_settle): new cards to names, disc and post; routes to post and live.
- *      disc dials whom it has just learnt of: the paper's priority 1, connections;
+ *   3. what routing found (step_settle): new cards to names, dial and post; routes to post and live.
+ *      dial dials whom it has just learnt of: the paper's priority 1, connections;
  *   4. messages: local ones, outcomes, on_writable (post);
  *   5. when no link has more to read, the routing tells the neighbours (priority 3, after 2, the table,
  *      which frames updated on the way);
@@ -213,7 +213,7 @@ static int step_read_card(phx *p, uint32_t node, const struct phx__dest *d)
     phx__post_sched_window(&p->post, node, card.window);
     if (card.flags & PHX__CARD_LEFT)
         phx__dial_forget(&p->dial, node);
-    else if ((err = phx__dial_contact(&p->dial, node, card.address, card.address_count, p->now))
+    else if ((err = phx__dial_set_addrs(&p->dial, node, card.address, card.address_count, p->now))
              != 0)
         return err;
     return (card.flags & PHX__CARD_LEFT) ? 1 : 0;
@@ -255,7 +255,7 @@ static int step_changed(phx *p, uint32_t node)
      * from it would be sent to it again. */
     if ((err = step_show_card(p, node, d)) != 0)
         return err;
-    if (p->dial.learnt_at == p->now)
+    if (p->dial.start.learnt_at == p->now)
         p->teller = d->next;
     peer = &p->peers[node];
     if (d->card_version == 0)
@@ -332,7 +332,7 @@ static void step_live_beat(void *ctx, uint32_t node, int ask)
     phx__node_frames_beat(ctx, node, ask ? (int)PHX__BEAT_REPLY : 0);
 }
 
-/* For disc: was that all? The digest of the answer tells; see node_on_beat. */
+/* For dial: was that all? The digest of the answer tells; see node_on_beat. */
 static void step_ask(void *ctx)
 {
     phx *p = ctx;
@@ -581,7 +581,7 @@ static void step_timer(phx *p, int kind, uint32_t arg)
         if (forgotten != PHX__NONE)
             step_forget(p, forgotten);
         break;
-    case PHX__TIMER_DISC: phx__dial_due(&p->dial, arg, p->now); break;
+    case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg, p->now); break;
     case PHX__TIMER_LIVE:
     case PHX__TIMER_LIVE_NODE: phx__detect_due(&p->detect, kind, arg, p->now); break;
     case PHX__TIMER_POST:
@@ -861,7 +861,7 @@ static int step_open_brains(phx *p)
     struct phx__route_ops route;
     struct phx__dial_limits dl = { p->cfg.max_links, p->cfg.max_dials, p->cfg.retry_min_us,
                                    p->cfg.retry_max_us, STEP_CROWD };
-    struct phx__dial_ops disc = { p, phx__node_links_dial, phx__node_links_abandon, step_ask, phx__node_step_addresses };
+    struct phx__dial_ops dial = { p, phx__node_links_dial, phx__node_links_abandon, step_ask, phx__node_step_addresses };
     struct phx__detect_ops live = { p, step_live_beat, step_silent, phx__node_suspect_raise,
                                   phx__node_suspect_seek, step_state };
     struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,
@@ -880,7 +880,7 @@ static int step_open_brains(phx *p)
     if ((err = phx__route_init(&p->route, &p->mem, &p->ids, &p->timers, &p->rnd, p->cfg.routing,
                                (int)p->cfg.hop_limit, p->cfg.incarnation, &route))
             != 0
-        || (err = phx__dial_init(&p->dial, &p->mem, &p->ids, &p->timers, &p->rnd, &dl, &disc)) != 0
+        || (err = phx__dial_init(&p->dial, &p->mem, &p->ids, &p->timers, &p->rnd, &dl, &dial)) != 0
         || (err = phx__post_init(&p->post, &p->mem, &p->ids, &p->timers, &pl, &post)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->resume_timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->late_timer)) != 0
@@ -981,9 +981,9 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
     phx__timer_init(&p->timers, &p->mem);
     phx__map_init(&p->handles, &p->mem);
     /* So that each room can be freed though a later one was not reached. */
-    p->route.mem = p->route.table.mem = p->dial.mem = p->detect.mem = p->names.mem = p->post.mem =
+    p->route.mem = p->route.table.mem = p->detect.mem = p->names.mem = p->post.mem =
         p->lost.mem = p->ids.mem = &p->mem;
-    p->dial.timers = p->detect.timers = p->post.timers = &p->timers;
+    p->detect.timers = p->post.timers = &p->timers;
     if (cfg->os != NULL)
         p->os = *cfg->os;
     else if ((err = phx__os_init(&p->os, &p->mem)) != 0) {

@@ -50,7 +50,7 @@ static int trace_dialled(const phx *p, uint32_t node)
     if (count == 0)
         return PHX_ENOTFOUND;
     for (i = 0; i < count; i++) {
-        if (at[i].attempt != PHX__NONE)
+        if (at[i].slot != PHX__NONE)
             return PHX_EAGAIN;
         if (at[i].error == 0 || at[i].tried_at < last)
             continue;
