@@ -13,7 +13,7 @@ cd "$(dirname "$0")"
 headers="base/base base/mem base/map base/rnd base/timer base/sha base/buf base/id base/ratelimit
  wire/wire wire/place
  os/os os/sock tls/tls tls/cert
- route/table route/route names/names names/lost detect/detect
+ route/table route/route names/index names/names names/lost detect/detect
  dial/slot dial/pick dial/backoff dial/addr dial/rate dial/start dial/target dial/dial
  post/returns post/flow post/multicast post/store post/sched post/box post/post
  link/link node/state"
@@ -21,7 +21,7 @@ sources="base/mem base/map base/rnd base/timer base/sha base/buf base/id base/ra
  wire/wire wire/run wire/trace wire/place
  os/sock os/samehost os/os os/file tls/tls tls/cert link/link link/place
  route/table route/route route/advert route/classic
- detect/detect names/names names/lost
+ detect/detect names/index names/names names/lost
  dial/slot dial/pick dial/backoff dial/addr dial/rate dial/start dial/target dial/dial
  post/returns post/flow post/multicast post/store post/sched post/box post/post post/recv
  node/samehost node/addr node/links node/keys node/frames node/suspect node/handover node/explain

@@ -295,7 +295,7 @@ static void step_late(phx *p)
 /* Most steps bring none, and find that out with a look at each of these. */
 static int step_has_news(const phx *p)
 {
-    return p->route.changed_count > 0 || p->names.lost_count > 0 || p->late || p->card_stale
+    return p->route.changed_count > 0 || p->names.conflict_count > 0 || p->late || p->card_stale
            || p->names.version != p->names_version || p->names.version != p->broken_version;
 }
 
