@@ -227,7 +227,7 @@ static void test_dialled_by_peer(void)
 
 static void test_silent_last(void)
 {
-    /* Goal: a clone of docker0, which swallows what is sent to it, holds up a start by one
+    /* Goal: promise 7: a clone of docker0, which swallows what is sent to it, holds up a start by one
      * stagger and a reconnect by nothing. Method: three addresses of one node, the first two silent. */
     struct rig *r = rig_new(100, 8, 63);
     struct phx_address a[3];
@@ -248,7 +248,7 @@ static void test_silent_last(void)
 
 static void test_relayed(void)
 {
-    /* Goal: who can be reached through others is dialled at least once a minute, however
+    /* Goal: promise 14: who can be reached through others is dialled at least once a minute, however
      * often that failed; the dead ones rarely. Method: an hour of failures, with and without a route. */
     struct rig *r = rig_new(100, 4, 62);
     uint32_t node = rig_known(r), i, with, without;
