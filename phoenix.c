@@ -74,7 +74,7 @@ enum phx__timer_kind {
     PHX__TIMER_LINK = 1, /* arg: link slot */
     PHX__TIMER_ROUTE_TELL,
     PHX__TIMER_ROUTE_CHORE,
-    PHX__TIMER_DISC,
+    PHX__TIMER_DIAL,
     PHX__TIMER_LIVE,      /* arg: node */
     PHX__TIMER_LIVE_NODE, /* arg: node */
     PHX__TIMER_POST,      /* arg: node */
@@ -431,6 +431,61 @@ PHX_PRIVATE int phx__addr_is_any(const struct phx_address *a); /* 0.0.0.0 or :: 
  * Over TLS the family is 16 more. */
 PHX_PRIVATE void phx__addr_put(struct phx__writer *w, const struct phx_address *a);
 PHX_PRIVATE int phx__addr_get(struct phx__reader *r, struct phx_address *a); /* 0 or PHX_EPROTO */
+
+#endif
+
+/* ======== src/base/ratelimit.h ======== */
+/* ratelimit.h - token buckets by key: how often something may be done to an address or said in the log. */
+#ifdef PHX_LINES
+#line 1 "src/base/ratelimit.h"
+#endif
+#ifndef PHX_BASE_RATELIMIT_H
+#define PHX_BASE_RATELIMIT_H
+/* include "base/id.h" */
+/* include "base/mem.h" */
+
+/* The key of the bucket that all others share; no other key is 0. */
+#define PHX__RATELIMIT_ALL 0u
+
+struct phx__ratelimit_rule {
+    uint64_t interval_us; /* one more after each interval ... */
+    uint32_t burst;       /* ... and this many at once */
+};
+
+struct phx__ratelimit_bucket {
+    uint64_t key;     /* 0: free */
+    uint64_t paid_at; /* when all that was taken will be paid for */
+    uint32_t denied;  /* since the last that was granted */
+};
+
+struct phx__ratelimit {
+    struct phx__mem *mem;
+    struct phx__ratelimit_bucket *buckets; /* the shared one stands behind the `count` others */
+    uint32_t count;                        /* a power of two */
+    uint64_t salt;                         /* nobody can choose keys that meet in the table */
+};
+
+/* count: how many keys are remembered, a power of two and at least 4. PHX_ENOMEM. */
+PHX_PRIVATE int phx__ratelimit_init(struct phx__ratelimit *l, struct phx__mem *mem, uint32_t count,
+                                    uint64_t salt);
+PHX_PRIVATE void phx__ratelimit_free(struct phx__ratelimit *l);
+/* The key of an address (with_port 0: of its host, any port). */
+PHX_PRIVATE uint64_t phx__ratelimit_key(const struct phx__ratelimit *l, const struct phx_address *a,
+                                        int with_port);
+/* Takes one: how many were denied before it, or -1 if it is denied too. */
+PHX_PRIVATE int64_t phx__ratelimit_take(struct phx__ratelimit *l, uint64_t key,
+                                        const struct phx__ratelimit_rule *rule, uint64_t now);
+/* How long until one may be taken; 0: now. */
+PHX_PRIVATE uint64_t phx__ratelimit_wait(const struct phx__ratelimit *l, uint64_t key,
+                                         const struct phx__ratelimit_rule *rule, uint64_t now);
+/* Takes one, whatever the rule says. */
+PHX_PRIVATE void phx__ratelimit_spend(struct phx__ratelimit *l, uint64_t key,
+                                      const struct phx__ratelimit_rule *rule, uint64_t now);
+/* One that was taken is given back. */
+PHX_PRIVATE void phx__ratelimit_return(struct phx__ratelimit *l, uint64_t key,
+                                       const struct phx__ratelimit_rule *rule);
+/* Nothing was taken. */
+PHX_PRIVATE void phx__ratelimit_clear(struct phx__ratelimit *l, uint64_t key);
 
 #endif
 
@@ -1427,6 +1482,73 @@ PHX_PRIVATE void phx__route_plan(struct phx__route *r, uint64_t at);
 
 #endif
 
+/* ======== src/names/index.h ======== */
+/* index.h - BRAIN: the claims of all nodes laid side by side: who owns a name. */
+#ifdef PHX_LINES
+#line 1 "src/names/index.h"
+#endif
+#ifndef PHX_NAMES_INDEX_H
+#define PHX_NAMES_INDEX_H
+/* include "wire/wire.h" */
+
+/* One below the top, so that one more is always representable. */
+#define PHX__NAMES_EPOCH_TOP (UINT64_MAX - 1)
+/* More changed claims than this in one call are left to a rebuild. At 100,000 segments one costs a memmove of
+ * 1.2 MB on average, up to 0.1 ms, and a rebuild measured 5 to 6 ms. */
+#define PHX__NAMES_PATCH_MAX 64u
+
+struct phx__names_of { /* the claims of one node: sorted, disjoint */
+    struct phx__claim *at;
+    uint32_t count, capacity;
+    uint32_t dead; /* 1: it failed, and its claims count for nothing until it is back */
+};
+
+struct phx__names_segment {
+    uint64_t first, last;
+    uint32_t owner; /* node */
+};
+
+enum phx__names_index_state {
+    PHX__NAMES_DISJOINT = 0, /* the index is right, and no two claims overlap */
+    PHX__NAMES_SHADOWED,     /* the index is right, but some claim lies under another */
+    PHX__NAMES_STALE         /* the index is wrong */
+};
+
+struct phx__names_index {
+    struct phx__mem *mem;
+    const struct phx__ids *ids;
+    struct phx__names_segment *at; /* sorted, disjoint; neighbours of one owner are merged */
+    uint32_t count, capacity;
+    enum phx__names_index_state state;
+};
+
+/* The first claim that ends at name or after it, or count. */
+PHX_PRIVATE uint32_t phx__names_index_claim(const struct phx__names_of *of, uint64_t name);
+/* The order that everybody agrees on: does a claim of this epoch and node win over the other? */
+PHX_PRIVATE int phx__names_index_beats(const struct phx__ids *ids, uint64_t epoch, uint32_t node,
+                                       uint64_t other_epoch, uint32_t other);
+
+PHX_PRIVATE void phx__names_index_init(struct phx__names_index *x, struct phx__mem *mem,
+                                       const struct phx__ids *ids);
+PHX_PRIVATE void phx__names_index_free(struct phx__names_index *x);
+/* A new claim of node covers first..last. The index goes stale if that is not all free. */
+PHX_PRIVATE void phx__names_index_add(struct phx__names_index *x, uint32_t node, uint64_t first,
+                                       uint64_t last);
+/* A claim, or part of one, that covered first..last is gone. */
+PHX_PRIVATE void phx__names_index_cut(struct phx__names_index *x, uint64_t first, uint64_t last);
+/* What node claims turns from one list into another. */
+PHX_PRIVATE void phx__names_index_patch(struct phx__names_index *x, uint32_t node,
+                                        const struct phx__names_of *old, const struct phx__names_of *new);
+/* Builds it anew from the claims of all nodes that have failed (dead 1), or of all others (0). PHX_ENOMEM: it
+ * is stale. */
+PHX_PRIVATE int phx__names_index_build(struct phx__names_index *x, const struct phx__names_of *of,
+                                       uint32_t nodes, uint32_t dead);
+/* The owner of a name, or PHX__NONE, and the widest range around it with the same answer. Not if stale. */
+PHX_PRIVATE uint32_t phx__names_index_owner(const struct phx__names_index *x, uint64_t name,
+                                            struct phx_range *around);
+
+#endif
+
 /* ======== src/names/names.h ======== */
 /* names.h - BRAIN: which virtual nodes live where: claims, epochs, conflicts. */
 #ifdef PHX_LINES
@@ -1434,13 +1556,8 @@ PHX_PRIVATE void phx__route_plan(struct phx__route *r, uint64_t at);
 #endif
 #ifndef PHX_NAMES_NAMES_H
 #define PHX_NAMES_NAMES_H
-/* include "wire/wire.h" */
+/* include "names/index.h" */
 
-struct phx__names_of { /* the claims of one node: sorted, disjoint */
-    struct phx__claim *at;
-    uint32_t count, capacity;
-    uint32_t dead; /* 1: it failed, and its claims count for nothing until it is back */
-};
 /* An own claim that lost. */
 struct phx__names_conflict {
     struct phx_range range;
@@ -1451,34 +1568,29 @@ struct phx__names {
     struct phx__ids *ids;
     struct phx__names_of *of; /* by node; PHX__SELF is this node's own */
     uint32_t capacity;
-    struct phx__names_index *index; /* disjoint segments over all claims, rebuilt when stale */
-    uint32_t index_count, index_capacity;
-    int stale;
+    struct phx__names_index index; /* over all claims but those of the failed */
     uint64_t version; /* grows with each change of any claim: cheap "did anything change?" */
-    struct phx__names_conflict *lost; /* waiting for phx__names_take_conflict */
-    uint32_t lost_count, lost_capacity;
+    struct phx__names_conflict *conflicts; /* waiting for phx__names_take_conflict */
+    uint32_t conflict_count, conflict_capacity;
     uint64_t epoch_max; /* highest epoch ever seen */
 };
+
 PHX_PRIVATE void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids *ids);
 PHX_PRIVATE void phx__names_free(struct phx__names *n);
-/* Own claims. Changing them means a new card: 1 if anything changed, 0 if not, or an error (and then
- * nothing changed). */
+/* Own claims. Changing them means a new card: 1 if anything changed, 0 if not, or an error (and then nothing
+ * changed). */
 PHX_PRIVATE int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last);
 PHX_PRIVATE int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last);
-/* Replaces what `node` claims by its card's claims. Own claims that lose are cut out and queued as
- * lost; 1 if own claims changed by that (a new card is due), 0 if not, PHX_ENOMEM (nothing changed). */
+/* Replaces what `node` claims by its card's claims. Own claims that lose are cut out and queued as conflicts;
+ * 1 if own claims changed by that (a new card is due), 0 if not, PHX_ENOMEM (nothing changed). */
 PHX_PRIVATE int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *card);
-/* Whether a node has failed: its claims then stand back behind all others. When it is back they contest
- * ours as if its card had just come. As phx__names_set. */
+/* Whether a node has failed: its claims then stand back behind all others. When it is back they contest ours
+ * as if its card had just come. As phx__names_set. */
 PHX_PRIVATE int phx__names_dead(struct phx__names *n, uint32_t node, int dead);
-/* The same names with the failed alone, for questions to phx__names_owner until anything changes: 1, 0 if
- * nobody has failed, or PHX_ENOMEM. Free it in any case. */
-PHX_PRIVATE int phx__names_of_dead(const struct phx__names *n, struct phx__names *out);
-PHX_PRIVATE void phx__names_of_dead_free(struct phx__names *dead);
 PHX_PRIVATE void phx__names_forget(struct phx__names *n, uint32_t node);
-/* The node whose claim to `name` wins by (epoch, id), or PHX__NONE. *around: the widest range around name
- * for which this answer holds (also for NONE). PHX__NONE also if the index can't be rebuilt for lack of
- * memory; then *error is PHX_ENOMEM, else 0. around and error may be NULL. */
+/* The node whose claim to `name` wins by (epoch, id), or PHX__NONE. *around: the widest range around name for
+ * which this answer holds (also for NONE). PHX__NONE also if the index can't be rebuilt for lack of memory;
+ * then *error is PHX_ENOMEM, else 0. around and error may be NULL. */
 PHX_PRIVATE uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around,
                                       int *error);
 /* The first stretch of *range that `node` holds by one claim of an epoch up to this: 1 and *out, 0, or
@@ -1491,7 +1603,7 @@ PHX_PRIVATE int phx__names_take_conflict(struct phx__names *n, struct phx__names
 #endif
 
 /* ======== src/names/lost.h ======== */
-/* lost.h - part of names: which names are lost with nodes that failed, and what changed in that. */
+/* lost.h - BRAIN: which names are lost with nodes that failed, and what changed in that. */
 #ifdef PHX_LINES
 #line 1 "src/names/lost.h"
 #endif
@@ -1512,23 +1624,23 @@ struct phx__names_lost {
     void *ctx;
     struct phx__names_lost_list now;        /* as of version */
     struct phx__names_lost_list told;       /* as the host believes, once the news below are told */
-    struct phx__names_lost_list gone, come; /* news: told from the end */
-    uint64_t version;                   /* of the names */
+    struct phx__names_lost_list gone, come; /* news, names that are back or lost: told from the end */
+    uint64_t version;                       /* of the names */
 };
-PHX_PRIVATE void phx__names_lost_init(struct phx__names_lost *b, struct phx__mem *mem,
-                                  struct phx__names *names,
-                                  uint64_t (*since)(void *ctx, uint32_t node), void *ctx);
-PHX_PRIVATE void phx__names_lost_free(struct phx__names_lost *b);
+PHX_PRIVATE void phx__names_lost_init(struct phx__names_lost *l, struct phx__mem *mem,
+                                      struct phx__names *names,
+                                      uint64_t (*since)(void *ctx, uint32_t node), void *ctx);
+PHX_PRIVATE void phx__names_lost_free(struct phx__names_lost *l);
 /* Brings `now` up to date. 0 or PHX_ENOMEM: nothing changed. */
-PHX_PRIVATE int phx__names_lost_find(struct phx__names_lost *b);
+PHX_PRIVATE int phx__names_lost_find(struct phx__names_lost *l);
 /* Turns the difference between `now` and what was told into news. 0 or PHX_ENOMEM: ask again later. */
-PHX_PRIVATE int phx__names_lost_compare(struct phx__names_lost *b);
-/* The next piece of news, those that are back first: 1 and *out, *broken; or 0. */
-PHX_PRIVATE int phx__names_lost_take(struct phx__names_lost *b, struct phx_lost *out, int *broken);
+PHX_PRIVATE int phx__names_lost_compare(struct phx__names_lost *l);
+/* The next piece of news, those that are back first: 1, *out and whether it is lost; or 0. */
+PHX_PRIVATE int phx__names_lost_take(struct phx__names_lost *l, struct phx_lost *out, int *is_lost);
 /* This node is about to be forgotten: that its names were lost is no longer known to have been told. */
-PHX_PRIVATE void phx__names_lost_forget(struct phx__names_lost *b, const struct phx_id *owner);
+PHX_PRIVATE void phx__names_lost_forget(struct phx__names_lost *l, const struct phx_id *owner);
 /* Where in `now` the names from `first` on begin. */
-PHX_PRIVATE uint32_t phx__names_lost_at(const struct phx__names_lost *b, uint64_t first);
+PHX_PRIVATE uint32_t phx__names_lost_at(const struct phx__names_lost *l, uint64_t first);
 
 #endif
 
@@ -1675,8 +1787,8 @@ PHX_PRIVATE void phx__detect_due(struct phx__detect *l, int kind, uint32_t node,
 
 struct phx__dial_slot {
     uint64_t since;
-    uint32_t target; /* slot; PHX__NONE: free */
-    uint32_t next;   /* free attempt */
+    uint32_t target; /* index; PHX__NONE: free */
+    uint32_t next;   /* free slot */
     uint16_t generation;
     uint8_t address; /* of the target */
     uint8_t answered;
@@ -1690,23 +1802,18 @@ struct phx__dial_slots {
     uint32_t free;  /* PHX__NONE: all are in use */
 };
 
-/* Room for max of them, at once, so that no dial can fail for lack of a number. PHX_ENOMEM. */
-PHX_PRIVATE int phx__dial_slot_init(struct phx__dial_slots *a, struct phx__mem *mem, uint32_t max);
-PHX_PRIVATE void phx__dial_slot_free(struct phx__dial_slots *a);
-/* One of the free ones: its number, which is never PHX__NONE and not used again for long. */
-PHX_PRIVATE uint32_t phx__dial_slot_open(struct phx__dial_slots *a, uint32_t target, uint32_t address,
-                                        uint64_t now);
-PHX_PRIVATE void phx__dial_slot_close(struct phx__dial_slots *a, uint32_t number);
-/* 1 and whose it is, or 0 if it is over. */
-PHX_PRIVATE int phx__dial_slot_find(const struct phx__dial_slots *a, uint32_t number, uint32_t *target,
-                                   uint32_t *address);
-/* The same attempt, for what is now another address of its target. */
-PHX_PRIVATE void phx__dial_slot_move(struct phx__dial_slots *a, uint32_t number, uint32_t address);
-/* Something came back from there: it is no wall. */
-PHX_PRIVATE void phx__dial_slot_answered(struct phx__dial_slots *a, uint32_t number);
-/* The one that should give way to somebody who waits, or PHX__NONE: then ask again at *next. */
-PHX_PRIVATE uint32_t phx__dial_slot_gives_way(const struct phx__dial_slots *a, uint64_t now,
-                                             uint64_t *next);
+/* Memory for max slots, at once, so that no dial can fail for lack of one. PHX_ENOMEM. */
+PHX_PRIVATE int phx__dial_slot_init(struct phx__dial_slots *s, struct phx__mem *mem, uint32_t max);
+PHX_PRIVATE void phx__dial_slot_free(struct phx__dial_slots *s);
+/* One of the free slots: its number, which is never PHX__NONE and not used again for long. */
+PHX_PRIVATE uint32_t phx__dial_slot_open(struct phx__dial_slots *s, uint32_t target, uint32_t address,
+                                         uint64_t now);
+PHX_PRIVATE void phx__dial_slot_close(struct phx__dial_slots *s, uint32_t number);
+/* The slot with this number, or NULL if the dial is over. */
+PHX_PRIVATE struct phx__dial_slot *phx__dial_slot_find(const struct phx__dial_slots *s, uint32_t number);
+/* The number of the slot that should give way to a target that waits, or PHX__NONE: then ask again at
+ * *next. */
+PHX_PRIVATE uint32_t phx__dial_slot_gives_way(const struct phx__dial_slots *s, uint64_t now, uint64_t *next);
 
 #endif
 
@@ -1719,7 +1826,7 @@ PHX_PRIVATE uint32_t phx__dial_slot_gives_way(const struct phx__dial_slots *a, u
 #define PHX_DIAL_PICK_H
 /* include "base/id.h" */
 
-#define PHX__DISC_BEST 8u /* nodes of its own choice that a node links with beyond max_links */
+#define PHX__DIAL_PICKS 8u /* nodes of its own choice that a node links with beyond max_links */
 
 struct phx__dial_pick {
     uint64_t score;
@@ -1727,19 +1834,20 @@ struct phx__dial_pick {
 };
 
 struct phx__dial_picks {
-    struct phx__dial_pick at[PHX__DISC_BEST]; /* ascending scores */
+    struct phx__dial_pick at[PHX__DIAL_PICKS]; /* ascending scores */
     uint32_t count;
 };
 
 /* The lower, the better. */
 PHX_PRIVATE uint64_t phx__dial_pick_score(const struct phx__ids *ids, uint32_t node);
-PHX_PRIVATE int phx__dial_pick_has(const struct phx__dial_picks *b, uint32_t node);
-/* Would it be one of them? */
-PHX_PRIVATE int phx__dial_pick_takes(const struct phx__dial_picks *b, const struct phx__ids *ids, uint32_t node);
-/* Is it one of the best? Then the worst of them may have to go. */
-PHX_PRIVATE void phx__dial_pick_offer(struct phx__dial_picks *b, const struct phx__ids *ids, uint32_t node);
-/* 1 if it was one of them: there is room for the next best. */
-PHX_PRIVATE int phx__dial_pick_drop(struct phx__dial_picks *b, uint32_t node);
+PHX_PRIVATE int phx__dial_pick_has(const struct phx__dial_picks *p, uint32_t node);
+/* Would this node be picked? */
+PHX_PRIVATE int phx__dial_pick_takes(const struct phx__dial_picks *p, const struct phx__ids *ids,
+                                     uint32_t node);
+/* Picks this node if it should be; then the worst of the picks may have to go. */
+PHX_PRIVATE void phx__dial_pick_offer(struct phx__dial_picks *p, const struct phx__ids *ids, uint32_t node);
+/* 1 if it was a pick: there is room for the next best. */
+PHX_PRIVATE int phx__dial_pick_drop(struct phx__dial_picks *p, uint32_t node);
 
 #endif
 
@@ -1752,16 +1860,16 @@ PHX_PRIVATE int phx__dial_pick_drop(struct phx__dial_picks *b, uint32_t node);
 #define PHX_DIAL_BACKOFF_H
 /* include "base/rnd.h" */
 
-/* So many rounds without success, half a minute by default if all refuse at once, and a node is
- * taken to be dead: from then on the wait may double up to ten times retry_max. Hubs are exempt,
- * the user said so. */
-#define PHX__PACE_DEAD_ROUNDS 10u
+/* After this many rounds without success, half a minute by default if all refuse at once, a node is taken to
+ * be dead: from then on the wait may double up to ten times retry_max. Hubs are exempt, the user named
+ * them. */
+#define PHX__DIAL_DEAD_ROUNDS 10u
 
-/* The rate for what most probably fails again. */
+/* The wait for what most probably fails again. */
 PHX_PRIVATE uint64_t phx__dial_backoff_slow(uint64_t retry_max_us);
-/* The wait after so many failures. */
+/* The wait after this many failures. */
 PHX_PRIVATE uint64_t phx__dial_backoff_next(struct phx__rnd *rnd, uint64_t retry_min_us,
-                                       uint64_t retry_max_us, int hub, uint32_t failures);
+                                            uint64_t retry_max_us, int hub, uint32_t failures);
 /* Uniform in low..high. */
 PHX_PRIVATE uint64_t phx__dial_backoff_between(struct phx__rnd *rnd, uint64_t low, uint64_t high);
 
@@ -1777,310 +1885,302 @@ PHX_PRIVATE uint64_t phx__dial_backoff_between(struct phx__rnd *rnd, uint64_t lo
 /* include "base/id.h" */
 /* include "base/mem.h" */
 
-#define PHX__DISC_ADDRESSES 8u /* addresses per node or hub, raced */
+#define PHX__DIAL_ADDRESSES 8u /* addresses per node or hub, raced */
 
-/* Who the last attempt has proved to be at the other end. A REFUSE proves nothing. */
+/* Who the last dial has proved to be at the other end. A REFUSE proves nothing. */
 enum phx__dial_addr_met {
-    PHX__CONTACT_NOBODY,
-    PHX__CONTACT_RIGHT, /* the node that was dialled, or whoever a hub is */
-    PHX__CONTACT_OTHER  /* another node lives there now */
+    PHX__DIAL_MET_NOBODY,
+    PHX__DIAL_MET_RIGHT, /* the node that was dialled, or whoever a hub is */
+    PHX__DIAL_MET_OTHER  /* another node lives there now */
 };
 
-/* One address of a target. As many as a node has stand in one block, with the texts of the paths, which few
+/* One address of a target. The addresses of a node stand in one block, with the texts of the paths, which few
  * have, behind them: a struct phx_address is 126 bytes, nearly all of them room for a path. */
 struct phx__dial_addr {
-    uint64_t tried_at; /* when the last attempt ended; 0: not tried */
-    uint32_t attempt;  /* under way, or PHX__NONE */
-    int16_t error;     /* how the last one ended; 0: not tried or fine. PHX_ESELF: not tried for a while */
+    uint64_t tried_at; /* when the last dial ended; 0: not tried */
+    uint32_t slot;     /* number of the dial under way, or PHX__NONE */
+    int16_t error;     /* how the last dial ended; 0: not tried or fine. PHX_ESELF: not tried for a while */
     uint8_t met;       /* enum phx__dial_addr_met */
     uint8_t path_size; /* with its NUL; 0: none */
     uint8_t family, tls;
     uint16_t port;
-    uint8_t ip[16]; /* or two bytes that say where the path begins, from the first contact on */
+    uint8_t ip[16]; /* or two bytes that say where in the block the path begins */
 };
 
-/* The order of a race: UNIX sockets, then IPv6 and IPv4 in turn, each once; how many there are. */
+/* In the order of a race: UNIX sockets, then IPv6 and IPv4 in turn, each once; how many there are. */
 PHX_PRIVATE uint32_t phx__dial_addr_order(const struct phx_address *a, uint32_t count,
-                                        uint32_t picked[PHX__DISC_ADDRESSES]);
-/* The addresses picked, none of them tried. NULL: no memory. */
+                                          struct phx_address out[PHX__DIAL_ADDRESSES]);
+/* n addresses, none of them tried. NULL: no memory. */
 PHX_PRIVATE struct phx__dial_addr *phx__dial_addr_new(struct phx__mem *mem, const struct phx_address *a,
-                                                  const uint32_t *picked, uint32_t n);
+                                                      uint32_t n);
 PHX_PRIVATE void phx__dial_addr_free(struct phx__mem *mem, struct phx__dial_addr *at, uint32_t count);
-/* The address of the one with this number. */
-PHX_PRIVATE void phx__dial_addr_address(const struct phx__dial_addr *at, uint32_t i,
-                                      struct phx_address *out);
+/* Address i of the block. */
+PHX_PRIVATE void phx__dial_addr_address(const struct phx__dial_addr *at, uint32_t i, struct phx_address *out);
 /* Which one this is, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__dial_addr_index(const struct phx__dial_addr *at, uint32_t count,
-                                        const struct phx_address *a);
+                                          const struct phx_address *a);
 /* The same set, in whatever order? */
 PHX_PRIVATE int phx__dial_addr_is_same(const struct phx__dial_addr *at, uint32_t count,
-                                     const struct phx_address *a, const uint32_t *picked,
-                                     uint32_t n);
+                                       const struct phx_address *a, uint32_t n);
 /* The ones that may be tried now, as bits. rest: how long one that led to this node itself is left alone. */
-PHX_PRIVATE unsigned phx__dial_addr_usable(const struct phx__dial_addr *at, uint32_t count,
-                                         uint64_t rest, uint64_t now);
+PHX_PRIVATE unsigned phx__dial_addr_usable(const struct phx__dial_addr *at, uint32_t count, uint64_t rest,
+                                           uint64_t now);
 /* When the first of them may be tried. */
-PHX_PRIVATE uint64_t phx__dial_addr_first(const struct phx__dial_addr *at, uint32_t count,
-                                        uint64_t rest);
+PHX_PRIVATE uint64_t phx__dial_addr_first(const struct phx__dial_addr *at, uint32_t count, uint64_t rest);
 /* Nobody is where this target was said to be: others live at all its addresses, or this node. */
 PHX_PRIVATE int phx__dial_addr_is_gone(const struct phx__dial_addr *at, uint32_t count, uint64_t rest,
-                                     uint64_t now);
+                                       uint64_t now);
 
 #endif
 
-/* ======== src/dial/ratelimit.h ======== */
-/* ratelimit.h - BRAIN: how often something may be done to a place: dials at an address, lines in the log. */
+/* ======== src/dial/rate.h ======== */
+/* rate.h - BRAIN: how often a node dials the addresses that it was told by others. */
 #ifdef PHX_LINES
-#line 1 "src/dial/ratelimit.h"
+#line 1 "src/dial/rate.h"
 #endif
-#ifndef PHX_DIAL_RATELIMIT_H
-#define PHX_DIAL_RATELIMIT_H
+#ifndef PHX_DIAL_RATE_H
+#define PHX_DIAL_RATE_H
+/* include "base/ratelimit.h" */
 /* include "dial/addr.h" */
 
-struct phx__ratelimit_rule {
-    uint64_t interval_us; /* one more after each of these ... */
-    uint32_t burst;       /* ... and so many at once */
+/* How long until the first of these addresses may be dialled, 0: now. which: bits. */
+PHX_PRIVATE uint64_t phx__dial_rate_wait(const struct phx__ratelimit *l, const struct phx__dial_addr *at,
+                                         uint32_t count, unsigned which, uint64_t now);
+/* One dial of this address. */
+PHX_PRIVATE void phx__dial_rate_spend(struct phx__ratelimit *l, const struct phx_address *a, uint64_t now);
+/* A node has proved that it lives at this address: what was spent on it does not count. paid: the dial that
+ * showed it was spent, and is given back to its host and to all together. */
+PHX_PRIVATE void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a, int paid);
+
+#endif
+
+/* ======== src/dial/start.h ======== */
+/* start.h - BRAIN: many nodes start together: when each begins to dial, and how many dials at once. */
+#ifdef PHX_LINES
+#line 1 "src/dial/start.h"
+#endif
+#ifndef PHX_DIAL_START_H
+#define PHX_DIAL_START_H
+/* include "dial/slot.h" */
+/* include "base/rnd.h" */
+
+/* How often at most a first dial is left to the other side beyond its time. */
+#define PHX__DIAL_START_PATIENCE 10u
+
+struct phx__dial_start {
+    uint32_t above;     /* a start is paced above this many known nodes; 0: never */
+    uint32_t window;    /* dials at once */
+    uint64_t slowed_at; /* when the window was last halved */
+    uint64_t quickest;  /* the least that a link took from dial to up */
+    uint64_t learnt_at; /* when a node was last heard of for the first time */
+    uint64_t news_at;   /* ... and when the first of those was that are still waited for */
+    uint64_t asked_at;  /* when somebody was last asked whether that was all */
+    uint64_t told_all_at; /* when the answer was that it was */
+    uint64_t linked_at;   /* when a link last came up */
 };
 
-struct phx__ratelimit_line { /* of one place */
-    uint64_t place;       /* 0: free */
-    uint64_t at;          /* when all that was taken will be paid for */
-    uint32_t denied;      /* since the last that was granted */
+PHX_PRIVATE void phx__dial_start_init(struct phx__dial_start *s, uint32_t above);
+PHX_PRIVATE int phx__dial_start_is_paced(const struct phx__dial_start *s, uint32_t known);
+/* A node was heard of for the first time. */
+PHX_PRIVATE void phx__dial_start_news(struct phx__dial_start *s, uint64_t now);
+/* How long to put a first dial off, so that not all dial the same node; 0 if the start is not paced. */
+PHX_PRIVATE uint64_t phx__dial_start_spread(const struct phx__dial_start *s, uint32_t known,
+                                            struct phx__rnd *rnd);
+/* Links are still coming: it is too soon for a first dial in place of the other side. */
+PHX_PRIVATE int phx__dial_start_is_patient(const struct phx__dial_start *s, uint32_t known, uint64_t now);
+/* May one more dial be under way? first: it would be the first one of a node that nobody needs at once. */
+PHX_PRIVATE int phx__dial_start_has_room(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
+                                         uint32_t known, int first, uint64_t now);
+/* When to look again although no dial has ended; UINT64_MAX: never. */
+PHX_PRIVATE uint64_t phx__dial_start_room_at(const struct phx__dial_start *s,
+                                             const struct phx__dial_slots *slots, uint32_t known,
+                                             uint64_t now);
+/* 1 if it is time to ask whether that was all the news: the caller does. */
+PHX_PRIVATE int phx__dial_start_asks(struct phx__dial_start *s, uint32_t known, uint64_t now);
+/* The node that was asked knows no more: 1 if that is news. */
+PHX_PRIVATE int phx__dial_start_told_all(struct phx__dial_start *s, uint64_t now);
+/* A link came this long after its dial. most: of the window. */
+PHX_PRIVATE void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, uint32_t most, uint64_t now);
+
+#endif
+
+/* ======== src/dial/target.h ======== */
+/* target.h - BRAIN: the hubs and nodes that may be dialled. A node that may not be is only counted. */
+#ifdef PHX_LINES
+#line 1 "src/dial/target.h"
+#endif
+#ifndef PHX_DIAL_TARGET_H
+#define PHX_DIAL_TARGET_H
+/* include "dial/addr.h" */
+/* include "dial/pick.h" */
+/* include "base/timer.h" */
+
+#define PHX__DIAL_HUBS 64u
+/* In struct phx__dial_node: it has addresses, and no target yet. */
+#define PHX__DIAL_LATENT UINT32_MAX
+
+struct phx__dial_target {      /* a hub, or a node that may be dialled */
+    struct phx__dial_addr *at; /* in the order in which they are tried */
+    uint8_t count;
+    uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
+    uint8_t in_use, hub, round, queued, verdict;
+    uint8_t fresh;                 /* not dialled yet, and may be left to the other side so often */
+    uint32_t node;                 /* PHX__NONE for a hub nobody knows yet */
+    uint16_t failures, duplicates; /* rounds in a row that ended so */
+    uint32_t timer;                /* when to begin a round or try the next address */
+    uint32_t before, after;        /* in the queue; a free target: after is the next free one */
 };
 
-struct phx__ratelimit {
+struct phx__dial_node { /* what is known of a node besides its addresses */
+    uint32_t up_at;     /* in units of 1,024 us */
+    uint32_t target;    /* index + 1; 0: no addresses known; or PHX__DIAL_LATENT */
+    uint8_t linked;     /* 2: and it has left, so the link will soon be gone */
+    uint8_t wanted, flaps;
+    uint8_t reachable; /* there is some route */
+};
+
+struct phx__dial_targets {
     struct phx__mem *mem;
-    struct phx__ratelimit_line *lines;
-    uint32_t count; /* a power of two */
-    uint64_t salt;  /* so that nobody can choose places that meet in the table */
-    uint64_t all;   /* as `at`, of all places together */
+    struct phx__ids *ids;
+    struct phx__timers *timers;
+    void *ctx;
+    uint32_t (*addresses)(void *ctx, uint32_t node, struct phx_address *out); /* see struct phx__dial_ops */
+    struct phx__dial_target *at; /* hubs and nodes alike */
+    uint32_t count, capacity, free;
+    struct phx__dial_node *nodes; /* by node */
+    uint32_t node_capacity;
+    uint32_t known;                /* nodes that have addresses or a link */
+    uint32_t latent;               /* of these, how many have addresses and no target */
+    uint32_t hubs[PHX__DIAL_HUBS]; /* targets */
+    uint32_t hub_count;
+    struct phx__dial_picks picks; /* nodes dialled also beyond max_links */
 };
 
-/* count: how many places are remembered, a power of two and at least 4. PHX_ENOMEM. */
-PHX_PRIVATE int phx__ratelimit_init(struct phx__ratelimit *b, struct phx__mem *mem, uint32_t count,
-                                 uint64_t salt);
-PHX_PRIVATE void phx__ratelimit_free(struct phx__ratelimit *b);
-
-/* The place that an address is (with_port 0: its host, any port). Never 0. */
-PHX_PRIVATE uint64_t phx__ratelimit_place(const struct phx__ratelimit *b, const struct phx_address *a,
-                                       int with_port);
-/* Takes one for this place: how many were denied before it, or -1 if it is denied too. */
-PHX_PRIVATE int64_t phx__ratelimit_take(struct phx__ratelimit *b, uint64_t place,
-                                     const struct phx__ratelimit_rule *rule, uint64_t now);
-/* Takes one of all places together: 1, or 0 if it is denied. */
-PHX_PRIVATE int phx__ratelimit_take_all(struct phx__ratelimit *b, const struct phx__ratelimit_rule *rule,
-                                     uint64_t now);
-
-/* Dials of addresses that were learnt from others. How long until the first of these may be dialled, 0: now;
- * which: bits. */
-PHX_PRIVATE uint64_t phx__ratelimit_first(const struct phx__ratelimit *b, const struct phx__dial_addr *at,
-                                       uint32_t count, unsigned which, uint64_t now);
-PHX_PRIVATE void phx__ratelimit_dialled(struct phx__ratelimit *b, const struct phx_address *a,
-                                     uint64_t now);
-/* A node has proved that it lives there: what was spent does not count, and the dial that showed it, if it
- * was paid for, is given back to its host too. */
-PHX_PRIVATE void phx__ratelimit_good(struct phx__ratelimit *b, const struct phx_address *a, int paid);
+/* A target at rest. PHX_ENOMEM: nothing changed. */
+PHX_PRIVATE int phx__dial_target_new(struct phx__dial_targets *ts, const struct phx_address *a, uint32_t n,
+                                     uint32_t *target);
+/* Its timer, addresses and index are free. */
+PHX_PRIVATE void phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t target);
+/* What is known of a node, or NULL. */
+PHX_PRIVATE struct phx__dial_node *phx__dial_target_node(const struct phx__dial_targets *ts, uint32_t node);
+/* Makes room for what is known of a node. PHX_ENOMEM. */
+PHX_PRIVATE int phx__dial_target_reserve(struct phx__dial_targets *ts, uint32_t node);
+PHX_PRIVATE int phx__dial_target_is_linked(const struct phx__dial_targets *ts, uint32_t node);
+/* Has the node addresses? */
+PHX_PRIVATE int phx__dial_target_is_known(const struct phx__dial_targets *ts, uint32_t node);
+/* The target of a node, or PHX__NONE. */
+PHX_PRIVATE uint32_t phx__dial_target_of(const struct phx__dial_targets *ts, uint32_t node);
+/* All that stand for a node: its own and hubs where it was met. How many. */
+PHX_PRIVATE uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uint32_t node,
+                                           uint32_t out[PHX__DIAL_HUBS + 1]);
+/* Is this a node that was never dialled and that nobody needs at once? Not PHX__NONE. */
+PHX_PRIVATE int phx__dial_target_is_fresh(const struct phx__dial_targets *ts, uint32_t target);
+/* A node with addresses becomes known: does it do without a target for the time being? */
+PHX_PRIVATE int phx__dial_target_can_wait(const struct phx__dial_targets *ts, uint32_t node,
+                                          uint32_t max_links);
+/* The target of a node, which is made if it was put off; PHX__NONE: no addresses, or no memory. */
+PHX_PRIVATE uint32_t phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node);
+/* If all known nodes may be dialled again: makes the targets that were put off. 1 if there were any. */
+PHX_PRIVATE int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t max_links);
+/* The node that would be the next pick, or PHX__NONE. */
+PHX_PRIVATE uint32_t phx__dial_target_next_pick(const struct phx__dial_targets *ts);
 
 #endif
 
 /* ======== src/dial/dial.h ======== */
-/* dial.h - BRAIN: who exists and how to reach them: hubs, learnt contacts, whom to dial next and when. */
+/* dial.h - BRAIN: who exists and how to reach them: hubs, known nodes, whom to dial next and when. */
 #ifdef PHX_LINES
 #line 1 "src/dial/dial.h"
 #endif
 #ifndef PHX_DIAL_DIAL_H
 #define PHX_DIAL_DIAL_H
 /* include "dial/slot.h" */
-/* include "dial/pick.h" */
-/* include "dial/ratelimit.h" */
-/* include "dial/addr.h" */
-/* include "dial/backoff.h" */
-/* include "base/rnd.h" */
-/* include "base/timer.h" */
-
-#define PHX__DISC_HUBS 64u
+/* include "dial/rate.h" */
+/* include "dial/start.h" */
+/* include "dial/target.h" */
 
 struct phx__dial_limits {
     uint32_t max_links; /* up to here every known node is dialled, beyond it a few */
-    uint32_t max_dials; /* attempts under way at once */
+    uint32_t max_dials; /* under way at once */
     uint64_t retry_min_us, retry_max_us;
-    uint32_t crowd; /* beyond so many known nodes first dials are spread and counted; 0: never */
+    uint32_t start_above; /* above this many known nodes a start is paced (start.c); 0: never */
 };
 
-/* dial is called from phx__dial_due only. Neither may call back into this room, but for
+/* dial is called from phx__dial_due only. None of these may call back into this room, but for
  * phx__dial_answered. */
 struct phx__dial_ops {
     void *ctx;
-    /* Begin a connection. 0: under way, the outcome comes as phx__dial_result or phx__dial_up with this
-     * attempt number; negative: failed at once with that reason. expect: the node that should answer,
-     * PHX__NONE if any. */
-    int (*dial)(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to);
-    /* Give this attempt up (another address won). No result is wanted. */
-    void (*abandon)(void *ctx, uint32_t attempt);
-    /* Ask whoever told of the last new node whether that was all: see phx__dial_told_all. */
+    /* Begin a connection. 0: under way, the outcome comes as phx__dial_result or phx__dial_up with this slot;
+     * negative: failed at once with that reason. expect: the node that should answer, PHX__NONE if any. */
+    int (*dial)(void *ctx, uint32_t slot, uint32_t expect, const struct phx_address *to);
+    /* Give this dial up (another address won). No result is wanted. */
+    void (*abandon)(void *ctx, uint32_t slot);
+    /* Ask the node that told of the last new one whether that was all: see phx__dial_told_all. */
     void (*ask)(void *ctx);
-    /* The addresses of a node for which phx__dial_contact was called, as they are now, at most
-     * PHX__DISC_ADDRESSES: how many. NULL: they are all kept here. */
+    /* The addresses of a node for which phx__dial_set_addrs was called, as they are now, at most
+     * PHX__DIAL_ADDRESSES: how many. NULL: they are all kept here. */
     uint32_t (*addresses)(void *ctx, uint32_t node, struct phx_address *out);
 };
 
-struct phx__dial_target {           /* a hub or a node one could dial */
-    struct phx__dial_addr *at;        /* in the order in which they are tried */
-    uint8_t count;
-    uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
-    uint8_t in_use, hub, round, queued, verdict;
-    uint8_t fresh;                 /* not dialled yet, and may be left to the other so often */
-    uint32_t node;                 /* PHX__NONE for a hub nobody knows yet */
-    uint16_t failures, duplicates; /* rounds in a row that ended so */
-    uint32_t timer;                /* when to begin a round or try the next address */
-    uint32_t before, after;        /* in the queue; a free slot: after is the next free one */
-};
-struct phx__dial_node { /* what is known of a node besides its addresses */
-    uint32_t up_at; /* in units of 1,024 us */
-    uint32_t target; /* slot + 1; 0: no addresses known; or PHX__TARGET_LATENT */
-    uint8_t linked;    /* 2: and it has left, so the link will soon be gone */
-    uint8_t wanted, flaps;
-    uint8_t reachable; /* there is some route */
-};
 struct phx__dial {
-    struct phx__mem *mem;
-    struct phx__ids *ids;
-    struct phx__timers *timers;
     struct phx__rnd *rnd;
     struct phx__dial_ops ops;
     struct phx__dial_limits limits;
-    struct phx__dial_target *targets; /* slots: hubs and nodes alike */
-    uint32_t target_count, target_capacity, target_free;
-    struct phx__dial_node *nodes; /* by node */
-    uint32_t node_capacity;
-    struct phx__dial_slots attempts; /* max_dials of them */
-    uint64_t room_at; /* none of them gives way before; UINT64_MAX: not known */
-    uint32_t links, known;
-    uint32_t latent; /* of these, how many have addresses and no target yet, see target.c */
-    uint32_t hubs[PHX__DISC_HUBS]; /* slots */
-    uint32_t hub_count;
-    struct phx__dial_picks best; /* nodes dialled also beyond max_links */
-    uint32_t head, tail; /* the queue: targets that are due and wait for max_dials */
-    struct phx__ratelimit budget; /* of dials at learnt addresses */
+    struct phx__dial_targets targets;
+    struct phx__dial_slots slots; /* max_dials of them */
+    struct phx__dial_start start;
+    struct phx__ratelimit rate; /* of dials at addresses that others told */
+    uint64_t room_at;           /* no slot gives way before; UINT64_MAX: not known */
+    uint32_t links;
+    uint32_t head, tail; /* the queue: targets that are due and wait for a slot */
     int listening;       /* this node can be dialled */
     int stopped;         /* closing: dial no more */
-    uint32_t pace;       /* dials at once, in a crowd */
-    uint64_t slowed_at;  /* when it was last halved */
-    uint64_t quickest;   /* the least that a link took from dial to up */
-    uint64_t learnt_at;  /* when a node was last heard of for the first time */
-    uint64_t news_at;    /* ... and when the first of those was that are still waited for */
-    uint64_t asked_at, told_all_at; /* ... it was asked whether that was all; and that was all */
-    uint64_t linked_at;  /* when a link last came up */
     uint64_t now;        /* the latest time told, for calls that are not told */
 };
 
 PHX_PRIVATE int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *ids,
                                struct phx__timers *timers, struct phx__rnd *rnd,
-                               const struct phx__dial_limits *limits,
-                               const struct phx__dial_ops *ops);
+                               const struct phx__dial_limits *limits, const struct phx__dial_ops *ops);
 PHX_PRIVATE void phx__dial_free(struct phx__dial *d);
 /* This node accepts links: its peers may dial it, so of two listening nodes only one dials at first. */
 PHX_PRIVATE void phx__dial_listening(struct phx__dial *d, int yes);
 /* A hub: dialled at once and for ever. The same addresses again are no second hub. At most
- * PHX__DISC_ADDRESSES are kept. PHX_EINVAL (none), PHX_ELIMIT, PHX_ENOMEM. */
-PHX_PRIVATE int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count,
-                              uint64_t now);
+ * PHX__DIAL_ADDRESSES are kept. PHX_EINVAL (none), PHX_ELIMIT, PHX_ENOMEM. */
+PHX_PRIVATE int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count, uint64_t now);
 /* What `node` says of its own addresses replaces what was known of it. count 0: it cannot be dialled.
  * PHX_ENOMEM: nothing changed. */
-PHX_PRIVATE int phx__dial_contact(struct phx__dial *d, uint32_t node, const struct phx_address *a,
-                                  uint32_t count, uint64_t now);
-/* A link with node is up (attempt: the one that made it, or PHX__NONE if the peer dialled) or down.
- * PHX_ENOMEM: it is not taken note of: close the link. The attempt is over in any case. */
-PHX_PRIVATE int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t attempt, uint64_t now);
+PHX_PRIVATE int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_address *a,
+                                    uint32_t count, uint64_t now);
+/* A link with node is up (slot: of the dial that made it, or PHX__NONE if the peer dialled) or down.
+ * PHX_ENOMEM: it is not taken note of: close the link. The dial is over in any case. */
+PHX_PRIVATE int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot, uint64_t now);
 PHX_PRIVATE void phx__dial_down(struct phx__dial *d, uint32_t node, uint64_t now);
-/* The other side of this attempt has proved to be `node` (PHX__NONE: one not known here), and up or a
- * result will follow. Without it a PHX_EDUPLICATE may come from anybody: the other addresses are tried,
- * and a hub is dialled on, since it could not be told from one without a link. */
-PHX_PRIVATE void phx__dial_meet(struct phx__dial *d, uint32_t attempt, uint32_t node);
-/* An attempt failed, why. PHX_EDUPLICATE and PHX_ESELF are not failures of the address; after
- * PHX_ESELF it rests for ten times retry_max. Attempts that are over or abandoned are ignored. */
-PHX_PRIVATE void phx__dial_result(struct phx__dial *d, uint32_t attempt, int error, uint64_t now);
+/* The other side of this dial has proved to be `node` (PHX__NONE: one not known here), and up or a result
+ * will follow. Without it a PHX_EDUPLICATE may come from anybody: the other addresses are tried, and a hub is
+ * dialled on, since it could not be told from one without a link. */
+PHX_PRIVATE void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node);
+/* A dial failed, why. PHX_EDUPLICATE and PHX_ESELF are not failures of the address; after PHX_ESELF it rests
+ * for ten times retry_max. Dials that are over or abandoned are ignored. */
+PHX_PRIVATE void phx__dial_result(struct phx__dial *d, uint32_t slot, int error, uint64_t now);
 /* Somebody wants to send to node over a direct link: dial even beyond the bound, until a link is up. */
 PHX_PRIVATE void phx__dial_want(struct phx__dial *d, uint32_t node, uint64_t now);
 /* There is a route to the node, or there is none. What failed before it was back may work now. */
 PHX_PRIVATE void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable, uint64_t now);
 /* This node has a new address of its own: it is in another network. */
 PHX_PRIVATE void phx__dial_moved(struct phx__dial *d, uint64_t now);
-/* Whoever was asked knows no more than this node does. */
+/* The node that was asked knows no more than this node does. */
 PHX_PRIVATE void phx__dial_told_all(struct phx__dial *d, uint64_t now);
-/* The other side of this attempt has answered the connection; what it says is still to come. */
-PHX_PRIVATE void phx__dial_answered(struct phx__dial *d, uint32_t attempt);
-/* The node left or is forgotten: dial no more. A link with it stays one until phx__dial_down, which must
- * come before its index is used again. */
+/* The other side of this dial has answered the connection; what it says is still to come. */
+PHX_PRIVATE void phx__dial_answered(struct phx__dial *d, uint32_t slot);
+/* The node left or is forgotten: dial no more. A link with it stays one until phx__dial_down, which must come
+ * before its index is used again. */
 PHX_PRIVATE void phx__dial_forget(struct phx__dial *d, uint32_t node);
 /* The addresses under which a node is dialled and how each fared; how many. */
 PHX_PRIVATE uint32_t phx__dial_look(const struct phx__dial *d, uint32_t node,
                                     const struct phx__dial_addr **at);
 PHX_PRIVATE void phx__dial_stop(struct phx__dial *d);
-/* PHX__TIMER_DISC fired with this argument. */
+/* PHX__TIMER_DIAL fired with this argument. */
 PHX_PRIVATE void phx__dial_due(struct phx__dial *d, uint32_t arg, uint64_t now);
-
-#endif
-
-/* ======== src/dial/start.h ======== */
-/* start.h - part of disc: when many start together: when each dials, and how many dials at once. */
-#ifdef PHX_LINES
-#line 1 "src/dial/start.h"
-#endif
-#ifndef PHX_DIAL_START_H
-#define PHX_DIAL_START_H
-/* include "dial/dial.h" */
-
-/* A first dial is left to the other side so often at most beyond its time. */
-#define PHX__CROWD_PATIENCE_TIMES 10u
-/* Dials at once, to begin with. */
-#define PHX__CROWD_PACE 2u
-
-/* Somebody was heard of for the first time. */
-PHX_PRIVATE void phx__dial_start_news(struct phx__dial *d);
-/* How long to put a first dial off, so that not all dial the same node; 0: no crowd. */
-PHX_PRIVATE uint64_t phx__dial_start_spread(const struct phx__dial *d);
-/* Is it too soon for a first dial in place of the other side? Links are still coming. */
-PHX_PRIVATE int phx__dial_start_is_patient(const struct phx__dial *d, uint32_t slot);
-/* Does this one pass those that wait for the end of the news? */
-PHX_PRIVATE int phx__dial_start_goes_first(const struct phx__dial *d, uint32_t slot);
-/* May one more dial be under way, that of the head of the queue? */
-PHX_PRIVATE int phx__dial_start_has_room(const struct phx__dial *d);
-/* When to look again although no dial has ended; UINT64_MAX: never. */
-PHX_PRIVATE uint64_t phx__dial_start_room_at(const struct phx__dial *d);
-/* Asks whether that was all the news, if it is time for it. */
-PHX_PRIVATE void phx__dial_start_ask(struct phx__dial *d);
-/* A link came so long after its dial. */
-PHX_PRIVATE void phx__dial_start_learn(struct phx__dial *d, uint64_t took);
-
-#endif
-
-/* ======== src/dial/target.h ======== */
-/* target.h - part of disc: what may be dialled gets a target, and who may not is only counted. */
-#ifdef PHX_LINES
-#line 1 "src/dial/target.h"
-#endif
-#ifndef PHX_DIAL_TARGET_H
-#define PHX_DIAL_TARGET_H
-/* include "dial/dial.h" */
-
-/* In struct phx__dial_node: it has addresses, and no target yet. */
-#define PHX__TARGET_LATENT UINT32_MAX
-
-/* A target in a slot, at rest. PHX_ENOMEM: nothing changed. */
-PHX_PRIVATE int phx__dial_target_new(struct phx__dial *d, const struct phx_address *a,
-                                const uint32_t *picked, uint32_t n, uint32_t *slot);
-/* The slot of a node's target, or PHX__NONE. */
-PHX_PRIVATE uint32_t phx__dial_target_of(const struct phx__dial *d, uint32_t node);
-/* A node with addresses becomes known: does it do without a target for the time being? */
-PHX_PRIVATE int phx__dial_target_can_wait(const struct phx__dial *d, uint32_t node);
-/* The slot of a node's target, which is made if it was put off; PHX__NONE: it has no addresses, or there is
- * no memory. */
-PHX_PRIVATE uint32_t phx__dial_target_wake(struct phx__dial *d, uint32_t node);
-/* If all known nodes may be dialled again: makes those that were put off. 1 if there were any. */
-PHX_PRIVATE int phx__dial_target_wake_all(struct phx__dial *d);
-/* Who would be the next of the best, or PHX__NONE. */
-PHX_PRIVATE uint32_t phx__dial_target_next_best(const struct phx__dial *d);
 
 #endif
 
@@ -5694,6 +5794,171 @@ int phx__addr_get(struct phx__reader *r, struct phx_address *a)
         return PHX_EPROTO;
     *a = got;
     return 0;
+}
+
+/* ======== src/base/ratelimit.c ======== */
+/* ratelimit.c - token buckets by key: how often something may be done to an address or said in the log. */
+#ifdef PHX_LINES
+#line 1 "src/base/ratelimit.c"
+#endif
+
+/* A bucket is one number, the time at which all that was taken is paid for (GCRA, the virtual scheduling
+ * algorithm of ITU-T I.371): taking one moves it on by the interval, and one may be taken while it is less
+ * than burst intervals ahead of now.
+ *
+ * The table has a fixed size. A key is looked for in four buckets. If all are others', one makes room: one
+ * that is paid for already, else the address that is paid for soonest, and a host only if there is no
+ * address. An address may take longer to be paid for than its host does, so otherwise a host would be driven
+ * out by its own ports. Forgetting is generous: somebody could forget a host's bucket by naming hundreds of
+ * others, but those come out of the shared bucket, and the salt decides which keys share four buckets. */
+/* include "base/ratelimit.h" */
+
+#define RATELIMIT_WAYS 4u
+#define RATELIMIT_HOST 1u /* the lowest bit of a key, which picks no bucket: the key of a host */
+
+int phx__ratelimit_init(struct phx__ratelimit *l, struct phx__mem *mem, uint32_t count, uint64_t salt)
+{
+    PHX_ASSERT(count >= RATELIMIT_WAYS && (count & (count - 1)) == 0);
+    l->mem = mem;
+    l->salt = salt;
+    l->count = count;
+    l->buckets = phx__mem_zero(mem, (count + 1) * sizeof *l->buckets);
+    return l->buckets == NULL ? PHX_ENOMEM : 0;
+}
+
+void phx__ratelimit_free(struct phx__ratelimit *l)
+{
+    phx__mem_put(l->mem, l->buckets, (l->count + 1) * sizeof *l->buckets);
+    l->buckets = NULL;
+}
+
+/* FNV-1a. */
+static uint64_t ratelimit_hash(uint64_t h, const void *data, size_t size)
+{
+    const uint8_t *p = data;
+
+    while (size-- > 0)
+        h = (h ^ *p++) * 0x100000001b3u;
+    return h;
+}
+
+/* The bits are mixed once more at the end, since the low ones pick the bucket. */
+uint64_t phx__ratelimit_key(const struct phx__ratelimit *l, const struct phx_address *a, int with_port)
+{
+    uint64_t h = ratelimit_hash(l->salt ^ 0xcbf29ce484222325u, &a->family, 1);
+    uint8_t port[3];
+
+    port[0] = (uint8_t)(with_port ? a->port & 255 : 0); /* the same on all machines */
+    port[1] = (uint8_t)(with_port ? a->port >> 8 : 0);
+    port[2] = (uint8_t)(with_port ? 0 : 1);
+
+    if (a->family == PHX_UNIX || a->family == PHX_OTHER)
+        h = ratelimit_hash(h, a->path, strlen(a->path));
+    else
+        h = ratelimit_hash(ratelimit_hash(h, a->ip, sizeof a->ip), port, sizeof port);
+    h = (h ^ h >> 33) * 0xff51afd7ed558ccdu;
+    h = (h ^ h >> 33) & ~(uint64_t)RATELIMIT_HOST;
+    if (!with_port)
+        return h | RATELIMIT_HOST;
+    return h != PHX__RATELIMIT_ALL ? h : 2 * RATELIMIT_HOST;
+}
+
+static uint32_t ratelimit_first(const struct phx__ratelimit *l, uint64_t key)
+{
+    return (uint32_t)key & (l->count - 1) & ~(RATELIMIT_WAYS - 1);
+}
+
+/* The bucket of a key, or NULL. */
+static struct phx__ratelimit_bucket *ratelimit_find(const struct phx__ratelimit *l, uint64_t key)
+{
+    uint32_t i, first = ratelimit_first(l, key);
+
+    if (key == PHX__RATELIMIT_ALL)
+        return &l->buckets[l->count];
+    for (i = first; i < first + RATELIMIT_WAYS; i++)
+        if (l->buckets[i].key == key)
+            return &l->buckets[i];
+    return NULL;
+}
+
+/* Does bucket a make room before bucket b? A free one is at 0. */
+static int ratelimit_goes(const struct phx__ratelimit_bucket *a, const struct phx__ratelimit_bucket *b,
+                          uint64_t now)
+{
+    int a_stays = a->paid_at > now && (a->key & RATELIMIT_HOST) != 0;
+    int b_stays = b->paid_at > now && (b->key & RATELIMIT_HOST) != 0;
+
+    return a_stays != b_stays ? b_stays : a->paid_at < b->paid_at;
+}
+
+static struct phx__ratelimit_bucket *ratelimit_bucket(struct phx__ratelimit *l, uint64_t key, uint64_t now)
+{
+    uint32_t i, first = ratelimit_first(l, key);
+    struct phx__ratelimit_bucket *bucket = ratelimit_find(l, key);
+
+    if (bucket != NULL)
+        return bucket;
+    bucket = &l->buckets[first];
+    for (i = first + 1; i < first + RATELIMIT_WAYS; i++)
+        if (ratelimit_goes(&l->buckets[i], bucket, now))
+            bucket = &l->buckets[i];
+    memset(bucket, 0, sizeof *bucket);
+    bucket->key = key;
+    return bucket;
+}
+
+static uint64_t ratelimit_until(uint64_t at, const struct phx__ratelimit_rule *rule, uint64_t now)
+{
+    uint64_t ahead = (rule->burst - 1) * rule->interval_us;
+
+    return at <= now || at - now <= ahead ? 0 : at - now - ahead;
+}
+
+int64_t phx__ratelimit_take(struct phx__ratelimit *l, uint64_t key, const struct phx__ratelimit_rule *rule,
+                            uint64_t now)
+{
+    struct phx__ratelimit_bucket *bucket = ratelimit_bucket(l, key, now);
+    int64_t denied = bucket->denied;
+
+    if (ratelimit_until(bucket->paid_at, rule, now) > 0) {
+        bucket->denied += bucket->denied < UINT32_MAX;
+        return -1;
+    }
+    phx__ratelimit_spend(l, key, rule, now);
+    bucket->denied = 0;
+    return denied;
+}
+
+uint64_t phx__ratelimit_wait(const struct phx__ratelimit *l, uint64_t key,
+                             const struct phx__ratelimit_rule *rule, uint64_t now)
+{
+    const struct phx__ratelimit_bucket *bucket = ratelimit_find(l, key);
+
+    return bucket == NULL ? 0 : ratelimit_until(bucket->paid_at, rule, now);
+}
+
+void phx__ratelimit_spend(struct phx__ratelimit *l, uint64_t key, const struct phx__ratelimit_rule *rule,
+                          uint64_t now)
+{
+    struct phx__ratelimit_bucket *bucket = ratelimit_bucket(l, key, now);
+
+    bucket->paid_at = (bucket->paid_at > now ? bucket->paid_at : now) + rule->interval_us;
+}
+
+void phx__ratelimit_return(struct phx__ratelimit *l, uint64_t key, const struct phx__ratelimit_rule *rule)
+{
+    struct phx__ratelimit_bucket *bucket = ratelimit_find(l, key);
+
+    if (bucket != NULL)
+        bucket->paid_at = bucket->paid_at > rule->interval_us ? bucket->paid_at - rule->interval_us : 0;
+}
+
+void phx__ratelimit_clear(struct phx__ratelimit *l, uint64_t key)
+{
+    struct phx__ratelimit_bucket *bucket = ratelimit_find(l, key);
+
+    if (bucket != NULL)
+        bucket->paid_at = 0;
 }
 
 /* ======== src/wire/wire.c ======== */
@@ -12920,51 +13185,14 @@ void phx__detect_due(struct phx__detect *l, int kind, uint32_t node, uint64_t no
         detect_check(l, node, now);
 }
 
-/* ======== src/names/names.c ======== */
-/* names.c - BRAIN: which virtual nodes live where: claims, epochs, conflicts. */
+/* ======== src/names/index.c ======== */
+/* index.c - the claims of all nodes laid side by side: who owns a name. */
 #ifdef PHX_LINES
-#line 1 "src/names/names.c"
+#line 1 "src/names/index.c"
 #endif
 
-/* What this room promises
- *
- *   A *claim* says "names first..last are mine, since epoch e". A node's claims are sorted and
- *   disjoint; claims of different nodes may overlap, after a bug or a healed partition. Where they
- *   do, the higher (epoch, id) wins. That order is total and depends on nothing but the claims, so
- *   two nodes that have heard the same cards give the same answer for each name, in whatever order
- *   the cards came.
- *
- *   Our own claims never lose against a claim we know of: phx__names_assume outbids all of them and
- *   phx__names_set cuts at once what a newly heard claim wins. Each name cut that way is queued
- *   once for the application. What we win is left to the other side: it will do the same cut when
- *   it hears of us, and until then its claim lies in the shadow of ours.
- *
- *   A call that returns an error has changed nothing, and a lookup without memory says so.
- *
- * What it refuses to know
- *
- *   Whether a node is reachable, what is on its way to a name, how a card travels, and time.
- *   step.c forgets nodes, spreads cards and holds messages. Index numbers of nodes may be used again
- *   after phx__names_forget, so take what was lost before forgetting the winner.
- *
- * Epochs
- *
- *   A new claim gets one more than the highest epoch ever seen, from anybody (a Lamport clock), so
- *   "assumed last, knowing of the other" always wins. Parts that are held already keep their epoch:
- *   raising it would tell every node about a change that is none. One consequence: adjacent ranges
- *   assumed one by one differ in epoch and stay separate claims.
- *
- *   Epochs stop at UINT64_MAX - 1. A higher one in a card counts as that, so that a broken or
- *   hostile card neither makes ours wrap to 0 nor is out of reach. Once somebody has claimed there,
- *   all new claims are equal in epoch and ids alone decide: assuming a name from a node with a
- *   lower id works as ever, and against a higher id phx__names_assume says PHX_ELIMIT until that
- *   claim is gone. Honest nodes never come near: a million claims a second take half a million
- *   years.
- *
- * The index
- *
- *   A sorted array of disjoint segments {first, last, owner}, neighbours of one owner merged, so a
- *   lookup is one binary search and the segment is the widest range with that answer. Three states:
+/* A sorted array of disjoint segments {first, last, owner}, neighbours of one owner merged, so a lookup is
+ * one binary search and the segment is the widest range with that answer. Three states:
  *
  *               claim in a free place, or one gone
  *                       .------.
@@ -12980,41 +13208,19 @@ void phx__detect_due(struct phx__detect *l, int kind, uint32_t node, uint64_t no
  *                       '---' '--------------------------------------------'
  *               claim in a free place
  *
- *   While no two claims overlap, the index is exactly the claims, and a change is a change of one
- *   or two segments in place. Once a claim lies in another's shadow, taking the upper one away
- *   would need a search for the lower, so then we build anew, at the next lookup and not before: a
- *   node that joins hears a thousand cards in a row and asks afterwards. A new claim where nobody
- *   has one is put in place either way, so that a conflict elsewhere does not slow arrivals down.
+ * While no two claims overlap, the index is exactly the claims, and a change is a change of one or two
+ * segments in place. Once a claim lies in another's shadow, taking the upper one away would need a search for
+ * the lower, so the index is built anew, at the next lookup and not before: a node that joins hears a
+ * thousand cards in a row and asks afterwards. A new claim where nobody has one is put in place either way,
+ * so that a conflict elsewhere does not slow arrivals down.
  *
- *   The build is a sweep from name 0 upwards over two heaps: for each node the next claim, lowest
- *   first, and the claims open at this point, strongest first. A claim that ended while buried in
- *   the second heap is thrown away when it surfaces. O(c log n) for c claims of n nodes without
- *   overlaps, never worse than O(c log c).
- */
-/* include "names/names.h" */
+ * The build is a sweep from name 0 upwards over two heaps: for each node the next claim, lowest first, and
+ * the claims open at this point, strongest first. A claim that ended while buried in the second heap is
+ * thrown away when it surfaces. O(c log n) for c claims of n nodes without overlaps, never worse than O(c log
+ * c). */
+/* include "names/index.h" */
 
-/* One below the top, so that one more is always representable. */
-#define NAMES_EPOCH_TOP (UINT64_MAX - 1)
-
-/* More differences than this in one call are left to a rebuild. At 100,000 segments one costs a
- * memmove of 1.2 MB on average, up to 0.1 ms, and a rebuild measured 5 to 6 ms. */
-#define NAMES_PATCH_MAX 64u
-
-enum names_state {
-    NAMES_DISJOINT = 0, /* the index is right, and no two claims overlap */
-    NAMES_SHADOWED,     /* the index is right, but some claim lies under another */
-    NAMES_STALE         /* the index is wrong */
-};
-
-struct phx__names_index {
-    uint64_t first, last;
-    uint32_t owner;
-};
-
-/* ---- Claims ---------------------------------------------------------------------------------- */
-
-/* The first claim that ends at name or after it, or count. */
-static uint32_t names_at(const struct phx__names_of *of, uint64_t name)
+uint32_t phx__names_index_claim(const struct phx__names_of *of, uint64_t name)
 {
     uint32_t low = 0, high = of->count;
 
@@ -13029,34 +13235,38 @@ static uint32_t names_at(const struct phx__names_of *of, uint64_t name)
     return low;
 }
 
-/* One past the last claim that begins at last or before it, counting from claim i. */
-static uint32_t names_past(const struct phx__names_of *of, uint32_t i, uint64_t last)
-{
-    while (i < of->count && of->at[i].first <= last)
-        i++;
-    return i;
-}
-
-/* The order that everybody agrees on. */
-static int names_beats(const struct phx__ids *ids, uint64_t epoch, uint32_t node,
-                       uint64_t other_epoch, uint32_t other)
+int phx__names_index_beats(const struct phx__ids *ids, uint64_t epoch, uint32_t node, uint64_t other_epoch,
+                           uint32_t other)
 {
     if (epoch != other_epoch)
         return epoch > other_epoch;
     return phx__id_compare(&ids->at[node], &ids->at[other]) > 0;
 }
 
-/* ---- The index, changed in place ------------------------------------------------------------- */
+/* ---- Changes in place */
 
-/* The first segment that ends at name or after it, or index_count. */
-static uint32_t names_segment(const struct phx__names *n, uint64_t name)
+void phx__names_index_init(struct phx__names_index *x, struct phx__mem *mem, const struct phx__ids *ids)
 {
-    uint32_t low = 0, high = n->index_count;
+    memset(x, 0, sizeof *x); /* nothing is claimed, and the empty index says so */
+    x->mem = mem;
+    x->ids = ids;
+}
+
+void phx__names_index_free(struct phx__names_index *x)
+{
+    phx__mem_put(x->mem, x->at, x->capacity * sizeof *x->at);
+    phx__names_index_init(x, x->mem, x->ids);
+}
+
+/* The first segment that ends at name or after it, or count. */
+static uint32_t index_segment(const struct phx__names_index *x, uint64_t name)
+{
+    uint32_t low = 0, high = x->count;
 
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
 
-        if (n->index[middle].last < name)
+        if (x->at[middle].last < name)
             low = middle + 1;
         else
             high = middle;
@@ -13064,103 +13274,104 @@ static uint32_t names_segment(const struct phx__names *n, uint64_t name)
     return low;
 }
 
-static int names_insert(struct phx__names *n, uint32_t i, uint64_t first, uint64_t last,
-                        uint32_t owner)
+static int index_insert(struct phx__names_index *x, uint32_t i, uint64_t first, uint64_t last, uint32_t owner)
 {
-    struct phx__names_index *at;
+    struct phx__names_segment *at;
 
-    if (phx__mem_grow(n->mem, &n->index, &n->index_capacity, n->index_count + 1, sizeof *at) != 0)
+    if (phx__mem_grow(x->mem, &x->at, &x->capacity, x->count + 1, sizeof *at) != 0)
         return PHX_ENOMEM;
-    at = n->index + i;
-    memmove(at + 1, at, (n->index_count - i) * sizeof *at);
-    n->index_count++;
+    at = x->at + i;
+    memmove(at + 1, at, (x->count - i) * sizeof *at);
+    x->count++;
     at->first = first;
     at->last = last;
     at->owner = owner;
     return 0;
 }
 
-static void names_remove(struct phx__names *n, uint32_t i)
+static void index_remove(struct phx__names_index *x, uint32_t i)
 {
-    struct phx__names_index *at = n->index + i;
+    struct phx__names_segment *at = x->at + i;
 
-    n->index_count--;
-    memmove(at, at + 1, (n->index_count - i) * sizeof *at);
+    x->count--;
+    memmove(at, at + 1, (x->count - i) * sizeof *at);
 }
 
-/* A new claim of node covers first..last. The index goes stale if that is not all free. */
-static void names_index_add(struct phx__names *n, uint32_t node, uint64_t first, uint64_t last)
+void phx__names_index_add(struct phx__names_index *x, uint32_t node, uint64_t first, uint64_t last)
 {
-    struct phx__names_index *at = n->index;
-    uint32_t i = names_segment(n, first);
+    struct phx__names_segment *at = x->at;
+    uint32_t i = index_segment(x, first);
     int left, right; /* does it continue its neighbour there? */
 
-    if (i < n->index_count && at[i].first <= last)
-        n->stale = NAMES_STALE;
-    if (n->stale == NAMES_STALE)
+    if (i < x->count && at[i].first <= last)
+        x->state = PHX__NAMES_STALE;
+    if (x->state == PHX__NAMES_STALE)
         return;
     left = i > 0 && at[i - 1].owner == node && at[i - 1].last + 1 == first;
-    right = i < n->index_count && at[i].owner == node && last + 1 == at[i].first;
+    right = i < x->count && at[i].owner == node && last + 1 == at[i].first;
     if (left && right) {
         at[i - 1].last = at[i].last;
-        names_remove(n, i);
+        index_remove(x, i);
     } else if (left) {
         at[i - 1].last = last;
     } else if (right) {
         at[i].first = first;
-    } else if (names_insert(n, i, first, last, node) != 0) {
-        n->stale = NAMES_STALE;
+    } else if (index_insert(x, i, first, last, node) != 0) {
+        x->state = PHX__NAMES_STALE;
     }
 }
 
-/* A claim, or part of one, that covered first..last is gone. With shadows about, the index does not
- * say who comes to light. */
-static void names_index_cut(struct phx__names *n, uint64_t first, uint64_t last)
+void phx__names_index_cut(struct phx__names_index *x, uint64_t first, uint64_t last)
 {
-    struct phx__names_index *at;
-    uint32_t i = names_segment(n, first);
+    struct phx__names_segment *at;
+    uint32_t i = index_segment(x, first);
     int left, right; /* does something remain there? */
 
-    if (n->stale != NAMES_DISJOINT) {
-        n->stale = NAMES_STALE;
+    if (x->state != PHX__NAMES_DISJOINT) { /* with shadows about, it does not say who comes to light */
+        x->state = PHX__NAMES_STALE;
         return;
     }
-    at = n->index + i;
-    PHX_ASSERT(i < n->index_count && at->first <= first && last <= at->last);
+    at = x->at + i;
+    PHX_ASSERT(i < x->count && at->first <= first && last <= at->last);
     left = at->first < first;
     right = at->last > last;
     if (left && right) {
-        if (names_insert(n, i + 1, last + 1, at->last, at->owner) != 0)
-            n->stale = NAMES_STALE;
+        if (index_insert(x, i + 1, last + 1, at->last, at->owner) != 0)
+            x->state = PHX__NAMES_STALE;
         else
-            n->index[i].last = first - 1; /* the array may have moved */
+            x->at[i].last = first - 1; /* the array may have moved */
     } else if (left) {
         at->last = first - 1;
     } else if (right) {
         at->first = last + 1;
     } else {
-        names_remove(n, i);
+        index_remove(x, i);
     }
 }
 
-/* What node claims turns from one list into another. An epoch alone matters only where claims
- * overlap. */
-static void names_patch(struct phx__names *n, uint32_t node, const struct phx__names_of *old,
-                        const struct phx__names_of *new)
+/* An epoch alone matters only where claims overlap. */
+static int index_is_same(const struct phx__names_index *x, const struct phx__claim *a,
+                         const struct phx__claim *b)
 {
-    const struct phx__claim *gone[NAMES_PATCH_MAX], *came[NAMES_PATCH_MAX];
+    return a != NULL && b != NULL && a->first == b->first && a->last == b->last
+           && (a->epoch == b->epoch || x->state == PHX__NAMES_DISJOINT);
+}
+
+void phx__names_index_patch(struct phx__names_index *x, uint32_t node, const struct phx__names_of *old,
+                            const struct phx__names_of *new)
+{
+    const struct phx__claim *gone[PHX__NAMES_PATCH_MAX], *came[PHX__NAMES_PATCH_MAX];
     uint32_t i = 0, j = 0, k, gone_count = 0, came_count = 0;
 
-    while (n->stale != NAMES_STALE && (i < old->count || j < new->count)) {
+    while (x->state != PHX__NAMES_STALE && (i < old->count || j < new->count)) {
         const struct phx__claim *a = i < old->count ? &old->at[i] : NULL;
         const struct phx__claim *b = j < new->count ? &new->at[j] : NULL;
 
-        if (a != NULL && b != NULL && a->first == b->first && a->last == b->last
-            && (a->epoch == b->epoch || n->stale == NAMES_DISJOINT)) {
+        if (index_is_same(x, a, b)) {
             i++;
             j++;
-        } else if (gone_count + came_count == NAMES_PATCH_MAX) {
-            n->stale = NAMES_STALE;
+        } else if (gone_count + came_count == PHX__NAMES_PATCH_MAX) {
+            x->state = PHX__NAMES_STALE;
         } else if (b == NULL || (a != NULL && a->first <= b->first)) {
             gone[gone_count++] = a;
             i++;
@@ -13171,138 +13382,118 @@ static void names_patch(struct phx__names *n, uint32_t node, const struct phx__n
     }
     /* First out, then in: a claim that grew overlaps its former self. */
     for (k = 0; k < gone_count; k++)
-        names_index_cut(n, gone[k]->first, gone[k]->last);
+        phx__names_index_cut(x, gone[k]->first, gone[k]->last);
     for (k = 0; k < came_count; k++)
-        names_index_add(n, node, came[k]->first, came[k]->last);
+        phx__names_index_add(x, node, came[k]->first, came[k]->last);
 }
 
-/* ---- The index, built anew ------------------------------------------------------------------- */
+/* ---- The build */
 
 /* A claim on its way through the sweep. */
-struct names_item {
+struct index_item {
     uint64_t first, last, epoch;
     uint32_t node;
     uint32_t next; /* which of the node's claims comes after it */
 };
 
-struct names_heap {
+struct index_heap {
     struct phx__mem *mem;
     const struct phx__ids *ids;
-    int (*before)(const struct phx__ids *ids, const struct names_item *a,
-                  const struct names_item *b);
-    struct names_item *item;
+    int (*before)(const struct phx__ids *ids, const struct index_item *a, const struct index_item *b);
+    struct index_item *item;
     uint32_t count, capacity;
 };
 
-static int names_is_lower(const struct phx__ids *ids, const struct names_item *a,
-                          const struct names_item *b)
+static int index_is_lower(const struct phx__ids *ids, const struct index_item *a, const struct index_item *b)
 {
     (void)ids;
     return a->first < b->first;
 }
 
-static int names_is_stronger(const struct phx__ids *ids, const struct names_item *a,
-                             const struct names_item *b)
+static int index_is_stronger(const struct phx__ids *ids, const struct index_item *a,
+                             const struct index_item *b)
 {
-    return names_beats(ids, a->epoch, a->node, b->epoch, b->node);
+    return phx__names_index_beats(ids, a->epoch, a->node, b->epoch, b->node);
 }
 
-static void names_heap_init(struct names_heap *h, struct phx__names *n,
-                            int (*before)(const struct phx__ids *, const struct names_item *,
-                                          const struct names_item *))
-{
-    memset(h, 0, sizeof *h);
-    h->mem = n->mem;
-    h->ids = n->ids;
-    h->before = before;
-}
-
-static int names_heap_push(struct names_heap *h, const struct names_item *x)
+static int index_heap_push(struct index_heap *h, const struct index_item *item)
 {
     uint32_t i = h->count;
 
     if (phx__mem_grow(h->mem, &h->item, &h->capacity, h->count + 1, sizeof *h->item) != 0)
         return PHX_ENOMEM;
     h->count++;
-    while (i > 0 && h->before(h->ids, x, &h->item[(i - 1) / 2])) {
+    while (i > 0 && h->before(h->ids, item, &h->item[(i - 1) / 2])) {
         h->item[i] = h->item[(i - 1) / 2];
         i = (i - 1) / 2;
     }
-    h->item[i] = *x;
+    h->item[i] = *item;
     return 0;
 }
 
-/* Puts x in the place of the top and lets it sink. x must not point into the heap. */
-static void names_heap_replace(struct names_heap *h, const struct names_item *x)
+/* Puts an item, which must not be in the heap, in the place of the top and lets it sink. */
+static void index_heap_replace(struct index_heap *h, const struct index_item *item)
 {
     uint32_t i = 0, child;
 
     while ((child = 2 * i + 1) < h->count) {
         if (child + 1 < h->count && h->before(h->ids, &h->item[child + 1], &h->item[child]))
             child++;
-        if (!h->before(h->ids, &h->item[child], x))
+        if (!h->before(h->ids, &h->item[child], item))
             break;
         h->item[i] = h->item[child];
         i = child;
     }
-    h->item[i] = *x;
+    h->item[i] = *item;
 }
 
-static void names_heap_pop(struct names_heap *h)
+static void index_heap_pop(struct index_heap *h)
 {
-    struct names_item x = h->item[--h->count];
+    struct index_item item = h->item[--h->count];
 
     if (h->count > 0)
-        names_heap_replace(h, &x);
+        index_heap_replace(h, &item);
 }
 
-/* The node's claim number i as an item; 0 if it has no such claim. */
-static int names_item_get(const struct phx__names *n, uint32_t node, uint32_t i,
-                          struct names_item *x)
+/* Claim i of a node as an item; 0 if it has no such claim. */
+static int index_item_get(const struct phx__names_of *of, uint32_t node, uint32_t i, struct index_item *item)
 {
-    const struct phx__names_of *of = &n->of[node];
-
-    if (of->dead || i >= of->count)
+    if (i >= of->count)
         return 0;
-    x->first = of->at[i].first;
-    x->last = of->at[i].last;
-    x->epoch = of->at[i].epoch;
-    x->node = node;
-    x->next = i + 1;
+    item->first = of->at[i].first;
+    item->last = of->at[i].last;
+    item->epoch = of->at[i].epoch;
+    item->node = node;
+    item->next = i + 1;
     return 1;
 }
 
 /* Appends a segment, or lengthens the last one. */
-static int names_emit(struct phx__names *n, uint64_t first, uint64_t last, uint32_t owner)
+static int index_emit(struct phx__names_index *x, uint64_t first, uint64_t last, uint32_t owner)
 {
-    struct phx__names_index *end;
+    struct phx__names_segment *end = x->count > 0 ? &x->at[x->count - 1] : NULL;
 
-    if (n->index_count > 0) {
-        end = &n->index[n->index_count - 1];
-        if (end->owner == owner && end->last + 1 == first) {
-            end->last = last;
-            return 0;
-        }
-    }
-    return names_insert(n, n->index_count, first, last, owner);
+    if (end == NULL || end->owner != owner || end->last + 1 != first)
+        return index_insert(x, x->count, first, last, owner);
+    end->last = last;
+    return 0;
 }
 
 /* Gives the names from..until to whoever is strongest among the open claims. */
-static int names_sweep_to(struct phx__names *n, struct names_heap *open, uint64_t from,
-                          uint64_t until)
+static int index_sweep_to(struct phx__names_index *x, struct index_heap *open, uint64_t from, uint64_t until)
 {
     while (open->count > 0) {
-        struct names_item top = open->item[0];
+        struct index_item top = open->item[0];
         uint64_t end = top.last < until ? top.last : until;
 
         if (top.last < from) { /* it ended in another's shadow */
-            names_heap_pop(open);
+            index_heap_pop(open);
             continue;
         }
-        if (names_emit(n, from, end, top.node) != 0)
+        if (index_emit(x, from, end, top.node) != 0)
             return PHX_ENOMEM;
         if (top.last == end)
-            names_heap_pop(open);
+            index_heap_pop(open);
         if (end == until)
             break;
         from = end + 1;
@@ -13311,59 +13502,116 @@ static int names_sweep_to(struct phx__names *n, struct names_heap *open, uint64_
 }
 
 /* Takes all claims in order of their first names and leaves the finished index. */
-static int names_sweep(struct phx__names *n, struct names_heap *waiting, struct names_heap *open)
+static int index_sweep(struct phx__names_index *x, const struct phx__names_of *of, struct index_heap *waiting,
+                       struct index_heap *open)
 {
-    struct names_item x;
+    struct index_item item;
     uint64_t from = 0;
     int shadowed = 0;
 
-    n->index_count = 0;
+    x->count = 0;
     while (waiting->count > 0) {
-        x = waiting->item[0];
-        if (x.first > from && names_sweep_to(n, open, from, x.first - 1) != 0)
+        item = waiting->item[0];
+        if (item.first > from && index_sweep_to(x, open, from, item.first - 1) != 0)
             return PHX_ENOMEM;
-        from = x.first;
-        /* A stronger claim that ended may hide a weaker one that goes on, but those two overlapped
-         * and were noticed before. */
+        from = item.first;
+        /* A stronger claim that ended may hide a weaker one that goes on, but those two overlapped and were
+         * noticed before. */
         shadowed |= open->count > 0 && open->item[0].last >= from;
-        if (names_heap_push(open, &x) != 0)
+        if (index_heap_push(open, &item) != 0)
             return PHX_ENOMEM;
-        if (names_item_get(n, x.node, x.next, &x))
-            names_heap_replace(waiting, &x);
+        if (index_item_get(&of[item.node], item.node, item.next, &item))
+            index_heap_replace(waiting, &item);
         else
-            names_heap_pop(waiting);
+            index_heap_pop(waiting);
     }
-    if (names_sweep_to(n, open, from, UINT64_MAX) != 0)
+    if (index_sweep_to(x, open, from, UINT64_MAX) != 0)
         return PHX_ENOMEM;
-    n->stale = shadowed ? NAMES_SHADOWED : NAMES_DISJOINT;
+    x->state = shadowed ? PHX__NAMES_SHADOWED : PHX__NAMES_DISJOINT;
     return 0;
 }
 
-static int names_rebuild(struct phx__names *n)
+int phx__names_index_build(struct phx__names_index *x, const struct phx__names_of *of, uint32_t nodes,
+                           uint32_t dead)
 {
-    struct names_heap waiting, open;
-    struct names_item x;
+    struct index_heap waiting = { x->mem, x->ids, index_is_lower, NULL, 0, 0 };
+    struct index_heap open = { x->mem, x->ids, index_is_stronger, NULL, 0, 0 };
+    struct index_item item;
     uint32_t node;
     int err = 0;
 
-    names_heap_init(&waiting, n, names_is_lower);
-    names_heap_init(&open, n, names_is_stronger);
-    for (node = 0; node < n->capacity && err == 0; node++)
-        if (names_item_get(n, node, 0, &x))
-            err = names_heap_push(&waiting, &x);
+    x->state = PHX__NAMES_STALE;
+    for (node = 0; node < nodes && err == 0; node++)
+        if (of[node].dead == dead && index_item_get(&of[node], node, 0, &item))
+            err = index_heap_push(&waiting, &item);
     if (err == 0)
-        err = names_sweep(n, &waiting, &open);
-    phx__mem_put(n->mem, waiting.item, waiting.capacity * sizeof *waiting.item);
-    phx__mem_put(n->mem, open.item, open.capacity * sizeof *open.item);
+        err = index_sweep(x, of, &waiting, &open);
+    phx__mem_put(x->mem, waiting.item, waiting.capacity * sizeof *waiting.item);
+    phx__mem_put(x->mem, open.item, open.capacity * sizeof *open.item);
     return err;
 }
 
-/* ---- Own claims that lose -------------------------------------------------------------------- */
+uint32_t phx__names_index_owner(const struct phx__names_index *x, uint64_t name, struct phx_range *around)
+{
+    uint32_t i = index_segment(x, name);
 
-/* How many pairs of an own claim and one of node's meet where node's is higher. Searches instead of
- * walking both lists: the usual card has few claims, and none of them meets ours. */
-static uint32_t names_losses(const struct phx__names *n, uint32_t node,
-                             const struct phx__names_of *theirs)
+    if (i < x->count && x->at[i].first <= name) {
+        around->first = x->at[i].first;
+        around->last = x->at[i].last;
+        return x->at[i].owner;
+    }
+    around->first = i > 0 ? x->at[i - 1].last + 1 : 0;
+    around->last = i < x->count ? x->at[i].first - 1 : UINT64_MAX;
+    return PHX__NONE;
+}
+
+/* ======== src/names/names.c ======== */
+/* names.c - BRAIN: which virtual nodes live where: claims, epochs, conflicts. */
+#ifdef PHX_LINES
+#line 1 "src/names/names.c"
+#endif
+
+/* What this room promises. A *claim* says "names first..last are mine, since epoch e". A node's claims are
+ * sorted and disjoint; claims of different nodes may overlap, after a bug or a healed partition. Where they
+ * do, the higher (epoch, id) wins. That order is total and depends on nothing but the claims, so two nodes
+ * that have heard the same cards give the same answer for each name, in whatever order the cards came.
+ *
+ * Our own claims never lose against a claim we know of: phx__names_assume outbids all of them and
+ * phx__names_set cuts at once what a newly heard claim wins. Each name cut that way is a *conflict*, queued
+ * once for the application. What we win is left to the other side: it will do the same cut when it hears of
+ * us, and until then its claim lies in the shadow of ours.
+ *
+ * A call that returns an error has changed nothing, and a lookup without memory says so.
+ *
+ * What it refuses to know: whether a node is reachable, what is on its way to a name, how a card travels, and
+ * time. node/step.c forgets nodes and spreads cards. Index numbers of nodes may be used again after
+ * phx__names_forget, so take the conflicts before forgetting the winner.
+ *
+ * Epochs. A new claim gets one more than the highest epoch ever seen, from anybody (a Lamport clock), so
+ * "assumed last, knowing of the other" always wins. Parts that are held already keep their epoch: raising it
+ * would tell every node about a change that is none. One consequence: adjacent ranges assumed one by one
+ * differ in epoch and stay separate claims.
+ *
+ * Epochs stop at UINT64_MAX - 1. A higher one in a card counts as that, so that a broken or hostile card
+ * neither makes ours wrap to 0 nor is out of reach. Once somebody has claimed there, all new claims are equal
+ * in epoch and ids alone decide: assuming a name from a node with a lower id works as ever, and against a
+ * higher id phx__names_assume says PHX_ELIMIT until that claim is gone. Honest nodes never come near: a
+ * million claims a second take half a million years. */
+/* include "names/names.h" */
+
+/* One past the last claim that begins at last or before it, counting from claim i. */
+static uint32_t names_past(const struct phx__names_of *of, uint32_t i, uint64_t last)
+{
+    while (i < of->count && of->at[i].first <= last)
+        i++;
+    return i;
+}
+
+/* ---- Own claims that lose */
+
+/* How many pairs of an own claim and one of node's meet where node's is higher. Searches instead of walking
+ * both lists: the usual card has few claims, and none of them meets ours. */
+static uint32_t names_losses(const struct phx__names *n, uint32_t node, const struct phx__names_of *theirs)
 {
     const struct phx__names_of *own = &n->of[PHX__SELF];
     uint32_t i, k, losses = 0;
@@ -13371,57 +13619,57 @@ static uint32_t names_losses(const struct phx__names *n, uint32_t node,
     for (i = 0; i < theirs->count; i++) {
         const struct phx__claim *c = &theirs->at[i];
 
-        for (k = names_at(own, c->first); k < own->count && own->at[k].first <= c->last; k++)
-            losses += (uint32_t)names_beats(n->ids, c->epoch, node, own->at[k].epoch, PHX__SELF);
+        for (k = phx__names_index_claim(own, c->first); k < own->count && own->at[k].first <= c->last; k++)
+            losses += (uint32_t)phx__names_index_beats(n->ids, c->epoch, node, own->at[k].epoch, PHX__SELF);
     }
     return losses;
 }
 
-/* The queue stands in memory newest first, so that taking the oldest is taking the last. Moves what
- * waits up by count; the caller fills lost[count - 1] down to lost[0]. There must be room. */
-static void names_lost_shift(struct phx__names *n, uint32_t count)
+/* The queue of conflicts stands in memory newest first, so that taking the oldest is taking the last. Moves
+ * what waits up by count; the caller fills conflicts[count - 1] down to conflicts[0]. There must be room. */
+static void names_conflict_shift(struct phx__names *n, uint32_t count)
 {
-    memmove(n->lost + count, n->lost, n->lost_count * sizeof *n->lost);
-    n->lost_count += count;
+    memmove(n->conflicts + count, n->conflicts, n->conflict_count * sizeof *n->conflicts);
+    n->conflict_count += count;
 }
 
-static void names_lost_fill(struct phx__names_conflict *lost, uint64_t first, uint64_t last,
-                            uint32_t winner)
+static void names_conflict_fill(struct phx__names_conflict *out, uint64_t first, uint64_t last,
+                                uint32_t winner)
 {
-    lost->range.first = first;
-    lost->range.last = last;
-    lost->winner = winner;
+    out->range.first = first;
+    out->range.last = last;
+    out->winner = winner;
 }
 
-/* Cuts what node wins out of the own claim mine. i is the first of node's claims that may meet it.
- * Appends what remains to *left and writes what is lost downwards from *lost. */
+/* Cuts what node wins out of the own claim mine. i is the first of node's claims that may meet it. Appends
+ * what remains to *rest and writes what is lost downwards from *conflict. */
 static void names_split(const struct phx__names *n, uint32_t node, struct phx__claim mine,
-                        const struct phx__names_of *theirs, uint32_t i,
-                        struct phx__names_of *left, struct phx__names_conflict **lost)
+                        const struct phx__names_of *theirs, uint32_t i, struct phx__names_of *rest,
+                        struct phx__names_conflict **conflict)
 {
     uint64_t last = mine.last;
 
     for (; i < theirs->count && theirs->at[i].first <= last; i++) {
         const struct phx__claim *c = &theirs->at[i];
 
-        if (!names_beats(n->ids, c->epoch, node, mine.epoch, PHX__SELF))
+        if (!phx__names_index_beats(n->ids, c->epoch, node, mine.epoch, PHX__SELF))
             continue;
         if (mine.first < c->first) {
-            left->at[left->count] = mine;
-            left->at[left->count++].last = c->first - 1;
+            rest->at[rest->count] = mine;
+            rest->at[rest->count++].last = c->first - 1;
             mine.first = c->first;
         }
-        names_lost_fill(--*lost, mine.first, c->last < last ? c->last : last, node);
+        names_conflict_fill(--*conflict, mine.first, c->last < last ? c->last : last, node);
         if (c->last >= last)
             return;
         mine.first = c->last + 1;
     }
-    left->at[left->count++] = mine;
+    rest->at[rest->count++] = mine;
 }
 
-/* A card has room for PHX__CARD_CLAIMS claims, and a hostile one can cut ours into more than that.
- * What does not fit is given up, and the application told, rather than held in secret: nobody would
- * send messages there. */
+/* A card has room for PHX__CARD_CLAIMS claims, and a hostile one can cut ours into more than that. What does
+ * not fit is given up, and the application told, rather than held in secret: nobody would send messages
+ * there. */
 static void names_give_up(struct phx__names *n, uint32_t winner)
 {
     struct phx__names_of *own = &n->of[PHX__SELF];
@@ -13430,11 +13678,11 @@ static void names_give_up(struct phx__names *n, uint32_t winner)
     if (own->count <= PHX__CARD_CLAIMS)
         return;
     surplus = own->count - PHX__CARD_CLAIMS;
-    names_lost_shift(n, surplus);
+    names_conflict_shift(n, surplus);
     for (i = 0; i < surplus; i++) {
         const struct phx__claim *c = &own->at[PHX__CARD_CLAIMS + i];
 
-        names_lost_fill(&n->lost[surplus - 1 - i], c->first, c->last, winner);
+        names_conflict_fill(&n->conflicts[surplus - 1 - i], c->first, c->last, winner);
     }
     own->count = PHX__CARD_CLAIMS;
 }
@@ -13442,41 +13690,39 @@ static void names_give_up(struct phx__names *n, uint32_t winner)
 /* Own claims against those of node. 1 if some were lost, 0 if not; PHX_ENOMEM: nothing changed. */
 static int names_contest(struct phx__names *n, uint32_t node, const struct phx__names_of *theirs)
 {
-    struct phx__names_of *own = &n->of[PHX__SELF], left;
-    struct phx__names_conflict *lost;
+    struct phx__names_of *own = &n->of[PHX__SELF], rest = { NULL, 0, 0, 0 };
+    struct phx__names_conflict *conflict;
     uint32_t i, k = 0, losses = names_losses(n, node, theirs), surplus;
 
     if (losses == 0)
         return 0;
-    left.count = left.dead = 0;
-    left.capacity = own->count + losses; /* each loss makes at most one piece more */
-    surplus = left.capacity > PHX__CARD_CLAIMS ? left.capacity - PHX__CARD_CLAIMS : 0;
-    if (phx__mem_grow(n->mem, &n->lost, &n->lost_capacity, n->lost_count + losses + surplus,
-                      sizeof *n->lost) != 0)
+    rest.capacity = own->count + losses; /* each loss makes at most one piece more */
+    surplus = rest.capacity > PHX__CARD_CLAIMS ? rest.capacity - PHX__CARD_CLAIMS : 0;
+    if (phx__mem_grow(n->mem, &n->conflicts, &n->conflict_capacity, n->conflict_count + losses + surplus,
+                      sizeof *n->conflicts) != 0)
         return PHX_ENOMEM;
-    left.at = phx__mem_get(n->mem, left.capacity * sizeof *left.at);
-    if (left.at == NULL)
+    rest.at = phx__mem_get(n->mem, rest.capacity * sizeof *rest.at);
+    if (rest.at == NULL)
         return PHX_ENOMEM;
-    names_lost_shift(n, losses);
-    lost = n->lost + losses;
+    names_conflict_shift(n, losses);
+    conflict = n->conflicts + losses;
     for (i = 0; i < own->count; i++) {
         while (k < theirs->count && theirs->at[k].last < own->at[i].first)
             k++;
-        names_split(n, node, own->at[i], theirs, k, &left, &lost);
+        names_split(n, node, own->at[i], theirs, k, &rest, &conflict);
     }
-    PHX_ASSERT(lost == n->lost && left.count <= left.capacity);
+    PHX_ASSERT(conflict == n->conflicts && rest.count <= rest.capacity);
     phx__mem_put(n->mem, own->at, own->capacity * sizeof *own->at);
-    *own = left;
+    *own = rest;
     names_give_up(n, node);
-    n->stale = NAMES_STALE; /* conflicts are rare: not worth patching */
+    n->index.state = PHX__NAMES_STALE; /* conflicts are rare: not worth patching */
     return 1;
 }
 
-/* ---- Own claims that change ------------------------------------------------------------------ */
+/* ---- Own claims that change */
 
 /* How many stretches of first..last are not ours. Claim i is the first that may meet the range. */
-static uint32_t names_gaps(const struct phx__names_of *own, uint32_t i, uint64_t first,
-                           uint64_t last)
+static uint32_t names_gaps(const struct phx__names_of *own, uint32_t i, uint64_t first, uint64_t last)
 {
     uint32_t gaps = 0;
 
@@ -13490,23 +13736,22 @@ static uint32_t names_gaps(const struct phx__names_of *own, uint32_t i, uint64_t
     return gaps + 1;
 }
 
-/* Fills the gaps of first..last with claims; claims i..j-1 meet the range and there is room for
- * `gaps` more. Works from the top down, so nothing moves twice. */
-static void names_fill(struct phx__names *n, uint32_t i, uint32_t j, uint32_t gaps,
-                       struct phx__claim want)
+/* Fills the gaps of first..last with claims; claims i..j-1 meet the range and there is room for `gaps` more.
+ * Works from the top down, so nothing moves twice. */
+static void names_fill(struct phx__names *n, uint32_t i, uint32_t j, uint32_t gaps, struct phx__claim want)
 {
     struct phx__names_of *own = &n->of[PHX__SELF];
     struct phx__claim *at = own->at, gap = want;
     uint32_t out = j + gaps;
 
-    if (gaps > NAMES_PATCH_MAX)
-        n->stale = NAMES_STALE;
+    if (gaps > PHX__NAMES_PATCH_MAX)
+        n->index.state = PHX__NAMES_STALE;
     memmove(at + out, at + j, (own->count - j) * sizeof *at);
     own->count += gaps;
     while (out > i) {
         if (j == i || at[j - 1].last < gap.last) {
             gap.first = j == i ? want.first : at[j - 1].last + 1;
-            names_index_add(n, PHX__SELF, gap.first, gap.last);
+            phx__names_index_add(&n->index, PHX__SELF, gap.first, gap.last);
             at[--out] = gap;
         }
         if (j > i) {
@@ -13537,39 +13782,37 @@ static void names_join(struct phx__names_of *own)
 /* With epochs used up: does a claim that ours cannot beat meet first..last? */
 static int names_is_beyond(const struct phx__names *n, uint64_t first, uint64_t last)
 {
-    uint32_t node;
+    uint32_t node, i;
 
     for (node = PHX__SELF + 1; node < n->capacity; node++) {
         const struct phx__names_of *of = &n->of[node];
-        uint32_t i = names_at(of, first);
 
-        for (; i < of->count && of->at[i].first <= last; i++)
-            if (names_beats(n->ids, of->at[i].epoch, node, NAMES_EPOCH_TOP, PHX__SELF))
+        for (i = phx__names_index_claim(of, first); i < of->count && of->at[i].first <= last; i++)
+            if (phx__names_index_beats(n->ids, of->at[i].epoch, node, PHX__NAMES_EPOCH_TOP, PHX__SELF))
                 return 1;
     }
     return 0;
 }
 
 /* Tells the index that first..last is no longer ours; claims i..j-1 meet it. */
-static void names_unindex(struct phx__names *n, uint32_t i, uint32_t j, uint64_t first,
-                          uint64_t last)
+static void names_unindex(struct phx__names *n, uint32_t i, uint32_t j, uint64_t first, uint64_t last)
 {
     const struct phx__claim *at = n->of[PHX__SELF].at;
 
-    if (j - i > NAMES_PATCH_MAX)
-        n->stale = NAMES_STALE;
-    for (; i < j && n->stale != NAMES_STALE; i++)
-        names_index_cut(n, at[i].first > first ? at[i].first : first,
-                        at[i].last < last ? at[i].last : last);
+    if (j - i > PHX__NAMES_PATCH_MAX)
+        n->index.state = PHX__NAMES_STALE;
+    for (; i < j && n->index.state != PHX__NAMES_STALE; i++)
+        phx__names_index_cut(&n->index, at[i].first > first ? at[i].first : first,
+                             at[i].last < last ? at[i].last : last);
 }
 
-/* ---- Claims of others ------------------------------------------------------------------------ */
+/* ---- Claims of others */
 
 static void names_decode(const struct phx__card *card, uint32_t i, struct phx__claim *out)
 {
     phx__wire_claim(card, i, out);
-    if (out->epoch > NAMES_EPOCH_TOP)
-        out->epoch = NAMES_EPOCH_TOP;
+    if (out->epoch > PHX__NAMES_EPOCH_TOP)
+        out->epoch = PHX__NAMES_EPOCH_TOP;
 }
 
 /* Cards come again for other reasons than names, such as a new address. */
@@ -13599,22 +13842,22 @@ static void names_replace(struct phx__names *n, uint32_t node, const struct phx_
     struct phx__names_of *of = &n->of[node];
 
     if (of->dead)
-        n->stale = NAMES_STALE; /* what is not in the index cannot be patched */
+        n->index.state = PHX__NAMES_STALE; /* what is not in the index cannot be patched */
     else
-        names_patch(n, node, of, new);
+        phx__names_index_patch(&n->index, node, of, new);
     phx__mem_put(n->mem, of->at, of->capacity * sizeof *of->at);
     *of = *new;
     n->version++;
 }
 
-/* ---- The door -------------------------------------------------------------------------------- */
+/* ---- The door */
 
 void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids *ids)
 {
     memset(n, 0, sizeof *n);
     n->mem = mem;
     n->ids = ids;
-    n->stale = NAMES_DISJOINT; /* nothing is claimed, and the empty index says so */
+    phx__names_index_init(&n->index, mem, ids);
 }
 
 void phx__names_free(struct phx__names *n)
@@ -13624,8 +13867,8 @@ void phx__names_free(struct phx__names *n)
     for (node = 0; node < n->capacity; node++)
         phx__mem_put(n->mem, n->of[node].at, n->of[node].capacity * sizeof *n->of[node].at);
     phx__mem_put(n->mem, n->of, n->capacity * sizeof *n->of);
-    phx__mem_put(n->mem, n->index, n->index_capacity * sizeof *n->index);
-    phx__mem_put(n->mem, n->lost, n->lost_capacity * sizeof *n->lost);
+    phx__names_index_free(&n->index);
+    phx__mem_put(n->mem, n->conflicts, n->conflict_capacity * sizeof *n->conflicts);
     phx__names_init(n, n->mem, n->ids);
 }
 
@@ -13634,14 +13877,14 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
     struct phx__names_of *own;
     struct phx__claim want;
     uint32_t i, gaps;
-    int used_up = n->epoch_max >= NAMES_EPOCH_TOP;
+    int used_up = n->epoch_max >= PHX__NAMES_EPOCH_TOP;
 
     if (first > last)
         return PHX_ERANGE;
     if (phx__mem_grow(n->mem, &n->of, &n->capacity, PHX__SELF + 1, sizeof *n->of) != 0)
         return PHX_ENOMEM;
     own = &n->of[PHX__SELF];
-    i = names_at(own, first);
+    i = phx__names_index_claim(own, first);
     gaps = names_gaps(own, i, first, last);
     if (gaps == 0)
         return 0;
@@ -13672,7 +13915,7 @@ int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
         return PHX_ERANGE;
     if (n->capacity == 0)
         return 0;
-    i = names_at(own, first);
+    i = phx__names_index_claim(own, first);
     j = names_past(own, i, last);
     if (i == j)
         return 0;
@@ -13700,7 +13943,7 @@ int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
 
 int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *card)
 {
-    struct phx__names_of theirs = {NULL, 0, 0, 0};
+    struct phx__names_of theirs = { NULL, 0, 0, 0 };
     uint32_t i, count = card->flags & PHX__CARD_LEFT ? 0 : card->claim_count;
     int changed;
 
@@ -13737,44 +13980,14 @@ int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
     if (!dead && (changed = names_contest(n, node, &n->of[node])) < 0)
         return changed;
     n->of[node].dead = (uint32_t)dead;
-    n->stale = NAMES_STALE;
+    n->index.state = PHX__NAMES_STALE;
     n->version++;
     return changed;
 }
 
-int phx__names_of_dead(const struct phx__names *n, struct phx__names *out)
-{
-    uint32_t node;
-    int some = 0;
-
-    phx__names_init(out, n->mem, n->ids);
-    for (node = 0; node < n->capacity && !some; node++)
-        some = n->of[node].dead && n->of[node].count > 0;
-    if (!some)
-        return 0;
-    out->of = phx__mem_zero(n->mem, n->capacity * sizeof *out->of);
-    if (out->of == NULL)
-        return PHX_ENOMEM;
-    out->capacity = n->capacity;
-    for (node = 0; node < n->capacity; node++) {
-        if (!n->of[node].dead)
-            continue;
-        out->of[node] = n->of[node]; /* borrows its claims */
-        out->of[node].dead = 0;
-    }
-    out->stale = NAMES_STALE;
-    return 1;
-}
-
-void phx__names_of_dead_free(struct phx__names *dead)
-{
-    phx__mem_put(dead->mem, dead->of, dead->capacity * sizeof *dead->of);
-    phx__mem_put(dead->mem, dead->index, dead->index_capacity * sizeof *dead->index);
-}
-
 void phx__names_forget(struct phx__names *n, uint32_t node)
 {
-    const struct phx__names_of none = {NULL, 0, 0, 0};
+    const struct phx__names_of none = { NULL, 0, 0, 0 };
 
     PHX_ASSERT(node != PHX__SELF);
     if (node < n->capacity && (n->of[node].count > 0 || n->of[node].dead))
@@ -13783,21 +13996,14 @@ void phx__names_forget(struct phx__names *n, uint32_t node)
 
 uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around, int *error)
 {
-    struct phx_range range = {name, name};
-    uint32_t owner = PHX__NONE, i;
-    int err = n->stale == NAMES_STALE ? names_rebuild(n) : 0;
+    struct phx_range range = { name, name };
+    uint32_t owner = PHX__NONE;
+    int err = 0;
 
-    if (err == 0) {
-        i = names_segment(n, name);
-        if (i < n->index_count && n->index[i].first <= name) {
-            owner = n->index[i].owner;
-            range.first = n->index[i].first;
-            range.last = n->index[i].last;
-        } else {
-            range.first = i > 0 ? n->index[i - 1].last + 1 : 0;
-            range.last = i < n->index_count ? n->index[i].first - 1 : UINT64_MAX;
-        }
-    }
+    if (n->index.state == PHX__NAMES_STALE)
+        err = phx__names_index_build(&n->index, n->of, n->capacity, 0);
+    if (err == 0)
+        owner = phx__names_index_owner(&n->index, name, &range);
     if (around != NULL)
         *around = range;
     if (error != NULL)
@@ -13808,14 +14014,14 @@ uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range 
 int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range *range,
                     uint64_t epoch, struct phx_range *out)
 {
-    uint32_t i = node < n->capacity ? names_at(&n->of[node], range->first) : 0;
+    uint32_t i = node < n->capacity ? phx__names_index_claim(&n->of[node], range->first) : 0;
     int err;
 
     for (; node < n->capacity && i < n->of[node].count; i++) {
         const struct phx__claim *c = &n->of[node].at[i];
         uint64_t name = c->first > range->first ? c->first : range->first;
         uint64_t end = c->last < range->last ? c->last : range->last;
-        struct phx_range around = {0, 0};
+        struct phx_range around = { 0, 0 };
 
         if (c->first > range->last)
             break;
@@ -13837,80 +14043,79 @@ int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range 
 
 int phx__names_take_conflict(struct phx__names *n, struct phx__names_conflict *out)
 {
-    if (n->lost_count == 0)
+    if (n->conflict_count == 0)
         return 0;
-    *out = n->lost[--n->lost_count];
-    if (n->lost_count == 0) { /* conflicts are rare; their memory need not stay */
-        phx__mem_put(n->mem, n->lost, n->lost_capacity * sizeof *n->lost);
-        n->lost = NULL;
-        n->lost_capacity = 0;
+    *out = n->conflicts[--n->conflict_count];
+    if (n->conflict_count == 0) { /* conflicts are rare; their memory need not stay */
+        phx__mem_put(n->mem, n->conflicts, n->conflict_capacity * sizeof *n->conflicts);
+        n->conflicts = NULL;
+        n->conflict_capacity = 0;
     }
     return 1;
 }
 
 /* ======== src/names/lost.c ======== */
-/* lost.c - part of names: which names are lost with nodes that failed, and what changed in that. */
+/* lost.c - which names are lost with nodes that failed, and what changed in that. */
 #ifdef PHX_LINES
 #line 1 "src/names/lost.c"
 #endif
 
-/* The paper reports failures as sets of virtual nodes, because names are what its programs know
- * (section 3.2). A name is *broken* when a node that failed claims it and no living node does:
+/* The paper reports failures as sets of virtual nodes, because names are what its programs know (section
+ * 3.2). A name is *lost* (in the API: broken) when a node that failed claims it and no living node does:
  *
- *      broken = claims of the failed - claims of all others
+ *      lost = claims of the failed - claims of all others
  *
- * Both sides are claims in cards, so all nodes that have seen the same cards and the same failures
- * agree. A name that was released, or whose holder said goodbye, is in nobody's claims and so is
- * free, not broken. Where two failed nodes claim a name, the one with the higher (epoch, id) is
- * named as its owner, by the same order as among the living.
+ * Both sides are claims in cards, so all nodes that have seen the same cards and the same failures agree. A
+ * name that was released, or whose holder said goodbye, is in nobody's claims and so is free, not lost. Where
+ * two failed nodes claim a name, the one with the higher (epoch, id) is named as its owner, by the same order
+ * as among the living.
  *
- * The list is made anew when claims or failures have changed and somebody asks, which is rare:
- * once per failure, return or card while any node is down. The set of the failed is indexed by the
- * sweep of names.c, run over their claims alone, and each of its segments is cut against the index
- * of the living. O(c log c) for c claims.
+ * The list is made anew when claims or failures have changed and somebody asks, which is rare: once per
+ * failure, return or card while any node is down. An index is built over the claims of the failed alone, and
+ * each of its segments is cut against the index of the living. O(c log c) for c claims.
  *
- * News is the difference between two such lists, by name and not by owner: when a second failed
- * node turns out to have claimed the same name later, the host is not told again. It is taken out
- * before it is told, so that a host that assumes the names inside on_broken, as it will, disturbs
- * nothing. A node that is forgotten takes its names out of both lists: they are not broken any more, but
- * not back either, so nothing is said. Names that are back come before names that are
- * lost: a program that hands them out again is never one too many. */
+ * News is the difference between two such lists, by name and not by owner: when a second failed node turns
+ * out to have claimed the same name later, the host is not told again. It is taken out before it is told, so
+ * that a host that assumes the names inside on_broken, as it will, disturbs nothing. A node that is forgotten
+ * takes its names out of both lists: they are not lost any more, but not back either, so nothing is said.
+ * Names that are back come before names that are lost: a program that hands them out again is never one too
+ * many. */
 /* include "names/lost.h" */
 
-static void lost_drop(struct phx__names_lost *b, struct phx__names_lost_list *l)
+static void lost_drop(struct phx__names_lost *l, struct phx__names_lost_list *list)
 {
-    phx__mem_put(b->mem, l->at, l->capacity * sizeof *l->at);
-    memset(l, 0, sizeof *l);
+    phx__mem_put(l->mem, list->at, list->capacity * sizeof *list->at);
+    memset(list, 0, sizeof *list);
 }
 
-static int lost_put(struct phx__names_lost *b, struct phx__names_lost_list *l,
-                      const struct phx_lost *like, uint64_t first, uint64_t last)
+static int lost_put(struct phx__names_lost *l, struct phx__names_lost_list *list, const struct phx_lost *like,
+                    uint64_t first, uint64_t last)
 {
-    struct phx_lost *x;
+    struct phx_lost *one;
 
-    if (phx__mem_grow(b->mem, &l->at, &l->capacity, l->count + 1, sizeof *l->at) != 0)
+    if (phx__mem_grow(l->mem, &list->at, &list->capacity, list->count + 1, sizeof *list->at) != 0)
         return PHX_ENOMEM;
-    x = &l->at[l->count++];
-    *x = *like;
-    x->range.first = first;
-    x->range.last = last;
+    one = &list->at[list->count++];
+    *one = *like;
+    one->range.first = first;
+    one->range.last = last;
     return 0;
 }
 
 /* The parts of first..last that nobody alive claims. */
-static int lost_cut(struct phx__names_lost *b, struct phx__names_lost_list *l,
-                      const struct phx_lost *like, uint64_t first, uint64_t last)
+static int lost_cut(struct phx__names_lost *l, struct phx__names_lost_list *list, const struct phx_lost *like,
+                    uint64_t first, uint64_t last)
 {
     struct phx_range around;
     int err;
 
     for (;;) {
-        uint32_t owner = phx__names_owner(b->names, first, &around, &err);
+        uint32_t owner = phx__names_owner(l->names, first, &around, &err);
         if (err != 0)
             return err;
         if (around.last > last)
             around.last = last;
-        if (owner == PHX__NONE && lost_put(b, l, like, first, around.last) != 0)
+        if (owner == PHX__NONE && lost_put(l, list, like, first, around.last) != 0)
             return PHX_ENOMEM;
         if (around.last == last)
             return 0;
@@ -13919,166 +14124,157 @@ static int lost_cut(struct phx__names_lost *b, struct phx__names_lost_list *l,
 }
 
 /* Goes through the index of the failed alone, segment by segment. */
-static int lost_collect(struct phx__names_lost *b, struct phx__names *dead,
-                          struct phx__names_lost_list *l)
+static int lost_collect(struct phx__names_lost *l, const struct phx__names_index *dead,
+                        struct phx__names_lost_list *list)
 {
-    struct phx_range around;
     struct phx_lost like;
-    uint64_t name = 0;
-    int err;
+    uint32_t i;
+    int err = 0;
 
     memset(&like, 0, sizeof like);
-    for (;;) {
-        uint32_t owner = phx__names_owner(dead, name, &around, &err);
-        if (err != 0)
-            return err;
-        if (owner != PHX__NONE) {
-            like.owner = b->names->ids->at[owner];
-            like.since_us = b->since(b->ctx, owner);
-            if ((err = lost_cut(b, l, &like, name, around.last)) != 0)
-                return err;
-        }
-        if (around.last == UINT64_MAX)
-            return 0;
-        name = around.last + 1;
+    for (i = 0; i < dead->count && err == 0; i++) {
+        like.owner = l->names->ids->at[dead->at[i].owner];
+        like.since_us = l->since(l->ctx, dead->at[i].owner);
+        err = lost_cut(l, list, &like, dead->at[i].first, dead->at[i].last);
     }
+    return err;
 }
 
-/* The parts of a's names that are not in b, appended to l. */
-static int lost_minus(struct phx__names_lost *b, const struct phx__names_lost_list *from,
-                        const struct phx__names_lost_list *less, struct phx__names_lost_list *l)
+/* The parts of the names of from that are not in less, appended to list. */
+static int lost_minus(struct phx__names_lost *l, const struct phx__names_lost_list *from,
+                      const struct phx__names_lost_list *less, struct phx__names_lost_list *list)
 {
     uint32_t i, k = 0;
 
     for (i = 0; i < from->count; i++) {
         uint64_t first = from->at[i].range.first, last = from->at[i].range.last;
-        int left = 1; /* is something of first..last left? */
+        int some = 1; /* something of first..last remains */
         while (k < less->count && less->at[k].range.last < first)
             k++;
-        for (; left && k < less->count && less->at[k].range.first <= last; k++) {
+        for (; some && k < less->count && less->at[k].range.first <= last; k++) {
             const struct phx_range *cut = &less->at[k].range;
-            if (cut->first > first && lost_put(b, l, &from->at[i], first, cut->first - 1) != 0)
+            if (cut->first > first && lost_put(l, list, &from->at[i], first, cut->first - 1) != 0)
                 return PHX_ENOMEM;
             if (cut->last >= last) {
-                left = 0;
-                break; /* it may reach into the next of a's, too */
+                some = 0;
+                break; /* it may reach into the next of from, too */
             }
             first = cut->last + 1;
         }
-        if (left && lost_put(b, l, &from->at[i], first, last) != 0)
+        if (some && lost_put(l, list, &from->at[i], first, last) != 0)
             return PHX_ENOMEM;
     }
     return 0;
 }
 
-void phx__names_lost_init(struct phx__names_lost *b, struct phx__mem *mem, struct phx__names *names,
-                      uint64_t (*since)(void *ctx, uint32_t node), void *ctx)
+void phx__names_lost_init(struct phx__names_lost *l, struct phx__mem *mem, struct phx__names *names,
+                          uint64_t (*since)(void *ctx, uint32_t node), void *ctx)
 {
-    memset(b, 0, sizeof *b);
-    b->mem = mem;
-    b->names = names;
-    b->since = since;
-    b->ctx = ctx;
+    memset(l, 0, sizeof *l);
+    l->mem = mem;
+    l->names = names;
+    l->since = since;
+    l->ctx = ctx;
 }
 
-void phx__names_lost_free(struct phx__names_lost *b)
+void phx__names_lost_free(struct phx__names_lost *l)
 {
-    lost_drop(b, &b->now);
-    lost_drop(b, &b->told);
-    lost_drop(b, &b->gone);
-    lost_drop(b, &b->come);
+    lost_drop(l, &l->now);
+    lost_drop(l, &l->told);
+    lost_drop(l, &l->gone);
+    lost_drop(l, &l->come);
 }
 
-int phx__names_lost_find(struct phx__names_lost *b)
+int phx__names_lost_find(struct phx__names_lost *l)
 {
     struct phx__names_lost_list list = { NULL, 0, 0 };
-    struct phx__names dead;
+    struct phx__names_index dead;
     int err;
 
-    if (b->version == b->names->version)
+    if (l->version == l->names->version)
         return 0;
-    err = phx__names_of_dead(b->names, &dead);
-    if (err > 0)
-        err = lost_collect(b, &dead, &list);
-    phx__names_of_dead_free(&dead);
+    phx__names_index_init(&dead, l->mem, l->names->ids);
+    err = phx__names_index_build(&dead, l->names->of, l->names->capacity, 1);
+    if (err == 0)
+        err = lost_collect(l, &dead, &list);
+    phx__names_index_free(&dead);
     if (err != 0) {
-        lost_drop(b, &list);
+        lost_drop(l, &list);
         return err;
     }
-    lost_drop(b, &b->now);
-    b->now = list;
-    b->version = b->names->version;
+    lost_drop(l, &l->now);
+    l->now = list;
+    l->version = l->names->version;
     return 0;
 }
 
 /* Told newest first, so they stand in memory the other way round. */
-static void lost_turn(struct phx__names_lost_list *l)
+static void lost_turn(struct phx__names_lost_list *list)
 {
     uint32_t i, k;
 
-    for (i = 0, k = l->count; i + 1 < k--; i++) {
-        struct phx_lost x = l->at[i];
-        l->at[i] = l->at[k];
-        l->at[k] = x;
+    for (i = 0, k = list->count; i + 1 < k--; i++) {
+        struct phx_lost one = list->at[i];
+        list->at[i] = list->at[k];
+        list->at[k] = one;
     }
 }
 
-int phx__names_lost_compare(struct phx__names_lost *b)
+int phx__names_lost_compare(struct phx__names_lost *l)
 {
     struct phx__names_lost_list told = { NULL, 0, 0 }, none = { NULL, 0, 0 };
 
-    if (b->gone.count + b->come.count > 0)
+    if (l->gone.count + l->come.count > 0)
         return 0; /* these first */
-    if (phx__names_lost_find(b) != 0)
+    if (phx__names_lost_find(l) != 0)
         return PHX_ENOMEM;
-    if (b->now.count + b->told.count == 0)
+    if (l->now.count + l->told.count == 0)
         return 0;
-    if (lost_minus(b, &b->told, &b->now, &b->gone) != 0
-        || lost_minus(b, &b->now, &b->told, &b->come) != 0
-        || lost_minus(b, &b->now, &none, &told) != 0) {
-        lost_drop(b, &b->gone);
-        lost_drop(b, &b->come);
-        lost_drop(b, &told);
+    if (lost_minus(l, &l->told, &l->now, &l->gone) != 0 || lost_minus(l, &l->now, &l->told, &l->come) != 0
+        || lost_minus(l, &l->now, &none, &told) != 0) {
+        lost_drop(l, &l->gone);
+        lost_drop(l, &l->come);
+        lost_drop(l, &told);
         return PHX_ENOMEM;
     }
-    lost_turn(&b->gone);
-    lost_turn(&b->come);
-    lost_drop(b, &b->told);
-    b->told = told;
+    lost_turn(&l->gone);
+    lost_turn(&l->come);
+    lost_drop(l, &l->told);
+    l->told = told;
     return 0;
 }
 
-int phx__names_lost_take(struct phx__names_lost *b, struct phx_lost *out, int *broken)
+int phx__names_lost_take(struct phx__names_lost *l, struct phx_lost *out, int *is_lost)
 {
-    struct phx__names_lost_list *l = b->gone.count > 0 ? &b->gone : &b->come;
+    struct phx__names_lost_list *list = l->gone.count > 0 ? &l->gone : &l->come;
 
-    if (l->count == 0)
+    if (list->count == 0)
         return 0;
-    *broken = l == &b->come;
-    *out = l->at[--l->count];
-    if (l->count == 0)
-        lost_drop(b, l);
+    *is_lost = list == &l->come;
+    *out = list->at[--list->count];
+    if (list->count == 0)
+        lost_drop(l, list);
     return 1;
 }
 
-void phx__names_lost_forget(struct phx__names_lost *b, const struct phx_id *owner)
+void phx__names_lost_forget(struct phx__names_lost *l, const struct phx_id *owner)
 {
-    struct phx__names_lost_list *l = &b->told;
+    struct phx__names_lost_list *told = &l->told;
     uint32_t i, kept = 0;
 
-    for (i = 0; i < l->count; i++)
-        if (!phx__id_equal(&l->at[i].owner, owner))
-            l->at[kept++] = l->at[i];
-    l->count = kept;
+    for (i = 0; i < told->count; i++)
+        if (!phx__id_equal(&told->at[i].owner, owner))
+            told->at[kept++] = told->at[i];
+    told->count = kept;
 }
 
-uint32_t phx__names_lost_at(const struct phx__names_lost *b, uint64_t first)
+uint32_t phx__names_lost_at(const struct phx__names_lost *l, uint64_t first)
 {
-    uint32_t low = 0, high = b->now.count;
+    uint32_t low = 0, high = l->now.count;
 
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (b->now.at[middle].range.last < first)
+        if (l->now.at[middle].range.last < first)
             low = middle + 1;
         else
             high = middle;
@@ -14093,125 +14289,104 @@ uint32_t phx__names_lost_at(const struct phx__names_lost *b, uint64_t first)
 #endif
 
 /* A dial through a firewall that swallows it lasts as long as our patience, seconds, and a site behind one
- * has hundreds of addresses. If these could hold all of max_dials, a node that is there and would
- * answer at once had to wait for them. So a dial that has had no answer of any kind for longer than an
- * answer takes *lingers*, and no more than a quarter of all may linger while somebody waits: beyond
- * that the oldest gives way, and counts as timed out. When nobody waits, all have their full time.
+ * has hundreds of addresses. If these could hold all of max_dials, a node that is there and would answer at
+ * once would have to wait for them. So a dial that has had no answer of any kind for longer than an answer
+ * takes *lingers*, and at most a quarter of all slots may linger while a target waits: beyond that the oldest
+ * gives way, and counts as timed out. When nobody waits, all have their full time.
  *
- * Nothing is remembered of walls from one dial to the next: they are built and torn down. What is
- * remembered, of each address, is that it was silent last time; then it is the last to be tried. */
+ * Nothing is remembered of firewalls from one dial to the next, since they come and go. Of each address it is
+ * remembered that it was silent last time; then it is the last to be tried. */
 /* include "dial/slot.h" */
 
-/* The first SYN may be lost; the second is sent after a second (RFC 6298, section 2.1) and answered within
- * a round trip. */
+/* The first SYN may be lost; the second is sent after a second (RFC 6298, section 2.1) and answered within a
+ * round trip. */
 #define SLOT_LINGER_US (1250 * PHX__MS)
 #define SLOT_SHARE 4u
-/* Numbers are (generation << 16 | slot). The last generation is left out: no number is NONE. */
+/* Numbers are (generation << 16 | index). The last generation is left out, so no number is PHX__NONE. */
 #define SLOT_MAX 65536u
 #define SLOT_GENERATIONS 65535u
 
-int phx__dial_slot_init(struct phx__dial_slots *a, struct phx__mem *mem, uint32_t max)
+int phx__dial_slot_init(struct phx__dial_slots *s, struct phx__mem *mem, uint32_t max)
 {
     uint32_t k, count = max < SLOT_MAX ? max : SLOT_MAX;
 
     PHX_ASSERT(count > 0);
-    memset(a, 0, sizeof *a);
-    a->mem = mem;
-    a->free = PHX__NONE;
-    a->at = phx__mem_zero(mem, count * sizeof *a->at);
-    if (a->at == NULL)
+    memset(s, 0, sizeof *s);
+    s->mem = mem;
+    s->free = PHX__NONE;
+    s->at = phx__mem_zero(mem, count * sizeof *s->at);
+    if (s->at == NULL)
         return PHX_ENOMEM;
-    a->capacity = count;
-    for (k = count; k-- > 0; a->free = k) {
-        a->at[k].target = PHX__NONE;
-        a->at[k].next = a->free;
+    s->capacity = count;
+    for (k = count; k-- > 0; s->free = k) {
+        s->at[k].target = PHX__NONE;
+        s->at[k].next = s->free;
     }
     return 0;
 }
 
-void phx__dial_slot_free(struct phx__dial_slots *a)
+void phx__dial_slot_free(struct phx__dial_slots *s)
 {
-    if (a->mem != NULL)
-        phx__mem_put(a->mem, a->at, a->capacity * sizeof *a->at);
-    memset(a, 0, sizeof *a);
+    phx__mem_put(s->mem, s->at, s->capacity * sizeof *s->at);
+    memset(s, 0, sizeof *s);
 }
 
-uint32_t phx__dial_slot_open(struct phx__dial_slots *a, uint32_t target, uint32_t address,
-                            uint64_t now)
+uint32_t phx__dial_slot_open(struct phx__dial_slots *s, uint32_t target, uint32_t address, uint64_t now)
 {
-    uint32_t k = a->free;
-    struct phx__dial_slot *one = &a->at[k];
+    uint32_t k = s->free;
+    struct phx__dial_slot *slot = &s->at[k];
 
-    a->free = one->next;
-    one->target = target;
-    one->address = (uint8_t)address;
-    one->answered = 0;
-    one->since = now;
-    a->open++;
-    if (k == a->count)
-        a->count++;
-    return (uint32_t)one->generation << 16 | k;
+    s->free = slot->next;
+    slot->target = target;
+    slot->address = (uint8_t)address;
+    slot->answered = 0;
+    slot->since = now;
+    s->open++;
+    if (k == s->count)
+        s->count++;
+    return (uint32_t)slot->generation << 16 | k;
 }
 
-void phx__dial_slot_close(struct phx__dial_slots *a, uint32_t number)
+void phx__dial_slot_close(struct phx__dial_slots *s, uint32_t number)
 {
-    struct phx__dial_slot *one = &a->at[number & 0xffff];
+    struct phx__dial_slot *slot = &s->at[number & 0xffff];
 
-    one->generation = (uint16_t)((one->generation + 1u) % SLOT_GENERATIONS);
-    one->target = PHX__NONE;
+    slot->generation = (uint16_t)((slot->generation + 1u) % SLOT_GENERATIONS);
+    slot->target = PHX__NONE;
     /* The latest freed comes first, so all in use are near the front, where others look. */
-    one->next = a->free;
-    a->free = number & 0xffff;
-    a->open--;
+    slot->next = s->free;
+    s->free = number & 0xffff;
+    s->open--;
 }
 
-int phx__dial_slot_find(const struct phx__dial_slots *a, uint32_t number, uint32_t *target,
-                       uint32_t *address)
+struct phx__dial_slot *phx__dial_slot_find(const struct phx__dial_slots *s, uint32_t number)
 {
-    const struct phx__dial_slot *one;
+    struct phx__dial_slot *slot;
 
-    if (number == PHX__NONE || (number & 0xffff) >= a->count)
-        return 0;
-    one = &a->at[number & 0xffff];
-    if (one->target == PHX__NONE || one->generation != number >> 16)
-        return 0;
-    *target = one->target;
-    *address = one->address;
-    return 1;
+    if (number == PHX__NONE || (number & 0xffff) >= s->count)
+        return NULL;
+    slot = &s->at[number & 0xffff];
+    return slot->target != PHX__NONE && slot->generation == number >> 16 ? slot : NULL;
 }
 
-void phx__dial_slot_move(struct phx__dial_slots *a, uint32_t number, uint32_t address)
-{
-    a->at[number & 0xffff].address = (uint8_t)address;
-}
-
-void phx__dial_slot_answered(struct phx__dial_slots *a, uint32_t number)
-{
-    uint32_t target, address;
-
-    if (phx__dial_slot_find(a, number, &target, &address))
-        a->at[number & 0xffff].answered = 1;
-}
-
-uint32_t phx__dial_slot_gives_way(const struct phx__dial_slots *a, uint64_t now, uint64_t *next)
+uint32_t phx__dial_slot_gives_way(const struct phx__dial_slots *s, uint64_t now, uint64_t *next)
 {
     uint32_t k, count = 0, oldest = PHX__NONE;
 
     *next = UINT64_MAX;
-    for (k = 0; k < a->count; k++) {
-        const struct phx__dial_slot *one = &a->at[k];
-        if (one->target == PHX__NONE || one->answered)
+    for (k = 0; k < s->count; k++) {
+        const struct phx__dial_slot *slot = &s->at[k];
+        if (slot->target == PHX__NONE || slot->answered)
             continue;
-        if (now - one->since >= SLOT_LINGER_US) {
+        if (now - slot->since >= SLOT_LINGER_US) {
             count++;
-            if (oldest == PHX__NONE || one->since < a->at[oldest].since)
+            if (oldest == PHX__NONE || slot->since < s->at[oldest].since)
                 oldest = k;
-        } else if (one->since + SLOT_LINGER_US < *next) {
-            *next = one->since + SLOT_LINGER_US;
+        } else if (slot->since + SLOT_LINGER_US < *next) {
+            *next = slot->since + SLOT_LINGER_US;
         }
     }
-    return count > a->capacity / SLOT_SHARE ? (uint32_t)a->at[oldest].generation << 16 | oldest
-                                               : PHX__NONE;
+    return count > s->capacity / SLOT_SHARE ? (uint32_t)s->at[oldest].generation << 16 | oldest : PHX__NONE;
 }
 
 /* ======== src/dial/pick.c ======== */
@@ -14226,52 +14401,54 @@ uint32_t phx__dial_slot_gives_way(const struct phx__dial_slots *a, uint64_t now,
 
 uint64_t phx__dial_pick_score(const struct phx__ids *ids, uint32_t node)
 {
-    /* The odd constant (2^64 by the golden ratio) sets (a, b) apart from (b, a): if my choice
-     * were always yours, 8 choices would make only 8 links a node, and all of them among close
-     * friends. */
+    /* The odd constant (2^64 by the golden ratio) sets (a, b) apart from (b, a): if picks were always mutual,
+     * 8 picks would make only 8 links a node, all of them among close friends. */
     return phx__map_mix(phx__id_hash(&ids->at[PHX__SELF])
-                    ^ phx__id_hash(&ids->at[node]) * UINT64_C(0x9e3779b97f4a7c15));
+                        ^ phx__id_hash(&ids->at[node]) * UINT64_C(0x9e3779b97f4a7c15));
 }
 
-int phx__dial_pick_has(const struct phx__dial_picks *b, uint32_t node)
+/* Which of the picks it is, or count. */
+static uint32_t pick_find(const struct phx__dial_picks *p, uint32_t node)
 {
     uint32_t i;
 
-    for (i = 0; i < b->count; i++)
-        if (b->at[i].node == node)
-            return 1;
-    return 0;
+    for (i = 0; i < p->count && p->at[i].node != node; i++)
+        ;
+    return i;
 }
 
-int phx__dial_pick_takes(const struct phx__dial_picks *b, const struct phx__ids *ids, uint32_t node)
+int phx__dial_pick_has(const struct phx__dial_picks *p, uint32_t node)
 {
-    return b->count < PHX__DISC_BEST || b->at[b->count - 1].score > phx__dial_pick_score(ids, node);
+    return pick_find(p, node) < p->count;
 }
 
-void phx__dial_pick_offer(struct phx__dial_picks *b, const struct phx__ids *ids, uint32_t node)
+int phx__dial_pick_takes(const struct phx__dial_picks *p, const struct phx__ids *ids, uint32_t node)
+{
+    return p->count < PHX__DIAL_PICKS || p->at[p->count - 1].score > phx__dial_pick_score(ids, node);
+}
+
+void phx__dial_pick_offer(struct phx__dial_picks *p, const struct phx__ids *ids, uint32_t node)
 {
     uint64_t score = phx__dial_pick_score(ids, node);
     uint32_t i;
 
-    if (!phx__dial_pick_takes(b, ids, node))
+    if (!phx__dial_pick_takes(p, ids, node))
         return;
-    i = b->count < PHX__DISC_BEST ? b->count++ : b->count - 1;
-    for (; i > 0 && b->at[i - 1].score > score; i--)
-        b->at[i] = b->at[i - 1];
-    b->at[i].score = score;
-    b->at[i].node = node;
+    i = p->count < PHX__DIAL_PICKS ? p->count++ : p->count - 1;
+    for (; i > 0 && p->at[i - 1].score > score; i--)
+        p->at[i] = p->at[i - 1];
+    p->at[i].score = score;
+    p->at[i].node = node;
 }
 
-int phx__dial_pick_drop(struct phx__dial_picks *b, uint32_t node)
+int phx__dial_pick_drop(struct phx__dial_picks *p, uint32_t node)
 {
-    uint32_t i;
+    uint32_t i = pick_find(p, node);
 
-    if (!phx__dial_pick_has(b, node))
+    if (i == p->count)
         return 0;
-    for (i = 0; b->at[i].node != node; i++)
-        ;
-    for (b->count--; i < b->count; i++)
-        b->at[i] = b->at[i + 1];
+    for (p->count--; i < p->count; i++)
+        p->at[i] = p->at[i + 1];
     return 1;
 }
 
@@ -14294,20 +14471,19 @@ uint64_t phx__dial_backoff_between(struct phx__rnd *rnd, uint64_t low, uint64_t 
 
 uint64_t phx__dial_backoff_slow(uint64_t retry_max_us)
 {
-    return retry_max_us <= UINT64_MAX / BACKOFF_DEAD_FACTOR ? retry_max_us * BACKOFF_DEAD_FACTOR
-                                                         : retry_max_us;
+    return retry_max_us * (retry_max_us <= UINT64_MAX / BACKOFF_DEAD_FACTOR ? BACKOFF_DEAD_FACTOR : 1);
 }
 
 /* Not below half of retry_min, which would be no wait at all. */
-uint64_t phx__dial_backoff_next(struct phx__rnd *rnd, uint64_t retry_min_us, uint64_t retry_max_us,
-                           int hub, uint32_t failures)
+uint64_t phx__dial_backoff_next(struct phx__rnd *rnd, uint64_t retry_min_us, uint64_t retry_max_us, int hub,
+                                uint32_t failures)
 {
-    uint64_t most = retry_max_us, high = most, low = retry_min_us / 2;
+    uint64_t high = retry_max_us, low = retry_min_us / 2;
     uint32_t shift = failures < 63 ? failures : 63;
 
-    if (!hub && failures >= PHX__PACE_DEAD_ROUNDS)
-        high = most = phx__dial_backoff_slow(retry_max_us);
-    if (retry_min_us <= most >> shift)
+    if (!hub && failures >= PHX__DIAL_DEAD_ROUNDS)
+        high = phx__dial_backoff_slow(retry_max_us);
+    if (retry_min_us <= high >> shift)
         high = retry_min_us << shift;
     return phx__dial_backoff_between(rnd, low < high ? low : high, high);
 }
@@ -14319,38 +14495,38 @@ uint64_t phx__dial_backoff_next(struct phx__rnd *rnd, uint64_t retry_min_us, uin
 #endif
 /* include "dial/addr.h" */
 
-/* The first address of a family (0: any) that is not among the ones picked. */
-static uint32_t dial_addr_family(const struct phx_address *a, uint32_t count, const uint32_t *picked,
-                               uint32_t n, int family)
+/* The first address of a family (0: any) that is not among the n of out. */
+static const struct phx_address *dial_addr_next(const struct phx_address *a, uint32_t count,
+                                                const struct phx_address *out, uint32_t n, int family)
 {
     uint32_t i, k;
 
     for (i = 0; i < count; i++) {
         if (family != 0 && a[i].family != family)
             continue;
-        for (k = 0; k < n && !phx__addr_equal(&a[i], &a[picked[k]]); k++)
+        for (k = 0; k < n && !phx__addr_equal(&a[i], &out[k]); k++)
             ;
         if (k == n)
-            return i;
+            return &a[i];
     }
-    return PHX__NONE;
+    return NULL;
 }
 
 uint32_t phx__dial_addr_order(const struct phx_address *a, uint32_t count,
-                            uint32_t picked[PHX__DISC_ADDRESSES])
+                              struct phx_address out[PHX__DIAL_ADDRESSES])
 {
-    static const int families[] = { PHX_IPV6, PHX_IPV4 };
-    uint32_t n, i, turn = 0;
+    const struct phx_address *next;
+    uint32_t n, turn = 0;
 
-    for (n = 0; n < PHX__DISC_ADDRESSES; n++) {
-        i = dial_addr_family(a, count, picked, n, PHX_UNIX);
-        if (i == PHX__NONE)
-            i = dial_addr_family(a, count, picked, n, families[turn++ % 2]);
-        if (i == PHX__NONE)
-            i = dial_addr_family(a, count, picked, n, 0);
-        if (i == PHX__NONE)
+    for (n = 0; n < PHX__DIAL_ADDRESSES; n++) {
+        next = dial_addr_next(a, count, out, n, PHX_UNIX);
+        if (next == NULL)
+            next = dial_addr_next(a, count, out, n, turn++ % 2 == 0 ? PHX_IPV6 : PHX_IPV4);
+        if (next == NULL)
+            next = dial_addr_next(a, count, out, n, 0);
+        if (next == NULL)
             break;
-        picked[n] = i;
+        out[n] = *next;
     }
     return n;
 }
@@ -14360,15 +14536,14 @@ static size_t dial_addr_path_size(const struct phx_address *a)
     return a->path[0] != 0 ? strlen(a->path) + 1 : 0;
 }
 
-/* paths: where in the block the next path goes, from the first contact on. Eight of at most 104 bytes behind
- * eight contacts: two bytes hold that. */
-static void dial_addr_pack(struct phx__dial_addr *at, uint32_t i, const struct phx_address *a,
-                         size_t *paths)
+/* paths: where in the block the next path goes. Eight of at most 104 bytes behind eight addresses: two bytes
+ * hold that. */
+static void dial_addr_pack(struct phx__dial_addr *at, uint32_t i, const struct phx_address *a, size_t *paths)
 {
     struct phx__dial_addr *c = &at[i];
     uint16_t begin = (uint16_t)*paths;
 
-    c->attempt = PHX__NONE;
+    c->slot = PHX__NONE;
     c->family = a->family;
     c->tls = a->tls;
     c->port = a->port;
@@ -14382,18 +14557,17 @@ static void dial_addr_pack(struct phx__dial_addr *at, uint32_t i, const struct p
     *paths += c->path_size;
 }
 
-struct phx__dial_addr *phx__dial_addr_new(struct phx__mem *mem, const struct phx_address *a,
-                                      const uint32_t *picked, uint32_t n)
+struct phx__dial_addr *phx__dial_addr_new(struct phx__mem *mem, const struct phx_address *a, uint32_t n)
 {
     size_t size = n * sizeof(struct phx__dial_addr), paths = size;
     struct phx__dial_addr *at;
     uint32_t k;
 
     for (k = 0; k < n; k++)
-        size += dial_addr_path_size(&a[picked[k]]);
+        size += dial_addr_path_size(&a[k]);
     at = phx__mem_zero(mem, size);
     for (k = 0; at != NULL && k < n; k++)
-        dial_addr_pack(at, k, &a[picked[k]], &paths);
+        dial_addr_pack(at, k, &a[k], &paths);
     return at;
 }
 
@@ -14424,8 +14598,7 @@ void phx__dial_addr_address(const struct phx__dial_addr *at, uint32_t i, struct 
     memcpy(out->path, (const char *)at + begin, c->path_size);
 }
 
-uint32_t phx__dial_addr_index(const struct phx__dial_addr *at, uint32_t count,
-                            const struct phx_address *a)
+uint32_t phx__dial_addr_index(const struct phx__dial_addr *at, uint32_t count, const struct phx_address *a)
 {
     struct phx_address one;
     uint32_t i;
@@ -14439,16 +14612,16 @@ uint32_t phx__dial_addr_index(const struct phx__dial_addr *at, uint32_t count,
 }
 
 int phx__dial_addr_is_same(const struct phx__dial_addr *at, uint32_t count, const struct phx_address *a,
-                         const uint32_t *picked, uint32_t n)
+                           uint32_t n)
 {
     uint32_t k;
 
-    for (k = 0; k < n && phx__dial_addr_index(at, count, &a[picked[k]]) != PHX__NONE; k++)
+    for (k = 0; k < n && phx__dial_addr_index(at, count, &a[k]) != PHX__NONE; k++)
         ;
     return k == n && n == count;
 }
 
-/* Until when it is left alone; 0: it is not. */
+/* Until when an address is left alone; 0: it is not. */
 static uint64_t dial_addr_rest(const struct phx__dial_addr *c, uint64_t rest)
 {
     if (c->error != PHX_ESELF)
@@ -14456,8 +14629,7 @@ static uint64_t dial_addr_rest(const struct phx__dial_addr *c, uint64_t rest)
     return rest < UINT64_MAX - 1 - c->tried_at ? c->tried_at + rest : UINT64_MAX - 1;
 }
 
-unsigned phx__dial_addr_usable(const struct phx__dial_addr *at, uint32_t count, uint64_t rest,
-                             uint64_t now)
+unsigned phx__dial_addr_usable(const struct phx__dial_addr *at, uint32_t count, uint64_t rest, uint64_t now)
 {
     unsigned i, bits = 0;
 
@@ -14484,7 +14656,7 @@ int phx__dial_addr_is_gone(const struct phx__dial_addr *at, uint32_t count, uint
     int others = 0;
 
     for (i = 0; i < count; i++) {
-        if (at[i].met == PHX__CONTACT_OTHER)
+        if (at[i].met == PHX__DIAL_MET_OTHER)
             others = 1;
         else if (dial_addr_rest(&at[i], rest) <= now)
             return 0;
@@ -14492,194 +14664,48 @@ int phx__dial_addr_is_gone(const struct phx__dial_addr *at, uint32_t count, uint
     return others;
 }
 
-/* ======== src/dial/ratelimit.c ======== */
-/* ratelimit.c - how often something may be done to a place: dials at an address, lines in the log. */
+/* ======== src/dial/rate.c ======== */
+/* rate.c - how often a node dials the addresses that it was told by others. */
 #ifdef PHX_LINES
-#line 1 "src/dial/ratelimit.c"
+#line 1 "src/dial/rate.c"
 #endif
 
-/* A member that lies may announce any address for any number of nodes, and everybody believes it: that
- * is how discovery works. Without a bound one liar turns a cluster of a thousand nodes into a thousand
- * machines that knock at a victim's door, as often as the liar sends a new card. So a node dials
- * what it was told by others at three rates, whichever is the least:
+/* A member that lies may announce any address for any number of nodes, and everybody believes it: that is how
+ * discovery works. Without a bound one liar turns a cluster of a thousand nodes into a thousand machines that
+ * knock at a victim's door, as often as the liar sends a new card. So a node dials what it was told by others
+ * at the least of three rates:
  *
- *   - one address: 16 times, then once in 30 s. An honest node that is down is tried ten times within
- *     half a minute and then more rarely than that (see dial.c), so it never feels this. A node that
- *     has proved that it lives there is forgiven what was spent, so a flapping one does not either.
- *   - one host, whatever the port: 128 times, then 8 a second. As many as a large machine
- *     has processes. Not for the loopback: there the victim would be this very machine.
- *   - all together: 1024 times, then 64 a second. A full mesh of the default size starts without
- *     noticing; what a liar adds later is slow.
+ *   - one address: 16 times, then once in 30 s. An honest node that is down is tried ten times within half a
+ *     minute and then more rarely than that (see dial.c), so it never feels this rate. A node that has proved
+ *     that it lives at the address is forgiven what was spent, so a flapping one does not feel it either.
+ *   - one host, whatever the port: 128 times, as many as a large machine has processes, then 8 a second. Not
+ *     for the loopback: there the victim would be this very machine.
+ *   - all together: 1024 times, then 64 a second. A full mesh of the default size starts without noticing;
+ *     what a liar adds later is slow.
  *
- * A dial that leads to a node is given back to its host and to all together: 400 processes of one machine
- * that are started again, at new ports, need not wait for each other, and a victim is not a node.
- *
- * Hubs are the user's word and have no budget.
- *
- * Each rate is one number per place, the time at which all that was taken is paid for (GCRA, the
- * virtual scheduling algorithm of ITU-T I.371): taking one moves it on by the interval, and one may be
- * taken while it is less than burst intervals ahead of now.
- *
- * The table has a fixed size. A place is looked for in four lines; when all are others' one makes room:
- * one that is paid for already, else the address that is paid for soonest, a host only if there is
- * no address (an address is paid for after 30 s and more, so a victim's hosts would go first, driven out
- * by its own ports). So forgetting is generous, and a liar could forget a victim's line by naming
- * hundreds of other hosts; but they come out of the budget of all together, and which lines share a
- * place's fate is salted. */
-/* include "dial/ratelimit.h" */
+ * A dial that leads to a node is given back to its host and to all together, since a victim is not a node:
+ * 400 processes of one machine that are started again, at new ports, need not wait for each other. Hubs are
+ * the user's word and have no rate. */
+/* include "dial/rate.h" */
 
-#define RATELIMIT_WAYS 4u
-#define RATELIMIT_HOST 1u
-static const struct phx__ratelimit_rule budget_address = { 30 * PHX__SECOND, 16 };
-static const struct phx__ratelimit_rule budget_host = { 125 * PHX__MS, 128 };
-static const struct phx__ratelimit_rule budget_all = { 15625, 1024 };
+static const struct phx__ratelimit_rule rate_address = { 30 * PHX__SECOND, 16 };
+static const struct phx__ratelimit_rule rate_host = { 125 * PHX__MS, 128 };
+static const struct phx__ratelimit_rule rate_all = { 15625, 1024 };
 
-int phx__ratelimit_init(struct phx__ratelimit *b, struct phx__mem *mem, uint32_t count, uint64_t salt)
+static uint64_t rate_wait(const struct phx__ratelimit *l, const struct phx_address *a, uint64_t now)
 {
-    PHX_ASSERT(count >= RATELIMIT_WAYS && (count & (count - 1)) == 0);
-    b->mem = mem;
-    b->salt = salt;
-    b->all = 0;
-    b->lines = phx__mem_zero(mem, count * sizeof *b->lines);
-    b->count = b->lines == NULL ? 0 : count;
-    return b->lines == NULL ? PHX_ENOMEM : 0;
-}
+    uint64_t most = phx__ratelimit_wait(l, PHX__RATELIMIT_ALL, &rate_all, now);
+    uint64_t wait = phx__ratelimit_wait(l, phx__ratelimit_key(l, a, 1), &rate_address, now);
 
-void phx__ratelimit_free(struct phx__ratelimit *b)
-{
-    if (b->lines != NULL)
-        phx__mem_put(b->mem, b->lines, b->count * sizeof *b->lines);
-    b->lines = NULL;
-    b->count = 0;
-}
-
-/* FNV-1a with a salt, and the bits mixed once more at the end, since the low ones pick the line. */
-static uint64_t ratelimit_hash(uint64_t h, const void *data, size_t size)
-{
-    const uint8_t *p = data;
-
-    while (size-- > 0)
-        h = (h ^ *p++) * 0x100000001b3u;
-    return h;
-}
-
-/* The lowest bit, which does not pick the line, says that it is a host. */
-uint64_t phx__ratelimit_place(const struct phx__ratelimit *b, const struct phx_address *a, int with_port)
-{
-    uint64_t h = ratelimit_hash(b->salt ^ 0xcbf29ce484222325u, &a->family, 1);
-    uint8_t port[3];
-
-    port[0] = (uint8_t)(with_port ? a->port & 255 : 0); /* the same on all machines */
-    port[1] = (uint8_t)(with_port ? a->port >> 8 : 0);
-    port[2] = (uint8_t)(with_port ? 0 : 1);
-
-    if (a->family == PHX_UNIX || a->family == PHX_OTHER)
-        h = ratelimit_hash(h, a->path, strlen(a->path));
-    else
-        h = ratelimit_hash(ratelimit_hash(h, a->ip, sizeof a->ip), port, sizeof port);
-    h = (h ^ h >> 33) * 0xff51afd7ed558ccdu;
-    h = (h ^ h >> 33) & ~(uint64_t)RATELIMIT_HOST;
-    if (!with_port)
-        return h | RATELIMIT_HOST;
-    return h != 0 ? h : 2 * RATELIMIT_HOST;
-}
-
-/* The line of a place, or NULL. */
-static struct phx__ratelimit_line *ratelimit_find(const struct phx__ratelimit *b, uint64_t place)
-{
-    uint32_t i, first = (uint32_t)place & (b->count - 1) & ~(RATELIMIT_WAYS - 1);
-
-    for (i = first; i < first + RATELIMIT_WAYS; i++)
-        if (b->lines[i].place == place)
-            return &b->lines[i];
-    return NULL;
-}
-
-/* Does line a make room before line b? A free one is at 0. */
-static int ratelimit_goes(const struct phx__ratelimit_line *a, const struct phx__ratelimit_line *b,
-                       uint64_t now)
-{
-    int a_stays = a->at > now && (a->place & RATELIMIT_HOST) != 0;
-    int b_stays = b->at > now && (b->place & RATELIMIT_HOST) != 0;
-
-    return a_stays != b_stays ? b_stays : a->at < b->at;
-}
-
-static struct phx__ratelimit_line *ratelimit_line(struct phx__ratelimit *b, uint64_t place, uint64_t now)
-{
-    uint32_t i, first = (uint32_t)place & (b->count - 1) & ~(RATELIMIT_WAYS - 1), soonest = first;
-    struct phx__ratelimit_line *line = ratelimit_find(b, place);
-
-    if (line != NULL)
-        return line;
-    for (i = first; i < first + RATELIMIT_WAYS; i++)
-        if (ratelimit_goes(&b->lines[i], &b->lines[soonest], now))
-            soonest = i;
-    line = &b->lines[soonest];
-    line->place = place;
-    line->at = 0;
-    line->denied = 0;
-    return line;
-}
-
-/* How long until one may be taken. */
-static uint64_t ratelimit_until(uint64_t at, const struct phx__ratelimit_rule *rule, uint64_t now)
-{
-    uint64_t ahead = (rule->burst - 1) * rule->interval_us;
-
-    return at <= now || at - now <= ahead ? 0 : at - now - ahead;
-}
-
-static uint64_t ratelimit_spend(uint64_t at, const struct phx__ratelimit_rule *rule, uint64_t now)
-{
-    return (at > now ? at : now) + rule->interval_us;
-}
-
-/* One that was taken is given back. */
-static uint64_t ratelimit_return(uint64_t at, const struct phx__ratelimit_rule *rule)
-{
-    return at > rule->interval_us ? at - rule->interval_us : 0;
-}
-
-int64_t phx__ratelimit_take(struct phx__ratelimit *b, uint64_t place, const struct phx__ratelimit_rule *rule,
-                         uint64_t now)
-{
-    struct phx__ratelimit_line *line = ratelimit_line(b, place, now);
-    int64_t denied = line->denied;
-
-    if (ratelimit_until(line->at, rule, now) > 0) {
-        line->denied += line->denied < UINT32_MAX;
-        return -1;
-    }
-    line->at = ratelimit_spend(line->at, rule, now);
-    line->denied = 0;
-    return denied;
-}
-
-int phx__ratelimit_take_all(struct phx__ratelimit *b, const struct phx__ratelimit_rule *rule, uint64_t now)
-{
-    if (ratelimit_until(b->all, rule, now) > 0)
-        return 0;
-    b->all = ratelimit_spend(b->all, rule, now);
-    return 1;
-}
-
-/* ---- Dials ----------------------------------------------------------------------------------- */
-
-static uint64_t ratelimit_wait(const struct phx__ratelimit *b, const struct phx_address *a, uint64_t now)
-{
-    const struct phx__ratelimit_line *line = ratelimit_find(b, phx__ratelimit_place(b, a, 1));
-    uint64_t most = ratelimit_until(b->all, &budget_all, now), wait;
-
-    wait = line == NULL ? 0 : ratelimit_until(line->at, &budget_address, now);
     most = wait > most ? wait : most;
-    line = phx__addr_is_local(a) ? NULL : ratelimit_find(b, phx__ratelimit_place(b, a, 0));
-    wait = line == NULL ? 0 : ratelimit_until(line->at, &budget_host, now);
+    if (phx__addr_is_local(a))
+        return most;
+    wait = phx__ratelimit_wait(l, phx__ratelimit_key(l, a, 0), &rate_host, now);
     return wait > most ? wait : most;
 }
 
-uint64_t phx__ratelimit_first(const struct phx__ratelimit *b, const struct phx__dial_addr *at,
-                           uint32_t count, unsigned which, uint64_t now)
+uint64_t phx__dial_rate_wait(const struct phx__ratelimit *l, const struct phx__dial_addr *at, uint32_t count,
+                             unsigned which, uint64_t now)
 {
     uint64_t first = UINT64_MAX, wait;
     struct phx_address a;
@@ -14689,340 +14715,370 @@ uint64_t phx__ratelimit_first(const struct phx__ratelimit *b, const struct phx__
         if ((which & 1u << i) == 0)
             continue;
         phx__dial_addr_address(at, i, &a);
-        if ((wait = ratelimit_wait(b, &a, now)) < first)
+        if ((wait = rate_wait(l, &a, now)) < first)
             first = wait;
     }
     return first == UINT64_MAX ? 0 : first;
 }
 
-void phx__ratelimit_dialled(struct phx__ratelimit *b, const struct phx_address *a, uint64_t now)
+void phx__dial_rate_spend(struct phx__ratelimit *l, const struct phx_address *a, uint64_t now)
 {
-    struct phx__ratelimit_line *line = ratelimit_line(b, phx__ratelimit_place(b, a, 1), now);
-
-    line->at = ratelimit_spend(line->at, &budget_address, now);
-    b->all = ratelimit_spend(b->all, &budget_all, now);
-    if (phx__addr_is_local(a))
-        return;
-    line = ratelimit_line(b, phx__ratelimit_place(b, a, 0), now);
-    line->at = ratelimit_spend(line->at, &budget_host, now);
+    phx__ratelimit_spend(l, phx__ratelimit_key(l, a, 1), &rate_address, now);
+    phx__ratelimit_spend(l, PHX__RATELIMIT_ALL, &rate_all, now);
+    if (!phx__addr_is_local(a))
+        phx__ratelimit_spend(l, phx__ratelimit_key(l, a, 0), &rate_host, now);
 }
 
-void phx__ratelimit_good(struct phx__ratelimit *b, const struct phx_address *a, int paid)
+void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a, int paid)
 {
-    struct phx__ratelimit_line *line = ratelimit_find(b, phx__ratelimit_place(b, a, 1));
-    struct phx__ratelimit_line *host = ratelimit_find(b, phx__ratelimit_place(b, a, 0));
-
-    if (line != NULL)
-        line->at = 0;
+    phx__ratelimit_clear(l, phx__ratelimit_key(l, a, 1));
     if (!paid)
         return;
-    if (host != NULL && !phx__addr_is_local(a))
-        host->at = ratelimit_return(host->at, &budget_host);
-    b->all = ratelimit_return(b->all, &budget_all);
+    if (!phx__addr_is_local(a))
+        phx__ratelimit_return(l, phx__ratelimit_key(l, a, 0), &rate_host);
+    phx__ratelimit_return(l, PHX__RATELIMIT_ALL, &rate_all);
 }
 
-#undef RATELIMIT_WAYS
-#undef RATELIMIT_HOST
-
 /* ======== src/dial/start.c ======== */
-/* start.c - part of disc: when many start together: when each dials, and how many dials at once. */
+/* start.c - many nodes start together: when each begins to dial, and how many dials at once. */
 #ifdef PHX_LINES
 #line 1 "src/dial/start.c"
 #endif
-/*
- * A full mesh costs some 60 us of processor per link, and a crowd that starts together pays for all
- * N * N / 2 at once. Everybody can reach everybody through the hub as soon as N links stand and the hub has
- * told what it knows. If the crowd's dials take the processors before, that is late: the hub gets its turn
- * once in a round of all, and a round is as long as what each does in its turn. With 64 dials at once a
- * hundred processes on two cores need half a second for a round, and news takes several. Waiting until
- * the hub is done is no cure: a hub that is slow looks the same as one that is done, and when the wait was
- * too short, the crowd was let loose on it after all (one start in five of 200 nodes took seconds).
+
+/* A full mesh costs some 60 us of processor per link, and N nodes that start together pay for all N * N / 2
+ * at once. Everybody can reach everybody through the hub as soon as N links stand and the hub has told what
+ * it knows. If the other dials take the processors before, that is late: the hub gets its turn once in a
+ * round of all, and a round is as long as what each does in its turn. With 64 dials at once a hundred
+ * processes on two cores need half a second for a round, and news takes several. Waiting until the hub is
+ * done is no cure: a slow hub looks the same as one that is done, and when the wait was too short, all dial
+ * at once after all (one start in five of 200 nodes took seconds).
  *
- * So the hub is asked. Beyond a few nodes (limits.crowd):
+ * So the hub is asked. Above a few known nodes (`above`) a start is *paced*:
  *
- *   - while nodes are being heard of for the first time, they are not dialled. When a moment has passed
- *     without news, whoever told of the last one is asked for a BEAT, and if its digest is ours, it knows no
- *     more than we do: then that was all, and dialling begins. Its answer is as late as the hub is, and while
- *     nobody dials, it is not late. One that never answers, or always knows more, is not waited for long.
- *     News stops the dialling again, so those who come late get their turn, too; but news that never ends, be
- *     it true or made up, does not stop it for ever;
- *   - then the next dial begins when one has ended. Their number begins low, since one or two a node keep
- *     all processors busy, grows by one with each link that came quickly, and halves with one that came
- *     slowly, as TCP does with segments. Over long ways more at once are needed; where the processor is what
- *     they wait for, more only make the rounds longer, until they outlive their time-out and start over;
- *   - whom to dial first is drawn, so that not all dial the same one: as a moment in a short time, in few
- *     steps, because each moment is a turn of its own;
- *   - traffic (phx__dial_want) does not wait;
- *   - the side that leaves the dial to the other goes on doing so while links keep coming: the other one has
- *     not forgotten, it has not had its turn yet. A second dial for want of patience makes work for all.
- */
+ *   - While nodes are being heard of for the first time, they are not dialled. After a moment without news,
+ *     the node that told of the last one is asked for a BEAT. If its digest is ours, it knows no more than we
+ *     do: that was all, and dialling begins. Its answer is as late as the hub is, and while nobody dials, the
+ *     hub is not late. A node that never answers, or always knows more, is not waited for long. News stops
+ *     the dialling again, so those that come late get their turn, too; but news that never ends, be it true
+ *     or made up, does not stop it for ever.
+ *   - Then the next dial begins when one has ended. The window of dials at once begins low, since one or two
+ *     a node keep all processors busy. It grows by one with each link that came quickly, and halves with one
+ *     that came slowly, as TCP does with segments. Over long ways more at once are needed; where the
+ *     processor is the bottleneck, more only make the rounds longer, until dials time out and start over.
+ *   - Whom to dial first is drawn, so that not all dial the same node: as a moment in a short time, in few
+ *     steps, because each moment is a turn of its own.
+ *   - Traffic (phx__dial_want) does not wait.
+ *   - The side that leaves the dial to the other goes on doing so while links keep coming: the other one has
+ *     not forgotten, it has not had its turn yet. A second dial for want of patience makes work for all. */
 /* include "dial/start.h" */
 
-/* First dials are spread over so long for each node known, 32 ms for 400, in so many steps. */
+/* First dials are spread over this long for each known node, 32 ms for 400, in this many steps. */
 #define START_SPREAD_US UINT64_C(80)
 #define START_STEPS 32u
-/* A moment without news: so long, and this times known^2 more, a tenth of what the links of so many take on
- * two cores: 12 ms in all for 100, 42 ms for 200. */
+/* A moment without news: this, and START_LULL_PAIR_US times known^2, a tenth of what the links of so many
+ * take on two cores: 12 ms in all for 100, 42 ms for 200. */
 #define START_LULL_US (2 * PHX__MS)
 #define START_LULL_PAIR_US UINT64_C(1)
 #define START_LULL_MOST_US (200 * PHX__MS)
-/* Who does not get an answer, or not the right one, asks again after this, and dials all the same so long
- * after the last news. */
+/* A node that gets no answer, or not the right one, asks again after this, and dials all the same
+ * START_WAIT_US after the last news. */
 #define START_AGAIN_US (20 * PHX__MS)
 #define START_WAIT_US PHX__SECOND
 /* Nor does news after news keep it waiting longer than this in all. */
 #define START_NEWS_US (5 * PHX__SECOND)
-/* Who leaves the first dial to the other side goes on doing so while links came within this. */
+/* The first dial stays left to the other side while links came within this. */
 #define START_PATIENCE_US PHX__SECOND
-/* A dial without an answer for so long has met a wall, or a long way, and does not count any more: hundreds
- * of walls must not keep those waiting who would answer. Nor does one that was answered and is no link
- * long after: that is a process which is stopped, or has very much to do. */
+/* A dial without an answer for this long has met a firewall, or a long way, and does not count any more:
+ * hundreds of them must not keep those waiting that would answer. Nor does one that was answered and is no
+ * link long after: that is a process which is stopped, or has very much to do. */
 #define START_SILENT_US (250 * PHX__MS)
 #define START_STUCK_US PHX__SECOND
-/* Dials at once are not fewer; slower than so often the quickest, and this, is slow. */
+/* The window at first, and at least. A link is slow that took longer than START_SLOW_TIMES the quickest and
+ * START_SLOW_US. */
+#define START_WINDOW 2u
 #define START_LEAST 1u
 #define START_SLOW_TIMES 2u
 #define START_SLOW_US (20 * PHX__MS)
 
-static int start_is(const struct phx__dial *d)
+static uint64_t start_earlier(uint64_t a, uint64_t b)
 {
-    return d->limits.crowd != 0 && d->known > d->limits.crowd;
+    return a < b ? a : b;
 }
 
-/* A node that was never dialled and that nobody needs at once. */
-static int start_is_fresh(const struct phx__dial *d, uint32_t slot)
+void phx__dial_start_init(struct phx__dial_start *s, uint32_t above)
 {
-    const struct phx__dial_target *t = slot != PHX__NONE ? &d->targets[slot] : NULL;
+    memset(s, 0, sizeof *s);
+    s->above = above;
+    s->window = START_WINDOW;
+    s->quickest = UINT64_MAX / 4;
+}
 
-    return t != NULL && !t->hub && t->fresh > 0 && !d->nodes[t->node].wanted;
+int phx__dial_start_is_paced(const struct phx__dial_start *s, uint32_t known)
+{
+    return s->above != 0 && known > s->above;
+}
+
+void phx__dial_start_news(struct phx__dial_start *s, uint64_t now)
+{
+    if (s->learnt_at <= s->told_all_at || now >= s->learnt_at + START_WAIT_US)
+        s->news_at = now;
+    s->learnt_at = now;
 }
 
 /* When the news are not waited for any longer. */
-static uint64_t start_end(const struct phx__dial *d)
+static uint64_t start_end(const struct phx__dial_start *s)
 {
-    uint64_t one = d->learnt_at + START_WAIT_US, all = d->news_at + START_NEWS_US;
-
-    return one < all ? one : all;
-}
-
-void phx__dial_start_news(struct phx__dial *d)
-{
-    if (d->learnt_at <= d->told_all_at || d->now >= d->learnt_at + START_WAIT_US)
-        d->news_at = d->now;
-    d->learnt_at = d->now;
+    return start_earlier(s->learnt_at + START_WAIT_US, s->news_at + START_NEWS_US);
 }
 
 /* Is the news perhaps still coming in? */
-static int start_is_settling(const struct phx__dial *d)
+static int start_is_settling(const struct phx__dial_start *s, uint32_t known, uint64_t now)
 {
-    return start_is(d) && d->learnt_at > d->told_all_at && d->now < start_end(d);
+    return phx__dial_start_is_paced(s, known) && s->learnt_at > s->told_all_at && now < start_end(s);
 }
 
-static uint64_t start_ask_at(const struct phx__dial *d)
+static uint64_t start_ask_at(const struct phx__dial_start *s, uint32_t known)
 {
-    uint64_t lull = START_LULL_US + START_LULL_PAIR_US * d->known * d->known;
+    uint64_t lull = start_earlier(START_LULL_US + START_LULL_PAIR_US * known * known, START_LULL_MOST_US);
+    uint64_t first = s->learnt_at + lull, again = s->asked_at + START_AGAIN_US;
 
-    if (lull > START_LULL_MOST_US)
-        lull = START_LULL_MOST_US;
-    return d->learnt_at + lull > d->asked_at + START_AGAIN_US ? d->learnt_at + lull
-                                                               : d->asked_at + START_AGAIN_US;
+    return first > again ? first : again;
 }
 
-uint64_t phx__dial_start_spread(const struct phx__dial *d)
+uint64_t phx__dial_start_spread(const struct phx__dial_start *s, uint32_t known, struct phx__rnd *rnd)
 {
-    uint64_t step = START_SPREAD_US * d->known / START_STEPS;
+    uint64_t step = START_SPREAD_US * known / START_STEPS;
 
-    return start_is(d) ? step * phx__rnd_below(d->rnd, START_STEPS) : 0;
+    return phx__dial_start_is_paced(s, known) ? step * phx__rnd_below(rnd, START_STEPS) : 0;
 }
 
-int phx__dial_start_is_patient(const struct phx__dial *d, uint32_t slot)
+int phx__dial_start_is_patient(const struct phx__dial_start *s, uint32_t known, uint64_t now)
 {
-    return start_is(d) && start_is_fresh(d, slot) && d->now < d->linked_at + START_PATIENCE_US;
-}
-
-int phx__dial_start_goes_first(const struct phx__dial *d, uint32_t slot)
-{
-    return start_is(d) && !start_is_fresh(d, slot);
+    return phx__dial_start_is_paced(s, known) && now < s->linked_at + START_PATIENCE_US;
 }
 
 /* Dials that count, and when the next of them stops counting. */
-static uint32_t start_under_way(const struct phx__dial *d, uint64_t *next)
+static uint32_t start_under_way(const struct phx__dial_slots *slots, uint64_t now, uint64_t *next)
 {
     uint32_t k, count = 0;
 
     *next = UINT64_MAX;
-    for (k = 0; k < d->attempts.count; k++) {
-        const struct phx__dial_slot *a = &d->attempts.at[k];
+    for (k = 0; k < slots->count; k++) {
+        const struct phx__dial_slot *a = &slots->at[k];
         uint64_t until = a->since + (a->answered ? START_STUCK_US : START_SILENT_US);
-        if (a->target == PHX__NONE || d->now >= until)
+        if (a->target == PHX__NONE || now >= until)
             continue;
         count++;
-        if (until < *next)
-            *next = until;
+        *next = start_earlier(until, *next);
     }
     return count;
 }
 
-int phx__dial_start_has_room(const struct phx__dial *d)
+int phx__dial_start_has_room(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
+                             uint32_t known, int first, uint64_t now)
 {
     uint64_t next;
 
-    if (d->attempts.free == PHX__NONE)
+    if (slots->free == PHX__NONE)
         return 0;
-    if (!start_is(d))
+    if (!phx__dial_start_is_paced(s, known))
         return 1;
-    return start_under_way(d, &next) < d->pace && (!start_is_fresh(d, d->head) || !start_is_settling(d));
+    return start_under_way(slots, now, &next) < s->window && !(first && start_is_settling(s, known, now));
 }
 
-uint64_t phx__dial_start_room_at(const struct phx__dial *d)
+uint64_t phx__dial_start_room_at(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
+                                 uint32_t known, uint64_t now)
 {
-    uint64_t next, ask, end = start_end(d);
+    uint64_t next;
 
-    if (!start_is(d) || d->attempts.free == PHX__NONE)
+    if (!phx__dial_start_is_paced(s, known) || slots->free == PHX__NONE)
         return UINT64_MAX;
-    if (start_under_way(d, &next) >= d->pace)
+    if (start_under_way(slots, now, &next) >= s->window)
         return next;
-    ask = start_ask_at(d);
-    return !start_is_settling(d) ? UINT64_MAX : ask < end ? ask : end;
+    if (!start_is_settling(s, known, now))
+        return UINT64_MAX;
+    return start_earlier(start_ask_at(s, known), start_end(s));
 }
 
-void phx__dial_start_ask(struct phx__dial *d)
+int phx__dial_start_asks(struct phx__dial_start *s, uint32_t known, uint64_t now)
 {
-    if (d->head == PHX__NONE || !start_is_settling(d) || d->now < start_ask_at(d))
-        return;
-    d->asked_at = d->now;
-    d->ops.ask(d->ops.ctx);
+    if (!start_is_settling(s, known, now) || now < start_ask_at(s, known))
+        return 0;
+    s->asked_at = now;
+    return 1;
 }
 
-void phx__dial_start_learn(struct phx__dial *d, uint64_t took)
+int phx__dial_start_told_all(struct phx__dial_start *s, uint64_t now)
+{
+    if (s->told_all_at >= s->learnt_at || s->asked_at <= s->learnt_at)
+        return 0;
+    s->told_all_at = now;
+    return 1;
+}
+
+void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, uint32_t most, uint64_t now)
 {
     uint64_t slow;
 
-    if (took < d->quickest)
-        d->quickest = took;
-    slow = START_SLOW_TIMES * d->quickest + START_SLOW_US;
+    s->quickest = start_earlier(took, s->quickest);
+    slow = START_SLOW_TIMES * s->quickest + START_SLOW_US;
     if (took <= slow) {
-        d->pace += d->pace < d->attempts.capacity;
-    } else if (d->now > d->slowed_at + slow) {
-        d->slowed_at = d->now;
-        d->pace = d->pace / 2 > START_LEAST ? d->pace / 2 : START_LEAST;
+        s->window += s->window < most;
+    } else if (now > s->slowed_at + slow) {
+        s->slowed_at = now;
+        s->window = s->window / 2 > START_LEAST ? s->window / 2 : START_LEAST;
     }
 }
 
-#undef START_SPREAD_US
-#undef START_STEPS
-#undef START_LULL_US
-#undef START_LULL_PAIR_US
-#undef START_LULL_MOST_US
-#undef START_AGAIN_US
-#undef START_WAIT_US
-#undef START_PATIENCE_US
-#undef START_NEWS_US
-#undef START_SILENT_US
-#undef START_STUCK_US
-#undef START_LEAST
-#undef START_SLOW_TIMES
-#undef START_SLOW_US
-
 /* ======== src/dial/target.c ======== */
-/* target.c - part of disc: what may be dialled gets a target, and who may not is only counted. */
+/* target.c - the hubs and nodes that may be dialled. A node that may not be is only counted. */
 #ifdef PHX_LINES
 #line 1 "src/dial/target.c"
 #endif
-/*
- * A target with one address costs some 110 bytes: its rounds, its timer, how each address fared. Beyond
+
+/* A target with one address costs some 110 bytes: its rounds, its timer, how each address fared. Beyond
  * max_links nodes nearly all that are known are never dialled, and of them only is kept that they have
- * addresses. Which these are is on their cards, so ops.addresses can tell when it is needed: when somebody
- * sends to the node, when it becomes one of the best, or when so many others are gone that all may be
+ * addresses. The addresses are on their cards, so ops.addresses can tell them when they are needed: when
+ * somebody sends to the node, when it becomes a pick, or when so many others are gone that all may be
  * dialled. A host of this room without ops.addresses gives every node its target at once.
  *
- * A target that finds no memory when it is needed is tried again with the next of these events.
- */
+ * A target that finds no memory when it is needed is tried again with the next of these events. */
 /* include "dial/target.h" */
 
-int phx__dial_target_new(struct phx__dial *d, const struct phx_address *a, const uint32_t *picked,
-                    uint32_t n, uint32_t *slot)
+int phx__dial_target_new(struct phx__dial_targets *ts, const struct phx_address *a, uint32_t n,
+                         uint32_t *target)
 {
-    uint32_t s = d->target_free != PHX__NONE ? d->target_free : d->target_count, timer;
+    uint32_t i = ts->free != PHX__NONE ? ts->free : ts->count, timer;
     struct phx__dial_addr *at;
     struct phx__dial_target *t;
 
-    if (phx__mem_grow(d->mem, &d->targets, &d->target_capacity, s + 1, sizeof *d->targets) != 0)
+    if (phx__mem_grow(ts->mem, &ts->at, &ts->capacity, i + 1, sizeof *ts->at) != 0)
         return PHX_ENOMEM;
-    at = phx__dial_addr_new(d->mem, a, picked, n);
+    at = phx__dial_addr_new(ts->mem, a, n);
     if (at == NULL)
         return PHX_ENOMEM;
-    if (phx__timer_new(d->timers, PHX__TIMER_DISC, s, &timer) != 0) {
-        phx__dial_addr_free(d->mem, at, n);
+    if (phx__timer_new(ts->timers, PHX__TIMER_DIAL, i, &timer) != 0) {
+        phx__dial_addr_free(ts->mem, at, n);
         return PHX_ENOMEM;
     }
-    t = &d->targets[s];
-    if (s == d->target_count)
-        d->target_count++;
+    t = &ts->at[i];
+    if (i == ts->count)
+        ts->count++;
     else
-        d->target_free = t->after;
+        ts->free = t->after;
     memset(t, 0, sizeof *t);
     t->at = at;
     t->count = (uint8_t)n;
     t->in_use = 1;
     t->node = PHX__NONE;
     t->timer = timer;
-    *slot = s;
+    *target = i;
     return 0;
 }
 
-uint32_t phx__dial_target_of(const struct phx__dial *d, uint32_t node)
+void phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t target)
 {
-    uint32_t target = node < d->node_capacity ? d->nodes[node].target : 0;
+    struct phx__dial_target *t = &ts->at[target];
 
-    return target != 0 && target != PHX__TARGET_LATENT ? target - 1 : PHX__NONE;
+    phx__timer_drop(ts->timers, t->timer);
+    phx__dial_addr_free(ts->mem, t->at, t->count);
+    memset(t, 0, sizeof *t);
+    t->after = ts->free;
+    ts->free = target;
 }
 
-int phx__dial_target_can_wait(const struct phx__dial *d, uint32_t node)
+struct phx__dial_node *phx__dial_target_node(const struct phx__dial_targets *ts, uint32_t node)
 {
-    uint32_t known = d->known + !d->nodes[node].linked;
-
-    return d->ops.addresses != NULL && known > d->limits.max_links && !d->nodes[node].wanted
-           && !phx__dial_pick_takes(&d->best, d->ids, node);
+    return node < ts->node_capacity ? &ts->nodes[node] : NULL;
 }
 
-uint32_t phx__dial_target_wake(struct phx__dial *d, uint32_t node)
+int phx__dial_target_reserve(struct phx__dial_targets *ts, uint32_t node)
 {
-    struct phx_address a[PHX__DISC_ADDRESSES];
-    uint32_t picked[PHX__DISC_ADDRESSES], n, slot = phx__dial_target_of(d, node);
+    return phx__mem_grow(ts->mem, &ts->nodes, &ts->node_capacity, node + 1, sizeof *ts->nodes);
+}
 
-    if (node >= d->node_capacity || d->nodes[node].target != PHX__TARGET_LATENT)
-        return slot;
-    n = phx__dial_addr_order(a, d->ops.addresses(d->ops.ctx, node, a), picked);
-    if (n == 0 || phx__dial_target_new(d, a, picked, n, &slot) != 0)
+int phx__dial_target_is_linked(const struct phx__dial_targets *ts, uint32_t node)
+{
+    return node < ts->node_capacity && ts->nodes[node].linked;
+}
+
+int phx__dial_target_is_known(const struct phx__dial_targets *ts, uint32_t node)
+{
+    return node < ts->node_capacity && ts->nodes[node].target != 0;
+}
+
+uint32_t phx__dial_target_of(const struct phx__dial_targets *ts, uint32_t node)
+{
+    uint32_t target = node < ts->node_capacity ? ts->nodes[node].target : 0;
+
+    return target != 0 && target != PHX__DIAL_LATENT ? target - 1 : PHX__NONE;
+}
+
+uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uint32_t node,
+                               uint32_t out[PHX__DIAL_HUBS + 1])
+{
+    uint32_t i, count = 0;
+
+    if (phx__dial_target_of(ts, node) != PHX__NONE)
+        out[count++] = phx__dial_target_of(ts, node);
+    for (i = 0; i < ts->hub_count; i++)
+        if (ts->at[ts->hubs[i]].node == node)
+            out[count++] = ts->hubs[i];
+    return count;
+}
+
+int phx__dial_target_is_fresh(const struct phx__dial_targets *ts, uint32_t target)
+{
+    const struct phx__dial_target *t = target != PHX__NONE ? &ts->at[target] : NULL;
+
+    return t != NULL && !t->hub && t->fresh > 0 && !ts->nodes[t->node].wanted;
+}
+
+int phx__dial_target_can_wait(const struct phx__dial_targets *ts, uint32_t node, uint32_t max_links)
+{
+    uint32_t known = ts->known + !ts->nodes[node].linked;
+
+    return ts->addresses != NULL && known > max_links && !ts->nodes[node].wanted
+           && !phx__dial_pick_takes(&ts->picks, ts->ids, node);
+}
+
+uint32_t phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node)
+{
+    struct phx_address all[PHX__DIAL_ADDRESSES], a[PHX__DIAL_ADDRESSES];
+    uint32_t n, target = phx__dial_target_of(ts, node);
+
+    if (node >= ts->node_capacity || ts->nodes[node].target != PHX__DIAL_LATENT)
+        return target;
+    n = phx__dial_addr_order(all, ts->addresses(ts->ctx, node, all), a);
+    if (n == 0 || phx__dial_target_new(ts, a, n, &target) != 0)
         return PHX__NONE;
-    d->targets[slot].node = node;
-    d->nodes[node].target = slot + 1;
-    d->latent--;
-    return slot;
+    ts->at[target].node = node;
+    ts->nodes[node].target = target + 1;
+    ts->latent--;
+    return target;
 }
 
-int phx__dial_target_wake_all(struct phx__dial *d)
+int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t max_links)
 {
-    uint32_t node, before = d->latent;
+    uint32_t node, before = ts->latent;
 
-    if (d->known > d->limits.max_links)
+    if (ts->known > max_links)
         return 0;
-    for (node = 0; d->latent > 0 && node < d->node_capacity; node++)
-        if (d->nodes[node].target == PHX__TARGET_LATENT)
-            (void)phx__dial_target_wake(d, node);
-    return d->latent < before;
+    for (node = 0; ts->latent > 0 && node < ts->node_capacity; node++)
+        if (ts->nodes[node].target == PHX__DIAL_LATENT)
+            (void)phx__dial_target_wake(ts, node);
+    return ts->latent < before;
 }
 
-uint32_t phx__dial_target_next_best(const struct phx__dial *d)
+uint32_t phx__dial_target_next_pick(const struct phx__dial_targets *ts)
 {
     uint64_t score, least = UINT64_MAX;
     uint32_t node, next = PHX__NONE;
 
-    for (node = 0; node < d->node_capacity; node++) {
-        if (d->nodes[node].target == 0 || phx__dial_pick_has(&d->best, node))
+    for (node = 0; node < ts->node_capacity; node++) {
+        if (ts->nodes[node].target == 0 || phx__dial_pick_has(&ts->picks, node))
             continue;
-        score = phx__dial_pick_score(d->ids, node);
+        score = phx__dial_pick_score(ts->ids, node);
         if (next == PHX__NONE || score < least) {
             next = node;
             least = score;
@@ -15032,97 +15088,90 @@ uint32_t phx__dial_target_next_best(const struct phx__dial *d)
 }
 
 /* ======== src/dial/dial.c ======== */
-/* dial.c - who exists and how to reach them: hubs, learnt contacts, whom to dial next and when. */
+/* dial.c - who exists and how to reach them: hubs, known nodes, whom to dial next and when. */
 #ifdef PHX_LINES
 #line 1 "src/dial/dial.c"
 #endif
 
-/* A *target* is something to be dialled: a hub, which is a place and whoever answers there is
- * right, or a node whose addresses its card told us. A target lives in rounds:
+/* A *target* is something to be dialled: a hub, which is a place and whoever answers there is right, or a
+ * node whose addresses its card told us. A target lives in rounds:
  *
- *             due              an attempt leads to a link, or the node dials us
+ *             due              a dial leads to a link, or the node dials us
  *      rest ------> round -------------------------------------------------> linked
  *        ^            | all addresses failed                                   | down
  *        |            v                                                        |
  *        +------- back-off <---------------------------------------------------+
  *
- * Within a round addresses race (RFC 8305): one after the other, 250 ms apart or as soon as one
- * fails, families in turn, and the first link wins and ends the rest. Between rounds the wait is
- * random up to a bound that doubles ("full jitter"), so that a thousand nodes which lost the
- * same hub at the same moment do not come back at the same moment. Nothing is ever given up: a
- * dead node is still dialled, rarely and for ever, which is how partitions heal without
- * anybody's help.
+ * Within a round addresses race (RFC 8305): one after the other, 250 ms apart or as soon as one fails,
+ * families in turn, and the first link wins and ends the rest. Between rounds the target backs off
+ * (backoff.c). Nothing is ever given up: a dead node is still dialled, rarely and for ever, which is how
+ * partitions heal without anybody's help.
  *
- * Due targets stand in one queue, and only phx__dial_due, which serves it, dials. Everything
- * else in here merely moves timers. So the order of dials is the order in which they came due;
- * max_dials holds at every instant; and no call of the host, however timed, recurses through the
- * transport. An attempt that ends while somebody waits sets off the timer of the first in the
- * queue.
+ * Due targets stand in one queue, and only phx__dial_due, which serves it, dials. All other calls merely move
+ * timers. So the order of dials is the order in which they came due; max_dials holds at every instant; and no
+ * call of the host, however timed, recurses through the transport. A dial that ends while a target waits sets
+ * off the timer of the first in the queue. While others wait, dials that get no answer give way (slot.c).
  *
- * Of two nodes that both listen only one should dial, or half of all links are made to be torn
- * down again. Both compute the same winner from the two ids; the other one waits a second
- * and then dials too, for it may be the only one that can (the peer behind a NAT, or not told of
- * us yet). Nobody is favoured: the hash of the pair says whether the smaller or the larger id
- * goes first.
+ * Of two nodes that both listen only one should dial, or half of all links are made to be torn down again.
+ * Both compute the same winner from the two ids; the other one waits a second and then dials too, for it may
+ * be the only one that can (the peer is behind a NAT, or not told of us yet). Nobody is favoured: the hash of
+ * the pair says whether the smaller or the larger id goes first.
  *
- * Of the dials under way those that get no answer give way when others wait (slot.c). Who can be
- * reached only through others is dialled at least once a minute, and at once when its card has new
- * addresses, when somebody first sends to it, when it comes back, and when this node has moved.
+ * A peer reached only through relays is dialled directly again at least once a minute, and at once when its
+ * card has new addresses, when somebody first sends to it, when it comes back, and when this node has moved.
  *
- * One address is never dialled twice at once, also not for different targets: a hub and its node
- * share theirs, and a liar who announces a thousand nodes at a victim's address gets one dial at
- * a time. How many it gets in the long run says ratelimit.c.
+ * One address is never dialled twice at once, also not for different targets: a hub and its node share
+ * theirs, and a liar who announces a thousand nodes at a victim's address gets one dial at a time. rate.c
+ * says how many it gets in the long run.
  *
- * The bound. While no more than max_links nodes are known, all of them are dialled and the mesh
- * is full. Beyond that: hubs, nodes that somebody wants to send to, and PHX__DISC_BEST nodes
- * picked by each node for itself (pick.c). The graph of picks is a random one: with 8 out of each it is
- * connected but for a chance too small to see. A node that has max_links links dials only hubs it lacks.
+ * The bound. While no more than max_links nodes are known, all of them are dialled and the mesh is full.
+ * Beyond that: hubs, nodes that somebody wants to send to, and PHX__DIAL_PICKS nodes picked by each node for
+ * itself (pick.c). The graph of picks is a random one: with 8 out of each it is connected but for a chance
+ * too small to see. A node that has max_links links dials only hubs it lacks.
  *
- * A refusal is the word of nobody in particular: it says why, but not who. Only the ANSWER proves
- * that, and so only phx__dial_meet ends a round early or gives an address up. And nothing is given
- * up for good: an address that seems to be this node itself rests for ten times retry_max (a
- * stranger may have said so, or the address has moved), and so does a node at all of whose
- * addresses others have proved to live, which is what remains of every life of a process that is
- * started again at its port.
+ * A refusal is the word of nobody in particular: it says why, but not who. Only the ANSWER proves that, and
+ * so only phx__dial_meet ends a round early or gives an address up. And nothing is given up for good: an
+ * address that seems to be this node itself rests for ten times retry_max (a stranger may have said so, or
+ * the address has moved), and so does a node at all of whose addresses others have proved to live, which is
+ * what remains of every life of a process that is started again at its port.
  *
- * This room does not know what an attempt is made of, whether the peer is who it says (link
- * proves that), or who is alive (live knows). It differs from the paper (section 4.1, step 1),
- * which dials every address it hears of at once and once. */
-/* include "dial/start.h" */
-/* include "dial/target.h" */
+ * This room does not know what a dial is made of, whether the peer is who it says (link proves that), or who
+ * is alive (detect knows). It differs from the paper (section 4.1, step 1), which dials every address it
+ * hears of at once and once. */
+/* include "dial/dial.h" */
+/* include "dial/backoff.h" */
 
-/* RFC 8305, section 8: the recommended delay between attempts, longer than nearly all round
- * trips. */
+/* RFC 8305, section 8: the recommended delay between dials, longer than nearly all round trips. */
 #define DIAL_STAGGER_US (250 * PHX__MS)
-/* The other side's start: a dial and handshake over a slow path, or two, or on a host under load,
- * where an earlier dial would only make duplicates. The jitter keeps a node that learns of a
- * thousand others at once from dialling them all at once. */
+/* The other side's start: a dial and handshake over a slow path, or two, or on a host under load, where an
+ * earlier dial would only make duplicates. The jitter keeps a node that learns of a thousand others at once
+ * from dialling them all at once. */
 #define DIAL_COURTESY_US PHX__SECOND
 #define DIAL_COURTESY_JITTER_US (250 * PHX__MS)
-/* A card with new addresses reaches everybody within milliseconds; its owner should not be hit
- * by all of them in the same one. */
+/* A card with new addresses reaches everybody within milliseconds; its owner should not be hit by all of them
+ * in the same one. */
 #define DIAL_FRESH_JITTER_US (20 * PHX__MS)
 /* "We have a link already": then it shows up here in far less than this. */
 #define DIAL_DUPLICATE_US PHX__SECOND
 /* A link that lasted less than this has not proved that the next one will last. */
 #define DIAL_STEADY_US PHX__SECOND
-/* Who can be reached through others may be behind a wall that comes down, and a direct way is worth a
- * dial now and then: once a minute at the latest. */
+/* A peer reached through relays may be behind a firewall that comes down, and a direct path is worth a dial
+ * now and then: once a minute at the latest. */
 #define DIAL_RELAYED_US (60 * PHX__SECOND)
 /* This node has moved to another network: whatever failed may work. Not all in the same moment. */
 #define DIAL_MOVED_JITTER_US PHX__SECOND
-/* Places remembered for their budgets, 24 bytes each. */
-#define DIAL_PLACES 512u
+/* Addresses and hosts whose rates are remembered, 24 bytes each. */
+#define DIAL_RATES 512u
 
 /* How bad a round ended, in ascending order of what decides about the wait. */
 enum dial_verdict {
-    DISC_FAILED,
-    DISC_BARRED,   /* a key, cluster or version does not fit; that will not change within seconds */
-    DISC_DUPLICATE /* not a failure */
+    DIAL_FAILED,
+    DIAL_BARRED,   /* a key, cluster or version does not fit; that will not change within seconds */
+    DIAL_DUPLICATE /* not a failure */
 };
 
 /* What a change made possible; see dial_bounds. */
-enum dial_bound { DISC_FULL = 1, DISC_SPARSE = 2 };
+enum dial_bound { DIAL_FULL = 1, DIAL_SPARSE = 2 };
 
 /* ---- Small questions */
 
@@ -15145,19 +15194,9 @@ static uint32_t dial_tick(uint64_t us)
     return (uint32_t)(us >> 10);
 }
 
-static struct phx__dial_node *dial_node(const struct phx__dial *d, uint32_t node)
-{
-    return node < d->node_capacity ? &d->nodes[node] : NULL;
-}
-
 static int dial_is_linked(const struct phx__dial *d, uint32_t node)
 {
-    return node < d->node_capacity && d->nodes[node].linked;
-}
-
-static int dial_is_known(const struct phx__dial *d, uint32_t node)
-{
-    return node < d->node_capacity && d->nodes[node].target != 0;
+    return phx__dial_target_is_linked(&d->targets, node);
 }
 
 static int dial_may_dial(const struct phx__dial *d, const struct phx__dial_target *t)
@@ -15168,23 +15207,30 @@ static int dial_may_dial(const struct phx__dial *d, const struct phx__dial_targe
         return 1;
     if (d->links >= d->limits.max_links)
         return 0;
-    return d->known <= d->limits.max_links || d->nodes[t->node].wanted || phx__dial_pick_has(&d->best, t->node);
+    return d->targets.known <= d->limits.max_links || d->targets.nodes[t->node].wanted
+           || phx__dial_pick_has(&d->targets.picks, t->node);
 }
 
-static int dial_is_idle(const struct phx__dial *d, const struct phx__dial_target *t)
+/* When the next step of a target is due. */
+static uint64_t dial_due_at(const struct phx__dial *d, const struct phx__dial_target *t)
 {
-    return !t->round && !t->queued && phx__timer_at(d->timers, t->timer) == UINT64_MAX;
+    return phx__timer_at(d->targets.timers, t->timer);
+}
+
+static void dial_set(struct phx__dial *d, const struct phx__dial_target *t, uint64_t at)
+{
+    phx__timer_set(d->targets.timers, t->timer, at);
 }
 
 static int dial_goes_first(const struct phx__dial *d, uint32_t node)
 {
-    const struct phx_id *a = &d->ids->at[PHX__SELF], *b = &d->ids->at[node];
+    const struct phx_id *a = &d->targets.ids->at[PHX__SELF], *b = &d->targets.ids->at[node];
     int smaller = phx__id_compare(a, b) < 0;
 
     return ((phx__id_hash(a) ^ phx__id_hash(b)) & 1) != 0 ? smaller : !smaller;
 }
 
-/* How long to leave the first dial to the other side. Whoever has addresses listens. */
+/* How long to leave the first dial to the other side. A node that has addresses listens. */
 static uint64_t dial_courtesy(struct phx__dial *d, const struct phx__dial_target *t)
 {
     if (t->hub || !d->listening || dial_goes_first(d, t->node))
@@ -15204,107 +15250,110 @@ static uint64_t dial_backoff(struct phx__dial *d, int hub, uint32_t failures)
 
 /* ---- The queue of due targets */
 
-static void dial_push_front(struct phx__dial *d, uint32_t slot)
+/* Does this target pass those that wait for the end of the news? */
+static int dial_passes(const struct phx__dial *d, uint32_t target)
 {
-    d->targets[slot].before = PHX__NONE;
-    d->targets[slot].after = d->head;
-    if (d->head == PHX__NONE)
-        d->tail = slot;
-    else
-        d->targets[d->head].before = slot;
-    d->head = slot;
+    return phx__dial_start_is_paced(&d->start, d->targets.known)
+           && !phx__dial_target_is_fresh(&d->targets, target);
 }
 
-static void dial_push(struct phx__dial *d, uint32_t slot)
+/* Lets `after` follow `before`. PHX__NONE: the ends. */
+static void dial_join(struct phx__dial *d, uint32_t before, uint32_t after)
 {
-    struct phx__dial_target *t = &d->targets[slot];
-
-    t->queued = 1;
-    if (phx__dial_start_goes_first(d, slot)) {
-        dial_push_front(d, slot);
-        return;
-    }
-    t->before = d->tail;
-    t->after = PHX__NONE;
-    if (d->tail == PHX__NONE)
-        d->head = slot;
+    if (before == PHX__NONE)
+        d->head = after;
     else
-        d->targets[d->tail].after = slot;
-    d->tail = slot;
+        d->targets.at[before].after = after;
+    if (after == PHX__NONE)
+        d->tail = before;
+    else
+        d->targets.at[after].before = before;
 }
 
-/* If somebody waits and an attempt is free, the next step goes on with the queue; or it does when one of
- * those under way may have to give way. */
+static void dial_push(struct phx__dial *d, uint32_t target)
+{
+    uint32_t head = d->head;
+    int front = dial_passes(d, target);
+
+    d->targets.at[target].queued = 1;
+    dial_join(d, front ? PHX__NONE : d->tail, target);
+    dial_join(d, target, front ? head : PHX__NONE);
+}
+
+static int dial_has_room(const struct phx__dial *d)
+{
+    return phx__dial_start_has_room(&d->start, &d->slots, d->targets.known,
+                                    phx__dial_target_is_fresh(&d->targets, d->head), d->now);
+}
+
+/* If a target waits and a slot is free, the next step goes on with the queue; or it does when one of those
+ * under way may have to give way. */
 static void dial_kick(struct phx__dial *d)
 {
-    uint64_t at = phx__dial_start_room_at(d);
+    uint64_t at;
 
     if (d->head == PHX__NONE)
         return;
-    at = phx__dial_start_has_room(d) ? d->now : at < d->room_at ? at : d->room_at;
+    at = phx__dial_start_room_at(&d->start, &d->slots, d->targets.known, d->now);
+    at = dial_has_room(d) ? d->now : at < d->room_at ? at : d->room_at;
     if (at != UINT64_MAX)
-        phx__timer_set(d->timers, d->targets[d->head].timer, at);
+        dial_set(d, &d->targets.at[d->head], at);
 }
 
-static void dial_unqueue(struct phx__dial *d, uint32_t slot)
+static void dial_unqueue(struct phx__dial *d, uint32_t target)
 {
-    struct phx__dial_target *t = &d->targets[slot];
+    struct phx__dial_target *t = &d->targets.at[target];
 
     if (!t->queued)
         return;
     t->queued = 0;
-    phx__timer_stop(d->timers, t->timer);
-    if (t->before == PHX__NONE)
-        d->head = t->after;
-    else
-        d->targets[t->before].after = t->after;
-    if (t->after == PHX__NONE)
-        d->tail = t->before;
-    else
-        d->targets[t->after].before = t->before;
+    phx__timer_stop(d->targets.timers, t->timer);
+    dial_join(d, t->before, t->after);
     dial_kick(d); /* it may have been the head, and the one that was kicked */
 }
 
-/* ---- Attempts */
+/* ---- Dials */
 
-static int dial_find(const struct phx__dial *d, uint32_t attempt, uint32_t *slot, uint32_t *i)
+static void dial_close(struct phx__dial *d, uint32_t target, uint32_t i)
 {
-    return phx__dial_slot_find(&d->attempts, attempt, slot, i);
-}
+    struct phx__dial_addr *c = &d->targets.at[target].at[i];
 
-static void dial_close(struct phx__dial *d, uint32_t slot, uint32_t i)
-{
-    struct phx__dial_addr *c = &d->targets[slot].at[i];
-
-    phx__dial_slot_close(&d->attempts, c->attempt);
-    c->attempt = PHX__NONE;
-    d->targets[slot].open--;
+    phx__dial_slot_close(&d->slots, c->slot);
+    c->slot = PHX__NONE;
+    d->targets.at[target].open--;
     dial_kick(d);
 }
 
-static void dial_abandon(struct phx__dial *d, uint32_t slot, uint32_t i)
+static void dial_abandon(struct phx__dial *d, uint32_t target, uint32_t i)
 {
-    uint32_t attempt = d->targets[slot].at[i].attempt;
+    uint32_t slot = d->targets.at[target].at[i].slot;
 
-    if (attempt == PHX__NONE)
+    if (slot == PHX__NONE)
         return;
-    dial_close(d, slot, i);
-    d->ops.abandon(d->ops.ctx, attempt);
+    dial_close(d, target, i);
+    d->ops.abandon(d->ops.ctx, slot);
 }
 
-/* Is anybody dialling this address? A look at max_dials attempts for each dial, nothing beside a
- * dial. */
+static void dial_abandon_all(struct phx__dial *d, uint32_t target)
+{
+    uint32_t i;
+
+    for (i = 0; i < d->targets.at[target].count; i++)
+        dial_abandon(d, target, i);
+}
+
+/* Is this address being dialled? A look at max_dials slots for each dial, nothing beside a dial. */
 static int dial_is_busy(const struct phx__dial *d, const struct phx_address *address)
 {
-    const struct phx__dial_slot *a;
+    const struct phx__dial_slot *slot;
     struct phx_address other;
     uint32_t k;
 
-    for (k = 0; k < d->attempts.count; k++) {
-        a = &d->attempts.at[k];
-        if (a->target == PHX__NONE)
+    for (k = 0; k < d->slots.count; k++) {
+        slot = &d->slots.at[k];
+        if (slot->target == PHX__NONE)
             continue;
-        phx__dial_addr_address(d->targets[a->target].at, a->address, &other);
+        phx__dial_addr_address(d->targets.at[slot->target].at, slot->address, &other);
         if (phx__addr_equal(&other, address))
             return 1;
     }
@@ -15314,111 +15363,125 @@ static int dial_is_busy(const struct phx__dial *d, const struct phx_address *add
 /* ---- Rounds */
 
 /* No round, no timer, no place in the queue. */
-static void dial_rest(struct phx__dial *d, uint32_t slot)
+static void dial_rest(struct phx__dial *d, uint32_t target)
 {
-    struct phx__dial_target *t = &d->targets[slot];
-    uint32_t i;
+    struct phx__dial_target *t = &d->targets.at[target];
 
-    dial_unqueue(d, slot);
-    phx__timer_stop(d->timers, t->timer);
+    dial_unqueue(d, target);
+    phx__timer_stop(d->targets.timers, t->timer);
     t->round = 0;
     t->untried = 0;
-    for (i = 0; i < t->count; i++)
-        dial_abandon(d, slot, i);
+    dial_abandon_all(d, target);
 }
 
-/* The next round begins so much later, or not at all. */
-static void dial_plan(struct phx__dial *d, uint32_t slot, uint64_t delay)
+/* The next round begins after this delay, or not at all. */
+static void dial_plan(struct phx__dial *d, uint32_t target, uint64_t delay)
 {
-    struct phx__dial_target *t = &d->targets[slot];
+    struct phx__dial_target *t = &d->targets.at[target];
     uint64_t first = phx__dial_addr_first(t->at, t->count, dial_slow(d)), at;
 
-    dial_unqueue(d, slot);
+    dial_unqueue(d, target);
     if (!dial_may_dial(d, t)) {
-        dial_rest(d, slot);
+        dial_rest(d, target);
         return;
     }
     /* UINT64_MAX would stop the timer. */
     at = delay < UINT64_MAX - 1 - d->now ? d->now + delay : UINT64_MAX - 1;
-    phx__timer_set(d->timers, t->timer, at > first ? at : first);
+    dial_set(d, t, at > first ? at : first);
+}
+
+/* Plans the round of a target that has nothing planned. */
+static void dial_plan_idle(struct phx__dial *d, uint32_t target)
+{
+    struct phx__dial_target *t = &d->targets.at[target];
+
+    if (!t->round && !t->queued && dial_due_at(d, t) == UINT64_MAX)
+        dial_plan(d, target, dial_courtesy(d, t));
 }
 
 /* A round sooner than planned, never later, spread over `jitter`: one reason often holds for many. */
-static void dial_hasten(struct phx__dial *d, uint32_t slot, uint64_t jitter)
+static void dial_hasten(struct phx__dial *d, uint32_t target, uint64_t jitter)
 {
-    struct phx__dial_target *t = &d->targets[slot];
+    struct phx__dial_target *t = &d->targets.at[target];
     uint64_t delay = dial_courtesy(d, t) + dial_between(d, 0, jitter);
 
-    if (!t->round && !t->queued && dial_may_dial(d, t)
-        && d->now + delay < phx__timer_at(d->timers, t->timer))
-        dial_plan(d, slot, delay);
+    if (!t->round && !t->queued && dial_may_dial(d, t) && d->now + delay < dial_due_at(d, t))
+        dial_plan(d, target, delay);
+}
+
+/* The wait after duplicates doubles as well: perhaps the peer has not noticed yet that its link with us is
+ * dead, or somebody never says who answers. */
+static uint64_t dial_after_duplicates(struct phx__dial *d, struct phx__dial_target *t)
+{
+    uint64_t delay = DIAL_DUPLICATE_US << (t->duplicates < 16 ? t->duplicates : 16);
+    uint64_t most = d->limits.retry_max_us > DIAL_DUPLICATE_US ? d->limits.retry_max_us : DIAL_DUPLICATE_US;
+
+    t->duplicates = (uint16_t)(t->duplicates + (t->duplicates < UINT16_MAX));
+    return delay < most ? delay : most;
+}
+
+static uint64_t dial_after_failures(struct phx__dial *d, struct phx__dial_target *t)
+{
+    uint64_t delay, slow = dial_slow(d);
+
+    if (t->verdict == DIAL_BARRED) {
+        delay = dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us);
+    } else if (!t->hub && phx__dial_addr_is_gone(t->at, t->count, slow, d->now)) {
+        /* Others live where it was: most often its own next life, started again there. */
+        delay = dial_between(d, slow / 2, slow);
+        if (t->failures < PHX__DIAL_DEAD_ROUNDS)
+            t->failures = PHX__DIAL_DEAD_ROUNDS;
+    } else {
+        delay = dial_backoff(d, t->hub, t->failures);
+        if (!t->hub && d->targets.nodes[t->node].reachable && delay > DIAL_RELAYED_US)
+            delay = dial_between(d, DIAL_RELAYED_US / 2, DIAL_RELAYED_US);
+    }
+    t->failures = (uint16_t)(t->failures + (t->failures < UINT16_MAX));
+    t->duplicates = 0;
+    return delay;
 }
 
 /* If nothing is left of the round, it is over: plan the next. */
-static void dial_settle(struct phx__dial *d, uint32_t slot)
+static void dial_settle(struct phx__dial *d, uint32_t target)
 {
-    struct phx__dial_target *t = &d->targets[slot];
-    uint64_t delay, most = d->limits.retry_max_us;
+    struct phx__dial_target *t = &d->targets.at[target];
 
     if (!t->round || t->untried != 0 || t->open > 0)
         return;
     t->round = 0;
-    if (t->verdict == DISC_DUPLICATE) {
-        /* Doubles as well: perhaps the peer has not noticed yet that its link with us is dead, or
-         * somebody never says who answers. */
-        delay = DIAL_DUPLICATE_US << (t->duplicates < 16 ? t->duplicates : 16);
-        if (delay > most)
-            delay = most > DIAL_DUPLICATE_US ? most : DIAL_DUPLICATE_US;
-        t->duplicates = (uint16_t)(t->duplicates + (t->duplicates < UINT16_MAX));
-    } else {
-        if (t->verdict == DISC_BARRED) {
-            delay = dial_between(d, most / 2, most);
-        } else if (!t->hub && phx__dial_addr_is_gone(t->at, t->count, dial_slow(d), d->now)) {
-            /* Others live where it was: most often its own next life, started again there. */
-            delay = dial_between(d, dial_slow(d) / 2, dial_slow(d));
-            if (t->failures < PHX__PACE_DEAD_ROUNDS)
-                t->failures = PHX__PACE_DEAD_ROUNDS;
-        } else {
-            delay = dial_backoff(d, t->hub, t->failures);
-            if (!t->hub && d->nodes[t->node].reachable && delay > DIAL_RELAYED_US)
-                delay = dial_between(d, DIAL_RELAYED_US / 2, DIAL_RELAYED_US);
-        }
-        t->failures = (uint16_t)(t->failures + (t->failures < UINT16_MAX));
-        t->duplicates = 0;
-    }
-    dial_plan(d, slot, delay);
+    dial_plan(d, target,
+              t->verdict == DIAL_DUPLICATE ? dial_after_duplicates(d, t) : dial_after_failures(d, t));
 }
 
-/* An attempt is over: the next address at once, or the end of the round. */
-static void dial_go_on(struct phx__dial *d, uint32_t slot)
+/* A dial is over: the next address at once, or the end of the round. */
+static void dial_go_on(struct phx__dial *d, uint32_t target)
 {
-    struct phx__dial_target *t = &d->targets[slot];
+    struct phx__dial_target *t = &d->targets.at[target];
 
     if (t->untried == 0)
-        dial_settle(d, slot);
+        dial_settle(d, target);
     else if (!t->queued)
-        phx__timer_set(d->timers, t->timer, d->now);
+        dial_set(d, t, d->now);
 }
 
 /* Takes down how an address ended. */
-static void dial_note(struct phx__dial *d, uint32_t slot, uint32_t i, int error)
+static void dial_note(struct phx__dial *d, uint32_t target, uint32_t i, int error)
 {
-    struct phx__dial_target *t = &d->targets[slot];
-    uint8_t verdict = DISC_FAILED;
+    struct phx__dial_target *t = &d->targets.at[target];
+    uint8_t verdict = DIAL_FAILED;
 
     /* PHX_ESELF: anybody may say this, or the address may move: it is believed, but not for ever. */
     t->at[i].error = (int16_t)error;
     t->at[i].tried_at = d->now;
     if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION || error == PHX_ETLS)
-        verdict = DISC_BARRED;
+        verdict = DIAL_BARRED;
     if (error == PHX_EDUPLICATE)
-        verdict = DISC_DUPLICATE;
-    /* Unless it has proved who it is, it may be another node, which has a link with us: cards list
-     * 127.0.0.1, and every host has somebody there. Then the other addresses are still to try. */
-    if (error == PHX_EDUPLICATE && t->at[i].met == PHX__CONTACT_RIGHT) {
+        verdict = DIAL_DUPLICATE;
+    /* Unless it has proved who it is, it may be another node, which has a link with us: cards list 127.0.0.1,
+     * and every host has somebody there. Then the other addresses are still to try. */
+    if (error == PHX_EDUPLICATE && t->at[i].met == PHX__DIAL_MET_RIGHT) {
         t->untried = 0;
-        for (i = 0; i < t->count; i++)
-            dial_abandon(d, slot, i);
+        dial_abandon_all(d, target);
     }
     if (verdict > t->verdict)
         t->verdict = verdict;
@@ -15427,12 +15490,12 @@ static void dial_note(struct phx__dial *d, uint32_t slot, uint32_t i, int error)
 /* How long the first of these addresses must be left alone. */
 static uint64_t dial_ban(const struct phx__dial *d, const struct phx__dial_target *t, unsigned which)
 {
-    return t->hub ? 0 : phx__ratelimit_first(&d->budget, t->at, t->count, which, d->now);
+    return t->hub ? 0 : phx__dial_rate_wait(&d->rate, t->at, t->count, which, d->now);
 }
 
-/* The first address still to try that nobody dials at the moment. The silent ones come last: a wall, or the
- * private address of a far network, should not keep a good one waiting in each round. */
-static uint32_t dial_pick(const struct phx__dial *d, const struct phx__dial_target *t)
+/* The first address still to try that nobody dials at the moment. The silent ones come last: a firewall, or
+ * the private address of a far network, should not keep a good one waiting in each round. */
+static uint32_t dial_next_address(const struct phx__dial *d, const struct phx__dial_target *t)
 {
     uint32_t i, silent = PHX__NONE;
     struct phx_address a;
@@ -15452,219 +15515,234 @@ static uint32_t dial_pick(const struct phx__dial *d, const struct phx__dial_targ
 }
 
 /* 1 if the dial is under way. */
-static int dial_dial(struct phx__dial *d, uint32_t slot, uint32_t i)
+static int dial_begin(struct phx__dial *d, uint32_t target, uint32_t i)
 {
-    struct phx__dial_target *t = &d->targets[slot];
-    uint32_t attempt = phx__dial_slot_open(&d->attempts, slot, i, d->now);
+    struct phx__dial_target *t = &d->targets.at[target];
+    uint32_t slot = phx__dial_slot_open(&d->slots, target, i, d->now);
     struct phx_address a;
     int error;
 
     phx__dial_addr_address(t->at, i, &a);
     t->open++;
-    t->at[i].attempt = attempt;
-    t->at[i].met = PHX__CONTACT_NOBODY;
+    t->at[i].slot = slot;
+    t->at[i].met = PHX__DIAL_MET_NOBODY;
     t->untried = (uint8_t)(t->untried & ~(1u << i));
     t->tried++;
     if (!t->hub)
-        phx__ratelimit_dialled(&d->budget, &a, d->now);
-    error = d->ops.dial(d->ops.ctx, attempt, t->hub ? PHX__NONE : t->node, &a);
+        phx__dial_rate_spend(&d->rate, &a, d->now);
+    error = d->ops.dial(d->ops.ctx, slot, t->hub ? PHX__NONE : t->node, &a);
     if (error >= 0)
         return 1;
-    dial_close(d, slot, i);
-    dial_note(d, slot, i, error);
+    dial_close(d, target, i);
+    dial_note(d, target, i, error);
     return 0;
 }
 
-/* It is this target's turn: begin a round, or try the next address of one. */
-static void dial_advance(struct phx__dial *d, uint32_t slot)
+/* Begins a round: 0 if it is planned for later instead. */
+static int dial_begin_round(struct phx__dial *d, uint32_t target)
 {
-    struct phx__dial_target *t = &d->targets[slot];
+    struct phx__dial_target *t = &d->targets.at[target];
+
+    if (phx__dial_target_is_fresh(&d->targets, target)
+        && phx__dial_start_is_patient(&d->start, d->targets.known, d->now) && dial_courtesy(d, t) > 0) {
+        t->fresh--;
+        dial_plan(d, target, dial_courtesy(d, t));
+        return 0;
+    }
+    t->fresh = 0;
+    t->untried = (uint8_t)phx__dial_addr_usable(t->at, t->count, dial_slow(d), d->now);
+    if (t->untried == 0) {
+        dial_plan(d, target, 0); /* it was set off too soon: not before the first rest ends */
+        return 0;
+    }
+    t->round = 1;
+    t->tried = 0;
+    t->verdict = DIAL_FAILED;
+    return 1;
+}
+
+/* It is this target's turn: begin a round, or try the next address of one. */
+static void dial_advance(struct phx__dial *d, uint32_t target)
+{
+    struct phx__dial_target *t = &d->targets.at[target];
     uint32_t i;
 
     if (!dial_may_dial(d, t)) {
         /* The bound was reached meanwhile. What is under way may still become a link. */
         t->untried = 0;
-        dial_settle(d, slot);
+        dial_settle(d, target);
         return;
     }
-    if (!t->round && phx__dial_start_is_patient(d, slot) && dial_courtesy(d, t) > 0) {
-        t->fresh--;
-        dial_plan(d, slot, dial_courtesy(d, t));
+    if (!t->round && !dial_begin_round(d, target))
         return;
-    }
-    if (!t->round) {
-        t->fresh = 0;
-        t->untried = (uint8_t)phx__dial_addr_usable(t->at, t->count, dial_slow(d), d->now);
-        if (t->untried == 0) {
-            dial_plan(d, slot, 0); /* it was set off too soon: not before the first rest ends */
-            return;
-        }
-        t->round = 1;
-        t->tried = 0;
-        t->verdict = DISC_FAILED;
-    }
     do {
-        i = dial_pick(d, t);
-    } while (i != PHX__NONE && !dial_dial(d, slot, i));
-    /* If others are busy with all that is left, a round that tried something else is over, and
-     * one that did not waits for them. */
+        i = dial_next_address(d, t);
+    } while (i != PHX__NONE && !dial_begin(d, target, i));
+    /* If others are busy with all that is left, a round that tried something else is over, and one that did
+     * not waits for them. */
     if (i == PHX__NONE && t->tried > 0 && t->open == 0)
         t->untried = 0;
     if (t->untried != 0) {
         uint64_t ban = dial_ban(d, t, t->untried);
         if (ban > 0) /* many may wait for the same moment */
             ban = dial_between(d, ban, ban + PHX__SECOND);
-        phx__timer_set(d->timers, t->timer, d->now + DIAL_STAGGER_US + ban);
+        dial_set(d, t, d->now + DIAL_STAGGER_US + ban);
     }
-    dial_settle(d, slot);
+    dial_settle(d, target);
 }
 
-/* Somebody waits: 1 if all attempts are in use and one of them gives way. Where a crowd must wait although
+/* A target waits: 1 if all slots are in use and one of them gives way. Where a paced start must wait although
  * some are free, none has to. */
 static int dial_make_room(struct phx__dial *d)
 {
-    uint32_t attempt, slot, i;
+    const struct phx__dial_slot *slot;
+    uint32_t target, i;
 
-    if (d->attempts.free != PHX__NONE)
+    if (d->slots.free != PHX__NONE)
         d->room_at = UINT64_MAX;
-    if (d->attempts.free != PHX__NONE || (d->room_at > d->now && d->room_at != UINT64_MAX))
+    if (d->slots.free != PHX__NONE || (d->room_at > d->now && d->room_at != UINT64_MAX))
         return 0;
-    attempt = phx__dial_slot_gives_way(&d->attempts, d->now, &d->room_at);
-    if (!dial_find(d, attempt, &slot, &i))
+    slot = phx__dial_slot_find(&d->slots, phx__dial_slot_gives_way(&d->slots, d->now, &d->room_at));
+    if (slot == NULL)
         return 0;
-    dial_abandon(d, slot, i);
-    dial_note(d, slot, i, PHX_ETIMEDOUT);
-    dial_go_on(d, slot);
+    target = slot->target;
+    i = slot->address;
+    dial_abandon(d, target, i);
+    dial_note(d, target, i, PHX_ETIMEDOUT);
+    dial_go_on(d, target);
     return 1;
 }
 
-/* ---- Targets */
+/* ---- Addresses */
 
-/* The slots that stand for a node: its own and hubs where it was met. */
-static uint32_t dial_slots(const struct phx__dial *d, uint32_t node,
-                           uint32_t out[PHX__DISC_HUBS + 1])
+/* Other addresses for a target: what stays keeps its dial and its error. 1 if some are new, 0, or PHX_ENOMEM:
+ * nothing changed. */
+static int dial_replace(struct phx__dial *d, uint32_t target, const struct phx_address *a, uint32_t n)
 {
-    uint32_t i, count = 0;
-
-    if (phx__dial_target_of(d, node) != PHX__NONE)
-        out[count++] = phx__dial_target_of(d, node);
-    for (i = 0; i < d->hub_count; i++)
-        if (d->targets[d->hubs[i]].node == node)
-            out[count++] = d->hubs[i];
-    return count;
-}
-
-static int dial_is_same(const struct phx__dial_target *t, const struct phx_address *a,
-                        const uint32_t *picked, uint32_t n)
-{
-    return phx__dial_addr_is_same(t->at, t->count, a, picked, n);
-}
-
-static void dial_drop(struct phx__dial *d, uint32_t slot)
-{
-    struct phx__dial_target *t = &d->targets[slot];
-
-    dial_rest(d, slot);
-    phx__timer_drop(d->timers, t->timer);
-    phx__dial_addr_free(d->mem, t->at, t->count);
-    memset(t, 0, sizeof *t);
-    t->after = d->target_free;
-    d->target_free = slot;
-}
-
-/* Other addresses for a target: what stays keeps its attempt and its error. */
-static int dial_replace(struct phx__dial *d, uint32_t slot, const struct phx_address *a,
-                        const uint32_t *picked, uint32_t n, int *fresh)
-{
-    struct phx__dial_target *t = &d->targets[slot];
-    struct phx__dial_addr *at = phx__dial_addr_new(d->mem, a, picked, n);
+    struct phx__dial_target *t = &d->targets.at[target];
+    struct phx__dial_addr *at = phx__dial_addr_new(d->targets.mem, a, n);
     unsigned untried = 0;
-    uint32_t k, old;
+    uint32_t k, i;
+    int some = 0;
 
     if (at == NULL)
         return PHX_ENOMEM;
-    *fresh = 0;
     for (k = 0; k < n; k++) {
-        old = phx__dial_addr_index(t->at, t->count, &a[picked[k]]);
-        if (old == PHX__NONE) {
-            *fresh = 1;
+        i = phx__dial_addr_index(t->at, t->count, &a[k]);
+        if (i == PHX__NONE || (t->untried & 1u << i) != 0)
             untried |= 1u << k;
+        if (i == PHX__NONE) {
+            some = 1;
             continue;
         }
-        if ((t->untried & 1u << old) != 0)
-            untried |= 1u << k;
-        at[k].tried_at = t->at[old].tried_at;
-        at[k].attempt = t->at[old].attempt;
-        at[k].error = t->at[old].error;
-        at[k].met = t->at[old].met;
-        t->at[old].attempt = PHX__NONE; /* moved: what is found below is to be abandoned */
-        if (at[k].attempt != PHX__NONE)
-            phx__dial_slot_move(&d->attempts, at[k].attempt, k);
+        at[k].tried_at = t->at[i].tried_at;
+        at[k].slot = t->at[i].slot;
+        at[k].error = t->at[i].error;
+        at[k].met = t->at[i].met;
+        t->at[i].slot = PHX__NONE; /* moved: what is found below is to be abandoned */
+        if (at[k].slot != PHX__NONE)
+            phx__dial_slot_find(&d->slots, at[k].slot)->address = (uint8_t)k;
     }
-    for (k = 0; k < t->count; k++)
-        dial_abandon(d, slot, k);
-    phx__dial_addr_free(d->mem, t->at, t->count);
+    dial_abandon_all(d, target);
+    phx__dial_addr_free(d->targets.mem, t->at, t->count);
     t->at = at;
     t->count = (uint8_t)n;
     t->untried = (uint8_t)(t->round ? untried : 0);
+    return some;
+}
+
+/* Other addresses for a node that had some. PHX_ENOMEM: nothing changed. */
+static int dial_renew(struct phx__dial *d, uint32_t target, const struct phx_address *a, uint32_t n)
+{
+    struct phx__dial_target *t = &d->targets.at[target];
+    int some = dial_replace(d, target, a, n);
+    uint64_t delay;
+
+    if (some < 0)
+        return some;
+    if (some == 0) {
+        dial_settle(d, target); /* perhaps only what is gone now was still open */
+        return 0;
+    }
+    /* New addresses, new hope. Sooner than planned, never later. */
+    t->failures = 0;
+    delay = dial_between(d, 0, DIAL_FRESH_JITTER_US) + (t->round ? 0 : dial_courtesy(d, t));
+    if (!t->queued && (t->round || dial_may_dial(d, t)) && d->now + delay < dial_due_at(d, t))
+        dial_set(d, t, d->now + delay);
     return 0;
+}
+
+/* Addresses for a node that had none. PHX_ENOMEM: nothing changed. */
+static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_address *a, uint32_t n)
+{
+    struct phx__dial_targets *ts = &d->targets;
+    uint32_t target = PHX__NONE;
+
+    if (!phx__dial_target_can_wait(ts, node, d->limits.max_links)
+        && phx__dial_target_new(ts, a, n, &target) != 0)
+        return PHX_ENOMEM;
+    ts->known += !ts->nodes[node].linked;
+    phx__dial_pick_offer(&ts->picks, ts->ids, node);
+    ts->nodes[node].target = target == PHX__NONE ? PHX__DIAL_LATENT : target + 1;
+    ts->latent += target == PHX__NONE;
+    phx__dial_start_news(&d->start, d->now);
+    if (target == PHX__NONE)
+        return 0;
+    ts->at[target].node = node;
+    ts->at[target].fresh = PHX__DIAL_START_PATIENCE;
+    dial_plan(d, target, dial_courtesy(d, &ts->at[target])
+                             + phx__dial_start_spread(&d->start, ts->known, d->rnd));
+    return 0;
+}
+
+/* A node has no addresses any more. If it was a pick, the next one is looked for among all: a chance of
+ * PHX__DIAL_PICKS in n, so PHX__DIAL_PICKS looks a loss on average. */
+static void dial_drop_addrs(struct phx__dial *d, uint32_t node)
+{
+    struct phx__dial_targets *ts = &d->targets;
+    uint32_t target = phx__dial_target_of(ts, node);
+
+    if (!phx__dial_target_is_known(ts, node))
+        return;
+    if (target == PHX__NONE) {
+        ts->latent--;
+    } else {
+        dial_rest(d, target);
+        phx__dial_target_drop(ts, target);
+    }
+    ts->nodes[node].target = 0;
+    ts->known -= !ts->nodes[node].linked;
+    if (!phx__dial_pick_drop(&ts->picks, node))
+        return;
+    node = phx__dial_target_next_pick(ts);
+    if (node == PHX__NONE)
+        return;
+    phx__dial_pick_offer(&ts->picks, ts->ids, node);
+    target = phx__dial_target_wake(ts, node);
+    if (target != PHX__NONE)
+        dial_plan_idle(d, target);
 }
 
 /* ---- The bound */
 
 static int dial_bounds(const struct phx__dial *d)
 {
-    return (d->links >= d->limits.max_links ? DISC_FULL : 0)
-           | (d->known > d->limits.max_links ? DISC_SPARSE : 0);
+    return (d->links >= d->limits.max_links ? DIAL_FULL : 0)
+           | (d->targets.known > d->limits.max_links ? DIAL_SPARSE : 0);
 }
 
-/* If a bound that held before does not hold any more, targets at rest may dial again. This looks
- * at all of them, but a bound is crossed rarely beside the events that do not cross it. */
+/* If a bound that held before does not hold any more, targets at rest may dial again. This looks at all of
+ * them, but a bound is crossed rarely beside the events that do not cross it. */
 static void dial_relax(struct phx__dial *d, int before)
 {
-    struct phx__dial_target *t;
-    uint32_t slot;
-    int woken = phx__dial_target_wake_all(d);
+    uint32_t target;
+    int woken = phx__dial_target_wake_all(&d->targets, d->limits.max_links);
 
     if (!woken && (before & ~dial_bounds(d)) == 0)
         return;
-    for (slot = 0; slot < d->target_count; slot++) {
-        t = &d->targets[slot];
-        if (t->in_use && dial_is_idle(d, t))
-            dial_plan(d, slot, dial_courtesy(d, t));
-    }
-}
-
-/* A node has no addresses any more. If it was one of the best, the next one is looked for among
- * all: a chance of PHX__DISC_BEST in n, so PHX__DISC_BEST looks a loss on average. */
-static void dial_unchoose(struct phx__dial *d, uint32_t node)
-{
-    uint32_t slot, next;
-
-    if (!phx__dial_pick_drop(&d->best, node))
-        return;
-    next = phx__dial_target_next_best(d);
-    if (next == PHX__NONE)
-        return;
-    phx__dial_pick_offer(&d->best, d->ids, next);
-    slot = phx__dial_target_wake(d, next);
-    if (slot != PHX__NONE && dial_is_idle(d, &d->targets[slot]))
-        dial_plan(d, slot, dial_courtesy(d, &d->targets[slot]));
-}
-
-static void dial_drop_contact(struct phx__dial *d, uint32_t node)
-{
-    uint32_t slot = phx__dial_target_of(d, node);
-
-    if (!dial_is_known(d, node))
-        return;
-    if (slot != PHX__NONE)
-        dial_drop(d, slot);
-    else
-        d->latent--;
-    d->nodes[node].target = 0;
-    d->known -= !d->nodes[node].linked;
-    dial_unchoose(d, node);
+    for (target = 0; target < d->targets.count; target++)
+        if (d->targets.at[target].in_use)
+            dial_plan_idle(d, target);
 }
 
 /* ---- What the node tells us */
@@ -15674,32 +15752,34 @@ int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *i
                    const struct phx__dial_limits *limits, const struct phx__dial_ops *ops)
 {
     memset(d, 0, sizeof *d);
-    d->mem = mem;
-    d->ids = ids;
-    d->timers = timers;
+    d->targets.mem = mem;
+    d->targets.ids = ids;
+    d->targets.timers = timers;
+    d->targets.addresses = ops->addresses;
+    d->targets.ctx = ops->ctx;
     d->rnd = rnd;
     d->ops = *ops;
     d->limits = *limits;
-    d->target_free = d->head = d->tail = PHX__NONE;
+    d->targets.free = d->head = d->tail = PHX__NONE;
     d->room_at = UINT64_MAX;
-    d->pace = PHX__CROWD_PACE;
-    d->quickest = UINT64_MAX / 4;
-    if (phx__ratelimit_init(&d->budget, mem, DIAL_PLACES, phx__rnd_next(rnd)) != 0)
+    phx__dial_start_init(&d->start, limits->start_above);
+    if (phx__ratelimit_init(&d->rate, mem, DIAL_RATES, phx__rnd_next(rnd)) != 0)
         return PHX_ENOMEM;
-    return phx__dial_slot_init(&d->attempts, mem, limits->max_dials);
+    return phx__dial_slot_init(&d->slots, mem, limits->max_dials);
 }
 
 /* Nothing is abandoned: the links close by themselves. The timers end with the heap of timers. */
 void phx__dial_free(struct phx__dial *d)
 {
-    uint32_t slot;
+    struct phx__dial_targets *ts = &d->targets;
+    uint32_t i;
 
-    for (slot = 0; slot < d->target_count; slot++)
-        phx__dial_addr_free(d->mem, d->targets[slot].at, d->targets[slot].count);
-    phx__mem_put(d->mem, d->targets, d->target_capacity * sizeof *d->targets);
-    phx__mem_put(d->mem, d->nodes, d->node_capacity * sizeof *d->nodes);
-    phx__dial_slot_free(&d->attempts);
-    phx__ratelimit_free(&d->budget);
+    for (i = 0; i < ts->count; i++)
+        phx__dial_addr_free(ts->mem, ts->at[i].at, ts->at[i].count);
+    phx__mem_put(ts->mem, ts->at, ts->capacity * sizeof *ts->at);
+    phx__mem_put(ts->mem, ts->nodes, ts->node_capacity * sizeof *ts->nodes);
+    phx__dial_slot_free(&d->slots);
+    phx__ratelimit_free(&d->rate);
     memset(d, 0, sizeof *d);
 }
 
@@ -15708,135 +15788,104 @@ void phx__dial_listening(struct phx__dial *d, int yes)
     d->listening = yes;
 }
 
+static int dial_is_same(const struct phx__dial *d, uint32_t target, const struct phx_address *a, uint32_t n)
+{
+    return phx__dial_addr_is_same(d->targets.at[target].at, d->targets.at[target].count, a, n);
+}
+
 int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count, uint64_t now)
 {
-    uint32_t picked[PHX__DISC_ADDRESSES], n = phx__dial_addr_order(a, count, picked), k, slot;
+    struct phx_address order[PHX__DIAL_ADDRESSES];
+    struct phx__dial_targets *ts = &d->targets;
+    uint32_t n = phx__dial_addr_order(a, count, order), k, target;
 
     dial_clock(d, now);
     if (n == 0)
         return PHX_EINVAL;
-    for (k = 0; k < d->hub_count; k++)
-        if (dial_is_same(&d->targets[d->hubs[k]], a, picked, n))
+    for (k = 0; k < ts->hub_count; k++)
+        if (dial_is_same(d, ts->hubs[k], order, n))
             return 0;
-    if (d->hub_count == PHX__DISC_HUBS)
+    if (ts->hub_count == PHX__DIAL_HUBS)
         return PHX_ELIMIT;
-    if (phx__dial_target_new(d, a, picked, n, &slot) != 0)
+    if (phx__dial_target_new(ts, order, n, &target) != 0)
         return PHX_ENOMEM;
-    d->targets[slot].hub = 1;
-    d->hubs[d->hub_count++] = slot;
-    dial_plan(d, slot, 0);
+    ts->at[target].hub = 1;
+    ts->hubs[ts->hub_count++] = target;
+    dial_plan(d, target, 0);
     return 0;
 }
 
-/* Other addresses for a node that had some. */
-static int dial_renew(struct phx__dial *d, uint32_t slot, const struct phx_address *a,
-                      const uint32_t *picked, uint32_t n)
+int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_address *a, uint32_t count,
+                        uint64_t now)
 {
-    struct phx__dial_target *t = &d->targets[slot];
-    uint64_t delay;
-    int fresh;
-
-    if (dial_replace(d, slot, a, picked, n, &fresh) != 0)
-        return PHX_ENOMEM;
-    if (!fresh) {
-        dial_settle(d, slot); /* perhaps only what is gone now was still open */
-        return 0;
-    }
-    /* New addresses, new hope. Sooner than planned, never later. */
-    t->failures = 0;
-    delay = dial_between(d, 0, DIAL_FRESH_JITTER_US) + (t->round ? 0 : dial_courtesy(d, t));
-    if (!t->queued && (t->round || dial_may_dial(d, t))
-        && d->now + delay < phx__timer_at(d->timers, t->timer))
-        phx__timer_set(d->timers, t->timer, d->now + delay);
-    return 0;
-}
-
-/* Addresses for a node that had none. PHX_ENOMEM: nothing changed. */
-static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_address *a,
-                      const uint32_t *picked, uint32_t n)
-{
-    uint32_t slot = PHX__NONE;
-
-    if (!phx__dial_target_can_wait(d, node) && phx__dial_target_new(d, a, picked, n, &slot) != 0)
-        return PHX_ENOMEM;
-    d->known += !d->nodes[node].linked;
-    phx__dial_pick_offer(&d->best, d->ids, node);
-    d->nodes[node].target = slot == PHX__NONE ? PHX__TARGET_LATENT : slot + 1;
-    d->latent += slot == PHX__NONE;
-    phx__dial_start_news(d);
-    if (slot == PHX__NONE)
-        return 0;
-    d->targets[slot].node = node;
-    d->targets[slot].fresh = PHX__CROWD_PATIENCE_TIMES;
-    dial_plan(d, slot, dial_courtesy(d, &d->targets[slot]) + phx__dial_start_spread(d));
-    return 0;
-}
-
-int phx__dial_contact(struct phx__dial *d, uint32_t node, const struct phx_address *a,
-                      uint32_t count, uint64_t now)
-{
-    uint32_t picked[PHX__DISC_ADDRESSES], n = phx__dial_addr_order(a, count, picked), slot;
-    int before = dial_bounds(d);
+    struct phx_address order[PHX__DIAL_ADDRESSES];
+    uint32_t n = phx__dial_addr_order(a, count, order), target;
+    int before = dial_bounds(d), err = 0;
 
     dial_clock(d, now);
     if (node == PHX__SELF)
         return 0;
-    if (n > 0
-        && phx__mem_grow(d->mem, &d->nodes, &d->node_capacity, node + 1, sizeof *d->nodes) != 0)
+    if (n > 0 && phx__dial_target_reserve(&d->targets, node) != 0)
         return PHX_ENOMEM;
-    slot = phx__dial_target_of(d, node);
-    if (n == 0) {
-        dial_drop_contact(d, node);
-    } else if (!dial_is_known(d, node)) {
-        if (dial_learn(d, node, a, picked, n) != 0)
-            return PHX_ENOMEM;
-    } else if (slot == PHX__NONE) {
-        /* It is not dialled, so it need not be told apart from what its card says. */
-    } else if (!dial_is_same(&d->targets[slot], a, picked, n)
-               && dial_renew(d, slot, a, picked, n) != 0) {
-        return PHX_ENOMEM;
-    }
+    target = phx__dial_target_of(&d->targets, node);
+    if (n == 0)
+        dial_drop_addrs(d, node);
+    else if (!phx__dial_target_is_known(&d->targets, node))
+        err = dial_learn(d, node, order, n);
+    else if (target != PHX__NONE && !dial_is_same(d, target, order, n)) /* else its card says them */
+        err = dial_renew(d, target, order, n);
+    if (err != 0)
+        return err;
     if (dial_is_linked(d, node))
-        d->nodes[node].linked = 1;
+        d->targets.nodes[node].linked = 1;
     dial_relax(d, before);
     return 0;
 }
 
-int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t attempt, uint64_t now)
+/* A dial has led to a link. error: the link is not taken note of. */
+static void dial_won(struct phx__dial *d, uint32_t number, const struct phx__dial_slot *slot, uint32_t node,
+                     int error)
 {
-    uint32_t slots[PHX__DISC_HUBS + 1], count, slot, i;
-    struct phx__dial_node *n;
+    uint32_t target = slot->target, i = slot->address;
+    struct phx__dial_target *t = &d->targets.at[target];
     struct phx_address a;
+
+    if (error == 0) { /* whoever answers there is that hub now */
+        phx__dial_meet(d, number, node);
+        phx__dial_addr_address(t->at, i, &a);
+        phx__dial_rate_return(&d->rate, &a, !t->hub);
+    }
+    phx__dial_start_learn(&d->start, d->now - slot->since, d->slots.capacity, d->now);
+    dial_close(d, target, i);
+    dial_note(d, target, i, error != 0 ? error : t->node == node ? 0 : PHX_EPEER);
+    dial_go_on(d, target);
+}
+
+int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot, uint64_t now)
+{
+    const struct phx__dial_slot *from = phx__dial_slot_find(&d->slots, slot);
+    uint32_t targets[PHX__DIAL_HUBS + 1], count;
+    struct phx__dial_node *n;
     int error;
 
     PHX_ASSERT(node != PHX__SELF);
     dial_clock(d, now);
-    error = phx__mem_grow(d->mem, &d->nodes, &d->node_capacity, node + 1, sizeof *d->nodes);
-    if (dial_find(d, attempt, &slot, &i)) {
-        if (error == 0) { /* whoever answers there is that hub now */
-            phx__dial_meet(d, attempt, node);
-            phx__dial_addr_address(d->targets[slot].at, i, &a);
-            phx__ratelimit_good(&d->budget, &a, !d->targets[slot].hub);
-        }
-        phx__dial_start_learn(d, d->now - d->attempts.at[attempt & 0xffff].since);
-        dial_close(d, slot, i);
-        dial_note(d, slot, i,
-                  error != 0 ? error : d->targets[slot].node == node ? 0 : PHX_EPEER);
-        dial_go_on(d, slot);
-    }
+    error = phx__dial_target_reserve(&d->targets, node);
+    if (from != NULL)
+        dial_won(d, slot, from, node, error);
     if (error != 0)
         return error;
-    n = &d->nodes[node];
+    n = &d->targets.nodes[node];
     d->links += !n->linked;
-    d->known += !n->linked && n->target == 0;
+    d->targets.known += !n->linked && n->target == 0;
     n->linked = (uint8_t)(n->linked ? n->linked : 1);
     n->wanted = 0;
-    d->linked_at = d->now;
+    d->start.linked_at = d->now;
     n->up_at = dial_tick(d->now);
-    for (count = dial_slots(d, node, slots); count-- > 0;) {
-        dial_rest(d, slots[count]);
-        d->targets[slots[count]].failures = 0;
-        d->targets[slots[count]].duplicates = 0;
+    for (count = phx__dial_target_list(&d->targets, node, targets); count-- > 0;) {
+        dial_rest(d, targets[count]);
+        d->targets.at[targets[count]].failures = 0;
+        d->targets.at[targets[count]].duplicates = 0;
     }
     return 0;
 }
@@ -15846,16 +15895,15 @@ static void dial_unmeet(struct phx__dial *d, uint32_t node)
 {
     uint32_t i;
 
-    for (i = 0; i < d->hub_count; i++)
-        if (d->targets[d->hubs[i]].node == node)
-            d->targets[d->hubs[i]].node = PHX__NONE;
+    for (i = 0; i < d->targets.hub_count; i++)
+        if (d->targets.at[d->targets.hubs[i]].node == node)
+            d->targets.at[d->targets.hubs[i]].node = PHX__NONE;
 }
 
 void phx__dial_down(struct phx__dial *d, uint32_t node, uint64_t now)
 {
-    uint32_t slots[PHX__DISC_HUBS + 1], count;
-    struct phx__dial_node *n = dial_node(d, node);
-    struct phx__dial_target *t;
+    uint32_t targets[PHX__DIAL_HUBS + 1], count;
+    struct phx__dial_node *n = phx__dial_target_node(&d->targets, node);
     int before = dial_bounds(d), has_left;
     uint64_t delay;
 
@@ -15865,132 +15913,133 @@ void phx__dial_down(struct phx__dial *d, uint32_t node, uint64_t now)
     has_left = n->linked == 2;
     n->linked = 0;
     d->links--;
-    d->known -= n->target == 0;
+    d->targets.known -= n->target == 0;
     if (dial_tick(d->now) - n->up_at >= dial_tick(DIAL_STEADY_US))
         n->flaps = 0;
     else
         n->flaps = (uint8_t)(n->flaps + (n->flaps < UINT8_MAX));
-    for (count = dial_slots(d, node, slots); count-- > 0;) {
-        t = &d->targets[slots[count]];
+    for (count = phx__dial_target_list(&d->targets, node, targets); count-- > 0;) {
         /* A link that comes and goes at once backs off like one that does not come. */
         delay = n->flaps == 0 ? dial_between(d, 0, d->limits.retry_min_us)
                               : dial_backoff(d, 1, n->flaps - 1u);
-        dial_plan(d, slots[count], delay + dial_courtesy(d, t));
+        dial_plan(d, targets[count], delay + dial_courtesy(d, &d->targets.at[targets[count]]));
     }
     if (has_left)
         dial_unmeet(d, node);
     dial_relax(d, before);
 }
 
-void phx__dial_meet(struct phx__dial *d, uint32_t attempt, uint32_t node)
+void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node)
 {
+    const struct phx__dial_slot *from = phx__dial_slot_find(&d->slots, slot);
     struct phx__dial_target *t;
-    uint32_t slot, i;
 
-    if (!dial_find(d, attempt, &slot, &i))
+    if (from == NULL)
         return;
-    t = &d->targets[slot];
+    t = &d->targets.at[from->target];
     if (t->hub && node != PHX__NONE)
         t->node = node;
-    t->at[i].met = t->hub || t->node == node ? PHX__CONTACT_RIGHT : PHX__CONTACT_OTHER;
+    t->at[from->address].met = t->hub || t->node == node ? PHX__DIAL_MET_RIGHT : PHX__DIAL_MET_OTHER;
 }
 
-void phx__dial_result(struct phx__dial *d, uint32_t attempt, int error, uint64_t now)
+void phx__dial_result(struct phx__dial *d, uint32_t slot, int error, uint64_t now)
 {
-    uint32_t slot, i;
+    const struct phx__dial_slot *from = phx__dial_slot_find(&d->slots, slot);
+    uint32_t target, i;
 
     PHX_ASSERT(error < 0);
     dial_clock(d, now);
-    if (!dial_find(d, attempt, &slot, &i))
+    if (from == NULL)
         return;
-    dial_close(d, slot, i);
-    dial_note(d, slot, i, error);
-    /* An unproved "duplicate" is true most of the time, and then the link shows up here before the
-     * next address is due. */
-    if (error != PHX_EDUPLICATE || d->targets[slot].untried == 0)
-        dial_go_on(d, slot);
+    target = from->target;
+    i = from->address;
+    dial_close(d, target, i);
+    dial_note(d, target, i, error);
+    /* An unproved "duplicate" is true most of the time, and then the link shows up here before the next
+     * address is due. */
+    if (error != PHX_EDUPLICATE || d->targets.at[target].untried == 0)
+        dial_go_on(d, target);
 }
 
 void phx__dial_want(struct phx__dial *d, uint32_t node, uint64_t now)
 {
-    uint32_t slot;
+    uint32_t target;
 
     dial_clock(d, now);
     /* Without memory the wish is lost. It comes again with the next message. */
-    if (node == PHX__SELF || dial_is_linked(d, node)
-        || phx__mem_grow(d->mem, &d->nodes, &d->node_capacity, node + 1, sizeof *d->nodes) != 0)
+    if (node == PHX__SELF || dial_is_linked(d, node) || phx__dial_target_reserve(&d->targets, node) != 0
+        || d->targets.nodes[node].wanted)
         return;
-    if (d->nodes[node].wanted)
+    target = phx__dial_target_wake(&d->targets, node);
+    if (target == PHX__NONE && phx__dial_target_is_known(&d->targets, node))
         return;
-    slot = phx__dial_target_wake(d, node);
-    if (slot == PHX__NONE && dial_is_known(d, node))
+    d->targets.nodes[node].wanted = 1;
+    if (target == PHX__NONE)
         return;
-    d->nodes[node].wanted = 1;
-    if (slot == PHX__NONE)
-        return;
-    if (d->targets[slot].queued && phx__dial_start_goes_first(d, slot)) {
-        dial_unqueue(d, slot); /* it need not wait for the others any more */
-        dial_push(d, slot);
+    if (d->targets.at[target].queued && dial_passes(d, target)) {
+        dial_unqueue(d, target); /* it need not wait for the others any more */
+        dial_push(d, target);
         dial_kick(d);
     }
-    dial_hasten(d, slot, d->limits.retry_min_us);
+    dial_hasten(d, target, d->limits.retry_min_us);
 }
 
 void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable, uint64_t now)
 {
-    uint32_t slot = phx__dial_target_of(d, node);
+    uint32_t target = phx__dial_target_of(&d->targets, node);
     int was;
 
     dial_clock(d, now);
-    if (!dial_is_known(d, node))
+    if (!phx__dial_target_is_known(&d->targets, node))
         return;
-    was = d->nodes[node].reachable;
-    d->nodes[node].reachable = reachable != 0;
-    if (was || !reachable || dial_is_linked(d, node) || slot == PHX__NONE)
+    was = d->targets.nodes[node].reachable;
+    d->targets.nodes[node].reachable = reachable != 0;
+    if (was || !reachable || dial_is_linked(d, node) || target == PHX__NONE)
         return;
     /* It is back: what failed before may work now. */
-    d->targets[slot].failures = d->targets[slot].duplicates = 0;
-    dial_hasten(d, slot, d->limits.retry_min_us);
+    d->targets.at[target].failures = d->targets.at[target].duplicates = 0;
+    dial_hasten(d, target, d->limits.retry_min_us);
 }
 
 void phx__dial_moved(struct phx__dial *d, uint64_t now)
 {
-    uint32_t slot;
+    uint32_t target;
 
     dial_clock(d, now);
-    for (slot = 0; slot < d->target_count; slot++) {
-        struct phx__dial_target *t = &d->targets[slot];
+    for (target = 0; target < d->targets.count; target++) {
+        struct phx__dial_target *t = &d->targets.at[target];
         if (!t->in_use || dial_is_linked(d, t->node))
             continue;
         t->failures = t->duplicates = 0;
-        dial_hasten(d, slot, DIAL_MOVED_JITTER_US);
+        dial_hasten(d, target, DIAL_MOVED_JITTER_US);
     }
 }
 
 void phx__dial_told_all(struct phx__dial *d, uint64_t now)
 {
     dial_clock(d, now);
-    if (d->told_all_at < d->learnt_at && d->asked_at > d->learnt_at) {
-        d->told_all_at = d->now;
+    if (phx__dial_start_told_all(&d->start, d->now))
         dial_kick(d);
-    }
 }
 
-void phx__dial_answered(struct phx__dial *d, uint32_t attempt)
+void phx__dial_answered(struct phx__dial *d, uint32_t slot)
 {
-    phx__dial_slot_answered(&d->attempts, attempt);
+    struct phx__dial_slot *from = phx__dial_slot_find(&d->slots, slot);
+
+    if (from != NULL)
+        from->answered = 1;
 }
 
 void phx__dial_forget(struct phx__dial *d, uint32_t node)
 {
-    struct phx__dial_node *n = dial_node(d, node);
+    struct phx__dial_node *n = phx__dial_target_node(&d->targets, node);
     int before = dial_bounds(d);
 
     if (!dial_is_linked(d, node))
         dial_unmeet(d, node);
     if (n == NULL)
         return;
-    dial_drop_contact(d, node);
+    dial_drop_addrs(d, node);
     n->wanted = 0;
     n->flaps = 0;
     /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
@@ -16000,37 +16049,38 @@ void phx__dial_forget(struct phx__dial *d, uint32_t node)
 
 uint32_t phx__dial_look(const struct phx__dial *d, uint32_t node, const struct phx__dial_addr **at)
 {
-    uint32_t slots[PHX__DISC_HUBS + 1];
+    uint32_t targets[PHX__DIAL_HUBS + 1];
 
-    if (dial_slots(d, node, slots) == 0)
+    if (phx__dial_target_list(&d->targets, node, targets) == 0)
         return 0;
-    *at = d->targets[slots[0]].at;
-    return d->targets[slots[0]].count;
+    *at = d->targets.at[targets[0]].at;
+    return d->targets.at[targets[0]].count;
 }
 
 void phx__dial_stop(struct phx__dial *d)
 {
-    uint32_t slot;
+    uint32_t target;
 
     d->stopped = 1;
-    for (slot = 0; slot < d->target_count; slot++)
-        if (d->targets[slot].in_use)
-            dial_rest(d, slot);
+    for (target = 0; target < d->targets.count; target++)
+        if (d->targets.at[target].in_use)
+            dial_rest(d, target);
 }
 
 void phx__dial_due(struct phx__dial *d, uint32_t arg, uint64_t now)
 {
-    uint32_t slot;
+    uint32_t target;
 
     dial_clock(d, now);
-    if (arg >= d->target_count || !d->targets[arg].in_use)
+    if (arg >= d->targets.count || !d->targets.at[arg].in_use)
         return;
-    if (!d->targets[arg].queued)
+    if (!d->targets.at[arg].queued)
         dial_push(d, arg);
-    phx__dial_start_ask(d);
-    while ((slot = d->head) != PHX__NONE && (phx__dial_start_has_room(d) || dial_make_room(d))) {
-        dial_unqueue(d, slot);
-        dial_advance(d, slot);
+    if (d->head != PHX__NONE && phx__dial_start_asks(&d->start, d->targets.known, d->now))
+        d->ops.ask(d->ops.ctx);
+    while ((target = d->head) != PHX__NONE && (dial_has_room(d) || dial_make_room(d))) {
+        dial_unqueue(d, target);
+        dial_advance(d, target);
     }
     dial_kick(d);
 }
@@ -20372,7 +20422,7 @@ static int64_t keys_take(struct phx__node_keys *k, uint64_t place, int reason, c
 int64_t phx__node_keys_may_log_dial(struct phx__node_keys *k, const struct phx_address *to, int reason,
                                     uint64_t now)
 {
-    return keys_take(k, phx__ratelimit_place(&k->lines, to, 1), reason, "", now);
+    return keys_take(k, phx__ratelimit_key(&k->lines, to, 1), reason, "", now);
 }
 
 /* The port of a peer that dialled us is a new one each time, so it does not count. A peer may refuse us for
@@ -20380,11 +20430,12 @@ int64_t phx__node_keys_may_log_dial(struct phx__node_keys *k, const struct phx_a
 int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_keys_end *end, int reason,
                                uint64_t now)
 {
-    uint64_t place = phx__ratelimit_place(&k->lines, end->peer, end->dialer);
+    uint64_t place = phx__ratelimit_key(&k->lines, end->peer, end->dialer);
     int64_t before = keys_take(k, place, reason < PHX_ERROR_LAST ? PHX_ERROR_LAST : reason,
                                end->why != NULL ? end->why : "", now);
 
-    if (before >= 0 && end->unauthenticated && !phx__ratelimit_take_all(&k->lines, &keys_lines, now))
+    if (before >= 0 && end->unauthenticated
+        && phx__ratelimit_take(&k->lines, PHX__RATELIMIT_ALL, &keys_lines, now) < 0)
         return -1;
     return before;
 }
@@ -23275,7 +23326,7 @@ static int wiring_why(void *ctx, uint32_t node)
     if ((count = phx__dial_look(&p->dial, node, &at)) == 0)
         return PHX_ENOTFOUND;
     for (i = 0; i < count; i++) {
-        if (at[i].attempt != PHX__NONE)
+        if (at[i].slot != PHX__NONE)
             return PHX_EAGAIN;
         if (at[i].error == 0 || at[i].tried_at < last)
             continue;
@@ -23416,14 +23467,14 @@ int phx__node_wiring_open(phx *p)
 #line 1 "src/node/step.c"
 #endif
 /*
- *   now -> links: read -> wire -> route | names | live | disc -> post -> links: write
+ *   now -> links: read -> wire -> route | names | live | dial -> post -> links: write
  *        ^-------------------- deadlines that are due ----------------------'
  *
  * One step (phx_step) does, in this order:
  *   1. connections that are ready: accept, finish dials, read and handle frames;
  *   2. deadlines that are due;
- *   3. what routing found (step_settle): new cards to names, disc and post; routes to post and live.
- *      disc dials whom it has just learnt of: the paper's priority 1, connections;
+ *   3. what routing found (step_settle): new cards to names, dial and post; routes to post and live.
+ *      dial dials whom it has just learnt of: the paper's priority 1, connections;
  *   4. messages: local ones, outcomes, on_writable (post);
  *   5. when no link has more to read, the routing tells the neighbours (priority 3, after 2, the table,
  *      which frames updated on the way);
@@ -23532,7 +23583,7 @@ static int step_read_card(phx *p, uint32_t node, const struct phx__dest *d)
     phx__post_sched_window(&p->post, node, card.window);
     if (card.flags & PHX__CARD_LEFT)
         phx__dial_forget(&p->dial, node);
-    else if ((err = phx__dial_contact(&p->dial, node, card.address, card.address_count, p->now))
+    else if ((err = phx__dial_set_addrs(&p->dial, node, card.address, card.address_count, p->now))
              != 0)
         return err;
     return (card.flags & PHX__CARD_LEFT) ? 1 : 0;
@@ -23574,7 +23625,7 @@ static int step_changed(phx *p, uint32_t node)
      * from it would be sent to it again. */
     if ((err = step_show_card(p, node, d)) != 0)
         return err;
-    if (p->dial.learnt_at == p->now)
+    if (p->dial.start.learnt_at == p->now)
         p->news.told_by = d->next;
     peer = &p->peers.at[node];
     if (d->card_version == 0)
@@ -23614,7 +23665,7 @@ static void step_late(phx *p)
 /* Most steps bring none, and find that out with a look at each of these. */
 static int step_has_news(const phx *p)
 {
-    return p->route.changed.count > 0 || p->names.lost_count > 0 || p->news.late || p->news.card_stale
+    return p->route.changed.count > 0 || p->names.conflict_count > 0 || p->news.late || p->news.card_stale
            || p->names.version != p->news.names_version || p->names.version != p->news.lost_version;
 }
 
@@ -23651,7 +23702,7 @@ static void step_live_beat(void *ctx, uint32_t node, int ask)
     phx__node_frames_beat(ctx, node, ask ? (int)PHX__BEAT_REPLY : 0);
 }
 
-/* For disc: was that all? The digest of the answer tells; see node_on_beat. */
+/* For dial: was that all? The digest of the answer tells; see node_on_beat. */
 static void step_ask(void *ctx)
 {
     phx *p = ctx;
@@ -23839,7 +23890,7 @@ static void step_timer(phx *p, int kind, uint32_t arg)
         if (forgotten != PHX__NONE)
             step_forget(p, forgotten);
         break;
-    case PHX__TIMER_DISC: phx__dial_due(&p->dial, arg, p->now); break;
+    case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg, p->now); break;
     case PHX__TIMER_LIVE:
     case PHX__TIMER_LIVE_NODE: phx__detect_due(&p->detect, kind, arg, p->now); break;
     case PHX__TIMER_POST:
@@ -24077,9 +24128,9 @@ static void step_init(phx *p)
     p->mem.spare_most = STEP_SPARE_BYTES;
     phx__timer_init(&p->timers, &p->mem);
     phx__map_init(&p->links.handles, &p->mem);
-    p->route.mem = p->route.table.mem = p->dial.mem = p->detect.mem = p->names.mem = p->post.mem =
-        p->lost.mem = p->ids.mem = &p->mem;
-    p->dial.timers = p->detect.timers = p->post.timers = &p->timers;
+    p->route.mem = p->route.table.mem = p->detect.mem = p->names.mem = p->post.mem = p->lost.mem =
+        p->ids.mem = &p->mem;
+    p->detect.timers = p->post.timers = &p->timers;
 }
 
 int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
@@ -24111,7 +24162,6 @@ int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
  * only the host knows what its clock means.
  */
 /* include "node/state.h" */
-/* include "dial/target.h" */
 
 /* Lines of one kind, so that a text stays readable in a large network. */
 #define EXPLAIN_MANY 16u
@@ -24207,7 +24257,7 @@ static void explain_untried(struct phx__text *t, const phx *p, uint32_t node)
     uint32_t i, count;
     char text[PHX_ADDRESS_TEXT];
 
-    if (node >= p->dial.node_capacity || p->dial.nodes[node].target != PHX__TARGET_LATENT)
+    if (node >= p->dial.targets.node_capacity || p->dial.targets.nodes[node].target != PHX__DIAL_LATENT)
         return;
     count = phx__node_addresses((void *)p, node, a);
     for (i = 0; i < count; i++)
@@ -24226,7 +24276,7 @@ static void explain_addresses(struct phx__text *t, const phx *p, uint32_t node)
     for (i = 0; i < count; i++) {
         phx__dial_addr_address(at, i, &a);
         phx__node_text_put(t, "address: %s, ", phx_address_text(&a, text));
-        if (at[i].attempt != PHX__NONE)
+        if (at[i].slot != PHX__NONE)
             phx__node_text_put(t, "being tried\n");
         else if (at[i].tried_at == 0)
             phx__node_text_put(t, "not tried\n");
@@ -24752,14 +24802,14 @@ int phx_advertise(phx *p, const char *address)
 
 int phx_join(phx *p, const char *address)
 {
-    struct phx_address a[PHX__DISC_ADDRESSES];
+    struct phx_address a[PHX__DIAL_ADDRESSES];
     int i, n;
 
     if (p == NULL)
         return PHX_EINVAL;
     if (p->leave.closing)
         return PHX_ECLOSED;
-    n = api_resolve(p, address, a, (int)PHX__DISC_ADDRESSES);
+    n = api_resolve(p, address, a, (int)PHX__DIAL_ADDRESSES);
     if (n == PHX_ESCHEME && p->cfg.dial != NULL)
         n = phx__addr_other(address, &a[0]) == 0 ? 1 : PHX_EADDRESS;
     if (n < 0)

@@ -252,14 +252,14 @@ int phx_advertise(phx *p, const char *address)
 
 int phx_join(phx *p, const char *address)
 {
-    struct phx_address a[PHX__DISC_ADDRESSES];
+    struct phx_address a[PHX__DIAL_ADDRESSES];
     int i, n;
 
     if (p == NULL)
         return PHX_EINVAL;
     if (p->leave.closing)
         return PHX_ECLOSED;
-    n = api_resolve(p, address, a, (int)PHX__DISC_ADDRESSES);
+    n = api_resolve(p, address, a, (int)PHX__DIAL_ADDRESSES);
     if (n == PHX_ESCHEME && p->cfg.dial != NULL)
         n = phx__addr_other(address, &a[0]) == 0 ? 1 : PHX_EADDRESS;
     if (n < 0)

@@ -1,13 +1,13 @@
 /* step.c - the node: the order of work in one step, and what the rooms tell each other. */
 /*
- *   now -> links: read -> wire -> route | names | live | disc -> post -> links: write
+ *   now -> links: read -> wire -> route | names | live | dial -> post -> links: write
  *        ^-------------------- deadlines that are due ----------------------'
  *
  * One step (phx_step) does, in this order:
  *   1. connections that are ready: accept, finish dials, read and handle frames;
  *   2. deadlines that are due;
- *   3. what routing found (step_settle): new cards to names, disc and post; routes to post and live.
- *      disc dials whom it has just learnt of: the paper's priority 1, connections;
+ *   3. what routing found (step_settle): new cards to names, dial and post; routes to post and live.
+ *      dial dials whom it has just learnt of: the paper's priority 1, connections;
  *   4. messages: local ones, outcomes, on_writable (post);
  *   5. when no link has more to read, the routing tells the neighbours (priority 3, after 2, the table,
  *      which frames updated on the way);
@@ -116,7 +116,7 @@ static int step_read_card(phx *p, uint32_t node, const struct phx__dest *d)
     phx__post_sched_window(&p->post, node, card.window);
     if (card.flags & PHX__CARD_LEFT)
         phx__dial_forget(&p->dial, node);
-    else if ((err = phx__dial_contact(&p->dial, node, card.address, card.address_count, p->now))
+    else if ((err = phx__dial_set_addrs(&p->dial, node, card.address, card.address_count, p->now))
              != 0)
         return err;
     return (card.flags & PHX__CARD_LEFT) ? 1 : 0;
@@ -158,7 +158,7 @@ static int step_changed(phx *p, uint32_t node)
      * from it would be sent to it again. */
     if ((err = step_show_card(p, node, d)) != 0)
         return err;
-    if (p->dial.learnt_at == p->now)
+    if (p->dial.start.learnt_at == p->now)
         p->news.told_by = d->next;
     peer = &p->peers.at[node];
     if (d->card_version == 0)
@@ -198,7 +198,7 @@ static void step_late(phx *p)
 /* Most steps bring none, and find that out with a look at each of these. */
 static int step_has_news(const phx *p)
 {
-    return p->route.changed.count > 0 || p->names.lost_count > 0 || p->news.late || p->news.card_stale
+    return p->route.changed.count > 0 || p->names.conflict_count > 0 || p->news.late || p->news.card_stale
            || p->names.version != p->news.names_version || p->names.version != p->news.lost_version;
 }
 
@@ -235,7 +235,7 @@ static void step_live_beat(void *ctx, uint32_t node, int ask)
     phx__node_frames_beat(ctx, node, ask ? (int)PHX__BEAT_REPLY : 0);
 }
 
-/* For disc: was that all? The digest of the answer tells; see node_on_beat. */
+/* For dial: was that all? The digest of the answer tells; see node_on_beat. */
 static void step_ask(void *ctx)
 {
     phx *p = ctx;
@@ -423,7 +423,7 @@ static void step_timer(phx *p, int kind, uint32_t arg)
         if (forgotten != PHX__NONE)
             step_forget(p, forgotten);
         break;
-    case PHX__TIMER_DISC: phx__dial_due(&p->dial, arg, p->now); break;
+    case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg, p->now); break;
     case PHX__TIMER_LIVE:
     case PHX__TIMER_LIVE_NODE: phx__detect_due(&p->detect, kind, arg, p->now); break;
     case PHX__TIMER_POST:
@@ -661,9 +661,9 @@ static void step_init(phx *p)
     p->mem.spare_most = STEP_SPARE_BYTES;
     phx__timer_init(&p->timers, &p->mem);
     phx__map_init(&p->links.handles, &p->mem);
-    p->route.mem = p->route.table.mem = p->dial.mem = p->detect.mem = p->names.mem = p->post.mem =
-        p->lost.mem = p->ids.mem = &p->mem;
-    p->dial.timers = p->detect.timers = p->post.timers = &p->timers;
+    p->route.mem = p->route.table.mem = p->detect.mem = p->names.mem = p->post.mem = p->lost.mem =
+        p->ids.mem = &p->mem;
+    p->detect.timers = p->post.timers = &p->timers;
 }
 
 int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)

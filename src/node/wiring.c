@@ -157,7 +157,7 @@ static int wiring_why(void *ctx, uint32_t node)
     if ((count = phx__dial_look(&p->dial, node, &at)) == 0)
         return PHX_ENOTFOUND;
     for (i = 0; i < count; i++) {
-        if (at[i].attempt != PHX__NONE)
+        if (at[i].slot != PHX__NONE)
             return PHX_EAGAIN;
         if (at[i].error == 0 || at[i].tried_at < last)
             continue;
