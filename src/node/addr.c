@@ -15,7 +15,7 @@
  *     letting anybody in costs others one dial a minute that gives way (dial/slot.c).
  *
  * A card has room for 8 addresses. The oldest learnt one gives way to a new one; what the host said stays.
- *     Such an address is a candidate: only a dial proves who answers. A router that keeps ports without
+ * When our end of a link has a new address, this node is in another network and repeats dials that failed. */
 #include "node/addr.h"
 
 void phx__node_addr_init(struct phx__node_addr *a, const struct phx__node_addr_ops *ops)
