@@ -13,7 +13,7 @@
 #define KEYS_LINES 64u /* peers and reasons whose last log line is remembered, 24 bytes each */
 /* What never was a link is logged once a minute for each peer and reason. */
 static const struct phx__ratelimit_rule keys_line = { 60 * PHX__SECOND, 1 };
-/* An IPv6 network has addresses enough for any number of lines: all strangers share 512, then 4 a second. */
+/* An IPv6 network has any number of addresses: unauthenticated peers share 512 lines, and then 4 a second. */
 static const struct phx__ratelimit_rule keys_lines = { 250 * PHX__MS, 512 };
 
 int phx__node_keys_init(struct phx__node_keys *k, struct phx__mem *mem, int insecure, int tls, uint64_t salt,
@@ -157,7 +157,7 @@ int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_
     int64_t before = keys_take(k, place, reason < PHX_ERROR_LAST ? PHX_ERROR_LAST : reason,
                                end->why != NULL ? end->why : "", now);
 
-    if (before >= 0 && end->stranger && !phx__ratelimit_take_all(&k->lines, &keys_lines, now))
+    if (before >= 0 && end->unauthenticated && !phx__ratelimit_take_all(&k->lines, &keys_lines, now))
         return -1;
     return before;
 }

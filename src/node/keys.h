@@ -31,7 +31,7 @@ struct phx__node_keys {
 struct phx__node_keys_end {
     const struct phx_address *peer;
     const char *why;      /* more about the reason, or NULL */
-    int dialer, stranger; /* we dialled; it was accepted and has not proved anything */
+    int dialer, unauthenticated; /* we dialled; it was accepted and has not proved anything */
 };
 
 /* No keys yet. PHX_ENOMEM. */

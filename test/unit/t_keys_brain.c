@@ -431,7 +431,7 @@ static void test_lines(void)
         end.peer = &peer;
         end.why = table[i].why;
         end.dialer = table[i].dialer;
-        end.stranger = 0;
+        end.unauthenticated = 0;
         first = phx__node_keys_may_log(&r.k, &end, table[i].reason, MINUTE);
         peer.port = (uint16_t)table[i].second_port;
         end.why = table[i].second_why;
@@ -491,7 +491,7 @@ static void test_strangers(void)
     check(rig_init(&r, 0, 0) == 0, "begun");
     memset(&end, 0, sizeof end);
     end.peer = &peer;
-    end.stranger = 1;
+    end.unauthenticated = 1;
     for (i = 0; i < 2000; i++) {
         memcpy(peer.ip + 4, &i, sizeof i);
         logged += phx__node_keys_may_log(&r.k, &end, PHX_EKEY, now) >= 0;
@@ -503,7 +503,7 @@ static void test_strangers(void)
         logged += phx__node_keys_may_log(&r.k, &end, PHX_EKEY, now) >= 0;
     }
     ok(logged == 40, "%d in ten seconds", logged);
-    end.stranger = 0;
+    end.unauthenticated = 0;
     peer.ip[2] = 1;
     ok(phx__node_keys_may_log(&r.k, &end, PHX_EKEY, now) == 0, "a hub that was dialled has lines of its own");
     rig_free(&r);
