@@ -3237,7 +3237,7 @@ PHX_PRIVATE uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_ad
 #endif
 #ifndef PHX_NODE_KEYS_H
 #define PHX_NODE_KEYS_H
-/* include "dial/ratelimit.h" */
+/* include "base/ratelimit.h" */
 
 #define PHX__NODE_KEYS 2u
 struct phx__node_key {
@@ -3246,9 +3246,8 @@ struct phx__node_key {
 };
 struct phx__node_keys_ops {
     void *ctx;
-    /* These are the keys, and stay where they are, until the next call. */
+    /* These are the keys, and stay where they are, until the next call. The others return 0 or why not. */
     void (*changed)(void *ctx, const struct phx__node_key *keys, uint32_t count);
-    /* The others return 0 or why not. */
     int (*open_tls)(void *ctx, int files); /* with the host's certificate files, or without */
     int (*local)(void *ctx, int handle, struct phx_address *out); /* our end of a stream */
     int (*random)(void *ctx, void *out, size_t size);
@@ -3277,8 +3276,7 @@ PHX_PRIVATE int phx__node_keys_init(struct phx__node_keys *k, struct phx__mem *m
 PHX_PRIVATE void phx__node_keys_free(struct phx__node_keys *k);
 /* Replaces all keys: 0, or PHX_EINVAL, PHX_EKEYSIZE, PHX_ENOMEM and nothing changes. */
 PHX_PRIVATE int phx__node_keys_set(struct phx__node_keys *k, const struct phx_key *keys, uint32_t count);
-/* Makes TLS ready at the start, if the configuration wants it or files are given; and at its first use. 0,
- * PHX_ENOKEY (neither key nor files), or why not. */
+/* Makes TLS ready, at the start for files and cfg.tls, and at its first use: 0, PHX_ENOKEY, or why not. */
 PHX_PRIVATE int phx__node_keys_open_tls(struct phx__node_keys *k, int files);
 PHX_PRIVATE int phx__node_keys_tls(struct phx__node_keys *k);
 PHX_PRIVATE int phx__node_keys_wants_tls(const struct phx__node_keys *k, const struct phx_address *a);
@@ -3354,8 +3352,7 @@ struct phx__observation {
 struct phx__node_addr {
     struct phx__node_addr_ops ops;
     struct phx_address at[PHX__CARD_ADDRESSES]; /* what others are told */
-    uint8_t count, learnt;                      /* learnt: bits of at, which give way */
-    uint8_t changed;                            /* by the link that is looked at */
+    uint8_t count, learnt, changed;             /* learnt: bits of at, which give way */
     uint64_t here[32];                          /* hashes of our ends of links, a ring */
     struct phx__observation observation[8];     /* not agreed upon, a ring */
     uint32_t here_count, observation_next;
@@ -20280,16 +20277,14 @@ uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out)
  *      { old }  ->  { old, new }  ->  { new, old }  ->  { new }
  *
  * Any two neighbouring states have a key in common. So have { old } and { new, old }: a careful operator may
- * leave out the second round. Links that are up stay; a key that is gone shuts out new ones.
- *
- * Without a key a node cannot tell friend from foe: it stays on its own machine, but for cfg.insecure. */
+ * leave out the second round. Links that are up stay; a key that is gone shuts out new ones. Without a key a
+ * node cannot tell friend from foe: it stays on its own machine, unless cfg.insecure is set. */
 /* include "node/keys.h" */
 
 #define KEYS_LINES 64u /* peers and reasons whose last log line is remembered, 24 bytes each */
 /* What never was a link is logged once a minute for each peer and reason. */
 static const struct phx__ratelimit_rule keys_line = { 60 * PHX__SECOND, 1 };
-/* The owner of an IPv6 network has more addresses than there are minutes. All strangers share 512 lines, and
- * then 4 a second. */
+/* An IPv6 network has any number of addresses: unauthenticated peers share 512 lines, and then 4 a second. */
 static const struct phx__ratelimit_rule keys_lines = { 250 * PHX__MS, 512 };
 
 int phx__node_keys_init(struct phx__node_keys *k, struct phx__mem *mem, int insecure, int tls, uint64_t salt,
@@ -20314,7 +20309,6 @@ static void keys_drop(struct phx__node_keys *k, struct phx__node_key *keys, uint
 void phx__node_keys_free(struct phx__node_keys *k)
 {
     keys_drop(k, k->at, k->count);
-    k->count = 0;
     phx__ratelimit_free(&k->lines);
 }
 
@@ -20450,16 +20444,15 @@ int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_
  * listener has a companion for them, and each dial of a TCP address looks for one first. The result is an
  * ordinary link: the same hello, the same key, TLS if the address asks for it. Three things differ:
  *
- *  - A listener works without its companion. If that cannot be opened (no descriptors, another user has the
- *    name), the log says so, and it is tried again for as long as the reason may pass.
+ *  - A listener works without its companion. If that cannot be opened, the log says so, and it is tried again
+ *    for as long as the reason may pass.
  *  - Its socket has no address that addr.c could learn from. But the dialer has dialled an address of this
  *    host, and the acceptor is told it in the hello, and checks that it is its own.
  *  - The wrong process may answer, since a name is not quite a port: a firewall that redirects the port is
  *    not asked. If a link fails for such a reason, its attempt goes on by TCP in the same step. */
 /* include "node/samehost.h" */
 
-/* A companion that found no descriptor or no memory is tried again after this. */
-#define SAMEHOST_AGAIN (500 * PHX__MS)
+#define SAMEHOST_AGAIN (500 * PHX__MS) /* then a companion without descriptor or memory is tried again */
 
 void phx__node_samehost_init(struct phx__node_samehost *s, int enabled)
 {
@@ -20482,12 +20475,11 @@ int phx__node_samehost_tried(struct phx__node_samehost *s, uint32_t listener, in
                              uint64_t now, uint64_t *again)
 {
     uint32_t bit = 1u << listener;
-    int log = err != 0 && err != PHX_ENOTSUP && can_log && (s->told & bit) == 0;
+    int failed = err != 0 && err != PHX_ENOTSUP, log = failed && can_log && (s->told & bit) == 0;
 
     *again = UINT64_MAX;
-    if (log)
-        s->told |= bit;
-    if (err != 0 && err != PHX_ENOTSUP && !can_log)
+    s->told |= log ? bit : 0;
+    if (failed && !can_log)
         *again = now;
     else if (err == PHX_EMFILE || err == PHX_ENOMEM)
         *again = now + SAMEHOST_AGAIN;
@@ -20532,16 +20524,13 @@ int phx__node_samehost_is_doubtful(const struct phx_address *to, int reason)
  *        how a hub learns what its users were told.
  *      - We dialled: then the peer saw our address after all translation, but the port of this connection,
  *        not the one we listen on. If the port came through unchanged, the translator keeps ports, as a
- *        cloud's 1:1 address does, and the outside host with our listening port is worth a try. (Dialling
- *        from the listening port would tell more, but two connections from one port cannot go to one
- *        address, and TCP wants SO_REUSEPORT for it, which lets others of the same user take our
- *        connections.)
+ *        cloud's 1:1 address does, and the outside host with our listening port is worth a try. (To dial
+ *        from the listening port itself, TCP needs SO_REUSEPORT, and others could take our connections.)
  *     Such an address is only a candidate: a dial proves who answers. A router that keeps ports without
  *     letting anybody in costs others one dial a minute that gives way (dial/slot.c).
  *
  * A card has room for 8 addresses. The oldest learnt one gives way to a new one; what the host said stays.
- * When our end of a link has an address never seen before, this node is in another network, and dials that
- * failed are repeated. */
+ * When our end of a link has a new address, this node is in another network and repeats dials that failed. */
 /* include "node/addr.h" */
 
 void phx__node_addr_init(struct phx__node_addr *a, const struct phx__node_addr_ops *ops)
