@@ -127,9 +127,9 @@ static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
         phx__node_explain_text_put(t, l->address.family ? phx_address_text(&l->address, at) : "adopted");
         phx__node_explain_text_put(t, l->same_host ? ", within this host" : "");
         phx__node_explain_text_put(t, "\nheard: ");
-        explain_age(t, p, n->heard + p->detect.stalled);
+        explain_age(t, p, n->received_at + p->detect.stalled);
         phx__node_explain_text_put(t, "\npromised: to be heard every ");
-        phx__node_explain_text_number(t, n->next_us / PHX__MS);
+        phx__node_explain_text_number(t, n->announced_us / PHX__MS);
         phx__node_explain_text_put(t, n->busy ? " ms, busy\nwatched-here: " : " ms\nwatched-here: ");
         phx__node_explain_text_put(t, n->watched ? "yes\nwatches-us: " : "no\nwatches-us: ");
         phx__node_explain_text_put(t, n->monitor ? "yes\n" : "no\n");
@@ -151,17 +151,17 @@ static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
 }
 
 /* Who said that something was wrong with it. */
-static void explain_blame(struct phx__text *t, const phx *p, uint32_t node)
+static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
 {
-    const struct phx__detect_node *n = phx__detect_look(&p->detect, node);
+    const struct phx__detect_node *n = phx__detect_node_of(&p->detect, node);
 
-    if (n == NULL || n->ground == PHX__LIVE_NEVER)
+    if (n == NULL || n->ground == PHX__GROUND_NONE)
         return;
     phx__node_explain_text_put(t, "accused: ");
     explain_age(t, p, n->accused_at);
-    if (n->ground == PHX__LIVE_SILENT) {
+    if (n->ground == PHX__GROUND_SILENCE) {
         phx__node_explain_text_put(t, ", by this node, its link was silent\n");
-    } else if (n->ground == PHX__LIVE_WORD) {
+    } else if (n->ground == PHX__GROUND_RUMOUR) {
         phx__node_explain_text_put(t, ", by ");
         explain_node(t, p, n->accuser);
         phx__node_explain_text_put(t, ", which had not heard of it\n");
@@ -255,7 +255,7 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
     explain_names(&t, p, i);
     if (i != PHX__SELF) {
         explain_link(&t, p, i);
-        explain_blame(&t, p, i);
+        explain_accusation(&t, p, i);
         explain_addresses(&t, p, i);
         explain_witnesses(&t, p, i);
     }

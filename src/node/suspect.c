@@ -206,7 +206,7 @@ int phx__node_suspect_on_suspect(phx *p, struct phx__link *l, const struct phx__
         suspect_refute(p, l, &s);
     else if (d != NULL && node != l->peer && suspect_is_word_of(d, &s)
              && !suspect_is_old_word(p, node, &s)
-             && phx__detect_word(&p->detect, node, phx__id_find(&p->ids, &s.accuser), p->now)) {
+             && phx__detect_rumour(&p->detect, node, phx__id_find(&p->ids, &s.accuser), p->now)) {
         suspect_note_word(p, node, &s);
         if (f->hops > 1 && p->cfg.relay)
             suspect_pass_word(p, l->peer, node, &s, f->hops - 1);
