@@ -15,7 +15,8 @@ set -u
 export LC_ALL=C
 cd "$(dirname "$0")/.." || exit 1
 
-brains='t_buf t_map t_timer t_sha t_id t_wire t_spec t_route t_names t_broken t_detect_link t_detect_state t_disc'
+brains='t_buf t_map t_timer t_sha t_id t_wire t_spec t_route t_names t_broken t_detect_link t_detect_state
+    t_disc'
 others='t_route_classic t_route_mesh t_crowd t_mem t_torture t_keys t_failures t_endings t_cost t_hand t_node
     t_os t_hostile t_liar t_trace t_path t_ph'
 slow='t_post' # minutes under an emulator

@@ -116,24 +116,7 @@ static struct phx__detect_link *detect_link_of(const struct phx__detect *d, uint
 {
     uint32_t place = node < d->capacity ? d->at[node].link : 0;
 
-    return place != 0 ? d->link_at[place - 1] : NULL;
-}
-
-static int detect_timer_new(struct phx__detect *d, int kind, uint32_t node, uint32_t *handle_plus_one)
-{
-    uint32_t handle;
-
-    if (phx__timer_new(d->timers, kind, node, &handle) != 0)
-        return PHX_ENOMEM;
-    *handle_plus_one = handle + 1;
-    return 0;
-}
-
-static void detect_timer_drop(struct phx__detect *d, uint32_t *handle_plus_one)
-{
-    if (*handle_plus_one != 0)
-        phx__timer_drop(d->timers, *handle_plus_one - 1);
-    *handle_plus_one = 0;
+    return place != 0 ? d->links[place - 1] : NULL;
 }
 
 /* ---- The timer of a link --------------------------------------------------------------------- */
@@ -153,20 +136,18 @@ static uint64_t detect_send_at(const struct phx__detect *d, const struct phx__de
 /* How long the link may be silent before the rumour is spread, and then before it is dead. */
 static uint64_t detect_silence_limit(const struct phx__detect *d, const struct phx__detect_link *l)
 {
-    uint64_t grace = d->limits.timeout_us;
-
-    return detect_sum(l->announced_us, l->silent ? grace : grace / 2);
+    return detect_sum(l->announced_us, l->silent ? d->limits.timeout_us : d->limits.timeout_us / 2);
 }
 
 static void detect_set_timer(struct phx__detect *d, struct phx__detect_link *l, uint64_t now)
 {
-    uint64_t hear = detect_sum(l->received_at, detect_silence_limit(d, l)), at;
+    uint64_t check = detect_sum(l->received_at, detect_silence_limit(d, l)), at;
 
     if (l->asked)
-        hear = detect_least(hear, l->answer_by);
+        check = detect_least(check, l->answer_by);
     if (l->used)
-        hear = detect_least(hear, detect_sum(l->used_at, d->limits.interval_us));
-    at = detect_least(detect_send_at(d, l), detect_sum(hear, d->stalled));
+        check = detect_least(check, detect_sum(l->used_at, d->limits.interval_us));
+    at = detect_least(detect_send_at(d, l), detect_sum(check, d->stalled));
     if (d->blind && at < now + DETECT_BLIND_US)
         at = now + DETECT_BLIND_US;
     phx__timer_set(d->timers, l->timer, at);
@@ -174,10 +155,8 @@ static void detect_set_timer(struct phx__detect *d, struct phx__detect_link *l, 
 
 /* ---- Monitors -------------------------------------------------------------------------------- */
 
-static void detect_add_monitor(struct phx__detect *d, uint32_t node)
+static void detect_add_monitor(struct phx__detect *d, struct phx__detect_link *l)
 {
-    struct phx__detect_link *l = detect_link_of(d, node);
-
     l->monitor = 1;
     d->monitors++;
     l->beat_now = l->promised_us > d->limits.interval_us;
@@ -186,60 +165,65 @@ static void detect_add_monitor(struct phx__detect *d, uint32_t node)
 }
 
 /* The peer need not be told at once: the next heartbeat is due before what was announced has passed. */
-static void detect_drop_monitor(struct phx__detect *d, uint32_t node)
+static void detect_drop_monitor(struct phx__detect *d, struct phx__detect_link *l)
 {
-    struct phx__detect_link *l = detect_link_of(d, node);
-
     l->monitor = l->beat_now = 0;
     d->monitors--;
 }
 
-/* The link with this number among those that are monitors, or that are not; without busy ones, if !busy. */
-static uint32_t detect_pick_link(const struct phx__detect *d, uint8_t monitor, int busy, uint64_t number)
+static int detect_fits(const struct phx__detect_link *l, int monitor, int busy)
 {
-    uint32_t i;
-
-    for (i = 0; i < d->link_count; i++) {
-        const struct phx__detect_link *l = d->link_at[i];
-        if (l->monitor == monitor && (busy || !l->busy) && number-- == 0)
-            return d->links[i];
-    }
-    return PHX__NONE;
+    return l->monitor == monitor && (busy || !l->busy);
 }
 
-static uint32_t detect_count_free(const struct phx__detect *d)
+/* A random link among those that are monitors, or that are not; without busy ones, if !busy. */
+static struct phx__detect_link *detect_pick(const struct phx__detect *d, int monitor, int busy)
 {
     uint32_t i, count = 0;
+    uint64_t skip;
 
     for (i = 0; i < d->link_count; i++)
-        count += !d->link_at[i]->monitor && !d->link_at[i]->busy;
-    return count;
+        count += (uint32_t)detect_fits(d->links[i], monitor, busy);
+    if (count == 0)
+        return NULL;
+    skip = phx__rnd_below(d->rnd, count);
+    for (i = 0; !detect_fits(d->links[i], monitor, busy) || skip-- > 0; i++)
+        ;
+    return d->links[i];
 }
 
 /* As many monitors as wanted, or as there are neighbours. A busy neighbour sees nothing: it becomes one only
  * if there is no other. */
 static void detect_fill_monitors(struct phx__detect *d)
 {
+    struct phx__detect_link *l;
+
     while (d->monitors > d->limits.monitors)
-        detect_drop_monitor(d, detect_pick_link(d, 1, 1, phx__rnd_below(d->rnd, d->monitors)));
-    while (d->monitors < d->limits.monitors && d->monitors < d->link_count) {
-        uint32_t here = detect_count_free(d), rest = d->link_count - d->monitors;
-        detect_add_monitor(d, detect_pick_link(d, 0, here == 0, phx__rnd_below(d->rnd, here ? here : rest)));
-    }
+        detect_drop_monitor(d, detect_pick(d, 1, 1));
+    while (d->monitors < d->limits.monitors
+           && ((l = detect_pick(d, 0, 0)) != NULL || (l = detect_pick(d, 0, 1)) != NULL))
+        detect_add_monitor(d, l);
 }
 
 /* One step of reservoir sampling, for the newest link. */
-static void detect_draw_monitor(struct phx__detect *d, uint32_t node)
+static void detect_draw_monitor(struct phx__detect *d, struct phx__detect_link *l)
 {
     if (d->monitors >= d->limits.monitors
         && phx__rnd_below(d->rnd, d->link_count) < d->limits.monitors) {
-        detect_drop_monitor(d, detect_pick_link(d, 1, 1, phx__rnd_below(d->rnd, d->monitors)));
-        detect_add_monitor(d, node);
+        detect_drop_monitor(d, detect_pick(d, 1, 1));
+        detect_add_monitor(d, l);
     }
     detect_fill_monitors(d);
 }
 
 /* ---- States of nodes ------------------------------------------------------------------------- */
+
+static void detect_drop_timer(struct phx__detect *d, struct phx__detect_node *n)
+{
+    if (n->fail_timer != 0)
+        phx__timer_drop(d->timers, n->fail_timer - 1);
+    n->fail_timer = 0;
+}
 
 static void detect_set_state(struct phx__detect *d, uint32_t node, enum phx_state state, uint64_t now)
 {
@@ -252,12 +236,12 @@ static void detect_set_state(struct phx__detect *d, uint32_t node, enum phx_stat
     n->state = (uint8_t)state;
     n->since = detect_clock(d, now);
     if (state != PHX_NODE_UNREACHABLE && state != PHX_NODE_SUSPECT)
-        detect_timer_drop(d, &n->fail_timer);
+        detect_drop_timer(d, n);
     d->ops.state(d->ops.ctx, node, state); /* last: it may call back and move n */
 }
 
 static void detect_record_accusation(struct phx__detect *d, uint32_t node, enum phx__detect_ground ground,
-                       uint32_t accuser, uint64_t now)
+                                     uint32_t accuser, uint64_t now)
 {
     struct phx__detect_node *n = &d->at[node];
 
@@ -266,178 +250,162 @@ static void detect_record_accusation(struct phx__detect *d, uint32_t node, enum 
     n->accused_at = detect_clock(d, now);
 }
 
-/* Few nodes need a timer, so it is made when needed. Without memory for it the shared timer fires in its
- * place. */
-static void detect_set_node_timer(struct phx__detect *d, uint32_t node, uint64_t at)
+/* Makes a timer unless there is one. *timer is its handle + 1; 0: no memory. */
+static int detect_has_timer(struct phx__detect *d, uint32_t node, uint32_t *timer)
 {
-    struct phx__detect_node *n = &d->at[node];
-
-    if (n->fail_timer != 0 || detect_timer_new(d, PHX__TIMER_DETECT_NODE, node, &n->fail_timer) == 0)
-        phx__timer_set(d->timers, n->fail_timer - 1, at);
-    else if (at < phx__timer_at(d->timers, d->shared_timer - 1))
-        phx__timer_set(d->timers, d->shared_timer - 1, at);
+    if (*timer == 0 && phx__timer_new(d->timers, PHX__TIMER_DETECT_NODE, node, timer) == 0)
+        ++*timer;
+    return *timer != 0;
 }
 
-/* fail_at and the next look, both on the waking clock. */
-static void detect_fail_at(struct phx__detect *d, uint32_t node, uint64_t awake, uint64_t look)
+/* When to look at a node again, on the waking clock. Few nodes need a timer, so it is made when needed;
+ * without memory for it the shared timer fires in its place. */
+static void detect_look_at(struct phx__detect *d, uint32_t node, uint64_t waking)
 {
-    d->at[node].fail_at = awake;
-    detect_set_node_timer(d, node, detect_sum(look, d->stalled));
+    uint64_t at = detect_sum(waking, d->stalled);
+
+    if (detect_has_timer(d, node, &d->at[node].fail_timer))
+        phx__timer_set(d->timers, d->at[node].fail_timer - 1, at);
+    else if (at < phx__timer_at(d->timers, d->shared_timer - 1))
+        phx__timer_set(d->timers, d->shared_timer - 1, at);
 }
 
 static void detect_suspect(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     struct phx__detect_node *n = &d->at[node];
-    uint64_t until;
 
     if (n->state != PHX_NODE_OK)
         return;
-    until = detect_sum(detect_waking(d, now), detect_sum(d->limits.timeout_us, d->limits.broken_us));
-    detect_fail_at(d, node, until, until);
+    n->fail_at = detect_sum(detect_waking(d, now), detect_sum(d->limits.timeout_us, d->limits.broken_us));
+    detect_look_at(d, node, n->fail_at);
     detect_set_state(d, node, PHX_NODE_SUSPECT, now);
 }
 
 /* An unreachable node fails after broken_us, with a second probe halfway. */
 static void detect_start_fail_timer(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    uint64_t awake = detect_waking(d, now), from = awake > d->grace ? awake : d->grace;
-    uint64_t broken = d->limits.broken_us;
+    uint64_t waking = detect_waking(d, now), from = waking > d->grace ? waking : d->grace;
 
     d->at[node].probed = 0;
-    detect_fail_at(d, node, detect_sum(from, broken), detect_sum(from, broken / 2));
+    d->at[node].fail_at = detect_sum(from, d->limits.broken_us);
+    detect_look_at(d, node, detect_sum(from, d->limits.broken_us / 2));
 }
 
 static void detect_lose(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_node *n = &d->at[node];
-
-    n->put_off = 0;
+    d->at[node].put_off = 0;
     detect_start_fail_timer(d, node, now);
-    if (n->state != PHX_NODE_SUSPECT)
+    if (d->at[node].state != PHX_NODE_SUSPECT)
         detect_record_accusation(d, node, PHX__GROUND_ROUTE, PHX__NONE, now);
     detect_set_state(d, node, PHX_NODE_UNREACHABLE, now);
-    if (detect_find(d, node)->state == PHX_NODE_UNREACHABLE)
+    if (d->at[node].state == PHX_NODE_UNREACHABLE)
         d->ops.probe(d->ops.ctx, node);
 }
 
 static void detect_node_due(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_node *n = &d->at[node];
-    uint64_t awake = detect_waking(d, now);
+    struct phx__detect_node *n = detect_find(d, node);
+    uint64_t waking = detect_waking(d, now), half = d->limits.broken_us - d->limits.broken_us / 2;
 
+    if (n == NULL || (n->state != PHX_NODE_UNREACHABLE && n->state != PHX_NODE_SUSPECT))
+        return;
     if (d->blind) {
-        detect_set_node_timer(d, node, now + DETECT_BLIND_US);
-    } else if (n->state == PHX_NODE_SUSPECT && awake >= n->fail_at) {
-        detect_set_state(d, node, PHX_NODE_OK, now); /* its neighbours have kept their links */
-    } else if (n->state == PHX_NODE_UNREACHABLE && awake >= n->fail_at) {
-        detect_set_state(d, node, PHX_NODE_FAILED, now);
-    } else if (n->state == PHX_NODE_UNREACHABLE && !n->probed
-               && detect_sum(awake, d->limits.broken_us - d->limits.broken_us / 2) >= n->fail_at) {
-        n->probed = 1;
-        detect_fail_at(d, node, n->fail_at, n->fail_at);
-        d->ops.probe(d->ops.ctx, node);
-    } else { /* after a stall, or after limits changed */
-        detect_fail_at(d, node, n->fail_at, n->fail_at);
+        detect_look_at(d, node, waking + DETECT_BLIND_US);
+    } else if (waking >= n->fail_at) { /* the neighbours of a node that is still suspect kept their links */
+        detect_set_state(d, node, n->state == PHX_NODE_SUSPECT ? PHX_NODE_OK : PHX_NODE_FAILED, now);
+    } else {
+        detect_look_at(d, node, n->fail_at);
+        if (n->state == PHX_NODE_UNREACHABLE && !n->probed && detect_sum(waking, half) >= n->fail_at) {
+            n->probed = 1;
+            d->ops.probe(d->ops.ctx, node);
+        }
     }
 }
 
 /* ---- Checking a link ------------------------------------------------------------------------- */
 
 /* Asks for a sign of life within this time. */
-static void detect_ask(struct phx__detect *d, uint32_t node, uint64_t within, uint64_t now)
+static void detect_demand(struct phx__detect *d, uint32_t node, uint64_t within, uint64_t now)
 {
     struct phx__detect_link *l = detect_link_of(d, node);
     uint64_t until = detect_sum(detect_waking(d, now), within);
 
-    if (l->busy || (l->asked && l->answer_by <= until))
+    if (l == NULL || l->busy || (l->asked && l->answer_by <= until))
         return; /* a busy peer cannot answer: what it announced holds */
     l->asked = 1;
     l->answer_by = until;
     d->ops.heartbeat(d->ops.ctx, node, 1);
-    l = detect_link_of(d, node);
-    if (l != NULL)
+    if ((l = detect_link_of(d, node)) != NULL)
         detect_set_timer(d, l, now);
 }
 
-static int detect_is_dead(const struct phx__detect *d, const struct phx__detect_link *l, uint64_t awake)
-{
-    return awake - l->received_at >= detect_sum(l->announced_us, d->limits.timeout_us)
-           || (l->asked && awake >= l->answer_by);
-}
-
 /* Messages were sent interval_us ago. If nothing came after any of them, asks whether they arrived. */
-static void detect_review_use(struct phx__detect *d, uint32_t node, uint64_t now)
+static void detect_review_use(struct phx__detect *d, struct phx__detect_link *l, uint64_t now)
 {
-    struct phx__detect_link *l = detect_link_of(d, node);
-
     l->used = l->used_last > l->received_at;
-    if (!l->used)
-        return;
-    if (l->received_at > l->used_at) {
+    if (l->used && l->received_at > l->used_at) {
         l->used_at = l->received_at; /* some arrived: now for the rest */
-        return;
+    } else if (l->used) {
+        l->used = 0;
+        detect_demand(d, l->node, d->limits.timeout_us, now);
     }
-    l->used = 0;
-    detect_ask(d, node, d->limits.timeout_us, now);
 }
 
-/* What must be received. 1: the link is still up. */
-static int detect_check_silence(struct phx__detect *d, uint32_t node, uint64_t now)
+/* What must be received. NULL: the link is dead or gone. */
+static struct phx__detect_link *detect_check_silence(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     struct phx__detect_link *l = detect_link_of(d, node);
-    uint64_t awake = detect_waking(d, now);
+    uint64_t waking = detect_waking(d, now), silence;
 
-    if (d->blind)
-        return 1;
-    if (detect_is_dead(d, l, awake)) {
+    if (l == NULL || d->blind)
+        return l;
+    silence = waking - l->received_at;
+    if (silence >= detect_sum(l->announced_us, d->limits.timeout_us)
+        || (l->asked && waking >= l->answer_by)) {
         /* The owner closes the link and calls phx__detect_link_down; until then it is told again. */
         phx__timer_set(d->timers, l->timer, detect_sum(now, d->limits.interval_us));
         detect_record_accusation(d, node, PHX__GROUND_SILENCE, PHX__SELF, now);
-        d->ops.silent(d->ops.ctx, node, awake - l->received_at);
-        return 0;
+        d->ops.silent(d->ops.ctx, node, silence);
+        return NULL;
     }
-    if (!l->silent && awake - l->received_at >= detect_silence_limit(d, l)) {
+    if (!l->silent && silence >= detect_silence_limit(d, l)) {
         l->silent = 1;
         detect_record_accusation(d, node, PHX__GROUND_SILENCE, PHX__SELF, now);
         detect_suspect(d, node, now);
         d->ops.suspect(d->ops.ctx, node);
         l = detect_link_of(d, node);
     }
-    if (l != NULL && l->used && awake >= detect_sum(l->used_at, d->limits.interval_us)) {
-        detect_review_use(d, node, now);
+    if (l != NULL && l->used && waking >= detect_sum(l->used_at, d->limits.interval_us)) {
+        detect_review_use(d, l, now);
         l = detect_link_of(d, node);
     }
-    return l != NULL;
+    return l;
 }
 
 /* The heartbeats that would have been due since the last one if nothing else had been sent. */
 static void detect_count_saved(struct phx__detect *d, struct phx__detect_link *l, uint64_t now)
 {
-    uint64_t period = detect_interval(d, l), count;
+    uint64_t interval = detect_interval(d, l), count;
 
     if (now < l->beat_at)
         return;
-    count = (now - l->beat_at) / period + 1;
-    l->beat_at = detect_sum(l->beat_at, count * period);
+    count = (now - l->beat_at) / interval + 1;
+    l->beat_at = detect_sum(l->beat_at, count * interval);
     *(l->monitor ? &d->saved : &d->saved_insurance) += count;
 }
 
 static void detect_link_due(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_link *l;
+    struct phx__detect_link *l = detect_check_silence(d, node, now);
 
-    if (!detect_check_silence(d, node, now))
-        return;
-    l = detect_link_of(d, node);
-    if (now >= detect_send_at(d, l)) {
+    if (l != NULL && now >= detect_send_at(d, l)) {
         l->beat_now = 0;
         d->ops.heartbeat(d->ops.ctx, node, 0);
         /* It counts as sent even if it could not be: another attempt at once does not help a link that
          * is full of other traffic. */
-        l = detect_link_of(d, node);
-        if (l != NULL)
+        if ((l = detect_link_of(d, node)) != NULL)
             l->sent_at = now;
-    } else {
+    } else if (l != NULL) {
         detect_count_saved(d, l, now);
     }
     if (l != NULL)
@@ -447,8 +415,8 @@ static void detect_link_due(struct phx__detect *d, uint32_t node, uint64_t now)
 /* ---- What other rooms call ------------------------------------------------------------------- */
 
 void phx__detect_init(struct phx__detect *d, struct phx__mem *mem, struct phx__timers *timers,
-                    struct phx__rnd *rnd, const struct phx_detector *limits,
-                    const struct phx__detect_ops *ops)
+                      struct phx__rnd *rnd, const struct phx_detector *limits,
+                      const struct phx__detect_ops *ops)
 {
     PHX_ASSERT(limits->interval_us > 0);
     memset(d, 0, sizeof *d);
@@ -463,14 +431,10 @@ void phx__detect_init(struct phx__detect *d, struct phx__mem *mem, struct phx__t
 void phx__detect_free(struct phx__detect *d)
 {
     while (d->link_count > 0)
-        phx__mem_put(d->mem, d->link_at[--d->link_count], sizeof **d->link_at);
+        phx__mem_put(d->mem, d->links[--d->link_count], sizeof **d->links);
     phx__mem_put(d->mem, d->at, d->capacity * sizeof *d->at);
     phx__mem_put(d->mem, d->links, d->link_capacity * sizeof *d->links);
-    phx__mem_put(d->mem, d->link_at, d->link_at_capacity * sizeof *d->link_at);
-    d->at = NULL;
-    d->links = NULL;
-    d->link_at = NULL;
-    d->capacity = d->link_capacity = d->link_at_capacity = 0;
+    memset(d, 0, sizeof *d);
 }
 
 void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits)
@@ -480,59 +444,48 @@ void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits
     d->limits = *limits;
     detect_fill_monitors(d);
     for (i = 0; i < d->link_count; i++) {
-        struct phx__detect_link *l = d->link_at[i];
+        struct phx__detect_link *l = d->links[i];
         l->beat_now = (uint8_t)(l->monitor && l->promised_us > limits->interval_us);
         detect_set_timer(d, l, d->last_step);
     }
 }
 
-static void detect_send_all(struct phx__detect *d)
-{
-    uint32_t i;
-
-    for (i = d->link_count; i-- > 0;)
-        if (i < d->link_count)
-            d->ops.heartbeat(d->ops.ctx, d->links[i], 0);
-}
-
 void phx__detect_busy(struct phx__detect *d, uint64_t us)
 {
     uint64_t before = d->pause;
+    uint32_t i;
 
     /* And one interval: a host cannot know exactly how long something takes. */
     d->pause = us == 0 ? 0 : detect_sum(us, d->limits.interval_us);
-    if (d->pause != before)
-        detect_send_all(d);
+    if (d->pause == before)
+        return;
+    for (i = d->link_count; i-- > 0;)
+        if (i < d->link_count)
+            d->ops.heartbeat(d->ops.ctx, d->links[i]->node, 0);
+}
+
+static void detect_stall(struct phx__detect *d, uint64_t now)
+{
+    uint64_t gap = now - d->last_step;
+    uint64_t grace = detect_sum(detect_waking(d, d->last_step), detect_least(gap, DETECT_GRACE_US));
+
+    d->stalled += gap;
+    d->blind = 1;
+    d->blind_until = detect_sum(detect_waking(d, now), d->limits.timeout_us);
+    if (grace > d->grace)
+        d->grace = grace;
 }
 
 void phx__detect_step(struct phx__detect *d, uint64_t now)
 {
-    uint64_t due = phx__timer_next(d->timers), late = DETECT_LATE_US, gap;
+    uint64_t due = detect_clock(d, phx__timer_next(d->timers)); /* not before the last step */
 
-    if (now <= due && now >= d->last_step && d->stepped && !d->blind && d->pause == 0) {
-        d->last_step = now; /* in time, as most steps are */
-        return;
-    }
-    if (!d->stepped) {
-        d->stepped = 1;
+    if (d->last_step == 0)
         d->last_step = now;
-        return;
-    }
     if (now <= d->last_step)
         return; /* a clock that ran backwards stands still until it has caught up */
-    if (late > d->limits.timeout_us / 2)
-        late = d->limits.timeout_us / 2;
-    if (due < d->last_step)
-        due = d->last_step;
-    gap = now - d->last_step;
-    if (now > due && now - due > late) {
-        uint64_t grace = detect_sum(detect_waking(d, d->last_step), detect_least(gap, DETECT_GRACE_US));
-        d->stalled += gap;
-        d->blind = 1;
-        d->blind_until = detect_sum(detect_waking(d, now), d->limits.timeout_us);
-        if (grace > d->grace)
-            d->grace = grace;
-    }
+    if (now > due && now - due > detect_least(DETECT_LATE_US, d->limits.timeout_us / 2))
+        detect_stall(d, now);
     d->last_step = now;
     if (detect_waking(d, now) >= d->blind_until)
         d->blind = 0;
@@ -550,16 +503,14 @@ static struct phx__detect_link *detect_link_new(struct phx__detect *d, uint32_t 
     struct phx__detect_link *l;
 
     if (phx__mem_grow(d->mem, &d->links, &d->link_capacity, d->link_count + 1, sizeof *d->links) != 0
-        || phx__mem_grow(d->mem, &d->link_at, &d->link_at_capacity, d->link_count + 1,
-                         sizeof *d->link_at) != 0
         || (l = phx__mem_zero(d->mem, sizeof *l)) == NULL)
         return NULL;
     if (phx__timer_new(d->timers, PHX__TIMER_DETECT_LINK, node, &l->timer) != 0) {
         phx__mem_put(d->mem, l, sizeof *l);
         return NULL;
     }
-    d->links[d->link_count] = node;
-    d->link_at[d->link_count] = l;
+    l->node = node;
+    d->links[d->link_count] = l;
     d->at[node].link = ++d->link_count;
     return l;
 }
@@ -571,9 +522,9 @@ int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
 
     if (phx__mem_grow(d->mem, &d->at, &d->capacity, node + 1, sizeof *d->at) != 0)
         return PHX_ENOMEM;
-    is_new = d->at[node].link == 0;
-    l = is_new ? detect_link_new(d, node) : detect_link_of(d, node);
-    if (l == NULL)
+    l = detect_link_of(d, node);
+    is_new = l == NULL;
+    if (is_new && (l = detect_link_new(d, node)) == NULL)
         return PHX_ENOMEM;
     /* A hello was received and sent just now. */
     l->received_at = detect_waking(d, now);
@@ -582,7 +533,7 @@ int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
     l->announced_us = l->promised_us = DETECT_FIRST_US;
     l->busy = l->silent = l->asked = l->used = 0;
     if (is_new)
-        detect_draw_monitor(d, node);
+        detect_draw_monitor(d, l);
     detect_set_timer(d, l, now);
     phx__detect_alive(d, node, now);
     return 0;
@@ -591,20 +542,17 @@ int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
 void phx__detect_link_down(struct phx__detect *d, uint32_t node)
 {
     struct phx__detect_link *l = detect_link_of(d, node);
-    uint32_t last, place;
+    uint32_t place;
 
     if (l == NULL)
         return;
     if (l->monitor)
-        detect_drop_monitor(d, node);
+        detect_drop_monitor(d, l);
     phx__timer_drop(d->timers, l->timer);
-    place = d->at[node].link - 1;
-    d->at[node].link = 0;
-    last = d->links[--d->link_count];
-    d->links[place] = last;
-    d->link_at[place] = d->link_at[d->link_count];
-    if (last != node)
-        d->at[last].link = place + 1;
+    place = d->at[node].link;
+    d->links[place - 1] = d->links[--d->link_count];
+    d->at[d->links[place - 1]->node].link = place;
+    d->at[node].link = 0; /* also if it was the last one, which has just been moved to its own place */
     phx__mem_put(d->mem, l, sizeof *l);
     detect_fill_monitors(d);
 }
@@ -646,7 +594,7 @@ void phx__detect_sent(struct phx__detect *d, uint32_t node, uint64_t now)
 }
 
 void phx__detect_heartbeat(struct phx__detect *d, uint32_t node, uint64_t next_us, int busy, int watched,
-                    uint64_t now)
+                           uint64_t now)
 {
     struct phx__detect_link *l = detect_link_of(d, node);
     uint64_t before;
@@ -660,7 +608,7 @@ void phx__detect_heartbeat(struct phx__detect *d, uint32_t node, uint64_t next_u
     if (l->announced_us < before) /* a lazy timer may fire too early, never too late */
         detect_set_timer(d, l, now);
     if (busy && l->monitor) { /* a busy node sees nothing */
-        detect_drop_monitor(d, node);
+        detect_drop_monitor(d, l);
         detect_fill_monitors(d);
     }
     phx__detect_received(d, node, now);
@@ -682,19 +630,18 @@ void phx__detect_used(struct phx__detect *d, uint32_t node, uint64_t now)
 
 void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    if (detect_link_of(d, node) != NULL)
-        detect_ask(d, node, d->limits.timeout_us, now);
+    detect_demand(d, node, d->limits.timeout_us, now);
 }
 
 int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_t accuser, uint64_t now)
 {
     const struct phx__detect_link *l = detect_link_of(d, node);
 
-    if (detect_find(d, node) == NULL || (l != NULL && l->busy))
+    if (node >= d->capacity || (l != NULL && l->busy))
         return 0;
     detect_record_accusation(d, node, PHX__GROUND_RUMOUR, accuser, now);
     if (l != NULL && !l->silent)
-        detect_ask(d, node, d->limits.timeout_us / 2, now);
+        detect_demand(d, node, d->limits.timeout_us / 2, now);
     detect_suspect(d, node, now);
     return 1;
 }
@@ -713,21 +660,15 @@ void phx__detect_alive(struct phx__detect *d, uint32_t node, uint64_t now)
 
 int phx__detect_reachable(struct phx__detect *d, uint32_t node, int yes, int left, uint64_t now)
 {
-    struct phx__detect_node *n;
-
-    if (phx__mem_grow(d->mem, &d->at, &d->capacity, node + 1, sizeof *d->at) != 0)
+    /* The shared timer is made with the first known node, so that nothing can fail when one is lost. */
+    if (phx__mem_grow(d->mem, &d->at, &d->capacity, node + 1, sizeof *d->at) != 0
+        || !detect_has_timer(d, DETECT_ALL, &d->shared_timer))
         return PHX_ENOMEM;
-    n = &d->at[node];
-    /* Made with the first node that becomes known, so that nothing can fail when one is lost. */
-    if (d->shared_timer == 0
-        && detect_timer_new(d, PHX__TIMER_DETECT_NODE, DETECT_ALL, &d->shared_timer) != 0)
-        return PHX_ENOMEM;
-    if (yes && n->state != PHX_NODE_SUSPECT) /* a route refutes no suspicion: it was there all the time */
+    if (yes && d->at[node].state != PHX_NODE_SUSPECT) /* a route refutes no suspicion: there was one before */
         detect_set_state(d, node, PHX_NODE_OK, now);
     else if (!yes && left)
         detect_set_state(d, node, PHX_NODE_LEFT, now);
-    else if (!yes && n->state != PHX_NODE_UNREACHABLE && n->state != PHX_NODE_FAILED
-             && n->state != PHX_NODE_LEFT)
+    else if (!yes && d->at[node].state < PHX_NODE_UNREACHABLE)
         detect_lose(d, node, now);
     return 0;
 }
@@ -766,34 +707,19 @@ void phx__detect_forget(struct phx__detect *d, uint32_t node)
         return;
     phx__detect_link_down(d, node);
     d->suspects -= n->state == PHX_NODE_SUSPECT;
-    detect_timer_drop(d, &n->fail_timer);
+    detect_drop_timer(d, n);
     memset(n, 0, sizeof *n);
-}
-
-static int detect_has_deadline(const struct phx__detect_node *n)
-{
-    return n->state == PHX_NODE_UNREACHABLE || n->state == PHX_NODE_SUSPECT;
-}
-
-/* The shared timer fired, for all nodes without one. Each gets one, or sets this one again. */
-static void detect_shared_due(struct phx__detect *d, uint64_t now)
-{
-    uint32_t node;
-
-    for (node = 0; node < d->capacity; node++)
-        if (detect_has_deadline(&d->at[node]) && d->at[node].fail_timer == 0)
-            detect_node_due(d, node, now);
 }
 
 void phx__detect_due(struct phx__detect *d, int kind, uint32_t node, uint64_t now)
 {
-    const struct phx__detect_node *n = detect_find(d, node);
-
     now = detect_clock(d, now);
-    if (kind == PHX__TIMER_DETECT_NODE && node == DETECT_ALL)
-        detect_shared_due(d, now);
-    else if (kind == PHX__TIMER_DETECT_NODE && n != NULL && detect_has_deadline(n))
-        detect_node_due(d, node, now);
-    else if (kind == PHX__TIMER_DETECT_LINK && detect_link_of(d, node) != NULL)
+    if (kind == PHX__TIMER_DETECT_LINK)
         detect_link_due(d, node, now);
+    else if (node != DETECT_ALL)
+        detect_node_due(d, node, now);
+    else
+        for (node = 0; node < d->capacity; node++) /* each gets a timer, or sets the shared one again */
+            if (d->at[node].fail_timer == 0)
+                detect_node_due(d, node, now);
 }

@@ -31,7 +31,7 @@ struct phx__detect_link {
     uint8_t silent;   /* for so long that the rumour was spread */
     uint8_t asked;    /* something must arrive before answer_by */
     uint8_t used;     /* messages were sent after used_at, the last at used_last */
-    uint32_t timer;
+    uint32_t timer, node;
     uint64_t received_at;  /* last traffic in; waking */
     uint64_t sent_at;      /* last traffic out */
     uint64_t announced_us; /* the peer will send something within this */
@@ -59,15 +59,13 @@ struct phx__detect {
     struct phx_detector limits;
     struct phx__detect_node *at; /* by node */
     uint32_t capacity;
-    uint32_t *links;                   /* nodes */
-    struct phx__detect_link **link_at; /* the link with each of them */
-    uint32_t link_count, link_capacity, link_at_capacity;
+    struct phx__detect_link **links;
+    uint32_t link_count, link_capacity;
     uint32_t shared_timer; /* for nodes that got no memory for a fail_timer: handle + 1 */
     uint32_t monitors;     /* how many we have */
     uint32_t suspects;     /* nodes in PHX_NODE_SUSPECT */
-    int stepped;           /* last_step is valid */
     int blind;             /* input that arrived during a stall has not been read yet */
-    uint64_t last_step;
+    uint64_t last_step;    /* 0: there was none */
     uint64_t stalled;      /* sum of all own stalls */
     uint64_t blind_until;  /* blind ends then at the latest; waking */
     uint64_t grace;        /* the time to fail of an unreachable node starts then at the earliest; waking */

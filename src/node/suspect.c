@@ -161,7 +161,7 @@ void phx__node_suspect_raise(void *ctx, uint32_t node)
     suspect_note_word(p, node, &s);
     /* The accused included: perhaps only the way back is broken. */
     for (i = 0; i < p->detect.link_count; i++)
-        suspect_send_word(p, p->detect.links[i], &s, (int)p->cfg.hop_limit);
+        suspect_send_word(p, p->detect.links[i]->node, &s, (int)p->cfg.hop_limit);
 }
 
 static void suspect_pass_word(phx *p, uint32_t from, uint32_t node, const struct phx__suspect *s,
@@ -170,7 +170,7 @@ static void suspect_pass_word(phx *p, uint32_t from, uint32_t node, const struct
     uint32_t i;
 
     for (i = 0; i < p->detect.link_count; i++) {
-        uint32_t nbr = p->detect.links[i];
+        uint32_t nbr = p->detect.links[i]->node;
         if (nbr == from || (nbr != node && phx__route_advert_is_next_to(&p->route, nbr, from)))
             continue;
         suspect_send_word(p, nbr, s, hops);
@@ -260,8 +260,8 @@ void phx__node_suspect_seek(void *ctx, uint32_t node)
     b.asker = p->self;
     first = (uint32_t)phx__rnd_below(&p->rnd, n);
     for (i = 0; i < n && sent < SUSPECT_PROBES; i++) {
-        uint32_t nbr = p->detect.links[(first + i) % n];
-        if (nbr == node || p->detect.link_at[(first + i) % n]->busy)
+        uint32_t nbr = p->detect.links[(first + i) % n]->node;
+        if (nbr == node || p->detect.links[(first + i) % n]->busy)
             continue;
         b.target = p->ids.at[nbr];
         sent += (uint32_t)suspect_send_probe(p, nbr, &b, 0, (int)p->cfg.hop_limit);
