@@ -40,7 +40,7 @@ bench: phoenix.c
 	@QUICK='$(QUICK)' ONLY='$(ONLY)' BEFORE='$(BEFORE)' CONGESTION='$(CONGESTION)' ./test/bench/run.sh
 
 # What a node pays over links, nodes, names, sizes and hops, into build/curves; QUICK=1, ONLY=hops. KEEP=1:
-# and from there into test/bench/curves and the README.
+# and from there into test/bench/curves, its README.md too.
 curves: phoenix.c
 	@QUICK='$(QUICK)' ONLY='$(ONLY)' KEEP='$(KEEP)' ./test/bench/curves.sh
 

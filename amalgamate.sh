@@ -20,7 +20,7 @@ headers="base/base base/mem base/map base/rnd base/timer base/sha base/buf base/
 sources="base/mem base/map base/rnd base/timer base/sha base/buf base/id
  wire/wire wire/run wire/trace wire/place
  os/sock os/samehost os/os os/file tls/tls tls/cert link/link link/place
- route/table route/route route/advert route/classic
+ route/table route/route route/advert
  detect/detect names/names names/lost
  dial/slot dial/pick dial/backoff dial/addr dial/ratelimit dial/start dial/target dial/dial
  post/returns post/flow post/multicast post/store post/sched post/box post/post post/recv

@@ -450,6 +450,9 @@ enum phx__frame_type {
     PHX__CAST,      /* the same fragment of a message to many nodes: DATA for each, payload once */
     PHX__HAND,      /* end to end: these names of mine are to be yours */
     PHX__TRACE,     /* end to end: who is the n-th node on the way to the target */
+#ifdef PHX_PAPER
+    PHX__PAPER, /* see test/sim/paper.h */
+#endif
     PHX__FRAME_TYPES
 };
 
@@ -1113,19 +1116,19 @@ PHX_PRIVATE const struct tls_own *phx__tls_cert_hinted(const struct phx__tls_set
 /* include "base/id.h" */
 
 /* A neighbour's last word on a destination. Kept only while it offers a route. */
-struct phx__heard {
+struct phx__offer {
     uint32_t nbr; /* node */
     uint32_t seq;
     uint8_t hops; /* its distance */
 };
 
-struct phx__heard_list {
+struct phx__offer_list {
     uint32_t capacity;
-    struct phx__heard at[]; /* capacity of them, sorted by nbr */
+    struct phx__offer at[]; /* capacity of them, sorted by nbr */
 };
 
 /* Our last word to a neighbour on a destination. */
-struct phx__told {
+struct phx__advertised {
     uint32_t seq, card;
     uint32_t want; /* with asked: from this number on; else 0 */
     uint8_t hops;  /* PHX__UNREACHABLE: nothing that it could still be using */
@@ -1133,21 +1136,21 @@ struct phx__told {
 };
 
 /* Neighbours first..first + count - 1 were told the same. */
-struct phx__told_run {
+struct phx__advertised_run {
     uint32_t first, count; /* nodes */
-    struct phx__told word;
+    struct phx__advertised word;
 };
-struct phx__told_runs {
+struct phx__advertised_runs {
     uint32_t count, capacity;
-    struct phx__told_run at[]; /* capacity of them: sorted, disjoint */
+    struct phx__advertised_run at[]; /* capacity of them: sorted, disjoint */
 };
 
 enum {
     PHX__DEST_KNOWN = 1,
     PHX__DEST_DIRTY = 2,   /* look again what to tell of it, to every neighbour */
     PHX__DEST_CHANGED = 4, /* in the list for phx__route_take_changed */
-    PHX__DEST_LEFT = 8,    /* left to the guide; see advert.c */
-    PHX__DEST_OPEN = 128,  /* in the list of those that are not, or were not */
+    PHX__DEST_DELEGATED = 8,     /* see advert.c */
+    PHX__DEST_UNDELEGATED = 128, /* in the list of those that are not delegated, or were not */
     PHX__DEST_SEEN = 16,   /* scratch, while a summary is read */
     PHX__DEST_LAPSED = 64, /* stopped being a neighbour since we last told anybody anything */
     PHX__DEST_LOSS = 32    /* with DIRTY: something that others were trusted with may be lost */
@@ -1174,24 +1177,24 @@ struct phx__route_table_card {
 struct phx__dest {
     uint64_t incarnation;
     union {
-        struct phx__heard one;         /* heard_count <= 1: no list for a single neighbour */
-        struct phx__heard_list *many;
-    } heard;
-    struct phx__told_runs *told; /* NULL: nobody was told anything */
+        struct phx__offer one;         /* heard_count <= 1: no list for a single neighbour */
+        struct phx__offer_list *many;
+    } offer;
+    struct phx__advertised_runs *advertised; /* NULL: nobody was told anything */
     struct phx__route_table_card *card; /* NULL: none */
     uint32_t since; /* when it was last found unreachable, in whole seconds */
     uint32_t ask; /* slot of its request + 1; 0: none */
     uint32_t card_version;
     uint32_t seq, next; /* of the route in use */
     uint32_t feasible_seq;
-    uint16_t heard_count;
+    uint16_t offer_count;
     uint16_t pos;          /* in the list of neighbours; PHX__TABLE_FAR: not one */
     uint8_t hops;          /* PHX__UNREACHABLE: no route */
     uint8_t feasible_hops; /* PHX__UNREACHABLE: nothing advertised yet */
     uint8_t flags;
 };
 
-struct phx__table {
+struct phx__route_table {
     struct phx__mem *mem;
     struct phx__dest *at; /* by node */
     uint32_t capacity;
@@ -1199,38 +1202,39 @@ struct phx__table {
     uint32_t ask_count, ask_capacity;
 };
 
-PHX_PRIVATE void phx__route_table_init(struct phx__table *t, struct phx__mem *mem);
-PHX_PRIVATE void phx__route_table_free(struct phx__table *t);
+PHX_PRIVATE void phx__route_table_init(struct phx__route_table *t, struct phx__mem *mem);
+PHX_PRIVATE void phx__route_table_free(struct phx__route_table *t);
 /* The destination, made empty (flags 0) if the index is new. NULL: no memory. Moves others in memory. */
-PHX_PRIVATE struct phx__dest *phx__route_table_make(struct phx__table *t, uint32_t node);
+PHX_PRIVATE struct phx__dest *phx__route_table_make(struct phx__route_table *t, uint32_t node);
 /* Forgets all of it but the slot. */
-PHX_PRIVATE void phx__route_table_clear(struct phx__table *t, uint32_t node);
+PHX_PRIVATE void phx__route_table_clear(struct phx__route_table *t, uint32_t node);
 /* All that neighbours said: d->heard_count of them. */
-PHX_PRIVATE struct phx__heard *phx__route_table_heards(const struct phx__dest *d);
+PHX_PRIVATE struct phx__offer *phx__route_table_offers(const struct phx__dest *d);
 /* What neighbour said or was told; NULL if nothing. Moves with the destination, and with the next change of
  * its list. */
-PHX_PRIVATE struct phx__heard *phx__route_table_heard(const struct phx__dest *d, uint32_t nbr);
-PHX_PRIVATE const struct phx__told *phx__route_table_told(const struct phx__dest *d, uint32_t nbr);
+PHX_PRIVATE struct phx__offer *phx__route_table_offer(const struct phx__dest *d, uint32_t nbr);
+PHX_PRIVATE const struct phx__advertised *phx__route_table_advertised(const struct phx__dest *d,
+                                                                      uint32_t nbr);
 /* What it said, made with hops PHX__UNREACHABLE if there is nothing yet. NULL: no memory, or too many. */
-PHX_PRIVATE struct phx__heard *phx__route_table_hear(struct phx__table *t, struct phx__dest *d, uint32_t nbr);
+PHX_PRIVATE struct phx__offer *phx__route_table_make_offer(struct phx__route_table *t,
+                                                           struct phx__dest *d, uint32_t nbr);
 /* Sets what it was told; word NULL: nothing. 0, or PHX_ENOMEM and nothing has changed. */
-PHX_PRIVATE int phx__route_table_tell(struct phx__table *t, struct phx__dest *d, uint32_t nbr,
-                                const struct phx__told *word);
-/* Whoever was told anything is taken to have been told this hops, or this number and card version. */
-PHX_PRIVATE void phx__route_table_told_hops(struct phx__dest *d, uint8_t hops);
-PHX_PRIVATE void phx__route_table_told_number(struct phx__dest *d, uint32_t seq, uint32_t card);
+PHX_PRIVATE int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr,
+                                const struct phx__advertised *word);
+/* Every neighbour that was told anything is taken to have been told this number and card version. */
+PHX_PRIVATE void phx__route_table_set_number(struct phx__dest *d, uint32_t seq, uint32_t card);
 /* 1 if there was one. */
-PHX_PRIVATE int phx__route_table_unhear(struct phx__table *t, struct phx__dest *d, uint32_t nbr);
-PHX_PRIVATE void phx__route_table_unhear_all(struct phx__table *t, struct phx__dest *d);
+PHX_PRIVATE int phx__route_table_drop_offer(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr);
+PHX_PRIVATE void phx__route_table_drop_offers(struct phx__route_table *t, struct phx__dest *d);
 /* The request for this destination; NULL if there is none. */
-PHX_PRIVATE struct phx__ask *phx__route_table_asked(const struct phx__table *t, uint32_t node);
+PHX_PRIVATE struct phx__ask *phx__route_table_asked(const struct phx__route_table *t, uint32_t node);
 /* The same, made if there is none. NULL: no memory. */
-PHX_PRIVATE struct phx__ask *phx__route_table_ask(struct phx__table *t, uint32_t node);
-PHX_PRIVATE void phx__route_table_unask(struct phx__table *t, struct phx__ask *a);
+PHX_PRIVATE struct phx__ask *phx__route_table_ask(struct phx__route_table *t, uint32_t node);
+PHX_PRIVATE void phx__route_table_unask(struct phx__route_table *t, struct phx__ask *a);
 /* Replaces the card by a copy: 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__route_table_card(struct phx__table *t, struct phx__dest *d, const uint8_t *card, uint32_t size,
-                    uint32_t version);
-PHX_PRIVATE void phx__route_table_uncard(struct phx__table *t, struct phx__dest *d);
+PHX_PRIVATE int phx__route_table_card(struct phx__route_table *t, struct phx__dest *d, const uint8_t *card,
+                                      uint32_t size, uint32_t version);
+PHX_PRIVATE void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d);
 
 #endif
 
@@ -1248,10 +1252,8 @@ PHX_PRIVATE void phx__route_table_uncard(struct phx__table *t, struct phx__dest 
 
 struct phx__route_ops {
     void *ctx;
-    /* Entries for a neighbour, to leave as one message. ids is the table that trans_first and trans_count
-     * refer to (PHX_ROUTING_PAPER only, else count 0). */
-    void (*update)(void *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count,
-                   const struct phx_id *ids, uint32_t id_count);
+    /* Entries for a neighbour, to leave as one message. */
+    void (*update)(void *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count);
     void (*request)(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops);
     /* A heartbeat now. */
     void (*beat)(void *ctx, uint32_t nbr, int flags); /* PHX__BEAT_* */
@@ -1268,15 +1270,56 @@ struct phx__route_hello {
 
 struct phx__route_nbr {
     uint32_t node;
-    uint8_t dirty;        /* look again what to tell it, of every destination; 2: after a loss */
-    uint8_t disagreed;    /* beats in a row whose digest was not ours */
-    uint8_t near_guide;   /* the guide's own word is that it is next to it */
-    uint8_t relinked;     /* something is told it again: look at every destination */
-    uint32_t leads_to;    /* scratch */
-    uint64_t around;      /* hash of it and its neighbours, from its last beat; 0: not known */
-    uint64_t around_told; /* ours, as last sent to it; 0: never */
+    uint8_t dirty;       /* look again what to tell it, of every destination; 2: after a loss */
+    uint8_t disagreed;   /* beats in a row whose digest was not ours */
+    uint8_t adjacent_to_delegate; /* by the delegate's own word */
+    uint8_t relinked;    /* something is told it again: look at every destination */
+    uint32_t leads_to;   /* scratch */
+    uint64_t neighbourhood; /* hash of it and its neighbours, from its last beat; 0: not known */
+    uint64_t neighbourhood_told; /* ours, as last sent to it; 0: never */
     uint64_t summary_at, summary_wait; /* the next summary not before, and the wait after it */
 };
+
+/* Destinations with a certain flag. */
+struct phx__route_list {
+    uint32_t *at;
+    uint32_t count, capacity;
+};
+
+/* When neighbours are told, and what waits for it. */
+struct phx__route_pace {
+    uint64_t told_at, gap; /* last telling, and the least time until the next */
+    int urgent;            /* a loss or an answer waits: no pacing */
+    uint32_t shrunk;       /* neighbours lost since we last told anybody anything */
+    int look;              /* some neighbour is dirty */
+    int quiet_due;         /* beats are owed to neighbours once the table is quiet */
+    uint32_t tell_timer, chore_timer;
+};
+
+/* The life to come to after a lie about this node, when it last rose, and from which life. */
+struct phx__route_rise {
+    uint64_t to, at, from;
+};
+
+struct phx__route_counters { /* for phx_stats */
+    uint64_t entries_out, updates_out, requests_out;
+};
+
+#ifdef PHX_PAPER
+/* Other update rules in place of this room's: the papers', which test/sim/paper.h has for comparison. */
+struct phx__route;
+struct phx__route_rules {
+    int (*entry)(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e, uint64_t now);
+    void (*lost)(struct phx__route *r, uint32_t nbr, uint32_t node, uint64_t now);
+    int (*needs)(const struct phx__route *r, const struct phx__dest *d, uint32_t nbr);
+    void (*leaves)(struct phx__route *r, uint32_t nbr, uint32_t count); /* the entries in r->out, next */
+};
+#define PHX__ROUTE_RULES(r) ((r)->rules)
+#define PHX__ROUTE_RULE(r, call) ((r)->rules->call)
+#else
+#define PHX__ROUTE_RULES(r) 0
+#define PHX__ROUTE_RULE(r, call) 0
+#endif
 
 struct phx__route {
     struct phx__mem *mem;
@@ -1284,43 +1327,33 @@ struct phx__route {
     struct phx__timers *timers;
     struct phx__rnd *rnd;
     struct phx__route_ops ops;
-    int variant;   /* enum phx_routing */
     int hop_limit; /* of requests, and of routes: what is farther cannot be reached */
     int relay;     /* 0: nobody is told of a way through this node */
-    struct phx__table table;
+    struct phx__route_table table;
     struct phx__route_nbr *nbrs;
     uint32_t nbr_count, nbr_capacity;
-    uint32_t *dirty; /* destinations with PHX__DEST_DIRTY */
-    uint32_t dirty_count, dirty_capacity;
-    uint32_t guide, guide_known; /* whom most is left to; how many were known when it was chosen */
-    uint32_t *open; /* destinations with PHX__DEST_OPEN */
-    uint32_t open_count, open_capacity;
-    uint32_t *changed; /* destinations with PHX__DEST_CHANGED */
-    uint32_t changed_count, changed_capacity;
-    struct phx__entry *out; /* scratch for one message */
+    struct phx__route_list dirty, changed; /* PHX__DEST_DIRTY, PHX__DEST_CHANGED */
+    struct phx__route_list undelegated;    /* PHX__DEST_UNDELEGATED */
+    uint32_t delegate, delegate_known; /* see advert.c; how many nodes were known when it was chosen */
+    struct phx__entry *out;            /* scratch for one message */
     uint32_t out_capacity;
-    struct phx_id *out_ids; /* scratch, PHX_ROUTING_PAPER */
-    uint32_t out_id_count, out_id_capacity;
     uint32_t known, reachable;
-    uint64_t digest;       /* over reachable nodes, this one included */
-    uint64_t around;       /* over this node and its neighbours */
-    uint64_t moved;        /* when the table last changed */
-    uint64_t told_at, gap; /* pace: last telling, and the least time until the next */
-    int urgent;            /* a loss or an answer waits: no pacing */
-    uint32_t lapsed;       /* destinations with PHX__DEST_LAPSED */
-    int leftover;          /* somebody is no neighbour any more, and what it was told is still there */
-    uint64_t rise_to, risen_at, risen_from; /* the life to come to, when we last rose, and from which */
-    uint32_t shrunk;       /* neighbours lost since we last told anybody anything */
-    int look;              /* some neighbour is dirty */
-    int quiet_due;         /* beats are owed to neighbours once the table is quiet */
-    uint32_t tell_timer, chore_timer;
-    uint64_t entries_out, updates_out, requests_out; /* counters for phx_stats */
+    uint64_t digest;        /* over reachable nodes, this one included */
+    uint64_t neighbourhood; /* hash over this node and its neighbours */
+    uint64_t moved;         /* when the table last changed */
+    uint32_t lapsed;        /* destinations with PHX__DEST_LAPSED */
+    int leftover;           /* a former neighbour's advertised entries are still there, for lack of memory */
+    struct phx__route_pace pace;
+    struct phx__route_rise rise;
+    struct phx__route_counters counters;
+#ifdef PHX_PAPER
+    const struct phx__route_rules *rules; /* NULL: this room's own */
+#endif
 };
 
 PHX_PRIVATE int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids *ids,
-                                struct phx__timers *timers, struct phx__rnd *rnd, int variant,
-                                int hop_limit, uint64_t incarnation,
-                                const struct phx__route_ops *ops);
+                                struct phx__timers *timers, struct phx__rnd *rnd, int hop_limit,
+                                uint64_t incarnation, const struct phx__route_ops *ops);
 PHX_PRIVATE void phx__route_free(struct phx__route *r);
 
 /* This node says something new of itself: 0 or PHX_ENOMEM. */
@@ -1331,10 +1364,10 @@ PHX_PRIVATE int phx__route_up(struct phx__route *r, uint32_t nbr, const struct p
                               uint64_t now);
 PHX_PRIVATE void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now);
 
-/* Frames from a neighbour, decoded. trans: nodes of the entry's trans set (PHX_ROUTING_PAPER). Return
- * 0, PHX_ENOMEM or PHX_ELIMIT: the entry was dropped; a digest will tell. */
+/* Frames from a neighbour, decoded. Return 0, PHX_ENOMEM or PHX_ELIMIT: the entry was dropped; a digest will
+ * tell. */
 PHX_PRIVATE int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e,
-                                 const uint8_t *trans, uint64_t now);
+                                 uint64_t now);
 PHX_PRIVATE void phx__route_request(struct phx__route *r, uint32_t nbr,
                                     const struct phx__request *q, int hops, uint64_t now);
 PHX_PRIVATE void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b,
@@ -1344,11 +1377,8 @@ PHX_PRIVATE void phx__route_summary_line(struct phx__route *r, uint32_t nbr,
                                          const struct phx__summary_line *s);
 PHX_PRIVATE void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply);
 
-/* The inbox is empty: tell what there is to tell, or set a timer if that was done a moment ago. */
-PHX_PRIVATE void phx__route_advert_flush(struct phx__route *r, uint64_t now);
-/* PHX__TIMER_ROUTE_TELL and PHX__TIMER_ROUTE_CHORE. A destination that was given up for good comes
- * back through *forgotten (else PHX__NONE); call again until it does not. */
-PHX_PRIVATE void phx__route_due(struct phx__route *r, int kind, uint64_t now, uint32_t *forgotten);
+/* PHX__TIMER_ROUTE_CHORE, see phx__route_advert_due. */
+PHX_PRIVATE void phx__route_chores(struct phx__route *r, uint64_t now, uint32_t *forgotten);
 
 /* Destinations whose next hop, reachability or card changed: 1 and *node, or 0. */
 PHX_PRIVATE int phx__route_take_changed(struct phx__route *r, uint32_t *node);
@@ -1356,36 +1386,24 @@ PHX_PRIVATE const struct phx__dest *phx__route_dest(const struct phx__route *r,
                                                     uint32_t node); /* or NULL */
 /* The neighbour towards node, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__route_next(const struct phx__route *r, uint32_t node);
-/* Is this neighbour known to be next to that node? */
-PHX_PRIVATE int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint32_t node);
 PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *b);
 
-/* Shared by route.c and advert.c. */
-/* The table is quiet when it has not changed for this long: then digests mean something, and the hash of
- * the neighbourhood is worth sending. */
-#define PHX__ROUTE_QUIET PHX__SECOND
-/* ... and for so much longer for each node known beyond a few dozen. While hundreds start on a few cores, a
- * second without news only says that the others have no processor; digests differ then, and the summaries
- * that follow, a table per link, would keep the processors busy for good. */
-#define PHX__ROUTE_QUIET_EACH (20 * PHX__MS)
-#define PHX__ROUTE_QUIET_CROWD 64u
-PHX_PRIVATE uint64_t phx__route_quiet_at(const struct phx__route *r); /* when it is quiet next */
+/* ---- advert.c */
+
+/* The inbox is empty: tell what there is to tell, or set a timer if that was done a moment ago. */
+PHX_PRIVATE void phx__route_advert_flush(struct phx__route *r, uint64_t now);
+/* PHX__TIMER_ROUTE_TELL and PHX__TIMER_ROUTE_CHORE. A destination that was given up for good comes
+ * back through *forgotten (else PHX__NONE); call again until it does not. */
+PHX_PRIVATE void phx__route_advert_due(struct phx__route *r, int kind, uint64_t now, uint32_t *forgotten);
+/* Is this neighbour known to be next to that node? */
+PHX_PRIVATE int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint32_t node);
+
+/* For advert.c: when the table is quiet next, which is so when it has not changed for a second or more: then
+ * digests mean something, and the hash of the neighbourhood is worth sending. */
+PHX_PRIVATE uint64_t phx__route_quiet_at(const struct phx__route *r);
 PHX_PRIVATE struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node);
 /* Chores are due at `at` or before. */
 PHX_PRIVATE void phx__route_plan(struct phx__route *r, uint64_t at);
-
-/* For classic.c: the papers' update rules, see there. */
-PHX_PRIVATE void phx__route_touch(struct phx__route *r, uint32_t node, uint64_t now);
-PHX_PRIVATE void phx__route_use(struct phx__route *r, uint32_t node, uint32_t next, uint32_t seq,
-                                uint8_t hops, uint64_t now);
-PHX_PRIVATE int phx__route_classic_entry(struct phx__route *r, uint32_t nbr, uint32_t node,
-                                         const struct phx__entry *e, const uint8_t *trans,
-                                         uint64_t now);
-PHX_PRIVATE void phx__route_classic_lost(struct phx__route *r, uint32_t nbr, uint32_t node,
-                                         uint64_t now);
-PHX_PRIVATE int phx__route_classic_needs(const struct phx__route *r, const struct phx__dest *d,
-                                         uint32_t nbr);
-PHX_PRIVATE void phx__route_classic_sets(struct phx__route *r, uint32_t count);
 
 #endif
 
@@ -3065,6 +3083,9 @@ struct phx {
     struct phx__timers timers;
     struct phx__rnd rnd;
     struct phx__route route;
+#ifdef PHX_PAPER
+    int (*paper)(phx *p, uint32_t nbr, const struct phx__frame *f); /* see test/sim/paper.h */
+#endif
     struct phx__names names;
     struct phx__dial dial;
     struct phx__detect detect;
@@ -9958,13 +9979,13 @@ int phx__link_place_read_on(struct phx__link_set *s, struct phx__link *l, int *d
  */
 /* include "route/table.h" */
 
-void phx__route_table_init(struct phx__table *t, struct phx__mem *mem)
+void phx__route_table_init(struct phx__route_table *t, struct phx__mem *mem)
 {
     memset(t, 0, sizeof *t);
     t->mem = mem;
 }
 
-void phx__route_table_free(struct phx__table *t)
+void phx__route_table_free(struct phx__route_table *t)
 {
     uint32_t i;
 
@@ -9975,7 +9996,7 @@ void phx__route_table_free(struct phx__table *t)
     phx__route_table_init(t, t->mem);
 }
 
-struct phx__dest *phx__route_table_make(struct phx__table *t, uint32_t node)
+struct phx__dest *phx__route_table_make(struct phx__route_table *t, uint32_t node)
 {
     uint32_t was = t->capacity;
 
@@ -9988,12 +10009,12 @@ struct phx__dest *phx__route_table_make(struct phx__table *t, uint32_t node)
 
 static size_t table_told_size(uint32_t capacity)
 {
-    return sizeof(struct phx__told_runs) + capacity * sizeof(struct phx__told_run);
+    return sizeof(struct phx__advertised_runs) + capacity * sizeof(struct phx__advertised_run);
 }
 
 static size_t table_heard_size(uint32_t capacity)
 {
-    return sizeof(struct phx__heard_list) + capacity * sizeof(struct phx__heard);
+    return sizeof(struct phx__offer_list) + capacity * sizeof(struct phx__offer);
 }
 
 static size_t table_card_size(uint32_t size)
@@ -10007,18 +10028,18 @@ static uint32_t table_room(uint32_t need)
     return need <= 4 ? need : need + need / 2;
 }
 
-static void table_untell_all(struct phx__table *t, struct phx__dest *d)
+static void table_untell_all(struct phx__route_table *t, struct phx__dest *d)
 {
-    if (d->told != NULL)
-        phx__mem_put(t->mem, d->told, table_told_size(d->told->capacity));
-    d->told = NULL;
+    if (d->advertised != NULL)
+        phx__mem_put(t->mem, d->advertised, table_told_size(d->advertised->capacity));
+    d->advertised = NULL;
 }
 
-void phx__route_table_clear(struct phx__table *t, uint32_t node)
+void phx__route_table_clear(struct phx__route_table *t, uint32_t node)
 {
     struct phx__dest *d = &t->at[node];
 
-    phx__route_table_unhear_all(t, d);
+    phx__route_table_drop_offers(t, d);
     table_untell_all(t, d);
     phx__route_table_uncard(t, d);
     if (d->ask != 0)
@@ -10031,14 +10052,14 @@ void phx__route_table_clear(struct phx__table *t, uint32_t node)
 
 /* ---- Heard ----------------------------------------------------------------------------------- */
 
-struct phx__heard *phx__route_table_heards(const struct phx__dest *d)
+struct phx__offer *phx__route_table_offers(const struct phx__dest *d)
 {
     /* The list belongs to the destination, which the caller may change where it got it from. */
-    return d->heard_count > 1 ? d->heard.many->at : (struct phx__heard *)&d->heard.one;
+    return d->offer_count > 1 ? d->offer.many->at : (struct phx__offer *)&d->offer.one;
 }
 
 /* The first place whose nbr is not below: where the entry is, or would go. */
-static uint32_t table_place(const struct phx__heard *h, uint32_t count, uint32_t nbr)
+static uint32_t table_place(const struct phx__offer *h, uint32_t count, uint32_t nbr)
 {
     uint32_t low = 0, high = count;
 
@@ -10052,87 +10073,87 @@ static uint32_t table_place(const struct phx__heard *h, uint32_t count, uint32_t
     return low;
 }
 
-struct phx__heard *phx__route_table_heard(const struct phx__dest *d, uint32_t nbr)
+struct phx__offer *phx__route_table_offer(const struct phx__dest *d, uint32_t nbr)
 {
-    struct phx__heard *h = phx__route_table_heards(d);
+    struct phx__offer *h = phx__route_table_offers(d);
     uint32_t i;
 
-    if (d->heard_count <= 1) /* nearly always, and this is asked more often than anything else */
-        return d->heard_count == 1 && h->nbr == nbr ? h : NULL;
-    i = table_place(h, d->heard_count, nbr);
-    return i < d->heard_count && h[i].nbr == nbr ? &h[i] : NULL;
+    if (d->offer_count <= 1) /* nearly always, and this is asked more often than anything else */
+        return d->offer_count == 1 && h->nbr == nbr ? h : NULL;
+    i = table_place(h, d->offer_count, nbr);
+    return i < d->offer_count && h[i].nbr == nbr ? &h[i] : NULL;
 }
 
 /* Room for one more. 0 or PHX_ENOMEM. */
-static int table_more_heard(struct phx__table *t, struct phx__dest *d)
+static int table_more_heard(struct phx__route_table *t, struct phx__dest *d)
 {
-    uint32_t had = d->heard_count > 1 ? d->heard.many->capacity : 0;
-    uint32_t capacity = table_room(d->heard_count + 1u);
-    struct phx__heard_list *list;
+    uint32_t had = d->offer_count > 1 ? d->offer.many->capacity : 0;
+    uint32_t capacity = table_room(d->offer_count + 1u);
+    struct phx__offer_list *list;
 
-    if (d->heard_count == 0 || d->heard_count < had)
+    if (d->offer_count == 0 || d->offer_count < had)
         return 0;
     if (capacity > UINT16_MAX)
         capacity = UINT16_MAX;
-    if (d->heard_count == capacity)
+    if (d->offer_count == capacity)
         return PHX_ENOMEM;
-    list = phx__mem_resize(t->mem, had > 0 ? d->heard.many : NULL,
+    list = phx__mem_resize(t->mem, had > 0 ? d->offer.many : NULL,
                            had > 0 ? table_heard_size(had) : 0, table_heard_size(capacity));
     if (list == NULL)
         return PHX_ENOMEM;
     if (had == 0)
-        list->at[0] = d->heard.one;
+        list->at[0] = d->offer.one;
     list->capacity = capacity;
-    d->heard.many = list;
+    d->offer.many = list;
     return 0;
 }
 
-struct phx__heard *phx__route_table_hear(struct phx__table *t, struct phx__dest *d, uint32_t nbr)
+struct phx__offer *phx__route_table_make_offer(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr)
 {
-    struct phx__heard *h = phx__route_table_heards(d);
-    uint32_t i = table_place(h, d->heard_count, nbr);
+    struct phx__offer *h = phx__route_table_offers(d);
+    uint32_t i = table_place(h, d->offer_count, nbr);
 
-    if (i < d->heard_count && h[i].nbr == nbr)
+    if (i < d->offer_count && h[i].nbr == nbr)
         return &h[i];
     if (table_more_heard(t, d) != 0)
         return NULL;
-    d->heard_count++;
-    h = phx__route_table_heards(d);
-    memmove(h + i + 1, h + i, (d->heard_count - 1u - i) * sizeof *h);
+    d->offer_count++;
+    h = phx__route_table_offers(d);
+    memmove(h + i + 1, h + i, (d->offer_count - 1u - i) * sizeof *h);
     memset(&h[i], 0, sizeof h[i]);
     h[i].nbr = nbr;
     h[i].hops = PHX__UNREACHABLE;
     return &h[i];
 }
 
-int phx__route_table_unhear(struct phx__table *t, struct phx__dest *d, uint32_t nbr)
+int phx__route_table_drop_offer(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr)
 {
-    struct phx__heard *h = phx__route_table_heard(d, nbr), one;
-    struct phx__heard_list *list = d->heard.many;
+    struct phx__offer *h = phx__route_table_offer(d, nbr), one;
+    struct phx__offer_list *list = d->offer.many;
 
     if (h == NULL)
         return 0;
-    if (d->heard_count > 1)
-        memmove(h, h + 1, (size_t)(list->at + d->heard_count - (h + 1)) * sizeof *h);
-    if (d->heard_count-- == 2) {
+    if (d->offer_count > 1)
+        memmove(h, h + 1, (size_t)(list->at + d->offer_count - (h + 1)) * sizeof *h);
+    if (d->offer_count-- == 2) {
         one = list->at[0];
         phx__mem_put(t->mem, list, table_heard_size(list->capacity));
-        d->heard.one = one;
+        d->offer.one = one;
     }
     return 1;
 }
 
-void phx__route_table_unhear_all(struct phx__table *t, struct phx__dest *d)
+void phx__route_table_drop_offers(struct phx__route_table *t, struct phx__dest *d)
 {
-    if (d->heard_count > 1)
-        phx__mem_put(t->mem, d->heard.many, table_heard_size(d->heard.many->capacity));
-    d->heard_count = 0;
+    if (d->offer_count > 1)
+        phx__mem_put(t->mem, d->offer.many, table_heard_size(d->offer.many->capacity));
+    d->offer_count = 0;
 }
 
 /* ---- Told ------------------------------------------------------------------------------------ */
 
 /* The first run that does not end below nbr: where it is, or would go. */
-static uint32_t table_run(const struct phx__told_runs *runs, uint32_t nbr)
+static uint32_t table_run(const struct phx__advertised_runs *runs, uint32_t nbr)
 {
     uint32_t low = 0, high = runs->count;
 
@@ -10146,25 +10167,25 @@ static uint32_t table_run(const struct phx__told_runs *runs, uint32_t nbr)
     return low;
 }
 
-const struct phx__told *phx__route_table_told(const struct phx__dest *d, uint32_t nbr)
+const struct phx__advertised *phx__route_table_advertised(const struct phx__dest *d, uint32_t nbr)
 {
     uint32_t i;
 
-    if (d->told == NULL)
+    if (d->advertised == NULL)
         return NULL;
-    i = table_run(d->told, nbr);
-    return i < d->told->count && d->told->at[i].first <= nbr ? &d->told->at[i].word : NULL;
+    i = table_run(d->advertised, nbr);
+    return i < d->advertised->count && d->advertised->at[i].first <= nbr ? &d->advertised->at[i].word : NULL;
 }
 
-static int table_same(const struct phx__told *a, const struct phx__told *b)
+static int table_same(const struct phx__advertised *a, const struct phx__advertised *b)
 {
     return a->seq == b->seq && a->card == b->card && a->want == b->want && a->hops == b->hops
            && a->asked == b->asked;
 }
 
 /* Appends neighbours first..last to runs out[0..n-1], if there are any; how many runs it is then. */
-static uint32_t table_append(struct phx__told_run *out, uint32_t n, uint64_t first, uint64_t last,
-                             const struct phx__told *word)
+static uint32_t table_append(struct phx__advertised_run *out, uint32_t n, uint64_t first, uint64_t last,
+                             const struct phx__advertised *word)
 {
     if (first > last)
         return n;
@@ -10180,29 +10201,29 @@ static uint32_t table_append(struct phx__told_run *out, uint32_t n, uint64_t fir
 }
 
 /* Gives the runs room for `need`. What is much too large shrinks, if the world lets it. 0 or PHX_ENOMEM. */
-static int table_runs_fit(struct phx__table *t, struct phx__dest *d, uint32_t need)
+static int table_runs_fit(struct phx__route_table *t, struct phx__dest *d, uint32_t need)
 {
-    uint32_t had = d->told != NULL ? d->told->capacity : 0, capacity = table_room(need);
-    struct phx__told_runs *runs;
+    uint32_t had = d->advertised != NULL ? d->advertised->capacity : 0, capacity = table_room(need);
+    struct phx__advertised_runs *runs;
 
     if (need <= had && (had <= 8 || need > had / 4))
         return 0;
-    runs = phx__mem_resize(t->mem, d->told, had > 0 ? table_told_size(had) : 0,
+    runs = phx__mem_resize(t->mem, d->advertised, had > 0 ? table_told_size(had) : 0,
                            table_told_size(capacity));
     if (runs == NULL)
         return need <= had ? 0 : PHX_ENOMEM;
     if (had == 0)
         runs->count = 0;
     runs->capacity = capacity;
-    d->told = runs;
+    d->advertised = runs;
     return 0;
 }
 
 /* Runs at..end-1 become the n of out: 0 or PHX_ENOMEM. */
-static int table_splice(struct phx__table *t, struct phx__dest *d, uint32_t at, uint32_t end,
-                        const struct phx__told_run *out, uint32_t n)
+static int table_splice(struct phx__route_table *t, struct phx__dest *d, uint32_t at, uint32_t end,
+                        const struct phx__advertised_run *out, uint32_t n)
 {
-    uint32_t was = d->told != NULL ? d->told->count : 0, count = was - (end - at) + n;
+    uint32_t was = d->advertised != NULL ? d->advertised->count : 0, count = was - (end - at) + n;
 
     if (count == 0) {
         table_untell_all(t, d);
@@ -10210,26 +10231,26 @@ static int table_splice(struct phx__table *t, struct phx__dest *d, uint32_t at, 
     }
     if (count > was && table_runs_fit(t, d, count) != 0)
         return PHX_ENOMEM;
-    memmove(d->told->at + at + n, d->told->at + end, (was - end) * sizeof *out);
-    memcpy(d->told->at + at, out, n * sizeof *out);
-    d->told->count = count;
+    memmove(d->advertised->at + at + n, d->advertised->at + end, (was - end) * sizeof *out);
+    memcpy(d->advertised->at + at, out, n * sizeof *out);
+    d->advertised->count = count;
     return count < was ? table_runs_fit(t, d, count) : 0;
 }
 
-int phx__route_table_tell(struct phx__table *t, struct phx__dest *d, uint32_t nbr,
-                    const struct phx__told *word)
+int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr,
+                    const struct phx__advertised *word)
 {
     /* What changes are the run that nbr is in, and those that end or begin beside it: three at most. They
      * are written anew: what lies below nbr, nbr, and what lies above. */
-    struct phx__told_run out[5];
-    const struct phx__told *now = phx__route_table_told(d, nbr);
-    const struct phx__told_run *run = d->told != NULL ? d->told->at : NULL;
-    uint32_t i, at, end, n = 0, count = d->told != NULL ? d->told->count : 0;
+    struct phx__advertised_run out[5];
+    const struct phx__advertised *now = phx__route_table_advertised(d, nbr);
+    const struct phx__advertised_run *run = d->advertised != NULL ? d->advertised->at : NULL;
+    uint32_t i, at, end, n = 0, count = d->advertised != NULL ? d->advertised->count : 0;
 
     PHX_ASSERT(nbr > 0 && nbr != PHX__NONE);
     if (word == NULL ? now == NULL : now != NULL && table_same(now, word))
         return 0;
-    at = count > 0 ? table_run(d->told, nbr - 1) : 0;
+    at = count > 0 ? table_run(d->advertised, nbr - 1) : 0;
     for (end = at; end < count && run[end].first <= nbr + 1; end++) {
         uint32_t last = run[end].first + (run[end].count - 1);
         n = table_append(out, n, run[end].first, last < nbr ? last : nbr - 1, &run[end].word);
@@ -10242,34 +10263,26 @@ int phx__route_table_tell(struct phx__table *t, struct phx__dest *d, uint32_t nb
     return table_splice(t, d, at, end, out, n);
 }
 
-void phx__route_table_told_hops(struct phx__dest *d, uint8_t hops)
+void phx__route_table_set_number(struct phx__dest *d, uint32_t seq, uint32_t card)
 {
     uint32_t i;
 
-    for (i = 0; d->told != NULL && i < d->told->count; i++)
-        d->told->at[i].word.hops = hops;
-}
-
-void phx__route_table_told_number(struct phx__dest *d, uint32_t seq, uint32_t card)
-{
-    uint32_t i;
-
-    for (i = 0; d->told != NULL && i < d->told->count; i++) {
-        d->told->at[i].word.seq = seq;
-        d->told->at[i].word.card = card;
+    for (i = 0; d->advertised != NULL && i < d->advertised->count; i++) {
+        d->advertised->at[i].word.seq = seq;
+        d->advertised->at[i].word.card = card;
     }
 }
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
-struct phx__ask *phx__route_table_asked(const struct phx__table *t, uint32_t node)
+struct phx__ask *phx__route_table_asked(const struct phx__route_table *t, uint32_t node)
 {
     uint32_t slot = t->at[node].ask;
 
     return slot != 0 ? &t->asks[slot - 1] : NULL;
 }
 
-struct phx__ask *phx__route_table_ask(struct phx__table *t, uint32_t node)
+struct phx__ask *phx__route_table_ask(struct phx__route_table *t, uint32_t node)
 {
     struct phx__ask *a = phx__route_table_asked(t, node);
 
@@ -10285,7 +10298,7 @@ struct phx__ask *phx__route_table_ask(struct phx__table *t, uint32_t node)
     return a;
 }
 
-void phx__route_table_unask(struct phx__table *t, struct phx__ask *a)
+void phx__route_table_unask(struct phx__route_table *t, struct phx__ask *a)
 {
     t->at[a->node].ask = 0;
     *a = t->asks[--t->ask_count];
@@ -10295,7 +10308,7 @@ void phx__route_table_unask(struct phx__table *t, struct phx__ask *a)
 
 /* ---- Cards ----------------------------------------------------------------------------------- */
 
-int phx__route_table_card(struct phx__table *t, struct phx__dest *d, const uint8_t *card, uint32_t size,
+int phx__route_table_card(struct phx__route_table *t, struct phx__dest *d, const uint8_t *card, uint32_t size,
                     uint32_t version)
 {
     struct phx__route_table_card *copy = phx__mem_get(t->mem, table_card_size(size));
@@ -10310,7 +10323,7 @@ int phx__route_table_card(struct phx__table *t, struct phx__dest *d, const uint8
     return 0;
 }
 
-void phx__route_table_uncard(struct phx__table *t, struct phx__dest *d)
+void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d)
 {
     if (d->card != NULL)
         phx__mem_put(t->mem, d->card, table_card_size(d->card->size));
@@ -10357,8 +10370,7 @@ void phx__route_table_uncard(struct phx__table *t, struct phx__dest *d)
  *    both quiet disagree twice, they exchange summaries and tell each other what differs.
  *
  * What can make things worse is always told, and never waits: an entry once sent to a neighbour is kept
- * true or corrected. What makes things better is paced when changes come in bursts (phx__route_advert_flush), so
- * that all that waits for a neighbour leaves as one message: the paper's order of priorities, (1)
+ * true or corrected. What makes things better is paced when changes come in bursts (advert.c), so that all that waits for a neighbour leaves as one message: the paper's order of priorities, (1)
  * connections, (2) the own table, (3) the neighbours' tables, is the order of work in a step (step.c).
  *
  * This room does no I/O and sees no clock. Neighbours and destinations are node indices (struct phx__ids).
@@ -10380,6 +10392,14 @@ void phx__route_table_uncard(struct phx__table *t, struct phx__dest *d)
  * information cannot come back as new, and so that a partition finds its other half again. */
 #define ROUTE_FORGET (86400 * PHX__SECOND)
 #define ROUTE_FORGET_LOOK (60 * PHX__SECOND)
+
+/* The table is quiet when it has not changed for this long, and for so much longer for each node known beyond
+ * a few dozen. While hundreds start on a few cores, a second without news only says that the others have no
+ * processor; digests differ then, and the summaries that follow, a table per link, would keep the processors
+ * busy for good. */
+#define ROUTE_QUIET PHX__SECOND
+#define ROUTE_QUIET_EACH (20 * PHX__MS)
+#define ROUTE_QUIET_CROWD 64u
 
 /* A new life comes with a higher incarnation, but nobody honest leaps so far at once (phoenix.h asks for less
  * than 2^32 at each start): 16 starts that we have not heard of, or a lie. Who could leap anywhere at once
@@ -10406,27 +10426,27 @@ struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node)
 
 void phx__route_plan(struct phx__route *r, uint64_t at)
 {
-    if (at < phx__timer_at(r->timers, r->chore_timer))
-        phx__timer_set(r->timers, r->chore_timer, at);
+    if (at < phx__timer_at(r->timers, r->pace.chore_timer))
+        phx__timer_set(r->timers, r->pace.chore_timer, at);
 }
 
 uint64_t phx__route_quiet_at(const struct phx__route *r)
 {
-    uint32_t crowd = r->known > PHX__ROUTE_QUIET_CROWD ? r->known - PHX__ROUTE_QUIET_CROWD : 0;
+    uint32_t crowd = r->known > ROUTE_QUIET_CROWD ? r->known - ROUTE_QUIET_CROWD : 0;
 
-    return r->moved + PHX__ROUTE_QUIET + crowd * PHX__ROUTE_QUIET_EACH;
+    return r->moved + ROUTE_QUIET + crowd * ROUTE_QUIET_EACH;
 }
 
 /* ---- Lists of what to look at ---------------------------------------------------------------- */
 
 /* Both lists have room for every destination from the moment it is known (route_know). */
-void phx__route_touch(struct phx__route *r, uint32_t node, uint64_t now)
+static void route_touch(struct phx__route *r, uint32_t node, uint64_t now)
 {
     struct phx__dest *d = route_at(r, node);
 
     if (!(d->flags & PHX__DEST_DIRTY)) {
         d->flags |= PHX__DEST_DIRTY;
-        r->dirty[r->dirty_count++] = node;
+        r->dirty.at[r->dirty.count++] = node;
     }
     r->moved = now;
 }
@@ -10437,13 +10457,13 @@ static void route_changed(struct phx__route *r, uint32_t node)
 
     if (!(d->flags & PHX__DEST_CHANGED)) {
         d->flags |= PHX__DEST_CHANGED;
-        r->changed[r->changed_count++] = node;
+        r->changed.at[r->changed.count++] = node;
     }
 }
 
 static void route_touch_loss(struct phx__route *r, uint32_t node, uint64_t now)
 {
-    phx__route_touch(r, node, now);
+    route_touch(r, node, now);
     route_at(r, node)->flags |= PHX__DEST_LOSS;
 }
 
@@ -10451,7 +10471,7 @@ static void route_look_at(struct phx__route *r, struct phx__route_nbr *n, uint8_
 {
     if (n->dirty < how)
         n->dirty = how;
-    r->look = 1;
+    r->pace.look = 1;
 }
 
 /* ---- The table ------------------------------------------------------------------------------- */
@@ -10473,8 +10493,8 @@ static int route_know(struct phx__route *r, uint32_t node, uint64_t now)
         return PHX_ENOMEM;
     if (d->flags & PHX__DEST_KNOWN)
         return 0;
-    if (phx__mem_grow(r->mem, &r->dirty, &r->dirty_capacity, node + 1, sizeof *r->dirty)
-        || phx__mem_grow(r->mem, &r->changed, &r->changed_capacity, node + 1, sizeof *r->changed))
+    if (phx__mem_grow(r->mem, &r->dirty.at, &r->dirty.capacity, node + 1, sizeof *r->dirty.at)
+        || phx__mem_grow(r->mem, &r->changed.at, &r->changed.capacity, node + 1, sizeof *r->changed.at))
         return PHX_ENOMEM;
     d->flags |= PHX__DEST_KNOWN;
     d->since = (uint32_t)(now / PHX__SECOND);
@@ -10482,8 +10502,8 @@ static int route_know(struct phx__route *r, uint32_t node, uint64_t now)
     return 0;
 }
 
-void phx__route_use(struct phx__route *r, uint32_t node, uint32_t next, uint32_t seq, uint8_t hops,
-                    uint64_t now)
+static void route_use(struct phx__route *r, uint32_t node, uint32_t next, uint32_t seq, uint8_t hops,
+                      uint64_t now)
 {
     struct phx__dest *d = route_at(r, node);
 
@@ -10498,7 +10518,7 @@ void phx__route_use(struct phx__route *r, uint32_t node, uint32_t next, uint32_t
     if (hops == PHX__UNREACHABLE && d->hops != PHX__UNREACHABLE)
         d->since = (uint32_t)(now / PHX__SECOND);
     if (hops == PHX__UNREACHABLE || hops > d->hops)
-        r->urgent = 1;
+        r->pace.urgent = 1;
     d->next = next;
     d->seq = seq;
     d->hops = hops;
@@ -10506,10 +10526,10 @@ void phx__route_use(struct phx__route *r, uint32_t node, uint32_t next, uint32_t
         r->digest ^= route_term(r, node);
         r->reachable++;
     }
-    phx__route_touch(r, node, now);
+    route_touch(r, node, now);
 }
 
-static int route_feasible(const struct phx__dest *d, const struct phx__heard *h)
+static int route_feasible(const struct phx__dest *d, const struct phx__offer *h)
 {
     return d->feasible_hops == PHX__UNREACHABLE || h->seq > d->feasible_seq
            || (h->seq == d->feasible_seq && h->hops < d->feasible_hops);
@@ -10526,7 +10546,7 @@ static uint64_t route_share_hash(const struct phx__route *r, uint32_t node, uint
 
 /* Shortest first, then the newest number, then the one in use. */
 static int route_better(const struct phx__route *r, const struct phx__dest *d, uint32_t node,
-                        const struct phx__heard *a, const struct phx__heard *b)
+                        const struct phx__offer *a, const struct phx__offer *b)
 {
     if (a->hops != b->hops)
         return a->hops < b->hops;
@@ -10537,14 +10557,14 @@ static int route_better(const struct phx__route *r, const struct phx__dest *d, u
     return route_share_hash(r, node, a->nbr) < route_share_hash(r, node, b->nbr);
 }
 
-static const struct phx__heard *route_best(const struct phx__route *r, const struct phx__dest *d,
+static const struct phx__offer *route_best(const struct phx__route *r, const struct phx__dest *d,
                                            uint32_t node, int feasible)
 {
-    const struct phx__heard *best = NULL, *heard = phx__route_table_heards(d);
+    const struct phx__offer *best = NULL, *offer = phx__route_table_offers(d);
     uint32_t i;
 
-    for (i = 0; i < d->heard_count; i++) {
-        const struct phx__heard *h = &heard[i];
+    for (i = 0; i < d->offer_count; i++) {
+        const struct phx__offer *h = &offer[i];
         if (h->hops < r->hop_limit && h->hops < PHX__UNREACHABLE - 1
             && route_feasible(d, h) == feasible && (best == NULL || route_better(r, d, node, h, best)))
             best = h;
@@ -10572,7 +10592,7 @@ static void route_ask_around(struct phx__route *r, uint32_t node, uint32_t want,
         count = r->nbr_count;
     for (i = 0; i < count; i++) {
         uint32_t k = (uint32_t)phx__rnd_below(r->rnd, r->nbr_count);
-        r->requests_out++;
+        r->counters.requests_out++;
         r->ops.request(r->ops.ctx, r->nbrs[k].node, node, want, r->hop_limit);
     }
 }
@@ -10581,14 +10601,14 @@ static void route_ask_around(struct phx__route *r, uint32_t node, uint32_t want,
 static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 {
     const struct phx__dest *d = route_at(r, node);
-    const struct phx__heard *h = route_best(r, d, node, 0);
+    const struct phx__offer *h = route_best(r, d, node, 0);
     uint32_t want = d->feasible_hops == PHX__UNREACHABLE ? 0 : d->feasible_seq + 1;
     struct phx__ask *a = phx__route_table_ask(&r->table, node);
     uint8_t asks = a != NULL ? a->asks : 0;
     uint64_t wait = ROUTE_ASK_FIRST << (asks < 8 ? asks : 8);
 
     if (h != NULL) {
-        r->requests_out++;
+        r->counters.requests_out++;
         r->ops.request(r->ops.ctx, h->nbr, node, want, r->hop_limit);
     } else if (asks < ROUTE_ASKS_BLIND) {
         route_ask_around(r, node, want, asks);
@@ -10608,7 +10628,7 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 static void route_review_ask(struct phx__route *r, uint32_t node, int lost, uint64_t now)
 {
     const struct phx__dest *d = route_at(r, node);
-    const struct phx__heard *h = route_best(r, d, node, 0);
+    const struct phx__offer *h = route_best(r, d, node, 0);
     struct phx__ask *a = phx__route_table_asked(&r->table, node);
     int out = a != NULL && a->at != UINT64_MAX;
     int need = d->hops == PHX__UNREACHABLE ? lost || h != NULL || out
@@ -10623,13 +10643,13 @@ static void route_review_ask(struct phx__route *r, uint32_t node, int lost, uint
 static void route_select(struct phx__route *r, uint32_t node, uint64_t now)
 {
     struct phx__dest *d = route_at(r, node);
-    const struct phx__heard *best = route_best(r, d, node, 1);
+    const struct phx__offer *best = route_best(r, d, node, 1);
     int had = d->hops != PHX__UNREACHABLE;
 
     if (best != NULL)
-        phx__route_use(r, node, best->nbr, best->seq, (uint8_t)(best->hops + 1), now);
+        route_use(r, node, best->nbr, best->seq, (uint8_t)(best->hops + 1), now);
     else
-        phx__route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
+        route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
     route_review_ask(r, node, had && best == NULL, now);
 }
 
@@ -10641,11 +10661,11 @@ static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarn
     struct phx__dest *d = route_at(r, node);
 
     if (d->hops != PHX__UNREACHABLE) {
-        phx__route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
+        route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
     }
     /* Whoever uses the old one through us must hear of a retraction still: hops stays. */
-    phx__route_table_told_number(d, 0, 0);
-    phx__route_table_unhear_all(&r->table, d);
+    phx__route_table_set_number(d, 0, 0);
+    phx__route_table_drop_offers(&r->table, d);
     d->feasible_hops = PHX__UNREACHABLE;
     d->incarnation = incarnation;
     d->seq = 0;
@@ -10667,30 +10687,30 @@ static void route_raise(struct phx__route *r, uint32_t seq, uint64_t now)
         r->digest ^= route_term(r, PHX__SELF);
         seq = 1;
     }
-    phx__route_use(r, PHX__SELF, PHX__NONE, seq, 0, now);
+    route_use(r, PHX__SELF, PHX__NONE, seq, 0, now);
 }
 
 /* A later life, as far as others would believe it; the rest of the way later. */
 static void route_rise(struct phx__route *r, uint64_t now)
 {
     struct phx__dest *d = route_at(r, PHX__SELF);
-    uint64_t life = r->rise_to;
+    uint64_t life = r->rise.to;
 
     if (life <= d->incarnation)
         return;
-    if (now >= r->risen_at + ROUTE_RISE)
-        r->risen_from = d->incarnation;
-    if (life > r->risen_from + ROUTE_RISE_MOST)
-        life = r->risen_from + ROUTE_RISE_MOST;
+    if (now >= r->rise.at + ROUTE_RISE)
+        r->rise.from = d->incarnation;
+    if (life > r->rise.from + ROUTE_RISE_MOST)
+        life = r->rise.from + ROUTE_RISE_MOST;
     if (life > d->incarnation) {
         r->digest ^= route_term(r, PHX__SELF);
         d->incarnation = life;
         r->digest ^= route_term(r, PHX__SELF);
-        r->risen_at = now;
+        r->rise.at = now;
         route_raise(r, d->seq + 1, now);
     }
-    if (r->rise_to > d->incarnation)
-        phx__route_plan(r, r->risen_at + ROUTE_RISE);
+    if (r->rise.to > d->incarnation)
+        phx__route_plan(r, r->rise.at + ROUTE_RISE);
 }
 
 /* Somebody speaks of this very node. Incarnations and numbers above ours come from a life before, or a lie; a
@@ -10703,8 +10723,8 @@ static void route_heard_self(struct phx__route *r, const struct phx__entry *e, u
     if (e->incarnation > d->incarnation + ROUTE_LEAP)
         return; /* nobody who knows us believes that; and who does not will hear it from us */
     if (e->incarnation > d->incarnation && e->incarnation < PHX__INCARNATION_MAX) {
-        if (e->incarnation >= r->rise_to)
-            r->rise_to = e->incarnation + 1;
+        if (e->incarnation >= r->rise.to)
+            r->rise.to = e->incarnation + 1;
         route_rise(r, now);
     } else if (e->incarnation == d->incarnation && e->card_version > d->card_version) {
         if (e->card_version < UINT32_MAX / 2)
@@ -10724,14 +10744,14 @@ static int route_learn_card(struct phx__route *r, uint32_t nbr, uint32_t node,
     if (e->card_version <= d->card_version)
         return 0;
     if (e->card == NULL) { /* it thinks that we have it, but we have forgotten */
-        if (r->variant == PHX_ROUTING_DEFAULT && e->hops != PHX__UNREACHABLE)
+        if (!PHX__ROUTE_RULES(r) && e->hops != PHX__UNREACHABLE)
             r->ops.request(r->ops.ctx, nbr, node, 0, 1);
         return 0;
     }
     if (phx__route_table_card(&r->table, d, e->card, e->card_size, e->card_version) != 0)
         return PHX_ENOMEM;
     route_changed(r, node);
-    phx__route_touch(r, node, now);
+    route_touch(r, node, now);
     return 0;
 }
 
@@ -10758,7 +10778,7 @@ static void route_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_
 
     route_look_at(r, n, 2);
     for (v = 1; v < r->table.capacity; v++)
-        if (phx__route_table_heard(route_at(r, v), n->node) != NULL)
+        if (phx__route_table_offer(route_at(r, v), n->node) != NULL)
             route_touch_loss(r, v, now);
 }
 
@@ -10766,19 +10786,19 @@ static int route_hear(struct phx__route *r, uint32_t nbr, uint32_t node, const s
                       uint64_t now)
 {
     struct phx__dest *d = route_at(r, node);
-    struct phx__heard *h = phx__route_table_heard(d, nbr);
+    struct phx__offer *h = phx__route_table_offer(d, nbr);
     uint8_t before = h != NULL ? h->hops : PHX__UNREACHABLE;
 
     if (e->hops == PHX__UNREACHABLE) {
-        phx__route_table_unhear(&r->table, d, nbr);
+        phx__route_table_drop_offer(&r->table, d, nbr);
         if (d->hops == PHX__UNREACHABLE && e->seq > d->seq)
             d->seq = e->seq;
     } else {
-        h = phx__route_table_hear(&r->table, d, nbr);
+        h = phx__route_table_make_offer(&r->table, d, nbr);
         if (h == NULL)
             return PHX_ENOMEM;
         if (before == PHX__UNREACHABLE || h->seq != e->seq || h->hops != e->hops)
-            phx__route_touch(r, node, now);
+            route_touch(r, node, now);
         h->seq = e->seq;
         h->hops = e->hops;
     }
@@ -10789,10 +10809,10 @@ static int route_hear(struct phx__route *r, uint32_t nbr, uint32_t node, const s
 }
 
 /* What it was told, or that it was told nothing. */
-static struct phx__told route_word(const struct phx__dest *d, uint32_t nbr)
+static struct phx__advertised route_word(const struct phx__dest *d, uint32_t nbr)
 {
-    static const struct phx__told nothing = { 0, 0, 0, PHX__UNREACHABLE, 0 };
-    const struct phx__told *t = phx__route_table_told(d, nbr);
+    static const struct phx__advertised nothing = { 0, 0, 0, PHX__UNREACHABLE, 0 };
+    const struct phx__advertised *t = phx__route_table_advertised(d, nbr);
 
     return t != NULL ? *t : nothing;
 }
@@ -10802,14 +10822,14 @@ static int route_asked(struct phx__route *r, uint32_t nbr, uint32_t node, uint32
                        uint64_t now)
 {
     struct phx__dest *d = route_at(r, node);
-    struct phx__told t = route_word(d, nbr);
+    struct phx__advertised t = route_word(d, nbr);
 
     t.asked = 1;
     t.want = want;
-    if (phx__route_table_tell(&r->table, d, nbr, &t) != 0)
+    if (phx__route_table_advertise(&r->table, d, nbr, &t) != 0)
         return PHX_ENOMEM;
-    phx__route_touch(r, node, now);
-    r->urgent = 1;
+    route_touch(r, node, now);
+    r->pace.urgent = 1;
     return 0;
 }
 
@@ -10822,8 +10842,7 @@ static int route_is_wild(const struct phx__route *r, uint32_t nbr, uint32_t node
     return d != NULL && node != PHX__SELF && node != nbr && incarnation > d->incarnation + ROUTE_LEAP;
 }
 
-int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e,
-                     const uint8_t *trans, uint64_t now)
+int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e, uint64_t now)
 {
     struct phx__dest *d;
     uint32_t node;
@@ -10855,8 +10874,8 @@ int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry
         return err;
     if ((err = route_learn_card(r, nbr, node, e, now)) != 0)
         return err;
-    if (r->variant != PHX_ROUTING_DEFAULT)
-        return phx__route_classic_entry(r, nbr, node, e, trans, now);
+    if (PHX__ROUTE_RULES(r))
+        return PHX__ROUTE_RULE(r, entry(r, nbr, node, e, now));
     return route_hear(r, nbr, node, e, now);
 }
 
@@ -10885,7 +10904,7 @@ static void route_pass_request(struct phx__route *r, uint32_t nbr, uint32_t node
         a->passed_seq = want;
         a->passed_at = now;
     }
-    r->requests_out++;
+    r->counters.requests_out++;
     r->ops.request(r->ops.ctx, d->next, node, want, hops - 1);
 }
 
@@ -10912,15 +10931,15 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
 
     if (n == NULL)
         return;
-    if (shrunk && n->around != 0)
+    if (shrunk && n->neighbourhood != 0)
         route_shrank(r, n, now);
-    n->around = b->around;
+    n->neighbourhood = b->around;
     if (b->digest == r->digest) {
         n->disagreed = 0;
         n->summary_wait = 0;
     } else if (now > phx__route_quiet_at(r) && n->disagreed == 0) {
         n->disagreed = 1; /* perhaps it is only late: look again in a second */
-        phx__route_plan(r, now + PHX__ROUTE_QUIET);
+        phx__route_plan(r, now + ROUTE_QUIET);
     } else if (now > phx__route_quiet_at(r) && now >= n->summary_at) {
         n->summary_wait = n->summary_wait == 0 ? ROUTE_SUMMARY_WAIT : n->summary_wait * 2;
         if (n->summary_wait > ROUTE_SUMMARY_WAIT_MAX)
@@ -10936,12 +10955,12 @@ void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
 
     b->digest = r->digest;
-    b->around = r->around;
+    b->around = r->neighbourhood;
     b->around_count = r->nbr_count + 1;
     /* A beat between a loss and the flush after it does not say that we shrank: that must still be said,
      * so what is noted is not the truth. */
     if (n != NULL)
-        n->around_told = r->shrunk == 0 ? r->around : ~r->around;
+        n->neighbourhood_told = r->pace.shrunk == 0 ? r->neighbourhood : ~r->neighbourhood;
 }
 
 void phx__route_summary_begin(struct phx__route *r)
@@ -10967,12 +10986,12 @@ void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct ph
         (void)route_asked(r, nbr, node, 0, r->moved); /* without memory: the next digest */
     /* It may have a way through us that is no more, and have missed the retraction: once again. */
     if (d->hops == PHX__UNREACHABLE && s->hops != PHX__UNREACHABLE
-        && r->variant == PHX_ROUTING_DEFAULT) {
-        struct phx__told t = route_word(d, nbr);
+        && !PHX__ROUTE_RULES(r)) {
+        struct phx__advertised t = route_word(d, nbr);
         t.hops = PHX__UNREACHABLE - 1;
-        if (phx__route_table_tell(&r->table, d, nbr, &t) == 0) {
-            phx__route_touch(r, node, r->moved);
-            r->urgent = 1;
+        if (phx__route_table_advertise(&r->table, d, nbr, &t) == 0) {
+            route_touch(r, node, r->moved);
+            r->pace.urgent = 1;
         }
     }
 }
@@ -11000,10 +11019,10 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h,
                        uint64_t now)
 {
-    const struct phx__told t = { h->told_seq, h->told_card, 0, 0, 0 };
+    const struct phx__advertised t = { h->told_seq, h->told_card, 0, 0, 0 };
     struct phx__entry e;
 
-    if (phx__route_table_tell(&r->table, route_at(r, PHX__SELF), nbr, &t) != 0)
+    if (phx__route_table_advertise(&r->table, route_at(r, PHX__SELF), nbr, &t) != 0)
         return PHX_ENOMEM;
     if (h->card > route_at(r, nbr)->card_version)
         return 0;
@@ -11012,7 +11031,7 @@ static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__rou
     e.incarnation = h->incarnation;
     e.seq = h->seq;
     e.card_version = h->card;
-    return phx__route_entry(r, nbr, &e, NULL, now);
+    return phx__route_entry(r, nbr, &e, now);
 }
 
 /* A link that was replaced, or came back before anybody was told that it was gone. Others may have left to us
@@ -11024,16 +11043,17 @@ static int route_relinked(struct phx__route *r, uint32_t nbr)
 
     for (v = 0; v < r->table.capacity; v++) {
         struct phx__dest *d = route_at(r, v);
-        struct phx__told t = route_word(d, nbr);
+        struct phx__advertised t = route_word(d, nbr);
         t.asked = 1;
         t.want = 0;
         t.hops = PHX__UNREACHABLE;
-        if (phx__route_table_told(d, nbr) != NULL && phx__route_table_tell(&r->table, d, nbr, &t) != 0)
+        if (phx__route_table_advertised(d, nbr) != NULL
+            && phx__route_table_advertise(&r->table, d, nbr, &t) != 0)
             return PHX_ENOMEM;
     }
     route_at(r, nbr)->flags &= (uint8_t) ~(PHX__DEST_LAPSED | PHX__DEST_LOSS);
     r->lapsed--;
-    r->shrunk--;
+    r->pace.shrunk--;
     return 0;
 }
 
@@ -11043,7 +11063,7 @@ static int route_untold(struct phx__route *r, uint32_t nbr)
     uint32_t v;
 
     for (v = 0; v < r->table.capacity; v++)
-        if (phx__route_table_tell(&r->table, route_at(r, v), nbr, NULL) != 0)
+        if (phx__route_table_advertise(&r->table, route_at(r, v), nbr, NULL) != 0)
             return PHX_ENOMEM;
     return 0;
 }
@@ -11071,7 +11091,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     memset(n, 0, sizeof *n);
     n->node = nbr;
     d->pos = (uint16_t)r->nbr_count++;
-    r->around ^= phx__id_hash(&r->ids->at[nbr]);
+    r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
     r->moved = now;
     route_look_at(r, n, 1);
     n->relinked = (uint8_t)relinked;
@@ -11085,10 +11105,10 @@ static void route_down_dest(struct phx__route *r, uint32_t nbr, uint32_t node, u
 
     if (node == PHX__SELF)
         return;
-    if (r->variant != PHX_ROUTING_DEFAULT) {
-        phx__route_table_unhear(&r->table, d, nbr);
-        phx__route_classic_lost(r, nbr, node, now);
-    } else if (phx__route_table_unhear(&r->table, d, nbr)) {
+    if (PHX__ROUTE_RULES(r)) {
+        phx__route_table_drop_offer(&r->table, d, nbr);
+        (void)PHX__ROUTE_RULE(r, lost(r, nbr, node, now));
+    } else if (phx__route_table_drop_offer(&r->table, d, nbr)) {
         route_touch_loss(r, node, now);
         route_select(r, node, now);
     }
@@ -11107,15 +11127,15 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     if (pos < r->nbr_count)
         route_at(r, r->nbrs[pos].node)->pos = pos;
     route_at(r, nbr)->pos = PHX__TABLE_FAR;
-    r->around ^= phx__id_hash(&r->ids->at[nbr]);
-    if (nbr == r->guide) {
-        r->guide = PHX__NONE;
-        r->guide_known = 0;
+    r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
+    if (nbr == r->delegate) {
+        r->delegate = PHX__NONE;
+        r->delegate_known = 0;
     }
-    r->shrunk++;
+    r->pace.shrunk++;
     r->lapsed++;
     route_at(r, nbr)->flags |= PHX__DEST_LAPSED;
-    r->urgent = 1;
+    r->pace.urgent = 1;
     r->moved = now;
     for (i = 0; i < r->table.capacity; i++)
         if (route_at(r, i)->flags & PHX__DEST_KNOWN)
@@ -11147,18 +11167,18 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
 static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
 {
     const struct phx__dest *d = route_at(r, node);
-    const struct phx__heard *heard = phx__route_table_heards(d);
+    const struct phx__offer *offer = phx__route_table_offers(d);
     uint32_t i, best = d->next;
 
-    if (best == PHX__NONE || r->variant != PHX_ROUTING_DEFAULT)
+    if (best == PHX__NONE || PHX__ROUTE_RULES(r))
         return;
-    for (i = 0; i < d->heard_count; i++) {
-        const struct phx__heard *h = &heard[i];
+    for (i = 0; i < d->offer_count; i++) {
+        const struct phx__offer *h = &offer[i];
         if (h->seq == d->seq && h->hops + 1 == d->hops && route_feasible(d, h)
             && route_share_hash(r, node, h->nbr) < route_share_hash(r, node, best))
             best = h->nbr;
     }
-    phx__route_use(r, node, best, d->seq, d->hops, now);
+    route_use(r, node, best, d->seq, d->hops, now);
 }
 
 static void route_beats_due(struct phx__route *r, uint64_t now)
@@ -11169,13 +11189,13 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
         phx__route_plan(r, phx__route_quiet_at(r));
         return;
     }
-    for (i = 1; r->quiet_due && i < r->table.capacity; i++)
+    for (i = 1; r->pace.quiet_due && i < r->table.capacity; i++)
         if (route_at(r, i)->flags & PHX__DEST_KNOWN)
             route_share(r, i, now);
-    r->quiet_due = 0;
+    r->pace.quiet_due = 0;
     for (i = 0; i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
-        if (n->around_told != r->around || n->disagreed == 1)
+        if (n->neighbourhood_told != r->neighbourhood || n->disagreed == 1)
             r->ops.beat(r->ops.ctx, n->node, n->disagreed == 1 ? (int)PHX__BEAT_REPLY : 0);
         if (n->disagreed == 1)
             n->disagreed = 2;
@@ -11185,7 +11205,7 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
 static int route_forgettable(const struct phx__dest *d, uint64_t now)
 {
     return (d->flags & PHX__DEST_KNOWN) && d->hops == PHX__UNREACHABLE && d->pos == PHX__TABLE_FAR
-           && d->heard_count == 0 && now / PHX__SECOND > d->since + ROUTE_FORGET / PHX__SECOND
+           && d->offer_count == 0 && now / PHX__SECOND > d->since + ROUTE_FORGET / PHX__SECOND
            && !(d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED));
 }
 
@@ -11203,13 +11223,8 @@ static uint32_t route_forget_one(struct phx__route *r, uint64_t now)
     return PHX__NONE;
 }
 
-void phx__route_due(struct phx__route *r, int kind, uint64_t now, uint32_t *forgotten)
+void phx__route_chores(struct phx__route *r, uint64_t now, uint32_t *forgotten)
 {
-    *forgotten = PHX__NONE;
-    if (kind == PHX__TIMER_ROUTE_TELL) {
-        phx__route_advert_flush(r, now);
-        return;
-    }
     phx__route_plan(r, now + ROUTE_FORGET_LOOK);
     route_rise(r, now);
     route_ask_due(r, now);
@@ -11223,9 +11238,9 @@ void phx__route_due(struct phx__route *r, int kind, uint64_t now, uint32_t *forg
 
 int phx__route_take_changed(struct phx__route *r, uint32_t *node)
 {
-    if (r->changed_count == 0)
+    if (r->changed.count == 0)
         return 0;
-    *node = r->changed[--r->changed_count];
+    *node = r->changed.at[--r->changed.count];
     route_at(r, *node)->flags &= (uint8_t)~PHX__DEST_CHANGED;
     return 1;
 }
@@ -11245,8 +11260,8 @@ uint32_t phx__route_next(const struct phx__route *r, uint32_t node)
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids *ids,
-                    struct phx__timers *timers, struct phx__rnd *rnd, int variant, int hop_limit,
-                    uint64_t incarnation, const struct phx__route_ops *ops)
+                    struct phx__timers *timers, struct phx__rnd *rnd, int hop_limit, uint64_t incarnation,
+                    const struct phx__route_ops *ops)
 {
     struct phx__dest *self;
 
@@ -11256,21 +11271,20 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
     r->timers = timers;
     r->rnd = rnd;
     r->ops = *ops;
-    r->variant = variant;
     r->hop_limit = hop_limit;
     r->relay = 1;
-    r->guide = PHX__NONE;
+    r->delegate = PHX__NONE;
     phx__route_table_init(&r->table, mem);
     if (route_know(r, PHX__SELF, 0) != 0
-        || phx__timer_new(timers, PHX__TIMER_ROUTE_TELL, 0, &r->tell_timer)
-        || phx__timer_new(timers, PHX__TIMER_ROUTE_CHORE, 0, &r->chore_timer))
+        || phx__timer_new(timers, PHX__TIMER_ROUTE_TELL, 0, &r->pace.tell_timer)
+        || phx__timer_new(timers, PHX__TIMER_ROUTE_CHORE, 0, &r->pace.chore_timer))
         return PHX_ENOMEM; /* the caller frees r and timers */
     self = route_at(r, PHX__SELF);
-    self->incarnation = r->risen_from = incarnation;
+    self->incarnation = r->rise.from = incarnation;
     self->hops = 0;
     self->seq = 1;
     r->digest = route_term(r, PHX__SELF);
-    r->around = phx__id_hash(&ids->at[PHX__SELF]);
+    r->neighbourhood = phx__id_hash(&ids->at[PHX__SELF]);
     r->reachable = 1;
     return 0;
 }
@@ -11279,11 +11293,10 @@ void phx__route_free(struct phx__route *r)
 {
     phx__route_table_free(&r->table);
     phx__mem_put(r->mem, r->nbrs, r->nbr_capacity * sizeof *r->nbrs);
-    phx__mem_put(r->mem, r->dirty, r->dirty_capacity * sizeof *r->dirty);
-    phx__mem_put(r->mem, r->changed, r->changed_capacity * sizeof *r->changed);
-    phx__mem_put(r->mem, r->open, r->open_capacity * sizeof *r->open);
+    phx__mem_put(r->mem, r->dirty.at, r->dirty.capacity * sizeof *r->dirty.at);
+    phx__mem_put(r->mem, r->changed.at, r->changed.capacity * sizeof *r->changed.at);
+    phx__mem_put(r->mem, r->undelegated.at, r->undelegated.capacity * sizeof *r->undelegated.at);
     phx__mem_put(r->mem, r->out, r->out_capacity * sizeof *r->out);
-    phx__mem_put(r->mem, r->out_ids, r->out_id_capacity * sizeof *r->out_ids);
 }
 
 int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, uint64_t now)
@@ -11297,7 +11310,7 @@ int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, ui
 }
 
 /* ======== src/route/advert.c ======== */
-/* advert_tell.c - the routing's third part: which neighbour must be told what, and when. */
+/* advert.c - the routing's third part: which neighbour must be told what, and when. */
 #ifdef PHX_LINES
 #line 1 "src/route/advert.c"
 #endif
@@ -11306,16 +11319,15 @@ int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, ui
  * wire. This file is that rule (advert_covered), the entries that follow from it (advert_needs), and the
  * pace at which they leave (phx__route_advert_flush).
  *
- * In a crowd that starts, a thousand of these questions would be asked for each link that comes up, of each
- * destination for the new neighbour and of the new one for each neighbour, and nearly all have the same
- * answer: the hub tells. So one neighbour is the *guide*, the one that leads to most. A destination which it
- * offers as well as we can is *left* to it, and a neighbour of which it says that it is next to it is *near*
- * it. Of what is left nobody near need be told: that is the case of advert_covered in which w is the guide.
- * Only the others are looked at, which are few: those not left are kept in a list (open), and those that
- * have changed and are not left stand in front of all that have changed. What holds of a destination
- * changes only with a change of the destination, so it is enough to look at those that have changed. After a
- * loss, and where somebody was told something that may have to be corrected, all are looked at as if there
- * were no guide.
+ * In a crowd that starts, the rule would be asked a thousand times for each link that comes up, and nearly
+ * all answers are the same: the hub tells. So one neighbour, the next hop for most destinations, is the
+ * *delegate*. A destination is delegated if the delegate advertises it at least as well as we do. Neighbours
+ * adjacent to the delegate, by its own word, need no updates about delegated destinations: that is the case
+ * of advert_covered in which w is the delegate. The others are few: destinations that are not delegated
+ * stand in a list, and those that have changed and are not delegated stand in front of all that have changed.
+ * Whether a destination is delegated changes only with the destination, so it is enough to look at those
+ * that have changed. After a loss, and where a neighbour was told something that may have to be corrected,
+ * all destinations are looked at as if there were no delegate.
  */
 /* include "route/route.h" */
 
@@ -11335,10 +11347,10 @@ static struct phx__dest *advert_at(const struct phx__route *r, uint32_t node)
 static int advert_surrounds(const struct phx__route *r, const struct phx__route_nbr *j,
                            uint32_t *but)
 {
-    uint64_t differs = j->around ^ r->around;
+    uint64_t differs = j->neighbourhood ^ r->neighbourhood;
 
     *but = PHX__NONE;
-    if (j->around == 0)
+    if (j->neighbourhood == 0)
         return 0;
     if (differs == 0)
         return 1;
@@ -11351,12 +11363,12 @@ static int advert_surrounds(const struct phx__route *r, const struct phx__route_
 static int advert_adjacent(const struct phx__route *r, uint32_t w, const struct phx__route_nbr *j)
 {
     const struct phx__route_nbr *nw = phx__route_nbr(r, w);
-    const struct phx__heard *h = phx__route_table_heard(advert_at(r, j->node), w);
+    const struct phx__offer *h = phx__route_table_offer(advert_at(r, j->node), w);
     uint32_t but;
 
     if (h != NULL && h->hops == 1)
         return 2;
-    h = phx__route_table_heard(advert_at(r, w), j->node);
+    h = phx__route_table_offer(advert_at(r, w), j->node);
     if (h != NULL && h->hops == 1)
         return 1;
     if (advert_surrounds(r, j, &but) && but != w)
@@ -11376,18 +11388,18 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
                          int strict)
 {
     const struct phx__dest *d = advert_at(r, v);
-    const struct phx__heard *h = phx__route_table_heard(d, j->node);
+    const struct phx__offer *h = phx__route_table_offer(d, j->node);
     uint32_t i, but;
 
     if (h != NULL && (h->hops == 1 || (h->seq >= d->seq && h->hops <= d->hops + 1)))
         return 1;
-    h = phx__route_table_heard(advert_at(r, j->node), v); /* v says that j is next to it */
+    h = phx__route_table_offer(advert_at(r, j->node), v); /* v says that j is next to it */
     if (h != NULL && h->hops == 1 && d->hops == 1)
         return 1;
     if (d->hops == 1 && advert_surrounds(r, j, &but) && but != v)
         return 1;
-    for (i = 0; i < d->heard_count; i++) {
-        h = &phx__route_table_heards(d)[i];
+    for (i = 0; i < d->offer_count; i++) {
+        h = &phx__route_table_offers(d)[i];
         if (h->nbr == j->node || h->seq < d->seq || h->hops > d->hops)
             continue;
         if (advert_adjacent(r, h->nbr, j) > (h->hops < d->hops ? 0 : strict ? 2 : 1))
@@ -11400,12 +11412,11 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
 static int advert_needs(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
 {
     const struct phx__dest *d = advert_at(r, v);
-    const struct phx__told *t = phx__route_table_told(d, j->node);
+    const struct phx__advertised *t = phx__route_table_advertised(d, j->node);
 
-    if (r->variant
-        != PHX_ROUTING_DEFAULT) /* there an owner must hear of its retraction, to answer it */
+    if (PHX__ROUTE_RULES(r)) /* there an owner must hear of its retraction, to answer it */
         return (v == PHX__SELF || r->relay) && (v != j->node || d->hops == PHX__UNREACHABLE)
-               && phx__route_classic_needs(r, d, j->node);
+               && PHX__ROUTE_RULE(r, needs(r, d, j->node));
     if (v == j->node)
         return t != NULL && t->asked; /* it asked what we know of it: it began a new life too low */
     if (v != PHX__SELF && !r->relay)
@@ -11429,7 +11440,7 @@ static int advert_needs(const struct phx__route *r, uint32_t v, const struct phx
     return !advert_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1);
 }
 
-static void advert_advertised(struct phx__dest *d)
+static void advert_lower_feasible(struct phx__dest *d)
 {
     if (d->hops == PHX__UNREACHABLE)
         return;
@@ -11444,13 +11455,13 @@ static void advert_advertised(struct phx__dest *d)
 static int advert_tell(struct phx__route *r, uint32_t v, uint32_t j, uint32_t count)
 {
     struct phx__dest *d = advert_at(r, v);
-    const struct phx__told *t = phx__route_table_told(d, j);
-    const struct phx__told word = { d->seq, d->card_version, 0, d->hops, 0 };
+    const struct phx__advertised *t = phx__route_table_advertised(d, j);
+    const struct phx__advertised word = { d->seq, d->card_version, 0, d->hops, 0 };
     int with_card = t == NULL ? d->card_version > 0 : d->card_version > t->card || t->asked;
     struct phx__entry *e;
 
     if (phx__mem_grow(r->mem, &r->out, &r->out_capacity, count + 1, sizeof *r->out)
-        || phx__route_table_tell(&r->table, d, j, &word) != 0)
+        || phx__route_table_advertise(&r->table, d, j, &word) != 0)
         return PHX_ENOMEM;
     e = &r->out[count];
     memset(e, 0, sizeof *e);
@@ -11463,117 +11474,116 @@ static int advert_tell(struct phx__route *r, uint32_t v, uint32_t j, uint32_t co
         e->card = d->card->at;
         e->card_size = d->card->size;
     }
-    advert_advertised(d);
+    advert_lower_feasible(d);
     return 0;
 }
 
-/* ---- The guide ------------------------------------------------------------------------------- */
+/* ---- The delegate ---------------------------------------------------------------------------- */
 
-/* It is not worth it for fewer. */
-#define ADVERT_GUIDED 16u
+/* With fewer nodes known a delegate saves nothing. */
+#define ADVERT_DELEGATED 16u
 
-static int advert_is_near_guide(const struct phx__route *r, uint32_t nbr)
+static int advert_is_adjacent_to_delegate(const struct phx__route *r, uint32_t nbr)
 {
-    const struct phx__heard *h = phx__route_table_heard(advert_at(r, nbr), r->guide);
+    const struct phx__offer *h = phx__route_table_offer(advert_at(r, nbr), r->delegate);
 
-    return nbr == r->guide || (h != NULL && h->hops == 1);
+    return nbr == r->delegate || (h != NULL && h->hops == 1);
 }
 
-static void advert_open(struct phx__route *r, uint32_t v)
+static void advert_list_undelegated(struct phx__route *r, uint32_t v)
 {
     struct phx__dest *d = advert_at(r, v);
 
-    if (d->flags & PHX__DEST_OPEN)
+    if (d->flags & PHX__DEST_UNDELEGATED)
         return;
-    if (phx__mem_grow(r->mem, &r->open, &r->open_capacity, r->open_count + 1, sizeof *r->open) != 0) {
-        r->guide = PHX__NONE; /* without the list there is no guide, and all is looked at */
+    if (phx__mem_grow(r->mem, &r->undelegated.at, &r->undelegated.capacity, r->undelegated.count + 1,
+                      sizeof *r->undelegated.at) != 0) {
+        r->delegate = PHX__NONE; /* without the list there is no delegate, and all is looked at */
         return;
     }
-    d->flags |= PHX__DEST_OPEN;
-    r->open[r->open_count++] = v;
+    d->flags |= PHX__DEST_UNDELEGATED;
+    r->undelegated.at[r->undelegated.count++] = v;
 }
 
-/* Is v left to the guide, and near it if it is a neighbour? */
+/* Notes whether v is delegated, and whether it is a neighbour adjacent to the delegate. */
 static void advert_mark(struct phx__route *r, uint32_t v)
 {
     struct phx__dest *d = advert_at(r, v);
-    const struct phx__heard *h = phx__route_table_heard(d, r->guide);
+    const struct phx__offer *h = phx__route_table_offer(d, r->delegate);
 
-    d->flags &= (uint8_t)~PHX__DEST_LEFT;
+    d->flags &= (uint8_t)~PHX__DEST_DELEGATED;
     if (h != NULL && h->hops <= d->hops && h->seq >= d->seq)
-        d->flags |= PHX__DEST_LEFT;
+        d->flags |= PHX__DEST_DELEGATED;
     else
-        advert_open(r, v);
+        advert_list_undelegated(r, v);
     if (d->pos != PHX__TABLE_FAR)
-        r->nbrs[d->pos].near_guide = (uint8_t)advert_is_near_guide(r, v);
+        r->nbrs[d->pos].adjacent_to_delegate = (uint8_t)advert_is_adjacent_to_delegate(r, v);
 }
 
-/* The neighbour that leads to most others. What was known of the one before is forgotten. */
-static void advert_choose_guide(struct phx__route *r)
+/* Chooses the neighbour that leads to most others. What was noted for the former delegate is forgotten. */
+static void advert_choose_delegate(struct phx__route *r)
 {
     uint32_t v, most = 0;
 
-    r->guide = PHX__NONE;
-    r->guide_known = r->known;
-    r->open_count = 0;
+    r->delegate = PHX__NONE;
+    r->delegate_known = r->known;
+    r->undelegated.count = 0;
     for (v = 0; v < r->nbr_count; v++)
         r->nbrs[v].leads_to = 0;
     for (v = 0; v < r->table.capacity; v++) {
         struct phx__dest *d = advert_at(r, v);
         struct phx__route_nbr *n = d->next == v ? NULL : phx__route_nbr(r, d->next);
-        d->flags &= (uint8_t) ~(PHX__DEST_LEFT | PHX__DEST_OPEN);
+        d->flags &= (uint8_t) ~(PHX__DEST_DELEGATED | PHX__DEST_UNDELEGATED);
         if (n != NULL && ++n->leads_to > most) {
             most = n->leads_to;
-            r->guide = n->node;
+            r->delegate = n->node;
         }
     }
-    for (v = 0; v < r->table.capacity && r->guide != PHX__NONE; v++)
+    for (v = 0; v < r->table.capacity && r->delegate != PHX__NONE; v++)
         if (advert_at(r, v)->flags & PHX__DEST_KNOWN)
             advert_mark(r, v);
 }
 
-/* Those that are left now go from the list. So do those that were forgotten: they have lost the flag, or
- * stand in it once more since. */
-static void advert_sort_open(struct phx__route *r)
+/* Destinations that are delegated by now leave the list. So do forgotten ones: they have lost the flag, or stand
+ * in the list a second time. */
+static void advert_sort_undelegated(struct phx__route *r)
 {
     uint32_t i, kept = 0;
 
-    for (i = 0; i < r->open_count; i++) {
-        struct phx__dest *d = advert_at(r, r->open[i]);
-        if ((d->flags & PHX__DEST_OPEN) && !(d->flags & PHX__DEST_LEFT))
-            r->open[kept++] = r->open[i];
-        d->flags &= (uint8_t)~PHX__DEST_OPEN;
+    for (i = 0; i < r->undelegated.count; i++) {
+        struct phx__dest *d = advert_at(r, r->undelegated.at[i]);
+        if ((d->flags & PHX__DEST_UNDELEGATED) && !(d->flags & PHX__DEST_DELEGATED))
+            r->undelegated.at[kept++] = r->undelegated.at[i];
+        d->flags &= (uint8_t)~PHX__DEST_UNDELEGATED;
     }
     for (i = 0; i < kept; i++)
-        advert_at(r, r->open[i])->flags |= PHX__DEST_OPEN;
-    r->open_count = kept;
+        advert_at(r, r->undelegated.at[i])->flags |= PHX__DEST_UNDELEGATED;
+    r->undelegated.count = kept;
 }
 
-/* Takes note of what has changed; those of it that everybody must be looked at for come first in the list:
- * how many. */
+/* Takes note of what has changed. Destinations about which every neighbour must be asked come first in the
+ * list of dirty ones: how many. */
 static uint32_t advert_sort_out(struct phx__route *r)
 {
     uint32_t i, count = 0;
 
-    if (r->known >= ADVERT_GUIDED && r->variant == PHX_ROUTING_DEFAULT && r->known > 2 * r->guide_known)
-        advert_choose_guide(r);
-    for (i = 0; i < r->dirty_count && r->guide != PHX__NONE; i++)
-        advert_mark(r, r->dirty[i]);
-    if (r->guide == PHX__NONE)
-        return r->dirty_count;
-    for (i = 0; i < r->dirty_count; i++) {
-        uint32_t v = r->dirty[i];
+    if (r->known >= ADVERT_DELEGATED && !PHX__ROUTE_RULES(r) && r->known > 2 * r->delegate_known)
+        advert_choose_delegate(r);
+    for (i = 0; i < r->dirty.count && r->delegate != PHX__NONE; i++)
+        advert_mark(r, r->dirty.at[i]);
+    if (r->delegate == PHX__NONE)
+        return r->dirty.count;
+    for (i = 0; i < r->dirty.count; i++) {
+        uint32_t v = r->dirty.at[i];
         const struct phx__dest *d = advert_at(r, v);
-        if ((d->flags & PHX__DEST_LEFT) && !(d->flags & PHX__DEST_LOSS) && d->told == NULL)
+        if ((d->flags & PHX__DEST_DELEGATED) && !(d->flags & PHX__DEST_LOSS) && d->advertised == NULL)
             continue;
-        r->dirty[i] = r->dirty[count];
-        r->dirty[count++] = v;
+        r->dirty.at[i] = r->dirty.at[count];
+        r->dirty.at[count++] = v;
     }
-    advert_sort_open(r);
+    advert_sort_undelegated(r);
     return count;
 }
-
-#undef ADVERT_GUIDED
 
 /* ---- Telling --------------------------------------------------------------------------------- */
 
@@ -11586,16 +11596,16 @@ struct advert_view {
 static void advert_look_for(const struct phx__route *r, struct phx__route_nbr *n, uint32_t urgent,
                            struct advert_view *out)
 {
-    int guided = r->guide != PHX__NONE && n->dirty < 2 && !n->relinked;
+    int delegated = r->delegate != PHX__NONE && n->dirty < 2 && !n->relinked;
 
-    if (n->dirty && guided)
-        n->near_guide = (uint8_t)advert_is_near_guide(r, n->node);
-    guided = guided && n->near_guide;
-    out->at[0] = r->dirty;
-    out->count[0] = guided ? urgent : r->dirty_count;
-    out->at[1] = r->open;
-    out->count[1] = n->dirty && guided ? r->open_count : 0;
-    if (n->dirty && !guided) {
+    if (n->dirty && delegated)
+        n->adjacent_to_delegate = (uint8_t)advert_is_adjacent_to_delegate(r, n->node);
+    delegated = delegated && n->adjacent_to_delegate;
+    out->at[0] = r->dirty.at;
+    out->count[0] = delegated ? urgent : r->dirty.count;
+    out->at[1] = r->undelegated.at;
+    out->count[1] = n->dirty && delegated ? r->undelegated.count : 0;
+    if (n->dirty && !delegated) {
         out->at[0] = NULL;
         out->count[0] = r->table.capacity;
     }
@@ -11624,16 +11634,15 @@ static void advert_tell_nbr(struct phx__route *r, struct phx__route_nbr *n, uint
     n->relinked = 0;
     if (count == 0)
         return;
-    r->out_id_count = 0;
-    if (r->variant == PHX_ROUTING_PAPER)
-        phx__route_classic_sets(r, count);
-    r->updates_out++;
-    r->entries_out += count;
-    r->ops.update(r->ops.ctx, n->node, r->out, count, r->out_ids, r->out_id_count);
+    if (PHX__ROUTE_RULES(r))
+        (void)PHX__ROUTE_RULE(r, leaves(r, n->node, count));
+    r->counters.updates_out++;
+    r->counters.entries_out += count;
+    r->ops.update(r->ops.ctx, n->node, r->out, count);
 }
 
-/* From here on everybody who relied on our links with these nodes knows that they are gone. Whoever finds no
- * memory for it is seen to when there is a link again. */
+/* From here on everybody who relied on our links with these nodes knows that the links are gone. What could
+ * not be taken out for lack of memory is taken out when there is a link again. */
 static void advert_drop_lapsed(struct phx__route *r)
 {
     uint32_t node, v;
@@ -11642,7 +11651,7 @@ static void advert_drop_lapsed(struct phx__route *r)
         if (!(advert_at(r, node)->flags & PHX__DEST_LAPSED))
             continue;
         for (v = 0; v < r->table.capacity; v++)
-            r->leftover |= phx__route_table_tell(&r->table, advert_at(r, v), node, NULL) != 0;
+            r->leftover |= phx__route_table_advertise(&r->table, advert_at(r, v), node, NULL) != 0;
         advert_at(r, node)->flags &= (uint8_t)~PHX__DEST_LAPSED;
         r->lapsed--;
     }
@@ -11652,35 +11661,35 @@ static void advert_tell_all(struct phx__route *r)
 {
     uint32_t i, urgent = advert_sort_out(r);
 
-    r->look = r->urgent = 0;
+    r->pace.look = r->pace.urgent = 0;
     for (i = 0; i < r->nbr_count; i++) {
         advert_tell_nbr(r, &r->nbrs[i], urgent);
-        r->look |= r->nbrs[i].dirty != 0;
+        r->pace.look |= r->nbrs[i].dirty != 0;
     }
-    if (r->look) /* no memory for some of it: again, soon */
-        phx__timer_set(r->timers, r->tell_timer, r->told_at + ADVERT_GAP_MAX);
-    for (i = 0; i < r->dirty_count; i++)
-        advert_at(r, r->dirty[i])->flags &= (uint8_t) ~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
-    r->dirty_count = 0;
+    if (r->pace.look) /* no memory for some of it: again, soon */
+        phx__timer_set(r->timers, r->pace.tell_timer, r->pace.told_at + ADVERT_GAP_MAX);
+    for (i = 0; i < r->dirty.count; i++)
+        advert_at(r, r->dirty.at[i])->flags &= (uint8_t) ~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
+    r->dirty.count = 0;
     advert_drop_lapsed(r);
 }
 
-/* Whoever relies on our neighbourhood must know when it shrinks. That it grew can wait for quiet. */
+/* Neighbours that rely on our neighbourhood must know when it shrinks. That it grew can wait for quiet. */
 static void advert_beat_shrunk(struct phx__route *r)
 {
     uint32_t i;
 
-    if (!r->shrunk)
+    if (!r->pace.shrunk)
         return;
-    r->shrunk = 0;
+    r->pace.shrunk = 0;
     for (i = 0; i < r->nbr_count; i++)
-        if (r->nbrs[i].around_told != 0 && r->nbrs[i].around_told != r->around)
+        if (r->nbrs[i].neighbourhood_told != 0 && r->nbrs[i].neighbourhood_told != r->neighbourhood)
             r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
 }
 
 static uint64_t advert_next_gap(const struct phx__route *r)
 {
-    uint64_t most = ADVERT_GAP_MIN + r->known * ADVERT_GAP_EACH, gap = r->gap * 2;
+    uint64_t most = ADVERT_GAP_MIN + r->known * ADVERT_GAP_EACH, gap = r->pace.gap * 2;
 
     if (most > ADVERT_GAP_MAX)
         most = ADVERT_GAP_MAX;
@@ -11689,182 +11698,32 @@ static uint64_t advert_next_gap(const struct phx__route *r)
 
 void phx__route_advert_flush(struct phx__route *r, uint64_t now)
 {
-    if (r->dirty_count == 0 && !r->look && !r->shrunk)
+    if (r->dirty.count == 0 && !r->pace.look && !r->pace.shrunk)
         return;
-    if (now > r->told_at + 2 * r->gap)
-        r->gap = 0;
-    if (!r->urgent && now < r->told_at + r->gap) {
-        phx__timer_set(r->timers, r->tell_timer, r->told_at + r->gap);
+    if (now > r->pace.told_at + 2 * r->pace.gap)
+        r->pace.gap = 0;
+    if (!r->pace.urgent && now < r->pace.told_at + r->pace.gap) {
+        phx__timer_set(r->timers, r->pace.tell_timer, r->pace.told_at + r->pace.gap);
         return;
     }
-    phx__timer_stop(r->timers, r->tell_timer);
-    r->gap = advert_next_gap(r);
-    r->told_at = now;
+    phx__timer_stop(r->timers, r->pace.tell_timer);
+    r->pace.gap = advert_next_gap(r);
+    r->pace.told_at = now;
     advert_tell_all(r);
     advert_beat_shrunk(r);
     if (r->nbr_count > 0) {
-        r->quiet_due = 1;
+        r->pace.quiet_due = 1;
         phx__route_plan(r, phx__route_quiet_at(r));
     }
 }
 
-/* ======== src/route/classic.c ======== */
-/* classic.c - the papers' update rules, plain DSDV and with trans and rcpt sets, for comparison. */
-#ifdef PHX_LINES
-#line 1 "src/route/classic.c"
-#endif
-/*
- * Selected by cfg.routing for tests and benchmarks only: they are how the figures of Kaneda, Taura and
- * Yonezawa (CCGrid 2004) are drawn again, and how it is known what the default's changes are worth. Both
- * follow section 4.2: a larger number wins, at the same number fewer hops; a node that loses its next
- * hop raises the number itself and announces the loss, and the owner answers with a number above it. So
- * one cut link takes its destination from everybody for a round trip, which is why this is not the
- * default.
- *
- * PHX_ROUTING_NAIVE tells every neighbour of every change. PHX_ROUTING_PAPER keeps section 4.5's two sets
- * per entry: trans, to whom it was sent, and rcpt, who has it or will soon get it from another. trans is
- * the list of told, with the number and hops in use; rcpt is the list of heard, emptied whenever the
- * route improves. On an improving entry from u, rcpt becomes {u} and u's trans (Figure 2, not the text,
- * which forgets the latter); on others the rules are the corrected ones: whoever is behind leaves both
- * sets, so that it is told.
- */
-/* include "route/route.h" */
-
-/* A number that means "unreachable" must beat the one it ends, and the owner's next must beat it. */
-void phx__route_classic_lost(struct phx__route *r, uint32_t nbr, uint32_t node, uint64_t now)
+void phx__route_advert_due(struct phx__route *r, int kind, uint64_t now, uint32_t *forgotten)
 {
-    struct phx__dest *d = &r->table.at[node];
-
-    if (d->next != nbr || d->hops == PHX__UNREACHABLE)
-        return;
-    phx__route_table_unhear_all(&r->table, d);
-    phx__route_use(r, node, PHX__NONE, d->seq + 1, PHX__UNREACHABLE, now);
-}
-
-static int classic_improves(const struct phx__dest *d, const struct phx__entry *e)
-{
-    if (e->seq != d->seq)
-        return e->seq > d->seq;
-    return e->hops < PHX__UNREACHABLE - 1 && e->hops + 1 < d->hops;
-}
-
-static int classic_received(struct phx__route *r, struct phx__dest *d, uint32_t nbr,
-                            const struct phx__entry *e)
-{
-    struct phx__heard *h = phx__route_table_hear(&r->table, d, nbr);
-
-    if (h == NULL)
-        return PHX_ENOMEM;
-    h->seq = e->seq;
-    h->hops = e->hops;
-    return 0;
-}
-
-/* Adds the sender's trans set to rcpt. Ids unknown here cannot be neighbours, so they do not matter. */
-static int classic_promises(struct phx__route *r, struct phx__dest *d, const struct phx__entry *e,
-                            const uint8_t *trans)
-{
-    uint16_t i;
-
-    for (i = 0; i < e->trans_count; i++) {
-        struct phx_id id;
-        uint32_t node;
-        memcpy(id.b, trans + (size_t)i * sizeof id.b, sizeof id.b);
-        node = phx__id_find(r->ids, &id);
-        if (node != PHX__NONE && classic_received(r, d, node, e) != 0)
-            return PHX_ENOMEM;
-    }
-    return 0;
-}
-
-static int classic_other(struct phx__route *r, uint32_t nbr, uint32_t node,
-                         const struct phx__entry *e, const uint8_t *trans, uint64_t now)
-{
-    struct phx__dest *d = &r->table.at[node];
-    int behind = e->seq < d->seq
-                 || (e->seq == d->seq && e->hops > d->hops + 1 && d->hops != PHX__UNREACHABLE);
-
-    if (behind) {
-        phx__route_table_unhear(&r->table, d, nbr);
-        phx__route_touch(r, node, now);
-        return phx__route_table_tell(&r->table, d, nbr, NULL);
-    }
-    if (e->seq != d->seq)
-        return 0;
-    if (classic_received(r, d, nbr, e) != 0)
-        return PHX_ENOMEM;
-    return e->hops <= d->hops ? classic_promises(r, d, e, trans) : 0;
-}
-
-int phx__route_classic_entry(struct phx__route *r, uint32_t nbr, uint32_t node,
-                             const struct phx__entry *e, const uint8_t *trans, uint64_t now)
-{
-    struct phx__dest *d = &r->table.at[node];
-
-    if (!classic_improves(d, e))
-        return classic_other(r, nbr, node, e, trans, now);
-    phx__route_table_unhear_all(&r->table, d);
-    phx__route_table_told_hops(d, PHX__UNREACHABLE); /* out of trans; the card they have stays known */
-    if (e->hops < PHX__UNREACHABLE - 1)
-        phx__route_use(r, node, nbr, e->seq, (uint8_t)(e->hops + 1), now);
+    *forgotten = PHX__NONE;
+    if (kind == PHX__TIMER_ROUTE_TELL)
+        phx__route_advert_flush(r, now);
     else
-        phx__route_use(r, node, PHX__NONE, e->seq, PHX__UNREACHABLE, now);
-    phx__route_touch(r, node, now);
-    return classic_received(r, d, nbr, e) || classic_promises(r, d, e, trans) ? PHX_ENOMEM : 0;
-}
-
-int phx__route_classic_needs(const struct phx__route *r, const struct phx__dest *d, uint32_t nbr)
-{
-    const struct phx__told *t = phx__route_table_told(d, nbr);
-
-    if (d->card_version == 0 && d->hops == PHX__UNREACHABLE && d->told == NULL
-        && d->heard_count == 0)
-        return 0;
-    if (t != NULL && !t->asked && t->seq == d->seq && t->hops == d->hops
-        && t->card >= d->card_version)
-        return 0;
-    return r->variant == PHX_ROUTING_NAIVE || phx__route_table_heard(d, nbr) == NULL;
-}
-
-static int classic_put_id(struct phx__route *r, uint32_t node)
-{
-    if (r->out_id_count == UINT16_MAX
-        || phx__mem_grow(r->mem, &r->out_ids, &r->out_id_capacity, r->out_id_count + 1,
-                         sizeof *r->out_ids))
-        return PHX_ENOMEM;
-    r->out_ids[r->out_id_count++] = r->ids->at[node];
-    return 0;
-}
-
-static int classic_put_run(struct phx__route *r, const struct phx__dest *d,
-                           const struct phx__told_run *run)
-{
-    uint32_t k;
-
-    if (run->word.seq != d->seq || run->word.hops != d->hops)
-        return 0;
-    for (k = 0; k < run->count; k++)
-        if (classic_put_id(r, run->first + k))
-            return PHX_ENOMEM;
-    return 0;
-}
-
-/* Attaches to each entry in out its trans set: a run of the message's table of ids. A set that finds no
- * room is sent empty, which costs a redundant message and nothing else. */
-void phx__route_classic_sets(struct phx__route *r, uint32_t count)
-{
-    uint32_t i, k;
-
-    for (i = 0; i < count; i++) {
-        struct phx__entry *e = &r->out[i];
-        const struct phx__dest *d = &r->table.at[phx__id_find(r->ids, &e->id)];
-        uint32_t first = r->out_id_count;
-        for (k = 0; d->told != NULL && k < d->told->count; k++)
-            if (classic_put_run(r, d, &d->told->at[k]))
-                break;
-        e->trans_first = (uint16_t)first;
-        e->trans_count = (uint16_t)(r->out_id_count - first);
-    }
+        phx__route_chores(r, now, forgotten);
 }
 
 /* ======== src/detect/detect.c ======== */
@@ -21526,18 +21385,14 @@ static int frames_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
     return 0;
 }
 
-/* How many entries from `first` on go into one frame, and how many bytes and ids of trans sets they need. */
-static uint32_t frames_fit(const struct phx__entry *e, uint32_t first, uint32_t count, size_t *bytes,
-                         uint32_t *ids)
+/* How many entries from `first` on go into one frame, and how many bytes they need. */
+static uint32_t frames_fit(const struct phx__entry *e, uint32_t first, uint32_t count, size_t *bytes)
 {
     uint32_t i;
 
     *bytes = PHX__WIRE_HEADER + 2;
-    *ids = 0;
     for (i = first; i < count; i++) {
-        int same = i > first && e[i].trans_first == e[i - 1].trans_first
-                   && e[i].trans_count == e[i - 1].trans_count;
-        size_t more = PHX__ENTRY_SIZE + 8 + (same ? 0 : e[i].trans_count * sizeof(struct phx_id));
+        size_t more = PHX__ENTRY_SIZE + 8;
         if (e[i].card_size <= FRAMES_CARD_INLINE)
             more += e[i].card_size;
         /* The receiver keeps one large card at a time: it goes with its entry alone. */
@@ -21546,86 +21401,50 @@ static uint32_t frames_fit(const struct phx__entry *e, uint32_t first, uint32_t 
                 || e[i - 1].card_size > FRAMES_CARD_INLINE))
             break;
         *bytes += more;
-        *ids += same ? 0 : e[i].trans_count;
     }
     return i - first;
 }
 
-/* The trans sets of these entries, laid end to end in the order of the entries. */
-static void frames_put_ids(struct phx__writer *w, const struct phx__entry *e, uint32_t count,
-                         const struct phx_id *ids)
+static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *entries, uint32_t count,
+                              size_t bytes)
 {
-    uint32_t i;
-
-    for (i = 0; i < count; i++) {
-        if (i > 0 && e[i].trans_first == e[i - 1].trans_first
-            && e[i].trans_count == e[i - 1].trans_count)
-            continue;
-        phx__buf_put_bytes(w, ids + e[i].trans_first, e[i].trans_count * sizeof *ids);
-    }
-}
-
-static void frames_put_entries(struct phx__writer *w, const struct phx__entry *entries,
-                             uint32_t count, int flags)
-{
-    uint16_t at = 0;
-    uint32_t i;
-
-    for (i = 0; i < count; i++) {
-        struct phx__entry e = entries[i];
-        if (i > 0 && e.trans_first == entries[i - 1].trans_first
-            && e.trans_count == entries[i - 1].trans_count)
-            at = (uint16_t)(at - e.trans_count);
-        e.trans_first = at;
-        at = (uint16_t)(at + e.trans_count);
-        e.flags = e.card == NULL                   ? 0
-                  : e.card_size > FRAMES_CARD_INLINE ? PHX__ENTRY_CARD_SENT
-                                                   : PHX__ENTRY_CARD;
-        phx__wire_put_entry(w, flags, &e);
-    }
-}
-
-static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *e, uint32_t count,
-                            size_t bytes, uint32_t id_count, const struct phx_id *ids)
-{
-    int flags = p->cfg.routing == PHX_ROUTING_PAPER ? (int)PHX__UPDATE_TRANS : 0;
     struct phx__writer w;
     struct phx__link *l;
     uint32_t i;
     size_t start;
 
     for (i = 0; i < count; i++)
-        if (e[i].card != NULL && e[i].card_size > FRAMES_CARD_INLINE
-            && frames_send_card(p, nbr, &e[i]) != 0)
+        if (entries[i].card != NULL && entries[i].card_size > FRAMES_CARD_INLINE
+            && frames_send_card(p, nbr, &entries[i]) != 0)
             return PHX_ENOMEM;
     if ((l = frames_writer(p, nbr, bytes, &w)) == NULL)
         return PHX_ENOMEM;
-    start = phx__wire_begin(&w, PHX__UPDATE, flags, 0);
-    phx__buf_put_u16(&w, (uint16_t)id_count);
-    if (id_count > 0)
-        frames_put_ids(&w, e, count, ids);
-    frames_put_entries(&w, e, count, flags);
+    start = phx__wire_begin(&w, PHX__UPDATE, 0, 0);
+    phx__buf_put_u16(&w, 0);
+    for (i = 0; i < count; i++) {
+        struct phx__entry e = entries[i];
+        e.flags = e.card == NULL                     ? 0
+                  : e.card_size > FRAMES_CARD_INLINE ? PHX__ENTRY_CARD_SENT
+                                                     : PHX__ENTRY_CARD;
+        phx__wire_put_entry(&w, 0, &e);
+    }
     phx__wire_end(&w, start);
     frames_queue(p, l, &w);
     return 0;
 }
 
-static void frames_update(void *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count,
-                        const struct phx_id *ids, uint32_t id_count)
+static void frames_update(void *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count)
 {
     phx *p = ctx;
-    uint32_t first = 0;
+    uint32_t first, n;
+    size_t bytes;
 
-    (void)id_count;
-    while (first < count) {
-        size_t bytes;
-        uint32_t set;
-        uint32_t n = frames_fit(entries, first, count, &bytes, &set);
-        if (frames_send_update(p, nbr, entries + first, n, bytes, set, ids) != 0) {
+    for (first = 0; first < count; first += n) {
+        n = frames_fit(entries, first, count, &bytes);
+        if (frames_send_update(p, nbr, entries + first, n, bytes) != 0) {
             frames_lost(p, nbr);
             return;
         }
-        first += n;
     }
 }
 
@@ -21806,15 +21625,13 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
         return PHX_EPROTO;
     p->updates_in++;
     while ((got = phx__wire_next_entry(&u, f->flags, &e)) > 0) {
-        const uint8_t *trans =
-            u.ids == NULL ? NULL : u.ids + (size_t)e.trans_first * sizeof(struct phx_id);
         struct phx__card card;
         if (!frames_is_own_word(l, &e.id, e.hops) || frames_attach_card(l, &e) != 0
             || (e.card != NULL && phx__wire_get_card(e.card, e.card_size, &card) != 0))
             return PHX_EPROTO;
         p->entries_in++;
         phx__node_suspect_refuted(p, &e);
-        got = phx__route_entry(&p->route, l->peer, &e, trans, p->now);
+        got = phx__route_entry(&p->route, l->peer, &e, p->now);
         if (got == PHX_ENOMEM)
             return got; /* what is lost here nobody sends again: the next link starts with everything */
         dropped += got != 0;
@@ -21978,6 +21795,9 @@ int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame 
     case PHX__HAND: return phx__node_handover_on_hand(p, f);
     case PHX__TRACE: return phx__node_trace_on_trace(p, l, f);
     case PHX__CAST: return phx__post_multicast_data(&p->post, l->peer, f, p->now);
+#ifdef PHX_PAPER
+    case PHX__PAPER: return p->paper(p, l->peer, f);
+#endif
     default: return PHX_EPROTO;
     }
 }
@@ -22927,11 +22747,11 @@ static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     uint32_t i;
 
-    for (i = 0; d != NULL && i < d->heard_count && i < EXPLAIN_MANY; i++) {
+    for (i = 0; d != NULL && i < d->offer_count && i < EXPLAIN_MANY; i++) {
         phx__node_explain_text_put(t, "seen-by: ");
-        explain_node(t, p, phx__route_table_heards(d)[i].nbr);
+        explain_node(t, p, phx__route_table_offers(d)[i].nbr);
         phx__node_explain_text_put(t, ", hops ");
-        phx__node_explain_text_number(t, phx__route_table_heards(d)[i].hops);
+        phx__node_explain_text_number(t, phx__route_table_offers(d)[i].hops);
         phx__node_explain_text_put(t, "\n");
     }
 }
@@ -23422,12 +23242,12 @@ static void dump_json_seen(struct dump *d, uint32_t node)
     const struct phx__dest *dest = phx__route_dest(&d->p->route, node);
     uint32_t i;
 
-    for (i = 0; i < dest->heard_count; i++) {
+    for (i = 0; i < dest->offer_count; i++) {
         dump_item(d, "\n{\"by\":");
-        dump_id(d, &d->p->ids.at[phx__route_table_heards(dest)[i].nbr]);
+        dump_id(d, &d->p->ids.at[phx__route_table_offers(dest)[i].nbr]);
         phx__node_explain_text_put(&d->t, ",\"node\":");
         dump_id(d, &d->p->ids.at[node]);
-        dump_field(d, ",\"hops\":", phx__route_table_heards(dest)[i].hops);
+        dump_field(d, ",\"hops\":", phx__route_table_offers(dest)[i].hops);
         phx__node_explain_text_put(&d->t, "}");
     }
 }
@@ -23498,10 +23318,10 @@ static void dump_dot_seen(struct dump *d, uint32_t node)
     const struct phx__dest *dest = phx__route_dest(&d->p->route, node);
     uint32_t i;
 
-    for (i = 0; i < dest->heard_count; i++) {
-        uint32_t by = phx__route_table_heards(dest)[i].nbr;
-        const struct phx__heard *back = phx__route_table_heard(&d->p->route.table.at[by], node);
-        if (phx__route_table_heards(dest)[i].hops == 1 && (by < node || back == NULL || back->hops != 1))
+    for (i = 0; i < dest->offer_count; i++) {
+        uint32_t by = phx__route_table_offers(dest)[i].nbr;
+        const struct phx__offer *back = phx__route_table_offer(&d->p->route.table.at[by], node);
+        if (phx__route_table_offers(dest)[i].hops == 1 && (by < node || back == NULL || back->hops != 1))
             dump_dot_edge(d, by, node, " [color=gray];\n");
     }
 }
@@ -23845,13 +23665,13 @@ static void step_late(phx *p)
 /* Most steps bring none, and find that out with a look at each of these. */
 static int step_has_news(const phx *p)
 {
-    return p->route.changed_count > 0 || p->names.lost_count > 0 || p->late || p->card_stale
+    return p->route.changed.count > 0 || p->names.lost_count > 0 || p->late || p->card_stale
            || p->names.version != p->names_version || p->names.version != p->broken_version;
 }
 
 static int step_has_to_tell(const phx *p)
 {
-    return p->route.dirty_count > 0 || p->route.look || p->route.shrunk > 0;
+    return p->route.dirty.count > 0 || p->route.pace.look || p->route.pace.shrunk > 0;
 }
 
 static void step_settle(phx *p)
@@ -24127,7 +23947,7 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_LINK: step_link_due(p, arg); break;
     case PHX__TIMER_ROUTE_TELL:
     case PHX__TIMER_ROUTE_CHORE:
-        phx__route_due(&p->route, kind, p->now, &forgotten);
+        phx__route_advert_due(&p->route, kind, p->now, &forgotten);
         if (forgotten != PHX__NONE)
             step_forget(p, forgotten);
         break;
@@ -24270,7 +24090,7 @@ static void step_leave(phx *p)
             return;
         p->left = p->card_stale = 1;
         phx__node_handover_end(p);
-        p->route.gap = 0; /* the goodbye does not wait for its turn: the next step may close */
+        p->route.pace.gap = 0; /* the goodbye does not wait for its turn: the next step may close */
         phx__post_settle(&p->post, p->now);
         phx__timer_set(&p->timers, p->close_timer, p->close_at);
         return;
@@ -24330,7 +24150,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         step_leave(p);
     if (step_has_news(p))
         step_settle(p);
-    if (step_has_to_tell(p) && (!p->more || p->left || p->now > p->route.told_at + 20 * PHX__MS))
+    if (step_has_to_tell(p) && (!p->more || p->left || p->now > p->route.pace.told_at + 20 * PHX__MS))
         phx__route_advert_flush(&p->route, p->now);
     if (p->set.incarnation != phx__route_dest(&p->route, PHX__SELF)->incarnation) {
         p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
@@ -24342,7 +24162,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         phx__node_links_sweep(p);
     step_watch_spares(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */
-    p->more |= p->route.urgent || p->route.changed_count > 0;
+    p->more |= p->route.pace.urgent || p->route.changed.count > 0;
     p->stepping = 0;
     if (p->free_later) {
         phx_free(p);
@@ -24427,7 +24247,7 @@ static int step_open_brains(phx *p)
     phx__names_init(&p->names, &p->mem, &p->ids);
     phx__names_lost_init(&p->lost, &p->mem, &p->names, step_failed_at, p);
     phx__detect_init(&p->detect, &p->mem, &p->timers, &p->rnd, &p->cfg.detector, &live);
-    if ((err = phx__route_init(&p->route, &p->mem, &p->ids, &p->timers, &p->rnd, p->cfg.routing,
+    if ((err = phx__route_init(&p->route, &p->mem, &p->ids, &p->timers, &p->rnd,
                                (int)p->cfg.hop_limit, p->cfg.incarnation, &route))
             != 0
         || (err = phx__dial_init(&p->dial, &p->mem, &p->ids, &p->timers, &p->rnd, &dl, &disc)) != 0
@@ -24632,8 +24452,7 @@ int phx__node_api_config_check(const struct phx_config *c)
         return PHX_EINVAL; /* it would never see some of its buffers again */
     if ((c->tls_ca == NULL) != (c->tls_cert == NULL) || (c->tls_ca == NULL) != (c->tls_key == NULL))
         return PHX_EINVAL;
-    if (c->routing < PHX_ROUTING_DEFAULT || c->routing > PHX_ROUTING_PAPER
-        || (c->os != NULL && c->os->version != PHX_OS_VERSION)
+    if ((c->os != NULL && c->os->version != PHX_OS_VERSION)
         || (c->alloc != NULL && c->alloc->alloc == NULL))
         return PHX_EINVAL;
     return 0;
@@ -25129,9 +24948,9 @@ void phx_stats(const phx *p, struct phx_stats *s)
     s->frames_out = p->set.frames_out;
     s->updates_in = p->updates_in;
     s->entries_in = p->entries_in;
-    s->updates_out = p->route.updates_out;
-    s->entries_out = p->route.entries_out;
-    s->requests_out = p->route.requests_out;
+    s->updates_out = p->route.counters.updates_out;
+    s->entries_out = p->route.counters.entries_out;
+    s->requests_out = p->route.counters.requests_out;
     s->heartbeats_in = p->heartbeats_in;
     s->heartbeats_out = p->heartbeats_out;
     s->monitor_beats_in = p->monitor_beats_in;

@@ -343,6 +343,7 @@ jobs=${JOBS:-2}
 add 'amalgamation' 'quiet "phoenix.c is fresh" ./amalgamate.sh --check'
 add 'source' 'sh test/source.sh'
 add 'sizes' 'sh test/sizes.sh'
+add 'promises' 'sh test/promises.sh --check'
 add 'net' net
 stage 'sources' "$jobs"
 

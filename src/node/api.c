@@ -77,8 +77,7 @@ int phx__node_api_config_check(const struct phx_config *c)
         return PHX_EINVAL; /* it would never see some of its buffers again */
     if ((c->tls_ca == NULL) != (c->tls_cert == NULL) || (c->tls_ca == NULL) != (c->tls_key == NULL))
         return PHX_EINVAL;
-    if (c->routing < PHX_ROUTING_DEFAULT || c->routing > PHX_ROUTING_PAPER
-        || (c->os != NULL && c->os->version != PHX_OS_VERSION)
+    if ((c->os != NULL && c->os->version != PHX_OS_VERSION)
         || (c->alloc != NULL && c->alloc->alloc == NULL))
         return PHX_EINVAL;
     return 0;
@@ -574,9 +573,9 @@ void phx_stats(const phx *p, struct phx_stats *s)
     s->frames_out = p->set.frames_out;
     s->updates_in = p->updates_in;
     s->entries_in = p->entries_in;
-    s->updates_out = p->route.updates_out;
-    s->entries_out = p->route.entries_out;
-    s->requests_out = p->route.requests_out;
+    s->updates_out = p->route.counters.updates_out;
+    s->entries_out = p->route.counters.entries_out;
+    s->requests_out = p->route.counters.requests_out;
     s->heartbeats_in = p->heartbeats_in;
     s->heartbeats_out = p->heartbeats_out;
     s->monitor_beats_in = p->monitor_beats_in;

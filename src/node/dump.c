@@ -134,12 +134,12 @@ static void dump_json_seen(struct dump *d, uint32_t node)
     const struct phx__dest *dest = phx__route_dest(&d->p->route, node);
     uint32_t i;
 
-    for (i = 0; i < dest->heard_count; i++) {
+    for (i = 0; i < dest->offer_count; i++) {
         dump_item(d, "\n{\"by\":");
-        dump_id(d, &d->p->ids.at[phx__route_table_heards(dest)[i].nbr]);
+        dump_id(d, &d->p->ids.at[phx__route_table_offers(dest)[i].nbr]);
         phx__node_explain_text_put(&d->t, ",\"node\":");
         dump_id(d, &d->p->ids.at[node]);
-        dump_field(d, ",\"hops\":", phx__route_table_heards(dest)[i].hops);
+        dump_field(d, ",\"hops\":", phx__route_table_offers(dest)[i].hops);
         phx__node_explain_text_put(&d->t, "}");
     }
 }
@@ -210,10 +210,10 @@ static void dump_dot_seen(struct dump *d, uint32_t node)
     const struct phx__dest *dest = phx__route_dest(&d->p->route, node);
     uint32_t i;
 
-    for (i = 0; i < dest->heard_count; i++) {
-        uint32_t by = phx__route_table_heards(dest)[i].nbr;
-        const struct phx__heard *back = phx__route_table_heard(&d->p->route.table.at[by], node);
-        if (phx__route_table_heards(dest)[i].hops == 1 && (by < node || back == NULL || back->hops != 1))
+    for (i = 0; i < dest->offer_count; i++) {
+        uint32_t by = phx__route_table_offers(dest)[i].nbr;
+        const struct phx__offer *back = phx__route_table_offer(&d->p->route.table.at[by], node);
+        if (phx__route_table_offers(dest)[i].hops == 1 && (by < node || back == NULL || back->hops != 1))
             dump_dot_edge(d, by, node, " [color=gray];\n");
     }
 }

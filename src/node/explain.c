@@ -229,11 +229,11 @@ static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     uint32_t i;
 
-    for (i = 0; d != NULL && i < d->heard_count && i < EXPLAIN_MANY; i++) {
+    for (i = 0; d != NULL && i < d->offer_count && i < EXPLAIN_MANY; i++) {
         phx__node_explain_text_put(t, "seen-by: ");
-        explain_node(t, p, phx__route_table_heards(d)[i].nbr);
+        explain_node(t, p, phx__route_table_offers(d)[i].nbr);
         phx__node_explain_text_put(t, ", hops ");
-        phx__node_explain_text_number(t, phx__route_table_heards(d)[i].hops);
+        phx__node_explain_text_number(t, phx__route_table_offers(d)[i].hops);
         phx__node_explain_text_put(t, "\n");
     }
 }

@@ -60,18 +60,14 @@ static int frames_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
     return 0;
 }
 
-/* How many entries from `first` on go into one frame, and how many bytes and ids of trans sets they need. */
-static uint32_t frames_fit(const struct phx__entry *e, uint32_t first, uint32_t count, size_t *bytes,
-                         uint32_t *ids)
+/* How many entries from `first` on go into one frame, and how many bytes they need. */
+static uint32_t frames_fit(const struct phx__entry *e, uint32_t first, uint32_t count, size_t *bytes)
 {
     uint32_t i;
 
     *bytes = PHX__WIRE_HEADER + 2;
-    *ids = 0;
     for (i = first; i < count; i++) {
-        int same = i > first && e[i].trans_first == e[i - 1].trans_first
-                   && e[i].trans_count == e[i - 1].trans_count;
-        size_t more = PHX__ENTRY_SIZE + 8 + (same ? 0 : e[i].trans_count * sizeof(struct phx_id));
+        size_t more = PHX__ENTRY_SIZE + 8;
         if (e[i].card_size <= FRAMES_CARD_INLINE)
             more += e[i].card_size;
         /* The receiver keeps one large card at a time: it goes with its entry alone. */
@@ -80,86 +76,50 @@ static uint32_t frames_fit(const struct phx__entry *e, uint32_t first, uint32_t 
                 || e[i - 1].card_size > FRAMES_CARD_INLINE))
             break;
         *bytes += more;
-        *ids += same ? 0 : e[i].trans_count;
     }
     return i - first;
 }
 
-/* The trans sets of these entries, laid end to end in the order of the entries. */
-static void frames_put_ids(struct phx__writer *w, const struct phx__entry *e, uint32_t count,
-                         const struct phx_id *ids)
+static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *entries, uint32_t count,
+                              size_t bytes)
 {
-    uint32_t i;
-
-    for (i = 0; i < count; i++) {
-        if (i > 0 && e[i].trans_first == e[i - 1].trans_first
-            && e[i].trans_count == e[i - 1].trans_count)
-            continue;
-        phx__buf_put_bytes(w, ids + e[i].trans_first, e[i].trans_count * sizeof *ids);
-    }
-}
-
-static void frames_put_entries(struct phx__writer *w, const struct phx__entry *entries,
-                             uint32_t count, int flags)
-{
-    uint16_t at = 0;
-    uint32_t i;
-
-    for (i = 0; i < count; i++) {
-        struct phx__entry e = entries[i];
-        if (i > 0 && e.trans_first == entries[i - 1].trans_first
-            && e.trans_count == entries[i - 1].trans_count)
-            at = (uint16_t)(at - e.trans_count);
-        e.trans_first = at;
-        at = (uint16_t)(at + e.trans_count);
-        e.flags = e.card == NULL                   ? 0
-                  : e.card_size > FRAMES_CARD_INLINE ? PHX__ENTRY_CARD_SENT
-                                                   : PHX__ENTRY_CARD;
-        phx__wire_put_entry(w, flags, &e);
-    }
-}
-
-static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *e, uint32_t count,
-                            size_t bytes, uint32_t id_count, const struct phx_id *ids)
-{
-    int flags = p->cfg.routing == PHX_ROUTING_PAPER ? (int)PHX__UPDATE_TRANS : 0;
     struct phx__writer w;
     struct phx__link *l;
     uint32_t i;
     size_t start;
 
     for (i = 0; i < count; i++)
-        if (e[i].card != NULL && e[i].card_size > FRAMES_CARD_INLINE
-            && frames_send_card(p, nbr, &e[i]) != 0)
+        if (entries[i].card != NULL && entries[i].card_size > FRAMES_CARD_INLINE
+            && frames_send_card(p, nbr, &entries[i]) != 0)
             return PHX_ENOMEM;
     if ((l = frames_writer(p, nbr, bytes, &w)) == NULL)
         return PHX_ENOMEM;
-    start = phx__wire_begin(&w, PHX__UPDATE, flags, 0);
-    phx__buf_put_u16(&w, (uint16_t)id_count);
-    if (id_count > 0)
-        frames_put_ids(&w, e, count, ids);
-    frames_put_entries(&w, e, count, flags);
+    start = phx__wire_begin(&w, PHX__UPDATE, 0, 0);
+    phx__buf_put_u16(&w, 0);
+    for (i = 0; i < count; i++) {
+        struct phx__entry e = entries[i];
+        e.flags = e.card == NULL                     ? 0
+                  : e.card_size > FRAMES_CARD_INLINE ? PHX__ENTRY_CARD_SENT
+                                                     : PHX__ENTRY_CARD;
+        phx__wire_put_entry(&w, 0, &e);
+    }
     phx__wire_end(&w, start);
     frames_queue(p, l, &w);
     return 0;
 }
 
-static void frames_update(void *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count,
-                        const struct phx_id *ids, uint32_t id_count)
+static void frames_update(void *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count)
 {
     phx *p = ctx;
-    uint32_t first = 0;
+    uint32_t first, n;
+    size_t bytes;
 
-    (void)id_count;
-    while (first < count) {
-        size_t bytes;
-        uint32_t set;
-        uint32_t n = frames_fit(entries, first, count, &bytes, &set);
-        if (frames_send_update(p, nbr, entries + first, n, bytes, set, ids) != 0) {
+    for (first = 0; first < count; first += n) {
+        n = frames_fit(entries, first, count, &bytes);
+        if (frames_send_update(p, nbr, entries + first, n, bytes) != 0) {
             frames_lost(p, nbr);
             return;
         }
-        first += n;
     }
 }
 
@@ -340,15 +300,13 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
         return PHX_EPROTO;
     p->updates_in++;
     while ((got = phx__wire_next_entry(&u, f->flags, &e)) > 0) {
-        const uint8_t *trans =
-            u.ids == NULL ? NULL : u.ids + (size_t)e.trans_first * sizeof(struct phx_id);
         struct phx__card card;
         if (!frames_is_own_word(l, &e.id, e.hops) || frames_attach_card(l, &e) != 0
             || (e.card != NULL && phx__wire_get_card(e.card, e.card_size, &card) != 0))
             return PHX_EPROTO;
         p->entries_in++;
         phx__node_suspect_refuted(p, &e);
-        got = phx__route_entry(&p->route, l->peer, &e, trans, p->now);
+        got = phx__route_entry(&p->route, l->peer, &e, p->now);
         if (got == PHX_ENOMEM)
             return got; /* what is lost here nobody sends again: the next link starts with everything */
         dropped += got != 0;
@@ -512,6 +470,9 @@ int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame 
     case PHX__HAND: return phx__node_handover_on_hand(p, f);
     case PHX__TRACE: return phx__node_trace_on_trace(p, l, f);
     case PHX__CAST: return phx__post_multicast_data(&p->post, l->peer, f, p->now);
+#ifdef PHX_PAPER
+    case PHX__PAPER: return p->paper(p, l->peer, f);
+#endif
     default: return PHX_EPROTO;
     }
 }

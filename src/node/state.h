@@ -79,6 +79,9 @@ struct phx {
     struct phx__timers timers;
     struct phx__rnd rnd;
     struct phx__route route;
+#ifdef PHX_PAPER
+    int (*paper)(phx *p, uint32_t nbr, const struct phx__frame *f); /* see test/sim/paper.h */
+#endif
     struct phx__names names;
     struct phx__dial dial;
     struct phx__detect detect;

@@ -295,13 +295,13 @@ static void step_late(phx *p)
 /* Most steps bring none, and find that out with a look at each of these. */
 static int step_has_news(const phx *p)
 {
-    return p->route.changed_count > 0 || p->names.lost_count > 0 || p->late || p->card_stale
+    return p->route.changed.count > 0 || p->names.lost_count > 0 || p->late || p->card_stale
            || p->names.version != p->names_version || p->names.version != p->broken_version;
 }
 
 static int step_has_to_tell(const phx *p)
 {
-    return p->route.dirty_count > 0 || p->route.look || p->route.shrunk > 0;
+    return p->route.dirty.count > 0 || p->route.pace.look || p->route.pace.shrunk > 0;
 }
 
 static void step_settle(phx *p)
@@ -577,7 +577,7 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_LINK: step_link_due(p, arg); break;
     case PHX__TIMER_ROUTE_TELL:
     case PHX__TIMER_ROUTE_CHORE:
-        phx__route_due(&p->route, kind, p->now, &forgotten);
+        phx__route_advert_due(&p->route, kind, p->now, &forgotten);
         if (forgotten != PHX__NONE)
             step_forget(p, forgotten);
         break;
@@ -720,7 +720,7 @@ static void step_leave(phx *p)
             return;
         p->left = p->card_stale = 1;
         phx__node_handover_end(p);
-        p->route.gap = 0; /* the goodbye does not wait for its turn: the next step may close */
+        p->route.pace.gap = 0; /* the goodbye does not wait for its turn: the next step may close */
         phx__post_settle(&p->post, p->now);
         phx__timer_set(&p->timers, p->close_timer, p->close_at);
         return;
@@ -780,7 +780,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         step_leave(p);
     if (step_has_news(p))
         step_settle(p);
-    if (step_has_to_tell(p) && (!p->more || p->left || p->now > p->route.told_at + 20 * PHX__MS))
+    if (step_has_to_tell(p) && (!p->more || p->left || p->now > p->route.pace.told_at + 20 * PHX__MS))
         phx__route_advert_flush(&p->route, p->now);
     if (p->set.incarnation != phx__route_dest(&p->route, PHX__SELF)->incarnation) {
         p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
@@ -792,7 +792,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         phx__node_links_sweep(p);
     step_watch_spares(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */
-    p->more |= p->route.urgent || p->route.changed_count > 0;
+    p->more |= p->route.pace.urgent || p->route.changed.count > 0;
     p->stepping = 0;
     if (p->free_later) {
         phx_free(p);
@@ -877,7 +877,7 @@ static int step_open_brains(phx *p)
     phx__names_init(&p->names, &p->mem, &p->ids);
     phx__names_lost_init(&p->lost, &p->mem, &p->names, step_failed_at, p);
     phx__detect_init(&p->detect, &p->mem, &p->timers, &p->rnd, &p->cfg.detector, &detect);
-    if ((err = phx__route_init(&p->route, &p->mem, &p->ids, &p->timers, &p->rnd, p->cfg.routing,
+    if ((err = phx__route_init(&p->route, &p->mem, &p->ids, &p->timers, &p->rnd,
                                (int)p->cfg.hop_limit, p->cfg.incarnation, &route))
             != 0
         || (err = phx__dial_init(&p->dial, &p->mem, &p->ids, &p->timers, &p->rnd, &dl, &disc)) != 0

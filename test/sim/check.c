@@ -7,6 +7,9 @@
  * `life` for that. Where not every step is looked at, these are of different moments, and a loop in them need
  * never have been one: so before it counts, all on it are asked what they believe now. */
 #include "../../phoenix.c"
+#ifdef PHX_PAPER
+#include "paper.h"
+#endif
 
 #include "check.h"
 
@@ -125,6 +128,9 @@ static void view_free(struct check_view *v)
     free(v->claimed);
     free(v->lost_at);
     free(v->hops);
+#ifdef PHX_PAPER
+    paper_free(v->paper);
+#endif
     memset(v, 0, sizeof *v);
 }
 
@@ -159,7 +165,25 @@ void check_free(struct check *c)
     free(c);
 }
 
-void check_born(struct check *c, uint32_t host, const phx *p)
+/* From here on the node goes by the papers' rules, if it is to. */
+static void view_rules(struct check *c, struct check_view *v, phx *p, int rules)
+{
+#ifdef PHX_PAPER
+    (void)c;
+    if (rules == PAPER_NONE)
+        return;
+    v->paper = paper_new(rules, p);
+    p->route.rules = &v->paper->rules;
+    p->paper = paper_frame;
+#else
+    (void)v;
+    (void)p;
+    if (rules != 0)
+        world_fail(c->w, "this simulator was built without -DPHX_PAPER");
+#endif
+}
+
+void check_born(struct check *c, uint32_t host, phx *p, int rules)
 {
     struct check_view *v = &c->views[host];
     struct phx_id id;
@@ -170,6 +194,7 @@ void check_born(struct check *c, uint32_t host, const phx *p)
     view_free(v);
     v->p = p;
     v->life = c->life_count;
+    view_rules(c, v, p, rules);
     if (life_add(c, &id, host) < 0)
         world_fail(c->w, "the simulator is out of memory");
 }

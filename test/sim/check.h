@@ -23,6 +23,7 @@ struct check_view {
     uint8_t *hops;
     uint64_t looked; /* what the counters said when it was last looked at */
     uint32_t steps;
+    struct paper *paper; /* NULL: goes by the rules of the product */
 };
 
 struct check {
@@ -43,7 +44,7 @@ struct check {
 
 struct check *check_new(struct world *w, uint32_t every);
 void check_free(struct check *c);
-void check_born(struct check *c, uint32_t host, const phx *p);
+void check_born(struct check *c, uint32_t host, phx *p, int rules); /* of paper.h; 0: the product's */
 void check_died(struct check *c, uint32_t host);
 /* A step of host is over. */
 void check_step(struct check *c, uint32_t host);
