@@ -75,8 +75,8 @@ enum phx__timer_kind {
     PHX__TIMER_ROUTE_TELL,
     PHX__TIMER_ROUTE_CHORE,
     PHX__TIMER_DIAL,
-    PHX__TIMER_LIVE,      /* arg: node */
-    PHX__TIMER_LIVE_NODE, /* arg: node */
+    PHX__TIMER_DETECT_LINK, /* arg: node */
+    PHX__TIMER_DETECT_NODE, /* arg: node */
     PHX__TIMER_POST,      /* arg: node */
     PHX__TIMER_POST_HOLD,
     PHX__TIMER_ACCEPT, /* a paused listener looks again */
@@ -1645,7 +1645,7 @@ PHX_PRIVATE uint32_t phx__names_lost_at(const struct phx__names_lost *l, uint64_
 #endif
 
 /* ======== src/detect/detect.h ======== */
-/* detect.h - BRAIN: who is alive: monitors, heartbeats, silence, suspicion, own stalls. */
+/* detect.h - BRAIN: failure detection: monitors, heartbeats, silence, suspicion, own stalls. */
 #ifdef PHX_LINES
 #line 1 "src/detect/detect.h"
 #endif
@@ -1655,51 +1655,51 @@ PHX_PRIVATE uint32_t phx__names_lost_at(const struct phx__names_lost *l, uint64_
 /* include "base/rnd.h" */
 /* include "base/timer.h" */
 
-/* These may call back into this room, e.g. phx__detect_down from silent. */
+/* These may call functions of this header, e.g. phx__detect_link_down from silent. */
 struct phx__detect_ops {
     void *ctx;
-    /* Send a heartbeat on this link, in the words of phx__detect_promise. ask: and want one back. */
-    void (*beat)(void *ctx, uint32_t node, int ask);
-    void (*silent)(void *ctx, uint32_t node, uint64_t us); /* give the link up */
-    void (*suspect)(void *ctx, uint32_t node); /* silent for too long: let others look, too */
-    void (*seek)(void *ctx, uint32_t node);    /* lost: ask others whether they reach it */
-    void (*state)(void *ctx, uint32_t node, enum phx_state state); /* it changed */
+    /* Send a heartbeat with the contents of phx__detect_announce. ask: request one in return. */
+    void (*heartbeat)(void *ctx, uint32_t node, int ask);
+    void (*silent)(void *ctx, uint32_t node, uint64_t us); /* the link is dead: close it */
+    void (*suspect)(void *ctx, uint32_t node); /* our link with node is silent: spread the rumour */
+    void (*probe)(void *ctx, uint32_t node);   /* node is unreachable: ask others about it */
+    void (*state)(void *ctx, uint32_t node, enum phx_state state); /* the state changed */
 };
 /* What the last accusation of a node rests upon. */
 enum phx__detect_ground {
-    PHX__LIVE_NEVER, /* there was none */
-    PHX__LIVE_SILENT, /* our own link was silent */
-    PHX__LIVE_WORD,   /* the accuser says so */
-    PHX__LIVE_ROUTE   /* there was no route any more */
+    PHX__GROUND_NONE,    /* there was no accusation */
+    PHX__GROUND_SILENCE, /* our own link was silent */
+    PHX__GROUND_RUMOUR,  /* the accuser said so */
+    PHX__GROUND_ROUTE    /* routing lost the last route */
 };
-/* A link, for as long as it is up. */
+/* A link, for as long as it is up. Times marked "waking" are on the waking clock; see detect.c. */
 struct phx__detect_link {
-    uint8_t monitor; /* it watches us */
-    uint8_t watched; /* we watch it */
-    uint8_t tell;    /* say something now: it does not know yet that it is to watch us */
-    uint8_t busy;    /* it has announced a pause */
-    uint8_t silent;  /* for so long that others were told */
-    uint8_t asked;   /* something must come before asked_until */
-    uint8_t used;    /* messages went out after used_at, the last at used_last */
-    uint32_t timer;
-    uint64_t heard;    /* last traffic in; on the waking clock, see detect.c */
-    uint64_t said;     /* last traffic out */
-    uint64_t next_us;  /* the peer will speak again within this */
-    uint64_t promised; /* we will, as far as it knows */
-    uint64_t due_at;   /* when a heartbeat would be due if nothing else were said */
-    uint64_t asked_until, used_at, used_last; /* on the waking clock */
+    uint8_t monitor;  /* the peer is a monitor of ours */
+    uint8_t watched;  /* we are a monitor of the peer */
+    uint8_t beat_now; /* a heartbeat is due at once: it tells the peer that it has become a monitor */
+    uint8_t busy;     /* the peer has announced a pause */
+    uint8_t silent;   /* for so long that the rumour was spread */
+    uint8_t asked;    /* something must arrive before answer_by */
+    uint8_t used;     /* messages were sent after used_at, the last at used_last */
+    uint32_t timer, node;
+    uint64_t received_at;  /* last traffic in; waking */
+    uint64_t sent_at;      /* last traffic out */
+    uint64_t announced_us; /* the peer will send something within this */
+    uint64_t promised_us;  /* we have announced that to the peer */
+    uint64_t beat_at;      /* when a heartbeat would be due if nothing else were sent */
+    uint64_t answer_by, used_at, used_last; /* waking */
 };
 struct phx__detect_node {
     uint64_t since; /* of state */
     uint64_t accused_at;
-    uint64_t doom; /* when unreachable becomes failed, or suspicion comes to nothing; on the waking clock */
-    uint32_t accuser; /* node, for PHX__LIVE_WORD */
-    uint32_t link;    /* its place among the links + 1; 0: none */
-    uint32_t fate;    /* timer for doom: its handle + 1; 0: none */
-    uint8_t state;    /* enum phx_state; 0: not known */
-    uint8_t ground;   /* enum phx__detect_ground */
-    uint8_t sought;   /* others were asked again */
-    uint8_t put_off;  /* how often its failure was, since it was lost */
+    uint64_t fail_at; /* when an unreachable node becomes failed, or a suspicion ends; waking */
+    uint32_t accuser; /* node, for PHX__GROUND_RUMOUR */
+    uint32_t link;    /* index of its link + 1; 0: none */
+    uint32_t fail_timer; /* handle + 1; 0: none */
+    uint8_t state;       /* enum phx_state; 0: not known */
+    uint8_t ground;      /* enum phx__detect_ground */
+    uint8_t probed;      /* the second probe was sent */
+    uint8_t put_off;     /* how often an answer has put off its failure since it became unreachable */
 };
 struct phx__detect {
     struct phx__mem *mem;
@@ -1709,70 +1709,63 @@ struct phx__detect {
     struct phx_detector limits;
     struct phx__detect_node *at; /* by node */
     uint32_t capacity;
-    uint32_t *links;               /* nodes */
-    struct phx__detect_link **link_at; /* what is kept of each */
-    uint32_t link_count, link_capacity, link_at_capacity;
-    uint32_t rescue; /* a timer for the fates that found no memory for their own: its handle + 1 */
-    uint32_t monitors; /* how many we have */
-    uint32_t suspects; /* nodes in PHX_NODE_SUSPECT */
-    int stepped;       /* last_step is valid */
-    int blind;         /* after a stall: what waits has not been read yet */
-    uint64_t last_step;
-    uint64_t stalled; /* all own stalls together */
-    uint64_t blind_until; /* at the latest; on the waking clock */
-    uint64_t grace;   /* until then nobody's time runs out; on the waking clock */
-    uint64_t pause;   /* not 0: announced, see phx__detect_busy */
-    uint64_t saved, saved_insurance; /* heartbeats that other traffic made needless */
+    struct phx__detect_link **links;
+    uint32_t link_count, link_capacity;
+    uint32_t shared_timer; /* for nodes that got no memory for a fail_timer: handle + 1 */
+    uint32_t monitors;     /* how many we have */
+    uint32_t suspects;     /* nodes in PHX_NODE_SUSPECT */
+    int blind;             /* input that arrived during a stall has not been read yet */
+    uint64_t last_step;    /* 0: there was none */
+    uint64_t stalled;      /* sum of all own stalls */
+    uint64_t blind_until;  /* blind ends then at the latest; waking */
+    uint64_t grace;        /* the time to fail of an unreachable node starts then at the earliest; waking */
+    uint64_t pause;        /* what phx__detect_busy announced; 0: nothing */
+    uint64_t saved, saved_insurance; /* heartbeats that other traffic made unnecessary */
 };
-PHX_PRIVATE void phx__detect_init(struct phx__detect *l, struct phx__mem *mem,
-                                struct phx__timers *timers, struct phx__rnd *rnd,
-                                const struct phx_detector *limits,
-                                const struct phx__detect_ops *ops);
-PHX_PRIVATE void phx__detect_free(struct phx__detect *l);
+PHX_PRIVATE void phx__detect_init(struct phx__detect *d, struct phx__mem *mem, struct phx__timers *timers,
+                                  struct phx__rnd *rnd, const struct phx_detector *limits,
+                                  const struct phx__detect_ops *ops);
+PHX_PRIVATE void phx__detect_free(struct phx__detect *d);
 /* Other limits, from now on. */
-PHX_PRIVATE void phx__detect_limits(struct phx__detect *l, const struct phx_detector *d);
-/* The host will be away for so long: tells all neighbours. 0: it is back. */
-PHX_PRIVATE void phx__detect_busy(struct phx__detect *l, uint64_t us);
-/* A step begins; call it before any other of these and before timers are taken. If the step comes much
- * later than the earliest timer asked for, that was this node's own fault: deadlines move by the gap. */
-PHX_PRIVATE void phx__detect_step(struct phx__detect *l, uint64_t now);
-/* Everything that waited on any link when this step began has been read. */
-PHX_PRIVATE void phx__detect_round(struct phx__detect *l);
+PHX_PRIVATE void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits);
+/* The host will be away for us microseconds: tells all neighbours. 0: it is back. */
+PHX_PRIVATE void phx__detect_busy(struct phx__detect *d, uint64_t us);
+/* A step begins. Call it before any other of these functions and before timers are taken. A step that is
+ * much later than the earliest timer is an own stall: deadlines move by the gap. */
+PHX_PRIVATE void phx__detect_step(struct phx__detect *d, uint64_t now);
+/* Everything that had arrived on any link when this step began has been read. */
+PHX_PRIVATE void phx__detect_all_read(struct phx__detect *d);
 /* A link is up or down. PHX_ENOMEM: nothing changed. */
-PHX_PRIVATE int phx__detect_up(struct phx__detect *l, uint32_t node, uint64_t now);
-PHX_PRIVATE void phx__detect_down(struct phx__detect *l, uint32_t node);
-/* What a heartbeat to this neighbour is to say: within which time it hears of us again, and whether it
- * is a monitor. It counts as said. */
-PHX_PRIVATE uint64_t phx__detect_promise(struct phx__detect *l, uint32_t node, uint64_t now,
-                                       int *monitor);
-/* Traffic on the link. Cheap: no timer is touched, unless the peer now promises to speak sooner than it did
- * before. */
-PHX_PRIVATE void phx__detect_heard(struct phx__detect *l, uint32_t node, uint64_t now);
-PHX_PRIVATE void phx__detect_said(struct phx__detect *l, uint32_t node, uint64_t now);
-/* A heartbeat came. next_us 0: as announced before. busy: it will answer nobody before that. */
-PHX_PRIVATE void phx__detect_beat(struct phx__detect *l, uint32_t node, uint64_t next_us, int busy,
-                                int watched, uint64_t now);
-/* Messages leave on this link: it should be found out soon if they do not arrive. */
-PHX_PRIVATE void phx__detect_used(struct phx__detect *l, uint32_t node, uint64_t now);
-/* There is reason to doubt the link: asks for a sign of life, and gives up without one. */
-PHX_PRIVATE void phx__detect_ask(struct phx__detect *l, uint32_t node, uint64_t now);
-/* Somebody says that node is silent: 1 if that is to be taken seriously, and so to be passed on. */
-PHX_PRIVATE int phx__detect_word(struct phx__detect *l, uint32_t node, uint32_t accuser, uint64_t now);
+PHX_PRIVATE int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now);
+PHX_PRIVATE void phx__detect_link_down(struct phx__detect *d, uint32_t node);
+/* The contents of a heartbeat to this neighbour, which counts as sent: the time within which we send
+ * again, and whether the neighbour is a monitor. */
+PHX_PRIVATE uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now, int *monitor);
+/* Traffic on the link. Cheap: neither sets a timer. */
+PHX_PRIVATE void phx__detect_received(struct phx__detect *d, uint32_t node, uint64_t now);
+PHX_PRIVATE void phx__detect_sent(struct phx__detect *d, uint32_t node, uint64_t now);
+/* A heartbeat came. next_us 0: as announced before. busy: the peer answers nobody before that. */
+PHX_PRIVATE void phx__detect_heartbeat(struct phx__detect *d, uint32_t node, uint64_t next_us, int busy,
+                                       int watched, uint64_t now);
+/* Messages leave on this link: if they do not arrive, that should be noticed soon. */
+PHX_PRIVATE void phx__detect_used(struct phx__detect *d, uint32_t node, uint64_t now);
+/* There is reason to doubt the link: asks for a sign of life, and gives the link up without one. */
+PHX_PRIVATE void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t now);
+/* A rumour says that node is silent. 1: believe it so far as to pass it on. */
+PHX_PRIVATE int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_t accuser, uint64_t now);
 /* A sign of life that did not come over an own link. */
-PHX_PRIVATE void phx__detect_alive(struct phx__detect *l, uint32_t node, uint64_t now);
-/* The routing's word on a node. left: its card says so. PHX_ENOMEM, only when the node was not known:
- * nothing changed. */
-PHX_PRIVATE int phx__detect_reachable(struct phx__detect *l, uint32_t node, int yes, int left,
-                                    uint64_t now);
-PHX_PRIVATE enum phx_state phx__detect_state(const struct phx__detect *l, uint32_t node,
-                                           uint64_t *since);
-PHX_PRIVATE int phx__detect_is_monitor(const struct phx__detect *l, uint32_t node);
+PHX_PRIVATE void phx__detect_alive(struct phx__detect *d, uint32_t node, uint64_t now);
+/* Whether routing has a route to node. left: its card says that it left. PHX_ENOMEM, only if node was not
+ * known: nothing changed. */
+PHX_PRIVATE int phx__detect_reachable(struct phx__detect *d, uint32_t node, int yes, int left, uint64_t now);
+PHX_PRIVATE enum phx_state phx__detect_state(const struct phx__detect *d, uint32_t node, uint64_t *since);
+PHX_PRIVATE int phx__detect_is_monitor(const struct phx__detect *d, uint32_t node);
 /* NULL if nothing is known of it, or of a link with it. */
-PHX_PRIVATE const struct phx__detect_node *phx__detect_look(const struct phx__detect *l, uint32_t node);
-PHX_PRIVATE const struct phx__detect_link *phx__detect_link_of(const struct phx__detect *l, uint32_t node);
-PHX_PRIVATE void phx__detect_forget(struct phx__detect *l, uint32_t node);
-/* PHX__TIMER_LIVE (a link) and PHX__TIMER_LIVE_NODE (a fate) fired. */
-PHX_PRIVATE void phx__detect_due(struct phx__detect *l, int kind, uint32_t node, uint64_t now);
+PHX_PRIVATE const struct phx__detect_node *phx__detect_node_of(const struct phx__detect *d, uint32_t node);
+PHX_PRIVATE const struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32_t node);
+PHX_PRIVATE void phx__detect_forget(struct phx__detect *d, uint32_t node);
+/* A timer of kind PHX__TIMER_DETECT_LINK or PHX__TIMER_DETECT_NODE fired. */
+PHX_PRIVATE void phx__detect_due(struct phx__detect *d, int kind, uint32_t node, uint64_t now);
 
 #endif
 
@@ -3454,7 +3447,7 @@ struct phx__node_suspect_ops {
     uint32_t (*way)(void *ctx, const struct phx_id *id); /* way, send, life: as in handover.h */
     int (*send)(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
     int (*life)(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t *seq);
-    uint32_t (*neighbours)(void *ctx, const uint32_t **nodes); /* how many; valid until the next call */
+    uint32_t (*neighbour)(void *ctx, uint32_t i); /* one after another, from 0; then PHX__NONE */
     int (*is_busy)(void *ctx, uint32_t nbr); /* it has announced a pause */
     int (*is_adjacent)(void *ctx, uint32_t nbr, uint32_t other); /* has it a link with the other? */
     /* This accuser says that the node is silent: 1 if that is taken seriously. A sign of life came. */
@@ -12372,101 +12365,95 @@ void phx__route_advert_due(struct phx__route *r, int kind, uint64_t now, uint32_
 }
 
 /* ======== src/detect/detect.c ======== */
-/* detect.c - who is alive: monitors, heartbeats, silence, suspicion, own stalls. */
+/* detect.c - failure detection: monitors, heartbeats, silence, suspicion, own stalls. */
 #ifdef PHX_LINES
 #line 1 "src/detect/detect.c"
 #endif
 
-/* Horita, Taura and Chikayama, "A Fault Detection Library in Phoenix Programming Model" (2003), with
- * what membership protocols have learnt since (SWIM, Lifeguard). Two questions are kept apart here,
- * because mixing them up is how failure detectors lie.
+/* The method is that of Horita, Taura and Chikayama, "A Fault Detection Library in Phoenix Programming
+ * Model" (2003), with additions from later membership protocols (SWIM, Lifeguard). It keeps two questions
+ * apart, since a detector that mixes them reports failures that did not happen.
  *
- * 1. IS THIS LINK ALIVE? (Section 4.2 of the paper.) Each node picks k of its neighbours at random
- *    as its *monitors*. They hear something of it at least every interval_us, all others at least
- *    every insurance_us, which is much longer; each heartbeat announces which of the two. So a
- *    process sends and receives about k heartbeats per interval whatever the number of processes
- *    is, and a death together with all monitors is still found in the end. Everything that travels
- *    counts as a heartbeat, so a busy link carries none. A link silent for longer than announced
- *    and timeout_us on top is given up.
+ * 1. IS THIS LINK ALIVE? (Section 4.2 of the paper.) A node picks k of its neighbours at random as its
+ *    *monitors*. It sends something to a monitor at least every interval_us, and to other neighbours at
+ *    least every insurance_us, which is much longer; each heartbeat announces the next time. A process thus
+ *    sends and receives about k heartbeats per interval, whatever the number of processes, and the death of
+ *    a process together with all its monitors is still found in the end. All traffic counts as a heartbeat:
+ *    a busy link carries none. A link is dead if nothing arrives for timeout_us more than was announced.
  *
- *    The pick is a reservoir: link number n becomes a monitor with chance k / n, in place of a
- *    random one; a monitor that goes is replaced by a random neighbour. So at any time each set
- *    of k neighbours is as probable as any other, and few are told when many links come.
+ *    The pick is reservoir sampling: link number n becomes a monitor with probability k / n, in place of a
+ *    random one; a monitor whose link goes down is replaced by a random neighbour. Every set of k neighbours
+ *    is equally probable at any time, and few monitors change while many links come up.
  *
- * 2. IS THIS NODE ALIVE? (Section 4.3.) Routing knows whether there is a way to it:
+ * 2. IS THIS NODE ALIVE? (Section 4.3.) Routing knows whether there is a route to it:
  *
- *            .--- silent, or a word ---> SUSPECT --.
- *            |  <--- a sign of life -----'         | no route
- *            |                                     v
- *          OK ---------- no route ---------> UNREACHABLE ---- broken_us later ---> FAILED
- *            ^                                     |                                 |
- *            +------------ a route ----------------+---------------------------------+
+ *            .---- silent, or a rumour --> SUSPECT --.
+ *            |  <---- a sign of life ------'         | no route
+ *            |                                       v
+ *          OK ----------- no route ----------> UNREACHABLE ---- broken_us later ---> FAILED
+ *            ^                                       |                                 |
+ *            +------------- a route -----------------+---------------------------------+
  *
- *    From each of them a card that says goodbye, once there is no route, leads to LEFT, and a
- *    route leads back to OK from there as well. A node is in no state until routing has spoken
- *    of it. A lost link is thus never read as a dead node, and a node that said goodbye never as a
- *    failed one.
+ *    A node whose card says that it leaves goes from any of these states to LEFT once there is no route, and
+ *    back to OK when there is one again. A node has no state before routing has reported it. So a lost link
+ *    is never taken for a dead node, nor a node that left for a failed one.
  *
- * Where the two meet lies what the paper leaves open. A dead node's k monitors notice after
- * interval_us + timeout_us, but all its other neighbours go on believing in their links, and so
- * in a route, until the insurance runs out. Therefore a silence of half of timeout_us more than
- * announced makes the node SUSPECT, and the *word* goes to everybody. Whoever has a link with it
- * does not believe but asks over that link, and gives it up without an answer in the other half.
- * So all links with a dead node are gone after interval_us + timeout_us and the time of one flood.
- * The accused hears the word too, and refutes it by a new number, which reaches everybody who has
- * a way to it. A suspicion that nothing comes of ends by itself after timeout_us + broken_us.
+ * The paper does not say how the two questions meet. The k monitors of a dead node notice its death after
+ * interval_us + timeout_us, but its other neighbours keep their links, and so a route, until insurance_us has
+ * passed. Therefore a node whose link is silent for timeout_us / 2 more than announced becomes SUSPECT, and
+ * a *rumour* of that goes to everybody. A node that has a link with the accused does not believe the rumour,
+ * but asks over that link, and gives it up if no answer comes within timeout_us / 2. So all links with a
+ * dead node are gone after interval_us + timeout_us and the time of one flood. The rumour also reaches the
+ * accused, which refutes it with a higher sequence number; that reaches everybody who has a route to it. A
+ * suspicion that is neither confirmed nor refuted ends after timeout_us + broken_us.
  *
- * A node that cannot be reached is sought through others (ops.seek) when it is lost and again in
- * the middle of broken_us. An answer puts its failure off by broken_us, but not for ever: whoever has the
- * key can say that a dead node is alive, and a live one whose routes do not come back in all that
- * time is of no use to us. After DETECT_PUT_OFF of them its time runs.
+ * Other nodes are asked about an unreachable node (ops.probe) when its last route is lost, and again after
+ * half of broken_us. An answer puts the failure off by broken_us, DETECT_PUT_OFF times at most: anybody who
+ * has the key can claim that a dead node is alive, and a living node to which no route comes back in all
+ * that time is of no use to us.
  *
- * Links in use are not left to the insurance: a message went out and nothing came in for
- * interval_us, then an answer is asked for.
+ * A link in use need not wait for insurance_us: if nothing arrives for interval_us after a message was sent,
+ * an answer is asked for.
  *
- * Own stalls. A host that computes for a minute has read nothing for a minute, and all its peers
- * look dead. But how long a host may sleep is its own affair: between heartbeats of 5 s it
- * sleeps for 5 s, and rightly so. What tells a stall is that a step comes later than the
- * earliest timer asked for. Then the whole gap between two steps does not count: time for
- * accusations runs on a *waking clock*, the host's clock minus all stalls. Moving every deadline
- * of every link by the gap costs one addition. A host that is late at every single step accuses
- * nobody; what its sockets report still counts. And since what was left of a deadline may be
- * nothing, nobody is accused before everything that waited has been read once (`blind`). A node that
- * is given more than it can read never gets there, so after timeout_us of reading that must do.
+ * Own stalls. A host that computes for a minute has read nothing for a minute, and all its peers look dead.
+ * But a host may sleep as long as there is nothing to do: between heartbeats of 5 s it rightly sleeps for
+ * 5 s. A stall is a step that comes later than the earliest timer asked for. Then the gap between the two
+ * steps does not count: accusations are timed on a *waking clock*, which is the host's clock minus all
+ * stalls, so that one addition moves every deadline of every link. A host that is late at every step accuses
+ * nobody; links that its sockets report as broken still go down. Since a deadline may have had no time left,
+ * nobody is accused before all input that waited has been read once (`blind`). A node that gets more input
+ * than it can read never reaches that point, so `blind` ends after timeout_us of reading.
  *
- * Others may have given *us* up in the meantime. That their ends of all links are closed says
- * nothing about them; so nobody lost shortly after a stall fails sooner than that much later
- * (`grace`), which is the time to find the way back.
+ * Others may have given this node up during its stall, and closed their ends of all links, which says nothing
+ * about them. Whoever becomes unreachable right after a stall therefore fails later by the length of the
+ * stall, DETECT_GRACE_US at most (`grace`): the time to find a new route.
  *
- * Own heartbeats are due by the host's clock, since others do not know of our stall, unless the
- * host has announced it: then they hear of a longer time now and of the usual one when it is
- * back. A neighbour that has announced a pause is not doubted by anybody's word before it is over.
+ * Own heartbeats are due by the host's clock, since others do not know of our stall, unless the host
+ * announces it: then a heartbeat announces the longer time, and another the usual time when the host is
+ * back. A rumour about a neighbour that has announced a pause is ignored until the pause is over.
  *
- * Timers are lazy. Traffic only stores times; the one timer of a link fires, finds out what is
- * true by then, and is set to the earliest of what there is to say, to hear or to find out. A link
- * that carries a million frames a second touches the heap once in interval_us.
+ * Timers are lazy. Traffic only stores times. When the one timer of a link fires, it is set to the earliest
+ * time at which something must be sent, received or checked. A link that carries a million frames a second
+ * touches the heap once in interval_us.
  *
- * This room does not know what a heartbeat looks like, how a word travels, nor what else is done
- * about a dead link. */
+ * The format of heartbeats, how rumours and probes travel, and how links are closed is the node's affair. */
 /* include "detect/detect.h" */
 
-/* A step this much later than its timer is a stall. Shorter delays are ordinary scheduling and
- * well within any time-out that survives real networks; with shorter time-outs, half of one
- * counts. */
+/* A step this much later than its timer is a stall. Shorter delays are ordinary scheduling, and well within
+ * any timeout_us that works on real networks. If timeout_us is shorter than twice this, half of it counts. */
 #define DETECT_LATE_US PHX__SECOND
-/* What both ends of a new link may count on before anything was announced; WIRE.md says so. */
+/* Both ends of a new link rely on this interval before a heartbeat announces another; WIRE.md says so. */
 #define DETECT_FIRST_US (5 * PHX__SECOND)
-/* The most that a stall may put off the failure of others. Finding the way back takes a dial or
- * two, and one may have to wait for the other side's turn, a second or so. */
+/* A new route takes a dial or two, one of which may have to wait a second for the other side. */
 #define DETECT_GRACE_US (10 * PHX__SECOND)
-/* In place of a node: the timer that all share. */
+/* The argument of the shared timer, in place of a node. */
 #define DETECT_ALL PHX__NONE
-/* Until the next look, while there is something left to read. */
+/* While input waits: until the next look. */
 #define DETECT_BLIND_US PHX__MS
-/* Ten answers, each of which is good for broken_us: by then a route that comes back at all has come. */
+/* Ten answers, each of which gives broken_us: a route that comes back at all has come back by then. */
 #define DETECT_PUT_OFF 10u
 
-static uint64_t detect_add(uint64_t a, uint64_t b)
+static uint64_t detect_sum(uint64_t a, uint64_t b)
 {
     const uint64_t never = UINT64_MAX - 1; /* as a timer; UINT64_MAX itself would stop it */
 
@@ -12478,708 +12465,633 @@ static uint64_t detect_least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* The host's clock, should it have run backwards since the step began. */
-static uint64_t detect_clock(const struct phx__detect *l, uint64_t now)
+/* The host's clock, held where it was if it ran backwards since the step began. */
+static uint64_t detect_clock(const struct phx__detect *d, uint64_t now)
 {
-    return now < l->last_step ? l->last_step : now;
+    return now < d->last_step ? d->last_step : now;
 }
 
-/* The same without own stalls. It never runs backwards, because a stall is at most the gap it
- * lies in. */
-static uint64_t detect_awake(const struct phx__detect *l, uint64_t now)
+/* The waking clock. It never runs backwards, because a stall is at most the gap between two steps. */
+static uint64_t detect_waking(const struct phx__detect *d, uint64_t now)
 {
-    return detect_clock(l, now) - l->stalled;
+    return detect_clock(d, now) - d->stalled;
 }
 
-static struct phx__detect_node *detect_find(const struct phx__detect *l, uint32_t node)
+static struct phx__detect_node *detect_find(const struct phx__detect *d, uint32_t node)
 {
-    return node < l->capacity ? &l->at[node] : NULL;
+    return node < d->capacity ? &d->at[node] : NULL;
 }
 
-static struct phx__detect_link *detect_linked(const struct phx__detect *l, uint32_t node)
+static struct phx__detect_link *detect_link_of(const struct phx__detect *d, uint32_t node)
 {
-    uint32_t place = node < l->capacity ? l->at[node].link : 0;
+    uint32_t place = node < d->capacity ? d->at[node].link : 0;
 
-    return place != 0 ? l->link_at[place - 1] : NULL;
+    return place != 0 ? d->links[place - 1] : NULL;
 }
 
-static int detect_timer_new(struct phx__detect *l, int kind, uint32_t node, uint32_t *handle_plus_one)
-{
-    uint32_t handle;
+/* ---- The timer of a link --------------------------------------------------------------------- */
 
-    if (phx__timer_new(l->timers, kind, node, &handle) != 0)
-        return PHX_ENOMEM;
-    *handle_plus_one = handle + 1;
-    return 0;
+/* How often this neighbour must receive something. */
+static uint64_t detect_interval(const struct phx__detect *d, const struct phx__detect_link *l)
+{
+    return l->monitor ? d->limits.interval_us : d->limits.insurance_us;
 }
 
-static void detect_timer_drop(struct phx__detect *l, uint32_t *handle_plus_one)
+/* When something must be sent: as often as the limits say, and not later than announced. */
+static uint64_t detect_send_at(const struct phx__detect *d, const struct phx__detect_link *l)
 {
-    if (*handle_plus_one != 0)
-        phx__timer_drop(l->timers, *handle_plus_one - 1);
-    *handle_plus_one = 0;
+    return l->beat_now ? 0 : detect_sum(l->sent_at, detect_least(detect_interval(d, l), l->promised_us));
 }
 
-/* ---- When to look at a link ------------------------------------------------------------------ */
-
-/* Within which time this neighbour hears of us. */
-static uint64_t detect_period(const struct phx__detect *l, const struct phx__detect_link *n)
+/* How long the link may be silent before the rumour is spread, and then before it is dead. */
+static uint64_t detect_silence_limit(const struct phx__detect *d, const struct phx__detect_link *l)
 {
-    return n->monitor ? l->limits.interval_us : l->limits.insurance_us;
+    return detect_sum(l->announced_us, l->silent ? d->limits.timeout_us : d->limits.timeout_us / 2);
 }
 
-/* When to speak: as often as we should, and not later than we said. */
-static uint64_t detect_speak(const struct phx__detect *l, const struct phx__detect_link *n)
+static void detect_set_timer(struct phx__detect *d, struct phx__detect_link *l, uint64_t now)
 {
-    return n->tell ? 0 : detect_add(n->said, detect_least(detect_period(l, n), n->promised));
-}
+    uint64_t check = detect_sum(l->received_at, detect_silence_limit(d, l)), at;
 
-/* How long it may be silent before others are told, and then before it is given up. */
-static uint64_t detect_patience(const struct phx__detect *l, const struct phx__detect_link *n)
-{
-    uint64_t grace = l->limits.timeout_us;
-
-    return detect_add(n->next_us, n->silent ? grace : grace / 2);
-}
-
-static void detect_arm(struct phx__detect *l, struct phx__detect_link *n, uint64_t now)
-{
-    uint64_t hear = detect_add(n->heard, detect_patience(l, n)), at;
-
-    if (n->asked)
-        hear = detect_least(hear, n->asked_until);
-    if (n->used)
-        hear = detect_least(hear, detect_add(n->used_at, l->limits.interval_us));
-    at = detect_least(detect_speak(l, n), detect_add(hear, l->stalled));
-    if (l->blind && at < now + DETECT_BLIND_US)
+    if (l->asked)
+        check = detect_least(check, l->answer_by);
+    if (l->used)
+        check = detect_least(check, detect_sum(l->used_at, d->limits.interval_us));
+    at = detect_least(detect_send_at(d, l), detect_sum(check, d->stalled));
+    if (d->blind && at < now + DETECT_BLIND_US)
         at = now + DETECT_BLIND_US;
-    phx__timer_set(l->timers, n->timer, at);
+    phx__timer_set(d->timers, l->timer, at);
 }
 
 /* ---- Monitors -------------------------------------------------------------------------------- */
 
-static void detect_promote(struct phx__detect *l, uint32_t node)
+static void detect_add_monitor(struct phx__detect *d, struct phx__detect_link *l)
 {
-    struct phx__detect_link *n = detect_linked(l, node);
-
-    n->monitor = 1;
-    l->monitors++;
-    n->tell = n->promised > l->limits.interval_us;
-    if (n->tell)
-        phx__timer_set(l->timers, n->timer, l->last_step);
+    l->monitor = 1;
+    d->monitors++;
+    l->beat_now = l->promised_us > d->limits.interval_us;
+    if (l->beat_now)
+        phx__timer_set(d->timers, l->timer, d->last_step);
 }
 
-/* It need not know: it hears of it when what it was promised is due. */
-static void detect_demote(struct phx__detect *l, uint32_t node)
+/* The peer need not be told at once: the next heartbeat is due before what was announced has passed. */
+static void detect_drop_monitor(struct phx__detect *d, struct phx__detect_link *l)
 {
-    struct phx__detect_link *n = detect_linked(l, node);
-
-    n->monitor = n->tell = 0;
-    l->monitors--;
+    l->monitor = l->beat_now = 0;
+    d->monitors--;
 }
 
-/* The one with this number among the links that are monitors, or that are not, and not busy. */
-static uint32_t detect_pick(const struct phx__detect *l, uint8_t monitor, int busy, uint64_t number)
+static int detect_fits(const struct phx__detect_link *l, int monitor, int busy)
 {
-    uint32_t i;
-
-    for (i = 0; i < l->link_count; i++) {
-        const struct phx__detect_link *n = l->link_at[i];
-        if (n->monitor == monitor && (busy || !n->busy) && number-- == 0)
-            return l->links[i];
-    }
-    return PHX__NONE;
+    return l->monitor == monitor && (busy || !l->busy);
 }
 
-static uint32_t detect_count_free(const struct phx__detect *l)
+/* A random link among those that are monitors, or that are not; without busy ones, if !busy. */
+static struct phx__detect_link *detect_pick(const struct phx__detect *d, int monitor, int busy)
 {
     uint32_t i, count = 0;
+    uint64_t skip;
 
-    for (i = 0; i < l->link_count; i++)
-        count += !l->link_at[i]->monitor && !l->link_at[i]->busy;
-    return count;
+    for (i = 0; i < d->link_count; i++)
+        count += (uint32_t)detect_fits(d->links[i], monitor, busy);
+    if (count == 0)
+        return NULL;
+    skip = phx__rnd_below(d->rnd, count);
+    for (i = 0; !detect_fits(d->links[i], monitor, busy) || skip-- > 0; i++)
+        ;
+    return d->links[i];
 }
 
-/* As many monitors as wanted, or as there are neighbours; those who are away only if there is
- * nobody else. */
-static void detect_fill(struct phx__detect *l)
+/* As many monitors as wanted, or as there are neighbours. A busy neighbour sees nothing: it becomes one only
+ * if there is no other. */
+static void detect_fill_monitors(struct phx__detect *d)
 {
-    while (l->monitors > l->limits.monitors)
-        detect_demote(l, detect_pick(l, 1, 1, phx__rnd_below(l->rnd, l->monitors)));
-    while (l->monitors < l->limits.monitors && l->monitors < l->link_count) {
-        uint32_t here = detect_count_free(l), rest = l->link_count - l->monitors;
-        detect_promote(l, detect_pick(l, 0, here == 0, phx__rnd_below(l->rnd, here ? here : rest)));
+    struct phx__detect_link *l;
+
+    while (d->monitors > d->limits.monitors)
+        detect_drop_monitor(d, detect_pick(d, 1, 1));
+    while (d->monitors < d->limits.monitors
+           && ((l = detect_pick(d, 0, 0)) != NULL || (l = detect_pick(d, 0, 1)) != NULL))
+        detect_add_monitor(d, l);
+}
+
+/* One step of reservoir sampling, for the newest link. */
+static void detect_draw_monitor(struct phx__detect *d, struct phx__detect_link *l)
+{
+    if (d->monitors >= d->limits.monitors
+        && phx__rnd_below(d->rnd, d->link_count) < d->limits.monitors) {
+        detect_drop_monitor(d, detect_pick(d, 1, 1));
+        detect_add_monitor(d, l);
     }
+    detect_fill_monitors(d);
 }
 
-/* The newest link: see the essay. */
-static void detect_draw(struct phx__detect *l, uint32_t node)
+/* ---- States of nodes ------------------------------------------------------------------------- */
+
+static void detect_drop_timer(struct phx__detect *d, struct phx__detect_node *n)
 {
-    if (l->monitors >= l->limits.monitors
-        && phx__rnd_below(l->rnd, l->link_count) < l->limits.monitors) {
-        detect_demote(l, detect_pick(l, 1, 1, phx__rnd_below(l->rnd, l->monitors)));
-        detect_promote(l, node);
-    }
-    detect_fill(l);
+    if (n->fail_timer != 0)
+        phx__timer_drop(d->timers, n->fail_timer - 1);
+    n->fail_timer = 0;
 }
 
-/* ---- States ---------------------------------------------------------------------------------- */
-
-static void detect_become(struct phx__detect *l, uint32_t node, enum phx_state state, uint64_t now)
+static void detect_set_state(struct phx__detect *d, uint32_t node, enum phx_state state, uint64_t now)
 {
-    struct phx__detect_node *n = &l->at[node];
+    struct phx__detect_node *n = &d->at[node];
 
     if (n->state == state)
         return;
-    l->suspects -= n->state == PHX_NODE_SUSPECT;
-    l->suspects += state == PHX_NODE_SUSPECT;
+    d->suspects -= n->state == PHX_NODE_SUSPECT;
+    d->suspects += state == PHX_NODE_SUSPECT;
     n->state = (uint8_t)state;
-    n->since = detect_clock(l, now);
+    n->since = detect_clock(d, now);
     if (state != PHX_NODE_UNREACHABLE && state != PHX_NODE_SUSPECT)
-        detect_timer_drop(l, &n->fate);
-    l->ops.state(l->ops.ctx, node, state); /* last: it may call back and move n */
+        detect_drop_timer(d, n);
+    d->ops.state(d->ops.ctx, node, state); /* last: it may call back and move n */
 }
 
-static void detect_blame(struct phx__detect *l, uint32_t node, enum phx__detect_ground ground,
-                       uint32_t accuser, uint64_t now)
+static void detect_record_accusation(struct phx__detect *d, uint32_t node, enum phx__detect_ground ground,
+                                     uint32_t accuser, uint64_t now)
 {
-    struct phx__detect_node *n = &l->at[node];
+    struct phx__detect_node *n = &d->at[node];
 
     n->ground = (uint8_t)ground;
     n->accuser = accuser;
-    n->accused_at = detect_clock(l, now);
+    n->accused_at = detect_clock(d, now);
 }
 
-/* When the fate of a node is looked at again. Few nodes have one, so its timer is made when it is needed;
- * without memory for it one timer that all nodes share fires in its place. */
-static void detect_fate_at(struct phx__detect *l, uint32_t node, uint64_t at)
+/* Makes a timer unless there is one. *timer is its handle + 1; 0: no memory. */
+static int detect_has_timer(struct phx__detect *d, uint32_t node, uint32_t *timer)
 {
-    struct phx__detect_node *n = &l->at[node];
-
-    if (n->fate != 0 || detect_timer_new(l, PHX__TIMER_LIVE_NODE, node, &n->fate) == 0)
-        phx__timer_set(l->timers, n->fate - 1, at);
-    else if (at < phx__timer_at(l->timers, l->rescue - 1))
-        phx__timer_set(l->timers, l->rescue - 1, at);
+    if (*timer == 0 && phx__timer_new(d->timers, PHX__TIMER_DETECT_NODE, node, timer) == 0)
+        ++*timer;
+    return *timer != 0;
 }
 
-/* The fate timer, on the waking clock. */
-static void detect_doom(struct phx__detect *l, uint32_t node, uint64_t awake, uint64_t look)
+/* When to look at a node again, on the waking clock. Few nodes need a timer, so it is made when needed;
+ * without memory for it the shared timer fires in its place. */
+static void detect_look_at(struct phx__detect *d, uint32_t node, uint64_t waking)
 {
-    l->at[node].doom = awake;
-    detect_fate_at(l, node, detect_add(look, l->stalled));
+    uint64_t at = detect_sum(waking, d->stalled);
+
+    if (detect_has_timer(d, node, &d->at[node].fail_timer))
+        phx__timer_set(d->timers, d->at[node].fail_timer - 1, at);
+    else if (at < phx__timer_at(d->timers, d->shared_timer - 1))
+        phx__timer_set(d->timers, d->shared_timer - 1, at);
 }
 
-static void detect_suspect(struct phx__detect *l, uint32_t node, uint64_t now)
+static void detect_suspect(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_node *n = &l->at[node];
-    uint64_t until;
+    struct phx__detect_node *n = &d->at[node];
 
     if (n->state != PHX_NODE_OK)
         return;
-    until = detect_add(detect_awake(l, now), detect_add(l->limits.timeout_us, l->limits.broken_us));
-    detect_doom(l, node, until, until);
-    detect_become(l, node, PHX_NODE_SUSPECT, now);
+    n->fail_at = detect_sum(detect_waking(d, now), detect_sum(d->limits.timeout_us, d->limits.broken_us));
+    detect_look_at(d, node, n->fail_at);
+    detect_set_state(d, node, PHX_NODE_SUSPECT, now);
 }
 
-/* Unreachable: so long until it has failed, with a second search halfway. */
-static void detect_sentence(struct phx__detect *l, uint32_t node, uint64_t now)
+/* An unreachable node fails after broken_us, with a second probe halfway. */
+static void detect_start_fail_timer(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    uint64_t awake = detect_awake(l, now), from = awake > l->grace ? awake : l->grace;
-    uint64_t broken = l->limits.broken_us;
+    uint64_t waking = detect_waking(d, now), from = waking > d->grace ? waking : d->grace;
 
-    l->at[node].sought = 0;
-    detect_doom(l, node, detect_add(from, broken), detect_add(from, broken / 2));
+    d->at[node].probed = 0;
+    d->at[node].fail_at = detect_sum(from, d->limits.broken_us);
+    detect_look_at(d, node, detect_sum(from, d->limits.broken_us / 2));
 }
 
-static void detect_lose(struct phx__detect *l, uint32_t node, uint64_t now)
+static void detect_lose(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_node *n = &l->at[node];
-
-    n->put_off = 0;
-    detect_sentence(l, node, now);
-    if (n->state != PHX_NODE_SUSPECT)
-        detect_blame(l, node, PHX__LIVE_ROUTE, PHX__NONE, now);
-    detect_become(l, node, PHX_NODE_UNREACHABLE, now);
-    if (detect_find(l, node)->state == PHX_NODE_UNREACHABLE)
-        l->ops.seek(l->ops.ctx, node);
+    d->at[node].put_off = 0;
+    detect_start_fail_timer(d, node, now);
+    if (d->at[node].state != PHX_NODE_SUSPECT)
+        detect_record_accusation(d, node, PHX__GROUND_ROUTE, PHX__NONE, now);
+    detect_set_state(d, node, PHX_NODE_UNREACHABLE, now);
+    if (d->at[node].state == PHX_NODE_UNREACHABLE)
+        d->ops.probe(d->ops.ctx, node);
 }
 
-static void detect_fate(struct phx__detect *l, uint32_t node, uint64_t now)
+static void detect_node_due(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_node *n = &l->at[node];
-    uint64_t awake = detect_awake(l, now);
+    struct phx__detect_node *n = detect_find(d, node);
+    uint64_t waking = detect_waking(d, now), half = d->limits.broken_us - d->limits.broken_us / 2;
 
-    if (l->blind) {
-        detect_fate_at(l, node, now + DETECT_BLIND_US);
-    } else if (n->state == PHX_NODE_SUSPECT && awake >= n->doom) {
-        detect_become(l, node, PHX_NODE_OK, now); /* those who have a link with it have kept it */
-    } else if (n->state == PHX_NODE_UNREACHABLE && awake >= n->doom) {
-        detect_become(l, node, PHX_NODE_FAILED, now);
-    } else if (n->state == PHX_NODE_UNREACHABLE && !n->sought
-               && detect_add(awake, l->limits.broken_us - l->limits.broken_us / 2) >= n->doom) {
-        n->sought = 1;
-        detect_doom(l, node, n->doom, n->doom);
-        l->ops.seek(l->ops.ctx, node);
-    } else { /* a stall came between, or another limit */
-        detect_doom(l, node, n->doom, n->doom);
-    }
-}
-
-/* ---- Looking at a link ----------------------------------------------------------------------- */
-
-/* Asks for a sign of life, within this time from now. */
-static void detect_demand(struct phx__detect *l, uint32_t node, uint64_t within, uint64_t now)
-{
-    struct phx__detect_link *n = detect_linked(l, node);
-    uint64_t until = detect_add(detect_awake(l, now), within);
-
-    if (n->busy || (n->asked && n->asked_until <= until))
-        return; /* who is away cannot answer: what it announced holds */
-    n->asked = 1;
-    n->asked_until = until;
-    l->ops.beat(l->ops.ctx, node, 1);
-    n = detect_linked(l, node);
-    if (n != NULL)
-        detect_arm(l, n, now);
-}
-
-static int detect_is_gone(const struct phx__detect *l, const struct phx__detect_link *n, uint64_t awake)
-{
-    return awake - n->heard >= detect_add(n->next_us, l->limits.timeout_us)
-           || (n->asked && awake >= n->asked_until);
-}
-
-/* Messages went out a while ago. If nothing came after any of them: did they arrive? */
-static void detect_review_use(struct phx__detect *l, uint32_t node, uint64_t now)
-{
-    struct phx__detect_link *n = detect_linked(l, node);
-
-    n->used = n->used_last > n->heard;
-    if (!n->used)
+    if (n == NULL || (n->state != PHX_NODE_UNREACHABLE && n->state != PHX_NODE_SUSPECT))
         return;
-    if (n->heard > n->used_at) {
-        n->used_at = n->heard; /* some did; now for the rest */
-        return;
-    }
-    n->used = 0;
-    detect_demand(l, node, l->limits.timeout_us, now);
-}
-
-/* What must be heard: 1 if the link stands. */
-static int detect_listen(struct phx__detect *l, uint32_t node, uint64_t now)
-{
-    struct phx__detect_link *n = detect_linked(l, node);
-    uint64_t awake = detect_awake(l, now);
-
-    if (l->blind)
-        return 1;
-    if (detect_is_gone(l, n, awake)) {
-        /* The owner closes the link and calls down. Should it not, it is told again and again. */
-        phx__timer_set(l->timers, n->timer, detect_add(now, l->limits.interval_us));
-        detect_blame(l, node, PHX__LIVE_SILENT, PHX__SELF, now);
-        l->ops.silent(l->ops.ctx, node, awake - n->heard);
-        return 0;
-    }
-    if (!n->silent && awake - n->heard >= detect_patience(l, n)) {
-        n->silent = 1;
-        detect_blame(l, node, PHX__LIVE_SILENT, PHX__SELF, now);
-        detect_suspect(l, node, now);
-        l->ops.suspect(l->ops.ctx, node);
-        n = detect_linked(l, node);
-    }
-    if (n != NULL && n->used && awake >= detect_add(n->used_at, l->limits.interval_us)) {
-        detect_review_use(l, node, now);
-        n = detect_linked(l, node);
-    }
-    return n != NULL;
-}
-
-/* What would have been due since the last heartbeat, had nothing else been said. */
-static void detect_count_saved(struct phx__detect *l, struct phx__detect_link *n, uint64_t now)
-{
-    uint64_t period = detect_period(l, n), count;
-
-    if (now < n->due_at)
-        return;
-    count = (now - n->due_at) / period + 1;
-    n->due_at = detect_add(n->due_at, count * period);
-    *(n->monitor ? &l->saved : &l->saved_insurance) += count;
-}
-
-/* The timer of a link fired: find out what is true by now. */
-static void detect_check(struct phx__detect *l, uint32_t node, uint64_t now)
-{
-    struct phx__detect_link *n;
-
-    if (!detect_listen(l, node, now))
-        return;
-    n = detect_linked(l, node);
-    if (now >= detect_speak(l, n)) {
-        n->tell = 0;
-        l->ops.beat(l->ops.ctx, node, 0);
-        /* Counts as said even if it could not be sent: a link that is full of other traffic is not
-         * helped by trying at once again. */
-        n = detect_linked(l, node);
-        if (n != NULL)
-            n->said = now;
+    if (d->blind) {
+        detect_look_at(d, node, waking + DETECT_BLIND_US);
+    } else if (waking >= n->fail_at) { /* the neighbours of a node that is still suspect kept their links */
+        detect_set_state(d, node, n->state == PHX_NODE_SUSPECT ? PHX_NODE_OK : PHX_NODE_FAILED, now);
     } else {
-        detect_count_saved(l, n, now);
+        detect_look_at(d, node, n->fail_at);
+        if (n->state == PHX_NODE_UNREACHABLE && !n->probed && detect_sum(waking, half) >= n->fail_at) {
+            n->probed = 1;
+            d->ops.probe(d->ops.ctx, node);
+        }
     }
-    if (n != NULL)
-        detect_arm(l, n, now);
 }
 
-/* ---- The door -------------------------------------------------------------------------------- */
+/* ---- Checking a link ------------------------------------------------------------------------- */
 
-void phx__detect_init(struct phx__detect *l, struct phx__mem *mem, struct phx__timers *timers,
-                    struct phx__rnd *rnd, const struct phx_detector *limits,
-                    const struct phx__detect_ops *ops)
+/* Asks for a sign of life within this time. */
+static void detect_demand(struct phx__detect *d, uint32_t node, uint64_t within, uint64_t now)
+{
+    struct phx__detect_link *l = detect_link_of(d, node);
+    uint64_t until = detect_sum(detect_waking(d, now), within);
+
+    if (l == NULL || l->busy || (l->asked && l->answer_by <= until))
+        return; /* a busy peer cannot answer: what it announced holds */
+    l->asked = 1;
+    l->answer_by = until;
+    d->ops.heartbeat(d->ops.ctx, node, 1);
+    if ((l = detect_link_of(d, node)) != NULL)
+        detect_set_timer(d, l, now);
+}
+
+/* Messages were sent interval_us ago. If nothing came after any of them, asks whether they arrived. */
+static void detect_review_use(struct phx__detect *d, struct phx__detect_link *l, uint64_t now)
+{
+    l->used = l->used_last > l->received_at;
+    if (l->used && l->received_at > l->used_at) {
+        l->used_at = l->received_at; /* some arrived: now for the rest */
+    } else if (l->used) {
+        l->used = 0;
+        detect_demand(d, l->node, d->limits.timeout_us, now);
+    }
+}
+
+/* What must be received. NULL: the link is dead or gone. */
+static struct phx__detect_link *detect_check_silence(struct phx__detect *d, uint32_t node, uint64_t now)
+{
+    struct phx__detect_link *l = detect_link_of(d, node);
+    uint64_t waking = detect_waking(d, now), silence;
+
+    if (l == NULL || d->blind)
+        return l;
+    silence = waking - l->received_at;
+    if (silence >= detect_sum(l->announced_us, d->limits.timeout_us)
+        || (l->asked && waking >= l->answer_by)) {
+        /* The owner closes the link and calls phx__detect_link_down; until then it is told again. */
+        phx__timer_set(d->timers, l->timer, detect_sum(now, d->limits.interval_us));
+        detect_record_accusation(d, node, PHX__GROUND_SILENCE, PHX__SELF, now);
+        d->ops.silent(d->ops.ctx, node, silence);
+        return NULL;
+    }
+    if (!l->silent && silence >= detect_silence_limit(d, l)) {
+        l->silent = 1;
+        detect_record_accusation(d, node, PHX__GROUND_SILENCE, PHX__SELF, now);
+        detect_suspect(d, node, now);
+        d->ops.suspect(d->ops.ctx, node);
+        l = detect_link_of(d, node);
+    }
+    if (l != NULL && l->used && waking >= detect_sum(l->used_at, d->limits.interval_us)) {
+        detect_review_use(d, l, now);
+        l = detect_link_of(d, node);
+    }
+    return l;
+}
+
+/* The heartbeats that would have been due since the last one if nothing else had been sent. */
+static void detect_count_saved(struct phx__detect *d, struct phx__detect_link *l, uint64_t now)
+{
+    uint64_t interval = detect_interval(d, l), count;
+
+    if (now < l->beat_at)
+        return;
+    count = (now - l->beat_at) / interval + 1;
+    l->beat_at = detect_sum(l->beat_at, count * interval);
+    *(l->monitor ? &d->saved : &d->saved_insurance) += count;
+}
+
+static void detect_link_due(struct phx__detect *d, uint32_t node, uint64_t now)
+{
+    struct phx__detect_link *l = detect_check_silence(d, node, now);
+
+    if (l != NULL && now >= detect_send_at(d, l)) {
+        l->beat_now = 0;
+        d->ops.heartbeat(d->ops.ctx, node, 0);
+        /* It counts as sent even if it could not be: another attempt at once does not help a link that
+         * is full of other traffic. */
+        if ((l = detect_link_of(d, node)) != NULL)
+            l->sent_at = now;
+    } else if (l != NULL) {
+        detect_count_saved(d, l, now);
+    }
+    if (l != NULL)
+        detect_set_timer(d, l, now);
+}
+
+/* ---- What other rooms call ------------------------------------------------------------------- */
+
+void phx__detect_init(struct phx__detect *d, struct phx__mem *mem, struct phx__timers *timers,
+                      struct phx__rnd *rnd, const struct phx_detector *limits,
+                      const struct phx__detect_ops *ops)
 {
     PHX_ASSERT(limits->interval_us > 0);
-    memset(l, 0, sizeof *l);
-    l->mem = mem;
-    l->timers = timers;
-    l->rnd = rnd;
-    l->limits = *limits;
-    l->ops = *ops;
+    memset(d, 0, sizeof *d);
+    d->mem = mem;
+    d->timers = timers;
+    d->rnd = rnd;
+    d->limits = *limits;
+    d->ops = *ops;
 }
 
-/* Its timers end with the heap of timers. */
-void phx__detect_free(struct phx__detect *l)
+/* The owner frees the timers with their heap. */
+void phx__detect_free(struct phx__detect *d)
 {
-    while (l->link_count > 0)
-        phx__mem_put(l->mem, l->link_at[--l->link_count], sizeof **l->link_at);
-    phx__mem_put(l->mem, l->at, l->capacity * sizeof *l->at);
-    phx__mem_put(l->mem, l->links, l->link_capacity * sizeof *l->links);
-    phx__mem_put(l->mem, l->link_at, l->link_at_capacity * sizeof *l->link_at);
-    l->at = NULL;
-    l->links = NULL;
-    l->link_at = NULL;
-    l->capacity = l->link_capacity = l->link_at_capacity = 0;
+    while (d->link_count > 0)
+        phx__mem_put(d->mem, d->links[--d->link_count], sizeof **d->links);
+    phx__mem_put(d->mem, d->at, d->capacity * sizeof *d->at);
+    phx__mem_put(d->mem, d->links, d->link_capacity * sizeof *d->links);
+    memset(d, 0, sizeof *d);
 }
 
-void phx__detect_limits(struct phx__detect *l, const struct phx_detector *d)
+void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits)
 {
     uint32_t i;
 
-    l->limits = *d;
-    detect_fill(l);
-    for (i = 0; i < l->link_count; i++) {
-        struct phx__detect_link *n = l->link_at[i];
-        n->tell = (uint8_t)(n->monitor && n->promised > d->interval_us);
-        detect_arm(l, n, l->last_step);
+    d->limits = *limits;
+    detect_fill_monitors(d);
+    for (i = 0; i < d->link_count; i++) {
+        struct phx__detect_link *l = d->links[i];
+        l->beat_now = (uint8_t)(l->monitor && l->promised_us > limits->interval_us);
+        detect_set_timer(d, l, d->last_step);
     }
 }
 
-static void detect_beat_all(struct phx__detect *l)
+void phx__detect_busy(struct phx__detect *d, uint64_t us)
 {
+    uint64_t before = d->pause;
     uint32_t i;
 
-    for (i = l->link_count; i-- > 0;)
-        if (i < l->link_count)
-            l->ops.beat(l->ops.ctx, l->links[i], 0);
-}
-
-void phx__detect_busy(struct phx__detect *l, uint64_t us)
-{
-    uint64_t before = l->pause;
-
-    /* And one interval: nobody knows how long something takes. */
-    l->pause = us == 0 ? 0 : detect_add(us, l->limits.interval_us);
-    if (l->pause != before)
-        detect_beat_all(l);
-}
-
-void phx__detect_step(struct phx__detect *l, uint64_t now)
-{
-    uint64_t due = phx__timer_next(l->timers), late = DETECT_LATE_US, gap;
-
-    if (now <= due && now >= l->last_step && l->stepped && !l->blind && l->pause == 0) {
-        l->last_step = now; /* in time, as most steps are: nothing to find out */
+    /* And one interval: a host cannot know exactly how long something takes. */
+    d->pause = us == 0 ? 0 : detect_sum(us, d->limits.interval_us);
+    if (d->pause == before)
         return;
-    }
-    if (!l->stepped) {
-        l->stepped = 1;
-        l->last_step = now;
-        return;
-    }
-    if (now <= l->last_step)
-        return; /* also a clock that runs backwards: it stands still until it has caught up */
-    if (late > l->limits.timeout_us / 2)
-        late = l->limits.timeout_us / 2;
-    if (due < l->last_step)
-        due = l->last_step;
-    gap = now - l->last_step;
-    if (now > due && now - due > late) {
-        uint64_t grace = detect_add(detect_awake(l, l->last_step), detect_least(gap, DETECT_GRACE_US));
-        l->stalled += gap;
-        l->blind = 1;
-        l->blind_until = detect_add(detect_awake(l, now), l->limits.timeout_us);
-        if (grace > l->grace)
-            l->grace = grace;
-    }
-    l->last_step = now;
-    if (detect_awake(l, now) >= l->blind_until)
-        l->blind = 0;
-    phx__detect_busy(l, 0);
+    for (i = d->link_count; i-- > 0;)
+        if (i < d->link_count)
+            d->ops.heartbeat(d->ops.ctx, d->links[i]->node, 0);
 }
 
-void phx__detect_round(struct phx__detect *l)
+static void detect_stall(struct phx__detect *d, uint64_t now)
 {
-    l->blind = 0;
+    uint64_t gap = now - d->last_step;
+    uint64_t grace = detect_sum(detect_waking(d, d->last_step), detect_least(gap, DETECT_GRACE_US));
+
+    d->stalled += gap;
+    d->blind = 1;
+    d->blind_until = detect_sum(detect_waking(d, now), d->limits.timeout_us);
+    if (grace > d->grace)
+        d->grace = grace;
 }
 
-/* What is kept of a new link. NULL: no memory, and nothing has changed. */
-static struct phx__detect_link *detect_link_new(struct phx__detect *l, uint32_t node)
+void phx__detect_step(struct phx__detect *d, uint64_t now)
 {
-    struct phx__detect_link *n;
+    uint64_t due = detect_clock(d, phx__timer_next(d->timers)); /* not before the last step */
 
-    if (phx__mem_grow(l->mem, &l->links, &l->link_capacity, l->link_count + 1, sizeof *l->links) != 0
-        || phx__mem_grow(l->mem, &l->link_at, &l->link_at_capacity, l->link_count + 1,
-                         sizeof *l->link_at) != 0
-        || (n = phx__mem_zero(l->mem, sizeof *n)) == NULL)
+    if (d->last_step == 0)
+        d->last_step = now;
+    if (now <= d->last_step)
+        return; /* a clock that ran backwards stands still until it has caught up */
+    if (now > due && now - due > detect_least(DETECT_LATE_US, d->limits.timeout_us / 2))
+        detect_stall(d, now);
+    d->last_step = now;
+    if (detect_waking(d, now) >= d->blind_until)
+        d->blind = 0;
+    phx__detect_busy(d, 0);
+}
+
+void phx__detect_all_read(struct phx__detect *d)
+{
+    d->blind = 0;
+}
+
+/* NULL: no memory, and nothing has changed. */
+static struct phx__detect_link *detect_link_new(struct phx__detect *d, uint32_t node)
+{
+    struct phx__detect_link *l;
+
+    if (phx__mem_grow(d->mem, &d->links, &d->link_capacity, d->link_count + 1, sizeof *d->links) != 0
+        || (l = phx__mem_zero(d->mem, sizeof *l)) == NULL)
         return NULL;
-    if (phx__timer_new(l->timers, PHX__TIMER_LIVE, node, &n->timer) != 0) {
-        phx__mem_put(l->mem, n, sizeof *n);
+    if (phx__timer_new(d->timers, PHX__TIMER_DETECT_LINK, node, &l->timer) != 0) {
+        phx__mem_put(d->mem, l, sizeof *l);
         return NULL;
     }
-    l->links[l->link_count] = node;
-    l->link_at[l->link_count] = n;
-    l->at[node].link = ++l->link_count;
-    return n;
+    l->node = node;
+    d->links[d->link_count] = l;
+    d->at[node].link = ++d->link_count;
+    return l;
 }
 
-int phx__detect_up(struct phx__detect *l, uint32_t node, uint64_t now)
+int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_link *n;
+    struct phx__detect_link *l;
     int is_new;
 
-    if (phx__mem_grow(l->mem, &l->at, &l->capacity, node + 1, sizeof *l->at) != 0)
+    if (phx__mem_grow(d->mem, &d->at, &d->capacity, node + 1, sizeof *d->at) != 0)
         return PHX_ENOMEM;
-    is_new = l->at[node].link == 0;
-    n = is_new ? detect_link_new(l, node) : detect_linked(l, node);
-    if (n == NULL)
+    l = detect_link_of(d, node);
+    is_new = l == NULL;
+    if (is_new && (l = detect_link_new(d, node)) == NULL)
         return PHX_ENOMEM;
-    /* The hello was heard and answered just now. */
-    n->heard = detect_awake(l, now);
-    n->said = detect_clock(l, now);
-    n->due_at = detect_add(n->said, l->limits.insurance_us);
-    n->next_us = n->promised = DETECT_FIRST_US;
-    n->busy = n->silent = n->asked = n->used = 0;
+    /* A hello was received and sent just now. */
+    l->received_at = detect_waking(d, now);
+    l->sent_at = detect_clock(d, now);
+    l->beat_at = detect_sum(l->sent_at, d->limits.insurance_us);
+    l->announced_us = l->promised_us = DETECT_FIRST_US;
+    l->busy = l->silent = l->asked = l->used = 0;
     if (is_new)
-        detect_draw(l, node);
-    detect_arm(l, n, now);
-    phx__detect_alive(l, node, now);
+        detect_draw_monitor(d, l);
+    detect_set_timer(d, l, now);
+    phx__detect_alive(d, node, now);
     return 0;
 }
 
-void phx__detect_down(struct phx__detect *l, uint32_t node)
+void phx__detect_link_down(struct phx__detect *d, uint32_t node)
 {
-    struct phx__detect_link *n = detect_linked(l, node);
-    uint32_t last, place;
+    struct phx__detect_link *l = detect_link_of(d, node);
+    uint32_t place;
 
-    if (n == NULL)
+    if (l == NULL)
         return;
-    if (n->monitor)
-        detect_demote(l, node);
-    phx__timer_drop(l->timers, n->timer);
-    place = l->at[node].link - 1;
-    l->at[node].link = 0;
-    last = l->links[--l->link_count];
-    l->links[place] = last;
-    l->link_at[place] = l->link_at[l->link_count];
-    if (last != node)
-        l->at[last].link = place + 1;
-    phx__mem_put(l->mem, n, sizeof *n);
-    detect_fill(l);
+    if (l->monitor)
+        detect_drop_monitor(d, l);
+    phx__timer_drop(d->timers, l->timer);
+    place = d->at[node].link;
+    d->links[place - 1] = d->links[--d->link_count];
+    d->at[d->links[place - 1]->node].link = place;
+    d->at[node].link = 0; /* also if it was the last one, which has just been moved to its own place */
+    phx__mem_put(d->mem, l, sizeof *l);
+    detect_fill_monitors(d);
 }
 
-uint64_t phx__detect_promise(struct phx__detect *l, uint32_t node, uint64_t now, int *monitor)
+uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now, int *monitor)
 {
-    struct phx__detect_link *n = detect_linked(l, node);
+    struct phx__detect_link *l = detect_link_of(d, node);
 
-    *monitor = n != NULL && n->monitor;
-    if (n == NULL)
-        return l->limits.interval_us;
-    n->said = detect_clock(l, now);
-    n->promised = l->pause ? l->pause : detect_period(l, n);
-    n->due_at = detect_add(n->said, detect_period(l, n));
-    n->tell = 0;
-    if (detect_speak(l, n) < phx__timer_at(l->timers, n->timer))
-        detect_arm(l, n, now);
-    return n->promised;
+    *monitor = l != NULL && l->monitor;
+    if (l == NULL)
+        return d->limits.interval_us;
+    l->sent_at = detect_clock(d, now);
+    l->promised_us = d->pause ? d->pause : detect_interval(d, l);
+    l->beat_at = detect_sum(l->sent_at, detect_interval(d, l));
+    l->beat_now = 0;
+    if (detect_send_at(d, l) < phx__timer_at(d->timers, l->timer))
+        detect_set_timer(d, l, now);
+    return l->promised_us;
 }
 
-void phx__detect_heard(struct phx__detect *l, uint32_t node, uint64_t now)
+void phx__detect_received(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_link *n = detect_linked(l, node);
+    struct phx__detect_link *l = detect_link_of(d, node);
 
-    if (n == NULL)
+    if (l == NULL)
         return;
-    n->heard = detect_awake(l, now);
-    n->silent = n->asked = 0;
-    if (l->at[node].state == PHX_NODE_SUSPECT)
-        detect_become(l, node, PHX_NODE_OK, now);
+    l->received_at = detect_waking(d, now);
+    l->silent = l->asked = 0;
+    if (d->at[node].state == PHX_NODE_SUSPECT)
+        detect_set_state(d, node, PHX_NODE_OK, now);
 }
 
-void phx__detect_said(struct phx__detect *l, uint32_t node, uint64_t now)
+void phx__detect_sent(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_link *n = detect_linked(l, node);
+    struct phx__detect_link *l = detect_link_of(d, node);
 
-    if (n != NULL)
-        n->said = detect_clock(l, now);
+    if (l != NULL)
+        l->sent_at = detect_clock(d, now);
 }
 
-void phx__detect_beat(struct phx__detect *l, uint32_t node, uint64_t next_us, int busy, int watched,
-                    uint64_t now)
+void phx__detect_heartbeat(struct phx__detect *d, uint32_t node, uint64_t next_us, int busy, int watched,
+                           uint64_t now)
 {
-    struct phx__detect_link *n = detect_linked(l, node);
+    struct phx__detect_link *l = detect_link_of(d, node);
     uint64_t before;
 
-    if (n == NULL)
+    if (l == NULL)
         return;
-    n->watched = (uint8_t)(watched != 0);
-    n->busy = (uint8_t)(busy != 0);
-    before = n->next_us;
-    n->next_us = next_us != 0 ? next_us : before;
-    if (n->next_us < before) /* a lazy timer may fire too early, never too late */
-        detect_arm(l, n, now);
-    if (busy && n->monitor) { /* who is away sees nothing */
-        detect_demote(l, node);
-        detect_fill(l);
+    l->watched = (uint8_t)(watched != 0);
+    l->busy = (uint8_t)(busy != 0);
+    before = l->announced_us;
+    l->announced_us = next_us != 0 ? next_us : before;
+    if (l->announced_us < before) /* a lazy timer may fire too early, never too late */
+        detect_set_timer(d, l, now);
+    if (busy && l->monitor) { /* a busy node sees nothing */
+        detect_drop_monitor(d, l);
+        detect_fill_monitors(d);
     }
-    phx__detect_heard(l, node, now);
+    phx__detect_received(d, node, now);
 }
 
-void phx__detect_used(struct phx__detect *l, uint32_t node, uint64_t now)
+void phx__detect_used(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_link *n = detect_linked(l, node);
+    struct phx__detect_link *l = detect_link_of(d, node);
 
-    if (n == NULL)
+    if (l == NULL)
         return;
-    n->used_last = detect_awake(l, now);
-    if (n->used)
+    l->used_last = detect_waking(d, now);
+    if (l->used)
         return;
-    n->used = 1;
-    n->used_at = n->used_last;
-    detect_arm(l, n, now);
+    l->used = 1;
+    l->used_at = l->used_last;
+    detect_set_timer(d, l, now);
 }
 
-void phx__detect_ask(struct phx__detect *l, uint32_t node, uint64_t now)
+void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    if (detect_linked(l, node) != NULL)
-        detect_demand(l, node, l->limits.timeout_us, now);
+    detect_demand(d, node, d->limits.timeout_us, now);
 }
 
-int phx__detect_word(struct phx__detect *l, uint32_t node, uint32_t accuser, uint64_t now)
+int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_t accuser, uint64_t now)
 {
-    const struct phx__detect_link *n = detect_linked(l, node);
+    const struct phx__detect_link *l = detect_link_of(d, node);
 
-    if (detect_find(l, node) == NULL || (n != NULL && n->busy))
+    if (node >= d->capacity || (l != NULL && l->busy))
         return 0;
-    detect_blame(l, node, PHX__LIVE_WORD, accuser, now);
-    if (n != NULL && !n->silent)
-        detect_demand(l, node, l->limits.timeout_us / 2, now);
-    detect_suspect(l, node, now);
+    detect_record_accusation(d, node, PHX__GROUND_RUMOUR, accuser, now);
+    if (l != NULL && !l->silent)
+        detect_demand(d, node, d->limits.timeout_us / 2, now);
+    detect_suspect(d, node, now);
     return 1;
 }
 
-void phx__detect_alive(struct phx__detect *l, uint32_t node, uint64_t now)
+void phx__detect_alive(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_node *n = detect_find(l, node);
+    struct phx__detect_node *n = detect_find(d, node);
 
     if (n != NULL && n->state == PHX_NODE_SUSPECT) {
-        detect_become(l, node, PHX_NODE_OK, now);
+        detect_set_state(d, node, PHX_NODE_OK, now);
     } else if (n != NULL && n->state == PHX_NODE_UNREACHABLE && n->put_off < DETECT_PUT_OFF) {
         n->put_off++;
-        detect_sentence(l, node, now);
+        detect_start_fail_timer(d, node, now);
     }
 }
 
-int phx__detect_reachable(struct phx__detect *l, uint32_t node, int yes, int left, uint64_t now)
+int phx__detect_reachable(struct phx__detect *d, uint32_t node, int yes, int left, uint64_t now)
 {
-    struct phx__detect_node *n;
-
-    if (phx__mem_grow(l->mem, &l->at, &l->capacity, node + 1, sizeof *l->at) != 0)
+    /* The shared timer is made with the first known node, so that nothing can fail when one is lost. */
+    if (phx__mem_grow(d->mem, &d->at, &d->capacity, node + 1, sizeof *d->at) != 0
+        || !detect_has_timer(d, DETECT_ALL, &d->shared_timer))
         return PHX_ENOMEM;
-    n = &l->at[node];
-    /* Made when the first node becomes known, so that nothing can fail when one is lost. */
-    if (l->rescue == 0 && detect_timer_new(l, PHX__TIMER_LIVE_NODE, DETECT_ALL, &l->rescue) != 0)
-        return PHX_ENOMEM;
-    if (yes && n->state != PHX_NODE_SUSPECT) /* that there is a route was never doubted */
-        detect_become(l, node, PHX_NODE_OK, now);
+    if (yes && d->at[node].state != PHX_NODE_SUSPECT) /* a route refutes no suspicion: there was one before */
+        detect_set_state(d, node, PHX_NODE_OK, now);
     else if (!yes && left)
-        detect_become(l, node, PHX_NODE_LEFT, now);
-    else if (!yes && n->state != PHX_NODE_UNREACHABLE && n->state != PHX_NODE_FAILED
-             && n->state != PHX_NODE_LEFT)
-        detect_lose(l, node, now);
+        detect_set_state(d, node, PHX_NODE_LEFT, now);
+    else if (!yes && d->at[node].state < PHX_NODE_UNREACHABLE)
+        detect_lose(d, node, now);
     return 0;
 }
 
-enum phx_state phx__detect_state(const struct phx__detect *l, uint32_t node, uint64_t *since)
+enum phx_state phx__detect_state(const struct phx__detect *d, uint32_t node, uint64_t *since)
 {
-    const struct phx__detect_node *n = detect_find(l, node);
+    const struct phx__detect_node *n = detect_find(d, node);
 
     if (since != NULL)
         *since = n == NULL ? 0 : n->since;
     return n == NULL ? (enum phx_state)0 : (enum phx_state)n->state;
 }
 
-int phx__detect_is_monitor(const struct phx__detect *l, uint32_t node)
+int phx__detect_is_monitor(const struct phx__detect *d, uint32_t node)
 {
-    const struct phx__detect_link *n = detect_linked(l, node);
+    const struct phx__detect_link *l = detect_link_of(d, node);
 
-    return n != NULL && n->monitor;
+    return l != NULL && l->monitor;
 }
 
-const struct phx__detect_node *phx__detect_look(const struct phx__detect *l, uint32_t node)
+const struct phx__detect_node *phx__detect_node_of(const struct phx__detect *d, uint32_t node)
 {
-    return detect_find(l, node);
+    return detect_find(d, node);
 }
 
-const struct phx__detect_link *phx__detect_link_of(const struct phx__detect *l, uint32_t node)
+const struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32_t node)
 {
-    return detect_linked(l, node);
+    return detect_link_of(d, node);
 }
 
-void phx__detect_forget(struct phx__detect *l, uint32_t node)
+void phx__detect_forget(struct phx__detect *d, uint32_t node)
 {
-    struct phx__detect_node *n = detect_find(l, node);
+    struct phx__detect_node *n = detect_find(d, node);
 
     if (n == NULL)
         return;
-    phx__detect_down(l, node);
-    l->suspects -= n->state == PHX_NODE_SUSPECT;
-    detect_timer_drop(l, &n->fate);
+    phx__detect_link_down(d, node);
+    d->suspects -= n->state == PHX_NODE_SUSPECT;
+    detect_drop_timer(d, n);
     memset(n, 0, sizeof *n);
 }
 
-static int detect_has_fate(const struct phx__detect_node *n)
+void phx__detect_due(struct phx__detect *d, int kind, uint32_t node, uint64_t now)
 {
-    return n->state == PHX_NODE_UNREACHABLE || n->state == PHX_NODE_SUSPECT;
-}
-
-/* The shared timer: those without one of their own. Each is given one, or sets this one again. */
-static void detect_rescue(struct phx__detect *l, uint64_t now)
-{
-    uint32_t node;
-
-    for (node = 0; node < l->capacity; node++)
-        if (detect_has_fate(&l->at[node]) && l->at[node].fate == 0)
-            detect_fate(l, node, now);
-}
-
-void phx__detect_due(struct phx__detect *l, int kind, uint32_t node, uint64_t now)
-{
-    const struct phx__detect_node *n = detect_find(l, node);
-
-    now = detect_clock(l, now);
-    if (kind == PHX__TIMER_LIVE_NODE && node == DETECT_ALL)
-        detect_rescue(l, now);
-    else if (kind == PHX__TIMER_LIVE_NODE && n != NULL && detect_has_fate(n))
-        detect_fate(l, node, now);
-    else if (kind == PHX__TIMER_LIVE && detect_linked(l, node) != NULL)
-        detect_check(l, node, now);
+    now = detect_clock(d, now);
+    if (kind == PHX__TIMER_DETECT_LINK)
+        detect_link_due(d, node, now);
+    else if (node != DETECT_ALL)
+        detect_node_due(d, node, now);
+    else
+        for (node = 0; node < d->capacity; node++) /* each gets a timer, or sets the shared one again */
+            if (d->at[node].fail_timer == 0)
+                detect_node_due(d, node, now);
 }
 
 /* ======== src/names/index.c ======== */
@@ -20848,8 +20760,7 @@ static int suspect_is_credible(const struct phx__node_suspect *s, uint32_t node,
 void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t node, uint64_t now)
 {
     struct phx__suspect r;
-    const uint32_t *nbrs;
-    uint32_t i, n;
+    uint32_t i, nbr;
 
     if (!s->ops.life(s->ops.ctx, node, &r.incarnation, &r.seq))
         return;
@@ -20857,22 +20768,18 @@ void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t node, uint64_
     r.accuser = s->ids->at[PHX__SELF];
     suspect_note_rumour(s, node, &r, now);
     /* The accused included: perhaps only the way back is broken. */
-    n = s->ops.neighbours(s->ops.ctx, &nbrs);
-    for (i = 0; i < n; i++)
-        suspect_send_rumour(s, nbrs[i], &r, s->hop_limit);
+    for (i = 0; (nbr = s->ops.neighbour(s->ops.ctx, i)) != PHX__NONE; i++)
+        suspect_send_rumour(s, nbr, &r, s->hop_limit);
 }
 
 static void suspect_pass_rumour(struct phx__node_suspect *s, uint32_t from, uint32_t node,
                                 const struct phx__suspect *r, int hops)
 {
-    const uint32_t *nbrs;
-    uint32_t i, n = s->ops.neighbours(s->ops.ctx, &nbrs);
+    uint32_t i, nbr;
 
-    for (i = 0; i < n; i++) {
-        if (nbrs[i] == from || (nbrs[i] != node && s->ops.is_adjacent(s->ops.ctx, nbrs[i], from)))
-            continue;
-        suspect_send_rumour(s, nbrs[i], r, hops);
-    }
+    for (i = 0; (nbr = s->ops.neighbour(s->ops.ctx, i)) != PHX__NONE; i++)
+        if (nbr != from && (nbr == node || !s->ops.is_adjacent(s->ops.ctx, nbr, from)))
+            suspect_send_rumour(s, nbr, r, hops);
 }
 
 /* We are accused: a new number says that we live, and the neighbour that asks gets it at once. */
@@ -20942,17 +20849,18 @@ static int suspect_send_probe(struct phx__node_suspect *s, uint32_t nbr, const s
 
 void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t node)
 {
-    const uint32_t *nbrs;
-    uint32_t i, n = s->ops.neighbours(s->ops.ctx, &nbrs), sent = 0, first;
+    uint32_t i, n = 0, sent = 0, first;
     struct phx__probe b;
 
+    while (s->ops.neighbour(s->ops.ctx, n) != PHX__NONE)
+        n++;
     if (n == 0)
         return;
     b.subject = s->ids->at[node];
     b.asker = s->ids->at[PHX__SELF];
     first = (uint32_t)phx__rnd_below(s->rnd, n);
     for (i = 0; i < n && sent < SUSPECT_PROBES; i++) {
-        uint32_t nbr = nbrs[(first + i) % n];
+        uint32_t nbr = s->ops.neighbour(s->ops.ctx, (first + i) % n);
         if (nbr == node || s->ops.is_busy(s->ops.ctx, nbr))
             continue;
         b.target = s->ids->at[nbr];
@@ -21762,7 +21670,7 @@ static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
     if (l == NULL)
         return;
     memset(&b, 0, sizeof b);
-    b.next_ms = (uint32_t)(phx__detect_promise(&p->detect, node, p->now, &monitor) / PHX__MS);
+    b.next_ms = (uint32_t)(phx__detect_announce(&p->detect, node, p->now, &monitor) / PHX__MS);
     b.echo_ms = echo_ms;
     phx__route_fill_beat(&p->route, node, &b);
     flags |= (monitor ? (int)PHX__BEAT_MONITOR : 0) | (p->detect.pause ? (int)PHX__BEAT_BUSY : 0);
@@ -21950,7 +21858,7 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
         return PHX_EPROTO;
     p->stats.heartbeats_in++;
     p->stats.monitor_beats_in += (f->flags & PHX__BEAT_MONITOR) != 0;
-    phx__detect_beat(&p->detect, l->peer, b.next_ms * PHX__MS, f->flags & (int)PHX__BEAT_BUSY,
+    phx__detect_heartbeat(&p->detect, l->peer, b.next_ms * PHX__MS, f->flags & (int)PHX__BEAT_BUSY,
                    f->flags & (int)PHX__BEAT_MONITOR, p->now);
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
     if (l->peer == p->news.told_by && b.digest == p->route.digest)
@@ -22253,7 +22161,7 @@ static void links_down(phx *p, const struct phx__link *l)
     p->links.up--;
     p->stats.links_lost++;
     phx__route_down(&p->route, l->peer, p->now);
-    phx__detect_down(&p->detect, l->peer);
+    phx__detect_link_down(&p->detect, l->peer);
     phx__dial_down(&p->dial, l->peer, p->now);
 }
 
@@ -22291,7 +22199,7 @@ static void links_note_end(phx *p, const struct phx__link *l, int reason)
     if (n == NULL || !phx__node_serves(p, l)
         || (past = phx__node_note_history(p, l->peer)) == NULL)
         return;
-    past->heard_at = n->heard + p->detect.stalled;
+    past->heard_at = n->received_at + p->detect.stalled;
     past->lost_at = p->now;
     past->lost_error = reason;
 }
@@ -22401,7 +22309,7 @@ static void links_read(phx *p, struct phx__link *l)
     if (l->state == PHX__LINK_CLOSED)
         return;
     if (l->state == PHX__LINK_UP && l->bytes_in != before)
-        phx__detect_heard(&p->detect, l->peer, p->now);
+        phx__detect_received(&p->detect, l->peer, p->now);
     p->step.more |= l->more;
     if (phx__link_events(l) != l->watching)
         links_watch(p, l);
@@ -22877,7 +22785,7 @@ static int links_up(void *ctx, struct phx__link *l)
     }
     if ((old = phx__node_link(p, l->peer)) != NULL)
         links_replace(p, old, l->dialer);
-    if ((err = links_route_up(p, l)) != 0 || (err = phx__detect_up(&p->detect, l->peer, p->now)) != 0) {
+    if ((err = links_route_up(p, l)) != 0 || (err = phx__detect_link_up(&p->detect, l->peer, p->now)) != 0) {
         phx__route_down(&p->route, l->peer, p->now);
         return err;
     }
@@ -22888,7 +22796,7 @@ static int links_up(void *ctx, struct phx__link *l)
     if ((err = phx__dial_up(&p->dial, l->peer, attempt, p->now)) != 0) {
         p->peers.at[l->peer].link = PHX__NONE;
         phx__route_down(&p->route, l->peer, p->now);
-        phx__detect_down(&p->detect, l->peer);
+        phx__detect_link_down(&p->detect, l->peer);
         return err;
     }
     p->links.up++;
@@ -23059,7 +22967,7 @@ static void links_write_one(phx *p, struct phx__link *l)
     int err = l->broken ? l->broken : phx__link_write(&p->set, l, LINKS_WRITE_LIMIT);
 
     if (l->state == PHX__LINK_UP && l->bytes_out != before)
-        phx__detect_said(&p->detect, l->peer, p->now);
+        phx__detect_sent(&p->detect, l->peer, p->now);
     if (err != 0 && !l->broken && l->state == PHX__LINK_UP)
         l->broken = err; /* the next step first reads what came before the end: a goodbye, perhaps */
     else if (err != 0)
@@ -23223,12 +23131,11 @@ static void wiring_handover_end(void *ctx, uint32_t ranges)
 
 /* ---- Suspicion ------------------------------------------------------------------------------- */
 
-static uint32_t wiring_neighbours(void *ctx, const uint32_t **nodes)
+static uint32_t wiring_neighbour(void *ctx, uint32_t i)
 {
     const phx *p = ctx;
 
-    *nodes = p->detect.links;
-    return p->detect.link_count;
+    return i < p->detect.link_count ? p->detect.links[i]->node : PHX__NONE;
 }
 
 static int wiring_is_busy(void *ctx, uint32_t nbr)
@@ -23249,7 +23156,7 @@ static int wiring_accuse(void *ctx, uint32_t node, uint32_t accuser)
 {
     phx *p = ctx;
 
-    return phx__detect_word(&p->detect, node, accuser, p->now);
+    return phx__detect_rumour(&p->detect, node, accuser, p->now);
 }
 
 static void wiring_alive(void *ctx, uint32_t node)
@@ -23432,7 +23339,7 @@ int phx__node_wiring_open(phx *p)
     struct phx__node_handover_ops handover = { p, phx__node_next, phx__node_send, wiring_life, wiring_held,
                                                wiring_release, wiring_take, wiring_handover_end };
     struct phx__node_suspect_ops suspect = { p, phx__node_next, phx__node_send, wiring_life,
-                                             wiring_neighbours, wiring_is_busy, wiring_is_adjacent,
+                                             wiring_neighbour, wiring_is_busy, wiring_is_adjacent,
                                              wiring_accuse, wiring_alive, wiring_refute };
     struct phx__node_trace_ops trace = { p, phx__node_next, phx__node_send, wiring_random, wiring_distance,
                                          wiring_why, wiring_traced };
@@ -23686,7 +23593,7 @@ static void step_settle(phx *p)
 
 /* ---- What the rooms ask for ------------------------------------------------------------------ */
 
-static void step_live_beat(void *ctx, uint32_t node, int ask)
+static void step_heartbeat(void *ctx, uint32_t node, int ask)
 {
     phx__node_frames_beat(ctx, node, ask ? (int)PHX__BEAT_REPLY : 0);
 }
@@ -23880,8 +23787,8 @@ static void step_timer(phx *p, int kind, uint32_t arg)
             step_forget(p, forgotten);
         break;
     case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg, p->now); break;
-    case PHX__TIMER_LIVE:
-    case PHX__TIMER_LIVE_NODE: phx__detect_due(&p->detect, kind, arg, p->now); break;
+    case PHX__TIMER_DETECT_LINK:
+    case PHX__TIMER_DETECT_NODE: phx__detect_due(&p->detect, kind, arg, p->now); break;
     case PHX__TIMER_POST:
     case PHX__TIMER_POST_HOLD: phx__post_due(&p->post, kind, arg, p->now); break;
     case PHX__TIMER_ACCEPT:
@@ -23961,7 +23868,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         phx__node_links_given(p, ready, n);
     /* After a stall: what the host found ready it may have found before the stall. */
     if (!p->step.more && (ready == NULL || was_blind))
-        phx__detect_round(&p->detect);
+        phx__detect_all_read(&p->detect);
     if (phx__timer_next(&p->timers) <= p->now)
         step_timers(p);
     if (p->links.deferred_count > 0)
@@ -24048,7 +23955,7 @@ static int step_open_brains(phx *p)
                                    p->cfg.retry_max_us, STEP_CROWD };
     struct phx__dial_ops dial = { p, phx__node_links_dial, phx__node_links_abandon, step_ask,
                                   phx__node_addresses };
-    struct phx__detect_ops live = { p, step_live_beat, step_silent, phx__node_wiring_silent,
+    struct phx__detect_ops detect = { p, step_heartbeat, step_silent, phx__node_wiring_silent,
                                   phx__node_wiring_lost, step_state };
     struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,
                                    (int)p->cfg.hop_limit, p->cfg.relay,  p->cfg.incarnation << 32 };
@@ -24061,7 +23968,7 @@ static int step_open_brains(phx *p)
     phx__node_frames_route_ops(p, &route);
     phx__names_init(&p->names, &p->mem, &p->ids);
     phx__names_lost_init(&p->lost, &p->mem, &p->names, step_failed_at, p);
-    phx__detect_init(&p->detect, &p->mem, &p->timers, &p->rnd, &p->cfg.detector, &live);
+    phx__detect_init(&p->detect, &p->mem, &p->timers, &p->rnd, &p->cfg.detector, &detect);
     if ((err = phx__route_init(&p->route, &p->mem, &p->ids, &p->timers, &p->rnd,
                                (int)p->cfg.hop_limit, p->cfg.incarnation, &route))
             != 0
@@ -24205,7 +24112,7 @@ static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
                            l->address.family ? phx_address_text(&l->address, at) : "adopted",
                            l->same_host ? ", within this host" : "");
         phx__node_text_put(t, "heard: %u ms ago\npromised: to be heard every %u ms%s\n",
-                           explain_age(p, n->heard + p->detect.stalled), n->next_us / PHX__MS,
+                           explain_age(p, n->received_at + p->detect.stalled), n->announced_us / PHX__MS,
                            n->busy ? ", busy" : "");
         phx__node_text_put(t, "watched-here: %s\nwatches-us: %s\n", n->watched ? "yes" : "no",
                            n->monitor ? "yes" : "no");
@@ -24222,16 +24129,16 @@ static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
 /* Who said that something was wrong with it. */
 static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
 {
-    const struct phx__detect_node *n = phx__detect_look(&p->detect, node);
+    const struct phx__detect_node *n = phx__detect_node_of(&p->detect, node);
     uint32_t via = node < p->peers.capacity ? p->peers.at[node].via : PHX__NONE;
     char id[PHX_ID_TEXT];
 
-    if (n == NULL || n->ground == PHX__LIVE_NEVER)
+    if (n == NULL || n->ground == PHX__GROUND_NONE)
         return;
     phx__node_text_put(t, "accused: %u ms ago, by ", explain_age(p, n->accused_at));
-    if (n->ground == PHX__LIVE_SILENT)
+    if (n->ground == PHX__GROUND_SILENCE)
         phx__node_text_put(t, "this node, its link was silent\n");
-    else if (n->ground == PHX__LIVE_WORD)
+    else if (n->ground == PHX__GROUND_RUMOUR)
         phx__node_text_put(t, "%s, which had not heard of it\n", explain_node(p, n->accuser, id));
     else if (via == node || via == PHX__NONE)
         phx__node_text_put(t, "the routing, its link is gone\n");

@@ -230,7 +230,7 @@ static void step_settle(phx *p)
 
 /* ---- What the rooms ask for ------------------------------------------------------------------ */
 
-static void step_live_beat(void *ctx, uint32_t node, int ask)
+static void step_heartbeat(void *ctx, uint32_t node, int ask)
 {
     phx__node_frames_beat(ctx, node, ask ? (int)PHX__BEAT_REPLY : 0);
 }
@@ -424,8 +424,8 @@ static void step_timer(phx *p, int kind, uint32_t arg)
             step_forget(p, forgotten);
         break;
     case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg, p->now); break;
-    case PHX__TIMER_LIVE:
-    case PHX__TIMER_LIVE_NODE: phx__detect_due(&p->detect, kind, arg, p->now); break;
+    case PHX__TIMER_DETECT_LINK:
+    case PHX__TIMER_DETECT_NODE: phx__detect_due(&p->detect, kind, arg, p->now); break;
     case PHX__TIMER_POST:
     case PHX__TIMER_POST_HOLD: phx__post_due(&p->post, kind, arg, p->now); break;
     case PHX__TIMER_ACCEPT:
@@ -505,7 +505,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         phx__node_links_given(p, ready, n);
     /* After a stall: what the host found ready it may have found before the stall. */
     if (!p->step.more && (ready == NULL || was_blind))
-        phx__detect_round(&p->detect);
+        phx__detect_all_read(&p->detect);
     if (phx__timer_next(&p->timers) <= p->now)
         step_timers(p);
     if (p->links.deferred_count > 0)
@@ -592,7 +592,7 @@ static int step_open_brains(phx *p)
                                    p->cfg.retry_max_us, STEP_CROWD };
     struct phx__dial_ops dial = { p, phx__node_links_dial, phx__node_links_abandon, step_ask,
                                   phx__node_addresses };
-    struct phx__detect_ops live = { p, step_live_beat, step_silent, phx__node_wiring_silent,
+    struct phx__detect_ops detect = { p, step_heartbeat, step_silent, phx__node_wiring_silent,
                                   phx__node_wiring_lost, step_state };
     struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,
                                    (int)p->cfg.hop_limit, p->cfg.relay,  p->cfg.incarnation << 32 };
@@ -605,7 +605,7 @@ static int step_open_brains(phx *p)
     phx__node_frames_route_ops(p, &route);
     phx__names_init(&p->names, &p->mem, &p->ids);
     phx__names_lost_init(&p->lost, &p->mem, &p->names, step_failed_at, p);
-    phx__detect_init(&p->detect, &p->mem, &p->timers, &p->rnd, &p->cfg.detector, &live);
+    phx__detect_init(&p->detect, &p->mem, &p->timers, &p->rnd, &p->cfg.detector, &detect);
     if ((err = phx__route_init(&p->route, &p->mem, &p->ids, &p->timers, &p->rnd,
                                (int)p->cfg.hop_limit, p->cfg.incarnation, &route))
             != 0
