@@ -66,21 +66,6 @@ int phx__link_out_control_end(struct phx__link_set *s, struct phx__link *l, cons
     return 0;
 }
 
-int phx__link_out_emit(struct phx__link_set *s, struct phx__link *l, struct phx__block *head,
-                       const uint8_t *head_data, size_t head_size, struct phx__block *body,
-                       const uint8_t *body_data, size_t body_size)
-{
-    /* Half a frame must never be queued: with room for both, neither push can fail. */
-    int err = phx__buf_slices_reserve(&l->out.stream, 2);
-
-    if (err != 0)
-        return err;
-    (void)phx__buf_slices_push(&l->out.stream, head, head_data, head_size);
-    (void)phx__buf_slices_push(&l->out.stream, body, body_data, body_size);
-    s->frames_out++;
-    return 0;
-}
-
 size_t phx__link_out_queued(const struct phx__link *l)
 {
     return l->out.stream.bytes + l->out.control.bytes + (l->tls != NULL ? phx__tls_queued(l->tls) : 0);

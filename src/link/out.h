@@ -11,10 +11,6 @@ PHX_PRIVATE int phx__link_out_control(struct phx__link_set *s, struct phx__link 
                                       struct phx__writer *w);
 PHX_PRIVATE int phx__link_out_control_end(struct phx__link_set *s, struct phx__link *l,
                                           const struct phx__writer *w);
-/* Queues a data frame; only inside pull. 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__link_out_emit(struct phx__link_set *s, struct phx__link *l, struct phx__block *head,
-                                   const uint8_t *head_data, size_t head_size, struct phx__block *body,
-                                   const uint8_t *body_data, size_t body_size);
 PHX_PRIVATE size_t phx__link_out_queued(const struct phx__link *l);
 /* Writes what waits, at most about `limit` bytes: 0, or why the link must close. l->out.full: the world takes
  * no more now. l->out.dry: nothing is left. Neither: the limit was reached, there may be more. */

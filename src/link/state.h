@@ -126,7 +126,7 @@ struct phx__link_ops {
     /* Where the next fragment of a large message from this node would go: 1 and *out, with no size, held; or
      * 0. */
     int (*ahead)(void *ctx, struct phx__link *l, uint32_t from, struct phx__place *out);
-    /* Room for about budget bytes of data: call phx__link_out_emit. Returns what was emitted. */
+    /* Appends about budget bytes of data frames to l->out.stream. Returns how many bytes. */
     size_t (*pull)(void *ctx, struct phx__link *l, size_t budget);
     /* Something waits to be written. */
     void (*wants)(void *ctx, struct phx__link *l);
