@@ -62,7 +62,7 @@
 /* Hops are a byte on the wire; 255 says unreachable. */
 #define PHX__UNREACHABLE 255u
 
-/* Who wants to be told when a deadline passes; see struct phx__timers. */
+/* Whose deadline has passed; see struct phx__timers. */
 enum phx__timer_kind {
     PHX__TIMER_LINK = 1, /* arg: link slot */
     PHX__TIMER_ROUTE_TELL,

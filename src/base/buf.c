@@ -1,12 +1,12 @@
 /* buf.c - bounds-checked reading and writing, shared byte blocks, and queues of their slices. */
 
-/* This is the only room that walks raw bytes. Everything that comes from a peer passes the reader, and
- * everything that goes to one passes the writer, so their bounds checks are the whole library's.
+/* Everything that comes from a peer passes the reader, and everything that goes to one passes the writer, so
+ * their bounds checks are the whole library's.
  *
  * Reader and writer fail once and for all: after the first step past the end, nothing more is read or
  * written, and a decoder needs one test at its end instead of one per field. A failed reader also has nothing
- * left, so that no loop over `left` goes on. Integers are put together from single bytes, which asks nothing
- * of alignment or of the host's byte order; compilers make one load or store of it.
+ * left, so that no loop over `left` goes on. Integers are put together from single bytes, which needs no
+ * alignment and no byte order of the host; compilers make one load or store of it.
  *
  * Blocks and slices carry payload from the socket to the application, or through a relay to the next socket,
  * without a copy:

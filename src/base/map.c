@@ -1,24 +1,21 @@
 /* map.c - one open-addressing hash from 64-bit keys to 32-bit values. */
 
-/* Why open addressing with linear probing: one allocation for the whole map, neighbours in one cache line
- * (four 16-byte slots), and a lookup that misses ends at the first empty slot. Three quarters full, a hit
- * looks at about 2.5 slots and a miss at about 8.5 (Knuth, vol. 3, 6.4), which is what the limit trades
- * against memory.
+/* Open addressing with linear probing: one allocation for the whole map, neighbours in one cache line (four
+ * 16-byte slots), and a lookup that misses ends at the first empty slot. Three quarters full, a hit looks at
+ * about 2.5 slots and a miss at about 8.5 (Knuth, vol. 3, 6.4).
  *
- * Deletion leaves no tombstones. It shifts later members of the run back into the hole:
+ * Deletion leaves no tombstones. It shifts later members of the run back into the hole, so a map that lives
+ * for ever under churn is as fast as a fresh one:
  *
  *      slot      3    4    5    6    7
  *      holds     a    b    c    d    -        home(a) = 3, home(b) = 3, home(c) = 5, home(d) = 4
  *      del(b)    a    .    c    d    -        c stays, because slot 4 lies before its home;
  *                a    d    c    -    -        d moves, and the run ends one slot earlier.
  *
- * So a map that lives for ever under churn is as fast as a fresh one.
- *
  * A slot is empty if its value is UINT32_MAX; any key is legal, 0 too. The map never shrinks: its owners are
- * bounded by limits of the configuration, and what was needed once tends to be needed again.
- *
- * What it refuses: the hash is public, so somebody who may choose keys freely can make them collide. Those
- * who may are authenticated nodes, bounded by max_nodes; we accept that. */
+ * bounded by limits of the configuration, and what was needed once tends to be needed again. The hash is
+ * public, so a peer that may choose keys freely can make them collide. Such peers are authenticated nodes,
+ * bounded by max_nodes. */
 #include "base/map.h"
 
 #define MAP_EMPTY UINT32_MAX

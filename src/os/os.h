@@ -26,11 +26,11 @@ PHX_PRIVATE void phx__os_wake_drain(const struct phx_os *os);
  * is still the caller's. For another world it does nothing and says 0. */
 PHX_PRIVATE int phx__os_sock_adopt(const struct phx_os *os, int fd);
 
-/* The short way between processes of one host, see samehost.c. near_listen: a second listener, with a handle
- * of its own, for those who dial the TCP address *at from this host. near_dial: a handle that is connected
- * already with the one for *to. 0, or why not, and then TCP is the way: PHX_ENOTSUP: this system or world has
- * nothing of the kind, or *to is not an address of this host; PHX_EREFUSED: nobody is there; PHX_EINUSE,
- * PHX_EACCES: another user has taken the name; PHX_EAGAIN: its backlog is full; PHX_EMFILE, PHX_ENOMEM. */
+/* The short way between processes of one host, see samehost.c. listen: a second listener, with a handle of
+ * its own, for dialers of the TCP address *at from this host. dial: a handle that is connected already with
+ * the one for *to. 0, or why not, and then TCP is the way: PHX_ENOTSUP: this system or world has nothing of
+ * the kind, or *to is not an address of this host; PHX_EREFUSED: nobody is there; PHX_EINUSE, PHX_EACCES:
+ * another user has taken the name; PHX_EAGAIN: its backlog is full; PHX_EMFILE, PHX_ENOMEM. */
 PHX_PRIVATE int phx__os_samehost_listen(const struct phx_os *os, const struct phx_address *at, int *handle);
 PHX_PRIVATE int phx__os_samehost_dial(const struct phx_os *os, const struct phx_address *to, int *handle);
 /* Is this, in doubt no, an address of this host? */

@@ -34,10 +34,10 @@
  * above any pause that a host may announce by phx_busy. */
 #define OS_TCP_USER_TIMEOUT_MS 600000
 
-/* What a UNIX socket may hold that its peer has not read. A writer that found it full is told of room when
- * three quarters are free again, so with the system's default of half as much the reader mostly finds nothing
- * while the writer wakes up: a tenth less throughput. Linux doubles it and cuts it to wmem_max before, 208
- * KiB by default. */
+/* What a UNIX socket may hold that its peer has not read. A writer that found it full is woken when three
+ * quarters are free again, so with the system's default of half as much the reader mostly finds nothing while
+ * the writer wakes up: a tenth less throughput. Linux doubles it and cuts it to wmem_max before, 208 KiB by
+ * default. */
 #define OS_UNIX_BUFFER (256 << 10)
 
 /* With these a socket is fit for us from the first moment, without three calls of fcntl, and no child that is

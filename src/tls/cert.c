@@ -1,10 +1,10 @@
 /* cert.c - what a node shows of itself over TLS: a certificate made of a key, or one from files. */
 
-/* Made of a key: the private key is derived from the cluster's, the certificate is written by hand, byte by
- * byte the same at all nodes, and a hint tells the other side which key is meant. From files: three of them
- * are read once, when the node begins, and looked at as a peer would look at them: is there a certificate, is
- * it by a CA we believe, is it valid today, is the private key its own? What is wrong is said then and there,
- * and not link by link. */
+/* Made of a key: the private key is derived from the cluster's, the certificate is written byte by byte, the
+ * same at all nodes, and a hint tells the other side which key is meant. From files: three of them are read
+ * once, when the node begins, and checked as a peer would check them: is there a certificate, is it by a CA
+ * we believe, is it valid today, is the private key its own? An error is reported then, and not link by
+ * link. */
 #include "tls/cert.h"
 
 #ifdef PHX_TLS

@@ -42,10 +42,10 @@ struct tls_pem { /* what was read from files */
 
 /* Makes a pair of keys and a certificate of a cluster key. */
 PHX_PRIVATE void phx__tls_cert_make(struct tls_own *own, const char *cluster, const struct phx_key *key);
-/* The server name that hints at so many keys. random: TLS_NAME / 2 bytes. */
+/* The server name that hints at `count` keys. random: TLS_NAME / 2 bytes. */
 PHX_PRIVATE void phx__tls_cert_put_name(const struct tls_own *own, uint32_t count, const uint8_t *random,
                                         char name[TLS_NAME + 1]);
-/* The first of so many keys that a name hints at, or NULL. */
+/* The first of `count` keys that a name hints at, or NULL. */
 PHX_PRIVATE const struct tls_own *phx__tls_cert_hinted(const struct tls_own *own, uint32_t count,
                                                        const char *name);
 /* Reads and checks the three files; text: a buffer of TLS_FILE_MAX + 1 bytes. See phx__tls_set_open. */

@@ -1,36 +1,34 @@
 /* tls.c - the TLS of one link, and what a node shows of itself there; BearSSL, or not built in. */
-/*
- * TLS 1.2, ephemeral elliptic-curve keys and authenticated ciphers only, both sides authenticated, no
- * renegotiation, no resumption. The engine is BearSSL's, which never blocks and never allocates: bytes
- * of the stream go in at one end and come out as bytes of frames at the other, and back. This
- * room pumps; what a frame is, and when to read and write, link knows.
+
+/* TLS 1.2, ephemeral elliptic-curve keys and authenticated ciphers only, both sides authenticated, no
+ * renegotiation, no resumption. The engine is BearSSL's, which never blocks and never allocates: bytes of the
+ * stream go in at one end and come out as bytes of frames at the other, and back. This file moves bytes; link
+ * knows what a frame is, and when to read and write.
  *
  *      stream -> buffer -> engine -> frames                  (phx__tls_feed)
  *      frames -> engine -> buffer -> stream                  (phx__tls_seal)
  *                             '----> rest, if the stream is full
  *
- * Whom does a node believe? With PEM files: who shows a certificate by one of the CAs in cfg.tls_ca,
- * whatever its name, since all members are alike. With cfg.key alone: both sides make the same EC key
- * from the cluster's key, show a certificate of it that they signed themselves, and believe nobody
- * else. The certificate is only a wrapping that TLS asks for; what is compared is the public key, and
- * what proves is the signature in the handshake.
+ * With PEM files a node believes each peer that shows a certificate by one of the CAs in cfg.tls_ca, whatever
+ * its name, since all members are alike. With cfg.key alone both sides make the same EC key from the
+ * cluster's key, show a certificate of it that they signed themselves, and believe nobody else. The
+ * certificate is only a wrapping that TLS asks for; what is compared is the public key, and the signature in
+ * the handshake is the proof.
  *
  *      d = HMAC(key, "PHX1 TLS key" 0, cluster, 0, n), n = 0, 1, ... until 0 < d < order of P-256
  *
  * While a cluster changes its key there are two, and the sides must agree on one before either shows
- * anything. So the dialer puts a hint into the name of the server it looks for (SNI), which
- * is sent in the clear: 8 random bytes and, for each of its keys, 4 bytes of an HMAC over them, all
- * in hexadecimal. The acceptor takes its first key that fits, and if none does it says no more than
- * "handshake failure": a stranger who dials does not even see a certificate. The dialer learns from
- * the certificate which key was taken and shows that one too.
+ * anything. So the dialer puts a hint into the name of the server it looks for (SNI), which is sent in the
+ * clear: 8 random bytes and, for each of its keys, 4 bytes of an HMAC over them, all in hexadecimal. The
+ * acceptor uses its first key that fits. If none does it says no more than "handshake failure": a peer
+ * without the key does not even see a certificate. The dialer learns from the certificate which key was
+ * chosen and shows that one too.
  *
- * What is not proved here is proved again inside: HELLO, ANSWER and PROOF run in the tunnel, and
- * their macs cover a secret of it (RFC 5705), so nobody can be in between who has only the one or only
- * the other.
+ * The keys are proved again inside: HELLO, ANSWER and PROOF run in the tunnel, and their macs cover a secret
+ * of it (RFC 5705), so a node in between would need both the cluster's key and a certificate.
  *
- * Records hold 4 KiB and not 16: the buffers of an engine are 9 KiB instead of 33, and a
- * stranger costs that much before he has proved anything. It costs 0.7 % in bytes.
- */
+ * Records hold 4 KiB and not 16: the buffers of an engine are 9 KiB instead of 33, which each unauthenticated
+ * peer costs us. It costs 0.7 % in bytes. */
 #include "tls/tls.h"
 #include "tls/cert.h"
 
@@ -309,8 +307,8 @@ static void tls_setup(br_ssl_engine_context *e, struct phx__tls *t, const uint8_
     br_ssl_engine_set_default_rsavrfy(e);
     br_ssl_engine_set_default_ecdsa(e);
     /* BearSSL takes any point for Curve25519, also those that make the same secret of whatever it is given
-     * (RFC 7748, section 6.1). Who has a certificate and not the key could make two connections with one
-     * secret, and pass our macs from one to the other. Points of the other curves are checked. */
+     * (RFC 7748, section 6.1). A peer with a certificate and without the key could make two connections with
+     * one secret, and pass our macs from one to the other. Points of the other curves are checked. */
     t->ec = *br_ec_get_default();
     t->ec.supported_curves &= ~((uint32_t)1 << BR_EC_curve25519);
     br_ssl_engine_set_ec(e, &t->ec);

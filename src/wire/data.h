@@ -20,7 +20,7 @@ struct phx__data {
     uint64_t number; /* of this fragment, in the flow from source to target, from 0 */
     uint64_t epoch;  /* of the flow; a higher one starts over */
     uint64_t to, from, tag, total; /* with FIRST only; total: bytes of the whole message */
-    uint32_t seen; /* with FIRST and SEEN: returns of this flow the source had taken in, not 0 */
+    uint32_t seen; /* with FIRST and SEEN: returns of this flow the source had received, not 0 */
     uint32_t more; /* with RUN: messages in the payload behind the first `total` bytes of it */
     const uint8_t *payload;
     size_t size;
@@ -33,7 +33,7 @@ PHX_PRIVATE int phx__wire_data_get(const struct phx__frame *f, struct phx__data 
  * of it is here or it is not a sound DATA frame. *whole: the size of the frame. d->payload is NULL. */
 PHX_PRIVATE size_t phx__wire_data_front(const uint8_t *p, size_t size, struct phx__data *d, int *flags,
                                         size_t *whole);
-/* Runs. Before each message behind the first stand its size and perhaps its tag: so many bytes. */
+/* Runs. Before each message behind the first stand its size and perhaps its tag: how many bytes that is. */
 PHX_PRIVATE size_t phx__wire_data_more_head(int flags);
 PHX_PRIVATE void phx__wire_data_put_more(struct phx__writer *w, int flags, uint64_t tag, size_t size);
 /* The bytes of the message that begins at `at` in a run that was decoded; *tag is set only with TAGS. */
@@ -77,7 +77,7 @@ enum phx__return_reason {
 struct phx__ack {
     struct phx_id target, source; /* target: whom the ack goes to */
     uint64_t epoch;
-    uint64_t next;   /* all fragments below it were taken */
+    uint64_t next;   /* all fragments below it were received */
     uint32_t window; /* bytes that may be under way */
     /* The returns after the first return_base ones of this flow, oldest first; encoded. */
     const uint8_t *returns;
