@@ -16,7 +16,7 @@ struct phx__message {
     uint64_t token; /* 0: no outcome is reported */
     uint64_t limit; /* when it expires; PHX__NEVER; 0: it expired after its first frame was emitted */
     struct phx__box *box; /* of its name, for messages in a flow */
-    struct phx__multicast *cast; /* of which it is a member, or NULL */
+    struct phx__multicast *multicast; /* of which it is a member, or NULL */
     unsigned tried; /* bits of box->lives: it was emitted in whole to these, and they failed in silence */
     int run;        /* PHX__DATA_RUN, perhaps with _TAGS: it is the first of a run; else 0 */
     uint32_t rest;    /* of a run: how many messages follow ... */
@@ -46,7 +46,7 @@ struct phx__flow_record {
     uint8_t gone;  /* withdrawn; the next sweep drops it */
     uint64_t token, limit;
     struct phx__box *box;
-    struct phx__multicast *cast;
+    struct phx__multicast *multicast;
 };
 
 /* The last frame of a flow while it is not emitted: messages with these in common may join it. */
@@ -166,8 +166,8 @@ PHX_PRIVATE int phx__post_flow_take(struct phx__flow_in *in, const struct phx__d
  * phx__post_flow_took. */
 PHX_PRIVATE void phx__post_flow_take_whole(struct phx__flow_in *in, const struct phx__data *d, int flags,
                                            struct phx__message *m);
-/* Before a first fragment is here in whole: is there a part for it already? If not, phx__post_flow_open
- * gives the flow one, which may be NULL (no memory), and drops what was there. */
+/* Before a first fragment is here in whole: is there a part for it already? If not, phx__post_flow_open gives
+ * the flow one, which may be NULL (no memory), and drops what was there. */
 PHX_PRIVATE int phx__post_flow_has_part(const struct phx__flow_in *in, const struct phx__data *d);
 PHX_PRIVATE void phx__post_flow_open(struct phx__flow_in *in, const struct phx__data *d,
                                      struct phx__block *part);

@@ -1,19 +1,25 @@
 /* recv.c - frames that arrive: messages, acks, transit, and buffers of the application's. */
 
-/* A message of several fragments is assembled in one block of its whole size, the *part* of the flow it
- * comes in. It is made when the first fragment begins to come: the links ask for the fragment's place
- * (phx__post_recv_place) and read the payload into it. Nothing of a fragment counts before all of it is
- * here; then it is checked like every other frame (recv_fragment), and if its payload is in its place
- * already, it is not copied. The part may be the application's memory (on_begin). Each such buffer ends in
- * one of two ways: begin --> shown to the application (ops.message, with this very buffer) '-> abandoned:
- * the flow dropped it, for whatever reason There are many reasons (a new epoch, a peer that failed, a name
- * that moved, a sender that cannot count), and one place where all of them meet: the flow retires the part,
- * which calls its release function. The host may not be called there, so the buffer is put into a list,
- * which the next phx__post_run reports. The list needs no memory: its links were made with the part. A frame
- * may be a run of messages. They are taken one by one, as if each had come by itself, and the application
- * may send, cancel and give the name away in between. Then the rest is returned, as one return; if there is
- * no room for that, the frame comes again and the messages that were taken are passed over. A run is
- * acknowledged when all of it was taken. */
+/* A message of several fragments is assembled in one block of its whole size, the *part* of the flow it comes
+ * in. It is made when the first fragment begins to come: the links ask for the fragment's place
+ * (phx__post_recv_place) and read the payload into it. Nothing of a fragment counts before all of it is here;
+ * then it is checked like every other frame (recv_fragment), and if its payload is in its place already, it
+ * is not copied.
+ *
+ * The part may be the application's memory (on_begin). Each such buffer ends in one of two ways:
+ *
+ *      begin --> shown to the application (ops.message, with this very buffer)
+ *            '-> abandoned: the flow dropped it, for whatever reason
+ *
+ * There are many reasons (a new epoch, a peer that failed, a name that moved, a sender that cannot count),
+ * and one place where all of them meet: the flow retires the part, which calls its release function. The host
+ * may not be called there, so the buffer is put into a list, which the next phx__post_run reports. The list
+ * needs no memory: its links were made with the part.
+ *
+ * A frame may be a run of messages. They are taken one by one, as if each had come by itself, and the
+ * application may send, cancel and give the name away in between. Then the rest is returned, as one return;
+ * if there is no room for that, the frame comes again and the messages that were taken are passed over. A run
+ * is acknowledged when all of it was taken. */
 #include "post/recv.h"
 
 /* An ack waits for company, but not for more frames than this (and not beyond a quarter of the window, ours
@@ -172,10 +178,10 @@ static int recv_turn_back(struct phx__post *p, struct phx__post_peer *peer, cons
 }
 
 /* A frame of whole messages: one, or a run. What the application does inside its callback counts for those
- * that follow, so the owner is asked again when names have changed. If a message can neither be delivered
- * nor returned now, the frame comes again, and what was done of it is not done twice. One of a run that is
- * too large is dropped: its sender asked for no outcome, and a run may have more of them than there is room
- * for returns, which cannot wait, because no ack may name a return of a frame that was not taken. */
+ * that follow, so the owner is asked again when names have changed. If a message can neither be delivered nor
+ * returned now, the frame comes again, and what was done of it is not done twice. One of a run that is too
+ * large is dropped: its sender asked for no outcome, and a run may have more of them than there is room for
+ * returns, which cannot wait, because no ack may name a return of a frame that was not taken. */
 static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
                            int flags)
 {
@@ -518,7 +524,7 @@ static void recv_end(struct phx__post *p, struct phx__flow_record *r, int back)
     if (r->body != NULL && r->body->release != NULL && back == 0)
         p->outcomes.promised--; /* it is released here, unless a link still holds it */
     phx__post_box_outcome(p, r->token, back == 0 ? PHX_OK : PHX_ETOOBIG, back == 0 ? NULL : r->body,
-                      r->cast, r->box->name);
+                      r->multicast, r->box->name);
     p->pending.count -= 1 + phx__post_flow_rest(r);
     if (back == 0)
         r->box->retry_us = 0;

@@ -4,16 +4,21 @@
  * in a flow; the mailbox counts their frames. The others are queued here: because nobody has the name,
  * because this node itself has it and its application is called only inside a step, because the flow to the
  * owner is full, or because the name moved and what is in the flow to the former owner must end first. This
- * file keeps them in order and counts them; box.c decides where they go, and draws it. Two rules keep the
- * order. While a mailbox has queued messages, each new message joins them, and they leave from the front; so
- * all that is queued is younger than all of that name in a flow, but for what came back out of it, which
- * stands before the others. And messages to one name are in one node's flow at a time. A mailbox is found by
- * its name in O(1), which each send pays; most find it without a search, because it is the one found last.
- * Lists of mailboxes are rings; who clears a list first moves its mailboxes elsewhere. What comes back out
- * of a flow comes back as frames: a run stays one queued message, which borrows the bytes where they are. A
- * window of small messages would need tens of megabytes as messages of their own. It goes into the next flow
- * as a run again; only this node itself splits it. Waiters are names to which a send returned PHX_EAGAIN.
- * Each is in one list only, so the host is told of a name once. */
+ * file keeps them in order and counts them; box.c decides where they go, and draws it.
+ *
+ * Two rules keep the order. While a mailbox has queued messages, each new message joins them, and they leave
+ * from the front; so all that is queued is younger than all of that name in a flow, but for what came back
+ * out of it, which stands before the others. And messages to one name are in one node's flow at a time.
+ *
+ * A mailbox is found by its name in O(1), which each send pays; most find it without a search, because it is
+ * the one found last. Lists of mailboxes are rings; who clears a list first moves its mailboxes elsewhere.
+ *
+ * What comes back out of a flow comes back as frames: a run stays one queued message, which borrows the bytes
+ * where they are. A window of small messages would need tens of megabytes as messages of their own. It goes
+ * into the next flow as a run again; only this node itself splits it.
+ *
+ * Waiters are names to which a send returned PHX_EAGAIN. Each is in one list only, so the host is told of a
+ * name once. */
 #include "post/store.h"
 
 /* What a queued message costs beside its bytes, about: the struct, its block and the allocator's share. */
