@@ -232,14 +232,19 @@ static void box_hold(struct phx__post *p, struct phx__box *b)
     phx__post_store_move(&p->store, b, PHX__BOX_HELD, &p->boxes.held);
 }
 
-/* Ends a queued message that will not be delivered. */
+/* Ends a message, or a run, that will not be delivered. */
+static void box_end(struct phx__post *p, const struct phx__message *m, int result)
+{
+    p->pending.bytes -= phx__post_flow_message_bytes(m);
+    p->pending.count -= 1 + m->rest;
+    if (phx__post_box_promises(m->token, m->body) == 0)
+        p->counters.dropped += 1 + m->rest;
+    phx__post_box_outcome(p, m->token, result, m->body, m->multicast, m->to);
+}
+
 static void box_end_queued(struct phx__post *p, struct phx__queued *q, int result)
 {
-    p->pending.bytes -= phx__post_flow_message_bytes(&q->message);
-    if (phx__post_box_promises(q->message.token, q->message.body) == 0)
-        p->counters.dropped += 1 + q->message.rest;
-    p->pending.count -= 1 + q->message.rest;
-    phx__post_box_outcome(p, q->message.token, result, q->message.body, q->message.multicast, q->message.to);
+    box_end(p, &q->message, result);
     phx__post_store_queued_drop(&p->store, q); /* the outcome holds the host's memory */
 }
 
@@ -569,18 +574,14 @@ static int box_cancel_box(struct phx__post *p, struct phx__box *b, uint64_t toke
 static void box_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t index, uint32_t span,
                          int result)
 {
-    struct phx__flow_record *r = phx__post_flow_at(o, index);
+    struct phx__message m;
     uint32_t i;
 
-    for (i = index; i < index + span; i++) {
+    phx__post_flow_message(o, index, &m);
+    for (i = index; i < index + span; i++)
         phx__post_flow_at(o, i)->gone = 1;
-        p->pending.bytes -= phx__post_flow_payload(phx__post_flow_at(o, i));
-    }
-    if (phx__post_box_promises(r->token, r->body) == 0)
-        p->counters.dropped++;
-    p->pending.count--;
-    phx__post_box_outcome(p, r->token, result, r->body, r->multicast, r->box->name);
-    phx__post_box_landed(p, r->box);
+    box_end(p, &m, result);
+    phx__post_box_landed(p, m.box);
 }
 
 static void box_swept(struct phx__post *p, struct phx__post_peer *peer)

@@ -15,8 +15,8 @@
  * is lost is a link with all that was on it, and then everything behind the loss, too.
  *
  * A frame is encoded once, when the message is put, into a block that consecutive frames share. So small
- * messages stand there back to back as they will on the wire, the link's queue merges them into one slice,
- * and a small message costs one copy and no allocation. Retransmission emits the same bytes.
+ * messages stand there as they will on the wire, the link's queue merges them into one slice, and a small
+ * message costs one copy and no allocation. Retransmission emits the same bytes.
  *
  * A message joins the last frame if that is not emitted yet and has the same name, sender and knowledge of
  * returns: its bytes are appended with two bytes of size and perhaps its tag, and the frame is a *run* (see
@@ -28,10 +28,10 @@
  *
  * A message that may have to be taken out of the flow does not join: one with a token may be cancelled, and
  * one with a time limit expires. So a frame ends in one way, with one exception: its target may deliver the
- * beginning of a run and return the rest. Numbers are the frames' and not the messages', because all of this
- * file is about frames. Only the target knows how far it is in a run until it has taken the whole frame, and
- * a return says at which message. With a number for each message an ack could end inside a record, and each
- * of the ten thousands of messages in a window would need a return of its own when their name has moved.
+ * beginning of a run and return the rest. Numbers are the frames'; only the target knows how far it is in a
+ * run until it has taken the whole frame, and a return says at which message. With a number for each message
+ * an ack could end inside a record, and each of the ten thousands of messages in a window would need a return
+ * of its own when their name has moved.
  *
  * Numbers are given when a message is put, although it may be withdrawn until it is emitted. Withdrawing
  * leaves a gap, so the numbers of all behind it, which were never emitted either, are written again into
@@ -505,11 +505,10 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
     return again;
 }
 
-int phx__post_flow_pop(struct phx__flow_out *o, uint64_t next, struct phx__flow_record *r)
+void phx__post_flow_pop(struct phx__flow_out *o)
 {
-    if (o->count == 0 || o->base >= next)
-        return 0;
-    *r = *phx__post_flow_at(o, 0);
+    const struct phx__flow_record *r = phx__post_flow_at(o, 0);
+
     if ((r->flags & PHX__DATA_FIRST) != 0 && (r->flags & PHX__DATA_LAST) == 0) {
         phx__post_flow_message(o, 0, &o->front); /* only this frame says it, and the message may go again */
         o->front_back = 0;
@@ -522,7 +521,6 @@ int phx__post_flow_pop(struct phx__flow_out *o, uint64_t next, struct phx__flow_
     else
         o->sent = o->base + 1; /* acknowledged after a rewind, before it was sent again */
     o->base++;
-    return 1;
 }
 
 static uint64_t flow_rto(const struct phx__flow_out *o)
@@ -534,9 +532,9 @@ static uint64_t flow_rto(const struct phx__flow_out *o)
     return 4 * o->srtt > FLOW_RTO_MIN ? 4 * o->srtt : FLOW_RTO_MIN;
 }
 
-void phx__post_flow_progress(struct phx__flow_out *o, uint64_t next, size_t bytes, uint64_t now)
+void phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now)
 {
-    if (o->timing && next > o->rtt_number) {
+    if (o->timing && o->base > o->rtt_number) {
         uint64_t rtt = now - o->rtt_at;
 
         o->timing = 0;

@@ -116,10 +116,10 @@ PHX_PRIVATE uint32_t phx__post_flow_rest(const struct phx__flow_record *r);
 PHX_PRIVATE struct phx__flow_record *phx__post_flow_peek(const struct phx__flow_out *o);
 /* That frame was emitted. 1 if not for the first time. */
 PHX_PRIVATE int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now);
-/* Takes the lowest record off if it is below next: 1 and *r, whose blocks are now the caller's. */
-PHX_PRIVATE int phx__post_flow_pop(struct phx__flow_out *o, uint64_t next, struct phx__flow_record *r);
-/* An ack popped `bytes` bytes of frames, up to but not including next. */
-PHX_PRIVATE void phx__post_flow_progress(struct phx__flow_out *o, uint64_t next, size_t bytes, uint64_t now);
+/* Takes the lowest record off, whose blocks are the caller's to drop. */
+PHX_PRIVATE void phx__post_flow_pop(struct phx__flow_out *o);
+/* An ack popped `bytes` bytes of frames. */
+PHX_PRIVATE void phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now);
 /* Everything under way is emitted again: because its path changed (rewind), or because frames were lost. */
 PHX_PRIVATE void phx__post_flow_rewind(struct phx__flow_out *o);
 PHX_PRIVATE void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now);

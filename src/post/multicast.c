@@ -113,7 +113,8 @@ static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const
         return err;
     memset(&message, 0, sizeof message);
     message.body = phx__buf_block_new(p->mem, c->size);
-    message.multicast = message.body == NULL ? NULL : phx__post_store_multicast_new(&p->store, c, m->count);
+    message.multicast =
+        message.body == NULL ? NULL : phx__post_store_multicast_new(&p->store, c->token, m->count);
     err = PHX_ENOMEM;
     if (message.multicast != NULL) {
         if (c->size > 0)

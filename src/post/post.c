@@ -18,11 +18,6 @@
  *                                                                 |
  *      phx__post_sched_pull(nbr): a circle of all flows and transit queues whose next hop is nbr
  *
- * The files, bottom to top: returns.c (what the target of a flow returned), flow.c (numbers and windows of
- * one flow), store.c (what is queued for a name), sched.c (what is emitted next), box.c (where messages wait
- * and how they end), multicast.c (one message to many), recv.c (what arrives), and this one: what the
- * application sends, and what a step does.
- *
  * Acknowledged means that the receiver's ops.message has returned, or, if the name is not at that node, that
  * the message comes back. Its source alone answers for it: nobody else keeps it, so nobody else's failure can
  * lose it. What a receiver cannot take (no memory) it does not acknowledge; it closes the sender's window
@@ -57,27 +52,24 @@ static int post_measure(const struct phx__post *p, const struct phx_outgoing *m,
 static int post_submit(struct phx__post *p, struct phx__post_way *way, const struct phx_outgoing *m,
                        struct phx__message *message)
 {
+    uint32_t promises;
     int err;
 
     if (m->release != NULL) {
-        message->body = phx__buf_block_wrap(p->mem, m->iov[0].iov_base, m->iov[0].iov_len, m->release,
-                                     m->arg);
+        message->body = phx__buf_block_wrap(p->mem, m->iov->iov_base, m->iov->iov_len, m->release, m->arg);
         if (message->body == NULL)
             return PHX_ENOMEM;
         message->data = message->body->data;
     }
-    err = phx__post_box_promise(p, phx__post_box_promises(message->token, message->body));
+    promises = phx__post_box_promises(message->token, message->body);
+    err = phx__post_box_promise(p, promises);
+    if (err == 0 && (err = phx__post_box_submit(p, way, message)) != 0)
+        p->outcomes.promised -= promises;
     if (err == 0) {
-        err = phx__post_box_submit(p, way, message);
-        if (err != 0)
-            p->outcomes.promised -= phx__post_box_promises(message->token, message->body);
-    }
-    if (message->body != NULL) {
-        PHX_ASSERT(message->body->refs == 1 || err == 0);
-        if (err != 0)
-            phx__mem_put(p->mem, message->body, sizeof *message->body);
-        else
-            phx__buf_block_drop(message->body);
+        phx__buf_block_drop(message->body);
+    } else if (message->body != NULL) {
+        PHX_ASSERT(message->body->refs == 1);
+        phx__mem_put(p->mem, message->body, sizeof *message->body);
     }
     return err;
 }

@@ -391,42 +391,26 @@ static int sched_multicast_joins(const struct phx__flow_out *o, const struct phx
            && ((unsigned)(q->flags ^ r->flags) & place) == 0;
 }
 
-static void sched_multicast_line(const struct phx__flow_out *o, struct phx__data *d)
-{
-    const struct phx__flow_record *r = phx__post_flow_peek(o);
-    struct phx__reader in;
-
-    memset(d, 0, sizeof *d);
-    d->target = o->target;
-    d->source = o->source;
-    d->number = o->sent;
-    d->epoch = o->epoch;
-    d->to = r->box->name;
-    d->from = r->multicast->from;
-    d->tag = r->multicast->tag;
-    d->total = r->multicast->size;
-    d->size = r->body_size;
-    if ((r->flags & PHX__DATA_SEEN) != 0) { /* it ends the head */
-        phx__buf_reader_init(&in, r->head->data + r->head_at + PHX__DATA_FIRST_HEAD, 4);
-        d->seen = phx__buf_get_u32(&in);
-    }
-}
-
+/* The head of one frame for all of them: a line for each, which says what the head of its own frame does. */
 static struct phx__block *sched_multicast_head(struct phx__post *p, struct phx__post_peer **to, uint32_t n)
 {
-    int flags = phx__post_flow_peek(&to[0]->out)->flags & (int)(PHX__DATA_FIRST | PHX__DATA_LAST);
-    size_t room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE, start;
+    size_t room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE, start = 0, whole;
     struct phx__block *b = phx__buf_block_new(p->mem, room);
     struct phx__writer w;
     struct phx__data d;
     uint32_t i;
+    int flags = 0;
 
     if (b == NULL)
         return NULL;
     phx__buf_writer_init(&w, b->data, room);
-    start = phx__wire_begin_cast(&w, flags, to[0]->out.hops, n);
     for (i = 0; i < n; i++) {
-        sched_multicast_line(&to[i]->out, &d);
+        const struct phx__flow_record *r = phx__post_flow_peek(&to[i]->out);
+
+        (void)phx__wire_data_front(r->head->data + r->head_at, r->head_size, &d, &flags, &whole);
+        flags = r->flags & (int)(PHX__DATA_FIRST | PHX__DATA_LAST);
+        if (i == 0)
+            start = phx__wire_begin_cast(&w, flags, to[0]->out.hops, n);
         phx__wire_put_cast_line(&w, flags, &d);
     }
     phx__wire_end_cast(&w, start, flags, &d);
@@ -526,7 +510,8 @@ size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slice
     while (err == 0 && (before = out->bytes) < start + budget && (s = p->nodes[nbr].ready) != NULL) {
         most = before + SCHED_QUANTUM - s->served;
         most = most < start + budget ? most : start + budget;
-        err = s->is_transit ? sched_serve_transit(p, s->peer, out, most) : sched_serve_own(p, s->peer, out, most);
+        err = s->is_transit ? sched_serve_transit(p, s->peer, out, most)
+                            : sched_serve_own(p, s->peer, out, most);
         s->served += out->bytes - before;
         if (err != 0) {
             sched_unlist(p, s);

@@ -257,7 +257,7 @@ void phx__post_store_take_message(struct phx__post_store *s, struct phx__box *b,
 
 /* ---- Multicasts */
 
-struct phx__multicast *phx__post_store_multicast_new(struct phx__post_store *s, const struct phx_cast *from,
+struct phx__multicast *phx__post_store_multicast_new(struct phx__post_store *s, uint64_t token,
                                                      size_t members)
 {
     struct phx__multicast *c = phx__mem_zero(s->mem, sizeof *c);
@@ -265,10 +265,7 @@ struct phx__multicast *phx__post_store_multicast_new(struct phx__post_store *s, 
     if (c == NULL)
         return NULL;
     phx__ring_init(&c->link);
-    c->token = from->token;
-    c->from = from->from;
-    c->tag = from->tag;
-    c->size = from->size;
+    c->token = token;
     c->refs = c->left = members;
     phx__ring_add(&s->multicasts, &c->link);
     return c;
