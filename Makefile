@@ -34,12 +34,13 @@ figures: phoenix.c
 	@NODES='$(NODES)' ./test/sim/run.sh figures
 
 # Times on real processes, beside peers; QUICK=1: does all of it still run? ONLY=stream picks by name.
-# CONGESTION=cubic: with that congestion control for all.
+# CONGESTION=cubic: with that congestion control for all. BEFORE=commit: instead of all this, how fast the
+# tree is beside that commit, in lines "bar NAME FIGURE LIMIT ok|short"; ROUNDS=11 MS=250.
 bench: phoenix.c
-	@QUICK='$(QUICK)' ONLY='$(ONLY)' CONGESTION='$(CONGESTION)' ./test/bench/run.sh
+	@QUICK='$(QUICK)' ONLY='$(ONLY)' BEFORE='$(BEFORE)' CONGESTION='$(CONGESTION)' ./test/bench/run.sh
 
 # What a node pays over links, nodes, names, sizes and hops, into build/curves; QUICK=1, ONLY=hops. KEEP=1:
-# and from there into test/bench/curves and the README.
+# and from there into test/bench/curves, its README.md too.
 curves: phoenix.c
 	@QUICK='$(QUICK)' ONLY='$(ONLY)' KEEP='$(KEEP)' ./test/bench/curves.sh
 

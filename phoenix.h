@@ -10,8 +10,8 @@
  *  - One thread per node. All calls for one phx must come from one thread at a time; phx_wake is the
  *    only exception (any thread, any signal handler). Different nodes in one process share nothing.
  *  - Nothing happens outside phx_step: no thread, no signal, no hidden timer works for you. A host
- *    that computes for a minute is silent for a minute; others begin to wonder after
- *    cfg.detector.interval_us, unless phx_busy has told them.
+ *    that computes for a minute is silent for a minute; others suspect it after cfg.detector.interval_us
+ *    and half of their timeout_us, unless phx_busy has told them.
  *  - Callbacks run only inside phx_step, on its stack (phx_free still gives buffers back: on_abandon, and
  *    the release of phx_send_owned). Inside one, any call is allowed but phx_step, which returns
  *    PHX_ESTATE; phx_free is allowed and takes effect when the step is over.
@@ -189,9 +189,10 @@ struct phx_message {
 
 enum phx_state {
     PHX_NODE_OK = 1,      /* a route exists */
-    PHX_NODE_SUSPECT,     /* a route exists, but it was silent for longer than it announced, to this
-                             node or to one that says so; being looked into. Its names stay its own,
-                             messages go on. A sign of life from anywhere: OK again */
+    PHX_NODE_SUSPECT,     /* a route exists, but a neighbour, this node or one that says so, heard
+                             nothing of it for as long as it announced and detector.timeout_us / 2 more;
+                             being looked into. Its names stay its own, messages go on. A sign of life
+                             from anywhere: OK again */
     PHX_NODE_UNREACHABLE, /* no route at the moment */
     PHX_NODE_FAILED,      /* unreachable for longer than detector.broken_us, and nobody asked could
                              reach it either. Its names are broken. If it comes back: OK again */
@@ -309,9 +310,10 @@ int phx_read_key(const char *path, void *out, size_t capacity);
 /* Who is alive is found out as in Horita, Taura, Chikayama, "A Fault Detection Library in Phoenix
  * Programming Model" (2003): each node picks a few of its neighbours at random as its *monitors* and is
  * heard by them at short intervals; all other links are insured by rare heartbeats. Everything that
- * travels on a link counts as a heartbeat, so busy links carry none. A node that is silent for longer
- * than it announced becomes SUSPECT, its other neighbours are told and look for themselves, and whoever
- * hears nothing gives up the link. A node that no link leads to is UNREACHABLE, and after broken_us FAILED.
+ * travels on a link counts as a heartbeat, so busy links carry none. A node that is silent for the interval
+ * that it announced and timeout_us / 2 more becomes SUSPECT. Its other neighbours are told and look for
+ * themselves, and each that hears nothing for another timeout_us / 2 gives up its link. A node that no link
+ * leads to is UNREACHABLE, and after broken_us FAILED.
  *
  * A node that falls silent (power loss, a stopped process) is FAILED everywhere within
  *
@@ -405,9 +407,6 @@ struct phx_config {
     uint64_t retry_max_us;    /* longest wait; default 30 s; doubles in between, with full jitter */
     struct phx_detector detector; /* who is alive; default PHX_PRESET_DEFAULT */
 
-    /* For experiments: the update rule of the routing. See src/route.h. */
-    int routing; /* enum phx_routing; default PHX_ROUTING_DEFAULT */
-
     /* Callbacks, each may be NULL */
     void (*on_message)(phx *p, const struct phx_message *m, void *user);
     /* A message of more than one fragment (64 KiB, of phx_cast 32 KiB) begins to arrive from another node;
@@ -459,12 +458,6 @@ struct phx_config {
 
     const struct phx_alloc *alloc; /* NULL: malloc and free */
     const struct phx_os *os;       /* NULL: the real one */
-};
-
-enum phx_routing {
-    PHX_ROUTING_DEFAULT = 0,
-    PHX_ROUTING_NAIVE, /* DSDV as in the paper's section 4.2: every change to every neighbour */
-    PHX_ROUTING_PAPER  /* with the paper's trans and rcpt sets, section 4.5 */
 };
 
 void phx_config_init(struct phx_config *cfg);

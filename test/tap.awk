@@ -8,7 +8,12 @@
 BEGIN { FS = "\t"; plan = -1 }
 /^1\.\.0/ { plan = 0; sub(/^1\.\.0 */, ""); print "ok - " name " " $0; next }
 /^1\.\.[0-9]+/ { plan = substr($0, 4) + 0; next }
-$1 == "bar" { ran++; bad += $5 != "ok"; print ($5 == "ok" ? "" : "not ") "ok - sim " $2 ": " $3 " <= " $4; next }
+$1 == "bar" {
+    ran++
+    bad += $5 != "ok"
+    print ($5 == "ok" ? "" : "not ") "ok - sim " $2 ": " $3 " <= " $4
+    next
+}
 $1 == "figure" { print "# " $0; next }
 /^not ok/ { bad++ }
 /^(not )?ok/ { ran++ }

@@ -37,7 +37,7 @@ struct phx__link {
     uint8_t dialer;
     uint8_t queued;            /* in phx's list of links to write */
     uint8_t more;     /* the last read filled its buffer: there may be more */
-    uint8_t stranger; /* came in through a listener and has not proved anything yet */
+    uint8_t unauthenticated; /* came in through a listener and has not proved anything yet */
     uint8_t refused;  /* the reason came from the peer */
     uint8_t full;     /* the last write was cut short: wait for PHX_WRITE */
     uint8_t secure;   /* over TLS */

@@ -1,19 +1,18 @@
-/* advert_tell.c - the routing's third part: which neighbour must be told what, and when. */
+/* advert.c - the routing's third part: which neighbour must be told what, and when. */
 /*
  * The argument is in the essay of route.c, point 2: who need not be told is known without sets on the
  * wire. This file is that rule (advert_covered), the entries that follow from it (advert_needs), and the
  * pace at which they leave (phx__route_advert_flush).
  *
- * In a crowd that starts, a thousand of these questions would be asked for each link that comes up, of each
- * destination for the new neighbour and of the new one for each neighbour, and nearly all have the same
- * answer: the hub tells. So one neighbour is the *guide*, the one that leads to most. A destination which it
- * offers as well as we can is *left* to it, and a neighbour of which it says that it is next to it is *near*
- * it. Of what is left nobody near need be told: that is the case of advert_covered in which w is the guide.
- * Only the others are looked at, which are few: those not left are kept in a list (open), and those that
- * have changed and are not left stand in front of all that have changed. What holds of a destination
- * changes only with a change of the destination, so it is enough to look at those that have changed. After a
- * loss, and where somebody was told something that may have to be corrected, all are looked at as if there
- * were no guide.
+ * In a crowd that starts, the rule would be asked a thousand times for each link that comes up, and nearly
+ * all answers are the same: the hub tells. So one neighbour, the next hop for most destinations, is the
+ * *delegate*. A destination is delegated if the delegate advertises it at least as well as we do. Neighbours
+ * adjacent to the delegate, by its own word, need no updates about delegated destinations: that is the case
+ * of advert_covered in which w is the delegate. The others are few: destinations that are not delegated
+ * stand in a list, and those that have changed and are not delegated stand in front of all that have changed.
+ * Whether a destination is delegated changes only with the destination, so it is enough to look at those
+ * that have changed. After a loss, and where a neighbour was told something that may have to be corrected,
+ * all destinations are looked at as if there were no delegate.
  */
 #include "route/route.h"
 
@@ -33,10 +32,10 @@ static struct phx__dest *advert_at(const struct phx__route *r, uint32_t node)
 static int advert_surrounds(const struct phx__route *r, const struct phx__route_nbr *j,
                            uint32_t *but)
 {
-    uint64_t differs = j->around ^ r->around;
+    uint64_t differs = j->neighbourhood ^ r->neighbourhood;
 
     *but = PHX__NONE;
-    if (j->around == 0)
+    if (j->neighbourhood == 0)
         return 0;
     if (differs == 0)
         return 1;
@@ -49,12 +48,12 @@ static int advert_surrounds(const struct phx__route *r, const struct phx__route_
 static int advert_adjacent(const struct phx__route *r, uint32_t w, const struct phx__route_nbr *j)
 {
     const struct phx__route_nbr *nw = phx__route_nbr(r, w);
-    const struct phx__heard *h = phx__route_table_heard(advert_at(r, j->node), w);
+    const struct phx__offer *h = phx__route_table_offer(advert_at(r, j->node), w);
     uint32_t but;
 
     if (h != NULL && h->hops == 1)
         return 2;
-    h = phx__route_table_heard(advert_at(r, w), j->node);
+    h = phx__route_table_offer(advert_at(r, w), j->node);
     if (h != NULL && h->hops == 1)
         return 1;
     if (advert_surrounds(r, j, &but) && but != w)
@@ -74,18 +73,18 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
                          int strict)
 {
     const struct phx__dest *d = advert_at(r, v);
-    const struct phx__heard *h = phx__route_table_heard(d, j->node);
+    const struct phx__offer *h = phx__route_table_offer(d, j->node);
     uint32_t i, but;
 
     if (h != NULL && (h->hops == 1 || (h->seq >= d->seq && h->hops <= d->hops + 1)))
         return 1;
-    h = phx__route_table_heard(advert_at(r, j->node), v); /* v says that j is next to it */
+    h = phx__route_table_offer(advert_at(r, j->node), v); /* v says that j is next to it */
     if (h != NULL && h->hops == 1 && d->hops == 1)
         return 1;
     if (d->hops == 1 && advert_surrounds(r, j, &but) && but != v)
         return 1;
-    for (i = 0; i < d->heard_count; i++) {
-        h = &phx__route_table_heards(d)[i];
+    for (i = 0; i < d->offer_count; i++) {
+        h = &phx__route_table_offers(d)[i];
         if (h->nbr == j->node || h->seq < d->seq || h->hops > d->hops)
             continue;
         if (advert_adjacent(r, h->nbr, j) > (h->hops < d->hops ? 0 : strict ? 2 : 1))
@@ -98,12 +97,11 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
 static int advert_needs(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
 {
     const struct phx__dest *d = advert_at(r, v);
-    const struct phx__told *t = phx__route_table_told(d, j->node);
+    const struct phx__advertised *t = phx__route_table_advertised(d, j->node);
 
-    if (r->variant
-        != PHX_ROUTING_DEFAULT) /* there an owner must hear of its retraction, to answer it */
+    if (PHX__ROUTE_RULES(r)) /* there an owner must hear of its retraction, to answer it */
         return (v == PHX__SELF || r->relay) && (v != j->node || d->hops == PHX__UNREACHABLE)
-               && phx__route_classic_needs(r, d, j->node);
+               && PHX__ROUTE_RULE(r, needs(r, d, j->node));
     if (v == j->node)
         return t != NULL && t->asked; /* it asked what we know of it: it began a new life too low */
     if (v != PHX__SELF && !r->relay)
@@ -127,7 +125,7 @@ static int advert_needs(const struct phx__route *r, uint32_t v, const struct phx
     return !advert_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1);
 }
 
-static void advert_advertised(struct phx__dest *d)
+static void advert_lower_feasible(struct phx__dest *d)
 {
     if (d->hops == PHX__UNREACHABLE)
         return;
@@ -142,13 +140,13 @@ static void advert_advertised(struct phx__dest *d)
 static int advert_tell(struct phx__route *r, uint32_t v, uint32_t j, uint32_t count)
 {
     struct phx__dest *d = advert_at(r, v);
-    const struct phx__told *t = phx__route_table_told(d, j);
-    const struct phx__told word = { d->seq, d->card_version, 0, d->hops, 0 };
+    const struct phx__advertised *t = phx__route_table_advertised(d, j);
+    const struct phx__advertised word = { d->seq, d->card_version, 0, d->hops, 0 };
     int with_card = t == NULL ? d->card_version > 0 : d->card_version > t->card || t->asked;
     struct phx__entry *e;
 
     if (phx__mem_grow(r->mem, &r->out, &r->out_capacity, count + 1, sizeof *r->out)
-        || phx__route_table_tell(&r->table, d, j, &word) != 0)
+        || phx__route_table_advertise(&r->table, d, j, &word) != 0)
         return PHX_ENOMEM;
     e = &r->out[count];
     memset(e, 0, sizeof *e);
@@ -161,117 +159,116 @@ static int advert_tell(struct phx__route *r, uint32_t v, uint32_t j, uint32_t co
         e->card = d->card->at;
         e->card_size = d->card->size;
     }
-    advert_advertised(d);
+    advert_lower_feasible(d);
     return 0;
 }
 
-/* ---- The guide ------------------------------------------------------------------------------- */
+/* ---- The delegate ---------------------------------------------------------------------------- */
 
-/* It is not worth it for fewer. */
-#define ADVERT_GUIDED 16u
+/* With fewer nodes known a delegate saves nothing. */
+#define ADVERT_DELEGATED 16u
 
-static int advert_is_near_guide(const struct phx__route *r, uint32_t nbr)
+static int advert_is_adjacent_to_delegate(const struct phx__route *r, uint32_t nbr)
 {
-    const struct phx__heard *h = phx__route_table_heard(advert_at(r, nbr), r->guide);
+    const struct phx__offer *h = phx__route_table_offer(advert_at(r, nbr), r->delegate);
 
-    return nbr == r->guide || (h != NULL && h->hops == 1);
+    return nbr == r->delegate || (h != NULL && h->hops == 1);
 }
 
-static void advert_open(struct phx__route *r, uint32_t v)
+static void advert_list_undelegated(struct phx__route *r, uint32_t v)
 {
     struct phx__dest *d = advert_at(r, v);
 
-    if (d->flags & PHX__DEST_OPEN)
+    if (d->flags & PHX__DEST_UNDELEGATED)
         return;
-    if (phx__mem_grow(r->mem, &r->open, &r->open_capacity, r->open_count + 1, sizeof *r->open) != 0) {
-        r->guide = PHX__NONE; /* without the list there is no guide, and all is looked at */
+    if (phx__mem_grow(r->mem, &r->undelegated.at, &r->undelegated.capacity, r->undelegated.count + 1,
+                      sizeof *r->undelegated.at) != 0) {
+        r->delegate = PHX__NONE; /* without the list there is no delegate, and all is looked at */
         return;
     }
-    d->flags |= PHX__DEST_OPEN;
-    r->open[r->open_count++] = v;
+    d->flags |= PHX__DEST_UNDELEGATED;
+    r->undelegated.at[r->undelegated.count++] = v;
 }
 
-/* Is v left to the guide, and near it if it is a neighbour? */
+/* Notes whether v is delegated, and whether it is a neighbour adjacent to the delegate. */
 static void advert_mark(struct phx__route *r, uint32_t v)
 {
     struct phx__dest *d = advert_at(r, v);
-    const struct phx__heard *h = phx__route_table_heard(d, r->guide);
+    const struct phx__offer *h = phx__route_table_offer(d, r->delegate);
 
-    d->flags &= (uint8_t)~PHX__DEST_LEFT;
+    d->flags &= (uint8_t)~PHX__DEST_DELEGATED;
     if (h != NULL && h->hops <= d->hops && h->seq >= d->seq)
-        d->flags |= PHX__DEST_LEFT;
+        d->flags |= PHX__DEST_DELEGATED;
     else
-        advert_open(r, v);
+        advert_list_undelegated(r, v);
     if (d->pos != PHX__TABLE_FAR)
-        r->nbrs[d->pos].near_guide = (uint8_t)advert_is_near_guide(r, v);
+        r->nbrs[d->pos].adjacent_to_delegate = (uint8_t)advert_is_adjacent_to_delegate(r, v);
 }
 
-/* The neighbour that leads to most others. What was known of the one before is forgotten. */
-static void advert_choose_guide(struct phx__route *r)
+/* Chooses the neighbour that leads to most others. What was noted for the former delegate is forgotten. */
+static void advert_choose_delegate(struct phx__route *r)
 {
     uint32_t v, most = 0;
 
-    r->guide = PHX__NONE;
-    r->guide_known = r->known;
-    r->open_count = 0;
+    r->delegate = PHX__NONE;
+    r->delegate_known = r->known;
+    r->undelegated.count = 0;
     for (v = 0; v < r->nbr_count; v++)
         r->nbrs[v].leads_to = 0;
     for (v = 0; v < r->table.capacity; v++) {
         struct phx__dest *d = advert_at(r, v);
         struct phx__route_nbr *n = d->next == v ? NULL : phx__route_nbr(r, d->next);
-        d->flags &= (uint8_t) ~(PHX__DEST_LEFT | PHX__DEST_OPEN);
+        d->flags &= (uint8_t) ~(PHX__DEST_DELEGATED | PHX__DEST_UNDELEGATED);
         if (n != NULL && ++n->leads_to > most) {
             most = n->leads_to;
-            r->guide = n->node;
+            r->delegate = n->node;
         }
     }
-    for (v = 0; v < r->table.capacity && r->guide != PHX__NONE; v++)
+    for (v = 0; v < r->table.capacity && r->delegate != PHX__NONE; v++)
         if (advert_at(r, v)->flags & PHX__DEST_KNOWN)
             advert_mark(r, v);
 }
 
-/* Those that are left now go from the list. So do those that were forgotten: they have lost the flag, or
- * stand in it once more since. */
-static void advert_sort_open(struct phx__route *r)
+/* Destinations that are delegated by now leave the list. So do forgotten ones: they have lost the flag, or stand
+ * in the list a second time. */
+static void advert_sort_undelegated(struct phx__route *r)
 {
     uint32_t i, kept = 0;
 
-    for (i = 0; i < r->open_count; i++) {
-        struct phx__dest *d = advert_at(r, r->open[i]);
-        if ((d->flags & PHX__DEST_OPEN) && !(d->flags & PHX__DEST_LEFT))
-            r->open[kept++] = r->open[i];
-        d->flags &= (uint8_t)~PHX__DEST_OPEN;
+    for (i = 0; i < r->undelegated.count; i++) {
+        struct phx__dest *d = advert_at(r, r->undelegated.at[i]);
+        if ((d->flags & PHX__DEST_UNDELEGATED) && !(d->flags & PHX__DEST_DELEGATED))
+            r->undelegated.at[kept++] = r->undelegated.at[i];
+        d->flags &= (uint8_t)~PHX__DEST_UNDELEGATED;
     }
     for (i = 0; i < kept; i++)
-        advert_at(r, r->open[i])->flags |= PHX__DEST_OPEN;
-    r->open_count = kept;
+        advert_at(r, r->undelegated.at[i])->flags |= PHX__DEST_UNDELEGATED;
+    r->undelegated.count = kept;
 }
 
-/* Takes note of what has changed; those of it that everybody must be looked at for come first in the list:
- * how many. */
+/* Takes note of what has changed. Destinations about which every neighbour must be asked come first in the
+ * list of dirty ones: how many. */
 static uint32_t advert_sort_out(struct phx__route *r)
 {
     uint32_t i, count = 0;
 
-    if (r->known >= ADVERT_GUIDED && r->variant == PHX_ROUTING_DEFAULT && r->known > 2 * r->guide_known)
-        advert_choose_guide(r);
-    for (i = 0; i < r->dirty_count && r->guide != PHX__NONE; i++)
-        advert_mark(r, r->dirty[i]);
-    if (r->guide == PHX__NONE)
-        return r->dirty_count;
-    for (i = 0; i < r->dirty_count; i++) {
-        uint32_t v = r->dirty[i];
+    if (r->known >= ADVERT_DELEGATED && !PHX__ROUTE_RULES(r) && r->known > 2 * r->delegate_known)
+        advert_choose_delegate(r);
+    for (i = 0; i < r->dirty.count && r->delegate != PHX__NONE; i++)
+        advert_mark(r, r->dirty.at[i]);
+    if (r->delegate == PHX__NONE)
+        return r->dirty.count;
+    for (i = 0; i < r->dirty.count; i++) {
+        uint32_t v = r->dirty.at[i];
         const struct phx__dest *d = advert_at(r, v);
-        if ((d->flags & PHX__DEST_LEFT) && !(d->flags & PHX__DEST_LOSS) && d->told == NULL)
+        if ((d->flags & PHX__DEST_DELEGATED) && !(d->flags & PHX__DEST_LOSS) && d->advertised == NULL)
             continue;
-        r->dirty[i] = r->dirty[count];
-        r->dirty[count++] = v;
+        r->dirty.at[i] = r->dirty.at[count];
+        r->dirty.at[count++] = v;
     }
-    advert_sort_open(r);
+    advert_sort_undelegated(r);
     return count;
 }
-
-#undef ADVERT_GUIDED
 
 /* ---- Telling --------------------------------------------------------------------------------- */
 
@@ -284,16 +281,16 @@ struct advert_view {
 static void advert_look_for(const struct phx__route *r, struct phx__route_nbr *n, uint32_t urgent,
                            struct advert_view *out)
 {
-    int guided = r->guide != PHX__NONE && n->dirty < 2 && !n->relinked;
+    int delegated = r->delegate != PHX__NONE && n->dirty < 2 && !n->relinked;
 
-    if (n->dirty && guided)
-        n->near_guide = (uint8_t)advert_is_near_guide(r, n->node);
-    guided = guided && n->near_guide;
-    out->at[0] = r->dirty;
-    out->count[0] = guided ? urgent : r->dirty_count;
-    out->at[1] = r->open;
-    out->count[1] = n->dirty && guided ? r->open_count : 0;
-    if (n->dirty && !guided) {
+    if (n->dirty && delegated)
+        n->adjacent_to_delegate = (uint8_t)advert_is_adjacent_to_delegate(r, n->node);
+    delegated = delegated && n->adjacent_to_delegate;
+    out->at[0] = r->dirty.at;
+    out->count[0] = delegated ? urgent : r->dirty.count;
+    out->at[1] = r->undelegated.at;
+    out->count[1] = n->dirty && delegated ? r->undelegated.count : 0;
+    if (n->dirty && !delegated) {
         out->at[0] = NULL;
         out->count[0] = r->table.capacity;
     }
@@ -322,16 +319,15 @@ static void advert_tell_nbr(struct phx__route *r, struct phx__route_nbr *n, uint
     n->relinked = 0;
     if (count == 0)
         return;
-    r->out_id_count = 0;
-    if (r->variant == PHX_ROUTING_PAPER)
-        phx__route_classic_sets(r, count);
-    r->updates_out++;
-    r->entries_out += count;
-    r->ops.update(r->ops.ctx, n->node, r->out, count, r->out_ids, r->out_id_count);
+    if (PHX__ROUTE_RULES(r))
+        (void)PHX__ROUTE_RULE(r, leaves(r, n->node, count));
+    r->counters.updates_out++;
+    r->counters.entries_out += count;
+    r->ops.update(r->ops.ctx, n->node, r->out, count);
 }
 
-/* From here on everybody who relied on our links with these nodes knows that they are gone. Whoever finds no
- * memory for it is seen to when there is a link again. */
+/* From here on everybody who relied on our links with these nodes knows that the links are gone. What could
+ * not be taken out for lack of memory is taken out when there is a link again. */
 static void advert_drop_lapsed(struct phx__route *r)
 {
     uint32_t node, v;
@@ -340,7 +336,7 @@ static void advert_drop_lapsed(struct phx__route *r)
         if (!(advert_at(r, node)->flags & PHX__DEST_LAPSED))
             continue;
         for (v = 0; v < r->table.capacity; v++)
-            r->leftover |= phx__route_table_tell(&r->table, advert_at(r, v), node, NULL) != 0;
+            r->leftover |= phx__route_table_advertise(&r->table, advert_at(r, v), node, NULL) != 0;
         advert_at(r, node)->flags &= (uint8_t)~PHX__DEST_LAPSED;
         r->lapsed--;
     }
@@ -350,35 +346,35 @@ static void advert_tell_all(struct phx__route *r)
 {
     uint32_t i, urgent = advert_sort_out(r);
 
-    r->look = r->urgent = 0;
+    r->pace.look = r->pace.urgent = 0;
     for (i = 0; i < r->nbr_count; i++) {
         advert_tell_nbr(r, &r->nbrs[i], urgent);
-        r->look |= r->nbrs[i].dirty != 0;
+        r->pace.look |= r->nbrs[i].dirty != 0;
     }
-    if (r->look) /* no memory for some of it: again, soon */
-        phx__timer_set(r->timers, r->tell_timer, r->told_at + ADVERT_GAP_MAX);
-    for (i = 0; i < r->dirty_count; i++)
-        advert_at(r, r->dirty[i])->flags &= (uint8_t) ~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
-    r->dirty_count = 0;
+    if (r->pace.look) /* no memory for some of it: again, soon */
+        phx__timer_set(r->timers, r->pace.tell_timer, r->pace.told_at + ADVERT_GAP_MAX);
+    for (i = 0; i < r->dirty.count; i++)
+        advert_at(r, r->dirty.at[i])->flags &= (uint8_t) ~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
+    r->dirty.count = 0;
     advert_drop_lapsed(r);
 }
 
-/* Whoever relies on our neighbourhood must know when it shrinks. That it grew can wait for quiet. */
+/* Neighbours that rely on our neighbourhood must know when it shrinks. That it grew can wait for quiet. */
 static void advert_beat_shrunk(struct phx__route *r)
 {
     uint32_t i;
 
-    if (!r->shrunk)
+    if (!r->pace.shrunk)
         return;
-    r->shrunk = 0;
+    r->pace.shrunk = 0;
     for (i = 0; i < r->nbr_count; i++)
-        if (r->nbrs[i].around_told != 0 && r->nbrs[i].around_told != r->around)
+        if (r->nbrs[i].neighbourhood_told != 0 && r->nbrs[i].neighbourhood_told != r->neighbourhood)
             r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
 }
 
 static uint64_t advert_next_gap(const struct phx__route *r)
 {
-    uint64_t most = ADVERT_GAP_MIN + r->known * ADVERT_GAP_EACH, gap = r->gap * 2;
+    uint64_t most = ADVERT_GAP_MIN + r->known * ADVERT_GAP_EACH, gap = r->pace.gap * 2;
 
     if (most > ADVERT_GAP_MAX)
         most = ADVERT_GAP_MAX;
@@ -387,21 +383,30 @@ static uint64_t advert_next_gap(const struct phx__route *r)
 
 void phx__route_advert_flush(struct phx__route *r, uint64_t now)
 {
-    if (r->dirty_count == 0 && !r->look && !r->shrunk)
+    if (r->dirty.count == 0 && !r->pace.look && !r->pace.shrunk)
         return;
-    if (now > r->told_at + 2 * r->gap)
-        r->gap = 0;
-    if (!r->urgent && now < r->told_at + r->gap) {
-        phx__timer_set(r->timers, r->tell_timer, r->told_at + r->gap);
+    if (now > r->pace.told_at + 2 * r->pace.gap)
+        r->pace.gap = 0;
+    if (!r->pace.urgent && now < r->pace.told_at + r->pace.gap) {
+        phx__timer_set(r->timers, r->pace.tell_timer, r->pace.told_at + r->pace.gap);
         return;
     }
-    phx__timer_stop(r->timers, r->tell_timer);
-    r->gap = advert_next_gap(r);
-    r->told_at = now;
+    phx__timer_stop(r->timers, r->pace.tell_timer);
+    r->pace.gap = advert_next_gap(r);
+    r->pace.told_at = now;
     advert_tell_all(r);
     advert_beat_shrunk(r);
     if (r->nbr_count > 0) {
-        r->quiet_due = 1;
+        r->pace.quiet_due = 1;
         phx__route_plan(r, phx__route_quiet_at(r));
     }
+}
+
+void phx__route_advert_due(struct phx__route *r, int kind, uint64_t now, uint32_t *forgotten)
+{
+    *forgotten = PHX__NONE;
+    if (kind == PHX__TIMER_ROUTE_TELL)
+        phx__route_advert_flush(r, now);
+    else
+        phx__route_chores(r, now, forgotten);
 }

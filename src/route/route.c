@@ -33,8 +33,7 @@
  *    both quiet disagree twice, they exchange summaries and tell each other what differs.
  *
  * What can make things worse is always told, and never waits: an entry once sent to a neighbour is kept
- * true or corrected. What makes things better is paced when changes come in bursts (phx__route_advert_flush), so
- * that all that waits for a neighbour leaves as one message: the paper's order of priorities, (1)
+ * true or corrected. What makes things better is paced when changes come in bursts (advert.c), so that all that waits for a neighbour leaves as one message: the paper's order of priorities, (1)
  * connections, (2) the own table, (3) the neighbours' tables, is the order of work in a step (step.c).
  *
  * This room does no I/O and sees no clock. Neighbours and destinations are node indices (struct phx__ids).
@@ -56,6 +55,14 @@
  * information cannot come back as new, and so that a partition finds its other half again. */
 #define ROUTE_FORGET (86400 * PHX__SECOND)
 #define ROUTE_FORGET_LOOK (60 * PHX__SECOND)
+
+/* The table is quiet when it has not changed for this long, and for so much longer for each node known beyond
+ * a few dozen. While hundreds start on a few cores, a second without news only says that the others have no
+ * processor; digests differ then, and the summaries that follow, a table per link, would keep the processors
+ * busy for good. */
+#define ROUTE_QUIET PHX__SECOND
+#define ROUTE_QUIET_EACH (20 * PHX__MS)
+#define ROUTE_QUIET_CROWD 64u
 
 /* A new life comes with a higher incarnation, but nobody honest leaps so far at once (phoenix.h asks for less
  * than 2^32 at each start): 16 starts that we have not heard of, or a lie. Who could leap anywhere at once
@@ -82,27 +89,27 @@ struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node)
 
 void phx__route_plan(struct phx__route *r, uint64_t at)
 {
-    if (at < phx__timer_at(r->timers, r->chore_timer))
-        phx__timer_set(r->timers, r->chore_timer, at);
+    if (at < phx__timer_at(r->timers, r->pace.chore_timer))
+        phx__timer_set(r->timers, r->pace.chore_timer, at);
 }
 
 uint64_t phx__route_quiet_at(const struct phx__route *r)
 {
-    uint32_t crowd = r->known > PHX__ROUTE_QUIET_CROWD ? r->known - PHX__ROUTE_QUIET_CROWD : 0;
+    uint32_t crowd = r->known > ROUTE_QUIET_CROWD ? r->known - ROUTE_QUIET_CROWD : 0;
 
-    return r->moved + PHX__ROUTE_QUIET + crowd * PHX__ROUTE_QUIET_EACH;
+    return r->moved + ROUTE_QUIET + crowd * ROUTE_QUIET_EACH;
 }
 
 /* ---- Lists of what to look at ---------------------------------------------------------------- */
 
 /* Both lists have room for every destination from the moment it is known (route_know). */
-void phx__route_touch(struct phx__route *r, uint32_t node, uint64_t now)
+static void route_touch(struct phx__route *r, uint32_t node, uint64_t now)
 {
     struct phx__dest *d = route_at(r, node);
 
     if (!(d->flags & PHX__DEST_DIRTY)) {
         d->flags |= PHX__DEST_DIRTY;
-        r->dirty[r->dirty_count++] = node;
+        r->dirty.at[r->dirty.count++] = node;
     }
     r->moved = now;
 }
@@ -113,13 +120,13 @@ static void route_changed(struct phx__route *r, uint32_t node)
 
     if (!(d->flags & PHX__DEST_CHANGED)) {
         d->flags |= PHX__DEST_CHANGED;
-        r->changed[r->changed_count++] = node;
+        r->changed.at[r->changed.count++] = node;
     }
 }
 
 static void route_touch_loss(struct phx__route *r, uint32_t node, uint64_t now)
 {
-    phx__route_touch(r, node, now);
+    route_touch(r, node, now);
     route_at(r, node)->flags |= PHX__DEST_LOSS;
 }
 
@@ -127,7 +134,7 @@ static void route_look_at(struct phx__route *r, struct phx__route_nbr *n, uint8_
 {
     if (n->dirty < how)
         n->dirty = how;
-    r->look = 1;
+    r->pace.look = 1;
 }
 
 /* ---- The table ------------------------------------------------------------------------------- */
@@ -149,8 +156,8 @@ static int route_know(struct phx__route *r, uint32_t node, uint64_t now)
         return PHX_ENOMEM;
     if (d->flags & PHX__DEST_KNOWN)
         return 0;
-    if (phx__mem_grow(r->mem, &r->dirty, &r->dirty_capacity, node + 1, sizeof *r->dirty)
-        || phx__mem_grow(r->mem, &r->changed, &r->changed_capacity, node + 1, sizeof *r->changed))
+    if (phx__mem_grow(r->mem, &r->dirty.at, &r->dirty.capacity, node + 1, sizeof *r->dirty.at)
+        || phx__mem_grow(r->mem, &r->changed.at, &r->changed.capacity, node + 1, sizeof *r->changed.at))
         return PHX_ENOMEM;
     d->flags |= PHX__DEST_KNOWN;
     d->since = (uint32_t)(now / PHX__SECOND);
@@ -158,8 +165,8 @@ static int route_know(struct phx__route *r, uint32_t node, uint64_t now)
     return 0;
 }
 
-void phx__route_use(struct phx__route *r, uint32_t node, uint32_t next, uint32_t seq, uint8_t hops,
-                    uint64_t now)
+static void route_use(struct phx__route *r, uint32_t node, uint32_t next, uint32_t seq, uint8_t hops,
+                      uint64_t now)
 {
     struct phx__dest *d = route_at(r, node);
 
@@ -174,7 +181,7 @@ void phx__route_use(struct phx__route *r, uint32_t node, uint32_t next, uint32_t
     if (hops == PHX__UNREACHABLE && d->hops != PHX__UNREACHABLE)
         d->since = (uint32_t)(now / PHX__SECOND);
     if (hops == PHX__UNREACHABLE || hops > d->hops)
-        r->urgent = 1;
+        r->pace.urgent = 1;
     d->next = next;
     d->seq = seq;
     d->hops = hops;
@@ -182,10 +189,10 @@ void phx__route_use(struct phx__route *r, uint32_t node, uint32_t next, uint32_t
         r->digest ^= route_term(r, node);
         r->reachable++;
     }
-    phx__route_touch(r, node, now);
+    route_touch(r, node, now);
 }
 
-static int route_feasible(const struct phx__dest *d, const struct phx__heard *h)
+static int route_feasible(const struct phx__dest *d, const struct phx__offer *h)
 {
     return d->feasible_hops == PHX__UNREACHABLE || h->seq > d->feasible_seq
            || (h->seq == d->feasible_seq && h->hops < d->feasible_hops);
@@ -202,7 +209,7 @@ static uint64_t route_share_hash(const struct phx__route *r, uint32_t node, uint
 
 /* Shortest first, then the newest number, then the one in use. */
 static int route_better(const struct phx__route *r, const struct phx__dest *d, uint32_t node,
-                        const struct phx__heard *a, const struct phx__heard *b)
+                        const struct phx__offer *a, const struct phx__offer *b)
 {
     if (a->hops != b->hops)
         return a->hops < b->hops;
@@ -213,14 +220,14 @@ static int route_better(const struct phx__route *r, const struct phx__dest *d, u
     return route_share_hash(r, node, a->nbr) < route_share_hash(r, node, b->nbr);
 }
 
-static const struct phx__heard *route_best(const struct phx__route *r, const struct phx__dest *d,
+static const struct phx__offer *route_best(const struct phx__route *r, const struct phx__dest *d,
                                            uint32_t node, int feasible)
 {
-    const struct phx__heard *best = NULL, *heard = phx__route_table_heards(d);
+    const struct phx__offer *best = NULL, *offer = phx__route_table_offers(d);
     uint32_t i;
 
-    for (i = 0; i < d->heard_count; i++) {
-        const struct phx__heard *h = &heard[i];
+    for (i = 0; i < d->offer_count; i++) {
+        const struct phx__offer *h = &offer[i];
         if (h->hops < r->hop_limit && h->hops < PHX__UNREACHABLE - 1
             && route_feasible(d, h) == feasible && (best == NULL || route_better(r, d, node, h, best)))
             best = h;
@@ -248,7 +255,7 @@ static void route_ask_around(struct phx__route *r, uint32_t node, uint32_t want,
         count = r->nbr_count;
     for (i = 0; i < count; i++) {
         uint32_t k = (uint32_t)phx__rnd_below(r->rnd, r->nbr_count);
-        r->requests_out++;
+        r->counters.requests_out++;
         r->ops.request(r->ops.ctx, r->nbrs[k].node, node, want, r->hop_limit);
     }
 }
@@ -257,14 +264,14 @@ static void route_ask_around(struct phx__route *r, uint32_t node, uint32_t want,
 static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 {
     const struct phx__dest *d = route_at(r, node);
-    const struct phx__heard *h = route_best(r, d, node, 0);
+    const struct phx__offer *h = route_best(r, d, node, 0);
     uint32_t want = d->feasible_hops == PHX__UNREACHABLE ? 0 : d->feasible_seq + 1;
     struct phx__ask *a = phx__route_table_ask(&r->table, node);
     uint8_t asks = a != NULL ? a->asks : 0;
     uint64_t wait = ROUTE_ASK_FIRST << (asks < 8 ? asks : 8);
 
     if (h != NULL) {
-        r->requests_out++;
+        r->counters.requests_out++;
         r->ops.request(r->ops.ctx, h->nbr, node, want, r->hop_limit);
     } else if (asks < ROUTE_ASKS_BLIND) {
         route_ask_around(r, node, want, asks);
@@ -284,7 +291,7 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 static void route_review_ask(struct phx__route *r, uint32_t node, int lost, uint64_t now)
 {
     const struct phx__dest *d = route_at(r, node);
-    const struct phx__heard *h = route_best(r, d, node, 0);
+    const struct phx__offer *h = route_best(r, d, node, 0);
     struct phx__ask *a = phx__route_table_asked(&r->table, node);
     int out = a != NULL && a->at != UINT64_MAX;
     int need = d->hops == PHX__UNREACHABLE ? lost || h != NULL || out
@@ -299,13 +306,13 @@ static void route_review_ask(struct phx__route *r, uint32_t node, int lost, uint
 static void route_select(struct phx__route *r, uint32_t node, uint64_t now)
 {
     struct phx__dest *d = route_at(r, node);
-    const struct phx__heard *best = route_best(r, d, node, 1);
+    const struct phx__offer *best = route_best(r, d, node, 1);
     int had = d->hops != PHX__UNREACHABLE;
 
     if (best != NULL)
-        phx__route_use(r, node, best->nbr, best->seq, (uint8_t)(best->hops + 1), now);
+        route_use(r, node, best->nbr, best->seq, (uint8_t)(best->hops + 1), now);
     else
-        phx__route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
+        route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
     route_review_ask(r, node, had && best == NULL, now);
 }
 
@@ -317,11 +324,11 @@ static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarn
     struct phx__dest *d = route_at(r, node);
 
     if (d->hops != PHX__UNREACHABLE) {
-        phx__route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
+        route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
     }
     /* Whoever uses the old one through us must hear of a retraction still: hops stays. */
-    phx__route_table_told_number(d, 0, 0);
-    phx__route_table_unhear_all(&r->table, d);
+    phx__route_table_set_number(d, 0, 0);
+    phx__route_table_drop_offers(&r->table, d);
     d->feasible_hops = PHX__UNREACHABLE;
     d->incarnation = incarnation;
     d->seq = 0;
@@ -343,30 +350,30 @@ static void route_raise(struct phx__route *r, uint32_t seq, uint64_t now)
         r->digest ^= route_term(r, PHX__SELF);
         seq = 1;
     }
-    phx__route_use(r, PHX__SELF, PHX__NONE, seq, 0, now);
+    route_use(r, PHX__SELF, PHX__NONE, seq, 0, now);
 }
 
 /* A later life, as far as others would believe it; the rest of the way later. */
 static void route_rise(struct phx__route *r, uint64_t now)
 {
     struct phx__dest *d = route_at(r, PHX__SELF);
-    uint64_t life = r->rise_to;
+    uint64_t life = r->rise.to;
 
     if (life <= d->incarnation)
         return;
-    if (now >= r->risen_at + ROUTE_RISE)
-        r->risen_from = d->incarnation;
-    if (life > r->risen_from + ROUTE_RISE_MOST)
-        life = r->risen_from + ROUTE_RISE_MOST;
+    if (now >= r->rise.at + ROUTE_RISE)
+        r->rise.from = d->incarnation;
+    if (life > r->rise.from + ROUTE_RISE_MOST)
+        life = r->rise.from + ROUTE_RISE_MOST;
     if (life > d->incarnation) {
         r->digest ^= route_term(r, PHX__SELF);
         d->incarnation = life;
         r->digest ^= route_term(r, PHX__SELF);
-        r->risen_at = now;
+        r->rise.at = now;
         route_raise(r, d->seq + 1, now);
     }
-    if (r->rise_to > d->incarnation)
-        phx__route_plan(r, r->risen_at + ROUTE_RISE);
+    if (r->rise.to > d->incarnation)
+        phx__route_plan(r, r->rise.at + ROUTE_RISE);
 }
 
 /* Somebody speaks of this very node. Incarnations and numbers above ours come from a life before, or a lie; a
@@ -379,8 +386,8 @@ static void route_heard_self(struct phx__route *r, const struct phx__entry *e, u
     if (e->incarnation > d->incarnation + ROUTE_LEAP)
         return; /* nobody who knows us believes that; and who does not will hear it from us */
     if (e->incarnation > d->incarnation && e->incarnation < PHX__INCARNATION_MAX) {
-        if (e->incarnation >= r->rise_to)
-            r->rise_to = e->incarnation + 1;
+        if (e->incarnation >= r->rise.to)
+            r->rise.to = e->incarnation + 1;
         route_rise(r, now);
     } else if (e->incarnation == d->incarnation && e->card_version > d->card_version) {
         if (e->card_version < UINT32_MAX / 2)
@@ -400,14 +407,14 @@ static int route_learn_card(struct phx__route *r, uint32_t nbr, uint32_t node,
     if (e->card_version <= d->card_version)
         return 0;
     if (e->card == NULL) { /* it thinks that we have it, but we have forgotten */
-        if (r->variant == PHX_ROUTING_DEFAULT && e->hops != PHX__UNREACHABLE)
+        if (!PHX__ROUTE_RULES(r) && e->hops != PHX__UNREACHABLE)
             r->ops.request(r->ops.ctx, nbr, node, 0, 1);
         return 0;
     }
     if (phx__route_table_card(&r->table, d, e->card, e->card_size, e->card_version) != 0)
         return PHX_ENOMEM;
     route_changed(r, node);
-    phx__route_touch(r, node, now);
+    route_touch(r, node, now);
     return 0;
 }
 
@@ -434,7 +441,7 @@ static void route_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_
 
     route_look_at(r, n, 2);
     for (v = 1; v < r->table.capacity; v++)
-        if (phx__route_table_heard(route_at(r, v), n->node) != NULL)
+        if (phx__route_table_offer(route_at(r, v), n->node) != NULL)
             route_touch_loss(r, v, now);
 }
 
@@ -442,19 +449,19 @@ static int route_hear(struct phx__route *r, uint32_t nbr, uint32_t node, const s
                       uint64_t now)
 {
     struct phx__dest *d = route_at(r, node);
-    struct phx__heard *h = phx__route_table_heard(d, nbr);
+    struct phx__offer *h = phx__route_table_offer(d, nbr);
     uint8_t before = h != NULL ? h->hops : PHX__UNREACHABLE;
 
     if (e->hops == PHX__UNREACHABLE) {
-        phx__route_table_unhear(&r->table, d, nbr);
+        phx__route_table_drop_offer(&r->table, d, nbr);
         if (d->hops == PHX__UNREACHABLE && e->seq > d->seq)
             d->seq = e->seq;
     } else {
-        h = phx__route_table_hear(&r->table, d, nbr);
+        h = phx__route_table_make_offer(&r->table, d, nbr);
         if (h == NULL)
             return PHX_ENOMEM;
         if (before == PHX__UNREACHABLE || h->seq != e->seq || h->hops != e->hops)
-            phx__route_touch(r, node, now);
+            route_touch(r, node, now);
         h->seq = e->seq;
         h->hops = e->hops;
     }
@@ -465,10 +472,10 @@ static int route_hear(struct phx__route *r, uint32_t nbr, uint32_t node, const s
 }
 
 /* What it was told, or that it was told nothing. */
-static struct phx__told route_word(const struct phx__dest *d, uint32_t nbr)
+static struct phx__advertised route_word(const struct phx__dest *d, uint32_t nbr)
 {
-    static const struct phx__told nothing = { 0, 0, 0, PHX__UNREACHABLE, 0 };
-    const struct phx__told *t = phx__route_table_told(d, nbr);
+    static const struct phx__advertised nothing = { 0, 0, 0, PHX__UNREACHABLE, 0 };
+    const struct phx__advertised *t = phx__route_table_advertised(d, nbr);
 
     return t != NULL ? *t : nothing;
 }
@@ -478,14 +485,14 @@ static int route_asked(struct phx__route *r, uint32_t nbr, uint32_t node, uint32
                        uint64_t now)
 {
     struct phx__dest *d = route_at(r, node);
-    struct phx__told t = route_word(d, nbr);
+    struct phx__advertised t = route_word(d, nbr);
 
     t.asked = 1;
     t.want = want;
-    if (phx__route_table_tell(&r->table, d, nbr, &t) != 0)
+    if (phx__route_table_advertise(&r->table, d, nbr, &t) != 0)
         return PHX_ENOMEM;
-    phx__route_touch(r, node, now);
-    r->urgent = 1;
+    route_touch(r, node, now);
+    r->pace.urgent = 1;
     return 0;
 }
 
@@ -498,8 +505,7 @@ static int route_is_wild(const struct phx__route *r, uint32_t nbr, uint32_t node
     return d != NULL && node != PHX__SELF && node != nbr && incarnation > d->incarnation + ROUTE_LEAP;
 }
 
-int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e,
-                     const uint8_t *trans, uint64_t now)
+int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e, uint64_t now)
 {
     struct phx__dest *d;
     uint32_t node;
@@ -531,8 +537,8 @@ int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry
         return err;
     if ((err = route_learn_card(r, nbr, node, e, now)) != 0)
         return err;
-    if (r->variant != PHX_ROUTING_DEFAULT)
-        return phx__route_classic_entry(r, nbr, node, e, trans, now);
+    if (PHX__ROUTE_RULES(r))
+        return PHX__ROUTE_RULE(r, entry(r, nbr, node, e, now));
     return route_hear(r, nbr, node, e, now);
 }
 
@@ -561,7 +567,7 @@ static void route_pass_request(struct phx__route *r, uint32_t nbr, uint32_t node
         a->passed_seq = want;
         a->passed_at = now;
     }
-    r->requests_out++;
+    r->counters.requests_out++;
     r->ops.request(r->ops.ctx, d->next, node, want, hops - 1);
 }
 
@@ -588,15 +594,15 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
 
     if (n == NULL)
         return;
-    if (shrunk && n->around != 0)
+    if (shrunk && n->neighbourhood != 0)
         route_shrank(r, n, now);
-    n->around = b->around;
+    n->neighbourhood = b->around;
     if (b->digest == r->digest) {
         n->disagreed = 0;
         n->summary_wait = 0;
     } else if (now > phx__route_quiet_at(r) && n->disagreed == 0) {
         n->disagreed = 1; /* perhaps it is only late: look again in a second */
-        phx__route_plan(r, now + PHX__ROUTE_QUIET);
+        phx__route_plan(r, now + ROUTE_QUIET);
     } else if (now > phx__route_quiet_at(r) && now >= n->summary_at) {
         n->summary_wait = n->summary_wait == 0 ? ROUTE_SUMMARY_WAIT : n->summary_wait * 2;
         if (n->summary_wait > ROUTE_SUMMARY_WAIT_MAX)
@@ -612,12 +618,12 @@ void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
 
     b->digest = r->digest;
-    b->around = r->around;
+    b->around = r->neighbourhood;
     b->around_count = r->nbr_count + 1;
     /* A beat between a loss and the flush after it does not say that we shrank: that must still be said,
      * so what is noted is not the truth. */
     if (n != NULL)
-        n->around_told = r->shrunk == 0 ? r->around : ~r->around;
+        n->neighbourhood_told = r->pace.shrunk == 0 ? r->neighbourhood : ~r->neighbourhood;
 }
 
 void phx__route_summary_begin(struct phx__route *r)
@@ -643,12 +649,12 @@ void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct ph
         (void)route_asked(r, nbr, node, 0, r->moved); /* without memory: the next digest */
     /* It may have a way through us that is no more, and have missed the retraction: once again. */
     if (d->hops == PHX__UNREACHABLE && s->hops != PHX__UNREACHABLE
-        && r->variant == PHX_ROUTING_DEFAULT) {
-        struct phx__told t = route_word(d, nbr);
+        && !PHX__ROUTE_RULES(r)) {
+        struct phx__advertised t = route_word(d, nbr);
         t.hops = PHX__UNREACHABLE - 1;
-        if (phx__route_table_tell(&r->table, d, nbr, &t) == 0) {
-            phx__route_touch(r, node, r->moved);
-            r->urgent = 1;
+        if (phx__route_table_advertise(&r->table, d, nbr, &t) == 0) {
+            route_touch(r, node, r->moved);
+            r->pace.urgent = 1;
         }
     }
 }
@@ -676,10 +682,10 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h,
                        uint64_t now)
 {
-    const struct phx__told t = { h->told_seq, h->told_card, 0, 0, 0 };
+    const struct phx__advertised t = { h->told_seq, h->told_card, 0, 0, 0 };
     struct phx__entry e;
 
-    if (phx__route_table_tell(&r->table, route_at(r, PHX__SELF), nbr, &t) != 0)
+    if (phx__route_table_advertise(&r->table, route_at(r, PHX__SELF), nbr, &t) != 0)
         return PHX_ENOMEM;
     if (h->card > route_at(r, nbr)->card_version)
         return 0;
@@ -688,7 +694,7 @@ static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__rou
     e.incarnation = h->incarnation;
     e.seq = h->seq;
     e.card_version = h->card;
-    return phx__route_entry(r, nbr, &e, NULL, now);
+    return phx__route_entry(r, nbr, &e, now);
 }
 
 /* A link that was replaced, or came back before anybody was told that it was gone. Others may have left to us
@@ -700,16 +706,17 @@ static int route_relinked(struct phx__route *r, uint32_t nbr)
 
     for (v = 0; v < r->table.capacity; v++) {
         struct phx__dest *d = route_at(r, v);
-        struct phx__told t = route_word(d, nbr);
+        struct phx__advertised t = route_word(d, nbr);
         t.asked = 1;
         t.want = 0;
         t.hops = PHX__UNREACHABLE;
-        if (phx__route_table_told(d, nbr) != NULL && phx__route_table_tell(&r->table, d, nbr, &t) != 0)
+        if (phx__route_table_advertised(d, nbr) != NULL
+            && phx__route_table_advertise(&r->table, d, nbr, &t) != 0)
             return PHX_ENOMEM;
     }
     route_at(r, nbr)->flags &= (uint8_t) ~(PHX__DEST_LAPSED | PHX__DEST_LOSS);
     r->lapsed--;
-    r->shrunk--;
+    r->pace.shrunk--;
     return 0;
 }
 
@@ -719,7 +726,7 @@ static int route_untold(struct phx__route *r, uint32_t nbr)
     uint32_t v;
 
     for (v = 0; v < r->table.capacity; v++)
-        if (phx__route_table_tell(&r->table, route_at(r, v), nbr, NULL) != 0)
+        if (phx__route_table_advertise(&r->table, route_at(r, v), nbr, NULL) != 0)
             return PHX_ENOMEM;
     return 0;
 }
@@ -747,7 +754,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     memset(n, 0, sizeof *n);
     n->node = nbr;
     d->pos = (uint16_t)r->nbr_count++;
-    r->around ^= phx__id_hash(&r->ids->at[nbr]);
+    r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
     r->moved = now;
     route_look_at(r, n, 1);
     n->relinked = (uint8_t)relinked;
@@ -761,10 +768,10 @@ static void route_down_dest(struct phx__route *r, uint32_t nbr, uint32_t node, u
 
     if (node == PHX__SELF)
         return;
-    if (r->variant != PHX_ROUTING_DEFAULT) {
-        phx__route_table_unhear(&r->table, d, nbr);
-        phx__route_classic_lost(r, nbr, node, now);
-    } else if (phx__route_table_unhear(&r->table, d, nbr)) {
+    if (PHX__ROUTE_RULES(r)) {
+        phx__route_table_drop_offer(&r->table, d, nbr);
+        (void)PHX__ROUTE_RULE(r, lost(r, nbr, node, now));
+    } else if (phx__route_table_drop_offer(&r->table, d, nbr)) {
         route_touch_loss(r, node, now);
         route_select(r, node, now);
     }
@@ -783,15 +790,15 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     if (pos < r->nbr_count)
         route_at(r, r->nbrs[pos].node)->pos = pos;
     route_at(r, nbr)->pos = PHX__TABLE_FAR;
-    r->around ^= phx__id_hash(&r->ids->at[nbr]);
-    if (nbr == r->guide) {
-        r->guide = PHX__NONE;
-        r->guide_known = 0;
+    r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
+    if (nbr == r->delegate) {
+        r->delegate = PHX__NONE;
+        r->delegate_known = 0;
     }
-    r->shrunk++;
+    r->pace.shrunk++;
     r->lapsed++;
     route_at(r, nbr)->flags |= PHX__DEST_LAPSED;
-    r->urgent = 1;
+    r->pace.urgent = 1;
     r->moved = now;
     for (i = 0; i < r->table.capacity; i++)
         if (route_at(r, i)->flags & PHX__DEST_KNOWN)
@@ -823,18 +830,18 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
 static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
 {
     const struct phx__dest *d = route_at(r, node);
-    const struct phx__heard *heard = phx__route_table_heards(d);
+    const struct phx__offer *offer = phx__route_table_offers(d);
     uint32_t i, best = d->next;
 
-    if (best == PHX__NONE || r->variant != PHX_ROUTING_DEFAULT)
+    if (best == PHX__NONE || PHX__ROUTE_RULES(r))
         return;
-    for (i = 0; i < d->heard_count; i++) {
-        const struct phx__heard *h = &heard[i];
+    for (i = 0; i < d->offer_count; i++) {
+        const struct phx__offer *h = &offer[i];
         if (h->seq == d->seq && h->hops + 1 == d->hops && route_feasible(d, h)
             && route_share_hash(r, node, h->nbr) < route_share_hash(r, node, best))
             best = h->nbr;
     }
-    phx__route_use(r, node, best, d->seq, d->hops, now);
+    route_use(r, node, best, d->seq, d->hops, now);
 }
 
 static void route_beats_due(struct phx__route *r, uint64_t now)
@@ -845,13 +852,13 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
         phx__route_plan(r, phx__route_quiet_at(r));
         return;
     }
-    for (i = 1; r->quiet_due && i < r->table.capacity; i++)
+    for (i = 1; r->pace.quiet_due && i < r->table.capacity; i++)
         if (route_at(r, i)->flags & PHX__DEST_KNOWN)
             route_share(r, i, now);
-    r->quiet_due = 0;
+    r->pace.quiet_due = 0;
     for (i = 0; i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
-        if (n->around_told != r->around || n->disagreed == 1)
+        if (n->neighbourhood_told != r->neighbourhood || n->disagreed == 1)
             r->ops.beat(r->ops.ctx, n->node, n->disagreed == 1 ? (int)PHX__BEAT_REPLY : 0);
         if (n->disagreed == 1)
             n->disagreed = 2;
@@ -861,7 +868,7 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
 static int route_forgettable(const struct phx__dest *d, uint64_t now)
 {
     return (d->flags & PHX__DEST_KNOWN) && d->hops == PHX__UNREACHABLE && d->pos == PHX__TABLE_FAR
-           && d->heard_count == 0 && now / PHX__SECOND > d->since + ROUTE_FORGET / PHX__SECOND
+           && d->offer_count == 0 && now / PHX__SECOND > d->since + ROUTE_FORGET / PHX__SECOND
            && !(d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED));
 }
 
@@ -879,13 +886,8 @@ static uint32_t route_forget_one(struct phx__route *r, uint64_t now)
     return PHX__NONE;
 }
 
-void phx__route_due(struct phx__route *r, int kind, uint64_t now, uint32_t *forgotten)
+void phx__route_chores(struct phx__route *r, uint64_t now, uint32_t *forgotten)
 {
-    *forgotten = PHX__NONE;
-    if (kind == PHX__TIMER_ROUTE_TELL) {
-        phx__route_advert_flush(r, now);
-        return;
-    }
     phx__route_plan(r, now + ROUTE_FORGET_LOOK);
     route_rise(r, now);
     route_ask_due(r, now);
@@ -899,9 +901,9 @@ void phx__route_due(struct phx__route *r, int kind, uint64_t now, uint32_t *forg
 
 int phx__route_take_changed(struct phx__route *r, uint32_t *node)
 {
-    if (r->changed_count == 0)
+    if (r->changed.count == 0)
         return 0;
-    *node = r->changed[--r->changed_count];
+    *node = r->changed.at[--r->changed.count];
     route_at(r, *node)->flags &= (uint8_t)~PHX__DEST_CHANGED;
     return 1;
 }
@@ -921,8 +923,8 @@ uint32_t phx__route_next(const struct phx__route *r, uint32_t node)
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids *ids,
-                    struct phx__timers *timers, struct phx__rnd *rnd, int variant, int hop_limit,
-                    uint64_t incarnation, const struct phx__route_ops *ops)
+                    struct phx__timers *timers, struct phx__rnd *rnd, int hop_limit, uint64_t incarnation,
+                    const struct phx__route_ops *ops)
 {
     struct phx__dest *self;
 
@@ -932,21 +934,20 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
     r->timers = timers;
     r->rnd = rnd;
     r->ops = *ops;
-    r->variant = variant;
     r->hop_limit = hop_limit;
     r->relay = 1;
-    r->guide = PHX__NONE;
+    r->delegate = PHX__NONE;
     phx__route_table_init(&r->table, mem);
     if (route_know(r, PHX__SELF, 0) != 0
-        || phx__timer_new(timers, PHX__TIMER_ROUTE_TELL, 0, &r->tell_timer)
-        || phx__timer_new(timers, PHX__TIMER_ROUTE_CHORE, 0, &r->chore_timer))
+        || phx__timer_new(timers, PHX__TIMER_ROUTE_TELL, 0, &r->pace.tell_timer)
+        || phx__timer_new(timers, PHX__TIMER_ROUTE_CHORE, 0, &r->pace.chore_timer))
         return PHX_ENOMEM; /* the caller frees r and timers */
     self = route_at(r, PHX__SELF);
-    self->incarnation = r->risen_from = incarnation;
+    self->incarnation = r->rise.from = incarnation;
     self->hops = 0;
     self->seq = 1;
     r->digest = route_term(r, PHX__SELF);
-    r->around = phx__id_hash(&ids->at[PHX__SELF]);
+    r->neighbourhood = phx__id_hash(&ids->at[PHX__SELF]);
     r->reachable = 1;
     return 0;
 }
@@ -955,11 +956,10 @@ void phx__route_free(struct phx__route *r)
 {
     phx__route_table_free(&r->table);
     phx__mem_put(r->mem, r->nbrs, r->nbr_capacity * sizeof *r->nbrs);
-    phx__mem_put(r->mem, r->dirty, r->dirty_capacity * sizeof *r->dirty);
-    phx__mem_put(r->mem, r->changed, r->changed_capacity * sizeof *r->changed);
-    phx__mem_put(r->mem, r->open, r->open_capacity * sizeof *r->open);
+    phx__mem_put(r->mem, r->dirty.at, r->dirty.capacity * sizeof *r->dirty.at);
+    phx__mem_put(r->mem, r->changed.at, r->changed.capacity * sizeof *r->changed.at);
+    phx__mem_put(r->mem, r->undelegated.at, r->undelegated.capacity * sizeof *r->undelegated.at);
     phx__mem_put(r->mem, r->out, r->out_capacity * sizeof *r->out);
-    phx__mem_put(r->mem, r->out_ids, r->out_id_capacity * sizeof *r->out_ids);
 }
 
 int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, uint64_t now)

@@ -8,10 +8,8 @@
 
 struct phx__route_ops {
     void *ctx;
-    /* Entries for a neighbour, to leave as one message. ids is the table that trans_first and trans_count
-     * refer to (PHX_ROUTING_PAPER only, else count 0). */
-    void (*update)(void *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count,
-                   const struct phx_id *ids, uint32_t id_count);
+    /* Entries for a neighbour, to leave as one message. */
+    void (*update)(void *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count);
     void (*request)(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops);
     /* A heartbeat now. */
     void (*beat)(void *ctx, uint32_t nbr, int flags); /* PHX__BEAT_* */
@@ -28,15 +26,56 @@ struct phx__route_hello {
 
 struct phx__route_nbr {
     uint32_t node;
-    uint8_t dirty;        /* look again what to tell it, of every destination; 2: after a loss */
-    uint8_t disagreed;    /* beats in a row whose digest was not ours */
-    uint8_t near_guide;   /* the guide's own word is that it is next to it */
-    uint8_t relinked;     /* something is told it again: look at every destination */
-    uint32_t leads_to;    /* scratch */
-    uint64_t around;      /* hash of it and its neighbours, from its last beat; 0: not known */
-    uint64_t around_told; /* ours, as last sent to it; 0: never */
+    uint8_t dirty;       /* look again what to tell it, of every destination; 2: after a loss */
+    uint8_t disagreed;   /* beats in a row whose digest was not ours */
+    uint8_t adjacent_to_delegate; /* by the delegate's own word */
+    uint8_t relinked;    /* something is told it again: look at every destination */
+    uint32_t leads_to;   /* scratch */
+    uint64_t neighbourhood; /* hash of it and its neighbours, from its last beat; 0: not known */
+    uint64_t neighbourhood_told; /* ours, as last sent to it; 0: never */
     uint64_t summary_at, summary_wait; /* the next summary not before, and the wait after it */
 };
+
+/* Destinations with a certain flag. */
+struct phx__route_list {
+    uint32_t *at;
+    uint32_t count, capacity;
+};
+
+/* When neighbours are told, and what waits for it. */
+struct phx__route_pace {
+    uint64_t told_at, gap; /* last telling, and the least time until the next */
+    int urgent;            /* a loss or an answer waits: no pacing */
+    uint32_t shrunk;       /* neighbours lost since we last told anybody anything */
+    int look;              /* some neighbour is dirty */
+    int quiet_due;         /* beats are owed to neighbours once the table is quiet */
+    uint32_t tell_timer, chore_timer;
+};
+
+/* The life to come to after a lie about this node, when it last rose, and from which life. */
+struct phx__route_rise {
+    uint64_t to, at, from;
+};
+
+struct phx__route_counters { /* for phx_stats */
+    uint64_t entries_out, updates_out, requests_out;
+};
+
+#ifdef PHX_PAPER
+/* Other update rules in place of this room's: the papers', which test/sim/paper.h has for comparison. */
+struct phx__route;
+struct phx__route_rules {
+    int (*entry)(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e, uint64_t now);
+    void (*lost)(struct phx__route *r, uint32_t nbr, uint32_t node, uint64_t now);
+    int (*needs)(const struct phx__route *r, const struct phx__dest *d, uint32_t nbr);
+    void (*leaves)(struct phx__route *r, uint32_t nbr, uint32_t count); /* the entries in r->out, next */
+};
+#define PHX__ROUTE_RULES(r) ((r)->rules)
+#define PHX__ROUTE_RULE(r, call) ((r)->rules->call)
+#else
+#define PHX__ROUTE_RULES(r) 0
+#define PHX__ROUTE_RULE(r, call) 0
+#endif
 
 struct phx__route {
     struct phx__mem *mem;
@@ -44,43 +83,33 @@ struct phx__route {
     struct phx__timers *timers;
     struct phx__rnd *rnd;
     struct phx__route_ops ops;
-    int variant;   /* enum phx_routing */
     int hop_limit; /* of requests, and of routes: what is farther cannot be reached */
     int relay;     /* 0: nobody is told of a way through this node */
-    struct phx__table table;
+    struct phx__route_table table;
     struct phx__route_nbr *nbrs;
     uint32_t nbr_count, nbr_capacity;
-    uint32_t *dirty; /* destinations with PHX__DEST_DIRTY */
-    uint32_t dirty_count, dirty_capacity;
-    uint32_t guide, guide_known; /* whom most is left to; how many were known when it was chosen */
-    uint32_t *open; /* destinations with PHX__DEST_OPEN */
-    uint32_t open_count, open_capacity;
-    uint32_t *changed; /* destinations with PHX__DEST_CHANGED */
-    uint32_t changed_count, changed_capacity;
-    struct phx__entry *out; /* scratch for one message */
+    struct phx__route_list dirty, changed; /* PHX__DEST_DIRTY, PHX__DEST_CHANGED */
+    struct phx__route_list undelegated;    /* PHX__DEST_UNDELEGATED */
+    uint32_t delegate, delegate_known; /* see advert.c; how many nodes were known when it was chosen */
+    struct phx__entry *out;            /* scratch for one message */
     uint32_t out_capacity;
-    struct phx_id *out_ids; /* scratch, PHX_ROUTING_PAPER */
-    uint32_t out_id_count, out_id_capacity;
     uint32_t known, reachable;
-    uint64_t digest;       /* over reachable nodes, this one included */
-    uint64_t around;       /* over this node and its neighbours */
-    uint64_t moved;        /* when the table last changed */
-    uint64_t told_at, gap; /* pace: last telling, and the least time until the next */
-    int urgent;            /* a loss or an answer waits: no pacing */
-    uint32_t lapsed;       /* destinations with PHX__DEST_LAPSED */
-    int leftover;          /* somebody is no neighbour any more, and what it was told is still there */
-    uint64_t rise_to, risen_at, risen_from; /* the life to come to, when we last rose, and from which */
-    uint32_t shrunk;       /* neighbours lost since we last told anybody anything */
-    int look;              /* some neighbour is dirty */
-    int quiet_due;         /* beats are owed to neighbours once the table is quiet */
-    uint32_t tell_timer, chore_timer;
-    uint64_t entries_out, updates_out, requests_out; /* counters for phx_stats */
+    uint64_t digest;        /* over reachable nodes, this one included */
+    uint64_t neighbourhood; /* hash over this node and its neighbours */
+    uint64_t moved;         /* when the table last changed */
+    uint32_t lapsed;        /* destinations with PHX__DEST_LAPSED */
+    int leftover;           /* a former neighbour's advertised entries are still there, for lack of memory */
+    struct phx__route_pace pace;
+    struct phx__route_rise rise;
+    struct phx__route_counters counters;
+#ifdef PHX_PAPER
+    const struct phx__route_rules *rules; /* NULL: this room's own */
+#endif
 };
 
 PHX_PRIVATE int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids *ids,
-                                struct phx__timers *timers, struct phx__rnd *rnd, int variant,
-                                int hop_limit, uint64_t incarnation,
-                                const struct phx__route_ops *ops);
+                                struct phx__timers *timers, struct phx__rnd *rnd, int hop_limit,
+                                uint64_t incarnation, const struct phx__route_ops *ops);
 PHX_PRIVATE void phx__route_free(struct phx__route *r);
 
 /* This node says something new of itself: 0 or PHX_ENOMEM. */
@@ -91,10 +120,10 @@ PHX_PRIVATE int phx__route_up(struct phx__route *r, uint32_t nbr, const struct p
                               uint64_t now);
 PHX_PRIVATE void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now);
 
-/* Frames from a neighbour, decoded. trans: nodes of the entry's trans set (PHX_ROUTING_PAPER). Return
- * 0, PHX_ENOMEM or PHX_ELIMIT: the entry was dropped; a digest will tell. */
+/* Frames from a neighbour, decoded. Return 0, PHX_ENOMEM or PHX_ELIMIT: the entry was dropped; a digest will
+ * tell. */
 PHX_PRIVATE int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e,
-                                 const uint8_t *trans, uint64_t now);
+                                 uint64_t now);
 PHX_PRIVATE void phx__route_request(struct phx__route *r, uint32_t nbr,
                                     const struct phx__request *q, int hops, uint64_t now);
 PHX_PRIVATE void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b,
@@ -104,11 +133,8 @@ PHX_PRIVATE void phx__route_summary_line(struct phx__route *r, uint32_t nbr,
                                          const struct phx__summary_line *s);
 PHX_PRIVATE void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply);
 
-/* The inbox is empty: tell what there is to tell, or set a timer if that was done a moment ago. */
-PHX_PRIVATE void phx__route_advert_flush(struct phx__route *r, uint64_t now);
-/* PHX__TIMER_ROUTE_TELL and PHX__TIMER_ROUTE_CHORE. A destination that was given up for good comes
- * back through *forgotten (else PHX__NONE); call again until it does not. */
-PHX_PRIVATE void phx__route_due(struct phx__route *r, int kind, uint64_t now, uint32_t *forgotten);
+/* PHX__TIMER_ROUTE_CHORE, see phx__route_advert_due. */
+PHX_PRIVATE void phx__route_chores(struct phx__route *r, uint64_t now, uint32_t *forgotten);
 
 /* Destinations whose next hop, reachability or card changed: 1 and *node, or 0. */
 PHX_PRIVATE int phx__route_take_changed(struct phx__route *r, uint32_t *node);
@@ -116,35 +142,23 @@ PHX_PRIVATE const struct phx__dest *phx__route_dest(const struct phx__route *r,
                                                     uint32_t node); /* or NULL */
 /* The neighbour towards node, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__route_next(const struct phx__route *r, uint32_t node);
-/* Is this neighbour known to be next to that node? */
-PHX_PRIVATE int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint32_t node);
 PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *b);
 
-/* Shared by route.c and advert.c. */
-/* The table is quiet when it has not changed for this long: then digests mean something, and the hash of
- * the neighbourhood is worth sending. */
-#define PHX__ROUTE_QUIET PHX__SECOND
-/* ... and for so much longer for each node known beyond a few dozen. While hundreds start on a few cores, a
- * second without news only says that the others have no processor; digests differ then, and the summaries
- * that follow, a table per link, would keep the processors busy for good. */
-#define PHX__ROUTE_QUIET_EACH (20 * PHX__MS)
-#define PHX__ROUTE_QUIET_CROWD 64u
-PHX_PRIVATE uint64_t phx__route_quiet_at(const struct phx__route *r); /* when it is quiet next */
+/* ---- advert.c */
+
+/* The inbox is empty: tell what there is to tell, or set a timer if that was done a moment ago. */
+PHX_PRIVATE void phx__route_advert_flush(struct phx__route *r, uint64_t now);
+/* PHX__TIMER_ROUTE_TELL and PHX__TIMER_ROUTE_CHORE. A destination that was given up for good comes
+ * back through *forgotten (else PHX__NONE); call again until it does not. */
+PHX_PRIVATE void phx__route_advert_due(struct phx__route *r, int kind, uint64_t now, uint32_t *forgotten);
+/* Is this neighbour known to be next to that node? */
+PHX_PRIVATE int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint32_t node);
+
+/* For advert.c: when the table is quiet next, which is so when it has not changed for a second or more: then
+ * digests mean something, and the hash of the neighbourhood is worth sending. */
+PHX_PRIVATE uint64_t phx__route_quiet_at(const struct phx__route *r);
 PHX_PRIVATE struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node);
 /* Chores are due at `at` or before. */
 PHX_PRIVATE void phx__route_plan(struct phx__route *r, uint64_t at);
-
-/* For classic.c: the papers' update rules, see there. */
-PHX_PRIVATE void phx__route_touch(struct phx__route *r, uint32_t node, uint64_t now);
-PHX_PRIVATE void phx__route_use(struct phx__route *r, uint32_t node, uint32_t next, uint32_t seq,
-                                uint8_t hops, uint64_t now);
-PHX_PRIVATE int phx__route_classic_entry(struct phx__route *r, uint32_t nbr, uint32_t node,
-                                         const struct phx__entry *e, const uint8_t *trans,
-                                         uint64_t now);
-PHX_PRIVATE void phx__route_classic_lost(struct phx__route *r, uint32_t nbr, uint32_t node,
-                                         uint64_t now);
-PHX_PRIVATE int phx__route_classic_needs(const struct phx__route *r, const struct phx__dest *d,
-                                         uint32_t nbr);
-PHX_PRIVATE void phx__route_classic_sets(struct phx__route *r, uint32_t count);
 
 #endif

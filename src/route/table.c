@@ -18,13 +18,13 @@
  */
 #include "route/table.h"
 
-void phx__route_table_init(struct phx__table *t, struct phx__mem *mem)
+void phx__route_table_init(struct phx__route_table *t, struct phx__mem *mem)
 {
     memset(t, 0, sizeof *t);
     t->mem = mem;
 }
 
-void phx__route_table_free(struct phx__table *t)
+void phx__route_table_free(struct phx__route_table *t)
 {
     uint32_t i;
 
@@ -35,7 +35,7 @@ void phx__route_table_free(struct phx__table *t)
     phx__route_table_init(t, t->mem);
 }
 
-struct phx__dest *phx__route_table_make(struct phx__table *t, uint32_t node)
+struct phx__dest *phx__route_table_make(struct phx__route_table *t, uint32_t node)
 {
     uint32_t was = t->capacity;
 
@@ -48,12 +48,12 @@ struct phx__dest *phx__route_table_make(struct phx__table *t, uint32_t node)
 
 static size_t table_told_size(uint32_t capacity)
 {
-    return sizeof(struct phx__told_runs) + capacity * sizeof(struct phx__told_run);
+    return sizeof(struct phx__advertised_runs) + capacity * sizeof(struct phx__advertised_run);
 }
 
 static size_t table_heard_size(uint32_t capacity)
 {
-    return sizeof(struct phx__heard_list) + capacity * sizeof(struct phx__heard);
+    return sizeof(struct phx__offer_list) + capacity * sizeof(struct phx__offer);
 }
 
 static size_t table_card_size(uint32_t size)
@@ -67,18 +67,18 @@ static uint32_t table_room(uint32_t need)
     return need <= 4 ? need : need + need / 2;
 }
 
-static void table_untell_all(struct phx__table *t, struct phx__dest *d)
+static void table_untell_all(struct phx__route_table *t, struct phx__dest *d)
 {
-    if (d->told != NULL)
-        phx__mem_put(t->mem, d->told, table_told_size(d->told->capacity));
-    d->told = NULL;
+    if (d->advertised != NULL)
+        phx__mem_put(t->mem, d->advertised, table_told_size(d->advertised->capacity));
+    d->advertised = NULL;
 }
 
-void phx__route_table_clear(struct phx__table *t, uint32_t node)
+void phx__route_table_clear(struct phx__route_table *t, uint32_t node)
 {
     struct phx__dest *d = &t->at[node];
 
-    phx__route_table_unhear_all(t, d);
+    phx__route_table_drop_offers(t, d);
     table_untell_all(t, d);
     phx__route_table_uncard(t, d);
     if (d->ask != 0)
@@ -91,14 +91,14 @@ void phx__route_table_clear(struct phx__table *t, uint32_t node)
 
 /* ---- Heard ----------------------------------------------------------------------------------- */
 
-struct phx__heard *phx__route_table_heards(const struct phx__dest *d)
+struct phx__offer *phx__route_table_offers(const struct phx__dest *d)
 {
     /* The list belongs to the destination, which the caller may change where it got it from. */
-    return d->heard_count > 1 ? d->heard.many->at : (struct phx__heard *)&d->heard.one;
+    return d->offer_count > 1 ? d->offer.many->at : (struct phx__offer *)&d->offer.one;
 }
 
 /* The first place whose nbr is not below: where the entry is, or would go. */
-static uint32_t table_place(const struct phx__heard *h, uint32_t count, uint32_t nbr)
+static uint32_t table_place(const struct phx__offer *h, uint32_t count, uint32_t nbr)
 {
     uint32_t low = 0, high = count;
 
@@ -112,87 +112,87 @@ static uint32_t table_place(const struct phx__heard *h, uint32_t count, uint32_t
     return low;
 }
 
-struct phx__heard *phx__route_table_heard(const struct phx__dest *d, uint32_t nbr)
+struct phx__offer *phx__route_table_offer(const struct phx__dest *d, uint32_t nbr)
 {
-    struct phx__heard *h = phx__route_table_heards(d);
+    struct phx__offer *h = phx__route_table_offers(d);
     uint32_t i;
 
-    if (d->heard_count <= 1) /* nearly always, and this is asked more often than anything else */
-        return d->heard_count == 1 && h->nbr == nbr ? h : NULL;
-    i = table_place(h, d->heard_count, nbr);
-    return i < d->heard_count && h[i].nbr == nbr ? &h[i] : NULL;
+    if (d->offer_count <= 1) /* nearly always, and this is asked more often than anything else */
+        return d->offer_count == 1 && h->nbr == nbr ? h : NULL;
+    i = table_place(h, d->offer_count, nbr);
+    return i < d->offer_count && h[i].nbr == nbr ? &h[i] : NULL;
 }
 
 /* Room for one more. 0 or PHX_ENOMEM. */
-static int table_more_heard(struct phx__table *t, struct phx__dest *d)
+static int table_more_heard(struct phx__route_table *t, struct phx__dest *d)
 {
-    uint32_t had = d->heard_count > 1 ? d->heard.many->capacity : 0;
-    uint32_t capacity = table_room(d->heard_count + 1u);
-    struct phx__heard_list *list;
+    uint32_t had = d->offer_count > 1 ? d->offer.many->capacity : 0;
+    uint32_t capacity = table_room(d->offer_count + 1u);
+    struct phx__offer_list *list;
 
-    if (d->heard_count == 0 || d->heard_count < had)
+    if (d->offer_count == 0 || d->offer_count < had)
         return 0;
     if (capacity > UINT16_MAX)
         capacity = UINT16_MAX;
-    if (d->heard_count == capacity)
+    if (d->offer_count == capacity)
         return PHX_ENOMEM;
-    list = phx__mem_resize(t->mem, had > 0 ? d->heard.many : NULL,
+    list = phx__mem_resize(t->mem, had > 0 ? d->offer.many : NULL,
                            had > 0 ? table_heard_size(had) : 0, table_heard_size(capacity));
     if (list == NULL)
         return PHX_ENOMEM;
     if (had == 0)
-        list->at[0] = d->heard.one;
+        list->at[0] = d->offer.one;
     list->capacity = capacity;
-    d->heard.many = list;
+    d->offer.many = list;
     return 0;
 }
 
-struct phx__heard *phx__route_table_hear(struct phx__table *t, struct phx__dest *d, uint32_t nbr)
+struct phx__offer *phx__route_table_make_offer(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr)
 {
-    struct phx__heard *h = phx__route_table_heards(d);
-    uint32_t i = table_place(h, d->heard_count, nbr);
+    struct phx__offer *h = phx__route_table_offers(d);
+    uint32_t i = table_place(h, d->offer_count, nbr);
 
-    if (i < d->heard_count && h[i].nbr == nbr)
+    if (i < d->offer_count && h[i].nbr == nbr)
         return &h[i];
     if (table_more_heard(t, d) != 0)
         return NULL;
-    d->heard_count++;
-    h = phx__route_table_heards(d);
-    memmove(h + i + 1, h + i, (d->heard_count - 1u - i) * sizeof *h);
+    d->offer_count++;
+    h = phx__route_table_offers(d);
+    memmove(h + i + 1, h + i, (d->offer_count - 1u - i) * sizeof *h);
     memset(&h[i], 0, sizeof h[i]);
     h[i].nbr = nbr;
     h[i].hops = PHX__UNREACHABLE;
     return &h[i];
 }
 
-int phx__route_table_unhear(struct phx__table *t, struct phx__dest *d, uint32_t nbr)
+int phx__route_table_drop_offer(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr)
 {
-    struct phx__heard *h = phx__route_table_heard(d, nbr), one;
-    struct phx__heard_list *list = d->heard.many;
+    struct phx__offer *h = phx__route_table_offer(d, nbr), one;
+    struct phx__offer_list *list = d->offer.many;
 
     if (h == NULL)
         return 0;
-    if (d->heard_count > 1)
-        memmove(h, h + 1, (size_t)(list->at + d->heard_count - (h + 1)) * sizeof *h);
-    if (d->heard_count-- == 2) {
+    if (d->offer_count > 1)
+        memmove(h, h + 1, (size_t)(list->at + d->offer_count - (h + 1)) * sizeof *h);
+    if (d->offer_count-- == 2) {
         one = list->at[0];
         phx__mem_put(t->mem, list, table_heard_size(list->capacity));
-        d->heard.one = one;
+        d->offer.one = one;
     }
     return 1;
 }
 
-void phx__route_table_unhear_all(struct phx__table *t, struct phx__dest *d)
+void phx__route_table_drop_offers(struct phx__route_table *t, struct phx__dest *d)
 {
-    if (d->heard_count > 1)
-        phx__mem_put(t->mem, d->heard.many, table_heard_size(d->heard.many->capacity));
-    d->heard_count = 0;
+    if (d->offer_count > 1)
+        phx__mem_put(t->mem, d->offer.many, table_heard_size(d->offer.many->capacity));
+    d->offer_count = 0;
 }
 
 /* ---- Told ------------------------------------------------------------------------------------ */
 
 /* The first run that does not end below nbr: where it is, or would go. */
-static uint32_t table_run(const struct phx__told_runs *runs, uint32_t nbr)
+static uint32_t table_run(const struct phx__advertised_runs *runs, uint32_t nbr)
 {
     uint32_t low = 0, high = runs->count;
 
@@ -206,25 +206,25 @@ static uint32_t table_run(const struct phx__told_runs *runs, uint32_t nbr)
     return low;
 }
 
-const struct phx__told *phx__route_table_told(const struct phx__dest *d, uint32_t nbr)
+const struct phx__advertised *phx__route_table_advertised(const struct phx__dest *d, uint32_t nbr)
 {
     uint32_t i;
 
-    if (d->told == NULL)
+    if (d->advertised == NULL)
         return NULL;
-    i = table_run(d->told, nbr);
-    return i < d->told->count && d->told->at[i].first <= nbr ? &d->told->at[i].word : NULL;
+    i = table_run(d->advertised, nbr);
+    return i < d->advertised->count && d->advertised->at[i].first <= nbr ? &d->advertised->at[i].word : NULL;
 }
 
-static int table_same(const struct phx__told *a, const struct phx__told *b)
+static int table_same(const struct phx__advertised *a, const struct phx__advertised *b)
 {
     return a->seq == b->seq && a->card == b->card && a->want == b->want && a->hops == b->hops
            && a->asked == b->asked;
 }
 
 /* Appends neighbours first..last to runs out[0..n-1], if there are any; how many runs it is then. */
-static uint32_t table_append(struct phx__told_run *out, uint32_t n, uint64_t first, uint64_t last,
-                             const struct phx__told *word)
+static uint32_t table_append(struct phx__advertised_run *out, uint32_t n, uint64_t first, uint64_t last,
+                             const struct phx__advertised *word)
 {
     if (first > last)
         return n;
@@ -240,29 +240,29 @@ static uint32_t table_append(struct phx__told_run *out, uint32_t n, uint64_t fir
 }
 
 /* Gives the runs room for `need`. What is much too large shrinks, if the world lets it. 0 or PHX_ENOMEM. */
-static int table_runs_fit(struct phx__table *t, struct phx__dest *d, uint32_t need)
+static int table_runs_fit(struct phx__route_table *t, struct phx__dest *d, uint32_t need)
 {
-    uint32_t had = d->told != NULL ? d->told->capacity : 0, capacity = table_room(need);
-    struct phx__told_runs *runs;
+    uint32_t had = d->advertised != NULL ? d->advertised->capacity : 0, capacity = table_room(need);
+    struct phx__advertised_runs *runs;
 
     if (need <= had && (had <= 8 || need > had / 4))
         return 0;
-    runs = phx__mem_resize(t->mem, d->told, had > 0 ? table_told_size(had) : 0,
+    runs = phx__mem_resize(t->mem, d->advertised, had > 0 ? table_told_size(had) : 0,
                            table_told_size(capacity));
     if (runs == NULL)
         return need <= had ? 0 : PHX_ENOMEM;
     if (had == 0)
         runs->count = 0;
     runs->capacity = capacity;
-    d->told = runs;
+    d->advertised = runs;
     return 0;
 }
 
 /* Runs at..end-1 become the n of out: 0 or PHX_ENOMEM. */
-static int table_splice(struct phx__table *t, struct phx__dest *d, uint32_t at, uint32_t end,
-                        const struct phx__told_run *out, uint32_t n)
+static int table_splice(struct phx__route_table *t, struct phx__dest *d, uint32_t at, uint32_t end,
+                        const struct phx__advertised_run *out, uint32_t n)
 {
-    uint32_t was = d->told != NULL ? d->told->count : 0, count = was - (end - at) + n;
+    uint32_t was = d->advertised != NULL ? d->advertised->count : 0, count = was - (end - at) + n;
 
     if (count == 0) {
         table_untell_all(t, d);
@@ -270,26 +270,26 @@ static int table_splice(struct phx__table *t, struct phx__dest *d, uint32_t at, 
     }
     if (count > was && table_runs_fit(t, d, count) != 0)
         return PHX_ENOMEM;
-    memmove(d->told->at + at + n, d->told->at + end, (was - end) * sizeof *out);
-    memcpy(d->told->at + at, out, n * sizeof *out);
-    d->told->count = count;
+    memmove(d->advertised->at + at + n, d->advertised->at + end, (was - end) * sizeof *out);
+    memcpy(d->advertised->at + at, out, n * sizeof *out);
+    d->advertised->count = count;
     return count < was ? table_runs_fit(t, d, count) : 0;
 }
 
-int phx__route_table_tell(struct phx__table *t, struct phx__dest *d, uint32_t nbr,
-                    const struct phx__told *word)
+int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr,
+                    const struct phx__advertised *word)
 {
     /* What changes are the run that nbr is in, and those that end or begin beside it: three at most. They
      * are written anew: what lies below nbr, nbr, and what lies above. */
-    struct phx__told_run out[5];
-    const struct phx__told *now = phx__route_table_told(d, nbr);
-    const struct phx__told_run *run = d->told != NULL ? d->told->at : NULL;
-    uint32_t i, at, end, n = 0, count = d->told != NULL ? d->told->count : 0;
+    struct phx__advertised_run out[5];
+    const struct phx__advertised *now = phx__route_table_advertised(d, nbr);
+    const struct phx__advertised_run *run = d->advertised != NULL ? d->advertised->at : NULL;
+    uint32_t i, at, end, n = 0, count = d->advertised != NULL ? d->advertised->count : 0;
 
     PHX_ASSERT(nbr > 0 && nbr != PHX__NONE);
     if (word == NULL ? now == NULL : now != NULL && table_same(now, word))
         return 0;
-    at = count > 0 ? table_run(d->told, nbr - 1) : 0;
+    at = count > 0 ? table_run(d->advertised, nbr - 1) : 0;
     for (end = at; end < count && run[end].first <= nbr + 1; end++) {
         uint32_t last = run[end].first + (run[end].count - 1);
         n = table_append(out, n, run[end].first, last < nbr ? last : nbr - 1, &run[end].word);
@@ -302,34 +302,26 @@ int phx__route_table_tell(struct phx__table *t, struct phx__dest *d, uint32_t nb
     return table_splice(t, d, at, end, out, n);
 }
 
-void phx__route_table_told_hops(struct phx__dest *d, uint8_t hops)
+void phx__route_table_set_number(struct phx__dest *d, uint32_t seq, uint32_t card)
 {
     uint32_t i;
 
-    for (i = 0; d->told != NULL && i < d->told->count; i++)
-        d->told->at[i].word.hops = hops;
-}
-
-void phx__route_table_told_number(struct phx__dest *d, uint32_t seq, uint32_t card)
-{
-    uint32_t i;
-
-    for (i = 0; d->told != NULL && i < d->told->count; i++) {
-        d->told->at[i].word.seq = seq;
-        d->told->at[i].word.card = card;
+    for (i = 0; d->advertised != NULL && i < d->advertised->count; i++) {
+        d->advertised->at[i].word.seq = seq;
+        d->advertised->at[i].word.card = card;
     }
 }
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
-struct phx__ask *phx__route_table_asked(const struct phx__table *t, uint32_t node)
+struct phx__ask *phx__route_table_asked(const struct phx__route_table *t, uint32_t node)
 {
     uint32_t slot = t->at[node].ask;
 
     return slot != 0 ? &t->asks[slot - 1] : NULL;
 }
 
-struct phx__ask *phx__route_table_ask(struct phx__table *t, uint32_t node)
+struct phx__ask *phx__route_table_ask(struct phx__route_table *t, uint32_t node)
 {
     struct phx__ask *a = phx__route_table_asked(t, node);
 
@@ -345,7 +337,7 @@ struct phx__ask *phx__route_table_ask(struct phx__table *t, uint32_t node)
     return a;
 }
 
-void phx__route_table_unask(struct phx__table *t, struct phx__ask *a)
+void phx__route_table_unask(struct phx__route_table *t, struct phx__ask *a)
 {
     t->at[a->node].ask = 0;
     *a = t->asks[--t->ask_count];
@@ -355,7 +347,7 @@ void phx__route_table_unask(struct phx__table *t, struct phx__ask *a)
 
 /* ---- Cards ----------------------------------------------------------------------------------- */
 
-int phx__route_table_card(struct phx__table *t, struct phx__dest *d, const uint8_t *card, uint32_t size,
+int phx__route_table_card(struct phx__route_table *t, struct phx__dest *d, const uint8_t *card, uint32_t size,
                     uint32_t version)
 {
     struct phx__route_table_card *copy = phx__mem_get(t->mem, table_card_size(size));
@@ -370,7 +362,7 @@ int phx__route_table_card(struct phx__table *t, struct phx__dest *d, const uint8
     return 0;
 }
 
-void phx__route_table_uncard(struct phx__table *t, struct phx__dest *d)
+void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d)
 {
     if (d->card != NULL)
         phx__mem_put(t->mem, d->card, table_card_size(d->card->size));

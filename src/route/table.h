@@ -4,19 +4,19 @@
 #include "base/id.h"
 
 /* A neighbour's last word on a destination. Kept only while it offers a route. */
-struct phx__heard {
+struct phx__offer {
     uint32_t nbr; /* node */
     uint32_t seq;
     uint8_t hops; /* its distance */
 };
 
-struct phx__heard_list {
+struct phx__offer_list {
     uint32_t capacity;
-    struct phx__heard at[]; /* capacity of them, sorted by nbr */
+    struct phx__offer at[]; /* capacity of them, sorted by nbr */
 };
 
 /* Our last word to a neighbour on a destination. */
-struct phx__told {
+struct phx__advertised {
     uint32_t seq, card;
     uint32_t want; /* with asked: from this number on; else 0 */
     uint8_t hops;  /* PHX__UNREACHABLE: nothing that it could still be using */
@@ -24,21 +24,21 @@ struct phx__told {
 };
 
 /* Neighbours first..first + count - 1 were told the same. */
-struct phx__told_run {
+struct phx__advertised_run {
     uint32_t first, count; /* nodes */
-    struct phx__told word;
+    struct phx__advertised word;
 };
-struct phx__told_runs {
+struct phx__advertised_runs {
     uint32_t count, capacity;
-    struct phx__told_run at[]; /* capacity of them: sorted, disjoint */
+    struct phx__advertised_run at[]; /* capacity of them: sorted, disjoint */
 };
 
 enum {
     PHX__DEST_KNOWN = 1,
     PHX__DEST_DIRTY = 2,   /* look again what to tell of it, to every neighbour */
     PHX__DEST_CHANGED = 4, /* in the list for phx__route_take_changed */
-    PHX__DEST_LEFT = 8,    /* left to the guide; see advert.c */
-    PHX__DEST_OPEN = 128,  /* in the list of those that are not, or were not */
+    PHX__DEST_DELEGATED = 8,     /* see advert.c */
+    PHX__DEST_UNDELEGATED = 128, /* in the list of those that are not delegated, or were not */
     PHX__DEST_SEEN = 16,   /* scratch, while a summary is read */
     PHX__DEST_LAPSED = 64, /* stopped being a neighbour since we last told anybody anything */
     PHX__DEST_LOSS = 32    /* with DIRTY: something that others were trusted with may be lost */
@@ -65,24 +65,24 @@ struct phx__route_table_card {
 struct phx__dest {
     uint64_t incarnation;
     union {
-        struct phx__heard one;         /* heard_count <= 1: no list for a single neighbour */
-        struct phx__heard_list *many;
-    } heard;
-    struct phx__told_runs *told; /* NULL: nobody was told anything */
+        struct phx__offer one;         /* heard_count <= 1: no list for a single neighbour */
+        struct phx__offer_list *many;
+    } offer;
+    struct phx__advertised_runs *advertised; /* NULL: nobody was told anything */
     struct phx__route_table_card *card; /* NULL: none */
     uint32_t since; /* when it was last found unreachable, in whole seconds */
     uint32_t ask; /* slot of its request + 1; 0: none */
     uint32_t card_version;
     uint32_t seq, next; /* of the route in use */
     uint32_t feasible_seq;
-    uint16_t heard_count;
+    uint16_t offer_count;
     uint16_t pos;          /* in the list of neighbours; PHX__TABLE_FAR: not one */
     uint8_t hops;          /* PHX__UNREACHABLE: no route */
     uint8_t feasible_hops; /* PHX__UNREACHABLE: nothing advertised yet */
     uint8_t flags;
 };
 
-struct phx__table {
+struct phx__route_table {
     struct phx__mem *mem;
     struct phx__dest *at; /* by node */
     uint32_t capacity;
@@ -90,37 +90,38 @@ struct phx__table {
     uint32_t ask_count, ask_capacity;
 };
 
-PHX_PRIVATE void phx__route_table_init(struct phx__table *t, struct phx__mem *mem);
-PHX_PRIVATE void phx__route_table_free(struct phx__table *t);
+PHX_PRIVATE void phx__route_table_init(struct phx__route_table *t, struct phx__mem *mem);
+PHX_PRIVATE void phx__route_table_free(struct phx__route_table *t);
 /* The destination, made empty (flags 0) if the index is new. NULL: no memory. Moves others in memory. */
-PHX_PRIVATE struct phx__dest *phx__route_table_make(struct phx__table *t, uint32_t node);
+PHX_PRIVATE struct phx__dest *phx__route_table_make(struct phx__route_table *t, uint32_t node);
 /* Forgets all of it but the slot. */
-PHX_PRIVATE void phx__route_table_clear(struct phx__table *t, uint32_t node);
+PHX_PRIVATE void phx__route_table_clear(struct phx__route_table *t, uint32_t node);
 /* All that neighbours said: d->heard_count of them. */
-PHX_PRIVATE struct phx__heard *phx__route_table_heards(const struct phx__dest *d);
+PHX_PRIVATE struct phx__offer *phx__route_table_offers(const struct phx__dest *d);
 /* What neighbour said or was told; NULL if nothing. Moves with the destination, and with the next change of
  * its list. */
-PHX_PRIVATE struct phx__heard *phx__route_table_heard(const struct phx__dest *d, uint32_t nbr);
-PHX_PRIVATE const struct phx__told *phx__route_table_told(const struct phx__dest *d, uint32_t nbr);
+PHX_PRIVATE struct phx__offer *phx__route_table_offer(const struct phx__dest *d, uint32_t nbr);
+PHX_PRIVATE const struct phx__advertised *phx__route_table_advertised(const struct phx__dest *d,
+                                                                      uint32_t nbr);
 /* What it said, made with hops PHX__UNREACHABLE if there is nothing yet. NULL: no memory, or too many. */
-PHX_PRIVATE struct phx__heard *phx__route_table_hear(struct phx__table *t, struct phx__dest *d, uint32_t nbr);
+PHX_PRIVATE struct phx__offer *phx__route_table_make_offer(struct phx__route_table *t,
+                                                           struct phx__dest *d, uint32_t nbr);
 /* Sets what it was told; word NULL: nothing. 0, or PHX_ENOMEM and nothing has changed. */
-PHX_PRIVATE int phx__route_table_tell(struct phx__table *t, struct phx__dest *d, uint32_t nbr,
-                                const struct phx__told *word);
-/* Whoever was told anything is taken to have been told this hops, or this number and card version. */
-PHX_PRIVATE void phx__route_table_told_hops(struct phx__dest *d, uint8_t hops);
-PHX_PRIVATE void phx__route_table_told_number(struct phx__dest *d, uint32_t seq, uint32_t card);
+PHX_PRIVATE int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr,
+                                const struct phx__advertised *word);
+/* Every neighbour that was told anything is taken to have been told this number and card version. */
+PHX_PRIVATE void phx__route_table_set_number(struct phx__dest *d, uint32_t seq, uint32_t card);
 /* 1 if there was one. */
-PHX_PRIVATE int phx__route_table_unhear(struct phx__table *t, struct phx__dest *d, uint32_t nbr);
-PHX_PRIVATE void phx__route_table_unhear_all(struct phx__table *t, struct phx__dest *d);
+PHX_PRIVATE int phx__route_table_drop_offer(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr);
+PHX_PRIVATE void phx__route_table_drop_offers(struct phx__route_table *t, struct phx__dest *d);
 /* The request for this destination; NULL if there is none. */
-PHX_PRIVATE struct phx__ask *phx__route_table_asked(const struct phx__table *t, uint32_t node);
+PHX_PRIVATE struct phx__ask *phx__route_table_asked(const struct phx__route_table *t, uint32_t node);
 /* The same, made if there is none. NULL: no memory. */
-PHX_PRIVATE struct phx__ask *phx__route_table_ask(struct phx__table *t, uint32_t node);
-PHX_PRIVATE void phx__route_table_unask(struct phx__table *t, struct phx__ask *a);
+PHX_PRIVATE struct phx__ask *phx__route_table_ask(struct phx__route_table *t, uint32_t node);
+PHX_PRIVATE void phx__route_table_unask(struct phx__route_table *t, struct phx__ask *a);
 /* Replaces the card by a copy: 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__route_table_card(struct phx__table *t, struct phx__dest *d, const uint8_t *card, uint32_t size,
-                    uint32_t version);
-PHX_PRIVATE void phx__route_table_uncard(struct phx__table *t, struct phx__dest *d);
+PHX_PRIVATE int phx__route_table_card(struct phx__route_table *t, struct phx__dest *d, const uint8_t *card,
+                                      uint32_t size, uint32_t version);
+PHX_PRIVATE void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d);
 
 #endif

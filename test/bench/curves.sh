@@ -3,12 +3,12 @@
 #
 #   make curves                some minutes; QUICK=1: does it still run? below 20 s
 #   make curves ONLY=hops      one of mesh hub nodes names rest sizes hops
-#   make curves KEEP=1         all, and then into test/bench/curves and the README; on a quiet machine
+#   make curves KEEP=1         all, and then into test/bench/curves, its README too; on a quiet machine
 #
 # Memory, wake-ups and bytes are counted under virtual time (test/sim/curves.c): exact, the same everywhere.
 # Resident memory, processor time and all that is a time are of real processes (rest.c, hops.c, delivery.c):
 # they depend on the machine and on who else uses it. Output: tables for people, build/curves/*.tsv with one
-# row for each point, a picture if there is a gnuplot, and build/curves/table.md, which is in the README.
+# row for each point, a picture if there is a gnuplot, and build/curves/table.md, which is in that README.
 set -eu
 export LC_ALL=C
 cd "$(dirname "$0")/../.."
@@ -148,7 +148,7 @@ if wants sizes; then
     show sizes "Messages between two processes, by size; medians of $rounds; instructions ($counter): both's"
 fi
 
-# ---- For the README, and pictures ----------------------------------------------------------------------
+# ---- For the page, and pictures ------------------------------------------------------------------------
 
 if [ -z "${ONLY-}" ]; then
     awk -F '\t' -f test/bench/curves/table.awk "$out/mesh.tsv" "$out/hub.tsv" "$out/rest.tsv" \
@@ -172,11 +172,12 @@ fi
 if [ -n "${KEEP-}" ] && [ -z "${QUICK-}${ONLY-}" ]; then
     cp "$out"/mesh.tsv "$out"/hub.tsv "$out"/nodes.tsv "$out"/names.tsv "$out"/rest.tsv "$out"/sizes.tsv \
         "$out"/hops.tsv "$out"/curves.svg test/bench/curves/
-    # Between the two marks, which stay.
+    # The tables of the page stand between two marks, which stay.
+    page=test/bench/curves/README.md
     awk -v table="$out/table.md" '
         /^<!-- curves: / { print $0 "\n"; while ((getline line < table) > 0) print line; skip = 1 }
         /^<!-- end of curves -->/ { skip = 0; print "" }
-        !skip { print }' README.md > "$out/README.md"
-    cp "$out/README.md" README.md
-    echo '# kept: test/bench/curves, README.md'
+        !skip { print }' "$page" > "$out/README.md"
+    cp "$out/README.md" "$page"
+    echo "# kept: test/bench/curves, $page"
 fi

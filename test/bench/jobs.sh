@@ -2,7 +2,8 @@
 # jobs.sh - what make bench runs: one line each of name, system and command, tab-separated.
 #
 # SYSTEMS says which programs there are; QUICK=1 leaves out sizes that only take longer; MS is how long each
-# measures. A name and a system together are one column of the results.
+# measures. A name and a system together are one column of the results. BEFORE=1: only what this tree and an
+# earlier commit are compared by, see before.sh.
 set -eu
 out=build/bench
 ms=${MS:-300}
@@ -56,7 +57,26 @@ pairs() { # name, options: all that two processes can be linked by
     job "$name" nng-ipc nng "$@" variant=ipc
     job "$name" enet enet "$@"
 }
+both() { # name, options: the program of the earlier commit and that of the tree
+    name=$1
+    shift
+    job "$name" before before/phx "$@" pin=1 "ms=$ms"
+    job "$name" after phx "$@" pin=1 "ms=$ms"
+}
 prefix=
+
+# Large messages both as phx_send and on_message have it, and handed over at both ends.
+if [ -n "${BEFORE-}" ]; then
+    for size in 8 64 1024; do both "latency-spin-$size" latency wait=spin "size=$size"; done
+    both latency-sleep-8 latency wait=sleep size=8
+    for size in 8 64 1024; do both "stream-$size" stream "size=$size" most=100000000; done
+    for size in 65536 1048576 16777216; do
+        for how in copied handed; do both "stream-$how-$size" stream "variant=$how" "size=$size"; done
+    done
+    both relay-latency-64 latency relay=1 size=64
+    for size in 65536 1048576; do both "relay-stream-$size" stream relay=1 "size=$size"; done
+    exit
+fi
 
 sizes='8 64 1024 65536 1048576'
 streams='8 64 1024 65536 1048576 16777216'

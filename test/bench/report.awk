@@ -1,9 +1,10 @@
 # report.awk - results.tsv to a table for people, table.tsv for scripts, and the bars.
 #
 # usage: awk -F'\t' -v all=1 -f report.awk bars.tsv results.tsv; all: bars without a figure are named too. The
-# line of a bar that is short is followed by one with the range of its ratio over the rounds. The first
-# figure of each line is the one shown: median, min and max over rounds, and the median of its ratio to
-# the first system named raw, or offline, in the same round.
+# line of a bar that is short is followed by one with the range of its ratio over the rounds; with bars_only=1
+# that of each bar, and there is no table. What runs more than once in a round counts with its mean. The first
+# figure of each line is the one shown: median, min and max over rounds, and the median of its ratio to the
+# first system named raw, or offline, in the same round.
 
 function sort(list, n,    i, j, t) {
     for (i = 2; i <= n; i++) {
@@ -78,7 +79,7 @@ function judge(p,    x, good) {
     }
     good = p[7] == "max" ? x <= p[8] : x >= p[8]
     printf "bar\t%s\t%.3f\t%s\t%s\n", p[1], x, p[8], good ? "ok" : "short"
-    if (good)
+    if (good && !bars_only)
         return
     printf "#   %s %.3f to %.3f over the rounds; %s %s %s", p[1], ratio_min, ratio_max, p[4], \
            middle_of(p[2], p[3], p[4]), p[3]
@@ -102,7 +103,8 @@ FNR == NR {
     for (i = 4; i <= NF; i++) {
         if (split($i, part, "=") != 2)
             continue
-        value[$1, $2, $3, part[1]] = part[2] + 0
+        count = ++said[$1, $2, $3, part[1]]
+        value[$1, $2, $3, part[1]] += (part[2] - value[$1, $2, $3, part[1]]) / count
         if (i == 4)
             first[$2, $3] = part[1]
     }
@@ -117,17 +119,22 @@ function key(name,    n) {
 }
 
 END {
+    if (!bars_only)
+        table()
+    print ""
+    for (i = 1; i <= bars; i++) {
+        split(bar[i], p, "\t")
+        judge(p)
+    }
+}
+
+function table(    s, j) {
     sort_jobs()
     for (s in labels)
         check_transport(s)
     print "job\tsystem\tfigure\tmedian\tmin\tmax\tratio\trounds" > "build/bench/table.tsv"
     for (j = 1; j <= jobs; j++)
         show(order[j])
-    print ""
-    for (i = 1; i <= bars; i++) {
-        split(bar[i], p, "\t")
-        judge(p)
-    }
 }
 
 function sort_jobs(    i, k, t) {

@@ -5,6 +5,7 @@
 #   make bench QUICK=1         one short round of everything, a minute or two: does it still run?
 #   make bench ONLY=stream     jobs whose name has that in it; ROUNDS=7 MS=500 SEED=3
 #   make bench CONGESTION=cubic with that congestion control for all (Linux; needs iproute2, not root)
+#   make bench BEFORE=commit   this tree beside that commit, and no peers: before.sh tells; ROUNDS=11 MS=250
 #
 # CONGESTION: all runs in a network namespace of its own, whose loopback routes name the algorithm. So it
 # holds for all systems and both ends alike, needs no system setting, and ends with the run. Else all use the
@@ -32,6 +33,7 @@ if [ -n "${CONGESTION-}" ] && [ -z "${BENCH_INSIDE-}" ]; then
         done
         exec sh test/bench/run.sh'
 fi
+if [ -n "${BEFORE-}" ]; then exec sh test/bench/before.sh; fi
 out=build/bench
 mkdir -p "$out"
 cc=${CC:-cc}
@@ -130,7 +132,6 @@ else echo '# skipped: ssh -L as a relay (Debian: openssh-client openssh-server)'
 # Lines of: name, system, command. The name says what is compared; the system, who does it.
 SYSTEMS="$systems" QUICK="${QUICK-}" MS="$ms" NODES="${NODES-}" sh test/bench/jobs.sh > "$out/jobs.all"
 awk -F'\t' -v only="${ONLY-}" 'index($1, only)' "$out/jobs.all" > "$out/jobs"
-: > "$out/results.tsv"
 echo "# $(wc -l < "$out/jobs" | tr -d ' ') jobs, $rounds rounds of $ms ms, seed ${SEED:-1}; $(nproc) cores;" \
     "$(uptime | sed 's/.*load/load/')"
 if [ -n "${CONGESTION-}" ]; then
@@ -138,23 +139,8 @@ if [ -n "${CONGESTION-}" ]; then
 elif [ -r /proc/sys/net/ipv4/tcp_congestion_control ]; then
     echo "# congestion control: $(cat /proc/sys/net/ipv4/tcp_congestion_control) (the same for all)"
 fi
-tab=$(printf '\t')
-cores=
-if have taskset; then cores='taskset -c 0,1'; fi
-round=1 nothing=0
-while [ "$round" -le "$rounds" ]; do
-    awk -F'\t' -v seed="$((${SEED:-1} * 1000 + round))" '
-        BEGIN { srand(seed) } { print rand() "\t" $0 }' "$out/jobs" | sort | cut -f2- > "$out/order"
-    while IFS=$tab read -r name system command; do
-        said=$(timeout -k 5 90 $cores sh -c "$command" 2> "$out/said" < /dev/null | grep = | head -1) || :
-        if [ -z "$said" ]; then
-            echo "# round $round: nothing from: $command ($(head -1 "$out/said"))"
-            nothing=$((nothing + 1))
-        fi
-        printf '%s\t%s\t%s\t%s\n' "$round" "$name" "$system" "$said" >> "$out/results.tsv"
-    done < "$out/order"
-    round=$((round + 1))
-done
+nothing=
+ROUNDS=$rounds sh test/bench/rounds.sh "$out/jobs" "$out/results.tsv" || nothing=1
 echo "# afterwards: $(uptime | sed 's/.*load/load/')"
 all=1
 [ -z "${QUICK-}${ONLY-}" ] || all=
@@ -199,7 +185,7 @@ fi
 case delivery in *"${ONLY-}"*) QUICK="${QUICK-}" sh test/bench/delivery.sh ;; esac
 
 # Figures never fail a build; a job without one does.
-if [ "$nothing" -gt 0 ]; then
-    echo "# $nothing runs gave nothing: see above"
+if [ -n "$nothing" ]; then
+    echo '# runs gave nothing: see above'
     exit 1
 fi

@@ -3,7 +3,8 @@
 /* Variants: tcp, unix, key (tcp with a key on every link), own (tcp, and the system's choice of AF_UNIX left
  * on), tls (a key, and TLS with it: in the build phx_tls only). The host is an ordinary one: it watches
  * phx_fd, sleeps in poll for as long as phx_timeout_ms says, and hands over large messages with
- * phx_send_owned, without a copy. */
+ * phx_send_owned, without a copy. Two more, both over tcp: copied does all by phx_send; handed also receives
+ * large messages in buffers of its own (on_begin). */
 #define _POSIX_C_SOURCE 200809L
 #include "bench.h"
 #include "phoenix.h"
@@ -15,13 +16,17 @@
 
 /* Above it a host that cares hands its buffer over. */
 #define OWNED 16384u
+/* Buffers for messages that have begun. If all are taken the node takes memory of its own. */
+#define PLACES 16
 
 const char sys_name[] = "phx";
 const int sys_needs_turns = 1;
-const char *const sys_variants = "tcp unix key tls own (as in: nothing configured)";
+const char *const sys_variants = "tcp unix key tls own (as in: nothing configured) copied handed";
 
 static phx *node;
 static struct pollfd watched;
+static struct { void *data; size_t size; int lent; } places[PLACES];
+static size_t owned_from;
 static const char secret[] = "thirty-two bytes of a secret key";
 
 int sys_launched(int *argc, char ***argv)
@@ -31,11 +36,50 @@ int sys_launched(int *argc, char ***argv)
     return 0;
 }
 
+static void *phx_begun(phx *p, const struct phx_message *m, void *user)
+{
+    int i;
+
+    (void)p;
+    (void)user;
+    for (i = 0; i < PLACES && places[i].lent;)
+        i++;
+    if (i == PLACES)
+        return NULL;
+    if (places[i].size < m->size) {
+        free(places[i].data);
+        places[i].data = malloc(m->size);
+        places[i].size = places[i].data != NULL ? m->size : 0;
+    }
+    places[i].lent = places[i].data != NULL;
+    return places[i].data;
+}
+
+/* The buffer is ours again; others' data is let pass. */
+static void phx_returned(const void *data)
+{
+    int i;
+
+    for (i = 0; i < PLACES; i++)
+        if (places[i].lent && places[i].data == data)
+            places[i].lent = 0;
+}
+
+static void phx_abandoned(phx *p, void *buffer, size_t size, void *user)
+{
+    (void)p;
+    (void)size;
+    (void)user;
+    phx_returned(buffer);
+}
+
 static void phx_took(phx *p, const struct phx_message *m, void *user)
 {
     (void)p;
     (void)user;
     bench_got((int)m->from - 1, m->data, m->size);
+    if (m->size >= OWNED)
+        phx_returned(m->data);
 }
 
 static int phx_is(const char *variant)
@@ -108,10 +152,15 @@ void sys_open(void)
     cfg.max_message = 64u << 20;
     cfg.same_host = phx_is("own"); /* the others measure what they are called after */
     cfg.tls = phx_is("tls");
+    if (phx_is("handed")) {
+        cfg.on_begin = phx_begun;
+        cfg.on_abandon = phx_abandoned;
+    }
     if (phx_is("key") || phx_is("tls")) {
         cfg.key = secret;
         cfg.key_size = sizeof secret - 1;
     }
+    owned_from = phx_is("copied") ? SIZE_MAX : OWNED;
     phx_must(phx_new(&node, &cfg, phx_now_us()), "new");
     phx_must(phx_assume(node, (uint64_t)bench.me + 1, (uint64_t)bench.me + 1), "assume");
     if (bench.shape == BENCH_MESH || bench.me == hub)
@@ -141,8 +190,8 @@ static void phx_released(const void *data, size_t size, void *arg)
 int sys_send(int to, const void *data, size_t size)
 {
     uint64_t name = (uint64_t)to + 1, from = (uint64_t)bench.me + 1;
-    int err = size < OWNED ? phx_send(node, name, from, 0, data, size)
-                           : phx_send_owned(node, name, from, 0, data, size, phx_released, NULL);
+    int err = size < owned_from ? phx_send(node, name, from, 0, data, size)
+                                : phx_send_owned(node, name, from, 0, data, size, phx_released, NULL);
 
     if (err == PHX_EAGAIN)
         return 1;

@@ -7,6 +7,9 @@
  * `life` for that. Where not every step is looked at, these are of different moments, and a loop in them need
  * never have been one: so before it counts, all on it are asked what they believe now. */
 #include "../../phoenix.c"
+#ifdef PHX_PAPER
+#include "paper.h"
+#endif
 
 #include "check.h"
 
@@ -125,6 +128,9 @@ static void view_free(struct check_view *v)
     free(v->claimed);
     free(v->lost_at);
     free(v->hops);
+#ifdef PHX_PAPER
+    paper_free(v->paper);
+#endif
     memset(v, 0, sizeof *v);
 }
 
@@ -159,7 +165,25 @@ void check_free(struct check *c)
     free(c);
 }
 
-void check_born(struct check *c, uint32_t host, const phx *p)
+/* From here on the node goes by the papers' rules, if it is to. */
+static void view_rules(struct check *c, struct check_view *v, phx *p, int rules)
+{
+#ifdef PHX_PAPER
+    (void)c;
+    if (rules == PAPER_NONE)
+        return;
+    v->paper = paper_new(rules, p);
+    p->route.rules = &v->paper->rules;
+    p->paper = paper_frame;
+#else
+    (void)v;
+    (void)p;
+    if (rules != 0)
+        world_fail(c->w, "this simulator was built without -DPHX_PAPER");
+#endif
+}
+
+void check_born(struct check *c, uint32_t host, phx *p, int rules)
 {
     struct check_view *v = &c->views[host];
     struct phx_id id;
@@ -170,6 +194,7 @@ void check_born(struct check *c, uint32_t host, const phx *p)
     view_free(v);
     v->p = p;
     v->life = c->life_count;
+    view_rules(c, v, p, rules);
     if (life_add(c, &id, host) < 0)
         world_fail(c->w, "the simulator is out of memory");
 }
@@ -518,9 +543,9 @@ void check_bounds(const struct check *c, uint32_t host, const struct phx_config 
     }
     over(c, host, "all transit", transit, (size_t)64 << 20);
     over(c, host, "what is held for names", post->store.held_bytes, held_limit(post, cfg, window));
-    for (i = 0; i < v->p->link_size; i++)
-        if (v->p->links[i])
-            over(c, host, "the queue of a link", phx__link_queued(v->p->links[i]), (size_t)1 << 20);
+    for (i = 0; i < v->p->links.size; i++)
+        if (v->p->links.at[i])
+            over(c, host, "the queue of a link", phx__link_queued(v->p->links.at[i]), (size_t)1 << 20);
     if (cfg->mem_limit) /* the peak tells of every moment, not only of this one */
         over(c, host, "memory", c->w->hosts[host].mem_peak, cfg->mem_limit);
 }
@@ -590,7 +615,7 @@ const char *check_who(const struct check *c, const struct phx_id *id, char *out,
     uint32_t life = life_find(c, id);
 
     if (life == WORLD_NONE)
-        (void)snprintf(out, size, "a stranger");
+        (void)snprintf(out, size, "an unknown node");
     else
         (void)snprintf(out, size, "host %u%s", (unsigned)c->lives[life].host,
                        c->lives[life].alive ? "" : " (dead)");

@@ -23,6 +23,7 @@ struct check_view {
     uint8_t *hops;
     uint64_t looked; /* what the counters said when it was last looked at */
     uint32_t steps;
+    struct paper *paper; /* NULL: goes by the rules of the product */
 };
 
 struct check {
@@ -43,7 +44,7 @@ struct check {
 
 struct check *check_new(struct world *w, uint32_t every);
 void check_free(struct check *c);
-void check_born(struct check *c, uint32_t host, const phx *p);
+void check_born(struct check *c, uint32_t host, phx *p, int rules); /* of paper.h; 0: the product's */
 void check_died(struct check *c, uint32_t host);
 /* A step of host is over. */
 void check_step(struct check *c, uint32_t host);
@@ -84,7 +85,7 @@ int check_shortest(struct check *c, const struct graph *g, uint8_t limit, uint32
 int check_digests(struct check *c, const struct graph *g, uint32_t *a, uint32_t *b);
 /* At most one up link per pair, queues below limit: fails the world if not. */
 void check_links(struct check *c, uint32_t host, size_t queue_limit);
-/* Whose id that is: "host 3", "host 3 (dead)" or "a stranger". */
+/* Whose id that is: "host 3", "host 3 (dead)" or "an unknown node". */
 const char *check_who(const struct check *c, const struct phx_id *id, char *out, size_t size);
 /* The life with that id; WORLD_NONE: none. */
 uint32_t check_life(const struct check *c, const struct phx_id *id);

@@ -5,9 +5,7 @@
 
 static const char *routing_of(const struct sim *s)
 {
-    if (s->cfg.routing == PHX_ROUTING_NAIVE)
-        return "naive";
-    return s->cfg.routing == PHX_ROUTING_PAPER ? "paper" : "default";
+    return s->o.routing == 1 ? "naive" : s->o.routing == 2 ? "paper" : "default";
 }
 
 /* Figures 3 and 4: what a cold start costs. One clique, or three whose first two hosts see each other. */

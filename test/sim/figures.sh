@@ -1,12 +1,13 @@
 #!/bin/sh
 # figures.sh - the figures of Kaneda, Taura and Yonezawa (CCGrid 2004) again: `make figures`.
 #
-# usage: test/sim/figures.sh PROGRAM   (the simulator, which run.sh builds)
+# usage: test/sim/figures.sh PROGRAM PAPER   (the simulator, and the one with the papers' rules: run.sh)
 # NODES="8 16 32" does with those sizes. Writes TSV into build/figures, and SVG and PNG if there is a
 # gnuplot. All numbers are of virtual time and exact: the same on every machine.
 set -eu
 export LC_ALL=C
 sim=$1
+paper=$2
 dir=build/figures
 sizes=${NODES:-8 16 32 64 100 150 200 300 400}
 mkdir -p "$dir"
@@ -14,7 +15,9 @@ mkdir -p "$dir"
 rows() { # kind, words of one run: its rows of that kind, without the kind
     kind=$1
     shift
-    if ! "$sim" "$@" > "$dir/said" 2> "$dir/said.err"; then
+    program=$sim
+    case $* in *ROUTING=naive* | *ROUTING=paper*) program=$paper ;; esac
+    if ! "$program" "$@" > "$dir/said" 2> "$dir/said.err"; then
         # Older rules may break what is promised of the default one only: their curve ends there.
         grep '^not ok' "$dir/said" >&2 || cat "$dir/said.err" >&2
         case $* in *ROUTING=default*) exit 1 ;; esac

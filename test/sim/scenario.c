@@ -146,7 +146,6 @@ struct sim *sim_new(const struct sim_options *o, uint32_t hosts_max,
     s->sample_us = SLICE;
     phx_config_init(&s->cfg);
     s->cfg.insecure = 1;
-    s->cfg.routing = o->routing;
     s->cfg.log_level = o->trace ? PHX_LOG_DEBUG : PHX_LOG_ERROR;
     s->cfg.on_log = node_log;
     s->cfg.on_message = node_message;
@@ -295,7 +294,7 @@ void start(struct sim *s, uint32_t i)
     }
     n->conflicts = 0;
     n->stepped_at = s->w->now;
-    check_born(s->c, i, n->p);
+    check_born(s->c, i, n->p, s->o.routing);
     chat_born(s, i);
     if (open_doors(s, i) == 0) {
         world_attach(s->w, i, &app);

@@ -25,7 +25,7 @@
 struct sim_options {
     uint64_t seed;
     uint32_t nodes;
-    int routing; /* enum phx_routing */
+    int routing; /* 0: the product's; else rules of paper.h, in a build with -DPHX_PAPER */
     int trace;
     uint32_t every; /* invariants after every so many relevant steps of a node; 0: choose by size */
     int tsv;        /* data for plots on standard output */

@@ -23,6 +23,7 @@ static int usage(const char *what)
             "usage: sim [SEED=n] [SEEDS=count] [NODES=n] [SCENARIO=name|list] [TRACE=0|1|2]\n"
             "           [ROUTING=default|naive|paper] [EVERY=n]\n"
             "SEEDS runs SEED, SEED+1 ..; TRACE=1 tells what happens, TRACE=2 every delivery too;\n"
+            "ROUTING=naive and paper want the program sim_paper;\n"
             "EVERY looks at invariants every so many steps of a node (1: always).\n");
     return 2;
 }
@@ -94,7 +95,7 @@ static int read_word(struct request *q, const char *word)
 
 static const char *routing_name(uint64_t r)
 {
-    return r == PHX_ROUTING_NAIVE ? "naive" : r == PHX_ROUTING_PAPER ? "paper" : "default";
+    return r == 1 ? "naive" : r == 2 ? "paper" : "default";
 }
 
 /* One seed: 0, or 1 if it failed. *peace: see struct sim. */

@@ -11,6 +11,9 @@
  * After each event on a host its table is looked at (world_look): what may never be is counted. */
 #ifndef TEST_ROUTES_H
 #define TEST_ROUTES_H
+#ifdef PHX_PAPER
+#include "../sim/paper.h"
+#endif
 
 enum { WORLD_MAX = 20 };
 #define WORLD_HOPS 16
@@ -43,7 +46,9 @@ struct note {
     uint32_t count; /* items or lines */
     int flags;      /* of a beat; reply of a summary; hops of a request */
     struct item *items;
-    struct phx_id *ids;
+#ifdef PHX_PAPER
+    struct paper_sets sets;
+#endif
     struct phx__summary_line *lines;
     struct phx__request request;
     struct phx__beat beat;
@@ -73,12 +78,15 @@ struct host {
     struct phx__timers timers;
     struct phx__rnd rnd;
     struct phx__route route;
+#ifdef PHX_PAPER
+    struct paper *paper; /* NULL: the product's rules */
+#endif
     struct mark mark[WORLD_MAX];
 };
 
 struct world {
     uint32_t count;
-    int variant;
+    int rules; /* of paper.h, with PHX_PAPER; 0: the product's */
     uint64_t now;
     struct phx__rnd rnd;
     struct host host[WORLD_MAX];
@@ -98,7 +106,9 @@ struct world {
 static inline void note_free(struct note *n)
 {
     free(n->items);
-    free(n->ids);
+#ifdef PHX_PAPER
+    paper_clear(&n->sets);
+#endif
     free(n->lines);
     free(n);
 }
@@ -196,7 +206,7 @@ static inline void host_send(struct host *h, uint32_t nbr, struct note *n)
 }
 
 static inline void host_update(void *ctx, uint32_t nbr, const struct phx__entry *entries,
-                               uint32_t count, const struct phx_id *ids, uint32_t id_count)
+                               uint32_t count)
 {
     struct host *h = ctx;
     struct note *n;
@@ -209,9 +219,12 @@ static inline void host_update(void *ctx, uint32_t nbr, const struct phx__entry 
     n = note_new(NOTE_UPDATE, 0);
     n->count = count;
     n->items = calloc(count, sizeof *n->items);
-    n->ids = calloc(id_count + 1, sizeof *n->ids);
-    if (id_count > 0)
-        memcpy(n->ids, ids, id_count * sizeof *ids);
+#ifdef PHX_PAPER
+    if (h->paper != NULL) {
+        n->sets = h->paper->out;
+        memset(&h->paper->out, 0, sizeof h->paper->out);
+    }
+#endif
     for (i = 0; i < count; i++) {
         n->items[i].e = entries[i];
         if (entries[i].card != NULL)
@@ -307,33 +320,42 @@ static inline int host_start(struct world *w, uint32_t rank, uint64_t incarnatio
     h->route.table.mem = &h->mem;
     if ((err = phx__id_add(&h->ids, &id, &self)) != 0)
         return err;
-    err = phx__route_init(&h->route, &h->mem, &h->ids, &h->timers, &h->rnd, w->variant, WORLD_HOPS,
+    err = phx__route_init(&h->route, &h->mem, &h->ids, &h->timers, &h->rnd, WORLD_HOPS,
                           incarnation, &ops);
+#ifdef PHX_PAPER
+    if (w->rules != 0) {
+        h->paper = paper_new(w->rules, NULL);
+        h->route.rules = &h->paper->rules;
+    }
+#endif
     return err != 0 ? err : host_card(h);
 }
 
 static inline void host_free(struct host *h)
 {
     phx__route_free(&h->route);
+#ifdef PHX_PAPER
+    paper_free(h->paper);
+    h->paper = NULL;
+#endif
     phx__timer_free(&h->timers);
     phx__id_free(&h->ids);
     h->alive = 0;
 }
 
-static inline void world_begin(struct world *w, uint32_t count, int variant, uint64_t seed)
+static inline void world_begin(struct world *w, uint32_t count, uint64_t seed)
 {
     memset(w, 0, sizeof *w);
     w->count = count;
-    w->variant = variant;
     w->now = 1000 * PHX__SECOND;
     phx__rnd_seed(&w->rnd, seed, 17);
 }
 
-static inline void world_init(struct world *w, uint32_t count, int variant, uint64_t seed)
+static inline void world_init(struct world *w, uint32_t count, uint64_t seed)
 {
     uint32_t i;
 
-    world_begin(w, count, variant, seed);
+    world_begin(w, count, seed);
     for (i = 0; i < count; i++)
         host_start(w, i, 1);
 }
@@ -451,7 +473,7 @@ static inline void world_look(struct world *w, uint32_t p)
             continue;
         w->forged += own != NULL && d->incarnation == own->incarnation && d->seq > own->seq
                      && d->hops != PHX__UNREACHABLE;
-        if (w->variant != PHX_ROUTING_DEFAULT)
+        if (w->rules != 0)
             continue;
         w->regressed += d->incarnation < m->incarnation;
         fell = d->feasible_seq < m->seq
@@ -515,11 +537,17 @@ static inline int host_hear(struct host *h, uint32_t node, struct note *n)
 
     switch (n->kind) {
     case NOTE_UPDATE:
+#ifdef PHX_PAPER
+        if (h->paper != NULL) {
+            paper_clear(paper_from(h->paper, node));
+            *paper_from(h->paper, node) = n->sets;
+            memset(&n->sets, 0, sizeof n->sets);
+        }
+#endif
         for (i = 0; i < n->count; i++) {
             struct phx__entry *e = &n->items[i].e;
             e->card = e->card != NULL ? n->items[i].card : NULL;
-            if (phx__route_entry(r, node, e, (const uint8_t *)(n->ids + e->trans_first),
-                                 h->w->now) == PHX_ENOMEM)
+            if (phx__route_entry(r, node, e, h->w->now) == PHX_ENOMEM)
                 return PHX_ENOMEM; /* what it does not believe it drops */
         }
         break;
@@ -581,7 +609,7 @@ static inline void host_due(struct host *h)
     int kind;
 
     while (phx__timer_pop(&h->timers, h->w->now, &kind, &arg)) {
-        phx__route_due(&h->route, kind, h->w->now, &forgotten);
+        phx__route_advert_due(&h->route, kind, h->w->now, &forgotten);
         if (forgotten != PHX__NONE)
             phx__id_drop(&h->ids, forgotten);
     }
@@ -729,7 +757,7 @@ static inline uint64_t world_entries(const struct world *w)
     uint32_t i;
 
     for (i = 0; i < w->count; i++)
-        sum += w->host[i].route.entries_out;
+        sum += w->host[i].route.counters.entries_out;
     return sum;
 }
 

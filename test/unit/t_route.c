@@ -164,7 +164,7 @@ static void play_up(struct host *h, uint32_t nbr)
     phx__route_up(&h->route, node, &hello, w->now);
     e.card = (const uint8_t *)"card";
     e.card_size = 4;
-    phx__route_entry(&h->route, node, &e, NULL, w->now);
+    phx__route_entry(&h->route, node, &e, w->now);
 }
 
 static void play_beat(struct host *h, uint32_t nbr, const char *s, int other)
@@ -240,7 +240,7 @@ static void play_from(struct host *h, const char *s)
         read_entry(s + 2, &e, &v);
         e.card = e.card_version > 0 ? (const uint8_t *)"card" : NULL;
         e.card_size = 4;
-        phx__route_entry(&h->route, node, &e, NULL, h->w->now);
+        phx__route_entry(&h->route, node, &e, h->w->now);
         break;
     case '?': play_request(h, node, s + 2); break;
     case '~': play_beat(h, nbr, s + 2, 0); break;
@@ -275,7 +275,7 @@ static void run_script(const struct script *s)
     char words[1024], *word;
     struct world *w = &world;
 
-    world_begin(w, 8, PHX_ROUTING_DEFAULT, 1);
+    world_begin(w, 8, 1);
     host_start(w, 0, 1);
     host_flush(&w->host[0]);
     w->now += PHX__SECOND; /* what that told is no burst */
@@ -366,7 +366,7 @@ static void test_sharing(void)
     char word[16];
     int v, by_c = 0, by_b = 0;
 
-    world_begin(w, 20, PHX_ROUTING_DEFAULT, 1);
+    world_begin(w, 20, 1);
     host_start(w, 0, 1);
     host_flush(h);
     w->now += PHX__SECOND;
@@ -407,7 +407,7 @@ static void test_forgotten_open(void)
     char word[16];
     int v, round;
 
-    world_begin(w, 20, PHX_ROUTING_DEFAULT, 1);
+    world_begin(w, 20, 1);
     host_start(w, 0, 1);
     play(h, "+b");
     play(h, "+c");
@@ -416,7 +416,7 @@ static void test_forgotten_open(void)
         play(h, word);
     }
     play(h, "!");
-    ok(h->route.guide == host_node(h, 1), "b is the guide");
+    ok(h->route.delegate == host_node(h, 1), "b is the guide");
     for (round = 0; round < 6; round++) {
         play(h, "c:t5/1");
         play(h, "!");
@@ -427,7 +427,7 @@ static void test_forgotten_open(void)
         play(h, "!");
         ok(host_dest(h, 19) == NULL, "it is forgotten");
     }
-    ok(h->route.open_count <= 4, "%u are in the list", (unsigned)h->route.open_count);
+    ok(h->route.undelegated.count <= 4, "%u are in the list", (unsigned)h->route.undelegated.count);
     check(world_free(w), "forgotten: freed");
 }
 

@@ -80,8 +80,8 @@ static void test_random(void)
     int i, s, clean = 1;
 
     for (seed = 0; seed < MESH_SEEDS && wrong < 5; seed++) {
-        world_begin(w, 5, PHX_ROUTING_DEFAULT, seed);
-        world_init(w, 5 + (uint32_t)phx__rnd_below(&w->rnd, 8), PHX_ROUTING_DEFAULT, seed);
+        world_begin(w, 5, seed);
+        world_init(w, 5 + (uint32_t)phx__rnd_below(&w->rnd, 8), seed);
         world_wire(w, (uint32_t)phx__rnd_below(&w->rnd, w->count * 2));
         for (i = 0; i < 250; i++) {
             if (phx__rnd_below(&w->rnd, 10) == 0)
@@ -119,7 +119,7 @@ static void test_lost_update(void)
     for (seed = 0; seed < 200; seed++) {
         cut = seed % 2 == 0;
         for (k = 1; k <= 4; k++) {
-            world_init(w, 7, PHX_ROUTING_DEFAULT, seed);
+            world_init(w, 7, seed);
             world_wire(w, 4);
             if (cut)
                 world_settle(w, 60, RIGHT_ALL);
@@ -169,7 +169,7 @@ static void test_memory(void)
         want[i][i - 1] = 1;
     want[4][0] = want[3][1] = 1;
     for (k = 1; failed && k < 1000; k++) {
-        world_begin(w, 5, PHX_ROUTING_DEFAULT, 1);
+        world_begin(w, 5, 1);
         w->host[0].heap.fail_at = k;
         failed = host_start(w, 0, 1) != 0;
         for (i = 1; i < 5; i++)
@@ -199,7 +199,7 @@ static uint64_t mesh_clique(struct world *w, uint32_t count)
 {
     uint32_t a, b, round;
 
-    world_init(w, count, PHX_ROUTING_DEFAULT, count);
+    world_init(w, count, count);
     for (a = 1; a < count; a++)
         world_link(w, a, 0);
     for (round = 0; round < 200; round++) {
@@ -259,7 +259,7 @@ static void mesh_lie(struct world *w, uint64_t incarnation, uint32_t seq)
     e.incarnation = incarnation;
     e.seq = seq;
     e.hops = 1;
-    check(phx__route_entry(&h->route, host_node(h, 1), &e, NULL, w->now) == 0, "said");
+    check(phx__route_entry(&h->route, host_node(h, 1), &e, w->now) == 0, "said");
 }
 
 static void test_lives(void)
@@ -273,7 +273,7 @@ static void test_lives(void)
     uint32_t k, n, wrong = 0;
 
     for (k = 0; k < 6; k++) {
-        world_init(w, 4, PHX_ROUTING_DEFAULT, k);
+        world_init(w, 4, k);
         for (n = 1; n < 4; n++)
             world_link(w, n - 1, n);
         wrong += !check(world_settle(w, 60, RIGHT_ALL) >= 0, "%u: the chain stands", k);

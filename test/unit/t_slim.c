@@ -177,9 +177,9 @@ static uint32_t known_neighbour(struct known *k, uint32_t i)
     struct phx_id id = id_of(i);
     uint32_t node = PHX__NONE;
 
-    check(phx__id_add(&k->p->ids, &id, &node) == 0 && phx__node_step_peer(k->p, node) == 0
+    check(phx__id_add(&k->p->ids, &id, &node) == 0 && phx__node_peer(k->p, node) == 0
               && phx__dial_up(&k->p->dial, node, PHX__NONE, k->now) == 0
-              && phx__detect_up(&k->p->detect, node, k->now) == 0
+              && phx__detect_link_up(&k->p->detect, node, k->now) == 0
               && phx__route_up(&k->p->route, node, &h, k->now) == 0,
           "a neighbour");
     return node;
@@ -216,7 +216,7 @@ static int known_hears(struct known *k, uint32_t nbr, uint32_t i, int hops, int 
     e.card_version = 1;
     e.card = bytes;
     e.card_size = (uint32_t)w.size;
-    return phx__route_entry(&k->p->route, nbr, &e, NULL, k->now);
+    return phx__route_entry(&k->p->route, nbr, &e, k->now);
 }
 
 /* Everybody behind these neighbours, in turn. Bytes for each that they make known. */
@@ -268,9 +268,9 @@ static void test_own_addresses(void)
     k.p->os.local = some_local;
     for (i = 0; i < 60; i++) {
         local_host = (unsigned char)(1 + i % 20);
-        phx__node_addr_learn(k.p, &l);
+        phx__node_links_learn_address(k.p, &l);
     }
-    ok(k.p->here_count == 20, "20 own addresses are 20 places, however many links: %u", k.p->here_count);
+    ok(k.p->addr.here_count == 20, "20 own addresses are 20 places, however many links: %u", k.p->addr.here_count);
     known_end(&k);
 }
 
@@ -361,7 +361,7 @@ static void test_hub(void)
     known_steps(&k, 20);
     for (v = 1; v <= NODES; v++)
         for (i = 1; i <= NODES; i += 37)
-            told += i != v && phx__route_table_told(&k.p->route.table.at[v], i) != NULL;
+            told += i != v && phx__route_table_advertised(&k.p->route.table.at[v], i) != NULL;
     ok(told > (size_t)NODES * (NODES / 37 - 1), "each neighbour was told of all others: %lu looked at",
        (unsigned long)told);
     links = NODES * (sizeof(struct phx__detect_link) + sizeof(struct phx__route_nbr));
@@ -415,9 +415,9 @@ static void test_runs(void)
     /* Goal: runs say what a plain array would. Method: 20 seeds; random words, few of them different, to
      * random neighbours, and taken back. With failing memory nothing changes. */
     enum { NBRS = 40 };
-    struct phx__told plain[NBRS + 1];
+    struct phx__advertised plain[NBRS + 1];
     unsigned char has[NBRS + 1];
-    struct phx__table t;
+    struct phx__route_table t;
     struct phx__mem mem;
     struct phx__rnd dice;
     struct test_heap heap;
@@ -433,25 +433,25 @@ static void test_runs(void)
         phx__rnd_seed(&dice, seed, 5);
         check(phx__route_table_make(&t, 1) != NULL, "a destination");
         for (n = 0; n < 20000; n++) {
-            struct phx__told word = { (uint32_t)phx__rnd_below(&dice, 1 + seed % 4), 1, 0, 2, 0 };
+            struct phx__advertised word = { (uint32_t)phx__rnd_below(&dice, 1 + seed % 4), 1, 0, 2, 0 };
             uint32_t nbr = 1 + (uint32_t)phx__rnd_below(&dice, NBRS);
             int take = phx__rnd_below(&dice, 4) == 0, err;
             heap.fail_at = phx__rnd_below(&dice, 3) == 0 ? heap.calls + 1 : 0;
-            err = phx__route_table_tell(&t, &t.at[1], nbr, take ? NULL : &word);
+            err = phx__route_table_advertise(&t, &t.at[1], nbr, take ? NULL : &word);
             failed += err != 0;
             if (err == 0) {
                 has[nbr] = (unsigned char)!take;
                 plain[nbr] = word;
             }
             for (i = 1; i <= NBRS; i++) {
-                const struct phx__told *told = phx__route_table_told(&t.at[1], i);
+                const struct phx__advertised *told = phx__route_table_advertised(&t.at[1], i);
                 wrong += (told != NULL) != has[i]
                          || (told != NULL && (told->seq != plain[i].seq || told->hops != plain[i].hops));
             }
-            wrong += t.at[1].told != NULL && t.at[1].told->count > NBRS;
+            wrong += t.at[1].advertised != NULL && t.at[1].advertised->count > NBRS;
         }
         for (i = 1; i <= NBRS; i++)
-            wrong += phx__route_table_tell(&t, &t.at[1], i, NULL) != 0 && heap.fail_at == 0;
+            wrong += phx__route_table_advertise(&t, &t.at[1], i, NULL) != 0 && heap.fail_at == 0;
         phx__route_table_free(&t);
         check(wrong == 0 && mem.used == 0, "seed %u: %u wrong", seed, wrong);
     }

@@ -1,4 +1,4 @@
-# table.awk - the curves as tables of the README, in Markdown.
+# table.awk - the curves as tables of README.md, in Markdown.
 
 function base(path) { sub(/.*\//, "", path); sub(/\.tsv$/, "", path); return path }
 function big(x) { return x >= 1048576 ? sprintf("%.3g MiB", x / 1048576) : x >= 1024 \
