@@ -286,7 +286,7 @@ static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
             continue;
         }
         if (box_put(p, b, &b->head->message) != 0) {
-            p->boxes.look_again = 1; /* an empty flow waits for no ack, which would bring us here again */
+            p->boxes.look_again = 1; /* if the flow is empty, no ack will bring us here again */
             phx__post_sched_again(p, 0);
             break;
         }

@@ -173,8 +173,8 @@ void phx__post_flow_restart(struct phx__flow_out *o, uint64_t epoch, size_t wind
     o->base = o->sent = o->left = 0;
     o->window = window;
     o->allowed = o->own;
-    o->timing = 0;
-    o->srtt = 0;
+    o->rtt.timing = 0;
+    o->rtt.smoothed = 0;
     o->rto = FLOW_RTO_NEW;
     o->rto_at = PHX__NEVER;
     o->rewind_from = 0;
@@ -194,12 +194,6 @@ void phx__post_flow_trim(struct phx__flow_out *o)
     phx__mem_put(o->mem, o->ring, o->capacity * sizeof *o->ring);
     o->ring = NULL;
     o->first = o->capacity = 0;
-}
-
-void phx__post_flow_free(struct phx__flow_out *o)
-{
-    phx__post_flow_truncate(o, 0);
-    phx__post_flow_trim(o);
 }
 
 /* ---- Putting messages in */
@@ -226,19 +220,13 @@ static int flow_first_flags(const struct phx__flow_out *o)
     return (int)PHX__DATA_FIRST | (o->seen != 0 ? (int)PHX__DATA_SEEN : 0);
 }
 
-/* Does the application wait for the outcome: a token, or memory to be released? */
-static int flow_soon(const struct phx__message *m)
-{
-    int waits = m->token != 0 || m->multicast != NULL || (m->body != NULL && m->body->release != NULL);
-
-    return waits ? (int)PHX__DATA_SOON : 0;
-}
-
 /* Encodes the head of the next frame, with room for `inlined` bytes of payload behind it. The ring has room.
  * NULL: no memory. */
 static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct phx__message *m, int flags,
                                          size_t payload, size_t inlined)
 {
+    /* Does the application wait for the outcome: a token, or memory to be released? */
+    int soon = m->token != 0 || m->multicast != NULL || (m->body != NULL && m->body->release != NULL);
     size_t head_size = flow_head_size(flags);
     struct phx__block *tail = flow_tail(o, head_size + inlined);
     struct phx__flow_record *r;
@@ -260,7 +248,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     d.payload = NULL;
     d.size = payload;
     phx__buf_writer_init(&w, tail->data + tail->used, head_size);
-    phx__wire_put_data_head(&w, &d, flags | flow_soon(m), o->hops);
+    phx__wire_put_data_head(&w, &d, flags | (soon ? (int)PHX__DATA_SOON : 0), o->hops);
     PHX_ASSERT(!w.bad && w.size == head_size);
     r->head = phx__buf_block_hold(tail);
     r->head_at = (uint32_t)tail->used;
@@ -493,10 +481,10 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
             o->open.box = NULL; /* an emitted frame does not change */
         /* One frame at a time is timed, and only if emitted once (Karn): an ack does not say which copy it
          * answers. */
-        if (!o->timing) {
-            o->timing = 1;
-            o->rtt_number = o->sent;
-            o->rtt_at = now;
+        if (!o->rtt.timing) {
+            o->rtt.timing = 1;
+            o->rtt.number = o->sent;
+            o->rtt.at = now;
         }
     }
     o->sent++;
@@ -525,25 +513,27 @@ void phx__post_flow_pop(struct phx__flow_out *o)
 
 static uint64_t flow_rto(const struct phx__flow_out *o)
 {
-    if (o->srtt == 0)
+    uint64_t rto = 4 * o->rtt.smoothed;
+
+    if (rto == 0)
         return FLOW_RTO_NEW;
-    if (4 * o->srtt > FLOW_RTO_MAX)
+    if (rto > FLOW_RTO_MAX)
         return FLOW_RTO_MAX; /* after a host slept through a round trip */
-    return 4 * o->srtt > FLOW_RTO_MIN ? 4 * o->srtt : FLOW_RTO_MIN;
+    return rto > FLOW_RTO_MIN ? rto : FLOW_RTO_MIN;
 }
 
 void phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now)
 {
-    if (o->timing && o->base > o->rtt_number) {
-        uint64_t rtt = now - o->rtt_at;
+    if (o->rtt.timing && o->base > o->rtt.number) {
+        uint64_t rtt = now - o->rtt.at;
 
-        o->timing = 0;
-        o->srtt = o->srtt == 0 ? rtt : (7 * o->srtt + rtt) / 8;
+        o->rtt.timing = 0;
+        o->rtt.smoothed = o->rtt.smoothed == 0 ? rtt : (7 * o->rtt.smoothed + rtt) / 8;
     }
     if (bytes == 0)
         return;
-    if (o->srtt == 0)
-        o->srtt = 1; /* an ack came, if only of frames that were emitted twice */
+    if (o->rtt.smoothed == 0)
+        o->rtt.smoothed = 1; /* an ack came, if only of frames that were emitted twice */
     /* As TCP's slow start: each byte acknowledged allows one more. */
     o->allowed = bytes < o->own - o->allowed ? o->allowed + bytes : o->own;
     o->rto = flow_rto(o);
@@ -563,7 +553,7 @@ void phx__post_flow_rewind(struct phx__flow_out *o)
 {
     o->sent = o->base;
     o->flying = 0;
-    o->timing = 0;
+    o->rtt.timing = 0;
     o->rto_at = PHX__NEVER;
 }
 
@@ -575,8 +565,8 @@ void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
     o->allowed = half > FLOW_ALLOWED_MIN ? half : FLOW_ALLOWED_MIN;
     if (o->allowed > o->own)
         o->allowed = o->own;
-    o->rewind_from = now + (o->srtt > FLOW_RTO_MIN ? FLOW_RTO_MIN
-                            : o->srtt > FLOW_REWIND_MIN ? o->srtt : FLOW_REWIND_MIN);
+    o->rewind_from = now + (o->rtt.smoothed > FLOW_RTO_MIN ? FLOW_RTO_MIN
+                            : o->rtt.smoothed > FLOW_REWIND_MIN ? o->rtt.smoothed : FLOW_REWIND_MIN);
     phx__post_flow_rewind(o);
 }
 
@@ -686,16 +676,11 @@ void phx__post_flow_start(struct phx__flow_in *in, uint64_t epoch)
     in->epoch = epoch;
 }
 
-static void flow_advance(struct phx__flow_in *in)
-{
-    in->next++;
-    in->done = 0;
-}
-
 void phx__post_flow_took(struct phx__flow_in *in)
 {
     flow_drop_part(in);
-    flow_advance(in);
+    in->next++;
+    in->done = 0;
 }
 
 void phx__post_flow_turn_back(struct phx__flow_in *in, int flags)
@@ -739,7 +724,8 @@ static int flow_take_rest(struct phx__flow_in *in, int last, struct phx__message
         *m = in->message;
         return PHX__FLOW_CUT;
     }
-    flow_advance(in);
+    in->next++;
+    in->done = 0;
     if (last)
         in->state = PHX__FLOW_ALL;
     return PHX__FLOW_MORE;
@@ -806,7 +792,8 @@ int phx__post_flow_take(struct phx__flow_in *in, const struct phx__data *d, int 
         memcpy(in->part->data + in->part->used, d->payload, d->size);
     if (!last) {
         in->part->used += d->size;
-        flow_advance(in);
+        in->next++;
+        in->done = 0;
         return PHX__FLOW_MORE;
     }
     *m = in->message;

@@ -59,6 +59,11 @@ struct phx__flow_open {
     uint8_t *frame;
 };
 
+struct phx__flow_rtt {
+    int timing; /* the frame `number` was emitted once, at `at` */
+    uint64_t number, at, smoothed;
+};
+
 /* The sending end. Numbers: base <= sent <= left <= base + count. */
 struct phx__flow_out {
     struct phx__mem *mem;
@@ -80,8 +85,7 @@ struct phx__flow_out {
     struct phx__message front; /* the message whose first fragments are acknowledged and dropped */
     int front_back;         /* why it came back at its first fragment: an enum phx__return_reason, or 0 */
     uint32_t seen;          /* returns taken in; each first fragment put from now on says it */
-    int timing;             /* rtt_number was emitted once, at rtt_at */
-    uint64_t rtt_number, rtt_at, srtt;
+    struct phx__flow_rtt rtt;
     uint64_t rto, rto_at; /* the retransmission timeout; PHX__NEVER: nothing is under way */
     uint64_t rewind_from; /* a reported gap is not answered before */
     uint64_t limit_at;    /* no message expires before */
@@ -91,7 +95,6 @@ struct phx__flow_out {
 PHX_PRIVATE void phx__post_flow_init(struct phx__flow_out *o, struct phx__mem *mem,
                                      const struct phx_id *target, const struct phx_id *source, int hops,
                                      size_t own, size_t window);
-PHX_PRIVATE void phx__post_flow_free(struct phx__flow_out *o); /* drops all records */
 /* When no record is left: numbers start over with this epoch. */
 PHX_PRIVATE void phx__post_flow_restart(struct phx__flow_out *o, uint64_t epoch, size_t window);
 /* Frees what an empty flow keeps for the next message. */

@@ -38,16 +38,6 @@ static int multicast_range(struct phx__post *p, struct multicast_members *m, str
     }
 }
 
-static int multicast_find(struct phx__post *p, struct multicast_members *m, const struct phx_cast *c)
-{
-    size_t i;
-    int err = c->ranges_count >= UINT32_MAX - 1 ? PHX_EINVAL : 0;
-
-    for (i = 0; i < c->ranges_count && err == 0; i++)
-        err = multicast_range(p, m, c->ranges[i], (uint32_t)i + 1);
-    return err == 0 && m->count == 0 ? PHX_ENOTFOUND : err;
-}
-
 /* Does it take up room in the store? */
 static int multicast_is_held(enum phx__box_state state)
 {
@@ -143,16 +133,18 @@ static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const
 int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c, uint64_t now)
 {
     struct multicast_members m;
-    int err;
+    int err = c->ranges_count >= UINT32_MAX - 1 ? PHX_EINVAL : 0;
+    size_t i;
 
     p->now = now;
     if (c->size > p->limits.max_message)
         return PHX_ETOOBIG;
     memset(&m, 0, sizeof m);
     phx__map_init(&m.seen, p->mem);
-    err = multicast_find(p, &m, c);
-    if (err == 0 && m.count > INT32_MAX)
-        err = PHX_ELIMIT;
+    for (i = 0; i < c->ranges_count && err == 0; i++)
+        err = multicast_range(p, &m, c->ranges[i], (uint32_t)i + 1);
+    if (err == 0 && (m.count == 0 || m.count > INT32_MAX))
+        err = m.count == 0 ? PHX_ENOTFOUND : PHX_ELIMIT;
     if (err == 0)
         err = multicast_check(p, &m, c->size);
     if (err == 0)

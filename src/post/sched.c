@@ -609,7 +609,8 @@ void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer)
     phx__ring_del(&peer->ack.link);
     phx__timer_drop(p->timers, peer->timer);
     phx__post_sched_restart(peer, 0);
-    phx__post_flow_free(&peer->out);
+    phx__post_flow_truncate(&peer->out, 0);
+    phx__post_flow_trim(&peer->out);
     phx__mem_put(p->mem, peer, sizeof *peer);
 }
 

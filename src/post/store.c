@@ -149,11 +149,6 @@ size_t phx__post_store_cost(size_t size)
     return size + STORE_OVERHEAD;
 }
 
-size_t phx__post_store_cost_of(const struct phx__queued *q)
-{
-    return phx__post_store_cost(q->message.size + q->message.rest_size);
-}
-
 struct phx__queued *phx__post_store_queued_new(struct phx__post_store *s, const struct phx__message *m)
 {
     struct phx__queued *q = phx__mem_get(s->mem, sizeof *q);
@@ -191,9 +186,11 @@ void phx__post_store_queued_drop(struct phx__post_store *s, struct phx__queued *
 static void store_count(struct phx__post_store *s, struct phx__box *b, const struct phx__queued *q,
                         int leaves)
 {
-    size_t bytes = leaves ? 0 - phx__post_store_cost_of(q) : phx__post_store_cost_of(q);
+    uint32_t messages = 1 + q->message.rest;
+    size_t bytes = phx__post_store_cost(q->message.size + q->message.rest_size);
 
-    s->queued += leaves ? 0 - (1 + q->message.rest) : 1 + q->message.rest;
+    s->queued += leaves ? 0 - messages : messages;
+    bytes = leaves ? 0 - bytes : bytes;
     b->bytes += bytes;
     if (b->pool != NULL)
         *b->pool += bytes;

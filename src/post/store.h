@@ -90,8 +90,6 @@ PHX_PRIVATE void phx__post_store_set_pool(struct phx__box *b, size_t *pool);
 
 /* What a message of this size costs a mailbox: never 0, so that empty messages are bounded, too. */
 PHX_PRIVATE size_t phx__post_store_cost(size_t size);
-/* The same of a queued one; of a run all its bytes. */
-PHX_PRIVATE size_t phx__post_store_cost_of(const struct phx__queued *q);
 /* Holds m->body, or copies; NULL: no memory. */
 PHX_PRIVATE struct phx__queued *phx__post_store_queued_new(struct phx__post_store *s,
                                                            const struct phx__message *m);
