@@ -1182,7 +1182,7 @@ PHX_PRIVATE const struct tls_own *phx__tls_cert_hinted(const struct phx__tls_set
 #endif
 
 /* ======== src/route/table.h ======== */
-/* table.h - the routing table's memory: destinations, and per neighbour what was heard and told of them. */
+/* table.h - the routing table's memory: destinations, and per neighbour what was offered and advertised. */
 #ifdef PHX_LINES
 #line 1 "src/route/table.h"
 #endif
@@ -1190,11 +1190,11 @@ PHX_PRIVATE const struct tls_own *phx__tls_cert_hinted(const struct phx__tls_set
 #define PHX_ROUTE_TABLE_H
 /* include "base/id.h" */
 
-/* A neighbour's last word on a destination. Kept only while it offers a route. */
+/* A neighbour's last entry for a destination. Kept only while the neighbour offers a route. */
 struct phx__offer {
     uint32_t nbr; /* node */
     uint32_t seq;
-    uint8_t hops; /* its distance */
+    uint8_t hops; /* the neighbour's distance */
 };
 
 struct phx__offer_list {
@@ -1202,17 +1202,17 @@ struct phx__offer_list {
     struct phx__offer at[]; /* capacity of them, sorted by nbr */
 };
 
-/* Our last word to a neighbour on a destination. */
+/* Our last entry to a neighbour for a destination. */
 struct phx__advertised {
     uint32_t seq, card;
-    uint32_t want; /* with asked: from this number on; else 0 */
-    uint8_t hops;  /* PHX__UNREACHABLE: nothing that it could still be using */
-    uint8_t asked; /* it is to be told even if it seems not to need it */
+    uint32_t want; /* with asked: the least number that was asked for; else 0 */
+    uint8_t hops;  /* PHX__UNREACHABLE: the neighbour uses no route that we advertised */
+    uint8_t asked; /* an entry is due even if the neighbour seems not to need one */
 };
 
-/* Neighbours first..first + count - 1 were told the same. */
+/* The same was advertised to neighbours first..last. */
 struct phx__advertised_run {
-    uint32_t first, count; /* nodes */
+    uint32_t first, last; /* nodes */
     struct phx__advertised word;
 };
 struct phx__advertised_runs {
@@ -1222,26 +1222,26 @@ struct phx__advertised_runs {
 
 enum {
     PHX__DEST_KNOWN = 1,
-    PHX__DEST_DIRTY = 2,   /* look again what to tell of it, to every neighbour */
-    PHX__DEST_CHANGED = 4, /* in the list for phx__route_take_changed */
+    PHX__DEST_DIRTY = 2,         /* in the list of destinations to check against every neighbour */
+    PHX__DEST_CHANGED = 4,       /* in the list for phx__route_take_changed */
     PHX__DEST_DELEGATED = 8,     /* see advert.c */
-    PHX__DEST_UNDELEGATED = 128, /* in the list of those that are not delegated, or were not */
-    PHX__DEST_SEEN = 16,   /* scratch, while a summary is read */
-    PHX__DEST_LAPSED = 64, /* stopped being a neighbour since we last told anybody anything */
-    PHX__DEST_LOSS = 32    /* with DIRTY: something that others were trusted with may be lost */
+    PHX__DEST_SEEN = 16,         /* scratch, while a summary is read */
+    PHX__DEST_LOSS = 32,         /* with DIRTY: neighbours that were to advertise it may have lost it */
+    PHX__DEST_LAPSED = 64,       /* stopped being a neighbour since the last flush */
+    PHX__DEST_UNDELEGATED = 128  /* in the list of those that are not delegated, or were not */
 };
 
-/* A request for a destination that is under way: ours, repeated until a route is there, or the last one that
- * was passed on. Few destinations have one, and none for long. */
+/* A request for a destination: ours, repeated until there is a route, or the last one that was passed on.
+ * Few destinations have one, and none for long. */
 struct phx__ask {
     uint32_t node;
     uint32_t passed_seq; /* of the last request passed on towards the owner */
     uint64_t passed_at;  /* when that was; 0: none */
     uint64_t at;         /* when to repeat ours; UINT64_MAX: none is out */
-    uint8_t asks;        /* how often it was sent */
+    uint8_t asks;        /* how often ours was sent */
 };
 
-/* So many neighbours there may be at once, and one less than this is the last of their places. */
+/* The most neighbours at once; positions in the list of neighbours are below it. */
 #define PHX__TABLE_FAR UINT16_MAX
 
 struct phx__route_table_card {
@@ -1252,18 +1252,18 @@ struct phx__route_table_card {
 struct phx__dest {
     uint64_t incarnation;
     union {
-        struct phx__offer one;         /* heard_count <= 1: no list for a single neighbour */
+        struct phx__offer one; /* offer_count <= 1: no list for a single neighbour */
         struct phx__offer_list *many;
     } offer;
-    struct phx__advertised_runs *advertised; /* NULL: nobody was told anything */
-    struct phx__route_table_card *card; /* NULL: none */
+    struct phx__advertised_runs *advertised; /* NULL: nothing, to no neighbour */
+    struct phx__route_table_card *card;      /* NULL: none */
     uint32_t since; /* when it was last found unreachable, in whole seconds */
-    uint32_t ask; /* slot of its request + 1; 0: none */
+    uint32_t ask;   /* slot of its request + 1; 0: none */
     uint32_t card_version;
     uint32_t seq, next; /* of the route in use */
     uint32_t feasible_seq;
     uint16_t offer_count;
-    uint16_t pos;          /* in the list of neighbours; PHX__TABLE_FAR: not one */
+    uint16_t pos;          /* in the list of neighbours; PHX__TABLE_FAR: not a neighbour */
     uint8_t hops;          /* PHX__UNREACHABLE: no route */
     uint8_t feasible_hops; /* PHX__UNREACHABLE: nothing advertised yet */
     uint8_t flags;
@@ -1279,33 +1279,37 @@ struct phx__route_table {
 
 PHX_PRIVATE void phx__route_table_init(struct phx__route_table *t, struct phx__mem *mem);
 PHX_PRIVATE void phx__route_table_free(struct phx__route_table *t);
-/* The destination, made empty (flags 0) if the index is new. NULL: no memory. Moves others in memory. */
+/* The destination, empty (flags 0) if the index is new. NULL: no memory. Moves the others in memory. */
 PHX_PRIVATE struct phx__dest *phx__route_table_make(struct phx__route_table *t, uint32_t node);
-/* Forgets all of it but the slot. */
+/* Empties the destination; its slot stays. */
 PHX_PRIVATE void phx__route_table_clear(struct phx__route_table *t, uint32_t node);
-/* All that neighbours said: d->heard_count of them. */
+
+/* All offers: d->offer_count of them. */
 PHX_PRIVATE struct phx__offer *phx__route_table_offers(const struct phx__dest *d);
-/* What neighbour said or was told; NULL if nothing. Moves with the destination, and with the next change of
- * its list. */
+/* A neighbour's offer; NULL: none. Moves with the destination, and with the next change of its list. */
 PHX_PRIVATE struct phx__offer *phx__route_table_offer(const struct phx__dest *d, uint32_t nbr);
-PHX_PRIVATE const struct phx__advertised *phx__route_table_advertised(const struct phx__dest *d,
-                                                                      uint32_t nbr);
-/* What it said, made with hops PHX__UNREACHABLE if there is nothing yet. NULL: no memory, or too many. */
-PHX_PRIVATE struct phx__offer *phx__route_table_make_offer(struct phx__route_table *t,
-                                                           struct phx__dest *d, uint32_t nbr);
-/* Sets what it was told; word NULL: nothing. 0, or PHX_ENOMEM and nothing has changed. */
-PHX_PRIVATE int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr,
-                                const struct phx__advertised *word);
-/* Every neighbour that was told anything is taken to have been told this number and card version. */
-PHX_PRIVATE void phx__route_table_set_number(struct phx__dest *d, uint32_t seq, uint32_t card);
+/* The same, made with hops PHX__UNREACHABLE if there is none. NULL: no memory, or too many. */
+PHX_PRIVATE struct phx__offer *phx__route_table_make_offer(struct phx__route_table *t, struct phx__dest *d,
+                                                           uint32_t nbr);
 /* 1 if there was one. */
 PHX_PRIVATE int phx__route_table_drop_offer(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr);
 PHX_PRIVATE void phx__route_table_drop_offers(struct phx__route_table *t, struct phx__dest *d);
-/* The request for this destination; NULL if there is none. */
+
+/* What was advertised to a neighbour; NULL: nothing. Moves as offers do. */
+PHX_PRIVATE const struct phx__advertised *phx__route_table_advertised(const struct phx__dest *d,
+                                                                      uint32_t nbr);
+/* Sets what was advertised to a neighbour; word NULL: nothing. 0, or PHX_ENOMEM and nothing has changed. */
+PHX_PRIVATE int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr,
+                                           const struct phx__advertised *word);
+/* Forgets what was advertised to a neighbour, of every destination. 0, or PHX_ENOMEM: not of all. */
+PHX_PRIVATE int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr);
+
+/* The request for this destination; NULL: none. */
 PHX_PRIVATE struct phx__ask *phx__route_table_asked(const struct phx__route_table *t, uint32_t node);
 /* The same, made if there is none. NULL: no memory. */
 PHX_PRIVATE struct phx__ask *phx__route_table_ask(struct phx__route_table *t, uint32_t node);
 PHX_PRIVATE void phx__route_table_unask(struct phx__route_table *t, struct phx__ask *a);
+
 /* Replaces the card by a copy: 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_table_card(struct phx__route_table *t, struct phx__dest *d, const uint8_t *card,
                                       uint32_t size, uint32_t version);
@@ -1314,7 +1318,7 @@ PHX_PRIVATE void phx__route_table_uncard(struct phx__route_table *t, struct phx_
 #endif
 
 /* ======== src/route/route.h ======== */
-/* route.h - BRAIN: optimized DSDV: which neighbour leads to whom, and whom to tell what. */
+/* route.h - BRAIN: optimized DSDV: the next hop for each destination, and what to advertise to whom. */
 #ifdef PHX_LINES
 #line 1 "src/route/route.h"
 #endif
@@ -1327,16 +1331,16 @@ PHX_PRIVATE void phx__route_table_uncard(struct phx__route_table *t, struct phx_
 
 struct phx__route_ops {
     void *ctx;
-    /* Entries for a neighbour, to leave as one message. */
+    /* Sends entries to a neighbour as one message. */
     void (*update)(void *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count);
     void (*request)(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops);
-    /* A heartbeat now. */
+    /* Sends a heartbeat now. */
     void (*beat)(void *ctx, uint32_t nbr, int flags); /* PHX__BEAT_* */
-    /* A summary of the table, as phx__route_summary_* of this side would read it. */
+    /* Sends a summary of the table, which phx__route_summary_* of the other side reads. */
     void (*summary)(void *ctx, uint32_t nbr, int reply);
 };
 
-/* What a link's hello has already said: the peer's number, and our number and card that it knows. */
+/* What a link's hello has said: the peer's number, and our number and card as the peer knows them. */
 struct phx__route_hello {
     uint64_t incarnation;
     uint32_t seq, card; /* the peer's number, and the version of its card */
@@ -1345,13 +1349,13 @@ struct phx__route_hello {
 
 struct phx__route_nbr {
     uint32_t node;
-    uint8_t dirty;       /* look again what to tell it, of every destination; 2: after a loss */
-    uint8_t disagreed;   /* beats in a row whose digest was not ours */
-    uint8_t adjacent_to_delegate; /* by the delegate's own word */
-    uint8_t relinked;    /* something is told it again: look at every destination */
+    uint8_t dirty;       /* check every destination for this neighbour; 2: after a loss */
+    uint8_t disagreed;   /* consecutive beats whose digest was not ours */
+    uint8_t adjacent_to_delegate; /* by the delegate's own entry */
+    uint8_t relinked;    /* entries are due again: check every destination */
     uint32_t leads_to;   /* scratch */
-    uint64_t neighbourhood; /* hash of it and its neighbours, from its last beat; 0: not known */
-    uint64_t neighbourhood_told; /* ours, as last sent to it; 0: never */
+    uint64_t neighbourhood; /* hash of the neighbour and its neighbours, from its last beat; 0: not known */
+    uint64_t neighbourhood_told; /* our hash, as last sent to the neighbour; 0: never */
     uint64_t summary_at, summary_wait; /* the next summary not before, and the wait after it */
 };
 
@@ -1361,17 +1365,17 @@ struct phx__route_list {
     uint32_t count, capacity;
 };
 
-/* When neighbours are told, and what waits for it. */
+/* When a flush advertises, and what waits for it. */
 struct phx__route_pace {
-    uint64_t told_at, gap; /* last telling, and the least time until the next */
+    uint64_t told_at, gap; /* the last flush that advertised, and the least time until the next */
     int urgent;            /* a loss or an answer waits: no pacing */
-    uint32_t shrunk;       /* neighbours lost since we last told anybody anything */
+    uint32_t shrunk;       /* neighbours lost since the last flush */
     int look;              /* some neighbour is dirty */
     int quiet_due;         /* beats are owed to neighbours once the table is quiet */
     uint32_t tell_timer, chore_timer;
 };
 
-/* The life to come to after a lie about this node, when it last rose, and from which life. */
+/* The incarnation to reach after a lie about this node, when the last step was made, and from where. */
 struct phx__route_rise {
     uint64_t to, at, from;
 };
@@ -1402,13 +1406,12 @@ struct phx__route {
     struct phx__timers *timers;
     struct phx__rnd *rnd;
     struct phx__route_ops ops;
-    int hop_limit; /* of requests, and of routes: what is farther cannot be reached */
-    int relay;     /* 0: nobody is told of a way through this node */
+    int hop_limit; /* of requests and of routes: a destination that is farther is unreachable */
+    int relay;     /* 0: no route through this node is advertised */
     struct phx__route_table table;
     struct phx__route_nbr *nbrs;
     uint32_t nbr_count, nbr_capacity;
-    struct phx__route_list dirty, changed; /* PHX__DEST_DIRTY, PHX__DEST_CHANGED */
-    struct phx__route_list undelegated;    /* PHX__DEST_UNDELEGATED */
+    struct phx__route_list dirty, changed, undelegated; /* PHX__DEST_DIRTY, PHX__DEST_CHANGED, ... */
     uint32_t delegate, delegate_known; /* see advert.c; how many nodes were known when it was chosen */
     struct phx__entry *out;            /* scratch for one message */
     uint32_t out_capacity;
@@ -1431,22 +1434,21 @@ PHX_PRIVATE int phx__route_init(struct phx__route *r, struct phx__mem *mem, stru
                                 uint64_t incarnation, const struct phx__route_ops *ops);
 PHX_PRIVATE void phx__route_free(struct phx__route *r);
 
-/* This node says something new of itself: 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size,
-                                uint64_t now);
-/* 0, PHX_ENOMEM, or PHX_ELIMIT: 65,535 neighbours are all that a table takes. */
+/* Replaces this node's own card: 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, uint64_t now);
+/* 0, PHX_ENOMEM, or PHX_ELIMIT: a table takes at most 65,535 neighbours. */
 PHX_PRIVATE int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h,
                               uint64_t now);
 PHX_PRIVATE void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now);
 
-/* Frames from a neighbour, decoded. Return 0, PHX_ENOMEM or PHX_ELIMIT: the entry was dropped; a digest will
- * tell. */
+/* Frames from a neighbour, decoded. Return 0, PHX_ENOMEM or PHX_ELIMIT: the entry was dropped, and a digest
+ * will show it. */
 PHX_PRIVATE int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e,
                                  uint64_t now);
-PHX_PRIVATE void phx__route_request(struct phx__route *r, uint32_t nbr,
-                                    const struct phx__request *q, int hops, uint64_t now);
-PHX_PRIVATE void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b,
-                                 int shrunk, uint64_t now);
+PHX_PRIVATE void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__request *q,
+                                    int hops, uint64_t now);
+PHX_PRIVATE void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
+                                 uint64_t now);
 PHX_PRIVATE void phx__route_summary_begin(struct phx__route *r);
 PHX_PRIVATE void phx__route_summary_line(struct phx__route *r, uint32_t nbr,
                                          const struct phx__summary_line *s);
@@ -1457,28 +1459,37 @@ PHX_PRIVATE void phx__route_chores(struct phx__route *r, uint64_t now, uint32_t 
 
 /* Destinations whose next hop, reachability or card changed: 1 and *node, or 0. */
 PHX_PRIVATE int phx__route_take_changed(struct phx__route *r, uint32_t *node);
-PHX_PRIVATE const struct phx__dest *phx__route_dest(const struct phx__route *r,
-                                                    uint32_t node); /* or NULL */
+/* NULL: not known. node may be PHX__NONE. */
+PHX_PRIVATE const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t node);
 /* The neighbour towards node, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__route_next(const struct phx__route *r, uint32_t node);
 PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *b);
 
 /* ---- advert.c */
 
-/* The inbox is empty: tell what there is to tell, or set a timer if that was done a moment ago. */
+/* Called when the inbox is empty: advertises what is due, or sets a timer if the last flush was a moment
+ * ago. */
 PHX_PRIVATE void phx__route_advert_flush(struct phx__route *r, uint64_t now);
-/* PHX__TIMER_ROUTE_TELL and PHX__TIMER_ROUTE_CHORE. A destination that was given up for good comes
- * back through *forgotten (else PHX__NONE); call again until it does not. */
+/* PHX__TIMER_ROUTE_TELL and PHX__TIMER_ROUTE_CHORE. A destination that was given up for good is returned in
+ * *forgotten (else PHX__NONE); the timer is due again at once while there may be more. */
 PHX_PRIVATE void phx__route_advert_due(struct phx__route *r, int kind, uint64_t now, uint32_t *forgotten);
 /* Is this neighbour known to be next to that node? */
 PHX_PRIVATE int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint32_t node);
 
-/* For advert.c: when the table is quiet next, which is so when it has not changed for a second or more: then
- * digests mean something, and the hash of the neighbourhood is worth sending. */
+/* ---- For advert.c */
+
+/* When the table will have been unchanged for a second or more: it is quiet then, digests mean something,
+ * and the hash of the neighbourhood is worth sending. */
 PHX_PRIVATE uint64_t phx__route_quiet_at(const struct phx__route *r);
+/* NULL: not a neighbour. node may be PHX__NONE. */
 PHX_PRIVATE struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node);
-/* Chores are due at `at` or before. */
+/* Sets the chore timer to `at`, unless it is due earlier. */
 PHX_PRIVATE void phx__route_plan(struct phx__route *r, uint64_t at);
+/* Puts a node into the list of those with this flag, if it is not there. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__route_list(struct phx__route *r, struct phx__route_list *list, uint8_t flag,
+                               uint32_t node);
+/* Is a distance at this number below the feasible distance? */
+PHX_PRIVATE int phx__route_is_feasible(const struct phx__dest *d, uint32_t seq, uint8_t hops);
 
 #endif
 
@@ -10594,26 +10605,25 @@ int phx__link_place_read_on(struct phx__link_set *s, struct phx__link *l, int *d
 #undef LINK_PLACE_PLACE_LEAST
 
 /* ======== src/route/table.c ======== */
-/* table.c - the routing table's memory: destinations, and per neighbour what was heard and told of them. */
+/* table.c - the routing table's memory: destinations, and per neighbour what was offered and advertised. */
 #ifdef PHX_LINES
 #line 1 "src/route/table.c"
 #endif
 /*
- * Rules live in route; this room only keeps the lists, and sees to it that they are small. A network of N
- * nodes has N destinations at each of them, and a hub N neighbours besides: what is kept per pair of the two
- * decides about everything. So:
+ * The rules are in route.c; this file keeps the lists and keeps them small. In a network of N nodes each
+ * node has N destinations, and a hub N neighbours besides: the memory per pair of the two decides about
+ * everything.
  *
- *   - HEARD is a short sorted array. In the default routing most pairs of neighbour and destination have no
- *     entry at all (in a clique only the hub speaks of others). The usual single one lives in the
- *     destination.
- *   - TOLD is kept as runs. Who is told of a destination is told its route of that moment, so that nearly all
- *     neighbours have been told the same, and indices are dense: neighbours 3 to 90 were told (number 2, 1
- *     hop, card 1) is one run of 24 bytes. A list of them had 20 bytes for each, 335 MB at a hub of 4,096
- *     nodes. Where no two neighbours in a row were told the same, runs cost a fifth more than the list.
- *   - Requests stand in a list of their own, since few destinations have one and none for long.
+ *   - Offers are a short sorted array. Most pairs of neighbour and destination have none (in a clique only
+ *     the hub advertises others). The usual single offer is part of the destination.
+ *   - What was advertised is kept as runs. An update carries the route of its moment, so that nearly all
+ *     neighbours have been sent the same, and node indices are dense: "number 2, 1 hop, card 1 to neighbours
+ *     3 to 90" is one run of 24 bytes. A list of neighbours had 20 bytes for each, 335 MB at a hub of 4,096
+ *     nodes. Where no two neighbours in a row were sent the same, runs cost a fifth more than the list.
+ *   - Requests are a list of their own, since few destinations have one and none for long.
  *
- * To take a neighbour out of the midst of a run makes two of one and may find no memory; whoever does that
- * must be able to fail (route_drop_lapsed can wait, route_up refuses the link).
+ * Taking a neighbour out of the middle of a run makes two runs of one and may find no memory. The callers
+ * can fail: advert_drop_lapsed postpones the work, phx__route_up refuses the link.
  */
 /* include "route/table.h" */
 
@@ -10645,32 +10655,21 @@ struct phx__dest *phx__route_table_make(struct phx__route_table *t, uint32_t nod
     return &t->at[node];
 }
 
-static size_t table_told_size(uint32_t capacity)
+static size_t table_runs_size(uint32_t capacity)
 {
-    return sizeof(struct phx__advertised_runs) + capacity * sizeof(struct phx__advertised_run);
+    return capacity > 0 ? sizeof(struct phx__advertised_runs) + capacity * sizeof(struct phx__advertised_run)
+                        : 0;
 }
 
-static size_t table_heard_size(uint32_t capacity)
+static size_t table_offers_size(uint32_t capacity)
 {
-    return sizeof(struct phx__offer_list) + capacity * sizeof(struct phx__offer);
+    return capacity > 0 ? sizeof(struct phx__offer_list) + capacity * sizeof(struct phx__offer) : 0;
 }
 
-static size_t table_card_size(uint32_t size)
-{
-    return sizeof(struct phx__route_table_card) + size;
-}
-
-/* How long a list that must hold `need` is made: the small ones, of which there are many, without slack. */
-static uint32_t table_room(uint32_t need)
+/* The capacity of a list that must hold `need`: small lists, of which there are many, have no slack. */
+static uint32_t table_capacity(uint32_t need)
 {
     return need <= 4 ? need : need + need / 2;
-}
-
-static void table_untell_all(struct phx__route_table *t, struct phx__dest *d)
-{
-    if (d->advertised != NULL)
-        phx__mem_put(t->mem, d->advertised, table_told_size(d->advertised->capacity));
-    d->advertised = NULL;
 }
 
 void phx__route_table_clear(struct phx__route_table *t, uint32_t node)
@@ -10678,7 +10677,8 @@ void phx__route_table_clear(struct phx__route_table *t, uint32_t node)
     struct phx__dest *d = &t->at[node];
 
     phx__route_table_drop_offers(t, d);
-    table_untell_all(t, d);
+    if (d->advertised != NULL)
+        phx__mem_put(t->mem, d->advertised, table_runs_size(d->advertised->capacity));
     phx__route_table_uncard(t, d);
     if (d->ask != 0)
         phx__route_table_unask(t, &t->asks[d->ask - 1]);
@@ -10688,7 +10688,7 @@ void phx__route_table_clear(struct phx__route_table *t, uint32_t node)
     d->pos = PHX__TABLE_FAR;
 }
 
-/* ---- Heard ----------------------------------------------------------------------------------- */
+/* ---- Offers ---------------------------------------------------------------------------------- */
 
 struct phx__offer *phx__route_table_offers(const struct phx__dest *d)
 {
@@ -10696,8 +10696,8 @@ struct phx__offer *phx__route_table_offers(const struct phx__dest *d)
     return d->offer_count > 1 ? d->offer.many->at : (struct phx__offer *)&d->offer.one;
 }
 
-/* The first place whose nbr is not below: where the entry is, or would go. */
-static uint32_t table_place(const struct phx__offer *h, uint32_t count, uint32_t nbr)
+/* The index of the first offer whose nbr is not below: where the offer is, or would go. */
+static uint32_t table_find_offer(const struct phx__offer *h, uint32_t count, uint32_t nbr)
 {
     uint32_t low = 0, high = count;
 
@@ -10716,32 +10716,29 @@ struct phx__offer *phx__route_table_offer(const struct phx__dest *d, uint32_t nb
     struct phx__offer *h = phx__route_table_offers(d);
     uint32_t i;
 
-    if (d->offer_count <= 1) /* nearly always, and this is asked more often than anything else */
+    if (d->offer_count <= 1) /* nearly always, and no function is called more often */
         return d->offer_count == 1 && h->nbr == nbr ? h : NULL;
-    i = table_place(h, d->offer_count, nbr);
+    i = table_find_offer(h, d->offer_count, nbr);
     return i < d->offer_count && h[i].nbr == nbr ? &h[i] : NULL;
 }
 
-/* Room for one more. 0 or PHX_ENOMEM. */
-static int table_more_heard(struct phx__route_table *t, struct phx__dest *d)
+/* Makes room for one more offer. 0 or PHX_ENOMEM. */
+static int table_grow_offers(struct phx__route_table *t, struct phx__dest *d)
 {
-    uint32_t had = d->offer_count > 1 ? d->offer.many->capacity : 0;
-    uint32_t capacity = table_room(d->offer_count + 1u);
+    uint32_t count = d->offer_count, had = count > 1 ? d->offer.many->capacity : 0;
     struct phx__offer_list *list;
 
-    if (d->offer_count == 0 || d->offer_count < had)
+    if (count == 0 || count < had)
         return 0;
-    if (capacity > UINT16_MAX)
-        capacity = UINT16_MAX;
-    if (d->offer_count == capacity)
+    if (count == UINT16_MAX)
         return PHX_ENOMEM;
-    list = phx__mem_resize(t->mem, had > 0 ? d->offer.many : NULL,
-                           had > 0 ? table_heard_size(had) : 0, table_heard_size(capacity));
+    list = phx__mem_resize(t->mem, had > 0 ? d->offer.many : NULL, table_offers_size(had),
+                           table_offers_size(table_capacity(count + 1)));
     if (list == NULL)
         return PHX_ENOMEM;
     if (had == 0)
         list->at[0] = d->offer.one;
-    list->capacity = capacity;
+    list->capacity = table_capacity(count + 1);
     d->offer.many = list;
     return 0;
 }
@@ -10749,19 +10746,19 @@ static int table_more_heard(struct phx__route_table *t, struct phx__dest *d)
 struct phx__offer *phx__route_table_make_offer(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr)
 {
     struct phx__offer *h = phx__route_table_offers(d);
-    uint32_t i = table_place(h, d->offer_count, nbr);
+    uint32_t i = table_find_offer(h, d->offer_count, nbr);
 
     if (i < d->offer_count && h[i].nbr == nbr)
         return &h[i];
-    if (table_more_heard(t, d) != 0)
+    if (table_grow_offers(t, d) != 0)
         return NULL;
     d->offer_count++;
-    h = phx__route_table_offers(d);
-    memmove(h + i + 1, h + i, (d->offer_count - 1u - i) * sizeof *h);
-    memset(&h[i], 0, sizeof h[i]);
-    h[i].nbr = nbr;
-    h[i].hops = PHX__UNREACHABLE;
-    return &h[i];
+    h = phx__route_table_offers(d) + i;
+    memmove(h + 1, h, (d->offer_count - 1u - i) * sizeof *h);
+    memset(h, 0, sizeof *h);
+    h->nbr = nbr;
+    h->hops = PHX__UNREACHABLE;
+    return h;
 }
 
 int phx__route_table_drop_offer(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr)
@@ -10775,7 +10772,7 @@ int phx__route_table_drop_offer(struct phx__route_table *t, struct phx__dest *d,
         memmove(h, h + 1, (size_t)(list->at + d->offer_count - (h + 1)) * sizeof *h);
     if (d->offer_count-- == 2) {
         one = list->at[0];
-        phx__mem_put(t->mem, list, table_heard_size(list->capacity));
+        phx__mem_put(t->mem, list, table_offers_size(list->capacity));
         d->offer.one = one;
     }
     return 1;
@@ -10784,20 +10781,25 @@ int phx__route_table_drop_offer(struct phx__route_table *t, struct phx__dest *d,
 void phx__route_table_drop_offers(struct phx__route_table *t, struct phx__dest *d)
 {
     if (d->offer_count > 1)
-        phx__mem_put(t->mem, d->offer.many, table_heard_size(d->offer.many->capacity));
+        phx__mem_put(t->mem, d->offer.many, table_offers_size(d->offer.many->capacity));
     d->offer_count = 0;
 }
 
-/* ---- Told ------------------------------------------------------------------------------------ */
+/* ---- What was advertised --------------------------------------------------------------------- */
 
-/* The first run that does not end below nbr: where it is, or would go. */
-static uint32_t table_run(const struct phx__advertised_runs *runs, uint32_t nbr)
+static uint32_t table_run_count(const struct phx__dest *d)
 {
-    uint32_t low = 0, high = runs->count;
+    return d->advertised != NULL ? d->advertised->count : 0;
+}
+
+/* The index of the first run that does not end below nbr: where nbr is, or would go. */
+static uint32_t table_find_run(const struct phx__dest *d, uint32_t nbr)
+{
+    uint32_t low = 0, high = table_run_count(d);
 
     while (low < high) {
         uint32_t mid = low + (high - low) / 2;
-        if (runs->at[mid].first + (runs->at[mid].count - 1) < nbr)
+        if (d->advertised->at[mid].last < nbr)
             low = mid + 1;
         else
             high = mid;
@@ -10807,12 +10809,9 @@ static uint32_t table_run(const struct phx__advertised_runs *runs, uint32_t nbr)
 
 const struct phx__advertised *phx__route_table_advertised(const struct phx__dest *d, uint32_t nbr)
 {
-    uint32_t i;
+    uint32_t i = table_find_run(d, nbr);
 
-    if (d->advertised == NULL)
-        return NULL;
-    i = table_run(d->advertised, nbr);
-    return i < d->advertised->count && d->advertised->at[i].first <= nbr ? &d->advertised->at[i].word : NULL;
+    return i < table_run_count(d) && d->advertised->at[i].first <= nbr ? &d->advertised->at[i].word : NULL;
 }
 
 static int table_same(const struct phx__advertised *a, const struct phx__advertised *b)
@@ -10821,94 +10820,89 @@ static int table_same(const struct phx__advertised *a, const struct phx__adverti
            && a->asked == b->asked;
 }
 
-/* Appends neighbours first..last to runs out[0..n-1], if there are any; how many runs it is then. */
-static uint32_t table_append(struct phx__advertised_run *out, uint32_t n, uint64_t first, uint64_t last,
+/* Appends neighbours first..last, if there are any, to the n runs of out: how many runs there are then. */
+static uint32_t table_append(struct phx__advertised_run *out, uint32_t n, uint32_t first, uint32_t last,
                              const struct phx__advertised *word)
 {
     if (first > last)
         return n;
-    if (n > 0 && out[n - 1].first + (uint64_t)out[n - 1].count == first
-        && table_same(&out[n - 1].word, word)) {
-        out[n - 1].count += (uint32_t)(last - first + 1);
-        return n;
+    if (n == 0 || out[n - 1].last + 1 != first || !table_same(&out[n - 1].word, word)) {
+        out[n].first = first;
+        out[n++].word = *word;
     }
-    out[n].first = (uint32_t)first;
-    out[n].count = (uint32_t)(last - first + 1);
-    out[n].word = *word;
-    return n + 1;
+    out[n - 1].last = last;
+    return n;
 }
 
-/* Gives the runs room for `need`. What is much too large shrinks, if the world lets it. 0 or PHX_ENOMEM. */
-static int table_runs_fit(struct phx__route_table *t, struct phx__dest *d, uint32_t need)
+/* Makes room for `need` runs. A list that is much too large shrinks if it can. 0 or PHX_ENOMEM. */
+static int table_fit_runs(struct phx__route_table *t, struct phx__dest *d, uint32_t need)
 {
-    uint32_t had = d->advertised != NULL ? d->advertised->capacity : 0, capacity = table_room(need);
+    uint32_t had = d->advertised != NULL ? d->advertised->capacity : 0;
     struct phx__advertised_runs *runs;
 
     if (need <= had && (had <= 8 || need > had / 4))
         return 0;
-    runs = phx__mem_resize(t->mem, d->advertised, had > 0 ? table_told_size(had) : 0,
-                           table_told_size(capacity));
+    runs = phx__mem_resize(t->mem, d->advertised, table_runs_size(had),
+                           table_runs_size(table_capacity(need)));
     if (runs == NULL)
         return need <= had ? 0 : PHX_ENOMEM;
-    if (had == 0)
-        runs->count = 0;
-    runs->capacity = capacity;
+    runs->capacity = table_capacity(need);
     d->advertised = runs;
     return 0;
 }
 
-/* Runs at..end-1 become the n of out: 0 or PHX_ENOMEM. */
+/* Replaces runs at..end-1 by the n of out: 0 or PHX_ENOMEM. */
 static int table_splice(struct phx__route_table *t, struct phx__dest *d, uint32_t at, uint32_t end,
                         const struct phx__advertised_run *out, uint32_t n)
 {
-    uint32_t was = d->advertised != NULL ? d->advertised->count : 0, count = was - (end - at) + n;
+    uint32_t was = table_run_count(d), count = was - (end - at) + n;
 
     if (count == 0) {
-        table_untell_all(t, d);
+        phx__mem_put(t->mem, d->advertised, table_runs_size(d->advertised->capacity));
+        d->advertised = NULL;
         return 0;
     }
-    if (count > was && table_runs_fit(t, d, count) != 0)
+    if (count > was && table_fit_runs(t, d, count) != 0)
         return PHX_ENOMEM;
     memmove(d->advertised->at + at + n, d->advertised->at + end, (was - end) * sizeof *out);
     memcpy(d->advertised->at + at, out, n * sizeof *out);
     d->advertised->count = count;
-    return count < was ? table_runs_fit(t, d, count) : 0;
+    return count < was ? table_fit_runs(t, d, count) : 0;
 }
 
 int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr,
-                    const struct phx__advertised *word)
+                               const struct phx__advertised *word)
 {
-    /* What changes are the run that nbr is in, and those that end or begin beside it: three at most. They
-     * are written anew: what lies below nbr, nbr, and what lies above. */
+    /* What changes are the run with nbr, and those that end or begin beside it: three at most. They are
+     * written anew: what lies below nbr, nbr, and what lies above. */
     struct phx__advertised_run out[5];
     const struct phx__advertised *now = phx__route_table_advertised(d, nbr);
     const struct phx__advertised_run *run = d->advertised != NULL ? d->advertised->at : NULL;
-    uint32_t i, at, end, n = 0, count = d->advertised != NULL ? d->advertised->count : 0;
+    uint32_t i, at, end, n = 0, count = table_run_count(d);
 
     PHX_ASSERT(nbr > 0 && nbr != PHX__NONE);
     if (word == NULL ? now == NULL : now != NULL && table_same(now, word))
         return 0;
-    at = count > 0 ? table_run(d->advertised, nbr - 1) : 0;
-    for (end = at; end < count && run[end].first <= nbr + 1; end++) {
-        uint32_t last = run[end].first + (run[end].count - 1);
-        n = table_append(out, n, run[end].first, last < nbr ? last : nbr - 1, &run[end].word);
-    }
+    at = table_find_run(d, nbr - 1);
+    for (end = at; end < count && run[end].first <= nbr + 1; end++)
+        n = table_append(out, n, run[end].first, run[end].last < nbr ? run[end].last : nbr - 1,
+                         &run[end].word);
     if (word != NULL)
         n = table_append(out, n, nbr, nbr, word);
     for (i = at; i < end; i++)
-        n = table_append(out, n, run[i].first > nbr ? run[i].first : nbr + 1,
-                         run[i].first + (run[i].count - 1), &run[i].word);
+        n = table_append(out, n, run[i].first > nbr ? run[i].first : nbr + 1, run[i].last, &run[i].word);
     return table_splice(t, d, at, end, out, n);
 }
 
-void phx__route_table_set_number(struct phx__dest *d, uint32_t seq, uint32_t card)
+int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr)
 {
-    uint32_t i;
+    uint32_t v;
+    int err = 0;
 
-    for (i = 0; d->advertised != NULL && i < d->advertised->count; i++) {
-        d->advertised->at[i].word.seq = seq;
-        d->advertised->at[i].word.card = card;
-    }
+    for (v = 0; v < t->capacity; v++)
+        if (phx__route_table_advertise(t, &t->at[v], nbr, NULL) != 0)
+            err = PHX_ENOMEM;
+    return err;
 }
 
 /* ---- Requests -------------------------------------------------------------------------------- */
@@ -10947,9 +10941,9 @@ void phx__route_table_unask(struct phx__route_table *t, struct phx__ask *a)
 /* ---- Cards ----------------------------------------------------------------------------------- */
 
 int phx__route_table_card(struct phx__route_table *t, struct phx__dest *d, const uint8_t *card, uint32_t size,
-                    uint32_t version)
+                          uint32_t version)
 {
-    struct phx__route_table_card *copy = phx__mem_get(t->mem, table_card_size(size));
+    struct phx__route_table_card *copy = phx__mem_get(t->mem, sizeof *copy + size);
 
     if (copy == NULL)
         return PHX_ENOMEM;
@@ -10964,64 +10958,66 @@ int phx__route_table_card(struct phx__route_table *t, struct phx__dest *d, const
 void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d)
 {
     if (d->card != NULL)
-        phx__mem_put(t->mem, d->card, table_card_size(d->card->size));
+        phx__mem_put(t->mem, d->card, sizeof *d->card + d->card->size);
     d->card = NULL;
     d->card_version = 0;
 }
 
 /* ======== src/route/route.c ======== */
-/* route.c - BRAIN: optimized DSDV: which neighbour leads to whom, and whom to tell what. */
+/* route.c - BRAIN: optimized DSDV: the next hop for each destination, and what to advertise to whom. */
 #ifdef PHX_LINES
 #line 1 "src/route/route.c"
 #endif
 /*
  * The routing of Kaneda, Taura and Yonezawa (CCGrid 2004, sections 4.2 to 4.5): each node keeps for each
- * destination a distance in hops, a next hop and the owner's sequence number, and tells its neighbours
- * of changes only. Three things are done differently, for reasons that simulation gave.
+ * destination a distance in hops, a next hop and the owner's sequence number, and advertises only changes to
+ * its neighbours. Three things are done differently, for reasons that simulation gave.
  *
- * 1. ONLY THE OWNER MAKES SEQUENCE NUMBERS. In the paper the node that loses a link raises the number of
- *    what it lost, which takes the destination from everybody until its owner answers. Here a node may
- *    switch at once to any neighbour whose distance is *feasible*: below the least distance that this
- *    node has itself advertised at that number (the feasible distance of DUAL and Babel, RFC 8966,
- *    section 3.5.1). Whoever depends on this node has heard a distance at least as large, so no loop can
- *    arise at any instant. A node left with unfeasible offers, or none, sends a request for a newer number
- *    towards the owner (RFC 8966, section 3.8). What was never advertised has no feasible distance: any
- *    offer will do, which is the usual case in a dense mesh, because of 2.
+ * 1. ONLY THE OWNER MAKES SEQUENCE NUMBERS. In the paper a node that loses a link raises the number of each
+ *    destination behind it, which makes the destination unreachable for all nodes until its owner answers.
+ *    Here a node may switch at once to any neighbour whose distance is *feasible*: below the least distance
+ *    that the node itself has advertised at that number (the feasible distance of DUAL and Babel, RFC 8966,
+ *    section 3.5.1). Every node that routes through this one has received a distance at least as large, so
+ *    no loop can arise at any instant. A node whose offers are not feasible, or that has none, sends a
+ *    request for a newer number towards the owner (RFC 8966, section 3.8). A destination that was never
+ *    advertised has no feasible distance: every offer is feasible, which is the usual case in a dense mesh,
+ *    because of 2.
  *
- * 2. WHO NEED NOT BE TOLD IS KNOWN WITHOUT SETS ON THE WIRE. The paper avoids redundant updates by sending,
- *    with each entry, the set of nodes it was sent to. Here an entry is not sent to neighbour j of
- *    destination v when one of these holds (route_covered):
+ * 2. REDUNDANT UPDATES ARE AVOIDED WITHOUT SETS ON THE WIRE. In the paper each entry carries the set of
+ *    nodes it was sent to. Here destination v is not advertised to neighbour j if one of these holds
+ *    (advert_covered):
  *      a. j itself offers v as well as we can, or is next to v;
- *      b. some w next to j, and heard by us, offers v at least as well: w tells j;
- *      c. j's hash of itself and its neighbours (a few bytes on each heartbeat) is the same as ours, or
- *         differs by one node, so j is next to all whom we are next to: v itself tells j.
- *    Where w is strictly nearer to v, any evidence that it is next to j will do: it cannot have left j
- *    to us. Where it is only as near as we are, only w's own word counts, and for this reason nobody
- *    waits for ever: a node decides whom to tell what in one go, so when w's word that it has v and that
- *    j is next to it reaches us, w has already decided about (j, v): told it, or left it to an x that
- *    had decided before. Time does not run in circles, so the first in that chain has told.
- *    After a loss the chain may be broken; then we trust only a w that is strictly nearer to v, which
- *    cannot have left it to us. A link that is replaced, or comes back before anybody was told that it
- *    was gone, is told again what it had been told (route_relinked): others may have left that to us.
+ *      b. some w next to j offers us v at least as well: w advertises v to j;
+ *      c. we are next to v, and j's hash of itself and its neighbours (a few bytes on each heartbeat) is the
+ *         same as ours, or differs by one node other than v: j is next to v, and v advertises itself to j.
+ *    If w is strictly nearer to v than we are, any evidence that w is next to j is enough: w cannot rely on
+ *    us for j. If w is only as near as we are, w's own entry for j is needed, and for this reason no node
+ *    waits for ever: a node decides in one go what to advertise to whom, so when w's entries for v and for j
+ *    reach us, w has already decided about (j, v): w has advertised v to j, or relies on an x that had
+ *    decided before w. Time does not run in circles, so the first node in that chain has advertised. After a
+ *    loss the chain may be broken; then only a w that is strictly nearer to v counts, which cannot rely on
+ *    us. If a link is replaced, or comes back before its loss was advertised, everything that was advertised
+ *    over the old link is advertised again (route_relinked): others may rely on us for that.
  *
  * 3. NO LOST UPDATE IS FINAL. Each heartbeat carries a digest of the table. When two neighbours that are
- *    both quiet disagree twice, they exchange summaries and tell each other what differs.
+ *    both quiet disagree twice, they exchange summaries and advertise to each other what differs.
  *
- * What can make things worse is always told, and never waits: an entry once sent to a neighbour is kept
- * true or corrected. What makes things better is paced when changes come in bursts (advert.c), so that all that waits for a neighbour leaves as one message: the paper's order of priorities, (1)
- * connections, (2) the own table, (3) the neighbours' tables, is the order of work in a step (step.c).
+ * A route that gets worse is always advertised, and at once: an entry that was sent to a neighbour stays
+ * true or is corrected. Routes that get better in bursts are paced (advert.c), so that all entries that wait
+ * for a neighbour leave as one message. The paper's order of priorities, (1) connections, (2) the own table,
+ * (3) the neighbours' tables, is the order of work in a step (step.c).
  *
  * This room does no I/O and sees no clock. Neighbours and destinations are node indices (struct phx__ids).
  */
 /* include "route/route.h" */
 
-/* A request that brought nothing is repeated after 300 ms, 600 ms, ... up to this. */
+/* A request without success is repeated after 300 ms, 600 ms, ... up to this. */
 #define ROUTE_ASK_FIRST (300 * PHX__MS)
 #define ROUTE_ASK_LAST (60 * PHX__SECOND)
-/* The same request of another is passed on again only after the time in which its sender would repeat it. */
+/* The same request of another node is passed on again only after half the time after which it is repeated. */
 #define ROUTE_PASSED (ROUTE_ASK_FIRST / 2)
-/* How often in all, when nobody offers anything: the destination is probably dead, and a digest will tell
- * if it is not. */
+/* The most requests while no neighbour offers anything: the destination is probably dead, and a digest will
+ * show it if it is not. */
 #define ROUTE_ASKS_BLIND 3u
 /* Summaries between two neighbours that go on disagreeing: 10 s apart at first, doubling to 5 minutes. */
 #define ROUTE_SUMMARY_WAIT (10 * PHX__SECOND)
@@ -11031,29 +11027,24 @@ void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d)
 #define ROUTE_FORGET (86400 * PHX__SECOND)
 #define ROUTE_FORGET_LOOK (60 * PHX__SECOND)
 
-/* The table is quiet when it has not changed for this long, and for so much longer for each node known beyond
- * a few dozen. While hundreds start on a few cores, a second without news only says that the others have no
+/* The table is quiet when it has not changed for a second, and 20 ms longer for each known node beyond 64.
+ * While hundreds of nodes start on a few cores, a second without news only means that the others have no
  * processor; digests differ then, and the summaries that follow, a table per link, would keep the processors
  * busy for good. */
 #define ROUTE_QUIET PHX__SECOND
 #define ROUTE_QUIET_EACH (20 * PHX__MS)
 #define ROUTE_QUIET_CROWD 64u
 
-/* A new life comes with a higher incarnation, but nobody honest leaps so far at once (phoenix.h asks for less
- * than 2^32 at each start): 16 starts that we have not heard of, or a lie. Who could leap anywhere at once
- * would say the highest of all, and the owner could not rise above it. By leaps of this size that takes 2^27
- * of them, each of which must go through the rate at which links take control frames. */
+/* A new life has a higher incarnation, but no honest node leaps this far at once (phoenix.h asks for less
+ * than 2^32 at each start): the leap is 16 starts that we missed, or a lie. If a lie could leap anywhere at
+ * once, it would give the highest incarnation of all, and the owner could not rise above it. By leaps of
+ * this size that takes 2^27 lies, each of which is subject to the rate at which links take control frames. */
 #define ROUTE_LEAP ((uint64_t)1 << 36)
-/* An owner that must rise above a lie about itself would be taken for a liar by those who have only heard of
- * it, if it leapt twice before they know of the first time: all that it rises within 30 s, in which a digest
- * repairs what was lost, are together less than one leap. What is left of it is for numbers that run out. */
+/* An owner that must rise above a lie about itself looks like a liar to nodes that know it through others,
+ * if it leaps twice before they know of the first leap: all rises within 30 s, in which a digest repairs
+ * what was lost, are together less than one leap. The rest of the leap is for numbers that run out. */
 #define ROUTE_RISE (30 * PHX__SECOND)
 #define ROUTE_RISE_MOST (ROUTE_LEAP - 65536)
-
-static struct phx__dest *route_at(const struct phx__route *r, uint32_t node)
-{
-    return &r->table.at[node];
-}
 
 struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node)
 {
@@ -11077,49 +11068,47 @@ uint64_t phx__route_quiet_at(const struct phx__route *r)
 
 /* ---- Lists of what to look at ---------------------------------------------------------------- */
 
-/* Both lists have room for every destination from the moment it is known (route_know). */
+int phx__route_list(struct phx__route *r, struct phx__route_list *list, uint8_t flag, uint32_t node)
+{
+    struct phx__dest *d = &r->table.at[node];
+
+    if (d->flags & flag)
+        return 0;
+    if (phx__mem_grow(r->mem, &list->at, &list->capacity, list->count + 1, sizeof *list->at) != 0)
+        return PHX_ENOMEM;
+    d->flags |= flag;
+    list->at[list->count++] = node;
+    return 0;
+}
+
+/* The lists of dirty and of changed destinations have room for every known one (route_know). */
 static void route_touch(struct phx__route *r, uint32_t node, uint64_t now)
 {
-    struct phx__dest *d = route_at(r, node);
-
-    if (!(d->flags & PHX__DEST_DIRTY)) {
-        d->flags |= PHX__DEST_DIRTY;
-        r->dirty.at[r->dirty.count++] = node;
-    }
+    (void)phx__route_list(r, &r->dirty, PHX__DEST_DIRTY, node);
     r->moved = now;
 }
 
 static void route_changed(struct phx__route *r, uint32_t node)
 {
-    struct phx__dest *d = route_at(r, node);
-
-    if (!(d->flags & PHX__DEST_CHANGED)) {
-        d->flags |= PHX__DEST_CHANGED;
-        r->changed.at[r->changed.count++] = node;
-    }
+    (void)phx__route_list(r, &r->changed, PHX__DEST_CHANGED, node);
 }
 
 static void route_touch_loss(struct phx__route *r, uint32_t node, uint64_t now)
 {
     route_touch(r, node, now);
-    route_at(r, node)->flags |= PHX__DEST_LOSS;
-}
-
-static void route_look_at(struct phx__route *r, struct phx__route_nbr *n, uint8_t how)
-{
-    if (n->dirty < how)
-        n->dirty = how;
-    r->pace.look = 1;
+    r->table.at[node].flags |= PHX__DEST_LOSS;
 }
 
 /* ---- The table ------------------------------------------------------------------------------- */
 
-static uint64_t route_term(const struct phx__route *r, uint32_t node)
+/* Takes a reachable destination out of the digest, or puts it in. */
+static void route_toggle(struct phx__route *r, uint32_t node)
 {
-    const struct phx__dest *d = route_at(r, node);
+    const struct phx__dest *d = &r->table.at[node];
     uint64_t number = d->incarnation * 0x9E3779B97F4A7C15u + d->seq;
 
-    return phx__map_mix(phx__id_hash(&r->ids->at[node]) ^ phx__map_mix(number));
+    if (d->hops != PHX__UNREACHABLE)
+        r->digest ^= phx__map_mix(phx__id_hash(&r->ids->at[node]) ^ phx__map_mix(number));
 }
 
 /* Makes the destination known, with room in the lists. */
@@ -11143,34 +11132,30 @@ static int route_know(struct phx__route *r, uint32_t node, uint64_t now)
 static void route_use(struct phx__route *r, uint32_t node, uint32_t next, uint32_t seq, uint8_t hops,
                       uint64_t now)
 {
-    struct phx__dest *d = route_at(r, node);
+    struct phx__dest *d = &r->table.at[node];
+    uint32_t was = d->hops != PHX__UNREACHABLE, is = hops != PHX__UNREACHABLE;
 
     if (d->next == next && d->seq == seq && d->hops == hops)
         return;
-    if (d->hops != PHX__UNREACHABLE) {
-        r->digest ^= route_term(r, node);
-        r->reachable--;
-    }
     if (d->next != next)
         route_changed(r, node);
-    if (hops == PHX__UNREACHABLE && d->hops != PHX__UNREACHABLE)
+    if (was && !is)
         d->since = (uint32_t)(now / PHX__SECOND);
-    if (hops == PHX__UNREACHABLE || hops > d->hops)
+    if (!is || hops > d->hops)
         r->pace.urgent = 1;
+    r->reachable += is - was;
+    route_toggle(r, node);
     d->next = next;
     d->seq = seq;
     d->hops = hops;
-    if (hops != PHX__UNREACHABLE) {
-        r->digest ^= route_term(r, node);
-        r->reachable++;
-    }
+    route_toggle(r, node);
     route_touch(r, node, now);
 }
 
-static int route_feasible(const struct phx__dest *d, const struct phx__offer *h)
+int phx__route_is_feasible(const struct phx__dest *d, uint32_t seq, uint8_t hops)
 {
-    return d->feasible_hops == PHX__UNREACHABLE || h->seq > d->feasible_seq
-           || (h->seq == d->feasible_seq && h->hops < d->feasible_hops);
+    return d->feasible_hops == PHX__UNREACHABLE || seq > d->feasible_seq
+           || (seq == d->feasible_seq && hops < d->feasible_hops);
 }
 
 /* Among neighbours that lead to a destination equally well each node prefers others for each destination, so
@@ -11178,11 +11163,11 @@ static int route_feasible(const struct phx__dest *d, const struct phx__offer *h)
 static uint64_t route_share_hash(const struct phx__route *r, uint32_t node, uint32_t nbr)
 {
     return phx__map_mix(phx__map_mix(phx__id_hash(&r->ids->at[PHX__SELF])
-                             ^ phx__id_hash(&r->ids->at[node]) * 0x9E3779B97F4A7C15u)
-                    ^ phx__id_hash(&r->ids->at[nbr]));
+                                     ^ phx__id_hash(&r->ids->at[node]) * 0x9E3779B97F4A7C15u)
+                        ^ phx__id_hash(&r->ids->at[nbr]));
 }
 
-/* Shortest first, then the newest number, then the one in use. */
+/* Fewest hops first, then the newest number, then the next hop in use. */
 static int route_better(const struct phx__route *r, const struct phx__dest *d, uint32_t node,
                         const struct phx__offer *a, const struct phx__offer *b)
 {
@@ -11195,16 +11180,18 @@ static int route_better(const struct phx__route *r, const struct phx__dest *d, u
     return route_share_hash(r, node, a->nbr) < route_share_hash(r, node, b->nbr);
 }
 
-static const struct phx__offer *route_best(const struct phx__route *r, const struct phx__dest *d,
-                                           uint32_t node, int feasible)
+/* The best of the feasible offers, or of the others; NULL: none. */
+static const struct phx__offer *route_best(const struct phx__route *r, uint32_t node, int feasible)
 {
+    const struct phx__dest *d = &r->table.at[node];
     const struct phx__offer *best = NULL, *offer = phx__route_table_offers(d);
     uint32_t i;
 
     for (i = 0; i < d->offer_count; i++) {
         const struct phx__offer *h = &offer[i];
         if (h->hops < r->hop_limit && h->hops < PHX__UNREACHABLE - 1
-            && route_feasible(d, h) == feasible && (best == NULL || route_better(r, d, node, h, best)))
+            && phx__route_is_feasible(d, h->seq, h->hops) == feasible
+            && (best == NULL || route_better(r, d, node, h, best)))
             best = h;
     }
     return best;
@@ -11212,7 +11199,13 @@ static const struct phx__offer *route_best(const struct phx__route *r, const str
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
-/* Ours needs no repeating. Its record goes, unless it is also one of a request that was just passed on. */
+static void route_send_request(struct phx__route *r, uint32_t nbr, uint32_t node, uint32_t want, int hops)
+{
+    r->counters.requests_out++;
+    r->ops.request(r->ops.ctx, nbr, node, want, hops);
+}
+
+/* Our request is not repeated. Its record goes, unless another node's request was just passed on. */
 static void route_ask_end(struct phx__route *r, struct phx__ask *a, uint64_t now)
 {
     a->at = UINT64_MAX;
@@ -11221,37 +11214,33 @@ static void route_ask_end(struct phx__route *r, struct phx__ask *a, uint64_t now
         phx__route_table_unask(&r->table, a);
 }
 
-/* Nobody offers the destination: ask a few neighbours, others each time. */
-static void route_ask_around(struct phx__route *r, uint32_t node, uint32_t want, uint8_t asks)
+/* No neighbour offers the destination: asks a few neighbours, others each time. */
+static void route_ask_some(struct phx__route *r, uint32_t node, uint32_t want, uint8_t asks)
 {
     uint32_t i, count = 2u << asks; /* 2, 4, 8 */
 
-    if (count > r->nbr_count)
-        count = r->nbr_count;
-    for (i = 0; i < count; i++) {
+    for (i = 0; i < count && i < r->nbr_count; i++) {
         uint32_t k = (uint32_t)phx__rnd_below(r->rnd, r->nbr_count);
-        r->counters.requests_out++;
-        r->ops.request(r->ops.ctx, r->nbrs[k].node, node, want, r->hop_limit);
+        route_send_request(r, r->nbrs[k].node, node, want, r->hop_limit);
     }
 }
 
-/* Without memory for it a request is sent once only, and then it is up to the digest. */
+/* Without memory for its record a request is sent only once, and the rest is left to a digest. */
 static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 {
-    const struct phx__dest *d = route_at(r, node);
-    const struct phx__offer *h = route_best(r, d, node, 0);
+    const struct phx__dest *d = &r->table.at[node];
+    const struct phx__offer *h = route_best(r, node, 0);
     uint32_t want = d->feasible_hops == PHX__UNREACHABLE ? 0 : d->feasible_seq + 1;
     struct phx__ask *a = phx__route_table_ask(&r->table, node);
     uint8_t asks = a != NULL ? a->asks : 0;
     uint64_t wait = ROUTE_ASK_FIRST << (asks < 8 ? asks : 8);
 
     if (h != NULL) {
-        r->counters.requests_out++;
-        r->ops.request(r->ops.ctx, h->nbr, node, want, r->hop_limit);
+        route_send_request(r, h->nbr, node, want, r->hop_limit);
     } else if (asks < ROUTE_ASKS_BLIND) {
-        route_ask_around(r, node, want, asks);
+        route_ask_some(r, node, want, asks);
     } else {
-        route_ask_end(r, a, now); /* dead, as far as anybody says */
+        route_ask_end(r, a, now); /* dead, as far as any neighbour knows */
         return;
     }
     if (a == NULL)
@@ -11261,77 +11250,52 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
     phx__route_plan(r, a->at);
 }
 
-/* Is there reason to ask? Without a route, or with a shorter one that is not feasible: then the feasible
- * distance has ratcheted down, and only a newer number opens the way. */
-static void route_review_ask(struct phx__route *r, uint32_t node, int lost, uint64_t now)
-{
-    const struct phx__dest *d = route_at(r, node);
-    const struct phx__offer *h = route_best(r, d, node, 0);
-    struct phx__ask *a = phx__route_table_asked(&r->table, node);
-    int out = a != NULL && a->at != UINT64_MAX;
-    int need = d->hops == PHX__UNREACHABLE ? lost || h != NULL || out
-                                           : h != NULL && h->hops + 1 < d->hops;
-
-    if (!need && a != NULL)
-        route_ask_end(r, a, now);
-    else if (need && !out)
-        route_ask(r, node, now);
-}
-
+/* Chooses the next hop, and sends a request if there is reason to: there is no route, or a shorter one is not
+ * feasible. Then the feasible distance has ratcheted down, and only a newer number makes that one usable. */
 static void route_select(struct phx__route *r, uint32_t node, uint64_t now)
 {
-    struct phx__dest *d = route_at(r, node);
-    const struct phx__offer *best = route_best(r, d, node, 1);
-    int had = d->hops != PHX__UNREACHABLE;
+    struct phx__dest *d = &r->table.at[node];
+    const struct phx__offer *best = route_best(r, node, 1), *other;
+    struct phx__ask *a = phx__route_table_asked(&r->table, node);
+    int asked = a != NULL && a->at != UINT64_MAX, lost = d->hops != PHX__UNREACHABLE && best == NULL, need;
 
     if (best != NULL)
         route_use(r, node, best->nbr, best->seq, (uint8_t)(best->hops + 1), now);
     else
         route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
-    route_review_ask(r, node, had && best == NULL, now);
+    other = route_best(r, node, 0);
+    need = best == NULL ? lost || other != NULL || asked : other != NULL && other->hops + 1 < d->hops;
+    if (!need && a != NULL)
+        route_ask_end(r, a, now);
+    else if (need && !asked)
+        route_ask(r, node, now);
 }
 
-/* ---- What comes in --------------------------------------------------------------------------- */
+/* ---- This node's own number ------------------------------------------------------------------ */
 
-/* The owner was restarted under its old id: nothing known of the former incarnation counts. */
-static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarnation, uint64_t now)
+static void route_renew(struct phx__route *r, uint64_t incarnation, uint32_t seq)
 {
-    struct phx__dest *d = route_at(r, node);
-
-    if (d->hops != PHX__UNREACHABLE) {
-        route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
-    }
-    /* Whoever uses the old one through us must hear of a retraction still: hops stays. */
-    phx__route_table_set_number(d, 0, 0);
-    phx__route_table_drop_offers(&r->table, d);
-    d->feasible_hops = PHX__UNREACHABLE;
-    d->incarnation = incarnation;
-    d->seq = 0;
-    phx__route_table_uncard(&r->table, d); /* it may say that the former life has left */
-    route_touch_loss(r, node, now);
-    route_changed(r, node);
+    route_toggle(r, PHX__SELF);
+    r->table.at[PHX__SELF].incarnation = incarnation;
+    r->table.at[PHX__SELF].seq = seq;
+    route_toggle(r, PHX__SELF);
 }
 
-/* This node's number, raised. Long before the last number of all a new life begins, so that nobody,
- * however often it asks, can use the numbers up. */
+/* Raises this node's number. A new life begins long before the last number, so that no number of requests
+ * can use the numbers up. */
 static void route_raise(struct phx__route *r, uint32_t seq, uint64_t now)
 {
-    struct phx__dest *d = route_at(r, PHX__SELF);
-
     if (seq > UINT32_MAX / 2) {
-        r->digest ^= route_term(r, PHX__SELF);
-        d->incarnation++;
-        d->seq = 0;
-        r->digest ^= route_term(r, PHX__SELF);
+        route_renew(r, r->table.at[PHX__SELF].incarnation + 1, 0);
         seq = 1;
     }
     route_use(r, PHX__SELF, PHX__NONE, seq, 0, now);
 }
 
-/* A later life, as far as others would believe it; the rest of the way later. */
+/* Goes to a later life, as far as others would believe it; the rest of the way later. */
 static void route_rise(struct phx__route *r, uint64_t now)
 {
-    struct phx__dest *d = route_at(r, PHX__SELF);
+    const struct phx__dest *d = &r->table.at[PHX__SELF];
     uint64_t life = r->rise.to;
 
     if (life <= d->incarnation)
@@ -11341,9 +11305,7 @@ static void route_rise(struct phx__route *r, uint64_t now)
     if (life > r->rise.from + ROUTE_RISE_MOST)
         life = r->rise.from + ROUTE_RISE_MOST;
     if (life > d->incarnation) {
-        r->digest ^= route_term(r, PHX__SELF);
-        d->incarnation = life;
-        r->digest ^= route_term(r, PHX__SELF);
+        route_renew(r, life, d->seq);
         r->rise.at = now;
         route_raise(r, d->seq + 1, now);
     }
@@ -11351,37 +11313,59 @@ static void route_rise(struct phx__route *r, uint64_t now)
         phx__route_plan(r, r->rise.at + ROUTE_RISE);
 }
 
-/* Somebody speaks of this very node. Incarnations and numbers above ours come from a life before, or a lie; a
- * retraction at our own number would stand for ever if it were not answered, and so would a card that we
- * never wrote. */
-static void route_heard_self(struct phx__route *r, const struct phx__entry *e, uint64_t now)
+/* An entry about this very node. A higher incarnation or number than ours is from a former life, or a lie. A
+ * retraction at our own number would stand for ever without an answer, and so would a card that we never
+ * wrote. */
+static void route_self_entry(struct phx__route *r, const struct phx__entry *e, uint64_t now)
 {
-    struct phx__dest *d = route_at(r, PHX__SELF);
+    struct phx__dest *d = &r->table.at[PHX__SELF];
 
-    if (e->incarnation > d->incarnation + ROUTE_LEAP)
-        return; /* nobody who knows us believes that; and who does not will hear it from us */
-    if (e->incarnation > d->incarnation && e->incarnation < PHX__INCARNATION_MAX) {
+    if (e->incarnation < d->incarnation || e->incarnation > d->incarnation + ROUTE_LEAP)
+        return; /* no node that knows us believes such a leap; the others will receive our own entry */
+    if (e->incarnation > d->incarnation) {
+        if (e->incarnation >= PHX__INCARNATION_MAX)
+            return;
         if (e->incarnation >= r->rise.to)
             r->rise.to = e->incarnation + 1;
         route_rise(r, now);
-    } else if (e->incarnation == d->incarnation && e->card_version > d->card_version) {
+    } else if (e->card_version > d->card_version) {
         if (e->card_version < UINT32_MAX / 2)
             d->card_version = e->card_version + 1;
         route_raise(r, e->card_version < UINT32_MAX / 2 ? d->seq + 1 : UINT32_MAX, now);
-    } else if (e->incarnation == d->incarnation
-               && (e->seq > d->seq || (e->seq == d->seq && e->hops == PHX__UNREACHABLE))) {
+    } else if (e->seq > d->seq || (e->seq == d->seq && e->hops == PHX__UNREACHABLE)) {
         route_raise(r, e->seq + 1, now);
     }
 }
 
-static int route_learn_card(struct phx__route *r, uint32_t nbr, uint32_t node,
-                            const struct phx__entry *e, uint64_t now)
+/* ---- What comes in --------------------------------------------------------------------------- */
+
+/* The owner was restarted under its old id: nothing of the former incarnation counts, except that neighbours
+ * with a route through us must still receive its retraction: the advertised hops stay. */
+static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarnation, uint64_t now)
 {
-    struct phx__dest *d = route_at(r, node);
+    struct phx__dest *d = &r->table.at[node];
+    uint32_t i;
+
+    route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
+    for (i = 0; d->advertised != NULL && i < d->advertised->count; i++)
+        d->advertised->at[i].word.seq = d->advertised->at[i].word.card = 0;
+    phx__route_table_drop_offers(&r->table, d);
+    d->feasible_hops = PHX__UNREACHABLE;
+    d->incarnation = incarnation;
+    d->seq = 0;
+    phx__route_table_uncard(&r->table, d); /* it may say that the former life has left */
+    route_touch_loss(r, node, now);
+    route_changed(r, node);
+}
+
+static int route_learn_card(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e,
+                            uint64_t now)
+{
+    struct phx__dest *d = &r->table.at[node];
 
     if (e->card_version <= d->card_version)
         return 0;
-    if (e->card == NULL) { /* it thinks that we have it, but we have forgotten */
+    if (e->card == NULL) { /* the neighbour thinks that we have the card, but we have forgotten it */
         if (!PHX__ROUTE_RULES(r) && e->hops != PHX__UNREACHABLE)
             r->ops.request(r->ops.ctx, nbr, node, 0, 1);
         return 0;
@@ -11393,37 +11377,38 @@ static int route_learn_card(struct phx__route *r, uint32_t nbr, uint32_t node,
     return 0;
 }
 
-/* A neighbour's word on v got worse: what it was trusted to tell others must be looked at again, and if
- * it was next to v, so must all that v might have been told by it, and it by v. */
-static void route_worsened(struct phx__route *r, uint32_t nbr, uint32_t node, int was_next,
-                           uint64_t now)
+/* A neighbour's entry for v got worse: what the neighbour was to advertise to others must be looked at
+ * again. If the neighbour was next to v, so must everything that it was to advertise to v, and v to it. */
+static void route_worsened(struct phx__route *r, uint32_t nbr, uint32_t node, int was_next, uint64_t now)
 {
-    struct phx__route_nbr *n = phx__route_nbr(r, node), *teller = phx__route_nbr(r, nbr);
+    struct phx__route_nbr *n = phx__route_nbr(r, node), *sender = phx__route_nbr(r, nbr);
 
     route_touch_loss(r, node, now);
     if (!was_next || n == NULL)
         return;
-    route_look_at(r, n, 2);
-    if (teller != NULL)
-        route_look_at(r, teller, 2);
+    n->dirty = 2;
+    if (sender != NULL)
+        sender->dirty = 2;
+    r->pace.look = 1;
 }
 
-/* A neighbour is next to fewer: somebody may have been left to it, or it to somebody, or what it offers,
- * to those whom it is no longer next to. */
+/* A neighbour is next to fewer nodes. The updates that we withheld from it, and those about its offers, may
+ * have relied on a link that is gone. */
 static void route_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t now)
 {
     uint32_t v;
 
-    route_look_at(r, n, 2);
+    n->dirty = 2;
+    r->pace.look = 1;
     for (v = 1; v < r->table.capacity; v++)
-        if (phx__route_table_offer(route_at(r, v), n->node) != NULL)
+        if (phx__route_table_offer(&r->table.at[v], n->node) != NULL)
             route_touch_loss(r, v, now);
 }
 
-static int route_hear(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e,
-                      uint64_t now)
+static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e,
+                       uint64_t now)
 {
-    struct phx__dest *d = route_at(r, node);
+    struct phx__dest *d = &r->table.at[node];
     struct phx__offer *h = phx__route_table_offer(d, nbr);
     uint8_t before = h != NULL ? h->hops : PHX__UNREACHABLE;
 
@@ -11446,7 +11431,7 @@ static int route_hear(struct phx__route *r, uint32_t nbr, uint32_t node, const s
     return 0;
 }
 
-/* What it was told, or that it was told nothing. */
+/* What was advertised to a neighbour, or that nothing was. */
 static struct phx__advertised route_word(const struct phx__dest *d, uint32_t nbr)
 {
     static const struct phx__advertised nothing = { 0, 0, 0, PHX__UNREACHABLE, 0 };
@@ -11455,58 +11440,52 @@ static struct phx__advertised route_word(const struct phx__dest *d, uint32_t nbr
     return t != NULL ? *t : nothing;
 }
 
-/* Remembers that nbr wants to be told of node, at number want or above. */
-static int route_asked(struct phx__route *r, uint32_t nbr, uint32_t node, uint32_t want,
-                       uint64_t now)
+/* Sets what was advertised to a neighbour to a word that makes an entry due, at once: 0 or PHX_ENOMEM. */
+static int route_owe(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__advertised *word,
+                     uint64_t now)
 {
-    struct phx__dest *d = route_at(r, node);
-    struct phx__advertised t = route_word(d, nbr);
-
-    t.asked = 1;
-    t.want = want;
-    if (phx__route_table_advertise(&r->table, d, nbr, &t) != 0)
+    if (phx__route_table_advertise(&r->table, &r->table.at[node], nbr, word) != 0)
         return PHX_ENOMEM;
     route_touch(r, node, now);
     r->pace.urgent = 1;
     return 0;
 }
 
-/* A word on somebody that cannot be true, though it may be innocently repeated: of another life than the
- * owner leads, as far as that is known. Only the owner is believed if it leaps. */
-static int route_is_wild(const struct phx__route *r, uint32_t nbr, uint32_t node, uint64_t incarnation)
+/* A neighbour wants an entry for node, with number want or above. */
+static int route_asked(struct phx__route *r, uint32_t nbr, uint32_t node, uint32_t want, uint64_t now)
 {
-    const struct phx__dest *d = node == PHX__NONE ? NULL : phx__route_dest(r, node);
+    struct phx__advertised t = route_word(&r->table.at[node], nbr);
 
-    return d != NULL && node != PHX__SELF && node != nbr && incarnation > d->incarnation + ROUTE_LEAP;
+    t.asked = 1;
+    t.want = want;
+    return route_owe(r, nbr, node, &t, now);
 }
 
 int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e, uint64_t now)
 {
-    struct phx__dest *d;
-    uint32_t node;
+    uint32_t node = phx__id_find(r->ids, &e->id);
+    const struct phx__dest *d = phx__route_dest(r, node);
     int err;
 
-    node = phx__id_find(r->ids, &e->id);
-    if (e->hops == PHX__UNREACHABLE && e->card == NULL
-        && (node == PHX__NONE || phx__route_dest(r, node) == NULL))
-        return 0; /* the end of what we never knew is no news; a card is, its sender counts on it */
-    if (route_is_wild(r, nbr, node, e->incarnation))
+    if (e->hops == PHX__UNREACHABLE && e->card == NULL && d == NULL)
+        return 0; /* the end of an unknown node is no news; a card is, its sender counts on it */
+    /* An entry of a life that the owner does not lead, as far as we know the owner, though the sender may
+     * only repeat it. Only the owner itself is believed if it leaps. */
+    if (d != NULL && node != PHX__SELF && node != nbr && e->incarnation > d->incarnation + ROUTE_LEAP)
         return PHX_ELIMIT;
     if ((err = phx__id_add(r->ids, &e->id, &node)) != 0 || (err = route_know(r, node, now)) != 0)
         return err;
     if (node == PHX__SELF) {
-        route_heard_self(r, e, now);
+        route_self_entry(r, e, now);
         return 0;
     }
-    d = route_at(r, node);
+    d = &r->table.at[node];
     if (e->incarnation > d->incarnation)
         route_restarted(r, node, e->incarnation, now);
-    if (e->incarnation < d->incarnation) {
-        return route_asked(r, nbr, node, 0,
-                           now); /* it is behind: tell it, whatever it seems to know */
-    }
-    /* The owner itself says less than others have said of it: somebody has forged its card. It hears what we
-     * have, and rises above it. */
+    if (e->incarnation < d->incarnation) /* the neighbour is behind: an entry is due in any case */
+        return route_asked(r, nbr, node, 0, now);
+    /* The owner's own card is older than the one that others have sent: its card was forged. The owner
+     * receives what we have, and rises above it. */
     if (nbr == node && e->card_version != 0 && e->card_version < d->card_version
         && (err = route_asked(r, nbr, node, 0, now)) != 0)
         return err;
@@ -11514,25 +11493,14 @@ int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry
         return err;
     if (PHX__ROUTE_RULES(r))
         return PHX__ROUTE_RULE(r, entry(r, nbr, node, e, now));
-    return route_hear(r, nbr, node, e, now);
+    return route_offer(r, nbr, node, e, now);
 }
 
-static void route_request_self(struct phx__route *r, uint32_t want, uint64_t now)
+/* Passes a request on towards the owner. */
+static void route_pass_request(struct phx__route *r, uint32_t nbr, uint32_t node, uint32_t want, int hops,
+                               uint64_t now)
 {
-    struct phx__dest *d = route_at(r, PHX__SELF);
-    uint32_t seq = d->seq;
-
-    /* A step further than asked would be harmless, but a request for the last number of all must not
-     * use numbers up: nobody honest is more than a few ahead. */
-    if (want > seq)
-        route_raise(r, want - seq < 65536 ? want : seq + 1, now);
-}
-
-/* On towards the owner. */
-static void route_pass_request(struct phx__route *r, uint32_t nbr, uint32_t node, uint32_t want,
-                               int hops, uint64_t now)
-{
-    const struct phx__dest *d = route_at(r, node);
+    const struct phx__dest *d = &r->table.at[node];
     struct phx__ask *a = phx__route_table_asked(&r->table, node);
 
     if (d->next == PHX__NONE || d->next == nbr || hops <= 1 || !r->relay
@@ -11542,28 +11510,26 @@ static void route_pass_request(struct phx__route *r, uint32_t nbr, uint32_t node
         a->passed_seq = want;
         a->passed_at = now;
     }
-    r->counters.requests_out++;
-    r->ops.request(r->ops.ctx, d->next, node, want, hops - 1);
+    route_send_request(r, d->next, node, want, hops - 1);
 }
 
 void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__request *q, int hops,
                         uint64_t now)
 {
     uint32_t node = phx__id_find(r->ids, &q->id);
-    const struct phx__dest *d = node == PHX__NONE ? NULL : phx__route_dest(r, node);
+    const struct phx__dest *d = phx__route_dest(r, node);
 
-    if (d == NULL || phx__route_nbr(r, nbr) == NULL || node == nbr
-        || q->incarnation < d->incarnation)
+    if (d == NULL || phx__route_nbr(r, nbr) == NULL || node == nbr || q->incarnation < d->incarnation)
         return;
-    if (node == PHX__SELF)
-        route_request_self(r, q->seq, now);
-    if (route_asked(r, nbr, node, q->seq, now) == 0
-        && (d->seq < q->seq || d->hops == PHX__UNREACHABLE))
+    /* A step further than asked would be harmless, but a request for the last number of all must not use the
+     * numbers up: no honest node is more than a few ahead. */
+    if (node == PHX__SELF && q->seq > d->seq)
+        route_raise(r, q->seq - d->seq < 65536 ? q->seq : d->seq + 1, now);
+    if (route_asked(r, nbr, node, q->seq, now) == 0 && (d->seq < q->seq || d->hops == PHX__UNREACHABLE))
         route_pass_request(r, nbr, node, q->seq, hops, now);
 }
 
-void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
-                     uint64_t now)
+void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk, uint64_t now)
 {
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
 
@@ -11576,7 +11542,7 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
         n->disagreed = 0;
         n->summary_wait = 0;
     } else if (now > phx__route_quiet_at(r) && n->disagreed == 0) {
-        n->disagreed = 1; /* perhaps it is only late: look again in a second */
+        n->disagreed = 1; /* perhaps the neighbour is only late: look again in a second */
         phx__route_plan(r, now + ROUTE_QUIET);
     } else if (now > phx__route_quiet_at(r) && now >= n->summary_at) {
         n->summary_wait = n->summary_wait == 0 ? ROUTE_SUMMARY_WAIT : n->summary_wait * 2;
@@ -11595,8 +11561,8 @@ void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *
     b->digest = r->digest;
     b->around = r->neighbourhood;
     b->around_count = r->nbr_count + 1;
-    /* A beat between a loss and the flush after it does not say that we shrank: that must still be said,
-     * so what is noted is not the truth. */
+    /* A beat between a loss and the flush after it does not say that our neighbourhood shrank. That must
+     * still be said, so what is noted here is not our hash. */
     if (n != NULL)
         n->neighbourhood_told = r->pace.shrunk == 0 ? r->neighbourhood : ~r->neighbourhood;
 }
@@ -11606,7 +11572,7 @@ void phx__route_summary_begin(struct phx__route *r)
     uint32_t i;
 
     for (i = 0; i < r->table.capacity; i++)
-        route_at(r, i)->flags &= (uint8_t)~PHX__DEST_SEEN;
+        r->table.at[i].flags &= (uint8_t)~PHX__DEST_SEEN;
 }
 
 void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct phx__summary_line *s)
@@ -11614,23 +11580,19 @@ void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct ph
     uint32_t node = phx__id_find(r->ids, &s->id);
     struct phx__dest *d;
 
-    if (node == PHX__NONE || phx__route_dest(r, node) == NULL)
+    if (phx__route_dest(r, node) == NULL)
         return;
-    d = route_at(r, node);
+    d = &r->table.at[node];
     d->flags |= PHX__DEST_SEEN;
     if (d->hops != PHX__UNREACHABLE && node != nbr
         && (s->hops == PHX__UNREACHABLE || s->incarnation < d->incarnation
             || (s->incarnation == d->incarnation && (s->seq < d->seq || d->hops + 1 < s->hops))))
         (void)route_asked(r, nbr, node, 0, r->moved); /* without memory: the next digest */
-    /* It may have a way through us that is no more, and have missed the retraction: once again. */
-    if (d->hops == PHX__UNREACHABLE && s->hops != PHX__UNREACHABLE
-        && !PHX__ROUTE_RULES(r)) {
+    /* The neighbour may have missed the retraction of a route through us: it is sent again. */
+    if (d->hops == PHX__UNREACHABLE && s->hops != PHX__UNREACHABLE && !PHX__ROUTE_RULES(r)) {
         struct phx__advertised t = route_word(d, nbr);
         t.hops = PHX__UNREACHABLE - 1;
-        if (phx__route_table_advertise(&r->table, d, nbr, &t) == 0) {
-            route_touch(r, node, r->moved);
-            r->pace.urgent = 1;
-        }
+        (void)route_owe(r, nbr, node, &t, r->moved);
     }
 }
 
@@ -11639,9 +11601,8 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
     uint32_t i;
 
     for (i = 0; i < r->table.capacity; i++) {
-        const struct phx__dest *d = route_at(r, i);
-        if ((d->flags & PHX__DEST_KNOWN) && !(d->flags & PHX__DEST_SEEN)
-            && d->hops != PHX__UNREACHABLE && i != nbr)
+        const struct phx__dest *d = &r->table.at[i];
+        if (i != nbr && d->hops != PHX__UNREACHABLE && !(d->flags & PHX__DEST_SEEN))
             (void)route_asked(r, nbr, i, 0, r->moved);
     }
     if (!reply)
@@ -11650,19 +11611,18 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 
 /* ---- Links ----------------------------------------------------------------------------------- */
 
-/* The hello stands for the first update about oneself, both ways: in a mesh that a hub has introduced, a
- * new link needs no routing message at all. Unless the peer's card has changed: then an update is under way,
- * and its number must not be used, and passed on, before. Nobody may know a number without the card that
- * came with it, or the card would never be sent after it. */
-static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h,
-                       uint64_t now)
+/* The hello stands for the first update about oneself, both ways: in a mesh that a hub has introduced, a new
+ * link needs no routing message at all. If the peer's card has changed, an update is under way, and the
+ * peer's number must not be used, and advertised, before: a node that knew the number without its card would
+ * never be sent the card. */
+static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h, uint64_t now)
 {
     const struct phx__advertised t = { h->told_seq, h->told_card, 0, 0, 0 };
     struct phx__entry e;
 
-    if (phx__route_table_advertise(&r->table, route_at(r, PHX__SELF), nbr, &t) != 0)
+    if (phx__route_table_advertise(&r->table, &r->table.at[PHX__SELF], nbr, &t) != 0)
         return PHX_ENOMEM;
-    if (h->card > route_at(r, nbr)->card_version)
+    if (h->card > r->table.at[nbr].card_version)
         return 0;
     memset(&e, 0, sizeof e);
     e.id = r->ids->at[nbr];
@@ -11672,15 +11632,15 @@ static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__rou
     return phx__route_entry(r, nbr, &e, now);
 }
 
-/* A link that was replaced, or came back before anybody was told that it was gone. Others may have left to us
- * what we had told over the old link, and it may have been lost with it: it is told again. What we had left
- * to others is none of this link's business. */
+/* A link was replaced, or came back before its loss was advertised. Others may rely on us for what we had
+ * advertised over the old link, and it may have been lost with that link: it is advertised again. What we
+ * relied on others for needs nothing of this link. */
 static int route_relinked(struct phx__route *r, uint32_t nbr)
 {
     uint32_t v;
 
     for (v = 0; v < r->table.capacity; v++) {
-        struct phx__dest *d = route_at(r, v);
+        struct phx__dest *d = &r->table.at[v];
         struct phx__advertised t = route_word(d, nbr);
         t.asked = 1;
         t.want = 0;
@@ -11689,25 +11649,13 @@ static int route_relinked(struct phx__route *r, uint32_t nbr)
             && phx__route_table_advertise(&r->table, d, nbr, &t) != 0)
             return PHX_ENOMEM;
     }
-    route_at(r, nbr)->flags &= (uint8_t) ~(PHX__DEST_LAPSED | PHX__DEST_LOSS);
+    r->table.at[nbr].flags &= (uint8_t) ~(PHX__DEST_LAPSED | PHX__DEST_LOSS);
     r->lapsed--;
     r->pace.shrunk--;
     return 0;
 }
 
-/* What it was told over a former link, and could not be taken out for lack of memory. */
-static int route_untold(struct phx__route *r, uint32_t nbr)
-{
-    uint32_t v;
-
-    for (v = 0; v < r->table.capacity; v++)
-        if (phx__route_table_advertise(&r->table, route_at(r, v), nbr, NULL) != 0)
-            return PHX_ENOMEM;
-    return 0;
-}
-
-int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h,
-                  uint64_t now)
+int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h, uint64_t now)
 {
     struct phx__route_nbr *n;
     struct phx__dest *d;
@@ -11718,12 +11666,12 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     if (route_know(r, nbr, now) != 0
         || phx__mem_grow(r->mem, &r->nbrs, &r->nbr_capacity, r->nbr_count + 1, sizeof *r->nbrs))
         return PHX_ENOMEM;
-    d = route_at(r, nbr);
-    /* What others said of it may be a lie. So may what it says, but then it is one about itself. */
+    d = &r->table.at[nbr];
+    /* What others said of the peer may be a lie. So may what the peer says, but only about itself. */
     if (h->incarnation > d->incarnation || h->incarnation + ROUTE_LEAP < d->incarnation)
         route_restarted(r, nbr, h->incarnation, now);
     relinked = (d->flags & PHX__DEST_LAPSED) != 0;
-    if (relinked ? route_relinked(r, nbr) != 0 : r->leftover && route_untold(r, nbr) != 0)
+    if (relinked ? route_relinked(r, nbr) : r->leftover && phx__route_table_forget_nbr(&r->table, nbr))
         return PHX_ENOMEM;
     n = &r->nbrs[r->nbr_count];
     memset(n, 0, sizeof *n);
@@ -11731,53 +11679,43 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     d->pos = (uint16_t)r->nbr_count++;
     r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
     r->moved = now;
-    route_look_at(r, n, 1);
+    r->pace.look = n->dirty = 1;
     n->relinked = (uint8_t)relinked;
     return route_hello(r, nbr, h, now);
-}
-
-/* All that this neighbour said or was told is void, and so is what others were spared because of it. */
-static void route_down_dest(struct phx__route *r, uint32_t nbr, uint32_t node, uint64_t now)
-{
-    struct phx__dest *d = route_at(r, node);
-
-    if (node == PHX__SELF)
-        return;
-    if (PHX__ROUTE_RULES(r)) {
-        phx__route_table_drop_offer(&r->table, d, nbr);
-        (void)PHX__ROUTE_RULE(r, lost(r, nbr, node, now));
-    } else if (phx__route_table_drop_offer(&r->table, d, nbr)) {
-        route_touch_loss(r, node, now);
-        route_select(r, node, now);
-    }
 }
 
 void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 {
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+    struct phx__dest *d;
     uint32_t i;
-    uint16_t pos;
 
     if (n == NULL)
         return;
-    pos = route_at(r, nbr)->pos;
-    r->nbrs[pos] = r->nbrs[--r->nbr_count];
-    if (pos < r->nbr_count)
-        route_at(r, r->nbrs[pos].node)->pos = pos;
-    route_at(r, nbr)->pos = PHX__TABLE_FAR;
+    d = &r->table.at[nbr];
+    *n = r->nbrs[--r->nbr_count];
+    r->table.at[n->node].pos = d->pos;
+    d->pos = PHX__TABLE_FAR;
+    d->flags |= PHX__DEST_LAPSED;
+    r->lapsed++;
+    r->pace.shrunk++;
+    r->pace.urgent = 1;
     r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
+    r->moved = now;
     if (nbr == r->delegate) {
         r->delegate = PHX__NONE;
         r->delegate_known = 0;
     }
-    r->pace.shrunk++;
-    r->lapsed++;
-    route_at(r, nbr)->flags |= PHX__DEST_LAPSED;
-    r->pace.urgent = 1;
-    r->moved = now;
-    for (i = 0; i < r->table.capacity; i++)
-        if (route_at(r, i)->flags & PHX__DEST_KNOWN)
-            route_down_dest(r, nbr, i, now);
+    /* The neighbour's offers are void, and so is what others were to advertise because of them. */
+    for (i = 1; i < r->table.capacity; i++) {
+        int had = phx__route_table_drop_offer(&r->table, &r->table.at[i], nbr);
+        if (PHX__ROUTE_RULES(r)) {
+            (void)PHX__ROUTE_RULE(r, lost(r, nbr, i, now));
+        } else if (had) {
+            route_touch_loss(r, i, now);
+            route_select(r, i, now);
+        }
+    }
 }
 
 /* ---- Chores ---------------------------------------------------------------------------------- */
@@ -11799,12 +11737,12 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
     }
 }
 
-/* The one in use is the first that came, which is the same one for everybody around. Once the table is quiet
- * each destination goes to its preferred neighbour instead, if that one leads there equally well, at the
- * same number, and is feasible: so neither what neighbours were told nor freedom of loops is touched. */
+/* The next hop in use is the first that came, which is the same for all nodes nearby. Once the table is
+ * quiet, each destination moves to its preferred neighbour, if that one leads there equally well, at the
+ * same number, and is feasible: what was advertised stays true, and no loop can arise. */
 static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
 {
-    const struct phx__dest *d = route_at(r, node);
+    const struct phx__dest *d = &r->table.at[node];
     const struct phx__offer *offer = phx__route_table_offers(d);
     uint32_t i, best = d->next;
 
@@ -11812,7 +11750,7 @@ static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
         return;
     for (i = 0; i < d->offer_count; i++) {
         const struct phx__offer *h = &offer[i];
-        if (h->seq == d->seq && h->hops + 1 == d->hops && route_feasible(d, h)
+        if (h->seq == d->seq && h->hops + 1 == d->hops && phx__route_is_feasible(d, h->seq, h->hops)
             && route_share_hash(r, node, h->nbr) < route_share_hash(r, node, best))
             best = h->nbr;
     }
@@ -11828,8 +11766,7 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
         return;
     }
     for (i = 1; r->pace.quiet_due && i < r->table.capacity; i++)
-        if (route_at(r, i)->flags & PHX__DEST_KNOWN)
-            route_share(r, i, now);
+        route_share(r, i, now);
     r->pace.quiet_due = 0;
     for (i = 0; i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
@@ -11840,36 +11777,30 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
     }
 }
 
-static int route_forgettable(const struct phx__dest *d, uint64_t now)
+static int route_is_forgettable(const struct phx__dest *d, uint64_t now)
 {
-    return (d->flags & PHX__DEST_KNOWN) && d->hops == PHX__UNREACHABLE && d->pos == PHX__TABLE_FAR
-           && d->offer_count == 0 && now / PHX__SECOND > d->since + ROUTE_FORGET / PHX__SECOND
-           && !(d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED));
-}
-
-static uint32_t route_forget_one(struct phx__route *r, uint64_t now)
-{
-    uint32_t i;
-
-    for (i = 1; i < r->table.capacity; i++) {
-        if (!route_forgettable(route_at(r, i), now))
-            continue;
-        phx__route_table_clear(&r->table, i);
-        r->known--;
-        return i;
-    }
-    return PHX__NONE;
+    return (d->flags & (PHX__DEST_KNOWN | PHX__DEST_DIRTY | PHX__DEST_CHANGED)) == PHX__DEST_KNOWN
+           && d->hops == PHX__UNREACHABLE && d->pos == PHX__TABLE_FAR && d->offer_count == 0
+           && now / PHX__SECOND > d->since + ROUTE_FORGET / PHX__SECOND;
 }
 
 void phx__route_chores(struct phx__route *r, uint64_t now, uint32_t *forgotten)
 {
+    uint32_t i;
+
     phx__route_plan(r, now + ROUTE_FORGET_LOOK);
     route_rise(r, now);
     route_ask_due(r, now);
     route_beats_due(r, now);
-    *forgotten = route_forget_one(r, now);
-    if (*forgotten != PHX__NONE)
-        phx__route_plan(r, now);
+    *forgotten = PHX__NONE;
+    for (i = 1; i < r->table.capacity && *forgotten == PHX__NONE; i++)
+        if (route_is_forgettable(&r->table.at[i], now))
+            *forgotten = i;
+    if (*forgotten == PHX__NONE)
+        return;
+    phx__route_table_clear(&r->table, *forgotten);
+    r->known--;
+    phx__route_plan(r, now);
 }
 
 /* ---- Questions ------------------------------------------------------------------------------- */
@@ -11879,20 +11810,20 @@ int phx__route_take_changed(struct phx__route *r, uint32_t *node)
     if (r->changed.count == 0)
         return 0;
     *node = r->changed.at[--r->changed.count];
-    route_at(r, *node)->flags &= (uint8_t)~PHX__DEST_CHANGED;
+    r->table.at[*node].flags &= (uint8_t)~PHX__DEST_CHANGED;
     return 1;
 }
 
 const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t node)
 {
-    return node < r->table.capacity && (route_at(r, node)->flags & PHX__DEST_KNOWN)
-               ? route_at(r, node)
-               : NULL;
+    if (node >= r->table.capacity || !(r->table.at[node].flags & PHX__DEST_KNOWN))
+        return NULL;
+    return &r->table.at[node];
 }
 
 uint32_t phx__route_next(const struct phx__route *r, uint32_t node)
 {
-    return node < r->table.capacity ? route_at(r, node)->next : PHX__NONE;
+    return node < r->table.capacity ? r->table.at[node].next : PHX__NONE;
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -11917,11 +11848,11 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
         || phx__timer_new(timers, PHX__TIMER_ROUTE_TELL, 0, &r->pace.tell_timer)
         || phx__timer_new(timers, PHX__TIMER_ROUTE_CHORE, 0, &r->pace.chore_timer))
         return PHX_ENOMEM; /* the caller frees r and timers */
-    self = route_at(r, PHX__SELF);
+    self = &r->table.at[PHX__SELF];
     self->incarnation = r->rise.from = incarnation;
     self->hops = 0;
     self->seq = 1;
-    r->digest = route_term(r, PHX__SELF);
+    route_toggle(r, PHX__SELF);
     r->neighbourhood = phx__id_hash(&ids->at[PHX__SELF]);
     r->reachable = 1;
     return 0;
@@ -11939,7 +11870,7 @@ void phx__route_free(struct phx__route *r)
 
 int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, uint64_t now)
 {
-    struct phx__dest *d = route_at(r, PHX__SELF);
+    struct phx__dest *d = &r->table.at[PHX__SELF];
 
     if (phx__route_table_card(&r->table, d, card, size, d->card_version + 1) != 0)
         return PHX_ENOMEM;
@@ -11948,70 +11879,67 @@ int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, ui
 }
 
 /* ======== src/route/advert.c ======== */
-/* advert.c - the routing's third part: which neighbour must be told what, and when. */
+/* advert.c - which neighbour must be sent which entry, and when. */
 #ifdef PHX_LINES
 #line 1 "src/route/advert.c"
 #endif
 /*
- * The argument is in the essay of route.c, point 2: who need not be told is known without sets on the
+ * The argument is in the essay of route.c, point 2: which updates are redundant is known without sets on the
  * wire. This file is that rule (advert_covered), the entries that follow from it (advert_needs), and the
  * pace at which they leave (phx__route_advert_flush).
  *
- * In a crowd that starts, the rule would be asked a thousand times for each link that comes up, and nearly
- * all answers are the same: the hub tells. So one neighbour, the next hop for most destinations, is the
- * *delegate*. A destination is delegated if the delegate advertises it at least as well as we do. Neighbours
- * adjacent to the delegate, by its own word, need no updates about delegated destinations: that is the case
- * of advert_covered in which w is the delegate. The others are few: destinations that are not delegated
- * stand in a list, and those that have changed and are not delegated stand in front of all that have changed.
- * Whether a destination is delegated changes only with the destination, so it is enough to look at those
- * that have changed. After a loss, and where a neighbour was told something that may have to be corrected,
- * all destinations are looked at as if there were no delegate.
+ * In a crowd that starts, the rule would be evaluated a thousand times for each link that comes up, with
+ * nearly always the same result: the hub advertises. So one neighbour, the next hop for most destinations,
+ * is the *delegate*. A destination is delegated if the delegate advertises it at least as well as we do.
+ * Neighbours adjacent to the delegate, by its own entry, need no updates about delegated destinations: that
+ * is the case of advert_covered in which w is the delegate. The other destinations are few: those that are
+ * not delegated are in a list, and the dirty ones that are not delegated stand in front of all that are
+ * dirty. Whether a destination is delegated changes only with the destination, so only dirty ones are
+ * examined. After a loss, and where an entry that was sent may have to be corrected, all destinations are
+ * checked as if there were no delegate.
  */
 /* include "route/route.h" */
 
-/* Isolated changes are told at once. In a burst the wait before the next message doubles from 1 ms up to
- * the 20 ms of the paper's merging, but less where few are known, since then there is little to merge and a
- * start is over in 20 ms; after a pause of twice the wait it starts over. */
+/* Isolated changes are advertised at once. In a burst the wait before the next message doubles from 1 ms up
+ * to the 20 ms of the paper's merging, but less where few nodes are known, since then there is little to
+ * merge and a start is over in 20 ms; after a pause of twice the wait it starts over. */
 #define ADVERT_GAP_MIN (1 * PHX__MS)
 #define ADVERT_GAP_MAX (20 * PHX__MS)
 #define ADVERT_GAP_EACH UINT64_C(50) /* microseconds */
 
-static struct phx__dest *advert_at(const struct phx__route *r, uint32_t node)
+/* With fewer nodes known a delegate saves nothing. */
+#define ADVERT_DELEGATED 16u
+
+/* Has nbr sent an entry that says that it is next to node? */
+static int advert_says_next(const struct phx__route *r, uint32_t nbr, uint32_t node)
 {
-    return &r->table.at[node];
+    const struct phx__offer *h = phx__route_table_offer(&r->table.at[node], nbr);
+
+    return h != NULL && h->hops == 1;
 }
 
-/* Does j's hash say that it is next to every neighbour of ours but perhaps one? *but: that one. */
-static int advert_surrounds(const struct phx__route *r, const struct phx__route_nbr *j,
-                           uint32_t *but)
+/* Does the hash of n say that n is next to all our neighbours, or to all but one that is not v? */
+static int advert_surrounds(const struct phx__route *r, const struct phx__route_nbr *n, uint32_t v)
 {
-    uint64_t differs = j->neighbourhood ^ r->neighbourhood;
+    uint64_t differs = n->neighbourhood ^ r->neighbourhood;
+    uint32_t but;
 
-    *but = PHX__NONE;
-    if (j->neighbourhood == 0)
-        return 0;
-    if (differs == 0)
-        return 1;
-    *but = phx__id_find_hash(r->ids, differs);
-    return *but != PHX__NONE;
+    if (n->neighbourhood == 0 || differs == 0)
+        return n->neighbourhood != 0;
+    but = phx__id_find_hash(r->ids, differs);
+    return but != PHX__NONE && but != v;
 }
 
-/* Is w known to be next to neighbour j? 2: by its own word, so it has decided what to tell j of all that
- * it had told us before. 1: by j's word or a hash, which say nothing of what w has done. */
+/* Is w known to be next to neighbour j? 2: by w's own entry, so w has decided what to advertise to j of all
+ * that it had advertised to us before. 1: by j's entry or a hash, which say nothing of what w has done. */
 static int advert_adjacent(const struct phx__route *r, uint32_t w, const struct phx__route_nbr *j)
 {
     const struct phx__route_nbr *nw = phx__route_nbr(r, w);
-    const struct phx__offer *h = phx__route_table_offer(advert_at(r, j->node), w);
-    uint32_t but;
 
-    if (h != NULL && h->hops == 1)
+    if (advert_says_next(r, w, j->node))
         return 2;
-    h = phx__route_table_offer(advert_at(r, w), j->node);
-    if (h != NULL && h->hops == 1)
-        return 1;
-    if (advert_surrounds(r, j, &but) && but != w)
-        return 1;
-    return nw != NULL && advert_surrounds(r, nw, &but) && but != j->node;
+    return advert_says_next(r, j->node, w) || advert_surrounds(r, j, w)
+           || (nw != NULL && advert_surrounds(r, nw, j->node));
 }
 
 int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint32_t node)
@@ -12021,50 +11949,44 @@ int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint3
     return j != NULL && advert_adjacent(r, node, j) > 0;
 }
 
-/* Will j hear of the route to v as good as ours, or better, without us? The rules are in the essay. */
-static int advert_covered(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j,
-                         int strict)
+/* Will j be sent a route to v as good as ours, or better, by another node? The rules are in the essay. */
+static int advert_covered(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j, int strict)
 {
-    const struct phx__dest *d = advert_at(r, v);
-    const struct phx__offer *h = phx__route_table_offer(d, j->node);
-    uint32_t i, but;
+    const struct phx__dest *d = &r->table.at[v];
+    const struct phx__offer *h = phx__route_table_offer(d, j->node), *offer = phx__route_table_offers(d);
+    uint32_t i;
 
     if (h != NULL && (h->hops == 1 || (h->seq >= d->seq && h->hops <= d->hops + 1)))
         return 1;
-    h = phx__route_table_offer(advert_at(r, j->node), v); /* v says that j is next to it */
-    if (h != NULL && h->hops == 1 && d->hops == 1)
-        return 1;
-    if (d->hops == 1 && advert_surrounds(r, j, &but) && but != v)
+    if (d->hops == 1 && (advert_says_next(r, v, j->node) || advert_surrounds(r, j, v)))
         return 1;
     for (i = 0; i < d->offer_count; i++) {
-        h = &phx__route_table_offers(d)[i];
-        if (h->nbr == j->node || h->seq < d->seq || h->hops > d->hops)
-            continue;
-        if (advert_adjacent(r, h->nbr, j) > (h->hops < d->hops ? 0 : strict ? 2 : 1))
+        h = &offer[i];
+        if (h->nbr != j->node && h->seq >= d->seq && h->hops <= d->hops
+            && advert_adjacent(r, h->nbr, j) > (h->hops < d->hops ? 0 : strict ? 2 : 1))
             return 1;
     }
     return 0;
 }
 
-/* Must neighbour j be told of v now? */
+/* Must neighbour j be sent an entry for v now? */
 static int advert_needs(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
 {
-    const struct phx__dest *d = advert_at(r, v);
+    const struct phx__dest *d = &r->table.at[v];
     const struct phx__advertised *t = phx__route_table_advertised(d, j->node);
 
-    if (PHX__ROUTE_RULES(r)) /* there an owner must hear of its retraction, to answer it */
+    if (PHX__ROUTE_RULES(r)) /* there an owner must receive its own retraction, to answer it */
         return (v == PHX__SELF || r->relay) && (v != j->node || d->hops == PHX__UNREACHABLE)
                && PHX__ROUTE_RULE(r, needs(r, d, j->node));
     if (v == j->node)
-        return t != NULL && t->asked; /* it asked what we know of it: it began a new life too low */
+        return t != NULL && t->asked; /* it asked what we know of it: its new life began too low */
     if (v != PHX__SELF && !r->relay)
         return 0;
-    if (t != NULL && t->asked && d->hops != PHX__UNREACHABLE && d->seq >= t->want
-        && d->next != j->node)
+    if (t != NULL && t->asked && d->hops != PHX__UNREACHABLE && d->seq >= t->want && d->next != j->node)
         return 1;
     if (t != NULL && t->hops != PHX__UNREACHABLE) {
         if (d->hops > t->hops)
-            return 1; /* worse than it believes: always told */
+            return 1; /* worse than was advertised: always */
         if (d->hops == t->hops && d->seq == t->seq)
             return v == PHX__SELF && t->card < d->card_version;
     } else if (d->hops == PHX__UNREACHABLE) {
@@ -12072,36 +11994,25 @@ static int advert_needs(const struct phx__route *r, uint32_t v, const struct phx
     }
     if (v == PHX__SELF)
         return 1;
-    /* A neighbour whose card has not come yet: nobody could find it by what we could tell. */
+    /* A neighbour whose card has not come yet: our entry would not help any node to find it. */
     if (d->next == j->node || d->card_version == 0)
         return 0;
     return !advert_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1);
 }
 
-static void advert_lower_feasible(struct phx__dest *d)
+/* Puts v's entry for j into out[*count]: 0, or PHX_ENOMEM and nothing is noted as advertised. */
+static int advert_put(struct phx__route *r, uint32_t v, uint32_t j, uint32_t *count)
 {
-    if (d->hops == PHX__UNREACHABLE)
-        return;
-    if (d->feasible_hops == PHX__UNREACHABLE || d->seq > d->feasible_seq
-        || (d->seq == d->feasible_seq && d->hops < d->feasible_hops)) {
-        d->feasible_seq = d->seq;
-        d->feasible_hops = d->hops;
-    }
-}
-
-/* Puts v's entry for j into out[count]: 0 or PHX_ENOMEM, and then nothing was promised. */
-static int advert_tell(struct phx__route *r, uint32_t v, uint32_t j, uint32_t count)
-{
-    struct phx__dest *d = advert_at(r, v);
+    struct phx__dest *d = &r->table.at[v];
     const struct phx__advertised *t = phx__route_table_advertised(d, j);
     const struct phx__advertised word = { d->seq, d->card_version, 0, d->hops, 0 };
-    int with_card = t == NULL ? d->card_version > 0 : d->card_version > t->card || t->asked;
+    int with_card = t == NULL || d->card_version > t->card || t->asked;
     struct phx__entry *e;
 
-    if (phx__mem_grow(r->mem, &r->out, &r->out_capacity, count + 1, sizeof *r->out)
+    if (phx__mem_grow(r->mem, &r->out, &r->out_capacity, *count + 1, sizeof *r->out)
         || phx__route_table_advertise(&r->table, d, j, &word) != 0)
         return PHX_ENOMEM;
-    e = &r->out[count];
+    e = &r->out[(*count)++];
     memset(e, 0, sizeof *e);
     e->id = r->ids->at[v];
     e->incarnation = d->incarnation;
@@ -12112,50 +12023,34 @@ static int advert_tell(struct phx__route *r, uint32_t v, uint32_t j, uint32_t co
         e->card = d->card->at;
         e->card_size = d->card->size;
     }
-    advert_lower_feasible(d);
+    if (d->hops != PHX__UNREACHABLE && phx__route_is_feasible(d, d->seq, d->hops)) {
+        d->feasible_seq = d->seq;
+        d->feasible_hops = d->hops;
+    }
     return 0;
 }
 
 /* ---- The delegate ---------------------------------------------------------------------------- */
 
-/* With fewer nodes known a delegate saves nothing. */
-#define ADVERT_DELEGATED 16u
-
 static int advert_is_adjacent_to_delegate(const struct phx__route *r, uint32_t nbr)
 {
-    const struct phx__offer *h = phx__route_table_offer(advert_at(r, nbr), r->delegate);
-
-    return nbr == r->delegate || (h != NULL && h->hops == 1);
+    return nbr == r->delegate || advert_says_next(r, r->delegate, nbr);
 }
 
-static void advert_list_undelegated(struct phx__route *r, uint32_t v)
-{
-    struct phx__dest *d = advert_at(r, v);
-
-    if (d->flags & PHX__DEST_UNDELEGATED)
-        return;
-    if (phx__mem_grow(r->mem, &r->undelegated.at, &r->undelegated.capacity, r->undelegated.count + 1,
-                      sizeof *r->undelegated.at) != 0) {
-        r->delegate = PHX__NONE; /* without the list there is no delegate, and all is looked at */
-        return;
-    }
-    d->flags |= PHX__DEST_UNDELEGATED;
-    r->undelegated.at[r->undelegated.count++] = v;
-}
-
-/* Notes whether v is delegated, and whether it is a neighbour adjacent to the delegate. */
+/* Notes whether v is delegated, and whether v is a neighbour adjacent to the delegate. Without memory for
+ * the list there is no delegate, and everything is checked. */
 static void advert_mark(struct phx__route *r, uint32_t v)
 {
-    struct phx__dest *d = advert_at(r, v);
+    struct phx__dest *d = &r->table.at[v];
     const struct phx__offer *h = phx__route_table_offer(d, r->delegate);
 
+    if (d->pos != PHX__TABLE_FAR)
+        r->nbrs[d->pos].adjacent_to_delegate = (uint8_t)advert_is_adjacent_to_delegate(r, v);
     d->flags &= (uint8_t)~PHX__DEST_DELEGATED;
     if (h != NULL && h->hops <= d->hops && h->seq >= d->seq)
         d->flags |= PHX__DEST_DELEGATED;
-    else
-        advert_list_undelegated(r, v);
-    if (d->pos != PHX__TABLE_FAR)
-        r->nbrs[d->pos].adjacent_to_delegate = (uint8_t)advert_is_adjacent_to_delegate(r, v);
+    else if (phx__route_list(r, &r->undelegated, PHX__DEST_UNDELEGATED, v) != 0)
+        r->delegate = PHX__NONE;
 }
 
 /* Chooses the neighbour that leads to most others. What was noted for the former delegate is forgotten. */
@@ -12169,7 +12064,7 @@ static void advert_choose_delegate(struct phx__route *r)
     for (v = 0; v < r->nbr_count; v++)
         r->nbrs[v].leads_to = 0;
     for (v = 0; v < r->table.capacity; v++) {
-        struct phx__dest *d = advert_at(r, v);
+        struct phx__dest *d = &r->table.at[v];
         struct phx__route_nbr *n = d->next == v ? NULL : phx__route_nbr(r, d->next);
         d->flags &= (uint8_t) ~(PHX__DEST_DELEGATED | PHX__DEST_UNDELEGATED);
         if (n != NULL && ++n->leads_to > most) {
@@ -12178,96 +12073,84 @@ static void advert_choose_delegate(struct phx__route *r)
         }
     }
     for (v = 0; v < r->table.capacity && r->delegate != PHX__NONE; v++)
-        if (advert_at(r, v)->flags & PHX__DEST_KNOWN)
+        if (r->table.at[v].flags & PHX__DEST_KNOWN)
             advert_mark(r, v);
 }
 
-/* Destinations that are delegated by now leave the list. So do forgotten ones: they have lost the flag, or stand
- * in the list a second time. */
+/* Destinations that are delegated by now leave the list. So do forgotten ones: they have lost the flag, or
+ * are in the list a second time. */
 static void advert_sort_undelegated(struct phx__route *r)
 {
     uint32_t i, kept = 0;
 
     for (i = 0; i < r->undelegated.count; i++) {
-        struct phx__dest *d = advert_at(r, r->undelegated.at[i]);
+        struct phx__dest *d = &r->table.at[r->undelegated.at[i]];
         if ((d->flags & PHX__DEST_UNDELEGATED) && !(d->flags & PHX__DEST_DELEGATED))
             r->undelegated.at[kept++] = r->undelegated.at[i];
         d->flags &= (uint8_t)~PHX__DEST_UNDELEGATED;
     }
     for (i = 0; i < kept; i++)
-        advert_at(r, r->undelegated.at[i])->flags |= PHX__DEST_UNDELEGATED;
+        r->table.at[r->undelegated.at[i]].flags |= PHX__DEST_UNDELEGATED;
     r->undelegated.count = kept;
 }
 
-/* Takes note of what has changed. Destinations about which every neighbour must be asked come first in the
- * list of dirty ones: how many. */
-static uint32_t advert_sort_out(struct phx__route *r)
+/* Notes what has changed, and moves the destinations that must be checked against every neighbour to the
+ * front of the dirty list: how many. */
+static uint32_t advert_sort_dirty(struct phx__route *r)
 {
     uint32_t i, count = 0;
 
     if (r->known >= ADVERT_DELEGATED && !PHX__ROUTE_RULES(r) && r->known > 2 * r->delegate_known)
         advert_choose_delegate(r);
-    for (i = 0; i < r->dirty.count && r->delegate != PHX__NONE; i++)
-        advert_mark(r, r->dirty.at[i]);
-    if (r->delegate == PHX__NONE)
-        return r->dirty.count;
-    for (i = 0; i < r->dirty.count; i++) {
+    for (i = 0; i < r->dirty.count && r->delegate != PHX__NONE; i++) {
         uint32_t v = r->dirty.at[i];
-        const struct phx__dest *d = advert_at(r, v);
+        const struct phx__dest *d = &r->table.at[v];
+        advert_mark(r, v);
         if ((d->flags & PHX__DEST_DELEGATED) && !(d->flags & PHX__DEST_LOSS) && d->advertised == NULL)
             continue;
         r->dirty.at[i] = r->dirty.at[count];
         r->dirty.at[count++] = v;
     }
+    if (r->delegate == PHX__NONE)
+        return r->dirty.count;
     advert_sort_undelegated(r);
     return count;
 }
 
-/* ---- Telling --------------------------------------------------------------------------------- */
+/* ---- Flushing -------------------------------------------------------------------------------- */
 
-/* Which destinations to look at for one neighbour: two lists; NULL instead of the first: all. */
-struct advert_view {
-    const uint32_t *at[2];
-    uint32_t count[2];
-};
-
-static void advert_look_for(const struct phx__route *r, struct phx__route_nbr *n, uint32_t urgent,
-                           struct advert_view *out)
+/* Puts the entries that neighbour n needs into out, after the *put that are there: of all destinations (list
+ * NULL) or of those in a list. 1 if memory was short. */
+static int advert_collect(struct phx__route *r, const struct phx__route_nbr *n, const uint32_t *list,
+                          uint32_t count, uint32_t *put)
 {
-    int delegated = r->delegate != PHX__NONE && n->dirty < 2 && !n->relinked;
+    uint32_t i;
+    int failed = 0;
+
+    for (i = 0; i < count; i++) {
+        uint32_t v = list == NULL ? i : list[i];
+        if ((r->table.at[v].flags & PHX__DEST_KNOWN) && advert_needs(r, v, n)
+            && advert_put(r, v, n->node, put) != 0)
+            failed = 1;
+    }
+    return failed;
+}
+
+/* Sends neighbour n all entries that it needs; the first `urgent` of the dirty list whatever is delegated. */
+static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32_t urgent)
+{
+    int delegated = r->delegate != PHX__NONE && n->dirty < 2 && !n->relinked, failed;
+    uint32_t count = 0;
 
     if (n->dirty && delegated)
         n->adjacent_to_delegate = (uint8_t)advert_is_adjacent_to_delegate(r, n->node);
     delegated = delegated && n->adjacent_to_delegate;
-    out->at[0] = r->dirty.at;
-    out->count[0] = delegated ? urgent : r->dirty.count;
-    out->at[1] = r->undelegated.at;
-    out->count[1] = n->dirty && delegated ? r->undelegated.count : 0;
-    if (n->dirty && !delegated) {
-        out->at[0] = NULL;
-        out->count[0] = r->table.capacity;
-    }
-}
-
-/* All that neighbour n needs to be told. */
-static void advert_tell_nbr(struct phx__route *r, struct phx__route_nbr *n, uint32_t urgent)
-{
-    struct advert_view look;
-    int failed = 0, k;
-    uint32_t i, count = 0;
-
-    advert_look_for(r, n, urgent, &look);
-    for (k = 0; k < 2; k++) {
-        for (i = 0; i < look.count[k]; i++) {
-            uint32_t v = look.at[k] == NULL ? i : look.at[k][i];
-            if (!(advert_at(r, v)->flags & PHX__DEST_KNOWN) || !advert_needs(r, v, n))
-                continue;
-            if (advert_tell(r, v, n->node, count) == 0)
-                count++;
-            else
-                failed = 1;
-        }
-    }
+    if (n->dirty && !delegated)
+        failed = advert_collect(r, n, NULL, r->table.capacity, &count);
+    else
+        failed = advert_collect(r, n, r->dirty.at, delegated ? urgent : r->dirty.count, &count);
+    if (n->dirty && delegated)
+        failed |= advert_collect(r, n, r->undelegated.at, r->undelegated.count, &count);
     n->dirty = failed ? 2 : 0;
     n->relinked = 0;
     if (count == 0)
@@ -12279,35 +12162,34 @@ static void advert_tell_nbr(struct phx__route *r, struct phx__route_nbr *n, uint
     r->ops.update(r->ops.ctx, n->node, r->out, count);
 }
 
-/* From here on everybody who relied on our links with these nodes knows that the links are gone. What could
- * not be taken out for lack of memory is taken out when there is a link again. */
+/* From here on every node that relied on our links with these nodes knows that the links are gone. What
+ * cannot be taken out for lack of memory is taken out when there is a link again. */
 static void advert_drop_lapsed(struct phx__route *r)
 {
-    uint32_t node, v;
+    uint32_t node;
 
     for (node = 1; r->lapsed > 0 && node < r->table.capacity; node++) {
-        if (!(advert_at(r, node)->flags & PHX__DEST_LAPSED))
+        if (!(r->table.at[node].flags & PHX__DEST_LAPSED))
             continue;
-        for (v = 0; v < r->table.capacity; v++)
-            r->leftover |= phx__route_table_advertise(&r->table, advert_at(r, v), node, NULL) != 0;
-        advert_at(r, node)->flags &= (uint8_t)~PHX__DEST_LAPSED;
+        r->leftover |= phx__route_table_forget_nbr(&r->table, node) != 0;
+        r->table.at[node].flags &= (uint8_t)~PHX__DEST_LAPSED;
         r->lapsed--;
     }
 }
 
-static void advert_tell_all(struct phx__route *r)
+static void advert_update_all(struct phx__route *r)
 {
-    uint32_t i, urgent = advert_sort_out(r);
+    uint32_t i, urgent = advert_sort_dirty(r);
 
     r->pace.look = r->pace.urgent = 0;
     for (i = 0; i < r->nbr_count; i++) {
-        advert_tell_nbr(r, &r->nbrs[i], urgent);
+        advert_update(r, &r->nbrs[i], urgent);
         r->pace.look |= r->nbrs[i].dirty != 0;
     }
-    if (r->pace.look) /* no memory for some of it: again, soon */
+    if (r->pace.look) /* memory was short: again, soon */
         phx__timer_set(r->timers, r->pace.tell_timer, r->pace.told_at + ADVERT_GAP_MAX);
     for (i = 0; i < r->dirty.count; i++)
-        advert_at(r, r->dirty.at[i])->flags &= (uint8_t) ~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
+        r->table.at[r->dirty.at[i]].flags &= (uint8_t) ~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
     r->dirty.count = 0;
     advert_drop_lapsed(r);
 }
@@ -12317,40 +12199,33 @@ static void advert_beat_shrunk(struct phx__route *r)
 {
     uint32_t i;
 
-    if (!r->pace.shrunk)
-        return;
     r->pace.shrunk = 0;
     for (i = 0; i < r->nbr_count; i++)
         if (r->nbrs[i].neighbourhood_told != 0 && r->nbrs[i].neighbourhood_told != r->neighbourhood)
             r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
 }
 
-static uint64_t advert_next_gap(const struct phx__route *r)
-{
-    uint64_t most = ADVERT_GAP_MIN + r->known * ADVERT_GAP_EACH, gap = r->pace.gap * 2;
-
-    if (most > ADVERT_GAP_MAX)
-        most = ADVERT_GAP_MAX;
-    return gap < ADVERT_GAP_MIN ? ADVERT_GAP_MIN : gap < most ? gap : most;
-}
-
 void phx__route_advert_flush(struct phx__route *r, uint64_t now)
 {
-    if (r->dirty.count == 0 && !r->pace.look && !r->pace.shrunk)
+    struct phx__route_pace *pace = &r->pace;
+    uint64_t most = ADVERT_GAP_MIN + r->known * ADVERT_GAP_EACH, gap;
+
+    if (r->dirty.count == 0 && !pace->look && !pace->shrunk)
         return;
-    if (now > r->pace.told_at + 2 * r->pace.gap)
-        r->pace.gap = 0;
-    if (!r->pace.urgent && now < r->pace.told_at + r->pace.gap) {
-        phx__timer_set(r->timers, r->pace.tell_timer, r->pace.told_at + r->pace.gap);
+    gap = now > pace->told_at + 2 * pace->gap ? 0 : pace->gap;
+    if (!pace->urgent && now < pace->told_at + gap) {
+        phx__timer_set(r->timers, pace->tell_timer, pace->told_at + gap);
         return;
     }
-    phx__timer_stop(r->timers, r->pace.tell_timer);
-    r->pace.gap = advert_next_gap(r);
-    r->pace.told_at = now;
-    advert_tell_all(r);
-    advert_beat_shrunk(r);
+    phx__timer_stop(r->timers, pace->tell_timer);
+    most = most < ADVERT_GAP_MAX ? most : ADVERT_GAP_MAX;
+    pace->gap = gap == 0 ? ADVERT_GAP_MIN : 2 * gap < most ? 2 * gap : most;
+    pace->told_at = now;
+    advert_update_all(r);
+    if (pace->shrunk > 0)
+        advert_beat_shrunk(r);
     if (r->nbr_count > 0) {
-        r->pace.quiet_due = 1;
+        pace->quiet_due = 1;
         phx__route_plan(r, phx__route_quiet_at(r));
     }
 }
