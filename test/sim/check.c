@@ -562,7 +562,7 @@ static size_t queued_bytes(const struct phx__post *post, size_t *held)
         int counts = b->state != PHX__BOX_LOCAL;
         for (l = b->head; l != NULL; l = l->next) {
             sum += phx__post_flow_message_bytes(&l->message);
-            *held += counts ? phx__post_store_cost_of(l) : 0;
+            *held += counts ? phx__post_store_cost(l->message.size + l->message.rest_size) : 0;
         }
     }
     for (i = 0; i < post->node_capacity; i++)

@@ -40,7 +40,7 @@ struct late_ack {
     int gap, target;
     uint8_t returns[PHX__RETURNS * PHX__RETURN_SIZE];
 };
-struct letterbox { /* what one node got of one (sender, name) */
+struct sequence { /* what one node got of one (sender, name) */
     uint64_t next;
 };
 struct node {
@@ -65,7 +65,7 @@ struct world {
     struct phx__rnd rnd;
     uint64_t now;
     /* per sender and name: the next tag that must arrive, wherever the name is */
-    struct letterbox box[NODES][NAMES];
+    struct sequence box[NODES][NAMES];
     uint64_t got, bytes;
     unsigned loss; /* of a thousand frames */
     unsigned ack_loss;

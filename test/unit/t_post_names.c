@@ -116,7 +116,7 @@ static void test_gate(void)
     ok(w->got == 4 && w->order_errors == 1 && w->box[0][3].next == 6,
        "the others went to the other, in order, but for two that are missing");
     ok(w->token[3].count == 1 && w->token[6].count == 1, "outcomes");
-    /* All letters taken back, and the name where it was: the gate is no more. */
+    /* All queued messages cancelled, and the name where it was: the gate is no more. */
     all_see(w, 3, 1);
     turns(w, 20, 1000);
     w->frozen = 1;

@@ -290,8 +290,8 @@ static void test_run_large(void)
 
 static void test_run_rescue(void)
 {
-    /* Goal: runs to a node that fails go to the heir whole and in order, each as one letter; and if the
-     * node comes back, what had gone out to it does not go there twice. */
+    /* Goal: runs to a node that fails go to the heir whole and in order, each as one queued message; and if
+     * the node comes back, what had gone out to it does not go there twice. */
     struct world *w = world_new(1, NULL);
     struct node *n = &w->node[0];
     long calls;
@@ -472,7 +472,7 @@ static void test_return_without_memory(void)
     see(w, 0, 3, 1);
     for (i = 1; i <= 5; i++)
         check(send_size(n, 3, i == 3 ? 100000 : 10, (uint64_t)i, 0, 0) == 0, "sent");
-    n->heap.fail_from = n->heap.calls + 3; /* two letters, and no more */
+    n->heap.fail_from = n->heap.calls + 3; /* two queued messages, and no more */
     turns(w, 300, 1000);
     ok(n->post.store.queued < 5 && n->post.pending.count == 5, "what cannot be kept is not taken");
     n->heap.fail_from = 0;
