@@ -77,9 +77,6 @@ enum dial_verdict {
     DIAL_DUPLICATE /* not a failure */
 };
 
-/* What a change made possible; see dial_bounds. */
-enum dial_bound { DIAL_FULL = 1, DIAL_SPARSE = 2 };
-
 /* ---- Small questions */
 
 static void dial_clock(struct phx__dial *d, uint64_t now)
@@ -556,7 +553,8 @@ static int dial_replace(struct phx__dial *d, struct phx__dial_target *t, const s
 }
 
 /* Other addresses for a node that had some. PHX_ENOMEM: nothing changed. */
-static int dial_renew(struct phx__dial *d, struct phx__dial_target *t, const struct phx_address *a, uint32_t n)
+static int dial_renew(struct phx__dial *d, struct phx__dial_target *t, const struct phx_address *a,
+                      uint32_t n)
 {
     int some = dial_replace(d, t, a, n);
     uint64_t delay;
@@ -623,10 +621,10 @@ static void dial_drop_addrs(struct phx__dial *d, uint32_t node)
 
 /* ---- The bound */
 
+/* Two bits: no more links; more nodes than links. */
 static int dial_bounds(const struct phx__dial *d)
 {
-    return (d->links >= d->limits.max_links ? DIAL_FULL : 0)
-           | (d->targets.known > d->limits.max_links ? DIAL_SPARSE : 0);
+    return (d->links >= d->limits.max_links) | (d->targets.known > d->limits.max_links) << 1;
 }
 
 /* If a bound that held before does not hold any more, targets at rest may dial again. This looks at all of
@@ -686,6 +684,12 @@ void phx__dial_listening(struct phx__dial *d, int yes)
     d->listening = yes;
 }
 
+/* Are these its addresses, in whatever order? */
+static int dial_is_at(const struct phx__dial_target *t, const struct phx_address *a, uint32_t n)
+{
+    return phx__dial_addr_is_same(t->at, t->count, a, n);
+}
+
 int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count, uint64_t now)
 {
     struct phx_address order[PHX__DIAL_ADDRESSES];
@@ -697,7 +701,7 @@ int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t cou
     if (n == 0)
         return PHX_EINVAL;
     for (k = 0; k < ts->hub_count; k++)
-        if (phx__dial_target_is_at(&ts->at[ts->hubs[k]], order, n))
+        if (dial_is_at(&ts->at[ts->hubs[k]], order, n))
             return 0;
     if (ts->hub_count == PHX__DIAL_HUBS)
         return PHX_ELIMIT;
@@ -725,7 +729,7 @@ int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_add
         dial_drop_addrs(d, node);
     else if (d->targets.nodes[node].target == 0)
         err = dial_learn(d, node, order, n);
-    else if (t != NULL && !phx__dial_target_is_at(t, order, n)) /* without a target, its card says them */
+    else if (t != NULL && !dial_is_at(t, order, n)) /* without a target, its card says them */
         err = dial_renew(d, t, order, n);
     if (err != 0)
         return err;

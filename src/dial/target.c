@@ -88,11 +88,6 @@ uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uint32_t node
     return count;
 }
 
-int phx__dial_target_is_at(const struct phx__dial_target *t, const struct phx_address *a, uint32_t n)
-{
-    return phx__dial_addr_is_same(t->at, t->count, a, n);
-}
-
 int phx__dial_target_is_fresh(const struct phx__dial_targets *ts, const struct phx__dial_target *t)
 {
     return t != NULL && !t->hub && t->fresh > 0 && !ts->nodes[t->node].wanted;

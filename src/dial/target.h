@@ -62,11 +62,9 @@ PHX_PRIVATE struct phx__dial_target *phx__dial_target_of(const struct phx__dial_
 /* All that stand for a node: its own and hubs where it was met. How many. */
 PHX_PRIVATE uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uint32_t node,
                                            struct phx__dial_target *out[PHX__DIAL_HUBS + 1]);
-/* Are these its addresses, in whatever order? */
-PHX_PRIVATE int phx__dial_target_is_at(const struct phx__dial_target *t, const struct phx_address *a,
-                                       uint32_t n);
 /* Is this a node that was never dialled and that nobody needs at once? Not NULL. */
-PHX_PRIVATE int phx__dial_target_is_fresh(const struct phx__dial_targets *ts, const struct phx__dial_target *t);
+PHX_PRIVATE int phx__dial_target_is_fresh(const struct phx__dial_targets *ts,
+                                          const struct phx__dial_target *t);
 /* A node with addresses becomes known: does it do without a target for the time being? */
 PHX_PRIVATE int phx__dial_target_can_wait(const struct phx__dial_targets *ts, uint32_t node,
                                           uint32_t max_links);
