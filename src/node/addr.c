@@ -1,28 +1,28 @@
 /* addr.c - how this node is seen from outside: its own addresses, learnt from its links. */
 /*
- * What a node tells others of itself are the addresses where it listens, what phx_advertise added, and what
- * it learns here from each link that comes up:
+ * A node tells others where it listens, what phx_advertise added, and what each new link teaches:
  *
- *  1. Our end of the link, for listeners on all interfaces. It is a fact.
- *  2. What the peer sees, which the hello tells ("observed" in src/WIRE.md). It is hearsay of one peer, so it
- *     counts when two agree: two nodes, at two hosts. There are two kinds:
+ *  1. Our end of the link, for listeners on all interfaces. This is a fact.
+ *  2. What the peer sees, which the hello tells ("observed" in src/WIRE.md). This is hearsay. It counts when
+ *     two peers at two hosts agree. There are two kinds:
  *      - The peer dialled us: then this address, port and all, led to us. Behind a forwarded port that is
  *        how a hub learns what its users were told.
- *      - We dialled: then the peer saw our address after all translation, but the port of this one
- *        connection, which is not the one we listen on. It says something of the listener only if the port
- *        came through unchanged: then the translator keeps ports, as a cloud's 1:1 address does, and the
- *        outside host with our listening port is worth a try. (PITFALLS 20 asks for links dialled from
- *        the listening port. We dial from any port, since two connections from one port cannot go to
- *        one address, and the system offers it for TCP only with SO_REUSEPORT on the listener, which lets
- *        others of the same user take our connections. A port that is kept is evidence as good.)
- *     Such an address is a candidate and no more: who dials it proves who answers, and a router that keeps
- *     ports without letting anybody in costs others one dial a minute that gives way (slot.c).
+ *      - We dialled: then the peer saw our address after all translation, but the port of this connection,
+ *        not the one we listen on. If the port came through unchanged, the translator keeps ports, as a
+ *        cloud's 1:1 address does, and the outside host with our listening port is worth a try. (To dial
+ *        from the listening port itself, TCP needs SO_REUSEPORT, and others could take our connections.)
+ *     Such an address is only a candidate: a dial proves who answers. A router that keeps ports without
+ *     letting anybody in costs others one dial a minute that gives way (dial/slot.c).
  *
- * A card has room for 8 addresses. What was learnt gives way to what is learnt, the oldest first; what the
- * host said stays. When our end of a link has an address never seen before, this node is in another
- * network, and disc dials again what failed.
- */
-#include "node/state.h"
+ * A card has room for 8 addresses. The oldest learnt one gives way to a new one; what the host said stays.
+ * When our end of a link has a new address, this node is in another network and repeats dials that failed. */
+#include "node/addr.h"
+
+void phx__node_addr_init(struct phx__node_addr *a, const struct phx__node_addr_ops *ops)
+{
+    memset(a, 0, sizeof *a);
+    a->ops = *ops;
+}
 
 static int node_addr_is_ip(const struct phx_address *a)
 {
@@ -34,168 +34,170 @@ static int node_addr_same_host(const struct phx_address *a, const struct phx_add
     return a->family == b->family && memcmp(a->ip, b->ip, sizeof a->ip) == 0;
 }
 
-/* Tells others of it: 1 if it is new. */
-static int node_addr_learn(phx *p, const struct phx_address *a)
+static int node_addr_is_known(const struct phx__node_addr *a, const struct phx_address *at)
 {
-    int err = phx__node_step_own_address(p, a);
-    uint8_t i;
+    uint8_t i = 0;
 
-    if (err == PHX_ELIMIT) {
-        for (i = 0; i < p->own_count && !(p->own_learnt & 1u << i); i++)
-            ;
-        if (i == p->own_count)
-            return 0;
-        p->own_count--;
-        memmove(&p->own[i], &p->own[i + 1], (p->own_count - i) * sizeof p->own[0]);
-        p->own_learnt = (uint8_t)((p->own_learnt & ((1u << i) - 1)) | (p->own_learnt >> 1 & ~0u << i));
-        err = phx__node_step_own_address(p, a);
-    }
-    if (err <= 0)
+    while (i < a->count && !phx__addr_equal(&a->at[i], at))
+        i++;
+    return i < a->count;
+}
+
+int phx__node_addr_add(struct phx__node_addr *a, const struct phx_address *at)
+{
+    if (node_addr_is_known(a, at))
         return 0;
-    p->own_learnt = (uint8_t)(p->own_learnt | 1u << (p->own_count - 1));
-    p->card_stale = 1;
+    if (a->count == PHX__CARD_ADDRESSES)
+        return PHX_ELIMIT;
+    a->at[a->count++] = *at;
+    return 1;
+}
+
+static void node_addr_drop_oldest(struct phx__node_addr *a)
+{
+    unsigned i = 0;
+
+    if (a->learnt == 0)
+        return; /* all are the host's */
+    while (!(a->learnt & 1u << i))
+        i++;
+    a->count--;
+    memmove(&a->at[i], &a->at[i + 1], (a->count - i) * sizeof a->at[0]);
+    a->learnt = (uint8_t)((a->learnt & ((1u << i) - 1)) | (a->learnt >> 1 & ~0u << i));
+}
+
+/* 1 if it is new. */
+static int node_addr_put(struct phx__node_addr *a, const struct phx_address *at)
+{
+    if (a->count == PHX__CARD_ADDRESSES && !node_addr_is_known(a, at))
+        node_addr_drop_oldest(a);
+    if (phx__node_addr_add(a, at) <= 0)
+        return 0;
+    a->learnt = (uint8_t)(a->learnt | 1u << (a->count - 1));
+    a->changed = 1;
     return 1;
 }
 
 /* ---- Our end --------------------------------------------------------------------------------- */
 
-static void node_addr_here(phx *p, const struct phx_address *here)
+static void node_addr_here(struct phx__node_addr *a, const struct phx_address *here)
 {
-    struct phx_address a;
-    int i;
+    const struct phx_address *at;
+    struct phx_address mine;
+    uint32_t i;
 
-    for (i = 0; i < p->listener_count; i++) {
-        const struct phx_address *at = &p->listeners[i].address;
+    for (i = 0; (at = a->ops.listener(a->ops.ctx, i)) != NULL; i++) {
         if (!phx__addr_is_any(at) || here->family != at->family)
             continue;
-        a = *at;
-        memcpy(a.ip, here->ip, sizeof a.ip);
-        (void)node_addr_learn(p, &a);
+        mine = *at;
+        memcpy(mine.ip, here->ip, sizeof mine.ip);
+        (void)node_addr_put(a, &mine);
     }
 }
 
-static uint64_t node_addr_host_hash(const struct phx_address *a)
+/* The first network is no news. A host with more addresses than there is room for seems to move with each
+ * link, which costs a dial of the nodes that are not linked. */
+static void node_addr_moved(struct phx__node_addr *a, const struct phx_address *here)
 {
     struct phx_id ip;
-
-    memcpy(ip.b, a->ip, sizeof ip.b);
-    return phx__id_hash(&ip) ^ phx__map_mix(a->family);
-}
-
-/* The first networks we are in are no news. A host with more addresses than there is room for moves with each
- * link, as far as this can tell: each costs a dial of those that are not linked. */
-static void node_addr_moved(phx *p, const struct phx_address *here)
-{
-    uint64_t host = node_addr_host_hash(here);
+    uint64_t host;
     uint32_t i;
 
     if (phx__addr_is_local(here))
         return;
-    for (i = 0; i < PHX__COUNT(p->here); i++)
-        if (p->here[i] == host)
+    memcpy(ip.b, here->ip, sizeof ip.b);
+    host = phx__id_hash(&ip) ^ phx__map_mix(here->family);
+    for (i = 0; i < PHX__COUNT(a->here); i++)
+        if (a->here[i] == host)
             return;
-    if (p->here_count > 0)
-        phx__dial_moved(&p->dial, p->now);
-    p->here[p->here_count++ % PHX__COUNT(p->here)] = host;
+    if (a->here_count > 0)
+        a->ops.moved(a->ops.ctx);
+    a->here[a->here_count++ % PHX__COUNT(a->here)] = host;
 }
 
 /* ---- What others see ------------------------------------------------------------------------- */
 
-/* The listener that would be reached at this outside host if nothing translated ports. */
-static const struct phx__listener *node_addr_listener(const phx *p, const struct phx_address *here)
+/* A listener on all interfaces; with `here`, only one that takes connections to that address. Or NULL. */
+static const struct phx_address *node_addr_listener(const struct phx__node_addr *a,
+                                                    const struct phx_address *here)
 {
-    int i;
+    const struct phx_address *at;
+    uint32_t i;
 
-    for (i = 0; i < p->listener_count; i++) {
-        const struct phx_address *at = &p->listeners[i].address;
-        if (at->family == here->family && (phx__addr_is_any(at) || node_addr_same_host(at, here)))
-            return &p->listeners[i];
-    }
+    for (i = 0; (at = a->ops.listener(a->ops.ctx, i)) != NULL; i++)
+        if (phx__addr_is_any(at) ? here == NULL || at->family == here->family
+                                 : here != NULL && node_addr_same_host(at, here))
+            return at;
     return NULL;
 }
 
-/* Where, by this link, others may find us: 1 and *out, or 0. */
-static int node_addr_evidence(const phx *p, const struct phx__link *l, const struct phx_address *here,
-                         struct phx_address *out)
+/* Where others may find us, by this link: 1 and *out, or 0. */
+static int node_addr_evidence(const struct phx__node_addr *a, const struct phx__node_addr_link *l,
+                              const struct phx_address *here, struct phx_address *out)
 {
-    const struct phx_address *seen = &l->observed;
-    const struct phx__listener *at;
+    const struct phx_address *seen = l->observed, *at;
 
-    if (!node_addr_is_ip(seen) || !node_addr_is_ip(&l->address) || phx__addr_is_local(seen)
+    if (l->same_host || !node_addr_is_ip(seen) || !node_addr_is_ip(l->peer) || phx__addr_is_local(seen)
         || phx__addr_is_any(seen) || seen->port == 0)
         return 0;
     *out = *seen;
-    out->tls = l->secure; /* as the listener that it came in by */
+    out->tls = (unsigned char)l->secure; /* as the listener that it came in by */
     if (!l->dialer)
         return 1;
     if (seen->port != here->port || node_addr_same_host(seen, here)
-        || (at = node_addr_listener(p, here)) == NULL)
+        || (at = node_addr_listener(a, here)) == NULL)
         return 0;
-    *out = at->address;
+    *out = *at;
     out->family = seen->family;
     memcpy(out->ip, seen->ip, sizeof out->ip);
     return 1;
 }
 
-static void node_addr_seen(phx *p, const struct phx__link *l, const struct phx_address *at)
+/* Each peer has one observation, its latest. */
+static void node_addr_observe(struct phx__node_addr *a, const struct phx__node_addr_link *l,
+                              const struct phx_address *at)
 {
-    struct phx__observation *s, *mine = NULL;
-    char text[PHX_ADDRESS_TEXT];
+    struct phx__observation *mine = NULL;
     uint32_t i;
 
-    for (i = 0; i < p->own_count; i++)
-        if (phx__addr_equal(&p->own[i], at))
-            return;
-    for (i = 0; i < PHX__COUNT(p->sights); i++) {
-        s = &p->sights[i];
-        if (phx__id_equal(&s->by, &l->id))
-            mine = s;
-        else if (phx__addr_equal(&s->at, at) && !node_addr_same_host(&s->from, &l->address))
-            break;
-    }
-    if (i < PHX__COUNT(p->sights)) {
-        if (node_addr_learn(p, at))
-            phx__node_log(p, PHX_LOG_INFO, "others see this node at %s", phx_address_text(at, text));
+    if (node_addr_is_known(a, at))
         return;
+    for (i = 0; i < PHX__COUNT(a->observation); i++) {
+        struct phx__observation *o = &a->observation[i];
+        if (phx__id_equal(&o->by, l->id)) {
+            mine = o;
+        } else if (phx__addr_equal(&o->at, at) && !node_addr_same_host(&o->from, l->peer)) {
+            if (node_addr_put(a, at))
+                a->ops.agreed(a->ops.ctx, at);
+            return;
+        }
     }
     if (mine == NULL)
-        mine = &p->sights[p->sight_next++ % PHX__COUNT(p->sights)];
-    mine->by = l->id;
-    mine->from = l->address;
+        mine = &a->observation[a->observation_next++ % PHX__COUNT(a->observation)];
+    mine->by = *l->id;
+    mine->from = *l->peer;
     mine->at = *at;
 }
 
-/* A peer on this host that sees us there says nothing of our networks, and where no listener is on all
- * interfaces there is nothing to fill in: hundreds that start on one host need not ask. */
-static int node_addr_is_idle(const phx *p, const struct phx__link *l)
+/* A peer on this host that sees us there says nothing of our networks, and our own end says nothing without a
+ * listener on all interfaces: hundreds of nodes that start on one host need not ask for it. */
+int phx__node_addr_is_idle(const struct phx__node_addr *a, const struct phx__node_addr_link *l)
 {
-    int i;
-
-    for (i = 0; i < p->listener_count; i++)
-        if (phx__addr_is_any(&p->listeners[i].address))
-            return 0;
-    return phx__addr_is_local(&l->address) && phx__addr_is_local(&l->observed);
+    return node_addr_listener(a, NULL) == NULL && phx__addr_is_local(l->peer)
+           && phx__addr_is_local(l->observed);
 }
 
-void phx__node_addr_learn(phx *p, const struct phx__link *l)
+int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__node_addr_link *l,
+                         const struct phx_address *here)
 {
-    struct phx_address here, at;
+    struct phx_address at;
 
-    if (node_addr_is_idle(p, l))
-        return;
-    memset(&here, 0, sizeof here);
-    if (l->same_host) {
-        if (!phx__node_samehost_here(p, l, &here))
-            return;
-    } else {
-        p->set.os_calls++;
-        if (p->os.local(p->os.world, l->handle, &here) != 0)
-            return;
-    }
-    if (!node_addr_is_ip(&here))
-        return;
-    node_addr_here(p, &here);
-    node_addr_moved(p, &here);
-    if (!l->same_host && node_addr_evidence(p, l, &here, &at))
-        node_addr_seen(p, l, &at);
+    a->changed = 0;
+    if (!node_addr_is_ip(here))
+        return 0;
+    node_addr_here(a, here);
+    node_addr_moved(a, here);
+    if (node_addr_evidence(a, l, here, &at))
+        node_addr_observe(a, l, &at);
+    return a->changed;
 }

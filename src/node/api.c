@@ -3,17 +3,6 @@
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
-const char *phx_strerror(int error)
-{
-    switch (error) {
-#define PHX_ERROR_TEXT(name, value, text) \
-    case value: return text;
-        PHX_ERRORS(PHX_ERROR_TEXT)
-#undef PHX_ERROR_TEXT
-    default: return "unknown error";
-    }
-}
-
 const char *phx_version(void)
 {
     return PHX_VERSION;
@@ -43,6 +32,24 @@ void phx_config_init(struct phx_config *cfg)
     cfg->log_level = PHX_LOG_INFO;
 }
 
+int phx_detector_preset(struct phx_detector *d, int preset)
+{
+    static const struct phx_detector presets[] = {
+        /* An idle link says something within 90 s: clouds forget translations after 240 s, and many home
+         * routers and firewalls after 120 s. */
+        { 2, 5 * PHX__SECOND, 90 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
+        { 2, 5 * PHX__SECOND, 200 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
+        /* 1.7 s together. The patience is the largest part: it is what a scheduler under load, a lost packet
+         * (sent again after 200 ms and more) or a page fault may use up. */
+        { 2, 400 * PHX__MS, 20 * PHX__SECOND, 800 * PHX__MS, 500 * PHX__MS },
+    };
+
+    if (d == NULL || preset < 0 || preset >= (int)PHX__COUNT(presets))
+        return PHX_EINVAL;
+    *d = presets[preset];
+    return 0;
+}
+
 static int api_within(uint64_t value, uint64_t low, uint64_t high)
 {
     return value >= low && value <= high;
@@ -54,7 +61,36 @@ static int api_time(uint64_t us)
     return api_within(us, PHX__MS, 86400 * PHX__SECOND);
 }
 
-int phx__node_api_config_check(const struct phx_config *c)
+/* Below 10 ms a heartbeat is a spin. */
+static int api_detector_time(uint64_t us)
+{
+    return api_within(us, 10 * PHX__MS, 86400 * PHX__SECOND);
+}
+
+static int api_detector_check(const struct phx_detector *d)
+{
+    if (d->monitors < 1 || d->monitors > 255 || !api_detector_time(d->interval_us)
+        || !api_detector_time(d->insurance_us) || !api_detector_time(d->timeout_us)
+        || !api_detector_time(d->broken_us) || d->insurance_us < d->interval_us)
+        return PHX_EINVAL;
+    return 0;
+}
+
+int phx_set_detector(phx *p, const struct phx_detector *d)
+{
+    if (p == NULL || d == NULL || api_detector_check(d) != 0)
+        return PHX_EINVAL;
+    p->cfg.detector = *d;
+    phx__detect_limits(&p->detect, d);
+    return 0;
+}
+
+void phx_get_detector(const phx *p, struct phx_detector *out)
+{
+    *out = p->cfg.detector;
+}
+
+static int api_config_check(const struct phx_config *c)
 {
     size_t cluster = c->cluster == NULL ? 0 : strlen(c->cluster);
 
@@ -71,7 +107,7 @@ int phx__node_api_config_check(const struct phx_config *c)
         || !api_within(c->step_bytes, 80u << 10, 1u << 26))
         return PHX_EINVAL;
     if (!api_time(c->dial_timeout_us) || !api_time(c->retry_min_us) || !api_time(c->retry_max_us)
-        || c->retry_min_us > c->retry_max_us || phx__node_suspect_detector_check(&c->detector) != 0)
+        || c->retry_min_us > c->retry_max_us || api_detector_check(&c->detector) != 0)
         return PHX_EINVAL;
     if (c->on_begin != NULL && c->on_abandon == NULL)
         return PHX_EINVAL; /* it would never see some of its buffers again */
@@ -81,6 +117,45 @@ int phx__node_api_config_check(const struct phx_config *c)
         || (c->alloc != NULL && c->alloc->alloc == NULL))
         return PHX_EINVAL;
     return 0;
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
+{
+    struct phx__mem mem;
+    phx *p;
+    int err;
+
+    if (out == NULL)
+        return PHX_EINVAL;
+    *out = NULL;
+    if (cfg == NULL)
+        return PHX_EINVAL;
+    if ((err = api_config_check(cfg)) != 0)
+        return err;
+    phx__mem_init(&mem, cfg->alloc, cfg->mem_limit);
+    p = phx__mem_zero(&mem, sizeof *p);
+    if (p == NULL)
+        return PHX_ENOMEM;
+    p->mem = mem;
+    err = phx__node_step_open(p, cfg, now_us);
+    if (err != 0) {
+        phx__node_step_free(p);
+        return err;
+    }
+    *out = p;
+    return 0;
+}
+
+void phx_free(phx *p)
+{
+    if (p == NULL)
+        return;
+    if (p->step.active)
+        p->step.free_later = 1;
+    else
+        phx__node_step_free(p);
 }
 
 /* ---- Addresses ------------------------------------------------------------------------------- */
@@ -108,42 +183,9 @@ static int api_resolve(phx *p, const char *text, struct phx_address *out, int ca
         out[i].port = parsed.port;
         out[i].tls = parsed.tls || p->cfg.tls;
     }
-    if (n > 0 && out[0].tls && (err = phx__node_keys_tls(p)) != 0)
+    if (n > 0 && out[0].tls && (err = phx__node_keys_tls(&p->keys)) != 0)
         return err;
     return n == 0 ? PHX_ERESOLVE : n;
-}
-
-static int api_listen_at(phx *p, struct phx_address *a)
-{
-    struct phx__listener *at = &p->listeners[p->listener_count];
-    int err, handle, tls = a->tls;
-
-    if (p->listener_count == (int)PHX__LISTENERS)
-        return PHX_ELIMIT;
-    if (!phx__node_keys_is_secure(p, a))
-        return PHX_EINSECURE;
-    p->set.os_calls += 2;
-    err = p->os.listen(p->os.world, a, &handle);
-    if (err != 0)
-        return err;
-    err = phx__map_put(&p->handles, (uint64_t)handle,
-                       PHX__LISTENER_SLOT | (uint32_t)p->listener_count);
-    if (err == 0 && (err = p->os.watch(p->os.world, handle, PHX_READ)) != 0)
-        phx__map_del(&p->handles, (uint64_t)handle);
-    if (err != 0) {
-        p->os.close(p->os.world, handle);
-        return err;
-    }
-    at->handle = handle;
-    at->paused = 0;
-    a->tls = (unsigned char)tls; /* the world knows nothing of it */
-    at->address = *a;
-    phx__node_samehost_listen(p, p->listener_count++);
-    phx__dial_listening(&p->dial, 1);
-    if (!phx__addr_is_any(a))
-        (void)phx__node_step_own_address(p, a); /* a ninth address is not worth a failure */
-    p->card_stale = 1;
-    return 0;
 }
 
 /* A name with several addresses, "localhost" say, listens on each; one that works is enough. */
@@ -154,7 +196,7 @@ int phx_listen(phx *p, const char *address)
 
     if (p == NULL)
         return PHX_EINVAL;
-    if (p->closing)
+    if (p->leave.closing)
         return PHX_ECLOSED;
     n = api_resolve(p, address, a, (int)PHX__LISTENERS);
     if (n < 0)
@@ -162,8 +204,8 @@ int phx_listen(phx *p, const char *address)
     for (i = 0; i < n; i++) {
         int one;
         if (i > 0 && a[i].port == 0 && done)
-            a[i].port = p->listeners[p->listener_count - 1].address.port;
-        one = api_listen_at(p, &a[i]);
+            a[i].port = p->listeners.at[p->listeners.count - 1].address.port;
+        one = phx__node_links_listen(p, &a[i]);
         done += one == 0;
         if (one != 0 && err == 0)
             err = one;
@@ -175,9 +217,9 @@ int phx_listening(const phx *p, int index, struct phx_address *out)
 {
     if (p == NULL || out == NULL)
         return PHX_EINVAL;
-    if (index < 0 || index >= p->listener_count)
+    if (index < 0 || index >= p->listeners.count)
         return PHX_ENOTFOUND;
-    *out = p->listeners[index].address;
+    *out = p->listeners.at[index].address;
     return 0;
 }
 
@@ -201,10 +243,10 @@ int phx_advertise(phx *p, const char *address)
         return PHX_EADDRESS;
     }
     a.tls = a.family != PHX_UNIX && (parsed.tls || p->cfg.tls);
-    if (!phx__node_keys_is_secure(p, &a))
+    if (!phx__node_keys_is_secure(&p->keys, &a))
         return PHX_EINSECURE;
-    err = phx__node_step_own_address(p, &a);
-    p->card_stale |= err > 0;
+    err = phx__node_addr_add(&p->addr, &a);
+    p->news.card_stale |= err > 0;
     return err < 0 ? err : 0;
 }
 
@@ -215,7 +257,7 @@ int phx_join(phx *p, const char *address)
 
     if (p == NULL)
         return PHX_EINVAL;
-    if (p->closing)
+    if (p->leave.closing)
         return PHX_ECLOSED;
     n = api_resolve(p, address, a, (int)PHX__DIAL_ADDRESSES);
     if (n == PHX_ESCHEME && p->cfg.dial != NULL)
@@ -223,12 +265,11 @@ int phx_join(phx *p, const char *address)
     if (n < 0)
         return n;
     for (i = 0; i < n; i++) {
-        if (!phx__node_keys_is_secure(p, &a[i]))
+        if (!phx__node_keys_is_secure(&p->keys, &a[i]))
             return PHX_EINSECURE;
         if (a[i].family != PHX_UNIX && a[i].family != PHX_OTHER && a[i].port == 0)
             return PHX_EADDRESS;
     }
-    p->set.now = p->now;
     return phx__dial_hub(&p->dial, a, (uint32_t)n, p->now);
 }
 
@@ -238,9 +279,9 @@ int phx_adopt(phx *p, int fd, int dialer)
 
     if (p == NULL || fd < 0 || dialer < 0 || dialer > (1 | PHX_ADOPT_TLS))
         return PHX_EINVAL;
-    err = p->closing ? PHX_ECLOSED : phx__node_keys_may_adopt(p, fd, dialer & PHX_ADOPT_TLS);
+    err = p->leave.closing ? PHX_ECLOSED : phx__node_keys_may_adopt(&p->keys, fd, dialer & PHX_ADOPT_TLS);
     if (err == 0 && (dialer & PHX_ADOPT_TLS))
-        err = phx__node_keys_tls(p);
+        err = phx__node_keys_tls(&p->keys);
     if (err == 0)
         err = phx__os_sock_adopt(&p->os, fd);
     if (err != 0) {
@@ -248,6 +289,31 @@ int phx_adopt(phx *p, int fd, int dialer)
         return err;
     }
     return phx__node_links_adopt(p, fd, dialer & 1, dialer & PHX_ADOPT_TLS);
+}
+
+/* ---- Keys ------------------------------------------------------------------------------------ */
+
+int phx_set_keys(phx *p, const struct phx_key *keys, int count)
+{
+    if (p == NULL || keys == NULL || count < 1)
+        return PHX_EINVAL;
+    return phx__node_keys_set(&p->keys, keys, (uint32_t)count);
+}
+
+int phx_read_key(const char *path, void *out, size_t capacity)
+{
+    uint8_t bytes[PHX_KEY_MAX + 1];
+    long size;
+
+    if (path == NULL || out == NULL)
+        return PHX_EINVAL;
+    size = phx__os_file_read(path, bytes, sizeof bytes);
+    if (size < 0)
+        return (int)size;
+    if (!api_within((uint64_t)size, PHX_KEY_MIN, PHX_KEY_MAX) || (size_t)size > capacity)
+        return PHX_EKEYSIZE;
+    memcpy(out, bytes, (size_t)size);
+    return (int)size;
 }
 
 /* ---- The loop -------------------------------------------------------------------------------- */
@@ -278,23 +344,23 @@ static int api_put_fd(struct pollfd *fds, int capacity, int n, int fd, int event
 
 int phx_fds(const phx *p, struct pollfd *fds, int capacity)
 {
-    int wake = phx__os_wake_handle(&p->os);
-    int i, n = 0;
-    uint32_t slot;
+    const struct phx__listener *companion;
+    const struct phx__link *l;
+    int wake = phx__os_wake_handle(&p->os), i, n = 0;
+    uint32_t slot = 0;
 
     if (wake >= 0)
         n = api_put_fd(fds, capacity, n, wake, PHX_READ);
-    for (i = 0; i < p->listener_count; i++) {
-        if (!p->listeners[i].paused)
-            n = api_put_fd(fds, capacity, n, p->listeners[i].handle, PHX_READ);
-        if (p->near[i].handle >= 0 && !p->near[i].paused)
-            n = api_put_fd(fds, capacity, n, p->near[i].handle, PHX_READ);
+    for (i = 0; i < p->listeners.count; i++) {
+        if (!p->listeners.at[i].paused)
+            n = api_put_fd(fds, capacity, n, p->listeners.at[i].handle, PHX_READ);
+        companion = &p->listeners.at[PHX__LISTENERS + (uint32_t)i];
+        if (companion->handle >= 0 && !companion->paused)
+            n = api_put_fd(fds, capacity, n, companion->handle, PHX_READ);
     }
-    for (slot = 0; slot < p->link_size; slot++) {
-        const struct phx__link *l = p->links[slot];
-        if (l != NULL && l->state != PHX__LINK_CLOSED && phx__link_events(l) != 0)
+    while ((l = phx__node_each_link(p, &slot)) != NULL)
+        if (l->state != PHX__LINK_CLOSED && phx__link_events(l) != 0)
             n = api_put_fd(fds, capacity, n, l->handle, phx__link_events(l));
-    }
     return n;
 }
 
@@ -308,59 +374,68 @@ int phx_wake(phx *p)
     return p == NULL ? PHX_EINVAL : p->os.wake(p->os.world);
 }
 
+int phx_busy(phx *p, uint64_t us)
+{
+    if (p == NULL || us > 86400 * PHX__SECOND)
+        return PHX_EINVAL;
+    if (p->leave.closing)
+        return PHX_ECLOSED;
+    phx__detect_busy(&p->detect, us);
+    if (!p->step.active) /* inside a callback the step writes when it ends */
+        phx__node_links_write(p);
+    return 0;
+}
+
 int phx_close(phx *p, uint64_t drain_us)
 {
+    uint64_t goodbye_at;
+
     if (p == NULL)
         return PHX_EINVAL;
-    if (p->closing)
+    if (p->leave.closing)
         return PHX_ECLOSED;
-    p->closing = 1;
-    p->close_at = drain_us < UINT64_MAX - 1 - p->now ? p->now + drain_us : UINT64_MAX - 1;
-    p->goodbye_at = p->close_at - drain_us / 4 < p->now ? p->now : p->close_at - drain_us / 4;
-    phx__timer_set(&p->timers, p->close_timer, p->goodbye_at);
-    p->more = 1;
+    p->leave.closing = 1;
+    p->leave.close_at = drain_us < UINT64_MAX - 1 - p->now ? p->now + drain_us : UINT64_MAX - 1;
+    goodbye_at = p->leave.close_at - drain_us / 4;
+    p->leave.goodbye_at = goodbye_at < p->now ? p->now : goodbye_at;
+    phx__timer_set(&p->timers, p->leave.timer, p->leave.goodbye_at);
+    p->step.more = 1;
     phx__dial_stop(&p->dial);
-    phx__node_handover_release(p);
+    phx__node_handover_release(&p->handover);
     return 0;
 }
 
 int phx_closed(const phx *p)
 {
-    return p == NULL || p->is_closed;
+    return p == NULL || p->leave.closed;
 }
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
+static int api_names_changed(phx *p, int changed)
+{
+    p->news.card_stale |= changed > 0;
+    return changed < 0 ? changed : 0;
+}
+
 int phx_assume(phx *p, uint64_t first, uint64_t last)
 {
-    int changed;
-
     if (p == NULL)
         return PHX_EINVAL;
     if (first > last)
         return PHX_ERANGE;
-    if (p->closing)
+    if (p->leave.closing)
         return PHX_ECLOSED;
-    changed = phx__names_assume(&p->names, first, last);
-    if (changed < 0)
-        return changed;
-    p->card_stale |= changed;
-    return 0;
+    return api_names_changed(p, phx__names_assume(&p->names, first, last));
 }
 
 int phx_release(phx *p, uint64_t first, uint64_t last)
 {
-    int changed;
-
     if (p == NULL)
         return PHX_EINVAL;
     if (first > last)
         return PHX_ERANGE;
-    changed = phx__names_release(&p->names, first, last);
-    if (changed < 0)
-        return changed;
-    p->card_stale |= changed;
-    return 0;
+    return api_names_changed(p, phx__names_release(&p->names, first, last));
 }
 
 int phx_owner(phx *p, uint64_t name, struct phx_id *out)
@@ -378,6 +453,57 @@ int phx_owner(phx *p, uint64_t name, struct phx_id *out)
     return 0;
 }
 
+/* Can this node take names, as far as is known here? */
+static int api_may_inherit(const phx *p, uint32_t node)
+{
+    enum phx_state state;
+
+    if (node == PHX__NONE || phx__route_dest(&p->route, node) == NULL)
+        return 0;
+    state = phx__detect_state(&p->detect, node, NULL);
+    return state != PHX_NODE_FAILED && state != PHX_NODE_LEFT;
+}
+
+int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
+{
+    struct phx_range range = { first, last };
+    uint32_t node;
+
+    if (p == NULL || heir == NULL)
+        return PHX_EINVAL;
+    if (first > last)
+        return PHX_ERANGE;
+    if (p->leave.closing)
+        return PHX_ECLOSED;
+    node = phx__id_find(&p->ids, heir);
+    if (node == PHX__SELF)
+        return PHX_EINVAL;
+    if (!api_may_inherit(p, node))
+        return PHX_ENOTFOUND;
+    return phx__node_handover_give(&p->handover, range, node, p->names.epoch_max, p->now);
+}
+
+size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, size_t capacity)
+{
+    size_t n = 0;
+    uint32_t i;
+
+    if (p == NULL || first > last || phx__names_lost_find(&p->lost) != 0)
+        return 0;
+    for (i = phx__names_lost_at(&p->lost, first);
+         i < p->lost.now.count && p->lost.now.at[i].range.first <= last; i++) {
+        if (n < capacity) {
+            out[n] = p->lost.now.at[i];
+            if (out[n].range.first < first)
+                out[n].range.first = first;
+            if (out[n].range.last > last)
+                out[n].range.last = last;
+        }
+        n++;
+    }
+    return n;
+}
+
 /* ---- Messages -------------------------------------------------------------------------------- */
 
 int phx_sendv(phx *p, const struct phx_outgoing *m)
@@ -389,7 +515,7 @@ int phx_sendv(phx *p, const struct phx_outgoing *m)
     for (i = 0; i < m->iov_count; i++)
         if (m->iov[i].iov_base == NULL && m->iov[i].iov_len > 0)
             return PHX_EINVAL;
-    if (p->closing)
+    if (p->leave.closing)
         return PHX_ECLOSED;
     return phx__post_send(&p->post, m, p->now);
 }
@@ -415,7 +541,7 @@ int phx_send(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void *data,
 
     if (p == NULL || (data == NULL && size > 0))
         return PHX_EINVAL;
-    if (p->closing)
+    if (p->leave.closing)
         return PHX_ECLOSED;
     api_fill(&m, &iov, to, from, tag, data, size);
     return phx__post_send(&p->post, &m, p->now);
@@ -443,7 +569,7 @@ int phx_cast(phx *p, const struct phx_cast *c)
     for (i = 0; i < c->ranges_count; i++)
         if (c->ranges[i].first > c->ranges[i].last)
             return PHX_ERANGE;
-    if (p->closing)
+    if (p->leave.closing)
         return PHX_ECLOSED;
     return phx__post_multicast_send(&p->post, c, p->now);
 }
@@ -457,10 +583,19 @@ int phx_cancel(phx *p, uint64_t token)
 
 size_t phx_pending(const phx *p)
 {
-    return p == NULL ? 0 : p->post.pending_bytes;
+    return p == NULL ? 0 : p->post.pending.bytes;
 }
 
 /* ---- Looking inside -------------------------------------------------------------------------- */
+
+int phx_trace(phx *p, const struct phx_id *node, uint64_t token)
+{
+    if (p == NULL || node == NULL || p->cfg.on_trace == NULL || phx__id_equal(node, &p->self))
+        return PHX_EINVAL;
+    if (p->leave.closing)
+        return PHX_ECLOSED;
+    return phx__node_trace_add(&p->trace, node, token, p->now);
+}
 
 void phx_self(const phx *p, struct phx_id *out)
 {
@@ -477,7 +612,7 @@ size_t phx_nodes(const phx *p, struct phx_node *out, size_t capacity)
         if (phx__route_dest(&p->route, node) == NULL)
             continue;
         if (n < capacity)
-            phx__node_step_fill(p, node, &out[n]);
+            phx__node_fill(p, node, &out[n]);
         n++;
     }
     return n;
@@ -485,17 +620,17 @@ size_t phx_nodes(const phx *p, struct phx_node *out, size_t capacity)
 
 size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
 {
+    const struct phx__link *l;
     size_t n = 0;
-    uint32_t slot;
+    uint32_t slot = 0;
 
-    for (slot = 0; slot < p->link_size; slot++) {
-        const struct phx__link *l = p->links[slot];
-        if (l == NULL || l->state == PHX__LINK_CLOSED)
+    while ((l = phx__node_each_link(p, &slot)) != NULL) {
+        if (l->state == PHX__LINK_CLOSED)
             continue;
         if (n < capacity) {
             memset(&out[n], 0, sizeof out[n]);
             out[n].handle = l->handle;
-            out[n].up = l->state == PHX__LINK_UP && phx__node_link(p, l->peer) == l;
+            out[n].up = phx__node_serves(p, l);
             out[n].dialer = l->dialer;
             out[n].same_host = l->same_host;
             out[n].monitor = l->state == PHX__LINK_UP && phx__detect_is_monitor(&p->detect, l->peer);
@@ -550,47 +685,30 @@ size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out
     return of->count;
 }
 
-static void api_stats_post(const phx *p, struct phx_stats *s)
-{
-    s->messages_in = p->post.messages_in;
-    s->messages_out = p->post.messages_out;
-    s->relayed_frames = p->post.relayed_frames;
-    s->relayed_bytes = p->post.relayed_bytes;
-    s->retransmitted_frames = p->post.retransmitted;
-    s->duplicate_frames = p->post.duplicates;
-    s->dropped_frames = p->post.dropped;
-}
-
 void phx_stats(const phx *p, struct phx_stats *s)
 {
-    memset(s, 0, sizeof *s);
-    api_stats_post(p, s);
-    s->steps = p->steps;
+    *s = p->stats;
     s->os_calls = p->set.os_calls;
     s->bytes_in = p->set.bytes_in;
     s->bytes_out = p->set.bytes_out;
     s->frames_in = p->set.frames_in;
-    s->frames_out = p->set.frames_out;
-    s->updates_in = p->updates_in;
-    s->entries_in = p->entries_in;
+    s->frames_out = p->set.frames_out + p->post.counters.frames_out;
+    s->messages_in = p->post.counters.messages_in;
+    s->messages_out = p->post.counters.messages_out;
+    s->relayed_frames = p->post.counters.relayed_frames;
+    s->relayed_bytes = p->post.counters.relayed_bytes;
+    s->retransmitted_frames = p->post.counters.retransmitted;
+    s->duplicate_frames = p->post.counters.duplicates;
+    s->dropped_frames = p->post.counters.dropped;
     s->updates_out = p->route.counters.updates_out;
     s->entries_out = p->route.counters.entries_out;
     s->requests_out = p->route.counters.requests_out;
-    s->heartbeats_in = p->heartbeats_in;
-    s->heartbeats_out = p->heartbeats_out;
-    s->monitor_beats_in = p->monitor_beats_in;
     s->beats_saved = p->detect.saved;
     s->insurance_saved = p->detect.saved_insurance;
-    s->dials = p->dials;
-    s->dials_failed = p->dials_failed;
-    s->accepts = p->accepts;
-    s->refused = p->refused;
-    s->links_lost = p->links_lost;
-    s->bad_frames = p->bad_frames;
     s->mem_bytes = p->mem.used;
     s->mem_peak = p->mem.peak;
     s->nodes = p->route.known;
     s->reachable = p->route.reachable;
-    s->links = p->links_up;
+    s->links = p->links.up;
     s->digest = p->route.digest;
 }

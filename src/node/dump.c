@@ -22,53 +22,39 @@ struct dump {
 static void dump_string(struct dump *d, const char *s)
 {
     static const char hex[] = "0123456789abcdef";
-    char out[7] = "\\u00";
 
-    phx__node_explain_text_put(&d->t, "\"");
+    phx__node_text_put(&d->t, "\"");
     for (; *s != 0; s++) {
         unsigned char c = (unsigned char)*s;
-        int n = 0;
-        if (d->json && (c < 0x20 || c >= 0x7f)) {
-            n = 4;
-            out[n++] = hex[c >> 4];
-            out[n++] = hex[c & 15];
-        } else {
-            if (c == '"' || c == '\\')
-                out[n++] = '\\';
-            out[n++] = c < 0x20 || c >= 0x7f ? '?' : (char)c;
+        char out[3] = { 0 }, *to = out;
+        int printable = c >= 0x20 && c < 0x7f;
+        if (d->json && !printable) {
+            out[0] = hex[c >> 4];
+            out[1] = hex[c & 15];
+            phx__node_text_put(&d->t, "\\u00%s", out);
+            continue;
         }
-        out[n] = 0;
-        phx__node_explain_text_put(&d->t, out);
-        memcpy(out, "\\u00", 4);
+        if (c == '"' || c == '\\')
+            *to++ = '\\';
+        *to = printable ? (char)c : '?';
+        phx__node_text_put(&d->t, "%s", out);
     }
-    phx__node_explain_text_put(&d->t, "\"");
+    phx__node_text_put(&d->t, "\"");
 }
 
-static void dump_id(struct dump *d, const struct phx_id *id)
+static void dump_id(struct dump *d, const char *before, const struct phx_id *id)
 {
     char text[PHX_ID_TEXT];
 
-    dump_string(d, phx_id_text(id, text));
+    phx__node_text_put(&d->t, "%s\"%s\"", before, phx_id_text(id, text));
 }
 
-/* An item of a list, or a field of an object. */
-static void dump_item(struct dump *d, const char *begin)
+/* An item of a list. */
+static void dump_item(struct dump *d, const char *begin, const struct phx_id *id)
 {
-    phx__node_explain_text_put(&d->t, d->between);
-    phx__node_explain_text_put(&d->t, begin);
+    phx__node_text_put(&d->t, "%s", d->between);
+    dump_id(d, begin, id);
     d->between = ",";
-}
-
-static void dump_field(struct dump *d, const char *name, uint64_t v)
-{
-    phx__node_explain_text_put(&d->t, name);
-    phx__node_explain_text_number(&d->t, v);
-}
-
-static void dump_flag(struct dump *d, const char *name, int yes)
-{
-    phx__node_explain_text_put(&d->t, name);
-    phx__node_explain_text_put(&d->t, yes ? "true" : "false");
 }
 
 static const struct phx__names_of *dump_names_of(const struct dump *d, uint32_t node)
@@ -86,47 +72,32 @@ static void dump_json_node(struct dump *d, uint32_t node)
     struct phx_node n;
     uint32_t i;
 
-    phx__node_step_fill(d->p, node, &n);
-    dump_item(d, "\n{\"id\":");
-    dump_id(d, &n.id);
-    dump_field(d, ",\"incarnation\":\"", n.incarnation);
-    phx__node_explain_text_put(&d->t, "\",\"state\":");
-    dump_string(d, phx__node_explain_state_text(n.state));
-    if (n.hops < 0)
-        phx__node_explain_text_put(&d->t, ",\"hops\":-1");
-    else
-        dump_field(d, ",\"hops\":", (uint64_t)n.hops);
-    if (n.hops > 0) {
-        phx__node_explain_text_put(&d->t, ",\"next\":");
-        dump_id(d, &n.next);
-    }
-    dump_field(d, ",\"since_us\":", n.since_us);
-    phx__node_explain_text_put(&d->t, ",\"names\":[");
-    for (i = 0; i < of->count; i++) {
-        dump_field(d, i > 0 ? ",[\"" : "[\"", of->at[i].first);
-        dump_field(d, "\",\"", of->at[i].last);
-        phx__node_explain_text_put(&d->t, "\"]");
-    }
-    phx__node_explain_text_put(&d->t, "]}");
+    phx__node_fill(d->p, node, &n);
+    dump_item(d, "\n{\"id\":", &n.id);
+    phx__node_text_put(&d->t, ",\"incarnation\":\"%u\",\"state\":\"%s\",\"hops\":", n.incarnation,
+                       phx__node_state_text(n.state));
+    phx__node_text_put(&d->t, n.hops < 0 ? "-1" : "%u", (uint64_t)n.hops);
+    if (n.hops > 0)
+        dump_id(d, ",\"next\":", &n.next);
+    phx__node_text_put(&d->t, ",\"since_us\":%u,\"names\":[", n.since_us);
+    for (i = 0; i < of->count; i++)
+        phx__node_text_put(&d->t, "%s[\"%u\",\"%u\"]", i > 0 ? "," : "", of->at[i].first, of->at[i].last);
+    phx__node_text_put(&d->t, "]}");
 }
 
 static void dump_json_link(struct dump *d, const struct phx__link *l)
 {
-    int up = l->state == PHX__LINK_UP && phx__node_link(d->p, l->peer) == l;
+    static const char *const yes[] = { "false", "true" };
+    int up = phx__node_serves(d->p, l);
     char text[PHX_ADDRESS_TEXT];
 
-    dump_item(d, "\n{\"peer\":");
-    dump_id(d, &l->id);
-    phx__node_explain_text_put(&d->t, ",\"address\":");
+    dump_item(d, "\n{\"peer\":", &l->id);
+    phx__node_text_put(&d->t, ",\"address\":");
     dump_string(d, l->address.family ? phx_address_text(&l->address, text) : "");
-    dump_flag(d, ",\"up\":", up);
-    dump_flag(d, ",\"dialer\":", l->dialer);
-    dump_flag(d, ",\"monitor\":", up && phx__detect_is_monitor(&d->p->detect, l->peer));
-    dump_field(d, ",\"since_us\":", l->since);
-    dump_field(d, ",\"bytes_in\":", l->bytes_in);
-    dump_field(d, ",\"bytes_out\":", l->bytes_out);
-    dump_field(d, ",\"queued_bytes\":", phx__link_queued(l));
-    phx__node_explain_text_put(&d->t, "}");
+    phx__node_text_put(&d->t, ",\"up\":%s,\"dialer\":%s,\"monitor\":%s,\"since_us\":%u", yes[up],
+                       yes[l->dialer], yes[up && phx__detect_is_monitor(&d->p->detect, l->peer)], l->since);
+    phx__node_text_put(&d->t, ",\"bytes_in\":%u,\"bytes_out\":%u,\"queued_bytes\":%u}", l->bytes_in,
+                       l->bytes_out, (uint64_t)phx__link_queued(l));
 }
 
 static void dump_json_seen(struct dump *d, uint32_t node)
@@ -135,36 +106,34 @@ static void dump_json_seen(struct dump *d, uint32_t node)
     uint32_t i;
 
     for (i = 0; i < dest->offer_count; i++) {
-        dump_item(d, "\n{\"by\":");
-        dump_id(d, &d->p->ids.at[phx__route_table_offers(dest)[i].nbr]);
-        phx__node_explain_text_put(&d->t, ",\"node\":");
-        dump_id(d, &d->p->ids.at[node]);
-        dump_field(d, ",\"hops\":", phx__route_table_offers(dest)[i].hops);
-        phx__node_explain_text_put(&d->t, "}");
+        const struct phx__offer *h = &phx__route_table_offers(dest)[i];
+        dump_item(d, "\n{\"by\":", &d->p->ids.at[h->nbr]);
+        dump_id(d, ",\"node\":", &d->p->ids.at[node]);
+        phx__node_text_put(&d->t, ",\"hops\":%u}", (uint64_t)h->hops);
     }
 }
 
 static void dump_json(struct dump *d)
 {
     const phx *p = d->p;
+    const struct phx__link *l;
     uint32_t i;
 
-    phx__node_explain_text_put(&d->t, "{\"self\":");
-    dump_id(d, &p->self);
-    dump_field(d, ",\"now_us\":", p->now);
-    phx__node_explain_text_put(&d->t, ",\n\"nodes\":[");
+    dump_id(d, "{\"self\":", &p->self);
+    phx__node_text_put(&d->t, ",\"now_us\":%u,\n\"nodes\":[", p->now);
     for (i = 0, d->between = ""; i < p->ids.size; i++)
         if (phx__route_dest(&p->route, i) != NULL)
             dump_json_node(d, i);
-    phx__node_explain_text_put(&d->t, "],\n\"links\":[");
-    for (i = 0, d->between = ""; i < p->link_size; i++)
-        if (p->links[i] != NULL && p->links[i]->state != PHX__LINK_CLOSED)
-            dump_json_link(d, p->links[i]);
-    phx__node_explain_text_put(&d->t, "],\n\"seen\":[");
+    phx__node_text_put(&d->t, "],\n\"links\":[");
+    i = 0;
+    for (d->between = ""; (l = phx__node_each_link(p, &i)) != NULL;)
+        if (l->state != PHX__LINK_CLOSED)
+            dump_json_link(d, l);
+    phx__node_text_put(&d->t, "],\n\"seen\":[");
     for (i = 1, d->between = ""; i < p->ids.size; i++)
         if (phx__route_dest(&p->route, i) != NULL)
             dump_json_seen(d, i);
-    phx__node_explain_text_put(&d->t, "]}\n");
+    phx__node_text_put(&d->t, "]}\n");
 }
 
 /* ---- DOT ------------------------------------------------------------------------------------- */
@@ -178,30 +147,23 @@ static void dump_dot_node(struct dump *d, uint32_t node)
     struct phx_node n;
     uint32_t i;
 
-    phx__node_step_fill(d->p, node, &n);
-    phx__node_explain_text_put(&d->t, "  ");
-    dump_id(d, &n.id);
-    phx__node_explain_text_put(&d->t, node == PHX__SELF ? " [shape=doublecircle," : " [");
-    phx__node_explain_text_put(&d->t, look[n.state]);
-    phx__node_explain_text_put(&d->t, ",label=\"");
+    phx__node_fill(d->p, node, &n);
+    dump_id(d, "  ", &n.id);
     phx_id_text(&n.id, id);
     id[8] = 0; /* enough to tell nodes apart in a picture */
-    phx__node_explain_text_put(&d->t, id);
-    for (i = 0; i < of->count && i < DUMP_LABEL_NAMES; i++) {
-        dump_field(d, "\\n", of->at[i].first);
-        if (of->at[i].last > of->at[i].first)
-            dump_field(d, "-", of->at[i].last);
-    }
-    phx__node_explain_text_put(&d->t, of->count > DUMP_LABEL_NAMES ? "\\n...\"];\n" : "\"];\n");
+    phx__node_text_put(&d->t, " [%s%s,label=\"%s", node == PHX__SELF ? "shape=doublecircle," : "",
+                       look[n.state], id);
+    for (i = 0; i < of->count && i < DUMP_LABEL_NAMES; i++)
+        phx__node_text_put(&d->t, of->at[i].last > of->at[i].first ? "\\n%u-%u" : "\\n%u", of->at[i].first,
+                           of->at[i].last);
+    phx__node_text_put(&d->t, of->count > DUMP_LABEL_NAMES ? "\\n...\"];\n" : "\"];\n");
 }
 
 static void dump_dot_edge(struct dump *d, uint32_t a, uint32_t b, const char *how)
 {
-    phx__node_explain_text_put(&d->t, "  ");
-    dump_id(d, &d->p->ids.at[a]);
-    phx__node_explain_text_put(&d->t, " -- ");
-    dump_id(d, &d->p->ids.at[b]);
-    phx__node_explain_text_put(&d->t, how);
+    dump_id(d, "  ", &d->p->ids.at[a]);
+    dump_id(d, " -- ", &d->p->ids.at[b]);
+    phx__node_text_put(&d->t, "%s;\n", how);
 }
 
 /* What neighbours say that they are next to. Where both say so, one line. */
@@ -214,7 +176,7 @@ static void dump_dot_seen(struct dump *d, uint32_t node)
         uint32_t by = phx__route_table_offers(dest)[i].nbr;
         const struct phx__offer *back = phx__route_table_offer(&d->p->route.table.at[by], node);
         if (phx__route_table_offers(dest)[i].hops == 1 && (by < node || back == NULL || back->hops != 1))
-            dump_dot_edge(d, by, node, " [color=gray];\n");
+            dump_dot_edge(d, by, node, " [color=gray]");
     }
 }
 
@@ -223,17 +185,17 @@ static void dump_dot(struct dump *d)
     const phx *p = d->p;
     uint32_t i;
 
-    phx__node_explain_text_put(&d->t, "graph phoenix {\n");
+    phx__node_text_put(&d->t, "graph phoenix {\n");
     for (i = 0; i < p->ids.size; i++)
         if (phx__route_dest(&p->route, i) != NULL)
             dump_dot_node(d, i);
     for (i = 1; i < p->ids.size; i++)
         if (phx__route_dest(&p->route, i) != NULL && phx__node_link(p, i) != NULL)
-            dump_dot_edge(d, PHX__SELF, i, ";\n");
+            dump_dot_edge(d, PHX__SELF, i, "");
     for (i = 1; i < p->ids.size; i++)
         if (phx__route_dest(&p->route, i) != NULL)
             dump_dot_seen(d, i);
-    phx__node_explain_text_put(&d->t, "}\n");
+    phx__node_text_put(&d->t, "}\n");
 }
 
 int phx_dump(phx *p, int format, char *out, size_t capacity)
@@ -243,7 +205,7 @@ int phx_dump(phx *p, int format, char *out, size_t capacity)
     if (p == NULL || (out == NULL && capacity > 0)
         || (format != PHX_DUMP_JSON && format != PHX_DUMP_DOT))
         return PHX_EINVAL;
-    phx__node_explain_text_begin(&d.t, out, capacity);
+    phx__node_text_begin(&d.t, out, capacity);
     d.p = p;
     d.json = format == PHX_DUMP_JSON;
     d.between = "";
@@ -251,7 +213,5 @@ int phx_dump(phx *p, int format, char *out, size_t capacity)
         dump_json(&d);
     else
         dump_dot(&d);
-    return phx__node_explain_text_end(&d.t);
+    return phx__node_text_end(&d.t);
 }
-
-#undef DUMP_LABEL_NAMES

@@ -1,8 +1,8 @@
 /* explain.c - all that is known of one node and why, as text for people. */
 /*
  * "Why is node 3f2a unreachable?" is the question that everybody who runs a cluster asks, and the answer
- * lies in five rooms: names, routes, links, live and dial. Here it is laid side by side, one `key: value`
- * per line; phoenix.h lists the keys. Times are told as an age in milliseconds, as of the last step, since
+ * lies in five rooms: names, route, link, detect and dial. Here it is laid side by side, one `key: value`
+ * per line; phoenix.h lists the keys. Times are given as an age in milliseconds, as of the last step, since
  * only the host knows what its clock means.
  */
 #include "node/state.h"
@@ -10,89 +10,31 @@
 /* Lines of one kind, so that a text stays readable in a large network. */
 #define EXPLAIN_MANY 16u
 
-void phx__node_explain_text_put(struct phx__text *t, const char *s)
+/* How long ago, in milliseconds. */
+static uint64_t explain_age(const phx *p, uint64_t at)
 {
-    for (; *s != 0; s++, t->size++)
-        if (t->size + 1 < t->capacity)
-            t->out[t->size] = *s;
+    return at < p->now ? (p->now - at) / PHX__MS : 0;
 }
 
-void phx__node_explain_text_number(struct phx__text *t, uint64_t v)
+/* text: room for an id. */
+static const char *explain_node(const phx *p, uint32_t node, char *text)
 {
-    char digits[21];
-    size_t n = sizeof digits;
-
-    digits[--n] = 0;
-    do
-        digits[--n] = (char)('0' + v % 10);
-    while ((v /= 10) != 0);
-    phx__node_explain_text_put(t, digits + n);
-}
-
-void phx__node_explain_text_begin(struct phx__text *t, char *out, size_t capacity)
-{
-    t->out = out;
-    t->capacity = capacity;
-    t->size = 0;
-}
-
-int phx__node_explain_text_end(const struct phx__text *t)
-{
-    if (t->capacity > 0)
-        t->out[t->size < t->capacity ? t->size : t->capacity - 1] = 0;
-    return t->size < INT_MAX ? (int)t->size : INT_MAX;
-}
-
-const char *phx__node_explain_state_text(enum phx_state state)
-{
-    static const char *const text[] = { "unknown",     "ok",     "suspect",
-                                        "unreachable", "failed", "left" };
-
-    return text[state];
-}
-
-static void explain_age(struct phx__text *t, const phx *p, uint64_t at)
-{
-    phx__node_explain_text_number(t, at < p->now ? (p->now - at) / PHX__MS : 0);
-    phx__node_explain_text_put(t, " ms ago");
-}
-
-static void explain_node(struct phx__text *t, const phx *p, uint32_t node)
-{
-    char id[PHX_ID_TEXT];
-
-    if (node == PHX__SELF)
-        phx__node_explain_text_put(t, "this node");
-    else if (node < p->ids.size)
-        phx__node_explain_text_put(t, phx_id_text(&p->ids.at[node], id));
-    else
-        phx__node_explain_text_put(t, "unknown");
+    return node == PHX__SELF         ? "this node"
+           : node < p->ids.size ? phx_id_text(&p->ids.at[node], text)
+                                : "unknown";
 }
 
 static void explain_state(struct phx__text *t, const phx *p, const struct phx_node *n)
 {
     char id[PHX_ID_TEXT];
 
-    phx__node_explain_text_put(t, "id: ");
-    phx__node_explain_text_put(t, phx_id_text(&n->id, id));
-    phx__node_explain_text_put(t, "\nstate: ");
-    phx__node_explain_text_put(t, phx__node_explain_state_text(n->state));
-    if (n->since_us != 0) {
-        phx__node_explain_text_put(t, "\nsince: ");
-        explain_age(t, p, n->since_us);
-    }
-    phx__node_explain_text_put(t, "\nincarnation: ");
-    phx__node_explain_text_number(t, n->incarnation);
-    phx__node_explain_text_put(t, "\nhops: ");
-    if (n->hops < 0)
-        phx__node_explain_text_put(t, "none");
-    else
-        phx__node_explain_text_number(t, (uint64_t)n->hops);
-    if (n->hops > 0) {
-        phx__node_explain_text_put(t, "\nnext: ");
-        phx__node_explain_text_put(t, phx_id_text(&n->next, id));
-    }
-    phx__node_explain_text_put(t, "\n");
+    phx__node_text_put(t, "id: %s\nstate: %s\n", phx_id_text(&n->id, id), phx__node_state_text(n->state));
+    if (n->since_us != 0)
+        phx__node_text_put(t, "since: %u ms ago\n", explain_age(p, n->since_us));
+    phx__node_text_put(t, n->hops < 0 ? "incarnation: %u\nhops: none\n" : "incarnation: %u\nhops: %u\n",
+                       n->incarnation, (uint64_t)n->hops);
+    if (n->hops > 0)
+        phx__node_text_put(t, "next: %s\n", phx_id_text(&n->next, id));
 }
 
 static void explain_names(struct phx__text *t, const phx *p, uint32_t node)
@@ -100,84 +42,59 @@ static void explain_names(struct phx__text *t, const phx *p, uint32_t node)
     const struct phx__names_of *of = node < p->names.capacity ? &p->names.of[node] : NULL;
     uint32_t i;
 
-    for (i = 0; of != NULL && i < of->count && i < EXPLAIN_MANY; i++) {
-        phx__node_explain_text_put(t, "names: ");
-        phx__node_explain_text_number(t, of->at[i].first);
-        phx__node_explain_text_put(t, "-");
-        phx__node_explain_text_number(t, of->at[i].last);
-        phx__node_explain_text_put(t, "\n");
-    }
-    if (of != NULL && of->count > EXPLAIN_MANY) {
-        phx__node_explain_text_put(t, "names-more: ");
-        phx__node_explain_text_number(t, of->count - EXPLAIN_MANY);
-        phx__node_explain_text_put(t, "\n");
-    }
+    for (i = 0; of != NULL && i < of->count && i < EXPLAIN_MANY; i++)
+        phx__node_text_put(t, "names: %u-%u\n", of->at[i].first, of->at[i].last);
+    if (of != NULL && of->count > EXPLAIN_MANY)
+        phx__node_text_put(t, "names-more: %u\n", (uint64_t)(of->count - EXPLAIN_MANY));
 }
 
 static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, node);
     const struct phx__link *l = phx__node_link(p, node);
-    const struct phx__history *past = phx__node_step_past(p, node);
+    const struct phx__history *h = phx__node_history(p, node);
     char at[PHX_ADDRESS_TEXT];
 
     if (l != NULL && n != NULL) {
-        phx__node_explain_text_put(t, l->dialer ? "link: dialled by this node, " : "link: accepted, ");
-        phx__node_explain_text_put(t, l->address.family ? phx_address_text(&l->address, at) : "adopted");
-        phx__node_explain_text_put(t, l->same_host ? ", within this host" : "");
-        phx__node_explain_text_put(t, "\nheard: ");
-        explain_age(t, p, n->heard + p->detect.stalled);
-        phx__node_explain_text_put(t, "\npromised: to be heard every ");
-        phx__node_explain_text_number(t, n->next_us / PHX__MS);
-        phx__node_explain_text_put(t, n->busy ? " ms, busy\nwatched-here: " : " ms\nwatched-here: ");
-        phx__node_explain_text_put(t, n->watched ? "yes\nwatches-us: " : "no\nwatches-us: ");
-        phx__node_explain_text_put(t, n->monitor ? "yes\n" : "no\n");
+        phx__node_text_put(t, "link: %s, %s%s\n", l->dialer ? "dialled by this node" : "accepted",
+                           l->address.family ? phx_address_text(&l->address, at) : "adopted",
+                           l->same_host ? ", within this host" : "");
+        phx__node_text_put(t, "heard: %u ms ago\npromised: to be heard every %u ms%s\n",
+                           explain_age(p, n->received_at + p->detect.stalled), n->announced_us / PHX__MS,
+                           n->busy ? ", busy" : "");
+        phx__node_text_put(t, "watched-here: %s\nwatches-us: %s\n", n->watched ? "yes" : "no",
+                           n->monitor ? "yes" : "no");
     } else {
-        phx__node_explain_text_put(t, "link: none\n");
-        if (past != NULL && past->heard_at != 0) {
-            phx__node_explain_text_put(t, "heard: ");
-            explain_age(t, p, past->heard_at);
-            phx__node_explain_text_put(t, "\n");
-        }
+        phx__node_text_put(t, "link: none\n");
+        if (h != NULL && h->heard_at != 0)
+            phx__node_text_put(t, "heard: %u ms ago\n", explain_age(p, h->heard_at));
     }
-    if (past == NULL || past->lost_at == 0)
-        return;
-    phx__node_explain_text_put(t, "link-lost: ");
-    explain_age(t, p, past->lost_at);
-    phx__node_explain_text_put(t, ", ");
-    phx__node_explain_text_put(t, phx_strerror(past->lost_error));
-    phx__node_explain_text_put(t, "\n");
+    if (h != NULL && h->lost_at != 0)
+        phx__node_text_put(t, "link-lost: %u ms ago, %s\n", explain_age(p, h->lost_at),
+                           phx_strerror(h->lost_error));
 }
 
 /* Who said that something was wrong with it. */
-static void explain_blame(struct phx__text *t, const phx *p, uint32_t node)
+static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
 {
-    const struct phx__detect_node *n = phx__detect_look(&p->detect, node);
+    const struct phx__detect_node *n = phx__detect_node_of(&p->detect, node);
+    uint32_t via = node < p->peers.capacity ? p->peers.at[node].via : PHX__NONE;
+    char id[PHX_ID_TEXT];
 
-    if (n == NULL || n->ground == PHX__LIVE_NEVER)
+    if (n == NULL || n->ground == PHX__GROUND_NONE)
         return;
-    phx__node_explain_text_put(t, "accused: ");
-    explain_age(t, p, n->accused_at);
-    if (n->ground == PHX__LIVE_SILENT) {
-        phx__node_explain_text_put(t, ", by this node, its link was silent\n");
-    } else if (n->ground == PHX__LIVE_WORD) {
-        phx__node_explain_text_put(t, ", by ");
-        explain_node(t, p, n->accuser);
-        phx__node_explain_text_put(t, ", which had not heard of it\n");
-    } else {
-        uint32_t via = node < p->peer_capacity ? p->peers[node].via : PHX__NONE;
-        phx__node_explain_text_put(t, ", by the routing, ");
-        if (via == node || via == PHX__NONE) {
-            phx__node_explain_text_put(t, "its link is gone\n");
-            return;
-        }
-        phx__node_explain_text_put(t, "the last way was through ");
-        explain_node(t, p, via);
-        phx__node_explain_text_put(t, "\n");
-    }
+    phx__node_text_put(t, "accused: %u ms ago, by ", explain_age(p, n->accused_at));
+    if (n->ground == PHX__GROUND_SILENCE)
+        phx__node_text_put(t, "this node, its link was silent\n");
+    else if (n->ground == PHX__GROUND_RUMOUR)
+        phx__node_text_put(t, "%s, which had not heard of it\n", explain_node(p, n->accuser, id));
+    else if (via == node || via == PHX__NONE)
+        phx__node_text_put(t, "the routing, its link is gone\n");
+    else
+        phx__node_text_put(t, "the routing, the last way was through %s\n", explain_node(p, via, id));
 }
 
-/* Of a node that nobody ever thought of dialling. */
+/* Of a node that was never to be dialled. */
 static void explain_untried(struct phx__text *t, const phx *p, uint32_t node)
 {
     struct phx_address a[PHX__CARD_ADDRESSES];
@@ -186,12 +103,9 @@ static void explain_untried(struct phx__text *t, const phx *p, uint32_t node)
 
     if (node >= p->dial.targets.node_capacity || p->dial.targets.nodes[node].target != PHX__DIAL_LATENT)
         return;
-    count = phx__node_step_addresses((void *)p, node, a);
-    for (i = 0; i < count; i++) {
-        phx__node_explain_text_put(t, "address: ");
-        phx__node_explain_text_put(t, phx_address_text(&a[i], text));
-        phx__node_explain_text_put(t, ", not tried\n");
-    }
+    count = phx__node_addresses((void *)p, node, a);
+    for (i = 0; i < count; i++)
+        phx__node_text_put(t, "address: %s, not tried\n", phx_address_text(&a[i], text));
 }
 
 static void explain_addresses(struct phx__text *t, const phx *p, uint32_t node)
@@ -201,39 +115,30 @@ static void explain_addresses(struct phx__text *t, const phx *p, uint32_t node)
     char text[PHX_ADDRESS_TEXT];
     struct phx_address a;
 
-    if (count == 0) {
+    if (count == 0)
         explain_untried(t, p, node);
-        return;
-    }
     for (i = 0; i < count; i++) {
         phx__dial_addr_address(at, i, &a);
-        phx__node_explain_text_put(t, "address: ");
-        phx__node_explain_text_put(t, phx_address_text(&a, text));
-        if (at[i].slot != PHX__NONE) {
-            phx__node_explain_text_put(t, ", being tried\n");
-        } else if (at[i].tried_at == 0) {
-            phx__node_explain_text_put(t, ", not tried\n");
-        } else {
-            phx__node_explain_text_put(t, ", tried ");
-            explain_age(t, p, at[i].tried_at);
-            phx__node_explain_text_put(t, ": ");
-            phx__node_explain_text_put(t, phx_strerror(at[i].error));
-            phx__node_explain_text_put(t, "\n");
-        }
+        phx__node_text_put(t, "address: %s, ", phx_address_text(&a, text));
+        if (at[i].slot != PHX__NONE)
+            phx__node_text_put(t, "being tried\n");
+        else if (at[i].tried_at == 0)
+            phx__node_text_put(t, "not tried\n");
+        else
+            phx__node_text_put(t, "tried %u ms ago: %s\n", explain_age(p, at[i].tried_at),
+                               phx_strerror(at[i].error));
     }
 }
 
 static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
+    char id[PHX_ID_TEXT];
     uint32_t i;
 
     for (i = 0; d != NULL && i < d->offer_count && i < EXPLAIN_MANY; i++) {
-        phx__node_explain_text_put(t, "seen-by: ");
-        explain_node(t, p, phx__route_table_offers(d)[i].nbr);
-        phx__node_explain_text_put(t, ", hops ");
-        phx__node_explain_text_number(t, phx__route_table_offers(d)[i].hops);
-        phx__node_explain_text_put(t, "\n");
+        const struct phx__offer *h = &phx__route_table_offers(d)[i];
+        phx__node_text_put(t, "seen-by: %s, hops %u\n", explain_node(p, h->nbr, id), (uint64_t)h->hops);
     }
 }
 
@@ -248,15 +153,15 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
     i = phx__id_find(&p->ids, node);
     if (i == PHX__NONE || phx__route_dest(&p->route, i) == NULL)
         return PHX_ENOTFOUND;
-    phx__node_explain_text_begin(&t, out, capacity);
-    phx__node_step_fill(p, i, &n);
+    phx__node_text_begin(&t, out, capacity);
+    phx__node_fill(p, i, &n);
     explain_state(&t, p, &n);
     explain_names(&t, p, i);
     if (i != PHX__SELF) {
         explain_link(&t, p, i);
-        explain_blame(&t, p, i);
+        explain_accusation(&t, p, i);
         explain_addresses(&t, p, i);
         explain_witnesses(&t, p, i);
     }
-    return phx__node_explain_text_end(&t);
+    return phx__node_text_end(&t);
 }

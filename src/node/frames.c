@@ -14,29 +14,12 @@
 
 /* ---- Out: control frames to a neighbour ------------------------------------------------------ */
 
-static struct phx__link *frames_writer(phx *p, uint32_t nbr, size_t size, struct phx__writer *w)
-{
-    struct phx__link *l = phx__node_link(p, nbr);
-
-    if (l == NULL || phx__link_control(&p->set, l, size, w) != 0)
-        return NULL;
-    return l;
-}
-
-/* Control frames lost for lack of memory leave the neighbour with a wrong picture: then the link goes, and
- * its successor starts with everything. */
-static void frames_queue(phx *p, struct phx__link *l, const struct phx__writer *w)
-{
-    if (phx__link_control_end(&p->set, l, w) != 0)
-        phx__node_links_break(p, l);
-}
-
 static void frames_lost(phx *p, uint32_t nbr)
 {
     struct phx__link *l = phx__node_link(p, nbr);
 
     if (l != NULL)
-        phx__node_links_break(p, l);
+        phx__node_break(p, l);
 }
 
 static int frames_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
@@ -52,10 +35,10 @@ static int frames_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
         struct phx__link *l;
         c.data = e->card + c.offset;
         c.size = c.total - c.offset < FRAMES_UPDATE_FULL ? c.total - c.offset : FRAMES_UPDATE_FULL;
-        if ((l = frames_writer(p, nbr, c.size + FRAMES_CARD_HEAD, &w)) == NULL)
+        if ((l = phx__node_send_begin(p, nbr, c.size + FRAMES_CARD_HEAD, &w)) == NULL)
             return PHX_ENOMEM;
         phx__wire_put_card_part(&w, &c);
-        frames_queue(p, l, &w);
+        phx__node_send_end(p, l, &w);
     }
     return 0;
 }
@@ -92,7 +75,7 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
         if (entries[i].card != NULL && entries[i].card_size > FRAMES_CARD_INLINE
             && frames_send_card(p, nbr, &entries[i]) != 0)
             return PHX_ENOMEM;
-    if ((l = frames_writer(p, nbr, bytes, &w)) == NULL)
+    if ((l = phx__node_send_begin(p, nbr, bytes, &w)) == NULL)
         return PHX_ENOMEM;
     start = phx__wire_begin(&w, PHX__UPDATE, 0, 0);
     phx__buf_put_u16(&w, 0);
@@ -104,7 +87,7 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
         phx__wire_put_entry(&w, 0, &e);
     }
     phx__wire_end(&w, start);
-    frames_queue(p, l, &w);
+    phx__node_send_end(p, l, &w);
     return 0;
 }
 
@@ -129,7 +112,7 @@ static void frames_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq,
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     struct phx__request q;
     struct phx__writer w;
-    struct phx__link *l = frames_writer(p, nbr, 64, &w);
+    struct phx__link *l = phx__node_send_begin(p, nbr, 64, &w);
 
     if (l == NULL || d == NULL)
         return; /* it is repeated */
@@ -137,26 +120,26 @@ static void frames_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq,
     q.incarnation = d->incarnation;
     q.seq = seq;
     phx__wire_put_request(&w, &q, hops);
-    frames_queue(p, l, &w);
+    phx__node_send_end(p, l, &w);
 }
 
 static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
 {
     struct phx__beat b;
     struct phx__writer w;
-    struct phx__link *l = frames_writer(p, node, 64, &w);
+    struct phx__link *l = phx__node_send_begin(p, node, 64, &w);
     int monitor;
 
     if (l == NULL)
         return;
     memset(&b, 0, sizeof b);
-    b.next_ms = (uint32_t)(phx__detect_promise(&p->detect, node, p->now, &monitor) / PHX__MS);
+    b.next_ms = (uint32_t)(phx__detect_announce(&p->detect, node, p->now, &monitor) / PHX__MS);
     b.echo_ms = echo_ms;
     phx__route_fill_beat(&p->route, node, &b);
     flags |= (monitor ? (int)PHX__BEAT_MONITOR : 0) | (p->detect.pause ? (int)PHX__BEAT_BUSY : 0);
     phx__wire_put_beat(&w, &b, flags);
-    p->heartbeats_out++;
-    frames_queue(p, l, &w);
+    p->stats.heartbeats_out++;
+    phx__node_send_end(p, l, &w);
 }
 
 /* A beat that asks for an answer carries our clock, which the answer brings back. */
@@ -179,7 +162,7 @@ static void frames_summary(void *ctx, uint32_t nbr, int reply)
 
     while (node < p->ids.size) {
         struct phx__writer w;
-        struct phx__link *l = frames_writer(p, nbr, FRAMES_UPDATE_FULL + PHX__WIRE_HEADER, &w);
+        struct phx__link *l = phx__node_send_begin(p, nbr, FRAMES_UPDATE_FULL + PHX__WIRE_HEADER, &w);
         size_t start;
         uint32_t n = 0;
         if (l == NULL)
@@ -200,7 +183,7 @@ static void frames_summary(void *ctx, uint32_t nbr, int reply)
         phx__wire_end(&w, start);
         if (node < p->ids.size)
             w.data[start + 5] |= PHX__SUMMARY_MORE;
-        frames_queue(p, l, &w);
+        phx__node_send_end(p, l, &w);
     }
 }
 
@@ -221,9 +204,9 @@ int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int
     size_t size = FRAMES_ACK_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE;
     struct phx__link *l;
 
-    if (p->free_later)
+    if (p->step.free_later)
         return PHX_ECLOSED; /* some of what was taken since was not shown to the host */
-    l = next == PHX__NONE ? NULL : frames_writer(p, next, size, &w);
+    l = next == PHX__NONE ? NULL : phx__node_send_begin(p, next, size, &w);
     if (l == NULL)
         return PHX_EUNREACH;
     phx__wire_put_ack(&w, a, (int)p->cfg.hop_limit);
@@ -298,14 +281,15 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
 
     if (phx__wire_get_update(f, &u) != 0)
         return PHX_EPROTO;
-    p->updates_in++;
+    p->stats.updates_in++;
     while ((got = phx__wire_next_entry(&u, f->flags, &e)) > 0) {
         struct phx__card card;
         if (!frames_is_own_word(l, &e.id, e.hops) || frames_attach_card(l, &e) != 0
             || (e.card != NULL && phx__wire_get_card(e.card, e.card_size, &card) != 0))
             return PHX_EPROTO;
-        p->entries_in++;
-        phx__node_suspect_refuted(p, &e);
+        p->stats.entries_in++;
+        if (p->detect.suspects > 0) /* rarely */
+            phx__node_suspect_on_entry(&p->suspect, &e);
         got = phx__route_entry(&p->route, l->peer, &e, p->now);
         if (got == PHX_ENOMEM)
             return got; /* what is lost here nobody sends again: the next link starts with everything */
@@ -335,12 +319,12 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
 
     if (phx__wire_get_beat(f, &b) != 0)
         return PHX_EPROTO;
-    p->heartbeats_in++;
-    p->monitor_beats_in += (f->flags & PHX__BEAT_MONITOR) != 0;
-    phx__detect_beat(&p->detect, l->peer, b.next_ms * PHX__MS, f->flags & (int)PHX__BEAT_BUSY,
+    p->stats.heartbeats_in++;
+    p->stats.monitor_beats_in += (f->flags & PHX__BEAT_MONITOR) != 0;
+    phx__detect_heartbeat(&p->detect, l->peer, b.next_ms * PHX__MS, f->flags & (int)PHX__BEAT_BUSY,
                    f->flags & (int)PHX__BEAT_MONITOR, p->now);
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
-    if (l->peer == p->teller && b.digest == p->route.digest)
+    if (l->peer == p->news.told_by && b.digest == p->route.digest)
         phx__dial_told_all(&p->dial, p->now);
     if ((f->flags & PHX__BEAT_REPLY) && phx__link_queued(l) < FRAMES_ANSWER_QUEUE)
         frames_say_beat(p, l->peer, 0, b.echo_ms);
@@ -382,16 +366,16 @@ static void frames_forward_ack(phx *p, const struct phx__ack *a, const struct ph
     struct phx__link *l;
 
     if (next == PHX__NONE || f->hops <= 1 || !p->cfg.relay
-        || (l = frames_writer(p, next, size, &w)) == NULL
+        || (l = phx__node_send_begin(p, next, size, &w)) == NULL
         || phx__link_queued(l) >= FRAMES_ANSWER_QUEUE) {
-        p->post.dropped++; /* acks are cumulative: the next one says it again */
+        p->post.counters.dropped++; /* acks are cumulative: the next one says it again */
         return;
     }
     start = phx__wire_begin(&w, PHX__ACK, f->flags, f->hops - 1);
     phx__buf_put_bytes(&w, f->body, f->size);
     phx__wire_end(&w, start);
-    frames_queue(p, l, &w);
-    p->post.relayed_frames++;
+    phx__node_send_end(p, l, &w);
+    p->post.counters.relayed_frames++;
 }
 
 static int frames_on_ack(phx *p, const struct phx__frame *f)
@@ -401,7 +385,7 @@ static int frames_on_ack(phx *p, const struct phx__frame *f)
     if (phx__wire_get_ack(f, &a) != 0)
         return PHX_EPROTO;
     if (phx__id_equal(&a.target, p->set.self))
-        phx__post_ack(&p->post, &a, (f->flags & PHX__ACK_GAP) != 0, p->now);
+        phx__post_recv_ack(&p->post, &a, (f->flags & PHX__ACK_GAP) != 0, p->now);
     else
         frames_forward_ack(p, &a, f);
     return 0;
@@ -413,7 +397,7 @@ size_t phx__node_frames_place(void *ctx, struct phx__link *l, const uint8_t *fro
 {
     phx *p = ctx;
 
-    return phx__node_link(p, l->peer) == l ? phx__post_recv_place(&p->post, front, size, out) : 0;
+    return phx__node_serves(p, l) ? phx__post_recv_place(&p->post, front, size, out) : 0;
 }
 
 void phx__node_frames_placed(void *ctx, struct phx__link *l, const uint8_t *head, size_t size,
@@ -421,17 +405,17 @@ void phx__node_frames_placed(void *ctx, struct phx__link *l, const uint8_t *head
 {
     phx *p = ctx;
 
-    if (phx__node_link(p, l->peer) != l)
+    if (!phx__node_serves(p, l))
         return;
     phx__post_recv_placed(&p->post, head, size, payload, p->now);
-    l->from = p->post.last_source;
+    l->from = p->post.recv.last_source;
 }
 
 int phx__node_frames_ahead(void *ctx, struct phx__link *l, uint32_t from, struct phx__place *out)
 {
     phx *p = ctx;
 
-    return phx__node_link(p, l->peer) == l && phx__post_recv_ahead(&p->post, from, out);
+    return phx__node_serves(p, l) && phx__post_recv_ahead(&p->post, from, out);
 }
 
 static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *f,
@@ -442,9 +426,9 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
                 && memcmp(raw + PHX__DATA_TARGET, p->set.self, sizeof *p->set.self) != 0;
     int err;
 
-    p->post.lender = lends ? phx__link_lend(&p->set, raw) : NULL;
-    err = phx__post_data(&p->post, l->peer, raw, raw_size, f, p->now);
-    l->from = p->post.last_source;
+    p->post.transit.lender = lends ? phx__link_lend(&p->set, raw) : NULL;
+    err = phx__post_recv_data(&p->post, raw, raw_size, f, p->now);
+    l->from = p->post.recv.last_source;
     return err;
 }
 
@@ -455,7 +439,7 @@ int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame 
 
     /* A link that another one has replaced is only waiting for its end: what still comes on it is older
      * than what came on its successor. */
-    if (phx__node_link(p, l->peer) != l)
+    if (!phx__node_serves(p, l))
         return 0;
     switch (f->type) {
     case PHX__UPDATE: return frames_on_update(p, l, f);
@@ -465,11 +449,11 @@ int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame 
     case PHX__SUMMARY: return frames_on_summary(p, l, f);
     case PHX__DATA: return frames_on_data(p, l, f, raw, raw_size);
     case PHX__ACK: return frames_on_ack(p, f);
-    case PHX__SUSPECT: return phx__node_suspect_on_suspect(p, l, f);
-    case PHX__PROBE: return phx__node_suspect_on_probe(p, l, f);
-    case PHX__HAND: return phx__node_handover_on_hand(p, f);
-    case PHX__TRACE: return phx__node_trace_on_trace(p, l, f);
-    case PHX__CAST: return phx__post_multicast_data(&p->post, l->peer, f, p->now);
+    case PHX__SUSPECT: return phx__node_suspect_on_suspect(&p->suspect, l->peer, f, p->now);
+    case PHX__PROBE: return phx__node_suspect_on_probe(&p->suspect, l->peer, f);
+    case PHX__HAND: return phx__node_handover_on_hand(&p->handover, f);
+    case PHX__TRACE: return phx__node_trace_on_trace(&p->trace, l->peer, f, p->now);
+    case PHX__CAST: return phx__post_recv_multicast(&p->post, f, p->now);
 #ifdef PHX_PAPER
     case PHX__PAPER: return p->paper(p, l->peer, f);
 #endif

@@ -1,198 +1,164 @@
-/* keys.c - who may talk to this node, and how much: keys, what is secure, limits. */
+/* keys.c - which keys a node has, where it may speak, and how often it logs what failed. */
 /*
- * Keys. A node has at most two: it speaks with the first and accepts both, which is what it takes to
- * change the key of a cluster that runs. In three rounds over all nodes, in any order within a round:
+ * A node has at most two keys: it speaks with the first and accepts both. That is enough to change the key of
+ * a running cluster in three rounds over all nodes, in any order within a round:
  *
  *      { old }  ->  { old, new }  ->  { new, old }  ->  { new }
  *
- * Any two neighbouring states have a key in common, and so have { old } and { new, old }, so a
- * careful operator may leave the second round out. Links that are up were proved when they were
- * made and stay; who must be shut out is shut out of what is made from now on.
- *
- * Without a key nothing tells friend from foe, so such a node stays on its own machine unless
- * cfg.insecure says otherwise.
- */
-#include "node/state.h"
+ * Any two neighbouring states have a key in common. So have { old } and { new, old }: a careful operator may
+ * leave out the second round. Links that are up stay; a key that is gone shuts out new ones. Without a key a
+ * node cannot tell friend from foe: it stays on its own machine, unless cfg.insecure is set. */
+#include "node/keys.h"
 
-/* Log lines about what never was a link: each peer and reason once a minute. */
-static const struct phx__ratelimit_rule guard_line = { 60 * PHX__SECOND, 1 };
-/* Whoever has a network of version 6 has more addresses than there are minutes. All who came by themselves
- * share 512 lines, and then 4 a second. */
-static const struct phx__ratelimit_rule guard_lines = { 250 * PHX__MS, 512 };
+#define KEYS_LINES 64u /* peers and reasons whose last log line is remembered, 24 bytes each */
+/* What never was a link is logged once a minute for each peer and reason. */
+static const struct phx__ratelimit_rule keys_line = { 60 * PHX__SECOND, 1 };
+/* An IPv6 network has any number of addresses: unauthenticated peers share 512 lines, and then 4 a second. */
+static const struct phx__ratelimit_rule keys_lines = { 250 * PHX__MS, 512 };
+
+int phx__node_keys_init(struct phx__node_keys *k, struct phx__mem *mem, int insecure, int tls, uint64_t salt,
+                        const struct phx__node_keys_ops *ops)
+{
+    memset(k, 0, sizeof *k);
+    k->mem = mem;
+    k->ops = *ops;
+    k->insecure = insecure;
+    k->tls = tls;
+    return phx__ratelimit_init(&k->lines, mem, KEYS_LINES, salt);
+}
 
 /* ---- Keys ------------------------------------------------------------------------------------ */
 
-static int keys_key_size_is_good(size_t size)
+static void keys_drop(struct phx__node_keys *k, struct phx__node_key *keys, uint32_t count)
 {
-    return size >= PHX_KEY_MIN && size <= PHX_KEY_MAX;
+    while (count-- > 0)
+        phx__mem_put_secret(k->mem, keys[count].data, keys[count].size);
 }
 
-void phx__node_keys_drop_keys(phx *p)
+void phx__node_keys_free(struct phx__node_keys *k)
 {
-    uint32_t i;
-
-    for (i = 0; i < p->set.key_count; i++)
-        phx__mem_put_secret(&p->mem, p->set.keys[i].data, p->set.keys[i].size);
-    p->set.key_count = 0;
-    memset(p->set.begun, 0, sizeof p->set.begun);
+    keys_drop(k, k->at, k->count);
+    phx__ratelimit_free(&k->lines);
 }
 
-/* Tells TLS, if there is any. */
-static void keys_show_keys(phx *p)
+static int keys_copy(struct phx__node_keys *k, const struct phx_key *from, struct phx__node_key *to)
 {
-    struct phx_key keys[PHX__LINK_KEYS];
-    uint32_t i;
-
-    for (i = 0; i < p->set.key_count; i++) {
-        keys[i].data = p->set.keys[i].data;
-        keys[i].size = p->set.keys[i].size;
-    }
-    if (p->set.tls != NULL)
-        phx__tls_keys(p->set.tls, p->cluster, keys, p->set.key_count);
-}
-
-/* All of them or none: the old ones stand until the new ones do. */
-int phx__node_keys_set(phx *p, const struct phx_key *keys, uint32_t count)
-{
-    struct phx__link_key fresh[PHX__LINK_KEYS];
-    uint32_t i;
-
-    for (i = 0; i < count; i++) {
-        fresh[i].size = keys[i].size;
-        fresh[i].data = phx__mem_get(&p->mem, keys[i].size);
-        if (fresh[i].data == NULL) {
-            while (i-- > 0)
-                phx__mem_put_secret(&p->mem, fresh[i].data, fresh[i].size);
-            return PHX_ENOMEM;
-        }
-        memcpy(fresh[i].data, keys[i].data, keys[i].size);
-    }
-    phx__node_keys_drop_keys(p);
-    memcpy(p->set.keys, fresh, count * sizeof fresh[0]);
-    p->set.key_count = count;
-    phx__link_rekey(&p->set);
-    keys_show_keys(p);
+    if (from->data == NULL)
+        return PHX_EINVAL;
+    if (from->size < PHX_KEY_MIN || from->size > PHX_KEY_MAX)
+        return PHX_EKEYSIZE;
+    to->size = from->size;
+    if ((to->data = phx__mem_get(k->mem, to->size)) == NULL)
+        return PHX_ENOMEM;
+    memcpy(to->data, from->data, to->size);
     return 0;
 }
 
-int phx_set_keys(phx *p, const struct phx_key *keys, int count)
+int phx__node_keys_set(struct phx__node_keys *k, const struct phx_key *keys, uint32_t count)
 {
-    int i;
+    struct phx__node_key fresh[PHX__NODE_KEYS];
+    int err = count <= PHX__NODE_KEYS ? 0 : PHX_EINVAL;
+    uint32_t i;
 
-    if (p == NULL || keys == NULL || count < 1 || count > (int)PHX__LINK_KEYS)
-        return PHX_EINVAL;
-    for (i = 0; i < count; i++) {
-        if (keys[i].data == NULL)
-            return PHX_EINVAL;
-        if (!keys_key_size_is_good(keys[i].size))
-            return PHX_EKEYSIZE;
-    }
-    return phx__node_keys_set(p, keys, (uint32_t)count);
+    for (i = 0; err == 0 && i < count; i++)
+        if ((err = keys_copy(k, &keys[i], &fresh[i])) != 0)
+            keys_drop(k, fresh, i);
+    if (err != 0)
+        return err;
+    keys_drop(k, k->at, k->count);
+    memcpy(k->at, fresh, count * sizeof fresh[0]);
+    k->count = count;
+    k->ops.changed(k->ops.ctx, k->at, count);
+    return 0;
 }
 
-int phx_read_key(const char *path, void *out, size_t capacity)
+/* ---- Where it may speak ---------------------------------------------------------------------- */
+
+int phx__node_keys_wants_tls(const struct phx__node_keys *k, const struct phx_address *a)
 {
-    uint8_t bytes[PHX_KEY_MAX + 1];
-    long size;
-
-    if (path == NULL || out == NULL)
-        return PHX_EINVAL;
-    size = phx__os_file_read(path, bytes, sizeof bytes);
-    if (size < 0)
-        return (int)size;
-    if (!keys_key_size_is_good((size_t)size) || (size_t)size > capacity)
-        return PHX_EKEYSIZE;
-    memcpy(out, bytes, (size_t)size);
-    return (int)size;
-}
-
-/* ---- Secure places --------------------------------------------------------------------------- */
-
-int phx__node_keys_wants_tls(const phx *p, const struct phx_address *a)
-{
-    return a->family != PHX_UNIX && (a->tls || p->cfg.tls);
+    return a->family != PHX_UNIX && (a->tls || k->tls);
 }
 
 /* Certificates from files are as good as a key, where they are used. */
-int phx__node_keys_is_secure(const phx *p, const struct phx_address *a)
+int phx__node_keys_is_secure(const struct phx__node_keys *k, const struct phx_address *a)
 {
-    return p->set.key_count > 0 || p->cfg.insecure || phx__addr_is_local(a)
-           || a->family == PHX_OTHER || (phx__node_keys_wants_tls(p, a) && phx__tls_has_files(p->set.tls));
+    return k->count > 0 || k->insecure || phx__addr_is_local(a) || a->family == PHX_OTHER
+           || (k->has_files && phx__node_keys_wants_tls(k, a));
 }
 
-/* Nobody pays for it before it is used: making a key pair takes a thousandth of a second. */
-int phx__node_keys_tls(phx *p)
+/* A host that never uses TLS does not pay for it: making a key pair takes a millisecond. */
+int phx__node_keys_tls(struct phx__node_keys *k)
 {
-    struct phx__tls_files none = { NULL, NULL, NULL };
-    int err = 0;
+    int err = k->has_tls ? 0 : k->ops.open_tls(k->ops.ctx, 0);
 
-    if (p->set.tls == NULL) {
-        err = phx__tls_set_open(&p->set.tls, &p->mem, &none);
-        if (err == 0)
-            keys_show_keys(p);
-    }
-    if (err == 0 && p->set.key_count == 0 && !phx__tls_has_files(p->set.tls))
-        err = PHX_ENOKEY;
-    return err;
+    k->has_tls = err == 0;
+    return err == 0 && k->count == 0 && !k->has_files ? PHX_ENOKEY : err;
 }
 
-int phx__node_keys_open_tls(phx *p)
+int phx__node_keys_open_tls(struct phx__node_keys *k, int files)
 {
-    struct phx__tls_files files;
-    int err = 0;
+    int err = files ? k->ops.open_tls(k->ops.ctx, 1) : 0;
 
-    files.ca = p->cfg.tls_ca;
-    files.cert = p->cfg.tls_cert;
-    files.key = p->cfg.tls_key;
-    if (files.ca != NULL)
-        err = phx__tls_set_open(&p->set.tls, &p->mem, &files);
-    if (err == 0 && p->cfg.tls)
-        err = phx__node_keys_tls(p);
-    p->cfg.tls_ca = p->cfg.tls_cert = p->cfg.tls_key = NULL; /* the host's own strings */
-    return err;
+    k->has_tls = k->has_files = files && err == 0;
+    return err == 0 && k->tls ? phx__node_keys_tls(k) : err;
 }
 
-/* A stream of the host's is its own affair, a pipe to ssh say, unless we can see that it is a plain
+/* The host answers for its own streams, a pipe to ssh for example, unless the stream is visibly a plain
  * connection with another machine. */
-int phx__node_keys_may_adopt(phx *p, int handle, int secure)
+int phx__node_keys_may_adopt(struct phx__node_keys *k, int handle, int secure)
 {
     struct phx_address here;
 
-    if (p->set.key_count > 0 || p->cfg.insecure || (secure && phx__tls_has_files(p->set.tls)))
+    if (k->count > 0 || k->insecure || (secure && k->has_files))
         return 0;
     memset(&here, 0, sizeof here);
-    p->set.os_calls++;
-    if (p->os.local(p->os.world, handle, &here) != 0 || here.family == 0)
+    if (k->ops.local(k->ops.ctx, handle, &here) != 0 || here.family == 0)
         return 0;
     return phx__addr_is_local(&here) ? 0 : PHX_EINSECURE;
 }
 
-/* ---- The log --------------------------------------------------------------------------------- */
-
-/* The same of a dial that did not become a link at all. */
-int64_t phx__node_keys_may_log_dial(phx *p, const struct phx_address *to, int reason)
+int phx__node_keys_random(struct phx__node_keys *k, void *out, size_t size)
 {
-    uint64_t place = phx__ratelimit_key(&p->lines, to, 1)
-                     ^ (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
+    int err;
 
-    return phx__ratelimit_take(&p->lines, place != 0 ? place : 1, &guard_line, p->now);
+    if (size > k->pool_left) {
+        if ((err = k->ops.random(k->ops.ctx, k->pool, sizeof k->pool)) != 0)
+            return err;
+        k->pool_left = sizeof k->pool;
+    }
+    k->pool_left -= size;
+    memcpy(out, k->pool + k->pool_left, size);
+    memset(k->pool + k->pool_left, 0, size); /* used once */
+    return 0;
 }
 
-/* Who accepts sees a new port each time, who dials knows the one it wants. */
-int64_t phx__node_keys_may_log(phx *p, const struct phx__link *l, int reason)
-{
-    uint64_t place = phx__ratelimit_key(&p->lines, &l->address, l->dialer);
-    const char *why = l->why != NULL ? l->why : "";
-    int64_t before;
+/* ---- The log --------------------------------------------------------------------------------- */
 
-    if (reason < PHX_ERROR_LAST) /* a peer may refuse us for 65,535 reasons, most of them of its own making */
-        reason = PHX_ERROR_LAST;
+static int64_t keys_take(struct phx__node_keys *k, uint64_t place, int reason, const char *why, uint64_t now)
+{
     place ^= (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
     for (; *why != 0; why++)
         place = place * 31 + (unsigned char)*why;
-    before = phx__ratelimit_take(&p->lines, place != 0 ? place : 1, &guard_line, p->now);
-    if (before >= 0 && l->stranger
-        && phx__ratelimit_take(&p->lines, PHX__RATELIMIT_ALL, &guard_lines, p->now) < 0)
+    return phx__ratelimit_take(&k->lines, place != 0 ? place : 1, &keys_line, now);
+}
+
+int64_t phx__node_keys_may_log_dial(struct phx__node_keys *k, const struct phx_address *to, int reason,
+                                    uint64_t now)
+{
+    return keys_take(k, phx__ratelimit_key(&k->lines, to, 1), reason, "", now);
+}
+
+/* The port of a peer that dialled us is a new one each time, so it does not count. A peer may refuse us for
+ * 65,535 reasons; those that we do not know count as one. */
+int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_keys_end *end, int reason,
+                               uint64_t now)
+{
+    uint64_t place = phx__ratelimit_key(&k->lines, end->peer, end->dialer);
+    int64_t before = keys_take(k, place, reason < PHX_ERROR_LAST ? PHX_ERROR_LAST : reason,
+                               end->why != NULL ? end->why : "", now);
+
+    if (before >= 0 && end->unauthenticated
+        && phx__ratelimit_take(&k->lines, PHX__RATELIMIT_ALL, &keys_lines, now) < 0)
         return -1;
     return before;
 }

@@ -1,90 +1,99 @@
-/* links.c - the node's connections: listeners, dials, one link per pair, writing and closing. */
+/* links.c - the node's connections: listeners, dials, one link per pair, reading and writing. */
 /*
- * Two nodes that both know of each other may both dial. Exactly one link remains, by these rules, which
- * both sides can follow without asking each other (phx_link_judge):
+ * Two nodes that both know of each other may both dial. Exactly one link remains, by these rules, which both
+ * sides follow without asking each other (links_judge):
  *
  *  - Of two connections between the same two nodes the one dialled by the node with the smaller id wins.
- *  - An acceptor that has a winning dial of its own connected parks the other's hello until that dial is
- *    decided, so that the loser is refused only when the winner stands.
+ *  - An acceptor that has a connected dial of its own which would win parks the other's HELLO until that dial
+ *    is decided, so that the loser is refused only when the winner stands.
  *  - If both are up for a moment, the loser is closed by the side that knows the winner to be up on both
- *    ends: the acceptor of the winner (it has seen the proof), or the dialer once a frame has come.
- *  - A hello from a node we think we are linked with, by a link it dialled itself, means that it has lost
- *    that link: the old one is closed. If we had dialled it, we keep it and refuse: should it be dead, the
- *    heartbeat will tell.
+ *    ends: the acceptor of the winner (it has seen the PROOF), or the dialer once a frame has come.
+ *  - A HELLO from a node that we have a link with, by a link it dialled itself, means that it has lost that
+ *    link: the old one is closed. If we had dialled it, we keep it and refuse: should it be dead, heartbeats
+ *    find out.
  *  - A higher incarnation replaces everything of a lower one.
  */
 #include "node/state.h"
 
-/* Links accepted and not proved at once. The next one takes the place of the oldest, if that has
- * had time for a handshake: a crowd that says nothing and comes slowly keeps nobody out, and one
- * that comes fast waits in the listen queue. Dials are another matter: cfg.max_dials bounds them. */
-#define LINKS_STRANGERS 256u
+/* Links accepted and not authenticated at once. The next one takes the place of the oldest, if that has had
+ * time for a handshake: a crowd that says nothing and comes slowly keeps nobody out, and one that comes fast
+ * waits in the listen queue. Dials are bounded by cfg.max_dials. */
+#define LINKS_UNAUTHENTICATED 256u
 #define LINKS_FAIR_TIME (250 * PHX__MS)
-/* Connections taken per listener and step: a crowd at the door must not stop everything else. */
+/* Connections accepted per listener and step. */
 #define LINKS_ACCEPTS 64
 /* A listener that ran out of descriptors looks again after this. */
 #define LINKS_PAUSE (500 * PHX__MS)
 /* Bytes written to one link in one step. */
 #define LINKS_WRITE_LIMIT (1u << 20)
+/* Readiness asked for at once. */
+#define LINKS_READY 128
+/* After LINKS_PREDICTED_AFTER consecutive waits in which only the predicted link was ready, up to
+ * LINKS_PREDICTED_MOST steps read it without calling wait(). Other links wait for that many reads. A host
+ * that sleeps still wakes for them: their descriptors stay readable. */
+#define LINKS_PREDICTED_AFTER 4u
+#define LINKS_PREDICTED_MOST 16u
+/* No prediction is used later than this after the last wait(): the other nodes of a host that steps ten times
+ * a second would seem dead. */
+#define LINKS_PREDICTED_TIME (5 * PHX__MS)
 
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
-static struct phx__link *links_new_link(phx *p)
+static struct phx__link *links_new(phx *p)
 {
-    uint32_t slot = 0;
+    struct phx__links *s = &p->links;
     struct phx__link *l;
+    uint32_t slot = 0;
 
-    while (slot < p->link_size && p->links[slot] != NULL)
+    while (slot < s->size && s->at[slot] != NULL)
         slot++;
-    if (phx__mem_grow(&p->mem, &p->links, &p->link_capacity, slot + 1, sizeof(struct phx__link *))
+    if (phx__mem_grow(&p->mem, &s->at, &s->capacity, slot + 1, sizeof(struct phx__link *))
         /* Twice each slot: a link that was just written to may want it again before the list is swept. */
-        || phx__mem_grow(&p->mem, &p->writers, &p->writer_capacity, 2 * (slot + 1),
-                         sizeof *p->writers)
-        || phx__mem_grow(&p->mem, &p->closed, &p->closed_capacity, slot + 1, sizeof *p->closed))
-        return NULL;
-    l = phx__mem_zero(&p->mem, sizeof *l);
-    if (l == NULL)
+        || phx__mem_grow(&p->mem, &s->writers, &s->writer_capacity, 2 * (slot + 1), sizeof *s->writers)
+        || phx__mem_grow(&p->mem, &s->closed, &s->closed_capacity, slot + 1, sizeof *s->closed)
+        || (l = phx__mem_zero(&p->mem, sizeof *l)) == NULL)
         return NULL;
     l->slot = slot;
-    p->links[slot] = l;
-    if (slot == p->link_size)
-        p->link_size++;
+    s->at[slot] = l;
+    if (slot == s->size)
+        s->size++;
     return l;
 }
 
 static void links_drop_slot(phx *p, struct phx__link *l)
 {
+    struct phx__links *s = &p->links;
     uint32_t i;
 
-    for (i = 0; l->queued && i < p->writer_count; i++) {
-        if (p->writers[i] != l->slot)
+    for (i = 0; l->queued && i < s->writer_count; i++) {
+        if (s->writers[i] != l->slot)
             continue;
-        p->writers[i] = p->writers[--p->writer_count];
+        s->writers[i] = s->writers[--s->writer_count];
         break;
     }
-    p->links[l->slot] = NULL;
-    while (p->link_size > 0 && p->links[p->link_size - 1] == NULL)
-        p->link_size--;
+    s->at[l->slot] = NULL;
+    while (s->size > 0 && s->at[s->size - 1] == NULL)
+        s->size--;
     phx__mem_put(&p->mem, l, sizeof *l);
 }
 
 /* What a link is from the beginning. */
-enum links_link_kind { NODE_DIALER = 1, NODE_TLS = 2 };
+enum links_kind { LINKS_DIALER = 1, LINKS_TLS = 2 };
 
 /* A link around a fresh handle, which nobody watches yet; the handle is closed on failure. */
-static int links_open_link(phx *p, int handle, int kind, enum phx__link_state state,
+static int links_open(phx *p, int handle, int kind, enum phx__link_state state,
                           struct phx__link **out)
 {
-    struct phx__link *l = links_new_link(p);
-    int err = l == NULL ? PHX_ENOMEM : phx__map_put(&p->handles, (uint64_t)handle, l->slot);
+    struct phx__link *l = links_new(p);
+    int err = l == NULL ? PHX_ENOMEM : phx__map_put(&p->links.handles, (uint64_t)handle, l->slot);
 
     if (l != NULL) {
-        l->dialer = (kind & NODE_DIALER) != 0;
-        l->secure = (kind & NODE_TLS) != 0;
+        l->dialer = (kind & LINKS_DIALER) != 0;
+        l->secure = (kind & LINKS_TLS) != 0;
     }
     if (err == 0
         && (err = phx__link_open(&p->set, l, handle, state, p->cfg.dial_timeout_us)) != 0)
-        phx__map_del(&p->handles, (uint64_t)handle);
+        phx__map_del(&p->links.handles, (uint64_t)handle);
     if (err != 0) {
         if (l != NULL)
             links_drop_slot(p, l);
@@ -95,14 +104,7 @@ static int links_open_link(phx *p, int handle, int kind, enum phx__link_state st
     return 0;
 }
 
-struct phx__link *phx__node_link(const phx *p, uint32_t node)
-{
-    if (node >= p->peer_capacity || p->peers[node].link == PHX__NONE)
-        return NULL;
-    return p->links[p->peers[node].link];
-}
-
-void phx__node_links_watch(phx *p, struct phx__link *l)
+static void links_watch(phx *p, struct phx__link *l)
 {
     int events;
 
@@ -115,13 +117,14 @@ void phx__node_links_watch(phx *p, struct phx__link *l)
     if (p->os.watch(p->os.world, l->handle, events) == 0)
         l->watching = events;
     else
-        phx__node_links_close_link(p, l, PHX_ENOMEM, 0);
+        phx__node_links_close(p, l, PHX_ENOMEM, 0);
 }
 
 /* ---- Closing --------------------------------------------------------------------------------- */
 
 static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_state was, int reason)
 {
+    struct phx__node_keys_end end = { &l->address, l->why, l->dialer, l->unauthenticated };
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
     int level = reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED        ? PHX_LOG_DEBUG
                 : was == PHX__LINK_UP || l->refused || reason == PHX_EPROTO || reason == PHX_ETLS
@@ -132,7 +135,7 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
 
     /* What never was a link is told once a minute of each peer and reason: strangers come as often as they
      * like, and a hub with another key is dialled for ever. */
-    if (was != PHX__LINK_UP && (before = phx__node_keys_may_log(p, l, reason)) < 0)
+    if (was != PHX__LINK_UP && (before = phx__node_keys_may_log(&p->keys, &end, reason, p->now)) < 0)
         return;
     phx__node_log(p, level, "link %s %s: %s%s%s%s%s",
                   l->peer != PHX__NONE ? phx_id_text(&l->id, id) : "?",
@@ -146,41 +149,41 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
         phx__node_log(p, level, "... and %u more like it in the last minutes", (uint64_t)before);
 }
 
-static void links_link_down(phx *p, const struct phx__link *l)
+static void links_down(phx *p, const struct phx__link *l)
 {
-    if (phx__node_link(p, l->peer) != l)
+    if (!phx__node_serves(p, l))
         return; /* another link serves this node */
-    p->peers[l->peer].link = PHX__NONE;
-    p->links_up--;
-    p->links_lost++;
+    p->peers.at[l->peer].link = PHX__NONE;
+    p->links.up--;
+    p->stats.links_lost++;
     phx__route_down(&p->route, l->peer, p->now);
-    phx__detect_down(&p->detect, l->peer);
+    phx__detect_link_down(&p->detect, l->peer);
     phx__dial_down(&p->dial, l->peer, p->now);
 }
 
 /* Hellos that waited for this dial to be decided. */
 static void links_resume_parked(phx *p, const struct phx__link *decided)
 {
-    uint32_t i;
+    struct phx__link *l;
+    uint32_t slot = 0;
 
-    for (i = 0; i < p->link_size; i++) {
-        struct phx__link *l = p->links[i];
+    while ((l = phx__node_each_link(p, &slot)) != NULL) {
         int err;
-        if (l == NULL || l->state != PHX__LINK_PARKED || l == decided)
+        if (l->state != PHX__LINK_PARKED || l == decided)
             continue;
         err = phx__link_resume(&p->set, l);
         if (err != 0 && err != PHX_EAGAIN)
-            phx__node_links_close_link(p, l, err, 1);
+            phx__node_links_close(p, l, err, 1);
         else
-            phx__node_links_watch(p, l);
+            links_watch(p, l);
     }
 }
 
 /* It has proved who it is, or is closed. */
-static void links_no_stranger(phx *p, struct phx__link *l)
+static void links_authenticated(phx *p, struct phx__link *l)
 {
-    p->strangers -= l->stranger;
-    l->stranger = 0;
+    p->links.unauthenticated -= l->unauthenticated;
+    l->unauthenticated = 0;
 }
 
 /* For phx_explain. */
@@ -189,47 +192,51 @@ static void links_note_end(phx *p, const struct phx__link *l, int reason)
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
     struct phx__history *past;
 
-    if (l->state != PHX__LINK_UP || n == NULL || phx__node_link(p, l->peer) != l
-        || (past = phx__node_step_note(p, l->peer)) == NULL)
+    if (n == NULL || !phx__node_serves(p, l)
+        || (past = phx__node_note_history(p, l->peer)) == NULL)
         return;
-    past->heard_at = n->heard + p->detect.stalled;
+    past->heard_at = n->received_at + p->detect.stalled;
     past->lost_at = p->now;
     past->lost_error = reason;
 }
 
-/* disc must not be called while it dials, and a host's callback may call anything: cfg.dial is asked
- * later in the step, when disc is done. So is TCP where the way within the host led to the wrong one. */
-static int links_hook_later(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
+/* A callback of the host may call anything, also what calls dial, and dial must not be called while it dials:
+ * cfg.dial is asked later in the step. So is TCP where the way within the host led to the wrong one. */
+static int links_defer_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
-    if (phx__mem_grow(&p->mem, &p->hooks, &p->hook_capacity, p->hook_count + 1, sizeof *p->hooks))
+    struct phx__links *s = &p->links;
+    struct phx__deferred_dial *d;
+
+    if (phx__mem_grow(&p->mem, &s->deferred, &s->deferred_capacity, s->deferred_count + 1, sizeof *d))
         return PHX_ENOMEM;
-    p->hooks[p->hook_count].attempt = attempt;
-    p->hooks[p->hook_count].expect = expect;
-    p->hooks[p->hook_count++].to = *to;
+    d = &s->deferred[s->deferred_count++];
+    d->attempt = attempt;
+    d->expect = expect;
+    d->to = *to;
     return 0;
 }
 
-void phx__node_links_close_link(phx *p, struct phx__link *l, int reason, int tell)
+void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
 {
     enum phx__link_state was = l->state;
 
     if (was == PHX__LINK_FREE || was == PHX__LINK_CLOSED)
         return;
     links_log_close(p, l, was, reason);
-    p->bad_frames += reason == PHX_EPROTO;
-    p->refused += was != PHX__LINK_UP && tell;
+    p->stats.bad_frames += reason == PHX_EPROTO;
+    p->stats.refused += was != PHX__LINK_UP && tell;
     links_note_end(p, l, reason);
     phx__link_close(&p->set, l, reason, tell);
-    phx__map_del(&p->handles, (uint64_t)l->handle);
-    p->closed[p->closed_count++] = l->slot;
-    links_no_stranger(p, l);
+    phx__map_del(&p->links.handles, (uint64_t)l->handle);
+    p->links.closed[p->links.closed_count++] = l->slot;
+    links_authenticated(p, l);
     if (was == PHX__LINK_UP)
-        links_link_down(p, l);
+        links_down(p, l);
     if (l->attempt != PHX__NONE) {
-        p->dials_failed++;
-        if (phx__node_samehost_is_doubtful(l, reason)
-            && links_hook_later(p, l->attempt, l->expect, &l->address) == 0)
-            p->more = 1; /* the way within the host led to the wrong one: TCP, in this step or the next */
+        p->stats.dials_failed++;
+        if (l->same_host && phx__node_samehost_is_doubtful(&l->address, reason)
+            && links_defer_dial(p, l->attempt, l->expect, &l->address) == 0)
+            p->step.more = 1; /* within the host answered the wrong one: TCP, in this step or the next */
         else
             phx__dial_result(&p->dial, l->attempt, reason, p->now);
         l->attempt = PHX__NONE;
@@ -241,49 +248,94 @@ void phx__node_links_close_link(phx *p, struct phx__link *l, int reason, int tel
 
 void phx__node_links_sweep(phx *p)
 {
-    while (p->closed_count > 0)
-        links_drop_slot(p, p->links[p->closed[--p->closed_count]]);
+    while (p->links.closed_count > 0)
+        links_drop_slot(p, p->links.at[p->links.closed[--p->links.closed_count]]);
 }
 
-void phx__node_links_free_links(phx *p)
+void phx__node_links_close_all(phx *p)
 {
-    uint32_t i;
+    struct phx__link *l;
+    uint32_t slot = 0;
 
-    for (i = 0; i < p->link_size; i++) {
-        if (p->links[i] == NULL)
-            continue;
-        phx__link_close(&p->set, p->links[i], PHX_ECLOSED, 0);
-        phx__mem_put(&p->mem, p->links[i], sizeof *p->links[i]);
-        p->links[i] = NULL;
+    while ((l = phx__node_each_link(p, &slot)) != NULL)
+        phx__node_links_close(p, l, PHX_ECLOSED, 0);
+}
+
+void phx__node_links_shut(phx *p)
+{
+    struct phx__link *l;
+    uint32_t i = 0;
+
+    while ((l = phx__node_each_link(p, &i)) != NULL) {
+        phx__link_close(&p->set, l, PHX_ECLOSED, 0);
+        p->links.at[l->slot] = NULL;
+        phx__mem_put(&p->mem, l, sizeof *l);
     }
-    p->link_size = 0;
+    p->links.size = 0;
+    for (i = 0; i < (uint32_t)p->listeners.count; i++) {
+        const struct phx__listener *at = &p->listeners.at[i], *companion = at + PHX__LISTENERS;
+        p->os.close(p->os.world, at->handle);
+        if (companion->handle >= 0)
+            p->os.close(p->os.world, companion->handle);
+    }
+}
+
+void phx__node_links_free(phx *p)
+{
+    struct phx__links *s = &p->links;
+
+    phx__map_free(&s->handles);
+    phx__mem_put(&p->mem, s->at, s->capacity * sizeof(struct phx__link *));
+    phx__mem_put(&p->mem, s->writers, s->writer_capacity * sizeof *s->writers);
+    phx__mem_put(&p->mem, s->closed, s->closed_capacity * sizeof *s->closed);
+    phx__mem_put(&p->mem, s->deferred, s->deferred_capacity * sizeof *s->deferred);
+    phx__buf_block_drop(p->set.block);
+    phx__buf_block_drop(p->set.spare);
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+static void links_read(phx *p, struct phx__link *l)
+{
+    uint64_t before = l->bytes_in;
+    int err = phx__link_read(&p->set, l);
+
+    if (err != 0)
+        phx__node_links_close(p, l, err, err != PHX_ERESET && !l->refused);
+    if (l->state == PHX__LINK_CLOSED)
+        return;
+    if (l->state == PHX__LINK_UP && l->bytes_in != before)
+        phx__detect_received(&p->detect, l->peer, p->now);
+    p->step.more |= l->more;
+    if (phx__link_events(l) != l->watching)
+        links_watch(p, l);
 }
 
 /* ---- Listening ------------------------------------------------------------------------------- */
 
-static struct phx__link *links_oldest_stranger(const phx *p)
+static struct phx__link *links_oldest_unauthenticated(const phx *p)
 {
-    struct phx__link *oldest = NULL;
-    uint32_t i;
+    struct phx__link *l, *oldest = NULL;
+    uint32_t slot = 0;
 
-    for (i = 0; i < p->link_size; i++) {
-        struct phx__link *l = p->links[i];
-        if (l != NULL && l->stranger && (oldest == NULL || l->since < oldest->since))
+    while ((l = phx__node_each_link(p, &slot)) != NULL)
+        if (l->unauthenticated && (oldest == NULL || l->since < oldest->since))
             oldest = l;
-    }
     return oldest;
 }
 
 /* When there is room for one more stranger. */
 static uint64_t links_room_at(const phx *p)
 {
-    return p->strangers < LINKS_STRANGERS ? 0 : links_oldest_stranger(p)->since + LINKS_FAIR_TIME;
+    return p->links.unauthenticated < LINKS_UNAUTHENTICATED
+               ? 0
+               : links_oldest_unauthenticated(p)->since + LINKS_FAIR_TIME;
 }
 
-void phx__node_links_look_again(phx *p, uint64_t at)
+static void links_look_again(phx *p, uint64_t at)
 {
-    if (at < phx__timer_at(&p->timers, p->resume_timer))
-        phx__timer_set(&p->timers, p->resume_timer, at);
+    if (at < phx__timer_at(&p->timers, p->listeners.timer))
+        phx__timer_set(&p->timers, p->listeners.timer, at);
 }
 
 static void links_pause(phx *p, struct phx__listener *at, uint64_t until)
@@ -291,7 +343,7 @@ static void links_pause(phx *p, struct phx__listener *at, uint64_t until)
     at->paused = 1;
     p->set.os_calls++;
     p->os.watch(p->os.world, at->handle, 0);
-    phx__node_links_look_again(p, until);
+    links_look_again(p, until);
 }
 
 static void links_resume(phx *p, struct phx__listener *at)
@@ -302,7 +354,7 @@ static void links_resume(phx *p, struct phx__listener *at)
     if (p->os.watch(p->os.world, at->handle, PHX_READ) == 0)
         at->paused = 0;
     else
-        phx__node_links_look_again(p, p->now + LINKS_PAUSE);
+        links_look_again(p, p->now + LINKS_PAUSE);
 }
 
 void phx__node_links_resume_listeners(phx *p)
@@ -311,19 +363,18 @@ void phx__node_links_resume_listeners(phx *p)
     int i;
 
     if (room_at > p->now) {
-        phx__node_links_look_again(p, room_at);
+        links_look_again(p, room_at);
         return;
     }
-    for (i = 0; i < p->listener_count; i++) {
-        links_resume(p, &p->listeners[i]);
-        links_resume(p, &p->near[i]);
+    for (i = 0; i < p->listeners.count; i++) {
+        links_resume(p, &p->listeners.at[i]);
+        links_resume(p, &p->listeners.at[PHX__LISTENERS + (uint32_t)i]);
     }
 }
 
-void phx__node_links_accept(phx *p, int listener)
+static void links_accept(phx *p, int listener)
 {
-    int near = listener >= (int)PHX__LISTENERS;
-    struct phx__listener *at = near ? &p->near[listener - (int)PHX__LISTENERS] : &p->listeners[listener];
+    struct phx__listener *at = &p->listeners.at[listener];
     int i, err = 0;
 
     for (i = 0; i < LINKS_ACCEPTS && err == 0 && links_room_at(p) <= p->now; i++) {
@@ -334,22 +385,22 @@ void phx__node_links_accept(phx *p, int listener)
         p->set.os_calls++;
         err = p->os.accept(p->os.world, at->handle, &handle, &from);
         if (err == 0
-            && (err = links_open_link(p, handle, at->address.tls ? NODE_TLS : 0, PHX__LINK_HELLO, &l))
+            && (err = links_open(p, handle, at->address.tls ? LINKS_TLS : 0, PHX__LINK_HELLO, &l))
                    == 0) {
             l->address = from;
             l->address.tls = at->address.tls;
-            l->same_host = (uint8_t)near;
-            l->stranger = 1;
-            p->strangers++;
-            p->accepts++;
+            l->same_host = listener >= (int)PHX__LISTENERS;
+            l->unauthenticated = 1;
+            p->links.unauthenticated++;
+            p->stats.accepts++;
             /* Who dials says HELLO with the connection: most often it is here already. */
-            phx__node_links_ready(p, handle, PHX_READ);
-            if (p->strangers > LINKS_STRANGERS)
-                phx__node_links_close_link(p, links_oldest_stranger(p), PHX_ELIMIT, 1);
+            links_read(p, l);
+            if (p->links.unauthenticated > LINKS_UNAUTHENTICATED)
+                phx__node_links_close(p, links_oldest_unauthenticated(p), PHX_ELIMIT, 1);
         }
     }
     if (err == 0 && i == LINKS_ACCEPTS)
-        p->more = 1;
+        p->step.more = 1;
     if (err == PHX_EMFILE || err == PHX_ENOMEM)
         phx__node_log(p, PHX_LOG_WARN, "listener paused: %s", phx_strerror(err));
     if (err == PHX_EMFILE || err == PHX_ENOMEM)
@@ -358,10 +409,82 @@ void phx__node_links_accept(phx *p, int listener)
         links_pause(p, at, links_room_at(p));
 }
 
+/* Watches a new listener, or closes it. */
+static int links_open_listener(phx *p, uint32_t slot, int handle)
+{
+    int err = phx__map_put(&p->links.handles, (uint64_t)handle, PHX__LISTENER_SLOT | slot);
+
+    p->set.os_calls++;
+    if (err == 0 && (err = p->os.watch(p->os.world, handle, PHX_READ)) != 0)
+        phx__map_del(&p->links.handles, (uint64_t)handle);
+    if (err != 0) {
+        p->os.close(p->os.world, handle);
+        return err;
+    }
+    p->listeners.at[slot].handle = handle;
+    p->listeners.at[slot].paused = 0;
+    return 0;
+}
+
+void phx__node_links_open_companion(phx *p, int listener)
+{
+    uint32_t slot = PHX__LISTENERS + (uint32_t)listener;
+    char text[PHX_ADDRESS_TEXT];
+    uint64_t again;
+    int handle = -1, err;
+
+    if (!phx__node_samehost_wants(&p->samehost, (uint32_t)listener))
+        return;
+    p->set.os_calls++;
+    err = phx__os_samehost_listen(&p->os, &p->listeners.at[slot].address, &handle);
+    if (err == 0)
+        err = links_open_listener(p, slot, handle);
+    if (phx__node_samehost_tried(&p->samehost, (uint32_t)listener, err, p->step.active, p->now, &again))
+        phx__node_log(p, PHX_LOG_WARN, "listener %s: processes of this host must use TCP: %s",
+                      phx_address_text(&p->listeners.at[slot].address, text), phx_strerror(err));
+    links_look_again(p, again);
+}
+
+int phx__node_links_listen(phx *p, struct phx_address *a)
+{
+    struct phx__listener *at = &p->listeners.at[p->listeners.count], *companion = at + PHX__LISTENERS;
+    int err, handle, tls = a->tls;
+
+    if (p->listeners.count == (int)PHX__LISTENERS)
+        return PHX_ELIMIT;
+    if (!phx__node_keys_is_secure(&p->keys, a))
+        return PHX_EINSECURE;
+    p->set.os_calls++;
+    err = p->os.listen(p->os.world, a, &handle);
+    if (err != 0 || (err = links_open_listener(p, (uint32_t)p->listeners.count, handle)) != 0)
+        return err;
+    a->tls = (unsigned char)tls; /* the world knows nothing of it */
+    at->address = companion->address = *a;
+    companion->handle = -1;
+    phx__node_samehost_add(&p->samehost, (uint32_t)p->listeners.count);
+    phx__node_links_open_companion(p, p->listeners.count++);
+    phx__dial_listening(&p->dial, 1);
+    if (!phx__addr_is_any(a))
+        (void)phx__node_addr_add(&p->addr, a); /* a ninth address is not worth a failure */
+    p->news.card_stale = 1;
+    return 0;
+}
+
 /* ---- Dialling -------------------------------------------------------------------------------- */
 
-/* Most connections within a host are there at once, and then there is no need to wait for them. */
-static int links_begin_dial(phx *p, struct phx__link *l)
+/* Watches a link if it could begin so far, or closes it. */
+static int links_begin(phx *p, struct phx__link *l, int err)
+{
+    if (err != 0) {
+        phx__node_links_close(p, l, err, 0);
+        return err;
+    }
+    links_watch(p, l);
+    return l->state == PHX__LINK_CLOSED ? PHX_ENOMEM : 0;
+}
+
+/* Is it connected? Most connections within a host are at once, so this is first asked without a wait. */
+static int links_finish_dial(phx *p, struct phx__link *l)
 {
     int err = 0;
 
@@ -369,55 +492,55 @@ static int links_begin_dial(phx *p, struct phx__link *l)
         p->set.os_calls++;
         err = p->os.finish(p->os.world, l->handle);
     }
+    if (err == 0 && l->attempt != PHX__NONE)
+        phx__dial_answered(&p->dial, l->attempt);
     if (err == 0)
         err = phx__link_connected(&p->set, l);
-    if (err != 0 && err != PHX_EAGAIN) {
-        phx__node_links_close_link(p, l, err, 0);
-        return err;
-    }
-    phx__node_links_watch(p, l);
-    return l->state == PHX__LINK_CLOSED ? PHX_ENOMEM : 0;
+    return links_begin(p, l, err == PHX_EAGAIN ? 0 : err);
 }
 
 /* near: first look whether it is within this host. */
 static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to, int near)
 {
     struct phx__link *l;
-    int secure = phx__node_keys_wants_tls(p, to), handle, err;
+    int secure = phx__node_keys_wants_tls(&p->keys, to), handle, err = 0;
 
-    if (secure && (err = phx__node_keys_tls(p)) != 0)
+    if (secure && (err = phx__node_keys_tls(&p->keys)) != 0)
         return err;
-    p->dials++;
-    err = near ? phx__node_samehost_dial(p, to, &handle) : PHX_ENOTSUP;
-    near = err == 0;
+    p->stats.dials++;
+    near = near && phx__node_samehost_may_dial(&p->samehost, to);
+    if (near) {
+        p->set.os_calls++;
+        near = phx__os_samehost_dial(&p->os, to, &handle) == 0;
+    }
     if (!near) {
         p->set.os_calls++;
         err = p->os.dial(p->os.world, to, &handle);
     }
     if (err == 0)
-        err = links_open_link(p, handle, NODE_DIALER | (secure ? NODE_TLS : 0), PHX__LINK_DIALING, &l);
+        err = links_open(p, handle, LINKS_DIALER | (secure ? LINKS_TLS : 0), PHX__LINK_DIALING, &l);
     if (err == 0) {
         l->expect = expect;
         l->address = *to;
         l->address.tls = (unsigned char)secure;
         l->same_host = (uint8_t)near;
-        err = links_begin_dial(p, l);
+        err = links_finish_dial(p, l);
     }
     if (err != 0) {
-        p->dials_failed++;
+        p->stats.dials_failed++;
         return err;
     }
-    l->attempt = attempt; /* not before: disc hears of a failure at once by what this returns */
+    l->attempt = attempt; /* not before: what this returns tells dial of a failure */
     if (l->state != PHX__LINK_DIALING)
         phx__dial_answered(&p->dial, attempt);
     return 0;
 }
 
 /* The host's stream as a link that is being dialled. */
-static int links_hook_link(phx *p, int handle, const struct phx__deferred_dial *h)
+static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial *h)
 {
     struct phx__link *l;
-    int err = p->cfg.tls ? phx__node_keys_tls(p) : 0;
+    int err = p->cfg.tls ? phx__node_keys_tls(&p->keys) : 0;
 
     if (err == 0)
         err = phx__os_sock_adopt(&p->os, handle);
@@ -425,31 +548,31 @@ static int links_hook_link(phx *p, int handle, const struct phx__deferred_dial *
         p->os.close(p->os.world, handle);
         return err;
     }
-    err = links_open_link(p, handle, NODE_DIALER | (p->cfg.tls ? NODE_TLS : 0), PHX__LINK_DIALING, &l);
+    err = links_open(p, handle, LINKS_DIALER | (p->cfg.tls ? LINKS_TLS : 0), PHX__LINK_DIALING, &l);
     if (err != 0)
         return err;
     l->attempt = h->attempt;
     l->address = h->to;
-    phx__node_links_watch(p, l);
+    links_watch(p, l);
     return 0;
 }
 
-static void links_hook(phx *p, const struct phx__deferred_dial *h)
+static void links_dial_other(phx *p, const struct phx__deferred_dial *h)
 {
     int handle, err;
 
-    p->dials++;
+    p->stats.dials++;
     handle = p->cfg.dial(p, h->to.path, p->cfg.user);
-    if (h->attempt == PHX__NONE || p->free_later) { /* the callback has closed the node, or freed it */
+    if (h->attempt == PHX__NONE || p->step.free_later) { /* the callback has closed the node, or freed it */
         if (handle >= 0)
             p->os.close(p->os.world, handle);
         return;
     }
-    err = handle < 0 ? handle : links_hook_link(p, handle, h);
+    err = handle < 0 ? handle : links_open_stream(p, handle, h);
     if (err == 0)
         return;
-    p->dials_failed++;
-    if (phx__node_keys_may_log_dial(p, &h->to, err) >= 0)
+    p->stats.dials_failed++;
+    if (phx__node_keys_may_log_dial(&p->keys, &h->to, err, p->now) >= 0)
         phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", h->to.path, phx_strerror(err));
     phx__dial_result(&p->dial, h->attempt, err, p->now);
 }
@@ -463,20 +586,20 @@ static void links_dial_again(phx *p, const struct phx__deferred_dial *h)
         phx__dial_result(&p->dial, h->attempt, err, p->now);
 }
 
-void phx__node_links_hooks(phx *p)
+void phx__node_links_dial_deferred(phx *p)
 {
     uint32_t i;
 
-    for (i = 0; i < p->hook_count && !p->free_later; i++) {
-        struct phx__deferred_dial h = p->hooks[i]; /* more may come, and move them */
+    for (i = 0; i < p->links.deferred_count && !p->step.free_later; i++) {
+        struct phx__deferred_dial h = p->links.deferred[i]; /* more may come, and move them */
         if (h.attempt == PHX__NONE)
             continue;
         if (h.to.family == PHX_OTHER)
-            links_hook(p, &p->hooks[i]);
+            links_dial_other(p, &p->links.deferred[i]);
         else
             links_dial_again(p, &h);
     }
-    p->hook_count = 0;
+    p->links.deferred_count = 0;
 }
 
 int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to)
@@ -484,26 +607,26 @@ int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect, const str
     phx *p = ctx;
 
     if (to->family == PHX_OTHER)
-        return links_hook_later(p, attempt, expect, to);
-    if (!phx__node_keys_is_secure(p, to))
+        return links_defer_dial(p, attempt, expect, to);
+    if (!phx__node_keys_is_secure(&p->keys, to))
         return PHX_EINSECURE;
-    return links_dial(p, attempt, expect, to, p->cfg.same_host);
+    return links_dial(p, attempt, expect, to, 1);
 }
 
 void phx__node_links_abandon(void *ctx, uint32_t attempt)
 {
     phx *p = ctx;
-    uint32_t i;
+    struct phx__link *l;
+    uint32_t i, slot = 0;
 
-    for (i = 0; i < p->hook_count; i++)
-        if (p->hooks[i].attempt == attempt)
-            p->hooks[i].attempt = PHX__NONE;
-    for (i = 0; i < p->link_size; i++) {
-        struct phx__link *l = p->links[i];
-        if (l == NULL || l->attempt != attempt || l->state == PHX__LINK_UP)
+    for (i = 0; i < p->links.deferred_count; i++)
+        if (p->links.deferred[i].attempt == attempt)
+            p->links.deferred[i].attempt = PHX__NONE;
+    while ((l = phx__node_each_link(p, &slot)) != NULL) {
+        if (l->attempt != attempt || l->state == PHX__LINK_UP)
             continue;
         l->attempt = PHX__NONE; /* nobody waits for the outcome */
-        phx__node_links_close_link(p, l, PHX_ECANCELLED, 0);
+        phx__node_links_close(p, l, PHX_ECANCELLED, 0);
     }
 }
 
@@ -512,15 +635,9 @@ int phx__node_links_adopt(phx *p, int handle, int dialer, int secure)
     struct phx__link *l;
     int err;
 
-    p->set.now = p->now;
-    err = links_open_link(p, handle, (dialer ? NODE_DIALER : 0) | (secure ? NODE_TLS : 0),
+    err = links_open(p, handle, (dialer ? LINKS_DIALER : 0) | (secure ? LINKS_TLS : 0),
                          PHX__LINK_HELLO, &l);
-    if (err == 0 && dialer && (err = phx__link_connected(&p->set, l)) != 0)
-        phx__node_links_close_link(p, l, err, 0);
-    if (err != 0)
-        return err;
-    phx__node_links_watch(p, l);
-    return l->state == PHX__LINK_CLOSED ? PHX_ENOMEM : 0;
+    return err != 0 ? err : links_begin(p, l, dialer ? phx__link_connected(&p->set, l) : 0);
 }
 
 /* ---- One link per pair ----------------------------------------------------------------------- */
@@ -537,14 +654,13 @@ static int links_wins(const phx *p, const struct phx__link *l)
  * address where nobody answers would hold up a good link for longer than the peer's patience. */
 static int links_own_dial(const phx *p, const struct phx_id *id)
 {
-    uint32_t i;
+    const struct phx__link *l;
+    uint32_t slot = 0;
 
-    for (i = 0; i < p->link_size; i++) {
-        const struct phx__link *l = p->links[i];
-        if (l != NULL && l->dialer && l->state == PHX__LINK_HELLO && l->expect != PHX__NONE
+    while ((l = phx__node_each_link(p, &slot)) != NULL)
+        if (l->dialer && l->state == PHX__LINK_HELLO && l->expect != PHX__NONE
             && phx__id_equal(&p->ids.at[l->expect], id))
             return 1;
-    }
     return 0;
 }
 
@@ -572,7 +688,7 @@ static int links_judge(void *ctx, struct phx__link *l)
 
     if (phx__id_equal(&l->id, p->set.self))
         return PHX_ESELF;
-    if (p->closing)
+    if (p->leave.closing)
         return PHX_ECLOSED;
     node = phx__id_find(&p->ids, &l->id);
     if (l->attempt != PHX__NONE)
@@ -580,7 +696,7 @@ static int links_judge(void *ctx, struct phx__link *l)
     if (l->expect != PHX__NONE && !phx__id_equal(&l->id, &p->ids.at[l->expect]))
         return PHX_EPEER;
     old = node == PHX__NONE ? NULL : phx__node_link(p, node);
-    if (old == NULL && !l->dialer && p->links_up >= p->cfg.max_accepts)
+    if (old == NULL && !l->dialer && p->links.up >= p->cfg.max_accepts)
         return PHX_ELIMIT;
     if (old != NULL && (err = links_judge_rival(p, l, old)) != 0)
         return err;
@@ -606,12 +722,12 @@ static void links_introduce(void *ctx, const struct phx__link *l, struct phx__li
  * if it saw the old one end first: it will close the old one itself, or our patience does. */
 static void links_replace(phx *p, struct phx__link *old, int winner_is_dialer)
 {
-    links_link_down(p, old);
-    p->links_lost--; /* not lost: replaced */
+    links_down(p, old);
+    p->stats.links_lost--; /* not lost: replaced */
     if (winner_is_dialer)
         phx__timer_set(&p->timers, old->timer, p->now + p->cfg.dial_timeout_us);
     else
-        phx__node_links_close_link(p, old, PHX_EDUPLICATE, 0);
+        phx__node_links_close(p, old, PHX_EDUPLICATE, 0);
 }
 
 static int links_route_up(phx *p, const struct phx__link *l)
@@ -626,7 +742,31 @@ static int links_route_up(phx *p, const struct phx__link *l)
     return phx__route_up(&p->route, l->peer, &h, p->now);
 }
 
-static int links_link_up(void *ctx, struct phx__link *l)
+/* Our end of a link: 1 and *here, or 0. Within this host it is what TCP would have had. */
+static int links_here(phx *p, const struct phx__link *l, struct phx_address *here)
+{
+    *here = l->dialer ? l->address : l->observed;
+    if (l->same_host && l->dialer)
+        return 1;
+    p->set.os_calls++;
+    if (l->same_host)
+        return phx__os_samehost_is_own(&p->os, here);
+    memset(here, 0, sizeof *here);
+    return p->os.local(p->os.world, l->handle, here) == 0;
+}
+
+void phx__node_links_learn_address(phx *p, const struct phx__link *l)
+{
+    struct phx__node_addr_link link = { &l->id,    &l->address, &l->observed,
+                                        l->dialer, l->secure,   l->same_host };
+    struct phx_address here;
+
+    if (!phx__node_addr_is_idle(&p->addr, &link) && links_here(p, l, &here)
+        && phx__node_addr_learn(&p->addr, &link, &here))
+        p->news.card_stale = 1;
+}
+
+static int links_up(void *ctx, struct phx__link *l)
 {
     phx *p = ctx;
     struct phx__link *old;
@@ -634,76 +774,40 @@ static int links_link_up(void *ctx, struct phx__link *l)
     int err = phx__id_add(&p->ids, &l->id, &l->peer);
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
 
-    links_no_stranger(p, l);
-    if (err != 0 || (err = phx__node_step_peer(p, l->peer)) != 0) {
+    links_authenticated(p, l);
+    if (err != 0 || (err = phx__node_peer(p, l->peer)) != 0) {
         l->peer = PHX__NONE;
         return err;
     }
     if ((old = phx__node_link(p, l->peer)) != NULL)
         links_replace(p, old, l->dialer);
-    if ((err = links_route_up(p, l)) != 0 || (err = phx__detect_up(&p->detect, l->peer, p->now)) != 0) {
+    if ((err = links_route_up(p, l)) != 0 || (err = phx__detect_link_up(&p->detect, l->peer, p->now)) != 0) {
         phx__route_down(&p->route, l->peer, p->now);
         return err;
     }
-    /* Before disc hears of it: that abandons other dials to this node, and the hellos that were
-     * parked behind them are to be judged by the link there is. */
-    l->generation = ++p->generation;
-    p->peers[l->peer].link = l->slot;
+    /* Before dial hears of it: that abandons other dials to this node, and the HELLOs that were parked behind
+     * them are to be judged by the link there is. */
+    l->generation = ++p->links.generation;
+    p->peers.at[l->peer].link = l->slot;
     if ((err = phx__dial_up(&p->dial, l->peer, attempt, p->now)) != 0) {
-        p->peers[l->peer].link = PHX__NONE;
+        p->peers.at[l->peer].link = PHX__NONE;
         phx__route_down(&p->route, l->peer, p->now);
-        phx__detect_down(&p->detect, l->peer);
+        phx__detect_link_down(&p->detect, l->peer);
         return err;
     }
-    p->links_up++;
+    p->links.up++;
     l->attempt = PHX__NONE;
     phx__node_log(p, PHX_LOG_INFO, "link %s %s: up%s", phx_id_text(&l->id, id),
                   l->address.family ? phx_address_text(&l->address, at) : "adopted",
                   l->same_host ? ", within this host" : "");
-    phx__node_addr_learn(p, l);
+    phx__node_links_learn_address(p, l);
     links_resume_parked(p, l);
     phx__node_links_resume_listeners(p);
     p->set.wants(p, l); /* what waited for a link it may have replaced */
     return 0;
 }
 
-/* ---- Reading and writing --------------------------------------------------------------------- */
-
-static void links_finish_dial(phx *p, struct phx__link *l)
-{
-    int err = 0;
-
-    if (!l->same_host) { /* those are connected from the beginning */
-        p->set.os_calls++;
-        err = p->os.finish(p->os.world, l->handle);
-    }
-    if (err == PHX_EAGAIN)
-        return;
-    if (err == 0) {
-        phx__dial_answered(&p->dial, l->attempt);
-        err = phx__link_connected(&p->set, l);
-    }
-    if (err != 0)
-        phx__node_links_close_link(p, l, err, 0);
-    else
-        phx__node_links_watch(p, l);
-}
-
-void phx__node_links_read(phx *p, struct phx__link *l)
-{
-    uint64_t before = l->bytes_in;
-    int err = phx__link_read(&p->set, l);
-
-    if (err != 0)
-        phx__node_links_close_link(p, l, err, err != PHX_ERESET && !l->refused);
-    if (l->state == PHX__LINK_CLOSED)
-        return;
-    if (l->state == PHX__LINK_UP && l->bytes_in != before)
-        phx__detect_heard(&p->detect, l->peer, p->now);
-    p->more |= l->more;
-    if (phx__link_events(l) != l->watching)
-        phx__node_links_watch(p, l);
-}
+/* ---- What is ready --------------------------------------------------------------------------- */
 
 static void links_wants(void *ctx, struct phx__link *l)
 {
@@ -712,29 +816,23 @@ static void links_wants(void *ctx, struct phx__link *l)
     if (l->queued || l->state == PHX__LINK_CLOSED)
         return;
     l->queued = 1;
-    p->writers[p->writer_count++] = l->slot;
+    p->links.writers[p->links.writer_count++] = l->slot;
 }
 
-void phx__node_links_break(phx *p, struct phx__link *l)
+static void links_ready(phx *p, int handle, int events)
 {
-    l->broken = PHX_ENOMEM;
-    links_wants(p, l);
-}
-
-void phx__node_links_ready(phx *p, int handle, int events)
-{
-    uint32_t slot = phx__map_get(&p->handles, (uint64_t)handle);
+    uint32_t slot = phx__map_get(&p->links.handles, (uint64_t)handle);
     struct phx__link *l;
 
     if (slot == UINT32_MAX)
         return;
     if (slot & PHX__LISTENER_SLOT) {
-        phx__node_links_accept(p, (int)(slot & ~PHX__LISTENER_SLOT));
+        links_accept(p, (int)(slot & ~PHX__LISTENER_SLOT));
         return;
     }
-    l = p->links[slot];
+    l = p->links.at[slot];
     if (l->state == PHX__LINK_DIALING) {
-        links_finish_dial(p, l);
+        (void)links_finish_dial(p, l);
         return;
     }
     if ((events & PHX_WRITE) && l->full) {
@@ -742,22 +840,136 @@ void phx__node_links_ready(phx *p, int handle, int events)
         links_wants(p, l);
     }
     if (events & PHX_READ)
-        phx__node_links_read(p, l);
+        links_read(p, l);
 }
 
-static void links_write_link(phx *p, struct phx__link *l)
+void phx__node_links_due(phx *p, uint32_t slot)
+{
+    struct phx__link *l = slot < p->links.size ? p->links.at[slot] : NULL;
+
+    if (l == NULL)
+        return;
+    if (phx__link_rested(l) && phx__node_serves(p, l)) {
+        links_watch(p, l);
+        return;
+    }
+    /* Up: it was replaced by another link and the peer has not closed it. */
+    phx__node_links_close(p, l, l->state == PHX__LINK_UP ? PHX_EDUPLICATE : PHX_ETIMEDOUT, 0);
+}
+
+/* A host that sleeps until one link is ready learns twice which link that is: when it wakes, and from wait().
+ * Often that can be predicted: it is the same link each time, or at a relay the two ends of a conversation in
+ * turn. So each link keeps which one was ready after it, and after LINKS_PREDICTED_AFTER right predictions
+ * that link is read without a wait().
+ *
+ * The link that should be ready now, or NULL: there is no prediction. */
+static struct phx__link *links_predict(const phx *p)
+{
+    const struct phx__links *s = &p->links;
+    struct phx__link *l;
+
+    if (s->predicted < LINKS_PREDICTED_AFTER || s->predicted >= LINKS_PREDICTED_AFTER + LINKS_PREDICTED_MOST
+        || p->detect.blind || p->now > s->waited_at + LINKS_PREDICTED_TIME || s->last_ready >= s->size
+        || s->at[s->last_ready] == NULL || s->at[s->last_ready]->after >= s->size)
+        return NULL;
+    l = s->at[s->at[s->last_ready]->after];
+    return l != NULL && l->state == PHX__LINK_UP && !l->full ? l : NULL;
+}
+
+/* 1: a link was read, and what others may have is seen at one of the next steps. If it had nothing, the
+ * prediction was wrong and cost this step its one system call: the next step, which is to come at once,
+ * calls wait(). */
+static int links_read_predicted(phx *p)
+{
+    struct phx__link *l = links_predict(p);
+    uint64_t before;
+
+    if (l == NULL)
+        return 0;
+    before = l->bytes_in;
+    p->links.last_ready = l->slot;
+    links_read(p, l);
+    if (l->bytes_in != before) {
+        p->links.predicted++;
+    } else {
+        p->links.predicted = 0;
+        p->step.more = 1;
+    }
+    return 1;
+}
+
+/* What wait() has found, for the next prediction. */
+static void links_learn_order(phx *p, const struct phx_ready *ready, int n)
+{
+    struct phx__links *s = &p->links;
+    uint32_t slot = n == 1 && ready->events == PHX_READ
+                        ? phx__map_get(&s->handles, (uint64_t)ready->handle)
+                        : PHX__NONE;
+    struct phx__link *last = s->last_ready < s->size ? s->at[s->last_ready] : NULL;
+
+    if (slot >= s->size || last == NULL || last->after != slot)
+        s->predicted = 0;
+    else if (s->predicted < LINKS_PREDICTED_AFTER)
+        s->predicted++;
+    else
+        s->predicted = LINKS_PREDICTED_AFTER; /* begins again */
+    if (slot >= s->size)
+        return;
+    if (last != NULL)
+        last->after = slot;
+    s->last_ready = slot;
+}
+
+void phx__node_links_wait(phx *p)
+{
+    struct phx_ready ready[LINKS_READY];
+    int i, n;
+
+    if (links_read_predicted(p))
+        return;
+    p->set.os_calls++;
+    p->links.waited_at = p->now;
+    n = p->os.wait(p->os.world, ready, LINKS_READY);
+    links_learn_order(p, ready, n);
+    for (i = 0; i < n; i++)
+        links_ready(p, ready[i].handle, ready[i].events);
+    if (n == LINKS_READY)
+        p->step.more = 1;
+}
+
+void phx__node_links_given(phx *p, const struct pollfd *fds, int n)
+{
+    int wake = phx__os_wake_handle(&p->os);
+    int i;
+
+    for (i = 0; i < n; i++) {
+        int broken = fds[i].revents & (POLLERR | POLLHUP | POLLNVAL);
+        int events = (fds[i].revents & POLLIN || broken ? PHX_READ : 0)
+                     | (fds[i].revents & POLLOUT || broken ? PHX_WRITE : 0);
+        if (events == 0 || fds[i].fd < 0)
+            continue;
+        if (fds[i].fd == wake)
+            phx__os_wake_drain(&p->os);
+        else
+            links_ready(p, fds[i].fd, events);
+    }
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+static void links_write_one(phx *p, struct phx__link *l)
 {
     uint64_t before = l->bytes_out;
     int err = l->broken ? l->broken : phx__link_write(&p->set, l, LINKS_WRITE_LIMIT);
 
     if (l->state == PHX__LINK_UP && l->bytes_out != before)
-        phx__detect_said(&p->detect, l->peer, p->now);
+        phx__detect_sent(&p->detect, l->peer, p->now);
     if (err != 0 && !l->broken && l->state == PHX__LINK_UP)
         l->broken = err; /* the next step first reads what came before the end: a goodbye, perhaps */
     else if (err != 0)
-        phx__node_links_close_link(p, l, err, 0);
+        phx__node_links_close(p, l, err, 0);
     else if (phx__link_events(l) != l->watching)
-        phx__node_links_watch(p, l);
+        links_watch(p, l);
 }
 
 /* Each link that wants it, once. A link counts as listed while it is written to: acks that its own data
@@ -765,49 +977,58 @@ static void links_write_link(phx *p, struct phx__link *l)
  * meanwhile are for the next step. */
 void phx__node_links_write(phx *p)
 {
-    uint32_t i, count = p->writer_count;
+    uint32_t i, count = p->links.writer_count;
 
     for (i = 0; i < count; i++) {
-        struct phx__link *l = p->links[p->writers[i]];
+        struct phx__link *l = p->links.at[p->links.writers[i]];
         int writes = l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING
-                     && (l->broken ? p->stepping : !l->full);
+                     && (l->broken ? p->step.active : !l->full);
         if (writes)
-            links_write_link(p, l);
+            links_write_one(p, l);
         l->queued = 0;
         if ((writes && !l->dry && !l->full) || l->broken)
             links_wants(p, l);
     }
-    for (i = count; i < p->writer_count; i++)
-        p->writers[i - count] = p->writers[i];
-    p->writer_count -= count;
+    for (i = count; i < p->links.writer_count; i++)
+        p->links.writers[i - count] = p->links.writers[i];
+    p->links.writer_count -= count;
 }
+
+int phx__node_links_can_write(const phx *p)
+{
+    uint32_t i;
+
+    for (i = 0; i < p->links.writer_count; i++) {
+        const struct phx__link *l = p->links.at[p->links.writers[i]];
+        if (l != NULL && (!l->full || l->broken))
+            return 1;
+    }
+    return 0;
+}
+
+/* ---- What the link room asks for -------------------------------------------------------------- */
 
 static size_t links_pull(void *ctx, struct phx__link *l, size_t budget)
 {
     phx *p = ctx;
+    size_t n;
 
-    return phx__node_link(p, l->peer) == l ? phx__post_sched_pull(&p->post, l->peer, budget, p->now) : 0;
+    if (!phx__node_serves(p, l))
+        return 0;
+    n = phx__post_sched_pull(&p->post, l->peer, &l->out, budget, p->now);
+    if (n > 0)
+        phx__detect_used(&p->detect, l->peer, p->now);
+    return n;
 }
 
 static int links_random(void *ctx, void *out, size_t size)
 {
     phx *p = ctx;
-    int err;
 
-    if (size > p->pool_left) {
-        p->set.os_calls++;
-        err = p->os.random(p->os.world, p->pool, sizeof p->pool);
-        if (err != 0)
-            return err;
-        p->pool_left = sizeof p->pool;
-    }
-    p->pool_left -= size;
-    memcpy(out, p->pool + p->pool_left, size);
-    memset(p->pool + p->pool_left, 0, size); /* used once */
-    return 0;
+    return phx__node_keys_random(&p->keys, out, size);
 }
 
-int phx__node_links_open_set(phx *p)
+int phx__node_links_open(phx *p)
 {
     struct phx__link_set *s = &p->set;
 
@@ -824,7 +1045,7 @@ int phx__node_links_open_set(phx *p)
     s->scratch = s->block != NULL ? s->block->data : NULL;
     s->judge = links_judge;
     s->introduce = links_introduce;
-    s->up = links_link_up;
+    s->up = links_up;
     s->frame = phx__node_frames_in;
     s->place = phx__node_frames_place;
     s->placed = phx__node_frames_placed;

@@ -1,125 +1,70 @@
-/* samehost.c - links with processes of this very host: the second listener, and when it is not the way. */
+/* samehost.c - links with processes of this host: the second listener, and when TCP is the way after all. */
 /*
- * samehost.c knows how two processes of one host find each other beside TCP; here is what the node makes of
- * it. With cfg.same_host each TCP listener has a companion for those who come from this host, and each
- * dial of a TCP address looks for such a companion first. What comes of it is an ordinary link: the same
- * hello, the same key, TLS if the address asks for it. Three things differ:
+ * os/samehost.c knows how two processes of one host find each other beside TCP. With cfg.same_host each TCP
+ * listener has a companion for them, and each dial of a TCP address looks for one first. The result is an
+ * ordinary link: the same hello, the same key, TLS if the address asks for it. Three things differ:
  *
- *  - The companion is a convenience. If there is none (no descriptors, the name is taken by another user)
- *    the listener stands as it is, the log says so, and it is tried again for as long as the reason may pass.
- *  - What the link teaches of our addresses (addr.c) cannot be read off the socket, which has none. The
- *    dialer knows what it dialled: an address of this host. The acceptor is told of it in the hello, and
- *    looks whether it is its own before it tells others. Both then know as much as over TCP.
- *  - Whoever answers may not be who was wanted, since a name is not quite a port: a firewall that sends our
- *    own port somewhere else, say, is not asked. So where a link of this kind fails for such a reason,
- *    the same address is dialled by TCP in the same step, as part of the same attempt.
- */
-#include "node/state.h"
+ *  - A listener works without its companion. If that cannot be opened, the log says so, and it is tried again
+ *    for as long as the reason may pass.
+ *  - Its socket has no address that addr.c could learn from. But the dialer has dialled an address of this
+ *    host, and the acceptor is told it in the hello, and checks that it is its own.
+ *  - The wrong process may answer, since a name is not quite a port: a firewall that redirects the port is
+ *    not asked. If a link fails for such a reason, its attempt goes on by TCP in the same step. */
+#include "node/samehost.h"
 
-/* A companion that found no descriptor or no memory looks again after this. */
-#define SAMEHOST_AGAIN (500 * PHX__MS)
+#define SAMEHOST_AGAIN (500 * PHX__MS) /* then a companion without descriptor or memory is tried again */
 
-/* ---- Listening ------------------------------------------------------------------------------- */
-
-static int samehost_open(phx *p, int i)
+void phx__node_samehost_init(struct phx__node_samehost *s, int enabled)
 {
-    struct phx__listener *at = &p->near[i];
-    int handle = -1, err;
-
-    p->set.os_calls++;
-    err = phx__os_samehost_listen(&p->os, &at->address, &handle);
-    if (err != 0)
-        return err;
-    p->set.os_calls++;
-    err = phx__map_put(&p->handles, (uint64_t)handle,
-                       PHX__LISTENER_SLOT | (PHX__LISTENERS + (uint32_t)i));
-    if (err == 0 && (err = p->os.watch(p->os.world, handle, PHX_READ)) != 0)
-        phx__map_del(&p->handles, (uint64_t)handle);
-    if (err != 0) {
-        p->os.close(p->os.world, handle);
-        return err;
-    }
-    at->handle = handle;
-    at->paused = 0;
-    return 0;
+    memset(s, 0, sizeof *s);
+    s->enabled = enabled;
 }
 
-/* Only a step can log, so what fails outside one is done once more in the next. */
-static void samehost_try(phx *p, int i)
+void phx__node_samehost_add(struct phx__node_samehost *s, uint32_t listener)
 {
-    struct phx__listener *at = &p->near[i];
-    char text[PHX_ADDRESS_TEXT];
-    int err = samehost_open(p, i);
-
-    if (err == 0 || err == PHX_ENOTSUP) {
-        at->wanted = 0;
-        return;
-    }
-    if (!p->stepping) {
-        phx__node_links_look_again(p, p->now);
-        return;
-    }
-    if (at->wanted == 1)
-        phx__node_log(p, PHX_LOG_WARN, "listener %s: processes of this host must use TCP: %s",
-                      phx_address_text(&at->address, text), phx_strerror(err));
-    at->wanted = err == PHX_EMFILE || err == PHX_ENOMEM ? 2 : 0; /* 2: it was told */
-    if (at->wanted)
-        phx__node_links_look_again(p, p->now + SAMEHOST_AGAIN);
+    s->wanted |= (uint32_t)s->enabled << listener;
 }
 
-void phx__node_samehost_listen(phx *p, int listener)
+int phx__node_samehost_wants(const struct phx__node_samehost *s, uint32_t listener)
 {
-    struct phx__listener *at = &p->near[listener];
-
-    at->handle = -1;
-    at->address = p->listeners[listener].address;
-    at->wanted = p->cfg.same_host != 0;
-    if (at->wanted)
-        samehost_try(p, listener);
+    return s->wanted >> listener & 1;
 }
 
-void phx__node_samehost_again(phx *p)
+/* Only a step can log: what fails outside one is tried again in the next. */
+int phx__node_samehost_tried(struct phx__node_samehost *s, uint32_t listener, int err, int can_log,
+                             uint64_t now, uint64_t *again)
 {
-    int i;
+    uint32_t bit = 1u << listener;
+    int failed = err != 0 && err != PHX_ENOTSUP, log = failed && can_log && (s->told & bit) == 0;
 
-    for (i = 0; i < p->listener_count; i++)
-        if (p->near[i].wanted)
-            samehost_try(p, i);
+    *again = UINT64_MAX;
+    s->told |= log ? bit : 0;
+    if (failed && !can_log)
+        *again = now;
+    else if (err == PHX_EMFILE || err == PHX_ENOMEM)
+        *again = now + SAMEHOST_AGAIN;
+    else
+        s->wanted &= ~bit;
+    return log;
 }
 
-/* ---- Dialling -------------------------------------------------------------------------------- */
-
-int phx__node_samehost_dial(phx *p, const struct phx_address *to, int *handle)
+int phx__node_samehost_may_dial(const struct phx__node_samehost *s, const struct phx_address *to)
 {
-    if (to->family == PHX_UNIX)
-        return PHX_ENOTSUP;
-    p->set.os_calls++;
-    return phx__os_samehost_dial(&p->os, to, handle);
+    return s->enabled && to->family != PHX_UNIX;
 }
 
-/* Silence, a connection that ends, and what only a node says that has proved itself: TCP would have met
- * the same. Every host has somebody else at its loopback addresses, so that is no surprise there. */
-int phx__node_samehost_is_doubtful(const struct phx__link *l, int reason)
+/* Silence, a lost connection, and errors that only an authenticated node reports would be the same by TCP.
+ * Every host has somebody else at its loopback addresses, so another node is no surprise there. */
+int phx__node_samehost_is_doubtful(const struct phx_address *to, int reason)
 {
     switch (reason) {
     case PHX_EPROTO: /* not even a node */
     case PHX_ETLS:
     case PHX_EVERSION:
     case PHX_ECLUSTER:
-    case PHX_EKEY: return l->same_host;
+    case PHX_EKEY: return 1;
     case PHX_EPEER:
-    case PHX_ESELF: return l->same_host && !phx__addr_is_local(&l->address);
+    case PHX_ESELF: return !phx__addr_is_local(to);
     default: return 0;
     }
-}
-
-/* ---- Our end --------------------------------------------------------------------------------- */
-
-int phx__node_samehost_here(phx *p, const struct phx__link *l, struct phx_address *here)
-{
-    *here = l->dialer ? l->address : l->observed;
-    if (l->dialer)
-        return 1;
-    p->set.os_calls++;
-    return phx__os_samehost_is_own(&p->os, here);
 }

@@ -1,348 +1,277 @@
-/* suspect.c - the node's part in failure detection: settings, words, probes, broken names. */
+/* suspect.c - what travels for failure detection: rumours that a node is silent, and probes. */
 /*
- * live decides who is doubted and given up; here is what travels for it, in two small frames of
- * which WIRE.md, section 6, says what they oblige to.
+ * detect decides which nodes are suspected and given up. This file sends and passes on two small frames for
+ * it; WIRE.md, section 6, says what they oblige to.
  *
- * SUSPECT, the word that somebody is silent, goes to everybody at once, since all who have a link with
- * the accused are to look. In a mesh of N that would be N^2 frames, if each passed it on to all; so a
- * neighbour is left out that is next to the one the frame came from, as far as routing knows (in a
- * full mesh: all, and the flood costs N frames and one question and one accusation per link with the
- * accused). It is tied to the number that the accuser knows, as in SWIM: the accused raises its number,
- * and whoever knows of a higher one does not listen.
+ * SUSPECT, the rumour that a node is silent, goes to everybody at once: all who have a link with the accused
+ * are to check it. In a mesh of N that would be N^2 frames if each node passed it on to all. So a neighbour
+ * is left out that, as far as routing knows, is adjacent to the one the frame came from. In a full mesh these
+ * are all, and the flood costs N frames, and one question and one accusation per link with the accused. The
+ * rumour carries the number that the accuser knows, as in SWIM: the accused raises its number, and whoever
+ * knows a higher one ignores the rumour.
  *
- * PROBE asks two others about a node that was lost. They see what we should see as well, if routing works;
- * so this is for the moment in which it is still at work, or has lost something.
+ * PROBE asks two other nodes about one that was lost. If routing works they see what we see, so probes are
+ * for the moment in which routing is still at work, or has lost something.
  */
-#include "node/state.h"
+#include "node/suspect.h"
 
-/* Bytes of a frame of this room, header included, at most. */
+/* Bytes of a SUSPECT or PROBE frame, header included, at most. */
 #define SUSPECT_FRAME 64u
-/* How many are asked about a node that was lost; promise 52. */
+/* How many nodes are asked about a node that was lost. */
 #define SUSPECT_PROBES 2u
-/* A number this far above the one we know is no news that has not come yet, but nonsense. Below what an
- * owner is ready to jump at a request: see route_request_self. */
+/* A number this far above the one we know is no late news, but nonsense. Lower than what an owner is ready to
+ * jump at a request: see route_request_self. */
 #define SUSPECT_AHEAD 4096u
-/* Probes are not added to a queue of this many bytes: there is another one, later. */
-#define SUSPECT_QUEUE 262144u
 
-/* ---- Settings -------------------------------------------------------------------------------- */
-
-int phx_detector_preset(struct phx_detector *d, int preset)
+void phx__node_suspect_init(struct phx__node_suspect *s, struct phx__mem *mem, struct phx__ids *ids,
+                            struct phx__rnd *rnd, const struct phx_detector *limits, int hop_limit, int relay,
+                            const struct phx__node_suspect_ops *ops)
 {
-    static const struct phx_detector presets[] = {
-        /* An idle link says something within 90 s: clouds forget translations after 240 s, and many
-         * home routers and firewalls after 120 s. */
-        { 2, 5 * PHX__SECOND, 90 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
-        { 2, 5 * PHX__SECOND, 200 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
-        /* 1.7 s together. The patience is the largest part: it is what a scheduler under load, a
-         * lost packet (sent again after 200 ms and more) or a page fault may use up. */
-        { 2, 400 * PHX__MS, 20 * PHX__SECOND, 800 * PHX__MS, 500 * PHX__MS },
-    };
-
-    if (d == NULL || preset < 0 || preset >= (int)PHX__COUNT(presets))
-        return PHX_EINVAL;
-    *d = presets[preset];
-    return 0;
+    memset(s, 0, sizeof *s);
+    s->mem = mem;
+    s->ids = ids;
+    s->rnd = rnd;
+    s->limits = limits;
+    s->ops = *ops;
+    s->hop_limit = hop_limit;
+    s->relay = relay;
+    phx__map_init(&s->places, mem);
 }
 
-/* Below 10 ms a heartbeat is a spin; above a day a time is a mistake in units. */
-static int suspect_time(uint64_t us)
+void phx__node_suspect_free(struct phx__node_suspect *s)
 {
-    return us >= 10 * PHX__MS && us <= 86400 * PHX__SECOND;
+    phx__mem_put(s->mem, s->at, s->capacity * sizeof *s->at);
+    phx__map_free(&s->places);
 }
 
-int phx__node_suspect_detector_check(const struct phx_detector *d)
+/* ---- Rumours --------------------------------------------------------------------------------- */
+
+/* A rumour that is lost for lack of memory costs time only: the insurance covers it. */
+static void suspect_send_rumour(struct phx__node_suspect *s, uint32_t nbr, const struct phx__suspect *r,
+                                int hops)
 {
-    if (d->monitors < 1 || d->monitors > 255 || !suspect_time(d->interval_us)
-        || !suspect_time(d->insurance_us) || !suspect_time(d->timeout_us) || !suspect_time(d->broken_us)
-        || d->insurance_us < d->interval_us)
-        return PHX_EINVAL;
-    return 0;
-}
-
-int phx_set_detector(phx *p, const struct phx_detector *d)
-{
-    if (p == NULL || d == NULL || phx__node_suspect_detector_check(d) != 0)
-        return PHX_EINVAL;
-    p->cfg.detector = *d;
-    phx__detect_limits(&p->detect, d);
-    return 0;
-}
-
-void phx_get_detector(const phx *p, struct phx_detector *out)
-{
-    *out = p->cfg.detector;
-}
-
-/* ---- Pauses ---------------------------------------------------------------------------------- */
-
-int phx_busy(phx *p, uint64_t us)
-{
-    if (p == NULL || us > 86400 * PHX__SECOND)
-        return PHX_EINVAL;
-    if (p->closing)
-        return PHX_ECLOSED;
-    p->set.now = p->now;
-    phx__detect_busy(&p->detect, us);
-    if (!p->stepping) /* inside a callback the step writes when it ends */
-        phx__node_links_write(p);
-    return 0;
-}
-
-/* ---- Words ----------------------------------------------------------------------------------- */
-
-/* What is lost of these frames for lack of memory costs time only: the insurance covers it. */
-static void suspect_send(phx *p, struct phx__link *l, const struct phx__writer *w)
-{
-    if (phx__link_control_end(&p->set, l, w) != 0)
-        phx__node_links_break(p, l);
-}
-
-static void suspect_send_word(phx *p, uint32_t nbr, const struct phx__suspect *s, int hops)
-{
-    struct phx__link *l = phx__node_link(p, nbr);
+    uint8_t data[SUSPECT_FRAME];
     struct phx__writer w;
 
-    if (l == NULL || phx__link_control(&p->set, l, SUSPECT_FRAME, &w) != 0)
+    phx__buf_writer_init(&w, data, sizeof data);
+    phx__wire_put_suspect(&w, r, hops);
+    (void)s->ops.send(s->ops.ctx, nbr, &w, 1);
+}
+
+static struct phx__node_suspect_rumour *suspect_last(const struct phx__node_suspect *s, uint32_t node)
+{
+    uint32_t i = phx__map_get(&s->places, node);
+
+    return i == UINT32_MAX ? NULL : &s->at[i];
+}
+
+static void suspect_note_rumour(struct phx__node_suspect *s, uint32_t node, const struct phx__suspect *r,
+                                uint64_t now)
+{
+    struct phx__node_suspect_rumour *last = suspect_last(s, node);
+
+    if (last == NULL) {
+        if (phx__mem_grow(s->mem, &s->at, &s->capacity, s->count + 1, sizeof *last) != 0
+            || phx__map_put(&s->places, node, s->count) != 0)
+            return; /* it may be passed on twice */
+        last = &s->at[s->count++];
+        last->node = node;
+    }
+    last->incarnation = r->incarnation;
+    last->seq = r->seq;
+    last->at = now;
+}
+
+/* The last one takes its place. */
+void phx__node_suspect_forget(struct phx__node_suspect *s, uint32_t node)
+{
+    struct phx__node_suspect_rumour *last = suspect_last(s, node);
+
+    if (last == NULL)
         return;
-    phx__wire_put_suspect(&w, s, hops);
-    suspect_send(p, l, &w);
+    phx__map_del(&s->places, node);
+    *last = s->at[--s->count];
+    if (last != &s->at[s->count])
+        (void)phx__map_put(&s->places, last->node, (uint32_t)(last - s->at)); /* replaces: cannot fail */
 }
 
-static void suspect_note_word(phx *p, uint32_t node, const struct phx__suspect *s)
+/* 1 if it was passed on already, and not so long ago that something may have got lost. A rumour that closely
+ * follows another brings nothing, whatever its number: all have just checked. So nobody, however often it
+ * accuses, causes more than a few floods a second. */
+static int suspect_is_old(const struct phx__node_suspect *s, uint32_t node, const struct phx__suspect *r,
+                          uint64_t now)
 {
-    struct phx__history *past = phx__node_step_note(p, node);
-
-    if (past == NULL)
-        return; /* it may be passed on twice */
-    past->word_life = s->incarnation + 1;
-    past->word_seq = s->seq;
-    past->word_at = p->now;
-}
-
-/* Passed on already, and not so long ago that something may have got lost. Whatever its number, a word
- * that follows another closely brings nothing: all have just asked. So nobody, however often it accuses,
- * makes more than a few floods a second. */
-static int suspect_is_old_word(const phx *p, uint32_t node, const struct phx__suspect *s)
-{
-    const struct phx__history *past = phx__node_step_past(p, node);
-    const struct phx_detector *d = &p->cfg.detector;
+    const struct phx__node_suspect_rumour *last = suspect_last(s, node);
     uint64_t age;
 
-    if (past == NULL || past->word_life != s->incarnation + 1)
+    if (last == NULL || last->incarnation != r->incarnation)
         return 0;
-    age = p->now - past->word_at;
-    return age < d->timeout_us / 4
-           || (past->word_seq >= s->seq && age < d->timeout_us + d->broken_us);
+    age = now - last->at;
+    return age < s->limits->timeout_us / 4
+           || (last->seq >= r->seq && age < s->limits->timeout_us + s->limits->broken_us);
 }
 
-/* About the life that we know of, and the number that we know of or a later one, but not one so late that
- * the owner would not go beyond it: then nobody could refute it, nor say it again. */
-static int suspect_is_word_of(const struct phx__dest *d, const struct phx__suspect *s)
+/* 1 if it is about the life that we know and the number that we know or a later one. A number so late that
+ * the owner would not go beyond it is refused: nobody could refute that rumour. */
+static int suspect_is_credible(const struct phx__node_suspect *s, uint32_t node, const struct phx__suspect *r)
 {
-    return s->incarnation == d->incarnation && s->seq >= d->seq && s->seq - d->seq < SUSPECT_AHEAD;
+    uint64_t incarnation;
+    uint32_t seq;
+
+    return node != PHX__NONE && s->ops.life(s->ops.ctx, node, &incarnation, &seq)
+           && r->incarnation == incarnation && r->seq >= seq && r->seq - seq < SUSPECT_AHEAD;
 }
 
-void phx__node_suspect_raise(void *ctx, uint32_t node)
+void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t node, uint64_t now)
 {
-    phx *p = ctx;
-    const struct phx__dest *d = phx__route_dest(&p->route, node);
-    struct phx__suspect s;
-    char id[PHX_ID_TEXT];
-    uint32_t i;
+    struct phx__suspect r;
+    uint32_t i, nbr;
 
-    if (d == NULL)
+    if (!s->ops.life(s->ops.ctx, node, &r.incarnation, &r.seq))
         return;
-    s.id = p->ids.at[node];
-    s.incarnation = d->incarnation;
-    s.seq = d->seq;
-    s.accuser = p->self;
-    phx__node_log(p, PHX_LOG_INFO, "node %s: silent, asking around", phx_id_text(&s.id, id));
-    suspect_note_word(p, node, &s);
+    r.id = s->ids->at[node];
+    r.accuser = s->ids->at[PHX__SELF];
+    suspect_note_rumour(s, node, &r, now);
     /* The accused included: perhaps only the way back is broken. */
-    for (i = 0; i < p->detect.link_count; i++)
-        suspect_send_word(p, p->detect.links[i], &s, (int)p->cfg.hop_limit);
+    for (i = 0; (nbr = s->ops.neighbour(s->ops.ctx, i)) != PHX__NONE; i++)
+        suspect_send_rumour(s, nbr, &r, s->hop_limit);
 }
 
-static void suspect_pass_word(phx *p, uint32_t from, uint32_t node, const struct phx__suspect *s,
-                            int hops)
+static void suspect_pass_rumour(struct phx__node_suspect *s, uint32_t from, uint32_t node,
+                                const struct phx__suspect *r, int hops)
 {
-    uint32_t i;
+    uint32_t i, nbr;
 
-    for (i = 0; i < p->detect.link_count; i++) {
-        uint32_t nbr = p->detect.links[i];
-        if (nbr == from || (nbr != node && phx__route_advert_is_next_to(&p->route, nbr, from)))
-            continue;
-        suspect_send_word(p, nbr, s, hops);
-    }
+    for (i = 0; (nbr = s->ops.neighbour(s->ops.ctx, i)) != PHX__NONE; i++)
+        if (nbr != from && (nbr == node || !s->ops.is_adjacent(s->ops.ctx, nbr, from)))
+            suspect_send_rumour(s, nbr, r, hops);
 }
 
-/* We are accused: a new number says that we live, and those who ask get it at once. */
-static void suspect_refute(phx *p, const struct phx__link *l, const struct phx__suspect *s)
+/* We are accused: a new number says that we live, and the neighbour that asks gets it at once. */
+static void suspect_refute(struct phx__node_suspect *s, uint32_t from, const struct phx__suspect *r)
 {
-    const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
     struct phx__request q;
+    uint64_t incarnation;
+    uint32_t seq;
 
-    if (s->incarnation != self->incarnation || s->seq < self->seq || s->seq == UINT32_MAX)
+    if (!s->ops.life(s->ops.ctx, PHX__SELF, &incarnation, &seq) || r->incarnation != incarnation
+        || r->seq < seq || r->seq == UINT32_MAX)
         return;
-    phx__node_log(p, PHX_LOG_INFO, "somebody misses us");
-    q.id = p->self;
-    q.incarnation = s->incarnation;
-    q.seq = s->seq + 1;
-    phx__route_request(&p->route, l->peer, &q, 1, p->now);
+    q.id = s->ids->at[PHX__SELF];
+    q.incarnation = r->incarnation;
+    q.seq = r->seq + 1;
+    s->ops.refute(s->ops.ctx, from, &q);
 }
 
-int phx__node_suspect_on_suspect(phx *p, struct phx__link *l, const struct phx__frame *f)
+int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, const struct phx__frame *f,
+                                 uint64_t now)
 {
-    const struct phx__dest *d;
-    struct phx__suspect s;
+    struct phx__suspect r;
     uint32_t node;
 
-    if (phx__wire_get_suspect(f, &s) != 0)
+    if (phx__wire_get_suspect(f, &r) != 0)
         return PHX_EPROTO;
-    node = phx__id_find(&p->ids, &s.id);
-    d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
-    if (node == PHX__SELF)
-        suspect_refute(p, l, &s);
-    else if (d != NULL && node != l->peer && suspect_is_word_of(d, &s)
-             && !suspect_is_old_word(p, node, &s)
-             && phx__detect_word(&p->detect, node, phx__id_find(&p->ids, &s.accuser), p->now)) {
-        suspect_note_word(p, node, &s);
-        if (f->hops > 1 && p->cfg.relay)
-            suspect_pass_word(p, l->peer, node, &s, f->hops - 1);
+    node = phx__id_find(s->ids, &r.id);
+    if (node == PHX__SELF) {
+        suspect_refute(s, from, &r);
+    } else if (node != from && suspect_is_credible(s, node, &r) && !suspect_is_old(s, node, &r, now)
+               && s->ops.accuse(s->ops.ctx, node, phx__id_find(s->ids, &r.accuser))) {
+        suspect_note_rumour(s, node, &r, now);
+        if (f->hops > 1 && s->relay)
+            suspect_pass_rumour(s, from, node, &r, f->hops - 1);
     }
     return 0;
 }
 
-void phx__node_suspect_refuted(phx *p, const struct phx__entry *e)
+void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__entry *e)
 {
-    const struct phx__dest *d;
-    const struct phx__history *past;
-    uint32_t node;
+    const struct phx__node_suspect_rumour *last;
+    uint32_t seq, node = e->hops == PHX__UNREACHABLE ? PHX__NONE : phx__id_find(s->ids, &e->id);
+    uint64_t incarnation;
 
-    if (p->detect.suspects == 0 || e->hops == PHX__UNREACHABLE)
-        return; /* nearly always */
-    node = phx__id_find(&p->ids, &e->id);
-    d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
-    if (d == NULL || node == PHX__SELF || node >= p->peer_capacity)
+    if (node == PHX__NONE || node == PHX__SELF || !s->ops.life(s->ops.ctx, node, &incarnation, &seq))
         return;
-    past = phx__node_step_past(p, node);
-    if (e->incarnation > d->incarnation
-        || (e->incarnation == d->incarnation && e->seq > d->seq
-            && (past == NULL || e->seq > past->word_seq)))
-        phx__detect_alive(&p->detect, node, p->now);
+    last = suspect_last(s, node);
+    if (e->incarnation > incarnation
+        || (e->incarnation == incarnation && e->seq > seq && (last == NULL || e->seq > last->seq)))
+        s->ops.alive(s->ops.ctx, node);
 }
 
 /* ---- Probes ---------------------------------------------------------------------------------- */
 
-static int suspect_send_probe(phx *p, uint32_t nbr, const struct phx__probe *b, int flags, int hops)
+static int suspect_send_probe(struct phx__node_suspect *s, uint32_t nbr, const struct phx__probe *b,
+                              int flags, int hops)
 {
-    struct phx__link *l = nbr == PHX__NONE ? NULL : phx__node_link(p, nbr);
+    uint8_t data[SUSPECT_FRAME];
     struct phx__writer w;
 
-    if (l == NULL || hops < 1 || phx__link_queued(l) >= SUSPECT_QUEUE
-        || phx__link_control(&p->set, l, SUSPECT_FRAME, &w) != 0)
+    if (hops < 1)
         return 0;
+    phx__buf_writer_init(&w, data, sizeof data);
     phx__wire_put_probe(&w, b, flags, hops);
-    suspect_send(p, l, &w);
-    return 1;
+    return s->ops.send(s->ops.ctx, nbr, &w, 0);
 }
 
-void phx__node_suspect_seek(void *ctx, uint32_t node)
+void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t node)
 {
-    phx *p = ctx;
-    uint32_t i, n = p->detect.link_count, sent = 0, first;
+    uint32_t i, n = 0, sent = 0, first;
     struct phx__probe b;
 
+    while (s->ops.neighbour(s->ops.ctx, n) != PHX__NONE)
+        n++;
     if (n == 0)
         return;
-    b.subject = p->ids.at[node];
-    b.asker = p->self;
-    first = (uint32_t)phx__rnd_below(&p->rnd, n);
+    b.subject = s->ids->at[node];
+    b.asker = s->ids->at[PHX__SELF];
+    first = (uint32_t)phx__rnd_below(s->rnd, n);
     for (i = 0; i < n && sent < SUSPECT_PROBES; i++) {
-        uint32_t nbr = p->detect.links[(first + i) % n];
-        if (nbr == node || p->detect.link_at[(first + i) % n]->busy)
+        uint32_t nbr = s->ops.neighbour(s->ops.ctx, (first + i) % n);
+        if (nbr == node || s->ops.is_busy(s->ops.ctx, nbr))
             continue;
-        b.target = p->ids.at[nbr];
-        sent += (uint32_t)suspect_send_probe(p, nbr, &b, 0, (int)p->cfg.hop_limit);
+        b.target = s->ids->at[nbr];
+        sent += (uint32_t)suspect_send_probe(s, nbr, &b, 0, s->hop_limit);
     }
 }
 
-static uint32_t suspect_way(const phx *p, const struct phx_id *id)
+/* To its target, by routing. */
+static void suspect_pass_probe(struct phx__node_suspect *s, const struct phx__probe *b, int flags, int hops)
 {
-    uint32_t node = phx__id_find(&p->ids, id);
-
-    return node == PHX__NONE ? PHX__NONE : phx__route_next(&p->route, node);
+    (void)suspect_send_probe(s, s->ops.way(s->ops.ctx, &b->target), b, flags, hops);
 }
 
-/* It has arrived, but where it should go from here depends. */
-static void suspect_probed(phx *p, const struct phx__link *l, struct phx__probe *b, int answer,
-                         int hops)
+/* It has arrived. A question about this node is answered; one about another goes on to that one. */
+static void suspect_probed(struct phx__node_suspect *s, uint32_t from, struct phx__probe *b, int answer,
+                           int hops)
 {
-    uint32_t node = phx__id_find(&p->ids, &b->subject), way;
+    uint32_t node = phx__id_find(s->ids, &b->subject), way;
 
     if (answer) {
         if (node != PHX__NONE && node != PHX__SELF)
-            phx__detect_alive(&p->detect, node, p->now);
+            s->ops.alive(s->ops.ctx, node);
     } else if (node == PHX__SELF) {
         b->target = b->asker;
-        way = suspect_way(p, &b->asker);
-        (void)suspect_send_probe(p, way == PHX__NONE ? l->peer : way, b, PHX__PROBE_ANSWER,
-                               (int)p->cfg.hop_limit);
-    } else if (p->cfg.relay) {
+        way = s->ops.way(s->ops.ctx, &b->asker);
+        (void)suspect_send_probe(s, way == PHX__NONE ? from : way, b, PHX__PROBE_ANSWER, s->hop_limit);
+    } else if (s->relay) {
         b->target = b->subject;
-        (void)suspect_send_probe(p, suspect_way(p, &b->subject), b, 0, hops - 1);
+        suspect_pass_probe(s, b, 0, hops - 1);
     }
 }
 
-int phx__node_suspect_on_probe(phx *p, struct phx__link *l, const struct phx__frame *f)
+int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from, const struct phx__frame *f)
 {
     int answer = (f->flags & PHX__PROBE_ANSWER) != 0;
     struct phx__probe b;
 
     if (phx__wire_get_probe(f, &b) != 0)
         return PHX_EPROTO;
-    if (phx__id_equal(&b.target, p->set.self))
-        suspect_probed(p, l, &b, answer, f->hops);
-    else if (p->cfg.relay)
-        (void)suspect_send_probe(p, suspect_way(p, &b.target), &b, f->flags, f->hops - 1);
+    if (phx__id_equal(&b.target, &s->ids->at[PHX__SELF]))
+        suspect_probed(s, from, &b, answer, f->hops);
+    else if (s->relay)
+        suspect_pass_probe(s, &b, f->flags, f->hops - 1);
     return 0;
 }
 
-/* ---- Broken names ---------------------------------------------------------------------------- */
-
-size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, size_t capacity)
-{
-    size_t n = 0;
-    uint32_t i;
-
-    if (p == NULL || first > last || phx__names_lost_find(&p->lost) != 0)
-        return 0;
-    for (i = phx__names_lost_at(&p->lost, first);
-         i < p->lost.now.count && p->lost.now.at[i].range.first <= last; i++) {
-        if (n < capacity) {
-            out[n] = p->lost.now.at[i];
-            if (out[n].range.first < first)
-                out[n].range.first = first;
-            if (out[n].range.last > last)
-                out[n].range.last = last;
-        }
-        n++;
-    }
-    return n;
-}
-
-int phx__node_suspect_report_broken(phx *p)
-{
-    struct phx_lost lost;
-    int broken, err = phx__names_lost_compare(&p->lost);
-
-    p->late |= err != 0;
-    while (phx__names_lost_take(&p->lost, &lost, &broken)) {
-        phx__node_log(p, broken ? PHX_LOG_WARN : PHX_LOG_INFO, "names %u to %u are %s",
-                      lost.range.first, lost.range.last, broken ? "broken" : "back");
-        if (p->cfg.on_broken != NULL && !p->free_later && !p->left)
-            p->cfg.on_broken(p, &lost, broken, p->cfg.user);
-    }
-    return err;
-}
+#undef SUSPECT_FRAME
+#undef SUSPECT_PROBES
+#undef SUSPECT_AHEAD

@@ -208,11 +208,6 @@ void phx__tls_set_free(struct phx__tls_set *s)
     phx__mem_put_secret(mem, s, sizeof *s); /* keys made from that of the cluster */
 }
 
-int phx__tls_has_files(const struct phx__tls_set *s)
-{
-    return s != NULL && s->pem != NULL;
-}
-
 uint8_t *phx__tls_buffer(struct phx__tls_set *s, size_t *capacity)
 {
     *capacity = TLS_BUFFER;
@@ -566,12 +561,6 @@ int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
 void phx__tls_set_free(struct phx__tls_set *s)
 {
     (void)s;
-}
-
-int phx__tls_has_files(const struct phx__tls_set *s)
-{
-    (void)s;
-    return 0;
 }
 
 void phx__tls_keys(struct phx__tls_set *s, const char *cluster, const struct phx_key *keys,

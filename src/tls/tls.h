@@ -17,7 +17,6 @@ struct phx__tls_files { /* PEM, all three or none */
 PHX_PRIVATE int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
                                   const struct phx__tls_files *files);
 PHX_PRIVATE void phx__tls_set_free(struct phx__tls_set *s); /* no link may have one of it; NULL is fine */
-PHX_PRIVATE int phx__tls_has_files(const struct phx__tls_set *s);
 
 #define PHX__TLS_KEYS 2u
 /* Makes a pair of keys and a certificate of each of up to PHX__TLS_KEYS cluster keys; with PEM files it does

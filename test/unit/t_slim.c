@@ -177,9 +177,9 @@ static uint32_t known_neighbour(struct known *k, uint32_t i)
     struct phx_id id = id_of(i);
     uint32_t node = PHX__NONE;
 
-    check(phx__id_add(&k->p->ids, &id, &node) == 0 && phx__node_step_peer(k->p, node) == 0
+    check(phx__id_add(&k->p->ids, &id, &node) == 0 && phx__node_peer(k->p, node) == 0
               && phx__dial_up(&k->p->dial, node, PHX__NONE, k->now) == 0
-              && phx__detect_up(&k->p->detect, node, k->now) == 0
+              && phx__detect_link_up(&k->p->detect, node, k->now) == 0
               && phx__route_up(&k->p->route, node, &h, k->now) == 0,
           "a neighbour");
     return node;
@@ -268,9 +268,9 @@ static void test_own_addresses(void)
     k.p->os.local = some_local;
     for (i = 0; i < 60; i++) {
         local_host = (unsigned char)(1 + i % 20);
-        phx__node_addr_learn(k.p, &l);
+        phx__node_links_learn_address(k.p, &l);
     }
-    ok(k.p->here_count == 20, "20 own addresses are 20 places, however many links: %u", k.p->here_count);
+    ok(k.p->addr.here_count == 20, "20 own addresses are 20 places, however many links: %u", k.p->addr.here_count);
     known_end(&k);
 }
 

@@ -1,0 +1,41 @@
+/* addr.h - BRAIN: the addresses of this node: what its host told, and what its links teach. */
+#ifndef PHX_NODE_ADDR_H
+#define PHX_NODE_ADDR_H
+#include "wire/wire.h"
+
+struct phx__node_addr_ops {
+    void *ctx;
+    const struct phx_address *(*listener)(void *ctx, uint32_t i); /* where it listens; NULL: no more */
+    void (*moved)(void *ctx);                                     /* it is in a network that is new to it */
+    void (*agreed)(void *ctx, const struct phx_address *a);       /* two peers see it there, which is new */
+};
+/* A link that has come up. */
+struct phx__node_addr_link {
+    const struct phx_id *id;            /* of the peer */
+    const struct phx_address *peer;     /* the other end */
+    const struct phx_address *observed; /* our end, as the peer sees it */
+    int dialer, secure, same_host;      /* we dialled; over TLS; within this host */
+};
+struct phx__observation {
+    struct phx_id by;            /* the peer */
+    struct phx_address from, at; /* the peer's address; where it sees us, as one of our addresses */
+};
+struct phx__node_addr {
+    struct phx__node_addr_ops ops;
+    struct phx_address at[PHX__CARD_ADDRESSES]; /* what others are told */
+    uint8_t count, learnt, changed;             /* learnt: bits of at, which give way */
+    uint64_t here[32];                          /* hashes of our ends of links, a ring */
+    struct phx__observation observation[8];     /* not agreed upon, a ring */
+    uint32_t here_count, observation_next;
+};
+
+PHX_PRIVATE void phx__node_addr_init(struct phx__node_addr *a, const struct phx__node_addr_ops *ops);
+/* The host's word: 1 if it is new, 0 if not, PHX_ELIMIT. */
+PHX_PRIVATE int phx__node_addr_add(struct phx__node_addr *a, const struct phx_address *at);
+/* Can this link teach nothing? Then our end of it need not be found out. */
+PHX_PRIVATE int phx__node_addr_is_idle(const struct phx__node_addr *a, const struct phx__node_addr_link *l);
+/* here: our end of the link. 1: others are to be told of a new address. */
+PHX_PRIVATE int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__node_addr_link *l,
+                                     const struct phx_address *here);
+
+#endif

@@ -1,0 +1,259 @@
+/* base.c - what all files of the node use: text, log, peers, frames to a neighbour, own addresses. */
+#include "node/state.h"
+
+#include <stdarg.h>
+
+/* ---- Text ------------------------------------------------------------------------------------ */
+
+void phx__node_text_begin(struct phx__text *t, char *out, size_t capacity)
+{
+    t->out = out;
+    t->capacity = capacity;
+    t->size = 0;
+}
+
+int phx__node_text_end(const struct phx__text *t)
+{
+    if (t->capacity > 0)
+        t->out[t->size < t->capacity ? t->size : t->capacity - 1] = 0;
+    return t->size < INT_MAX ? (int)t->size : INT_MAX;
+}
+
+static void node_text_char(struct phx__text *t, char c)
+{
+    if (t->size + 1 < t->capacity)
+        t->out[t->size] = c;
+    t->size++;
+}
+
+static void node_text_string(struct phx__text *t, const char *s)
+{
+    while (*s != 0)
+        node_text_char(t, *s++);
+}
+
+static void node_text_number(struct phx__text *t, uint64_t v)
+{
+    char digits[21];
+    size_t n = sizeof digits;
+
+    digits[--n] = 0;
+    do
+        digits[--n] = (char)('0' + v % 10);
+    while ((v /= 10) != 0);
+    node_text_string(t, digits + n);
+}
+
+/* printf would bring a library's worth of conversions, and a locale. */
+static void node_text_format(struct phx__text *t, const char *format, va_list ap)
+{
+    for (; *format != 0; format++) {
+        if (format[0] == '%' && format[1] == 's')
+            node_text_string(t, va_arg(ap, const char *)), format++;
+        else if (format[0] == '%' && format[1] == 'u')
+            node_text_number(t, va_arg(ap, uint64_t)), format++;
+        else
+            node_text_char(t, *format);
+    }
+}
+
+void phx__node_text_put(struct phx__text *t, const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    node_text_format(t, format, ap);
+    va_end(ap);
+}
+
+const char *phx__node_state_text(enum phx_state state)
+{
+    static const char *const text[] = { "unknown",     "ok",     "suspect",
+                                        "unreachable", "failed", "left" };
+
+    return text[state];
+}
+
+const char *phx_strerror(int error)
+{
+    switch (error) {
+#define PHX_ERROR_TEXT(name, value, text) \
+    case value: return text;
+        PHX_ERRORS(PHX_ERROR_TEXT)
+#undef PHX_ERROR_TEXT
+    default: return "unknown error";
+    }
+}
+
+void phx__node_log(phx *p, int level, const char *format, ...)
+{
+    struct phx__text t;
+    char line[320];
+    va_list ap;
+
+    if (level > PHX_LOG_MAX || level > p->cfg.log_level || p->cfg.on_log == NULL || !p->step.active
+        || p->step.free_later)
+        return;
+    phx__node_text_begin(&t, line, sizeof line);
+    va_start(ap, format);
+    node_text_format(&t, format, ap);
+    va_end(ap);
+    (void)phx__node_text_end(&t);
+    p->cfg.on_log(p, level, line, p->cfg.user);
+}
+
+/* ---- Peers ----------------------------------------------------------------------------------- */
+
+int phx__node_peer(phx *p, uint32_t node)
+{
+    struct phx__peers *s = &p->peers;
+    uint32_t was = s->capacity;
+
+    if (phx__mem_grow(&p->mem, &s->at, &s->capacity, node + 1, sizeof *s->at) != 0)
+        return PHX_ENOMEM;
+    for (; was < s->capacity; was++)
+        s->at[was].link = s->at[was].via = PHX__NONE;
+    return 0;
+}
+
+struct phx__history *phx__node_history(const phx *p, uint32_t node)
+{
+    uint32_t i = node < p->peers.capacity ? p->peers.at[node].history : 0;
+
+    return i != 0 ? &p->peers.history[i - 1] : NULL;
+}
+
+struct phx__history *phx__node_note_history(phx *p, uint32_t node)
+{
+    struct phx__peers *s = &p->peers;
+    struct phx__history *h = phx__node_history(p, node);
+
+    if (h != NULL)
+        return h;
+    if (phx__node_peer(p, node) != 0
+        || phx__mem_grow(&p->mem, &s->history, &s->history_capacity, s->history_count + 1, sizeof *h) != 0)
+        return NULL;
+    h = &s->history[s->history_count++];
+    memset(h, 0, sizeof *h);
+    h->node = node;
+    s->at[node].history = s->history_count;
+    return h;
+}
+
+/* The last history takes the place of the one that goes. */
+void phx__node_forget_peer(phx *p, uint32_t node)
+{
+    struct phx__history *h = phx__node_history(p, node), *last;
+
+    if (node >= p->peers.capacity)
+        return;
+    p->peers.at[node].card_version = 0;
+    p->peers.at[node].life = 0;
+    if (h == NULL)
+        return;
+    last = &p->peers.history[--p->peers.history_count];
+    p->peers.at[last->node].history = p->peers.at[node].history;
+    p->peers.at[node].history = 0;
+    *h = *last;
+}
+
+void phx__node_peers_free(phx *p)
+{
+    phx__mem_put(&p->mem, p->peers.at, p->peers.capacity * sizeof *p->peers.at);
+    phx__mem_put(&p->mem, p->peers.history, p->peers.history_capacity * sizeof *p->peers.history);
+}
+
+void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
+{
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+
+    memset(out, 0, sizeof *out);
+    out->id = p->ids.at[node];
+    out->hops = -1;
+    out->state = node == PHX__SELF ? PHX_NODE_OK : phx__detect_state(&p->detect, node, &out->since_us);
+    if (d != NULL) {
+        out->incarnation = d->incarnation;
+        out->hops = d->hops == PHX__UNREACHABLE ? -1 : d->hops;
+        if (d->next != PHX__NONE)
+            out->next = p->ids.at[d->next];
+    }
+    if (node < p->names.capacity)
+        out->ranges_count = p->names.of[node].count;
+}
+
+/* ---- Links and frames ------------------------------------------------------------------------ */
+
+struct phx__link *phx__node_link(const phx *p, uint32_t node)
+{
+    if (node >= p->peers.capacity || p->peers.at[node].link == PHX__NONE)
+        return NULL;
+    return p->links.at[p->peers.at[node].link];
+}
+
+int phx__node_serves(const phx *p, const struct phx__link *l)
+{
+    return phx__node_link(p, l->peer) == l;
+}
+
+struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot)
+{
+    while (*slot < p->links.size)
+        if (p->links.at[(*slot)++] != NULL)
+            return p->links.at[*slot - 1];
+    return NULL;
+}
+
+void phx__node_break(phx *p, struct phx__link *l)
+{
+    l->broken = PHX_ENOMEM;
+    p->set.wants(p, l);
+}
+
+struct phx__link *phx__node_send_begin(phx *p, uint32_t nbr, size_t size, struct phx__writer *w)
+{
+    struct phx__link *l = phx__node_link(p, nbr);
+
+    return l == NULL || phx__link_control(&p->set, l, size, w) != 0 ? NULL : l;
+}
+
+void phx__node_send_end(phx *p, struct phx__link *l, const struct phx__writer *w)
+{
+    if (phx__link_control_end(&p->set, l, w) != 0)
+        phx__node_break(p, l);
+}
+
+uint32_t phx__node_next(void *ctx, const struct phx_id *id)
+{
+    const phx *p = ctx;
+
+    return phx__route_next(&p->route, phx__id_find(&p->ids, id));
+}
+
+int phx__node_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent)
+{
+    phx *p = ctx;
+    struct phx__link *l = phx__node_link(p, nbr);
+    struct phx__writer w;
+
+    if (l == NULL || (!urgent && phx__link_queued(l) >= PHX__NODE_LONG_QUEUE)
+        || phx__link_control(&p->set, l, frame->capacity, &w) != 0)
+        return 0;
+    phx__buf_put_bytes(&w, frame->data, frame->size);
+    phx__node_send_end(p, l, &w);
+    return 1;
+}
+
+/* ---- Addresses ------------------------------------------------------------------------------- */
+
+uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out)
+{
+    const phx *p = ctx;
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+    struct phx__card card;
+
+    if (d == NULL || d->card == NULL
+        || phx__wire_get_card(d->card->at, d->card->size, &card) != 0)
+        return 0;
+    memcpy(out, card.address, card.address_count * sizeof *out);
+    return card.address_count;
+}

@@ -1,0 +1,56 @@
+/* suspect.h - BRAIN: what travels for failure detection: rumours of silence, and probes. */
+#ifndef PHX_NODE_SUSPECT_H
+#define PHX_NODE_SUSPECT_H
+#include "base/rnd.h"
+#include "wire/wire.h"
+
+struct phx__node_suspect_ops {
+    void *ctx;
+    uint32_t (*way)(void *ctx, const struct phx_id *id); /* way, send, life: as in handover.h */
+    int (*send)(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
+    int (*life)(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t *seq);
+    uint32_t (*neighbour)(void *ctx, uint32_t i); /* one after another, from 0; then PHX__NONE */
+    int (*is_busy)(void *ctx, uint32_t nbr); /* it has announced a pause */
+    int (*is_adjacent)(void *ctx, uint32_t nbr, uint32_t other); /* has it a link with the other? */
+    /* This accuser says that the node is silent: 1 if that is taken seriously. A sign of life came. */
+    int (*accuse)(void *ctx, uint32_t node, uint32_t accuser);
+    void (*alive)(void *ctx, uint32_t node);
+    void (*refute)(void *ctx, uint32_t nbr, const struct phx__request *q); /* a new own number, for nbr too */
+};
+struct phx__node_suspect_rumour { /* the last one about a node */
+    uint64_t incarnation, at; /* about which life, when */
+    uint32_t seq;
+    uint32_t node;
+};
+struct phx__node_suspect {
+    struct phx__mem *mem;
+    struct phx__ids *ids;
+    struct phx__rnd *rnd;
+    const struct phx_detector *limits;
+    struct phx__node_suspect_ops ops;
+    int hop_limit, relay;
+    struct phx__node_suspect_rumour *at;
+    uint32_t count, capacity;
+    struct phx__map places; /* node -> its place in at */
+};
+
+/* *limits may change. */
+PHX_PRIVATE void phx__node_suspect_init(struct phx__node_suspect *s, struct phx__mem *mem,
+                                        struct phx__ids *ids, struct phx__rnd *rnd,
+                                        const struct phx_detector *limits, int hop_limit, int relay,
+                                        const struct phx__node_suspect_ops *ops);
+PHX_PRIVATE void phx__node_suspect_free(struct phx__node_suspect *s);
+/* A link with this node is silent: tells all. */
+PHX_PRIVATE void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t node, uint64_t now);
+/* The node is lost: asks others whether they reach it. */
+PHX_PRIVATE void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t node);
+/* Frames from this neighbour: 0 or PHX_EPROTO. */
+PHX_PRIVATE int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from,
+                                             const struct phx__frame *f, uint64_t now);
+PHX_PRIVATE int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from,
+                                           const struct phx__frame *f);
+/* An entry is about to be taken in while somebody is suspected: it may refute that. */
+PHX_PRIVATE void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__entry *e);
+PHX_PRIVATE void phx__node_suspect_forget(struct phx__node_suspect *s, uint32_t node);
+
+#endif

@@ -1,0 +1,292 @@
+/* wiring.c - the node's own brains: what they ask of the other rooms. */
+#include "node/state.h"
+
+static int wiring_life(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t *seq)
+{
+    const phx *p = ctx;
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+
+    if (d == NULL)
+        return 0;
+    *incarnation = d->incarnation;
+    if (seq != NULL)
+        *seq = d->seq;
+    return 1;
+}
+
+/* ---- Hand-over ------------------------------------------------------------------------------- */
+
+static int wiring_held(void *ctx, uint32_t node, const struct phx_range *range, uint64_t epoch,
+                       struct phx_range *out)
+{
+    phx *p = ctx;
+
+    return phx__names_held(&p->names, node, range, epoch, out);
+}
+
+static void wiring_release(void *ctx, const struct phx_range *range)
+{
+    phx *p = ctx;
+
+    p->news.card_stale |= phx__names_release(&p->names, range->first, range->last) > 0;
+}
+
+/* The host may change its mind, or close or free the node, in each call. */
+static int wiring_take(void *ctx, const struct phx_range *range, const struct phx_id *giver)
+{
+    phx *p = ctx;
+    char id[PHX_ID_TEXT];
+    int changed;
+
+    if (p->leave.closing || p->step.free_later)
+        return 0;
+    changed = phx__names_assume(&p->names, range->first, range->last);
+    phx__node_log(p, changed > 0 ? PHX_LOG_INFO : PHX_LOG_WARN, "names %u to %u of %s: %s", range->first,
+                  range->last, phx_id_text(giver, id),
+                  changed > 0 ? "handed to this node" : phx_strerror(changed));
+    if (changed <= 0)
+        return 1; /* the giver holds them, and asks again */
+    p->news.card_stale = 1;
+    if (p->cfg.on_handed != NULL)
+        p->cfg.on_handed(p, *range, giver, p->cfg.user);
+    return 1;
+}
+
+static void wiring_handover_end(void *ctx, uint32_t ranges)
+{
+    phx *p = ctx;
+
+    phx__node_log(p, PHX_LOG_WARN, "no heir: %u ranges of names are handed no more", (uint64_t)ranges);
+    if (p->leave.closing) {
+        phx__node_handover_release(&p->handover);
+        p->step.more = 1; /* leaving may have waited for just this */
+    }
+}
+
+/* ---- Suspicion ------------------------------------------------------------------------------- */
+
+static uint32_t wiring_neighbour(void *ctx, uint32_t i)
+{
+    const phx *p = ctx;
+
+    return i < p->detect.link_count ? p->detect.links[i]->node : PHX__NONE;
+}
+
+static int wiring_is_busy(void *ctx, uint32_t nbr)
+{
+    const phx *p = ctx;
+
+    return phx__detect_link_of(&p->detect, nbr)->busy;
+}
+
+static int wiring_is_adjacent(void *ctx, uint32_t nbr, uint32_t other)
+{
+    const phx *p = ctx;
+
+    return phx__route_advert_is_next_to(&p->route, nbr, other);
+}
+
+static int wiring_accuse(void *ctx, uint32_t node, uint32_t accuser)
+{
+    phx *p = ctx;
+
+    return phx__detect_rumour(&p->detect, node, accuser, p->now);
+}
+
+static void wiring_alive(void *ctx, uint32_t node)
+{
+    phx *p = ctx;
+
+    phx__detect_alive(&p->detect, node, p->now);
+}
+
+static void wiring_refute(void *ctx, uint32_t nbr, const struct phx__request *q)
+{
+    phx *p = ctx;
+
+    phx__node_log(p, PHX_LOG_INFO, "somebody misses us");
+    phx__route_request(&p->route, nbr, q, 1, p->now);
+}
+
+void phx__node_wiring_silent(void *ctx, uint32_t node)
+{
+    phx *p = ctx;
+    char id[PHX_ID_TEXT];
+
+    if (phx__route_dest(&p->route, node) != NULL)
+        phx__node_log(p, PHX_LOG_INFO, "node %s: silent, asking around", phx_id_text(&p->ids.at[node], id));
+    phx__node_suspect_raise(&p->suspect, node, p->now);
+}
+
+void phx__node_wiring_lost(void *ctx, uint32_t node)
+{
+    phx *p = ctx;
+
+    phx__node_suspect_probe(&p->suspect, node);
+}
+
+/* ---- Traces ---------------------------------------------------------------------------------- */
+
+static int wiring_random(void *ctx, uint64_t *out)
+{
+    phx *p = ctx;
+
+    return p->os.random(p->os.world, out, sizeof *out);
+}
+
+static int wiring_distance(void *ctx, uint32_t node)
+{
+    const phx *p = ctx;
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+
+    return d == NULL ? -1 : (int)d->hops;
+}
+
+/* What came of the addresses that are known: the last thing that went wrong, or PHX_EAGAIN. */
+static int wiring_why(void *ctx, uint32_t node)
+{
+    const phx *p = ctx;
+    const struct phx__dial_addr *at = NULL;
+    uint32_t i, count;
+    uint64_t last = 0;
+    int why = p->dial.links >= p->cfg.max_links ? PHX_ELIMIT : PHX_EAGAIN;
+
+    if (node == PHX__SELF || phx__node_link(p, node) != NULL)
+        return 0;
+    if ((count = phx__dial_look(&p->dial, node, &at)) == 0)
+        return PHX_ENOTFOUND;
+    for (i = 0; i < count; i++) {
+        if (at[i].slot != PHX__NONE)
+            return PHX_EAGAIN;
+        if (at[i].error == 0 || at[i].tried_at < last)
+            continue;
+        last = at[i].tried_at;
+        why = at[i].error;
+    }
+    return why;
+}
+
+static void wiring_traced(void *ctx, const struct phx_trace *t)
+{
+    phx *p = ctx;
+
+    if (!p->step.free_later)
+        p->cfg.on_trace(p, t, p->cfg.user);
+}
+
+/* ---- Keys and addresses ---------------------------------------------------------------------- */
+
+/* Links and TLS use the keys where they are. */
+static void wiring_show_keys(void *ctx, const struct phx__node_key *keys, uint32_t count)
+{
+    struct phx_key shown[PHX__NODE_KEYS];
+    phx *p = ctx;
+    uint32_t i;
+
+    PHX_ASSERT(count <= PHX__LINK_KEYS && count <= PHX__TLS_KEYS);
+    memset(p->set.begun, 0, sizeof p->set.begun);
+    for (i = 0; i < count; i++) {
+        shown[i].data = p->set.keys[i].data = keys[i].data;
+        shown[i].size = p->set.keys[i].size = keys[i].size;
+    }
+    p->set.key_count = count;
+    phx__link_rekey(&p->set);
+    if (p->set.tls != NULL)
+        phx__tls_keys(p->set.tls, p->cluster, shown, count);
+}
+
+static int wiring_open_tls(void *ctx, int files)
+{
+    struct phx__tls_files from = { NULL, NULL, NULL };
+    phx *p = ctx;
+    int err;
+
+    if (files) {
+        from.ca = p->cfg.tls_ca;
+        from.cert = p->cfg.tls_cert;
+        from.key = p->cfg.tls_key;
+    }
+    err = phx__tls_set_open(&p->set.tls, &p->mem, &from);
+    if (err == 0)
+        wiring_show_keys(p, p->keys.at, p->keys.count);
+    return err;
+}
+
+static int wiring_local(void *ctx, int handle, struct phx_address *out)
+{
+    phx *p = ctx;
+
+    p->set.os_calls++;
+    return p->os.local(p->os.world, handle, out);
+}
+
+static int wiring_nonces(void *ctx, void *out, size_t size)
+{
+    phx *p = ctx;
+
+    p->set.os_calls++;
+    return p->os.random(p->os.world, out, size);
+}
+
+/* The configuration's strings about keys are the host's own, and are not needed after this. */
+int phx__node_wiring_open_keys(phx *p)
+{
+    struct phx__node_keys_ops ops = { p, wiring_show_keys, wiring_open_tls, wiring_local, wiring_nonces };
+    struct phx_key key;
+    int err;
+
+    key.data = p->cfg.key;
+    key.size = p->cfg.key_size;
+    err = phx__node_keys_init(&p->keys, &p->mem, p->cfg.insecure, p->cfg.tls, phx__rnd_next(&p->rnd), &ops);
+    if (err == 0 && (err = phx__node_keys_set(&p->keys, &key, key.data != NULL)) == 0)
+        err = phx__node_keys_open_tls(&p->keys, p->cfg.tls_ca != NULL);
+    p->cfg.key = p->cfg.tls_ca = p->cfg.tls_cert = p->cfg.tls_key = NULL;
+    p->cfg.key_size = 0;
+    return err;
+}
+
+static const struct phx_address *wiring_listener(void *ctx, uint32_t i)
+{
+    const phx *p = ctx;
+
+    return (int)i < p->listeners.count ? &p->listeners.at[i].address : NULL;
+}
+
+static void wiring_moved(void *ctx)
+{
+    phx *p = ctx;
+
+    phx__dial_moved(&p->dial, p->now);
+}
+
+static void wiring_agreed(void *ctx, const struct phx_address *a)
+{
+    char text[PHX_ADDRESS_TEXT];
+
+    phx__node_log(ctx, PHX_LOG_INFO, "others see this node at %s", phx_address_text(a, text));
+}
+
+/* ---- Together -------------------------------------------------------------------------------- */
+
+int phx__node_wiring_open(phx *p)
+{
+    struct phx__node_handover_ops handover = { p, phx__node_next, phx__node_send, wiring_life, wiring_held,
+                                               wiring_release, wiring_take, wiring_handover_end };
+    struct phx__node_suspect_ops suspect = { p, phx__node_next, phx__node_send, wiring_life,
+                                             wiring_neighbour, wiring_is_busy, wiring_is_adjacent,
+                                             wiring_accuse, wiring_alive, wiring_refute };
+    struct phx__node_trace_ops trace = { p, phx__node_next, phx__node_send, wiring_random, wiring_distance,
+                                         wiring_why, wiring_traced };
+    struct phx__node_addr_ops addr = { p, wiring_listener, wiring_moved, wiring_agreed };
+    uint32_t hops = p->cfg.hop_limit;
+    int err;
+
+    phx__node_addr_init(&p->addr, &addr);
+    phx__node_suspect_init(&p->suspect, &p->mem, &p->ids, &p->rnd, &p->cfg.detector, (int)hops,
+                           p->cfg.relay, &suspect);
+    err = phx__node_handover_init(&p->handover, &p->mem, &p->ids, &p->timers, (int)hops, p->cfg.relay,
+                                  &handover);
+    if (err == 0)
+        err = phx__node_trace_init(&p->trace, &p->mem, &p->ids, &p->timers, hops, p->cfg.relay, &trace);
+    return err;
+}
