@@ -453,17 +453,6 @@ int phx_owner(phx *p, uint64_t name, struct phx_id *out)
     return 0;
 }
 
-/* Can this node take names, as far as is known here? */
-static int api_may_inherit(const phx *p, uint32_t node)
-{
-    enum phx_state state;
-
-    if (node == PHX__NONE || phx__route_dest(&p->route, node) == NULL)
-        return 0;
-    state = phx__detect_state(&p->detect, node, NULL);
-    return state != PHX_NODE_FAILED && state != PHX_NODE_LEFT;
-}
-
 int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
 {
     struct phx_range range = { first, last };
@@ -478,7 +467,7 @@ int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
     node = phx__id_find(&p->ids, heir);
     if (node == PHX__SELF)
         return PHX_EINVAL;
-    if (!api_may_inherit(p, node))
+    if (phx__route_dest(&p->route, node) == NULL || phx__node_is_gone(p, node))
         return PHX_ENOTFOUND;
     return phx__node_handover_give(&p->handover, range, node, p->names.epoch_max, p->now);
 }

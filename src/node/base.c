@@ -163,6 +163,13 @@ void phx__node_peers_free(phx *p)
     phx__mem_put(&p->mem, p->peers.history, p->peers.history_capacity * sizeof *p->peers.history);
 }
 
+int phx__node_is_gone(const phx *p, uint32_t node)
+{
+    enum phx_state state = node == PHX__SELF ? PHX_NODE_OK : phx__detect_state(&p->detect, node, NULL);
+
+    return state == PHX_NODE_FAILED || state == PHX_NODE_LEFT;
+}
+
 void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);

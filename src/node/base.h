@@ -49,6 +49,7 @@ PHX_PRIVATE void phx__node_peers_free(phx *p);
 /* What was amiss with this node; NULL: nothing. The same, made if there was nothing; NULL: no memory. */
 PHX_PRIVATE struct phx__history *phx__node_history(const phx *p, uint32_t node);
 PHX_PRIVATE struct phx__history *phx__node_note_history(phx *p, uint32_t node);
+PHX_PRIVATE int phx__node_is_gone(const phx *p, uint32_t node); /* it has failed or left */
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
 
 /* ---- Links and frames ------------------------------------------------------------------------ */

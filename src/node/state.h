@@ -93,12 +93,8 @@ PHX_PRIVATE void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops);
 PHX_PRIVATE void phx__node_frames_beat(phx *p, uint32_t node, int flags);
 PHX_PRIVATE int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
 
-/* wiring.c: what the node's own brains ask of the other rooms. */
-PHX_PRIVATE int phx__node_wiring_open(phx *p); /* 0 or PHX_ENOMEM */
-PHX_PRIVATE int phx__node_wiring_open_keys(phx *p); /* 0, or what is wrong with keys or certificates */
-/* For detect: a link with this node is silent; the node is lost. */
-PHX_PRIVATE void phx__node_wiring_silent(void *ctx, uint32_t node);
-PHX_PRIVATE void phx__node_wiring_lost(void *ctx, uint32_t node);
+/* wiring.c: opens all brains. 0, or why not. */
+PHX_PRIVATE int phx__node_wiring_open(phx *p);
 
 /* step.c */
 /* Makes the node *p, zeroed but for its mem. What it has done is undone by _free also if it fails. */

@@ -1,4 +1,4 @@
-/* step.c - the node: the order of work in one step, and what the rooms tell each other. */
+/* step.c - the order of work in one step, and the life of a node. */
 /*
  *   now -> links: read -> wire -> route | names | live | disc -> post -> links: write
  *        ^-------------------- deadlines that are due ----------------------'
@@ -25,8 +25,6 @@
 #define STEP_SPARE_TIME (2 * PHX__SECOND)
 /* Deadlines handled in one step. */
 #define STEP_TIMERS 10000
-/* So many nodes are dialled as soon as they are heard of; see dial.c for more. */
-#define STEP_CROWD 8u
 
 /* ---- Own card -------------------------------------------------------------------------------- */
 
@@ -228,173 +226,6 @@ static void step_settle(phx *p)
     step_renew_card(p);
 }
 
-/* ---- What the rooms ask for ------------------------------------------------------------------ */
-
-static void step_live_beat(void *ctx, uint32_t node, int ask)
-{
-    phx__node_frames_beat(ctx, node, ask ? (int)PHX__BEAT_REPLY : 0);
-}
-
-/* For disc: was that all? The digest of the answer tells; see node_on_beat. */
-static void step_ask(void *ctx)
-{
-    phx *p = ctx;
-
-    phx__node_frames_beat(p, p->news.told_by, (int)PHX__BEAT_REPLY);
-}
-
-static void step_silent(void *ctx, uint32_t node, uint64_t us)
-{
-    phx *p = ctx;
-    struct phx__link *l = phx__node_link(p, node);
-    char id[PHX_ID_TEXT];
-
-    if (l == NULL)
-        return;
-    phx__node_log(p, PHX_LOG_WARN, "link %s: no frame for %u ms", phx_id_text(&l->id, id),
-                  us / PHX__MS);
-    phx__node_links_close(p, l, PHX_ETIMEDOUT, 0);
-}
-
-static void step_state(void *ctx, uint32_t node, enum phx_state state)
-{
-    phx *p = ctx;
-    struct phx_node n;
-    int changed;
-
-    changed = phx__names_dead(&p->names, node, state == PHX_NODE_FAILED);
-    p->news.card_stale |= changed > 0;
-    p->news.late |= changed < 0;
-    if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT) {
-        phx__post_box_failed(&p->post, node, p->now);
-        phx__node_handover_gone(&p->handover, node);
-    }
-    if (p->cfg.on_node == NULL || p->step.free_later || p->leave.departed)
-        return; /* who has said goodbye breaks its own links: no news of others */
-    phx__node_fill(p, node, &n);
-    p->cfg.on_node(p, &n, p->cfg.user);
-}
-
-static uint32_t step_owner(void *ctx, uint64_t name)
-{
-    phx *p = ctx;
-    uint32_t node;
-    enum phx_state state;
-
-    /* Messages that come one after another are often for one name of ours. */
-    if (name == p->step.own_name && p->step.own_name_version == p->names.version + 1)
-        return PHX__SELF;
-    node = phx__names_owner(&p->names, name, NULL, NULL);
-    if (node == PHX__SELF) {
-        p->step.own_name = name;
-        p->step.own_name_version = p->names.version + 1;
-    }
-    if (node == PHX__NONE || node == PHX__SELF)
-        return node;
-    /* The claim of a node that failed stands, but nobody is there to take messages. */
-    state = phx__detect_state(&p->detect, node, NULL);
-    return state == PHX_NODE_FAILED || state == PHX_NODE_LEFT ? PHX__NONE : node;
-}
-
-static int step_segment(void *ctx, uint64_t name, uint32_t *owner, uint64_t *last)
-{
-    phx *p = ctx;
-    struct phx_range around;
-    int err;
-
-    (void)phx__names_owner(&p->names, name, &around, &err);
-    *last = around.last;
-    *owner = step_owner(p, name);
-    return err;
-}
-
-static uint32_t step_next(void *ctx, uint32_t node, uint32_t *generation)
-{
-    phx *p = ctx;
-    uint32_t next = phx__route_next(&p->route, node);
-    const struct phx__link *l = next == PHX__NONE ? NULL : phx__node_link(p, next);
-
-    if (l == NULL)
-        return PHX__NONE;
-    if (next != node)
-        phx__dial_want(&p->dial, node,
-                       p->now); /* traffic: worth a link of its own, if one can be made */
-    *generation = l->generation;
-    return next;
-}
-
-static int step_emit(void *ctx, uint32_t nbr, struct phx__block *head, const uint8_t *head_data,
-                     size_t head_size, struct phx__block *body, const uint8_t *body_data,
-                     size_t body_size)
-{
-    phx *p = ctx;
-    struct phx__link *l = phx__node_link(p, nbr);
-
-    if (l == NULL)
-        return PHX_ENOMEM;
-    phx__detect_used(&p->detect, nbr, p->now);
-    return phx__link_emit(&p->set, l, head, head_data, head_size, body, body_data, body_size);
-}
-
-static void step_message(void *ctx, const struct phx_message *m)
-{
-    phx *p = ctx;
-
-    if (p->cfg.on_message != NULL && !p->step.free_later)
-        p->cfg.on_message(p, m, p->cfg.user);
-    else
-        p->post.unseen = 1;
-}
-
-static void *step_begin(void *ctx, const struct phx_message *m)
-{
-    phx *p = ctx;
-
-    return p->step.free_later ? NULL : p->cfg.on_begin(p, m, p->cfg.user);
-}
-
-/* Also if the node is being freed: it is the only word that the host gets of this buffer. */
-static void step_forsake(void *ctx, void *buffer, size_t size)
-{
-    phx *p = ctx;
-
-    if (p->cfg.on_abandon != NULL)
-        p->cfg.on_abandon(p, buffer, size, p->cfg.user);
-}
-
-static void step_done(void *ctx, uint64_t token, int result)
-{
-    phx *p = ctx;
-
-    if (p->cfg.on_done != NULL && !p->step.free_later)
-        p->cfg.on_done(p, token, result, p->cfg.user);
-}
-
-static void step_member(void *ctx, uint64_t token, uint64_t to, int result, size_t left)
-{
-    phx *p = ctx;
-
-    if (p->cfg.on_member != NULL && !p->step.free_later)
-        p->cfg.on_member(p, token, to, result, left, p->cfg.user);
-}
-
-static void step_writable(void *ctx, uint64_t name)
-{
-    phx *p = ctx;
-
-    if (p->cfg.on_writable != NULL && !p->step.free_later)
-        p->cfg.on_writable(p, name, p->cfg.user);
-}
-
-static void step_post_wants(void *ctx, uint32_t nbr)
-{
-    phx *p = ctx;
-    struct phx__link *l = phx__node_link(p, nbr);
-
-    if (l != NULL)
-        p->set.wants(p, l);
-}
-
 /* ---- The step -------------------------------------------------------------------------------- */
 
 static void step_forget(phx *p, uint32_t node)
@@ -566,7 +397,6 @@ static void step_copy_config(phx *p, const struct phx_config *cfg)
     p->cfg = *cfg;
     memcpy(p->cluster, cfg->cluster, strlen(cfg->cluster) + 1);
     p->cfg.cluster = p->cluster;
-    phx__node_samehost_init(&p->samehost, cfg->same_host != 0);
 }
 
 static int step_open_identity(phx *p, const struct phx_config *cfg)
@@ -587,56 +417,6 @@ static int step_open_identity(phx *p, const struct phx_config *cfg)
     p->self = id;
     p->cfg.id = &p->self;
     return 0;
-}
-
-static uint64_t step_failed_at(void *ctx, uint32_t node)
-{
-    const phx *p = ctx;
-    uint64_t since;
-
-    (void)phx__detect_state(&p->detect, node, &since);
-    return since;
-}
-
-static int step_open_brains(phx *p)
-{
-    struct phx__route_ops route;
-    struct phx__dial_limits dl = { p->cfg.max_links, p->cfg.max_dials, p->cfg.retry_min_us,
-                                   p->cfg.retry_max_us, STEP_CROWD };
-    struct phx__dial_ops dial = { p, phx__node_links_dial, phx__node_links_abandon, step_ask,
-                                  phx__node_addresses };
-    struct phx__detect_ops live = { p, step_live_beat, step_silent, phx__node_wiring_silent,
-                                  phx__node_wiring_lost, step_state };
-    struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,
-                                   (int)p->cfg.hop_limit, p->cfg.relay,  p->cfg.incarnation << 32 };
-    struct phx__post_ops post = { p,         step_owner,    &p->names.version, step_next,
-                                  step_emit, phx__node_frames_ack, step_message,
-                                  step_done, step_writable, step_post_wants,
-                                  step_segment, step_member,
-                                  p->cfg.on_begin != NULL ? step_begin : NULL, step_forsake };
-    int err;
-
-    phx__node_frames_route_ops(p, &route);
-    phx__names_init(&p->names, &p->mem, &p->ids);
-    phx__names_lost_init(&p->lost, &p->mem, &p->names, step_failed_at, p);
-    phx__detect_init(&p->detect, &p->mem, &p->timers, &p->rnd, &p->cfg.detector, &live);
-    if ((err = phx__route_init(&p->route, &p->mem, &p->ids, &p->timers, &p->rnd,
-                               (int)p->cfg.hop_limit, p->cfg.incarnation, &route))
-            != 0
-        || (err = phx__dial_init(&p->dial, &p->mem, &p->ids, &p->timers, &p->rnd, &dl, &dial)) != 0
-        || (err = phx__post_init(&p->post, &p->mem, &p->ids, &p->timers, &pl, &post)) != 0
-        || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->listeners.timer)) != 0
-        || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->news.timer)) != 0
-        || (err = phx__timer_new(&p->timers, PHX__TIMER_SPARE, 0, &p->step.spare_timer)) != 0
-        || (err = phx__node_wiring_open(p)) != 0
-        || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->leave.timer)) != 0)
-        return err;
-    if ((err = phx__node_wiring_open_keys(p)) != 0)
-        return err;
-    p->route.relay = p->cfg.relay;
-    if ((err = step_write_card(p)) != 0)
-        return err;
-    return phx__node_links_open(p);
 }
 
 void phx__node_step_free(phx *p)
@@ -693,6 +473,12 @@ int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
     if (err != 0)
         return err;
     step_copy_config(p, cfg);
-    err = step_open_identity(p, cfg);
-    return err != 0 ? err : step_open_brains(p);
+    if ((err = step_open_identity(p, cfg)) != 0 || (err = phx__node_wiring_open(p)) != 0
+        || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->listeners.timer)) != 0
+        || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->news.timer)) != 0
+        || (err = phx__timer_new(&p->timers, PHX__TIMER_SPARE, 0, &p->step.spare_timer)) != 0
+        || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->leave.timer)) != 0
+        || (err = step_write_card(p)) != 0)
+        return err;
+    return phx__node_links_open(p);
 }
