@@ -165,7 +165,7 @@ void phx__node_peers_free(phx *p)
 
 int phx__node_is_gone(const phx *p, uint32_t node)
 {
-    enum phx_state state = node == PHX__SELF ? PHX_NODE_OK : phx__detect_state(&p->detect, node, NULL);
+    enum phx_state state = phx__detect_state(&p->detect, node, NULL);
 
     return state == PHX_NODE_FAILED || state == PHX_NODE_LEFT;
 }

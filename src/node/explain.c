@@ -152,7 +152,7 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
     if (p == NULL || node == NULL || (out == NULL && capacity > 0))
         return PHX_EINVAL;
     i = phx__id_find(&p->ids, node);
-    if (i == PHX__NONE || phx__route_dest(&p->route, i) == NULL)
+    if (phx__route_dest(&p->route, i) == NULL)
         return PHX_ENOTFOUND;
     phx__node_text_begin(&t, out, capacity);
     phx__node_fill(p, i, &n);

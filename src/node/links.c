@@ -120,6 +120,8 @@ static void links_watch(phx *p, struct phx__link *l)
         phx__node_links_close(p, l, PHX_ENOMEM, 0);
 }
 
+static void links_resume_listeners(phx *p);
+
 /* ---- Closing --------------------------------------------------------------------------------- */
 
 static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_state was, int reason)
@@ -243,7 +245,7 @@ void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
     }
     if (was != PHX__LINK_UP && l->dialer)
         links_resume_parked(p, l);
-    phx__node_links_resume_listeners(p);
+    links_resume_listeners(p);
 }
 
 void phx__node_links_sweep(phx *p)
@@ -357,7 +359,7 @@ static void links_resume(phx *p, struct phx__listener *at)
         links_look_again(p, p->now + LINKS_PAUSE);
 }
 
-void phx__node_links_resume_listeners(phx *p)
+static void links_resume_listeners(phx *p)
 {
     uint64_t room_at = links_room_at(p);
     int i;
@@ -426,7 +428,8 @@ static int links_open_listener(phx *p, uint32_t slot, int handle)
     return 0;
 }
 
-void phx__node_links_open_companion(phx *p, int listener)
+/* Opens the companion of a listener for processes of this host, if it is wanted. */
+static void links_open_companion(phx *p, int listener)
 {
     uint32_t slot = PHX__LISTENERS + (uint32_t)listener;
     char text[PHX_ADDRESS_TEXT];
@@ -443,6 +446,15 @@ void phx__node_links_open_companion(phx *p, int listener)
         phx__node_log(p, PHX_LOG_WARN, "listener %s: processes of this host must use TCP: %s",
                       phx_address_text(&p->listeners.at[slot].address, text), phx_strerror(err));
     links_look_again(p, again);
+}
+
+void phx__node_links_retry_listeners(phx *p)
+{
+    int i;
+
+    for (i = 0; i < p->listeners.count; i++)
+        links_open_companion(p, i);
+    links_resume_listeners(p);
 }
 
 int phx__node_links_listen(phx *p, struct phx_address *a)
@@ -462,7 +474,7 @@ int phx__node_links_listen(phx *p, struct phx_address *a)
     at->address = companion->address = *a;
     companion->handle = -1;
     phx__node_samehost_add(&p->samehost, (uint32_t)p->listeners.count);
-    phx__node_links_open_companion(p, p->listeners.count++);
+    links_open_companion(p, p->listeners.count++);
     phx__dial_listening(&p->dial, 1);
     if (!phx__addr_is_any(a))
         (void)phx__node_addr_add(&p->addr, a); /* a ninth address is not worth a failure */
@@ -695,7 +707,7 @@ static int links_judge(void *ctx, struct phx__link *l)
         phx__dial_meet(&p->dial, l->attempt, node);
     if (l->expect != PHX__NONE && !phx__id_equal(&l->id, &p->ids.at[l->expect]))
         return PHX_EPEER;
-    old = node == PHX__NONE ? NULL : phx__node_link(p, node);
+    old = phx__node_link(p, node);
     if (old == NULL && !l->dialer && p->links.up >= p->cfg.max_accepts)
         return PHX_ELIMIT;
     if (old != NULL && (err = links_judge_rival(p, l, old)) != 0)
@@ -710,7 +722,7 @@ static void links_introduce(void *ctx, const struct phx__link *l, struct phx__li
     phx *p = ctx;
     const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
     uint32_t node = phx__id_find(&p->ids, &l->id);
-    const struct phx__dest *d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
 
     out->seq = self->seq;
     out->card_version = self->card_version;
@@ -802,7 +814,7 @@ static int links_up(void *ctx, struct phx__link *l)
                   l->same_host ? ", within this host" : "");
     phx__node_links_learn_address(p, l);
     links_resume_parked(p, l);
-    phx__node_links_resume_listeners(p);
+    links_resume_listeners(p);
     p->set.wants(p, l); /* what waited for a link it may have replaced */
     return 0;
 }

@@ -90,7 +90,7 @@ PHX_PRIVATE void phx__node_frames_placed(void *ctx, struct phx__link *l, const u
 PHX_PRIVATE int phx__node_frames_ahead(void *ctx, struct phx__link *l, uint32_t from,
                                 struct phx__place *out);
 PHX_PRIVATE void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops);
-PHX_PRIVATE void phx__node_frames_beat(phx *p, uint32_t node, int flags);
+PHX_PRIVATE void phx__node_frames_beat(void *ctx, uint32_t node, int flags);
 PHX_PRIVATE int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
 
 /* wiring.c: opens all brains. 0, or why not. */

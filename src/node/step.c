@@ -1,19 +1,18 @@
 /* step.c - the order of work in one step, and the life of a node. */
 /*
- *   now -> links: read -> wire -> route | names | live | disc -> post -> links: write
- *        ^-------------------- deadlines that are due ----------------------'
+ *   now -> links: read -> wire -> route | names | detect | dial -> post -> links: write
+ *        ^-------------------- deadlines that are due ------------------------'
  *
  * One step (phx_step) does, in this order:
- *   1. connections that are ready: accept, finish dials, read and handle frames;
+ *   1. ready connections: accept, finish dials, read and handle frames;
  *   2. deadlines that are due;
- *   3. what routing found (step_settle): new cards to names, disc and post; routes to post and live.
- *      disc dials whom it has just learnt of: the paper's priority 1, connections;
+ *   3. what routing found (step_settle): new cards go to names, dial and post, routes to post and detect. The
+ *      nodes that are new are dialled: connections come first, before routes and messages;
  *   4. messages: local ones, outcomes, on_writable (post);
- *   5. when no link has more to read, the routing tells the neighbours (priority 3, after 2, the table,
- *      which frames updated on the way);
- *   6. writes what waits on each link, and frees links that were closed.
+ *   5. routing tells the neighbours what changed, once no link has more to read;
+ *   6. each link writes what waits on it, and links that were closed are freed.
  *
- * This is the only room that knows all others. It takes no decision that one of them could take.
+ * This file takes no decision that a room could take.
  */
 #include "node/state.h"
 
@@ -257,7 +256,6 @@ static void step_spares_due(phx *p)
 static void step_timer(phx *p, int kind, uint32_t arg)
 {
     uint32_t forgotten;
-    int i;
 
     switch (kind) {
     case PHX__TIMER_LINK: phx__node_links_due(p, arg); break;
@@ -272,11 +270,7 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_LIVE_NODE: phx__detect_due(&p->detect, kind, arg, p->now); break;
     case PHX__TIMER_POST:
     case PHX__TIMER_POST_HOLD: phx__post_due(&p->post, kind, arg, p->now); break;
-    case PHX__TIMER_ACCEPT:
-        for (i = 0; i < p->listeners.count; i++)
-            phx__node_links_open_companion(p, i);
-        phx__node_links_resume_listeners(p);
-        break;
+    case PHX__TIMER_ACCEPT: phx__node_links_retry_listeners(p); break;
     case PHX__TIMER_LATE: step_late(p); break;
     case PHX__TIMER_SPARE: step_spares_due(p); break;
     case PHX__TIMER_HAND: phx__node_handover_due(&p->handover, p->now); break;
