@@ -113,8 +113,7 @@ static int api_config_check(const struct phx_config *c)
         return PHX_EINVAL; /* it would never see some of its buffers again */
     if ((c->tls_ca == NULL) != (c->tls_cert == NULL) || (c->tls_ca == NULL) != (c->tls_key == NULL))
         return PHX_EINVAL;
-    if ((c->os != NULL && c->os->version != PHX_OS_VERSION)
-        || (c->alloc != NULL && c->alloc->alloc == NULL))
+    if ((c->os != NULL && c->os->version != PHX_OS_VERSION) || (c->alloc != NULL && c->alloc->alloc == NULL))
         return PHX_EINVAL;
     return 0;
 }
@@ -335,8 +334,7 @@ static int api_put_fd(struct pollfd *fds, int capacity, int n, int fd, int event
 {
     if (n < capacity) {
         fds[n].fd = fd;
-        fds[n].events =
-            (short)((events & PHX_READ ? POLLIN : 0) | (events & PHX_WRITE ? POLLOUT : 0));
+        fds[n].events = (short)((events & PHX_READ ? POLLIN : 0) | (events & PHX_WRITE ? POLLOUT : 0));
         fds[n].revents = 0;
     }
     return n + 1;

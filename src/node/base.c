@@ -258,8 +258,7 @@ uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out)
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     struct phx__card card;
 
-    if (d == NULL || d->card == NULL
-        || phx__wire_get_card(d->card->at, d->card->size, &card) != 0)
+    if (d == NULL || d->card == NULL || phx__wire_get_card(d->card->at, d->card->size, &card) != 0)
         return 0;
     memcpy(out, card.address, card.address_count * sizeof *out);
     return card.address_count;

@@ -68,8 +68,7 @@ PHX_PRIVATE void phx__node_break(phx *p, struct phx__link *l);
  * link that it goes to; NULL: there is none, or no memory. Then the end of that frame. A frame that is lost
  * there for lack of memory would leave the neighbour with a wrong picture: the link breaks, and its successor
  * starts with everything. */
-PHX_PRIVATE struct phx__link *phx__node_send_begin(phx *p, uint32_t nbr, size_t size,
-                                                   struct phx__writer *w);
+PHX_PRIVATE struct phx__link *phx__node_send_begin(phx *p, uint32_t nbr, size_t size, struct phx__writer *w);
 PHX_PRIVATE void phx__node_send_end(phx *p, struct phx__link *l, const struct phx__writer *w);
 /* For brains. The next hop towards this id, or PHX__NONE. Queues a frame for this neighbour (PHX__NONE:
  * nobody); its writer has room for the largest of its type. Unless it is urgent, it is not added to a long

@@ -202,8 +202,7 @@ int phx_dump(phx *p, int format, char *out, size_t capacity)
 {
     struct dump d;
 
-    if (p == NULL || (out == NULL && capacity > 0)
-        || (format != PHX_DUMP_JSON && format != PHX_DUMP_DOT))
+    if (p == NULL || (out == NULL && capacity > 0) || (format != PHX_DUMP_JSON && format != PHX_DUMP_DOT))
         return PHX_EINVAL;
     phx__node_text_begin(&d.t, out, capacity);
     d.p = p;

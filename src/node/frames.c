@@ -326,8 +326,7 @@ static int frames_on_summary(phx *p, struct phx__link *l, const struct phx__fram
     phx__buf_reader_init(&r, f->body, f->size);
     if (!l->summary_open)
         phx__route_summary_begin(&p->route);
-    while ((got = phx__wire_next_summary_line(&r, &s)) > 0
-           && frames_is_plausible(l, &s.id, s.hops))
+    while ((got = phx__wire_next_summary_line(&r, &s)) > 0 && frames_is_plausible(l, &s.id, s.hops))
         phx__route_summary_line(&p->route, l->peer, &s);
     if (got > 0)
         return PHX_EPROTO;

@@ -81,8 +81,7 @@ static void links_drop_slot(phx *p, struct phx__link *l)
 enum links_kind { LINKS_DIALER = 1, LINKS_TLS = 2 };
 
 /* A link around a fresh handle, which nobody watches yet; the handle is closed on failure. */
-static int links_open(phx *p, int handle, int kind, enum phx__link_state state,
-                          struct phx__link **out)
+static int links_open(phx *p, int handle, int kind, enum phx__link_state state, struct phx__link **out)
 {
     struct phx__link *l = links_new(p);
     int err = l == NULL ? PHX_ENOMEM : phx__map_put(&p->links.handles, (uint64_t)handle, l->slot);
@@ -91,8 +90,7 @@ static int links_open(phx *p, int handle, int kind, enum phx__link_state state,
         l->dialer = (kind & LINKS_DIALER) != 0;
         l->secure = (kind & LINKS_TLS) != 0;
     }
-    if (err == 0
-        && (err = phx__link_open(&p->set, l, handle, state, p->cfg.dial_timeout_us)) != 0)
+    if (err == 0 && (err = phx__link_open(&p->set, l, handle, state, p->cfg.dial_timeout_us)) != 0)
         phx__map_del(&p->links.handles, (uint64_t)handle);
     if (err != 0) {
         if (l != NULL)
@@ -194,8 +192,7 @@ static void links_note_end(phx *p, const struct phx__link *l, int reason)
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
     struct phx__history *past;
 
-    if (n == NULL || !phx__node_serves(p, l)
-        || (past = phx__node_note_history(p, l->peer)) == NULL)
+    if (n == NULL || !phx__node_serves(p, l) || (past = phx__node_note_history(p, l->peer)) == NULL)
         return;
     past->heard_at = n->heard + p->detect.stalled;
     past->lost_at = p->now;
@@ -647,8 +644,7 @@ int phx__node_links_adopt(phx *p, int handle, int dialer, int secure)
     struct phx__link *l;
     int err;
 
-    err = links_open(p, handle, (dialer ? LINKS_DIALER : 0) | (secure ? LINKS_TLS : 0),
-                         PHX__LINK_HELLO, &l);
+    err = links_open(p, handle, (dialer ? LINKS_DIALER : 0) | (secure ? LINKS_TLS : 0), PHX__LINK_HELLO, &l);
     return err != 0 ? err : links_begin(p, l, dialer ? phx__link_connected(&p->set, l) : 0);
 }
 

@@ -87,8 +87,7 @@ PHX_PRIVATE size_t phx__node_frames_place(void *ctx, struct phx__link *l, const 
                                    size_t size, struct phx__place *out);
 PHX_PRIVATE void phx__node_frames_placed(void *ctx, struct phx__link *l, const uint8_t *head, size_t size,
                                   const uint8_t *payload);
-PHX_PRIVATE int phx__node_frames_ahead(void *ctx, struct phx__link *l, uint32_t from,
-                                struct phx__place *out);
+PHX_PRIVATE int phx__node_frames_ahead(void *ctx, struct phx__link *l, uint32_t from, struct phx__place *out);
 PHX_PRIVATE void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops);
 PHX_PRIVATE void phx__node_frames_beat(void *ctx, uint32_t node, int flags);
 PHX_PRIVATE int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);

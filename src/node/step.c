@@ -74,8 +74,7 @@ static void step_report_lost(phx *p)
     while (phx__names_take_conflict(&p->names, &lost)) {
         /* What is being handed to the winner was to go there. */
         while (phx__node_handover_next(&p->handover, &p->ids.at[lost.winner], &lost.range, &part)) {
-            phx__node_log(p, PHX_LOG_WARN, "names %u to %u lost to a higher claim", part.first,
-                          part.last);
+            phx__node_log(p, PHX_LOG_WARN, "names %u to %u lost to a higher claim", part.first, part.last);
             if (p->cfg.on_conflict != NULL && !p->step.free_later)
                 p->cfg.on_conflict(p, part, &p->ids.at[lost.winner], p->cfg.user);
         }
@@ -113,8 +112,7 @@ static int step_read_card(phx *p, uint32_t node, const struct phx__dest *d)
     phx__post_sched_window(&p->post, node, card.window);
     if (card.flags & PHX__CARD_LEFT)
         phx__dial_forget(&p->dial, node);
-    else if ((err = phx__dial_contact(&p->dial, node, card.address, card.address_count, p->now))
-             != 0)
+    else if ((err = phx__dial_contact(&p->dial, node, card.address, card.address_count, p->now)) != 0)
         return err;
     return (card.flags & PHX__CARD_LEFT) ? 1 : 0;
 }
@@ -129,8 +127,7 @@ static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
     const struct phx__peer *peer = &p->peers.at[node];
     int seen;
 
-    if (d->card_version == 0
-        || (d->card_version == peer->card_version && d->incarnation + 1 == peer->life))
+    if (d->card_version == 0 || (d->card_version == peer->card_version && d->incarnation + 1 == peer->life))
         return 0;
     if ((seen = step_read_card(p, node, d)) < 0) {
         phx__node_log(p, PHX_LOG_WARN, "card not taken: %s", phx_strerror(seen));
@@ -399,8 +396,7 @@ static int step_open_identity(phx *p, const struct phx_config *cfg)
     struct phx_id id;
     uint32_t self;
 
-    if (p->os.random(p->os.world, seed, sizeof seed) != 0
-        || p->os.random(p->os.world, &id, sizeof id) != 0)
+    if (p->os.random(p->os.world, seed, sizeof seed) != 0 || p->os.random(p->os.world, &id, sizeof id) != 0)
         return PHX_EIO;
     phx__rnd_seed(&p->rnd, seed[0], seed[1]);
     if (cfg->id != NULL)

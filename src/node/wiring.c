@@ -27,8 +27,7 @@ static void wiring_silent(void *ctx, uint32_t node, uint64_t us)
 
     if (l == NULL)
         return;
-    phx__node_log(p, PHX_LOG_WARN, "link %s: no frame for %u ms", phx_id_text(&l->id, id),
-                  us / PHX__MS);
+    phx__node_log(p, PHX_LOG_WARN, "link %s: no frame for %u ms", phx_id_text(&l->id, id), us / PHX__MS);
     phx__node_links_close(p, l, PHX_ETIMEDOUT, 0);
 }
 
