@@ -175,8 +175,7 @@ static int api_resolve(phx *p, const char *text, struct phx_address *out, int ca
     }
     n = phx__addr_numeric(parsed.host, out) == 0 ? 1 : 0;
     if (n == 0) {
-        p->set.os_calls++;
-        n = p->os.resolve(p->os.world, parsed.host, out, capacity);
+        n = phx__node_os(p)->resolve(p->os.world, parsed.host, out, capacity);
     }
     for (i = 0; i < n; i++) {
         out[i].port = parsed.port;

@@ -188,6 +188,12 @@ void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
         out->ranges_count = p->names.of[node].count;
 }
 
+const struct phx_os *phx__node_os(phx *p)
+{
+    p->set.os_calls++;
+    return &p->os;
+}
+
 /* ---- Links and frames ------------------------------------------------------------------------ */
 
 struct phx__link *phx__node_link(const phx *p, uint32_t node)

@@ -52,6 +52,8 @@ PHX_PRIVATE struct phx__history *phx__node_note_history(phx *p, uint32_t node);
 PHX_PRIVATE int phx__node_is_gone(const phx *p, uint32_t node); /* it has failed or left */
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
 
+PHX_PRIVATE const struct phx_os *phx__node_os(phx *p); /* for one call, which is counted */
+
 /* ---- Links and frames ------------------------------------------------------------------------ */
 
 /* Frames that are repeated, or can be missed, are not added to a queue of this many bytes. */

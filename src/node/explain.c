@@ -75,7 +75,7 @@ static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
                            phx_strerror(h->lost_error));
 }
 
-/* Who said that something was wrong with it. */
+/* The last accusation, and by whom. */
 static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__detect_node *n = phx__detect_look(&p->detect, node);

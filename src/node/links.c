@@ -111,8 +111,7 @@ static void links_watch(phx *p, struct phx__link *l)
     events = phx__link_events(l);
     if (events == l->watching)
         return;
-    p->set.os_calls++;
-    if (p->os.watch(p->os.world, l->handle, events) == 0)
+    if (phx__node_os(p)->watch(p->os.world, l->handle, events) == 0)
         l->watching = events;
     else
         phx__node_links_close(p, l, PHX_ENOMEM, 0);
@@ -133,7 +132,7 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
 
     int64_t before = 0;
 
-    /* What never was a link is told once a minute of each peer and reason: strangers come as often as they
+    /* What never was a link is logged once a minute for each peer and reason: strangers come as often as they
      * like, and a hub with another key is dialled for ever. */
     if (was != PHX__LINK_UP && (before = phx__node_keys_may_log(&p->keys, &end, reason, p->now)) < 0)
         return;
@@ -179,7 +178,7 @@ static void links_resume_parked(phx *p, const struct phx__link *decided)
     }
 }
 
-/* It has proved who it is, or is closed. */
+/* The peer has proved its id, or the link is closed. */
 static void links_authenticated(phx *p, struct phx__link *l)
 {
     p->links.unauthenticated -= l->unauthenticated;
@@ -323,7 +322,7 @@ static struct phx__link *links_oldest_unauthenticated(const phx *p)
     return oldest;
 }
 
-/* When there is room for one more stranger. */
+/* When there is room for one more link that is not authenticated. */
 static uint64_t links_room_at(const phx *p)
 {
     return p->links.unauthenticated < LINKS_UNAUTHENTICATED
@@ -340,8 +339,7 @@ static void links_look_again(phx *p, uint64_t at)
 static void links_pause(phx *p, struct phx__listener *at, uint64_t until)
 {
     at->paused = 1;
-    p->set.os_calls++;
-    p->os.watch(p->os.world, at->handle, 0);
+    phx__node_os(p)->watch(p->os.world, at->handle, 0);
     links_look_again(p, until);
 }
 
@@ -349,8 +347,7 @@ static void links_resume(phx *p, struct phx__listener *at)
 {
     if (!at->paused)
         return;
-    p->set.os_calls++;
-    if (p->os.watch(p->os.world, at->handle, PHX_READ) == 0)
+    if (phx__node_os(p)->watch(p->os.world, at->handle, PHX_READ) == 0)
         at->paused = 0;
     else
         links_look_again(p, p->now + LINKS_PAUSE);
@@ -381,8 +378,7 @@ static void links_accept(phx *p, int listener)
         struct phx__link *l;
         int handle;
         memset(&from, 0, sizeof from);
-        p->set.os_calls++;
-        err = p->os.accept(p->os.world, at->handle, &handle, &from);
+        err = phx__node_os(p)->accept(p->os.world, at->handle, &handle, &from);
         if (err == 0
             && (err = links_open(p, handle, at->address.tls ? LINKS_TLS : 0, PHX__LINK_HELLO, &l))
                    == 0) {
@@ -392,7 +388,7 @@ static void links_accept(phx *p, int listener)
             l->unauthenticated = 1;
             p->links.unauthenticated++;
             p->stats.accepts++;
-            /* Who dials says HELLO with the connection: most often it is here already. */
+            /* The dialer sends HELLO with the connection: most often it is here already. */
             links_read(p, l);
             if (p->links.unauthenticated > LINKS_UNAUTHENTICATED)
                 phx__node_links_close(p, links_oldest_unauthenticated(p), PHX_ELIMIT, 1);
@@ -413,8 +409,7 @@ static int links_open_listener(phx *p, uint32_t slot, int handle)
 {
     int err = phx__map_put(&p->links.handles, (uint64_t)handle, PHX__LISTENER_SLOT | slot);
 
-    p->set.os_calls++;
-    if (err == 0 && (err = p->os.watch(p->os.world, handle, PHX_READ)) != 0)
+    if (err == 0 && (err = phx__node_os(p)->watch(p->os.world, handle, PHX_READ)) != 0)
         phx__map_del(&p->links.handles, (uint64_t)handle);
     if (err != 0) {
         p->os.close(p->os.world, handle);
@@ -463,11 +458,10 @@ int phx__node_links_listen(phx *p, struct phx_address *a)
         return PHX_ELIMIT;
     if (!phx__node_keys_is_secure(&p->keys, a))
         return PHX_EINSECURE;
-    p->set.os_calls++;
-    err = p->os.listen(p->os.world, a, &handle);
+    err = phx__node_os(p)->listen(p->os.world, a, &handle);
     if (err != 0 || (err = links_open_listener(p, (uint32_t)p->listeners.count, handle)) != 0)
         return err;
-    a->tls = (unsigned char)tls; /* the world knows nothing of it */
+    a->tls = (unsigned char)tls; /* listen() does not keep it */
     at->address = companion->address = *a;
     companion->handle = -1;
     phx__node_samehost_add(&p->samehost, (uint32_t)p->listeners.count);
@@ -497,10 +491,8 @@ static int links_finish_dial(phx *p, struct phx__link *l)
 {
     int err = 0;
 
-    if (!l->same_host) { /* those are connected from the beginning */
-        p->set.os_calls++;
-        err = p->os.finish(p->os.world, l->handle);
-    }
+    if (!l->same_host) /* those are connected from the beginning */
+        err = phx__node_os(p)->finish(p->os.world, l->handle);
     if (err == 0 && l->attempt != PHX__NONE)
         phx__dial_answered(&p->dial, l->attempt);
     if (err == 0)
@@ -508,7 +500,7 @@ static int links_finish_dial(phx *p, struct phx__link *l)
     return links_begin(p, l, err == PHX_EAGAIN ? 0 : err);
 }
 
-/* near: first look whether it is within this host. */
+/* near: first tries the companion of a listener within this host. */
 static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to, int near)
 {
     struct phx__link *l;
@@ -522,10 +514,8 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
         p->set.os_calls++;
         near = phx__os_samehost_dial(&p->os, to, &handle) == 0;
     }
-    if (!near) {
-        p->set.os_calls++;
-        err = p->os.dial(p->os.world, to, &handle);
-    }
+    if (!near)
+        err = phx__node_os(p)->dial(p->os.world, to, &handle);
     if (err == 0)
         err = links_open(p, handle, LINKS_DIALER | (secure ? LINKS_TLS : 0), PHX__LINK_DIALING, &l);
     if (err == 0) {
@@ -586,29 +576,22 @@ static void links_dial_other(phx *p, const struct phx__deferred_dial *h)
     phx__dial_result(&p->dial, h->attempt, err, p->now);
 }
 
-/* The same address once more, by TCP: the attempt goes on. */
-static void links_dial_again(phx *p, const struct phx__deferred_dial *h)
-{
-    int err = links_dial(p, h->attempt, h->expect, &h->to, 0);
-
-    if (err != 0)
-        phx__dial_result(&p->dial, h->attempt, err, p->now);
-}
-
 void phx__node_links_dial_deferred(phx *p)
 {
+    struct phx__links *s = &p->links;
     uint32_t i;
+    int err;
 
-    for (i = 0; i < p->links.deferred_count && !p->step.free_later; i++) {
-        struct phx__deferred_dial h = p->links.deferred[i]; /* more may come, and move them */
-        if (h.attempt == PHX__NONE)
+    for (i = 0; i < s->deferred_count && !p->step.free_later; i++) {
+        struct phx__deferred_dial d = s->deferred[i]; /* more may come, and move them */
+        if (d.attempt == PHX__NONE)
             continue;
-        if (h.to.family == PHX_OTHER)
-            links_dial_other(p, &p->links.deferred[i]);
-        else
-            links_dial_again(p, &h);
+        if (d.to.family == PHX_OTHER)
+            links_dial_other(p, &s->deferred[i]);
+        else if ((err = links_dial(p, d.attempt, d.expect, &d.to, 0)) != 0) /* the same attempt, now by TCP */
+            phx__dial_result(&p->dial, d.attempt, err, p->now);
     }
-    p->links.deferred_count = 0;
+    s->deferred_count = 0;
 }
 
 int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to)

@@ -17,10 +17,10 @@
 #include "post/post.h"
 #include "route/route.h"
 
-/* What the step has not shown to all rooms, or not told to others. */
+/* What has not been shown to all rooms, nor told to others. */
 struct phx__news {
     uint64_t names_version; /* as last shown to post */
-    uint64_t lost_version;  /* as last looked through for lost names, all news of which were told */
+    uint64_t lost_version;  /* as last searched for lost names, all of which were reported */
     int card_stale;         /* own names or addresses changed */
     int card_late;          /* the card could not be made for lack of memory */
     int late;               /* some change was not taken in for lack of memory */

@@ -173,7 +173,7 @@ static int step_changed(phx *p, uint32_t node)
     return err;
 }
 
-/* Something was not taken in. It is rare enough to look at everything once more. */
+/* Something was not taken in for lack of memory. That is rare: everything is shown once more. */
 static void step_late(phx *p)
 {
     uint32_t node;
@@ -189,7 +189,7 @@ static void step_late(phx *p)
     }
 }
 
-/* Most steps bring none, and find that out with a look at each of these. */
+/* Most steps bring none of these. */
 static int step_has_news(const phx *p)
 {
     return p->route.changed.count > 0 || p->names.lost_count > 0 || p->news.late || p->news.card_stale

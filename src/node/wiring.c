@@ -1,7 +1,7 @@
 /* wiring.c - the brains of the node: what each asks of the others, of links and of the host. */
 #include "node/state.h"
 
-/* So many nodes are dialled as soon as they are heard of; see dial.c for more. */
+/* Nodes that are dialled as soon as they are heard of; dial.c says how others start. */
 #define WIRING_START 8u
 
 /* ---- Dialling and failure detection ---------------------------------------------------------- */
@@ -45,7 +45,7 @@ static void wiring_state(void *ctx, uint32_t node, enum phx_state state)
         phx__node_handover_gone(&p->handover, node);
     }
     if (p->cfg.on_node == NULL || p->step.free_later || p->leave.departed)
-        return; /* who has said goodbye breaks its own links: no news of others */
+        return; /* after its goodbye a node closes its own links: that is no news of others */
     phx__node_fill(p, node, &n);
     p->cfg.on_node(p, &n, p->cfg.user);
 }
@@ -392,16 +392,14 @@ static int wiring_local(void *ctx, int handle, struct phx_address *out)
 {
     phx *p = ctx;
 
-    p->set.os_calls++;
-    return p->os.local(p->os.world, handle, out);
+    return phx__node_os(p)->local(p->os.world, handle, out);
 }
 
 static int wiring_nonces(void *ctx, void *out, size_t size)
 {
     phx *p = ctx;
 
-    p->set.os_calls++;
-    return p->os.random(p->os.world, out, size);
+    return phx__node_os(p)->random(p->os.world, out, size);
 }
 
 /* The configuration's strings about keys are the host's own, and are not needed after this. */
