@@ -10,21 +10,21 @@ cd "$(dirname "$0")"
 
 # The stair, bottom to top: a file includes and calls only what stands before it, or what the one above handed
 # down. test/source.sh checks it.
-headers="base/base base/mem base/map base/rnd base/timer base/sha base/buf base/id
+headers="base/base base/ring base/mem base/map base/rnd base/timer base/sha base/buf base/id base/ratelimit
  wire/wire wire/place
  os/os os/sock tls/tls tls/cert
- route/table route/route names/names names/lost detect/detect
- dial/slot dial/pick dial/backoff dial/addr dial/ratelimit dial/dial dial/start dial/target
- post/returns post/flow post/multicast post/store post/sched post/box post/post
+ route/table route/route names/index names/names names/lost detect/detect
+ dial/slot dial/pick dial/backoff dial/addr dial/rate dial/start dial/target dial/dial
+ post/returns post/flow post/store post/state post/sched post/box post/multicast post/recv post/post
  link/link node/base node/keys node/samehost node/addr node/handover
  node/suspect node/trace node/links node/state"
-sources="base/mem base/map base/rnd base/timer base/sha base/buf base/id
+sources="base/ring base/mem base/map base/rnd base/timer base/sha base/buf base/id base/ratelimit
  wire/wire wire/run wire/trace wire/place
  os/sock os/samehost os/os os/file tls/tls tls/cert link/link link/place
  route/table route/route route/advert
- detect/detect names/names names/lost
- dial/slot dial/pick dial/backoff dial/addr dial/ratelimit dial/start dial/target dial/dial
- post/returns post/flow post/multicast post/store post/sched post/box post/post post/recv
+ detect/detect names/index names/names names/lost
+ dial/slot dial/pick dial/backoff dial/addr dial/rate dial/start dial/target dial/dial
+ post/returns post/flow post/store post/sched post/box post/multicast post/recv post/post
  node/base node/keys node/samehost node/addr node/suspect node/handover node/trace node/frames node/links
  node/wiring node/step node/explain node/dump node/api"
 

@@ -74,7 +74,7 @@ enum phx__timer_kind {
     PHX__TIMER_LINK = 1, /* arg: link slot */
     PHX__TIMER_ROUTE_TELL,
     PHX__TIMER_ROUTE_CHORE,
-    PHX__TIMER_DISC,
+    PHX__TIMER_DIAL,
     PHX__TIMER_LIVE,      /* arg: node */
     PHX__TIMER_LIVE_NODE, /* arg: node */
     PHX__TIMER_POST,      /* arg: node */
@@ -89,6 +89,27 @@ enum phx__timer_kind {
 
 #define PHX__SECOND ((uint64_t)1000000)
 #define PHX__MS ((uint64_t)1000)
+
+#endif
+
+/* ======== src/base/ring.h ======== */
+/* ring.h - circular lists whose links stand in the listed things. */
+#ifdef PHX_LINES
+#line 1 "src/base/ring.h"
+#endif
+#ifndef PHX_BASE_RING_H
+#define PHX_BASE_RING_H
+/* include "base/base.h" */
+
+/* A link, which is in at most one list, or the head of a list, which is a link like the others. */
+struct phx__ring {
+    struct phx__ring *prev, *next;
+};
+PHX_PRIVATE void phx__ring_init(struct phx__ring *r); /* in no list; or an empty head */
+PHX_PRIVATE int phx__ring_is_empty(const struct phx__ring *r);
+/* At the end; leaves another list. */
+PHX_PRIVATE void phx__ring_add(struct phx__ring *head, struct phx__ring *r);
+PHX_PRIVATE void phx__ring_del(struct phx__ring *r); /* fine if in none */
 
 #endif
 
@@ -410,6 +431,61 @@ PHX_PRIVATE int phx__addr_is_any(const struct phx_address *a); /* 0.0.0.0 or :: 
  * Over TLS the family is 16 more. */
 PHX_PRIVATE void phx__addr_put(struct phx__writer *w, const struct phx_address *a);
 PHX_PRIVATE int phx__addr_get(struct phx__reader *r, struct phx_address *a); /* 0 or PHX_EPROTO */
+
+#endif
+
+/* ======== src/base/ratelimit.h ======== */
+/* ratelimit.h - token buckets by key: how often something may be done to an address or said in the log. */
+#ifdef PHX_LINES
+#line 1 "src/base/ratelimit.h"
+#endif
+#ifndef PHX_BASE_RATELIMIT_H
+#define PHX_BASE_RATELIMIT_H
+/* include "base/id.h" */
+/* include "base/mem.h" */
+
+/* The key of the bucket that all others share; no other key is 0. */
+#define PHX__RATELIMIT_ALL 0u
+
+struct phx__ratelimit_rule {
+    uint64_t interval_us; /* one more after each interval ... */
+    uint32_t burst;       /* ... and this many at once */
+};
+
+struct phx__ratelimit_bucket {
+    uint64_t key;     /* 0: free */
+    uint64_t paid_at; /* when all that was taken will be paid for */
+    uint32_t denied;  /* since the last that was granted */
+};
+
+struct phx__ratelimit {
+    struct phx__mem *mem;
+    struct phx__ratelimit_bucket *buckets; /* the shared one stands behind the `count` others */
+    uint32_t count;                        /* a power of two */
+    uint64_t salt;                         /* nobody can choose keys that meet in the table */
+};
+
+/* count: how many keys are remembered, a power of two and at least 4. PHX_ENOMEM. */
+PHX_PRIVATE int phx__ratelimit_init(struct phx__ratelimit *l, struct phx__mem *mem, uint32_t count,
+                                    uint64_t salt);
+PHX_PRIVATE void phx__ratelimit_free(struct phx__ratelimit *l);
+/* The key of an address (with_port 0: of its host, any port). */
+PHX_PRIVATE uint64_t phx__ratelimit_key(const struct phx__ratelimit *l, const struct phx_address *a,
+                                        int with_port);
+/* Takes one: how many were denied before it, or -1 if it is denied too. */
+PHX_PRIVATE int64_t phx__ratelimit_take(struct phx__ratelimit *l, uint64_t key,
+                                        const struct phx__ratelimit_rule *rule, uint64_t now);
+/* How long until one may be taken; 0: now. */
+PHX_PRIVATE uint64_t phx__ratelimit_wait(const struct phx__ratelimit *l, uint64_t key,
+                                         const struct phx__ratelimit_rule *rule, uint64_t now);
+/* Takes one, whatever the rule says. */
+PHX_PRIVATE void phx__ratelimit_spend(struct phx__ratelimit *l, uint64_t key,
+                                      const struct phx__ratelimit_rule *rule, uint64_t now);
+/* One that was taken is given back. */
+PHX_PRIVATE void phx__ratelimit_return(struct phx__ratelimit *l, uint64_t key,
+                                       const struct phx__ratelimit_rule *rule);
+/* Nothing was taken. */
+PHX_PRIVATE void phx__ratelimit_clear(struct phx__ratelimit *l, uint64_t key);
 
 #endif
 
@@ -955,7 +1031,6 @@ struct phx__tls_files { /* PEM, all three or none */
 PHX_PRIVATE int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
                                   const struct phx__tls_files *files);
 PHX_PRIVATE void phx__tls_set_free(struct phx__tls_set *s); /* no link may have one of it; NULL is fine */
-PHX_PRIVATE int phx__tls_has_files(const struct phx__tls_set *s);
 
 #define PHX__TLS_KEYS 2u
 /* Makes a pair of keys and a certificate of each of up to PHX__TLS_KEYS cluster keys; with PEM files it does
@@ -1407,6 +1482,73 @@ PHX_PRIVATE void phx__route_plan(struct phx__route *r, uint64_t at);
 
 #endif
 
+/* ======== src/names/index.h ======== */
+/* index.h - BRAIN: the claims of all nodes laid side by side: who owns a name. */
+#ifdef PHX_LINES
+#line 1 "src/names/index.h"
+#endif
+#ifndef PHX_NAMES_INDEX_H
+#define PHX_NAMES_INDEX_H
+/* include "wire/wire.h" */
+
+/* One below the top, so that one more is always representable. */
+#define PHX__NAMES_EPOCH_TOP (UINT64_MAX - 1)
+/* More changed claims than this in one call are left to a rebuild. At 100,000 segments one costs a memmove of
+ * 1.2 MB on average, up to 0.1 ms, and a rebuild measured 5 to 6 ms. */
+#define PHX__NAMES_PATCH_MAX 64u
+
+struct phx__names_of { /* the claims of one node: sorted, disjoint */
+    struct phx__claim *at;
+    uint32_t count, capacity;
+    uint32_t dead; /* 1: it failed, and its claims count for nothing until it is back */
+};
+
+struct phx__names_segment {
+    uint64_t first, last;
+    uint32_t owner; /* node */
+};
+
+enum phx__names_index_state {
+    PHX__NAMES_DISJOINT = 0, /* the index is right, and no two claims overlap */
+    PHX__NAMES_SHADOWED,     /* the index is right, but some claim lies under another */
+    PHX__NAMES_STALE         /* the index is wrong */
+};
+
+struct phx__names_index {
+    struct phx__mem *mem;
+    const struct phx__ids *ids;
+    struct phx__names_segment *at; /* sorted, disjoint; neighbours of one owner are merged */
+    uint32_t count, capacity;
+    enum phx__names_index_state state;
+};
+
+/* The first claim that ends at name or after it, or count. */
+PHX_PRIVATE uint32_t phx__names_index_claim(const struct phx__names_of *of, uint64_t name);
+/* The order that everybody agrees on: does a claim of this epoch and node win over the other? */
+PHX_PRIVATE int phx__names_index_beats(const struct phx__ids *ids, uint64_t epoch, uint32_t node,
+                                       uint64_t other_epoch, uint32_t other);
+
+PHX_PRIVATE void phx__names_index_init(struct phx__names_index *x, struct phx__mem *mem,
+                                       const struct phx__ids *ids);
+PHX_PRIVATE void phx__names_index_free(struct phx__names_index *x);
+/* A new claim of node covers first..last. The index goes stale if that is not all free. */
+PHX_PRIVATE void phx__names_index_add(struct phx__names_index *x, uint32_t node, uint64_t first,
+                                       uint64_t last);
+/* A claim, or part of one, that covered first..last is gone. */
+PHX_PRIVATE void phx__names_index_cut(struct phx__names_index *x, uint64_t first, uint64_t last);
+/* What node claims turns from one list into another. */
+PHX_PRIVATE void phx__names_index_patch(struct phx__names_index *x, uint32_t node,
+                                        const struct phx__names_of *old, const struct phx__names_of *new);
+/* Builds it anew from the claims of all nodes that have failed (dead 1), or of all others (0). PHX_ENOMEM: it
+ * is stale. */
+PHX_PRIVATE int phx__names_index_build(struct phx__names_index *x, const struct phx__names_of *of,
+                                       uint32_t nodes, uint32_t dead);
+/* The owner of a name, or PHX__NONE, and the widest range around it with the same answer. Not if stale. */
+PHX_PRIVATE uint32_t phx__names_index_owner(const struct phx__names_index *x, uint64_t name,
+                                            struct phx_range *around);
+
+#endif
+
 /* ======== src/names/names.h ======== */
 /* names.h - BRAIN: which virtual nodes live where: claims, epochs, conflicts. */
 #ifdef PHX_LINES
@@ -1414,13 +1556,8 @@ PHX_PRIVATE void phx__route_plan(struct phx__route *r, uint64_t at);
 #endif
 #ifndef PHX_NAMES_NAMES_H
 #define PHX_NAMES_NAMES_H
-/* include "wire/wire.h" */
+/* include "names/index.h" */
 
-struct phx__names_of { /* the claims of one node: sorted, disjoint */
-    struct phx__claim *at;
-    uint32_t count, capacity;
-    uint32_t dead; /* 1: it failed, and its claims count for nothing until it is back */
-};
 /* An own claim that lost. */
 struct phx__names_conflict {
     struct phx_range range;
@@ -1431,34 +1568,29 @@ struct phx__names {
     struct phx__ids *ids;
     struct phx__names_of *of; /* by node; PHX__SELF is this node's own */
     uint32_t capacity;
-    struct phx__names_index *index; /* disjoint segments over all claims, rebuilt when stale */
-    uint32_t index_count, index_capacity;
-    int stale;
+    struct phx__names_index index; /* over all claims but those of the failed */
     uint64_t version; /* grows with each change of any claim: cheap "did anything change?" */
-    struct phx__names_conflict *lost; /* waiting for phx__names_take_conflict */
-    uint32_t lost_count, lost_capacity;
+    struct phx__names_conflict *conflicts; /* waiting for phx__names_take_conflict */
+    uint32_t conflict_count, conflict_capacity;
     uint64_t epoch_max; /* highest epoch ever seen */
 };
+
 PHX_PRIVATE void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids *ids);
 PHX_PRIVATE void phx__names_free(struct phx__names *n);
-/* Own claims. Changing them means a new card: 1 if anything changed, 0 if not, or an error (and then
- * nothing changed). */
+/* Own claims. Changing them means a new card: 1 if anything changed, 0 if not, or an error (and then nothing
+ * changed). */
 PHX_PRIVATE int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last);
 PHX_PRIVATE int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last);
-/* Replaces what `node` claims by its card's claims. Own claims that lose are cut out and queued as
- * lost; 1 if own claims changed by that (a new card is due), 0 if not, PHX_ENOMEM (nothing changed). */
+/* Replaces what `node` claims by its card's claims. Own claims that lose are cut out and queued as conflicts;
+ * 1 if own claims changed by that (a new card is due), 0 if not, PHX_ENOMEM (nothing changed). */
 PHX_PRIVATE int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *card);
-/* Whether a node has failed: its claims then stand back behind all others. When it is back they contest
- * ours as if its card had just come. As phx__names_set. */
+/* Whether a node has failed: its claims then stand back behind all others. When it is back they contest ours
+ * as if its card had just come. As phx__names_set. */
 PHX_PRIVATE int phx__names_dead(struct phx__names *n, uint32_t node, int dead);
-/* The same names with the failed alone, for questions to phx__names_owner until anything changes: 1, 0 if
- * nobody has failed, or PHX_ENOMEM. Free it in any case. */
-PHX_PRIVATE int phx__names_of_dead(const struct phx__names *n, struct phx__names *out);
-PHX_PRIVATE void phx__names_of_dead_free(struct phx__names *dead);
 PHX_PRIVATE void phx__names_forget(struct phx__names *n, uint32_t node);
-/* The node whose claim to `name` wins by (epoch, id), or PHX__NONE. *around: the widest range around name
- * for which this answer holds (also for NONE). PHX__NONE also if the index can't be rebuilt for lack of
- * memory; then *error is PHX_ENOMEM, else 0. around and error may be NULL. */
+/* The node whose claim to `name` wins by (epoch, id), or PHX__NONE. *around: the widest range around name for
+ * which this answer holds (also for NONE). PHX__NONE also if the index can't be rebuilt for lack of memory;
+ * then *error is PHX_ENOMEM, else 0. around and error may be NULL. */
 PHX_PRIVATE uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around,
                                       int *error);
 /* The first stretch of *range that `node` holds by one claim of an epoch up to this: 1 and *out, 0, or
@@ -1471,7 +1603,7 @@ PHX_PRIVATE int phx__names_take_conflict(struct phx__names *n, struct phx__names
 #endif
 
 /* ======== src/names/lost.h ======== */
-/* lost.h - part of names: which names are lost with nodes that failed, and what changed in that. */
+/* lost.h - BRAIN: which names are lost with nodes that failed, and what changed in that. */
 #ifdef PHX_LINES
 #line 1 "src/names/lost.h"
 #endif
@@ -1492,23 +1624,23 @@ struct phx__names_lost {
     void *ctx;
     struct phx__names_lost_list now;        /* as of version */
     struct phx__names_lost_list told;       /* as the host believes, once the news below are told */
-    struct phx__names_lost_list gone, come; /* news: told from the end */
-    uint64_t version;                   /* of the names */
+    struct phx__names_lost_list gone, come; /* news, names that are back or lost: told from the end */
+    uint64_t version;                       /* of the names */
 };
-PHX_PRIVATE void phx__names_lost_init(struct phx__names_lost *b, struct phx__mem *mem,
-                                  struct phx__names *names,
-                                  uint64_t (*since)(void *ctx, uint32_t node), void *ctx);
-PHX_PRIVATE void phx__names_lost_free(struct phx__names_lost *b);
+PHX_PRIVATE void phx__names_lost_init(struct phx__names_lost *l, struct phx__mem *mem,
+                                      struct phx__names *names,
+                                      uint64_t (*since)(void *ctx, uint32_t node), void *ctx);
+PHX_PRIVATE void phx__names_lost_free(struct phx__names_lost *l);
 /* Brings `now` up to date. 0 or PHX_ENOMEM: nothing changed. */
-PHX_PRIVATE int phx__names_lost_find(struct phx__names_lost *b);
+PHX_PRIVATE int phx__names_lost_find(struct phx__names_lost *l);
 /* Turns the difference between `now` and what was told into news. 0 or PHX_ENOMEM: ask again later. */
-PHX_PRIVATE int phx__names_lost_compare(struct phx__names_lost *b);
-/* The next piece of news, those that are back first: 1 and *out, *broken; or 0. */
-PHX_PRIVATE int phx__names_lost_take(struct phx__names_lost *b, struct phx_lost *out, int *broken);
+PHX_PRIVATE int phx__names_lost_compare(struct phx__names_lost *l);
+/* The next piece of news, those that are back first: 1, *out and whether it is lost; or 0. */
+PHX_PRIVATE int phx__names_lost_take(struct phx__names_lost *l, struct phx_lost *out, int *is_lost);
 /* This node is about to be forgotten: that its names were lost is no longer known to have been told. */
-PHX_PRIVATE void phx__names_lost_forget(struct phx__names_lost *b, const struct phx_id *owner);
+PHX_PRIVATE void phx__names_lost_forget(struct phx__names_lost *l, const struct phx_id *owner);
 /* Where in `now` the names from `first` on begin. */
-PHX_PRIVATE uint32_t phx__names_lost_at(const struct phx__names_lost *b, uint64_t first);
+PHX_PRIVATE uint32_t phx__names_lost_at(const struct phx__names_lost *l, uint64_t first);
 
 #endif
 
@@ -1655,8 +1787,8 @@ PHX_PRIVATE void phx__detect_due(struct phx__detect *l, int kind, uint32_t node,
 
 struct phx__dial_slot {
     uint64_t since;
-    uint32_t target; /* slot; PHX__NONE: free */
-    uint32_t next;   /* free attempt */
+    uint32_t target; /* index; PHX__NONE: free */
+    uint32_t next;   /* free slot */
     uint16_t generation;
     uint8_t address; /* of the target */
     uint8_t answered;
@@ -1670,23 +1802,18 @@ struct phx__dial_slots {
     uint32_t free;  /* PHX__NONE: all are in use */
 };
 
-/* Room for max of them, at once, so that no dial can fail for lack of a number. PHX_ENOMEM. */
-PHX_PRIVATE int phx__dial_slot_init(struct phx__dial_slots *a, struct phx__mem *mem, uint32_t max);
-PHX_PRIVATE void phx__dial_slot_free(struct phx__dial_slots *a);
-/* One of the free ones: its number, which is never PHX__NONE and not used again for long. */
-PHX_PRIVATE uint32_t phx__dial_slot_open(struct phx__dial_slots *a, uint32_t target, uint32_t address,
-                                        uint64_t now);
-PHX_PRIVATE void phx__dial_slot_close(struct phx__dial_slots *a, uint32_t number);
-/* 1 and whose it is, or 0 if it is over. */
-PHX_PRIVATE int phx__dial_slot_find(const struct phx__dial_slots *a, uint32_t number, uint32_t *target,
-                                   uint32_t *address);
-/* The same attempt, for what is now another address of its target. */
-PHX_PRIVATE void phx__dial_slot_move(struct phx__dial_slots *a, uint32_t number, uint32_t address);
-/* Something came back from there: it is no wall. */
-PHX_PRIVATE void phx__dial_slot_answered(struct phx__dial_slots *a, uint32_t number);
-/* The one that should give way to somebody who waits, or PHX__NONE: then ask again at *next. */
-PHX_PRIVATE uint32_t phx__dial_slot_gives_way(const struct phx__dial_slots *a, uint64_t now,
-                                             uint64_t *next);
+/* Memory for max slots, at once, so that no dial can fail for lack of one. PHX_ENOMEM. */
+PHX_PRIVATE int phx__dial_slot_init(struct phx__dial_slots *s, struct phx__mem *mem, uint32_t max);
+PHX_PRIVATE void phx__dial_slot_free(struct phx__dial_slots *s);
+/* One of the free slots: its number, which is never PHX__NONE and not used again for long. */
+PHX_PRIVATE uint32_t phx__dial_slot_open(struct phx__dial_slots *s, uint32_t target, uint32_t address,
+                                         uint64_t now);
+PHX_PRIVATE void phx__dial_slot_close(struct phx__dial_slots *s, uint32_t number);
+/* The slot with this number, or NULL if the dial is over. */
+PHX_PRIVATE struct phx__dial_slot *phx__dial_slot_find(const struct phx__dial_slots *s, uint32_t number);
+/* The number of the slot that should give way to a target that waits, or PHX__NONE: then ask again at
+ * *next. */
+PHX_PRIVATE uint32_t phx__dial_slot_gives_way(const struct phx__dial_slots *s, uint64_t now, uint64_t *next);
 
 #endif
 
@@ -1699,7 +1826,7 @@ PHX_PRIVATE uint32_t phx__dial_slot_gives_way(const struct phx__dial_slots *a, u
 #define PHX_DIAL_PICK_H
 /* include "base/id.h" */
 
-#define PHX__DISC_BEST 8u /* nodes of its own choice that a node links with beyond max_links */
+#define PHX__DIAL_PICKS 8u /* nodes of its own choice that a node links with beyond max_links */
 
 struct phx__dial_pick {
     uint64_t score;
@@ -1707,19 +1834,20 @@ struct phx__dial_pick {
 };
 
 struct phx__dial_picks {
-    struct phx__dial_pick at[PHX__DISC_BEST]; /* ascending scores */
+    struct phx__dial_pick at[PHX__DIAL_PICKS]; /* ascending scores */
     uint32_t count;
 };
 
 /* The lower, the better. */
 PHX_PRIVATE uint64_t phx__dial_pick_score(const struct phx__ids *ids, uint32_t node);
-PHX_PRIVATE int phx__dial_pick_has(const struct phx__dial_picks *b, uint32_t node);
-/* Would it be one of them? */
-PHX_PRIVATE int phx__dial_pick_takes(const struct phx__dial_picks *b, const struct phx__ids *ids, uint32_t node);
-/* Is it one of the best? Then the worst of them may have to go. */
-PHX_PRIVATE void phx__dial_pick_offer(struct phx__dial_picks *b, const struct phx__ids *ids, uint32_t node);
-/* 1 if it was one of them: there is room for the next best. */
-PHX_PRIVATE int phx__dial_pick_drop(struct phx__dial_picks *b, uint32_t node);
+PHX_PRIVATE int phx__dial_pick_has(const struct phx__dial_picks *p, uint32_t node);
+/* Would this node be picked? */
+PHX_PRIVATE int phx__dial_pick_takes(const struct phx__dial_picks *p, const struct phx__ids *ids,
+                                     uint32_t node);
+/* Picks this node if it should be; then the worst of the picks may have to go. */
+PHX_PRIVATE void phx__dial_pick_offer(struct phx__dial_picks *p, const struct phx__ids *ids, uint32_t node);
+/* 1 if it was a pick: there is room for the next best. */
+PHX_PRIVATE int phx__dial_pick_drop(struct phx__dial_picks *p, uint32_t node);
 
 #endif
 
@@ -1732,16 +1860,16 @@ PHX_PRIVATE int phx__dial_pick_drop(struct phx__dial_picks *b, uint32_t node);
 #define PHX_DIAL_BACKOFF_H
 /* include "base/rnd.h" */
 
-/* So many rounds without success, half a minute by default if all refuse at once, and a node is
- * taken to be dead: from then on the wait may double up to ten times retry_max. Hubs are exempt,
- * the user said so. */
-#define PHX__PACE_DEAD_ROUNDS 10u
+/* After this many rounds without success, half a minute by default if all refuse at once, a node is taken to
+ * be dead: from then on the wait may double up to ten times retry_max. Hubs are exempt, the user named
+ * them. */
+#define PHX__DIAL_DEAD_ROUNDS 10u
 
-/* The rate for what most probably fails again. */
+/* The wait for what most probably fails again. */
 PHX_PRIVATE uint64_t phx__dial_backoff_slow(uint64_t retry_max_us);
-/* The wait after so many failures. */
+/* The wait after this many failures. */
 PHX_PRIVATE uint64_t phx__dial_backoff_next(struct phx__rnd *rnd, uint64_t retry_min_us,
-                                       uint64_t retry_max_us, int hub, uint32_t failures);
+                                            uint64_t retry_max_us, int hub, uint32_t failures);
 /* Uniform in low..high. */
 PHX_PRIVATE uint64_t phx__dial_backoff_between(struct phx__rnd *rnd, uint64_t low, uint64_t high);
 
@@ -1757,315 +1885,307 @@ PHX_PRIVATE uint64_t phx__dial_backoff_between(struct phx__rnd *rnd, uint64_t lo
 /* include "base/id.h" */
 /* include "base/mem.h" */
 
-#define PHX__DISC_ADDRESSES 8u /* addresses per node or hub, raced */
+#define PHX__DIAL_ADDRESSES 8u /* addresses per node or hub, raced */
 
-/* Who the last attempt has proved to be at the other end. A REFUSE proves nothing. */
+/* Who the last dial has proved to be at the other end. A REFUSE proves nothing. */
 enum phx__dial_addr_met {
-    PHX__CONTACT_NOBODY,
-    PHX__CONTACT_RIGHT, /* the node that was dialled, or whoever a hub is */
-    PHX__CONTACT_OTHER  /* another node lives there now */
+    PHX__DIAL_MET_NOBODY,
+    PHX__DIAL_MET_RIGHT, /* the node that was dialled, or whoever a hub is */
+    PHX__DIAL_MET_OTHER  /* another node lives there now */
 };
 
-/* One address of a target. As many as a node has stand in one block, with the texts of the paths, which few
+/* One address of a target. The addresses of a node stand in one block, with the texts of the paths, which few
  * have, behind them: a struct phx_address is 126 bytes, nearly all of them room for a path. */
 struct phx__dial_addr {
-    uint64_t tried_at; /* when the last attempt ended; 0: not tried */
-    uint32_t attempt;  /* under way, or PHX__NONE */
-    int16_t error;     /* how the last one ended; 0: not tried or fine. PHX_ESELF: not tried for a while */
+    uint64_t tried_at; /* when the last dial ended; 0: not tried */
+    uint32_t slot;     /* number of the dial under way, or PHX__NONE */
+    int16_t error;     /* how the last dial ended; 0: not tried or fine. PHX_ESELF: not tried for a while */
     uint8_t met;       /* enum phx__dial_addr_met */
     uint8_t path_size; /* with its NUL; 0: none */
     uint8_t family, tls;
     uint16_t port;
-    uint8_t ip[16]; /* or two bytes that say where the path begins, from the first contact on */
+    uint8_t ip[16]; /* or two bytes that say where in the block the path begins */
 };
 
-/* The order of a race: UNIX sockets, then IPv6 and IPv4 in turn, each once; how many there are. */
+/* In the order of a race: UNIX sockets, then IPv6 and IPv4 in turn, each once; how many there are. */
 PHX_PRIVATE uint32_t phx__dial_addr_order(const struct phx_address *a, uint32_t count,
-                                        uint32_t picked[PHX__DISC_ADDRESSES]);
-/* The addresses picked, none of them tried. NULL: no memory. */
+                                          struct phx_address out[PHX__DIAL_ADDRESSES]);
+/* n addresses, none of them tried. NULL: no memory. */
 PHX_PRIVATE struct phx__dial_addr *phx__dial_addr_new(struct phx__mem *mem, const struct phx_address *a,
-                                                  const uint32_t *picked, uint32_t n);
+                                                      uint32_t n);
 PHX_PRIVATE void phx__dial_addr_free(struct phx__mem *mem, struct phx__dial_addr *at, uint32_t count);
-/* The address of the one with this number. */
-PHX_PRIVATE void phx__dial_addr_address(const struct phx__dial_addr *at, uint32_t i,
-                                      struct phx_address *out);
+/* Address i of the block. */
+PHX_PRIVATE void phx__dial_addr_address(const struct phx__dial_addr *at, uint32_t i, struct phx_address *out);
 /* Which one this is, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__dial_addr_index(const struct phx__dial_addr *at, uint32_t count,
-                                        const struct phx_address *a);
+                                          const struct phx_address *a);
 /* The same set, in whatever order? */
 PHX_PRIVATE int phx__dial_addr_is_same(const struct phx__dial_addr *at, uint32_t count,
-                                     const struct phx_address *a, const uint32_t *picked,
-                                     uint32_t n);
+                                       const struct phx_address *a, uint32_t n);
 /* The ones that may be tried now, as bits. rest: how long one that led to this node itself is left alone. */
-PHX_PRIVATE unsigned phx__dial_addr_usable(const struct phx__dial_addr *at, uint32_t count,
-                                         uint64_t rest, uint64_t now);
+PHX_PRIVATE unsigned phx__dial_addr_usable(const struct phx__dial_addr *at, uint32_t count, uint64_t rest,
+                                           uint64_t now);
 /* When the first of them may be tried. */
-PHX_PRIVATE uint64_t phx__dial_addr_first(const struct phx__dial_addr *at, uint32_t count,
-                                        uint64_t rest);
+PHX_PRIVATE uint64_t phx__dial_addr_first(const struct phx__dial_addr *at, uint32_t count, uint64_t rest);
 /* Nobody is where this target was said to be: others live at all its addresses, or this node. */
 PHX_PRIVATE int phx__dial_addr_is_gone(const struct phx__dial_addr *at, uint32_t count, uint64_t rest,
-                                     uint64_t now);
+                                       uint64_t now);
 
 #endif
 
-/* ======== src/dial/ratelimit.h ======== */
-/* ratelimit.h - BRAIN: how often something may be done to a place: dials at an address, lines in the log. */
+/* ======== src/dial/rate.h ======== */
+/* rate.h - BRAIN: how often a node dials the addresses that it was told by others. */
 #ifdef PHX_LINES
-#line 1 "src/dial/ratelimit.h"
+#line 1 "src/dial/rate.h"
 #endif
-#ifndef PHX_DIAL_RATELIMIT_H
-#define PHX_DIAL_RATELIMIT_H
+#ifndef PHX_DIAL_RATE_H
+#define PHX_DIAL_RATE_H
+/* include "base/ratelimit.h" */
 /* include "dial/addr.h" */
 
-struct phx__ratelimit_rule {
-    uint64_t interval_us; /* one more after each of these ... */
-    uint32_t burst;       /* ... and so many at once */
+/* How long until the first of these addresses may be dialled, 0: now. which: bits. */
+PHX_PRIVATE uint64_t phx__dial_rate_wait(const struct phx__ratelimit *l, const struct phx__dial_addr *at,
+                                         uint32_t count, unsigned which, uint64_t now);
+/* One dial of this address. */
+PHX_PRIVATE void phx__dial_rate_spend(struct phx__ratelimit *l, const struct phx_address *a, uint64_t now);
+/* A node has proved that it lives at this address: what was spent on it does not count. paid: the dial that
+ * showed it was spent, and is given back to its host and to all together. */
+PHX_PRIVATE void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a, int paid);
+
+#endif
+
+/* ======== src/dial/start.h ======== */
+/* start.h - BRAIN: many nodes start together: when each begins to dial, and how many dials at once. */
+#ifdef PHX_LINES
+#line 1 "src/dial/start.h"
+#endif
+#ifndef PHX_DIAL_START_H
+#define PHX_DIAL_START_H
+/* include "dial/slot.h" */
+/* include "base/rnd.h" */
+
+/* How often at most a first dial is left to the other side beyond its time. */
+#define PHX__DIAL_START_PATIENCE 10u
+
+struct phx__dial_start {
+    uint32_t above;     /* a start is paced above this many known nodes; 0: never */
+    uint32_t window;    /* dials at once */
+    uint64_t slowed_at; /* when the window was last halved */
+    uint64_t quickest;  /* the least that a link took from dial to up */
+    uint64_t learnt_at; /* when a node was last heard of for the first time */
+    uint64_t news_at;   /* ... and when the first of those was that are still waited for */
+    uint64_t asked_at;  /* when somebody was last asked whether that was all */
+    uint64_t told_all_at; /* when the answer was that it was */
+    uint64_t linked_at;   /* when a link last came up */
 };
 
-struct phx__ratelimit_line { /* of one place */
-    uint64_t place;       /* 0: free */
-    uint64_t at;          /* when all that was taken will be paid for */
-    uint32_t denied;      /* since the last that was granted */
+PHX_PRIVATE void phx__dial_start_init(struct phx__dial_start *s, uint32_t above);
+PHX_PRIVATE int phx__dial_start_is_paced(const struct phx__dial_start *s, uint32_t known);
+/* A node was heard of for the first time. */
+PHX_PRIVATE void phx__dial_start_news(struct phx__dial_start *s, uint64_t now);
+/* How long to put a first dial off, so that not all dial the same node; 0 if the start is not paced. */
+PHX_PRIVATE uint64_t phx__dial_start_spread(const struct phx__dial_start *s, uint32_t known,
+                                            struct phx__rnd *rnd);
+/* Links are still coming: it is too soon for a first dial in place of the other side. */
+PHX_PRIVATE int phx__dial_start_is_patient(const struct phx__dial_start *s, uint32_t known, uint64_t now);
+/* May one more dial be under way? first: it would be the first one of a node that nobody needs at once. */
+PHX_PRIVATE int phx__dial_start_has_room(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
+                                         uint32_t known, int first, uint64_t now);
+/* When to look again although no dial has ended; UINT64_MAX: never. */
+PHX_PRIVATE uint64_t phx__dial_start_room_at(const struct phx__dial_start *s,
+                                             const struct phx__dial_slots *slots, uint32_t known,
+                                             uint64_t now);
+/* 1 if it is time to ask whether that was all the news: the caller does. */
+PHX_PRIVATE int phx__dial_start_asks(struct phx__dial_start *s, uint32_t known, uint64_t now);
+/* The node that was asked knows no more: 1 if that is news. */
+PHX_PRIVATE int phx__dial_start_told_all(struct phx__dial_start *s, uint64_t now);
+/* A link came this long after its dial. most: of the window. */
+PHX_PRIVATE void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, uint32_t most, uint64_t now);
+
+#endif
+
+/* ======== src/dial/target.h ======== */
+/* target.h - BRAIN: the hubs and nodes that may be dialled. A node that may not be is only counted. */
+#ifdef PHX_LINES
+#line 1 "src/dial/target.h"
+#endif
+#ifndef PHX_DIAL_TARGET_H
+#define PHX_DIAL_TARGET_H
+/* include "dial/addr.h" */
+/* include "dial/pick.h" */
+/* include "base/timer.h" */
+
+#define PHX__DIAL_HUBS 64u
+/* In struct phx__dial_node: it has addresses, and no target yet. */
+#define PHX__DIAL_LATENT UINT32_MAX
+
+struct phx__dial_target {      /* a hub, or a node that may be dialled */
+    struct phx__dial_addr *at; /* in the order in which they are tried */
+    uint8_t count;
+    uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
+    uint8_t in_use, hub, round, queued, verdict;
+    uint8_t fresh;                 /* not dialled yet, and may be left to the other side so often */
+    uint32_t node;                 /* PHX__NONE for a hub nobody knows yet */
+    uint16_t failures, duplicates; /* rounds in a row that ended so */
+    uint32_t timer;                /* when to begin a round or try the next address */
+    uint32_t before, after;        /* in the queue; a free target: after is the next free one */
 };
 
-struct phx__ratelimit {
+struct phx__dial_node { /* what is known of a node besides its addresses */
+    uint32_t up_at;     /* in units of 1,024 us */
+    uint32_t target;    /* index + 1; 0: no addresses known; or PHX__DIAL_LATENT */
+    uint8_t linked;     /* 2: and it has left, so the link will soon be gone */
+    uint8_t wanted, flaps;
+    uint8_t reachable; /* there is some route */
+};
+
+struct phx__dial_targets {
     struct phx__mem *mem;
-    struct phx__ratelimit_line *lines;
-    uint32_t count; /* a power of two */
-    uint64_t salt;  /* so that nobody can choose places that meet in the table */
-    uint64_t all;   /* as `at`, of all places together */
+    struct phx__ids *ids;
+    struct phx__timers *timers;
+    void *ctx;
+    uint32_t (*addresses)(void *ctx, uint32_t node, struct phx_address *out); /* see struct phx__dial_ops */
+    struct phx__dial_target *at; /* hubs and nodes alike */
+    uint32_t count, capacity, free;
+    struct phx__dial_node *nodes; /* by node */
+    uint32_t node_capacity;
+    uint32_t known;                /* nodes that have addresses or a link */
+    uint32_t latent;               /* of these, how many have addresses and no target */
+    uint32_t hubs[PHX__DIAL_HUBS]; /* targets */
+    uint32_t hub_count;
+    struct phx__dial_picks picks; /* nodes dialled also beyond max_links */
 };
 
-/* count: how many places are remembered, a power of two and at least 4. PHX_ENOMEM. */
-PHX_PRIVATE int phx__ratelimit_init(struct phx__ratelimit *b, struct phx__mem *mem, uint32_t count,
-                                 uint64_t salt);
-PHX_PRIVATE void phx__ratelimit_free(struct phx__ratelimit *b);
-
-/* The place that an address is (with_port 0: its host, any port). Never 0. */
-PHX_PRIVATE uint64_t phx__ratelimit_place(const struct phx__ratelimit *b, const struct phx_address *a,
-                                       int with_port);
-/* Takes one for this place: how many were denied before it, or -1 if it is denied too. */
-PHX_PRIVATE int64_t phx__ratelimit_take(struct phx__ratelimit *b, uint64_t place,
-                                     const struct phx__ratelimit_rule *rule, uint64_t now);
-/* Takes one of all places together: 1, or 0 if it is denied. */
-PHX_PRIVATE int phx__ratelimit_take_all(struct phx__ratelimit *b, const struct phx__ratelimit_rule *rule,
-                                     uint64_t now);
-
-/* Dials of addresses that were learnt from others. How long until the first of these may be dialled, 0: now;
- * which: bits. */
-PHX_PRIVATE uint64_t phx__ratelimit_first(const struct phx__ratelimit *b, const struct phx__dial_addr *at,
-                                       uint32_t count, unsigned which, uint64_t now);
-PHX_PRIVATE void phx__ratelimit_dialled(struct phx__ratelimit *b, const struct phx_address *a,
-                                     uint64_t now);
-/* A node has proved that it lives there: what was spent does not count, and the dial that showed it, if it
- * was paid for, is given back to its host too. */
-PHX_PRIVATE void phx__ratelimit_good(struct phx__ratelimit *b, const struct phx_address *a, int paid);
+/* A target at rest. PHX_ENOMEM: nothing changed. */
+PHX_PRIVATE int phx__dial_target_new(struct phx__dial_targets *ts, const struct phx_address *a, uint32_t n,
+                                     uint32_t *target);
+/* Its timer, addresses and index are free. */
+PHX_PRIVATE void phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t target);
+/* What is known of a node, or NULL. */
+PHX_PRIVATE struct phx__dial_node *phx__dial_target_node(const struct phx__dial_targets *ts, uint32_t node);
+/* Makes room for what is known of a node. PHX_ENOMEM. */
+PHX_PRIVATE int phx__dial_target_reserve(struct phx__dial_targets *ts, uint32_t node);
+PHX_PRIVATE int phx__dial_target_is_linked(const struct phx__dial_targets *ts, uint32_t node);
+/* Has the node addresses? */
+PHX_PRIVATE int phx__dial_target_is_known(const struct phx__dial_targets *ts, uint32_t node);
+/* The target of a node, or PHX__NONE. */
+PHX_PRIVATE uint32_t phx__dial_target_of(const struct phx__dial_targets *ts, uint32_t node);
+/* All that stand for a node: its own and hubs where it was met. How many. */
+PHX_PRIVATE uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uint32_t node,
+                                           uint32_t out[PHX__DIAL_HUBS + 1]);
+/* Is this a node that was never dialled and that nobody needs at once? Not PHX__NONE. */
+PHX_PRIVATE int phx__dial_target_is_fresh(const struct phx__dial_targets *ts, uint32_t target);
+/* A node with addresses becomes known: does it do without a target for the time being? */
+PHX_PRIVATE int phx__dial_target_can_wait(const struct phx__dial_targets *ts, uint32_t node,
+                                          uint32_t max_links);
+/* The target of a node, which is made if it was put off; PHX__NONE: no addresses, or no memory. */
+PHX_PRIVATE uint32_t phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node);
+/* If all known nodes may be dialled again: makes the targets that were put off. 1 if there were any. */
+PHX_PRIVATE int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t max_links);
+/* The node that would be the next pick, or PHX__NONE. */
+PHX_PRIVATE uint32_t phx__dial_target_next_pick(const struct phx__dial_targets *ts);
 
 #endif
 
 /* ======== src/dial/dial.h ======== */
-/* dial.h - BRAIN: who exists and how to reach them: hubs, learnt contacts, whom to dial next and when. */
+/* dial.h - BRAIN: who exists and how to reach them: hubs, known nodes, whom to dial next and when. */
 #ifdef PHX_LINES
 #line 1 "src/dial/dial.h"
 #endif
 #ifndef PHX_DIAL_DIAL_H
 #define PHX_DIAL_DIAL_H
 /* include "dial/slot.h" */
-/* include "dial/pick.h" */
-/* include "dial/ratelimit.h" */
-/* include "dial/addr.h" */
-/* include "dial/backoff.h" */
-/* include "base/rnd.h" */
-/* include "base/timer.h" */
-
-#define PHX__DISC_HUBS 64u
+/* include "dial/rate.h" */
+/* include "dial/start.h" */
+/* include "dial/target.h" */
 
 struct phx__dial_limits {
     uint32_t max_links; /* up to here every known node is dialled, beyond it a few */
-    uint32_t max_dials; /* attempts under way at once */
+    uint32_t max_dials; /* under way at once */
     uint64_t retry_min_us, retry_max_us;
-    uint32_t crowd; /* beyond so many known nodes first dials are spread and counted; 0: never */
+    uint32_t start_above; /* above this many known nodes a start is paced (start.c); 0: never */
 };
 
-/* dial is called from phx__dial_due only. Neither may call back into this room, but for
+/* dial is called from phx__dial_due only. None of these may call back into this room, but for
  * phx__dial_answered. */
 struct phx__dial_ops {
     void *ctx;
-    /* Begin a connection. 0: under way, the outcome comes as phx__dial_result or phx__dial_up with this
-     * attempt number; negative: failed at once with that reason. expect: the node that should answer,
-     * PHX__NONE if any. */
-    int (*dial)(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to);
-    /* Give this attempt up (another address won). No result is wanted. */
-    void (*abandon)(void *ctx, uint32_t attempt);
-    /* Ask whoever told of the last new node whether that was all: see phx__dial_told_all. */
+    /* Begin a connection. 0: under way, the outcome comes as phx__dial_result or phx__dial_up with this slot;
+     * negative: failed at once with that reason. expect: the node that should answer, PHX__NONE if any. */
+    int (*dial)(void *ctx, uint32_t slot, uint32_t expect, const struct phx_address *to);
+    /* Give this dial up (another address won). No result is wanted. */
+    void (*abandon)(void *ctx, uint32_t slot);
+    /* Ask the node that told of the last new one whether that was all: see phx__dial_told_all. */
     void (*ask)(void *ctx);
-    /* The addresses of a node for which phx__dial_contact was called, as they are now, at most
-     * PHX__DISC_ADDRESSES: how many. NULL: they are all kept here. */
+    /* The addresses of a node for which phx__dial_set_addrs was called, as they are now, at most
+     * PHX__DIAL_ADDRESSES: how many. NULL: they are all kept here. */
     uint32_t (*addresses)(void *ctx, uint32_t node, struct phx_address *out);
 };
 
-struct phx__dial_target {           /* a hub or a node one could dial */
-    struct phx__dial_addr *at;        /* in the order in which they are tried */
-    uint8_t count;
-    uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
-    uint8_t in_use, hub, round, queued, verdict;
-    uint8_t fresh;                 /* not dialled yet, and may be left to the other so often */
-    uint32_t node;                 /* PHX__NONE for a hub nobody knows yet */
-    uint16_t failures, duplicates; /* rounds in a row that ended so */
-    uint32_t timer;                /* when to begin a round or try the next address */
-    uint32_t before, after;        /* in the queue; a free slot: after is the next free one */
-};
-struct phx__dial_node { /* what is known of a node besides its addresses */
-    uint32_t up_at; /* in units of 1,024 us */
-    uint32_t target; /* slot + 1; 0: no addresses known; or PHX__TARGET_LATENT */
-    uint8_t linked;    /* 2: and it has left, so the link will soon be gone */
-    uint8_t wanted, flaps;
-    uint8_t reachable; /* there is some route */
-};
 struct phx__dial {
-    struct phx__mem *mem;
-    struct phx__ids *ids;
-    struct phx__timers *timers;
     struct phx__rnd *rnd;
     struct phx__dial_ops ops;
     struct phx__dial_limits limits;
-    struct phx__dial_target *targets; /* slots: hubs and nodes alike */
-    uint32_t target_count, target_capacity, target_free;
-    struct phx__dial_node *nodes; /* by node */
-    uint32_t node_capacity;
-    struct phx__dial_slots attempts; /* max_dials of them */
-    uint64_t room_at; /* none of them gives way before; UINT64_MAX: not known */
-    uint32_t links, known;
-    uint32_t latent; /* of these, how many have addresses and no target yet, see target.c */
-    uint32_t hubs[PHX__DISC_HUBS]; /* slots */
-    uint32_t hub_count;
-    struct phx__dial_picks best; /* nodes dialled also beyond max_links */
-    uint32_t head, tail; /* the queue: targets that are due and wait for max_dials */
-    struct phx__ratelimit budget; /* of dials at learnt addresses */
+    struct phx__dial_targets targets;
+    struct phx__dial_slots slots; /* max_dials of them */
+    struct phx__dial_start start;
+    struct phx__ratelimit rate; /* of dials at addresses that others told */
+    uint64_t room_at;           /* no slot gives way before; UINT64_MAX: not known */
+    uint32_t links;
+    uint32_t head, tail; /* the queue: targets that are due and wait for a slot */
     int listening;       /* this node can be dialled */
     int stopped;         /* closing: dial no more */
-    uint32_t pace;       /* dials at once, in a crowd */
-    uint64_t slowed_at;  /* when it was last halved */
-    uint64_t quickest;   /* the least that a link took from dial to up */
-    uint64_t learnt_at;  /* when a node was last heard of for the first time */
-    uint64_t news_at;    /* ... and when the first of those was that are still waited for */
-    uint64_t asked_at, told_all_at; /* ... it was asked whether that was all; and that was all */
-    uint64_t linked_at;  /* when a link last came up */
     uint64_t now;        /* the latest time told, for calls that are not told */
 };
 
 PHX_PRIVATE int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *ids,
                                struct phx__timers *timers, struct phx__rnd *rnd,
-                               const struct phx__dial_limits *limits,
-                               const struct phx__dial_ops *ops);
+                               const struct phx__dial_limits *limits, const struct phx__dial_ops *ops);
 PHX_PRIVATE void phx__dial_free(struct phx__dial *d);
 /* This node accepts links: its peers may dial it, so of two listening nodes only one dials at first. */
 PHX_PRIVATE void phx__dial_listening(struct phx__dial *d, int yes);
 /* A hub: dialled at once and for ever. The same addresses again are no second hub. At most
- * PHX__DISC_ADDRESSES are kept. PHX_EINVAL (none), PHX_ELIMIT, PHX_ENOMEM. */
-PHX_PRIVATE int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count,
-                              uint64_t now);
+ * PHX__DIAL_ADDRESSES are kept. PHX_EINVAL (none), PHX_ELIMIT, PHX_ENOMEM. */
+PHX_PRIVATE int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count, uint64_t now);
 /* What `node` says of its own addresses replaces what was known of it. count 0: it cannot be dialled.
  * PHX_ENOMEM: nothing changed. */
-PHX_PRIVATE int phx__dial_contact(struct phx__dial *d, uint32_t node, const struct phx_address *a,
-                                  uint32_t count, uint64_t now);
-/* A link with node is up (attempt: the one that made it, or PHX__NONE if the peer dialled) or down.
- * PHX_ENOMEM: it is not taken note of: close the link. The attempt is over in any case. */
-PHX_PRIVATE int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t attempt, uint64_t now);
+PHX_PRIVATE int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_address *a,
+                                    uint32_t count, uint64_t now);
+/* A link with node is up (slot: of the dial that made it, or PHX__NONE if the peer dialled) or down.
+ * PHX_ENOMEM: it is not taken note of: close the link. The dial is over in any case. */
+PHX_PRIVATE int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot, uint64_t now);
 PHX_PRIVATE void phx__dial_down(struct phx__dial *d, uint32_t node, uint64_t now);
-/* The other side of this attempt has proved to be `node` (PHX__NONE: one not known here), and up or a
- * result will follow. Without it a PHX_EDUPLICATE may come from anybody: the other addresses are tried,
- * and a hub is dialled on, since it could not be told from one without a link. */
-PHX_PRIVATE void phx__dial_meet(struct phx__dial *d, uint32_t attempt, uint32_t node);
-/* An attempt failed, why. PHX_EDUPLICATE and PHX_ESELF are not failures of the address; after
- * PHX_ESELF it rests for ten times retry_max. Attempts that are over or abandoned are ignored. */
-PHX_PRIVATE void phx__dial_result(struct phx__dial *d, uint32_t attempt, int error, uint64_t now);
+/* The other side of this dial has proved to be `node` (PHX__NONE: one not known here), and up or a result
+ * will follow. Without it a PHX_EDUPLICATE may come from anybody: the other addresses are tried, and a hub is
+ * dialled on, since it could not be told from one without a link. */
+PHX_PRIVATE void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node);
+/* A dial failed, why. PHX_EDUPLICATE and PHX_ESELF are not failures of the address; after PHX_ESELF it rests
+ * for ten times retry_max. Dials that are over or abandoned are ignored. */
+PHX_PRIVATE void phx__dial_result(struct phx__dial *d, uint32_t slot, int error, uint64_t now);
 /* Somebody wants to send to node over a direct link: dial even beyond the bound, until a link is up. */
 PHX_PRIVATE void phx__dial_want(struct phx__dial *d, uint32_t node, uint64_t now);
 /* There is a route to the node, or there is none. What failed before it was back may work now. */
 PHX_PRIVATE void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable, uint64_t now);
 /* This node has a new address of its own: it is in another network. */
 PHX_PRIVATE void phx__dial_moved(struct phx__dial *d, uint64_t now);
-/* Whoever was asked knows no more than this node does. */
+/* The node that was asked knows no more than this node does. */
 PHX_PRIVATE void phx__dial_told_all(struct phx__dial *d, uint64_t now);
-/* The other side of this attempt has answered the connection; what it says is still to come. */
-PHX_PRIVATE void phx__dial_answered(struct phx__dial *d, uint32_t attempt);
-/* The node left or is forgotten: dial no more. A link with it stays one until phx__dial_down, which must
- * come before its index is used again. */
+/* The other side of this dial has answered the connection; what it says is still to come. */
+PHX_PRIVATE void phx__dial_answered(struct phx__dial *d, uint32_t slot);
+/* The node left or is forgotten: dial no more. A link with it stays one until phx__dial_down, which must come
+ * before its index is used again. */
 PHX_PRIVATE void phx__dial_forget(struct phx__dial *d, uint32_t node);
 /* The addresses under which a node is dialled and how each fared; how many. */
 PHX_PRIVATE uint32_t phx__dial_look(const struct phx__dial *d, uint32_t node,
                                     const struct phx__dial_addr **at);
 PHX_PRIVATE void phx__dial_stop(struct phx__dial *d);
-/* PHX__TIMER_DISC fired with this argument. */
+/* PHX__TIMER_DIAL fired with this argument. */
 PHX_PRIVATE void phx__dial_due(struct phx__dial *d, uint32_t arg, uint64_t now);
 
 #endif
 
-/* ======== src/dial/start.h ======== */
-/* start.h - part of disc: when many start together: when each dials, and how many dials at once. */
-#ifdef PHX_LINES
-#line 1 "src/dial/start.h"
-#endif
-#ifndef PHX_DIAL_START_H
-#define PHX_DIAL_START_H
-/* include "dial/dial.h" */
-
-/* A first dial is left to the other side so often at most beyond its time. */
-#define PHX__CROWD_PATIENCE_TIMES 10u
-/* Dials at once, to begin with. */
-#define PHX__CROWD_PACE 2u
-
-/* Somebody was heard of for the first time. */
-PHX_PRIVATE void phx__dial_start_news(struct phx__dial *d);
-/* How long to put a first dial off, so that not all dial the same node; 0: no crowd. */
-PHX_PRIVATE uint64_t phx__dial_start_spread(const struct phx__dial *d);
-/* Is it too soon for a first dial in place of the other side? Links are still coming. */
-PHX_PRIVATE int phx__dial_start_is_patient(const struct phx__dial *d, uint32_t slot);
-/* Does this one pass those that wait for the end of the news? */
-PHX_PRIVATE int phx__dial_start_goes_first(const struct phx__dial *d, uint32_t slot);
-/* May one more dial be under way, that of the head of the queue? */
-PHX_PRIVATE int phx__dial_start_has_room(const struct phx__dial *d);
-/* When to look again although no dial has ended; UINT64_MAX: never. */
-PHX_PRIVATE uint64_t phx__dial_start_room_at(const struct phx__dial *d);
-/* Asks whether that was all the news, if it is time for it. */
-PHX_PRIVATE void phx__dial_start_ask(struct phx__dial *d);
-/* A link came so long after its dial. */
-PHX_PRIVATE void phx__dial_start_learn(struct phx__dial *d, uint64_t took);
-
-#endif
-
-/* ======== src/dial/target.h ======== */
-/* target.h - part of disc: what may be dialled gets a target, and who may not is only counted. */
-#ifdef PHX_LINES
-#line 1 "src/dial/target.h"
-#endif
-#ifndef PHX_DIAL_TARGET_H
-#define PHX_DIAL_TARGET_H
-/* include "dial/dial.h" */
-
-/* In struct phx__dial_node: it has addresses, and no target yet. */
-#define PHX__TARGET_LATENT UINT32_MAX
-
-/* A target in a slot, at rest. PHX_ENOMEM: nothing changed. */
-PHX_PRIVATE int phx__dial_target_new(struct phx__dial *d, const struct phx_address *a,
-                                const uint32_t *picked, uint32_t n, uint32_t *slot);
-/* The slot of a node's target, or PHX__NONE. */
-PHX_PRIVATE uint32_t phx__dial_target_of(const struct phx__dial *d, uint32_t node);
-/* A node with addresses becomes known: does it do without a target for the time being? */
-PHX_PRIVATE int phx__dial_target_can_wait(const struct phx__dial *d, uint32_t node);
-/* The slot of a node's target, which is made if it was put off; PHX__NONE: it has no addresses, or there is
- * no memory. */
-PHX_PRIVATE uint32_t phx__dial_target_wake(struct phx__dial *d, uint32_t node);
-/* If all known nodes may be dialled again: makes those that were put off. 1 if there were any. */
-PHX_PRIVATE int phx__dial_target_wake_all(struct phx__dial *d);
-/* Who would be the next of the best, or PHX__NONE. */
-PHX_PRIVATE uint32_t phx__dial_target_next_best(const struct phx__dial *d);
-
-#endif
-
 /* ======== src/post/returns.h ======== */
-/* returns.h - part of post: the messages of one flow that its target turned back. */
+/* returns.h - the messages of one flow that its target sent back. */
 #ifdef PHX_LINES
 #line 1 "src/post/returns.h"
 #endif
@@ -2077,32 +2197,32 @@ PHX_PRIVATE uint32_t phx__dial_target_next_best(const struct phx__dial *d);
 /* Returns are numbered 1, 2, 3, ... in each flow, in the order of their messages. */
 struct phx__post_returns {
     struct phx__mem *mem;
-    uint32_t count;     /* how many there were: the number of the latest */
-    uint32_t confirmed; /* the source has taken in so many */
-    uint32_t seen;      /* ... and knew of so many when it put the latest message that came */
-    uint32_t all;       /* what was put before it knew of this one goes back, whatever its name */
+    uint32_t count;     /* the number of the latest */
+    uint32_t confirmed; /* the source has taken in all up to this one */
+    uint32_t seen;      /* the source knew of all up to this one when it put the latest message that came */
+    uint32_t all;       /* messages put without knowledge of this return go back, whatever their name */
     uint8_t *list;      /* the unconfirmed ones, encoded */
     uint32_t capacity;  /* bytes of it */
     struct phx__map refused; /* name -> its latest return */
 };
 
-PHX_PRIVATE void phx__post_returns_init(struct phx__post_returns *b, struct phx__mem *mem);
-PHX_PRIVATE void phx__post_returns_reset(struct phx__post_returns *b); /* for a new epoch; frees all */
-/* A first fragment came that tells `seen`. Numbers are believed as far as they make sense. */
-PHX_PRIVATE void phx__post_returns_seen(struct phx__post_returns *b, uint32_t seen);
-/* Has an older message to this name come back without the sender of this one knowing? */
-PHX_PRIVATE int phx__post_returns_refuses(const struct phx__post_returns *b, uint64_t name);
-/* Turns a message to that name back, and what follows it in its run, as the return says. 0; PHX_ELIMIT or
- * PHX_ENOMEM: not now. */
-PHX_PRIVATE int phx__post_returns_add(struct phx__post_returns *b, uint64_t name, const struct phx__return *t);
-PHX_PRIVATE void phx__post_returns_confirm(struct phx__post_returns *b, uint32_t seen);
-/* What an ack says of it. The list is borrowed until the next change. */
-PHX_PRIVATE void phx__post_returns_fill(const struct phx__post_returns *b, struct phx__ack *a);
+PHX_PRIVATE void phx__post_returns_init(struct phx__post_returns *r, struct phx__mem *mem);
+PHX_PRIVATE void phx__post_returns_reset(struct phx__post_returns *r); /* for a new epoch; frees all */
+/* A first fragment came that says `seen`; an impossible number is ignored. */
+PHX_PRIVATE void phx__post_returns_seen(struct phx__post_returns *r, uint32_t seen);
+/* Did an older message to this name go back without the sender of this one knowing it? */
+PHX_PRIVATE int phx__post_returns_refuses(const struct phx__post_returns *r, uint64_t name);
+/* Returns a message to that name, and what follows it in its run. 0; PHX_ELIMIT or PHX_ENOMEM: not now. */
+PHX_PRIVATE int phx__post_returns_add(struct phx__post_returns *r, uint64_t name,
+                                      const struct phx__return *t);
+PHX_PRIVATE void phx__post_returns_confirm(struct phx__post_returns *r, uint32_t seen);
+/* Writes the returns into an ack. The list is borrowed until the next change. */
+PHX_PRIVATE void phx__post_returns_fill(const struct phx__post_returns *r, struct phx__ack *a);
 
 #endif
 
 /* ======== src/post/flow.h ======== */
-/* flow.h - part of post: one flow's numbers, stores and windows, from one node to another. */
+/* flow.h - one flow's numbers, frames and windows, from one node to another. */
 #ifdef PHX_LINES
 #line 1 "src/post/flow.h"
 #endif
@@ -2112,22 +2232,22 @@ PHX_PRIVATE void phx__post_returns_fill(const struct phx__post_returns *b, struc
 
 #define PHX__NEVER UINT64_MAX
 
-/* The bits above those of the wire. */
-#define PHX__FLOW_MET 3
-struct phx__box; /* see store.h */
-struct phx__multicast; /* see multicast.h */
+/* The bits of phx__flow_record.flags above those of the wire. */
+#define PHX__FLOW_TRIED 3
+struct phx__box;       /* see store.h */
+struct phx__multicast; /* see store.h */
 
-/* A message as post hands it around. */
+/* A message, or a run of messages, as the files of this room pass it on. */
 struct phx__message {
     uint64_t to, from, tag;
-    uint64_t token; /* 0: nobody asks what became of it */
-    uint64_t limit; /* it expires then; PHX__NEVER; 0: it did, after it began to leave */
-    struct phx__box *box; /* of its name, for messages in a flow; flow only keeps it */
-    struct phx__multicast *cast; /* that it is a member of; NULL: none */
-    unsigned met; /* of box->lives: all of it went out to these, and they failed in silence */
-    int run;      /* PHX__DATA_RUN, perhaps with _TAGS: it is the first of many; else 0 */
-    uint32_t rest;    /* how many follow it then ... */
-    size_t rest_size; /* ... in so many bytes behind its own, as in a frame */
+    uint64_t token; /* 0: no outcome is reported */
+    uint64_t limit; /* when it expires; PHX__NEVER; 0: it expired after its first frame was emitted */
+    struct phx__box *box; /* of its name, for messages in a flow */
+    struct phx__multicast *cast; /* of which it is a member, or NULL */
+    unsigned tried; /* bits of box->lives: it was emitted in whole to these, and they failed in silence */
+    int run;        /* PHX__DATA_RUN, perhaps with _TAGS: it is the first of a run; else 0 */
+    uint32_t rest;    /* of a run: how many messages follow ... */
+    size_t rest_size; /* ... in how many bytes, as in a frame */
     size_t size;
     struct phx__block *body; /* holds data, all of it; NULL: gather iov instead */
     const uint8_t *data;
@@ -2135,12 +2255,12 @@ struct phx__message {
     int iov_count;
 };
 
-/* its m->size bytes, and what follows them in a run */
-PHX_PRIVATE void phx__post_flow_mail_copy(const struct phx__message *m, uint8_t *to);
+/* Its m->size bytes, and what follows them in a run. */
+PHX_PRIVATE void phx__post_flow_message_copy(const struct phx__message *m, uint8_t *to);
 /* Bytes of all its messages. */
-PHX_PRIVATE size_t phx__post_flow_mail_bytes(const struct phx__message *m);
-/* The next message of a run comes first now, and the first is left out: 1, or 0: there is none. */
-PHX_PRIVATE int phx__post_flow_mail_next(struct phx__message *m);
+PHX_PRIVATE size_t phx__post_flow_message_bytes(const struct phx__message *m);
+/* Drops the first message of a run, so that the next one is the first: 1, or 0: there is none. */
+PHX_PRIVATE int phx__post_flow_message_next(struct phx__message *m);
 
 /* One frame of a flow: bytes of a head block, and then of a body block if body_size > 0. */
 struct phx__flow_record {
@@ -2149,14 +2269,24 @@ struct phx__flow_record {
     uint32_t body_at; /* without a body: how many messages follow the first in the frame */
     uint32_t body_size;
     uint16_t head_size;
-    uint8_t flags; /* PHX__DATA_*, and phx__message.met from PHX__FLOW_MET on */
-    uint8_t gone;  /* withdrawn; the next sweep takes it */
+    uint8_t flags; /* PHX__DATA_*, and phx__message.tried from PHX__FLOW_TRIED on */
+    uint8_t gone;  /* withdrawn; the next sweep drops it */
     uint64_t token, limit;
     struct phx__box *box;
     struct phx__multicast *cast;
 };
 
-/* Numbers: base <= sent <= left <= base + count. Frames below left were emitted at least once. */
+/* The last frame of a flow while it is not emitted: messages with these in common may join it. */
+struct phx__flow_open {
+    const struct phx__box *box; /* NULL: none may join */
+    uint64_t from;
+    uint64_t tag;  /* of the first message in it */
+    uint32_t left; /* bytes that may be added */
+    struct phx__flow_record *record;
+    uint8_t *frame;
+};
+
+/* The sending end. Numbers: base <= sent <= left <= base + count. */
 struct phx__flow_out {
     struct phx__mem *mem;
     struct phx_id target, source;
@@ -2173,87 +2303,78 @@ struct phx__flow_out {
     size_t flying;          /* of the frames base..sent - 1 */
     size_t window;          /* what the target allows */
     size_t own;             /* what we allow */
-    size_t allowed;         /* what losses have taught us: shrinks on loss, grows with acks */
-    struct phx__message front; /* of the message whose first fragments are acknowledged and gone */
-    int front_back;         /* it came back at its first fragment: why, an enum phx__return_reason */
-    uint32_t seen;          /* returns taken in; told by every first fragment put from now on */
+    size_t allowed;         /* the congestion window: shrinks on loss, grows with acks */
+    struct phx__message front; /* the message whose first fragments are acknowledged and dropped */
+    int front_back;         /* why it came back at its first fragment: an enum phx__return_reason, or 0 */
+    uint32_t seen;          /* returns taken in; each first fragment put from now on says it */
     int timing;             /* rtt_number was emitted once, at rtt_at */
     uint64_t rtt_number, rtt_at, srtt;
-    uint64_t rto, rto_at; /* the backstop; PHX__NEVER: nothing is under way */
-    uint64_t rewind_from; /* on the target's word not before */
+    uint64_t rto, rto_at; /* the retransmission timeout; PHX__NEVER: nothing is under way */
+    uint64_t rewind_from; /* a reported gap is not answered before */
     uint64_t limit_at;    /* no message expires before */
-    /* Messages that have these in common may join the last frame, which ends where the tail does, until
-     * it leaves, or until `seen` is another. */
-    const struct phx__box *open_box; /* NULL: none may */
-    uint64_t open_from;
-    uint64_t open_tag;  /* of the first message in it */
-    uint32_t open_left; /* bytes that may be added */
-    struct phx__flow_record *open_record;
-    uint8_t *open_frame;
+    struct phx__flow_open open;
 };
 
 PHX_PRIVATE void phx__post_flow_init(struct phx__flow_out *o, struct phx__mem *mem,
-                                const struct phx_id *target,
-                    const struct phx_id *source, int hops, size_t own, size_t window);
+                                     const struct phx_id *target, const struct phx_id *source, int hops,
+                                     size_t own, size_t window);
 PHX_PRIVATE void phx__post_flow_free(struct phx__flow_out *o); /* drops all records */
-/* After the last record went: numbers start over with this epoch. */
+/* When no record is left: numbers start over with this epoch. */
 PHX_PRIVATE void phx__post_flow_restart(struct phx__flow_out *o, uint64_t epoch, size_t window);
-/* Gives back what an empty flow keeps for the next message. */
+/* Frees what an empty flow keeps for the next message. */
 PHX_PRIVATE void phx__post_flow_trim(struct phx__flow_out *o);
 /* Queues a message. Holds m->body, or copies. 0 or PHX_ENOMEM, and then nothing changed. */
 PHX_PRIVATE int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m);
-/* Puts it behind the others in the last frame, if that has not left and takes it: 1, or 0. */
+/* Appends it to the last frame, if that is open and has room: 1, or 0. */
 PHX_PRIVATE int phx__post_flow_join(struct phx__flow_out *o, const struct phx__message *m);
-/* The same of a message without token and limit: where its bytes are to be put now, or NULL. */
+/* The same for a message without token and limit: where the caller writes its bytes, or NULL. */
 PHX_PRIVATE uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t from,
-                                    uint64_t tag, size_t size);
+                                         uint64_t tag, size_t size);
 /* One more return was taken in. */
 PHX_PRIVATE void phx__post_flow_saw(struct phx__flow_out *o);
 
 PHX_PRIVATE struct phx__flow_record *phx__post_flow_at(const struct phx__flow_out *o, uint32_t index);
 PHX_PRIVATE size_t phx__post_flow_frame_size(const struct phx__flow_record *r);
-/* bytes of messages in it */
+/* Bytes of messages in it. */
 PHX_PRIVATE size_t phx__post_flow_payload(const struct phx__flow_record *r);
 /* How many messages follow the first in it. */
 PHX_PRIVATE uint32_t phx__post_flow_rest(const struct phx__flow_record *r);
-/* The next frame to emit, or NULL: nothing left, or no credit. */
+/* The next frame to emit; NULL: there is none, or no credit. */
 PHX_PRIVATE struct phx__flow_record *phx__post_flow_peek(const struct phx__flow_out *o);
-/* It was emitted. 1 if not for the first time. */
+/* That frame was emitted. 1 if not for the first time. */
 PHX_PRIVATE int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now);
 /* Takes the lowest record off if it is below next: 1 and *r, whose blocks are now the caller's. */
 PHX_PRIVATE int phx__post_flow_pop(struct phx__flow_out *o, uint64_t next, struct phx__flow_record *r);
-/* An ack popped so many frame bytes, up to but not including next. */
-PHX_PRIVATE void phx__post_flow_progress(struct phx__flow_out *o, uint64_t next, size_t bytes,
-                                    uint64_t now);
-/* Everything under way will be emitted again: its path is another one (rewind), or frames were
- * lost. */
+/* An ack popped `bytes` bytes of frames, up to but not including next. */
+PHX_PRIVATE void phx__post_flow_progress(struct phx__flow_out *o, uint64_t next, size_t bytes, uint64_t now);
+/* Everything under way is emitted again: because its path changed (rewind), or because frames were lost. */
 PHX_PRIVATE void phx__post_flow_rewind(struct phx__flow_out *o);
 PHX_PRIVATE void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now);
-/* rto_at passed: lost, and back off */
+/* rto_at passed: lost, and the timeout doubles. */
 PHX_PRIVATE void phx__post_flow_timeout(struct phx__flow_out *o, uint64_t now);
 
-/* Messages: records index..index + span - 1. Index 0 may stand in the midst of one. */
+/* How many records the message at index has. Index 0 may be in the middle of one. */
 PHX_PRIVATE uint32_t phx__post_flow_span(const struct phx__flow_out *o, uint32_t index);
-/* where the last one begins; count > 0 */
+/* Where the last message begins; count > 0. */
 PHX_PRIVATE uint32_t phx__post_flow_last(const struct phx__flow_out *o);
 /* *m as it was put, with all that joined it; data and body are borrowed from the records. */
-PHX_PRIVATE void phx__post_flow_mail(const struct phx__flow_out *o, uint32_t index, struct phx__message *m);
+PHX_PRIVATE void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index,
+                                        struct phx__message *m);
 /* Drops records index and above, from the end. */
 PHX_PRIVATE void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index);
-/* Drops the records with `gone` set, none of which was ever emitted; what stands behind them moves
- * up. */
+/* Drops the records with `gone` set, none of which was ever emitted, and closes the gaps. */
 PHX_PRIVATE void phx__post_flow_sweep(struct phx__flow_out *o);
 
 /* The receiving end. */
 struct phx__flow_in {
     uint64_t epoch, next; /* all fragments below next were taken */
-    uint32_t done;        /* ... and of the run that has the number next, so many messages */
-    struct phx__block *part; /* the message being put together, part->used bytes of it are here */
-    struct phx__message mail;
-    int opened; /* part is for a first fragment that is to come: nothing of it counts as taken */
+    uint32_t done;        /* ... and this many messages of the run that has the number next */
+    struct phx__block *part; /* the message being assembled; part->used bytes of it are here */
+    struct phx__message message;
+    int opened; /* part is for a first fragment that is not here yet: nothing of it counts as taken */
     enum {
         PHX__FLOW_ALL,      /* nothing is missing */
-        PHX__FLOW_RETURNED, /* the message was turned back at its first fragment */
+        PHX__FLOW_RETURNED, /* the message was returned at its first fragment */
         PHX__FLOW_HALF      /* its beginning was given up: it must come again */
     } state;
 };
@@ -2261,89 +2382,46 @@ enum phx__flow_taken {
     PHX__FLOW_MORE = 1, /* taken; more is to come */
     PHX__FLOW_WHOLE,    /* *m is a message, borrowed; then phx__post_flow_took or _turn_back */
     PHX__FLOW_CUT,      /* the end of *m, whose beginning was given up; then phx__post_flow_turn_back */
-    PHX__FLOW_SKIPPED,  /* taken, and dropped: broken by its sender */
-    PHX__FLOW_LATER     /* not taken: no memory */
+    PHX__FLOW_SKIPPED   /* taken, and dropped: broken by its sender */
 };
-/* over, dropping what was there */
+/* Starts over, dropping what was there. */
 PHX_PRIVATE void phx__post_flow_start(struct phx__flow_in *in, uint64_t epoch);
-PHX_PRIVATE int phx__post_flow_take(struct phx__flow_in *in, struct phx__mem *mem,
-                               const struct phx__data *d, int flags, struct phx__message *m);
-/* Of a frame that is FIRST and LAST: as it is, in *m the fields that an application is told, and the
- * run's. Then phx__post_flow_took. */
+/* Takes the next fragment, if not FIRST and LAST; before a first one the flow has got a part. */
+PHX_PRIVATE int phx__post_flow_take(struct phx__flow_in *in, const struct phx__data *d, int flags,
+                                    struct phx__message *m);
+/* Takes a frame that is FIRST and LAST: in *m the fields that an application is told, and the run's. Then
+ * phx__post_flow_took. */
 PHX_PRIVATE void phx__post_flow_take_whole(struct phx__flow_in *in, const struct phx__data *d, int flags,
-                                      struct phx__message *m);
-/* The same before a frame has come whole. Is there a part for this first fragment already? Else it needs one,
- * which becomes the flow's; NULL: no memory for it, and what was there is dropped. */
+                                           struct phx__message *m);
+/* Before a first fragment is here in whole: is there a part for it already? If not, phx__post_flow_open
+ * gives the flow one, which may be NULL (no memory), and drops what was there. */
 PHX_PRIVATE int phx__post_flow_has_part(const struct phx__flow_in *in, const struct phx__data *d);
 PHX_PRIVATE void phx__post_flow_open(struct phx__flow_in *in, const struct phx__data *d,
-                                struct phx__block *part);
-PHX_PRIVATE struct phx__block *phx__post_flow_part(struct phx__mem *mem, size_t size); /* or NULL */
-/* Where the payload of the fragment that comes next belongs: 1, or 0: nowhere. */
+                                     struct phx__block *part);
+/* Where the payload of the next fragment belongs: 1, or 0: nowhere. */
 PHX_PRIVATE int phx__post_flow_place(const struct phx__flow_in *in, const struct phx__data *d, int flags,
-                                struct phx__place *out);
+                                     struct phx__place *out);
 PHX_PRIVATE void phx__post_flow_took(struct phx__flow_in *in);
-/* The fragment that comes next is taken, and its message is not: it goes back. */
+/* The next fragment is taken, and its message is returned. */
 PHX_PRIVATE void phx__post_flow_turn_back(struct phx__flow_in *in, int flags);
-/* Nobody may ever send the rest of what is here. */
+/* The sender may never send the rest of what is here. */
 PHX_PRIVATE void phx__post_flow_give_up(struct phx__flow_in *in);
 
 #endif
 
-/* ======== src/post/multicast.h ======== */
-/* multicast.h - part of post: one message to many names, kept once and put once on each link. */
-#ifdef PHX_LINES
-#line 1 "src/post/multicast.h"
-#endif
-#ifndef PHX_POST_MULTICAST_H
-#define PHX_POST_MULTICAST_H
-/* include "post/flow.h" */
-
-struct phx__post;      /* see post.h */
-struct phx__post_peer; /* see sched.h */
-
-/* What the messages of one cast have in common. Each message and each outcome not told yet is a
- * reference. */
-struct phx__multicast {
-    struct phx__multicast *prev, *next; /* in phx__post.casts */
-    uint64_t token, from, tag;
-    size_t size;
-    size_t refs;
-    size_t left; /* outcomes to come */
-};
-
-PHX_PRIVATE void phx__post_multicast_drop(struct phx__post *p, struct phx__multicast *c); /* c may be NULL */
-PHX_PRIVATE size_t phx__post_multicast_left(struct phx__multicast *c); /* an outcome is told: how many follow */
-PHX_PRIVATE int phx__post_multicast_has(const struct phx__post *p, uint64_t token);
-PHX_PRIVATE void phx__post_multicast_free(struct phx__post *p); /* all of them */
-/* The next frame to peer belongs to a cast: emits it together with that of all others whose next frame
- * towards nbr is the same. The bytes; 0: there is no other, or no memory; or *failed, see
- * phx__post_ops.emit. */
-PHX_PRIVATE size_t phx__post_multicast_emit(struct phx__post *p, struct phx__post_peer *peer, uint32_t nbr,
-                                  int *failed);
-
-#endif
-
 /* ======== src/post/store.h ======== */
-/* store.h - part of post: one box per name: what waits for it, in order, and what is under way. */
+/* store.h - mailboxes, one per name: queued messages, in order, and those who wait for room. */
 #ifdef PHX_LINES
 #line 1 "src/post/store.h"
 #endif
 #ifndef PHX_POST_STORE_H
 #define PHX_POST_STORE_H
+/* include "base/ring.h" */
 /* include "post/flow.h" */
 
-/* A circle of things that are in at most one such list. The head is a link like the others. */
-struct phx__ring {
-    struct phx__ring *prev, *next;
-};
-PHX_PRIVATE void phx__ring_init(struct phx__ring *r); /* in no list; or an empty head */
-PHX_PRIVATE int phx__ring_is_empty(const struct phx__ring *r);
-/* at the end; leaves another list */
-PHX_PRIVATE void phx__ring_add(struct phx__ring *head, struct phx__ring *r);
-PHX_PRIVATE void phx__ring_del(struct phx__ring *r); /* fine if in none */
+struct phx__post_peer; /* see state.h */
 
-/* Names to which a send said PHX_EAGAIN, oldest first: a circle, and this is its last. NULL:
- * none. */
+/* Names to which a send said PHX_EAGAIN: a circle, oldest first, of which the lists hold the last. */
 struct phx__waiter {
     struct phx__waiter *next;
     uint64_t name;
@@ -2351,21 +2429,30 @@ struct phx__waiter {
 
 struct phx__queued {
     struct phx__queued *next;
-    struct phx__message mail; /* with a body of its own; a run that came back is one letter */
+    struct phx__message message; /* with a body of its own; a run that came back is one queued message */
+};
+
+/* What the messages of one multicast have in common. Each message and each outcome not reported yet is a
+ * reference. */
+struct phx__multicast {
+    struct phx__ring link; /* in phx__post_store.multicasts */
+    uint64_t token, from, tag;
+    size_t size;
+    size_t refs;
+    size_t left; /* outcomes not reported yet */
 };
 
 enum phx__box_state {
     PHX__BOX_HELD = 1, /* nobody has the name */
-    PHX__BOX_LOCAL,    /* this node has it: to be delivered in phx__post_run */
+    PHX__BOX_LOCAL,    /* this node has it: phx__post_run delivers */
     PHX__BOX_BOUND,    /* the peer has it, and the flow there is full */
-    PHX__BOX_FLOWING,  /* no letters: new messages go into the peer's flow at once */
-    PHX__BOX_GATED,    /* messages in the peer's flow must end before any other leaves */
-    PHX__BOX_REFUSED   /* the peer does not have the name, but we know of nobody else */
+    PHX__BOX_FLOWING,  /* nothing is queued: new messages go into the peer's flow at once */
+    PHX__BOX_GATED,    /* messages in the peer's flow must end before others go */
+    PHX__BOX_REFUSED   /* the peer says it does not have the name, but we know of nobody else */
 };
-struct phx__post_peer; /* see sched.h */
-/* Lives of nodes that a box remembers: as many as a record has bits for. */
+/* How many lives of nodes a mailbox remembers: as many as a record has bits for. */
 #define PHX__BOX_LIVES 5u
-#define PHX__BOX_ALL ((1u << PHX__BOX_LIVES) - 1)
+#define PHX__BOX_ALL_LIVES ((1u << PHX__BOX_LIVES) - 1)
 
 /* What this node sends to one name. */
 struct phx__box {
@@ -2374,258 +2461,95 @@ struct phx__box {
     uint64_t name;
     uint32_t index; /* in phx__post_store.boxes */
     enum phx__box_state state;
-    struct phx__queued *head, *tail; /* in no flow */
-    struct phx__queued *back;        /* the last of those that came back; NULL: none did */
-    size_t bytes; /* as phx__post_store_letter_charge counts */
-    size_t *pool; /* who else counts them, or NULL; see phx__post_store_charge */
+    struct phx__queued *head, *tail;
+    struct phx__queued *last_returned; /* the last of those that came back, or NULL */
+    size_t bytes; /* as phx__post_store_cost counts */
+    size_t *pool; /* a counter that includes bytes, or NULL */
     struct phx__waiter *waiters;
-    struct phx__post_peer *peer; /* the only one in whose flow messages to it may be; or NULL */
-    uint32_t flying;             /* how many are there; those in one frame count as one */
+    struct phx__post_peer *peer; /* the only one whose flow may have messages to the name; or NULL */
+    uint32_t flying;             /* frames with messages to the name there */
     int returned;                /* one of them came back ... */
     int moved;                   /* ... and the last that did, because the name is not there */
-    uint64_t version;            /* of the names, when the peer was known to be the owner */
-    uint64_t retry_us, retry_at; /* REFUSED: patience, and when it ends */
-    uint64_t lives[PHX__BOX_LIVES]; /* of the nodes that mail.met tells of */
+    uint64_t version;            /* of the names, when the peer was last known to be the owner */
+    uint64_t retry_us, retry_at; /* REFUSED: how long it waits, and until when */
+    uint64_t lives[PHX__BOX_LIVES]; /* of the nodes that message.tried names by bits */
     uint32_t life_count;
 };
 struct phx__post_store {
     struct phx__mem *mem;
     struct phx__box **boxes;
     uint32_t count, capacity;
-    struct phx__map index;   /* name -> box */
+    struct phx__map index;   /* name -> mailbox */
     struct phx__map waiting; /* names in some list of waiters */
-    struct phx__box *recent; /* that was found last */
-    size_t held_bytes;       /* of all boxes but LOCAL ones */
-    uint32_t letters;        /* messages in them */
+    struct phx__box *recent; /* the one found last */
+    size_t held_bytes;       /* of all mailboxes but LOCAL ones */
+    uint32_t queued;         /* messages */
+    struct phx__ring multicasts; /* all that have messages or outcomes left */
 };
 
 #define PHX__BOX_OF(ring, member) \
     ((struct phx__box *)(void *)((char *)(ring) - offsetof(struct phx__box, member)))
 
-PHX_PRIVATE void phx__post_store_init(struct phx__post_store *h, struct phx__mem *mem);
-PHX_PRIVATE void phx__post_store_drop_boxes(struct phx__post_store *h); /* with all letters */
-PHX_PRIVATE void phx__post_store_free(struct phx__post_store *h);       /* after the boxes and all waiters */
-PHX_PRIVATE struct phx__box *phx__post_store_find(struct phx__post_store *h, uint64_t name); /* or NULL */
-/* A new empty box in state HELD, in no list; NULL: no memory. */
-PHX_PRIVATE struct phx__box *phx__post_store_open(struct phx__post_store *h, uint64_t name);
-/* An empty box goes, of which nothing is under way. Its waiters must have been taken. */
-PHX_PRIVATE void phx__post_store_close(struct phx__post_store *h, struct phx__box *b);
+PHX_PRIVATE void phx__post_store_init(struct phx__post_store *s, struct phx__mem *mem);
+PHX_PRIVATE void phx__post_store_drop_boxes(struct phx__post_store *s); /* with all queued messages */
+PHX_PRIVATE void phx__post_store_free(struct phx__post_store *s); /* after the mailboxes and all waiters */
+PHX_PRIVATE struct phx__box *phx__post_store_find(struct phx__post_store *s, uint64_t name); /* or NULL */
+/* A new empty mailbox in state HELD, in no list; NULL: no memory. */
+PHX_PRIVATE struct phx__box *phx__post_store_open(struct phx__post_store *s, uint64_t name);
+/* Frees an empty mailbox with nothing under way and no waiters. */
+PHX_PRIVATE void phx__post_store_close(struct phx__post_store *s, struct phx__box *b);
 /* list: NULL: in none. */
-PHX_PRIVATE void phx__post_store_move(struct phx__post_store *h, struct phx__box *b, enum phx__box_state state,
-                    struct phx__ring *list);
+PHX_PRIVATE void phx__post_store_move(struct phx__post_store *s, struct phx__box *b,
+                                      enum phx__box_state state, struct phx__ring *list);
+/* From now on its bytes count in *pool; NULL: nowhere. */
+PHX_PRIVATE void phx__post_store_set_pool(struct phx__box *b, size_t *pool);
 
-/* Its bytes, those of now and of later, count in *pool from now on; NULL: nowhere. */
-PHX_PRIVATE void phx__post_store_charge(struct phx__box *b, size_t *pool);
-
-/* What a letter of this size costs a queue: never 0, so that empty messages are bounded, too. */
-PHX_PRIVATE size_t phx__post_store_letter_charge(size_t size);
-/* The same of one that is there: in a run it is all its bytes. */
-PHX_PRIVATE size_t phx__post_store_letter_cost(const struct phx__queued *l);
+/* What a message of this size costs a mailbox: never 0, so that empty messages are bounded, too. */
+PHX_PRIVATE size_t phx__post_store_cost(size_t size);
+/* The same of a queued one; of a run all its bytes. */
+PHX_PRIVATE size_t phx__post_store_cost_of(const struct phx__queued *q);
 /* Holds m->body, or copies; NULL: no memory. */
-PHX_PRIVATE struct phx__queued *phx__post_store_letter_new(struct phx__post_store *h, const struct phx__message *m);
-/* one that is in no box */
-PHX_PRIVATE void phx__post_store_letter_drop(struct phx__post_store *h, struct phx__queued *l);
-PHX_PRIVATE void phx__post_store_push(struct phx__post_store *h, struct phx__box *b, struct phx__queued *l);
+PHX_PRIVATE struct phx__queued *phx__post_store_queued_new(struct phx__post_store *s,
+                                                           const struct phx__message *m);
+/* Frees one that is in no mailbox. */
+PHX_PRIVATE void phx__post_store_queued_drop(struct phx__post_store *s, struct phx__queued *q);
+PHX_PRIVATE void phx__post_store_push(struct phx__post_store *s, struct phx__box *b, struct phx__queued *q);
 /* Behind all that came back. */
-PHX_PRIVATE void phx__post_store_insert(struct phx__post_store *h, struct phx__box *b, struct phx__queued *l);
-/* Takes out the letter behind `before`, or the first if that is NULL. */
-PHX_PRIVATE struct phx__queued *phx__post_store_take(struct phx__post_store *h, struct phx__box *b,
-                                               struct phx__queued *before);
+PHX_PRIVATE void phx__post_store_insert(struct phx__post_store *s, struct phx__box *b, struct phx__queued *q);
+/* Takes out the one behind `before`, or the first if that is NULL. */
+PHX_PRIVATE struct phx__queued *phx__post_store_take(struct phx__post_store *s, struct phx__box *b,
+                                                     struct phx__queued *before);
+/* Takes out the first message, which may be the first of a run: its body is the caller's to drop. */
+PHX_PRIVATE void phx__post_store_take_message(struct phx__post_store *s, struct phx__box *b,
+                                              struct phx__message *m);
 
-/* Takes the first message out of the first letter, which is a run: *m holds the body. */
-PHX_PRIVATE void phx__post_store_peel(struct phx__post_store *h, struct phx__box *b, struct phx__message *m);
+/* A multicast with this many members; NULL: no memory. */
+PHX_PRIVATE struct phx__multicast *phx__post_store_multicast_new(struct phx__post_store *s,
+                                                                 const struct phx_cast *from, size_t members);
+/* or NULL */
+PHX_PRIVATE void phx__post_store_multicast_drop(struct phx__post_store *s, struct phx__multicast *c);
+PHX_PRIVATE int phx__post_store_multicast_has(const struct phx__post_store *s, uint64_t token);
 
-/* Notes that a name waits, once wherever that is. 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__post_store_wait(struct phx__post_store *h, struct phx__waiter **last, uint64_t name);
+/* Notes that a name waits, in one list only. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__post_store_wait(struct phx__post_store *s, struct phx__waiter **last, uint64_t name);
 PHX_PRIVATE void phx__post_store_wait_splice(struct phx__waiter **to, struct phx__waiter **from);
-/* The oldest name: 1, or 0. It does not wait any more. */
-PHX_PRIVATE int phx__post_store_wait_pop(struct phx__post_store *h, struct phx__waiter **last, uint64_t *name);
+/* Takes the oldest out, or NULL; and its name, which waits no more: 1, or 0. */
+PHX_PRIVATE struct phx__waiter *phx__post_store_wait_take(struct phx__waiter **last);
+PHX_PRIVATE int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **last,
+                                         uint64_t *name);
 
 #endif
 
-/* ======== src/post/sched.h ======== */
-/* sched.h - part of post: one record per node, and a circle of work per neighbour. */
+/* ======== src/post/state.h ======== */
+/* state.h - what the files of this room share: struct phx__post, its peers, its ops. */
 #ifdef PHX_LINES
-#line 1 "src/post/sched.h"
+#line 1 "src/post/state.h"
 #endif
-#ifndef PHX_POST_SCHED_H
-#define PHX_POST_SCHED_H
+#ifndef PHX_POST_STATE_H
+#define PHX_POST_STATE_H
+/* include "base/timer.h" */
 /* include "post/returns.h" */
 /* include "post/store.h" */
-/* include "base/timer.h" */
-
-struct phx__post; /* see post.h */
-
-/* Something to pull from: the own flow to a node, or the transit queue for it. In at most one
- * circle. */
-struct phx__post_source {
-    struct phx__post_source *prev, *next; /* NULL: in none */
-    struct phx__post_peer *peer;
-    uint32_t nbr; /* whose circle; PHX__NONE: the strays' */
-    int is_transit;
-    size_t served; /* of its quantum */
-};
-
-/* All that post has to do with one other node. It never moves. */
-struct phx__post_peer {
-    uint32_t node, timer;
-    uint32_t nbr, generation; /* the stream towards it, or the last one; PHX__NONE: never had one */
-    int routed;               /* nbr leads there now */
-    struct phx__post_source own, transit;
-    struct phx__flow_out out;
-    struct phx__flow_in in;
-    uint64_t in_life; /* the high half of its epochs, plus 1; 0: any, it was never reborn */
-    struct phx__post_returns back;  /* what came from it and was turned back */
-    int confirm;            /* it is to be told how many returns of its came */
-    struct phx__ring boxes; /* BOUND ones */
-    struct phx__ring idle;  /* FLOWING ones with nothing under way, oldest first */
-    size_t boxed;           /* bytes of letters in boxes whose peer this is */
-    uint64_t life;          /* no other peer has the same, nor this one when it is reborn */
-    struct phx__waiter *waiters;
-    struct phx__ring room_link, ack_link;
-    int owed, gap; /* an ack; one that reports a gap */
-    int stuck;     /* what came last could not be taken */
-    int hurry;     /* its host waits for an outcome */
-    uint64_t acked_at;
-    size_t ack_bytes; /* taken since the last ack */
-    uint32_t ack_frames;
-    uint64_t ack_at, idle_at;
-    uint64_t gap_next; /* in.next when a gap was reported last ... */
-    uint64_t gap_from; /* ... and when it may be again */
-    struct phx__slices queue; /* in transit to it */
-    uint32_t queued;          /* frames */
-    struct phx__block *tail;
-    uint32_t tail_size;
-};
-
-/* By node, as far as anything was ever sent to or through one. */
-struct phx__post_node {
-    struct phx__post_peer *peer;         /* NULL: nothing to do with it so far */
-    struct phx__post_source *ready; /* as a neighbour: one of its circle, the next to be served */
-};
-
-/* Frames of this size may be kept in the block they were read into, which they pin as a whole. */
-#define PHX__LEND_LEAST 32768u
-
-#define PHX__PEER_OF(link, member) \
-    ((struct phx__post_peer *)(void *)((char *)(link) - offsetof(struct phx__post_peer, member)))
-
-/* or NULL */
-PHX_PRIVATE struct phx__post_peer *phx__post_sched_find(const struct phx__post *p, uint32_t node);
-/* The record of a node, made on first use; NULL: no memory. */
-PHX_PRIVATE struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node);
-/* Its boxes and waiters must have been taken. */
-PHX_PRIVATE void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer);
-/* As a neighbour it is no more: what goes through it must ask again. */
-PHX_PRIVATE void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr);
-/* Lists its flow with its neighbour, if there is something to emit. Cheap. */
-PHX_PRIVATE void phx__post_sched_ready(struct phx__post *p, struct phx__post_peer *peer);
-PHX_PRIVATE void phx__post_sched_retry(struct phx__post *p); /* the strays */
-/* Back to the state of a node never sent to. Its flow must be empty. */
-PHX_PRIVATE void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer);
-/* Sees to it that the timer fires in time. */
-PHX_PRIVATE void phx__post_sched_arm(struct phx__post *p, struct phx__post_peer *peer);
-/* It may have nothing to do for a while: in the end it gives its buffers back. */
-PHX_PRIVATE void phx__post_sched_rest(struct phx__post *p, struct phx__post_peer *peer);
-/* The timer fired: acks, the backstop and idleness; phx__post_sched_arm is up to the caller. */
-PHX_PRIVATE void phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer);
-/* It is owed an ack: soon, or at the end of this step. */
-PHX_PRIVATE void phx__post_sched_owe(struct phx__post *p, struct phx__post_peer *peer, int now);
-PHX_PRIVATE void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer);
-/* Where a frame of at most `size` bytes that goes through here to peer can be written; NULL: nowhere. Then
- * it is queued: 0 or PHX_ENOMEM. */
-PHX_PRIVATE uint8_t *phx__post_sched_room(struct phx__post *p, struct phx__post_peer *peer, size_t size);
-PHX_PRIVATE int phx__post_sched_queued(struct phx__post *p, struct phx__post_peer *peer, uint8_t *at,
-                                 size_t size);
-/* A frame for another node: 0 queued, else why it was dropped. */
-PHX_PRIVATE int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t size,
-                    const struct phx__frame *f);
-
-#endif
-
-/* ======== src/post/box.h ======== */
-/* box.h - part of post: what becomes of messages: where they wait, and how they end. */
-#ifdef PHX_LINES
-#line 1 "src/post/box.h"
-#endif
-#ifndef PHX_POST_BOX_H
-#define PHX_POST_BOX_H
-/* include "post/sched.h" */
-
-/* What phx__post_run will tell, and let go of. */
-struct phx__outcome {
-    uint64_t token; /* 0: only drop the body */
-    int result;
-    struct phx__block *body; /* NULL, or held until the outcome is told */
-    struct phx__multicast *cast;  /* of a member of a cast, to whom the name: */
-    uint64_t to;
-};
-
-/* How many outcomes a message may need: one to tell, one to let its owner's memory go inside a
- * step. */
-PHX_PRIVATE uint32_t phx__post_box_promises(uint64_t token, const struct phx__block *body);
-/* Reserves n more, so that none is ever lost for lack of memory. 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__post_box_promise(struct phx__post *p, uint32_t n);
-/* What was promised comes true in the next phx__post_run. body: NULL if it is not to go yet. cast, if
- * not NULL, has one message less. */
-PHX_PRIVATE void phx__post_box_outcome(struct phx__post *p, uint64_t token, int result,
-                    struct phx__block *body, struct phx__multicast *cast, uint64_t to);
-/* The last messages of a queue are withdrawn, as if they had never been put: of a cast that not all
- * of its members have room for. */
-PHX_PRIVATE void phx__post_box_undo(struct phx__post *p, struct phx__box *b);
-PHX_PRIVATE void phx__post_box_tell(struct phx__post *p);
-
-/* A node's flow takes messages while less than a window is in it; so one of any size goes into an
- * empty one. */
-PHX_PRIVATE int phx__post_box_accepts(const struct phx__post *p, const struct phx__post_peer *peer);
-/* Whether the host may send more there: what waits in boxes counts, too. */
-PHX_PRIVATE int phx__post_box_credit(const struct phx__post *p, const struct phx__post_peer *peer);
-/* Puts a message into the flow to its box's peer. 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__post_box_put(struct phx__post *p, struct phx__box *b, struct phx__message *m);
-/* Something went out of it: those who wait for room are seen to in phx__post_run. */
-PHX_PRIVATE void phx__post_box_check_room(struct phx__post *p, struct phx__post_peer *peer);
-
-/* Whether one more message of this size may join a box in that state; peer: of a BOUND one. */
-PHX_PRIVATE int phx__post_box_box_accepts(const struct phx__post *p, enum phx__box_state state,
-                                      const struct phx__post_peer *peer, size_t size);
-/* Puts a message into the box, or into a new one for its name. 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__post_box_keep(struct phx__post *p, struct phx__box *b, const struct phx__message *m,
-                    uint32_t owner);
-/* A new box for a name that peer has, with nothing in it. NULL: no memory. */
-PHX_PRIVATE struct phx__box *phx__post_box_open(struct phx__post *p, uint64_t name,
-                                            struct phx__post_peer *peer);
-/* Brings a box to where its name is. It may be gone after it. */
-PHX_PRIVATE void phx__post_box_route_box(struct phx__post *p, struct phx__box *b);
-/* An empty box goes, and whoever waited for it may try. */
-PHX_PRIVATE void phx__post_box_close_box(struct phx__post *p, struct phx__box *b);
-/* A message in its peer's flow has ended. */
-PHX_PRIVATE void phx__post_box_landed(struct phx__post *p, struct phx__box *b);
-/* A message came back: nothing more goes to the peer until all that did has ended. */
-PHX_PRIVATE void phx__post_box_gate(struct phx__post *p, struct phx__box *b, int reason);
-/* Puts a message that came back where its order is. 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, int reason);
-/* Boxes for which that is so now go on; after anything that lands messages. */
-PHX_PRIVATE void phx__post_box_open_gates(struct phx__post *p);
-/* Drops what is kept of names to which nothing is under way. */
-PHX_PRIVATE void phx__post_box_close_idle(struct phx__post *p, struct phx__post_peer *peer);
-/* Something must be tried again: at that time, or when some memory may be free; 0: soon. */
-PHX_PRIVATE void phx__post_box_again(struct phx__post *p, uint64_t at);
-PHX_PRIVATE void phx__post_box_retry(struct phx__post *p);
-
-PHX_PRIVATE void phx__post_box_expire_flow(struct phx__post *p, struct phx__post_peer *peer);
-PHX_PRIVATE void phx__post_box_expire_held(struct phx__post *p);
-
-#endif
-
-/* ======== src/post/post.h ======== */
-/* post.h - BRAIN: messages end to end: numbers, acks, order, credit, holding, transit, outcomes. */
-#ifdef PHX_LINES
-#line 1 "src/post/post.h"
-#endif
-#ifndef PHX_POST_POST_H
-#define PHX_POST_POST_H
-/* include "post/multicast.h" */
-/* include "post/box.h" */
 
 struct phx__post_limits {
     size_t max_message, window, hold_bytes;
@@ -2636,37 +2560,132 @@ struct phx__post_limits {
 
 struct phx__post_ops {
     void *ctx;
-    /* Who holds the name now: a node that has not failed, PHX__SELF, or PHX__NONE. */
+    /* The owner of the name: a node that has not failed, PHX__SELF, or PHX__NONE. */
     uint32_t (*owner)(void *ctx, uint64_t name);
-    /* Another number whenever an answer of `owner` may be another, but for nodes that failed. */
+    /* Changes whenever an answer of `owner` may change for another reason than a node's failure. */
     const uint64_t *version;
-    /* The neighbour towards node, or PHX__NONE; *generation changes whenever its link is another
-     * one, so (neighbour, generation) names a TCP stream. */
+    /* The neighbour towards node, or PHX__NONE; *generation changes with its link, so (neighbour,
+     * generation) names a TCP stream. */
     uint32_t (*next)(void *ctx, uint32_t node, uint32_t *generation);
-    /* Queues one whole frame on the link with nbr: head bytes and then body bytes (body_size may be
-     * 0), not copied: both blocks are held as long as needed. 0 or PHX_ENOMEM (nothing was queued).
-     * Only called inside phx__post_sched_pull(nbr). */
-    int (*emit)(void *ctx, uint32_t nbr, struct phx__block *head, const uint8_t *head_data,
-                size_t head_size, struct phx__block *body, const uint8_t *body_data,
-                size_t body_size);
-    /* Sends an ACK as a control frame towards `node`. 0, or it could not be sent (then try
-     * later). */
+    /* Sends an ACK as a control frame towards `node`. 0, or an error: try later. */
     int (*ack)(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
     /* To the application. `message` may call back into post: send, cancel. */
     void (*message)(void *ctx, const struct phx_message *m);
     void (*done)(void *ctx, uint64_t token, int result);
     void (*writable)(void *ctx, uint64_t name);
-    /* Links of this neighbour have something to pull. */
+    /* There is something to pull for links of this neighbour. */
     void (*wants)(void *ctx, uint32_t nbr);
-    /* As owner; *last: the last name up to which that is the answer. 0 or PHX_ENOMEM. */
+    /* As owner; *last: the last name up to which the answer is the same. 0 or PHX_ENOMEM. */
     int (*segment)(void *ctx, uint64_t name, uint32_t *owner, uint64_t *last);
-    /* The outcome for one member of a cast; `left` are to come. */
+    /* The outcome for one member of a multicast; `left` outcomes follow. */
     void (*member)(void *ctx, uint64_t token, uint64_t to, int result, size_t left);
-    /* May be NULL, both. A message of several fragments begins to come, m->data is NULL: memory of the
-     * application's for all of it, or NULL. It is given back by `message` with that data, or by
-     * `abandon`, which is called in phx__post_run and phx__post_free. */
+    /* May be NULL, both. A message of several fragments begins to come, m->data is NULL: returns memory of
+     * the application's for all of it, or NULL. `message` with that data gives it back, or `abandon`, which
+     * is called in phx__post_run and phx__post_free. */
     void *(*begin)(void *ctx, const struct phx_message *m);
     void (*abandon)(void *ctx, void *buffer, size_t size);
+};
+
+/* Something to pull from: the own flow to a node, or the transit queue for it. In at most one circle. */
+struct phx__post_source {
+    struct phx__post_source *prev, *next; /* NULL: in none */
+    struct phx__post_peer *peer;
+    uint32_t nbr; /* whose circle; PHX__NONE: the strays' */
+    int is_transit;
+    size_t served; /* of its quantum */
+};
+
+/* The acks that we send to a peer. */
+struct phx__post_owed {
+    struct phx__ring link; /* in phx__post.acks: now */
+    int owed, gap;         /* an ack; one that reports a gap */
+    int stuck;             /* what came last could not be taken */
+    int hurry;             /* the peer's application waits for an outcome */
+    int confirm;           /* says how many of the peer's returns came */
+    uint64_t at, last_at;
+    size_t bytes;          /* taken since the last ack */
+    uint32_t frames;
+    uint64_t gap_next; /* in.next when a gap was reported last ... */
+    uint64_t gap_from; /* ... and when it may be again */
+};
+
+/* Frames in transit to a peer. */
+struct phx__post_transit {
+    struct phx__post_source source;
+    struct phx__slices queue;
+    uint32_t frames;
+    struct phx__block *tail;
+    uint32_t tail_size;
+};
+
+/* Mailboxes whose owner a peer is. */
+struct phx__post_bound {
+    struct phx__ring bound; /* BOUND ones */
+    struct phx__ring idle;  /* FLOWING ones with nothing under way, oldest first */
+    size_t bytes;           /* queued in all of them */
+};
+
+/* One other node. It never moves. */
+struct phx__post_peer {
+    uint32_t node, timer;
+    uint32_t nbr, generation; /* the stream towards it, or the last one; PHX__NONE: never had one */
+    int routed;               /* nbr leads there now */
+    struct phx__post_source own;
+    struct phx__post_transit transit;
+    struct phx__flow_out out;
+    struct phx__flow_in in;
+    uint64_t in_life; /* the high half of its epochs, plus 1; 0: any, it was never reborn */
+    struct phx__post_returns returns; /* of messages that came from it */
+    struct phx__post_bound boxes;
+    uint64_t life; /* unique among peers, and new after each rebirth */
+    struct phx__waiter *waiters;
+    struct phx__ring room_link; /* in phx__post.rooms */
+    struct phx__post_owed ack;
+    uint64_t idle_at;
+};
+
+/* By node, up to the highest that a message was sent to or through. */
+struct phx__post_node {
+    struct phx__post_peer *peer;    /* NULL: none so far */
+    struct phx__post_source *ready; /* as a neighbour: the source in its circle that is served next */
+};
+
+/* Reported by phx__post_run. */
+struct phx__outcome {
+    uint64_t token; /* 0: only drop the body */
+    int result;
+    struct phx__block *body; /* NULL, or held until the outcome is reported */
+    struct phx__multicast *cast; /* of a member of one: */
+    uint64_t to;
+};
+
+/* A queue with room for all outcomes that were promised. */
+struct phx__post_outcomes {
+    struct phx__outcome *list;
+    uint32_t first, count, capacity;
+    size_t promised;
+};
+
+/* Mailboxes by state; others are listed with their peer. */
+struct phx__post_boxes {
+    struct phx__ring held, local, refused;
+    struct phx__ring opened; /* GATED ones with nothing under way any more */
+    struct phx__ring idle;   /* FLOWING ones with nothing under way, oldest first */
+    uint32_t idle_count;
+    size_t local_bytes; /* queued in LOCAL ones */
+    int look_again;     /* some could not be moved for lack of memory */
+    uint32_t timer;
+    uint64_t expire_at; /* no queued message expires before */
+};
+
+/* Names that wait for room in the store; for an owner; for nothing: phx__post_run tells them. */
+struct phx__post_waiting {
+    struct phx__waiter *room, *owner, *ready;
+};
+
+struct phx__post_counters {
+    uint64_t messages_in, messages_out, retransmitted, duplicates, dropped, frames_out, relayed_frames,
+        relayed_bytes;
 };
 
 struct phx__post {
@@ -2675,42 +2694,235 @@ struct phx__post {
     struct phx__timers *timers;
     struct phx__post_ops ops;
     struct phx__post_limits limits;
+    uint64_t now;                 /* of the call we are in */
     struct phx__post_node *nodes; /* both directions; what costs memory is made on first use */
     uint32_t node_capacity;
     uint32_t *windows; /* by node, as announced; 0: not yet */
     uint32_t window_capacity;
     uint64_t epochs; /* given out since the start */
     uint64_t lives;  /* of peers, too */
-    uint64_t now;    /* of the call we are in */
-    uint32_t hold_timer, again_timer;
-    uint64_t hold_limit_at;         /* no letter in a box expires before */
-    uint32_t last_source;           /* of the last DATA frame: most likely that of the next, too */
-    struct phx__post_store hold;          /* what is sent to each name */
-    struct phx__ring held, local, refused; /* its boxes in these states; others hang on their node */
-    struct phx__ring opened;               /* GATED ones that need not be any more */
-    struct phx__ring idle;                 /* FLOWING ones with nothing under way, oldest first */
-    uint32_t idle_boxes;                   /* how many those are */
-    struct phx__ring acks, rooms;   /* nodes that are owed an ack now; whose flow has room again */
+    uint32_t again_timer;
+    struct phx__ring acks, rooms;   /* peers to which an ack is due; whose flow has room again */
     struct phx__post_source *stray; /* ready, but not listed with a neighbour: no memory */
-    struct phx__waiter *hold_waiters;  /* for room to hold more */
-    struct phx__waiter *name_waiters;  /* for an owner */
-    struct phx__waiter *ready_waiters; /* for nothing: to be told in phx__post_run */
-    int look_again;                    /* boxes could not be moved for lack of memory */
-    struct phx__begun *abandoned;      /* buffers of the host's that it does not know of yet */
-    int unseen;                        /* set by ops.message: nobody was there to be shown it */
-    struct phx__multicast *casts;           /* all that have messages or outcomes to come */
-    struct phx__outcome *outcomes;     /* for phx__post_run, with room for all promised ones */
-    uint32_t outcome_first, outcome_count, outcome_capacity;
-    size_t promised;
-    size_t transit_bytes;
-    struct phx__block *lender;     /* of the frame at hand; NULL: it has to be copied if it is to be kept */
-    uint64_t transit_copied;       /* bytes */
-    size_t local_bytes;   /* of letters in LOCAL boxes */
-    size_t pending_count; /* messages in boxes and flows, empty ones too */
-    size_t pending_bytes; /* accepted from this host and not acknowledged */
-    uint64_t messages_in, messages_out, retransmitted, duplicates, dropped;
-    uint64_t relayed_frames, relayed_bytes;
+    struct phx__post_store store;
+    struct phx__post_boxes boxes;
+    struct phx__post_waiting waiting;
+    struct phx__post_outcomes outcomes;
+    struct {
+        size_t bytes;
+        uint64_t copied;           /* bytes */
+        struct phx__block *lender; /* holds the frame at hand; NULL: it must be copied to be kept */
+    } transit;
+    struct {
+        uint32_t last_source; /* of the last DATA frame: most likely that of the next, too */
+        struct phx__begun *abandoned; /* buffers of the application's that it was not told of yet */
+        int unseen;           /* set by ops.message: nobody was shown the message */
+    } recv;
+    struct {
+        size_t count; /* messages in mailboxes and flows, empty ones too */
+        size_t bytes; /* accepted from this host and not acknowledged */
+    } pending;
+    struct phx__post_counters counters;
 };
+
+#endif
+
+/* ======== src/post/sched.h ======== */
+/* sched.h - what is emitted next: one record per node, and a circle of sources per neighbour. */
+#ifdef PHX_LINES
+#line 1 "src/post/sched.h"
+#endif
+#ifndef PHX_POST_SCHED_H
+#define PHX_POST_SCHED_H
+/* include "post/state.h" */
+
+/* Frames of this size may be kept in the block they were read into, which they pin as a whole. */
+#define PHX__LEND_LEAST 32768u
+
+#define PHX__PEER_OF(link, member) \
+    ((struct phx__post_peer *)(void *)((char *)(link) - offsetof(struct phx__post_peer, member)))
+
+/* The record of a node, or NULL. */
+PHX_PRIVATE struct phx__post_peer *phx__post_sched_find(const struct phx__post *p, uint32_t node);
+/* The same, made on first use; NULL: no memory. */
+PHX_PRIVATE struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node);
+/* Its mailboxes and waiters must have been taken. */
+PHX_PRIVATE void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer);
+/* Back to the state of a node never sent to. Its flow must be empty. */
+PHX_PRIVATE void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer);
+/* What comes from the peer starts over with this epoch. */
+PHX_PRIVATE void phx__post_sched_restart(struct phx__post_peer *peer, uint64_t epoch);
+/* The node is a neighbour no more: what went through it must ask again. */
+PHX_PRIVATE void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr);
+
+/* Something must be tried again: at that time; 0: when some memory may be free. */
+PHX_PRIVATE void phx__post_sched_again(struct phx__post *p, uint64_t at);
+PHX_PRIVATE void phx__post_sched_retry(struct phx__post *p); /* the strays */
+/* Lists a source with its next hop, if it has work and a route. Cheap if it is listed already. */
+PHX_PRIVATE void phx__post_sched_list(struct phx__post *p, struct phx__post_source *s);
+/* Sets the peer's timer to its earliest deadline. */
+PHX_PRIVATE void phx__post_sched_arm(struct phx__post *p, struct phx__post_peer *peer);
+/* The peer may have nothing to do for a while: in the end it gives its buffers back. */
+PHX_PRIVATE void phx__post_sched_rest(struct phx__post *p, struct phx__post_peer *peer);
+/* The peer's timer fired: acks, retransmission, idleness; the caller arms it again. 1: it has been idle. */
+PHX_PRIVATE int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer);
+/* An ack is due to the peer: at the end of this step, or soon. */
+PHX_PRIVATE void phx__post_sched_owe(struct phx__post *p, struct phx__post_peer *peer, int now);
+PHX_PRIVATE void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer);
+
+/* Where a frame of at most `size` bytes in transit to peer can be written; NULL: nowhere. Then
+ * phx__post_sched_queued queues it: 0 or PHX_ENOMEM. */
+PHX_PRIVATE uint8_t *phx__post_sched_room(struct phx__post *p, struct phx__post_peer *peer, size_t size);
+PHX_PRIVATE int phx__post_sched_queued(struct phx__post *p, struct phx__post_peer *peer, uint8_t *at,
+                                       size_t size);
+/* A frame for another node: 0 queued, else why it was dropped. */
+PHX_PRIVATE int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t size,
+                                        const struct phx__frame *f);
+
+/* Appends up to about `budget` bytes of frames whose next hop is nbr to the link's queue, own flows and
+ * transit in turn. Returns the bytes; 0: nothing to send there now. */
+PHX_PRIVATE size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slices *out,
+                                        size_t budget, uint64_t now);
+/* The route to node, or the link behind it, changed: see ops.next. Cheap if it did not. */
+PHX_PRIVATE void phx__post_sched_route(struct phx__post *p, uint32_t node, uint64_t now);
+/* What the node announces as its window. */
+PHX_PRIVATE void phx__post_sched_window(struct phx__post *p, uint32_t node, uint32_t bytes);
+
+#endif
+
+/* ======== src/post/box.h ======== */
+/* box.h - the states of mailboxes, and the outcomes of messages. */
+#ifdef PHX_LINES
+#line 1 "src/post/box.h"
+#endif
+#ifndef PHX_POST_BOX_H
+#define PHX_POST_BOX_H
+/* include "post/sched.h" */
+
+/* How many outcomes a message may need: one to report, one to release its owner's memory inside a step. */
+PHX_PRIVATE uint32_t phx__post_box_promises(uint64_t token, const struct phx__block *body);
+/* Reserves n more, so that none is lost for lack of memory. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__post_box_promise(struct phx__post *p, uint32_t n);
+/* The next phx__post_run reports what was promised. body: NULL if it is not to be dropped yet. cast: of a
+ * member, which ends. */
+PHX_PRIVATE void phx__post_box_outcome(struct phx__post *p, uint64_t token, int result,
+                                       struct phx__block *body, struct phx__multicast *cast, uint64_t to);
+PHX_PRIVATE void phx__post_box_tell(struct phx__post *p);
+
+/* Where a message to a name goes now: into the flow to a peer, or into a mailbox, if there is one. */
+struct phx__post_way {
+    struct phx__box *box;
+    uint32_t owner; /* without peer and box: SELF or NONE */
+    struct phx__post_peer *peer;
+};
+/* 0, PHX_EAGAIN and *waiters is where to wait, or PHX_ENOMEM. */
+PHX_PRIVATE int phx__post_box_find_way(struct phx__post *p, uint64_t name, size_t size,
+                                       struct phx__post_way *way, struct phx__waiter ***waiters);
+PHX_PRIVATE int phx__post_box_submit(struct phx__post *p, struct phx__post_way *way, struct phx__message *m);
+/* Withdraws the last message of a mailbox, as if it had never been sent: of a multicast for which memory
+ * ended. */
+PHX_PRIVATE void phx__post_box_undo(struct phx__post *p, struct phx__box *b);
+/* May the host send more to the peer? What waits in mailboxes counts, too. */
+PHX_PRIVATE int phx__post_box_credit(const struct phx__post *p, const struct phx__post_peer *peer);
+/* Messages left the peer's flow: phx__post_box_run_rooms serves those who wait for room. */
+PHX_PRIVATE void phx__post_box_check_room(struct phx__post *p, struct phx__post_peer *peer);
+PHX_PRIVATE void phx__post_box_run_rooms(struct phx__post *p);
+
+/* Moves a mailbox to where its name is. It may be freed. */
+PHX_PRIVATE void phx__post_box_route(struct phx__post *p, struct phx__box *b);
+/* Frees an empty mailbox; who waits for it may try. */
+PHX_PRIVATE void phx__post_box_remove(struct phx__post *p, struct phx__box *b);
+/* Frees a peer's mailboxes that have nothing under way. */
+PHX_PRIVATE void phx__post_box_close_idle(struct phx__post *p, struct phx__post_peer *peer);
+/* A frame in the peer's flow has ended. */
+PHX_PRIVATE void phx__post_box_landed(struct phx__post *p, struct phx__box *b);
+/* A message came back: nothing more goes to the peer until all that is under way has ended. */
+PHX_PRIVATE void phx__post_box_gate(struct phx__post *p, struct phx__box *b, int reason);
+/* Queues a message that came back, in its order. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, int reason);
+/* Opens the gates that can be, after anything that calls phx__post_box_landed. */
+PHX_PRIVATE void phx__post_box_open_gates(struct phx__post *p);
+PHX_PRIVATE void phx__post_box_retry(struct phx__post *p); /* REFUSED ones */
+PHX_PRIVATE void phx__post_box_expire_flow(struct phx__post *p, struct phx__post_peer *peer);
+PHX_PRIVATE void phx__post_box_expire_held(struct phx__post *p);
+
+/* 0 or PHX_ENOTFOUND; phx__post_run reports the outcome. */
+PHX_PRIVATE int phx__post_box_cancel(struct phx__post *p, uint64_t token);
+/* Owners of names changed: route all mailboxes again. */
+PHX_PRIVATE void phx__post_box_names(struct phx__post *p, uint64_t now);
+/* node failed, left, or came back in another life: what it did not acknowledge goes to the names' owners of
+ * now, or fails. */
+PHX_PRIVATE void phx__post_box_failed(struct phx__post *p, uint32_t node, uint64_t now);
+/* node came back as another incarnation: also what was received of the former one is over. */
+PHX_PRIVATE void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation, uint64_t now);
+/* This node itself has another incarnation now: what was emitted in whole and is not acknowledged fails. */
+PHX_PRIVATE void phx__post_box_rise(struct phx__post *p, uint64_t incarnation, uint64_t now);
+PHX_PRIVATE void phx__post_box_forget(struct phx__post *p, uint32_t node);
+/* This node has left: what is pending ends with PHX_ECLOSED, which is reported at once. */
+PHX_PRIVATE void phx__post_box_close_all(struct phx__post *p, uint64_t now);
+
+#endif
+
+/* ======== src/post/multicast.h ======== */
+/* multicast.h - one message to many names. */
+#ifdef PHX_LINES
+#line 1 "src/post/multicast.h"
+#endif
+#ifndef PHX_POST_MULTICAST_H
+#define PHX_POST_MULTICAST_H
+/* include "post/box.h" */
+
+/* Accepts a message to many: to how many, or an error, and then nothing was accepted. */
+PHX_PRIVATE int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c, uint64_t now);
+
+#endif
+
+/* ======== src/post/recv.h ======== */
+/* recv.h - frames that arrive: messages, acks, transit, and buffers of the application's. */
+#ifdef PHX_LINES
+#line 1 "src/post/recv.h"
+#endif
+#ifndef PHX_POST_RECV_H
+#define PHX_POST_RECV_H
+/* include "post/box.h" */
+
+/* A DATA frame came: the whole frame as received, `frame_size` bytes, and decoded. Delivers, queues for
+ * transit (even back, for a moment; the hop byte bounds that) or drops. 0, or PHX_EPROTO: close the link. */
+PHX_PRIVATE int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_size,
+                                    const struct phx__frame *f, uint64_t now);
+/* The same for a CAST frame. */
+PHX_PRIVATE int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f, uint64_t now);
+/* The first size bytes of a DATA frame came: 0, or the size of its head and where its payload may be read
+ * to. Once that is read: the head again and the payload (NULL: another link was faster). */
+PHX_PRIVATE size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t size,
+                                        struct phx__place *out);
+PHX_PRIVATE void phx__post_recv_placed(struct phx__post *p, const uint8_t *head, size_t size,
+                                       const uint8_t *payload, uint64_t now);
+/* Where the next fragment of a message from this node would go, with no size: 1 or 0. */
+PHX_PRIVATE int phx__post_recv_ahead(const struct phx__post *p, uint32_t from, struct phx__place *out);
+/* An ACK for this node. gap: frame flag PHX__ACK_GAP. */
+PHX_PRIVATE void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap, uint64_t now);
+
+/* The fields that all messages of one frame have in common. */
+PHX_PRIVATE void phx__post_recv_address(const struct phx__post *p, const struct phx__message *m,
+                                        uint32_t source, struct phx_message *out);
+/* Gives a message to the application. */
+PHX_PRIVATE void phx__post_recv_deliver(struct phx__post *p, const struct phx__message *m,
+                                        struct phx_message *out);
+/* Reports the application's buffers that were abandoned. */
+PHX_PRIVATE void phx__post_recv_tell_abandoned(struct phx__post *p);
+
+#endif
+
+/* ======== src/post/post.h ======== */
+/* post.h - BRAIN: messages end to end: numbers, acks, order, credit, mailboxes, transit, outcomes. */
+#ifdef PHX_LINES
+#line 1 "src/post/post.h"
+#endif
+#ifndef PHX_POST_POST_H
+#define PHX_POST_POST_H
+/* include "post/multicast.h" */
+/* include "post/recv.h" */
 
 PHX_PRIVATE int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *ids,
                                struct phx__timers *timers, const struct phx__post_limits *limits,
@@ -2718,82 +2930,17 @@ PHX_PRIVATE int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct
 /* Releases all owned buffers; no outcome is reported. */
 PHX_PRIVATE void phx__post_free(struct phx__post *p);
 
-/* Accepts a message: PHX_ETOOBIG, PHX_EAGAIN, PHX_ENOMEM, PHX_EINVAL (sizes overflow, release with
- * iov_count != 1). Never calls an op but `owner`, `next` and `wants`. */
+/* Accepts a message: PHX_ETOOBIG, PHX_EAGAIN, PHX_ENOMEM, PHX_EINVAL (sizes overflow, release with iov_count
+ * != 1). Never calls an op but `owner`, `next` and `wants`. */
 PHX_PRIVATE int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t now);
-/* Accepts a message to many: how many, or an error, and then nothing was accepted. */
-PHX_PRIVATE int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c, uint64_t now);
-/* 0 or PHX_ENOTFOUND; done comes in phx__post_run. */
-PHX_PRIVATE int phx__post_box_cancel(struct phx__post *p, uint64_t token);
-
-/* Emits up to about `budget` bytes of frames whose next hop is nbr, own flows and transit in turn.
- * Returns the bytes emitted; 0: nothing to send there now. */
-PHX_PRIVATE size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, size_t budget, uint64_t now);
-
-/* A DATA frame came from neighbour nbr: the whole frame as received, `frame_size` bytes, and
- * decoded. Delivers, queues for transit (a copy) or drops. 0, or PHX_EPROTO: close the link. */
-PHX_PRIVATE int phx__post_data(struct phx__post *p, uint32_t nbr, const uint8_t *frame,
-                               size_t frame_size, const struct phx__frame *f, uint64_t now);
-/* Of a DATA frame the first size bytes have come: 0, or the size of its head and where its payload may be
- * put. Then, when it is there, the head again and the payload (NULL: the place was overtaken). */
-PHX_PRIVATE size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t size,
-                                   struct phx__place *out);
-/* Where the next fragment of a message from this node would go, with no size: 1 or 0. */
-PHX_PRIVATE int phx__post_recv_ahead(const struct phx__post *p, uint32_t from, struct phx__place *out);
-PHX_PRIVATE void phx__post_recv_placed(struct phx__post *p, const uint8_t *head, size_t size,
-                                  const uint8_t *payload, uint64_t now);
-/* A CAST frame, as phx__post_data. */
-PHX_PRIVATE int phx__post_multicast_data(struct phx__post *p, uint32_t nbr, const struct phx__frame *f,
-                                    uint64_t now);
-/* An ACK for this node. gap: frame flag PHX__ACK_GAP. */
-PHX_PRIVATE void phx__post_ack(struct phx__post *p, const struct phx__ack *a, int gap,
-                               uint64_t now);
-/* The route to node, or the link behind it, changed: see ops.next. Cheap if it did not. */
-PHX_PRIVATE void phx__post_sched_route(struct phx__post *p, uint32_t node, uint64_t now);
-/* The names' owners changed somehow: look again at what is held. */
-PHX_PRIVATE void phx__post_box_names(struct phx__post *p, uint64_t now);
-/* node failed, left, or came back in another life: what it did not acknowledge goes to the names'
- * owners of now, or fails. */
-PHX_PRIVATE void phx__post_box_failed(struct phx__post *p, uint32_t node, uint64_t now);
-/* The node came back as another incarnation: also what was received of the former one is over. */
-PHX_PRIVATE void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation,
-                                  uint64_t now);
-/* This very node has another incarnation now, and goes on: what has left in whole without an answer fails. */
-PHX_PRIVATE void phx__post_box_rise(struct phx__post *p, uint64_t incarnation, uint64_t now);
-PHX_PRIVATE void phx__post_box_forget(struct phx__post *p, uint32_t node);
-/* What the node announces as its window. */
-PHX_PRIVATE void phx__post_sched_window(struct phx__post *p, uint32_t node, uint32_t bytes);
-/* Once or twice a step: local messages, outcomes, on_writable, acks that are due. 1: more is
- * waiting. */
+/* Once or twice a step: local messages, outcomes, on_writable, acks that are due. 1: more is waiting. */
 PHX_PRIVATE int phx__post_run(struct phx__post *p, uint64_t now);
-/* Sends all acks that are owed, also those that could wait: this node is about to leave. */
-PHX_PRIVATE void phx__post_settle(struct phx__post *p, uint64_t now);
-/* This node has left: what is pending ends with PHX_ECLOSED, and that is told. */
-PHX_PRIVATE void phx__post_box_close(struct phx__post *p, uint64_t now);
 /* Has phx__post_run something to do already? */
 PHX_PRIVATE int phx__post_ready(const struct phx__post *p);
 /* PHX__TIMER_POST (node) and PHX__TIMER_POST_HOLD (0: time limits, 1: try again) fired. */
 PHX_PRIVATE void phx__post_due(struct phx__post *p, int kind, uint32_t node, uint64_t now);
-
-/* For multicast.c: where a message to a name goes now, which is into the flow to a peer, or into a box,
- * which may be there already. */
-struct phx__post_way {
-    struct phx__box *box;
-    uint32_t owner; /* without peer and box: SELF or NONE */
-    struct phx__post_peer *peer;
-};
-/* 0, PHX_EAGAIN and *waiters is where to wait, or PHX_ENOMEM. */
-PHX_PRIVATE int phx__post_find_way(struct phx__post *p, uint64_t name, size_t size,
-                                   struct phx__post_way *way, struct phx__waiter ***waiters);
-PHX_PRIVATE int phx__post_go(struct phx__post *p, struct phx__post_way *way, struct phx__message *m);
-/* For post.c: a part for the message whose first fragment this is; 0: no memory. The part's message has been
- * shown. What was abandoned is told. */
-PHX_PRIVATE int phx__post_recv_open(struct phx__post *p, struct phx__post_peer *peer,
-                               const struct phx__data *d);
-PHX_PRIVATE void phx__post_recv_shown(struct phx__flow_in *in);
-PHX_PRIVATE void phx__post_recv_tell_abandoned(struct phx__post *p);
-/* The DATA frame that a line of a CAST stands for came. */
-PHX_PRIVATE void phx__post_fragment(struct phx__post *p, const struct phx__data *d, int flags);
+/* Sends all acks that are owed, also those that could wait: this node is about to leave. */
+PHX_PRIVATE void phx__post_settle(struct phx__post *p, uint64_t now);
 
 #endif
 
@@ -2840,7 +2987,7 @@ struct phx__link {
     uint8_t dialer;
     uint8_t queued;            /* in phx's list of links to write */
     uint8_t more;     /* the last read filled its buffer: there may be more */
-    uint8_t stranger; /* came in through a listener and has not proved anything yet */
+    uint8_t unauthenticated; /* came in through a listener and has not proved anything yet */
     uint8_t refused;  /* the reason came from the peer */
     uint8_t full;     /* the last write was cut short: wait for PHX_WRITE */
     uint8_t secure;   /* over TLS */
@@ -2932,7 +3079,7 @@ struct phx__link_set {
     /* Where the next fragment of a large message from this node would go: 1 and *out, with no size, held; or
      * 0. */
     int (*ahead)(void *ctx, struct phx__link *l, uint32_t from, struct phx__place *out);
-    /* Room for about budget bytes of data: call phx__link_emit. Returns what was emitted. */
+    /* Appends about budget bytes of data frames to l->out. Returns how many bytes. */
     size_t (*pull)(void *ctx, struct phx__link *l, size_t budget);
     /* Something waits to be written. */
     void (*wants)(void *ctx, struct phx__link *l);
@@ -2973,10 +3120,6 @@ PHX_PRIVATE int phx__link_control(struct phx__link_set *s, struct phx__link *l, 
                                   struct phx__writer *w);
 PHX_PRIVATE int phx__link_control_end(struct phx__link_set *s, struct phx__link *l,
                                       const struct phx__writer *w);
-/* Queues a data frame; only inside pull. 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__link_emit(struct phx__link_set *s, struct phx__link *l,
-                               struct phx__block *head, const uint8_t *head_data, size_t head_size,
-                               struct phx__block *body, const uint8_t *body_data, size_t body_size);
 PHX_PRIVATE size_t phx__link_queued(const struct phx__link *l);
 /* What the world should watch it for. */
 PHX_PRIVATE int phx__link_events(const struct phx__link *l);
@@ -2998,81 +3141,553 @@ PHX_PRIVATE int phx__link_place_read_on(struct phx__link_set *s, struct phx__lin
 
 #endif
 
-/* ======== src/node/state.h ======== */
-/* state.h - the node itself; only phx*.c may know it. */
+/* ======== src/node/base.h ======== */
+/* base.h - what all files of the node use: text, log, peers, frames to a neighbour, own addresses. */
 #ifdef PHX_LINES
-#line 1 "src/node/state.h"
+#line 1 "src/node/base.h"
 #endif
-#ifndef PHX_NODE_STATE_H
-#define PHX_NODE_STATE_H
-/* include "names/lost.h" */
-/* include "dial/dial.h" */
+#ifndef PHX_NODE_BASE_H
+#define PHX_NODE_BASE_H
 /* include "link/link.h" */
-/* include "detect/detect.h" */
-/* include "names/names.h" */
-/* include "os/os.h" */
-/* include "post/post.h" */
-/* include "route/route.h" */
+
+/* ---- Text ------------------------------------------------------------------------------------ */
+
+/* Text for people, at most capacity bytes with the final NUL. */
+struct phx__text {
+    char *out;
+    size_t capacity, size; /* size: of the whole text, also where it did not fit */
+};
+PHX_PRIVATE void phx__node_text_begin(struct phx__text *t, char *out, size_t capacity);
+/* In a format %s is a string and %u a uint64_t; nothing else. */
+PHX_PRIVATE void phx__node_text_put(struct phx__text *t, const char *format, ...);
+PHX_PRIVATE int phx__node_text_end(const struct phx__text *t); /* how long it is, like snprintf */
+PHX_PRIVATE const char *phx__node_state_text(enum phx_state state);
+/* One line to the host, but only within a step. */
+PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
+
+/* ---- Peers ----------------------------------------------------------------------------------- */
+
+/* What the node keeps of each other node beside the rooms' own arrays. */
+struct phx__peer {
+    uint64_t life;         /* incarnation + 1, as last seen; 0: none yet */
+    uint32_t link;         /* slot of the link that is up, or PHX__NONE */
+    uint32_t card_version; /* as last given to names, dial and post; 0: none of this life */
+    uint32_t via;          /* the last next hop */
+    uint32_t history;      /* index in phx__peers.history + 1; 0: none */
+};
+
+/* ... and of those with which something was amiss. */
+struct phx__history {
+    uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
+    int lost_error;             /* why the link was lost */
+    uint32_t node;              /* whose */
+};
+
+struct phx__peers {
+    struct phx__peer *at; /* by node */
+    uint32_t capacity;
+    struct phx__history *history;
+    uint32_t history_count, history_capacity;
+};
+
+PHX_PRIVATE int phx__node_peer(phx *p, uint32_t node); /* makes room in peers; 0 or PHX_ENOMEM */
+PHX_PRIVATE void phx__node_forget_peer(phx *p, uint32_t node);
+PHX_PRIVATE void phx__node_peers_free(phx *p);
+/* What was amiss with this node; NULL: nothing. The same, made if there was nothing; NULL: no memory. */
+PHX_PRIVATE struct phx__history *phx__node_history(const phx *p, uint32_t node);
+PHX_PRIVATE struct phx__history *phx__node_note_history(phx *p, uint32_t node);
+PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
+
+/* ---- Links and frames ------------------------------------------------------------------------ */
+
+/* Frames that are repeated, or can be missed, are not added to a queue of this many bytes. */
+#define PHX__NODE_LONG_QUEUE 262144u
+
+PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
+PHX_PRIVATE int phx__node_serves(const phx *p, const struct phx__link *l); /* is it that link of its peer? */
+/* The first link from *slot on, closed or not, and *slot is the one after it; NULL: none is left. */
+PHX_PRIVATE struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot);
+/* Closes the link when its turn to write comes, which is in this step: a room that goes through its
+ * neighbours must not lose one of them meanwhile. */
+PHX_PRIVATE void phx__node_break(phx *p, struct phx__link *l);
+/* A writer for one control frame of at most `size` bytes to this neighbour (PHX__NONE: to nobody), and the
+ * link that it goes to; NULL: there is none, or no memory. Then the end of that frame. A frame that is lost
+ * there for lack of memory would leave the neighbour with a wrong picture: the link breaks, and its successor
+ * starts with everything. */
+PHX_PRIVATE struct phx__link *phx__node_send_begin(phx *p, uint32_t nbr, size_t size,
+                                                   struct phx__writer *w);
+PHX_PRIVATE void phx__node_send_end(phx *p, struct phx__link *l, const struct phx__writer *w);
+/* For brains. The next hop towards this id, or PHX__NONE. Queues a frame for this neighbour (PHX__NONE:
+ * nobody); its writer has room for the largest of its type. Unless it is urgent, it is not added to a long
+ * queue. 1 if there was a link to queue it on. */
+PHX_PRIVATE uint32_t phx__node_next(void *ctx, const struct phx_id *id);
+PHX_PRIVATE int phx__node_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
+
+/* ---- Addresses ------------------------------------------------------------------------------- */
+
+/* What a node's card says, at most PHX__CARD_ADDRESSES of them: how many. */
+PHX_PRIVATE uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out);
+
+#endif
+
+/* ======== src/node/keys.h ======== */
+/* keys.h - BRAIN: the node's keys, where it may speak, random bytes for nonces, limits of log lines. */
+#ifdef PHX_LINES
+#line 1 "src/node/keys.h"
+#endif
+#ifndef PHX_NODE_KEYS_H
+#define PHX_NODE_KEYS_H
+/* include "base/ratelimit.h" */
+
+#define PHX__NODE_KEYS 2u
+struct phx__node_key {
+    uint8_t *data;
+    size_t size;
+};
+struct phx__node_keys_ops {
+    void *ctx;
+    /* These are the keys, and stay where they are, until the next call. The others return 0 or why not. */
+    void (*changed)(void *ctx, const struct phx__node_key *keys, uint32_t count);
+    int (*open_tls)(void *ctx, int files); /* with the host's certificate files, or without */
+    int (*local)(void *ctx, int handle, struct phx_address *out); /* our end of a stream */
+    int (*random)(void *ctx, void *out, size_t size);
+};
+struct phx__node_keys {
+    struct phx__mem *mem;
+    struct phx__node_keys_ops ops;
+    struct phx__node_key at[PHX__NODE_KEYS]; /* the first is used, all are accepted */
+    uint32_t count;                          /* 0: the empty key */
+    int insecure, tls;           /* as in struct phx_config */
+    int has_tls, has_files;      /* TLS is ready; with files */
+    struct phx__ratelimit lines; /* of the log, by peer and reason */
+    uint8_t pool[512];           /* random bytes; to ask the system for each nonce costs three calls */
+    size_t pool_left;
+};
+/* A connection that ends before it was a link. */
+struct phx__node_keys_end {
+    const struct phx_address *peer;
+    const char *why;      /* more about the reason, or NULL */
+    int dialer, unauthenticated; /* we dialled; it was accepted and has not proved anything */
+};
+
+/* No keys yet. PHX_ENOMEM. */
+PHX_PRIVATE int phx__node_keys_init(struct phx__node_keys *k, struct phx__mem *mem, int insecure, int tls,
+                                    uint64_t salt, const struct phx__node_keys_ops *ops);
+PHX_PRIVATE void phx__node_keys_free(struct phx__node_keys *k);
+/* Replaces all keys: 0, or PHX_EINVAL, PHX_EKEYSIZE, PHX_ENOMEM and nothing changes. */
+PHX_PRIVATE int phx__node_keys_set(struct phx__node_keys *k, const struct phx_key *keys, uint32_t count);
+/* Makes TLS ready, at the start for files and cfg.tls, and at its first use: 0, PHX_ENOKEY, or why not. */
+PHX_PRIVATE int phx__node_keys_open_tls(struct phx__node_keys *k, int files);
+PHX_PRIVATE int phx__node_keys_tls(struct phx__node_keys *k);
+PHX_PRIVATE int phx__node_keys_wants_tls(const struct phx__node_keys *k, const struct phx_address *a);
+/* May this node speak there? */
+PHX_PRIVATE int phx__node_keys_is_secure(const struct phx__node_keys *k, const struct phx_address *a);
+/* May it take this stream of the host's, spoken over TLS or not? 0 or PHX_EINSECURE. */
+PHX_PRIVATE int phx__node_keys_may_adopt(struct phx__node_keys *k, int handle, int secure);
+/* At most sizeof pool bytes: 0 or why not. */
+PHX_PRIVATE int phx__node_keys_random(struct phx__node_keys *k, void *out, size_t size);
+/* May this end be logged? The number of those like it that were not logged before, or -1: no. */
+PHX_PRIVATE int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_keys_end *end,
+                                           int reason, uint64_t now);
+/* The same of a dial that did not become a connection. */
+PHX_PRIVATE int64_t phx__node_keys_may_log_dial(struct phx__node_keys *k, const struct phx_address *to,
+                                                int reason, uint64_t now);
+
+#endif
+
+/* ======== src/node/samehost.h ======== */
+/* samehost.h - BRAIN: when processes of one host are linked by a UNIX socket in place of TCP. */
+#ifdef PHX_LINES
+#line 1 "src/node/samehost.h"
+#endif
+#ifndef PHX_NODE_SAMEHOST_H
+#define PHX_NODE_SAMEHOST_H
+/* include "base/id.h" */
+
+struct phx__node_samehost {
+    int enabled;           /* 0 or 1 */
+    uint32_t wanted, told; /* bits of listeners: their companion is to be opened; why it was not is logged */
+};
+
+PHX_PRIVATE void phx__node_samehost_init(struct phx__node_samehost *s, int enabled);
+PHX_PRIVATE void phx__node_samehost_add(struct phx__node_samehost *s, uint32_t listener); /* below 32 */
+/* Is a companion of this listener to be opened? */
+PHX_PRIVATE int phx__node_samehost_wants(const struct phx__node_samehost *s, uint32_t listener);
+/* That was tried, and this is the result. 1: log the error. *again: when to try once more, or UINT64_MAX. */
+PHX_PRIVATE int phx__node_samehost_tried(struct phx__node_samehost *s, uint32_t listener, int err,
+                                         int can_log, uint64_t now, uint64_t *again);
+/* Is the way within this host to be tried before TCP? */
+PHX_PRIVATE int phx__node_samehost_may_dial(const struct phx__node_samehost *s, const struct phx_address *to);
+/* A dialled link within this host was closed for this reason: may TCP lead to another node? */
+PHX_PRIVATE int phx__node_samehost_is_doubtful(const struct phx_address *to, int reason);
+
+#endif
+
+/* ======== src/node/addr.h ======== */
+/* addr.h - BRAIN: the addresses of this node: what its host told, and what its links teach. */
+#ifdef PHX_LINES
+#line 1 "src/node/addr.h"
+#endif
+#ifndef PHX_NODE_ADDR_H
+#define PHX_NODE_ADDR_H
+/* include "wire/wire.h" */
+
+struct phx__node_addr_ops {
+    void *ctx;
+    const struct phx_address *(*listener)(void *ctx, uint32_t i); /* where it listens; NULL: no more */
+    void (*moved)(void *ctx);                                     /* it is in a network that is new to it */
+    void (*agreed)(void *ctx, const struct phx_address *a);       /* two peers see it there, which is new */
+};
+/* A link that has come up. */
+struct phx__node_addr_link {
+    const struct phx_id *id;            /* of the peer */
+    const struct phx_address *peer;     /* the other end */
+    const struct phx_address *observed; /* our end, as the peer sees it */
+    int dialer, secure, same_host;      /* we dialled; over TLS; within this host */
+};
+struct phx__observation {
+    struct phx_id by;            /* the peer */
+    struct phx_address from, at; /* the peer's address; where it sees us, as one of our addresses */
+};
+struct phx__node_addr {
+    struct phx__node_addr_ops ops;
+    struct phx_address at[PHX__CARD_ADDRESSES]; /* what others are told */
+    uint8_t count, learnt, changed;             /* learnt: bits of at, which give way */
+    uint64_t here[32];                          /* hashes of our ends of links, a ring */
+    struct phx__observation observation[8];     /* not agreed upon, a ring */
+    uint32_t here_count, observation_next;
+};
+
+PHX_PRIVATE void phx__node_addr_init(struct phx__node_addr *a, const struct phx__node_addr_ops *ops);
+/* The host's word: 1 if it is new, 0 if not, PHX_ELIMIT. */
+PHX_PRIVATE int phx__node_addr_add(struct phx__node_addr *a, const struct phx_address *at);
+/* Can this link teach nothing? Then our end of it need not be found out. */
+PHX_PRIVATE int phx__node_addr_is_idle(const struct phx__node_addr *a, const struct phx__node_addr_link *l);
+/* here: our end of the link. 1: others are to be told of a new address. */
+PHX_PRIVATE int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__node_addr_link *l,
+                                     const struct phx_address *here);
+
+#endif
+
+/* ======== src/node/handover.h ======== */
+/* handover.h - BRAIN: names given to another node: the giver asks until it sees them taken. */
+#ifdef PHX_LINES
+#line 1 "src/node/handover.h"
+#endif
+#ifndef PHX_NODE_HANDOVER_H
+#define PHX_NODE_HANDOVER_H
+/* include "base/timer.h" */
+/* include "wire/wire.h" */
+
+struct phx__node_handover_ops {
+    void *ctx;
+    /* The next hop towards this id, or PHX__NONE. */
+    uint32_t (*way)(void *ctx, const struct phx_id *id);
+    /* Queues a frame for this neighbour (PHX__NONE: nobody); its writer has room for the largest of its type.
+     * Unless it is urgent, it is not added to a long queue. 1 if there was a link to queue it on. */
+    int (*send)(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
+    /* 1, and which life of a node is known, and its number; or 0. */
+    int (*life)(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t *seq);
+    /* The first stretch of *range that `node` holds by one claim of an epoch up to this: 1 and *out, 0, or
+     * PHX_ENOMEM. */
+    int (*held)(void *ctx, uint32_t node, const struct phx_range *range, uint64_t epoch,
+                struct phx_range *out);
+    void (*release)(void *ctx, const struct phx_range *range);
+    /* Assumes the names and tells the host, which may call anything. 0: this node takes no more. */
+    int (*take)(void *ctx, const struct phx_range *range, const struct phx_id *giver);
+    void (*end)(void *ctx, uint32_t ranges); /* so many ranges have lost their heir */
+};
+struct phx__node_handover_item {
+    struct phx_range range;
+    struct phx_id heir;
+    uint64_t epoch;    /* the highest known when the names were given away */
+    uint64_t at, wait; /* when the heir is asked again, and how long after that */
+};
+struct phx__node_handover {
+    struct phx__mem *mem;
+    struct phx__ids *ids;
+    struct phx__timers *timers;
+    struct phx__node_handover_ops ops;
+    int hop_limit, relay;
+    struct phx__node_handover_item *at; /* the oldest first */
+    uint32_t count, capacity;
+    uint32_t timer;
+};
+
+/* 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__node_handover_init(struct phx__node_handover *h, struct phx__mem *mem,
+                                        struct phx__ids *ids, struct phx__timers *timers, int hop_limit,
+                                        int relay, const struct phx__node_handover_ops *ops);
+PHX_PRIVATE void phx__node_handover_free(struct phx__node_handover *h);
+/* This node holds the range by claims up to this epoch, and gives it to the heir: 0, PHX_ENOTFOUND (it does
+ * not hold all), PHX_ESTATE (some goes to another), PHX_ELIMIT, PHX_ENOMEM. */
+PHX_PRIVATE int phx__node_handover_give(struct phx__node_handover *h, struct phx_range range, uint32_t heir,
+                                        uint64_t epoch, uint64_t now);
+/* Cuts off *rest, up to and with it, the next stretch that is not being handed to this heir (NULL: to
+ * nobody): 1 and *out, or 0. */
+PHX_PRIVATE int phx__node_handover_next(const struct phx__node_handover *h, const struct phx_id *heir,
+                                        struct phx_range *rest, struct phx_range *out);
+/* Names have changed. The timer fired. */
+PHX_PRIVATE void phx__node_handover_names(struct phx__node_handover *h, uint64_t now);
+PHX_PRIVATE void phx__node_handover_due(struct phx__node_handover *h, uint64_t now);
+/* Releases all own names but those that are being handed. */
+PHX_PRIVATE void phx__node_handover_release(struct phx__node_handover *h);
+PHX_PRIVATE void phx__node_handover_gone(struct phx__node_handover *h, uint32_t node); /* failed or left */
+PHX_PRIVATE void phx__node_handover_end(struct phx__node_handover *h); /* hands no more: releases all */
+/* 0 or PHX_EPROTO. */
+PHX_PRIVATE int phx__node_handover_on_hand(struct phx__node_handover *h, const struct phx__frame *f);
+
+#endif
+
+/* ======== src/node/suspect.h ======== */
+/* suspect.h - BRAIN: what travels for failure detection: rumours of silence, and probes. */
+#ifdef PHX_LINES
+#line 1 "src/node/suspect.h"
+#endif
+#ifndef PHX_NODE_SUSPECT_H
+#define PHX_NODE_SUSPECT_H
+/* include "base/rnd.h" */
+/* include "wire/wire.h" */
+
+struct phx__node_suspect_ops {
+    void *ctx;
+    uint32_t (*way)(void *ctx, const struct phx_id *id); /* way, send, life: as in handover.h */
+    int (*send)(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
+    int (*life)(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t *seq);
+    uint32_t (*neighbours)(void *ctx, const uint32_t **nodes); /* how many; valid until the next call */
+    int (*is_busy)(void *ctx, uint32_t nbr); /* it has announced a pause */
+    int (*is_adjacent)(void *ctx, uint32_t nbr, uint32_t other); /* has it a link with the other? */
+    /* This accuser says that the node is silent: 1 if that is taken seriously. A sign of life came. */
+    int (*accuse)(void *ctx, uint32_t node, uint32_t accuser);
+    void (*alive)(void *ctx, uint32_t node);
+    void (*refute)(void *ctx, uint32_t nbr, const struct phx__request *q); /* a new own number, for nbr too */
+};
+struct phx__node_suspect_rumour { /* the last one about a node */
+    uint64_t incarnation, at; /* about which life, when */
+    uint32_t seq;
+    uint32_t node;
+};
+struct phx__node_suspect {
+    struct phx__mem *mem;
+    struct phx__ids *ids;
+    struct phx__rnd *rnd;
+    const struct phx_detector *limits;
+    struct phx__node_suspect_ops ops;
+    int hop_limit, relay;
+    struct phx__node_suspect_rumour *at;
+    uint32_t count, capacity;
+    struct phx__map places; /* node -> its place in at */
+};
+
+/* *limits may change. */
+PHX_PRIVATE void phx__node_suspect_init(struct phx__node_suspect *s, struct phx__mem *mem,
+                                        struct phx__ids *ids, struct phx__rnd *rnd,
+                                        const struct phx_detector *limits, int hop_limit, int relay,
+                                        const struct phx__node_suspect_ops *ops);
+PHX_PRIVATE void phx__node_suspect_free(struct phx__node_suspect *s);
+/* A link with this node is silent: tells all. */
+PHX_PRIVATE void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t node, uint64_t now);
+/* The node is lost: asks others whether they reach it. */
+PHX_PRIVATE void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t node);
+/* Frames from this neighbour: 0 or PHX_EPROTO. */
+PHX_PRIVATE int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from,
+                                             const struct phx__frame *f, uint64_t now);
+PHX_PRIVATE int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from,
+                                           const struct phx__frame *f);
+/* An entry is about to be taken in while somebody is suspected: it may refute that. */
+PHX_PRIVATE void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__entry *e);
+PHX_PRIVATE void phx__node_suspect_forget(struct phx__node_suspect *s, uint32_t node);
+
+#endif
+
+/* ======== src/node/trace.h ======== */
+/* trace.h - BRAIN: phx_trace: questions to the nodes on a way, and their answers. */
+#ifdef PHX_LINES
+#line 1 "src/node/trace.h"
+#endif
+#ifndef PHX_NODE_TRACE_H
+#define PHX_NODE_TRACE_H
+/* include "base/timer.h" */
+/* include "wire/wire.h" */
+
+struct phx__node_trace_ops {
+    void *ctx;
+    uint32_t (*way)(void *ctx, const struct phx_id *id); /* way, send: as in handover.h */
+    int (*send)(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
+    int (*random)(void *ctx, uint64_t *out); /* 0, or no random numbers are to be had */
+    int (*distance)(void *ctx, uint32_t node); /* hops, PHX__UNREACHABLE, or -1: not known */
+    int (*why)(void *ctx, uint32_t node); /* there is no link with it; 0: there is, or it is this node */
+    void (*done)(void *ctx, const struct phx_trace *t); /* tells the host, which may call anything */
+};
+struct phx__node_trace_item {
+    struct phx_id target;
+    uint64_t token, key;
+    uint64_t until;   /* the end of the wait; UINT64_MAX: not begun */
+    int why;          /* why there is no own link with the target; 0: there is one */
+    uint32_t asked;   /* hops 1..asked are asked about */
+    uint32_t end;     /* the hop where the way ends; 0: not known yet */
+    int result;       /* with end */
+    struct phx_hop *hops; /* hop_limit of them */
+    uint64_t *sent_at;    /* as many, behind them in the same block */
+};
+struct phx__node_trace {
+    struct phx__mem *mem;
+    struct phx__ids *ids;
+    struct phx__timers *timers;
+    struct phx__node_trace_ops ops;
+    uint32_t hop_limit;
+    int relay;
+    struct phx__node_trace_item *at;
+    uint32_t count, capacity;
+    uint32_t timer;
+    uint64_t paid; /* when the answers given to others are paid for */
+};
+
+/* 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__node_trace_init(struct phx__node_trace *t, struct phx__mem *mem, struct phx__ids *ids,
+                                     struct phx__timers *timers, uint32_t hop_limit, int relay,
+                                     const struct phx__node_trace_ops *ops);
+PHX_PRIVATE void phx__node_trace_free(struct phx__node_trace *t);
+/* The next step begins it: 0, PHX_ENOTFOUND, PHX_ELIMIT, PHX_EIO, PHX_ENOMEM. */
+PHX_PRIVATE int phx__node_trace_add(struct phx__node_trace *t, const struct phx_id *target, uint64_t token,
+                                    uint64_t now);
+PHX_PRIVATE void phx__node_trace_due(struct phx__node_trace *t, uint64_t now); /* the timer fired */
+/* A frame from this neighbour: 0 or PHX_EPROTO. */
+PHX_PRIVATE int phx__node_trace_on_trace(struct phx__node_trace *t, uint32_t from,
+                                         const struct phx__frame *f, uint64_t now);
+PHX_PRIVATE void phx__node_trace_end(struct phx__node_trace *t); /* this node has left */
+
+#endif
+
+/* ======== src/node/links.h ======== */
+/* links.h - the node's connections: listeners, dials, one link per pair, reading and writing. */
+#ifdef PHX_LINES
+#line 1 "src/node/links.h"
+#endif
+#ifndef PHX_NODE_LINKS_H
+#define PHX_NODE_LINKS_H
+/* include "link/link.h" */
+
+#include <poll.h>
 
 #define PHX__LISTENERS 8u
-#define PHX__LISTENER_SLOT \
-    0x80000000u /* handle map values: this bit and an index, PHX__LISTENERS more for the companion, or a
-                   link slot */
+/* Values of phx__links.handles: a link's slot; or this bit and an index in phx__listeners.at. */
+#define PHX__LISTENER_SLOT 0x80000000u
 
 struct phx__listener {
     int handle;
-    uint8_t paused; /* not watched: no descriptors, or too many strangers */
-    uint8_t wanted; /* of near: not there yet, and to be tried again */
+    uint8_t paused; /* not watched: no descriptors, or too many links that are not authenticated */
     struct phx_address address;
 };
 
-struct phx__deferred_dial { /* an attempt that waits for cfg.dial to be asked, or to go on by TCP */
+struct phx__listeners {
+    struct phx__listener at[2 * PHX__LISTENERS]; /* behind: their companions, handle -1: none */
+    int count;
+    uint32_t timer; /* paused listeners look again */
+};
+
+/* A dial that cannot be made while `dial` asks for it: cfg.dial is to be called, or TCP to be tried. */
+struct phx__deferred_dial {
     uint32_t attempt; /* PHX__NONE: given up meanwhile */
     uint32_t expect;
     struct phx_address to;
 };
 
-struct phx__handover { /* names on their way to another node; see handover.c */
-    struct phx_range range;
-    struct phx_id heir;
-    uint64_t epoch;    /* the highest known when they were given away */
-    uint64_t at, wait; /* when the heir is asked again, and how long after that */
+struct phx__links {
+    struct phx__link **at; /* by slot; NULL: free */
+    uint32_t size, capacity, up;
+    uint32_t unauthenticated; /* links that were accepted and have not proved anything yet */
+    uint32_t generation;      /* of the link that came up last */
+    uint32_t *writers;        /* slots with something to write; room for twice all slots */
+    uint32_t writer_count, writer_capacity;
+    uint32_t *closed; /* slots to free at the end of the step */
+    uint32_t closed_count, closed_capacity;
+    struct phx__deferred_dial *deferred; /* emptied within the step */
+    uint32_t deferred_count, deferred_capacity;
+    struct phx__map handles;        /* handle -> slot or listener */
+    uint32_t last_ready, predicted; /* slot of the link that was ready last; right predictions in a row */
+    uint64_t waited_at;             /* when the last wait() was called */
 };
 
-struct phx__tracing { /* a way that is being followed; see trace.c */
-    struct phx_id target;
-    uint64_t token, key;
-    uint64_t until;   /* no longer waited for after it */
-    int why;          /* why there is no own link with the target; 0: there is one */
-    uint32_t asked;   /* hops 1..asked are asked about */
-    uint32_t end;     /* the hop where the way ends; 0: not known yet */
-    uint32_t answers; /* of hops 1..asked */
-    int result;       /* with end */
-    struct phx_hop *hops; /* cfg.hop_limit of them */
-    uint64_t *sent_at;    /* as many, behind them in the same block */
+PHX_PRIVATE int phx__node_links_open(phx *p);
+PHX_PRIVATE void phx__node_links_shut(phx *p); /* closes all, when the node is freed; then their memory */
+PHX_PRIVATE void phx__node_links_free(phx *p);
+
+PHX_PRIVATE int phx__node_links_listen(phx *p, struct phx_address *a);
+PHX_PRIVATE void phx__node_links_resume_listeners(phx *p);
+/* Opens the companion of a listener for processes of this host, if it is wanted. */
+PHX_PRIVATE void phx__node_links_open_companion(phx *p, int listener);
+/* What a link that has come up teaches of own addresses. */
+PHX_PRIVATE void phx__node_links_learn_address(phx *p, const struct phx__link *l);
+
+/* For dial. */
+PHX_PRIVATE int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect,
+                                     const struct phx_address *to);
+PHX_PRIVATE void phx__node_links_abandon(void *ctx, uint32_t attempt);
+PHX_PRIVATE void phx__node_links_dial_deferred(phx *p);
+PHX_PRIVATE int phx__node_links_adopt(phx *p, int handle, int dialer, int secure);
+
+/* Reads what is ready: wait() tells, or the host has told. */
+PHX_PRIVATE void phx__node_links_wait(phx *p);
+PHX_PRIVATE void phx__node_links_given(phx *p, const struct pollfd *fds, int n);
+PHX_PRIVATE void phx__node_links_write(phx *p);
+PHX_PRIVATE int phx__node_links_can_write(const phx *p); /* is a write to be tried in the next step? */
+PHX_PRIVATE void phx__node_links_due(phx *p, uint32_t slot); /* PHX__TIMER_LINK */
+
+PHX_PRIVATE void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell);
+PHX_PRIVATE void phx__node_links_close_all(phx *p);
+PHX_PRIVATE void phx__node_links_sweep(phx *p); /* frees closed links */
+
+#endif
+
+/* ======== src/node/state.h ======== */
+/* state.h - struct phx, a list of what its files and rooms keep, and the functions of those files. */
+#ifdef PHX_LINES
+#line 1 "src/node/state.h"
+#endif
+#ifndef PHX_NODE_STATE_H
+#define PHX_NODE_STATE_H
+/* include "detect/detect.h" */
+/* include "dial/dial.h" */
+/* include "names/lost.h" */
+/* include "names/names.h" */
+/* include "node/addr.h" */
+/* include "node/base.h" */
+/* include "node/handover.h" */
+/* include "node/keys.h" */
+/* include "node/links.h" */
+/* include "node/samehost.h" */
+/* include "node/suspect.h" */
+/* include "node/trace.h" */
+/* include "os/os.h" */
+/* include "post/post.h" */
+/* include "route/route.h" */
+
+/* What the step has not shown to all rooms, or not told to others. */
+struct phx__news {
+    uint64_t names_version; /* as last shown to post */
+    uint64_t lost_version;  /* as last looked through for lost names, all news of which were told */
+    int card_stale;         /* own names or addresses changed */
+    int card_late;          /* the card could not be made for lack of memory */
+    int late;               /* some change was not taken in for lack of memory */
+    uint32_t timer;         /* what is late is looked at again */
+    uint32_t told_by;       /* the neighbour that told of the last new node */
 };
 
-struct phx__observation { /* what a peer said of where it sees us */
-    struct phx_id by;
-    struct phx_address from, at; /* the peer's own host; what it said, as one of our addresses */
+/* phx_close: see step_leave. */
+struct phx__leave {
+    int closing, departed, closed; /* phx_close was called; the goodbye is said; all links are closed */
+    uint64_t goodbye_at, close_at;
+    uint32_t timer;
 };
 
-/* What step.c keeps of each node beside the rooms' own arrays. */
-struct phx__peer {
-    uint64_t life;         /* incarnation + 1, as last seen; 0: none yet */
-    uint32_t link;         /* slot of the link that is up, or PHX__NONE */
-    uint32_t card_version; /* as last given to names, disc and post; 0: none of this life */
-    uint32_t via;          /* the last next hop */
-    uint32_t past;         /* place among the pasts + 1; 0: none */
-};
-
-/* ... and of those with which something was amiss. */
-struct phx__history {
-    uint64_t heard_at, lost_at;  /* the last link that was lost: last traffic on it, when */
-    uint64_t word_life, word_at; /* the last word of its silence: about which life, when */
-    uint32_t word_seq;           /* ... and number */
-    int lost_error;              /* why the link was lost */
-    uint32_t node;               /* whose */
+struct phx__step {
+    int active;     /* phx_step is on the stack */
+    int free_later; /* phx_free was called within it */
+    int more;       /* the next step should come at once */
+    uint32_t spare_timer;
+    uint64_t spare_uses; /* of mem, when that timer was set */
+    uint64_t own_name, own_name_version; /* the name that was found to be here last, in which version + 1 */
 };
 
 struct phx {
@@ -3091,127 +3706,29 @@ struct phx {
     struct phx__detect detect;
     struct phx__names_lost lost;
     struct phx__post post;
+    struct phx__node_keys keys;
+    struct phx__node_addr addr;
+    struct phx__node_samehost samehost;
+    struct phx__node_handover handover;
+    struct phx__node_suspect suspect;
+    struct phx__node_trace trace;
     struct phx__link_set set;
-    struct phx__ratelimit lines; /* of the log, by peer and reason */
     struct phx_id self;
     char cluster[65];
 
-    /* What each step looks at stands together here. */
-    uint64_t now, steps;
-    uint64_t names_version; /* as last shown to post */
-    uint64_t broken_version; /* as last looked through for broken ones, all news of which were told */
-    uint64_t mine, mine_version; /* the name that was found to be here last, in which version + 1 */
-    int card_stale;         /* own names or addresses changed */
-    int late;               /* some change was not taken in for lack of memory */
-    uint32_t late_timer;    /* ... and is looked at again */
-    int stepping, free_later, more;
-
-    struct phx__link **links; /* by slot; NULL: free */
-    uint32_t link_capacity, link_size, links_up;
-    uint32_t hot, hot_count; /* slot of the link that was ready last, and how often that was foreseen */
-    uint64_t looked_at;      /* at all of them, and not only at that one */
-    uint32_t strangers; /* links that were accepted and have not proved anything yet */
-    uint32_t
-        *writers; /* slots with something to write; room for twice all slots, see node_new_link */
-    uint32_t writer_count, writer_capacity;
-    uint32_t *closed; /* slots to free at the end of the step */
-    uint32_t closed_count, closed_capacity;
-    struct phx__deferred_dial *hooks; /* emptied within the step */
-    uint32_t hook_count, hook_capacity;
-    struct phx__handover *hands; /* the oldest first */
-    uint32_t hand_count, hand_capacity;
-    uint32_t hand_timer;
-    struct phx__tracing *traces;
-    uint32_t trace_count, trace_capacity;
-    uint32_t trace_timer;
-    uint64_t trace_paid; /* when the answers given to others are paid for */
-    struct phx__map handles; /* handle -> slot or listener */
-    struct phx__peer *peers; /* by node */
-    uint32_t peer_capacity;
-    struct phx__history *pasts;
-    uint32_t past_count, past_capacity;
-    uint32_t generation;
-    uint32_t teller; /* the neighbour who told of the last new node */
-
-    struct phx__listener listeners[PHX__LISTENERS];
-    struct phx__listener near[PHX__LISTENERS]; /* their companions, handle -1: none; see samehost.c */
-    int listener_count;
-    uint32_t resume_timer;                       /* paused listeners look again */
-    struct phx_address own[PHX__CARD_ADDRESSES]; /* what others are told */
-    uint8_t own_count;
-    uint8_t own_learnt;            /* bits of own: may give way */
-    uint64_t here[32];             /* hashes of our ends of links, the latest kinds */
-    struct phx__observation sights[8];   /* not agreed upon, the latest */
-    uint32_t here_count, sight_next;
-
-    uint32_t spare_timer;
-    uint64_t spare_uses;    /* of mem, when that timer was set */
-    int closing, left, is_closed;
-    uint64_t goodbye_at, close_at;
-    int card_late; /* the card could not be made for lack of memory */
-    uint32_t close_timer;
-
-    uint8_t
-        pool[512]; /* random bytes for nonces: asking the world for each costs three system calls */
-    size_t pool_left;
-
-    uint64_t updates_in, entries_in, heartbeats_in, monitor_beats_in, heartbeats_out, dials,
-        dials_failed, accepts, refused, links_lost, bad_frames;
+    uint64_t now; /* of this step; what the rooms keep is a copy */
+    struct phx__step step;
+    struct phx__news news;
+    struct phx__links links;
+    struct phx__listeners listeners;
+    struct phx__peers peers;
+    struct phx__leave leave;
+    struct phx_stats stats; /* what the node itself counts; phx_stats adds what the rooms do */
 };
-
-/* links.c: connections, from listener and dial to frames. */
-PHX_PRIVATE int phx__node_links_open_set(phx *p);
-PHX_PRIVATE void phx__node_links_accept(phx *p, int listener);
-PHX_PRIVATE void phx__node_links_resume_listeners(phx *p);
-PHX_PRIVATE void phx__node_links_look_again(phx *p, uint64_t at); /* at the listeners */
-PHX_PRIVATE int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect,
-                               const struct phx_address *to);
-PHX_PRIVATE void phx__node_links_hooks(phx *p); /* asks cfg.dial for what disc wants */
-PHX_PRIVATE void phx__node_links_abandon(void *ctx, uint32_t attempt);
-PHX_PRIVATE int phx__node_links_adopt(phx *p, int handle, int dialer, int secure);
-PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
-PHX_PRIVATE void phx__node_links_ready(phx *p, int handle, int events);
-PHX_PRIVATE void phx__node_links_read(phx *p, struct phx__link *l);
-PHX_PRIVATE void phx__node_links_close_link(phx *p, struct phx__link *l, int reason, int tell);
-/* Closes the link when its turn to write comes, which is in this step, and not under the feet of a room that
- * goes through its neighbours. */
-PHX_PRIVATE void phx__node_links_break(phx *p, struct phx__link *l);
-PHX_PRIVATE void phx__node_links_write(phx *p);
-PHX_PRIVATE void phx__node_links_sweep(phx *p); /* frees closed links */
-PHX_PRIVATE void phx__node_links_free_links(phx *p);
-/* Asks the world for what the link waits for, if that changed. */
-PHX_PRIVATE void phx__node_links_watch(phx *p, struct phx__link *l);
-
-/* samehost.c: links within this host. A companion for a new listener; another try for what is missing. */
-PHX_PRIVATE void phx__node_samehost_listen(phx *p, int listener);
-PHX_PRIVATE void phx__node_samehost_again(phx *p);
-/* 0 and a connected handle, or an error and TCP is the way. */
-PHX_PRIVATE int phx__node_samehost_dial(phx *p, const struct phx_address *to, int *handle);
-/* A dialled link was closed for this reason: may it be that TCP leads to somebody else? */
-PHX_PRIVATE int phx__node_samehost_is_doubtful(const struct phx__link *l, int reason);
-/* Our end of such a link, as TCP would have it: 1, or 0. */
-PHX_PRIVATE int phx__node_samehost_here(phx *p, const struct phx__link *l, struct phx_address *here);
-
-/* addr.c: what a link that has come up teaches of our own addresses. */
-PHX_PRIVATE void phx__node_addr_learn(phx *p, const struct phx__link *l);
-/* keys.c: keys, what is secure, limits. */
-PHX_PRIVATE int phx__node_keys_set(phx *p, const struct phx_key *keys, uint32_t count); /* or ENOMEM */
-PHX_PRIVATE void phx__node_keys_drop_keys(phx *p);
-/* May this node speak there? */
-PHX_PRIVATE int phx__node_keys_is_secure(const phx *p, const struct phx_address *a);
-PHX_PRIVATE int phx__node_keys_may_adopt(phx *p, int handle, int secure); /* 0 or PHX_EINSECURE */
-/* May the end of this link be logged? How many were not before it, or -1: no. */
-PHX_PRIVATE int64_t phx__node_keys_may_log(phx *p, const struct phx__link *l, int reason);
-PHX_PRIVATE int64_t phx__node_keys_may_log_dial(phx *p, const struct phx_address *to, int reason);
-PHX_PRIVATE int phx__node_keys_wants_tls(const phx *p, const struct phx_address *a);
-/* Makes ready for TLS: 0, PHX_ENOTSUP, PHX_ENOKEY, PHX_ENOMEM or what is wrong with the files. */
-PHX_PRIVATE int phx__node_keys_tls(phx *p);
-/* cfg.tls and the files, once the keys are there; the files are read. */
-PHX_PRIVATE int phx__node_keys_open_tls(phx *p);
 
 /* frames.c: frames in, control frames out. */
 PHX_PRIVATE int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame *f,
-                                const uint8_t *raw, size_t raw_size);
+                                    const uint8_t *raw, size_t raw_size);
 PHX_PRIVATE size_t phx__node_frames_place(void *ctx, struct phx__link *l, const uint8_t *front,
                                    size_t size, struct phx__place *out);
 PHX_PRIVATE void phx__node_frames_placed(void *ctx, struct phx__link *l, const uint8_t *head, size_t size,
@@ -3222,63 +3739,52 @@ PHX_PRIVATE void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops);
 PHX_PRIVATE void phx__node_frames_beat(phx *p, uint32_t node, int flags);
 PHX_PRIVATE int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
 
-/* suspect.c: failure detection. */
-PHX_PRIVATE int phx__node_suspect_detector_check(const struct phx_detector *d); /* 0 or PHX_EINVAL */
-/* A link with this node is silent: the word goes to all. It is lost: others are asked. For live. */
-PHX_PRIVATE void phx__node_suspect_raise(void *ctx, uint32_t node);
-PHX_PRIVATE void phx__node_suspect_seek(void *ctx, uint32_t node);
-PHX_PRIVATE int phx__node_suspect_on_suspect(phx *p, struct phx__link *l, const struct phx__frame *f);
-PHX_PRIVATE int phx__node_suspect_on_probe(phx *p, struct phx__link *l, const struct phx__frame *f);
-/* An entry is about to be taken in: does it refute a suspicion? */
-PHX_PRIVATE void phx__node_suspect_refuted(phx *p, const struct phx__entry *e);
-/* Names that were broken since the last call, or are no more: tells the host. 0, or PHX_ENOMEM: ask again. */
-PHX_PRIVATE int phx__node_suspect_report_broken(phx *p);
-
-/* handover.c: names given to other nodes. */
-PHX_PRIVATE int phx__node_handover_on_hand(phx *p, const struct phx__frame *f);
-PHX_PRIVATE void phx__node_handover_due(phx *p);
-PHX_PRIVATE void phx__node_handover_names(phx *p); /* names have changed */
-/* Cuts off *rest, up to and with it, the next stretch that is not being handed to this heir (NULL: to
- * nobody): 1 and *out, or 0. */
-PHX_PRIVATE int phx__node_handover_next(const phx *p, const struct phx_id *heir, struct phx_range *rest,
-                               struct phx_range *out);
-PHX_PRIVATE void phx__node_handover_release(phx *p);             /* own names, but for those */
-PHX_PRIVATE void phx__node_handover_gone(phx *p, uint32_t node); /* it has failed or left */
-PHX_PRIVATE void phx__node_handover_end(phx *p);                 /* no more of it: releases all */
-PHX_PRIVATE void phx__node_handover_free(phx *p);
-
-/* trace.c: which way messages take. */
-PHX_PRIVATE int phx__node_trace_on_trace(phx *p, struct phx__link *l, const struct phx__frame *f);
-PHX_PRIVATE void phx__node_trace_due(phx *p);
-PHX_PRIVATE void phx__node_trace_end(phx *p); /* this node has left */
-PHX_PRIVATE void phx__node_trace_free(phx *p);
-
-/* explain.c: text for people, at most capacity bytes with the final NUL. */
-struct phx__text {
-    char *out;
-    size_t capacity, size; /* size: of the whole text, also where it did not fit */
-};
-PHX_PRIVATE void phx__node_explain_text_begin(struct phx__text *t, char *out, size_t capacity);
-PHX_PRIVATE void phx__node_explain_text_put(struct phx__text *t, const char *s);
-PHX_PRIVATE void phx__node_explain_text_number(struct phx__text *t, uint64_t v);
-PHX_PRIVATE int phx__node_explain_text_end(const struct phx__text *t); /* how long it is, like snprintf */
-PHX_PRIVATE const char *phx__node_explain_state_text(enum phx_state state);
-
-/* api.c */
-PHX_PRIVATE int phx__node_api_config_check(const struct phx_config *c); /* 0 or why not */
+/* wiring.c: what the node's own brains ask of the other rooms. */
+PHX_PRIVATE int phx__node_wiring_open(phx *p); /* 0 or PHX_ENOMEM */
+PHX_PRIVATE int phx__node_wiring_open_keys(phx *p); /* 0, or what is wrong with keys or certificates */
+/* For detect: a link with this node is silent; the node is lost. */
+PHX_PRIVATE void phx__node_wiring_silent(void *ctx, uint32_t node);
+PHX_PRIVATE void phx__node_wiring_lost(void *ctx, uint32_t node);
 
 /* step.c */
-PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
-PHX_PRIVATE void phx__node_step_fill(const phx *p, uint32_t node, struct phx_node *out);
-/* What a node's card says, at most PHX__CARD_ADDRESSES of them: how many. */
-PHX_PRIVATE uint32_t phx__node_step_addresses(void *ctx, uint32_t node, struct phx_address *out);
-PHX_PRIVATE int phx__node_step_peer(phx *p, uint32_t node); /* makes room in peers; 0 or PHX_ENOMEM */
-/* What was amiss with this node; NULL: nothing. The same, made if there was nothing; NULL: no memory. */
-PHX_PRIVATE struct phx__history *phx__node_step_past(const phx *p, uint32_t node);
-PHX_PRIVATE struct phx__history *phx__node_step_note(phx *p, uint32_t node);
-PHX_PRIVATE int phx__node_step_own_address(phx *p, const struct phx_address *a); /* 1: a new one */
+/* Makes the node *p, zeroed but for its mem. What it has done is undone by _free also if it fails. */
+PHX_PRIVATE int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now);
+PHX_PRIVATE void phx__node_step_free(phx *p);
 
 #endif
+
+/* ======== src/base/ring.c ======== */
+/* ring.c - circular lists whose links stand in the listed things. */
+#ifdef PHX_LINES
+#line 1 "src/base/ring.c"
+#endif
+/* include "base/ring.h" */
+
+void phx__ring_init(struct phx__ring *r)
+{
+    r->prev = r->next = r;
+}
+
+int phx__ring_is_empty(const struct phx__ring *r)
+{
+    return r->next == r;
+}
+
+void phx__ring_del(struct phx__ring *r)
+{
+    r->prev->next = r->next;
+    r->next->prev = r->prev;
+    phx__ring_init(r);
+}
+
+void phx__ring_add(struct phx__ring *head, struct phx__ring *r)
+{
+    phx__ring_del(r);
+    r->prev = head->prev;
+    r->next = head;
+    head->prev->next = r;
+    head->prev = r;
+}
 
 /* ======== src/base/mem.c ======== */
 /* mem.c - every allocation of a node: counted, capped, and able to fail on purpose. */
@@ -5285,6 +5791,171 @@ int phx__addr_get(struct phx__reader *r, struct phx_address *a)
         return PHX_EPROTO;
     *a = got;
     return 0;
+}
+
+/* ======== src/base/ratelimit.c ======== */
+/* ratelimit.c - token buckets by key: how often something may be done to an address or said in the log. */
+#ifdef PHX_LINES
+#line 1 "src/base/ratelimit.c"
+#endif
+
+/* A bucket is one number, the time at which all that was taken is paid for (GCRA, the virtual scheduling
+ * algorithm of ITU-T I.371): taking one moves it on by the interval, and one may be taken while it is less
+ * than burst intervals ahead of now.
+ *
+ * The table has a fixed size. A key is looked for in four buckets. If all are others', one makes room: one
+ * that is paid for already, else the address that is paid for soonest, and a host only if there is no
+ * address. An address may take longer to be paid for than its host does, so otherwise a host would be driven
+ * out by its own ports. Forgetting is generous: somebody could forget a host's bucket by naming hundreds of
+ * others, but those come out of the shared bucket, and the salt decides which keys share four buckets. */
+/* include "base/ratelimit.h" */
+
+#define RATELIMIT_WAYS 4u
+#define RATELIMIT_HOST 1u /* the lowest bit of a key, which picks no bucket: the key of a host */
+
+int phx__ratelimit_init(struct phx__ratelimit *l, struct phx__mem *mem, uint32_t count, uint64_t salt)
+{
+    PHX_ASSERT(count >= RATELIMIT_WAYS && (count & (count - 1)) == 0);
+    l->mem = mem;
+    l->salt = salt;
+    l->count = count;
+    l->buckets = phx__mem_zero(mem, (count + 1) * sizeof *l->buckets);
+    return l->buckets == NULL ? PHX_ENOMEM : 0;
+}
+
+void phx__ratelimit_free(struct phx__ratelimit *l)
+{
+    phx__mem_put(l->mem, l->buckets, (l->count + 1) * sizeof *l->buckets);
+    l->buckets = NULL;
+}
+
+/* FNV-1a. */
+static uint64_t ratelimit_hash(uint64_t h, const void *data, size_t size)
+{
+    const uint8_t *p = data;
+
+    while (size-- > 0)
+        h = (h ^ *p++) * 0x100000001b3u;
+    return h;
+}
+
+/* The bits are mixed once more at the end, since the low ones pick the bucket. */
+uint64_t phx__ratelimit_key(const struct phx__ratelimit *l, const struct phx_address *a, int with_port)
+{
+    uint64_t h = ratelimit_hash(l->salt ^ 0xcbf29ce484222325u, &a->family, 1);
+    uint8_t port[3];
+
+    port[0] = (uint8_t)(with_port ? a->port & 255 : 0); /* the same on all machines */
+    port[1] = (uint8_t)(with_port ? a->port >> 8 : 0);
+    port[2] = (uint8_t)(with_port ? 0 : 1);
+
+    if (a->family == PHX_UNIX || a->family == PHX_OTHER)
+        h = ratelimit_hash(h, a->path, strlen(a->path));
+    else
+        h = ratelimit_hash(ratelimit_hash(h, a->ip, sizeof a->ip), port, sizeof port);
+    h = (h ^ h >> 33) * 0xff51afd7ed558ccdu;
+    h = (h ^ h >> 33) & ~(uint64_t)RATELIMIT_HOST;
+    if (!with_port)
+        return h | RATELIMIT_HOST;
+    return h != PHX__RATELIMIT_ALL ? h : 2 * RATELIMIT_HOST;
+}
+
+static uint32_t ratelimit_first(const struct phx__ratelimit *l, uint64_t key)
+{
+    return (uint32_t)key & (l->count - 1) & ~(RATELIMIT_WAYS - 1);
+}
+
+/* The bucket of a key, or NULL. */
+static struct phx__ratelimit_bucket *ratelimit_find(const struct phx__ratelimit *l, uint64_t key)
+{
+    uint32_t i, first = ratelimit_first(l, key);
+
+    if (key == PHX__RATELIMIT_ALL)
+        return &l->buckets[l->count];
+    for (i = first; i < first + RATELIMIT_WAYS; i++)
+        if (l->buckets[i].key == key)
+            return &l->buckets[i];
+    return NULL;
+}
+
+/* Does bucket a make room before bucket b? A free one is at 0. */
+static int ratelimit_goes(const struct phx__ratelimit_bucket *a, const struct phx__ratelimit_bucket *b,
+                          uint64_t now)
+{
+    int a_stays = a->paid_at > now && (a->key & RATELIMIT_HOST) != 0;
+    int b_stays = b->paid_at > now && (b->key & RATELIMIT_HOST) != 0;
+
+    return a_stays != b_stays ? b_stays : a->paid_at < b->paid_at;
+}
+
+static struct phx__ratelimit_bucket *ratelimit_bucket(struct phx__ratelimit *l, uint64_t key, uint64_t now)
+{
+    uint32_t i, first = ratelimit_first(l, key);
+    struct phx__ratelimit_bucket *bucket = ratelimit_find(l, key);
+
+    if (bucket != NULL)
+        return bucket;
+    bucket = &l->buckets[first];
+    for (i = first + 1; i < first + RATELIMIT_WAYS; i++)
+        if (ratelimit_goes(&l->buckets[i], bucket, now))
+            bucket = &l->buckets[i];
+    memset(bucket, 0, sizeof *bucket);
+    bucket->key = key;
+    return bucket;
+}
+
+static uint64_t ratelimit_until(uint64_t at, const struct phx__ratelimit_rule *rule, uint64_t now)
+{
+    uint64_t ahead = (rule->burst - 1) * rule->interval_us;
+
+    return at <= now || at - now <= ahead ? 0 : at - now - ahead;
+}
+
+int64_t phx__ratelimit_take(struct phx__ratelimit *l, uint64_t key, const struct phx__ratelimit_rule *rule,
+                            uint64_t now)
+{
+    struct phx__ratelimit_bucket *bucket = ratelimit_bucket(l, key, now);
+    int64_t denied = bucket->denied;
+
+    if (ratelimit_until(bucket->paid_at, rule, now) > 0) {
+        bucket->denied += bucket->denied < UINT32_MAX;
+        return -1;
+    }
+    phx__ratelimit_spend(l, key, rule, now);
+    bucket->denied = 0;
+    return denied;
+}
+
+uint64_t phx__ratelimit_wait(const struct phx__ratelimit *l, uint64_t key,
+                             const struct phx__ratelimit_rule *rule, uint64_t now)
+{
+    const struct phx__ratelimit_bucket *bucket = ratelimit_find(l, key);
+
+    return bucket == NULL ? 0 : ratelimit_until(bucket->paid_at, rule, now);
+}
+
+void phx__ratelimit_spend(struct phx__ratelimit *l, uint64_t key, const struct phx__ratelimit_rule *rule,
+                          uint64_t now)
+{
+    struct phx__ratelimit_bucket *bucket = ratelimit_bucket(l, key, now);
+
+    bucket->paid_at = (bucket->paid_at > now ? bucket->paid_at : now) + rule->interval_us;
+}
+
+void phx__ratelimit_return(struct phx__ratelimit *l, uint64_t key, const struct phx__ratelimit_rule *rule)
+{
+    struct phx__ratelimit_bucket *bucket = ratelimit_find(l, key);
+
+    if (bucket != NULL)
+        bucket->paid_at = bucket->paid_at > rule->interval_us ? bucket->paid_at - rule->interval_us : 0;
+}
+
+void phx__ratelimit_clear(struct phx__ratelimit *l, uint64_t key)
+{
+    struct phx__ratelimit_bucket *bucket = ratelimit_find(l, key);
+
+    if (bucket != NULL)
+        bucket->paid_at = 0;
 }
 
 /* ======== src/wire/wire.c ======== */
@@ -8047,11 +8718,6 @@ void phx__tls_set_free(struct phx__tls_set *s)
     phx__mem_put_secret(mem, s, sizeof *s); /* keys made from that of the cluster */
 }
 
-int phx__tls_has_files(const struct phx__tls_set *s)
-{
-    return s != NULL && s->pem != NULL;
-}
-
 uint8_t *phx__tls_buffer(struct phx__tls_set *s, size_t *capacity)
 {
     *capacity = TLS_BUFFER;
@@ -8405,12 +9071,6 @@ int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
 void phx__tls_set_free(struct phx__tls_set *s)
 {
     (void)s;
-}
-
-int phx__tls_has_files(const struct phx__tls_set *s)
-{
-    (void)s;
-    return 0;
 }
 
 void phx__tls_keys(struct phx__tls_set *s, const char *cluster, const struct phx_key *keys,
@@ -8977,21 +9637,6 @@ int phx__link_control_end(struct phx__link_set *s, struct phx__link *l, const st
     l->tail->used += w->size;
     s->frames_out++;
     s->wants(s->ctx, l);
-    return 0;
-}
-
-int phx__link_emit(struct phx__link_set *s, struct phx__link *l, struct phx__block *head,
-                   const uint8_t *head_data, size_t head_size, struct phx__block *body,
-                   const uint8_t *body_data, size_t body_size)
-{
-    /* Half a frame must never be queued: with room for both, neither push can fail. */
-    int err = phx__buf_slices_reserve(&l->out, 2);
-
-    if (err != 0)
-        return err;
-    (void)phx__buf_slices_push(&l->out, head, head_data, head_size);
-    (void)phx__buf_slices_push(&l->out, body, body_data, body_size);
-    s->frames_out++;
     return 0;
 }
 
@@ -12537,51 +13182,14 @@ void phx__detect_due(struct phx__detect *l, int kind, uint32_t node, uint64_t no
         detect_check(l, node, now);
 }
 
-/* ======== src/names/names.c ======== */
-/* names.c - BRAIN: which virtual nodes live where: claims, epochs, conflicts. */
+/* ======== src/names/index.c ======== */
+/* index.c - the claims of all nodes laid side by side: who owns a name. */
 #ifdef PHX_LINES
-#line 1 "src/names/names.c"
+#line 1 "src/names/index.c"
 #endif
 
-/* What this room promises
- *
- *   A *claim* says "names first..last are mine, since epoch e". A node's claims are sorted and
- *   disjoint; claims of different nodes may overlap, after a bug or a healed partition. Where they
- *   do, the higher (epoch, id) wins. That order is total and depends on nothing but the claims, so
- *   two nodes that have heard the same cards give the same answer for each name, in whatever order
- *   the cards came.
- *
- *   Our own claims never lose against a claim we know of: phx__names_assume outbids all of them and
- *   phx__names_set cuts at once what a newly heard claim wins. Each name cut that way is queued
- *   once for the application. What we win is left to the other side: it will do the same cut when
- *   it hears of us, and until then its claim lies in the shadow of ours.
- *
- *   A call that returns an error has changed nothing, and a lookup without memory says so.
- *
- * What it refuses to know
- *
- *   Whether a node is reachable, what is on its way to a name, how a card travels, and time.
- *   step.c forgets nodes, spreads cards and holds messages. Index numbers of nodes may be used again
- *   after phx__names_forget, so take what was lost before forgetting the winner.
- *
- * Epochs
- *
- *   A new claim gets one more than the highest epoch ever seen, from anybody (a Lamport clock), so
- *   "assumed last, knowing of the other" always wins. Parts that are held already keep their epoch:
- *   raising it would tell every node about a change that is none. One consequence: adjacent ranges
- *   assumed one by one differ in epoch and stay separate claims.
- *
- *   Epochs stop at UINT64_MAX - 1. A higher one in a card counts as that, so that a broken or
- *   hostile card neither makes ours wrap to 0 nor is out of reach. Once somebody has claimed there,
- *   all new claims are equal in epoch and ids alone decide: assuming a name from a node with a
- *   lower id works as ever, and against a higher id phx__names_assume says PHX_ELIMIT until that
- *   claim is gone. Honest nodes never come near: a million claims a second take half a million
- *   years.
- *
- * The index
- *
- *   A sorted array of disjoint segments {first, last, owner}, neighbours of one owner merged, so a
- *   lookup is one binary search and the segment is the widest range with that answer. Three states:
+/* A sorted array of disjoint segments {first, last, owner}, neighbours of one owner merged, so a lookup is
+ * one binary search and the segment is the widest range with that answer. Three states:
  *
  *               claim in a free place, or one gone
  *                       .------.
@@ -12597,41 +13205,19 @@ void phx__detect_due(struct phx__detect *l, int kind, uint32_t node, uint64_t no
  *                       '---' '--------------------------------------------'
  *               claim in a free place
  *
- *   While no two claims overlap, the index is exactly the claims, and a change is a change of one
- *   or two segments in place. Once a claim lies in another's shadow, taking the upper one away
- *   would need a search for the lower, so then we build anew, at the next lookup and not before: a
- *   node that joins hears a thousand cards in a row and asks afterwards. A new claim where nobody
- *   has one is put in place either way, so that a conflict elsewhere does not slow arrivals down.
+ * While no two claims overlap, the index is exactly the claims, and a change is a change of one or two
+ * segments in place. Once a claim lies in another's shadow, taking the upper one away would need a search for
+ * the lower, so the index is built anew, at the next lookup and not before: a node that joins hears a
+ * thousand cards in a row and asks afterwards. A new claim where nobody has one is put in place either way,
+ * so that a conflict elsewhere does not slow arrivals down.
  *
- *   The build is a sweep from name 0 upwards over two heaps: for each node the next claim, lowest
- *   first, and the claims open at this point, strongest first. A claim that ended while buried in
- *   the second heap is thrown away when it surfaces. O(c log n) for c claims of n nodes without
- *   overlaps, never worse than O(c log c).
- */
-/* include "names/names.h" */
+ * The build is a sweep from name 0 upwards over two heaps: for each node the next claim, lowest first, and
+ * the claims open at this point, strongest first. A claim that ended while buried in the second heap is
+ * thrown away when it surfaces. O(c log n) for c claims of n nodes without overlaps, never worse than O(c log
+ * c). */
+/* include "names/index.h" */
 
-/* One below the top, so that one more is always representable. */
-#define NAMES_EPOCH_TOP (UINT64_MAX - 1)
-
-/* More differences than this in one call are left to a rebuild. At 100,000 segments one costs a
- * memmove of 1.2 MB on average, up to 0.1 ms, and a rebuild measured 5 to 6 ms. */
-#define NAMES_PATCH_MAX 64u
-
-enum names_state {
-    NAMES_DISJOINT = 0, /* the index is right, and no two claims overlap */
-    NAMES_SHADOWED,     /* the index is right, but some claim lies under another */
-    NAMES_STALE         /* the index is wrong */
-};
-
-struct phx__names_index {
-    uint64_t first, last;
-    uint32_t owner;
-};
-
-/* ---- Claims ---------------------------------------------------------------------------------- */
-
-/* The first claim that ends at name or after it, or count. */
-static uint32_t names_at(const struct phx__names_of *of, uint64_t name)
+uint32_t phx__names_index_claim(const struct phx__names_of *of, uint64_t name)
 {
     uint32_t low = 0, high = of->count;
 
@@ -12646,34 +13232,38 @@ static uint32_t names_at(const struct phx__names_of *of, uint64_t name)
     return low;
 }
 
-/* One past the last claim that begins at last or before it, counting from claim i. */
-static uint32_t names_past(const struct phx__names_of *of, uint32_t i, uint64_t last)
-{
-    while (i < of->count && of->at[i].first <= last)
-        i++;
-    return i;
-}
-
-/* The order that everybody agrees on. */
-static int names_beats(const struct phx__ids *ids, uint64_t epoch, uint32_t node,
-                       uint64_t other_epoch, uint32_t other)
+int phx__names_index_beats(const struct phx__ids *ids, uint64_t epoch, uint32_t node, uint64_t other_epoch,
+                           uint32_t other)
 {
     if (epoch != other_epoch)
         return epoch > other_epoch;
     return phx__id_compare(&ids->at[node], &ids->at[other]) > 0;
 }
 
-/* ---- The index, changed in place ------------------------------------------------------------- */
+/* ---- Changes in place */
 
-/* The first segment that ends at name or after it, or index_count. */
-static uint32_t names_segment(const struct phx__names *n, uint64_t name)
+void phx__names_index_init(struct phx__names_index *x, struct phx__mem *mem, const struct phx__ids *ids)
 {
-    uint32_t low = 0, high = n->index_count;
+    memset(x, 0, sizeof *x); /* nothing is claimed, and the empty index says so */
+    x->mem = mem;
+    x->ids = ids;
+}
+
+void phx__names_index_free(struct phx__names_index *x)
+{
+    phx__mem_put(x->mem, x->at, x->capacity * sizeof *x->at);
+    phx__names_index_init(x, x->mem, x->ids);
+}
+
+/* The first segment that ends at name or after it, or count. */
+static uint32_t index_segment(const struct phx__names_index *x, uint64_t name)
+{
+    uint32_t low = 0, high = x->count;
 
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
 
-        if (n->index[middle].last < name)
+        if (x->at[middle].last < name)
             low = middle + 1;
         else
             high = middle;
@@ -12681,103 +13271,104 @@ static uint32_t names_segment(const struct phx__names *n, uint64_t name)
     return low;
 }
 
-static int names_insert(struct phx__names *n, uint32_t i, uint64_t first, uint64_t last,
-                        uint32_t owner)
+static int index_insert(struct phx__names_index *x, uint32_t i, uint64_t first, uint64_t last, uint32_t owner)
 {
-    struct phx__names_index *at;
+    struct phx__names_segment *at;
 
-    if (phx__mem_grow(n->mem, &n->index, &n->index_capacity, n->index_count + 1, sizeof *at) != 0)
+    if (phx__mem_grow(x->mem, &x->at, &x->capacity, x->count + 1, sizeof *at) != 0)
         return PHX_ENOMEM;
-    at = n->index + i;
-    memmove(at + 1, at, (n->index_count - i) * sizeof *at);
-    n->index_count++;
+    at = x->at + i;
+    memmove(at + 1, at, (x->count - i) * sizeof *at);
+    x->count++;
     at->first = first;
     at->last = last;
     at->owner = owner;
     return 0;
 }
 
-static void names_remove(struct phx__names *n, uint32_t i)
+static void index_remove(struct phx__names_index *x, uint32_t i)
 {
-    struct phx__names_index *at = n->index + i;
+    struct phx__names_segment *at = x->at + i;
 
-    n->index_count--;
-    memmove(at, at + 1, (n->index_count - i) * sizeof *at);
+    x->count--;
+    memmove(at, at + 1, (x->count - i) * sizeof *at);
 }
 
-/* A new claim of node covers first..last. The index goes stale if that is not all free. */
-static void names_index_add(struct phx__names *n, uint32_t node, uint64_t first, uint64_t last)
+void phx__names_index_add(struct phx__names_index *x, uint32_t node, uint64_t first, uint64_t last)
 {
-    struct phx__names_index *at = n->index;
-    uint32_t i = names_segment(n, first);
+    struct phx__names_segment *at = x->at;
+    uint32_t i = index_segment(x, first);
     int left, right; /* does it continue its neighbour there? */
 
-    if (i < n->index_count && at[i].first <= last)
-        n->stale = NAMES_STALE;
-    if (n->stale == NAMES_STALE)
+    if (i < x->count && at[i].first <= last)
+        x->state = PHX__NAMES_STALE;
+    if (x->state == PHX__NAMES_STALE)
         return;
     left = i > 0 && at[i - 1].owner == node && at[i - 1].last + 1 == first;
-    right = i < n->index_count && at[i].owner == node && last + 1 == at[i].first;
+    right = i < x->count && at[i].owner == node && last + 1 == at[i].first;
     if (left && right) {
         at[i - 1].last = at[i].last;
-        names_remove(n, i);
+        index_remove(x, i);
     } else if (left) {
         at[i - 1].last = last;
     } else if (right) {
         at[i].first = first;
-    } else if (names_insert(n, i, first, last, node) != 0) {
-        n->stale = NAMES_STALE;
+    } else if (index_insert(x, i, first, last, node) != 0) {
+        x->state = PHX__NAMES_STALE;
     }
 }
 
-/* A claim, or part of one, that covered first..last is gone. With shadows about, the index does not
- * say who comes to light. */
-static void names_index_cut(struct phx__names *n, uint64_t first, uint64_t last)
+void phx__names_index_cut(struct phx__names_index *x, uint64_t first, uint64_t last)
 {
-    struct phx__names_index *at;
-    uint32_t i = names_segment(n, first);
+    struct phx__names_segment *at;
+    uint32_t i = index_segment(x, first);
     int left, right; /* does something remain there? */
 
-    if (n->stale != NAMES_DISJOINT) {
-        n->stale = NAMES_STALE;
+    if (x->state != PHX__NAMES_DISJOINT) { /* with shadows about, it does not say who comes to light */
+        x->state = PHX__NAMES_STALE;
         return;
     }
-    at = n->index + i;
-    PHX_ASSERT(i < n->index_count && at->first <= first && last <= at->last);
+    at = x->at + i;
+    PHX_ASSERT(i < x->count && at->first <= first && last <= at->last);
     left = at->first < first;
     right = at->last > last;
     if (left && right) {
-        if (names_insert(n, i + 1, last + 1, at->last, at->owner) != 0)
-            n->stale = NAMES_STALE;
+        if (index_insert(x, i + 1, last + 1, at->last, at->owner) != 0)
+            x->state = PHX__NAMES_STALE;
         else
-            n->index[i].last = first - 1; /* the array may have moved */
+            x->at[i].last = first - 1; /* the array may have moved */
     } else if (left) {
         at->last = first - 1;
     } else if (right) {
         at->first = last + 1;
     } else {
-        names_remove(n, i);
+        index_remove(x, i);
     }
 }
 
-/* What node claims turns from one list into another. An epoch alone matters only where claims
- * overlap. */
-static void names_patch(struct phx__names *n, uint32_t node, const struct phx__names_of *old,
-                        const struct phx__names_of *new)
+/* An epoch alone matters only where claims overlap. */
+static int index_is_same(const struct phx__names_index *x, const struct phx__claim *a,
+                         const struct phx__claim *b)
 {
-    const struct phx__claim *gone[NAMES_PATCH_MAX], *came[NAMES_PATCH_MAX];
+    return a != NULL && b != NULL && a->first == b->first && a->last == b->last
+           && (a->epoch == b->epoch || x->state == PHX__NAMES_DISJOINT);
+}
+
+void phx__names_index_patch(struct phx__names_index *x, uint32_t node, const struct phx__names_of *old,
+                            const struct phx__names_of *new)
+{
+    const struct phx__claim *gone[PHX__NAMES_PATCH_MAX], *came[PHX__NAMES_PATCH_MAX];
     uint32_t i = 0, j = 0, k, gone_count = 0, came_count = 0;
 
-    while (n->stale != NAMES_STALE && (i < old->count || j < new->count)) {
+    while (x->state != PHX__NAMES_STALE && (i < old->count || j < new->count)) {
         const struct phx__claim *a = i < old->count ? &old->at[i] : NULL;
         const struct phx__claim *b = j < new->count ? &new->at[j] : NULL;
 
-        if (a != NULL && b != NULL && a->first == b->first && a->last == b->last
-            && (a->epoch == b->epoch || n->stale == NAMES_DISJOINT)) {
+        if (index_is_same(x, a, b)) {
             i++;
             j++;
-        } else if (gone_count + came_count == NAMES_PATCH_MAX) {
-            n->stale = NAMES_STALE;
+        } else if (gone_count + came_count == PHX__NAMES_PATCH_MAX) {
+            x->state = PHX__NAMES_STALE;
         } else if (b == NULL || (a != NULL && a->first <= b->first)) {
             gone[gone_count++] = a;
             i++;
@@ -12788,138 +13379,118 @@ static void names_patch(struct phx__names *n, uint32_t node, const struct phx__n
     }
     /* First out, then in: a claim that grew overlaps its former self. */
     for (k = 0; k < gone_count; k++)
-        names_index_cut(n, gone[k]->first, gone[k]->last);
+        phx__names_index_cut(x, gone[k]->first, gone[k]->last);
     for (k = 0; k < came_count; k++)
-        names_index_add(n, node, came[k]->first, came[k]->last);
+        phx__names_index_add(x, node, came[k]->first, came[k]->last);
 }
 
-/* ---- The index, built anew ------------------------------------------------------------------- */
+/* ---- The build */
 
 /* A claim on its way through the sweep. */
-struct names_item {
+struct index_item {
     uint64_t first, last, epoch;
     uint32_t node;
     uint32_t next; /* which of the node's claims comes after it */
 };
 
-struct names_heap {
+struct index_heap {
     struct phx__mem *mem;
     const struct phx__ids *ids;
-    int (*before)(const struct phx__ids *ids, const struct names_item *a,
-                  const struct names_item *b);
-    struct names_item *item;
+    int (*before)(const struct phx__ids *ids, const struct index_item *a, const struct index_item *b);
+    struct index_item *item;
     uint32_t count, capacity;
 };
 
-static int names_is_lower(const struct phx__ids *ids, const struct names_item *a,
-                          const struct names_item *b)
+static int index_is_lower(const struct phx__ids *ids, const struct index_item *a, const struct index_item *b)
 {
     (void)ids;
     return a->first < b->first;
 }
 
-static int names_is_stronger(const struct phx__ids *ids, const struct names_item *a,
-                             const struct names_item *b)
+static int index_is_stronger(const struct phx__ids *ids, const struct index_item *a,
+                             const struct index_item *b)
 {
-    return names_beats(ids, a->epoch, a->node, b->epoch, b->node);
+    return phx__names_index_beats(ids, a->epoch, a->node, b->epoch, b->node);
 }
 
-static void names_heap_init(struct names_heap *h, struct phx__names *n,
-                            int (*before)(const struct phx__ids *, const struct names_item *,
-                                          const struct names_item *))
-{
-    memset(h, 0, sizeof *h);
-    h->mem = n->mem;
-    h->ids = n->ids;
-    h->before = before;
-}
-
-static int names_heap_push(struct names_heap *h, const struct names_item *x)
+static int index_heap_push(struct index_heap *h, const struct index_item *item)
 {
     uint32_t i = h->count;
 
     if (phx__mem_grow(h->mem, &h->item, &h->capacity, h->count + 1, sizeof *h->item) != 0)
         return PHX_ENOMEM;
     h->count++;
-    while (i > 0 && h->before(h->ids, x, &h->item[(i - 1) / 2])) {
+    while (i > 0 && h->before(h->ids, item, &h->item[(i - 1) / 2])) {
         h->item[i] = h->item[(i - 1) / 2];
         i = (i - 1) / 2;
     }
-    h->item[i] = *x;
+    h->item[i] = *item;
     return 0;
 }
 
-/* Puts x in the place of the top and lets it sink. x must not point into the heap. */
-static void names_heap_replace(struct names_heap *h, const struct names_item *x)
+/* Puts an item, which must not be in the heap, in the place of the top and lets it sink. */
+static void index_heap_replace(struct index_heap *h, const struct index_item *item)
 {
     uint32_t i = 0, child;
 
     while ((child = 2 * i + 1) < h->count) {
         if (child + 1 < h->count && h->before(h->ids, &h->item[child + 1], &h->item[child]))
             child++;
-        if (!h->before(h->ids, &h->item[child], x))
+        if (!h->before(h->ids, &h->item[child], item))
             break;
         h->item[i] = h->item[child];
         i = child;
     }
-    h->item[i] = *x;
+    h->item[i] = *item;
 }
 
-static void names_heap_pop(struct names_heap *h)
+static void index_heap_pop(struct index_heap *h)
 {
-    struct names_item x = h->item[--h->count];
+    struct index_item item = h->item[--h->count];
 
     if (h->count > 0)
-        names_heap_replace(h, &x);
+        index_heap_replace(h, &item);
 }
 
-/* The node's claim number i as an item; 0 if it has no such claim. */
-static int names_item_get(const struct phx__names *n, uint32_t node, uint32_t i,
-                          struct names_item *x)
+/* Claim i of a node as an item; 0 if it has no such claim. */
+static int index_item_get(const struct phx__names_of *of, uint32_t node, uint32_t i, struct index_item *item)
 {
-    const struct phx__names_of *of = &n->of[node];
-
-    if (of->dead || i >= of->count)
+    if (i >= of->count)
         return 0;
-    x->first = of->at[i].first;
-    x->last = of->at[i].last;
-    x->epoch = of->at[i].epoch;
-    x->node = node;
-    x->next = i + 1;
+    item->first = of->at[i].first;
+    item->last = of->at[i].last;
+    item->epoch = of->at[i].epoch;
+    item->node = node;
+    item->next = i + 1;
     return 1;
 }
 
 /* Appends a segment, or lengthens the last one. */
-static int names_emit(struct phx__names *n, uint64_t first, uint64_t last, uint32_t owner)
+static int index_emit(struct phx__names_index *x, uint64_t first, uint64_t last, uint32_t owner)
 {
-    struct phx__names_index *end;
+    struct phx__names_segment *end = x->count > 0 ? &x->at[x->count - 1] : NULL;
 
-    if (n->index_count > 0) {
-        end = &n->index[n->index_count - 1];
-        if (end->owner == owner && end->last + 1 == first) {
-            end->last = last;
-            return 0;
-        }
-    }
-    return names_insert(n, n->index_count, first, last, owner);
+    if (end == NULL || end->owner != owner || end->last + 1 != first)
+        return index_insert(x, x->count, first, last, owner);
+    end->last = last;
+    return 0;
 }
 
 /* Gives the names from..until to whoever is strongest among the open claims. */
-static int names_sweep_to(struct phx__names *n, struct names_heap *open, uint64_t from,
-                          uint64_t until)
+static int index_sweep_to(struct phx__names_index *x, struct index_heap *open, uint64_t from, uint64_t until)
 {
     while (open->count > 0) {
-        struct names_item top = open->item[0];
+        struct index_item top = open->item[0];
         uint64_t end = top.last < until ? top.last : until;
 
         if (top.last < from) { /* it ended in another's shadow */
-            names_heap_pop(open);
+            index_heap_pop(open);
             continue;
         }
-        if (names_emit(n, from, end, top.node) != 0)
+        if (index_emit(x, from, end, top.node) != 0)
             return PHX_ENOMEM;
         if (top.last == end)
-            names_heap_pop(open);
+            index_heap_pop(open);
         if (end == until)
             break;
         from = end + 1;
@@ -12928,59 +13499,116 @@ static int names_sweep_to(struct phx__names *n, struct names_heap *open, uint64_
 }
 
 /* Takes all claims in order of their first names and leaves the finished index. */
-static int names_sweep(struct phx__names *n, struct names_heap *waiting, struct names_heap *open)
+static int index_sweep(struct phx__names_index *x, const struct phx__names_of *of, struct index_heap *waiting,
+                       struct index_heap *open)
 {
-    struct names_item x;
+    struct index_item item;
     uint64_t from = 0;
     int shadowed = 0;
 
-    n->index_count = 0;
+    x->count = 0;
     while (waiting->count > 0) {
-        x = waiting->item[0];
-        if (x.first > from && names_sweep_to(n, open, from, x.first - 1) != 0)
+        item = waiting->item[0];
+        if (item.first > from && index_sweep_to(x, open, from, item.first - 1) != 0)
             return PHX_ENOMEM;
-        from = x.first;
-        /* A stronger claim that ended may hide a weaker one that goes on, but those two overlapped
-         * and were noticed before. */
+        from = item.first;
+        /* A stronger claim that ended may hide a weaker one that goes on, but those two overlapped and were
+         * noticed before. */
         shadowed |= open->count > 0 && open->item[0].last >= from;
-        if (names_heap_push(open, &x) != 0)
+        if (index_heap_push(open, &item) != 0)
             return PHX_ENOMEM;
-        if (names_item_get(n, x.node, x.next, &x))
-            names_heap_replace(waiting, &x);
+        if (index_item_get(&of[item.node], item.node, item.next, &item))
+            index_heap_replace(waiting, &item);
         else
-            names_heap_pop(waiting);
+            index_heap_pop(waiting);
     }
-    if (names_sweep_to(n, open, from, UINT64_MAX) != 0)
+    if (index_sweep_to(x, open, from, UINT64_MAX) != 0)
         return PHX_ENOMEM;
-    n->stale = shadowed ? NAMES_SHADOWED : NAMES_DISJOINT;
+    x->state = shadowed ? PHX__NAMES_SHADOWED : PHX__NAMES_DISJOINT;
     return 0;
 }
 
-static int names_rebuild(struct phx__names *n)
+int phx__names_index_build(struct phx__names_index *x, const struct phx__names_of *of, uint32_t nodes,
+                           uint32_t dead)
 {
-    struct names_heap waiting, open;
-    struct names_item x;
+    struct index_heap waiting = { x->mem, x->ids, index_is_lower, NULL, 0, 0 };
+    struct index_heap open = { x->mem, x->ids, index_is_stronger, NULL, 0, 0 };
+    struct index_item item;
     uint32_t node;
     int err = 0;
 
-    names_heap_init(&waiting, n, names_is_lower);
-    names_heap_init(&open, n, names_is_stronger);
-    for (node = 0; node < n->capacity && err == 0; node++)
-        if (names_item_get(n, node, 0, &x))
-            err = names_heap_push(&waiting, &x);
+    x->state = PHX__NAMES_STALE;
+    for (node = 0; node < nodes && err == 0; node++)
+        if (of[node].dead == dead && index_item_get(&of[node], node, 0, &item))
+            err = index_heap_push(&waiting, &item);
     if (err == 0)
-        err = names_sweep(n, &waiting, &open);
-    phx__mem_put(n->mem, waiting.item, waiting.capacity * sizeof *waiting.item);
-    phx__mem_put(n->mem, open.item, open.capacity * sizeof *open.item);
+        err = index_sweep(x, of, &waiting, &open);
+    phx__mem_put(x->mem, waiting.item, waiting.capacity * sizeof *waiting.item);
+    phx__mem_put(x->mem, open.item, open.capacity * sizeof *open.item);
     return err;
 }
 
-/* ---- Own claims that lose -------------------------------------------------------------------- */
+uint32_t phx__names_index_owner(const struct phx__names_index *x, uint64_t name, struct phx_range *around)
+{
+    uint32_t i = index_segment(x, name);
 
-/* How many pairs of an own claim and one of node's meet where node's is higher. Searches instead of
- * walking both lists: the usual card has few claims, and none of them meets ours. */
-static uint32_t names_losses(const struct phx__names *n, uint32_t node,
-                             const struct phx__names_of *theirs)
+    if (i < x->count && x->at[i].first <= name) {
+        around->first = x->at[i].first;
+        around->last = x->at[i].last;
+        return x->at[i].owner;
+    }
+    around->first = i > 0 ? x->at[i - 1].last + 1 : 0;
+    around->last = i < x->count ? x->at[i].first - 1 : UINT64_MAX;
+    return PHX__NONE;
+}
+
+/* ======== src/names/names.c ======== */
+/* names.c - BRAIN: which virtual nodes live where: claims, epochs, conflicts. */
+#ifdef PHX_LINES
+#line 1 "src/names/names.c"
+#endif
+
+/* What this room promises. A *claim* says "names first..last are mine, since epoch e". A node's claims are
+ * sorted and disjoint; claims of different nodes may overlap, after a bug or a healed partition. Where they
+ * do, the higher (epoch, id) wins. That order is total and depends on nothing but the claims, so two nodes
+ * that have heard the same cards give the same answer for each name, in whatever order the cards came.
+ *
+ * Our own claims never lose against a claim we know of: phx__names_assume outbids all of them and
+ * phx__names_set cuts at once what a newly heard claim wins. Each name cut that way is a *conflict*, queued
+ * once for the application. What we win is left to the other side: it will do the same cut when it hears of
+ * us, and until then its claim lies in the shadow of ours.
+ *
+ * A call that returns an error has changed nothing, and a lookup without memory says so.
+ *
+ * What it refuses to know: whether a node is reachable, what is on its way to a name, how a card travels, and
+ * time. node/step.c forgets nodes and spreads cards. Index numbers of nodes may be used again after
+ * phx__names_forget, so take the conflicts before forgetting the winner.
+ *
+ * Epochs. A new claim gets one more than the highest epoch ever seen, from anybody (a Lamport clock), so
+ * "assumed last, knowing of the other" always wins. Parts that are held already keep their epoch: raising it
+ * would tell every node about a change that is none. One consequence: adjacent ranges assumed one by one
+ * differ in epoch and stay separate claims.
+ *
+ * Epochs stop at UINT64_MAX - 1. A higher one in a card counts as that, so that a broken or hostile card
+ * neither makes ours wrap to 0 nor is out of reach. Once somebody has claimed there, all new claims are equal
+ * in epoch and ids alone decide: assuming a name from a node with a lower id works as ever, and against a
+ * higher id phx__names_assume says PHX_ELIMIT until that claim is gone. Honest nodes never come near: a
+ * million claims a second take half a million years. */
+/* include "names/names.h" */
+
+/* One past the last claim that begins at last or before it, counting from claim i. */
+static uint32_t names_past(const struct phx__names_of *of, uint32_t i, uint64_t last)
+{
+    while (i < of->count && of->at[i].first <= last)
+        i++;
+    return i;
+}
+
+/* ---- Own claims that lose */
+
+/* How many pairs of an own claim and one of node's meet where node's is higher. Searches instead of walking
+ * both lists: the usual card has few claims, and none of them meets ours. */
+static uint32_t names_losses(const struct phx__names *n, uint32_t node, const struct phx__names_of *theirs)
 {
     const struct phx__names_of *own = &n->of[PHX__SELF];
     uint32_t i, k, losses = 0;
@@ -12988,57 +13616,57 @@ static uint32_t names_losses(const struct phx__names *n, uint32_t node,
     for (i = 0; i < theirs->count; i++) {
         const struct phx__claim *c = &theirs->at[i];
 
-        for (k = names_at(own, c->first); k < own->count && own->at[k].first <= c->last; k++)
-            losses += (uint32_t)names_beats(n->ids, c->epoch, node, own->at[k].epoch, PHX__SELF);
+        for (k = phx__names_index_claim(own, c->first); k < own->count && own->at[k].first <= c->last; k++)
+            losses += (uint32_t)phx__names_index_beats(n->ids, c->epoch, node, own->at[k].epoch, PHX__SELF);
     }
     return losses;
 }
 
-/* The queue stands in memory newest first, so that taking the oldest is taking the last. Moves what
- * waits up by count; the caller fills lost[count - 1] down to lost[0]. There must be room. */
-static void names_lost_shift(struct phx__names *n, uint32_t count)
+/* The queue of conflicts stands in memory newest first, so that taking the oldest is taking the last. Moves
+ * what waits up by count; the caller fills conflicts[count - 1] down to conflicts[0]. There must be room. */
+static void names_conflict_shift(struct phx__names *n, uint32_t count)
 {
-    memmove(n->lost + count, n->lost, n->lost_count * sizeof *n->lost);
-    n->lost_count += count;
+    memmove(n->conflicts + count, n->conflicts, n->conflict_count * sizeof *n->conflicts);
+    n->conflict_count += count;
 }
 
-static void names_lost_fill(struct phx__names_conflict *lost, uint64_t first, uint64_t last,
-                            uint32_t winner)
+static void names_conflict_fill(struct phx__names_conflict *out, uint64_t first, uint64_t last,
+                                uint32_t winner)
 {
-    lost->range.first = first;
-    lost->range.last = last;
-    lost->winner = winner;
+    out->range.first = first;
+    out->range.last = last;
+    out->winner = winner;
 }
 
-/* Cuts what node wins out of the own claim mine. i is the first of node's claims that may meet it.
- * Appends what remains to *left and writes what is lost downwards from *lost. */
+/* Cuts what node wins out of the own claim mine. i is the first of node's claims that may meet it. Appends
+ * what remains to *rest and writes what is lost downwards from *conflict. */
 static void names_split(const struct phx__names *n, uint32_t node, struct phx__claim mine,
-                        const struct phx__names_of *theirs, uint32_t i,
-                        struct phx__names_of *left, struct phx__names_conflict **lost)
+                        const struct phx__names_of *theirs, uint32_t i, struct phx__names_of *rest,
+                        struct phx__names_conflict **conflict)
 {
     uint64_t last = mine.last;
 
     for (; i < theirs->count && theirs->at[i].first <= last; i++) {
         const struct phx__claim *c = &theirs->at[i];
 
-        if (!names_beats(n->ids, c->epoch, node, mine.epoch, PHX__SELF))
+        if (!phx__names_index_beats(n->ids, c->epoch, node, mine.epoch, PHX__SELF))
             continue;
         if (mine.first < c->first) {
-            left->at[left->count] = mine;
-            left->at[left->count++].last = c->first - 1;
+            rest->at[rest->count] = mine;
+            rest->at[rest->count++].last = c->first - 1;
             mine.first = c->first;
         }
-        names_lost_fill(--*lost, mine.first, c->last < last ? c->last : last, node);
+        names_conflict_fill(--*conflict, mine.first, c->last < last ? c->last : last, node);
         if (c->last >= last)
             return;
         mine.first = c->last + 1;
     }
-    left->at[left->count++] = mine;
+    rest->at[rest->count++] = mine;
 }
 
-/* A card has room for PHX__CARD_CLAIMS claims, and a hostile one can cut ours into more than that.
- * What does not fit is given up, and the application told, rather than held in secret: nobody would
- * send messages there. */
+/* A card has room for PHX__CARD_CLAIMS claims, and a hostile one can cut ours into more than that. What does
+ * not fit is given up, and the application told, rather than held in secret: nobody would send messages
+ * there. */
 static void names_give_up(struct phx__names *n, uint32_t winner)
 {
     struct phx__names_of *own = &n->of[PHX__SELF];
@@ -13047,11 +13675,11 @@ static void names_give_up(struct phx__names *n, uint32_t winner)
     if (own->count <= PHX__CARD_CLAIMS)
         return;
     surplus = own->count - PHX__CARD_CLAIMS;
-    names_lost_shift(n, surplus);
+    names_conflict_shift(n, surplus);
     for (i = 0; i < surplus; i++) {
         const struct phx__claim *c = &own->at[PHX__CARD_CLAIMS + i];
 
-        names_lost_fill(&n->lost[surplus - 1 - i], c->first, c->last, winner);
+        names_conflict_fill(&n->conflicts[surplus - 1 - i], c->first, c->last, winner);
     }
     own->count = PHX__CARD_CLAIMS;
 }
@@ -13059,41 +13687,39 @@ static void names_give_up(struct phx__names *n, uint32_t winner)
 /* Own claims against those of node. 1 if some were lost, 0 if not; PHX_ENOMEM: nothing changed. */
 static int names_contest(struct phx__names *n, uint32_t node, const struct phx__names_of *theirs)
 {
-    struct phx__names_of *own = &n->of[PHX__SELF], left;
-    struct phx__names_conflict *lost;
+    struct phx__names_of *own = &n->of[PHX__SELF], rest = { NULL, 0, 0, 0 };
+    struct phx__names_conflict *conflict;
     uint32_t i, k = 0, losses = names_losses(n, node, theirs), surplus;
 
     if (losses == 0)
         return 0;
-    left.count = left.dead = 0;
-    left.capacity = own->count + losses; /* each loss makes at most one piece more */
-    surplus = left.capacity > PHX__CARD_CLAIMS ? left.capacity - PHX__CARD_CLAIMS : 0;
-    if (phx__mem_grow(n->mem, &n->lost, &n->lost_capacity, n->lost_count + losses + surplus,
-                      sizeof *n->lost) != 0)
+    rest.capacity = own->count + losses; /* each loss makes at most one piece more */
+    surplus = rest.capacity > PHX__CARD_CLAIMS ? rest.capacity - PHX__CARD_CLAIMS : 0;
+    if (phx__mem_grow(n->mem, &n->conflicts, &n->conflict_capacity, n->conflict_count + losses + surplus,
+                      sizeof *n->conflicts) != 0)
         return PHX_ENOMEM;
-    left.at = phx__mem_get(n->mem, left.capacity * sizeof *left.at);
-    if (left.at == NULL)
+    rest.at = phx__mem_get(n->mem, rest.capacity * sizeof *rest.at);
+    if (rest.at == NULL)
         return PHX_ENOMEM;
-    names_lost_shift(n, losses);
-    lost = n->lost + losses;
+    names_conflict_shift(n, losses);
+    conflict = n->conflicts + losses;
     for (i = 0; i < own->count; i++) {
         while (k < theirs->count && theirs->at[k].last < own->at[i].first)
             k++;
-        names_split(n, node, own->at[i], theirs, k, &left, &lost);
+        names_split(n, node, own->at[i], theirs, k, &rest, &conflict);
     }
-    PHX_ASSERT(lost == n->lost && left.count <= left.capacity);
+    PHX_ASSERT(conflict == n->conflicts && rest.count <= rest.capacity);
     phx__mem_put(n->mem, own->at, own->capacity * sizeof *own->at);
-    *own = left;
+    *own = rest;
     names_give_up(n, node);
-    n->stale = NAMES_STALE; /* conflicts are rare: not worth patching */
+    n->index.state = PHX__NAMES_STALE; /* conflicts are rare: not worth patching */
     return 1;
 }
 
-/* ---- Own claims that change ------------------------------------------------------------------ */
+/* ---- Own claims that change */
 
 /* How many stretches of first..last are not ours. Claim i is the first that may meet the range. */
-static uint32_t names_gaps(const struct phx__names_of *own, uint32_t i, uint64_t first,
-                           uint64_t last)
+static uint32_t names_gaps(const struct phx__names_of *own, uint32_t i, uint64_t first, uint64_t last)
 {
     uint32_t gaps = 0;
 
@@ -13107,23 +13733,22 @@ static uint32_t names_gaps(const struct phx__names_of *own, uint32_t i, uint64_t
     return gaps + 1;
 }
 
-/* Fills the gaps of first..last with claims; claims i..j-1 meet the range and there is room for
- * `gaps` more. Works from the top down, so nothing moves twice. */
-static void names_fill(struct phx__names *n, uint32_t i, uint32_t j, uint32_t gaps,
-                       struct phx__claim want)
+/* Fills the gaps of first..last with claims; claims i..j-1 meet the range and there is room for `gaps` more.
+ * Works from the top down, so nothing moves twice. */
+static void names_fill(struct phx__names *n, uint32_t i, uint32_t j, uint32_t gaps, struct phx__claim want)
 {
     struct phx__names_of *own = &n->of[PHX__SELF];
     struct phx__claim *at = own->at, gap = want;
     uint32_t out = j + gaps;
 
-    if (gaps > NAMES_PATCH_MAX)
-        n->stale = NAMES_STALE;
+    if (gaps > PHX__NAMES_PATCH_MAX)
+        n->index.state = PHX__NAMES_STALE;
     memmove(at + out, at + j, (own->count - j) * sizeof *at);
     own->count += gaps;
     while (out > i) {
         if (j == i || at[j - 1].last < gap.last) {
             gap.first = j == i ? want.first : at[j - 1].last + 1;
-            names_index_add(n, PHX__SELF, gap.first, gap.last);
+            phx__names_index_add(&n->index, PHX__SELF, gap.first, gap.last);
             at[--out] = gap;
         }
         if (j > i) {
@@ -13154,39 +13779,37 @@ static void names_join(struct phx__names_of *own)
 /* With epochs used up: does a claim that ours cannot beat meet first..last? */
 static int names_is_beyond(const struct phx__names *n, uint64_t first, uint64_t last)
 {
-    uint32_t node;
+    uint32_t node, i;
 
     for (node = PHX__SELF + 1; node < n->capacity; node++) {
         const struct phx__names_of *of = &n->of[node];
-        uint32_t i = names_at(of, first);
 
-        for (; i < of->count && of->at[i].first <= last; i++)
-            if (names_beats(n->ids, of->at[i].epoch, node, NAMES_EPOCH_TOP, PHX__SELF))
+        for (i = phx__names_index_claim(of, first); i < of->count && of->at[i].first <= last; i++)
+            if (phx__names_index_beats(n->ids, of->at[i].epoch, node, PHX__NAMES_EPOCH_TOP, PHX__SELF))
                 return 1;
     }
     return 0;
 }
 
 /* Tells the index that first..last is no longer ours; claims i..j-1 meet it. */
-static void names_unindex(struct phx__names *n, uint32_t i, uint32_t j, uint64_t first,
-                          uint64_t last)
+static void names_unindex(struct phx__names *n, uint32_t i, uint32_t j, uint64_t first, uint64_t last)
 {
     const struct phx__claim *at = n->of[PHX__SELF].at;
 
-    if (j - i > NAMES_PATCH_MAX)
-        n->stale = NAMES_STALE;
-    for (; i < j && n->stale != NAMES_STALE; i++)
-        names_index_cut(n, at[i].first > first ? at[i].first : first,
-                        at[i].last < last ? at[i].last : last);
+    if (j - i > PHX__NAMES_PATCH_MAX)
+        n->index.state = PHX__NAMES_STALE;
+    for (; i < j && n->index.state != PHX__NAMES_STALE; i++)
+        phx__names_index_cut(&n->index, at[i].first > first ? at[i].first : first,
+                             at[i].last < last ? at[i].last : last);
 }
 
-/* ---- Claims of others ------------------------------------------------------------------------ */
+/* ---- Claims of others */
 
 static void names_decode(const struct phx__card *card, uint32_t i, struct phx__claim *out)
 {
     phx__wire_claim(card, i, out);
-    if (out->epoch > NAMES_EPOCH_TOP)
-        out->epoch = NAMES_EPOCH_TOP;
+    if (out->epoch > PHX__NAMES_EPOCH_TOP)
+        out->epoch = PHX__NAMES_EPOCH_TOP;
 }
 
 /* Cards come again for other reasons than names, such as a new address. */
@@ -13216,22 +13839,22 @@ static void names_replace(struct phx__names *n, uint32_t node, const struct phx_
     struct phx__names_of *of = &n->of[node];
 
     if (of->dead)
-        n->stale = NAMES_STALE; /* what is not in the index cannot be patched */
+        n->index.state = PHX__NAMES_STALE; /* what is not in the index cannot be patched */
     else
-        names_patch(n, node, of, new);
+        phx__names_index_patch(&n->index, node, of, new);
     phx__mem_put(n->mem, of->at, of->capacity * sizeof *of->at);
     *of = *new;
     n->version++;
 }
 
-/* ---- The door -------------------------------------------------------------------------------- */
+/* ---- The door */
 
 void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids *ids)
 {
     memset(n, 0, sizeof *n);
     n->mem = mem;
     n->ids = ids;
-    n->stale = NAMES_DISJOINT; /* nothing is claimed, and the empty index says so */
+    phx__names_index_init(&n->index, mem, ids);
 }
 
 void phx__names_free(struct phx__names *n)
@@ -13241,8 +13864,8 @@ void phx__names_free(struct phx__names *n)
     for (node = 0; node < n->capacity; node++)
         phx__mem_put(n->mem, n->of[node].at, n->of[node].capacity * sizeof *n->of[node].at);
     phx__mem_put(n->mem, n->of, n->capacity * sizeof *n->of);
-    phx__mem_put(n->mem, n->index, n->index_capacity * sizeof *n->index);
-    phx__mem_put(n->mem, n->lost, n->lost_capacity * sizeof *n->lost);
+    phx__names_index_free(&n->index);
+    phx__mem_put(n->mem, n->conflicts, n->conflict_capacity * sizeof *n->conflicts);
     phx__names_init(n, n->mem, n->ids);
 }
 
@@ -13251,14 +13874,14 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
     struct phx__names_of *own;
     struct phx__claim want;
     uint32_t i, gaps;
-    int used_up = n->epoch_max >= NAMES_EPOCH_TOP;
+    int used_up = n->epoch_max >= PHX__NAMES_EPOCH_TOP;
 
     if (first > last)
         return PHX_ERANGE;
     if (phx__mem_grow(n->mem, &n->of, &n->capacity, PHX__SELF + 1, sizeof *n->of) != 0)
         return PHX_ENOMEM;
     own = &n->of[PHX__SELF];
-    i = names_at(own, first);
+    i = phx__names_index_claim(own, first);
     gaps = names_gaps(own, i, first, last);
     if (gaps == 0)
         return 0;
@@ -13289,7 +13912,7 @@ int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
         return PHX_ERANGE;
     if (n->capacity == 0)
         return 0;
-    i = names_at(own, first);
+    i = phx__names_index_claim(own, first);
     j = names_past(own, i, last);
     if (i == j)
         return 0;
@@ -13317,7 +13940,7 @@ int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
 
 int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *card)
 {
-    struct phx__names_of theirs = {NULL, 0, 0, 0};
+    struct phx__names_of theirs = { NULL, 0, 0, 0 };
     uint32_t i, count = card->flags & PHX__CARD_LEFT ? 0 : card->claim_count;
     int changed;
 
@@ -13354,44 +13977,14 @@ int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
     if (!dead && (changed = names_contest(n, node, &n->of[node])) < 0)
         return changed;
     n->of[node].dead = (uint32_t)dead;
-    n->stale = NAMES_STALE;
+    n->index.state = PHX__NAMES_STALE;
     n->version++;
     return changed;
 }
 
-int phx__names_of_dead(const struct phx__names *n, struct phx__names *out)
-{
-    uint32_t node;
-    int some = 0;
-
-    phx__names_init(out, n->mem, n->ids);
-    for (node = 0; node < n->capacity && !some; node++)
-        some = n->of[node].dead && n->of[node].count > 0;
-    if (!some)
-        return 0;
-    out->of = phx__mem_zero(n->mem, n->capacity * sizeof *out->of);
-    if (out->of == NULL)
-        return PHX_ENOMEM;
-    out->capacity = n->capacity;
-    for (node = 0; node < n->capacity; node++) {
-        if (!n->of[node].dead)
-            continue;
-        out->of[node] = n->of[node]; /* borrows its claims */
-        out->of[node].dead = 0;
-    }
-    out->stale = NAMES_STALE;
-    return 1;
-}
-
-void phx__names_of_dead_free(struct phx__names *dead)
-{
-    phx__mem_put(dead->mem, dead->of, dead->capacity * sizeof *dead->of);
-    phx__mem_put(dead->mem, dead->index, dead->index_capacity * sizeof *dead->index);
-}
-
 void phx__names_forget(struct phx__names *n, uint32_t node)
 {
-    const struct phx__names_of none = {NULL, 0, 0, 0};
+    const struct phx__names_of none = { NULL, 0, 0, 0 };
 
     PHX_ASSERT(node != PHX__SELF);
     if (node < n->capacity && (n->of[node].count > 0 || n->of[node].dead))
@@ -13400,21 +13993,14 @@ void phx__names_forget(struct phx__names *n, uint32_t node)
 
 uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around, int *error)
 {
-    struct phx_range range = {name, name};
-    uint32_t owner = PHX__NONE, i;
-    int err = n->stale == NAMES_STALE ? names_rebuild(n) : 0;
+    struct phx_range range = { name, name };
+    uint32_t owner = PHX__NONE;
+    int err = 0;
 
-    if (err == 0) {
-        i = names_segment(n, name);
-        if (i < n->index_count && n->index[i].first <= name) {
-            owner = n->index[i].owner;
-            range.first = n->index[i].first;
-            range.last = n->index[i].last;
-        } else {
-            range.first = i > 0 ? n->index[i - 1].last + 1 : 0;
-            range.last = i < n->index_count ? n->index[i].first - 1 : UINT64_MAX;
-        }
-    }
+    if (n->index.state == PHX__NAMES_STALE)
+        err = phx__names_index_build(&n->index, n->of, n->capacity, 0);
+    if (err == 0)
+        owner = phx__names_index_owner(&n->index, name, &range);
     if (around != NULL)
         *around = range;
     if (error != NULL)
@@ -13425,14 +14011,14 @@ uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range 
 int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range *range,
                     uint64_t epoch, struct phx_range *out)
 {
-    uint32_t i = node < n->capacity ? names_at(&n->of[node], range->first) : 0;
+    uint32_t i = node < n->capacity ? phx__names_index_claim(&n->of[node], range->first) : 0;
     int err;
 
     for (; node < n->capacity && i < n->of[node].count; i++) {
         const struct phx__claim *c = &n->of[node].at[i];
         uint64_t name = c->first > range->first ? c->first : range->first;
         uint64_t end = c->last < range->last ? c->last : range->last;
-        struct phx_range around = {0, 0};
+        struct phx_range around = { 0, 0 };
 
         if (c->first > range->last)
             break;
@@ -13454,80 +14040,79 @@ int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range 
 
 int phx__names_take_conflict(struct phx__names *n, struct phx__names_conflict *out)
 {
-    if (n->lost_count == 0)
+    if (n->conflict_count == 0)
         return 0;
-    *out = n->lost[--n->lost_count];
-    if (n->lost_count == 0) { /* conflicts are rare; their memory need not stay */
-        phx__mem_put(n->mem, n->lost, n->lost_capacity * sizeof *n->lost);
-        n->lost = NULL;
-        n->lost_capacity = 0;
+    *out = n->conflicts[--n->conflict_count];
+    if (n->conflict_count == 0) { /* conflicts are rare; their memory need not stay */
+        phx__mem_put(n->mem, n->conflicts, n->conflict_capacity * sizeof *n->conflicts);
+        n->conflicts = NULL;
+        n->conflict_capacity = 0;
     }
     return 1;
 }
 
 /* ======== src/names/lost.c ======== */
-/* lost.c - part of names: which names are lost with nodes that failed, and what changed in that. */
+/* lost.c - which names are lost with nodes that failed, and what changed in that. */
 #ifdef PHX_LINES
 #line 1 "src/names/lost.c"
 #endif
 
-/* The paper reports failures as sets of virtual nodes, because names are what its programs know
- * (section 3.2). A name is *broken* when a node that failed claims it and no living node does:
+/* The paper reports failures as sets of virtual nodes, because names are what its programs know (section
+ * 3.2). A name is *lost* (in the API: broken) when a node that failed claims it and no living node does:
  *
- *      broken = claims of the failed - claims of all others
+ *      lost = claims of the failed - claims of all others
  *
- * Both sides are claims in cards, so all nodes that have seen the same cards and the same failures
- * agree. A name that was released, or whose holder said goodbye, is in nobody's claims and so is
- * free, not broken. Where two failed nodes claim a name, the one with the higher (epoch, id) is
- * named as its owner, by the same order as among the living.
+ * Both sides are claims in cards, so all nodes that have seen the same cards and the same failures agree. A
+ * name that was released, or whose holder said goodbye, is in nobody's claims and so is free, not lost. Where
+ * two failed nodes claim a name, the one with the higher (epoch, id) is named as its owner, by the same order
+ * as among the living.
  *
- * The list is made anew when claims or failures have changed and somebody asks, which is rare:
- * once per failure, return or card while any node is down. The set of the failed is indexed by the
- * sweep of names.c, run over their claims alone, and each of its segments is cut against the index
- * of the living. O(c log c) for c claims.
+ * The list is made anew when claims or failures have changed and somebody asks, which is rare: once per
+ * failure, return or card while any node is down. An index is built over the claims of the failed alone, and
+ * each of its segments is cut against the index of the living. O(c log c) for c claims.
  *
- * News is the difference between two such lists, by name and not by owner: when a second failed
- * node turns out to have claimed the same name later, the host is not told again. It is taken out
- * before it is told, so that a host that assumes the names inside on_broken, as it will, disturbs
- * nothing. A node that is forgotten takes its names out of both lists: they are not broken any more, but
- * not back either, so nothing is said. Names that are back come before names that are
- * lost: a program that hands them out again is never one too many. */
+ * News is the difference between two such lists, by name and not by owner: when a second failed node turns
+ * out to have claimed the same name later, the host is not told again. It is taken out before it is told, so
+ * that a host that assumes the names inside on_broken, as it will, disturbs nothing. A node that is forgotten
+ * takes its names out of both lists: they are not lost any more, but not back either, so nothing is said.
+ * Names that are back come before names that are lost: a program that hands them out again is never one too
+ * many. */
 /* include "names/lost.h" */
 
-static void lost_drop(struct phx__names_lost *b, struct phx__names_lost_list *l)
+static void lost_drop(struct phx__names_lost *l, struct phx__names_lost_list *list)
 {
-    phx__mem_put(b->mem, l->at, l->capacity * sizeof *l->at);
-    memset(l, 0, sizeof *l);
+    phx__mem_put(l->mem, list->at, list->capacity * sizeof *list->at);
+    memset(list, 0, sizeof *list);
 }
 
-static int lost_put(struct phx__names_lost *b, struct phx__names_lost_list *l,
-                      const struct phx_lost *like, uint64_t first, uint64_t last)
+static int lost_put(struct phx__names_lost *l, struct phx__names_lost_list *list, const struct phx_lost *like,
+                    uint64_t first, uint64_t last)
 {
-    struct phx_lost *x;
+    struct phx_lost *one;
 
-    if (phx__mem_grow(b->mem, &l->at, &l->capacity, l->count + 1, sizeof *l->at) != 0)
+    if (phx__mem_grow(l->mem, &list->at, &list->capacity, list->count + 1, sizeof *list->at) != 0)
         return PHX_ENOMEM;
-    x = &l->at[l->count++];
-    *x = *like;
-    x->range.first = first;
-    x->range.last = last;
+    one = &list->at[list->count++];
+    *one = *like;
+    one->range.first = first;
+    one->range.last = last;
     return 0;
 }
 
 /* The parts of first..last that nobody alive claims. */
-static int lost_cut(struct phx__names_lost *b, struct phx__names_lost_list *l,
-                      const struct phx_lost *like, uint64_t first, uint64_t last)
+static int lost_cut(struct phx__names_lost *l, struct phx__names_lost_list *list, const struct phx_lost *like,
+                    uint64_t first, uint64_t last)
 {
     struct phx_range around;
     int err;
 
     for (;;) {
-        uint32_t owner = phx__names_owner(b->names, first, &around, &err);
+        uint32_t owner = phx__names_owner(l->names, first, &around, &err);
         if (err != 0)
             return err;
         if (around.last > last)
             around.last = last;
-        if (owner == PHX__NONE && lost_put(b, l, like, first, around.last) != 0)
+        if (owner == PHX__NONE && lost_put(l, list, like, first, around.last) != 0)
             return PHX_ENOMEM;
         if (around.last == last)
             return 0;
@@ -13536,166 +14121,157 @@ static int lost_cut(struct phx__names_lost *b, struct phx__names_lost_list *l,
 }
 
 /* Goes through the index of the failed alone, segment by segment. */
-static int lost_collect(struct phx__names_lost *b, struct phx__names *dead,
-                          struct phx__names_lost_list *l)
+static int lost_collect(struct phx__names_lost *l, const struct phx__names_index *dead,
+                        struct phx__names_lost_list *list)
 {
-    struct phx_range around;
     struct phx_lost like;
-    uint64_t name = 0;
-    int err;
+    uint32_t i;
+    int err = 0;
 
     memset(&like, 0, sizeof like);
-    for (;;) {
-        uint32_t owner = phx__names_owner(dead, name, &around, &err);
-        if (err != 0)
-            return err;
-        if (owner != PHX__NONE) {
-            like.owner = b->names->ids->at[owner];
-            like.since_us = b->since(b->ctx, owner);
-            if ((err = lost_cut(b, l, &like, name, around.last)) != 0)
-                return err;
-        }
-        if (around.last == UINT64_MAX)
-            return 0;
-        name = around.last + 1;
+    for (i = 0; i < dead->count && err == 0; i++) {
+        like.owner = l->names->ids->at[dead->at[i].owner];
+        like.since_us = l->since(l->ctx, dead->at[i].owner);
+        err = lost_cut(l, list, &like, dead->at[i].first, dead->at[i].last);
     }
+    return err;
 }
 
-/* The parts of a's names that are not in b, appended to l. */
-static int lost_minus(struct phx__names_lost *b, const struct phx__names_lost_list *from,
-                        const struct phx__names_lost_list *less, struct phx__names_lost_list *l)
+/* The parts of the names of from that are not in less, appended to list. */
+static int lost_minus(struct phx__names_lost *l, const struct phx__names_lost_list *from,
+                      const struct phx__names_lost_list *less, struct phx__names_lost_list *list)
 {
     uint32_t i, k = 0;
 
     for (i = 0; i < from->count; i++) {
         uint64_t first = from->at[i].range.first, last = from->at[i].range.last;
-        int left = 1; /* is something of first..last left? */
+        int some = 1; /* something of first..last remains */
         while (k < less->count && less->at[k].range.last < first)
             k++;
-        for (; left && k < less->count && less->at[k].range.first <= last; k++) {
+        for (; some && k < less->count && less->at[k].range.first <= last; k++) {
             const struct phx_range *cut = &less->at[k].range;
-            if (cut->first > first && lost_put(b, l, &from->at[i], first, cut->first - 1) != 0)
+            if (cut->first > first && lost_put(l, list, &from->at[i], first, cut->first - 1) != 0)
                 return PHX_ENOMEM;
             if (cut->last >= last) {
-                left = 0;
-                break; /* it may reach into the next of a's, too */
+                some = 0;
+                break; /* it may reach into the next of from, too */
             }
             first = cut->last + 1;
         }
-        if (left && lost_put(b, l, &from->at[i], first, last) != 0)
+        if (some && lost_put(l, list, &from->at[i], first, last) != 0)
             return PHX_ENOMEM;
     }
     return 0;
 }
 
-void phx__names_lost_init(struct phx__names_lost *b, struct phx__mem *mem, struct phx__names *names,
-                      uint64_t (*since)(void *ctx, uint32_t node), void *ctx)
+void phx__names_lost_init(struct phx__names_lost *l, struct phx__mem *mem, struct phx__names *names,
+                          uint64_t (*since)(void *ctx, uint32_t node), void *ctx)
 {
-    memset(b, 0, sizeof *b);
-    b->mem = mem;
-    b->names = names;
-    b->since = since;
-    b->ctx = ctx;
+    memset(l, 0, sizeof *l);
+    l->mem = mem;
+    l->names = names;
+    l->since = since;
+    l->ctx = ctx;
 }
 
-void phx__names_lost_free(struct phx__names_lost *b)
+void phx__names_lost_free(struct phx__names_lost *l)
 {
-    lost_drop(b, &b->now);
-    lost_drop(b, &b->told);
-    lost_drop(b, &b->gone);
-    lost_drop(b, &b->come);
+    lost_drop(l, &l->now);
+    lost_drop(l, &l->told);
+    lost_drop(l, &l->gone);
+    lost_drop(l, &l->come);
 }
 
-int phx__names_lost_find(struct phx__names_lost *b)
+int phx__names_lost_find(struct phx__names_lost *l)
 {
     struct phx__names_lost_list list = { NULL, 0, 0 };
-    struct phx__names dead;
+    struct phx__names_index dead;
     int err;
 
-    if (b->version == b->names->version)
+    if (l->version == l->names->version)
         return 0;
-    err = phx__names_of_dead(b->names, &dead);
-    if (err > 0)
-        err = lost_collect(b, &dead, &list);
-    phx__names_of_dead_free(&dead);
+    phx__names_index_init(&dead, l->mem, l->names->ids);
+    err = phx__names_index_build(&dead, l->names->of, l->names->capacity, 1);
+    if (err == 0)
+        err = lost_collect(l, &dead, &list);
+    phx__names_index_free(&dead);
     if (err != 0) {
-        lost_drop(b, &list);
+        lost_drop(l, &list);
         return err;
     }
-    lost_drop(b, &b->now);
-    b->now = list;
-    b->version = b->names->version;
+    lost_drop(l, &l->now);
+    l->now = list;
+    l->version = l->names->version;
     return 0;
 }
 
 /* Told newest first, so they stand in memory the other way round. */
-static void lost_turn(struct phx__names_lost_list *l)
+static void lost_turn(struct phx__names_lost_list *list)
 {
     uint32_t i, k;
 
-    for (i = 0, k = l->count; i + 1 < k--; i++) {
-        struct phx_lost x = l->at[i];
-        l->at[i] = l->at[k];
-        l->at[k] = x;
+    for (i = 0, k = list->count; i + 1 < k--; i++) {
+        struct phx_lost one = list->at[i];
+        list->at[i] = list->at[k];
+        list->at[k] = one;
     }
 }
 
-int phx__names_lost_compare(struct phx__names_lost *b)
+int phx__names_lost_compare(struct phx__names_lost *l)
 {
     struct phx__names_lost_list told = { NULL, 0, 0 }, none = { NULL, 0, 0 };
 
-    if (b->gone.count + b->come.count > 0)
+    if (l->gone.count + l->come.count > 0)
         return 0; /* these first */
-    if (phx__names_lost_find(b) != 0)
+    if (phx__names_lost_find(l) != 0)
         return PHX_ENOMEM;
-    if (b->now.count + b->told.count == 0)
+    if (l->now.count + l->told.count == 0)
         return 0;
-    if (lost_minus(b, &b->told, &b->now, &b->gone) != 0
-        || lost_minus(b, &b->now, &b->told, &b->come) != 0
-        || lost_minus(b, &b->now, &none, &told) != 0) {
-        lost_drop(b, &b->gone);
-        lost_drop(b, &b->come);
-        lost_drop(b, &told);
+    if (lost_minus(l, &l->told, &l->now, &l->gone) != 0 || lost_minus(l, &l->now, &l->told, &l->come) != 0
+        || lost_minus(l, &l->now, &none, &told) != 0) {
+        lost_drop(l, &l->gone);
+        lost_drop(l, &l->come);
+        lost_drop(l, &told);
         return PHX_ENOMEM;
     }
-    lost_turn(&b->gone);
-    lost_turn(&b->come);
-    lost_drop(b, &b->told);
-    b->told = told;
+    lost_turn(&l->gone);
+    lost_turn(&l->come);
+    lost_drop(l, &l->told);
+    l->told = told;
     return 0;
 }
 
-int phx__names_lost_take(struct phx__names_lost *b, struct phx_lost *out, int *broken)
+int phx__names_lost_take(struct phx__names_lost *l, struct phx_lost *out, int *is_lost)
 {
-    struct phx__names_lost_list *l = b->gone.count > 0 ? &b->gone : &b->come;
+    struct phx__names_lost_list *list = l->gone.count > 0 ? &l->gone : &l->come;
 
-    if (l->count == 0)
+    if (list->count == 0)
         return 0;
-    *broken = l == &b->come;
-    *out = l->at[--l->count];
-    if (l->count == 0)
-        lost_drop(b, l);
+    *is_lost = list == &l->come;
+    *out = list->at[--list->count];
+    if (list->count == 0)
+        lost_drop(l, list);
     return 1;
 }
 
-void phx__names_lost_forget(struct phx__names_lost *b, const struct phx_id *owner)
+void phx__names_lost_forget(struct phx__names_lost *l, const struct phx_id *owner)
 {
-    struct phx__names_lost_list *l = &b->told;
+    struct phx__names_lost_list *told = &l->told;
     uint32_t i, kept = 0;
 
-    for (i = 0; i < l->count; i++)
-        if (!phx__id_equal(&l->at[i].owner, owner))
-            l->at[kept++] = l->at[i];
-    l->count = kept;
+    for (i = 0; i < told->count; i++)
+        if (!phx__id_equal(&told->at[i].owner, owner))
+            told->at[kept++] = told->at[i];
+    told->count = kept;
 }
 
-uint32_t phx__names_lost_at(const struct phx__names_lost *b, uint64_t first)
+uint32_t phx__names_lost_at(const struct phx__names_lost *l, uint64_t first)
 {
-    uint32_t low = 0, high = b->now.count;
+    uint32_t low = 0, high = l->now.count;
 
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (b->now.at[middle].range.last < first)
+        if (l->now.at[middle].range.last < first)
             low = middle + 1;
         else
             high = middle;
@@ -13710,125 +14286,104 @@ uint32_t phx__names_lost_at(const struct phx__names_lost *b, uint64_t first)
 #endif
 
 /* A dial through a firewall that swallows it lasts as long as our patience, seconds, and a site behind one
- * has hundreds of addresses. If these could hold all of max_dials, a node that is there and would
- * answer at once had to wait for them. So a dial that has had no answer of any kind for longer than an
- * answer takes *lingers*, and no more than a quarter of all may linger while somebody waits: beyond
- * that the oldest gives way, and counts as timed out. When nobody waits, all have their full time.
+ * has hundreds of addresses. If these could hold all of max_dials, a node that is there and would answer at
+ * once would have to wait for them. So a dial that has had no answer of any kind for longer than an answer
+ * takes *lingers*, and at most a quarter of all slots may linger while a target waits: beyond that the oldest
+ * gives way, and counts as timed out. When nobody waits, all have their full time.
  *
- * Nothing is remembered of walls from one dial to the next: they are built and torn down. What is
- * remembered, of each address, is that it was silent last time; then it is the last to be tried. */
+ * Nothing is remembered of firewalls from one dial to the next, since they come and go. Of each address it is
+ * remembered that it was silent last time; then it is the last to be tried. */
 /* include "dial/slot.h" */
 
-/* The first SYN may be lost; the second is sent after a second (RFC 6298, section 2.1) and answered within
- * a round trip. */
+/* The first SYN may be lost; the second is sent after a second (RFC 6298, section 2.1) and answered within a
+ * round trip. */
 #define SLOT_LINGER_US (1250 * PHX__MS)
 #define SLOT_SHARE 4u
-/* Numbers are (generation << 16 | slot). The last generation is left out: no number is NONE. */
+/* Numbers are (generation << 16 | index). The last generation is left out, so no number is PHX__NONE. */
 #define SLOT_MAX 65536u
 #define SLOT_GENERATIONS 65535u
 
-int phx__dial_slot_init(struct phx__dial_slots *a, struct phx__mem *mem, uint32_t max)
+int phx__dial_slot_init(struct phx__dial_slots *s, struct phx__mem *mem, uint32_t max)
 {
     uint32_t k, count = max < SLOT_MAX ? max : SLOT_MAX;
 
     PHX_ASSERT(count > 0);
-    memset(a, 0, sizeof *a);
-    a->mem = mem;
-    a->free = PHX__NONE;
-    a->at = phx__mem_zero(mem, count * sizeof *a->at);
-    if (a->at == NULL)
+    memset(s, 0, sizeof *s);
+    s->mem = mem;
+    s->free = PHX__NONE;
+    s->at = phx__mem_zero(mem, count * sizeof *s->at);
+    if (s->at == NULL)
         return PHX_ENOMEM;
-    a->capacity = count;
-    for (k = count; k-- > 0; a->free = k) {
-        a->at[k].target = PHX__NONE;
-        a->at[k].next = a->free;
+    s->capacity = count;
+    for (k = count; k-- > 0; s->free = k) {
+        s->at[k].target = PHX__NONE;
+        s->at[k].next = s->free;
     }
     return 0;
 }
 
-void phx__dial_slot_free(struct phx__dial_slots *a)
+void phx__dial_slot_free(struct phx__dial_slots *s)
 {
-    if (a->mem != NULL)
-        phx__mem_put(a->mem, a->at, a->capacity * sizeof *a->at);
-    memset(a, 0, sizeof *a);
+    phx__mem_put(s->mem, s->at, s->capacity * sizeof *s->at);
+    memset(s, 0, sizeof *s);
 }
 
-uint32_t phx__dial_slot_open(struct phx__dial_slots *a, uint32_t target, uint32_t address,
-                            uint64_t now)
+uint32_t phx__dial_slot_open(struct phx__dial_slots *s, uint32_t target, uint32_t address, uint64_t now)
 {
-    uint32_t k = a->free;
-    struct phx__dial_slot *one = &a->at[k];
+    uint32_t k = s->free;
+    struct phx__dial_slot *slot = &s->at[k];
 
-    a->free = one->next;
-    one->target = target;
-    one->address = (uint8_t)address;
-    one->answered = 0;
-    one->since = now;
-    a->open++;
-    if (k == a->count)
-        a->count++;
-    return (uint32_t)one->generation << 16 | k;
+    s->free = slot->next;
+    slot->target = target;
+    slot->address = (uint8_t)address;
+    slot->answered = 0;
+    slot->since = now;
+    s->open++;
+    if (k == s->count)
+        s->count++;
+    return (uint32_t)slot->generation << 16 | k;
 }
 
-void phx__dial_slot_close(struct phx__dial_slots *a, uint32_t number)
+void phx__dial_slot_close(struct phx__dial_slots *s, uint32_t number)
 {
-    struct phx__dial_slot *one = &a->at[number & 0xffff];
+    struct phx__dial_slot *slot = &s->at[number & 0xffff];
 
-    one->generation = (uint16_t)((one->generation + 1u) % SLOT_GENERATIONS);
-    one->target = PHX__NONE;
+    slot->generation = (uint16_t)((slot->generation + 1u) % SLOT_GENERATIONS);
+    slot->target = PHX__NONE;
     /* The latest freed comes first, so all in use are near the front, where others look. */
-    one->next = a->free;
-    a->free = number & 0xffff;
-    a->open--;
+    slot->next = s->free;
+    s->free = number & 0xffff;
+    s->open--;
 }
 
-int phx__dial_slot_find(const struct phx__dial_slots *a, uint32_t number, uint32_t *target,
-                       uint32_t *address)
+struct phx__dial_slot *phx__dial_slot_find(const struct phx__dial_slots *s, uint32_t number)
 {
-    const struct phx__dial_slot *one;
+    struct phx__dial_slot *slot;
 
-    if (number == PHX__NONE || (number & 0xffff) >= a->count)
-        return 0;
-    one = &a->at[number & 0xffff];
-    if (one->target == PHX__NONE || one->generation != number >> 16)
-        return 0;
-    *target = one->target;
-    *address = one->address;
-    return 1;
+    if (number == PHX__NONE || (number & 0xffff) >= s->count)
+        return NULL;
+    slot = &s->at[number & 0xffff];
+    return slot->target != PHX__NONE && slot->generation == number >> 16 ? slot : NULL;
 }
 
-void phx__dial_slot_move(struct phx__dial_slots *a, uint32_t number, uint32_t address)
-{
-    a->at[number & 0xffff].address = (uint8_t)address;
-}
-
-void phx__dial_slot_answered(struct phx__dial_slots *a, uint32_t number)
-{
-    uint32_t target, address;
-
-    if (phx__dial_slot_find(a, number, &target, &address))
-        a->at[number & 0xffff].answered = 1;
-}
-
-uint32_t phx__dial_slot_gives_way(const struct phx__dial_slots *a, uint64_t now, uint64_t *next)
+uint32_t phx__dial_slot_gives_way(const struct phx__dial_slots *s, uint64_t now, uint64_t *next)
 {
     uint32_t k, count = 0, oldest = PHX__NONE;
 
     *next = UINT64_MAX;
-    for (k = 0; k < a->count; k++) {
-        const struct phx__dial_slot *one = &a->at[k];
-        if (one->target == PHX__NONE || one->answered)
+    for (k = 0; k < s->count; k++) {
+        const struct phx__dial_slot *slot = &s->at[k];
+        if (slot->target == PHX__NONE || slot->answered)
             continue;
-        if (now - one->since >= SLOT_LINGER_US) {
+        if (now - slot->since >= SLOT_LINGER_US) {
             count++;
-            if (oldest == PHX__NONE || one->since < a->at[oldest].since)
+            if (oldest == PHX__NONE || slot->since < s->at[oldest].since)
                 oldest = k;
-        } else if (one->since + SLOT_LINGER_US < *next) {
-            *next = one->since + SLOT_LINGER_US;
+        } else if (slot->since + SLOT_LINGER_US < *next) {
+            *next = slot->since + SLOT_LINGER_US;
         }
     }
-    return count > a->capacity / SLOT_SHARE ? (uint32_t)a->at[oldest].generation << 16 | oldest
-                                               : PHX__NONE;
+    return count > s->capacity / SLOT_SHARE ? (uint32_t)s->at[oldest].generation << 16 | oldest : PHX__NONE;
 }
 
 /* ======== src/dial/pick.c ======== */
@@ -13843,52 +14398,54 @@ uint32_t phx__dial_slot_gives_way(const struct phx__dial_slots *a, uint64_t now,
 
 uint64_t phx__dial_pick_score(const struct phx__ids *ids, uint32_t node)
 {
-    /* The odd constant (2^64 by the golden ratio) sets (a, b) apart from (b, a): if my choice
-     * were always yours, 8 choices would make only 8 links a node, and all of them among close
-     * friends. */
+    /* The odd constant (2^64 by the golden ratio) sets (a, b) apart from (b, a): if picks were always mutual,
+     * 8 picks would make only 8 links a node, all of them among close friends. */
     return phx__map_mix(phx__id_hash(&ids->at[PHX__SELF])
-                    ^ phx__id_hash(&ids->at[node]) * UINT64_C(0x9e3779b97f4a7c15));
+                        ^ phx__id_hash(&ids->at[node]) * UINT64_C(0x9e3779b97f4a7c15));
 }
 
-int phx__dial_pick_has(const struct phx__dial_picks *b, uint32_t node)
+/* Which of the picks it is, or count. */
+static uint32_t pick_find(const struct phx__dial_picks *p, uint32_t node)
 {
     uint32_t i;
 
-    for (i = 0; i < b->count; i++)
-        if (b->at[i].node == node)
-            return 1;
-    return 0;
+    for (i = 0; i < p->count && p->at[i].node != node; i++)
+        ;
+    return i;
 }
 
-int phx__dial_pick_takes(const struct phx__dial_picks *b, const struct phx__ids *ids, uint32_t node)
+int phx__dial_pick_has(const struct phx__dial_picks *p, uint32_t node)
 {
-    return b->count < PHX__DISC_BEST || b->at[b->count - 1].score > phx__dial_pick_score(ids, node);
+    return pick_find(p, node) < p->count;
 }
 
-void phx__dial_pick_offer(struct phx__dial_picks *b, const struct phx__ids *ids, uint32_t node)
+int phx__dial_pick_takes(const struct phx__dial_picks *p, const struct phx__ids *ids, uint32_t node)
+{
+    return p->count < PHX__DIAL_PICKS || p->at[p->count - 1].score > phx__dial_pick_score(ids, node);
+}
+
+void phx__dial_pick_offer(struct phx__dial_picks *p, const struct phx__ids *ids, uint32_t node)
 {
     uint64_t score = phx__dial_pick_score(ids, node);
     uint32_t i;
 
-    if (!phx__dial_pick_takes(b, ids, node))
+    if (!phx__dial_pick_takes(p, ids, node))
         return;
-    i = b->count < PHX__DISC_BEST ? b->count++ : b->count - 1;
-    for (; i > 0 && b->at[i - 1].score > score; i--)
-        b->at[i] = b->at[i - 1];
-    b->at[i].score = score;
-    b->at[i].node = node;
+    i = p->count < PHX__DIAL_PICKS ? p->count++ : p->count - 1;
+    for (; i > 0 && p->at[i - 1].score > score; i--)
+        p->at[i] = p->at[i - 1];
+    p->at[i].score = score;
+    p->at[i].node = node;
 }
 
-int phx__dial_pick_drop(struct phx__dial_picks *b, uint32_t node)
+int phx__dial_pick_drop(struct phx__dial_picks *p, uint32_t node)
 {
-    uint32_t i;
+    uint32_t i = pick_find(p, node);
 
-    if (!phx__dial_pick_has(b, node))
+    if (i == p->count)
         return 0;
-    for (i = 0; b->at[i].node != node; i++)
-        ;
-    for (b->count--; i < b->count; i++)
-        b->at[i] = b->at[i + 1];
+    for (p->count--; i < p->count; i++)
+        p->at[i] = p->at[i + 1];
     return 1;
 }
 
@@ -13911,20 +14468,19 @@ uint64_t phx__dial_backoff_between(struct phx__rnd *rnd, uint64_t low, uint64_t 
 
 uint64_t phx__dial_backoff_slow(uint64_t retry_max_us)
 {
-    return retry_max_us <= UINT64_MAX / BACKOFF_DEAD_FACTOR ? retry_max_us * BACKOFF_DEAD_FACTOR
-                                                         : retry_max_us;
+    return retry_max_us * (retry_max_us <= UINT64_MAX / BACKOFF_DEAD_FACTOR ? BACKOFF_DEAD_FACTOR : 1);
 }
 
 /* Not below half of retry_min, which would be no wait at all. */
-uint64_t phx__dial_backoff_next(struct phx__rnd *rnd, uint64_t retry_min_us, uint64_t retry_max_us,
-                           int hub, uint32_t failures)
+uint64_t phx__dial_backoff_next(struct phx__rnd *rnd, uint64_t retry_min_us, uint64_t retry_max_us, int hub,
+                                uint32_t failures)
 {
-    uint64_t most = retry_max_us, high = most, low = retry_min_us / 2;
+    uint64_t high = retry_max_us, low = retry_min_us / 2;
     uint32_t shift = failures < 63 ? failures : 63;
 
-    if (!hub && failures >= PHX__PACE_DEAD_ROUNDS)
-        high = most = phx__dial_backoff_slow(retry_max_us);
-    if (retry_min_us <= most >> shift)
+    if (!hub && failures >= PHX__DIAL_DEAD_ROUNDS)
+        high = phx__dial_backoff_slow(retry_max_us);
+    if (retry_min_us <= high >> shift)
         high = retry_min_us << shift;
     return phx__dial_backoff_between(rnd, low < high ? low : high, high);
 }
@@ -13936,38 +14492,38 @@ uint64_t phx__dial_backoff_next(struct phx__rnd *rnd, uint64_t retry_min_us, uin
 #endif
 /* include "dial/addr.h" */
 
-/* The first address of a family (0: any) that is not among the ones picked. */
-static uint32_t dial_addr_family(const struct phx_address *a, uint32_t count, const uint32_t *picked,
-                               uint32_t n, int family)
+/* The first address of a family (0: any) that is not among the n of out. */
+static const struct phx_address *dial_addr_next(const struct phx_address *a, uint32_t count,
+                                                const struct phx_address *out, uint32_t n, int family)
 {
     uint32_t i, k;
 
     for (i = 0; i < count; i++) {
         if (family != 0 && a[i].family != family)
             continue;
-        for (k = 0; k < n && !phx__addr_equal(&a[i], &a[picked[k]]); k++)
+        for (k = 0; k < n && !phx__addr_equal(&a[i], &out[k]); k++)
             ;
         if (k == n)
-            return i;
+            return &a[i];
     }
-    return PHX__NONE;
+    return NULL;
 }
 
 uint32_t phx__dial_addr_order(const struct phx_address *a, uint32_t count,
-                            uint32_t picked[PHX__DISC_ADDRESSES])
+                              struct phx_address out[PHX__DIAL_ADDRESSES])
 {
-    static const int families[] = { PHX_IPV6, PHX_IPV4 };
-    uint32_t n, i, turn = 0;
+    const struct phx_address *next;
+    uint32_t n, turn = 0;
 
-    for (n = 0; n < PHX__DISC_ADDRESSES; n++) {
-        i = dial_addr_family(a, count, picked, n, PHX_UNIX);
-        if (i == PHX__NONE)
-            i = dial_addr_family(a, count, picked, n, families[turn++ % 2]);
-        if (i == PHX__NONE)
-            i = dial_addr_family(a, count, picked, n, 0);
-        if (i == PHX__NONE)
+    for (n = 0; n < PHX__DIAL_ADDRESSES; n++) {
+        next = dial_addr_next(a, count, out, n, PHX_UNIX);
+        if (next == NULL)
+            next = dial_addr_next(a, count, out, n, turn++ % 2 == 0 ? PHX_IPV6 : PHX_IPV4);
+        if (next == NULL)
+            next = dial_addr_next(a, count, out, n, 0);
+        if (next == NULL)
             break;
-        picked[n] = i;
+        out[n] = *next;
     }
     return n;
 }
@@ -13977,15 +14533,14 @@ static size_t dial_addr_path_size(const struct phx_address *a)
     return a->path[0] != 0 ? strlen(a->path) + 1 : 0;
 }
 
-/* paths: where in the block the next path goes, from the first contact on. Eight of at most 104 bytes behind
- * eight contacts: two bytes hold that. */
-static void dial_addr_pack(struct phx__dial_addr *at, uint32_t i, const struct phx_address *a,
-                         size_t *paths)
+/* paths: where in the block the next path goes. Eight of at most 104 bytes behind eight addresses: two bytes
+ * hold that. */
+static void dial_addr_pack(struct phx__dial_addr *at, uint32_t i, const struct phx_address *a, size_t *paths)
 {
     struct phx__dial_addr *c = &at[i];
     uint16_t begin = (uint16_t)*paths;
 
-    c->attempt = PHX__NONE;
+    c->slot = PHX__NONE;
     c->family = a->family;
     c->tls = a->tls;
     c->port = a->port;
@@ -13999,18 +14554,17 @@ static void dial_addr_pack(struct phx__dial_addr *at, uint32_t i, const struct p
     *paths += c->path_size;
 }
 
-struct phx__dial_addr *phx__dial_addr_new(struct phx__mem *mem, const struct phx_address *a,
-                                      const uint32_t *picked, uint32_t n)
+struct phx__dial_addr *phx__dial_addr_new(struct phx__mem *mem, const struct phx_address *a, uint32_t n)
 {
     size_t size = n * sizeof(struct phx__dial_addr), paths = size;
     struct phx__dial_addr *at;
     uint32_t k;
 
     for (k = 0; k < n; k++)
-        size += dial_addr_path_size(&a[picked[k]]);
+        size += dial_addr_path_size(&a[k]);
     at = phx__mem_zero(mem, size);
     for (k = 0; at != NULL && k < n; k++)
-        dial_addr_pack(at, k, &a[picked[k]], &paths);
+        dial_addr_pack(at, k, &a[k], &paths);
     return at;
 }
 
@@ -14041,8 +14595,7 @@ void phx__dial_addr_address(const struct phx__dial_addr *at, uint32_t i, struct 
     memcpy(out->path, (const char *)at + begin, c->path_size);
 }
 
-uint32_t phx__dial_addr_index(const struct phx__dial_addr *at, uint32_t count,
-                            const struct phx_address *a)
+uint32_t phx__dial_addr_index(const struct phx__dial_addr *at, uint32_t count, const struct phx_address *a)
 {
     struct phx_address one;
     uint32_t i;
@@ -14056,16 +14609,16 @@ uint32_t phx__dial_addr_index(const struct phx__dial_addr *at, uint32_t count,
 }
 
 int phx__dial_addr_is_same(const struct phx__dial_addr *at, uint32_t count, const struct phx_address *a,
-                         const uint32_t *picked, uint32_t n)
+                           uint32_t n)
 {
     uint32_t k;
 
-    for (k = 0; k < n && phx__dial_addr_index(at, count, &a[picked[k]]) != PHX__NONE; k++)
+    for (k = 0; k < n && phx__dial_addr_index(at, count, &a[k]) != PHX__NONE; k++)
         ;
     return k == n && n == count;
 }
 
-/* Until when it is left alone; 0: it is not. */
+/* Until when an address is left alone; 0: it is not. */
 static uint64_t dial_addr_rest(const struct phx__dial_addr *c, uint64_t rest)
 {
     if (c->error != PHX_ESELF)
@@ -14073,8 +14626,7 @@ static uint64_t dial_addr_rest(const struct phx__dial_addr *c, uint64_t rest)
     return rest < UINT64_MAX - 1 - c->tried_at ? c->tried_at + rest : UINT64_MAX - 1;
 }
 
-unsigned phx__dial_addr_usable(const struct phx__dial_addr *at, uint32_t count, uint64_t rest,
-                             uint64_t now)
+unsigned phx__dial_addr_usable(const struct phx__dial_addr *at, uint32_t count, uint64_t rest, uint64_t now)
 {
     unsigned i, bits = 0;
 
@@ -14101,7 +14653,7 @@ int phx__dial_addr_is_gone(const struct phx__dial_addr *at, uint32_t count, uint
     int others = 0;
 
     for (i = 0; i < count; i++) {
-        if (at[i].met == PHX__CONTACT_OTHER)
+        if (at[i].met == PHX__DIAL_MET_OTHER)
             others = 1;
         else if (dial_addr_rest(&at[i], rest) <= now)
             return 0;
@@ -14109,194 +14661,48 @@ int phx__dial_addr_is_gone(const struct phx__dial_addr *at, uint32_t count, uint
     return others;
 }
 
-/* ======== src/dial/ratelimit.c ======== */
-/* ratelimit.c - how often something may be done to a place: dials at an address, lines in the log. */
+/* ======== src/dial/rate.c ======== */
+/* rate.c - how often a node dials the addresses that it was told by others. */
 #ifdef PHX_LINES
-#line 1 "src/dial/ratelimit.c"
+#line 1 "src/dial/rate.c"
 #endif
 
-/* A member that lies may announce any address for any number of nodes, and everybody believes it: that
- * is how discovery works. Without a bound one liar turns a cluster of a thousand nodes into a thousand
- * machines that knock at a victim's door, as often as the liar sends a new card. So a node dials
- * what it was told by others at three rates, whichever is the least:
+/* A member that lies may announce any address for any number of nodes, and everybody believes it: that is how
+ * discovery works. Without a bound one liar turns a cluster of a thousand nodes into a thousand machines that
+ * knock at a victim's door, as often as the liar sends a new card. So a node dials what it was told by others
+ * at the least of three rates:
  *
- *   - one address: 16 times, then once in 30 s. An honest node that is down is tried ten times within
- *     half a minute and then more rarely than that (see dial.c), so it never feels this. A node that
- *     has proved that it lives there is forgiven what was spent, so a flapping one does not either.
- *   - one host, whatever the port: 128 times, then 8 a second. As many as a large machine
- *     has processes. Not for the loopback: there the victim would be this very machine.
- *   - all together: 1024 times, then 64 a second. A full mesh of the default size starts without
- *     noticing; what a liar adds later is slow.
+ *   - one address: 16 times, then once in 30 s. An honest node that is down is tried ten times within half a
+ *     minute and then more rarely than that (see dial.c), so it never feels this rate. A node that has proved
+ *     that it lives at the address is forgiven what was spent, so a flapping one does not feel it either.
+ *   - one host, whatever the port: 128 times, as many as a large machine has processes, then 8 a second. Not
+ *     for the loopback: there the victim would be this very machine.
+ *   - all together: 1024 times, then 64 a second. A full mesh of the default size starts without noticing;
+ *     what a liar adds later is slow.
  *
- * A dial that leads to a node is given back to its host and to all together: 400 processes of one machine
- * that are started again, at new ports, need not wait for each other, and a victim is not a node.
- *
- * Hubs are the user's word and have no budget.
- *
- * Each rate is one number per place, the time at which all that was taken is paid for (GCRA, the
- * virtual scheduling algorithm of ITU-T I.371): taking one moves it on by the interval, and one may be
- * taken while it is less than burst intervals ahead of now.
- *
- * The table has a fixed size. A place is looked for in four lines; when all are others' one makes room:
- * one that is paid for already, else the address that is paid for soonest, a host only if there is
- * no address (an address is paid for after 30 s and more, so a victim's hosts would go first, driven out
- * by its own ports). So forgetting is generous, and a liar could forget a victim's line by naming
- * hundreds of other hosts; but they come out of the budget of all together, and which lines share a
- * place's fate is salted. */
-/* include "dial/ratelimit.h" */
+ * A dial that leads to a node is given back to its host and to all together, since a victim is not a node:
+ * 400 processes of one machine that are started again, at new ports, need not wait for each other. Hubs are
+ * the user's word and have no rate. */
+/* include "dial/rate.h" */
 
-#define RATELIMIT_WAYS 4u
-#define RATELIMIT_HOST 1u
-static const struct phx__ratelimit_rule budget_address = { 30 * PHX__SECOND, 16 };
-static const struct phx__ratelimit_rule budget_host = { 125 * PHX__MS, 128 };
-static const struct phx__ratelimit_rule budget_all = { 15625, 1024 };
+static const struct phx__ratelimit_rule rate_address = { 30 * PHX__SECOND, 16 };
+static const struct phx__ratelimit_rule rate_host = { 125 * PHX__MS, 128 };
+static const struct phx__ratelimit_rule rate_all = { 15625, 1024 };
 
-int phx__ratelimit_init(struct phx__ratelimit *b, struct phx__mem *mem, uint32_t count, uint64_t salt)
+static uint64_t rate_wait(const struct phx__ratelimit *l, const struct phx_address *a, uint64_t now)
 {
-    PHX_ASSERT(count >= RATELIMIT_WAYS && (count & (count - 1)) == 0);
-    b->mem = mem;
-    b->salt = salt;
-    b->all = 0;
-    b->lines = phx__mem_zero(mem, count * sizeof *b->lines);
-    b->count = b->lines == NULL ? 0 : count;
-    return b->lines == NULL ? PHX_ENOMEM : 0;
-}
+    uint64_t most = phx__ratelimit_wait(l, PHX__RATELIMIT_ALL, &rate_all, now);
+    uint64_t wait = phx__ratelimit_wait(l, phx__ratelimit_key(l, a, 1), &rate_address, now);
 
-void phx__ratelimit_free(struct phx__ratelimit *b)
-{
-    if (b->lines != NULL)
-        phx__mem_put(b->mem, b->lines, b->count * sizeof *b->lines);
-    b->lines = NULL;
-    b->count = 0;
-}
-
-/* FNV-1a with a salt, and the bits mixed once more at the end, since the low ones pick the line. */
-static uint64_t ratelimit_hash(uint64_t h, const void *data, size_t size)
-{
-    const uint8_t *p = data;
-
-    while (size-- > 0)
-        h = (h ^ *p++) * 0x100000001b3u;
-    return h;
-}
-
-/* The lowest bit, which does not pick the line, says that it is a host. */
-uint64_t phx__ratelimit_place(const struct phx__ratelimit *b, const struct phx_address *a, int with_port)
-{
-    uint64_t h = ratelimit_hash(b->salt ^ 0xcbf29ce484222325u, &a->family, 1);
-    uint8_t port[3];
-
-    port[0] = (uint8_t)(with_port ? a->port & 255 : 0); /* the same on all machines */
-    port[1] = (uint8_t)(with_port ? a->port >> 8 : 0);
-    port[2] = (uint8_t)(with_port ? 0 : 1);
-
-    if (a->family == PHX_UNIX || a->family == PHX_OTHER)
-        h = ratelimit_hash(h, a->path, strlen(a->path));
-    else
-        h = ratelimit_hash(ratelimit_hash(h, a->ip, sizeof a->ip), port, sizeof port);
-    h = (h ^ h >> 33) * 0xff51afd7ed558ccdu;
-    h = (h ^ h >> 33) & ~(uint64_t)RATELIMIT_HOST;
-    if (!with_port)
-        return h | RATELIMIT_HOST;
-    return h != 0 ? h : 2 * RATELIMIT_HOST;
-}
-
-/* The line of a place, or NULL. */
-static struct phx__ratelimit_line *ratelimit_find(const struct phx__ratelimit *b, uint64_t place)
-{
-    uint32_t i, first = (uint32_t)place & (b->count - 1) & ~(RATELIMIT_WAYS - 1);
-
-    for (i = first; i < first + RATELIMIT_WAYS; i++)
-        if (b->lines[i].place == place)
-            return &b->lines[i];
-    return NULL;
-}
-
-/* Does line a make room before line b? A free one is at 0. */
-static int ratelimit_goes(const struct phx__ratelimit_line *a, const struct phx__ratelimit_line *b,
-                       uint64_t now)
-{
-    int a_stays = a->at > now && (a->place & RATELIMIT_HOST) != 0;
-    int b_stays = b->at > now && (b->place & RATELIMIT_HOST) != 0;
-
-    return a_stays != b_stays ? b_stays : a->at < b->at;
-}
-
-static struct phx__ratelimit_line *ratelimit_line(struct phx__ratelimit *b, uint64_t place, uint64_t now)
-{
-    uint32_t i, first = (uint32_t)place & (b->count - 1) & ~(RATELIMIT_WAYS - 1), soonest = first;
-    struct phx__ratelimit_line *line = ratelimit_find(b, place);
-
-    if (line != NULL)
-        return line;
-    for (i = first; i < first + RATELIMIT_WAYS; i++)
-        if (ratelimit_goes(&b->lines[i], &b->lines[soonest], now))
-            soonest = i;
-    line = &b->lines[soonest];
-    line->place = place;
-    line->at = 0;
-    line->denied = 0;
-    return line;
-}
-
-/* How long until one may be taken. */
-static uint64_t ratelimit_until(uint64_t at, const struct phx__ratelimit_rule *rule, uint64_t now)
-{
-    uint64_t ahead = (rule->burst - 1) * rule->interval_us;
-
-    return at <= now || at - now <= ahead ? 0 : at - now - ahead;
-}
-
-static uint64_t ratelimit_spend(uint64_t at, const struct phx__ratelimit_rule *rule, uint64_t now)
-{
-    return (at > now ? at : now) + rule->interval_us;
-}
-
-/* One that was taken is given back. */
-static uint64_t ratelimit_return(uint64_t at, const struct phx__ratelimit_rule *rule)
-{
-    return at > rule->interval_us ? at - rule->interval_us : 0;
-}
-
-int64_t phx__ratelimit_take(struct phx__ratelimit *b, uint64_t place, const struct phx__ratelimit_rule *rule,
-                         uint64_t now)
-{
-    struct phx__ratelimit_line *line = ratelimit_line(b, place, now);
-    int64_t denied = line->denied;
-
-    if (ratelimit_until(line->at, rule, now) > 0) {
-        line->denied += line->denied < UINT32_MAX;
-        return -1;
-    }
-    line->at = ratelimit_spend(line->at, rule, now);
-    line->denied = 0;
-    return denied;
-}
-
-int phx__ratelimit_take_all(struct phx__ratelimit *b, const struct phx__ratelimit_rule *rule, uint64_t now)
-{
-    if (ratelimit_until(b->all, rule, now) > 0)
-        return 0;
-    b->all = ratelimit_spend(b->all, rule, now);
-    return 1;
-}
-
-/* ---- Dials ----------------------------------------------------------------------------------- */
-
-static uint64_t ratelimit_wait(const struct phx__ratelimit *b, const struct phx_address *a, uint64_t now)
-{
-    const struct phx__ratelimit_line *line = ratelimit_find(b, phx__ratelimit_place(b, a, 1));
-    uint64_t most = ratelimit_until(b->all, &budget_all, now), wait;
-
-    wait = line == NULL ? 0 : ratelimit_until(line->at, &budget_address, now);
     most = wait > most ? wait : most;
-    line = phx__addr_is_local(a) ? NULL : ratelimit_find(b, phx__ratelimit_place(b, a, 0));
-    wait = line == NULL ? 0 : ratelimit_until(line->at, &budget_host, now);
+    if (phx__addr_is_local(a))
+        return most;
+    wait = phx__ratelimit_wait(l, phx__ratelimit_key(l, a, 0), &rate_host, now);
     return wait > most ? wait : most;
 }
 
-uint64_t phx__ratelimit_first(const struct phx__ratelimit *b, const struct phx__dial_addr *at,
-                           uint32_t count, unsigned which, uint64_t now)
+uint64_t phx__dial_rate_wait(const struct phx__ratelimit *l, const struct phx__dial_addr *at, uint32_t count,
+                             unsigned which, uint64_t now)
 {
     uint64_t first = UINT64_MAX, wait;
     struct phx_address a;
@@ -14306,340 +14712,370 @@ uint64_t phx__ratelimit_first(const struct phx__ratelimit *b, const struct phx__
         if ((which & 1u << i) == 0)
             continue;
         phx__dial_addr_address(at, i, &a);
-        if ((wait = ratelimit_wait(b, &a, now)) < first)
+        if ((wait = rate_wait(l, &a, now)) < first)
             first = wait;
     }
     return first == UINT64_MAX ? 0 : first;
 }
 
-void phx__ratelimit_dialled(struct phx__ratelimit *b, const struct phx_address *a, uint64_t now)
+void phx__dial_rate_spend(struct phx__ratelimit *l, const struct phx_address *a, uint64_t now)
 {
-    struct phx__ratelimit_line *line = ratelimit_line(b, phx__ratelimit_place(b, a, 1), now);
-
-    line->at = ratelimit_spend(line->at, &budget_address, now);
-    b->all = ratelimit_spend(b->all, &budget_all, now);
-    if (phx__addr_is_local(a))
-        return;
-    line = ratelimit_line(b, phx__ratelimit_place(b, a, 0), now);
-    line->at = ratelimit_spend(line->at, &budget_host, now);
+    phx__ratelimit_spend(l, phx__ratelimit_key(l, a, 1), &rate_address, now);
+    phx__ratelimit_spend(l, PHX__RATELIMIT_ALL, &rate_all, now);
+    if (!phx__addr_is_local(a))
+        phx__ratelimit_spend(l, phx__ratelimit_key(l, a, 0), &rate_host, now);
 }
 
-void phx__ratelimit_good(struct phx__ratelimit *b, const struct phx_address *a, int paid)
+void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a, int paid)
 {
-    struct phx__ratelimit_line *line = ratelimit_find(b, phx__ratelimit_place(b, a, 1));
-    struct phx__ratelimit_line *host = ratelimit_find(b, phx__ratelimit_place(b, a, 0));
-
-    if (line != NULL)
-        line->at = 0;
+    phx__ratelimit_clear(l, phx__ratelimit_key(l, a, 1));
     if (!paid)
         return;
-    if (host != NULL && !phx__addr_is_local(a))
-        host->at = ratelimit_return(host->at, &budget_host);
-    b->all = ratelimit_return(b->all, &budget_all);
+    if (!phx__addr_is_local(a))
+        phx__ratelimit_return(l, phx__ratelimit_key(l, a, 0), &rate_host);
+    phx__ratelimit_return(l, PHX__RATELIMIT_ALL, &rate_all);
 }
 
-#undef RATELIMIT_WAYS
-#undef RATELIMIT_HOST
-
 /* ======== src/dial/start.c ======== */
-/* start.c - part of disc: when many start together: when each dials, and how many dials at once. */
+/* start.c - many nodes start together: when each begins to dial, and how many dials at once. */
 #ifdef PHX_LINES
 #line 1 "src/dial/start.c"
 #endif
-/*
- * A full mesh costs some 60 us of processor per link, and a crowd that starts together pays for all
- * N * N / 2 at once. Everybody can reach everybody through the hub as soon as N links stand and the hub has
- * told what it knows. If the crowd's dials take the processors before, that is late: the hub gets its turn
- * once in a round of all, and a round is as long as what each does in its turn. With 64 dials at once a
- * hundred processes on two cores need half a second for a round, and news takes several. Waiting until
- * the hub is done is no cure: a hub that is slow looks the same as one that is done, and when the wait was
- * too short, the crowd was let loose on it after all (one start in five of 200 nodes took seconds).
+
+/* A full mesh costs some 60 us of processor per link, and N nodes that start together pay for all N * N / 2
+ * at once. Everybody can reach everybody through the hub as soon as N links stand and the hub has told what
+ * it knows. If the other dials take the processors before, that is late: the hub gets its turn once in a
+ * round of all, and a round is as long as what each does in its turn. With 64 dials at once a hundred
+ * processes on two cores need half a second for a round, and news takes several. Waiting until the hub is
+ * done is no cure: a slow hub looks the same as one that is done, and when the wait was too short, all dial
+ * at once after all (one start in five of 200 nodes took seconds).
  *
- * So the hub is asked. Beyond a few nodes (limits.crowd):
+ * So the hub is asked. Above a few known nodes (`above`) a start is *paced*:
  *
- *   - while nodes are being heard of for the first time, they are not dialled. When a moment has passed
- *     without news, whoever told of the last one is asked for a BEAT, and if its digest is ours, it knows no
- *     more than we do: then that was all, and dialling begins. Its answer is as late as the hub is, and while
- *     nobody dials, it is not late. One that never answers, or always knows more, is not waited for long.
- *     News stops the dialling again, so those who come late get their turn, too; but news that never ends, be
- *     it true or made up, does not stop it for ever;
- *   - then the next dial begins when one has ended. Their number begins low, since one or two a node keep
- *     all processors busy, grows by one with each link that came quickly, and halves with one that came
- *     slowly, as TCP does with segments. Over long ways more at once are needed; where the processor is what
- *     they wait for, more only make the rounds longer, until they outlive their time-out and start over;
- *   - whom to dial first is drawn, so that not all dial the same one: as a moment in a short time, in few
- *     steps, because each moment is a turn of its own;
- *   - traffic (phx__dial_want) does not wait;
- *   - the side that leaves the dial to the other goes on doing so while links keep coming: the other one has
- *     not forgotten, it has not had its turn yet. A second dial for want of patience makes work for all.
- */
+ *   - While nodes are being heard of for the first time, they are not dialled. After a moment without news,
+ *     the node that told of the last one is asked for a BEAT. If its digest is ours, it knows no more than we
+ *     do: that was all, and dialling begins. Its answer is as late as the hub is, and while nobody dials, the
+ *     hub is not late. A node that never answers, or always knows more, is not waited for long. News stops
+ *     the dialling again, so those that come late get their turn, too; but news that never ends, be it true
+ *     or made up, does not stop it for ever.
+ *   - Then the next dial begins when one has ended. The window of dials at once begins low, since one or two
+ *     a node keep all processors busy. It grows by one with each link that came quickly, and halves with one
+ *     that came slowly, as TCP does with segments. Over long ways more at once are needed; where the
+ *     processor is the bottleneck, more only make the rounds longer, until dials time out and start over.
+ *   - Whom to dial first is drawn, so that not all dial the same node: as a moment in a short time, in few
+ *     steps, because each moment is a turn of its own.
+ *   - Traffic (phx__dial_want) does not wait.
+ *   - The side that leaves the dial to the other goes on doing so while links keep coming: the other one has
+ *     not forgotten, it has not had its turn yet. A second dial for want of patience makes work for all. */
 /* include "dial/start.h" */
 
-/* First dials are spread over so long for each node known, 32 ms for 400, in so many steps. */
+/* First dials are spread over this long for each known node, 32 ms for 400, in this many steps. */
 #define START_SPREAD_US UINT64_C(80)
 #define START_STEPS 32u
-/* A moment without news: so long, and this times known^2 more, a tenth of what the links of so many take on
- * two cores: 12 ms in all for 100, 42 ms for 200. */
+/* A moment without news: this, and START_LULL_PAIR_US times known^2, a tenth of what the links of so many
+ * take on two cores: 12 ms in all for 100, 42 ms for 200. */
 #define START_LULL_US (2 * PHX__MS)
 #define START_LULL_PAIR_US UINT64_C(1)
 #define START_LULL_MOST_US (200 * PHX__MS)
-/* Who does not get an answer, or not the right one, asks again after this, and dials all the same so long
- * after the last news. */
+/* A node that gets no answer, or not the right one, asks again after this, and dials all the same
+ * START_WAIT_US after the last news. */
 #define START_AGAIN_US (20 * PHX__MS)
 #define START_WAIT_US PHX__SECOND
 /* Nor does news after news keep it waiting longer than this in all. */
 #define START_NEWS_US (5 * PHX__SECOND)
-/* Who leaves the first dial to the other side goes on doing so while links came within this. */
+/* The first dial stays left to the other side while links came within this. */
 #define START_PATIENCE_US PHX__SECOND
-/* A dial without an answer for so long has met a wall, or a long way, and does not count any more: hundreds
- * of walls must not keep those waiting who would answer. Nor does one that was answered and is no link
- * long after: that is a process which is stopped, or has very much to do. */
+/* A dial without an answer for this long has met a firewall, or a long way, and does not count any more:
+ * hundreds of them must not keep those waiting that would answer. Nor does one that was answered and is no
+ * link long after: that is a process which is stopped, or has very much to do. */
 #define START_SILENT_US (250 * PHX__MS)
 #define START_STUCK_US PHX__SECOND
-/* Dials at once are not fewer; slower than so often the quickest, and this, is slow. */
+/* The window at first, and at least. A link is slow that took longer than START_SLOW_TIMES the quickest and
+ * START_SLOW_US. */
+#define START_WINDOW 2u
 #define START_LEAST 1u
 #define START_SLOW_TIMES 2u
 #define START_SLOW_US (20 * PHX__MS)
 
-static int start_is(const struct phx__dial *d)
+static uint64_t start_earlier(uint64_t a, uint64_t b)
 {
-    return d->limits.crowd != 0 && d->known > d->limits.crowd;
+    return a < b ? a : b;
 }
 
-/* A node that was never dialled and that nobody needs at once. */
-static int start_is_fresh(const struct phx__dial *d, uint32_t slot)
+void phx__dial_start_init(struct phx__dial_start *s, uint32_t above)
 {
-    const struct phx__dial_target *t = slot != PHX__NONE ? &d->targets[slot] : NULL;
+    memset(s, 0, sizeof *s);
+    s->above = above;
+    s->window = START_WINDOW;
+    s->quickest = UINT64_MAX / 4;
+}
 
-    return t != NULL && !t->hub && t->fresh > 0 && !d->nodes[t->node].wanted;
+int phx__dial_start_is_paced(const struct phx__dial_start *s, uint32_t known)
+{
+    return s->above != 0 && known > s->above;
+}
+
+void phx__dial_start_news(struct phx__dial_start *s, uint64_t now)
+{
+    if (s->learnt_at <= s->told_all_at || now >= s->learnt_at + START_WAIT_US)
+        s->news_at = now;
+    s->learnt_at = now;
 }
 
 /* When the news are not waited for any longer. */
-static uint64_t start_end(const struct phx__dial *d)
+static uint64_t start_end(const struct phx__dial_start *s)
 {
-    uint64_t one = d->learnt_at + START_WAIT_US, all = d->news_at + START_NEWS_US;
-
-    return one < all ? one : all;
-}
-
-void phx__dial_start_news(struct phx__dial *d)
-{
-    if (d->learnt_at <= d->told_all_at || d->now >= d->learnt_at + START_WAIT_US)
-        d->news_at = d->now;
-    d->learnt_at = d->now;
+    return start_earlier(s->learnt_at + START_WAIT_US, s->news_at + START_NEWS_US);
 }
 
 /* Is the news perhaps still coming in? */
-static int start_is_settling(const struct phx__dial *d)
+static int start_is_settling(const struct phx__dial_start *s, uint32_t known, uint64_t now)
 {
-    return start_is(d) && d->learnt_at > d->told_all_at && d->now < start_end(d);
+    return phx__dial_start_is_paced(s, known) && s->learnt_at > s->told_all_at && now < start_end(s);
 }
 
-static uint64_t start_ask_at(const struct phx__dial *d)
+static uint64_t start_ask_at(const struct phx__dial_start *s, uint32_t known)
 {
-    uint64_t lull = START_LULL_US + START_LULL_PAIR_US * d->known * d->known;
+    uint64_t lull = start_earlier(START_LULL_US + START_LULL_PAIR_US * known * known, START_LULL_MOST_US);
+    uint64_t first = s->learnt_at + lull, again = s->asked_at + START_AGAIN_US;
 
-    if (lull > START_LULL_MOST_US)
-        lull = START_LULL_MOST_US;
-    return d->learnt_at + lull > d->asked_at + START_AGAIN_US ? d->learnt_at + lull
-                                                               : d->asked_at + START_AGAIN_US;
+    return first > again ? first : again;
 }
 
-uint64_t phx__dial_start_spread(const struct phx__dial *d)
+uint64_t phx__dial_start_spread(const struct phx__dial_start *s, uint32_t known, struct phx__rnd *rnd)
 {
-    uint64_t step = START_SPREAD_US * d->known / START_STEPS;
+    uint64_t step = START_SPREAD_US * known / START_STEPS;
 
-    return start_is(d) ? step * phx__rnd_below(d->rnd, START_STEPS) : 0;
+    return phx__dial_start_is_paced(s, known) ? step * phx__rnd_below(rnd, START_STEPS) : 0;
 }
 
-int phx__dial_start_is_patient(const struct phx__dial *d, uint32_t slot)
+int phx__dial_start_is_patient(const struct phx__dial_start *s, uint32_t known, uint64_t now)
 {
-    return start_is(d) && start_is_fresh(d, slot) && d->now < d->linked_at + START_PATIENCE_US;
-}
-
-int phx__dial_start_goes_first(const struct phx__dial *d, uint32_t slot)
-{
-    return start_is(d) && !start_is_fresh(d, slot);
+    return phx__dial_start_is_paced(s, known) && now < s->linked_at + START_PATIENCE_US;
 }
 
 /* Dials that count, and when the next of them stops counting. */
-static uint32_t start_under_way(const struct phx__dial *d, uint64_t *next)
+static uint32_t start_under_way(const struct phx__dial_slots *slots, uint64_t now, uint64_t *next)
 {
     uint32_t k, count = 0;
 
     *next = UINT64_MAX;
-    for (k = 0; k < d->attempts.count; k++) {
-        const struct phx__dial_slot *a = &d->attempts.at[k];
+    for (k = 0; k < slots->count; k++) {
+        const struct phx__dial_slot *a = &slots->at[k];
         uint64_t until = a->since + (a->answered ? START_STUCK_US : START_SILENT_US);
-        if (a->target == PHX__NONE || d->now >= until)
+        if (a->target == PHX__NONE || now >= until)
             continue;
         count++;
-        if (until < *next)
-            *next = until;
+        *next = start_earlier(until, *next);
     }
     return count;
 }
 
-int phx__dial_start_has_room(const struct phx__dial *d)
+int phx__dial_start_has_room(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
+                             uint32_t known, int first, uint64_t now)
 {
     uint64_t next;
 
-    if (d->attempts.free == PHX__NONE)
+    if (slots->free == PHX__NONE)
         return 0;
-    if (!start_is(d))
+    if (!phx__dial_start_is_paced(s, known))
         return 1;
-    return start_under_way(d, &next) < d->pace && (!start_is_fresh(d, d->head) || !start_is_settling(d));
+    return start_under_way(slots, now, &next) < s->window && !(first && start_is_settling(s, known, now));
 }
 
-uint64_t phx__dial_start_room_at(const struct phx__dial *d)
+uint64_t phx__dial_start_room_at(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
+                                 uint32_t known, uint64_t now)
 {
-    uint64_t next, ask, end = start_end(d);
+    uint64_t next;
 
-    if (!start_is(d) || d->attempts.free == PHX__NONE)
+    if (!phx__dial_start_is_paced(s, known) || slots->free == PHX__NONE)
         return UINT64_MAX;
-    if (start_under_way(d, &next) >= d->pace)
+    if (start_under_way(slots, now, &next) >= s->window)
         return next;
-    ask = start_ask_at(d);
-    return !start_is_settling(d) ? UINT64_MAX : ask < end ? ask : end;
+    if (!start_is_settling(s, known, now))
+        return UINT64_MAX;
+    return start_earlier(start_ask_at(s, known), start_end(s));
 }
 
-void phx__dial_start_ask(struct phx__dial *d)
+int phx__dial_start_asks(struct phx__dial_start *s, uint32_t known, uint64_t now)
 {
-    if (d->head == PHX__NONE || !start_is_settling(d) || d->now < start_ask_at(d))
-        return;
-    d->asked_at = d->now;
-    d->ops.ask(d->ops.ctx);
+    if (!start_is_settling(s, known, now) || now < start_ask_at(s, known))
+        return 0;
+    s->asked_at = now;
+    return 1;
 }
 
-void phx__dial_start_learn(struct phx__dial *d, uint64_t took)
+int phx__dial_start_told_all(struct phx__dial_start *s, uint64_t now)
+{
+    if (s->told_all_at >= s->learnt_at || s->asked_at <= s->learnt_at)
+        return 0;
+    s->told_all_at = now;
+    return 1;
+}
+
+void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, uint32_t most, uint64_t now)
 {
     uint64_t slow;
 
-    if (took < d->quickest)
-        d->quickest = took;
-    slow = START_SLOW_TIMES * d->quickest + START_SLOW_US;
+    s->quickest = start_earlier(took, s->quickest);
+    slow = START_SLOW_TIMES * s->quickest + START_SLOW_US;
     if (took <= slow) {
-        d->pace += d->pace < d->attempts.capacity;
-    } else if (d->now > d->slowed_at + slow) {
-        d->slowed_at = d->now;
-        d->pace = d->pace / 2 > START_LEAST ? d->pace / 2 : START_LEAST;
+        s->window += s->window < most;
+    } else if (now > s->slowed_at + slow) {
+        s->slowed_at = now;
+        s->window = s->window / 2 > START_LEAST ? s->window / 2 : START_LEAST;
     }
 }
 
-#undef START_SPREAD_US
-#undef START_STEPS
-#undef START_LULL_US
-#undef START_LULL_PAIR_US
-#undef START_LULL_MOST_US
-#undef START_AGAIN_US
-#undef START_WAIT_US
-#undef START_PATIENCE_US
-#undef START_NEWS_US
-#undef START_SILENT_US
-#undef START_STUCK_US
-#undef START_LEAST
-#undef START_SLOW_TIMES
-#undef START_SLOW_US
-
 /* ======== src/dial/target.c ======== */
-/* target.c - part of disc: what may be dialled gets a target, and who may not is only counted. */
+/* target.c - the hubs and nodes that may be dialled. A node that may not be is only counted. */
 #ifdef PHX_LINES
 #line 1 "src/dial/target.c"
 #endif
-/*
- * A target with one address costs some 110 bytes: its rounds, its timer, how each address fared. Beyond
+
+/* A target with one address costs some 110 bytes: its rounds, its timer, how each address fared. Beyond
  * max_links nodes nearly all that are known are never dialled, and of them only is kept that they have
- * addresses. Which these are is on their cards, so ops.addresses can tell when it is needed: when somebody
- * sends to the node, when it becomes one of the best, or when so many others are gone that all may be
+ * addresses. The addresses are on their cards, so ops.addresses can tell them when they are needed: when
+ * somebody sends to the node, when it becomes a pick, or when so many others are gone that all may be
  * dialled. A host of this room without ops.addresses gives every node its target at once.
  *
- * A target that finds no memory when it is needed is tried again with the next of these events.
- */
+ * A target that finds no memory when it is needed is tried again with the next of these events. */
 /* include "dial/target.h" */
 
-int phx__dial_target_new(struct phx__dial *d, const struct phx_address *a, const uint32_t *picked,
-                    uint32_t n, uint32_t *slot)
+int phx__dial_target_new(struct phx__dial_targets *ts, const struct phx_address *a, uint32_t n,
+                         uint32_t *target)
 {
-    uint32_t s = d->target_free != PHX__NONE ? d->target_free : d->target_count, timer;
+    uint32_t i = ts->free != PHX__NONE ? ts->free : ts->count, timer;
     struct phx__dial_addr *at;
     struct phx__dial_target *t;
 
-    if (phx__mem_grow(d->mem, &d->targets, &d->target_capacity, s + 1, sizeof *d->targets) != 0)
+    if (phx__mem_grow(ts->mem, &ts->at, &ts->capacity, i + 1, sizeof *ts->at) != 0)
         return PHX_ENOMEM;
-    at = phx__dial_addr_new(d->mem, a, picked, n);
+    at = phx__dial_addr_new(ts->mem, a, n);
     if (at == NULL)
         return PHX_ENOMEM;
-    if (phx__timer_new(d->timers, PHX__TIMER_DISC, s, &timer) != 0) {
-        phx__dial_addr_free(d->mem, at, n);
+    if (phx__timer_new(ts->timers, PHX__TIMER_DIAL, i, &timer) != 0) {
+        phx__dial_addr_free(ts->mem, at, n);
         return PHX_ENOMEM;
     }
-    t = &d->targets[s];
-    if (s == d->target_count)
-        d->target_count++;
+    t = &ts->at[i];
+    if (i == ts->count)
+        ts->count++;
     else
-        d->target_free = t->after;
+        ts->free = t->after;
     memset(t, 0, sizeof *t);
     t->at = at;
     t->count = (uint8_t)n;
     t->in_use = 1;
     t->node = PHX__NONE;
     t->timer = timer;
-    *slot = s;
+    *target = i;
     return 0;
 }
 
-uint32_t phx__dial_target_of(const struct phx__dial *d, uint32_t node)
+void phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t target)
 {
-    uint32_t target = node < d->node_capacity ? d->nodes[node].target : 0;
+    struct phx__dial_target *t = &ts->at[target];
 
-    return target != 0 && target != PHX__TARGET_LATENT ? target - 1 : PHX__NONE;
+    phx__timer_drop(ts->timers, t->timer);
+    phx__dial_addr_free(ts->mem, t->at, t->count);
+    memset(t, 0, sizeof *t);
+    t->after = ts->free;
+    ts->free = target;
 }
 
-int phx__dial_target_can_wait(const struct phx__dial *d, uint32_t node)
+struct phx__dial_node *phx__dial_target_node(const struct phx__dial_targets *ts, uint32_t node)
 {
-    uint32_t known = d->known + !d->nodes[node].linked;
-
-    return d->ops.addresses != NULL && known > d->limits.max_links && !d->nodes[node].wanted
-           && !phx__dial_pick_takes(&d->best, d->ids, node);
+    return node < ts->node_capacity ? &ts->nodes[node] : NULL;
 }
 
-uint32_t phx__dial_target_wake(struct phx__dial *d, uint32_t node)
+int phx__dial_target_reserve(struct phx__dial_targets *ts, uint32_t node)
 {
-    struct phx_address a[PHX__DISC_ADDRESSES];
-    uint32_t picked[PHX__DISC_ADDRESSES], n, slot = phx__dial_target_of(d, node);
+    return phx__mem_grow(ts->mem, &ts->nodes, &ts->node_capacity, node + 1, sizeof *ts->nodes);
+}
 
-    if (node >= d->node_capacity || d->nodes[node].target != PHX__TARGET_LATENT)
-        return slot;
-    n = phx__dial_addr_order(a, d->ops.addresses(d->ops.ctx, node, a), picked);
-    if (n == 0 || phx__dial_target_new(d, a, picked, n, &slot) != 0)
+int phx__dial_target_is_linked(const struct phx__dial_targets *ts, uint32_t node)
+{
+    return node < ts->node_capacity && ts->nodes[node].linked;
+}
+
+int phx__dial_target_is_known(const struct phx__dial_targets *ts, uint32_t node)
+{
+    return node < ts->node_capacity && ts->nodes[node].target != 0;
+}
+
+uint32_t phx__dial_target_of(const struct phx__dial_targets *ts, uint32_t node)
+{
+    uint32_t target = node < ts->node_capacity ? ts->nodes[node].target : 0;
+
+    return target != 0 && target != PHX__DIAL_LATENT ? target - 1 : PHX__NONE;
+}
+
+uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uint32_t node,
+                               uint32_t out[PHX__DIAL_HUBS + 1])
+{
+    uint32_t i, count = 0;
+
+    if (phx__dial_target_of(ts, node) != PHX__NONE)
+        out[count++] = phx__dial_target_of(ts, node);
+    for (i = 0; i < ts->hub_count; i++)
+        if (ts->at[ts->hubs[i]].node == node)
+            out[count++] = ts->hubs[i];
+    return count;
+}
+
+int phx__dial_target_is_fresh(const struct phx__dial_targets *ts, uint32_t target)
+{
+    const struct phx__dial_target *t = target != PHX__NONE ? &ts->at[target] : NULL;
+
+    return t != NULL && !t->hub && t->fresh > 0 && !ts->nodes[t->node].wanted;
+}
+
+int phx__dial_target_can_wait(const struct phx__dial_targets *ts, uint32_t node, uint32_t max_links)
+{
+    uint32_t known = ts->known + !ts->nodes[node].linked;
+
+    return ts->addresses != NULL && known > max_links && !ts->nodes[node].wanted
+           && !phx__dial_pick_takes(&ts->picks, ts->ids, node);
+}
+
+uint32_t phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node)
+{
+    struct phx_address all[PHX__DIAL_ADDRESSES], a[PHX__DIAL_ADDRESSES];
+    uint32_t n, target = phx__dial_target_of(ts, node);
+
+    if (node >= ts->node_capacity || ts->nodes[node].target != PHX__DIAL_LATENT)
+        return target;
+    n = phx__dial_addr_order(all, ts->addresses(ts->ctx, node, all), a);
+    if (n == 0 || phx__dial_target_new(ts, a, n, &target) != 0)
         return PHX__NONE;
-    d->targets[slot].node = node;
-    d->nodes[node].target = slot + 1;
-    d->latent--;
-    return slot;
+    ts->at[target].node = node;
+    ts->nodes[node].target = target + 1;
+    ts->latent--;
+    return target;
 }
 
-int phx__dial_target_wake_all(struct phx__dial *d)
+int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t max_links)
 {
-    uint32_t node, before = d->latent;
+    uint32_t node, before = ts->latent;
 
-    if (d->known > d->limits.max_links)
+    if (ts->known > max_links)
         return 0;
-    for (node = 0; d->latent > 0 && node < d->node_capacity; node++)
-        if (d->nodes[node].target == PHX__TARGET_LATENT)
-            (void)phx__dial_target_wake(d, node);
-    return d->latent < before;
+    for (node = 0; ts->latent > 0 && node < ts->node_capacity; node++)
+        if (ts->nodes[node].target == PHX__DIAL_LATENT)
+            (void)phx__dial_target_wake(ts, node);
+    return ts->latent < before;
 }
 
-uint32_t phx__dial_target_next_best(const struct phx__dial *d)
+uint32_t phx__dial_target_next_pick(const struct phx__dial_targets *ts)
 {
     uint64_t score, least = UINT64_MAX;
     uint32_t node, next = PHX__NONE;
 
-    for (node = 0; node < d->node_capacity; node++) {
-        if (d->nodes[node].target == 0 || phx__dial_pick_has(&d->best, node))
+    for (node = 0; node < ts->node_capacity; node++) {
+        if (ts->nodes[node].target == 0 || phx__dial_pick_has(&ts->picks, node))
             continue;
-        score = phx__dial_pick_score(d->ids, node);
+        score = phx__dial_pick_score(ts->ids, node);
         if (next == PHX__NONE || score < least) {
             next = node;
             least = score;
@@ -14649,97 +15085,90 @@ uint32_t phx__dial_target_next_best(const struct phx__dial *d)
 }
 
 /* ======== src/dial/dial.c ======== */
-/* dial.c - who exists and how to reach them: hubs, learnt contacts, whom to dial next and when. */
+/* dial.c - who exists and how to reach them: hubs, known nodes, whom to dial next and when. */
 #ifdef PHX_LINES
 #line 1 "src/dial/dial.c"
 #endif
 
-/* A *target* is something to be dialled: a hub, which is a place and whoever answers there is
- * right, or a node whose addresses its card told us. A target lives in rounds:
+/* A *target* is something to be dialled: a hub, which is a place and whoever answers there is right, or a
+ * node whose addresses its card told us. A target lives in rounds:
  *
- *             due              an attempt leads to a link, or the node dials us
+ *             due              a dial leads to a link, or the node dials us
  *      rest ------> round -------------------------------------------------> linked
  *        ^            | all addresses failed                                   | down
  *        |            v                                                        |
  *        +------- back-off <---------------------------------------------------+
  *
- * Within a round addresses race (RFC 8305): one after the other, 250 ms apart or as soon as one
- * fails, families in turn, and the first link wins and ends the rest. Between rounds the wait is
- * random up to a bound that doubles ("full jitter"), so that a thousand nodes which lost the
- * same hub at the same moment do not come back at the same moment. Nothing is ever given up: a
- * dead node is still dialled, rarely and for ever, which is how partitions heal without
- * anybody's help.
+ * Within a round addresses race (RFC 8305): one after the other, 250 ms apart or as soon as one fails,
+ * families in turn, and the first link wins and ends the rest. Between rounds the target backs off
+ * (backoff.c). Nothing is ever given up: a dead node is still dialled, rarely and for ever, which is how
+ * partitions heal without anybody's help.
  *
- * Due targets stand in one queue, and only phx__dial_due, which serves it, dials. Everything
- * else in here merely moves timers. So the order of dials is the order in which they came due;
- * max_dials holds at every instant; and no call of the host, however timed, recurses through the
- * transport. An attempt that ends while somebody waits sets off the timer of the first in the
- * queue.
+ * Due targets stand in one queue, and only phx__dial_due, which serves it, dials. All other calls merely move
+ * timers. So the order of dials is the order in which they came due; max_dials holds at every instant; and no
+ * call of the host, however timed, recurses through the transport. A dial that ends while a target waits sets
+ * off the timer of the first in the queue. While others wait, dials that get no answer give way (slot.c).
  *
- * Of two nodes that both listen only one should dial, or half of all links are made to be torn
- * down again. Both compute the same winner from the two ids; the other one waits a second
- * and then dials too, for it may be the only one that can (the peer behind a NAT, or not told of
- * us yet). Nobody is favoured: the hash of the pair says whether the smaller or the larger id
- * goes first.
+ * Of two nodes that both listen only one should dial, or half of all links are made to be torn down again.
+ * Both compute the same winner from the two ids; the other one waits a second and then dials too, for it may
+ * be the only one that can (the peer is behind a NAT, or not told of us yet). Nobody is favoured: the hash of
+ * the pair says whether the smaller or the larger id goes first.
  *
- * Of the dials under way those that get no answer give way when others wait (slot.c). Who can be
- * reached only through others is dialled at least once a minute, and at once when its card has new
- * addresses, when somebody first sends to it, when it comes back, and when this node has moved.
+ * A peer reached only through relays is dialled directly again at least once a minute, and at once when its
+ * card has new addresses, when somebody first sends to it, when it comes back, and when this node has moved.
  *
- * One address is never dialled twice at once, also not for different targets: a hub and its node
- * share theirs, and a liar who announces a thousand nodes at a victim's address gets one dial at
- * a time. How many it gets in the long run says ratelimit.c.
+ * One address is never dialled twice at once, also not for different targets: a hub and its node share
+ * theirs, and a liar who announces a thousand nodes at a victim's address gets one dial at a time. rate.c
+ * says how many it gets in the long run.
  *
- * The bound. While no more than max_links nodes are known, all of them are dialled and the mesh
- * is full. Beyond that: hubs, nodes that somebody wants to send to, and PHX__DISC_BEST nodes
- * picked by each node for itself (pick.c). The graph of picks is a random one: with 8 out of each it is
- * connected but for a chance too small to see. A node that has max_links links dials only hubs it lacks.
+ * The bound. While no more than max_links nodes are known, all of them are dialled and the mesh is full.
+ * Beyond that: hubs, nodes that somebody wants to send to, and PHX__DIAL_PICKS nodes picked by each node for
+ * itself (pick.c). The graph of picks is a random one: with 8 out of each it is connected but for a chance
+ * too small to see. A node that has max_links links dials only hubs it lacks.
  *
- * A refusal is the word of nobody in particular: it says why, but not who. Only the ANSWER proves
- * that, and so only phx__dial_meet ends a round early or gives an address up. And nothing is given
- * up for good: an address that seems to be this node itself rests for ten times retry_max (a
- * stranger may have said so, or the address has moved), and so does a node at all of whose
- * addresses others have proved to live, which is what remains of every life of a process that is
- * started again at its port.
+ * A refusal is the word of nobody in particular: it says why, but not who. Only the ANSWER proves that, and
+ * so only phx__dial_meet ends a round early or gives an address up. And nothing is given up for good: an
+ * address that seems to be this node itself rests for ten times retry_max (a stranger may have said so, or
+ * the address has moved), and so does a node at all of whose addresses others have proved to live, which is
+ * what remains of every life of a process that is started again at its port.
  *
- * This room does not know what an attempt is made of, whether the peer is who it says (link
- * proves that), or who is alive (live knows). It differs from the paper (section 4.1, step 1),
- * which dials every address it hears of at once and once. */
-/* include "dial/start.h" */
-/* include "dial/target.h" */
+ * This room does not know what a dial is made of, whether the peer is who it says (link proves that), or who
+ * is alive (detect knows). It differs from the paper (section 4.1, step 1), which dials every address it
+ * hears of at once and once. */
+/* include "dial/dial.h" */
+/* include "dial/backoff.h" */
 
-/* RFC 8305, section 8: the recommended delay between attempts, longer than nearly all round
- * trips. */
+/* RFC 8305, section 8: the recommended delay between dials, longer than nearly all round trips. */
 #define DIAL_STAGGER_US (250 * PHX__MS)
-/* The other side's start: a dial and handshake over a slow path, or two, or on a host under load,
- * where an earlier dial would only make duplicates. The jitter keeps a node that learns of a
- * thousand others at once from dialling them all at once. */
+/* The other side's start: a dial and handshake over a slow path, or two, or on a host under load, where an
+ * earlier dial would only make duplicates. The jitter keeps a node that learns of a thousand others at once
+ * from dialling them all at once. */
 #define DIAL_COURTESY_US PHX__SECOND
 #define DIAL_COURTESY_JITTER_US (250 * PHX__MS)
-/* A card with new addresses reaches everybody within milliseconds; its owner should not be hit
- * by all of them in the same one. */
+/* A card with new addresses reaches everybody within milliseconds; its owner should not be hit by all of them
+ * in the same one. */
 #define DIAL_FRESH_JITTER_US (20 * PHX__MS)
 /* "We have a link already": then it shows up here in far less than this. */
 #define DIAL_DUPLICATE_US PHX__SECOND
 /* A link that lasted less than this has not proved that the next one will last. */
 #define DIAL_STEADY_US PHX__SECOND
-/* Who can be reached through others may be behind a wall that comes down, and a direct way is worth a
- * dial now and then: once a minute at the latest. */
+/* A peer reached through relays may be behind a firewall that comes down, and a direct path is worth a dial
+ * now and then: once a minute at the latest. */
 #define DIAL_RELAYED_US (60 * PHX__SECOND)
 /* This node has moved to another network: whatever failed may work. Not all in the same moment. */
 #define DIAL_MOVED_JITTER_US PHX__SECOND
-/* Places remembered for their budgets, 24 bytes each. */
-#define DIAL_PLACES 512u
+/* Addresses and hosts whose rates are remembered, 24 bytes each. */
+#define DIAL_RATES 512u
 
 /* How bad a round ended, in ascending order of what decides about the wait. */
 enum dial_verdict {
-    DISC_FAILED,
-    DISC_BARRED,   /* a key, cluster or version does not fit; that will not change within seconds */
-    DISC_DUPLICATE /* not a failure */
+    DIAL_FAILED,
+    DIAL_BARRED,   /* a key, cluster or version does not fit; that will not change within seconds */
+    DIAL_DUPLICATE /* not a failure */
 };
 
 /* What a change made possible; see dial_bounds. */
-enum dial_bound { DISC_FULL = 1, DISC_SPARSE = 2 };
+enum dial_bound { DIAL_FULL = 1, DIAL_SPARSE = 2 };
 
 /* ---- Small questions */
 
@@ -14762,19 +15191,9 @@ static uint32_t dial_tick(uint64_t us)
     return (uint32_t)(us >> 10);
 }
 
-static struct phx__dial_node *dial_node(const struct phx__dial *d, uint32_t node)
-{
-    return node < d->node_capacity ? &d->nodes[node] : NULL;
-}
-
 static int dial_is_linked(const struct phx__dial *d, uint32_t node)
 {
-    return node < d->node_capacity && d->nodes[node].linked;
-}
-
-static int dial_is_known(const struct phx__dial *d, uint32_t node)
-{
-    return node < d->node_capacity && d->nodes[node].target != 0;
+    return phx__dial_target_is_linked(&d->targets, node);
 }
 
 static int dial_may_dial(const struct phx__dial *d, const struct phx__dial_target *t)
@@ -14785,23 +15204,30 @@ static int dial_may_dial(const struct phx__dial *d, const struct phx__dial_targe
         return 1;
     if (d->links >= d->limits.max_links)
         return 0;
-    return d->known <= d->limits.max_links || d->nodes[t->node].wanted || phx__dial_pick_has(&d->best, t->node);
+    return d->targets.known <= d->limits.max_links || d->targets.nodes[t->node].wanted
+           || phx__dial_pick_has(&d->targets.picks, t->node);
 }
 
-static int dial_is_idle(const struct phx__dial *d, const struct phx__dial_target *t)
+/* When the next step of a target is due. */
+static uint64_t dial_due_at(const struct phx__dial *d, const struct phx__dial_target *t)
 {
-    return !t->round && !t->queued && phx__timer_at(d->timers, t->timer) == UINT64_MAX;
+    return phx__timer_at(d->targets.timers, t->timer);
+}
+
+static void dial_set(struct phx__dial *d, const struct phx__dial_target *t, uint64_t at)
+{
+    phx__timer_set(d->targets.timers, t->timer, at);
 }
 
 static int dial_goes_first(const struct phx__dial *d, uint32_t node)
 {
-    const struct phx_id *a = &d->ids->at[PHX__SELF], *b = &d->ids->at[node];
+    const struct phx_id *a = &d->targets.ids->at[PHX__SELF], *b = &d->targets.ids->at[node];
     int smaller = phx__id_compare(a, b) < 0;
 
     return ((phx__id_hash(a) ^ phx__id_hash(b)) & 1) != 0 ? smaller : !smaller;
 }
 
-/* How long to leave the first dial to the other side. Whoever has addresses listens. */
+/* How long to leave the first dial to the other side. A node that has addresses listens. */
 static uint64_t dial_courtesy(struct phx__dial *d, const struct phx__dial_target *t)
 {
     if (t->hub || !d->listening || dial_goes_first(d, t->node))
@@ -14821,107 +15247,110 @@ static uint64_t dial_backoff(struct phx__dial *d, int hub, uint32_t failures)
 
 /* ---- The queue of due targets */
 
-static void dial_push_front(struct phx__dial *d, uint32_t slot)
+/* Does this target pass those that wait for the end of the news? */
+static int dial_passes(const struct phx__dial *d, uint32_t target)
 {
-    d->targets[slot].before = PHX__NONE;
-    d->targets[slot].after = d->head;
-    if (d->head == PHX__NONE)
-        d->tail = slot;
-    else
-        d->targets[d->head].before = slot;
-    d->head = slot;
+    return phx__dial_start_is_paced(&d->start, d->targets.known)
+           && !phx__dial_target_is_fresh(&d->targets, target);
 }
 
-static void dial_push(struct phx__dial *d, uint32_t slot)
+/* Lets `after` follow `before`. PHX__NONE: the ends. */
+static void dial_join(struct phx__dial *d, uint32_t before, uint32_t after)
 {
-    struct phx__dial_target *t = &d->targets[slot];
-
-    t->queued = 1;
-    if (phx__dial_start_goes_first(d, slot)) {
-        dial_push_front(d, slot);
-        return;
-    }
-    t->before = d->tail;
-    t->after = PHX__NONE;
-    if (d->tail == PHX__NONE)
-        d->head = slot;
+    if (before == PHX__NONE)
+        d->head = after;
     else
-        d->targets[d->tail].after = slot;
-    d->tail = slot;
+        d->targets.at[before].after = after;
+    if (after == PHX__NONE)
+        d->tail = before;
+    else
+        d->targets.at[after].before = before;
 }
 
-/* If somebody waits and an attempt is free, the next step goes on with the queue; or it does when one of
- * those under way may have to give way. */
+static void dial_push(struct phx__dial *d, uint32_t target)
+{
+    uint32_t head = d->head;
+    int front = dial_passes(d, target);
+
+    d->targets.at[target].queued = 1;
+    dial_join(d, front ? PHX__NONE : d->tail, target);
+    dial_join(d, target, front ? head : PHX__NONE);
+}
+
+static int dial_has_room(const struct phx__dial *d)
+{
+    return phx__dial_start_has_room(&d->start, &d->slots, d->targets.known,
+                                    phx__dial_target_is_fresh(&d->targets, d->head), d->now);
+}
+
+/* If a target waits and a slot is free, the next step goes on with the queue; or it does when one of those
+ * under way may have to give way. */
 static void dial_kick(struct phx__dial *d)
 {
-    uint64_t at = phx__dial_start_room_at(d);
+    uint64_t at;
 
     if (d->head == PHX__NONE)
         return;
-    at = phx__dial_start_has_room(d) ? d->now : at < d->room_at ? at : d->room_at;
+    at = phx__dial_start_room_at(&d->start, &d->slots, d->targets.known, d->now);
+    at = dial_has_room(d) ? d->now : at < d->room_at ? at : d->room_at;
     if (at != UINT64_MAX)
-        phx__timer_set(d->timers, d->targets[d->head].timer, at);
+        dial_set(d, &d->targets.at[d->head], at);
 }
 
-static void dial_unqueue(struct phx__dial *d, uint32_t slot)
+static void dial_unqueue(struct phx__dial *d, uint32_t target)
 {
-    struct phx__dial_target *t = &d->targets[slot];
+    struct phx__dial_target *t = &d->targets.at[target];
 
     if (!t->queued)
         return;
     t->queued = 0;
-    phx__timer_stop(d->timers, t->timer);
-    if (t->before == PHX__NONE)
-        d->head = t->after;
-    else
-        d->targets[t->before].after = t->after;
-    if (t->after == PHX__NONE)
-        d->tail = t->before;
-    else
-        d->targets[t->after].before = t->before;
+    phx__timer_stop(d->targets.timers, t->timer);
+    dial_join(d, t->before, t->after);
     dial_kick(d); /* it may have been the head, and the one that was kicked */
 }
 
-/* ---- Attempts */
+/* ---- Dials */
 
-static int dial_find(const struct phx__dial *d, uint32_t attempt, uint32_t *slot, uint32_t *i)
+static void dial_close(struct phx__dial *d, uint32_t target, uint32_t i)
 {
-    return phx__dial_slot_find(&d->attempts, attempt, slot, i);
-}
+    struct phx__dial_addr *c = &d->targets.at[target].at[i];
 
-static void dial_close(struct phx__dial *d, uint32_t slot, uint32_t i)
-{
-    struct phx__dial_addr *c = &d->targets[slot].at[i];
-
-    phx__dial_slot_close(&d->attempts, c->attempt);
-    c->attempt = PHX__NONE;
-    d->targets[slot].open--;
+    phx__dial_slot_close(&d->slots, c->slot);
+    c->slot = PHX__NONE;
+    d->targets.at[target].open--;
     dial_kick(d);
 }
 
-static void dial_abandon(struct phx__dial *d, uint32_t slot, uint32_t i)
+static void dial_abandon(struct phx__dial *d, uint32_t target, uint32_t i)
 {
-    uint32_t attempt = d->targets[slot].at[i].attempt;
+    uint32_t slot = d->targets.at[target].at[i].slot;
 
-    if (attempt == PHX__NONE)
+    if (slot == PHX__NONE)
         return;
-    dial_close(d, slot, i);
-    d->ops.abandon(d->ops.ctx, attempt);
+    dial_close(d, target, i);
+    d->ops.abandon(d->ops.ctx, slot);
 }
 
-/* Is anybody dialling this address? A look at max_dials attempts for each dial, nothing beside a
- * dial. */
+static void dial_abandon_all(struct phx__dial *d, uint32_t target)
+{
+    uint32_t i;
+
+    for (i = 0; i < d->targets.at[target].count; i++)
+        dial_abandon(d, target, i);
+}
+
+/* Is this address being dialled? A look at max_dials slots for each dial, nothing beside a dial. */
 static int dial_is_busy(const struct phx__dial *d, const struct phx_address *address)
 {
-    const struct phx__dial_slot *a;
+    const struct phx__dial_slot *slot;
     struct phx_address other;
     uint32_t k;
 
-    for (k = 0; k < d->attempts.count; k++) {
-        a = &d->attempts.at[k];
-        if (a->target == PHX__NONE)
+    for (k = 0; k < d->slots.count; k++) {
+        slot = &d->slots.at[k];
+        if (slot->target == PHX__NONE)
             continue;
-        phx__dial_addr_address(d->targets[a->target].at, a->address, &other);
+        phx__dial_addr_address(d->targets.at[slot->target].at, slot->address, &other);
         if (phx__addr_equal(&other, address))
             return 1;
     }
@@ -14931,111 +15360,125 @@ static int dial_is_busy(const struct phx__dial *d, const struct phx_address *add
 /* ---- Rounds */
 
 /* No round, no timer, no place in the queue. */
-static void dial_rest(struct phx__dial *d, uint32_t slot)
+static void dial_rest(struct phx__dial *d, uint32_t target)
 {
-    struct phx__dial_target *t = &d->targets[slot];
-    uint32_t i;
+    struct phx__dial_target *t = &d->targets.at[target];
 
-    dial_unqueue(d, slot);
-    phx__timer_stop(d->timers, t->timer);
+    dial_unqueue(d, target);
+    phx__timer_stop(d->targets.timers, t->timer);
     t->round = 0;
     t->untried = 0;
-    for (i = 0; i < t->count; i++)
-        dial_abandon(d, slot, i);
+    dial_abandon_all(d, target);
 }
 
-/* The next round begins so much later, or not at all. */
-static void dial_plan(struct phx__dial *d, uint32_t slot, uint64_t delay)
+/* The next round begins after this delay, or not at all. */
+static void dial_plan(struct phx__dial *d, uint32_t target, uint64_t delay)
 {
-    struct phx__dial_target *t = &d->targets[slot];
+    struct phx__dial_target *t = &d->targets.at[target];
     uint64_t first = phx__dial_addr_first(t->at, t->count, dial_slow(d)), at;
 
-    dial_unqueue(d, slot);
+    dial_unqueue(d, target);
     if (!dial_may_dial(d, t)) {
-        dial_rest(d, slot);
+        dial_rest(d, target);
         return;
     }
     /* UINT64_MAX would stop the timer. */
     at = delay < UINT64_MAX - 1 - d->now ? d->now + delay : UINT64_MAX - 1;
-    phx__timer_set(d->timers, t->timer, at > first ? at : first);
+    dial_set(d, t, at > first ? at : first);
+}
+
+/* Plans the round of a target that has nothing planned. */
+static void dial_plan_idle(struct phx__dial *d, uint32_t target)
+{
+    struct phx__dial_target *t = &d->targets.at[target];
+
+    if (!t->round && !t->queued && dial_due_at(d, t) == UINT64_MAX)
+        dial_plan(d, target, dial_courtesy(d, t));
 }
 
 /* A round sooner than planned, never later, spread over `jitter`: one reason often holds for many. */
-static void dial_hasten(struct phx__dial *d, uint32_t slot, uint64_t jitter)
+static void dial_hasten(struct phx__dial *d, uint32_t target, uint64_t jitter)
 {
-    struct phx__dial_target *t = &d->targets[slot];
+    struct phx__dial_target *t = &d->targets.at[target];
     uint64_t delay = dial_courtesy(d, t) + dial_between(d, 0, jitter);
 
-    if (!t->round && !t->queued && dial_may_dial(d, t)
-        && d->now + delay < phx__timer_at(d->timers, t->timer))
-        dial_plan(d, slot, delay);
+    if (!t->round && !t->queued && dial_may_dial(d, t) && d->now + delay < dial_due_at(d, t))
+        dial_plan(d, target, delay);
+}
+
+/* The wait after duplicates doubles as well: perhaps the peer has not noticed yet that its link with us is
+ * dead, or somebody never says who answers. */
+static uint64_t dial_after_duplicates(struct phx__dial *d, struct phx__dial_target *t)
+{
+    uint64_t delay = DIAL_DUPLICATE_US << (t->duplicates < 16 ? t->duplicates : 16);
+    uint64_t most = d->limits.retry_max_us > DIAL_DUPLICATE_US ? d->limits.retry_max_us : DIAL_DUPLICATE_US;
+
+    t->duplicates = (uint16_t)(t->duplicates + (t->duplicates < UINT16_MAX));
+    return delay < most ? delay : most;
+}
+
+static uint64_t dial_after_failures(struct phx__dial *d, struct phx__dial_target *t)
+{
+    uint64_t delay, slow = dial_slow(d);
+
+    if (t->verdict == DIAL_BARRED) {
+        delay = dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us);
+    } else if (!t->hub && phx__dial_addr_is_gone(t->at, t->count, slow, d->now)) {
+        /* Others live where it was: most often its own next life, started again there. */
+        delay = dial_between(d, slow / 2, slow);
+        if (t->failures < PHX__DIAL_DEAD_ROUNDS)
+            t->failures = PHX__DIAL_DEAD_ROUNDS;
+    } else {
+        delay = dial_backoff(d, t->hub, t->failures);
+        if (!t->hub && d->targets.nodes[t->node].reachable && delay > DIAL_RELAYED_US)
+            delay = dial_between(d, DIAL_RELAYED_US / 2, DIAL_RELAYED_US);
+    }
+    t->failures = (uint16_t)(t->failures + (t->failures < UINT16_MAX));
+    t->duplicates = 0;
+    return delay;
 }
 
 /* If nothing is left of the round, it is over: plan the next. */
-static void dial_settle(struct phx__dial *d, uint32_t slot)
+static void dial_settle(struct phx__dial *d, uint32_t target)
 {
-    struct phx__dial_target *t = &d->targets[slot];
-    uint64_t delay, most = d->limits.retry_max_us;
+    struct phx__dial_target *t = &d->targets.at[target];
 
     if (!t->round || t->untried != 0 || t->open > 0)
         return;
     t->round = 0;
-    if (t->verdict == DISC_DUPLICATE) {
-        /* Doubles as well: perhaps the peer has not noticed yet that its link with us is dead, or
-         * somebody never says who answers. */
-        delay = DIAL_DUPLICATE_US << (t->duplicates < 16 ? t->duplicates : 16);
-        if (delay > most)
-            delay = most > DIAL_DUPLICATE_US ? most : DIAL_DUPLICATE_US;
-        t->duplicates = (uint16_t)(t->duplicates + (t->duplicates < UINT16_MAX));
-    } else {
-        if (t->verdict == DISC_BARRED) {
-            delay = dial_between(d, most / 2, most);
-        } else if (!t->hub && phx__dial_addr_is_gone(t->at, t->count, dial_slow(d), d->now)) {
-            /* Others live where it was: most often its own next life, started again there. */
-            delay = dial_between(d, dial_slow(d) / 2, dial_slow(d));
-            if (t->failures < PHX__PACE_DEAD_ROUNDS)
-                t->failures = PHX__PACE_DEAD_ROUNDS;
-        } else {
-            delay = dial_backoff(d, t->hub, t->failures);
-            if (!t->hub && d->nodes[t->node].reachable && delay > DIAL_RELAYED_US)
-                delay = dial_between(d, DIAL_RELAYED_US / 2, DIAL_RELAYED_US);
-        }
-        t->failures = (uint16_t)(t->failures + (t->failures < UINT16_MAX));
-        t->duplicates = 0;
-    }
-    dial_plan(d, slot, delay);
+    dial_plan(d, target,
+              t->verdict == DIAL_DUPLICATE ? dial_after_duplicates(d, t) : dial_after_failures(d, t));
 }
 
-/* An attempt is over: the next address at once, or the end of the round. */
-static void dial_go_on(struct phx__dial *d, uint32_t slot)
+/* A dial is over: the next address at once, or the end of the round. */
+static void dial_go_on(struct phx__dial *d, uint32_t target)
 {
-    struct phx__dial_target *t = &d->targets[slot];
+    struct phx__dial_target *t = &d->targets.at[target];
 
     if (t->untried == 0)
-        dial_settle(d, slot);
+        dial_settle(d, target);
     else if (!t->queued)
-        phx__timer_set(d->timers, t->timer, d->now);
+        dial_set(d, t, d->now);
 }
 
 /* Takes down how an address ended. */
-static void dial_note(struct phx__dial *d, uint32_t slot, uint32_t i, int error)
+static void dial_note(struct phx__dial *d, uint32_t target, uint32_t i, int error)
 {
-    struct phx__dial_target *t = &d->targets[slot];
-    uint8_t verdict = DISC_FAILED;
+    struct phx__dial_target *t = &d->targets.at[target];
+    uint8_t verdict = DIAL_FAILED;
 
     /* PHX_ESELF: anybody may say this, or the address may move: it is believed, but not for ever. */
     t->at[i].error = (int16_t)error;
     t->at[i].tried_at = d->now;
     if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION || error == PHX_ETLS)
-        verdict = DISC_BARRED;
+        verdict = DIAL_BARRED;
     if (error == PHX_EDUPLICATE)
-        verdict = DISC_DUPLICATE;
-    /* Unless it has proved who it is, it may be another node, which has a link with us: cards list
-     * 127.0.0.1, and every host has somebody there. Then the other addresses are still to try. */
-    if (error == PHX_EDUPLICATE && t->at[i].met == PHX__CONTACT_RIGHT) {
+        verdict = DIAL_DUPLICATE;
+    /* Unless it has proved who it is, it may be another node, which has a link with us: cards list 127.0.0.1,
+     * and every host has somebody there. Then the other addresses are still to try. */
+    if (error == PHX_EDUPLICATE && t->at[i].met == PHX__DIAL_MET_RIGHT) {
         t->untried = 0;
-        for (i = 0; i < t->count; i++)
-            dial_abandon(d, slot, i);
+        dial_abandon_all(d, target);
     }
     if (verdict > t->verdict)
         t->verdict = verdict;
@@ -15044,12 +15487,12 @@ static void dial_note(struct phx__dial *d, uint32_t slot, uint32_t i, int error)
 /* How long the first of these addresses must be left alone. */
 static uint64_t dial_ban(const struct phx__dial *d, const struct phx__dial_target *t, unsigned which)
 {
-    return t->hub ? 0 : phx__ratelimit_first(&d->budget, t->at, t->count, which, d->now);
+    return t->hub ? 0 : phx__dial_rate_wait(&d->rate, t->at, t->count, which, d->now);
 }
 
-/* The first address still to try that nobody dials at the moment. The silent ones come last: a wall, or the
- * private address of a far network, should not keep a good one waiting in each round. */
-static uint32_t dial_pick(const struct phx__dial *d, const struct phx__dial_target *t)
+/* The first address still to try that nobody dials at the moment. The silent ones come last: a firewall, or
+ * the private address of a far network, should not keep a good one waiting in each round. */
+static uint32_t dial_next_address(const struct phx__dial *d, const struct phx__dial_target *t)
 {
     uint32_t i, silent = PHX__NONE;
     struct phx_address a;
@@ -15069,219 +15512,234 @@ static uint32_t dial_pick(const struct phx__dial *d, const struct phx__dial_targ
 }
 
 /* 1 if the dial is under way. */
-static int dial_dial(struct phx__dial *d, uint32_t slot, uint32_t i)
+static int dial_begin(struct phx__dial *d, uint32_t target, uint32_t i)
 {
-    struct phx__dial_target *t = &d->targets[slot];
-    uint32_t attempt = phx__dial_slot_open(&d->attempts, slot, i, d->now);
+    struct phx__dial_target *t = &d->targets.at[target];
+    uint32_t slot = phx__dial_slot_open(&d->slots, target, i, d->now);
     struct phx_address a;
     int error;
 
     phx__dial_addr_address(t->at, i, &a);
     t->open++;
-    t->at[i].attempt = attempt;
-    t->at[i].met = PHX__CONTACT_NOBODY;
+    t->at[i].slot = slot;
+    t->at[i].met = PHX__DIAL_MET_NOBODY;
     t->untried = (uint8_t)(t->untried & ~(1u << i));
     t->tried++;
     if (!t->hub)
-        phx__ratelimit_dialled(&d->budget, &a, d->now);
-    error = d->ops.dial(d->ops.ctx, attempt, t->hub ? PHX__NONE : t->node, &a);
+        phx__dial_rate_spend(&d->rate, &a, d->now);
+    error = d->ops.dial(d->ops.ctx, slot, t->hub ? PHX__NONE : t->node, &a);
     if (error >= 0)
         return 1;
-    dial_close(d, slot, i);
-    dial_note(d, slot, i, error);
+    dial_close(d, target, i);
+    dial_note(d, target, i, error);
     return 0;
 }
 
-/* It is this target's turn: begin a round, or try the next address of one. */
-static void dial_advance(struct phx__dial *d, uint32_t slot)
+/* Begins a round: 0 if it is planned for later instead. */
+static int dial_begin_round(struct phx__dial *d, uint32_t target)
 {
-    struct phx__dial_target *t = &d->targets[slot];
+    struct phx__dial_target *t = &d->targets.at[target];
+
+    if (phx__dial_target_is_fresh(&d->targets, target)
+        && phx__dial_start_is_patient(&d->start, d->targets.known, d->now) && dial_courtesy(d, t) > 0) {
+        t->fresh--;
+        dial_plan(d, target, dial_courtesy(d, t));
+        return 0;
+    }
+    t->fresh = 0;
+    t->untried = (uint8_t)phx__dial_addr_usable(t->at, t->count, dial_slow(d), d->now);
+    if (t->untried == 0) {
+        dial_plan(d, target, 0); /* it was set off too soon: not before the first rest ends */
+        return 0;
+    }
+    t->round = 1;
+    t->tried = 0;
+    t->verdict = DIAL_FAILED;
+    return 1;
+}
+
+/* It is this target's turn: begin a round, or try the next address of one. */
+static void dial_advance(struct phx__dial *d, uint32_t target)
+{
+    struct phx__dial_target *t = &d->targets.at[target];
     uint32_t i;
 
     if (!dial_may_dial(d, t)) {
         /* The bound was reached meanwhile. What is under way may still become a link. */
         t->untried = 0;
-        dial_settle(d, slot);
+        dial_settle(d, target);
         return;
     }
-    if (!t->round && phx__dial_start_is_patient(d, slot) && dial_courtesy(d, t) > 0) {
-        t->fresh--;
-        dial_plan(d, slot, dial_courtesy(d, t));
+    if (!t->round && !dial_begin_round(d, target))
         return;
-    }
-    if (!t->round) {
-        t->fresh = 0;
-        t->untried = (uint8_t)phx__dial_addr_usable(t->at, t->count, dial_slow(d), d->now);
-        if (t->untried == 0) {
-            dial_plan(d, slot, 0); /* it was set off too soon: not before the first rest ends */
-            return;
-        }
-        t->round = 1;
-        t->tried = 0;
-        t->verdict = DISC_FAILED;
-    }
     do {
-        i = dial_pick(d, t);
-    } while (i != PHX__NONE && !dial_dial(d, slot, i));
-    /* If others are busy with all that is left, a round that tried something else is over, and
-     * one that did not waits for them. */
+        i = dial_next_address(d, t);
+    } while (i != PHX__NONE && !dial_begin(d, target, i));
+    /* If others are busy with all that is left, a round that tried something else is over, and one that did
+     * not waits for them. */
     if (i == PHX__NONE && t->tried > 0 && t->open == 0)
         t->untried = 0;
     if (t->untried != 0) {
         uint64_t ban = dial_ban(d, t, t->untried);
         if (ban > 0) /* many may wait for the same moment */
             ban = dial_between(d, ban, ban + PHX__SECOND);
-        phx__timer_set(d->timers, t->timer, d->now + DIAL_STAGGER_US + ban);
+        dial_set(d, t, d->now + DIAL_STAGGER_US + ban);
     }
-    dial_settle(d, slot);
+    dial_settle(d, target);
 }
 
-/* Somebody waits: 1 if all attempts are in use and one of them gives way. Where a crowd must wait although
+/* A target waits: 1 if all slots are in use and one of them gives way. Where a paced start must wait although
  * some are free, none has to. */
 static int dial_make_room(struct phx__dial *d)
 {
-    uint32_t attempt, slot, i;
+    const struct phx__dial_slot *slot;
+    uint32_t target, i;
 
-    if (d->attempts.free != PHX__NONE)
+    if (d->slots.free != PHX__NONE)
         d->room_at = UINT64_MAX;
-    if (d->attempts.free != PHX__NONE || (d->room_at > d->now && d->room_at != UINT64_MAX))
+    if (d->slots.free != PHX__NONE || (d->room_at > d->now && d->room_at != UINT64_MAX))
         return 0;
-    attempt = phx__dial_slot_gives_way(&d->attempts, d->now, &d->room_at);
-    if (!dial_find(d, attempt, &slot, &i))
+    slot = phx__dial_slot_find(&d->slots, phx__dial_slot_gives_way(&d->slots, d->now, &d->room_at));
+    if (slot == NULL)
         return 0;
-    dial_abandon(d, slot, i);
-    dial_note(d, slot, i, PHX_ETIMEDOUT);
-    dial_go_on(d, slot);
+    target = slot->target;
+    i = slot->address;
+    dial_abandon(d, target, i);
+    dial_note(d, target, i, PHX_ETIMEDOUT);
+    dial_go_on(d, target);
     return 1;
 }
 
-/* ---- Targets */
+/* ---- Addresses */
 
-/* The slots that stand for a node: its own and hubs where it was met. */
-static uint32_t dial_slots(const struct phx__dial *d, uint32_t node,
-                           uint32_t out[PHX__DISC_HUBS + 1])
+/* Other addresses for a target: what stays keeps its dial and its error. 1 if some are new, 0, or PHX_ENOMEM:
+ * nothing changed. */
+static int dial_replace(struct phx__dial *d, uint32_t target, const struct phx_address *a, uint32_t n)
 {
-    uint32_t i, count = 0;
-
-    if (phx__dial_target_of(d, node) != PHX__NONE)
-        out[count++] = phx__dial_target_of(d, node);
-    for (i = 0; i < d->hub_count; i++)
-        if (d->targets[d->hubs[i]].node == node)
-            out[count++] = d->hubs[i];
-    return count;
-}
-
-static int dial_is_same(const struct phx__dial_target *t, const struct phx_address *a,
-                        const uint32_t *picked, uint32_t n)
-{
-    return phx__dial_addr_is_same(t->at, t->count, a, picked, n);
-}
-
-static void dial_drop(struct phx__dial *d, uint32_t slot)
-{
-    struct phx__dial_target *t = &d->targets[slot];
-
-    dial_rest(d, slot);
-    phx__timer_drop(d->timers, t->timer);
-    phx__dial_addr_free(d->mem, t->at, t->count);
-    memset(t, 0, sizeof *t);
-    t->after = d->target_free;
-    d->target_free = slot;
-}
-
-/* Other addresses for a target: what stays keeps its attempt and its error. */
-static int dial_replace(struct phx__dial *d, uint32_t slot, const struct phx_address *a,
-                        const uint32_t *picked, uint32_t n, int *fresh)
-{
-    struct phx__dial_target *t = &d->targets[slot];
-    struct phx__dial_addr *at = phx__dial_addr_new(d->mem, a, picked, n);
+    struct phx__dial_target *t = &d->targets.at[target];
+    struct phx__dial_addr *at = phx__dial_addr_new(d->targets.mem, a, n);
     unsigned untried = 0;
-    uint32_t k, old;
+    uint32_t k, i;
+    int some = 0;
 
     if (at == NULL)
         return PHX_ENOMEM;
-    *fresh = 0;
     for (k = 0; k < n; k++) {
-        old = phx__dial_addr_index(t->at, t->count, &a[picked[k]]);
-        if (old == PHX__NONE) {
-            *fresh = 1;
+        i = phx__dial_addr_index(t->at, t->count, &a[k]);
+        if (i == PHX__NONE || (t->untried & 1u << i) != 0)
             untried |= 1u << k;
+        if (i == PHX__NONE) {
+            some = 1;
             continue;
         }
-        if ((t->untried & 1u << old) != 0)
-            untried |= 1u << k;
-        at[k].tried_at = t->at[old].tried_at;
-        at[k].attempt = t->at[old].attempt;
-        at[k].error = t->at[old].error;
-        at[k].met = t->at[old].met;
-        t->at[old].attempt = PHX__NONE; /* moved: what is found below is to be abandoned */
-        if (at[k].attempt != PHX__NONE)
-            phx__dial_slot_move(&d->attempts, at[k].attempt, k);
+        at[k].tried_at = t->at[i].tried_at;
+        at[k].slot = t->at[i].slot;
+        at[k].error = t->at[i].error;
+        at[k].met = t->at[i].met;
+        t->at[i].slot = PHX__NONE; /* moved: what is found below is to be abandoned */
+        if (at[k].slot != PHX__NONE)
+            phx__dial_slot_find(&d->slots, at[k].slot)->address = (uint8_t)k;
     }
-    for (k = 0; k < t->count; k++)
-        dial_abandon(d, slot, k);
-    phx__dial_addr_free(d->mem, t->at, t->count);
+    dial_abandon_all(d, target);
+    phx__dial_addr_free(d->targets.mem, t->at, t->count);
     t->at = at;
     t->count = (uint8_t)n;
     t->untried = (uint8_t)(t->round ? untried : 0);
+    return some;
+}
+
+/* Other addresses for a node that had some. PHX_ENOMEM: nothing changed. */
+static int dial_renew(struct phx__dial *d, uint32_t target, const struct phx_address *a, uint32_t n)
+{
+    struct phx__dial_target *t = &d->targets.at[target];
+    int some = dial_replace(d, target, a, n);
+    uint64_t delay;
+
+    if (some < 0)
+        return some;
+    if (some == 0) {
+        dial_settle(d, target); /* perhaps only what is gone now was still open */
+        return 0;
+    }
+    /* New addresses, new hope. Sooner than planned, never later. */
+    t->failures = 0;
+    delay = dial_between(d, 0, DIAL_FRESH_JITTER_US) + (t->round ? 0 : dial_courtesy(d, t));
+    if (!t->queued && (t->round || dial_may_dial(d, t)) && d->now + delay < dial_due_at(d, t))
+        dial_set(d, t, d->now + delay);
     return 0;
+}
+
+/* Addresses for a node that had none. PHX_ENOMEM: nothing changed. */
+static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_address *a, uint32_t n)
+{
+    struct phx__dial_targets *ts = &d->targets;
+    uint32_t target = PHX__NONE;
+
+    if (!phx__dial_target_can_wait(ts, node, d->limits.max_links)
+        && phx__dial_target_new(ts, a, n, &target) != 0)
+        return PHX_ENOMEM;
+    ts->known += !ts->nodes[node].linked;
+    phx__dial_pick_offer(&ts->picks, ts->ids, node);
+    ts->nodes[node].target = target == PHX__NONE ? PHX__DIAL_LATENT : target + 1;
+    ts->latent += target == PHX__NONE;
+    phx__dial_start_news(&d->start, d->now);
+    if (target == PHX__NONE)
+        return 0;
+    ts->at[target].node = node;
+    ts->at[target].fresh = PHX__DIAL_START_PATIENCE;
+    dial_plan(d, target, dial_courtesy(d, &ts->at[target])
+                             + phx__dial_start_spread(&d->start, ts->known, d->rnd));
+    return 0;
+}
+
+/* A node has no addresses any more. If it was a pick, the next one is looked for among all: a chance of
+ * PHX__DIAL_PICKS in n, so PHX__DIAL_PICKS looks a loss on average. */
+static void dial_drop_addrs(struct phx__dial *d, uint32_t node)
+{
+    struct phx__dial_targets *ts = &d->targets;
+    uint32_t target = phx__dial_target_of(ts, node);
+
+    if (!phx__dial_target_is_known(ts, node))
+        return;
+    if (target == PHX__NONE) {
+        ts->latent--;
+    } else {
+        dial_rest(d, target);
+        phx__dial_target_drop(ts, target);
+    }
+    ts->nodes[node].target = 0;
+    ts->known -= !ts->nodes[node].linked;
+    if (!phx__dial_pick_drop(&ts->picks, node))
+        return;
+    node = phx__dial_target_next_pick(ts);
+    if (node == PHX__NONE)
+        return;
+    phx__dial_pick_offer(&ts->picks, ts->ids, node);
+    target = phx__dial_target_wake(ts, node);
+    if (target != PHX__NONE)
+        dial_plan_idle(d, target);
 }
 
 /* ---- The bound */
 
 static int dial_bounds(const struct phx__dial *d)
 {
-    return (d->links >= d->limits.max_links ? DISC_FULL : 0)
-           | (d->known > d->limits.max_links ? DISC_SPARSE : 0);
+    return (d->links >= d->limits.max_links ? DIAL_FULL : 0)
+           | (d->targets.known > d->limits.max_links ? DIAL_SPARSE : 0);
 }
 
-/* If a bound that held before does not hold any more, targets at rest may dial again. This looks
- * at all of them, but a bound is crossed rarely beside the events that do not cross it. */
+/* If a bound that held before does not hold any more, targets at rest may dial again. This looks at all of
+ * them, but a bound is crossed rarely beside the events that do not cross it. */
 static void dial_relax(struct phx__dial *d, int before)
 {
-    struct phx__dial_target *t;
-    uint32_t slot;
-    int woken = phx__dial_target_wake_all(d);
+    uint32_t target;
+    int woken = phx__dial_target_wake_all(&d->targets, d->limits.max_links);
 
     if (!woken && (before & ~dial_bounds(d)) == 0)
         return;
-    for (slot = 0; slot < d->target_count; slot++) {
-        t = &d->targets[slot];
-        if (t->in_use && dial_is_idle(d, t))
-            dial_plan(d, slot, dial_courtesy(d, t));
-    }
-}
-
-/* A node has no addresses any more. If it was one of the best, the next one is looked for among
- * all: a chance of PHX__DISC_BEST in n, so PHX__DISC_BEST looks a loss on average. */
-static void dial_unchoose(struct phx__dial *d, uint32_t node)
-{
-    uint32_t slot, next;
-
-    if (!phx__dial_pick_drop(&d->best, node))
-        return;
-    next = phx__dial_target_next_best(d);
-    if (next == PHX__NONE)
-        return;
-    phx__dial_pick_offer(&d->best, d->ids, next);
-    slot = phx__dial_target_wake(d, next);
-    if (slot != PHX__NONE && dial_is_idle(d, &d->targets[slot]))
-        dial_plan(d, slot, dial_courtesy(d, &d->targets[slot]));
-}
-
-static void dial_drop_contact(struct phx__dial *d, uint32_t node)
-{
-    uint32_t slot = phx__dial_target_of(d, node);
-
-    if (!dial_is_known(d, node))
-        return;
-    if (slot != PHX__NONE)
-        dial_drop(d, slot);
-    else
-        d->latent--;
-    d->nodes[node].target = 0;
-    d->known -= !d->nodes[node].linked;
-    dial_unchoose(d, node);
+    for (target = 0; target < d->targets.count; target++)
+        if (d->targets.at[target].in_use)
+            dial_plan_idle(d, target);
 }
 
 /* ---- What the node tells us */
@@ -15291,32 +15749,34 @@ int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *i
                    const struct phx__dial_limits *limits, const struct phx__dial_ops *ops)
 {
     memset(d, 0, sizeof *d);
-    d->mem = mem;
-    d->ids = ids;
-    d->timers = timers;
+    d->targets.mem = mem;
+    d->targets.ids = ids;
+    d->targets.timers = timers;
+    d->targets.addresses = ops->addresses;
+    d->targets.ctx = ops->ctx;
     d->rnd = rnd;
     d->ops = *ops;
     d->limits = *limits;
-    d->target_free = d->head = d->tail = PHX__NONE;
+    d->targets.free = d->head = d->tail = PHX__NONE;
     d->room_at = UINT64_MAX;
-    d->pace = PHX__CROWD_PACE;
-    d->quickest = UINT64_MAX / 4;
-    if (phx__ratelimit_init(&d->budget, mem, DIAL_PLACES, phx__rnd_next(rnd)) != 0)
+    phx__dial_start_init(&d->start, limits->start_above);
+    if (phx__ratelimit_init(&d->rate, mem, DIAL_RATES, phx__rnd_next(rnd)) != 0)
         return PHX_ENOMEM;
-    return phx__dial_slot_init(&d->attempts, mem, limits->max_dials);
+    return phx__dial_slot_init(&d->slots, mem, limits->max_dials);
 }
 
 /* Nothing is abandoned: the links close by themselves. The timers end with the heap of timers. */
 void phx__dial_free(struct phx__dial *d)
 {
-    uint32_t slot;
+    struct phx__dial_targets *ts = &d->targets;
+    uint32_t i;
 
-    for (slot = 0; slot < d->target_count; slot++)
-        phx__dial_addr_free(d->mem, d->targets[slot].at, d->targets[slot].count);
-    phx__mem_put(d->mem, d->targets, d->target_capacity * sizeof *d->targets);
-    phx__mem_put(d->mem, d->nodes, d->node_capacity * sizeof *d->nodes);
-    phx__dial_slot_free(&d->attempts);
-    phx__ratelimit_free(&d->budget);
+    for (i = 0; i < ts->count; i++)
+        phx__dial_addr_free(ts->mem, ts->at[i].at, ts->at[i].count);
+    phx__mem_put(ts->mem, ts->at, ts->capacity * sizeof *ts->at);
+    phx__mem_put(ts->mem, ts->nodes, ts->node_capacity * sizeof *ts->nodes);
+    phx__dial_slot_free(&d->slots);
+    phx__ratelimit_free(&d->rate);
     memset(d, 0, sizeof *d);
 }
 
@@ -15325,135 +15785,104 @@ void phx__dial_listening(struct phx__dial *d, int yes)
     d->listening = yes;
 }
 
+static int dial_is_same(const struct phx__dial *d, uint32_t target, const struct phx_address *a, uint32_t n)
+{
+    return phx__dial_addr_is_same(d->targets.at[target].at, d->targets.at[target].count, a, n);
+}
+
 int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count, uint64_t now)
 {
-    uint32_t picked[PHX__DISC_ADDRESSES], n = phx__dial_addr_order(a, count, picked), k, slot;
+    struct phx_address order[PHX__DIAL_ADDRESSES];
+    struct phx__dial_targets *ts = &d->targets;
+    uint32_t n = phx__dial_addr_order(a, count, order), k, target;
 
     dial_clock(d, now);
     if (n == 0)
         return PHX_EINVAL;
-    for (k = 0; k < d->hub_count; k++)
-        if (dial_is_same(&d->targets[d->hubs[k]], a, picked, n))
+    for (k = 0; k < ts->hub_count; k++)
+        if (dial_is_same(d, ts->hubs[k], order, n))
             return 0;
-    if (d->hub_count == PHX__DISC_HUBS)
+    if (ts->hub_count == PHX__DIAL_HUBS)
         return PHX_ELIMIT;
-    if (phx__dial_target_new(d, a, picked, n, &slot) != 0)
+    if (phx__dial_target_new(ts, order, n, &target) != 0)
         return PHX_ENOMEM;
-    d->targets[slot].hub = 1;
-    d->hubs[d->hub_count++] = slot;
-    dial_plan(d, slot, 0);
+    ts->at[target].hub = 1;
+    ts->hubs[ts->hub_count++] = target;
+    dial_plan(d, target, 0);
     return 0;
 }
 
-/* Other addresses for a node that had some. */
-static int dial_renew(struct phx__dial *d, uint32_t slot, const struct phx_address *a,
-                      const uint32_t *picked, uint32_t n)
+int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_address *a, uint32_t count,
+                        uint64_t now)
 {
-    struct phx__dial_target *t = &d->targets[slot];
-    uint64_t delay;
-    int fresh;
-
-    if (dial_replace(d, slot, a, picked, n, &fresh) != 0)
-        return PHX_ENOMEM;
-    if (!fresh) {
-        dial_settle(d, slot); /* perhaps only what is gone now was still open */
-        return 0;
-    }
-    /* New addresses, new hope. Sooner than planned, never later. */
-    t->failures = 0;
-    delay = dial_between(d, 0, DIAL_FRESH_JITTER_US) + (t->round ? 0 : dial_courtesy(d, t));
-    if (!t->queued && (t->round || dial_may_dial(d, t))
-        && d->now + delay < phx__timer_at(d->timers, t->timer))
-        phx__timer_set(d->timers, t->timer, d->now + delay);
-    return 0;
-}
-
-/* Addresses for a node that had none. PHX_ENOMEM: nothing changed. */
-static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_address *a,
-                      const uint32_t *picked, uint32_t n)
-{
-    uint32_t slot = PHX__NONE;
-
-    if (!phx__dial_target_can_wait(d, node) && phx__dial_target_new(d, a, picked, n, &slot) != 0)
-        return PHX_ENOMEM;
-    d->known += !d->nodes[node].linked;
-    phx__dial_pick_offer(&d->best, d->ids, node);
-    d->nodes[node].target = slot == PHX__NONE ? PHX__TARGET_LATENT : slot + 1;
-    d->latent += slot == PHX__NONE;
-    phx__dial_start_news(d);
-    if (slot == PHX__NONE)
-        return 0;
-    d->targets[slot].node = node;
-    d->targets[slot].fresh = PHX__CROWD_PATIENCE_TIMES;
-    dial_plan(d, slot, dial_courtesy(d, &d->targets[slot]) + phx__dial_start_spread(d));
-    return 0;
-}
-
-int phx__dial_contact(struct phx__dial *d, uint32_t node, const struct phx_address *a,
-                      uint32_t count, uint64_t now)
-{
-    uint32_t picked[PHX__DISC_ADDRESSES], n = phx__dial_addr_order(a, count, picked), slot;
-    int before = dial_bounds(d);
+    struct phx_address order[PHX__DIAL_ADDRESSES];
+    uint32_t n = phx__dial_addr_order(a, count, order), target;
+    int before = dial_bounds(d), err = 0;
 
     dial_clock(d, now);
     if (node == PHX__SELF)
         return 0;
-    if (n > 0
-        && phx__mem_grow(d->mem, &d->nodes, &d->node_capacity, node + 1, sizeof *d->nodes) != 0)
+    if (n > 0 && phx__dial_target_reserve(&d->targets, node) != 0)
         return PHX_ENOMEM;
-    slot = phx__dial_target_of(d, node);
-    if (n == 0) {
-        dial_drop_contact(d, node);
-    } else if (!dial_is_known(d, node)) {
-        if (dial_learn(d, node, a, picked, n) != 0)
-            return PHX_ENOMEM;
-    } else if (slot == PHX__NONE) {
-        /* It is not dialled, so it need not be told apart from what its card says. */
-    } else if (!dial_is_same(&d->targets[slot], a, picked, n)
-               && dial_renew(d, slot, a, picked, n) != 0) {
-        return PHX_ENOMEM;
-    }
+    target = phx__dial_target_of(&d->targets, node);
+    if (n == 0)
+        dial_drop_addrs(d, node);
+    else if (!phx__dial_target_is_known(&d->targets, node))
+        err = dial_learn(d, node, order, n);
+    else if (target != PHX__NONE && !dial_is_same(d, target, order, n)) /* else its card says them */
+        err = dial_renew(d, target, order, n);
+    if (err != 0)
+        return err;
     if (dial_is_linked(d, node))
-        d->nodes[node].linked = 1;
+        d->targets.nodes[node].linked = 1;
     dial_relax(d, before);
     return 0;
 }
 
-int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t attempt, uint64_t now)
+/* A dial has led to a link. error: the link is not taken note of. */
+static void dial_won(struct phx__dial *d, uint32_t number, const struct phx__dial_slot *slot, uint32_t node,
+                     int error)
 {
-    uint32_t slots[PHX__DISC_HUBS + 1], count, slot, i;
-    struct phx__dial_node *n;
+    uint32_t target = slot->target, i = slot->address;
+    struct phx__dial_target *t = &d->targets.at[target];
     struct phx_address a;
+
+    if (error == 0) { /* whoever answers there is that hub now */
+        phx__dial_meet(d, number, node);
+        phx__dial_addr_address(t->at, i, &a);
+        phx__dial_rate_return(&d->rate, &a, !t->hub);
+    }
+    phx__dial_start_learn(&d->start, d->now - slot->since, d->slots.capacity, d->now);
+    dial_close(d, target, i);
+    dial_note(d, target, i, error != 0 ? error : t->node == node ? 0 : PHX_EPEER);
+    dial_go_on(d, target);
+}
+
+int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot, uint64_t now)
+{
+    const struct phx__dial_slot *from = phx__dial_slot_find(&d->slots, slot);
+    uint32_t targets[PHX__DIAL_HUBS + 1], count;
+    struct phx__dial_node *n;
     int error;
 
     PHX_ASSERT(node != PHX__SELF);
     dial_clock(d, now);
-    error = phx__mem_grow(d->mem, &d->nodes, &d->node_capacity, node + 1, sizeof *d->nodes);
-    if (dial_find(d, attempt, &slot, &i)) {
-        if (error == 0) { /* whoever answers there is that hub now */
-            phx__dial_meet(d, attempt, node);
-            phx__dial_addr_address(d->targets[slot].at, i, &a);
-            phx__ratelimit_good(&d->budget, &a, !d->targets[slot].hub);
-        }
-        phx__dial_start_learn(d, d->now - d->attempts.at[attempt & 0xffff].since);
-        dial_close(d, slot, i);
-        dial_note(d, slot, i,
-                  error != 0 ? error : d->targets[slot].node == node ? 0 : PHX_EPEER);
-        dial_go_on(d, slot);
-    }
+    error = phx__dial_target_reserve(&d->targets, node);
+    if (from != NULL)
+        dial_won(d, slot, from, node, error);
     if (error != 0)
         return error;
-    n = &d->nodes[node];
+    n = &d->targets.nodes[node];
     d->links += !n->linked;
-    d->known += !n->linked && n->target == 0;
+    d->targets.known += !n->linked && n->target == 0;
     n->linked = (uint8_t)(n->linked ? n->linked : 1);
     n->wanted = 0;
-    d->linked_at = d->now;
+    d->start.linked_at = d->now;
     n->up_at = dial_tick(d->now);
-    for (count = dial_slots(d, node, slots); count-- > 0;) {
-        dial_rest(d, slots[count]);
-        d->targets[slots[count]].failures = 0;
-        d->targets[slots[count]].duplicates = 0;
+    for (count = phx__dial_target_list(&d->targets, node, targets); count-- > 0;) {
+        dial_rest(d, targets[count]);
+        d->targets.at[targets[count]].failures = 0;
+        d->targets.at[targets[count]].duplicates = 0;
     }
     return 0;
 }
@@ -15463,16 +15892,15 @@ static void dial_unmeet(struct phx__dial *d, uint32_t node)
 {
     uint32_t i;
 
-    for (i = 0; i < d->hub_count; i++)
-        if (d->targets[d->hubs[i]].node == node)
-            d->targets[d->hubs[i]].node = PHX__NONE;
+    for (i = 0; i < d->targets.hub_count; i++)
+        if (d->targets.at[d->targets.hubs[i]].node == node)
+            d->targets.at[d->targets.hubs[i]].node = PHX__NONE;
 }
 
 void phx__dial_down(struct phx__dial *d, uint32_t node, uint64_t now)
 {
-    uint32_t slots[PHX__DISC_HUBS + 1], count;
-    struct phx__dial_node *n = dial_node(d, node);
-    struct phx__dial_target *t;
+    uint32_t targets[PHX__DIAL_HUBS + 1], count;
+    struct phx__dial_node *n = phx__dial_target_node(&d->targets, node);
     int before = dial_bounds(d), has_left;
     uint64_t delay;
 
@@ -15482,132 +15910,133 @@ void phx__dial_down(struct phx__dial *d, uint32_t node, uint64_t now)
     has_left = n->linked == 2;
     n->linked = 0;
     d->links--;
-    d->known -= n->target == 0;
+    d->targets.known -= n->target == 0;
     if (dial_tick(d->now) - n->up_at >= dial_tick(DIAL_STEADY_US))
         n->flaps = 0;
     else
         n->flaps = (uint8_t)(n->flaps + (n->flaps < UINT8_MAX));
-    for (count = dial_slots(d, node, slots); count-- > 0;) {
-        t = &d->targets[slots[count]];
+    for (count = phx__dial_target_list(&d->targets, node, targets); count-- > 0;) {
         /* A link that comes and goes at once backs off like one that does not come. */
         delay = n->flaps == 0 ? dial_between(d, 0, d->limits.retry_min_us)
                               : dial_backoff(d, 1, n->flaps - 1u);
-        dial_plan(d, slots[count], delay + dial_courtesy(d, t));
+        dial_plan(d, targets[count], delay + dial_courtesy(d, &d->targets.at[targets[count]]));
     }
     if (has_left)
         dial_unmeet(d, node);
     dial_relax(d, before);
 }
 
-void phx__dial_meet(struct phx__dial *d, uint32_t attempt, uint32_t node)
+void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node)
 {
+    const struct phx__dial_slot *from = phx__dial_slot_find(&d->slots, slot);
     struct phx__dial_target *t;
-    uint32_t slot, i;
 
-    if (!dial_find(d, attempt, &slot, &i))
+    if (from == NULL)
         return;
-    t = &d->targets[slot];
+    t = &d->targets.at[from->target];
     if (t->hub && node != PHX__NONE)
         t->node = node;
-    t->at[i].met = t->hub || t->node == node ? PHX__CONTACT_RIGHT : PHX__CONTACT_OTHER;
+    t->at[from->address].met = t->hub || t->node == node ? PHX__DIAL_MET_RIGHT : PHX__DIAL_MET_OTHER;
 }
 
-void phx__dial_result(struct phx__dial *d, uint32_t attempt, int error, uint64_t now)
+void phx__dial_result(struct phx__dial *d, uint32_t slot, int error, uint64_t now)
 {
-    uint32_t slot, i;
+    const struct phx__dial_slot *from = phx__dial_slot_find(&d->slots, slot);
+    uint32_t target, i;
 
     PHX_ASSERT(error < 0);
     dial_clock(d, now);
-    if (!dial_find(d, attempt, &slot, &i))
+    if (from == NULL)
         return;
-    dial_close(d, slot, i);
-    dial_note(d, slot, i, error);
-    /* An unproved "duplicate" is true most of the time, and then the link shows up here before the
-     * next address is due. */
-    if (error != PHX_EDUPLICATE || d->targets[slot].untried == 0)
-        dial_go_on(d, slot);
+    target = from->target;
+    i = from->address;
+    dial_close(d, target, i);
+    dial_note(d, target, i, error);
+    /* An unproved "duplicate" is true most of the time, and then the link shows up here before the next
+     * address is due. */
+    if (error != PHX_EDUPLICATE || d->targets.at[target].untried == 0)
+        dial_go_on(d, target);
 }
 
 void phx__dial_want(struct phx__dial *d, uint32_t node, uint64_t now)
 {
-    uint32_t slot;
+    uint32_t target;
 
     dial_clock(d, now);
     /* Without memory the wish is lost. It comes again with the next message. */
-    if (node == PHX__SELF || dial_is_linked(d, node)
-        || phx__mem_grow(d->mem, &d->nodes, &d->node_capacity, node + 1, sizeof *d->nodes) != 0)
+    if (node == PHX__SELF || dial_is_linked(d, node) || phx__dial_target_reserve(&d->targets, node) != 0
+        || d->targets.nodes[node].wanted)
         return;
-    if (d->nodes[node].wanted)
+    target = phx__dial_target_wake(&d->targets, node);
+    if (target == PHX__NONE && phx__dial_target_is_known(&d->targets, node))
         return;
-    slot = phx__dial_target_wake(d, node);
-    if (slot == PHX__NONE && dial_is_known(d, node))
+    d->targets.nodes[node].wanted = 1;
+    if (target == PHX__NONE)
         return;
-    d->nodes[node].wanted = 1;
-    if (slot == PHX__NONE)
-        return;
-    if (d->targets[slot].queued && phx__dial_start_goes_first(d, slot)) {
-        dial_unqueue(d, slot); /* it need not wait for the others any more */
-        dial_push(d, slot);
+    if (d->targets.at[target].queued && dial_passes(d, target)) {
+        dial_unqueue(d, target); /* it need not wait for the others any more */
+        dial_push(d, target);
         dial_kick(d);
     }
-    dial_hasten(d, slot, d->limits.retry_min_us);
+    dial_hasten(d, target, d->limits.retry_min_us);
 }
 
 void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable, uint64_t now)
 {
-    uint32_t slot = phx__dial_target_of(d, node);
+    uint32_t target = phx__dial_target_of(&d->targets, node);
     int was;
 
     dial_clock(d, now);
-    if (!dial_is_known(d, node))
+    if (!phx__dial_target_is_known(&d->targets, node))
         return;
-    was = d->nodes[node].reachable;
-    d->nodes[node].reachable = reachable != 0;
-    if (was || !reachable || dial_is_linked(d, node) || slot == PHX__NONE)
+    was = d->targets.nodes[node].reachable;
+    d->targets.nodes[node].reachable = reachable != 0;
+    if (was || !reachable || dial_is_linked(d, node) || target == PHX__NONE)
         return;
     /* It is back: what failed before may work now. */
-    d->targets[slot].failures = d->targets[slot].duplicates = 0;
-    dial_hasten(d, slot, d->limits.retry_min_us);
+    d->targets.at[target].failures = d->targets.at[target].duplicates = 0;
+    dial_hasten(d, target, d->limits.retry_min_us);
 }
 
 void phx__dial_moved(struct phx__dial *d, uint64_t now)
 {
-    uint32_t slot;
+    uint32_t target;
 
     dial_clock(d, now);
-    for (slot = 0; slot < d->target_count; slot++) {
-        struct phx__dial_target *t = &d->targets[slot];
+    for (target = 0; target < d->targets.count; target++) {
+        struct phx__dial_target *t = &d->targets.at[target];
         if (!t->in_use || dial_is_linked(d, t->node))
             continue;
         t->failures = t->duplicates = 0;
-        dial_hasten(d, slot, DIAL_MOVED_JITTER_US);
+        dial_hasten(d, target, DIAL_MOVED_JITTER_US);
     }
 }
 
 void phx__dial_told_all(struct phx__dial *d, uint64_t now)
 {
     dial_clock(d, now);
-    if (d->told_all_at < d->learnt_at && d->asked_at > d->learnt_at) {
-        d->told_all_at = d->now;
+    if (phx__dial_start_told_all(&d->start, d->now))
         dial_kick(d);
-    }
 }
 
-void phx__dial_answered(struct phx__dial *d, uint32_t attempt)
+void phx__dial_answered(struct phx__dial *d, uint32_t slot)
 {
-    phx__dial_slot_answered(&d->attempts, attempt);
+    struct phx__dial_slot *from = phx__dial_slot_find(&d->slots, slot);
+
+    if (from != NULL)
+        from->answered = 1;
 }
 
 void phx__dial_forget(struct phx__dial *d, uint32_t node)
 {
-    struct phx__dial_node *n = dial_node(d, node);
+    struct phx__dial_node *n = phx__dial_target_node(&d->targets, node);
     int before = dial_bounds(d);
 
     if (!dial_is_linked(d, node))
         dial_unmeet(d, node);
     if (n == NULL)
         return;
-    dial_drop_contact(d, node);
+    dial_drop_addrs(d, node);
     n->wanted = 0;
     n->flaps = 0;
     /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
@@ -15617,250 +16046,213 @@ void phx__dial_forget(struct phx__dial *d, uint32_t node)
 
 uint32_t phx__dial_look(const struct phx__dial *d, uint32_t node, const struct phx__dial_addr **at)
 {
-    uint32_t slots[PHX__DISC_HUBS + 1];
+    uint32_t targets[PHX__DIAL_HUBS + 1];
 
-    if (dial_slots(d, node, slots) == 0)
+    if (phx__dial_target_list(&d->targets, node, targets) == 0)
         return 0;
-    *at = d->targets[slots[0]].at;
-    return d->targets[slots[0]].count;
+    *at = d->targets.at[targets[0]].at;
+    return d->targets.at[targets[0]].count;
 }
 
 void phx__dial_stop(struct phx__dial *d)
 {
-    uint32_t slot;
+    uint32_t target;
 
     d->stopped = 1;
-    for (slot = 0; slot < d->target_count; slot++)
-        if (d->targets[slot].in_use)
-            dial_rest(d, slot);
+    for (target = 0; target < d->targets.count; target++)
+        if (d->targets.at[target].in_use)
+            dial_rest(d, target);
 }
 
 void phx__dial_due(struct phx__dial *d, uint32_t arg, uint64_t now)
 {
-    uint32_t slot;
+    uint32_t target;
 
     dial_clock(d, now);
-    if (arg >= d->target_count || !d->targets[arg].in_use)
+    if (arg >= d->targets.count || !d->targets.at[arg].in_use)
         return;
-    if (!d->targets[arg].queued)
+    if (!d->targets.at[arg].queued)
         dial_push(d, arg);
-    phx__dial_start_ask(d);
-    while ((slot = d->head) != PHX__NONE && (phx__dial_start_has_room(d) || dial_make_room(d))) {
-        dial_unqueue(d, slot);
-        dial_advance(d, slot);
+    if (d->head != PHX__NONE && phx__dial_start_asks(&d->start, d->targets.known, d->now))
+        d->ops.ask(d->ops.ctx);
+    while ((target = d->head) != PHX__NONE && (dial_has_room(d) || dial_make_room(d))) {
+        dial_unqueue(d, target);
+        dial_advance(d, target);
     }
     dial_kick(d);
 }
 
 /* ======== src/post/returns.c ======== */
-/* returns.c - part of post: the messages of one flow that its target turned back. */
+/* returns.c - the messages of one flow that its target sent back. */
 #ifdef PHX_LINES
 #line 1 "src/post/returns.c"
 #endif
 
-/* A node that gets a message for a name it does not hold does not pass it on: it would have to
- * answer for it, and would lose it by dying. It turns it back. The numbers of its fragments are
- * taken, so the flow goes on, and the acks say which messages came back; their source, which alone
- * is responsible for them, sends them to wherever the name is now.
- *
- *      source                                     target
- *        m1 to a --------------------------------> not mine: return 1
- *        m2 to a --------------------------------> [takes over a] return 2, for m1 is older
- *        <------------- ack: m1 and m2 came back (returns 1 and 2)
- *        m1, m2 to a, "I have seen 2 returns" ---> mine now, delivered
- *
- * Order is why m2 has to come back: between m1 and m2 the name may have come here. So after a
- * return all that was sent to that name without knowledge of it is turned back, too. Every first
- * fragment tells how many returns its source knew of when it put the message into the flow, and
- * that number never falls along a flow. So an entry of `refused` is over as soon as a message comes
- * that knows of it, and the whole map when one comes that knows of all.
- *
- * Returns get lost with the acks that carry them, and are told again in each ack until the source
- * has confirmed them, in an ack of its own or by the number in its messages. Confirming does not
- * end a refusal: what the source had sent before may still be under way.
- *
- * One return may stand for many messages: all from one place of a run to its end, if the name is not
- * here, for then none of them can stay.
- *
- * Memory. The unconfirmed list holds PHX__RETURNS; what would need more is not taken, and the
- * source's window is closed until it confirms. The map holds RETURNS_NAMES; beyond, or if there is no
- * memory, everything is turned back that does not know of the latest return, whatever its name:
- * more than is needed, and always right. 2^32 returns end a flow; at one in a microsecond, which no
- * network does, after an hour. */
+/* A node that gets a message for a name it does not hold does not forward it: it would have to answer for
+ * it, and would lose it by failing. It returns it. The numbers of its fragments are taken, so the flow goes
+ * on, and the acks say which messages came back; their source, which alone is responsible for them, sends
+ * them to the name's owner of now. source target m1 to a --------------------------------> not mine: return
+ * 1 m2 to a --------------------------------> [takes over a] return 2, for m1 is older <------------- ack:
+ * m1 and m2 came back (returns 1 and 2) m1, m2 to a, "I have seen 2 returns" ---> mine now, delivered Order
+ * is why m2 comes back: the name may have come here between m1 and m2. So after a return all that was sent
+ * to that name without knowledge of it is returned, too. Every first fragment says how many returns its
+ * source knew of when it put the message into the flow, a number that never falls along a flow. So an entry
+ * of `refused` is over when a message comes that knows of it, and the whole map when one knows of all.
+ * Returns are lost with the acks that carry them, so each ack repeats them until the source confirms them,
+ * in an ack of its own or by the number in its messages. Confirming does not end a refusal: what the source
+ * had sent before may still be under way. One return may stand for many messages: all from one place of a
+ * run to its end, since none of them can stay if the name is not here. Memory. The unconfirmed list holds
+ * PHX__RETURNS; what would need more is not taken, and the source's window is closed until it confirms. The
+ * map holds RETURNS_NAMES; beyond, or without memory, every message that does not know of the latest return
+ * is returned, whatever its name: more than needed, and always right. 2^32 returns end a flow; at one in a
+ * microsecond, which no network does, after an hour. */
 /* include "post/returns.h" */
 
 #define RETURNS_NAMES 4096u
 
-void phx__post_returns_init(struct phx__post_returns *b, struct phx__mem *mem)
+void phx__post_returns_init(struct phx__post_returns *r, struct phx__mem *mem)
 {
-    memset(b, 0, sizeof *b);
-    b->mem = mem;
-    phx__map_init(&b->refused, mem);
+    memset(r, 0, sizeof *r);
+    r->mem = mem;
+    phx__map_init(&r->refused, mem);
 }
 
-void phx__post_returns_reset(struct phx__post_returns *b)
+void phx__post_returns_reset(struct phx__post_returns *r)
 {
-    phx__mem_put(b->mem, b->list, b->capacity);
-    phx__map_free(&b->refused);
-    phx__post_returns_init(b, b->mem);
+    phx__mem_put(r->mem, r->list, r->capacity);
+    phx__map_free(&r->refused);
+    phx__post_returns_init(r, r->mem);
 }
 
-void phx__post_returns_confirm(struct phx__post_returns *b, uint32_t seen)
+void phx__post_returns_confirm(struct phx__post_returns *r, uint32_t seen)
 {
     uint32_t rest, n;
 
-    if (seen <= b->confirmed || seen > b->count)
+    if (seen <= r->confirmed || seen > r->count)
         return;
-    n = seen - b->confirmed;
-    rest = b->count - seen;
-    b->confirmed = seen;
+    n = seen - r->confirmed;
+    rest = r->count - seen;
+    r->confirmed = seen;
     if (rest > 0) {
-        memmove(b->list, b->list + n * PHX__RETURN_SIZE, rest * PHX__RETURN_SIZE);
+        memmove(r->list, r->list + n * PHX__RETURN_SIZE, rest * PHX__RETURN_SIZE);
         return;
     }
-    phx__mem_put(b->mem, b->list, b->capacity);
-    b->list = NULL;
-    b->capacity = 0;
+    phx__mem_put(r->mem, r->list, r->capacity);
+    r->list = NULL;
+    r->capacity = 0;
 }
 
-void phx__post_returns_seen(struct phx__post_returns *b, uint32_t seen)
+void phx__post_returns_seen(struct phx__post_returns *r, uint32_t seen)
 {
-    if (seen <= b->seen || seen > b->count)
+    if (seen <= r->seen || seen > r->count)
         return;
-    b->seen = seen;
-    phx__post_returns_confirm(b, seen);
-    if (seen == b->count)
-        phx__map_free(&b->refused);
+    r->seen = seen;
+    phx__post_returns_confirm(r, seen);
+    if (seen == r->count)
+        phx__map_free(&r->refused);
 }
 
-int phx__post_returns_refuses(const struct phx__post_returns *b, uint64_t name)
+int phx__post_returns_refuses(const struct phx__post_returns *r, uint64_t name)
 {
     uint32_t at;
 
-    if (b->seen >= b->count)
+    if (r->seen >= r->count)
         return 0;
-    if (b->seen < b->all)
+    if (r->seen < r->all)
         return 1;
-    at = phx__map_get(&b->refused, name);
-    return at != UINT32_MAX && b->seen < at;
+    at = phx__map_get(&r->refused, name);
+    return at != UINT32_MAX && r->seen < at;
 }
 
-int phx__post_returns_add(struct phx__post_returns *b, uint64_t name, const struct phx__return *t)
+int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, const struct phx__return *t)
 {
-    uint32_t waiting = b->count - b->confirmed;
+    uint32_t waiting = r->count - r->confirmed;
     struct phx__writer w;
 
-    if (waiting >= PHX__RETURNS || b->count >= UINT32_MAX - 1)
+    if (waiting >= PHX__RETURNS || r->count >= UINT32_MAX - 1)
         return PHX_ELIMIT;
-    if (phx__mem_grow(b->mem, &b->list, &b->capacity, (waiting + 1) * PHX__RETURN_SIZE, 1) != 0)
+    if (phx__mem_grow(r->mem, &r->list, &r->capacity, (waiting + 1) * PHX__RETURN_SIZE, 1) != 0)
         return PHX_ENOMEM;
-    phx__buf_writer_init(&w, b->list + waiting * PHX__RETURN_SIZE, PHX__RETURN_SIZE);
+    phx__buf_writer_init(&w, r->list + waiting * PHX__RETURN_SIZE, PHX__RETURN_SIZE);
     phx__wire_put_return(&w, t);
-    b->count++;
+    r->count++;
     if (t->reason == (int)PHX__RETURN_LARGE)
         return 0; /* it will not come again, so nothing has to wait for it */
-    if (b->refused.count >= RETURNS_NAMES || phx__map_put(&b->refused, name, b->count) != 0)
-        b->all = b->count;
+    if (r->refused.count >= RETURNS_NAMES || phx__map_put(&r->refused, name, r->count) != 0)
+        r->all = r->count;
     return 0;
 }
 
-void phx__post_returns_fill(const struct phx__post_returns *b, struct phx__ack *a)
+void phx__post_returns_fill(const struct phx__post_returns *r, struct phx__ack *a)
 {
-    a->returns = b->list;
-    a->return_base = b->confirmed;
-    a->return_count = (uint16_t)(b->count - b->confirmed);
+    a->returns = r->list;
+    a->return_base = r->confirmed;
+    a->return_count = (uint16_t)(r->count - r->confirmed);
 }
 
-#undef RETURNS_NAMES
-
 /* ======== src/post/flow.c ======== */
-/* flow.c - part of post: one flow's numbers, stores and windows, from one node to another. */
+/* flow.c - one flow's numbers, frames and windows, from one node to another. */
 #ifdef PHX_LINES
 #line 1 "src/post/flow.c"
 #endif
 
-/* A flow is what one node sends to one other, cut into numbered frames. This part knows the
- * arithmetic of it and keeps the bytes; who sends, where a frame goes next and what an outcome
- * means, it refuses to know.
- *
- *      numbers:     base                sent             left             base + count
- *                    |  under way        |  to be emitted | never emitted   |
- *      ring:      [rec][rec][rec] ... [rec][rec] ...    [rec][rec] ...    [rec]
- *                    |                                     |
- *      heads:     tail block: head+payload|head+payload|head|head|...       (frames, ready to go)
- *      bodies:                                   large messages: one block each, cut by (at, size)
- *
- * sent == left unless something is being sent again. An ack moves base, an emission moves sent, and
- * a rewind puts sent back to base: go-back-N. It is enough, because links do not lose or reorder
- * single frames. What gets lost is a link with all that was on it, and then everything behind the
- * loss, too.
- *
- * A frame is encoded once, when the message is put, into a block that consecutive frames share. So
- * small messages stand there back to back as they will on the wire, the link's queue merges them
- * into one slice, and a small message costs one copy and no allocation. Retransmission emits the
- * same bytes.
- *
- * A message that finds the last frame not yet emitted, and has its name, its sender and its knowledge
- * of returns in common with what is there, joins it: its bytes go behind that frame's, with two bytes
- * of size and perhaps its tag, and the frame has become a *run* (see run.c). So a stream of small
- * messages costs a fraction of a head, of a record, of an ack each, and a lone message is what it was,
- * and leaves when it did:
- *
- *      open:      [head to a|8|8|8|8|   ]  + 8 to a   -> joins
- *      closed:    [head to a|8|8|8|8] emitted, full, or another message behind it -> a new frame
- *
- * What may have to be taken out of the flow again does not join: who has a token is told how it
- * ended and may be cancelled, what has a time limit expires. So a frame ends in one way, but for one
- * thing: its target may deliver the beginning of a run and return the rest. The number is the frame's,
- * and not the message's, because everything here is about frames: numbers given anew, credit,
- * retransmission. Only the target knows in between how far it is in a run; it remembers that until it
- * has the whole frame, and a return says at which message. The first plan was a number for each
- * message; then an ack could end in the midst of a record, the ring would have to be searched, and
- * each of the ten thousands of messages that a window holds now would need a return of its own when
- * their name has moved.
- *
- * Numbers are given when a message is put, although it may be withdrawn as long as nothing of it
- * has been emitted. Withdrawing it leaves a hole, so the numbers of all behind it, which were never
- * emitted either, are written again into their heads: nobody else has seen those bytes. That is
- * O(queue) for a rare call and nothing for the common ones.
- *
- * Memory: 64 bytes for a record, 56 to 92 bytes for a head; in a run 2 or 10 bytes. What counts
- * against windows is the frame with its head, never less than WIRE.md asks (it counts payload only),
- * so that empty messages are bounded too. */
+/* A flow is what one node sends to one other, cut into numbered frames. This file knows numbers, windows and
+ * bytes. It does not know who sends, where a frame goes next, or what an outcome means. numbers: base sent
+ * left base + count | under way | to be emitted | never emitted | ring: [rec][rec][rec] ... [rec][rec] ...
+ * [rec][rec] ... [rec] | | heads: tail block: head+payload|head+payload|head|head|... (frames, ready to go)
+ * bodies: large messages: one block each, cut by (at, size) sent == left unless frames are being
+ * retransmitted. An ack moves base, an emission moves sent, and a rewind sets sent back to base: go-back-N.
+ * That is enough, because links do not lose or reorder single frames; what is lost is a link with all that
+ * was on it, and then everything behind the loss, too. A frame is encoded once, when the message is put,
+ * into a block that consecutive frames share. So small messages stand there back to back as they will on the
+ * wire, the link's queue merges them into one slice, and a small message costs one copy and no allocation.
+ * Retransmission emits the same bytes. A message joins the last frame if that is not emitted yet and has the
+ * same name, sender and knowledge of returns: its bytes are appended with two bytes of size and perhaps its
+ * tag, and the frame is a *run* (see wire/run.c). So a stream of small messages costs a fraction of a head,
+ * a record and an ack each, and a lone message leaves as soon as it did before: open: [head to a|8|8|8|8| ]
+ * + 8 to a -> joins closed: [head to a|8|8|8|8] emitted, full, or another message behind it -> a new frame A
+ * message that may have to be taken out of the flow does not join: one with a token may be cancelled, and
+ * one with a time limit expires. So a frame ends in one way, with one exception: its target may deliver the
+ * beginning of a run and return the rest. Numbers are the frames' and not the messages', because all of this
+ * file is about frames. Only the target knows how far it is in a run until it has taken the whole frame, and
+ * a return says at which message. With a number for each message an ack could end inside a record, and each
+ * of the ten thousands of messages in a window would need a return of its own when their name has moved.
+ * Numbers are given when a message is put, although it may be withdrawn until it is emitted. Withdrawing
+ * leaves a gap, so the numbers of all behind it, which were never emitted either, are written again into
+ * their heads. That is O(queue) for a rare call and nothing for the common ones. Memory: 64 bytes for a
+ * record, 56 to 92 bytes for a head; in a run 2 or 10 bytes. Windows count frames with their heads, so that
+ * empty messages are bounded too; the protocol asks for the payload only. */
 /* include "post/flow.h" */
 
-/* Frames that small messages join end here. The head of such a frame and the work for it are shared by 246
- * messages of 64 bytes, a few instructions each; twice as much would save a few more and let the first of
- * them wait longer for the last. It is an eighth of what a link commits ahead of control frames. */
+/* The most bytes of a run. 246 messages of 64 bytes share its head and the work for it; twice as much would
+ * save little, and the first would wait longer for the last. It is an eighth of what a link commits ahead of
+ * control frames. */
 #define FLOW_RUN_MOST 16384u
-/* Payloads up to here are copied behind their heads: one slice and one cache-friendly stream
- * instead of a block each. Above, a body of its own costs less than it saves on the retransmission
- * store's slack. */
+/* Payloads up to here are copied behind their heads: one slice and one stream of bytes instead of a block
+ * each. */
 #define FLOW_SMALL 4096u
-/* A flow that says little keeps little; one that streams gets blocks that hold 680 messages of 8
- * bytes. */
+/* Tail blocks grow, so that a flow that is little used keeps little. */
 #define FLOW_TAIL_FIRST 4096u
 #define FLOW_TAIL_MOST 65536u
 #define FLOW_RING_FIRST 8u
 /* 3 GiB of records, which a 32-bit size still counts. */
 #define FLOW_RING_MOST (1u << 26)
-/* Where a frame has its number, and its name: behind the header and two ids; see WIRE.md. */
+/* Where a frame has its number, and its name: behind the header and two ids. */
 #define FLOW_NUMBER_AT (PHX__DATA_TARGET + 32u)
 #define FLOW_NAME_AT (FLOW_NUMBER_AT + 16u)
 /* What a record keeps of its frame's flags. */
 #define FLOW_PLACE (PHX__DATA_FIRST | PHX__DATA_LAST | PHX__DATA_SEEN)
-/* The backstop. A lost frame is nearly always noticed sooner, by a changed route or a gap; what is
- * left is the loss of the last frames at a relay. 1 s is far above any delay of a scheduler; 30 s
- * is what TCP settles for within an order of magnitude. */
+/* The retransmission timeout. A lost frame is nearly always noticed sooner, by a changed route or a gap;
+ * what remains is the loss of the last frames at a relay. 1 s is far above any delay of a scheduler; 30 s is
+ * near TCP's. */
 #define FLOW_RTO_MIN PHX__SECOND
 #define FLOW_RTO_MAX (30 * PHX__SECOND)
-/* Before anything was ever acknowledged: the first frames may have come to a target that has not
- * heard of us yet and drops them. Waiting a second for that would be most of a small program's
- * life. */
+/* Before the first ack: the target may not have heard of this node yet and drop its first frames, and a
+ * second would be most of a small program's life. */
 #define FLOW_RTO_NEW (100 * PHX__MS)
-/* A target that misses a frame says so for every frame behind it. One rewind answers them all. */
+/* A target reports a gap for each frame behind it. One rewind answers them all. */
 #define FLOW_REWIND_MIN (10 * PHX__MS)
-/* However many losses, so much may be under way: two fragments keep a link busy. */
+/* The least congestion window: two fragments keep a link busy. */
 #define FLOW_ALLOWED_MIN (2 * PHX__FRAGMENT)
 
 /* ---- The ring of records */
@@ -15927,7 +16319,7 @@ static int flow_reserve(struct phx__flow_out *o, uint32_t n)
 
 void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index)
 {
-    o->open_box = NULL;
+    o->open.box = NULL;
     while (o->count > index) {
         struct phx__flow_record r = *phx__post_flow_at(o, --o->count);
 
@@ -15946,7 +16338,7 @@ void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index)
 /* ---- Life */
 
 void phx__post_flow_init(struct phx__flow_out *o, struct phx__mem *mem, const struct phx_id *target,
-                    const struct phx_id *source, int hops, size_t own, size_t window)
+                         const struct phx_id *source, int hops, size_t own, size_t window)
 {
     memset(o, 0, sizeof *o);
     o->mem = mem;
@@ -15972,7 +16364,7 @@ void phx__post_flow_restart(struct phx__flow_out *o, uint64_t epoch, size_t wind
     o->limit_at = PHX__NEVER;
     o->front_back = 0;
     o->seen = 0;
-    o->open_box = NULL;
+    o->open.box = NULL;
 }
 
 void phx__post_flow_trim(struct phx__flow_out *o)
@@ -16017,7 +16409,7 @@ static int flow_first_flags(const struct phx__flow_out *o)
     return (int)PHX__DATA_FIRST | (o->seen != 0 ? (int)PHX__DATA_SEEN : 0);
 }
 
-/* Does somebody wait for the outcome: a token, or memory to be given back? */
+/* Does the application wait for the outcome: a token, or memory to be released? */
 static int flow_soon(const struct phx__message *m)
 {
     int waits = m->token != 0 || m->cast != NULL || (m->body != NULL && m->body->release != NULL);
@@ -16025,10 +16417,9 @@ static int flow_soon(const struct phx__message *m)
     return waits ? (int)PHX__DATA_SOON : 0;
 }
 
-/* Encodes the head of the next frame, with room for `inlined` bytes of payload behind it. The ring
- * has room. NULL: no memory. */
-static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct phx__message *m,
-                                         int flags,
+/* Encodes the head of the next frame, with room for `inlined` bytes of payload behind it. The ring has room.
+ * NULL: no memory. */
+static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct phx__message *m, int flags,
                                          size_t payload, size_t inlined)
 {
     size_t head_size = flow_head_size(flags);
@@ -16059,7 +16450,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     r->head_size = (uint16_t)(head_size + inlined);
     r->body = NULL;
     r->body_at = r->body_size = 0;
-    r->flags = (uint8_t)(((unsigned)flags & FLOW_PLACE) | m->met << PHX__FLOW_MET);
+    r->flags = (uint8_t)(((unsigned)flags & FLOW_PLACE) | m->tried << PHX__FLOW_TRIED);
     r->gone = 0;
     r->token = m->token;
     r->limit = m->limit;
@@ -16071,12 +16462,12 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     return r;
 }
 
-size_t phx__post_flow_mail_bytes(const struct phx__message *m)
+size_t phx__post_flow_message_bytes(const struct phx__message *m)
 {
     return m->run == 0 ? m->size : m->size + m->rest_size - m->rest * phx__wire_more_head(m->run);
 }
 
-int phx__post_flow_mail_next(struct phx__message *m)
+int phx__post_flow_message_next(struct phx__message *m)
 {
     const uint8_t *end = m->data + m->size + m->rest_size;
 
@@ -16089,7 +16480,7 @@ int phx__post_flow_mail_next(struct phx__message *m)
     return 1;
 }
 
-void phx__post_flow_mail_copy(const struct phx__message *m, uint8_t *to)
+void phx__post_flow_message_copy(const struct phx__message *m, uint8_t *to)
 {
     int i;
 
@@ -16106,16 +16497,15 @@ void phx__post_flow_mail_copy(const struct phx__message *m, uint8_t *to)
     }
 }
 
-/* Who waits for an outcome, or expires, needs a record of its own; and so does what a life has met. */
+/* May it share a record? Not if its outcome is reported, it expires, or it tried a life. */
 static int flow_is_plain(const struct phx__message *m)
 {
-    return m->token == 0 && m->limit == PHX__NEVER && m->cast == NULL && m->met == 0;
+    return m->token == 0 && m->limit == PHX__NEVER && m->cast == NULL && m->tried == 0;
 }
 
-/* Others may join it, as many as go behind it in the tail, up to a bound: a frame that fills the credit
- * would have to wait for all before it. */
-static void flow_open(struct phx__flow_out *o, const struct phx__message *m,
-                      struct phx__flow_record *r)
+/* Others may join it, as many as the tail has room for, up to a bound: a frame as large as the credit would
+ * have to wait for all before it. */
+static void flow_open(struct phx__flow_out *o, const struct phx__message *m, struct phx__flow_record *r)
 {
     size_t credit = o->window < o->own ? o->window : o->own;
     size_t left = o->tail->capacity - o->tail->used;
@@ -16123,12 +16513,12 @@ static void flow_open(struct phx__flow_out *o, const struct phx__message *m,
 
     if (!flow_is_plain(m) || r->head_size >= most)
         return;
-    o->open_box = m->box;
-    o->open_from = m->from;
-    o->open_tag = m->tag;
-    o->open_left = (uint32_t)(left < most - r->head_size ? left : most - r->head_size);
-    o->open_record = r;
-    o->open_frame = flow_frame(r);
+    o->open.box = m->box;
+    o->open.from = m->from;
+    o->open.tag = m->tag;
+    o->open.left = (uint32_t)(left < most - r->head_size ? left : most - r->head_size);
+    o->open.record = r;
+    o->open.frame = flow_frame(r);
 }
 
 /* A small message, or a run. */
@@ -16140,41 +16530,41 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
 
     if (r == NULL)
         return PHX_ENOMEM;
-    phx__post_flow_mail_copy(m, flow_frame(r) + (r->head_size - size));
+    phx__post_flow_message_copy(m, flow_frame(r) + (r->head_size - size));
     r->body_at = m->rest;
     flow_open(o, m, r);
     return 0;
 }
 
-uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t from,
-                        uint64_t tag, size_t size)
+uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t from, uint64_t tag,
+                             size_t size)
 {
-    struct phx__flow_record *r = o->open_record;
+    struct phx__flow_record *r = o->open.record;
     size_t head, need;
     struct phx__writer w;
     uint8_t *at;
     int flags;
 
-    if (b != o->open_box || from != o->open_from || size > FLOW_SMALL)
+    if (b != o->open.box || from != o->open.from || size > FLOW_SMALL)
         return NULL;
-    flags = phx__wire_flags(o->open_frame);
+    flags = phx__wire_flags(o->open.frame);
     if ((flags & (int)PHX__DATA_RUN) == 0)
-        flags |= (int)(tag == o->open_tag ? PHX__DATA_RUN : PHX__DATA_RUN | PHX__DATA_TAGS);
-    else if ((flags & (int)PHX__DATA_TAGS) == 0 && tag != o->open_tag)
+        flags |= (int)(tag == o->open.tag ? PHX__DATA_RUN : PHX__DATA_RUN | PHX__DATA_TAGS);
+    else if ((flags & (int)PHX__DATA_TAGS) == 0 && tag != o->open.tag)
         return NULL;
     head = phx__wire_more_head(flags);
     need = head + size;
-    if (need > o->open_left)
+    if (need > o->open.left)
         return NULL;
-    at = o->open_frame + r->head_size;
+    at = o->open.frame + r->head_size;
     phx__buf_writer_init(&w, at, head);
     phx__wire_put_more(&w, flags, tag, size);
-    o->open_left -= (uint32_t)need;
+    o->open.left -= (uint32_t)need;
     o->bytes += need;
     o->tail->used += need;
     r->head_size = (uint16_t)(r->head_size + need);
     r->body_at++;
-    phx__wire_stretch(o->open_frame, flags, r->head_size);
+    phx__wire_stretch(o->open.frame, flags, r->head_size);
     return at + head;
 }
 
@@ -16182,25 +16572,25 @@ int phx__post_flow_join(struct phx__flow_out *o, const struct phx__message *m)
 {
     uint8_t *to;
 
-    if (m->box != o->open_box || !flow_is_plain(m) || m->run != 0
+    if (m->box != o->open.box || !flow_is_plain(m) || m->run != 0
         || (m->body != NULL && m->body->release != NULL))
         return 0;
     to = phx__post_flow_room(o, m->box, m->from, m->tag, m->size);
     if (to == NULL)
         return 0;
-    phx__post_flow_mail_copy(m, to);
+    phx__post_flow_message_copy(m, to);
     return 1;
 }
 
-/* Bytes of a message in one frame, but the last. */
+/* Bytes of a message in each of its frames but the last. */
 static size_t flow_fragment(const struct phx__message *m)
 {
     return m->cast != NULL ? PHX__CAST_FRAGMENT : PHX__FRAGMENT;
 }
 
 /* Cuts `body` into frames. Each holds it, so that a link may keep one while others are gone. */
-static int flow_put_large(struct phx__flow_out *o, const struct phx__message *m,
-                          struct phx__block *body, size_t at)
+static int flow_put_large(struct phx__flow_out *o, const struct phx__message *m, struct phx__block *body,
+                          size_t at)
 {
     uint32_t before = o->count;
     size_t done = 0, size;
@@ -16235,9 +16625,9 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
     PHX_ASSERT(o->epoch != 0);
     if (flow_reserve(o, frames) != 0)
         return PHX_ENOMEM;
-    o->open_box = NULL;
-    /* The host's own memory is never copied, however small: that is what it asked for. Nor are the
-     * bytes of a cast, which many flows share. */
+    o->open.box = NULL;
+    /* The host's own memory is never copied, which it asked for; nor are the bytes of a multicast, which
+     * many flows share. */
     if (m->run != 0
         || (m->size <= FLOW_SMALL && m->cast == NULL && (body == NULL || body->release == NULL))) {
         err = flow_put_small(o, m);
@@ -16247,7 +16637,7 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
         body = phx__buf_block_new(o->mem, m->size);
         if (body == NULL)
             return PHX_ENOMEM;
-        phx__post_flow_mail_copy(m, body->data);
+        phx__post_flow_message_copy(m, body->data);
         body->used = m->size;
         err = flow_put_large(o, m, body, 0);
         phx__buf_block_drop(body); /* the records hold it now */
@@ -16269,8 +16659,7 @@ struct phx__flow_record *phx__post_flow_peek(const struct phx__flow_out *o)
     r = phx__post_flow_at(o, (uint32_t)(o->sent - o->base));
     if (credit > o->allowed)
         credit = o->allowed;
-    /* One frame may always be under way, or a window below its size would stop the flow for
-     * good. */
+    /* One frame may always be under way: a window below its size must not stop the flow for good. */
     if (o->flying > 0 && (o->flying >= credit || phx__post_flow_frame_size(r) > credit - o->flying))
         return NULL;
     return r;
@@ -16284,9 +16673,9 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
     if (!again) {
         o->left++;
         if (o->left == o->base + o->count)
-            o->open_box = NULL; /* what has left stays as it is */
-        /* One frame at a time is timed, and only if it went once (Karn): an ack does not say which
-         * copy it answers. */
+            o->open.box = NULL; /* an emitted frame does not change */
+        /* One frame at a time is timed, and only if emitted once (Karn): an ack does not say which copy it
+         * answers. */
         if (!o->timing) {
             o->timing = 1;
             o->rtt_number = o->sent;
@@ -16299,22 +16688,15 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
     return again;
 }
 
-/* What a message that must go again needs and only its first frame told. */
-static void flow_remember(struct phx__flow_out *o, const struct phx__flow_record *r)
-{
-    if ((r->flags & PHX__DATA_FIRST) != 0 && (r->flags & PHX__DATA_LAST) == 0) {
-        PHX_ASSERT(o->count > 0);
-        phx__post_flow_mail(o, 0, &o->front);
-        o->front_back = 0;
-    }
-}
-
 int phx__post_flow_pop(struct phx__flow_out *o, uint64_t next, struct phx__flow_record *r)
 {
     if (o->count == 0 || o->base >= next)
         return 0;
     *r = *phx__post_flow_at(o, 0);
-    flow_remember(o, r);
+    if ((r->flags & PHX__DATA_FIRST) != 0 && (r->flags & PHX__DATA_LAST) == 0) {
+        phx__post_flow_message(o, 0, &o->front); /* only this frame says it, and the message may go again */
+        o->front_back = 0;
+    }
     o->first = (o->first + 1) & (o->capacity - 1);
     o->count--;
     o->bytes -= phx__post_flow_frame_size(r);
@@ -16331,7 +16713,7 @@ static uint64_t flow_rto(const struct phx__flow_out *o)
     if (o->srtt == 0)
         return FLOW_RTO_NEW;
     if (4 * o->srtt > FLOW_RTO_MAX)
-        return FLOW_RTO_MAX; /* a host that slept through a round trip must not sleep through the next */
+        return FLOW_RTO_MAX; /* after a host slept through a round trip */
     return 4 * o->srtt > FLOW_RTO_MIN ? 4 * o->srtt : FLOW_RTO_MIN;
 }
 
@@ -16346,13 +16728,12 @@ void phx__post_flow_progress(struct phx__flow_out *o, uint64_t next, size_t byte
     if (bytes == 0)
         return;
     if (o->srtt == 0)
-        o->srtt = 1; /* something was heard, if only of frames that went twice */
-    /* As TCP's slow start: what arrives makes room for twice as much. */
+        o->srtt = 1; /* an ack came, if only of frames that were emitted twice */
+    /* As TCP's slow start: each byte acknowledged allows one more. */
     o->allowed = bytes < o->own - o->allowed ? o->allowed + bytes : o->own;
     o->rto = flow_rto(o);
     o->rto_at = o->flying > 0 ? now + o->rto : PHX__NEVER;
-    /* Nobody else looks at the block any more: begin it again, and ping-pong needs no memory at
-     * all. */
+    /* Nobody else holds the block: fill it again, so that ping-pong needs no memory. */
     if (o->count == 0 && o->tail != NULL && o->tail->refs == 1)
         o->tail->used = 0;
 }
@@ -16360,7 +16741,7 @@ void phx__post_flow_progress(struct phx__flow_out *o, uint64_t next, size_t byte
 void phx__post_flow_saw(struct phx__flow_out *o)
 {
     o->seen++;
-    o->open_box = NULL; /* the last frame says less */
+    o->open.box = NULL; /* its head has the former number */
 }
 
 void phx__post_flow_rewind(struct phx__flow_out *o)
@@ -16375,8 +16756,7 @@ void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
 {
     size_t half = o->allowed / 2;
 
-    /* What loses frames while links live is a relay whose queue is full. Sending less is the
-     * cure. */
+    /* Frames are lost while links live where a relay's queue is full; so send less. */
     o->allowed = half > FLOW_ALLOWED_MIN ? half : FLOW_ALLOWED_MIN;
     if (o->allowed > o->own)
         o->allowed = o->own;
@@ -16412,7 +16792,7 @@ uint32_t phx__post_flow_last(const struct phx__flow_out *o)
     return i;
 }
 
-void phx__post_flow_mail(const struct phx__flow_out *o, uint32_t index, struct phx__message *m)
+void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struct phx__message *m)
 {
     const struct phx__flow_record *r = phx__post_flow_at(o, index);
     const uint8_t *head = flow_frame(r);
@@ -16438,24 +16818,17 @@ void phx__post_flow_mail(const struct phx__flow_out *o, uint32_t index, struct p
     m->limit = r->limit;
     m->box = r->box;
     m->cast = r->cast;
-    m->met = (unsigned)r->flags >> PHX__FLOW_MET;
+    m->tried = (unsigned)r->flags >> PHX__FLOW_TRIED;
     m->iov = NULL;
     m->iov_count = 0;
-}
-
-static void flow_renumber(struct phx__flow_record *r, uint64_t number)
-{
-    struct phx__writer w;
-
-    phx__buf_writer_init(&w, flow_frame(r) + FLOW_NUMBER_AT, 8);
-    phx__buf_put_u64(&w, number);
 }
 
 void phx__post_flow_sweep(struct phx__flow_out *o)
 {
     uint32_t i = (uint32_t)(o->left - o->base), keep = i;
+    struct phx__writer w;
 
-    o->open_box = NULL;
+    o->open.box = NULL;
     for (; i < o->count; i++) {
         struct phx__flow_record *r = phx__post_flow_at(o, i);
 
@@ -16467,7 +16840,8 @@ void phx__post_flow_sweep(struct phx__flow_out *o)
         }
         if (keep != i) {
             *phx__post_flow_at(o, keep) = *r;
-            flow_renumber(r, o->base + keep);
+            phx__buf_writer_init(&w, flow_frame(r) + FLOW_NUMBER_AT, 8);
+            phx__buf_put_u64(&w, o->base + keep);
         }
         keep++;
     }
@@ -16476,7 +16850,7 @@ void phx__post_flow_sweep(struct phx__flow_out *o)
 
 /* ---- The receiving end */
 
-/* A link may still hold it, to read into it, and finds that it is over. */
+/* A link that still reads into it will find that it is retired. */
 static void flow_drop_part(struct phx__flow_in *in)
 {
     struct phx__block *part = in->part;
@@ -16522,14 +16896,7 @@ void phx__post_flow_give_up(struct phx__flow_in *in)
     flow_drop_part(in);
 }
 
-/* The rest of its message has no part to join and is skipped, too. */
-static int flow_skip(struct phx__flow_in *in)
-{
-    phx__post_flow_took(in);
-    return PHX__FLOW_SKIPPED;
-}
-
-/* What the first fragment tells. */
+/* What the first fragment says. */
 static void flow_read_first(struct phx__message *m, const struct phx__data *d, int flags)
 {
     m->to = d->to;
@@ -16543,18 +16910,18 @@ static void flow_read_first(struct phx__message *m, const struct phx__data *d, i
 }
 
 void phx__post_flow_take_whole(struct phx__flow_in *in, const struct phx__data *d, int flags,
-                          struct phx__message *m)
+                               struct phx__message *m)
 {
-    flow_drop_part(in); /* NULL unless the sender broke the message before */
+    flow_drop_part(in); /* there is one if the sender broke off a message */
     in->state = PHX__FLOW_ALL;
     flow_read_first(m, d, flags);
 }
 
-/* A fragment behind one that was turned back or given up. */
+/* A fragment behind one that was returned or given up. */
 static int flow_take_rest(struct phx__flow_in *in, int last, struct phx__message *m)
 {
     if (last && in->state == PHX__FLOW_HALF) {
-        *m = in->mail;
+        *m = in->message;
         return PHX__FLOW_CUT;
     }
     flow_advance(in);
@@ -16565,7 +16932,7 @@ static int flow_take_rest(struct phx__flow_in *in, int last, struct phx__message
 
 int phx__post_flow_has_part(const struct phx__flow_in *in, const struct phx__data *d)
 {
-    const struct phx__message *m = &in->mail;
+    const struct phx__message *m = &in->message;
 
     return in->opened && m->to == d->to && m->from == d->from && m->tag == d->tag
            && m->size == d->total;
@@ -16573,17 +16940,12 @@ int phx__post_flow_has_part(const struct phx__flow_in *in, const struct phx__dat
 
 void phx__post_flow_open(struct phx__flow_in *in, const struct phx__data *d, struct phx__block *part)
 {
-    flow_drop_part(in); /* NULL unless the sender broke the message before */
-    memset(&in->mail, 0, sizeof in->mail);
-    in->mail.limit = PHX__NEVER;
-    flow_read_first(&in->mail, d, 0);
+    flow_drop_part(in); /* there is one if the sender broke off a message */
+    memset(&in->message, 0, sizeof in->message);
+    in->message.limit = PHX__NEVER;
+    flow_read_first(&in->message, d, 0);
     in->part = part;
     in->opened = part != NULL;
-}
-
-struct phx__block *phx__post_flow_part(struct phx__mem *mem, size_t size)
-{
-    return phx__mem_has_room_for_mail(mem, size) ? phx__buf_block_new(mem, size) : NULL;
 }
 
 /* Does the fragment fit behind what is there? The last one completes it, others leave something. */
@@ -16595,7 +16957,7 @@ static int flow_fits(const struct phx__flow_in *in, size_t size, int last)
 }
 
 int phx__post_flow_place(const struct phx__flow_in *in, const struct phx__data *d, int flags,
-                    struct phx__place *out)
+                         struct phx__place *out)
 {
     int first = (flags & (int)PHX__DATA_FIRST) != 0, last = (flags & (int)PHX__DATA_LAST) != 0;
 
@@ -16609,132 +16971,1933 @@ int phx__post_flow_place(const struct phx__flow_in *in, const struct phx__data *
     return 1;
 }
 
-/* A message of one fragment is not copied: *m points into the frame. Others get one buffer of their
- * whole size at the first fragment, and their payloads are copied into it unless they have been read
- * there (phx__post_flow_place). Nothing is changed for good by a last fragment until
- * phx__post_flow_took, so one that cannot be delivered now may come again. */
-int phx__post_flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct phx__data *d,
-                   int flags, struct phx__message *m)
+/* The payload is copied into the part unless it was read into place. A last fragment counts at
+ * phx__post_flow_took only, so one that cannot be delivered now may come again. The rest of a message that
+ * is skipped finds no part and is skipped, too. */
+int phx__post_flow_take(struct phx__flow_in *in, const struct phx__data *d, int flags, struct phx__message *m)
 {
     int first = (flags & (int)PHX__DATA_FIRST) != 0, last = (flags & (int)PHX__DATA_LAST) != 0;
-    size_t size = d->size;
 
-    if (first) {
-        if (last) {
-            memset(m, 0, sizeof *m);
-            m->limit = PHX__NEVER;
-            phx__post_flow_take_whole(in, d, flags, m);
-            return PHX__FLOW_WHOLE;
-        }
+    if (first)
         in->state = PHX__FLOW_ALL;
-        if (!phx__post_flow_has_part(in, d))
-            phx__post_flow_open(in, d, phx__post_flow_part(mem, (size_t)d->total));
-        if (in->part == NULL)
-            return PHX__FLOW_LATER;
-    } else if (in->state != PHX__FLOW_ALL) {
+    else if (in->state != PHX__FLOW_ALL)
         return flow_take_rest(in, last, m);
-    } else if (in->part == NULL || in->opened) {
-        return flow_skip(in);
+    if (in->part == NULL || in->opened != first || !flow_fits(in, d->size, last)) {
+        phx__post_flow_took(in); /* its sender broke it off, or cannot count */
+        return PHX__FLOW_SKIPPED;
     }
     in->opened = 0;
-    if (!flow_fits(in, size, last))
-        return flow_skip(in); /* its sender cannot count */
     if (d->payload != in->part->data + in->part->used)
-        memcpy(in->part->data + in->part->used, d->payload, size);
+        memcpy(in->part->data + in->part->used, d->payload, d->size);
     if (!last) {
-        in->part->used += size;
+        in->part->used += d->size;
         flow_advance(in);
         return PHX__FLOW_MORE;
     }
-    *m = in->mail;
+    *m = in->message;
     m->body = in->part;
     m->data = in->part->data;
     return PHX__FLOW_WHOLE;
 }
 
-#undef FLOW_RUN_MOST
-#undef FLOW_SMALL
-#undef FLOW_TAIL_FIRST
-#undef FLOW_TAIL_MOST
-#undef FLOW_RING_FIRST
-#undef FLOW_RING_MOST
-#undef FLOW_NUMBER_AT
-#undef FLOW_NAME_AT
-#undef FLOW_PLACE
-#undef FLOW_RTO_MIN
-#undef FLOW_RTO_MAX
-#undef FLOW_RTO_NEW
-#undef FLOW_REWIND_MIN
-#undef FLOW_ALLOWED_MIN
+/* ======== src/post/store.c ======== */
+/* store.c - mailboxes, one per name: queued messages, in order, and those who wait for room. */
+#ifdef PHX_LINES
+#line 1 "src/post/store.c"
+#endif
+
+/* A mailbox exists for each name that this node has sent messages to which have not ended. Some of them are
+ * in a flow; the mailbox counts their frames. The others are queued here: because nobody has the name,
+ * because this node itself has it and its application is called only inside a step, because the flow to the
+ * owner is full, or because the name moved and what is in the flow to the former owner must end first. This
+ * file keeps them in order and counts them; box.c decides where they go, and draws it. Two rules keep the
+ * order. While a mailbox has queued messages, each new message joins them, and they leave from the front; so
+ * all that is queued is younger than all of that name in a flow, but for what came back out of it, which
+ * stands before the others. And messages to one name are in one node's flow at a time. A mailbox is found by
+ * its name in O(1), which each send pays; most find it without a search, because it is the one found last.
+ * Lists of mailboxes are rings; who clears a list first moves its mailboxes elsewhere. What comes back out
+ * of a flow comes back as frames: a run stays one queued message, which borrows the bytes where they are. A
+ * window of small messages would need tens of megabytes as messages of their own. It goes into the next flow
+ * as a run again; only this node itself splits it. Waiters are names to which a send returned PHX_EAGAIN.
+ * Each is in one list only, so the host is told of a name once. */
+/* include "post/store.h" */
+
+/* What a queued message costs beside its bytes, about: the struct, its block and the allocator's share. */
+#define STORE_OVERHEAD 192u
+
+/* ---- Boxes */
+
+void phx__post_store_init(struct phx__post_store *s, struct phx__mem *mem)
+{
+    memset(s, 0, sizeof *s);
+    s->mem = mem;
+    phx__map_init(&s->index, mem);
+    phx__map_init(&s->waiting, mem);
+    phx__ring_init(&s->multicasts);
+}
+
+void phx__post_store_drop_boxes(struct phx__post_store *s)
+{
+    while (s->count > 0) {
+        struct phx__box *b = s->boxes[s->count - 1];
+
+        /* A release callback may cancel, and so close this mailbox or another. */
+        if (b->head != NULL)
+            phx__post_store_queued_drop(s, phx__post_store_take(s, b, NULL));
+        else
+            phx__post_store_close(s, b);
+    }
+}
+
+void phx__post_store_free(struct phx__post_store *s)
+{
+    PHX_ASSERT(s->count == 0);
+    while (!phx__ring_is_empty(&s->multicasts)) {
+        struct phx__multicast *c = (struct phx__multicast *)(void *)s->multicasts.next;
+
+        c->refs = 1;
+        phx__post_store_multicast_drop(s, c);
+    }
+    phx__mem_put(s->mem, s->boxes, s->capacity * sizeof *s->boxes);
+    phx__map_free(&s->index);
+    phx__map_free(&s->waiting);
+    phx__post_store_init(s, s->mem);
+}
+
+struct phx__box *phx__post_store_find(struct phx__post_store *s, uint64_t name)
+{
+    uint32_t i;
+
+    if (s->recent != NULL && s->recent->name == name)
+        return s->recent;
+    i = s->count == 0 ? UINT32_MAX : phx__map_get(&s->index, name);
+    if (i == UINT32_MAX)
+        return NULL;
+    s->recent = s->boxes[i];
+    return s->recent;
+}
+
+struct phx__box *phx__post_store_open(struct phx__post_store *s, uint64_t name)
+{
+    struct phx__box *b;
+
+    if (phx__mem_grow(s->mem, &s->boxes, &s->capacity, s->count + 1, sizeof *s->boxes) != 0)
+        return NULL;
+    b = phx__mem_zero(s->mem, sizeof *b);
+    if (b == NULL)
+        return NULL;
+    if (phx__map_put(&s->index, name, s->count) != 0) {
+        phx__mem_put(s->mem, b, sizeof *b);
+        return NULL;
+    }
+    phx__ring_init(&b->link);
+    phx__ring_init(&b->age);
+    b->name = name;
+    b->index = s->count;
+    b->state = PHX__BOX_HELD;
+    s->boxes[s->count++] = b;
+    return b;
+}
+
+void phx__post_store_close(struct phx__post_store *s, struct phx__box *b)
+{
+    struct phx__box *last = s->boxes[s->count - 1];
+
+    PHX_ASSERT(b->head == NULL && b->bytes == 0 && b->waiters == NULL && b->flying == 0);
+    if (s->recent == b)
+        s->recent = NULL;
+    phx__ring_del(&b->link);
+    phx__map_del(&s->index, b->name);
+    if (last != b) {
+        int err;
+
+        s->boxes[b->index] = last;
+        last->index = b->index;
+        err = phx__map_put(&s->index, last->name, last->index);
+        PHX_ASSERT(err == 0); /* replacing needs no memory */
+        (void)err;
+    }
+    s->count--;
+    phx__mem_put(s->mem, b, sizeof *b);
+}
+
+void phx__post_store_set_pool(struct phx__box *b, size_t *pool)
+{
+    if (b->pool != NULL)
+        *b->pool -= b->bytes;
+    b->pool = pool;
+    if (pool != NULL)
+        *pool += b->bytes;
+}
+
+void phx__post_store_move(struct phx__post_store *s, struct phx__box *b, enum phx__box_state state,
+                          struct phx__ring *list)
+{
+    /* What the next step delivers does not count as held. */
+    s->held_bytes -= b->state != PHX__BOX_LOCAL ? b->bytes : 0;
+    b->state = state;
+    s->held_bytes += state != PHX__BOX_LOCAL ? b->bytes : 0;
+    if (list != NULL)
+        phx__ring_add(list, &b->link);
+    else
+        phx__ring_del(&b->link);
+}
+
+/* ---- Queued messages */
+
+size_t phx__post_store_cost(size_t size)
+{
+    return size + STORE_OVERHEAD;
+}
+
+size_t phx__post_store_cost_of(const struct phx__queued *q)
+{
+    return phx__post_store_cost(q->message.size + q->message.rest_size);
+}
+
+struct phx__queued *phx__post_store_queued_new(struct phx__post_store *s, const struct phx__message *m)
+{
+    struct phx__queued *q = phx__mem_get(s->mem, sizeof *q);
+
+    if (q == NULL)
+        return NULL;
+    q->next = NULL;
+    q->message = *m;
+    q->message.iov = NULL;
+    q->message.iov_count = 0;
+    if (m->body != NULL) {
+        phx__buf_block_hold(m->body);
+        return q;
+    }
+    q->message.body = phx__buf_block_new(s->mem, m->size);
+    if (q->message.body == NULL) {
+        phx__mem_put(s->mem, q, sizeof *q);
+        return NULL;
+    }
+    q->message.data = q->message.body->data;
+    q->message.body->used = m->size;
+    phx__post_flow_message_copy(m, q->message.body->data);
+    return q;
+}
+
+void phx__post_store_queued_drop(struct phx__post_store *s, struct phx__queued *q)
+{
+    struct phx__block *body = q->message.body;
+
+    phx__mem_put(s->mem, q, sizeof *q);
+    phx__buf_block_drop(body); /* may call the host */
+}
+
+/* It joins the mailbox, or leaves it. */
+static void store_count(struct phx__post_store *s, struct phx__box *b, const struct phx__queued *q,
+                        int leaves)
+{
+    size_t bytes = leaves ? 0 - phx__post_store_cost_of(q) : phx__post_store_cost_of(q);
+
+    s->queued += leaves ? 0 - (1 + q->message.rest) : 1 + q->message.rest;
+    b->bytes += bytes;
+    if (b->pool != NULL)
+        *b->pool += bytes;
+    s->held_bytes += b->state != PHX__BOX_LOCAL ? bytes : 0;
+}
+
+void phx__post_store_push(struct phx__post_store *s, struct phx__box *b, struct phx__queued *q)
+{
+    q->next = NULL;
+    if (b->head == NULL)
+        b->head = q;
+    else
+        b->tail->next = q;
+    b->tail = q;
+    store_count(s, b, q, 0);
+}
+
+void phx__post_store_insert(struct phx__post_store *s, struct phx__box *b, struct phx__queued *q)
+{
+    struct phx__queued **at = b->last_returned == NULL ? &b->head : &b->last_returned->next;
+
+    q->next = *at;
+    *at = q;
+    if (q->next == NULL)
+        b->tail = q;
+    store_count(s, b, q, 0);
+}
+
+struct phx__queued *phx__post_store_take(struct phx__post_store *s, struct phx__box *b,
+                                         struct phx__queued *before)
+{
+    struct phx__queued **from = before == NULL ? &b->head : &before->next, *q = *from;
+
+    *from = q->next;
+    if (b->tail == q)
+        b->tail = before;
+    if (b->last_returned == q)
+        b->last_returned = before;
+    q->next = NULL;
+    store_count(s, b, q, 1);
+    return q;
+}
+
+void phx__post_store_take_message(struct phx__post_store *s, struct phx__box *b, struct phx__message *m)
+{
+    struct phx__queued *q = b->head;
+
+    *m = q->message;
+    if (m->run == 0) {
+        phx__mem_put(s->mem, phx__post_store_take(s, b, NULL), sizeof *q);
+        return;
+    }
+    m->run = 0;
+    m->rest = 0;
+    m->rest_size = 0;
+    phx__buf_block_hold(m->body);
+    store_count(s, b, q, 1);
+    (void)phx__post_flow_message_next(&q->message);
+    store_count(s, b, q, 0);
+}
+
+/* ---- Multicasts */
+
+struct phx__multicast *phx__post_store_multicast_new(struct phx__post_store *s, const struct phx_cast *from,
+                                                     size_t members)
+{
+    struct phx__multicast *c = phx__mem_zero(s->mem, sizeof *c);
+
+    if (c == NULL)
+        return NULL;
+    phx__ring_init(&c->link);
+    c->token = from->token;
+    c->from = from->from;
+    c->tag = from->tag;
+    c->size = from->size;
+    c->refs = c->left = members;
+    phx__ring_add(&s->multicasts, &c->link);
+    return c;
+}
+
+void phx__post_store_multicast_drop(struct phx__post_store *s, struct phx__multicast *c)
+{
+    if (c == NULL || --c->refs > 0)
+        return;
+    phx__ring_del(&c->link);
+    phx__mem_put(s->mem, c, sizeof *c);
+}
+
+int phx__post_store_multicast_has(const struct phx__post_store *s, uint64_t token)
+{
+    const struct phx__ring *r = s->multicasts.next;
+
+    while (r != &s->multicasts && ((const struct phx__multicast *)(const void *)r)->token != token)
+        r = r->next;
+    return r != &s->multicasts;
+}
+
+/* ---- Waiters */
+
+int phx__post_store_wait(struct phx__post_store *s, struct phx__waiter **last, uint64_t name)
+{
+    struct phx__waiter *w;
+
+    if (phx__map_get(&s->waiting, name) != UINT32_MAX)
+        return 0;
+    w = phx__mem_get(s->mem, sizeof *w);
+    if (w == NULL)
+        return PHX_ENOMEM;
+    if (phx__map_put(&s->waiting, name, 0) != 0) {
+        phx__mem_put(s->mem, w, sizeof *w);
+        return PHX_ENOMEM;
+    }
+    w->name = name;
+    w->next = w;
+    phx__post_store_wait_splice(last, &w);
+    return 0;
+}
+
+void phx__post_store_wait_splice(struct phx__waiter **to, struct phx__waiter **from)
+{
+    struct phx__waiter *first;
+
+    if (*from == NULL)
+        return;
+    if (*to != NULL) {
+        first = (*to)->next;
+        (*to)->next = (*from)->next;
+        (*from)->next = first;
+    }
+    *to = *from;
+    *from = NULL;
+}
+
+struct phx__waiter *phx__post_store_wait_take(struct phx__waiter **last)
+{
+    struct phx__waiter *first = *last == NULL ? NULL : (*last)->next;
+
+    if (first == NULL)
+        return NULL;
+    (*last)->next = first->next;
+    if (first == *last)
+        *last = NULL;
+    first->next = first;
+    return first;
+}
+
+int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **last, uint64_t *name)
+{
+    struct phx__waiter *first = phx__post_store_wait_take(last);
+
+    if (first == NULL)
+        return 0;
+    *name = first->name;
+    phx__map_del(&s->waiting, *name);
+    phx__mem_put(s->mem, first, sizeof *first);
+    return 1;
+}
+
+/* ======== src/post/sched.c ======== */
+/* sched.c - what is emitted next: one record per node, and a circle of sources per neighbour. */
+#ifdef PHX_LINES
+#line 1 "src/post/sched.c"
+#endif
+
+/* Each neighbour has a circle of sources: own flows and transit queues whose next hop it is and which have
+ * something to send. nodes[nbr].ready ---> [flow to a] <-> [transit to b] <-> [flow to c] <-> (the first
+ * again) to be emitted, and a route known: listed nothing more, or no route: not listed the route changed:
+ * the circle of the new next hop no memory to list or to emit: the strays, which a phx__post_run soon lists
+ * again A relay's links are shared by all that goes through them. Each source gets SCHED_QUANTUM bytes and
+ * then the next has its turn (deficit round robin), so none waits for more than one quantum of each other,
+ * and one whose reader sleeps uses up its own credit only. Finding work is O(1). The links are in the nodes'
+ * records, which never move; the table only points to one of each circle. Relays promise nothing. A full
+ * transit queue drops, and the source, which learns of it from a gap or from silence, halves what it has
+ * under way. So two nodes that relay for each other never wait for each other: nobody ever stops reading.
+ * Small frames in transit are copied once, one after another into shared blocks, and so leave in as few
+ * slices as they came; large ones leave from where they were read. A frame of a multicast travels once per
+ * link: every other flow with the same next hop whose next frame is the same piece of the same multicast is
+ * emitted with it, as one CAST frame, which says for each target what its DATA frame would have said, and
+ * the payload once. A relay splits the list by next hop, so along the tree of shortest paths each link
+ * carries one frame. A target takes its line as the DATA frame it stands for. A flow without credit is left
+ * behind and emits DATA later, and so does a retransmission. flow to a: [.][.][cast 1/2] .-- CAST a, b -->
+ * relay --> CAST/DATA a flow to b: [cast 1/2][.] -- pull nbr --| '---> b flow to c: [.][.][.] window full
+ * '-- later: DATA c Acks ride before data of the other direction, though not on every frame of a brisk
+ * exchange, or go by themselves when enough has come or some time has passed. A record has one timer for all
+ * its deadlines. It is only ever moved forward: one that fires too early is set again then, which is far
+ * cheaper than moving it at each frame. */
+/* include "post/sched.h" */
+
+/* Bytes of one source before the next has its turn: one large fragment, four runs, or some hundred small
+ * frames. Less would cost full fragments their fairness, more would let small messages wait longer. */
+#define SCHED_QUANTUM PHX__FRAGMENT
+/* An ack waits this long for data of the other direction. It delays outcomes and credit only, and a quarter
+ * of the window asks for an ack by itself. */
+#define SCHED_ACK_DELAY (5 * PHX__MS)
+/* An ack does not ride within SCHED_RIDE_EVERY after the last one for fewer frames and bytes than these,
+ * unless the sender's application waits for it: in ping-pong an ack is a fifth of the work on either side.
+ * The bounds keep retransmissions small, and the sender's records in the cache. */
+#define SCHED_RIDE_EVERY PHX__MS
+#define SCHED_RIDE_FRAMES 16u
+#define SCHED_RIDE_BYTES 4096u
+/* A receiver that could not take a message asks for it again after this. One frame per flow comes then. */
+#define SCHED_STUCK_AGAIN (50 * PHX__MS)
+/* A flow or transit queue without work for this long frees its buffers. Frames in transit without a route
+ * for as long are dropped: their source has sent them again, or given up. */
+#define SCHED_IDLE (10 * PHX__SECOND)
+/* The most bytes in all transit queues; one may hold two windows. Above that a relay drops. */
+#define SCHED_TRANSIT_MOST ((size_t)64 << 20)
+/* A large frame leaves from the block it was read into, which it pins and which is many times its size.
+ * Above this frames are copied, which is dense. */
+#define SCHED_LENT_MOST ((size_t)8 << 20)
+/* Blocks of transit queues grow from what a trickle needs to four of the largest frames. */
+#define SCHED_BLOCK_FIRST 8192u
+#define SCHED_BLOCK_MOST (4 * PHX__FRAME_MAX)
+/* The window of a node that never announced one. */
+#define SCHED_WINDOW_UNKNOWN 65536u
+/* What failed for lack of memory is tried again after this. */
+#define SCHED_AGAIN (10 * PHX__MS)
+
+void phx__post_sched_again(struct phx__post *p, uint64_t at)
+{
+    if (at == 0)
+        at = p->now + SCHED_AGAIN;
+    if (at < phx__timer_at(p->timers, p->again_timer))
+        phx__timer_set(p->timers, p->again_timer, at);
+}
+
+/* ---- Circles of sources */
+
+static struct phx__post_source **sched_circle(struct phx__post *p, uint32_t nbr)
+{
+    return nbr == PHX__NONE ? &p->stray : &p->nodes[nbr].ready;
+}
+
+static void sched_unlist(struct phx__post *p, struct phx__post_source *s)
+{
+    struct phx__post_source **circle;
+
+    if (s->next == NULL)
+        return;
+    circle = sched_circle(p, s->nbr);
+    if (*circle == s)
+        *circle = s->next == s ? NULL : s->next;
+    s->prev->next = s->next;
+    s->next->prev = s->prev;
+    s->prev = s->next = NULL;
+    s->served = 0;
+}
+
+static void sched_insert(struct phx__post *p, struct phx__post_source *s, uint32_t nbr)
+{
+    struct phx__post_source **circle = sched_circle(p, nbr);
+
+    s->nbr = nbr;
+    if (nbr == PHX__NONE)
+        phx__post_sched_again(p, 0);
+    if (*circle == NULL) {
+        s->prev = s->next = *circle = s;
+        return;
+    }
+    s->next = *circle; /* before the one whose turn it is: at the end */
+    s->prev = s->next->prev;
+    s->prev->next = s->next->prev = s;
+}
+
+static int sched_is_ready(const struct phx__post_source *s)
+{
+    return s->is_transit ? s->peer->transit.queue.bytes > 0 : phx__post_flow_peek(&s->peer->out) != NULL;
+}
+
+/* Lists it where it belongs, if it has work and a route. Cheap if it is listed already. */
+void phx__post_sched_list(struct phx__post *p, struct phx__post_source *s)
+{
+    uint32_t nbr = s->peer->nbr;
+    int first;
+
+    if (s->next != NULL) {
+        if (s->nbr == nbr && s->peer->routed)
+            return;
+        sched_unlist(p, s);
+    }
+    if (!s->peer->routed || !sched_is_ready(s))
+        return;
+    if (nbr >= p->node_capacity
+        && phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, nbr + 1, sizeof *p->nodes) != 0)
+        nbr = PHX__NONE;
+    first = *sched_circle(p, nbr) == NULL;
+    sched_insert(p, s, nbr);
+    if (first && nbr != PHX__NONE)
+        p->ops.wants(p->ops.ctx, nbr);
+}
+
+/* ---- Nodes */
+
+void phx__post_sched_arm(struct phx__post *p, struct phx__post_peer *peer)
+{
+    uint64_t at = peer->ack.at < peer->idle_at ? peer->ack.at : peer->idle_at;
+
+    if (peer->out.rto_at < at)
+        at = peer->out.rto_at;
+    if (peer->out.limit_at < at)
+        at = peer->out.limit_at;
+    if (at < phx__timer_at(p->timers, peer->timer))
+        phx__timer_set(p->timers, peer->timer, at);
+}
+
+struct phx__post_peer *phx__post_sched_find(const struct phx__post *p, uint32_t node)
+{
+    return node < p->node_capacity ? p->nodes[node].peer : NULL;
+}
+
+static void sched_ask_route(struct phx__post *p, struct phx__post_peer *peer)
+{
+    uint32_t generation = 0, nbr = p->ops.next(p->ops.ctx, peer->node, &generation);
+    struct phx__flow_out *o = &peer->out;
+
+    peer->routed = nbr != PHX__NONE;
+    if (!peer->routed)
+        return;
+    if (nbr != peer->nbr || generation != peer->generation) {
+        peer->nbr = nbr;
+        peer->generation = generation;
+        phx__post_flow_rewind(o); /* what went into another stream may never come out of it */
+    } else if (o->sent > o->base && o->rto_at == PHX__NEVER) {
+        o->rto_at = p->now + o->rto;
+        phx__post_sched_arm(p, peer);
+    }
+    if (peer->ack.owed && peer->ack.at == PHX__NEVER)
+        phx__ring_add(&p->acks, &peer->ack.link);
+}
+
+static size_t sched_window(const struct phx__post *p, uint32_t node)
+{
+    uint32_t window = node < p->window_capacity ? p->windows[node] : 0;
+
+    return window != 0 ? window : SCHED_WINDOW_UNKNOWN;
+}
+
+struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
+{
+    struct phx__post_peer *peer = phx__post_sched_find(p, node);
+
+    if (peer != NULL)
+        return peer;
+    PHX_ASSERT(node != PHX__SELF && node < p->ids->size);
+    if (phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, node + 1, sizeof *p->nodes) != 0)
+        return NULL;
+    peer = phx__mem_zero(p->mem, sizeof *peer);
+    if (peer == NULL)
+        return NULL;
+    if (phx__timer_new(p->timers, PHX__TIMER_POST, node, &peer->timer) != 0) {
+        phx__mem_put(p->mem, peer, sizeof *peer);
+        return NULL;
+    }
+    peer->node = node;
+    peer->life = ++p->lives;
+    peer->nbr = PHX__NONE;
+    peer->own.peer = peer->transit.source.peer = peer;
+    peer->transit.source.is_transit = 1;
+    phx__ring_init(&peer->boxes.bound);
+    phx__ring_init(&peer->boxes.idle);
+    phx__post_returns_init(&peer->returns, p->mem);
+    phx__ring_init(&peer->ack.link);
+    phx__ring_init(&peer->room_link);
+    phx__post_flow_init(&peer->out, p->mem, &p->ids->at[node], &p->ids->at[PHX__SELF],
+                   p->limits.hop_limit,
+                   p->limits.window, sched_window(p, node));
+    phx__buf_slices_init(&peer->transit.queue, p->mem);
+    peer->ack.at = peer->idle_at = PHX__NEVER;
+    p->nodes[node].peer = peer;
+    sched_ask_route(p, peer);
+    return peer;
+}
+
+void phx__post_sched_rest(struct phx__post *p, struct phx__post_peer *peer)
+{
+    peer->idle_at = p->now + SCHED_IDLE;
+    phx__post_sched_arm(p, peer);
+}
+
+/* ---- Acknowledging */
+
+void phx__post_sched_owe(struct phx__post *p, struct phx__post_peer *peer, int now)
+{
+    peer->ack.owed = 1;
+    if (now) {
+        phx__ring_add(&p->acks, &peer->ack.link);
+    } else if (peer->ack.at == PHX__NEVER) {
+        peer->ack.at = p->now + SCHED_ACK_DELAY;
+        phx__post_sched_arm(p, peer);
+    }
+}
+
+void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer)
+{
+    struct phx__ack a;
+
+    phx__ring_del(&peer->ack.link);
+    a.target = p->ids->at[peer->node];
+    a.source = p->ids->at[PHX__SELF];
+    a.epoch = peer->in.epoch;
+    a.next = peer->in.next;
+    a.window = p->limits.window < UINT32_MAX ? (uint32_t)p->limits.window : UINT32_MAX;
+    if (peer->ack.stuck)
+        a.window = 1; /* one frame may still come, to try */
+    phx__post_returns_fill(&peer->returns, &a);
+    a.seen = peer->ack.confirm ? peer->out.seen : 0;
+    a.seen_epoch = peer->out.epoch;
+    if (p->ops.ack(p->ops.ctx, peer->node, &a, peer->ack.gap) != 0) {
+        /* Without a route phx__post_sched_route tries again. */
+        peer->ack.owed = 1;
+        peer->ack.at = peer->routed ? p->now + SCHED_ACK_DELAY : PHX__NEVER;
+        phx__post_sched_arm(p, peer);
+        return;
+    }
+    peer->ack.owed = 0;
+    peer->ack.hurry = 0;
+    peer->ack.last_at = p->now;
+    peer->ack.confirm = 0;
+    peer->ack.gap = 0;
+    peer->ack.bytes = 0;
+    peer->ack.frames = 0;
+    peer->ack.at = PHX__NEVER;
+    if (peer->ack.stuck) { /* ask for it again until it can be taken */
+        peer->ack.gap = 1;
+        peer->ack.at = p->now + SCHED_STUCK_AGAIN;
+        phx__post_sched_arm(p, peer);
+    }
+}
+
+/* ---- Transit */
+
+static void sched_drop_transit(struct phx__post *p, struct phx__post_peer *peer)
+{
+    sched_unlist(p, &peer->transit.source);
+    p->transit.bytes -= peer->transit.queue.bytes;
+    p->counters.dropped += peer->transit.frames;
+    peer->transit.frames = 0;
+    phx__buf_slices_free(&peer->transit.queue);
+    phx__buf_block_drop(peer->transit.tail);
+    peer->transit.tail = NULL;
+    peer->transit.tail_size = 0;
+}
+
+uint8_t *phx__post_sched_room(struct phx__post *p, struct phx__post_peer *peer, size_t size)
+{
+    size_t capacity = peer->transit.tail_size == 0 ? SCHED_BLOCK_FIRST : peer->transit.tail_size;
+    struct phx__block *b = peer->transit.tail;
+
+    if (peer->transit.queue.bytes + size > 2 * p->limits.window
+        || p->transit.bytes + size > SCHED_TRANSIT_MOST)
+        return NULL;
+    if (b != NULL && b->refs == 1)
+        b->used = 0; /* all in it has gone out */
+    if (b != NULL && b->capacity - b->used >= size)
+        return b->data + b->used;
+    if (!phx__mem_has_room_for_mail(p->mem, capacity < size ? size : capacity))
+        return NULL;
+    b = phx__buf_block_new(p->mem, capacity < size ? size : capacity);
+    if (b == NULL)
+        return NULL;
+    phx__buf_block_drop(peer->transit.tail);
+    peer->transit.tail = b;
+    peer->transit.tail_size = (uint32_t)(capacity < SCHED_BLOCK_MOST / 2 ? capacity * 2 : SCHED_BLOCK_MOST);
+    return b->data;
+}
+
+static void sched_count(struct phx__post *p, struct phx__post_peer *peer, size_t size)
+{
+    peer->transit.frames++;
+    p->transit.bytes += size;
+    p->counters.relayed_frames++;
+    p->counters.relayed_bytes += size;
+    phx__post_sched_rest(p, peer);
+    phx__post_sched_list(p, &peer->transit.source);
+}
+
+int phx__post_sched_queued(struct phx__post *p, struct phx__post_peer *peer, uint8_t *at, size_t size)
+{
+    if (phx__buf_slices_push(&peer->transit.queue, peer->transit.tail, at, size) != 0)
+        return PHX_ENOMEM;
+    peer->transit.tail->used += size;
+    p->transit.copied += size;
+    sched_count(p, peer, size);
+    return 0;
+}
+
+/* Queues it where it was read. 0, or why not. */
+static int sched_transit_lent(struct phx__post *p, struct phx__post_peer *peer, const uint8_t *frame,
+                              size_t size, int hops)
+{
+    struct phx__block *b = p->transit.lender;
+    uint8_t *at;
+
+    if (b == NULL || p->transit.bytes + size > SCHED_LENT_MOST
+        || peer->transit.queue.bytes + size > 2 * p->limits.window)
+        return PHX_ELIMIT;
+    at = b->data + (frame - b->data);
+    if (phx__buf_slices_push(&peer->transit.queue, b, at, size) != 0)
+        return PHX_ENOMEM;
+    at[PHX__DATA_HOPS] = (uint8_t)hops;
+    sched_count(p, peer, size);
+    return 0;
+}
+
+int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t size,
+                            const struct phx__frame *f)
+{
+    struct phx__post_peer *peer;
+    struct phx_id target;
+    uint32_t node;
+    uint8_t *to;
+
+    memcpy(&target, frame + PHX__DATA_TARGET, sizeof target);
+    node = phx__id_find(p->ids, &target);
+    if (!p->limits.relay || f->hops <= 1 || node == PHX__NONE)
+        return PHX_ENOTFOUND;
+    peer = phx__post_sched_open(p, node);
+    if (peer != NULL && sched_transit_lent(p, peer, frame, size, f->hops - 1) == 0)
+        return 0;
+    to = peer == NULL ? NULL : phx__post_sched_room(p, peer, size);
+    if (to == NULL)
+        return PHX_ELIMIT;
+    memcpy(to, frame, size);
+    to[PHX__DATA_HOPS] = (uint8_t)(f->hops - 1);
+    return phx__post_sched_queued(p, peer, to, size);
+}
+
+/* ---- Emitting */
+
+/* Half a frame must never be queued: with room for both slices, neither push can fail. 0 or PHX_ENOMEM. */
+static int sched_emit(struct phx__post *p, struct phx__slices *to, struct phx__block *head,
+                      const uint8_t *head_data, size_t head_size, const struct phx__flow_record *r)
+{
+    if (phx__buf_slices_reserve(to, 2) != 0)
+        return PHX_ENOMEM;
+    (void)phx__buf_slices_push(to, head, head_data, head_size);
+    if (r != NULL && r->body_size > 0)
+        (void)phx__buf_slices_push(to, r->body, r->body->data + r->body_at, r->body_size);
+    p->counters.frames_out++;
+    return 0;
+}
+
+/* Is the next frame of this flow the same piece of the same multicast, and not a retransmission? */
+static int sched_multicast_joins(const struct phx__flow_out *o, const struct phx__flow_record *r)
+{
+    const unsigned place = PHX__DATA_FIRST | PHX__DATA_LAST;
+    const struct phx__flow_record *q = phx__post_flow_peek(o);
+
+    return q != NULL && q->cast == r->cast && q->body_at == r->body_at && o->sent == o->left
+           && ((unsigned)(q->flags ^ r->flags) & place) == 0;
+}
+
+static void sched_multicast_line(const struct phx__flow_out *o, struct phx__data *d)
+{
+    const struct phx__flow_record *r = phx__post_flow_peek(o);
+    struct phx__reader in;
+
+    memset(d, 0, sizeof *d);
+    d->target = o->target;
+    d->source = o->source;
+    d->number = o->sent;
+    d->epoch = o->epoch;
+    d->to = r->box->name;
+    d->from = r->cast->from;
+    d->tag = r->cast->tag;
+    d->total = r->cast->size;
+    d->size = r->body_size;
+    if ((r->flags & PHX__DATA_SEEN) != 0) { /* it ends the head */
+        phx__buf_reader_init(&in, r->head->data + r->head_at + PHX__DATA_FIRST_HEAD, 4);
+        d->seen = phx__buf_get_u32(&in);
+    }
+}
+
+static struct phx__block *sched_multicast_head(struct phx__post *p, struct phx__post_peer **to, uint32_t n)
+{
+    int flags = phx__post_flow_peek(&to[0]->out)->flags & (int)(PHX__DATA_FIRST | PHX__DATA_LAST);
+    size_t room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE, start;
+    struct phx__block *b = phx__buf_block_new(p->mem, room);
+    struct phx__writer w;
+    struct phx__data d;
+    uint32_t i;
+
+    if (b == NULL)
+        return NULL;
+    phx__buf_writer_init(&w, b->data, room);
+    start = phx__wire_begin_cast(&w, flags, to[0]->out.hops, n);
+    for (i = 0; i < n; i++) {
+        sched_multicast_line(&to[i]->out, &d);
+        phx__wire_put_cast_line(&w, flags, &d);
+    }
+    phx__wire_end_cast(&w, start, flags, &d);
+    PHX_ASSERT(!w.bad);
+    b->used = w.size;
+    return b;
+}
+
+/* The next frame to peer belongs to a multicast: emits it together with those of all others whose next frame
+ * is the same. 1; 0: there is no other, or no memory for the head; PHX_ENOMEM: the link's queue has none. */
+static int sched_multicast(struct phx__post *p, struct phx__post_peer *peer, struct phx__slices *out)
+{
+    const struct phx__flow_record r = *phx__post_flow_peek(&peer->out);
+    struct phx__post_peer *to[PHX__CAST_LINES];
+    struct phx__post_source *s;
+    struct phx__block *head;
+    uint32_t n = 0, i;
+    int err;
+
+    if (!sched_multicast_joins(&peer->out, &r))
+        return 0;
+    to[n++] = peer;
+    for (s = peer->own.next; s != &peer->own && n < PHX__CAST_LINES; s = s->next)
+        if (!s->is_transit && sched_multicast_joins(&s->peer->out, &r))
+            to[n++] = s->peer;
+    head = n == 1 ? NULL : sched_multicast_head(p, to, n);
+    if (head == NULL)
+        return 0;
+    err = sched_emit(p, out, head, head->data, head->used, &r);
+    phx__buf_block_drop(head);
+    for (i = 0; i < n && err == 0; i++) {
+        (void)phx__post_flow_mark(&to[i]->out, p->now);
+        phx__post_sched_arm(p, to[i]);
+    }
+    return err == 0 ? 1 : err;
+}
+
+/* Does the ack that is owed go with the data? In a brisk exchange of small messages most can wait for the
+ * next one, since each says all that the former did. */
+static int sched_ack_rides(const struct phx__post *p, const struct phx__post_peer *peer)
+{
+    return peer->ack.hurry || peer->ack.frames >= SCHED_RIDE_FRAMES || peer->ack.bytes >= SCHED_RIDE_BYTES
+           || p->now >= peer->ack.last_at + SCHED_RIDE_EVERY || !phx__ring_is_empty(&peer->ack.link);
+}
+
+/* Appends frames of one source until `out` has `most` bytes. 0 or PHX_ENOMEM. */
+static int sched_serve_own(struct phx__post *p, struct phx__post_peer *peer, struct phx__slices *out,
+                           size_t most)
+{
+    struct phx__flow_record *r;
+    int err = 0;
+
+    if (peer->ack.owed && sched_ack_rides(p, peer))
+        phx__post_sched_ack(p, peer);
+    while (err >= 0 && out->bytes < most && (r = phx__post_flow_peek(&peer->out)) != NULL) {
+        err = r->cast == NULL ? 0 : sched_multicast(p, peer, out);
+        if (err == 0 && (err = sched_emit(p, out, r->head, r->head->data + r->head_at, r->head_size, r)) == 0)
+            p->counters.retransmitted += (uint64_t)phx__post_flow_mark(&peer->out, p->now);
+    }
+    phx__post_sched_arm(p, peer);
+    return err < 0 ? err : 0;
+}
+
+static int sched_serve_transit(struct phx__post *p, struct phx__post_peer *peer, struct phx__slices *out,
+                               size_t most)
+{
+    struct phx__slices *q = &peer->transit.queue;
+    struct phx__reader in;
+    size_t size;
+
+    while (out->bytes < most && q->bytes > 0) {
+        const struct phx__slice *s = &q->ring[q->first];
+
+        phx__buf_reader_init(&in, s->data, s->size);
+        size = 4 + (size_t)phx__buf_get_u32(&in);
+        PHX_ASSERT(size <= s->size); /* frames went in whole, each into one block */
+        if (sched_emit(p, out, s->block, s->data, size, NULL) != 0)
+            return PHX_ENOMEM;
+        phx__buf_slices_take(q, size);
+        peer->transit.frames--;
+        p->transit.bytes -= size;
+    }
+    return 0;
+}
+
+size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slices *out, size_t budget,
+                            uint64_t now)
+{
+    const size_t start = out->bytes;
+    struct phx__post_source *s;
+    size_t before, quantum, left;
+    int err = 0;
+
+    p->now = now;
+    if (nbr >= p->node_capacity)
+        return 0;
+    while (err == 0 && (before = out->bytes) < start + budget && (s = p->nodes[nbr].ready) != NULL) {
+        quantum = SCHED_QUANTUM - s->served;
+        left = start + budget - before;
+        err = (s->is_transit ? sched_serve_transit : sched_serve_own)(p, s->peer, out,
+                                                                      before + (left < quantum ? left : quantum));
+        s->served += out->bytes - before;
+        if (err != 0) {
+            sched_unlist(p, s);
+            sched_insert(p, s, PHX__NONE); /* the next run tries again */
+        } else if (!sched_is_ready(s)) {
+            sched_unlist(p, s);
+        } else if (s->served >= SCHED_QUANTUM) {
+            s->served = 0;
+            p->nodes[nbr].ready = s->next;
+        }
+    }
+    return out->bytes - start;
+}
+
+/* ---- Changes */
+
+void phx__post_sched_route(struct phx__post *p, uint32_t node, uint64_t now)
+{
+    struct phx__post_peer *peer = phx__post_sched_find(p, node);
+
+    p->now = now;
+    if (peer == NULL)
+        return;
+    sched_ask_route(p, peer);
+    phx__post_sched_list(p, &peer->own);
+    phx__post_sched_list(p, &peer->transit.source);
+}
+
+void phx__post_sched_window(struct phx__post *p, uint32_t node, uint32_t bytes)
+{
+    struct phx__post_peer *peer = phx__post_sched_find(p, node);
+
+    /* Without memory for it the flow begins with the least window there is. */
+    if (node == PHX__SELF
+        || phx__mem_grow(p->mem, &p->windows, &p->window_capacity, node + 1, sizeof *p->windows) != 0)
+        return;
+    p->windows[node] = bytes;
+    if (peer != NULL && peer->out.base == 0 && bytes != 0) { /* later acks say it */
+        peer->out.window = bytes;
+        phx__post_sched_list(p, &peer->own);
+    }
+}
+void phx__post_sched_retry(struct phx__post *p)
+{
+    struct phx__post_source *s, *last = p->stray == NULL ? NULL : p->stray->prev;
+
+    /* Those that stay strays come behind `last`. */
+    while ((s = p->stray) != NULL) {
+        sched_unlist(p, s);
+        sched_ask_route(p, s->peer);
+        phx__post_sched_list(p, s);
+        if (s == last)
+            break;
+    }
+}
+
+void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr)
+{
+    struct phx__post_source *s;
+
+    if (nbr < p->window_capacity)
+        p->windows[nbr] = 0;
+    if (nbr >= p->node_capacity)
+        return;
+    while ((s = p->nodes[nbr].ready) != NULL) {
+        sched_unlist(p, s);
+        sched_insert(p, s, PHX__NONE);
+    }
+}
+
+void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer)
+{
+    sched_drop_transit(p, peer);
+    sched_unlist(p, &peer->own);
+    peer->ack.confirm = 0;
+    phx__post_flow_restart(&peer->out, 0, sched_window(p, peer->node));
+}
+
+void phx__post_sched_restart(struct phx__post_peer *peer, uint64_t epoch)
+{
+    phx__post_flow_start(&peer->in, epoch);
+    phx__post_returns_reset(&peer->returns);
+    peer->ack.stuck = 0;
+    peer->ack.gap_from = 0;
+}
+
+void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer)
+{
+    PHX_ASSERT(phx__ring_is_empty(&peer->boxes.bound) && phx__ring_is_empty(&peer->boxes.idle)
+               && peer->waiters == NULL);
+    p->nodes[peer->node].peer = NULL;
+    sched_drop_transit(p, peer);
+    sched_unlist(p, &peer->own);
+    phx__ring_del(&peer->room_link);
+    phx__ring_del(&peer->ack.link);
+    phx__timer_drop(p->timers, peer->timer);
+    phx__post_sched_restart(peer, 0);
+    phx__post_flow_free(&peer->out);
+    phx__mem_put(p->mem, peer, sizeof *peer);
+}
+
+int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
+{
+    struct phx__flow_out *o = &peer->out;
+
+    if (peer->ack.at <= p->now)
+        phx__post_sched_ack(p, peer);
+    if (o->rto_at <= p->now) {
+        o->rto_at = PHX__NEVER;
+        /* Without a route silence means nothing; sched_ask_route sets it again. */
+        if (peer->routed && o->sent > o->base)
+            phx__post_flow_timeout(o, p->now);
+        phx__post_sched_list(p, &peer->own);
+    }
+    if (peer->idle_at > p->now)
+        return 0;
+    peer->idle_at = PHX__NEVER;
+    phx__post_flow_trim(&peer->out);
+    if (peer->transit.queue.bytes == 0 || !peer->routed)
+        sched_drop_transit(p, peer);
+    else
+        peer->idle_at = p->now + SCHED_IDLE;
+    return 1;
+}
+
+/* ======== src/post/box.c ======== */
+/* box.c - the states of mailboxes, and the outcomes of messages. */
+#ifdef PHX_LINES
+#line 1 "src/post/box.c"
+#endif
+
+/* A message that was accepted is in one place at a time, and moves only by the arrows: phx__post_send |
+ * '-------------------. the mailbox is FLOWING v owner, room v box -----------------> flow ---- acknowledged
+ * ----> PHX_OK (recv.c) ^ | | '- came back, or the --' |- too large for the receiver ----------> PHX_ETOOBIG
+ * | node failed '- node failed, nobody has the name ----> PHX_EFAILED | | '--- cancelled, or expired: before
+ * anything of it was emitted ---> PHX_ECANCELLED, PHX_EEXPIRED A mailbox has a state of its own, which keeps
+ * the order when its name moves: HELD <---- nobody -----. LOCAL <--- self -------+--- where is the name?
+ * <--- queued messages, nothing under way BOUND <--- peer, full -| ^ ^ '------> FLOWING <---' '- names
+ * change, 50 ms --+-- REFUSED | | ^ by the owner we know '--- the owner changed, or a message
+ * --------+-----' came back ----> GATED ---- all that was under way has ended As long as one message to the
+ * name is in the flow to a former owner, nobody knows whether that delivers it or returns it; so the mailbox
+ * is GATED, and whatever follows waits. When something is sent, the owner is asked if the names have changed
+ * since the last time, which costs a comparison; so no change of names searches for mailboxes with nothing
+ * queued. A REFUSED mailbox tries again after 50 ms, then twice that, up to a second, should the news of the
+ * name not arrive. Each end has one outcome. phx__post_run alone reports outcomes, and their memory is
+ * reserved when the message is accepted: each holds at most the token, the result, and the host's own memory
+ * if that is to be released. So no end can fail, and no release function runs outside a step. A message that
+ * has begun to leave cannot be withdrawn. If its time limit passes then, PHX_EEXPIRED is reported at once,
+ * and once; it may still be delivered. A failed node's messages go back into mailboxes from the youngest to
+ * the oldest, each to the front, behind what had come back before: what is queued otherwise is always
+ * younger. Then they are routed as all others are, with one exception. A node that failed may only have been
+ * cut off, with a message delivered and the ack lost. If it comes back in the same life and owns the name
+ * again, a message that was once emitted to it in whole ends with PHX_EFAILED, because it could be delivered
+ * twice. Each such message has a bit for each life it tried, and its mailbox the lives, until it has nothing
+ * queued and nothing under way. There are five bits; a message that tried more lives ends in the same way.
+ * Bounds. A destination has one window for all its names: what is in its flow and what is queued for it. All
+ * mailboxes but LOCAL ones share hold_bytes; what comes back may pass that, by what was in flows. LOCAL ones
+ * share a window: this node is a destination, too. */
+/* include "post/box.h" */
+
+/* How long to wait when an owner says that it is none: news of names take some round trips. */
+#define BOX_RETRY_FIRST (50 * PHX__MS)
+#define BOX_RETRY_MOST PHX__SECOND
+/* Mailboxes with nothing under way that are kept for a next message, about 150 bytes each. */
+#define BOX_IDLE_MOST 4096u
+
+/* ---- Outcomes */
+
+uint32_t phx__post_box_promises(uint64_t token, const struct phx__block *body)
+{
+    return (token != 0 ? 1u : 0u) + (body != NULL && body->release != NULL ? 1u : 0u);
+}
+
+int phx__post_box_promise(struct phx__post *p, uint32_t n)
+{
+    size_t need = p->outcomes.promised + p->outcomes.first + p->outcomes.count + n;
+
+    if (n > 0 && (need > UINT32_MAX
+                  || phx__mem_grow(p->mem, &p->outcomes.list, &p->outcomes.capacity, (uint32_t)need,
+                                   sizeof *p->outcomes.list) != 0))
+        return PHX_ENOMEM;
+    p->outcomes.promised += n;
+    return 0;
+}
+
+void phx__post_box_outcome(struct phx__post *p, uint64_t token, int result, struct phx__block *body,
+                           struct phx__multicast *cast, uint64_t to)
+{
+    uint32_t n = phx__post_box_promises(token, body);
+    struct phx__outcome *o;
+
+    if (n == 0) {
+        phx__post_store_multicast_drop(&p->store, cast);
+        return;
+    }
+    PHX_ASSERT(p->outcomes.promised >= n && p->outcomes.first + p->outcomes.count < p->outcomes.capacity);
+    p->outcomes.promised -= n;
+    o = &p->outcomes.list[p->outcomes.first + p->outcomes.count++];
+    o->token = token;
+    o->result = result;
+    o->cast = cast;
+    o->to = to;
+    o->body = body != NULL && body->release != NULL ? phx__buf_block_hold(body) : NULL;
+}
+
+void phx__post_box_tell(struct phx__post *p)
+{
+    uint32_t n = p->outcomes.count;
+
+    /* Those that callbacks add are left for the next time: a host may send and cancel for ever. */
+    while (n-- > 0) {
+        struct phx__outcome o = p->outcomes.list[p->outcomes.first++];
+
+        p->outcomes.count--;
+        if (o.cast != NULL)
+            p->ops.member(p->ops.ctx, o.token, o.to, o.result, --o.cast->left);
+        else if (o.token != 0)
+            p->ops.done(p->ops.ctx, o.token, o.result);
+        phx__post_store_multicast_drop(&p->store, o.cast);
+        phx__buf_block_drop(o.body);
+    }
+    if (p->outcomes.count > 0)
+        memmove(p->outcomes.list, p->outcomes.list + p->outcomes.first,
+                p->outcomes.count * sizeof *p->outcomes.list);
+    p->outcomes.first = 0;
+}
+
+/* ---- Into flows */
+
+/* A flow takes messages while less than a window is in it; so one of any size goes into an empty one. */
+static int box_flow_accepts(const struct phx__post *p, const struct phx__post_peer *peer)
+{
+    return peer->out.count == 0 || peer->out.bytes < p->limits.window;
+}
+
+int phx__post_box_credit(const struct phx__post *p, const struct phx__post_peer *peer)
+{
+    size_t waiting = peer->out.bytes + peer->boxes.bytes;
+
+    return waiting == 0 || waiting < p->limits.window;
+}
+
+/* Puts a message into the flow to its mailbox's peer. 0 or PHX_ENOMEM. */
+static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message *m)
+{
+    struct phx__post_peer *peer = b->peer;
+
+    if (peer->out.epoch == 0)
+        phx__post_flow_restart(&peer->out, p->limits.epoch_base + ++p->epochs, peer->out.window);
+    m->box = b;
+    if (phx__post_flow_join(&peer->out, m))
+        return 0; /* into a frame that is listed already */
+    if (phx__post_flow_put(&peer->out, m) != 0)
+        return PHX_ENOMEM;
+    if (b->flying++ == 0 && b->state == PHX__BOX_FLOWING) {
+        phx__ring_del(&b->link);
+        phx__ring_del(&b->age);
+        p->boxes.idle_count--;
+    }
+    phx__post_sched_list(p, &peer->own);
+    if (peer->out.limit_at != PHX__NEVER)
+        phx__post_sched_arm(p, peer);
+    return 0;
+}
+
+void phx__post_box_check_room(struct phx__post *p, struct phx__post_peer *peer)
+{
+    if (peer->waiters == NULL && phx__ring_is_empty(&peer->boxes.bound))
+        return;
+    if (peer->out.count == 0 || peer->out.bytes < p->limits.window / 2)
+        phx__ring_add(&p->rooms, &peer->room_link);
+}
+
+/* ---- Boxes */
+
+void phx__post_box_remove(struct phx__post *p, struct phx__box *b)
+{
+    p->boxes.idle_count -= b->state == PHX__BOX_FLOWING;
+    phx__ring_del(&b->age);
+    phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
+    phx__post_store_close(&p->store, b);
+}
+
+void phx__post_box_close_idle(struct phx__post *p, struct phx__post_peer *peer)
+{
+    while (!phx__ring_is_empty(&peer->boxes.idle))
+        phx__post_box_remove(p, (struct phx__box *)(void *)peer->boxes.idle.next);
+}
+
+/* Above the limit the mailbox that has been idle longest is freed, of any peer: never b, the youngest. */
+static void box_idle(struct phx__post *p, struct phx__box *b)
+{
+    b->life_count = 0;
+    phx__post_store_move(&p->store, b, PHX__BOX_FLOWING, &b->peer->boxes.idle);
+    phx__ring_add(&p->boxes.idle, &b->age);
+    if (++p->boxes.idle_count > BOX_IDLE_MOST)
+        phx__post_box_remove(p, PHX__BOX_OF(p->boxes.idle.next, age));
+}
+
+/* The former owner's flow may have room then. */
+static void box_set_owner(struct phx__post *p, struct phx__box *b, struct phx__post_peer *peer)
+{
+    struct phx__post_peer *former = b->peer;
+
+    b->peer = peer;
+    phx__post_store_set_pool(b, peer == NULL ? NULL : &peer->boxes.bytes);
+    if (former != NULL && former != peer)
+        phx__post_box_check_room(p, former);
+}
+
+/* A new mailbox for a name that peer has. NULL: no memory. */
+static struct phx__box *box_open(struct phx__post *p, uint64_t name, struct phx__post_peer *peer)
+{
+    struct phx__box *b = phx__post_store_open(&p->store, name);
+
+    if (b == NULL)
+        return NULL;
+    box_set_owner(p, b, peer);
+    b->version = *p->ops.version;
+    box_idle(p, b);
+    return b;
+}
+
+/* Nothing is queued any more. The mailbox may be freed. */
+static void box_emptied(struct phx__post *p, struct phx__box *b)
+{
+    phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
+    if (b->flying > 0) {
+        if (!b->returned)
+            phx__post_store_move(&p->store, b, PHX__BOX_FLOWING, NULL);
+    } else if (b->peer != NULL) {
+        box_idle(p, b);
+    } else {
+        phx__post_box_remove(p, b);
+    }
+}
+
+static void box_hold(struct phx__post *p, struct phx__box *b)
+{
+    box_set_owner(p, b, NULL);
+    phx__post_store_wait_splice(&p->waiting.room, &b->waiters);
+    phx__post_store_move(&p->store, b, PHX__BOX_HELD, &p->boxes.held);
+}
+
+/* Ends a queued message that will not be delivered. */
+static void box_end_queued(struct phx__post *p, struct phx__queued *q, int result)
+{
+    p->pending.bytes -= phx__post_flow_message_bytes(&q->message);
+    if (phx__post_box_promises(q->message.token, q->message.body) == 0)
+        p->counters.dropped += 1 + q->message.rest;
+    p->pending.count -= 1 + q->message.rest;
+    phx__post_box_outcome(p, q->message.token, result, q->message.body, q->message.cast, q->message.to);
+    phx__post_store_queued_drop(&p->store, q); /* the outcome holds the host's memory */
+}
+
+/* The bit of message.tried for a life; all of them if none is left. */
+static unsigned box_note_life(struct phx__box *b, uint64_t life)
+{
+    uint32_t i;
+
+    for (i = 0; i < b->life_count && b->lives[i] != life; i++)
+        continue;
+    if (i == PHX__BOX_LIVES)
+        return PHX__BOX_ALL_LIVES;
+    b->lives[i] = life;
+    b->life_count += i == b->life_count;
+    return 1u << i;
+}
+
+/* May the node that it would go to have delivered it already? */
+static int box_was_tried(const struct phx__box *b, const struct phx__queued *q)
+{
+    uint32_t i;
+
+    if (q->message.tried == 0 || q->message.tried == PHX__BOX_ALL_LIVES)
+        return q->message.tried != 0;
+    for (i = 0; i < b->life_count; i++)
+        if (b->lives[i] == b->peer->life)
+            return (q->message.tried >> i & 1u) != 0;
+    return 0;
+}
+
+/* Moves queued messages into the owner's flow, as many as that takes. */
+static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
+{
+    b->version = *p->ops.version;
+    while (b->head != NULL && box_flow_accepts(p, b->peer)) {
+        if (box_was_tried(b, b->head)) {
+            box_end_queued(p, phx__post_store_take(&p->store, b, NULL), PHX_EFAILED);
+            phx__post_box_check_room(p, b->peer);
+            continue;
+        }
+        if (box_put(p, b, &b->head->message) != 0) {
+            p->boxes.look_again = 1; /* an empty flow waits for no ack, which would bring us here again */
+            phx__post_sched_again(p, 0);
+            break;
+        }
+        /* The flow holds the body, or has copied what was not the host's: nothing is released here. */
+        phx__post_store_queued_drop(&p->store, phx__post_store_take(&p->store, b, NULL));
+    }
+    if (b->head == NULL)
+        box_emptied(p, b);
+    else
+        phx__post_store_move(&p->store, b, PHX__BOX_BOUND, &b->peer->boxes.bound);
+}
+
+/* Did the owner that we know return messages? 1: the mailbox waits for news or for its time. */
+static int box_has_to_wait(struct phx__post *p, struct phx__box *b)
+{
+    if (b->state == PHX__BOX_REFUSED)
+        return p->now < b->retry_at && b->version == *p->ops.version;
+    if (!b->moved)
+        return 0;
+    b->version = *p->ops.version;
+    b->retry_us = b->retry_us == 0 ? BOX_RETRY_FIRST : b->retry_us * 2;
+    if (b->retry_us > BOX_RETRY_MOST)
+        b->retry_us = BOX_RETRY_MOST;
+    b->retry_at = p->now + b->retry_us;
+    phx__post_store_move(&p->store, b, PHX__BOX_REFUSED, &p->boxes.refused);
+    phx__post_sched_again(p, b->retry_at);
+    return 1;
+}
+
+void phx__post_box_route(struct phx__post *p, struct phx__box *b)
+{
+    uint32_t owner = p->ops.owner(p->ops.ctx, b->name);
+    int same = b->peer != NULL && b->peer->node == owner;
+
+    if (b->flying > 0 && (b->returned || !same)) {
+        phx__post_store_move(&p->store, b, PHX__BOX_GATED, NULL);
+        return;
+    }
+    if (same && box_has_to_wait(p, b))
+        return;
+    b->moved = 0;
+    if (!same)
+        b->retry_us = 0;
+    if (owner == PHX__SELF) {
+        box_set_owner(p, b, NULL);
+        phx__post_store_set_pool(b, &p->boxes.local_bytes);
+        phx__post_store_move(&p->store, b, PHX__BOX_LOCAL, &p->boxes.local);
+        return;
+    }
+    if (!same)
+        box_set_owner(p, b, owner == PHX__NONE ? NULL : phx__post_sched_open(p, owner));
+    if (b->peer != NULL) {
+        box_move_to_flow(p, b);
+        return;
+    }
+    if (owner != PHX__NONE) {
+        p->boxes.look_again = 1;
+        phx__post_sched_again(p, 0);
+    }
+    box_hold(p, b);
+}
+
+void phx__post_box_retry(struct phx__post *p)
+{
+    struct phx__ring all;
+
+    phx__ring_init(&all);
+    while (!phx__ring_is_empty(&p->boxes.refused))
+        phx__ring_add(&all, p->boxes.refused.next);
+    while (!phx__ring_is_empty(&all)) {
+        struct phx__box *b = (struct phx__box *)(void *)all.next;
+
+        phx__ring_add(&p->boxes.refused, &b->link);
+        phx__post_box_route(p, b);
+        if (b->state == PHX__BOX_REFUSED)
+            phx__post_sched_again(p, b->retry_at);
+    }
+}
+
+void phx__post_box_run_rooms(struct phx__post *p)
+{
+    while (!phx__ring_is_empty(&p->rooms)) {
+        struct phx__post_peer *peer = PHX__PEER_OF(p->rooms.next, room_link);
+
+        phx__ring_del(&peer->room_link);
+        while (box_flow_accepts(p, peer) && !phx__ring_is_empty(&peer->boxes.bound)) {
+            phx__post_box_route(p, (struct phx__box *)(void *)peer->boxes.bound.next);
+            if (p->boxes.look_again)
+                break;
+        }
+        if (phx__post_box_credit(p, peer))
+            phx__post_store_wait_splice(&p->waiting.ready, &peer->waiters);
+    }
+    if (p->store.held_bytes == 0 || p->store.held_bytes < p->limits.hold_bytes / 2)
+        phx__post_store_wait_splice(&p->waiting.ready, &p->waiting.room);
+}
+
+/* ---- What is under way */
+
+void phx__post_box_landed(struct phx__post *p, struct phx__box *b)
+{
+    PHX_ASSERT(b->flying > 0);
+    if (--b->flying > 0)
+        return;
+    if (b->state == PHX__BOX_FLOWING)
+        box_idle(p, b);
+    else if (b->state == PHX__BOX_GATED)
+        phx__ring_add(&p->boxes.opened, &b->link);
+}
+
+void phx__post_box_open_gates(struct phx__post *p)
+{
+    while (!phx__ring_is_empty(&p->boxes.opened)) {
+        struct phx__box *b = (struct phx__box *)(void *)p->boxes.opened.next;
+
+        phx__ring_del(&b->link);
+        b->returned = 0;
+        b->last_returned = NULL;
+        if (b->head == NULL)
+            box_emptied(p, b);
+        else
+            phx__post_box_route(p, b);
+    }
+}
+
+void phx__post_box_gate(struct phx__post *p, struct phx__box *b, int reason)
+{
+    b->returned = 1;
+    b->moved = reason == (int)PHX__RETURN_MOVED;
+    if (b->state != PHX__BOX_GATED)
+        phx__post_store_move(&p->store, b, PHX__BOX_GATED, NULL);
+}
+
+/* May one more message of this size join a mailbox in that state? peer: of a BOUND or FLOWING one. */
+static int box_accepts(const struct phx__post *p, enum phx__box_state state,
+                       const struct phx__post_peer *peer, size_t size)
+{
+    if (state == PHX__BOX_BOUND || state == PHX__BOX_FLOWING)
+        return phx__post_box_credit(p, peer);
+    if (state == PHX__BOX_LOCAL)
+        return p->boxes.local_bytes == 0 || p->boxes.local_bytes < p->limits.window;
+    if (p->store.held_bytes == 0)
+        return size <= p->limits.hold_bytes;
+    return p->store.held_bytes < p->limits.hold_bytes
+        && phx__post_store_cost(size) <= p->limits.hold_bytes - p->store.held_bytes;
+}
+
+static void box_note_limit(struct phx__post *p, uint64_t limit)
+{
+    if (limit < p->boxes.expire_at) {
+        p->boxes.expire_at = limit;
+        phx__timer_set(p->timers, p->boxes.timer, limit);
+    }
+}
+
+/* Queues a message, or a run, of a peer's flow again. NULL: no memory. */
+static struct phx__queued *box_requeue(struct phx__post *p, const struct phx__message *m)
+{
+    struct phx__queued *q = phx__post_store_queued_new(&p->store, m);
+
+    if (q == NULL)
+        return NULL;
+    if (m->box->state != PHX__BOX_GATED)
+        phx__post_store_move(&p->store, m->box, PHX__BOX_GATED, NULL);
+    phx__post_store_insert(&p->store, m->box, q);
+    box_note_limit(p, m->limit);
+    return q;
+}
+
+int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, int reason)
+{
+    struct phx__queued *q = box_requeue(p, m);
+
+    if (q == NULL)
+        return PHX_ENOMEM;
+    phx__post_box_gate(p, m->box, reason);
+    m->box->last_returned = q;
+    return 0;
+}
+
+/* Queues a message in the mailbox, or in a new one for its name. 0 or PHX_ENOMEM. */
+static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__message *m, uint32_t owner)
+{
+    struct phx__queued *q = phx__post_store_queued_new(&p->store, m);
+
+    if (q == NULL)
+        return PHX_ENOMEM;
+    if (b == NULL) {
+        b = phx__post_store_open(&p->store, m->to);
+        if (b == NULL) {
+            /* m holds a body that is the host's, too, so this releases nothing. */
+            phx__post_store_queued_drop(&p->store, q);
+            return PHX_ENOMEM;
+        }
+        if (owner == PHX__SELF) {
+            phx__post_store_set_pool(b, &p->boxes.local_bytes);
+            phx__post_store_move(&p->store, b, PHX__BOX_LOCAL, &p->boxes.local);
+        } else {
+            phx__post_store_move(&p->store, b, PHX__BOX_HELD, &p->boxes.held);
+        }
+    }
+    phx__post_store_push(&p->store, b, q);
+    box_note_limit(p, m->limit);
+    return 0;
+}
+
+/* ---- Where a message goes */
+
+/* A FLOWING mailbox. If its peer has lost the name, what is under way has to end first; without that the
+ * mailbox is freed, and NULL. */
+static struct phx__box *box_check_owner(struct phx__post *p, struct phx__box *b)
+{
+    if (b->version == *p->ops.version)
+        return b;
+    if (p->ops.owner(p->ops.ctx, b->name) == b->peer->node) {
+        b->version = *p->ops.version;
+    } else if (b->flying > 0) {
+        phx__post_store_move(&p->store, b, PHX__BOX_GATED, NULL);
+    } else {
+        phx__post_box_remove(p, b);
+        return NULL;
+    }
+    return b;
+}
+
+int phx__post_box_find_way(struct phx__post *p, uint64_t name, size_t size, struct phx__post_way *way,
+                           struct phx__waiter ***waiters)
+{
+    struct phx__box *b = phx__post_store_find(&p->store, name);
+    struct phx__post_peer *peer = NULL;
+    enum phx__box_state state;
+
+    way->owner = PHX__NONE;
+    way->box = b = b != NULL && b->state == PHX__BOX_FLOWING ? box_check_owner(p, b) : b;
+    if (b != NULL) {
+        state = b->state;
+        peer = b->peer;
+        *waiters = &b->waiters;
+    } else {
+        way->owner = p->ops.owner(p->ops.ctx, name);
+        state = way->owner == PHX__NONE   ? PHX__BOX_HELD
+                : way->owner == PHX__SELF ? PHX__BOX_LOCAL : PHX__BOX_FLOWING;
+        if (state == PHX__BOX_FLOWING && (peer = phx__post_sched_open(p, way->owner)) == NULL)
+            return PHX_ENOMEM;
+        *waiters = &p->waiting.ready; /* LOCAL: the next run delivers what is there, and tells then */
+    }
+    way->peer = state == PHX__BOX_FLOWING ? peer : NULL;
+    if (way->peer != NULL)
+        *waiters = &peer->waiters;
+    else if (state == PHX__BOX_HELD) /* what is too large for the store waits for an owner */
+        *waiters = size > p->limits.hold_bytes ? &p->waiting.owner : &p->waiting.room;
+    return box_accepts(p, state, peer, size) ? 0 : PHX_EAGAIN;
+}
+
+int phx__post_box_submit(struct phx__post *p, struct phx__post_way *way, struct phx__message *m)
+{
+    int err;
+
+    if (way->peer != NULL && way->box == NULL)
+        way->box = box_open(p, m->to, way->peer);
+    if (way->peer != NULL)
+        err = way->box == NULL ? PHX_ENOMEM : box_put(p, way->box, m);
+    else
+        err = box_keep(p, way->box, m, way->owner);
+    p->pending.count += err == 0;
+    return err;
+}
+
+/* ---- Withdrawing */
+
+static int box_cancel_box(struct phx__post *p, struct phx__box *b, uint64_t token)
+{
+    struct phx__queued *before = NULL, *q;
+
+    for (q = b->head; q != NULL && q->message.token != token; q = q->next)
+        before = q;
+    if (q == NULL)
+        return 0;
+    box_end_queued(p, phx__post_store_take(&p->store, b, before), PHX_ECANCELLED);
+    if (b->peer != NULL)
+        phx__post_box_check_room(p, b->peer);
+    if (b->head == NULL)
+        box_emptied(p, b);
+    return 1;
+}
+
+/* Marks the message at index, nothing of which was emitted, for the next sweep. */
+static void box_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t index, uint32_t span,
+                         int result)
+{
+    struct phx__flow_record *r = phx__post_flow_at(o, index);
+    uint32_t i;
+
+    for (i = index; i < index + span; i++) {
+        phx__post_flow_at(o, i)->gone = 1;
+        p->pending.bytes -= phx__post_flow_payload(phx__post_flow_at(o, i));
+    }
+    if (phx__post_box_promises(r->token, r->body) == 0)
+        p->counters.dropped++;
+    p->pending.count--;
+    phx__post_box_outcome(p, r->token, result, r->body, r->cast, r->box->name);
+    phx__post_box_landed(p, r->box);
+}
+
+static void box_swept(struct phx__post *p, struct phx__post_peer *peer)
+{
+    phx__post_flow_sweep(&peer->out);
+    phx__post_box_open_gates(p);
+    phx__post_box_check_room(p, peer);
+    if (peer->out.count == 0)
+        phx__post_sched_rest(p, peer);
+}
+
+static int box_cancel_flow(struct phx__post *p, struct phx__post_peer *peer, uint64_t token)
+{
+    struct phx__flow_out *o = &peer->out;
+    uint32_t i = (uint32_t)(o->left - o->base);
+
+    while (i < o->count && (phx__post_flow_at(o, i)->flags & PHX__DATA_FIRST) == 0)
+        i++; /* the rest of one that was emitted in part */
+    while (i < o->count && phx__post_flow_at(o, i)->token != token)
+        i += phx__post_flow_span(o, i);
+    if (i >= o->count)
+        return 0;
+    box_withdraw(p, o, i, phx__post_flow_span(o, i), PHX_ECANCELLED);
+    box_swept(p, peer);
+    return 1;
+}
+
+/* A walk over all that was not emitted. Tokens are not indexed: every send would pay for a rare call. */
+static int box_cancel(struct phx__post *p, uint64_t token)
+{
+    uint32_t i;
+
+    for (i = 0; i < p->store.count; i++)
+        if (box_cancel_box(p, p->store.boxes[i], token))
+            return 1;
+    for (i = 0; i < p->node_capacity; i++)
+        if (p->nodes[i].peer != NULL && box_cancel_flow(p, p->nodes[i].peer, token))
+            return 1;
+    return 0;
+}
+
+int phx__post_box_cancel(struct phx__post *p, uint64_t token)
+{
+    if (token == 0 || !box_cancel(p, token))
+        return PHX_ENOTFOUND;
+    while (phx__post_store_multicast_has(&p->store, token) && box_cancel(p, token))
+        continue; /* the other members */
+    return 0;
+}
+
+void phx__post_box_undo(struct phx__post *p, struct phx__box *b)
+{
+    struct phx__queued *before = NULL, *q = b->head;
+
+    p->pending.count--;
+    if (q == NULL) {
+        struct phx__flow_out *o = &b->peer->out;
+
+        phx__post_flow_truncate(o, phx__post_flow_last(o));
+        phx__post_box_landed(p, b);
+        return;
+    }
+    for (; q->next != NULL; q = q->next)
+        before = q;
+    phx__post_store_queued_drop(&p->store, phx__post_store_take(&p->store, b, before));
+    if (b->head == NULL)
+        box_emptied(p, b);
+}
+
+/* A search of n messages for expired ones is repeated after n microseconds at the earliest, so that many
+ * different limits cost only some percent of the time. */
+static uint64_t box_next_search(uint64_t earliest, uint64_t searched, uint64_t now)
+{
+    return earliest < now + searched ? now + searched : earliest;
+}
+
+void phx__post_box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
+{
+    struct phx__flow_out *o = &peer->out;
+    uint64_t earliest = PHX__NEVER;
+    uint32_t i, j, span;
+
+    for (i = 0; i < o->count; i += span) {
+        struct phx__flow_record *r = phx__post_flow_at(o, i);
+
+        span = phx__post_flow_span(o, i);
+        if (r->limit == 0)
+            continue; /* reported already */
+        if (r->limit > p->now) {
+            earliest = r->limit < earliest ? r->limit : earliest;
+        } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
+            box_withdraw(p, o, i, span, PHX_EEXPIRED);
+        } else {
+            phx__post_box_outcome(p, r->token, PHX_EEXPIRED, NULL, r->cast, r->box->name);
+            for (j = i; j < i + span; j++) {
+                phx__post_flow_at(o, j)->cast = NULL;
+                phx__post_flow_at(o, j)->token = 0;
+                phx__post_flow_at(o, j)->limit = 0;
+            }
+        }
+    }
+    o->limit_at = earliest == PHX__NEVER ? earliest : box_next_search(earliest, o->count, p->now);
+    box_swept(p, peer);
+}
+
+/* Ends what is queued and expires until then. When the next one of the rest expires. */
+static uint64_t box_end_until(struct phx__post *p, struct phx__box *b, uint64_t until, int result)
+{
+    struct phx__queued *before = NULL, *q = b->head, *next;
+    uint64_t earliest = PHX__NEVER;
+
+    if (q == NULL)
+        return earliest;
+    for (; q != NULL; q = next) {
+        next = q->next;
+        if (q->message.limit <= until) {
+            box_end_queued(p, phx__post_store_take(&p->store, b, before), result);
+            continue;
+        }
+        earliest = q->message.limit < earliest ? q->message.limit : earliest;
+        before = q;
+    }
+    if (b->head == NULL)
+        box_emptied(p, b);
+    return earliest;
+}
+
+void phx__post_box_expire_held(struct phx__post *p)
+{
+    uint64_t earliest = PHX__NEVER, at;
+    uint32_t i;
+
+    /* From the end, because the last one takes the place of one that is freed; several may be. */
+    for (i = p->store.count; i > 0; i--) {
+        struct phx__box *b = i > p->store.count ? NULL : p->store.boxes[i - 1];
+        struct phx__post_peer *peer = b == NULL || b->head == NULL ? NULL : b->peer;
+
+        at = b == NULL ? PHX__NEVER : box_end_until(p, b, p->now, PHX_EEXPIRED);
+        earliest = at < earliest ? at : earliest;
+        if (peer != NULL)
+            phx__post_box_check_room(p, peer);
+    }
+    if (earliest != PHX__NEVER)
+        earliest = box_next_search(earliest, p->store.queued, p->now);
+    p->boxes.expire_at = earliest;
+    phx__timer_set(p->timers, p->boxes.timer, earliest);
+}
+
+/* ---- Changes */
+
+/* Names that wait for room in the store and have an owner now need not wait. */
+static void box_sort_waiters(struct phx__post *p, struct phx__waiter **list)
+{
+    struct phx__waiter *all = *list, *one;
+
+    *list = NULL;
+    while ((one = phx__post_store_wait_take(&all)) != NULL)
+        phx__post_store_wait_splice(
+            p->ops.owner(p->ops.ctx, one->name) == PHX__NONE ? list : &p->waiting.ready, &one);
+}
+
+void phx__post_box_names(struct phx__post *p, uint64_t now)
+{
+    uint32_t i;
+
+    p->now = now;
+    p->boxes.look_again = 0;
+    /* Those with nothing queued ask when something is sent. */
+    for (i = 0; i < p->store.count; i++)
+        if (p->store.boxes[i]->head != NULL)
+            phx__post_box_route(p, p->store.boxes[i]); /* never freed: it is not empty, or has a peer */
+    box_sort_waiters(p, &p->waiting.room);
+    box_sort_waiters(p, &p->waiting.owner);
+}
+
+/* Takes all out of a failed flow, from the youngest to the oldest, because each goes to the front of its
+ * mailbox if the name has an owner and the message has not expired. The rest ends with `failure`. */
+static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int again, int failure)
+{
+    struct phx__flow_out *o = &peer->out;
+    struct phx__message m;
+    size_t here;
+    uint32_t i, first;
+    int result, back;
+
+    for (; o->count > 0; phx__post_flow_truncate(o, first)) {
+        first = phx__post_flow_last(o);
+        back = (phx__post_flow_at(o, first)->flags & PHX__DATA_FIRST) != 0 ? 0 : o->front_back;
+        phx__post_flow_message(o, first, &m);
+        if (o->base + o->count <= o->left && back == 0) /* its last fragment was emitted, too */
+            m.tried |= box_note_life(m.box, peer->life);
+        for (here = 0, i = first; i < o->count; i++)
+            here += phx__post_flow_payload(phx__post_flow_at(o, i));
+        p->pending.bytes += phx__post_flow_message_bytes(&m) - here; /* acknowledged fragments go again */
+        result = back == (int)PHX__RETURN_LARGE ? PHX_ETOOBIG : failure;
+        if (again && result == failure && m.limit != 0 && p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)
+            result = box_requeue(p, &m) == NULL ? PHX_ENOMEM : 0;
+        if (result != 0) {
+            p->pending.bytes -= phx__post_flow_message_bytes(&m);
+            p->pending.count -= 1 + m.rest;
+            p->counters.dropped += 1 + m.rest;
+            phx__post_box_outcome(p, m.token, result, m.body, m.cast, m.to);
+        }
+        phx__post_box_landed(p, m.box);
+    }
+}
+
+static void box_fail(struct phx__post *p, struct phx__post_peer *peer, int reborn)
+{
+    phx__post_flow_give_up(&peer->in);
+    box_empty(p, peer, 1, PHX_EFAILED);
+    if (reborn)
+        peer->life = ++p->lives;
+    phx__post_sched_reset(p, peer);
+    phx__post_box_close_idle(p, peer); /* the owner must be asked again */
+    phx__post_box_open_gates(p);
+    phx__post_box_check_room(p, peer);
+    phx__post_box_names(p, p->now);
+}
+
+void phx__post_box_failed(struct phx__post *p, uint32_t node, uint64_t now)
+{
+    struct phx__post_peer *peer = phx__post_sched_find(p, node);
+
+    p->now = now;
+    if (peer != NULL)
+        box_fail(p, peer, 0);
+}
+
+void phx__post_box_close_all(struct phx__post *p, uint64_t now)
+{
+    uint32_t i;
+
+    p->now = now;
+    for (i = p->store.count; i > 0; i--) /* as in phx__post_box_expire_held */
+        if (i <= p->store.count)
+            (void)box_end_until(p, p->store.boxes[i - 1], PHX__NEVER, PHX_ECLOSED);
+    for (i = 0; i < p->node_capacity; i++) {
+        if (p->nodes[i].peer == NULL)
+            continue;
+        box_empty(p, p->nodes[i].peer, 0, PHX_ECLOSED);
+        phx__post_sched_reset(p, p->nodes[i].peer);
+    }
+    phx__post_box_open_gates(p);
+    phx__post_box_tell(p);
+}
+
+/* Epochs begin with the low half of the incarnation, which tells a flow of the new life that has begun
+ * already; any other belongs to the former, however its epoch compares. */
+void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation, uint64_t now)
+{
+    struct phx__post_peer *peer = phx__post_sched_find(p, node);
+
+    p->now = now;
+    if (peer == NULL)
+        return;
+    box_fail(p, peer, 1);
+    peer->in_life = (incarnation & UINT32_MAX) + 1;
+    if (peer->in.epoch >> 32 != (incarnation & UINT32_MAX))
+        phx__post_sched_restart(peer, 0);
+}
+
+/* Others take this for a rebirth and start their halves of our flows over, so ours must start over, too. */
+void phx__post_box_rise(struct phx__post *p, uint64_t incarnation, uint64_t now)
+{
+    uint32_t i;
+
+    p->limits.epoch_base = incarnation << 32;
+    for (i = 0; i < p->node_capacity; i++)
+        phx__post_box_failed(p, i, now);
+}
+
+void phx__post_box_forget(struct phx__post *p, uint32_t node)
+{
+    struct phx__post_peer *peer = phx__post_sched_find(p, node);
+    uint32_t i;
+
+    phx__post_sched_abandon(p, node);
+    if (peer == NULL)
+        return;
+    phx__post_box_failed(p, node, p->now);
+    box_empty(p, peer, 0, PHX_EFAILED); /* even if ops.owner still names it */
+    phx__post_box_close_idle(p, peer);
+    phx__post_store_wait_splice(&p->waiting.ready, &peer->waiters);
+    for (i = p->store.count; i > 0; i--) {
+        struct phx__box *b = p->store.boxes[i - 1];
+
+        if (b->peer != peer)
+            continue;
+        box_set_owner(p, b, NULL);
+        b->returned = b->moved = 0;
+        b->last_returned = NULL;
+        if (b->head == NULL) {
+            box_emptied(p, b);
+        } else {
+            box_hold(p, b);
+            p->boxes.look_again = 1;
+            phx__post_sched_again(p, 0);
+        }
+    }
+    phx__post_sched_free(p, peer);
+}
 
 /* ======== src/post/multicast.c ======== */
-/* multicast.c - part of post: one message to many names, kept once and put once on each link. */
+/* multicast.c - one message to many names. */
 #ifdef PHX_LINES
 #line 1 "src/post/multicast.c"
 #endif
 
-/* A cast is nothing but messages: for each member one in the stream from this node to that name,
- * with a number, credit, returns and an outcome as all others have. So it keeps their order and
- * their promises, and only two things are different.
- *
- * The bytes are kept once. All its messages hold one block, also small ones, and are cut at the same
- * places, into smaller fragments than others so that a frame has room for hundreds of targets.
- *
- * The bytes travel once per link. When a frame of a cast is next in a flow, every other flow with
- * the same next hop whose next frame is the same piece of the same cast goes with it: one CAST
- * frame, which says for each target what its DATA frame would have said, and the payload once. A
- * relay splits the list by next hop, so along the tree of shortest paths each link carries one
- * frame, N - 1 for N nodes. This is an encoding and no protocol: a target takes its line as the DATA
- * frame it stands for. A flow that has no credit is left behind and sends DATA later, and so is what
- * has to go again.
- *
- *      flow to a: [.][.][cast 1/2]                   .-- CAST a, b --> relay --> CAST/DATA a
- *      flow to b:       [cast 1/2][.]  -- pull nbr --|                     '---> b
- *      flow to c: [.][.][.] window full              '-- later: DATA c
- *
- * All or nothing. First it is seen whether each member has room, and then all are put; if memory ends
- * in between, those that were put are withdrawn from the ends of their queues, where nothing has
- * come behind them. Several members at one node may pass its window, by frames' heads only. */
-/* include "post/post.h" */
-
-/* ---- What the messages share */
-
-void phx__post_multicast_drop(struct phx__post *p, struct phx__multicast *c)
-{
-    if (c == NULL || --c->refs > 0)
-        return;
-    if (c->prev != NULL)
-        c->prev->next = c->next;
-    else
-        p->casts = c->next;
-    if (c->next != NULL)
-        c->next->prev = c->prev;
-    phx__mem_put(p->mem, c, sizeof *c);
-}
-
-size_t phx__post_multicast_left(struct phx__multicast *c)
-{
-    return --c->left;
-}
-
-int phx__post_multicast_has(const struct phx__post *p, uint64_t token)
-{
-    const struct phx__multicast *c = p->casts;
-
-    while (c != NULL && c->token != token)
-        c = c->next;
-    return c != NULL;
-}
-
-void phx__post_multicast_free(struct phx__post *p)
-{
-    while (p->casts != NULL) {
-        p->casts->refs = 1;
-        phx__post_multicast_drop(p, p->casts);
-    }
-}
-
-/* ---- Members */
+/* A multicast is nothing but messages: for each member one in the stream from this node to that name, with a
+ * number, credit, returns and an outcome as all others have. So it keeps their order and their promises.
+ * Only two things differ. Its bytes are kept once: all its messages hold one block, also small ones, and are
+ * cut at the same places, into smaller fragments than others so that a frame has room for hundreds of
+ * targets. And its bytes travel once per link: see sched.c. All or nothing. First each member is checked for
+ * room, then all are put; if memory ends in between, those that were put are withdrawn from the ends of
+ * their queues, where nothing has come behind them. Several members at one node may pass its window, by
+ * frames' heads only. */
+/* include "post/multicast.h" */
 
 struct multicast_members {
     uint64_t *at;
@@ -16752,7 +18915,7 @@ static int multicast_add(struct phx__post *p, struct multicast_members *m, uint6
 
 /* The members of one range, the number-th. */
 static int multicast_range(struct phx__post *p, struct multicast_members *m, struct phx_range r,
-                      uint32_t number)
+                           uint32_t number)
 {
     uint64_t name = r.first, last;
     uint32_t owner;
@@ -16799,22 +18962,22 @@ static int multicast_check(struct phx__post *p, const struct multicast_members *
 {
     struct phx__waiter **waiters;
     struct phx__post_way way;
-    size_t held = p->hold.held_bytes;
+    size_t held = p->store.held_bytes;
     uint32_t i;
     int err;
 
     if (!phx__mem_has_room_for_mail(p->mem, size))
         return PHX_ENOMEM;
     for (i = 0; i < m->count; i++) {
-        err = phx__post_find_way(p, m->at[i], size, &way, &waiters);
+        err = phx__post_box_find_way(p, m->at[i], size, &way, &waiters);
         if (err == 0 && multicast_is_held(&way)) {
-            held += phx__post_store_letter_charge(size);
-            if (p->hold.held_bytes > 0 && held > p->limits.hold_bytes) {
-                waiters = &p->hold_waiters;
+            held += phx__post_store_cost(size);
+            if (p->store.held_bytes > 0 && held > p->limits.hold_bytes) {
+                waiters = &p->waiting.room;
                 err = PHX_EAGAIN;
             }
         }
-        if (err == PHX_EAGAIN && phx__post_store_wait(&p->hold, waiters, m->at[i]) != 0)
+        if (err == PHX_EAGAIN && phx__post_store_wait(&p->store, waiters, m->at[i]) != 0)
             err = PHX_ENOMEM;
         if (err != 0)
             return err;
@@ -16823,7 +18986,7 @@ static int multicast_check(struct phx__post *p, const struct multicast_members *
 }
 
 /* Room is not asked for again: several members may share it. */
-static int multicast_put(struct phx__post *p, const struct multicast_members *m, struct phx__message *mail)
+static int multicast_put(struct phx__post *p, const struct multicast_members *m, struct phx__message *message)
 {
     struct phx__waiter **nobody;
     struct phx__post_way way;
@@ -16831,67 +18994,49 @@ static int multicast_put(struct phx__post *p, const struct multicast_members *m,
     int err = 0;
 
     for (i = 0; i < m->count && err == 0; i++) {
-        mail->to = m->at[i];
-        err = phx__post_find_way(p, mail->to, mail->size, &way, &nobody);
+        message->to = m->at[i];
+        err = phx__post_box_find_way(p, message->to, message->size, &way, &nobody);
         if (err == 0 || err == PHX_EAGAIN)
-            err = phx__post_go(p, &way, mail);
+            err = phx__post_box_submit(p, &way, message);
     }
     if (err == 0)
         return 0;
     for (i--; i > 0; i--)
-        phx__post_box_undo(p, phx__post_store_find(&p->hold, m->at[i - 1]));
+        phx__post_box_undo(p, phx__post_store_find(&p->store, m->at[i - 1]));
     return err;
-}
-
-static struct phx__multicast *multicast_new(struct phx__post *p, const struct phx_cast *from, size_t members)
-{
-    struct phx__multicast *c = phx__mem_zero(p->mem, sizeof *c);
-
-    if (c == NULL)
-        return NULL;
-    c->token = from->token;
-    c->from = from->from;
-    c->tag = from->tag;
-    c->size = from->size;
-    c->refs = c->left = members;
-    c->next = p->casts;
-    if (c->next != NULL)
-        c->next->prev = c;
-    p->casts = c;
-    return c;
 }
 
 static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const struct multicast_members *m)
 {
     uint32_t promises = c->token != 0 ? m->count : 0;
-    struct phx__message mail;
+    struct phx__message message;
     int err = phx__post_box_promise(p, promises);
 
     if (err != 0)
         return err;
-    memset(&mail, 0, sizeof mail);
-    mail.body = phx__buf_block_new(p->mem, c->size);
-    mail.cast = mail.body == NULL ? NULL : multicast_new(p, c, m->count);
+    memset(&message, 0, sizeof message);
+    message.body = phx__buf_block_new(p->mem, c->size);
+    message.cast = message.body == NULL ? NULL : phx__post_store_multicast_new(&p->store, c, m->count);
     err = PHX_ENOMEM;
-    if (mail.cast != NULL) {
+    if (message.cast != NULL) {
         if (c->size > 0)
-            memcpy(mail.body->data, c->data, c->size);
-        mail.body->used = mail.size = c->size;
-        mail.data = mail.body->data;
-        mail.from = c->from;
-        mail.tag = c->tag;
-        mail.token = c->token;
-        mail.limit = PHX__NEVER;
+            memcpy(message.body->data, c->data, c->size);
+        message.body->used = message.size = c->size;
+        message.data = message.body->data;
+        message.from = c->from;
+        message.tag = c->tag;
+        message.token = c->token;
+        message.limit = PHX__NEVER;
         if (c->time_limit_us != 0 && c->time_limit_us < PHX__NEVER - p->now)
-            mail.limit = p->now + c->time_limit_us;
-        err = multicast_put(p, m, &mail);
+            message.limit = p->now + c->time_limit_us;
+        err = multicast_put(p, m, &message);
     }
-    phx__buf_block_drop(mail.body);
+    phx__buf_block_drop(message.body);
     if (err != 0) {
-        p->promised -= promises;
-        if (mail.cast != NULL) {
-            mail.cast->refs = 1;
-            phx__post_multicast_drop(p, mail.cast);
+        p->outcomes.promised -= promises;
+        if (message.cast != NULL) {
+            message.cast->refs = 1;
+            phx__post_store_multicast_drop(&p->store, message.cast);
         }
     }
     return err;
@@ -16915,106 +19060,366 @@ int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c, uint
     if (err == 0)
         err = multicast_submit(p, c, &m);
     if (err == 0) {
-        p->pending_bytes += c->size * m.count;
-        p->messages_out += m.count;
+        p->pending.bytes += c->size * m.count;
+        p->counters.messages_out += m.count;
     }
     phx__map_free(&m.seen);
     phx__mem_put(p->mem, m.at, m.capacity * sizeof *m.at);
     return err == 0 ? (int)m.count : err;
 }
 
-/* ---- Out */
+/* ======== src/post/recv.c ======== */
+/* recv.c - frames that arrive: messages, acks, transit, and buffers of the application's. */
+#ifdef PHX_LINES
+#line 1 "src/post/recv.c"
+#endif
 
-/* Is the next frame of this flow the same piece of the same cast, and for the first time? */
-static int multicast_joins(const struct phx__flow_out *o, const struct phx__flow_record *r)
-{
-    const unsigned place = PHX__DATA_FIRST | PHX__DATA_LAST;
-    const struct phx__flow_record *q = phx__post_flow_peek(o);
+/* A message of several fragments is assembled in one block of its whole size, the *part* of the flow it
+ * comes in. It is made when the first fragment begins to come: the links ask for the fragment's place
+ * (phx__post_recv_place) and read the payload into it. Nothing of a fragment counts before all of it is
+ * here; then it is checked like every other frame (recv_fragment), and if its payload is in its place
+ * already, it is not copied. The part may be the application's memory (on_begin). Each such buffer ends in
+ * one of two ways: begin --> shown to the application (ops.message, with this very buffer) '-> abandoned:
+ * the flow dropped it, for whatever reason There are many reasons (a new epoch, a peer that failed, a name
+ * that moved, a sender that cannot count), and one place where all of them meet: the flow retires the part,
+ * which calls its release function. The host may not be called there, so the buffer is put into a list,
+ * which the next phx__post_run reports. The list needs no memory: its links were made with the part. A frame
+ * may be a run of messages. They are taken one by one, as if each had come by itself, and the application
+ * may send, cancel and give the name away in between. Then the rest is returned, as one return; if there is
+ * no room for that, the frame comes again and the messages that were taken are passed over. A run is
+ * acknowledged when all of it was taken. */
+/* include "post/recv.h" */
 
-    return q != NULL && q->cast == r->cast && q->body_at == r->body_at && o->sent == o->left
-           && ((unsigned)(q->flags ^ r->flags) & place) == 0;
-}
+/* An ack waits for company, but not for more frames than this (and not beyond a quarter of the window, ours
+ * or the peer's: nobody has more under way than it takes itself). */
+#define RECV_ACK_FRAMES 64u
+/* One gap is reported once in this time, so that a burst behind a hole costs one ack. */
+#define RECV_GAP_AGAIN (10 * PHX__MS)
 
-static void multicast_describe(const struct phx__flow_out *o, struct phx__data *d)
-{
-    const struct phx__flow_record *r = phx__post_flow_peek(o);
-    struct phx__reader in;
-
-    memset(d, 0, sizeof *d);
-    d->target = o->target;
-    d->source = o->source;
-    d->number = o->sent;
-    d->epoch = o->epoch;
-    d->to = r->box->name;
-    d->from = r->cast->from;
-    d->tag = r->cast->tag;
-    d->total = r->cast->size;
-    d->size = r->body_size;
-    if ((r->flags & PHX__DATA_SEEN) != 0) { /* the last that stands in its head */
-        phx__buf_reader_init(&in, r->head->data + r->head_at + PHX__DATA_FIRST_HEAD, 4);
-        d->seen = phx__buf_get_u32(&in);
-    }
-}
-
-static struct phx__block *multicast_head(struct phx__post *p, struct phx__post_peer **to, uint32_t n)
-{
-    int flags = phx__post_flow_peek(&to[0]->out)->flags & (int)(PHX__DATA_FIRST | PHX__DATA_LAST);
-    size_t room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE, start;
-    struct phx__block *b = phx__buf_block_new(p->mem, room);
-    struct phx__writer w;
-    struct phx__data d;
-    uint32_t i;
-
-    if (b == NULL)
-        return NULL;
-    phx__buf_writer_init(&w, b->data, room);
-    start = phx__wire_begin_cast(&w, flags, to[0]->out.hops, n);
-    for (i = 0; i < n; i++) {
-        multicast_describe(&to[i]->out, &d);
-        phx__wire_put_cast_line(&w, flags, &d);
-    }
-    phx__wire_end_cast(&w, start, flags, &d);
-    PHX_ASSERT(!w.bad);
-    b->used = w.size;
-    return b;
-}
-
-size_t phx__post_multicast_emit(struct phx__post *p, struct phx__post_peer *peer, uint32_t nbr, int *failed)
-{
-    const struct phx__flow_record r = *phx__post_flow_peek(&peer->out);
-    struct phx__post_peer *to[PHX__CAST_LINES];
-    struct phx__post_source *s;
-    struct phx__block *head;
-    uint32_t n = 0, i;
+struct phx__begun {
+    struct phx__begun *next;
+    struct phx__post *post;
+    void *buffer;
     size_t size;
+    int shown;
+};
 
-    if (!multicast_joins(&peer->out, &r))
-        return 0;
-    to[n++] = peer;
-    for (s = peer->own.next; s != &peer->own && n < PHX__CAST_LINES; s = s->next)
-        if (!s->is_transit && multicast_joins(&s->peer->out, &r))
-            to[n++] = s->peer;
-    head = n == 1 ? NULL : multicast_head(p, to, n);
-    if (head == NULL)
-        return 0;
-    size = head->used + r.body_size;
-    *failed = p->ops.emit(p->ops.ctx, nbr, head, head->data, head->used, r.body,
-                          r.body_size > 0 ? r.body->data + r.body_at : NULL, r.body_size) != 0;
-    phx__buf_block_drop(head);
-    if (*failed)
-        return 0;
-    for (i = 0; i < n; i++) {
-        (void)phx__post_flow_mark(&to[i]->out, p->now);
-        phx__post_sched_arm(p, to[i]);
+/* ---- Buffers of the application */
+
+static void recv_released(const void *data, size_t size, void *arg)
+{
+    struct phx__begun *b = arg;
+
+    (void)data;
+    (void)size;
+    if (b->shown) {
+        phx__mem_put(b->post->mem, b, sizeof *b);
+        return;
     }
-    return size;
+    b->next = b->post->recv.abandoned;
+    b->post->recv.abandoned = b;
 }
 
-/* ---- In */
+void phx__post_recv_tell_abandoned(struct phx__post *p)
+{
+    while (p->recv.abandoned != NULL) {
+        struct phx__begun *b = p->recv.abandoned, own = *b;
 
-/* The lines whose next hop is hop[from], as a frame of their own. */
-static void multicast_forward(struct phx__post *p, const struct phx__frame *f,
-                         const struct phx__wire_cast *c, const uint32_t *hop, uint32_t from)
+        p->recv.abandoned = own.next;
+        phx__mem_put(p->mem, b, sizeof *b);
+        p->ops.abandon(p->ops.ctx, own.buffer, own.size);
+    }
+}
+
+static void recv_shown(struct phx__flow_in *in)
+{
+    if (in->part != NULL && in->part->release == recv_released)
+        ((struct phx__begun *)in->part->arg)->shown = 1;
+}
+
+static void *recv_ask(struct phx__post *p, uint32_t source, const struct phx__data *d)
+{
+    struct phx_message m;
+
+    m.to = d->to;
+    m.from = d->from;
+    m.tag = d->tag;
+    m.source = p->ids->at[source];
+    m.data = NULL;
+    m.size = (size_t)d->total;
+    return p->ops.begin(p->ops.ctx, &m);
+}
+
+/* A block around the application's buffer; NULL: it gives none, or no memory. What else is needed is made
+ * first: once it has given one, nothing may fail. */
+static struct phx__block *recv_begin(struct phx__post *p, uint32_t source, const struct phx__data *d)
+{
+    struct phx__begun *b = phx__mem_get(p->mem, sizeof *b);
+    struct phx__block *part =
+        b == NULL ? NULL : phx__buf_block_wrap(p->mem, NULL, (size_t)d->total, recv_released, b);
+
+    if (part != NULL && (b->buffer = recv_ask(p, source, d)) != NULL) {
+        b->post = p;
+        b->size = (size_t)d->total;
+        b->shown = 0;
+        part->data = b->buffer;
+        part->used = 0;
+        return part;
+    }
+    if (part != NULL)
+        phx__mem_put(p->mem, part, sizeof *part);
+    phx__mem_put(p->mem, b, sizeof *b);
+    return NULL;
+}
+
+/* A part for the message whose first fragment this is; 0: no memory. */
+static int recv_open(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d)
+{
+    struct phx__block *part = NULL;
+
+    if (phx__post_flow_has_part(&peer->in, d))
+        return 1;
+    phx__post_flow_open(&peer->in, d, NULL);
+    if (p->ops.begin != NULL)
+        part = recv_begin(p, peer->node, d);
+    if (part == NULL && phx__mem_has_room_for_mail(p->mem, (size_t)d->total))
+        part = phx__buf_block_new(p->mem, (size_t)d->total);
+    phx__post_flow_open(&peer->in, d, part);
+    return part != NULL;
+}
+
+/* ---- Frames */
+
+void phx__post_recv_address(const struct phx__post *p, const struct phx__message *m, uint32_t source,
+                            struct phx_message *out)
+{
+    out->to = m->to;
+    out->from = m->from;
+    out->source = p->ids->at[source];
+}
+
+void phx__post_recv_deliver(struct phx__post *p, const struct phx__message *m, struct phx_message *out)
+{
+    out->tag = m->tag;
+    out->data = m->size > 0 ? m->data : NULL;
+    out->size = m->size;
+    p->counters.messages_in++;
+    p->ops.message(p->ops.ctx, out);
+}
+
+/* Why messages to this name must be returned; 0: they need not. */
+static int recv_refusal(struct phx__post *p, const struct phx__post_peer *peer, uint64_t name)
+{
+    if (p->ops.owner(p->ops.ctx, name) != PHX__SELF)
+        return (int)PHX__RETURN_MOVED;
+    return phx__post_returns_refuses(&peer->returns, name) ? (int)PHX__RETURN_AGAIN : 0;
+}
+
+static int recv_is_large(const struct phx__post *p, uint64_t size)
+{
+    return size > p->limits.max_message ? (int)PHX__RETURN_LARGE : 0;
+}
+
+/* Returns the message at that place of the frame and all that follow it. 0: not now. */
+static int recv_return(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
+                       uint64_t name, uint32_t place, int reason)
+{
+    struct phx__return t;
+
+    t.number = d->number;
+    t.place = (uint16_t)place;
+    t.reason = reason;
+    if (phx__post_returns_add(&peer->returns, name, &t) != 0)
+        return 0;
+    phx__post_sched_owe(p, peer, 1);
+    return 1;
+}
+
+/* 0: not taken. */
+static int recv_turn_back(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
+                          uint64_t name, int flags, int reason)
+{
+    if (!recv_return(p, peer, d, name, 0, reason))
+        return 0;
+    phx__post_flow_turn_back(&peer->in, flags);
+    return 1;
+}
+
+/* A frame of whole messages: one, or a run. What the application does inside its callback counts for those
+ * that follow, so the owner is asked again when names have changed. If a message can neither be delivered
+ * nor returned now, the frame comes again, and what was done of it is not done twice. One of a run that is
+ * too large is dropped: its sender asked for no outcome, and a run may have more of them than there is room
+ * for returns, which cannot wait, because no ack may name a return of a frame that was not taken. */
+static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
+                           int flags)
+{
+    struct phx__flow_in *in = &peer->in;
+    struct phx_message out;
+    struct phx__message m;
+    uint64_t version = 0;
+    uint32_t place = 0;
+    int known = 0, reason = 0, why;
+
+    phx__post_flow_take_whole(in, d, flags, &m);
+    phx__post_recv_address(p, &m, peer->node, &out);
+    do {
+        if (place++ < in->done)
+            continue;
+        if (!known || version != *p->ops.version) {
+            version = *p->ops.version;
+            reason = recv_refusal(p, peer, m.to);
+            known = 1;
+        }
+        why = reason != 0 || d->more > 0 ? reason : recv_is_large(p, m.size);
+        if (why != 0 && !recv_return(p, peer, d, m.to, place - 1, why))
+            return 0;
+        if (why != 0)
+            break; /* and all the rest */
+        if (recv_is_large(p, m.size))
+            p->counters.dropped++;
+        else
+            phx__post_recv_deliver(p, &m, &out);
+        in->done = place;
+    } while (phx__post_flow_message_next(&m));
+    phx__post_flow_took(in);
+    return 1;
+}
+
+/* The frame that comes next. 0: it was not taken. */
+static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d, int flags)
+{
+    const int whole = (int)(PHX__DATA_FIRST | PHX__DATA_LAST);
+    struct phx_message out;
+    struct phx__message m;
+    int reason;
+
+    if ((flags & (int)PHX__DATA_FIRST) != 0) {
+        phx__post_returns_seen(&peer->returns, d->seen);
+        if ((flags & whole) == whole)
+            return recv_take_whole(p, peer, d, flags);
+        reason = recv_refusal(p, peer, d->to);
+        if (reason == 0)
+            reason = recv_is_large(p, d->total);
+        if (reason != 0)
+            return recv_turn_back(p, peer, d, d->to, flags, reason);
+        if (!recv_open(p, peer, d))
+            return 0;
+    }
+    switch (phx__post_flow_take(&peer->in, d, flags, &m)) {
+    case PHX__FLOW_MORE:
+        return 1;
+    case PHX__FLOW_SKIPPED:
+        p->counters.dropped++;
+        return 1;
+    case PHX__FLOW_CUT:
+        return recv_turn_back(p, peer, d, m.to, flags, (int)PHX__RETURN_AGAIN);
+    default: /* WHOLE; the name may have moved since its first fragment */
+        if (p->ops.owner(p->ops.ctx, m.to) != PHX__SELF)
+            return recv_turn_back(p, peer, d, m.to, flags, (int)PHX__RETURN_MOVED);
+        phx__post_recv_address(p, &m, peer->node, &out);
+        p->recv.unseen = 0;
+        phx__post_recv_deliver(p, &m, &out);
+        if (!p->recv.unseen)
+            recv_shown(&peer->in);
+        phx__post_flow_took(&peer->in);
+        return 1;
+    }
+}
+
+static void recv_gap(struct phx__post *p, struct phx__post_peer *peer)
+{
+    p->counters.dropped++;
+    /* What follows a message that could not be taken is expected. */
+    if (peer->ack.stuck || (peer->ack.gap_next == peer->in.next && p->now < peer->ack.gap_from))
+        return;
+    peer->ack.gap = 1;
+    peer->ack.gap_next = peer->in.next;
+    peer->ack.gap_from = p->now + RECV_GAP_AGAIN;
+    phx__post_sched_owe(p, peer, 1);
+}
+
+static int recv_is_ack_due(const struct phx__post *p, const struct phx__post_peer *peer)
+{
+    size_t window = peer->out.window < p->limits.window ? peer->out.window : p->limits.window;
+
+    return peer->ack.stuck || peer->ack.bytes >= window / 4 || peer->ack.frames >= RECV_ACK_FRAMES;
+}
+
+static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
+                         int flags)
+{
+    if (d->epoch < peer->in.epoch || (peer->in_life != 0 && (d->epoch >> 32) + 1 != peer->in_life)) {
+        p->counters.duplicates++; /* of a former flow or another life: a relay kept it */
+        return;
+    }
+    if (d->epoch > peer->in.epoch)
+        phx__post_sched_restart(peer, d->epoch);
+    if (d->number < peer->in.next) {
+        p->counters.duplicates++;
+        phx__post_sched_owe(p, peer, 1); /* our ack may have been lost */
+    } else if (d->number > peer->in.next) {
+        recv_gap(p, peer);
+    } else if (recv_take(p, peer, d, flags)) {
+        peer->ack.bytes += d->size;
+        peer->ack.frames++;
+        peer->ack.hurry |= (flags & (int)PHX__DATA_SOON) != 0;
+        phx__post_sched_owe(p, peer, recv_is_ack_due(p, peer));
+        peer->ack.stuck = 0;
+        peer->ack.gap = 0;
+    } else {
+        p->counters.dropped++;
+        if (!peer->ack.stuck)
+            phx__post_sched_owe(p, peer, 1); /* and thereby close its window */
+        peer->ack.stuck = 1;
+    }
+}
+
+/* The other node with this id, or PHX__NONE. */
+static uint32_t recv_source(const struct phx__post *p, const struct phx_id *source)
+{
+    uint32_t node = p->recv.last_source;
+
+    if (node >= p->ids->size || !p->ids->used[node] || !phx__id_equal(&p->ids->at[node], source))
+        node = phx__id_find(p->ids, source);
+    return node == PHX__SELF ? PHX__NONE : node;
+}
+
+/* A DATA frame for this node, or a line of a CAST frame. */
+static void recv_fragment(struct phx__post *p, const struct phx__data *d, int flags)
+{
+    uint32_t node = recv_source(p, &d->source);
+    struct phx__post_peer *peer = node == PHX__NONE ? NULL : phx__post_sched_open(p, node);
+
+    if (peer == NULL) {
+        p->counters.dropped++; /* no node to acknowledge to, or no memory: it comes again */
+        return;
+    }
+    p->recv.last_source = node;
+    recv_arrived(p, peer, d, flags);
+}
+
+int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_size,
+                        const struct phx__frame *f, uint64_t now)
+{
+    struct phx__data d;
+
+    p->now = now;
+    /* Also in transit: or the next node would blame its link with us. */
+    if (frame_size < PHX__DATA_HEAD || phx__wire_get_data(f, &d) != 0)
+        return PHX_EPROTO;
+    if (memcmp(frame + PHX__DATA_TARGET, &p->ids->at[PHX__SELF], sizeof(struct phx_id)) != 0) {
+        p->counters.dropped += phx__post_sched_transit(p, frame, frame_size, f) != 0;
+        return 0;
+    }
+    recv_fragment(p, &d, f->flags);
+    return 0;
+}
+
+/* ---- Multicast frames */
+
+/* Queues the lines whose next hop is hop[from] as a frame of their own. */
+static void recv_forward(struct phx__post *p, const struct phx__frame *f, const struct phx__wire_cast *c,
+                         const uint32_t *hop, uint32_t from)
 {
     struct phx__post_peer *peer = phx__post_sched_open(p, hop[from]);
     uint32_t i, n = 0;
@@ -17029,7 +19434,7 @@ static void multicast_forward(struct phx__post *p, const struct phx__frame *f,
     room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE + c->size;
     to = peer == NULL ? NULL : phx__post_sched_room(p, peer, room);
     if (to == NULL) {
-        p->dropped++;
+        p->counters.dropped++;
         return;
     }
     phx__buf_writer_init(&w, to, room);
@@ -17043,11 +19448,11 @@ static void multicast_forward(struct phx__post *p, const struct phx__frame *f,
     phx__wire_end_cast(&w, start, f->flags, &d);
     phx__buf_put_bytes(&w, c->payload, c->size);
     PHX_ASSERT(!w.bad);
-    p->dropped += phx__post_sched_queued(p, peer, to, w.size) != 0;
+    p->counters.dropped += phx__post_sched_queued(p, peer, to, w.size) != 0;
 }
 
 /* Where the line's target is: PHX__SELF, the neighbour towards it, or PHX__NONE. */
-static uint32_t multicast_hop(struct phx__post *p, const struct phx__frame *f, const struct phx_id *id)
+static uint32_t recv_hop(struct phx__post *p, const struct phx__frame *f, const struct phx_id *id)
 {
     uint32_t node = phx__id_find(p->ids, id), generation;
 
@@ -17058,2363 +19463,110 @@ static uint32_t multicast_hop(struct phx__post *p, const struct phx__frame *f, c
     return p->ops.next(p->ops.ctx, node, &generation);
 }
 
-int phx__post_multicast_data(struct phx__post *p, uint32_t nbr, const struct phx__frame *f, uint64_t now)
+int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f, uint64_t now)
 {
     uint32_t hop[PHX__CAST_LINES], i, k;
     struct phx__wire_cast c;
     struct phx__data d;
     int flags;
 
-    (void)nbr;
     p->now = now;
     if (phx__wire_get_cast(f, &c) != 0)
         return PHX_EPROTO;
     for (i = 0; i < c.count; i++) {
         phx__wire_cast_line(&c, f, i, &d, &flags);
-        hop[i] = multicast_hop(p, f, &d.target);
-        p->dropped += hop[i] == PHX__NONE;
+        hop[i] = recv_hop(p, f, &d.target);
+        p->counters.dropped += hop[i] == PHX__NONE;
     }
     for (i = 0; i < c.count; i++) {
         for (k = 0; k < i && hop[k] != hop[i]; k++)
             continue;
         if (k == i && hop[i] != PHX__NONE && hop[i] != PHX__SELF)
-            multicast_forward(p, f, &c, hop, i);
+            recv_forward(p, f, &c, hop, i);
     }
     for (i = 0; i < c.count; i++) { /* last, because the application may do anything */
         if (hop[i] == PHX__SELF) {
             phx__wire_cast_line(&c, f, i, &d, &flags);
-            phx__post_fragment(p, &d, flags | (int)PHX__DATA_SOON);
+            recv_fragment(p, &d, flags | (int)PHX__DATA_SOON);
         }
     }
     return 0;
 }
 
-/* ======== src/post/store.c ======== */
-/* store.c - part of post: one box per name: what waits for it, in order, and what is under way. */
-#ifdef PHX_LINES
-#line 1 "src/post/store.c"
-#endif
+/* ---- Payloads read into place */
 
-/* A store of boxes, one for each name that this node has messages for which have not ended. Some of
- * them are in a flow, the box counts how many; the others wait here as letters: because nobody has
- * the name, because this node itself has it and its application is called only inside a step,
- * because the flow to its owner is full, or because the name moved and what is in the flow to the
- * former owner must end first. It keeps them in order and counts them; where they go, box.c
- * decides, and draws it.
- *
- * Two rules give the order. While a box has letters, each new message joins them, and letters leave
- * from the front; so all that is in a box is younger than all of that name that is in a flow, but
- * for what came back out of it, which stands before the others. And messages to one name are in one
- * node's flow at a time.
- *
- * A box is found by its name in O(1), which is what every send pays, and most find it without a
- * search, because it is the one that was found last. Lists of boxes are circles of links inside
- * them; whoever forgets a list moves its boxes elsewhere first.
- *
- * What comes back out of a flow comes back as frames: a run stays one letter, which borrows the bytes
- * where they are, for a window of small messages would need tens of megabytes as letters of their own.
- * It goes into the next flow as a run again; only this node itself peels message after message off it.
- *
- * Waiters are names to which a send said "later". Each is in one list only, of whatever it waits
- * for, so the host hears of a name once. */
-/* include "post/store.h" */
-
-/* What a letter costs beside its bytes, about: the letter, its block and the allocator's share. */
-#define STORE_OVERHEAD 192u
-
-void phx__ring_init(struct phx__ring *r)
+/* Would the message be taken now, as far as can be said before its first fragment is here? */
+static int recv_welcome(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
+                        int flags)
 {
-    r->prev = r->next = r;
+    return (flags & (int)PHX__DATA_LAST) == 0 && d->total <= p->limits.max_message
+           && p->ops.owner(p->ops.ctx, d->to) == PHX__SELF
+           && !phx__post_returns_refuses(&peer->returns, d->to);
 }
 
-int phx__ring_is_empty(const struct phx__ring *r)
-{
-    return r->next == r;
-}
-
-void phx__ring_del(struct phx__ring *r)
-{
-    r->prev->next = r->next;
-    r->next->prev = r->prev;
-    phx__ring_init(r);
-}
-
-void phx__ring_add(struct phx__ring *head, struct phx__ring *r)
-{
-    phx__ring_del(r);
-    r->prev = head->prev;
-    r->next = head;
-    head->prev->next = r;
-    head->prev = r;
-}
-
-/* ---- Boxes */
-
-void phx__post_store_init(struct phx__post_store *h, struct phx__mem *mem)
-{
-    memset(h, 0, sizeof *h);
-    h->mem = mem;
-    phx__map_init(&h->index, mem);
-    phx__map_init(&h->waiting, mem);
-}
-
-void phx__post_store_drop_boxes(struct phx__post_store *h)
-{
-    while (h->count > 0) {
-        struct phx__box *b = h->boxes[h->count - 1];
-
-        /* A release callback may cancel, and so close this box or another: look anew each time. */
-        if (b->head != NULL)
-            phx__post_store_letter_drop(h, phx__post_store_take(h, b, NULL));
-        else
-            phx__post_store_close(h, b);
-    }
-}
-
-void phx__post_store_free(struct phx__post_store *h)
-{
-    PHX_ASSERT(h->count == 0);
-    phx__mem_put(h->mem, h->boxes, h->capacity * sizeof *h->boxes);
-    phx__map_free(&h->index);
-    phx__map_free(&h->waiting);
-    phx__post_store_init(h, h->mem);
-}
-
-struct phx__box *phx__post_store_find(struct phx__post_store *h, uint64_t name)
-{
-    uint32_t i;
-
-    if (h->recent != NULL && h->recent->name == name)
-        return h->recent;
-    i = h->count == 0 ? UINT32_MAX : phx__map_get(&h->index, name);
-    if (i == UINT32_MAX)
-        return NULL;
-    h->recent = h->boxes[i];
-    return h->recent;
-}
-
-struct phx__box *phx__post_store_open(struct phx__post_store *h, uint64_t name)
-{
-    struct phx__box *b;
-
-    if (phx__mem_grow(h->mem, &h->boxes, &h->capacity, h->count + 1, sizeof *h->boxes) != 0)
-        return NULL;
-    b = phx__mem_zero(h->mem, sizeof *b);
-    if (b == NULL)
-        return NULL;
-    if (phx__map_put(&h->index, name, h->count) != 0) {
-        phx__mem_put(h->mem, b, sizeof *b);
-        return NULL;
-    }
-    phx__ring_init(&b->link);
-    phx__ring_init(&b->age);
-    b->name = name;
-    b->index = h->count;
-    b->state = PHX__BOX_HELD;
-    h->boxes[h->count++] = b;
-    return b;
-}
-
-void phx__post_store_close(struct phx__post_store *h, struct phx__box *b)
-{
-    struct phx__box *last = h->boxes[h->count - 1];
-
-    PHX_ASSERT(b->head == NULL && b->bytes == 0 && b->waiters == NULL && b->flying == 0);
-    if (h->recent == b)
-        h->recent = NULL;
-    phx__ring_del(&b->link);
-    phx__map_del(&h->index, b->name);
-    if (last != b) {
-        int err;
-
-        h->boxes[b->index] = last;
-        last->index = b->index;
-        err = phx__map_put(&h->index, last->name, last->index);
-        PHX_ASSERT(err == 0); /* replacing needs no memory */
-        (void)err;
-    }
-    h->count--;
-    phx__mem_put(h->mem, b, sizeof *b);
-}
-
-/* Whose letters count as held: all but those that the next step delivers. */
-static int store_counts(enum phx__box_state state)
-{
-    return state != PHX__BOX_LOCAL;
-}
-
-void phx__post_store_charge(struct phx__box *b, size_t *pool)
-{
-    if (b->pool != NULL)
-        *b->pool -= b->bytes;
-    b->pool = pool;
-    if (pool != NULL)
-        *pool += b->bytes;
-}
-
-void phx__post_store_move(struct phx__post_store *h, struct phx__box *b, enum phx__box_state state,
-                    struct phx__ring *list)
-{
-    if (store_counts(b->state))
-        h->held_bytes -= b->bytes;
-    b->state = state;
-    if (store_counts(state))
-        h->held_bytes += b->bytes;
-    if (list != NULL)
-        phx__ring_add(list, &b->link);
-    else
-        phx__ring_del(&b->link);
-}
-
-/* ---- Letters */
-
-size_t phx__post_store_letter_charge(size_t size)
-{
-    return size + STORE_OVERHEAD;
-}
-
-size_t phx__post_store_letter_cost(const struct phx__queued *l)
-{
-    return phx__post_store_letter_charge(l->mail.size + l->mail.rest_size);
-}
-
-struct phx__queued *phx__post_store_letter_new(struct phx__post_store *h, const struct phx__message *m)
-{
-    struct phx__queued *l = phx__mem_get(h->mem, sizeof *l);
-
-    if (l == NULL)
-        return NULL;
-    l->next = NULL;
-    l->mail = *m;
-    l->mail.iov = NULL;
-    l->mail.iov_count = 0;
-    if (m->body != NULL) {
-        phx__buf_block_hold(m->body);
-        return l;
-    }
-    l->mail.body = phx__buf_block_new(h->mem, m->size);
-    if (l->mail.body == NULL) {
-        phx__mem_put(h->mem, l, sizeof *l);
-        return NULL;
-    }
-    l->mail.data = l->mail.body->data;
-    l->mail.body->used = m->size;
-    phx__post_flow_mail_copy(m, l->mail.body->data);
-    return l;
-}
-
-void phx__post_store_letter_drop(struct phx__post_store *h, struct phx__queued *l)
-{
-    struct phx__block *body = l->mail.body;
-
-    phx__mem_put(h->mem, l, sizeof *l);
-    phx__buf_block_drop(body); /* may call the host */
-}
-
-static void store_count(struct phx__post_store *h, struct phx__box *b, const struct phx__queued *l)
-{
-    size_t charge = phx__post_store_letter_cost(l);
-
-    h->letters += 1 + l->mail.rest;
-    b->bytes += charge;
-    if (b->pool != NULL)
-        *b->pool += charge;
-    if (store_counts(b->state))
-        h->held_bytes += charge;
-}
-
-static void store_discount(struct phx__post_store *h, struct phx__box *b, const struct phx__queued *l)
-{
-    size_t charge = phx__post_store_letter_cost(l);
-
-    h->letters -= 1 + l->mail.rest;
-    b->bytes -= charge;
-    if (b->pool != NULL)
-        *b->pool -= charge;
-    if (store_counts(b->state))
-        h->held_bytes -= charge;
-}
-
-void phx__post_store_push(struct phx__post_store *h, struct phx__box *b, struct phx__queued *l)
-{
-    l->next = NULL;
-    if (b->head == NULL)
-        b->head = l;
-    else
-        b->tail->next = l;
-    b->tail = l;
-    store_count(h, b, l);
-}
-
-void phx__post_store_insert(struct phx__post_store *h, struct phx__box *b, struct phx__queued *l)
-{
-    struct phx__queued **at = b->back == NULL ? &b->head : &b->back->next;
-
-    l->next = *at;
-    *at = l;
-    if (l->next == NULL)
-        b->tail = l;
-    store_count(h, b, l);
-}
-
-struct phx__queued *phx__post_store_take(struct phx__post_store *h, struct phx__box *b,
-                                   struct phx__queued *before)
-{
-    struct phx__queued **from = before == NULL ? &b->head : &before->next, *l = *from;
-
-    *from = l->next;
-    if (b->tail == l)
-        b->tail = before;
-    if (b->back == l)
-        b->back = before;
-    l->next = NULL;
-    store_discount(h, b, l);
-    return l;
-}
-
-void phx__post_store_peel(struct phx__post_store *h, struct phx__box *b, struct phx__message *m)
-{
-    struct phx__queued *l = b->head;
-
-    *m = l->mail;
-    m->run = 0;
-    m->rest = 0;
-    m->rest_size = 0;
-    phx__buf_block_hold(m->body);
-    store_discount(h, b, l);
-    (void)phx__post_flow_mail_next(&l->mail);
-    store_count(h, b, l);
-}
-
-/* ---- Waiters */
-
-static void wait_add(struct phx__waiter **last, struct phx__waiter *w)
-{
-    if (*last == NULL) {
-        w->next = w;
-    } else {
-        w->next = (*last)->next;
-        (*last)->next = w;
-    }
-    *last = w;
-}
-
-int phx__post_store_wait(struct phx__post_store *h, struct phx__waiter **last, uint64_t name)
-{
-    struct phx__waiter *w;
-
-    if (phx__map_get(&h->waiting, name) != UINT32_MAX)
-        return 0;
-    w = phx__mem_get(h->mem, sizeof *w);
-    if (w == NULL)
-        return PHX_ENOMEM;
-    if (phx__map_put(&h->waiting, name, 0) != 0) {
-        phx__mem_put(h->mem, w, sizeof *w);
-        return PHX_ENOMEM;
-    }
-    w->name = name;
-    wait_add(last, w);
-    return 0;
-}
-
-void phx__post_store_wait_splice(struct phx__waiter **to, struct phx__waiter **from)
-{
-    struct phx__waiter *first;
-
-    if (*from == NULL)
-        return;
-    if (*to != NULL) {
-        first = (*to)->next;
-        (*to)->next = (*from)->next;
-        (*from)->next = first;
-    }
-    *to = *from;
-    *from = NULL;
-}
-
-int phx__post_store_wait_pop(struct phx__post_store *h, struct phx__waiter **last, uint64_t *name)
-{
-    struct phx__waiter *first;
-
-    if (*last == NULL)
-        return 0;
-    first = (*last)->next;
-    if (first == *last)
-        *last = NULL;
-    else
-        (*last)->next = first->next;
-    *name = first->name;
-    phx__map_del(&h->waiting, *name);
-    phx__mem_put(h->mem, first, sizeof *first);
-    return 1;
-}
-
-#undef STORE_OVERHEAD
-
-/* ======== src/post/sched.c ======== */
-/* sched.c - part of post: one record per node, and a circle of work per neighbour. */
-#ifdef PHX_LINES
-#line 1 "src/post/sched.c"
-#endif
-
-/* What goes out next is decided here. Each neighbour has a circle of sources: own flows and transit
- * queues whose next hop it is and which have something to send.
- *
- *      nodes[nbr].ready ---> [flow to a] <-> [transit to b] <-> [flow to c] <-> (the first again)
- *
- *      to be emitted, and a route known: listed       nothing more, or no route: not listed
- *      the route changed:                the circle of the new next hop
- *      no memory to list or to emit:     the strays, which a phx__post_run soon lists again
- *
- * Why a circle per neighbour: a relay's links are shared by all that goes through them. Each source
- * gets SCHED_QUANTUM bytes and then the next has its turn, so none waits for more than one quantum
- * of each other, and one whose reader sleeps uses up its own credit and nothing else. Finding work
- * is O(1). The links are in the nodes' records, which never move; the table only points to one of
- * each circle, so it may grow and neighbours may come and go.
- *
- * Relays promise nothing. A transit queue that is full drops, and the flow's source, which learns
- * it from a gap or from silence, halves what it has under way. That keeps two nodes that relay for
- * each other from waiting for each other: nobody ever stops reading. Small frames in transit are
- * copied once, one after another into shared blocks, and so leave in as few slices as they came; large
- * ones leave from where they were read.
- *
- * Acks ride before data that goes the other way, though not on every frame of a brisk exchange, or go
- * by themselves when enough has come or some time has passed. A record has one timer
- * for all its deadlines. It is only ever moved forward: one that fires too early is set again then,
- * which is far cheaper than moving it at each frame. */
-/* include "post/post.h" */
-
-/* Bytes served to one destination before the next has its turn: one large fragment, four runs, or some
- * hundred small frames. Less would cost full fragments their fairness, more would let small messages wait
- * longer. */
-#define SCHED_QUANTUM PHX__FRAGMENT
-/* An ack waits this long for data that goes the other way. It delays no message, only outcomes and
- * credit; credit is safe because a quarter of the window asks for an ack by itself. */
-#define SCHED_ACK_DELAY (5 * PHX__MS)
-/* An ack rides on data that goes the other way; but within so long after the last one, not for so few frames
- * and bytes, unless the sender has said that somebody waits for it. In ping-pong an ack is a fifth of all the
- * work, on either side. The bounds keep what is resent small, and the sender's few records in the cache. */
-#define SCHED_RIDE_EVERY PHX__MS
-#define SCHED_RIDE_FRAMES 16u
-#define SCHED_RIDE_BYTES 4096u
-/* A receiver that could not take a message asks for it again after this. One frame per flow comes
- * then. */
-#define SCHED_STUCK_AGAIN (50 * PHX__MS)
-/* A flow or transit queue without work for this long gives its buffers back. Frames in transit that
- * had no route for so long are dropped: their source has sent them again, or given up. */
-#define SCHED_IDLE (10 * PHX__SECOND)
-/* What all transit queues may hold. With the per-target bound of two windows it serves eight
- * targets at their worst; above it relaying degrades into dropping, but the node's memory is its
- * own. */
-#define SCHED_TRANSIT_MOST ((size_t)64 << 20)
-/* A large frame is not copied but leaves from the block it was read into. It pins that block, many times
- * its size, so only so much is kept in this way; then frames are copied, which is dense. */
-#define SCHED_LENT_MOST ((size_t)8 << 20)
-/* Blocks of transit queues grow from what a trickle needs to four of the largest frames. */
-#define SCHED_BLOCK_FIRST 8192u
-#define SCHED_BLOCK_MOST (4 * PHX__FRAME_MAX)
-/* The window of a node that never announced one. */
-#define SCHED_WINDOW_UNKNOWN 65536u
-
-/* ---- Circles of sources */
-
-static struct phx__post_source **sched_circle(struct phx__post *p, uint32_t nbr)
-{
-    return nbr == PHX__NONE ? &p->stray : &p->nodes[nbr].ready;
-}
-
-static void sched_unlist(struct phx__post *p, struct phx__post_source *s)
-{
-    struct phx__post_source **circle;
-
-    if (s->next == NULL)
-        return;
-    circle = sched_circle(p, s->nbr);
-    if (*circle == s)
-        *circle = s->next == s ? NULL : s->next;
-    s->prev->next = s->next;
-    s->next->prev = s->prev;
-    s->prev = s->next = NULL;
-    s->served = 0;
-}
-
-static void sched_insert(struct phx__post *p, struct phx__post_source *s, uint32_t nbr)
-{
-    struct phx__post_source **circle = sched_circle(p, nbr);
-
-    s->nbr = nbr;
-    if (nbr == PHX__NONE)
-        phx__post_box_again(p, 0);
-    if (*circle == NULL) {
-        s->prev = s->next = *circle = s;
-        return;
-    }
-    s->next = *circle; /* before the one whose turn it is: at the end */
-    s->prev = s->next->prev;
-    s->prev->next = s->next->prev = s;
-}
-
-static int sched_grow(struct phx__post *p, uint32_t node)
-{
-    return phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, node + 1, sizeof *p->nodes);
-}
-
-static int sched_is_ready(const struct phx__post_source *s)
-{
-    return s->is_transit ? s->peer->queue.bytes > 0 : phx__post_flow_peek(&s->peer->out) != NULL;
-}
-
-/* Lists it where it belongs, if it has work and a route. Cheap if it is there already. */
-static void sched_list(struct phx__post *p, struct phx__post_source *s)
-{
-    uint32_t nbr = s->peer->nbr;
-    int first;
-
-    if (s->next != NULL) {
-        if (s->nbr == nbr && s->peer->routed)
-            return;
-        sched_unlist(p, s);
-    }
-    if (!s->peer->routed || !sched_is_ready(s))
-        return;
-    if (nbr >= p->node_capacity && sched_grow(p, nbr) != 0)
-        nbr = PHX__NONE;
-    first = *sched_circle(p, nbr) == NULL;
-    sched_insert(p, s, nbr);
-    if (first && nbr != PHX__NONE)
-        p->ops.wants(p->ops.ctx, nbr);
-}
-
-/* ---- Nodes */
-
-void phx__post_sched_arm(struct phx__post *p, struct phx__post_peer *peer)
-{
-    uint64_t at = peer->ack_at < peer->idle_at ? peer->ack_at : peer->idle_at;
-
-    if (peer->out.rto_at < at)
-        at = peer->out.rto_at;
-    if (peer->out.limit_at < at)
-        at = peer->out.limit_at;
-    if (at < phx__timer_at(p->timers, peer->timer))
-        phx__timer_set(p->timers, peer->timer, at);
-}
-
-struct phx__post_peer *phx__post_sched_find(const struct phx__post *p, uint32_t node)
-{
-    return node < p->node_capacity ? p->nodes[node].peer : NULL;
-}
-
-static void sched_ask_route(struct phx__post *p, struct phx__post_peer *peer)
-{
-    uint32_t generation = 0, nbr = p->ops.next(p->ops.ctx, peer->node, &generation);
-    struct phx__flow_out *o = &peer->out;
-
-    peer->routed = nbr != PHX__NONE;
-    if (!peer->routed)
-        return;
-    if (nbr != peer->nbr || generation != peer->generation) {
-        peer->nbr = nbr;
-        peer->generation = generation;
-        phx__post_flow_rewind(o); /* what went into another stream may never come out of it */
-    } else if (o->sent > o->base && o->rto_at == PHX__NEVER) {
-        o->rto_at = p->now + o->rto;
-        phx__post_sched_arm(p, peer);
-    }
-    if (peer->owed && peer->ack_at == PHX__NEVER)
-        phx__ring_add(&p->acks, &peer->ack_link);
-}
-
-static size_t sched_window(const struct phx__post *p, uint32_t node)
-{
-    uint32_t window = node < p->window_capacity ? p->windows[node] : 0;
-
-    return window != 0 ? window : SCHED_WINDOW_UNKNOWN;
-}
-
-struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
-{
-    struct phx__post_peer *peer = phx__post_sched_find(p, node);
-
-    if (peer != NULL)
-        return peer;
-    PHX_ASSERT(node != PHX__SELF && node < p->ids->size);
-    if (sched_grow(p, node) != 0)
-        return NULL;
-    peer = phx__mem_zero(p->mem, sizeof *peer);
-    if (peer == NULL)
-        return NULL;
-    if (phx__timer_new(p->timers, PHX__TIMER_POST, node, &peer->timer) != 0) {
-        phx__mem_put(p->mem, peer, sizeof *peer);
-        return NULL;
-    }
-    peer->node = node;
-    peer->life = ++p->lives;
-    peer->nbr = PHX__NONE;
-    peer->own.peer = peer->transit.peer = peer;
-    peer->transit.is_transit = 1;
-    phx__ring_init(&peer->boxes);
-    phx__ring_init(&peer->idle);
-    phx__post_returns_init(&peer->back, p->mem);
-    phx__ring_init(&peer->ack_link);
-    phx__ring_init(&peer->room_link);
-    phx__post_flow_init(&peer->out, p->mem, &p->ids->at[node], &p->ids->at[PHX__SELF],
-                   p->limits.hop_limit,
-                   p->limits.window, sched_window(p, node));
-    phx__buf_slices_init(&peer->queue, p->mem);
-    peer->ack_at = peer->idle_at = PHX__NEVER;
-    p->nodes[node].peer = peer;
-    sched_ask_route(p, peer);
-    return peer;
-}
-
-void phx__post_sched_rest(struct phx__post *p, struct phx__post_peer *peer)
-{
-    peer->idle_at = p->now + SCHED_IDLE;
-    phx__post_sched_arm(p, peer);
-}
-
-/* ---- Acknowledging */
-
-void phx__post_sched_owe(struct phx__post *p, struct phx__post_peer *peer, int now)
-{
-    peer->owed = 1;
-    if (now) {
-        phx__ring_add(&p->acks, &peer->ack_link);
-    } else if (peer->ack_at == PHX__NEVER) {
-        peer->ack_at = p->now + SCHED_ACK_DELAY;
-        phx__post_sched_arm(p, peer);
-    }
-}
-
-void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer)
-{
-    struct phx__ack a;
-
-    phx__ring_del(&peer->ack_link);
-    a.target = p->ids->at[peer->node];
-    a.source = p->ids->at[PHX__SELF];
-    a.epoch = peer->in.epoch;
-    a.next = peer->in.next;
-    a.window = p->limits.window < UINT32_MAX ? (uint32_t)p->limits.window : UINT32_MAX;
-    if (peer->stuck)
-        a.window = 1; /* which still lets one frame come, to try */
-    phx__post_returns_fill(&peer->back, &a);
-    a.seen = peer->confirm ? peer->out.seen : 0;
-    a.seen_epoch = peer->out.epoch;
-    if (p->ops.ack(p->ops.ctx, peer->node, &a, peer->gap) != 0) {
-        /* Without a route there is no use in asking again and again; phx__post_sched_route will. */
-        peer->owed = 1;
-        peer->ack_at = peer->routed ? p->now + SCHED_ACK_DELAY : PHX__NEVER;
-        phx__post_sched_arm(p, peer);
-        return;
-    }
-    peer->owed = 0;
-    peer->hurry = 0;
-    peer->acked_at = p->now;
-    peer->confirm = 0;
-    peer->gap = 0;
-    peer->ack_bytes = 0;
-    peer->ack_frames = 0;
-    peer->ack_at = PHX__NEVER;
-    if (peer->stuck) { /* ask for it again, until it could be taken */
-        peer->gap = 1;
-        peer->ack_at = p->now + SCHED_STUCK_AGAIN;
-        phx__post_sched_arm(p, peer);
-    }
-}
-
-/* ---- Transit */
-
-static void sched_drop_transit(struct phx__post *p, struct phx__post_peer *peer)
-{
-    sched_unlist(p, &peer->transit);
-    p->transit_bytes -= peer->queue.bytes;
-    p->dropped += peer->queued;
-    peer->queued = 0;
-    phx__buf_slices_free(&peer->queue);
-    phx__buf_block_drop(peer->tail);
-    peer->tail = NULL;
-    peer->tail_size = 0;
-}
-
-uint8_t *phx__post_sched_room(struct phx__post *p, struct phx__post_peer *peer, size_t size)
-{
-    size_t capacity = peer->tail_size == 0 ? SCHED_BLOCK_FIRST : peer->tail_size;
-    struct phx__block *b = peer->tail;
-
-    if (peer->queue.bytes + size > 2 * p->limits.window
-        || p->transit_bytes + size > SCHED_TRANSIT_MOST)
-        return NULL;
-    if (b != NULL && b->refs == 1)
-        b->used = 0; /* all in it has gone out */
-    if (b != NULL && b->capacity - b->used >= size)
-        return b->data + b->used;
-    if (!phx__mem_has_room_for_mail(p->mem, capacity < size ? size : capacity))
-        return NULL;
-    b = phx__buf_block_new(p->mem, capacity < size ? size : capacity);
-    if (b == NULL)
-        return NULL;
-    phx__buf_block_drop(peer->tail);
-    peer->tail = b;
-    peer->tail_size = (uint32_t)(capacity < SCHED_BLOCK_MOST / 2 ? capacity * 2 : SCHED_BLOCK_MOST);
-    return b->data;
-}
-
-static void sched_count(struct phx__post *p, struct phx__post_peer *peer, size_t size)
-{
-    peer->queued++;
-    p->transit_bytes += size;
-    p->relayed_frames++;
-    p->relayed_bytes += size;
-    phx__post_sched_rest(p, peer);
-    sched_list(p, &peer->transit);
-}
-
-int phx__post_sched_queued(struct phx__post *p, struct phx__post_peer *peer, uint8_t *at, size_t size)
-{
-    if (phx__buf_slices_push(&peer->queue, peer->tail, at, size) != 0)
-        return PHX_ENOMEM;
-    peer->tail->used += size;
-    p->transit_copied += size;
-    sched_count(p, peer, size);
-    return 0;
-}
-
-/* It stays where it was read. 0, or why it cannot. */
-static int sched_transit_lent(struct phx__post *p, struct phx__post_peer *peer, const uint8_t *frame,
-                             size_t size, int hops)
-{
-    struct phx__block *b = p->lender;
-    uint8_t *at;
-
-    if (b == NULL || p->transit_bytes + size > SCHED_LENT_MOST
-        || peer->queue.bytes + size > 2 * p->limits.window)
-        return PHX_ELIMIT;
-    at = b->data + (frame - b->data);
-    if (phx__buf_slices_push(&peer->queue, b, at, size) != 0)
-        return PHX_ENOMEM;
-    at[PHX__DATA_HOPS] = (uint8_t)hops;
-    sched_count(p, peer, size);
-    return 0;
-}
-
-int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t size,
-                      const struct phx__frame *f)
+size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t size, struct phx__place *out)
 {
     struct phx__post_peer *peer;
-    struct phx_id target;
     uint32_t node;
-    uint8_t *to;
+    struct phx__data d;
+    size_t whole, head;
+    int flags;
 
-    memcpy(&target, frame + PHX__DATA_TARGET, sizeof target);
-    node = phx__id_find(p->ids, &target);
-    if (!p->limits.relay || f->hops <= 1 || node == PHX__NONE)
-        return PHX_ENOTFOUND;
-    peer = phx__post_sched_open(p, node);
-    if (peer != NULL && sched_transit_lent(p, peer, frame, size, f->hops - 1) == 0)
+    head = phx__wire_data_front(front, size, &d, &flags, &whole);
+    if (head == 0 || !phx__id_equal(&d.target, &p->ids->at[PHX__SELF]))
         return 0;
-    to = peer == NULL ? NULL : phx__post_sched_room(p, peer, size);
-    if (to == NULL)
-        return PHX_ELIMIT;
-    memcpy(to, frame, size);
-    to[PHX__DATA_HOPS] = (uint8_t)(f->hops - 1);
-    return phx__post_sched_queued(p, peer, to, size);
-}
-
-/* ---- Emitting */
-
-/* Does the ack that is owed go with the data, or is there time? In a brisk exchange of small messages most
- * can wait for the next one, since each says all that the former did. */
-static int sched_ack_rides(const struct phx__post *p, const struct phx__post_peer *peer)
-{
-    return peer->hurry || peer->ack_frames >= SCHED_RIDE_FRAMES || peer->ack_bytes >= SCHED_RIDE_BYTES
-           || p->now >= peer->acked_at + SCHED_RIDE_EVERY || !phx__ring_is_empty(&peer->ack_link);
-}
-
-/* Frames from one source, about `quantum` bytes. *failed: a link could not queue more. */
-static size_t sched_serve_own(struct phx__post *p, struct phx__post_peer *peer, uint32_t nbr,
-                             size_t quantum,
-                             int *failed)
-{
-    struct phx__flow_record *r;
-    size_t done = 0;
-
-    if (peer->owed && sched_ack_rides(p, peer))
-        phx__post_sched_ack(p, peer);
-    while (done < quantum && (r = phx__post_flow_peek(&peer->out)) != NULL) {
-        size_t shared = r->cast == NULL ? 0 : phx__post_multicast_emit(p, peer, nbr, failed);
-
-        if (*failed)
-            break;
-        if (shared > 0) {
-            done += shared;
-            continue;
-        }
-        if (p->ops.emit(p->ops.ctx, nbr, r->head, r->head->data + r->head_at, r->head_size, r->body,
-                        r->body_size > 0 ? r->body->data + r->body_at : NULL, r->body_size) != 0) {
-            *failed = 1;
-            break;
-        }
-        done += phx__post_flow_frame_size(r);
-        p->retransmitted += (uint64_t)phx__post_flow_mark(&peer->out, p->now);
-    }
-    phx__post_sched_arm(p, peer);
-    return done;
-}
-
-static size_t sched_serve_transit(struct phx__post *p, struct phx__post_peer *peer, uint32_t nbr,
-                                 size_t quantum,
-                                 int *failed)
-{
-    struct phx__slices *q = &peer->queue;
-    size_t done = 0;
-
-    while (done < quantum && q->bytes > 0) {
-        const struct phx__slice *s = &q->ring[q->first];
-        struct phx__reader in;
-        size_t size;
-
-        phx__buf_reader_init(&in, s->data, s->size);
-        size = 4 + (size_t)phx__buf_get_u32(&in);
-        PHX_ASSERT(size <= s->size); /* frames went in whole, each into one block */
-        if (p->ops.emit(p->ops.ctx, nbr, s->block, s->data, size, NULL, NULL, 0) != 0) {
-            *failed = 1;
-            break;
-        }
-        phx__buf_slices_take(q, size);
-        peer->queued--;
-        p->transit_bytes -= size;
-        done += size;
-    }
-    return done;
-}
-
-size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, size_t budget, uint64_t now)
-{
-    struct phx__post_source *s;
-    size_t total = 0, n, quantum;
-    int failed = 0;
-
-    p->now = now;
-    if (nbr >= p->node_capacity)
+    node = recv_source(p, &d.source);
+    peer = node == PHX__NONE ? NULL : phx__post_sched_find(p, node);
+    if (peer == NULL || d.epoch != peer->in.epoch || d.number != peer->in.next)
+        return 0; /* not what comes next, or the first from there: read it as others */
+    if ((flags & (int)PHX__DATA_FIRST) != 0 && (!recv_welcome(p, peer, &d, flags) || !recv_open(p, peer, &d)))
         return 0;
-    while (total < budget && !failed && (s = p->nodes[nbr].ready) != NULL) {
-        quantum = SCHED_QUANTUM - s->served;
-        if (quantum > budget - total)
-            quantum = budget - total;
-        if (s->is_transit)
-            n = sched_serve_transit(p, s->peer, nbr, quantum, &failed);
-        else
-            n = sched_serve_own(p, s->peer, nbr, quantum, &failed);
-        total += n;
-        s->served += n;
-        if (failed) {
-            sched_unlist(p, s);
-            sched_insert(p, s, PHX__NONE); /* the next run tries again */
-        } else if (!sched_is_ready(s)) {
-            sched_unlist(p, s);
-        } else if (s->served >= SCHED_QUANTUM) {
-            s->served = 0;
-            p->nodes[nbr].ready = s->next;
-        }
-    }
-    return total;
+    return phx__post_flow_place(&peer->in, &d, flags, out) ? head : 0;
 }
 
-/* ---- Changes */
-
-void phx__post_sched_route(struct phx__post *p, uint32_t node, uint64_t now)
+int phx__post_recv_ahead(const struct phx__post *p, uint32_t from, struct phx__place *out)
 {
-    struct phx__post_peer *peer = phx__post_sched_find(p, node);
+    const struct phx__post_peer *peer = phx__post_sched_find(p, from);
+    struct phx__block *part = peer == NULL ? NULL : peer->in.part;
 
-    p->now = now;
-    if (peer == NULL)
-        return;
-    sched_ask_route(p, peer);
-    sched_list(p, &peer->own);
-    sched_list(p, &peer->transit);
-}
-
-void phx__post_sched_window(struct phx__post *p, uint32_t node, uint32_t bytes)
-{
-    struct phx__post_peer *peer = phx__post_sched_find(p, node);
-
-    /* Without memory for it, the flow begins with the least window there is. */
-    if (node == PHX__SELF
-        || phx__mem_grow(p->mem, &p->windows, &p->window_capacity, node + 1, sizeof *p->windows) != 0)
-        return;
-    p->windows[node] = bytes;
-    if (peer != NULL && peer->out.base == 0 && bytes != 0) { /* after the first ack, acks tell */
-        peer->out.window = bytes;
-        sched_list(p, &peer->own);
-    }
-}
-
-
-void phx__post_sched_ready(struct phx__post *p, struct phx__post_peer *peer)
-{
-    sched_list(p, &peer->own);
-}
-
-void phx__post_sched_retry(struct phx__post *p)
-{
-    struct phx__post_source *s, *last = p->stray == NULL ? NULL : p->stray->prev;
-
-    /* Those that stay strays come behind `last`. */
-    while ((s = p->stray) != NULL) {
-        sched_unlist(p, s);
-        sched_ask_route(p, s->peer);
-        sched_list(p, s);
-        if (s == last)
-            break;
-    }
-}
-
-void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr)
-{
-    struct phx__post_source *s;
-
-    if (nbr < p->window_capacity)
-        p->windows[nbr] = 0;
-    if (nbr >= p->node_capacity)
-        return;
-    while ((s = p->nodes[nbr].ready) != NULL) {
-        sched_unlist(p, s);
-        sched_insert(p, s, PHX__NONE);
-    }
-}
-
-void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer)
-{
-    sched_drop_transit(p, peer);
-    sched_unlist(p, &peer->own);
-    peer->confirm = 0;
-    phx__post_flow_restart(&peer->out, 0, sched_window(p, peer->node));
-}
-
-void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer)
-{
-    PHX_ASSERT(phx__ring_is_empty(&peer->boxes) && phx__ring_is_empty(&peer->idle)
-               && peer->waiters == NULL);
-    p->nodes[peer->node].peer = NULL;
-    sched_drop_transit(p, peer);
-    sched_unlist(p, &peer->own);
-    phx__ring_del(&peer->room_link);
-    phx__ring_del(&peer->ack_link);
-    phx__timer_drop(p->timers, peer->timer);
-    phx__post_flow_start(&peer->in, 0);
-    phx__post_returns_reset(&peer->back);
-    phx__post_flow_free(&peer->out);
-    phx__mem_put(p->mem, peer, sizeof *peer);
-}
-
-static void sched_idle(struct phx__post *p, struct phx__post_peer *peer)
-{
-    peer->idle_at = PHX__NEVER;
-    phx__post_flow_trim(&peer->out);
-    phx__post_box_close_idle(p, peer);
-    if (peer->queue.bytes == 0 || !peer->routed)
-        sched_drop_transit(p, peer);
-    else
-        peer->idle_at = p->now + SCHED_IDLE;
-}
-
-void phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
-{
-    struct phx__flow_out *o = &peer->out;
-
-    if (peer->ack_at <= p->now)
-        phx__post_sched_ack(p, peer);
-    if (o->rto_at <= p->now) {
-        o->rto_at = PHX__NEVER;
-        /* Without a route there is nothing to learn from silence; sched_ask_route sees to it
-         * again. */
-        if (peer->routed && o->sent > o->base)
-            phx__post_flow_timeout(o, p->now);
-        sched_list(p, &peer->own);
-    }
-    if (peer->idle_at <= p->now)
-        sched_idle(p, peer);
-}
-
-#undef SCHED_QUANTUM
-#undef SCHED_ACK_DELAY
-#undef SCHED_STUCK_AGAIN
-#undef SCHED_IDLE
-#undef SCHED_TRANSIT_MOST
-#undef SCHED_LENT_MOST
-#undef SCHED_BLOCK_FIRST
-#undef SCHED_BLOCK_MOST
-#undef SCHED_WINDOW_UNKNOWN
-#undef SCHED_RIDE_EVERY
-#undef SCHED_RIDE_FRAMES
-#undef SCHED_RIDE_BYTES
-
-/* ======== src/post/box.c ======== */
-/* box.c - part of post: what becomes of messages: where they wait, and how they end. */
-#ifdef PHX_LINES
-#line 1 "src/post/box.c"
-#endif
-
-/* A message that was accepted is in one place at a time, and moves only by the arrows:
- *
- *      phx__post_send
- *           |  '-------------------. the box says FLOWING
- *           v   owner, room        v
- *          box -----------------> flow ---- acknowledged ----> PHX_OK          (post.c)
- *           ^                      | |
- *           '- came back, or the --' |- too large for the receiver ----------> PHX_ETOOBIG
- *           |  node failed           '- node failed, nobody has the name ----> PHX_EFAILED
- *           |                        |
- *           '--- taken back, or too late: before anything of it has left ----> PHX_ECANCELLED,
- *                                                                              PHX_EEXPIRED
- * A box goes its own way, which keeps the order when its name moves:
- *
- *          HELD <---- nobody -----.
- *          LOCAL <--- self -------+--- where is the name? <--- letters, nothing under way
- *          BOUND <--- peer, full -|          ^                        ^
- *            '------> FLOWING <---'          '- names change, 50 ms --+-- REFUSED
- *                        |                                            |     ^ by the owner we know
- *                        '--- the owner changed, or a message --------+-----'
- *                             came back ----> GATED ---- all that was under way has ended
- *
- * GATED is the heart of it. As long as one message to the name is in the flow to a former owner,
- * nobody knows whether that got it or turns it back; so whatever follows waits. The owner is asked
- * when something is sent and the names have changed since the last time, which costs a comparison;
- * no change has to look for boxes. REFUSED tries again by time, should the news of the name not
- * come: after 50 ms, then twice that, up to a second.
- *
- * At each end stands one outcome. Outcomes are told in phx__post_run only, and their memory is
- * reserved when the message is accepted: each holds at most the token, the result, and the host's
- * own memory if that is to be released. So no end can fail, and no release function runs outside a
- * step.
- *
- * A message that has begun to leave cannot be called back. If its time limit passes then,
- * PHX_EEXPIRED is reported at once, and once; it may still be delivered.
- *
- * A failed node's messages go back into boxes from the youngest to the oldest, each to the front,
- * behind what had come back before: what is in a box otherwise is always younger. From there they
- * take the way of all boxes, but for one thing. A node that failed may only have been cut off, with a
- * message delivered and the ack lost. If it comes back in the same life and has the name again, what
- * once went out to it in whole ends with PHX_EFAILED rather than to go there a second time. So each
- * such letter has a bit for each life it met, and its box the lives, until nothing is in it or under
- * way; lives have numbers of this room's own. There are five bits; a letter that has seen more dying
- * owners than that ends in the same way.
- *
- * Bounds. A destination has one window for all its names: what is in its flow and what waits in
- * boxes for it. The boxes themselves, but LOCAL ones, share hold_bytes; what comes back or is rescued may
- * pass that, by what was in flows. LOCAL ones share a window: this node is a destination, too. */
-/* include "post/post.h" */
-
-/* What could not be done for lack of memory is tried again after this. */
-#define BOX_AGAIN (10 * PHX__MS)
-/* Patience with an owner that says it is none: news of names come within some round trips. */
-#define BOX_RETRY_FIRST (50 * PHX__MS)
-#define BOX_RETRY_MOST PHX__SECOND
-/* Boxes of names to which nothing is under way, kept so that a next message finds them. About 150
- * bytes each. */
-#define BOX_IDLE_MOST 4096u
-
-void phx__post_box_again(struct phx__post *p, uint64_t at)
-{
-    if (at == 0)
-        at = p->now + BOX_AGAIN;
-    if (at < phx__timer_at(p->timers, p->again_timer))
-        phx__timer_set(p->timers, p->again_timer, at);
-}
-
-/* ---- Outcomes */
-
-uint32_t phx__post_box_promises(uint64_t token, const struct phx__block *body)
-{
-    return (token != 0 ? 1u : 0u) + (body != NULL && body->release != NULL ? 1u : 0u);
-}
-
-int phx__post_box_promise(struct phx__post *p, uint32_t n)
-{
-    size_t need = p->promised + p->outcome_first + p->outcome_count + n;
-
-    if (n > 0 && (need > UINT32_MAX
-                  || phx__mem_grow(p->mem, &p->outcomes, &p->outcome_capacity, (uint32_t)need,
-                                   sizeof *p->outcomes) != 0))
-        return PHX_ENOMEM;
-    p->promised += n;
-    return 0;
-}
-
-void phx__post_box_outcome(struct phx__post *p, uint64_t token, int result, struct phx__block *body,
-                       struct phx__multicast *cast, uint64_t to)
-{
-    uint32_t n = phx__post_box_promises(token, body);
-    struct phx__outcome *o;
-
-    if (n == 0) {
-        phx__post_multicast_drop(p, cast);
-        return;
-    }
-    PHX_ASSERT(p->promised >= n && p->outcome_first + p->outcome_count < p->outcome_capacity);
-    p->promised -= n;
-    o = &p->outcomes[p->outcome_first + p->outcome_count++];
-    o->token = token;
-    o->result = result;
-    o->cast = cast;
-    o->to = to;
-    o->body = body != NULL && body->release != NULL ? phx__buf_block_hold(body) : NULL;
-}
-
-void phx__post_box_tell(struct phx__post *p)
-{
-    uint32_t n = p->outcome_count;
-
-    /* Those that callbacks add are left for the next time, so that a host which sends and cancels
-     * for ever does not keep us here. */
-    while (n-- > 0) {
-        struct phx__outcome o = p->outcomes[p->outcome_first++];
-
-        p->outcome_count--;
-        if (o.cast != NULL)
-            p->ops.member(p->ops.ctx, o.token, o.to, o.result, phx__post_multicast_left(o.cast));
-        else if (o.token != 0)
-            p->ops.done(p->ops.ctx, o.token, o.result);
-        phx__post_multicast_drop(p, o.cast);
-        phx__buf_block_drop(o.body);
-    }
-    if (p->outcome_count > 0)
-        memmove(p->outcomes, p->outcomes + p->outcome_first,
-                p->outcome_count * sizeof *p->outcomes);
-    p->outcome_first = 0;
-}
-
-int phx__post_box_accepts(const struct phx__post *p, const struct phx__post_peer *peer)
-{
-    return peer->out.count == 0 || peer->out.bytes < p->limits.window;
-}
-
-int phx__post_box_credit(const struct phx__post *p, const struct phx__post_peer *peer)
-{
-    size_t waiting = peer->out.bytes + peer->boxed;
-
-    return waiting == 0 || waiting < p->limits.window;
-}
-
-int phx__post_box_put(struct phx__post *p, struct phx__box *b, struct phx__message *m)
-{
-    struct phx__post_peer *peer = b->peer;
-
-    if (peer->out.epoch == 0)
-        phx__post_flow_restart(&peer->out, p->limits.epoch_base + ++p->epochs, peer->out.window);
-    m->box = b;
-    if (phx__post_flow_join(&peer->out, m))
-        return 0; /* the frame is listed, or waits, with what it has already */
-    if (phx__post_flow_put(&peer->out, m) != 0)
-        return PHX_ENOMEM;
-    if (b->flying++ == 0 && b->state == PHX__BOX_FLOWING) {
-        phx__ring_del(&b->link);
-        phx__ring_del(&b->age);
-        p->idle_boxes--;
-    }
-    phx__post_sched_ready(p, peer);
-    if (peer->out.limit_at != PHX__NEVER)
-        phx__post_sched_arm(p, peer);
-    return 0;
-}
-
-void phx__post_box_check_room(struct phx__post *p, struct phx__post_peer *peer)
-{
-    if (peer->waiters == NULL && phx__ring_is_empty(&peer->boxes))
-        return;
-    if (peer->out.count == 0 || peer->out.bytes < p->limits.window / 2)
-        phx__ring_add(&p->rooms, &peer->room_link);
-}
-
-/* ---- Boxes */
-
-void phx__post_box_close_box(struct phx__post *p, struct phx__box *b)
-{
-    p->idle_boxes -= b->state == PHX__BOX_FLOWING;
-    phx__ring_del(&b->age);
-    phx__post_store_wait_splice(&p->ready_waiters, &b->waiters);
-    phx__post_store_close(&p->hold, b);
-}
-
-void phx__post_box_close_idle(struct phx__post *p, struct phx__post_peer *peer)
-{
-    while (!phx__ring_is_empty(&peer->idle))
-        phx__post_box_close_box(p, (struct phx__box *)(void *)peer->idle.next);
-}
-
-/* Above the limit the box that has been idle longest closes, whose peer it may be: never b, the youngest. */
-static void box_idle(struct phx__post *p, struct phx__box *b)
-{
-    b->life_count = 0;
-    phx__post_store_move(&p->hold, b, PHX__BOX_FLOWING, &b->peer->idle);
-    phx__ring_add(&p->idle, &b->age);
-    if (++p->idle_boxes > BOX_IDLE_MOST)
-        phx__post_box_close_box(p, PHX__BOX_OF(p->idle.next, age));
-}
-
-/* Whose letters they are from now on. The former may have room. */
-static void box_aim(struct phx__post *p, struct phx__box *b, struct phx__post_peer *peer)
-{
-    struct phx__post_peer *former = b->peer;
-
-    b->peer = peer;
-    phx__post_store_charge(b, peer == NULL ? NULL : &peer->boxed);
-    if (former != NULL && former != peer)
-        phx__post_box_check_room(p, former);
-}
-
-struct phx__box *phx__post_box_open(struct phx__post *p, uint64_t name, struct phx__post_peer *peer)
-{
-    struct phx__box *b = phx__post_store_open(&p->hold, name);
-
-    if (b == NULL)
-        return NULL;
-    box_aim(p, b, peer);
-    b->version = *p->ops.version;
-    box_idle(p, b);
-    return b;
-}
-
-/* The last letter is gone. The box may be, too, after it. */
-static void box_settle_box(struct phx__post *p, struct phx__box *b)
-{
-    phx__post_store_wait_splice(&p->ready_waiters, &b->waiters);
-    if (b->flying > 0) {
-        if (!b->returned)
-            phx__post_store_move(&p->hold, b, PHX__BOX_FLOWING, NULL);
-    } else if (b->peer != NULL) {
-        box_idle(p, b);
-    } else {
-        phx__post_box_close_box(p, b);
-    }
-}
-
-static void box_hold_box(struct phx__post *p, struct phx__box *b)
-{
-    box_aim(p, b, NULL);
-    phx__post_store_wait_splice(&p->hold_waiters, &b->waiters);
-    phx__post_store_move(&p->hold, b, PHX__BOX_HELD, &p->held);
-}
-
-/* A letter that will not be delivered from here. */
-static void box_refuse_letter(struct phx__post *p, struct phx__queued *l, int result)
-{
-    p->pending_bytes -= phx__post_flow_mail_bytes(&l->mail);
-    if (phx__post_box_promises(l->mail.token, l->mail.body) == 0)
-        p->dropped += 1 + l->mail.rest;
-    p->pending_count -= 1 + l->mail.rest;
-    phx__post_box_outcome(p, l->mail.token, result, l->mail.body, l->mail.cast, l->mail.to);
-    phx__post_store_letter_drop(&p->hold, l); /* never the last reference to the host's memory */
-}
-
-/* The bit of mail.met for a life; all of them if there is none left. */
-static unsigned box_meet(struct phx__box *b, uint64_t life)
-{
-    uint32_t i;
-
-    for (i = 0; i < b->life_count && b->lives[i] != life; i++)
-        continue;
-    if (i == PHX__BOX_LIVES)
-        return PHX__BOX_ALL;
-    b->lives[i] = life;
-    b->life_count += i == b->life_count;
-    return 1u << i;
-}
-
-/* May the letter have been delivered by the node that it would go to now? Then it cannot: twice
- * would be worse than not to know. */
-static int box_has_met(const struct phx__box *b, const struct phx__queued *l)
-{
-    uint32_t i;
-
-    if (l->mail.met == 0 || l->mail.met == PHX__BOX_ALL)
-        return l->mail.met != 0;
-    for (i = 0; i < b->life_count; i++)
-        if (b->lives[i] == b->peer->life)
-            return (l->mail.met >> i & 1u) != 0;
-    return 0;
-}
-
-/* Moves the front of a box into its owner's flow, as much as that takes. */
-static void box_pour(struct phx__post *p, struct phx__box *b)
-{
-    b->version = *p->ops.version;
-    while (b->head != NULL && phx__post_box_accepts(p, b->peer)) {
-        if (box_has_met(b, b->head)) {
-            box_refuse_letter(p, phx__post_store_take(&p->hold, b, NULL), PHX_EFAILED);
-            phx__post_box_check_room(p, b->peer);
-            continue;
-        }
-        if (phx__post_box_put(p, b, &b->head->mail) != 0) {
-            p->look_again = 1; /* an empty flow has no ack that would bring us here again */
-            phx__post_box_again(p, 0);
-            break;
-        }
-        /* The flow holds the body, or has copied what was not the host's: nothing is released
-         * here. */
-        phx__post_store_letter_drop(&p->hold, phx__post_store_take(&p->hold, b, NULL));
-    }
-    if (b->head == NULL)
-        box_settle_box(p, b);
-    else
-        phx__post_store_move(&p->hold, b, PHX__BOX_BOUND, &b->peer->boxes);
-}
-
-/* The owner that we know has turned messages back: 1, the box waits for news or for its time. */
-static int box_has_to_wait(struct phx__post *p, struct phx__box *b)
-{
-    if (b->state == PHX__BOX_REFUSED)
-        return p->now < b->retry_at && b->version == *p->ops.version;
-    if (!b->moved)
+    /* If another link holds it, the front of this very fragment may be there, and a wrong guess would write
+     * over it. */
+    if (part == NULL || peer->in.opened || part->refs > 1)
         return 0;
-    b->version = *p->ops.version;
-    b->retry_us = b->retry_us == 0 ? BOX_RETRY_FIRST : b->retry_us * 2;
-    if (b->retry_us > BOX_RETRY_MOST)
-        b->retry_us = BOX_RETRY_MOST;
-    b->retry_at = p->now + b->retry_us;
-    phx__post_store_move(&p->hold, b, PHX__BOX_REFUSED, &p->refused);
-    phx__post_box_again(p, b->retry_at);
+    out->block = phx__buf_block_hold(part);
+    out->at = part->used;
+    out->size = out->got = 0;
     return 1;
 }
 
-void phx__post_box_route_box(struct phx__post *p, struct phx__box *b)
-{
-    uint32_t owner = p->ops.owner(p->ops.ctx, b->name);
-    int same = b->peer != NULL && b->peer->node == owner;
-
-    if (b->flying > 0 && (b->returned || !same)) {
-        phx__post_store_move(&p->hold, b, PHX__BOX_GATED, NULL);
-        return;
-    }
-    if (same && box_has_to_wait(p, b))
-        return;
-    b->moved = 0;
-    if (!same)
-        b->retry_us = 0;
-    if (owner == PHX__SELF) {
-        box_aim(p, b, NULL);
-        phx__post_store_charge(b, &p->local_bytes);
-        phx__post_store_move(&p->hold, b, PHX__BOX_LOCAL, &p->local);
-        return;
-    }
-    if (!same)
-        box_aim(p, b, owner == PHX__NONE ? NULL : phx__post_sched_open(p, owner));
-    if (b->peer != NULL) {
-        box_pour(p, b);
-        return;
-    }
-    if (owner != PHX__NONE) {
-        p->look_again = 1;
-        phx__post_box_again(p, 0);
-    }
-    box_hold_box(p, b);
-}
-
-void phx__post_box_retry(struct phx__post *p)
-{
-    struct phx__ring all;
-
-    phx__ring_init(&all);
-    while (!phx__ring_is_empty(&p->refused))
-        phx__ring_add(&all, p->refused.next);
-    while (!phx__ring_is_empty(&all)) {
-        struct phx__box *b = (struct phx__box *)(void *)all.next;
-
-        phx__ring_add(&p->refused, &b->link);
-        phx__post_box_route_box(p, b);
-        if (b->state == PHX__BOX_REFUSED)
-            phx__post_box_again(p, b->retry_at);
-    }
-}
-
-/* ---- What is under way */
-
-void phx__post_box_landed(struct phx__post *p, struct phx__box *b)
-{
-    PHX_ASSERT(b->flying > 0);
-    if (--b->flying > 0)
-        return;
-    if (b->state == PHX__BOX_FLOWING)
-        box_idle(p, b);
-    else if (b->state == PHX__BOX_GATED)
-        phx__ring_add(&p->opened, &b->link);
-}
-
-void phx__post_box_open_gates(struct phx__post *p)
-{
-    while (!phx__ring_is_empty(&p->opened)) {
-        struct phx__box *b = (struct phx__box *)(void *)p->opened.next;
-
-        phx__ring_del(&b->link);
-        b->returned = 0;
-        b->back = NULL;
-        if (b->head == NULL)
-            box_settle_box(p, b);
-        else
-            phx__post_box_route_box(p, b);
-    }
-}
-
-void phx__post_box_gate(struct phx__post *p, struct phx__box *b, int reason)
-{
-    b->returned = 1;
-    b->moved = reason == (int)PHX__RETURN_MOVED;
-    if (b->state != PHX__BOX_GATED)
-        phx__post_store_move(&p->hold, b, PHX__BOX_GATED, NULL);
-}
-
-int phx__post_box_box_accepts(const struct phx__post *p, enum phx__box_state state,
-                          const struct phx__post_peer *peer, size_t size)
-{
-    if (state == PHX__BOX_BOUND)
-        return phx__post_box_credit(p, peer);
-    if (state == PHX__BOX_LOCAL)
-        return p->local_bytes == 0 || p->local_bytes < p->limits.window;
-    if (p->hold.held_bytes == 0)
-        return size <= p->limits.hold_bytes;
-    return p->hold.held_bytes < p->limits.hold_bytes
-        && phx__post_store_letter_charge(size) <= p->limits.hold_bytes - p->hold.held_bytes;
-}
-
-static void box_note_limit(struct phx__post *p, uint64_t limit)
-{
-    if (limit < p->hold_limit_at) {
-        p->hold_limit_at = limit;
-        phx__timer_set(p->timers, p->hold_timer, limit);
-    }
-}
-
-int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, int reason)
-{
-    struct phx__queued *l = phx__post_store_letter_new(&p->hold, m);
-
-    if (l == NULL)
-        return PHX_ENOMEM;
-    phx__post_box_gate(p, m->box, reason);
-    phx__post_store_insert(&p->hold, m->box, l);
-    box_note_limit(p, m->limit);
-    m->box->back = l;
-    return 0;
-}
-
-int phx__post_box_keep(struct phx__post *p, struct phx__box *b, const struct phx__message *m,
-                  uint32_t owner)
-{
-    struct phx__queued *l = phx__post_store_letter_new(&p->hold, m);
-
-    if (l == NULL)
-        return PHX_ENOMEM;
-    if (b == NULL) {
-        b = phx__post_store_open(&p->hold, m->to);
-        if (b == NULL) {
-            /* m has a reference of its own to a body that is the host's, so this releases
-             * nothing. */
-            phx__post_store_letter_drop(&p->hold, l);
-            return PHX_ENOMEM;
-        }
-        if (owner == PHX__SELF) {
-            phx__post_store_charge(b, &p->local_bytes);
-            phx__post_store_move(&p->hold, b, PHX__BOX_LOCAL, &p->local);
-        } else {
-            phx__post_store_move(&p->hold, b, PHX__BOX_HELD, &p->held);
-        }
-    }
-    phx__post_store_push(&p->hold, b, l);
-    box_note_limit(p, m->limit);
-    return 0;
-}
-
-/* ---- Withdrawing */
-
-static int box_cancel_box(struct phx__post *p, struct phx__box *b, uint64_t token)
-{
-    struct phx__queued *before = NULL, *l;
-
-    for (l = b->head; l != NULL && l->mail.token != token; l = l->next)
-        before = l;
-    if (l == NULL)
-        return 0;
-    box_refuse_letter(p, phx__post_store_take(&p->hold, b, before), PHX_ECANCELLED);
-    if (b->peer != NULL)
-        phx__post_box_check_room(p, b->peer);
-    if (b->head == NULL)
-        box_settle_box(p, b);
-    return 1;
-}
-
-/* Marks the message at index, nothing of which has left, for the next sweep. */
-static void box_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t index,
-                          uint32_t span, int result)
-{
-    struct phx__flow_record *r = phx__post_flow_at(o, index);
-    uint32_t i;
-
-    for (i = index; i < index + span; i++) {
-        phx__post_flow_at(o, i)->gone = 1;
-        p->pending_bytes -= phx__post_flow_payload(phx__post_flow_at(o, i));
-    }
-    if (phx__post_box_promises(r->token, r->body) == 0)
-        p->dropped++;
-    p->pending_count--;
-    phx__post_box_outcome(p, r->token, result, r->body, r->cast, r->box->name);
-    phx__post_box_landed(p, r->box);
-}
-
-static void box_swept(struct phx__post *p, struct phx__post_peer *peer)
-{
-    phx__post_flow_sweep(&peer->out);
-    phx__post_box_open_gates(p);
-    phx__post_box_check_room(p, peer);
-    if (peer->out.count == 0)
-        phx__post_sched_rest(p, peer);
-}
-
-static int box_cancel_flow(struct phx__post *p, struct phx__post_peer *peer, uint64_t token)
-{
-    struct phx__flow_out *o = &peer->out;
-    uint32_t i = (uint32_t)(o->left - o->base);
-
-    while (i < o->count && (phx__post_flow_at(o, i)->flags & PHX__DATA_FIRST) == 0)
-        i++; /* the rest of one that has begun to leave */
-    while (i < o->count && phx__post_flow_at(o, i)->token != token)
-        i += phx__post_flow_span(o, i);
-    if (i >= o->count)
-        return 0;
-    box_withdraw(p, o, i, phx__post_flow_span(o, i), PHX_ECANCELLED);
-    box_swept(p, peer);
-    return 1;
-}
-
-/* A walk over all that has not left. Tokens are not indexed: every send would pay for what few ever
- * do. */
-static int box_cancel(struct phx__post *p, uint64_t token)
-{
-    uint32_t i;
-
-    for (i = 0; i < p->hold.count; i++) {
-        if (box_cancel_box(p, p->hold.boxes[i], token))
-            return 1;
-    }
-    for (i = 0; i < p->node_capacity; i++) {
-        if (p->nodes[i].peer != NULL && box_cancel_flow(p, p->nodes[i].peer, token))
-            return 1;
-    }
-    return 0;
-}
-
-int phx__post_box_cancel(struct phx__post *p, uint64_t token)
-{
-    if (token == 0 || !box_cancel(p, token))
-        return PHX_ENOTFOUND;
-    while (phx__post_multicast_has(p, token) && box_cancel(p, token))
-        continue; /* the other members */
-    return 0;
-}
-
-void phx__post_box_undo(struct phx__post *p, struct phx__box *b)
-{
-    struct phx__queued *before = NULL, *l = b->head;
-
-    p->pending_count--;
-    if (l == NULL) {
-        struct phx__flow_out *o = &b->peer->out;
-
-        phx__post_flow_truncate(o, phx__post_flow_last(o));
-        phx__post_box_landed(p, b);
-        return;
-    }
-    for (; l->next != NULL; l = l->next)
-        before = l;
-    phx__post_store_letter_drop(&p->hold, phx__post_store_take(&p->hold, b, before));
-    if (b->head == NULL)
-        box_settle_box(p, b);
-}
-
-/* Searching n messages for those that expired is repeated at the earliest n microseconds later, so
- * that many different limits cost some percent of the time and not all of it. */
-static uint64_t box_next_search(uint64_t earliest, uint64_t searched, uint64_t now)
-{
-    return earliest < now + searched ? now + searched : earliest;
-}
-
-void phx__post_box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
-{
-    struct phx__flow_out *o = &peer->out;
-    uint64_t earliest = PHX__NEVER;
-    uint32_t i, j, span;
-
-    for (i = 0; i < o->count; i += span) {
-        struct phx__flow_record *r = phx__post_flow_at(o, i);
-
-        span = phx__post_flow_span(o, i);
-        if (r->limit == 0)
-            continue; /* was told */
-        if (r->limit > p->now) {
-            earliest = r->limit < earliest ? r->limit : earliest;
-        } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
-            box_withdraw(p, o, i, span, PHX_EEXPIRED);
-        } else {
-            phx__post_box_outcome(p, r->token, PHX_EEXPIRED, NULL, r->cast, r->box->name);
-            for (j = i; j < i + span; j++) {
-                phx__post_flow_at(o, j)->cast = NULL;
-                phx__post_flow_at(o, j)->token = 0;
-                phx__post_flow_at(o, j)->limit = 0;
-            }
-        }
-    }
-    o->limit_at = earliest == PHX__NEVER ? earliest : box_next_search(earliest, o->count, p->now);
-    box_swept(p, peer);
-}
-
-static uint64_t box_expire_box(struct phx__post *p, struct phx__box *b)
-{
-    struct phx__queued *before = NULL, *l = b->head, *next;
-    uint64_t earliest = PHX__NEVER;
-
-    if (l == NULL)
-        return earliest;
-    for (; l != NULL; l = next) {
-        next = l->next;
-        if (l->mail.limit <= p->now) {
-            box_refuse_letter(p, phx__post_store_take(&p->hold, b, before), PHX_EEXPIRED);
-            continue;
-        }
-        earliest = l->mail.limit < earliest ? l->mail.limit : earliest;
-        before = l;
-    }
-    if (b->peer != NULL)
-        phx__post_box_check_room(p, b->peer);
-    if (b->head == NULL)
-        box_settle_box(p, b);
-    return earliest;
-}
-
-void phx__post_box_expire_held(struct phx__post *p)
-{
-    uint64_t earliest = PHX__NEVER, at;
-    uint32_t i;
-
-    /* from the end: a box that goes is replaced by the last */
-    for (i = p->hold.count; i > 0; i--) {
-        if (i > p->hold.count)
-            continue; /* more than one went */
-        at = box_expire_box(p, p->hold.boxes[i - 1]);
-        earliest = at < earliest ? at : earliest;
-    }
-    if (earliest != PHX__NEVER)
-        earliest = box_next_search(earliest, p->hold.letters, p->now);
-    p->hold_limit_at = earliest;
-    phx__timer_set(p->timers, p->hold_timer, earliest);
-}
-
-/* ---- Changes */
-
-/* Those who wait for room to hold, although their name has an owner now, need not. */
-static void box_sort_waiters(struct phx__post *p, struct phx__waiter **list)
-{
-    struct phx__waiter *all = *list, *one;
-
-    for (*list = NULL; all != NULL;) {
-        one = all->next;
-        if (one == all)
-            all = NULL;
-        else
-            all->next = one->next;
-        one->next = one;
-        phx__post_store_wait_splice(p->ops.owner(p->ops.ctx,
-                                      one->name) == PHX__NONE ? list : &p->ready_waiters, &one);
-    }
-}
-
-void phx__post_box_names(struct phx__post *p, uint64_t now)
-{
-    uint32_t i;
-
-    p->now = now;
-    p->look_again = 0;
-    /* Those without letters ask when there is something to send. */
-    for (i = 0; i < p->hold.count; i++)
-        if (p->hold.boxes[i]->head != NULL)
-            phx__post_box_route_box(p, p->hold.boxes[i]); /* which then has a place, so it stays */
-    box_sort_waiters(p, &p->hold_waiters);
-    box_sort_waiters(p, &p->name_waiters);
-}
-
-/* A message of a failed node's flow, or a run of them, which has not ended, back to its box. */
-static int box_rescue(struct phx__post *p, const struct phx__message *m)
-{
-    struct phx__queued *l = phx__post_store_letter_new(&p->hold, m);
-
-    if (l == NULL)
-        return PHX_ENOMEM;
-    if (m->box->state != PHX__BOX_GATED)
-        phx__post_store_move(&p->hold, m->box, PHX__BOX_GATED, NULL);
-    phx__post_store_insert(&p->hold, m->box, l);
-    box_note_limit(p, m->limit);
-    return 0;
-}
-
-/* Takes all out of a failed flow, from the youngest to the oldest, because each goes to the front
- * of its box: what has an owner, unless it is too late for that. The rest ends with `failure`. */
-static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int rescue, int failure)
-{
-    struct phx__flow_out *o = &peer->out;
-    struct phx__message m;
-    size_t here;
-    uint32_t i, first;
-    int result, back;
-
-    for (; o->count > 0; phx__post_flow_truncate(o, first)) {
-        first = phx__post_flow_last(o);
-        back = (phx__post_flow_at(o, first)->flags & PHX__DATA_FIRST) != 0 ? 0 : o->front_back;
-        phx__post_flow_mail(o, first, &m);
-        if (o->base + o->count <= o->left && back == 0) /* its last fragment went out, too */
-            m.met |= box_meet(m.box, peer->life);
-        for (here = 0, i = first; i < o->count; i++)
-            here += phx__post_flow_payload(phx__post_flow_at(o, i));
-        p->pending_bytes += phx__post_flow_mail_bytes(&m) - here; /* fragments that were taken must go again */
-        result = back == (int)PHX__RETURN_LARGE ? PHX_ETOOBIG : failure;
-        if (rescue && result == failure && m.limit != 0
-            && p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)
-            result = box_rescue(p, &m);
-        if (result != 0) {
-            p->pending_bytes -= phx__post_flow_mail_bytes(&m);
-            p->pending_count -= 1 + m.rest;
-            p->dropped += 1 + m.rest;
-            phx__post_box_outcome(p, m.token, result, m.body, m.cast, m.to);
-        }
-        phx__post_box_landed(p, m.box);
-    }
-}
-
-static void box_fail(struct phx__post *p, struct phx__post_peer *peer, int reborn)
-{
-    phx__post_flow_give_up(&peer->in);
-    box_empty(p, peer, 1, PHX_EFAILED);
-    if (reborn)
-        peer->life = ++p->lives;
-    phx__post_sched_reset(p, peer);
-    phx__post_box_close_idle(p, peer); /* the owner must be asked again */
-    phx__post_box_open_gates(p);
-    phx__post_box_check_room(p, peer);
-    phx__post_box_names(p, p->now);
-}
-
-void phx__post_box_failed(struct phx__post *p, uint32_t node, uint64_t now)
-{
-    struct phx__post_peer *peer = phx__post_sched_find(p, node);
-
-    p->now = now;
-    if (peer != NULL)
-        box_fail(p, peer, 0);
-}
-
-void phx__post_box_close(struct phx__post *p, uint64_t now)
-{
-    uint32_t i;
-
-    p->now = now;
-    for (i = p->hold.count; i > 0; i--) { /* from the end, as in phx__post_box_expire_held */
-        struct phx__box *b = i > p->hold.count ? NULL : p->hold.boxes[i - 1];
-
-        if (b == NULL || b->head == NULL)
-            continue;
-        while (b->head != NULL)
-            box_refuse_letter(p, phx__post_store_take(&p->hold, b, NULL), PHX_ECLOSED);
-        box_settle_box(p, b);
-    }
-    for (i = 0; i < p->node_capacity; i++) {
-        if (p->nodes[i].peer == NULL)
-            continue;
-        box_empty(p, p->nodes[i].peer, 0, PHX_ECLOSED);
-        phx__post_sched_reset(p, p->nodes[i].peer);
-    }
-    phx__post_box_open_gates(p);
-    phx__post_box_tell(p);
-}
-
-/* Epochs begin with the low half of the incarnation, so a flow of the new life that has begun already is
- * known by it; any other belongs to the former, however its epoch compares. */
-void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation, uint64_t now)
-{
-    struct phx__post_peer *peer = phx__post_sched_find(p, node);
-
-    p->now = now;
-    if (peer == NULL)
-        return;
-    box_fail(p, peer, 1);
-    peer->in_life = (incarnation & UINT32_MAX) + 1;
-    if (peer->in.epoch >> 32 == (incarnation & UINT32_MAX))
-        return;
-    phx__post_flow_start(&peer->in, 0);
-    phx__post_returns_reset(&peer->back);
-    peer->stuck = 0;
-    peer->gap_from = 0;
-}
-
-/* Others take it for a rebirth, so their halves of our flows start over, and ours have to. */
-void phx__post_box_rise(struct phx__post *p, uint64_t incarnation, uint64_t now)
-{
-    uint32_t i;
-
-    p->limits.epoch_base = incarnation << 32;
-    for (i = 0; i < p->node_capacity; i++)
-        phx__post_box_failed(p, i, now);
-}
-
-void phx__post_box_forget(struct phx__post *p, uint32_t node)
-{
-    struct phx__post_peer *peer = phx__post_sched_find(p, node);
-    uint32_t i;
-
-    phx__post_sched_abandon(p, node);
-    if (peer == NULL)
-        return;
-    phx__post_box_failed(p, node, p->now);
-    box_empty(p, peer, 0, PHX_EFAILED); /* whoever still calls it an owner is wrong */
-    phx__post_box_close_idle(p, peer);
-    phx__post_store_wait_splice(&p->ready_waiters, &peer->waiters);
-    for (i = p->hold.count; i > 0; i--) {
-        struct phx__box *b = p->hold.boxes[i - 1];
-
-        if (b->peer != peer)
-            continue;
-        box_aim(p, b, NULL);
-        b->returned = b->moved = 0;
-        b->back = NULL;
-        if (b->head == NULL) {
-            box_settle_box(p, b);
-        } else {
-            box_hold_box(p, b);
-            p->look_again = 1;
-            phx__post_box_again(p, 0);
-        }
-    }
-    phx__post_sched_free(p, peer);
-}
-
-#undef BOX_AGAIN
-#undef BOX_RETRY_FIRST
-#undef BOX_RETRY_MOST
-#undef BOX_IDLE_MOST
-
-/* ======== src/post/post.c ======== */
-/* post.c - BRAIN: messages end to end: names, credit, retransmission, transit and outcomes. */
-#ifdef PHX_LINES
-#line 1 "src/post/post.c"
-#endif
-
-/* What it promises. Between two nodes that live, every message sent to a name arrives once, and in
- * order per (sender, name), whatever relays and links in between do. Every message with a token
- * ends in one outcome. Whatever is queued here is bounded, and phx__post_send says PHX_EAGAIN
- * before a bound is passed.
- *
- * What it refuses to know: sockets, links, routes, claims, clocks. It asks two questions, who has
- * this name (ops.owner) and which neighbour leads to that node (ops.next), and is told when an
- * answer may have changed.
- *
- *      phx__post_send                                  phx__post_data
- *           |                                            |        | another node's
- *           | box of the name, owner?              ours  |        v
- *           +--- a node ----> flow (flow.c)              |   transit queue of the target
- *           +--- self ------> box, LOCAL                 |        |
- *           '--- nobody ----> box, HELD          owner?  |        |
- *                                      ops.message <--- self      |
- *                             back to its source <--- not self    |
- *                                                                 |
- *      phx__post_sched_pull(nbr): a circle of all flows and transit queues whose next hop is nbr
- *
- * The parts of this room, bottom to top: flow.c (numbers and windows of one flow), returns.c (what of
- * it was turned back), store.c (boxes: what there is for a name), sched.c (what goes out next), box.c
- * (where messages wait and how they end), and this one: what comes in, from the application and from
- * the network, and what a step has to do.
- *
- * Acknowledged means that the receiver's ops.message has returned, or, if the name is not at that
- * node, that the message comes back. Its source alone answers for it: nobody else keeps it, so
- * nobody else's death can lose it. What a receiver cannot take (no memory) it does not acknowledge;
- * it closes the sender's window instead and opens it again when it can.
- *
- * A frame may be a run of messages. They are taken one by one, as if each had come by itself, and the
- * application may send, cancel and let the name go in between. Then the rest goes back, as one return;
- * and if there is no room for that, the frame comes again and the messages that were taken are passed
- * over. A run is acknowledged when all of it was taken.
- *
- * Re-entrance: ops.message, done and writable, and the host's release functions may call
- * phx__post_send and phx__post_box_cancel. So nothing that those may move or free is held across such a
- * call. Release functions run only in phx__post_data, _ack, _run and _free: what is withdrawn
- * elsewhere goes out with its outcome. */
-/* include "post/post.h" */
-
-/* An ack waits for company, but not longer than so many frames (and not beyond a quarter of the window, ours
- * or the one of who waits for it: nobody has more under way than what it takes itself). */
-#define POST_ACK_FRAMES 64u
-/* One gap is reported once in this time, so that a burst behind a hole costs one ack. */
-#define POST_GAP_AGAIN (10 * PHX__MS)
-
-/* ---- Sending */
-
-/* What could never be held need not be told of room there: it waits for an owner only. */
-static struct phx__waiter **post_hold_waiters(struct phx__post *p, size_t size)
-{
-    return size > p->limits.hold_bytes ? &p->name_waiters : &p->hold_waiters;
-}
-
-static int post_find_peer(struct phx__post *p, struct phx__post_way *way, struct phx__post_peer *peer,
-                          struct phx__waiter ***waiters)
-{
-    way->peer = peer;
-    *waiters = &peer->waiters;
-    return phx__post_box_credit(p, peer) ? 0 : PHX_EAGAIN;
-}
-
-/* The box has letters, or has to wait for what is under way. */
-static int post_find_box(struct phx__post *p, size_t size, struct phx__post_way *way,
-                         struct phx__waiter ***waiters)
-{
-    const struct phx__box *b = way->box;
-
-    *waiters = b->state == PHX__BOX_HELD ? post_hold_waiters(p, size) : &way->box->waiters;
-    return phx__post_box_box_accepts(p, b->state, b->peer, size) ? 0 : PHX_EAGAIN;
-}
-
-/* No letters, nothing came back. Does its peer still have the name? If not, 0, and what is under
- * way has to end first; without that the box is gone. */
-static int post_flows(struct phx__post *p, struct phx__post_way *way, uint64_t name)
-{
-    struct phx__box *b = way->box;
-
-    if (b->version == *p->ops.version)
-        return 1;
-    if (p->ops.owner(p->ops.ctx, name) == b->peer->node) {
-        b->version = *p->ops.version;
-        return 1;
-    }
-    if (b->flying > 0) {
-        phx__post_store_move(&p->hold, b, PHX__BOX_GATED, NULL);
-    } else {
-        phx__post_box_close_box(p, b);
-        way->box = NULL;
-    }
-    return 0;
-}
-
-int phx__post_find_way(struct phx__post *p, uint64_t name, size_t size, struct phx__post_way *way,
-                         struct phx__waiter ***waiters)
-{
-    struct phx__post_peer *peer;
-
-    way->box = phx__post_store_find(&p->hold, name);
-    way->peer = NULL;
-    way->owner = PHX__NONE;
-    if (way->box != NULL && way->box->state == PHX__BOX_FLOWING && post_flows(p, way, name))
-        return post_find_peer(p, way, way->box->peer, waiters);
-    if (way->box != NULL)
-        return post_find_box(p, size, way, waiters);
-    way->owner = p->ops.owner(p->ops.ctx, name);
-    if (way->owner == PHX__NONE) {
-        *waiters = post_hold_waiters(p, size);
-        return phx__post_box_box_accepts(p, PHX__BOX_HELD, NULL, size) ? 0 : PHX_EAGAIN;
-    }
-    if (way->owner == PHX__SELF) { /* the next run delivers what is there, and tells then */
-        *waiters = &p->ready_waiters;
-        return phx__post_box_box_accepts(p, PHX__BOX_LOCAL, NULL, size) ? 0 : PHX_EAGAIN;
-    }
-    peer = phx__post_sched_open(p, way->owner);
-    return peer == NULL ? PHX_ENOMEM : post_find_peer(p, way, peer, waiters);
-}
-
-int phx__post_go(struct phx__post *p, struct phx__post_way *way, struct phx__message *m)
-{
-    int err;
-
-    if (way->peer != NULL && way->box == NULL)
-        way->box = phx__post_box_open(p, m->to, way->peer);
-    if (way->peer != NULL)
-        err = way->box == NULL ? PHX_ENOMEM : phx__post_box_put(p, way->box, m);
-    else
-        err = phx__post_box_keep(p, way->box, m, way->owner);
-    p->pending_count += err == 0;
-    return err;
-}
-
-static int post_measure(const struct phx__post *p, const struct phx_outgoing *m, size_t *size)
-{
-    int i;
-
-    *size = 0;
-    if (m->iov_count < 0 || (m->iov_count > 0 && m->iov == NULL)
-        || (m->release != NULL && m->iov_count != 1))
-        return PHX_EINVAL;
-    for (i = 0; i < m->iov_count; i++) {
-        if (m->iov[i].iov_len > SIZE_MAX - *size
-            || (m->iov[i].iov_len > 0 && m->iov[i].iov_base == NULL))
-            return PHX_EINVAL;
-        *size += m->iov[i].iov_len;
-    }
-    if (*size > p->limits.max_message)
-        return PHX_ETOOBIG;
-    return phx__mem_has_room_for_mail(p->mem, m->release != NULL ? 0 : *size) ? 0 : PHX_ENOMEM;
-}
-
-/* Hands the message over to its way; an owned one wrapped, which must not call release if it
- * fails. */
-static int post_submit(struct phx__post *p, struct phx__post_way *way, const struct phx_outgoing *m,
-                       struct phx__message *mail)
-{
-    int err;
-
-    if (m->release != NULL) {
-        mail->body = phx__buf_block_wrap(p->mem, m->iov[0].iov_base, m->iov[0].iov_len, m->release,
-                                     m->arg);
-        if (mail->body == NULL)
-            return PHX_ENOMEM;
-        mail->data = mail->body->data;
-    }
-    err = phx__post_box_promise(p, phx__post_box_promises(mail->token, mail->body));
-    if (err == 0) {
-        err = phx__post_go(p, way, mail);
-        if (err != 0)
-            p->promised -= phx__post_box_promises(mail->token, mail->body);
-    }
-    if (mail->body != NULL) {
-        PHX_ASSERT(mail->body->refs == 1 || err == 0);
-        if (err != 0)
-            phx__mem_put(p->mem, mail->body, sizeof *mail->body);
-        else
-            phx__buf_block_drop(mail->body);
-    }
-    return err;
-}
-
-static void post_wrap(struct phx__message *mail, const struct phx_outgoing *m, size_t size,
-                      uint64_t now)
-{
-    mail->to = m->to;
-    mail->from = m->from;
-    mail->tag = m->tag;
-    mail->token = m->token;
-    mail->limit = PHX__NEVER;
-    if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - now)
-        mail->limit = now + m->time_limit_us;
-    mail->box = NULL;
-    mail->cast = NULL;
-    mail->met = 0;
-    mail->run = 0;
-    mail->rest = 0;
-    mail->rest_size = 0;
-    mail->size = size;
-    mail->body = NULL;
-    mail->data = NULL;
-    mail->iov = m->iov;
-    mail->iov_count = m->iov_count;
-}
-
-/* The usual case of a stream: what was sent last went to this name, too, its owner is the same, and the last
- * frame to it takes one more. Nothing is asked here that the long way would not ask; what it asks besides
- * is known, and no memory is needed. 1, or 0: take the long way. */
-static int post_join(struct phx__post *p, const struct phx_outgoing *m)
-{
-    struct phx__box *b = p->hold.recent;
-    size_t size;
-    uint8_t *to;
-
-    if (b == NULL || b->name != m->to || b->peer == NULL || b->peer->out.open_box != b
-        || b->state != PHX__BOX_FLOWING || b->version != *p->ops.version || m->token != 0
-        || m->time_limit_us != 0 || m->release != NULL || m->iov_count != 1 || m->iov == NULL)
-        return 0;
-    size = m->iov->iov_len;
-    if (size > p->limits.max_message || (size > 0 && m->iov->iov_base == NULL)
-        || !phx__post_box_credit(p, b->peer))
-        return 0;
-    to = phx__post_flow_room(&b->peer->out, b, m->from, m->tag, size);
-    if (to == NULL)
-        return 0;
-    if (size > 0)
-        memcpy(to, m->iov->iov_base, size);
-    p->pending_count++;
-    p->pending_bytes += size;
-    p->messages_out++;
-    return 1;
-}
-
-static int post_go_long(struct phx__post *p, const struct phx_outgoing *m, struct phx__message *mail)
-{
-    struct phx__waiter **waiters = NULL;
-    struct phx__post_way way;
-    int err = phx__post_find_way(p, m->to, mail->size, &way, &waiters);
-
-    if (err == PHX_EAGAIN && phx__post_store_wait(&p->hold, waiters, m->to) != 0)
-        err = PHX_ENOMEM; /* "later" would be a promise to tell when */
-    return err != 0 ? err : post_submit(p, &way, m, mail);
-}
-
-int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t now)
-{
-    struct phx__message mail;
-    size_t size;
-    int err;
-
-    p->now = now;
-    if (post_join(p, m))
-        return 0;
-    err = post_measure(p, m, &size);
-    if (err != 0)
-        return err;
-    post_wrap(&mail, m, size, now);
-    err = post_go_long(p, m, &mail);
-    if (err == 0) {
-        p->pending_bytes += size;
-        p->messages_out++;
-    }
-    return err;
-}
-
-/* ---- Receiving */
-
-/* What all messages of one frame have in common. */
-static void post_address(const struct phx__post *p, const struct phx__message *m, uint32_t source,
-                         struct phx_message *out)
-{
-    out->to = m->to;
-    out->from = m->from;
-    out->source = p->ids->at[source];
-}
-
-/* To the application. */
-static void post_deliver(struct phx__post *p, const struct phx__message *m, struct phx_message *out)
-{
-    out->tag = m->tag;
-    out->data = m->size > 0 ? m->data : NULL;
-    out->size = m->size;
-    p->messages_in++;
-    p->ops.message(p->ops.ctx, out);
-}
-
-/* Why messages to this name must go back; 0: they need not. */
-static int post_refusal(struct phx__post *p, const struct phx__post_peer *peer, uint64_t name)
-{
-    if (p->ops.owner(p->ops.ctx, name) != PHX__SELF)
-        return (int)PHX__RETURN_MOVED;
-    return phx__post_returns_refuses(&peer->back, name) ? (int)PHX__RETURN_AGAIN : 0;
-}
-
-static int post_is_large(const struct phx__post *p, uint64_t size)
-{
-    return size > p->limits.max_message ? (int)PHX__RETURN_LARGE : 0;
-}
-
-/* The message at that place of the frame, and all that follows it. 0: not now. */
-static int post_return(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
-                       uint64_t name, uint32_t place, int reason)
-{
-    struct phx__return t;
-
-    t.number = d->number;
-    t.place = (uint16_t)place;
-    t.reason = reason;
-    if (phx__post_returns_add(&peer->back, name, &t) != 0)
-        return 0;
-    phx__post_sched_owe(p, peer, 1);
-    return 1;
-}
-
-/* 0: not taken. */
-static int post_turn_back(struct phx__post *p, struct phx__post_peer *peer,
-                          const struct phx__data *d, uint64_t name, int flags, int reason)
-{
-    if (!post_return(p, peer, d, name, 0, reason))
-        return 0;
-    phx__post_flow_turn_back(&peer->in, flags);
-    return 1;
-}
-
-/* A frame of whole messages: one, or a run. Whatever the application does inside its callback counts for
- * those that follow, as if each had come by itself; so the name is asked for again when names have
- * changed. If one of them can neither be delivered nor go back now, the frame comes again, and
- * what was done of it is not done twice. One of a run that is too large is dropped: nobody asks what becomes
- * of it, and a run may have more of them than there is room for returns, which it could not wait for, because
- * no ack may tell of a return of a frame that was not taken. */
-static int post_take_whole(struct phx__post *p, struct phx__post_peer *peer,
-                           const struct phx__data *d, int flags)
-{
-    struct phx__flow_in *in = &peer->in;
-    struct phx_message out;
-    struct phx__message m;
-    uint64_t version = 0;
-    uint32_t place = 0;
-    int known = 0, reason = 0, why;
-
-    phx__post_flow_take_whole(in, d, flags, &m);
-    post_address(p, &m, peer->node, &out);
-    do {
-        if (place++ < in->done)
-            continue;
-        if (!known || version != *p->ops.version) {
-            version = *p->ops.version;
-            reason = post_refusal(p, peer, m.to);
-            known = 1;
-        }
-        why = reason != 0 || d->more > 0 ? reason : post_is_large(p, m.size);
-        if (why != 0 && !post_return(p, peer, d, m.to, place - 1, why))
-            return 0;
-        if (why != 0)
-            break; /* and all the rest */
-        if (post_is_large(p, m.size))
-            p->dropped++;
-        else
-            post_deliver(p, &m, &out);
-        in->done = place;
-    } while (phx__post_flow_mail_next(&m));
-    phx__post_flow_took(in);
-    return 1;
-}
-
-/* The frame that was to come next. 0: it was not taken. */
-static int post_take(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
-                     int flags)
-{
-    const int whole = (int)(PHX__DATA_FIRST | PHX__DATA_LAST);
-    struct phx_message out;
-    struct phx__message m;
-    int reason;
-
-    if ((flags & (int)PHX__DATA_FIRST) != 0) {
-        phx__post_returns_seen(&peer->back, d->seen);
-        if ((flags & whole) == whole)
-            return post_take_whole(p, peer, d, flags);
-        reason = post_refusal(p, peer, d->to);
-        if (reason == 0)
-            reason = post_is_large(p, d->total);
-        if (reason != 0)
-            return post_turn_back(p, peer, d, d->to, flags, reason);
-        if (!phx__post_recv_open(p, peer, d))
-            return 0;
-    }
-    switch (phx__post_flow_take(&peer->in, p->mem, d, flags, &m)) {
-    case PHX__FLOW_MORE:
-        return 1;
-    case PHX__FLOW_SKIPPED:
-        p->dropped++;
-        return 1;
-    case PHX__FLOW_CUT:
-        return post_turn_back(p, peer, d, m.to, flags, (int)PHX__RETURN_AGAIN);
-    case PHX__FLOW_WHOLE:
-        /* The name may have gone since its first fragment. */
-        if (p->ops.owner(p->ops.ctx, m.to) != PHX__SELF)
-            return post_turn_back(p, peer, d, m.to, flags, (int)PHX__RETURN_MOVED);
-        post_address(p, &m, peer->node, &out);
-        p->unseen = 0;
-        post_deliver(p, &m, &out);
-        if (!p->unseen)
-            phx__post_recv_shown(&peer->in);
-        phx__post_flow_took(&peer->in);
-        return 1;
-    default:
-        return 0;
-    }
-}
-
-static void post_gap(struct phx__post *p, struct phx__post_peer *peer)
-{
-    p->dropped++;
-    /* What follows a message that could not be taken is no news. */
-    if (peer->stuck || (peer->gap_next == peer->in.next && p->now < peer->gap_from))
-        return;
-    peer->gap = 1;
-    peer->gap_next = peer->in.next;
-    peer->gap_from = p->now + POST_GAP_AGAIN;
-    phx__post_sched_owe(p, peer, 1);
-}
-
-static int post_is_ack_due(const struct phx__post *p, const struct phx__post_peer *peer)
-{
-    size_t window = peer->out.window < p->limits.window ? peer->out.window : p->limits.window;
-
-    return peer->stuck || peer->ack_bytes >= window / 4 || peer->ack_frames >= POST_ACK_FRAMES;
-}
-
-static void post_arrived(struct phx__post *p, struct phx__post_peer *peer,
-                         const struct phx__data *d, int flags)
-{
-    if (d->epoch < peer->in.epoch
-        || (peer->in_life != 0 && (d->epoch >> 32) + 1 != peer->in_life)) {
-        p->duplicates++; /* of a flow that was given up, or of another life: a relay kept it */
-        return;
-    }
-    if (d->epoch > peer->in.epoch) {
-        phx__post_flow_start(&peer->in, d->epoch);
-        phx__post_returns_reset(&peer->back);
-        peer->stuck = 0;
-        peer->gap_from = 0;
-    }
-    if (d->number < peer->in.next) {
-        p->duplicates++;
-        phx__post_sched_owe(p, peer, 1); /* our ack may have been lost */
-    } else if (d->number > peer->in.next) {
-        post_gap(p, peer);
-    } else if (post_take(p, peer, d, flags)) {
-        peer->ack_bytes += d->size;
-        peer->ack_frames++;
-        peer->hurry |= (flags & (int)PHX__DATA_SOON) != 0;
-        phx__post_sched_owe(p, peer, post_is_ack_due(p, peer));
-        peer->stuck = 0;
-        peer->gap = 0;
-    } else {
-        p->dropped++;
-        if (!peer->stuck)
-            phx__post_sched_owe(p, peer, 1); /* and thereby close its window */
-        peer->stuck = 1;
-    }
-}
-
-void phx__post_fragment(struct phx__post *p, const struct phx__data *d, int flags)
-{
-    struct phx__post_peer *peer;
-    uint32_t node = p->last_source;
-
-    if (node >= p->ids->size || !p->ids->used[node]
-        || !phx__id_equal(&p->ids->at[node], &d->source))
-        node = phx__id_find(p->ids, &d->source);
-    peer = node == PHX__NONE || node == PHX__SELF ? NULL : phx__post_sched_open(p, node);
-    if (peer == NULL) {
-        p->dropped++; /* nobody an ack could be sent to, or no memory: it comes again */
-        return;
-    }
-    p->last_source = node;
-    post_arrived(p, peer, d, flags);
-}
-
-int phx__post_data(struct phx__post *p, uint32_t nbr, const uint8_t *frame, size_t frame_size,
-                   const struct phx__frame *f, uint64_t now)
+void phx__post_recv_placed(struct phx__post *p, const uint8_t *head, size_t size, const uint8_t *payload,
+                           uint64_t now)
 {
     struct phx__data d;
+    size_t whole;
+    int flags;
 
-    (void)nbr; /* it may even be the next hop, for a moment; the hop byte bounds that */
     p->now = now;
-    /* Also what is only passing: or the next node would blame its link with us for it. */
-    if (frame_size < PHX__DATA_HEAD || phx__wire_get_data(f, &d) != 0)
-        return PHX_EPROTO;
-    if (memcmp(frame + PHX__DATA_TARGET, &p->ids->at[PHX__SELF], sizeof(struct phx_id)) != 0) {
-        p->dropped += phx__post_sched_transit(p, frame, frame_size, f) != 0;
-        return 0;
+    if (payload == NULL || phx__wire_data_front(head, size, &d, &flags, &whole) == 0) {
+        p->counters.duplicates++;
+        return;
     }
-    phx__post_fragment(p, &d, f->flags);
-    return 0;
+    d.payload = payload;
+    recv_fragment(p, &d, flags);
 }
 
-/* ---- Acks that arrive */
+/* ---- Acks */
 
-/* The returns that an ack brings, as they are met. */
+/* The returns of an ack, and the next of them. */
 struct post_returns {
     const struct phx__ack *ack;
     uint32_t at;
 };
 
-/* Why something of the lowest record came back, and where it begins; 0: nothing did. Returns that name none
- * of our messages, or one of a run that would be too large, were never sent by an honest target; they count,
- * so that the rest is in step. */
-static int post_came_back(struct post_returns *in, struct phx__flow_out *o, uint32_t *place)
+/* Why something of the lowest record came back, and from which message on; 0: nothing did. Returns that name
+ * none of our messages, or a too large one of a run, come from a dishonest target; they are counted, so that
+ * the others are numbered right. */
+static int recv_came_back(struct post_returns *in, struct phx__flow_out *o, uint32_t *place)
 {
     const uint32_t rest = phx__post_flow_rest(phx__post_flow_at(o, 0));
     struct phx__return t;
@@ -19435,51 +19587,50 @@ static int post_came_back(struct post_returns *in, struct phx__flow_out *o, uint
     return 0;
 }
 
-static void post_end(struct phx__post *p, struct phx__flow_record *r, int back)
+static void recv_end(struct phx__post *p, struct phx__flow_record *r, int back)
 {
     if (r->body != NULL && r->body->release != NULL && back == 0)
-        p->promised--; /* it goes right here, unless a link still holds it */
+        p->outcomes.promised--; /* it is released here, unless a link still holds it */
     phx__post_box_outcome(p, r->token, back == 0 ? PHX_OK : PHX_ETOOBIG, back == 0 ? NULL : r->body,
                       r->cast, r->box->name);
-    p->pending_count -= 1 + phx__post_flow_rest(r);
+    p->pending.count -= 1 + phx__post_flow_rest(r);
     if (back == 0)
         r->box->retry_us = 0;
     phx__post_box_landed(p, r->box);
 }
 
-/* The lowest record's message must go again; of a run those from this place on, and the others have
- * arrived. 0 or PHX_ENOMEM. */
-static int post_again(struct phx__post *p, struct phx__flow_out *o, uint32_t place, int reason)
+/* Queues the lowest record's message again; of a run those from this place on: the others have arrived. 0 or
+ * PHX_ENOMEM. */
+static int recv_again(struct phx__post *p, struct phx__flow_out *o, uint32_t place, int reason)
 {
     struct phx__message m;
     uint32_t i;
 
-    phx__post_flow_mail(o, 0, &m);
+    phx__post_flow_message(o, 0, &m);
     for (i = 0; i < place; i++)
-        (void)phx__post_flow_mail_next(&m);
+        (void)phx__post_flow_message_next(&m);
     if (phx__post_box_take_back(p, &m, reason) != 0)
         return PHX_ENOMEM;
     if (place > 0)
-        m.box->retry_us = 0; /* its owner is one */
-    p->pending_bytes += phx__post_flow_mail_bytes(&m);
-    p->pending_count -= place;
+        m.box->retry_us = 0; /* so its owner holds the name */
+    p->pending.bytes += phx__post_flow_message_bytes(&m);
+    p->pending.count -= place;
     return 0;
 }
 
-/* The lowest record was taken: what it carries has arrived, or comes back. 0, or PHX_ENOMEM and nothing
+/* The lowest record was taken: its messages have arrived, or come back. 0, or PHX_ENOMEM and nothing
  * changed. */
-static int post_acked(struct phx__post *p, struct phx__flow_out *o, struct post_returns *in,
-                      size_t *bytes)
+static int recv_acked(struct phx__post *p, struct phx__flow_out *o, struct post_returns *in, size_t *bytes)
 {
     struct phx__flow_record r = *phx__post_flow_at(o, 0);
     int first = (r.flags & PHX__DATA_FIRST) != 0, last = (r.flags & PHX__DATA_LAST) != 0;
     uint32_t place = 0;
-    int here = in->ack->return_count == 0 ? 0 : post_came_back(in, o, &place);
+    int here = in->ack->return_count == 0 ? 0 : recv_came_back(in, o, &place);
     int back = here != 0 || first ? here : o->front_back;
     int again = last && back != 0 && back != (int)PHX__RETURN_LARGE && r.limit != 0;
 
     if (again) {
-        if (post_again(p, o, place, back) != 0)
+        if (recv_again(p, o, place, back) != 0)
             return PHX_ENOMEM;
     } else if (here != 0 && here != (int)PHX__RETURN_LARGE) {
         phx__post_box_gate(p, r.box, here);
@@ -19492,30 +19643,29 @@ static int post_acked(struct phx__post *p, struct phx__flow_out *o, struct post_
     if (!last && here != 0)
         o->front_back = here;
     *bytes += phx__post_flow_frame_size(&r);
-    p->pending_bytes -= phx__post_flow_payload(&r);
+    p->pending.bytes -= phx__post_flow_payload(&r);
     if (again)
         phx__post_box_landed(p, r.box);
     else if (last)
-        post_end(p, &r, back);
+        recv_end(p, &r, back);
     phx__buf_block_drop(r.head);
     phx__buf_block_drop(r.body);
     return 0;
 }
 
-/* What an ack says of the other direction. */
-static void post_confirmed(struct phx__post *p, struct phx__post_peer *peer,
-                           const struct phx__ack *a)
+/* What an ack says about the other direction. */
+static void recv_confirmed(struct phx__post *p, struct phx__post_peer *peer, const struct phx__ack *a)
 {
     if (a->seen == 0 || a->seen_epoch != peer->in.epoch)
         return;
-    phx__post_returns_confirm(&peer->back, a->seen);
-    if (peer->stuck) {
-        peer->gap = 1;
+    phx__post_returns_confirm(&peer->returns, a->seen);
+    if (peer->ack.stuck) {
+        peer->ack.gap = 1;
         phx__post_sched_owe(p, peer, 1);
     }
 }
 
-void phx__post_ack(struct phx__post *p, const struct phx__ack *a, int gap, uint64_t now)
+void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap, uint64_t now)
 {
     uint32_t node = phx__id_find(p->ids, &a->source);
     struct phx__post_peer *peer = node == PHX__NONE ? NULL : phx__post_sched_find(p, node);
@@ -19527,7 +19677,7 @@ void phx__post_ack(struct phx__post *p, const struct phx__ack *a, int gap, uint6
     p->now = now;
     if (peer == NULL)
         return;
-    post_confirmed(p, peer, a);
+    recv_confirmed(p, peer, a);
     o = &peer->out;
     if (a->epoch != o->epoch || a->next > o->left || a->next < o->base
         || (a->return_count > 0 && a->return_base > o->seen))
@@ -19536,119 +19686,220 @@ void phx__post_ack(struct phx__post *p, const struct phx__ack *a, int gap, uint6
     in.ack = a;
     in.at = a->return_count > 0 ? o->seen - a->return_base : 0;
     while (o->base < a->next && o->count > 0 && err == 0)
-        err = post_acked(p, o, &in, &bytes); /* without memory the rest is asked for again */
+        err = recv_acked(p, o, &in, &bytes); /* without memory the rest is asked for again */
     if (a->return_count > 0) {
-        peer->confirm = 1;
+        peer->ack.confirm = 1;
         phx__post_sched_owe(p, peer, 1);
     }
     phx__post_flow_progress(o, o->base, bytes, now);
     if (gap && a->next == o->base && o->sent > o->base && now >= o->rewind_from)
         phx__post_flow_lost(o, now);
     phx__post_box_open_gates(p);
-    phx__post_sched_ready(p, peer);
+    phx__post_sched_list(p, &peer->own);
     phx__post_box_check_room(p, peer);
     if (o->count == 0)
         phx__post_sched_rest(p, peer);
 }
 
-/* ---- What is due */
+/* ======== src/post/post.c ======== */
+/* post.c - BRAIN: messages end to end: names, credit, retransmission, transit and outcomes. */
+#ifdef PHX_LINES
+#line 1 "src/post/post.c"
+#endif
 
-/* The first message of a letter that is a run. */
-static void post_run_one(struct phx__post *p, struct phx__box *b)
+/* Between two nodes that live, every message sent to a name arrives once, and in order per (sender, name),
+ * whatever relays and links in between do. Every message with a token ends in one outcome. Whatever is
+ * queued here is bounded, and phx__post_send returns PHX_EAGAIN before a bound is passed. This room knows no
+ * sockets, links, routes, claims or clocks. It asks two questions, who owns this name (ops.owner) and which
+ * neighbour leads to that node (ops.next), and is told when an answer may have changed. phx__post_send
+ * phx__post_recv_data | | | another node's | mailbox of the name, owner? ours | v +--- a node ----> flow
+ * (flow.c) | transit queue of the target (sched.c) +--- self ------> box, LOCAL | | '--- nobody ----> box,
+ * HELD owner? | | ops.message <--- self | back to its source <--- not self | | phx__post_sched_pull(nbr): a
+ * circle of all flows and transit queues whose next hop is nbr The files, bottom to top: returns.c (what the
+ * target of a flow returned), flow.c (numbers and windows of one flow), store.c (what is queued for a name),
+ * sched.c (what is emitted next), box.c (where messages wait and how they end), multicast.c (one message to
+ * many), recv.c (what arrives), and this one: what the application sends, and what a step does. Acknowledged
+ * means that the receiver's ops.message has returned, or, if the name is not at that node, that the message
+ * comes back. Its source alone answers for it: nobody else keeps it, so nobody else's failure can lose it.
+ * What a receiver cannot take (no memory) it does not acknowledge; it closes the sender's window instead and
+ * opens it again when it can. Re-entrance: ops.message, done and writable, and the host's release functions
+ * may call phx__post_send and phx__post_box_cancel. So nothing that those may move or free is kept across
+ * such a call. Release functions run only in phx__post_recv_data, _recv_ack, _run and _free: what is
+ * withdrawn elsewhere is released with its outcome. */
+/* include "post/post.h" */
+
+/* ---- Sending */
+
+static int post_measure(const struct phx__post *p, const struct phx_outgoing *m, size_t *size)
 {
-    struct phx_message out;
-    struct phx__message m;
+    int i;
 
-    phx__post_store_peel(&p->hold, b, &m);
-    phx__ring_add(&p->local, &b->link); /* names take turns */
-    p->pending_bytes -= m.size;
-    p->pending_count--;
-    post_address(p, &m, PHX__SELF, &out);
-    post_deliver(p, &m, &out);
-    phx__buf_block_drop(m.body);
+    *size = 0;
+    if (m->iov_count < 0 || (m->iov_count > 0 && m->iov == NULL) || (m->release != NULL && m->iov_count != 1))
+        return PHX_EINVAL;
+    for (i = 0; i < m->iov_count; i++) {
+        if (m->iov[i].iov_len > SIZE_MAX - *size || (m->iov[i].iov_len > 0 && m->iov[i].iov_base == NULL))
+            return PHX_EINVAL;
+        *size += m->iov[i].iov_len;
+    }
+    if (*size > p->limits.max_message)
+        return PHX_ETOOBIG;
+    return phx__mem_has_room_for_mail(p->mem, m->release != NULL ? 0 : *size) ? 0 : PHX_ENOMEM;
 }
+
+/* Submits the message; an owned one wrapped, whose release must not be called on failure. */
+static int post_submit(struct phx__post *p, struct phx__post_way *way, const struct phx_outgoing *m,
+                       struct phx__message *message)
+{
+    int err;
+
+    if (m->release != NULL) {
+        message->body = phx__buf_block_wrap(p->mem, m->iov[0].iov_base, m->iov[0].iov_len, m->release,
+                                     m->arg);
+        if (message->body == NULL)
+            return PHX_ENOMEM;
+        message->data = message->body->data;
+    }
+    err = phx__post_box_promise(p, phx__post_box_promises(message->token, message->body));
+    if (err == 0) {
+        err = phx__post_box_submit(p, way, message);
+        if (err != 0)
+            p->outcomes.promised -= phx__post_box_promises(message->token, message->body);
+    }
+    if (message->body != NULL) {
+        PHX_ASSERT(message->body->refs == 1 || err == 0);
+        if (err != 0)
+            phx__mem_put(p->mem, message->body, sizeof *message->body);
+        else
+            phx__buf_block_drop(message->body);
+    }
+    return err;
+}
+
+/* The usual case of a stream: the message before went to the same name, its owner is the same, and the last
+ * frame has room for one more. No memory is needed. 1, or 0: take the long way. */
+static int post_join(struct phx__post *p, const struct phx_outgoing *m)
+{
+    struct phx__box *b = p->store.recent;
+    size_t size;
+    uint8_t *to;
+
+    if (b == NULL || b->name != m->to || b->peer == NULL || b->peer->out.open.box != b
+        || b->state != PHX__BOX_FLOWING || b->version != *p->ops.version || m->token != 0
+        || m->time_limit_us != 0 || m->release != NULL || m->iov_count != 1 || m->iov == NULL)
+        return 0;
+    size = m->iov->iov_len;
+    if (size > p->limits.max_message || (size > 0 && m->iov->iov_base == NULL)
+        || !phx__post_box_credit(p, b->peer))
+        return 0;
+    to = phx__post_flow_room(&b->peer->out, b, m->from, m->tag, size);
+    if (to == NULL)
+        return 0;
+    if (size > 0)
+        memcpy(to, m->iov->iov_base, size);
+    p->pending.count++;
+    p->pending.bytes += size;
+    p->counters.messages_out++;
+    return 1;
+}
+
+int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t now)
+{
+    struct phx__waiter **waiters = NULL;
+    struct phx__message message;
+    struct phx__post_way way;
+    int err;
+
+    p->now = now;
+    if (post_join(p, m))
+        return 0;
+    memset(&message, 0, sizeof message);
+    err = post_measure(p, m, &message.size);
+    if (err != 0)
+        return err;
+    message.to = m->to;
+    message.from = m->from;
+    message.tag = m->tag;
+    message.token = m->token;
+    message.limit = PHX__NEVER;
+    if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - now)
+        message.limit = now + m->time_limit_us;
+    message.iov = m->iov;
+    message.iov_count = m->iov_count;
+    err = phx__post_box_find_way(p, m->to, message.size, &way, &waiters);
+    if (err == PHX_EAGAIN && phx__post_store_wait(&p->store, waiters, m->to) != 0)
+        err = PHX_ENOMEM; /* PHX_EAGAIN promises to tell when */
+    if (err == 0)
+        err = post_submit(p, &way, m, &message);
+    if (err == 0) {
+        p->pending.bytes += message.size;
+        p->counters.messages_out++;
+    }
+    return err;
+}
+
+/* ---- What is due */
 
 /* Delivers what this node sent to itself, as much as there was at the beginning. */
 static void post_run_local(struct phx__post *p)
 {
-    uint32_t budget = p->hold.letters;
+    uint32_t budget = p->store.queued;
     struct phx_message out;
+    struct phx__message m;
 
-    while (budget-- > 0 && !phx__ring_is_empty(&p->local)) {
-        struct phx__box *b = (struct phx__box *)(void *)p->local.next;
-        struct phx__queued *l;
+    while (budget-- > 0 && !phx__ring_is_empty(&p->boxes.local)) {
+        struct phx__box *b = (struct phx__box *)(void *)p->boxes.local.next;
 
         if (p->ops.owner(p->ops.ctx, b->name) != PHX__SELF) {
-            phx__post_box_route_box(p, b);
+            phx__post_box_route(p, b);
             continue;
         }
-        if (b->head->mail.run != 0) {
-            post_run_one(p, b);
-            continue;
-        }
-        l = phx__post_store_take(&p->hold, b, NULL);
+        phx__post_store_take_message(&p->store, b, &m);
         if (b->head == NULL)
-            phx__post_box_close_box(p, b);
+            phx__post_box_remove(p, b);
         else
-            phx__ring_add(&p->local, &b->link); /* names take turns */
-        p->pending_bytes -= l->mail.size;
-        p->pending_count--;
-        phx__post_box_outcome(p, l->mail.token, PHX_OK, l->mail.body, l->mail.cast, l->mail.to);
-        post_address(p, &l->mail, PHX__SELF, &out);
-        post_deliver(p, &l->mail, &out);
-        phx__post_store_letter_drop(&p->hold, l);
+            phx__ring_add(&p->boxes.local, &b->link); /* names take turns */
+        p->pending.bytes -= m.size;
+        p->pending.count--;
+        phx__post_box_outcome(p, m.token, PHX_OK, m.body, m.cast, m.to);
+        phx__post_recv_address(p, &m, PHX__SELF, &out);
+        phx__post_recv_deliver(p, &m, &out);
+        phx__buf_block_drop(m.body);
     }
-}
-
-static void post_run_rooms(struct phx__post *p)
-{
-    while (!phx__ring_is_empty(&p->rooms)) {
-        struct phx__post_peer *peer = PHX__PEER_OF(p->rooms.next, room_link);
-
-        phx__ring_del(&peer->room_link);
-        while (phx__post_box_accepts(p, peer) && !phx__ring_is_empty(&peer->boxes)) {
-            phx__post_box_route_box(p, (struct phx__box *)(void *)peer->boxes.next);
-            if (p->look_again)
-                break;
-        }
-        if (phx__post_box_credit(p, peer))
-            phx__post_store_wait_splice(&p->ready_waiters, &peer->waiters);
-    }
-    if (p->hold.held_bytes == 0 || p->hold.held_bytes < p->limits.hold_bytes / 2)
-        phx__post_store_wait_splice(&p->ready_waiters, &p->hold_waiters);
 }
 
 static void post_run_waiters(struct phx__post *p)
 {
-    struct phx__waiter *batch = p->ready_waiters;
+    struct phx__waiter *batch = p->waiting.ready;
     uint64_t name;
 
-    p->ready_waiters = NULL;
-    while (phx__post_store_wait_pop(&p->hold, &batch, &name))
+    p->waiting.ready = NULL;
+    while (phx__post_store_wait_pop(&p->store, &batch, &name))
         p->ops.writable(p->ops.ctx, name);
 }
 
 int phx__post_ready(const struct phx__post *p)
 {
-    return p->outcome_count > 0 || p->abandoned != NULL || p->ready_waiters != NULL
-        || !phx__ring_is_empty(&p->local) || !phx__ring_is_empty(&p->rooms) || !phx__ring_is_empty(&p->acks);
+    return p->outcomes.count > 0 || p->recv.abandoned != NULL || p->waiting.ready != NULL
+           || !phx__ring_is_empty(&p->boxes.local) || !phx__ring_is_empty(&p->rooms)
+           || !phx__ring_is_empty(&p->acks);
 }
 
 int phx__post_run(struct phx__post *p, uint64_t now)
 {
     p->now = now;
-    if (!phx__post_ready(p) && !p->look_again && p->stray == NULL && p->hold_waiters == NULL)
+    if (!phx__post_ready(p) && !p->boxes.look_again && p->stray == NULL && p->waiting.room == NULL)
         return 0;
-    if (p->look_again)
+    if (p->boxes.look_again)
         phx__post_box_names(p, now);
     phx__post_sched_retry(p);
     post_run_local(p);
-    post_run_rooms(p);
+    phx__post_box_run_rooms(p);
     phx__post_box_tell(p);
     phx__post_recv_tell_abandoned(p);
     post_run_waiters(p);
     while (!phx__ring_is_empty(&p->acks))
-        phx__post_sched_ack(p, PHX__PEER_OF(p->acks.next, ack_link));
+        phx__post_sched_ack(p, PHX__PEER_OF(p->acks.next, ack.link));
     return phx__post_ready(p);
 }
 
@@ -19667,7 +19918,8 @@ void phx__post_due(struct phx__post *p, int kind, uint32_t node, uint64_t now)
     peer = phx__post_sched_find(p, node);
     if (peer == NULL)
         return;
-    phx__post_sched_due(p, peer);
+    if (phx__post_sched_due(p, peer))
+        phx__post_box_close_idle(p, peer);
     if (peer->out.limit_at <= now)
         phx__post_box_expire_flow(p, peer);
     phx__post_sched_arm(p, peer);
@@ -19676,8 +19928,8 @@ void phx__post_due(struct phx__post *p, int kind, uint32_t node, uint64_t now)
 /* ---- Life */
 
 int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *ids,
-                   struct phx__timers *timers,
-                   const struct phx__post_limits *limits, const struct phx__post_ops *ops)
+                   struct phx__timers *timers, const struct phx__post_limits *limits,
+                   const struct phx__post_ops *ops)
 {
     memset(p, 0, sizeof *p);
     p->mem = mem;
@@ -19685,17 +19937,17 @@ int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *i
     p->timers = timers;
     p->ops = *ops;
     p->limits = *limits;
-    p->hold_limit_at = PHX__NEVER;
-    p->last_source = p->hold_timer = p->again_timer = PHX__NONE;
-    phx__post_store_init(&p->hold, mem);
-    phx__ring_init(&p->held);
-    phx__ring_init(&p->idle);
-    phx__ring_init(&p->local);
-    phx__ring_init(&p->refused);
-    phx__ring_init(&p->opened);
+    p->boxes.expire_at = PHX__NEVER;
+    p->recv.last_source = p->boxes.timer = p->again_timer = PHX__NONE;
+    phx__post_store_init(&p->store, mem);
+    phx__ring_init(&p->boxes.held);
+    phx__ring_init(&p->boxes.idle);
+    phx__ring_init(&p->boxes.local);
+    phx__ring_init(&p->boxes.refused);
+    phx__ring_init(&p->boxes.opened);
     phx__ring_init(&p->acks);
     phx__ring_init(&p->rooms);
-    if (phx__timer_new(timers, PHX__TIMER_POST_HOLD, 0, &p->hold_timer) != 0)
+    if (phx__timer_new(timers, PHX__TIMER_POST_HOLD, 0, &p->boxes.timer) != 0)
         return PHX_ENOMEM;
     return phx__timer_new(timers, PHX__TIMER_POST_HOLD, 1, &p->again_timer);
 }
@@ -19706,7 +19958,7 @@ void phx__post_settle(struct phx__post *p, uint64_t now)
 
     p->now = now;
     for (i = 0; i < p->node_capacity; i++)
-        if (p->nodes[i].peer != NULL && p->nodes[i].peer->owed)
+        if (p->nodes[i].peer != NULL && p->nodes[i].peer->ack.owed)
             phx__post_sched_ack(p, p->nodes[i].peer);
 }
 
@@ -19715,359 +19967,546 @@ void phx__post_free(struct phx__post *p)
     uint64_t name;
     uint32_t i;
 
-    if (p->hold.mem == NULL)
+    if (p->store.mem == NULL)
         return; /* never begun */
-    for (i = 0; i < p->hold.count; i++) {
-        struct phx__box *b = p->hold.boxes[i];
+    for (i = 0; i < p->store.count; i++) {
+        struct phx__box *b = p->store.boxes[i];
 
-        phx__post_store_wait_splice(&p->ready_waiters, &b->waiters);
-        phx__post_store_move(&p->hold, b, PHX__BOX_HELD, &p->held);
+        phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
+        phx__post_store_move(&p->store, b, PHX__BOX_HELD, &p->boxes.held);
         b->flying = 0;
     }
-    phx__post_store_wait_splice(&p->ready_waiters, &p->hold_waiters);
-    phx__post_store_wait_splice(&p->ready_waiters, &p->name_waiters);
-    phx__post_store_drop_boxes(&p->hold);
+    phx__post_store_wait_splice(&p->waiting.ready, &p->waiting.room);
+    phx__post_store_wait_splice(&p->waiting.ready, &p->waiting.owner);
+    phx__post_store_drop_boxes(&p->store);
     for (i = 0; i < p->node_capacity; i++) {
         if (p->nodes[i].peer != NULL) {
-            phx__post_store_wait_splice(&p->ready_waiters, &p->nodes[i].peer->waiters);
+            phx__post_store_wait_splice(&p->waiting.ready, &p->nodes[i].peer->waiters);
             phx__post_sched_free(p, p->nodes[i].peer);
         }
     }
-    while (phx__post_store_wait_pop(&p->hold, &p->ready_waiters, &name))
+    while (phx__post_store_wait_pop(&p->store, &p->waiting.ready, &name))
         continue;
     phx__post_recv_tell_abandoned(p);
-    for (i = p->outcome_first; i < p->outcome_first + p->outcome_count; i++)
-        phx__buf_block_drop(p->outcomes[i].body);
-    phx__post_multicast_free(p);
-    phx__mem_put(p->mem, p->outcomes, p->outcome_capacity * sizeof *p->outcomes);
+    for (i = p->outcomes.first; i < p->outcomes.first + p->outcomes.count; i++)
+        phx__buf_block_drop(p->outcomes.list[i].body);
+    phx__mem_put(p->mem, p->outcomes.list, p->outcomes.capacity * sizeof *p->outcomes.list);
     phx__mem_put(p->mem, p->nodes, p->node_capacity * sizeof *p->nodes);
     phx__mem_put(p->mem, p->windows, p->window_capacity * sizeof *p->windows);
-    phx__post_store_free(&p->hold);
-    if (p->hold_timer != PHX__NONE)
-        phx__timer_drop(p->timers, p->hold_timer);
+    phx__post_store_free(&p->store);
+    if (p->boxes.timer != PHX__NONE)
+        phx__timer_drop(p->timers, p->boxes.timer);
     if (p->again_timer != PHX__NONE)
         phx__timer_drop(p->timers, p->again_timer);
     memset(p, 0, sizeof *p);
 }
 
-#undef POST_ACK_FRAMES
-#undef POST_GAP_AGAIN
-
-/* ======== src/post/recv.c ======== */
-/* recv.c - part of post: where large messages are put together, also in buffers of the host's. */
+/* ======== src/node/base.c ======== */
+/* base.c - what all files of the node use: text, log, peers, frames to a neighbour, own addresses. */
 #ifdef PHX_LINES
-#line 1 "src/post/recv.c"
+#line 1 "src/node/base.c"
 #endif
+/* include "node/state.h" */
 
-/* A message of several fragments is put together in one block of its whole size, the *part* of the flow it
- * comes in. It is opened when the first fragment begins to come, which need not have come whole: the links
- * ask for its place (phx__post_recv_place) and read the payload into it. Nothing of a fragment counts before all
- * of it is there; then it goes the way of every other frame (phx__post_fragment) and all that is asked of
- * frames is asked of it, and if its payload stands where it belongs, it is not copied.
- *
- * The part may be the host's memory (on_begin). Each buffer that was begun ends in one of two ways:
- *
- *      begin --> shown to the application (ops.message, with this very buffer)
- *            '-> abandoned: the flow dropped it, for whatever reason
- *
- * There are many such reasons (a new epoch, a peer that failed, a name that moved, a sender that cannot
- * count), and one place where all of them meet: the flow retires the part, and thereby calls its release
- * function. There the host may not be called, since what drops parts is in the midst of something; so it is
- * put into a list, which the next phx__post_run tells. The list needs no memory: what it links was made
- * with the part. */
-/* include "post/post.h" */
+#include <stdarg.h>
 
-struct phx__begun {
-    struct phx__begun *next;
-    struct phx__post *post;
-    void *buffer;
-    size_t size;
-    int shown;
-};
+/* ---- Text ------------------------------------------------------------------------------------ */
 
-/* ---- Buffers of the host's */
-
-static void recv_released(const void *data, size_t size, void *arg)
+void phx__node_text_begin(struct phx__text *t, char *out, size_t capacity)
 {
-    struct phx__begun *b = arg;
+    t->out = out;
+    t->capacity = capacity;
+    t->size = 0;
+}
 
-    (void)data;
-    (void)size;
-    if (b->shown) {
-        phx__mem_put(b->post->mem, b, sizeof *b);
+int phx__node_text_end(const struct phx__text *t)
+{
+    if (t->capacity > 0)
+        t->out[t->size < t->capacity ? t->size : t->capacity - 1] = 0;
+    return t->size < INT_MAX ? (int)t->size : INT_MAX;
+}
+
+static void node_text_char(struct phx__text *t, char c)
+{
+    if (t->size + 1 < t->capacity)
+        t->out[t->size] = c;
+    t->size++;
+}
+
+static void node_text_string(struct phx__text *t, const char *s)
+{
+    while (*s != 0)
+        node_text_char(t, *s++);
+}
+
+static void node_text_number(struct phx__text *t, uint64_t v)
+{
+    char digits[21];
+    size_t n = sizeof digits;
+
+    digits[--n] = 0;
+    do
+        digits[--n] = (char)('0' + v % 10);
+    while ((v /= 10) != 0);
+    node_text_string(t, digits + n);
+}
+
+/* printf would bring a library's worth of conversions, and a locale. */
+static void node_text_format(struct phx__text *t, const char *format, va_list ap)
+{
+    for (; *format != 0; format++) {
+        if (format[0] == '%' && format[1] == 's')
+            node_text_string(t, va_arg(ap, const char *)), format++;
+        else if (format[0] == '%' && format[1] == 'u')
+            node_text_number(t, va_arg(ap, uint64_t)), format++;
+        else
+            node_text_char(t, *format);
+    }
+}
+
+void phx__node_text_put(struct phx__text *t, const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    node_text_format(t, format, ap);
+    va_end(ap);
+}
+
+const char *phx__node_state_text(enum phx_state state)
+{
+    static const char *const text[] = { "unknown",     "ok",     "suspect",
+                                        "unreachable", "failed", "left" };
+
+    return text[state];
+}
+
+const char *phx_strerror(int error)
+{
+    switch (error) {
+#define PHX_ERROR_TEXT(name, value, text) \
+    case value: return text;
+        PHX_ERRORS(PHX_ERROR_TEXT)
+#undef PHX_ERROR_TEXT
+    default: return "unknown error";
+    }
+}
+
+void phx__node_log(phx *p, int level, const char *format, ...)
+{
+    struct phx__text t;
+    char line[320];
+    va_list ap;
+
+    if (level > PHX_LOG_MAX || level > p->cfg.log_level || p->cfg.on_log == NULL || !p->step.active
+        || p->step.free_later)
         return;
+    phx__node_text_begin(&t, line, sizeof line);
+    va_start(ap, format);
+    node_text_format(&t, format, ap);
+    va_end(ap);
+    (void)phx__node_text_end(&t);
+    p->cfg.on_log(p, level, line, p->cfg.user);
+}
+
+/* ---- Peers ----------------------------------------------------------------------------------- */
+
+int phx__node_peer(phx *p, uint32_t node)
+{
+    struct phx__peers *s = &p->peers;
+    uint32_t was = s->capacity;
+
+    if (phx__mem_grow(&p->mem, &s->at, &s->capacity, node + 1, sizeof *s->at) != 0)
+        return PHX_ENOMEM;
+    for (; was < s->capacity; was++)
+        s->at[was].link = s->at[was].via = PHX__NONE;
+    return 0;
+}
+
+struct phx__history *phx__node_history(const phx *p, uint32_t node)
+{
+    uint32_t i = node < p->peers.capacity ? p->peers.at[node].history : 0;
+
+    return i != 0 ? &p->peers.history[i - 1] : NULL;
+}
+
+struct phx__history *phx__node_note_history(phx *p, uint32_t node)
+{
+    struct phx__peers *s = &p->peers;
+    struct phx__history *h = phx__node_history(p, node);
+
+    if (h != NULL)
+        return h;
+    if (phx__node_peer(p, node) != 0
+        || phx__mem_grow(&p->mem, &s->history, &s->history_capacity, s->history_count + 1, sizeof *h) != 0)
+        return NULL;
+    h = &s->history[s->history_count++];
+    memset(h, 0, sizeof *h);
+    h->node = node;
+    s->at[node].history = s->history_count;
+    return h;
+}
+
+/* The last history takes the place of the one that goes. */
+void phx__node_forget_peer(phx *p, uint32_t node)
+{
+    struct phx__history *h = phx__node_history(p, node), *last;
+
+    if (node >= p->peers.capacity)
+        return;
+    p->peers.at[node].card_version = 0;
+    p->peers.at[node].life = 0;
+    if (h == NULL)
+        return;
+    last = &p->peers.history[--p->peers.history_count];
+    p->peers.at[last->node].history = p->peers.at[node].history;
+    p->peers.at[node].history = 0;
+    *h = *last;
+}
+
+void phx__node_peers_free(phx *p)
+{
+    phx__mem_put(&p->mem, p->peers.at, p->peers.capacity * sizeof *p->peers.at);
+    phx__mem_put(&p->mem, p->peers.history, p->peers.history_capacity * sizeof *p->peers.history);
+}
+
+void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
+{
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+
+    memset(out, 0, sizeof *out);
+    out->id = p->ids.at[node];
+    out->hops = -1;
+    out->state = node == PHX__SELF ? PHX_NODE_OK : phx__detect_state(&p->detect, node, &out->since_us);
+    if (d != NULL) {
+        out->incarnation = d->incarnation;
+        out->hops = d->hops == PHX__UNREACHABLE ? -1 : d->hops;
+        if (d->next != PHX__NONE)
+            out->next = p->ids.at[d->next];
     }
-    b->next = b->post->abandoned;
-    b->post->abandoned = b;
+    if (node < p->names.capacity)
+        out->ranges_count = p->names.of[node].count;
 }
 
-void phx__post_recv_tell_abandoned(struct phx__post *p)
-{
-    while (p->abandoned != NULL) {
-        struct phx__begun *b = p->abandoned, own = *b;
+/* ---- Links and frames ------------------------------------------------------------------------ */
 
-        p->abandoned = own.next;
-        phx__mem_put(p->mem, b, sizeof *b);
-        p->ops.abandon(p->ops.ctx, own.buffer, own.size);
-    }
+struct phx__link *phx__node_link(const phx *p, uint32_t node)
+{
+    if (node >= p->peers.capacity || p->peers.at[node].link == PHX__NONE)
+        return NULL;
+    return p->links.at[p->peers.at[node].link];
 }
 
-void phx__post_recv_shown(struct phx__flow_in *in)
+int phx__node_serves(const phx *p, const struct phx__link *l)
 {
-    if (in->part != NULL && in->part->release == recv_released)
-        ((struct phx__begun *)in->part->arg)->shown = 1;
+    return phx__node_link(p, l->peer) == l;
 }
 
-static void *recv_ask(struct phx__post *p, uint32_t source, const struct phx__data *d)
+struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot)
 {
-    struct phx_message m;
-
-    m.to = d->to;
-    m.from = d->from;
-    m.tag = d->tag;
-    m.source = p->ids->at[source];
-    m.data = NULL;
-    m.size = (size_t)d->total;
-    return p->ops.begin(p->ops.ctx, &m);
-}
-
-/* A block around the host's buffer, or NULL: it gives none, or there is no memory. What is needed beside
- * it is made first: once it has given one, nothing may fail. */
-static struct phx__block *recv_begin(struct phx__post *p, uint32_t source,
-                                      const struct phx__data *d)
-{
-    struct phx__begun *b = phx__mem_get(p->mem, sizeof *b);
-    struct phx__block *part =
-        b == NULL ? NULL : phx__buf_block_wrap(p->mem, NULL, (size_t)d->total, recv_released, b);
-
-    if (part != NULL && (b->buffer = recv_ask(p, source, d)) != NULL) {
-        b->post = p;
-        b->size = (size_t)d->total;
-        b->shown = 0;
-        part->data = b->buffer;
-        part->used = 0;
-        return part;
-    }
-    if (part != NULL)
-        phx__mem_put(p->mem, part, sizeof *part);
-    phx__mem_put(p->mem, b, sizeof *b);
+    while (*slot < p->links.size)
+        if (p->links.at[(*slot)++] != NULL)
+            return p->links.at[*slot - 1];
     return NULL;
 }
 
-int phx__post_recv_open(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d)
+void phx__node_break(phx *p, struct phx__link *l)
 {
-    struct phx__block *part = NULL;
-
-    if (phx__post_flow_has_part(&peer->in, d))
-        return 1;
-    phx__post_flow_open(&peer->in, d, NULL);
-    if (p->ops.begin != NULL)
-        part = recv_begin(p, peer->node, d);
-    if (part == NULL)
-        part = phx__post_flow_part(p->mem, (size_t)d->total);
-    phx__post_flow_open(&peer->in, d, part);
-    return part != NULL;
+    l->broken = PHX_ENOMEM;
+    p->set.wants(p, l);
 }
 
-/* ---- Places in them */
-
-/* Would the message be taken now, as far as can be said before its first fragment is there? */
-static int recv_welcome(struct phx__post *p, struct phx__post_peer *peer,
-                         const struct phx__data *d, int flags)
+struct phx__link *phx__node_send_begin(phx *p, uint32_t nbr, size_t size, struct phx__writer *w)
 {
-    return (flags & (int)PHX__DATA_LAST) == 0 && d->total <= p->limits.max_message
-           && p->ops.owner(p->ops.ctx, d->to) == PHX__SELF
-           && !phx__post_returns_refuses(&peer->back, d->to);
+    struct phx__link *l = phx__node_link(p, nbr);
+
+    return l == NULL || phx__link_control(&p->set, l, size, w) != 0 ? NULL : l;
 }
 
-static struct phx__post_peer *recv_peer(const struct phx__post *p, const struct phx_id *source)
+void phx__node_send_end(phx *p, struct phx__link *l, const struct phx__writer *w)
 {
-    uint32_t node = p->last_source;
-
-    if (node >= p->ids->size || !p->ids->used[node] || !phx__id_equal(&p->ids->at[node], source))
-        node = phx__id_find(p->ids, source);
-    return node == PHX__NONE || node == PHX__SELF ? NULL : phx__post_sched_find(p, node);
+    if (phx__link_control_end(&p->set, l, w) != 0)
+        phx__node_break(p, l);
 }
 
-size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t size,
-                       struct phx__place *out)
+uint32_t phx__node_next(void *ctx, const struct phx_id *id)
 {
-    struct phx__post_peer *peer;
-    struct phx__data d;
-    size_t whole, head;
-    int flags;
+    const phx *p = ctx;
 
-    head = phx__wire_data_front(front, size, &d, &flags, &whole);
-    if (head == 0 || !phx__id_equal(&d.target, &p->ids->at[PHX__SELF]))
+    return phx__route_next(&p->route, phx__id_find(&p->ids, id));
+}
+
+int phx__node_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent)
+{
+    phx *p = ctx;
+    struct phx__link *l = phx__node_link(p, nbr);
+    struct phx__writer w;
+
+    if (l == NULL || (!urgent && phx__link_queued(l) >= PHX__NODE_LONG_QUEUE)
+        || phx__link_control(&p->set, l, frame->capacity, &w) != 0)
         return 0;
-    peer = recv_peer(p, &d.source);
-    if (peer == NULL || d.epoch != peer->in.epoch || d.number != peer->in.next)
-        return 0; /* not what comes next, or the first that comes from there: the ordinary way */
-    if ((flags & (int)PHX__DATA_FIRST) != 0
-        && (!recv_welcome(p, peer, &d, flags) || !phx__post_recv_open(p, peer, &d)))
-        return 0;
-    return phx__post_flow_place(&peer->in, &d, flags, out) ? head : 0;
-}
-
-int phx__post_recv_ahead(const struct phx__post *p, uint32_t from, struct phx__place *out)
-{
-    const struct phx__post_peer *peer = phx__post_sched_find(p, from);
-    struct phx__block *part = peer == NULL ? NULL : peer->in.part;
-
-    /* Held by somebody else: another link has put the front of this very fragment there, and a guess that is
-     * wrong would write over it. */
-    if (part == NULL || peer->in.opened || part->refs > 1)
-        return 0;
-    out->block = phx__buf_block_hold(part);
-    out->at = part->used;
-    out->size = out->got = 0;
+    phx__buf_put_bytes(&w, frame->data, frame->size);
+    phx__node_send_end(p, l, &w);
     return 1;
 }
 
-void phx__post_recv_placed(struct phx__post *p, const uint8_t *head, size_t size,
-                      const uint8_t *payload, uint64_t now)
-{
-    struct phx__data d;
-    size_t whole;
-    int flags;
+/* ---- Addresses ------------------------------------------------------------------------------- */
 
-    p->now = now;
-    if (payload == NULL || phx__wire_data_front(head, size, &d, &flags, &whole) == 0) {
-        p->duplicates++;
-        return;
+uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out)
+{
+    const phx *p = ctx;
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+    struct phx__card card;
+
+    if (d == NULL || d->card == NULL
+        || phx__wire_get_card(d->card->at, d->card->size, &card) != 0)
+        return 0;
+    memcpy(out, card.address, card.address_count * sizeof *out);
+    return card.address_count;
+}
+
+/* ======== src/node/keys.c ======== */
+/* keys.c - which keys a node has, where it may speak, and how often it logs what failed. */
+#ifdef PHX_LINES
+#line 1 "src/node/keys.c"
+#endif
+/*
+ * A node has at most two keys: it speaks with the first and accepts both. That is enough to change the key of
+ * a running cluster in three rounds over all nodes, in any order within a round:
+ *
+ *      { old }  ->  { old, new }  ->  { new, old }  ->  { new }
+ *
+ * Any two neighbouring states have a key in common. So have { old } and { new, old }: a careful operator may
+ * leave out the second round. Links that are up stay; a key that is gone shuts out new ones. Without a key a
+ * node cannot tell friend from foe: it stays on its own machine, unless cfg.insecure is set. */
+/* include "node/keys.h" */
+
+#define KEYS_LINES 64u /* peers and reasons whose last log line is remembered, 24 bytes each */
+/* What never was a link is logged once a minute for each peer and reason. */
+static const struct phx__ratelimit_rule keys_line = { 60 * PHX__SECOND, 1 };
+/* An IPv6 network has any number of addresses: unauthenticated peers share 512 lines, and then 4 a second. */
+static const struct phx__ratelimit_rule keys_lines = { 250 * PHX__MS, 512 };
+
+int phx__node_keys_init(struct phx__node_keys *k, struct phx__mem *mem, int insecure, int tls, uint64_t salt,
+                        const struct phx__node_keys_ops *ops)
+{
+    memset(k, 0, sizeof *k);
+    k->mem = mem;
+    k->ops = *ops;
+    k->insecure = insecure;
+    k->tls = tls;
+    return phx__ratelimit_init(&k->lines, mem, KEYS_LINES, salt);
+}
+
+/* ---- Keys ------------------------------------------------------------------------------------ */
+
+static void keys_drop(struct phx__node_keys *k, struct phx__node_key *keys, uint32_t count)
+{
+    while (count-- > 0)
+        phx__mem_put_secret(k->mem, keys[count].data, keys[count].size);
+}
+
+void phx__node_keys_free(struct phx__node_keys *k)
+{
+    keys_drop(k, k->at, k->count);
+    phx__ratelimit_free(&k->lines);
+}
+
+static int keys_copy(struct phx__node_keys *k, const struct phx_key *from, struct phx__node_key *to)
+{
+    if (from->data == NULL)
+        return PHX_EINVAL;
+    if (from->size < PHX_KEY_MIN || from->size > PHX_KEY_MAX)
+        return PHX_EKEYSIZE;
+    to->size = from->size;
+    if ((to->data = phx__mem_get(k->mem, to->size)) == NULL)
+        return PHX_ENOMEM;
+    memcpy(to->data, from->data, to->size);
+    return 0;
+}
+
+int phx__node_keys_set(struct phx__node_keys *k, const struct phx_key *keys, uint32_t count)
+{
+    struct phx__node_key fresh[PHX__NODE_KEYS];
+    int err = count <= PHX__NODE_KEYS ? 0 : PHX_EINVAL;
+    uint32_t i;
+
+    for (i = 0; err == 0 && i < count; i++)
+        if ((err = keys_copy(k, &keys[i], &fresh[i])) != 0)
+            keys_drop(k, fresh, i);
+    if (err != 0)
+        return err;
+    keys_drop(k, k->at, k->count);
+    memcpy(k->at, fresh, count * sizeof fresh[0]);
+    k->count = count;
+    k->ops.changed(k->ops.ctx, k->at, count);
+    return 0;
+}
+
+/* ---- Where it may speak ---------------------------------------------------------------------- */
+
+int phx__node_keys_wants_tls(const struct phx__node_keys *k, const struct phx_address *a)
+{
+    return a->family != PHX_UNIX && (a->tls || k->tls);
+}
+
+/* Certificates from files are as good as a key, where they are used. */
+int phx__node_keys_is_secure(const struct phx__node_keys *k, const struct phx_address *a)
+{
+    return k->count > 0 || k->insecure || phx__addr_is_local(a) || a->family == PHX_OTHER
+           || (k->has_files && phx__node_keys_wants_tls(k, a));
+}
+
+/* A host that never uses TLS does not pay for it: making a key pair takes a millisecond. */
+int phx__node_keys_tls(struct phx__node_keys *k)
+{
+    int err = k->has_tls ? 0 : k->ops.open_tls(k->ops.ctx, 0);
+
+    k->has_tls = err == 0;
+    return err == 0 && k->count == 0 && !k->has_files ? PHX_ENOKEY : err;
+}
+
+int phx__node_keys_open_tls(struct phx__node_keys *k, int files)
+{
+    int err = files ? k->ops.open_tls(k->ops.ctx, 1) : 0;
+
+    k->has_tls = k->has_files = files && err == 0;
+    return err == 0 && k->tls ? phx__node_keys_tls(k) : err;
+}
+
+/* The host answers for its own streams, a pipe to ssh for example, unless the stream is visibly a plain
+ * connection with another machine. */
+int phx__node_keys_may_adopt(struct phx__node_keys *k, int handle, int secure)
+{
+    struct phx_address here;
+
+    if (k->count > 0 || k->insecure || (secure && k->has_files))
+        return 0;
+    memset(&here, 0, sizeof here);
+    if (k->ops.local(k->ops.ctx, handle, &here) != 0 || here.family == 0)
+        return 0;
+    return phx__addr_is_local(&here) ? 0 : PHX_EINSECURE;
+}
+
+int phx__node_keys_random(struct phx__node_keys *k, void *out, size_t size)
+{
+    int err;
+
+    if (size > k->pool_left) {
+        if ((err = k->ops.random(k->ops.ctx, k->pool, sizeof k->pool)) != 0)
+            return err;
+        k->pool_left = sizeof k->pool;
     }
-    d.payload = payload;
-    phx__post_fragment(p, &d, flags);
+    k->pool_left -= size;
+    memcpy(out, k->pool + k->pool_left, size);
+    memset(k->pool + k->pool_left, 0, size); /* used once */
+    return 0;
+}
+
+/* ---- The log --------------------------------------------------------------------------------- */
+
+static int64_t keys_take(struct phx__node_keys *k, uint64_t place, int reason, const char *why, uint64_t now)
+{
+    place ^= (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
+    for (; *why != 0; why++)
+        place = place * 31 + (unsigned char)*why;
+    return phx__ratelimit_take(&k->lines, place != 0 ? place : 1, &keys_line, now);
+}
+
+int64_t phx__node_keys_may_log_dial(struct phx__node_keys *k, const struct phx_address *to, int reason,
+                                    uint64_t now)
+{
+    return keys_take(k, phx__ratelimit_key(&k->lines, to, 1), reason, "", now);
+}
+
+/* The port of a peer that dialled us is a new one each time, so it does not count. A peer may refuse us for
+ * 65,535 reasons; those that we do not know count as one. */
+int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_keys_end *end, int reason,
+                               uint64_t now)
+{
+    uint64_t place = phx__ratelimit_key(&k->lines, end->peer, end->dialer);
+    int64_t before = keys_take(k, place, reason < PHX_ERROR_LAST ? PHX_ERROR_LAST : reason,
+                               end->why != NULL ? end->why : "", now);
+
+    if (before >= 0 && end->unauthenticated
+        && phx__ratelimit_take(&k->lines, PHX__RATELIMIT_ALL, &keys_lines, now) < 0)
+        return -1;
+    return before;
 }
 
 /* ======== src/node/samehost.c ======== */
-/* samehost.c - links with processes of this very host: the second listener, and when it is not the way. */
+/* samehost.c - links with processes of this host: the second listener, and when TCP is the way after all. */
 #ifdef PHX_LINES
 #line 1 "src/node/samehost.c"
 #endif
 /*
- * samehost.c knows how two processes of one host find each other beside TCP; here is what the node makes of
- * it. With cfg.same_host each TCP listener has a companion for those who come from this host, and each
- * dial of a TCP address looks for such a companion first. What comes of it is an ordinary link: the same
- * hello, the same key, TLS if the address asks for it. Three things differ:
+ * os/samehost.c knows how two processes of one host find each other beside TCP. With cfg.same_host each TCP
+ * listener has a companion for them, and each dial of a TCP address looks for one first. The result is an
+ * ordinary link: the same hello, the same key, TLS if the address asks for it. Three things differ:
  *
- *  - The companion is a convenience. If there is none (no descriptors, the name is taken by another user)
- *    the listener stands as it is, the log says so, and it is tried again for as long as the reason may pass.
- *  - What the link teaches of our addresses (addr.c) cannot be read off the socket, which has none. The
- *    dialer knows what it dialled: an address of this host. The acceptor is told of it in the hello, and
- *    looks whether it is its own before it tells others. Both then know as much as over TCP.
- *  - Whoever answers may not be who was wanted, since a name is not quite a port: a firewall that sends our
- *    own port somewhere else, say, is not asked. So where a link of this kind fails for such a reason,
- *    the same address is dialled by TCP in the same step, as part of the same attempt.
- */
-/* include "node/state.h" */
+ *  - A listener works without its companion. If that cannot be opened, the log says so, and it is tried again
+ *    for as long as the reason may pass.
+ *  - Its socket has no address that addr.c could learn from. But the dialer has dialled an address of this
+ *    host, and the acceptor is told it in the hello, and checks that it is its own.
+ *  - The wrong process may answer, since a name is not quite a port: a firewall that redirects the port is
+ *    not asked. If a link fails for such a reason, its attempt goes on by TCP in the same step. */
+/* include "node/samehost.h" */
 
-/* A companion that found no descriptor or no memory looks again after this. */
-#define SAMEHOST_AGAIN (500 * PHX__MS)
+#define SAMEHOST_AGAIN (500 * PHX__MS) /* then a companion without descriptor or memory is tried again */
 
-/* ---- Listening ------------------------------------------------------------------------------- */
-
-static int samehost_open(phx *p, int i)
+void phx__node_samehost_init(struct phx__node_samehost *s, int enabled)
 {
-    struct phx__listener *at = &p->near[i];
-    int handle = -1, err;
-
-    p->set.os_calls++;
-    err = phx__os_samehost_listen(&p->os, &at->address, &handle);
-    if (err != 0)
-        return err;
-    p->set.os_calls++;
-    err = phx__map_put(&p->handles, (uint64_t)handle,
-                       PHX__LISTENER_SLOT | (PHX__LISTENERS + (uint32_t)i));
-    if (err == 0 && (err = p->os.watch(p->os.world, handle, PHX_READ)) != 0)
-        phx__map_del(&p->handles, (uint64_t)handle);
-    if (err != 0) {
-        p->os.close(p->os.world, handle);
-        return err;
-    }
-    at->handle = handle;
-    at->paused = 0;
-    return 0;
+    memset(s, 0, sizeof *s);
+    s->enabled = enabled;
 }
 
-/* Only a step can log, so what fails outside one is done once more in the next. */
-static void samehost_try(phx *p, int i)
+void phx__node_samehost_add(struct phx__node_samehost *s, uint32_t listener)
 {
-    struct phx__listener *at = &p->near[i];
-    char text[PHX_ADDRESS_TEXT];
-    int err = samehost_open(p, i);
-
-    if (err == 0 || err == PHX_ENOTSUP) {
-        at->wanted = 0;
-        return;
-    }
-    if (!p->stepping) {
-        phx__node_links_look_again(p, p->now);
-        return;
-    }
-    if (at->wanted == 1)
-        phx__node_log(p, PHX_LOG_WARN, "listener %s: processes of this host must use TCP: %s",
-                      phx_address_text(&at->address, text), phx_strerror(err));
-    at->wanted = err == PHX_EMFILE || err == PHX_ENOMEM ? 2 : 0; /* 2: it was told */
-    if (at->wanted)
-        phx__node_links_look_again(p, p->now + SAMEHOST_AGAIN);
+    s->wanted |= (uint32_t)s->enabled << listener;
 }
 
-void phx__node_samehost_listen(phx *p, int listener)
+int phx__node_samehost_wants(const struct phx__node_samehost *s, uint32_t listener)
 {
-    struct phx__listener *at = &p->near[listener];
-
-    at->handle = -1;
-    at->address = p->listeners[listener].address;
-    at->wanted = p->cfg.same_host != 0;
-    if (at->wanted)
-        samehost_try(p, listener);
+    return s->wanted >> listener & 1;
 }
 
-void phx__node_samehost_again(phx *p)
+/* Only a step can log: what fails outside one is tried again in the next. */
+int phx__node_samehost_tried(struct phx__node_samehost *s, uint32_t listener, int err, int can_log,
+                             uint64_t now, uint64_t *again)
 {
-    int i;
+    uint32_t bit = 1u << listener;
+    int failed = err != 0 && err != PHX_ENOTSUP, log = failed && can_log && (s->told & bit) == 0;
 
-    for (i = 0; i < p->listener_count; i++)
-        if (p->near[i].wanted)
-            samehost_try(p, i);
+    *again = UINT64_MAX;
+    s->told |= log ? bit : 0;
+    if (failed && !can_log)
+        *again = now;
+    else if (err == PHX_EMFILE || err == PHX_ENOMEM)
+        *again = now + SAMEHOST_AGAIN;
+    else
+        s->wanted &= ~bit;
+    return log;
 }
 
-/* ---- Dialling -------------------------------------------------------------------------------- */
-
-int phx__node_samehost_dial(phx *p, const struct phx_address *to, int *handle)
+int phx__node_samehost_may_dial(const struct phx__node_samehost *s, const struct phx_address *to)
 {
-    if (to->family == PHX_UNIX)
-        return PHX_ENOTSUP;
-    p->set.os_calls++;
-    return phx__os_samehost_dial(&p->os, to, handle);
+    return s->enabled && to->family != PHX_UNIX;
 }
 
-/* Silence, a connection that ends, and what only a node says that has proved itself: TCP would have met
- * the same. Every host has somebody else at its loopback addresses, so that is no surprise there. */
-int phx__node_samehost_is_doubtful(const struct phx__link *l, int reason)
+/* Silence, a lost connection, and errors that only an authenticated node reports would be the same by TCP.
+ * Every host has somebody else at its loopback addresses, so another node is no surprise there. */
+int phx__node_samehost_is_doubtful(const struct phx_address *to, int reason)
 {
     switch (reason) {
     case PHX_EPROTO: /* not even a node */
     case PHX_ETLS:
     case PHX_EVERSION:
     case PHX_ECLUSTER:
-    case PHX_EKEY: return l->same_host;
+    case PHX_EKEY: return 1;
     case PHX_EPEER:
-    case PHX_ESELF: return l->same_host && !phx__addr_is_local(&l->address);
+    case PHX_ESELF: return !phx__addr_is_local(to);
     default: return 0;
     }
-}
-
-/* ---- Our end --------------------------------------------------------------------------------- */
-
-int phx__node_samehost_here(phx *p, const struct phx__link *l, struct phx_address *here)
-{
-    *here = l->dialer ? l->address : l->observed;
-    if (l->dialer)
-        return 1;
-    p->set.os_calls++;
-    return phx__os_samehost_is_own(&p->os, here);
 }
 
 /* ======== src/node/addr.c ======== */
@@ -20076,29 +20515,29 @@ int phx__node_samehost_here(phx *p, const struct phx__link *l, struct phx_addres
 #line 1 "src/node/addr.c"
 #endif
 /*
- * What a node tells others of itself are the addresses where it listens, what phx_advertise added, and what
- * it learns here from each link that comes up:
+ * A node tells others where it listens, what phx_advertise added, and what each new link teaches:
  *
- *  1. Our end of the link, for listeners on all interfaces. It is a fact.
- *  2. What the peer sees, which the hello tells ("observed" in src/WIRE.md). It is hearsay of one peer, so it
- *     counts when two agree: two nodes, at two hosts. There are two kinds:
+ *  1. Our end of the link, for listeners on all interfaces. This is a fact.
+ *  2. What the peer sees, which the hello tells ("observed" in src/WIRE.md). This is hearsay. It counts when
+ *     two peers at two hosts agree. There are two kinds:
  *      - The peer dialled us: then this address, port and all, led to us. Behind a forwarded port that is
  *        how a hub learns what its users were told.
- *      - We dialled: then the peer saw our address after all translation, but the port of this one
- *        connection, which is not the one we listen on. It says something of the listener only if the port
- *        came through unchanged: then the translator keeps ports, as a cloud's 1:1 address does, and the
- *        outside host with our listening port is worth a try. (PITFALLS 20 asks for links dialled from
- *        the listening port. We dial from any port, since two connections from one port cannot go to
- *        one address, and the system offers it for TCP only with SO_REUSEPORT on the listener, which lets
- *        others of the same user take our connections. A port that is kept is evidence as good.)
- *     Such an address is a candidate and no more: who dials it proves who answers, and a router that keeps
- *     ports without letting anybody in costs others one dial a minute that gives way (slot.c).
+ *      - We dialled: then the peer saw our address after all translation, but the port of this connection,
+ *        not the one we listen on. If the port came through unchanged, the translator keeps ports, as a
+ *        cloud's 1:1 address does, and the outside host with our listening port is worth a try. (To dial
+ *        from the listening port itself, TCP needs SO_REUSEPORT, and others could take our connections.)
+ *     Such an address is only a candidate: a dial proves who answers. A router that keeps ports without
+ *     letting anybody in costs others one dial a minute that gives way (dial/slot.c).
  *
- * A card has room for 8 addresses. What was learnt gives way to what is learnt, the oldest first; what the
- * host said stays. When our end of a link has an address never seen before, this node is in another
- * network, and disc dials again what failed.
- */
-/* include "node/state.h" */
+ * A card has room for 8 addresses. The oldest learnt one gives way to a new one; what the host said stays.
+ * When our end of a link has a new address, this node is in another network and repeats dials that failed. */
+/* include "node/addr.h" */
+
+void phx__node_addr_init(struct phx__node_addr *a, const struct phx__node_addr_ops *ops)
+{
+    memset(a, 0, sizeof *a);
+    a->ops = *ops;
+}
 
 static int node_addr_is_ip(const struct phx_address *a)
 {
@@ -20110,1214 +20549,1079 @@ static int node_addr_same_host(const struct phx_address *a, const struct phx_add
     return a->family == b->family && memcmp(a->ip, b->ip, sizeof a->ip) == 0;
 }
 
-/* Tells others of it: 1 if it is new. */
-static int node_addr_learn(phx *p, const struct phx_address *a)
+static int node_addr_is_known(const struct phx__node_addr *a, const struct phx_address *at)
 {
-    int err = phx__node_step_own_address(p, a);
-    uint8_t i;
+    uint8_t i = 0;
 
-    if (err == PHX_ELIMIT) {
-        for (i = 0; i < p->own_count && !(p->own_learnt & 1u << i); i++)
-            ;
-        if (i == p->own_count)
-            return 0;
-        p->own_count--;
-        memmove(&p->own[i], &p->own[i + 1], (p->own_count - i) * sizeof p->own[0]);
-        p->own_learnt = (uint8_t)((p->own_learnt & ((1u << i) - 1)) | (p->own_learnt >> 1 & ~0u << i));
-        err = phx__node_step_own_address(p, a);
-    }
-    if (err <= 0)
+    while (i < a->count && !phx__addr_equal(&a->at[i], at))
+        i++;
+    return i < a->count;
+}
+
+int phx__node_addr_add(struct phx__node_addr *a, const struct phx_address *at)
+{
+    if (node_addr_is_known(a, at))
         return 0;
-    p->own_learnt = (uint8_t)(p->own_learnt | 1u << (p->own_count - 1));
-    p->card_stale = 1;
+    if (a->count == PHX__CARD_ADDRESSES)
+        return PHX_ELIMIT;
+    a->at[a->count++] = *at;
+    return 1;
+}
+
+static void node_addr_drop_oldest(struct phx__node_addr *a)
+{
+    unsigned i = 0;
+
+    if (a->learnt == 0)
+        return; /* all are the host's */
+    while (!(a->learnt & 1u << i))
+        i++;
+    a->count--;
+    memmove(&a->at[i], &a->at[i + 1], (a->count - i) * sizeof a->at[0]);
+    a->learnt = (uint8_t)((a->learnt & ((1u << i) - 1)) | (a->learnt >> 1 & ~0u << i));
+}
+
+/* 1 if it is new. */
+static int node_addr_put(struct phx__node_addr *a, const struct phx_address *at)
+{
+    if (a->count == PHX__CARD_ADDRESSES && !node_addr_is_known(a, at))
+        node_addr_drop_oldest(a);
+    if (phx__node_addr_add(a, at) <= 0)
+        return 0;
+    a->learnt = (uint8_t)(a->learnt | 1u << (a->count - 1));
+    a->changed = 1;
     return 1;
 }
 
 /* ---- Our end --------------------------------------------------------------------------------- */
 
-static void node_addr_here(phx *p, const struct phx_address *here)
+static void node_addr_here(struct phx__node_addr *a, const struct phx_address *here)
 {
-    struct phx_address a;
-    int i;
+    const struct phx_address *at;
+    struct phx_address mine;
+    uint32_t i;
 
-    for (i = 0; i < p->listener_count; i++) {
-        const struct phx_address *at = &p->listeners[i].address;
+    for (i = 0; (at = a->ops.listener(a->ops.ctx, i)) != NULL; i++) {
         if (!phx__addr_is_any(at) || here->family != at->family)
             continue;
-        a = *at;
-        memcpy(a.ip, here->ip, sizeof a.ip);
-        (void)node_addr_learn(p, &a);
+        mine = *at;
+        memcpy(mine.ip, here->ip, sizeof mine.ip);
+        (void)node_addr_put(a, &mine);
     }
 }
 
-static uint64_t node_addr_host_hash(const struct phx_address *a)
+/* The first network is no news. A host with more addresses than there is room for seems to move with each
+ * link, which costs a dial of the nodes that are not linked. */
+static void node_addr_moved(struct phx__node_addr *a, const struct phx_address *here)
 {
     struct phx_id ip;
-
-    memcpy(ip.b, a->ip, sizeof ip.b);
-    return phx__id_hash(&ip) ^ phx__map_mix(a->family);
-}
-
-/* The first networks we are in are no news. A host with more addresses than there is room for moves with each
- * link, as far as this can tell: each costs a dial of those that are not linked. */
-static void node_addr_moved(phx *p, const struct phx_address *here)
-{
-    uint64_t host = node_addr_host_hash(here);
+    uint64_t host;
     uint32_t i;
 
     if (phx__addr_is_local(here))
         return;
-    for (i = 0; i < PHX__COUNT(p->here); i++)
-        if (p->here[i] == host)
+    memcpy(ip.b, here->ip, sizeof ip.b);
+    host = phx__id_hash(&ip) ^ phx__map_mix(here->family);
+    for (i = 0; i < PHX__COUNT(a->here); i++)
+        if (a->here[i] == host)
             return;
-    if (p->here_count > 0)
-        phx__dial_moved(&p->dial, p->now);
-    p->here[p->here_count++ % PHX__COUNT(p->here)] = host;
+    if (a->here_count > 0)
+        a->ops.moved(a->ops.ctx);
+    a->here[a->here_count++ % PHX__COUNT(a->here)] = host;
 }
 
 /* ---- What others see ------------------------------------------------------------------------- */
 
-/* The listener that would be reached at this outside host if nothing translated ports. */
-static const struct phx__listener *node_addr_listener(const phx *p, const struct phx_address *here)
+/* A listener on all interfaces; with `here`, only one that takes connections to that address. Or NULL. */
+static const struct phx_address *node_addr_listener(const struct phx__node_addr *a,
+                                                    const struct phx_address *here)
 {
-    int i;
+    const struct phx_address *at;
+    uint32_t i;
 
-    for (i = 0; i < p->listener_count; i++) {
-        const struct phx_address *at = &p->listeners[i].address;
-        if (at->family == here->family && (phx__addr_is_any(at) || node_addr_same_host(at, here)))
-            return &p->listeners[i];
-    }
+    for (i = 0; (at = a->ops.listener(a->ops.ctx, i)) != NULL; i++)
+        if (phx__addr_is_any(at) ? here == NULL || at->family == here->family
+                                 : here != NULL && node_addr_same_host(at, here))
+            return at;
     return NULL;
 }
 
-/* Where, by this link, others may find us: 1 and *out, or 0. */
-static int node_addr_evidence(const phx *p, const struct phx__link *l, const struct phx_address *here,
-                         struct phx_address *out)
+/* Where others may find us, by this link: 1 and *out, or 0. */
+static int node_addr_evidence(const struct phx__node_addr *a, const struct phx__node_addr_link *l,
+                              const struct phx_address *here, struct phx_address *out)
 {
-    const struct phx_address *seen = &l->observed;
-    const struct phx__listener *at;
+    const struct phx_address *seen = l->observed, *at;
 
-    if (!node_addr_is_ip(seen) || !node_addr_is_ip(&l->address) || phx__addr_is_local(seen)
+    if (l->same_host || !node_addr_is_ip(seen) || !node_addr_is_ip(l->peer) || phx__addr_is_local(seen)
         || phx__addr_is_any(seen) || seen->port == 0)
         return 0;
     *out = *seen;
-    out->tls = l->secure; /* as the listener that it came in by */
+    out->tls = (unsigned char)l->secure; /* as the listener that it came in by */
     if (!l->dialer)
         return 1;
     if (seen->port != here->port || node_addr_same_host(seen, here)
-        || (at = node_addr_listener(p, here)) == NULL)
+        || (at = node_addr_listener(a, here)) == NULL)
         return 0;
-    *out = at->address;
+    *out = *at;
     out->family = seen->family;
     memcpy(out->ip, seen->ip, sizeof out->ip);
     return 1;
 }
 
-static void node_addr_seen(phx *p, const struct phx__link *l, const struct phx_address *at)
+/* Each peer has one observation, its latest. */
+static void node_addr_observe(struct phx__node_addr *a, const struct phx__node_addr_link *l,
+                              const struct phx_address *at)
 {
-    struct phx__observation *s, *mine = NULL;
-    char text[PHX_ADDRESS_TEXT];
+    struct phx__observation *mine = NULL;
     uint32_t i;
 
-    for (i = 0; i < p->own_count; i++)
-        if (phx__addr_equal(&p->own[i], at))
-            return;
-    for (i = 0; i < PHX__COUNT(p->sights); i++) {
-        s = &p->sights[i];
-        if (phx__id_equal(&s->by, &l->id))
-            mine = s;
-        else if (phx__addr_equal(&s->at, at) && !node_addr_same_host(&s->from, &l->address))
-            break;
-    }
-    if (i < PHX__COUNT(p->sights)) {
-        if (node_addr_learn(p, at))
-            phx__node_log(p, PHX_LOG_INFO, "others see this node at %s", phx_address_text(at, text));
+    if (node_addr_is_known(a, at))
         return;
+    for (i = 0; i < PHX__COUNT(a->observation); i++) {
+        struct phx__observation *o = &a->observation[i];
+        if (phx__id_equal(&o->by, l->id)) {
+            mine = o;
+        } else if (phx__addr_equal(&o->at, at) && !node_addr_same_host(&o->from, l->peer)) {
+            if (node_addr_put(a, at))
+                a->ops.agreed(a->ops.ctx, at);
+            return;
+        }
     }
     if (mine == NULL)
-        mine = &p->sights[p->sight_next++ % PHX__COUNT(p->sights)];
-    mine->by = l->id;
-    mine->from = l->address;
+        mine = &a->observation[a->observation_next++ % PHX__COUNT(a->observation)];
+    mine->by = *l->id;
+    mine->from = *l->peer;
     mine->at = *at;
 }
 
-/* A peer on this host that sees us there says nothing of our networks, and where no listener is on all
- * interfaces there is nothing to fill in: hundreds that start on one host need not ask. */
-static int node_addr_is_idle(const phx *p, const struct phx__link *l)
+/* A peer on this host that sees us there says nothing of our networks, and our own end says nothing without a
+ * listener on all interfaces: hundreds of nodes that start on one host need not ask for it. */
+int phx__node_addr_is_idle(const struct phx__node_addr *a, const struct phx__node_addr_link *l)
 {
-    int i;
-
-    for (i = 0; i < p->listener_count; i++)
-        if (phx__addr_is_any(&p->listeners[i].address))
-            return 0;
-    return phx__addr_is_local(&l->address) && phx__addr_is_local(&l->observed);
+    return node_addr_listener(a, NULL) == NULL && phx__addr_is_local(l->peer)
+           && phx__addr_is_local(l->observed);
 }
 
-void phx__node_addr_learn(phx *p, const struct phx__link *l)
+int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__node_addr_link *l,
+                         const struct phx_address *here)
 {
-    struct phx_address here, at;
+    struct phx_address at;
 
-    if (node_addr_is_idle(p, l))
-        return;
-    memset(&here, 0, sizeof here);
-    if (l->same_host) {
-        if (!phx__node_samehost_here(p, l, &here))
-            return;
-    } else {
-        p->set.os_calls++;
-        if (p->os.local(p->os.world, l->handle, &here) != 0)
-            return;
-    }
-    if (!node_addr_is_ip(&here))
-        return;
-    node_addr_here(p, &here);
-    node_addr_moved(p, &here);
-    if (!l->same_host && node_addr_evidence(p, l, &here, &at))
-        node_addr_seen(p, l, &at);
+    a->changed = 0;
+    if (!node_addr_is_ip(here))
+        return 0;
+    node_addr_here(a, here);
+    node_addr_moved(a, here);
+    if (node_addr_evidence(a, l, here, &at))
+        node_addr_observe(a, l, &at);
+    return a->changed;
 }
 
-/* ======== src/node/links.c ======== */
-/* links.c - the node's connections: listeners, dials, one link per pair, writing and closing. */
+/* ======== src/node/suspect.c ======== */
+/* suspect.c - what travels for failure detection: rumours that a node is silent, and probes. */
 #ifdef PHX_LINES
-#line 1 "src/node/links.c"
+#line 1 "src/node/suspect.c"
 #endif
 /*
- * Two nodes that both know of each other may both dial. Exactly one link remains, by these rules, which
- * both sides can follow without asking each other (phx_link_judge):
+ * detect decides which nodes are suspected and given up. This file sends and passes on two small frames for
+ * it; WIRE.md, section 6, says what they oblige to.
  *
- *  - Of two connections between the same two nodes the one dialled by the node with the smaller id wins.
- *  - An acceptor that has a winning dial of its own connected parks the other's hello until that dial is
- *    decided, so that the loser is refused only when the winner stands.
- *  - If both are up for a moment, the loser is closed by the side that knows the winner to be up on both
- *    ends: the acceptor of the winner (it has seen the proof), or the dialer once a frame has come.
- *  - A hello from a node we think we are linked with, by a link it dialled itself, means that it has lost
- *    that link: the old one is closed. If we had dialled it, we keep it and refuse: should it be dead, the
- *    heartbeat will tell.
- *  - A higher incarnation replaces everything of a lower one.
+ * SUSPECT, the rumour that a node is silent, goes to everybody at once: all who have a link with the accused
+ * are to check it. In a mesh of N that would be N^2 frames if each node passed it on to all. So a neighbour
+ * is left out that, as far as routing knows, is adjacent to the one the frame came from. In a full mesh these
+ * are all, and the flood costs N frames, and one question and one accusation per link with the accused. The
+ * rumour carries the number that the accuser knows, as in SWIM: the accused raises its number, and whoever
+ * knows a higher one ignores the rumour.
+ *
+ * PROBE asks two other nodes about one that was lost. If routing works they see what we see, so probes are
+ * for the moment in which routing is still at work, or has lost something.
  */
-/* include "node/state.h" */
+/* include "node/suspect.h" */
 
-/* Links accepted and not proved at once. The next one takes the place of the oldest, if that has
- * had time for a handshake: a crowd that says nothing and comes slowly keeps nobody out, and one
- * that comes fast waits in the listen queue. Dials are another matter: cfg.max_dials bounds them. */
-#define LINKS_STRANGERS 256u
-#define LINKS_FAIR_TIME (250 * PHX__MS)
-/* Connections taken per listener and step: a crowd at the door must not stop everything else. */
-#define LINKS_ACCEPTS 64
-/* A listener that ran out of descriptors looks again after this. */
-#define LINKS_PAUSE (500 * PHX__MS)
-/* Bytes written to one link in one step. */
-#define LINKS_WRITE_LIMIT (1u << 20)
+/* Bytes of a SUSPECT or PROBE frame, header included, at most. */
+#define SUSPECT_FRAME 64u
+/* How many nodes are asked about a node that was lost. */
+#define SUSPECT_PROBES 2u
+/* A number this far above the one we know is no late news, but nonsense. Lower than what an owner is ready to
+ * jump at a request: see route_request_self. */
+#define SUSPECT_AHEAD 4096u
 
-/* ---- Slots ----------------------------------------------------------------------------------- */
-
-static struct phx__link *links_new_link(phx *p)
+void phx__node_suspect_init(struct phx__node_suspect *s, struct phx__mem *mem, struct phx__ids *ids,
+                            struct phx__rnd *rnd, const struct phx_detector *limits, int hop_limit, int relay,
+                            const struct phx__node_suspect_ops *ops)
 {
-    uint32_t slot = 0;
-    struct phx__link *l;
-
-    while (slot < p->link_size && p->links[slot] != NULL)
-        slot++;
-    if (phx__mem_grow(&p->mem, &p->links, &p->link_capacity, slot + 1, sizeof(struct phx__link *))
-        /* Twice each slot: a link that was just written to may want it again before the list is swept. */
-        || phx__mem_grow(&p->mem, &p->writers, &p->writer_capacity, 2 * (slot + 1),
-                         sizeof *p->writers)
-        || phx__mem_grow(&p->mem, &p->closed, &p->closed_capacity, slot + 1, sizeof *p->closed))
-        return NULL;
-    l = phx__mem_zero(&p->mem, sizeof *l);
-    if (l == NULL)
-        return NULL;
-    l->slot = slot;
-    p->links[slot] = l;
-    if (slot == p->link_size)
-        p->link_size++;
-    return l;
+    memset(s, 0, sizeof *s);
+    s->mem = mem;
+    s->ids = ids;
+    s->rnd = rnd;
+    s->limits = limits;
+    s->ops = *ops;
+    s->hop_limit = hop_limit;
+    s->relay = relay;
+    phx__map_init(&s->places, mem);
 }
 
-static void links_drop_slot(phx *p, struct phx__link *l)
+void phx__node_suspect_free(struct phx__node_suspect *s)
 {
-    uint32_t i;
+    phx__mem_put(s->mem, s->at, s->capacity * sizeof *s->at);
+    phx__map_free(&s->places);
+}
 
-    for (i = 0; l->queued && i < p->writer_count; i++) {
-        if (p->writers[i] != l->slot)
+/* ---- Rumours --------------------------------------------------------------------------------- */
+
+/* A rumour that is lost for lack of memory costs time only: the insurance covers it. */
+static void suspect_send_rumour(struct phx__node_suspect *s, uint32_t nbr, const struct phx__suspect *r,
+                                int hops)
+{
+    uint8_t data[SUSPECT_FRAME];
+    struct phx__writer w;
+
+    phx__buf_writer_init(&w, data, sizeof data);
+    phx__wire_put_suspect(&w, r, hops);
+    (void)s->ops.send(s->ops.ctx, nbr, &w, 1);
+}
+
+static struct phx__node_suspect_rumour *suspect_last(const struct phx__node_suspect *s, uint32_t node)
+{
+    uint32_t i = phx__map_get(&s->places, node);
+
+    return i == UINT32_MAX ? NULL : &s->at[i];
+}
+
+static void suspect_note_rumour(struct phx__node_suspect *s, uint32_t node, const struct phx__suspect *r,
+                                uint64_t now)
+{
+    struct phx__node_suspect_rumour *last = suspect_last(s, node);
+
+    if (last == NULL) {
+        if (phx__mem_grow(s->mem, &s->at, &s->capacity, s->count + 1, sizeof *last) != 0
+            || phx__map_put(&s->places, node, s->count) != 0)
+            return; /* it may be passed on twice */
+        last = &s->at[s->count++];
+        last->node = node;
+    }
+    last->incarnation = r->incarnation;
+    last->seq = r->seq;
+    last->at = now;
+}
+
+/* The last one takes its place. */
+void phx__node_suspect_forget(struct phx__node_suspect *s, uint32_t node)
+{
+    struct phx__node_suspect_rumour *last = suspect_last(s, node);
+
+    if (last == NULL)
+        return;
+    phx__map_del(&s->places, node);
+    *last = s->at[--s->count];
+    if (last != &s->at[s->count])
+        (void)phx__map_put(&s->places, last->node, (uint32_t)(last - s->at)); /* replaces: cannot fail */
+}
+
+/* 1 if it was passed on already, and not so long ago that something may have got lost. A rumour that closely
+ * follows another brings nothing, whatever its number: all have just checked. So nobody, however often it
+ * accuses, causes more than a few floods a second. */
+static int suspect_is_old(const struct phx__node_suspect *s, uint32_t node, const struct phx__suspect *r,
+                          uint64_t now)
+{
+    const struct phx__node_suspect_rumour *last = suspect_last(s, node);
+    uint64_t age;
+
+    if (last == NULL || last->incarnation != r->incarnation)
+        return 0;
+    age = now - last->at;
+    return age < s->limits->timeout_us / 4
+           || (last->seq >= r->seq && age < s->limits->timeout_us + s->limits->broken_us);
+}
+
+/* 1 if it is about the life that we know and the number that we know or a later one. A number so late that
+ * the owner would not go beyond it is refused: nobody could refute that rumour. */
+static int suspect_is_credible(const struct phx__node_suspect *s, uint32_t node, const struct phx__suspect *r)
+{
+    uint64_t incarnation;
+    uint32_t seq;
+
+    return node != PHX__NONE && s->ops.life(s->ops.ctx, node, &incarnation, &seq)
+           && r->incarnation == incarnation && r->seq >= seq && r->seq - seq < SUSPECT_AHEAD;
+}
+
+void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t node, uint64_t now)
+{
+    struct phx__suspect r;
+    const uint32_t *nbrs;
+    uint32_t i, n;
+
+    if (!s->ops.life(s->ops.ctx, node, &r.incarnation, &r.seq))
+        return;
+    r.id = s->ids->at[node];
+    r.accuser = s->ids->at[PHX__SELF];
+    suspect_note_rumour(s, node, &r, now);
+    /* The accused included: perhaps only the way back is broken. */
+    n = s->ops.neighbours(s->ops.ctx, &nbrs);
+    for (i = 0; i < n; i++)
+        suspect_send_rumour(s, nbrs[i], &r, s->hop_limit);
+}
+
+static void suspect_pass_rumour(struct phx__node_suspect *s, uint32_t from, uint32_t node,
+                                const struct phx__suspect *r, int hops)
+{
+    const uint32_t *nbrs;
+    uint32_t i, n = s->ops.neighbours(s->ops.ctx, &nbrs);
+
+    for (i = 0; i < n; i++) {
+        if (nbrs[i] == from || (nbrs[i] != node && s->ops.is_adjacent(s->ops.ctx, nbrs[i], from)))
             continue;
-        p->writers[i] = p->writers[--p->writer_count];
-        break;
+        suspect_send_rumour(s, nbrs[i], r, hops);
     }
-    p->links[l->slot] = NULL;
-    while (p->link_size > 0 && p->links[p->link_size - 1] == NULL)
-        p->link_size--;
-    phx__mem_put(&p->mem, l, sizeof *l);
 }
 
-/* What a link is from the beginning. */
-enum links_link_kind { NODE_DIALER = 1, NODE_TLS = 2 };
-
-/* A link around a fresh handle, which nobody watches yet; the handle is closed on failure. */
-static int links_open_link(phx *p, int handle, int kind, enum phx__link_state state,
-                          struct phx__link **out)
+/* We are accused: a new number says that we live, and the neighbour that asks gets it at once. */
+static void suspect_refute(struct phx__node_suspect *s, uint32_t from, const struct phx__suspect *r)
 {
-    struct phx__link *l = links_new_link(p);
-    int err = l == NULL ? PHX_ENOMEM : phx__map_put(&p->handles, (uint64_t)handle, l->slot);
+    struct phx__request q;
+    uint64_t incarnation;
+    uint32_t seq;
 
-    if (l != NULL) {
-        l->dialer = (kind & NODE_DIALER) != 0;
-        l->secure = (kind & NODE_TLS) != 0;
+    if (!s->ops.life(s->ops.ctx, PHX__SELF, &incarnation, &seq) || r->incarnation != incarnation
+        || r->seq < seq || r->seq == UINT32_MAX)
+        return;
+    q.id = s->ids->at[PHX__SELF];
+    q.incarnation = r->incarnation;
+    q.seq = r->seq + 1;
+    s->ops.refute(s->ops.ctx, from, &q);
+}
+
+int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, const struct phx__frame *f,
+                                 uint64_t now)
+{
+    struct phx__suspect r;
+    uint32_t node;
+
+    if (phx__wire_get_suspect(f, &r) != 0)
+        return PHX_EPROTO;
+    node = phx__id_find(s->ids, &r.id);
+    if (node == PHX__SELF) {
+        suspect_refute(s, from, &r);
+    } else if (node != from && suspect_is_credible(s, node, &r) && !suspect_is_old(s, node, &r, now)
+               && s->ops.accuse(s->ops.ctx, node, phx__id_find(s->ids, &r.accuser))) {
+        suspect_note_rumour(s, node, &r, now);
+        if (f->hops > 1 && s->relay)
+            suspect_pass_rumour(s, from, node, &r, f->hops - 1);
     }
-    if (err == 0
-        && (err = phx__link_open(&p->set, l, handle, state, p->cfg.dial_timeout_us)) != 0)
-        phx__map_del(&p->handles, (uint64_t)handle);
-    if (err != 0) {
-        if (l != NULL)
-            links_drop_slot(p, l);
-        p->os.close(p->os.world, handle);
-        return err;
-    }
-    *out = l;
     return 0;
 }
 
-struct phx__link *phx__node_link(const phx *p, uint32_t node)
+void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__entry *e)
 {
-    if (node >= p->peer_capacity || p->peers[node].link == PHX__NONE)
-        return NULL;
-    return p->links[p->peers[node].link];
-}
+    const struct phx__node_suspect_rumour *last;
+    uint32_t seq, node = e->hops == PHX__UNREACHABLE ? PHX__NONE : phx__id_find(s->ids, &e->id);
+    uint64_t incarnation;
 
-void phx__node_links_watch(phx *p, struct phx__link *l)
-{
-    int events;
-
-    if (l->state == PHX__LINK_CLOSED)
+    if (node == PHX__NONE || node == PHX__SELF || !s->ops.life(s->ops.ctx, node, &incarnation, &seq))
         return;
-    events = phx__link_events(l);
-    if (events == l->watching)
+    last = suspect_last(s, node);
+    if (e->incarnation > incarnation
+        || (e->incarnation == incarnation && e->seq > seq && (last == NULL || e->seq > last->seq)))
+        s->ops.alive(s->ops.ctx, node);
+}
+
+/* ---- Probes ---------------------------------------------------------------------------------- */
+
+static int suspect_send_probe(struct phx__node_suspect *s, uint32_t nbr, const struct phx__probe *b,
+                              int flags, int hops)
+{
+    uint8_t data[SUSPECT_FRAME];
+    struct phx__writer w;
+
+    if (hops < 1)
+        return 0;
+    phx__buf_writer_init(&w, data, sizeof data);
+    phx__wire_put_probe(&w, b, flags, hops);
+    return s->ops.send(s->ops.ctx, nbr, &w, 0);
+}
+
+void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t node)
+{
+    const uint32_t *nbrs;
+    uint32_t i, n = s->ops.neighbours(s->ops.ctx, &nbrs), sent = 0, first;
+    struct phx__probe b;
+
+    if (n == 0)
         return;
-    p->set.os_calls++;
-    if (p->os.watch(p->os.world, l->handle, events) == 0)
-        l->watching = events;
-    else
-        phx__node_links_close_link(p, l, PHX_ENOMEM, 0);
-}
-
-/* ---- Closing --------------------------------------------------------------------------------- */
-
-static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_state was, int reason)
-{
-    char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
-    int level = reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED        ? PHX_LOG_DEBUG
-                : was == PHX__LINK_UP || l->refused || reason == PHX_EPROTO || reason == PHX_ETLS
-                    ? PHX_LOG_WARN
-                                                                            : PHX_LOG_INFO;
-
-    int64_t before = 0;
-
-    /* What never was a link is told once a minute of each peer and reason: strangers come as often as they
-     * like, and a hub with another key is dialled for ever. */
-    if (was != PHX__LINK_UP && (before = phx__node_keys_may_log(p, l, reason)) < 0)
-        return;
-    phx__node_log(p, level, "link %s %s: %s%s%s%s%s",
-                  l->peer != PHX__NONE ? phx_id_text(&l->id, id) : "?",
-                  l->address.family ? phx_address_text(&l->address, at) : "adopted",
-                  was == PHX__LINK_UP        ? "down, "
-                  : was == PHX__LINK_DIALING ? "no connection, "
-                                             : "no link, ",
-                  l->refused ? "refused by the peer: " : "", phx_strerror(reason),
-                  l->why != NULL ? ": " : "", l->why != NULL ? l->why : "");
-    if (before > 0)
-        phx__node_log(p, level, "... and %u more like it in the last minutes", (uint64_t)before);
-}
-
-static void links_link_down(phx *p, const struct phx__link *l)
-{
-    if (phx__node_link(p, l->peer) != l)
-        return; /* another link serves this node */
-    p->peers[l->peer].link = PHX__NONE;
-    p->links_up--;
-    p->links_lost++;
-    phx__route_down(&p->route, l->peer, p->now);
-    phx__detect_down(&p->detect, l->peer);
-    phx__dial_down(&p->dial, l->peer, p->now);
-}
-
-/* Hellos that waited for this dial to be decided. */
-static void links_resume_parked(phx *p, const struct phx__link *decided)
-{
-    uint32_t i;
-
-    for (i = 0; i < p->link_size; i++) {
-        struct phx__link *l = p->links[i];
-        int err;
-        if (l == NULL || l->state != PHX__LINK_PARKED || l == decided)
+    b.subject = s->ids->at[node];
+    b.asker = s->ids->at[PHX__SELF];
+    first = (uint32_t)phx__rnd_below(s->rnd, n);
+    for (i = 0; i < n && sent < SUSPECT_PROBES; i++) {
+        uint32_t nbr = nbrs[(first + i) % n];
+        if (nbr == node || s->ops.is_busy(s->ops.ctx, nbr))
             continue;
-        err = phx__link_resume(&p->set, l);
-        if (err != 0 && err != PHX_EAGAIN)
-            phx__node_links_close_link(p, l, err, 1);
-        else
-            phx__node_links_watch(p, l);
+        b.target = s->ids->at[nbr];
+        sent += (uint32_t)suspect_send_probe(s, nbr, &b, 0, s->hop_limit);
     }
 }
 
-/* It has proved who it is, or is closed. */
-static void links_no_stranger(phx *p, struct phx__link *l)
+/* To its target, by routing. */
+static void suspect_pass_probe(struct phx__node_suspect *s, const struct phx__probe *b, int flags, int hops)
 {
-    p->strangers -= l->stranger;
-    l->stranger = 0;
+    (void)suspect_send_probe(s, s->ops.way(s->ops.ctx, &b->target), b, flags, hops);
 }
 
-/* For phx_explain. */
-static void links_note_end(phx *p, const struct phx__link *l, int reason)
+/* It has arrived. A question about this node is answered; one about another goes on to that one. */
+static void suspect_probed(struct phx__node_suspect *s, uint32_t from, struct phx__probe *b, int answer,
+                           int hops)
 {
-    const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
-    struct phx__history *past;
+    uint32_t node = phx__id_find(s->ids, &b->subject), way;
 
-    if (l->state != PHX__LINK_UP || n == NULL || phx__node_link(p, l->peer) != l
-        || (past = phx__node_step_note(p, l->peer)) == NULL)
-        return;
-    past->heard_at = n->heard + p->detect.stalled;
-    past->lost_at = p->now;
-    past->lost_error = reason;
+    if (answer) {
+        if (node != PHX__NONE && node != PHX__SELF)
+            s->ops.alive(s->ops.ctx, node);
+    } else if (node == PHX__SELF) {
+        b->target = b->asker;
+        way = s->ops.way(s->ops.ctx, &b->asker);
+        (void)suspect_send_probe(s, way == PHX__NONE ? from : way, b, PHX__PROBE_ANSWER, s->hop_limit);
+    } else if (s->relay) {
+        b->target = b->subject;
+        suspect_pass_probe(s, b, 0, hops - 1);
+    }
 }
 
-/* disc must not be called while it dials, and a host's callback may call anything: cfg.dial is asked
- * later in the step, when disc is done. So is TCP where the way within the host led to the wrong one. */
-static int links_hook_later(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
+int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from, const struct phx__frame *f)
 {
-    if (phx__mem_grow(&p->mem, &p->hooks, &p->hook_capacity, p->hook_count + 1, sizeof *p->hooks))
-        return PHX_ENOMEM;
-    p->hooks[p->hook_count].attempt = attempt;
-    p->hooks[p->hook_count].expect = expect;
-    p->hooks[p->hook_count++].to = *to;
+    int answer = (f->flags & PHX__PROBE_ANSWER) != 0;
+    struct phx__probe b;
+
+    if (phx__wire_get_probe(f, &b) != 0)
+        return PHX_EPROTO;
+    if (phx__id_equal(&b.target, &s->ids->at[PHX__SELF]))
+        suspect_probed(s, from, &b, answer, f->hops);
+    else if (s->relay)
+        suspect_pass_probe(s, &b, f->flags, f->hops - 1);
     return 0;
 }
 
-void phx__node_links_close_link(phx *p, struct phx__link *l, int reason, int tell)
-{
-    enum phx__link_state was = l->state;
+#undef SUSPECT_FRAME
+#undef SUSPECT_PROBES
+#undef SUSPECT_AHEAD
 
-    if (was == PHX__LINK_FREE || was == PHX__LINK_CLOSED)
-        return;
-    links_log_close(p, l, was, reason);
-    p->bad_frames += reason == PHX_EPROTO;
-    p->refused += was != PHX__LINK_UP && tell;
-    links_note_end(p, l, reason);
-    phx__link_close(&p->set, l, reason, tell);
-    phx__map_del(&p->handles, (uint64_t)l->handle);
-    p->closed[p->closed_count++] = l->slot;
-    links_no_stranger(p, l);
-    if (was == PHX__LINK_UP)
-        links_link_down(p, l);
-    if (l->attempt != PHX__NONE) {
-        p->dials_failed++;
-        if (phx__node_samehost_is_doubtful(l, reason)
-            && links_hook_later(p, l->attempt, l->expect, &l->address) == 0)
-            p->more = 1; /* the way within the host led to the wrong one: TCP, in this step or the next */
-        else
-            phx__dial_result(&p->dial, l->attempt, reason, p->now);
-        l->attempt = PHX__NONE;
-    }
-    if (was != PHX__LINK_UP && l->dialer)
-        links_resume_parked(p, l);
-    phx__node_links_resume_listeners(p);
-}
+/* ======== src/node/handover.c ======== */
+/* handover.c - giving names away: the giver asks until it sees them taken. */
+#ifdef PHX_LINES
+#line 1 "src/node/handover.c"
+#endif
+/*
+ *      giver                                       heir
+ *        holds 10..19
+ *        HAND 10..19 ----------------------------->  does the giver hold them? then it assumes them
+ *        |  again after 200 ms, 400 ms, ... 2 s        and tells its host (on_handed)
+ *        <------------- its card, as to everybody ---
+ *        loses them to the higher epoch, as to any
+ *        other claim, but reports no conflict
+ *
+ * The giver holds the names until the heir's claim has beaten its own, so a name always has an owner: nodes
+ * that know the heir's claim send to the heir. The others send to the giver, which delivers what comes while
+ * it holds the name and returns what comes later (returns.c). The heir's card is the only answer. It goes to
+ * all nodes and is repeated until they have it. A HAND may be lost, doubled or late.
+ *
+ * `epoch` makes a late HAND harmless. It is the highest epoch that the giver had seen when its host gave the
+ * names away. Names that the giver got back later are held by a higher epoch, and an old HAND does not mean
+ * them.
+ *
+ * The heir takes only what the named giver holds at present, by what the heir itself knows, in the life that
+ * is named. So a node that gives away what it does not own gives nothing, and no HAND takes names from a
+ * third node. This is no proof: a member that writes another's id as the giver is believed, as it is when it
+ * writes that id into a card. All who have the key are trusted alike (WIRE.md, section 9).
+ *
+ * An heir that fails or leaves ends the hand-over, and the giver keeps the names. A giver that leaves
+ * releases its other names at once, keeps what is being handed for as long as its drain lasts, and waits for
+ * the heir as it waits for its own messages.
+ */
+/* include "node/handover.h" */
 
-void phx__node_links_sweep(phx *p)
-{
-    while (p->closed_count > 0)
-        links_drop_slot(p, p->links[p->closed[--p->closed_count]]);
-}
+/* Bytes of a HAND frame, header included, at most. */
+#define HANDOVER_FRAME 96u
+/* The heir's card needs the time of a flood: a shorter wait would ask twice in slow networks. A longer one
+ * than the other bound would keep a node that leaves waiting after a relay was lost. */
+#define HANDOVER_WAIT_MIN (200 * PHX__MS)
+#define HANDOVER_WAIT_MAX (2 * PHX__SECOND)
+/* Ranges under way at once. Each costs a frame every 2 s, and all are searched for each name that is lost. */
+#define HANDOVER_MAX 1024u
+/* A range that is handed has no holes, so it has several stretches only where others have taken names
+ * meanwhile. Stretches beyond this come with the next HAND. */
+#define HANDOVER_STRETCHES 64u
 
-void phx__node_links_free_links(phx *p)
+/* ---- What is under way ----------------------------------------------------------------------- */
+
+/* 1 if what *range begins with is being handed to this heir (NULL: any), or 0. *out: how far that holds, to
+ * the end of the range at most. */
+static int handover_stretch(const struct phx__node_handover *h, const struct phx_id *heir,
+                            const struct phx_range *range, struct phx_range *out)
 {
     uint32_t i;
 
-    for (i = 0; i < p->link_size; i++) {
-        if (p->links[i] == NULL)
+    *out = *range;
+    for (i = 0; i < h->count; i++) {
+        const struct phx__node_handover_item *it = &h->at[i];
+        if (heir != NULL && !phx__id_equal(&it->heir, heir))
             continue;
-        phx__link_close(&p->set, p->links[i], PHX_ECLOSED, 0);
-        phx__mem_put(&p->mem, p->links[i], sizeof *p->links[i]);
-        p->links[i] = NULL;
-    }
-    p->link_size = 0;
-}
-
-/* ---- Listening ------------------------------------------------------------------------------- */
-
-static struct phx__link *links_oldest_stranger(const phx *p)
-{
-    struct phx__link *oldest = NULL;
-    uint32_t i;
-
-    for (i = 0; i < p->link_size; i++) {
-        struct phx__link *l = p->links[i];
-        if (l != NULL && l->stranger && (oldest == NULL || l->since < oldest->since))
-            oldest = l;
-    }
-    return oldest;
-}
-
-/* When there is room for one more stranger. */
-static uint64_t links_room_at(const phx *p)
-{
-    return p->strangers < LINKS_STRANGERS ? 0 : links_oldest_stranger(p)->since + LINKS_FAIR_TIME;
-}
-
-void phx__node_links_look_again(phx *p, uint64_t at)
-{
-    if (at < phx__timer_at(&p->timers, p->resume_timer))
-        phx__timer_set(&p->timers, p->resume_timer, at);
-}
-
-static void links_pause(phx *p, struct phx__listener *at, uint64_t until)
-{
-    at->paused = 1;
-    p->set.os_calls++;
-    p->os.watch(p->os.world, at->handle, 0);
-    phx__node_links_look_again(p, until);
-}
-
-static void links_resume(phx *p, struct phx__listener *at)
-{
-    if (!at->paused)
-        return;
-    p->set.os_calls++;
-    if (p->os.watch(p->os.world, at->handle, PHX_READ) == 0)
-        at->paused = 0;
-    else
-        phx__node_links_look_again(p, p->now + LINKS_PAUSE);
-}
-
-void phx__node_links_resume_listeners(phx *p)
-{
-    uint64_t room_at = links_room_at(p);
-    int i;
-
-    if (room_at > p->now) {
-        phx__node_links_look_again(p, room_at);
-        return;
-    }
-    for (i = 0; i < p->listener_count; i++) {
-        links_resume(p, &p->listeners[i]);
-        links_resume(p, &p->near[i]);
-    }
-}
-
-void phx__node_links_accept(phx *p, int listener)
-{
-    int near = listener >= (int)PHX__LISTENERS;
-    struct phx__listener *at = near ? &p->near[listener - (int)PHX__LISTENERS] : &p->listeners[listener];
-    int i, err = 0;
-
-    for (i = 0; i < LINKS_ACCEPTS && err == 0 && links_room_at(p) <= p->now; i++) {
-        struct phx_address from;
-        struct phx__link *l;
-        int handle;
-        memset(&from, 0, sizeof from);
-        p->set.os_calls++;
-        err = p->os.accept(p->os.world, at->handle, &handle, &from);
-        if (err == 0
-            && (err = links_open_link(p, handle, at->address.tls ? NODE_TLS : 0, PHX__LINK_HELLO, &l))
-                   == 0) {
-            l->address = from;
-            l->address.tls = at->address.tls;
-            l->same_host = (uint8_t)near;
-            l->stranger = 1;
-            p->strangers++;
-            p->accepts++;
-            /* Who dials says HELLO with the connection: most often it is here already. */
-            phx__node_links_ready(p, handle, PHX_READ);
-            if (p->strangers > LINKS_STRANGERS)
-                phx__node_links_close_link(p, links_oldest_stranger(p), PHX_ELIMIT, 1);
+        if (it->range.first <= range->first && range->first <= it->range.last) {
+            out->last = it->range.last < range->last ? it->range.last : range->last;
+            return 1;
         }
+        if (it->range.first > range->first && it->range.first <= out->last)
+            out->last = it->range.first - 1;
     }
-    if (err == 0 && i == LINKS_ACCEPTS)
-        p->more = 1;
-    if (err == PHX_EMFILE || err == PHX_ENOMEM)
-        phx__node_log(p, PHX_LOG_WARN, "listener paused: %s", phx_strerror(err));
-    if (err == PHX_EMFILE || err == PHX_ENOMEM)
-        links_pause(p, at, p->now + LINKS_PAUSE);
-    else if (links_room_at(p) > p->now)
-        links_pause(p, at, links_room_at(p));
-}
-
-/* ---- Dialling -------------------------------------------------------------------------------- */
-
-/* Most connections within a host are there at once, and then there is no need to wait for them. */
-static int links_begin_dial(phx *p, struct phx__link *l)
-{
-    int err = 0;
-
-    if (!l->same_host) { /* those are connected from the beginning */
-        p->set.os_calls++;
-        err = p->os.finish(p->os.world, l->handle);
-    }
-    if (err == 0)
-        err = phx__link_connected(&p->set, l);
-    if (err != 0 && err != PHX_EAGAIN) {
-        phx__node_links_close_link(p, l, err, 0);
-        return err;
-    }
-    phx__node_links_watch(p, l);
-    return l->state == PHX__LINK_CLOSED ? PHX_ENOMEM : 0;
-}
-
-/* near: first look whether it is within this host. */
-static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to, int near)
-{
-    struct phx__link *l;
-    int secure = phx__node_keys_wants_tls(p, to), handle, err;
-
-    if (secure && (err = phx__node_keys_tls(p)) != 0)
-        return err;
-    p->dials++;
-    err = near ? phx__node_samehost_dial(p, to, &handle) : PHX_ENOTSUP;
-    near = err == 0;
-    if (!near) {
-        p->set.os_calls++;
-        err = p->os.dial(p->os.world, to, &handle);
-    }
-    if (err == 0)
-        err = links_open_link(p, handle, NODE_DIALER | (secure ? NODE_TLS : 0), PHX__LINK_DIALING, &l);
-    if (err == 0) {
-        l->expect = expect;
-        l->address = *to;
-        l->address.tls = (unsigned char)secure;
-        l->same_host = (uint8_t)near;
-        err = links_begin_dial(p, l);
-    }
-    if (err != 0) {
-        p->dials_failed++;
-        return err;
-    }
-    l->attempt = attempt; /* not before: disc hears of a failure at once by what this returns */
-    if (l->state != PHX__LINK_DIALING)
-        phx__dial_answered(&p->dial, attempt);
     return 0;
 }
 
-/* The host's stream as a link that is being dialled. */
-static int links_hook_link(phx *p, int handle, const struct phx__deferred_dial *h)
+int phx__node_handover_next(const struct phx__node_handover *h, const struct phx_id *heir,
+                            struct phx_range *rest, struct phx_range *out)
 {
-    struct phx__link *l;
-    int err = p->cfg.tls ? phx__node_keys_tls(p) : 0;
-
-    if (err == 0)
-        err = phx__os_sock_adopt(&p->os, handle);
-    if (err != 0) {
-        p->os.close(p->os.world, handle);
-        return err;
-    }
-    err = links_open_link(p, handle, NODE_DIALER | (p->cfg.tls ? NODE_TLS : 0), PHX__LINK_DIALING, &l);
-    if (err != 0)
-        return err;
-    l->attempt = h->attempt;
-    l->address = h->to;
-    phx__node_links_watch(p, l);
-    return 0;
-}
-
-static void links_hook(phx *p, const struct phx__deferred_dial *h)
-{
-    int handle, err;
-
-    p->dials++;
-    handle = p->cfg.dial(p, h->to.path, p->cfg.user);
-    if (h->attempt == PHX__NONE || p->free_later) { /* the callback has closed the node, or freed it */
-        if (handle >= 0)
-            p->os.close(p->os.world, handle);
-        return;
-    }
-    err = handle < 0 ? handle : links_hook_link(p, handle, h);
-    if (err == 0)
-        return;
-    p->dials_failed++;
-    if (phx__node_keys_may_log_dial(p, &h->to, err) >= 0)
-        phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", h->to.path, phx_strerror(err));
-    phx__dial_result(&p->dial, h->attempt, err, p->now);
-}
-
-/* The same address once more, by TCP: the attempt goes on. */
-static void links_dial_again(phx *p, const struct phx__deferred_dial *h)
-{
-    int err = links_dial(p, h->attempt, h->expect, &h->to, 0);
-
-    if (err != 0)
-        phx__dial_result(&p->dial, h->attempt, err, p->now);
-}
-
-void phx__node_links_hooks(phx *p)
-{
-    uint32_t i;
-
-    for (i = 0; i < p->hook_count && !p->free_later; i++) {
-        struct phx__deferred_dial h = p->hooks[i]; /* more may come, and move them */
-        if (h.attempt == PHX__NONE)
-            continue;
-        if (h.to.family == PHX_OTHER)
-            links_hook(p, &p->hooks[i]);
-        else
-            links_dial_again(p, &h);
-    }
-    p->hook_count = 0;
-}
-
-int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to)
-{
-    phx *p = ctx;
-
-    if (to->family == PHX_OTHER)
-        return links_hook_later(p, attempt, expect, to);
-    if (!phx__node_keys_is_secure(p, to))
-        return PHX_EINSECURE;
-    return links_dial(p, attempt, expect, to, p->cfg.same_host);
-}
-
-void phx__node_links_abandon(void *ctx, uint32_t attempt)
-{
-    phx *p = ctx;
-    uint32_t i;
-
-    for (i = 0; i < p->hook_count; i++)
-        if (p->hooks[i].attempt == attempt)
-            p->hooks[i].attempt = PHX__NONE;
-    for (i = 0; i < p->link_size; i++) {
-        struct phx__link *l = p->links[i];
-        if (l == NULL || l->attempt != attempt || l->state == PHX__LINK_UP)
-            continue;
-        l->attempt = PHX__NONE; /* nobody waits for the outcome */
-        phx__node_links_close_link(p, l, PHX_ECANCELLED, 0);
-    }
-}
-
-int phx__node_links_adopt(phx *p, int handle, int dialer, int secure)
-{
-    struct phx__link *l;
-    int err;
-
-    p->set.now = p->now;
-    err = links_open_link(p, handle, (dialer ? NODE_DIALER : 0) | (secure ? NODE_TLS : 0),
-                         PHX__LINK_HELLO, &l);
-    if (err == 0 && dialer && (err = phx__link_connected(&p->set, l)) != 0)
-        phx__node_links_close_link(p, l, err, 0);
-    if (err != 0)
-        return err;
-    phx__node_links_watch(p, l);
-    return l->state == PHX__LINK_CLOSED ? PHX_ENOMEM : 0;
-}
-
-/* ---- One link per pair ----------------------------------------------------------------------- */
-
-/* Of two connections between us and this node: does this one win? */
-static int links_wins(const phx *p, const struct phx__link *l)
-{
-    int we_are_smaller = phx__id_compare(p->set.self, &l->id) < 0;
-
-    return l->dialer == we_are_smaller;
-}
-
-/* Our own dial that may end at this node, and would win. Only one that is connected counts: an
- * address where nobody answers would hold up a good link for longer than the peer's patience. */
-static int links_own_dial(const phx *p, const struct phx_id *id)
-{
-    uint32_t i;
-
-    for (i = 0; i < p->link_size; i++) {
-        const struct phx__link *l = p->links[i];
-        if (l != NULL && l->dialer && l->state == PHX__LINK_HELLO && l->expect != PHX__NONE
-            && phx__id_equal(&p->ids.at[l->expect], id))
+    while (rest->first <= rest->last) {
+        int handed = handover_stretch(h, heir, rest, out);
+        if (out->last == rest->last) { /* it may be the last name of all: nothing is left */
+            rest->first = 1;
+            rest->last = 0;
+        } else {
+            rest->first = out->last + 1;
+        }
+        if (!handed)
             return 1;
     }
     return 0;
 }
 
-static int links_judge_rival(phx *p, struct phx__link *l, struct phx__link *old)
+static void handover_drop(struct phx__node_handover *h, uint32_t i)
 {
-    if (l->incarnation > old->incarnation)
-        return 0;
-    if (l->incarnation < old->incarnation)
-        return PHX_EDUPLICATE;
-    if (!l->dialer && !old->dialer)
-        return 0; /* it dialled twice: it has lost the first */
-    if (links_wins(p, l))
-        return 0;
-    /* If it dials although it has a link, perhaps it has not: a write finds out sooner than silence. */
-    phx__detect_ask(&p->detect, old->peer, p->now);
-    return PHX_EDUPLICATE;
+    h->count--;
+    memmove(h->at + i, h->at + i + 1, (h->count - i) * sizeof *h->at);
 }
 
-static int links_judge(void *ctx, struct phx__link *l)
+/* 1 if this node holds nothing of it any more. Names that were released and assumed again are another claim.
+ * What the heir has taken from the beginning is cut off. */
+static int handover_is_over(struct phx__node_handover *h, struct phx__node_handover_item *it, uint64_t now)
 {
-    phx *p = ctx;
-    struct phx__link *old;
-    uint32_t node;
+    struct phx_range held;
+    int got = h->ops.held(h->ops.ctx, PHX__SELF, &it->range, it->epoch, &held);
+
+    if (got == 1 && held.first > it->range.first) {
+        it->range.first = held.first;
+        it->wait = HANDOVER_WAIT_MIN; /* the heir listens: ask for the rest at once */
+        it->at = now;
+        phx__timer_set(h->timers, h->timer, now);
+    }
+    return got == 0;
+}
+
+void phx__node_handover_names(struct phx__node_handover *h, uint64_t now)
+{
+    uint32_t i;
+
+    for (i = h->count; i > 0; i--)
+        if (handover_is_over(h, &h->at[i - 1], now))
+            handover_drop(h, i - 1);
+}
+
+void phx__node_handover_release(struct phx__node_handover *h)
+{
+    struct phx_range rest = { 0, UINT64_MAX }, part;
+
+    /* Without memory to split a claim it is kept: the goodbye carries no names anyway. */
+    while (phx__node_handover_next(h, NULL, &rest, &part))
+        h->ops.release(h->ops.ctx, &part);
+}
+
+void phx__node_handover_gone(struct phx__node_handover *h, uint32_t node)
+{
+    uint32_t i, was = h->count;
+
+    for (i = h->count; i > 0; i--)
+        if (phx__id_equal(&h->at[i - 1].heir, &h->ids->at[node]))
+            handover_drop(h, i - 1);
+    if (h->count < was)
+        h->ops.end(h->ops.ctx, was - h->count);
+}
+
+void phx__node_handover_end(struct phx__node_handover *h)
+{
+    h->count = 0;
+    phx__node_handover_release(h);
+}
+
+int phx__node_handover_init(struct phx__node_handover *h, struct phx__mem *mem, struct phx__ids *ids,
+                            struct phx__timers *timers, int hop_limit, int relay,
+                            const struct phx__node_handover_ops *ops)
+{
+    memset(h, 0, sizeof *h);
+    h->mem = mem;
+    h->ids = ids;
+    h->timers = timers;
+    h->ops = *ops;
+    h->hop_limit = hop_limit;
+    h->relay = relay;
+    return phx__timer_new(timers, PHX__TIMER_HAND, 0, &h->timer);
+}
+
+void phx__node_handover_free(struct phx__node_handover *h)
+{
+    phx__mem_put(h->mem, h->at, h->capacity * sizeof *h->at);
+}
+
+/* ---- The giver ------------------------------------------------------------------------------- */
+
+static void handover_send(struct phx__node_handover *h, const struct phx__hand *hand, int hops)
+{
+    uint8_t data[HANDOVER_FRAME];
+    struct phx__writer w;
+
+    if (hops < 1)
+        return;
+    phx__buf_writer_init(&w, data, sizeof data);
+    phx__wire_put_hand(&w, hand, hops);
+    (void)h->ops.send(h->ops.ctx, h->ops.way(h->ops.ctx, &hand->target), &w, 0);
+}
+
+static void handover_ask(struct phx__node_handover *h, const struct phx__node_handover_item *it)
+{
+    struct phx__hand out;
+
+    if (!h->ops.life(h->ops.ctx, PHX__SELF, &out.incarnation, NULL))
+        return;
+    out.target = it->heir;
+    out.giver = h->ids->at[PHX__SELF];
+    out.first = it->range.first;
+    out.last = it->range.last;
+    out.epoch = it->epoch;
+    handover_send(h, &out, h->hop_limit);
+}
+
+void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
+{
+    uint64_t next = UINT64_MAX;
+    uint32_t i;
+
+    phx__node_handover_names(h, now); /* there may have been no memory to look before */
+    for (i = 0; i < h->count; i++) {
+        struct phx__node_handover_item *it = &h->at[i];
+        if (it->at <= now) {
+            handover_ask(h, it);
+            it->at = now + it->wait;
+            it->wait = 2 * it->wait < HANDOVER_WAIT_MAX ? 2 * it->wait : HANDOVER_WAIT_MAX;
+        }
+        if (it->at < next)
+            next = it->at;
+    }
+    phx__timer_set(h->timers, h->timer, next);
+}
+
+/* 0 if this node holds all of the range. */
+static int handover_check_held(struct phx__node_handover *h, struct phx_range range)
+{
+    struct phx_range held;
+    int got;
+
+    for (;;) {
+        got = h->ops.held(h->ops.ctx, PHX__SELF, &range, UINT64_MAX, &held);
+        if (got < 0)
+            return got;
+        if (got == 0 || held.first > range.first)
+            return PHX_ENOTFOUND;
+        if (held.last >= range.last)
+            return 0;
+        range.first = held.last + 1;
+    }
+}
+
+/* 0, 1 if just this is under way already, or PHX_ESTATE: some of it goes to somebody else. */
+static int handover_check_others(const struct phx__node_handover *h, const struct phx_range *range,
+                                 const struct phx_id *heir)
+{
+    uint32_t i;
+    int same = 0;
+
+    for (i = 0; i < h->count; i++) {
+        const struct phx__node_handover_item *it = &h->at[i];
+        if (it->range.first > range->last || range->first > it->range.last)
+            continue;
+        if (!phx__id_equal(&it->heir, heir))
+            return PHX_ESTATE;
+        same |= it->range.first <= range->first && range->last <= it->range.last;
+    }
+    return same;
+}
+
+int phx__node_handover_give(struct phx__node_handover *h, struct phx_range range, uint32_t heir,
+                            uint64_t epoch, uint64_t now)
+{
+    struct phx__node_handover_item *it;
     int err;
 
-    if (phx__id_equal(&l->id, p->set.self))
-        return PHX_ESELF;
-    if (p->closing)
-        return PHX_ECLOSED;
-    node = phx__id_find(&p->ids, &l->id);
-    if (l->attempt != PHX__NONE)
-        phx__dial_meet(&p->dial, l->attempt, node);
-    if (l->expect != PHX__NONE && !phx__id_equal(&l->id, &p->ids.at[l->expect]))
-        return PHX_EPEER;
-    old = node == PHX__NONE ? NULL : phx__node_link(p, node);
-    if (old == NULL && !l->dialer && p->links_up >= p->cfg.max_accepts)
+    if ((err = handover_check_held(h, range)) != 0)
+        return err;
+    if ((err = handover_check_others(h, &range, &h->ids->at[heir])) != 0)
+        return err > 0 ? 0 : err;
+    if (h->count == HANDOVER_MAX)
         return PHX_ELIMIT;
-    if (old != NULL && (err = links_judge_rival(p, l, old)) != 0)
-        return err;
-    if (old == NULL && l->state == PHX__LINK_PARKED && !links_wins(p, l) && links_own_dial(p, &l->id))
-        return PHX_EAGAIN;
+    if (phx__mem_grow(h->mem, &h->at, &h->capacity, h->count + 1, sizeof *it) != 0)
+        return PHX_ENOMEM;
+    it = &h->at[h->count++];
+    it->range = range;
+    it->heir = h->ids->at[heir];
+    it->epoch = epoch;
+    it->at = now;
+    it->wait = HANDOVER_WAIT_MIN;
+    phx__timer_set(h->timers, h->timer, now);
     return 0;
 }
 
-static void links_introduce(void *ctx, const struct phx__link *l, struct phx__link_words *out)
-{
-    phx *p = ctx;
-    const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
-    uint32_t node = phx__id_find(&p->ids, &l->id);
-    const struct phx__dest *d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
+/* ---- The heir -------------------------------------------------------------------------------- */
 
-    out->seq = self->seq;
-    out->card_version = self->card_version;
-    out->have = d != NULL && d->incarnation == l->incarnation ? d->card_version : 0;
+/* What of it the giver holds, as this node knows: how many stretches, adjacent ones joined. */
+static uint32_t handover_offered(struct phx__node_handover *h, uint32_t giver, const struct phx__hand *hand,
+                                 struct phx_range *out)
+{
+    struct phx_range rest, held;
+    uint32_t n = 0;
+
+    rest.first = hand->first;
+    rest.last = hand->last;
+    while (h->ops.held(h->ops.ctx, giver, &rest, hand->epoch, &held) == 1) {
+        if (n > 0 && out[n - 1].last + 1 == held.first)
+            out[n - 1].last = held.last;
+        else if (n < HANDOVER_STRETCHES)
+            out[n++] = held;
+        else
+            break;
+        if (held.last >= rest.last)
+            break;
+        rest.first = held.last + 1;
+    }
+    return n;
 }
 
-/* The link that loses. If we accepted the winner we have seen its proof, so it is up on both ends. If we
- * dialled it, the other side may not have seen our proof yet, and would be without any link for a moment
- * if it saw the old one end first: it will close the old one itself, or our patience does. */
-static void links_replace(phx *p, struct phx__link *old, int winner_is_dialer)
+static void handover_take(struct phx__node_handover *h, const struct phx__hand *hand)
 {
-    links_link_down(p, old);
-    p->links_lost--; /* not lost: replaced */
-    if (winner_is_dialer)
-        phx__timer_set(&p->timers, old->timer, p->now + p->cfg.dial_timeout_us);
-    else
-        phx__node_links_close_link(p, old, PHX_EDUPLICATE, 0);
+    struct phx_range part[HANDOVER_STRETCHES];
+    uint32_t i, n, giver = phx__id_find(h->ids, &hand->giver);
+    uint64_t incarnation;
+
+    if (giver == PHX__NONE || giver == PHX__SELF
+        || !h->ops.life(h->ops.ctx, giver, &incarnation, NULL) || incarnation != hand->incarnation)
+        return;
+    n = handover_offered(h, giver, hand, part);
+    for (i = 0; i < n && h->ops.take(h->ops.ctx, &part[i], &hand->giver); i++)
+        continue;
 }
 
-static int links_route_up(phx *p, const struct phx__link *l)
+int phx__node_handover_on_hand(struct phx__node_handover *h, const struct phx__frame *f)
 {
-    struct phx__route_hello h;
+    struct phx__hand hand;
 
-    h.incarnation = l->incarnation;
-    h.seq = l->heard.seq;
-    h.card = l->heard.card_version;
-    h.told_seq = l->said.seq;
-    h.told_card = l->heard.have;
-    return phx__route_up(&p->route, l->peer, &h, p->now);
-}
-
-static int links_link_up(void *ctx, struct phx__link *l)
-{
-    phx *p = ctx;
-    struct phx__link *old;
-    uint32_t attempt = l->attempt;
-    int err = phx__id_add(&p->ids, &l->id, &l->peer);
-    char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
-
-    links_no_stranger(p, l);
-    if (err != 0 || (err = phx__node_step_peer(p, l->peer)) != 0) {
-        l->peer = PHX__NONE;
-        return err;
-    }
-    if ((old = phx__node_link(p, l->peer)) != NULL)
-        links_replace(p, old, l->dialer);
-    if ((err = links_route_up(p, l)) != 0 || (err = phx__detect_up(&p->detect, l->peer, p->now)) != 0) {
-        phx__route_down(&p->route, l->peer, p->now);
-        return err;
-    }
-    /* Before disc hears of it: that abandons other dials to this node, and the hellos that were
-     * parked behind them are to be judged by the link there is. */
-    l->generation = ++p->generation;
-    p->peers[l->peer].link = l->slot;
-    if ((err = phx__dial_up(&p->dial, l->peer, attempt, p->now)) != 0) {
-        p->peers[l->peer].link = PHX__NONE;
-        phx__route_down(&p->route, l->peer, p->now);
-        phx__detect_down(&p->detect, l->peer);
-        return err;
-    }
-    p->links_up++;
-    l->attempt = PHX__NONE;
-    phx__node_log(p, PHX_LOG_INFO, "link %s %s: up%s", phx_id_text(&l->id, id),
-                  l->address.family ? phx_address_text(&l->address, at) : "adopted",
-                  l->same_host ? ", within this host" : "");
-    phx__node_addr_learn(p, l);
-    links_resume_parked(p, l);
-    phx__node_links_resume_listeners(p);
-    p->set.wants(p, l); /* what waited for a link it may have replaced */
+    if (phx__wire_get_hand(f, &hand) != 0)
+        return PHX_EPROTO;
+    if (phx__id_equal(&hand.target, &h->ids->at[PHX__SELF]))
+        handover_take(h, &hand);
+    else if (h->relay)
+        handover_send(h, &hand, f->hops - 1);
     return 0;
 }
 
-/* ---- Reading and writing --------------------------------------------------------------------- */
+#undef HANDOVER_FRAME
+#undef HANDOVER_WAIT_MIN
+#undef HANDOVER_WAIT_MAX
+#undef HANDOVER_MAX
+#undef HANDOVER_STRETCHES
 
-static void links_finish_dial(phx *p, struct phx__link *l)
-{
-    int err = 0;
-
-    if (!l->same_host) { /* those are connected from the beginning */
-        p->set.os_calls++;
-        err = p->os.finish(p->os.world, l->handle);
-    }
-    if (err == PHX_EAGAIN)
-        return;
-    if (err == 0) {
-        phx__dial_answered(&p->dial, l->attempt);
-        err = phx__link_connected(&p->set, l);
-    }
-    if (err != 0)
-        phx__node_links_close_link(p, l, err, 0);
-    else
-        phx__node_links_watch(p, l);
-}
-
-void phx__node_links_read(phx *p, struct phx__link *l)
-{
-    uint64_t before = l->bytes_in;
-    int err = phx__link_read(&p->set, l);
-
-    if (err != 0)
-        phx__node_links_close_link(p, l, err, err != PHX_ERESET && !l->refused);
-    if (l->state == PHX__LINK_CLOSED)
-        return;
-    if (l->state == PHX__LINK_UP && l->bytes_in != before)
-        phx__detect_heard(&p->detect, l->peer, p->now);
-    p->more |= l->more;
-    if (phx__link_events(l) != l->watching)
-        phx__node_links_watch(p, l);
-}
-
-static void links_wants(void *ctx, struct phx__link *l)
-{
-    phx *p = ctx;
-
-    if (l->queued || l->state == PHX__LINK_CLOSED)
-        return;
-    l->queued = 1;
-    p->writers[p->writer_count++] = l->slot;
-}
-
-void phx__node_links_break(phx *p, struct phx__link *l)
-{
-    l->broken = PHX_ENOMEM;
-    links_wants(p, l);
-}
-
-void phx__node_links_ready(phx *p, int handle, int events)
-{
-    uint32_t slot = phx__map_get(&p->handles, (uint64_t)handle);
-    struct phx__link *l;
-
-    if (slot == UINT32_MAX)
-        return;
-    if (slot & PHX__LISTENER_SLOT) {
-        phx__node_links_accept(p, (int)(slot & ~PHX__LISTENER_SLOT));
-        return;
-    }
-    l = p->links[slot];
-    if (l->state == PHX__LINK_DIALING) {
-        links_finish_dial(p, l);
-        return;
-    }
-    if ((events & PHX_WRITE) && l->full) {
-        l->full = 0;
-        links_wants(p, l);
-    }
-    if (events & PHX_READ)
-        phx__node_links_read(p, l);
-}
-
-static void links_write_link(phx *p, struct phx__link *l)
-{
-    uint64_t before = l->bytes_out;
-    int err = l->broken ? l->broken : phx__link_write(&p->set, l, LINKS_WRITE_LIMIT);
-
-    if (l->state == PHX__LINK_UP && l->bytes_out != before)
-        phx__detect_said(&p->detect, l->peer, p->now);
-    if (err != 0 && !l->broken && l->state == PHX__LINK_UP)
-        l->broken = err; /* the next step first reads what came before the end: a goodbye, perhaps */
-    else if (err != 0)
-        phx__node_links_close_link(p, l, err, 0);
-    else if (phx__link_events(l) != l->watching)
-        phx__node_links_watch(p, l);
-}
-
-/* Each link that wants it, once. A link counts as listed while it is written to: acks that its own data
- * brings about leave in the same write, and do not make a step of their own. Others that are listed
- * meanwhile are for the next step. */
-void phx__node_links_write(phx *p)
-{
-    uint32_t i, count = p->writer_count;
-
-    for (i = 0; i < count; i++) {
-        struct phx__link *l = p->links[p->writers[i]];
-        int writes = l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING
-                     && (l->broken ? p->stepping : !l->full);
-        if (writes)
-            links_write_link(p, l);
-        l->queued = 0;
-        if ((writes && !l->dry && !l->full) || l->broken)
-            links_wants(p, l);
-    }
-    for (i = count; i < p->writer_count; i++)
-        p->writers[i - count] = p->writers[i];
-    p->writer_count -= count;
-}
-
-static size_t links_pull(void *ctx, struct phx__link *l, size_t budget)
-{
-    phx *p = ctx;
-
-    return phx__node_link(p, l->peer) == l ? phx__post_sched_pull(&p->post, l->peer, budget, p->now) : 0;
-}
-
-static int links_random(void *ctx, void *out, size_t size)
-{
-    phx *p = ctx;
-    int err;
-
-    if (size > p->pool_left) {
-        p->set.os_calls++;
-        err = p->os.random(p->os.world, p->pool, sizeof p->pool);
-        if (err != 0)
-            return err;
-        p->pool_left = sizeof p->pool;
-    }
-    p->pool_left -= size;
-    memcpy(out, p->pool + p->pool_left, size);
-    memset(p->pool + p->pool_left, 0, size); /* used once */
-    return 0;
-}
-
-int phx__node_links_open_set(phx *p)
-{
-    struct phx__link_set *s = &p->set;
-
-    s->mem = &p->mem;
-    s->os = &p->os;
-    s->timers = &p->timers;
-    s->ctx = p;
-    phx__link_cluster(s, p->cluster);
-    s->self = &p->cfg.id[0];
-    s->incarnation = p->cfg.incarnation;
-    s->now = p->now;
-    s->scratch_size = p->cfg.step_bytes;
-    s->block = phx__buf_block_new(&p->mem, s->scratch_size);
-    s->scratch = s->block != NULL ? s->block->data : NULL;
-    s->judge = links_judge;
-    s->introduce = links_introduce;
-    s->up = links_link_up;
-    s->frame = phx__node_frames_in;
-    s->place = phx__node_frames_place;
-    s->placed = phx__node_frames_placed;
-    s->ahead = phx__node_frames_ahead;
-    s->pull = links_pull;
-    s->wants = links_wants;
-    s->random = links_random;
-    return s->scratch == NULL ? PHX_ENOMEM : 0;
-}
-
-/* ======== src/node/keys.c ======== */
-/* keys.c - who may talk to this node, and how much: keys, what is secure, limits. */
+/* ======== src/node/trace.c ======== */
+/* trace.c - phx_trace: which nodes a message passes on its way, how far they are, and why. */
 #ifdef PHX_LINES
-#line 1 "src/node/keys.c"
+#line 1 "src/node/trace.c"
 #endif
 /*
- * Keys. A node has at most two: it speaks with the first and accepts both, which is what it takes to
- * change the key of a cluster that runs. In three rounds over all nodes, in any order within a round:
+ * As traceroute does it, but with routers that know the question:
  *
- *      { old }  ->  { old, new }  ->  { new, old }  ->  { new }
+ *      asker          relay 1          relay 2          target
+ *        |--- TRACE, may cross 1 link ->|  answers: I am the 1st, 2 hops from the target, because ...
+ *        |--- TRACE, may cross 2 links -|----------->|  answers: I am the 2nd, 1 hop from it
+ *        |--- TRACE, may cross 3 links -|------------|----------->|  answers: I am the target
  *
- * Any two neighbouring states have a key in common, and so have { old } and { new, old }, so a
- * careful operator may leave the second round out. Links that are up were proved when they were
- * made and stay; who must be shut out is shut out of what is made from now on.
+ * All questions leave in one step, one for each hop that routing counts, so a trace takes one round trip. If
+ * the way turns out to be longer, each answer brings one more question. A question brings one answer of about
+ * its size, so nobody can make others send more than he sends himself. A relay keeps no state. A question
+ * dies when it has crossed the links it was given, whatever routes do meanwhile. A node gives 64 answers a
+ * second; a hop whose question got none stays unknown.
  *
- * Without a key nothing tells friend from foe, so such a node stays on its own machine unless
- * cfg.insecure says otherwise.
+ * The time of a hop runs from the step in which its question left to the step in which its answer came: the
+ * way there and back, as routing goes, and the delays of the hosts in between. It does not measure one link.
+ *
+ * Answers carry a random number of 64 bits that only the nodes on the way have seen. One of them may lie
+ * about itself and about those behind it. Nobody can detect that, and it changes nothing: a trace is for
+ * people, and no room acts upon it.
  */
-/* include "node/state.h" */
+/* include "node/trace.h" */
 
-/* Log lines about what never was a link: each peer and reason once a minute. */
-static const struct phx__ratelimit_rule guard_line = { 60 * PHX__SECOND, 1 };
-/* Whoever has a network of version 6 has more addresses than there are minutes. All who came by themselves
- * share 512 lines, and then 4 a second. */
-static const struct phx__ratelimit_rule guard_lines = { 250 * PHX__MS, 512 };
+/* Bytes of a TRACE frame, header included, at most. */
+#define TRACE_FRAME 64u
+/* Silent links are detected within this time with the usual settings: an answer later than that tells of
+ * another network. */
+#define TRACE_PATIENCE (5 * PHX__SECOND)
+/* Under way at once: each waits for at most 255 answers, and all are searched for each answer. */
+#define TRACE_MAX 16u
+/* Answers for others: 64 a second, and as many at once. */
+#define TRACE_EACH (PHX__SECOND / 64)
+#define TRACE_BURST PHX__SECOND
 
-/* ---- Keys ------------------------------------------------------------------------------------ */
+/* ---- Frames out ------------------------------------------------------------------------------ */
 
-static int keys_key_size_is_good(size_t size)
+static uint32_t trace_way(const struct phx__node_trace *t, const struct phx_id *id)
 {
-    return size >= PHX_KEY_MIN && size <= PHX_KEY_MAX;
+    return t->ops.way(t->ops.ctx, id);
 }
 
-void phx__node_keys_drop_keys(phx *p)
+static void trace_send(struct phx__node_trace *t, uint32_t nbr, const struct phx__trace *q, int flags,
+                       int hops)
 {
-    uint32_t i;
+    uint8_t data[TRACE_FRAME];
+    struct phx__writer w;
 
-    for (i = 0; i < p->set.key_count; i++)
-        phx__mem_put_secret(&p->mem, p->set.keys[i].data, p->set.keys[i].size);
-    p->set.key_count = 0;
-    memset(p->set.begun, 0, sizeof p->set.begun);
+    phx__buf_writer_init(&w, data, sizeof data);
+    phx__wire_put_trace(&w, q, flags, hops);
+    (void)t->ops.send(t->ops.ctx, nbr, &w, 0);
 }
 
-/* Tells TLS, if there is any. */
-static void keys_show_keys(phx *p)
+static void trace_ask(struct phx__node_trace *t, struct phx__node_trace_item *it, uint32_t upto,
+                      uint64_t now)
 {
-    struct phx_key keys[PHX__LINK_KEYS];
-    uint32_t i;
+    struct phx__trace q;
+    uint32_t next = trace_way(t, &it->target);
 
-    for (i = 0; i < p->set.key_count; i++) {
-        keys[i].data = p->set.keys[i].data;
-        keys[i].size = p->set.keys[i].size;
+    memset(&q, 0, sizeof q);
+    q.target = it->target;
+    q.source = t->ids->at[PHX__SELF];
+    q.key = it->key;
+    while (it->asked < upto) {
+        it->hops[it->asked].rtt_us = UINT64_MAX;
+        it->hops[it->asked].hops = -1;
+        it->sent_at[it->asked] = now;
+        q.number = (uint8_t)++it->asked;
+        trace_send(t, next, &q, 0, (int)it->asked);
     }
-    if (p->set.tls != NULL)
-        phx__tls_keys(p->set.tls, p->cluster, keys, p->set.key_count);
 }
 
-/* All of them or none: the old ones stand until the new ones do. */
-int phx__node_keys_set(phx *p, const struct phx_key *keys, uint32_t count)
+/* ---- The asker ------------------------------------------------------------------------------- */
+
+static void trace_begin(struct phx__node_trace *t, struct phx__node_trace_item *it, uint64_t now)
 {
-    struct phx__link_key fresh[PHX__LINK_KEYS];
+    uint32_t node = phx__id_find(t->ids, &it->target);
+    int hops = node == PHX__NONE ? -1 : t->ops.distance(t->ops.ctx, node);
+
+    it->until = now + TRACE_PATIENCE;
+    it->result = PHX_ETIMEDOUT;
+    if (hops < 0 || hops == (int)PHX__UNREACHABLE) {
+        it->result = PHX_EUNREACH;
+        it->until = now;
+        return;
+    }
+    it->why = t->ops.why(t->ops.ctx, node);
+    trace_ask(t, it, (uint32_t)hops < t->hop_limit ? (uint32_t)hops : t->hop_limit, now);
+}
+
+/* One block: the hops, and when each was asked. */
+static size_t trace_size(const struct phx__node_trace *t)
+{
+    return t->hop_limit * (sizeof(struct phx_hop) + sizeof(uint64_t));
+}
+
+static int trace_is_whole(const struct phx__node_trace_item *it)
+{
     uint32_t i;
 
-    for (i = 0; i < count; i++) {
-        fresh[i].size = keys[i].size;
-        fresh[i].data = phx__mem_get(&p->mem, keys[i].size);
-        if (fresh[i].data == NULL) {
-            while (i-- > 0)
-                phx__mem_put_secret(&p->mem, fresh[i].data, fresh[i].size);
-            return PHX_ENOMEM;
-        }
-        memcpy(fresh[i].data, keys[i].data, keys[i].size);
+    for (i = 0; i < it->end && it->hops[i].rtt_us != UINT64_MAX; i++)
+        continue;
+    return it->end > 0 && i == it->end;
+}
+
+/* Takes it out and tells the host. The callback may begin another one. */
+static void trace_finish(struct phx__node_trace *t, uint32_t i, int result)
+{
+    struct phx__node_trace_item it = t->at[i];
+    struct phx_trace out;
+
+    t->at[i] = t->at[--t->count];
+    out.token = it.token;
+    out.target = it.target;
+    out.result = result;
+    out.why = it.why;
+    out.hops = it.hops;
+    out.hops_count = it.end > 0 ? it.end : it.asked;
+    while (out.hops_count > 0 && it.hops[out.hops_count - 1].rtt_us == UINT64_MAX)
+        out.hops_count--;
+    t->ops.done(t->ops.ctx, &out);
+    phx__mem_put(t->mem, it.hops, trace_size(t));
+}
+
+void phx__node_trace_due(struct phx__node_trace *t, uint64_t now)
+{
+    uint64_t next = UINT64_MAX;
+    uint32_t i;
+
+    for (i = t->count; i > 0; i--) { /* what a callback begins is behind, and has set the timer */
+        struct phx__node_trace_item *it = &t->at[i - 1];
+        if (it->until == UINT64_MAX)
+            trace_begin(t, it, now);
+        if (trace_is_whole(it) || it->until <= now)
+            trace_finish(t, i - 1, it->result);
     }
-    phx__node_keys_drop_keys(p);
-    memcpy(p->set.keys, fresh, count * sizeof fresh[0]);
-    p->set.key_count = count;
-    phx__link_rekey(&p->set);
-    keys_show_keys(p);
+    for (i = 0; i < t->count; i++)
+        if (t->at[i].until == UINT64_MAX)
+            next = now;
+        else if (t->at[i].until < next)
+            next = t->at[i].until;
+    phx__timer_set(t->timers, t->timer, next);
+}
+
+static void trace_take(struct phx__node_trace *t, struct phx__node_trace_item *it, const struct phx__trace *a,
+                       uint64_t now)
+{
+    struct phx_hop *hop = &it->hops[a->number - 1u];
+
+    /* Once each; and only the target is at no distance from itself. */
+    if (a->number > it->asked || hop->rtt_us != UINT64_MAX
+        || (a->distance == 0) != phx__id_equal(&a->source, &it->target))
+        return;
+    hop->id = a->source;
+    hop->rtt_us = now - it->sent_at[a->number - 1u];
+    hop->hops = a->distance == PHX__UNREACHABLE ? -1 : a->distance;
+    hop->why = a->why;
+    if (hop->hops <= 0 && (it->end == 0 || a->number < it->end)) {
+        it->end = a->number;
+        it->result = hop->hops == 0 ? PHX_OK : PHX_EUNREACH;
+    } else if (it->end == 0 && a->number == it->asked && it->asked < t->hop_limit) {
+        trace_ask(t, it, it->asked + 1, now);
+    } else if (it->end == 0 && it->asked == t->hop_limit) { /* a longer way is none */
+        it->end = it->asked;
+        it->result = PHX_EUNREACH;
+    }
+    if (trace_is_whole(it))
+        phx__timer_set(t->timers, t->timer, now);
+}
+
+int phx__node_trace_add(struct phx__node_trace *t, const struct phx_id *target, uint64_t token, uint64_t now)
+{
+    struct phx__node_trace_item it;
+    uint32_t node = phx__id_find(t->ids, target);
+
+    if (node == PHX__NONE || t->ops.distance(t->ops.ctx, node) < 0)
+        return PHX_ENOTFOUND;
+    if (t->count == TRACE_MAX)
+        return PHX_ELIMIT;
+    memset(&it, 0, sizeof it);
+    it.target = *target;
+    it.token = token;
+    it.until = UINT64_MAX; /* the next step begins it: only then is the time known */
+    if (t->ops.random(t->ops.ctx, &it.key) != 0)
+        return PHX_EIO;
+    if (phx__mem_grow(t->mem, &t->at, &t->capacity, t->count + 1, sizeof it) != 0
+        || (it.hops = phx__mem_zero(t->mem, trace_size(t))) == NULL)
+        return PHX_ENOMEM;
+    it.sent_at = (uint64_t *)(void *)(it.hops + t->hop_limit);
+    t->at[t->count++] = it;
+    phx__timer_set(t->timers, t->timer, now);
     return 0;
 }
 
-int phx_set_keys(phx *p, const struct phx_key *keys, int count)
-{
-    int i;
+/* ---- The nodes on the way -------------------------------------------------------------------- */
 
-    if (p == NULL || keys == NULL || count < 1 || count > (int)PHX__LINK_KEYS)
-        return PHX_EINVAL;
-    for (i = 0; i < count; i++) {
-        if (keys[i].data == NULL)
-            return PHX_EINVAL;
-        if (!keys_key_size_is_good(keys[i].size))
-            return PHX_EKEYSIZE;
+static void trace_answer(struct phx__node_trace *t, uint32_t from, const struct phx__trace *q, int has_way,
+                         uint64_t now)
+{
+    uint32_t node = phx__id_find(t->ids, &q->target), way = trace_way(t, &q->source);
+    int hops = node == PHX__NONE ? -1 : t->ops.distance(t->ops.ctx, node);
+    struct phx__trace a;
+
+    if (t->paid < now)
+        t->paid = now;
+    if (t->paid + TRACE_EACH > now + TRACE_BURST)
+        return;
+    t->paid += TRACE_EACH;
+    a.target = q->source;
+    a.source = t->ids->at[PHX__SELF];
+    a.key = q->key;
+    a.number = q->number;
+    a.distance = (uint8_t)(hops >= 0 && has_way ? hops : (int)PHX__UNREACHABLE);
+    a.why = hops >= 0 ? t->ops.why(t->ops.ctx, node) : PHX_ENOTFOUND;
+    trace_send(t, way == PHX__NONE ? from : way, &a, PHX__TRACE_ANSWER, (int)t->hop_limit);
+}
+
+/* Not back to where it came from: routes that still change may lead there. */
+static void trace_pass(struct phx__node_trace *t, uint32_t from, const struct phx__frame *f,
+                       const struct phx__trace *q, uint64_t now)
+{
+    int flags = f->flags & (int)PHX__TRACE_ANSWER;
+    uint32_t way = trace_way(t, &q->target);
+    int has_way = way != PHX__NONE && way != from;
+
+    if (f->hops > 1 && has_way && t->relay)
+        trace_send(t, way, q, flags, f->hops - 1);
+    else if (!flags)
+        trace_answer(t, from, q, f->hops <= 1 && has_way, now);
+}
+
+int phx__node_trace_on_trace(struct phx__node_trace *t, uint32_t from, const struct phx__frame *f,
+                             uint64_t now)
+{
+    struct phx__trace q;
+    uint32_t i;
+
+    if (phx__wire_get_trace(f, &q) != 0)
+        return PHX_EPROTO;
+    if (!phx__id_equal(&q.target, &t->ids->at[PHX__SELF])) {
+        trace_pass(t, from, f, &q, now);
+    } else if (f->flags & PHX__TRACE_ANSWER) {
+        for (i = 0; i < t->count; i++)
+            if (t->at[i].key == q.key)
+                trace_take(t, &t->at[i], &q, now);
+    } else {
+        trace_answer(t, from, &q, 1, now);
     }
-    return phx__node_keys_set(p, keys, (uint32_t)count);
+    return 0;
 }
 
-int phx_read_key(const char *path, void *out, size_t capacity)
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+int phx__node_trace_init(struct phx__node_trace *t, struct phx__mem *mem, struct phx__ids *ids,
+                         struct phx__timers *timers, uint32_t hop_limit, int relay,
+                         const struct phx__node_trace_ops *ops)
 {
-    uint8_t bytes[PHX_KEY_MAX + 1];
-    long size;
-
-    if (path == NULL || out == NULL)
-        return PHX_EINVAL;
-    size = phx__os_file_read(path, bytes, sizeof bytes);
-    if (size < 0)
-        return (int)size;
-    if (!keys_key_size_is_good((size_t)size) || (size_t)size > capacity)
-        return PHX_EKEYSIZE;
-    memcpy(out, bytes, (size_t)size);
-    return (int)size;
+    memset(t, 0, sizeof *t);
+    t->mem = mem;
+    t->ids = ids;
+    t->timers = timers;
+    t->ops = *ops;
+    t->hop_limit = hop_limit;
+    t->relay = relay;
+    return phx__timer_new(timers, PHX__TIMER_TRACE, 0, &t->timer);
 }
 
-/* ---- Secure places --------------------------------------------------------------------------- */
-
-int phx__node_keys_wants_tls(const phx *p, const struct phx_address *a)
+void phx__node_trace_end(struct phx__node_trace *t)
 {
-    return a->family != PHX_UNIX && (a->tls || p->cfg.tls);
+    while (t->count > 0)
+        trace_finish(t, t->count - 1, PHX_ECLOSED);
 }
 
-/* Certificates from files are as good as a key, where they are used. */
-int phx__node_keys_is_secure(const phx *p, const struct phx_address *a)
+void phx__node_trace_free(struct phx__node_trace *t)
 {
-    return p->set.key_count > 0 || p->cfg.insecure || phx__addr_is_local(a)
-           || a->family == PHX_OTHER || (phx__node_keys_wants_tls(p, a) && phx__tls_has_files(p->set.tls));
+    uint32_t i;
+
+    for (i = 0; i < t->count; i++)
+        phx__mem_put(t->mem, t->at[i].hops, trace_size(t));
+    phx__mem_put(t->mem, t->at, t->capacity * sizeof *t->at);
 }
 
-/* Nobody pays for it before it is used: making a key pair takes a thousandth of a second. */
-int phx__node_keys_tls(phx *p)
-{
-    struct phx__tls_files none = { NULL, NULL, NULL };
-    int err = 0;
-
-    if (p->set.tls == NULL) {
-        err = phx__tls_set_open(&p->set.tls, &p->mem, &none);
-        if (err == 0)
-            keys_show_keys(p);
-    }
-    if (err == 0 && p->set.key_count == 0 && !phx__tls_has_files(p->set.tls))
-        err = PHX_ENOKEY;
-    return err;
-}
-
-int phx__node_keys_open_tls(phx *p)
-{
-    struct phx__tls_files files;
-    int err = 0;
-
-    files.ca = p->cfg.tls_ca;
-    files.cert = p->cfg.tls_cert;
-    files.key = p->cfg.tls_key;
-    if (files.ca != NULL)
-        err = phx__tls_set_open(&p->set.tls, &p->mem, &files);
-    if (err == 0 && p->cfg.tls)
-        err = phx__node_keys_tls(p);
-    p->cfg.tls_ca = p->cfg.tls_cert = p->cfg.tls_key = NULL; /* the host's own strings */
-    return err;
-}
-
-/* A stream of the host's is its own affair, a pipe to ssh say, unless we can see that it is a plain
- * connection with another machine. */
-int phx__node_keys_may_adopt(phx *p, int handle, int secure)
-{
-    struct phx_address here;
-
-    if (p->set.key_count > 0 || p->cfg.insecure || (secure && phx__tls_has_files(p->set.tls)))
-        return 0;
-    memset(&here, 0, sizeof here);
-    p->set.os_calls++;
-    if (p->os.local(p->os.world, handle, &here) != 0 || here.family == 0)
-        return 0;
-    return phx__addr_is_local(&here) ? 0 : PHX_EINSECURE;
-}
-
-/* ---- The log --------------------------------------------------------------------------------- */
-
-/* The same of a dial that did not become a link at all. */
-int64_t phx__node_keys_may_log_dial(phx *p, const struct phx_address *to, int reason)
-{
-    uint64_t place = phx__ratelimit_place(&p->lines, to, 1)
-                     ^ (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
-
-    return phx__ratelimit_take(&p->lines, place != 0 ? place : 1, &guard_line, p->now);
-}
-
-/* Who accepts sees a new port each time, who dials knows the one it wants. */
-int64_t phx__node_keys_may_log(phx *p, const struct phx__link *l, int reason)
-{
-    uint64_t place = phx__ratelimit_place(&p->lines, &l->address, l->dialer);
-    const char *why = l->why != NULL ? l->why : "";
-    int64_t before;
-
-    if (reason < PHX_ERROR_LAST) /* a peer may refuse us for 65,535 reasons, most of them of its own making */
-        reason = PHX_ERROR_LAST;
-    place ^= (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
-    for (; *why != 0; why++)
-        place = place * 31 + (unsigned char)*why;
-    before = phx__ratelimit_take(&p->lines, place != 0 ? place : 1, &guard_line, p->now);
-    if (before >= 0 && l->stranger && !phx__ratelimit_take_all(&p->lines, &guard_lines, p->now))
-        return -1;
-    return before;
-}
+#undef TRACE_FRAME
+#undef TRACE_PATIENCE
+#undef TRACE_MAX
+#undef TRACE_EACH
+#undef TRACE_BURST
 
 /* ======== src/node/frames.c ======== */
 /* frames.c - the node's frames: what comes in goes to its room, what the rooms say goes out. */
@@ -21339,29 +21643,12 @@ int64_t phx__node_keys_may_log(phx *p, const struct phx__link *l, int reason)
 
 /* ---- Out: control frames to a neighbour ------------------------------------------------------ */
 
-static struct phx__link *frames_writer(phx *p, uint32_t nbr, size_t size, struct phx__writer *w)
-{
-    struct phx__link *l = phx__node_link(p, nbr);
-
-    if (l == NULL || phx__link_control(&p->set, l, size, w) != 0)
-        return NULL;
-    return l;
-}
-
-/* Control frames lost for lack of memory leave the neighbour with a wrong picture: then the link goes, and
- * its successor starts with everything. */
-static void frames_queue(phx *p, struct phx__link *l, const struct phx__writer *w)
-{
-    if (phx__link_control_end(&p->set, l, w) != 0)
-        phx__node_links_break(p, l);
-}
-
 static void frames_lost(phx *p, uint32_t nbr)
 {
     struct phx__link *l = phx__node_link(p, nbr);
 
     if (l != NULL)
-        phx__node_links_break(p, l);
+        phx__node_break(p, l);
 }
 
 static int frames_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
@@ -21377,10 +21664,10 @@ static int frames_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
         struct phx__link *l;
         c.data = e->card + c.offset;
         c.size = c.total - c.offset < FRAMES_UPDATE_FULL ? c.total - c.offset : FRAMES_UPDATE_FULL;
-        if ((l = frames_writer(p, nbr, c.size + FRAMES_CARD_HEAD, &w)) == NULL)
+        if ((l = phx__node_send_begin(p, nbr, c.size + FRAMES_CARD_HEAD, &w)) == NULL)
             return PHX_ENOMEM;
         phx__wire_put_card_part(&w, &c);
-        frames_queue(p, l, &w);
+        phx__node_send_end(p, l, &w);
     }
     return 0;
 }
@@ -21417,7 +21704,7 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
         if (entries[i].card != NULL && entries[i].card_size > FRAMES_CARD_INLINE
             && frames_send_card(p, nbr, &entries[i]) != 0)
             return PHX_ENOMEM;
-    if ((l = frames_writer(p, nbr, bytes, &w)) == NULL)
+    if ((l = phx__node_send_begin(p, nbr, bytes, &w)) == NULL)
         return PHX_ENOMEM;
     start = phx__wire_begin(&w, PHX__UPDATE, 0, 0);
     phx__buf_put_u16(&w, 0);
@@ -21429,7 +21716,7 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
         phx__wire_put_entry(&w, 0, &e);
     }
     phx__wire_end(&w, start);
-    frames_queue(p, l, &w);
+    phx__node_send_end(p, l, &w);
     return 0;
 }
 
@@ -21454,7 +21741,7 @@ static void frames_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq,
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     struct phx__request q;
     struct phx__writer w;
-    struct phx__link *l = frames_writer(p, nbr, 64, &w);
+    struct phx__link *l = phx__node_send_begin(p, nbr, 64, &w);
 
     if (l == NULL || d == NULL)
         return; /* it is repeated */
@@ -21462,14 +21749,14 @@ static void frames_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq,
     q.incarnation = d->incarnation;
     q.seq = seq;
     phx__wire_put_request(&w, &q, hops);
-    frames_queue(p, l, &w);
+    phx__node_send_end(p, l, &w);
 }
 
 static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
 {
     struct phx__beat b;
     struct phx__writer w;
-    struct phx__link *l = frames_writer(p, node, 64, &w);
+    struct phx__link *l = phx__node_send_begin(p, node, 64, &w);
     int monitor;
 
     if (l == NULL)
@@ -21480,8 +21767,8 @@ static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
     phx__route_fill_beat(&p->route, node, &b);
     flags |= (monitor ? (int)PHX__BEAT_MONITOR : 0) | (p->detect.pause ? (int)PHX__BEAT_BUSY : 0);
     phx__wire_put_beat(&w, &b, flags);
-    p->heartbeats_out++;
-    frames_queue(p, l, &w);
+    p->stats.heartbeats_out++;
+    phx__node_send_end(p, l, &w);
 }
 
 /* A beat that asks for an answer carries our clock, which the answer brings back. */
@@ -21504,7 +21791,7 @@ static void frames_summary(void *ctx, uint32_t nbr, int reply)
 
     while (node < p->ids.size) {
         struct phx__writer w;
-        struct phx__link *l = frames_writer(p, nbr, FRAMES_UPDATE_FULL + PHX__WIRE_HEADER, &w);
+        struct phx__link *l = phx__node_send_begin(p, nbr, FRAMES_UPDATE_FULL + PHX__WIRE_HEADER, &w);
         size_t start;
         uint32_t n = 0;
         if (l == NULL)
@@ -21525,7 +21812,7 @@ static void frames_summary(void *ctx, uint32_t nbr, int reply)
         phx__wire_end(&w, start);
         if (node < p->ids.size)
             w.data[start + 5] |= PHX__SUMMARY_MORE;
-        frames_queue(p, l, &w);
+        phx__node_send_end(p, l, &w);
     }
 }
 
@@ -21546,9 +21833,9 @@ int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int
     size_t size = FRAMES_ACK_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE;
     struct phx__link *l;
 
-    if (p->free_later)
+    if (p->step.free_later)
         return PHX_ECLOSED; /* some of what was taken since was not shown to the host */
-    l = next == PHX__NONE ? NULL : frames_writer(p, next, size, &w);
+    l = next == PHX__NONE ? NULL : phx__node_send_begin(p, next, size, &w);
     if (l == NULL)
         return PHX_EUNREACH;
     phx__wire_put_ack(&w, a, (int)p->cfg.hop_limit);
@@ -21623,14 +21910,15 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
 
     if (phx__wire_get_update(f, &u) != 0)
         return PHX_EPROTO;
-    p->updates_in++;
+    p->stats.updates_in++;
     while ((got = phx__wire_next_entry(&u, f->flags, &e)) > 0) {
         struct phx__card card;
         if (!frames_is_own_word(l, &e.id, e.hops) || frames_attach_card(l, &e) != 0
             || (e.card != NULL && phx__wire_get_card(e.card, e.card_size, &card) != 0))
             return PHX_EPROTO;
-        p->entries_in++;
-        phx__node_suspect_refuted(p, &e);
+        p->stats.entries_in++;
+        if (p->detect.suspects > 0) /* rarely */
+            phx__node_suspect_on_entry(&p->suspect, &e);
         got = phx__route_entry(&p->route, l->peer, &e, p->now);
         if (got == PHX_ENOMEM)
             return got; /* what is lost here nobody sends again: the next link starts with everything */
@@ -21660,12 +21948,12 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
 
     if (phx__wire_get_beat(f, &b) != 0)
         return PHX_EPROTO;
-    p->heartbeats_in++;
-    p->monitor_beats_in += (f->flags & PHX__BEAT_MONITOR) != 0;
+    p->stats.heartbeats_in++;
+    p->stats.monitor_beats_in += (f->flags & PHX__BEAT_MONITOR) != 0;
     phx__detect_beat(&p->detect, l->peer, b.next_ms * PHX__MS, f->flags & (int)PHX__BEAT_BUSY,
                    f->flags & (int)PHX__BEAT_MONITOR, p->now);
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
-    if (l->peer == p->teller && b.digest == p->route.digest)
+    if (l->peer == p->news.told_by && b.digest == p->route.digest)
         phx__dial_told_all(&p->dial, p->now);
     if ((f->flags & PHX__BEAT_REPLY) && phx__link_queued(l) < FRAMES_ANSWER_QUEUE)
         frames_say_beat(p, l->peer, 0, b.echo_ms);
@@ -21707,16 +21995,16 @@ static void frames_forward_ack(phx *p, const struct phx__ack *a, const struct ph
     struct phx__link *l;
 
     if (next == PHX__NONE || f->hops <= 1 || !p->cfg.relay
-        || (l = frames_writer(p, next, size, &w)) == NULL
+        || (l = phx__node_send_begin(p, next, size, &w)) == NULL
         || phx__link_queued(l) >= FRAMES_ANSWER_QUEUE) {
-        p->post.dropped++; /* acks are cumulative: the next one says it again */
+        p->post.counters.dropped++; /* acks are cumulative: the next one says it again */
         return;
     }
     start = phx__wire_begin(&w, PHX__ACK, f->flags, f->hops - 1);
     phx__buf_put_bytes(&w, f->body, f->size);
     phx__wire_end(&w, start);
-    frames_queue(p, l, &w);
-    p->post.relayed_frames++;
+    phx__node_send_end(p, l, &w);
+    p->post.counters.relayed_frames++;
 }
 
 static int frames_on_ack(phx *p, const struct phx__frame *f)
@@ -21726,7 +22014,7 @@ static int frames_on_ack(phx *p, const struct phx__frame *f)
     if (phx__wire_get_ack(f, &a) != 0)
         return PHX_EPROTO;
     if (phx__id_equal(&a.target, p->set.self))
-        phx__post_ack(&p->post, &a, (f->flags & PHX__ACK_GAP) != 0, p->now);
+        phx__post_recv_ack(&p->post, &a, (f->flags & PHX__ACK_GAP) != 0, p->now);
     else
         frames_forward_ack(p, &a, f);
     return 0;
@@ -21738,7 +22026,7 @@ size_t phx__node_frames_place(void *ctx, struct phx__link *l, const uint8_t *fro
 {
     phx *p = ctx;
 
-    return phx__node_link(p, l->peer) == l ? phx__post_recv_place(&p->post, front, size, out) : 0;
+    return phx__node_serves(p, l) ? phx__post_recv_place(&p->post, front, size, out) : 0;
 }
 
 void phx__node_frames_placed(void *ctx, struct phx__link *l, const uint8_t *head, size_t size,
@@ -21746,17 +22034,17 @@ void phx__node_frames_placed(void *ctx, struct phx__link *l, const uint8_t *head
 {
     phx *p = ctx;
 
-    if (phx__node_link(p, l->peer) != l)
+    if (!phx__node_serves(p, l))
         return;
     phx__post_recv_placed(&p->post, head, size, payload, p->now);
-    l->from = p->post.last_source;
+    l->from = p->post.recv.last_source;
 }
 
 int phx__node_frames_ahead(void *ctx, struct phx__link *l, uint32_t from, struct phx__place *out)
 {
     phx *p = ctx;
 
-    return phx__node_link(p, l->peer) == l && phx__post_recv_ahead(&p->post, from, out);
+    return phx__node_serves(p, l) && phx__post_recv_ahead(&p->post, from, out);
 }
 
 static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *f,
@@ -21767,9 +22055,9 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
                 && memcmp(raw + PHX__DATA_TARGET, p->set.self, sizeof *p->set.self) != 0;
     int err;
 
-    p->post.lender = lends ? phx__link_lend(&p->set, raw) : NULL;
-    err = phx__post_data(&p->post, l->peer, raw, raw_size, f, p->now);
-    l->from = p->post.last_source;
+    p->post.transit.lender = lends ? phx__link_lend(&p->set, raw) : NULL;
+    err = phx__post_recv_data(&p->post, raw, raw_size, f, p->now);
+    l->from = p->post.recv.last_source;
     return err;
 }
 
@@ -21780,7 +22068,7 @@ int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame 
 
     /* A link that another one has replaced is only waiting for its end: what still comes on it is older
      * than what came on its successor. */
-    if (phx__node_link(p, l->peer) != l)
+    if (!phx__node_serves(p, l))
         return 0;
     switch (f->type) {
     case PHX__UPDATE: return frames_on_update(p, l, f);
@@ -21790,11 +22078,11 @@ int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame 
     case PHX__SUMMARY: return frames_on_summary(p, l, f);
     case PHX__DATA: return frames_on_data(p, l, f, raw, raw_size);
     case PHX__ACK: return frames_on_ack(p, f);
-    case PHX__SUSPECT: return phx__node_suspect_on_suspect(p, l, f);
-    case PHX__PROBE: return phx__node_suspect_on_probe(p, l, f);
-    case PHX__HAND: return phx__node_handover_on_hand(p, f);
-    case PHX__TRACE: return phx__node_trace_on_trace(p, l, f);
-    case PHX__CAST: return phx__post_multicast_data(&p->post, l->peer, f, p->now);
+    case PHX__SUSPECT: return phx__node_suspect_on_suspect(&p->suspect, l->peer, f, p->now);
+    case PHX__PROBE: return phx__node_suspect_on_probe(&p->suspect, l->peer, f);
+    case PHX__HAND: return phx__node_handover_on_hand(&p->handover, f);
+    case PHX__TRACE: return phx__node_trace_on_trace(&p->trace, l->peer, f, p->now);
+    case PHX__CAST: return phx__post_recv_multicast(&p->post, f, p->now);
 #ifdef PHX_PAPER
     case PHX__PAPER: return p->paper(p, l->peer, f);
 #endif
@@ -21802,1041 +22090,1232 @@ int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame 
     }
 }
 
-/* ======== src/node/suspect.c ======== */
-/* suspect.c - the node's part in failure detection: settings, words, probes, broken names. */
+/* ======== src/node/links.c ======== */
+/* links.c - the node's connections: listeners, dials, one link per pair, reading and writing. */
 #ifdef PHX_LINES
-#line 1 "src/node/suspect.c"
+#line 1 "src/node/links.c"
 #endif
 /*
- * live decides who is doubted and given up; here is what travels for it, in two small frames of
- * which WIRE.md, section 6, says what they oblige to.
+ * Two nodes that both know of each other may both dial. Exactly one link remains, by these rules, which both
+ * sides follow without asking each other (links_judge):
  *
- * SUSPECT, the word that somebody is silent, goes to everybody at once, since all who have a link with
- * the accused are to look. In a mesh of N that would be N^2 frames, if each passed it on to all; so a
- * neighbour is left out that is next to the one the frame came from, as far as routing knows (in a
- * full mesh: all, and the flood costs N frames and one question and one accusation per link with the
- * accused). It is tied to the number that the accuser knows, as in SWIM: the accused raises its number,
- * and whoever knows of a higher one does not listen.
- *
- * PROBE asks two others about a node that was lost. They see what we should see as well, if routing works;
- * so this is for the moment in which it is still at work, or has lost something.
+ *  - Of two connections between the same two nodes the one dialled by the node with the smaller id wins.
+ *  - An acceptor that has a connected dial of its own which would win parks the other's HELLO until that dial
+ *    is decided, so that the loser is refused only when the winner stands.
+ *  - If both are up for a moment, the loser is closed by the side that knows the winner to be up on both
+ *    ends: the acceptor of the winner (it has seen the PROOF), or the dialer once a frame has come.
+ *  - A HELLO from a node that we have a link with, by a link it dialled itself, means that it has lost that
+ *    link: the old one is closed. If we had dialled it, we keep it and refuse: should it be dead, heartbeats
+ *    find out.
+ *  - A higher incarnation replaces everything of a lower one.
  */
 /* include "node/state.h" */
 
-/* Bytes of a frame of this room, header included, at most. */
-#define SUSPECT_FRAME 64u
-/* How many are asked about a node that was lost; promise 52. */
-#define SUSPECT_PROBES 2u
-/* A number this far above the one we know is no news that has not come yet, but nonsense. Below what an
- * owner is ready to jump at a request: see route_request_self. */
-#define SUSPECT_AHEAD 4096u
-/* Probes are not added to a queue of this many bytes: there is another one, later. */
-#define SUSPECT_QUEUE 262144u
+/* Links accepted and not authenticated at once. The next one takes the place of the oldest, if that has had
+ * time for a handshake: a crowd that says nothing and comes slowly keeps nobody out, and one that comes fast
+ * waits in the listen queue. Dials are bounded by cfg.max_dials. */
+#define LINKS_UNAUTHENTICATED 256u
+#define LINKS_FAIR_TIME (250 * PHX__MS)
+/* Connections accepted per listener and step. */
+#define LINKS_ACCEPTS 64
+/* A listener that ran out of descriptors looks again after this. */
+#define LINKS_PAUSE (500 * PHX__MS)
+/* Bytes written to one link in one step. */
+#define LINKS_WRITE_LIMIT (1u << 20)
+/* Readiness asked for at once. */
+#define LINKS_READY 128
+/* After LINKS_PREDICTED_AFTER consecutive waits in which only the predicted link was ready, up to
+ * LINKS_PREDICTED_MOST steps read it without calling wait(). Other links wait for that many reads. A host
+ * that sleeps still wakes for them: their descriptors stay readable. */
+#define LINKS_PREDICTED_AFTER 4u
+#define LINKS_PREDICTED_MOST 16u
+/* No prediction is used later than this after the last wait(): the other nodes of a host that steps ten times
+ * a second would seem dead. */
+#define LINKS_PREDICTED_TIME (5 * PHX__MS)
 
-/* ---- Settings -------------------------------------------------------------------------------- */
+/* ---- Slots ----------------------------------------------------------------------------------- */
 
-int phx_detector_preset(struct phx_detector *d, int preset)
+static struct phx__link *links_new(phx *p)
 {
-    static const struct phx_detector presets[] = {
-        /* An idle link says something within 90 s: clouds forget translations after 240 s, and many
-         * home routers and firewalls after 120 s. */
-        { 2, 5 * PHX__SECOND, 90 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
-        { 2, 5 * PHX__SECOND, 200 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
-        /* 1.7 s together. The patience is the largest part: it is what a scheduler under load, a
-         * lost packet (sent again after 200 ms and more) or a page fault may use up. */
-        { 2, 400 * PHX__MS, 20 * PHX__SECOND, 800 * PHX__MS, 500 * PHX__MS },
-    };
+    struct phx__links *s = &p->links;
+    struct phx__link *l;
+    uint32_t slot = 0;
 
-    if (d == NULL || preset < 0 || preset >= (int)PHX__COUNT(presets))
-        return PHX_EINVAL;
-    *d = presets[preset];
+    while (slot < s->size && s->at[slot] != NULL)
+        slot++;
+    if (phx__mem_grow(&p->mem, &s->at, &s->capacity, slot + 1, sizeof(struct phx__link *))
+        /* Twice each slot: a link that was just written to may want it again before the list is swept. */
+        || phx__mem_grow(&p->mem, &s->writers, &s->writer_capacity, 2 * (slot + 1), sizeof *s->writers)
+        || phx__mem_grow(&p->mem, &s->closed, &s->closed_capacity, slot + 1, sizeof *s->closed)
+        || (l = phx__mem_zero(&p->mem, sizeof *l)) == NULL)
+        return NULL;
+    l->slot = slot;
+    s->at[slot] = l;
+    if (slot == s->size)
+        s->size++;
+    return l;
+}
+
+static void links_drop_slot(phx *p, struct phx__link *l)
+{
+    struct phx__links *s = &p->links;
+    uint32_t i;
+
+    for (i = 0; l->queued && i < s->writer_count; i++) {
+        if (s->writers[i] != l->slot)
+            continue;
+        s->writers[i] = s->writers[--s->writer_count];
+        break;
+    }
+    s->at[l->slot] = NULL;
+    while (s->size > 0 && s->at[s->size - 1] == NULL)
+        s->size--;
+    phx__mem_put(&p->mem, l, sizeof *l);
+}
+
+/* What a link is from the beginning. */
+enum links_kind { LINKS_DIALER = 1, LINKS_TLS = 2 };
+
+/* A link around a fresh handle, which nobody watches yet; the handle is closed on failure. */
+static int links_open(phx *p, int handle, int kind, enum phx__link_state state,
+                          struct phx__link **out)
+{
+    struct phx__link *l = links_new(p);
+    int err = l == NULL ? PHX_ENOMEM : phx__map_put(&p->links.handles, (uint64_t)handle, l->slot);
+
+    if (l != NULL) {
+        l->dialer = (kind & LINKS_DIALER) != 0;
+        l->secure = (kind & LINKS_TLS) != 0;
+    }
+    if (err == 0
+        && (err = phx__link_open(&p->set, l, handle, state, p->cfg.dial_timeout_us)) != 0)
+        phx__map_del(&p->links.handles, (uint64_t)handle);
+    if (err != 0) {
+        if (l != NULL)
+            links_drop_slot(p, l);
+        p->os.close(p->os.world, handle);
+        return err;
+    }
+    *out = l;
     return 0;
 }
 
-/* Below 10 ms a heartbeat is a spin; above a day a time is a mistake in units. */
-static int suspect_time(uint64_t us)
+static void links_watch(phx *p, struct phx__link *l)
 {
-    return us >= 10 * PHX__MS && us <= 86400 * PHX__SECOND;
-}
+    int events;
 
-int phx__node_suspect_detector_check(const struct phx_detector *d)
-{
-    if (d->monitors < 1 || d->monitors > 255 || !suspect_time(d->interval_us)
-        || !suspect_time(d->insurance_us) || !suspect_time(d->timeout_us) || !suspect_time(d->broken_us)
-        || d->insurance_us < d->interval_us)
-        return PHX_EINVAL;
-    return 0;
-}
-
-int phx_set_detector(phx *p, const struct phx_detector *d)
-{
-    if (p == NULL || d == NULL || phx__node_suspect_detector_check(d) != 0)
-        return PHX_EINVAL;
-    p->cfg.detector = *d;
-    phx__detect_limits(&p->detect, d);
-    return 0;
-}
-
-void phx_get_detector(const phx *p, struct phx_detector *out)
-{
-    *out = p->cfg.detector;
-}
-
-/* ---- Pauses ---------------------------------------------------------------------------------- */
-
-int phx_busy(phx *p, uint64_t us)
-{
-    if (p == NULL || us > 86400 * PHX__SECOND)
-        return PHX_EINVAL;
-    if (p->closing)
-        return PHX_ECLOSED;
-    p->set.now = p->now;
-    phx__detect_busy(&p->detect, us);
-    if (!p->stepping) /* inside a callback the step writes when it ends */
-        phx__node_links_write(p);
-    return 0;
-}
-
-/* ---- Words ----------------------------------------------------------------------------------- */
-
-/* What is lost of these frames for lack of memory costs time only: the insurance covers it. */
-static void suspect_send(phx *p, struct phx__link *l, const struct phx__writer *w)
-{
-    if (phx__link_control_end(&p->set, l, w) != 0)
-        phx__node_links_break(p, l);
-}
-
-static void suspect_send_word(phx *p, uint32_t nbr, const struct phx__suspect *s, int hops)
-{
-    struct phx__link *l = phx__node_link(p, nbr);
-    struct phx__writer w;
-
-    if (l == NULL || phx__link_control(&p->set, l, SUSPECT_FRAME, &w) != 0)
+    if (l->state == PHX__LINK_CLOSED)
         return;
-    phx__wire_put_suspect(&w, s, hops);
-    suspect_send(p, l, &w);
+    events = phx__link_events(l);
+    if (events == l->watching)
+        return;
+    p->set.os_calls++;
+    if (p->os.watch(p->os.world, l->handle, events) == 0)
+        l->watching = events;
+    else
+        phx__node_links_close(p, l, PHX_ENOMEM, 0);
 }
 
-static void suspect_note_word(phx *p, uint32_t node, const struct phx__suspect *s)
+/* ---- Closing --------------------------------------------------------------------------------- */
+
+static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_state was, int reason)
 {
-    struct phx__history *past = phx__node_step_note(p, node);
+    struct phx__node_keys_end end = { &l->address, l->why, l->dialer, l->unauthenticated };
+    char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
+    int level = reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED        ? PHX_LOG_DEBUG
+                : was == PHX__LINK_UP || l->refused || reason == PHX_EPROTO || reason == PHX_ETLS
+                    ? PHX_LOG_WARN
+                                                                            : PHX_LOG_INFO;
 
-    if (past == NULL)
-        return; /* it may be passed on twice */
-    past->word_life = s->incarnation + 1;
-    past->word_seq = s->seq;
-    past->word_at = p->now;
+    int64_t before = 0;
+
+    /* What never was a link is told once a minute of each peer and reason: strangers come as often as they
+     * like, and a hub with another key is dialled for ever. */
+    if (was != PHX__LINK_UP && (before = phx__node_keys_may_log(&p->keys, &end, reason, p->now)) < 0)
+        return;
+    phx__node_log(p, level, "link %s %s: %s%s%s%s%s",
+                  l->peer != PHX__NONE ? phx_id_text(&l->id, id) : "?",
+                  l->address.family ? phx_address_text(&l->address, at) : "adopted",
+                  was == PHX__LINK_UP        ? "down, "
+                  : was == PHX__LINK_DIALING ? "no connection, "
+                                             : "no link, ",
+                  l->refused ? "refused by the peer: " : "", phx_strerror(reason),
+                  l->why != NULL ? ": " : "", l->why != NULL ? l->why : "");
+    if (before > 0)
+        phx__node_log(p, level, "... and %u more like it in the last minutes", (uint64_t)before);
 }
 
-/* Passed on already, and not so long ago that something may have got lost. Whatever its number, a word
- * that follows another closely brings nothing: all have just asked. So nobody, however often it accuses,
- * makes more than a few floods a second. */
-static int suspect_is_old_word(const phx *p, uint32_t node, const struct phx__suspect *s)
+static void links_down(phx *p, const struct phx__link *l)
 {
-    const struct phx__history *past = phx__node_step_past(p, node);
-    const struct phx_detector *d = &p->cfg.detector;
-    uint64_t age;
-
-    if (past == NULL || past->word_life != s->incarnation + 1)
-        return 0;
-    age = p->now - past->word_at;
-    return age < d->timeout_us / 4
-           || (past->word_seq >= s->seq && age < d->timeout_us + d->broken_us);
+    if (!phx__node_serves(p, l))
+        return; /* another link serves this node */
+    p->peers.at[l->peer].link = PHX__NONE;
+    p->links.up--;
+    p->stats.links_lost++;
+    phx__route_down(&p->route, l->peer, p->now);
+    phx__detect_down(&p->detect, l->peer);
+    phx__dial_down(&p->dial, l->peer, p->now);
 }
 
-/* About the life that we know of, and the number that we know of or a later one, but not one so late that
- * the owner would not go beyond it: then nobody could refute it, nor say it again. */
-static int suspect_is_word_of(const struct phx__dest *d, const struct phx__suspect *s)
+/* Hellos that waited for this dial to be decided. */
+static void links_resume_parked(phx *p, const struct phx__link *decided)
 {
-    return s->incarnation == d->incarnation && s->seq >= d->seq && s->seq - d->seq < SUSPECT_AHEAD;
+    struct phx__link *l;
+    uint32_t slot = 0;
+
+    while ((l = phx__node_each_link(p, &slot)) != NULL) {
+        int err;
+        if (l->state != PHX__LINK_PARKED || l == decided)
+            continue;
+        err = phx__link_resume(&p->set, l);
+        if (err != 0 && err != PHX_EAGAIN)
+            phx__node_links_close(p, l, err, 1);
+        else
+            links_watch(p, l);
+    }
 }
 
-void phx__node_suspect_raise(void *ctx, uint32_t node)
+/* It has proved who it is, or is closed. */
+static void links_authenticated(phx *p, struct phx__link *l)
+{
+    p->links.unauthenticated -= l->unauthenticated;
+    l->unauthenticated = 0;
+}
+
+/* For phx_explain. */
+static void links_note_end(phx *p, const struct phx__link *l, int reason)
+{
+    const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
+    struct phx__history *past;
+
+    if (n == NULL || !phx__node_serves(p, l)
+        || (past = phx__node_note_history(p, l->peer)) == NULL)
+        return;
+    past->heard_at = n->heard + p->detect.stalled;
+    past->lost_at = p->now;
+    past->lost_error = reason;
+}
+
+/* A callback of the host may call anything, also what calls dial, and dial must not be called while it dials:
+ * cfg.dial is asked later in the step. So is TCP where the way within the host led to the wrong one. */
+static int links_defer_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
+{
+    struct phx__links *s = &p->links;
+    struct phx__deferred_dial *d;
+
+    if (phx__mem_grow(&p->mem, &s->deferred, &s->deferred_capacity, s->deferred_count + 1, sizeof *d))
+        return PHX_ENOMEM;
+    d = &s->deferred[s->deferred_count++];
+    d->attempt = attempt;
+    d->expect = expect;
+    d->to = *to;
+    return 0;
+}
+
+void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
+{
+    enum phx__link_state was = l->state;
+
+    if (was == PHX__LINK_FREE || was == PHX__LINK_CLOSED)
+        return;
+    links_log_close(p, l, was, reason);
+    p->stats.bad_frames += reason == PHX_EPROTO;
+    p->stats.refused += was != PHX__LINK_UP && tell;
+    links_note_end(p, l, reason);
+    phx__link_close(&p->set, l, reason, tell);
+    phx__map_del(&p->links.handles, (uint64_t)l->handle);
+    p->links.closed[p->links.closed_count++] = l->slot;
+    links_authenticated(p, l);
+    if (was == PHX__LINK_UP)
+        links_down(p, l);
+    if (l->attempt != PHX__NONE) {
+        p->stats.dials_failed++;
+        if (l->same_host && phx__node_samehost_is_doubtful(&l->address, reason)
+            && links_defer_dial(p, l->attempt, l->expect, &l->address) == 0)
+            p->step.more = 1; /* within the host answered the wrong one: TCP, in this step or the next */
+        else
+            phx__dial_result(&p->dial, l->attempt, reason, p->now);
+        l->attempt = PHX__NONE;
+    }
+    if (was != PHX__LINK_UP && l->dialer)
+        links_resume_parked(p, l);
+    phx__node_links_resume_listeners(p);
+}
+
+void phx__node_links_sweep(phx *p)
+{
+    while (p->links.closed_count > 0)
+        links_drop_slot(p, p->links.at[p->links.closed[--p->links.closed_count]]);
+}
+
+void phx__node_links_close_all(phx *p)
+{
+    struct phx__link *l;
+    uint32_t slot = 0;
+
+    while ((l = phx__node_each_link(p, &slot)) != NULL)
+        phx__node_links_close(p, l, PHX_ECLOSED, 0);
+}
+
+void phx__node_links_shut(phx *p)
+{
+    struct phx__link *l;
+    uint32_t i = 0;
+
+    while ((l = phx__node_each_link(p, &i)) != NULL) {
+        phx__link_close(&p->set, l, PHX_ECLOSED, 0);
+        p->links.at[l->slot] = NULL;
+        phx__mem_put(&p->mem, l, sizeof *l);
+    }
+    p->links.size = 0;
+    for (i = 0; i < (uint32_t)p->listeners.count; i++) {
+        const struct phx__listener *at = &p->listeners.at[i], *companion = at + PHX__LISTENERS;
+        p->os.close(p->os.world, at->handle);
+        if (companion->handle >= 0)
+            p->os.close(p->os.world, companion->handle);
+    }
+}
+
+void phx__node_links_free(phx *p)
+{
+    struct phx__links *s = &p->links;
+
+    phx__map_free(&s->handles);
+    phx__mem_put(&p->mem, s->at, s->capacity * sizeof(struct phx__link *));
+    phx__mem_put(&p->mem, s->writers, s->writer_capacity * sizeof *s->writers);
+    phx__mem_put(&p->mem, s->closed, s->closed_capacity * sizeof *s->closed);
+    phx__mem_put(&p->mem, s->deferred, s->deferred_capacity * sizeof *s->deferred);
+    phx__buf_block_drop(p->set.block);
+    phx__buf_block_drop(p->set.spare);
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+static void links_read(phx *p, struct phx__link *l)
+{
+    uint64_t before = l->bytes_in;
+    int err = phx__link_read(&p->set, l);
+
+    if (err != 0)
+        phx__node_links_close(p, l, err, err != PHX_ERESET && !l->refused);
+    if (l->state == PHX__LINK_CLOSED)
+        return;
+    if (l->state == PHX__LINK_UP && l->bytes_in != before)
+        phx__detect_heard(&p->detect, l->peer, p->now);
+    p->step.more |= l->more;
+    if (phx__link_events(l) != l->watching)
+        links_watch(p, l);
+}
+
+/* ---- Listening ------------------------------------------------------------------------------- */
+
+static struct phx__link *links_oldest_unauthenticated(const phx *p)
+{
+    struct phx__link *l, *oldest = NULL;
+    uint32_t slot = 0;
+
+    while ((l = phx__node_each_link(p, &slot)) != NULL)
+        if (l->unauthenticated && (oldest == NULL || l->since < oldest->since))
+            oldest = l;
+    return oldest;
+}
+
+/* When there is room for one more stranger. */
+static uint64_t links_room_at(const phx *p)
+{
+    return p->links.unauthenticated < LINKS_UNAUTHENTICATED
+               ? 0
+               : links_oldest_unauthenticated(p)->since + LINKS_FAIR_TIME;
+}
+
+static void links_look_again(phx *p, uint64_t at)
+{
+    if (at < phx__timer_at(&p->timers, p->listeners.timer))
+        phx__timer_set(&p->timers, p->listeners.timer, at);
+}
+
+static void links_pause(phx *p, struct phx__listener *at, uint64_t until)
+{
+    at->paused = 1;
+    p->set.os_calls++;
+    p->os.watch(p->os.world, at->handle, 0);
+    links_look_again(p, until);
+}
+
+static void links_resume(phx *p, struct phx__listener *at)
+{
+    if (!at->paused)
+        return;
+    p->set.os_calls++;
+    if (p->os.watch(p->os.world, at->handle, PHX_READ) == 0)
+        at->paused = 0;
+    else
+        links_look_again(p, p->now + LINKS_PAUSE);
+}
+
+void phx__node_links_resume_listeners(phx *p)
+{
+    uint64_t room_at = links_room_at(p);
+    int i;
+
+    if (room_at > p->now) {
+        links_look_again(p, room_at);
+        return;
+    }
+    for (i = 0; i < p->listeners.count; i++) {
+        links_resume(p, &p->listeners.at[i]);
+        links_resume(p, &p->listeners.at[PHX__LISTENERS + (uint32_t)i]);
+    }
+}
+
+static void links_accept(phx *p, int listener)
+{
+    struct phx__listener *at = &p->listeners.at[listener];
+    int i, err = 0;
+
+    for (i = 0; i < LINKS_ACCEPTS && err == 0 && links_room_at(p) <= p->now; i++) {
+        struct phx_address from;
+        struct phx__link *l;
+        int handle;
+        memset(&from, 0, sizeof from);
+        p->set.os_calls++;
+        err = p->os.accept(p->os.world, at->handle, &handle, &from);
+        if (err == 0
+            && (err = links_open(p, handle, at->address.tls ? LINKS_TLS : 0, PHX__LINK_HELLO, &l))
+                   == 0) {
+            l->address = from;
+            l->address.tls = at->address.tls;
+            l->same_host = listener >= (int)PHX__LISTENERS;
+            l->unauthenticated = 1;
+            p->links.unauthenticated++;
+            p->stats.accepts++;
+            /* Who dials says HELLO with the connection: most often it is here already. */
+            links_read(p, l);
+            if (p->links.unauthenticated > LINKS_UNAUTHENTICATED)
+                phx__node_links_close(p, links_oldest_unauthenticated(p), PHX_ELIMIT, 1);
+        }
+    }
+    if (err == 0 && i == LINKS_ACCEPTS)
+        p->step.more = 1;
+    if (err == PHX_EMFILE || err == PHX_ENOMEM)
+        phx__node_log(p, PHX_LOG_WARN, "listener paused: %s", phx_strerror(err));
+    if (err == PHX_EMFILE || err == PHX_ENOMEM)
+        links_pause(p, at, p->now + LINKS_PAUSE);
+    else if (links_room_at(p) > p->now)
+        links_pause(p, at, links_room_at(p));
+}
+
+/* Watches a new listener, or closes it. */
+static int links_open_listener(phx *p, uint32_t slot, int handle)
+{
+    int err = phx__map_put(&p->links.handles, (uint64_t)handle, PHX__LISTENER_SLOT | slot);
+
+    p->set.os_calls++;
+    if (err == 0 && (err = p->os.watch(p->os.world, handle, PHX_READ)) != 0)
+        phx__map_del(&p->links.handles, (uint64_t)handle);
+    if (err != 0) {
+        p->os.close(p->os.world, handle);
+        return err;
+    }
+    p->listeners.at[slot].handle = handle;
+    p->listeners.at[slot].paused = 0;
+    return 0;
+}
+
+void phx__node_links_open_companion(phx *p, int listener)
+{
+    uint32_t slot = PHX__LISTENERS + (uint32_t)listener;
+    char text[PHX_ADDRESS_TEXT];
+    uint64_t again;
+    int handle = -1, err;
+
+    if (!phx__node_samehost_wants(&p->samehost, (uint32_t)listener))
+        return;
+    p->set.os_calls++;
+    err = phx__os_samehost_listen(&p->os, &p->listeners.at[slot].address, &handle);
+    if (err == 0)
+        err = links_open_listener(p, slot, handle);
+    if (phx__node_samehost_tried(&p->samehost, (uint32_t)listener, err, p->step.active, p->now, &again))
+        phx__node_log(p, PHX_LOG_WARN, "listener %s: processes of this host must use TCP: %s",
+                      phx_address_text(&p->listeners.at[slot].address, text), phx_strerror(err));
+    links_look_again(p, again);
+}
+
+int phx__node_links_listen(phx *p, struct phx_address *a)
+{
+    struct phx__listener *at = &p->listeners.at[p->listeners.count], *companion = at + PHX__LISTENERS;
+    int err, handle, tls = a->tls;
+
+    if (p->listeners.count == (int)PHX__LISTENERS)
+        return PHX_ELIMIT;
+    if (!phx__node_keys_is_secure(&p->keys, a))
+        return PHX_EINSECURE;
+    p->set.os_calls++;
+    err = p->os.listen(p->os.world, a, &handle);
+    if (err != 0 || (err = links_open_listener(p, (uint32_t)p->listeners.count, handle)) != 0)
+        return err;
+    a->tls = (unsigned char)tls; /* the world knows nothing of it */
+    at->address = companion->address = *a;
+    companion->handle = -1;
+    phx__node_samehost_add(&p->samehost, (uint32_t)p->listeners.count);
+    phx__node_links_open_companion(p, p->listeners.count++);
+    phx__dial_listening(&p->dial, 1);
+    if (!phx__addr_is_any(a))
+        (void)phx__node_addr_add(&p->addr, a); /* a ninth address is not worth a failure */
+    p->news.card_stale = 1;
+    return 0;
+}
+
+/* ---- Dialling -------------------------------------------------------------------------------- */
+
+/* Watches a link if it could begin so far, or closes it. */
+static int links_begin(phx *p, struct phx__link *l, int err)
+{
+    if (err != 0) {
+        phx__node_links_close(p, l, err, 0);
+        return err;
+    }
+    links_watch(p, l);
+    return l->state == PHX__LINK_CLOSED ? PHX_ENOMEM : 0;
+}
+
+/* Is it connected? Most connections within a host are at once, so this is first asked without a wait. */
+static int links_finish_dial(phx *p, struct phx__link *l)
+{
+    int err = 0;
+
+    if (!l->same_host) { /* those are connected from the beginning */
+        p->set.os_calls++;
+        err = p->os.finish(p->os.world, l->handle);
+    }
+    if (err == 0 && l->attempt != PHX__NONE)
+        phx__dial_answered(&p->dial, l->attempt);
+    if (err == 0)
+        err = phx__link_connected(&p->set, l);
+    return links_begin(p, l, err == PHX_EAGAIN ? 0 : err);
+}
+
+/* near: first look whether it is within this host. */
+static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to, int near)
+{
+    struct phx__link *l;
+    int secure = phx__node_keys_wants_tls(&p->keys, to), handle, err = 0;
+
+    if (secure && (err = phx__node_keys_tls(&p->keys)) != 0)
+        return err;
+    p->stats.dials++;
+    near = near && phx__node_samehost_may_dial(&p->samehost, to);
+    if (near) {
+        p->set.os_calls++;
+        near = phx__os_samehost_dial(&p->os, to, &handle) == 0;
+    }
+    if (!near) {
+        p->set.os_calls++;
+        err = p->os.dial(p->os.world, to, &handle);
+    }
+    if (err == 0)
+        err = links_open(p, handle, LINKS_DIALER | (secure ? LINKS_TLS : 0), PHX__LINK_DIALING, &l);
+    if (err == 0) {
+        l->expect = expect;
+        l->address = *to;
+        l->address.tls = (unsigned char)secure;
+        l->same_host = (uint8_t)near;
+        err = links_finish_dial(p, l);
+    }
+    if (err != 0) {
+        p->stats.dials_failed++;
+        return err;
+    }
+    l->attempt = attempt; /* not before: what this returns tells dial of a failure */
+    if (l->state != PHX__LINK_DIALING)
+        phx__dial_answered(&p->dial, attempt);
+    return 0;
+}
+
+/* The host's stream as a link that is being dialled. */
+static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial *h)
+{
+    struct phx__link *l;
+    int err = p->cfg.tls ? phx__node_keys_tls(&p->keys) : 0;
+
+    if (err == 0)
+        err = phx__os_sock_adopt(&p->os, handle);
+    if (err != 0) {
+        p->os.close(p->os.world, handle);
+        return err;
+    }
+    err = links_open(p, handle, LINKS_DIALER | (p->cfg.tls ? LINKS_TLS : 0), PHX__LINK_DIALING, &l);
+    if (err != 0)
+        return err;
+    l->attempt = h->attempt;
+    l->address = h->to;
+    links_watch(p, l);
+    return 0;
+}
+
+static void links_dial_other(phx *p, const struct phx__deferred_dial *h)
+{
+    int handle, err;
+
+    p->stats.dials++;
+    handle = p->cfg.dial(p, h->to.path, p->cfg.user);
+    if (h->attempt == PHX__NONE || p->step.free_later) { /* the callback has closed the node, or freed it */
+        if (handle >= 0)
+            p->os.close(p->os.world, handle);
+        return;
+    }
+    err = handle < 0 ? handle : links_open_stream(p, handle, h);
+    if (err == 0)
+        return;
+    p->stats.dials_failed++;
+    if (phx__node_keys_may_log_dial(&p->keys, &h->to, err, p->now) >= 0)
+        phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", h->to.path, phx_strerror(err));
+    phx__dial_result(&p->dial, h->attempt, err, p->now);
+}
+
+/* The same address once more, by TCP: the attempt goes on. */
+static void links_dial_again(phx *p, const struct phx__deferred_dial *h)
+{
+    int err = links_dial(p, h->attempt, h->expect, &h->to, 0);
+
+    if (err != 0)
+        phx__dial_result(&p->dial, h->attempt, err, p->now);
+}
+
+void phx__node_links_dial_deferred(phx *p)
+{
+    uint32_t i;
+
+    for (i = 0; i < p->links.deferred_count && !p->step.free_later; i++) {
+        struct phx__deferred_dial h = p->links.deferred[i]; /* more may come, and move them */
+        if (h.attempt == PHX__NONE)
+            continue;
+        if (h.to.family == PHX_OTHER)
+            links_dial_other(p, &p->links.deferred[i]);
+        else
+            links_dial_again(p, &h);
+    }
+    p->links.deferred_count = 0;
+}
+
+int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     phx *p = ctx;
-    const struct phx__dest *d = phx__route_dest(&p->route, node);
-    struct phx__suspect s;
-    char id[PHX_ID_TEXT];
-    uint32_t i;
 
-    if (d == NULL)
-        return;
-    s.id = p->ids.at[node];
-    s.incarnation = d->incarnation;
-    s.seq = d->seq;
-    s.accuser = p->self;
-    phx__node_log(p, PHX_LOG_INFO, "node %s: silent, asking around", phx_id_text(&s.id, id));
-    suspect_note_word(p, node, &s);
-    /* The accused included: perhaps only the way back is broken. */
-    for (i = 0; i < p->detect.link_count; i++)
-        suspect_send_word(p, p->detect.links[i], &s, (int)p->cfg.hop_limit);
+    if (to->family == PHX_OTHER)
+        return links_defer_dial(p, attempt, expect, to);
+    if (!phx__node_keys_is_secure(&p->keys, to))
+        return PHX_EINSECURE;
+    return links_dial(p, attempt, expect, to, 1);
 }
 
-static void suspect_pass_word(phx *p, uint32_t from, uint32_t node, const struct phx__suspect *s,
-                            int hops)
-{
-    uint32_t i;
-
-    for (i = 0; i < p->detect.link_count; i++) {
-        uint32_t nbr = p->detect.links[i];
-        if (nbr == from || (nbr != node && phx__route_advert_is_next_to(&p->route, nbr, from)))
-            continue;
-        suspect_send_word(p, nbr, s, hops);
-    }
-}
-
-/* We are accused: a new number says that we live, and those who ask get it at once. */
-static void suspect_refute(phx *p, const struct phx__link *l, const struct phx__suspect *s)
-{
-    const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
-    struct phx__request q;
-
-    if (s->incarnation != self->incarnation || s->seq < self->seq || s->seq == UINT32_MAX)
-        return;
-    phx__node_log(p, PHX_LOG_INFO, "somebody misses us");
-    q.id = p->self;
-    q.incarnation = s->incarnation;
-    q.seq = s->seq + 1;
-    phx__route_request(&p->route, l->peer, &q, 1, p->now);
-}
-
-int phx__node_suspect_on_suspect(phx *p, struct phx__link *l, const struct phx__frame *f)
-{
-    const struct phx__dest *d;
-    struct phx__suspect s;
-    uint32_t node;
-
-    if (phx__wire_get_suspect(f, &s) != 0)
-        return PHX_EPROTO;
-    node = phx__id_find(&p->ids, &s.id);
-    d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
-    if (node == PHX__SELF)
-        suspect_refute(p, l, &s);
-    else if (d != NULL && node != l->peer && suspect_is_word_of(d, &s)
-             && !suspect_is_old_word(p, node, &s)
-             && phx__detect_word(&p->detect, node, phx__id_find(&p->ids, &s.accuser), p->now)) {
-        suspect_note_word(p, node, &s);
-        if (f->hops > 1 && p->cfg.relay)
-            suspect_pass_word(p, l->peer, node, &s, f->hops - 1);
-    }
-    return 0;
-}
-
-void phx__node_suspect_refuted(phx *p, const struct phx__entry *e)
-{
-    const struct phx__dest *d;
-    const struct phx__history *past;
-    uint32_t node;
-
-    if (p->detect.suspects == 0 || e->hops == PHX__UNREACHABLE)
-        return; /* nearly always */
-    node = phx__id_find(&p->ids, &e->id);
-    d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
-    if (d == NULL || node == PHX__SELF || node >= p->peer_capacity)
-        return;
-    past = phx__node_step_past(p, node);
-    if (e->incarnation > d->incarnation
-        || (e->incarnation == d->incarnation && e->seq > d->seq
-            && (past == NULL || e->seq > past->word_seq)))
-        phx__detect_alive(&p->detect, node, p->now);
-}
-
-/* ---- Probes ---------------------------------------------------------------------------------- */
-
-static int suspect_send_probe(phx *p, uint32_t nbr, const struct phx__probe *b, int flags, int hops)
-{
-    struct phx__link *l = nbr == PHX__NONE ? NULL : phx__node_link(p, nbr);
-    struct phx__writer w;
-
-    if (l == NULL || hops < 1 || phx__link_queued(l) >= SUSPECT_QUEUE
-        || phx__link_control(&p->set, l, SUSPECT_FRAME, &w) != 0)
-        return 0;
-    phx__wire_put_probe(&w, b, flags, hops);
-    suspect_send(p, l, &w);
-    return 1;
-}
-
-void phx__node_suspect_seek(void *ctx, uint32_t node)
+void phx__node_links_abandon(void *ctx, uint32_t attempt)
 {
     phx *p = ctx;
-    uint32_t i, n = p->detect.link_count, sent = 0, first;
-    struct phx__probe b;
+    struct phx__link *l;
+    uint32_t i, slot = 0;
 
-    if (n == 0)
-        return;
-    b.subject = p->ids.at[node];
-    b.asker = p->self;
-    first = (uint32_t)phx__rnd_below(&p->rnd, n);
-    for (i = 0; i < n && sent < SUSPECT_PROBES; i++) {
-        uint32_t nbr = p->detect.links[(first + i) % n];
-        if (nbr == node || p->detect.link_at[(first + i) % n]->busy)
+    for (i = 0; i < p->links.deferred_count; i++)
+        if (p->links.deferred[i].attempt == attempt)
+            p->links.deferred[i].attempt = PHX__NONE;
+    while ((l = phx__node_each_link(p, &slot)) != NULL) {
+        if (l->attempt != attempt || l->state == PHX__LINK_UP)
             continue;
-        b.target = p->ids.at[nbr];
-        sent += (uint32_t)suspect_send_probe(p, nbr, &b, 0, (int)p->cfg.hop_limit);
+        l->attempt = PHX__NONE; /* nobody waits for the outcome */
+        phx__node_links_close(p, l, PHX_ECANCELLED, 0);
     }
 }
 
-static uint32_t suspect_way(const phx *p, const struct phx_id *id)
+int phx__node_links_adopt(phx *p, int handle, int dialer, int secure)
 {
-    uint32_t node = phx__id_find(&p->ids, id);
+    struct phx__link *l;
+    int err;
 
-    return node == PHX__NONE ? PHX__NONE : phx__route_next(&p->route, node);
+    err = links_open(p, handle, (dialer ? LINKS_DIALER : 0) | (secure ? LINKS_TLS : 0),
+                         PHX__LINK_HELLO, &l);
+    return err != 0 ? err : links_begin(p, l, dialer ? phx__link_connected(&p->set, l) : 0);
 }
 
-/* It has arrived, but where it should go from here depends. */
-static void suspect_probed(phx *p, const struct phx__link *l, struct phx__probe *b, int answer,
-                         int hops)
-{
-    uint32_t node = phx__id_find(&p->ids, &b->subject), way;
+/* ---- One link per pair ----------------------------------------------------------------------- */
 
-    if (answer) {
-        if (node != PHX__NONE && node != PHX__SELF)
-            phx__detect_alive(&p->detect, node, p->now);
-    } else if (node == PHX__SELF) {
-        b->target = b->asker;
-        way = suspect_way(p, &b->asker);
-        (void)suspect_send_probe(p, way == PHX__NONE ? l->peer : way, b, PHX__PROBE_ANSWER,
-                               (int)p->cfg.hop_limit);
-    } else if (p->cfg.relay) {
-        b->target = b->subject;
-        (void)suspect_send_probe(p, suspect_way(p, &b->subject), b, 0, hops - 1);
-    }
+/* Of two connections between us and this node: does this one win? */
+static int links_wins(const phx *p, const struct phx__link *l)
+{
+    int we_are_smaller = phx__id_compare(p->set.self, &l->id) < 0;
+
+    return l->dialer == we_are_smaller;
 }
 
-int phx__node_suspect_on_probe(phx *p, struct phx__link *l, const struct phx__frame *f)
+/* Our own dial that may end at this node, and would win. Only one that is connected counts: an
+ * address where nobody answers would hold up a good link for longer than the peer's patience. */
+static int links_own_dial(const phx *p, const struct phx_id *id)
 {
-    int answer = (f->flags & PHX__PROBE_ANSWER) != 0;
-    struct phx__probe b;
+    const struct phx__link *l;
+    uint32_t slot = 0;
 
-    if (phx__wire_get_probe(f, &b) != 0)
-        return PHX_EPROTO;
-    if (phx__id_equal(&b.target, p->set.self))
-        suspect_probed(p, l, &b, answer, f->hops);
-    else if (p->cfg.relay)
-        (void)suspect_send_probe(p, suspect_way(p, &b.target), &b, f->flags, f->hops - 1);
-    return 0;
-}
-
-/* ---- Broken names ---------------------------------------------------------------------------- */
-
-size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, size_t capacity)
-{
-    size_t n = 0;
-    uint32_t i;
-
-    if (p == NULL || first > last || phx__names_lost_find(&p->lost) != 0)
-        return 0;
-    for (i = phx__names_lost_at(&p->lost, first);
-         i < p->lost.now.count && p->lost.now.at[i].range.first <= last; i++) {
-        if (n < capacity) {
-            out[n] = p->lost.now.at[i];
-            if (out[n].range.first < first)
-                out[n].range.first = first;
-            if (out[n].range.last > last)
-                out[n].range.last = last;
-        }
-        n++;
-    }
-    return n;
-}
-
-int phx__node_suspect_report_broken(phx *p)
-{
-    struct phx_lost lost;
-    int broken, err = phx__names_lost_compare(&p->lost);
-
-    p->late |= err != 0;
-    while (phx__names_lost_take(&p->lost, &lost, &broken)) {
-        phx__node_log(p, broken ? PHX_LOG_WARN : PHX_LOG_INFO, "names %u to %u are %s",
-                      lost.range.first, lost.range.last, broken ? "broken" : "back");
-        if (p->cfg.on_broken != NULL && !p->free_later && !p->left)
-            p->cfg.on_broken(p, &lost, broken, p->cfg.user);
-    }
-    return err;
-}
-
-/* ======== src/node/handover.c ======== */
-/* handover.c - the node's part in giving names away: the giver asks until it sees them taken. */
-#ifdef PHX_LINES
-#line 1 "src/node/handover.c"
-#endif
-/*
- *      giver                                       heir
- *        holds 10..19
- *        HAND 10..19 ----------------------------->  does the giver hold them? then assumes them,
- *        |  again after 200 ms, 400 ms, ... 2 s        and tells its host (on_handed)
- *        <------------- its card, as to everybody ---
- *        loses them to the higher epoch, as to any
- *        other claim, but says nothing of a conflict
- *
- * The giver holds the names until the heir's claim has beaten its own, so at no moment has a name no
- * owner: whoever knows of the heir's claim sends there, and whoever does not sends to the giver, which
- * delivers what comes while it holds the name and turns back what comes after that (returns.c). Nothing
- * is answered: the heir's card is the answer, it goes to all, and it is repeated until it is known. HAND
- * may be lost, doubled or late.
- *
- * Late is what `epoch` is for: it is the highest that the giver had seen when its host gave the names away.
- * Names that it got back later it holds by a higher one, and an old HAND does not mean them.
- *
- * Who is believed. The heir takes only what the named giver holds at present, by what the heir itself
- * knows, in the life that is named. So a node that gives away what is not its own gives nothing, and no
- * HAND takes names from a third node that nobody named. It is no proof: a member that writes another's
- * id as the giver is believed, as it is when it writes that id into a card. All who have the key are
- * trusted alike (WIRE.md, section 9).
- *
- * An heir that fails or leaves ends it, and the giver goes on as if nothing had been. A giver that leaves
- * releases the rest at once, keeps what is being handed for as long as its drain lasts, and waits for
- * the heir as it waits for its own messages.
- */
-/* include "node/state.h" */
-
-/* Bytes of a HAND frame, header included, at most. */
-#define HANDOVER_FRAME 96u
-/* It is not added to a queue of this many bytes: it comes again. */
-#define HANDOVER_QUEUE 262144u
-/* The heir's card takes a flood to come: shorter would ask twice where that is slow. Longer than the
- * other bound would keep a leaving node waiting after a relay was lost. */
-#define HANDOVER_WAIT_MIN (200 * PHX__MS)
-#define HANDOVER_WAIT_MAX (2 * PHX__SECOND)
-/* Under way at once. Each is a frame every 2 s at least, and all are searched for each name that is lost. */
-#define HANDOVER_MAX 1024u
-/* Ranges are handed that have no holes, so more than one stretch is rare: what somebody else has
- * taken meanwhile. What is beyond comes with the next HAND. */
-#define HANDOVER_STRETCHES 64u
-
-/* ---- What is under way ----------------------------------------------------------------------- */
-
-/* What range begins with: 1 if that is being handed to this heir (NULL: any), or 0. *out: how far that is
- * true, to the end of the range at most. */
-static int handover_stretch(const phx *p, const struct phx_id *heir, const struct phx_range *range,
-                        struct phx_range *out)
-{
-    uint32_t i;
-
-    *out = *range;
-    for (i = 0; i < p->hand_count; i++) {
-        const struct phx__handover *h = &p->hands[i];
-        if (heir != NULL && !phx__id_equal(&h->heir, heir))
-            continue;
-        if (h->range.first <= range->first && range->first <= h->range.last) {
-            out->last = h->range.last < range->last ? h->range.last : range->last;
+    while ((l = phx__node_each_link(p, &slot)) != NULL)
+        if (l->dialer && l->state == PHX__LINK_HELLO && l->expect != PHX__NONE
+            && phx__id_equal(&p->ids.at[l->expect], id))
             return 1;
-        }
-        if (h->range.first > range->first && h->range.first <= out->last)
-            out->last = h->range.first - 1;
-    }
     return 0;
 }
 
-int phx__node_handover_next(const phx *p, const struct phx_id *heir, struct phx_range *rest,
-                   struct phx_range *out)
+static int links_judge_rival(phx *p, struct phx__link *l, struct phx__link *old)
 {
-    while (rest->first <= rest->last) {
-        int handed = handover_stretch(p, heir, rest, out);
-        if (out->last == rest->last) { /* it may be the last name of all: nothing is left */
-            rest->first = 1;
-            rest->last = 0;
-        } else {
-            rest->first = out->last + 1;
-        }
-        if (!handed)
-            return 1;
-    }
-    return 0;
-}
-
-static void handover_drop(phx *p, uint32_t i)
-{
-    p->hand_count--;
-    memmove(p->hands + i, p->hands + i + 1, (p->hand_count - i) * sizeof *p->hands);
-}
-
-/* Is nothing of it ours any more? What was released and assumed again is another claim. Of what was taken
- * from its beginning it speaks no more. */
-static int handover_is_over(phx *p, struct phx__handover *h)
-{
-    struct phx_range held;
-    int got = phx__names_held(&p->names, PHX__SELF, &h->range, h->epoch, &held);
-
-    if (got == 1 && held.first > h->range.first) {
-        h->range.first = held.first;
-        h->wait = HANDOVER_WAIT_MIN; /* the heir listens: the rest at once */
-        h->at = p->now;
-        phx__timer_set(&p->timers, p->hand_timer, p->now);
-    }
-    return got == 0;
-}
-
-void phx__node_handover_names(phx *p)
-{
-    uint32_t i;
-
-    for (i = p->hand_count; i > 0; i--)
-        if (handover_is_over(p, &p->hands[i - 1]))
-            handover_drop(p, i - 1);
-}
-
-void phx__node_handover_release(phx *p)
-{
-    struct phx_range rest = { 0, UINT64_MAX }, part;
-
-    /* Without memory to split a claim it is kept: the goodbye carries no names anyway. */
-    while (phx__node_handover_next(p, NULL, &rest, &part))
-        (void)phx_release(p, part.first, part.last);
-}
-
-void phx__node_handover_gone(phx *p, uint32_t node)
-{
-    uint32_t i, was = p->hand_count;
-
-    for (i = p->hand_count; i > 0; i--)
-        if (phx__id_equal(&p->hands[i - 1].heir, &p->ids.at[node]))
-            handover_drop(p, i - 1);
-    if (p->hand_count < was)
-        phx__node_log(p, PHX_LOG_WARN, "no heir: %u ranges of names are handed no more",
-                      (uint64_t)(was - p->hand_count));
-    if (p->hand_count < was && p->closing) {
-        phx__node_handover_release(p);
-        p->more = 1; /* leaving may have waited for just this */
-    }
-}
-
-void phx__node_handover_end(phx *p)
-{
-    p->hand_count = 0;
-    phx__node_handover_release(p);
-}
-
-void phx__node_handover_free(phx *p)
-{
-    phx__mem_put(&p->mem, p->hands, p->hand_capacity * sizeof *p->hands);
-}
-
-/* ---- The giver ------------------------------------------------------------------------------- */
-
-static void handover_send(phx *p, const struct phx__hand *h, int hops)
-{
-    uint32_t node = phx__id_find(&p->ids, &h->target);
-    uint32_t next = node == PHX__NONE ? PHX__NONE : phx__route_next(&p->route, node);
-    struct phx__link *l = next == PHX__NONE ? NULL : phx__node_link(p, next);
-    struct phx__writer w;
-
-    if (l == NULL || hops < 1 || phx__link_queued(l) >= HANDOVER_QUEUE
-        || phx__link_control(&p->set, l, HANDOVER_FRAME, &w) != 0)
-        return;
-    phx__wire_put_hand(&w, h, hops);
-    if (phx__link_control_end(&p->set, l, &w) != 0)
-        phx__node_links_break(p, l);
-}
-
-static void handover_ask(phx *p, const struct phx__handover *h)
-{
-    struct phx__hand out;
-
-    out.target = h->heir;
-    out.giver = p->self;
-    out.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
-    out.first = h->range.first;
-    out.last = h->range.last;
-    out.epoch = h->epoch;
-    handover_send(p, &out, (int)p->cfg.hop_limit);
-}
-
-void phx__node_handover_due(phx *p)
-{
-    uint64_t next = UINT64_MAX;
-    uint32_t i;
-
-    phx__node_handover_names(p); /* there may have been no memory to look before */
-    for (i = 0; i < p->hand_count; i++) {
-        struct phx__handover *h = &p->hands[i];
-        if (h->at <= p->now) {
-            handover_ask(p, h);
-            h->at = p->now + h->wait;
-            h->wait = 2 * h->wait < HANDOVER_WAIT_MAX ? 2 * h->wait : HANDOVER_WAIT_MAX;
-        }
-        if (h->at < next)
-            next = h->at;
-    }
-    phx__timer_set(&p->timers, p->hand_timer, next);
-}
-
-/* Can this node take names, as far as is known here? */
-static int handover_may_inherit(const phx *p, uint32_t node)
-{
-    enum phx_state state;
-
-    if (node == PHX__NONE || phx__route_dest(&p->route, node) == NULL)
+    if (l->incarnation > old->incarnation)
         return 0;
-    state = phx__detect_state(&p->detect, node, NULL);
-    return state != PHX_NODE_FAILED && state != PHX_NODE_LEFT;
+    if (l->incarnation < old->incarnation)
+        return PHX_EDUPLICATE;
+    if (!l->dialer && !old->dialer)
+        return 0; /* it dialled twice: it has lost the first */
+    if (links_wins(p, l))
+        return 0;
+    /* If it dials although it has a link, perhaps it has not: a write finds out sooner than silence. */
+    phx__detect_ask(&p->detect, old->peer, p->now);
+    return PHX_EDUPLICATE;
 }
 
-/* 0 if this node holds all of the range. */
-static int handover_check_held(phx *p, struct phx_range range)
+static int links_judge(void *ctx, struct phx__link *l)
 {
-    struct phx_range held;
-    int got;
-
-    for (;;) {
-        got = phx__names_held(&p->names, PHX__SELF, &range, UINT64_MAX, &held);
-        if (got < 0)
-            return got;
-        if (got == 0 || held.first > range.first)
-            return PHX_ENOTFOUND;
-        if (held.last >= range.last)
-            return 0;
-        range.first = held.last + 1;
-    }
-}
-
-/* 0, 1 if just this is under way already, or PHX_ESTATE: some of it goes to somebody else. */
-static int handover_check_others(const phx *p, const struct phx_range *range, const struct phx_id *heir)
-{
-    uint32_t i;
-    int same = 0;
-
-    for (i = 0; i < p->hand_count; i++) {
-        const struct phx__handover *h = &p->hands[i];
-        if (h->range.first > range->last || range->first > h->range.last)
-            continue;
-        if (!phx__id_equal(&h->heir, heir))
-            return PHX_ESTATE;
-        same |= h->range.first <= range->first && range->last <= h->range.last;
-    }
-    return same;
-}
-
-int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
-{
-    struct phx_range range = { first, last };
-    struct phx__handover *h;
+    phx *p = ctx;
+    struct phx__link *old;
     uint32_t node;
     int err;
 
-    if (p == NULL || heir == NULL)
-        return PHX_EINVAL;
-    if (first > last)
-        return PHX_ERANGE;
-    if (p->closing)
+    if (phx__id_equal(&l->id, p->set.self))
+        return PHX_ESELF;
+    if (p->leave.closing)
         return PHX_ECLOSED;
-    node = phx__id_find(&p->ids, heir);
-    if (node == PHX__SELF)
-        return PHX_EINVAL;
-    if (!handover_may_inherit(p, node))
-        return PHX_ENOTFOUND;
-    if ((err = handover_check_held(p, range)) != 0)
-        return err;
-    if ((err = handover_check_others(p, &range, heir)) != 0)
-        return err > 0 ? 0 : err;
-    if (p->hand_count == HANDOVER_MAX)
+    node = phx__id_find(&p->ids, &l->id);
+    if (l->attempt != PHX__NONE)
+        phx__dial_meet(&p->dial, l->attempt, node);
+    if (l->expect != PHX__NONE && !phx__id_equal(&l->id, &p->ids.at[l->expect]))
+        return PHX_EPEER;
+    old = node == PHX__NONE ? NULL : phx__node_link(p, node);
+    if (old == NULL && !l->dialer && p->links.up >= p->cfg.max_accepts)
         return PHX_ELIMIT;
-    if (phx__mem_grow(&p->mem, &p->hands, &p->hand_capacity, p->hand_count + 1, sizeof *h) != 0)
-        return PHX_ENOMEM;
-    h = &p->hands[p->hand_count++];
-    h->range = range;
-    h->heir = p->ids.at[node];
-    h->epoch = p->names.epoch_max;
-    h->at = p->now;
-    h->wait = HANDOVER_WAIT_MIN;
-    phx__timer_set(&p->timers, p->hand_timer, p->now);
+    if (old != NULL && (err = links_judge_rival(p, l, old)) != 0)
+        return err;
+    if (old == NULL && l->state == PHX__LINK_PARKED && !links_wins(p, l) && links_own_dial(p, &l->id))
+        return PHX_EAGAIN;
     return 0;
 }
 
-/* ---- The heir -------------------------------------------------------------------------------- */
-
-/* What of it the giver holds, as this node knows: how many stretches, neighbours joined. */
-static uint32_t handover_offered(phx *p, uint32_t giver, const struct phx__hand *h,
-                             struct phx_range *out)
+static void links_introduce(void *ctx, const struct phx__link *l, struct phx__link_words *out)
 {
-    struct phx_range rest, held;
-    uint32_t n = 0;
+    phx *p = ctx;
+    const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
+    uint32_t node = phx__id_find(&p->ids, &l->id);
+    const struct phx__dest *d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
 
-    rest.first = h->first;
-    rest.last = h->last;
-    while (phx__names_held(&p->names, giver, &rest, h->epoch, &held) == 1) {
-        if (n > 0 && out[n - 1].last + 1 == held.first)
-            out[n - 1].last = held.last;
-        else if (n < HANDOVER_STRETCHES)
-            out[n++] = held;
-        else
-            break;
-        if (held.last >= rest.last)
-            break;
-        rest.first = held.last + 1;
+    out->seq = self->seq;
+    out->card_version = self->card_version;
+    out->have = d != NULL && d->incarnation == l->incarnation ? d->card_version : 0;
+}
+
+/* The link that loses. If we accepted the winner we have seen its proof, so it is up on both ends. If we
+ * dialled it, the other side may not have seen our proof yet, and would be without any link for a moment
+ * if it saw the old one end first: it will close the old one itself, or our patience does. */
+static void links_replace(phx *p, struct phx__link *old, int winner_is_dialer)
+{
+    links_down(p, old);
+    p->stats.links_lost--; /* not lost: replaced */
+    if (winner_is_dialer)
+        phx__timer_set(&p->timers, old->timer, p->now + p->cfg.dial_timeout_us);
+    else
+        phx__node_links_close(p, old, PHX_EDUPLICATE, 0);
+}
+
+static int links_route_up(phx *p, const struct phx__link *l)
+{
+    struct phx__route_hello h;
+
+    h.incarnation = l->incarnation;
+    h.seq = l->heard.seq;
+    h.card = l->heard.card_version;
+    h.told_seq = l->said.seq;
+    h.told_card = l->heard.have;
+    return phx__route_up(&p->route, l->peer, &h, p->now);
+}
+
+/* Our end of a link: 1 and *here, or 0. Within this host it is what TCP would have had. */
+static int links_here(phx *p, const struct phx__link *l, struct phx_address *here)
+{
+    *here = l->dialer ? l->address : l->observed;
+    if (l->same_host && l->dialer)
+        return 1;
+    p->set.os_calls++;
+    if (l->same_host)
+        return phx__os_samehost_is_own(&p->os, here);
+    memset(here, 0, sizeof *here);
+    return p->os.local(p->os.world, l->handle, here) == 0;
+}
+
+void phx__node_links_learn_address(phx *p, const struct phx__link *l)
+{
+    struct phx__node_addr_link link = { &l->id,    &l->address, &l->observed,
+                                        l->dialer, l->secure,   l->same_host };
+    struct phx_address here;
+
+    if (!phx__node_addr_is_idle(&p->addr, &link) && links_here(p, l, &here)
+        && phx__node_addr_learn(&p->addr, &link, &here))
+        p->news.card_stale = 1;
+}
+
+static int links_up(void *ctx, struct phx__link *l)
+{
+    phx *p = ctx;
+    struct phx__link *old;
+    uint32_t attempt = l->attempt;
+    int err = phx__id_add(&p->ids, &l->id, &l->peer);
+    char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
+
+    links_authenticated(p, l);
+    if (err != 0 || (err = phx__node_peer(p, l->peer)) != 0) {
+        l->peer = PHX__NONE;
+        return err;
     }
+    if ((old = phx__node_link(p, l->peer)) != NULL)
+        links_replace(p, old, l->dialer);
+    if ((err = links_route_up(p, l)) != 0 || (err = phx__detect_up(&p->detect, l->peer, p->now)) != 0) {
+        phx__route_down(&p->route, l->peer, p->now);
+        return err;
+    }
+    /* Before dial hears of it: that abandons other dials to this node, and the HELLOs that were parked behind
+     * them are to be judged by the link there is. */
+    l->generation = ++p->links.generation;
+    p->peers.at[l->peer].link = l->slot;
+    if ((err = phx__dial_up(&p->dial, l->peer, attempt, p->now)) != 0) {
+        p->peers.at[l->peer].link = PHX__NONE;
+        phx__route_down(&p->route, l->peer, p->now);
+        phx__detect_down(&p->detect, l->peer);
+        return err;
+    }
+    p->links.up++;
+    l->attempt = PHX__NONE;
+    phx__node_log(p, PHX_LOG_INFO, "link %s %s: up%s", phx_id_text(&l->id, id),
+                  l->address.family ? phx_address_text(&l->address, at) : "adopted",
+                  l->same_host ? ", within this host" : "");
+    phx__node_links_learn_address(p, l);
+    links_resume_parked(p, l);
+    phx__node_links_resume_listeners(p);
+    p->set.wants(p, l); /* what waited for a link it may have replaced */
+    return 0;
+}
+
+/* ---- What is ready --------------------------------------------------------------------------- */
+
+static void links_wants(void *ctx, struct phx__link *l)
+{
+    phx *p = ctx;
+
+    if (l->queued || l->state == PHX__LINK_CLOSED)
+        return;
+    l->queued = 1;
+    p->links.writers[p->links.writer_count++] = l->slot;
+}
+
+static void links_ready(phx *p, int handle, int events)
+{
+    uint32_t slot = phx__map_get(&p->links.handles, (uint64_t)handle);
+    struct phx__link *l;
+
+    if (slot == UINT32_MAX)
+        return;
+    if (slot & PHX__LISTENER_SLOT) {
+        links_accept(p, (int)(slot & ~PHX__LISTENER_SLOT));
+        return;
+    }
+    l = p->links.at[slot];
+    if (l->state == PHX__LINK_DIALING) {
+        (void)links_finish_dial(p, l);
+        return;
+    }
+    if ((events & PHX_WRITE) && l->full) {
+        l->full = 0;
+        links_wants(p, l);
+    }
+    if (events & PHX_READ)
+        links_read(p, l);
+}
+
+void phx__node_links_due(phx *p, uint32_t slot)
+{
+    struct phx__link *l = slot < p->links.size ? p->links.at[slot] : NULL;
+
+    if (l == NULL)
+        return;
+    if (phx__link_rested(l) && phx__node_serves(p, l)) {
+        links_watch(p, l);
+        return;
+    }
+    /* Up: it was replaced by another link and the peer has not closed it. */
+    phx__node_links_close(p, l, l->state == PHX__LINK_UP ? PHX_EDUPLICATE : PHX_ETIMEDOUT, 0);
+}
+
+/* A host that sleeps until one link is ready learns twice which link that is: when it wakes, and from wait().
+ * Often that can be predicted: it is the same link each time, or at a relay the two ends of a conversation in
+ * turn. So each link keeps which one was ready after it, and after LINKS_PREDICTED_AFTER right predictions
+ * that link is read without a wait().
+ *
+ * The link that should be ready now, or NULL: there is no prediction. */
+static struct phx__link *links_predict(const phx *p)
+{
+    const struct phx__links *s = &p->links;
+    struct phx__link *l;
+
+    if (s->predicted < LINKS_PREDICTED_AFTER || s->predicted >= LINKS_PREDICTED_AFTER + LINKS_PREDICTED_MOST
+        || p->detect.blind || p->now > s->waited_at + LINKS_PREDICTED_TIME || s->last_ready >= s->size
+        || s->at[s->last_ready] == NULL || s->at[s->last_ready]->after >= s->size)
+        return NULL;
+    l = s->at[s->at[s->last_ready]->after];
+    return l != NULL && l->state == PHX__LINK_UP && !l->full ? l : NULL;
+}
+
+/* 1: a link was read, and what others may have is seen at one of the next steps. If it had nothing, the
+ * prediction was wrong and cost this step its one system call: the next step, which is to come at once,
+ * calls wait(). */
+static int links_read_predicted(phx *p)
+{
+    struct phx__link *l = links_predict(p);
+    uint64_t before;
+
+    if (l == NULL)
+        return 0;
+    before = l->bytes_in;
+    p->links.last_ready = l->slot;
+    links_read(p, l);
+    if (l->bytes_in != before) {
+        p->links.predicted++;
+    } else {
+        p->links.predicted = 0;
+        p->step.more = 1;
+    }
+    return 1;
+}
+
+/* What wait() has found, for the next prediction. */
+static void links_learn_order(phx *p, const struct phx_ready *ready, int n)
+{
+    struct phx__links *s = &p->links;
+    uint32_t slot = n == 1 && ready->events == PHX_READ
+                        ? phx__map_get(&s->handles, (uint64_t)ready->handle)
+                        : PHX__NONE;
+    struct phx__link *last = s->last_ready < s->size ? s->at[s->last_ready] : NULL;
+
+    if (slot >= s->size || last == NULL || last->after != slot)
+        s->predicted = 0;
+    else if (s->predicted < LINKS_PREDICTED_AFTER)
+        s->predicted++;
+    else
+        s->predicted = LINKS_PREDICTED_AFTER; /* begins again */
+    if (slot >= s->size)
+        return;
+    if (last != NULL)
+        last->after = slot;
+    s->last_ready = slot;
+}
+
+void phx__node_links_wait(phx *p)
+{
+    struct phx_ready ready[LINKS_READY];
+    int i, n;
+
+    if (links_read_predicted(p))
+        return;
+    p->set.os_calls++;
+    p->links.waited_at = p->now;
+    n = p->os.wait(p->os.world, ready, LINKS_READY);
+    links_learn_order(p, ready, n);
+    for (i = 0; i < n; i++)
+        links_ready(p, ready[i].handle, ready[i].events);
+    if (n == LINKS_READY)
+        p->step.more = 1;
+}
+
+void phx__node_links_given(phx *p, const struct pollfd *fds, int n)
+{
+    int wake = phx__os_wake_handle(&p->os);
+    int i;
+
+    for (i = 0; i < n; i++) {
+        int broken = fds[i].revents & (POLLERR | POLLHUP | POLLNVAL);
+        int events = (fds[i].revents & POLLIN || broken ? PHX_READ : 0)
+                     | (fds[i].revents & POLLOUT || broken ? PHX_WRITE : 0);
+        if (events == 0 || fds[i].fd < 0)
+            continue;
+        if (fds[i].fd == wake)
+            phx__os_wake_drain(&p->os);
+        else
+            links_ready(p, fds[i].fd, events);
+    }
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+static void links_write_one(phx *p, struct phx__link *l)
+{
+    uint64_t before = l->bytes_out;
+    int err = l->broken ? l->broken : phx__link_write(&p->set, l, LINKS_WRITE_LIMIT);
+
+    if (l->state == PHX__LINK_UP && l->bytes_out != before)
+        phx__detect_said(&p->detect, l->peer, p->now);
+    if (err != 0 && !l->broken && l->state == PHX__LINK_UP)
+        l->broken = err; /* the next step first reads what came before the end: a goodbye, perhaps */
+    else if (err != 0)
+        phx__node_links_close(p, l, err, 0);
+    else if (phx__link_events(l) != l->watching)
+        links_watch(p, l);
+}
+
+/* Each link that wants it, once. A link counts as listed while it is written to: acks that its own data
+ * brings about leave in the same write, and do not make a step of their own. Others that are listed
+ * meanwhile are for the next step. */
+void phx__node_links_write(phx *p)
+{
+    uint32_t i, count = p->links.writer_count;
+
+    for (i = 0; i < count; i++) {
+        struct phx__link *l = p->links.at[p->links.writers[i]];
+        int writes = l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING
+                     && (l->broken ? p->step.active : !l->full);
+        if (writes)
+            links_write_one(p, l);
+        l->queued = 0;
+        if ((writes && !l->dry && !l->full) || l->broken)
+            links_wants(p, l);
+    }
+    for (i = count; i < p->links.writer_count; i++)
+        p->links.writers[i - count] = p->links.writers[i];
+    p->links.writer_count -= count;
+}
+
+int phx__node_links_can_write(const phx *p)
+{
+    uint32_t i;
+
+    for (i = 0; i < p->links.writer_count; i++) {
+        const struct phx__link *l = p->links.at[p->links.writers[i]];
+        if (l != NULL && (!l->full || l->broken))
+            return 1;
+    }
+    return 0;
+}
+
+/* ---- What the link room asks for -------------------------------------------------------------- */
+
+static size_t links_pull(void *ctx, struct phx__link *l, size_t budget)
+{
+    phx *p = ctx;
+    size_t n;
+
+    if (!phx__node_serves(p, l))
+        return 0;
+    n = phx__post_sched_pull(&p->post, l->peer, &l->out, budget, p->now);
+    if (n > 0)
+        phx__detect_used(&p->detect, l->peer, p->now);
     return n;
 }
 
-static void handover_take(phx *p, const struct phx__hand *h)
+static int links_random(void *ctx, void *out, size_t size)
 {
-    struct phx_range part[HANDOVER_STRETCHES];
-    uint32_t i, n, giver = phx__id_find(&p->ids, &h->giver);
-    const struct phx__dest *d = giver == PHX__NONE ? NULL : phx__route_dest(&p->route, giver);
-    char id[PHX_ID_TEXT];
+    phx *p = ctx;
 
-    if (d == NULL || giver == PHX__SELF || d->incarnation != h->incarnation)
-        return;
-    n = handover_offered(p, giver, h, part);
-    /* The host may change its mind, or close or free the node, in each call. */
-    for (i = 0; i < n && !p->closing && !p->free_later; i++) {
-        int changed = phx__names_assume(&p->names, part[i].first, part[i].last);
-        phx__node_log(p, changed > 0 ? PHX_LOG_INFO : PHX_LOG_WARN, "names %u to %u of %s: %s",
-                      part[i].first, part[i].last, phx_id_text(&h->giver, id),
-                      changed > 0 ? "handed to this node" : phx_strerror(changed));
-        if (changed <= 0)
-            continue; /* the giver holds them, and asks again */
-        p->card_stale = 1;
-        if (p->cfg.on_handed != NULL)
-            p->cfg.on_handed(p, part[i], &h->giver, p->cfg.user);
-    }
+    return phx__node_keys_random(&p->keys, out, size);
 }
 
-int phx__node_handover_on_hand(phx *p, const struct phx__frame *f)
+int phx__node_links_open(phx *p)
 {
-    struct phx__hand h;
+    struct phx__link_set *s = &p->set;
 
-    if (phx__wire_get_hand(f, &h) != 0)
-        return PHX_EPROTO;
-    if (phx__id_equal(&h.target, p->set.self))
-        handover_take(p, &h);
-    else if (p->cfg.relay)
-        handover_send(p, &h, f->hops - 1);
-    return 0;
+    s->mem = &p->mem;
+    s->os = &p->os;
+    s->timers = &p->timers;
+    s->ctx = p;
+    phx__link_cluster(s, p->cluster);
+    s->self = &p->cfg.id[0];
+    s->incarnation = p->cfg.incarnation;
+    s->now = p->now;
+    s->scratch_size = p->cfg.step_bytes;
+    s->block = phx__buf_block_new(&p->mem, s->scratch_size);
+    s->scratch = s->block != NULL ? s->block->data : NULL;
+    s->judge = links_judge;
+    s->introduce = links_introduce;
+    s->up = links_up;
+    s->frame = phx__node_frames_in;
+    s->place = phx__node_frames_place;
+    s->placed = phx__node_frames_placed;
+    s->ahead = phx__node_frames_ahead;
+    s->pull = links_pull;
+    s->wants = links_wants;
+    s->random = links_random;
+    return s->scratch == NULL ? PHX_ENOMEM : 0;
 }
 
-#undef HANDOVER_FRAME
-#undef HANDOVER_QUEUE
-#undef HANDOVER_WAIT_MIN
-#undef HANDOVER_WAIT_MAX
-#undef HANDOVER_MAX
-#undef HANDOVER_STRETCHES
-
-/* ======== src/node/explain.c ======== */
-/* explain.c - all that is known of one node and why, as text for people. */
+/* ======== src/node/wiring.c ======== */
+/* wiring.c - the node's own brains: what they ask of the other rooms. */
 #ifdef PHX_LINES
-#line 1 "src/node/explain.c"
+#line 1 "src/node/wiring.c"
 #endif
-/*
- * "Why is node 3f2a unreachable?" is the question that everybody who runs a cluster asks, and the answer
- * lies in five rooms: names, routes, links, live and disc. Here it is laid side by side, one `key: value`
- * per line; phoenix.h lists the keys. Times are told as an age in milliseconds, as of the last step, since
- * only the host knows what its clock means.
- */
 /* include "node/state.h" */
-/* include "dial/target.h" */
 
-/* Lines of one kind, so that a text stays readable in a large network. */
-#define EXPLAIN_MANY 16u
-
-void phx__node_explain_text_put(struct phx__text *t, const char *s)
+static int wiring_life(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t *seq)
 {
-    for (; *s != 0; s++, t->size++)
-        if (t->size + 1 < t->capacity)
-            t->out[t->size] = *s;
-}
-
-void phx__node_explain_text_number(struct phx__text *t, uint64_t v)
-{
-    char digits[21];
-    size_t n = sizeof digits;
-
-    digits[--n] = 0;
-    do
-        digits[--n] = (char)('0' + v % 10);
-    while ((v /= 10) != 0);
-    phx__node_explain_text_put(t, digits + n);
-}
-
-void phx__node_explain_text_begin(struct phx__text *t, char *out, size_t capacity)
-{
-    t->out = out;
-    t->capacity = capacity;
-    t->size = 0;
-}
-
-int phx__node_explain_text_end(const struct phx__text *t)
-{
-    if (t->capacity > 0)
-        t->out[t->size < t->capacity ? t->size : t->capacity - 1] = 0;
-    return t->size < INT_MAX ? (int)t->size : INT_MAX;
-}
-
-const char *phx__node_explain_state_text(enum phx_state state)
-{
-    static const char *const text[] = { "unknown",     "ok",     "suspect",
-                                        "unreachable", "failed", "left" };
-
-    return text[state];
-}
-
-static void explain_age(struct phx__text *t, const phx *p, uint64_t at)
-{
-    phx__node_explain_text_number(t, at < p->now ? (p->now - at) / PHX__MS : 0);
-    phx__node_explain_text_put(t, " ms ago");
-}
-
-static void explain_node(struct phx__text *t, const phx *p, uint32_t node)
-{
-    char id[PHX_ID_TEXT];
-
-    if (node == PHX__SELF)
-        phx__node_explain_text_put(t, "this node");
-    else if (node < p->ids.size)
-        phx__node_explain_text_put(t, phx_id_text(&p->ids.at[node], id));
-    else
-        phx__node_explain_text_put(t, "unknown");
-}
-
-static void explain_state(struct phx__text *t, const phx *p, const struct phx_node *n)
-{
-    char id[PHX_ID_TEXT];
-
-    phx__node_explain_text_put(t, "id: ");
-    phx__node_explain_text_put(t, phx_id_text(&n->id, id));
-    phx__node_explain_text_put(t, "\nstate: ");
-    phx__node_explain_text_put(t, phx__node_explain_state_text(n->state));
-    if (n->since_us != 0) {
-        phx__node_explain_text_put(t, "\nsince: ");
-        explain_age(t, p, n->since_us);
-    }
-    phx__node_explain_text_put(t, "\nincarnation: ");
-    phx__node_explain_text_number(t, n->incarnation);
-    phx__node_explain_text_put(t, "\nhops: ");
-    if (n->hops < 0)
-        phx__node_explain_text_put(t, "none");
-    else
-        phx__node_explain_text_number(t, (uint64_t)n->hops);
-    if (n->hops > 0) {
-        phx__node_explain_text_put(t, "\nnext: ");
-        phx__node_explain_text_put(t, phx_id_text(&n->next, id));
-    }
-    phx__node_explain_text_put(t, "\n");
-}
-
-static void explain_names(struct phx__text *t, const phx *p, uint32_t node)
-{
-    const struct phx__names_of *of = node < p->names.capacity ? &p->names.of[node] : NULL;
-    uint32_t i;
-
-    for (i = 0; of != NULL && i < of->count && i < EXPLAIN_MANY; i++) {
-        phx__node_explain_text_put(t, "names: ");
-        phx__node_explain_text_number(t, of->at[i].first);
-        phx__node_explain_text_put(t, "-");
-        phx__node_explain_text_number(t, of->at[i].last);
-        phx__node_explain_text_put(t, "\n");
-    }
-    if (of != NULL && of->count > EXPLAIN_MANY) {
-        phx__node_explain_text_put(t, "names-more: ");
-        phx__node_explain_text_number(t, of->count - EXPLAIN_MANY);
-        phx__node_explain_text_put(t, "\n");
-    }
-}
-
-static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
-{
-    const struct phx__detect_link *n = phx__detect_link_of(&p->detect, node);
-    const struct phx__link *l = phx__node_link(p, node);
-    const struct phx__history *past = phx__node_step_past(p, node);
-    char at[PHX_ADDRESS_TEXT];
-
-    if (l != NULL && n != NULL) {
-        phx__node_explain_text_put(t, l->dialer ? "link: dialled by this node, " : "link: accepted, ");
-        phx__node_explain_text_put(t, l->address.family ? phx_address_text(&l->address, at) : "adopted");
-        phx__node_explain_text_put(t, l->same_host ? ", within this host" : "");
-        phx__node_explain_text_put(t, "\nheard: ");
-        explain_age(t, p, n->heard + p->detect.stalled);
-        phx__node_explain_text_put(t, "\npromised: to be heard every ");
-        phx__node_explain_text_number(t, n->next_us / PHX__MS);
-        phx__node_explain_text_put(t, n->busy ? " ms, busy\nwatched-here: " : " ms\nwatched-here: ");
-        phx__node_explain_text_put(t, n->watched ? "yes\nwatches-us: " : "no\nwatches-us: ");
-        phx__node_explain_text_put(t, n->monitor ? "yes\n" : "no\n");
-    } else {
-        phx__node_explain_text_put(t, "link: none\n");
-        if (past != NULL && past->heard_at != 0) {
-            phx__node_explain_text_put(t, "heard: ");
-            explain_age(t, p, past->heard_at);
-            phx__node_explain_text_put(t, "\n");
-        }
-    }
-    if (past == NULL || past->lost_at == 0)
-        return;
-    phx__node_explain_text_put(t, "link-lost: ");
-    explain_age(t, p, past->lost_at);
-    phx__node_explain_text_put(t, ", ");
-    phx__node_explain_text_put(t, phx_strerror(past->lost_error));
-    phx__node_explain_text_put(t, "\n");
-}
-
-/* Who said that something was wrong with it. */
-static void explain_blame(struct phx__text *t, const phx *p, uint32_t node)
-{
-    const struct phx__detect_node *n = phx__detect_look(&p->detect, node);
-
-    if (n == NULL || n->ground == PHX__LIVE_NEVER)
-        return;
-    phx__node_explain_text_put(t, "accused: ");
-    explain_age(t, p, n->accused_at);
-    if (n->ground == PHX__LIVE_SILENT) {
-        phx__node_explain_text_put(t, ", by this node, its link was silent\n");
-    } else if (n->ground == PHX__LIVE_WORD) {
-        phx__node_explain_text_put(t, ", by ");
-        explain_node(t, p, n->accuser);
-        phx__node_explain_text_put(t, ", which had not heard of it\n");
-    } else {
-        uint32_t via = node < p->peer_capacity ? p->peers[node].via : PHX__NONE;
-        phx__node_explain_text_put(t, ", by the routing, ");
-        if (via == node || via == PHX__NONE) {
-            phx__node_explain_text_put(t, "its link is gone\n");
-            return;
-        }
-        phx__node_explain_text_put(t, "the last way was through ");
-        explain_node(t, p, via);
-        phx__node_explain_text_put(t, "\n");
-    }
-}
-
-/* Of a node that nobody ever thought of dialling. */
-static void explain_untried(struct phx__text *t, const phx *p, uint32_t node)
-{
-    struct phx_address a[PHX__CARD_ADDRESSES];
-    uint32_t i, count;
-    char text[PHX_ADDRESS_TEXT];
-
-    if (node >= p->dial.node_capacity || p->dial.nodes[node].target != PHX__TARGET_LATENT)
-        return;
-    count = phx__node_step_addresses((void *)p, node, a);
-    for (i = 0; i < count; i++) {
-        phx__node_explain_text_put(t, "address: ");
-        phx__node_explain_text_put(t, phx_address_text(&a[i], text));
-        phx__node_explain_text_put(t, ", not tried\n");
-    }
-}
-
-static void explain_addresses(struct phx__text *t, const phx *p, uint32_t node)
-{
-    const struct phx__dial_addr *at = NULL;
-    uint32_t i, count = phx__dial_look(&p->dial, node, &at);
-    char text[PHX_ADDRESS_TEXT];
-    struct phx_address a;
-
-    if (count == 0) {
-        explain_untried(t, p, node);
-        return;
-    }
-    for (i = 0; i < count; i++) {
-        phx__dial_addr_address(at, i, &a);
-        phx__node_explain_text_put(t, "address: ");
-        phx__node_explain_text_put(t, phx_address_text(&a, text));
-        if (at[i].attempt != PHX__NONE) {
-            phx__node_explain_text_put(t, ", being tried\n");
-        } else if (at[i].tried_at == 0) {
-            phx__node_explain_text_put(t, ", not tried\n");
-        } else {
-            phx__node_explain_text_put(t, ", tried ");
-            explain_age(t, p, at[i].tried_at);
-            phx__node_explain_text_put(t, ": ");
-            phx__node_explain_text_put(t, phx_strerror(at[i].error));
-            phx__node_explain_text_put(t, "\n");
-        }
-    }
-}
-
-static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
-{
+    const phx *p = ctx;
     const struct phx__dest *d = phx__route_dest(&p->route, node);
-    uint32_t i;
 
-    for (i = 0; d != NULL && i < d->offer_count && i < EXPLAIN_MANY; i++) {
-        phx__node_explain_text_put(t, "seen-by: ");
-        explain_node(t, p, phx__route_table_offers(d)[i].nbr);
-        phx__node_explain_text_put(t, ", hops ");
-        phx__node_explain_text_number(t, phx__route_table_offers(d)[i].hops);
-        phx__node_explain_text_put(t, "\n");
-    }
+    if (d == NULL)
+        return 0;
+    *incarnation = d->incarnation;
+    if (seq != NULL)
+        *seq = d->seq;
+    return 1;
 }
 
-int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
+/* ---- Hand-over ------------------------------------------------------------------------------- */
+
+static int wiring_held(void *ctx, uint32_t node, const struct phx_range *range, uint64_t epoch,
+                       struct phx_range *out)
 {
-    struct phx__text t;
-    struct phx_node n;
-    uint32_t i;
+    phx *p = ctx;
 
-    if (p == NULL || node == NULL || (out == NULL && capacity > 0))
-        return PHX_EINVAL;
-    i = phx__id_find(&p->ids, node);
-    if (i == PHX__NONE || phx__route_dest(&p->route, i) == NULL)
-        return PHX_ENOTFOUND;
-    phx__node_explain_text_begin(&t, out, capacity);
-    phx__node_step_fill(p, i, &n);
-    explain_state(&t, p, &n);
-    explain_names(&t, p, i);
-    if (i != PHX__SELF) {
-        explain_link(&t, p, i);
-        explain_blame(&t, p, i);
-        explain_addresses(&t, p, i);
-        explain_witnesses(&t, p, i);
-    }
-    return phx__node_explain_text_end(&t);
+    return phx__names_held(&p->names, node, range, epoch, out);
 }
 
-/* ======== src/node/trace.c ======== */
-/* trace.c - phx_trace: which nodes a message passes on its way, how far they are, and why. */
-#ifdef PHX_LINES
-#line 1 "src/node/trace.c"
-#endif
-/*
- * As traceroute does it, but with routers that know the question:
- *
- *      asker          relay 1          relay 2          target
- *        |--- TRACE, may cross 1 link ->|  answers: I am the 1st, 2 hops from the target, because ...
- *        |--- TRACE, may cross 2 links -|----------->|  answers: I am the 2nd, 1 hop from it
- *        |--- TRACE, may cross 3 links -|------------|----------->|  answers: I am the target
- *
- * All questions leave in one step, as many as the routing says that there are hops, so a trace takes one
- * round trip. If the way turns out to be longer, one more is asked for with each answer. One question
- * brings one answer of about its size, so nobody can have others talk more than he talks himself; no
- * relay keeps anything; and a question dies when it has crossed the links it was given, whatever routes do
- * meanwhile. A node gives 64 answers a second; what is asked beyond that has no answer, and is a hop
- * of which nothing is known.
- *
- * The time of a hop is that from the step in which its question left to the step in which its answer came:
- * the way there and back, as routing goes, and the patience of the hosts in between. It is no measure of
- * one link.
- *
- * Who is believed. Answers carry a random number of 64 bits that only the nodes on the way have seen. One of
- * them may lie about itself and about those behind it. That is seen by nobody, and changes nothing: a trace
- * is for people, and no room acts upon it.
- */
-/* include "node/state.h" */
+static void wiring_release(void *ctx, const struct phx_range *range)
+{
+    phx *p = ctx;
 
-/* Bytes of a TRACE frame, header included, at most. */
-#define TRACE_FRAME 64u
-/* It is not added to a queue of this many bytes. */
-#define TRACE_QUEUE 262144u
-/* Longer than the time in which silent links are found out with the usual settings would be no trace, but a
- * watch. */
-#define TRACE_PATIENCE (5 * PHX__SECOND)
-/* Under way at once: each waits for at most 255 answers, and all are looked through for each answer. */
-#define TRACE_MAX 16u
-/* Answers for others: 64 a second, and as many at once. */
-#define TRACE_EACH (PHX__SECOND / 64)
-#define TRACE_BURST PHX__SECOND
+    p->news.card_stale |= phx__names_release(&p->names, range->first, range->last) > 0;
+}
 
-/* ---- Why there is no link -------------------------------------------------------------------- */
+/* The host may change its mind, or close or free the node, in each call. */
+static int wiring_take(void *ctx, const struct phx_range *range, const struct phx_id *giver)
+{
+    phx *p = ctx;
+    char id[PHX_ID_TEXT];
+    int changed;
+
+    if (p->leave.closing || p->step.free_later)
+        return 0;
+    changed = phx__names_assume(&p->names, range->first, range->last);
+    phx__node_log(p, changed > 0 ? PHX_LOG_INFO : PHX_LOG_WARN, "names %u to %u of %s: %s", range->first,
+                  range->last, phx_id_text(giver, id),
+                  changed > 0 ? "handed to this node" : phx_strerror(changed));
+    if (changed <= 0)
+        return 1; /* the giver holds them, and asks again */
+    p->news.card_stale = 1;
+    if (p->cfg.on_handed != NULL)
+        p->cfg.on_handed(p, *range, giver, p->cfg.user);
+    return 1;
+}
+
+static void wiring_handover_end(void *ctx, uint32_t ranges)
+{
+    phx *p = ctx;
+
+    phx__node_log(p, PHX_LOG_WARN, "no heir: %u ranges of names are handed no more", (uint64_t)ranges);
+    if (p->leave.closing) {
+        phx__node_handover_release(&p->handover);
+        p->step.more = 1; /* leaving may have waited for just this */
+    }
+}
+
+/* ---- Suspicion ------------------------------------------------------------------------------- */
+
+static uint32_t wiring_neighbours(void *ctx, const uint32_t **nodes)
+{
+    const phx *p = ctx;
+
+    *nodes = p->detect.links;
+    return p->detect.link_count;
+}
+
+static int wiring_is_busy(void *ctx, uint32_t nbr)
+{
+    const phx *p = ctx;
+
+    return phx__detect_link_of(&p->detect, nbr)->busy;
+}
+
+static int wiring_is_adjacent(void *ctx, uint32_t nbr, uint32_t other)
+{
+    const phx *p = ctx;
+
+    return phx__route_advert_is_next_to(&p->route, nbr, other);
+}
+
+static int wiring_accuse(void *ctx, uint32_t node, uint32_t accuser)
+{
+    phx *p = ctx;
+
+    return phx__detect_word(&p->detect, node, accuser, p->now);
+}
+
+static void wiring_alive(void *ctx, uint32_t node)
+{
+    phx *p = ctx;
+
+    phx__detect_alive(&p->detect, node, p->now);
+}
+
+static void wiring_refute(void *ctx, uint32_t nbr, const struct phx__request *q)
+{
+    phx *p = ctx;
+
+    phx__node_log(p, PHX_LOG_INFO, "somebody misses us");
+    phx__route_request(&p->route, nbr, q, 1, p->now);
+}
+
+void phx__node_wiring_silent(void *ctx, uint32_t node)
+{
+    phx *p = ctx;
+    char id[PHX_ID_TEXT];
+
+    if (phx__route_dest(&p->route, node) != NULL)
+        phx__node_log(p, PHX_LOG_INFO, "node %s: silent, asking around", phx_id_text(&p->ids.at[node], id));
+    phx__node_suspect_raise(&p->suspect, node, p->now);
+}
+
+void phx__node_wiring_lost(void *ctx, uint32_t node)
+{
+    phx *p = ctx;
+
+    phx__node_suspect_probe(&p->suspect, node);
+}
+
+/* ---- Traces ---------------------------------------------------------------------------------- */
+
+static int wiring_random(void *ctx, uint64_t *out)
+{
+    phx *p = ctx;
+
+    return p->os.random(p->os.world, out, sizeof *out);
+}
+
+static int wiring_distance(void *ctx, uint32_t node)
+{
+    const phx *p = ctx;
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+
+    return d == NULL ? -1 : (int)d->hops;
+}
 
 /* What came of the addresses that are known: the last thing that went wrong, or PHX_EAGAIN. */
-static int trace_dialled(const phx *p, uint32_t node)
+static int wiring_why(void *ctx, uint32_t node)
 {
+    const phx *p = ctx;
     const struct phx__dial_addr *at = NULL;
-    uint32_t i, count = phx__dial_look(&p->dial, node, &at);
+    uint32_t i, count;
     uint64_t last = 0;
     int why = p->dial.links >= p->cfg.max_links ? PHX_ELIMIT : PHX_EAGAIN;
 
-    if (count == 0)
+    if (node == PHX__SELF || phx__node_link(p, node) != NULL)
+        return 0;
+    if ((count = phx__dial_look(&p->dial, node, &at)) == 0)
         return PHX_ENOTFOUND;
     for (i = 0; i < count; i++) {
-        if (at[i].attempt != PHX__NONE)
+        if (at[i].slot != PHX__NONE)
             return PHX_EAGAIN;
         if (at[i].error == 0 || at[i].tried_at < last)
             continue;
@@ -22846,523 +23325,130 @@ static int trace_dialled(const phx *p, uint32_t node)
     return why;
 }
 
-static int trace_why(const phx *p, uint32_t node)
+static void wiring_traced(void *ctx, const struct phx_trace *t)
 {
-    return node == PHX__SELF || phx__node_link(p, node) != NULL ? 0 : trace_dialled(p, node);
+    phx *p = ctx;
+
+    if (!p->step.free_later)
+        p->cfg.on_trace(p, t, p->cfg.user);
 }
 
-/* ---- Frames out ------------------------------------------------------------------------------ */
+/* ---- Keys and addresses ---------------------------------------------------------------------- */
 
-static uint32_t trace_way(const phx *p, const struct phx_id *id)
+/* Links and TLS use the keys where they are. */
+static void wiring_show_keys(void *ctx, const struct phx__node_key *keys, uint32_t count)
 {
-    uint32_t node = phx__id_find(&p->ids, id);
-
-    return node == PHX__NONE ? PHX__NONE : phx__route_next(&p->route, node);
-}
-
-static void trace_send(phx *p, uint32_t nbr, const struct phx__trace *t, int flags, int hops)
-{
-    struct phx__link *l = nbr == PHX__NONE ? NULL : phx__node_link(p, nbr);
-    struct phx__writer w;
-
-    if (l == NULL || hops < 1 || phx__link_queued(l) >= TRACE_QUEUE
-        || phx__link_control(&p->set, l, TRACE_FRAME, &w) != 0)
-        return;
-    phx__wire_put_trace(&w, t, flags, hops);
-    if (phx__link_control_end(&p->set, l, &w) != 0)
-        phx__node_links_break(p, l);
-}
-
-static void trace_ask(phx *p, struct phx__tracing *t, uint32_t upto)
-{
-    struct phx__trace q;
-    uint32_t next = trace_way(p, &t->target);
-
-    memset(&q, 0, sizeof q);
-    q.target = t->target;
-    q.source = p->self;
-    q.key = t->key;
-    while (t->asked < upto) {
-        t->hops[t->asked].rtt_us = UINT64_MAX;
-        t->hops[t->asked].hops = -1;
-        t->sent_at[t->asked] = p->now;
-        q.number = (uint8_t)++t->asked;
-        trace_send(p, next, &q, 0, (int)t->asked);
-    }
-}
-
-/* ---- The asker ------------------------------------------------------------------------------- */
-
-static void trace_begin(phx *p, struct phx__tracing *t)
-{
-    uint32_t node = phx__id_find(&p->ids, &t->target);
-    const struct phx__dest *d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
-
-    t->until = p->now + TRACE_PATIENCE;
-    t->result = PHX_ETIMEDOUT;
-    if (d == NULL || d->hops == PHX__UNREACHABLE) {
-        t->result = PHX_EUNREACH;
-        t->until = p->now;
-        return;
-    }
-    t->why = trace_why(p, node);
-    trace_ask(p, t, d->hops < p->cfg.hop_limit ? d->hops : p->cfg.hop_limit);
-}
-
-/* One block: the hops, and when each was asked. */
-static size_t trace_size(const phx *p)
-{
-    return p->cfg.hop_limit * (sizeof(struct phx_hop) + sizeof(uint64_t));
-}
-
-static int trace_is_whole(const struct phx__tracing *t)
-{
+    struct phx_key shown[PHX__NODE_KEYS];
+    phx *p = ctx;
     uint32_t i;
 
-    for (i = 0; i < t->end && t->hops[i].rtt_us != UINT64_MAX; i++)
-        continue;
-    return t->end > 0 && i == t->end;
-}
-
-/* Takes it out and tells the host. The callback may begin another one. */
-static void trace_finish(phx *p, uint32_t i, int result)
-{
-    struct phx__tracing t = p->traces[i];
-    struct phx_trace out;
-
-    p->traces[i] = p->traces[--p->trace_count];
-    out.token = t.token;
-    out.target = t.target;
-    out.result = result;
-    out.why = t.why;
-    out.hops = t.hops;
-    out.hops_count = t.end > 0 ? t.end : t.asked;
-    while (out.hops_count > 0 && t.hops[out.hops_count - 1].rtt_us == UINT64_MAX)
-        out.hops_count--;
-    if (!p->free_later)
-        p->cfg.on_trace(p, &out, p->cfg.user);
-    phx__mem_put(&p->mem, t.hops, trace_size(p));
-}
-
-void phx__node_trace_due(phx *p)
-{
-    uint64_t next = UINT64_MAX;
-    uint32_t i;
-
-    for (i = p->trace_count; i > 0; i--) { /* what a callback begins is behind, and has set the timer */
-        struct phx__tracing *t = &p->traces[i - 1];
-        if (t->until == UINT64_MAX)
-            trace_begin(p, t);
-        if (trace_is_whole(t) || t->until <= p->now)
-            trace_finish(p, i - 1, t->result);
+    PHX_ASSERT(count <= PHX__LINK_KEYS && count <= PHX__TLS_KEYS);
+    memset(p->set.begun, 0, sizeof p->set.begun);
+    for (i = 0; i < count; i++) {
+        shown[i].data = p->set.keys[i].data = keys[i].data;
+        shown[i].size = p->set.keys[i].size = keys[i].size;
     }
-    for (i = 0; i < p->trace_count; i++)
-        if (p->traces[i].until == UINT64_MAX)
-            next = p->now;
-        else if (p->traces[i].until < next)
-            next = p->traces[i].until;
-    phx__timer_set(&p->timers, p->trace_timer, next);
+    p->set.key_count = count;
+    phx__link_rekey(&p->set);
+    if (p->set.tls != NULL)
+        phx__tls_keys(p->set.tls, p->cluster, shown, count);
 }
 
-static void trace_take(phx *p, struct phx__tracing *t, const struct phx__trace *a)
+static int wiring_open_tls(void *ctx, int files)
 {
-    struct phx_hop *hop = &t->hops[a->number - 1u];
+    struct phx__tls_files from = { NULL, NULL, NULL };
+    phx *p = ctx;
+    int err;
 
-    /* Once each; and only the target is at no distance from itself. */
-    if (a->number > t->asked || hop->rtt_us != UINT64_MAX
-        || (a->distance == 0) != phx__id_equal(&a->source, &t->target))
-        return;
-    hop->id = a->source;
-    hop->rtt_us = p->now - t->sent_at[a->number - 1u];
-    hop->hops = a->distance == PHX__UNREACHABLE ? -1 : a->distance;
-    hop->why = a->why;
-    if (hop->hops <= 0 && (t->end == 0 || a->number < t->end)) {
-        t->end = a->number;
-        t->result = hop->hops == 0 ? PHX_OK : PHX_EUNREACH;
-    } else if (t->end == 0 && a->number == t->asked && t->asked < p->cfg.hop_limit) {
-        trace_ask(p, t, t->asked + 1);
-    } else if (t->end == 0 && t->asked == p->cfg.hop_limit) { /* a longer way is none */
-        t->end = t->asked;
-        t->result = PHX_EUNREACH;
+    if (files) {
+        from.ca = p->cfg.tls_ca;
+        from.cert = p->cfg.tls_cert;
+        from.key = p->cfg.tls_key;
     }
-    if (trace_is_whole(t))
-        phx__timer_set(&p->timers, p->trace_timer, p->now);
+    err = phx__tls_set_open(&p->set.tls, &p->mem, &from);
+    if (err == 0)
+        wiring_show_keys(p, p->keys.at, p->keys.count);
+    return err;
 }
 
-static void trace_answered(phx *p, const struct phx__trace *a)
+static int wiring_local(void *ctx, int handle, struct phx_address *out)
 {
-    uint32_t i;
+    phx *p = ctx;
 
-    for (i = 0; i < p->trace_count; i++)
-        if (p->traces[i].key == a->key)
-            trace_take(p, &p->traces[i], a);
+    p->set.os_calls++;
+    return p->os.local(p->os.world, handle, out);
 }
 
-int phx_trace(phx *p, const struct phx_id *node, uint64_t token)
+static int wiring_nonces(void *ctx, void *out, size_t size)
 {
-    struct phx__tracing t;
-    uint32_t i;
+    phx *p = ctx;
 
-    if (p == NULL || node == NULL || p->cfg.on_trace == NULL || phx__id_equal(node, &p->self))
-        return PHX_EINVAL;
-    if (p->closing)
-        return PHX_ECLOSED;
-    i = phx__id_find(&p->ids, node);
-    if (i == PHX__NONE || phx__route_dest(&p->route, i) == NULL)
-        return PHX_ENOTFOUND;
-    if (p->trace_count == TRACE_MAX)
-        return PHX_ELIMIT;
-    memset(&t, 0, sizeof t);
-    t.target = *node;
-    t.token = token;
-    t.until = UINT64_MAX; /* the next step begins it: the time as of now is only known then */
-    if (p->os.random(p->os.world, &t.key, sizeof t.key) != 0)
-        return PHX_EIO;
-    if (phx__mem_grow(&p->mem, &p->traces, &p->trace_capacity, p->trace_count + 1, sizeof t) != 0
-        || (t.hops = phx__mem_zero(&p->mem, trace_size(p))) == NULL)
-        return PHX_ENOMEM;
-    t.sent_at = (uint64_t *)(void *)(t.hops + p->cfg.hop_limit);
-    p->traces[p->trace_count++] = t;
-    phx__timer_set(&p->timers, p->trace_timer, p->now);
-    return 0;
+    p->set.os_calls++;
+    return p->os.random(p->os.world, out, size);
 }
 
-/* ---- The nodes on the way -------------------------------------------------------------------- */
-
-static void trace_answer(phx *p, const struct phx__link *l, const struct phx__trace *q, int has_way)
+/* The configuration's strings about keys are the host's own, and are not needed after this. */
+int phx__node_wiring_open_keys(phx *p)
 {
-    uint32_t node = phx__id_find(&p->ids, &q->target), way = trace_way(p, &q->source);
-    const struct phx__dest *d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
-    struct phx__trace a;
+    struct phx__node_keys_ops ops = { p, wiring_show_keys, wiring_open_tls, wiring_local, wiring_nonces };
+    struct phx_key key;
+    int err;
 
-    if (p->trace_paid < p->now)
-        p->trace_paid = p->now;
-    if (p->trace_paid + TRACE_EACH > p->now + TRACE_BURST)
-        return;
-    p->trace_paid += TRACE_EACH;
-    a.target = q->source;
-    a.source = p->self;
-    a.key = q->key;
-    a.number = q->number;
-    a.distance = d != NULL && has_way ? d->hops : PHX__UNREACHABLE;
-    a.why = d != NULL ? trace_why(p, node) : PHX_ENOTFOUND;
-    trace_send(p, way == PHX__NONE ? l->peer : way, &a, PHX__TRACE_ANSWER, (int)p->cfg.hop_limit);
+    key.data = p->cfg.key;
+    key.size = p->cfg.key_size;
+    err = phx__node_keys_init(&p->keys, &p->mem, p->cfg.insecure, p->cfg.tls, phx__rnd_next(&p->rnd), &ops);
+    if (err == 0 && (err = phx__node_keys_set(&p->keys, &key, key.data != NULL)) == 0)
+        err = phx__node_keys_open_tls(&p->keys, p->cfg.tls_ca != NULL);
+    p->cfg.key = p->cfg.tls_ca = p->cfg.tls_cert = p->cfg.tls_key = NULL;
+    p->cfg.key_size = 0;
+    return err;
 }
 
-/* Not back to where it came from: routes that still change may lead there. */
-static void trace_pass(phx *p, const struct phx__link *l, const struct phx__frame *f,
-                       const struct phx__trace *t)
+static const struct phx_address *wiring_listener(void *ctx, uint32_t i)
 {
-    int flags = f->flags & (int)PHX__TRACE_ANSWER;
-    uint32_t way = trace_way(p, &t->target);
-    int has_way = way != PHX__NONE && way != l->peer;
+    const phx *p = ctx;
 
-    if (f->hops > 1 && has_way && p->cfg.relay)
-        trace_send(p, way, t, flags, f->hops - 1);
-    else if (!flags)
-        trace_answer(p, l, t, f->hops <= 1 && has_way);
+    return (int)i < p->listeners.count ? &p->listeners.at[i].address : NULL;
 }
 
-int phx__node_trace_on_trace(phx *p, struct phx__link *l, const struct phx__frame *f)
+static void wiring_moved(void *ctx)
 {
-    struct phx__trace t;
+    phx *p = ctx;
 
-    if (phx__wire_get_trace(f, &t) != 0)
-        return PHX_EPROTO;
-    if (!phx__id_equal(&t.target, p->set.self))
-        trace_pass(p, l, f, &t);
-    else if (f->flags & PHX__TRACE_ANSWER)
-        trace_answered(p, &t);
-    else
-        trace_answer(p, l, &t, 1);
-    return 0;
+    phx__dial_moved(&p->dial, p->now);
 }
 
-/* ---- The end --------------------------------------------------------------------------------- */
-
-void phx__node_trace_end(phx *p)
+static void wiring_agreed(void *ctx, const struct phx_address *a)
 {
-    while (p->trace_count > 0)
-        trace_finish(p, p->trace_count - 1, PHX_ECLOSED);
-}
-
-void phx__node_trace_free(phx *p)
-{
-    uint32_t i;
-
-    for (i = 0; i < p->trace_count; i++)
-        phx__mem_put(&p->mem, p->traces[i].hops, trace_size(p));
-    phx__mem_put(&p->mem, p->traces, p->trace_capacity * sizeof *p->traces);
-}
-
-#undef TRACE_FRAME
-#undef TRACE_QUEUE
-#undef TRACE_PATIENCE
-#undef TRACE_MAX
-#undef TRACE_EACH
-#undef TRACE_BURST
-
-/* ======== src/node/dump.c ======== */
-/* dump.c - phx_dump: all that one node knows of the network, as JSON for programs or DOT for graphviz. */
-#ifdef PHX_LINES
-#line 1 "src/node/dump.c"
-#endif
-/*
- * A node knows its own links, a route to each node, and what its neighbours say that they are next to: in a
- * mesh that is every link there is, at the edge of a large network what lies around it. A tool that wants
- * the whole picture asks several nodes and lays the answers on each other; ids are the same everywhere.
- *
- * JSON has no integers above 2^53 that all readers keep, so names and incarnations are strings. All text
- * is ASCII: what a path may hold beyond that, or between quotes, is escaped.
- */
-/* include "node/state.h" */
-
-/* Ranges of names in the label of a node: a picture is not a list. */
-#define DUMP_LABEL_NAMES 4u
-
-struct dump {
-    struct phx__text t;
-    const phx *p;
-    int json;
-    const char *between; /* what goes before the next item of a list */
-};
-
-static void dump_string(struct dump *d, const char *s)
-{
-    static const char hex[] = "0123456789abcdef";
-    char out[7] = "\\u00";
-
-    phx__node_explain_text_put(&d->t, "\"");
-    for (; *s != 0; s++) {
-        unsigned char c = (unsigned char)*s;
-        int n = 0;
-        if (d->json && (c < 0x20 || c >= 0x7f)) {
-            n = 4;
-            out[n++] = hex[c >> 4];
-            out[n++] = hex[c & 15];
-        } else {
-            if (c == '"' || c == '\\')
-                out[n++] = '\\';
-            out[n++] = c < 0x20 || c >= 0x7f ? '?' : (char)c;
-        }
-        out[n] = 0;
-        phx__node_explain_text_put(&d->t, out);
-        memcpy(out, "\\u00", 4);
-    }
-    phx__node_explain_text_put(&d->t, "\"");
-}
-
-static void dump_id(struct dump *d, const struct phx_id *id)
-{
-    char text[PHX_ID_TEXT];
-
-    dump_string(d, phx_id_text(id, text));
-}
-
-/* An item of a list, or a field of an object. */
-static void dump_item(struct dump *d, const char *begin)
-{
-    phx__node_explain_text_put(&d->t, d->between);
-    phx__node_explain_text_put(&d->t, begin);
-    d->between = ",";
-}
-
-static void dump_field(struct dump *d, const char *name, uint64_t v)
-{
-    phx__node_explain_text_put(&d->t, name);
-    phx__node_explain_text_number(&d->t, v);
-}
-
-static void dump_flag(struct dump *d, const char *name, int yes)
-{
-    phx__node_explain_text_put(&d->t, name);
-    phx__node_explain_text_put(&d->t, yes ? "true" : "false");
-}
-
-static const struct phx__names_of *dump_names_of(const struct dump *d, uint32_t node)
-{
-    static const struct phx__names_of none = { NULL, 0, 0, 0 };
-
-    return node < d->p->names.capacity ? &d->p->names.of[node] : &none;
-}
-
-/* ---- JSON ------------------------------------------------------------------------------------ */
-
-static void dump_json_node(struct dump *d, uint32_t node)
-{
-    const struct phx__names_of *of = dump_names_of(d, node);
-    struct phx_node n;
-    uint32_t i;
-
-    phx__node_step_fill(d->p, node, &n);
-    dump_item(d, "\n{\"id\":");
-    dump_id(d, &n.id);
-    dump_field(d, ",\"incarnation\":\"", n.incarnation);
-    phx__node_explain_text_put(&d->t, "\",\"state\":");
-    dump_string(d, phx__node_explain_state_text(n.state));
-    if (n.hops < 0)
-        phx__node_explain_text_put(&d->t, ",\"hops\":-1");
-    else
-        dump_field(d, ",\"hops\":", (uint64_t)n.hops);
-    if (n.hops > 0) {
-        phx__node_explain_text_put(&d->t, ",\"next\":");
-        dump_id(d, &n.next);
-    }
-    dump_field(d, ",\"since_us\":", n.since_us);
-    phx__node_explain_text_put(&d->t, ",\"names\":[");
-    for (i = 0; i < of->count; i++) {
-        dump_field(d, i > 0 ? ",[\"" : "[\"", of->at[i].first);
-        dump_field(d, "\",\"", of->at[i].last);
-        phx__node_explain_text_put(&d->t, "\"]");
-    }
-    phx__node_explain_text_put(&d->t, "]}");
-}
-
-static void dump_json_link(struct dump *d, const struct phx__link *l)
-{
-    int up = l->state == PHX__LINK_UP && phx__node_link(d->p, l->peer) == l;
     char text[PHX_ADDRESS_TEXT];
 
-    dump_item(d, "\n{\"peer\":");
-    dump_id(d, &l->id);
-    phx__node_explain_text_put(&d->t, ",\"address\":");
-    dump_string(d, l->address.family ? phx_address_text(&l->address, text) : "");
-    dump_flag(d, ",\"up\":", up);
-    dump_flag(d, ",\"dialer\":", l->dialer);
-    dump_flag(d, ",\"monitor\":", up && phx__detect_is_monitor(&d->p->detect, l->peer));
-    dump_field(d, ",\"since_us\":", l->since);
-    dump_field(d, ",\"bytes_in\":", l->bytes_in);
-    dump_field(d, ",\"bytes_out\":", l->bytes_out);
-    dump_field(d, ",\"queued_bytes\":", phx__link_queued(l));
-    phx__node_explain_text_put(&d->t, "}");
+    phx__node_log(ctx, PHX_LOG_INFO, "others see this node at %s", phx_address_text(a, text));
 }
 
-static void dump_json_seen(struct dump *d, uint32_t node)
+/* ---- Together -------------------------------------------------------------------------------- */
+
+int phx__node_wiring_open(phx *p)
 {
-    const struct phx__dest *dest = phx__route_dest(&d->p->route, node);
-    uint32_t i;
+    struct phx__node_handover_ops handover = { p, phx__node_next, phx__node_send, wiring_life, wiring_held,
+                                               wiring_release, wiring_take, wiring_handover_end };
+    struct phx__node_suspect_ops suspect = { p, phx__node_next, phx__node_send, wiring_life,
+                                             wiring_neighbours, wiring_is_busy, wiring_is_adjacent,
+                                             wiring_accuse, wiring_alive, wiring_refute };
+    struct phx__node_trace_ops trace = { p, phx__node_next, phx__node_send, wiring_random, wiring_distance,
+                                         wiring_why, wiring_traced };
+    struct phx__node_addr_ops addr = { p, wiring_listener, wiring_moved, wiring_agreed };
+    uint32_t hops = p->cfg.hop_limit;
+    int err;
 
-    for (i = 0; i < dest->offer_count; i++) {
-        dump_item(d, "\n{\"by\":");
-        dump_id(d, &d->p->ids.at[phx__route_table_offers(dest)[i].nbr]);
-        phx__node_explain_text_put(&d->t, ",\"node\":");
-        dump_id(d, &d->p->ids.at[node]);
-        dump_field(d, ",\"hops\":", phx__route_table_offers(dest)[i].hops);
-        phx__node_explain_text_put(&d->t, "}");
-    }
+    phx__node_addr_init(&p->addr, &addr);
+    phx__node_suspect_init(&p->suspect, &p->mem, &p->ids, &p->rnd, &p->cfg.detector, (int)hops,
+                           p->cfg.relay, &suspect);
+    err = phx__node_handover_init(&p->handover, &p->mem, &p->ids, &p->timers, (int)hops, p->cfg.relay,
+                                  &handover);
+    if (err == 0)
+        err = phx__node_trace_init(&p->trace, &p->mem, &p->ids, &p->timers, hops, p->cfg.relay, &trace);
+    return err;
 }
-
-static void dump_json(struct dump *d)
-{
-    const phx *p = d->p;
-    uint32_t i;
-
-    phx__node_explain_text_put(&d->t, "{\"self\":");
-    dump_id(d, &p->self);
-    dump_field(d, ",\"now_us\":", p->now);
-    phx__node_explain_text_put(&d->t, ",\n\"nodes\":[");
-    for (i = 0, d->between = ""; i < p->ids.size; i++)
-        if (phx__route_dest(&p->route, i) != NULL)
-            dump_json_node(d, i);
-    phx__node_explain_text_put(&d->t, "],\n\"links\":[");
-    for (i = 0, d->between = ""; i < p->link_size; i++)
-        if (p->links[i] != NULL && p->links[i]->state != PHX__LINK_CLOSED)
-            dump_json_link(d, p->links[i]);
-    phx__node_explain_text_put(&d->t, "],\n\"seen\":[");
-    for (i = 1, d->between = ""; i < p->ids.size; i++)
-        if (phx__route_dest(&p->route, i) != NULL)
-            dump_json_seen(d, i);
-    phx__node_explain_text_put(&d->t, "]}\n");
-}
-
-/* ---- DOT ------------------------------------------------------------------------------------- */
-
-static void dump_dot_node(struct dump *d, uint32_t node)
-{
-    static const char *const look[] = { "style=dotted", "style=solid", "style=dashed,color=orange",
-                                        "color=gray",   "color=red",   "style=dotted,color=gray" };
-    const struct phx__names_of *of = dump_names_of(d, node);
-    char id[PHX_ID_TEXT];
-    struct phx_node n;
-    uint32_t i;
-
-    phx__node_step_fill(d->p, node, &n);
-    phx__node_explain_text_put(&d->t, "  ");
-    dump_id(d, &n.id);
-    phx__node_explain_text_put(&d->t, node == PHX__SELF ? " [shape=doublecircle," : " [");
-    phx__node_explain_text_put(&d->t, look[n.state]);
-    phx__node_explain_text_put(&d->t, ",label=\"");
-    phx_id_text(&n.id, id);
-    id[8] = 0; /* enough to tell nodes apart in a picture */
-    phx__node_explain_text_put(&d->t, id);
-    for (i = 0; i < of->count && i < DUMP_LABEL_NAMES; i++) {
-        dump_field(d, "\\n", of->at[i].first);
-        if (of->at[i].last > of->at[i].first)
-            dump_field(d, "-", of->at[i].last);
-    }
-    phx__node_explain_text_put(&d->t, of->count > DUMP_LABEL_NAMES ? "\\n...\"];\n" : "\"];\n");
-}
-
-static void dump_dot_edge(struct dump *d, uint32_t a, uint32_t b, const char *how)
-{
-    phx__node_explain_text_put(&d->t, "  ");
-    dump_id(d, &d->p->ids.at[a]);
-    phx__node_explain_text_put(&d->t, " -- ");
-    dump_id(d, &d->p->ids.at[b]);
-    phx__node_explain_text_put(&d->t, how);
-}
-
-/* What neighbours say that they are next to. Where both say so, one line. */
-static void dump_dot_seen(struct dump *d, uint32_t node)
-{
-    const struct phx__dest *dest = phx__route_dest(&d->p->route, node);
-    uint32_t i;
-
-    for (i = 0; i < dest->offer_count; i++) {
-        uint32_t by = phx__route_table_offers(dest)[i].nbr;
-        const struct phx__offer *back = phx__route_table_offer(&d->p->route.table.at[by], node);
-        if (phx__route_table_offers(dest)[i].hops == 1 && (by < node || back == NULL || back->hops != 1))
-            dump_dot_edge(d, by, node, " [color=gray];\n");
-    }
-}
-
-static void dump_dot(struct dump *d)
-{
-    const phx *p = d->p;
-    uint32_t i;
-
-    phx__node_explain_text_put(&d->t, "graph phoenix {\n");
-    for (i = 0; i < p->ids.size; i++)
-        if (phx__route_dest(&p->route, i) != NULL)
-            dump_dot_node(d, i);
-    for (i = 1; i < p->ids.size; i++)
-        if (phx__route_dest(&p->route, i) != NULL && phx__node_link(p, i) != NULL)
-            dump_dot_edge(d, PHX__SELF, i, ";\n");
-    for (i = 1; i < p->ids.size; i++)
-        if (phx__route_dest(&p->route, i) != NULL)
-            dump_dot_seen(d, i);
-    phx__node_explain_text_put(&d->t, "}\n");
-}
-
-int phx_dump(phx *p, int format, char *out, size_t capacity)
-{
-    struct dump d;
-
-    if (p == NULL || (out == NULL && capacity > 0)
-        || (format != PHX_DUMP_JSON && format != PHX_DUMP_DOT))
-        return PHX_EINVAL;
-    phx__node_explain_text_begin(&d.t, out, capacity);
-    d.p = p;
-    d.json = format == PHX_DUMP_JSON;
-    d.between = "";
-    if (d.json)
-        dump_json(&d);
-    else
-        dump_dot(&d);
-    return phx__node_explain_text_end(&d.t);
-}
-
-#undef DUMP_LABEL_NAMES
 
 /* ======== src/node/step.c ======== */
 /* step.c - the node: the order of work in one step, and what the rooms tell each other. */
@@ -23370,14 +23456,14 @@ int phx_dump(phx *p, int format, char *out, size_t capacity)
 #line 1 "src/node/step.c"
 #endif
 /*
- *   now -> links: read -> wire -> route | names | live | disc -> post -> links: write
+ *   now -> links: read -> wire -> route | names | live | dial -> post -> links: write
  *        ^-------------------- deadlines that are due ----------------------'
  *
  * One step (phx_step) does, in this order:
  *   1. connections that are ready: accept, finish dials, read and handle frames;
  *   2. deadlines that are due;
- *   3. what routing found (step_settle): new cards to names, disc and post; routes to post and live.
- *      disc dials whom it has just learnt of: the paper's priority 1, connections;
+ *   3. what routing found (step_settle): new cards to names, dial and post; routes to post and live.
+ *      dial dials whom it has just learnt of: the paper's priority 1, connections;
  *   4. messages: local ones, outcomes, on_writable (post);
  *   5. when no link has more to read, the routing tells the neighbours (priority 3, after 2, the table,
  *      which frames updated on the way);
@@ -23387,8 +23473,6 @@ int phx_dump(phx *p, int format, char *out, size_t capacity)
  */
 /* include "node/state.h" */
 
-#include <stdarg.h>
-
 /* What could not be taken in for lack of memory is looked at again after this. */
 #define STEP_LATE (500 * PHX__MS)
 /* So much memory of messages that are over is kept for the next ones: two of the largest with the default
@@ -23397,121 +23481,10 @@ int phx_dump(phx *p, int format, char *out, size_t capacity)
 #define STEP_SPARE_TIME (2 * PHX__SECOND)
 /* Deadlines handled in one step. */
 #define STEP_TIMERS 10000
-/* Peers and reasons of which it is known that they were logged, 24 bytes each. */
-#define STEP_LINES 64u
 /* So many nodes are dialled as soon as they are heard of; see dial.c for more. */
 #define STEP_CROWD 8u
-/* Readiness asked for at once. */
-#define STEP_READY 128
-/* So many looks one after another found one link alone, and the one that was foreseen: then so many steps do
- * without a look. Others that have something meanwhile wait for that many reads, and a host that sleeps is
- * not kept asleep by it: its descriptor stays readable. */
-#define STEP_HOT_AFTER 4u
-#define STEP_HOT_MOST 16u
-/* ... and no longer than this, or a host that steps ten times a second would take their nodes for dead. */
-#define STEP_HOT_TIME (5 * PHX__MS)
 
-/* ---- A log line without printf: the few conversions used here -------------------------------- */
-
-static char *step_log_text(char *to, const char *end, const char *from)
-{
-    while (*from != 0 && to < end)
-        *to++ = *from++;
-    return to;
-}
-
-static char *step_log_number(char *to, const char *end, uint64_t v)
-{
-    char digits[21];
-    size_t n = sizeof digits;
-
-    digits[--n] = 0;
-    do
-        digits[--n] = (char)('0' + v % 10);
-    while ((v /= 10) != 0);
-    return step_log_text(to, end, digits + n);
-}
-
-/* %s a string, %u a uint64_t. */
-void phx__node_log(phx *p, int level, const char *format, ...)
-{
-    char line[320], *to = line, *end = line + sizeof line - 1;
-    va_list ap;
-
-    if (level > PHX_LOG_MAX || level > p->cfg.log_level || p->cfg.on_log == NULL || !p->stepping
-        || p->free_later)
-        return;
-    va_start(ap, format);
-    for (; *format != 0 && to < end; format++) {
-        if (format[0] == '%' && format[1] == 's')
-            to = step_log_text(to, end, va_arg(ap, const char *)), format++;
-        else if (format[0] == '%' && format[1] == 'u')
-            to = step_log_number(to, end, va_arg(ap, uint64_t)), format++;
-        else
-            *to++ = *format;
-    }
-    va_end(ap);
-    *to = 0;
-    p->cfg.on_log(p, level, line, p->cfg.user);
-}
-
-/* ---- Peers and own card ---------------------------------------------------------------------- */
-
-int phx__node_step_peer(phx *p, uint32_t node)
-{
-    uint32_t was = p->peer_capacity;
-
-    if (phx__mem_grow(&p->mem, &p->peers, &p->peer_capacity, node + 1, sizeof *p->peers) != 0)
-        return PHX_ENOMEM;
-    for (; was < p->peer_capacity; was++)
-        p->peers[was].link = p->peers[was].via = PHX__NONE;
-    return 0;
-}
-
-struct phx__history *phx__node_step_past(const phx *p, uint32_t node)
-{
-    uint32_t past = node < p->peer_capacity ? p->peers[node].past : 0;
-
-    return past != 0 ? &p->pasts[past - 1] : NULL;
-}
-
-struct phx__history *phx__node_step_note(phx *p, uint32_t node)
-{
-    struct phx__history *past = phx__node_step_past(p, node);
-
-    if (past != NULL)
-        return past;
-    if (phx__node_step_peer(p, node) != 0
-        || phx__mem_grow(&p->mem, &p->pasts, &p->past_capacity, p->past_count + 1, sizeof *past) != 0)
-        return NULL;
-    past = &p->pasts[p->past_count++];
-    memset(past, 0, sizeof *past);
-    past->node = node;
-    p->peers[node].past = p->past_count;
-    return past;
-}
-
-/* The last one takes its place. */
-static void step_drop_past(phx *p, struct phx__history *past)
-{
-    p->peers[past->node].past = 0;
-    *past = p->pasts[--p->past_count];
-    if (past != &p->pasts[p->past_count])
-        p->peers[past->node].past = (uint32_t)(past - p->pasts) + 1;
-}
-
-int phx__node_step_own_address(phx *p, const struct phx_address *a)
-{
-    uint8_t i;
-
-    for (i = 0; i < p->own_count; i++)
-        if (phx__addr_equal(&p->own[i], a))
-            return 0;
-    if (p->own_count == PHX__CARD_ADDRESSES)
-        return PHX_ELIMIT;
-    p->own[p->own_count++] = *a;
-    return 1;
-}
+/* ---- Own card -------------------------------------------------------------------------------- */
 
 static int step_write_card(phx *p)
 {
@@ -23519,17 +23492,17 @@ static int step_write_card(phx *p)
     const struct phx__names_of *mine = p->names.capacity > 0 ? &p->names.of[PHX__SELF] : &none;
     struct phx__card head;
     struct phx__writer w;
-    size_t size = phx__wire_card_size(p->own_count, mine->count);
+    size_t size = phx__wire_card_size(p->addr.count, mine->count);
     uint8_t *data = phx__mem_get(&p->mem, size);
     int err;
 
     if (data == NULL)
         return PHX_ENOMEM;
     memset(&head, 0, sizeof head);
-    head.flags = (uint8_t)((p->cfg.relay ? PHX__CARD_RELAYS : 0) | (p->left ? PHX__CARD_LEFT : 0));
+    head.flags = (uint8_t)((p->cfg.relay ? PHX__CARD_RELAYS : 0) | (p->leave.departed ? PHX__CARD_LEFT : 0));
     head.window = (uint32_t)p->cfg.window;
-    head.address_count = p->own_count;
-    memcpy(head.address, p->own, sizeof head.address);
+    head.address_count = p->addr.count;
+    memcpy(head.address, p->addr.at, sizeof head.address);
     head.claim_count = mine->count;
     phx__buf_writer_init(&w, data, size);
     phx__wire_put_card(&w, &head, mine->at);
@@ -23541,13 +23514,13 @@ static int step_write_card(phx *p)
 /* Changes of names and addresses since the last step become one new card. */
 static void step_renew_card(phx *p)
 {
-    if (!p->card_stale)
+    if (!p->news.card_stale)
         return;
-    p->card_stale = 0;
+    p->news.card_stale = 0;
     if (step_write_card(p) == 0)
         return;
     phx__node_log(p, PHX_LOG_ERROR, "no memory to announce own names; trying again");
-    p->late = p->card_late = 1;
+    p->news.late = p->news.card_late = 1;
 }
 
 /* ---- What routing found ---------------------------------------------------------------------- */
@@ -23559,13 +23532,29 @@ static void step_report_lost(phx *p)
 
     while (phx__names_take_conflict(&p->names, &lost)) {
         /* What is being handed to the winner was to go there. */
-        while (phx__node_handover_next(p, &p->ids.at[lost.winner], &lost.range, &part)) {
+        while (phx__node_handover_next(&p->handover, &p->ids.at[lost.winner], &lost.range, &part)) {
             phx__node_log(p, PHX_LOG_WARN, "names %u to %u lost to a higher claim", part.first,
                           part.last);
-            if (p->cfg.on_conflict != NULL && !p->free_later)
+            if (p->cfg.on_conflict != NULL && !p->step.free_later)
                 p->cfg.on_conflict(p, part, &p->ids.at[lost.winner], p->cfg.user);
         }
     }
+}
+
+/* Names that were broken since the last call, or are no more. 0, or PHX_ENOMEM: call again. */
+static int step_report_broken(phx *p)
+{
+    struct phx_lost lost;
+    int broken, err = phx__names_lost_compare(&p->lost);
+
+    p->news.late |= err != 0;
+    while (phx__names_lost_take(&p->lost, &lost, &broken)) {
+        phx__node_log(p, broken ? PHX_LOG_WARN : PHX_LOG_INFO, "names %u to %u are %s",
+                      lost.range.first, lost.range.last, broken ? "broken" : "back");
+        if (p->cfg.on_broken != NULL && !p->step.free_later && !p->leave.departed)
+            p->cfg.on_broken(p, &lost, broken, p->cfg.user);
+    }
+    return err;
 }
 
 /* Shows a new card to the rooms. Without memory the card counts as unseen and comes again. */
@@ -23579,11 +23568,11 @@ static int step_read_card(phx *p, uint32_t node, const struct phx__dest *d)
     changed = phx__names_set(&p->names, node, &card);
     if (changed < 0)
         return changed;
-    p->card_stale |= changed;
+    p->news.card_stale |= changed;
     phx__post_sched_window(&p->post, node, card.window);
     if (card.flags & PHX__CARD_LEFT)
         phx__dial_forget(&p->dial, node);
-    else if ((err = phx__dial_contact(&p->dial, node, card.address, card.address_count, p->now))
+    else if ((err = phx__dial_set_addrs(&p->dial, node, card.address, card.address_count, p->now))
              != 0)
         return err;
     return (card.flags & PHX__CARD_LEFT) ? 1 : 0;
@@ -23596,7 +23585,7 @@ static int step_card_says_left(const struct phx__dest *d)
 
 static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
 {
-    const struct phx__peer *peer = &p->peers[node];
+    const struct phx__peer *peer = &p->peers.at[node];
     int seen;
 
     if (d->card_version == 0
@@ -23606,7 +23595,7 @@ static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
         phx__node_log(p, PHX_LOG_WARN, "card not taken: %s", phx_strerror(seen));
         return seen;
     }
-    p->peers[node].card_version = d->card_version;
+    p->peers.at[node].card_version = d->card_version;
     return 0;
 }
 
@@ -23619,15 +23608,15 @@ static int step_changed(phx *p, uint32_t node)
 
     if (d == NULL || node == PHX__SELF)
         return 0;
-    if (phx__node_step_peer(p, node) != 0)
+    if (phx__node_peer(p, node) != 0)
         return PHX_ENOMEM;
     /* The card first: when a node is found to have left, its names must be gone already, or what is rescued
      * from it would be sent to it again. */
     if ((err = step_show_card(p, node, d)) != 0)
         return err;
-    if (p->dial.learnt_at == p->now)
-        p->teller = d->next;
-    peer = &p->peers[node];
+    if (p->dial.start.learnt_at == p->now)
+        p->news.told_by = d->next;
+    peer = &p->peers.at[node];
     if (d->card_version == 0)
         peer->card_version = 0; /* the one shown was of a former life */
     if (peer->life != 0 && peer->life != d->incarnation + 1)
@@ -23636,10 +23625,10 @@ static int step_changed(phx *p, uint32_t node)
     phx__post_sched_route(&p->post, node, p->now);
     err = phx__detect_reachable(&p->detect, node, d->hops != PHX__UNREACHABLE, step_card_says_left(d),
                               p->now);
-    peer = &p->peers[node];
+    peer = &p->peers.at[node];
     /* It waits for our end to close: that is how it knows that its goodbye was read. */
     if (step_card_says_left(d) && phx__node_link(p, node) != NULL)
-        phx__node_links_close_link(p, phx__node_link(p, node), PHX_ECLOSED, 0);
+        phx__node_links_close(p, phx__node_link(p, node), PHX_ECLOSED, 0);
     phx__dial_route(&p->dial, node, d->hops != PHX__UNREACHABLE, p->now);
     if (d->hops != PHX__UNREACHABLE)
         peer->via = d->next;
@@ -23651,22 +23640,22 @@ static void step_late(phx *p)
 {
     uint32_t node;
 
-    p->late = 0;
-    p->card_stale |= p->card_late;
-    p->card_late = 0;
+    p->news.late = 0;
+    p->news.card_stale |= p->news.card_late;
+    p->news.card_late = 0;
     for (node = 1; node < p->ids.size; node++) {
         int failed = phx__detect_state(&p->detect, node, NULL) == PHX_NODE_FAILED;
         int changed = phx__names_dead(&p->names, node, failed);
-        p->card_stale |= changed > 0;
-        p->late |= changed < 0 || step_changed(p, node) != 0;
+        p->news.card_stale |= changed > 0;
+        p->news.late |= changed < 0 || step_changed(p, node) != 0;
     }
 }
 
 /* Most steps bring none, and find that out with a look at each of these. */
 static int step_has_news(const phx *p)
 {
-    return p->route.changed.count > 0 || p->names.lost_count > 0 || p->late || p->card_stale
-           || p->names.version != p->names_version || p->names.version != p->broken_version;
+    return p->route.changed.count > 0 || p->names.conflict_count > 0 || p->news.late || p->news.card_stale
+           || p->names.version != p->news.names_version || p->names.version != p->news.lost_version;
 }
 
 static int step_has_to_tell(const phx *p)
@@ -23680,16 +23669,16 @@ static void step_settle(phx *p)
     uint32_t node;
 
     while (phx__route_take_changed(&p->route, &node))
-        p->late |= step_changed(p, node) != 0;
+        p->news.late |= step_changed(p, node) != 0;
     step_report_lost(p);
     version = p->names.version;
-    if (phx__node_suspect_report_broken(p) == 0)
-        p->broken_version = version;
-    if (p->late && phx__timer_at(&p->timers, p->late_timer) == UINT64_MAX)
-        phx__timer_set(&p->timers, p->late_timer, p->now + STEP_LATE);
-    if (p->names.version != p->names_version) {
-        p->names_version = p->names.version;
-        phx__node_handover_names(p);
+    if (step_report_broken(p) == 0)
+        p->news.lost_version = version;
+    if (p->news.late && phx__timer_at(&p->timers, p->news.timer) == UINT64_MAX)
+        phx__timer_set(&p->timers, p->news.timer, p->now + STEP_LATE);
+    if (p->names.version != p->news.names_version) {
+        p->news.names_version = p->names.version;
+        phx__node_handover_names(&p->handover, p->now);
         phx__post_box_names(&p->post, p->now);
     }
     step_renew_card(p);
@@ -23702,12 +23691,12 @@ static void step_live_beat(void *ctx, uint32_t node, int ask)
     phx__node_frames_beat(ctx, node, ask ? (int)PHX__BEAT_REPLY : 0);
 }
 
-/* For disc: was that all? The digest of the answer tells; see node_on_beat. */
+/* For dial: was that all? The digest of the answer tells; see node_on_beat. */
 static void step_ask(void *ctx)
 {
     phx *p = ctx;
 
-    phx__node_frames_beat(p, p->teller, (int)PHX__BEAT_REPLY);
+    phx__node_frames_beat(p, p->news.told_by, (int)PHX__BEAT_REPLY);
 }
 
 static void step_silent(void *ctx, uint32_t node, uint64_t us)
@@ -23720,25 +23709,7 @@ static void step_silent(void *ctx, uint32_t node, uint64_t us)
         return;
     phx__node_log(p, PHX_LOG_WARN, "link %s: no frame for %u ms", phx_id_text(&l->id, id),
                   us / PHX__MS);
-    phx__node_links_close_link(p, l, PHX_ETIMEDOUT, 0);
-}
-
-void phx__node_step_fill(const phx *p, uint32_t node, struct phx_node *out)
-{
-    const struct phx__dest *d = phx__route_dest(&p->route, node);
-
-    memset(out, 0, sizeof *out);
-    out->id = p->ids.at[node];
-    out->hops = -1;
-    out->state = node == PHX__SELF ? PHX_NODE_OK : phx__detect_state(&p->detect, node, &out->since_us);
-    if (d != NULL) {
-        out->incarnation = d->incarnation;
-        out->hops = d->hops == PHX__UNREACHABLE ? -1 : d->hops;
-        if (d->next != PHX__NONE)
-            out->next = p->ids.at[d->next];
-    }
-    if (node < p->names.capacity)
-        out->ranges_count = p->names.of[node].count;
+    phx__node_links_close(p, l, PHX_ETIMEDOUT, 0);
 }
 
 static void step_state(void *ctx, uint32_t node, enum phx_state state)
@@ -23748,29 +23719,16 @@ static void step_state(void *ctx, uint32_t node, enum phx_state state)
     int changed;
 
     changed = phx__names_dead(&p->names, node, state == PHX_NODE_FAILED);
-    p->card_stale |= changed > 0;
-    p->late |= changed < 0;
+    p->news.card_stale |= changed > 0;
+    p->news.late |= changed < 0;
     if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT) {
         phx__post_box_failed(&p->post, node, p->now);
-        phx__node_handover_gone(p, node);
+        phx__node_handover_gone(&p->handover, node);
     }
-    if (p->cfg.on_node == NULL || p->free_later || p->left)
+    if (p->cfg.on_node == NULL || p->step.free_later || p->leave.departed)
         return; /* who has said goodbye breaks its own links: no news of others */
-    phx__node_step_fill(p, node, &n);
+    phx__node_fill(p, node, &n);
     p->cfg.on_node(p, &n, p->cfg.user);
-}
-
-uint32_t phx__node_step_addresses(void *ctx, uint32_t node, struct phx_address *out)
-{
-    const phx *p = ctx;
-    const struct phx__dest *d = phx__route_dest(&p->route, node);
-    struct phx__card card;
-
-    if (d == NULL || d->card == NULL
-        || phx__wire_get_card(d->card->at, d->card->size, &card) != 0)
-        return 0;
-    memcpy(out, card.address, card.address_count * sizeof *out);
-    return card.address_count;
 }
 
 static uint32_t step_owner(void *ctx, uint64_t name)
@@ -23780,12 +23738,12 @@ static uint32_t step_owner(void *ctx, uint64_t name)
     enum phx_state state;
 
     /* Messages that come one after another are often for one name of ours. */
-    if (name == p->mine && p->mine_version == p->names.version + 1)
+    if (name == p->step.own_name && p->step.own_name_version == p->names.version + 1)
         return PHX__SELF;
     node = phx__names_owner(&p->names, name, NULL, NULL);
     if (node == PHX__SELF) {
-        p->mine = name;
-        p->mine_version = p->names.version + 1;
+        p->step.own_name = name;
+        p->step.own_name_version = p->names.version + 1;
     }
     if (node == PHX__NONE || node == PHX__SELF)
         return node;
@@ -23821,34 +23779,21 @@ static uint32_t step_next(void *ctx, uint32_t node, uint32_t *generation)
     return next;
 }
 
-static int step_emit(void *ctx, uint32_t nbr, struct phx__block *head, const uint8_t *head_data,
-                     size_t head_size, struct phx__block *body, const uint8_t *body_data,
-                     size_t body_size)
-{
-    phx *p = ctx;
-    struct phx__link *l = phx__node_link(p, nbr);
-
-    if (l == NULL)
-        return PHX_ENOMEM;
-    phx__detect_used(&p->detect, nbr, p->now);
-    return phx__link_emit(&p->set, l, head, head_data, head_size, body, body_data, body_size);
-}
-
 static void step_message(void *ctx, const struct phx_message *m)
 {
     phx *p = ctx;
 
-    if (p->cfg.on_message != NULL && !p->free_later)
+    if (p->cfg.on_message != NULL && !p->step.free_later)
         p->cfg.on_message(p, m, p->cfg.user);
     else
-        p->post.unseen = 1;
+        p->post.recv.unseen = 1;
 }
 
 static void *step_begin(void *ctx, const struct phx_message *m)
 {
     phx *p = ctx;
 
-    return p->free_later ? NULL : p->cfg.on_begin(p, m, p->cfg.user);
+    return p->step.free_later ? NULL : p->cfg.on_begin(p, m, p->cfg.user);
 }
 
 /* Also if the node is being freed: it is the only word that the host gets of this buffer. */
@@ -23864,7 +23809,7 @@ static void step_done(void *ctx, uint64_t token, int result)
 {
     phx *p = ctx;
 
-    if (p->cfg.on_done != NULL && !p->free_later)
+    if (p->cfg.on_done != NULL && !p->step.free_later)
         p->cfg.on_done(p, token, result, p->cfg.user);
 }
 
@@ -23872,7 +23817,7 @@ static void step_member(void *ctx, uint64_t token, uint64_t to, int result, size
 {
     phx *p = ctx;
 
-    if (p->cfg.on_member != NULL && !p->free_later)
+    if (p->cfg.on_member != NULL && !p->step.free_later)
         p->cfg.on_member(p, token, to, result, left, p->cfg.user);
 }
 
@@ -23880,7 +23825,7 @@ static void step_writable(void *ctx, uint64_t name)
 {
     phx *p = ctx;
 
-    if (p->cfg.on_writable != NULL && !p->free_later)
+    if (p->cfg.on_writable != NULL && !p->step.free_later)
         p->cfg.on_writable(p, name, p->cfg.user);
 }
 
@@ -23901,69 +23846,53 @@ static void step_forget(phx *p, uint32_t node)
     phx__names_forget(&p->names, node);
     phx__dial_forget(&p->dial, node);
     phx__detect_forget(&p->detect, node);
+    phx__node_suspect_forget(&p->suspect, node);
     phx__post_box_forget(&p->post, node);
-    if (node < p->peer_capacity) {
-        p->peers[node].card_version = 0;
-        p->peers[node].life = 0;
-        if (phx__node_step_past(p, node) != NULL)
-            step_drop_past(p, phx__node_step_past(p, node));
-    }
+    phx__node_forget_peer(p, node);
     phx__id_drop(&p->ids, node);
-}
-
-static void step_link_due(phx *p, uint32_t slot)
-{
-    struct phx__link *l = slot < p->link_size ? p->links[slot] : NULL;
-
-    if (l == NULL)
-        return;
-    if (phx__link_rested(l) && phx__node_link(p, l->peer) == l) {
-        phx__node_links_watch(p, l);
-        return;
-    }
-    /* Up: it was replaced by another link and the peer has not closed it. */
-    phx__node_links_close_link(p, l, l->state == PHX__LINK_UP ? PHX_EDUPLICATE : PHX_ETIMEDOUT, 0);
 }
 
 static void step_watch_spares(phx *p)
 {
-    if (p->mem.spare_bytes == 0 || phx__timer_at(&p->timers, p->spare_timer) != UINT64_MAX)
+    if (p->mem.spare_bytes == 0 || phx__timer_at(&p->timers, p->step.spare_timer) != UINT64_MAX)
         return;
-    p->spare_uses = p->mem.spare_uses;
-    phx__timer_set(&p->timers, p->spare_timer, p->now + STEP_SPARE_TIME);
+    p->step.spare_uses = p->mem.spare_uses;
+    phx__timer_set(&p->timers, p->step.spare_timer, p->now + STEP_SPARE_TIME);
 }
 
 static void step_spares_due(phx *p)
 {
-    if (p->spare_uses == p->mem.spare_uses)
+    if (p->step.spare_uses == p->mem.spare_uses)
         phx__mem_drop_spares(&p->mem);
 }
 
 static void step_timer(phx *p, int kind, uint32_t arg)
 {
     uint32_t forgotten;
+    int i;
 
     switch (kind) {
-    case PHX__TIMER_LINK: step_link_due(p, arg); break;
+    case PHX__TIMER_LINK: phx__node_links_due(p, arg); break;
     case PHX__TIMER_ROUTE_TELL:
     case PHX__TIMER_ROUTE_CHORE:
         phx__route_advert_due(&p->route, kind, p->now, &forgotten);
         if (forgotten != PHX__NONE)
             step_forget(p, forgotten);
         break;
-    case PHX__TIMER_DISC: phx__dial_due(&p->dial, arg, p->now); break;
+    case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg, p->now); break;
     case PHX__TIMER_LIVE:
     case PHX__TIMER_LIVE_NODE: phx__detect_due(&p->detect, kind, arg, p->now); break;
     case PHX__TIMER_POST:
     case PHX__TIMER_POST_HOLD: phx__post_due(&p->post, kind, arg, p->now); break;
     case PHX__TIMER_ACCEPT:
-        phx__node_samehost_again(p);
+        for (i = 0; i < p->listeners.count; i++)
+            phx__node_links_open_companion(p, i);
         phx__node_links_resume_listeners(p);
         break;
     case PHX__TIMER_LATE: step_late(p); break;
     case PHX__TIMER_SPARE: step_spares_due(p); break;
-    case PHX__TIMER_HAND: phx__node_handover_due(p); break;
-    case PHX__TIMER_TRACE: phx__node_trace_due(p); break;
+    case PHX__TIMER_HAND: phx__node_handover_due(&p->handover, p->now); break;
+    case PHX__TIMER_TRACE: phx__node_trace_due(&p->trace, p->now); break;
     default: break; /* PHX__TIMER_CLOSE: only wakes the step */
     }
 }
@@ -23976,103 +23905,7 @@ static void step_timers(phx *p)
     for (i = 0; i < STEP_TIMERS && phx__timer_pop(&p->timers, p->now, &kind, &arg); i++)
         step_timer(p, kind, arg);
     if (i == STEP_TIMERS)
-        p->more = 1;
-}
-
-/* Who sleeps until one link has something, again and again, is told twice which one it is. Often that can be
- * foreseen: it is the same link each time, or at a relay the two ends of a conversation in turn. So each link
- * keeps which one was next when it was ready last, and after STEP_HOT_AFTER right guesses the link is
- * read without a look.
- *
- * The one that should have something now, or NULL: look. */
-static struct phx__link *step_foresee(const phx *p)
-{
-    struct phx__link *l;
-
-    if (p->hot_count < STEP_HOT_AFTER || p->hot_count >= STEP_HOT_AFTER + STEP_HOT_MOST
-        || p->detect.blind || p->now > p->looked_at + STEP_HOT_TIME
-        || p->hot >= p->link_size || p->links[p->hot] == NULL
-        || p->links[p->hot]->after >= p->link_size)
-        return NULL;
-    l = p->links[p->links[p->hot]->after];
-    return l != NULL && l->state == PHX__LINK_UP && !l->full ? l : NULL;
-}
-
-/* 1: a link was read, and what others may have is seen at one of the next steps. If it had nothing, the guess
- * was wrong and cost this step its one system call: the next one, which is to come at once, looks. */
-static int step_guess(phx *p)
-{
-    struct phx__link *l = step_foresee(p);
-    uint64_t before;
-
-    if (l == NULL)
-        return 0;
-    before = l->bytes_in;
-    p->hot = l->slot;
-    phx__node_links_read(p, l);
-    if (l->bytes_in != before) {
-        p->hot_count++;
-    } else {
-        p->hot_count = 0;
-        p->more = 1;
-    }
-    return 1;
-}
-
-/* What a look has found, for the next guess. */
-static void step_learn_order(phx *p, const struct phx_ready *ready, int n)
-{
-    uint32_t slot = n == 1 && ready->events == PHX_READ
-                        ? phx__map_get(&p->handles, (uint64_t)ready->handle)
-                        : PHX__NONE;
-    struct phx__link *last = p->hot < p->link_size ? p->links[p->hot] : NULL;
-
-    if (slot >= p->link_size || last == NULL || last->after != slot)
-        p->hot_count = 0;
-    else if (p->hot_count < STEP_HOT_AFTER)
-        p->hot_count++;
-    else
-        p->hot_count = STEP_HOT_AFTER; /* begins again */
-    if (slot >= p->link_size)
-        return;
-    if (last != NULL)
-        last->after = slot;
-    p->hot = slot;
-}
-
-static void step_look(phx *p)
-{
-    struct phx_ready ready[STEP_READY];
-    int i, n;
-
-    if (step_guess(p))
-        return;
-    p->set.os_calls++;
-    p->looked_at = p->now;
-    n = p->os.wait(p->os.world, ready, STEP_READY);
-    step_learn_order(p, ready, n);
-    for (i = 0; i < n; i++)
-        phx__node_links_ready(p, ready[i].handle, ready[i].events);
-    if (n == STEP_READY)
-        p->more = 1;
-}
-
-static void step_given(phx *p, const struct pollfd *fds, int n)
-{
-    int wake = phx__os_wake_handle(&p->os);
-    int i;
-
-    for (i = 0; i < n; i++) {
-        int broken = fds[i].revents & (POLLERR | POLLHUP | POLLNVAL);
-        int events = (fds[i].revents & POLLIN || broken ? PHX_READ : 0)
-                     | (fds[i].revents & POLLOUT || broken ? PHX_WRITE : 0);
-        if (events == 0 || fds[i].fd < 0)
-            continue;
-        if (fds[i].fd == wake)
-            phx__os_wake_drain(&p->os);
-        else
-            phx__node_links_ready(p, fds[i].fd, events);
-    }
+        p->step.more = 1;
 }
 
 /* Leaving has two parts. While messages are pending or names being handed, and until shortly before the
@@ -24081,39 +23914,29 @@ static void step_given(phx *p, const struct pollfd *fds, int n)
  * connection; at the end of the drain the links close all the same. */
 static void step_leave(phx *p)
 {
-    uint32_t i;
-
-    if (!p->closing || p->is_closed)
+    if (!p->leave.closing || p->leave.closed)
         return;
-    if (!p->left) {
-        if ((p->post.pending_count > 0 || p->hand_count > 0) && p->now < p->goodbye_at)
+    if (!p->leave.departed) {
+        if ((p->post.pending.count > 0 || p->handover.count > 0) && p->now < p->leave.goodbye_at)
             return;
-        p->left = p->card_stale = 1;
-        phx__node_handover_end(p);
+        p->leave.departed = p->news.card_stale = 1;
+        phx__node_handover_end(&p->handover);
         p->route.pace.gap = 0; /* the goodbye does not wait for its turn: the next step may close */
         phx__post_settle(&p->post, p->now);
-        phx__timer_set(&p->timers, p->close_timer, p->close_at);
+        phx__timer_set(&p->timers, p->leave.timer, p->leave.close_at);
         return;
     }
-    if (p->links_up > 0 && p->now < p->close_at)
+    if (p->links.up > 0 && p->now < p->leave.close_at)
         return;
-    for (i = 0; i < p->link_size; i++)
-        if (p->links[i] != NULL)
-            phx__node_links_close_link(p, p->links[i], PHX_ECLOSED, 0);
-    phx__post_box_close(&p->post, p->now);
-    phx__node_trace_end(p);
-    p->is_closed = 1;
+    phx__node_links_close_all(p);
+    phx__post_box_close_all(&p->post, p->now);
+    phx__node_trace_end(&p->trace);
+    p->leave.closed = 1;
 }
 
 static int step_work_left(const phx *p)
 {
-    uint32_t i;
-
-    for (i = 0; i < p->writer_count; i++)
-        if (p->links[p->writers[i]] != NULL
-            && (!p->links[p->writers[i]]->full || p->links[p->writers[i]]->broken))
-            return 1;
-    return p->more || p->card_stale;
+    return p->step.more || p->news.card_stale || phx__node_links_can_write(p);
 }
 
 int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
@@ -24122,50 +23945,51 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
 
     if (p == NULL)
         return PHX_EINVAL;
-    if (p->stepping)
+    if (p->step.active)
         return PHX_ESTATE;
-    p->stepping = 1;
-    p->steps++;
-    p->more = 0;
+    p->step.active = 1;
+    p->stats.steps++;
+    p->step.more = 0;
     if (now_us > p->now) /* a clock that steps back stands still here */
         p->now = now_us;
     p->set.now = p->now;
     was_blind = p->detect.blind;
     phx__detect_step(&p->detect, p->now);
     if (ready == NULL)
-        step_look(p);
+        phx__node_links_wait(p);
     else
-        step_given(p, ready, n);
+        phx__node_links_given(p, ready, n);
     /* After a stall: what the host found ready it may have found before the stall. */
-    if (!p->more && (ready == NULL || was_blind))
+    if (!p->step.more && (ready == NULL || was_blind))
         phx__detect_round(&p->detect);
     if (phx__timer_next(&p->timers) <= p->now)
         step_timers(p);
-    if (p->hook_count > 0)
-        phx__node_links_hooks(p);
+    if (p->links.deferred_count > 0)
+        phx__node_links_dial_deferred(p);
     if (step_has_news(p))
         step_settle(p);
-    p->more |= phx__post_run(&p->post, p->now);
-    if (p->closing)
+    p->step.more |= phx__post_run(&p->post, p->now);
+    if (p->leave.closing)
         step_leave(p);
     if (step_has_news(p))
         step_settle(p);
-    if (step_has_to_tell(p) && (!p->more || p->left || p->now > p->route.pace.told_at + 20 * PHX__MS))
+    if (step_has_to_tell(p)
+        && (!p->step.more || p->leave.departed || p->now > p->route.pace.told_at + 20 * PHX__MS))
         phx__route_advert_flush(&p->route, p->now);
     if (p->set.incarnation != phx__route_dest(&p->route, PHX__SELF)->incarnation) {
         p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
         phx__post_box_rise(&p->post, p->set.incarnation, p->now); /* it had to rise */
     }
-    if (p->writer_count > 0)
+    if (p->links.writer_count > 0)
         phx__node_links_write(p);
-    if (p->closed_count > 0)
+    if (p->links.closed_count > 0)
         phx__node_links_sweep(p);
     step_watch_spares(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */
-    p->more |= p->route.pace.urgent || p->route.changed.count > 0;
-    p->stepping = 0;
-    if (p->free_later) {
-        phx_free(p);
+    p->step.more |= p->route.pace.urgent || p->route.changed.count > 0;
+    p->step.active = 0;
+    if (p->step.free_later) {
+        phx__node_step_free(p);
         return 0;
     }
     return step_work_left(p);
@@ -24173,28 +23997,19 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
 
 uint64_t phx_deadline(const phx *p)
 {
-    if (step_work_left(p) || p->names.version != p->names_version || phx__post_ready(&p->post))
+    if (step_work_left(p) || p->names.version != p->news.names_version || phx__post_ready(&p->post))
         return 0;
     return phx__timer_next(&p->timers);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-static int step_copy_config(phx *p, const struct phx_config *cfg)
+static void step_copy_config(phx *p, const struct phx_config *cfg)
 {
-    size_t n = strlen(cfg->cluster);
-    struct phx_key key;
-    int err;
-
-    key.data = cfg->key;
-    key.size = cfg->key_size;
     p->cfg = *cfg;
-    memcpy(p->cluster, cfg->cluster, n + 1);
+    memcpy(p->cluster, cfg->cluster, strlen(cfg->cluster) + 1);
     p->cfg.cluster = p->cluster;
-    p->cfg.key = NULL;
-    p->cfg.key_size = 0;
-    err = phx__node_keys_set(p, &key, cfg->key != NULL);
-    return err != 0 ? err : phx__node_keys_open_tls(p);
+    phx__node_samehost_init(&p->samehost, cfg->same_host != 0);
 }
 
 static int step_open_identity(phx *p, const struct phx_config *cfg)
@@ -24210,7 +24025,7 @@ static int step_open_identity(phx *p, const struct phx_config *cfg)
     if (cfg->id != NULL)
         id = *cfg->id;
     phx__id_init(&p->ids, &p->mem, cfg->max_nodes);
-    if (phx__id_add(&p->ids, &id, &self) != 0 || phx__node_step_peer(p, self) != 0)
+    if (phx__id_add(&p->ids, &id, &self) != 0 || phx__node_peer(p, self) != 0)
         return PHX_ENOMEM;
     p->self = id;
     p->cfg.id = &p->self;
@@ -24231,14 +24046,14 @@ static int step_open_brains(phx *p)
     struct phx__route_ops route;
     struct phx__dial_limits dl = { p->cfg.max_links, p->cfg.max_dials, p->cfg.retry_min_us,
                                    p->cfg.retry_max_us, STEP_CROWD };
-    struct phx__dial_ops disc = { p, phx__node_links_dial, phx__node_links_abandon, step_ask, phx__node_step_addresses };
-    struct phx__detect_ops live = { p, step_live_beat, step_silent, phx__node_suspect_raise,
-                                  phx__node_suspect_seek, step_state };
+    struct phx__dial_ops dial = { p, phx__node_links_dial, phx__node_links_abandon, step_ask,
+                                  phx__node_addresses };
+    struct phx__detect_ops live = { p, step_live_beat, step_silent, phx__node_wiring_silent,
+                                  phx__node_wiring_lost, step_state };
     struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,
                                    (int)p->cfg.hop_limit, p->cfg.relay,  p->cfg.incarnation << 32 };
     struct phx__post_ops post = { p,         step_owner,    &p->names.version, step_next,
-                                  step_emit, phx__node_frames_ack, step_message,
-                                  step_done, step_writable, step_post_wants,
+                                  phx__node_frames_ack, step_message, step_done, step_writable, step_post_wants,
                                   step_segment, step_member,
                                   p->cfg.on_begin != NULL ? step_begin : NULL, step_forsake };
     int err;
@@ -24250,36 +24065,29 @@ static int step_open_brains(phx *p)
     if ((err = phx__route_init(&p->route, &p->mem, &p->ids, &p->timers, &p->rnd,
                                (int)p->cfg.hop_limit, p->cfg.incarnation, &route))
             != 0
-        || (err = phx__dial_init(&p->dial, &p->mem, &p->ids, &p->timers, &p->rnd, &dl, &disc)) != 0
+        || (err = phx__dial_init(&p->dial, &p->mem, &p->ids, &p->timers, &p->rnd, &dl, &dial)) != 0
         || (err = phx__post_init(&p->post, &p->mem, &p->ids, &p->timers, &pl, &post)) != 0
-        || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->resume_timer)) != 0
-        || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->late_timer)) != 0
-        || (err = phx__timer_new(&p->timers, PHX__TIMER_HAND, 0, &p->hand_timer)) != 0
-        || (err = phx__timer_new(&p->timers, PHX__TIMER_SPARE, 0, &p->spare_timer)) != 0
-        || (err = phx__timer_new(&p->timers, PHX__TIMER_TRACE, 0, &p->trace_timer)) != 0
-        || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->close_timer)) != 0)
+        || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->listeners.timer)) != 0
+        || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->news.timer)) != 0
+        || (err = phx__timer_new(&p->timers, PHX__TIMER_SPARE, 0, &p->step.spare_timer)) != 0
+        || (err = phx__node_wiring_open(p)) != 0
+        || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->leave.timer)) != 0)
         return err;
-    if ((err = phx__ratelimit_init(&p->lines, &p->mem, STEP_LINES, phx__rnd_next(&p->rnd))) != 0)
+    if ((err = phx__node_wiring_open_keys(p)) != 0)
         return err;
     p->route.relay = p->cfg.relay;
     if ((err = step_write_card(p)) != 0)
         return err;
-    return phx__node_links_open_set(p);
+    return phx__node_links_open(p);
 }
 
-static void step_free(phx *p)
+void phx__node_step_free(phx *p)
 {
     struct phx__mem mem;
-    int i;
 
     /* Release callbacks may still call: they find a closed node, in the midst of a step. */
-    p->stepping = p->closing = p->free_later = 1;
-    phx__node_links_free_links(p);
-    for (i = 0; i < p->listener_count; i++) {
-        p->os.close(p->os.world, p->listeners[i].handle);
-        if (p->near[i].handle >= 0)
-            p->os.close(p->os.world, p->near[i].handle);
-    }
+    p->step.active = p->leave.closing = p->step.free_later = 1;
+    phx__node_links_shut(p);
     phx__post_free(&p->post);
     phx__dial_free(&p->dial);
     phx__detect_free(&p->detect);
@@ -24288,20 +24096,14 @@ static void step_free(phx *p)
     phx__route_free(&p->route);
     phx__id_free(&p->ids);
     phx__timer_free(&p->timers);
-    phx__map_free(&p->handles);
-    phx__mem_put(&p->mem, p->links, p->link_capacity * sizeof(struct phx__link *));
-    phx__mem_put(&p->mem, p->writers, p->writer_capacity * sizeof *p->writers);
-    phx__mem_put(&p->mem, p->hooks, p->hook_capacity * sizeof *p->hooks);
-    phx__mem_put(&p->mem, p->closed, p->closed_capacity * sizeof *p->closed);
-    phx__node_handover_free(p);
-    phx__node_trace_free(p);
-    phx__mem_put(&p->mem, p->peers, p->peer_capacity * sizeof *p->peers);
-    phx__mem_put(&p->mem, p->pasts, p->past_capacity * sizeof *p->pasts);
-    phx__buf_block_drop(p->set.block);
-    phx__buf_block_drop(p->set.spare);
-    phx__node_keys_drop_keys(p);
+    phx__node_handover_free(&p->handover);
+    phx__node_suspect_free(&p->suspect);
+    phx__node_trace_free(&p->trace);
+    phx__node_links_free(p);
+    phx__node_peers_free(p);
+    memset(p->set.begun, 0, sizeof p->set.begun); /* made of the keys */
+    phx__node_keys_free(&p->keys);
     phx__tls_set_free(p->set.tls);
-    phx__ratelimit_free(&p->lines);
     if (p->os.free != NULL)
         p->os.free(p->os.world);
     phx__mem_drop_spares(&p->mem);
@@ -24309,64 +24111,426 @@ static void step_free(phx *p)
     phx__mem_put(&mem, p, sizeof *p);
 }
 
-void phx_free(phx *p)
+/* So that each room can be freed though a later one was not reached. */
+static void step_init(phx *p)
 {
-    if (p == NULL)
-        return;
-    if (p->stepping)
-        p->free_later = 1;
-    else
-        step_free(p);
-}
-
-static int step_open(phx *p, const struct phx_config *cfg)
-{
-    int err = step_copy_config(p, cfg);
-
-    if (err == 0 && (err = step_open_identity(p, cfg)) == 0)
-        err = step_open_brains(p);
-    return err;
-}
-
-int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
-{
-    struct phx__mem mem;
-    phx *p;
-    int err;
-
-    if (out == NULL)
-        return PHX_EINVAL;
-    *out = NULL;
-    if (cfg == NULL)
-        return PHX_EINVAL;
-    if ((err = phx__node_api_config_check(cfg)) != 0)
-        return err;
-    phx__mem_init(&mem, cfg->alloc, cfg->mem_limit);
-    p = phx__mem_zero(&mem, sizeof *p);
-    if (p == NULL)
-        return PHX_ENOMEM;
-    p->mem = mem;
     p->mem.spare_most = STEP_SPARE_BYTES;
-    p->now = now_us;
     phx__timer_init(&p->timers, &p->mem);
-    phx__map_init(&p->handles, &p->mem);
-    /* So that each room can be freed though a later one was not reached. */
-    p->route.mem = p->route.table.mem = p->dial.mem = p->detect.mem = p->names.mem = p->post.mem =
-        p->lost.mem = p->ids.mem = &p->mem;
-    p->dial.timers = p->detect.timers = p->post.timers = &p->timers;
+    phx__map_init(&p->links.handles, &p->mem);
+    p->route.mem = p->route.table.mem = p->detect.mem = p->names.mem = p->post.mem = p->lost.mem =
+        p->ids.mem = &p->mem;
+    p->detect.timers = p->post.timers = &p->timers;
+}
+
+int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
+{
+    int err = 0;
+
+    step_init(p);
+    p->now = now;
     if (cfg->os != NULL)
         p->os = *cfg->os;
-    else if ((err = phx__os_init(&p->os, &p->mem)) != 0) {
-        phx__mem_put(&mem, p, sizeof *p);
+    else
+        err = phx__os_init(&p->os, &p->mem);
+    if (err != 0)
         return err;
+    step_copy_config(p, cfg);
+    err = step_open_identity(p, cfg);
+    return err != 0 ? err : step_open_brains(p);
+}
+
+/* ======== src/node/explain.c ======== */
+/* explain.c - all that is known of one node and why, as text for people. */
+#ifdef PHX_LINES
+#line 1 "src/node/explain.c"
+#endif
+/*
+ * "Why is node 3f2a unreachable?" is the question that everybody who runs a cluster asks, and the answer
+ * lies in five rooms: names, route, link, detect and dial. Here it is laid side by side, one `key: value`
+ * per line; phoenix.h lists the keys. Times are given as an age in milliseconds, as of the last step, since
+ * only the host knows what its clock means.
+ */
+/* include "node/state.h" */
+
+/* Lines of one kind, so that a text stays readable in a large network. */
+#define EXPLAIN_MANY 16u
+
+/* How long ago, in milliseconds. */
+static uint64_t explain_age(const phx *p, uint64_t at)
+{
+    return at < p->now ? (p->now - at) / PHX__MS : 0;
+}
+
+/* text: room for an id. */
+static const char *explain_node(const phx *p, uint32_t node, char *text)
+{
+    return node == PHX__SELF         ? "this node"
+           : node < p->ids.size ? phx_id_text(&p->ids.at[node], text)
+                                : "unknown";
+}
+
+static void explain_state(struct phx__text *t, const phx *p, const struct phx_node *n)
+{
+    char id[PHX_ID_TEXT];
+
+    phx__node_text_put(t, "id: %s\nstate: %s\n", phx_id_text(&n->id, id), phx__node_state_text(n->state));
+    if (n->since_us != 0)
+        phx__node_text_put(t, "since: %u ms ago\n", explain_age(p, n->since_us));
+    phx__node_text_put(t, n->hops < 0 ? "incarnation: %u\nhops: none\n" : "incarnation: %u\nhops: %u\n",
+                       n->incarnation, (uint64_t)n->hops);
+    if (n->hops > 0)
+        phx__node_text_put(t, "next: %s\n", phx_id_text(&n->next, id));
+}
+
+static void explain_names(struct phx__text *t, const phx *p, uint32_t node)
+{
+    const struct phx__names_of *of = node < p->names.capacity ? &p->names.of[node] : NULL;
+    uint32_t i;
+
+    for (i = 0; of != NULL && i < of->count && i < EXPLAIN_MANY; i++)
+        phx__node_text_put(t, "names: %u-%u\n", of->at[i].first, of->at[i].last);
+    if (of != NULL && of->count > EXPLAIN_MANY)
+        phx__node_text_put(t, "names-more: %u\n", (uint64_t)(of->count - EXPLAIN_MANY));
+}
+
+static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
+{
+    const struct phx__detect_link *n = phx__detect_link_of(&p->detect, node);
+    const struct phx__link *l = phx__node_link(p, node);
+    const struct phx__history *h = phx__node_history(p, node);
+    char at[PHX_ADDRESS_TEXT];
+
+    if (l != NULL && n != NULL) {
+        phx__node_text_put(t, "link: %s, %s%s\n", l->dialer ? "dialled by this node" : "accepted",
+                           l->address.family ? phx_address_text(&l->address, at) : "adopted",
+                           l->same_host ? ", within this host" : "");
+        phx__node_text_put(t, "heard: %u ms ago\npromised: to be heard every %u ms%s\n",
+                           explain_age(p, n->heard + p->detect.stalled), n->next_us / PHX__MS,
+                           n->busy ? ", busy" : "");
+        phx__node_text_put(t, "watched-here: %s\nwatches-us: %s\n", n->watched ? "yes" : "no",
+                           n->monitor ? "yes" : "no");
+    } else {
+        phx__node_text_put(t, "link: none\n");
+        if (h != NULL && h->heard_at != 0)
+            phx__node_text_put(t, "heard: %u ms ago\n", explain_age(p, h->heard_at));
     }
-    err = step_open(p, cfg);
-    if (err != 0) {
-        step_free(p);
-        return err;
+    if (h != NULL && h->lost_at != 0)
+        phx__node_text_put(t, "link-lost: %u ms ago, %s\n", explain_age(p, h->lost_at),
+                           phx_strerror(h->lost_error));
+}
+
+/* Who said that something was wrong with it. */
+static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
+{
+    const struct phx__detect_node *n = phx__detect_look(&p->detect, node);
+    uint32_t via = node < p->peers.capacity ? p->peers.at[node].via : PHX__NONE;
+    char id[PHX_ID_TEXT];
+
+    if (n == NULL || n->ground == PHX__LIVE_NEVER)
+        return;
+    phx__node_text_put(t, "accused: %u ms ago, by ", explain_age(p, n->accused_at));
+    if (n->ground == PHX__LIVE_SILENT)
+        phx__node_text_put(t, "this node, its link was silent\n");
+    else if (n->ground == PHX__LIVE_WORD)
+        phx__node_text_put(t, "%s, which had not heard of it\n", explain_node(p, n->accuser, id));
+    else if (via == node || via == PHX__NONE)
+        phx__node_text_put(t, "the routing, its link is gone\n");
+    else
+        phx__node_text_put(t, "the routing, the last way was through %s\n", explain_node(p, via, id));
+}
+
+/* Of a node that was never to be dialled. */
+static void explain_untried(struct phx__text *t, const phx *p, uint32_t node)
+{
+    struct phx_address a[PHX__CARD_ADDRESSES];
+    uint32_t i, count;
+    char text[PHX_ADDRESS_TEXT];
+
+    if (node >= p->dial.targets.node_capacity || p->dial.targets.nodes[node].target != PHX__DIAL_LATENT)
+        return;
+    count = phx__node_addresses((void *)p, node, a);
+    for (i = 0; i < count; i++)
+        phx__node_text_put(t, "address: %s, not tried\n", phx_address_text(&a[i], text));
+}
+
+static void explain_addresses(struct phx__text *t, const phx *p, uint32_t node)
+{
+    const struct phx__dial_addr *at = NULL;
+    uint32_t i, count = phx__dial_look(&p->dial, node, &at);
+    char text[PHX_ADDRESS_TEXT];
+    struct phx_address a;
+
+    if (count == 0)
+        explain_untried(t, p, node);
+    for (i = 0; i < count; i++) {
+        phx__dial_addr_address(at, i, &a);
+        phx__node_text_put(t, "address: %s, ", phx_address_text(&a, text));
+        if (at[i].slot != PHX__NONE)
+            phx__node_text_put(t, "being tried\n");
+        else if (at[i].tried_at == 0)
+            phx__node_text_put(t, "not tried\n");
+        else
+            phx__node_text_put(t, "tried %u ms ago: %s\n", explain_age(p, at[i].tried_at),
+                               phx_strerror(at[i].error));
     }
-    *out = p;
-    return 0;
+}
+
+static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
+{
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+    char id[PHX_ID_TEXT];
+    uint32_t i;
+
+    for (i = 0; d != NULL && i < d->offer_count && i < EXPLAIN_MANY; i++) {
+        const struct phx__offer *h = &phx__route_table_offers(d)[i];
+        phx__node_text_put(t, "seen-by: %s, hops %u\n", explain_node(p, h->nbr, id), (uint64_t)h->hops);
+    }
+}
+
+int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
+{
+    struct phx__text t;
+    struct phx_node n;
+    uint32_t i;
+
+    if (p == NULL || node == NULL || (out == NULL && capacity > 0))
+        return PHX_EINVAL;
+    i = phx__id_find(&p->ids, node);
+    if (i == PHX__NONE || phx__route_dest(&p->route, i) == NULL)
+        return PHX_ENOTFOUND;
+    phx__node_text_begin(&t, out, capacity);
+    phx__node_fill(p, i, &n);
+    explain_state(&t, p, &n);
+    explain_names(&t, p, i);
+    if (i != PHX__SELF) {
+        explain_link(&t, p, i);
+        explain_accusation(&t, p, i);
+        explain_addresses(&t, p, i);
+        explain_witnesses(&t, p, i);
+    }
+    return phx__node_text_end(&t);
+}
+
+/* ======== src/node/dump.c ======== */
+/* dump.c - phx_dump: all that one node knows of the network, as JSON for programs or DOT for graphviz. */
+#ifdef PHX_LINES
+#line 1 "src/node/dump.c"
+#endif
+/*
+ * A node knows its own links, a route to each node, and what its neighbours say that they are next to: in a
+ * mesh that is every link there is, at the edge of a large network what lies around it. A tool that wants
+ * the whole picture asks several nodes and lays the answers on each other; ids are the same everywhere.
+ *
+ * JSON has no integers above 2^53 that all readers keep, so names and incarnations are strings. All text
+ * is ASCII: what a path may hold beyond that, or between quotes, is escaped.
+ */
+/* include "node/state.h" */
+
+/* Ranges of names in the label of a node: a picture is not a list. */
+#define DUMP_LABEL_NAMES 4u
+
+struct dump {
+    struct phx__text t;
+    const phx *p;
+    int json;
+    const char *between; /* what goes before the next item of a list */
+};
+
+static void dump_string(struct dump *d, const char *s)
+{
+    static const char hex[] = "0123456789abcdef";
+
+    phx__node_text_put(&d->t, "\"");
+    for (; *s != 0; s++) {
+        unsigned char c = (unsigned char)*s;
+        char out[3] = { 0 }, *to = out;
+        int printable = c >= 0x20 && c < 0x7f;
+        if (d->json && !printable) {
+            out[0] = hex[c >> 4];
+            out[1] = hex[c & 15];
+            phx__node_text_put(&d->t, "\\u00%s", out);
+            continue;
+        }
+        if (c == '"' || c == '\\')
+            *to++ = '\\';
+        *to = printable ? (char)c : '?';
+        phx__node_text_put(&d->t, "%s", out);
+    }
+    phx__node_text_put(&d->t, "\"");
+}
+
+static void dump_id(struct dump *d, const char *before, const struct phx_id *id)
+{
+    char text[PHX_ID_TEXT];
+
+    phx__node_text_put(&d->t, "%s\"%s\"", before, phx_id_text(id, text));
+}
+
+/* An item of a list. */
+static void dump_item(struct dump *d, const char *begin, const struct phx_id *id)
+{
+    phx__node_text_put(&d->t, "%s", d->between);
+    dump_id(d, begin, id);
+    d->between = ",";
+}
+
+static const struct phx__names_of *dump_names_of(const struct dump *d, uint32_t node)
+{
+    static const struct phx__names_of none = { NULL, 0, 0, 0 };
+
+    return node < d->p->names.capacity ? &d->p->names.of[node] : &none;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void dump_json_node(struct dump *d, uint32_t node)
+{
+    const struct phx__names_of *of = dump_names_of(d, node);
+    struct phx_node n;
+    uint32_t i;
+
+    phx__node_fill(d->p, node, &n);
+    dump_item(d, "\n{\"id\":", &n.id);
+    phx__node_text_put(&d->t, ",\"incarnation\":\"%u\",\"state\":\"%s\",\"hops\":", n.incarnation,
+                       phx__node_state_text(n.state));
+    phx__node_text_put(&d->t, n.hops < 0 ? "-1" : "%u", (uint64_t)n.hops);
+    if (n.hops > 0)
+        dump_id(d, ",\"next\":", &n.next);
+    phx__node_text_put(&d->t, ",\"since_us\":%u,\"names\":[", n.since_us);
+    for (i = 0; i < of->count; i++)
+        phx__node_text_put(&d->t, "%s[\"%u\",\"%u\"]", i > 0 ? "," : "", of->at[i].first, of->at[i].last);
+    phx__node_text_put(&d->t, "]}");
+}
+
+static void dump_json_link(struct dump *d, const struct phx__link *l)
+{
+    static const char *const yes[] = { "false", "true" };
+    int up = phx__node_serves(d->p, l);
+    char text[PHX_ADDRESS_TEXT];
+
+    dump_item(d, "\n{\"peer\":", &l->id);
+    phx__node_text_put(&d->t, ",\"address\":");
+    dump_string(d, l->address.family ? phx_address_text(&l->address, text) : "");
+    phx__node_text_put(&d->t, ",\"up\":%s,\"dialer\":%s,\"monitor\":%s,\"since_us\":%u", yes[up],
+                       yes[l->dialer], yes[up && phx__detect_is_monitor(&d->p->detect, l->peer)], l->since);
+    phx__node_text_put(&d->t, ",\"bytes_in\":%u,\"bytes_out\":%u,\"queued_bytes\":%u}", l->bytes_in,
+                       l->bytes_out, (uint64_t)phx__link_queued(l));
+}
+
+static void dump_json_seen(struct dump *d, uint32_t node)
+{
+    const struct phx__dest *dest = phx__route_dest(&d->p->route, node);
+    uint32_t i;
+
+    for (i = 0; i < dest->offer_count; i++) {
+        const struct phx__offer *h = &phx__route_table_offers(dest)[i];
+        dump_item(d, "\n{\"by\":", &d->p->ids.at[h->nbr]);
+        dump_id(d, ",\"node\":", &d->p->ids.at[node]);
+        phx__node_text_put(&d->t, ",\"hops\":%u}", (uint64_t)h->hops);
+    }
+}
+
+static void dump_json(struct dump *d)
+{
+    const phx *p = d->p;
+    const struct phx__link *l;
+    uint32_t i;
+
+    dump_id(d, "{\"self\":", &p->self);
+    phx__node_text_put(&d->t, ",\"now_us\":%u,\n\"nodes\":[", p->now);
+    for (i = 0, d->between = ""; i < p->ids.size; i++)
+        if (phx__route_dest(&p->route, i) != NULL)
+            dump_json_node(d, i);
+    phx__node_text_put(&d->t, "],\n\"links\":[");
+    i = 0;
+    for (d->between = ""; (l = phx__node_each_link(p, &i)) != NULL;)
+        if (l->state != PHX__LINK_CLOSED)
+            dump_json_link(d, l);
+    phx__node_text_put(&d->t, "],\n\"seen\":[");
+    for (i = 1, d->between = ""; i < p->ids.size; i++)
+        if (phx__route_dest(&p->route, i) != NULL)
+            dump_json_seen(d, i);
+    phx__node_text_put(&d->t, "]}\n");
+}
+
+/* ---- DOT ------------------------------------------------------------------------------------- */
+
+static void dump_dot_node(struct dump *d, uint32_t node)
+{
+    static const char *const look[] = { "style=dotted", "style=solid", "style=dashed,color=orange",
+                                        "color=gray",   "color=red",   "style=dotted,color=gray" };
+    const struct phx__names_of *of = dump_names_of(d, node);
+    char id[PHX_ID_TEXT];
+    struct phx_node n;
+    uint32_t i;
+
+    phx__node_fill(d->p, node, &n);
+    dump_id(d, "  ", &n.id);
+    phx_id_text(&n.id, id);
+    id[8] = 0; /* enough to tell nodes apart in a picture */
+    phx__node_text_put(&d->t, " [%s%s,label=\"%s", node == PHX__SELF ? "shape=doublecircle," : "",
+                       look[n.state], id);
+    for (i = 0; i < of->count && i < DUMP_LABEL_NAMES; i++)
+        phx__node_text_put(&d->t, of->at[i].last > of->at[i].first ? "\\n%u-%u" : "\\n%u", of->at[i].first,
+                           of->at[i].last);
+    phx__node_text_put(&d->t, of->count > DUMP_LABEL_NAMES ? "\\n...\"];\n" : "\"];\n");
+}
+
+static void dump_dot_edge(struct dump *d, uint32_t a, uint32_t b, const char *how)
+{
+    dump_id(d, "  ", &d->p->ids.at[a]);
+    dump_id(d, " -- ", &d->p->ids.at[b]);
+    phx__node_text_put(&d->t, "%s;\n", how);
+}
+
+/* What neighbours say that they are next to. Where both say so, one line. */
+static void dump_dot_seen(struct dump *d, uint32_t node)
+{
+    const struct phx__dest *dest = phx__route_dest(&d->p->route, node);
+    uint32_t i;
+
+    for (i = 0; i < dest->offer_count; i++) {
+        uint32_t by = phx__route_table_offers(dest)[i].nbr;
+        const struct phx__offer *back = phx__route_table_offer(&d->p->route.table.at[by], node);
+        if (phx__route_table_offers(dest)[i].hops == 1 && (by < node || back == NULL || back->hops != 1))
+            dump_dot_edge(d, by, node, " [color=gray]");
+    }
+}
+
+static void dump_dot(struct dump *d)
+{
+    const phx *p = d->p;
+    uint32_t i;
+
+    phx__node_text_put(&d->t, "graph phoenix {\n");
+    for (i = 0; i < p->ids.size; i++)
+        if (phx__route_dest(&p->route, i) != NULL)
+            dump_dot_node(d, i);
+    for (i = 1; i < p->ids.size; i++)
+        if (phx__route_dest(&p->route, i) != NULL && phx__node_link(p, i) != NULL)
+            dump_dot_edge(d, PHX__SELF, i, "");
+    for (i = 1; i < p->ids.size; i++)
+        if (phx__route_dest(&p->route, i) != NULL)
+            dump_dot_seen(d, i);
+    phx__node_text_put(&d->t, "}\n");
+}
+
+int phx_dump(phx *p, int format, char *out, size_t capacity)
+{
+    struct dump d;
+
+    if (p == NULL || (out == NULL && capacity > 0)
+        || (format != PHX_DUMP_JSON && format != PHX_DUMP_DOT))
+        return PHX_EINVAL;
+    phx__node_text_begin(&d.t, out, capacity);
+    d.p = p;
+    d.json = format == PHX_DUMP_JSON;
+    d.between = "";
+    if (d.json)
+        dump_json(&d);
+    else
+        dump_dot(&d);
+    return phx__node_text_end(&d.t);
 }
 
 /* ======== src/node/api.c ======== */
@@ -24377,17 +24541,6 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
 /* include "node/state.h" */
 
 /* ---- Words ----------------------------------------------------------------------------------- */
-
-const char *phx_strerror(int error)
-{
-    switch (error) {
-#define PHX_ERROR_TEXT(name, value, text) \
-    case value: return text;
-        PHX_ERRORS(PHX_ERROR_TEXT)
-#undef PHX_ERROR_TEXT
-    default: return "unknown error";
-    }
-}
 
 const char *phx_version(void)
 {
@@ -24418,6 +24571,24 @@ void phx_config_init(struct phx_config *cfg)
     cfg->log_level = PHX_LOG_INFO;
 }
 
+int phx_detector_preset(struct phx_detector *d, int preset)
+{
+    static const struct phx_detector presets[] = {
+        /* An idle link says something within 90 s: clouds forget translations after 240 s, and many home
+         * routers and firewalls after 120 s. */
+        { 2, 5 * PHX__SECOND, 90 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
+        { 2, 5 * PHX__SECOND, 200 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
+        /* 1.7 s together. The patience is the largest part: it is what a scheduler under load, a lost packet
+         * (sent again after 200 ms and more) or a page fault may use up. */
+        { 2, 400 * PHX__MS, 20 * PHX__SECOND, 800 * PHX__MS, 500 * PHX__MS },
+    };
+
+    if (d == NULL || preset < 0 || preset >= (int)PHX__COUNT(presets))
+        return PHX_EINVAL;
+    *d = presets[preset];
+    return 0;
+}
+
 static int api_within(uint64_t value, uint64_t low, uint64_t high)
 {
     return value >= low && value <= high;
@@ -24429,7 +24600,36 @@ static int api_time(uint64_t us)
     return api_within(us, PHX__MS, 86400 * PHX__SECOND);
 }
 
-int phx__node_api_config_check(const struct phx_config *c)
+/* Below 10 ms a heartbeat is a spin. */
+static int api_detector_time(uint64_t us)
+{
+    return api_within(us, 10 * PHX__MS, 86400 * PHX__SECOND);
+}
+
+static int api_detector_check(const struct phx_detector *d)
+{
+    if (d->monitors < 1 || d->monitors > 255 || !api_detector_time(d->interval_us)
+        || !api_detector_time(d->insurance_us) || !api_detector_time(d->timeout_us)
+        || !api_detector_time(d->broken_us) || d->insurance_us < d->interval_us)
+        return PHX_EINVAL;
+    return 0;
+}
+
+int phx_set_detector(phx *p, const struct phx_detector *d)
+{
+    if (p == NULL || d == NULL || api_detector_check(d) != 0)
+        return PHX_EINVAL;
+    p->cfg.detector = *d;
+    phx__detect_limits(&p->detect, d);
+    return 0;
+}
+
+void phx_get_detector(const phx *p, struct phx_detector *out)
+{
+    *out = p->cfg.detector;
+}
+
+static int api_config_check(const struct phx_config *c)
 {
     size_t cluster = c->cluster == NULL ? 0 : strlen(c->cluster);
 
@@ -24446,7 +24646,7 @@ int phx__node_api_config_check(const struct phx_config *c)
         || !api_within(c->step_bytes, 80u << 10, 1u << 26))
         return PHX_EINVAL;
     if (!api_time(c->dial_timeout_us) || !api_time(c->retry_min_us) || !api_time(c->retry_max_us)
-        || c->retry_min_us > c->retry_max_us || phx__node_suspect_detector_check(&c->detector) != 0)
+        || c->retry_min_us > c->retry_max_us || api_detector_check(&c->detector) != 0)
         return PHX_EINVAL;
     if (c->on_begin != NULL && c->on_abandon == NULL)
         return PHX_EINVAL; /* it would never see some of its buffers again */
@@ -24456,6 +24656,45 @@ int phx__node_api_config_check(const struct phx_config *c)
         || (c->alloc != NULL && c->alloc->alloc == NULL))
         return PHX_EINVAL;
     return 0;
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
+{
+    struct phx__mem mem;
+    phx *p;
+    int err;
+
+    if (out == NULL)
+        return PHX_EINVAL;
+    *out = NULL;
+    if (cfg == NULL)
+        return PHX_EINVAL;
+    if ((err = api_config_check(cfg)) != 0)
+        return err;
+    phx__mem_init(&mem, cfg->alloc, cfg->mem_limit);
+    p = phx__mem_zero(&mem, sizeof *p);
+    if (p == NULL)
+        return PHX_ENOMEM;
+    p->mem = mem;
+    err = phx__node_step_open(p, cfg, now_us);
+    if (err != 0) {
+        phx__node_step_free(p);
+        return err;
+    }
+    *out = p;
+    return 0;
+}
+
+void phx_free(phx *p)
+{
+    if (p == NULL)
+        return;
+    if (p->step.active)
+        p->step.free_later = 1;
+    else
+        phx__node_step_free(p);
 }
 
 /* ---- Addresses ------------------------------------------------------------------------------- */
@@ -24483,42 +24722,9 @@ static int api_resolve(phx *p, const char *text, struct phx_address *out, int ca
         out[i].port = parsed.port;
         out[i].tls = parsed.tls || p->cfg.tls;
     }
-    if (n > 0 && out[0].tls && (err = phx__node_keys_tls(p)) != 0)
+    if (n > 0 && out[0].tls && (err = phx__node_keys_tls(&p->keys)) != 0)
         return err;
     return n == 0 ? PHX_ERESOLVE : n;
-}
-
-static int api_listen_at(phx *p, struct phx_address *a)
-{
-    struct phx__listener *at = &p->listeners[p->listener_count];
-    int err, handle, tls = a->tls;
-
-    if (p->listener_count == (int)PHX__LISTENERS)
-        return PHX_ELIMIT;
-    if (!phx__node_keys_is_secure(p, a))
-        return PHX_EINSECURE;
-    p->set.os_calls += 2;
-    err = p->os.listen(p->os.world, a, &handle);
-    if (err != 0)
-        return err;
-    err = phx__map_put(&p->handles, (uint64_t)handle,
-                       PHX__LISTENER_SLOT | (uint32_t)p->listener_count);
-    if (err == 0 && (err = p->os.watch(p->os.world, handle, PHX_READ)) != 0)
-        phx__map_del(&p->handles, (uint64_t)handle);
-    if (err != 0) {
-        p->os.close(p->os.world, handle);
-        return err;
-    }
-    at->handle = handle;
-    at->paused = 0;
-    a->tls = (unsigned char)tls; /* the world knows nothing of it */
-    at->address = *a;
-    phx__node_samehost_listen(p, p->listener_count++);
-    phx__dial_listening(&p->dial, 1);
-    if (!phx__addr_is_any(a))
-        (void)phx__node_step_own_address(p, a); /* a ninth address is not worth a failure */
-    p->card_stale = 1;
-    return 0;
 }
 
 /* A name with several addresses, "localhost" say, listens on each; one that works is enough. */
@@ -24529,7 +24735,7 @@ int phx_listen(phx *p, const char *address)
 
     if (p == NULL)
         return PHX_EINVAL;
-    if (p->closing)
+    if (p->leave.closing)
         return PHX_ECLOSED;
     n = api_resolve(p, address, a, (int)PHX__LISTENERS);
     if (n < 0)
@@ -24537,8 +24743,8 @@ int phx_listen(phx *p, const char *address)
     for (i = 0; i < n; i++) {
         int one;
         if (i > 0 && a[i].port == 0 && done)
-            a[i].port = p->listeners[p->listener_count - 1].address.port;
-        one = api_listen_at(p, &a[i]);
+            a[i].port = p->listeners.at[p->listeners.count - 1].address.port;
+        one = phx__node_links_listen(p, &a[i]);
         done += one == 0;
         if (one != 0 && err == 0)
             err = one;
@@ -24550,9 +24756,9 @@ int phx_listening(const phx *p, int index, struct phx_address *out)
 {
     if (p == NULL || out == NULL)
         return PHX_EINVAL;
-    if (index < 0 || index >= p->listener_count)
+    if (index < 0 || index >= p->listeners.count)
         return PHX_ENOTFOUND;
-    *out = p->listeners[index].address;
+    *out = p->listeners.at[index].address;
     return 0;
 }
 
@@ -24576,34 +24782,33 @@ int phx_advertise(phx *p, const char *address)
         return PHX_EADDRESS;
     }
     a.tls = a.family != PHX_UNIX && (parsed.tls || p->cfg.tls);
-    if (!phx__node_keys_is_secure(p, &a))
+    if (!phx__node_keys_is_secure(&p->keys, &a))
         return PHX_EINSECURE;
-    err = phx__node_step_own_address(p, &a);
-    p->card_stale |= err > 0;
+    err = phx__node_addr_add(&p->addr, &a);
+    p->news.card_stale |= err > 0;
     return err < 0 ? err : 0;
 }
 
 int phx_join(phx *p, const char *address)
 {
-    struct phx_address a[PHX__DISC_ADDRESSES];
+    struct phx_address a[PHX__DIAL_ADDRESSES];
     int i, n;
 
     if (p == NULL)
         return PHX_EINVAL;
-    if (p->closing)
+    if (p->leave.closing)
         return PHX_ECLOSED;
-    n = api_resolve(p, address, a, (int)PHX__DISC_ADDRESSES);
+    n = api_resolve(p, address, a, (int)PHX__DIAL_ADDRESSES);
     if (n == PHX_ESCHEME && p->cfg.dial != NULL)
         n = phx__addr_other(address, &a[0]) == 0 ? 1 : PHX_EADDRESS;
     if (n < 0)
         return n;
     for (i = 0; i < n; i++) {
-        if (!phx__node_keys_is_secure(p, &a[i]))
+        if (!phx__node_keys_is_secure(&p->keys, &a[i]))
             return PHX_EINSECURE;
         if (a[i].family != PHX_UNIX && a[i].family != PHX_OTHER && a[i].port == 0)
             return PHX_EADDRESS;
     }
-    p->set.now = p->now;
     return phx__dial_hub(&p->dial, a, (uint32_t)n, p->now);
 }
 
@@ -24613,9 +24818,9 @@ int phx_adopt(phx *p, int fd, int dialer)
 
     if (p == NULL || fd < 0 || dialer < 0 || dialer > (1 | PHX_ADOPT_TLS))
         return PHX_EINVAL;
-    err = p->closing ? PHX_ECLOSED : phx__node_keys_may_adopt(p, fd, dialer & PHX_ADOPT_TLS);
+    err = p->leave.closing ? PHX_ECLOSED : phx__node_keys_may_adopt(&p->keys, fd, dialer & PHX_ADOPT_TLS);
     if (err == 0 && (dialer & PHX_ADOPT_TLS))
-        err = phx__node_keys_tls(p);
+        err = phx__node_keys_tls(&p->keys);
     if (err == 0)
         err = phx__os_sock_adopt(&p->os, fd);
     if (err != 0) {
@@ -24623,6 +24828,31 @@ int phx_adopt(phx *p, int fd, int dialer)
         return err;
     }
     return phx__node_links_adopt(p, fd, dialer & 1, dialer & PHX_ADOPT_TLS);
+}
+
+/* ---- Keys ------------------------------------------------------------------------------------ */
+
+int phx_set_keys(phx *p, const struct phx_key *keys, int count)
+{
+    if (p == NULL || keys == NULL || count < 1)
+        return PHX_EINVAL;
+    return phx__node_keys_set(&p->keys, keys, (uint32_t)count);
+}
+
+int phx_read_key(const char *path, void *out, size_t capacity)
+{
+    uint8_t bytes[PHX_KEY_MAX + 1];
+    long size;
+
+    if (path == NULL || out == NULL)
+        return PHX_EINVAL;
+    size = phx__os_file_read(path, bytes, sizeof bytes);
+    if (size < 0)
+        return (int)size;
+    if (!api_within((uint64_t)size, PHX_KEY_MIN, PHX_KEY_MAX) || (size_t)size > capacity)
+        return PHX_EKEYSIZE;
+    memcpy(out, bytes, (size_t)size);
+    return (int)size;
 }
 
 /* ---- The loop -------------------------------------------------------------------------------- */
@@ -24653,23 +24883,23 @@ static int api_put_fd(struct pollfd *fds, int capacity, int n, int fd, int event
 
 int phx_fds(const phx *p, struct pollfd *fds, int capacity)
 {
-    int wake = phx__os_wake_handle(&p->os);
-    int i, n = 0;
-    uint32_t slot;
+    const struct phx__listener *companion;
+    const struct phx__link *l;
+    int wake = phx__os_wake_handle(&p->os), i, n = 0;
+    uint32_t slot = 0;
 
     if (wake >= 0)
         n = api_put_fd(fds, capacity, n, wake, PHX_READ);
-    for (i = 0; i < p->listener_count; i++) {
-        if (!p->listeners[i].paused)
-            n = api_put_fd(fds, capacity, n, p->listeners[i].handle, PHX_READ);
-        if (p->near[i].handle >= 0 && !p->near[i].paused)
-            n = api_put_fd(fds, capacity, n, p->near[i].handle, PHX_READ);
+    for (i = 0; i < p->listeners.count; i++) {
+        if (!p->listeners.at[i].paused)
+            n = api_put_fd(fds, capacity, n, p->listeners.at[i].handle, PHX_READ);
+        companion = &p->listeners.at[PHX__LISTENERS + (uint32_t)i];
+        if (companion->handle >= 0 && !companion->paused)
+            n = api_put_fd(fds, capacity, n, companion->handle, PHX_READ);
     }
-    for (slot = 0; slot < p->link_size; slot++) {
-        const struct phx__link *l = p->links[slot];
-        if (l != NULL && l->state != PHX__LINK_CLOSED && phx__link_events(l) != 0)
+    while ((l = phx__node_each_link(p, &slot)) != NULL)
+        if (l->state != PHX__LINK_CLOSED && phx__link_events(l) != 0)
             n = api_put_fd(fds, capacity, n, l->handle, phx__link_events(l));
-    }
     return n;
 }
 
@@ -24683,59 +24913,68 @@ int phx_wake(phx *p)
     return p == NULL ? PHX_EINVAL : p->os.wake(p->os.world);
 }
 
+int phx_busy(phx *p, uint64_t us)
+{
+    if (p == NULL || us > 86400 * PHX__SECOND)
+        return PHX_EINVAL;
+    if (p->leave.closing)
+        return PHX_ECLOSED;
+    phx__detect_busy(&p->detect, us);
+    if (!p->step.active) /* inside a callback the step writes when it ends */
+        phx__node_links_write(p);
+    return 0;
+}
+
 int phx_close(phx *p, uint64_t drain_us)
 {
+    uint64_t goodbye_at;
+
     if (p == NULL)
         return PHX_EINVAL;
-    if (p->closing)
+    if (p->leave.closing)
         return PHX_ECLOSED;
-    p->closing = 1;
-    p->close_at = drain_us < UINT64_MAX - 1 - p->now ? p->now + drain_us : UINT64_MAX - 1;
-    p->goodbye_at = p->close_at - drain_us / 4 < p->now ? p->now : p->close_at - drain_us / 4;
-    phx__timer_set(&p->timers, p->close_timer, p->goodbye_at);
-    p->more = 1;
+    p->leave.closing = 1;
+    p->leave.close_at = drain_us < UINT64_MAX - 1 - p->now ? p->now + drain_us : UINT64_MAX - 1;
+    goodbye_at = p->leave.close_at - drain_us / 4;
+    p->leave.goodbye_at = goodbye_at < p->now ? p->now : goodbye_at;
+    phx__timer_set(&p->timers, p->leave.timer, p->leave.goodbye_at);
+    p->step.more = 1;
     phx__dial_stop(&p->dial);
-    phx__node_handover_release(p);
+    phx__node_handover_release(&p->handover);
     return 0;
 }
 
 int phx_closed(const phx *p)
 {
-    return p == NULL || p->is_closed;
+    return p == NULL || p->leave.closed;
 }
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
+static int api_names_changed(phx *p, int changed)
+{
+    p->news.card_stale |= changed > 0;
+    return changed < 0 ? changed : 0;
+}
+
 int phx_assume(phx *p, uint64_t first, uint64_t last)
 {
-    int changed;
-
     if (p == NULL)
         return PHX_EINVAL;
     if (first > last)
         return PHX_ERANGE;
-    if (p->closing)
+    if (p->leave.closing)
         return PHX_ECLOSED;
-    changed = phx__names_assume(&p->names, first, last);
-    if (changed < 0)
-        return changed;
-    p->card_stale |= changed;
-    return 0;
+    return api_names_changed(p, phx__names_assume(&p->names, first, last));
 }
 
 int phx_release(phx *p, uint64_t first, uint64_t last)
 {
-    int changed;
-
     if (p == NULL)
         return PHX_EINVAL;
     if (first > last)
         return PHX_ERANGE;
-    changed = phx__names_release(&p->names, first, last);
-    if (changed < 0)
-        return changed;
-    p->card_stale |= changed;
-    return 0;
+    return api_names_changed(p, phx__names_release(&p->names, first, last));
 }
 
 int phx_owner(phx *p, uint64_t name, struct phx_id *out)
@@ -24753,6 +24992,57 @@ int phx_owner(phx *p, uint64_t name, struct phx_id *out)
     return 0;
 }
 
+/* Can this node take names, as far as is known here? */
+static int api_may_inherit(const phx *p, uint32_t node)
+{
+    enum phx_state state;
+
+    if (node == PHX__NONE || phx__route_dest(&p->route, node) == NULL)
+        return 0;
+    state = phx__detect_state(&p->detect, node, NULL);
+    return state != PHX_NODE_FAILED && state != PHX_NODE_LEFT;
+}
+
+int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
+{
+    struct phx_range range = { first, last };
+    uint32_t node;
+
+    if (p == NULL || heir == NULL)
+        return PHX_EINVAL;
+    if (first > last)
+        return PHX_ERANGE;
+    if (p->leave.closing)
+        return PHX_ECLOSED;
+    node = phx__id_find(&p->ids, heir);
+    if (node == PHX__SELF)
+        return PHX_EINVAL;
+    if (!api_may_inherit(p, node))
+        return PHX_ENOTFOUND;
+    return phx__node_handover_give(&p->handover, range, node, p->names.epoch_max, p->now);
+}
+
+size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, size_t capacity)
+{
+    size_t n = 0;
+    uint32_t i;
+
+    if (p == NULL || first > last || phx__names_lost_find(&p->lost) != 0)
+        return 0;
+    for (i = phx__names_lost_at(&p->lost, first);
+         i < p->lost.now.count && p->lost.now.at[i].range.first <= last; i++) {
+        if (n < capacity) {
+            out[n] = p->lost.now.at[i];
+            if (out[n].range.first < first)
+                out[n].range.first = first;
+            if (out[n].range.last > last)
+                out[n].range.last = last;
+        }
+        n++;
+    }
+    return n;
+}
+
 /* ---- Messages -------------------------------------------------------------------------------- */
 
 int phx_sendv(phx *p, const struct phx_outgoing *m)
@@ -24764,7 +25054,7 @@ int phx_sendv(phx *p, const struct phx_outgoing *m)
     for (i = 0; i < m->iov_count; i++)
         if (m->iov[i].iov_base == NULL && m->iov[i].iov_len > 0)
             return PHX_EINVAL;
-    if (p->closing)
+    if (p->leave.closing)
         return PHX_ECLOSED;
     return phx__post_send(&p->post, m, p->now);
 }
@@ -24790,7 +25080,7 @@ int phx_send(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void *data,
 
     if (p == NULL || (data == NULL && size > 0))
         return PHX_EINVAL;
-    if (p->closing)
+    if (p->leave.closing)
         return PHX_ECLOSED;
     api_fill(&m, &iov, to, from, tag, data, size);
     return phx__post_send(&p->post, &m, p->now);
@@ -24818,7 +25108,7 @@ int phx_cast(phx *p, const struct phx_cast *c)
     for (i = 0; i < c->ranges_count; i++)
         if (c->ranges[i].first > c->ranges[i].last)
             return PHX_ERANGE;
-    if (p->closing)
+    if (p->leave.closing)
         return PHX_ECLOSED;
     return phx__post_multicast_send(&p->post, c, p->now);
 }
@@ -24832,10 +25122,19 @@ int phx_cancel(phx *p, uint64_t token)
 
 size_t phx_pending(const phx *p)
 {
-    return p == NULL ? 0 : p->post.pending_bytes;
+    return p == NULL ? 0 : p->post.pending.bytes;
 }
 
 /* ---- Looking inside -------------------------------------------------------------------------- */
+
+int phx_trace(phx *p, const struct phx_id *node, uint64_t token)
+{
+    if (p == NULL || node == NULL || p->cfg.on_trace == NULL || phx__id_equal(node, &p->self))
+        return PHX_EINVAL;
+    if (p->leave.closing)
+        return PHX_ECLOSED;
+    return phx__node_trace_add(&p->trace, node, token, p->now);
+}
 
 void phx_self(const phx *p, struct phx_id *out)
 {
@@ -24852,7 +25151,7 @@ size_t phx_nodes(const phx *p, struct phx_node *out, size_t capacity)
         if (phx__route_dest(&p->route, node) == NULL)
             continue;
         if (n < capacity)
-            phx__node_step_fill(p, node, &out[n]);
+            phx__node_fill(p, node, &out[n]);
         n++;
     }
     return n;
@@ -24860,17 +25159,17 @@ size_t phx_nodes(const phx *p, struct phx_node *out, size_t capacity)
 
 size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
 {
+    const struct phx__link *l;
     size_t n = 0;
-    uint32_t slot;
+    uint32_t slot = 0;
 
-    for (slot = 0; slot < p->link_size; slot++) {
-        const struct phx__link *l = p->links[slot];
-        if (l == NULL || l->state == PHX__LINK_CLOSED)
+    while ((l = phx__node_each_link(p, &slot)) != NULL) {
+        if (l->state == PHX__LINK_CLOSED)
             continue;
         if (n < capacity) {
             memset(&out[n], 0, sizeof out[n]);
             out[n].handle = l->handle;
-            out[n].up = l->state == PHX__LINK_UP && phx__node_link(p, l->peer) == l;
+            out[n].up = phx__node_serves(p, l);
             out[n].dialer = l->dialer;
             out[n].same_host = l->same_host;
             out[n].monitor = l->state == PHX__LINK_UP && phx__detect_is_monitor(&p->detect, l->peer);
@@ -24925,48 +25224,31 @@ size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out
     return of->count;
 }
 
-static void api_stats_post(const phx *p, struct phx_stats *s)
-{
-    s->messages_in = p->post.messages_in;
-    s->messages_out = p->post.messages_out;
-    s->relayed_frames = p->post.relayed_frames;
-    s->relayed_bytes = p->post.relayed_bytes;
-    s->retransmitted_frames = p->post.retransmitted;
-    s->duplicate_frames = p->post.duplicates;
-    s->dropped_frames = p->post.dropped;
-}
-
 void phx_stats(const phx *p, struct phx_stats *s)
 {
-    memset(s, 0, sizeof *s);
-    api_stats_post(p, s);
-    s->steps = p->steps;
+    *s = p->stats;
     s->os_calls = p->set.os_calls;
     s->bytes_in = p->set.bytes_in;
     s->bytes_out = p->set.bytes_out;
     s->frames_in = p->set.frames_in;
-    s->frames_out = p->set.frames_out;
-    s->updates_in = p->updates_in;
-    s->entries_in = p->entries_in;
+    s->frames_out = p->set.frames_out + p->post.counters.frames_out;
+    s->messages_in = p->post.counters.messages_in;
+    s->messages_out = p->post.counters.messages_out;
+    s->relayed_frames = p->post.counters.relayed_frames;
+    s->relayed_bytes = p->post.counters.relayed_bytes;
+    s->retransmitted_frames = p->post.counters.retransmitted;
+    s->duplicate_frames = p->post.counters.duplicates;
+    s->dropped_frames = p->post.counters.dropped;
     s->updates_out = p->route.counters.updates_out;
     s->entries_out = p->route.counters.entries_out;
     s->requests_out = p->route.counters.requests_out;
-    s->heartbeats_in = p->heartbeats_in;
-    s->heartbeats_out = p->heartbeats_out;
-    s->monitor_beats_in = p->monitor_beats_in;
     s->beats_saved = p->detect.saved;
     s->insurance_saved = p->detect.saved_insurance;
-    s->dials = p->dials;
-    s->dials_failed = p->dials_failed;
-    s->accepts = p->accepts;
-    s->refused = p->refused;
-    s->links_lost = p->links_lost;
-    s->bad_frames = p->bad_frames;
     s->mem_bytes = p->mem.used;
     s->mem_peak = p->mem.peak;
     s->nodes = p->route.known;
     s->reachable = p->route.reachable;
-    s->links = p->links_up;
+    s->links = p->links.up;
     s->digest = p->route.digest;
 }
 

@@ -67,7 +67,7 @@ enum phx__timer_kind {
     PHX__TIMER_LINK = 1, /* arg: link slot */
     PHX__TIMER_ROUTE_TELL,
     PHX__TIMER_ROUTE_CHORE,
-    PHX__TIMER_DISC,
+    PHX__TIMER_DIAL,
     PHX__TIMER_LIVE,      /* arg: node */
     PHX__TIMER_LIVE_NODE, /* arg: node */
     PHX__TIMER_POST,      /* arg: node */

@@ -1,38 +1,38 @@
 /* addr.c - the addresses of a hub or node: which to try first, how each fared. */
 #include "dial/addr.h"
 
-/* The first address of a family (0: any) that is not among the ones picked. */
-static uint32_t dial_addr_family(const struct phx_address *a, uint32_t count, const uint32_t *picked,
-                               uint32_t n, int family)
+/* The first address of a family (0: any) that is not among the n of out. */
+static const struct phx_address *dial_addr_next(const struct phx_address *a, uint32_t count,
+                                                const struct phx_address *out, uint32_t n, int family)
 {
     uint32_t i, k;
 
     for (i = 0; i < count; i++) {
         if (family != 0 && a[i].family != family)
             continue;
-        for (k = 0; k < n && !phx__addr_equal(&a[i], &a[picked[k]]); k++)
+        for (k = 0; k < n && !phx__addr_equal(&a[i], &out[k]); k++)
             ;
         if (k == n)
-            return i;
+            return &a[i];
     }
-    return PHX__NONE;
+    return NULL;
 }
 
 uint32_t phx__dial_addr_order(const struct phx_address *a, uint32_t count,
-                            uint32_t picked[PHX__DISC_ADDRESSES])
+                              struct phx_address out[PHX__DIAL_ADDRESSES])
 {
-    static const int families[] = { PHX_IPV6, PHX_IPV4 };
-    uint32_t n, i, turn = 0;
+    const struct phx_address *next;
+    uint32_t n, turn = 0;
 
-    for (n = 0; n < PHX__DISC_ADDRESSES; n++) {
-        i = dial_addr_family(a, count, picked, n, PHX_UNIX);
-        if (i == PHX__NONE)
-            i = dial_addr_family(a, count, picked, n, families[turn++ % 2]);
-        if (i == PHX__NONE)
-            i = dial_addr_family(a, count, picked, n, 0);
-        if (i == PHX__NONE)
+    for (n = 0; n < PHX__DIAL_ADDRESSES; n++) {
+        next = dial_addr_next(a, count, out, n, PHX_UNIX);
+        if (next == NULL)
+            next = dial_addr_next(a, count, out, n, turn++ % 2 == 0 ? PHX_IPV6 : PHX_IPV4);
+        if (next == NULL)
+            next = dial_addr_next(a, count, out, n, 0);
+        if (next == NULL)
             break;
-        picked[n] = i;
+        out[n] = *next;
     }
     return n;
 }
@@ -42,15 +42,14 @@ static size_t dial_addr_path_size(const struct phx_address *a)
     return a->path[0] != 0 ? strlen(a->path) + 1 : 0;
 }
 
-/* paths: where in the block the next path goes, from the first contact on. Eight of at most 104 bytes behind
- * eight contacts: two bytes hold that. */
-static void dial_addr_pack(struct phx__dial_addr *at, uint32_t i, const struct phx_address *a,
-                         size_t *paths)
+/* paths: where in the block the next path goes. Eight of at most 104 bytes behind eight addresses: two bytes
+ * hold that. */
+static void dial_addr_pack(struct phx__dial_addr *at, uint32_t i, const struct phx_address *a, size_t *paths)
 {
     struct phx__dial_addr *c = &at[i];
     uint16_t begin = (uint16_t)*paths;
 
-    c->attempt = PHX__NONE;
+    c->slot = PHX__NONE;
     c->family = a->family;
     c->tls = a->tls;
     c->port = a->port;
@@ -64,18 +63,17 @@ static void dial_addr_pack(struct phx__dial_addr *at, uint32_t i, const struct p
     *paths += c->path_size;
 }
 
-struct phx__dial_addr *phx__dial_addr_new(struct phx__mem *mem, const struct phx_address *a,
-                                      const uint32_t *picked, uint32_t n)
+struct phx__dial_addr *phx__dial_addr_new(struct phx__mem *mem, const struct phx_address *a, uint32_t n)
 {
     size_t size = n * sizeof(struct phx__dial_addr), paths = size;
     struct phx__dial_addr *at;
     uint32_t k;
 
     for (k = 0; k < n; k++)
-        size += dial_addr_path_size(&a[picked[k]]);
+        size += dial_addr_path_size(&a[k]);
     at = phx__mem_zero(mem, size);
     for (k = 0; at != NULL && k < n; k++)
-        dial_addr_pack(at, k, &a[picked[k]], &paths);
+        dial_addr_pack(at, k, &a[k], &paths);
     return at;
 }
 
@@ -106,8 +104,7 @@ void phx__dial_addr_address(const struct phx__dial_addr *at, uint32_t i, struct 
     memcpy(out->path, (const char *)at + begin, c->path_size);
 }
 
-uint32_t phx__dial_addr_index(const struct phx__dial_addr *at, uint32_t count,
-                            const struct phx_address *a)
+uint32_t phx__dial_addr_index(const struct phx__dial_addr *at, uint32_t count, const struct phx_address *a)
 {
     struct phx_address one;
     uint32_t i;
@@ -121,16 +118,16 @@ uint32_t phx__dial_addr_index(const struct phx__dial_addr *at, uint32_t count,
 }
 
 int phx__dial_addr_is_same(const struct phx__dial_addr *at, uint32_t count, const struct phx_address *a,
-                         const uint32_t *picked, uint32_t n)
+                           uint32_t n)
 {
     uint32_t k;
 
-    for (k = 0; k < n && phx__dial_addr_index(at, count, &a[picked[k]]) != PHX__NONE; k++)
+    for (k = 0; k < n && phx__dial_addr_index(at, count, &a[k]) != PHX__NONE; k++)
         ;
     return k == n && n == count;
 }
 
-/* Until when it is left alone; 0: it is not. */
+/* Until when an address is left alone; 0: it is not. */
 static uint64_t dial_addr_rest(const struct phx__dial_addr *c, uint64_t rest)
 {
     if (c->error != PHX_ESELF)
@@ -138,8 +135,7 @@ static uint64_t dial_addr_rest(const struct phx__dial_addr *c, uint64_t rest)
     return rest < UINT64_MAX - 1 - c->tried_at ? c->tried_at + rest : UINT64_MAX - 1;
 }
 
-unsigned phx__dial_addr_usable(const struct phx__dial_addr *at, uint32_t count, uint64_t rest,
-                             uint64_t now)
+unsigned phx__dial_addr_usable(const struct phx__dial_addr *at, uint32_t count, uint64_t rest, uint64_t now)
 {
     unsigned i, bits = 0;
 
@@ -166,7 +162,7 @@ int phx__dial_addr_is_gone(const struct phx__dial_addr *at, uint32_t count, uint
     int others = 0;
 
     for (i = 0; i < count; i++) {
-        if (at[i].met == PHX__CONTACT_OTHER)
+        if (at[i].met == PHX__DIAL_MET_OTHER)
             others = 1;
         else if (dial_addr_rest(&at[i], rest) <= now)
             return 0;

@@ -4,53 +4,50 @@
 #include "base/id.h"
 #include "base/mem.h"
 
-#define PHX__DISC_ADDRESSES 8u /* addresses per node or hub, raced */
+#define PHX__DIAL_ADDRESSES 8u /* addresses per node or hub, raced */
 
-/* Who the last attempt has proved to be at the other end. A REFUSE proves nothing. */
+/* Who the last dial has proved to be at the other end. A REFUSE proves nothing. */
 enum phx__dial_addr_met {
-    PHX__CONTACT_NOBODY,
-    PHX__CONTACT_RIGHT, /* the node that was dialled, or whoever a hub is */
-    PHX__CONTACT_OTHER  /* another node lives there now */
+    PHX__DIAL_MET_NOBODY,
+    PHX__DIAL_MET_RIGHT, /* the node that was dialled, or whoever a hub is */
+    PHX__DIAL_MET_OTHER  /* another node lives there now */
 };
 
-/* One address of a target. As many as a node has stand in one block, with the texts of the paths, which few
+/* One address of a target. The addresses of a node stand in one block, with the texts of the paths, which few
  * have, behind them: a struct phx_address is 126 bytes, nearly all of them room for a path. */
 struct phx__dial_addr {
-    uint64_t tried_at; /* when the last attempt ended; 0: not tried */
-    uint32_t attempt;  /* under way, or PHX__NONE */
-    int16_t error;     /* how the last one ended; 0: not tried or fine. PHX_ESELF: not tried for a while */
+    uint64_t tried_at; /* when the last dial ended; 0: not tried */
+    uint32_t slot;     /* number of the dial under way, or PHX__NONE */
+    int16_t error;     /* how the last dial ended; 0: not tried or fine. PHX_ESELF: not tried for a while */
     uint8_t met;       /* enum phx__dial_addr_met */
     uint8_t path_size; /* with its NUL; 0: none */
     uint8_t family, tls;
     uint16_t port;
-    uint8_t ip[16]; /* or two bytes that say where the path begins, from the first contact on */
+    uint8_t ip[16]; /* or two bytes that say where in the block the path begins */
 };
 
-/* The order of a race: UNIX sockets, then IPv6 and IPv4 in turn, each once; how many there are. */
+/* In the order of a race: UNIX sockets, then IPv6 and IPv4 in turn, each once; how many there are. */
 PHX_PRIVATE uint32_t phx__dial_addr_order(const struct phx_address *a, uint32_t count,
-                                        uint32_t picked[PHX__DISC_ADDRESSES]);
-/* The addresses picked, none of them tried. NULL: no memory. */
+                                          struct phx_address out[PHX__DIAL_ADDRESSES]);
+/* n addresses, none of them tried. NULL: no memory. */
 PHX_PRIVATE struct phx__dial_addr *phx__dial_addr_new(struct phx__mem *mem, const struct phx_address *a,
-                                                  const uint32_t *picked, uint32_t n);
+                                                      uint32_t n);
 PHX_PRIVATE void phx__dial_addr_free(struct phx__mem *mem, struct phx__dial_addr *at, uint32_t count);
-/* The address of the one with this number. */
-PHX_PRIVATE void phx__dial_addr_address(const struct phx__dial_addr *at, uint32_t i,
-                                      struct phx_address *out);
+/* Address i of the block. */
+PHX_PRIVATE void phx__dial_addr_address(const struct phx__dial_addr *at, uint32_t i, struct phx_address *out);
 /* Which one this is, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__dial_addr_index(const struct phx__dial_addr *at, uint32_t count,
-                                        const struct phx_address *a);
+                                          const struct phx_address *a);
 /* The same set, in whatever order? */
 PHX_PRIVATE int phx__dial_addr_is_same(const struct phx__dial_addr *at, uint32_t count,
-                                     const struct phx_address *a, const uint32_t *picked,
-                                     uint32_t n);
+                                       const struct phx_address *a, uint32_t n);
 /* The ones that may be tried now, as bits. rest: how long one that led to this node itself is left alone. */
-PHX_PRIVATE unsigned phx__dial_addr_usable(const struct phx__dial_addr *at, uint32_t count,
-                                         uint64_t rest, uint64_t now);
+PHX_PRIVATE unsigned phx__dial_addr_usable(const struct phx__dial_addr *at, uint32_t count, uint64_t rest,
+                                           uint64_t now);
 /* When the first of them may be tried. */
-PHX_PRIVATE uint64_t phx__dial_addr_first(const struct phx__dial_addr *at, uint32_t count,
-                                        uint64_t rest);
+PHX_PRIVATE uint64_t phx__dial_addr_first(const struct phx__dial_addr *at, uint32_t count, uint64_t rest);
 /* Nobody is where this target was said to be: others live at all its addresses, or this node. */
 PHX_PRIVATE int phx__dial_addr_is_gone(const struct phx__dial_addr *at, uint32_t count, uint64_t rest,
-                                     uint64_t now);
+                                       uint64_t now);
 
 #endif

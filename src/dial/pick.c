@@ -6,51 +6,53 @@
 
 uint64_t phx__dial_pick_score(const struct phx__ids *ids, uint32_t node)
 {
-    /* The odd constant (2^64 by the golden ratio) sets (a, b) apart from (b, a): if my choice
-     * were always yours, 8 choices would make only 8 links a node, and all of them among close
-     * friends. */
+    /* The odd constant (2^64 by the golden ratio) sets (a, b) apart from (b, a): if picks were always mutual,
+     * 8 picks would make only 8 links a node, all of them among close friends. */
     return phx__map_mix(phx__id_hash(&ids->at[PHX__SELF])
-                    ^ phx__id_hash(&ids->at[node]) * UINT64_C(0x9e3779b97f4a7c15));
+                        ^ phx__id_hash(&ids->at[node]) * UINT64_C(0x9e3779b97f4a7c15));
 }
 
-int phx__dial_pick_has(const struct phx__dial_picks *b, uint32_t node)
+/* Which of the picks it is, or count. */
+static uint32_t pick_find(const struct phx__dial_picks *p, uint32_t node)
 {
     uint32_t i;
 
-    for (i = 0; i < b->count; i++)
-        if (b->at[i].node == node)
-            return 1;
-    return 0;
+    for (i = 0; i < p->count && p->at[i].node != node; i++)
+        ;
+    return i;
 }
 
-int phx__dial_pick_takes(const struct phx__dial_picks *b, const struct phx__ids *ids, uint32_t node)
+int phx__dial_pick_has(const struct phx__dial_picks *p, uint32_t node)
 {
-    return b->count < PHX__DISC_BEST || b->at[b->count - 1].score > phx__dial_pick_score(ids, node);
+    return pick_find(p, node) < p->count;
 }
 
-void phx__dial_pick_offer(struct phx__dial_picks *b, const struct phx__ids *ids, uint32_t node)
+int phx__dial_pick_takes(const struct phx__dial_picks *p, const struct phx__ids *ids, uint32_t node)
+{
+    return p->count < PHX__DIAL_PICKS || p->at[p->count - 1].score > phx__dial_pick_score(ids, node);
+}
+
+void phx__dial_pick_offer(struct phx__dial_picks *p, const struct phx__ids *ids, uint32_t node)
 {
     uint64_t score = phx__dial_pick_score(ids, node);
     uint32_t i;
 
-    if (!phx__dial_pick_takes(b, ids, node))
+    if (!phx__dial_pick_takes(p, ids, node))
         return;
-    i = b->count < PHX__DISC_BEST ? b->count++ : b->count - 1;
-    for (; i > 0 && b->at[i - 1].score > score; i--)
-        b->at[i] = b->at[i - 1];
-    b->at[i].score = score;
-    b->at[i].node = node;
+    i = p->count < PHX__DIAL_PICKS ? p->count++ : p->count - 1;
+    for (; i > 0 && p->at[i - 1].score > score; i--)
+        p->at[i] = p->at[i - 1];
+    p->at[i].score = score;
+    p->at[i].node = node;
 }
 
-int phx__dial_pick_drop(struct phx__dial_picks *b, uint32_t node)
+int phx__dial_pick_drop(struct phx__dial_picks *p, uint32_t node)
 {
-    uint32_t i;
+    uint32_t i = pick_find(p, node);
 
-    if (!phx__dial_pick_has(b, node))
+    if (i == p->count)
         return 0;
-    for (i = 0; b->at[i].node != node; i++)
-        ;
-    for (b->count--; i < b->count; i++)
-        b->at[i] = b->at[i + 1];
+    for (p->count--; i < p->count; i++)
+        p->at[i] = p->at[i + 1];
     return 1;
 }

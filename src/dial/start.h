@@ -1,28 +1,45 @@
-/* start.h - part of disc: when many start together: when each dials, and how many dials at once. */
+/* start.h - BRAIN: many nodes start together: when each begins to dial, and how many dials at once. */
 #ifndef PHX_DIAL_START_H
 #define PHX_DIAL_START_H
-#include "dial/dial.h"
+#include "dial/slot.h"
+#include "base/rnd.h"
 
-/* A first dial is left to the other side so often at most beyond its time. */
-#define PHX__CROWD_PATIENCE_TIMES 10u
-/* Dials at once, to begin with. */
-#define PHX__CROWD_PACE 2u
+/* How often at most a first dial is left to the other side beyond its time. */
+#define PHX__DIAL_START_PATIENCE 10u
 
-/* Somebody was heard of for the first time. */
-PHX_PRIVATE void phx__dial_start_news(struct phx__dial *d);
-/* How long to put a first dial off, so that not all dial the same node; 0: no crowd. */
-PHX_PRIVATE uint64_t phx__dial_start_spread(const struct phx__dial *d);
-/* Is it too soon for a first dial in place of the other side? Links are still coming. */
-PHX_PRIVATE int phx__dial_start_is_patient(const struct phx__dial *d, uint32_t slot);
-/* Does this one pass those that wait for the end of the news? */
-PHX_PRIVATE int phx__dial_start_goes_first(const struct phx__dial *d, uint32_t slot);
-/* May one more dial be under way, that of the head of the queue? */
-PHX_PRIVATE int phx__dial_start_has_room(const struct phx__dial *d);
+struct phx__dial_start {
+    uint32_t above;     /* a start is paced above this many known nodes; 0: never */
+    uint32_t window;    /* dials at once */
+    uint64_t slowed_at; /* when the window was last halved */
+    uint64_t quickest;  /* the least that a link took from dial to up */
+    uint64_t learnt_at; /* when a node was last heard of for the first time */
+    uint64_t news_at;   /* ... and when the first of those was that are still waited for */
+    uint64_t asked_at;  /* when somebody was last asked whether that was all */
+    uint64_t told_all_at; /* when the answer was that it was */
+    uint64_t linked_at;   /* when a link last came up */
+};
+
+PHX_PRIVATE void phx__dial_start_init(struct phx__dial_start *s, uint32_t above);
+PHX_PRIVATE int phx__dial_start_is_paced(const struct phx__dial_start *s, uint32_t known);
+/* A node was heard of for the first time. */
+PHX_PRIVATE void phx__dial_start_news(struct phx__dial_start *s, uint64_t now);
+/* How long to put a first dial off, so that not all dial the same node; 0 if the start is not paced. */
+PHX_PRIVATE uint64_t phx__dial_start_spread(const struct phx__dial_start *s, uint32_t known,
+                                            struct phx__rnd *rnd);
+/* Links are still coming: it is too soon for a first dial in place of the other side. */
+PHX_PRIVATE int phx__dial_start_is_patient(const struct phx__dial_start *s, uint32_t known, uint64_t now);
+/* May one more dial be under way? first: it would be the first one of a node that nobody needs at once. */
+PHX_PRIVATE int phx__dial_start_has_room(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
+                                         uint32_t known, int first, uint64_t now);
 /* When to look again although no dial has ended; UINT64_MAX: never. */
-PHX_PRIVATE uint64_t phx__dial_start_room_at(const struct phx__dial *d);
-/* Asks whether that was all the news, if it is time for it. */
-PHX_PRIVATE void phx__dial_start_ask(struct phx__dial *d);
-/* A link came so long after its dial. */
-PHX_PRIVATE void phx__dial_start_learn(struct phx__dial *d, uint64_t took);
+PHX_PRIVATE uint64_t phx__dial_start_room_at(const struct phx__dial_start *s,
+                                             const struct phx__dial_slots *slots, uint32_t known,
+                                             uint64_t now);
+/* 1 if it is time to ask whether that was all the news: the caller does. */
+PHX_PRIVATE int phx__dial_start_asks(struct phx__dial_start *s, uint32_t known, uint64_t now);
+/* The node that was asked knows no more: 1 if that is news. */
+PHX_PRIVATE int phx__dial_start_told_all(struct phx__dial_start *s, uint64_t now);
+/* A link came this long after its dial. most: of the window. */
+PHX_PRIVATE void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, uint32_t most, uint64_t now);
 
 #endif

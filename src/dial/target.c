@@ -1,98 +1,148 @@
-/* target.c - part of disc: what may be dialled gets a target, and who may not is only counted. */
-/*
- * A target with one address costs some 110 bytes: its rounds, its timer, how each address fared. Beyond
+/* target.c - the hubs and nodes that may be dialled. A node that may not be is only counted. */
+
+/* A target with one address costs some 110 bytes: its rounds, its timer, how each address fared. Beyond
  * max_links nodes nearly all that are known are never dialled, and of them only is kept that they have
- * addresses. Which these are is on their cards, so ops.addresses can tell when it is needed: when somebody
- * sends to the node, when it becomes one of the best, or when so many others are gone that all may be
+ * addresses. The addresses are on their cards, so ops.addresses can tell them when they are needed: when
+ * somebody sends to the node, when it becomes a pick, or when so many others are gone that all may be
  * dialled. A host of this room without ops.addresses gives every node its target at once.
  *
- * A target that finds no memory when it is needed is tried again with the next of these events.
- */
+ * A target that finds no memory when it is needed is tried again with the next of these events. */
 #include "dial/target.h"
 
-int phx__dial_target_new(struct phx__dial *d, const struct phx_address *a, const uint32_t *picked,
-                    uint32_t n, uint32_t *slot)
+int phx__dial_target_new(struct phx__dial_targets *ts, const struct phx_address *a, uint32_t n,
+                         uint32_t *target)
 {
-    uint32_t s = d->target_free != PHX__NONE ? d->target_free : d->target_count, timer;
+    uint32_t i = ts->free != PHX__NONE ? ts->free : ts->count, timer;
     struct phx__dial_addr *at;
     struct phx__dial_target *t;
 
-    if (phx__mem_grow(d->mem, &d->targets, &d->target_capacity, s + 1, sizeof *d->targets) != 0)
+    if (phx__mem_grow(ts->mem, &ts->at, &ts->capacity, i + 1, sizeof *ts->at) != 0)
         return PHX_ENOMEM;
-    at = phx__dial_addr_new(d->mem, a, picked, n);
+    at = phx__dial_addr_new(ts->mem, a, n);
     if (at == NULL)
         return PHX_ENOMEM;
-    if (phx__timer_new(d->timers, PHX__TIMER_DISC, s, &timer) != 0) {
-        phx__dial_addr_free(d->mem, at, n);
+    if (phx__timer_new(ts->timers, PHX__TIMER_DIAL, i, &timer) != 0) {
+        phx__dial_addr_free(ts->mem, at, n);
         return PHX_ENOMEM;
     }
-    t = &d->targets[s];
-    if (s == d->target_count)
-        d->target_count++;
+    t = &ts->at[i];
+    if (i == ts->count)
+        ts->count++;
     else
-        d->target_free = t->after;
+        ts->free = t->after;
     memset(t, 0, sizeof *t);
     t->at = at;
     t->count = (uint8_t)n;
     t->in_use = 1;
     t->node = PHX__NONE;
     t->timer = timer;
-    *slot = s;
+    *target = i;
     return 0;
 }
 
-uint32_t phx__dial_target_of(const struct phx__dial *d, uint32_t node)
+void phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t target)
 {
-    uint32_t target = node < d->node_capacity ? d->nodes[node].target : 0;
+    struct phx__dial_target *t = &ts->at[target];
 
-    return target != 0 && target != PHX__TARGET_LATENT ? target - 1 : PHX__NONE;
+    phx__timer_drop(ts->timers, t->timer);
+    phx__dial_addr_free(ts->mem, t->at, t->count);
+    memset(t, 0, sizeof *t);
+    t->after = ts->free;
+    ts->free = target;
 }
 
-int phx__dial_target_can_wait(const struct phx__dial *d, uint32_t node)
+struct phx__dial_node *phx__dial_target_node(const struct phx__dial_targets *ts, uint32_t node)
 {
-    uint32_t known = d->known + !d->nodes[node].linked;
-
-    return d->ops.addresses != NULL && known > d->limits.max_links && !d->nodes[node].wanted
-           && !phx__dial_pick_takes(&d->best, d->ids, node);
+    return node < ts->node_capacity ? &ts->nodes[node] : NULL;
 }
 
-uint32_t phx__dial_target_wake(struct phx__dial *d, uint32_t node)
+int phx__dial_target_reserve(struct phx__dial_targets *ts, uint32_t node)
 {
-    struct phx_address a[PHX__DISC_ADDRESSES];
-    uint32_t picked[PHX__DISC_ADDRESSES], n, slot = phx__dial_target_of(d, node);
+    return phx__mem_grow(ts->mem, &ts->nodes, &ts->node_capacity, node + 1, sizeof *ts->nodes);
+}
 
-    if (node >= d->node_capacity || d->nodes[node].target != PHX__TARGET_LATENT)
-        return slot;
-    n = phx__dial_addr_order(a, d->ops.addresses(d->ops.ctx, node, a), picked);
-    if (n == 0 || phx__dial_target_new(d, a, picked, n, &slot) != 0)
+int phx__dial_target_is_linked(const struct phx__dial_targets *ts, uint32_t node)
+{
+    return node < ts->node_capacity && ts->nodes[node].linked;
+}
+
+int phx__dial_target_is_known(const struct phx__dial_targets *ts, uint32_t node)
+{
+    return node < ts->node_capacity && ts->nodes[node].target != 0;
+}
+
+uint32_t phx__dial_target_of(const struct phx__dial_targets *ts, uint32_t node)
+{
+    uint32_t target = node < ts->node_capacity ? ts->nodes[node].target : 0;
+
+    return target != 0 && target != PHX__DIAL_LATENT ? target - 1 : PHX__NONE;
+}
+
+uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uint32_t node,
+                               uint32_t out[PHX__DIAL_HUBS + 1])
+{
+    uint32_t i, count = 0;
+
+    if (phx__dial_target_of(ts, node) != PHX__NONE)
+        out[count++] = phx__dial_target_of(ts, node);
+    for (i = 0; i < ts->hub_count; i++)
+        if (ts->at[ts->hubs[i]].node == node)
+            out[count++] = ts->hubs[i];
+    return count;
+}
+
+int phx__dial_target_is_fresh(const struct phx__dial_targets *ts, uint32_t target)
+{
+    const struct phx__dial_target *t = target != PHX__NONE ? &ts->at[target] : NULL;
+
+    return t != NULL && !t->hub && t->fresh > 0 && !ts->nodes[t->node].wanted;
+}
+
+int phx__dial_target_can_wait(const struct phx__dial_targets *ts, uint32_t node, uint32_t max_links)
+{
+    uint32_t known = ts->known + !ts->nodes[node].linked;
+
+    return ts->addresses != NULL && known > max_links && !ts->nodes[node].wanted
+           && !phx__dial_pick_takes(&ts->picks, ts->ids, node);
+}
+
+uint32_t phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node)
+{
+    struct phx_address all[PHX__DIAL_ADDRESSES], a[PHX__DIAL_ADDRESSES];
+    uint32_t n, target = phx__dial_target_of(ts, node);
+
+    if (node >= ts->node_capacity || ts->nodes[node].target != PHX__DIAL_LATENT)
+        return target;
+    n = phx__dial_addr_order(all, ts->addresses(ts->ctx, node, all), a);
+    if (n == 0 || phx__dial_target_new(ts, a, n, &target) != 0)
         return PHX__NONE;
-    d->targets[slot].node = node;
-    d->nodes[node].target = slot + 1;
-    d->latent--;
-    return slot;
+    ts->at[target].node = node;
+    ts->nodes[node].target = target + 1;
+    ts->latent--;
+    return target;
 }
 
-int phx__dial_target_wake_all(struct phx__dial *d)
+int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t max_links)
 {
-    uint32_t node, before = d->latent;
+    uint32_t node, before = ts->latent;
 
-    if (d->known > d->limits.max_links)
+    if (ts->known > max_links)
         return 0;
-    for (node = 0; d->latent > 0 && node < d->node_capacity; node++)
-        if (d->nodes[node].target == PHX__TARGET_LATENT)
-            (void)phx__dial_target_wake(d, node);
-    return d->latent < before;
+    for (node = 0; ts->latent > 0 && node < ts->node_capacity; node++)
+        if (ts->nodes[node].target == PHX__DIAL_LATENT)
+            (void)phx__dial_target_wake(ts, node);
+    return ts->latent < before;
 }
 
-uint32_t phx__dial_target_next_best(const struct phx__dial *d)
+uint32_t phx__dial_target_next_pick(const struct phx__dial_targets *ts)
 {
     uint64_t score, least = UINT64_MAX;
     uint32_t node, next = PHX__NONE;
 
-    for (node = 0; node < d->node_capacity; node++) {
-        if (d->nodes[node].target == 0 || phx__dial_pick_has(&d->best, node))
+    for (node = 0; node < ts->node_capacity; node++) {
+        if (ts->nodes[node].target == 0 || phx__dial_pick_has(&ts->picks, node))
             continue;
-        score = phx__dial_pick_score(d->ids, node);
+        score = phx__dial_pick_score(ts->ids, node);
         if (next == PHX__NONE || score < least) {
             next = node;
             least = score;

@@ -1,24 +1,78 @@
-/* target.h - part of disc: what may be dialled gets a target, and who may not is only counted. */
+/* target.h - BRAIN: the hubs and nodes that may be dialled. A node that may not be is only counted. */
 #ifndef PHX_DIAL_TARGET_H
 #define PHX_DIAL_TARGET_H
-#include "dial/dial.h"
+#include "dial/addr.h"
+#include "dial/pick.h"
+#include "base/timer.h"
 
+#define PHX__DIAL_HUBS 64u
 /* In struct phx__dial_node: it has addresses, and no target yet. */
-#define PHX__TARGET_LATENT UINT32_MAX
+#define PHX__DIAL_LATENT UINT32_MAX
 
-/* A target in a slot, at rest. PHX_ENOMEM: nothing changed. */
-PHX_PRIVATE int phx__dial_target_new(struct phx__dial *d, const struct phx_address *a,
-                                const uint32_t *picked, uint32_t n, uint32_t *slot);
-/* The slot of a node's target, or PHX__NONE. */
-PHX_PRIVATE uint32_t phx__dial_target_of(const struct phx__dial *d, uint32_t node);
+struct phx__dial_target {      /* a hub, or a node that may be dialled */
+    struct phx__dial_addr *at; /* in the order in which they are tried */
+    uint8_t count;
+    uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
+    uint8_t in_use, hub, round, queued, verdict;
+    uint8_t fresh;                 /* not dialled yet, and may be left to the other side so often */
+    uint32_t node;                 /* PHX__NONE for a hub nobody knows yet */
+    uint16_t failures, duplicates; /* rounds in a row that ended so */
+    uint32_t timer;                /* when to begin a round or try the next address */
+    uint32_t before, after;        /* in the queue; a free target: after is the next free one */
+};
+
+struct phx__dial_node { /* what is known of a node besides its addresses */
+    uint32_t up_at;     /* in units of 1,024 us */
+    uint32_t target;    /* index + 1; 0: no addresses known; or PHX__DIAL_LATENT */
+    uint8_t linked;     /* 2: and it has left, so the link will soon be gone */
+    uint8_t wanted, flaps;
+    uint8_t reachable; /* there is some route */
+};
+
+struct phx__dial_targets {
+    struct phx__mem *mem;
+    struct phx__ids *ids;
+    struct phx__timers *timers;
+    void *ctx;
+    uint32_t (*addresses)(void *ctx, uint32_t node, struct phx_address *out); /* see struct phx__dial_ops */
+    struct phx__dial_target *at; /* hubs and nodes alike */
+    uint32_t count, capacity, free;
+    struct phx__dial_node *nodes; /* by node */
+    uint32_t node_capacity;
+    uint32_t known;                /* nodes that have addresses or a link */
+    uint32_t latent;               /* of these, how many have addresses and no target */
+    uint32_t hubs[PHX__DIAL_HUBS]; /* targets */
+    uint32_t hub_count;
+    struct phx__dial_picks picks; /* nodes dialled also beyond max_links */
+};
+
+/* A target at rest. PHX_ENOMEM: nothing changed. */
+PHX_PRIVATE int phx__dial_target_new(struct phx__dial_targets *ts, const struct phx_address *a, uint32_t n,
+                                     uint32_t *target);
+/* Its timer, addresses and index are free. */
+PHX_PRIVATE void phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t target);
+/* What is known of a node, or NULL. */
+PHX_PRIVATE struct phx__dial_node *phx__dial_target_node(const struct phx__dial_targets *ts, uint32_t node);
+/* Makes room for what is known of a node. PHX_ENOMEM. */
+PHX_PRIVATE int phx__dial_target_reserve(struct phx__dial_targets *ts, uint32_t node);
+PHX_PRIVATE int phx__dial_target_is_linked(const struct phx__dial_targets *ts, uint32_t node);
+/* Has the node addresses? */
+PHX_PRIVATE int phx__dial_target_is_known(const struct phx__dial_targets *ts, uint32_t node);
+/* The target of a node, or PHX__NONE. */
+PHX_PRIVATE uint32_t phx__dial_target_of(const struct phx__dial_targets *ts, uint32_t node);
+/* All that stand for a node: its own and hubs where it was met. How many. */
+PHX_PRIVATE uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uint32_t node,
+                                           uint32_t out[PHX__DIAL_HUBS + 1]);
+/* Is this a node that was never dialled and that nobody needs at once? Not PHX__NONE. */
+PHX_PRIVATE int phx__dial_target_is_fresh(const struct phx__dial_targets *ts, uint32_t target);
 /* A node with addresses becomes known: does it do without a target for the time being? */
-PHX_PRIVATE int phx__dial_target_can_wait(const struct phx__dial *d, uint32_t node);
-/* The slot of a node's target, which is made if it was put off; PHX__NONE: it has no addresses, or there is
- * no memory. */
-PHX_PRIVATE uint32_t phx__dial_target_wake(struct phx__dial *d, uint32_t node);
-/* If all known nodes may be dialled again: makes those that were put off. 1 if there were any. */
-PHX_PRIVATE int phx__dial_target_wake_all(struct phx__dial *d);
-/* Who would be the next of the best, or PHX__NONE. */
-PHX_PRIVATE uint32_t phx__dial_target_next_best(const struct phx__dial *d);
+PHX_PRIVATE int phx__dial_target_can_wait(const struct phx__dial_targets *ts, uint32_t node,
+                                          uint32_t max_links);
+/* The target of a node, which is made if it was put off; PHX__NONE: no addresses, or no memory. */
+PHX_PRIVATE uint32_t phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node);
+/* If all known nodes may be dialled again: makes the targets that were put off. 1 if there were any. */
+PHX_PRIVATE int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t max_links);
+/* The node that would be the next pick, or PHX__NONE. */
+PHX_PRIVATE uint32_t phx__dial_target_next_pick(const struct phx__dial_targets *ts);
 
 #endif

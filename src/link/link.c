@@ -103,21 +103,6 @@ int phx__link_control_end(struct phx__link_set *s, struct phx__link *l, const st
     return 0;
 }
 
-int phx__link_emit(struct phx__link_set *s, struct phx__link *l, struct phx__block *head,
-                   const uint8_t *head_data, size_t head_size, struct phx__block *body,
-                   const uint8_t *body_data, size_t body_size)
-{
-    /* Half a frame must never be queued: with room for both, neither push can fail. */
-    int err = phx__buf_slices_reserve(&l->out, 2);
-
-    if (err != 0)
-        return err;
-    (void)phx__buf_slices_push(&l->out, head, head_data, head_size);
-    (void)phx__buf_slices_push(&l->out, body, body_data, body_size);
-    s->frames_out++;
-    return 0;
-}
-
 size_t phx__link_queued(const struct phx__link *l)
 {
     return l->out.bytes + l->control.bytes + (l->tls != NULL ? phx__tls_queued(l->tls) : 0);

@@ -129,7 +129,7 @@ struct phx__link_set {
     /* Where the next fragment of a large message from this node would go: 1 and *out, with no size, held; or
      * 0. */
     int (*ahead)(void *ctx, struct phx__link *l, uint32_t from, struct phx__place *out);
-    /* Room for about budget bytes of data: call phx__link_emit. Returns what was emitted. */
+    /* Appends about budget bytes of data frames to l->out. Returns how many bytes. */
     size_t (*pull)(void *ctx, struct phx__link *l, size_t budget);
     /* Something waits to be written. */
     void (*wants)(void *ctx, struct phx__link *l);
@@ -170,10 +170,6 @@ PHX_PRIVATE int phx__link_control(struct phx__link_set *s, struct phx__link *l, 
                                   struct phx__writer *w);
 PHX_PRIVATE int phx__link_control_end(struct phx__link_set *s, struct phx__link *l,
                                       const struct phx__writer *w);
-/* Queues a data frame; only inside pull. 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__link_emit(struct phx__link_set *s, struct phx__link *l,
-                               struct phx__block *head, const uint8_t *head_data, size_t head_size,
-                               struct phx__block *body, const uint8_t *body_data, size_t body_size);
 PHX_PRIVATE size_t phx__link_queued(const struct phx__link *l);
 /* What the world should watch it for. */
 PHX_PRIVATE int phx__link_events(const struct phx__link *l);

@@ -1,4 +1,4 @@
-/* lost.h - part of names: which names are lost with nodes that failed, and what changed in that. */
+/* lost.h - BRAIN: which names are lost with nodes that failed, and what changed in that. */
 #ifndef PHX_NAMES_LOST_H
 #define PHX_NAMES_LOST_H
 #include "names/names.h"
@@ -16,22 +16,22 @@ struct phx__names_lost {
     void *ctx;
     struct phx__names_lost_list now;        /* as of version */
     struct phx__names_lost_list told;       /* as the host believes, once the news below are told */
-    struct phx__names_lost_list gone, come; /* news: told from the end */
-    uint64_t version;                   /* of the names */
+    struct phx__names_lost_list gone, come; /* news, names that are back or lost: told from the end */
+    uint64_t version;                       /* of the names */
 };
-PHX_PRIVATE void phx__names_lost_init(struct phx__names_lost *b, struct phx__mem *mem,
-                                  struct phx__names *names,
-                                  uint64_t (*since)(void *ctx, uint32_t node), void *ctx);
-PHX_PRIVATE void phx__names_lost_free(struct phx__names_lost *b);
+PHX_PRIVATE void phx__names_lost_init(struct phx__names_lost *l, struct phx__mem *mem,
+                                      struct phx__names *names,
+                                      uint64_t (*since)(void *ctx, uint32_t node), void *ctx);
+PHX_PRIVATE void phx__names_lost_free(struct phx__names_lost *l);
 /* Brings `now` up to date. 0 or PHX_ENOMEM: nothing changed. */
-PHX_PRIVATE int phx__names_lost_find(struct phx__names_lost *b);
+PHX_PRIVATE int phx__names_lost_find(struct phx__names_lost *l);
 /* Turns the difference between `now` and what was told into news. 0 or PHX_ENOMEM: ask again later. */
-PHX_PRIVATE int phx__names_lost_compare(struct phx__names_lost *b);
-/* The next piece of news, those that are back first: 1 and *out, *broken; or 0. */
-PHX_PRIVATE int phx__names_lost_take(struct phx__names_lost *b, struct phx_lost *out, int *broken);
+PHX_PRIVATE int phx__names_lost_compare(struct phx__names_lost *l);
+/* The next piece of news, those that are back first: 1, *out and whether it is lost; or 0. */
+PHX_PRIVATE int phx__names_lost_take(struct phx__names_lost *l, struct phx_lost *out, int *is_lost);
 /* This node is about to be forgotten: that its names were lost is no longer known to have been told. */
-PHX_PRIVATE void phx__names_lost_forget(struct phx__names_lost *b, const struct phx_id *owner);
+PHX_PRIVATE void phx__names_lost_forget(struct phx__names_lost *l, const struct phx_id *owner);
 /* Where in `now` the names from `first` on begin. */
-PHX_PRIVATE uint32_t phx__names_lost_at(const struct phx__names_lost *b, uint64_t first);
+PHX_PRIVATE uint32_t phx__names_lost_at(const struct phx__names_lost *l, uint64_t first);
 
 #endif

@@ -1,13 +1,8 @@
 /* names.h - BRAIN: which virtual nodes live where: claims, epochs, conflicts. */
 #ifndef PHX_NAMES_NAMES_H
 #define PHX_NAMES_NAMES_H
-#include "wire/wire.h"
+#include "names/index.h"
 
-struct phx__names_of { /* the claims of one node: sorted, disjoint */
-    struct phx__claim *at;
-    uint32_t count, capacity;
-    uint32_t dead; /* 1: it failed, and its claims count for nothing until it is back */
-};
 /* An own claim that lost. */
 struct phx__names_conflict {
     struct phx_range range;
@@ -18,34 +13,29 @@ struct phx__names {
     struct phx__ids *ids;
     struct phx__names_of *of; /* by node; PHX__SELF is this node's own */
     uint32_t capacity;
-    struct phx__names_index *index; /* disjoint segments over all claims, rebuilt when stale */
-    uint32_t index_count, index_capacity;
-    int stale;
+    struct phx__names_index index; /* over all claims but those of the failed */
     uint64_t version; /* grows with each change of any claim: cheap "did anything change?" */
-    struct phx__names_conflict *lost; /* waiting for phx__names_take_conflict */
-    uint32_t lost_count, lost_capacity;
+    struct phx__names_conflict *conflicts; /* waiting for phx__names_take_conflict */
+    uint32_t conflict_count, conflict_capacity;
     uint64_t epoch_max; /* highest epoch ever seen */
 };
+
 PHX_PRIVATE void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids *ids);
 PHX_PRIVATE void phx__names_free(struct phx__names *n);
-/* Own claims. Changing them means a new card: 1 if anything changed, 0 if not, or an error (and then
- * nothing changed). */
+/* Own claims. Changing them means a new card: 1 if anything changed, 0 if not, or an error (and then nothing
+ * changed). */
 PHX_PRIVATE int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last);
 PHX_PRIVATE int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last);
-/* Replaces what `node` claims by its card's claims. Own claims that lose are cut out and queued as
- * lost; 1 if own claims changed by that (a new card is due), 0 if not, PHX_ENOMEM (nothing changed). */
+/* Replaces what `node` claims by its card's claims. Own claims that lose are cut out and queued as conflicts;
+ * 1 if own claims changed by that (a new card is due), 0 if not, PHX_ENOMEM (nothing changed). */
 PHX_PRIVATE int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *card);
-/* Whether a node has failed: its claims then stand back behind all others. When it is back they contest
- * ours as if its card had just come. As phx__names_set. */
+/* Whether a node has failed: its claims then stand back behind all others. When it is back they contest ours
+ * as if its card had just come. As phx__names_set. */
 PHX_PRIVATE int phx__names_dead(struct phx__names *n, uint32_t node, int dead);
-/* The same names with the failed alone, for questions to phx__names_owner until anything changes: 1, 0 if
- * nobody has failed, or PHX_ENOMEM. Free it in any case. */
-PHX_PRIVATE int phx__names_of_dead(const struct phx__names *n, struct phx__names *out);
-PHX_PRIVATE void phx__names_of_dead_free(struct phx__names *dead);
 PHX_PRIVATE void phx__names_forget(struct phx__names *n, uint32_t node);
-/* The node whose claim to `name` wins by (epoch, id), or PHX__NONE. *around: the widest range around name
- * for which this answer holds (also for NONE). PHX__NONE also if the index can't be rebuilt for lack of
- * memory; then *error is PHX_ENOMEM, else 0. around and error may be NULL. */
+/* The node whose claim to `name` wins by (epoch, id), or PHX__NONE. *around: the widest range around name for
+ * which this answer holds (also for NONE). PHX__NONE also if the index can't be rebuilt for lack of memory;
+ * then *error is PHX_ENOMEM, else 0. around and error may be NULL. */
 PHX_PRIVATE uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around,
                                       int *error);
 /* The first stretch of *range that `node` holds by one claim of an epoch up to this: 1 and *out, 0, or

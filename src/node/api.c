@@ -250,14 +250,14 @@ int phx_advertise(phx *p, const char *address)
 
 int phx_join(phx *p, const char *address)
 {
-    struct phx_address a[PHX__DISC_ADDRESSES];
+    struct phx_address a[PHX__DIAL_ADDRESSES];
     int i, n;
 
     if (p == NULL)
         return PHX_EINVAL;
     if (p->leave.closing)
         return PHX_ECLOSED;
-    n = api_resolve(p, address, a, (int)PHX__DISC_ADDRESSES);
+    n = api_resolve(p, address, a, (int)PHX__DIAL_ADDRESSES);
     if (n == PHX_ESCHEME && p->cfg.dial != NULL)
         n = phx__addr_other(address, &a[0]) == 0 ? 1 : PHX_EADDRESS;
     if (n < 0)
@@ -569,7 +569,7 @@ int phx_cancel(phx *p, uint64_t token)
 
 size_t phx_pending(const phx *p)
 {
-    return p == NULL ? 0 : p->post.pending_bytes;
+    return p == NULL ? 0 : p->post.pending.bytes;
 }
 
 /* ---- Looking inside -------------------------------------------------------------------------- */
@@ -678,14 +678,14 @@ void phx_stats(const phx *p, struct phx_stats *s)
     s->bytes_in = p->set.bytes_in;
     s->bytes_out = p->set.bytes_out;
     s->frames_in = p->set.frames_in;
-    s->frames_out = p->set.frames_out;
-    s->messages_in = p->post.messages_in;
-    s->messages_out = p->post.messages_out;
-    s->relayed_frames = p->post.relayed_frames;
-    s->relayed_bytes = p->post.relayed_bytes;
-    s->retransmitted_frames = p->post.retransmitted;
-    s->duplicate_frames = p->post.duplicates;
-    s->dropped_frames = p->post.dropped;
+    s->frames_out = p->set.frames_out + p->post.counters.frames_out;
+    s->messages_in = p->post.counters.messages_in;
+    s->messages_out = p->post.counters.messages_out;
+    s->relayed_frames = p->post.counters.relayed_frames;
+    s->relayed_bytes = p->post.counters.relayed_bytes;
+    s->retransmitted_frames = p->post.counters.retransmitted;
+    s->duplicate_frames = p->post.counters.duplicates;
+    s->dropped_frames = p->post.counters.dropped;
     s->updates_out = p->route.counters.updates_out;
     s->entries_out = p->route.counters.entries_out;
     s->requests_out = p->route.counters.requests_out;

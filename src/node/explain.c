@@ -6,7 +6,6 @@
  * only the host knows what its clock means.
  */
 #include "node/state.h"
-#include "dial/target.h"
 
 /* Lines of one kind, so that a text stays readable in a large network. */
 #define EXPLAIN_MANY 16u
@@ -102,7 +101,7 @@ static void explain_untried(struct phx__text *t, const phx *p, uint32_t node)
     uint32_t i, count;
     char text[PHX_ADDRESS_TEXT];
 
-    if (node >= p->dial.node_capacity || p->dial.nodes[node].target != PHX__TARGET_LATENT)
+    if (node >= p->dial.targets.node_capacity || p->dial.targets.nodes[node].target != PHX__DIAL_LATENT)
         return;
     count = phx__node_addresses((void *)p, node, a);
     for (i = 0; i < count; i++)
@@ -121,7 +120,7 @@ static void explain_addresses(struct phx__text *t, const phx *p, uint32_t node)
     for (i = 0; i < count; i++) {
         phx__dial_addr_address(at, i, &a);
         phx__node_text_put(t, "address: %s, ", phx_address_text(&a, text));
-        if (at[i].attempt != PHX__NONE)
+        if (at[i].slot != PHX__NONE)
             phx__node_text_put(t, "being tried\n");
         else if (at[i].tried_at == 0)
             phx__node_text_put(t, "not tried\n");

@@ -351,14 +351,14 @@ static void frames_forward_ack(phx *p, const struct phx__ack *a, const struct ph
     if (f->hops <= 1 || !p->cfg.relay
         || (l = phx__node_send_begin(p, phx__node_next(p, &a->target), size, &w)) == NULL
         || phx__link_queued(l) >= PHX__NODE_LONG_QUEUE) {
-        p->post.dropped++; /* acks are cumulative: the next one says it again */
+        p->post.counters.dropped++; /* acks are cumulative: the next one says it again */
         return;
     }
     start = phx__wire_begin(&w, PHX__ACK, f->flags, f->hops - 1);
     phx__buf_put_bytes(&w, f->body, f->size);
     phx__wire_end(&w, start);
     phx__node_send_end(p, l, &w);
-    p->post.relayed_frames++;
+    p->post.counters.relayed_frames++;
 }
 
 static int frames_on_ack(phx *p, const struct phx__frame *f)
@@ -368,7 +368,7 @@ static int frames_on_ack(phx *p, const struct phx__frame *f)
     if (phx__wire_get_ack(f, &a) != 0)
         return PHX_EPROTO;
     if (phx__id_equal(&a.target, p->set.self))
-        phx__post_ack(&p->post, &a, (f->flags & PHX__ACK_GAP) != 0, p->now);
+        phx__post_recv_ack(&p->post, &a, (f->flags & PHX__ACK_GAP) != 0, p->now);
     else
         frames_forward_ack(p, &a, f);
     return 0;
@@ -391,7 +391,7 @@ void phx__node_frames_placed(void *ctx, struct phx__link *l, const uint8_t *head
     if (!phx__node_serves(p, l))
         return;
     phx__post_recv_placed(&p->post, head, size, payload, p->now);
-    l->from = p->post.last_source;
+    l->from = p->post.recv.last_source;
 }
 
 int phx__node_frames_ahead(void *ctx, struct phx__link *l, uint32_t from, struct phx__place *out)
@@ -409,9 +409,9 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
                 && memcmp(raw + PHX__DATA_TARGET, p->set.self, sizeof *p->set.self) != 0;
     int err;
 
-    p->post.lender = lends ? phx__link_lend(&p->set, raw) : NULL;
-    err = phx__post_data(&p->post, l->peer, raw, raw_size, f, p->now);
-    l->from = p->post.last_source;
+    p->post.transit.lender = lends ? phx__link_lend(&p->set, raw) : NULL;
+    err = phx__post_recv_data(&p->post, raw, raw_size, f, p->now);
+    l->from = p->post.recv.last_source;
     return err;
 }
 
@@ -436,7 +436,7 @@ int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame 
     case PHX__PROBE: return phx__node_suspect_on_probe(&p->suspect, l->peer, f);
     case PHX__HAND: return phx__node_handover_on_hand(&p->handover, f);
     case PHX__TRACE: return phx__node_trace_on_trace(&p->trace, l->peer, f, p->now);
-    case PHX__CAST: return phx__post_multicast_data(&p->post, l->peer, f, p->now);
+    case PHX__CAST: return phx__post_recv_multicast(&p->post, f, p->now);
 #ifdef PHX_PAPER
     case PHX__PAPER: return p->paper(p, l->peer, f);
 #endif

@@ -148,7 +148,7 @@ static int64_t keys_take(struct phx__node_keys *k, uint64_t place, int reason, c
 int64_t phx__node_keys_may_log_dial(struct phx__node_keys *k, const struct phx_address *to, int reason,
                                     uint64_t now)
 {
-    return keys_take(k, phx__ratelimit_place(&k->lines, to, 1), reason, "", now);
+    return keys_take(k, phx__ratelimit_key(&k->lines, to, 1), reason, "", now);
 }
 
 /* The port of a peer that dialled us is a new one each time, so it does not count. A peer may refuse us for
@@ -156,11 +156,12 @@ int64_t phx__node_keys_may_log_dial(struct phx__node_keys *k, const struct phx_a
 int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_keys_end *end, int reason,
                                uint64_t now)
 {
-    uint64_t place = phx__ratelimit_place(&k->lines, end->peer, end->dialer);
+    uint64_t place = phx__ratelimit_key(&k->lines, end->peer, end->dialer);
     int64_t before = keys_take(k, place, reason < PHX_ERROR_LAST ? PHX_ERROR_LAST : reason,
                                end->why != NULL ? end->why : "", now);
 
-    if (before >= 0 && end->unauthenticated && !phx__ratelimit_take_all(&k->lines, &keys_lines, now))
+    if (before >= 0 && end->unauthenticated
+        && phx__ratelimit_take(&k->lines, PHX__RATELIMIT_ALL, &keys_lines, now) < 0)
         return -1;
     return before;
 }

@@ -1,7 +1,7 @@
 /* keys.h - BRAIN: the node's keys, where it may speak, random bytes for nonces, limits of log lines. */
 #ifndef PHX_NODE_KEYS_H
 #define PHX_NODE_KEYS_H
-#include "dial/ratelimit.h"
+#include "base/ratelimit.h"
 
 #define PHX__NODE_KEYS 2u
 struct phx__node_key {

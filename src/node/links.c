@@ -1002,8 +1002,14 @@ int phx__node_links_can_write(const phx *p)
 static size_t links_pull(void *ctx, struct phx__link *l, size_t budget)
 {
     phx *p = ctx;
+    size_t n;
 
-    return phx__node_serves(p, l) ? phx__post_sched_pull(&p->post, l->peer, budget, p->now) : 0;
+    if (!phx__node_serves(p, l))
+        return 0;
+    n = phx__post_sched_pull(&p->post, l->peer, &l->out, budget, p->now);
+    if (n > 0)
+        phx__detect_used(&p->detect, l->peer, p->now);
+    return n;
 }
 
 static int links_random(void *ctx, void *out, size_t size)

@@ -112,7 +112,7 @@ static int step_read_card(phx *p, uint32_t node, const struct phx__dest *d)
     phx__post_sched_window(&p->post, node, card.window);
     if (card.flags & PHX__CARD_LEFT)
         phx__dial_forget(&p->dial, node);
-    else if ((err = phx__dial_contact(&p->dial, node, card.address, card.address_count, p->now)) != 0)
+    else if ((err = phx__dial_set_addrs(&p->dial, node, card.address, card.address_count, p->now)) != 0)
         return err;
     return (card.flags & PHX__CARD_LEFT) ? 1 : 0;
 }
@@ -152,7 +152,7 @@ static int step_changed(phx *p, uint32_t node)
      * from it would be sent to it again. */
     if ((err = step_show_card(p, node, d)) != 0)
         return err;
-    if (p->dial.learnt_at == p->now)
+    if (p->dial.start.learnt_at == p->now)
         p->news.told_by = d->next;
     peer = &p->peers.at[node];
     if (d->card_version == 0)
@@ -192,7 +192,7 @@ static void step_late(phx *p)
 /* Most steps bring none of these. */
 static int step_has_news(const phx *p)
 {
-    return p->route.changed.count > 0 || p->names.lost_count > 0 || p->news.late || p->news.card_stale
+    return p->route.changed.count > 0 || p->names.conflict_count > 0 || p->news.late || p->news.card_stale
            || p->names.version != p->news.names_version || p->names.version != p->news.lost_version;
 }
 
@@ -262,7 +262,7 @@ static void step_timer(phx *p, int kind, uint32_t arg)
         if (forgotten != PHX__NONE)
             step_forget(p, forgotten);
         break;
-    case PHX__TIMER_DISC: phx__dial_due(&p->dial, arg, p->now); break;
+    case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg, p->now); break;
     case PHX__TIMER_LIVE:
     case PHX__TIMER_LIVE_NODE: phx__detect_due(&p->detect, kind, arg, p->now); break;
     case PHX__TIMER_POST:
@@ -296,7 +296,7 @@ static void step_leave(phx *p)
     if (!p->leave.closing || p->leave.closed)
         return;
     if (!p->leave.departed) {
-        if ((p->post.pending_count > 0 || p->handover.count > 0) && p->now < p->leave.goodbye_at)
+        if ((p->post.pending.count > 0 || p->handover.count > 0) && p->now < p->leave.goodbye_at)
             return;
         p->leave.departed = p->news.card_stale = 1;
         phx__node_handover_end(&p->handover);
@@ -308,7 +308,7 @@ static void step_leave(phx *p)
     if (p->links.up > 0 && p->now < p->leave.close_at)
         return;
     phx__node_links_close_all(p);
-    phx__post_box_close(&p->post, p->now);
+    phx__post_box_close_all(&p->post, p->now);
     phx__node_trace_end(&p->trace);
     p->leave.closed = 1;
 }
@@ -445,9 +445,9 @@ static void step_init(phx *p)
     p->mem.spare_most = STEP_SPARE_BYTES;
     phx__timer_init(&p->timers, &p->mem);
     phx__map_init(&p->links.handles, &p->mem);
-    p->route.mem = p->route.table.mem = p->dial.mem = p->detect.mem = p->names.mem = p->post.mem =
-        p->lost.mem = p->ids.mem = &p->mem;
-    p->dial.timers = p->detect.timers = p->post.timers = &p->timers;
+    p->route.mem = p->route.table.mem = p->detect.mem = p->names.mem = p->post.mem = p->lost.mem =
+        p->ids.mem = &p->mem;
+    p->detect.timers = p->post.timers = &p->timers;
 }
 
 int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)

@@ -104,19 +104,6 @@ static uint32_t wiring_next(void *ctx, uint32_t node, uint32_t *generation)
     return next;
 }
 
-static int wiring_emit(void *ctx, uint32_t nbr, struct phx__block *head, const uint8_t *head_data,
-                     size_t head_size, struct phx__block *body, const uint8_t *body_data,
-                     size_t body_size)
-{
-    phx *p = ctx;
-    struct phx__link *l = phx__node_link(p, nbr);
-
-    if (l == NULL)
-        return PHX_ENOMEM;
-    phx__detect_used(&p->detect, nbr, p->now);
-    return phx__link_emit(&p->set, l, head, head_data, head_size, body, body_data, body_size);
-}
-
 static void wiring_wants(void *ctx, uint32_t nbr)
 {
     phx *p = ctx;
@@ -133,7 +120,7 @@ static void wiring_message(void *ctx, const struct phx_message *m)
     if (p->cfg.on_message != NULL && !p->step.free_later)
         p->cfg.on_message(p, m, p->cfg.user);
     else
-        p->post.unseen = 1;
+        p->post.recv.unseen = 1;
 }
 
 static void *wiring_begin(void *ctx, const struct phx_message *m)
@@ -332,7 +319,7 @@ static int wiring_why(void *ctx, uint32_t node)
     if ((count = phx__dial_look(&p->dial, node, &at)) == 0)
         return PHX_ENOTFOUND;
     for (i = 0; i < count; i++) {
-        if (at[i].attempt != PHX__NONE)
+        if (at[i].slot != PHX__NONE)
             return PHX_EAGAIN;
         if (at[i].error == 0 || at[i].tried_at < last)
             continue;
@@ -454,10 +441,10 @@ static int wiring_open_rooms(phx *p)
                                       wiring_state };
     struct phx__post_limits pl = { c->max_message, c->window, c->hold_bytes, (int)c->hop_limit, c->relay,
                                    c->incarnation << 32 };
-    struct phx__post_ops post = { p, wiring_owner, &p->names.version, wiring_next, wiring_emit,
-                                  phx__node_frames_ack, wiring_message, wiring_done, wiring_writable,
-                                  wiring_wants, wiring_segment, wiring_member,
-                                  c->on_begin != NULL ? wiring_begin : NULL, wiring_abandon };
+    struct phx__post_ops post = { p, wiring_owner, &p->names.version, wiring_next, phx__node_frames_ack,
+                                  wiring_message, wiring_done, wiring_writable, wiring_wants,
+                                  wiring_segment, wiring_member, c->on_begin != NULL ? wiring_begin : NULL,
+                                  wiring_abandon };
     int err;
 
     phx__node_frames_route_ops(p, &route);

@@ -1,71 +1,39 @@
-/* box.c - part of post: what becomes of messages: where they wait, and how they end. */
+/* box.c - the states of mailboxes, and the outcomes of messages. */
 
-/* A message that was accepted is in one place at a time, and moves only by the arrows:
- *
- *      phx__post_send
- *           |  '-------------------. the box says FLOWING
- *           v   owner, room        v
- *          box -----------------> flow ---- acknowledged ----> PHX_OK          (post.c)
- *           ^                      | |
- *           '- came back, or the --' |- too large for the receiver ----------> PHX_ETOOBIG
- *           |  node failed           '- node failed, nobody has the name ----> PHX_EFAILED
- *           |                        |
- *           '--- taken back, or too late: before anything of it has left ----> PHX_ECANCELLED,
- *                                                                              PHX_EEXPIRED
- * A box goes its own way, which keeps the order when its name moves:
- *
- *          HELD <---- nobody -----.
- *          LOCAL <--- self -------+--- where is the name? <--- letters, nothing under way
- *          BOUND <--- peer, full -|          ^                        ^
- *            '------> FLOWING <---'          '- names change, 50 ms --+-- REFUSED
- *                        |                                            |     ^ by the owner we know
- *                        '--- the owner changed, or a message --------+-----'
- *                             came back ----> GATED ---- all that was under way has ended
- *
- * GATED is the heart of it. As long as one message to the name is in the flow to a former owner,
- * nobody knows whether that got it or turns it back; so whatever follows waits. The owner is asked
- * when something is sent and the names have changed since the last time, which costs a comparison;
- * no change has to look for boxes. REFUSED tries again by time, should the news of the name not
- * come: after 50 ms, then twice that, up to a second.
- *
- * At each end stands one outcome. Outcomes are told in phx__post_run only, and their memory is
- * reserved when the message is accepted: each holds at most the token, the result, and the host's
- * own memory if that is to be released. So no end can fail, and no release function runs outside a
- * step.
- *
- * A message that has begun to leave cannot be called back. If its time limit passes then,
- * PHX_EEXPIRED is reported at once, and once; it may still be delivered.
- *
- * A failed node's messages go back into boxes from the youngest to the oldest, each to the front,
- * behind what had come back before: what is in a box otherwise is always younger. From there they
- * take the way of all boxes, but for one thing. A node that failed may only have been cut off, with a
- * message delivered and the ack lost. If it comes back in the same life and has the name again, what
- * once went out to it in whole ends with PHX_EFAILED rather than to go there a second time. So each
- * such letter has a bit for each life it met, and its box the lives, until nothing is in it or under
- * way; lives have numbers of this room's own. There are five bits; a letter that has seen more dying
- * owners than that ends in the same way.
- *
- * Bounds. A destination has one window for all its names: what is in its flow and what waits in
- * boxes for it. The boxes themselves, but LOCAL ones, share hold_bytes; what comes back or is rescued may
- * pass that, by what was in flows. LOCAL ones share a window: this node is a destination, too. */
-#include "post/post.h"
+/* A message that was accepted is in one place at a time, and moves only by the arrows: phx__post_send |
+ * '-------------------. the mailbox is FLOWING v owner, room v box -----------------> flow ---- acknowledged
+ * ----> PHX_OK (recv.c) ^ | | '- came back, or the --' |- too large for the receiver ----------> PHX_ETOOBIG
+ * | node failed '- node failed, nobody has the name ----> PHX_EFAILED | | '--- cancelled, or expired: before
+ * anything of it was emitted ---> PHX_ECANCELLED, PHX_EEXPIRED A mailbox has a state of its own, which keeps
+ * the order when its name moves: HELD <---- nobody -----. LOCAL <--- self -------+--- where is the name?
+ * <--- queued messages, nothing under way BOUND <--- peer, full -| ^ ^ '------> FLOWING <---' '- names
+ * change, 50 ms --+-- REFUSED | | ^ by the owner we know '--- the owner changed, or a message
+ * --------+-----' came back ----> GATED ---- all that was under way has ended As long as one message to the
+ * name is in the flow to a former owner, nobody knows whether that delivers it or returns it; so the mailbox
+ * is GATED, and whatever follows waits. When something is sent, the owner is asked if the names have changed
+ * since the last time, which costs a comparison; so no change of names searches for mailboxes with nothing
+ * queued. A REFUSED mailbox tries again after 50 ms, then twice that, up to a second, should the news of the
+ * name not arrive. Each end has one outcome. phx__post_run alone reports outcomes, and their memory is
+ * reserved when the message is accepted: each holds at most the token, the result, and the host's own memory
+ * if that is to be released. So no end can fail, and no release function runs outside a step. A message that
+ * has begun to leave cannot be withdrawn. If its time limit passes then, PHX_EEXPIRED is reported at once,
+ * and once; it may still be delivered. A failed node's messages go back into mailboxes from the youngest to
+ * the oldest, each to the front, behind what had come back before: what is queued otherwise is always
+ * younger. Then they are routed as all others are, with one exception. A node that failed may only have been
+ * cut off, with a message delivered and the ack lost. If it comes back in the same life and owns the name
+ * again, a message that was once emitted to it in whole ends with PHX_EFAILED, because it could be delivered
+ * twice. Each such message has a bit for each life it tried, and its mailbox the lives, until it has nothing
+ * queued and nothing under way. There are five bits; a message that tried more lives ends in the same way.
+ * Bounds. A destination has one window for all its names: what is in its flow and what is queued for it. All
+ * mailboxes but LOCAL ones share hold_bytes; what comes back may pass that, by what was in flows. LOCAL ones
+ * share a window: this node is a destination, too. */
+#include "post/box.h"
 
-/* What could not be done for lack of memory is tried again after this. */
-#define BOX_AGAIN (10 * PHX__MS)
-/* Patience with an owner that says it is none: news of names come within some round trips. */
+/* How long to wait when an owner says that it is none: news of names take some round trips. */
 #define BOX_RETRY_FIRST (50 * PHX__MS)
 #define BOX_RETRY_MOST PHX__SECOND
-/* Boxes of names to which nothing is under way, kept so that a next message finds them. About 150
- * bytes each. */
+/* Mailboxes with nothing under way that are kept for a next message, about 150 bytes each. */
 #define BOX_IDLE_MOST 4096u
-
-void phx__post_box_again(struct phx__post *p, uint64_t at)
-{
-    if (at == 0)
-        at = p->now + BOX_AGAIN;
-    if (at < phx__timer_at(p->timers, p->again_timer))
-        phx__timer_set(p->timers, p->again_timer, at);
-}
 
 /* ---- Outcomes */
 
@@ -76,29 +44,29 @@ uint32_t phx__post_box_promises(uint64_t token, const struct phx__block *body)
 
 int phx__post_box_promise(struct phx__post *p, uint32_t n)
 {
-    size_t need = p->promised + p->outcome_first + p->outcome_count + n;
+    size_t need = p->outcomes.promised + p->outcomes.first + p->outcomes.count + n;
 
     if (n > 0 && (need > UINT32_MAX
-                  || phx__mem_grow(p->mem, &p->outcomes, &p->outcome_capacity, (uint32_t)need,
-                                   sizeof *p->outcomes) != 0))
+                  || phx__mem_grow(p->mem, &p->outcomes.list, &p->outcomes.capacity, (uint32_t)need,
+                                   sizeof *p->outcomes.list) != 0))
         return PHX_ENOMEM;
-    p->promised += n;
+    p->outcomes.promised += n;
     return 0;
 }
 
 void phx__post_box_outcome(struct phx__post *p, uint64_t token, int result, struct phx__block *body,
-                       struct phx__multicast *cast, uint64_t to)
+                           struct phx__multicast *cast, uint64_t to)
 {
     uint32_t n = phx__post_box_promises(token, body);
     struct phx__outcome *o;
 
     if (n == 0) {
-        phx__post_multicast_drop(p, cast);
+        phx__post_store_multicast_drop(&p->store, cast);
         return;
     }
-    PHX_ASSERT(p->promised >= n && p->outcome_first + p->outcome_count < p->outcome_capacity);
-    p->promised -= n;
-    o = &p->outcomes[p->outcome_first + p->outcome_count++];
+    PHX_ASSERT(p->outcomes.promised >= n && p->outcomes.first + p->outcomes.count < p->outcomes.capacity);
+    p->outcomes.promised -= n;
+    o = &p->outcomes.list[p->outcomes.first + p->outcomes.count++];
     o->token = token;
     o->result = result;
     o->cast = cast;
@@ -108,40 +76,43 @@ void phx__post_box_outcome(struct phx__post *p, uint64_t token, int result, stru
 
 void phx__post_box_tell(struct phx__post *p)
 {
-    uint32_t n = p->outcome_count;
+    uint32_t n = p->outcomes.count;
 
-    /* Those that callbacks add are left for the next time, so that a host which sends and cancels
-     * for ever does not keep us here. */
+    /* Those that callbacks add are left for the next time: a host may send and cancel for ever. */
     while (n-- > 0) {
-        struct phx__outcome o = p->outcomes[p->outcome_first++];
+        struct phx__outcome o = p->outcomes.list[p->outcomes.first++];
 
-        p->outcome_count--;
+        p->outcomes.count--;
         if (o.cast != NULL)
-            p->ops.member(p->ops.ctx, o.token, o.to, o.result, phx__post_multicast_left(o.cast));
+            p->ops.member(p->ops.ctx, o.token, o.to, o.result, --o.cast->left);
         else if (o.token != 0)
             p->ops.done(p->ops.ctx, o.token, o.result);
-        phx__post_multicast_drop(p, o.cast);
+        phx__post_store_multicast_drop(&p->store, o.cast);
         phx__buf_block_drop(o.body);
     }
-    if (p->outcome_count > 0)
-        memmove(p->outcomes, p->outcomes + p->outcome_first,
-                p->outcome_count * sizeof *p->outcomes);
-    p->outcome_first = 0;
+    if (p->outcomes.count > 0)
+        memmove(p->outcomes.list, p->outcomes.list + p->outcomes.first,
+                p->outcomes.count * sizeof *p->outcomes.list);
+    p->outcomes.first = 0;
 }
 
-int phx__post_box_accepts(const struct phx__post *p, const struct phx__post_peer *peer)
+/* ---- Into flows */
+
+/* A flow takes messages while less than a window is in it; so one of any size goes into an empty one. */
+static int box_flow_accepts(const struct phx__post *p, const struct phx__post_peer *peer)
 {
     return peer->out.count == 0 || peer->out.bytes < p->limits.window;
 }
 
 int phx__post_box_credit(const struct phx__post *p, const struct phx__post_peer *peer)
 {
-    size_t waiting = peer->out.bytes + peer->boxed;
+    size_t waiting = peer->out.bytes + peer->boxes.bytes;
 
     return waiting == 0 || waiting < p->limits.window;
 }
 
-int phx__post_box_put(struct phx__post *p, struct phx__box *b, struct phx__message *m)
+/* Puts a message into the flow to its mailbox's peer. 0 or PHX_ENOMEM. */
+static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message *m)
 {
     struct phx__post_peer *peer = b->peer;
 
@@ -149,15 +120,15 @@ int phx__post_box_put(struct phx__post *p, struct phx__box *b, struct phx__messa
         phx__post_flow_restart(&peer->out, p->limits.epoch_base + ++p->epochs, peer->out.window);
     m->box = b;
     if (phx__post_flow_join(&peer->out, m))
-        return 0; /* the frame is listed, or waits, with what it has already */
+        return 0; /* into a frame that is listed already */
     if (phx__post_flow_put(&peer->out, m) != 0)
         return PHX_ENOMEM;
     if (b->flying++ == 0 && b->state == PHX__BOX_FLOWING) {
         phx__ring_del(&b->link);
         phx__ring_del(&b->age);
-        p->idle_boxes--;
+        p->boxes.idle_count--;
     }
-    phx__post_sched_ready(p, peer);
+    phx__post_sched_list(p, &peer->own);
     if (peer->out.limit_at != PHX__NEVER)
         phx__post_sched_arm(p, peer);
     return 0;
@@ -165,7 +136,7 @@ int phx__post_box_put(struct phx__post *p, struct phx__box *b, struct phx__messa
 
 void phx__post_box_check_room(struct phx__post *p, struct phx__post_peer *peer)
 {
-    if (peer->waiters == NULL && phx__ring_is_empty(&peer->boxes))
+    if (peer->waiters == NULL && phx__ring_is_empty(&peer->boxes.bound))
         return;
     if (peer->out.count == 0 || peer->out.bytes < p->limits.window / 2)
         phx__ring_add(&p->rooms, &peer->room_link);
@@ -173,139 +144,138 @@ void phx__post_box_check_room(struct phx__post *p, struct phx__post_peer *peer)
 
 /* ---- Boxes */
 
-void phx__post_box_close_box(struct phx__post *p, struct phx__box *b)
+void phx__post_box_remove(struct phx__post *p, struct phx__box *b)
 {
-    p->idle_boxes -= b->state == PHX__BOX_FLOWING;
+    p->boxes.idle_count -= b->state == PHX__BOX_FLOWING;
     phx__ring_del(&b->age);
-    phx__post_store_wait_splice(&p->ready_waiters, &b->waiters);
-    phx__post_store_close(&p->hold, b);
+    phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
+    phx__post_store_close(&p->store, b);
 }
 
 void phx__post_box_close_idle(struct phx__post *p, struct phx__post_peer *peer)
 {
-    while (!phx__ring_is_empty(&peer->idle))
-        phx__post_box_close_box(p, (struct phx__box *)(void *)peer->idle.next);
+    while (!phx__ring_is_empty(&peer->boxes.idle))
+        phx__post_box_remove(p, (struct phx__box *)(void *)peer->boxes.idle.next);
 }
 
-/* Above the limit the box that has been idle longest closes, whose peer it may be: never b, the youngest. */
+/* Above the limit the mailbox that has been idle longest is freed, of any peer: never b, the youngest. */
 static void box_idle(struct phx__post *p, struct phx__box *b)
 {
     b->life_count = 0;
-    phx__post_store_move(&p->hold, b, PHX__BOX_FLOWING, &b->peer->idle);
-    phx__ring_add(&p->idle, &b->age);
-    if (++p->idle_boxes > BOX_IDLE_MOST)
-        phx__post_box_close_box(p, PHX__BOX_OF(p->idle.next, age));
+    phx__post_store_move(&p->store, b, PHX__BOX_FLOWING, &b->peer->boxes.idle);
+    phx__ring_add(&p->boxes.idle, &b->age);
+    if (++p->boxes.idle_count > BOX_IDLE_MOST)
+        phx__post_box_remove(p, PHX__BOX_OF(p->boxes.idle.next, age));
 }
 
-/* Whose letters they are from now on. The former may have room. */
-static void box_aim(struct phx__post *p, struct phx__box *b, struct phx__post_peer *peer)
+/* The former owner's flow may have room then. */
+static void box_set_owner(struct phx__post *p, struct phx__box *b, struct phx__post_peer *peer)
 {
     struct phx__post_peer *former = b->peer;
 
     b->peer = peer;
-    phx__post_store_charge(b, peer == NULL ? NULL : &peer->boxed);
+    phx__post_store_set_pool(b, peer == NULL ? NULL : &peer->boxes.bytes);
     if (former != NULL && former != peer)
         phx__post_box_check_room(p, former);
 }
 
-struct phx__box *phx__post_box_open(struct phx__post *p, uint64_t name, struct phx__post_peer *peer)
+/* A new mailbox for a name that peer has. NULL: no memory. */
+static struct phx__box *box_open(struct phx__post *p, uint64_t name, struct phx__post_peer *peer)
 {
-    struct phx__box *b = phx__post_store_open(&p->hold, name);
+    struct phx__box *b = phx__post_store_open(&p->store, name);
 
     if (b == NULL)
         return NULL;
-    box_aim(p, b, peer);
+    box_set_owner(p, b, peer);
     b->version = *p->ops.version;
     box_idle(p, b);
     return b;
 }
 
-/* The last letter is gone. The box may be, too, after it. */
-static void box_settle_box(struct phx__post *p, struct phx__box *b)
+/* Nothing is queued any more. The mailbox may be freed. */
+static void box_emptied(struct phx__post *p, struct phx__box *b)
 {
-    phx__post_store_wait_splice(&p->ready_waiters, &b->waiters);
+    phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
     if (b->flying > 0) {
         if (!b->returned)
-            phx__post_store_move(&p->hold, b, PHX__BOX_FLOWING, NULL);
+            phx__post_store_move(&p->store, b, PHX__BOX_FLOWING, NULL);
     } else if (b->peer != NULL) {
         box_idle(p, b);
     } else {
-        phx__post_box_close_box(p, b);
+        phx__post_box_remove(p, b);
     }
 }
 
-static void box_hold_box(struct phx__post *p, struct phx__box *b)
+static void box_hold(struct phx__post *p, struct phx__box *b)
 {
-    box_aim(p, b, NULL);
-    phx__post_store_wait_splice(&p->hold_waiters, &b->waiters);
-    phx__post_store_move(&p->hold, b, PHX__BOX_HELD, &p->held);
+    box_set_owner(p, b, NULL);
+    phx__post_store_wait_splice(&p->waiting.room, &b->waiters);
+    phx__post_store_move(&p->store, b, PHX__BOX_HELD, &p->boxes.held);
 }
 
-/* A letter that will not be delivered from here. */
-static void box_refuse_letter(struct phx__post *p, struct phx__queued *l, int result)
+/* Ends a queued message that will not be delivered. */
+static void box_end_queued(struct phx__post *p, struct phx__queued *q, int result)
 {
-    p->pending_bytes -= phx__post_flow_mail_bytes(&l->mail);
-    if (phx__post_box_promises(l->mail.token, l->mail.body) == 0)
-        p->dropped += 1 + l->mail.rest;
-    p->pending_count -= 1 + l->mail.rest;
-    phx__post_box_outcome(p, l->mail.token, result, l->mail.body, l->mail.cast, l->mail.to);
-    phx__post_store_letter_drop(&p->hold, l); /* never the last reference to the host's memory */
+    p->pending.bytes -= phx__post_flow_message_bytes(&q->message);
+    if (phx__post_box_promises(q->message.token, q->message.body) == 0)
+        p->counters.dropped += 1 + q->message.rest;
+    p->pending.count -= 1 + q->message.rest;
+    phx__post_box_outcome(p, q->message.token, result, q->message.body, q->message.cast, q->message.to);
+    phx__post_store_queued_drop(&p->store, q); /* the outcome holds the host's memory */
 }
 
-/* The bit of mail.met for a life; all of them if there is none left. */
-static unsigned box_meet(struct phx__box *b, uint64_t life)
+/* The bit of message.tried for a life; all of them if none is left. */
+static unsigned box_note_life(struct phx__box *b, uint64_t life)
 {
     uint32_t i;
 
     for (i = 0; i < b->life_count && b->lives[i] != life; i++)
         continue;
     if (i == PHX__BOX_LIVES)
-        return PHX__BOX_ALL;
+        return PHX__BOX_ALL_LIVES;
     b->lives[i] = life;
     b->life_count += i == b->life_count;
     return 1u << i;
 }
 
-/* May the letter have been delivered by the node that it would go to now? Then it cannot: twice
- * would be worse than not to know. */
-static int box_has_met(const struct phx__box *b, const struct phx__queued *l)
+/* May the node that it would go to have delivered it already? */
+static int box_was_tried(const struct phx__box *b, const struct phx__queued *q)
 {
     uint32_t i;
 
-    if (l->mail.met == 0 || l->mail.met == PHX__BOX_ALL)
-        return l->mail.met != 0;
+    if (q->message.tried == 0 || q->message.tried == PHX__BOX_ALL_LIVES)
+        return q->message.tried != 0;
     for (i = 0; i < b->life_count; i++)
         if (b->lives[i] == b->peer->life)
-            return (l->mail.met >> i & 1u) != 0;
+            return (q->message.tried >> i & 1u) != 0;
     return 0;
 }
 
-/* Moves the front of a box into its owner's flow, as much as that takes. */
-static void box_pour(struct phx__post *p, struct phx__box *b)
+/* Moves queued messages into the owner's flow, as many as that takes. */
+static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
 {
     b->version = *p->ops.version;
-    while (b->head != NULL && phx__post_box_accepts(p, b->peer)) {
-        if (box_has_met(b, b->head)) {
-            box_refuse_letter(p, phx__post_store_take(&p->hold, b, NULL), PHX_EFAILED);
+    while (b->head != NULL && box_flow_accepts(p, b->peer)) {
+        if (box_was_tried(b, b->head)) {
+            box_end_queued(p, phx__post_store_take(&p->store, b, NULL), PHX_EFAILED);
             phx__post_box_check_room(p, b->peer);
             continue;
         }
-        if (phx__post_box_put(p, b, &b->head->mail) != 0) {
-            p->look_again = 1; /* an empty flow has no ack that would bring us here again */
-            phx__post_box_again(p, 0);
+        if (box_put(p, b, &b->head->message) != 0) {
+            p->boxes.look_again = 1; /* an empty flow waits for no ack, which would bring us here again */
+            phx__post_sched_again(p, 0);
             break;
         }
-        /* The flow holds the body, or has copied what was not the host's: nothing is released
-         * here. */
-        phx__post_store_letter_drop(&p->hold, phx__post_store_take(&p->hold, b, NULL));
+        /* The flow holds the body, or has copied what was not the host's: nothing is released here. */
+        phx__post_store_queued_drop(&p->store, phx__post_store_take(&p->store, b, NULL));
     }
     if (b->head == NULL)
-        box_settle_box(p, b);
+        box_emptied(p, b);
     else
-        phx__post_store_move(&p->hold, b, PHX__BOX_BOUND, &b->peer->boxes);
+        phx__post_store_move(&p->store, b, PHX__BOX_BOUND, &b->peer->boxes.bound);
 }
 
-/* The owner that we know has turned messages back: 1, the box waits for news or for its time. */
+/* Did the owner that we know return messages? 1: the mailbox waits for news or for its time. */
 static int box_has_to_wait(struct phx__post *p, struct phx__box *b)
 {
     if (b->state == PHX__BOX_REFUSED)
@@ -317,18 +287,18 @@ static int box_has_to_wait(struct phx__post *p, struct phx__box *b)
     if (b->retry_us > BOX_RETRY_MOST)
         b->retry_us = BOX_RETRY_MOST;
     b->retry_at = p->now + b->retry_us;
-    phx__post_store_move(&p->hold, b, PHX__BOX_REFUSED, &p->refused);
-    phx__post_box_again(p, b->retry_at);
+    phx__post_store_move(&p->store, b, PHX__BOX_REFUSED, &p->boxes.refused);
+    phx__post_sched_again(p, b->retry_at);
     return 1;
 }
 
-void phx__post_box_route_box(struct phx__post *p, struct phx__box *b)
+void phx__post_box_route(struct phx__post *p, struct phx__box *b)
 {
     uint32_t owner = p->ops.owner(p->ops.ctx, b->name);
     int same = b->peer != NULL && b->peer->node == owner;
 
     if (b->flying > 0 && (b->returned || !same)) {
-        phx__post_store_move(&p->hold, b, PHX__BOX_GATED, NULL);
+        phx__post_store_move(&p->store, b, PHX__BOX_GATED, NULL);
         return;
     }
     if (same && box_has_to_wait(p, b))
@@ -337,22 +307,22 @@ void phx__post_box_route_box(struct phx__post *p, struct phx__box *b)
     if (!same)
         b->retry_us = 0;
     if (owner == PHX__SELF) {
-        box_aim(p, b, NULL);
-        phx__post_store_charge(b, &p->local_bytes);
-        phx__post_store_move(&p->hold, b, PHX__BOX_LOCAL, &p->local);
+        box_set_owner(p, b, NULL);
+        phx__post_store_set_pool(b, &p->boxes.local_bytes);
+        phx__post_store_move(&p->store, b, PHX__BOX_LOCAL, &p->boxes.local);
         return;
     }
     if (!same)
-        box_aim(p, b, owner == PHX__NONE ? NULL : phx__post_sched_open(p, owner));
+        box_set_owner(p, b, owner == PHX__NONE ? NULL : phx__post_sched_open(p, owner));
     if (b->peer != NULL) {
-        box_pour(p, b);
+        box_move_to_flow(p, b);
         return;
     }
     if (owner != PHX__NONE) {
-        p->look_again = 1;
-        phx__post_box_again(p, 0);
+        p->boxes.look_again = 1;
+        phx__post_sched_again(p, 0);
     }
-    box_hold_box(p, b);
+    box_hold(p, b);
 }
 
 void phx__post_box_retry(struct phx__post *p)
@@ -360,16 +330,34 @@ void phx__post_box_retry(struct phx__post *p)
     struct phx__ring all;
 
     phx__ring_init(&all);
-    while (!phx__ring_is_empty(&p->refused))
-        phx__ring_add(&all, p->refused.next);
+    while (!phx__ring_is_empty(&p->boxes.refused))
+        phx__ring_add(&all, p->boxes.refused.next);
     while (!phx__ring_is_empty(&all)) {
         struct phx__box *b = (struct phx__box *)(void *)all.next;
 
-        phx__ring_add(&p->refused, &b->link);
-        phx__post_box_route_box(p, b);
+        phx__ring_add(&p->boxes.refused, &b->link);
+        phx__post_box_route(p, b);
         if (b->state == PHX__BOX_REFUSED)
-            phx__post_box_again(p, b->retry_at);
+            phx__post_sched_again(p, b->retry_at);
     }
+}
+
+void phx__post_box_run_rooms(struct phx__post *p)
+{
+    while (!phx__ring_is_empty(&p->rooms)) {
+        struct phx__post_peer *peer = PHX__PEER_OF(p->rooms.next, room_link);
+
+        phx__ring_del(&peer->room_link);
+        while (box_flow_accepts(p, peer) && !phx__ring_is_empty(&peer->boxes.bound)) {
+            phx__post_box_route(p, (struct phx__box *)(void *)peer->boxes.bound.next);
+            if (p->boxes.look_again)
+                break;
+        }
+        if (phx__post_box_credit(p, peer))
+            phx__post_store_wait_splice(&p->waiting.ready, &peer->waiters);
+    }
+    if (p->store.held_bytes == 0 || p->store.held_bytes < p->limits.hold_bytes / 2)
+        phx__post_store_wait_splice(&p->waiting.ready, &p->waiting.room);
 }
 
 /* ---- What is under way */
@@ -382,21 +370,21 @@ void phx__post_box_landed(struct phx__post *p, struct phx__box *b)
     if (b->state == PHX__BOX_FLOWING)
         box_idle(p, b);
     else if (b->state == PHX__BOX_GATED)
-        phx__ring_add(&p->opened, &b->link);
+        phx__ring_add(&p->boxes.opened, &b->link);
 }
 
 void phx__post_box_open_gates(struct phx__post *p)
 {
-    while (!phx__ring_is_empty(&p->opened)) {
-        struct phx__box *b = (struct phx__box *)(void *)p->opened.next;
+    while (!phx__ring_is_empty(&p->boxes.opened)) {
+        struct phx__box *b = (struct phx__box *)(void *)p->boxes.opened.next;
 
         phx__ring_del(&b->link);
         b->returned = 0;
-        b->back = NULL;
+        b->last_returned = NULL;
         if (b->head == NULL)
-            box_settle_box(p, b);
+            box_emptied(p, b);
         else
-            phx__post_box_route_box(p, b);
+            phx__post_box_route(p, b);
     }
 }
 
@@ -405,102 +393,176 @@ void phx__post_box_gate(struct phx__post *p, struct phx__box *b, int reason)
     b->returned = 1;
     b->moved = reason == (int)PHX__RETURN_MOVED;
     if (b->state != PHX__BOX_GATED)
-        phx__post_store_move(&p->hold, b, PHX__BOX_GATED, NULL);
+        phx__post_store_move(&p->store, b, PHX__BOX_GATED, NULL);
 }
 
-int phx__post_box_box_accepts(const struct phx__post *p, enum phx__box_state state,
-                          const struct phx__post_peer *peer, size_t size)
+/* May one more message of this size join a mailbox in that state? peer: of a BOUND or FLOWING one. */
+static int box_accepts(const struct phx__post *p, enum phx__box_state state,
+                       const struct phx__post_peer *peer, size_t size)
 {
-    if (state == PHX__BOX_BOUND)
+    if (state == PHX__BOX_BOUND || state == PHX__BOX_FLOWING)
         return phx__post_box_credit(p, peer);
     if (state == PHX__BOX_LOCAL)
-        return p->local_bytes == 0 || p->local_bytes < p->limits.window;
-    if (p->hold.held_bytes == 0)
+        return p->boxes.local_bytes == 0 || p->boxes.local_bytes < p->limits.window;
+    if (p->store.held_bytes == 0)
         return size <= p->limits.hold_bytes;
-    return p->hold.held_bytes < p->limits.hold_bytes
-        && phx__post_store_letter_charge(size) <= p->limits.hold_bytes - p->hold.held_bytes;
+    return p->store.held_bytes < p->limits.hold_bytes
+        && phx__post_store_cost(size) <= p->limits.hold_bytes - p->store.held_bytes;
 }
 
 static void box_note_limit(struct phx__post *p, uint64_t limit)
 {
-    if (limit < p->hold_limit_at) {
-        p->hold_limit_at = limit;
-        phx__timer_set(p->timers, p->hold_timer, limit);
+    if (limit < p->boxes.expire_at) {
+        p->boxes.expire_at = limit;
+        phx__timer_set(p->timers, p->boxes.timer, limit);
     }
+}
+
+/* Queues a message, or a run, of a peer's flow again. NULL: no memory. */
+static struct phx__queued *box_requeue(struct phx__post *p, const struct phx__message *m)
+{
+    struct phx__queued *q = phx__post_store_queued_new(&p->store, m);
+
+    if (q == NULL)
+        return NULL;
+    if (m->box->state != PHX__BOX_GATED)
+        phx__post_store_move(&p->store, m->box, PHX__BOX_GATED, NULL);
+    phx__post_store_insert(&p->store, m->box, q);
+    box_note_limit(p, m->limit);
+    return q;
 }
 
 int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, int reason)
 {
-    struct phx__queued *l = phx__post_store_letter_new(&p->hold, m);
+    struct phx__queued *q = box_requeue(p, m);
 
-    if (l == NULL)
+    if (q == NULL)
         return PHX_ENOMEM;
     phx__post_box_gate(p, m->box, reason);
-    phx__post_store_insert(&p->hold, m->box, l);
-    box_note_limit(p, m->limit);
-    m->box->back = l;
+    m->box->last_returned = q;
     return 0;
 }
 
-int phx__post_box_keep(struct phx__post *p, struct phx__box *b, const struct phx__message *m,
-                  uint32_t owner)
+/* Queues a message in the mailbox, or in a new one for its name. 0 or PHX_ENOMEM. */
+static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__message *m, uint32_t owner)
 {
-    struct phx__queued *l = phx__post_store_letter_new(&p->hold, m);
+    struct phx__queued *q = phx__post_store_queued_new(&p->store, m);
 
-    if (l == NULL)
+    if (q == NULL)
         return PHX_ENOMEM;
     if (b == NULL) {
-        b = phx__post_store_open(&p->hold, m->to);
+        b = phx__post_store_open(&p->store, m->to);
         if (b == NULL) {
-            /* m has a reference of its own to a body that is the host's, so this releases
-             * nothing. */
-            phx__post_store_letter_drop(&p->hold, l);
+            /* m holds a body that is the host's, too, so this releases nothing. */
+            phx__post_store_queued_drop(&p->store, q);
             return PHX_ENOMEM;
         }
         if (owner == PHX__SELF) {
-            phx__post_store_charge(b, &p->local_bytes);
-            phx__post_store_move(&p->hold, b, PHX__BOX_LOCAL, &p->local);
+            phx__post_store_set_pool(b, &p->boxes.local_bytes);
+            phx__post_store_move(&p->store, b, PHX__BOX_LOCAL, &p->boxes.local);
         } else {
-            phx__post_store_move(&p->hold, b, PHX__BOX_HELD, &p->held);
+            phx__post_store_move(&p->store, b, PHX__BOX_HELD, &p->boxes.held);
         }
     }
-    phx__post_store_push(&p->hold, b, l);
+    phx__post_store_push(&p->store, b, q);
     box_note_limit(p, m->limit);
     return 0;
+}
+
+/* ---- Where a message goes */
+
+/* A FLOWING mailbox. If its peer has lost the name, what is under way has to end first; without that the
+ * mailbox is freed, and NULL. */
+static struct phx__box *box_check_owner(struct phx__post *p, struct phx__box *b)
+{
+    if (b->version == *p->ops.version)
+        return b;
+    if (p->ops.owner(p->ops.ctx, b->name) == b->peer->node) {
+        b->version = *p->ops.version;
+    } else if (b->flying > 0) {
+        phx__post_store_move(&p->store, b, PHX__BOX_GATED, NULL);
+    } else {
+        phx__post_box_remove(p, b);
+        return NULL;
+    }
+    return b;
+}
+
+int phx__post_box_find_way(struct phx__post *p, uint64_t name, size_t size, struct phx__post_way *way,
+                           struct phx__waiter ***waiters)
+{
+    struct phx__box *b = phx__post_store_find(&p->store, name);
+    struct phx__post_peer *peer = NULL;
+    enum phx__box_state state;
+
+    way->owner = PHX__NONE;
+    way->box = b = b != NULL && b->state == PHX__BOX_FLOWING ? box_check_owner(p, b) : b;
+    if (b != NULL) {
+        state = b->state;
+        peer = b->peer;
+        *waiters = &b->waiters;
+    } else {
+        way->owner = p->ops.owner(p->ops.ctx, name);
+        state = way->owner == PHX__NONE   ? PHX__BOX_HELD
+                : way->owner == PHX__SELF ? PHX__BOX_LOCAL : PHX__BOX_FLOWING;
+        if (state == PHX__BOX_FLOWING && (peer = phx__post_sched_open(p, way->owner)) == NULL)
+            return PHX_ENOMEM;
+        *waiters = &p->waiting.ready; /* LOCAL: the next run delivers what is there, and tells then */
+    }
+    way->peer = state == PHX__BOX_FLOWING ? peer : NULL;
+    if (way->peer != NULL)
+        *waiters = &peer->waiters;
+    else if (state == PHX__BOX_HELD) /* what is too large for the store waits for an owner */
+        *waiters = size > p->limits.hold_bytes ? &p->waiting.owner : &p->waiting.room;
+    return box_accepts(p, state, peer, size) ? 0 : PHX_EAGAIN;
+}
+
+int phx__post_box_submit(struct phx__post *p, struct phx__post_way *way, struct phx__message *m)
+{
+    int err;
+
+    if (way->peer != NULL && way->box == NULL)
+        way->box = box_open(p, m->to, way->peer);
+    if (way->peer != NULL)
+        err = way->box == NULL ? PHX_ENOMEM : box_put(p, way->box, m);
+    else
+        err = box_keep(p, way->box, m, way->owner);
+    p->pending.count += err == 0;
+    return err;
 }
 
 /* ---- Withdrawing */
 
 static int box_cancel_box(struct phx__post *p, struct phx__box *b, uint64_t token)
 {
-    struct phx__queued *before = NULL, *l;
+    struct phx__queued *before = NULL, *q;
 
-    for (l = b->head; l != NULL && l->mail.token != token; l = l->next)
-        before = l;
-    if (l == NULL)
+    for (q = b->head; q != NULL && q->message.token != token; q = q->next)
+        before = q;
+    if (q == NULL)
         return 0;
-    box_refuse_letter(p, phx__post_store_take(&p->hold, b, before), PHX_ECANCELLED);
+    box_end_queued(p, phx__post_store_take(&p->store, b, before), PHX_ECANCELLED);
     if (b->peer != NULL)
         phx__post_box_check_room(p, b->peer);
     if (b->head == NULL)
-        box_settle_box(p, b);
+        box_emptied(p, b);
     return 1;
 }
 
-/* Marks the message at index, nothing of which has left, for the next sweep. */
-static void box_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t index,
-                          uint32_t span, int result)
+/* Marks the message at index, nothing of which was emitted, for the next sweep. */
+static void box_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t index, uint32_t span,
+                         int result)
 {
     struct phx__flow_record *r = phx__post_flow_at(o, index);
     uint32_t i;
 
     for (i = index; i < index + span; i++) {
         phx__post_flow_at(o, i)->gone = 1;
-        p->pending_bytes -= phx__post_flow_payload(phx__post_flow_at(o, i));
+        p->pending.bytes -= phx__post_flow_payload(phx__post_flow_at(o, i));
     }
     if (phx__post_box_promises(r->token, r->body) == 0)
-        p->dropped++;
-    p->pending_count--;
+        p->counters.dropped++;
+    p->pending.count--;
     phx__post_box_outcome(p, r->token, result, r->body, r->cast, r->box->name);
     phx__post_box_landed(p, r->box);
 }
@@ -520,7 +582,7 @@ static int box_cancel_flow(struct phx__post *p, struct phx__post_peer *peer, uin
     uint32_t i = (uint32_t)(o->left - o->base);
 
     while (i < o->count && (phx__post_flow_at(o, i)->flags & PHX__DATA_FIRST) == 0)
-        i++; /* the rest of one that has begun to leave */
+        i++; /* the rest of one that was emitted in part */
     while (i < o->count && phx__post_flow_at(o, i)->token != token)
         i += phx__post_flow_span(o, i);
     if (i >= o->count)
@@ -530,20 +592,17 @@ static int box_cancel_flow(struct phx__post *p, struct phx__post_peer *peer, uin
     return 1;
 }
 
-/* A walk over all that has not left. Tokens are not indexed: every send would pay for what few ever
- * do. */
+/* A walk over all that was not emitted. Tokens are not indexed: every send would pay for a rare call. */
 static int box_cancel(struct phx__post *p, uint64_t token)
 {
     uint32_t i;
 
-    for (i = 0; i < p->hold.count; i++) {
-        if (box_cancel_box(p, p->hold.boxes[i], token))
+    for (i = 0; i < p->store.count; i++)
+        if (box_cancel_box(p, p->store.boxes[i], token))
             return 1;
-    }
-    for (i = 0; i < p->node_capacity; i++) {
+    for (i = 0; i < p->node_capacity; i++)
         if (p->nodes[i].peer != NULL && box_cancel_flow(p, p->nodes[i].peer, token))
             return 1;
-    }
     return 0;
 }
 
@@ -551,32 +610,32 @@ int phx__post_box_cancel(struct phx__post *p, uint64_t token)
 {
     if (token == 0 || !box_cancel(p, token))
         return PHX_ENOTFOUND;
-    while (phx__post_multicast_has(p, token) && box_cancel(p, token))
+    while (phx__post_store_multicast_has(&p->store, token) && box_cancel(p, token))
         continue; /* the other members */
     return 0;
 }
 
 void phx__post_box_undo(struct phx__post *p, struct phx__box *b)
 {
-    struct phx__queued *before = NULL, *l = b->head;
+    struct phx__queued *before = NULL, *q = b->head;
 
-    p->pending_count--;
-    if (l == NULL) {
+    p->pending.count--;
+    if (q == NULL) {
         struct phx__flow_out *o = &b->peer->out;
 
         phx__post_flow_truncate(o, phx__post_flow_last(o));
         phx__post_box_landed(p, b);
         return;
     }
-    for (; l->next != NULL; l = l->next)
-        before = l;
-    phx__post_store_letter_drop(&p->hold, phx__post_store_take(&p->hold, b, before));
+    for (; q->next != NULL; q = q->next)
+        before = q;
+    phx__post_store_queued_drop(&p->store, phx__post_store_take(&p->store, b, before));
     if (b->head == NULL)
-        box_settle_box(p, b);
+        box_emptied(p, b);
 }
 
-/* Searching n messages for those that expired is repeated at the earliest n microseconds later, so
- * that many different limits cost some percent of the time and not all of it. */
+/* A search of n messages for expired ones is repeated after n microseconds at the earliest, so that many
+ * different limits cost only some percent of the time. */
 static uint64_t box_next_search(uint64_t earliest, uint64_t searched, uint64_t now)
 {
     return earliest < now + searched ? now + searched : earliest;
@@ -593,7 +652,7 @@ void phx__post_box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
 
         span = phx__post_flow_span(o, i);
         if (r->limit == 0)
-            continue; /* was told */
+            continue; /* reported already */
         if (r->limit > p->now) {
             earliest = r->limit < earliest ? r->limit : earliest;
         } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
@@ -611,26 +670,25 @@ void phx__post_box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
     box_swept(p, peer);
 }
 
-static uint64_t box_expire_box(struct phx__post *p, struct phx__box *b)
+/* Ends what is queued and expires until then. When the next one of the rest expires. */
+static uint64_t box_end_until(struct phx__post *p, struct phx__box *b, uint64_t until, int result)
 {
-    struct phx__queued *before = NULL, *l = b->head, *next;
+    struct phx__queued *before = NULL, *q = b->head, *next;
     uint64_t earliest = PHX__NEVER;
 
-    if (l == NULL)
+    if (q == NULL)
         return earliest;
-    for (; l != NULL; l = next) {
-        next = l->next;
-        if (l->mail.limit <= p->now) {
-            box_refuse_letter(p, phx__post_store_take(&p->hold, b, before), PHX_EEXPIRED);
+    for (; q != NULL; q = next) {
+        next = q->next;
+        if (q->message.limit <= until) {
+            box_end_queued(p, phx__post_store_take(&p->store, b, before), result);
             continue;
         }
-        earliest = l->mail.limit < earliest ? l->mail.limit : earliest;
-        before = l;
+        earliest = q->message.limit < earliest ? q->message.limit : earliest;
+        before = q;
     }
-    if (b->peer != NULL)
-        phx__post_box_check_room(p, b->peer);
     if (b->head == NULL)
-        box_settle_box(p, b);
+        box_emptied(p, b);
     return earliest;
 }
 
@@ -639,36 +697,33 @@ void phx__post_box_expire_held(struct phx__post *p)
     uint64_t earliest = PHX__NEVER, at;
     uint32_t i;
 
-    /* from the end: a box that goes is replaced by the last */
-    for (i = p->hold.count; i > 0; i--) {
-        if (i > p->hold.count)
-            continue; /* more than one went */
-        at = box_expire_box(p, p->hold.boxes[i - 1]);
+    /* From the end, because the last one takes the place of one that is freed; several may be. */
+    for (i = p->store.count; i > 0; i--) {
+        struct phx__box *b = i > p->store.count ? NULL : p->store.boxes[i - 1];
+        struct phx__post_peer *peer = b == NULL || b->head == NULL ? NULL : b->peer;
+
+        at = b == NULL ? PHX__NEVER : box_end_until(p, b, p->now, PHX_EEXPIRED);
         earliest = at < earliest ? at : earliest;
+        if (peer != NULL)
+            phx__post_box_check_room(p, peer);
     }
     if (earliest != PHX__NEVER)
-        earliest = box_next_search(earliest, p->hold.letters, p->now);
-    p->hold_limit_at = earliest;
-    phx__timer_set(p->timers, p->hold_timer, earliest);
+        earliest = box_next_search(earliest, p->store.queued, p->now);
+    p->boxes.expire_at = earliest;
+    phx__timer_set(p->timers, p->boxes.timer, earliest);
 }
 
 /* ---- Changes */
 
-/* Those who wait for room to hold, although their name has an owner now, need not. */
+/* Names that wait for room in the store and have an owner now need not wait. */
 static void box_sort_waiters(struct phx__post *p, struct phx__waiter **list)
 {
     struct phx__waiter *all = *list, *one;
 
-    for (*list = NULL; all != NULL;) {
-        one = all->next;
-        if (one == all)
-            all = NULL;
-        else
-            all->next = one->next;
-        one->next = one;
-        phx__post_store_wait_splice(p->ops.owner(p->ops.ctx,
-                                      one->name) == PHX__NONE ? list : &p->ready_waiters, &one);
-    }
+    *list = NULL;
+    while ((one = phx__post_store_wait_take(&all)) != NULL)
+        phx__post_store_wait_splice(
+            p->ops.owner(p->ops.ctx, one->name) == PHX__NONE ? list : &p->waiting.ready, &one);
 }
 
 void phx__post_box_names(struct phx__post *p, uint64_t now)
@@ -676,32 +731,18 @@ void phx__post_box_names(struct phx__post *p, uint64_t now)
     uint32_t i;
 
     p->now = now;
-    p->look_again = 0;
-    /* Those without letters ask when there is something to send. */
-    for (i = 0; i < p->hold.count; i++)
-        if (p->hold.boxes[i]->head != NULL)
-            phx__post_box_route_box(p, p->hold.boxes[i]); /* which then has a place, so it stays */
-    box_sort_waiters(p, &p->hold_waiters);
-    box_sort_waiters(p, &p->name_waiters);
+    p->boxes.look_again = 0;
+    /* Those with nothing queued ask when something is sent. */
+    for (i = 0; i < p->store.count; i++)
+        if (p->store.boxes[i]->head != NULL)
+            phx__post_box_route(p, p->store.boxes[i]); /* never freed: it is not empty, or has a peer */
+    box_sort_waiters(p, &p->waiting.room);
+    box_sort_waiters(p, &p->waiting.owner);
 }
 
-/* A message of a failed node's flow, or a run of them, which has not ended, back to its box. */
-static int box_rescue(struct phx__post *p, const struct phx__message *m)
-{
-    struct phx__queued *l = phx__post_store_letter_new(&p->hold, m);
-
-    if (l == NULL)
-        return PHX_ENOMEM;
-    if (m->box->state != PHX__BOX_GATED)
-        phx__post_store_move(&p->hold, m->box, PHX__BOX_GATED, NULL);
-    phx__post_store_insert(&p->hold, m->box, l);
-    box_note_limit(p, m->limit);
-    return 0;
-}
-
-/* Takes all out of a failed flow, from the youngest to the oldest, because each goes to the front
- * of its box: what has an owner, unless it is too late for that. The rest ends with `failure`. */
-static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int rescue, int failure)
+/* Takes all out of a failed flow, from the youngest to the oldest, because each goes to the front of its
+ * mailbox if the name has an owner and the message has not expired. The rest ends with `failure`. */
+static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int again, int failure)
 {
     struct phx__flow_out *o = &peer->out;
     struct phx__message m;
@@ -712,20 +753,19 @@ static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int resc
     for (; o->count > 0; phx__post_flow_truncate(o, first)) {
         first = phx__post_flow_last(o);
         back = (phx__post_flow_at(o, first)->flags & PHX__DATA_FIRST) != 0 ? 0 : o->front_back;
-        phx__post_flow_mail(o, first, &m);
-        if (o->base + o->count <= o->left && back == 0) /* its last fragment went out, too */
-            m.met |= box_meet(m.box, peer->life);
+        phx__post_flow_message(o, first, &m);
+        if (o->base + o->count <= o->left && back == 0) /* its last fragment was emitted, too */
+            m.tried |= box_note_life(m.box, peer->life);
         for (here = 0, i = first; i < o->count; i++)
             here += phx__post_flow_payload(phx__post_flow_at(o, i));
-        p->pending_bytes += phx__post_flow_mail_bytes(&m) - here; /* fragments that were taken must go again */
+        p->pending.bytes += phx__post_flow_message_bytes(&m) - here; /* acknowledged fragments go again */
         result = back == (int)PHX__RETURN_LARGE ? PHX_ETOOBIG : failure;
-        if (rescue && result == failure && m.limit != 0
-            && p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)
-            result = box_rescue(p, &m);
+        if (again && result == failure && m.limit != 0 && p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)
+            result = box_requeue(p, &m) == NULL ? PHX_ENOMEM : 0;
         if (result != 0) {
-            p->pending_bytes -= phx__post_flow_mail_bytes(&m);
-            p->pending_count -= 1 + m.rest;
-            p->dropped += 1 + m.rest;
+            p->pending.bytes -= phx__post_flow_message_bytes(&m);
+            p->pending.count -= 1 + m.rest;
+            p->counters.dropped += 1 + m.rest;
             phx__post_box_outcome(p, m.token, result, m.body, m.cast, m.to);
         }
         phx__post_box_landed(p, m.box);
@@ -754,20 +794,14 @@ void phx__post_box_failed(struct phx__post *p, uint32_t node, uint64_t now)
         box_fail(p, peer, 0);
 }
 
-void phx__post_box_close(struct phx__post *p, uint64_t now)
+void phx__post_box_close_all(struct phx__post *p, uint64_t now)
 {
     uint32_t i;
 
     p->now = now;
-    for (i = p->hold.count; i > 0; i--) { /* from the end, as in phx__post_box_expire_held */
-        struct phx__box *b = i > p->hold.count ? NULL : p->hold.boxes[i - 1];
-
-        if (b == NULL || b->head == NULL)
-            continue;
-        while (b->head != NULL)
-            box_refuse_letter(p, phx__post_store_take(&p->hold, b, NULL), PHX_ECLOSED);
-        box_settle_box(p, b);
-    }
+    for (i = p->store.count; i > 0; i--) /* as in phx__post_box_expire_held */
+        if (i <= p->store.count)
+            (void)box_end_until(p, p->store.boxes[i - 1], PHX__NEVER, PHX_ECLOSED);
     for (i = 0; i < p->node_capacity; i++) {
         if (p->nodes[i].peer == NULL)
             continue;
@@ -778,8 +812,8 @@ void phx__post_box_close(struct phx__post *p, uint64_t now)
     phx__post_box_tell(p);
 }
 
-/* Epochs begin with the low half of the incarnation, so a flow of the new life that has begun already is
- * known by it; any other belongs to the former, however its epoch compares. */
+/* Epochs begin with the low half of the incarnation, which tells a flow of the new life that has begun
+ * already; any other belongs to the former, however its epoch compares. */
 void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation, uint64_t now)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
@@ -789,15 +823,11 @@ void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnati
         return;
     box_fail(p, peer, 1);
     peer->in_life = (incarnation & UINT32_MAX) + 1;
-    if (peer->in.epoch >> 32 == (incarnation & UINT32_MAX))
-        return;
-    phx__post_flow_start(&peer->in, 0);
-    phx__post_returns_reset(&peer->back);
-    peer->stuck = 0;
-    peer->gap_from = 0;
+    if (peer->in.epoch >> 32 != (incarnation & UINT32_MAX))
+        phx__post_sched_restart(peer, 0);
 }
 
-/* Others take it for a rebirth, so their halves of our flows start over, and ours have to. */
+/* Others take this for a rebirth and start their halves of our flows over, so ours must start over, too. */
 void phx__post_box_rise(struct phx__post *p, uint64_t incarnation, uint64_t now)
 {
     uint32_t i;
@@ -816,29 +846,24 @@ void phx__post_box_forget(struct phx__post *p, uint32_t node)
     if (peer == NULL)
         return;
     phx__post_box_failed(p, node, p->now);
-    box_empty(p, peer, 0, PHX_EFAILED); /* whoever still calls it an owner is wrong */
+    box_empty(p, peer, 0, PHX_EFAILED); /* even if ops.owner still names it */
     phx__post_box_close_idle(p, peer);
-    phx__post_store_wait_splice(&p->ready_waiters, &peer->waiters);
-    for (i = p->hold.count; i > 0; i--) {
-        struct phx__box *b = p->hold.boxes[i - 1];
+    phx__post_store_wait_splice(&p->waiting.ready, &peer->waiters);
+    for (i = p->store.count; i > 0; i--) {
+        struct phx__box *b = p->store.boxes[i - 1];
 
         if (b->peer != peer)
             continue;
-        box_aim(p, b, NULL);
+        box_set_owner(p, b, NULL);
         b->returned = b->moved = 0;
-        b->back = NULL;
+        b->last_returned = NULL;
         if (b->head == NULL) {
-            box_settle_box(p, b);
+            box_emptied(p, b);
         } else {
-            box_hold_box(p, b);
-            p->look_again = 1;
-            phx__post_box_again(p, 0);
+            box_hold(p, b);
+            p->boxes.look_again = 1;
+            phx__post_sched_again(p, 0);
         }
     }
     phx__post_sched_free(p, peer);
 }
-
-#undef BOX_AGAIN
-#undef BOX_RETRY_FIRST
-#undef BOX_RETRY_MOST
-#undef BOX_IDLE_MOST

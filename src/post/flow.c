@@ -1,87 +1,62 @@
-/* flow.c - part of post: one flow's numbers, stores and windows, from one node to another. */
+/* flow.c - one flow's numbers, frames and windows, from one node to another. */
 
-/* A flow is what one node sends to one other, cut into numbered frames. This part knows the
- * arithmetic of it and keeps the bytes; who sends, where a frame goes next and what an outcome
- * means, it refuses to know.
- *
- *      numbers:     base                sent             left             base + count
- *                    |  under way        |  to be emitted | never emitted   |
- *      ring:      [rec][rec][rec] ... [rec][rec] ...    [rec][rec] ...    [rec]
- *                    |                                     |
- *      heads:     tail block: head+payload|head+payload|head|head|...       (frames, ready to go)
- *      bodies:                                   large messages: one block each, cut by (at, size)
- *
- * sent == left unless something is being sent again. An ack moves base, an emission moves sent, and
- * a rewind puts sent back to base: go-back-N. It is enough, because links do not lose or reorder
- * single frames. What gets lost is a link with all that was on it, and then everything behind the
- * loss, too.
- *
- * A frame is encoded once, when the message is put, into a block that consecutive frames share. So
- * small messages stand there back to back as they will on the wire, the link's queue merges them
- * into one slice, and a small message costs one copy and no allocation. Retransmission emits the
- * same bytes.
- *
- * A message that finds the last frame not yet emitted, and has its name, its sender and its knowledge
- * of returns in common with what is there, joins it: its bytes go behind that frame's, with two bytes
- * of size and perhaps its tag, and the frame has become a *run* (see run.c). So a stream of small
- * messages costs a fraction of a head, of a record, of an ack each, and a lone message is what it was,
- * and leaves when it did:
- *
- *      open:      [head to a|8|8|8|8|   ]  + 8 to a   -> joins
- *      closed:    [head to a|8|8|8|8] emitted, full, or another message behind it -> a new frame
- *
- * What may have to be taken out of the flow again does not join: who has a token is told how it
- * ended and may be cancelled, what has a time limit expires. So a frame ends in one way, but for one
- * thing: its target may deliver the beginning of a run and return the rest. The number is the frame's,
- * and not the message's, because everything here is about frames: numbers given anew, credit,
- * retransmission. Only the target knows in between how far it is in a run; it remembers that until it
- * has the whole frame, and a return says at which message. The first plan was a number for each
- * message; then an ack could end in the midst of a record, the ring would have to be searched, and
- * each of the ten thousands of messages that a window holds now would need a return of its own when
- * their name has moved.
- *
- * Numbers are given when a message is put, although it may be withdrawn as long as nothing of it
- * has been emitted. Withdrawing it leaves a hole, so the numbers of all behind it, which were never
- * emitted either, are written again into their heads: nobody else has seen those bytes. That is
- * O(queue) for a rare call and nothing for the common ones.
- *
- * Memory: 64 bytes for a record, 56 to 92 bytes for a head; in a run 2 or 10 bytes. What counts
- * against windows is the frame with its head, never less than WIRE.md asks (it counts payload only),
- * so that empty messages are bounded too. */
+/* A flow is what one node sends to one other, cut into numbered frames. This file knows numbers, windows and
+ * bytes. It does not know who sends, where a frame goes next, or what an outcome means. numbers: base sent
+ * left base + count | under way | to be emitted | never emitted | ring: [rec][rec][rec] ... [rec][rec] ...
+ * [rec][rec] ... [rec] | | heads: tail block: head+payload|head+payload|head|head|... (frames, ready to go)
+ * bodies: large messages: one block each, cut by (at, size) sent == left unless frames are being
+ * retransmitted. An ack moves base, an emission moves sent, and a rewind sets sent back to base: go-back-N.
+ * That is enough, because links do not lose or reorder single frames; what is lost is a link with all that
+ * was on it, and then everything behind the loss, too. A frame is encoded once, when the message is put,
+ * into a block that consecutive frames share. So small messages stand there back to back as they will on the
+ * wire, the link's queue merges them into one slice, and a small message costs one copy and no allocation.
+ * Retransmission emits the same bytes. A message joins the last frame if that is not emitted yet and has the
+ * same name, sender and knowledge of returns: its bytes are appended with two bytes of size and perhaps its
+ * tag, and the frame is a *run* (see wire/run.c). So a stream of small messages costs a fraction of a head,
+ * a record and an ack each, and a lone message leaves as soon as it did before: open: [head to a|8|8|8|8| ]
+ * + 8 to a -> joins closed: [head to a|8|8|8|8] emitted, full, or another message behind it -> a new frame A
+ * message that may have to be taken out of the flow does not join: one with a token may be cancelled, and
+ * one with a time limit expires. So a frame ends in one way, with one exception: its target may deliver the
+ * beginning of a run and return the rest. Numbers are the frames' and not the messages', because all of this
+ * file is about frames. Only the target knows how far it is in a run until it has taken the whole frame, and
+ * a return says at which message. With a number for each message an ack could end inside a record, and each
+ * of the ten thousands of messages in a window would need a return of its own when their name has moved.
+ * Numbers are given when a message is put, although it may be withdrawn until it is emitted. Withdrawing
+ * leaves a gap, so the numbers of all behind it, which were never emitted either, are written again into
+ * their heads. That is O(queue) for a rare call and nothing for the common ones. Memory: 64 bytes for a
+ * record, 56 to 92 bytes for a head; in a run 2 or 10 bytes. Windows count frames with their heads, so that
+ * empty messages are bounded too; the protocol asks for the payload only. */
 #include "post/flow.h"
 
-/* Frames that small messages join end here. The head of such a frame and the work for it are shared by 246
- * messages of 64 bytes, a few instructions each; twice as much would save a few more and let the first of
- * them wait longer for the last. It is an eighth of what a link commits ahead of control frames. */
+/* The most bytes of a run. 246 messages of 64 bytes share its head and the work for it; twice as much would
+ * save little, and the first would wait longer for the last. It is an eighth of what a link commits ahead of
+ * control frames. */
 #define FLOW_RUN_MOST 16384u
-/* Payloads up to here are copied behind their heads: one slice and one cache-friendly stream
- * instead of a block each. Above, a body of its own costs less than it saves on the retransmission
- * store's slack. */
+/* Payloads up to here are copied behind their heads: one slice and one stream of bytes instead of a block
+ * each. */
 #define FLOW_SMALL 4096u
-/* A flow that says little keeps little; one that streams gets blocks that hold 680 messages of 8
- * bytes. */
+/* Tail blocks grow, so that a flow that is little used keeps little. */
 #define FLOW_TAIL_FIRST 4096u
 #define FLOW_TAIL_MOST 65536u
 #define FLOW_RING_FIRST 8u
 /* 3 GiB of records, which a 32-bit size still counts. */
 #define FLOW_RING_MOST (1u << 26)
-/* Where a frame has its number, and its name: behind the header and two ids; see WIRE.md. */
+/* Where a frame has its number, and its name: behind the header and two ids. */
 #define FLOW_NUMBER_AT (PHX__DATA_TARGET + 32u)
 #define FLOW_NAME_AT (FLOW_NUMBER_AT + 16u)
 /* What a record keeps of its frame's flags. */
 #define FLOW_PLACE (PHX__DATA_FIRST | PHX__DATA_LAST | PHX__DATA_SEEN)
-/* The backstop. A lost frame is nearly always noticed sooner, by a changed route or a gap; what is
- * left is the loss of the last frames at a relay. 1 s is far above any delay of a scheduler; 30 s
- * is what TCP settles for within an order of magnitude. */
+/* The retransmission timeout. A lost frame is nearly always noticed sooner, by a changed route or a gap;
+ * what remains is the loss of the last frames at a relay. 1 s is far above any delay of a scheduler; 30 s is
+ * near TCP's. */
 #define FLOW_RTO_MIN PHX__SECOND
 #define FLOW_RTO_MAX (30 * PHX__SECOND)
-/* Before anything was ever acknowledged: the first frames may have come to a target that has not
- * heard of us yet and drops them. Waiting a second for that would be most of a small program's
- * life. */
+/* Before the first ack: the target may not have heard of this node yet and drop its first frames, and a
+ * second would be most of a small program's life. */
 #define FLOW_RTO_NEW (100 * PHX__MS)
-/* A target that misses a frame says so for every frame behind it. One rewind answers them all. */
+/* A target reports a gap for each frame behind it. One rewind answers them all. */
 #define FLOW_REWIND_MIN (10 * PHX__MS)
-/* However many losses, so much may be under way: two fragments keep a link busy. */
+/* The least congestion window: two fragments keep a link busy. */
 #define FLOW_ALLOWED_MIN (2 * PHX__FRAGMENT)
 
 /* ---- The ring of records */
@@ -148,7 +123,7 @@ static int flow_reserve(struct phx__flow_out *o, uint32_t n)
 
 void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index)
 {
-    o->open_box = NULL;
+    o->open.box = NULL;
     while (o->count > index) {
         struct phx__flow_record r = *phx__post_flow_at(o, --o->count);
 
@@ -167,7 +142,7 @@ void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index)
 /* ---- Life */
 
 void phx__post_flow_init(struct phx__flow_out *o, struct phx__mem *mem, const struct phx_id *target,
-                    const struct phx_id *source, int hops, size_t own, size_t window)
+                         const struct phx_id *source, int hops, size_t own, size_t window)
 {
     memset(o, 0, sizeof *o);
     o->mem = mem;
@@ -193,7 +168,7 @@ void phx__post_flow_restart(struct phx__flow_out *o, uint64_t epoch, size_t wind
     o->limit_at = PHX__NEVER;
     o->front_back = 0;
     o->seen = 0;
-    o->open_box = NULL;
+    o->open.box = NULL;
 }
 
 void phx__post_flow_trim(struct phx__flow_out *o)
@@ -238,7 +213,7 @@ static int flow_first_flags(const struct phx__flow_out *o)
     return (int)PHX__DATA_FIRST | (o->seen != 0 ? (int)PHX__DATA_SEEN : 0);
 }
 
-/* Does somebody wait for the outcome: a token, or memory to be given back? */
+/* Does the application wait for the outcome: a token, or memory to be released? */
 static int flow_soon(const struct phx__message *m)
 {
     int waits = m->token != 0 || m->cast != NULL || (m->body != NULL && m->body->release != NULL);
@@ -246,10 +221,9 @@ static int flow_soon(const struct phx__message *m)
     return waits ? (int)PHX__DATA_SOON : 0;
 }
 
-/* Encodes the head of the next frame, with room for `inlined` bytes of payload behind it. The ring
- * has room. NULL: no memory. */
-static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct phx__message *m,
-                                         int flags,
+/* Encodes the head of the next frame, with room for `inlined` bytes of payload behind it. The ring has room.
+ * NULL: no memory. */
+static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct phx__message *m, int flags,
                                          size_t payload, size_t inlined)
 {
     size_t head_size = flow_head_size(flags);
@@ -280,7 +254,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     r->head_size = (uint16_t)(head_size + inlined);
     r->body = NULL;
     r->body_at = r->body_size = 0;
-    r->flags = (uint8_t)(((unsigned)flags & FLOW_PLACE) | m->met << PHX__FLOW_MET);
+    r->flags = (uint8_t)(((unsigned)flags & FLOW_PLACE) | m->tried << PHX__FLOW_TRIED);
     r->gone = 0;
     r->token = m->token;
     r->limit = m->limit;
@@ -292,12 +266,12 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     return r;
 }
 
-size_t phx__post_flow_mail_bytes(const struct phx__message *m)
+size_t phx__post_flow_message_bytes(const struct phx__message *m)
 {
     return m->run == 0 ? m->size : m->size + m->rest_size - m->rest * phx__wire_more_head(m->run);
 }
 
-int phx__post_flow_mail_next(struct phx__message *m)
+int phx__post_flow_message_next(struct phx__message *m)
 {
     const uint8_t *end = m->data + m->size + m->rest_size;
 
@@ -310,7 +284,7 @@ int phx__post_flow_mail_next(struct phx__message *m)
     return 1;
 }
 
-void phx__post_flow_mail_copy(const struct phx__message *m, uint8_t *to)
+void phx__post_flow_message_copy(const struct phx__message *m, uint8_t *to)
 {
     int i;
 
@@ -327,16 +301,15 @@ void phx__post_flow_mail_copy(const struct phx__message *m, uint8_t *to)
     }
 }
 
-/* Who waits for an outcome, or expires, needs a record of its own; and so does what a life has met. */
+/* May it share a record? Not if its outcome is reported, it expires, or it tried a life. */
 static int flow_is_plain(const struct phx__message *m)
 {
-    return m->token == 0 && m->limit == PHX__NEVER && m->cast == NULL && m->met == 0;
+    return m->token == 0 && m->limit == PHX__NEVER && m->cast == NULL && m->tried == 0;
 }
 
-/* Others may join it, as many as go behind it in the tail, up to a bound: a frame that fills the credit
- * would have to wait for all before it. */
-static void flow_open(struct phx__flow_out *o, const struct phx__message *m,
-                      struct phx__flow_record *r)
+/* Others may join it, as many as the tail has room for, up to a bound: a frame as large as the credit would
+ * have to wait for all before it. */
+static void flow_open(struct phx__flow_out *o, const struct phx__message *m, struct phx__flow_record *r)
 {
     size_t credit = o->window < o->own ? o->window : o->own;
     size_t left = o->tail->capacity - o->tail->used;
@@ -344,12 +317,12 @@ static void flow_open(struct phx__flow_out *o, const struct phx__message *m,
 
     if (!flow_is_plain(m) || r->head_size >= most)
         return;
-    o->open_box = m->box;
-    o->open_from = m->from;
-    o->open_tag = m->tag;
-    o->open_left = (uint32_t)(left < most - r->head_size ? left : most - r->head_size);
-    o->open_record = r;
-    o->open_frame = flow_frame(r);
+    o->open.box = m->box;
+    o->open.from = m->from;
+    o->open.tag = m->tag;
+    o->open.left = (uint32_t)(left < most - r->head_size ? left : most - r->head_size);
+    o->open.record = r;
+    o->open.frame = flow_frame(r);
 }
 
 /* A small message, or a run. */
@@ -361,41 +334,41 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
 
     if (r == NULL)
         return PHX_ENOMEM;
-    phx__post_flow_mail_copy(m, flow_frame(r) + (r->head_size - size));
+    phx__post_flow_message_copy(m, flow_frame(r) + (r->head_size - size));
     r->body_at = m->rest;
     flow_open(o, m, r);
     return 0;
 }
 
-uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t from,
-                        uint64_t tag, size_t size)
+uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t from, uint64_t tag,
+                             size_t size)
 {
-    struct phx__flow_record *r = o->open_record;
+    struct phx__flow_record *r = o->open.record;
     size_t head, need;
     struct phx__writer w;
     uint8_t *at;
     int flags;
 
-    if (b != o->open_box || from != o->open_from || size > FLOW_SMALL)
+    if (b != o->open.box || from != o->open.from || size > FLOW_SMALL)
         return NULL;
-    flags = phx__wire_flags(o->open_frame);
+    flags = phx__wire_flags(o->open.frame);
     if ((flags & (int)PHX__DATA_RUN) == 0)
-        flags |= (int)(tag == o->open_tag ? PHX__DATA_RUN : PHX__DATA_RUN | PHX__DATA_TAGS);
-    else if ((flags & (int)PHX__DATA_TAGS) == 0 && tag != o->open_tag)
+        flags |= (int)(tag == o->open.tag ? PHX__DATA_RUN : PHX__DATA_RUN | PHX__DATA_TAGS);
+    else if ((flags & (int)PHX__DATA_TAGS) == 0 && tag != o->open.tag)
         return NULL;
     head = phx__wire_more_head(flags);
     need = head + size;
-    if (need > o->open_left)
+    if (need > o->open.left)
         return NULL;
-    at = o->open_frame + r->head_size;
+    at = o->open.frame + r->head_size;
     phx__buf_writer_init(&w, at, head);
     phx__wire_put_more(&w, flags, tag, size);
-    o->open_left -= (uint32_t)need;
+    o->open.left -= (uint32_t)need;
     o->bytes += need;
     o->tail->used += need;
     r->head_size = (uint16_t)(r->head_size + need);
     r->body_at++;
-    phx__wire_stretch(o->open_frame, flags, r->head_size);
+    phx__wire_stretch(o->open.frame, flags, r->head_size);
     return at + head;
 }
 
@@ -403,25 +376,25 @@ int phx__post_flow_join(struct phx__flow_out *o, const struct phx__message *m)
 {
     uint8_t *to;
 
-    if (m->box != o->open_box || !flow_is_plain(m) || m->run != 0
+    if (m->box != o->open.box || !flow_is_plain(m) || m->run != 0
         || (m->body != NULL && m->body->release != NULL))
         return 0;
     to = phx__post_flow_room(o, m->box, m->from, m->tag, m->size);
     if (to == NULL)
         return 0;
-    phx__post_flow_mail_copy(m, to);
+    phx__post_flow_message_copy(m, to);
     return 1;
 }
 
-/* Bytes of a message in one frame, but the last. */
+/* Bytes of a message in each of its frames but the last. */
 static size_t flow_fragment(const struct phx__message *m)
 {
     return m->cast != NULL ? PHX__CAST_FRAGMENT : PHX__FRAGMENT;
 }
 
 /* Cuts `body` into frames. Each holds it, so that a link may keep one while others are gone. */
-static int flow_put_large(struct phx__flow_out *o, const struct phx__message *m,
-                          struct phx__block *body, size_t at)
+static int flow_put_large(struct phx__flow_out *o, const struct phx__message *m, struct phx__block *body,
+                          size_t at)
 {
     uint32_t before = o->count;
     size_t done = 0, size;
@@ -456,9 +429,9 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
     PHX_ASSERT(o->epoch != 0);
     if (flow_reserve(o, frames) != 0)
         return PHX_ENOMEM;
-    o->open_box = NULL;
-    /* The host's own memory is never copied, however small: that is what it asked for. Nor are the
-     * bytes of a cast, which many flows share. */
+    o->open.box = NULL;
+    /* The host's own memory is never copied, which it asked for; nor are the bytes of a multicast, which
+     * many flows share. */
     if (m->run != 0
         || (m->size <= FLOW_SMALL && m->cast == NULL && (body == NULL || body->release == NULL))) {
         err = flow_put_small(o, m);
@@ -468,7 +441,7 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
         body = phx__buf_block_new(o->mem, m->size);
         if (body == NULL)
             return PHX_ENOMEM;
-        phx__post_flow_mail_copy(m, body->data);
+        phx__post_flow_message_copy(m, body->data);
         body->used = m->size;
         err = flow_put_large(o, m, body, 0);
         phx__buf_block_drop(body); /* the records hold it now */
@@ -490,8 +463,7 @@ struct phx__flow_record *phx__post_flow_peek(const struct phx__flow_out *o)
     r = phx__post_flow_at(o, (uint32_t)(o->sent - o->base));
     if (credit > o->allowed)
         credit = o->allowed;
-    /* One frame may always be under way, or a window below its size would stop the flow for
-     * good. */
+    /* One frame may always be under way: a window below its size must not stop the flow for good. */
     if (o->flying > 0 && (o->flying >= credit || phx__post_flow_frame_size(r) > credit - o->flying))
         return NULL;
     return r;
@@ -505,9 +477,9 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
     if (!again) {
         o->left++;
         if (o->left == o->base + o->count)
-            o->open_box = NULL; /* what has left stays as it is */
-        /* One frame at a time is timed, and only if it went once (Karn): an ack does not say which
-         * copy it answers. */
+            o->open.box = NULL; /* an emitted frame does not change */
+        /* One frame at a time is timed, and only if emitted once (Karn): an ack does not say which copy it
+         * answers. */
         if (!o->timing) {
             o->timing = 1;
             o->rtt_number = o->sent;
@@ -520,22 +492,15 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
     return again;
 }
 
-/* What a message that must go again needs and only its first frame told. */
-static void flow_remember(struct phx__flow_out *o, const struct phx__flow_record *r)
-{
-    if ((r->flags & PHX__DATA_FIRST) != 0 && (r->flags & PHX__DATA_LAST) == 0) {
-        PHX_ASSERT(o->count > 0);
-        phx__post_flow_mail(o, 0, &o->front);
-        o->front_back = 0;
-    }
-}
-
 int phx__post_flow_pop(struct phx__flow_out *o, uint64_t next, struct phx__flow_record *r)
 {
     if (o->count == 0 || o->base >= next)
         return 0;
     *r = *phx__post_flow_at(o, 0);
-    flow_remember(o, r);
+    if ((r->flags & PHX__DATA_FIRST) != 0 && (r->flags & PHX__DATA_LAST) == 0) {
+        phx__post_flow_message(o, 0, &o->front); /* only this frame says it, and the message may go again */
+        o->front_back = 0;
+    }
     o->first = (o->first + 1) & (o->capacity - 1);
     o->count--;
     o->bytes -= phx__post_flow_frame_size(r);
@@ -552,7 +517,7 @@ static uint64_t flow_rto(const struct phx__flow_out *o)
     if (o->srtt == 0)
         return FLOW_RTO_NEW;
     if (4 * o->srtt > FLOW_RTO_MAX)
-        return FLOW_RTO_MAX; /* a host that slept through a round trip must not sleep through the next */
+        return FLOW_RTO_MAX; /* after a host slept through a round trip */
     return 4 * o->srtt > FLOW_RTO_MIN ? 4 * o->srtt : FLOW_RTO_MIN;
 }
 
@@ -567,13 +532,12 @@ void phx__post_flow_progress(struct phx__flow_out *o, uint64_t next, size_t byte
     if (bytes == 0)
         return;
     if (o->srtt == 0)
-        o->srtt = 1; /* something was heard, if only of frames that went twice */
-    /* As TCP's slow start: what arrives makes room for twice as much. */
+        o->srtt = 1; /* an ack came, if only of frames that were emitted twice */
+    /* As TCP's slow start: each byte acknowledged allows one more. */
     o->allowed = bytes < o->own - o->allowed ? o->allowed + bytes : o->own;
     o->rto = flow_rto(o);
     o->rto_at = o->flying > 0 ? now + o->rto : PHX__NEVER;
-    /* Nobody else looks at the block any more: begin it again, and ping-pong needs no memory at
-     * all. */
+    /* Nobody else holds the block: fill it again, so that ping-pong needs no memory. */
     if (o->count == 0 && o->tail != NULL && o->tail->refs == 1)
         o->tail->used = 0;
 }
@@ -581,7 +545,7 @@ void phx__post_flow_progress(struct phx__flow_out *o, uint64_t next, size_t byte
 void phx__post_flow_saw(struct phx__flow_out *o)
 {
     o->seen++;
-    o->open_box = NULL; /* the last frame says less */
+    o->open.box = NULL; /* its head has the former number */
 }
 
 void phx__post_flow_rewind(struct phx__flow_out *o)
@@ -596,8 +560,7 @@ void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
 {
     size_t half = o->allowed / 2;
 
-    /* What loses frames while links live is a relay whose queue is full. Sending less is the
-     * cure. */
+    /* Frames are lost while links live where a relay's queue is full; so send less. */
     o->allowed = half > FLOW_ALLOWED_MIN ? half : FLOW_ALLOWED_MIN;
     if (o->allowed > o->own)
         o->allowed = o->own;
@@ -633,7 +596,7 @@ uint32_t phx__post_flow_last(const struct phx__flow_out *o)
     return i;
 }
 
-void phx__post_flow_mail(const struct phx__flow_out *o, uint32_t index, struct phx__message *m)
+void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struct phx__message *m)
 {
     const struct phx__flow_record *r = phx__post_flow_at(o, index);
     const uint8_t *head = flow_frame(r);
@@ -659,24 +622,17 @@ void phx__post_flow_mail(const struct phx__flow_out *o, uint32_t index, struct p
     m->limit = r->limit;
     m->box = r->box;
     m->cast = r->cast;
-    m->met = (unsigned)r->flags >> PHX__FLOW_MET;
+    m->tried = (unsigned)r->flags >> PHX__FLOW_TRIED;
     m->iov = NULL;
     m->iov_count = 0;
-}
-
-static void flow_renumber(struct phx__flow_record *r, uint64_t number)
-{
-    struct phx__writer w;
-
-    phx__buf_writer_init(&w, flow_frame(r) + FLOW_NUMBER_AT, 8);
-    phx__buf_put_u64(&w, number);
 }
 
 void phx__post_flow_sweep(struct phx__flow_out *o)
 {
     uint32_t i = (uint32_t)(o->left - o->base), keep = i;
+    struct phx__writer w;
 
-    o->open_box = NULL;
+    o->open.box = NULL;
     for (; i < o->count; i++) {
         struct phx__flow_record *r = phx__post_flow_at(o, i);
 
@@ -688,7 +644,8 @@ void phx__post_flow_sweep(struct phx__flow_out *o)
         }
         if (keep != i) {
             *phx__post_flow_at(o, keep) = *r;
-            flow_renumber(r, o->base + keep);
+            phx__buf_writer_init(&w, flow_frame(r) + FLOW_NUMBER_AT, 8);
+            phx__buf_put_u64(&w, o->base + keep);
         }
         keep++;
     }
@@ -697,7 +654,7 @@ void phx__post_flow_sweep(struct phx__flow_out *o)
 
 /* ---- The receiving end */
 
-/* A link may still hold it, to read into it, and finds that it is over. */
+/* A link that still reads into it will find that it is retired. */
 static void flow_drop_part(struct phx__flow_in *in)
 {
     struct phx__block *part = in->part;
@@ -743,14 +700,7 @@ void phx__post_flow_give_up(struct phx__flow_in *in)
     flow_drop_part(in);
 }
 
-/* The rest of its message has no part to join and is skipped, too. */
-static int flow_skip(struct phx__flow_in *in)
-{
-    phx__post_flow_took(in);
-    return PHX__FLOW_SKIPPED;
-}
-
-/* What the first fragment tells. */
+/* What the first fragment says. */
 static void flow_read_first(struct phx__message *m, const struct phx__data *d, int flags)
 {
     m->to = d->to;
@@ -764,18 +714,18 @@ static void flow_read_first(struct phx__message *m, const struct phx__data *d, i
 }
 
 void phx__post_flow_take_whole(struct phx__flow_in *in, const struct phx__data *d, int flags,
-                          struct phx__message *m)
+                               struct phx__message *m)
 {
-    flow_drop_part(in); /* NULL unless the sender broke the message before */
+    flow_drop_part(in); /* there is one if the sender broke off a message */
     in->state = PHX__FLOW_ALL;
     flow_read_first(m, d, flags);
 }
 
-/* A fragment behind one that was turned back or given up. */
+/* A fragment behind one that was returned or given up. */
 static int flow_take_rest(struct phx__flow_in *in, int last, struct phx__message *m)
 {
     if (last && in->state == PHX__FLOW_HALF) {
-        *m = in->mail;
+        *m = in->message;
         return PHX__FLOW_CUT;
     }
     flow_advance(in);
@@ -786,7 +736,7 @@ static int flow_take_rest(struct phx__flow_in *in, int last, struct phx__message
 
 int phx__post_flow_has_part(const struct phx__flow_in *in, const struct phx__data *d)
 {
-    const struct phx__message *m = &in->mail;
+    const struct phx__message *m = &in->message;
 
     return in->opened && m->to == d->to && m->from == d->from && m->tag == d->tag
            && m->size == d->total;
@@ -794,17 +744,12 @@ int phx__post_flow_has_part(const struct phx__flow_in *in, const struct phx__dat
 
 void phx__post_flow_open(struct phx__flow_in *in, const struct phx__data *d, struct phx__block *part)
 {
-    flow_drop_part(in); /* NULL unless the sender broke the message before */
-    memset(&in->mail, 0, sizeof in->mail);
-    in->mail.limit = PHX__NEVER;
-    flow_read_first(&in->mail, d, 0);
+    flow_drop_part(in); /* there is one if the sender broke off a message */
+    memset(&in->message, 0, sizeof in->message);
+    in->message.limit = PHX__NEVER;
+    flow_read_first(&in->message, d, 0);
     in->part = part;
     in->opened = part != NULL;
-}
-
-struct phx__block *phx__post_flow_part(struct phx__mem *mem, size_t size)
-{
-    return phx__mem_has_room_for_mail(mem, size) ? phx__buf_block_new(mem, size) : NULL;
 }
 
 /* Does the fragment fit behind what is there? The last one completes it, others leave something. */
@@ -816,7 +761,7 @@ static int flow_fits(const struct phx__flow_in *in, size_t size, int last)
 }
 
 int phx__post_flow_place(const struct phx__flow_in *in, const struct phx__data *d, int flags,
-                    struct phx__place *out)
+                         struct phx__place *out)
 {
     int first = (flags & (int)PHX__DATA_FIRST) != 0, last = (flags & (int)PHX__DATA_LAST) != 0;
 
@@ -830,60 +775,31 @@ int phx__post_flow_place(const struct phx__flow_in *in, const struct phx__data *
     return 1;
 }
 
-/* A message of one fragment is not copied: *m points into the frame. Others get one buffer of their
- * whole size at the first fragment, and their payloads are copied into it unless they have been read
- * there (phx__post_flow_place). Nothing is changed for good by a last fragment until
- * phx__post_flow_took, so one that cannot be delivered now may come again. */
-int phx__post_flow_take(struct phx__flow_in *in, struct phx__mem *mem, const struct phx__data *d,
-                   int flags, struct phx__message *m)
+/* The payload is copied into the part unless it was read into place. A last fragment counts at
+ * phx__post_flow_took only, so one that cannot be delivered now may come again. The rest of a message that
+ * is skipped finds no part and is skipped, too. */
+int phx__post_flow_take(struct phx__flow_in *in, const struct phx__data *d, int flags, struct phx__message *m)
 {
     int first = (flags & (int)PHX__DATA_FIRST) != 0, last = (flags & (int)PHX__DATA_LAST) != 0;
-    size_t size = d->size;
 
-    if (first) {
-        if (last) {
-            memset(m, 0, sizeof *m);
-            m->limit = PHX__NEVER;
-            phx__post_flow_take_whole(in, d, flags, m);
-            return PHX__FLOW_WHOLE;
-        }
+    if (first)
         in->state = PHX__FLOW_ALL;
-        if (!phx__post_flow_has_part(in, d))
-            phx__post_flow_open(in, d, phx__post_flow_part(mem, (size_t)d->total));
-        if (in->part == NULL)
-            return PHX__FLOW_LATER;
-    } else if (in->state != PHX__FLOW_ALL) {
+    else if (in->state != PHX__FLOW_ALL)
         return flow_take_rest(in, last, m);
-    } else if (in->part == NULL || in->opened) {
-        return flow_skip(in);
+    if (in->part == NULL || in->opened != first || !flow_fits(in, d->size, last)) {
+        phx__post_flow_took(in); /* its sender broke it off, or cannot count */
+        return PHX__FLOW_SKIPPED;
     }
     in->opened = 0;
-    if (!flow_fits(in, size, last))
-        return flow_skip(in); /* its sender cannot count */
     if (d->payload != in->part->data + in->part->used)
-        memcpy(in->part->data + in->part->used, d->payload, size);
+        memcpy(in->part->data + in->part->used, d->payload, d->size);
     if (!last) {
-        in->part->used += size;
+        in->part->used += d->size;
         flow_advance(in);
         return PHX__FLOW_MORE;
     }
-    *m = in->mail;
+    *m = in->message;
     m->body = in->part;
     m->data = in->part->data;
     return PHX__FLOW_WHOLE;
 }
-
-#undef FLOW_RUN_MOST
-#undef FLOW_SMALL
-#undef FLOW_TAIL_FIRST
-#undef FLOW_TAIL_MOST
-#undef FLOW_RING_FIRST
-#undef FLOW_RING_MOST
-#undef FLOW_NUMBER_AT
-#undef FLOW_NAME_AT
-#undef FLOW_PLACE
-#undef FLOW_RTO_MIN
-#undef FLOW_RTO_MAX
-#undef FLOW_RTO_NEW
-#undef FLOW_REWIND_MIN
-#undef FLOW_ALLOWED_MIN

@@ -1,22 +1,26 @@
-/* recv.c - part of post: where large messages are put together, also in buffers of the host's. */
+/* recv.c - frames that arrive: messages, acks, transit, and buffers of the application's. */
 
-/* A message of several fragments is put together in one block of its whole size, the *part* of the flow it
- * comes in. It is opened when the first fragment begins to come, which need not have come whole: the links
- * ask for its place (phx__post_recv_place) and read the payload into it. Nothing of a fragment counts before all
- * of it is there; then it goes the way of every other frame (phx__post_fragment) and all that is asked of
- * frames is asked of it, and if its payload stands where it belongs, it is not copied.
- *
- * The part may be the host's memory (on_begin). Each buffer that was begun ends in one of two ways:
- *
- *      begin --> shown to the application (ops.message, with this very buffer)
- *            '-> abandoned: the flow dropped it, for whatever reason
- *
- * There are many such reasons (a new epoch, a peer that failed, a name that moved, a sender that cannot
- * count), and one place where all of them meet: the flow retires the part, and thereby calls its release
- * function. There the host may not be called, since what drops parts is in the midst of something; so it is
- * put into a list, which the next phx__post_run tells. The list needs no memory: what it links was made
- * with the part. */
-#include "post/post.h"
+/* A message of several fragments is assembled in one block of its whole size, the *part* of the flow it
+ * comes in. It is made when the first fragment begins to come: the links ask for the fragment's place
+ * (phx__post_recv_place) and read the payload into it. Nothing of a fragment counts before all of it is
+ * here; then it is checked like every other frame (recv_fragment), and if its payload is in its place
+ * already, it is not copied. The part may be the application's memory (on_begin). Each such buffer ends in
+ * one of two ways: begin --> shown to the application (ops.message, with this very buffer) '-> abandoned:
+ * the flow dropped it, for whatever reason There are many reasons (a new epoch, a peer that failed, a name
+ * that moved, a sender that cannot count), and one place where all of them meet: the flow retires the part,
+ * which calls its release function. The host may not be called there, so the buffer is put into a list,
+ * which the next phx__post_run reports. The list needs no memory: its links were made with the part. A frame
+ * may be a run of messages. They are taken one by one, as if each had come by itself, and the application
+ * may send, cancel and give the name away in between. Then the rest is returned, as one return; if there is
+ * no room for that, the frame comes again and the messages that were taken are passed over. A run is
+ * acknowledged when all of it was taken. */
+#include "post/recv.h"
+
+/* An ack waits for company, but not for more frames than this (and not beyond a quarter of the window, ours
+ * or the peer's: nobody has more under way than it takes itself). */
+#define RECV_ACK_FRAMES 64u
+/* One gap is reported once in this time, so that a burst behind a hole costs one ack. */
+#define RECV_GAP_AGAIN (10 * PHX__MS)
 
 struct phx__begun {
     struct phx__begun *next;
@@ -26,7 +30,7 @@ struct phx__begun {
     int shown;
 };
 
-/* ---- Buffers of the host's */
+/* ---- Buffers of the application */
 
 static void recv_released(const void *data, size_t size, void *arg)
 {
@@ -38,22 +42,22 @@ static void recv_released(const void *data, size_t size, void *arg)
         phx__mem_put(b->post->mem, b, sizeof *b);
         return;
     }
-    b->next = b->post->abandoned;
-    b->post->abandoned = b;
+    b->next = b->post->recv.abandoned;
+    b->post->recv.abandoned = b;
 }
 
 void phx__post_recv_tell_abandoned(struct phx__post *p)
 {
-    while (p->abandoned != NULL) {
-        struct phx__begun *b = p->abandoned, own = *b;
+    while (p->recv.abandoned != NULL) {
+        struct phx__begun *b = p->recv.abandoned, own = *b;
 
-        p->abandoned = own.next;
+        p->recv.abandoned = own.next;
         phx__mem_put(p->mem, b, sizeof *b);
         p->ops.abandon(p->ops.ctx, own.buffer, own.size);
     }
 }
 
-void phx__post_recv_shown(struct phx__flow_in *in)
+static void recv_shown(struct phx__flow_in *in)
 {
     if (in->part != NULL && in->part->release == recv_released)
         ((struct phx__begun *)in->part->arg)->shown = 1;
@@ -72,10 +76,9 @@ static void *recv_ask(struct phx__post *p, uint32_t source, const struct phx__da
     return p->ops.begin(p->ops.ctx, &m);
 }
 
-/* A block around the host's buffer, or NULL: it gives none, or there is no memory. What is needed beside
- * it is made first: once it has given one, nothing may fail. */
-static struct phx__block *recv_begin(struct phx__post *p, uint32_t source,
-                                      const struct phx__data *d)
+/* A block around the application's buffer; NULL: it gives none, or no memory. What else is needed is made
+ * first: once it has given one, nothing may fail. */
+static struct phx__block *recv_begin(struct phx__post *p, uint32_t source, const struct phx__data *d)
 {
     struct phx__begun *b = phx__mem_get(p->mem, sizeof *b);
     struct phx__block *part =
@@ -95,7 +98,8 @@ static struct phx__block *recv_begin(struct phx__post *p, uint32_t source,
     return NULL;
 }
 
-int phx__post_recv_open(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d)
+/* A part for the message whose first fragment this is; 0: no memory. */
+static int recv_open(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d)
 {
     struct phx__block *part = NULL;
 
@@ -104,36 +108,332 @@ int phx__post_recv_open(struct phx__post *p, struct phx__post_peer *peer, const 
     phx__post_flow_open(&peer->in, d, NULL);
     if (p->ops.begin != NULL)
         part = recv_begin(p, peer->node, d);
-    if (part == NULL)
-        part = phx__post_flow_part(p->mem, (size_t)d->total);
+    if (part == NULL && phx__mem_has_room_for_mail(p->mem, (size_t)d->total))
+        part = phx__buf_block_new(p->mem, (size_t)d->total);
     phx__post_flow_open(&peer->in, d, part);
     return part != NULL;
 }
 
-/* ---- Places in them */
+/* ---- Frames */
 
-/* Would the message be taken now, as far as can be said before its first fragment is there? */
-static int recv_welcome(struct phx__post *p, struct phx__post_peer *peer,
-                         const struct phx__data *d, int flags)
+void phx__post_recv_address(const struct phx__post *p, const struct phx__message *m, uint32_t source,
+                            struct phx_message *out)
 {
-    return (flags & (int)PHX__DATA_LAST) == 0 && d->total <= p->limits.max_message
-           && p->ops.owner(p->ops.ctx, d->to) == PHX__SELF
-           && !phx__post_returns_refuses(&peer->back, d->to);
+    out->to = m->to;
+    out->from = m->from;
+    out->source = p->ids->at[source];
 }
 
-static struct phx__post_peer *recv_peer(const struct phx__post *p, const struct phx_id *source)
+void phx__post_recv_deliver(struct phx__post *p, const struct phx__message *m, struct phx_message *out)
 {
-    uint32_t node = p->last_source;
+    out->tag = m->tag;
+    out->data = m->size > 0 ? m->data : NULL;
+    out->size = m->size;
+    p->counters.messages_in++;
+    p->ops.message(p->ops.ctx, out);
+}
+
+/* Why messages to this name must be returned; 0: they need not. */
+static int recv_refusal(struct phx__post *p, const struct phx__post_peer *peer, uint64_t name)
+{
+    if (p->ops.owner(p->ops.ctx, name) != PHX__SELF)
+        return (int)PHX__RETURN_MOVED;
+    return phx__post_returns_refuses(&peer->returns, name) ? (int)PHX__RETURN_AGAIN : 0;
+}
+
+static int recv_is_large(const struct phx__post *p, uint64_t size)
+{
+    return size > p->limits.max_message ? (int)PHX__RETURN_LARGE : 0;
+}
+
+/* Returns the message at that place of the frame and all that follow it. 0: not now. */
+static int recv_return(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
+                       uint64_t name, uint32_t place, int reason)
+{
+    struct phx__return t;
+
+    t.number = d->number;
+    t.place = (uint16_t)place;
+    t.reason = reason;
+    if (phx__post_returns_add(&peer->returns, name, &t) != 0)
+        return 0;
+    phx__post_sched_owe(p, peer, 1);
+    return 1;
+}
+
+/* 0: not taken. */
+static int recv_turn_back(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
+                          uint64_t name, int flags, int reason)
+{
+    if (!recv_return(p, peer, d, name, 0, reason))
+        return 0;
+    phx__post_flow_turn_back(&peer->in, flags);
+    return 1;
+}
+
+/* A frame of whole messages: one, or a run. What the application does inside its callback counts for those
+ * that follow, so the owner is asked again when names have changed. If a message can neither be delivered
+ * nor returned now, the frame comes again, and what was done of it is not done twice. One of a run that is
+ * too large is dropped: its sender asked for no outcome, and a run may have more of them than there is room
+ * for returns, which cannot wait, because no ack may name a return of a frame that was not taken. */
+static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
+                           int flags)
+{
+    struct phx__flow_in *in = &peer->in;
+    struct phx_message out;
+    struct phx__message m;
+    uint64_t version = 0;
+    uint32_t place = 0;
+    int known = 0, reason = 0, why;
+
+    phx__post_flow_take_whole(in, d, flags, &m);
+    phx__post_recv_address(p, &m, peer->node, &out);
+    do {
+        if (place++ < in->done)
+            continue;
+        if (!known || version != *p->ops.version) {
+            version = *p->ops.version;
+            reason = recv_refusal(p, peer, m.to);
+            known = 1;
+        }
+        why = reason != 0 || d->more > 0 ? reason : recv_is_large(p, m.size);
+        if (why != 0 && !recv_return(p, peer, d, m.to, place - 1, why))
+            return 0;
+        if (why != 0)
+            break; /* and all the rest */
+        if (recv_is_large(p, m.size))
+            p->counters.dropped++;
+        else
+            phx__post_recv_deliver(p, &m, &out);
+        in->done = place;
+    } while (phx__post_flow_message_next(&m));
+    phx__post_flow_took(in);
+    return 1;
+}
+
+/* The frame that comes next. 0: it was not taken. */
+static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d, int flags)
+{
+    const int whole = (int)(PHX__DATA_FIRST | PHX__DATA_LAST);
+    struct phx_message out;
+    struct phx__message m;
+    int reason;
+
+    if ((flags & (int)PHX__DATA_FIRST) != 0) {
+        phx__post_returns_seen(&peer->returns, d->seen);
+        if ((flags & whole) == whole)
+            return recv_take_whole(p, peer, d, flags);
+        reason = recv_refusal(p, peer, d->to);
+        if (reason == 0)
+            reason = recv_is_large(p, d->total);
+        if (reason != 0)
+            return recv_turn_back(p, peer, d, d->to, flags, reason);
+        if (!recv_open(p, peer, d))
+            return 0;
+    }
+    switch (phx__post_flow_take(&peer->in, d, flags, &m)) {
+    case PHX__FLOW_MORE:
+        return 1;
+    case PHX__FLOW_SKIPPED:
+        p->counters.dropped++;
+        return 1;
+    case PHX__FLOW_CUT:
+        return recv_turn_back(p, peer, d, m.to, flags, (int)PHX__RETURN_AGAIN);
+    default: /* WHOLE; the name may have moved since its first fragment */
+        if (p->ops.owner(p->ops.ctx, m.to) != PHX__SELF)
+            return recv_turn_back(p, peer, d, m.to, flags, (int)PHX__RETURN_MOVED);
+        phx__post_recv_address(p, &m, peer->node, &out);
+        p->recv.unseen = 0;
+        phx__post_recv_deliver(p, &m, &out);
+        if (!p->recv.unseen)
+            recv_shown(&peer->in);
+        phx__post_flow_took(&peer->in);
+        return 1;
+    }
+}
+
+static void recv_gap(struct phx__post *p, struct phx__post_peer *peer)
+{
+    p->counters.dropped++;
+    /* What follows a message that could not be taken is expected. */
+    if (peer->ack.stuck || (peer->ack.gap_next == peer->in.next && p->now < peer->ack.gap_from))
+        return;
+    peer->ack.gap = 1;
+    peer->ack.gap_next = peer->in.next;
+    peer->ack.gap_from = p->now + RECV_GAP_AGAIN;
+    phx__post_sched_owe(p, peer, 1);
+}
+
+static int recv_is_ack_due(const struct phx__post *p, const struct phx__post_peer *peer)
+{
+    size_t window = peer->out.window < p->limits.window ? peer->out.window : p->limits.window;
+
+    return peer->ack.stuck || peer->ack.bytes >= window / 4 || peer->ack.frames >= RECV_ACK_FRAMES;
+}
+
+static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
+                         int flags)
+{
+    if (d->epoch < peer->in.epoch || (peer->in_life != 0 && (d->epoch >> 32) + 1 != peer->in_life)) {
+        p->counters.duplicates++; /* of a former flow or another life: a relay kept it */
+        return;
+    }
+    if (d->epoch > peer->in.epoch)
+        phx__post_sched_restart(peer, d->epoch);
+    if (d->number < peer->in.next) {
+        p->counters.duplicates++;
+        phx__post_sched_owe(p, peer, 1); /* our ack may have been lost */
+    } else if (d->number > peer->in.next) {
+        recv_gap(p, peer);
+    } else if (recv_take(p, peer, d, flags)) {
+        peer->ack.bytes += d->size;
+        peer->ack.frames++;
+        peer->ack.hurry |= (flags & (int)PHX__DATA_SOON) != 0;
+        phx__post_sched_owe(p, peer, recv_is_ack_due(p, peer));
+        peer->ack.stuck = 0;
+        peer->ack.gap = 0;
+    } else {
+        p->counters.dropped++;
+        if (!peer->ack.stuck)
+            phx__post_sched_owe(p, peer, 1); /* and thereby close its window */
+        peer->ack.stuck = 1;
+    }
+}
+
+/* The other node with this id, or PHX__NONE. */
+static uint32_t recv_source(const struct phx__post *p, const struct phx_id *source)
+{
+    uint32_t node = p->recv.last_source;
 
     if (node >= p->ids->size || !p->ids->used[node] || !phx__id_equal(&p->ids->at[node], source))
         node = phx__id_find(p->ids, source);
-    return node == PHX__NONE || node == PHX__SELF ? NULL : phx__post_sched_find(p, node);
+    return node == PHX__SELF ? PHX__NONE : node;
 }
 
-size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t size,
-                       struct phx__place *out)
+/* A DATA frame for this node, or a line of a CAST frame. */
+static void recv_fragment(struct phx__post *p, const struct phx__data *d, int flags)
+{
+    uint32_t node = recv_source(p, &d->source);
+    struct phx__post_peer *peer = node == PHX__NONE ? NULL : phx__post_sched_open(p, node);
+
+    if (peer == NULL) {
+        p->counters.dropped++; /* no node to acknowledge to, or no memory: it comes again */
+        return;
+    }
+    p->recv.last_source = node;
+    recv_arrived(p, peer, d, flags);
+}
+
+int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_size,
+                        const struct phx__frame *f, uint64_t now)
+{
+    struct phx__data d;
+
+    p->now = now;
+    /* Also in transit: or the next node would blame its link with us. */
+    if (frame_size < PHX__DATA_HEAD || phx__wire_get_data(f, &d) != 0)
+        return PHX_EPROTO;
+    if (memcmp(frame + PHX__DATA_TARGET, &p->ids->at[PHX__SELF], sizeof(struct phx_id)) != 0) {
+        p->counters.dropped += phx__post_sched_transit(p, frame, frame_size, f) != 0;
+        return 0;
+    }
+    recv_fragment(p, &d, f->flags);
+    return 0;
+}
+
+/* ---- Multicast frames */
+
+/* Queues the lines whose next hop is hop[from] as a frame of their own. */
+static void recv_forward(struct phx__post *p, const struct phx__frame *f, const struct phx__wire_cast *c,
+                         const uint32_t *hop, uint32_t from)
+{
+    struct phx__post_peer *peer = phx__post_sched_open(p, hop[from]);
+    uint32_t i, n = 0;
+    struct phx__writer w;
+    struct phx__data d;
+    size_t room, start;
+    uint8_t *to;
+    int flags;
+
+    for (i = from; i < c->count; i++)
+        n += hop[i] == hop[from];
+    room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE + c->size;
+    to = peer == NULL ? NULL : phx__post_sched_room(p, peer, room);
+    if (to == NULL) {
+        p->counters.dropped++;
+        return;
+    }
+    phx__buf_writer_init(&w, to, room);
+    start = phx__wire_begin_cast(&w, f->flags, f->hops - 1, n);
+    for (i = from; i < c->count; i++) {
+        if (hop[i] != hop[from])
+            continue;
+        phx__wire_cast_line(c, f, i, &d, &flags);
+        phx__wire_put_cast_line(&w, f->flags, &d);
+    }
+    phx__wire_end_cast(&w, start, f->flags, &d);
+    phx__buf_put_bytes(&w, c->payload, c->size);
+    PHX_ASSERT(!w.bad);
+    p->counters.dropped += phx__post_sched_queued(p, peer, to, w.size) != 0;
+}
+
+/* Where the line's target is: PHX__SELF, the neighbour towards it, or PHX__NONE. */
+static uint32_t recv_hop(struct phx__post *p, const struct phx__frame *f, const struct phx_id *id)
+{
+    uint32_t node = phx__id_find(p->ids, id), generation;
+
+    if (node == PHX__SELF || node == PHX__NONE)
+        return node;
+    if (!p->limits.relay || f->hops <= 1)
+        return PHX__NONE;
+    return p->ops.next(p->ops.ctx, node, &generation);
+}
+
+int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f, uint64_t now)
+{
+    uint32_t hop[PHX__CAST_LINES], i, k;
+    struct phx__wire_cast c;
+    struct phx__data d;
+    int flags;
+
+    p->now = now;
+    if (phx__wire_get_cast(f, &c) != 0)
+        return PHX_EPROTO;
+    for (i = 0; i < c.count; i++) {
+        phx__wire_cast_line(&c, f, i, &d, &flags);
+        hop[i] = recv_hop(p, f, &d.target);
+        p->counters.dropped += hop[i] == PHX__NONE;
+    }
+    for (i = 0; i < c.count; i++) {
+        for (k = 0; k < i && hop[k] != hop[i]; k++)
+            continue;
+        if (k == i && hop[i] != PHX__NONE && hop[i] != PHX__SELF)
+            recv_forward(p, f, &c, hop, i);
+    }
+    for (i = 0; i < c.count; i++) { /* last, because the application may do anything */
+        if (hop[i] == PHX__SELF) {
+            phx__wire_cast_line(&c, f, i, &d, &flags);
+            recv_fragment(p, &d, flags | (int)PHX__DATA_SOON);
+        }
+    }
+    return 0;
+}
+
+/* ---- Payloads read into place */
+
+/* Would the message be taken now, as far as can be said before its first fragment is here? */
+static int recv_welcome(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
+                        int flags)
+{
+    return (flags & (int)PHX__DATA_LAST) == 0 && d->total <= p->limits.max_message
+           && p->ops.owner(p->ops.ctx, d->to) == PHX__SELF
+           && !phx__post_returns_refuses(&peer->returns, d->to);
+}
+
+size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t size, struct phx__place *out)
 {
     struct phx__post_peer *peer;
+    uint32_t node;
     struct phx__data d;
     size_t whole, head;
     int flags;
@@ -141,11 +441,11 @@ size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t si
     head = phx__wire_data_front(front, size, &d, &flags, &whole);
     if (head == 0 || !phx__id_equal(&d.target, &p->ids->at[PHX__SELF]))
         return 0;
-    peer = recv_peer(p, &d.source);
+    node = recv_source(p, &d.source);
+    peer = node == PHX__NONE ? NULL : phx__post_sched_find(p, node);
     if (peer == NULL || d.epoch != peer->in.epoch || d.number != peer->in.next)
-        return 0; /* not what comes next, or the first that comes from there: the ordinary way */
-    if ((flags & (int)PHX__DATA_FIRST) != 0
-        && (!recv_welcome(p, peer, &d, flags) || !phx__post_recv_open(p, peer, &d)))
+        return 0; /* not what comes next, or the first from there: read it as others */
+    if ((flags & (int)PHX__DATA_FIRST) != 0 && (!recv_welcome(p, peer, &d, flags) || !recv_open(p, peer, &d)))
         return 0;
     return phx__post_flow_place(&peer->in, &d, flags, out) ? head : 0;
 }
@@ -155,8 +455,8 @@ int phx__post_recv_ahead(const struct phx__post *p, uint32_t from, struct phx__p
     const struct phx__post_peer *peer = phx__post_sched_find(p, from);
     struct phx__block *part = peer == NULL ? NULL : peer->in.part;
 
-    /* Held by somebody else: another link has put the front of this very fragment there, and a guess that is
-     * wrong would write over it. */
+    /* If another link holds it, the front of this very fragment may be there, and a wrong guess would write
+     * over it. */
     if (part == NULL || peer->in.opened || part->refs > 1)
         return 0;
     out->block = phx__buf_block_hold(part);
@@ -165,8 +465,8 @@ int phx__post_recv_ahead(const struct phx__post *p, uint32_t from, struct phx__p
     return 1;
 }
 
-void phx__post_recv_placed(struct phx__post *p, const uint8_t *head, size_t size,
-                      const uint8_t *payload, uint64_t now)
+void phx__post_recv_placed(struct phx__post *p, const uint8_t *head, size_t size, const uint8_t *payload,
+                           uint64_t now)
 {
     struct phx__data d;
     size_t whole;
@@ -174,9 +474,155 @@ void phx__post_recv_placed(struct phx__post *p, const uint8_t *head, size_t size
 
     p->now = now;
     if (payload == NULL || phx__wire_data_front(head, size, &d, &flags, &whole) == 0) {
-        p->duplicates++;
+        p->counters.duplicates++;
         return;
     }
     d.payload = payload;
-    phx__post_fragment(p, &d, flags);
+    recv_fragment(p, &d, flags);
+}
+
+/* ---- Acks */
+
+/* The returns of an ack, and the next of them. */
+struct post_returns {
+    const struct phx__ack *ack;
+    uint32_t at;
+};
+
+/* Why something of the lowest record came back, and from which message on; 0: nothing did. Returns that name
+ * none of our messages, or a too large one of a run, come from a dishonest target; they are counted, so that
+ * the others are numbered right. */
+static int recv_came_back(struct post_returns *in, struct phx__flow_out *o, uint32_t *place)
+{
+    const uint32_t rest = phx__post_flow_rest(phx__post_flow_at(o, 0));
+    struct phx__return t;
+
+    *place = 0;
+    while (in->at < in->ack->return_count) {
+        phx__wire_return(in->ack, in->at, &t);
+        if (t.number > o->base)
+            break;
+        if (t.number == o->base && t.place <= rest
+            && (rest == 0 || t.reason != (int)PHX__RETURN_LARGE)) {
+            *place = t.place;
+            return t.reason;
+        }
+        in->at++;
+        phx__post_flow_saw(o);
+    }
+    return 0;
+}
+
+static void recv_end(struct phx__post *p, struct phx__flow_record *r, int back)
+{
+    if (r->body != NULL && r->body->release != NULL && back == 0)
+        p->outcomes.promised--; /* it is released here, unless a link still holds it */
+    phx__post_box_outcome(p, r->token, back == 0 ? PHX_OK : PHX_ETOOBIG, back == 0 ? NULL : r->body,
+                      r->cast, r->box->name);
+    p->pending.count -= 1 + phx__post_flow_rest(r);
+    if (back == 0)
+        r->box->retry_us = 0;
+    phx__post_box_landed(p, r->box);
+}
+
+/* Queues the lowest record's message again; of a run those from this place on: the others have arrived. 0 or
+ * PHX_ENOMEM. */
+static int recv_again(struct phx__post *p, struct phx__flow_out *o, uint32_t place, int reason)
+{
+    struct phx__message m;
+    uint32_t i;
+
+    phx__post_flow_message(o, 0, &m);
+    for (i = 0; i < place; i++)
+        (void)phx__post_flow_message_next(&m);
+    if (phx__post_box_take_back(p, &m, reason) != 0)
+        return PHX_ENOMEM;
+    if (place > 0)
+        m.box->retry_us = 0; /* so its owner holds the name */
+    p->pending.bytes += phx__post_flow_message_bytes(&m);
+    p->pending.count -= place;
+    return 0;
+}
+
+/* The lowest record was taken: its messages have arrived, or come back. 0, or PHX_ENOMEM and nothing
+ * changed. */
+static int recv_acked(struct phx__post *p, struct phx__flow_out *o, struct post_returns *in, size_t *bytes)
+{
+    struct phx__flow_record r = *phx__post_flow_at(o, 0);
+    int first = (r.flags & PHX__DATA_FIRST) != 0, last = (r.flags & PHX__DATA_LAST) != 0;
+    uint32_t place = 0;
+    int here = in->ack->return_count == 0 ? 0 : recv_came_back(in, o, &place);
+    int back = here != 0 || first ? here : o->front_back;
+    int again = last && back != 0 && back != (int)PHX__RETURN_LARGE && r.limit != 0;
+
+    if (again) {
+        if (recv_again(p, o, place, back) != 0)
+            return PHX_ENOMEM;
+    } else if (here != 0 && here != (int)PHX__RETURN_LARGE) {
+        phx__post_box_gate(p, r.box, here);
+    }
+    if (here != 0) {
+        in->at++;
+        phx__post_flow_saw(o);
+    }
+    (void)phx__post_flow_pop(o, o->base + 1, &r);
+    if (!last && here != 0)
+        o->front_back = here;
+    *bytes += phx__post_flow_frame_size(&r);
+    p->pending.bytes -= phx__post_flow_payload(&r);
+    if (again)
+        phx__post_box_landed(p, r.box);
+    else if (last)
+        recv_end(p, &r, back);
+    phx__buf_block_drop(r.head);
+    phx__buf_block_drop(r.body);
+    return 0;
+}
+
+/* What an ack says about the other direction. */
+static void recv_confirmed(struct phx__post *p, struct phx__post_peer *peer, const struct phx__ack *a)
+{
+    if (a->seen == 0 || a->seen_epoch != peer->in.epoch)
+        return;
+    phx__post_returns_confirm(&peer->returns, a->seen);
+    if (peer->ack.stuck) {
+        peer->ack.gap = 1;
+        phx__post_sched_owe(p, peer, 1);
+    }
+}
+
+void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap, uint64_t now)
+{
+    uint32_t node = phx__id_find(p->ids, &a->source);
+    struct phx__post_peer *peer = node == PHX__NONE ? NULL : phx__post_sched_find(p, node);
+    struct post_returns in;
+    struct phx__flow_out *o;
+    size_t bytes = 0;
+    int err = 0;
+
+    p->now = now;
+    if (peer == NULL)
+        return;
+    recv_confirmed(p, peer, a);
+    o = &peer->out;
+    if (a->epoch != o->epoch || a->next > o->left || a->next < o->base
+        || (a->return_count > 0 && a->return_base > o->seen))
+        return; /* of another life of the flow; nonsense; or overtaken by a later one */
+    o->window = a->window;
+    in.ack = a;
+    in.at = a->return_count > 0 ? o->seen - a->return_base : 0;
+    while (o->base < a->next && o->count > 0 && err == 0)
+        err = recv_acked(p, o, &in, &bytes); /* without memory the rest is asked for again */
+    if (a->return_count > 0) {
+        peer->ack.confirm = 1;
+        phx__post_sched_owe(p, peer, 1);
+    }
+    phx__post_flow_progress(o, o->base, bytes, now);
+    if (gap && a->next == o->base && o->sent > o->base && now >= o->rewind_from)
+        phx__post_flow_lost(o, now);
+    phx__post_box_open_gates(p);
+    phx__post_sched_list(p, &peer->own);
+    phx__post_box_check_room(p, peer);
+    if (o->count == 0)
+        phx__post_sched_rest(p, peer);
 }

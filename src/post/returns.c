@@ -1,116 +1,103 @@
-/* returns.c - part of post: the messages of one flow that its target turned back. */
+/* returns.c - the messages of one flow that its target sent back. */
 
-/* A node that gets a message for a name it does not hold does not pass it on: it would have to
- * answer for it, and would lose it by dying. It turns it back. The numbers of its fragments are
- * taken, so the flow goes on, and the acks say which messages came back; their source, which alone
- * is responsible for them, sends them to wherever the name is now.
- *
- *      source                                     target
- *        m1 to a --------------------------------> not mine: return 1
- *        m2 to a --------------------------------> [takes over a] return 2, for m1 is older
- *        <------------- ack: m1 and m2 came back (returns 1 and 2)
- *        m1, m2 to a, "I have seen 2 returns" ---> mine now, delivered
- *
- * Order is why m2 has to come back: between m1 and m2 the name may have come here. So after a
- * return all that was sent to that name without knowledge of it is turned back, too. Every first
- * fragment tells how many returns its source knew of when it put the message into the flow, and
- * that number never falls along a flow. So an entry of `refused` is over as soon as a message comes
- * that knows of it, and the whole map when one comes that knows of all.
- *
- * Returns get lost with the acks that carry them, and are told again in each ack until the source
- * has confirmed them, in an ack of its own or by the number in its messages. Confirming does not
- * end a refusal: what the source had sent before may still be under way.
- *
- * One return may stand for many messages: all from one place of a run to its end, if the name is not
- * here, for then none of them can stay.
- *
- * Memory. The unconfirmed list holds PHX__RETURNS; what would need more is not taken, and the
- * source's window is closed until it confirms. The map holds RETURNS_NAMES; beyond, or if there is no
- * memory, everything is turned back that does not know of the latest return, whatever its name:
- * more than is needed, and always right. 2^32 returns end a flow; at one in a microsecond, which no
- * network does, after an hour. */
+/* A node that gets a message for a name it does not hold does not forward it: it would have to answer for
+ * it, and would lose it by failing. It returns it. The numbers of its fragments are taken, so the flow goes
+ * on, and the acks say which messages came back; their source, which alone is responsible for them, sends
+ * them to the name's owner of now. source target m1 to a --------------------------------> not mine: return
+ * 1 m2 to a --------------------------------> [takes over a] return 2, for m1 is older <------------- ack:
+ * m1 and m2 came back (returns 1 and 2) m1, m2 to a, "I have seen 2 returns" ---> mine now, delivered Order
+ * is why m2 comes back: the name may have come here between m1 and m2. So after a return all that was sent
+ * to that name without knowledge of it is returned, too. Every first fragment says how many returns its
+ * source knew of when it put the message into the flow, a number that never falls along a flow. So an entry
+ * of `refused` is over when a message comes that knows of it, and the whole map when one knows of all.
+ * Returns are lost with the acks that carry them, so each ack repeats them until the source confirms them,
+ * in an ack of its own or by the number in its messages. Confirming does not end a refusal: what the source
+ * had sent before may still be under way. One return may stand for many messages: all from one place of a
+ * run to its end, since none of them can stay if the name is not here. Memory. The unconfirmed list holds
+ * PHX__RETURNS; what would need more is not taken, and the source's window is closed until it confirms. The
+ * map holds RETURNS_NAMES; beyond, or without memory, every message that does not know of the latest return
+ * is returned, whatever its name: more than needed, and always right. 2^32 returns end a flow; at one in a
+ * microsecond, which no network does, after an hour. */
 #include "post/returns.h"
 
 #define RETURNS_NAMES 4096u
 
-void phx__post_returns_init(struct phx__post_returns *b, struct phx__mem *mem)
+void phx__post_returns_init(struct phx__post_returns *r, struct phx__mem *mem)
 {
-    memset(b, 0, sizeof *b);
-    b->mem = mem;
-    phx__map_init(&b->refused, mem);
+    memset(r, 0, sizeof *r);
+    r->mem = mem;
+    phx__map_init(&r->refused, mem);
 }
 
-void phx__post_returns_reset(struct phx__post_returns *b)
+void phx__post_returns_reset(struct phx__post_returns *r)
 {
-    phx__mem_put(b->mem, b->list, b->capacity);
-    phx__map_free(&b->refused);
-    phx__post_returns_init(b, b->mem);
+    phx__mem_put(r->mem, r->list, r->capacity);
+    phx__map_free(&r->refused);
+    phx__post_returns_init(r, r->mem);
 }
 
-void phx__post_returns_confirm(struct phx__post_returns *b, uint32_t seen)
+void phx__post_returns_confirm(struct phx__post_returns *r, uint32_t seen)
 {
     uint32_t rest, n;
 
-    if (seen <= b->confirmed || seen > b->count)
+    if (seen <= r->confirmed || seen > r->count)
         return;
-    n = seen - b->confirmed;
-    rest = b->count - seen;
-    b->confirmed = seen;
+    n = seen - r->confirmed;
+    rest = r->count - seen;
+    r->confirmed = seen;
     if (rest > 0) {
-        memmove(b->list, b->list + n * PHX__RETURN_SIZE, rest * PHX__RETURN_SIZE);
+        memmove(r->list, r->list + n * PHX__RETURN_SIZE, rest * PHX__RETURN_SIZE);
         return;
     }
-    phx__mem_put(b->mem, b->list, b->capacity);
-    b->list = NULL;
-    b->capacity = 0;
+    phx__mem_put(r->mem, r->list, r->capacity);
+    r->list = NULL;
+    r->capacity = 0;
 }
 
-void phx__post_returns_seen(struct phx__post_returns *b, uint32_t seen)
+void phx__post_returns_seen(struct phx__post_returns *r, uint32_t seen)
 {
-    if (seen <= b->seen || seen > b->count)
+    if (seen <= r->seen || seen > r->count)
         return;
-    b->seen = seen;
-    phx__post_returns_confirm(b, seen);
-    if (seen == b->count)
-        phx__map_free(&b->refused);
+    r->seen = seen;
+    phx__post_returns_confirm(r, seen);
+    if (seen == r->count)
+        phx__map_free(&r->refused);
 }
 
-int phx__post_returns_refuses(const struct phx__post_returns *b, uint64_t name)
+int phx__post_returns_refuses(const struct phx__post_returns *r, uint64_t name)
 {
     uint32_t at;
 
-    if (b->seen >= b->count)
+    if (r->seen >= r->count)
         return 0;
-    if (b->seen < b->all)
+    if (r->seen < r->all)
         return 1;
-    at = phx__map_get(&b->refused, name);
-    return at != UINT32_MAX && b->seen < at;
+    at = phx__map_get(&r->refused, name);
+    return at != UINT32_MAX && r->seen < at;
 }
 
-int phx__post_returns_add(struct phx__post_returns *b, uint64_t name, const struct phx__return *t)
+int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, const struct phx__return *t)
 {
-    uint32_t waiting = b->count - b->confirmed;
+    uint32_t waiting = r->count - r->confirmed;
     struct phx__writer w;
 
-    if (waiting >= PHX__RETURNS || b->count >= UINT32_MAX - 1)
+    if (waiting >= PHX__RETURNS || r->count >= UINT32_MAX - 1)
         return PHX_ELIMIT;
-    if (phx__mem_grow(b->mem, &b->list, &b->capacity, (waiting + 1) * PHX__RETURN_SIZE, 1) != 0)
+    if (phx__mem_grow(r->mem, &r->list, &r->capacity, (waiting + 1) * PHX__RETURN_SIZE, 1) != 0)
         return PHX_ENOMEM;
-    phx__buf_writer_init(&w, b->list + waiting * PHX__RETURN_SIZE, PHX__RETURN_SIZE);
+    phx__buf_writer_init(&w, r->list + waiting * PHX__RETURN_SIZE, PHX__RETURN_SIZE);
     phx__wire_put_return(&w, t);
-    b->count++;
+    r->count++;
     if (t->reason == (int)PHX__RETURN_LARGE)
         return 0; /* it will not come again, so nothing has to wait for it */
-    if (b->refused.count >= RETURNS_NAMES || phx__map_put(&b->refused, name, b->count) != 0)
-        b->all = b->count;
+    if (r->refused.count >= RETURNS_NAMES || phx__map_put(&r->refused, name, r->count) != 0)
+        r->all = r->count;
     return 0;
 }
 
-void phx__post_returns_fill(const struct phx__post_returns *b, struct phx__ack *a)
+void phx__post_returns_fill(const struct phx__post_returns *r, struct phx__ack *a)
 {
-    a->returns = b->list;
-    a->return_base = b->confirmed;
-    a->return_count = (uint16_t)(b->count - b->confirmed);
+    a->returns = r->list;
+    a->return_base = r->confirmed;
+    a->return_count = (uint16_t)(r->count - r->confirmed);
 }
-
-#undef RETURNS_NAMES

@@ -1,63 +1,66 @@
-/* sched.c - part of post: one record per node, and a circle of work per neighbour. */
+/* sched.c - what is emitted next: one record per node, and a circle of sources per neighbour. */
 
-/* What goes out next is decided here. Each neighbour has a circle of sources: own flows and transit
- * queues whose next hop it is and which have something to send.
- *
- *      nodes[nbr].ready ---> [flow to a] <-> [transit to b] <-> [flow to c] <-> (the first again)
- *
- *      to be emitted, and a route known: listed       nothing more, or no route: not listed
- *      the route changed:                the circle of the new next hop
- *      no memory to list or to emit:     the strays, which a phx__post_run soon lists again
- *
- * Why a circle per neighbour: a relay's links are shared by all that goes through them. Each source
- * gets SCHED_QUANTUM bytes and then the next has its turn, so none waits for more than one quantum
- * of each other, and one whose reader sleeps uses up its own credit and nothing else. Finding work
- * is O(1). The links are in the nodes' records, which never move; the table only points to one of
- * each circle, so it may grow and neighbours may come and go.
- *
- * Relays promise nothing. A transit queue that is full drops, and the flow's source, which learns
- * it from a gap or from silence, halves what it has under way. That keeps two nodes that relay for
- * each other from waiting for each other: nobody ever stops reading. Small frames in transit are
- * copied once, one after another into shared blocks, and so leave in as few slices as they came; large
- * ones leave from where they were read.
- *
- * Acks ride before data that goes the other way, though not on every frame of a brisk exchange, or go
- * by themselves when enough has come or some time has passed. A record has one timer
- * for all its deadlines. It is only ever moved forward: one that fires too early is set again then,
- * which is far cheaper than moving it at each frame. */
-#include "post/post.h"
+/* Each neighbour has a circle of sources: own flows and transit queues whose next hop it is and which have
+ * something to send. nodes[nbr].ready ---> [flow to a] <-> [transit to b] <-> [flow to c] <-> (the first
+ * again) to be emitted, and a route known: listed nothing more, or no route: not listed the route changed:
+ * the circle of the new next hop no memory to list or to emit: the strays, which a phx__post_run soon lists
+ * again A relay's links are shared by all that goes through them. Each source gets SCHED_QUANTUM bytes and
+ * then the next has its turn (deficit round robin), so none waits for more than one quantum of each other,
+ * and one whose reader sleeps uses up its own credit only. Finding work is O(1). The links are in the nodes'
+ * records, which never move; the table only points to one of each circle. Relays promise nothing. A full
+ * transit queue drops, and the source, which learns of it from a gap or from silence, halves what it has
+ * under way. So two nodes that relay for each other never wait for each other: nobody ever stops reading.
+ * Small frames in transit are copied once, one after another into shared blocks, and so leave in as few
+ * slices as they came; large ones leave from where they were read. A frame of a multicast travels once per
+ * link: every other flow with the same next hop whose next frame is the same piece of the same multicast is
+ * emitted with it, as one CAST frame, which says for each target what its DATA frame would have said, and
+ * the payload once. A relay splits the list by next hop, so along the tree of shortest paths each link
+ * carries one frame. A target takes its line as the DATA frame it stands for. A flow without credit is left
+ * behind and emits DATA later, and so does a retransmission. flow to a: [.][.][cast 1/2] .-- CAST a, b -->
+ * relay --> CAST/DATA a flow to b: [cast 1/2][.] -- pull nbr --| '---> b flow to c: [.][.][.] window full
+ * '-- later: DATA c Acks ride before data of the other direction, though not on every frame of a brisk
+ * exchange, or go by themselves when enough has come or some time has passed. A record has one timer for all
+ * its deadlines. It is only ever moved forward: one that fires too early is set again then, which is far
+ * cheaper than moving it at each frame. */
+#include "post/sched.h"
 
-/* Bytes served to one destination before the next has its turn: one large fragment, four runs, or some
- * hundred small frames. Less would cost full fragments their fairness, more would let small messages wait
- * longer. */
+/* Bytes of one source before the next has its turn: one large fragment, four runs, or some hundred small
+ * frames. Less would cost full fragments their fairness, more would let small messages wait longer. */
 #define SCHED_QUANTUM PHX__FRAGMENT
-/* An ack waits this long for data that goes the other way. It delays no message, only outcomes and
- * credit; credit is safe because a quarter of the window asks for an ack by itself. */
+/* An ack waits this long for data of the other direction. It delays outcomes and credit only, and a quarter
+ * of the window asks for an ack by itself. */
 #define SCHED_ACK_DELAY (5 * PHX__MS)
-/* An ack rides on data that goes the other way; but within so long after the last one, not for so few frames
- * and bytes, unless the sender has said that somebody waits for it. In ping-pong an ack is a fifth of all the
- * work, on either side. The bounds keep what is resent small, and the sender's few records in the cache. */
+/* An ack does not ride within SCHED_RIDE_EVERY after the last one for fewer frames and bytes than these,
+ * unless the sender's application waits for it: in ping-pong an ack is a fifth of the work on either side.
+ * The bounds keep retransmissions small, and the sender's records in the cache. */
 #define SCHED_RIDE_EVERY PHX__MS
 #define SCHED_RIDE_FRAMES 16u
 #define SCHED_RIDE_BYTES 4096u
-/* A receiver that could not take a message asks for it again after this. One frame per flow comes
- * then. */
+/* A receiver that could not take a message asks for it again after this. One frame per flow comes then. */
 #define SCHED_STUCK_AGAIN (50 * PHX__MS)
-/* A flow or transit queue without work for this long gives its buffers back. Frames in transit that
- * had no route for so long are dropped: their source has sent them again, or given up. */
+/* A flow or transit queue without work for this long frees its buffers. Frames in transit without a route
+ * for as long are dropped: their source has sent them again, or given up. */
 #define SCHED_IDLE (10 * PHX__SECOND)
-/* What all transit queues may hold. With the per-target bound of two windows it serves eight
- * targets at their worst; above it relaying degrades into dropping, but the node's memory is its
- * own. */
+/* The most bytes in all transit queues; one may hold two windows. Above that a relay drops. */
 #define SCHED_TRANSIT_MOST ((size_t)64 << 20)
-/* A large frame is not copied but leaves from the block it was read into. It pins that block, many times
- * its size, so only so much is kept in this way; then frames are copied, which is dense. */
+/* A large frame leaves from the block it was read into, which it pins and which is many times its size.
+ * Above this frames are copied, which is dense. */
 #define SCHED_LENT_MOST ((size_t)8 << 20)
 /* Blocks of transit queues grow from what a trickle needs to four of the largest frames. */
 #define SCHED_BLOCK_FIRST 8192u
 #define SCHED_BLOCK_MOST (4 * PHX__FRAME_MAX)
 /* The window of a node that never announced one. */
 #define SCHED_WINDOW_UNKNOWN 65536u
+/* What failed for lack of memory is tried again after this. */
+#define SCHED_AGAIN (10 * PHX__MS)
+
+void phx__post_sched_again(struct phx__post *p, uint64_t at)
+{
+    if (at == 0)
+        at = p->now + SCHED_AGAIN;
+    if (at < phx__timer_at(p->timers, p->again_timer))
+        phx__timer_set(p->timers, p->again_timer, at);
+}
 
 /* ---- Circles of sources */
 
@@ -87,7 +90,7 @@ static void sched_insert(struct phx__post *p, struct phx__post_source *s, uint32
 
     s->nbr = nbr;
     if (nbr == PHX__NONE)
-        phx__post_box_again(p, 0);
+        phx__post_sched_again(p, 0);
     if (*circle == NULL) {
         s->prev = s->next = *circle = s;
         return;
@@ -97,18 +100,13 @@ static void sched_insert(struct phx__post *p, struct phx__post_source *s, uint32
     s->prev->next = s->next->prev = s;
 }
 
-static int sched_grow(struct phx__post *p, uint32_t node)
-{
-    return phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, node + 1, sizeof *p->nodes);
-}
-
 static int sched_is_ready(const struct phx__post_source *s)
 {
-    return s->is_transit ? s->peer->queue.bytes > 0 : phx__post_flow_peek(&s->peer->out) != NULL;
+    return s->is_transit ? s->peer->transit.queue.bytes > 0 : phx__post_flow_peek(&s->peer->out) != NULL;
 }
 
-/* Lists it where it belongs, if it has work and a route. Cheap if it is there already. */
-static void sched_list(struct phx__post *p, struct phx__post_source *s)
+/* Lists it where it belongs, if it has work and a route. Cheap if it is listed already. */
+void phx__post_sched_list(struct phx__post *p, struct phx__post_source *s)
 {
     uint32_t nbr = s->peer->nbr;
     int first;
@@ -120,7 +118,8 @@ static void sched_list(struct phx__post *p, struct phx__post_source *s)
     }
     if (!s->peer->routed || !sched_is_ready(s))
         return;
-    if (nbr >= p->node_capacity && sched_grow(p, nbr) != 0)
+    if (nbr >= p->node_capacity
+        && phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, nbr + 1, sizeof *p->nodes) != 0)
         nbr = PHX__NONE;
     first = *sched_circle(p, nbr) == NULL;
     sched_insert(p, s, nbr);
@@ -132,7 +131,7 @@ static void sched_list(struct phx__post *p, struct phx__post_source *s)
 
 void phx__post_sched_arm(struct phx__post *p, struct phx__post_peer *peer)
 {
-    uint64_t at = peer->ack_at < peer->idle_at ? peer->ack_at : peer->idle_at;
+    uint64_t at = peer->ack.at < peer->idle_at ? peer->ack.at : peer->idle_at;
 
     if (peer->out.rto_at < at)
         at = peer->out.rto_at;
@@ -163,8 +162,8 @@ static void sched_ask_route(struct phx__post *p, struct phx__post_peer *peer)
         o->rto_at = p->now + o->rto;
         phx__post_sched_arm(p, peer);
     }
-    if (peer->owed && peer->ack_at == PHX__NEVER)
-        phx__ring_add(&p->acks, &peer->ack_link);
+    if (peer->ack.owed && peer->ack.at == PHX__NEVER)
+        phx__ring_add(&p->acks, &peer->ack.link);
 }
 
 static size_t sched_window(const struct phx__post *p, uint32_t node)
@@ -181,7 +180,7 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
     if (peer != NULL)
         return peer;
     PHX_ASSERT(node != PHX__SELF && node < p->ids->size);
-    if (sched_grow(p, node) != 0)
+    if (phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, node + 1, sizeof *p->nodes) != 0)
         return NULL;
     peer = phx__mem_zero(p->mem, sizeof *peer);
     if (peer == NULL)
@@ -193,18 +192,18 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
     peer->node = node;
     peer->life = ++p->lives;
     peer->nbr = PHX__NONE;
-    peer->own.peer = peer->transit.peer = peer;
-    peer->transit.is_transit = 1;
-    phx__ring_init(&peer->boxes);
-    phx__ring_init(&peer->idle);
-    phx__post_returns_init(&peer->back, p->mem);
-    phx__ring_init(&peer->ack_link);
+    peer->own.peer = peer->transit.source.peer = peer;
+    peer->transit.source.is_transit = 1;
+    phx__ring_init(&peer->boxes.bound);
+    phx__ring_init(&peer->boxes.idle);
+    phx__post_returns_init(&peer->returns, p->mem);
+    phx__ring_init(&peer->ack.link);
     phx__ring_init(&peer->room_link);
     phx__post_flow_init(&peer->out, p->mem, &p->ids->at[node], &p->ids->at[PHX__SELF],
                    p->limits.hop_limit,
                    p->limits.window, sched_window(p, node));
-    phx__buf_slices_init(&peer->queue, p->mem);
-    peer->ack_at = peer->idle_at = PHX__NEVER;
+    phx__buf_slices_init(&peer->transit.queue, p->mem);
+    peer->ack.at = peer->idle_at = PHX__NEVER;
     p->nodes[node].peer = peer;
     sched_ask_route(p, peer);
     return peer;
@@ -220,11 +219,11 @@ void phx__post_sched_rest(struct phx__post *p, struct phx__post_peer *peer)
 
 void phx__post_sched_owe(struct phx__post *p, struct phx__post_peer *peer, int now)
 {
-    peer->owed = 1;
+    peer->ack.owed = 1;
     if (now) {
-        phx__ring_add(&p->acks, &peer->ack_link);
-    } else if (peer->ack_at == PHX__NEVER) {
-        peer->ack_at = p->now + SCHED_ACK_DELAY;
+        phx__ring_add(&p->acks, &peer->ack.link);
+    } else if (peer->ack.at == PHX__NEVER) {
+        peer->ack.at = p->now + SCHED_ACK_DELAY;
         phx__post_sched_arm(p, peer);
     }
 }
@@ -233,35 +232,35 @@ void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer)
 {
     struct phx__ack a;
 
-    phx__ring_del(&peer->ack_link);
+    phx__ring_del(&peer->ack.link);
     a.target = p->ids->at[peer->node];
     a.source = p->ids->at[PHX__SELF];
     a.epoch = peer->in.epoch;
     a.next = peer->in.next;
     a.window = p->limits.window < UINT32_MAX ? (uint32_t)p->limits.window : UINT32_MAX;
-    if (peer->stuck)
-        a.window = 1; /* which still lets one frame come, to try */
-    phx__post_returns_fill(&peer->back, &a);
-    a.seen = peer->confirm ? peer->out.seen : 0;
+    if (peer->ack.stuck)
+        a.window = 1; /* one frame may still come, to try */
+    phx__post_returns_fill(&peer->returns, &a);
+    a.seen = peer->ack.confirm ? peer->out.seen : 0;
     a.seen_epoch = peer->out.epoch;
-    if (p->ops.ack(p->ops.ctx, peer->node, &a, peer->gap) != 0) {
-        /* Without a route there is no use in asking again and again; phx__post_sched_route will. */
-        peer->owed = 1;
-        peer->ack_at = peer->routed ? p->now + SCHED_ACK_DELAY : PHX__NEVER;
+    if (p->ops.ack(p->ops.ctx, peer->node, &a, peer->ack.gap) != 0) {
+        /* Without a route phx__post_sched_route tries again. */
+        peer->ack.owed = 1;
+        peer->ack.at = peer->routed ? p->now + SCHED_ACK_DELAY : PHX__NEVER;
         phx__post_sched_arm(p, peer);
         return;
     }
-    peer->owed = 0;
-    peer->hurry = 0;
-    peer->acked_at = p->now;
-    peer->confirm = 0;
-    peer->gap = 0;
-    peer->ack_bytes = 0;
-    peer->ack_frames = 0;
-    peer->ack_at = PHX__NEVER;
-    if (peer->stuck) { /* ask for it again, until it could be taken */
-        peer->gap = 1;
-        peer->ack_at = p->now + SCHED_STUCK_AGAIN;
+    peer->ack.owed = 0;
+    peer->ack.hurry = 0;
+    peer->ack.last_at = p->now;
+    peer->ack.confirm = 0;
+    peer->ack.gap = 0;
+    peer->ack.bytes = 0;
+    peer->ack.frames = 0;
+    peer->ack.at = PHX__NEVER;
+    if (peer->ack.stuck) { /* ask for it again until it can be taken */
+        peer->ack.gap = 1;
+        peer->ack.at = p->now + SCHED_STUCK_AGAIN;
         phx__post_sched_arm(p, peer);
     }
 }
@@ -270,23 +269,23 @@ void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer)
 
 static void sched_drop_transit(struct phx__post *p, struct phx__post_peer *peer)
 {
-    sched_unlist(p, &peer->transit);
-    p->transit_bytes -= peer->queue.bytes;
-    p->dropped += peer->queued;
-    peer->queued = 0;
-    phx__buf_slices_free(&peer->queue);
-    phx__buf_block_drop(peer->tail);
-    peer->tail = NULL;
-    peer->tail_size = 0;
+    sched_unlist(p, &peer->transit.source);
+    p->transit.bytes -= peer->transit.queue.bytes;
+    p->counters.dropped += peer->transit.frames;
+    peer->transit.frames = 0;
+    phx__buf_slices_free(&peer->transit.queue);
+    phx__buf_block_drop(peer->transit.tail);
+    peer->transit.tail = NULL;
+    peer->transit.tail_size = 0;
 }
 
 uint8_t *phx__post_sched_room(struct phx__post *p, struct phx__post_peer *peer, size_t size)
 {
-    size_t capacity = peer->tail_size == 0 ? SCHED_BLOCK_FIRST : peer->tail_size;
-    struct phx__block *b = peer->tail;
+    size_t capacity = peer->transit.tail_size == 0 ? SCHED_BLOCK_FIRST : peer->transit.tail_size;
+    struct phx__block *b = peer->transit.tail;
 
-    if (peer->queue.bytes + size > 2 * p->limits.window
-        || p->transit_bytes + size > SCHED_TRANSIT_MOST)
+    if (peer->transit.queue.bytes + size > 2 * p->limits.window
+        || p->transit.bytes + size > SCHED_TRANSIT_MOST)
         return NULL;
     if (b != NULL && b->refs == 1)
         b->used = 0; /* all in it has gone out */
@@ -297,44 +296,44 @@ uint8_t *phx__post_sched_room(struct phx__post *p, struct phx__post_peer *peer, 
     b = phx__buf_block_new(p->mem, capacity < size ? size : capacity);
     if (b == NULL)
         return NULL;
-    phx__buf_block_drop(peer->tail);
-    peer->tail = b;
-    peer->tail_size = (uint32_t)(capacity < SCHED_BLOCK_MOST / 2 ? capacity * 2 : SCHED_BLOCK_MOST);
+    phx__buf_block_drop(peer->transit.tail);
+    peer->transit.tail = b;
+    peer->transit.tail_size = (uint32_t)(capacity < SCHED_BLOCK_MOST / 2 ? capacity * 2 : SCHED_BLOCK_MOST);
     return b->data;
 }
 
 static void sched_count(struct phx__post *p, struct phx__post_peer *peer, size_t size)
 {
-    peer->queued++;
-    p->transit_bytes += size;
-    p->relayed_frames++;
-    p->relayed_bytes += size;
+    peer->transit.frames++;
+    p->transit.bytes += size;
+    p->counters.relayed_frames++;
+    p->counters.relayed_bytes += size;
     phx__post_sched_rest(p, peer);
-    sched_list(p, &peer->transit);
+    phx__post_sched_list(p, &peer->transit.source);
 }
 
 int phx__post_sched_queued(struct phx__post *p, struct phx__post_peer *peer, uint8_t *at, size_t size)
 {
-    if (phx__buf_slices_push(&peer->queue, peer->tail, at, size) != 0)
+    if (phx__buf_slices_push(&peer->transit.queue, peer->transit.tail, at, size) != 0)
         return PHX_ENOMEM;
-    peer->tail->used += size;
-    p->transit_copied += size;
+    peer->transit.tail->used += size;
+    p->transit.copied += size;
     sched_count(p, peer, size);
     return 0;
 }
 
-/* It stays where it was read. 0, or why it cannot. */
+/* Queues it where it was read. 0, or why not. */
 static int sched_transit_lent(struct phx__post *p, struct phx__post_peer *peer, const uint8_t *frame,
-                             size_t size, int hops)
+                              size_t size, int hops)
 {
-    struct phx__block *b = p->lender;
+    struct phx__block *b = p->transit.lender;
     uint8_t *at;
 
-    if (b == NULL || p->transit_bytes + size > SCHED_LENT_MOST
-        || peer->queue.bytes + size > 2 * p->limits.window)
+    if (b == NULL || p->transit.bytes + size > SCHED_LENT_MOST
+        || peer->transit.queue.bytes + size > 2 * p->limits.window)
         return PHX_ELIMIT;
     at = b->data + (frame - b->data);
-    if (phx__buf_slices_push(&peer->queue, b, at, size) != 0)
+    if (phx__buf_slices_push(&peer->transit.queue, b, at, size) != 0)
         return PHX_ENOMEM;
     at[PHX__DATA_HOPS] = (uint8_t)hops;
     sched_count(p, peer, size);
@@ -342,7 +341,7 @@ static int sched_transit_lent(struct phx__post *p, struct phx__post_peer *peer, 
 }
 
 int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t size,
-                      const struct phx__frame *f)
+                            const struct phx__frame *f)
 {
     struct phx__post_peer *peer;
     struct phx_id target;
@@ -366,92 +365,168 @@ int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t si
 
 /* ---- Emitting */
 
-/* Does the ack that is owed go with the data, or is there time? In a brisk exchange of small messages most
- * can wait for the next one, since each says all that the former did. */
+/* Half a frame must never be queued: with room for both slices, neither push can fail. 0 or PHX_ENOMEM. */
+static int sched_emit(struct phx__post *p, struct phx__slices *to, struct phx__block *head,
+                      const uint8_t *head_data, size_t head_size, const struct phx__flow_record *r)
+{
+    if (phx__buf_slices_reserve(to, 2) != 0)
+        return PHX_ENOMEM;
+    (void)phx__buf_slices_push(to, head, head_data, head_size);
+    if (r != NULL && r->body_size > 0)
+        (void)phx__buf_slices_push(to, r->body, r->body->data + r->body_at, r->body_size);
+    p->counters.frames_out++;
+    return 0;
+}
+
+/* Is the next frame of this flow the same piece of the same multicast, and not a retransmission? */
+static int sched_multicast_joins(const struct phx__flow_out *o, const struct phx__flow_record *r)
+{
+    const unsigned place = PHX__DATA_FIRST | PHX__DATA_LAST;
+    const struct phx__flow_record *q = phx__post_flow_peek(o);
+
+    return q != NULL && q->cast == r->cast && q->body_at == r->body_at && o->sent == o->left
+           && ((unsigned)(q->flags ^ r->flags) & place) == 0;
+}
+
+static void sched_multicast_line(const struct phx__flow_out *o, struct phx__data *d)
+{
+    const struct phx__flow_record *r = phx__post_flow_peek(o);
+    struct phx__reader in;
+
+    memset(d, 0, sizeof *d);
+    d->target = o->target;
+    d->source = o->source;
+    d->number = o->sent;
+    d->epoch = o->epoch;
+    d->to = r->box->name;
+    d->from = r->cast->from;
+    d->tag = r->cast->tag;
+    d->total = r->cast->size;
+    d->size = r->body_size;
+    if ((r->flags & PHX__DATA_SEEN) != 0) { /* it ends the head */
+        phx__buf_reader_init(&in, r->head->data + r->head_at + PHX__DATA_FIRST_HEAD, 4);
+        d->seen = phx__buf_get_u32(&in);
+    }
+}
+
+static struct phx__block *sched_multicast_head(struct phx__post *p, struct phx__post_peer **to, uint32_t n)
+{
+    int flags = phx__post_flow_peek(&to[0]->out)->flags & (int)(PHX__DATA_FIRST | PHX__DATA_LAST);
+    size_t room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE, start;
+    struct phx__block *b = phx__buf_block_new(p->mem, room);
+    struct phx__writer w;
+    struct phx__data d;
+    uint32_t i;
+
+    if (b == NULL)
+        return NULL;
+    phx__buf_writer_init(&w, b->data, room);
+    start = phx__wire_begin_cast(&w, flags, to[0]->out.hops, n);
+    for (i = 0; i < n; i++) {
+        sched_multicast_line(&to[i]->out, &d);
+        phx__wire_put_cast_line(&w, flags, &d);
+    }
+    phx__wire_end_cast(&w, start, flags, &d);
+    PHX_ASSERT(!w.bad);
+    b->used = w.size;
+    return b;
+}
+
+/* The next frame to peer belongs to a multicast: emits it together with those of all others whose next frame
+ * is the same. 1; 0: there is no other, or no memory for the head; PHX_ENOMEM: the link's queue has none. */
+static int sched_multicast(struct phx__post *p, struct phx__post_peer *peer, struct phx__slices *out)
+{
+    const struct phx__flow_record r = *phx__post_flow_peek(&peer->out);
+    struct phx__post_peer *to[PHX__CAST_LINES];
+    struct phx__post_source *s;
+    struct phx__block *head;
+    uint32_t n = 0, i;
+    int err;
+
+    if (!sched_multicast_joins(&peer->out, &r))
+        return 0;
+    to[n++] = peer;
+    for (s = peer->own.next; s != &peer->own && n < PHX__CAST_LINES; s = s->next)
+        if (!s->is_transit && sched_multicast_joins(&s->peer->out, &r))
+            to[n++] = s->peer;
+    head = n == 1 ? NULL : sched_multicast_head(p, to, n);
+    if (head == NULL)
+        return 0;
+    err = sched_emit(p, out, head, head->data, head->used, &r);
+    phx__buf_block_drop(head);
+    for (i = 0; i < n && err == 0; i++) {
+        (void)phx__post_flow_mark(&to[i]->out, p->now);
+        phx__post_sched_arm(p, to[i]);
+    }
+    return err == 0 ? 1 : err;
+}
+
+/* Does the ack that is owed go with the data? In a brisk exchange of small messages most can wait for the
+ * next one, since each says all that the former did. */
 static int sched_ack_rides(const struct phx__post *p, const struct phx__post_peer *peer)
 {
-    return peer->hurry || peer->ack_frames >= SCHED_RIDE_FRAMES || peer->ack_bytes >= SCHED_RIDE_BYTES
-           || p->now >= peer->acked_at + SCHED_RIDE_EVERY || !phx__ring_is_empty(&peer->ack_link);
+    return peer->ack.hurry || peer->ack.frames >= SCHED_RIDE_FRAMES || peer->ack.bytes >= SCHED_RIDE_BYTES
+           || p->now >= peer->ack.last_at + SCHED_RIDE_EVERY || !phx__ring_is_empty(&peer->ack.link);
 }
 
-/* Frames from one source, about `quantum` bytes. *failed: a link could not queue more. */
-static size_t sched_serve_own(struct phx__post *p, struct phx__post_peer *peer, uint32_t nbr,
-                             size_t quantum,
-                             int *failed)
+/* Appends frames of one source until `out` has `most` bytes. 0 or PHX_ENOMEM. */
+static int sched_serve_own(struct phx__post *p, struct phx__post_peer *peer, struct phx__slices *out,
+                           size_t most)
 {
     struct phx__flow_record *r;
-    size_t done = 0;
+    int err = 0;
 
-    if (peer->owed && sched_ack_rides(p, peer))
+    if (peer->ack.owed && sched_ack_rides(p, peer))
         phx__post_sched_ack(p, peer);
-    while (done < quantum && (r = phx__post_flow_peek(&peer->out)) != NULL) {
-        size_t shared = r->cast == NULL ? 0 : phx__post_multicast_emit(p, peer, nbr, failed);
-
-        if (*failed)
-            break;
-        if (shared > 0) {
-            done += shared;
-            continue;
-        }
-        if (p->ops.emit(p->ops.ctx, nbr, r->head, r->head->data + r->head_at, r->head_size, r->body,
-                        r->body_size > 0 ? r->body->data + r->body_at : NULL, r->body_size) != 0) {
-            *failed = 1;
-            break;
-        }
-        done += phx__post_flow_frame_size(r);
-        p->retransmitted += (uint64_t)phx__post_flow_mark(&peer->out, p->now);
+    while (err >= 0 && out->bytes < most && (r = phx__post_flow_peek(&peer->out)) != NULL) {
+        err = r->cast == NULL ? 0 : sched_multicast(p, peer, out);
+        if (err == 0 && (err = sched_emit(p, out, r->head, r->head->data + r->head_at, r->head_size, r)) == 0)
+            p->counters.retransmitted += (uint64_t)phx__post_flow_mark(&peer->out, p->now);
     }
     phx__post_sched_arm(p, peer);
-    return done;
+    return err < 0 ? err : 0;
 }
 
-static size_t sched_serve_transit(struct phx__post *p, struct phx__post_peer *peer, uint32_t nbr,
-                                 size_t quantum,
-                                 int *failed)
+static int sched_serve_transit(struct phx__post *p, struct phx__post_peer *peer, struct phx__slices *out,
+                               size_t most)
 {
-    struct phx__slices *q = &peer->queue;
-    size_t done = 0;
+    struct phx__slices *q = &peer->transit.queue;
+    struct phx__reader in;
+    size_t size;
 
-    while (done < quantum && q->bytes > 0) {
+    while (out->bytes < most && q->bytes > 0) {
         const struct phx__slice *s = &q->ring[q->first];
-        struct phx__reader in;
-        size_t size;
 
         phx__buf_reader_init(&in, s->data, s->size);
         size = 4 + (size_t)phx__buf_get_u32(&in);
         PHX_ASSERT(size <= s->size); /* frames went in whole, each into one block */
-        if (p->ops.emit(p->ops.ctx, nbr, s->block, s->data, size, NULL, NULL, 0) != 0) {
-            *failed = 1;
-            break;
-        }
+        if (sched_emit(p, out, s->block, s->data, size, NULL) != 0)
+            return PHX_ENOMEM;
         phx__buf_slices_take(q, size);
-        peer->queued--;
-        p->transit_bytes -= size;
-        done += size;
+        peer->transit.frames--;
+        p->transit.bytes -= size;
     }
-    return done;
+    return 0;
 }
 
-size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, size_t budget, uint64_t now)
+size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slices *out, size_t budget,
+                            uint64_t now)
 {
+    const size_t start = out->bytes;
     struct phx__post_source *s;
-    size_t total = 0, n, quantum;
-    int failed = 0;
+    size_t before, quantum, left;
+    int err = 0;
 
     p->now = now;
     if (nbr >= p->node_capacity)
         return 0;
-    while (total < budget && !failed && (s = p->nodes[nbr].ready) != NULL) {
+    while (err == 0 && (before = out->bytes) < start + budget && (s = p->nodes[nbr].ready) != NULL) {
         quantum = SCHED_QUANTUM - s->served;
-        if (quantum > budget - total)
-            quantum = budget - total;
-        if (s->is_transit)
-            n = sched_serve_transit(p, s->peer, nbr, quantum, &failed);
-        else
-            n = sched_serve_own(p, s->peer, nbr, quantum, &failed);
-        total += n;
-        s->served += n;
-        if (failed) {
+        left = start + budget - before;
+        err = (s->is_transit ? sched_serve_transit : sched_serve_own)(p, s->peer, out,
+                                                                      before + (left < quantum ? left : quantum));
+        s->served += out->bytes - before;
+        if (err != 0) {
             sched_unlist(p, s);
             sched_insert(p, s, PHX__NONE); /* the next run tries again */
         } else if (!sched_is_ready(s)) {
@@ -461,7 +536,7 @@ size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, size_t budget, ui
             p->nodes[nbr].ready = s->next;
         }
     }
-    return total;
+    return out->bytes - start;
 }
 
 /* ---- Changes */
@@ -474,31 +549,24 @@ void phx__post_sched_route(struct phx__post *p, uint32_t node, uint64_t now)
     if (peer == NULL)
         return;
     sched_ask_route(p, peer);
-    sched_list(p, &peer->own);
-    sched_list(p, &peer->transit);
+    phx__post_sched_list(p, &peer->own);
+    phx__post_sched_list(p, &peer->transit.source);
 }
 
 void phx__post_sched_window(struct phx__post *p, uint32_t node, uint32_t bytes)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
 
-    /* Without memory for it, the flow begins with the least window there is. */
+    /* Without memory for it the flow begins with the least window there is. */
     if (node == PHX__SELF
         || phx__mem_grow(p->mem, &p->windows, &p->window_capacity, node + 1, sizeof *p->windows) != 0)
         return;
     p->windows[node] = bytes;
-    if (peer != NULL && peer->out.base == 0 && bytes != 0) { /* after the first ack, acks tell */
+    if (peer != NULL && peer->out.base == 0 && bytes != 0) { /* later acks say it */
         peer->out.window = bytes;
-        sched_list(p, &peer->own);
+        phx__post_sched_list(p, &peer->own);
     }
 }
-
-
-void phx__post_sched_ready(struct phx__post *p, struct phx__post_peer *peer)
-{
-    sched_list(p, &peer->own);
-}
-
 void phx__post_sched_retry(struct phx__post *p)
 {
     struct phx__post_source *s, *last = p->stray == NULL ? NULL : p->stray->prev;
@@ -507,7 +575,7 @@ void phx__post_sched_retry(struct phx__post *p)
     while ((s = p->stray) != NULL) {
         sched_unlist(p, s);
         sched_ask_route(p, s->peer);
-        sched_list(p, s);
+        phx__post_sched_list(p, s);
         if (s == last)
             break;
     }
@@ -531,64 +599,53 @@ void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer)
 {
     sched_drop_transit(p, peer);
     sched_unlist(p, &peer->own);
-    peer->confirm = 0;
+    peer->ack.confirm = 0;
     phx__post_flow_restart(&peer->out, 0, sched_window(p, peer->node));
+}
+
+void phx__post_sched_restart(struct phx__post_peer *peer, uint64_t epoch)
+{
+    phx__post_flow_start(&peer->in, epoch);
+    phx__post_returns_reset(&peer->returns);
+    peer->ack.stuck = 0;
+    peer->ack.gap_from = 0;
 }
 
 void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer)
 {
-    PHX_ASSERT(phx__ring_is_empty(&peer->boxes) && phx__ring_is_empty(&peer->idle)
+    PHX_ASSERT(phx__ring_is_empty(&peer->boxes.bound) && phx__ring_is_empty(&peer->boxes.idle)
                && peer->waiters == NULL);
     p->nodes[peer->node].peer = NULL;
     sched_drop_transit(p, peer);
     sched_unlist(p, &peer->own);
     phx__ring_del(&peer->room_link);
-    phx__ring_del(&peer->ack_link);
+    phx__ring_del(&peer->ack.link);
     phx__timer_drop(p->timers, peer->timer);
-    phx__post_flow_start(&peer->in, 0);
-    phx__post_returns_reset(&peer->back);
+    phx__post_sched_restart(peer, 0);
     phx__post_flow_free(&peer->out);
     phx__mem_put(p->mem, peer, sizeof *peer);
 }
 
-static void sched_idle(struct phx__post *p, struct phx__post_peer *peer)
-{
-    peer->idle_at = PHX__NEVER;
-    phx__post_flow_trim(&peer->out);
-    phx__post_box_close_idle(p, peer);
-    if (peer->queue.bytes == 0 || !peer->routed)
-        sched_drop_transit(p, peer);
-    else
-        peer->idle_at = p->now + SCHED_IDLE;
-}
-
-void phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
+int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
 {
     struct phx__flow_out *o = &peer->out;
 
-    if (peer->ack_at <= p->now)
+    if (peer->ack.at <= p->now)
         phx__post_sched_ack(p, peer);
     if (o->rto_at <= p->now) {
         o->rto_at = PHX__NEVER;
-        /* Without a route there is nothing to learn from silence; sched_ask_route sees to it
-         * again. */
+        /* Without a route silence means nothing; sched_ask_route sets it again. */
         if (peer->routed && o->sent > o->base)
             phx__post_flow_timeout(o, p->now);
-        sched_list(p, &peer->own);
+        phx__post_sched_list(p, &peer->own);
     }
-    if (peer->idle_at <= p->now)
-        sched_idle(p, peer);
+    if (peer->idle_at > p->now)
+        return 0;
+    peer->idle_at = PHX__NEVER;
+    phx__post_flow_trim(&peer->out);
+    if (peer->transit.queue.bytes == 0 || !peer->routed)
+        sched_drop_transit(p, peer);
+    else
+        peer->idle_at = p->now + SCHED_IDLE;
+    return 1;
 }
-
-#undef SCHED_QUANTUM
-#undef SCHED_ACK_DELAY
-#undef SCHED_STUCK_AGAIN
-#undef SCHED_IDLE
-#undef SCHED_TRANSIT_MOST
-#undef SCHED_LENT_MOST
-#undef SCHED_BLOCK_FIRST
-#undef SCHED_BLOCK_MOST
-#undef SCHED_WINDOW_UNKNOWN
-#undef SCHED_RIDE_EVERY
-#undef SCHED_RIDE_FRAMES
-#undef SCHED_RIDE_BYTES

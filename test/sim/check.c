@@ -505,7 +505,7 @@ static size_t check_credit(const struct phx__post_peer *peer)
     const struct phx__ring *r;
     size_t bytes = peer->out.bytes;
 
-    for (r = peer->boxes.next; r != &peer->boxes; r = r->next)
+    for (r = peer->boxes.bound.next; r != &peer->boxes.bound; r = r->next)
         bytes += ((const struct phx__box *)(const void *)r)->bytes;
     return bytes;
 }
@@ -538,11 +538,11 @@ void check_bounds(const struct check *c, uint32_t host, const struct phx_config 
             continue;
         over(c, host, "the flow to one node", peer->out.bytes, window);
         over(c, host, "all that waits for one node", check_credit(peer), 2 * window + cfg->hold_bytes);
-        over(c, host, "transit to one node", peer->queue.bytes, 2 * cfg->window);
-        transit += peer->queue.bytes;
+        over(c, host, "transit to one node", peer->transit.queue.bytes, 2 * cfg->window);
+        transit += peer->transit.queue.bytes;
     }
     over(c, host, "all transit", transit, (size_t)64 << 20);
-    over(c, host, "what is held for names", post->hold.held_bytes, held_limit(post, cfg, window));
+    over(c, host, "what is held for names", post->store.held_bytes, held_limit(post, cfg, window));
     for (i = 0; i < v->p->links.size; i++)
         if (v->p->links.at[i])
             over(c, host, "the queue of a link", phx__link_queued(v->p->links.at[i]), (size_t)1 << 20);
@@ -557,12 +557,12 @@ static size_t queued_bytes(const struct phx__post *post, size_t *held)
     size_t sum = 0;
     uint32_t i, k;
 
-    for (*held = 0, i = 0; i < post->hold.count; i++) {
-        const struct phx__box *b = post->hold.boxes[i];
+    for (*held = 0, i = 0; i < post->store.count; i++) {
+        const struct phx__box *b = post->store.boxes[i];
         int counts = b->state != PHX__BOX_LOCAL;
         for (l = b->head; l != NULL; l = l->next) {
-            sum += phx__post_flow_mail_bytes(&l->mail);
-            *held += counts ? phx__post_store_letter_cost(l) : 0;
+            sum += phx__post_flow_message_bytes(&l->message);
+            *held += counts ? phx__post_store_cost_of(l) : 0;
         }
     }
     for (i = 0; i < post->node_capacity; i++)
@@ -581,16 +581,16 @@ void check_pending(const struct check *c, uint32_t host, const struct check_told
     if (!v->p)
         return;
     post = &v->p->post;
-    for (i = 0; i < post->outcome_count; i++)
-        to_tell += post->outcomes[post->outcome_first + i].token != 0;
+    for (i = 0; i < post->outcomes.count; i++)
+        to_tell += post->outcomes.list[post->outcomes.first + i].token != 0;
     queued = queued_bytes(post, &held);
-    if (post->pending_bytes != queued || post->hold.held_bytes != held)
+    if (post->pending.bytes != queued || post->store.held_bytes != held)
         world_fail(c->w, "host %u: %zu bytes pending and %zu held; in its queues: %zu and %zu",
-                   (unsigned)host, post->pending_bytes, post->hold.held_bytes, queued, held);
-    if (post->pending_count + to_tell < t->untold
-        || post->pending_count + to_tell > t->untold + t->expired + t->mute)
+                   (unsigned)host, post->pending.bytes, post->store.held_bytes, queued, held);
+    if (post->pending.count + to_tell < t->untold
+        || post->pending.count + to_tell > t->untold + t->expired + t->mute)
         world_fail(c->w, "host %u: %zu messages are pending, %zu to be told; %llu are untold, %llu expired",
-                   (unsigned)host, post->pending_count, to_tell, (unsigned long long)t->untold,
+                   (unsigned)host, post->pending.count, to_tell, (unsigned long long)t->untold,
                    (unsigned long long)t->expired);
     if (phx_pending(v->p) > t->untold_bytes + t->expired_bytes + t->mute_bytes)
         world_fail(c->w, "host %u: %zu bytes are pending; %llu are untold, %llu expired", (unsigned)host,

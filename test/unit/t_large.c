@@ -350,7 +350,7 @@ static void test_relay(void)
     uint64_t end = phx_now_us() + PATIENCE;
     static uint8_t data[1u << 20];
     struct phx__post *relay = &nodes[1].p->post;
-    uint64_t copied = relay->transit_copied, relayed = relay->relayed_bytes;
+    uint64_t copied = relay->transit.copied, relayed = relay->counters.relayed_bytes;
     long want = nodes[2].got + 60, sent = 0;
     int i;
 
@@ -361,8 +361,8 @@ static void test_relay(void)
             sent += phx_send(nodes[0].p, 2, 0, 0, data, sizeof data) == 0;
         large_turn();
     }
-    copied = relay->transit_copied - copied;
-    relayed = relay->relayed_bytes - relayed;
+    copied = relay->transit.copied - copied;
+    relayed = relay->counters.relayed_bytes - relayed;
     ok(nodes[2].got == want && relayed > 60u << 20, "60 MiB came through the relay");
     ok(copied <= relayed / 20, "%.3f of them were copied", (double)copied / (double)relayed);
     ok(relay->transit_bytes == 0, "nothing is left in the relay");

@@ -20,13 +20,13 @@ static void test_basics(void)
     ok(phx__timer_next(&t) == UINT64_MAX && mem.used == 0, "empty: never, and no memory");
     ok(phx__timer_pop(&t, UINT64_MAX, &kind, &arg) == 0, "nothing to pop, not even at the end of time");
     ok(phx__timer_new(&t, PHX__TIMER_LINK, 11, &a) == 0, "first");
-    ok(phx__timer_new(&t, PHX__TIMER_DISC, 22, &b) == 0 && a != b, "second");
+    ok(phx__timer_new(&t, PHX__TIMER_DIAL, 22, &b) == 0 && a != b, "second");
     ok(phx__timer_at(&t, a) == UINT64_MAX && phx__timer_next(&t) == UINT64_MAX, "new ones are stopped");
     phx__timer_set(&t, a, 100);
     phx__timer_set(&t, b, 50);
     ok(phx__timer_next(&t) == 50 && phx__timer_at(&t, a) == 100, "the earlier one is next");
     ok(phx__timer_pop(&t, 49, &kind, &arg) == 0, "not due a microsecond early");
-    ok(phx__timer_pop(&t, 50, &kind, &arg) == 1 && kind == PHX__TIMER_DISC && arg == 22, "due on the dot");
+    ok(phx__timer_pop(&t, 50, &kind, &arg) == 1 && kind == PHX__TIMER_DIAL && arg == 22, "due on the dot");
     ok(phx__timer_at(&t, b) == UINT64_MAX && phx__timer_next(&t) == 100, "what fired is stopped");
     phx__timer_stop(&t, b);
     phx__timer_set(&t, a, UINT64_MAX);

@@ -1,4 +1,4 @@
-/* t_broken.c - which names are broken, and what a host is told of it. */
+/* t_lost.c - which names are lost, and what a host is told of it. */
 #include "test.h"
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
@@ -13,7 +13,7 @@ struct rig {
     struct phx__mem mem;
     struct phx__ids ids;
     struct phx__names names;
-    struct phx__names_lost b;
+    struct phx__names_lost lost;
 };
 
 static uint64_t rig_since(void *ctx, uint32_t node)
@@ -39,12 +39,12 @@ static void rig_init(struct rig *r)
             exit(1);
     }
     phx__names_init(&r->names, &r->mem, &r->ids);
-    phx__names_lost_init(&r->b, &r->mem, &r->names, rig_since, NULL);
+    phx__names_lost_init(&r->lost, &r->mem, &r->names, rig_since, NULL);
 }
 
 static void rig_free(struct rig *r)
 {
-    phx__names_lost_free(&r->b);
+    phx__names_lost_free(&r->lost);
     phx__names_free(&r->names);
     phx__id_free(&r->ids);
     check(r->mem.used == 0 && test_heap_is_clean(&r->heap), "no memory is left behind");
@@ -79,14 +79,14 @@ static const char *rig_news(struct rig *r)
     static char text[512];
     struct phx_lost x;
     size_t n = 0;
-    int broken;
+    int lost;
 
     text[0] = 0;
-    if (phx__names_lost_compare(&r->b) != 0)
+    if (phx__names_lost_compare(&r->lost) != 0)
         return "no memory";
-    while (phx__names_lost_take(&r->b, &x, &broken)) {
+    while (phx__names_lost_take(&r->lost, &x, &lost)) {
         check(x.since_us == 1000u + x.owner.b[0] - 1, "and when it failed");
-        n += (size_t)snprintf(text + n, sizeof text - n, "%c%llu-%llu@%d ", broken ? '+' : '-',
+        n += (size_t)snprintf(text + n, sizeof text - n, "%c%llu-%llu@%d ", lost ? '+' : '-',
                               (unsigned long long)x.range.first, (unsigned long long)x.range.last,
                               x.owner.b[0] - 1);
     }
@@ -101,7 +101,7 @@ static const char *rig_news(struct rig *r)
 
 static void test_story(void)
 {
-    /* Goal: broken are the names of the failed that nobody else has, and changes are told once.
+    /* Goal: lost are the names of the failed that nobody else has, and changes are told once.
      * Method: nodes that fail, come back, are replaced, release and leave. */
     struct rig r;
 
@@ -132,7 +132,7 @@ static void test_story(void)
 static void test_overlaps(void)
 {
     /* Goal: two of the failed claim the same names: one is named, the later; and when it is the
-     * other's turn nobody is told, for they were broken all the time. The ends of the name space. */
+     * other's turn nobody is told, for they were lost all the time. The ends of the name space. */
     struct rig r;
 
     rig_init(&r);
@@ -144,10 +144,10 @@ static void test_overlaps(void)
     NEWS(&r, "+50-18446744073709551615@2 ");
     rig_claim(&r, 2, 6, 200, UINT64_MAX, 1, 0);
     NEWS(&r, "-101-199@2 ");
-    ok(r.b.now.count == 2 && r.b.now.at[0].range.last == 100 && r.b.now.at[1].range.first == 200,
+    ok(r.lost.now.count == 2 && r.lost.now.at[0].range.last == 100 && r.lost.now.at[1].range.first == 200,
        "the list says so as well");
-    ok(phx__names_lost_at(&r.b, 100) == 0 && phx__names_lost_at(&r.b, 101) == 1
-           && phx__names_lost_at(&r.b, UINT64_MAX) == 1,
+    ok(phx__names_lost_at(&r.lost, 100) == 0 && phx__names_lost_at(&r.lost, 101) == 1
+           && phx__names_lost_at(&r.lost, UINT64_MAX) == 1,
        "and is searched");
     phx__names_assume(&r.names, 0, UINT64_MAX);
     NEWS(&r, "-0-100@1 -200-18446744073709551615@2 ");
@@ -168,7 +168,7 @@ static void test_random(void)
     for (i = 0; i < 2000; i++) {
         uint64_t lost = 0, have = 0, a, b;
         struct phx_lost news;
-        int broken;
+        int is_lost;
         x = phx__map_mix(x + i);
         node = 1 + (uint32_t)(x % (NODES - 1));
         a = x >> 8 & last;
@@ -183,11 +183,11 @@ static void test_random(void)
         }
         for (k = 1; k < NODES; k++)
             *(dead[k] ? &lost : &have) |= claims[k];
-        check(phx__names_lost_compare(&r.b) == 0, "memory");
-        while (phx__names_lost_take(&r.b, &news, &broken))
+        check(phx__names_lost_compare(&r.lost) == 0, "memory");
+        while (phx__names_lost_take(&r.lost, &news, &is_lost))
             for (; news.range.first <= news.range.last; news.range.first++) {
-                wrong += believed[news.range.first] == broken;
-                believed[news.range.first] = broken;
+                wrong += believed[news.range.first] == is_lost;
+                believed[news.range.first] = is_lost;
             }
         for (k = 0; k <= last; k++)
             wrong += believed[k] != (int)((lost & ~have) >> k & 1);

@@ -1,0 +1,70 @@
+/* rate.c - how often a node dials the addresses that it was told by others. */
+
+/* A member that lies may announce any address for any number of nodes, and everybody believes it: that is how
+ * discovery works. Without a bound one liar turns a cluster of a thousand nodes into a thousand machines that
+ * knock at a victim's door, as often as the liar sends a new card. So a node dials what it was told by others
+ * at the least of three rates:
+ *
+ *   - one address: 16 times, then once in 30 s. An honest node that is down is tried ten times within half a
+ *     minute and then more rarely than that (see dial.c), so it never feels this rate. A node that has proved
+ *     that it lives at the address is forgiven what was spent, so a flapping one does not feel it either.
+ *   - one host, whatever the port: 128 times, as many as a large machine has processes, then 8 a second. Not
+ *     for the loopback: there the victim would be this very machine.
+ *   - all together: 1024 times, then 64 a second. A full mesh of the default size starts without noticing;
+ *     what a liar adds later is slow.
+ *
+ * A dial that leads to a node is given back to its host and to all together, since a victim is not a node:
+ * 400 processes of one machine that are started again, at new ports, need not wait for each other. Hubs are
+ * the user's word and have no rate. */
+#include "dial/rate.h"
+
+static const struct phx__ratelimit_rule rate_address = { 30 * PHX__SECOND, 16 };
+static const struct phx__ratelimit_rule rate_host = { 125 * PHX__MS, 128 };
+static const struct phx__ratelimit_rule rate_all = { 15625, 1024 };
+
+static uint64_t rate_wait(const struct phx__ratelimit *l, const struct phx_address *a, uint64_t now)
+{
+    uint64_t most = phx__ratelimit_wait(l, PHX__RATELIMIT_ALL, &rate_all, now);
+    uint64_t wait = phx__ratelimit_wait(l, phx__ratelimit_key(l, a, 1), &rate_address, now);
+
+    most = wait > most ? wait : most;
+    if (phx__addr_is_local(a))
+        return most;
+    wait = phx__ratelimit_wait(l, phx__ratelimit_key(l, a, 0), &rate_host, now);
+    return wait > most ? wait : most;
+}
+
+uint64_t phx__dial_rate_wait(const struct phx__ratelimit *l, const struct phx__dial_addr *at, uint32_t count,
+                             unsigned which, uint64_t now)
+{
+    uint64_t first = UINT64_MAX, wait;
+    struct phx_address a;
+    uint32_t i;
+
+    for (i = 0; i < count; i++) {
+        if ((which & 1u << i) == 0)
+            continue;
+        phx__dial_addr_address(at, i, &a);
+        if ((wait = rate_wait(l, &a, now)) < first)
+            first = wait;
+    }
+    return first == UINT64_MAX ? 0 : first;
+}
+
+void phx__dial_rate_spend(struct phx__ratelimit *l, const struct phx_address *a, uint64_t now)
+{
+    phx__ratelimit_spend(l, phx__ratelimit_key(l, a, 1), &rate_address, now);
+    phx__ratelimit_spend(l, PHX__RATELIMIT_ALL, &rate_all, now);
+    if (!phx__addr_is_local(a))
+        phx__ratelimit_spend(l, phx__ratelimit_key(l, a, 0), &rate_host, now);
+}
+
+void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a, int paid)
+{
+    phx__ratelimit_clear(l, phx__ratelimit_key(l, a, 1));
+    if (!paid)
+        return;
+    if (!phx__addr_is_local(a))
+        phx__ratelimit_return(l, phx__ratelimit_key(l, a, 0), &rate_host);
+    phx__ratelimit_return(l, PHX__RATELIMIT_ALL, &rate_all);
+}

@@ -1,0 +1,182 @@
+/* state.h - what the files of this room share: struct phx__post, its peers, its ops. */
+#ifndef PHX_POST_STATE_H
+#define PHX_POST_STATE_H
+#include "base/timer.h"
+#include "post/returns.h"
+#include "post/store.h"
+
+struct phx__post_limits {
+    size_t max_message, window, hold_bytes;
+    int hop_limit;
+    int relay;           /* forward for others */
+    uint64_t epoch_base; /* low half of the incarnation << 32: epochs of a later life are higher */
+};
+
+struct phx__post_ops {
+    void *ctx;
+    /* The owner of the name: a node that has not failed, PHX__SELF, or PHX__NONE. */
+    uint32_t (*owner)(void *ctx, uint64_t name);
+    /* Changes whenever an answer of `owner` may change for another reason than a node's failure. */
+    const uint64_t *version;
+    /* The neighbour towards node, or PHX__NONE; *generation changes with its link, so (neighbour,
+     * generation) names a TCP stream. */
+    uint32_t (*next)(void *ctx, uint32_t node, uint32_t *generation);
+    /* Sends an ACK as a control frame towards `node`. 0, or an error: try later. */
+    int (*ack)(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
+    /* To the application. `message` may call back into post: send, cancel. */
+    void (*message)(void *ctx, const struct phx_message *m);
+    void (*done)(void *ctx, uint64_t token, int result);
+    void (*writable)(void *ctx, uint64_t name);
+    /* There is something to pull for links of this neighbour. */
+    void (*wants)(void *ctx, uint32_t nbr);
+    /* As owner; *last: the last name up to which the answer is the same. 0 or PHX_ENOMEM. */
+    int (*segment)(void *ctx, uint64_t name, uint32_t *owner, uint64_t *last);
+    /* The outcome for one member of a multicast; `left` outcomes follow. */
+    void (*member)(void *ctx, uint64_t token, uint64_t to, int result, size_t left);
+    /* May be NULL, both. A message of several fragments begins to come, m->data is NULL: returns memory of
+     * the application's for all of it, or NULL. `message` with that data gives it back, or `abandon`, which
+     * is called in phx__post_run and phx__post_free. */
+    void *(*begin)(void *ctx, const struct phx_message *m);
+    void (*abandon)(void *ctx, void *buffer, size_t size);
+};
+
+/* Something to pull from: the own flow to a node, or the transit queue for it. In at most one circle. */
+struct phx__post_source {
+    struct phx__post_source *prev, *next; /* NULL: in none */
+    struct phx__post_peer *peer;
+    uint32_t nbr; /* whose circle; PHX__NONE: the strays' */
+    int is_transit;
+    size_t served; /* of its quantum */
+};
+
+/* The acks that we send to a peer. */
+struct phx__post_owed {
+    struct phx__ring link; /* in phx__post.acks: now */
+    int owed, gap;         /* an ack; one that reports a gap */
+    int stuck;             /* what came last could not be taken */
+    int hurry;             /* the peer's application waits for an outcome */
+    int confirm;           /* says how many of the peer's returns came */
+    uint64_t at, last_at;
+    size_t bytes;          /* taken since the last ack */
+    uint32_t frames;
+    uint64_t gap_next; /* in.next when a gap was reported last ... */
+    uint64_t gap_from; /* ... and when it may be again */
+};
+
+/* Frames in transit to a peer. */
+struct phx__post_transit {
+    struct phx__post_source source;
+    struct phx__slices queue;
+    uint32_t frames;
+    struct phx__block *tail;
+    uint32_t tail_size;
+};
+
+/* Mailboxes whose owner a peer is. */
+struct phx__post_bound {
+    struct phx__ring bound; /* BOUND ones */
+    struct phx__ring idle;  /* FLOWING ones with nothing under way, oldest first */
+    size_t bytes;           /* queued in all of them */
+};
+
+/* One other node. It never moves. */
+struct phx__post_peer {
+    uint32_t node, timer;
+    uint32_t nbr, generation; /* the stream towards it, or the last one; PHX__NONE: never had one */
+    int routed;               /* nbr leads there now */
+    struct phx__post_source own;
+    struct phx__post_transit transit;
+    struct phx__flow_out out;
+    struct phx__flow_in in;
+    uint64_t in_life; /* the high half of its epochs, plus 1; 0: any, it was never reborn */
+    struct phx__post_returns returns; /* of messages that came from it */
+    struct phx__post_bound boxes;
+    uint64_t life; /* unique among peers, and new after each rebirth */
+    struct phx__waiter *waiters;
+    struct phx__ring room_link; /* in phx__post.rooms */
+    struct phx__post_owed ack;
+    uint64_t idle_at;
+};
+
+/* By node, up to the highest that a message was sent to or through. */
+struct phx__post_node {
+    struct phx__post_peer *peer;    /* NULL: none so far */
+    struct phx__post_source *ready; /* as a neighbour: the source in its circle that is served next */
+};
+
+/* Reported by phx__post_run. */
+struct phx__outcome {
+    uint64_t token; /* 0: only drop the body */
+    int result;
+    struct phx__block *body; /* NULL, or held until the outcome is reported */
+    struct phx__multicast *cast; /* of a member of one: */
+    uint64_t to;
+};
+
+/* A queue with room for all outcomes that were promised. */
+struct phx__post_outcomes {
+    struct phx__outcome *list;
+    uint32_t first, count, capacity;
+    size_t promised;
+};
+
+/* Mailboxes by state; others are listed with their peer. */
+struct phx__post_boxes {
+    struct phx__ring held, local, refused;
+    struct phx__ring opened; /* GATED ones with nothing under way any more */
+    struct phx__ring idle;   /* FLOWING ones with nothing under way, oldest first */
+    uint32_t idle_count;
+    size_t local_bytes; /* queued in LOCAL ones */
+    int look_again;     /* some could not be moved for lack of memory */
+    uint32_t timer;
+    uint64_t expire_at; /* no queued message expires before */
+};
+
+/* Names that wait for room in the store; for an owner; for nothing: phx__post_run tells them. */
+struct phx__post_waiting {
+    struct phx__waiter *room, *owner, *ready;
+};
+
+struct phx__post_counters {
+    uint64_t messages_in, messages_out, retransmitted, duplicates, dropped, frames_out, relayed_frames,
+        relayed_bytes;
+};
+
+struct phx__post {
+    struct phx__mem *mem;
+    struct phx__ids *ids;
+    struct phx__timers *timers;
+    struct phx__post_ops ops;
+    struct phx__post_limits limits;
+    uint64_t now;                 /* of the call we are in */
+    struct phx__post_node *nodes; /* both directions; what costs memory is made on first use */
+    uint32_t node_capacity;
+    uint32_t *windows; /* by node, as announced; 0: not yet */
+    uint32_t window_capacity;
+    uint64_t epochs; /* given out since the start */
+    uint64_t lives;  /* of peers, too */
+    uint32_t again_timer;
+    struct phx__ring acks, rooms;   /* peers to which an ack is due; whose flow has room again */
+    struct phx__post_source *stray; /* ready, but not listed with a neighbour: no memory */
+    struct phx__post_store store;
+    struct phx__post_boxes boxes;
+    struct phx__post_waiting waiting;
+    struct phx__post_outcomes outcomes;
+    struct {
+        size_t bytes;
+        uint64_t copied;           /* bytes */
+        struct phx__block *lender; /* holds the frame at hand; NULL: it must be copied to be kept */
+    } transit;
+    struct {
+        uint32_t last_source; /* of the last DATA frame: most likely that of the next, too */
+        struct phx__begun *abandoned; /* buffers of the application's that it was not told of yet */
+        int unseen;           /* set by ops.message: nobody was shown the message */
+    } recv;
+    struct {
+        size_t count; /* messages in mailboxes and flows, empty ones too */
+        size_t bytes; /* accepted from this host and not acknowledged */
+    } pending;
+    struct phx__post_counters counters;
+};
+
+#endif

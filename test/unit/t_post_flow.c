@@ -1,0 +1,270 @@
+/* t_post_flow.c - transit, losses, and frames that no honest node sends. */
+#include "post_rig.h"
+
+/* ---- Transit */
+
+static void test_transit(void)
+{
+    /* Goal: relays are bounded per target, serve targets in turn, count hops and obey the limits.
+     */
+    struct phx__post_limits limits = default_limits();
+    struct world *w = world_new(1, NULL);
+    struct node *relay = &w->node[1];
+    size_t before[NODES], share;
+    int i;
+
+    all_see(w, 3, 2);
+    all_see(w, 4, 3);
+    route(w, 0, 2, 1);
+    route(w, 0, 3, 1);
+    route(w, 1, 2, -1);
+    for (i = 0; i < 600; i++) {
+        (void)send_size(&w->node[0], 3, 5000, 0, 0, 0);
+        turn(w, 100, 1u << 20);
+        if (i % 50 == 0)
+            cut(w, 0, 1); /* so that all is sent again and again */
+        check(relay->post.transit.bytes <= 512u << 10, "within two windows");
+    }
+    ok(relay->post.transit.bytes > 500000 && relay->post.counters.dropped > 0,
+       "a target without a route: bounded, %d", (int)relay->post.transit.bytes);
+    check(send_size(&w->node[0], 4, 5000, 1, 0, 0) == 0, "sent");
+    turns(w, 20, 1000);
+    ok(w->token[1].count == 1, "another target does not notice");
+    route(w, 1, 2, 2);
+    ok(settle(w) && no_errors(w) && all_arrived(w), "all arrive when there is a route");
+    route(w, 1, 2, -1);
+    check(send_size(&w->node[0], 3, 5000, 2, 0, 0) == 0, "sent");
+    turns(w, 2, 1000);
+    ok(relay->post.transit.bytes > 0, "waiting for a route");
+    route(w, 0, 2, -1);
+    turns(w, 12, PHX__SECOND);
+    ok(relay->post.transit.bytes == 0, "but not for ever");
+    route(w, 0, 2, 1);
+    turns(w, 20, 100000);
+    ok(relay->post.transit.bytes > 0, "again");
+    phx__post_box_failed(&relay->post, as_seen(1, 2), w->now);
+    ok(relay->post.transit.bytes == 0, "gone when the target failed");
+    route(w, 1, 2, 2);
+    ok(settle(w) && no_errors(w) && all_arrived(w), "sent again by its source");
+
+    /* Fairness: large messages to one, small ones to the other, and a relay that is slow. */
+    for (i = 0; i < 100; i++) {
+        (void)send_size(&w->node[0], 3, 100000, 0, 0, 0);
+        while (send_size(&w->node[0], 4, 100, 0, 0, 0) == 0)
+            continue;
+        turn(w, 1000, 0);
+        pull(w, 0, 1, 1u << 20);
+        pull(w, 1, 2, 100000);
+        pull(w, 1, 3, 100000);
+        w->now += 1000;
+    }
+    check(settle(w), "settles");
+    route(w, 1, 3, 2); /* both through one link now, 2 relays to 3 */
+    memcpy(before, w->emitted_to, sizeof before);
+    w->bytes = 0;
+    for (i = 0; i < 200; i++) {
+        (void)send_size(&w->node[0], 3, 100000, 0, 0, 0);
+        while (send_size(&w->node[0], 4, 1000, 0, 0, 0) == 0)
+            continue;
+        turn(w, 1000, 0);
+        pull(w, 0, 1, 1u << 20);
+        pull(w, 1, 2, 60000);
+        pull(w, 2, 3, 1u << 20);
+        w->now += 1000;
+    }
+    share = (w->emitted_to[3] - before[3]) * 100 / (w->emitted_to[2] - before[2]);
+    ok(share > 35 && share < 65, "two targets share a link: %d to %d", (int)share,
+       100 - (int)share);
+    ok(settle(w) && no_errors(w) && all_arrived(w), "all arrive");
+
+    /* Loops end. */
+    route(w, 0, 2, 1);
+    route(w, 1, 2, 0);
+    check(send_size(&w->node[0], 3, 10, 3, 0, 0) == 0, "sent");
+    w->emitted = 0;
+    turns(w, 20, 1000);
+    ok(w->emitted == 4, "a loop ends at the hop limit: %d", (int)w->emitted);
+    route(w, 1, 2, 2);
+    ok(settle(w) && no_errors(w) && all_arrived(w), "and the message arrives after it");
+    ok(world_free(w), "no byte leaked");
+
+    limits.relay = 0;
+    w = world_new(1, &limits);
+    all_see(w, 3, 2);
+    route(w, 0, 2, 1);
+    check(send_size(&w->node[0], 3, 10, 1, 0, 0) == 0, "sent");
+    turns(w, 100, 10000);
+    ok(w->token[1].count == 0 && w->node[1].post.counters.dropped > 0, "who does not relay drops");
+    route(w, 0, 2, 2);
+    ok(settle(w) && all_arrived(w), "until there is another way");
+    ok(world_free(w), "no byte leaked");
+}
+
+/* ---- Losses */
+
+static void test_backstop(void)
+{
+    /* Goal: what nobody tells us is lost comes after a time-out, which grows; gaps are answered at
+     * once; a new stream is told all that is unacknowledged. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+    struct phx__flow_out *o;
+    int i;
+
+    all_see(w, 3, 2);
+    w->loss = 1000;
+    check(send_size(n, 3, 10, 1, 0, 0) == 0, "sent");
+    o = &n->post.nodes[as_seen(0, 2)].peer->out;
+    turns(w, 90, 1000);
+    ok(n->post.counters.retransmitted == 0, "patience");
+    turns(w, 40, 1000);
+    ok(n->post.counters.retransmitted == 1 && o->rto == 200 * PHX__MS,
+       "a flow that never heard anything tries soon");
+    turns(w, 1200, 100000);
+    ok(o->rto == 30 * PHX__SECOND && n->post.counters.retransmitted < 20, "and ever more rarely");
+    w->loss = 0;
+    turns(w, 400, 100000);
+    ok(w->got == 1 && w->token[1].count == 1 && o->rto == PHX__SECOND, "until it gets through");
+    w->ack_loss = 1000;
+    check(send_size(n, 3, 10, 2, 0, 0) == 0, "sent");
+    turns(w, 20, 1000);
+    w->ack_loss = 0;
+    turns(w, 2000, 1000);
+    ok(w->token[2].count == 1 && w->node[2].post.counters.duplicates == 1, "a lost ack");
+    /* A gap. */
+    n->post.counters.retransmitted = 0;
+    for (i = 3; i <= 10; i++) {
+        w->loss = i == 4 ? 1000 : 0;
+        check(send_size(n, 3, 10, (uint64_t)i, 0, 0) == 0, "sent");
+        turns(w, 2, 100);
+    }
+    turns(w, 20, 1000);
+    ok(w->token[10].count == 1 && n->post.counters.retransmitted > 0 && n->post.counters.retransmitted < 20,
+       "a gap is filled at once");
+    ok(o->allowed >= PHX__FRAGMENT, "and made us careful");
+    /* A cut. */
+    n->post.counters.retransmitted = 0;
+    w->frozen = 1;
+    for (i = 11; i <= 20; i++)
+        check(send_size(n, 3, 1000, (uint64_t)i, 0, 0) == 0, "sent");
+    turns(w, 2, 1000);
+    w->frozen = 0;
+    cut(w, 0, 2);
+    turns(w, 10, 1000);
+    ok(w->token[20].count == 1 && n->post.counters.retransmitted == 10, "a cut link: all of it, at once");
+    ok(no_errors(w) && all_arrived(w), "once each");
+    /* No route for a while, and then the same stream. */
+    w->frozen = 1;
+    check(send_size(n, 3, 1000, 21, 0, 0) == 0, "sent");
+    turns(w, 2, 1000);
+    route(w, 0, 2, -1);
+    turns(w, 100, 100000);
+    route(w, 0, 2, 2);
+    n->post.counters.retransmitted = 0;
+    w->frozen = 0;
+    turns(w, 10, 1000);
+    ok(w->token[21].count == 1 && n->post.counters.retransmitted == 0,
+       "the same stream again: nothing is repeated");
+    ok(world_free(w), "no byte leaked");
+}
+
+/* A DATA frame from node 1 to node 0, as an honest node would not send it. */
+static void inject(struct world *w, uint64_t epoch, uint64_t number, int flags, uint64_t total,
+                   size_t size)
+{
+    static uint8_t raw[PHX__FRAME_MAX];
+    struct phx__writer wr;
+    struct phx__frame f;
+    struct phx__data d;
+    size_t used, i;
+
+    memset(&d, 0, sizeof d);
+    d.target = id_of(0);
+    d.source = id_of(1);
+    d.number = number;
+    d.epoch = epoch;
+    d.to = 3;
+    d.from = 1;
+    d.tag = w->box[1][3].next;
+    d.total = total;
+    d.size = size;
+    phx__buf_writer_init(&wr, raw, sizeof raw);
+    phx__wire_put_data_head(&wr, &d, flags, 5);
+    for (i = 0; i < size; i++)
+        raw[wr.size + i] = pattern(d.tag, i);
+    check(phx__wire_parse(raw, wr.size + size, &f, &used) == 1, "parses");
+    check(phx__post_recv_data(&w->node[0].post, raw, used, &f, w->now) == 0,
+          "no reason to close the link");
+}
+
+static void test_hostile(void)
+{
+    /* Goal: a sender that breaks the rules of a flow, and frames from nowhere, harm nobody. */
+    enum { F = PHX__DATA_FIRST, L = PHX__DATA_LAST };
+    struct world *w = world_new(1, NULL);
+    struct phx__post *p = &w->node[0].post;
+    struct phx__flow_in *in;
+    struct phx__ack a;
+    struct phx__frame f;
+    uint8_t raw[100];
+
+    all_see(w, 3, 0);
+    all_see(w, 4, 1);
+    inject(w, 5, 0, F | L, 10, 10);
+    in = &p->nodes[as_seen(0, 1)].peer->in;
+    ok(w->got == 1 && in->next == 1, "a good one");
+    inject(w, 5, 0, F | L, 10, 10);
+    inject(w, 4, 1, F | L, 10, 10);
+    ok(w->got == 1 && p->counters.duplicates == 2, "a double, and one of an old epoch");
+    inject(w, 5, 3, F | L, 10, 10);
+    ok(w->got == 1 && p->counters.dropped == 1, "one that comes too early");
+    inject(w, 5, 1, 0, 0, 10);
+    ok(in->next == 2 && p->counters.dropped == 2, "the midst of nothing");
+    inject(w, 5, 2, L, 0, 10);
+    inject(w, 5, 3, F, 100, 60);
+    inject(w, 5, 4, F, 100, 60);
+    inject(w, 5, 5, 0, 0, 30);
+    inject(w, 5, 6, L, 0, 5);
+    ok(w->got == 1 && in->next == 7 && in->part == NULL && p->counters.dropped == 4,
+       "a beginning twice, and an end too short");
+    inject(w, 5, 7, F, 100, 60);
+    inject(w, 5, 8, 0, 0, 40);
+    inject(w, 5, 9, L, 0, 5);
+    ok(w->got == 1 && in->next == 10 && in->part == NULL && p->counters.dropped == 6, "an end too late");
+    inject(w, 5, 10, F, 3u << 20, 60000);
+    inject(w, 5, 11, 0, 0, 60000);
+    inject(w, 5, 12, L, 0, 60000);
+    inject(w, 5, 13, F | L, 10, 10);
+    ok(w->got == 2 && in->next == 14, "a message that is too large is skipped");
+    inject(w, 5, 14, F, 100, 60);
+    inject(w, 6, 0, F | L, 10, 10);
+    ok(w->got == 3 && in->next == 1 && in->part == NULL, "a new epoch drops what was incomplete");
+    ok(w->content_errors == 0 && w->order_errors == 0, "whatever came was whole");
+    memset(&a, 0, sizeof a);
+    a.target = id_of(0);
+    a.source = id_of(1);
+    phx__post_recv_ack(p, &a, 1, w->now);
+    check(send_size(&w->node[0], 4, 10, 1, 0, 0) == 0, "sent");
+    a.epoch = p->nodes[as_seen(0, 1)].peer->out.epoch;
+    a.next = 1;
+    phx__post_recv_ack(p, &a, 0, w->now);
+    phx__post_run(p, w->now);
+    ok(w->token[1].count == 0 && p->pending.bytes == 10, "an ack of what was not sent yet");
+    a.source = id_of(77);
+    phx__post_recv_ack(p, &a, 0, w->now);
+    a.source = id_of(0);
+    phx__post_recv_ack(p, &a, 0, w->now);
+    ok(1, "acks from nobody and from ourselves");
+    memset(raw, 0, sizeof raw);
+    memset(&f, 0, sizeof f);
+    ok(phx__post_recv_data(p, raw, 20, &f, w->now) == PHX_EPROTO, "a frame too short to have ids");
+    ok(world_free(w), "no byte leaked");
+}
+
+int main(void)
+{
+    test_transit();
+    test_backstop();
+    test_hostile();
+    return test_end();
+}
