@@ -658,12 +658,9 @@ size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
 
 size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out, size_t capacity)
 {
-    uint32_t i, node = phx__id_find(&p->ids, owner);
-    const struct phx__names_of *of;
+    const struct phx__names_of *of = phx__node_names(p, phx__id_find(&p->ids, owner));
+    uint32_t i;
 
-    if (node == PHX__NONE || node >= p->names.capacity)
-        return 0;
-    of = &p->names.of[node];
     for (i = 0; i < of->count && i < capacity; i++) {
         out[i].first = of->at[i].first;
         out[i].last = of->at[i].last;

@@ -1,4 +1,4 @@
-/* base.h - what all files of the node use: text, log, peers, frames to a neighbour, own addresses. */
+/* base.h - what all files of the node use: text, log, peers, frames to a neighbour, cards. */
 #ifndef PHX_NODE_BASE_H
 #define PHX_NODE_BASE_H
 #include "link/link.h"
@@ -50,6 +50,7 @@ PHX_PRIVATE void phx__node_peers_free(phx *p);
 PHX_PRIVATE struct phx__history *phx__node_history(const phx *p, uint32_t node);
 PHX_PRIVATE struct phx__history *phx__node_note_history(phx *p, uint32_t node);
 PHX_PRIVATE int phx__node_is_gone(const phx *p, uint32_t node); /* it has failed or left */
+PHX_PRIVATE const struct phx__names_of *phx__node_names(const phx *p, uint32_t node); /* perhaps none */
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
 
 PHX_PRIVATE const struct phx_os *phx__node_os(phx *p); /* for one call, which is counted */
@@ -78,9 +79,10 @@ PHX_PRIVATE void phx__node_send_end(phx *p, struct phx__link *l, const struct ph
 PHX_PRIVATE uint32_t phx__node_next(void *ctx, const struct phx_id *id);
 PHX_PRIVATE int phx__node_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
 
-/* ---- Addresses ------------------------------------------------------------------------------- */
+/* ---- Cards ----------------------------------------------------------------------------------- */
 
-/* What a node's card says, at most PHX__CARD_ADDRESSES of them: how many. */
+PHX_PRIVATE int phx__node_card(const phx *p, uint32_t node, struct phx__card *out); /* 1, or 0: none */
+/* The addresses in it, at most PHX__CARD_ADDRESSES of them: how many. */
 PHX_PRIVATE uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out);
 
 #endif

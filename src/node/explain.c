@@ -39,12 +39,12 @@ static void explain_state(struct phx__text *t, const phx *p, const struct phx_no
 
 static void explain_names(struct phx__text *t, const phx *p, uint32_t node)
 {
-    const struct phx__names_of *of = node < p->names.capacity ? &p->names.of[node] : NULL;
+    const struct phx__names_of *of = phx__node_names(p, node);
     uint32_t i;
 
-    for (i = 0; of != NULL && i < of->count && i < EXPLAIN_MANY; i++)
+    for (i = 0; i < of->count && i < EXPLAIN_MANY; i++)
         phx__node_text_put(t, "names: %u-%u\n", of->at[i].first, of->at[i].last);
-    if (of != NULL && of->count > EXPLAIN_MANY)
+    if (of->count > EXPLAIN_MANY)
         phx__node_text_put(t, "names-more: %u\n", (uint64_t)(of->count - EXPLAIN_MANY));
 }
 

@@ -29,8 +29,7 @@
 
 static int step_write_card(phx *p)
 {
-    static const struct phx__names_of none = { NULL, 0, 0, 0 };
-    const struct phx__names_of *mine = p->names.capacity > 0 ? &p->names.of[PHX__SELF] : &none;
+    const struct phx__names_of *mine = phx__node_names(p, PHX__SELF);
     struct phx__card head;
     struct phx__writer w;
     size_t size = phx__wire_card_size(p->addr.count, mine->count);
@@ -98,23 +97,22 @@ static int step_report_broken(phx *p)
 }
 
 /* Shows a new card to the rooms. Without memory the card counts as unseen and comes again. */
-static int step_read_card(phx *p, uint32_t node, const struct phx__dest *d)
+static int step_read_card(phx *p, uint32_t node)
 {
     struct phx__card card;
-    int changed, err;
+    int changed;
 
-    if (phx__wire_get_card(d->card->at, d->card->size, &card) != 0)
+    if (!phx__node_card(p, node, &card))
         return PHX_EPROTO; /* cannot be: checked when it came in */
     changed = phx__names_set(&p->names, node, &card);
     if (changed < 0)
         return changed;
     p->news.card_stale |= changed;
     phx__post_sched_window(&p->post, node, card.window);
-    if (card.flags & PHX__CARD_LEFT)
-        phx__dial_forget(&p->dial, node);
-    else if ((err = phx__dial_set_addrs(&p->dial, node, card.address, card.address_count, p->now)) != 0)
-        return err;
-    return (card.flags & PHX__CARD_LEFT) ? 1 : 0;
+    if (!(card.flags & PHX__CARD_LEFT))
+        return phx__dial_set_addrs(&p->dial, node, card.address, card.address_count, p->now);
+    phx__dial_forget(&p->dial, node);
+    return 0;
 }
 
 static int step_card_says_left(const struct phx__dest *d)
@@ -125,13 +123,13 @@ static int step_card_says_left(const struct phx__dest *d)
 static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
 {
     const struct phx__peer *peer = &p->peers.at[node];
-    int seen;
+    int err;
 
     if (d->card_version == 0 || (d->card_version == peer->card_version && d->incarnation + 1 == peer->life))
         return 0;
-    if ((seen = step_read_card(p, node, d)) < 0) {
-        phx__node_log(p, PHX_LOG_WARN, "card not taken: %s", phx_strerror(seen));
-        return seen;
+    if ((err = step_read_card(p, node)) != 0) {
+        phx__node_log(p, PHX_LOG_WARN, "card not taken: %s", phx_strerror(err));
+        return err;
     }
     p->peers.at[node].card_version = d->card_version;
     return 0;
