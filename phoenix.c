@@ -75,8 +75,8 @@ enum phx__timer_kind {
     PHX__TIMER_ROUTE_TELL,
     PHX__TIMER_ROUTE_CHORE,
     PHX__TIMER_DIAL,
-    PHX__TIMER_LIVE,      /* arg: node */
-    PHX__TIMER_LIVE_NODE, /* arg: node */
+    PHX__TIMER_DETECT_LINK, /* arg: node */
+    PHX__TIMER_DETECT_NODE, /* arg: node */
     PHX__TIMER_POST,      /* arg: node */
     PHX__TIMER_POST_HOLD,
     PHX__TIMER_ACCEPT, /* a paused listener looks again */
@@ -1182,7 +1182,7 @@ PHX_PRIVATE const struct tls_own *phx__tls_cert_hinted(const struct phx__tls_set
 #endif
 
 /* ======== src/route/table.h ======== */
-/* table.h - the routing table's memory: destinations, and per neighbour what was heard and told of them. */
+/* table.h - the routing table's memory: destinations, and per neighbour what was offered and advertised. */
 #ifdef PHX_LINES
 #line 1 "src/route/table.h"
 #endif
@@ -1190,11 +1190,11 @@ PHX_PRIVATE const struct tls_own *phx__tls_cert_hinted(const struct phx__tls_set
 #define PHX_ROUTE_TABLE_H
 /* include "base/id.h" */
 
-/* A neighbour's last word on a destination. Kept only while it offers a route. */
+/* A neighbour's last entry for a destination. Kept only while the neighbour offers a route. */
 struct phx__offer {
     uint32_t nbr; /* node */
     uint32_t seq;
-    uint8_t hops; /* its distance */
+    uint8_t hops; /* the neighbour's distance */
 };
 
 struct phx__offer_list {
@@ -1202,17 +1202,17 @@ struct phx__offer_list {
     struct phx__offer at[]; /* capacity of them, sorted by nbr */
 };
 
-/* Our last word to a neighbour on a destination. */
+/* Our last entry to a neighbour for a destination. */
 struct phx__advertised {
     uint32_t seq, card;
-    uint32_t want; /* with asked: from this number on; else 0 */
-    uint8_t hops;  /* PHX__UNREACHABLE: nothing that it could still be using */
-    uint8_t asked; /* it is to be told even if it seems not to need it */
+    uint32_t want; /* with asked: the least number that was asked for; else 0 */
+    uint8_t hops;  /* PHX__UNREACHABLE: the neighbour uses no route that we advertised */
+    uint8_t asked; /* an entry is due even if the neighbour seems not to need one */
 };
 
-/* Neighbours first..first + count - 1 were told the same. */
+/* The same was advertised to neighbours first..last. */
 struct phx__advertised_run {
-    uint32_t first, count; /* nodes */
+    uint32_t first, last; /* nodes */
     struct phx__advertised word;
 };
 struct phx__advertised_runs {
@@ -1222,26 +1222,26 @@ struct phx__advertised_runs {
 
 enum {
     PHX__DEST_KNOWN = 1,
-    PHX__DEST_DIRTY = 2,   /* look again what to tell of it, to every neighbour */
-    PHX__DEST_CHANGED = 4, /* in the list for phx__route_take_changed */
+    PHX__DEST_DIRTY = 2,         /* in the list of destinations to check against every neighbour */
+    PHX__DEST_CHANGED = 4,       /* in the list for phx__route_take_changed */
     PHX__DEST_DELEGATED = 8,     /* see advert.c */
-    PHX__DEST_UNDELEGATED = 128, /* in the list of those that are not delegated, or were not */
-    PHX__DEST_SEEN = 16,   /* scratch, while a summary is read */
-    PHX__DEST_LAPSED = 64, /* stopped being a neighbour since we last told anybody anything */
-    PHX__DEST_LOSS = 32    /* with DIRTY: something that others were trusted with may be lost */
+    PHX__DEST_SEEN = 16,         /* scratch, while a summary is read */
+    PHX__DEST_LOSS = 32,         /* with DIRTY: neighbours that were to advertise it may have lost it */
+    PHX__DEST_LAPSED = 64,       /* stopped being a neighbour since the last flush */
+    PHX__DEST_UNDELEGATED = 128  /* in the list of those that are not delegated, or were not */
 };
 
-/* A request for a destination that is under way: ours, repeated until a route is there, or the last one that
- * was passed on. Few destinations have one, and none for long. */
+/* A request for a destination: ours, repeated until there is a route, or the last one that was passed on.
+ * Few destinations have one, and none for long. */
 struct phx__ask {
     uint32_t node;
     uint32_t passed_seq; /* of the last request passed on towards the owner */
     uint64_t passed_at;  /* when that was; 0: none */
     uint64_t at;         /* when to repeat ours; UINT64_MAX: none is out */
-    uint8_t asks;        /* how often it was sent */
+    uint8_t asks;        /* how often ours was sent */
 };
 
-/* So many neighbours there may be at once, and one less than this is the last of their places. */
+/* The most neighbours at once; positions in the list of neighbours are below it. */
 #define PHX__TABLE_FAR UINT16_MAX
 
 struct phx__route_table_card {
@@ -1252,18 +1252,18 @@ struct phx__route_table_card {
 struct phx__dest {
     uint64_t incarnation;
     union {
-        struct phx__offer one;         /* heard_count <= 1: no list for a single neighbour */
+        struct phx__offer one; /* offer_count <= 1: no list for a single neighbour */
         struct phx__offer_list *many;
     } offer;
-    struct phx__advertised_runs *advertised; /* NULL: nobody was told anything */
-    struct phx__route_table_card *card; /* NULL: none */
+    struct phx__advertised_runs *advertised; /* NULL: nothing, to no neighbour */
+    struct phx__route_table_card *card;      /* NULL: none */
     uint32_t since; /* when it was last found unreachable, in whole seconds */
-    uint32_t ask; /* slot of its request + 1; 0: none */
+    uint32_t ask;   /* slot of its request + 1; 0: none */
     uint32_t card_version;
     uint32_t seq, next; /* of the route in use */
     uint32_t feasible_seq;
     uint16_t offer_count;
-    uint16_t pos;          /* in the list of neighbours; PHX__TABLE_FAR: not one */
+    uint16_t pos;          /* in the list of neighbours; PHX__TABLE_FAR: not a neighbour */
     uint8_t hops;          /* PHX__UNREACHABLE: no route */
     uint8_t feasible_hops; /* PHX__UNREACHABLE: nothing advertised yet */
     uint8_t flags;
@@ -1279,33 +1279,37 @@ struct phx__route_table {
 
 PHX_PRIVATE void phx__route_table_init(struct phx__route_table *t, struct phx__mem *mem);
 PHX_PRIVATE void phx__route_table_free(struct phx__route_table *t);
-/* The destination, made empty (flags 0) if the index is new. NULL: no memory. Moves others in memory. */
+/* The destination, empty (flags 0) if the index is new. NULL: no memory. Moves the others in memory. */
 PHX_PRIVATE struct phx__dest *phx__route_table_make(struct phx__route_table *t, uint32_t node);
-/* Forgets all of it but the slot. */
+/* Empties the destination; its slot stays. */
 PHX_PRIVATE void phx__route_table_clear(struct phx__route_table *t, uint32_t node);
-/* All that neighbours said: d->heard_count of them. */
+
+/* All offers: d->offer_count of them. */
 PHX_PRIVATE struct phx__offer *phx__route_table_offers(const struct phx__dest *d);
-/* What neighbour said or was told; NULL if nothing. Moves with the destination, and with the next change of
- * its list. */
+/* A neighbour's offer; NULL: none. Moves with the destination, and with the next change of its list. */
 PHX_PRIVATE struct phx__offer *phx__route_table_offer(const struct phx__dest *d, uint32_t nbr);
-PHX_PRIVATE const struct phx__advertised *phx__route_table_advertised(const struct phx__dest *d,
-                                                                      uint32_t nbr);
-/* What it said, made with hops PHX__UNREACHABLE if there is nothing yet. NULL: no memory, or too many. */
-PHX_PRIVATE struct phx__offer *phx__route_table_make_offer(struct phx__route_table *t,
-                                                           struct phx__dest *d, uint32_t nbr);
-/* Sets what it was told; word NULL: nothing. 0, or PHX_ENOMEM and nothing has changed. */
-PHX_PRIVATE int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr,
-                                const struct phx__advertised *word);
-/* Every neighbour that was told anything is taken to have been told this number and card version. */
-PHX_PRIVATE void phx__route_table_set_number(struct phx__dest *d, uint32_t seq, uint32_t card);
+/* The same, made with hops PHX__UNREACHABLE if there is none. NULL: no memory, or too many. */
+PHX_PRIVATE struct phx__offer *phx__route_table_make_offer(struct phx__route_table *t, struct phx__dest *d,
+                                                           uint32_t nbr);
 /* 1 if there was one. */
 PHX_PRIVATE int phx__route_table_drop_offer(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr);
 PHX_PRIVATE void phx__route_table_drop_offers(struct phx__route_table *t, struct phx__dest *d);
-/* The request for this destination; NULL if there is none. */
+
+/* What was advertised to a neighbour; NULL: nothing. Moves as offers do. */
+PHX_PRIVATE const struct phx__advertised *phx__route_table_advertised(const struct phx__dest *d,
+                                                                      uint32_t nbr);
+/* Sets what was advertised to a neighbour; word NULL: nothing. 0, or PHX_ENOMEM and nothing has changed. */
+PHX_PRIVATE int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr,
+                                           const struct phx__advertised *word);
+/* Forgets what was advertised to a neighbour, of every destination. 0, or PHX_ENOMEM: not of all. */
+PHX_PRIVATE int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr);
+
+/* The request for this destination; NULL: none. */
 PHX_PRIVATE struct phx__ask *phx__route_table_asked(const struct phx__route_table *t, uint32_t node);
 /* The same, made if there is none. NULL: no memory. */
 PHX_PRIVATE struct phx__ask *phx__route_table_ask(struct phx__route_table *t, uint32_t node);
 PHX_PRIVATE void phx__route_table_unask(struct phx__route_table *t, struct phx__ask *a);
+
 /* Replaces the card by a copy: 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_table_card(struct phx__route_table *t, struct phx__dest *d, const uint8_t *card,
                                       uint32_t size, uint32_t version);
@@ -1314,7 +1318,7 @@ PHX_PRIVATE void phx__route_table_uncard(struct phx__route_table *t, struct phx_
 #endif
 
 /* ======== src/route/route.h ======== */
-/* route.h - BRAIN: optimized DSDV: which neighbour leads to whom, and whom to tell what. */
+/* route.h - BRAIN: optimized DSDV: the next hop for each destination, and what to advertise to whom. */
 #ifdef PHX_LINES
 #line 1 "src/route/route.h"
 #endif
@@ -1327,16 +1331,16 @@ PHX_PRIVATE void phx__route_table_uncard(struct phx__route_table *t, struct phx_
 
 struct phx__route_ops {
     void *ctx;
-    /* Entries for a neighbour, to leave as one message. */
+    /* Sends entries to a neighbour as one message. */
     void (*update)(void *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count);
     void (*request)(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops);
-    /* A heartbeat now. */
+    /* Sends a heartbeat now. */
     void (*beat)(void *ctx, uint32_t nbr, int flags); /* PHX__BEAT_* */
-    /* A summary of the table, as phx__route_summary_* of this side would read it. */
+    /* Sends a summary of the table, which phx__route_summary_* of the other side reads. */
     void (*summary)(void *ctx, uint32_t nbr, int reply);
 };
 
-/* What a link's hello has already said: the peer's number, and our number and card that it knows. */
+/* What a link's hello has said: the peer's number, and our number and card as the peer knows them. */
 struct phx__route_hello {
     uint64_t incarnation;
     uint32_t seq, card; /* the peer's number, and the version of its card */
@@ -1345,13 +1349,13 @@ struct phx__route_hello {
 
 struct phx__route_nbr {
     uint32_t node;
-    uint8_t dirty;       /* look again what to tell it, of every destination; 2: after a loss */
-    uint8_t disagreed;   /* beats in a row whose digest was not ours */
-    uint8_t adjacent_to_delegate; /* by the delegate's own word */
-    uint8_t relinked;    /* something is told it again: look at every destination */
+    uint8_t dirty;       /* check every destination for this neighbour; 2: after a loss */
+    uint8_t disagreed;   /* consecutive beats whose digest was not ours */
+    uint8_t adjacent_to_delegate; /* by the delegate's own entry */
+    uint8_t relinked;    /* entries are due again: check every destination */
     uint32_t leads_to;   /* scratch */
-    uint64_t neighbourhood; /* hash of it and its neighbours, from its last beat; 0: not known */
-    uint64_t neighbourhood_told; /* ours, as last sent to it; 0: never */
+    uint64_t neighbourhood; /* hash of the neighbour and its neighbours, from its last beat; 0: not known */
+    uint64_t neighbourhood_told; /* our hash, as last sent to the neighbour; 0: never */
     uint64_t summary_at, summary_wait; /* the next summary not before, and the wait after it */
 };
 
@@ -1361,17 +1365,17 @@ struct phx__route_list {
     uint32_t count, capacity;
 };
 
-/* When neighbours are told, and what waits for it. */
+/* When a flush advertises, and what waits for it. */
 struct phx__route_pace {
-    uint64_t told_at, gap; /* last telling, and the least time until the next */
+    uint64_t told_at, gap; /* the last flush that advertised, and the least time until the next */
     int urgent;            /* a loss or an answer waits: no pacing */
-    uint32_t shrunk;       /* neighbours lost since we last told anybody anything */
+    uint32_t shrunk;       /* neighbours lost since the last flush */
     int look;              /* some neighbour is dirty */
     int quiet_due;         /* beats are owed to neighbours once the table is quiet */
     uint32_t tell_timer, chore_timer;
 };
 
-/* The life to come to after a lie about this node, when it last rose, and from which life. */
+/* The incarnation to reach after a lie about this node, when the last step was made, and from where. */
 struct phx__route_rise {
     uint64_t to, at, from;
 };
@@ -1402,13 +1406,12 @@ struct phx__route {
     struct phx__timers *timers;
     struct phx__rnd *rnd;
     struct phx__route_ops ops;
-    int hop_limit; /* of requests, and of routes: what is farther cannot be reached */
-    int relay;     /* 0: nobody is told of a way through this node */
+    int hop_limit; /* of requests and of routes: a destination that is farther is unreachable */
+    int relay;     /* 0: no route through this node is advertised */
     struct phx__route_table table;
     struct phx__route_nbr *nbrs;
     uint32_t nbr_count, nbr_capacity;
-    struct phx__route_list dirty, changed; /* PHX__DEST_DIRTY, PHX__DEST_CHANGED */
-    struct phx__route_list undelegated;    /* PHX__DEST_UNDELEGATED */
+    struct phx__route_list dirty, changed, undelegated; /* PHX__DEST_DIRTY, PHX__DEST_CHANGED, ... */
     uint32_t delegate, delegate_known; /* see advert.c; how many nodes were known when it was chosen */
     struct phx__entry *out;            /* scratch for one message */
     uint32_t out_capacity;
@@ -1431,22 +1434,21 @@ PHX_PRIVATE int phx__route_init(struct phx__route *r, struct phx__mem *mem, stru
                                 uint64_t incarnation, const struct phx__route_ops *ops);
 PHX_PRIVATE void phx__route_free(struct phx__route *r);
 
-/* This node says something new of itself: 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size,
-                                uint64_t now);
-/* 0, PHX_ENOMEM, or PHX_ELIMIT: 65,535 neighbours are all that a table takes. */
+/* Replaces this node's own card: 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, uint64_t now);
+/* 0, PHX_ENOMEM, or PHX_ELIMIT: a table takes at most 65,535 neighbours. */
 PHX_PRIVATE int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h,
                               uint64_t now);
 PHX_PRIVATE void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now);
 
-/* Frames from a neighbour, decoded. Return 0, PHX_ENOMEM or PHX_ELIMIT: the entry was dropped; a digest will
- * tell. */
+/* Frames from a neighbour, decoded. Return 0, PHX_ENOMEM or PHX_ELIMIT: the entry was dropped, and a digest
+ * will show it. */
 PHX_PRIVATE int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e,
                                  uint64_t now);
-PHX_PRIVATE void phx__route_request(struct phx__route *r, uint32_t nbr,
-                                    const struct phx__request *q, int hops, uint64_t now);
-PHX_PRIVATE void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b,
-                                 int shrunk, uint64_t now);
+PHX_PRIVATE void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__request *q,
+                                    int hops, uint64_t now);
+PHX_PRIVATE void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
+                                 uint64_t now);
 PHX_PRIVATE void phx__route_summary_begin(struct phx__route *r);
 PHX_PRIVATE void phx__route_summary_line(struct phx__route *r, uint32_t nbr,
                                          const struct phx__summary_line *s);
@@ -1457,28 +1459,37 @@ PHX_PRIVATE void phx__route_chores(struct phx__route *r, uint64_t now, uint32_t 
 
 /* Destinations whose next hop, reachability or card changed: 1 and *node, or 0. */
 PHX_PRIVATE int phx__route_take_changed(struct phx__route *r, uint32_t *node);
-PHX_PRIVATE const struct phx__dest *phx__route_dest(const struct phx__route *r,
-                                                    uint32_t node); /* or NULL */
+/* NULL: not known. node may be PHX__NONE. */
+PHX_PRIVATE const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t node);
 /* The neighbour towards node, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__route_next(const struct phx__route *r, uint32_t node);
 PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *b);
 
 /* ---- advert.c */
 
-/* The inbox is empty: tell what there is to tell, or set a timer if that was done a moment ago. */
+/* Called when the inbox is empty: advertises what is due, or sets a timer if the last flush was a moment
+ * ago. */
 PHX_PRIVATE void phx__route_advert_flush(struct phx__route *r, uint64_t now);
-/* PHX__TIMER_ROUTE_TELL and PHX__TIMER_ROUTE_CHORE. A destination that was given up for good comes
- * back through *forgotten (else PHX__NONE); call again until it does not. */
+/* PHX__TIMER_ROUTE_TELL and PHX__TIMER_ROUTE_CHORE. A destination that was given up for good is returned in
+ * *forgotten (else PHX__NONE); the timer is due again at once while there may be more. */
 PHX_PRIVATE void phx__route_advert_due(struct phx__route *r, int kind, uint64_t now, uint32_t *forgotten);
 /* Is this neighbour known to be next to that node? */
 PHX_PRIVATE int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint32_t node);
 
-/* For advert.c: when the table is quiet next, which is so when it has not changed for a second or more: then
- * digests mean something, and the hash of the neighbourhood is worth sending. */
+/* ---- For advert.c */
+
+/* When the table will have been unchanged for a second or more: it is quiet then, digests mean something,
+ * and the hash of the neighbourhood is worth sending. */
 PHX_PRIVATE uint64_t phx__route_quiet_at(const struct phx__route *r);
+/* NULL: not a neighbour. node may be PHX__NONE. */
 PHX_PRIVATE struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node);
-/* Chores are due at `at` or before. */
+/* Sets the chore timer to `at`, unless it is due earlier. */
 PHX_PRIVATE void phx__route_plan(struct phx__route *r, uint64_t at);
+/* Puts a node into the list of those with this flag, if it is not there. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__route_list(struct phx__route *r, struct phx__route_list *list, uint8_t flag,
+                               uint32_t node);
+/* Is a distance at this number below the feasible distance? */
+PHX_PRIVATE int phx__route_is_feasible(const struct phx__dest *d, uint32_t seq, uint8_t hops);
 
 #endif
 
@@ -1645,7 +1656,7 @@ PHX_PRIVATE uint32_t phx__names_lost_at(const struct phx__names_lost *l, uint64_
 #endif
 
 /* ======== src/detect/detect.h ======== */
-/* detect.h - BRAIN: who is alive: monitors, heartbeats, silence, suspicion, own stalls. */
+/* detect.h - BRAIN: failure detection: monitors, heartbeats, silence, suspicion, own stalls. */
 #ifdef PHX_LINES
 #line 1 "src/detect/detect.h"
 #endif
@@ -1655,51 +1666,51 @@ PHX_PRIVATE uint32_t phx__names_lost_at(const struct phx__names_lost *l, uint64_
 /* include "base/rnd.h" */
 /* include "base/timer.h" */
 
-/* These may call back into this room, e.g. phx__detect_down from silent. */
+/* These may call functions of this header, e.g. phx__detect_link_down from silent. */
 struct phx__detect_ops {
     void *ctx;
-    /* Send a heartbeat on this link, in the words of phx__detect_promise. ask: and want one back. */
-    void (*beat)(void *ctx, uint32_t node, int ask);
-    void (*silent)(void *ctx, uint32_t node, uint64_t us); /* give the link up */
-    void (*suspect)(void *ctx, uint32_t node); /* silent for too long: let others look, too */
-    void (*seek)(void *ctx, uint32_t node);    /* lost: ask others whether they reach it */
-    void (*state)(void *ctx, uint32_t node, enum phx_state state); /* it changed */
+    /* Send a heartbeat with the contents of phx__detect_announce. ask: request one in return. */
+    void (*heartbeat)(void *ctx, uint32_t node, int ask);
+    void (*silent)(void *ctx, uint32_t node, uint64_t us); /* the link is dead: close it */
+    void (*suspect)(void *ctx, uint32_t node); /* our link with node is silent: spread the rumour */
+    void (*probe)(void *ctx, uint32_t node);   /* node is unreachable: ask others about it */
+    void (*state)(void *ctx, uint32_t node, enum phx_state state); /* the state changed */
 };
 /* What the last accusation of a node rests upon. */
 enum phx__detect_ground {
-    PHX__LIVE_NEVER, /* there was none */
-    PHX__LIVE_SILENT, /* our own link was silent */
-    PHX__LIVE_WORD,   /* the accuser says so */
-    PHX__LIVE_ROUTE   /* there was no route any more */
+    PHX__GROUND_NONE,    /* there was no accusation */
+    PHX__GROUND_SILENCE, /* our own link was silent */
+    PHX__GROUND_RUMOUR,  /* the accuser said so */
+    PHX__GROUND_ROUTE    /* routing lost the last route */
 };
-/* A link, for as long as it is up. */
+/* A link, for as long as it is up. Times marked "waking" are on the waking clock; see detect.c. */
 struct phx__detect_link {
-    uint8_t monitor; /* it watches us */
-    uint8_t watched; /* we watch it */
-    uint8_t tell;    /* say something now: it does not know yet that it is to watch us */
-    uint8_t busy;    /* it has announced a pause */
-    uint8_t silent;  /* for so long that others were told */
-    uint8_t asked;   /* something must come before asked_until */
-    uint8_t used;    /* messages went out after used_at, the last at used_last */
-    uint32_t timer;
-    uint64_t heard;    /* last traffic in; on the waking clock, see detect.c */
-    uint64_t said;     /* last traffic out */
-    uint64_t next_us;  /* the peer will speak again within this */
-    uint64_t promised; /* we will, as far as it knows */
-    uint64_t due_at;   /* when a heartbeat would be due if nothing else were said */
-    uint64_t asked_until, used_at, used_last; /* on the waking clock */
+    uint8_t monitor;  /* the peer is a monitor of ours */
+    uint8_t watched;  /* we are a monitor of the peer */
+    uint8_t beat_now; /* a heartbeat is due at once: it tells the peer that it has become a monitor */
+    uint8_t busy;     /* the peer has announced a pause */
+    uint8_t silent;   /* for so long that the rumour was spread */
+    uint8_t asked;    /* something must arrive before answer_by */
+    uint8_t used;     /* messages were sent after used_at, the last at used_last */
+    uint32_t timer, node;
+    uint64_t received_at;  /* last traffic in; waking */
+    uint64_t sent_at;      /* last traffic out */
+    uint64_t announced_us; /* the peer will send something within this */
+    uint64_t promised_us;  /* we have announced that to the peer */
+    uint64_t beat_at;      /* when a heartbeat would be due if nothing else were sent */
+    uint64_t answer_by, used_at, used_last; /* waking */
 };
 struct phx__detect_node {
     uint64_t since; /* of state */
     uint64_t accused_at;
-    uint64_t doom; /* when unreachable becomes failed, or suspicion comes to nothing; on the waking clock */
-    uint32_t accuser; /* node, for PHX__LIVE_WORD */
-    uint32_t link;    /* its place among the links + 1; 0: none */
-    uint32_t fate;    /* timer for doom: its handle + 1; 0: none */
-    uint8_t state;    /* enum phx_state; 0: not known */
-    uint8_t ground;   /* enum phx__detect_ground */
-    uint8_t sought;   /* others were asked again */
-    uint8_t put_off;  /* how often its failure was, since it was lost */
+    uint64_t fail_at; /* when an unreachable node becomes failed, or a suspicion ends; waking */
+    uint32_t accuser; /* node, for PHX__GROUND_RUMOUR */
+    uint32_t link;    /* index of its link + 1; 0: none */
+    uint32_t fail_timer; /* handle + 1; 0: none */
+    uint8_t state;       /* enum phx_state; 0: not known */
+    uint8_t ground;      /* enum phx__detect_ground */
+    uint8_t probed;      /* the second probe was sent */
+    uint8_t put_off;     /* how often an answer has put off its failure since it became unreachable */
 };
 struct phx__detect {
     struct phx__mem *mem;
@@ -1709,70 +1720,63 @@ struct phx__detect {
     struct phx_detector limits;
     struct phx__detect_node *at; /* by node */
     uint32_t capacity;
-    uint32_t *links;               /* nodes */
-    struct phx__detect_link **link_at; /* what is kept of each */
-    uint32_t link_count, link_capacity, link_at_capacity;
-    uint32_t rescue; /* a timer for the fates that found no memory for their own: its handle + 1 */
-    uint32_t monitors; /* how many we have */
-    uint32_t suspects; /* nodes in PHX_NODE_SUSPECT */
-    int stepped;       /* last_step is valid */
-    int blind;         /* after a stall: what waits has not been read yet */
-    uint64_t last_step;
-    uint64_t stalled; /* all own stalls together */
-    uint64_t blind_until; /* at the latest; on the waking clock */
-    uint64_t grace;   /* until then nobody's time runs out; on the waking clock */
-    uint64_t pause;   /* not 0: announced, see phx__detect_busy */
-    uint64_t saved, saved_insurance; /* heartbeats that other traffic made needless */
+    struct phx__detect_link **links;
+    uint32_t link_count, link_capacity;
+    uint32_t shared_timer; /* for nodes that got no memory for a fail_timer: handle + 1 */
+    uint32_t monitors;     /* how many we have */
+    uint32_t suspects;     /* nodes in PHX_NODE_SUSPECT */
+    int blind;             /* input that arrived during a stall has not been read yet */
+    uint64_t last_step;    /* 0: there was none */
+    uint64_t stalled;      /* sum of all own stalls */
+    uint64_t blind_until;  /* blind ends then at the latest; waking */
+    uint64_t grace;        /* the time to fail of an unreachable node starts then at the earliest; waking */
+    uint64_t pause;        /* what phx__detect_busy announced; 0: nothing */
+    uint64_t saved, saved_insurance; /* heartbeats that other traffic made unnecessary */
 };
-PHX_PRIVATE void phx__detect_init(struct phx__detect *l, struct phx__mem *mem,
-                                struct phx__timers *timers, struct phx__rnd *rnd,
-                                const struct phx_detector *limits,
-                                const struct phx__detect_ops *ops);
-PHX_PRIVATE void phx__detect_free(struct phx__detect *l);
+PHX_PRIVATE void phx__detect_init(struct phx__detect *d, struct phx__mem *mem, struct phx__timers *timers,
+                                  struct phx__rnd *rnd, const struct phx_detector *limits,
+                                  const struct phx__detect_ops *ops);
+PHX_PRIVATE void phx__detect_free(struct phx__detect *d);
 /* Other limits, from now on. */
-PHX_PRIVATE void phx__detect_limits(struct phx__detect *l, const struct phx_detector *d);
-/* The host will be away for so long: tells all neighbours. 0: it is back. */
-PHX_PRIVATE void phx__detect_busy(struct phx__detect *l, uint64_t us);
-/* A step begins; call it before any other of these and before timers are taken. If the step comes much
- * later than the earliest timer asked for, that was this node's own fault: deadlines move by the gap. */
-PHX_PRIVATE void phx__detect_step(struct phx__detect *l, uint64_t now);
-/* Everything that waited on any link when this step began has been read. */
-PHX_PRIVATE void phx__detect_round(struct phx__detect *l);
+PHX_PRIVATE void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits);
+/* The host will be away for us microseconds: tells all neighbours. 0: it is back. */
+PHX_PRIVATE void phx__detect_busy(struct phx__detect *d, uint64_t us);
+/* A step begins. Call it before any other of these functions and before timers are taken. A step that is
+ * much later than the earliest timer is an own stall: deadlines move by the gap. */
+PHX_PRIVATE void phx__detect_step(struct phx__detect *d, uint64_t now);
+/* Everything that had arrived on any link when this step began has been read. */
+PHX_PRIVATE void phx__detect_all_read(struct phx__detect *d);
 /* A link is up or down. PHX_ENOMEM: nothing changed. */
-PHX_PRIVATE int phx__detect_up(struct phx__detect *l, uint32_t node, uint64_t now);
-PHX_PRIVATE void phx__detect_down(struct phx__detect *l, uint32_t node);
-/* What a heartbeat to this neighbour is to say: within which time it hears of us again, and whether it
- * is a monitor. It counts as said. */
-PHX_PRIVATE uint64_t phx__detect_promise(struct phx__detect *l, uint32_t node, uint64_t now,
-                                       int *monitor);
-/* Traffic on the link. Cheap: no timer is touched, unless the peer now promises to speak sooner than it did
- * before. */
-PHX_PRIVATE void phx__detect_heard(struct phx__detect *l, uint32_t node, uint64_t now);
-PHX_PRIVATE void phx__detect_said(struct phx__detect *l, uint32_t node, uint64_t now);
-/* A heartbeat came. next_us 0: as announced before. busy: it will answer nobody before that. */
-PHX_PRIVATE void phx__detect_beat(struct phx__detect *l, uint32_t node, uint64_t next_us, int busy,
-                                int watched, uint64_t now);
-/* Messages leave on this link: it should be found out soon if they do not arrive. */
-PHX_PRIVATE void phx__detect_used(struct phx__detect *l, uint32_t node, uint64_t now);
-/* There is reason to doubt the link: asks for a sign of life, and gives up without one. */
-PHX_PRIVATE void phx__detect_ask(struct phx__detect *l, uint32_t node, uint64_t now);
-/* Somebody says that node is silent: 1 if that is to be taken seriously, and so to be passed on. */
-PHX_PRIVATE int phx__detect_word(struct phx__detect *l, uint32_t node, uint32_t accuser, uint64_t now);
+PHX_PRIVATE int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now);
+PHX_PRIVATE void phx__detect_link_down(struct phx__detect *d, uint32_t node);
+/* The contents of a heartbeat to this neighbour, which counts as sent: the time within which we send
+ * again, and whether the neighbour is a monitor. */
+PHX_PRIVATE uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now, int *monitor);
+/* Traffic on the link. Cheap: neither sets a timer. */
+PHX_PRIVATE void phx__detect_received(struct phx__detect *d, uint32_t node, uint64_t now);
+PHX_PRIVATE void phx__detect_sent(struct phx__detect *d, uint32_t node, uint64_t now);
+/* A heartbeat came. next_us 0: as announced before. busy: the peer answers nobody before that. */
+PHX_PRIVATE void phx__detect_heartbeat(struct phx__detect *d, uint32_t node, uint64_t next_us, int busy,
+                                       int watched, uint64_t now);
+/* Messages leave on this link: if they do not arrive, that should be noticed soon. */
+PHX_PRIVATE void phx__detect_used(struct phx__detect *d, uint32_t node, uint64_t now);
+/* There is reason to doubt the link: asks for a sign of life, and gives the link up without one. */
+PHX_PRIVATE void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t now);
+/* A rumour says that node is silent. 1: believe it so far as to pass it on. */
+PHX_PRIVATE int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_t accuser, uint64_t now);
 /* A sign of life that did not come over an own link. */
-PHX_PRIVATE void phx__detect_alive(struct phx__detect *l, uint32_t node, uint64_t now);
-/* The routing's word on a node. left: its card says so. PHX_ENOMEM, only when the node was not known:
- * nothing changed. */
-PHX_PRIVATE int phx__detect_reachable(struct phx__detect *l, uint32_t node, int yes, int left,
-                                    uint64_t now);
-PHX_PRIVATE enum phx_state phx__detect_state(const struct phx__detect *l, uint32_t node,
-                                           uint64_t *since);
-PHX_PRIVATE int phx__detect_is_monitor(const struct phx__detect *l, uint32_t node);
+PHX_PRIVATE void phx__detect_alive(struct phx__detect *d, uint32_t node, uint64_t now);
+/* Whether routing has a route to node. left: its card says that it left. PHX_ENOMEM, only if node was not
+ * known: nothing changed. */
+PHX_PRIVATE int phx__detect_reachable(struct phx__detect *d, uint32_t node, int yes, int left, uint64_t now);
+PHX_PRIVATE enum phx_state phx__detect_state(const struct phx__detect *d, uint32_t node, uint64_t *since);
+PHX_PRIVATE int phx__detect_is_monitor(const struct phx__detect *d, uint32_t node);
 /* NULL if nothing is known of it, or of a link with it. */
-PHX_PRIVATE const struct phx__detect_node *phx__detect_look(const struct phx__detect *l, uint32_t node);
-PHX_PRIVATE const struct phx__detect_link *phx__detect_link_of(const struct phx__detect *l, uint32_t node);
-PHX_PRIVATE void phx__detect_forget(struct phx__detect *l, uint32_t node);
-/* PHX__TIMER_LIVE (a link) and PHX__TIMER_LIVE_NODE (a fate) fired. */
-PHX_PRIVATE void phx__detect_due(struct phx__detect *l, int kind, uint32_t node, uint64_t now);
+PHX_PRIVATE const struct phx__detect_node *phx__detect_node_of(const struct phx__detect *d, uint32_t node);
+PHX_PRIVATE const struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32_t node);
+PHX_PRIVATE void phx__detect_forget(struct phx__detect *d, uint32_t node);
+/* A timer of kind PHX__TIMER_DETECT_LINK or PHX__TIMER_DETECT_NODE fired. */
+PHX_PRIVATE void phx__detect_due(struct phx__detect *d, int kind, uint32_t node, uint64_t now);
 
 #endif
 
@@ -3454,7 +3458,7 @@ struct phx__node_suspect_ops {
     uint32_t (*way)(void *ctx, const struct phx_id *id); /* way, send, life: as in handover.h */
     int (*send)(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
     int (*life)(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t *seq);
-    uint32_t (*neighbours)(void *ctx, const uint32_t **nodes); /* how many; valid until the next call */
+    uint32_t (*neighbour)(void *ctx, uint32_t i); /* one after another, from 0; then PHX__NONE */
     int (*is_busy)(void *ctx, uint32_t nbr); /* it has announced a pause */
     int (*is_adjacent)(void *ctx, uint32_t nbr, uint32_t other); /* has it a link with the other? */
     /* This accuser says that the node is silent: 1 if that is taken seriously. A sign of life came. */
@@ -10601,26 +10605,25 @@ int phx__link_place_read_on(struct phx__link_set *s, struct phx__link *l, int *d
 #undef LINK_PLACE_PLACE_LEAST
 
 /* ======== src/route/table.c ======== */
-/* table.c - the routing table's memory: destinations, and per neighbour what was heard and told of them. */
+/* table.c - the routing table's memory: destinations, and per neighbour what was offered and advertised. */
 #ifdef PHX_LINES
 #line 1 "src/route/table.c"
 #endif
 /*
- * Rules live in route; this room only keeps the lists, and sees to it that they are small. A network of N
- * nodes has N destinations at each of them, and a hub N neighbours besides: what is kept per pair of the two
- * decides about everything. So:
+ * The rules are in route.c; this file keeps the lists and keeps them small. In a network of N nodes each
+ * node has N destinations, and a hub N neighbours besides: the memory per pair of the two decides about
+ * everything.
  *
- *   - HEARD is a short sorted array. In the default routing most pairs of neighbour and destination have no
- *     entry at all (in a clique only the hub speaks of others). The usual single one lives in the
- *     destination.
- *   - TOLD is kept as runs. Who is told of a destination is told its route of that moment, so that nearly all
- *     neighbours have been told the same, and indices are dense: neighbours 3 to 90 were told (number 2, 1
- *     hop, card 1) is one run of 24 bytes. A list of them had 20 bytes for each, 335 MB at a hub of 4,096
- *     nodes. Where no two neighbours in a row were told the same, runs cost a fifth more than the list.
- *   - Requests stand in a list of their own, since few destinations have one and none for long.
+ *   - Offers are a short sorted array. Most pairs of neighbour and destination have none (in a clique only
+ *     the hub advertises others). The usual single offer is part of the destination.
+ *   - What was advertised is kept as runs. An update carries the route of its moment, so that nearly all
+ *     neighbours have been sent the same, and node indices are dense: "number 2, 1 hop, card 1 to neighbours
+ *     3 to 90" is one run of 24 bytes. A list of neighbours had 20 bytes for each, 335 MB at a hub of 4,096
+ *     nodes. Where no two neighbours in a row were sent the same, runs cost a fifth more than the list.
+ *   - Requests are a list of their own, since few destinations have one and none for long.
  *
- * To take a neighbour out of the midst of a run makes two of one and may find no memory; whoever does that
- * must be able to fail (route_drop_lapsed can wait, route_up refuses the link).
+ * Taking a neighbour out of the middle of a run makes two runs of one and may find no memory. The callers
+ * can fail: advert_drop_lapsed postpones the work, phx__route_up refuses the link.
  */
 /* include "route/table.h" */
 
@@ -10652,32 +10655,21 @@ struct phx__dest *phx__route_table_make(struct phx__route_table *t, uint32_t nod
     return &t->at[node];
 }
 
-static size_t table_told_size(uint32_t capacity)
+static size_t table_runs_size(uint32_t capacity)
 {
-    return sizeof(struct phx__advertised_runs) + capacity * sizeof(struct phx__advertised_run);
+    return capacity > 0 ? sizeof(struct phx__advertised_runs) + capacity * sizeof(struct phx__advertised_run)
+                        : 0;
 }
 
-static size_t table_heard_size(uint32_t capacity)
+static size_t table_offers_size(uint32_t capacity)
 {
-    return sizeof(struct phx__offer_list) + capacity * sizeof(struct phx__offer);
+    return capacity > 0 ? sizeof(struct phx__offer_list) + capacity * sizeof(struct phx__offer) : 0;
 }
 
-static size_t table_card_size(uint32_t size)
-{
-    return sizeof(struct phx__route_table_card) + size;
-}
-
-/* How long a list that must hold `need` is made: the small ones, of which there are many, without slack. */
-static uint32_t table_room(uint32_t need)
+/* The capacity of a list that must hold `need`: small lists, of which there are many, have no slack. */
+static uint32_t table_capacity(uint32_t need)
 {
     return need <= 4 ? need : need + need / 2;
-}
-
-static void table_untell_all(struct phx__route_table *t, struct phx__dest *d)
-{
-    if (d->advertised != NULL)
-        phx__mem_put(t->mem, d->advertised, table_told_size(d->advertised->capacity));
-    d->advertised = NULL;
 }
 
 void phx__route_table_clear(struct phx__route_table *t, uint32_t node)
@@ -10685,7 +10677,8 @@ void phx__route_table_clear(struct phx__route_table *t, uint32_t node)
     struct phx__dest *d = &t->at[node];
 
     phx__route_table_drop_offers(t, d);
-    table_untell_all(t, d);
+    if (d->advertised != NULL)
+        phx__mem_put(t->mem, d->advertised, table_runs_size(d->advertised->capacity));
     phx__route_table_uncard(t, d);
     if (d->ask != 0)
         phx__route_table_unask(t, &t->asks[d->ask - 1]);
@@ -10695,7 +10688,7 @@ void phx__route_table_clear(struct phx__route_table *t, uint32_t node)
     d->pos = PHX__TABLE_FAR;
 }
 
-/* ---- Heard ----------------------------------------------------------------------------------- */
+/* ---- Offers ---------------------------------------------------------------------------------- */
 
 struct phx__offer *phx__route_table_offers(const struct phx__dest *d)
 {
@@ -10703,8 +10696,8 @@ struct phx__offer *phx__route_table_offers(const struct phx__dest *d)
     return d->offer_count > 1 ? d->offer.many->at : (struct phx__offer *)&d->offer.one;
 }
 
-/* The first place whose nbr is not below: where the entry is, or would go. */
-static uint32_t table_place(const struct phx__offer *h, uint32_t count, uint32_t nbr)
+/* The index of the first offer whose nbr is not below: where the offer is, or would go. */
+static uint32_t table_find_offer(const struct phx__offer *h, uint32_t count, uint32_t nbr)
 {
     uint32_t low = 0, high = count;
 
@@ -10723,32 +10716,29 @@ struct phx__offer *phx__route_table_offer(const struct phx__dest *d, uint32_t nb
     struct phx__offer *h = phx__route_table_offers(d);
     uint32_t i;
 
-    if (d->offer_count <= 1) /* nearly always, and this is asked more often than anything else */
+    if (d->offer_count <= 1) /* nearly always, and no function is called more often */
         return d->offer_count == 1 && h->nbr == nbr ? h : NULL;
-    i = table_place(h, d->offer_count, nbr);
+    i = table_find_offer(h, d->offer_count, nbr);
     return i < d->offer_count && h[i].nbr == nbr ? &h[i] : NULL;
 }
 
-/* Room for one more. 0 or PHX_ENOMEM. */
-static int table_more_heard(struct phx__route_table *t, struct phx__dest *d)
+/* Makes room for one more offer. 0 or PHX_ENOMEM. */
+static int table_grow_offers(struct phx__route_table *t, struct phx__dest *d)
 {
-    uint32_t had = d->offer_count > 1 ? d->offer.many->capacity : 0;
-    uint32_t capacity = table_room(d->offer_count + 1u);
+    uint32_t count = d->offer_count, had = count > 1 ? d->offer.many->capacity : 0;
     struct phx__offer_list *list;
 
-    if (d->offer_count == 0 || d->offer_count < had)
+    if (count == 0 || count < had)
         return 0;
-    if (capacity > UINT16_MAX)
-        capacity = UINT16_MAX;
-    if (d->offer_count == capacity)
+    if (count == UINT16_MAX)
         return PHX_ENOMEM;
-    list = phx__mem_resize(t->mem, had > 0 ? d->offer.many : NULL,
-                           had > 0 ? table_heard_size(had) : 0, table_heard_size(capacity));
+    list = phx__mem_resize(t->mem, had > 0 ? d->offer.many : NULL, table_offers_size(had),
+                           table_offers_size(table_capacity(count + 1)));
     if (list == NULL)
         return PHX_ENOMEM;
     if (had == 0)
         list->at[0] = d->offer.one;
-    list->capacity = capacity;
+    list->capacity = table_capacity(count + 1);
     d->offer.many = list;
     return 0;
 }
@@ -10756,19 +10746,19 @@ static int table_more_heard(struct phx__route_table *t, struct phx__dest *d)
 struct phx__offer *phx__route_table_make_offer(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr)
 {
     struct phx__offer *h = phx__route_table_offers(d);
-    uint32_t i = table_place(h, d->offer_count, nbr);
+    uint32_t i = table_find_offer(h, d->offer_count, nbr);
 
     if (i < d->offer_count && h[i].nbr == nbr)
         return &h[i];
-    if (table_more_heard(t, d) != 0)
+    if (table_grow_offers(t, d) != 0)
         return NULL;
     d->offer_count++;
-    h = phx__route_table_offers(d);
-    memmove(h + i + 1, h + i, (d->offer_count - 1u - i) * sizeof *h);
-    memset(&h[i], 0, sizeof h[i]);
-    h[i].nbr = nbr;
-    h[i].hops = PHX__UNREACHABLE;
-    return &h[i];
+    h = phx__route_table_offers(d) + i;
+    memmove(h + 1, h, (d->offer_count - 1u - i) * sizeof *h);
+    memset(h, 0, sizeof *h);
+    h->nbr = nbr;
+    h->hops = PHX__UNREACHABLE;
+    return h;
 }
 
 int phx__route_table_drop_offer(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr)
@@ -10782,7 +10772,7 @@ int phx__route_table_drop_offer(struct phx__route_table *t, struct phx__dest *d,
         memmove(h, h + 1, (size_t)(list->at + d->offer_count - (h + 1)) * sizeof *h);
     if (d->offer_count-- == 2) {
         one = list->at[0];
-        phx__mem_put(t->mem, list, table_heard_size(list->capacity));
+        phx__mem_put(t->mem, list, table_offers_size(list->capacity));
         d->offer.one = one;
     }
     return 1;
@@ -10791,20 +10781,25 @@ int phx__route_table_drop_offer(struct phx__route_table *t, struct phx__dest *d,
 void phx__route_table_drop_offers(struct phx__route_table *t, struct phx__dest *d)
 {
     if (d->offer_count > 1)
-        phx__mem_put(t->mem, d->offer.many, table_heard_size(d->offer.many->capacity));
+        phx__mem_put(t->mem, d->offer.many, table_offers_size(d->offer.many->capacity));
     d->offer_count = 0;
 }
 
-/* ---- Told ------------------------------------------------------------------------------------ */
+/* ---- What was advertised --------------------------------------------------------------------- */
 
-/* The first run that does not end below nbr: where it is, or would go. */
-static uint32_t table_run(const struct phx__advertised_runs *runs, uint32_t nbr)
+static uint32_t table_run_count(const struct phx__dest *d)
 {
-    uint32_t low = 0, high = runs->count;
+    return d->advertised != NULL ? d->advertised->count : 0;
+}
+
+/* The index of the first run that does not end below nbr: where nbr is, or would go. */
+static uint32_t table_find_run(const struct phx__dest *d, uint32_t nbr)
+{
+    uint32_t low = 0, high = table_run_count(d);
 
     while (low < high) {
         uint32_t mid = low + (high - low) / 2;
-        if (runs->at[mid].first + (runs->at[mid].count - 1) < nbr)
+        if (d->advertised->at[mid].last < nbr)
             low = mid + 1;
         else
             high = mid;
@@ -10814,12 +10809,9 @@ static uint32_t table_run(const struct phx__advertised_runs *runs, uint32_t nbr)
 
 const struct phx__advertised *phx__route_table_advertised(const struct phx__dest *d, uint32_t nbr)
 {
-    uint32_t i;
+    uint32_t i = table_find_run(d, nbr);
 
-    if (d->advertised == NULL)
-        return NULL;
-    i = table_run(d->advertised, nbr);
-    return i < d->advertised->count && d->advertised->at[i].first <= nbr ? &d->advertised->at[i].word : NULL;
+    return i < table_run_count(d) && d->advertised->at[i].first <= nbr ? &d->advertised->at[i].word : NULL;
 }
 
 static int table_same(const struct phx__advertised *a, const struct phx__advertised *b)
@@ -10828,94 +10820,89 @@ static int table_same(const struct phx__advertised *a, const struct phx__adverti
            && a->asked == b->asked;
 }
 
-/* Appends neighbours first..last to runs out[0..n-1], if there are any; how many runs it is then. */
-static uint32_t table_append(struct phx__advertised_run *out, uint32_t n, uint64_t first, uint64_t last,
+/* Appends neighbours first..last, if there are any, to the n runs of out: how many runs there are then. */
+static uint32_t table_append(struct phx__advertised_run *out, uint32_t n, uint32_t first, uint32_t last,
                              const struct phx__advertised *word)
 {
     if (first > last)
         return n;
-    if (n > 0 && out[n - 1].first + (uint64_t)out[n - 1].count == first
-        && table_same(&out[n - 1].word, word)) {
-        out[n - 1].count += (uint32_t)(last - first + 1);
-        return n;
+    if (n == 0 || out[n - 1].last + 1 != first || !table_same(&out[n - 1].word, word)) {
+        out[n].first = first;
+        out[n++].word = *word;
     }
-    out[n].first = (uint32_t)first;
-    out[n].count = (uint32_t)(last - first + 1);
-    out[n].word = *word;
-    return n + 1;
+    out[n - 1].last = last;
+    return n;
 }
 
-/* Gives the runs room for `need`. What is much too large shrinks, if the world lets it. 0 or PHX_ENOMEM. */
-static int table_runs_fit(struct phx__route_table *t, struct phx__dest *d, uint32_t need)
+/* Makes room for `need` runs. A list that is much too large shrinks if it can. 0 or PHX_ENOMEM. */
+static int table_fit_runs(struct phx__route_table *t, struct phx__dest *d, uint32_t need)
 {
-    uint32_t had = d->advertised != NULL ? d->advertised->capacity : 0, capacity = table_room(need);
+    uint32_t had = d->advertised != NULL ? d->advertised->capacity : 0;
     struct phx__advertised_runs *runs;
 
     if (need <= had && (had <= 8 || need > had / 4))
         return 0;
-    runs = phx__mem_resize(t->mem, d->advertised, had > 0 ? table_told_size(had) : 0,
-                           table_told_size(capacity));
+    runs = phx__mem_resize(t->mem, d->advertised, table_runs_size(had),
+                           table_runs_size(table_capacity(need)));
     if (runs == NULL)
         return need <= had ? 0 : PHX_ENOMEM;
-    if (had == 0)
-        runs->count = 0;
-    runs->capacity = capacity;
+    runs->capacity = table_capacity(need);
     d->advertised = runs;
     return 0;
 }
 
-/* Runs at..end-1 become the n of out: 0 or PHX_ENOMEM. */
+/* Replaces runs at..end-1 by the n of out: 0 or PHX_ENOMEM. */
 static int table_splice(struct phx__route_table *t, struct phx__dest *d, uint32_t at, uint32_t end,
                         const struct phx__advertised_run *out, uint32_t n)
 {
-    uint32_t was = d->advertised != NULL ? d->advertised->count : 0, count = was - (end - at) + n;
+    uint32_t was = table_run_count(d), count = was - (end - at) + n;
 
     if (count == 0) {
-        table_untell_all(t, d);
+        phx__mem_put(t->mem, d->advertised, table_runs_size(d->advertised->capacity));
+        d->advertised = NULL;
         return 0;
     }
-    if (count > was && table_runs_fit(t, d, count) != 0)
+    if (count > was && table_fit_runs(t, d, count) != 0)
         return PHX_ENOMEM;
     memmove(d->advertised->at + at + n, d->advertised->at + end, (was - end) * sizeof *out);
     memcpy(d->advertised->at + at, out, n * sizeof *out);
     d->advertised->count = count;
-    return count < was ? table_runs_fit(t, d, count) : 0;
+    return count < was ? table_fit_runs(t, d, count) : 0;
 }
 
 int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr,
-                    const struct phx__advertised *word)
+                               const struct phx__advertised *word)
 {
-    /* What changes are the run that nbr is in, and those that end or begin beside it: three at most. They
-     * are written anew: what lies below nbr, nbr, and what lies above. */
+    /* What changes are the run with nbr, and those that end or begin beside it: three at most. They are
+     * written anew: what lies below nbr, nbr, and what lies above. */
     struct phx__advertised_run out[5];
     const struct phx__advertised *now = phx__route_table_advertised(d, nbr);
     const struct phx__advertised_run *run = d->advertised != NULL ? d->advertised->at : NULL;
-    uint32_t i, at, end, n = 0, count = d->advertised != NULL ? d->advertised->count : 0;
+    uint32_t i, at, end, n = 0, count = table_run_count(d);
 
     PHX_ASSERT(nbr > 0 && nbr != PHX__NONE);
     if (word == NULL ? now == NULL : now != NULL && table_same(now, word))
         return 0;
-    at = count > 0 ? table_run(d->advertised, nbr - 1) : 0;
-    for (end = at; end < count && run[end].first <= nbr + 1; end++) {
-        uint32_t last = run[end].first + (run[end].count - 1);
-        n = table_append(out, n, run[end].first, last < nbr ? last : nbr - 1, &run[end].word);
-    }
+    at = table_find_run(d, nbr - 1);
+    for (end = at; end < count && run[end].first <= nbr + 1; end++)
+        n = table_append(out, n, run[end].first, run[end].last < nbr ? run[end].last : nbr - 1,
+                         &run[end].word);
     if (word != NULL)
         n = table_append(out, n, nbr, nbr, word);
     for (i = at; i < end; i++)
-        n = table_append(out, n, run[i].first > nbr ? run[i].first : nbr + 1,
-                         run[i].first + (run[i].count - 1), &run[i].word);
+        n = table_append(out, n, run[i].first > nbr ? run[i].first : nbr + 1, run[i].last, &run[i].word);
     return table_splice(t, d, at, end, out, n);
 }
 
-void phx__route_table_set_number(struct phx__dest *d, uint32_t seq, uint32_t card)
+int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr)
 {
-    uint32_t i;
+    uint32_t v;
+    int err = 0;
 
-    for (i = 0; d->advertised != NULL && i < d->advertised->count; i++) {
-        d->advertised->at[i].word.seq = seq;
-        d->advertised->at[i].word.card = card;
-    }
+    for (v = 0; v < t->capacity; v++)
+        if (phx__route_table_advertise(t, &t->at[v], nbr, NULL) != 0)
+            err = PHX_ENOMEM;
+    return err;
 }
 
 /* ---- Requests -------------------------------------------------------------------------------- */
@@ -10954,9 +10941,9 @@ void phx__route_table_unask(struct phx__route_table *t, struct phx__ask *a)
 /* ---- Cards ----------------------------------------------------------------------------------- */
 
 int phx__route_table_card(struct phx__route_table *t, struct phx__dest *d, const uint8_t *card, uint32_t size,
-                    uint32_t version)
+                          uint32_t version)
 {
-    struct phx__route_table_card *copy = phx__mem_get(t->mem, table_card_size(size));
+    struct phx__route_table_card *copy = phx__mem_get(t->mem, sizeof *copy + size);
 
     if (copy == NULL)
         return PHX_ENOMEM;
@@ -10971,64 +10958,66 @@ int phx__route_table_card(struct phx__route_table *t, struct phx__dest *d, const
 void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d)
 {
     if (d->card != NULL)
-        phx__mem_put(t->mem, d->card, table_card_size(d->card->size));
+        phx__mem_put(t->mem, d->card, sizeof *d->card + d->card->size);
     d->card = NULL;
     d->card_version = 0;
 }
 
 /* ======== src/route/route.c ======== */
-/* route.c - BRAIN: optimized DSDV: which neighbour leads to whom, and whom to tell what. */
+/* route.c - BRAIN: optimized DSDV: the next hop for each destination, and what to advertise to whom. */
 #ifdef PHX_LINES
 #line 1 "src/route/route.c"
 #endif
 /*
  * The routing of Kaneda, Taura and Yonezawa (CCGrid 2004, sections 4.2 to 4.5): each node keeps for each
- * destination a distance in hops, a next hop and the owner's sequence number, and tells its neighbours
- * of changes only. Three things are done differently, for reasons that simulation gave.
+ * destination a distance in hops, a next hop and the owner's sequence number, and advertises only changes to
+ * its neighbours. Three things are done differently, for reasons that simulation gave.
  *
- * 1. ONLY THE OWNER MAKES SEQUENCE NUMBERS. In the paper the node that loses a link raises the number of
- *    what it lost, which takes the destination from everybody until its owner answers. Here a node may
- *    switch at once to any neighbour whose distance is *feasible*: below the least distance that this
- *    node has itself advertised at that number (the feasible distance of DUAL and Babel, RFC 8966,
- *    section 3.5.1). Whoever depends on this node has heard a distance at least as large, so no loop can
- *    arise at any instant. A node left with unfeasible offers, or none, sends a request for a newer number
- *    towards the owner (RFC 8966, section 3.8). What was never advertised has no feasible distance: any
- *    offer will do, which is the usual case in a dense mesh, because of 2.
+ * 1. ONLY THE OWNER MAKES SEQUENCE NUMBERS. In the paper a node that loses a link raises the number of each
+ *    destination behind it, which makes the destination unreachable for all nodes until its owner answers.
+ *    Here a node may switch at once to any neighbour whose distance is *feasible*: below the least distance
+ *    that the node itself has advertised at that number (the feasible distance of DUAL and Babel, RFC 8966,
+ *    section 3.5.1). Every node that routes through this one has received a distance at least as large, so
+ *    no loop can arise at any instant. A node whose offers are not feasible, or that has none, sends a
+ *    request for a newer number towards the owner (RFC 8966, section 3.8). A destination that was never
+ *    advertised has no feasible distance: every offer is feasible, which is the usual case in a dense mesh,
+ *    because of 2.
  *
- * 2. WHO NEED NOT BE TOLD IS KNOWN WITHOUT SETS ON THE WIRE. The paper avoids redundant updates by sending,
- *    with each entry, the set of nodes it was sent to. Here an entry is not sent to neighbour j of
- *    destination v when one of these holds (route_covered):
+ * 2. REDUNDANT UPDATES ARE AVOIDED WITHOUT SETS ON THE WIRE. In the paper each entry carries the set of
+ *    nodes it was sent to. Here destination v is not advertised to neighbour j if one of these holds
+ *    (advert_covered):
  *      a. j itself offers v as well as we can, or is next to v;
- *      b. some w next to j, and heard by us, offers v at least as well: w tells j;
- *      c. j's hash of itself and its neighbours (a few bytes on each heartbeat) is the same as ours, or
- *         differs by one node, so j is next to all whom we are next to: v itself tells j.
- *    Where w is strictly nearer to v, any evidence that it is next to j will do: it cannot have left j
- *    to us. Where it is only as near as we are, only w's own word counts, and for this reason nobody
- *    waits for ever: a node decides whom to tell what in one go, so when w's word that it has v and that
- *    j is next to it reaches us, w has already decided about (j, v): told it, or left it to an x that
- *    had decided before. Time does not run in circles, so the first in that chain has told.
- *    After a loss the chain may be broken; then we trust only a w that is strictly nearer to v, which
- *    cannot have left it to us. A link that is replaced, or comes back before anybody was told that it
- *    was gone, is told again what it had been told (route_relinked): others may have left that to us.
+ *      b. some w next to j offers us v at least as well: w advertises v to j;
+ *      c. we are next to v, and j's hash of itself and its neighbours (a few bytes on each heartbeat) is the
+ *         same as ours, or differs by one node other than v: j is next to v, and v advertises itself to j.
+ *    If w is strictly nearer to v than we are, any evidence that w is next to j is enough: w cannot rely on
+ *    us for j. If w is only as near as we are, w's own entry for j is needed, and for this reason no node
+ *    waits for ever: a node decides in one go what to advertise to whom, so when w's entries for v and for j
+ *    reach us, w has already decided about (j, v): w has advertised v to j, or relies on an x that had
+ *    decided before w. Time does not run in circles, so the first node in that chain has advertised. After a
+ *    loss the chain may be broken; then only a w that is strictly nearer to v counts, which cannot rely on
+ *    us. If a link is replaced, or comes back before its loss was advertised, everything that was advertised
+ *    over the old link is advertised again (route_relinked): others may rely on us for that.
  *
  * 3. NO LOST UPDATE IS FINAL. Each heartbeat carries a digest of the table. When two neighbours that are
- *    both quiet disagree twice, they exchange summaries and tell each other what differs.
+ *    both quiet disagree twice, they exchange summaries and advertise to each other what differs.
  *
- * What can make things worse is always told, and never waits: an entry once sent to a neighbour is kept
- * true or corrected. What makes things better is paced when changes come in bursts (advert.c), so that all that waits for a neighbour leaves as one message: the paper's order of priorities, (1)
- * connections, (2) the own table, (3) the neighbours' tables, is the order of work in a step (step.c).
+ * A route that gets worse is always advertised, and at once: an entry that was sent to a neighbour stays
+ * true or is corrected. Routes that get better in bursts are paced (advert.c), so that all entries that wait
+ * for a neighbour leave as one message. The paper's order of priorities, (1) connections, (2) the own table,
+ * (3) the neighbours' tables, is the order of work in a step (step.c).
  *
  * This room does no I/O and sees no clock. Neighbours and destinations are node indices (struct phx__ids).
  */
 /* include "route/route.h" */
 
-/* A request that brought nothing is repeated after 300 ms, 600 ms, ... up to this. */
+/* A request without success is repeated after 300 ms, 600 ms, ... up to this. */
 #define ROUTE_ASK_FIRST (300 * PHX__MS)
 #define ROUTE_ASK_LAST (60 * PHX__SECOND)
-/* The same request of another is passed on again only after the time in which its sender would repeat it. */
+/* The same request of another node is passed on again only after half the time after which it is repeated. */
 #define ROUTE_PASSED (ROUTE_ASK_FIRST / 2)
-/* How often in all, when nobody offers anything: the destination is probably dead, and a digest will tell
- * if it is not. */
+/* The most requests while no neighbour offers anything: the destination is probably dead, and a digest will
+ * show it if it is not. */
 #define ROUTE_ASKS_BLIND 3u
 /* Summaries between two neighbours that go on disagreeing: 10 s apart at first, doubling to 5 minutes. */
 #define ROUTE_SUMMARY_WAIT (10 * PHX__SECOND)
@@ -11038,29 +11027,24 @@ void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d)
 #define ROUTE_FORGET (86400 * PHX__SECOND)
 #define ROUTE_FORGET_LOOK (60 * PHX__SECOND)
 
-/* The table is quiet when it has not changed for this long, and for so much longer for each node known beyond
- * a few dozen. While hundreds start on a few cores, a second without news only says that the others have no
+/* The table is quiet when it has not changed for a second, and 20 ms longer for each known node beyond 64.
+ * While hundreds of nodes start on a few cores, a second without news only means that the others have no
  * processor; digests differ then, and the summaries that follow, a table per link, would keep the processors
  * busy for good. */
 #define ROUTE_QUIET PHX__SECOND
 #define ROUTE_QUIET_EACH (20 * PHX__MS)
 #define ROUTE_QUIET_CROWD 64u
 
-/* A new life comes with a higher incarnation, but nobody honest leaps so far at once (phoenix.h asks for less
- * than 2^32 at each start): 16 starts that we have not heard of, or a lie. Who could leap anywhere at once
- * would say the highest of all, and the owner could not rise above it. By leaps of this size that takes 2^27
- * of them, each of which must go through the rate at which links take control frames. */
+/* A new life has a higher incarnation, but no honest node leaps this far at once (phoenix.h asks for less
+ * than 2^32 at each start): the leap is 16 starts that we missed, or a lie. If a lie could leap anywhere at
+ * once, it would give the highest incarnation of all, and the owner could not rise above it. By leaps of
+ * this size that takes 2^27 lies, each of which is subject to the rate at which links take control frames. */
 #define ROUTE_LEAP ((uint64_t)1 << 36)
-/* An owner that must rise above a lie about itself would be taken for a liar by those who have only heard of
- * it, if it leapt twice before they know of the first time: all that it rises within 30 s, in which a digest
- * repairs what was lost, are together less than one leap. What is left of it is for numbers that run out. */
+/* An owner that must rise above a lie about itself looks like a liar to nodes that know it through others,
+ * if it leaps twice before they know of the first leap: all rises within 30 s, in which a digest repairs
+ * what was lost, are together less than one leap. The rest of the leap is for numbers that run out. */
 #define ROUTE_RISE (30 * PHX__SECOND)
 #define ROUTE_RISE_MOST (ROUTE_LEAP - 65536)
-
-static struct phx__dest *route_at(const struct phx__route *r, uint32_t node)
-{
-    return &r->table.at[node];
-}
 
 struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node)
 {
@@ -11084,49 +11068,47 @@ uint64_t phx__route_quiet_at(const struct phx__route *r)
 
 /* ---- Lists of what to look at ---------------------------------------------------------------- */
 
-/* Both lists have room for every destination from the moment it is known (route_know). */
+int phx__route_list(struct phx__route *r, struct phx__route_list *list, uint8_t flag, uint32_t node)
+{
+    struct phx__dest *d = &r->table.at[node];
+
+    if (d->flags & flag)
+        return 0;
+    if (phx__mem_grow(r->mem, &list->at, &list->capacity, list->count + 1, sizeof *list->at) != 0)
+        return PHX_ENOMEM;
+    d->flags |= flag;
+    list->at[list->count++] = node;
+    return 0;
+}
+
+/* The lists of dirty and of changed destinations have room for every known one (route_know). */
 static void route_touch(struct phx__route *r, uint32_t node, uint64_t now)
 {
-    struct phx__dest *d = route_at(r, node);
-
-    if (!(d->flags & PHX__DEST_DIRTY)) {
-        d->flags |= PHX__DEST_DIRTY;
-        r->dirty.at[r->dirty.count++] = node;
-    }
+    (void)phx__route_list(r, &r->dirty, PHX__DEST_DIRTY, node);
     r->moved = now;
 }
 
 static void route_changed(struct phx__route *r, uint32_t node)
 {
-    struct phx__dest *d = route_at(r, node);
-
-    if (!(d->flags & PHX__DEST_CHANGED)) {
-        d->flags |= PHX__DEST_CHANGED;
-        r->changed.at[r->changed.count++] = node;
-    }
+    (void)phx__route_list(r, &r->changed, PHX__DEST_CHANGED, node);
 }
 
 static void route_touch_loss(struct phx__route *r, uint32_t node, uint64_t now)
 {
     route_touch(r, node, now);
-    route_at(r, node)->flags |= PHX__DEST_LOSS;
-}
-
-static void route_look_at(struct phx__route *r, struct phx__route_nbr *n, uint8_t how)
-{
-    if (n->dirty < how)
-        n->dirty = how;
-    r->pace.look = 1;
+    r->table.at[node].flags |= PHX__DEST_LOSS;
 }
 
 /* ---- The table ------------------------------------------------------------------------------- */
 
-static uint64_t route_term(const struct phx__route *r, uint32_t node)
+/* Takes a reachable destination out of the digest, or puts it in. */
+static void route_toggle(struct phx__route *r, uint32_t node)
 {
-    const struct phx__dest *d = route_at(r, node);
+    const struct phx__dest *d = &r->table.at[node];
     uint64_t number = d->incarnation * 0x9E3779B97F4A7C15u + d->seq;
 
-    return phx__map_mix(phx__id_hash(&r->ids->at[node]) ^ phx__map_mix(number));
+    if (d->hops != PHX__UNREACHABLE)
+        r->digest ^= phx__map_mix(phx__id_hash(&r->ids->at[node]) ^ phx__map_mix(number));
 }
 
 /* Makes the destination known, with room in the lists. */
@@ -11150,34 +11132,30 @@ static int route_know(struct phx__route *r, uint32_t node, uint64_t now)
 static void route_use(struct phx__route *r, uint32_t node, uint32_t next, uint32_t seq, uint8_t hops,
                       uint64_t now)
 {
-    struct phx__dest *d = route_at(r, node);
+    struct phx__dest *d = &r->table.at[node];
+    uint32_t was = d->hops != PHX__UNREACHABLE, is = hops != PHX__UNREACHABLE;
 
     if (d->next == next && d->seq == seq && d->hops == hops)
         return;
-    if (d->hops != PHX__UNREACHABLE) {
-        r->digest ^= route_term(r, node);
-        r->reachable--;
-    }
     if (d->next != next)
         route_changed(r, node);
-    if (hops == PHX__UNREACHABLE && d->hops != PHX__UNREACHABLE)
+    if (was && !is)
         d->since = (uint32_t)(now / PHX__SECOND);
-    if (hops == PHX__UNREACHABLE || hops > d->hops)
+    if (!is || hops > d->hops)
         r->pace.urgent = 1;
+    r->reachable += is - was;
+    route_toggle(r, node);
     d->next = next;
     d->seq = seq;
     d->hops = hops;
-    if (hops != PHX__UNREACHABLE) {
-        r->digest ^= route_term(r, node);
-        r->reachable++;
-    }
+    route_toggle(r, node);
     route_touch(r, node, now);
 }
 
-static int route_feasible(const struct phx__dest *d, const struct phx__offer *h)
+int phx__route_is_feasible(const struct phx__dest *d, uint32_t seq, uint8_t hops)
 {
-    return d->feasible_hops == PHX__UNREACHABLE || h->seq > d->feasible_seq
-           || (h->seq == d->feasible_seq && h->hops < d->feasible_hops);
+    return d->feasible_hops == PHX__UNREACHABLE || seq > d->feasible_seq
+           || (seq == d->feasible_seq && hops < d->feasible_hops);
 }
 
 /* Among neighbours that lead to a destination equally well each node prefers others for each destination, so
@@ -11185,11 +11163,11 @@ static int route_feasible(const struct phx__dest *d, const struct phx__offer *h)
 static uint64_t route_share_hash(const struct phx__route *r, uint32_t node, uint32_t nbr)
 {
     return phx__map_mix(phx__map_mix(phx__id_hash(&r->ids->at[PHX__SELF])
-                             ^ phx__id_hash(&r->ids->at[node]) * 0x9E3779B97F4A7C15u)
-                    ^ phx__id_hash(&r->ids->at[nbr]));
+                                     ^ phx__id_hash(&r->ids->at[node]) * 0x9E3779B97F4A7C15u)
+                        ^ phx__id_hash(&r->ids->at[nbr]));
 }
 
-/* Shortest first, then the newest number, then the one in use. */
+/* Fewest hops first, then the newest number, then the next hop in use. */
 static int route_better(const struct phx__route *r, const struct phx__dest *d, uint32_t node,
                         const struct phx__offer *a, const struct phx__offer *b)
 {
@@ -11202,16 +11180,18 @@ static int route_better(const struct phx__route *r, const struct phx__dest *d, u
     return route_share_hash(r, node, a->nbr) < route_share_hash(r, node, b->nbr);
 }
 
-static const struct phx__offer *route_best(const struct phx__route *r, const struct phx__dest *d,
-                                           uint32_t node, int feasible)
+/* The best of the feasible offers, or of the others; NULL: none. */
+static const struct phx__offer *route_best(const struct phx__route *r, uint32_t node, int feasible)
 {
+    const struct phx__dest *d = &r->table.at[node];
     const struct phx__offer *best = NULL, *offer = phx__route_table_offers(d);
     uint32_t i;
 
     for (i = 0; i < d->offer_count; i++) {
         const struct phx__offer *h = &offer[i];
         if (h->hops < r->hop_limit && h->hops < PHX__UNREACHABLE - 1
-            && route_feasible(d, h) == feasible && (best == NULL || route_better(r, d, node, h, best)))
+            && phx__route_is_feasible(d, h->seq, h->hops) == feasible
+            && (best == NULL || route_better(r, d, node, h, best)))
             best = h;
     }
     return best;
@@ -11219,7 +11199,13 @@ static const struct phx__offer *route_best(const struct phx__route *r, const str
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
-/* Ours needs no repeating. Its record goes, unless it is also one of a request that was just passed on. */
+static void route_send_request(struct phx__route *r, uint32_t nbr, uint32_t node, uint32_t want, int hops)
+{
+    r->counters.requests_out++;
+    r->ops.request(r->ops.ctx, nbr, node, want, hops);
+}
+
+/* Our request is not repeated. Its record goes, unless another node's request was just passed on. */
 static void route_ask_end(struct phx__route *r, struct phx__ask *a, uint64_t now)
 {
     a->at = UINT64_MAX;
@@ -11228,37 +11214,33 @@ static void route_ask_end(struct phx__route *r, struct phx__ask *a, uint64_t now
         phx__route_table_unask(&r->table, a);
 }
 
-/* Nobody offers the destination: ask a few neighbours, others each time. */
-static void route_ask_around(struct phx__route *r, uint32_t node, uint32_t want, uint8_t asks)
+/* No neighbour offers the destination: asks a few neighbours, others each time. */
+static void route_ask_some(struct phx__route *r, uint32_t node, uint32_t want, uint8_t asks)
 {
     uint32_t i, count = 2u << asks; /* 2, 4, 8 */
 
-    if (count > r->nbr_count)
-        count = r->nbr_count;
-    for (i = 0; i < count; i++) {
+    for (i = 0; i < count && i < r->nbr_count; i++) {
         uint32_t k = (uint32_t)phx__rnd_below(r->rnd, r->nbr_count);
-        r->counters.requests_out++;
-        r->ops.request(r->ops.ctx, r->nbrs[k].node, node, want, r->hop_limit);
+        route_send_request(r, r->nbrs[k].node, node, want, r->hop_limit);
     }
 }
 
-/* Without memory for it a request is sent once only, and then it is up to the digest. */
+/* Without memory for its record a request is sent only once, and the rest is left to a digest. */
 static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 {
-    const struct phx__dest *d = route_at(r, node);
-    const struct phx__offer *h = route_best(r, d, node, 0);
+    const struct phx__dest *d = &r->table.at[node];
+    const struct phx__offer *h = route_best(r, node, 0);
     uint32_t want = d->feasible_hops == PHX__UNREACHABLE ? 0 : d->feasible_seq + 1;
     struct phx__ask *a = phx__route_table_ask(&r->table, node);
     uint8_t asks = a != NULL ? a->asks : 0;
     uint64_t wait = ROUTE_ASK_FIRST << (asks < 8 ? asks : 8);
 
     if (h != NULL) {
-        r->counters.requests_out++;
-        r->ops.request(r->ops.ctx, h->nbr, node, want, r->hop_limit);
+        route_send_request(r, h->nbr, node, want, r->hop_limit);
     } else if (asks < ROUTE_ASKS_BLIND) {
-        route_ask_around(r, node, want, asks);
+        route_ask_some(r, node, want, asks);
     } else {
-        route_ask_end(r, a, now); /* dead, as far as anybody says */
+        route_ask_end(r, a, now); /* dead, as far as any neighbour knows */
         return;
     }
     if (a == NULL)
@@ -11268,77 +11250,52 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
     phx__route_plan(r, a->at);
 }
 
-/* Is there reason to ask? Without a route, or with a shorter one that is not feasible: then the feasible
- * distance has ratcheted down, and only a newer number opens the way. */
-static void route_review_ask(struct phx__route *r, uint32_t node, int lost, uint64_t now)
-{
-    const struct phx__dest *d = route_at(r, node);
-    const struct phx__offer *h = route_best(r, d, node, 0);
-    struct phx__ask *a = phx__route_table_asked(&r->table, node);
-    int out = a != NULL && a->at != UINT64_MAX;
-    int need = d->hops == PHX__UNREACHABLE ? lost || h != NULL || out
-                                           : h != NULL && h->hops + 1 < d->hops;
-
-    if (!need && a != NULL)
-        route_ask_end(r, a, now);
-    else if (need && !out)
-        route_ask(r, node, now);
-}
-
+/* Chooses the next hop, and sends a request if there is reason to: there is no route, or a shorter one is not
+ * feasible. Then the feasible distance has ratcheted down, and only a newer number makes that one usable. */
 static void route_select(struct phx__route *r, uint32_t node, uint64_t now)
 {
-    struct phx__dest *d = route_at(r, node);
-    const struct phx__offer *best = route_best(r, d, node, 1);
-    int had = d->hops != PHX__UNREACHABLE;
+    struct phx__dest *d = &r->table.at[node];
+    const struct phx__offer *best = route_best(r, node, 1), *other;
+    struct phx__ask *a = phx__route_table_asked(&r->table, node);
+    int asked = a != NULL && a->at != UINT64_MAX, lost = d->hops != PHX__UNREACHABLE && best == NULL, need;
 
     if (best != NULL)
         route_use(r, node, best->nbr, best->seq, (uint8_t)(best->hops + 1), now);
     else
         route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
-    route_review_ask(r, node, had && best == NULL, now);
+    other = route_best(r, node, 0);
+    need = best == NULL ? lost || other != NULL || asked : other != NULL && other->hops + 1 < d->hops;
+    if (!need && a != NULL)
+        route_ask_end(r, a, now);
+    else if (need && !asked)
+        route_ask(r, node, now);
 }
 
-/* ---- What comes in --------------------------------------------------------------------------- */
+/* ---- This node's own number ------------------------------------------------------------------ */
 
-/* The owner was restarted under its old id: nothing known of the former incarnation counts. */
-static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarnation, uint64_t now)
+static void route_renew(struct phx__route *r, uint64_t incarnation, uint32_t seq)
 {
-    struct phx__dest *d = route_at(r, node);
-
-    if (d->hops != PHX__UNREACHABLE) {
-        route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
-    }
-    /* Whoever uses the old one through us must hear of a retraction still: hops stays. */
-    phx__route_table_set_number(d, 0, 0);
-    phx__route_table_drop_offers(&r->table, d);
-    d->feasible_hops = PHX__UNREACHABLE;
-    d->incarnation = incarnation;
-    d->seq = 0;
-    phx__route_table_uncard(&r->table, d); /* it may say that the former life has left */
-    route_touch_loss(r, node, now);
-    route_changed(r, node);
+    route_toggle(r, PHX__SELF);
+    r->table.at[PHX__SELF].incarnation = incarnation;
+    r->table.at[PHX__SELF].seq = seq;
+    route_toggle(r, PHX__SELF);
 }
 
-/* This node's number, raised. Long before the last number of all a new life begins, so that nobody,
- * however often it asks, can use the numbers up. */
+/* Raises this node's number. A new life begins long before the last number, so that no number of requests
+ * can use the numbers up. */
 static void route_raise(struct phx__route *r, uint32_t seq, uint64_t now)
 {
-    struct phx__dest *d = route_at(r, PHX__SELF);
-
     if (seq > UINT32_MAX / 2) {
-        r->digest ^= route_term(r, PHX__SELF);
-        d->incarnation++;
-        d->seq = 0;
-        r->digest ^= route_term(r, PHX__SELF);
+        route_renew(r, r->table.at[PHX__SELF].incarnation + 1, 0);
         seq = 1;
     }
     route_use(r, PHX__SELF, PHX__NONE, seq, 0, now);
 }
 
-/* A later life, as far as others would believe it; the rest of the way later. */
+/* Goes to a later life, as far as others would believe it; the rest of the way later. */
 static void route_rise(struct phx__route *r, uint64_t now)
 {
-    struct phx__dest *d = route_at(r, PHX__SELF);
+    const struct phx__dest *d = &r->table.at[PHX__SELF];
     uint64_t life = r->rise.to;
 
     if (life <= d->incarnation)
@@ -11348,9 +11305,7 @@ static void route_rise(struct phx__route *r, uint64_t now)
     if (life > r->rise.from + ROUTE_RISE_MOST)
         life = r->rise.from + ROUTE_RISE_MOST;
     if (life > d->incarnation) {
-        r->digest ^= route_term(r, PHX__SELF);
-        d->incarnation = life;
-        r->digest ^= route_term(r, PHX__SELF);
+        route_renew(r, life, d->seq);
         r->rise.at = now;
         route_raise(r, d->seq + 1, now);
     }
@@ -11358,37 +11313,59 @@ static void route_rise(struct phx__route *r, uint64_t now)
         phx__route_plan(r, r->rise.at + ROUTE_RISE);
 }
 
-/* Somebody speaks of this very node. Incarnations and numbers above ours come from a life before, or a lie; a
- * retraction at our own number would stand for ever if it were not answered, and so would a card that we
- * never wrote. */
-static void route_heard_self(struct phx__route *r, const struct phx__entry *e, uint64_t now)
+/* An entry about this very node. A higher incarnation or number than ours is from a former life, or a lie. A
+ * retraction at our own number would stand for ever without an answer, and so would a card that we never
+ * wrote. */
+static void route_self_entry(struct phx__route *r, const struct phx__entry *e, uint64_t now)
 {
-    struct phx__dest *d = route_at(r, PHX__SELF);
+    struct phx__dest *d = &r->table.at[PHX__SELF];
 
-    if (e->incarnation > d->incarnation + ROUTE_LEAP)
-        return; /* nobody who knows us believes that; and who does not will hear it from us */
-    if (e->incarnation > d->incarnation && e->incarnation < PHX__INCARNATION_MAX) {
+    if (e->incarnation < d->incarnation || e->incarnation > d->incarnation + ROUTE_LEAP)
+        return; /* no node that knows us believes such a leap; the others will receive our own entry */
+    if (e->incarnation > d->incarnation) {
+        if (e->incarnation >= PHX__INCARNATION_MAX)
+            return;
         if (e->incarnation >= r->rise.to)
             r->rise.to = e->incarnation + 1;
         route_rise(r, now);
-    } else if (e->incarnation == d->incarnation && e->card_version > d->card_version) {
+    } else if (e->card_version > d->card_version) {
         if (e->card_version < UINT32_MAX / 2)
             d->card_version = e->card_version + 1;
         route_raise(r, e->card_version < UINT32_MAX / 2 ? d->seq + 1 : UINT32_MAX, now);
-    } else if (e->incarnation == d->incarnation
-               && (e->seq > d->seq || (e->seq == d->seq && e->hops == PHX__UNREACHABLE))) {
+    } else if (e->seq > d->seq || (e->seq == d->seq && e->hops == PHX__UNREACHABLE)) {
         route_raise(r, e->seq + 1, now);
     }
 }
 
-static int route_learn_card(struct phx__route *r, uint32_t nbr, uint32_t node,
-                            const struct phx__entry *e, uint64_t now)
+/* ---- What comes in --------------------------------------------------------------------------- */
+
+/* The owner was restarted under its old id: nothing of the former incarnation counts, except that neighbours
+ * with a route through us must still receive its retraction: the advertised hops stay. */
+static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarnation, uint64_t now)
 {
-    struct phx__dest *d = route_at(r, node);
+    struct phx__dest *d = &r->table.at[node];
+    uint32_t i;
+
+    route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
+    for (i = 0; d->advertised != NULL && i < d->advertised->count; i++)
+        d->advertised->at[i].word.seq = d->advertised->at[i].word.card = 0;
+    phx__route_table_drop_offers(&r->table, d);
+    d->feasible_hops = PHX__UNREACHABLE;
+    d->incarnation = incarnation;
+    d->seq = 0;
+    phx__route_table_uncard(&r->table, d); /* it may say that the former life has left */
+    route_touch_loss(r, node, now);
+    route_changed(r, node);
+}
+
+static int route_learn_card(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e,
+                            uint64_t now)
+{
+    struct phx__dest *d = &r->table.at[node];
 
     if (e->card_version <= d->card_version)
         return 0;
-    if (e->card == NULL) { /* it thinks that we have it, but we have forgotten */
+    if (e->card == NULL) { /* the neighbour thinks that we have the card, but we have forgotten it */
         if (!PHX__ROUTE_RULES(r) && e->hops != PHX__UNREACHABLE)
             r->ops.request(r->ops.ctx, nbr, node, 0, 1);
         return 0;
@@ -11400,37 +11377,38 @@ static int route_learn_card(struct phx__route *r, uint32_t nbr, uint32_t node,
     return 0;
 }
 
-/* A neighbour's word on v got worse: what it was trusted to tell others must be looked at again, and if
- * it was next to v, so must all that v might have been told by it, and it by v. */
-static void route_worsened(struct phx__route *r, uint32_t nbr, uint32_t node, int was_next,
-                           uint64_t now)
+/* A neighbour's entry for v got worse: what the neighbour was to advertise to others must be looked at
+ * again. If the neighbour was next to v, so must everything that it was to advertise to v, and v to it. */
+static void route_worsened(struct phx__route *r, uint32_t nbr, uint32_t node, int was_next, uint64_t now)
 {
-    struct phx__route_nbr *n = phx__route_nbr(r, node), *teller = phx__route_nbr(r, nbr);
+    struct phx__route_nbr *n = phx__route_nbr(r, node), *sender = phx__route_nbr(r, nbr);
 
     route_touch_loss(r, node, now);
     if (!was_next || n == NULL)
         return;
-    route_look_at(r, n, 2);
-    if (teller != NULL)
-        route_look_at(r, teller, 2);
+    n->dirty = 2;
+    if (sender != NULL)
+        sender->dirty = 2;
+    r->pace.look = 1;
 }
 
-/* A neighbour is next to fewer: somebody may have been left to it, or it to somebody, or what it offers,
- * to those whom it is no longer next to. */
+/* A neighbour is next to fewer nodes. The updates that we withheld from it, and those about its offers, may
+ * have relied on a link that is gone. */
 static void route_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t now)
 {
     uint32_t v;
 
-    route_look_at(r, n, 2);
+    n->dirty = 2;
+    r->pace.look = 1;
     for (v = 1; v < r->table.capacity; v++)
-        if (phx__route_table_offer(route_at(r, v), n->node) != NULL)
+        if (phx__route_table_offer(&r->table.at[v], n->node) != NULL)
             route_touch_loss(r, v, now);
 }
 
-static int route_hear(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e,
-                      uint64_t now)
+static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e,
+                       uint64_t now)
 {
-    struct phx__dest *d = route_at(r, node);
+    struct phx__dest *d = &r->table.at[node];
     struct phx__offer *h = phx__route_table_offer(d, nbr);
     uint8_t before = h != NULL ? h->hops : PHX__UNREACHABLE;
 
@@ -11453,7 +11431,7 @@ static int route_hear(struct phx__route *r, uint32_t nbr, uint32_t node, const s
     return 0;
 }
 
-/* What it was told, or that it was told nothing. */
+/* What was advertised to a neighbour, or that nothing was. */
 static struct phx__advertised route_word(const struct phx__dest *d, uint32_t nbr)
 {
     static const struct phx__advertised nothing = { 0, 0, 0, PHX__UNREACHABLE, 0 };
@@ -11462,58 +11440,52 @@ static struct phx__advertised route_word(const struct phx__dest *d, uint32_t nbr
     return t != NULL ? *t : nothing;
 }
 
-/* Remembers that nbr wants to be told of node, at number want or above. */
-static int route_asked(struct phx__route *r, uint32_t nbr, uint32_t node, uint32_t want,
-                       uint64_t now)
+/* Sets what was advertised to a neighbour to a word that makes an entry due, at once: 0 or PHX_ENOMEM. */
+static int route_owe(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__advertised *word,
+                     uint64_t now)
 {
-    struct phx__dest *d = route_at(r, node);
-    struct phx__advertised t = route_word(d, nbr);
-
-    t.asked = 1;
-    t.want = want;
-    if (phx__route_table_advertise(&r->table, d, nbr, &t) != 0)
+    if (phx__route_table_advertise(&r->table, &r->table.at[node], nbr, word) != 0)
         return PHX_ENOMEM;
     route_touch(r, node, now);
     r->pace.urgent = 1;
     return 0;
 }
 
-/* A word on somebody that cannot be true, though it may be innocently repeated: of another life than the
- * owner leads, as far as that is known. Only the owner is believed if it leaps. */
-static int route_is_wild(const struct phx__route *r, uint32_t nbr, uint32_t node, uint64_t incarnation)
+/* A neighbour wants an entry for node, with number want or above. */
+static int route_asked(struct phx__route *r, uint32_t nbr, uint32_t node, uint32_t want, uint64_t now)
 {
-    const struct phx__dest *d = node == PHX__NONE ? NULL : phx__route_dest(r, node);
+    struct phx__advertised t = route_word(&r->table.at[node], nbr);
 
-    return d != NULL && node != PHX__SELF && node != nbr && incarnation > d->incarnation + ROUTE_LEAP;
+    t.asked = 1;
+    t.want = want;
+    return route_owe(r, nbr, node, &t, now);
 }
 
 int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e, uint64_t now)
 {
-    struct phx__dest *d;
-    uint32_t node;
+    uint32_t node = phx__id_find(r->ids, &e->id);
+    const struct phx__dest *d = phx__route_dest(r, node);
     int err;
 
-    node = phx__id_find(r->ids, &e->id);
-    if (e->hops == PHX__UNREACHABLE && e->card == NULL
-        && (node == PHX__NONE || phx__route_dest(r, node) == NULL))
-        return 0; /* the end of what we never knew is no news; a card is, its sender counts on it */
-    if (route_is_wild(r, nbr, node, e->incarnation))
+    if (e->hops == PHX__UNREACHABLE && e->card == NULL && d == NULL)
+        return 0; /* the end of an unknown node is no news; a card is, its sender counts on it */
+    /* An entry of a life that the owner does not lead, as far as we know the owner, though the sender may
+     * only repeat it. Only the owner itself is believed if it leaps. */
+    if (d != NULL && node != PHX__SELF && node != nbr && e->incarnation > d->incarnation + ROUTE_LEAP)
         return PHX_ELIMIT;
     if ((err = phx__id_add(r->ids, &e->id, &node)) != 0 || (err = route_know(r, node, now)) != 0)
         return err;
     if (node == PHX__SELF) {
-        route_heard_self(r, e, now);
+        route_self_entry(r, e, now);
         return 0;
     }
-    d = route_at(r, node);
+    d = &r->table.at[node];
     if (e->incarnation > d->incarnation)
         route_restarted(r, node, e->incarnation, now);
-    if (e->incarnation < d->incarnation) {
-        return route_asked(r, nbr, node, 0,
-                           now); /* it is behind: tell it, whatever it seems to know */
-    }
-    /* The owner itself says less than others have said of it: somebody has forged its card. It hears what we
-     * have, and rises above it. */
+    if (e->incarnation < d->incarnation) /* the neighbour is behind: an entry is due in any case */
+        return route_asked(r, nbr, node, 0, now);
+    /* The owner's own card is older than the one that others have sent: its card was forged. The owner
+     * receives what we have, and rises above it. */
     if (nbr == node && e->card_version != 0 && e->card_version < d->card_version
         && (err = route_asked(r, nbr, node, 0, now)) != 0)
         return err;
@@ -11521,25 +11493,14 @@ int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry
         return err;
     if (PHX__ROUTE_RULES(r))
         return PHX__ROUTE_RULE(r, entry(r, nbr, node, e, now));
-    return route_hear(r, nbr, node, e, now);
+    return route_offer(r, nbr, node, e, now);
 }
 
-static void route_request_self(struct phx__route *r, uint32_t want, uint64_t now)
+/* Passes a request on towards the owner. */
+static void route_pass_request(struct phx__route *r, uint32_t nbr, uint32_t node, uint32_t want, int hops,
+                               uint64_t now)
 {
-    struct phx__dest *d = route_at(r, PHX__SELF);
-    uint32_t seq = d->seq;
-
-    /* A step further than asked would be harmless, but a request for the last number of all must not
-     * use numbers up: nobody honest is more than a few ahead. */
-    if (want > seq)
-        route_raise(r, want - seq < 65536 ? want : seq + 1, now);
-}
-
-/* On towards the owner. */
-static void route_pass_request(struct phx__route *r, uint32_t nbr, uint32_t node, uint32_t want,
-                               int hops, uint64_t now)
-{
-    const struct phx__dest *d = route_at(r, node);
+    const struct phx__dest *d = &r->table.at[node];
     struct phx__ask *a = phx__route_table_asked(&r->table, node);
 
     if (d->next == PHX__NONE || d->next == nbr || hops <= 1 || !r->relay
@@ -11549,28 +11510,26 @@ static void route_pass_request(struct phx__route *r, uint32_t nbr, uint32_t node
         a->passed_seq = want;
         a->passed_at = now;
     }
-    r->counters.requests_out++;
-    r->ops.request(r->ops.ctx, d->next, node, want, hops - 1);
+    route_send_request(r, d->next, node, want, hops - 1);
 }
 
 void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__request *q, int hops,
                         uint64_t now)
 {
     uint32_t node = phx__id_find(r->ids, &q->id);
-    const struct phx__dest *d = node == PHX__NONE ? NULL : phx__route_dest(r, node);
+    const struct phx__dest *d = phx__route_dest(r, node);
 
-    if (d == NULL || phx__route_nbr(r, nbr) == NULL || node == nbr
-        || q->incarnation < d->incarnation)
+    if (d == NULL || phx__route_nbr(r, nbr) == NULL || node == nbr || q->incarnation < d->incarnation)
         return;
-    if (node == PHX__SELF)
-        route_request_self(r, q->seq, now);
-    if (route_asked(r, nbr, node, q->seq, now) == 0
-        && (d->seq < q->seq || d->hops == PHX__UNREACHABLE))
+    /* A step further than asked would be harmless, but a request for the last number of all must not use the
+     * numbers up: no honest node is more than a few ahead. */
+    if (node == PHX__SELF && q->seq > d->seq)
+        route_raise(r, q->seq - d->seq < 65536 ? q->seq : d->seq + 1, now);
+    if (route_asked(r, nbr, node, q->seq, now) == 0 && (d->seq < q->seq || d->hops == PHX__UNREACHABLE))
         route_pass_request(r, nbr, node, q->seq, hops, now);
 }
 
-void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
-                     uint64_t now)
+void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk, uint64_t now)
 {
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
 
@@ -11583,7 +11542,7 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
         n->disagreed = 0;
         n->summary_wait = 0;
     } else if (now > phx__route_quiet_at(r) && n->disagreed == 0) {
-        n->disagreed = 1; /* perhaps it is only late: look again in a second */
+        n->disagreed = 1; /* perhaps the neighbour is only late: look again in a second */
         phx__route_plan(r, now + ROUTE_QUIET);
     } else if (now > phx__route_quiet_at(r) && now >= n->summary_at) {
         n->summary_wait = n->summary_wait == 0 ? ROUTE_SUMMARY_WAIT : n->summary_wait * 2;
@@ -11602,8 +11561,8 @@ void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *
     b->digest = r->digest;
     b->around = r->neighbourhood;
     b->around_count = r->nbr_count + 1;
-    /* A beat between a loss and the flush after it does not say that we shrank: that must still be said,
-     * so what is noted is not the truth. */
+    /* A beat between a loss and the flush after it does not say that our neighbourhood shrank. That must
+     * still be said, so what is noted here is not our hash. */
     if (n != NULL)
         n->neighbourhood_told = r->pace.shrunk == 0 ? r->neighbourhood : ~r->neighbourhood;
 }
@@ -11613,7 +11572,7 @@ void phx__route_summary_begin(struct phx__route *r)
     uint32_t i;
 
     for (i = 0; i < r->table.capacity; i++)
-        route_at(r, i)->flags &= (uint8_t)~PHX__DEST_SEEN;
+        r->table.at[i].flags &= (uint8_t)~PHX__DEST_SEEN;
 }
 
 void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct phx__summary_line *s)
@@ -11621,23 +11580,19 @@ void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct ph
     uint32_t node = phx__id_find(r->ids, &s->id);
     struct phx__dest *d;
 
-    if (node == PHX__NONE || phx__route_dest(r, node) == NULL)
+    if (phx__route_dest(r, node) == NULL)
         return;
-    d = route_at(r, node);
+    d = &r->table.at[node];
     d->flags |= PHX__DEST_SEEN;
     if (d->hops != PHX__UNREACHABLE && node != nbr
         && (s->hops == PHX__UNREACHABLE || s->incarnation < d->incarnation
             || (s->incarnation == d->incarnation && (s->seq < d->seq || d->hops + 1 < s->hops))))
         (void)route_asked(r, nbr, node, 0, r->moved); /* without memory: the next digest */
-    /* It may have a way through us that is no more, and have missed the retraction: once again. */
-    if (d->hops == PHX__UNREACHABLE && s->hops != PHX__UNREACHABLE
-        && !PHX__ROUTE_RULES(r)) {
+    /* The neighbour may have missed the retraction of a route through us: it is sent again. */
+    if (d->hops == PHX__UNREACHABLE && s->hops != PHX__UNREACHABLE && !PHX__ROUTE_RULES(r)) {
         struct phx__advertised t = route_word(d, nbr);
         t.hops = PHX__UNREACHABLE - 1;
-        if (phx__route_table_advertise(&r->table, d, nbr, &t) == 0) {
-            route_touch(r, node, r->moved);
-            r->pace.urgent = 1;
-        }
+        (void)route_owe(r, nbr, node, &t, r->moved);
     }
 }
 
@@ -11646,9 +11601,8 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
     uint32_t i;
 
     for (i = 0; i < r->table.capacity; i++) {
-        const struct phx__dest *d = route_at(r, i);
-        if ((d->flags & PHX__DEST_KNOWN) && !(d->flags & PHX__DEST_SEEN)
-            && d->hops != PHX__UNREACHABLE && i != nbr)
+        const struct phx__dest *d = &r->table.at[i];
+        if (i != nbr && d->hops != PHX__UNREACHABLE && !(d->flags & PHX__DEST_SEEN))
             (void)route_asked(r, nbr, i, 0, r->moved);
     }
     if (!reply)
@@ -11657,19 +11611,18 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 
 /* ---- Links ----------------------------------------------------------------------------------- */
 
-/* The hello stands for the first update about oneself, both ways: in a mesh that a hub has introduced, a
- * new link needs no routing message at all. Unless the peer's card has changed: then an update is under way,
- * and its number must not be used, and passed on, before. Nobody may know a number without the card that
- * came with it, or the card would never be sent after it. */
-static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h,
-                       uint64_t now)
+/* The hello stands for the first update about oneself, both ways: in a mesh that a hub has introduced, a new
+ * link needs no routing message at all. If the peer's card has changed, an update is under way, and the
+ * peer's number must not be used, and advertised, before: a node that knew the number without its card would
+ * never be sent the card. */
+static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h, uint64_t now)
 {
     const struct phx__advertised t = { h->told_seq, h->told_card, 0, 0, 0 };
     struct phx__entry e;
 
-    if (phx__route_table_advertise(&r->table, route_at(r, PHX__SELF), nbr, &t) != 0)
+    if (phx__route_table_advertise(&r->table, &r->table.at[PHX__SELF], nbr, &t) != 0)
         return PHX_ENOMEM;
-    if (h->card > route_at(r, nbr)->card_version)
+    if (h->card > r->table.at[nbr].card_version)
         return 0;
     memset(&e, 0, sizeof e);
     e.id = r->ids->at[nbr];
@@ -11679,15 +11632,15 @@ static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__rou
     return phx__route_entry(r, nbr, &e, now);
 }
 
-/* A link that was replaced, or came back before anybody was told that it was gone. Others may have left to us
- * what we had told over the old link, and it may have been lost with it: it is told again. What we had left
- * to others is none of this link's business. */
+/* A link was replaced, or came back before its loss was advertised. Others may rely on us for what we had
+ * advertised over the old link, and it may have been lost with that link: it is advertised again. What we
+ * relied on others for needs nothing of this link. */
 static int route_relinked(struct phx__route *r, uint32_t nbr)
 {
     uint32_t v;
 
     for (v = 0; v < r->table.capacity; v++) {
-        struct phx__dest *d = route_at(r, v);
+        struct phx__dest *d = &r->table.at[v];
         struct phx__advertised t = route_word(d, nbr);
         t.asked = 1;
         t.want = 0;
@@ -11696,25 +11649,13 @@ static int route_relinked(struct phx__route *r, uint32_t nbr)
             && phx__route_table_advertise(&r->table, d, nbr, &t) != 0)
             return PHX_ENOMEM;
     }
-    route_at(r, nbr)->flags &= (uint8_t) ~(PHX__DEST_LAPSED | PHX__DEST_LOSS);
+    r->table.at[nbr].flags &= (uint8_t) ~(PHX__DEST_LAPSED | PHX__DEST_LOSS);
     r->lapsed--;
     r->pace.shrunk--;
     return 0;
 }
 
-/* What it was told over a former link, and could not be taken out for lack of memory. */
-static int route_untold(struct phx__route *r, uint32_t nbr)
-{
-    uint32_t v;
-
-    for (v = 0; v < r->table.capacity; v++)
-        if (phx__route_table_advertise(&r->table, route_at(r, v), nbr, NULL) != 0)
-            return PHX_ENOMEM;
-    return 0;
-}
-
-int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h,
-                  uint64_t now)
+int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h, uint64_t now)
 {
     struct phx__route_nbr *n;
     struct phx__dest *d;
@@ -11725,12 +11666,12 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     if (route_know(r, nbr, now) != 0
         || phx__mem_grow(r->mem, &r->nbrs, &r->nbr_capacity, r->nbr_count + 1, sizeof *r->nbrs))
         return PHX_ENOMEM;
-    d = route_at(r, nbr);
-    /* What others said of it may be a lie. So may what it says, but then it is one about itself. */
+    d = &r->table.at[nbr];
+    /* What others said of the peer may be a lie. So may what the peer says, but only about itself. */
     if (h->incarnation > d->incarnation || h->incarnation + ROUTE_LEAP < d->incarnation)
         route_restarted(r, nbr, h->incarnation, now);
     relinked = (d->flags & PHX__DEST_LAPSED) != 0;
-    if (relinked ? route_relinked(r, nbr) != 0 : r->leftover && route_untold(r, nbr) != 0)
+    if (relinked ? route_relinked(r, nbr) : r->leftover && phx__route_table_forget_nbr(&r->table, nbr))
         return PHX_ENOMEM;
     n = &r->nbrs[r->nbr_count];
     memset(n, 0, sizeof *n);
@@ -11738,53 +11679,43 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     d->pos = (uint16_t)r->nbr_count++;
     r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
     r->moved = now;
-    route_look_at(r, n, 1);
+    r->pace.look = n->dirty = 1;
     n->relinked = (uint8_t)relinked;
     return route_hello(r, nbr, h, now);
-}
-
-/* All that this neighbour said or was told is void, and so is what others were spared because of it. */
-static void route_down_dest(struct phx__route *r, uint32_t nbr, uint32_t node, uint64_t now)
-{
-    struct phx__dest *d = route_at(r, node);
-
-    if (node == PHX__SELF)
-        return;
-    if (PHX__ROUTE_RULES(r)) {
-        phx__route_table_drop_offer(&r->table, d, nbr);
-        (void)PHX__ROUTE_RULE(r, lost(r, nbr, node, now));
-    } else if (phx__route_table_drop_offer(&r->table, d, nbr)) {
-        route_touch_loss(r, node, now);
-        route_select(r, node, now);
-    }
 }
 
 void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 {
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+    struct phx__dest *d;
     uint32_t i;
-    uint16_t pos;
 
     if (n == NULL)
         return;
-    pos = route_at(r, nbr)->pos;
-    r->nbrs[pos] = r->nbrs[--r->nbr_count];
-    if (pos < r->nbr_count)
-        route_at(r, r->nbrs[pos].node)->pos = pos;
-    route_at(r, nbr)->pos = PHX__TABLE_FAR;
+    d = &r->table.at[nbr];
+    *n = r->nbrs[--r->nbr_count];
+    r->table.at[n->node].pos = d->pos;
+    d->pos = PHX__TABLE_FAR;
+    d->flags |= PHX__DEST_LAPSED;
+    r->lapsed++;
+    r->pace.shrunk++;
+    r->pace.urgent = 1;
     r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
+    r->moved = now;
     if (nbr == r->delegate) {
         r->delegate = PHX__NONE;
         r->delegate_known = 0;
     }
-    r->pace.shrunk++;
-    r->lapsed++;
-    route_at(r, nbr)->flags |= PHX__DEST_LAPSED;
-    r->pace.urgent = 1;
-    r->moved = now;
-    for (i = 0; i < r->table.capacity; i++)
-        if (route_at(r, i)->flags & PHX__DEST_KNOWN)
-            route_down_dest(r, nbr, i, now);
+    /* The neighbour's offers are void, and so is what others were to advertise because of them. */
+    for (i = 1; i < r->table.capacity; i++) {
+        int had = phx__route_table_drop_offer(&r->table, &r->table.at[i], nbr);
+        if (PHX__ROUTE_RULES(r)) {
+            (void)PHX__ROUTE_RULE(r, lost(r, nbr, i, now));
+        } else if (had) {
+            route_touch_loss(r, i, now);
+            route_select(r, i, now);
+        }
+    }
 }
 
 /* ---- Chores ---------------------------------------------------------------------------------- */
@@ -11806,12 +11737,12 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
     }
 }
 
-/* The one in use is the first that came, which is the same one for everybody around. Once the table is quiet
- * each destination goes to its preferred neighbour instead, if that one leads there equally well, at the
- * same number, and is feasible: so neither what neighbours were told nor freedom of loops is touched. */
+/* The next hop in use is the first that came, which is the same for all nodes nearby. Once the table is
+ * quiet, each destination moves to its preferred neighbour, if that one leads there equally well, at the
+ * same number, and is feasible: what was advertised stays true, and no loop can arise. */
 static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
 {
-    const struct phx__dest *d = route_at(r, node);
+    const struct phx__dest *d = &r->table.at[node];
     const struct phx__offer *offer = phx__route_table_offers(d);
     uint32_t i, best = d->next;
 
@@ -11819,7 +11750,7 @@ static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
         return;
     for (i = 0; i < d->offer_count; i++) {
         const struct phx__offer *h = &offer[i];
-        if (h->seq == d->seq && h->hops + 1 == d->hops && route_feasible(d, h)
+        if (h->seq == d->seq && h->hops + 1 == d->hops && phx__route_is_feasible(d, h->seq, h->hops)
             && route_share_hash(r, node, h->nbr) < route_share_hash(r, node, best))
             best = h->nbr;
     }
@@ -11835,8 +11766,7 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
         return;
     }
     for (i = 1; r->pace.quiet_due && i < r->table.capacity; i++)
-        if (route_at(r, i)->flags & PHX__DEST_KNOWN)
-            route_share(r, i, now);
+        route_share(r, i, now);
     r->pace.quiet_due = 0;
     for (i = 0; i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
@@ -11847,36 +11777,30 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
     }
 }
 
-static int route_forgettable(const struct phx__dest *d, uint64_t now)
+static int route_is_forgettable(const struct phx__dest *d, uint64_t now)
 {
-    return (d->flags & PHX__DEST_KNOWN) && d->hops == PHX__UNREACHABLE && d->pos == PHX__TABLE_FAR
-           && d->offer_count == 0 && now / PHX__SECOND > d->since + ROUTE_FORGET / PHX__SECOND
-           && !(d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED));
-}
-
-static uint32_t route_forget_one(struct phx__route *r, uint64_t now)
-{
-    uint32_t i;
-
-    for (i = 1; i < r->table.capacity; i++) {
-        if (!route_forgettable(route_at(r, i), now))
-            continue;
-        phx__route_table_clear(&r->table, i);
-        r->known--;
-        return i;
-    }
-    return PHX__NONE;
+    return (d->flags & (PHX__DEST_KNOWN | PHX__DEST_DIRTY | PHX__DEST_CHANGED)) == PHX__DEST_KNOWN
+           && d->hops == PHX__UNREACHABLE && d->pos == PHX__TABLE_FAR && d->offer_count == 0
+           && now / PHX__SECOND > d->since + ROUTE_FORGET / PHX__SECOND;
 }
 
 void phx__route_chores(struct phx__route *r, uint64_t now, uint32_t *forgotten)
 {
+    uint32_t i;
+
     phx__route_plan(r, now + ROUTE_FORGET_LOOK);
     route_rise(r, now);
     route_ask_due(r, now);
     route_beats_due(r, now);
-    *forgotten = route_forget_one(r, now);
-    if (*forgotten != PHX__NONE)
-        phx__route_plan(r, now);
+    *forgotten = PHX__NONE;
+    for (i = 1; i < r->table.capacity && *forgotten == PHX__NONE; i++)
+        if (route_is_forgettable(&r->table.at[i], now))
+            *forgotten = i;
+    if (*forgotten == PHX__NONE)
+        return;
+    phx__route_table_clear(&r->table, *forgotten);
+    r->known--;
+    phx__route_plan(r, now);
 }
 
 /* ---- Questions ------------------------------------------------------------------------------- */
@@ -11886,20 +11810,20 @@ int phx__route_take_changed(struct phx__route *r, uint32_t *node)
     if (r->changed.count == 0)
         return 0;
     *node = r->changed.at[--r->changed.count];
-    route_at(r, *node)->flags &= (uint8_t)~PHX__DEST_CHANGED;
+    r->table.at[*node].flags &= (uint8_t)~PHX__DEST_CHANGED;
     return 1;
 }
 
 const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t node)
 {
-    return node < r->table.capacity && (route_at(r, node)->flags & PHX__DEST_KNOWN)
-               ? route_at(r, node)
-               : NULL;
+    if (node >= r->table.capacity || !(r->table.at[node].flags & PHX__DEST_KNOWN))
+        return NULL;
+    return &r->table.at[node];
 }
 
 uint32_t phx__route_next(const struct phx__route *r, uint32_t node)
 {
-    return node < r->table.capacity ? route_at(r, node)->next : PHX__NONE;
+    return node < r->table.capacity ? r->table.at[node].next : PHX__NONE;
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -11924,11 +11848,11 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
         || phx__timer_new(timers, PHX__TIMER_ROUTE_TELL, 0, &r->pace.tell_timer)
         || phx__timer_new(timers, PHX__TIMER_ROUTE_CHORE, 0, &r->pace.chore_timer))
         return PHX_ENOMEM; /* the caller frees r and timers */
-    self = route_at(r, PHX__SELF);
+    self = &r->table.at[PHX__SELF];
     self->incarnation = r->rise.from = incarnation;
     self->hops = 0;
     self->seq = 1;
-    r->digest = route_term(r, PHX__SELF);
+    route_toggle(r, PHX__SELF);
     r->neighbourhood = phx__id_hash(&ids->at[PHX__SELF]);
     r->reachable = 1;
     return 0;
@@ -11946,7 +11870,7 @@ void phx__route_free(struct phx__route *r)
 
 int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, uint64_t now)
 {
-    struct phx__dest *d = route_at(r, PHX__SELF);
+    struct phx__dest *d = &r->table.at[PHX__SELF];
 
     if (phx__route_table_card(&r->table, d, card, size, d->card_version + 1) != 0)
         return PHX_ENOMEM;
@@ -11955,70 +11879,67 @@ int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, ui
 }
 
 /* ======== src/route/advert.c ======== */
-/* advert.c - the routing's third part: which neighbour must be told what, and when. */
+/* advert.c - which neighbour must be sent which entry, and when. */
 #ifdef PHX_LINES
 #line 1 "src/route/advert.c"
 #endif
 /*
- * The argument is in the essay of route.c, point 2: who need not be told is known without sets on the
+ * The argument is in the essay of route.c, point 2: which updates are redundant is known without sets on the
  * wire. This file is that rule (advert_covered), the entries that follow from it (advert_needs), and the
  * pace at which they leave (phx__route_advert_flush).
  *
- * In a crowd that starts, the rule would be asked a thousand times for each link that comes up, and nearly
- * all answers are the same: the hub tells. So one neighbour, the next hop for most destinations, is the
- * *delegate*. A destination is delegated if the delegate advertises it at least as well as we do. Neighbours
- * adjacent to the delegate, by its own word, need no updates about delegated destinations: that is the case
- * of advert_covered in which w is the delegate. The others are few: destinations that are not delegated
- * stand in a list, and those that have changed and are not delegated stand in front of all that have changed.
- * Whether a destination is delegated changes only with the destination, so it is enough to look at those
- * that have changed. After a loss, and where a neighbour was told something that may have to be corrected,
- * all destinations are looked at as if there were no delegate.
+ * In a crowd that starts, the rule would be evaluated a thousand times for each link that comes up, with
+ * nearly always the same result: the hub advertises. So one neighbour, the next hop for most destinations,
+ * is the *delegate*. A destination is delegated if the delegate advertises it at least as well as we do.
+ * Neighbours adjacent to the delegate, by its own entry, need no updates about delegated destinations: that
+ * is the case of advert_covered in which w is the delegate. The other destinations are few: those that are
+ * not delegated are in a list, and the dirty ones that are not delegated stand in front of all that are
+ * dirty. Whether a destination is delegated changes only with the destination, so only dirty ones are
+ * examined. After a loss, and where an entry that was sent may have to be corrected, all destinations are
+ * checked as if there were no delegate.
  */
 /* include "route/route.h" */
 
-/* Isolated changes are told at once. In a burst the wait before the next message doubles from 1 ms up to
- * the 20 ms of the paper's merging, but less where few are known, since then there is little to merge and a
- * start is over in 20 ms; after a pause of twice the wait it starts over. */
+/* Isolated changes are advertised at once. In a burst the wait before the next message doubles from 1 ms up
+ * to the 20 ms of the paper's merging, but less where few nodes are known, since then there is little to
+ * merge and a start is over in 20 ms; after a pause of twice the wait it starts over. */
 #define ADVERT_GAP_MIN (1 * PHX__MS)
 #define ADVERT_GAP_MAX (20 * PHX__MS)
 #define ADVERT_GAP_EACH UINT64_C(50) /* microseconds */
 
-static struct phx__dest *advert_at(const struct phx__route *r, uint32_t node)
+/* With fewer nodes known a delegate saves nothing. */
+#define ADVERT_DELEGATED 16u
+
+/* Has nbr sent an entry that says that it is next to node? */
+static int advert_says_next(const struct phx__route *r, uint32_t nbr, uint32_t node)
 {
-    return &r->table.at[node];
+    const struct phx__offer *h = phx__route_table_offer(&r->table.at[node], nbr);
+
+    return h != NULL && h->hops == 1;
 }
 
-/* Does j's hash say that it is next to every neighbour of ours but perhaps one? *but: that one. */
-static int advert_surrounds(const struct phx__route *r, const struct phx__route_nbr *j,
-                           uint32_t *but)
+/* Does the hash of n say that n is next to all our neighbours, or to all but one that is not v? */
+static int advert_surrounds(const struct phx__route *r, const struct phx__route_nbr *n, uint32_t v)
 {
-    uint64_t differs = j->neighbourhood ^ r->neighbourhood;
+    uint64_t differs = n->neighbourhood ^ r->neighbourhood;
+    uint32_t but;
 
-    *but = PHX__NONE;
-    if (j->neighbourhood == 0)
-        return 0;
-    if (differs == 0)
-        return 1;
-    *but = phx__id_find_hash(r->ids, differs);
-    return *but != PHX__NONE;
+    if (n->neighbourhood == 0 || differs == 0)
+        return n->neighbourhood != 0;
+    but = phx__id_find_hash(r->ids, differs);
+    return but != PHX__NONE && but != v;
 }
 
-/* Is w known to be next to neighbour j? 2: by its own word, so it has decided what to tell j of all that
- * it had told us before. 1: by j's word or a hash, which say nothing of what w has done. */
+/* Is w known to be next to neighbour j? 2: by w's own entry, so w has decided what to advertise to j of all
+ * that it had advertised to us before. 1: by j's entry or a hash, which say nothing of what w has done. */
 static int advert_adjacent(const struct phx__route *r, uint32_t w, const struct phx__route_nbr *j)
 {
     const struct phx__route_nbr *nw = phx__route_nbr(r, w);
-    const struct phx__offer *h = phx__route_table_offer(advert_at(r, j->node), w);
-    uint32_t but;
 
-    if (h != NULL && h->hops == 1)
+    if (advert_says_next(r, w, j->node))
         return 2;
-    h = phx__route_table_offer(advert_at(r, w), j->node);
-    if (h != NULL && h->hops == 1)
-        return 1;
-    if (advert_surrounds(r, j, &but) && but != w)
-        return 1;
-    return nw != NULL && advert_surrounds(r, nw, &but) && but != j->node;
+    return advert_says_next(r, j->node, w) || advert_surrounds(r, j, w)
+           || (nw != NULL && advert_surrounds(r, nw, j->node));
 }
 
 int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint32_t node)
@@ -12028,50 +11949,44 @@ int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint3
     return j != NULL && advert_adjacent(r, node, j) > 0;
 }
 
-/* Will j hear of the route to v as good as ours, or better, without us? The rules are in the essay. */
-static int advert_covered(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j,
-                         int strict)
+/* Will j be sent a route to v as good as ours, or better, by another node? The rules are in the essay. */
+static int advert_covered(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j, int strict)
 {
-    const struct phx__dest *d = advert_at(r, v);
-    const struct phx__offer *h = phx__route_table_offer(d, j->node);
-    uint32_t i, but;
+    const struct phx__dest *d = &r->table.at[v];
+    const struct phx__offer *h = phx__route_table_offer(d, j->node), *offer = phx__route_table_offers(d);
+    uint32_t i;
 
     if (h != NULL && (h->hops == 1 || (h->seq >= d->seq && h->hops <= d->hops + 1)))
         return 1;
-    h = phx__route_table_offer(advert_at(r, j->node), v); /* v says that j is next to it */
-    if (h != NULL && h->hops == 1 && d->hops == 1)
-        return 1;
-    if (d->hops == 1 && advert_surrounds(r, j, &but) && but != v)
+    if (d->hops == 1 && (advert_says_next(r, v, j->node) || advert_surrounds(r, j, v)))
         return 1;
     for (i = 0; i < d->offer_count; i++) {
-        h = &phx__route_table_offers(d)[i];
-        if (h->nbr == j->node || h->seq < d->seq || h->hops > d->hops)
-            continue;
-        if (advert_adjacent(r, h->nbr, j) > (h->hops < d->hops ? 0 : strict ? 2 : 1))
+        h = &offer[i];
+        if (h->nbr != j->node && h->seq >= d->seq && h->hops <= d->hops
+            && advert_adjacent(r, h->nbr, j) > (h->hops < d->hops ? 0 : strict ? 2 : 1))
             return 1;
     }
     return 0;
 }
 
-/* Must neighbour j be told of v now? */
+/* Must neighbour j be sent an entry for v now? */
 static int advert_needs(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
 {
-    const struct phx__dest *d = advert_at(r, v);
+    const struct phx__dest *d = &r->table.at[v];
     const struct phx__advertised *t = phx__route_table_advertised(d, j->node);
 
-    if (PHX__ROUTE_RULES(r)) /* there an owner must hear of its retraction, to answer it */
+    if (PHX__ROUTE_RULES(r)) /* there an owner must receive its own retraction, to answer it */
         return (v == PHX__SELF || r->relay) && (v != j->node || d->hops == PHX__UNREACHABLE)
                && PHX__ROUTE_RULE(r, needs(r, d, j->node));
     if (v == j->node)
-        return t != NULL && t->asked; /* it asked what we know of it: it began a new life too low */
+        return t != NULL && t->asked; /* it asked what we know of it: its new life began too low */
     if (v != PHX__SELF && !r->relay)
         return 0;
-    if (t != NULL && t->asked && d->hops != PHX__UNREACHABLE && d->seq >= t->want
-        && d->next != j->node)
+    if (t != NULL && t->asked && d->hops != PHX__UNREACHABLE && d->seq >= t->want && d->next != j->node)
         return 1;
     if (t != NULL && t->hops != PHX__UNREACHABLE) {
         if (d->hops > t->hops)
-            return 1; /* worse than it believes: always told */
+            return 1; /* worse than was advertised: always */
         if (d->hops == t->hops && d->seq == t->seq)
             return v == PHX__SELF && t->card < d->card_version;
     } else if (d->hops == PHX__UNREACHABLE) {
@@ -12079,36 +11994,25 @@ static int advert_needs(const struct phx__route *r, uint32_t v, const struct phx
     }
     if (v == PHX__SELF)
         return 1;
-    /* A neighbour whose card has not come yet: nobody could find it by what we could tell. */
+    /* A neighbour whose card has not come yet: our entry would not help any node to find it. */
     if (d->next == j->node || d->card_version == 0)
         return 0;
     return !advert_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1);
 }
 
-static void advert_lower_feasible(struct phx__dest *d)
+/* Puts v's entry for j into out[*count]: 0, or PHX_ENOMEM and nothing is noted as advertised. */
+static int advert_put(struct phx__route *r, uint32_t v, uint32_t j, uint32_t *count)
 {
-    if (d->hops == PHX__UNREACHABLE)
-        return;
-    if (d->feasible_hops == PHX__UNREACHABLE || d->seq > d->feasible_seq
-        || (d->seq == d->feasible_seq && d->hops < d->feasible_hops)) {
-        d->feasible_seq = d->seq;
-        d->feasible_hops = d->hops;
-    }
-}
-
-/* Puts v's entry for j into out[count]: 0 or PHX_ENOMEM, and then nothing was promised. */
-static int advert_tell(struct phx__route *r, uint32_t v, uint32_t j, uint32_t count)
-{
-    struct phx__dest *d = advert_at(r, v);
+    struct phx__dest *d = &r->table.at[v];
     const struct phx__advertised *t = phx__route_table_advertised(d, j);
     const struct phx__advertised word = { d->seq, d->card_version, 0, d->hops, 0 };
-    int with_card = t == NULL ? d->card_version > 0 : d->card_version > t->card || t->asked;
+    int with_card = t == NULL || d->card_version > t->card || t->asked;
     struct phx__entry *e;
 
-    if (phx__mem_grow(r->mem, &r->out, &r->out_capacity, count + 1, sizeof *r->out)
+    if (phx__mem_grow(r->mem, &r->out, &r->out_capacity, *count + 1, sizeof *r->out)
         || phx__route_table_advertise(&r->table, d, j, &word) != 0)
         return PHX_ENOMEM;
-    e = &r->out[count];
+    e = &r->out[(*count)++];
     memset(e, 0, sizeof *e);
     e->id = r->ids->at[v];
     e->incarnation = d->incarnation;
@@ -12119,50 +12023,34 @@ static int advert_tell(struct phx__route *r, uint32_t v, uint32_t j, uint32_t co
         e->card = d->card->at;
         e->card_size = d->card->size;
     }
-    advert_lower_feasible(d);
+    if (d->hops != PHX__UNREACHABLE && phx__route_is_feasible(d, d->seq, d->hops)) {
+        d->feasible_seq = d->seq;
+        d->feasible_hops = d->hops;
+    }
     return 0;
 }
 
 /* ---- The delegate ---------------------------------------------------------------------------- */
 
-/* With fewer nodes known a delegate saves nothing. */
-#define ADVERT_DELEGATED 16u
-
 static int advert_is_adjacent_to_delegate(const struct phx__route *r, uint32_t nbr)
 {
-    const struct phx__offer *h = phx__route_table_offer(advert_at(r, nbr), r->delegate);
-
-    return nbr == r->delegate || (h != NULL && h->hops == 1);
+    return nbr == r->delegate || advert_says_next(r, r->delegate, nbr);
 }
 
-static void advert_list_undelegated(struct phx__route *r, uint32_t v)
-{
-    struct phx__dest *d = advert_at(r, v);
-
-    if (d->flags & PHX__DEST_UNDELEGATED)
-        return;
-    if (phx__mem_grow(r->mem, &r->undelegated.at, &r->undelegated.capacity, r->undelegated.count + 1,
-                      sizeof *r->undelegated.at) != 0) {
-        r->delegate = PHX__NONE; /* without the list there is no delegate, and all is looked at */
-        return;
-    }
-    d->flags |= PHX__DEST_UNDELEGATED;
-    r->undelegated.at[r->undelegated.count++] = v;
-}
-
-/* Notes whether v is delegated, and whether it is a neighbour adjacent to the delegate. */
+/* Notes whether v is delegated, and whether v is a neighbour adjacent to the delegate. Without memory for
+ * the list there is no delegate, and everything is checked. */
 static void advert_mark(struct phx__route *r, uint32_t v)
 {
-    struct phx__dest *d = advert_at(r, v);
+    struct phx__dest *d = &r->table.at[v];
     const struct phx__offer *h = phx__route_table_offer(d, r->delegate);
 
+    if (d->pos != PHX__TABLE_FAR)
+        r->nbrs[d->pos].adjacent_to_delegate = (uint8_t)advert_is_adjacent_to_delegate(r, v);
     d->flags &= (uint8_t)~PHX__DEST_DELEGATED;
     if (h != NULL && h->hops <= d->hops && h->seq >= d->seq)
         d->flags |= PHX__DEST_DELEGATED;
-    else
-        advert_list_undelegated(r, v);
-    if (d->pos != PHX__TABLE_FAR)
-        r->nbrs[d->pos].adjacent_to_delegate = (uint8_t)advert_is_adjacent_to_delegate(r, v);
+    else if (phx__route_list(r, &r->undelegated, PHX__DEST_UNDELEGATED, v) != 0)
+        r->delegate = PHX__NONE;
 }
 
 /* Chooses the neighbour that leads to most others. What was noted for the former delegate is forgotten. */
@@ -12176,7 +12064,7 @@ static void advert_choose_delegate(struct phx__route *r)
     for (v = 0; v < r->nbr_count; v++)
         r->nbrs[v].leads_to = 0;
     for (v = 0; v < r->table.capacity; v++) {
-        struct phx__dest *d = advert_at(r, v);
+        struct phx__dest *d = &r->table.at[v];
         struct phx__route_nbr *n = d->next == v ? NULL : phx__route_nbr(r, d->next);
         d->flags &= (uint8_t) ~(PHX__DEST_DELEGATED | PHX__DEST_UNDELEGATED);
         if (n != NULL && ++n->leads_to > most) {
@@ -12185,96 +12073,84 @@ static void advert_choose_delegate(struct phx__route *r)
         }
     }
     for (v = 0; v < r->table.capacity && r->delegate != PHX__NONE; v++)
-        if (advert_at(r, v)->flags & PHX__DEST_KNOWN)
+        if (r->table.at[v].flags & PHX__DEST_KNOWN)
             advert_mark(r, v);
 }
 
-/* Destinations that are delegated by now leave the list. So do forgotten ones: they have lost the flag, or stand
- * in the list a second time. */
+/* Destinations that are delegated by now leave the list. So do forgotten ones: they have lost the flag, or
+ * are in the list a second time. */
 static void advert_sort_undelegated(struct phx__route *r)
 {
     uint32_t i, kept = 0;
 
     for (i = 0; i < r->undelegated.count; i++) {
-        struct phx__dest *d = advert_at(r, r->undelegated.at[i]);
+        struct phx__dest *d = &r->table.at[r->undelegated.at[i]];
         if ((d->flags & PHX__DEST_UNDELEGATED) && !(d->flags & PHX__DEST_DELEGATED))
             r->undelegated.at[kept++] = r->undelegated.at[i];
         d->flags &= (uint8_t)~PHX__DEST_UNDELEGATED;
     }
     for (i = 0; i < kept; i++)
-        advert_at(r, r->undelegated.at[i])->flags |= PHX__DEST_UNDELEGATED;
+        r->table.at[r->undelegated.at[i]].flags |= PHX__DEST_UNDELEGATED;
     r->undelegated.count = kept;
 }
 
-/* Takes note of what has changed. Destinations about which every neighbour must be asked come first in the
- * list of dirty ones: how many. */
-static uint32_t advert_sort_out(struct phx__route *r)
+/* Notes what has changed, and moves the destinations that must be checked against every neighbour to the
+ * front of the dirty list: how many. */
+static uint32_t advert_sort_dirty(struct phx__route *r)
 {
     uint32_t i, count = 0;
 
     if (r->known >= ADVERT_DELEGATED && !PHX__ROUTE_RULES(r) && r->known > 2 * r->delegate_known)
         advert_choose_delegate(r);
-    for (i = 0; i < r->dirty.count && r->delegate != PHX__NONE; i++)
-        advert_mark(r, r->dirty.at[i]);
-    if (r->delegate == PHX__NONE)
-        return r->dirty.count;
-    for (i = 0; i < r->dirty.count; i++) {
+    for (i = 0; i < r->dirty.count && r->delegate != PHX__NONE; i++) {
         uint32_t v = r->dirty.at[i];
-        const struct phx__dest *d = advert_at(r, v);
+        const struct phx__dest *d = &r->table.at[v];
+        advert_mark(r, v);
         if ((d->flags & PHX__DEST_DELEGATED) && !(d->flags & PHX__DEST_LOSS) && d->advertised == NULL)
             continue;
         r->dirty.at[i] = r->dirty.at[count];
         r->dirty.at[count++] = v;
     }
+    if (r->delegate == PHX__NONE)
+        return r->dirty.count;
     advert_sort_undelegated(r);
     return count;
 }
 
-/* ---- Telling --------------------------------------------------------------------------------- */
+/* ---- Flushing -------------------------------------------------------------------------------- */
 
-/* Which destinations to look at for one neighbour: two lists; NULL instead of the first: all. */
-struct advert_view {
-    const uint32_t *at[2];
-    uint32_t count[2];
-};
-
-static void advert_look_for(const struct phx__route *r, struct phx__route_nbr *n, uint32_t urgent,
-                           struct advert_view *out)
+/* Puts the entries that neighbour n needs into out, after the *put that are there: of all destinations (list
+ * NULL) or of those in a list. 1 if memory was short. */
+static int advert_collect(struct phx__route *r, const struct phx__route_nbr *n, const uint32_t *list,
+                          uint32_t count, uint32_t *put)
 {
-    int delegated = r->delegate != PHX__NONE && n->dirty < 2 && !n->relinked;
+    uint32_t i;
+    int failed = 0;
+
+    for (i = 0; i < count; i++) {
+        uint32_t v = list == NULL ? i : list[i];
+        if ((r->table.at[v].flags & PHX__DEST_KNOWN) && advert_needs(r, v, n)
+            && advert_put(r, v, n->node, put) != 0)
+            failed = 1;
+    }
+    return failed;
+}
+
+/* Sends neighbour n all entries that it needs; the first `urgent` of the dirty list whatever is delegated. */
+static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32_t urgent)
+{
+    int delegated = r->delegate != PHX__NONE && n->dirty < 2 && !n->relinked, failed;
+    uint32_t count = 0;
 
     if (n->dirty && delegated)
         n->adjacent_to_delegate = (uint8_t)advert_is_adjacent_to_delegate(r, n->node);
     delegated = delegated && n->adjacent_to_delegate;
-    out->at[0] = r->dirty.at;
-    out->count[0] = delegated ? urgent : r->dirty.count;
-    out->at[1] = r->undelegated.at;
-    out->count[1] = n->dirty && delegated ? r->undelegated.count : 0;
-    if (n->dirty && !delegated) {
-        out->at[0] = NULL;
-        out->count[0] = r->table.capacity;
-    }
-}
-
-/* All that neighbour n needs to be told. */
-static void advert_tell_nbr(struct phx__route *r, struct phx__route_nbr *n, uint32_t urgent)
-{
-    struct advert_view look;
-    int failed = 0, k;
-    uint32_t i, count = 0;
-
-    advert_look_for(r, n, urgent, &look);
-    for (k = 0; k < 2; k++) {
-        for (i = 0; i < look.count[k]; i++) {
-            uint32_t v = look.at[k] == NULL ? i : look.at[k][i];
-            if (!(advert_at(r, v)->flags & PHX__DEST_KNOWN) || !advert_needs(r, v, n))
-                continue;
-            if (advert_tell(r, v, n->node, count) == 0)
-                count++;
-            else
-                failed = 1;
-        }
-    }
+    if (n->dirty && !delegated)
+        failed = advert_collect(r, n, NULL, r->table.capacity, &count);
+    else
+        failed = advert_collect(r, n, r->dirty.at, delegated ? urgent : r->dirty.count, &count);
+    if (n->dirty && delegated)
+        failed |= advert_collect(r, n, r->undelegated.at, r->undelegated.count, &count);
     n->dirty = failed ? 2 : 0;
     n->relinked = 0;
     if (count == 0)
@@ -12286,35 +12162,34 @@ static void advert_tell_nbr(struct phx__route *r, struct phx__route_nbr *n, uint
     r->ops.update(r->ops.ctx, n->node, r->out, count);
 }
 
-/* From here on everybody who relied on our links with these nodes knows that the links are gone. What could
- * not be taken out for lack of memory is taken out when there is a link again. */
+/* From here on every node that relied on our links with these nodes knows that the links are gone. What
+ * cannot be taken out for lack of memory is taken out when there is a link again. */
 static void advert_drop_lapsed(struct phx__route *r)
 {
-    uint32_t node, v;
+    uint32_t node;
 
     for (node = 1; r->lapsed > 0 && node < r->table.capacity; node++) {
-        if (!(advert_at(r, node)->flags & PHX__DEST_LAPSED))
+        if (!(r->table.at[node].flags & PHX__DEST_LAPSED))
             continue;
-        for (v = 0; v < r->table.capacity; v++)
-            r->leftover |= phx__route_table_advertise(&r->table, advert_at(r, v), node, NULL) != 0;
-        advert_at(r, node)->flags &= (uint8_t)~PHX__DEST_LAPSED;
+        r->leftover |= phx__route_table_forget_nbr(&r->table, node) != 0;
+        r->table.at[node].flags &= (uint8_t)~PHX__DEST_LAPSED;
         r->lapsed--;
     }
 }
 
-static void advert_tell_all(struct phx__route *r)
+static void advert_update_all(struct phx__route *r)
 {
-    uint32_t i, urgent = advert_sort_out(r);
+    uint32_t i, urgent = advert_sort_dirty(r);
 
     r->pace.look = r->pace.urgent = 0;
     for (i = 0; i < r->nbr_count; i++) {
-        advert_tell_nbr(r, &r->nbrs[i], urgent);
+        advert_update(r, &r->nbrs[i], urgent);
         r->pace.look |= r->nbrs[i].dirty != 0;
     }
-    if (r->pace.look) /* no memory for some of it: again, soon */
+    if (r->pace.look) /* memory was short: again, soon */
         phx__timer_set(r->timers, r->pace.tell_timer, r->pace.told_at + ADVERT_GAP_MAX);
     for (i = 0; i < r->dirty.count; i++)
-        advert_at(r, r->dirty.at[i])->flags &= (uint8_t) ~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
+        r->table.at[r->dirty.at[i]].flags &= (uint8_t) ~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
     r->dirty.count = 0;
     advert_drop_lapsed(r);
 }
@@ -12324,40 +12199,33 @@ static void advert_beat_shrunk(struct phx__route *r)
 {
     uint32_t i;
 
-    if (!r->pace.shrunk)
-        return;
     r->pace.shrunk = 0;
     for (i = 0; i < r->nbr_count; i++)
         if (r->nbrs[i].neighbourhood_told != 0 && r->nbrs[i].neighbourhood_told != r->neighbourhood)
             r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
 }
 
-static uint64_t advert_next_gap(const struct phx__route *r)
-{
-    uint64_t most = ADVERT_GAP_MIN + r->known * ADVERT_GAP_EACH, gap = r->pace.gap * 2;
-
-    if (most > ADVERT_GAP_MAX)
-        most = ADVERT_GAP_MAX;
-    return gap < ADVERT_GAP_MIN ? ADVERT_GAP_MIN : gap < most ? gap : most;
-}
-
 void phx__route_advert_flush(struct phx__route *r, uint64_t now)
 {
-    if (r->dirty.count == 0 && !r->pace.look && !r->pace.shrunk)
+    struct phx__route_pace *pace = &r->pace;
+    uint64_t most = ADVERT_GAP_MIN + r->known * ADVERT_GAP_EACH, gap;
+
+    if (r->dirty.count == 0 && !pace->look && !pace->shrunk)
         return;
-    if (now > r->pace.told_at + 2 * r->pace.gap)
-        r->pace.gap = 0;
-    if (!r->pace.urgent && now < r->pace.told_at + r->pace.gap) {
-        phx__timer_set(r->timers, r->pace.tell_timer, r->pace.told_at + r->pace.gap);
+    gap = now > pace->told_at + 2 * pace->gap ? 0 : pace->gap;
+    if (!pace->urgent && now < pace->told_at + gap) {
+        phx__timer_set(r->timers, pace->tell_timer, pace->told_at + gap);
         return;
     }
-    phx__timer_stop(r->timers, r->pace.tell_timer);
-    r->pace.gap = advert_next_gap(r);
-    r->pace.told_at = now;
-    advert_tell_all(r);
-    advert_beat_shrunk(r);
+    phx__timer_stop(r->timers, pace->tell_timer);
+    most = most < ADVERT_GAP_MAX ? most : ADVERT_GAP_MAX;
+    pace->gap = gap == 0 ? ADVERT_GAP_MIN : 2 * gap < most ? 2 * gap : most;
+    pace->told_at = now;
+    advert_update_all(r);
+    if (pace->shrunk > 0)
+        advert_beat_shrunk(r);
     if (r->nbr_count > 0) {
-        r->pace.quiet_due = 1;
+        pace->quiet_due = 1;
         phx__route_plan(r, phx__route_quiet_at(r));
     }
 }
@@ -12372,101 +12240,95 @@ void phx__route_advert_due(struct phx__route *r, int kind, uint64_t now, uint32_
 }
 
 /* ======== src/detect/detect.c ======== */
-/* detect.c - who is alive: monitors, heartbeats, silence, suspicion, own stalls. */
+/* detect.c - failure detection: monitors, heartbeats, silence, suspicion, own stalls. */
 #ifdef PHX_LINES
 #line 1 "src/detect/detect.c"
 #endif
 
-/* Horita, Taura and Chikayama, "A Fault Detection Library in Phoenix Programming Model" (2003), with
- * what membership protocols have learnt since (SWIM, Lifeguard). Two questions are kept apart here,
- * because mixing them up is how failure detectors lie.
+/* The method is that of Horita, Taura and Chikayama, "A Fault Detection Library in Phoenix Programming
+ * Model" (2003), with additions from later membership protocols (SWIM, Lifeguard). It keeps two questions
+ * apart, since a detector that mixes them reports failures that did not happen.
  *
- * 1. IS THIS LINK ALIVE? (Section 4.2 of the paper.) Each node picks k of its neighbours at random
- *    as its *monitors*. They hear something of it at least every interval_us, all others at least
- *    every insurance_us, which is much longer; each heartbeat announces which of the two. So a
- *    process sends and receives about k heartbeats per interval whatever the number of processes
- *    is, and a death together with all monitors is still found in the end. Everything that travels
- *    counts as a heartbeat, so a busy link carries none. A link silent for longer than announced
- *    and timeout_us on top is given up.
+ * 1. IS THIS LINK ALIVE? (Section 4.2 of the paper.) A node picks k of its neighbours at random as its
+ *    *monitors*. It sends something to a monitor at least every interval_us, and to other neighbours at
+ *    least every insurance_us, which is much longer; each heartbeat announces the next time. A process thus
+ *    sends and receives about k heartbeats per interval, whatever the number of processes, and the death of
+ *    a process together with all its monitors is still found in the end. All traffic counts as a heartbeat:
+ *    a busy link carries none. A link is dead if nothing arrives for timeout_us more than was announced.
  *
- *    The pick is a reservoir: link number n becomes a monitor with chance k / n, in place of a
- *    random one; a monitor that goes is replaced by a random neighbour. So at any time each set
- *    of k neighbours is as probable as any other, and few are told when many links come.
+ *    The pick is reservoir sampling: link number n becomes a monitor with probability k / n, in place of a
+ *    random one; a monitor whose link goes down is replaced by a random neighbour. Every set of k neighbours
+ *    is equally probable at any time, and few monitors change while many links come up.
  *
- * 2. IS THIS NODE ALIVE? (Section 4.3.) Routing knows whether there is a way to it:
+ * 2. IS THIS NODE ALIVE? (Section 4.3.) Routing knows whether there is a route to it:
  *
- *            .--- silent, or a word ---> SUSPECT --.
- *            |  <--- a sign of life -----'         | no route
- *            |                                     v
- *          OK ---------- no route ---------> UNREACHABLE ---- broken_us later ---> FAILED
- *            ^                                     |                                 |
- *            +------------ a route ----------------+---------------------------------+
+ *            .---- silent, or a rumour --> SUSPECT --.
+ *            |  <---- a sign of life ------'         | no route
+ *            |                                       v
+ *          OK ----------- no route ----------> UNREACHABLE ---- broken_us later ---> FAILED
+ *            ^                                       |                                 |
+ *            +------------- a route -----------------+---------------------------------+
  *
- *    From each of them a card that says goodbye, once there is no route, leads to LEFT, and a
- *    route leads back to OK from there as well. A node is in no state until routing has spoken
- *    of it. A lost link is thus never read as a dead node, and a node that said goodbye never as a
- *    failed one.
+ *    A node whose card says that it leaves goes from any of these states to LEFT once there is no route, and
+ *    back to OK when there is one again. A node has no state before routing has reported it. So a lost link
+ *    is never taken for a dead node, nor a node that left for a failed one.
  *
- * Where the two meet lies what the paper leaves open. A dead node's k monitors notice after
- * interval_us + timeout_us, but all its other neighbours go on believing in their links, and so
- * in a route, until the insurance runs out. Therefore a silence of half of timeout_us more than
- * announced makes the node SUSPECT, and the *word* goes to everybody. Whoever has a link with it
- * does not believe but asks over that link, and gives it up without an answer in the other half.
- * So all links with a dead node are gone after interval_us + timeout_us and the time of one flood.
- * The accused hears the word too, and refutes it by a new number, which reaches everybody who has
- * a way to it. A suspicion that nothing comes of ends by itself after timeout_us + broken_us.
+ * The paper does not say how the two questions meet. The k monitors of a dead node notice its death after
+ * interval_us + timeout_us, but its other neighbours keep their links, and so a route, until insurance_us has
+ * passed. Therefore a node whose link is silent for timeout_us / 2 more than announced becomes SUSPECT, and
+ * a *rumour* of that goes to everybody. A node that has a link with the accused does not believe the rumour,
+ * but asks over that link, and gives it up if no answer comes within timeout_us / 2. So all links with a
+ * dead node are gone after interval_us + timeout_us and the time of one flood. The rumour also reaches the
+ * accused, which refutes it with a higher sequence number; that reaches everybody who has a route to it. A
+ * suspicion that is neither confirmed nor refuted ends after timeout_us + broken_us.
  *
- * A node that cannot be reached is sought through others (ops.seek) when it is lost and again in
- * the middle of broken_us. An answer puts its failure off by broken_us, but not for ever: whoever has the
- * key can say that a dead node is alive, and a live one whose routes do not come back in all that
- * time is of no use to us. After DETECT_PUT_OFF of them its time runs.
+ * Other nodes are asked about an unreachable node (ops.probe) when its last route is lost, and again after
+ * half of broken_us. An answer puts the failure off by broken_us, DETECT_PUT_OFF times at most: anybody who
+ * has the key can claim that a dead node is alive, and a living node to which no route comes back in all
+ * that time is of no use to us.
  *
- * Links in use are not left to the insurance: a message went out and nothing came in for
- * interval_us, then an answer is asked for.
+ * A link in use need not wait for insurance_us: if nothing arrives for interval_us after a message was sent,
+ * an answer is asked for.
  *
- * Own stalls. A host that computes for a minute has read nothing for a minute, and all its peers
- * look dead. But how long a host may sleep is its own affair: between heartbeats of 5 s it
- * sleeps for 5 s, and rightly so. What tells a stall is that a step comes later than the
- * earliest timer asked for. Then the whole gap between two steps does not count: time for
- * accusations runs on a *waking clock*, the host's clock minus all stalls. Moving every deadline
- * of every link by the gap costs one addition. A host that is late at every single step accuses
- * nobody; what its sockets report still counts. And since what was left of a deadline may be
- * nothing, nobody is accused before everything that waited has been read once (`blind`). A node that
- * is given more than it can read never gets there, so after timeout_us of reading that must do.
+ * Own stalls. A host that computes for a minute has read nothing for a minute, and all its peers look dead.
+ * But a host may sleep as long as there is nothing to do: between heartbeats of 5 s it rightly sleeps for
+ * 5 s. A stall is a step that comes later than the earliest timer asked for. Then the gap between the two
+ * steps does not count: accusations are timed on a *waking clock*, which is the host's clock minus all
+ * stalls, so that one addition moves every deadline of every link. A host that is late at every step accuses
+ * nobody; links that its sockets report as broken still go down. Since a deadline may have had no time left,
+ * nobody is accused before all input that waited has been read once (`blind`). A node that gets more input
+ * than it can read never reaches that point, so `blind` ends after timeout_us of reading.
  *
- * Others may have given *us* up in the meantime. That their ends of all links are closed says
- * nothing about them; so nobody lost shortly after a stall fails sooner than that much later
- * (`grace`), which is the time to find the way back.
+ * Others may have given this node up during its stall, and closed their ends of all links, which says nothing
+ * about them. Whoever becomes unreachable right after a stall therefore fails later by the length of the
+ * stall, DETECT_GRACE_US at most (`grace`): the time to find a new route.
  *
- * Own heartbeats are due by the host's clock, since others do not know of our stall, unless the
- * host has announced it: then they hear of a longer time now and of the usual one when it is
- * back. A neighbour that has announced a pause is not doubted by anybody's word before it is over.
+ * Own heartbeats are due by the host's clock, since others do not know of our stall, unless the host
+ * announces it: then a heartbeat announces the longer time, and another the usual time when the host is
+ * back. A rumour about a neighbour that has announced a pause is ignored until the pause is over.
  *
- * Timers are lazy. Traffic only stores times; the one timer of a link fires, finds out what is
- * true by then, and is set to the earliest of what there is to say, to hear or to find out. A link
- * that carries a million frames a second touches the heap once in interval_us.
+ * Timers are lazy. Traffic only stores times. When the one timer of a link fires, it is set to the earliest
+ * time at which something must be sent, received or checked. A link that carries a million frames a second
+ * touches the heap once in interval_us.
  *
- * This room does not know what a heartbeat looks like, how a word travels, nor what else is done
- * about a dead link. */
+ * The format of heartbeats, how rumours and probes travel, and how links are closed is the node's affair. */
 /* include "detect/detect.h" */
 
-/* A step this much later than its timer is a stall. Shorter delays are ordinary scheduling and
- * well within any time-out that survives real networks; with shorter time-outs, half of one
- * counts. */
+/* A step this much later than its timer is a stall. Shorter delays are ordinary scheduling, and well within
+ * any timeout_us that works on real networks. If timeout_us is shorter than twice this, half of it counts. */
 #define DETECT_LATE_US PHX__SECOND
-/* What both ends of a new link may count on before anything was announced; WIRE.md says so. */
+/* Both ends of a new link rely on this interval before a heartbeat announces another; WIRE.md says so. */
 #define DETECT_FIRST_US (5 * PHX__SECOND)
-/* The most that a stall may put off the failure of others. Finding the way back takes a dial or
- * two, and one may have to wait for the other side's turn, a second or so. */
+/* A new route takes a dial or two, one of which may have to wait a second for the other side. */
 #define DETECT_GRACE_US (10 * PHX__SECOND)
-/* In place of a node: the timer that all share. */
+/* The argument of the shared timer, in place of a node. */
 #define DETECT_ALL PHX__NONE
-/* Until the next look, while there is something left to read. */
+/* While input waits: until the next look. */
 #define DETECT_BLIND_US PHX__MS
-/* Ten answers, each of which is good for broken_us: by then a route that comes back at all has come. */
+/* Ten answers, each of which gives broken_us: a route that comes back at all has come back by then. */
 #define DETECT_PUT_OFF 10u
 
-static uint64_t detect_add(uint64_t a, uint64_t b)
+static uint64_t detect_sum(uint64_t a, uint64_t b)
 {
     const uint64_t never = UINT64_MAX - 1; /* as a timer; UINT64_MAX itself would stop it */
 
@@ -12478,708 +12340,633 @@ static uint64_t detect_least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* The host's clock, should it have run backwards since the step began. */
-static uint64_t detect_clock(const struct phx__detect *l, uint64_t now)
+/* The host's clock, held where it was if it ran backwards since the step began. */
+static uint64_t detect_clock(const struct phx__detect *d, uint64_t now)
 {
-    return now < l->last_step ? l->last_step : now;
+    return now < d->last_step ? d->last_step : now;
 }
 
-/* The same without own stalls. It never runs backwards, because a stall is at most the gap it
- * lies in. */
-static uint64_t detect_awake(const struct phx__detect *l, uint64_t now)
+/* The waking clock. It never runs backwards, because a stall is at most the gap between two steps. */
+static uint64_t detect_waking(const struct phx__detect *d, uint64_t now)
 {
-    return detect_clock(l, now) - l->stalled;
+    return detect_clock(d, now) - d->stalled;
 }
 
-static struct phx__detect_node *detect_find(const struct phx__detect *l, uint32_t node)
+static struct phx__detect_node *detect_find(const struct phx__detect *d, uint32_t node)
 {
-    return node < l->capacity ? &l->at[node] : NULL;
+    return node < d->capacity ? &d->at[node] : NULL;
 }
 
-static struct phx__detect_link *detect_linked(const struct phx__detect *l, uint32_t node)
+static struct phx__detect_link *detect_link_of(const struct phx__detect *d, uint32_t node)
 {
-    uint32_t place = node < l->capacity ? l->at[node].link : 0;
+    uint32_t place = node < d->capacity ? d->at[node].link : 0;
 
-    return place != 0 ? l->link_at[place - 1] : NULL;
+    return place != 0 ? d->links[place - 1] : NULL;
 }
 
-static int detect_timer_new(struct phx__detect *l, int kind, uint32_t node, uint32_t *handle_plus_one)
-{
-    uint32_t handle;
+/* ---- The timer of a link --------------------------------------------------------------------- */
 
-    if (phx__timer_new(l->timers, kind, node, &handle) != 0)
-        return PHX_ENOMEM;
-    *handle_plus_one = handle + 1;
-    return 0;
+/* How often this neighbour must receive something. */
+static uint64_t detect_interval(const struct phx__detect *d, const struct phx__detect_link *l)
+{
+    return l->monitor ? d->limits.interval_us : d->limits.insurance_us;
 }
 
-static void detect_timer_drop(struct phx__detect *l, uint32_t *handle_plus_one)
+/* When something must be sent: as often as the limits say, and not later than announced. */
+static uint64_t detect_send_at(const struct phx__detect *d, const struct phx__detect_link *l)
 {
-    if (*handle_plus_one != 0)
-        phx__timer_drop(l->timers, *handle_plus_one - 1);
-    *handle_plus_one = 0;
+    return l->beat_now ? 0 : detect_sum(l->sent_at, detect_least(detect_interval(d, l), l->promised_us));
 }
 
-/* ---- When to look at a link ------------------------------------------------------------------ */
-
-/* Within which time this neighbour hears of us. */
-static uint64_t detect_period(const struct phx__detect *l, const struct phx__detect_link *n)
+/* How long the link may be silent before the rumour is spread, and then before it is dead. */
+static uint64_t detect_silence_limit(const struct phx__detect *d, const struct phx__detect_link *l)
 {
-    return n->monitor ? l->limits.interval_us : l->limits.insurance_us;
+    return detect_sum(l->announced_us, l->silent ? d->limits.timeout_us : d->limits.timeout_us / 2);
 }
 
-/* When to speak: as often as we should, and not later than we said. */
-static uint64_t detect_speak(const struct phx__detect *l, const struct phx__detect_link *n)
+static void detect_set_timer(struct phx__detect *d, struct phx__detect_link *l, uint64_t now)
 {
-    return n->tell ? 0 : detect_add(n->said, detect_least(detect_period(l, n), n->promised));
-}
+    uint64_t check = detect_sum(l->received_at, detect_silence_limit(d, l)), at;
 
-/* How long it may be silent before others are told, and then before it is given up. */
-static uint64_t detect_patience(const struct phx__detect *l, const struct phx__detect_link *n)
-{
-    uint64_t grace = l->limits.timeout_us;
-
-    return detect_add(n->next_us, n->silent ? grace : grace / 2);
-}
-
-static void detect_arm(struct phx__detect *l, struct phx__detect_link *n, uint64_t now)
-{
-    uint64_t hear = detect_add(n->heard, detect_patience(l, n)), at;
-
-    if (n->asked)
-        hear = detect_least(hear, n->asked_until);
-    if (n->used)
-        hear = detect_least(hear, detect_add(n->used_at, l->limits.interval_us));
-    at = detect_least(detect_speak(l, n), detect_add(hear, l->stalled));
-    if (l->blind && at < now + DETECT_BLIND_US)
+    if (l->asked)
+        check = detect_least(check, l->answer_by);
+    if (l->used)
+        check = detect_least(check, detect_sum(l->used_at, d->limits.interval_us));
+    at = detect_least(detect_send_at(d, l), detect_sum(check, d->stalled));
+    if (d->blind && at < now + DETECT_BLIND_US)
         at = now + DETECT_BLIND_US;
-    phx__timer_set(l->timers, n->timer, at);
+    phx__timer_set(d->timers, l->timer, at);
 }
 
 /* ---- Monitors -------------------------------------------------------------------------------- */
 
-static void detect_promote(struct phx__detect *l, uint32_t node)
+static void detect_add_monitor(struct phx__detect *d, struct phx__detect_link *l)
 {
-    struct phx__detect_link *n = detect_linked(l, node);
-
-    n->monitor = 1;
-    l->monitors++;
-    n->tell = n->promised > l->limits.interval_us;
-    if (n->tell)
-        phx__timer_set(l->timers, n->timer, l->last_step);
+    l->monitor = 1;
+    d->monitors++;
+    l->beat_now = l->promised_us > d->limits.interval_us;
+    if (l->beat_now)
+        phx__timer_set(d->timers, l->timer, d->last_step);
 }
 
-/* It need not know: it hears of it when what it was promised is due. */
-static void detect_demote(struct phx__detect *l, uint32_t node)
+/* The peer need not be told at once: the next heartbeat is due before what was announced has passed. */
+static void detect_drop_monitor(struct phx__detect *d, struct phx__detect_link *l)
 {
-    struct phx__detect_link *n = detect_linked(l, node);
-
-    n->monitor = n->tell = 0;
-    l->monitors--;
+    l->monitor = l->beat_now = 0;
+    d->monitors--;
 }
 
-/* The one with this number among the links that are monitors, or that are not, and not busy. */
-static uint32_t detect_pick(const struct phx__detect *l, uint8_t monitor, int busy, uint64_t number)
+static int detect_fits(const struct phx__detect_link *l, int monitor, int busy)
 {
-    uint32_t i;
-
-    for (i = 0; i < l->link_count; i++) {
-        const struct phx__detect_link *n = l->link_at[i];
-        if (n->monitor == monitor && (busy || !n->busy) && number-- == 0)
-            return l->links[i];
-    }
-    return PHX__NONE;
+    return l->monitor == monitor && (busy || !l->busy);
 }
 
-static uint32_t detect_count_free(const struct phx__detect *l)
+/* A random link among those that are monitors, or that are not; without busy ones, if !busy. */
+static struct phx__detect_link *detect_pick(const struct phx__detect *d, int monitor, int busy)
 {
     uint32_t i, count = 0;
+    uint64_t skip;
 
-    for (i = 0; i < l->link_count; i++)
-        count += !l->link_at[i]->monitor && !l->link_at[i]->busy;
-    return count;
+    for (i = 0; i < d->link_count; i++)
+        count += (uint32_t)detect_fits(d->links[i], monitor, busy);
+    if (count == 0)
+        return NULL;
+    skip = phx__rnd_below(d->rnd, count);
+    for (i = 0; !detect_fits(d->links[i], monitor, busy) || skip-- > 0; i++)
+        ;
+    return d->links[i];
 }
 
-/* As many monitors as wanted, or as there are neighbours; those who are away only if there is
- * nobody else. */
-static void detect_fill(struct phx__detect *l)
+/* As many monitors as wanted, or as there are neighbours. A busy neighbour sees nothing: it becomes one only
+ * if there is no other. */
+static void detect_fill_monitors(struct phx__detect *d)
 {
-    while (l->monitors > l->limits.monitors)
-        detect_demote(l, detect_pick(l, 1, 1, phx__rnd_below(l->rnd, l->monitors)));
-    while (l->monitors < l->limits.monitors && l->monitors < l->link_count) {
-        uint32_t here = detect_count_free(l), rest = l->link_count - l->monitors;
-        detect_promote(l, detect_pick(l, 0, here == 0, phx__rnd_below(l->rnd, here ? here : rest)));
+    struct phx__detect_link *l;
+
+    while (d->monitors > d->limits.monitors)
+        detect_drop_monitor(d, detect_pick(d, 1, 1));
+    while (d->monitors < d->limits.monitors
+           && ((l = detect_pick(d, 0, 0)) != NULL || (l = detect_pick(d, 0, 1)) != NULL))
+        detect_add_monitor(d, l);
+}
+
+/* One step of reservoir sampling, for the newest link. */
+static void detect_draw_monitor(struct phx__detect *d, struct phx__detect_link *l)
+{
+    if (d->monitors >= d->limits.monitors
+        && phx__rnd_below(d->rnd, d->link_count) < d->limits.monitors) {
+        detect_drop_monitor(d, detect_pick(d, 1, 1));
+        detect_add_monitor(d, l);
     }
+    detect_fill_monitors(d);
 }
 
-/* The newest link: see the essay. */
-static void detect_draw(struct phx__detect *l, uint32_t node)
+/* ---- States of nodes ------------------------------------------------------------------------- */
+
+static void detect_drop_timer(struct phx__detect *d, struct phx__detect_node *n)
 {
-    if (l->monitors >= l->limits.monitors
-        && phx__rnd_below(l->rnd, l->link_count) < l->limits.monitors) {
-        detect_demote(l, detect_pick(l, 1, 1, phx__rnd_below(l->rnd, l->monitors)));
-        detect_promote(l, node);
-    }
-    detect_fill(l);
+    if (n->fail_timer != 0)
+        phx__timer_drop(d->timers, n->fail_timer - 1);
+    n->fail_timer = 0;
 }
 
-/* ---- States ---------------------------------------------------------------------------------- */
-
-static void detect_become(struct phx__detect *l, uint32_t node, enum phx_state state, uint64_t now)
+static void detect_set_state(struct phx__detect *d, uint32_t node, enum phx_state state, uint64_t now)
 {
-    struct phx__detect_node *n = &l->at[node];
+    struct phx__detect_node *n = &d->at[node];
 
     if (n->state == state)
         return;
-    l->suspects -= n->state == PHX_NODE_SUSPECT;
-    l->suspects += state == PHX_NODE_SUSPECT;
+    d->suspects -= n->state == PHX_NODE_SUSPECT;
+    d->suspects += state == PHX_NODE_SUSPECT;
     n->state = (uint8_t)state;
-    n->since = detect_clock(l, now);
+    n->since = detect_clock(d, now);
     if (state != PHX_NODE_UNREACHABLE && state != PHX_NODE_SUSPECT)
-        detect_timer_drop(l, &n->fate);
-    l->ops.state(l->ops.ctx, node, state); /* last: it may call back and move n */
+        detect_drop_timer(d, n);
+    d->ops.state(d->ops.ctx, node, state); /* last: it may call back and move n */
 }
 
-static void detect_blame(struct phx__detect *l, uint32_t node, enum phx__detect_ground ground,
-                       uint32_t accuser, uint64_t now)
+static void detect_record_accusation(struct phx__detect *d, uint32_t node, enum phx__detect_ground ground,
+                                     uint32_t accuser, uint64_t now)
 {
-    struct phx__detect_node *n = &l->at[node];
+    struct phx__detect_node *n = &d->at[node];
 
     n->ground = (uint8_t)ground;
     n->accuser = accuser;
-    n->accused_at = detect_clock(l, now);
+    n->accused_at = detect_clock(d, now);
 }
 
-/* When the fate of a node is looked at again. Few nodes have one, so its timer is made when it is needed;
- * without memory for it one timer that all nodes share fires in its place. */
-static void detect_fate_at(struct phx__detect *l, uint32_t node, uint64_t at)
+/* Makes a timer unless there is one. *timer is its handle + 1; 0: no memory. */
+static int detect_has_timer(struct phx__detect *d, uint32_t node, uint32_t *timer)
 {
-    struct phx__detect_node *n = &l->at[node];
-
-    if (n->fate != 0 || detect_timer_new(l, PHX__TIMER_LIVE_NODE, node, &n->fate) == 0)
-        phx__timer_set(l->timers, n->fate - 1, at);
-    else if (at < phx__timer_at(l->timers, l->rescue - 1))
-        phx__timer_set(l->timers, l->rescue - 1, at);
+    if (*timer == 0 && phx__timer_new(d->timers, PHX__TIMER_DETECT_NODE, node, timer) == 0)
+        ++*timer;
+    return *timer != 0;
 }
 
-/* The fate timer, on the waking clock. */
-static void detect_doom(struct phx__detect *l, uint32_t node, uint64_t awake, uint64_t look)
+/* When to look at a node again, on the waking clock. Few nodes need a timer, so it is made when needed;
+ * without memory for it the shared timer fires in its place. */
+static void detect_look_at(struct phx__detect *d, uint32_t node, uint64_t waking)
 {
-    l->at[node].doom = awake;
-    detect_fate_at(l, node, detect_add(look, l->stalled));
+    uint64_t at = detect_sum(waking, d->stalled);
+
+    if (detect_has_timer(d, node, &d->at[node].fail_timer))
+        phx__timer_set(d->timers, d->at[node].fail_timer - 1, at);
+    else if (at < phx__timer_at(d->timers, d->shared_timer - 1))
+        phx__timer_set(d->timers, d->shared_timer - 1, at);
 }
 
-static void detect_suspect(struct phx__detect *l, uint32_t node, uint64_t now)
+static void detect_suspect(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_node *n = &l->at[node];
-    uint64_t until;
+    struct phx__detect_node *n = &d->at[node];
 
     if (n->state != PHX_NODE_OK)
         return;
-    until = detect_add(detect_awake(l, now), detect_add(l->limits.timeout_us, l->limits.broken_us));
-    detect_doom(l, node, until, until);
-    detect_become(l, node, PHX_NODE_SUSPECT, now);
+    n->fail_at = detect_sum(detect_waking(d, now), detect_sum(d->limits.timeout_us, d->limits.broken_us));
+    detect_look_at(d, node, n->fail_at);
+    detect_set_state(d, node, PHX_NODE_SUSPECT, now);
 }
 
-/* Unreachable: so long until it has failed, with a second search halfway. */
-static void detect_sentence(struct phx__detect *l, uint32_t node, uint64_t now)
+/* An unreachable node fails after broken_us, with a second probe halfway. */
+static void detect_start_fail_timer(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    uint64_t awake = detect_awake(l, now), from = awake > l->grace ? awake : l->grace;
-    uint64_t broken = l->limits.broken_us;
+    uint64_t waking = detect_waking(d, now), from = waking > d->grace ? waking : d->grace;
 
-    l->at[node].sought = 0;
-    detect_doom(l, node, detect_add(from, broken), detect_add(from, broken / 2));
+    d->at[node].probed = 0;
+    d->at[node].fail_at = detect_sum(from, d->limits.broken_us);
+    detect_look_at(d, node, detect_sum(from, d->limits.broken_us / 2));
 }
 
-static void detect_lose(struct phx__detect *l, uint32_t node, uint64_t now)
+static void detect_lose(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_node *n = &l->at[node];
-
-    n->put_off = 0;
-    detect_sentence(l, node, now);
-    if (n->state != PHX_NODE_SUSPECT)
-        detect_blame(l, node, PHX__LIVE_ROUTE, PHX__NONE, now);
-    detect_become(l, node, PHX_NODE_UNREACHABLE, now);
-    if (detect_find(l, node)->state == PHX_NODE_UNREACHABLE)
-        l->ops.seek(l->ops.ctx, node);
+    d->at[node].put_off = 0;
+    detect_start_fail_timer(d, node, now);
+    if (d->at[node].state != PHX_NODE_SUSPECT)
+        detect_record_accusation(d, node, PHX__GROUND_ROUTE, PHX__NONE, now);
+    detect_set_state(d, node, PHX_NODE_UNREACHABLE, now);
+    if (d->at[node].state == PHX_NODE_UNREACHABLE)
+        d->ops.probe(d->ops.ctx, node);
 }
 
-static void detect_fate(struct phx__detect *l, uint32_t node, uint64_t now)
+static void detect_node_due(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_node *n = &l->at[node];
-    uint64_t awake = detect_awake(l, now);
+    struct phx__detect_node *n = detect_find(d, node);
+    uint64_t waking = detect_waking(d, now), half = d->limits.broken_us - d->limits.broken_us / 2;
 
-    if (l->blind) {
-        detect_fate_at(l, node, now + DETECT_BLIND_US);
-    } else if (n->state == PHX_NODE_SUSPECT && awake >= n->doom) {
-        detect_become(l, node, PHX_NODE_OK, now); /* those who have a link with it have kept it */
-    } else if (n->state == PHX_NODE_UNREACHABLE && awake >= n->doom) {
-        detect_become(l, node, PHX_NODE_FAILED, now);
-    } else if (n->state == PHX_NODE_UNREACHABLE && !n->sought
-               && detect_add(awake, l->limits.broken_us - l->limits.broken_us / 2) >= n->doom) {
-        n->sought = 1;
-        detect_doom(l, node, n->doom, n->doom);
-        l->ops.seek(l->ops.ctx, node);
-    } else { /* a stall came between, or another limit */
-        detect_doom(l, node, n->doom, n->doom);
-    }
-}
-
-/* ---- Looking at a link ----------------------------------------------------------------------- */
-
-/* Asks for a sign of life, within this time from now. */
-static void detect_demand(struct phx__detect *l, uint32_t node, uint64_t within, uint64_t now)
-{
-    struct phx__detect_link *n = detect_linked(l, node);
-    uint64_t until = detect_add(detect_awake(l, now), within);
-
-    if (n->busy || (n->asked && n->asked_until <= until))
-        return; /* who is away cannot answer: what it announced holds */
-    n->asked = 1;
-    n->asked_until = until;
-    l->ops.beat(l->ops.ctx, node, 1);
-    n = detect_linked(l, node);
-    if (n != NULL)
-        detect_arm(l, n, now);
-}
-
-static int detect_is_gone(const struct phx__detect *l, const struct phx__detect_link *n, uint64_t awake)
-{
-    return awake - n->heard >= detect_add(n->next_us, l->limits.timeout_us)
-           || (n->asked && awake >= n->asked_until);
-}
-
-/* Messages went out a while ago. If nothing came after any of them: did they arrive? */
-static void detect_review_use(struct phx__detect *l, uint32_t node, uint64_t now)
-{
-    struct phx__detect_link *n = detect_linked(l, node);
-
-    n->used = n->used_last > n->heard;
-    if (!n->used)
+    if (n == NULL || (n->state != PHX_NODE_UNREACHABLE && n->state != PHX_NODE_SUSPECT))
         return;
-    if (n->heard > n->used_at) {
-        n->used_at = n->heard; /* some did; now for the rest */
-        return;
-    }
-    n->used = 0;
-    detect_demand(l, node, l->limits.timeout_us, now);
-}
-
-/* What must be heard: 1 if the link stands. */
-static int detect_listen(struct phx__detect *l, uint32_t node, uint64_t now)
-{
-    struct phx__detect_link *n = detect_linked(l, node);
-    uint64_t awake = detect_awake(l, now);
-
-    if (l->blind)
-        return 1;
-    if (detect_is_gone(l, n, awake)) {
-        /* The owner closes the link and calls down. Should it not, it is told again and again. */
-        phx__timer_set(l->timers, n->timer, detect_add(now, l->limits.interval_us));
-        detect_blame(l, node, PHX__LIVE_SILENT, PHX__SELF, now);
-        l->ops.silent(l->ops.ctx, node, awake - n->heard);
-        return 0;
-    }
-    if (!n->silent && awake - n->heard >= detect_patience(l, n)) {
-        n->silent = 1;
-        detect_blame(l, node, PHX__LIVE_SILENT, PHX__SELF, now);
-        detect_suspect(l, node, now);
-        l->ops.suspect(l->ops.ctx, node);
-        n = detect_linked(l, node);
-    }
-    if (n != NULL && n->used && awake >= detect_add(n->used_at, l->limits.interval_us)) {
-        detect_review_use(l, node, now);
-        n = detect_linked(l, node);
-    }
-    return n != NULL;
-}
-
-/* What would have been due since the last heartbeat, had nothing else been said. */
-static void detect_count_saved(struct phx__detect *l, struct phx__detect_link *n, uint64_t now)
-{
-    uint64_t period = detect_period(l, n), count;
-
-    if (now < n->due_at)
-        return;
-    count = (now - n->due_at) / period + 1;
-    n->due_at = detect_add(n->due_at, count * period);
-    *(n->monitor ? &l->saved : &l->saved_insurance) += count;
-}
-
-/* The timer of a link fired: find out what is true by now. */
-static void detect_check(struct phx__detect *l, uint32_t node, uint64_t now)
-{
-    struct phx__detect_link *n;
-
-    if (!detect_listen(l, node, now))
-        return;
-    n = detect_linked(l, node);
-    if (now >= detect_speak(l, n)) {
-        n->tell = 0;
-        l->ops.beat(l->ops.ctx, node, 0);
-        /* Counts as said even if it could not be sent: a link that is full of other traffic is not
-         * helped by trying at once again. */
-        n = detect_linked(l, node);
-        if (n != NULL)
-            n->said = now;
+    if (d->blind) {
+        detect_look_at(d, node, waking + DETECT_BLIND_US);
+    } else if (waking >= n->fail_at) { /* the neighbours of a node that is still suspect kept their links */
+        detect_set_state(d, node, n->state == PHX_NODE_SUSPECT ? PHX_NODE_OK : PHX_NODE_FAILED, now);
     } else {
-        detect_count_saved(l, n, now);
+        detect_look_at(d, node, n->fail_at);
+        if (n->state == PHX_NODE_UNREACHABLE && !n->probed && detect_sum(waking, half) >= n->fail_at) {
+            n->probed = 1;
+            d->ops.probe(d->ops.ctx, node);
+        }
     }
-    if (n != NULL)
-        detect_arm(l, n, now);
 }
 
-/* ---- The door -------------------------------------------------------------------------------- */
+/* ---- Checking a link ------------------------------------------------------------------------- */
 
-void phx__detect_init(struct phx__detect *l, struct phx__mem *mem, struct phx__timers *timers,
-                    struct phx__rnd *rnd, const struct phx_detector *limits,
-                    const struct phx__detect_ops *ops)
+/* Asks for a sign of life within this time. */
+static void detect_demand(struct phx__detect *d, uint32_t node, uint64_t within, uint64_t now)
+{
+    struct phx__detect_link *l = detect_link_of(d, node);
+    uint64_t until = detect_sum(detect_waking(d, now), within);
+
+    if (l == NULL || l->busy || (l->asked && l->answer_by <= until))
+        return; /* a busy peer cannot answer: what it announced holds */
+    l->asked = 1;
+    l->answer_by = until;
+    d->ops.heartbeat(d->ops.ctx, node, 1);
+    if ((l = detect_link_of(d, node)) != NULL)
+        detect_set_timer(d, l, now);
+}
+
+/* Messages were sent interval_us ago. If nothing came after any of them, asks whether they arrived. */
+static void detect_review_use(struct phx__detect *d, struct phx__detect_link *l, uint64_t now)
+{
+    l->used = l->used_last > l->received_at;
+    if (l->used && l->received_at > l->used_at) {
+        l->used_at = l->received_at; /* some arrived: now for the rest */
+    } else if (l->used) {
+        l->used = 0;
+        detect_demand(d, l->node, d->limits.timeout_us, now);
+    }
+}
+
+/* What must be received. NULL: the link is dead or gone. */
+static struct phx__detect_link *detect_check_silence(struct phx__detect *d, uint32_t node, uint64_t now)
+{
+    struct phx__detect_link *l = detect_link_of(d, node);
+    uint64_t waking = detect_waking(d, now), silence;
+
+    if (l == NULL || d->blind)
+        return l;
+    silence = waking - l->received_at;
+    if (silence >= detect_sum(l->announced_us, d->limits.timeout_us)
+        || (l->asked && waking >= l->answer_by)) {
+        /* The owner closes the link and calls phx__detect_link_down; until then it is told again. */
+        phx__timer_set(d->timers, l->timer, detect_sum(now, d->limits.interval_us));
+        detect_record_accusation(d, node, PHX__GROUND_SILENCE, PHX__SELF, now);
+        d->ops.silent(d->ops.ctx, node, silence);
+        return NULL;
+    }
+    if (!l->silent && silence >= detect_silence_limit(d, l)) {
+        l->silent = 1;
+        detect_record_accusation(d, node, PHX__GROUND_SILENCE, PHX__SELF, now);
+        detect_suspect(d, node, now);
+        d->ops.suspect(d->ops.ctx, node);
+        l = detect_link_of(d, node);
+    }
+    if (l != NULL && l->used && waking >= detect_sum(l->used_at, d->limits.interval_us)) {
+        detect_review_use(d, l, now);
+        l = detect_link_of(d, node);
+    }
+    return l;
+}
+
+/* The heartbeats that would have been due since the last one if nothing else had been sent. */
+static void detect_count_saved(struct phx__detect *d, struct phx__detect_link *l, uint64_t now)
+{
+    uint64_t interval = detect_interval(d, l), count;
+
+    if (now < l->beat_at)
+        return;
+    count = (now - l->beat_at) / interval + 1;
+    l->beat_at = detect_sum(l->beat_at, count * interval);
+    *(l->monitor ? &d->saved : &d->saved_insurance) += count;
+}
+
+static void detect_link_due(struct phx__detect *d, uint32_t node, uint64_t now)
+{
+    struct phx__detect_link *l = detect_check_silence(d, node, now);
+
+    if (l != NULL && now >= detect_send_at(d, l)) {
+        l->beat_now = 0;
+        d->ops.heartbeat(d->ops.ctx, node, 0);
+        /* It counts as sent even if it could not be: another attempt at once does not help a link that
+         * is full of other traffic. */
+        if ((l = detect_link_of(d, node)) != NULL)
+            l->sent_at = now;
+    } else if (l != NULL) {
+        detect_count_saved(d, l, now);
+    }
+    if (l != NULL)
+        detect_set_timer(d, l, now);
+}
+
+/* ---- What other rooms call ------------------------------------------------------------------- */
+
+void phx__detect_init(struct phx__detect *d, struct phx__mem *mem, struct phx__timers *timers,
+                      struct phx__rnd *rnd, const struct phx_detector *limits,
+                      const struct phx__detect_ops *ops)
 {
     PHX_ASSERT(limits->interval_us > 0);
-    memset(l, 0, sizeof *l);
-    l->mem = mem;
-    l->timers = timers;
-    l->rnd = rnd;
-    l->limits = *limits;
-    l->ops = *ops;
+    memset(d, 0, sizeof *d);
+    d->mem = mem;
+    d->timers = timers;
+    d->rnd = rnd;
+    d->limits = *limits;
+    d->ops = *ops;
 }
 
-/* Its timers end with the heap of timers. */
-void phx__detect_free(struct phx__detect *l)
+/* The owner frees the timers with their heap. */
+void phx__detect_free(struct phx__detect *d)
 {
-    while (l->link_count > 0)
-        phx__mem_put(l->mem, l->link_at[--l->link_count], sizeof **l->link_at);
-    phx__mem_put(l->mem, l->at, l->capacity * sizeof *l->at);
-    phx__mem_put(l->mem, l->links, l->link_capacity * sizeof *l->links);
-    phx__mem_put(l->mem, l->link_at, l->link_at_capacity * sizeof *l->link_at);
-    l->at = NULL;
-    l->links = NULL;
-    l->link_at = NULL;
-    l->capacity = l->link_capacity = l->link_at_capacity = 0;
+    while (d->link_count > 0)
+        phx__mem_put(d->mem, d->links[--d->link_count], sizeof **d->links);
+    phx__mem_put(d->mem, d->at, d->capacity * sizeof *d->at);
+    phx__mem_put(d->mem, d->links, d->link_capacity * sizeof *d->links);
+    memset(d, 0, sizeof *d);
 }
 
-void phx__detect_limits(struct phx__detect *l, const struct phx_detector *d)
+void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits)
 {
     uint32_t i;
 
-    l->limits = *d;
-    detect_fill(l);
-    for (i = 0; i < l->link_count; i++) {
-        struct phx__detect_link *n = l->link_at[i];
-        n->tell = (uint8_t)(n->monitor && n->promised > d->interval_us);
-        detect_arm(l, n, l->last_step);
+    d->limits = *limits;
+    detect_fill_monitors(d);
+    for (i = 0; i < d->link_count; i++) {
+        struct phx__detect_link *l = d->links[i];
+        l->beat_now = (uint8_t)(l->monitor && l->promised_us > limits->interval_us);
+        detect_set_timer(d, l, d->last_step);
     }
 }
 
-static void detect_beat_all(struct phx__detect *l)
+void phx__detect_busy(struct phx__detect *d, uint64_t us)
 {
+    uint64_t before = d->pause;
     uint32_t i;
 
-    for (i = l->link_count; i-- > 0;)
-        if (i < l->link_count)
-            l->ops.beat(l->ops.ctx, l->links[i], 0);
-}
-
-void phx__detect_busy(struct phx__detect *l, uint64_t us)
-{
-    uint64_t before = l->pause;
-
-    /* And one interval: nobody knows how long something takes. */
-    l->pause = us == 0 ? 0 : detect_add(us, l->limits.interval_us);
-    if (l->pause != before)
-        detect_beat_all(l);
-}
-
-void phx__detect_step(struct phx__detect *l, uint64_t now)
-{
-    uint64_t due = phx__timer_next(l->timers), late = DETECT_LATE_US, gap;
-
-    if (now <= due && now >= l->last_step && l->stepped && !l->blind && l->pause == 0) {
-        l->last_step = now; /* in time, as most steps are: nothing to find out */
+    /* And one interval: a host cannot know exactly how long something takes. */
+    d->pause = us == 0 ? 0 : detect_sum(us, d->limits.interval_us);
+    if (d->pause == before)
         return;
-    }
-    if (!l->stepped) {
-        l->stepped = 1;
-        l->last_step = now;
-        return;
-    }
-    if (now <= l->last_step)
-        return; /* also a clock that runs backwards: it stands still until it has caught up */
-    if (late > l->limits.timeout_us / 2)
-        late = l->limits.timeout_us / 2;
-    if (due < l->last_step)
-        due = l->last_step;
-    gap = now - l->last_step;
-    if (now > due && now - due > late) {
-        uint64_t grace = detect_add(detect_awake(l, l->last_step), detect_least(gap, DETECT_GRACE_US));
-        l->stalled += gap;
-        l->blind = 1;
-        l->blind_until = detect_add(detect_awake(l, now), l->limits.timeout_us);
-        if (grace > l->grace)
-            l->grace = grace;
-    }
-    l->last_step = now;
-    if (detect_awake(l, now) >= l->blind_until)
-        l->blind = 0;
-    phx__detect_busy(l, 0);
+    for (i = d->link_count; i-- > 0;)
+        if (i < d->link_count)
+            d->ops.heartbeat(d->ops.ctx, d->links[i]->node, 0);
 }
 
-void phx__detect_round(struct phx__detect *l)
+static void detect_stall(struct phx__detect *d, uint64_t now)
 {
-    l->blind = 0;
+    uint64_t gap = now - d->last_step;
+    uint64_t grace = detect_sum(detect_waking(d, d->last_step), detect_least(gap, DETECT_GRACE_US));
+
+    d->stalled += gap;
+    d->blind = 1;
+    d->blind_until = detect_sum(detect_waking(d, now), d->limits.timeout_us);
+    if (grace > d->grace)
+        d->grace = grace;
 }
 
-/* What is kept of a new link. NULL: no memory, and nothing has changed. */
-static struct phx__detect_link *detect_link_new(struct phx__detect *l, uint32_t node)
+void phx__detect_step(struct phx__detect *d, uint64_t now)
 {
-    struct phx__detect_link *n;
+    uint64_t due = detect_clock(d, phx__timer_next(d->timers)); /* not before the last step */
 
-    if (phx__mem_grow(l->mem, &l->links, &l->link_capacity, l->link_count + 1, sizeof *l->links) != 0
-        || phx__mem_grow(l->mem, &l->link_at, &l->link_at_capacity, l->link_count + 1,
-                         sizeof *l->link_at) != 0
-        || (n = phx__mem_zero(l->mem, sizeof *n)) == NULL)
+    if (d->last_step == 0)
+        d->last_step = now;
+    if (now <= d->last_step)
+        return; /* a clock that ran backwards stands still until it has caught up */
+    if (now > due && now - due > detect_least(DETECT_LATE_US, d->limits.timeout_us / 2))
+        detect_stall(d, now);
+    d->last_step = now;
+    if (detect_waking(d, now) >= d->blind_until)
+        d->blind = 0;
+    phx__detect_busy(d, 0);
+}
+
+void phx__detect_all_read(struct phx__detect *d)
+{
+    d->blind = 0;
+}
+
+/* NULL: no memory, and nothing has changed. */
+static struct phx__detect_link *detect_link_new(struct phx__detect *d, uint32_t node)
+{
+    struct phx__detect_link *l;
+
+    if (phx__mem_grow(d->mem, &d->links, &d->link_capacity, d->link_count + 1, sizeof *d->links) != 0
+        || (l = phx__mem_zero(d->mem, sizeof *l)) == NULL)
         return NULL;
-    if (phx__timer_new(l->timers, PHX__TIMER_LIVE, node, &n->timer) != 0) {
-        phx__mem_put(l->mem, n, sizeof *n);
+    if (phx__timer_new(d->timers, PHX__TIMER_DETECT_LINK, node, &l->timer) != 0) {
+        phx__mem_put(d->mem, l, sizeof *l);
         return NULL;
     }
-    l->links[l->link_count] = node;
-    l->link_at[l->link_count] = n;
-    l->at[node].link = ++l->link_count;
-    return n;
+    l->node = node;
+    d->links[d->link_count] = l;
+    d->at[node].link = ++d->link_count;
+    return l;
 }
 
-int phx__detect_up(struct phx__detect *l, uint32_t node, uint64_t now)
+int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_link *n;
+    struct phx__detect_link *l;
     int is_new;
 
-    if (phx__mem_grow(l->mem, &l->at, &l->capacity, node + 1, sizeof *l->at) != 0)
+    if (phx__mem_grow(d->mem, &d->at, &d->capacity, node + 1, sizeof *d->at) != 0)
         return PHX_ENOMEM;
-    is_new = l->at[node].link == 0;
-    n = is_new ? detect_link_new(l, node) : detect_linked(l, node);
-    if (n == NULL)
+    l = detect_link_of(d, node);
+    is_new = l == NULL;
+    if (is_new && (l = detect_link_new(d, node)) == NULL)
         return PHX_ENOMEM;
-    /* The hello was heard and answered just now. */
-    n->heard = detect_awake(l, now);
-    n->said = detect_clock(l, now);
-    n->due_at = detect_add(n->said, l->limits.insurance_us);
-    n->next_us = n->promised = DETECT_FIRST_US;
-    n->busy = n->silent = n->asked = n->used = 0;
+    /* A hello was received and sent just now. */
+    l->received_at = detect_waking(d, now);
+    l->sent_at = detect_clock(d, now);
+    l->beat_at = detect_sum(l->sent_at, d->limits.insurance_us);
+    l->announced_us = l->promised_us = DETECT_FIRST_US;
+    l->busy = l->silent = l->asked = l->used = 0;
     if (is_new)
-        detect_draw(l, node);
-    detect_arm(l, n, now);
-    phx__detect_alive(l, node, now);
+        detect_draw_monitor(d, l);
+    detect_set_timer(d, l, now);
+    phx__detect_alive(d, node, now);
     return 0;
 }
 
-void phx__detect_down(struct phx__detect *l, uint32_t node)
+void phx__detect_link_down(struct phx__detect *d, uint32_t node)
 {
-    struct phx__detect_link *n = detect_linked(l, node);
-    uint32_t last, place;
+    struct phx__detect_link *l = detect_link_of(d, node);
+    uint32_t place;
 
-    if (n == NULL)
+    if (l == NULL)
         return;
-    if (n->monitor)
-        detect_demote(l, node);
-    phx__timer_drop(l->timers, n->timer);
-    place = l->at[node].link - 1;
-    l->at[node].link = 0;
-    last = l->links[--l->link_count];
-    l->links[place] = last;
-    l->link_at[place] = l->link_at[l->link_count];
-    if (last != node)
-        l->at[last].link = place + 1;
-    phx__mem_put(l->mem, n, sizeof *n);
-    detect_fill(l);
+    if (l->monitor)
+        detect_drop_monitor(d, l);
+    phx__timer_drop(d->timers, l->timer);
+    place = d->at[node].link;
+    d->links[place - 1] = d->links[--d->link_count];
+    d->at[d->links[place - 1]->node].link = place;
+    d->at[node].link = 0; /* also if it was the last one, which has just been moved to its own place */
+    phx__mem_put(d->mem, l, sizeof *l);
+    detect_fill_monitors(d);
 }
 
-uint64_t phx__detect_promise(struct phx__detect *l, uint32_t node, uint64_t now, int *monitor)
+uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now, int *monitor)
 {
-    struct phx__detect_link *n = detect_linked(l, node);
+    struct phx__detect_link *l = detect_link_of(d, node);
 
-    *monitor = n != NULL && n->monitor;
-    if (n == NULL)
-        return l->limits.interval_us;
-    n->said = detect_clock(l, now);
-    n->promised = l->pause ? l->pause : detect_period(l, n);
-    n->due_at = detect_add(n->said, detect_period(l, n));
-    n->tell = 0;
-    if (detect_speak(l, n) < phx__timer_at(l->timers, n->timer))
-        detect_arm(l, n, now);
-    return n->promised;
+    *monitor = l != NULL && l->monitor;
+    if (l == NULL)
+        return d->limits.interval_us;
+    l->sent_at = detect_clock(d, now);
+    l->promised_us = d->pause ? d->pause : detect_interval(d, l);
+    l->beat_at = detect_sum(l->sent_at, detect_interval(d, l));
+    l->beat_now = 0;
+    if (detect_send_at(d, l) < phx__timer_at(d->timers, l->timer))
+        detect_set_timer(d, l, now);
+    return l->promised_us;
 }
 
-void phx__detect_heard(struct phx__detect *l, uint32_t node, uint64_t now)
+void phx__detect_received(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_link *n = detect_linked(l, node);
+    struct phx__detect_link *l = detect_link_of(d, node);
 
-    if (n == NULL)
+    if (l == NULL)
         return;
-    n->heard = detect_awake(l, now);
-    n->silent = n->asked = 0;
-    if (l->at[node].state == PHX_NODE_SUSPECT)
-        detect_become(l, node, PHX_NODE_OK, now);
+    l->received_at = detect_waking(d, now);
+    l->silent = l->asked = 0;
+    if (d->at[node].state == PHX_NODE_SUSPECT)
+        detect_set_state(d, node, PHX_NODE_OK, now);
 }
 
-void phx__detect_said(struct phx__detect *l, uint32_t node, uint64_t now)
+void phx__detect_sent(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_link *n = detect_linked(l, node);
+    struct phx__detect_link *l = detect_link_of(d, node);
 
-    if (n != NULL)
-        n->said = detect_clock(l, now);
+    if (l != NULL)
+        l->sent_at = detect_clock(d, now);
 }
 
-void phx__detect_beat(struct phx__detect *l, uint32_t node, uint64_t next_us, int busy, int watched,
-                    uint64_t now)
+void phx__detect_heartbeat(struct phx__detect *d, uint32_t node, uint64_t next_us, int busy, int watched,
+                           uint64_t now)
 {
-    struct phx__detect_link *n = detect_linked(l, node);
+    struct phx__detect_link *l = detect_link_of(d, node);
     uint64_t before;
 
-    if (n == NULL)
+    if (l == NULL)
         return;
-    n->watched = (uint8_t)(watched != 0);
-    n->busy = (uint8_t)(busy != 0);
-    before = n->next_us;
-    n->next_us = next_us != 0 ? next_us : before;
-    if (n->next_us < before) /* a lazy timer may fire too early, never too late */
-        detect_arm(l, n, now);
-    if (busy && n->monitor) { /* who is away sees nothing */
-        detect_demote(l, node);
-        detect_fill(l);
+    l->watched = (uint8_t)(watched != 0);
+    l->busy = (uint8_t)(busy != 0);
+    before = l->announced_us;
+    l->announced_us = next_us != 0 ? next_us : before;
+    if (l->announced_us < before) /* a lazy timer may fire too early, never too late */
+        detect_set_timer(d, l, now);
+    if (busy && l->monitor) { /* a busy node sees nothing */
+        detect_drop_monitor(d, l);
+        detect_fill_monitors(d);
     }
-    phx__detect_heard(l, node, now);
+    phx__detect_received(d, node, now);
 }
 
-void phx__detect_used(struct phx__detect *l, uint32_t node, uint64_t now)
+void phx__detect_used(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_link *n = detect_linked(l, node);
+    struct phx__detect_link *l = detect_link_of(d, node);
 
-    if (n == NULL)
+    if (l == NULL)
         return;
-    n->used_last = detect_awake(l, now);
-    if (n->used)
+    l->used_last = detect_waking(d, now);
+    if (l->used)
         return;
-    n->used = 1;
-    n->used_at = n->used_last;
-    detect_arm(l, n, now);
+    l->used = 1;
+    l->used_at = l->used_last;
+    detect_set_timer(d, l, now);
 }
 
-void phx__detect_ask(struct phx__detect *l, uint32_t node, uint64_t now)
+void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    if (detect_linked(l, node) != NULL)
-        detect_demand(l, node, l->limits.timeout_us, now);
+    detect_demand(d, node, d->limits.timeout_us, now);
 }
 
-int phx__detect_word(struct phx__detect *l, uint32_t node, uint32_t accuser, uint64_t now)
+int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_t accuser, uint64_t now)
 {
-    const struct phx__detect_link *n = detect_linked(l, node);
+    const struct phx__detect_link *l = detect_link_of(d, node);
 
-    if (detect_find(l, node) == NULL || (n != NULL && n->busy))
+    if (node >= d->capacity || (l != NULL && l->busy))
         return 0;
-    detect_blame(l, node, PHX__LIVE_WORD, accuser, now);
-    if (n != NULL && !n->silent)
-        detect_demand(l, node, l->limits.timeout_us / 2, now);
-    detect_suspect(l, node, now);
+    detect_record_accusation(d, node, PHX__GROUND_RUMOUR, accuser, now);
+    if (l != NULL && !l->silent)
+        detect_demand(d, node, d->limits.timeout_us / 2, now);
+    detect_suspect(d, node, now);
     return 1;
 }
 
-void phx__detect_alive(struct phx__detect *l, uint32_t node, uint64_t now)
+void phx__detect_alive(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_node *n = detect_find(l, node);
+    struct phx__detect_node *n = detect_find(d, node);
 
     if (n != NULL && n->state == PHX_NODE_SUSPECT) {
-        detect_become(l, node, PHX_NODE_OK, now);
+        detect_set_state(d, node, PHX_NODE_OK, now);
     } else if (n != NULL && n->state == PHX_NODE_UNREACHABLE && n->put_off < DETECT_PUT_OFF) {
         n->put_off++;
-        detect_sentence(l, node, now);
+        detect_start_fail_timer(d, node, now);
     }
 }
 
-int phx__detect_reachable(struct phx__detect *l, uint32_t node, int yes, int left, uint64_t now)
+int phx__detect_reachable(struct phx__detect *d, uint32_t node, int yes, int left, uint64_t now)
 {
-    struct phx__detect_node *n;
-
-    if (phx__mem_grow(l->mem, &l->at, &l->capacity, node + 1, sizeof *l->at) != 0)
+    /* The shared timer is made with the first known node, so that nothing can fail when one is lost. */
+    if (phx__mem_grow(d->mem, &d->at, &d->capacity, node + 1, sizeof *d->at) != 0
+        || !detect_has_timer(d, DETECT_ALL, &d->shared_timer))
         return PHX_ENOMEM;
-    n = &l->at[node];
-    /* Made when the first node becomes known, so that nothing can fail when one is lost. */
-    if (l->rescue == 0 && detect_timer_new(l, PHX__TIMER_LIVE_NODE, DETECT_ALL, &l->rescue) != 0)
-        return PHX_ENOMEM;
-    if (yes && n->state != PHX_NODE_SUSPECT) /* that there is a route was never doubted */
-        detect_become(l, node, PHX_NODE_OK, now);
+    if (yes && d->at[node].state != PHX_NODE_SUSPECT) /* a route refutes no suspicion: there was one before */
+        detect_set_state(d, node, PHX_NODE_OK, now);
     else if (!yes && left)
-        detect_become(l, node, PHX_NODE_LEFT, now);
-    else if (!yes && n->state != PHX_NODE_UNREACHABLE && n->state != PHX_NODE_FAILED
-             && n->state != PHX_NODE_LEFT)
-        detect_lose(l, node, now);
+        detect_set_state(d, node, PHX_NODE_LEFT, now);
+    else if (!yes && d->at[node].state < PHX_NODE_UNREACHABLE)
+        detect_lose(d, node, now);
     return 0;
 }
 
-enum phx_state phx__detect_state(const struct phx__detect *l, uint32_t node, uint64_t *since)
+enum phx_state phx__detect_state(const struct phx__detect *d, uint32_t node, uint64_t *since)
 {
-    const struct phx__detect_node *n = detect_find(l, node);
+    const struct phx__detect_node *n = detect_find(d, node);
 
     if (since != NULL)
         *since = n == NULL ? 0 : n->since;
     return n == NULL ? (enum phx_state)0 : (enum phx_state)n->state;
 }
 
-int phx__detect_is_monitor(const struct phx__detect *l, uint32_t node)
+int phx__detect_is_monitor(const struct phx__detect *d, uint32_t node)
 {
-    const struct phx__detect_link *n = detect_linked(l, node);
+    const struct phx__detect_link *l = detect_link_of(d, node);
 
-    return n != NULL && n->monitor;
+    return l != NULL && l->monitor;
 }
 
-const struct phx__detect_node *phx__detect_look(const struct phx__detect *l, uint32_t node)
+const struct phx__detect_node *phx__detect_node_of(const struct phx__detect *d, uint32_t node)
 {
-    return detect_find(l, node);
+    return detect_find(d, node);
 }
 
-const struct phx__detect_link *phx__detect_link_of(const struct phx__detect *l, uint32_t node)
+const struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32_t node)
 {
-    return detect_linked(l, node);
+    return detect_link_of(d, node);
 }
 
-void phx__detect_forget(struct phx__detect *l, uint32_t node)
+void phx__detect_forget(struct phx__detect *d, uint32_t node)
 {
-    struct phx__detect_node *n = detect_find(l, node);
+    struct phx__detect_node *n = detect_find(d, node);
 
     if (n == NULL)
         return;
-    phx__detect_down(l, node);
-    l->suspects -= n->state == PHX_NODE_SUSPECT;
-    detect_timer_drop(l, &n->fate);
+    phx__detect_link_down(d, node);
+    d->suspects -= n->state == PHX_NODE_SUSPECT;
+    detect_drop_timer(d, n);
     memset(n, 0, sizeof *n);
 }
 
-static int detect_has_fate(const struct phx__detect_node *n)
+void phx__detect_due(struct phx__detect *d, int kind, uint32_t node, uint64_t now)
 {
-    return n->state == PHX_NODE_UNREACHABLE || n->state == PHX_NODE_SUSPECT;
-}
-
-/* The shared timer: those without one of their own. Each is given one, or sets this one again. */
-static void detect_rescue(struct phx__detect *l, uint64_t now)
-{
-    uint32_t node;
-
-    for (node = 0; node < l->capacity; node++)
-        if (detect_has_fate(&l->at[node]) && l->at[node].fate == 0)
-            detect_fate(l, node, now);
-}
-
-void phx__detect_due(struct phx__detect *l, int kind, uint32_t node, uint64_t now)
-{
-    const struct phx__detect_node *n = detect_find(l, node);
-
-    now = detect_clock(l, now);
-    if (kind == PHX__TIMER_LIVE_NODE && node == DETECT_ALL)
-        detect_rescue(l, now);
-    else if (kind == PHX__TIMER_LIVE_NODE && n != NULL && detect_has_fate(n))
-        detect_fate(l, node, now);
-    else if (kind == PHX__TIMER_LIVE && detect_linked(l, node) != NULL)
-        detect_check(l, node, now);
+    now = detect_clock(d, now);
+    if (kind == PHX__TIMER_DETECT_LINK)
+        detect_link_due(d, node, now);
+    else if (node != DETECT_ALL)
+        detect_node_due(d, node, now);
+    else
+        for (node = 0; node < d->capacity; node++) /* each gets a timer, or sets the shared one again */
+            if (d->at[node].fail_timer == 0)
+                detect_node_due(d, node, now);
 }
 
 /* ======== src/names/index.c ======== */
@@ -20848,8 +20635,7 @@ static int suspect_is_credible(const struct phx__node_suspect *s, uint32_t node,
 void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t node, uint64_t now)
 {
     struct phx__suspect r;
-    const uint32_t *nbrs;
-    uint32_t i, n;
+    uint32_t i, nbr;
 
     if (!s->ops.life(s->ops.ctx, node, &r.incarnation, &r.seq))
         return;
@@ -20857,22 +20643,18 @@ void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t node, uint64_
     r.accuser = s->ids->at[PHX__SELF];
     suspect_note_rumour(s, node, &r, now);
     /* The accused included: perhaps only the way back is broken. */
-    n = s->ops.neighbours(s->ops.ctx, &nbrs);
-    for (i = 0; i < n; i++)
-        suspect_send_rumour(s, nbrs[i], &r, s->hop_limit);
+    for (i = 0; (nbr = s->ops.neighbour(s->ops.ctx, i)) != PHX__NONE; i++)
+        suspect_send_rumour(s, nbr, &r, s->hop_limit);
 }
 
 static void suspect_pass_rumour(struct phx__node_suspect *s, uint32_t from, uint32_t node,
                                 const struct phx__suspect *r, int hops)
 {
-    const uint32_t *nbrs;
-    uint32_t i, n = s->ops.neighbours(s->ops.ctx, &nbrs);
+    uint32_t i, nbr;
 
-    for (i = 0; i < n; i++) {
-        if (nbrs[i] == from || (nbrs[i] != node && s->ops.is_adjacent(s->ops.ctx, nbrs[i], from)))
-            continue;
-        suspect_send_rumour(s, nbrs[i], r, hops);
-    }
+    for (i = 0; (nbr = s->ops.neighbour(s->ops.ctx, i)) != PHX__NONE; i++)
+        if (nbr != from && (nbr == node || !s->ops.is_adjacent(s->ops.ctx, nbr, from)))
+            suspect_send_rumour(s, nbr, r, hops);
 }
 
 /* We are accused: a new number says that we live, and the neighbour that asks gets it at once. */
@@ -20942,17 +20724,18 @@ static int suspect_send_probe(struct phx__node_suspect *s, uint32_t nbr, const s
 
 void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t node)
 {
-    const uint32_t *nbrs;
-    uint32_t i, n = s->ops.neighbours(s->ops.ctx, &nbrs), sent = 0, first;
+    uint32_t i, n = 0, sent = 0, first;
     struct phx__probe b;
 
+    while (s->ops.neighbour(s->ops.ctx, n) != PHX__NONE)
+        n++;
     if (n == 0)
         return;
     b.subject = s->ids->at[node];
     b.asker = s->ids->at[PHX__SELF];
     first = (uint32_t)phx__rnd_below(s->rnd, n);
     for (i = 0; i < n && sent < SUSPECT_PROBES; i++) {
-        uint32_t nbr = nbrs[(first + i) % n];
+        uint32_t nbr = s->ops.neighbour(s->ops.ctx, (first + i) % n);
         if (nbr == node || s->ops.is_busy(s->ops.ctx, nbr))
             continue;
         b.target = s->ids->at[nbr];
@@ -21762,7 +21545,7 @@ static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
     if (l == NULL)
         return;
     memset(&b, 0, sizeof b);
-    b.next_ms = (uint32_t)(phx__detect_promise(&p->detect, node, p->now, &monitor) / PHX__MS);
+    b.next_ms = (uint32_t)(phx__detect_announce(&p->detect, node, p->now, &monitor) / PHX__MS);
     b.echo_ms = echo_ms;
     phx__route_fill_beat(&p->route, node, &b);
     flags |= (monitor ? (int)PHX__BEAT_MONITOR : 0) | (p->detect.pause ? (int)PHX__BEAT_BUSY : 0);
@@ -21950,7 +21733,7 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
         return PHX_EPROTO;
     p->stats.heartbeats_in++;
     p->stats.monitor_beats_in += (f->flags & PHX__BEAT_MONITOR) != 0;
-    phx__detect_beat(&p->detect, l->peer, b.next_ms * PHX__MS, f->flags & (int)PHX__BEAT_BUSY,
+    phx__detect_heartbeat(&p->detect, l->peer, b.next_ms * PHX__MS, f->flags & (int)PHX__BEAT_BUSY,
                    f->flags & (int)PHX__BEAT_MONITOR, p->now);
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
     if (l->peer == p->news.told_by && b.digest == p->route.digest)
@@ -22253,7 +22036,7 @@ static void links_down(phx *p, const struct phx__link *l)
     p->links.up--;
     p->stats.links_lost++;
     phx__route_down(&p->route, l->peer, p->now);
-    phx__detect_down(&p->detect, l->peer);
+    phx__detect_link_down(&p->detect, l->peer);
     phx__dial_down(&p->dial, l->peer, p->now);
 }
 
@@ -22291,7 +22074,7 @@ static void links_note_end(phx *p, const struct phx__link *l, int reason)
     if (n == NULL || !phx__node_serves(p, l)
         || (past = phx__node_note_history(p, l->peer)) == NULL)
         return;
-    past->heard_at = n->heard + p->detect.stalled;
+    past->heard_at = n->received_at + p->detect.stalled;
     past->lost_at = p->now;
     past->lost_error = reason;
 }
@@ -22401,7 +22184,7 @@ static void links_read(phx *p, struct phx__link *l)
     if (l->state == PHX__LINK_CLOSED)
         return;
     if (l->state == PHX__LINK_UP && l->bytes_in != before)
-        phx__detect_heard(&p->detect, l->peer, p->now);
+        phx__detect_received(&p->detect, l->peer, p->now);
     p->step.more |= l->more;
     if (phx__link_events(l) != l->watching)
         links_watch(p, l);
@@ -22877,7 +22660,7 @@ static int links_up(void *ctx, struct phx__link *l)
     }
     if ((old = phx__node_link(p, l->peer)) != NULL)
         links_replace(p, old, l->dialer);
-    if ((err = links_route_up(p, l)) != 0 || (err = phx__detect_up(&p->detect, l->peer, p->now)) != 0) {
+    if ((err = links_route_up(p, l)) != 0 || (err = phx__detect_link_up(&p->detect, l->peer, p->now)) != 0) {
         phx__route_down(&p->route, l->peer, p->now);
         return err;
     }
@@ -22888,7 +22671,7 @@ static int links_up(void *ctx, struct phx__link *l)
     if ((err = phx__dial_up(&p->dial, l->peer, attempt, p->now)) != 0) {
         p->peers.at[l->peer].link = PHX__NONE;
         phx__route_down(&p->route, l->peer, p->now);
-        phx__detect_down(&p->detect, l->peer);
+        phx__detect_link_down(&p->detect, l->peer);
         return err;
     }
     p->links.up++;
@@ -23059,7 +22842,7 @@ static void links_write_one(phx *p, struct phx__link *l)
     int err = l->broken ? l->broken : phx__link_write(&p->set, l, LINKS_WRITE_LIMIT);
 
     if (l->state == PHX__LINK_UP && l->bytes_out != before)
-        phx__detect_said(&p->detect, l->peer, p->now);
+        phx__detect_sent(&p->detect, l->peer, p->now);
     if (err != 0 && !l->broken && l->state == PHX__LINK_UP)
         l->broken = err; /* the next step first reads what came before the end: a goodbye, perhaps */
     else if (err != 0)
@@ -23223,12 +23006,11 @@ static void wiring_handover_end(void *ctx, uint32_t ranges)
 
 /* ---- Suspicion ------------------------------------------------------------------------------- */
 
-static uint32_t wiring_neighbours(void *ctx, const uint32_t **nodes)
+static uint32_t wiring_neighbour(void *ctx, uint32_t i)
 {
     const phx *p = ctx;
 
-    *nodes = p->detect.links;
-    return p->detect.link_count;
+    return i < p->detect.link_count ? p->detect.links[i]->node : PHX__NONE;
 }
 
 static int wiring_is_busy(void *ctx, uint32_t nbr)
@@ -23249,7 +23031,7 @@ static int wiring_accuse(void *ctx, uint32_t node, uint32_t accuser)
 {
     phx *p = ctx;
 
-    return phx__detect_word(&p->detect, node, accuser, p->now);
+    return phx__detect_rumour(&p->detect, node, accuser, p->now);
 }
 
 static void wiring_alive(void *ctx, uint32_t node)
@@ -23432,7 +23214,7 @@ int phx__node_wiring_open(phx *p)
     struct phx__node_handover_ops handover = { p, phx__node_next, phx__node_send, wiring_life, wiring_held,
                                                wiring_release, wiring_take, wiring_handover_end };
     struct phx__node_suspect_ops suspect = { p, phx__node_next, phx__node_send, wiring_life,
-                                             wiring_neighbours, wiring_is_busy, wiring_is_adjacent,
+                                             wiring_neighbour, wiring_is_busy, wiring_is_adjacent,
                                              wiring_accuse, wiring_alive, wiring_refute };
     struct phx__node_trace_ops trace = { p, phx__node_next, phx__node_send, wiring_random, wiring_distance,
                                          wiring_why, wiring_traced };
@@ -23686,7 +23468,7 @@ static void step_settle(phx *p)
 
 /* ---- What the rooms ask for ------------------------------------------------------------------ */
 
-static void step_live_beat(void *ctx, uint32_t node, int ask)
+static void step_heartbeat(void *ctx, uint32_t node, int ask)
 {
     phx__node_frames_beat(ctx, node, ask ? (int)PHX__BEAT_REPLY : 0);
 }
@@ -23880,8 +23662,8 @@ static void step_timer(phx *p, int kind, uint32_t arg)
             step_forget(p, forgotten);
         break;
     case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg, p->now); break;
-    case PHX__TIMER_LIVE:
-    case PHX__TIMER_LIVE_NODE: phx__detect_due(&p->detect, kind, arg, p->now); break;
+    case PHX__TIMER_DETECT_LINK:
+    case PHX__TIMER_DETECT_NODE: phx__detect_due(&p->detect, kind, arg, p->now); break;
     case PHX__TIMER_POST:
     case PHX__TIMER_POST_HOLD: phx__post_due(&p->post, kind, arg, p->now); break;
     case PHX__TIMER_ACCEPT:
@@ -23961,7 +23743,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         phx__node_links_given(p, ready, n);
     /* After a stall: what the host found ready it may have found before the stall. */
     if (!p->step.more && (ready == NULL || was_blind))
-        phx__detect_round(&p->detect);
+        phx__detect_all_read(&p->detect);
     if (phx__timer_next(&p->timers) <= p->now)
         step_timers(p);
     if (p->links.deferred_count > 0)
@@ -24048,7 +23830,7 @@ static int step_open_brains(phx *p)
                                    p->cfg.retry_max_us, STEP_CROWD };
     struct phx__dial_ops dial = { p, phx__node_links_dial, phx__node_links_abandon, step_ask,
                                   phx__node_addresses };
-    struct phx__detect_ops live = { p, step_live_beat, step_silent, phx__node_wiring_silent,
+    struct phx__detect_ops detect = { p, step_heartbeat, step_silent, phx__node_wiring_silent,
                                   phx__node_wiring_lost, step_state };
     struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,
                                    (int)p->cfg.hop_limit, p->cfg.relay,  p->cfg.incarnation << 32 };
@@ -24061,7 +23843,7 @@ static int step_open_brains(phx *p)
     phx__node_frames_route_ops(p, &route);
     phx__names_init(&p->names, &p->mem, &p->ids);
     phx__names_lost_init(&p->lost, &p->mem, &p->names, step_failed_at, p);
-    phx__detect_init(&p->detect, &p->mem, &p->timers, &p->rnd, &p->cfg.detector, &live);
+    phx__detect_init(&p->detect, &p->mem, &p->timers, &p->rnd, &p->cfg.detector, &detect);
     if ((err = phx__route_init(&p->route, &p->mem, &p->ids, &p->timers, &p->rnd,
                                (int)p->cfg.hop_limit, p->cfg.incarnation, &route))
             != 0
@@ -24205,7 +23987,7 @@ static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
                            l->address.family ? phx_address_text(&l->address, at) : "adopted",
                            l->same_host ? ", within this host" : "");
         phx__node_text_put(t, "heard: %u ms ago\npromised: to be heard every %u ms%s\n",
-                           explain_age(p, n->heard + p->detect.stalled), n->next_us / PHX__MS,
+                           explain_age(p, n->received_at + p->detect.stalled), n->announced_us / PHX__MS,
                            n->busy ? ", busy" : "");
         phx__node_text_put(t, "watched-here: %s\nwatches-us: %s\n", n->watched ? "yes" : "no",
                            n->monitor ? "yes" : "no");
@@ -24222,16 +24004,16 @@ static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
 /* Who said that something was wrong with it. */
 static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
 {
-    const struct phx__detect_node *n = phx__detect_look(&p->detect, node);
+    const struct phx__detect_node *n = phx__detect_node_of(&p->detect, node);
     uint32_t via = node < p->peers.capacity ? p->peers.at[node].via : PHX__NONE;
     char id[PHX_ID_TEXT];
 
-    if (n == NULL || n->ground == PHX__LIVE_NEVER)
+    if (n == NULL || n->ground == PHX__GROUND_NONE)
         return;
     phx__node_text_put(t, "accused: %u ms ago, by ", explain_age(p, n->accused_at));
-    if (n->ground == PHX__LIVE_SILENT)
+    if (n->ground == PHX__GROUND_SILENCE)
         phx__node_text_put(t, "this node, its link was silent\n");
-    else if (n->ground == PHX__LIVE_WORD)
+    else if (n->ground == PHX__GROUND_RUMOUR)
         phx__node_text_put(t, "%s, which had not heard of it\n", explain_node(p, n->accuser, id));
     else if (via == node || via == PHX__NONE)
         phx__node_text_put(t, "the routing, its link is gone\n");

@@ -68,8 +68,8 @@ enum phx__timer_kind {
     PHX__TIMER_ROUTE_TELL,
     PHX__TIMER_ROUTE_CHORE,
     PHX__TIMER_DIAL,
-    PHX__TIMER_LIVE,      /* arg: node */
-    PHX__TIMER_LIVE_NODE, /* arg: node */
+    PHX__TIMER_DETECT_LINK, /* arg: node */
+    PHX__TIMER_DETECT_NODE, /* arg: node */
     PHX__TIMER_POST,      /* arg: node */
     PHX__TIMER_POST_HOLD,
     PHX__TIMER_ACCEPT, /* a paused listener looks again */

@@ -1,95 +1,89 @@
-/* detect.c - who is alive: monitors, heartbeats, silence, suspicion, own stalls. */
+/* detect.c - failure detection: monitors, heartbeats, silence, suspicion, own stalls. */
 
-/* Horita, Taura and Chikayama, "A Fault Detection Library in Phoenix Programming Model" (2003), with
- * what membership protocols have learnt since (SWIM, Lifeguard). Two questions are kept apart here,
- * because mixing them up is how failure detectors lie.
+/* The method is that of Horita, Taura and Chikayama, "A Fault Detection Library in Phoenix Programming
+ * Model" (2003), with additions from later membership protocols (SWIM, Lifeguard). It keeps two questions
+ * apart, since a detector that mixes them reports failures that did not happen.
  *
- * 1. IS THIS LINK ALIVE? (Section 4.2 of the paper.) Each node picks k of its neighbours at random
- *    as its *monitors*. They hear something of it at least every interval_us, all others at least
- *    every insurance_us, which is much longer; each heartbeat announces which of the two. So a
- *    process sends and receives about k heartbeats per interval whatever the number of processes
- *    is, and a death together with all monitors is still found in the end. Everything that travels
- *    counts as a heartbeat, so a busy link carries none. A link silent for longer than announced
- *    and timeout_us on top is given up.
+ * 1. IS THIS LINK ALIVE? (Section 4.2 of the paper.) A node picks k of its neighbours at random as its
+ *    *monitors*. It sends something to a monitor at least every interval_us, and to other neighbours at
+ *    least every insurance_us, which is much longer; each heartbeat announces the next time. A process thus
+ *    sends and receives about k heartbeats per interval, whatever the number of processes, and the death of
+ *    a process together with all its monitors is still found in the end. All traffic counts as a heartbeat:
+ *    a busy link carries none. A link is dead if nothing arrives for timeout_us more than was announced.
  *
- *    The pick is a reservoir: link number n becomes a monitor with chance k / n, in place of a
- *    random one; a monitor that goes is replaced by a random neighbour. So at any time each set
- *    of k neighbours is as probable as any other, and few are told when many links come.
+ *    The pick is reservoir sampling: link number n becomes a monitor with probability k / n, in place of a
+ *    random one; a monitor whose link goes down is replaced by a random neighbour. Every set of k neighbours
+ *    is equally probable at any time, and few monitors change while many links come up.
  *
- * 2. IS THIS NODE ALIVE? (Section 4.3.) Routing knows whether there is a way to it:
+ * 2. IS THIS NODE ALIVE? (Section 4.3.) Routing knows whether there is a route to it:
  *
- *            .--- silent, or a word ---> SUSPECT --.
- *            |  <--- a sign of life -----'         | no route
- *            |                                     v
- *          OK ---------- no route ---------> UNREACHABLE ---- broken_us later ---> FAILED
- *            ^                                     |                                 |
- *            +------------ a route ----------------+---------------------------------+
+ *            .---- silent, or a rumour --> SUSPECT --.
+ *            |  <---- a sign of life ------'         | no route
+ *            |                                       v
+ *          OK ----------- no route ----------> UNREACHABLE ---- broken_us later ---> FAILED
+ *            ^                                       |                                 |
+ *            +------------- a route -----------------+---------------------------------+
  *
- *    From each of them a card that says goodbye, once there is no route, leads to LEFT, and a
- *    route leads back to OK from there as well. A node is in no state until routing has spoken
- *    of it. A lost link is thus never read as a dead node, and a node that said goodbye never as a
- *    failed one.
+ *    A node whose card says that it leaves goes from any of these states to LEFT once there is no route, and
+ *    back to OK when there is one again. A node has no state before routing has reported it. So a lost link
+ *    is never taken for a dead node, nor a node that left for a failed one.
  *
- * Where the two meet lies what the paper leaves open. A dead node's k monitors notice after
- * interval_us + timeout_us, but all its other neighbours go on believing in their links, and so
- * in a route, until the insurance runs out. Therefore a silence of half of timeout_us more than
- * announced makes the node SUSPECT, and the *word* goes to everybody. Whoever has a link with it
- * does not believe but asks over that link, and gives it up without an answer in the other half.
- * So all links with a dead node are gone after interval_us + timeout_us and the time of one flood.
- * The accused hears the word too, and refutes it by a new number, which reaches everybody who has
- * a way to it. A suspicion that nothing comes of ends by itself after timeout_us + broken_us.
+ * The paper does not say how the two questions meet. The k monitors of a dead node notice its death after
+ * interval_us + timeout_us, but its other neighbours keep their links, and so a route, until insurance_us has
+ * passed. Therefore a node whose link is silent for timeout_us / 2 more than announced becomes SUSPECT, and
+ * a *rumour* of that goes to everybody. A node that has a link with the accused does not believe the rumour,
+ * but asks over that link, and gives it up if no answer comes within timeout_us / 2. So all links with a
+ * dead node are gone after interval_us + timeout_us and the time of one flood. The rumour also reaches the
+ * accused, which refutes it with a higher sequence number; that reaches everybody who has a route to it. A
+ * suspicion that is neither confirmed nor refuted ends after timeout_us + broken_us.
  *
- * A node that cannot be reached is sought through others (ops.seek) when it is lost and again in
- * the middle of broken_us. An answer puts its failure off by broken_us, but not for ever: whoever has the
- * key can say that a dead node is alive, and a live one whose routes do not come back in all that
- * time is of no use to us. After DETECT_PUT_OFF of them its time runs.
+ * Other nodes are asked about an unreachable node (ops.probe) when its last route is lost, and again after
+ * half of broken_us. An answer puts the failure off by broken_us, DETECT_PUT_OFF times at most: anybody who
+ * has the key can claim that a dead node is alive, and a living node to which no route comes back in all
+ * that time is of no use to us.
  *
- * Links in use are not left to the insurance: a message went out and nothing came in for
- * interval_us, then an answer is asked for.
+ * A link in use need not wait for insurance_us: if nothing arrives for interval_us after a message was sent,
+ * an answer is asked for.
  *
- * Own stalls. A host that computes for a minute has read nothing for a minute, and all its peers
- * look dead. But how long a host may sleep is its own affair: between heartbeats of 5 s it
- * sleeps for 5 s, and rightly so. What tells a stall is that a step comes later than the
- * earliest timer asked for. Then the whole gap between two steps does not count: time for
- * accusations runs on a *waking clock*, the host's clock minus all stalls. Moving every deadline
- * of every link by the gap costs one addition. A host that is late at every single step accuses
- * nobody; what its sockets report still counts. And since what was left of a deadline may be
- * nothing, nobody is accused before everything that waited has been read once (`blind`). A node that
- * is given more than it can read never gets there, so after timeout_us of reading that must do.
+ * Own stalls. A host that computes for a minute has read nothing for a minute, and all its peers look dead.
+ * But a host may sleep as long as there is nothing to do: between heartbeats of 5 s it rightly sleeps for
+ * 5 s. A stall is a step that comes later than the earliest timer asked for. Then the gap between the two
+ * steps does not count: accusations are timed on a *waking clock*, which is the host's clock minus all
+ * stalls, so that one addition moves every deadline of every link. A host that is late at every step accuses
+ * nobody; links that its sockets report as broken still go down. Since a deadline may have had no time left,
+ * nobody is accused before all input that waited has been read once (`blind`). A node that gets more input
+ * than it can read never reaches that point, so `blind` ends after timeout_us of reading.
  *
- * Others may have given *us* up in the meantime. That their ends of all links are closed says
- * nothing about them; so nobody lost shortly after a stall fails sooner than that much later
- * (`grace`), which is the time to find the way back.
+ * Others may have given this node up during its stall, and closed their ends of all links, which says nothing
+ * about them. Whoever becomes unreachable right after a stall therefore fails later by the length of the
+ * stall, DETECT_GRACE_US at most (`grace`): the time to find a new route.
  *
- * Own heartbeats are due by the host's clock, since others do not know of our stall, unless the
- * host has announced it: then they hear of a longer time now and of the usual one when it is
- * back. A neighbour that has announced a pause is not doubted by anybody's word before it is over.
+ * Own heartbeats are due by the host's clock, since others do not know of our stall, unless the host
+ * announces it: then a heartbeat announces the longer time, and another the usual time when the host is
+ * back. A rumour about a neighbour that has announced a pause is ignored until the pause is over.
  *
- * Timers are lazy. Traffic only stores times; the one timer of a link fires, finds out what is
- * true by then, and is set to the earliest of what there is to say, to hear or to find out. A link
- * that carries a million frames a second touches the heap once in interval_us.
+ * Timers are lazy. Traffic only stores times. When the one timer of a link fires, it is set to the earliest
+ * time at which something must be sent, received or checked. A link that carries a million frames a second
+ * touches the heap once in interval_us.
  *
- * This room does not know what a heartbeat looks like, how a word travels, nor what else is done
- * about a dead link. */
+ * The format of heartbeats, how rumours and probes travel, and how links are closed is the node's affair. */
 #include "detect/detect.h"
 
-/* A step this much later than its timer is a stall. Shorter delays are ordinary scheduling and
- * well within any time-out that survives real networks; with shorter time-outs, half of one
- * counts. */
+/* A step this much later than its timer is a stall. Shorter delays are ordinary scheduling, and well within
+ * any timeout_us that works on real networks. If timeout_us is shorter than twice this, half of it counts. */
 #define DETECT_LATE_US PHX__SECOND
-/* What both ends of a new link may count on before anything was announced; WIRE.md says so. */
+/* Both ends of a new link rely on this interval before a heartbeat announces another; WIRE.md says so. */
 #define DETECT_FIRST_US (5 * PHX__SECOND)
-/* The most that a stall may put off the failure of others. Finding the way back takes a dial or
- * two, and one may have to wait for the other side's turn, a second or so. */
+/* A new route takes a dial or two, one of which may have to wait a second for the other side. */
 #define DETECT_GRACE_US (10 * PHX__SECOND)
-/* In place of a node: the timer that all share. */
+/* The argument of the shared timer, in place of a node. */
 #define DETECT_ALL PHX__NONE
-/* Until the next look, while there is something left to read. */
+/* While input waits: until the next look. */
 #define DETECT_BLIND_US PHX__MS
-/* Ten answers, each of which is good for broken_us: by then a route that comes back at all has come. */
+/* Ten answers, each of which gives broken_us: a route that comes back at all has come back by then. */
 #define DETECT_PUT_OFF 10u
 
-static uint64_t detect_add(uint64_t a, uint64_t b)
+static uint64_t detect_sum(uint64_t a, uint64_t b)
 {
     const uint64_t never = UINT64_MAX - 1; /* as a timer; UINT64_MAX itself would stop it */
 
@@ -101,706 +95,631 @@ static uint64_t detect_least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* The host's clock, should it have run backwards since the step began. */
-static uint64_t detect_clock(const struct phx__detect *l, uint64_t now)
+/* The host's clock, held where it was if it ran backwards since the step began. */
+static uint64_t detect_clock(const struct phx__detect *d, uint64_t now)
 {
-    return now < l->last_step ? l->last_step : now;
+    return now < d->last_step ? d->last_step : now;
 }
 
-/* The same without own stalls. It never runs backwards, because a stall is at most the gap it
- * lies in. */
-static uint64_t detect_awake(const struct phx__detect *l, uint64_t now)
+/* The waking clock. It never runs backwards, because a stall is at most the gap between two steps. */
+static uint64_t detect_waking(const struct phx__detect *d, uint64_t now)
 {
-    return detect_clock(l, now) - l->stalled;
+    return detect_clock(d, now) - d->stalled;
 }
 
-static struct phx__detect_node *detect_find(const struct phx__detect *l, uint32_t node)
+static struct phx__detect_node *detect_find(const struct phx__detect *d, uint32_t node)
 {
-    return node < l->capacity ? &l->at[node] : NULL;
+    return node < d->capacity ? &d->at[node] : NULL;
 }
 
-static struct phx__detect_link *detect_linked(const struct phx__detect *l, uint32_t node)
+static struct phx__detect_link *detect_link_of(const struct phx__detect *d, uint32_t node)
 {
-    uint32_t place = node < l->capacity ? l->at[node].link : 0;
+    uint32_t place = node < d->capacity ? d->at[node].link : 0;
 
-    return place != 0 ? l->link_at[place - 1] : NULL;
+    return place != 0 ? d->links[place - 1] : NULL;
 }
 
-static int detect_timer_new(struct phx__detect *l, int kind, uint32_t node, uint32_t *handle_plus_one)
-{
-    uint32_t handle;
+/* ---- The timer of a link --------------------------------------------------------------------- */
 
-    if (phx__timer_new(l->timers, kind, node, &handle) != 0)
-        return PHX_ENOMEM;
-    *handle_plus_one = handle + 1;
-    return 0;
+/* How often this neighbour must receive something. */
+static uint64_t detect_interval(const struct phx__detect *d, const struct phx__detect_link *l)
+{
+    return l->monitor ? d->limits.interval_us : d->limits.insurance_us;
 }
 
-static void detect_timer_drop(struct phx__detect *l, uint32_t *handle_plus_one)
+/* When something must be sent: as often as the limits say, and not later than announced. */
+static uint64_t detect_send_at(const struct phx__detect *d, const struct phx__detect_link *l)
 {
-    if (*handle_plus_one != 0)
-        phx__timer_drop(l->timers, *handle_plus_one - 1);
-    *handle_plus_one = 0;
+    return l->beat_now ? 0 : detect_sum(l->sent_at, detect_least(detect_interval(d, l), l->promised_us));
 }
 
-/* ---- When to look at a link ------------------------------------------------------------------ */
-
-/* Within which time this neighbour hears of us. */
-static uint64_t detect_period(const struct phx__detect *l, const struct phx__detect_link *n)
+/* How long the link may be silent before the rumour is spread, and then before it is dead. */
+static uint64_t detect_silence_limit(const struct phx__detect *d, const struct phx__detect_link *l)
 {
-    return n->monitor ? l->limits.interval_us : l->limits.insurance_us;
+    return detect_sum(l->announced_us, l->silent ? d->limits.timeout_us : d->limits.timeout_us / 2);
 }
 
-/* When to speak: as often as we should, and not later than we said. */
-static uint64_t detect_speak(const struct phx__detect *l, const struct phx__detect_link *n)
+static void detect_set_timer(struct phx__detect *d, struct phx__detect_link *l, uint64_t now)
 {
-    return n->tell ? 0 : detect_add(n->said, detect_least(detect_period(l, n), n->promised));
-}
+    uint64_t check = detect_sum(l->received_at, detect_silence_limit(d, l)), at;
 
-/* How long it may be silent before others are told, and then before it is given up. */
-static uint64_t detect_patience(const struct phx__detect *l, const struct phx__detect_link *n)
-{
-    uint64_t grace = l->limits.timeout_us;
-
-    return detect_add(n->next_us, n->silent ? grace : grace / 2);
-}
-
-static void detect_arm(struct phx__detect *l, struct phx__detect_link *n, uint64_t now)
-{
-    uint64_t hear = detect_add(n->heard, detect_patience(l, n)), at;
-
-    if (n->asked)
-        hear = detect_least(hear, n->asked_until);
-    if (n->used)
-        hear = detect_least(hear, detect_add(n->used_at, l->limits.interval_us));
-    at = detect_least(detect_speak(l, n), detect_add(hear, l->stalled));
-    if (l->blind && at < now + DETECT_BLIND_US)
+    if (l->asked)
+        check = detect_least(check, l->answer_by);
+    if (l->used)
+        check = detect_least(check, detect_sum(l->used_at, d->limits.interval_us));
+    at = detect_least(detect_send_at(d, l), detect_sum(check, d->stalled));
+    if (d->blind && at < now + DETECT_BLIND_US)
         at = now + DETECT_BLIND_US;
-    phx__timer_set(l->timers, n->timer, at);
+    phx__timer_set(d->timers, l->timer, at);
 }
 
 /* ---- Monitors -------------------------------------------------------------------------------- */
 
-static void detect_promote(struct phx__detect *l, uint32_t node)
+static void detect_add_monitor(struct phx__detect *d, struct phx__detect_link *l)
 {
-    struct phx__detect_link *n = detect_linked(l, node);
-
-    n->monitor = 1;
-    l->monitors++;
-    n->tell = n->promised > l->limits.interval_us;
-    if (n->tell)
-        phx__timer_set(l->timers, n->timer, l->last_step);
+    l->monitor = 1;
+    d->monitors++;
+    l->beat_now = l->promised_us > d->limits.interval_us;
+    if (l->beat_now)
+        phx__timer_set(d->timers, l->timer, d->last_step);
 }
 
-/* It need not know: it hears of it when what it was promised is due. */
-static void detect_demote(struct phx__detect *l, uint32_t node)
+/* The peer need not be told at once: the next heartbeat is due before what was announced has passed. */
+static void detect_drop_monitor(struct phx__detect *d, struct phx__detect_link *l)
 {
-    struct phx__detect_link *n = detect_linked(l, node);
-
-    n->monitor = n->tell = 0;
-    l->monitors--;
+    l->monitor = l->beat_now = 0;
+    d->monitors--;
 }
 
-/* The one with this number among the links that are monitors, or that are not, and not busy. */
-static uint32_t detect_pick(const struct phx__detect *l, uint8_t monitor, int busy, uint64_t number)
+static int detect_fits(const struct phx__detect_link *l, int monitor, int busy)
 {
-    uint32_t i;
-
-    for (i = 0; i < l->link_count; i++) {
-        const struct phx__detect_link *n = l->link_at[i];
-        if (n->monitor == monitor && (busy || !n->busy) && number-- == 0)
-            return l->links[i];
-    }
-    return PHX__NONE;
+    return l->monitor == monitor && (busy || !l->busy);
 }
 
-static uint32_t detect_count_free(const struct phx__detect *l)
+/* A random link among those that are monitors, or that are not; without busy ones, if !busy. */
+static struct phx__detect_link *detect_pick(const struct phx__detect *d, int monitor, int busy)
 {
     uint32_t i, count = 0;
+    uint64_t skip;
 
-    for (i = 0; i < l->link_count; i++)
-        count += !l->link_at[i]->monitor && !l->link_at[i]->busy;
-    return count;
+    for (i = 0; i < d->link_count; i++)
+        count += (uint32_t)detect_fits(d->links[i], monitor, busy);
+    if (count == 0)
+        return NULL;
+    skip = phx__rnd_below(d->rnd, count);
+    for (i = 0; !detect_fits(d->links[i], monitor, busy) || skip-- > 0; i++)
+        ;
+    return d->links[i];
 }
 
-/* As many monitors as wanted, or as there are neighbours; those who are away only if there is
- * nobody else. */
-static void detect_fill(struct phx__detect *l)
+/* As many monitors as wanted, or as there are neighbours. A busy neighbour sees nothing: it becomes one only
+ * if there is no other. */
+static void detect_fill_monitors(struct phx__detect *d)
 {
-    while (l->monitors > l->limits.monitors)
-        detect_demote(l, detect_pick(l, 1, 1, phx__rnd_below(l->rnd, l->monitors)));
-    while (l->monitors < l->limits.monitors && l->monitors < l->link_count) {
-        uint32_t here = detect_count_free(l), rest = l->link_count - l->monitors;
-        detect_promote(l, detect_pick(l, 0, here == 0, phx__rnd_below(l->rnd, here ? here : rest)));
+    struct phx__detect_link *l;
+
+    while (d->monitors > d->limits.monitors)
+        detect_drop_monitor(d, detect_pick(d, 1, 1));
+    while (d->monitors < d->limits.monitors
+           && ((l = detect_pick(d, 0, 0)) != NULL || (l = detect_pick(d, 0, 1)) != NULL))
+        detect_add_monitor(d, l);
+}
+
+/* One step of reservoir sampling, for the newest link. */
+static void detect_draw_monitor(struct phx__detect *d, struct phx__detect_link *l)
+{
+    if (d->monitors >= d->limits.monitors
+        && phx__rnd_below(d->rnd, d->link_count) < d->limits.monitors) {
+        detect_drop_monitor(d, detect_pick(d, 1, 1));
+        detect_add_monitor(d, l);
     }
+    detect_fill_monitors(d);
 }
 
-/* The newest link: see the essay. */
-static void detect_draw(struct phx__detect *l, uint32_t node)
+/* ---- States of nodes ------------------------------------------------------------------------- */
+
+static void detect_drop_timer(struct phx__detect *d, struct phx__detect_node *n)
 {
-    if (l->monitors >= l->limits.monitors
-        && phx__rnd_below(l->rnd, l->link_count) < l->limits.monitors) {
-        detect_demote(l, detect_pick(l, 1, 1, phx__rnd_below(l->rnd, l->monitors)));
-        detect_promote(l, node);
-    }
-    detect_fill(l);
+    if (n->fail_timer != 0)
+        phx__timer_drop(d->timers, n->fail_timer - 1);
+    n->fail_timer = 0;
 }
 
-/* ---- States ---------------------------------------------------------------------------------- */
-
-static void detect_become(struct phx__detect *l, uint32_t node, enum phx_state state, uint64_t now)
+static void detect_set_state(struct phx__detect *d, uint32_t node, enum phx_state state, uint64_t now)
 {
-    struct phx__detect_node *n = &l->at[node];
+    struct phx__detect_node *n = &d->at[node];
 
     if (n->state == state)
         return;
-    l->suspects -= n->state == PHX_NODE_SUSPECT;
-    l->suspects += state == PHX_NODE_SUSPECT;
+    d->suspects -= n->state == PHX_NODE_SUSPECT;
+    d->suspects += state == PHX_NODE_SUSPECT;
     n->state = (uint8_t)state;
-    n->since = detect_clock(l, now);
+    n->since = detect_clock(d, now);
     if (state != PHX_NODE_UNREACHABLE && state != PHX_NODE_SUSPECT)
-        detect_timer_drop(l, &n->fate);
-    l->ops.state(l->ops.ctx, node, state); /* last: it may call back and move n */
+        detect_drop_timer(d, n);
+    d->ops.state(d->ops.ctx, node, state); /* last: it may call back and move n */
 }
 
-static void detect_blame(struct phx__detect *l, uint32_t node, enum phx__detect_ground ground,
-                       uint32_t accuser, uint64_t now)
+static void detect_record_accusation(struct phx__detect *d, uint32_t node, enum phx__detect_ground ground,
+                                     uint32_t accuser, uint64_t now)
 {
-    struct phx__detect_node *n = &l->at[node];
+    struct phx__detect_node *n = &d->at[node];
 
     n->ground = (uint8_t)ground;
     n->accuser = accuser;
-    n->accused_at = detect_clock(l, now);
+    n->accused_at = detect_clock(d, now);
 }
 
-/* When the fate of a node is looked at again. Few nodes have one, so its timer is made when it is needed;
- * without memory for it one timer that all nodes share fires in its place. */
-static void detect_fate_at(struct phx__detect *l, uint32_t node, uint64_t at)
+/* Makes a timer unless there is one. *timer is its handle + 1; 0: no memory. */
+static int detect_has_timer(struct phx__detect *d, uint32_t node, uint32_t *timer)
 {
-    struct phx__detect_node *n = &l->at[node];
-
-    if (n->fate != 0 || detect_timer_new(l, PHX__TIMER_LIVE_NODE, node, &n->fate) == 0)
-        phx__timer_set(l->timers, n->fate - 1, at);
-    else if (at < phx__timer_at(l->timers, l->rescue - 1))
-        phx__timer_set(l->timers, l->rescue - 1, at);
+    if (*timer == 0 && phx__timer_new(d->timers, PHX__TIMER_DETECT_NODE, node, timer) == 0)
+        ++*timer;
+    return *timer != 0;
 }
 
-/* The fate timer, on the waking clock. */
-static void detect_doom(struct phx__detect *l, uint32_t node, uint64_t awake, uint64_t look)
+/* When to look at a node again, on the waking clock. Few nodes need a timer, so it is made when needed;
+ * without memory for it the shared timer fires in its place. */
+static void detect_look_at(struct phx__detect *d, uint32_t node, uint64_t waking)
 {
-    l->at[node].doom = awake;
-    detect_fate_at(l, node, detect_add(look, l->stalled));
+    uint64_t at = detect_sum(waking, d->stalled);
+
+    if (detect_has_timer(d, node, &d->at[node].fail_timer))
+        phx__timer_set(d->timers, d->at[node].fail_timer - 1, at);
+    else if (at < phx__timer_at(d->timers, d->shared_timer - 1))
+        phx__timer_set(d->timers, d->shared_timer - 1, at);
 }
 
-static void detect_suspect(struct phx__detect *l, uint32_t node, uint64_t now)
+static void detect_suspect(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_node *n = &l->at[node];
-    uint64_t until;
+    struct phx__detect_node *n = &d->at[node];
 
     if (n->state != PHX_NODE_OK)
         return;
-    until = detect_add(detect_awake(l, now), detect_add(l->limits.timeout_us, l->limits.broken_us));
-    detect_doom(l, node, until, until);
-    detect_become(l, node, PHX_NODE_SUSPECT, now);
+    n->fail_at = detect_sum(detect_waking(d, now), detect_sum(d->limits.timeout_us, d->limits.broken_us));
+    detect_look_at(d, node, n->fail_at);
+    detect_set_state(d, node, PHX_NODE_SUSPECT, now);
 }
 
-/* Unreachable: so long until it has failed, with a second search halfway. */
-static void detect_sentence(struct phx__detect *l, uint32_t node, uint64_t now)
+/* An unreachable node fails after broken_us, with a second probe halfway. */
+static void detect_start_fail_timer(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    uint64_t awake = detect_awake(l, now), from = awake > l->grace ? awake : l->grace;
-    uint64_t broken = l->limits.broken_us;
+    uint64_t waking = detect_waking(d, now), from = waking > d->grace ? waking : d->grace;
 
-    l->at[node].sought = 0;
-    detect_doom(l, node, detect_add(from, broken), detect_add(from, broken / 2));
+    d->at[node].probed = 0;
+    d->at[node].fail_at = detect_sum(from, d->limits.broken_us);
+    detect_look_at(d, node, detect_sum(from, d->limits.broken_us / 2));
 }
 
-static void detect_lose(struct phx__detect *l, uint32_t node, uint64_t now)
+static void detect_lose(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_node *n = &l->at[node];
-
-    n->put_off = 0;
-    detect_sentence(l, node, now);
-    if (n->state != PHX_NODE_SUSPECT)
-        detect_blame(l, node, PHX__LIVE_ROUTE, PHX__NONE, now);
-    detect_become(l, node, PHX_NODE_UNREACHABLE, now);
-    if (detect_find(l, node)->state == PHX_NODE_UNREACHABLE)
-        l->ops.seek(l->ops.ctx, node);
+    d->at[node].put_off = 0;
+    detect_start_fail_timer(d, node, now);
+    if (d->at[node].state != PHX_NODE_SUSPECT)
+        detect_record_accusation(d, node, PHX__GROUND_ROUTE, PHX__NONE, now);
+    detect_set_state(d, node, PHX_NODE_UNREACHABLE, now);
+    if (d->at[node].state == PHX_NODE_UNREACHABLE)
+        d->ops.probe(d->ops.ctx, node);
 }
 
-static void detect_fate(struct phx__detect *l, uint32_t node, uint64_t now)
+static void detect_node_due(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_node *n = &l->at[node];
-    uint64_t awake = detect_awake(l, now);
+    struct phx__detect_node *n = detect_find(d, node);
+    uint64_t waking = detect_waking(d, now), half = d->limits.broken_us - d->limits.broken_us / 2;
 
-    if (l->blind) {
-        detect_fate_at(l, node, now + DETECT_BLIND_US);
-    } else if (n->state == PHX_NODE_SUSPECT && awake >= n->doom) {
-        detect_become(l, node, PHX_NODE_OK, now); /* those who have a link with it have kept it */
-    } else if (n->state == PHX_NODE_UNREACHABLE && awake >= n->doom) {
-        detect_become(l, node, PHX_NODE_FAILED, now);
-    } else if (n->state == PHX_NODE_UNREACHABLE && !n->sought
-               && detect_add(awake, l->limits.broken_us - l->limits.broken_us / 2) >= n->doom) {
-        n->sought = 1;
-        detect_doom(l, node, n->doom, n->doom);
-        l->ops.seek(l->ops.ctx, node);
-    } else { /* a stall came between, or another limit */
-        detect_doom(l, node, n->doom, n->doom);
-    }
-}
-
-/* ---- Looking at a link ----------------------------------------------------------------------- */
-
-/* Asks for a sign of life, within this time from now. */
-static void detect_demand(struct phx__detect *l, uint32_t node, uint64_t within, uint64_t now)
-{
-    struct phx__detect_link *n = detect_linked(l, node);
-    uint64_t until = detect_add(detect_awake(l, now), within);
-
-    if (n->busy || (n->asked && n->asked_until <= until))
-        return; /* who is away cannot answer: what it announced holds */
-    n->asked = 1;
-    n->asked_until = until;
-    l->ops.beat(l->ops.ctx, node, 1);
-    n = detect_linked(l, node);
-    if (n != NULL)
-        detect_arm(l, n, now);
-}
-
-static int detect_is_gone(const struct phx__detect *l, const struct phx__detect_link *n, uint64_t awake)
-{
-    return awake - n->heard >= detect_add(n->next_us, l->limits.timeout_us)
-           || (n->asked && awake >= n->asked_until);
-}
-
-/* Messages went out a while ago. If nothing came after any of them: did they arrive? */
-static void detect_review_use(struct phx__detect *l, uint32_t node, uint64_t now)
-{
-    struct phx__detect_link *n = detect_linked(l, node);
-
-    n->used = n->used_last > n->heard;
-    if (!n->used)
+    if (n == NULL || (n->state != PHX_NODE_UNREACHABLE && n->state != PHX_NODE_SUSPECT))
         return;
-    if (n->heard > n->used_at) {
-        n->used_at = n->heard; /* some did; now for the rest */
-        return;
-    }
-    n->used = 0;
-    detect_demand(l, node, l->limits.timeout_us, now);
-}
-
-/* What must be heard: 1 if the link stands. */
-static int detect_listen(struct phx__detect *l, uint32_t node, uint64_t now)
-{
-    struct phx__detect_link *n = detect_linked(l, node);
-    uint64_t awake = detect_awake(l, now);
-
-    if (l->blind)
-        return 1;
-    if (detect_is_gone(l, n, awake)) {
-        /* The owner closes the link and calls down. Should it not, it is told again and again. */
-        phx__timer_set(l->timers, n->timer, detect_add(now, l->limits.interval_us));
-        detect_blame(l, node, PHX__LIVE_SILENT, PHX__SELF, now);
-        l->ops.silent(l->ops.ctx, node, awake - n->heard);
-        return 0;
-    }
-    if (!n->silent && awake - n->heard >= detect_patience(l, n)) {
-        n->silent = 1;
-        detect_blame(l, node, PHX__LIVE_SILENT, PHX__SELF, now);
-        detect_suspect(l, node, now);
-        l->ops.suspect(l->ops.ctx, node);
-        n = detect_linked(l, node);
-    }
-    if (n != NULL && n->used && awake >= detect_add(n->used_at, l->limits.interval_us)) {
-        detect_review_use(l, node, now);
-        n = detect_linked(l, node);
-    }
-    return n != NULL;
-}
-
-/* What would have been due since the last heartbeat, had nothing else been said. */
-static void detect_count_saved(struct phx__detect *l, struct phx__detect_link *n, uint64_t now)
-{
-    uint64_t period = detect_period(l, n), count;
-
-    if (now < n->due_at)
-        return;
-    count = (now - n->due_at) / period + 1;
-    n->due_at = detect_add(n->due_at, count * period);
-    *(n->monitor ? &l->saved : &l->saved_insurance) += count;
-}
-
-/* The timer of a link fired: find out what is true by now. */
-static void detect_check(struct phx__detect *l, uint32_t node, uint64_t now)
-{
-    struct phx__detect_link *n;
-
-    if (!detect_listen(l, node, now))
-        return;
-    n = detect_linked(l, node);
-    if (now >= detect_speak(l, n)) {
-        n->tell = 0;
-        l->ops.beat(l->ops.ctx, node, 0);
-        /* Counts as said even if it could not be sent: a link that is full of other traffic is not
-         * helped by trying at once again. */
-        n = detect_linked(l, node);
-        if (n != NULL)
-            n->said = now;
+    if (d->blind) {
+        detect_look_at(d, node, waking + DETECT_BLIND_US);
+    } else if (waking >= n->fail_at) { /* the neighbours of a node that is still suspect kept their links */
+        detect_set_state(d, node, n->state == PHX_NODE_SUSPECT ? PHX_NODE_OK : PHX_NODE_FAILED, now);
     } else {
-        detect_count_saved(l, n, now);
+        detect_look_at(d, node, n->fail_at);
+        if (n->state == PHX_NODE_UNREACHABLE && !n->probed && detect_sum(waking, half) >= n->fail_at) {
+            n->probed = 1;
+            d->ops.probe(d->ops.ctx, node);
+        }
     }
-    if (n != NULL)
-        detect_arm(l, n, now);
 }
 
-/* ---- The door -------------------------------------------------------------------------------- */
+/* ---- Checking a link ------------------------------------------------------------------------- */
 
-void phx__detect_init(struct phx__detect *l, struct phx__mem *mem, struct phx__timers *timers,
-                    struct phx__rnd *rnd, const struct phx_detector *limits,
-                    const struct phx__detect_ops *ops)
+/* Asks for a sign of life within this time. */
+static void detect_demand(struct phx__detect *d, uint32_t node, uint64_t within, uint64_t now)
+{
+    struct phx__detect_link *l = detect_link_of(d, node);
+    uint64_t until = detect_sum(detect_waking(d, now), within);
+
+    if (l == NULL || l->busy || (l->asked && l->answer_by <= until))
+        return; /* a busy peer cannot answer: what it announced holds */
+    l->asked = 1;
+    l->answer_by = until;
+    d->ops.heartbeat(d->ops.ctx, node, 1);
+    if ((l = detect_link_of(d, node)) != NULL)
+        detect_set_timer(d, l, now);
+}
+
+/* Messages were sent interval_us ago. If nothing came after any of them, asks whether they arrived. */
+static void detect_review_use(struct phx__detect *d, struct phx__detect_link *l, uint64_t now)
+{
+    l->used = l->used_last > l->received_at;
+    if (l->used && l->received_at > l->used_at) {
+        l->used_at = l->received_at; /* some arrived: now for the rest */
+    } else if (l->used) {
+        l->used = 0;
+        detect_demand(d, l->node, d->limits.timeout_us, now);
+    }
+}
+
+/* What must be received. NULL: the link is dead or gone. */
+static struct phx__detect_link *detect_check_silence(struct phx__detect *d, uint32_t node, uint64_t now)
+{
+    struct phx__detect_link *l = detect_link_of(d, node);
+    uint64_t waking = detect_waking(d, now), silence;
+
+    if (l == NULL || d->blind)
+        return l;
+    silence = waking - l->received_at;
+    if (silence >= detect_sum(l->announced_us, d->limits.timeout_us)
+        || (l->asked && waking >= l->answer_by)) {
+        /* The owner closes the link and calls phx__detect_link_down; until then it is told again. */
+        phx__timer_set(d->timers, l->timer, detect_sum(now, d->limits.interval_us));
+        detect_record_accusation(d, node, PHX__GROUND_SILENCE, PHX__SELF, now);
+        d->ops.silent(d->ops.ctx, node, silence);
+        return NULL;
+    }
+    if (!l->silent && silence >= detect_silence_limit(d, l)) {
+        l->silent = 1;
+        detect_record_accusation(d, node, PHX__GROUND_SILENCE, PHX__SELF, now);
+        detect_suspect(d, node, now);
+        d->ops.suspect(d->ops.ctx, node);
+        l = detect_link_of(d, node);
+    }
+    if (l != NULL && l->used && waking >= detect_sum(l->used_at, d->limits.interval_us)) {
+        detect_review_use(d, l, now);
+        l = detect_link_of(d, node);
+    }
+    return l;
+}
+
+/* The heartbeats that would have been due since the last one if nothing else had been sent. */
+static void detect_count_saved(struct phx__detect *d, struct phx__detect_link *l, uint64_t now)
+{
+    uint64_t interval = detect_interval(d, l), count;
+
+    if (now < l->beat_at)
+        return;
+    count = (now - l->beat_at) / interval + 1;
+    l->beat_at = detect_sum(l->beat_at, count * interval);
+    *(l->monitor ? &d->saved : &d->saved_insurance) += count;
+}
+
+static void detect_link_due(struct phx__detect *d, uint32_t node, uint64_t now)
+{
+    struct phx__detect_link *l = detect_check_silence(d, node, now);
+
+    if (l != NULL && now >= detect_send_at(d, l)) {
+        l->beat_now = 0;
+        d->ops.heartbeat(d->ops.ctx, node, 0);
+        /* It counts as sent even if it could not be: another attempt at once does not help a link that
+         * is full of other traffic. */
+        if ((l = detect_link_of(d, node)) != NULL)
+            l->sent_at = now;
+    } else if (l != NULL) {
+        detect_count_saved(d, l, now);
+    }
+    if (l != NULL)
+        detect_set_timer(d, l, now);
+}
+
+/* ---- What other rooms call ------------------------------------------------------------------- */
+
+void phx__detect_init(struct phx__detect *d, struct phx__mem *mem, struct phx__timers *timers,
+                      struct phx__rnd *rnd, const struct phx_detector *limits,
+                      const struct phx__detect_ops *ops)
 {
     PHX_ASSERT(limits->interval_us > 0);
-    memset(l, 0, sizeof *l);
-    l->mem = mem;
-    l->timers = timers;
-    l->rnd = rnd;
-    l->limits = *limits;
-    l->ops = *ops;
+    memset(d, 0, sizeof *d);
+    d->mem = mem;
+    d->timers = timers;
+    d->rnd = rnd;
+    d->limits = *limits;
+    d->ops = *ops;
 }
 
-/* Its timers end with the heap of timers. */
-void phx__detect_free(struct phx__detect *l)
+/* The owner frees the timers with their heap. */
+void phx__detect_free(struct phx__detect *d)
 {
-    while (l->link_count > 0)
-        phx__mem_put(l->mem, l->link_at[--l->link_count], sizeof **l->link_at);
-    phx__mem_put(l->mem, l->at, l->capacity * sizeof *l->at);
-    phx__mem_put(l->mem, l->links, l->link_capacity * sizeof *l->links);
-    phx__mem_put(l->mem, l->link_at, l->link_at_capacity * sizeof *l->link_at);
-    l->at = NULL;
-    l->links = NULL;
-    l->link_at = NULL;
-    l->capacity = l->link_capacity = l->link_at_capacity = 0;
+    while (d->link_count > 0)
+        phx__mem_put(d->mem, d->links[--d->link_count], sizeof **d->links);
+    phx__mem_put(d->mem, d->at, d->capacity * sizeof *d->at);
+    phx__mem_put(d->mem, d->links, d->link_capacity * sizeof *d->links);
+    memset(d, 0, sizeof *d);
 }
 
-void phx__detect_limits(struct phx__detect *l, const struct phx_detector *d)
+void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits)
 {
     uint32_t i;
 
-    l->limits = *d;
-    detect_fill(l);
-    for (i = 0; i < l->link_count; i++) {
-        struct phx__detect_link *n = l->link_at[i];
-        n->tell = (uint8_t)(n->monitor && n->promised > d->interval_us);
-        detect_arm(l, n, l->last_step);
+    d->limits = *limits;
+    detect_fill_monitors(d);
+    for (i = 0; i < d->link_count; i++) {
+        struct phx__detect_link *l = d->links[i];
+        l->beat_now = (uint8_t)(l->monitor && l->promised_us > limits->interval_us);
+        detect_set_timer(d, l, d->last_step);
     }
 }
 
-static void detect_beat_all(struct phx__detect *l)
+void phx__detect_busy(struct phx__detect *d, uint64_t us)
 {
+    uint64_t before = d->pause;
     uint32_t i;
 
-    for (i = l->link_count; i-- > 0;)
-        if (i < l->link_count)
-            l->ops.beat(l->ops.ctx, l->links[i], 0);
-}
-
-void phx__detect_busy(struct phx__detect *l, uint64_t us)
-{
-    uint64_t before = l->pause;
-
-    /* And one interval: nobody knows how long something takes. */
-    l->pause = us == 0 ? 0 : detect_add(us, l->limits.interval_us);
-    if (l->pause != before)
-        detect_beat_all(l);
-}
-
-void phx__detect_step(struct phx__detect *l, uint64_t now)
-{
-    uint64_t due = phx__timer_next(l->timers), late = DETECT_LATE_US, gap;
-
-    if (now <= due && now >= l->last_step && l->stepped && !l->blind && l->pause == 0) {
-        l->last_step = now; /* in time, as most steps are: nothing to find out */
+    /* And one interval: a host cannot know exactly how long something takes. */
+    d->pause = us == 0 ? 0 : detect_sum(us, d->limits.interval_us);
+    if (d->pause == before)
         return;
-    }
-    if (!l->stepped) {
-        l->stepped = 1;
-        l->last_step = now;
-        return;
-    }
-    if (now <= l->last_step)
-        return; /* also a clock that runs backwards: it stands still until it has caught up */
-    if (late > l->limits.timeout_us / 2)
-        late = l->limits.timeout_us / 2;
-    if (due < l->last_step)
-        due = l->last_step;
-    gap = now - l->last_step;
-    if (now > due && now - due > late) {
-        uint64_t grace = detect_add(detect_awake(l, l->last_step), detect_least(gap, DETECT_GRACE_US));
-        l->stalled += gap;
-        l->blind = 1;
-        l->blind_until = detect_add(detect_awake(l, now), l->limits.timeout_us);
-        if (grace > l->grace)
-            l->grace = grace;
-    }
-    l->last_step = now;
-    if (detect_awake(l, now) >= l->blind_until)
-        l->blind = 0;
-    phx__detect_busy(l, 0);
+    for (i = d->link_count; i-- > 0;)
+        if (i < d->link_count)
+            d->ops.heartbeat(d->ops.ctx, d->links[i]->node, 0);
 }
 
-void phx__detect_round(struct phx__detect *l)
+static void detect_stall(struct phx__detect *d, uint64_t now)
 {
-    l->blind = 0;
+    uint64_t gap = now - d->last_step;
+    uint64_t grace = detect_sum(detect_waking(d, d->last_step), detect_least(gap, DETECT_GRACE_US));
+
+    d->stalled += gap;
+    d->blind = 1;
+    d->blind_until = detect_sum(detect_waking(d, now), d->limits.timeout_us);
+    if (grace > d->grace)
+        d->grace = grace;
 }
 
-/* What is kept of a new link. NULL: no memory, and nothing has changed. */
-static struct phx__detect_link *detect_link_new(struct phx__detect *l, uint32_t node)
+void phx__detect_step(struct phx__detect *d, uint64_t now)
 {
-    struct phx__detect_link *n;
+    uint64_t due = detect_clock(d, phx__timer_next(d->timers)); /* not before the last step */
 
-    if (phx__mem_grow(l->mem, &l->links, &l->link_capacity, l->link_count + 1, sizeof *l->links) != 0
-        || phx__mem_grow(l->mem, &l->link_at, &l->link_at_capacity, l->link_count + 1,
-                         sizeof *l->link_at) != 0
-        || (n = phx__mem_zero(l->mem, sizeof *n)) == NULL)
+    if (d->last_step == 0)
+        d->last_step = now;
+    if (now <= d->last_step)
+        return; /* a clock that ran backwards stands still until it has caught up */
+    if (now > due && now - due > detect_least(DETECT_LATE_US, d->limits.timeout_us / 2))
+        detect_stall(d, now);
+    d->last_step = now;
+    if (detect_waking(d, now) >= d->blind_until)
+        d->blind = 0;
+    phx__detect_busy(d, 0);
+}
+
+void phx__detect_all_read(struct phx__detect *d)
+{
+    d->blind = 0;
+}
+
+/* NULL: no memory, and nothing has changed. */
+static struct phx__detect_link *detect_link_new(struct phx__detect *d, uint32_t node)
+{
+    struct phx__detect_link *l;
+
+    if (phx__mem_grow(d->mem, &d->links, &d->link_capacity, d->link_count + 1, sizeof *d->links) != 0
+        || (l = phx__mem_zero(d->mem, sizeof *l)) == NULL)
         return NULL;
-    if (phx__timer_new(l->timers, PHX__TIMER_LIVE, node, &n->timer) != 0) {
-        phx__mem_put(l->mem, n, sizeof *n);
+    if (phx__timer_new(d->timers, PHX__TIMER_DETECT_LINK, node, &l->timer) != 0) {
+        phx__mem_put(d->mem, l, sizeof *l);
         return NULL;
     }
-    l->links[l->link_count] = node;
-    l->link_at[l->link_count] = n;
-    l->at[node].link = ++l->link_count;
-    return n;
+    l->node = node;
+    d->links[d->link_count] = l;
+    d->at[node].link = ++d->link_count;
+    return l;
 }
 
-int phx__detect_up(struct phx__detect *l, uint32_t node, uint64_t now)
+int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_link *n;
+    struct phx__detect_link *l;
     int is_new;
 
-    if (phx__mem_grow(l->mem, &l->at, &l->capacity, node + 1, sizeof *l->at) != 0)
+    if (phx__mem_grow(d->mem, &d->at, &d->capacity, node + 1, sizeof *d->at) != 0)
         return PHX_ENOMEM;
-    is_new = l->at[node].link == 0;
-    n = is_new ? detect_link_new(l, node) : detect_linked(l, node);
-    if (n == NULL)
+    l = detect_link_of(d, node);
+    is_new = l == NULL;
+    if (is_new && (l = detect_link_new(d, node)) == NULL)
         return PHX_ENOMEM;
-    /* The hello was heard and answered just now. */
-    n->heard = detect_awake(l, now);
-    n->said = detect_clock(l, now);
-    n->due_at = detect_add(n->said, l->limits.insurance_us);
-    n->next_us = n->promised = DETECT_FIRST_US;
-    n->busy = n->silent = n->asked = n->used = 0;
+    /* A hello was received and sent just now. */
+    l->received_at = detect_waking(d, now);
+    l->sent_at = detect_clock(d, now);
+    l->beat_at = detect_sum(l->sent_at, d->limits.insurance_us);
+    l->announced_us = l->promised_us = DETECT_FIRST_US;
+    l->busy = l->silent = l->asked = l->used = 0;
     if (is_new)
-        detect_draw(l, node);
-    detect_arm(l, n, now);
-    phx__detect_alive(l, node, now);
+        detect_draw_monitor(d, l);
+    detect_set_timer(d, l, now);
+    phx__detect_alive(d, node, now);
     return 0;
 }
 
-void phx__detect_down(struct phx__detect *l, uint32_t node)
+void phx__detect_link_down(struct phx__detect *d, uint32_t node)
 {
-    struct phx__detect_link *n = detect_linked(l, node);
-    uint32_t last, place;
+    struct phx__detect_link *l = detect_link_of(d, node);
+    uint32_t place;
 
-    if (n == NULL)
+    if (l == NULL)
         return;
-    if (n->monitor)
-        detect_demote(l, node);
-    phx__timer_drop(l->timers, n->timer);
-    place = l->at[node].link - 1;
-    l->at[node].link = 0;
-    last = l->links[--l->link_count];
-    l->links[place] = last;
-    l->link_at[place] = l->link_at[l->link_count];
-    if (last != node)
-        l->at[last].link = place + 1;
-    phx__mem_put(l->mem, n, sizeof *n);
-    detect_fill(l);
+    if (l->monitor)
+        detect_drop_monitor(d, l);
+    phx__timer_drop(d->timers, l->timer);
+    place = d->at[node].link;
+    d->links[place - 1] = d->links[--d->link_count];
+    d->at[d->links[place - 1]->node].link = place;
+    d->at[node].link = 0; /* also if it was the last one, which has just been moved to its own place */
+    phx__mem_put(d->mem, l, sizeof *l);
+    detect_fill_monitors(d);
 }
 
-uint64_t phx__detect_promise(struct phx__detect *l, uint32_t node, uint64_t now, int *monitor)
+uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now, int *monitor)
 {
-    struct phx__detect_link *n = detect_linked(l, node);
+    struct phx__detect_link *l = detect_link_of(d, node);
 
-    *monitor = n != NULL && n->monitor;
-    if (n == NULL)
-        return l->limits.interval_us;
-    n->said = detect_clock(l, now);
-    n->promised = l->pause ? l->pause : detect_period(l, n);
-    n->due_at = detect_add(n->said, detect_period(l, n));
-    n->tell = 0;
-    if (detect_speak(l, n) < phx__timer_at(l->timers, n->timer))
-        detect_arm(l, n, now);
-    return n->promised;
+    *monitor = l != NULL && l->monitor;
+    if (l == NULL)
+        return d->limits.interval_us;
+    l->sent_at = detect_clock(d, now);
+    l->promised_us = d->pause ? d->pause : detect_interval(d, l);
+    l->beat_at = detect_sum(l->sent_at, detect_interval(d, l));
+    l->beat_now = 0;
+    if (detect_send_at(d, l) < phx__timer_at(d->timers, l->timer))
+        detect_set_timer(d, l, now);
+    return l->promised_us;
 }
 
-void phx__detect_heard(struct phx__detect *l, uint32_t node, uint64_t now)
+void phx__detect_received(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_link *n = detect_linked(l, node);
+    struct phx__detect_link *l = detect_link_of(d, node);
 
-    if (n == NULL)
+    if (l == NULL)
         return;
-    n->heard = detect_awake(l, now);
-    n->silent = n->asked = 0;
-    if (l->at[node].state == PHX_NODE_SUSPECT)
-        detect_become(l, node, PHX_NODE_OK, now);
+    l->received_at = detect_waking(d, now);
+    l->silent = l->asked = 0;
+    if (d->at[node].state == PHX_NODE_SUSPECT)
+        detect_set_state(d, node, PHX_NODE_OK, now);
 }
 
-void phx__detect_said(struct phx__detect *l, uint32_t node, uint64_t now)
+void phx__detect_sent(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_link *n = detect_linked(l, node);
+    struct phx__detect_link *l = detect_link_of(d, node);
 
-    if (n != NULL)
-        n->said = detect_clock(l, now);
+    if (l != NULL)
+        l->sent_at = detect_clock(d, now);
 }
 
-void phx__detect_beat(struct phx__detect *l, uint32_t node, uint64_t next_us, int busy, int watched,
-                    uint64_t now)
+void phx__detect_heartbeat(struct phx__detect *d, uint32_t node, uint64_t next_us, int busy, int watched,
+                           uint64_t now)
 {
-    struct phx__detect_link *n = detect_linked(l, node);
+    struct phx__detect_link *l = detect_link_of(d, node);
     uint64_t before;
 
-    if (n == NULL)
+    if (l == NULL)
         return;
-    n->watched = (uint8_t)(watched != 0);
-    n->busy = (uint8_t)(busy != 0);
-    before = n->next_us;
-    n->next_us = next_us != 0 ? next_us : before;
-    if (n->next_us < before) /* a lazy timer may fire too early, never too late */
-        detect_arm(l, n, now);
-    if (busy && n->monitor) { /* who is away sees nothing */
-        detect_demote(l, node);
-        detect_fill(l);
+    l->watched = (uint8_t)(watched != 0);
+    l->busy = (uint8_t)(busy != 0);
+    before = l->announced_us;
+    l->announced_us = next_us != 0 ? next_us : before;
+    if (l->announced_us < before) /* a lazy timer may fire too early, never too late */
+        detect_set_timer(d, l, now);
+    if (busy && l->monitor) { /* a busy node sees nothing */
+        detect_drop_monitor(d, l);
+        detect_fill_monitors(d);
     }
-    phx__detect_heard(l, node, now);
+    phx__detect_received(d, node, now);
 }
 
-void phx__detect_used(struct phx__detect *l, uint32_t node, uint64_t now)
+void phx__detect_used(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_link *n = detect_linked(l, node);
+    struct phx__detect_link *l = detect_link_of(d, node);
 
-    if (n == NULL)
+    if (l == NULL)
         return;
-    n->used_last = detect_awake(l, now);
-    if (n->used)
+    l->used_last = detect_waking(d, now);
+    if (l->used)
         return;
-    n->used = 1;
-    n->used_at = n->used_last;
-    detect_arm(l, n, now);
+    l->used = 1;
+    l->used_at = l->used_last;
+    detect_set_timer(d, l, now);
 }
 
-void phx__detect_ask(struct phx__detect *l, uint32_t node, uint64_t now)
+void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    if (detect_linked(l, node) != NULL)
-        detect_demand(l, node, l->limits.timeout_us, now);
+    detect_demand(d, node, d->limits.timeout_us, now);
 }
 
-int phx__detect_word(struct phx__detect *l, uint32_t node, uint32_t accuser, uint64_t now)
+int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_t accuser, uint64_t now)
 {
-    const struct phx__detect_link *n = detect_linked(l, node);
+    const struct phx__detect_link *l = detect_link_of(d, node);
 
-    if (detect_find(l, node) == NULL || (n != NULL && n->busy))
+    if (node >= d->capacity || (l != NULL && l->busy))
         return 0;
-    detect_blame(l, node, PHX__LIVE_WORD, accuser, now);
-    if (n != NULL && !n->silent)
-        detect_demand(l, node, l->limits.timeout_us / 2, now);
-    detect_suspect(l, node, now);
+    detect_record_accusation(d, node, PHX__GROUND_RUMOUR, accuser, now);
+    if (l != NULL && !l->silent)
+        detect_demand(d, node, d->limits.timeout_us / 2, now);
+    detect_suspect(d, node, now);
     return 1;
 }
 
-void phx__detect_alive(struct phx__detect *l, uint32_t node, uint64_t now)
+void phx__detect_alive(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_node *n = detect_find(l, node);
+    struct phx__detect_node *n = detect_find(d, node);
 
     if (n != NULL && n->state == PHX_NODE_SUSPECT) {
-        detect_become(l, node, PHX_NODE_OK, now);
+        detect_set_state(d, node, PHX_NODE_OK, now);
     } else if (n != NULL && n->state == PHX_NODE_UNREACHABLE && n->put_off < DETECT_PUT_OFF) {
         n->put_off++;
-        detect_sentence(l, node, now);
+        detect_start_fail_timer(d, node, now);
     }
 }
 
-int phx__detect_reachable(struct phx__detect *l, uint32_t node, int yes, int left, uint64_t now)
+int phx__detect_reachable(struct phx__detect *d, uint32_t node, int yes, int left, uint64_t now)
 {
-    struct phx__detect_node *n;
-
-    if (phx__mem_grow(l->mem, &l->at, &l->capacity, node + 1, sizeof *l->at) != 0)
+    /* The shared timer is made with the first known node, so that nothing can fail when one is lost. */
+    if (phx__mem_grow(d->mem, &d->at, &d->capacity, node + 1, sizeof *d->at) != 0
+        || !detect_has_timer(d, DETECT_ALL, &d->shared_timer))
         return PHX_ENOMEM;
-    n = &l->at[node];
-    /* Made when the first node becomes known, so that nothing can fail when one is lost. */
-    if (l->rescue == 0 && detect_timer_new(l, PHX__TIMER_LIVE_NODE, DETECT_ALL, &l->rescue) != 0)
-        return PHX_ENOMEM;
-    if (yes && n->state != PHX_NODE_SUSPECT) /* that there is a route was never doubted */
-        detect_become(l, node, PHX_NODE_OK, now);
+    if (yes && d->at[node].state != PHX_NODE_SUSPECT) /* a route refutes no suspicion: there was one before */
+        detect_set_state(d, node, PHX_NODE_OK, now);
     else if (!yes && left)
-        detect_become(l, node, PHX_NODE_LEFT, now);
-    else if (!yes && n->state != PHX_NODE_UNREACHABLE && n->state != PHX_NODE_FAILED
-             && n->state != PHX_NODE_LEFT)
-        detect_lose(l, node, now);
+        detect_set_state(d, node, PHX_NODE_LEFT, now);
+    else if (!yes && d->at[node].state < PHX_NODE_UNREACHABLE)
+        detect_lose(d, node, now);
     return 0;
 }
 
-enum phx_state phx__detect_state(const struct phx__detect *l, uint32_t node, uint64_t *since)
+enum phx_state phx__detect_state(const struct phx__detect *d, uint32_t node, uint64_t *since)
 {
-    const struct phx__detect_node *n = detect_find(l, node);
+    const struct phx__detect_node *n = detect_find(d, node);
 
     if (since != NULL)
         *since = n == NULL ? 0 : n->since;
     return n == NULL ? (enum phx_state)0 : (enum phx_state)n->state;
 }
 
-int phx__detect_is_monitor(const struct phx__detect *l, uint32_t node)
+int phx__detect_is_monitor(const struct phx__detect *d, uint32_t node)
 {
-    const struct phx__detect_link *n = detect_linked(l, node);
+    const struct phx__detect_link *l = detect_link_of(d, node);
 
-    return n != NULL && n->monitor;
+    return l != NULL && l->monitor;
 }
 
-const struct phx__detect_node *phx__detect_look(const struct phx__detect *l, uint32_t node)
+const struct phx__detect_node *phx__detect_node_of(const struct phx__detect *d, uint32_t node)
 {
-    return detect_find(l, node);
+    return detect_find(d, node);
 }
 
-const struct phx__detect_link *phx__detect_link_of(const struct phx__detect *l, uint32_t node)
+const struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32_t node)
 {
-    return detect_linked(l, node);
+    return detect_link_of(d, node);
 }
 
-void phx__detect_forget(struct phx__detect *l, uint32_t node)
+void phx__detect_forget(struct phx__detect *d, uint32_t node)
 {
-    struct phx__detect_node *n = detect_find(l, node);
+    struct phx__detect_node *n = detect_find(d, node);
 
     if (n == NULL)
         return;
-    phx__detect_down(l, node);
-    l->suspects -= n->state == PHX_NODE_SUSPECT;
-    detect_timer_drop(l, &n->fate);
+    phx__detect_link_down(d, node);
+    d->suspects -= n->state == PHX_NODE_SUSPECT;
+    detect_drop_timer(d, n);
     memset(n, 0, sizeof *n);
 }
 
-static int detect_has_fate(const struct phx__detect_node *n)
+void phx__detect_due(struct phx__detect *d, int kind, uint32_t node, uint64_t now)
 {
-    return n->state == PHX_NODE_UNREACHABLE || n->state == PHX_NODE_SUSPECT;
-}
-
-/* The shared timer: those without one of their own. Each is given one, or sets this one again. */
-static void detect_rescue(struct phx__detect *l, uint64_t now)
-{
-    uint32_t node;
-
-    for (node = 0; node < l->capacity; node++)
-        if (detect_has_fate(&l->at[node]) && l->at[node].fate == 0)
-            detect_fate(l, node, now);
-}
-
-void phx__detect_due(struct phx__detect *l, int kind, uint32_t node, uint64_t now)
-{
-    const struct phx__detect_node *n = detect_find(l, node);
-
-    now = detect_clock(l, now);
-    if (kind == PHX__TIMER_LIVE_NODE && node == DETECT_ALL)
-        detect_rescue(l, now);
-    else if (kind == PHX__TIMER_LIVE_NODE && n != NULL && detect_has_fate(n))
-        detect_fate(l, node, now);
-    else if (kind == PHX__TIMER_LIVE && detect_linked(l, node) != NULL)
-        detect_check(l, node, now);
+    now = detect_clock(d, now);
+    if (kind == PHX__TIMER_DETECT_LINK)
+        detect_link_due(d, node, now);
+    else if (node != DETECT_ALL)
+        detect_node_due(d, node, now);
+    else
+        for (node = 0; node < d->capacity; node++) /* each gets a timer, or sets the shared one again */
+            if (d->at[node].fail_timer == 0)
+                detect_node_due(d, node, now);
 }

@@ -9,16 +9,13 @@
  *        how a hub learns what its users were told.
  *      - We dialled: then the peer saw our address after all translation, but the port of this connection,
  *        not the one we listen on. If the port came through unchanged, the translator keeps ports, as a
- *        cloud's 1:1 address does, and the outside host with our listening port is worth a try. (Dialling
- *        from the listening port would tell more, but two connections from one port cannot go to one
- *        address, and TCP wants SO_REUSEPORT for it, which lets others of the same user take our
- *        connections.)
+ *        cloud's 1:1 address does, and the outside host with our listening port is worth a try. (To dial
+ *        from the listening port itself, TCP needs SO_REUSEPORT, and others could take our connections.)
  *     Such an address is only a candidate: a dial proves who answers. A router that keeps ports without
  *     letting anybody in costs others one dial a minute that gives way (dial/slot.c).
  *
  * A card has room for 8 addresses. The oldest learnt one gives way to a new one; what the host said stays.
- * When our end of a link has an address never seen before, this node is in another network, and dials that
- * failed are repeated. */
+ * When our end of a link has a new address, this node is in another network and repeats dials that failed. */
 #include "node/addr.h"
 
 void phx__node_addr_init(struct phx__node_addr *a, const struct phx__node_addr_ops *ops)

@@ -23,8 +23,7 @@ struct phx__observation {
 struct phx__node_addr {
     struct phx__node_addr_ops ops;
     struct phx_address at[PHX__CARD_ADDRESSES]; /* what others are told */
-    uint8_t count, learnt;                      /* learnt: bits of at, which give way */
-    uint8_t changed;                            /* by the link that is looked at */
+    uint8_t count, learnt, changed;             /* learnt: bits of at, which give way */
     uint64_t here[32];                          /* hashes of our ends of links, a ring */
     struct phx__observation observation[8];     /* not agreed upon, a ring */
     uint32_t here_count, observation_next;

@@ -60,7 +60,7 @@ static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
                            l->address.family ? phx_address_text(&l->address, at) : "adopted",
                            l->same_host ? ", within this host" : "");
         phx__node_text_put(t, "heard: %u ms ago\npromised: to be heard every %u ms%s\n",
-                           explain_age(p, n->heard + p->detect.stalled), n->next_us / PHX__MS,
+                           explain_age(p, n->received_at + p->detect.stalled), n->announced_us / PHX__MS,
                            n->busy ? ", busy" : "");
         phx__node_text_put(t, "watched-here: %s\nwatches-us: %s\n", n->watched ? "yes" : "no",
                            n->monitor ? "yes" : "no");
@@ -77,16 +77,16 @@ static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
 /* The last accusation, and by whom. */
 static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
 {
-    const struct phx__detect_node *n = phx__detect_look(&p->detect, node);
+    const struct phx__detect_node *n = phx__detect_node_of(&p->detect, node);
     uint32_t via = node < p->peers.capacity ? p->peers.at[node].via : PHX__NONE;
     char id[PHX_ID_TEXT];
 
-    if (n == NULL || n->ground == PHX__LIVE_NEVER)
+    if (n == NULL || n->ground == PHX__GROUND_NONE)
         return;
     phx__node_text_put(t, "accused: %u ms ago, by ", explain_age(p, n->accused_at));
-    if (n->ground == PHX__LIVE_SILENT)
+    if (n->ground == PHX__GROUND_SILENCE)
         phx__node_text_put(t, "this node, its link was silent\n");
-    else if (n->ground == PHX__LIVE_WORD)
+    else if (n->ground == PHX__GROUND_RUMOUR)
         phx__node_text_put(t, "%s, which had not heard of it\n", explain_node(p, n->accuser, id));
     else if (via == node || via == PHX__NONE)
         phx__node_text_put(t, "the routing, its link is gone\n");

@@ -6,16 +6,14 @@
  *      { old }  ->  { old, new }  ->  { new, old }  ->  { new }
  *
  * Any two neighbouring states have a key in common. So have { old } and { new, old }: a careful operator may
- * leave out the second round. Links that are up stay; a key that is gone shuts out new ones.
- *
- * Without a key a node cannot tell friend from foe: it stays on its own machine, but for cfg.insecure. */
+ * leave out the second round. Links that are up stay; a key that is gone shuts out new ones. Without a key a
+ * node cannot tell friend from foe: it stays on its own machine, unless cfg.insecure is set. */
 #include "node/keys.h"
 
 #define KEYS_LINES 64u /* peers and reasons whose last log line is remembered, 24 bytes each */
 /* What never was a link is logged once a minute for each peer and reason. */
 static const struct phx__ratelimit_rule keys_line = { 60 * PHX__SECOND, 1 };
-/* The owner of an IPv6 network has more addresses than there are minutes. All strangers share 512 lines, and
- * then 4 a second. */
+/* An IPv6 network has any number of addresses: unauthenticated peers share 512 lines, and then 4 a second. */
 static const struct phx__ratelimit_rule keys_lines = { 250 * PHX__MS, 512 };
 
 int phx__node_keys_init(struct phx__node_keys *k, struct phx__mem *mem, int insecure, int tls, uint64_t salt,
@@ -40,7 +38,6 @@ static void keys_drop(struct phx__node_keys *k, struct phx__node_key *keys, uint
 void phx__node_keys_free(struct phx__node_keys *k)
 {
     keys_drop(k, k->at, k->count);
-    k->count = 0;
     phx__ratelimit_free(&k->lines);
 }
 

@@ -10,9 +10,8 @@ struct phx__node_key {
 };
 struct phx__node_keys_ops {
     void *ctx;
-    /* These are the keys, and stay where they are, until the next call. */
+    /* These are the keys, and stay where they are, until the next call. The others return 0 or why not. */
     void (*changed)(void *ctx, const struct phx__node_key *keys, uint32_t count);
-    /* The others return 0 or why not. */
     int (*open_tls)(void *ctx, int files); /* with the host's certificate files, or without */
     int (*local)(void *ctx, int handle, struct phx_address *out); /* our end of a stream */
     int (*random)(void *ctx, void *out, size_t size);
@@ -41,8 +40,7 @@ PHX_PRIVATE int phx__node_keys_init(struct phx__node_keys *k, struct phx__mem *m
 PHX_PRIVATE void phx__node_keys_free(struct phx__node_keys *k);
 /* Replaces all keys: 0, or PHX_EINVAL, PHX_EKEYSIZE, PHX_ENOMEM and nothing changes. */
 PHX_PRIVATE int phx__node_keys_set(struct phx__node_keys *k, const struct phx_key *keys, uint32_t count);
-/* Makes TLS ready at the start, if the configuration wants it or files are given; and at its first use. 0,
- * PHX_ENOKEY (neither key nor files), or why not. */
+/* Makes TLS ready, at the start for files and cfg.tls, and at its first use: 0, PHX_ENOKEY, or why not. */
 PHX_PRIVATE int phx__node_keys_open_tls(struct phx__node_keys *k, int files);
 PHX_PRIVATE int phx__node_keys_tls(struct phx__node_keys *k);
 PHX_PRIVATE int phx__node_keys_wants_tls(const struct phx__node_keys *k, const struct phx_address *a);

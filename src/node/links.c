@@ -156,7 +156,7 @@ static void links_down(phx *p, const struct phx__link *l)
     p->links.up--;
     p->stats.links_lost++;
     phx__route_down(&p->route, l->peer, p->now);
-    phx__detect_down(&p->detect, l->peer);
+    phx__detect_link_down(&p->detect, l->peer);
     phx__dial_down(&p->dial, l->peer, p->now);
 }
 
@@ -193,7 +193,7 @@ static void links_note_end(phx *p, const struct phx__link *l, int reason)
 
     if (n == NULL || !phx__node_serves(p, l) || (past = phx__node_note_history(p, l->peer)) == NULL)
         return;
-    past->heard_at = n->heard + p->detect.stalled;
+    past->heard_at = n->received_at + p->detect.stalled;
     past->lost_at = p->now;
     past->lost_error = reason;
 }
@@ -303,7 +303,7 @@ static void links_read(phx *p, struct phx__link *l)
     if (l->state == PHX__LINK_CLOSED)
         return;
     if (l->state == PHX__LINK_UP && l->bytes_in != before)
-        phx__detect_heard(&p->detect, l->peer, p->now);
+        phx__detect_received(&p->detect, l->peer, p->now);
     p->step.more |= l->more;
     if (phx__link_events(l) != l->watching)
         links_watch(p, l);
@@ -772,7 +772,7 @@ static int links_up(void *ctx, struct phx__link *l)
     }
     if ((old = phx__node_link(p, l->peer)) != NULL)
         links_replace(p, old, l->dialer);
-    if ((err = links_route_up(p, l)) != 0 || (err = phx__detect_up(&p->detect, l->peer, p->now)) != 0) {
+    if ((err = links_route_up(p, l)) != 0 || (err = phx__detect_link_up(&p->detect, l->peer, p->now)) != 0) {
         phx__route_down(&p->route, l->peer, p->now);
         return err;
     }
@@ -783,7 +783,7 @@ static int links_up(void *ctx, struct phx__link *l)
     if ((err = phx__dial_up(&p->dial, l->peer, attempt, p->now)) != 0) {
         p->peers.at[l->peer].link = PHX__NONE;
         phx__route_down(&p->route, l->peer, p->now);
-        phx__detect_down(&p->detect, l->peer);
+        phx__detect_link_down(&p->detect, l->peer);
         return err;
     }
     p->links.up++;
@@ -954,7 +954,7 @@ static void links_write_one(phx *p, struct phx__link *l)
     int err = l->broken ? l->broken : phx__link_write(&p->set, l, LINKS_WRITE_LIMIT);
 
     if (l->state == PHX__LINK_UP && l->bytes_out != before)
-        phx__detect_said(&p->detect, l->peer, p->now);
+        phx__detect_sent(&p->detect, l->peer, p->now);
     if (err != 0 && !l->broken && l->state == PHX__LINK_UP)
         l->broken = err; /* the next step first reads what came before the end: a goodbye, perhaps */
     else if (err != 0)

@@ -4,16 +4,15 @@
  * listener has a companion for them, and each dial of a TCP address looks for one first. The result is an
  * ordinary link: the same hello, the same key, TLS if the address asks for it. Three things differ:
  *
- *  - A listener works without its companion. If that cannot be opened (no descriptors, another user has the
- *    name), the log says so, and it is tried again for as long as the reason may pass.
+ *  - A listener works without its companion. If that cannot be opened, the log says so, and it is tried again
+ *    for as long as the reason may pass.
  *  - Its socket has no address that addr.c could learn from. But the dialer has dialled an address of this
  *    host, and the acceptor is told it in the hello, and checks that it is its own.
  *  - The wrong process may answer, since a name is not quite a port: a firewall that redirects the port is
  *    not asked. If a link fails for such a reason, its attempt goes on by TCP in the same step. */
 #include "node/samehost.h"
 
-/* A companion that found no descriptor or no memory is tried again after this. */
-#define SAMEHOST_AGAIN (500 * PHX__MS)
+#define SAMEHOST_AGAIN (500 * PHX__MS) /* then a companion without descriptor or memory is tried again */
 
 void phx__node_samehost_init(struct phx__node_samehost *s, int enabled)
 {
@@ -36,12 +35,11 @@ int phx__node_samehost_tried(struct phx__node_samehost *s, uint32_t listener, in
                              uint64_t now, uint64_t *again)
 {
     uint32_t bit = 1u << listener;
-    int log = err != 0 && err != PHX_ENOTSUP && can_log && (s->told & bit) == 0;
+    int failed = err != 0 && err != PHX_ENOTSUP, log = failed && can_log && (s->told & bit) == 0;
 
     *again = UINT64_MAX;
-    if (log)
-        s->told |= bit;
-    if (err != 0 && err != PHX_ENOTSUP && !can_log)
+    s->told |= log ? bit : 0;
+    if (failed && !can_log)
         *again = now;
     else if (err == PHX_EMFILE || err == PHX_ENOMEM)
         *again = now + SAMEHOST_AGAIN;

@@ -261,8 +261,8 @@ static void step_timer(phx *p, int kind, uint32_t arg)
             step_forget(p, forgotten);
         break;
     case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg, p->now); break;
-    case PHX__TIMER_LIVE:
-    case PHX__TIMER_LIVE_NODE: phx__detect_due(&p->detect, kind, arg, p->now); break;
+    case PHX__TIMER_DETECT_LINK:
+    case PHX__TIMER_DETECT_NODE: phx__detect_due(&p->detect, kind, arg, p->now); break;
     case PHX__TIMER_POST:
     case PHX__TIMER_POST_HOLD: phx__post_due(&p->post, kind, arg, p->now); break;
     case PHX__TIMER_ACCEPT: phx__node_links_retry_listeners(p); break;
@@ -338,7 +338,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         phx__node_links_given(p, ready, n);
     /* After a stall: what the host found ready it may have found before the stall. */
     if (!p->step.more && (ready == NULL || was_blind))
-        phx__detect_round(&p->detect);
+        phx__detect_all_read(&p->detect);
     if (phx__timer_next(&p->timers) <= p->now)
         step_timers(p);
     if (p->links.deferred_count > 0)

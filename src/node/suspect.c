@@ -125,8 +125,7 @@ static int suspect_is_credible(const struct phx__node_suspect *s, uint32_t node,
 void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t node, uint64_t now)
 {
     struct phx__suspect r;
-    const uint32_t *nbrs;
-    uint32_t i, n;
+    uint32_t i, nbr;
 
     if (!s->ops.life(s->ops.ctx, node, &r.incarnation, &r.seq))
         return;
@@ -134,22 +133,18 @@ void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t node, uint64_
     r.accuser = s->ids->at[PHX__SELF];
     suspect_note_rumour(s, node, &r, now);
     /* The accused included: perhaps only the way back is broken. */
-    n = s->ops.neighbours(s->ops.ctx, &nbrs);
-    for (i = 0; i < n; i++)
-        suspect_send_rumour(s, nbrs[i], &r, s->hop_limit);
+    for (i = 0; (nbr = s->ops.neighbour(s->ops.ctx, i)) != PHX__NONE; i++)
+        suspect_send_rumour(s, nbr, &r, s->hop_limit);
 }
 
 static void suspect_pass_rumour(struct phx__node_suspect *s, uint32_t from, uint32_t node,
                                 const struct phx__suspect *r, int hops)
 {
-    const uint32_t *nbrs;
-    uint32_t i, n = s->ops.neighbours(s->ops.ctx, &nbrs);
+    uint32_t i, nbr;
 
-    for (i = 0; i < n; i++) {
-        if (nbrs[i] == from || (nbrs[i] != node && s->ops.is_adjacent(s->ops.ctx, nbrs[i], from)))
-            continue;
-        suspect_send_rumour(s, nbrs[i], r, hops);
-    }
+    for (i = 0; (nbr = s->ops.neighbour(s->ops.ctx, i)) != PHX__NONE; i++)
+        if (nbr != from && (nbr == node || !s->ops.is_adjacent(s->ops.ctx, nbr, from)))
+            suspect_send_rumour(s, nbr, r, hops);
 }
 
 /* We are accused: a new number says that we live, and the neighbour that asks gets it at once. */
@@ -219,17 +214,18 @@ static int suspect_send_probe(struct phx__node_suspect *s, uint32_t nbr, const s
 
 void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t node)
 {
-    const uint32_t *nbrs;
-    uint32_t i, n = s->ops.neighbours(s->ops.ctx, &nbrs), sent = 0, first;
+    uint32_t i, n = 0, sent = 0, first;
     struct phx__probe b;
 
+    while (s->ops.neighbour(s->ops.ctx, n) != PHX__NONE)
+        n++;
     if (n == 0)
         return;
     b.subject = s->ids->at[node];
     b.asker = s->ids->at[PHX__SELF];
     first = (uint32_t)phx__rnd_below(s->rnd, n);
     for (i = 0; i < n && sent < SUSPECT_PROBES; i++) {
-        uint32_t nbr = nbrs[(first + i) % n];
+        uint32_t nbr = s->ops.neighbour(s->ops.ctx, (first + i) % n);
         if (nbr == node || s->ops.is_busy(s->ops.ctx, nbr))
             continue;
         b.target = s->ids->at[nbr];

@@ -9,7 +9,7 @@ struct phx__node_suspect_ops {
     uint32_t (*way)(void *ctx, const struct phx_id *id); /* way, send, life: as in handover.h */
     int (*send)(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
     int (*life)(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t *seq);
-    uint32_t (*neighbours)(void *ctx, const uint32_t **nodes); /* how many; valid until the next call */
+    uint32_t (*neighbour)(void *ctx, uint32_t i); /* one after another, from 0; then PHX__NONE */
     int (*is_busy)(void *ctx, uint32_t nbr); /* it has announced a pause */
     int (*is_adjacent)(void *ctx, uint32_t nbr, uint32_t other); /* has it a link with the other? */
     /* This accuser says that the node is silent: 1 if that is taken seriously. A sign of life came. */

@@ -227,12 +227,11 @@ static void wiring_handover_end(void *ctx, uint32_t ranges)
 
 /* ---- Suspicion ------------------------------------------------------------------------------- */
 
-static uint32_t wiring_neighbours(void *ctx, const uint32_t **nodes)
+static uint32_t wiring_neighbour(void *ctx, uint32_t i)
 {
     const phx *p = ctx;
 
-    *nodes = p->detect.links;
-    return p->detect.link_count;
+    return i < p->detect.link_count ? p->detect.links[i]->node : PHX__NONE;
 }
 
 static int wiring_is_busy(void *ctx, uint32_t nbr)
@@ -253,7 +252,7 @@ static int wiring_accuse(void *ctx, uint32_t node, uint32_t accuser)
 {
     phx *p = ctx;
 
-    return phx__detect_word(&p->detect, node, accuser, p->now);
+    return phx__detect_rumour(&p->detect, node, accuser, p->now);
 }
 
 static void wiring_alive(void *ctx, uint32_t node)
@@ -465,7 +464,7 @@ static int wiring_open_own(phx *p)
     struct phx__node_handover_ops handover = { p, phx__node_next, phx__node_send, wiring_life, wiring_held,
                                                wiring_release, wiring_take, wiring_handover_end };
     struct phx__node_suspect_ops suspect = { p, phx__node_next, phx__node_send, wiring_life,
-                                             wiring_neighbours, wiring_is_busy, wiring_is_adjacent,
+                                             wiring_neighbour, wiring_is_busy, wiring_is_adjacent,
                                              wiring_accuse, wiring_alive, wiring_refute };
     struct phx__node_trace_ops trace = { p, phx__node_next, phx__node_send, wiring_random, wiring_distance,
                                          wiring_why, wiring_traced };

@@ -1,4 +1,4 @@
-/* route.h - BRAIN: optimized DSDV: which neighbour leads to whom, and whom to tell what. */
+/* route.h - BRAIN: optimized DSDV: the next hop for each destination, and what to advertise to whom. */
 #ifndef PHX_ROUTE_ROUTE_H
 #define PHX_ROUTE_ROUTE_H
 #include "base/rnd.h"
@@ -8,16 +8,16 @@
 
 struct phx__route_ops {
     void *ctx;
-    /* Entries for a neighbour, to leave as one message. */
+    /* Sends entries to a neighbour as one message. */
     void (*update)(void *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count);
     void (*request)(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops);
-    /* A heartbeat now. */
+    /* Sends a heartbeat now. */
     void (*beat)(void *ctx, uint32_t nbr, int flags); /* PHX__BEAT_* */
-    /* A summary of the table, as phx__route_summary_* of this side would read it. */
+    /* Sends a summary of the table, which phx__route_summary_* of the other side reads. */
     void (*summary)(void *ctx, uint32_t nbr, int reply);
 };
 
-/* What a link's hello has already said: the peer's number, and our number and card that it knows. */
+/* What a link's hello has said: the peer's number, and our number and card as the peer knows them. */
 struct phx__route_hello {
     uint64_t incarnation;
     uint32_t seq, card; /* the peer's number, and the version of its card */
@@ -26,13 +26,13 @@ struct phx__route_hello {
 
 struct phx__route_nbr {
     uint32_t node;
-    uint8_t dirty;       /* look again what to tell it, of every destination; 2: after a loss */
-    uint8_t disagreed;   /* beats in a row whose digest was not ours */
-    uint8_t adjacent_to_delegate; /* by the delegate's own word */
-    uint8_t relinked;    /* something is told it again: look at every destination */
+    uint8_t dirty;       /* check every destination for this neighbour; 2: after a loss */
+    uint8_t disagreed;   /* consecutive beats whose digest was not ours */
+    uint8_t adjacent_to_delegate; /* by the delegate's own entry */
+    uint8_t relinked;    /* entries are due again: check every destination */
     uint32_t leads_to;   /* scratch */
-    uint64_t neighbourhood; /* hash of it and its neighbours, from its last beat; 0: not known */
-    uint64_t neighbourhood_told; /* ours, as last sent to it; 0: never */
+    uint64_t neighbourhood; /* hash of the neighbour and its neighbours, from its last beat; 0: not known */
+    uint64_t neighbourhood_told; /* our hash, as last sent to the neighbour; 0: never */
     uint64_t summary_at, summary_wait; /* the next summary not before, and the wait after it */
 };
 
@@ -42,17 +42,17 @@ struct phx__route_list {
     uint32_t count, capacity;
 };
 
-/* When neighbours are told, and what waits for it. */
+/* When a flush advertises, and what waits for it. */
 struct phx__route_pace {
-    uint64_t told_at, gap; /* last telling, and the least time until the next */
+    uint64_t told_at, gap; /* the last flush that advertised, and the least time until the next */
     int urgent;            /* a loss or an answer waits: no pacing */
-    uint32_t shrunk;       /* neighbours lost since we last told anybody anything */
+    uint32_t shrunk;       /* neighbours lost since the last flush */
     int look;              /* some neighbour is dirty */
     int quiet_due;         /* beats are owed to neighbours once the table is quiet */
     uint32_t tell_timer, chore_timer;
 };
 
-/* The life to come to after a lie about this node, when it last rose, and from which life. */
+/* The incarnation to reach after a lie about this node, when the last step was made, and from where. */
 struct phx__route_rise {
     uint64_t to, at, from;
 };
@@ -83,13 +83,12 @@ struct phx__route {
     struct phx__timers *timers;
     struct phx__rnd *rnd;
     struct phx__route_ops ops;
-    int hop_limit; /* of requests, and of routes: what is farther cannot be reached */
-    int relay;     /* 0: nobody is told of a way through this node */
+    int hop_limit; /* of requests and of routes: a destination that is farther is unreachable */
+    int relay;     /* 0: no route through this node is advertised */
     struct phx__route_table table;
     struct phx__route_nbr *nbrs;
     uint32_t nbr_count, nbr_capacity;
-    struct phx__route_list dirty, changed; /* PHX__DEST_DIRTY, PHX__DEST_CHANGED */
-    struct phx__route_list undelegated;    /* PHX__DEST_UNDELEGATED */
+    struct phx__route_list dirty, changed, undelegated; /* PHX__DEST_DIRTY, PHX__DEST_CHANGED, ... */
     uint32_t delegate, delegate_known; /* see advert.c; how many nodes were known when it was chosen */
     struct phx__entry *out;            /* scratch for one message */
     uint32_t out_capacity;
@@ -112,22 +111,21 @@ PHX_PRIVATE int phx__route_init(struct phx__route *r, struct phx__mem *mem, stru
                                 uint64_t incarnation, const struct phx__route_ops *ops);
 PHX_PRIVATE void phx__route_free(struct phx__route *r);
 
-/* This node says something new of itself: 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size,
-                                uint64_t now);
-/* 0, PHX_ENOMEM, or PHX_ELIMIT: 65,535 neighbours are all that a table takes. */
+/* Replaces this node's own card: 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, uint64_t now);
+/* 0, PHX_ENOMEM, or PHX_ELIMIT: a table takes at most 65,535 neighbours. */
 PHX_PRIVATE int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h,
                               uint64_t now);
 PHX_PRIVATE void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now);
 
-/* Frames from a neighbour, decoded. Return 0, PHX_ENOMEM or PHX_ELIMIT: the entry was dropped; a digest will
- * tell. */
+/* Frames from a neighbour, decoded. Return 0, PHX_ENOMEM or PHX_ELIMIT: the entry was dropped, and a digest
+ * will show it. */
 PHX_PRIVATE int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e,
                                  uint64_t now);
-PHX_PRIVATE void phx__route_request(struct phx__route *r, uint32_t nbr,
-                                    const struct phx__request *q, int hops, uint64_t now);
-PHX_PRIVATE void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b,
-                                 int shrunk, uint64_t now);
+PHX_PRIVATE void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__request *q,
+                                    int hops, uint64_t now);
+PHX_PRIVATE void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
+                                 uint64_t now);
 PHX_PRIVATE void phx__route_summary_begin(struct phx__route *r);
 PHX_PRIVATE void phx__route_summary_line(struct phx__route *r, uint32_t nbr,
                                          const struct phx__summary_line *s);
@@ -138,27 +136,36 @@ PHX_PRIVATE void phx__route_chores(struct phx__route *r, uint64_t now, uint32_t 
 
 /* Destinations whose next hop, reachability or card changed: 1 and *node, or 0. */
 PHX_PRIVATE int phx__route_take_changed(struct phx__route *r, uint32_t *node);
-PHX_PRIVATE const struct phx__dest *phx__route_dest(const struct phx__route *r,
-                                                    uint32_t node); /* or NULL */
+/* NULL: not known. node may be PHX__NONE. */
+PHX_PRIVATE const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t node);
 /* The neighbour towards node, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__route_next(const struct phx__route *r, uint32_t node);
 PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *b);
 
 /* ---- advert.c */
 
-/* The inbox is empty: tell what there is to tell, or set a timer if that was done a moment ago. */
+/* Called when the inbox is empty: advertises what is due, or sets a timer if the last flush was a moment
+ * ago. */
 PHX_PRIVATE void phx__route_advert_flush(struct phx__route *r, uint64_t now);
-/* PHX__TIMER_ROUTE_TELL and PHX__TIMER_ROUTE_CHORE. A destination that was given up for good comes
- * back through *forgotten (else PHX__NONE); call again until it does not. */
+/* PHX__TIMER_ROUTE_TELL and PHX__TIMER_ROUTE_CHORE. A destination that was given up for good is returned in
+ * *forgotten (else PHX__NONE); the timer is due again at once while there may be more. */
 PHX_PRIVATE void phx__route_advert_due(struct phx__route *r, int kind, uint64_t now, uint32_t *forgotten);
 /* Is this neighbour known to be next to that node? */
 PHX_PRIVATE int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint32_t node);
 
-/* For advert.c: when the table is quiet next, which is so when it has not changed for a second or more: then
- * digests mean something, and the hash of the neighbourhood is worth sending. */
+/* ---- For advert.c */
+
+/* When the table will have been unchanged for a second or more: it is quiet then, digests mean something,
+ * and the hash of the neighbourhood is worth sending. */
 PHX_PRIVATE uint64_t phx__route_quiet_at(const struct phx__route *r);
+/* NULL: not a neighbour. node may be PHX__NONE. */
 PHX_PRIVATE struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node);
-/* Chores are due at `at` or before. */
+/* Sets the chore timer to `at`, unless it is due earlier. */
 PHX_PRIVATE void phx__route_plan(struct phx__route *r, uint64_t at);
+/* Puts a node into the list of those with this flag, if it is not there. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__route_list(struct phx__route *r, struct phx__route_list *list, uint8_t flag,
+                               uint32_t node);
+/* Is a distance at this number below the feasible distance? */
+PHX_PRIVATE int phx__route_is_feasible(const struct phx__dest *d, uint32_t seq, uint8_t hops);
 
 #endif

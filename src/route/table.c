@@ -1,20 +1,19 @@
-/* table.c - the routing table's memory: destinations, and per neighbour what was heard and told of them. */
+/* table.c - the routing table's memory: destinations, and per neighbour what was offered and advertised. */
 /*
- * Rules live in route; this room only keeps the lists, and sees to it that they are small. A network of N
- * nodes has N destinations at each of them, and a hub N neighbours besides: what is kept per pair of the two
- * decides about everything. So:
+ * The rules are in route.c; this file keeps the lists and keeps them small. In a network of N nodes each
+ * node has N destinations, and a hub N neighbours besides: the memory per pair of the two decides about
+ * everything.
  *
- *   - HEARD is a short sorted array. In the default routing most pairs of neighbour and destination have no
- *     entry at all (in a clique only the hub speaks of others). The usual single one lives in the
- *     destination.
- *   - TOLD is kept as runs. Who is told of a destination is told its route of that moment, so that nearly all
- *     neighbours have been told the same, and indices are dense: neighbours 3 to 90 were told (number 2, 1
- *     hop, card 1) is one run of 24 bytes. A list of them had 20 bytes for each, 335 MB at a hub of 4,096
- *     nodes. Where no two neighbours in a row were told the same, runs cost a fifth more than the list.
- *   - Requests stand in a list of their own, since few destinations have one and none for long.
+ *   - Offers are a short sorted array. Most pairs of neighbour and destination have none (in a clique only
+ *     the hub advertises others). The usual single offer is part of the destination.
+ *   - What was advertised is kept as runs. An update carries the route of its moment, so that nearly all
+ *     neighbours have been sent the same, and node indices are dense: "number 2, 1 hop, card 1 to neighbours
+ *     3 to 90" is one run of 24 bytes. A list of neighbours had 20 bytes for each, 335 MB at a hub of 4,096
+ *     nodes. Where no two neighbours in a row were sent the same, runs cost a fifth more than the list.
+ *   - Requests are a list of their own, since few destinations have one and none for long.
  *
- * To take a neighbour out of the midst of a run makes two of one and may find no memory; whoever does that
- * must be able to fail (route_drop_lapsed can wait, route_up refuses the link).
+ * Taking a neighbour out of the middle of a run makes two runs of one and may find no memory. The callers
+ * can fail: advert_drop_lapsed postpones the work, phx__route_up refuses the link.
  */
 #include "route/table.h"
 
@@ -46,32 +45,21 @@ struct phx__dest *phx__route_table_make(struct phx__route_table *t, uint32_t nod
     return &t->at[node];
 }
 
-static size_t table_told_size(uint32_t capacity)
+static size_t table_runs_size(uint32_t capacity)
 {
-    return sizeof(struct phx__advertised_runs) + capacity * sizeof(struct phx__advertised_run);
+    return capacity > 0 ? sizeof(struct phx__advertised_runs) + capacity * sizeof(struct phx__advertised_run)
+                        : 0;
 }
 
-static size_t table_heard_size(uint32_t capacity)
+static size_t table_offers_size(uint32_t capacity)
 {
-    return sizeof(struct phx__offer_list) + capacity * sizeof(struct phx__offer);
+    return capacity > 0 ? sizeof(struct phx__offer_list) + capacity * sizeof(struct phx__offer) : 0;
 }
 
-static size_t table_card_size(uint32_t size)
-{
-    return sizeof(struct phx__route_table_card) + size;
-}
-
-/* How long a list that must hold `need` is made: the small ones, of which there are many, without slack. */
-static uint32_t table_room(uint32_t need)
+/* The capacity of a list that must hold `need`: small lists, of which there are many, have no slack. */
+static uint32_t table_capacity(uint32_t need)
 {
     return need <= 4 ? need : need + need / 2;
-}
-
-static void table_untell_all(struct phx__route_table *t, struct phx__dest *d)
-{
-    if (d->advertised != NULL)
-        phx__mem_put(t->mem, d->advertised, table_told_size(d->advertised->capacity));
-    d->advertised = NULL;
 }
 
 void phx__route_table_clear(struct phx__route_table *t, uint32_t node)
@@ -79,7 +67,8 @@ void phx__route_table_clear(struct phx__route_table *t, uint32_t node)
     struct phx__dest *d = &t->at[node];
 
     phx__route_table_drop_offers(t, d);
-    table_untell_all(t, d);
+    if (d->advertised != NULL)
+        phx__mem_put(t->mem, d->advertised, table_runs_size(d->advertised->capacity));
     phx__route_table_uncard(t, d);
     if (d->ask != 0)
         phx__route_table_unask(t, &t->asks[d->ask - 1]);
@@ -89,7 +78,7 @@ void phx__route_table_clear(struct phx__route_table *t, uint32_t node)
     d->pos = PHX__TABLE_FAR;
 }
 
-/* ---- Heard ----------------------------------------------------------------------------------- */
+/* ---- Offers ---------------------------------------------------------------------------------- */
 
 struct phx__offer *phx__route_table_offers(const struct phx__dest *d)
 {
@@ -97,8 +86,8 @@ struct phx__offer *phx__route_table_offers(const struct phx__dest *d)
     return d->offer_count > 1 ? d->offer.many->at : (struct phx__offer *)&d->offer.one;
 }
 
-/* The first place whose nbr is not below: where the entry is, or would go. */
-static uint32_t table_place(const struct phx__offer *h, uint32_t count, uint32_t nbr)
+/* The index of the first offer whose nbr is not below: where the offer is, or would go. */
+static uint32_t table_find_offer(const struct phx__offer *h, uint32_t count, uint32_t nbr)
 {
     uint32_t low = 0, high = count;
 
@@ -117,32 +106,29 @@ struct phx__offer *phx__route_table_offer(const struct phx__dest *d, uint32_t nb
     struct phx__offer *h = phx__route_table_offers(d);
     uint32_t i;
 
-    if (d->offer_count <= 1) /* nearly always, and this is asked more often than anything else */
+    if (d->offer_count <= 1) /* nearly always, and no function is called more often */
         return d->offer_count == 1 && h->nbr == nbr ? h : NULL;
-    i = table_place(h, d->offer_count, nbr);
+    i = table_find_offer(h, d->offer_count, nbr);
     return i < d->offer_count && h[i].nbr == nbr ? &h[i] : NULL;
 }
 
-/* Room for one more. 0 or PHX_ENOMEM. */
-static int table_more_heard(struct phx__route_table *t, struct phx__dest *d)
+/* Makes room for one more offer. 0 or PHX_ENOMEM. */
+static int table_grow_offers(struct phx__route_table *t, struct phx__dest *d)
 {
-    uint32_t had = d->offer_count > 1 ? d->offer.many->capacity : 0;
-    uint32_t capacity = table_room(d->offer_count + 1u);
+    uint32_t count = d->offer_count, had = count > 1 ? d->offer.many->capacity : 0;
     struct phx__offer_list *list;
 
-    if (d->offer_count == 0 || d->offer_count < had)
+    if (count == 0 || count < had)
         return 0;
-    if (capacity > UINT16_MAX)
-        capacity = UINT16_MAX;
-    if (d->offer_count == capacity)
+    if (count == UINT16_MAX)
         return PHX_ENOMEM;
-    list = phx__mem_resize(t->mem, had > 0 ? d->offer.many : NULL,
-                           had > 0 ? table_heard_size(had) : 0, table_heard_size(capacity));
+    list = phx__mem_resize(t->mem, had > 0 ? d->offer.many : NULL, table_offers_size(had),
+                           table_offers_size(table_capacity(count + 1)));
     if (list == NULL)
         return PHX_ENOMEM;
     if (had == 0)
         list->at[0] = d->offer.one;
-    list->capacity = capacity;
+    list->capacity = table_capacity(count + 1);
     d->offer.many = list;
     return 0;
 }
@@ -150,19 +136,19 @@ static int table_more_heard(struct phx__route_table *t, struct phx__dest *d)
 struct phx__offer *phx__route_table_make_offer(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr)
 {
     struct phx__offer *h = phx__route_table_offers(d);
-    uint32_t i = table_place(h, d->offer_count, nbr);
+    uint32_t i = table_find_offer(h, d->offer_count, nbr);
 
     if (i < d->offer_count && h[i].nbr == nbr)
         return &h[i];
-    if (table_more_heard(t, d) != 0)
+    if (table_grow_offers(t, d) != 0)
         return NULL;
     d->offer_count++;
-    h = phx__route_table_offers(d);
-    memmove(h + i + 1, h + i, (d->offer_count - 1u - i) * sizeof *h);
-    memset(&h[i], 0, sizeof h[i]);
-    h[i].nbr = nbr;
-    h[i].hops = PHX__UNREACHABLE;
-    return &h[i];
+    h = phx__route_table_offers(d) + i;
+    memmove(h + 1, h, (d->offer_count - 1u - i) * sizeof *h);
+    memset(h, 0, sizeof *h);
+    h->nbr = nbr;
+    h->hops = PHX__UNREACHABLE;
+    return h;
 }
 
 int phx__route_table_drop_offer(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr)
@@ -176,7 +162,7 @@ int phx__route_table_drop_offer(struct phx__route_table *t, struct phx__dest *d,
         memmove(h, h + 1, (size_t)(list->at + d->offer_count - (h + 1)) * sizeof *h);
     if (d->offer_count-- == 2) {
         one = list->at[0];
-        phx__mem_put(t->mem, list, table_heard_size(list->capacity));
+        phx__mem_put(t->mem, list, table_offers_size(list->capacity));
         d->offer.one = one;
     }
     return 1;
@@ -185,20 +171,25 @@ int phx__route_table_drop_offer(struct phx__route_table *t, struct phx__dest *d,
 void phx__route_table_drop_offers(struct phx__route_table *t, struct phx__dest *d)
 {
     if (d->offer_count > 1)
-        phx__mem_put(t->mem, d->offer.many, table_heard_size(d->offer.many->capacity));
+        phx__mem_put(t->mem, d->offer.many, table_offers_size(d->offer.many->capacity));
     d->offer_count = 0;
 }
 
-/* ---- Told ------------------------------------------------------------------------------------ */
+/* ---- What was advertised --------------------------------------------------------------------- */
 
-/* The first run that does not end below nbr: where it is, or would go. */
-static uint32_t table_run(const struct phx__advertised_runs *runs, uint32_t nbr)
+static uint32_t table_run_count(const struct phx__dest *d)
 {
-    uint32_t low = 0, high = runs->count;
+    return d->advertised != NULL ? d->advertised->count : 0;
+}
+
+/* The index of the first run that does not end below nbr: where nbr is, or would go. */
+static uint32_t table_find_run(const struct phx__dest *d, uint32_t nbr)
+{
+    uint32_t low = 0, high = table_run_count(d);
 
     while (low < high) {
         uint32_t mid = low + (high - low) / 2;
-        if (runs->at[mid].first + (runs->at[mid].count - 1) < nbr)
+        if (d->advertised->at[mid].last < nbr)
             low = mid + 1;
         else
             high = mid;
@@ -208,12 +199,9 @@ static uint32_t table_run(const struct phx__advertised_runs *runs, uint32_t nbr)
 
 const struct phx__advertised *phx__route_table_advertised(const struct phx__dest *d, uint32_t nbr)
 {
-    uint32_t i;
+    uint32_t i = table_find_run(d, nbr);
 
-    if (d->advertised == NULL)
-        return NULL;
-    i = table_run(d->advertised, nbr);
-    return i < d->advertised->count && d->advertised->at[i].first <= nbr ? &d->advertised->at[i].word : NULL;
+    return i < table_run_count(d) && d->advertised->at[i].first <= nbr ? &d->advertised->at[i].word : NULL;
 }
 
 static int table_same(const struct phx__advertised *a, const struct phx__advertised *b)
@@ -222,94 +210,89 @@ static int table_same(const struct phx__advertised *a, const struct phx__adverti
            && a->asked == b->asked;
 }
 
-/* Appends neighbours first..last to runs out[0..n-1], if there are any; how many runs it is then. */
-static uint32_t table_append(struct phx__advertised_run *out, uint32_t n, uint64_t first, uint64_t last,
+/* Appends neighbours first..last, if there are any, to the n runs of out: how many runs there are then. */
+static uint32_t table_append(struct phx__advertised_run *out, uint32_t n, uint32_t first, uint32_t last,
                              const struct phx__advertised *word)
 {
     if (first > last)
         return n;
-    if (n > 0 && out[n - 1].first + (uint64_t)out[n - 1].count == first
-        && table_same(&out[n - 1].word, word)) {
-        out[n - 1].count += (uint32_t)(last - first + 1);
-        return n;
+    if (n == 0 || out[n - 1].last + 1 != first || !table_same(&out[n - 1].word, word)) {
+        out[n].first = first;
+        out[n++].word = *word;
     }
-    out[n].first = (uint32_t)first;
-    out[n].count = (uint32_t)(last - first + 1);
-    out[n].word = *word;
-    return n + 1;
+    out[n - 1].last = last;
+    return n;
 }
 
-/* Gives the runs room for `need`. What is much too large shrinks, if the world lets it. 0 or PHX_ENOMEM. */
-static int table_runs_fit(struct phx__route_table *t, struct phx__dest *d, uint32_t need)
+/* Makes room for `need` runs. A list that is much too large shrinks if it can. 0 or PHX_ENOMEM. */
+static int table_fit_runs(struct phx__route_table *t, struct phx__dest *d, uint32_t need)
 {
-    uint32_t had = d->advertised != NULL ? d->advertised->capacity : 0, capacity = table_room(need);
+    uint32_t had = d->advertised != NULL ? d->advertised->capacity : 0;
     struct phx__advertised_runs *runs;
 
     if (need <= had && (had <= 8 || need > had / 4))
         return 0;
-    runs = phx__mem_resize(t->mem, d->advertised, had > 0 ? table_told_size(had) : 0,
-                           table_told_size(capacity));
+    runs = phx__mem_resize(t->mem, d->advertised, table_runs_size(had),
+                           table_runs_size(table_capacity(need)));
     if (runs == NULL)
         return need <= had ? 0 : PHX_ENOMEM;
-    if (had == 0)
-        runs->count = 0;
-    runs->capacity = capacity;
+    runs->capacity = table_capacity(need);
     d->advertised = runs;
     return 0;
 }
 
-/* Runs at..end-1 become the n of out: 0 or PHX_ENOMEM. */
+/* Replaces runs at..end-1 by the n of out: 0 or PHX_ENOMEM. */
 static int table_splice(struct phx__route_table *t, struct phx__dest *d, uint32_t at, uint32_t end,
                         const struct phx__advertised_run *out, uint32_t n)
 {
-    uint32_t was = d->advertised != NULL ? d->advertised->count : 0, count = was - (end - at) + n;
+    uint32_t was = table_run_count(d), count = was - (end - at) + n;
 
     if (count == 0) {
-        table_untell_all(t, d);
+        phx__mem_put(t->mem, d->advertised, table_runs_size(d->advertised->capacity));
+        d->advertised = NULL;
         return 0;
     }
-    if (count > was && table_runs_fit(t, d, count) != 0)
+    if (count > was && table_fit_runs(t, d, count) != 0)
         return PHX_ENOMEM;
     memmove(d->advertised->at + at + n, d->advertised->at + end, (was - end) * sizeof *out);
     memcpy(d->advertised->at + at, out, n * sizeof *out);
     d->advertised->count = count;
-    return count < was ? table_runs_fit(t, d, count) : 0;
+    return count < was ? table_fit_runs(t, d, count) : 0;
 }
 
 int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr,
-                    const struct phx__advertised *word)
+                               const struct phx__advertised *word)
 {
-    /* What changes are the run that nbr is in, and those that end or begin beside it: three at most. They
-     * are written anew: what lies below nbr, nbr, and what lies above. */
+    /* What changes are the run with nbr, and those that end or begin beside it: three at most. They are
+     * written anew: what lies below nbr, nbr, and what lies above. */
     struct phx__advertised_run out[5];
     const struct phx__advertised *now = phx__route_table_advertised(d, nbr);
     const struct phx__advertised_run *run = d->advertised != NULL ? d->advertised->at : NULL;
-    uint32_t i, at, end, n = 0, count = d->advertised != NULL ? d->advertised->count : 0;
+    uint32_t i, at, end, n = 0, count = table_run_count(d);
 
     PHX_ASSERT(nbr > 0 && nbr != PHX__NONE);
     if (word == NULL ? now == NULL : now != NULL && table_same(now, word))
         return 0;
-    at = count > 0 ? table_run(d->advertised, nbr - 1) : 0;
-    for (end = at; end < count && run[end].first <= nbr + 1; end++) {
-        uint32_t last = run[end].first + (run[end].count - 1);
-        n = table_append(out, n, run[end].first, last < nbr ? last : nbr - 1, &run[end].word);
-    }
+    at = table_find_run(d, nbr - 1);
+    for (end = at; end < count && run[end].first <= nbr + 1; end++)
+        n = table_append(out, n, run[end].first, run[end].last < nbr ? run[end].last : nbr - 1,
+                         &run[end].word);
     if (word != NULL)
         n = table_append(out, n, nbr, nbr, word);
     for (i = at; i < end; i++)
-        n = table_append(out, n, run[i].first > nbr ? run[i].first : nbr + 1,
-                         run[i].first + (run[i].count - 1), &run[i].word);
+        n = table_append(out, n, run[i].first > nbr ? run[i].first : nbr + 1, run[i].last, &run[i].word);
     return table_splice(t, d, at, end, out, n);
 }
 
-void phx__route_table_set_number(struct phx__dest *d, uint32_t seq, uint32_t card)
+int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr)
 {
-    uint32_t i;
+    uint32_t v;
+    int err = 0;
 
-    for (i = 0; d->advertised != NULL && i < d->advertised->count; i++) {
-        d->advertised->at[i].word.seq = seq;
-        d->advertised->at[i].word.card = card;
-    }
+    for (v = 0; v < t->capacity; v++)
+        if (phx__route_table_advertise(t, &t->at[v], nbr, NULL) != 0)
+            err = PHX_ENOMEM;
+    return err;
 }
 
 /* ---- Requests -------------------------------------------------------------------------------- */
@@ -348,9 +331,9 @@ void phx__route_table_unask(struct phx__route_table *t, struct phx__ask *a)
 /* ---- Cards ----------------------------------------------------------------------------------- */
 
 int phx__route_table_card(struct phx__route_table *t, struct phx__dest *d, const uint8_t *card, uint32_t size,
-                    uint32_t version)
+                          uint32_t version)
 {
-    struct phx__route_table_card *copy = phx__mem_get(t->mem, table_card_size(size));
+    struct phx__route_table_card *copy = phx__mem_get(t->mem, sizeof *copy + size);
 
     if (copy == NULL)
         return PHX_ENOMEM;
@@ -365,7 +348,7 @@ int phx__route_table_card(struct phx__route_table *t, struct phx__dest *d, const
 void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d)
 {
     if (d->card != NULL)
-        phx__mem_put(t->mem, d->card, table_card_size(d->card->size));
+        phx__mem_put(t->mem, d->card, sizeof *d->card + d->card->size);
     d->card = NULL;
     d->card_version = 0;
 }

@@ -1,13 +1,13 @@
-/* table.h - the routing table's memory: destinations, and per neighbour what was heard and told of them. */
+/* table.h - the routing table's memory: destinations, and per neighbour what was offered and advertised. */
 #ifndef PHX_ROUTE_TABLE_H
 #define PHX_ROUTE_TABLE_H
 #include "base/id.h"
 
-/* A neighbour's last word on a destination. Kept only while it offers a route. */
+/* A neighbour's last entry for a destination. Kept only while the neighbour offers a route. */
 struct phx__offer {
     uint32_t nbr; /* node */
     uint32_t seq;
-    uint8_t hops; /* its distance */
+    uint8_t hops; /* the neighbour's distance */
 };
 
 struct phx__offer_list {
@@ -15,17 +15,17 @@ struct phx__offer_list {
     struct phx__offer at[]; /* capacity of them, sorted by nbr */
 };
 
-/* Our last word to a neighbour on a destination. */
+/* Our last entry to a neighbour for a destination. */
 struct phx__advertised {
     uint32_t seq, card;
-    uint32_t want; /* with asked: from this number on; else 0 */
-    uint8_t hops;  /* PHX__UNREACHABLE: nothing that it could still be using */
-    uint8_t asked; /* it is to be told even if it seems not to need it */
+    uint32_t want; /* with asked: the least number that was asked for; else 0 */
+    uint8_t hops;  /* PHX__UNREACHABLE: the neighbour uses no route that we advertised */
+    uint8_t asked; /* an entry is due even if the neighbour seems not to need one */
 };
 
-/* Neighbours first..first + count - 1 were told the same. */
+/* The same was advertised to neighbours first..last. */
 struct phx__advertised_run {
-    uint32_t first, count; /* nodes */
+    uint32_t first, last; /* nodes */
     struct phx__advertised word;
 };
 struct phx__advertised_runs {
@@ -35,26 +35,26 @@ struct phx__advertised_runs {
 
 enum {
     PHX__DEST_KNOWN = 1,
-    PHX__DEST_DIRTY = 2,   /* look again what to tell of it, to every neighbour */
-    PHX__DEST_CHANGED = 4, /* in the list for phx__route_take_changed */
+    PHX__DEST_DIRTY = 2,         /* in the list of destinations to check against every neighbour */
+    PHX__DEST_CHANGED = 4,       /* in the list for phx__route_take_changed */
     PHX__DEST_DELEGATED = 8,     /* see advert.c */
-    PHX__DEST_UNDELEGATED = 128, /* in the list of those that are not delegated, or were not */
-    PHX__DEST_SEEN = 16,   /* scratch, while a summary is read */
-    PHX__DEST_LAPSED = 64, /* stopped being a neighbour since we last told anybody anything */
-    PHX__DEST_LOSS = 32    /* with DIRTY: something that others were trusted with may be lost */
+    PHX__DEST_SEEN = 16,         /* scratch, while a summary is read */
+    PHX__DEST_LOSS = 32,         /* with DIRTY: neighbours that were to advertise it may have lost it */
+    PHX__DEST_LAPSED = 64,       /* stopped being a neighbour since the last flush */
+    PHX__DEST_UNDELEGATED = 128  /* in the list of those that are not delegated, or were not */
 };
 
-/* A request for a destination that is under way: ours, repeated until a route is there, or the last one that
- * was passed on. Few destinations have one, and none for long. */
+/* A request for a destination: ours, repeated until there is a route, or the last one that was passed on.
+ * Few destinations have one, and none for long. */
 struct phx__ask {
     uint32_t node;
     uint32_t passed_seq; /* of the last request passed on towards the owner */
     uint64_t passed_at;  /* when that was; 0: none */
     uint64_t at;         /* when to repeat ours; UINT64_MAX: none is out */
-    uint8_t asks;        /* how often it was sent */
+    uint8_t asks;        /* how often ours was sent */
 };
 
-/* So many neighbours there may be at once, and one less than this is the last of their places. */
+/* The most neighbours at once; positions in the list of neighbours are below it. */
 #define PHX__TABLE_FAR UINT16_MAX
 
 struct phx__route_table_card {
@@ -65,18 +65,18 @@ struct phx__route_table_card {
 struct phx__dest {
     uint64_t incarnation;
     union {
-        struct phx__offer one;         /* heard_count <= 1: no list for a single neighbour */
+        struct phx__offer one; /* offer_count <= 1: no list for a single neighbour */
         struct phx__offer_list *many;
     } offer;
-    struct phx__advertised_runs *advertised; /* NULL: nobody was told anything */
-    struct phx__route_table_card *card; /* NULL: none */
+    struct phx__advertised_runs *advertised; /* NULL: nothing, to no neighbour */
+    struct phx__route_table_card *card;      /* NULL: none */
     uint32_t since; /* when it was last found unreachable, in whole seconds */
-    uint32_t ask; /* slot of its request + 1; 0: none */
+    uint32_t ask;   /* slot of its request + 1; 0: none */
     uint32_t card_version;
     uint32_t seq, next; /* of the route in use */
     uint32_t feasible_seq;
     uint16_t offer_count;
-    uint16_t pos;          /* in the list of neighbours; PHX__TABLE_FAR: not one */
+    uint16_t pos;          /* in the list of neighbours; PHX__TABLE_FAR: not a neighbour */
     uint8_t hops;          /* PHX__UNREACHABLE: no route */
     uint8_t feasible_hops; /* PHX__UNREACHABLE: nothing advertised yet */
     uint8_t flags;
@@ -92,33 +92,37 @@ struct phx__route_table {
 
 PHX_PRIVATE void phx__route_table_init(struct phx__route_table *t, struct phx__mem *mem);
 PHX_PRIVATE void phx__route_table_free(struct phx__route_table *t);
-/* The destination, made empty (flags 0) if the index is new. NULL: no memory. Moves others in memory. */
+/* The destination, empty (flags 0) if the index is new. NULL: no memory. Moves the others in memory. */
 PHX_PRIVATE struct phx__dest *phx__route_table_make(struct phx__route_table *t, uint32_t node);
-/* Forgets all of it but the slot. */
+/* Empties the destination; its slot stays. */
 PHX_PRIVATE void phx__route_table_clear(struct phx__route_table *t, uint32_t node);
-/* All that neighbours said: d->heard_count of them. */
+
+/* All offers: d->offer_count of them. */
 PHX_PRIVATE struct phx__offer *phx__route_table_offers(const struct phx__dest *d);
-/* What neighbour said or was told; NULL if nothing. Moves with the destination, and with the next change of
- * its list. */
+/* A neighbour's offer; NULL: none. Moves with the destination, and with the next change of its list. */
 PHX_PRIVATE struct phx__offer *phx__route_table_offer(const struct phx__dest *d, uint32_t nbr);
-PHX_PRIVATE const struct phx__advertised *phx__route_table_advertised(const struct phx__dest *d,
-                                                                      uint32_t nbr);
-/* What it said, made with hops PHX__UNREACHABLE if there is nothing yet. NULL: no memory, or too many. */
-PHX_PRIVATE struct phx__offer *phx__route_table_make_offer(struct phx__route_table *t,
-                                                           struct phx__dest *d, uint32_t nbr);
-/* Sets what it was told; word NULL: nothing. 0, or PHX_ENOMEM and nothing has changed. */
-PHX_PRIVATE int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr,
-                                const struct phx__advertised *word);
-/* Every neighbour that was told anything is taken to have been told this number and card version. */
-PHX_PRIVATE void phx__route_table_set_number(struct phx__dest *d, uint32_t seq, uint32_t card);
+/* The same, made with hops PHX__UNREACHABLE if there is none. NULL: no memory, or too many. */
+PHX_PRIVATE struct phx__offer *phx__route_table_make_offer(struct phx__route_table *t, struct phx__dest *d,
+                                                           uint32_t nbr);
 /* 1 if there was one. */
 PHX_PRIVATE int phx__route_table_drop_offer(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr);
 PHX_PRIVATE void phx__route_table_drop_offers(struct phx__route_table *t, struct phx__dest *d);
-/* The request for this destination; NULL if there is none. */
+
+/* What was advertised to a neighbour; NULL: nothing. Moves as offers do. */
+PHX_PRIVATE const struct phx__advertised *phx__route_table_advertised(const struct phx__dest *d,
+                                                                      uint32_t nbr);
+/* Sets what was advertised to a neighbour; word NULL: nothing. 0, or PHX_ENOMEM and nothing has changed. */
+PHX_PRIVATE int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr,
+                                           const struct phx__advertised *word);
+/* Forgets what was advertised to a neighbour, of every destination. 0, or PHX_ENOMEM: not of all. */
+PHX_PRIVATE int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr);
+
+/* The request for this destination; NULL: none. */
 PHX_PRIVATE struct phx__ask *phx__route_table_asked(const struct phx__route_table *t, uint32_t node);
 /* The same, made if there is none. NULL: no memory. */
 PHX_PRIVATE struct phx__ask *phx__route_table_ask(struct phx__route_table *t, uint32_t node);
 PHX_PRIVATE void phx__route_table_unask(struct phx__route_table *t, struct phx__ask *a);
+
 /* Replaces the card by a copy: 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_table_card(struct phx__route_table *t, struct phx__dest *d, const uint8_t *card,
                                       uint32_t size, uint32_t version);

@@ -615,7 +615,7 @@ const char *check_who(const struct check *c, const struct phx_id *id, char *out,
     uint32_t life = life_find(c, id);
 
     if (life == WORLD_NONE)
-        (void)snprintf(out, size, "a stranger");
+        (void)snprintf(out, size, "an unknown node");
     else
         (void)snprintf(out, size, "host %u%s", (unsigned)c->lives[life].host,
                        c->lives[life].alive ? "" : " (dead)");

@@ -85,7 +85,7 @@ int check_shortest(struct check *c, const struct graph *g, uint8_t limit, uint32
 int check_digests(struct check *c, const struct graph *g, uint32_t *a, uint32_t *b);
 /* At most one up link per pair, queues below limit: fails the world if not. */
 void check_links(struct check *c, uint32_t host, size_t queue_limit);
-/* Whose id that is: "host 3", "host 3 (dead)" or "a stranger". */
+/* Whose id that is: "host 3", "host 3 (dead)" or "an unknown node". */
 const char *check_who(const struct check *c, const struct phx_id *id, char *out, size_t size);
 /* The life with that id; WORLD_NONE: none. */
 uint32_t check_life(const struct check *c, const struct phx_id *id);

@@ -397,7 +397,7 @@ static void bar(const char *name, double figure, double limit)
     fflush(stdout);
 }
 
-/* The limits of PERF.md on memory and on steps, and promise 30. */
+/* The limits on memory and on steps, and promise 30. */
 static int bars(void)
 {
     struct mesh m = mesh_measure(100);

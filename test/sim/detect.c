@@ -2,7 +2,7 @@
 
 /* Method: each host's on_node notes when it was told that a process has failed. Bounds are those of
  * phoenix.h, in virtual time, so they are exact; what is allowed on top is one flood: some
- * milliseconds a hop, and the pace at which the routing tells news. */
+ * milliseconds a hop, and the interval between two updates of routing. */
 #include "story.h"
 
 #include <stdio.h>
@@ -81,8 +81,8 @@ static void some_network(struct sim *s)
     run_for(s, rnd(s, 3 * s->cfg.detector.interval_us));
 }
 
-/* Notes who is still connected with one of the victim's monitors when the victim is gone: the word can
- * reach no others. What a death cuts off from all monitors learns of it by the insurance. */
+/* Notes who is still connected with one of the victim's monitors when the victim is gone: the rumour can
+ * reach no others. A node that a death cuts off from all monitors notices it after insurance_us. */
 static void who_can_know(struct sim *s, uint32_t victim)
 {
     struct phx_link links[64];

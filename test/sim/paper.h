@@ -204,8 +204,8 @@ static inline void paper_put_set(struct phx__route *r, struct paper_sets *s, con
     for (i = 0; d->advertised != NULL && i < d->advertised->count; i++) {
         const struct phx__advertised_run *run = &d->advertised->at[i];
         if (run->word.seq == d->seq && run->word.hops == d->hops)
-            for (k = 0; k < run->count; k++)
-                paper_add_id(s, &r->ids->at[run->first + k]);
+            for (k = run->first; k <= run->last; k++)
+                paper_add_id(s, &r->ids->at[k]);
     }
 }
 

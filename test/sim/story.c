@@ -353,9 +353,9 @@ static void scarce(struct sim *s)
     wait_until(s, all_well, 3 * MINUTE);
 }
 
-/* Everything comes from the hub when a crowd starts, and most is left to it (advert.c): it goes at any
- * moment of that, loudly or silently, or is slow, or is cut off from some, and somebody else goes, too.
- * Then it is back, and all must find each other by the shortest ways. */
+/* Everything comes from the hub when a crowd starts, and most destinations are delegated to it
+ * (route/advert.c). It goes at any moment of that, loudly or silently, or is slow, or is cut off from some,
+ * and somebody else goes, too. Then it is back, and all must find each other by the shortest routes. */
 static void hub_goes(struct sim *s)
 {
     uint32_t n = s->o.nodes, round, k;

@@ -365,7 +365,7 @@ static void test_relay(void)
     relayed = relay->counters.relayed_bytes - relayed;
     ok(nodes[2].got == want && relayed > 60u << 20, "60 MiB came through the relay");
     ok(copied <= relayed / 20, "%.3f of them were copied", (double)copied / (double)relayed);
-    ok(relay->transit_bytes == 0, "nothing is left in the relay");
+    ok(relay->transit.bytes == 0, "nothing is left in the relay");
     ok(nodes[0].p->set.spare == NULL && nodes[2].p->set.spare == NULL,
        "who only receives has no second scratch");
 }

@@ -398,8 +398,8 @@ static void test_sharing(void)
     check(world_free(w), "sharing: freed");
 }
 
-/* Goal: the list of those that are not left to the guide does not grow with what is forgotten and comes back.
- * Method: b offers 16 and is the guide; c offers one more, and takes it back for more than a day. */
+/* Goal: the list of undelegated destinations does not grow with what is forgotten and comes back.
+ * Method: b offers 16 and is the delegate; c offers one more, and takes it back for more than a day. */
 static void test_forgotten_open(void)
 {
     struct world *w = &world;
@@ -416,7 +416,7 @@ static void test_forgotten_open(void)
         play(h, word);
     }
     play(h, "!");
-    ok(h->route.delegate == host_node(h, 1), "b is the guide");
+    ok(h->route.delegate == host_node(h, 1), "b is the delegate");
     for (round = 0; round < 6; round++) {
         play(h, "c:t5/1");
         play(h, "!");

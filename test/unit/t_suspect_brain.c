@@ -89,12 +89,11 @@ static int rig_life(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t *s
     return r->incarnation[node] != 0;
 }
 
-static uint32_t rig_neighbours(void *ctx, const uint32_t **nodes)
+static uint32_t rig_neighbour(void *ctx, uint32_t i)
 {
-    struct rig *r = ctx;
+    const struct rig *r = ctx;
 
-    *nodes = r->nbr;
-    return r->nbr_count;
+    return i < r->nbr_count ? r->nbr[i] : PHX__NONE;
 }
 
 static int rig_is_busy(void *ctx, uint32_t nbr)
@@ -134,7 +133,7 @@ static void rig_refute(void *ctx, uint32_t nbr, const struct phx__request *q)
 }
 
 static const struct phx__node_suspect_ops rig_ops = { NULL,        rig_way,         rig_send,   rig_life,
-                                                      rig_neighbours, rig_is_busy,  rig_is_adjacent,
+                                                      rig_neighbour,  rig_is_busy,  rig_is_adjacent,
                                                       rig_accuse,  rig_alive,       rig_refute };
 
 /* Nodes 1 to 4 are neighbours, and 1 and 2 of each other. Node i lives its life 100 + i, with number 10. */

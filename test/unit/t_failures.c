@@ -1,4 +1,4 @@
-/* t_watch.c - failure detection as a host sees it: settings, events, pauses, broken names, reasons. */
+/* t_failures.c - failure detection as a host sees it: settings, events, pauses, broken names, reasons. */
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #endif
