@@ -2252,13 +2252,10 @@ PHX_PRIVATE uint64_t phx__dial_start_spread(const struct phx__dial_start *s, uin
                                             struct phx__rnd *rnd);
 /* Links are still coming: it is too soon for a first dial in place of the other side. */
 PHX_PRIVATE int phx__dial_start_is_patient(const struct phx__dial_start *s, uint32_t known, uint64_t now);
-/* May one more dial be under way? first: it would be the first one of a node that nobody needs at once. */
+/* May one more dial be under way? first: it would be the first one of a node that nobody needs at once. 0:
+ * look again at *next although no dial has ended; UINT64_MAX: never. */
 PHX_PRIVATE int phx__dial_start_has_room(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
-                                         uint32_t known, int first, uint64_t now);
-/* When to look again although no dial has ended; UINT64_MAX: never. */
-PHX_PRIVATE uint64_t phx__dial_start_room_at(const struct phx__dial_start *s,
-                                             const struct phx__dial_slots *slots, uint32_t known,
-                                             uint64_t now);
+                                         uint32_t known, int first, uint64_t now, uint64_t *next);
 /* 1 if it is time to ask whether that was all the news: the caller does. */
 PHX_PRIVATE int phx__dial_start_asks(struct phx__dial_start *s, uint32_t known, uint64_t now);
 /* The node that was asked knows no more: 1 if that is news. */
@@ -2320,30 +2317,30 @@ struct phx__dial_targets {
     struct phx__dial_picks picks; /* nodes dialled also beyond max_links */
 };
 
-/* A target at rest. PHX_ENOMEM: nothing changed. */
-PHX_PRIVATE int phx__dial_target_new(struct phx__dial_targets *ts, const struct phx_address *a, uint32_t n,
-                                     uint32_t *target);
-/* Its timer, addresses and index are free. */
-PHX_PRIVATE void phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t target);
-/* What is known of a node, or NULL. */
-PHX_PRIVATE struct phx__dial_node *phx__dial_target_node(const struct phx__dial_targets *ts, uint32_t node);
+/* A target at rest for a node, or for a hub (PHX__NONE). NULL: no memory, nothing changed. Targets may move
+ * in memory, here and in phx__dial_target_wake. */
+PHX_PRIVATE struct phx__dial_target *phx__dial_target_new(struct phx__dial_targets *ts, uint32_t node,
+                                                          const struct phx_address *a, uint32_t n);
+/* A node that had addresses has none any more. */
+PHX_PRIVATE void phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t node);
+/* What is known of a node: nothing, if there is no room for it yet. */
+PHX_PRIVATE const struct phx__dial_node *phx__dial_target_node(const struct phx__dial_targets *ts,
+                                                               uint32_t node);
 /* Makes room for what is known of a node. PHX_ENOMEM. */
 PHX_PRIVATE int phx__dial_target_reserve(struct phx__dial_targets *ts, uint32_t node);
-PHX_PRIVATE int phx__dial_target_is_linked(const struct phx__dial_targets *ts, uint32_t node);
-/* Has the node addresses? */
-PHX_PRIVATE int phx__dial_target_is_known(const struct phx__dial_targets *ts, uint32_t node);
-/* The target of a node, or PHX__NONE. */
-PHX_PRIVATE uint32_t phx__dial_target_of(const struct phx__dial_targets *ts, uint32_t node);
+/* The target of a node, or NULL. */
+PHX_PRIVATE struct phx__dial_target *phx__dial_target_of(const struct phx__dial_targets *ts, uint32_t node);
 /* All that stand for a node: its own and hubs where it was met. How many. */
 PHX_PRIVATE uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uint32_t node,
-                                           uint32_t out[PHX__DIAL_HUBS + 1]);
-/* Is this a node that was never dialled and that nobody needs at once? Not PHX__NONE. */
-PHX_PRIVATE int phx__dial_target_is_fresh(const struct phx__dial_targets *ts, uint32_t target);
+                                           struct phx__dial_target *out[PHX__DIAL_HUBS + 1]);
+/* Is this a node that was never dialled and that nobody needs at once? Not NULL. */
+PHX_PRIVATE int phx__dial_target_is_fresh(const struct phx__dial_targets *ts,
+                                          const struct phx__dial_target *t);
 /* A node with addresses becomes known: does it do without a target for the time being? */
 PHX_PRIVATE int phx__dial_target_can_wait(const struct phx__dial_targets *ts, uint32_t node,
                                           uint32_t max_links);
-/* The target of a node, which is made if it was put off; PHX__NONE: no addresses, or no memory. */
-PHX_PRIVATE uint32_t phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node);
+/* The target of a node, which is made if it was put off; NULL: no addresses, or no memory. */
+PHX_PRIVATE struct phx__dial_target *phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node);
 /* If all known nodes may be dialled again: makes the targets that were put off. 1 if there were any. */
 PHX_PRIVATE int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t max_links);
 /* The node that would be the next pick, or PHX__NONE. */
@@ -3210,7 +3207,7 @@ PHX_PRIVATE void phx__post_settle(struct phx__post *p, uint64_t now);
 #endif
 
 /* ======== src/node/base.h ======== */
-/* base.h - what all files of the node use: text, log, peers, frames to a neighbour, own addresses. */
+/* base.h - what all files of the node use: text, log, peers, frames to a neighbour, cards. */
 #ifdef PHX_LINES
 #line 1 "src/node/base.h"
 #endif
@@ -3264,7 +3261,11 @@ PHX_PRIVATE void phx__node_peers_free(phx *p);
 /* What was amiss with this node; NULL: nothing. The same, made if there was nothing; NULL: no memory. */
 PHX_PRIVATE struct phx__history *phx__node_history(const phx *p, uint32_t node);
 PHX_PRIVATE struct phx__history *phx__node_note_history(phx *p, uint32_t node);
+PHX_PRIVATE int phx__node_is_gone(const phx *p, uint32_t node); /* it has failed or left */
+PHX_PRIVATE const struct phx__names_of *phx__node_names(const phx *p, uint32_t node); /* perhaps none */
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
+
+PHX_PRIVATE const struct phx_os *phx__node_os(phx *p); /* for one call, which is counted */
 
 /* ---- Links and frames ------------------------------------------------------------------------ */
 
@@ -3282,8 +3283,7 @@ PHX_PRIVATE void phx__node_break(phx *p, struct phx__link *l);
  * link that it goes to; NULL: there is none, or no memory. Then the end of that frame. A frame that is lost
  * there for lack of memory would leave the neighbour with a wrong picture: the link breaks, and its successor
  * starts with everything. */
-PHX_PRIVATE struct phx__link *phx__node_send_begin(phx *p, uint32_t nbr, size_t size,
-                                                   struct phx__writer *w);
+PHX_PRIVATE struct phx__link *phx__node_send_begin(phx *p, uint32_t nbr, size_t size, struct phx__writer *w);
 PHX_PRIVATE void phx__node_send_end(phx *p, struct phx__link *l, const struct phx__writer *w);
 /* For brains. The next hop towards this id, or PHX__NONE. Queues a frame for this neighbour (PHX__NONE:
  * nobody); its writer has room for the largest of its type. Unless it is urgent, it is not added to a long
@@ -3291,9 +3291,10 @@ PHX_PRIVATE void phx__node_send_end(phx *p, struct phx__link *l, const struct ph
 PHX_PRIVATE uint32_t phx__node_next(void *ctx, const struct phx_id *id);
 PHX_PRIVATE int phx__node_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
 
-/* ---- Addresses ------------------------------------------------------------------------------- */
+/* ---- Cards ----------------------------------------------------------------------------------- */
 
-/* What a node's card says, at most PHX__CARD_ADDRESSES of them: how many. */
+PHX_PRIVATE int phx__node_card(const phx *p, uint32_t node, struct phx__card *out); /* 1, or 0: none */
+/* The addresses in it, at most PHX__CARD_ADDRESSES of them: how many. */
 PHX_PRIVATE uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out);
 
 #endif
@@ -3683,9 +3684,7 @@ PHX_PRIVATE void phx__node_links_shut(phx *p); /* closes all, when the node is f
 PHX_PRIVATE void phx__node_links_free(phx *p);
 
 PHX_PRIVATE int phx__node_links_listen(phx *p, struct phx_address *a);
-PHX_PRIVATE void phx__node_links_resume_listeners(phx *p);
-/* Opens the companion of a listener for processes of this host, if it is wanted. */
-PHX_PRIVATE void phx__node_links_open_companion(phx *p, int listener);
+PHX_PRIVATE void phx__node_links_retry_listeners(phx *p); /* PHX__TIMER_ACCEPT */
 /* What a link that has come up teaches of own addresses. */
 PHX_PRIVATE void phx__node_links_learn_address(phx *p, const struct phx__link *l);
 
@@ -3732,10 +3731,10 @@ PHX_PRIVATE void phx__node_links_sweep(phx *p); /* frees closed links */
 /* include "post/post.h" */
 /* include "route/route.h" */
 
-/* What the step has not shown to all rooms, or not told to others. */
+/* What has not been shown to all rooms, nor told to others. */
 struct phx__news {
     uint64_t names_version; /* as last shown to post */
-    uint64_t lost_version;  /* as last looked through for lost names, all news of which were told */
+    uint64_t lost_version;  /* as last searched for lost names, all of which were reported */
     int card_stale;         /* own names or addresses changed */
     int card_late;          /* the card could not be made for lack of memory */
     int late;               /* some change was not taken in for lack of memory */
@@ -3802,18 +3801,13 @@ PHX_PRIVATE size_t phx__node_frames_place(void *ctx, struct phx__link *l, const 
                                    size_t size, struct phx__place *out);
 PHX_PRIVATE void phx__node_frames_placed(void *ctx, struct phx__link *l, const uint8_t *head, size_t size,
                                   const uint8_t *payload);
-PHX_PRIVATE int phx__node_frames_ahead(void *ctx, struct phx__link *l, uint32_t from,
-                                struct phx__place *out);
+PHX_PRIVATE int phx__node_frames_ahead(void *ctx, struct phx__link *l, uint32_t from, struct phx__place *out);
 PHX_PRIVATE void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops);
-PHX_PRIVATE void phx__node_frames_beat(phx *p, uint32_t node, int flags);
+PHX_PRIVATE void phx__node_frames_beat(void *ctx, uint32_t node, int flags);
 PHX_PRIVATE int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
 
-/* wiring.c: what the node's own brains ask of the other rooms. */
-PHX_PRIVATE int phx__node_wiring_open(phx *p); /* 0 or PHX_ENOMEM */
-PHX_PRIVATE int phx__node_wiring_open_keys(phx *p); /* 0, or what is wrong with keys or certificates */
-/* For detect: a link with this node is silent; the node is lost. */
-PHX_PRIVATE void phx__node_wiring_silent(void *ctx, uint32_t node);
-PHX_PRIVATE void phx__node_wiring_lost(void *ctx, uint32_t node);
+/* wiring.c: opens all brains. 0, or why not. */
+PHX_PRIVATE int phx__node_wiring_open(phx *p);
 
 /* step.c */
 /* Makes the node *p, zeroed but for its mem. What it has done is undone by _free also if it fails. */
@@ -13012,58 +13006,41 @@ static uint32_t index_segment(const struct phx__names_index *x, uint64_t name)
     return low;
 }
 
-static int index_insert(struct phx__names_index *x, uint32_t i, uint64_t first, uint64_t last, uint32_t owner)
+/* Puts some segments in the place of segments i..j-1. PHX_ENOMEM: nothing changed. */
+static int index_splice(struct phx__names_index *x, uint32_t i, uint32_t j,
+                        const struct phx__names_segment *some, uint32_t count)
 {
-    struct phx__names_segment *at;
+    uint32_t rest = x->count - j;
 
-    if (phx__mem_grow(x->mem, &x->at, &x->capacity, x->count + 1, sizeof *at) != 0)
+    if (phx__mem_grow(x->mem, &x->at, &x->capacity, i + count + rest, sizeof *x->at) != 0)
         return PHX_ENOMEM;
-    at = x->at + i;
-    memmove(at + 1, at, (x->count - i) * sizeof *at);
-    x->count++;
-    at->first = first;
-    at->last = last;
-    at->owner = owner;
+    memmove(x->at + i + count, x->at + j, rest * sizeof *x->at);
+    memcpy(x->at + i, some, count * sizeof *x->at);
+    x->count = i + count + rest;
     return 0;
-}
-
-static void index_remove(struct phx__names_index *x, uint32_t i)
-{
-    struct phx__names_segment *at = x->at + i;
-
-    x->count--;
-    memmove(at, at + 1, (x->count - i) * sizeof *at);
 }
 
 void phx__names_index_add(struct phx__names_index *x, uint32_t node, uint64_t first, uint64_t last)
 {
-    struct phx__names_segment *at = x->at;
-    uint32_t i = index_segment(x, first);
-    int left, right; /* does it continue its neighbour there? */
+    struct phx__names_segment *at = x->at, one = { first, last, node };
+    uint32_t i = index_segment(x, first), j = i;
 
     if (i < x->count && at[i].first <= last)
         x->state = PHX__NAMES_STALE;
     if (x->state == PHX__NAMES_STALE)
         return;
-    left = i > 0 && at[i - 1].owner == node && at[i - 1].last + 1 == first;
-    right = i < x->count && at[i].owner == node && last + 1 == at[i].first;
-    if (left && right) {
-        at[i - 1].last = at[i].last;
-        index_remove(x, i);
-    } else if (left) {
-        at[i - 1].last = last;
-    } else if (right) {
-        at[i].first = first;
-    } else if (index_insert(x, i, first, last, node) != 0) {
+    if (i > 0 && at[i - 1].owner == node && at[i - 1].last + 1 == first)
+        one.first = at[--i].first; /* it continues its neighbour */
+    if (j < x->count && at[j].owner == node && last + 1 == at[j].first)
+        one.last = at[j++].last;
+    if (index_splice(x, i, j, &one, 1) != 0)
         x->state = PHX__NAMES_STALE;
-    }
 }
 
 void phx__names_index_cut(struct phx__names_index *x, uint64_t first, uint64_t last)
 {
-    struct phx__names_segment *at;
-    uint32_t i = index_segment(x, first);
-    int left, right; /* does something remain there? */
+    struct phx__names_segment *at, some[2];
+    uint32_t i = index_segment(x, first), count = 0;
 
     if (x->state != PHX__NAMES_DISJOINT) { /* with shadows about, it does not say who comes to light */
         x->state = PHX__NAMES_STALE;
@@ -13071,20 +13048,16 @@ void phx__names_index_cut(struct phx__names_index *x, uint64_t first, uint64_t l
     }
     at = x->at + i;
     PHX_ASSERT(i < x->count && at->first <= first && last <= at->last);
-    left = at->first < first;
-    right = at->last > last;
-    if (left && right) {
-        if (index_insert(x, i + 1, last + 1, at->last, at->owner) != 0)
-            x->state = PHX__NAMES_STALE;
-        else
-            x->at[i].last = first - 1; /* the array may have moved */
-    } else if (left) {
-        at->last = first - 1;
-    } else if (right) {
-        at->first = last + 1;
-    } else {
-        index_remove(x, i);
+    if (at->first < first) {
+        some[count] = *at;
+        some[count++].last = first - 1;
     }
+    if (at->last > last) {
+        some[count] = *at;
+        some[count++].first = last + 1;
+    }
+    if (index_splice(x, i, i + 1, some, count) != 0)
+        x->state = PHX__NAMES_STALE;
 }
 
 /* An epoch alone matters only where claims overlap. */
@@ -13209,10 +13182,10 @@ static int index_item_get(const struct phx__names_of *of, uint32_t node, uint32_
 /* Appends a segment, or lengthens the last one. */
 static int index_emit(struct phx__names_index *x, uint64_t first, uint64_t last, uint32_t owner)
 {
-    struct phx__names_segment *end = x->count > 0 ? &x->at[x->count - 1] : NULL;
+    struct phx__names_segment *end = x->count > 0 ? &x->at[x->count - 1] : NULL, one = { first, last, owner };
 
     if (end == NULL || end->owner != owner || end->last + 1 != first)
-        return index_insert(x, x->count, first, last, owner);
+        return index_splice(x, x->count, x->count, &one, 1);
     end->last = last;
     return 0;
 }
@@ -13371,14 +13344,6 @@ static void names_conflict_shift(struct phx__names *n, uint32_t count)
     n->conflict_count += count;
 }
 
-static void names_conflict_fill(struct phx__names_conflict *out, uint64_t first, uint64_t last,
-                                uint32_t winner)
-{
-    out->range.first = first;
-    out->range.last = last;
-    out->winner = winner;
-}
-
 /* Cuts what node wins out of the own claim mine. i is the first of node's claims that may meet it. Appends
  * what remains to *rest and writes what is lost downwards from *conflict. */
 static void names_split(const struct phx__names *n, uint32_t node, struct phx__claim mine,
@@ -13397,7 +13362,10 @@ static void names_split(const struct phx__names *n, uint32_t node, struct phx__c
             rest->at[rest->count++].last = c->first - 1;
             mine.first = c->first;
         }
-        names_conflict_fill(--*conflict, mine.first, c->last < last ? c->last : last, node);
+        --*conflict;
+        (*conflict)->range.first = mine.first;
+        (*conflict)->range.last = c->last < last ? c->last : last;
+        (*conflict)->winner = node;
         if (c->last >= last)
             return;
         mine.first = c->last + 1;
@@ -13418,9 +13386,11 @@ static void names_give_up(struct phx__names *n, uint32_t winner)
     surplus = own->count - PHX__CARD_CLAIMS;
     names_conflict_shift(n, surplus);
     for (i = 0; i < surplus; i++) {
-        const struct phx__claim *c = &own->at[PHX__CARD_CLAIMS + i];
+        struct phx__names_conflict *one = &n->conflicts[surplus - 1 - i];
 
-        names_conflict_fill(&n->conflicts[surplus - 1 - i], c->first, c->last, winner);
+        one->range.first = own->at[PHX__CARD_CLAIMS + i].first;
+        one->range.last = own->at[PHX__CARD_CLAIMS + i].last;
+        one->winner = winner;
     }
     own->count = PHX__CARD_CLAIMS;
 }
@@ -14600,11 +14570,10 @@ static uint32_t start_under_way(const struct phx__dial_slots *slots, uint64_t no
 {
     uint32_t k, count = 0;
 
-    *next = UINT64_MAX;
     for (k = 0; k < slots->count; k++) {
-        const struct phx__dial_slot *a = &slots->at[k];
-        uint64_t until = a->since + (a->answered ? START_STUCK_US : START_SILENT_US);
-        if (a->target == PHX__NONE || now >= until)
+        const struct phx__dial_slot *slot = &slots->at[k];
+        uint64_t until = slot->since + (slot->answered ? START_STUCK_US : START_SILENT_US);
+        if (slot->target == PHX__NONE || now >= until)
             continue;
         count++;
         *next = start_earlier(until, *next);
@@ -14613,29 +14582,15 @@ static uint32_t start_under_way(const struct phx__dial_slots *slots, uint64_t no
 }
 
 int phx__dial_start_has_room(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
-                             uint32_t known, int first, uint64_t now)
+                             uint32_t known, int first, uint64_t now, uint64_t *next)
 {
-    uint64_t next;
-
-    if (slots->free == PHX__NONE)
+    *next = UINT64_MAX;
+    if (slots->free == PHX__NONE || !phx__dial_start_is_paced(s, known))
+        return slots->free != PHX__NONE;
+    if (start_under_way(slots, now, next) >= s->window)
         return 0;
-    if (!phx__dial_start_is_paced(s, known))
-        return 1;
-    return start_under_way(slots, now, &next) < s->window && !(first && start_is_settling(s, known, now));
-}
-
-uint64_t phx__dial_start_room_at(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
-                                 uint32_t known, uint64_t now)
-{
-    uint64_t next;
-
-    if (!phx__dial_start_is_paced(s, known) || slots->free == PHX__NONE)
-        return UINT64_MAX;
-    if (start_under_way(slots, now, &next) >= s->window)
-        return next;
-    if (!start_is_settling(s, known, now))
-        return UINT64_MAX;
-    return start_earlier(start_ask_at(s, known), start_end(s));
+    *next = start_earlier(start_ask_at(s, known), start_end(s));
+    return !first || !start_is_settling(s, known, now);
 }
 
 int phx__dial_start_asks(struct phx__dial_start *s, uint32_t known, uint64_t now)
@@ -14683,21 +14638,19 @@ void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, uint32_t mo
  * A target that finds no memory when it is needed is tried again with the next of these events. */
 /* include "dial/target.h" */
 
-int phx__dial_target_new(struct phx__dial_targets *ts, const struct phx_address *a, uint32_t n,
-                         uint32_t *target)
+struct phx__dial_target *phx__dial_target_new(struct phx__dial_targets *ts, uint32_t node,
+                                              const struct phx_address *a, uint32_t n)
 {
     uint32_t i = ts->free != PHX__NONE ? ts->free : ts->count, timer;
     struct phx__dial_addr *at;
     struct phx__dial_target *t;
 
-    if (phx__mem_grow(ts->mem, &ts->at, &ts->capacity, i + 1, sizeof *ts->at) != 0)
-        return PHX_ENOMEM;
-    at = phx__dial_addr_new(ts->mem, a, n);
-    if (at == NULL)
-        return PHX_ENOMEM;
+    if (phx__mem_grow(ts->mem, &ts->at, &ts->capacity, i + 1, sizeof *ts->at) != 0
+        || (at = phx__dial_addr_new(ts->mem, a, n)) == NULL)
+        return NULL;
     if (phx__timer_new(ts->timers, PHX__TIMER_DIAL, i, &timer) != 0) {
         phx__dial_addr_free(ts->mem, at, n);
-        return PHX_ENOMEM;
+        return NULL;
     }
     t = &ts->at[i];
     if (i == ts->count)
@@ -14708,26 +14661,35 @@ int phx__dial_target_new(struct phx__dial_targets *ts, const struct phx_address 
     t->at = at;
     t->count = (uint8_t)n;
     t->in_use = 1;
-    t->node = PHX__NONE;
+    t->hub = node == PHX__NONE;
+    t->node = node;
     t->timer = timer;
-    *target = i;
-    return 0;
+    if (!t->hub)
+        ts->nodes[node].target = i + 1;
+    return t;
 }
 
-void phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t target)
+void phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t node)
 {
-    struct phx__dial_target *t = &ts->at[target];
+    struct phx__dial_target *t = phx__dial_target_of(ts, node);
 
+    ts->nodes[node].target = 0;
+    if (t == NULL) {
+        ts->latent--;
+        return;
+    }
     phx__timer_drop(ts->timers, t->timer);
     phx__dial_addr_free(ts->mem, t->at, t->count);
     memset(t, 0, sizeof *t);
     t->after = ts->free;
-    ts->free = target;
+    ts->free = (uint32_t)(t - ts->at);
 }
 
-struct phx__dial_node *phx__dial_target_node(const struct phx__dial_targets *ts, uint32_t node)
+const struct phx__dial_node *phx__dial_target_node(const struct phx__dial_targets *ts, uint32_t node)
 {
-    return node < ts->node_capacity ? &ts->nodes[node] : NULL;
+    static const struct phx__dial_node unknown = { 0, 0, 0, 0, 0, 0 };
+
+    return node < ts->node_capacity ? &ts->nodes[node] : &unknown;
 }
 
 int phx__dial_target_reserve(struct phx__dial_targets *ts, uint32_t node)
@@ -14735,40 +14697,28 @@ int phx__dial_target_reserve(struct phx__dial_targets *ts, uint32_t node)
     return phx__mem_grow(ts->mem, &ts->nodes, &ts->node_capacity, node + 1, sizeof *ts->nodes);
 }
 
-int phx__dial_target_is_linked(const struct phx__dial_targets *ts, uint32_t node)
+struct phx__dial_target *phx__dial_target_of(const struct phx__dial_targets *ts, uint32_t node)
 {
-    return node < ts->node_capacity && ts->nodes[node].linked;
-}
+    uint32_t target = phx__dial_target_node(ts, node)->target;
 
-int phx__dial_target_is_known(const struct phx__dial_targets *ts, uint32_t node)
-{
-    return node < ts->node_capacity && ts->nodes[node].target != 0;
-}
-
-uint32_t phx__dial_target_of(const struct phx__dial_targets *ts, uint32_t node)
-{
-    uint32_t target = node < ts->node_capacity ? ts->nodes[node].target : 0;
-
-    return target != 0 && target != PHX__DIAL_LATENT ? target - 1 : PHX__NONE;
+    return target != 0 && target != PHX__DIAL_LATENT ? &ts->at[target - 1] : NULL;
 }
 
 uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uint32_t node,
-                               uint32_t out[PHX__DIAL_HUBS + 1])
+                               struct phx__dial_target *out[PHX__DIAL_HUBS + 1])
 {
     uint32_t i, count = 0;
 
-    if (phx__dial_target_of(ts, node) != PHX__NONE)
+    if (phx__dial_target_of(ts, node) != NULL)
         out[count++] = phx__dial_target_of(ts, node);
     for (i = 0; i < ts->hub_count; i++)
         if (ts->at[ts->hubs[i]].node == node)
-            out[count++] = ts->hubs[i];
+            out[count++] = &ts->at[ts->hubs[i]];
     return count;
 }
 
-int phx__dial_target_is_fresh(const struct phx__dial_targets *ts, uint32_t target)
+int phx__dial_target_is_fresh(const struct phx__dial_targets *ts, const struct phx__dial_target *t)
 {
-    const struct phx__dial_target *t = target != PHX__NONE ? &ts->at[target] : NULL;
-
     return t != NULL && !t->hub && t->fresh > 0 && !ts->nodes[t->node].wanted;
 }
 
@@ -14780,20 +14730,18 @@ int phx__dial_target_can_wait(const struct phx__dial_targets *ts, uint32_t node,
            && !phx__dial_pick_takes(&ts->picks, ts->ids, node);
 }
 
-uint32_t phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node)
+struct phx__dial_target *phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node)
 {
     struct phx_address all[PHX__DIAL_ADDRESSES], a[PHX__DIAL_ADDRESSES];
-    uint32_t n, target = phx__dial_target_of(ts, node);
+    struct phx__dial_target *t = phx__dial_target_of(ts, node);
+    uint32_t n;
 
-    if (node >= ts->node_capacity || ts->nodes[node].target != PHX__DIAL_LATENT)
-        return target;
+    if (phx__dial_target_node(ts, node)->target != PHX__DIAL_LATENT)
+        return t;
     n = phx__dial_addr_order(all, ts->addresses(ts->ctx, node, all), a);
-    if (n == 0 || phx__dial_target_new(ts, a, n, &target) != 0)
-        return PHX__NONE;
-    ts->at[target].node = node;
-    ts->nodes[node].target = target + 1;
-    ts->latent--;
-    return target;
+    if (n > 0 && (t = phx__dial_target_new(ts, node, a, n)) != NULL)
+        ts->latent--;
+    return t;
 }
 
 int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t max_links)
@@ -14908,9 +14856,6 @@ enum dial_verdict {
     DIAL_DUPLICATE /* not a failure */
 };
 
-/* What a change made possible; see dial_bounds. */
-enum dial_bound { DIAL_FULL = 1, DIAL_SPARSE = 2 };
-
 /* ---- Small questions */
 
 static void dial_clock(struct phx__dial *d, uint64_t now)
@@ -14932,20 +14877,20 @@ static uint32_t dial_tick(uint64_t us)
     return (uint32_t)(us >> 10);
 }
 
-static int dial_is_linked(const struct phx__dial *d, uint32_t node)
+static const struct phx__dial_node *dial_node(const struct phx__dial *d, uint32_t node)
 {
-    return phx__dial_target_is_linked(&d->targets, node);
+    return phx__dial_target_node(&d->targets, node);
 }
 
 static int dial_may_dial(const struct phx__dial *d, const struct phx__dial_target *t)
 {
-    if (d->stopped || dial_is_linked(d, t->node))
+    if (d->stopped || dial_node(d, t->node)->linked)
         return 0;
     if (t->hub)
         return 1;
     if (d->links >= d->limits.max_links)
         return 0;
-    return d->targets.known <= d->limits.max_links || d->targets.nodes[t->node].wanted
+    return d->targets.known <= d->limits.max_links || dial_node(d, t->node)->wanted
            || phx__dial_pick_has(&d->targets.picks, t->node);
 }
 
@@ -14988,40 +14933,40 @@ static uint64_t dial_backoff(struct phx__dial *d, int hub, uint32_t failures)
 
 /* ---- The queue of due targets */
 
+static struct phx__dial_target *dial_head(const struct phx__dial *d)
+{
+    return d->head != PHX__NONE ? &d->targets.at[d->head] : NULL;
+}
+
 /* Does this target pass those that wait for the end of the news? */
-static int dial_passes(const struct phx__dial *d, uint32_t target)
+static int dial_passes(const struct phx__dial *d, const struct phx__dial_target *t)
 {
     return phx__dial_start_is_paced(&d->start, d->targets.known)
-           && !phx__dial_target_is_fresh(&d->targets, target);
+           && !phx__dial_target_is_fresh(&d->targets, t);
 }
 
 /* Lets `after` follow `before`. PHX__NONE: the ends. */
 static void dial_join(struct phx__dial *d, uint32_t before, uint32_t after)
 {
-    if (before == PHX__NONE)
-        d->head = after;
-    else
-        d->targets.at[before].after = after;
-    if (after == PHX__NONE)
-        d->tail = before;
-    else
-        d->targets.at[after].before = before;
+    *(before == PHX__NONE ? &d->head : &d->targets.at[before].after) = after;
+    *(after == PHX__NONE ? &d->tail : &d->targets.at[after].before) = before;
 }
 
-static void dial_push(struct phx__dial *d, uint32_t target)
+static void dial_push(struct phx__dial *d, struct phx__dial_target *t)
 {
-    uint32_t head = d->head;
-    int front = dial_passes(d, target);
+    uint32_t target = (uint32_t)(t - d->targets.at), head = d->head;
+    int front = dial_passes(d, t);
 
-    d->targets.at[target].queued = 1;
+    t->queued = 1;
     dial_join(d, front ? PHX__NONE : d->tail, target);
     dial_join(d, target, front ? head : PHX__NONE);
 }
 
-static int dial_has_room(const struct phx__dial *d)
+/* May the head of the queue be dialled? If not, look again at *next although no dial has ended. */
+static int dial_has_room(const struct phx__dial *d, uint64_t *next)
 {
     return phx__dial_start_has_room(&d->start, &d->slots, d->targets.known,
-                                    phx__dial_target_is_fresh(&d->targets, d->head), d->now);
+                                    phx__dial_target_is_fresh(&d->targets, dial_head(d)), d->now, next);
 }
 
 /* If a target waits and a slot is free, the next step goes on with the queue; or it does when one of those
@@ -15032,16 +14977,16 @@ static void dial_kick(struct phx__dial *d)
 
     if (d->head == PHX__NONE)
         return;
-    at = phx__dial_start_room_at(&d->start, &d->slots, d->targets.known, d->now);
-    at = dial_has_room(d) ? d->now : at < d->room_at ? at : d->room_at;
+    if (dial_has_room(d, &at))
+        at = d->now;
+    else if (d->room_at < at)
+        at = d->room_at;
     if (at != UINT64_MAX)
-        dial_set(d, &d->targets.at[d->head], at);
+        dial_set(d, dial_head(d), at);
 }
 
-static void dial_unqueue(struct phx__dial *d, uint32_t target)
+static void dial_unqueue(struct phx__dial *d, struct phx__dial_target *t)
 {
-    struct phx__dial_target *t = &d->targets.at[target];
-
     if (!t->queued)
         return;
     t->queued = 0;
@@ -15052,43 +14997,51 @@ static void dial_unqueue(struct phx__dial *d, uint32_t target)
 
 /* ---- Dials */
 
-static void dial_close(struct phx__dial *d, uint32_t target, uint32_t i)
+/* The target of a dial under way, and which of its addresses; or NULL. */
+static struct phx__dial_target *dial_find(const struct phx__dial *d, uint32_t slot, uint32_t *i)
 {
-    struct phx__dial_addr *c = &d->targets.at[target].at[i];
+    const struct phx__dial_slot *of = phx__dial_slot_find(&d->slots, slot);
 
-    phx__dial_slot_close(&d->slots, c->slot);
-    c->slot = PHX__NONE;
-    d->targets.at[target].open--;
+    if (of == NULL)
+        return NULL;
+    *i = of->address;
+    return &d->targets.at[of->target];
+}
+
+static void dial_close(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
+{
+    phx__dial_slot_close(&d->slots, t->at[i].slot);
+    t->at[i].slot = PHX__NONE;
+    t->open--;
     dial_kick(d);
 }
 
-static void dial_abandon(struct phx__dial *d, uint32_t target, uint32_t i)
+static void dial_abandon(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
 {
-    uint32_t slot = d->targets.at[target].at[i].slot;
+    uint32_t slot = t->at[i].slot;
 
     if (slot == PHX__NONE)
         return;
-    dial_close(d, target, i);
+    dial_close(d, t, i);
     d->ops.abandon(d->ops.ctx, slot);
 }
 
-static void dial_abandon_all(struct phx__dial *d, uint32_t target)
+static void dial_abandon_all(struct phx__dial *d, struct phx__dial_target *t)
 {
     uint32_t i;
 
-    for (i = 0; i < d->targets.at[target].count; i++)
-        dial_abandon(d, target, i);
+    for (i = 0; i < t->count; i++)
+        dial_abandon(d, t, i);
 }
 
 /* Is this address being dialled? A look at max_dials slots for each dial, nothing beside a dial. */
 static int dial_is_busy(const struct phx__dial *d, const struct phx_address *address)
 {
-    const struct phx__dial_slot *slot;
     struct phx_address other;
     uint32_t k;
 
     for (k = 0; k < d->slots.count; k++) {
-        slot = &d->slots.at[k];
+        const struct phx__dial_slot *slot = &d->slots.at[k];
         if (slot->target == PHX__NONE)
             continue;
         phx__dial_addr_address(d->targets.at[slot->target].at, slot->address, &other);
@@ -15101,26 +15054,23 @@ static int dial_is_busy(const struct phx__dial *d, const struct phx_address *add
 /* ---- Rounds */
 
 /* No round, no timer, no place in the queue. */
-static void dial_rest(struct phx__dial *d, uint32_t target)
+static void dial_rest(struct phx__dial *d, struct phx__dial_target *t)
 {
-    struct phx__dial_target *t = &d->targets.at[target];
-
-    dial_unqueue(d, target);
+    dial_unqueue(d, t);
     phx__timer_stop(d->targets.timers, t->timer);
     t->round = 0;
     t->untried = 0;
-    dial_abandon_all(d, target);
+    dial_abandon_all(d, t);
 }
 
 /* The next round begins after this delay, or not at all. */
-static void dial_plan(struct phx__dial *d, uint32_t target, uint64_t delay)
+static void dial_plan(struct phx__dial *d, struct phx__dial_target *t, uint64_t delay)
 {
-    struct phx__dial_target *t = &d->targets.at[target];
     uint64_t first = phx__dial_addr_first(t->at, t->count, dial_slow(d)), at;
 
-    dial_unqueue(d, target);
+    dial_unqueue(d, t);
     if (!dial_may_dial(d, t)) {
-        dial_rest(d, target);
+        dial_rest(d, t);
         return;
     }
     /* UINT64_MAX would stop the timer. */
@@ -15129,22 +15079,26 @@ static void dial_plan(struct phx__dial *d, uint32_t target, uint64_t delay)
 }
 
 /* Plans the round of a target that has nothing planned. */
-static void dial_plan_idle(struct phx__dial *d, uint32_t target)
+static void dial_plan_idle(struct phx__dial *d, struct phx__dial_target *t)
 {
-    struct phx__dial_target *t = &d->targets.at[target];
-
     if (!t->round && !t->queued && dial_due_at(d, t) == UINT64_MAX)
-        dial_plan(d, target, dial_courtesy(d, t));
+        dial_plan(d, t, dial_courtesy(d, t));
 }
 
 /* A round sooner than planned, never later, spread over `jitter`: one reason often holds for many. */
-static void dial_hasten(struct phx__dial *d, uint32_t target, uint64_t jitter)
+static void dial_hasten(struct phx__dial *d, struct phx__dial_target *t, uint64_t jitter)
 {
-    struct phx__dial_target *t = &d->targets.at[target];
     uint64_t delay = dial_courtesy(d, t) + dial_between(d, 0, jitter);
 
     if (!t->round && !t->queued && dial_may_dial(d, t) && d->now + delay < dial_due_at(d, t))
-        dial_plan(d, target, delay);
+        dial_plan(d, t, delay);
+}
+
+/* What failed may work now. */
+static void dial_forgive(struct phx__dial *d, struct phx__dial_target *t, uint64_t jitter)
+{
+    t->failures = t->duplicates = 0;
+    dial_hasten(d, t, jitter);
 }
 
 /* The wait after duplicates doubles as well: perhaps the peer has not noticed yet that its link with us is
@@ -15171,7 +15125,7 @@ static uint64_t dial_after_failures(struct phx__dial *d, struct phx__dial_target
             t->failures = PHX__DIAL_DEAD_ROUNDS;
     } else {
         delay = dial_backoff(d, t->hub, t->failures);
-        if (!t->hub && d->targets.nodes[t->node].reachable && delay > DIAL_RELAYED_US)
+        if (!t->hub && dial_node(d, t->node)->reachable && delay > DIAL_RELAYED_US)
             delay = dial_between(d, DIAL_RELAYED_US / 2, DIAL_RELAYED_US);
     }
     t->failures = (uint16_t)(t->failures + (t->failures < UINT16_MAX));
@@ -15180,32 +15134,26 @@ static uint64_t dial_after_failures(struct phx__dial *d, struct phx__dial_target
 }
 
 /* If nothing is left of the round, it is over: plan the next. */
-static void dial_settle(struct phx__dial *d, uint32_t target)
+static void dial_settle(struct phx__dial *d, struct phx__dial_target *t)
 {
-    struct phx__dial_target *t = &d->targets.at[target];
-
     if (!t->round || t->untried != 0 || t->open > 0)
         return;
     t->round = 0;
-    dial_plan(d, target,
-              t->verdict == DIAL_DUPLICATE ? dial_after_duplicates(d, t) : dial_after_failures(d, t));
+    dial_plan(d, t, t->verdict == DIAL_DUPLICATE ? dial_after_duplicates(d, t) : dial_after_failures(d, t));
 }
 
 /* A dial is over: the next address at once, or the end of the round. */
-static void dial_go_on(struct phx__dial *d, uint32_t target)
+static void dial_go_on(struct phx__dial *d, struct phx__dial_target *t)
 {
-    struct phx__dial_target *t = &d->targets.at[target];
-
     if (t->untried == 0)
-        dial_settle(d, target);
+        dial_settle(d, t);
     else if (!t->queued)
         dial_set(d, t, d->now);
 }
 
 /* Takes down how an address ended. */
-static void dial_note(struct phx__dial *d, uint32_t target, uint32_t i, int error)
+static void dial_note(struct phx__dial *d, struct phx__dial_target *t, uint32_t i, int error)
 {
-    struct phx__dial_target *t = &d->targets.at[target];
     uint8_t verdict = DIAL_FAILED;
 
     /* PHX_ESELF: anybody may say this, or the address may move: it is believed, but not for ever. */
@@ -15219,7 +15167,7 @@ static void dial_note(struct phx__dial *d, uint32_t target, uint32_t i, int erro
      * and every host has somebody there. Then the other addresses are still to try. */
     if (error == PHX_EDUPLICATE && t->at[i].met == PHX__DIAL_MET_RIGHT) {
         t->untried = 0;
-        dial_abandon_all(d, target);
+        dial_abandon_all(d, t);
     }
     if (verdict > t->verdict)
         t->verdict = verdict;
@@ -15253,10 +15201,9 @@ static uint32_t dial_next_address(const struct phx__dial *d, const struct phx__d
 }
 
 /* 1 if the dial is under way. */
-static int dial_begin(struct phx__dial *d, uint32_t target, uint32_t i)
+static int dial_begin(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
 {
-    struct phx__dial_target *t = &d->targets.at[target];
-    uint32_t slot = phx__dial_slot_open(&d->slots, target, i, d->now);
+    uint32_t slot = phx__dial_slot_open(&d->slots, (uint32_t)(t - d->targets.at), i, d->now);
     struct phx_address a;
     int error;
 
@@ -15271,26 +15218,24 @@ static int dial_begin(struct phx__dial *d, uint32_t target, uint32_t i)
     error = d->ops.dial(d->ops.ctx, slot, t->hub ? PHX__NONE : t->node, &a);
     if (error >= 0)
         return 1;
-    dial_close(d, target, i);
-    dial_note(d, target, i, error);
+    dial_close(d, t, i);
+    dial_note(d, t, i, error);
     return 0;
 }
 
 /* Begins a round: 0 if it is planned for later instead. */
-static int dial_begin_round(struct phx__dial *d, uint32_t target)
+static int dial_begin_round(struct phx__dial *d, struct phx__dial_target *t)
 {
-    struct phx__dial_target *t = &d->targets.at[target];
-
-    if (phx__dial_target_is_fresh(&d->targets, target)
+    if (phx__dial_target_is_fresh(&d->targets, t)
         && phx__dial_start_is_patient(&d->start, d->targets.known, d->now) && dial_courtesy(d, t) > 0) {
         t->fresh--;
-        dial_plan(d, target, dial_courtesy(d, t));
+        dial_plan(d, t, dial_courtesy(d, t));
         return 0;
     }
     t->fresh = 0;
     t->untried = (uint8_t)phx__dial_addr_usable(t->at, t->count, dial_slow(d), d->now);
     if (t->untried == 0) {
-        dial_plan(d, target, 0); /* it was set off too soon: not before the first rest ends */
+        dial_plan(d, t, 0); /* it was set off too soon: not before the first rest ends */
         return 0;
     }
     t->round = 1;
@@ -15300,22 +15245,21 @@ static int dial_begin_round(struct phx__dial *d, uint32_t target)
 }
 
 /* It is this target's turn: begin a round, or try the next address of one. */
-static void dial_advance(struct phx__dial *d, uint32_t target)
+static void dial_advance(struct phx__dial *d, struct phx__dial_target *t)
 {
-    struct phx__dial_target *t = &d->targets.at[target];
     uint32_t i;
 
     if (!dial_may_dial(d, t)) {
         /* The bound was reached meanwhile. What is under way may still become a link. */
         t->untried = 0;
-        dial_settle(d, target);
+        dial_settle(d, t);
         return;
     }
-    if (!t->round && !dial_begin_round(d, target))
+    if (!t->round && !dial_begin_round(d, t))
         return;
     do {
         i = dial_next_address(d, t);
-    } while (i != PHX__NONE && !dial_begin(d, target, i));
+    } while (i != PHX__NONE && !dial_begin(d, t, i));
     /* If others are busy with all that is left, a round that tried something else is over, and one that did
      * not waits for them. */
     if (i == PHX__NONE && t->tried > 0 && t->open == 0)
@@ -15326,28 +15270,26 @@ static void dial_advance(struct phx__dial *d, uint32_t target)
             ban = dial_between(d, ban, ban + PHX__SECOND);
         dial_set(d, t, d->now + DIAL_STAGGER_US + ban);
     }
-    dial_settle(d, target);
+    dial_settle(d, t);
 }
 
 /* A target waits: 1 if all slots are in use and one of them gives way. Where a paced start must wait although
  * some are free, none has to. */
 static int dial_make_room(struct phx__dial *d)
 {
-    const struct phx__dial_slot *slot;
-    uint32_t target, i;
+    struct phx__dial_target *t;
+    uint32_t i;
 
     if (d->slots.free != PHX__NONE)
         d->room_at = UINT64_MAX;
     if (d->slots.free != PHX__NONE || (d->room_at > d->now && d->room_at != UINT64_MAX))
         return 0;
-    slot = phx__dial_slot_find(&d->slots, phx__dial_slot_gives_way(&d->slots, d->now, &d->room_at));
-    if (slot == NULL)
+    t = dial_find(d, phx__dial_slot_gives_way(&d->slots, d->now, &d->room_at), &i);
+    if (t == NULL)
         return 0;
-    target = slot->target;
-    i = slot->address;
-    dial_abandon(d, target, i);
-    dial_note(d, target, i, PHX_ETIMEDOUT);
-    dial_go_on(d, target);
+    dial_abandon(d, t, i);
+    dial_note(d, t, i, PHX_ETIMEDOUT);
+    dial_go_on(d, t);
     return 1;
 }
 
@@ -15355,9 +15297,9 @@ static int dial_make_room(struct phx__dial *d)
 
 /* Other addresses for a target: what stays keeps its dial and its error. 1 if some are new, 0, or PHX_ENOMEM:
  * nothing changed. */
-static int dial_replace(struct phx__dial *d, uint32_t target, const struct phx_address *a, uint32_t n)
+static int dial_replace(struct phx__dial *d, struct phx__dial_target *t, const struct phx_address *a,
+                        uint32_t n)
 {
-    struct phx__dial_target *t = &d->targets.at[target];
     struct phx__dial_addr *at = phx__dial_addr_new(d->targets.mem, a, n);
     unsigned untried = 0;
     uint32_t k, i;
@@ -15381,7 +15323,7 @@ static int dial_replace(struct phx__dial *d, uint32_t target, const struct phx_a
         if (at[k].slot != PHX__NONE)
             phx__dial_slot_find(&d->slots, at[k].slot)->address = (uint8_t)k;
     }
-    dial_abandon_all(d, target);
+    dial_abandon_all(d, t);
     phx__dial_addr_free(d->targets.mem, t->at, t->count);
     t->at = at;
     t->count = (uint8_t)n;
@@ -15390,16 +15332,16 @@ static int dial_replace(struct phx__dial *d, uint32_t target, const struct phx_a
 }
 
 /* Other addresses for a node that had some. PHX_ENOMEM: nothing changed. */
-static int dial_renew(struct phx__dial *d, uint32_t target, const struct phx_address *a, uint32_t n)
+static int dial_renew(struct phx__dial *d, struct phx__dial_target *t, const struct phx_address *a,
+                      uint32_t n)
 {
-    struct phx__dial_target *t = &d->targets.at[target];
-    int some = dial_replace(d, target, a, n);
+    int some = dial_replace(d, t, a, n);
     uint64_t delay;
 
     if (some < 0)
         return some;
     if (some == 0) {
-        dial_settle(d, target); /* perhaps only what is gone now was still open */
+        dial_settle(d, t); /* perhaps only what is gone now was still open */
         return 0;
     }
     /* New addresses, new hope. Sooner than planned, never later. */
@@ -15414,22 +15356,21 @@ static int dial_renew(struct phx__dial *d, uint32_t target, const struct phx_add
 static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_address *a, uint32_t n)
 {
     struct phx__dial_targets *ts = &d->targets;
-    uint32_t target = PHX__NONE;
+    struct phx__dial_target *t = NULL;
 
     if (!phx__dial_target_can_wait(ts, node, d->limits.max_links)
-        && phx__dial_target_new(ts, a, n, &target) != 0)
+        && (t = phx__dial_target_new(ts, node, a, n)) == NULL)
         return PHX_ENOMEM;
     ts->known += !ts->nodes[node].linked;
     phx__dial_pick_offer(&ts->picks, ts->ids, node);
-    ts->nodes[node].target = target == PHX__NONE ? PHX__DIAL_LATENT : target + 1;
-    ts->latent += target == PHX__NONE;
     phx__dial_start_news(&d->start, d->now);
-    if (target == PHX__NONE)
+    if (t == NULL) {
+        ts->nodes[node].target = PHX__DIAL_LATENT;
+        ts->latent++;
         return 0;
-    ts->at[target].node = node;
-    ts->at[target].fresh = PHX__DIAL_START_PATIENCE;
-    dial_plan(d, target, dial_courtesy(d, &ts->at[target])
-                             + phx__dial_start_spread(&d->start, ts->known, d->rnd));
+    }
+    t->fresh = PHX__DIAL_START_PATIENCE;
+    dial_plan(d, t, dial_courtesy(d, t) + phx__dial_start_spread(&d->start, ts->known, d->rnd));
     return 0;
 }
 
@@ -15438,17 +15379,13 @@ static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_addre
 static void dial_drop_addrs(struct phx__dial *d, uint32_t node)
 {
     struct phx__dial_targets *ts = &d->targets;
-    uint32_t target = phx__dial_target_of(ts, node);
+    struct phx__dial_target *t = phx__dial_target_of(ts, node);
 
-    if (!phx__dial_target_is_known(ts, node))
+    if (dial_node(d, node)->target == 0)
         return;
-    if (target == PHX__NONE) {
-        ts->latent--;
-    } else {
-        dial_rest(d, target);
-        phx__dial_target_drop(ts, target);
-    }
-    ts->nodes[node].target = 0;
+    if (t != NULL)
+        dial_rest(d, t);
+    phx__dial_target_drop(ts, node);
     ts->known -= !ts->nodes[node].linked;
     if (!phx__dial_pick_drop(&ts->picks, node))
         return;
@@ -15456,31 +15393,31 @@ static void dial_drop_addrs(struct phx__dial *d, uint32_t node)
     if (node == PHX__NONE)
         return;
     phx__dial_pick_offer(&ts->picks, ts->ids, node);
-    target = phx__dial_target_wake(ts, node);
-    if (target != PHX__NONE)
-        dial_plan_idle(d, target);
+    t = phx__dial_target_wake(ts, node);
+    if (t != NULL)
+        dial_plan_idle(d, t);
 }
 
 /* ---- The bound */
 
+/* Two bits: no more links; more nodes than links. */
 static int dial_bounds(const struct phx__dial *d)
 {
-    return (d->links >= d->limits.max_links ? DIAL_FULL : 0)
-           | (d->targets.known > d->limits.max_links ? DIAL_SPARSE : 0);
+    return (d->links >= d->limits.max_links) | (d->targets.known > d->limits.max_links) << 1;
 }
 
 /* If a bound that held before does not hold any more, targets at rest may dial again. This looks at all of
  * them, but a bound is crossed rarely beside the events that do not cross it. */
 static void dial_relax(struct phx__dial *d, int before)
 {
-    uint32_t target;
+    uint32_t i;
     int woken = phx__dial_target_wake_all(&d->targets, d->limits.max_links);
 
     if (!woken && (before & ~dial_bounds(d)) == 0)
         return;
-    for (target = 0; target < d->targets.count; target++)
-        if (d->targets.at[target].in_use)
-            dial_plan_idle(d, target);
+    for (i = 0; i < d->targets.count; i++)
+        if (d->targets.at[i].in_use)
+            dial_plan_idle(d, &d->targets.at[i]);
 }
 
 /* ---- What the node tells us */
@@ -15526,30 +15463,31 @@ void phx__dial_listening(struct phx__dial *d, int yes)
     d->listening = yes;
 }
 
-static int dial_is_same(const struct phx__dial *d, uint32_t target, const struct phx_address *a, uint32_t n)
+/* Are these its addresses, in whatever order? */
+static int dial_is_at(const struct phx__dial_target *t, const struct phx_address *a, uint32_t n)
 {
-    return phx__dial_addr_is_same(d->targets.at[target].at, d->targets.at[target].count, a, n);
+    return phx__dial_addr_is_same(t->at, t->count, a, n);
 }
 
 int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count, uint64_t now)
 {
     struct phx_address order[PHX__DIAL_ADDRESSES];
     struct phx__dial_targets *ts = &d->targets;
-    uint32_t n = phx__dial_addr_order(a, count, order), k, target;
+    uint32_t n = phx__dial_addr_order(a, count, order), k;
+    struct phx__dial_target *t;
 
     dial_clock(d, now);
     if (n == 0)
         return PHX_EINVAL;
     for (k = 0; k < ts->hub_count; k++)
-        if (dial_is_same(d, ts->hubs[k], order, n))
+        if (dial_is_at(&ts->at[ts->hubs[k]], order, n))
             return 0;
     if (ts->hub_count == PHX__DIAL_HUBS)
         return PHX_ELIMIT;
-    if (phx__dial_target_new(ts, order, n, &target) != 0)
+    if ((t = phx__dial_target_new(ts, PHX__NONE, order, n)) == NULL)
         return PHX_ENOMEM;
-    ts->at[target].hub = 1;
-    ts->hubs[ts->hub_count++] = target;
-    dial_plan(d, target, 0);
+    ts->hubs[ts->hub_count++] = (uint32_t)(t - ts->at);
+    dial_plan(d, t, 0);
     return 0;
 }
 
@@ -15557,7 +15495,8 @@ int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_add
                         uint64_t now)
 {
     struct phx_address order[PHX__DIAL_ADDRESSES];
-    uint32_t n = phx__dial_addr_order(a, count, order), target;
+    uint32_t n = phx__dial_addr_order(a, count, order);
+    struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
     int before = dial_bounds(d), err = 0;
 
     dial_clock(d, now);
@@ -15565,52 +15504,52 @@ int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_add
         return 0;
     if (n > 0 && phx__dial_target_reserve(&d->targets, node) != 0)
         return PHX_ENOMEM;
-    target = phx__dial_target_of(&d->targets, node);
     if (n == 0)
         dial_drop_addrs(d, node);
-    else if (!phx__dial_target_is_known(&d->targets, node))
+    else if (d->targets.nodes[node].target == 0)
         err = dial_learn(d, node, order, n);
-    else if (target != PHX__NONE && !dial_is_same(d, target, order, n)) /* else its card says them */
-        err = dial_renew(d, target, order, n);
+    else if (t != NULL && !dial_is_at(t, order, n)) /* without a target, its card says them */
+        err = dial_renew(d, t, order, n);
     if (err != 0)
         return err;
-    if (dial_is_linked(d, node))
+    if (dial_node(d, node)->linked)
         d->targets.nodes[node].linked = 1;
     dial_relax(d, before);
     return 0;
 }
 
-/* A dial has led to a link. error: the link is not taken note of. */
-static void dial_won(struct phx__dial *d, uint32_t number, const struct phx__dial_slot *slot, uint32_t node,
-                     int error)
+/* A dial has led to a link with node. error: it is not taken note of. */
+static void dial_won(struct phx__dial *d, uint32_t slot, uint32_t node, int error)
 {
-    uint32_t target = slot->target, i = slot->address;
-    struct phx__dial_target *t = &d->targets.at[target];
+    uint32_t i = 0;
+    struct phx__dial_target *t = dial_find(d, slot, &i);
     struct phx_address a;
 
+    if (t == NULL)
+        return;
     if (error == 0) { /* whoever answers there is that hub now */
-        phx__dial_meet(d, number, node);
+        phx__dial_meet(d, slot, node);
         phx__dial_addr_address(t->at, i, &a);
         phx__dial_rate_return(&d->rate, &a, !t->hub);
     }
-    phx__dial_start_learn(&d->start, d->now - slot->since, d->slots.capacity, d->now);
-    dial_close(d, target, i);
-    dial_note(d, target, i, error != 0 ? error : t->node == node ? 0 : PHX_EPEER);
-    dial_go_on(d, target);
+    phx__dial_start_learn(&d->start, d->now - phx__dial_slot_find(&d->slots, slot)->since, d->slots.capacity,
+                          d->now);
+    dial_close(d, t, i);
+    dial_note(d, t, i, error != 0 ? error : t->node == node ? 0 : PHX_EPEER);
+    dial_go_on(d, t);
 }
 
 int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot, uint64_t now)
 {
-    const struct phx__dial_slot *from = phx__dial_slot_find(&d->slots, slot);
-    uint32_t targets[PHX__DIAL_HUBS + 1], count;
+    struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
     struct phx__dial_node *n;
+    uint32_t count;
     int error;
 
     PHX_ASSERT(node != PHX__SELF);
     dial_clock(d, now);
     error = phx__dial_target_reserve(&d->targets, node);
-    if (from != NULL)
-        dial_won(d, slot, from, node, error);
+    dial_won(d, slot, node, error);
     if (error != 0)
         return error;
     n = &d->targets.nodes[node];
@@ -15620,10 +15559,9 @@ int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot, uint64_t now
     n->wanted = 0;
     d->start.linked_at = d->now;
     n->up_at = dial_tick(d->now);
-    for (count = phx__dial_target_list(&d->targets, node, targets); count-- > 0;) {
-        dial_rest(d, targets[count]);
-        d->targets.at[targets[count]].failures = 0;
-        d->targets.at[targets[count]].duplicates = 0;
+    for (count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
+        dial_rest(d, all[count]);
+        all[count]->failures = all[count]->duplicates = 0;
     }
     return 0;
 }
@@ -15640,14 +15578,16 @@ static void dial_unmeet(struct phx__dial *d, uint32_t node)
 
 void phx__dial_down(struct phx__dial *d, uint32_t node, uint64_t now)
 {
-    uint32_t targets[PHX__DIAL_HUBS + 1], count;
-    struct phx__dial_node *n = phx__dial_target_node(&d->targets, node);
+    struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
+    struct phx__dial_node *n;
     int before = dial_bounds(d), has_left;
     uint64_t delay;
+    uint32_t count;
 
     dial_clock(d, now);
-    if (n == NULL || !n->linked)
+    if (!dial_node(d, node)->linked)
         return;
+    n = &d->targets.nodes[node];
     has_left = n->linked == 2;
     n->linked = 0;
     d->links--;
@@ -15656,11 +15596,11 @@ void phx__dial_down(struct phx__dial *d, uint32_t node, uint64_t now)
         n->flaps = 0;
     else
         n->flaps = (uint8_t)(n->flaps + (n->flaps < UINT8_MAX));
-    for (count = phx__dial_target_list(&d->targets, node, targets); count-- > 0;) {
+    for (count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
         /* A link that comes and goes at once backs off like one that does not come. */
         delay = n->flaps == 0 ? dial_between(d, 0, d->limits.retry_min_us)
                               : dial_backoff(d, 1, n->flaps - 1u);
-        dial_plan(d, targets[count], delay + dial_courtesy(d, &d->targets.at[targets[count]]));
+        dial_plan(d, all[count], delay + dial_courtesy(d, all[count]));
     }
     if (has_left)
         dial_unmeet(d, node);
@@ -15669,88 +15609,77 @@ void phx__dial_down(struct phx__dial *d, uint32_t node, uint64_t now)
 
 void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node)
 {
-    const struct phx__dial_slot *from = phx__dial_slot_find(&d->slots, slot);
-    struct phx__dial_target *t;
+    uint32_t i = 0;
+    struct phx__dial_target *t = dial_find(d, slot, &i);
 
-    if (from == NULL)
+    if (t == NULL)
         return;
-    t = &d->targets.at[from->target];
     if (t->hub && node != PHX__NONE)
         t->node = node;
-    t->at[from->address].met = t->hub || t->node == node ? PHX__DIAL_MET_RIGHT : PHX__DIAL_MET_OTHER;
+    t->at[i].met = t->hub || t->node == node ? PHX__DIAL_MET_RIGHT : PHX__DIAL_MET_OTHER;
 }
 
 void phx__dial_result(struct phx__dial *d, uint32_t slot, int error, uint64_t now)
 {
-    const struct phx__dial_slot *from = phx__dial_slot_find(&d->slots, slot);
-    uint32_t target, i;
+    uint32_t i = 0;
+    struct phx__dial_target *t = dial_find(d, slot, &i);
 
     PHX_ASSERT(error < 0);
     dial_clock(d, now);
-    if (from == NULL)
+    if (t == NULL)
         return;
-    target = from->target;
-    i = from->address;
-    dial_close(d, target, i);
-    dial_note(d, target, i, error);
+    dial_close(d, t, i);
+    dial_note(d, t, i, error);
     /* An unproved "duplicate" is true most of the time, and then the link shows up here before the next
      * address is due. */
-    if (error != PHX_EDUPLICATE || d->targets.at[target].untried == 0)
-        dial_go_on(d, target);
+    if (error != PHX_EDUPLICATE || t->untried == 0)
+        dial_go_on(d, t);
 }
 
 void phx__dial_want(struct phx__dial *d, uint32_t node, uint64_t now)
 {
-    uint32_t target;
+    struct phx__dial_target *t;
 
     dial_clock(d, now);
     /* Without memory the wish is lost. It comes again with the next message. */
-    if (node == PHX__SELF || dial_is_linked(d, node) || phx__dial_target_reserve(&d->targets, node) != 0
+    if (node == PHX__SELF || dial_node(d, node)->linked || phx__dial_target_reserve(&d->targets, node) != 0
         || d->targets.nodes[node].wanted)
         return;
-    target = phx__dial_target_wake(&d->targets, node);
-    if (target == PHX__NONE && phx__dial_target_is_known(&d->targets, node))
+    t = phx__dial_target_wake(&d->targets, node);
+    if (t == NULL && d->targets.nodes[node].target != 0)
         return;
     d->targets.nodes[node].wanted = 1;
-    if (target == PHX__NONE)
+    if (t == NULL)
         return;
-    if (d->targets.at[target].queued && dial_passes(d, target)) {
-        dial_unqueue(d, target); /* it need not wait for the others any more */
-        dial_push(d, target);
+    if (t->queued && dial_passes(d, t)) {
+        dial_unqueue(d, t); /* it need not wait for the others any more */
+        dial_push(d, t);
         dial_kick(d);
     }
-    dial_hasten(d, target, d->limits.retry_min_us);
+    dial_hasten(d, t, d->limits.retry_min_us);
 }
 
 void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable, uint64_t now)
 {
-    uint32_t target = phx__dial_target_of(&d->targets, node);
-    int was;
+    struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
+    int was = dial_node(d, node)->reachable;
 
     dial_clock(d, now);
-    if (!phx__dial_target_is_known(&d->targets, node))
+    if (dial_node(d, node)->target == 0)
         return;
-    was = d->targets.nodes[node].reachable;
     d->targets.nodes[node].reachable = reachable != 0;
-    if (was || !reachable || dial_is_linked(d, node) || target == PHX__NONE)
-        return;
-    /* It is back: what failed before may work now. */
-    d->targets.at[target].failures = d->targets.at[target].duplicates = 0;
-    dial_hasten(d, target, d->limits.retry_min_us);
+    if (!was && reachable && !dial_node(d, node)->linked && t != NULL)
+        dial_forgive(d, t, d->limits.retry_min_us);
 }
 
 void phx__dial_moved(struct phx__dial *d, uint64_t now)
 {
-    uint32_t target;
+    uint32_t i;
 
     dial_clock(d, now);
-    for (target = 0; target < d->targets.count; target++) {
-        struct phx__dial_target *t = &d->targets.at[target];
-        if (!t->in_use || dial_is_linked(d, t->node))
-            continue;
-        t->failures = t->duplicates = 0;
-        dial_hasten(d, target, DIAL_MOVED_JITTER_US);
-    }
+    for (i = 0; i < d->targets.count; i++)
+        if (d->targets.at[i].in_use && !dial_node(d, d->targets.at[i].node)->linked)
+            dial_forgive(d, &d->targets.at[i], DIAL_MOVED_JITTER_US);
 }
 
 void phx__dial_told_all(struct phx__dial *d, uint64_t now)
@@ -15762,22 +15691,23 @@ void phx__dial_told_all(struct phx__dial *d, uint64_t now)
 
 void phx__dial_answered(struct phx__dial *d, uint32_t slot)
 {
-    struct phx__dial_slot *from = phx__dial_slot_find(&d->slots, slot);
+    struct phx__dial_slot *of = phx__dial_slot_find(&d->slots, slot);
 
-    if (from != NULL)
-        from->answered = 1;
+    if (of != NULL)
+        of->answered = 1;
 }
 
 void phx__dial_forget(struct phx__dial *d, uint32_t node)
 {
-    struct phx__dial_node *n = phx__dial_target_node(&d->targets, node);
+    struct phx__dial_node *n;
     int before = dial_bounds(d);
 
-    if (!dial_is_linked(d, node))
+    if (!dial_node(d, node)->linked)
         dial_unmeet(d, node);
-    if (n == NULL)
+    if (node >= d->targets.node_capacity)
         return;
     dial_drop_addrs(d, node);
+    n = &d->targets.nodes[node];
     n->wanted = 0;
     n->flaps = 0;
     /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
@@ -15787,38 +15717,39 @@ void phx__dial_forget(struct phx__dial *d, uint32_t node)
 
 uint32_t phx__dial_look(const struct phx__dial *d, uint32_t node, const struct phx__dial_addr **at)
 {
-    uint32_t targets[PHX__DIAL_HUBS + 1];
+    struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
 
-    if (phx__dial_target_list(&d->targets, node, targets) == 0)
+    if (phx__dial_target_list(&d->targets, node, all) == 0)
         return 0;
-    *at = d->targets.at[targets[0]].at;
-    return d->targets.at[targets[0]].count;
+    *at = all[0]->at;
+    return all[0]->count;
 }
 
 void phx__dial_stop(struct phx__dial *d)
 {
-    uint32_t target;
+    uint32_t i;
 
     d->stopped = 1;
-    for (target = 0; target < d->targets.count; target++)
-        if (d->targets.at[target].in_use)
-            dial_rest(d, target);
+    for (i = 0; i < d->targets.count; i++)
+        if (d->targets.at[i].in_use)
+            dial_rest(d, &d->targets.at[i]);
 }
 
 void phx__dial_due(struct phx__dial *d, uint32_t arg, uint64_t now)
 {
-    uint32_t target;
+    struct phx__dial_target *t;
+    uint64_t next;
 
     dial_clock(d, now);
     if (arg >= d->targets.count || !d->targets.at[arg].in_use)
         return;
     if (!d->targets.at[arg].queued)
-        dial_push(d, arg);
-    if (d->head != PHX__NONE && phx__dial_start_asks(&d->start, d->targets.known, d->now))
+        dial_push(d, &d->targets.at[arg]);
+    if (phx__dial_start_asks(&d->start, d->targets.known, d->now))
         d->ops.ask(d->ops.ctx);
-    while ((target = d->head) != PHX__NONE && (dial_has_room(d) || dial_make_room(d))) {
-        dial_unqueue(d, target);
-        dial_advance(d, target);
+    while ((t = dial_head(d)) != NULL && (dial_has_room(d, &next) || dial_make_room(d))) {
+        dial_unqueue(d, t);
+        dial_advance(d, t);
     }
     dial_kick(d);
 }
@@ -19725,7 +19656,7 @@ void phx__post_free(struct phx__post *p)
 }
 
 /* ======== src/node/base.c ======== */
-/* base.c - what all files of the node use: text, log, peers, frames to a neighbour, own addresses. */
+/* base.c - what all files of the node use: text, log, peers, frames to a neighbour, cards. */
 #ifdef PHX_LINES
 #line 1 "src/node/base.c"
 #endif
@@ -19893,6 +19824,20 @@ void phx__node_peers_free(phx *p)
     phx__mem_put(&p->mem, p->peers.history, p->peers.history_capacity * sizeof *p->peers.history);
 }
 
+int phx__node_is_gone(const phx *p, uint32_t node)
+{
+    enum phx_state state = phx__detect_state(&p->detect, node, NULL);
+
+    return state == PHX_NODE_FAILED || state == PHX_NODE_LEFT;
+}
+
+const struct phx__names_of *phx__node_names(const phx *p, uint32_t node)
+{
+    static const struct phx__names_of none = { NULL, 0, 0, 0 };
+
+    return node < p->names.capacity ? &p->names.of[node] : &none;
+}
+
 void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
@@ -19907,8 +19852,13 @@ void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
         if (d->next != PHX__NONE)
             out->next = p->ids.at[d->next];
     }
-    if (node < p->names.capacity)
-        out->ranges_count = p->names.of[node].count;
+    out->ranges_count = phx__node_names(p, node)->count;
+}
+
+const struct phx_os *phx__node_os(phx *p)
+{
+    p->set.os_calls++;
+    return &p->os;
 }
 
 /* ---- Links and frames ------------------------------------------------------------------------ */
@@ -19973,16 +19923,20 @@ int phx__node_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int
     return 1;
 }
 
-/* ---- Addresses ------------------------------------------------------------------------------- */
+/* ---- Cards ----------------------------------------------------------------------------------- */
+
+int phx__node_card(const phx *p, uint32_t node, struct phx__card *out)
+{
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+
+    return d != NULL && d->card != NULL && phx__wire_route_get_card(d->card->at, d->card->size, out) == 0;
+}
 
 uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out)
 {
-    const phx *p = ctx;
-    const struct phx__dest *d = phx__route_dest(&p->route, node);
     struct phx__card card;
 
-    if (d == NULL || d->card == NULL
-        || phx__wire_route_get_card(d->card->at, d->card->size, &card) != 0)
+    if (!phx__node_card(ctx, node, &card))
         return 0;
     memcpy(out, card.address, card.address_count * sizeof *out);
     return card.address_count;
@@ -21343,7 +21297,7 @@ void phx__node_trace_free(struct phx__node_trace *t)
 #undef TRACE_BURST
 
 /* ======== src/node/frames.c ======== */
-/* frames.c - the node's frames: what comes in goes to its room, what the rooms say goes out. */
+/* frames.c - frames in go to their room, control frames of the rooms go out. */
 #ifdef PHX_LINES
 #line 1 "src/node/frames.c"
 #endif
@@ -21353,22 +21307,12 @@ void phx__node_trace_free(struct phx__node_trace *t)
 #define FRAMES_CARD_INLINE 16384u
 /* Bytes of a CARD frame around its part of the card. */
 #define FRAMES_CARD_HEAD 64u
-/* An UPDATE is closed when it has reached this size: what follows it still fits into a frame. */
-/* Answers that nobody needs are not added to a queue of this many bytes. */
-#define FRAMES_ANSWER_QUEUE 262144u
+/* An UPDATE takes no more entries beyond this size; then one more entry with its card still fits. */
+#define FRAMES_UPDATE_FULL (PHX__FRAGMENT - FRAMES_CARD_INLINE - 128u)
 /* Bytes of an ACK frame around its returns. */
 #define FRAMES_ACK_HEAD 96u
-#define FRAMES_UPDATE_FULL (PHX__FRAGMENT - FRAMES_CARD_INLINE - 128u)
 
 /* ---- Out: control frames to a neighbour ------------------------------------------------------ */
-
-static void frames_lost(phx *p, uint32_t nbr)
-{
-    struct phx__link *l = phx__node_link(p, nbr);
-
-    if (l != NULL)
-        phx__node_break(p, l);
-}
 
 static int frames_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
 {
@@ -21447,7 +21391,8 @@ static void frames_update(void *ctx, uint32_t nbr, const struct phx__entry *entr
     for (first = 0; first < count; first += n) {
         n = frames_fit(entries, first, count, &bytes);
         if (frames_send_update(p, nbr, entries + first, n, bytes) != 0) {
-            frames_lost(p, nbr);
+            if (phx__node_link(p, nbr) != NULL)
+                phx__node_break(p, phx__node_link(p, nbr));
             return;
         }
     }
@@ -21489,16 +21434,12 @@ static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
     phx__node_send_end(p, l, &w);
 }
 
-/* A beat that asks for an answer carries our clock, which the answer brings back. */
-void phx__node_frames_beat(phx *p, uint32_t node, int flags)
+/* A heartbeat that asks for an answer carries our clock, which the answer brings back. */
+void phx__node_frames_beat(void *ctx, uint32_t node, int flags)
 {
-    frames_say_beat(p, node, flags,
-                  flags & (int)PHX__BEAT_REPLY ? (uint32_t)(p->now / PHX__MS) : 0);
-}
+    phx *p = ctx;
 
-static void frames_route_beat(void *ctx, uint32_t nbr, int flags)
-{
-    phx__node_frames_beat(ctx, nbr, flags);
+    frames_say_beat(p, node, flags, flags & (int)PHX__BEAT_REPLY ? (uint32_t)(p->now / PHX__MS) : 0);
 }
 
 /* The table in lines of 29 bytes, as many frames as it takes. */
@@ -21539,7 +21480,7 @@ void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops)
     ops->ctx = p;
     ops->update = frames_update;
     ops->request = frames_request;
-    ops->beat = frames_route_beat;
+    ops->beat = phx__node_frames_beat;
     ops->summary = frames_summary;
 }
 
@@ -21553,8 +21494,7 @@ int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int
 
     if (p->step.free_later)
         return PHX_ECLOSED; /* some of what was taken since was not shown to the host */
-    l = next == PHX__NONE ? NULL : phx__node_send_begin(p, next, size, &w);
-    if (l == NULL)
+    if ((l = phx__node_send_begin(p, next, size, &w)) == NULL)
         return PHX_EUNREACH;
     phx__wire_data_put_ack(&w, a, gap ? (int)PHX__ACK_GAP : 0, (int)p->cfg.hop_limit);
     return phx__link_out_control_end(&p->set, l, &w);
@@ -21607,8 +21547,8 @@ static int frames_attach_card(struct phx__link *l, struct phx__entry *e)
     return 0;
 }
 
-/* Who says that it is another, or not itself, has a bug or lies. That much can be seen from here. */
-static int frames_is_own_word(struct phx__link *l, const struct phx_id *id, uint8_t hops)
+/* A peer that is at no distance from another node, or at a distance from itself, has a bug or lies. */
+static int frames_is_plausible(struct phx__link *l, const struct phx_id *id, uint8_t hops)
 {
     int own = phx__id_equal(id, &l->id);
 
@@ -21629,7 +21569,7 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
     p->stats.updates_in++;
     while ((got = phx__wire_route_next_entry(&r, &e)) > 0) {
         struct phx__card card;
-        if (!frames_is_own_word(l, &e.id, e.hops) || frames_attach_card(l, &e) != 0
+        if (!frames_is_plausible(l, &e.id, e.hops) || frames_attach_card(l, &e) != 0
             || (e.card != NULL && phx__wire_route_get_card(e.card, e.card_size, &card) != 0))
             return PHX_EPROTO;
         p->stats.entries_in++;
@@ -21671,7 +21611,7 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
     if (l->peer == p->news.told_by && b.digest == p->route.digest)
         phx__dial_told_all(&p->dial, p->now);
-    if ((f->flags & PHX__BEAT_REPLY) && phx__link_out_queued(l) < FRAMES_ANSWER_QUEUE)
+    if ((f->flags & PHX__BEAT_REPLY) && phx__link_out_queued(l) < PHX__NODE_LONG_QUEUE)
         frames_say_beat(p, l->peer, 0, b.echo_ms);
     return 0;
 }
@@ -21685,15 +21625,14 @@ static int frames_on_summary(phx *p, struct phx__link *l, const struct phx__fram
     phx__buf_reader_init(&r, f->body, f->size);
     if (!l->summary.open)
         phx__route_summary_begin(&p->route);
-    while ((got = phx__wire_route_next_summary_line(&r, &s)) > 0
-           && frames_is_own_word(l, &s.id, s.hops))
+    while ((got = phx__wire_route_next_summary_line(&r, &s)) > 0 && frames_is_plausible(l, &s.id, s.hops))
         phx__route_summary_line(&p->route, l->peer, &s);
     if (got > 0)
         return PHX_EPROTO;
     l->summary.open = (f->flags & PHX__SUMMARY_MORE) != 0;
     if (got == 0 && !l->summary.open && (f->flags & PHX__SUMMARY_REPLY) == 0) {
         /* Few bytes ask for a whole table: not more often than the table could be of use. */
-        if (p->now < l->summary.at || phx__link_out_queued(l) >= FRAMES_ANSWER_QUEUE)
+        if (p->now < l->summary.at || phx__link_out_queued(l) >= PHX__NODE_LONG_QUEUE)
             return 0;
         l->summary.at = p->now + PHX__SECOND;
     }
@@ -21705,14 +21644,12 @@ static int frames_on_summary(phx *p, struct phx__link *l, const struct phx__fram
 static void frames_forward_ack(phx *p, const struct phx__ack *a, const struct phx__frame *f)
 {
     size_t size = PHX__WIRE_HEADER + f->size, start;
-    uint32_t node = phx__id_find(&p->ids, &a->target);
-    uint32_t next = node == PHX__NONE ? PHX__NONE : phx__route_next(&p->route, node);
     struct phx__writer w;
     struct phx__link *l;
 
-    if (next == PHX__NONE || f->hops <= 1 || !p->cfg.relay
-        || (l = phx__node_send_begin(p, next, size, &w)) == NULL
-        || phx__link_out_queued(l) >= FRAMES_ANSWER_QUEUE) {
+    if (f->hops <= 1 || !p->cfg.relay
+        || (l = phx__node_send_begin(p, phx__node_next(p, &a->target), size, &w)) == NULL
+        || phx__link_out_queued(l) >= PHX__NODE_LONG_QUEUE) {
         p->post.counters.dropped++; /* acks are cumulative: the next one says it again */
         return;
     }
@@ -21736,7 +21673,7 @@ static int frames_on_ack(phx *p, const struct phx__frame *f)
     return 0;
 }
 
-/* As phx__node_frames_in, for frames that are read straight into place. */
+/* For frames whose payload is read straight to where it belongs. */
 size_t phx__node_frames_place(void *ctx, struct phx__link *l, const uint8_t *front, size_t size,
                        struct phx__place *out)
 {
@@ -21782,8 +21719,8 @@ int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame 
 {
     phx *p = ctx;
 
-    /* A link that another one has replaced is only waiting for its end: what still comes on it is older
-     * than what came on its successor. */
+    /* A link that was replaced by another one waits for its end: what still comes on it is older than what
+     * came on its successor. */
     if (!phx__node_serves(p, l))
         return 0;
     switch (f->type) {
@@ -21893,8 +21830,7 @@ static void links_drop_slot(phx *p, struct phx__link *l)
 enum links_kind { LINKS_DIALER = 1, LINKS_TLS = 2 };
 
 /* A link around a fresh handle, which nobody watches yet; the handle is closed on failure. */
-static int links_open(phx *p, int handle, int kind, enum phx__link_state state,
-                          struct phx__link **out)
+static int links_open(phx *p, int handle, int kind, enum phx__link_state state, struct phx__link **out)
 {
     struct phx__link *l = links_new(p);
     int err = l == NULL ? PHX_ENOMEM : phx__map_put(&p->links.handles, (uint64_t)handle, l->slot);
@@ -21903,8 +21839,7 @@ static int links_open(phx *p, int handle, int kind, enum phx__link_state state,
         l->dialer = (kind & LINKS_DIALER) != 0;
         l->secure = (kind & LINKS_TLS) != 0;
     }
-    if (err == 0
-        && (err = phx__link_open(&p->set, l, handle, state, p->cfg.dial_timeout_us)) != 0)
+    if (err == 0 && (err = phx__link_open(&p->set, l, handle, state, p->cfg.dial_timeout_us)) != 0)
         phx__map_del(&p->links.handles, (uint64_t)handle);
     if (err != 0) {
         if (l != NULL)
@@ -21925,12 +21860,13 @@ static void links_watch(phx *p, struct phx__link *l)
     events = phx__link_events(l);
     if (events == l->watching)
         return;
-    p->set.os_calls++;
-    if (p->os.watch(p->os.world, l->handle, events) == 0)
+    if (phx__node_os(p)->watch(p->os.world, l->handle, events) == 0)
         l->watching = events;
     else
         phx__node_links_close(p, l, PHX_ENOMEM, 0);
 }
+
+static void links_resume_listeners(phx *p);
 
 /* ---- Closing --------------------------------------------------------------------------------- */
 
@@ -21945,7 +21881,7 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
 
     int64_t before = 0;
 
-    /* What never was a link is told once a minute of each peer and reason: strangers come as often as they
+    /* What never was a link is logged once a minute for each peer and reason: strangers come as often as they
      * like, and a hub with another key is dialled for ever. */
     if (was != PHX__LINK_UP && (before = phx__node_keys_may_log(&p->keys, &end, reason, p->now)) < 0)
         return;
@@ -21991,7 +21927,7 @@ static void links_resume_parked(phx *p, const struct phx__link *decided)
     }
 }
 
-/* It has proved who it is, or is closed. */
+/* The peer has proved its id, or the link is closed. */
 static void links_authenticated(phx *p, struct phx__link *l)
 {
     p->links.unauthenticated -= l->unauthenticated;
@@ -22004,8 +21940,7 @@ static void links_note_end(phx *p, const struct phx__link *l, int reason)
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
     struct phx__history *past;
 
-    if (n == NULL || !phx__node_serves(p, l)
-        || (past = phx__node_note_history(p, l->peer)) == NULL)
+    if (n == NULL || !phx__node_serves(p, l) || (past = phx__node_note_history(p, l->peer)) == NULL)
         return;
     past->heard_at = n->received_at + p->detect.stalled;
     past->lost_at = p->now;
@@ -22055,7 +21990,7 @@ void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
     }
     if (was != PHX__LINK_UP && l->dialer)
         links_resume_parked(p, l);
-    phx__node_links_resume_listeners(p);
+    links_resume_listeners(p);
 }
 
 void phx__node_links_sweep(phx *p)
@@ -22136,7 +22071,7 @@ static struct phx__link *links_oldest_unauthenticated(const phx *p)
     return oldest;
 }
 
-/* When there is room for one more stranger. */
+/* When there is room for one more link that is not authenticated. */
 static uint64_t links_room_at(const phx *p)
 {
     return p->links.unauthenticated < LINKS_UNAUTHENTICATED
@@ -22153,8 +22088,7 @@ static void links_look_again(phx *p, uint64_t at)
 static void links_pause(phx *p, struct phx__listener *at, uint64_t until)
 {
     at->paused = 1;
-    p->set.os_calls++;
-    p->os.watch(p->os.world, at->handle, 0);
+    phx__node_os(p)->watch(p->os.world, at->handle, 0);
     links_look_again(p, until);
 }
 
@@ -22162,14 +22096,13 @@ static void links_resume(phx *p, struct phx__listener *at)
 {
     if (!at->paused)
         return;
-    p->set.os_calls++;
-    if (p->os.watch(p->os.world, at->handle, PHX_READ) == 0)
+    if (phx__node_os(p)->watch(p->os.world, at->handle, PHX_READ) == 0)
         at->paused = 0;
     else
         links_look_again(p, p->now + LINKS_PAUSE);
 }
 
-void phx__node_links_resume_listeners(phx *p)
+static void links_resume_listeners(phx *p)
 {
     uint64_t room_at = links_room_at(p);
     int i;
@@ -22194,8 +22127,7 @@ static void links_accept(phx *p, int listener)
         struct phx__link *l;
         int handle;
         memset(&from, 0, sizeof from);
-        p->set.os_calls++;
-        err = p->os.accept(p->os.world, at->handle, &handle, &from);
+        err = phx__node_os(p)->accept(p->os.world, at->handle, &handle, &from);
         if (err == 0
             && (err = links_open(p, handle, at->address.tls ? LINKS_TLS : 0, PHX__LINK_HELLO, &l))
                    == 0) {
@@ -22205,7 +22137,7 @@ static void links_accept(phx *p, int listener)
             l->unauthenticated = 1;
             p->links.unauthenticated++;
             p->stats.accepts++;
-            /* Who dials says HELLO with the connection: most often it is here already. */
+            /* The dialer sends HELLO with the connection: most often it is here already. */
             links_read(p, l);
             if (p->links.unauthenticated > LINKS_UNAUTHENTICATED)
                 phx__node_links_close(p, links_oldest_unauthenticated(p), PHX_ELIMIT, 1);
@@ -22226,8 +22158,7 @@ static int links_open_listener(phx *p, uint32_t slot, int handle)
 {
     int err = phx__map_put(&p->links.handles, (uint64_t)handle, PHX__LISTENER_SLOT | slot);
 
-    p->set.os_calls++;
-    if (err == 0 && (err = p->os.watch(p->os.world, handle, PHX_READ)) != 0)
+    if (err == 0 && (err = phx__node_os(p)->watch(p->os.world, handle, PHX_READ)) != 0)
         phx__map_del(&p->links.handles, (uint64_t)handle);
     if (err != 0) {
         p->os.close(p->os.world, handle);
@@ -22238,7 +22169,8 @@ static int links_open_listener(phx *p, uint32_t slot, int handle)
     return 0;
 }
 
-void phx__node_links_open_companion(phx *p, int listener)
+/* Opens the companion of a listener for processes of this host, if it is wanted. */
+static void links_open_companion(phx *p, int listener)
 {
     uint32_t slot = PHX__LISTENERS + (uint32_t)listener;
     char text[PHX_ADDRESS_TEXT];
@@ -22257,6 +22189,15 @@ void phx__node_links_open_companion(phx *p, int listener)
     links_look_again(p, again);
 }
 
+void phx__node_links_retry_listeners(phx *p)
+{
+    int i;
+
+    for (i = 0; i < p->listeners.count; i++)
+        links_open_companion(p, i);
+    links_resume_listeners(p);
+}
+
 int phx__node_links_listen(phx *p, struct phx_address *a)
 {
     struct phx__listener *at = &p->listeners.at[p->listeners.count], *companion = at + PHX__LISTENERS;
@@ -22266,15 +22207,14 @@ int phx__node_links_listen(phx *p, struct phx_address *a)
         return PHX_ELIMIT;
     if (!phx__node_keys_is_secure(&p->keys, a))
         return PHX_EINSECURE;
-    p->set.os_calls++;
-    err = p->os.listen(p->os.world, a, &handle);
+    err = phx__node_os(p)->listen(p->os.world, a, &handle);
     if (err != 0 || (err = links_open_listener(p, (uint32_t)p->listeners.count, handle)) != 0)
         return err;
-    a->tls = (unsigned char)tls; /* the world knows nothing of it */
+    a->tls = (unsigned char)tls; /* listen() does not keep it */
     at->address = companion->address = *a;
     companion->handle = -1;
     phx__node_samehost_add(&p->samehost, (uint32_t)p->listeners.count);
-    phx__node_links_open_companion(p, p->listeners.count++);
+    links_open_companion(p, p->listeners.count++);
     phx__dial_listening(&p->dial, 1);
     if (!phx__addr_is_any(a))
         (void)phx__node_addr_add(&p->addr, a); /* a ninth address is not worth a failure */
@@ -22300,10 +22240,8 @@ static int links_finish_dial(phx *p, struct phx__link *l)
 {
     int err = 0;
 
-    if (!l->same_host) { /* those are connected from the beginning */
-        p->set.os_calls++;
-        err = p->os.finish(p->os.world, l->handle);
-    }
+    if (!l->same_host) /* those are connected from the beginning */
+        err = phx__node_os(p)->finish(p->os.world, l->handle);
     if (err == 0 && l->attempt != PHX__NONE)
         phx__dial_answered(&p->dial, l->attempt);
     if (err == 0)
@@ -22311,7 +22249,7 @@ static int links_finish_dial(phx *p, struct phx__link *l)
     return links_begin(p, l, err == PHX_EAGAIN ? 0 : err);
 }
 
-/* near: first look whether it is within this host. */
+/* near: first tries the companion of a listener within this host. */
 static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to, int near)
 {
     struct phx__link *l;
@@ -22325,10 +22263,8 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
         p->set.os_calls++;
         near = phx__os_samehost_dial(&p->os, to, &handle) == 0;
     }
-    if (!near) {
-        p->set.os_calls++;
-        err = p->os.dial(p->os.world, to, &handle);
-    }
+    if (!near)
+        err = phx__node_os(p)->dial(p->os.world, to, &handle);
     if (err == 0)
         err = links_open(p, handle, LINKS_DIALER | (secure ? LINKS_TLS : 0), PHX__LINK_DIALING, &l);
     if (err == 0) {
@@ -22389,29 +22325,22 @@ static void links_dial_other(phx *p, const struct phx__deferred_dial *h)
     phx__dial_result(&p->dial, h->attempt, err, p->now);
 }
 
-/* The same address once more, by TCP: the attempt goes on. */
-static void links_dial_again(phx *p, const struct phx__deferred_dial *h)
-{
-    int err = links_dial(p, h->attempt, h->expect, &h->to, 0);
-
-    if (err != 0)
-        phx__dial_result(&p->dial, h->attempt, err, p->now);
-}
-
 void phx__node_links_dial_deferred(phx *p)
 {
+    struct phx__links *s = &p->links;
     uint32_t i;
+    int err;
 
-    for (i = 0; i < p->links.deferred_count && !p->step.free_later; i++) {
-        struct phx__deferred_dial h = p->links.deferred[i]; /* more may come, and move them */
-        if (h.attempt == PHX__NONE)
+    for (i = 0; i < s->deferred_count && !p->step.free_later; i++) {
+        struct phx__deferred_dial d = s->deferred[i]; /* more may come, and move them */
+        if (d.attempt == PHX__NONE)
             continue;
-        if (h.to.family == PHX_OTHER)
-            links_dial_other(p, &p->links.deferred[i]);
-        else
-            links_dial_again(p, &h);
+        if (d.to.family == PHX_OTHER)
+            links_dial_other(p, &s->deferred[i]);
+        else if ((err = links_dial(p, d.attempt, d.expect, &d.to, 0)) != 0) /* the same attempt, now by TCP */
+            phx__dial_result(&p->dial, d.attempt, err, p->now);
     }
-    p->links.deferred_count = 0;
+    s->deferred_count = 0;
 }
 
 int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to)
@@ -22447,8 +22376,7 @@ int phx__node_links_adopt(phx *p, int handle, int dialer, int secure)
     struct phx__link *l;
     int err;
 
-    err = links_open(p, handle, (dialer ? LINKS_DIALER : 0) | (secure ? LINKS_TLS : 0),
-                         PHX__LINK_HELLO, &l);
+    err = links_open(p, handle, (dialer ? LINKS_DIALER : 0) | (secure ? LINKS_TLS : 0), PHX__LINK_HELLO, &l);
     return err != 0 ? err : links_begin(p, l, dialer ? phx__link_hello_begin(&p->set, l) : 0);
 }
 
@@ -22507,7 +22435,7 @@ static int links_judge(void *ctx, struct phx__link *l)
         phx__dial_meet(&p->dial, l->attempt, node);
     if (l->expect != PHX__NONE && !phx__id_equal(&l->id, &p->ids.at[l->expect]))
         return PHX_EPEER;
-    old = node == PHX__NONE ? NULL : phx__node_link(p, node);
+    old = phx__node_link(p, node);
     if (old == NULL && !l->dialer && p->links.up >= p->cfg.max_accepts)
         return PHX_ELIMIT;
     if (old != NULL && (err = links_judge_rival(p, l, old)) != 0)
@@ -22522,7 +22450,7 @@ static void links_introduce(void *ctx, const struct phx__link *l, struct phx__st
     phx *p = ctx;
     const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
     uint32_t node = phx__id_find(&p->ids, &l->id);
-    const struct phx__dest *d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
 
     out->seq = self->seq;
     out->card_version = self->card_version;
@@ -22614,7 +22542,7 @@ static int links_up(void *ctx, struct phx__link *l)
                   l->same_host ? ", within this host" : "");
     phx__node_links_learn_address(p, l);
     links_resume_parked(p, l);
-    phx__node_links_resume_listeners(p);
+    links_resume_listeners(p);
     p->set.ops->wants(p, l); /* what waited for a link it may have replaced */
     return 0;
 }
@@ -22865,11 +22793,175 @@ int phx__node_links_open(phx *p)
 }
 
 /* ======== src/node/wiring.c ======== */
-/* wiring.c - the node's own brains: what they ask of the other rooms. */
+/* wiring.c - the brains of the node: what each asks of the others, of links and of the host. */
 #ifdef PHX_LINES
 #line 1 "src/node/wiring.c"
 #endif
 /* include "node/state.h" */
+
+/* Nodes that are dialled as soon as they are heard of; dial.c says how others start. */
+#define WIRING_START 8u
+
+/* ---- Dialling and failure detection ---------------------------------------------------------- */
+
+/* Did the neighbour that told of the last new node tell of all? The digest of its answer says so. */
+static void wiring_ask_whether_all(void *ctx)
+{
+    phx *p = ctx;
+
+    phx__node_frames_beat(p, p->news.told_by, (int)PHX__BEAT_REPLY);
+}
+
+static void wiring_beat(void *ctx, uint32_t node, int ask)
+{
+    phx__node_frames_beat(ctx, node, ask ? (int)PHX__BEAT_REPLY : 0);
+}
+
+static void wiring_silent(void *ctx, uint32_t node, uint64_t us)
+{
+    phx *p = ctx;
+    struct phx__link *l = phx__node_link(p, node);
+    char id[PHX_ID_TEXT];
+
+    if (l == NULL)
+        return;
+    phx__node_log(p, PHX_LOG_WARN, "link %s: no frame for %u ms", phx_id_text(&l->id, id), us / PHX__MS);
+    phx__node_links_close(p, l, PHX_ETIMEDOUT, 0);
+}
+
+static void wiring_state(void *ctx, uint32_t node, enum phx_state state)
+{
+    phx *p = ctx;
+    struct phx_node n;
+    int changed;
+
+    changed = phx__names_dead(&p->names, node, state == PHX_NODE_FAILED);
+    p->news.card_stale |= changed > 0;
+    p->news.late |= changed < 0;
+    if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT) {
+        phx__post_box_failed(&p->post, node, p->now);
+        phx__node_handover_gone(&p->handover, node);
+    }
+    if (p->cfg.on_node == NULL || p->step.free_later || p->leave.departed)
+        return; /* after its goodbye a node closes its own links: that is no news of others */
+    phx__node_fill(p, node, &n);
+    p->cfg.on_node(p, &n, p->cfg.user);
+}
+
+static uint64_t wiring_failed_at(void *ctx, uint32_t node)
+{
+    const phx *p = ctx;
+    uint64_t since;
+
+    (void)phx__detect_state(&p->detect, node, &since);
+    return since;
+}
+
+/* ---- Messages -------------------------------------------------------------------------------- */
+
+static uint32_t wiring_owner(void *ctx, uint64_t name)
+{
+    phx *p = ctx;
+    uint32_t node;
+
+    /* Messages that come one after another are often for one name of ours. */
+    if (name == p->step.own_name && p->step.own_name_version == p->names.version + 1)
+        return PHX__SELF;
+    node = phx__names_owner(&p->names, name, NULL, NULL);
+    if (node == PHX__SELF) {
+        p->step.own_name = name;
+        p->step.own_name_version = p->names.version + 1;
+    }
+    /* The claim of a node that failed stands, but nobody is there to take messages. */
+    return phx__node_is_gone(p, node) ? PHX__NONE : node;
+}
+
+static int wiring_segment(void *ctx, uint64_t name, uint32_t *owner, uint64_t *last)
+{
+    phx *p = ctx;
+    struct phx_range around;
+    int err;
+
+    (void)phx__names_owner(&p->names, name, &around, &err);
+    *last = around.last;
+    *owner = wiring_owner(p, name);
+    return err;
+}
+
+static uint32_t wiring_next(void *ctx, uint32_t node, uint32_t *generation)
+{
+    phx *p = ctx;
+    uint32_t next = phx__route_next(&p->route, node);
+    const struct phx__link *l = phx__node_link(p, next);
+
+    if (l == NULL)
+        return PHX__NONE;
+    if (next != node) /* traffic: worth a link of its own, if one can be made */
+        phx__dial_want(&p->dial, node, p->now);
+    *generation = l->generation;
+    return next;
+}
+
+static void wiring_wants(void *ctx, uint32_t nbr)
+{
+    phx *p = ctx;
+    struct phx__link *l = phx__node_link(p, nbr);
+
+    if (l != NULL)
+        p->set.ops->wants(p, l);
+}
+
+static void wiring_message(void *ctx, const struct phx_message *m)
+{
+    phx *p = ctx;
+
+    if (p->cfg.on_message != NULL && !p->step.free_later)
+        p->cfg.on_message(p, m, p->cfg.user);
+    else
+        p->post.recv.unseen = 1;
+}
+
+static void *wiring_begin(void *ctx, const struct phx_message *m)
+{
+    phx *p = ctx;
+
+    return p->step.free_later ? NULL : p->cfg.on_begin(p, m, p->cfg.user);
+}
+
+/* Also if the node is being freed: it is the only word that the host gets of this buffer. */
+static void wiring_abandon(void *ctx, void *buffer, size_t size)
+{
+    phx *p = ctx;
+
+    if (p->cfg.on_abandon != NULL)
+        p->cfg.on_abandon(p, buffer, size, p->cfg.user);
+}
+
+static void wiring_done(void *ctx, uint64_t token, int result)
+{
+    phx *p = ctx;
+
+    if (p->cfg.on_done != NULL && !p->step.free_later)
+        p->cfg.on_done(p, token, result, p->cfg.user);
+}
+
+static void wiring_member(void *ctx, uint64_t token, uint64_t to, int result, size_t left)
+{
+    phx *p = ctx;
+
+    if (p->cfg.on_member != NULL && !p->step.free_later)
+        p->cfg.on_member(p, token, to, result, left, p->cfg.user);
+}
+
+static void wiring_writable(void *ctx, uint64_t name)
+{
+    phx *p = ctx;
+
+    if (p->cfg.on_writable != NULL && !p->step.free_later)
+        p->cfg.on_writable(p, name, p->cfg.user);
+}
+
+/* ---- Hand-over ------------------------------------------------------------------------------- */
 
 static int wiring_life(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t *seq)
 {
@@ -22883,8 +22975,6 @@ static int wiring_life(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t
         *seq = d->seq;
     return 1;
 }
-
-/* ---- Hand-over ------------------------------------------------------------------------------- */
 
 static int wiring_held(void *ctx, uint32_t node, const struct phx_range *range, uint64_t epoch,
                        struct phx_range *out)
@@ -22978,7 +23068,7 @@ static void wiring_refute(void *ctx, uint32_t nbr, const struct phx__request *q)
     phx__route_request(&p->route, nbr, q, 1, p->now);
 }
 
-void phx__node_wiring_silent(void *ctx, uint32_t node)
+static void wiring_suspect(void *ctx, uint32_t node)
 {
     phx *p = ctx;
     char id[PHX_ID_TEXT];
@@ -22988,7 +23078,7 @@ void phx__node_wiring_silent(void *ctx, uint32_t node)
     phx__node_suspect_raise(&p->suspect, node, p->now);
 }
 
-void phx__node_wiring_lost(void *ctx, uint32_t node)
+static void wiring_lost(void *ctx, uint32_t node)
 {
     phx *p = ctx;
 
@@ -23086,20 +23176,18 @@ static int wiring_local(void *ctx, int handle, struct phx_address *out)
 {
     phx *p = ctx;
 
-    p->set.os_calls++;
-    return p->os.local(p->os.world, handle, out);
+    return phx__node_os(p)->local(p->os.world, handle, out);
 }
 
 static int wiring_nonces(void *ctx, void *out, size_t size)
 {
     phx *p = ctx;
 
-    p->set.os_calls++;
-    return p->os.random(p->os.world, out, size);
+    return phx__node_os(p)->random(p->os.world, out, size);
 }
 
 /* The configuration's strings about keys are the host's own, and are not needed after this. */
-int phx__node_wiring_open_keys(phx *p)
+static int wiring_open_keys(phx *p)
 {
     struct phx__node_keys_ops ops = { p, wiring_show_keys, wiring_open_tls, wiring_local, wiring_nonces };
     struct phx_key key;
@@ -23138,8 +23226,39 @@ static void wiring_agreed(void *ctx, const struct phx_address *a)
 
 /* ---- Together -------------------------------------------------------------------------------- */
 
-int phx__node_wiring_open(phx *p)
+static int wiring_open_rooms(phx *p)
 {
+    const struct phx_config *c = &p->cfg;
+    struct phx__route_ops route;
+    struct phx__dial_limits dl = { c->max_links, c->max_dials, c->retry_min_us, c->retry_max_us,
+                                   WIRING_START };
+    struct phx__dial_ops dial = { p, phx__node_links_dial, phx__node_links_abandon, wiring_ask_whether_all,
+                                  phx__node_addresses };
+    struct phx__detect_ops detect = { p, wiring_beat, wiring_silent, wiring_suspect, wiring_lost,
+                                      wiring_state };
+    struct phx__post_limits pl = { c->max_message, c->window, c->hold_bytes, (int)c->hop_limit, c->relay,
+                                   c->incarnation << 32 };
+    struct phx__post_ops post = { p, wiring_owner, &p->names.version, wiring_next, phx__node_frames_ack,
+                                  wiring_message, wiring_done, wiring_writable, wiring_wants,
+                                  wiring_segment, wiring_member, c->on_begin != NULL ? wiring_begin : NULL,
+                                  wiring_abandon };
+    int err;
+
+    phx__node_frames_route_ops(p, &route);
+    phx__names_init(&p->names, &p->mem, &p->ids);
+    phx__names_lost_init(&p->lost, &p->mem, &p->names, wiring_failed_at, p);
+    phx__detect_init(&p->detect, &p->mem, &p->timers, &p->rnd, &c->detector, &detect);
+    err = phx__route_init(&p->route, &p->mem, &p->ids, &p->timers, &p->rnd, (int)c->hop_limit,
+                          c->incarnation, &route);
+    p->route.relay = c->relay;
+    if (err == 0)
+        err = phx__dial_init(&p->dial, &p->mem, &p->ids, &p->timers, &p->rnd, &dl, &dial);
+    return err != 0 ? err : phx__post_init(&p->post, &p->mem, &p->ids, &p->timers, &pl, &post);
+}
+
+static int wiring_open_own(phx *p)
+{
+    struct phx__node_addr_ops addr = { p, wiring_listener, wiring_moved, wiring_agreed };
     struct phx__node_handover_ops handover = { p, phx__node_next, phx__node_send, wiring_life, wiring_held,
                                                wiring_release, wiring_take, wiring_handover_end };
     struct phx__node_suspect_ops suspect = { p, phx__node_next, phx__node_send, wiring_life,
@@ -23147,10 +23266,10 @@ int phx__node_wiring_open(phx *p)
                                              wiring_accuse, wiring_alive, wiring_refute };
     struct phx__node_trace_ops trace = { p, phx__node_next, phx__node_send, wiring_random, wiring_distance,
                                          wiring_why, wiring_traced };
-    struct phx__node_addr_ops addr = { p, wiring_listener, wiring_moved, wiring_agreed };
     uint32_t hops = p->cfg.hop_limit;
     int err;
 
+    phx__node_samehost_init(&p->samehost, p->cfg.same_host != 0);
     phx__node_addr_init(&p->addr, &addr);
     phx__node_suspect_init(&p->suspect, &p->mem, &p->ids, &p->rnd, &p->cfg.detector, (int)hops,
                            p->cfg.relay, &suspect);
@@ -23158,29 +23277,35 @@ int phx__node_wiring_open(phx *p)
                                   &handover);
     if (err == 0)
         err = phx__node_trace_init(&p->trace, &p->mem, &p->ids, &p->timers, hops, p->cfg.relay, &trace);
-    return err;
+    return err != 0 ? err : wiring_open_keys(p);
+}
+
+int phx__node_wiring_open(phx *p)
+{
+    int err = wiring_open_rooms(p);
+
+    return err != 0 ? err : wiring_open_own(p);
 }
 
 /* ======== src/node/step.c ======== */
-/* step.c - the node: the order of work in one step, and what the rooms tell each other. */
+/* step.c - the order of work in one step, and the life of a node. */
 #ifdef PHX_LINES
 #line 1 "src/node/step.c"
 #endif
 /*
- *   now -> links: read -> wire -> route | names | live | dial -> post -> links: write
- *        ^-------------------- deadlines that are due ----------------------'
+ *   now -> links: read -> wire -> route | names | detect | dial -> post -> links: write
+ *        ^-------------------- deadlines that are due ------------------------'
  *
  * One step (phx_step) does, in this order:
- *   1. connections that are ready: accept, finish dials, read and handle frames;
+ *   1. ready connections: accept, finish dials, read and handle frames;
  *   2. deadlines that are due;
- *   3. what routing found (step_settle): new cards to names, dial and post; routes to post and live.
- *      dial dials whom it has just learnt of: the paper's priority 1, connections;
+ *   3. what routing found (step_settle): new cards go to names, dial and post, routes to post and detect. The
+ *      nodes that are new are dialled: connections come first, before routes and messages;
  *   4. messages: local ones, outcomes, on_writable (post);
- *   5. when no link has more to read, the routing tells the neighbours (priority 3, after 2, the table,
- *      which frames updated on the way);
- *   6. writes what waits on each link, and frees links that were closed.
+ *   5. routing tells the neighbours what changed, once no link has more to read;
+ *   6. each link writes what waits on it, and links that were closed are freed.
  *
- * This is the only room that knows all others. It takes no decision that one of them could take.
+ * This file takes no decision that a room could take.
  */
 /* include "node/state.h" */
 
@@ -23192,15 +23317,12 @@ int phx__node_wiring_open(phx *p)
 #define STEP_SPARE_TIME (2 * PHX__SECOND)
 /* Deadlines handled in one step. */
 #define STEP_TIMERS 10000
-/* So many nodes are dialled as soon as they are heard of; see dial.c for more. */
-#define STEP_CROWD 8u
 
 /* ---- Own card -------------------------------------------------------------------------------- */
 
 static int step_write_card(phx *p)
 {
-    static const struct phx__names_of none = { NULL, 0, 0, 0 };
-    const struct phx__names_of *mine = p->names.capacity > 0 ? &p->names.of[PHX__SELF] : &none;
+    const struct phx__names_of *mine = phx__node_names(p, PHX__SELF);
     struct phx__card head;
     struct phx__writer w;
     size_t size = phx__wire_route_card_size(p->addr.count, mine->count);
@@ -23244,8 +23366,7 @@ static void step_report_lost(phx *p)
     while (phx__names_take_conflict(&p->names, &lost)) {
         /* What is being handed to the winner was to go there. */
         while (phx__node_handover_next(&p->handover, &p->ids.at[lost.winner], &lost.range, &part)) {
-            phx__node_log(p, PHX_LOG_WARN, "names %u to %u lost to a higher claim", part.first,
-                          part.last);
+            phx__node_log(p, PHX_LOG_WARN, "names %u to %u lost to a higher claim", part.first, part.last);
             if (p->cfg.on_conflict != NULL && !p->step.free_later)
                 p->cfg.on_conflict(p, part, &p->ids.at[lost.winner], p->cfg.user);
         }
@@ -23269,24 +23390,22 @@ static int step_report_broken(phx *p)
 }
 
 /* Shows a new card to the rooms. Without memory the card counts as unseen and comes again. */
-static int step_read_card(phx *p, uint32_t node, const struct phx__dest *d)
+static int step_read_card(phx *p, uint32_t node)
 {
     struct phx__card card;
-    int changed, err;
+    int changed;
 
-    if (phx__wire_route_get_card(d->card->at, d->card->size, &card) != 0)
+    if (!phx__node_card(p, node, &card))
         return PHX_EPROTO; /* cannot be: checked when it came in */
     changed = phx__names_set(&p->names, node, &card);
     if (changed < 0)
         return changed;
     p->news.card_stale |= changed;
     phx__post_sched_window(&p->post, node, card.window);
-    if (card.flags & PHX__CARD_LEFT)
-        phx__dial_forget(&p->dial, node);
-    else if ((err = phx__dial_set_addrs(&p->dial, node, card.address, card.address_count, p->now))
-             != 0)
-        return err;
-    return (card.flags & PHX__CARD_LEFT) ? 1 : 0;
+    if (!(card.flags & PHX__CARD_LEFT))
+        return phx__dial_set_addrs(&p->dial, node, card.address, card.address_count, p->now);
+    phx__dial_forget(&p->dial, node);
+    return 0;
 }
 
 static int step_card_says_left(const struct phx__dest *d)
@@ -23297,14 +23416,13 @@ static int step_card_says_left(const struct phx__dest *d)
 static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
 {
     const struct phx__peer *peer = &p->peers.at[node];
-    int seen;
+    int err;
 
-    if (d->card_version == 0
-        || (d->card_version == peer->card_version && d->incarnation + 1 == peer->life))
+    if (d->card_version == 0 || (d->card_version == peer->card_version && d->incarnation + 1 == peer->life))
         return 0;
-    if ((seen = step_read_card(p, node, d)) < 0) {
-        phx__node_log(p, PHX_LOG_WARN, "card not taken: %s", phx_strerror(seen));
-        return seen;
+    if ((err = step_read_card(p, node)) != 0) {
+        phx__node_log(p, PHX_LOG_WARN, "card not taken: %s", phx_strerror(err));
+        return err;
     }
     p->peers.at[node].card_version = d->card_version;
     return 0;
@@ -23346,7 +23464,7 @@ static int step_changed(phx *p, uint32_t node)
     return err;
 }
 
-/* Something was not taken in. It is rare enough to look at everything once more. */
+/* Something was not taken in for lack of memory. That is rare: everything is shown once more. */
 static void step_late(phx *p)
 {
     uint32_t node;
@@ -23362,7 +23480,7 @@ static void step_late(phx *p)
     }
 }
 
-/* Most steps bring none, and find that out with a look at each of these. */
+/* Most steps bring none of these. */
 static int step_has_news(const phx *p)
 {
     return p->route.changed.count > 0 || p->names.conflict_count > 0 || p->news.late || p->news.card_stale
@@ -23393,160 +23511,6 @@ static void step_settle(phx *p)
         phx__post_box_names(&p->post, p->now);
     }
     step_renew_card(p);
-}
-
-/* ---- What the rooms ask for ------------------------------------------------------------------ */
-
-static void step_heartbeat(void *ctx, uint32_t node, int ask)
-{
-    phx__node_frames_beat(ctx, node, ask ? (int)PHX__BEAT_REPLY : 0);
-}
-
-/* For dial: was that all? The digest of the answer tells; see node_on_beat. */
-static void step_ask(void *ctx)
-{
-    phx *p = ctx;
-
-    phx__node_frames_beat(p, p->news.told_by, (int)PHX__BEAT_REPLY);
-}
-
-static void step_silent(void *ctx, uint32_t node, uint64_t us)
-{
-    phx *p = ctx;
-    struct phx__link *l = phx__node_link(p, node);
-    char id[PHX_ID_TEXT];
-
-    if (l == NULL)
-        return;
-    phx__node_log(p, PHX_LOG_WARN, "link %s: no frame for %u ms", phx_id_text(&l->id, id),
-                  us / PHX__MS);
-    phx__node_links_close(p, l, PHX_ETIMEDOUT, 0);
-}
-
-static void step_state(void *ctx, uint32_t node, enum phx_state state)
-{
-    phx *p = ctx;
-    struct phx_node n;
-    int changed;
-
-    changed = phx__names_dead(&p->names, node, state == PHX_NODE_FAILED);
-    p->news.card_stale |= changed > 0;
-    p->news.late |= changed < 0;
-    if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT) {
-        phx__post_box_failed(&p->post, node, p->now);
-        phx__node_handover_gone(&p->handover, node);
-    }
-    if (p->cfg.on_node == NULL || p->step.free_later || p->leave.departed)
-        return; /* who has said goodbye breaks its own links: no news of others */
-    phx__node_fill(p, node, &n);
-    p->cfg.on_node(p, &n, p->cfg.user);
-}
-
-static uint32_t step_owner(void *ctx, uint64_t name)
-{
-    phx *p = ctx;
-    uint32_t node;
-    enum phx_state state;
-
-    /* Messages that come one after another are often for one name of ours. */
-    if (name == p->step.own_name && p->step.own_name_version == p->names.version + 1)
-        return PHX__SELF;
-    node = phx__names_owner(&p->names, name, NULL, NULL);
-    if (node == PHX__SELF) {
-        p->step.own_name = name;
-        p->step.own_name_version = p->names.version + 1;
-    }
-    if (node == PHX__NONE || node == PHX__SELF)
-        return node;
-    /* The claim of a node that failed stands, but nobody is there to take messages. */
-    state = phx__detect_state(&p->detect, node, NULL);
-    return state == PHX_NODE_FAILED || state == PHX_NODE_LEFT ? PHX__NONE : node;
-}
-
-static int step_segment(void *ctx, uint64_t name, uint32_t *owner, uint64_t *last)
-{
-    phx *p = ctx;
-    struct phx_range around;
-    int err;
-
-    (void)phx__names_owner(&p->names, name, &around, &err);
-    *last = around.last;
-    *owner = step_owner(p, name);
-    return err;
-}
-
-static uint32_t step_next(void *ctx, uint32_t node, uint32_t *generation)
-{
-    phx *p = ctx;
-    uint32_t next = phx__route_next(&p->route, node);
-    const struct phx__link *l = next == PHX__NONE ? NULL : phx__node_link(p, next);
-
-    if (l == NULL)
-        return PHX__NONE;
-    if (next != node)
-        phx__dial_want(&p->dial, node,
-                       p->now); /* traffic: worth a link of its own, if one can be made */
-    *generation = l->generation;
-    return next;
-}
-
-static void step_message(void *ctx, const struct phx_message *m)
-{
-    phx *p = ctx;
-
-    if (p->cfg.on_message != NULL && !p->step.free_later)
-        p->cfg.on_message(p, m, p->cfg.user);
-    else
-        p->post.recv.unseen = 1;
-}
-
-static void *step_begin(void *ctx, const struct phx_message *m)
-{
-    phx *p = ctx;
-
-    return p->step.free_later ? NULL : p->cfg.on_begin(p, m, p->cfg.user);
-}
-
-/* Also if the node is being freed: it is the only word that the host gets of this buffer. */
-static void step_forsake(void *ctx, void *buffer, size_t size)
-{
-    phx *p = ctx;
-
-    if (p->cfg.on_abandon != NULL)
-        p->cfg.on_abandon(p, buffer, size, p->cfg.user);
-}
-
-static void step_done(void *ctx, uint64_t token, int result)
-{
-    phx *p = ctx;
-
-    if (p->cfg.on_done != NULL && !p->step.free_later)
-        p->cfg.on_done(p, token, result, p->cfg.user);
-}
-
-static void step_member(void *ctx, uint64_t token, uint64_t to, int result, size_t left)
-{
-    phx *p = ctx;
-
-    if (p->cfg.on_member != NULL && !p->step.free_later)
-        p->cfg.on_member(p, token, to, result, left, p->cfg.user);
-}
-
-static void step_writable(void *ctx, uint64_t name)
-{
-    phx *p = ctx;
-
-    if (p->cfg.on_writable != NULL && !p->step.free_later)
-        p->cfg.on_writable(p, name, p->cfg.user);
-}
-
-static void step_post_wants(void *ctx, uint32_t nbr)
-{
-    phx *p = ctx;
-    struct phx__link *l = phx__node_link(p, nbr);
-
-    if (l != NULL)
-        p->set.ops->wants(p, l);
 }
 
 /* ---- The step -------------------------------------------------------------------------------- */
@@ -23580,7 +23544,6 @@ static void step_spares_due(phx *p)
 static void step_timer(phx *p, int kind, uint32_t arg)
 {
     uint32_t forgotten;
-    int i;
 
     switch (kind) {
     case PHX__TIMER_LINK: phx__node_links_due(p, arg); break;
@@ -23595,11 +23558,7 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_DETECT_NODE: phx__detect_due(&p->detect, kind, arg, p->now); break;
     case PHX__TIMER_POST:
     case PHX__TIMER_POST_HOLD: phx__post_due(&p->post, kind, arg, p->now); break;
-    case PHX__TIMER_ACCEPT:
-        for (i = 0; i < p->listeners.count; i++)
-            phx__node_links_open_companion(p, i);
-        phx__node_links_resume_listeners(p);
-        break;
+    case PHX__TIMER_ACCEPT: phx__node_links_retry_listeners(p); break;
     case PHX__TIMER_LATE: step_late(p); break;
     case PHX__TIMER_SPARE: step_spares_due(p); break;
     case PHX__TIMER_HAND: phx__node_handover_due(&p->handover, p->now); break;
@@ -23720,7 +23679,6 @@ static void step_copy_config(phx *p, const struct phx_config *cfg)
     p->cfg = *cfg;
     memcpy(p->cluster, cfg->cluster, strlen(cfg->cluster) + 1);
     p->cfg.cluster = p->cluster;
-    phx__node_samehost_init(&p->samehost, cfg->same_host != 0);
 }
 
 static int step_open_identity(phx *p, const struct phx_config *cfg)
@@ -23729,8 +23687,7 @@ static int step_open_identity(phx *p, const struct phx_config *cfg)
     struct phx_id id;
     uint32_t self;
 
-    if (p->os.random(p->os.world, seed, sizeof seed) != 0
-        || p->os.random(p->os.world, &id, sizeof id) != 0)
+    if (p->os.random(p->os.world, seed, sizeof seed) != 0 || p->os.random(p->os.world, &id, sizeof id) != 0)
         return PHX_EIO;
     phx__rnd_seed(&p->rnd, seed[0], seed[1]);
     if (cfg->id != NULL)
@@ -23741,55 +23698,6 @@ static int step_open_identity(phx *p, const struct phx_config *cfg)
     p->self = id;
     p->cfg.id = &p->self;
     return 0;
-}
-
-static uint64_t step_failed_at(void *ctx, uint32_t node)
-{
-    const phx *p = ctx;
-    uint64_t since;
-
-    (void)phx__detect_state(&p->detect, node, &since);
-    return since;
-}
-
-static int step_open_brains(phx *p)
-{
-    struct phx__route_ops route;
-    struct phx__dial_limits dl = { p->cfg.max_links, p->cfg.max_dials, p->cfg.retry_min_us,
-                                   p->cfg.retry_max_us, STEP_CROWD };
-    struct phx__dial_ops dial = { p, phx__node_links_dial, phx__node_links_abandon, step_ask,
-                                  phx__node_addresses };
-    struct phx__detect_ops detect = { p, step_heartbeat, step_silent, phx__node_wiring_silent,
-                                  phx__node_wiring_lost, step_state };
-    struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,
-                                   (int)p->cfg.hop_limit, p->cfg.relay,  p->cfg.incarnation << 32 };
-    struct phx__post_ops post = { p,         step_owner,    &p->names.version, step_next,
-                                  phx__node_frames_ack, step_message, step_done, step_writable, step_post_wants,
-                                  step_segment, step_member,
-                                  p->cfg.on_begin != NULL ? step_begin : NULL, step_forsake };
-    int err;
-
-    phx__node_frames_route_ops(p, &route);
-    phx__names_init(&p->names, &p->mem, &p->ids);
-    phx__names_lost_init(&p->lost, &p->mem, &p->names, step_failed_at, p);
-    phx__detect_init(&p->detect, &p->mem, &p->timers, &p->rnd, &p->cfg.detector, &detect);
-    if ((err = phx__route_init(&p->route, &p->mem, &p->ids, &p->timers, &p->rnd,
-                               (int)p->cfg.hop_limit, p->cfg.incarnation, &route))
-            != 0
-        || (err = phx__dial_init(&p->dial, &p->mem, &p->ids, &p->timers, &p->rnd, &dl, &dial)) != 0
-        || (err = phx__post_init(&p->post, &p->mem, &p->ids, &p->timers, &pl, &post)) != 0
-        || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->listeners.timer)) != 0
-        || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->news.timer)) != 0
-        || (err = phx__timer_new(&p->timers, PHX__TIMER_SPARE, 0, &p->step.spare_timer)) != 0
-        || (err = phx__node_wiring_open(p)) != 0
-        || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->leave.timer)) != 0)
-        return err;
-    if ((err = phx__node_wiring_open_keys(p)) != 0)
-        return err;
-    p->route.relay = p->cfg.relay;
-    if ((err = step_write_card(p)) != 0)
-        return err;
-    return phx__node_links_open(p);
 }
 
 void phx__node_step_free(phx *p)
@@ -23846,8 +23754,14 @@ int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
     if (err != 0)
         return err;
     step_copy_config(p, cfg);
-    err = step_open_identity(p, cfg);
-    return err != 0 ? err : step_open_brains(p);
+    if ((err = step_open_identity(p, cfg)) != 0 || (err = phx__node_wiring_open(p)) != 0
+        || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->listeners.timer)) != 0
+        || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->news.timer)) != 0
+        || (err = phx__timer_new(&p->timers, PHX__TIMER_SPARE, 0, &p->step.spare_timer)) != 0
+        || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->leave.timer)) != 0
+        || (err = step_write_card(p)) != 0)
+        return err;
+    return phx__node_links_open(p);
 }
 
 /* ======== src/node/explain.c ======== */
@@ -23895,12 +23809,12 @@ static void explain_state(struct phx__text *t, const phx *p, const struct phx_no
 
 static void explain_names(struct phx__text *t, const phx *p, uint32_t node)
 {
-    const struct phx__names_of *of = node < p->names.capacity ? &p->names.of[node] : NULL;
+    const struct phx__names_of *of = phx__node_names(p, node);
     uint32_t i;
 
-    for (i = 0; of != NULL && i < of->count && i < EXPLAIN_MANY; i++)
+    for (i = 0; i < of->count && i < EXPLAIN_MANY; i++)
         phx__node_text_put(t, "names: %u-%u\n", of->at[i].first, of->at[i].last);
-    if (of != NULL && of->count > EXPLAIN_MANY)
+    if (of->count > EXPLAIN_MANY)
         phx__node_text_put(t, "names-more: %u\n", (uint64_t)(of->count - EXPLAIN_MANY));
 }
 
@@ -23930,7 +23844,7 @@ static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
                            phx_strerror(h->lost_error));
 }
 
-/* Who said that something was wrong with it. */
+/* The last accusation, and by whom. */
 static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__detect_node *n = phx__detect_node_of(&p->detect, node);
@@ -24007,7 +23921,7 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
     if (p == NULL || node == NULL || (out == NULL && capacity > 0))
         return PHX_EINVAL;
     i = phx__id_find(&p->ids, node);
-    if (i == PHX__NONE || phx__route_dest(&p->route, i) == NULL)
+    if (phx__route_dest(&p->route, i) == NULL)
         return PHX_ENOTFOUND;
     phx__node_text_begin(&t, out, capacity);
     phx__node_fill(p, i, &n);
@@ -24085,18 +23999,11 @@ static void dump_item(struct dump *d, const char *begin, const struct phx_id *id
     d->between = ",";
 }
 
-static const struct phx__names_of *dump_names_of(const struct dump *d, uint32_t node)
-{
-    static const struct phx__names_of none = { NULL, 0, 0, 0 };
-
-    return node < d->p->names.capacity ? &d->p->names.of[node] : &none;
-}
-
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void dump_json_node(struct dump *d, uint32_t node)
 {
-    const struct phx__names_of *of = dump_names_of(d, node);
+    const struct phx__names_of *of = phx__node_names(d->p, node);
     struct phx_node n;
     uint32_t i;
 
@@ -24170,7 +24077,7 @@ static void dump_dot_node(struct dump *d, uint32_t node)
 {
     static const char *const look[] = { "style=dotted", "style=solid", "style=dashed,color=orange",
                                         "color=gray",   "color=red",   "style=dotted,color=gray" };
-    const struct phx__names_of *of = dump_names_of(d, node);
+    const struct phx__names_of *of = phx__node_names(d->p, node);
     char id[PHX_ID_TEXT];
     struct phx_node n;
     uint32_t i;
@@ -24230,8 +24137,7 @@ int phx_dump(phx *p, int format, char *out, size_t capacity)
 {
     struct dump d;
 
-    if (p == NULL || (out == NULL && capacity > 0)
-        || (format != PHX_DUMP_JSON && format != PHX_DUMP_DOT))
+    if (p == NULL || (out == NULL && capacity > 0) || (format != PHX_DUMP_JSON && format != PHX_DUMP_DOT))
         return PHX_EINVAL;
     phx__node_text_begin(&d.t, out, capacity);
     d.p = p;
@@ -24363,8 +24269,7 @@ static int api_config_check(const struct phx_config *c)
         return PHX_EINVAL; /* it would never see some of its buffers again */
     if ((c->tls_ca == NULL) != (c->tls_cert == NULL) || (c->tls_ca == NULL) != (c->tls_key == NULL))
         return PHX_EINVAL;
-    if ((c->os != NULL && c->os->version != PHX_OS_VERSION)
-        || (c->alloc != NULL && c->alloc->alloc == NULL))
+    if ((c->os != NULL && c->os->version != PHX_OS_VERSION) || (c->alloc != NULL && c->alloc->alloc == NULL))
         return PHX_EINVAL;
     return 0;
 }
@@ -24426,8 +24331,7 @@ static int api_resolve(phx *p, const char *text, struct phx_address *out, int ca
     }
     n = phx__addr_numeric(parsed.host, out) == 0 ? 1 : 0;
     if (n == 0) {
-        p->set.os_calls++;
-        n = p->os.resolve(p->os.world, parsed.host, out, capacity);
+        n = phx__node_os(p)->resolve(p->os.world, parsed.host, out, capacity);
     }
     for (i = 0; i < n; i++) {
         out[i].port = parsed.port;
@@ -24585,8 +24489,7 @@ static int api_put_fd(struct pollfd *fds, int capacity, int n, int fd, int event
 {
     if (n < capacity) {
         fds[n].fd = fd;
-        fds[n].events =
-            (short)((events & PHX_READ ? POLLIN : 0) | (events & PHX_WRITE ? POLLOUT : 0));
+        fds[n].events = (short)((events & PHX_READ ? POLLIN : 0) | (events & PHX_WRITE ? POLLOUT : 0));
         fds[n].revents = 0;
     }
     return n + 1;
@@ -24703,17 +24606,6 @@ int phx_owner(phx *p, uint64_t name, struct phx_id *out)
     return 0;
 }
 
-/* Can this node take names, as far as is known here? */
-static int api_may_inherit(const phx *p, uint32_t node)
-{
-    enum phx_state state;
-
-    if (node == PHX__NONE || phx__route_dest(&p->route, node) == NULL)
-        return 0;
-    state = phx__detect_state(&p->detect, node, NULL);
-    return state != PHX_NODE_FAILED && state != PHX_NODE_LEFT;
-}
-
 int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
 {
     struct phx_range range = { first, last };
@@ -24728,7 +24620,7 @@ int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
     node = phx__id_find(&p->ids, heir);
     if (node == PHX__SELF)
         return PHX_EINVAL;
-    if (!api_may_inherit(p, node))
+    if (phx__route_dest(&p->route, node) == NULL || phx__node_is_gone(p, node))
         return PHX_ENOTFOUND;
     return phx__node_handover_give(&p->handover, range, node, p->names.epoch_max, p->now);
 }
@@ -24922,12 +24814,9 @@ size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
 
 size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out, size_t capacity)
 {
-    uint32_t i, node = phx__id_find(&p->ids, owner);
-    const struct phx__names_of *of;
+    const struct phx__names_of *of = phx__node_names(p, phx__id_find(&p->ids, owner));
+    uint32_t i;
 
-    if (node == PHX__NONE || node >= p->names.capacity)
-        return 0;
-    of = &p->names.of[node];
     for (i = 0; i < of->count && i < capacity; i++) {
         out[i].first = of->at[i].first;
         out[i].last = of->at[i].last;

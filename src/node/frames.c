@@ -1,26 +1,16 @@
-/* frames.c - the node's frames: what comes in goes to its room, what the rooms say goes out. */
+/* frames.c - frames in go to their room, control frames of the rooms go out. */
 #include "node/state.h"
 
 /* Cards up to this size travel inside an UPDATE, larger ones in CARD frames just before it. */
 #define FRAMES_CARD_INLINE 16384u
 /* Bytes of a CARD frame around its part of the card. */
 #define FRAMES_CARD_HEAD 64u
-/* An UPDATE is closed when it has reached this size: what follows it still fits into a frame. */
-/* Answers that nobody needs are not added to a queue of this many bytes. */
-#define FRAMES_ANSWER_QUEUE 262144u
+/* An UPDATE takes no more entries beyond this size; then one more entry with its card still fits. */
+#define FRAMES_UPDATE_FULL (PHX__FRAGMENT - FRAMES_CARD_INLINE - 128u)
 /* Bytes of an ACK frame around its returns. */
 #define FRAMES_ACK_HEAD 96u
-#define FRAMES_UPDATE_FULL (PHX__FRAGMENT - FRAMES_CARD_INLINE - 128u)
 
 /* ---- Out: control frames to a neighbour ------------------------------------------------------ */
-
-static void frames_lost(phx *p, uint32_t nbr)
-{
-    struct phx__link *l = phx__node_link(p, nbr);
-
-    if (l != NULL)
-        phx__node_break(p, l);
-}
 
 static int frames_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
 {
@@ -99,7 +89,8 @@ static void frames_update(void *ctx, uint32_t nbr, const struct phx__entry *entr
     for (first = 0; first < count; first += n) {
         n = frames_fit(entries, first, count, &bytes);
         if (frames_send_update(p, nbr, entries + first, n, bytes) != 0) {
-            frames_lost(p, nbr);
+            if (phx__node_link(p, nbr) != NULL)
+                phx__node_break(p, phx__node_link(p, nbr));
             return;
         }
     }
@@ -141,16 +132,12 @@ static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
     phx__node_send_end(p, l, &w);
 }
 
-/* A beat that asks for an answer carries our clock, which the answer brings back. */
-void phx__node_frames_beat(phx *p, uint32_t node, int flags)
+/* A heartbeat that asks for an answer carries our clock, which the answer brings back. */
+void phx__node_frames_beat(void *ctx, uint32_t node, int flags)
 {
-    frames_say_beat(p, node, flags,
-                  flags & (int)PHX__BEAT_REPLY ? (uint32_t)(p->now / PHX__MS) : 0);
-}
+    phx *p = ctx;
 
-static void frames_route_beat(void *ctx, uint32_t nbr, int flags)
-{
-    phx__node_frames_beat(ctx, nbr, flags);
+    frames_say_beat(p, node, flags, flags & (int)PHX__BEAT_REPLY ? (uint32_t)(p->now / PHX__MS) : 0);
 }
 
 /* The table in lines of 29 bytes, as many frames as it takes. */
@@ -191,7 +178,7 @@ void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops)
     ops->ctx = p;
     ops->update = frames_update;
     ops->request = frames_request;
-    ops->beat = frames_route_beat;
+    ops->beat = phx__node_frames_beat;
     ops->summary = frames_summary;
 }
 
@@ -205,8 +192,7 @@ int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int
 
     if (p->step.free_later)
         return PHX_ECLOSED; /* some of what was taken since was not shown to the host */
-    l = next == PHX__NONE ? NULL : phx__node_send_begin(p, next, size, &w);
-    if (l == NULL)
+    if ((l = phx__node_send_begin(p, next, size, &w)) == NULL)
         return PHX_EUNREACH;
     phx__wire_data_put_ack(&w, a, gap ? (int)PHX__ACK_GAP : 0, (int)p->cfg.hop_limit);
     return phx__link_out_control_end(&p->set, l, &w);
@@ -259,8 +245,8 @@ static int frames_attach_card(struct phx__link *l, struct phx__entry *e)
     return 0;
 }
 
-/* Who says that it is another, or not itself, has a bug or lies. That much can be seen from here. */
-static int frames_is_own_word(struct phx__link *l, const struct phx_id *id, uint8_t hops)
+/* A peer that is at no distance from another node, or at a distance from itself, has a bug or lies. */
+static int frames_is_plausible(struct phx__link *l, const struct phx_id *id, uint8_t hops)
 {
     int own = phx__id_equal(id, &l->id);
 
@@ -281,7 +267,7 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
     p->stats.updates_in++;
     while ((got = phx__wire_route_next_entry(&r, &e)) > 0) {
         struct phx__card card;
-        if (!frames_is_own_word(l, &e.id, e.hops) || frames_attach_card(l, &e) != 0
+        if (!frames_is_plausible(l, &e.id, e.hops) || frames_attach_card(l, &e) != 0
             || (e.card != NULL && phx__wire_route_get_card(e.card, e.card_size, &card) != 0))
             return PHX_EPROTO;
         p->stats.entries_in++;
@@ -323,7 +309,7 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
     if (l->peer == p->news.told_by && b.digest == p->route.digest)
         phx__dial_told_all(&p->dial, p->now);
-    if ((f->flags & PHX__BEAT_REPLY) && phx__link_out_queued(l) < FRAMES_ANSWER_QUEUE)
+    if ((f->flags & PHX__BEAT_REPLY) && phx__link_out_queued(l) < PHX__NODE_LONG_QUEUE)
         frames_say_beat(p, l->peer, 0, b.echo_ms);
     return 0;
 }
@@ -337,15 +323,14 @@ static int frames_on_summary(phx *p, struct phx__link *l, const struct phx__fram
     phx__buf_reader_init(&r, f->body, f->size);
     if (!l->summary.open)
         phx__route_summary_begin(&p->route);
-    while ((got = phx__wire_route_next_summary_line(&r, &s)) > 0
-           && frames_is_own_word(l, &s.id, s.hops))
+    while ((got = phx__wire_route_next_summary_line(&r, &s)) > 0 && frames_is_plausible(l, &s.id, s.hops))
         phx__route_summary_line(&p->route, l->peer, &s);
     if (got > 0)
         return PHX_EPROTO;
     l->summary.open = (f->flags & PHX__SUMMARY_MORE) != 0;
     if (got == 0 && !l->summary.open && (f->flags & PHX__SUMMARY_REPLY) == 0) {
         /* Few bytes ask for a whole table: not more often than the table could be of use. */
-        if (p->now < l->summary.at || phx__link_out_queued(l) >= FRAMES_ANSWER_QUEUE)
+        if (p->now < l->summary.at || phx__link_out_queued(l) >= PHX__NODE_LONG_QUEUE)
             return 0;
         l->summary.at = p->now + PHX__SECOND;
     }
@@ -357,14 +342,12 @@ static int frames_on_summary(phx *p, struct phx__link *l, const struct phx__fram
 static void frames_forward_ack(phx *p, const struct phx__ack *a, const struct phx__frame *f)
 {
     size_t size = PHX__WIRE_HEADER + f->size, start;
-    uint32_t node = phx__id_find(&p->ids, &a->target);
-    uint32_t next = node == PHX__NONE ? PHX__NONE : phx__route_next(&p->route, node);
     struct phx__writer w;
     struct phx__link *l;
 
-    if (next == PHX__NONE || f->hops <= 1 || !p->cfg.relay
-        || (l = phx__node_send_begin(p, next, size, &w)) == NULL
-        || phx__link_out_queued(l) >= FRAMES_ANSWER_QUEUE) {
+    if (f->hops <= 1 || !p->cfg.relay
+        || (l = phx__node_send_begin(p, phx__node_next(p, &a->target), size, &w)) == NULL
+        || phx__link_out_queued(l) >= PHX__NODE_LONG_QUEUE) {
         p->post.counters.dropped++; /* acks are cumulative: the next one says it again */
         return;
     }
@@ -388,7 +371,7 @@ static int frames_on_ack(phx *p, const struct phx__frame *f)
     return 0;
 }
 
-/* As phx__node_frames_in, for frames that are read straight into place. */
+/* For frames whose payload is read straight to where it belongs. */
 size_t phx__node_frames_place(void *ctx, struct phx__link *l, const uint8_t *front, size_t size,
                        struct phx__place *out)
 {
@@ -434,8 +417,8 @@ int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame 
 {
     phx *p = ctx;
 
-    /* A link that another one has replaced is only waiting for its end: what still comes on it is older
-     * than what came on its successor. */
+    /* A link that was replaced by another one waits for its end: what still comes on it is older than what
+     * came on its successor. */
     if (!phx__node_serves(p, l))
         return 0;
     switch (f->type) {

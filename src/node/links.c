@@ -81,8 +81,7 @@ static void links_drop_slot(phx *p, struct phx__link *l)
 enum links_kind { LINKS_DIALER = 1, LINKS_TLS = 2 };
 
 /* A link around a fresh handle, which nobody watches yet; the handle is closed on failure. */
-static int links_open(phx *p, int handle, int kind, enum phx__link_state state,
-                          struct phx__link **out)
+static int links_open(phx *p, int handle, int kind, enum phx__link_state state, struct phx__link **out)
 {
     struct phx__link *l = links_new(p);
     int err = l == NULL ? PHX_ENOMEM : phx__map_put(&p->links.handles, (uint64_t)handle, l->slot);
@@ -91,8 +90,7 @@ static int links_open(phx *p, int handle, int kind, enum phx__link_state state,
         l->dialer = (kind & LINKS_DIALER) != 0;
         l->secure = (kind & LINKS_TLS) != 0;
     }
-    if (err == 0
-        && (err = phx__link_open(&p->set, l, handle, state, p->cfg.dial_timeout_us)) != 0)
+    if (err == 0 && (err = phx__link_open(&p->set, l, handle, state, p->cfg.dial_timeout_us)) != 0)
         phx__map_del(&p->links.handles, (uint64_t)handle);
     if (err != 0) {
         if (l != NULL)
@@ -113,12 +111,13 @@ static void links_watch(phx *p, struct phx__link *l)
     events = phx__link_events(l);
     if (events == l->watching)
         return;
-    p->set.os_calls++;
-    if (p->os.watch(p->os.world, l->handle, events) == 0)
+    if (phx__node_os(p)->watch(p->os.world, l->handle, events) == 0)
         l->watching = events;
     else
         phx__node_links_close(p, l, PHX_ENOMEM, 0);
 }
+
+static void links_resume_listeners(phx *p);
 
 /* ---- Closing --------------------------------------------------------------------------------- */
 
@@ -133,7 +132,7 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
 
     int64_t before = 0;
 
-    /* What never was a link is told once a minute of each peer and reason: strangers come as often as they
+    /* What never was a link is logged once a minute for each peer and reason: strangers come as often as they
      * like, and a hub with another key is dialled for ever. */
     if (was != PHX__LINK_UP && (before = phx__node_keys_may_log(&p->keys, &end, reason, p->now)) < 0)
         return;
@@ -179,7 +178,7 @@ static void links_resume_parked(phx *p, const struct phx__link *decided)
     }
 }
 
-/* It has proved who it is, or is closed. */
+/* The peer has proved its id, or the link is closed. */
 static void links_authenticated(phx *p, struct phx__link *l)
 {
     p->links.unauthenticated -= l->unauthenticated;
@@ -192,8 +191,7 @@ static void links_note_end(phx *p, const struct phx__link *l, int reason)
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
     struct phx__history *past;
 
-    if (n == NULL || !phx__node_serves(p, l)
-        || (past = phx__node_note_history(p, l->peer)) == NULL)
+    if (n == NULL || !phx__node_serves(p, l) || (past = phx__node_note_history(p, l->peer)) == NULL)
         return;
     past->heard_at = n->received_at + p->detect.stalled;
     past->lost_at = p->now;
@@ -243,7 +241,7 @@ void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
     }
     if (was != PHX__LINK_UP && l->dialer)
         links_resume_parked(p, l);
-    phx__node_links_resume_listeners(p);
+    links_resume_listeners(p);
 }
 
 void phx__node_links_sweep(phx *p)
@@ -324,7 +322,7 @@ static struct phx__link *links_oldest_unauthenticated(const phx *p)
     return oldest;
 }
 
-/* When there is room for one more stranger. */
+/* When there is room for one more link that is not authenticated. */
 static uint64_t links_room_at(const phx *p)
 {
     return p->links.unauthenticated < LINKS_UNAUTHENTICATED
@@ -341,8 +339,7 @@ static void links_look_again(phx *p, uint64_t at)
 static void links_pause(phx *p, struct phx__listener *at, uint64_t until)
 {
     at->paused = 1;
-    p->set.os_calls++;
-    p->os.watch(p->os.world, at->handle, 0);
+    phx__node_os(p)->watch(p->os.world, at->handle, 0);
     links_look_again(p, until);
 }
 
@@ -350,14 +347,13 @@ static void links_resume(phx *p, struct phx__listener *at)
 {
     if (!at->paused)
         return;
-    p->set.os_calls++;
-    if (p->os.watch(p->os.world, at->handle, PHX_READ) == 0)
+    if (phx__node_os(p)->watch(p->os.world, at->handle, PHX_READ) == 0)
         at->paused = 0;
     else
         links_look_again(p, p->now + LINKS_PAUSE);
 }
 
-void phx__node_links_resume_listeners(phx *p)
+static void links_resume_listeners(phx *p)
 {
     uint64_t room_at = links_room_at(p);
     int i;
@@ -382,8 +378,7 @@ static void links_accept(phx *p, int listener)
         struct phx__link *l;
         int handle;
         memset(&from, 0, sizeof from);
-        p->set.os_calls++;
-        err = p->os.accept(p->os.world, at->handle, &handle, &from);
+        err = phx__node_os(p)->accept(p->os.world, at->handle, &handle, &from);
         if (err == 0
             && (err = links_open(p, handle, at->address.tls ? LINKS_TLS : 0, PHX__LINK_HELLO, &l))
                    == 0) {
@@ -393,7 +388,7 @@ static void links_accept(phx *p, int listener)
             l->unauthenticated = 1;
             p->links.unauthenticated++;
             p->stats.accepts++;
-            /* Who dials says HELLO with the connection: most often it is here already. */
+            /* The dialer sends HELLO with the connection: most often it is here already. */
             links_read(p, l);
             if (p->links.unauthenticated > LINKS_UNAUTHENTICATED)
                 phx__node_links_close(p, links_oldest_unauthenticated(p), PHX_ELIMIT, 1);
@@ -414,8 +409,7 @@ static int links_open_listener(phx *p, uint32_t slot, int handle)
 {
     int err = phx__map_put(&p->links.handles, (uint64_t)handle, PHX__LISTENER_SLOT | slot);
 
-    p->set.os_calls++;
-    if (err == 0 && (err = p->os.watch(p->os.world, handle, PHX_READ)) != 0)
+    if (err == 0 && (err = phx__node_os(p)->watch(p->os.world, handle, PHX_READ)) != 0)
         phx__map_del(&p->links.handles, (uint64_t)handle);
     if (err != 0) {
         p->os.close(p->os.world, handle);
@@ -426,7 +420,8 @@ static int links_open_listener(phx *p, uint32_t slot, int handle)
     return 0;
 }
 
-void phx__node_links_open_companion(phx *p, int listener)
+/* Opens the companion of a listener for processes of this host, if it is wanted. */
+static void links_open_companion(phx *p, int listener)
 {
     uint32_t slot = PHX__LISTENERS + (uint32_t)listener;
     char text[PHX_ADDRESS_TEXT];
@@ -445,6 +440,15 @@ void phx__node_links_open_companion(phx *p, int listener)
     links_look_again(p, again);
 }
 
+void phx__node_links_retry_listeners(phx *p)
+{
+    int i;
+
+    for (i = 0; i < p->listeners.count; i++)
+        links_open_companion(p, i);
+    links_resume_listeners(p);
+}
+
 int phx__node_links_listen(phx *p, struct phx_address *a)
 {
     struct phx__listener *at = &p->listeners.at[p->listeners.count], *companion = at + PHX__LISTENERS;
@@ -454,15 +458,14 @@ int phx__node_links_listen(phx *p, struct phx_address *a)
         return PHX_ELIMIT;
     if (!phx__node_keys_is_secure(&p->keys, a))
         return PHX_EINSECURE;
-    p->set.os_calls++;
-    err = p->os.listen(p->os.world, a, &handle);
+    err = phx__node_os(p)->listen(p->os.world, a, &handle);
     if (err != 0 || (err = links_open_listener(p, (uint32_t)p->listeners.count, handle)) != 0)
         return err;
-    a->tls = (unsigned char)tls; /* the world knows nothing of it */
+    a->tls = (unsigned char)tls; /* listen() does not keep it */
     at->address = companion->address = *a;
     companion->handle = -1;
     phx__node_samehost_add(&p->samehost, (uint32_t)p->listeners.count);
-    phx__node_links_open_companion(p, p->listeners.count++);
+    links_open_companion(p, p->listeners.count++);
     phx__dial_listening(&p->dial, 1);
     if (!phx__addr_is_any(a))
         (void)phx__node_addr_add(&p->addr, a); /* a ninth address is not worth a failure */
@@ -488,10 +491,8 @@ static int links_finish_dial(phx *p, struct phx__link *l)
 {
     int err = 0;
 
-    if (!l->same_host) { /* those are connected from the beginning */
-        p->set.os_calls++;
-        err = p->os.finish(p->os.world, l->handle);
-    }
+    if (!l->same_host) /* those are connected from the beginning */
+        err = phx__node_os(p)->finish(p->os.world, l->handle);
     if (err == 0 && l->attempt != PHX__NONE)
         phx__dial_answered(&p->dial, l->attempt);
     if (err == 0)
@@ -499,7 +500,7 @@ static int links_finish_dial(phx *p, struct phx__link *l)
     return links_begin(p, l, err == PHX_EAGAIN ? 0 : err);
 }
 
-/* near: first look whether it is within this host. */
+/* near: first tries the companion of a listener within this host. */
 static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to, int near)
 {
     struct phx__link *l;
@@ -513,10 +514,8 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
         p->set.os_calls++;
         near = phx__os_samehost_dial(&p->os, to, &handle) == 0;
     }
-    if (!near) {
-        p->set.os_calls++;
-        err = p->os.dial(p->os.world, to, &handle);
-    }
+    if (!near)
+        err = phx__node_os(p)->dial(p->os.world, to, &handle);
     if (err == 0)
         err = links_open(p, handle, LINKS_DIALER | (secure ? LINKS_TLS : 0), PHX__LINK_DIALING, &l);
     if (err == 0) {
@@ -577,29 +576,22 @@ static void links_dial_other(phx *p, const struct phx__deferred_dial *h)
     phx__dial_result(&p->dial, h->attempt, err, p->now);
 }
 
-/* The same address once more, by TCP: the attempt goes on. */
-static void links_dial_again(phx *p, const struct phx__deferred_dial *h)
-{
-    int err = links_dial(p, h->attempt, h->expect, &h->to, 0);
-
-    if (err != 0)
-        phx__dial_result(&p->dial, h->attempt, err, p->now);
-}
-
 void phx__node_links_dial_deferred(phx *p)
 {
+    struct phx__links *s = &p->links;
     uint32_t i;
+    int err;
 
-    for (i = 0; i < p->links.deferred_count && !p->step.free_later; i++) {
-        struct phx__deferred_dial h = p->links.deferred[i]; /* more may come, and move them */
-        if (h.attempt == PHX__NONE)
+    for (i = 0; i < s->deferred_count && !p->step.free_later; i++) {
+        struct phx__deferred_dial d = s->deferred[i]; /* more may come, and move them */
+        if (d.attempt == PHX__NONE)
             continue;
-        if (h.to.family == PHX_OTHER)
-            links_dial_other(p, &p->links.deferred[i]);
-        else
-            links_dial_again(p, &h);
+        if (d.to.family == PHX_OTHER)
+            links_dial_other(p, &s->deferred[i]);
+        else if ((err = links_dial(p, d.attempt, d.expect, &d.to, 0)) != 0) /* the same attempt, now by TCP */
+            phx__dial_result(&p->dial, d.attempt, err, p->now);
     }
-    p->links.deferred_count = 0;
+    s->deferred_count = 0;
 }
 
 int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to)
@@ -635,8 +627,7 @@ int phx__node_links_adopt(phx *p, int handle, int dialer, int secure)
     struct phx__link *l;
     int err;
 
-    err = links_open(p, handle, (dialer ? LINKS_DIALER : 0) | (secure ? LINKS_TLS : 0),
-                         PHX__LINK_HELLO, &l);
+    err = links_open(p, handle, (dialer ? LINKS_DIALER : 0) | (secure ? LINKS_TLS : 0), PHX__LINK_HELLO, &l);
     return err != 0 ? err : links_begin(p, l, dialer ? phx__link_hello_begin(&p->set, l) : 0);
 }
 
@@ -695,7 +686,7 @@ static int links_judge(void *ctx, struct phx__link *l)
         phx__dial_meet(&p->dial, l->attempt, node);
     if (l->expect != PHX__NONE && !phx__id_equal(&l->id, &p->ids.at[l->expect]))
         return PHX_EPEER;
-    old = node == PHX__NONE ? NULL : phx__node_link(p, node);
+    old = phx__node_link(p, node);
     if (old == NULL && !l->dialer && p->links.up >= p->cfg.max_accepts)
         return PHX_ELIMIT;
     if (old != NULL && (err = links_judge_rival(p, l, old)) != 0)
@@ -710,7 +701,7 @@ static void links_introduce(void *ctx, const struct phx__link *l, struct phx__st
     phx *p = ctx;
     const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
     uint32_t node = phx__id_find(&p->ids, &l->id);
-    const struct phx__dest *d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
 
     out->seq = self->seq;
     out->card_version = self->card_version;
@@ -802,7 +793,7 @@ static int links_up(void *ctx, struct phx__link *l)
                   l->same_host ? ", within this host" : "");
     phx__node_links_learn_address(p, l);
     links_resume_parked(p, l);
-    phx__node_links_resume_listeners(p);
+    links_resume_listeners(p);
     p->set.ops->wants(p, l); /* what waited for a link it may have replaced */
     return 0;
 }
