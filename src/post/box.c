@@ -791,7 +791,9 @@ static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int agai
 
 static void box_fail(struct phx__post *p, struct phx__post_peer *peer, int reborn)
 {
-    phx__post_flow_give_up(&peer->in);
+    if (peer->in.part != NULL && !peer->in.opened)
+        peer->in.state = PHX__FLOW_HALF; /* the peer may never send the rest of what is here */
+    phx__post_flow_drop_part(&peer->in);
     box_empty(p, peer, 1, PHX_EFAILED);
     if (reborn)
         peer->life = ++p->lives;

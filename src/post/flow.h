@@ -154,33 +154,7 @@ struct phx__flow_in {
         PHX__FLOW_HALF      /* its beginning was given up: it must come again */
     } state;
 };
-enum phx__flow_taken {
-    PHX__FLOW_MORE = 1, /* taken; more is to come */
-    PHX__FLOW_WHOLE,    /* *m is a message, borrowed; then phx__post_flow_took or _turn_back */
-    PHX__FLOW_CUT,      /* the end of *m, whose beginning was given up; then phx__post_flow_turn_back */
-    PHX__FLOW_SKIPPED   /* taken, and dropped: broken by its sender */
-};
-/* Starts over, dropping what was there. */
-PHX_PRIVATE void phx__post_flow_start(struct phx__flow_in *in, uint64_t epoch);
-/* Takes the next fragment, if not FIRST and LAST; before a first one the flow has got a part. */
-PHX_PRIVATE int phx__post_flow_take(struct phx__flow_in *in, const struct phx__data *d, int flags,
-                                    struct phx__message *m);
-/* Takes a frame that is FIRST and LAST: in *m the fields that an application is told, and the run's. Then
- * phx__post_flow_took. */
-PHX_PRIVATE void phx__post_flow_take_whole(struct phx__flow_in *in, const struct phx__data *d, int flags,
-                                           struct phx__message *m);
-/* Before a first fragment is here in whole: is there a part for it already? If not, phx__post_flow_open gives
- * the flow one, which may be NULL (no memory), and drops what was there. */
-PHX_PRIVATE int phx__post_flow_has_part(const struct phx__flow_in *in, const struct phx__data *d);
-PHX_PRIVATE void phx__post_flow_open(struct phx__flow_in *in, const struct phx__data *d,
-                                     struct phx__block *part);
-/* Where the payload of the next fragment belongs: 1, or 0: nowhere. */
-PHX_PRIVATE int phx__post_flow_place(const struct phx__flow_in *in, const struct phx__data *d, int flags,
-                                     struct phx__place *out);
-PHX_PRIVATE void phx__post_flow_took(struct phx__flow_in *in);
-/* The next fragment is taken, and its message is returned. */
-PHX_PRIVATE void phx__post_flow_turn_back(struct phx__flow_in *in, int flags);
-/* The sender may never send the rest of what is here. */
-PHX_PRIVATE void phx__post_flow_give_up(struct phx__flow_in *in);
+/* A link that still reads into the part will find that it is retired. */
+PHX_PRIVATE void phx__post_flow_drop_part(struct phx__flow_in *in);
 
 #endif

@@ -142,7 +142,6 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t n
 static void post_run_local(struct phx__post *p)
 {
     uint32_t budget = p->store.queued;
-    struct phx_message out;
     struct phx__message m;
 
     while (budget-- > 0 && !phx__ring_is_empty(&p->boxes.local)) {
@@ -160,8 +159,7 @@ static void post_run_local(struct phx__post *p)
         p->pending.bytes -= m.size;
         p->pending.count--;
         phx__post_box_outcome(p, m.token, PHX_OK, m.body, m.multicast, m.to);
-        phx__post_recv_address(p, &m, PHX__SELF, &out);
-        phx__post_recv_deliver(p, &m, &out);
+        phx__post_recv_deliver(p, &m, PHX__SELF);
         phx__buf_block_drop(m.body);
     }
 }

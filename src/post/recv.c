@@ -92,39 +92,71 @@ static struct phx__block *recv_begin(struct phx__post *p, uint32_t source, const
     return NULL;
 }
 
+/* What a first fragment says. */
+static void recv_read_first(struct phx__message *m, const struct phx__data *d, int flags)
+{
+    m->to = d->to;
+    m->from = d->from;
+    m->tag = d->tag;
+    m->size = (size_t)d->total;
+    m->data = d->payload;
+    m->run = flags & (int)(PHX__DATA_RUN | PHX__DATA_TAGS);
+    m->rest = d->more;
+    m->rest_size = m->run == 0 ? 0 : d->size - m->size;
+}
+
 /* A part for the message whose first fragment this is; 0: no memory. */
 static int recv_open(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d)
 {
+    struct phx__flow_in *in = &peer->in;
+    const struct phx__message *m = &in->message;
     struct phx__block *part = NULL;
 
-    if (phx__post_flow_has_part(&peer->in, d))
+    if (in->opened && m->to == d->to && m->from == d->from && m->tag == d->tag && m->size == d->total)
         return 1;
-    phx__post_flow_open(&peer->in, d, NULL);
+    phx__post_flow_drop_part(in); /* there is one if the sender broke off a message */
+    recv_read_first(&in->message, d, 0);
     if (p->ops.begin != NULL)
         part = recv_begin(p, peer->node, d);
     if (part == NULL && phx__mem_has_room_for_mail(p->mem, (size_t)d->total))
         part = phx__buf_block_new(p->mem, (size_t)d->total);
-    phx__post_flow_open(&peer->in, d, part);
-    return part != NULL;
+    in->part = part;
+    in->opened = part != NULL;
+    return in->opened;
+}
+
+/* Does the fragment fit behind what is there? The last one completes it, others leave something. */
+static int recv_fits(const struct phx__flow_in *in, const struct phx__data *d, int flags)
+{
+    size_t room = in->part == NULL ? 0 : in->part->capacity - in->part->used;
+
+    if (in->part == NULL || in->opened != ((flags & (int)PHX__DATA_FIRST) != 0))
+        return 0;
+    return (flags & (int)PHX__DATA_LAST) != 0 ? d->size == room : d->size < room;
+}
+
+/* The next frame is taken, and there is nothing more to do with its message. */
+static void recv_took(struct phx__flow_in *in)
+{
+    phx__post_flow_drop_part(in);
+    in->next++;
+    in->done = 0;
 }
 
 /* ---- Frames */
 
-void phx__post_recv_address(const struct phx__post *p, const struct phx__message *m, uint32_t source,
-                            struct phx_message *out)
+void phx__post_recv_deliver(struct phx__post *p, const struct phx__message *m, uint32_t source)
 {
-    out->to = m->to;
-    out->from = m->from;
-    out->source = p->ids->at[source];
-}
+    struct phx_message out;
 
-void phx__post_recv_deliver(struct phx__post *p, const struct phx__message *m, struct phx_message *out)
-{
-    out->tag = m->tag;
-    out->data = m->size > 0 ? m->data : NULL;
-    out->size = m->size;
+    out.to = m->to;
+    out.from = m->from;
+    out.tag = m->tag;
+    out.source = p->ids->at[source];
+    out.data = m->size > 0 ? m->data : NULL;
+    out.size = m->size;
     p->counters.messages_in++;
-    p->ops.message(p->ops.ctx, out);
+    p->ops.message(p->ops.ctx, &out);
 }
 
 /* Why messages to this name must be returned; 0: they need not. */
@@ -144,24 +176,24 @@ static int recv_is_large(const struct phx__post *p, uint64_t size)
 static int recv_return(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
                        uint64_t name, uint32_t place, int reason)
 {
-    struct phx__return t;
+    struct phx__return t = { d->number, (uint16_t)place, reason };
 
-    t.number = d->number;
-    t.place = (uint16_t)place;
-    t.reason = reason;
     if (phx__post_returns_add(&peer->returns, name, &t) != 0)
         return 0;
     phx__post_sched_owe(p, peer, 1);
     return 1;
 }
 
-/* 0: not taken. */
+/* Returns the message of which this is a fragment. 0: not taken. */
 static int recv_turn_back(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
-                          uint64_t name, int flags, int reason)
+                          int flags, int reason)
 {
-    if (!recv_return(p, peer, d, name, 0, reason))
+    int first = (flags & (int)PHX__DATA_FIRST) != 0, last = (flags & (int)PHX__DATA_LAST) != 0;
+
+    if (!recv_return(p, peer, d, first ? d->to : peer->in.message.to, 0, reason))
         return 0;
-    phx__post_flow_turn_back(&peer->in, flags);
+    recv_took(&peer->in);
+    peer->in.state = last ? PHX__FLOW_ALL : PHX__FLOW_RETURNED;
     return 1;
 }
 
@@ -174,14 +206,14 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
                            int flags)
 {
     struct phx__flow_in *in = &peer->in;
-    struct phx_message out;
     struct phx__message m;
     uint64_t version = 0;
     uint32_t place = 0;
     int known = 0, reason = 0, why;
 
-    phx__post_flow_take_whole(in, d, flags, &m);
-    phx__post_recv_address(p, &m, peer->node, &out);
+    phx__post_flow_drop_part(in); /* there is one if the sender broke off a message */
+    in->state = PHX__FLOW_ALL;
+    recv_read_first(&m, d, flags);
     do {
         if (place++ < in->done)
             continue;
@@ -198,52 +230,82 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
         if (recv_is_large(p, m.size))
             p->counters.dropped++;
         else
-            phx__post_recv_deliver(p, &m, &out);
+            phx__post_recv_deliver(p, &m, peer->node);
         in->done = place;
     } while (phx__post_flow_message_next(&m));
-    phx__post_flow_took(in);
+    recv_took(in);
+    return 1;
+}
+
+/* All fragments are here. The name may have moved since the first one. 0: not taken. */
+static int recv_take_part(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
+                          int flags)
+{
+    struct phx__flow_in *in = &peer->in;
+
+    if (p->ops.owner(p->ops.ctx, in->message.to) != PHX__SELF)
+        return recv_turn_back(p, peer, d, flags, (int)PHX__RETURN_MOVED);
+    in->message.data = in->part->data;
+    p->recv.unseen = 0;
+    phx__post_recv_deliver(p, &in->message, peer->node);
+    if (!p->recv.unseen && in->part != NULL && in->part->release == recv_released)
+        ((struct phx__begun *)in->part->arg)->shown = 1;
+    recv_took(in);
+    return 1;
+}
+
+/* A fragment, whose message has got a part if it is the first. The payload is copied there unless it was read
+ * into place. A last one counts only when its message was delivered, so if that is impossible now it may come
+ * again. 0: not taken. */
+static int recv_take_fragment(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
+                              int flags)
+{
+    struct phx__flow_in *in = &peer->in;
+    int last = (flags & (int)PHX__DATA_LAST) != 0;
+
+    if (in->state != PHX__FLOW_ALL) { /* the beginning was returned or given up */
+        if (last && in->state == PHX__FLOW_HALF)
+            return recv_turn_back(p, peer, d, flags, (int)PHX__RETURN_AGAIN);
+        recv_took(in);
+        if (last)
+            in->state = PHX__FLOW_ALL;
+        return 1;
+    }
+    if (!recv_fits(in, d, flags)) { /* its sender broke the message off, or cannot count */
+        recv_took(in);
+        p->counters.dropped++;
+        return 1;
+    }
+    in->opened = 0;
+    if (d->payload != in->part->data + in->part->used)
+        memcpy(in->part->data + in->part->used, d->payload, d->size);
+    if (last)
+        return recv_take_part(p, peer, d, flags);
+    in->part->used += d->size;
+    in->next++;
+    in->done = 0;
     return 1;
 }
 
 /* The frame that comes next. 0: it was not taken. */
 static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d, int flags)
 {
-    const int whole = (int)(PHX__DATA_FIRST | PHX__DATA_LAST);
-    struct phx_message out;
-    struct phx__message m;
     int reason;
 
     if ((flags & (int)PHX__DATA_FIRST) != 0) {
         phx__post_returns_seen(&peer->returns, d->seen);
-        if ((flags & whole) == whole)
+        if ((flags & (int)PHX__DATA_LAST) != 0)
             return recv_take_whole(p, peer, d, flags);
         reason = recv_refusal(p, peer, d->to);
         if (reason == 0)
             reason = recv_is_large(p, d->total);
         if (reason != 0)
-            return recv_turn_back(p, peer, d, d->to, flags, reason);
+            return recv_turn_back(p, peer, d, flags, reason);
         if (!recv_open(p, peer, d))
             return 0;
+        peer->in.state = PHX__FLOW_ALL;
     }
-    switch (phx__post_flow_take(&peer->in, d, flags, &m)) {
-    case PHX__FLOW_MORE:
-        return 1;
-    case PHX__FLOW_SKIPPED:
-        p->counters.dropped++;
-        return 1;
-    case PHX__FLOW_CUT:
-        return recv_turn_back(p, peer, d, m.to, flags, (int)PHX__RETURN_AGAIN);
-    default: /* WHOLE; the name may have moved since its first fragment */
-        if (p->ops.owner(p->ops.ctx, m.to) != PHX__SELF)
-            return recv_turn_back(p, peer, d, m.to, flags, (int)PHX__RETURN_MOVED);
-        phx__post_recv_address(p, &m, peer->node, &out);
-        p->recv.unseen = 0;
-        phx__post_recv_deliver(p, &m, &out);
-        if (!p->recv.unseen && peer->in.part != NULL && peer->in.part->release == recv_released)
-            ((struct phx__begun *)peer->in.part->arg)->shown = 1;
-        phx__post_flow_took(&peer->in);
-        return 1;
-    }
+    return recv_take_fragment(p, peer, d, flags);
 }
 
 static void recv_gap(struct phx__post *p, struct phx__post_peer *peer)
@@ -422,6 +484,14 @@ static int recv_welcome(struct phx__post *p, struct phx__post_peer *peer, const 
            && !phx__post_returns_refuses(&peer->returns, d->to);
 }
 
+static void recv_set_place(const struct phx__flow_in *in, size_t size, struct phx__place *out)
+{
+    out->block = phx__buf_block_hold(in->part);
+    out->at = in->part->used;
+    out->size = size;
+    out->got = 0;
+}
+
 size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t size, struct phx__place *out)
 {
     struct phx__post_peer *peer;
@@ -437,7 +507,10 @@ size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t si
         return 0; /* not what comes next, or the first from there: read it as others */
     if ((flags & (int)PHX__DATA_FIRST) != 0 && (!recv_welcome(p, peer, &d, flags) || !recv_open(p, peer, &d)))
         return 0;
-    return phx__post_flow_place(&peer->in, &d, flags, out) ? head : 0;
+    if (peer->in.state != PHX__FLOW_ALL || !recv_fits(&peer->in, &d, flags))
+        return 0;
+    recv_set_place(&peer->in, d.size, out);
+    return head;
 }
 
 int phx__post_recv_ahead(const struct phx__post *p, uint32_t from, struct phx__place *out)
@@ -449,9 +522,7 @@ int phx__post_recv_ahead(const struct phx__post *p, uint32_t from, struct phx__p
      * over it. */
     if (part == NULL || peer->in.opened || part->refs > 1)
         return 0;
-    out->block = phx__buf_block_hold(part);
-    out->at = part->used;
-    out->size = out->got = 0;
+    recv_set_place(&peer->in, 0, out);
     return 1;
 }
 

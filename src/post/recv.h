@@ -20,12 +20,8 @@ PHX_PRIVATE int phx__post_recv_ahead(const struct phx__post *p, uint32_t from, s
 /* An ACK for this node. gap: frame flag PHX__ACK_GAP. */
 PHX_PRIVATE void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap, uint64_t now);
 
-/* The fields that all messages of one frame have in common. */
-PHX_PRIVATE void phx__post_recv_address(const struct phx__post *p, const struct phx__message *m,
-                                        uint32_t source, struct phx_message *out);
 /* Gives a message to the application. */
-PHX_PRIVATE void phx__post_recv_deliver(struct phx__post *p, const struct phx__message *m,
-                                        struct phx_message *out);
+PHX_PRIVATE void phx__post_recv_deliver(struct phx__post *p, const struct phx__message *m, uint32_t source);
 /* Reports the application's buffers that were abandoned. */
 PHX_PRIVATE void phx__post_recv_tell_abandoned(struct phx__post *p);
 

@@ -592,7 +592,11 @@ void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer)
 
 void phx__post_sched_restart(struct phx__post_peer *peer, uint64_t epoch)
 {
-    phx__post_flow_start(&peer->in, epoch);
+    phx__post_flow_drop_part(&peer->in);
+    peer->in.state = PHX__FLOW_ALL;
+    peer->in.next = 0;
+    peer->in.done = 0;
+    peer->in.epoch = epoch;
     phx__post_returns_reset(&peer->returns);
     peer->ack.stuck = 0;
     peer->ack.gap_from = 0;
