@@ -242,10 +242,11 @@ static void box_end(struct phx__post *p, const struct phx__message *m, int resul
     phx__post_box_outcome(p, m->token, result, m->body, m->multicast, m->to);
 }
 
-static void box_end_queued(struct phx__post *p, struct phx__queued *q, int result)
+/* Ends what is queued behind `before`, or first. */
+static void box_end_queued(struct phx__post *p, struct phx__box *b, struct phx__queued *before, int result)
 {
-    box_end(p, &q->message, result);
-    phx__post_store_queued_drop(&p->store, q); /* the outcome holds the host's memory */
+    box_end(p, before == NULL ? &b->head->message : &before->next->message, result);
+    phx__post_store_drop(&p->store, b, before); /* the outcome holds the host's memory */
 }
 
 /* The bit of message.tried for a life; all of them if none is left. */
@@ -281,7 +282,7 @@ static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
     b->version = *p->ops.version;
     while (b->head != NULL && box_flow_accepts(p, b->peer)) {
         if (box_was_tried(b, b->head)) {
-            box_end_queued(p, phx__post_store_take(&p->store, b, NULL), PHX_EFAILED);
+            box_end_queued(p, b, NULL, PHX_EFAILED);
             phx__post_box_check_room(p, b->peer);
             continue;
         }
@@ -291,7 +292,7 @@ static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
             break;
         }
         /* The flow holds the body, or has copied what was not the host's: nothing is released here. */
-        phx__post_store_queued_drop(&p->store, phx__post_store_take(&p->store, b, NULL));
+        phx__post_store_drop(&p->store, b, NULL);
     }
     if (b->head == NULL)
         box_emptied(p, b);
@@ -442,17 +443,15 @@ static void box_note_limit(struct phx__post *p, uint64_t limit)
     }
 }
 
-/* Queues a message, or a run, of a peer's flow again. NULL: no memory. */
+/* Queues a message, or a run, of a peer's flow again, behind all that came back. NULL: no memory. */
 static struct phx__queued *box_requeue(struct phx__post *p, const struct phx__message *m)
 {
-    struct phx__queued *q = phx__post_store_queued_new(&p->store, m);
+    struct phx__queued *q = phx__post_store_put(&p->store, m->box, m->box->last_returned, m);
 
-    if (q == NULL)
-        return NULL;
-    if (m->box->state != PHX__BOX_GATED)
+    if (q != NULL && m->box->state != PHX__BOX_GATED)
         phx__post_store_move(&p->store, m->box, PHX__BOX_GATED, NULL);
-    phx__post_store_insert(&p->store, m->box, q);
-    box_note_limit(p, m->limit);
+    if (q != NULL)
+        box_note_limit(p, m->limit);
     return q;
 }
 
@@ -471,22 +470,19 @@ int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, i
 static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__message *m,
                     enum phx__box_state state)
 {
-    struct phx__queued *q = phx__post_store_queued_new(&p->store, m);
+    struct phx__box *fresh = b == NULL ? phx__post_store_open(&p->store, m->to) : NULL;
 
-    if (q == NULL)
-        return PHX_ENOMEM;
-    if (b == NULL) {
-        b = phx__post_store_open(&p->store, m->to);
-        if (b == NULL) {
-            /* m holds a body that is the host's, too, so this releases nothing. */
-            phx__post_store_queued_drop(&p->store, q);
-            return PHX_ENOMEM;
-        }
+    if (fresh != NULL) {
+        b = fresh;
         if (state == PHX__BOX_LOCAL)
             phx__post_store_set_pool(b, &p->boxes.local_bytes);
         phx__post_store_move(&p->store, b, state, state == PHX__BOX_LOCAL ? &p->boxes.local : &p->boxes.held);
     }
-    phx__post_store_push(&p->store, b, q);
+    if (b == NULL || phx__post_store_put(&p->store, b, b->tail, m) == NULL) {
+        if (fresh != NULL)
+            phx__post_store_close(&p->store, fresh);
+        return PHX_ENOMEM;
+    }
     box_note_limit(p, m->limit);
     return 0;
 }
@@ -562,7 +558,7 @@ static int box_cancel_box(struct phx__post *p, struct phx__box *b, uint64_t toke
         before = q;
     if (q == NULL)
         return 0;
-    box_end_queued(p, phx__post_store_take(&p->store, b, before), PHX_ECANCELLED);
+    box_end_queued(p, b, before, PHX_ECANCELLED);
     if (b->peer != NULL)
         phx__post_box_check_room(p, b->peer);
     if (b->head == NULL)
@@ -623,11 +619,20 @@ static int box_cancel(struct phx__post *p, uint64_t token)
     return 0;
 }
 
+static int box_has_multicast(const struct phx__post *p, uint64_t token)
+{
+    const struct phx__ring *r = p->store.multicasts.next;
+
+    while (r != &p->store.multicasts && ((const struct phx__multicast *)(const void *)r)->token != token)
+        r = r->next;
+    return r != &p->store.multicasts;
+}
+
 int phx__post_box_cancel(struct phx__post *p, uint64_t token)
 {
     if (token == 0 || !box_cancel(p, token))
         return PHX_ENOTFOUND;
-    while (phx__post_store_multicast_has(&p->store, token) && box_cancel(p, token))
+    while (box_has_multicast(p, token) && box_cancel(p, token))
         continue; /* the other members */
     return 0;
 }
@@ -646,7 +651,7 @@ void phx__post_box_undo(struct phx__post *p, struct phx__box *b)
     }
     for (; q->next != NULL; q = q->next)
         before = q;
-    phx__post_store_queued_drop(&p->store, phx__post_store_take(&p->store, b, before));
+    phx__post_store_drop(&p->store, b, before);
     if (b->head == NULL)
         box_emptied(p, b);
 }
@@ -698,7 +703,7 @@ static uint64_t box_end_until(struct phx__post *p, struct phx__box *b, uint64_t 
     for (; q != NULL; q = next) {
         next = q->next;
         if (q->message.limit <= until) {
-            box_end_queued(p, phx__post_store_take(&p->store, b, before), result);
+            box_end_queued(p, b, before, result);
             continue;
         }
         earliest = q->message.limit < earliest ? q->message.limit : earliest;

@@ -96,17 +96,21 @@ static int multicast_put(struct phx__post *p, const struct multicast_members *m,
 static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const struct multicast_members *m)
 {
     uint32_t promises = c->token != 0 ? m->count : 0;
+    struct phx__multicast *all;
     struct phx__message message;
     int err = phx__post_box_promise(p, promises);
 
     if (err != 0)
         return err;
     memset(&message, 0, sizeof message);
-    message.body = phx__buf_block_new(p->mem, c->size);
-    message.multicast =
-        message.body == NULL ? NULL : phx__post_store_multicast_new(&p->store, c->token, m->count);
     err = PHX_ENOMEM;
-    if (message.multicast != NULL) {
+    message.body = phx__buf_block_new(p->mem, c->size);
+    all = message.body == NULL ? NULL : phx__mem_zero(p->mem, sizeof *all);
+    if (all != NULL) {
+        all->token = c->token;
+        all->refs = all->left = m->count;
+        phx__ring_init(&all->link);
+        phx__ring_add(&p->store.multicasts, &all->link);
         if (c->size > 0)
             memcpy(message.body->data, c->data, c->size);
         message.body->used = message.size = c->size;
@@ -117,15 +121,15 @@ static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const
         message.limit = PHX__NEVER;
         if (c->time_limit_us != 0 && c->time_limit_us < PHX__NEVER - p->now)
             message.limit = p->now + c->time_limit_us;
+        message.multicast = all;
         err = multicast_put(p, m, &message);
     }
     phx__buf_block_drop(message.body);
     if (err != 0) {
         p->outcomes.promised -= promises;
-        if (message.multicast != NULL) {
-            message.multicast->refs = 1;
-            phx__post_store_multicast_drop(&p->store, message.multicast);
-        }
+        if (all != NULL)
+            all->refs = 1;
+        phx__post_store_multicast_drop(&p->store, all);
     }
     return err;
 }

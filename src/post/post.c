@@ -274,7 +274,15 @@ void phx__post_free(struct phx__post *p)
     }
     phx__post_store_wait_splice(&p->waiting.ready, &p->waiting.room);
     phx__post_store_wait_splice(&p->waiting.ready, &p->waiting.owner);
-    phx__post_store_drop_boxes(&p->store);
+    while (p->store.count > 0) {
+        struct phx__box *b = p->store.boxes[p->store.count - 1];
+
+        /* A release function may cancel, and so close this mailbox or another. */
+        if (b->head != NULL)
+            phx__post_store_drop(&p->store, b, NULL);
+        else
+            phx__post_store_close(&p->store, b);
+    }
     for (i = 0; i < p->node_capacity; i++) {
         if (p->nodes[i].peer != NULL) {
             phx__post_store_wait_splice(&p->waiting.ready, &p->nodes[i].peer->waiters);
