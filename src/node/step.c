@@ -264,7 +264,7 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_DETECT_LINK:
     case PHX__TIMER_DETECT_NODE: phx__detect_due(&p->detect, kind, arg, p->now); break;
     case PHX__TIMER_POST:
-    case PHX__TIMER_POST_HOLD: phx__post_due(&p->post, kind, arg, p->now); break;
+    case PHX__TIMER_POST_HOLD: phx__post_box_due(&p->post, kind, arg, p->now); break;
     case PHX__TIMER_ACCEPT: phx__node_links_retry_listeners(p); break;
     case PHX__TIMER_LATE: step_late(p); break;
     case PHX__TIMER_SPARE: step_spares_due(p); break;

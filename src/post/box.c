@@ -171,7 +171,7 @@ void phx__post_box_remove(struct phx__post *p, struct phx__box *b)
     phx__post_store_close(&p->store, b);
 }
 
-void phx__post_box_close_idle(struct phx__post *p, struct phx__post_peer *peer)
+static void box_close_idle(struct phx__post *p, struct phx__post_peer *peer)
 {
     while (!phx__ring_is_empty(&peer->boxes.idle))
         phx__post_box_remove(p, (struct phx__box *)(void *)peer->boxes.idle.next);
@@ -350,7 +350,8 @@ void phx__post_box_route(struct phx__post *p, struct phx__box *b)
     box_hold(p, b);
 }
 
-void phx__post_box_retry(struct phx__post *p)
+/* The REFUSED ones. */
+static void box_retry(struct phx__post *p)
 {
     struct phx__ring all;
 
@@ -550,6 +551,27 @@ int phx__post_box_submit(struct phx__post *p, struct phx__post_way *way, struct 
 
 /* ---- Withdrawing */
 
+/* How many records the message at index has. Index 0 may be in the middle of one. */
+static uint32_t box_span(const struct phx__flow_out *o, uint32_t index)
+{
+    uint32_t n = 1;
+
+    while ((phx__post_flow_at(o, index + n - 1)->flags & PHX__DATA_LAST) == 0)
+        n++;
+    PHX_ASSERT(index + n <= o->count);
+    return n;
+}
+
+/* Where the last message begins; count > 0. */
+static uint32_t box_last(const struct phx__flow_out *o)
+{
+    uint32_t i = o->count - 1;
+
+    while (i > 0 && (phx__post_flow_at(o, i)->flags & PHX__DATA_FIRST) == 0)
+        i--;
+    return i;
+}
+
 static int box_cancel_box(struct phx__post *p, struct phx__box *b, uint64_t token)
 {
     struct phx__queued *before = NULL, *q;
@@ -597,10 +619,10 @@ static int box_cancel_flow(struct phx__post *p, struct phx__post_peer *peer, uin
     while (i < o->count && (phx__post_flow_at(o, i)->flags & PHX__DATA_FIRST) == 0)
         i++; /* the rest of one that was emitted in part */
     while (i < o->count && phx__post_flow_at(o, i)->token != token)
-        i += phx__post_flow_span(o, i);
+        i += box_span(o, i);
     if (i >= o->count)
         return 0;
-    box_withdraw(p, o, i, phx__post_flow_span(o, i), PHX_ECANCELLED);
+    box_withdraw(p, o, i, box_span(o, i), PHX_ECANCELLED);
     box_swept(p, peer);
     return 1;
 }
@@ -645,7 +667,7 @@ void phx__post_box_undo(struct phx__post *p, struct phx__box *b)
     if (q == NULL) {
         struct phx__flow_out *o = &b->peer->out;
 
-        phx__post_flow_truncate(o, phx__post_flow_last(o));
+        phx__post_flow_truncate(o, box_last(o));
         phx__post_box_landed(p, b);
         return;
     }
@@ -663,7 +685,7 @@ static uint64_t box_next_search(uint64_t earliest, uint64_t searched, uint64_t n
     return earliest < now + searched ? now + searched : earliest;
 }
 
-void phx__post_box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
+static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
 {
     struct phx__flow_out *o = &peer->out;
     uint64_t earliest = PHX__NEVER;
@@ -672,7 +694,7 @@ void phx__post_box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
     for (i = 0; i < o->count; i += span) {
         struct phx__flow_record *r = phx__post_flow_at(o, i);
 
-        span = phx__post_flow_span(o, i);
+        span = box_span(o, i);
         if (r->limit == 0)
             continue; /* reported already */
         if (r->limit > p->now) {
@@ -714,7 +736,7 @@ static uint64_t box_end_until(struct phx__post *p, struct phx__box *b, uint64_t 
     return earliest;
 }
 
-void phx__post_box_expire_held(struct phx__post *p)
+static void box_expire_held(struct phx__post *p)
 {
     uint64_t earliest = PHX__NEVER, at;
     uint32_t i;
@@ -733,6 +755,28 @@ void phx__post_box_expire_held(struct phx__post *p)
         earliest = box_next_search(earliest, p->store.queued, p->now);
     p->boxes.expire_at = earliest;
     phx__timer_set(p->timers, p->boxes.timer, earliest);
+}
+
+void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg, uint64_t now)
+{
+    struct phx__post_peer *peer;
+
+    p->now = now;
+    if (kind == (int)PHX__TIMER_POST_HOLD) {
+        if (arg == 0)
+            box_expire_held(p);
+        else
+            box_retry(p);
+        return;
+    }
+    peer = phx__post_sched_find(p, arg);
+    if (peer == NULL)
+        return;
+    if (phx__post_sched_due(p, peer))
+        box_close_idle(p, peer);
+    if (peer->out.limit_at <= now)
+        box_expire_flow(p, peer);
+    phx__post_sched_arm(p, peer);
 }
 
 /* ---- Changes */
@@ -773,7 +817,7 @@ static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int agai
     int result, back;
 
     for (; o->count > 0; phx__post_flow_truncate(o, first)) {
-        first = phx__post_flow_last(o);
+        first = box_last(o);
         back = (phx__post_flow_at(o, first)->flags & PHX__DATA_FIRST) != 0 ? 0 : o->front_back;
         phx__post_flow_message(o, first, &m);
         if (o->base + o->count <= o->left && back == 0) /* its last fragment was emitted, too */
@@ -803,7 +847,7 @@ static void box_fail(struct phx__post *p, struct phx__post_peer *peer, int rebor
     if (reborn)
         peer->life = ++p->lives;
     phx__post_sched_reset(p, peer);
-    phx__post_box_close_idle(p, peer); /* the owner must be asked again */
+    box_close_idle(p, peer); /* the owner must be asked again */
     phx__post_box_open_gates(p);
     phx__post_box_check_room(p, peer);
     phx__post_box_names(p, p->now);
@@ -823,7 +867,7 @@ void phx__post_box_close_all(struct phx__post *p, uint64_t now)
     uint32_t i;
 
     p->now = now;
-    for (i = p->store.count; i > 0; i--) /* as in phx__post_box_expire_held */
+    for (i = p->store.count; i > 0; i--) /* as in box_expire_held */
         if (i <= p->store.count)
             (void)box_end_until(p, p->store.boxes[i - 1], PHX__NEVER, PHX_ECLOSED);
     for (i = 0; i < p->node_capacity; i++) {
@@ -871,7 +915,7 @@ void phx__post_box_forget(struct phx__post *p, uint32_t node)
         return;
     phx__post_box_failed(p, node, p->now);
     box_empty(p, peer, 0, PHX_EFAILED); /* even if ops.owner still names it */
-    phx__post_box_close_idle(p, peer);
+    box_close_idle(p, peer);
     phx__post_store_wait_splice(&p->waiting.ready, &peer->waiters);
     for (i = p->store.count; i > 0; i--) {
         struct phx__box *b = p->store.boxes[i - 1];

@@ -37,8 +37,6 @@ PHX_PRIVATE void phx__post_box_run_rooms(struct phx__post *p);
 PHX_PRIVATE void phx__post_box_route(struct phx__post *p, struct phx__box *b);
 /* Frees an empty mailbox; who waits for it may try. */
 PHX_PRIVATE void phx__post_box_remove(struct phx__post *p, struct phx__box *b);
-/* Frees a peer's mailboxes that have nothing under way. */
-PHX_PRIVATE void phx__post_box_close_idle(struct phx__post *p, struct phx__post_peer *peer);
 /* A frame in the peer's flow has ended. */
 PHX_PRIVATE void phx__post_box_landed(struct phx__post *p, struct phx__box *b);
 /* A message came back: nothing more goes to the peer until all that is under way has ended. */
@@ -47,10 +45,9 @@ PHX_PRIVATE void phx__post_box_gate(struct phx__post *p, struct phx__box *b, int
 PHX_PRIVATE int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, int reason);
 /* Opens the gates that can be, after anything that calls phx__post_box_landed. */
 PHX_PRIVATE void phx__post_box_open_gates(struct phx__post *p);
-PHX_PRIVATE void phx__post_box_retry(struct phx__post *p); /* REFUSED ones */
-PHX_PRIVATE void phx__post_box_expire_flow(struct phx__post *p, struct phx__post_peer *peer);
-PHX_PRIVATE void phx__post_box_expire_held(struct phx__post *p);
 
+/* PHX__TIMER_POST (arg: node) and PHX__TIMER_POST_HOLD (0: time limits, 1: try again) fired. */
+PHX_PRIVATE void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg, uint64_t now);
 /* 0 or PHX_ENOTFOUND; phx__post_run reports the outcome. */
 PHX_PRIVATE int phx__post_box_cancel(struct phx__post *p, uint64_t token);
 /* Owners of names changed: route all mailboxes again. */

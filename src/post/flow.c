@@ -79,7 +79,7 @@ struct phx__flow_record *phx__post_flow_at(const struct phx__flow_out *o, uint32
     return &o->ring[(o->first + index) & (o->capacity - 1)];
 }
 
-size_t phx__post_flow_frame_size(const struct phx__flow_record *r)
+static size_t flow_frame_size(const struct phx__flow_record *r)
 {
     return (size_t)r->head_size + r->body_size;
 }
@@ -104,7 +104,7 @@ uint32_t phx__post_flow_rest(const struct phx__flow_record *r)
 
 size_t phx__post_flow_payload(const struct phx__flow_record *r)
 {
-    size_t bytes = phx__post_flow_frame_size(r) - flow_head_size(r->flags);
+    size_t bytes = flow_frame_size(r) - flow_head_size(r->flags);
     uint32_t rest = phx__post_flow_rest(r);
 
     return rest == 0 ? bytes : bytes - rest * phx__wire_data_more_head(phx__wire_data_flags(flow_frame(r)));
@@ -140,10 +140,10 @@ void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index)
     while (o->count > index) {
         struct phx__flow_record r = *phx__post_flow_at(o, --o->count);
 
-        o->bytes -= phx__post_flow_frame_size(&r);
+        o->bytes -= flow_frame_size(&r);
         if (o->base + o->count < o->sent) {
             o->sent--;
-            o->flying -= phx__post_flow_frame_size(&r);
+            o->flying -= flow_frame_size(&r);
         }
         if (o->base + o->count < o->left)
             o->left--;
@@ -465,7 +465,7 @@ struct phx__flow_record *phx__post_flow_peek(const struct phx__flow_out *o)
     if (credit > o->allowed)
         credit = o->allowed;
     /* One frame may always be under way: a window below its size must not stop the flow for good. */
-    if (o->flying > 0 && (o->flying >= credit || phx__post_flow_frame_size(r) > credit - o->flying))
+    if (o->flying > 0 && (o->flying >= credit || flow_frame_size(r) > credit - o->flying))
         return NULL;
     return r;
 }
@@ -474,7 +474,7 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
 {
     int again = o->sent < o->left;
 
-    o->flying += phx__post_flow_frame_size(phx__post_flow_at(o, (uint32_t)(o->sent - o->base)));
+    o->flying += flow_frame_size(phx__post_flow_at(o, (uint32_t)(o->sent - o->base)));
     if (!again) {
         o->left++;
         if (o->left == o->base + o->count)
@@ -503,9 +503,9 @@ void phx__post_flow_pop(struct phx__flow_out *o)
     }
     o->first = (o->first + 1) & (o->capacity - 1);
     o->count--;
-    o->bytes -= phx__post_flow_frame_size(r);
+    o->bytes -= flow_frame_size(r);
     if (o->base < o->sent)
-        o->flying -= phx__post_flow_frame_size(r);
+        o->flying -= flow_frame_size(r);
     else
         o->sent = o->base + 1; /* acknowledged after a rewind, before it was sent again */
     o->base++;
@@ -543,12 +543,6 @@ void phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now
         o->tail->used = 0;
 }
 
-void phx__post_flow_saw(struct phx__flow_out *o)
-{
-    o->seen++;
-    o->open.box = NULL; /* its head has the former number */
-}
-
 void phx__post_flow_rewind(struct phx__flow_out *o)
 {
     o->sent = o->base;
@@ -577,25 +571,6 @@ void phx__post_flow_timeout(struct phx__flow_out *o, uint64_t now)
 }
 
 /* ---- Messages in the flow */
-
-uint32_t phx__post_flow_span(const struct phx__flow_out *o, uint32_t index)
-{
-    uint32_t i = index;
-
-    while ((phx__post_flow_at(o, i)->flags & PHX__DATA_LAST) == 0)
-        i++;
-    PHX_ASSERT(i < o->count);
-    return i - index + 1;
-}
-
-uint32_t phx__post_flow_last(const struct phx__flow_out *o)
-{
-    uint32_t i = o->count - 1;
-
-    while (i > 0 && (phx__post_flow_at(o, i)->flags & PHX__DATA_FIRST) == 0)
-        i--;
-    return i;
-}
 
 void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struct phx__message *m)
 {
@@ -638,7 +613,7 @@ void phx__post_flow_sweep(struct phx__flow_out *o)
         struct phx__flow_record *r = phx__post_flow_at(o, i);
 
         if (r->gone) {
-            o->bytes -= phx__post_flow_frame_size(r);
+            o->bytes -= flow_frame_size(r);
             phx__buf_block_drop(r->head);
             phx__buf_block_drop(r->body);
             continue;

@@ -106,11 +106,8 @@ PHX_PRIVATE int phx__post_flow_join(struct phx__flow_out *o, const struct phx__m
 /* The same for a message without token and limit: where the caller writes its bytes, or NULL. */
 PHX_PRIVATE uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t from,
                                          uint64_t tag, size_t size);
-/* One more return was taken in. */
-PHX_PRIVATE void phx__post_flow_saw(struct phx__flow_out *o);
 
 PHX_PRIVATE struct phx__flow_record *phx__post_flow_at(const struct phx__flow_out *o, uint32_t index);
-PHX_PRIVATE size_t phx__post_flow_frame_size(const struct phx__flow_record *r);
 /* Bytes of messages in it. */
 PHX_PRIVATE size_t phx__post_flow_payload(const struct phx__flow_record *r);
 /* How many messages follow the first in it. */
@@ -129,10 +126,6 @@ PHX_PRIVATE void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now);
 /* rto_at passed: lost, and the timeout doubles. */
 PHX_PRIVATE void phx__post_flow_timeout(struct phx__flow_out *o, uint64_t now);
 
-/* How many records the message at index has. Index 0 may be in the middle of one. */
-PHX_PRIVATE uint32_t phx__post_flow_span(const struct phx__flow_out *o, uint32_t index);
-/* Where the last message begins; count > 0. */
-PHX_PRIVATE uint32_t phx__post_flow_last(const struct phx__flow_out *o);
 /* *m as it was put, with all that joined it; data and body are borrowed from the records. */
 PHX_PRIVATE void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index,
                                         struct phx__message *m);

@@ -199,28 +199,6 @@ int phx__post_run(struct phx__post *p, uint64_t now)
     return phx__post_ready(p);
 }
 
-void phx__post_due(struct phx__post *p, int kind, uint32_t node, uint64_t now)
-{
-    struct phx__post_peer *peer;
-
-    p->now = now;
-    if (kind == (int)PHX__TIMER_POST_HOLD) {
-        if (node == 0)
-            phx__post_box_expire_held(p);
-        else
-            phx__post_box_retry(p);
-        return;
-    }
-    peer = phx__post_sched_find(p, node);
-    if (peer == NULL)
-        return;
-    if (phx__post_sched_due(p, peer))
-        phx__post_box_close_idle(p, peer);
-    if (peer->out.limit_at <= now)
-        phx__post_box_expire_flow(p, peer);
-    phx__post_sched_arm(p, peer);
-}
-
 /* ---- Life */
 
 int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *ids,

@@ -544,32 +544,29 @@ void phx__post_recv_placed(struct phx__post *p, const uint8_t *head, size_t size
 
 /* ---- Acks */
 
-/* The returns of an ack, and the next of them. */
-struct recv_returns {
-    const struct phx__ack *ack;
-    uint32_t at;
-};
+/* One more return was taken in. No message may join a frame whose head has the former number. */
+static void recv_saw(struct phx__flow_out *o)
+{
+    o->seen++;
+    o->open.box = NULL;
+}
 
 /* Why something of the lowest record came back, and from which message on; 0: nothing did. Returns that name
  * none of our messages, or a too large one of a run, come from a dishonest target; they are counted, so that
  * the others are numbered right. */
-static int recv_came_back(struct recv_returns *in, struct phx__flow_out *o, uint32_t *place)
+static int recv_came_back(const struct phx__ack *a, struct phx__flow_out *o, uint32_t *place)
 {
     const uint32_t rest = phx__post_flow_rest(phx__post_flow_at(o, 0));
     struct phx__return t;
 
-    *place = 0;
-    while (in->at < in->ack->return_count) {
-        phx__wire_data_return(in->ack, in->at, &t);
+    for (; o->seen - a->return_base < a->return_count; recv_saw(o)) {
+        phx__wire_data_return(a, o->seen - a->return_base, &t);
         if (t.number > o->base)
             break;
-        if (t.number == o->base && t.place <= rest
-            && (rest == 0 || t.reason != (int)PHX__RETURN_LARGE)) {
+        if (t.number == o->base && t.place <= rest && (rest == 0 || t.reason != (int)PHX__RETURN_LARGE)) {
             *place = t.place;
             return t.reason;
         }
-        in->at++;
-        phx__post_flow_saw(o);
     }
     return 0;
 }
@@ -606,12 +603,12 @@ static int recv_again(struct phx__post *p, struct phx__flow_out *o, uint32_t pla
 }
 
 /* The lowest record's messages have arrived, or come back. 0, or PHX_ENOMEM and nothing changed. */
-static int recv_acked(struct phx__post *p, struct phx__flow_out *o, struct recv_returns *in, size_t *bytes)
+static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct phx__ack *a)
 {
     struct phx__flow_record r = *phx__post_flow_at(o, 0);
     int first = (r.flags & PHX__DATA_FIRST) != 0, last = (r.flags & PHX__DATA_LAST) != 0;
     uint32_t place = 0;
-    int here = in->ack->return_count == 0 ? 0 : recv_came_back(in, o, &place);
+    int here = a->return_count == 0 ? 0 : recv_came_back(a, o, &place);
     int back = here != 0 || first ? here : o->front_back;
     int again = last && back != 0 && back != (int)PHX__RETURN_LARGE && r.limit != 0;
 
@@ -621,14 +618,11 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, struct recv_
     } else if (here != 0 && here != (int)PHX__RETURN_LARGE) {
         phx__post_box_gate(p, r.box, here);
     }
-    if (here != 0) {
-        in->at++;
-        phx__post_flow_saw(o);
-    }
+    if (here != 0)
+        recv_saw(o);
     phx__post_flow_pop(o);
     if (!last && here != 0)
         o->front_back = here;
-    *bytes += phx__post_flow_frame_size(&r);
     p->pending.bytes -= phx__post_flow_payload(&r);
     if (again)
         phx__post_box_landed(p, r.box);
@@ -655,9 +649,8 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap, 
 {
     uint32_t node = phx__id_find(p->ids, &a->source);
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
-    struct recv_returns in;
     struct phx__flow_out *o;
-    size_t bytes = 0;
+    size_t bytes;
     int err = 0;
 
     p->now = now;
@@ -669,15 +662,14 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap, 
         || (a->return_count > 0 && a->return_base > o->seen))
         return; /* of another life of the flow; nonsense; or overtaken by a later one */
     o->window = a->window;
-    in.ack = a;
-    in.at = a->return_count > 0 ? o->seen - a->return_base : 0;
+    bytes = o->bytes;
     while (o->base < a->next && o->count > 0 && err == 0)
-        err = recv_acked(p, o, &in, &bytes); /* without memory the rest is asked for again */
+        err = recv_acked(p, o, a); /* without memory the rest is asked for again */
     if (a->return_count > 0) {
         peer->ack.confirm = 1;
         phx__post_sched_owe(p, peer, 1);
     }
-    phx__post_flow_progress(o, bytes, now);
+    phx__post_flow_progress(o, bytes - o->bytes, now);
     if (gap && a->next == o->base && o->sent > o->base && now >= o->rewind_from)
         phx__post_flow_lost(o, now);
     phx__post_box_open_gates(p);

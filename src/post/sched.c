@@ -249,7 +249,9 @@ void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer)
     a.window = p->limits.window < UINT32_MAX ? (uint32_t)p->limits.window : UINT32_MAX;
     if (peer->ack.stuck)
         a.window = 1; /* one frame may still come, to try */
-    phx__post_returns_fill(&peer->returns, &a);
+    a.returns = peer->returns.list;
+    a.return_base = peer->returns.confirmed;
+    a.return_count = (uint16_t)(peer->returns.count - peer->returns.confirmed);
     a.seen = peer->ack.confirm ? peer->out.seen : 0;
     a.seen_epoch = peer->out.epoch;
     if (p->ops.ack(p->ops.ctx, peer->node, &a, peer->ack.gap) != 0) {

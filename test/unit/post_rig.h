@@ -719,7 +719,7 @@ static inline void tick(struct node *n)
     int kind;
 
     while (phx__timer_pop(&n->timers, n->w->now, &kind, &arg))
-        phx__post_due(&n->post, kind, arg, n->w->now);
+        phx__post_box_due(&n->post, kind, arg, n->w->now);
 }
 
 /* One step of each node: what arrived, what is due, what goes out. */

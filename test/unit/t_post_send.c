@@ -79,7 +79,7 @@ static void test_arguments(void)
     phx__post_box_failed(&n->post, 70, 1);
     phx__post_box_forget(&n->post, 70);
     phx__post_sched_route(&n->post, 70, 1);
-    phx__post_due(&n->post, PHX__TIMER_POST, 70, 1);
+    phx__post_box_due(&n->post, PHX__TIMER_POST, 70, 1);
     ok(n->post.pending.bytes == 0 && n->post.counters.messages_out == 0,
        "nodes that nothing is known of are no trouble");
     ok(world_free(w), "no byte leaked");
