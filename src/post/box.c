@@ -304,14 +304,14 @@ static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
 static int box_has_to_wait(struct phx__post *p, struct phx__box *b)
 {
     if (b->state == PHX__BOX_REFUSED)
-        return p->now < b->retry_at && b->version == *p->ops.version;
+        return *p->ops.now < b->retry_at && b->version == *p->ops.version;
     if (!b->moved)
         return 0;
     b->version = *p->ops.version;
     b->retry_us = b->retry_us == 0 ? BOX_RETRY_FIRST : b->retry_us * 2;
     if (b->retry_us > BOX_RETRY_MOST)
         b->retry_us = BOX_RETRY_MOST;
-    b->retry_at = p->now + b->retry_us;
+    b->retry_at = *p->ops.now + b->retry_us;
     phx__post_store_move(&p->store, b, PHX__BOX_REFUSED, &p->boxes.refused);
     phx__post_sched_again(p, b->retry_at);
     return 1;
@@ -680,9 +680,11 @@ void phx__post_box_undo(struct phx__post *p, struct phx__box *b)
 
 /* A search of n messages for expired ones is repeated after n microseconds at the earliest, so that many
  * different limits cost only some percent of the time. */
-static uint64_t box_next_search(uint64_t earliest, uint64_t searched, uint64_t now)
+static uint64_t box_next_search(const struct phx__post *p, uint64_t earliest, uint64_t searched)
 {
-    return earliest < now + searched ? now + searched : earliest;
+    uint64_t least = *p->ops.now + searched;
+
+    return earliest < least ? least : earliest;
 }
 
 static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
@@ -697,7 +699,7 @@ static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
         span = box_span(o, i);
         if (r->limit == 0)
             continue; /* reported already */
-        if (r->limit > p->now) {
+        if (r->limit > *p->ops.now) {
             earliest = r->limit < earliest ? r->limit : earliest;
         } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
             box_withdraw(p, o, i, span, PHX_EEXPIRED);
@@ -710,7 +712,7 @@ static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
             }
         }
     }
-    o->limit_at = earliest == PHX__NEVER ? earliest : box_next_search(earliest, o->count, p->now);
+    o->limit_at = box_next_search(p, earliest, o->count);
     box_swept(p, peer);
 }
 
@@ -746,22 +748,19 @@ static void box_expire_held(struct phx__post *p)
         struct phx__box *b = i > p->store.count ? NULL : p->store.boxes[i - 1];
         struct phx__post_peer *peer = b == NULL || b->head == NULL ? NULL : b->peer;
 
-        at = b == NULL ? PHX__NEVER : box_end_until(p, b, p->now, PHX_EEXPIRED);
+        at = b == NULL ? PHX__NEVER : box_end_until(p, b, *p->ops.now, PHX_EEXPIRED);
         earliest = at < earliest ? at : earliest;
         if (peer != NULL)
             phx__post_box_check_room(p, peer);
     }
-    if (earliest != PHX__NEVER)
-        earliest = box_next_search(earliest, p->store.queued, p->now);
-    p->boxes.expire_at = earliest;
-    phx__timer_set(p->timers, p->boxes.timer, earliest);
+    p->boxes.expire_at = box_next_search(p, earliest, p->store.queued);
+    phx__timer_set(p->timers, p->boxes.timer, p->boxes.expire_at);
 }
 
-void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg, uint64_t now)
+void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg)
 {
     struct phx__post_peer *peer;
 
-    p->now = now;
     if (kind == (int)PHX__TIMER_POST_HOLD) {
         if (arg == 0)
             box_expire_held(p);
@@ -774,7 +773,7 @@ void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg, uint64_t now
         return;
     if (phx__post_sched_due(p, peer))
         box_close_idle(p, peer);
-    if (peer->out.limit_at <= now)
+    if (peer->out.limit_at <= *p->ops.now)
         box_expire_flow(p, peer);
     phx__post_sched_arm(p, peer);
 }
@@ -792,11 +791,10 @@ static void box_sort_waiters(struct phx__post *p, struct phx__waiter **list)
             p->ops.owner(p->ops.ctx, one->name) == PHX__NONE ? list : &p->waiting.ready, &one);
 }
 
-void phx__post_box_names(struct phx__post *p, uint64_t now)
+void phx__post_box_names(struct phx__post *p)
 {
     uint32_t i;
 
-    p->now = now;
     p->boxes.look_again = 0;
     /* Those with nothing queued ask when something is sent. */
     for (i = 0; i < p->store.count; i++)
@@ -850,23 +848,21 @@ static void box_fail(struct phx__post *p, struct phx__post_peer *peer, int rebor
     box_close_idle(p, peer); /* the owner must be asked again */
     phx__post_box_open_gates(p);
     phx__post_box_check_room(p, peer);
-    phx__post_box_names(p, p->now);
+    phx__post_box_names(p);
 }
 
-void phx__post_box_failed(struct phx__post *p, uint32_t node, uint64_t now)
+void phx__post_box_failed(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
 
-    p->now = now;
     if (peer != NULL)
         box_fail(p, peer, 0);
 }
 
-void phx__post_box_close_all(struct phx__post *p, uint64_t now)
+void phx__post_box_close_all(struct phx__post *p)
 {
     uint32_t i;
 
-    p->now = now;
     for (i = p->store.count; i > 0; i--) /* as in box_expire_held */
         if (i <= p->store.count)
             (void)box_end_until(p, p->store.boxes[i - 1], PHX__NEVER, PHX_ECLOSED);
@@ -882,11 +878,10 @@ void phx__post_box_close_all(struct phx__post *p, uint64_t now)
 
 /* Epochs begin with the low half of the incarnation, which tells a flow of the new life that has begun
  * already; any other belongs to the former, however its epoch compares. */
-void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation, uint64_t now)
+void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
 
-    p->now = now;
     if (peer == NULL)
         return;
     box_fail(p, peer, 1);
@@ -896,13 +891,13 @@ void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnati
 }
 
 /* Others take this for a rebirth and start their halves of our flows over, so ours must start over, too. */
-void phx__post_box_rise(struct phx__post *p, uint64_t incarnation, uint64_t now)
+void phx__post_box_rise(struct phx__post *p, uint64_t incarnation)
 {
     uint32_t i;
 
     p->limits.epoch_base = incarnation << 32;
     for (i = 0; i < p->node_capacity; i++)
-        phx__post_box_failed(p, i, now);
+        phx__post_box_failed(p, i);
 }
 
 void phx__post_box_forget(struct phx__post *p, uint32_t node)
@@ -913,7 +908,7 @@ void phx__post_box_forget(struct phx__post *p, uint32_t node)
     phx__post_sched_abandon(p, node);
     if (peer == NULL)
         return;
-    phx__post_box_failed(p, node, p->now);
+    phx__post_box_failed(p, node);
     box_empty(p, peer, 0, PHX_EFAILED); /* even if ops.owner still names it */
     box_close_idle(p, peer);
     phx__post_store_wait_splice(&p->waiting.ready, &peer->waiters);

@@ -47,20 +47,20 @@ PHX_PRIVATE int phx__post_box_take_back(struct phx__post *p, const struct phx__m
 PHX_PRIVATE void phx__post_box_open_gates(struct phx__post *p);
 
 /* PHX__TIMER_POST (arg: node) and PHX__TIMER_POST_HOLD (0: time limits, 1: try again) fired. */
-PHX_PRIVATE void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg, uint64_t now);
+PHX_PRIVATE void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg);
 /* 0 or PHX_ENOTFOUND; phx__post_run reports the outcome. */
 PHX_PRIVATE int phx__post_box_cancel(struct phx__post *p, uint64_t token);
 /* Owners of names changed: route all mailboxes again. */
-PHX_PRIVATE void phx__post_box_names(struct phx__post *p, uint64_t now);
+PHX_PRIVATE void phx__post_box_names(struct phx__post *p);
 /* node failed, left, or came back in another life: what it did not acknowledge goes to the names' owners of
  * now, or fails. */
-PHX_PRIVATE void phx__post_box_failed(struct phx__post *p, uint32_t node, uint64_t now);
+PHX_PRIVATE void phx__post_box_failed(struct phx__post *p, uint32_t node);
 /* node came back as another incarnation: also what was received of the former one is over. */
-PHX_PRIVATE void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation, uint64_t now);
+PHX_PRIVATE void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation);
 /* This node itself has another incarnation now: what was emitted in whole and is not acknowledged fails. */
-PHX_PRIVATE void phx__post_box_rise(struct phx__post *p, uint64_t incarnation, uint64_t now);
+PHX_PRIVATE void phx__post_box_rise(struct phx__post *p, uint64_t incarnation);
 PHX_PRIVATE void phx__post_box_forget(struct phx__post *p, uint32_t node);
 /* This node has left: what is pending ends with PHX_ECLOSED, which is reported at once. */
-PHX_PRIVATE void phx__post_box_close_all(struct phx__post *p, uint64_t now);
+PHX_PRIVATE void phx__post_box_close_all(struct phx__post *p);
 
 #endif

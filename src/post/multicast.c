@@ -119,8 +119,8 @@ static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const
         message.tag = c->tag;
         message.token = c->token;
         message.limit = PHX__NEVER;
-        if (c->time_limit_us != 0 && c->time_limit_us < PHX__NEVER - p->now)
-            message.limit = p->now + c->time_limit_us;
+        if (c->time_limit_us != 0 && c->time_limit_us < PHX__NEVER - *p->ops.now)
+            message.limit = *p->ops.now + c->time_limit_us;
         message.multicast = all;
         err = multicast_put(p, m, &message);
     }
@@ -134,13 +134,12 @@ static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const
     return err;
 }
 
-int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c, uint64_t now)
+int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c)
 {
     struct multicast_members m;
     int err = c->ranges_count >= UINT32_MAX - 1 ? PHX_EINVAL : 0;
     size_t i;
 
-    p->now = now;
     if (c->size > p->limits.max_message)
         return PHX_ETOOBIG;
     memset(&m, 0, sizeof m);

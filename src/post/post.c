@@ -101,14 +101,13 @@ static int post_join(struct phx__post *p, const struct phx_outgoing *m)
     return 1;
 }
 
-int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t now)
+int phx__post_send(struct phx__post *p, const struct phx_outgoing *m)
 {
     struct phx__waiter **waiters = NULL;
     struct phx__message message;
     struct phx__post_way way;
     int err;
 
-    p->now = now;
     if (post_join(p, m))
         return 0;
     memset(&message, 0, sizeof message);
@@ -120,8 +119,8 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t n
     message.tag = m->tag;
     message.token = m->token;
     message.limit = PHX__NEVER;
-    if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - now)
-        message.limit = now + m->time_limit_us;
+    if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - *p->ops.now)
+        message.limit = *p->ops.now + m->time_limit_us;
     message.iov = m->iov;
     message.iov_count = m->iov_count;
     err = phx__post_box_find_way(p, m->to, message.size, &way, &waiters);
@@ -181,13 +180,12 @@ int phx__post_ready(const struct phx__post *p)
            || !phx__ring_is_empty(&p->acks);
 }
 
-int phx__post_run(struct phx__post *p, uint64_t now)
+int phx__post_run(struct phx__post *p)
 {
-    p->now = now;
     if (!phx__post_ready(p) && !p->boxes.look_again && p->stray == NULL && p->waiting.room == NULL)
         return 0;
     if (p->boxes.look_again)
-        phx__post_box_names(p, now);
+        phx__post_box_names(p);
     phx__post_sched_retry(p);
     post_run_local(p);
     phx__post_box_run_rooms(p);
@@ -226,11 +224,10 @@ int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *i
     return phx__timer_new(timers, PHX__TIMER_POST_HOLD, 1, &p->again_timer);
 }
 
-void phx__post_settle(struct phx__post *p, uint64_t now)
+void phx__post_settle(struct phx__post *p)
 {
     uint32_t i;
 
-    p->now = now;
     for (i = 0; i < p->node_capacity; i++)
         if (p->nodes[i].peer != NULL && p->nodes[i].peer->ack.owed)
             phx__post_sched_ack(p, p->nodes[i].peer);

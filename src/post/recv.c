@@ -312,11 +312,11 @@ static void recv_gap(struct phx__post *p, struct phx__post_peer *peer)
 {
     p->counters.dropped++;
     /* What follows a message that could not be taken is expected. */
-    if (peer->ack.stuck || (peer->ack.gap_next == peer->in.next && p->now < peer->ack.gap_from))
+    if (peer->ack.stuck || (peer->ack.gap_next == peer->in.next && *p->ops.now < peer->ack.gap_from))
         return;
     peer->ack.gap = 1;
     peer->ack.gap_next = peer->in.next;
-    peer->ack.gap_from = p->now + RECV_GAP_AGAIN;
+    peer->ack.gap_from = *p->ops.now + RECV_GAP_AGAIN;
     phx__post_sched_owe(p, peer, 1);
 }
 
@@ -381,11 +381,10 @@ static void recv_fragment(struct phx__post *p, const struct phx__data *d, int fl
 }
 
 int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_size,
-                        const struct phx__frame *f, uint64_t now)
+                        const struct phx__frame *f)
 {
     struct phx__data d;
 
-    p->now = now;
     /* Also in transit: or the next node would blame its link with us. */
     if (frame_size < PHX__DATA_HEAD || phx__wire_data_get(f, &d) != 0)
         return PHX_EPROTO;
@@ -443,14 +442,13 @@ static uint32_t recv_hop(struct phx__post *p, const struct phx__frame *f, const 
     return p->limits.relay && f->hops > 1 ? p->ops.next(p->ops.ctx, node, &generation) : PHX__NONE;
 }
 
-int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f, uint64_t now)
+int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
 {
     uint32_t hop[PHX__CAST_LINES], i, k;
     struct phx__wire_cast c;
     struct phx__data d;
     int flags;
 
-    p->now = now;
     if (phx__wire_data_get_cast(f, &c) != 0)
         return PHX_EPROTO;
     for (i = 0; i < c.count; i++) {
@@ -526,14 +524,12 @@ int phx__post_recv_ahead(const struct phx__post *p, uint32_t from, struct phx__p
     return 1;
 }
 
-void phx__post_recv_placed(struct phx__post *p, const uint8_t *head, size_t size, const uint8_t *payload,
-                           uint64_t now)
+void phx__post_recv_placed(struct phx__post *p, const uint8_t *head, size_t size, const uint8_t *payload)
 {
     struct phx__data d;
     size_t whole;
     int flags;
 
-    p->now = now;
     if (payload == NULL || phx__wire_data_front(head, size, &d, &flags, &whole) == 0) {
         p->counters.duplicates++;
         return;
@@ -645,7 +641,7 @@ static void recv_confirmed(struct phx__post *p, struct phx__post_peer *peer, con
     }
 }
 
-void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap, uint64_t now)
+void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
 {
     uint32_t node = phx__id_find(p->ids, &a->source);
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
@@ -653,7 +649,6 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap, 
     size_t bytes;
     int err = 0;
 
-    p->now = now;
     if (peer == NULL)
         return;
     recv_confirmed(p, peer, a);
@@ -669,9 +664,9 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap, 
         peer->ack.confirm = 1;
         phx__post_sched_owe(p, peer, 1);
     }
-    phx__post_flow_progress(o, bytes - o->bytes, now);
-    if (gap && a->next == o->base && o->sent > o->base && now >= o->rewind_from)
-        phx__post_flow_lost(o, now);
+    phx__post_flow_progress(o, bytes - o->bytes, *p->ops.now);
+    if (gap && a->next == o->base && o->sent > o->base && *p->ops.now >= o->rewind_from)
+        phx__post_flow_lost(o, *p->ops.now);
     phx__post_box_open_gates(p);
     phx__post_sched_list(p, &peer->own);
     phx__post_box_check_room(p, peer);
