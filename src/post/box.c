@@ -153,7 +153,8 @@ static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message 
     return 0;
 }
 
-void phx__post_box_check_room(struct phx__post *p, struct phx__post_peer *peer)
+/* Messages left the flow: phx__post_box_run_rooms serves those who wait for room. */
+static void box_check_room(struct phx__post *p, struct phx__post_peer *peer)
 {
     if (peer->waiters == NULL && phx__ring_is_empty(&peer->boxes.bound))
         return;
@@ -195,7 +196,7 @@ static void box_set_owner(struct phx__post *p, struct phx__box *b, struct phx__p
     b->peer = peer;
     phx__post_store_set_pool(b, peer == NULL ? NULL : &peer->boxes.bytes);
     if (former != NULL && former != peer)
-        phx__post_box_check_room(p, former);
+        box_check_room(p, former);
 }
 
 /* A new mailbox for a name that peer has. NULL: no memory. */
@@ -283,7 +284,7 @@ static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
     while (b->head != NULL && box_flow_accepts(p, b->peer)) {
         if (box_was_tried(b, b->head)) {
             box_end_queued(p, b, NULL, PHX_EFAILED);
-            phx__post_box_check_room(p, b->peer);
+            box_check_room(p, b->peer);
             continue;
         }
         if (box_put(p, b, &b->head->message) != 0) {
@@ -399,7 +400,8 @@ void phx__post_box_landed(struct phx__post *p, struct phx__box *b)
         phx__ring_add(&p->boxes.opened, &b->link);
 }
 
-void phx__post_box_open_gates(struct phx__post *p)
+/* After anything that calls phx__post_box_landed. */
+static void box_open_gates(struct phx__post *p)
 {
     while (!phx__ring_is_empty(&p->boxes.opened)) {
         struct phx__box *b = (struct phx__box *)(void *)p->boxes.opened.next;
@@ -412,6 +414,14 @@ void phx__post_box_open_gates(struct phx__post *p)
         else
             phx__post_box_route(p, b);
     }
+}
+
+void phx__post_box_ended(struct phx__post *p, struct phx__post_peer *peer)
+{
+    box_open_gates(p);
+    box_check_room(p, peer);
+    if (peer->out.count == 0)
+        phx__post_sched_rest(p, peer);
 }
 
 void phx__post_box_gate(struct phx__post *p, struct phx__box *b, int reason)
@@ -507,8 +517,7 @@ static struct phx__box *box_check_owner(struct phx__post *p, struct phx__box *b)
     return b;
 }
 
-int phx__post_box_find_way(struct phx__post *p, uint64_t name, size_t size, struct phx__post_way *way,
-                           struct phx__waiter ***waiters)
+int phx__post_box_find_way(struct phx__post *p, uint64_t name, size_t size, struct phx__post_way *way)
 {
     struct phx__box *b = phx__post_store_find(&p->store, name);
     struct phx__post_peer *peer = NULL;
@@ -518,20 +527,20 @@ int phx__post_box_find_way(struct phx__post *p, uint64_t name, size_t size, stru
     if (b != NULL) {
         way->state = b->state;
         peer = b->peer;
-        *waiters = &b->waiters;
+        way->waiters = &b->waiters;
     } else {
         owner = p->ops.owner(p->ops.ctx, name);
         way->state = owner == PHX__NONE   ? PHX__BOX_HELD
                      : owner == PHX__SELF ? PHX__BOX_LOCAL : PHX__BOX_FLOWING;
         if (way->state == PHX__BOX_FLOWING && (peer = phx__post_sched_open(p, owner)) == NULL)
             return PHX_ENOMEM;
-        *waiters = &p->waiting.ready; /* LOCAL: the next run delivers what is there, and tells then */
+        way->waiters = &p->waiting.ready; /* LOCAL: the next run delivers what is there, and tells then */
     }
     way->peer = way->state == PHX__BOX_FLOWING ? peer : NULL;
     if (way->peer != NULL)
-        *waiters = &peer->waiters;
+        way->waiters = &peer->waiters;
     else if (way->state == PHX__BOX_HELD) /* what is too large for the store waits for an owner */
-        *waiters = size > p->limits.hold_bytes ? &p->waiting.owner : &p->waiting.room;
+        way->waiters = size > p->limits.hold_bytes ? &p->waiting.owner : &p->waiting.room;
     return box_accepts(p, way->state, peer, size) ? 0 : PHX_EAGAIN;
 }
 
@@ -582,7 +591,7 @@ static int box_cancel_box(struct phx__post *p, struct phx__box *b, uint64_t toke
         return 0;
     box_end_queued(p, b, before, PHX_ECANCELLED);
     if (b->peer != NULL)
-        phx__post_box_check_room(p, b->peer);
+        box_check_room(p, b->peer);
     if (b->head == NULL)
         box_emptied(p, b);
     return 1;
@@ -602,15 +611,6 @@ static void box_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t 
     phx__post_box_landed(p, m.box);
 }
 
-static void box_swept(struct phx__post *p, struct phx__post_peer *peer)
-{
-    phx__post_flow_sweep(&peer->out);
-    phx__post_box_open_gates(p);
-    phx__post_box_check_room(p, peer);
-    if (peer->out.count == 0)
-        phx__post_sched_rest(p, peer);
-}
-
 static int box_cancel_flow(struct phx__post *p, struct phx__post_peer *peer, uint64_t token)
 {
     struct phx__flow_out *o = &peer->out;
@@ -623,7 +623,8 @@ static int box_cancel_flow(struct phx__post *p, struct phx__post_peer *peer, uin
     if (i >= o->count)
         return 0;
     box_withdraw(p, o, i, box_span(o, i), PHX_ECANCELLED);
-    box_swept(p, peer);
+    phx__post_flow_sweep(o);
+    phx__post_box_ended(p, peer);
     return 1;
 }
 
@@ -713,7 +714,8 @@ static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
         }
     }
     o->limit_at = box_next_search(p, earliest, o->count);
-    box_swept(p, peer);
+    phx__post_flow_sweep(o);
+    phx__post_box_ended(p, peer);
 }
 
 /* Ends what is queued and expires until then. When the next one of the rest expires. */
@@ -751,7 +753,7 @@ static void box_expire_held(struct phx__post *p)
         at = b == NULL ? PHX__NEVER : box_end_until(p, b, *p->ops.now, PHX_EEXPIRED);
         earliest = at < earliest ? at : earliest;
         if (peer != NULL)
-            phx__post_box_check_room(p, peer);
+            box_check_room(p, peer);
     }
     p->boxes.expire_at = box_next_search(p, earliest, p->store.queued);
     phx__timer_set(p->timers, p->boxes.timer, p->boxes.expire_at);
@@ -827,10 +829,8 @@ static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int agai
         if (again && result == failure && m.limit != 0 && p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)
             result = box_requeue(p, &m) == NULL ? PHX_ENOMEM : 0;
         if (result != 0) {
-            p->pending.bytes -= phx__post_flow_message_bytes(&m);
-            p->pending.count -= 1 + m.rest;
-            p->counters.dropped += 1 + m.rest;
-            phx__post_box_outcome(p, m.token, result, m.body, m.multicast, m.to);
+            p->counters.dropped += phx__post_box_promises(m.token, m.body) != 0; /* box_end counts others */
+            box_end(p, &m, result);
         }
         phx__post_box_landed(p, m.box);
     }
@@ -846,8 +846,8 @@ static void box_fail(struct phx__post *p, struct phx__post_peer *peer, int rebor
         peer->life = ++p->lives;
     phx__post_sched_reset(p, peer);
     box_close_idle(p, peer); /* the owner must be asked again */
-    phx__post_box_open_gates(p);
-    phx__post_box_check_room(p, peer);
+    box_open_gates(p);
+    box_check_room(p, peer);
     phx__post_box_names(p);
 }
 
@@ -872,7 +872,7 @@ void phx__post_box_close_all(struct phx__post *p)
         box_empty(p, p->nodes[i].peer, 0, PHX_ECLOSED);
         phx__post_sched_reset(p, p->nodes[i].peer);
     }
-    phx__post_box_open_gates(p);
+    box_open_gates(p);
     phx__post_box_tell(p);
 }
 

@@ -19,19 +19,18 @@ struct phx__post_way {
     struct phx__box *box;
     struct phx__post_peer *peer;
     enum phx__box_state state; /* of the mailbox, or of the one it would get */
+    struct phx__waiter **waiters; /* where to wait for room */
 };
-/* 0, PHX_EAGAIN and *waiters is where to wait, or PHX_ENOMEM. */
+/* 0, PHX_EAGAIN or PHX_ENOMEM. */
 PHX_PRIVATE int phx__post_box_find_way(struct phx__post *p, uint64_t name, size_t size,
-                                       struct phx__post_way *way, struct phx__waiter ***waiters);
+                                       struct phx__post_way *way);
 PHX_PRIVATE int phx__post_box_submit(struct phx__post *p, struct phx__post_way *way, struct phx__message *m);
 /* Withdraws the last message of a mailbox, as if it had never been sent: of a multicast for which memory
  * ended. */
 PHX_PRIVATE void phx__post_box_undo(struct phx__post *p, struct phx__box *b);
 /* May the host send more to the peer? What waits in mailboxes counts, too. */
 PHX_PRIVATE int phx__post_box_credit(const struct phx__post *p, const struct phx__post_peer *peer);
-/* Messages left the peer's flow: phx__post_box_run_rooms serves those who wait for room. */
-PHX_PRIVATE void phx__post_box_check_room(struct phx__post *p, struct phx__post_peer *peer);
-PHX_PRIVATE void phx__post_box_run_rooms(struct phx__post *p);
+PHX_PRIVATE void phx__post_box_run_rooms(struct phx__post *p); /* serves those who wait for room */
 
 /* Moves a mailbox to where its name is. It may be freed. */
 PHX_PRIVATE void phx__post_box_route(struct phx__post *p, struct phx__box *b);
@@ -43,8 +42,8 @@ PHX_PRIVATE void phx__post_box_landed(struct phx__post *p, struct phx__box *b);
 PHX_PRIVATE void phx__post_box_gate(struct phx__post *p, struct phx__box *b, int reason);
 /* Queues a message that came back, in its order. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, int reason);
-/* Opens the gates that can be, after anything that calls phx__post_box_landed. */
-PHX_PRIVATE void phx__post_box_open_gates(struct phx__post *p);
+/* After all calls of the former three: mailboxes and waiters may have room. */
+PHX_PRIVATE void phx__post_box_ended(struct phx__post *p, struct phx__post_peer *peer);
 
 /* PHX__TIMER_POST (arg: node) and PHX__TIMER_POST_HOLD (0: time limits, 1: try again) fired. */
 PHX_PRIVATE void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg);

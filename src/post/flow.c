@@ -154,18 +154,6 @@ void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index)
 
 /* ---- Life */
 
-void phx__post_flow_init(struct phx__flow_out *o, struct phx__mem *mem, const struct phx_id *target,
-                         const struct phx_id *source, int hops, size_t own, size_t window)
-{
-    memset(o, 0, sizeof *o);
-    o->mem = mem;
-    o->target = *target;
-    o->source = *source;
-    o->hops = hops;
-    o->own = own;
-    phx__post_flow_restart(o, 0, window);
-}
-
 void phx__post_flow_restart(struct phx__flow_out *o, uint64_t epoch, size_t window)
 {
     PHX_ASSERT(o->count == 0 && o->bytes == 0 && o->flying == 0);
@@ -285,7 +273,8 @@ int phx__post_flow_message_next(struct phx__message *m)
     return 1;
 }
 
-void phx__post_flow_message_copy(const struct phx__message *m, uint8_t *to)
+/* Its m->size bytes, and what follows them in a run. */
+static void flow_copy(const struct phx__message *m, uint8_t *to)
 {
     int i;
 
@@ -300,6 +289,20 @@ void phx__post_flow_message_copy(const struct phx__message *m, uint8_t *to)
             to += m->iov[i].iov_len;
         }
     }
+}
+
+struct phx__block *phx__post_flow_body(struct phx__mem *mem, const struct phx__message *m)
+{
+    struct phx__block *body;
+
+    if (m->body != NULL)
+        return phx__buf_block_hold(m->body);
+    body = phx__buf_block_new(mem, m->size);
+    if (body != NULL) {
+        flow_copy(m, body->data);
+        body->used = m->size;
+    }
+    return body;
 }
 
 /* May it share a record? Not if its outcome is reported, it expires, or it tried a life. */
@@ -323,7 +326,6 @@ static void flow_open(struct phx__flow_out *o, const struct phx__message *m, str
     o->open.tag = m->tag;
     o->open.left = (uint32_t)(left < most - r->head_size ? left : most - r->head_size);
     o->open.record = r;
-    o->open.frame = flow_frame(r);
 }
 
 /* A small message, or a run. */
@@ -335,7 +337,7 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
 
     if (r == NULL)
         return PHX_ENOMEM;
-    phx__post_flow_message_copy(m, flow_frame(r) + (r->head_size - size));
+    flow_copy(m, flow_frame(r) + (r->head_size - size));
     r->body_at = m->rest;
     flow_open(o, m, r);
     return 0;
@@ -347,12 +349,13 @@ uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, 
     struct phx__flow_record *r = o->open.record;
     size_t head, need;
     struct phx__writer w;
-    uint8_t *at;
+    uint8_t *frame, *at;
     int flags;
 
     if (b != o->open.box || from != o->open.from || size > FLOW_SMALL)
         return NULL;
-    flags = phx__wire_data_flags(o->open.frame);
+    frame = flow_frame(r);
+    flags = phx__wire_data_flags(frame);
     if ((flags & (int)PHX__DATA_RUN) == 0)
         flags |= (int)(tag == o->open.tag ? PHX__DATA_RUN : PHX__DATA_RUN | PHX__DATA_TAGS);
     else if ((flags & (int)PHX__DATA_TAGS) == 0 && tag != o->open.tag)
@@ -361,7 +364,7 @@ uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, 
     need = head + size;
     if (need > o->open.left)
         return NULL;
-    at = o->open.frame + r->head_size;
+    at = frame + r->head_size;
     phx__buf_writer_init(&w, at, head);
     phx__wire_data_put_more(&w, flags, tag, size);
     o->open.left -= (uint32_t)need;
@@ -369,7 +372,7 @@ uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, 
     o->tail->used += need;
     r->head_size = (uint16_t)(r->head_size + need);
     r->body_at++;
-    phx__wire_data_stretch(o->open.frame, flags, r->head_size);
+    phx__wire_data_stretch(frame, flags, r->head_size);
     return at + head;
 }
 
@@ -383,7 +386,7 @@ int phx__post_flow_join(struct phx__flow_out *o, const struct phx__message *m)
     to = phx__post_flow_room(o, m->box, m->from, m->tag, m->size);
     if (to == NULL)
         return 0;
-    phx__post_flow_message_copy(m, to);
+    flow_copy(m, to);
     return 1;
 }
 
@@ -394,11 +397,10 @@ static size_t flow_fragment(const struct phx__message *m)
 }
 
 /* Cuts `body` into frames. Each holds it, so that a link may keep one while others are gone. */
-static int flow_put_large(struct phx__flow_out *o, const struct phx__message *m, struct phx__block *body,
-                          size_t at)
+static int flow_put_large(struct phx__flow_out *o, const struct phx__message *m, struct phx__block *body)
 {
+    size_t at = m->body == NULL || m->size == 0 ? 0 : (size_t)(m->data - body->data), done = 0, size;
     uint32_t before = o->count;
-    size_t done = 0, size;
 
     do {
         struct phx__flow_record *r;
@@ -436,15 +438,9 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
     if (m->run != 0
         || (m->size <= FLOW_SMALL && m->multicast == NULL && (body == NULL || body->release == NULL))) {
         err = flow_put_small(o, m);
-    } else if (body != NULL) {
-        err = flow_put_large(o, m, body, m->size == 0 ? 0 : (size_t)(m->data - body->data));
     } else {
-        body = phx__buf_block_new(o->mem, m->size);
-        if (body == NULL)
-            return PHX_ENOMEM;
-        phx__post_flow_message_copy(m, body->data);
-        body->used = m->size;
-        err = flow_put_large(o, m, body, 0);
+        body = phx__post_flow_body(o->mem, m);
+        err = body == NULL ? PHX_ENOMEM : flow_put_large(o, m, body);
         phx__buf_block_drop(body); /* the records hold it now */
     }
     if (err == 0 && m->limit < o->limit_at)
@@ -551,7 +547,7 @@ void phx__post_flow_rewind(struct phx__flow_out *o)
     o->rto_at = PHX__NEVER;
 }
 
-void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
+void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now, int silent)
 {
     size_t half = o->allowed / 2;
 
@@ -562,12 +558,8 @@ void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
     o->rewind_from = now + (o->rtt.smoothed > FLOW_RTO_MIN ? FLOW_RTO_MIN
                             : o->rtt.smoothed > FLOW_REWIND_MIN ? o->rtt.smoothed : FLOW_REWIND_MIN);
     phx__post_flow_rewind(o);
-}
-
-void phx__post_flow_timeout(struct phx__flow_out *o, uint64_t now)
-{
-    phx__post_flow_lost(o, now);
-    o->rto = o->rto * 2 < FLOW_RTO_MAX ? o->rto * 2 : FLOW_RTO_MAX;
+    if (silent)
+        o->rto = o->rto * 2 < FLOW_RTO_MAX ? o->rto * 2 : FLOW_RTO_MAX;
 }
 
 /* ---- Messages in the flow */

@@ -28,8 +28,8 @@ struct phx__message {
     int iov_count;
 };
 
-/* Its m->size bytes, and what follows them in a run. */
-PHX_PRIVATE void phx__post_flow_message_copy(const struct phx__message *m, uint8_t *to);
+/* The caller's to drop: its body, or a new one with its bytes; NULL: no memory. */
+PHX_PRIVATE struct phx__block *phx__post_flow_body(struct phx__mem *mem, const struct phx__message *m);
 /* Bytes of all its messages. */
 PHX_PRIVATE size_t phx__post_flow_message_bytes(const struct phx__message *m);
 /* Drops the first message of a run, so that the next one is the first: 1, or 0: there is none. */
@@ -56,7 +56,6 @@ struct phx__flow_open {
     uint64_t tag;  /* of the first message in it */
     uint32_t left; /* bytes that may be added */
     struct phx__flow_record *record;
-    uint8_t *frame;
 };
 
 struct phx__flow_rtt {
@@ -92,9 +91,6 @@ struct phx__flow_out {
     struct phx__flow_open open;
 };
 
-PHX_PRIVATE void phx__post_flow_init(struct phx__flow_out *o, struct phx__mem *mem,
-                                     const struct phx_id *target, const struct phx_id *source, int hops,
-                                     size_t own, size_t window);
 /* When no record is left: numbers start over with this epoch. */
 PHX_PRIVATE void phx__post_flow_restart(struct phx__flow_out *o, uint64_t epoch, size_t window);
 /* Frees what an empty flow keeps for the next message. */
@@ -120,11 +116,10 @@ PHX_PRIVATE int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now);
 PHX_PRIVATE void phx__post_flow_pop(struct phx__flow_out *o);
 /* An ack popped `bytes` bytes of frames. */
 PHX_PRIVATE void phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now);
-/* Everything under way is emitted again: because its path changed (rewind), or because frames were lost. */
+/* Everything under way is emitted again: because its path changed (rewind), or because frames were lost.
+ * silent: no ack came in time, so the next may take twice as long. */
 PHX_PRIVATE void phx__post_flow_rewind(struct phx__flow_out *o);
-PHX_PRIVATE void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now);
-/* rto_at passed: lost, and the timeout doubles. */
-PHX_PRIVATE void phx__post_flow_timeout(struct phx__flow_out *o, uint64_t now);
+PHX_PRIVATE void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now, int silent);
 
 /* *m as it was put, with all that joined it; data and body are borrowed from the records. */
 PHX_PRIVATE void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index,

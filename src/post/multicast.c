@@ -47,7 +47,6 @@ static int multicast_is_held(enum phx__box_state state)
 /* Is there room for all? */
 static int multicast_check(struct phx__post *p, const struct multicast_members *m, size_t size)
 {
-    struct phx__waiter **waiters;
     struct phx__post_way way;
     size_t held = p->store.held_bytes;
     uint32_t i;
@@ -56,15 +55,15 @@ static int multicast_check(struct phx__post *p, const struct multicast_members *
     if (!phx__mem_has_room_for_mail(p->mem, size))
         return PHX_ENOMEM;
     for (i = 0; i < m->count; i++) {
-        err = phx__post_box_find_way(p, m->at[i], size, &way, &waiters);
+        err = phx__post_box_find_way(p, m->at[i], size, &way);
         if (err == 0 && multicast_is_held(way.state)) {
             held += phx__post_store_cost(size);
             if (p->store.held_bytes > 0 && held > p->limits.hold_bytes) {
-                waiters = &p->waiting.room;
+                way.waiters = &p->waiting.room;
                 err = PHX_EAGAIN;
             }
         }
-        if (err == PHX_EAGAIN && phx__post_store_wait(&p->store, waiters, m->at[i]) != 0)
+        if (err == PHX_EAGAIN && phx__post_store_wait(&p->store, way.waiters, m->at[i]) != 0)
             err = PHX_ENOMEM;
         if (err != 0)
             return err;
@@ -75,14 +74,13 @@ static int multicast_check(struct phx__post *p, const struct multicast_members *
 /* Room is not asked for again: several members may share it. */
 static int multicast_put(struct phx__post *p, const struct multicast_members *m, struct phx__message *message)
 {
-    struct phx__waiter **nobody;
     struct phx__post_way way;
     uint32_t i;
     int err = 0;
 
     for (i = 0; i < m->count && err == 0; i++) {
         message->to = m->at[i];
-        err = phx__post_box_find_way(p, message->to, message->size, &way, &nobody);
+        err = phx__post_box_find_way(p, message->to, message->size, &way);
         if (err == 0 || err == PHX_EAGAIN)
             err = phx__post_box_submit(p, &way, message);
     }

@@ -103,7 +103,6 @@ static int post_join(struct phx__post *p, const struct phx_outgoing *m)
 
 int phx__post_send(struct phx__post *p, const struct phx_outgoing *m)
 {
-    struct phx__waiter **waiters = NULL;
     struct phx__message message;
     struct phx__post_way way;
     int err;
@@ -123,8 +122,8 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m)
         message.limit = *p->ops.now + m->time_limit_us;
     message.iov = m->iov;
     message.iov_count = m->iov_count;
-    err = phx__post_box_find_way(p, m->to, message.size, &way, &waiters);
-    if (err == PHX_EAGAIN && phx__post_store_wait(&p->store, waiters, m->to) != 0)
+    err = phx__post_box_find_way(p, m->to, message.size, &way);
+    if (err == PHX_EAGAIN && phx__post_store_wait(&p->store, way.waiters, m->to) != 0)
         err = PHX_ENOMEM; /* PHX_EAGAIN promises to tell when */
     if (err == 0)
         err = post_submit(p, &way, m, &message);

@@ -72,21 +72,19 @@ static struct phx__block *recv_begin(struct phx__post *p, uint32_t source, const
         b == NULL ? NULL : phx__buf_block_wrap(p->mem, NULL, (size_t)d->total, recv_released, b);
     struct phx_message m;
 
-    if (part == NULL) {
-        phx__mem_put(p->mem, b, sizeof *b);
-        return NULL;
+    if (part != NULL) {
+        m.to = d->to;
+        m.from = d->from;
+        m.tag = d->tag;
+        m.source = p->ids->at[source];
+        m.data = NULL;
+        b->size = m.size = (size_t)d->total;
+        b->post = p;
+        b->buffer = part->data = p->ops.begin(p->ops.ctx, &m);
+        part->used = 0;
+        if (b->buffer != NULL)
+            return part;
     }
-    m.to = d->to;
-    m.from = d->from;
-    m.tag = d->tag;
-    m.source = p->ids->at[source];
-    m.data = NULL;
-    b->size = m.size = (size_t)d->total;
-    b->post = p;
-    b->buffer = part->data = p->ops.begin(p->ops.ctx, &m);
-    part->used = 0;
-    if (b->buffer != NULL)
-        return part;
     phx__mem_put(p->mem, part, sizeof *part);
     phx__mem_put(p->mem, b, sizeof *b);
     return NULL;
@@ -666,10 +664,7 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
     }
     phx__post_flow_progress(o, bytes - o->bytes, *p->ops.now);
     if (gap && a->next == o->base && o->sent > o->base && *p->ops.now >= o->rewind_from)
-        phx__post_flow_lost(o, *p->ops.now);
-    phx__post_box_open_gates(p);
+        phx__post_flow_lost(o, *p->ops.now, 0);
+    phx__post_box_ended(p, peer);
     phx__post_sched_list(p, &peer->own);
-    phx__post_box_check_room(p, peer);
-    if (o->count == 0)
-        phx__post_sched_rest(p, peer);
 }

@@ -209,8 +209,12 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
     phx__post_returns_init(&peer->returns, p->mem);
     phx__ring_init(&peer->ack.link);
     phx__ring_init(&peer->room_link);
-    phx__post_flow_init(&peer->out, p->mem, &p->ids->at[node], &p->ids->at[PHX__SELF],
-                        p->limits.hop_limit, p->limits.window, sched_window(p, node));
+    peer->out.mem = p->mem;
+    peer->out.target = p->ids->at[node];
+    peer->out.source = p->ids->at[PHX__SELF];
+    peer->out.hops = p->limits.hop_limit;
+    peer->out.own = p->limits.window;
+    phx__post_flow_restart(&peer->out, 0, sched_window(p, node));
     phx__buf_slices_init(&peer->transit.queue, p->mem);
     peer->ack.at = peer->idle_at = PHX__NEVER;
     p->nodes[node].peer = peer;
@@ -627,7 +631,7 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
         o->rto_at = PHX__NEVER;
         /* Without a route silence means nothing; sched_ask_route sets it again. */
         if (peer->routed && o->sent > o->base)
-            phx__post_flow_timeout(o, *p->ops.now);
+            phx__post_flow_lost(o, *p->ops.now, 1);
         phx__post_sched_list(p, &peer->own);
     }
     if (peer->idle_at > *p->ops.now)

@@ -151,20 +151,6 @@ static void store_count(struct phx__post_store *s, struct phx__box *b, const str
     s->held_bytes += b->state != PHX__BOX_LOCAL ? bytes : 0;
 }
 
-/* Makes the body of a message that is to be queued. 0 or PHX_ENOMEM. */
-static int store_copy_body(struct phx__mem *mem, struct phx__message *m)
-{
-    struct phx__block *body = phx__buf_block_new(mem, m->size);
-
-    if (body == NULL)
-        return PHX_ENOMEM;
-    phx__post_flow_message_copy(m, body->data);
-    body->used = m->size;
-    m->body = body;
-    m->data = body->data;
-    return 0;
-}
-
 struct phx__queued *phx__post_store_put(struct phx__post_store *s, struct phx__box *b,
                                         struct phx__queued *before, const struct phx__message *m)
 {
@@ -173,12 +159,13 @@ struct phx__queued *phx__post_store_put(struct phx__post_store *s, struct phx__b
     if (q == NULL)
         return NULL;
     q->message = *m;
-    if (m->body != NULL) {
-        phx__buf_block_hold(m->body);
-    } else if (store_copy_body(s->mem, &q->message) != 0) {
+    q->message.body = phx__post_flow_body(s->mem, m);
+    if (q->message.body == NULL) {
         phx__mem_put(s->mem, q, sizeof *q);
         return NULL;
     }
+    if (m->body == NULL)
+        q->message.data = q->message.body->data;
     q->next = *at;
     *at = q;
     if (q->next == NULL)
