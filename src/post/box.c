@@ -432,13 +432,12 @@ void phx__post_box_gate(struct phx__post *p, struct phx__box *b, int reason)
         phx__post_store_move(&p->store, b, PHX__BOX_GATED, NULL);
 }
 
-/* May one more message of this size join a mailbox in that state? peer: of a BOUND or FLOWING one. */
-static int box_accepts(const struct phx__post *p, enum phx__box_state state,
-                       const struct phx__post_peer *peer, size_t size)
+/* May one more message of this size go there? */
+static int box_accepts(const struct phx__post *p, const struct phx__post_way *way, size_t size)
 {
-    if (state == PHX__BOX_BOUND || state == PHX__BOX_FLOWING)
-        return phx__post_box_credit(p, peer);
-    if (state == PHX__BOX_LOCAL)
+    if (way->state == PHX__BOX_BOUND || way->state == PHX__BOX_FLOWING)
+        return phx__post_box_credit(p, way->peer);
+    if (way->state == PHX__BOX_LOCAL)
         return p->boxes.local_bytes == 0 || p->boxes.local_bytes < p->limits.window;
     if (p->store.held_bytes == 0)
         return size <= p->limits.hold_bytes;
@@ -520,40 +519,41 @@ static struct phx__box *box_check_owner(struct phx__post *p, struct phx__box *b)
 int phx__post_box_find_way(struct phx__post *p, uint64_t name, size_t size, struct phx__post_way *way)
 {
     struct phx__box *b = phx__post_store_find(&p->store, name);
-    struct phx__post_peer *peer = NULL;
     uint32_t owner;
 
     way->box = b = b != NULL && b->state == PHX__BOX_FLOWING ? box_check_owner(p, b) : b;
     if (b != NULL) {
         way->state = b->state;
-        peer = b->peer;
+        way->peer = b->peer;
         way->waiters = &b->waiters;
     } else {
         owner = p->ops.owner(p->ops.ctx, name);
         way->state = owner == PHX__NONE   ? PHX__BOX_HELD
                      : owner == PHX__SELF ? PHX__BOX_LOCAL : PHX__BOX_FLOWING;
-        if (way->state == PHX__BOX_FLOWING && (peer = phx__post_sched_open(p, owner)) == NULL)
-            return PHX_ENOMEM;
+        way->peer = way->state == PHX__BOX_FLOWING ? phx__post_sched_open(p, owner) : NULL;
         way->waiters = &p->waiting.ready; /* LOCAL: the next run delivers what is there, and tells then */
     }
-    way->peer = way->state == PHX__BOX_FLOWING ? peer : NULL;
-    if (way->peer != NULL)
-        way->waiters = &peer->waiters;
-    else if (way->state == PHX__BOX_HELD) /* what is too large for the store waits for an owner */
+    if (way->state == PHX__BOX_FLOWING) {
+        if (way->peer == NULL)
+            return PHX_ENOMEM;
+        way->waiters = &way->peer->waiters;
+    } else if (way->state == PHX__BOX_HELD) { /* what is too large for the store waits for an owner */
         way->waiters = size > p->limits.hold_bytes ? &p->waiting.owner : &p->waiting.room;
-    return box_accepts(p, way->state, peer, size) ? 0 : PHX_EAGAIN;
+    }
+    return box_accepts(p, way, size) ? 0 : PHX_EAGAIN;
 }
 
 int phx__post_box_submit(struct phx__post *p, struct phx__post_way *way, struct phx__message *m)
 {
     int err;
 
-    if (way->peer != NULL && way->box == NULL)
-        way->box = box_open(p, m->to, way->peer);
-    if (way->peer != NULL)
-        err = way->box == NULL ? PHX_ENOMEM : box_put(p, way->box, m);
-    else
+    if (way->state != PHX__BOX_FLOWING) {
         err = box_keep(p, way->box, m, way->state);
+    } else {
+        if (way->box == NULL)
+            way->box = box_open(p, m->to, way->peer);
+        err = way->box == NULL ? PHX_ENOMEM : box_put(p, way->box, m);
+    }
     p->pending.count += err == 0;
     return err;
 }
@@ -724,8 +724,6 @@ static uint64_t box_end_until(struct phx__post *p, struct phx__box *b, uint64_t 
     struct phx__queued *before = NULL, *q = b->head, *next;
     uint64_t earliest = PHX__NEVER;
 
-    if (q == NULL)
-        return earliest;
     for (; q != NULL; q = next) {
         next = q->next;
         if (q->message.limit <= until) {
@@ -742,15 +740,16 @@ static uint64_t box_end_until(struct phx__post *p, struct phx__box *b, uint64_t 
 
 static void box_expire_held(struct phx__post *p)
 {
+    struct phx__post_peer *peer;
     uint64_t earliest = PHX__NEVER, at;
     uint32_t i;
 
     /* From the end, because the last one takes the place of one that is freed; several may be. */
     for (i = p->store.count; i > 0; i--) {
-        struct phx__box *b = i > p->store.count ? NULL : p->store.boxes[i - 1];
-        struct phx__post_peer *peer = b == NULL || b->head == NULL ? NULL : b->peer;
-
-        at = b == NULL ? PHX__NEVER : box_end_until(p, b, *p->ops.now, PHX_EEXPIRED);
+        if (i > p->store.count || p->store.boxes[i - 1]->head == NULL)
+            continue;
+        peer = p->store.boxes[i - 1]->peer;
+        at = box_end_until(p, p->store.boxes[i - 1], *p->ops.now, PHX_EEXPIRED);
         earliest = at < earliest ? at : earliest;
         if (peer != NULL)
             box_check_room(p, peer);
@@ -864,7 +863,7 @@ void phx__post_box_close_all(struct phx__post *p)
     uint32_t i;
 
     for (i = p->store.count; i > 0; i--) /* as in box_expire_held */
-        if (i <= p->store.count)
+        if (i <= p->store.count && p->store.boxes[i - 1]->head != NULL)
             (void)box_end_until(p, p->store.boxes[i - 1], PHX__NEVER, PHX_ECLOSED);
     for (i = 0; i < p->node_capacity; i++) {
         if (p->nodes[i].peer == NULL)

@@ -208,14 +208,14 @@ static int flow_first_flags(const struct phx__flow_out *o)
     return (int)PHX__DATA_FIRST | (o->seen != 0 ? (int)PHX__DATA_SEEN : 0);
 }
 
-/* Encodes the head of the next frame, with room for `inlined` bytes of payload behind it. The ring has room.
- * NULL: no memory. */
+/* Encodes the head of the next frame, with room for the payload behind it or, if the payload stands in a body
+ * block, a reference to that. The ring has room. NULL: no memory. */
 static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct phx__message *m, int flags,
-                                         size_t payload, size_t inlined)
+                                         size_t size, struct phx__block *body, size_t at)
 {
     /* Does the application wait for the outcome: a token, or memory to be released? */
     int soon = m->token != 0 || m->multicast != NULL || (m->body != NULL && m->body->release != NULL);
-    size_t head_size = flow_head_size(flags);
+    size_t head_size = flow_head_size(flags), inlined = body == NULL ? size : 0;
     struct phx__block *tail = flow_tail(o, head_size + inlined);
     struct phx__flow_record *r;
     struct phx__writer w;
@@ -234,15 +234,16 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     d.total = m->size;
     d.seen = o->seen;
     d.payload = NULL;
-    d.size = payload;
+    d.size = size;
     phx__buf_writer_init(&w, tail->data + tail->used, head_size);
     phx__wire_data_put(&w, &d, flags | (soon ? (int)PHX__DATA_SOON : 0), o->hops);
     PHX_ASSERT(!w.bad && w.size == head_size);
     r->head = phx__buf_block_hold(tail);
     r->head_at = (uint32_t)tail->used;
     r->head_size = (uint16_t)(head_size + inlined);
-    r->body = NULL;
-    r->body_at = r->body_size = 0;
+    r->body = body == NULL ? NULL : phx__buf_block_hold(body);
+    r->body_at = (uint32_t)at;
+    r->body_size = (uint32_t)(size - inlined);
     r->flags = (uint8_t)(((unsigned)flags & FLOW_PLACE) | m->tried << PHX__FLOW_TRIED);
     r->gone = 0;
     r->token = m->token;
@@ -251,7 +252,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     r->multicast = m->multicast;
     tail->used += r->head_size;
     o->count++;
-    o->bytes += r->head_size;
+    o->bytes += flow_frame_size(r);
     return r;
 }
 
@@ -311,40 +312,30 @@ static int flow_is_plain(const struct phx__message *m)
     return m->token == 0 && m->limit == PHX__NEVER && m->multicast == NULL && m->tried == 0;
 }
 
-/* Others may join it, as many as the tail has room for, up to a bound: a frame as large as the credit would
- * have to wait for all before it. */
-static void flow_open(struct phx__flow_out *o, const struct phx__message *m, struct phx__flow_record *r)
+/* A small message, or a run. Others may join it, as many as the tail has room for, up to a bound: a frame as
+ * large as the credit would have to wait for all before it. */
+static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
 {
-    size_t credit = o->window < o->own ? o->window : o->own;
-    size_t left = o->tail->capacity - o->tail->used;
+    size_t size = m->size + m->rest_size, credit = o->window < o->own ? o->window : o->own, left;
     size_t most = credit / 4 < FLOW_RUN_MOST ? credit / 4 : FLOW_RUN_MOST;
+    struct phx__flow_record *r = flow_add(o, m, flow_first_flags(o) | (int)PHX__DATA_LAST | m->run, size,
+                                          NULL, m->rest);
 
+    if (r == NULL)
+        return PHX_ENOMEM;
+    flow_copy(m, flow_frame(r) + (r->head_size - size));
     if (!flow_is_plain(m) || r->head_size >= most)
-        return;
+        return 0;
+    left = o->tail->capacity - o->tail->used;
     o->open.box = m->box;
     o->open.from = m->from;
     o->open.tag = m->tag;
     o->open.left = (uint32_t)(left < most - r->head_size ? left : most - r->head_size);
     o->open.record = r;
-}
-
-/* A small message, or a run. */
-static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
-{
-    size_t size = m->size + m->rest_size;
-    struct phx__flow_record *r = flow_add(o, m, flow_first_flags(o) | (int)PHX__DATA_LAST | m->run,
-                                          size, size);
-
-    if (r == NULL)
-        return PHX_ENOMEM;
-    flow_copy(m, flow_frame(r) + (r->head_size - size));
-    r->body_at = m->rest;
-    flow_open(o, m, r);
     return 0;
 }
 
-uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t from, uint64_t tag,
-                             size_t size)
+uint8_t *phx__post_flow_room(struct phx__flow_out *o, uint64_t from, uint64_t tag, size_t size)
 {
     struct phx__flow_record *r = o->open.record;
     size_t head, need;
@@ -352,7 +343,7 @@ uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, 
     uint8_t *frame, *at;
     int flags;
 
-    if (b != o->open.box || from != o->open.from || size > FLOW_SMALL)
+    if (from != o->open.from || size > FLOW_SMALL)
         return NULL;
     frame = flow_frame(r);
     flags = phx__wire_data_flags(frame);
@@ -383,7 +374,7 @@ int phx__post_flow_join(struct phx__flow_out *o, const struct phx__message *m)
     if (m->box != o->open.box || !flow_is_plain(m) || m->run != 0
         || (m->body != NULL && m->body->release != NULL))
         return 0;
-    to = phx__post_flow_room(o, m->box, m->from, m->tag, m->size);
+    to = phx__post_flow_room(o, m->from, m->tag, m->size);
     if (to == NULL)
         return 0;
     flow_copy(m, to);
@@ -403,21 +394,15 @@ static int flow_put_large(struct phx__flow_out *o, const struct phx__message *m,
     uint32_t before = o->count;
 
     do {
-        struct phx__flow_record *r;
         int place = done == 0 ? flow_first_flags(o) : 0;
 
         size = m->size - done < flow_fragment(m) ? m->size - done : flow_fragment(m);
         if (done + size == m->size)
             place |= (int)PHX__DATA_LAST;
-        r = flow_add(o, m, place, size, 0);
-        if (r == NULL) {
+        if (flow_add(o, m, place, size, body, at + done) == NULL) {
             phx__post_flow_truncate(o, before);
             return PHX_ENOMEM;
         }
-        r->body = phx__buf_block_hold(body);
-        r->body_at = (uint32_t)(at + done);
-        r->body_size = (uint32_t)size;
-        o->bytes += size;
         done += size;
     } while (done < m->size);
     return 0;
@@ -507,17 +492,6 @@ void phx__post_flow_pop(struct phx__flow_out *o)
     o->base++;
 }
 
-static uint64_t flow_rto(const struct phx__flow_out *o)
-{
-    uint64_t rto = 4 * o->rtt.smoothed;
-
-    if (rto == 0)
-        return FLOW_RTO_NEW;
-    if (rto > FLOW_RTO_MAX)
-        return FLOW_RTO_MAX; /* after a host slept through a round trip */
-    return rto > FLOW_RTO_MIN ? rto : FLOW_RTO_MIN;
-}
-
 void phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now)
 {
     if (o->rtt.timing && o->base > o->rtt.number) {
@@ -532,7 +506,9 @@ void phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now
         o->rtt.smoothed = 1; /* an ack came, if only of frames that were emitted twice */
     /* As TCP's slow start: each byte acknowledged allows one more. */
     o->allowed = bytes < o->own - o->allowed ? o->allowed + bytes : o->own;
-    o->rto = flow_rto(o);
+    o->rto = 4 * o->rtt.smoothed > FLOW_RTO_MIN ? 4 * o->rtt.smoothed : FLOW_RTO_MIN;
+    if (o->rto > FLOW_RTO_MAX)
+        o->rto = FLOW_RTO_MAX; /* after a host slept through a round trip */
     o->rto_at = o->flying > 0 ? now + o->rto : PHX__NEVER;
     /* Nobody else holds the block: fill it again, so that ping-pong needs no memory. */
     if (o->count == 0 && o->tail != NULL && o->tail->refs == 1)

@@ -99,9 +99,8 @@ PHX_PRIVATE void phx__post_flow_trim(struct phx__flow_out *o);
 PHX_PRIVATE int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m);
 /* Appends it to the last frame, if that is open and has room: 1, or 0. */
 PHX_PRIVATE int phx__post_flow_join(struct phx__flow_out *o, const struct phx__message *m);
-/* The same for a message without token and limit: where the caller writes its bytes, or NULL. */
-PHX_PRIVATE uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t from,
-                                         uint64_t tag, size_t size);
+/* The same for a message to open.box without token and limit: where the caller writes its bytes, or NULL. */
+PHX_PRIVATE uint8_t *phx__post_flow_room(struct phx__flow_out *o, uint64_t from, uint64_t tag, size_t size);
 
 PHX_PRIVATE struct phx__flow_record *phx__post_flow_at(const struct phx__flow_out *o, uint32_t index);
 /* Bytes of messages in it. */

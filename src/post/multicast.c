@@ -38,12 +38,6 @@ static int multicast_range(struct phx__post *p, struct multicast_members *m, str
     }
 }
 
-/* Does it take up room in the store? */
-static int multicast_is_held(enum phx__box_state state)
-{
-    return state != PHX__BOX_FLOWING && state != PHX__BOX_LOCAL && state != PHX__BOX_BOUND;
-}
-
 /* Is there room for all? */
 static int multicast_check(struct phx__post *p, const struct multicast_members *m, size_t size)
 {
@@ -56,7 +50,7 @@ static int multicast_check(struct phx__post *p, const struct multicast_members *
         return PHX_ENOMEM;
     for (i = 0; i < m->count; i++) {
         err = phx__post_box_find_way(p, m->at[i], size, &way);
-        if (err == 0 && multicast_is_held(way.state)) {
+        if (err == 0 && way.peer == NULL && way.state != PHX__BOX_LOCAL) { /* in the store */
             held += phx__post_store_cost(size);
             if (p->store.held_bytes > 0 && held > p->limits.hold_bytes) {
                 way.waiters = &p->waiting.room;

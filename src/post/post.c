@@ -90,7 +90,7 @@ static int post_join(struct phx__post *p, const struct phx_outgoing *m)
     if (size > p->limits.max_message || (size > 0 && m->iov->iov_base == NULL)
         || !phx__post_box_credit(p, b->peer))
         return 0;
-    to = phx__post_flow_room(&b->peer->out, b, m->from, m->tag, size);
+    to = phx__post_flow_room(&b->peer->out, m->from, m->tag, size);
     if (to == NULL)
         return 0;
     if (size > 0)

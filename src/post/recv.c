@@ -170,6 +170,14 @@ static int recv_is_large(const struct phx__post *p, uint64_t size)
     return size > p->limits.max_message ? (int)PHX__RETURN_LARGE : 0;
 }
 
+/* Why the message that begins here must be returned; 0: it need not. */
+static int recv_reason(struct phx__post *p, const struct phx__post_peer *peer, const struct phx__data *d)
+{
+    int reason = recv_refusal(p, peer, d->to);
+
+    return reason != 0 ? reason : recv_is_large(p, d->total);
+}
+
 /* Returns the message at that place of the frame and all that follow it. 0: not now. */
 static int recv_return(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
                        uint64_t name, uint32_t place, int reason)
@@ -294,9 +302,7 @@ static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const str
         phx__post_returns_seen(&peer->returns, d->seen);
         if ((flags & (int)PHX__DATA_LAST) != 0)
             return recv_take_whole(p, peer, d, flags);
-        reason = recv_refusal(p, peer, d->to);
-        if (reason == 0)
-            reason = recv_is_large(p, d->total);
+        reason = recv_reason(p, peer, d);
         if (reason != 0)
             return recv_turn_back(p, peer, d, flags, reason);
         if (!recv_open(p, peer, d))
@@ -318,16 +324,11 @@ static void recv_gap(struct phx__post *p, struct phx__post_peer *peer)
     phx__post_sched_owe(p, peer, 1);
 }
 
-static int recv_is_ack_due(const struct phx__post *p, const struct phx__post_peer *peer)
-{
-    size_t window = peer->out.window < p->limits.window ? peer->out.window : p->limits.window;
-
-    return peer->ack.stuck || peer->ack.bytes >= window / 4 || peer->ack.frames >= RECV_ACK_FRAMES;
-}
-
 static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
                          int flags)
 {
+    size_t window = peer->out.window < p->limits.window ? peer->out.window : p->limits.window;
+
     if (d->epoch < peer->in.epoch || (peer->in_life != 0 && (d->epoch >> 32) + 1 != peer->in_life)) {
         p->counters.duplicates++; /* of a former flow or another life: a relay kept it */
         return;
@@ -343,7 +344,8 @@ static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const
         peer->ack.bytes += d->size;
         peer->ack.frames++;
         peer->ack.hurry |= (flags & (int)PHX__DATA_SOON) != 0;
-        phx__post_sched_owe(p, peer, recv_is_ack_due(p, peer));
+        phx__post_sched_owe(p, peer, peer->ack.stuck || peer->ack.bytes >= window / 4
+                                         || peer->ack.frames >= RECV_ACK_FRAMES);
         peer->ack.stuck = 0;
         peer->ack.gap = 0;
     } else {
@@ -471,15 +473,6 @@ int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
 
 /* ---- Payloads read into place */
 
-/* Would the message be taken now, as far as can be said before its first fragment is here? */
-static int recv_welcome(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
-                        int flags)
-{
-    return (flags & (int)PHX__DATA_LAST) == 0 && d->total <= p->limits.max_message
-           && p->ops.owner(p->ops.ctx, d->to) == PHX__SELF
-           && !phx__post_returns_refuses(&peer->returns, d->to);
-}
-
 static void recv_set_place(const struct phx__flow_in *in, size_t size, struct phx__place *out)
 {
     out->block = phx__buf_block_hold(in->part);
@@ -501,7 +494,8 @@ size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t si
     peer = phx__post_sched_find(p, recv_source(p, &d.source));
     if (peer == NULL || d.epoch != peer->in.epoch || d.number != peer->in.next)
         return 0; /* not what comes next, or the first from there: read it as others */
-    if ((flags & (int)PHX__DATA_FIRST) != 0 && (!recv_welcome(p, peer, &d, flags) || !recv_open(p, peer, &d)))
+    if ((flags & (int)PHX__DATA_FIRST) != 0
+        && ((flags & (int)PHX__DATA_LAST) != 0 || recv_reason(p, peer, &d) != 0 || !recv_open(p, peer, &d)))
         return 0;
     if (peer->in.state != PHX__FLOW_ALL || !recv_fits(&peer->in, &d, flags))
         return 0;
