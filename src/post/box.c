@@ -794,13 +794,17 @@ static void box_sort_waiters(struct phx__post *p, struct phx__waiter **list)
 
 void phx__post_box_names(struct phx__post *p)
 {
-    uint32_t i;
+    uint32_t count = p->store.count, i;
 
     p->boxes.look_again = 0;
     /* Those with nothing queued ask when something is sent. */
     for (i = 0; i < p->store.count; i++)
         if (p->store.boxes[i]->head != NULL)
-            phx__post_box_route(p, p->store.boxes[i]); /* never freed: it is not empty, or has a peer */
+            phx__post_box_route(p, p->store.boxes[i]);
+    if (p->store.count < count) { /* the last one took the place of one that was freed, maybe unseen */
+        p->boxes.look_again = 1;
+        phx__post_sched_again(p, 0);
+    }
     box_sort_waiters(p, &p->waiting.room);
     box_sort_waiters(p, &p->waiting.owner);
 }

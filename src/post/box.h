@@ -17,7 +17,7 @@ PHX_PRIVATE void phx__post_box_tell(struct phx__post *p);
 /* Where a message to a name goes now: into the flow to a peer, or into a mailbox, if there is one. */
 struct phx__post_way {
     struct phx__box *box;
-    struct phx__post_peer *peer; /* of a BOUND or FLOWING one */
+    struct phx__post_peer *peer; /* the mailbox has, or would get */
     enum phx__box_state state;   /* of the mailbox, or of the one it would get */
     struct phx__waiter **waiters; /* where to wait for room */
 };

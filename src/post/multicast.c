@@ -50,7 +50,8 @@ static int multicast_check(struct phx__post *p, const struct multicast_members *
         return PHX_ENOMEM;
     for (i = 0; i < m->count; i++) {
         err = phx__post_box_find_way(p, m->at[i], size, &way);
-        if (err == 0 && way.peer == NULL && way.state != PHX__BOX_LOCAL) { /* in the store */
+        if (err == 0 && way.state != PHX__BOX_FLOWING && way.state != PHX__BOX_BOUND
+            && way.state != PHX__BOX_LOCAL) { /* it takes up room in the store */
             held += phx__post_store_cost(size);
             if (p->store.held_bytes > 0 && held > p->limits.hold_bytes) {
                 way.waiters = &p->waiting.room;

@@ -290,7 +290,9 @@ static void sched_drop_transit(struct phx__post *p, struct phx__post_peer *peer)
     peer->transit.tail_size = 0;
 }
 
-uint8_t *phx__post_sched_room(struct phx__post *p, struct phx__post_peer *peer, size_t size)
+/* Where a frame of at most `size` bytes in transit to peer can be written; NULL: nowhere. Then sched_queued
+ * queues it: 0 or PHX_ENOMEM. */
+static uint8_t *sched_room(struct phx__post *p, struct phx__post_peer *peer, size_t size)
 {
     size_t capacity = peer->transit.tail_size == 0 ? SCHED_BLOCK_FIRST : peer->transit.tail_size;
     struct phx__block *b = peer->transit.tail;
@@ -327,7 +329,7 @@ static int sched_enqueue(struct phx__post *p, struct phx__post_peer *peer, struc
     return 0;
 }
 
-int phx__post_sched_queued(struct phx__post *p, struct phx__post_peer *peer, uint8_t *at, size_t size)
+static int sched_queued(struct phx__post *p, struct phx__post_peer *peer, uint8_t *at, size_t size)
 {
     if (sched_enqueue(p, peer, peer->transit.tail, at, size) != 0)
         return PHX_ENOMEM;
@@ -364,12 +366,45 @@ int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t si
     peer = phx__post_sched_open(p, node);
     if (peer != NULL && sched_transit_lent(p, peer, frame, size, f->hops - 1) == 0)
         return 0;
-    to = peer == NULL ? NULL : phx__post_sched_room(p, peer, size);
+    to = peer == NULL ? NULL : sched_room(p, peer, size);
     if (to == NULL)
         return PHX_ELIMIT;
     memcpy(to, frame, size);
     to[PHX__DATA_HOPS] = (uint8_t)(f->hops - 1);
-    return phx__post_sched_queued(p, peer, to, size);
+    return sched_queued(p, peer, to, size);
+}
+
+void phx__post_sched_forward(struct phx__post *p, const struct phx__frame *f, const struct phx__wire_cast *c,
+                             const uint32_t *hop, uint32_t from)
+{
+    struct phx__post_peer *peer = phx__post_sched_open(p, hop[from]);
+    uint32_t i, n = 0;
+    struct phx__writer w;
+    struct phx__data d;
+    size_t room, start;
+    uint8_t *to;
+    int flags;
+
+    for (i = from; i < c->count; i++)
+        n += hop[i] == hop[from];
+    room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE + c->size;
+    to = peer == NULL ? NULL : sched_room(p, peer, room);
+    if (to == NULL) {
+        p->counters.dropped++;
+        return;
+    }
+    phx__buf_writer_init(&w, to, room);
+    start = phx__wire_data_begin_cast(&w, f->flags, f->hops - 1, n);
+    for (i = from; i < c->count; i++) {
+        if (hop[i] != hop[from])
+            continue;
+        phx__wire_data_cast_line(c, f, i, &d, &flags);
+        phx__wire_data_put_cast_line(&w, f->flags, &d);
+    }
+    phx__wire_data_end_cast(&w, start, f->flags, &d);
+    phx__buf_put_bytes(&w, c->payload, c->size);
+    PHX_ASSERT(!w.bad);
+    p->counters.dropped += sched_queued(p, peer, to, w.size) != 0;
 }
 
 /* ---- Emitting */

@@ -37,14 +37,12 @@ PHX_PRIVATE int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *
 PHX_PRIVATE void phx__post_sched_owe(struct phx__post *p, struct phx__post_peer *peer, int now);
 PHX_PRIVATE void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer);
 
-/* Where a frame of at most `size` bytes in transit to peer can be written; NULL: nowhere. Then
- * phx__post_sched_queued queues it: 0 or PHX_ENOMEM. */
-PHX_PRIVATE uint8_t *phx__post_sched_room(struct phx__post *p, struct phx__post_peer *peer, size_t size);
-PHX_PRIVATE int phx__post_sched_queued(struct phx__post *p, struct phx__post_peer *peer, uint8_t *at,
-                                       size_t size);
 /* A frame for another node: 0 queued, else why it was dropped. */
 PHX_PRIVATE int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t size,
                                         const struct phx__frame *f);
+/* Queues the lines of a CAST frame whose next hop is hop[from] as a frame of their own. */
+PHX_PRIVATE void phx__post_sched_forward(struct phx__post *p, const struct phx__frame *f,
+                                         const struct phx__wire_cast *c, const uint32_t *hop, uint32_t from);
 
 /* Appends up to about `budget` bytes of frames whose next hop is nbr to the link's queue, own flows and
  * transit in turn. Returns the bytes; 0: nothing to send there now. */
