@@ -277,6 +277,13 @@ static int box_was_tried(const struct phx__box *b, const struct phx__queued *q)
     return 0;
 }
 
+/* A mailbox could not be moved: routes all of them again. */
+static void box_look_again(struct phx__post *p)
+{
+    p->boxes.look_again = 1;
+    phx__post_sched_again(p, 0);
+}
+
 /* Moves queued messages into the owner's flow, as many as that takes. */
 static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
 {
@@ -288,11 +295,9 @@ static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
             continue;
         }
         if (box_put(p, b, &b->head->message) != 0) {
-            p->boxes.look_again = 1; /* if the flow is empty, no ack will bring us here again */
-            phx__post_sched_again(p, 0);
+            box_look_again(p); /* if the flow is empty, no ack will bring us here again */
             break;
         }
-        /* The flow holds the body, or has copied what was not the host's: nothing is released here. */
         phx__post_store_drop(&p->store, b, NULL);
     }
     if (b->head == NULL)
@@ -344,10 +349,8 @@ void phx__post_box_route(struct phx__post *p, struct phx__box *b)
         box_move_to_flow(p, b);
         return;
     }
-    if (owner != PHX__NONE) {
-        p->boxes.look_again = 1;
-        phx__post_sched_again(p, 0);
-    }
+    if (owner != PHX__NONE)
+        box_look_again(p);
     box_hold(p, b);
 }
 
@@ -679,8 +682,7 @@ void phx__post_box_undo(struct phx__post *p, struct phx__box *b)
         box_emptied(p, b);
 }
 
-/* A search of n messages for expired ones is repeated after n microseconds at the earliest, so that many
- * different limits cost only some percent of the time. */
+/* A search of n messages for expired ones is repeated after n microseconds at the earliest. */
 static uint64_t box_next_search(const struct phx__post *p, uint64_t earliest, uint64_t searched)
 {
     uint64_t least = *p->ops.now + searched;
@@ -801,16 +803,14 @@ void phx__post_box_names(struct phx__post *p)
     for (i = 0; i < p->store.count; i++)
         if (p->store.boxes[i]->head != NULL)
             phx__post_box_route(p, p->store.boxes[i]);
-    if (p->store.count < count) { /* the last one took the place of one that was freed, maybe unseen */
-        p->boxes.look_again = 1;
-        phx__post_sched_again(p, 0);
-    }
+    if (p->store.count < count)
+        box_look_again(p); /* the last one took the place of one that was freed, maybe unseen */
     box_sort_waiters(p, &p->waiting.room);
     box_sort_waiters(p, &p->waiting.owner);
 }
 
-/* Takes all out of a failed flow, from the youngest to the oldest, because each goes to the front of its
- * mailbox if the name has an owner and the message has not expired. The rest ends with `failure`. */
+/* Takes all out of a failed flow, from the youngest to the oldest: each goes to the front of its mailbox if
+ * the name has an owner and the message has not expired. The rest ends with `failure`. */
 static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int again, int failure)
 {
     struct phx__flow_out *o = &peer->out;
@@ -927,8 +927,7 @@ void phx__post_box_forget(struct phx__post *p, uint32_t node)
             box_emptied(p, b);
         } else {
             box_hold(p, b);
-            p->boxes.look_again = 1;
-            phx__post_sched_again(p, 0);
+            box_look_again(p);
         }
     }
     phx__post_sched_free(p, peer);

@@ -14,9 +14,8 @@
  * sets sent back to base: go-back-N. That is enough, because links do not lose or reorder single frames; what
  * is lost is a link with all that was on it, and then everything behind the loss, too.
  *
- * A frame is encoded once, when the message is put, into a block that consecutive frames share. So small
- * messages stand there as they will on the wire, the link's queue merges them into one slice, and a small
- * message costs one copy and no allocation. Retransmission emits the same bytes.
+ * A frame is encoded once, when the message is put, into a block that consecutive frames share. So the link's
+ * queue merges small messages into one slice, and each costs one copy and no allocation.
  *
  * A message joins the last frame if that is not emitted yet and has the same name, sender and knowledge of
  * returns: its bytes are appended with two bytes of size and perhaps its tag, and the frame is a *run* (see
@@ -33,17 +32,15 @@
  * an ack could end inside a record, and each of the ten thousands of messages in a window would need a return
  * of its own when their name has moved.
  *
- * Numbers are given when a message is put, although it may be withdrawn until it is emitted. Withdrawing
- * leaves a gap, so the numbers of all behind it, which were never emitted either, are written again into
- * their heads. That is O(queue) for a rare call and nothing for the common ones.
+ * Numbers are given when a message is put, although it may be withdrawn until it is emitted. Then the heads
+ * of all behind it, which were never emitted either, get new numbers: O(queue), for a rare call.
  *
  * Memory: 64 bytes for a record, 56 to 92 bytes for a head; in a run 2 or 10 bytes. Windows count frames with
  * their heads, so that empty messages are bounded too; the protocol asks for the payload only. */
 #include "post/flow.h"
 
-/* The most bytes of a run. 246 messages of 64 bytes share its head and the work for it; twice as much would
- * save little, and the first would wait longer for the last. It is an eighth of what a link commits ahead of
- * control frames. */
+/* The most bytes of a run: 246 messages of 64 bytes share its head and the work for it. Twice as much would
+ * save little, and the first would wait longer for the last. */
 #define FLOW_RUN_MOST 16384u
 /* Payloads up to here are copied behind their heads: one slice and one stream of bytes instead of a block
  * each. */
@@ -59,9 +56,8 @@
 #define FLOW_NAME_AT (FLOW_NUMBER_AT + 16u)
 /* What a record keeps of its frame's flags. */
 #define FLOW_PLACE (PHX__DATA_FIRST | PHX__DATA_LAST | PHX__DATA_SEEN)
-/* The retransmission timeout. A lost frame is nearly always noticed sooner, by a changed route or a gap; what
- * remains is the loss of the last frames at a relay. 1 s is far above any delay of a scheduler; 30 s is near
- * TCP's. */
+/* The retransmission timeout. A lost frame is nearly always noticed sooner, by a changed route or a gap; not
+ * the last frames, at a relay. 1 s is far above any delay of a scheduler; 30 s is near TCP's. */
 #define FLOW_RTO_MIN PHX__SECOND
 #define FLOW_RTO_MAX (30 * PHX__SECOND)
 /* Before the first ack: the target may not have heard of this node yet and drop its first frames, and a
@@ -161,8 +157,7 @@ void phx__post_flow_restart(struct phx__flow_out *o, uint64_t epoch, size_t wind
     o->base = o->sent = o->left = 0;
     o->window = window;
     o->allowed = o->own;
-    o->rtt.timing = 0;
-    o->rtt.smoothed = 0;
+    memset(&o->rtt, 0, sizeof o->rtt);
     o->rto = FLOW_RTO_NEW;
     o->rto_at = PHX__NEVER;
     o->rewind_from = 0;
@@ -418,8 +413,7 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
     if (flow_reserve(o, frames) != 0)
         return PHX_ENOMEM;
     o->open.box = NULL;
-    /* The host's own memory is never copied, which it asked for; nor are the bytes of a multicast, which many
-     * flows share. */
+    /* The host's own memory is not copied, nor the bytes of a multicast, which many flows share. */
     if (m->run != 0
         || (m->size <= FLOW_SMALL && m->multicast == NULL && (body == NULL || body->release == NULL))) {
         err = flow_put_small(o, m);
@@ -460,8 +454,7 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
         o->left++;
         if (o->left == o->base + o->count)
             o->open.box = NULL; /* an emitted frame does not change */
-        /* One frame at a time is timed, and only if emitted once (Karn): an ack does not say which copy it
-         * answers. */
+        /* Only a frame emitted once is timed (Karn): an ack does not say which copy it answers. */
         if (!o->rtt.timing) {
             o->rtt.timing = 1;
             o->rtt.number = o->sent;

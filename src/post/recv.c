@@ -22,8 +22,7 @@
  * is acknowledged when all of it was taken. */
 #include "post/recv.h"
 
-/* An ack waits for company, but not for more frames than this (and not beyond a quarter of the window, ours
- * or the peer's: nobody has more under way than it takes itself). */
+/* An ack waits for no more frames than this, nor beyond a quarter of the window, ours or the peer's. */
 #define RECV_ACK_FRAMES 64u
 /* One gap is reported once in this time, so that a burst behind a hole costs one ack. */
 #define RECV_GAP_AGAIN (10 * PHX__MS)
@@ -63,8 +62,7 @@ void phx__post_recv_tell_abandoned(struct phx__post *p)
     }
 }
 
-/* A block around the application's buffer; NULL: it gives none, or no memory. What else is needed is made
- * first: once it has given one, nothing may fail. */
+/* A block around the application's buffer; NULL: it gives none, or no memory. Then nothing may fail. */
 static struct phx__block *recv_begin(struct phx__post *p, uint32_t source, const struct phx__data *d)
 {
     struct phx__begun *b = phx__mem_zero(p->mem, sizeof *b);
@@ -474,8 +472,7 @@ int phx__post_recv_ahead(const struct phx__post *p, uint32_t from, struct phx__p
     const struct phx__post_peer *peer = phx__post_sched_find(p, from);
     struct phx__block *part = peer == NULL ? NULL : peer->in.part;
 
-    /* If another link holds it, the front of this very fragment may be there, and a wrong guess would write
-     * over it. */
+    /* Another link that holds it may have read the front of this very fragment. */
     if (part == NULL || peer->in.opened || part->refs > 1)
         return 0;
     recv_set_place(&peer->in, 0, out);

@@ -24,7 +24,7 @@
  * Memory. The unconfirmed list holds PHX__RETURNS; what would need more is not taken, and the source's window
  * is closed until it confirms. The map holds RETURNS_NAMES; beyond, or without memory, every message that
  * does not know of the latest return is returned, whatever its name: more than needed, and always right. 2^32
- * returns end a flow; at one in a microsecond, which no network does, after an hour. */
+ * returns end a flow. */
 #include "post/returns.h"
 
 #define RETURNS_NAMES 4096u

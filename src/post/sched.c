@@ -9,10 +9,9 @@
  *      the route changed:                the circle of the new next hop
  *      no memory to list or to emit:     the strays, which a phx__post_run soon lists again
  *
- * A relay's links are shared by all that goes through them. Each source gets SCHED_QUANTUM bytes and then the
- * next has its turn (deficit round robin), so none waits for more than one quantum of each other, and one
- * whose reader sleeps uses up its own credit only. Finding work is O(1). The links are in the nodes' records,
- * which never move; the table only points to one of each circle.
+ * Each source gets SCHED_QUANTUM bytes, then the next has its turn (deficit round robin), so none waits for
+ * more than one quantum of each other, and one whose reader sleeps uses up its own credit only. The links are
+ * in the nodes' records, which never move; the table only points to one of each circle.
  *
  * Relays promise nothing. A full transit queue drops, and the source, which learns of it from a gap or from
  * silence, halves what it has under way. So two nodes that relay for each other never wait for each other:
@@ -30,13 +29,12 @@
  *      flow to c: [.][.][.] window full              '-- later: DATA c
  *
  * Acks ride before data of the other direction, though not on every frame of a brisk exchange, or go by
- * themselves when enough has come or some time has passed. A record has one timer for all its deadlines. It
- * is only ever moved forward: one that fires too early is set again then, which is far cheaper than moving it
- * at each frame. */
+ * themselves when enough has come or some time has passed. A record has one timer for all its deadlines. If
+ * it fires too early it is set again then, which is cheaper than moving it at each frame. */
 #include "post/sched.h"
 
 /* Bytes of one source before the next has its turn: one large fragment, four runs, or some hundred small
- * frames. Less would cost full fragments their fairness, more would let small messages wait longer. */
+ * frames. */
 #define SCHED_QUANTUM PHX__FRAGMENT
 /* An ack waits this long for data of the other direction. It delays outcomes and credit only, and a quarter
  * of the window asks for an ack by itself. */
@@ -54,8 +52,7 @@
 #define SCHED_IDLE (10 * PHX__SECOND)
 /* The most bytes in all transit queues; one may hold two windows. Above that a relay drops. */
 #define SCHED_TRANSIT_MOST ((size_t)64 << 20)
-/* A large frame leaves from the block it was read into, which it pins and which is many times its size. Above
- * this frames are copied, which is dense. */
+/* A large frame in transit pins the block it was read into, many times its size. Above this it is copied. */
 #define SCHED_LENT_MOST ((size_t)8 << 20)
 /* Blocks of transit queues grow from what a trickle needs to four of the largest frames. */
 #define SCHED_BLOCK_FIRST 8192u
@@ -283,11 +280,10 @@ static void sched_drop_transit(struct phx__post *p, struct phx__post_peer *peer)
     sched_unlist(p, &peer->transit.source);
     p->transit.bytes -= peer->transit.queue.bytes;
     p->counters.dropped += peer->transit.frames;
-    peer->transit.frames = 0;
     phx__buf_slices_free(&peer->transit.queue);
     phx__buf_block_drop(peer->transit.tail);
     peer->transit.tail = NULL;
-    peer->transit.tail_size = 0;
+    peer->transit.frames = peer->transit.tail_size = 0;
 }
 
 /* Where a frame of at most `size` bytes in transit to peer can be written; NULL: nowhere. Then sched_queued
@@ -489,8 +485,7 @@ static int sched_multicast(struct phx__post *p, struct phx__post_peer *peer, str
     return err == 0 ? 1 : err;
 }
 
-/* Does the ack that is owed go with the data? In a brisk exchange of small messages most can wait for the
- * next one, since each says all that the former did. */
+/* Does the ack that is owed go with the data? In a brisk exchange the next one will say all that it does. */
 static int sched_ack_rides(const struct phx__post *p, const struct phx__post_peer *peer)
 {
     return peer->ack.hurry || peer->ack.frames >= SCHED_RIDE_FRAMES || peer->ack.bytes >= SCHED_RIDE_BYTES

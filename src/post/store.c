@@ -10,8 +10,7 @@
  * from the front; so all that is queued is younger than all of that name in a flow, but for what came back
  * out of it, which stands before the others. And messages to one name are in one node's flow at a time.
  *
- * A mailbox is found by its name in O(1), which each send pays; most find it without a search, because it is
- * the one found last. Lists of mailboxes are rings; who clears a list first moves its mailboxes elsewhere.
+ * Most sends find the mailbox of a name without a search, because it is the one found last.
  *
  * What comes back out of a flow comes back as frames: a run stays one queued message, which borrows the bytes
  * where they are. A window of small messages would need tens of megabytes as messages of their own. It goes
