@@ -175,24 +175,19 @@ int phx__os_samehost_dial(const struct phx_os *os, const struct phx_address *to,
 
 int phx__os_samehost_listen(const struct phx_os *os, const struct phx_address *at, int *handle)
 {
-    (void)os;
-    (void)at;
-    (void)handle;
+    (void)os, (void)at, (void)handle;
     return PHX_ENOTSUP;
 }
 
 int phx__os_samehost_dial(const struct phx_os *os, const struct phx_address *to, int *handle)
 {
-    (void)os;
-    (void)to;
-    (void)handle;
+    (void)os, (void)to, (void)handle;
     return PHX_ENOTSUP;
 }
 
 int phx__os_samehost_is_own(const struct phx_os *os, const struct phx_address *a)
 {
-    (void)os;
-    (void)a;
+    (void)os, (void)a;
     return 0;
 }
 
