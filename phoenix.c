@@ -972,7 +972,10 @@ PHX_PRIVATE uint64_t phx__os_wall_seconds(void);
 #define PHX_OS_SOCK_H
 /* include "os/os.h" */
 
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/un.h>
 
 /* PHX_USE_KQUEUE is for trying that path where kqueue is an emulation. */
 #if defined(PHX_USE_POLL)
@@ -1023,6 +1026,14 @@ struct os_world {
 #endif
 };
 
+union os_sockaddr {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    struct sockaddr_un un;
+    struct sockaddr_storage space; /* for families we do not know; see os_unpack */
+};
+
 /* sock.c: as in struct phx_os. */
 PHX_PRIVATE int phx__os_sock_listen(void *world, struct phx_address *at, int *handle);
 PHX_PRIVATE int phx__os_sock_accept(void *world, int listener, int *handle, struct phx_address *from);
@@ -1034,8 +1045,10 @@ PHX_PRIVATE long phx__os_sock_recv(void *world, int handle, void *data, size_t s
 PHX_PRIVATE long phx__os_sock_recvv(void *world, int handle, const struct iovec *iov, int count);
 PHX_PRIVATE void phx__os_sock_close(void *world, int handle);
 PHX_PRIVATE int phx__os_sock_resolve(void *world, const char *host, struct phx_address *out, int capacity);
-/* sock.c: errno as one of ours; a fresh descriptor made non-blocking and close-on-exec; a stream socket that
- * is both, or a negative error; options for a connection. */
+/* sock.c: an address for the system, or PHX_EADDRESS or PHX_ENOTSUP; errno as one of ours; a fresh descriptor
+ * made non-blocking and close-on-exec; a stream socket that is both, or a negative error; options for a
+ * connection. */
+PHX_PRIVATE int phx__os_sock_pack(const struct phx_address *at, union os_sockaddr *out, socklen_t *size);
 PHX_PRIVATE int phx__os_sock_error(int theirs);
 PHX_PRIVATE int phx__os_sock_prepare(int fd);
 PHX_PRIVATE int phx__os_sock_socket(int family);
@@ -7093,12 +7106,9 @@ int phx__wire_link_get_trace(const struct phx__frame *f, struct phx__trace *t)
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 /* Unacknowledged data kills a TCP connection after this long; the system's own limit is about a quarter of an
@@ -7140,14 +7150,6 @@ int phx__wire_link_get_trace(const struct phx__frame *f, struct phx__trace *t)
 #else
 #define OS_SEND_FLAGS 0
 #endif
-
-union os_sockaddr {
-    struct sockaddr any;
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
-    struct sockaddr_un un;
-    struct sockaddr_storage space; /* for families we do not know; see os_unpack */
-};
 
 /* ---- Errors */
 
@@ -7198,7 +7200,7 @@ static int os_pack_path(const char *path, size_t capacity, struct sockaddr_un *o
     return 0;
 }
 
-static int os_pack(const struct phx_address *at, union os_sockaddr *out, socklen_t *size)
+int phx__os_sock_pack(const struct phx_address *at, union os_sockaddr *out, socklen_t *size)
 {
     memset(out, 0, sizeof *out);
     switch (at->family) {
@@ -7418,7 +7420,7 @@ int phx__os_sock_listen(void *world, struct phx_address *at, int *handle)
     struct os_world *w = (struct os_world *)world;
     union os_sockaddr a;
     socklen_t size;
-    int fd, err = os_pack(at, &a, &size);
+    int fd, err = phx__os_sock_pack(at, &a, &size);
     if (err != 0)
         return err;
     if ((fd = phx__os_sock_socket(a.any.sa_family)) < 0)
@@ -7494,7 +7496,7 @@ int phx__os_sock_dial(void *world, const struct phx_address *to, int *handle)
 {
     union os_sockaddr a;
     socklen_t size;
-    int fd, err = os_pack(to, &a, &size);
+    int fd, err = phx__os_sock_pack(to, &a, &size);
     (void)world;
     if (err != 0)
         return err;
@@ -7642,7 +7644,7 @@ static int os_resolve_localhost(struct phx_address *out, int capacity)
     int fd, n = 0;
     out[n++] = v4;
     /* Having IPv6 compiled in says little; binding the address says that it is there. */
-    if (capacity > 1 && os_pack(&v6, &a, &size) == 0 && (fd = phx__os_sock_socket(AF_INET6)) >= 0) {
+    if (capacity > 1 && phx__os_sock_pack(&v6, &a, &size) == 0 && (fd = phx__os_sock_socket(AF_INET6)) >= 0) {
         if (bind(fd, &a.any, size) == 0)
             out[n++] = v6;
         close(fd);
@@ -8022,27 +8024,6 @@ static int os_wait(void *world, struct phx_ready *out, int capacity)
 
 /* ---- Random bytes, files, time */
 
-/* /dev/urandom and not getrandom or getentropy: those need extensions, and this is everywhere. */
-static int os_random(void *world, void *out, size_t size)
-{
-    unsigned char *to = (unsigned char *)out;
-    int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC), err = 0;
-    (void)world;
-    if (fd < 0)
-        return errno == EMFILE || errno == ENFILE ? PHX_EMFILE : PHX_EIO;
-    while (size > 0 && err == 0) {
-        ssize_t n = read(fd, to, size);
-        if (n > 0) {
-            to += n;
-            size -= (size_t)n;
-        } else if (n == 0 || errno != EINTR) {
-            err = PHX_EIO; /* somebody replaced the device by a file that ends */
-        }
-    }
-    close(fd);
-    return err;
-}
-
 /* Keys and certificates are files. Reading one may block, on a network file system say, so it happens where
  * the host expects it, in phx_new and phx_read_key, and never in a step. */
 static int os_file_error(int theirs)
@@ -8072,6 +8053,16 @@ long phx__os_read_file(const char *path, void *out, size_t capacity)
     }
     close(fd);
     return err != 0 ? err : (long)size;
+}
+
+/* /dev/urandom and not getrandom or getentropy: those need extensions, and this is everywhere. */
+static int os_random(void *world, void *out, size_t size)
+{
+    long n = phx__os_read_file("/dev/urandom", out, size);
+
+    (void)world;
+    /* Less, if somebody replaced the device by a file that ends. */
+    return n == (long)size ? 0 : n == PHX_EMFILE ? PHX_EMFILE : PHX_EIO;
 }
 
 uint64_t phx_now_us(void)
@@ -8180,8 +8171,6 @@ int phx__os_init(struct phx_os *os, struct phx__mem *mem)
 
 /* include "base/addr.h" */
 
-#include <sys/socket.h>
-
 #if defined(OS_GNU) && defined(SO_PEERCRED) && defined(SOCK_CLOEXEC)
 #define OS_NEAR 1
 #endif
@@ -8189,8 +8178,6 @@ int phx__os_init(struct phx_os *os, struct phx__mem *mem)
 #ifdef OS_NEAR
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 /* The name of the listener at this address; at no address: of one at all of them. */
@@ -8241,27 +8228,16 @@ int phx__os_samehost_listen(const struct phx_os *os, const struct phx_address *a
 /* Would a packet to this address come from it? */
 static int os_samehost_is_source(int fd, const struct phx_address *a)
 {
-    union { /* what getsockname fills in */
-        struct sockaddr any;
-        struct sockaddr_in v4;
-        struct sockaddr_in6 v6;
-    } to, from;
-    socklen_t size = sizeof from;
-    int v4 = a->family == PHX_IPV4;
+    union os_sockaddr to, from;
+    socklen_t size;
 
-    memset(&to, 0, sizeof to);
-    to.any.sa_family = (sa_family_t)(v4 ? AF_INET : AF_INET6);
-    if (v4) {
-        to.v4.sin_port = htons(a->port);
-        memcpy(&to.v4.sin_addr, a->ip, 4);
-    } else {
-        to.v6.sin6_port = htons(a->port);
-        memcpy(&to.v6.sin6_addr, a->ip, 16);
-    }
-    if (connect(fd, &to.any, (socklen_t)(v4 ? sizeof to.v4 : sizeof to.v6)) != 0
-        || getsockname(fd, &from.any, &size) != 0 || from.any.sa_family != to.any.sa_family)
+    if (phx__os_sock_pack(a, &to, &size) != 0 || connect(fd, &to.any, size) != 0)
         return 0;
-    return v4 ? memcmp(&from.v4.sin_addr, a->ip, 4) == 0 : memcmp(&from.v6.sin6_addr, a->ip, 16) == 0;
+    size = sizeof from;
+    if (getsockname(fd, &from.any, &size) != 0 || from.any.sa_family != to.any.sa_family)
+        return 0;
+    return a->family == PHX_IPV4 ? memcmp(&from.v4.sin_addr, a->ip, 4) == 0
+                                 : memcmp(&from.v6.sin6_addr, a->ip, 16) == 0;
 }
 
 int phx__os_samehost_is_own(const struct phx_os *os, const struct phx_address *a)

@@ -325,27 +325,6 @@ static int os_wait(void *world, struct phx_ready *out, int capacity)
 
 /* ---- Random bytes, files, time */
 
-/* /dev/urandom and not getrandom or getentropy: those need extensions, and this is everywhere. */
-static int os_random(void *world, void *out, size_t size)
-{
-    unsigned char *to = (unsigned char *)out;
-    int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC), err = 0;
-    (void)world;
-    if (fd < 0)
-        return errno == EMFILE || errno == ENFILE ? PHX_EMFILE : PHX_EIO;
-    while (size > 0 && err == 0) {
-        ssize_t n = read(fd, to, size);
-        if (n > 0) {
-            to += n;
-            size -= (size_t)n;
-        } else if (n == 0 || errno != EINTR) {
-            err = PHX_EIO; /* somebody replaced the device by a file that ends */
-        }
-    }
-    close(fd);
-    return err;
-}
-
 /* Keys and certificates are files. Reading one may block, on a network file system say, so it happens where
  * the host expects it, in phx_new and phx_read_key, and never in a step. */
 static int os_file_error(int theirs)
@@ -375,6 +354,16 @@ long phx__os_read_file(const char *path, void *out, size_t capacity)
     }
     close(fd);
     return err != 0 ? err : (long)size;
+}
+
+/* /dev/urandom and not getrandom or getentropy: those need extensions, and this is everywhere. */
+static int os_random(void *world, void *out, size_t size)
+{
+    long n = phx__os_read_file("/dev/urandom", out, size);
+
+    (void)world;
+    /* Less, if somebody replaced the device by a file that ends. */
+    return n == (long)size ? 0 : n == PHX_EMFILE ? PHX_EMFILE : PHX_EIO;
 }
 
 uint64_t phx_now_us(void)

@@ -29,8 +29,6 @@
 
 #include "base/addr.h"
 
-#include <sys/socket.h>
-
 #if defined(OS_GNU) && defined(SO_PEERCRED) && defined(SOCK_CLOEXEC)
 #define OS_NEAR 1
 #endif
@@ -38,8 +36,6 @@
 #ifdef OS_NEAR
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 /* The name of the listener at this address; at no address: of one at all of them. */
@@ -90,27 +86,16 @@ int phx__os_samehost_listen(const struct phx_os *os, const struct phx_address *a
 /* Would a packet to this address come from it? */
 static int os_samehost_is_source(int fd, const struct phx_address *a)
 {
-    union { /* what getsockname fills in */
-        struct sockaddr any;
-        struct sockaddr_in v4;
-        struct sockaddr_in6 v6;
-    } to, from;
-    socklen_t size = sizeof from;
-    int v4 = a->family == PHX_IPV4;
+    union os_sockaddr to, from;
+    socklen_t size;
 
-    memset(&to, 0, sizeof to);
-    to.any.sa_family = (sa_family_t)(v4 ? AF_INET : AF_INET6);
-    if (v4) {
-        to.v4.sin_port = htons(a->port);
-        memcpy(&to.v4.sin_addr, a->ip, 4);
-    } else {
-        to.v6.sin6_port = htons(a->port);
-        memcpy(&to.v6.sin6_addr, a->ip, 16);
-    }
-    if (connect(fd, &to.any, (socklen_t)(v4 ? sizeof to.v4 : sizeof to.v6)) != 0
-        || getsockname(fd, &from.any, &size) != 0 || from.any.sa_family != to.any.sa_family)
+    if (phx__os_sock_pack(a, &to, &size) != 0 || connect(fd, &to.any, size) != 0)
         return 0;
-    return v4 ? memcmp(&from.v4.sin_addr, a->ip, 4) == 0 : memcmp(&from.v6.sin6_addr, a->ip, 16) == 0;
+    size = sizeof from;
+    if (getsockname(fd, &from.any, &size) != 0 || from.any.sa_family != to.any.sa_family)
+        return 0;
+    return a->family == PHX_IPV4 ? memcmp(&from.v4.sin_addr, a->ip, 4) == 0
+                                 : memcmp(&from.v6.sin6_addr, a->ip, 16) == 0;
 }
 
 int phx__os_samehost_is_own(const struct phx_os *os, const struct phx_address *a)

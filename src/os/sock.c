@@ -20,12 +20,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 /* Unacknowledged data kills a TCP connection after this long; the system's own limit is about a quarter of an
@@ -67,14 +64,6 @@
 #else
 #define OS_SEND_FLAGS 0
 #endif
-
-union os_sockaddr {
-    struct sockaddr any;
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
-    struct sockaddr_un un;
-    struct sockaddr_storage space; /* for families we do not know; see os_unpack */
-};
 
 /* ---- Errors */
 
@@ -125,7 +114,7 @@ static int os_pack_path(const char *path, size_t capacity, struct sockaddr_un *o
     return 0;
 }
 
-static int os_pack(const struct phx_address *at, union os_sockaddr *out, socklen_t *size)
+int phx__os_sock_pack(const struct phx_address *at, union os_sockaddr *out, socklen_t *size)
 {
     memset(out, 0, sizeof *out);
     switch (at->family) {
@@ -345,7 +334,7 @@ int phx__os_sock_listen(void *world, struct phx_address *at, int *handle)
     struct os_world *w = (struct os_world *)world;
     union os_sockaddr a;
     socklen_t size;
-    int fd, err = os_pack(at, &a, &size);
+    int fd, err = phx__os_sock_pack(at, &a, &size);
     if (err != 0)
         return err;
     if ((fd = phx__os_sock_socket(a.any.sa_family)) < 0)
@@ -421,7 +410,7 @@ int phx__os_sock_dial(void *world, const struct phx_address *to, int *handle)
 {
     union os_sockaddr a;
     socklen_t size;
-    int fd, err = os_pack(to, &a, &size);
+    int fd, err = phx__os_sock_pack(to, &a, &size);
     (void)world;
     if (err != 0)
         return err;
@@ -569,7 +558,7 @@ static int os_resolve_localhost(struct phx_address *out, int capacity)
     int fd, n = 0;
     out[n++] = v4;
     /* Having IPv6 compiled in says little; binding the address says that it is there. */
-    if (capacity > 1 && os_pack(&v6, &a, &size) == 0 && (fd = phx__os_sock_socket(AF_INET6)) >= 0) {
+    if (capacity > 1 && phx__os_sock_pack(&v6, &a, &size) == 0 && (fd = phx__os_sock_socket(AF_INET6)) >= 0) {
         if (bind(fd, &a.any, size) == 0)
             out[n++] = v6;
         close(fd);

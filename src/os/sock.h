@@ -3,7 +3,10 @@
 #define PHX_OS_SOCK_H
 #include "os/os.h"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/un.h>
 
 /* PHX_USE_KQUEUE is for trying that path where kqueue is an emulation. */
 #if defined(PHX_USE_POLL)
@@ -54,6 +57,14 @@ struct os_world {
 #endif
 };
 
+union os_sockaddr {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    struct sockaddr_un un;
+    struct sockaddr_storage space; /* for families we do not know; see os_unpack */
+};
+
 /* sock.c: as in struct phx_os. */
 PHX_PRIVATE int phx__os_sock_listen(void *world, struct phx_address *at, int *handle);
 PHX_PRIVATE int phx__os_sock_accept(void *world, int listener, int *handle, struct phx_address *from);
@@ -65,8 +76,10 @@ PHX_PRIVATE long phx__os_sock_recv(void *world, int handle, void *data, size_t s
 PHX_PRIVATE long phx__os_sock_recvv(void *world, int handle, const struct iovec *iov, int count);
 PHX_PRIVATE void phx__os_sock_close(void *world, int handle);
 PHX_PRIVATE int phx__os_sock_resolve(void *world, const char *host, struct phx_address *out, int capacity);
-/* sock.c: errno as one of ours; a fresh descriptor made non-blocking and close-on-exec; a stream socket that
- * is both, or a negative error; options for a connection. */
+/* sock.c: an address for the system, or PHX_EADDRESS or PHX_ENOTSUP; errno as one of ours; a fresh descriptor
+ * made non-blocking and close-on-exec; a stream socket that is both, or a negative error; options for a
+ * connection. */
+PHX_PRIVATE int phx__os_sock_pack(const struct phx_address *at, union os_sockaddr *out, socklen_t *size);
 PHX_PRIVATE int phx__os_sock_error(int theirs);
 PHX_PRIVATE int phx__os_sock_prepare(int fd);
 PHX_PRIVATE int phx__os_sock_socket(int family);
