@@ -16,8 +16,8 @@ headers="base/base base/ring base/mem base/map base/rnd base/timer base/sha base
  route/table route/route names/index names/names names/lost detect/detect
  dial/slot dial/pick dial/backoff dial/addr dial/rate dial/start dial/target dial/dial
  post/returns post/flow post/store post/state post/sched post/box post/multicast post/recv post/post
- link/link node/base node/keys node/samehost node/addr node/handover
- node/suspect node/trace node/links node/state"
+ link/link node/keys node/samehost node/addr node/suspect node/handover node/trace node/state node/base
+ node/links"
 sources="base/ring base/mem base/map base/rnd base/timer base/sha base/buf base/id base/ratelimit
  wire/wire wire/run wire/trace wire/place
  os/sock os/samehost os/os os/file tls/tls tls/cert link/link link/place
@@ -25,8 +25,8 @@ sources="base/ring base/mem base/map base/rnd base/timer base/sha base/buf base/
  detect/detect names/index names/names names/lost
  dial/slot dial/pick dial/backoff dial/addr dial/rate dial/start dial/target dial/dial
  post/returns post/flow post/store post/sched post/box post/multicast post/recv post/post
- node/base node/keys node/samehost node/addr node/suspect node/handover node/trace node/frames node/links
- node/wiring node/step node/explain node/dump node/api"
+ node/keys node/samehost node/addr node/suspect node/handover node/trace
+ node/base node/frames node/links node/ready node/wiring node/step node/explain node/dump node/api"
 
 list() {
     for one in $headers; do echo "src/$one.h"; done
