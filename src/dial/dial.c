@@ -77,9 +77,6 @@ enum dial_verdict {
     DIAL_DUPLICATE /* not a failure */
 };
 
-/* What a change made possible; see dial_bounds. */
-enum dial_bound { DIAL_FULL = 1, DIAL_SPARSE = 2 };
-
 /* ---- Small questions */
 
 static void dial_clock(struct phx__dial *d, uint64_t now)
@@ -101,20 +98,20 @@ static uint32_t dial_tick(uint64_t us)
     return (uint32_t)(us >> 10);
 }
 
-static int dial_is_linked(const struct phx__dial *d, uint32_t node)
+static const struct phx__dial_node *dial_node(const struct phx__dial *d, uint32_t node)
 {
-    return phx__dial_target_is_linked(&d->targets, node);
+    return phx__dial_target_node(&d->targets, node);
 }
 
 static int dial_may_dial(const struct phx__dial *d, const struct phx__dial_target *t)
 {
-    if (d->stopped || dial_is_linked(d, t->node))
+    if (d->stopped || dial_node(d, t->node)->linked)
         return 0;
     if (t->hub)
         return 1;
     if (d->links >= d->limits.max_links)
         return 0;
-    return d->targets.known <= d->limits.max_links || d->targets.nodes[t->node].wanted
+    return d->targets.known <= d->limits.max_links || dial_node(d, t->node)->wanted
            || phx__dial_pick_has(&d->targets.picks, t->node);
 }
 
@@ -157,40 +154,40 @@ static uint64_t dial_backoff(struct phx__dial *d, int hub, uint32_t failures)
 
 /* ---- The queue of due targets */
 
+static struct phx__dial_target *dial_head(const struct phx__dial *d)
+{
+    return d->head != PHX__NONE ? &d->targets.at[d->head] : NULL;
+}
+
 /* Does this target pass those that wait for the end of the news? */
-static int dial_passes(const struct phx__dial *d, uint32_t target)
+static int dial_passes(const struct phx__dial *d, const struct phx__dial_target *t)
 {
     return phx__dial_start_is_paced(&d->start, d->targets.known)
-           && !phx__dial_target_is_fresh(&d->targets, target);
+           && !phx__dial_target_is_fresh(&d->targets, t);
 }
 
 /* Lets `after` follow `before`. PHX__NONE: the ends. */
 static void dial_join(struct phx__dial *d, uint32_t before, uint32_t after)
 {
-    if (before == PHX__NONE)
-        d->head = after;
-    else
-        d->targets.at[before].after = after;
-    if (after == PHX__NONE)
-        d->tail = before;
-    else
-        d->targets.at[after].before = before;
+    *(before == PHX__NONE ? &d->head : &d->targets.at[before].after) = after;
+    *(after == PHX__NONE ? &d->tail : &d->targets.at[after].before) = before;
 }
 
-static void dial_push(struct phx__dial *d, uint32_t target)
+static void dial_push(struct phx__dial *d, struct phx__dial_target *t)
 {
-    uint32_t head = d->head;
-    int front = dial_passes(d, target);
+    uint32_t target = (uint32_t)(t - d->targets.at), head = d->head;
+    int front = dial_passes(d, t);
 
-    d->targets.at[target].queued = 1;
+    t->queued = 1;
     dial_join(d, front ? PHX__NONE : d->tail, target);
     dial_join(d, target, front ? head : PHX__NONE);
 }
 
-static int dial_has_room(const struct phx__dial *d)
+/* May the head of the queue be dialled? If not, look again at *next although no dial has ended. */
+static int dial_has_room(const struct phx__dial *d, uint64_t *next)
 {
     return phx__dial_start_has_room(&d->start, &d->slots, d->targets.known,
-                                    phx__dial_target_is_fresh(&d->targets, d->head), d->now);
+                                    phx__dial_target_is_fresh(&d->targets, dial_head(d)), d->now, next);
 }
 
 /* If a target waits and a slot is free, the next step goes on with the queue; or it does when one of those
@@ -201,16 +198,16 @@ static void dial_kick(struct phx__dial *d)
 
     if (d->head == PHX__NONE)
         return;
-    at = phx__dial_start_room_at(&d->start, &d->slots, d->targets.known, d->now);
-    at = dial_has_room(d) ? d->now : at < d->room_at ? at : d->room_at;
+    if (dial_has_room(d, &at))
+        at = d->now;
+    else if (d->room_at < at)
+        at = d->room_at;
     if (at != UINT64_MAX)
-        dial_set(d, &d->targets.at[d->head], at);
+        dial_set(d, dial_head(d), at);
 }
 
-static void dial_unqueue(struct phx__dial *d, uint32_t target)
+static void dial_unqueue(struct phx__dial *d, struct phx__dial_target *t)
 {
-    struct phx__dial_target *t = &d->targets.at[target];
-
     if (!t->queued)
         return;
     t->queued = 0;
@@ -221,43 +218,51 @@ static void dial_unqueue(struct phx__dial *d, uint32_t target)
 
 /* ---- Dials */
 
-static void dial_close(struct phx__dial *d, uint32_t target, uint32_t i)
+/* The target of a dial under way, and which of its addresses; or NULL. */
+static struct phx__dial_target *dial_find(const struct phx__dial *d, uint32_t slot, uint32_t *i)
 {
-    struct phx__dial_addr *c = &d->targets.at[target].at[i];
+    const struct phx__dial_slot *of = phx__dial_slot_find(&d->slots, slot);
 
-    phx__dial_slot_close(&d->slots, c->slot);
-    c->slot = PHX__NONE;
-    d->targets.at[target].open--;
+    if (of == NULL)
+        return NULL;
+    *i = of->address;
+    return &d->targets.at[of->target];
+}
+
+static void dial_close(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
+{
+    phx__dial_slot_close(&d->slots, t->at[i].slot);
+    t->at[i].slot = PHX__NONE;
+    t->open--;
     dial_kick(d);
 }
 
-static void dial_abandon(struct phx__dial *d, uint32_t target, uint32_t i)
+static void dial_abandon(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
 {
-    uint32_t slot = d->targets.at[target].at[i].slot;
+    uint32_t slot = t->at[i].slot;
 
     if (slot == PHX__NONE)
         return;
-    dial_close(d, target, i);
+    dial_close(d, t, i);
     d->ops.abandon(d->ops.ctx, slot);
 }
 
-static void dial_abandon_all(struct phx__dial *d, uint32_t target)
+static void dial_abandon_all(struct phx__dial *d, struct phx__dial_target *t)
 {
     uint32_t i;
 
-    for (i = 0; i < d->targets.at[target].count; i++)
-        dial_abandon(d, target, i);
+    for (i = 0; i < t->count; i++)
+        dial_abandon(d, t, i);
 }
 
 /* Is this address being dialled? A look at max_dials slots for each dial, nothing beside a dial. */
 static int dial_is_busy(const struct phx__dial *d, const struct phx_address *address)
 {
-    const struct phx__dial_slot *slot;
     struct phx_address other;
     uint32_t k;
 
     for (k = 0; k < d->slots.count; k++) {
-        slot = &d->slots.at[k];
+        const struct phx__dial_slot *slot = &d->slots.at[k];
         if (slot->target == PHX__NONE)
             continue;
         phx__dial_addr_address(d->targets.at[slot->target].at, slot->address, &other);
@@ -270,26 +275,23 @@ static int dial_is_busy(const struct phx__dial *d, const struct phx_address *add
 /* ---- Rounds */
 
 /* No round, no timer, no place in the queue. */
-static void dial_rest(struct phx__dial *d, uint32_t target)
+static void dial_rest(struct phx__dial *d, struct phx__dial_target *t)
 {
-    struct phx__dial_target *t = &d->targets.at[target];
-
-    dial_unqueue(d, target);
+    dial_unqueue(d, t);
     phx__timer_stop(d->targets.timers, t->timer);
     t->round = 0;
     t->untried = 0;
-    dial_abandon_all(d, target);
+    dial_abandon_all(d, t);
 }
 
 /* The next round begins after this delay, or not at all. */
-static void dial_plan(struct phx__dial *d, uint32_t target, uint64_t delay)
+static void dial_plan(struct phx__dial *d, struct phx__dial_target *t, uint64_t delay)
 {
-    struct phx__dial_target *t = &d->targets.at[target];
     uint64_t first = phx__dial_addr_first(t->at, t->count, dial_slow(d)), at;
 
-    dial_unqueue(d, target);
+    dial_unqueue(d, t);
     if (!dial_may_dial(d, t)) {
-        dial_rest(d, target);
+        dial_rest(d, t);
         return;
     }
     /* UINT64_MAX would stop the timer. */
@@ -298,22 +300,26 @@ static void dial_plan(struct phx__dial *d, uint32_t target, uint64_t delay)
 }
 
 /* Plans the round of a target that has nothing planned. */
-static void dial_plan_idle(struct phx__dial *d, uint32_t target)
+static void dial_plan_idle(struct phx__dial *d, struct phx__dial_target *t)
 {
-    struct phx__dial_target *t = &d->targets.at[target];
-
     if (!t->round && !t->queued && dial_due_at(d, t) == UINT64_MAX)
-        dial_plan(d, target, dial_courtesy(d, t));
+        dial_plan(d, t, dial_courtesy(d, t));
 }
 
 /* A round sooner than planned, never later, spread over `jitter`: one reason often holds for many. */
-static void dial_hasten(struct phx__dial *d, uint32_t target, uint64_t jitter)
+static void dial_hasten(struct phx__dial *d, struct phx__dial_target *t, uint64_t jitter)
 {
-    struct phx__dial_target *t = &d->targets.at[target];
     uint64_t delay = dial_courtesy(d, t) + dial_between(d, 0, jitter);
 
     if (!t->round && !t->queued && dial_may_dial(d, t) && d->now + delay < dial_due_at(d, t))
-        dial_plan(d, target, delay);
+        dial_plan(d, t, delay);
+}
+
+/* What failed may work now. */
+static void dial_forgive(struct phx__dial *d, struct phx__dial_target *t, uint64_t jitter)
+{
+    t->failures = t->duplicates = 0;
+    dial_hasten(d, t, jitter);
 }
 
 /* The wait after duplicates doubles as well: perhaps the peer has not noticed yet that its link with us is
@@ -340,7 +346,7 @@ static uint64_t dial_after_failures(struct phx__dial *d, struct phx__dial_target
             t->failures = PHX__DIAL_DEAD_ROUNDS;
     } else {
         delay = dial_backoff(d, t->hub, t->failures);
-        if (!t->hub && d->targets.nodes[t->node].reachable && delay > DIAL_RELAYED_US)
+        if (!t->hub && dial_node(d, t->node)->reachable && delay > DIAL_RELAYED_US)
             delay = dial_between(d, DIAL_RELAYED_US / 2, DIAL_RELAYED_US);
     }
     t->failures = (uint16_t)(t->failures + (t->failures < UINT16_MAX));
@@ -349,32 +355,26 @@ static uint64_t dial_after_failures(struct phx__dial *d, struct phx__dial_target
 }
 
 /* If nothing is left of the round, it is over: plan the next. */
-static void dial_settle(struct phx__dial *d, uint32_t target)
+static void dial_settle(struct phx__dial *d, struct phx__dial_target *t)
 {
-    struct phx__dial_target *t = &d->targets.at[target];
-
     if (!t->round || t->untried != 0 || t->open > 0)
         return;
     t->round = 0;
-    dial_plan(d, target,
-              t->verdict == DIAL_DUPLICATE ? dial_after_duplicates(d, t) : dial_after_failures(d, t));
+    dial_plan(d, t, t->verdict == DIAL_DUPLICATE ? dial_after_duplicates(d, t) : dial_after_failures(d, t));
 }
 
 /* A dial is over: the next address at once, or the end of the round. */
-static void dial_go_on(struct phx__dial *d, uint32_t target)
+static void dial_go_on(struct phx__dial *d, struct phx__dial_target *t)
 {
-    struct phx__dial_target *t = &d->targets.at[target];
-
     if (t->untried == 0)
-        dial_settle(d, target);
+        dial_settle(d, t);
     else if (!t->queued)
         dial_set(d, t, d->now);
 }
 
 /* Takes down how an address ended. */
-static void dial_note(struct phx__dial *d, uint32_t target, uint32_t i, int error)
+static void dial_note(struct phx__dial *d, struct phx__dial_target *t, uint32_t i, int error)
 {
-    struct phx__dial_target *t = &d->targets.at[target];
     uint8_t verdict = DIAL_FAILED;
 
     /* PHX_ESELF: anybody may say this, or the address may move: it is believed, but not for ever. */
@@ -388,7 +388,7 @@ static void dial_note(struct phx__dial *d, uint32_t target, uint32_t i, int erro
      * and every host has somebody there. Then the other addresses are still to try. */
     if (error == PHX_EDUPLICATE && t->at[i].met == PHX__DIAL_MET_RIGHT) {
         t->untried = 0;
-        dial_abandon_all(d, target);
+        dial_abandon_all(d, t);
     }
     if (verdict > t->verdict)
         t->verdict = verdict;
@@ -422,10 +422,9 @@ static uint32_t dial_next_address(const struct phx__dial *d, const struct phx__d
 }
 
 /* 1 if the dial is under way. */
-static int dial_begin(struct phx__dial *d, uint32_t target, uint32_t i)
+static int dial_begin(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
 {
-    struct phx__dial_target *t = &d->targets.at[target];
-    uint32_t slot = phx__dial_slot_open(&d->slots, target, i, d->now);
+    uint32_t slot = phx__dial_slot_open(&d->slots, (uint32_t)(t - d->targets.at), i, d->now);
     struct phx_address a;
     int error;
 
@@ -440,26 +439,24 @@ static int dial_begin(struct phx__dial *d, uint32_t target, uint32_t i)
     error = d->ops.dial(d->ops.ctx, slot, t->hub ? PHX__NONE : t->node, &a);
     if (error >= 0)
         return 1;
-    dial_close(d, target, i);
-    dial_note(d, target, i, error);
+    dial_close(d, t, i);
+    dial_note(d, t, i, error);
     return 0;
 }
 
 /* Begins a round: 0 if it is planned for later instead. */
-static int dial_begin_round(struct phx__dial *d, uint32_t target)
+static int dial_begin_round(struct phx__dial *d, struct phx__dial_target *t)
 {
-    struct phx__dial_target *t = &d->targets.at[target];
-
-    if (phx__dial_target_is_fresh(&d->targets, target)
+    if (phx__dial_target_is_fresh(&d->targets, t)
         && phx__dial_start_is_patient(&d->start, d->targets.known, d->now) && dial_courtesy(d, t) > 0) {
         t->fresh--;
-        dial_plan(d, target, dial_courtesy(d, t));
+        dial_plan(d, t, dial_courtesy(d, t));
         return 0;
     }
     t->fresh = 0;
     t->untried = (uint8_t)phx__dial_addr_usable(t->at, t->count, dial_slow(d), d->now);
     if (t->untried == 0) {
-        dial_plan(d, target, 0); /* it was set off too soon: not before the first rest ends */
+        dial_plan(d, t, 0); /* it was set off too soon: not before the first rest ends */
         return 0;
     }
     t->round = 1;
@@ -469,22 +466,21 @@ static int dial_begin_round(struct phx__dial *d, uint32_t target)
 }
 
 /* It is this target's turn: begin a round, or try the next address of one. */
-static void dial_advance(struct phx__dial *d, uint32_t target)
+static void dial_advance(struct phx__dial *d, struct phx__dial_target *t)
 {
-    struct phx__dial_target *t = &d->targets.at[target];
     uint32_t i;
 
     if (!dial_may_dial(d, t)) {
         /* The bound was reached meanwhile. What is under way may still become a link. */
         t->untried = 0;
-        dial_settle(d, target);
+        dial_settle(d, t);
         return;
     }
-    if (!t->round && !dial_begin_round(d, target))
+    if (!t->round && !dial_begin_round(d, t))
         return;
     do {
         i = dial_next_address(d, t);
-    } while (i != PHX__NONE && !dial_begin(d, target, i));
+    } while (i != PHX__NONE && !dial_begin(d, t, i));
     /* If others are busy with all that is left, a round that tried something else is over, and one that did
      * not waits for them. */
     if (i == PHX__NONE && t->tried > 0 && t->open == 0)
@@ -495,28 +491,26 @@ static void dial_advance(struct phx__dial *d, uint32_t target)
             ban = dial_between(d, ban, ban + PHX__SECOND);
         dial_set(d, t, d->now + DIAL_STAGGER_US + ban);
     }
-    dial_settle(d, target);
+    dial_settle(d, t);
 }
 
 /* A target waits: 1 if all slots are in use and one of them gives way. Where a paced start must wait although
  * some are free, none has to. */
 static int dial_make_room(struct phx__dial *d)
 {
-    const struct phx__dial_slot *slot;
-    uint32_t target, i;
+    struct phx__dial_target *t;
+    uint32_t i;
 
     if (d->slots.free != PHX__NONE)
         d->room_at = UINT64_MAX;
     if (d->slots.free != PHX__NONE || (d->room_at > d->now && d->room_at != UINT64_MAX))
         return 0;
-    slot = phx__dial_slot_find(&d->slots, phx__dial_slot_gives_way(&d->slots, d->now, &d->room_at));
-    if (slot == NULL)
+    t = dial_find(d, phx__dial_slot_gives_way(&d->slots, d->now, &d->room_at), &i);
+    if (t == NULL)
         return 0;
-    target = slot->target;
-    i = slot->address;
-    dial_abandon(d, target, i);
-    dial_note(d, target, i, PHX_ETIMEDOUT);
-    dial_go_on(d, target);
+    dial_abandon(d, t, i);
+    dial_note(d, t, i, PHX_ETIMEDOUT);
+    dial_go_on(d, t);
     return 1;
 }
 
@@ -524,9 +518,9 @@ static int dial_make_room(struct phx__dial *d)
 
 /* Other addresses for a target: what stays keeps its dial and its error. 1 if some are new, 0, or PHX_ENOMEM:
  * nothing changed. */
-static int dial_replace(struct phx__dial *d, uint32_t target, const struct phx_address *a, uint32_t n)
+static int dial_replace(struct phx__dial *d, struct phx__dial_target *t, const struct phx_address *a,
+                        uint32_t n)
 {
-    struct phx__dial_target *t = &d->targets.at[target];
     struct phx__dial_addr *at = phx__dial_addr_new(d->targets.mem, a, n);
     unsigned untried = 0;
     uint32_t k, i;
@@ -550,7 +544,7 @@ static int dial_replace(struct phx__dial *d, uint32_t target, const struct phx_a
         if (at[k].slot != PHX__NONE)
             phx__dial_slot_find(&d->slots, at[k].slot)->address = (uint8_t)k;
     }
-    dial_abandon_all(d, target);
+    dial_abandon_all(d, t);
     phx__dial_addr_free(d->targets.mem, t->at, t->count);
     t->at = at;
     t->count = (uint8_t)n;
@@ -559,16 +553,16 @@ static int dial_replace(struct phx__dial *d, uint32_t target, const struct phx_a
 }
 
 /* Other addresses for a node that had some. PHX_ENOMEM: nothing changed. */
-static int dial_renew(struct phx__dial *d, uint32_t target, const struct phx_address *a, uint32_t n)
+static int dial_renew(struct phx__dial *d, struct phx__dial_target *t, const struct phx_address *a,
+                      uint32_t n)
 {
-    struct phx__dial_target *t = &d->targets.at[target];
-    int some = dial_replace(d, target, a, n);
+    int some = dial_replace(d, t, a, n);
     uint64_t delay;
 
     if (some < 0)
         return some;
     if (some == 0) {
-        dial_settle(d, target); /* perhaps only what is gone now was still open */
+        dial_settle(d, t); /* perhaps only what is gone now was still open */
         return 0;
     }
     /* New addresses, new hope. Sooner than planned, never later. */
@@ -583,22 +577,21 @@ static int dial_renew(struct phx__dial *d, uint32_t target, const struct phx_add
 static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_address *a, uint32_t n)
 {
     struct phx__dial_targets *ts = &d->targets;
-    uint32_t target = PHX__NONE;
+    struct phx__dial_target *t = NULL;
 
     if (!phx__dial_target_can_wait(ts, node, d->limits.max_links)
-        && phx__dial_target_new(ts, a, n, &target) != 0)
+        && (t = phx__dial_target_new(ts, node, a, n)) == NULL)
         return PHX_ENOMEM;
     ts->known += !ts->nodes[node].linked;
     phx__dial_pick_offer(&ts->picks, ts->ids, node);
-    ts->nodes[node].target = target == PHX__NONE ? PHX__DIAL_LATENT : target + 1;
-    ts->latent += target == PHX__NONE;
     phx__dial_start_news(&d->start, d->now);
-    if (target == PHX__NONE)
+    if (t == NULL) {
+        ts->nodes[node].target = PHX__DIAL_LATENT;
+        ts->latent++;
         return 0;
-    ts->at[target].node = node;
-    ts->at[target].fresh = PHX__DIAL_START_PATIENCE;
-    dial_plan(d, target, dial_courtesy(d, &ts->at[target])
-                             + phx__dial_start_spread(&d->start, ts->known, d->rnd));
+    }
+    t->fresh = PHX__DIAL_START_PATIENCE;
+    dial_plan(d, t, dial_courtesy(d, t) + phx__dial_start_spread(&d->start, ts->known, d->rnd));
     return 0;
 }
 
@@ -607,17 +600,13 @@ static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_addre
 static void dial_drop_addrs(struct phx__dial *d, uint32_t node)
 {
     struct phx__dial_targets *ts = &d->targets;
-    uint32_t target = phx__dial_target_of(ts, node);
+    struct phx__dial_target *t = phx__dial_target_of(ts, node);
 
-    if (!phx__dial_target_is_known(ts, node))
+    if (dial_node(d, node)->target == 0)
         return;
-    if (target == PHX__NONE) {
-        ts->latent--;
-    } else {
-        dial_rest(d, target);
-        phx__dial_target_drop(ts, target);
-    }
-    ts->nodes[node].target = 0;
+    if (t != NULL)
+        dial_rest(d, t);
+    phx__dial_target_drop(ts, node);
     ts->known -= !ts->nodes[node].linked;
     if (!phx__dial_pick_drop(&ts->picks, node))
         return;
@@ -625,31 +614,31 @@ static void dial_drop_addrs(struct phx__dial *d, uint32_t node)
     if (node == PHX__NONE)
         return;
     phx__dial_pick_offer(&ts->picks, ts->ids, node);
-    target = phx__dial_target_wake(ts, node);
-    if (target != PHX__NONE)
-        dial_plan_idle(d, target);
+    t = phx__dial_target_wake(ts, node);
+    if (t != NULL)
+        dial_plan_idle(d, t);
 }
 
 /* ---- The bound */
 
+/* Two bits: no more links; more nodes than links. */
 static int dial_bounds(const struct phx__dial *d)
 {
-    return (d->links >= d->limits.max_links ? DIAL_FULL : 0)
-           | (d->targets.known > d->limits.max_links ? DIAL_SPARSE : 0);
+    return (d->links >= d->limits.max_links) | (d->targets.known > d->limits.max_links) << 1;
 }
 
 /* If a bound that held before does not hold any more, targets at rest may dial again. This looks at all of
  * them, but a bound is crossed rarely beside the events that do not cross it. */
 static void dial_relax(struct phx__dial *d, int before)
 {
-    uint32_t target;
+    uint32_t i;
     int woken = phx__dial_target_wake_all(&d->targets, d->limits.max_links);
 
     if (!woken && (before & ~dial_bounds(d)) == 0)
         return;
-    for (target = 0; target < d->targets.count; target++)
-        if (d->targets.at[target].in_use)
-            dial_plan_idle(d, target);
+    for (i = 0; i < d->targets.count; i++)
+        if (d->targets.at[i].in_use)
+            dial_plan_idle(d, &d->targets.at[i]);
 }
 
 /* ---- What the node tells us */
@@ -695,30 +684,31 @@ void phx__dial_listening(struct phx__dial *d, int yes)
     d->listening = yes;
 }
 
-static int dial_is_same(const struct phx__dial *d, uint32_t target, const struct phx_address *a, uint32_t n)
+/* Are these its addresses, in whatever order? */
+static int dial_is_at(const struct phx__dial_target *t, const struct phx_address *a, uint32_t n)
 {
-    return phx__dial_addr_is_same(d->targets.at[target].at, d->targets.at[target].count, a, n);
+    return phx__dial_addr_is_same(t->at, t->count, a, n);
 }
 
 int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count, uint64_t now)
 {
     struct phx_address order[PHX__DIAL_ADDRESSES];
     struct phx__dial_targets *ts = &d->targets;
-    uint32_t n = phx__dial_addr_order(a, count, order), k, target;
+    uint32_t n = phx__dial_addr_order(a, count, order), k;
+    struct phx__dial_target *t;
 
     dial_clock(d, now);
     if (n == 0)
         return PHX_EINVAL;
     for (k = 0; k < ts->hub_count; k++)
-        if (dial_is_same(d, ts->hubs[k], order, n))
+        if (dial_is_at(&ts->at[ts->hubs[k]], order, n))
             return 0;
     if (ts->hub_count == PHX__DIAL_HUBS)
         return PHX_ELIMIT;
-    if (phx__dial_target_new(ts, order, n, &target) != 0)
+    if ((t = phx__dial_target_new(ts, PHX__NONE, order, n)) == NULL)
         return PHX_ENOMEM;
-    ts->at[target].hub = 1;
-    ts->hubs[ts->hub_count++] = target;
-    dial_plan(d, target, 0);
+    ts->hubs[ts->hub_count++] = (uint32_t)(t - ts->at);
+    dial_plan(d, t, 0);
     return 0;
 }
 
@@ -726,7 +716,8 @@ int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_add
                         uint64_t now)
 {
     struct phx_address order[PHX__DIAL_ADDRESSES];
-    uint32_t n = phx__dial_addr_order(a, count, order), target;
+    uint32_t n = phx__dial_addr_order(a, count, order);
+    struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
     int before = dial_bounds(d), err = 0;
 
     dial_clock(d, now);
@@ -734,52 +725,52 @@ int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_add
         return 0;
     if (n > 0 && phx__dial_target_reserve(&d->targets, node) != 0)
         return PHX_ENOMEM;
-    target = phx__dial_target_of(&d->targets, node);
     if (n == 0)
         dial_drop_addrs(d, node);
-    else if (!phx__dial_target_is_known(&d->targets, node))
+    else if (d->targets.nodes[node].target == 0)
         err = dial_learn(d, node, order, n);
-    else if (target != PHX__NONE && !dial_is_same(d, target, order, n)) /* else its card says them */
-        err = dial_renew(d, target, order, n);
+    else if (t != NULL && !dial_is_at(t, order, n)) /* without a target, its card says them */
+        err = dial_renew(d, t, order, n);
     if (err != 0)
         return err;
-    if (dial_is_linked(d, node))
+    if (dial_node(d, node)->linked)
         d->targets.nodes[node].linked = 1;
     dial_relax(d, before);
     return 0;
 }
 
-/* A dial has led to a link. error: the link is not taken note of. */
-static void dial_won(struct phx__dial *d, uint32_t number, const struct phx__dial_slot *slot, uint32_t node,
-                     int error)
+/* A dial has led to a link with node. error: it is not taken note of. */
+static void dial_won(struct phx__dial *d, uint32_t slot, uint32_t node, int error)
 {
-    uint32_t target = slot->target, i = slot->address;
-    struct phx__dial_target *t = &d->targets.at[target];
+    uint32_t i = 0;
+    struct phx__dial_target *t = dial_find(d, slot, &i);
     struct phx_address a;
 
+    if (t == NULL)
+        return;
     if (error == 0) { /* whoever answers there is that hub now */
-        phx__dial_meet(d, number, node);
+        phx__dial_meet(d, slot, node);
         phx__dial_addr_address(t->at, i, &a);
         phx__dial_rate_return(&d->rate, &a, !t->hub);
     }
-    phx__dial_start_learn(&d->start, d->now - slot->since, d->slots.capacity, d->now);
-    dial_close(d, target, i);
-    dial_note(d, target, i, error != 0 ? error : t->node == node ? 0 : PHX_EPEER);
-    dial_go_on(d, target);
+    phx__dial_start_learn(&d->start, d->now - phx__dial_slot_find(&d->slots, slot)->since, d->slots.capacity,
+                          d->now);
+    dial_close(d, t, i);
+    dial_note(d, t, i, error != 0 ? error : t->node == node ? 0 : PHX_EPEER);
+    dial_go_on(d, t);
 }
 
 int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot, uint64_t now)
 {
-    const struct phx__dial_slot *from = phx__dial_slot_find(&d->slots, slot);
-    uint32_t targets[PHX__DIAL_HUBS + 1], count;
+    struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
     struct phx__dial_node *n;
+    uint32_t count;
     int error;
 
     PHX_ASSERT(node != PHX__SELF);
     dial_clock(d, now);
     error = phx__dial_target_reserve(&d->targets, node);
-    if (from != NULL)
-        dial_won(d, slot, from, node, error);
+    dial_won(d, slot, node, error);
     if (error != 0)
         return error;
     n = &d->targets.nodes[node];
@@ -789,10 +780,9 @@ int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot, uint64_t now
     n->wanted = 0;
     d->start.linked_at = d->now;
     n->up_at = dial_tick(d->now);
-    for (count = phx__dial_target_list(&d->targets, node, targets); count-- > 0;) {
-        dial_rest(d, targets[count]);
-        d->targets.at[targets[count]].failures = 0;
-        d->targets.at[targets[count]].duplicates = 0;
+    for (count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
+        dial_rest(d, all[count]);
+        all[count]->failures = all[count]->duplicates = 0;
     }
     return 0;
 }
@@ -809,14 +799,16 @@ static void dial_unmeet(struct phx__dial *d, uint32_t node)
 
 void phx__dial_down(struct phx__dial *d, uint32_t node, uint64_t now)
 {
-    uint32_t targets[PHX__DIAL_HUBS + 1], count;
-    struct phx__dial_node *n = phx__dial_target_node(&d->targets, node);
+    struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
+    struct phx__dial_node *n;
     int before = dial_bounds(d), has_left;
     uint64_t delay;
+    uint32_t count;
 
     dial_clock(d, now);
-    if (n == NULL || !n->linked)
+    if (!dial_node(d, node)->linked)
         return;
+    n = &d->targets.nodes[node];
     has_left = n->linked == 2;
     n->linked = 0;
     d->links--;
@@ -825,11 +817,11 @@ void phx__dial_down(struct phx__dial *d, uint32_t node, uint64_t now)
         n->flaps = 0;
     else
         n->flaps = (uint8_t)(n->flaps + (n->flaps < UINT8_MAX));
-    for (count = phx__dial_target_list(&d->targets, node, targets); count-- > 0;) {
+    for (count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
         /* A link that comes and goes at once backs off like one that does not come. */
         delay = n->flaps == 0 ? dial_between(d, 0, d->limits.retry_min_us)
                               : dial_backoff(d, 1, n->flaps - 1u);
-        dial_plan(d, targets[count], delay + dial_courtesy(d, &d->targets.at[targets[count]]));
+        dial_plan(d, all[count], delay + dial_courtesy(d, all[count]));
     }
     if (has_left)
         dial_unmeet(d, node);
@@ -838,88 +830,77 @@ void phx__dial_down(struct phx__dial *d, uint32_t node, uint64_t now)
 
 void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node)
 {
-    const struct phx__dial_slot *from = phx__dial_slot_find(&d->slots, slot);
-    struct phx__dial_target *t;
+    uint32_t i = 0;
+    struct phx__dial_target *t = dial_find(d, slot, &i);
 
-    if (from == NULL)
+    if (t == NULL)
         return;
-    t = &d->targets.at[from->target];
     if (t->hub && node != PHX__NONE)
         t->node = node;
-    t->at[from->address].met = t->hub || t->node == node ? PHX__DIAL_MET_RIGHT : PHX__DIAL_MET_OTHER;
+    t->at[i].met = t->hub || t->node == node ? PHX__DIAL_MET_RIGHT : PHX__DIAL_MET_OTHER;
 }
 
 void phx__dial_result(struct phx__dial *d, uint32_t slot, int error, uint64_t now)
 {
-    const struct phx__dial_slot *from = phx__dial_slot_find(&d->slots, slot);
-    uint32_t target, i;
+    uint32_t i = 0;
+    struct phx__dial_target *t = dial_find(d, slot, &i);
 
     PHX_ASSERT(error < 0);
     dial_clock(d, now);
-    if (from == NULL)
+    if (t == NULL)
         return;
-    target = from->target;
-    i = from->address;
-    dial_close(d, target, i);
-    dial_note(d, target, i, error);
+    dial_close(d, t, i);
+    dial_note(d, t, i, error);
     /* An unproved "duplicate" is true most of the time, and then the link shows up here before the next
      * address is due. */
-    if (error != PHX_EDUPLICATE || d->targets.at[target].untried == 0)
-        dial_go_on(d, target);
+    if (error != PHX_EDUPLICATE || t->untried == 0)
+        dial_go_on(d, t);
 }
 
 void phx__dial_want(struct phx__dial *d, uint32_t node, uint64_t now)
 {
-    uint32_t target;
+    struct phx__dial_target *t;
 
     dial_clock(d, now);
     /* Without memory the wish is lost. It comes again with the next message. */
-    if (node == PHX__SELF || dial_is_linked(d, node) || phx__dial_target_reserve(&d->targets, node) != 0
+    if (node == PHX__SELF || dial_node(d, node)->linked || phx__dial_target_reserve(&d->targets, node) != 0
         || d->targets.nodes[node].wanted)
         return;
-    target = phx__dial_target_wake(&d->targets, node);
-    if (target == PHX__NONE && phx__dial_target_is_known(&d->targets, node))
+    t = phx__dial_target_wake(&d->targets, node);
+    if (t == NULL && d->targets.nodes[node].target != 0)
         return;
     d->targets.nodes[node].wanted = 1;
-    if (target == PHX__NONE)
+    if (t == NULL)
         return;
-    if (d->targets.at[target].queued && dial_passes(d, target)) {
-        dial_unqueue(d, target); /* it need not wait for the others any more */
-        dial_push(d, target);
+    if (t->queued && dial_passes(d, t)) {
+        dial_unqueue(d, t); /* it need not wait for the others any more */
+        dial_push(d, t);
         dial_kick(d);
     }
-    dial_hasten(d, target, d->limits.retry_min_us);
+    dial_hasten(d, t, d->limits.retry_min_us);
 }
 
 void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable, uint64_t now)
 {
-    uint32_t target = phx__dial_target_of(&d->targets, node);
-    int was;
+    struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
+    int was = dial_node(d, node)->reachable;
 
     dial_clock(d, now);
-    if (!phx__dial_target_is_known(&d->targets, node))
+    if (dial_node(d, node)->target == 0)
         return;
-    was = d->targets.nodes[node].reachable;
     d->targets.nodes[node].reachable = reachable != 0;
-    if (was || !reachable || dial_is_linked(d, node) || target == PHX__NONE)
-        return;
-    /* It is back: what failed before may work now. */
-    d->targets.at[target].failures = d->targets.at[target].duplicates = 0;
-    dial_hasten(d, target, d->limits.retry_min_us);
+    if (!was && reachable && !dial_node(d, node)->linked && t != NULL)
+        dial_forgive(d, t, d->limits.retry_min_us);
 }
 
 void phx__dial_moved(struct phx__dial *d, uint64_t now)
 {
-    uint32_t target;
+    uint32_t i;
 
     dial_clock(d, now);
-    for (target = 0; target < d->targets.count; target++) {
-        struct phx__dial_target *t = &d->targets.at[target];
-        if (!t->in_use || dial_is_linked(d, t->node))
-            continue;
-        t->failures = t->duplicates = 0;
-        dial_hasten(d, target, DIAL_MOVED_JITTER_US);
-    }
+    for (i = 0; i < d->targets.count; i++)
+        if (d->targets.at[i].in_use && !dial_node(d, d->targets.at[i].node)->linked)
+            dial_forgive(d, &d->targets.at[i], DIAL_MOVED_JITTER_US);
 }
 
 void phx__dial_told_all(struct phx__dial *d, uint64_t now)
@@ -931,22 +912,23 @@ void phx__dial_told_all(struct phx__dial *d, uint64_t now)
 
 void phx__dial_answered(struct phx__dial *d, uint32_t slot)
 {
-    struct phx__dial_slot *from = phx__dial_slot_find(&d->slots, slot);
+    struct phx__dial_slot *of = phx__dial_slot_find(&d->slots, slot);
 
-    if (from != NULL)
-        from->answered = 1;
+    if (of != NULL)
+        of->answered = 1;
 }
 
 void phx__dial_forget(struct phx__dial *d, uint32_t node)
 {
-    struct phx__dial_node *n = phx__dial_target_node(&d->targets, node);
+    struct phx__dial_node *n;
     int before = dial_bounds(d);
 
-    if (!dial_is_linked(d, node))
+    if (!dial_node(d, node)->linked)
         dial_unmeet(d, node);
-    if (n == NULL)
+    if (node >= d->targets.node_capacity)
         return;
     dial_drop_addrs(d, node);
+    n = &d->targets.nodes[node];
     n->wanted = 0;
     n->flaps = 0;
     /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
@@ -956,38 +938,39 @@ void phx__dial_forget(struct phx__dial *d, uint32_t node)
 
 uint32_t phx__dial_look(const struct phx__dial *d, uint32_t node, const struct phx__dial_addr **at)
 {
-    uint32_t targets[PHX__DIAL_HUBS + 1];
+    struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
 
-    if (phx__dial_target_list(&d->targets, node, targets) == 0)
+    if (phx__dial_target_list(&d->targets, node, all) == 0)
         return 0;
-    *at = d->targets.at[targets[0]].at;
-    return d->targets.at[targets[0]].count;
+    *at = all[0]->at;
+    return all[0]->count;
 }
 
 void phx__dial_stop(struct phx__dial *d)
 {
-    uint32_t target;
+    uint32_t i;
 
     d->stopped = 1;
-    for (target = 0; target < d->targets.count; target++)
-        if (d->targets.at[target].in_use)
-            dial_rest(d, target);
+    for (i = 0; i < d->targets.count; i++)
+        if (d->targets.at[i].in_use)
+            dial_rest(d, &d->targets.at[i]);
 }
 
 void phx__dial_due(struct phx__dial *d, uint32_t arg, uint64_t now)
 {
-    uint32_t target;
+    struct phx__dial_target *t;
+    uint64_t next;
 
     dial_clock(d, now);
     if (arg >= d->targets.count || !d->targets.at[arg].in_use)
         return;
     if (!d->targets.at[arg].queued)
-        dial_push(d, arg);
-    if (d->head != PHX__NONE && phx__dial_start_asks(&d->start, d->targets.known, d->now))
+        dial_push(d, &d->targets.at[arg]);
+    if (phx__dial_start_asks(&d->start, d->targets.known, d->now))
         d->ops.ask(d->ops.ctx);
-    while ((target = d->head) != PHX__NONE && (dial_has_room(d) || dial_make_room(d))) {
-        dial_unqueue(d, target);
-        dial_advance(d, target);
+    while ((t = dial_head(d)) != NULL && (dial_has_room(d, &next) || dial_make_room(d))) {
+        dial_unqueue(d, t);
+        dial_advance(d, t);
     }
     dial_kick(d);
 }

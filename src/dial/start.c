@@ -117,11 +117,10 @@ static uint32_t start_under_way(const struct phx__dial_slots *slots, uint64_t no
 {
     uint32_t k, count = 0;
 
-    *next = UINT64_MAX;
     for (k = 0; k < slots->count; k++) {
-        const struct phx__dial_slot *a = &slots->at[k];
-        uint64_t until = a->since + (a->answered ? START_STUCK_US : START_SILENT_US);
-        if (a->target == PHX__NONE || now >= until)
+        const struct phx__dial_slot *slot = &slots->at[k];
+        uint64_t until = slot->since + (slot->answered ? START_STUCK_US : START_SILENT_US);
+        if (slot->target == PHX__NONE || now >= until)
             continue;
         count++;
         *next = start_earlier(until, *next);
@@ -130,29 +129,15 @@ static uint32_t start_under_way(const struct phx__dial_slots *slots, uint64_t no
 }
 
 int phx__dial_start_has_room(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
-                             uint32_t known, int first, uint64_t now)
+                             uint32_t known, int first, uint64_t now, uint64_t *next)
 {
-    uint64_t next;
-
-    if (slots->free == PHX__NONE)
+    *next = UINT64_MAX;
+    if (slots->free == PHX__NONE || !phx__dial_start_is_paced(s, known))
+        return slots->free != PHX__NONE;
+    if (start_under_way(slots, now, next) >= s->window)
         return 0;
-    if (!phx__dial_start_is_paced(s, known))
-        return 1;
-    return start_under_way(slots, now, &next) < s->window && !(first && start_is_settling(s, known, now));
-}
-
-uint64_t phx__dial_start_room_at(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
-                                 uint32_t known, uint64_t now)
-{
-    uint64_t next;
-
-    if (!phx__dial_start_is_paced(s, known) || slots->free == PHX__NONE)
-        return UINT64_MAX;
-    if (start_under_way(slots, now, &next) >= s->window)
-        return next;
-    if (!start_is_settling(s, known, now))
-        return UINT64_MAX;
-    return start_earlier(start_ask_at(s, known), start_end(s));
+    *next = start_earlier(start_ask_at(s, known), start_end(s));
+    return !first || !start_is_settling(s, known, now);
 }
 
 int phx__dial_start_asks(struct phx__dial_start *s, uint32_t known, uint64_t now)

@@ -28,13 +28,10 @@ PHX_PRIVATE uint64_t phx__dial_start_spread(const struct phx__dial_start *s, uin
                                             struct phx__rnd *rnd);
 /* Links are still coming: it is too soon for a first dial in place of the other side. */
 PHX_PRIVATE int phx__dial_start_is_patient(const struct phx__dial_start *s, uint32_t known, uint64_t now);
-/* May one more dial be under way? first: it would be the first one of a node that nobody needs at once. */
+/* May one more dial be under way? first: it would be the first one of a node that nobody needs at once. 0:
+ * look again at *next although no dial has ended; UINT64_MAX: never. */
 PHX_PRIVATE int phx__dial_start_has_room(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
-                                         uint32_t known, int first, uint64_t now);
-/* When to look again although no dial has ended; UINT64_MAX: never. */
-PHX_PRIVATE uint64_t phx__dial_start_room_at(const struct phx__dial_start *s,
-                                             const struct phx__dial_slots *slots, uint32_t known,
-                                             uint64_t now);
+                                         uint32_t known, int first, uint64_t now, uint64_t *next);
 /* 1 if it is time to ask whether that was all the news: the caller does. */
 PHX_PRIVATE int phx__dial_start_asks(struct phx__dial_start *s, uint32_t known, uint64_t now);
 /* The node that was asked knows no more: 1 if that is news. */

@@ -9,21 +9,19 @@
  * A target that finds no memory when it is needed is tried again with the next of these events. */
 #include "dial/target.h"
 
-int phx__dial_target_new(struct phx__dial_targets *ts, const struct phx_address *a, uint32_t n,
-                         uint32_t *target)
+struct phx__dial_target *phx__dial_target_new(struct phx__dial_targets *ts, uint32_t node,
+                                              const struct phx_address *a, uint32_t n)
 {
     uint32_t i = ts->free != PHX__NONE ? ts->free : ts->count, timer;
     struct phx__dial_addr *at;
     struct phx__dial_target *t;
 
-    if (phx__mem_grow(ts->mem, &ts->at, &ts->capacity, i + 1, sizeof *ts->at) != 0)
-        return PHX_ENOMEM;
-    at = phx__dial_addr_new(ts->mem, a, n);
-    if (at == NULL)
-        return PHX_ENOMEM;
+    if (phx__mem_grow(ts->mem, &ts->at, &ts->capacity, i + 1, sizeof *ts->at) != 0
+        || (at = phx__dial_addr_new(ts->mem, a, n)) == NULL)
+        return NULL;
     if (phx__timer_new(ts->timers, PHX__TIMER_DIAL, i, &timer) != 0) {
         phx__dial_addr_free(ts->mem, at, n);
-        return PHX_ENOMEM;
+        return NULL;
     }
     t = &ts->at[i];
     if (i == ts->count)
@@ -34,26 +32,35 @@ int phx__dial_target_new(struct phx__dial_targets *ts, const struct phx_address 
     t->at = at;
     t->count = (uint8_t)n;
     t->in_use = 1;
-    t->node = PHX__NONE;
+    t->hub = node == PHX__NONE;
+    t->node = node;
     t->timer = timer;
-    *target = i;
-    return 0;
+    if (!t->hub)
+        ts->nodes[node].target = i + 1;
+    return t;
 }
 
-void phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t target)
+void phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t node)
 {
-    struct phx__dial_target *t = &ts->at[target];
+    struct phx__dial_target *t = phx__dial_target_of(ts, node);
 
+    ts->nodes[node].target = 0;
+    if (t == NULL) {
+        ts->latent--;
+        return;
+    }
     phx__timer_drop(ts->timers, t->timer);
     phx__dial_addr_free(ts->mem, t->at, t->count);
     memset(t, 0, sizeof *t);
     t->after = ts->free;
-    ts->free = target;
+    ts->free = (uint32_t)(t - ts->at);
 }
 
-struct phx__dial_node *phx__dial_target_node(const struct phx__dial_targets *ts, uint32_t node)
+const struct phx__dial_node *phx__dial_target_node(const struct phx__dial_targets *ts, uint32_t node)
 {
-    return node < ts->node_capacity ? &ts->nodes[node] : NULL;
+    static const struct phx__dial_node unknown = { 0, 0, 0, 0, 0, 0 };
+
+    return node < ts->node_capacity ? &ts->nodes[node] : &unknown;
 }
 
 int phx__dial_target_reserve(struct phx__dial_targets *ts, uint32_t node)
@@ -61,40 +68,28 @@ int phx__dial_target_reserve(struct phx__dial_targets *ts, uint32_t node)
     return phx__mem_grow(ts->mem, &ts->nodes, &ts->node_capacity, node + 1, sizeof *ts->nodes);
 }
 
-int phx__dial_target_is_linked(const struct phx__dial_targets *ts, uint32_t node)
+struct phx__dial_target *phx__dial_target_of(const struct phx__dial_targets *ts, uint32_t node)
 {
-    return node < ts->node_capacity && ts->nodes[node].linked;
-}
+    uint32_t target = phx__dial_target_node(ts, node)->target;
 
-int phx__dial_target_is_known(const struct phx__dial_targets *ts, uint32_t node)
-{
-    return node < ts->node_capacity && ts->nodes[node].target != 0;
-}
-
-uint32_t phx__dial_target_of(const struct phx__dial_targets *ts, uint32_t node)
-{
-    uint32_t target = node < ts->node_capacity ? ts->nodes[node].target : 0;
-
-    return target != 0 && target != PHX__DIAL_LATENT ? target - 1 : PHX__NONE;
+    return target != 0 && target != PHX__DIAL_LATENT ? &ts->at[target - 1] : NULL;
 }
 
 uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uint32_t node,
-                               uint32_t out[PHX__DIAL_HUBS + 1])
+                               struct phx__dial_target *out[PHX__DIAL_HUBS + 1])
 {
     uint32_t i, count = 0;
 
-    if (phx__dial_target_of(ts, node) != PHX__NONE)
+    if (phx__dial_target_of(ts, node) != NULL)
         out[count++] = phx__dial_target_of(ts, node);
     for (i = 0; i < ts->hub_count; i++)
         if (ts->at[ts->hubs[i]].node == node)
-            out[count++] = ts->hubs[i];
+            out[count++] = &ts->at[ts->hubs[i]];
     return count;
 }
 
-int phx__dial_target_is_fresh(const struct phx__dial_targets *ts, uint32_t target)
+int phx__dial_target_is_fresh(const struct phx__dial_targets *ts, const struct phx__dial_target *t)
 {
-    const struct phx__dial_target *t = target != PHX__NONE ? &ts->at[target] : NULL;
-
     return t != NULL && !t->hub && t->fresh > 0 && !ts->nodes[t->node].wanted;
 }
 
@@ -106,20 +101,18 @@ int phx__dial_target_can_wait(const struct phx__dial_targets *ts, uint32_t node,
            && !phx__dial_pick_takes(&ts->picks, ts->ids, node);
 }
 
-uint32_t phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node)
+struct phx__dial_target *phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node)
 {
     struct phx_address all[PHX__DIAL_ADDRESSES], a[PHX__DIAL_ADDRESSES];
-    uint32_t n, target = phx__dial_target_of(ts, node);
+    struct phx__dial_target *t = phx__dial_target_of(ts, node);
+    uint32_t n;
 
-    if (node >= ts->node_capacity || ts->nodes[node].target != PHX__DIAL_LATENT)
-        return target;
+    if (phx__dial_target_node(ts, node)->target != PHX__DIAL_LATENT)
+        return t;
     n = phx__dial_addr_order(all, ts->addresses(ts->ctx, node, all), a);
-    if (n == 0 || phx__dial_target_new(ts, a, n, &target) != 0)
-        return PHX__NONE;
-    ts->at[target].node = node;
-    ts->nodes[node].target = target + 1;
-    ts->latent--;
-    return target;
+    if (n > 0 && (t = phx__dial_target_new(ts, node, a, n)) != NULL)
+        ts->latent--;
+    return t;
 }
 
 int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t max_links)

@@ -46,30 +46,30 @@ struct phx__dial_targets {
     struct phx__dial_picks picks; /* nodes dialled also beyond max_links */
 };
 
-/* A target at rest. PHX_ENOMEM: nothing changed. */
-PHX_PRIVATE int phx__dial_target_new(struct phx__dial_targets *ts, const struct phx_address *a, uint32_t n,
-                                     uint32_t *target);
-/* Its timer, addresses and index are free. */
-PHX_PRIVATE void phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t target);
-/* What is known of a node, or NULL. */
-PHX_PRIVATE struct phx__dial_node *phx__dial_target_node(const struct phx__dial_targets *ts, uint32_t node);
+/* A target at rest for a node, or for a hub (PHX__NONE). NULL: no memory, nothing changed. Targets may move
+ * in memory, here and in phx__dial_target_wake. */
+PHX_PRIVATE struct phx__dial_target *phx__dial_target_new(struct phx__dial_targets *ts, uint32_t node,
+                                                          const struct phx_address *a, uint32_t n);
+/* A node that had addresses has none any more. */
+PHX_PRIVATE void phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t node);
+/* What is known of a node: nothing, if there is no room for it yet. */
+PHX_PRIVATE const struct phx__dial_node *phx__dial_target_node(const struct phx__dial_targets *ts,
+                                                               uint32_t node);
 /* Makes room for what is known of a node. PHX_ENOMEM. */
 PHX_PRIVATE int phx__dial_target_reserve(struct phx__dial_targets *ts, uint32_t node);
-PHX_PRIVATE int phx__dial_target_is_linked(const struct phx__dial_targets *ts, uint32_t node);
-/* Has the node addresses? */
-PHX_PRIVATE int phx__dial_target_is_known(const struct phx__dial_targets *ts, uint32_t node);
-/* The target of a node, or PHX__NONE. */
-PHX_PRIVATE uint32_t phx__dial_target_of(const struct phx__dial_targets *ts, uint32_t node);
+/* The target of a node, or NULL. */
+PHX_PRIVATE struct phx__dial_target *phx__dial_target_of(const struct phx__dial_targets *ts, uint32_t node);
 /* All that stand for a node: its own and hubs where it was met. How many. */
 PHX_PRIVATE uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uint32_t node,
-                                           uint32_t out[PHX__DIAL_HUBS + 1]);
-/* Is this a node that was never dialled and that nobody needs at once? Not PHX__NONE. */
-PHX_PRIVATE int phx__dial_target_is_fresh(const struct phx__dial_targets *ts, uint32_t target);
+                                           struct phx__dial_target *out[PHX__DIAL_HUBS + 1]);
+/* Is this a node that was never dialled and that nobody needs at once? Not NULL. */
+PHX_PRIVATE int phx__dial_target_is_fresh(const struct phx__dial_targets *ts,
+                                          const struct phx__dial_target *t);
 /* A node with addresses becomes known: does it do without a target for the time being? */
 PHX_PRIVATE int phx__dial_target_can_wait(const struct phx__dial_targets *ts, uint32_t node,
                                           uint32_t max_links);
-/* The target of a node, which is made if it was put off; PHX__NONE: no addresses, or no memory. */
-PHX_PRIVATE uint32_t phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node);
+/* The target of a node, which is made if it was put off; NULL: no addresses, or no memory. */
+PHX_PRIVATE struct phx__dial_target *phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node);
 /* If all known nodes may be dialled again: makes the targets that were put off. 1 if there were any. */
 PHX_PRIVATE int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t max_links);
 /* The node that would be the next pick, or PHX__NONE. */

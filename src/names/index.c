@@ -83,58 +83,41 @@ static uint32_t index_segment(const struct phx__names_index *x, uint64_t name)
     return low;
 }
 
-static int index_insert(struct phx__names_index *x, uint32_t i, uint64_t first, uint64_t last, uint32_t owner)
+/* Puts some segments in the place of segments i..j-1. PHX_ENOMEM: nothing changed. */
+static int index_splice(struct phx__names_index *x, uint32_t i, uint32_t j,
+                        const struct phx__names_segment *some, uint32_t count)
 {
-    struct phx__names_segment *at;
+    uint32_t rest = x->count - j;
 
-    if (phx__mem_grow(x->mem, &x->at, &x->capacity, x->count + 1, sizeof *at) != 0)
+    if (phx__mem_grow(x->mem, &x->at, &x->capacity, i + count + rest, sizeof *x->at) != 0)
         return PHX_ENOMEM;
-    at = x->at + i;
-    memmove(at + 1, at, (x->count - i) * sizeof *at);
-    x->count++;
-    at->first = first;
-    at->last = last;
-    at->owner = owner;
+    memmove(x->at + i + count, x->at + j, rest * sizeof *x->at);
+    memcpy(x->at + i, some, count * sizeof *x->at);
+    x->count = i + count + rest;
     return 0;
-}
-
-static void index_remove(struct phx__names_index *x, uint32_t i)
-{
-    struct phx__names_segment *at = x->at + i;
-
-    x->count--;
-    memmove(at, at + 1, (x->count - i) * sizeof *at);
 }
 
 void phx__names_index_add(struct phx__names_index *x, uint32_t node, uint64_t first, uint64_t last)
 {
-    struct phx__names_segment *at = x->at;
-    uint32_t i = index_segment(x, first);
-    int left, right; /* does it continue its neighbour there? */
+    struct phx__names_segment *at = x->at, one = { first, last, node };
+    uint32_t i = index_segment(x, first), j = i;
 
     if (i < x->count && at[i].first <= last)
         x->state = PHX__NAMES_STALE;
     if (x->state == PHX__NAMES_STALE)
         return;
-    left = i > 0 && at[i - 1].owner == node && at[i - 1].last + 1 == first;
-    right = i < x->count && at[i].owner == node && last + 1 == at[i].first;
-    if (left && right) {
-        at[i - 1].last = at[i].last;
-        index_remove(x, i);
-    } else if (left) {
-        at[i - 1].last = last;
-    } else if (right) {
-        at[i].first = first;
-    } else if (index_insert(x, i, first, last, node) != 0) {
+    if (i > 0 && at[i - 1].owner == node && at[i - 1].last + 1 == first)
+        one.first = at[--i].first; /* it continues its neighbour */
+    if (j < x->count && at[j].owner == node && last + 1 == at[j].first)
+        one.last = at[j++].last;
+    if (index_splice(x, i, j, &one, 1) != 0)
         x->state = PHX__NAMES_STALE;
-    }
 }
 
 void phx__names_index_cut(struct phx__names_index *x, uint64_t first, uint64_t last)
 {
-    struct phx__names_segment *at;
-    uint32_t i = index_segment(x, first);
-    int left, right; /* does something remain there? */
+    struct phx__names_segment *at, some[2];
+    uint32_t i = index_segment(x, first), count = 0;
 
     if (x->state != PHX__NAMES_DISJOINT) { /* with shadows about, it does not say who comes to light */
         x->state = PHX__NAMES_STALE;
@@ -142,20 +125,16 @@ void phx__names_index_cut(struct phx__names_index *x, uint64_t first, uint64_t l
     }
     at = x->at + i;
     PHX_ASSERT(i < x->count && at->first <= first && last <= at->last);
-    left = at->first < first;
-    right = at->last > last;
-    if (left && right) {
-        if (index_insert(x, i + 1, last + 1, at->last, at->owner) != 0)
-            x->state = PHX__NAMES_STALE;
-        else
-            x->at[i].last = first - 1; /* the array may have moved */
-    } else if (left) {
-        at->last = first - 1;
-    } else if (right) {
-        at->first = last + 1;
-    } else {
-        index_remove(x, i);
+    if (at->first < first) {
+        some[count] = *at;
+        some[count++].last = first - 1;
     }
+    if (at->last > last) {
+        some[count] = *at;
+        some[count++].first = last + 1;
+    }
+    if (index_splice(x, i, i + 1, some, count) != 0)
+        x->state = PHX__NAMES_STALE;
 }
 
 /* An epoch alone matters only where claims overlap. */
@@ -280,10 +259,10 @@ static int index_item_get(const struct phx__names_of *of, uint32_t node, uint32_
 /* Appends a segment, or lengthens the last one. */
 static int index_emit(struct phx__names_index *x, uint64_t first, uint64_t last, uint32_t owner)
 {
-    struct phx__names_segment *end = x->count > 0 ? &x->at[x->count - 1] : NULL;
+    struct phx__names_segment *end = x->count > 0 ? &x->at[x->count - 1] : NULL, one = { first, last, owner };
 
     if (end == NULL || end->owner != owner || end->last + 1 != first)
-        return index_insert(x, x->count, first, last, owner);
+        return index_splice(x, x->count, x->count, &one, 1);
     end->last = last;
     return 0;
 }

@@ -1,7 +1,7 @@
 /* index.h - BRAIN: the claims of all nodes laid side by side: who owns a name. */
 #ifndef PHX_NAMES_INDEX_H
 #define PHX_NAMES_INDEX_H
-#include "wire/wire.h"
+#include "wire/route.h"
 
 /* One below the top, so that one more is always representable. */
 #define PHX__NAMES_EPOCH_TOP (UINT64_MAX - 1)

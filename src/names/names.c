@@ -62,14 +62,6 @@ static void names_conflict_shift(struct phx__names *n, uint32_t count)
     n->conflict_count += count;
 }
 
-static void names_conflict_fill(struct phx__names_conflict *out, uint64_t first, uint64_t last,
-                                uint32_t winner)
-{
-    out->range.first = first;
-    out->range.last = last;
-    out->winner = winner;
-}
-
 /* Cuts what node wins out of the own claim mine. i is the first of node's claims that may meet it. Appends
  * what remains to *rest and writes what is lost downwards from *conflict. */
 static void names_split(const struct phx__names *n, uint32_t node, struct phx__claim mine,
@@ -88,7 +80,10 @@ static void names_split(const struct phx__names *n, uint32_t node, struct phx__c
             rest->at[rest->count++].last = c->first - 1;
             mine.first = c->first;
         }
-        names_conflict_fill(--*conflict, mine.first, c->last < last ? c->last : last, node);
+        --*conflict;
+        (*conflict)->range.first = mine.first;
+        (*conflict)->range.last = c->last < last ? c->last : last;
+        (*conflict)->winner = node;
         if (c->last >= last)
             return;
         mine.first = c->last + 1;
@@ -109,9 +104,11 @@ static void names_give_up(struct phx__names *n, uint32_t winner)
     surplus = own->count - PHX__CARD_CLAIMS;
     names_conflict_shift(n, surplus);
     for (i = 0; i < surplus; i++) {
-        const struct phx__claim *c = &own->at[PHX__CARD_CLAIMS + i];
+        struct phx__names_conflict *one = &n->conflicts[surplus - 1 - i];
 
-        names_conflict_fill(&n->conflicts[surplus - 1 - i], c->first, c->last, winner);
+        one->range.first = own->at[PHX__CARD_CLAIMS + i].first;
+        one->range.last = own->at[PHX__CARD_CLAIMS + i].last;
+        one->winner = winner;
     }
     own->count = PHX__CARD_CLAIMS;
 }
@@ -239,7 +236,7 @@ static void names_unindex(struct phx__names *n, uint32_t i, uint32_t j, uint64_t
 
 static void names_decode(const struct phx__card *card, uint32_t i, struct phx__claim *out)
 {
-    phx__wire_claim(card, i, out);
+    phx__wire_route_claim(card, i, out);
     if (out->epoch > PHX__NAMES_EPOCH_TOP)
         out->epoch = PHX__NAMES_EPOCH_TOP;
 }

@@ -305,7 +305,7 @@ int phx_read_key(const char *path, void *out, size_t capacity)
 
     if (path == NULL || out == NULL)
         return PHX_EINVAL;
-    size = phx__os_file_read(path, bytes, sizeof bytes);
+    size = phx__os_read_file(path, bytes, sizeof bytes);
     if (size < 0)
         return (int)size;
     if (!api_within((uint64_t)size, PHX_KEY_MIN, PHX_KEY_MAX) || (size_t)size > capacity)
@@ -623,9 +623,9 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
             out[n].peer = l->id;
             out[n].address = l->address;
             out[n].since_us = l->since;
-            out[n].bytes_in = l->bytes_in;
-            out[n].bytes_out = l->bytes_out;
-            out[n].queued_bytes = phx__link_queued(l);
+            out[n].bytes_in = l->in.bytes;
+            out[n].bytes_out = l->out.bytes;
+            out[n].queued_bytes = phx__link_out_queued(l);
         }
         n++;
     }

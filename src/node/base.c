@@ -224,20 +224,20 @@ struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot)
 
 void phx__node_break(phx *p, struct phx__link *l)
 {
-    l->broken = PHX_ENOMEM;
-    p->set.wants(p, l);
+    l->end.broken = PHX_ENOMEM;
+    p->set.ops->wants(p, l);
 }
 
 struct phx__link *phx__node_send_begin(phx *p, uint32_t nbr, size_t size, struct phx__writer *w)
 {
     struct phx__link *l = phx__node_link(p, nbr);
 
-    return l == NULL || phx__link_control(&p->set, l, size, w) != 0 ? NULL : l;
+    return l == NULL || phx__link_out_control(&p->set, l, size, w) != 0 ? NULL : l;
 }
 
 void phx__node_send_end(phx *p, struct phx__link *l, const struct phx__writer *w)
 {
-    if (phx__link_control_end(&p->set, l, w) != 0)
+    if (phx__link_out_control_end(&p->set, l, w) != 0)
         phx__node_break(p, l);
 }
 
@@ -254,8 +254,8 @@ int phx__node_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int
     struct phx__link *l = phx__node_link(p, nbr);
     struct phx__writer w;
 
-    if (l == NULL || (!urgent && phx__link_queued(l) >= PHX__NODE_LONG_QUEUE)
-        || phx__link_control(&p->set, l, frame->capacity, &w) != 0)
+    if (l == NULL || (!urgent && phx__link_out_queued(l) >= PHX__NODE_LONG_QUEUE)
+        || phx__link_out_control(&p->set, l, frame->capacity, &w) != 0)
         return 0;
     phx__buf_put_bytes(&w, frame->data, frame->size);
     phx__node_send_end(p, l, &w);
@@ -268,7 +268,7 @@ int phx__node_card(const phx *p, uint32_t node, struct phx__card *out)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
 
-    return d != NULL && d->card != NULL && phx__wire_get_card(d->card->at, d->card->size, out) == 0;
+    return d != NULL && d->card != NULL && phx__wire_route_get_card(d->card->at, d->card->size, out) == 0;
 }
 
 uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out)

@@ -89,8 +89,8 @@ static void dump_json_link(struct dump *d, const struct phx__link *l)
     dump_string(d, l->address.family ? phx_address_text(&l->address, text) : "");
     phx__node_text_put(&d->t, ",\"up\":%s,\"dialer\":%s,\"monitor\":%s,\"since_us\":%u", yes[up],
                        yes[l->dialer], yes[up && phx__detect_is_monitor(&d->p->detect, l->peer)], l->since);
-    phx__node_text_put(&d->t, ",\"bytes_in\":%u,\"bytes_out\":%u,\"queued_bytes\":%u}", l->bytes_in,
-                       l->bytes_out, (uint64_t)phx__link_queued(l));
+    phx__node_text_put(&d->t, ",\"bytes_in\":%u,\"bytes_out\":%u,\"queued_bytes\":%u}", l->in.bytes,
+                       l->out.bytes, (uint64_t)phx__link_out_queued(l));
 }
 
 static void dump_json_seen(struct dump *d, uint32_t node)

@@ -112,10 +112,10 @@ static void links_resume_listeners(phx *p);
 
 static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_state was, int reason)
 {
-    struct phx__node_keys_end end = { &l->address, l->why, l->dialer, l->unauthenticated };
+    struct phx__node_keys_end end = { &l->address, l->end.why, l->dialer, l->unauthenticated };
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
     int level = reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED        ? PHX_LOG_DEBUG
-                : was == PHX__LINK_UP || l->refused || reason == PHX_EPROTO || reason == PHX_ETLS
+                : was == PHX__LINK_UP || l->end.refused || reason == PHX_EPROTO || reason == PHX_ETLS
                     ? PHX_LOG_WARN
                                                                             : PHX_LOG_INFO;
 
@@ -131,8 +131,8 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
                   was == PHX__LINK_UP        ? "down, "
                   : was == PHX__LINK_DIALING ? "no connection, "
                                              : "no link, ",
-                  l->refused ? "refused by the peer: " : "", phx_strerror(reason),
-                  l->why != NULL ? ": " : "", l->why != NULL ? l->why : "");
+                  l->end.refused ? "refused by the peer: " : "", phx_strerror(reason),
+                  l->end.why != NULL ? ": " : "", l->end.why != NULL ? l->end.why : "");
     if (before > 0)
         phx__node_log(p, level, "... and %u more like it in the last minutes", (uint64_t)before);
 }
@@ -159,7 +159,7 @@ static void links_resume_parked(phx *p, const struct phx__link *decided)
         int err;
         if (l->state != PHX__LINK_PARKED || l == decided)
             continue;
-        err = phx__link_resume(&p->set, l);
+        err = phx__link_hello_resume(&p->set, l);
         if (err != 0 && err != PHX_EAGAIN)
             phx__node_links_close(p, l, err, 1);
         else
@@ -284,16 +284,16 @@ void phx__node_links_free(phx *p)
 
 void phx__node_links_read(phx *p, struct phx__link *l)
 {
-    uint64_t before = l->bytes_in;
+    uint64_t before = l->in.bytes;
     int err = phx__link_read(&p->set, l);
 
     if (err != 0)
-        phx__node_links_close(p, l, err, err != PHX_ERESET && !l->refused);
+        phx__node_links_close(p, l, err, err != PHX_ERESET && !l->end.refused);
     if (l->state == PHX__LINK_CLOSED)
         return;
-    if (l->state == PHX__LINK_UP && l->bytes_in != before)
+    if (l->state == PHX__LINK_UP && l->in.bytes != before)
         phx__detect_received(&p->detect, l->peer, p->now);
-    p->step.more |= l->more;
+    p->step.more |= l->in.more;
     if (phx__link_events(l) != l->watching)
         links_watch(p, l);
 }
@@ -485,7 +485,7 @@ static int links_finish_dial(phx *p, struct phx__link *l)
     if (err == 0 && l->attempt != PHX__NONE)
         phx__dial_answered(&p->dial, l->attempt);
     if (err == 0)
-        err = phx__link_connected(&p->set, l);
+        err = phx__link_hello_begin(&p->set, l);
     return links_begin(p, l, err == PHX_EAGAIN ? 0 : err);
 }
 
@@ -617,7 +617,7 @@ int phx__node_links_adopt(phx *p, int handle, int dialer, int secure)
     int err;
 
     err = links_open(p, handle, (dialer ? LINKS_DIALER : 0) | (secure ? LINKS_TLS : 0), PHX__LINK_HELLO, &l);
-    return err != 0 ? err : links_begin(p, l, dialer ? phx__link_connected(&p->set, l) : 0);
+    return err != 0 ? err : links_begin(p, l, dialer ? phx__link_hello_begin(&p->set, l) : 0);
 }
 
 /* ---- One link per pair ----------------------------------------------------------------------- */
@@ -685,7 +685,7 @@ static int links_judge(void *ctx, struct phx__link *l)
     return 0;
 }
 
-static void links_introduce(void *ctx, const struct phx__link *l, struct phx__link_words *out)
+static void links_introduce(void *ctx, const struct phx__link *l, struct phx__standing *out)
 {
     phx *p = ctx;
     const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
@@ -784,7 +784,7 @@ static int links_up(void *ctx, struct phx__link *l)
     links_learn_address(p, l);
     links_resume_parked(p, l);
     links_resume_listeners(p);
-    p->set.wants(p, l); /* what waited for a link it may have replaced */
+    p->set.ops->wants(p, l); /* what waited for a link it may have replaced */
     return 0;
 }
 
@@ -816,8 +816,8 @@ void phx__node_links_ready(phx *p, int handle, int events)
         (void)links_finish_dial(p, l);
         return;
     }
-    if ((events & PHX_WRITE) && l->full) {
-        l->full = 0;
+    if ((events & PHX_WRITE) && l->out.full) {
+        l->out.full = 0;
         links_wants(p, l);
     }
     if (events & PHX_READ)
@@ -842,13 +842,13 @@ void phx__node_links_due(phx *p, uint32_t slot)
 
 static void links_write_one(phx *p, struct phx__link *l)
 {
-    uint64_t before = l->bytes_out;
-    int err = l->broken ? l->broken : phx__link_write(&p->set, l, LINKS_WRITE_LIMIT);
+    uint64_t before = l->out.bytes;
+    int err = l->end.broken ? l->end.broken : phx__link_out_write(&p->set, l, LINKS_WRITE_LIMIT);
 
-    if (l->state == PHX__LINK_UP && l->bytes_out != before)
+    if (l->state == PHX__LINK_UP && l->out.bytes != before)
         phx__detect_sent(&p->detect, l->peer, p->now);
-    if (err != 0 && !l->broken && l->state == PHX__LINK_UP)
-        l->broken = err; /* the next step first reads what came before the end: a goodbye, perhaps */
+    if (err != 0 && !l->end.broken && l->state == PHX__LINK_UP)
+        l->end.broken = err; /* the next step first reads what came before the end: a goodbye, perhaps */
     else if (err != 0)
         phx__node_links_close(p, l, err, 0);
     else if (phx__link_events(l) != l->watching)
@@ -865,11 +865,11 @@ void phx__node_links_write(phx *p)
     for (i = 0; i < count; i++) {
         struct phx__link *l = p->links.at[p->links.writers[i]];
         int writes = l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING
-                     && (l->broken ? p->step.active : !l->full);
+                     && (l->end.broken ? p->step.active : !l->out.full);
         if (writes)
             links_write_one(p, l);
         l->queued = 0;
-        if ((writes && !l->dry && !l->full) || l->broken)
+        if ((writes && !l->out.dry && !l->out.full) || l->end.broken)
             links_wants(p, l);
     }
     for (i = count; i < p->links.writer_count; i++)
@@ -883,7 +883,7 @@ int phx__node_links_can_write(const phx *p)
 
     for (i = 0; i < p->links.writer_count; i++) {
         const struct phx__link *l = p->links.at[p->links.writers[i]];
-        if (l != NULL && (!l->full || l->broken))
+        if (l != NULL && (!l->out.full || l->end.broken))
             return 1;
     }
     return 0;
@@ -898,7 +898,7 @@ static size_t links_pull(void *ctx, struct phx__link *l, size_t budget)
 
     if (!phx__node_serves(p, l))
         return 0;
-    n = phx__post_sched_pull(&p->post, l->peer, &l->out, budget, p->now);
+    n = phx__post_sched_pull(&p->post, l->peer, &l->out.stream, budget, p->now);
     if (n > 0)
         phx__detect_used(&p->detect, l->peer, p->now);
     return n;
@@ -911,6 +911,11 @@ static int links_random(void *ctx, void *out, size_t size)
     return phx__node_keys_random(&p->keys, out, size);
 }
 
+static const struct phx__link_ops links_ops = {
+    links_judge, links_introduce, links_up, phx__node_frames_in, phx__node_frames_place,
+    phx__node_frames_placed, phx__node_frames_ahead, links_pull, links_wants, links_random
+};
+
 int phx__node_links_open(phx *p)
 {
     struct phx__link_set *s = &p->set;
@@ -918,23 +923,14 @@ int phx__node_links_open(phx *p)
     s->mem = &p->mem;
     s->os = &p->os;
     s->timers = &p->timers;
+    s->ops = &links_ops;
     s->ctx = p;
-    phx__link_cluster(s, p->cluster);
+    phx__link_hello_cluster(s, p->cluster);
     s->self = &p->cfg.id[0];
     s->incarnation = p->cfg.incarnation;
     s->now = p->now;
     s->scratch_size = p->cfg.step_bytes;
     s->block = phx__buf_block_new(&p->mem, s->scratch_size);
     s->scratch = s->block != NULL ? s->block->data : NULL;
-    s->judge = links_judge;
-    s->introduce = links_introduce;
-    s->up = links_up;
-    s->frame = phx__node_frames_in;
-    s->place = phx__node_frames_place;
-    s->placed = phx__node_frames_placed;
-    s->ahead = phx__node_frames_ahead;
-    s->pull = links_pull;
-    s->wants = links_wants;
-    s->random = links_random;
     return s->scratch == NULL ? PHX_ENOMEM : 0;
 }

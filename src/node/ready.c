@@ -28,7 +28,7 @@ static struct phx__link *ready_predict(const phx *p)
         || s->at[s->last_ready] == NULL || s->at[s->last_ready]->after >= s->size)
         return NULL;
     l = s->at[s->at[s->last_ready]->after];
-    return l != NULL && l->state == PHX__LINK_UP && !l->full ? l : NULL;
+    return l != NULL && l->state == PHX__LINK_UP && !l->out.full ? l : NULL;
 }
 
 /* 1: a link was read, and what others may have is seen at one of the next steps. If it had nothing, the
@@ -41,10 +41,10 @@ static int ready_read_predicted(phx *p)
 
     if (l == NULL)
         return 0;
-    before = l->bytes_in;
+    before = l->in.bytes;
     p->links.last_ready = l->slot;
     phx__node_links_read(p, l);
-    if (l->bytes_in != before) {
+    if (l->in.bytes != before) {
         p->links.predicted++;
     } else {
         p->links.predicted = 0;

@@ -32,7 +32,7 @@ static int step_write_card(phx *p)
     const struct phx__names_of *mine = phx__node_names(p, PHX__SELF);
     struct phx__card head;
     struct phx__writer w;
-    size_t size = phx__wire_card_size(p->addr.count, mine->count);
+    size_t size = phx__wire_route_card_size(p->addr.count, mine->count);
     uint8_t *data = phx__mem_get(&p->mem, size);
     int err;
 
@@ -45,7 +45,7 @@ static int step_write_card(phx *p)
     memcpy(head.address, p->addr.at, sizeof head.address);
     head.claim_count = mine->count;
     phx__buf_writer_init(&w, data, size);
-    phx__wire_put_card(&w, &head, mine->at);
+    phx__wire_route_put_card(&w, &head, mine->at);
     err = w.bad ? PHX_EINVAL : phx__route_card(&p->route, data, (uint32_t)w.size, p->now);
     phx__mem_put(&p->mem, data, size);
     return err;

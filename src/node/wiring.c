@@ -110,7 +110,7 @@ static void wiring_wants(void *ctx, uint32_t nbr)
     struct phx__link *l = phx__node_link(p, nbr);
 
     if (l != NULL)
-        p->set.wants(p, l);
+        p->set.ops->wants(p, l);
 }
 
 static void wiring_message(void *ctx, const struct phx_message *m)
@@ -352,7 +352,7 @@ static void wiring_show_keys(void *ctx, const struct phx__node_key *keys, uint32
         shown[i].size = p->set.keys[i].size = keys[i].size;
     }
     p->set.key_count = count;
-    phx__link_rekey(&p->set);
+    phx__link_hello_rekey(&p->set);
     if (p->set.tls != NULL)
         phx__tls_keys(p->set.tls, p->cluster, shown, count);
 }

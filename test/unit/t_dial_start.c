@@ -112,8 +112,8 @@ static void test_start_traffic(void)
 
     rig_known(r);
     rig_pass(r, 10 * MS);
-    ok(r->dials == 0 && phx__dial_target_of(&r->d.targets, node) != PHX__NONE
-           && r->d.targets.at[phx__dial_target_of(&r->d.targets, node)].queued,
+    ok(r->dials == 0 && phx__dial_target_of(&r->d.targets, node) != NULL
+           && phx__dial_target_of(&r->d.targets, node)->queued,
        "all wait");
     phx__dial_want(&r->d, node, r->now);
     rig_pass(r, 50 * MS);
