@@ -262,7 +262,8 @@ static void test_own_addresses(void)
         here.ip[3] = (unsigned char)(1 + i % 20);
         (void)phx__node_addr_learn(&k.p->addr, &l, &here);
     }
-    ok(k.p->addr.here_count == 20, "20 own addresses are 20 places, however many links: %u", k.p->addr.here_count);
+    ok(k.p->addr.here_count == 20, "20 own addresses are 20 places, however many links: %u",
+       k.p->addr.here_count);
     known_end(&k);
 }
 
