@@ -3206,99 +3206,6 @@ PHX_PRIVATE void phx__post_settle(struct phx__post *p, uint64_t now);
 
 #endif
 
-/* ======== src/node/base.h ======== */
-/* base.h - what all files of the node use: text, log, peers, frames to a neighbour, cards. */
-#ifdef PHX_LINES
-#line 1 "src/node/base.h"
-#endif
-#ifndef PHX_NODE_BASE_H
-#define PHX_NODE_BASE_H
-/* include "link/link.h" */
-
-/* ---- Text ------------------------------------------------------------------------------------ */
-
-/* Text for people, at most capacity bytes with the final NUL. */
-struct phx__text {
-    char *out;
-    size_t capacity, size; /* size: of the whole text, also where it did not fit */
-};
-PHX_PRIVATE void phx__node_text_begin(struct phx__text *t, char *out, size_t capacity);
-/* In a format %s is a string and %u a uint64_t; nothing else. */
-PHX_PRIVATE void phx__node_text_put(struct phx__text *t, const char *format, ...);
-PHX_PRIVATE int phx__node_text_end(const struct phx__text *t); /* how long it is, like snprintf */
-PHX_PRIVATE const char *phx__node_state_text(enum phx_state state);
-/* One line to the host, but only within a step. */
-PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
-
-/* ---- Peers ----------------------------------------------------------------------------------- */
-
-/* What the node keeps of each other node beside the rooms' own arrays. */
-struct phx__peer {
-    uint64_t life;         /* incarnation + 1, as last seen; 0: none yet */
-    uint32_t link;         /* slot of the link that is up, or PHX__NONE */
-    uint32_t card_version; /* as last given to names, dial and post; 0: none of this life */
-    uint32_t via;          /* the last next hop */
-    uint32_t history;      /* index in phx__peers.history + 1; 0: none */
-};
-
-/* ... and of those with which something was amiss. */
-struct phx__history {
-    uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
-    int lost_error;             /* why the link was lost */
-    uint32_t node;              /* whose */
-};
-
-struct phx__peers {
-    struct phx__peer *at; /* by node */
-    uint32_t capacity;
-    struct phx__history *history;
-    uint32_t history_count, history_capacity;
-};
-
-PHX_PRIVATE int phx__node_peer(phx *p, uint32_t node); /* makes room in peers; 0 or PHX_ENOMEM */
-PHX_PRIVATE void phx__node_forget_peer(phx *p, uint32_t node);
-PHX_PRIVATE void phx__node_peers_free(phx *p);
-/* What was amiss with this node; NULL: nothing. The same, made if there was nothing; NULL: no memory. */
-PHX_PRIVATE struct phx__history *phx__node_history(const phx *p, uint32_t node);
-PHX_PRIVATE struct phx__history *phx__node_note_history(phx *p, uint32_t node);
-PHX_PRIVATE int phx__node_is_gone(const phx *p, uint32_t node); /* it has failed or left */
-PHX_PRIVATE const struct phx__names_of *phx__node_names(const phx *p, uint32_t node); /* perhaps none */
-PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
-
-PHX_PRIVATE const struct phx_os *phx__node_os(phx *p); /* for one call, which is counted */
-
-/* ---- Links and frames ------------------------------------------------------------------------ */
-
-/* Frames that are repeated, or can be missed, are not added to a queue of this many bytes. */
-#define PHX__NODE_LONG_QUEUE 262144u
-
-PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
-PHX_PRIVATE int phx__node_serves(const phx *p, const struct phx__link *l); /* is it that link of its peer? */
-/* The first link from *slot on, closed or not, and *slot is the one after it; NULL: none is left. */
-PHX_PRIVATE struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot);
-/* Closes the link when its turn to write comes, which is in this step: a room that goes through its
- * neighbours must not lose one of them meanwhile. */
-PHX_PRIVATE void phx__node_break(phx *p, struct phx__link *l);
-/* A writer for one control frame of at most `size` bytes to this neighbour (PHX__NONE: to nobody), and the
- * link that it goes to; NULL: there is none, or no memory. Then the end of that frame. A frame that is lost
- * there for lack of memory would leave the neighbour with a wrong picture: the link breaks, and its successor
- * starts with everything. */
-PHX_PRIVATE struct phx__link *phx__node_send_begin(phx *p, uint32_t nbr, size_t size, struct phx__writer *w);
-PHX_PRIVATE void phx__node_send_end(phx *p, struct phx__link *l, const struct phx__writer *w);
-/* For brains. The next hop towards this id, or PHX__NONE. Queues a frame for this neighbour (PHX__NONE:
- * nobody); its writer has room for the largest of its type. Unless it is urgent, it is not added to a long
- * queue. 1 if there was a link to queue it on. */
-PHX_PRIVATE uint32_t phx__node_next(void *ctx, const struct phx_id *id);
-PHX_PRIVATE int phx__node_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
-
-/* ---- Cards ----------------------------------------------------------------------------------- */
-
-PHX_PRIVATE int phx__node_card(const phx *p, uint32_t node, struct phx__card *out); /* 1, or 0: none */
-/* The addresses in it, at most PHX__CARD_ADDRESSES of them: how many. */
-PHX_PRIVATE uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out);
-
-#endif
-
 /* ======== src/node/keys.h ======== */
 /* keys.h - BRAIN: the node's keys, where it may speak, random bytes for nonces, limits of log lines. */
 #ifdef PHX_LINES
@@ -3438,6 +3345,68 @@ PHX_PRIVATE int phx__node_addr_learn(struct phx__node_addr *a, const struct phx_
 
 #endif
 
+/* ======== src/node/suspect.h ======== */
+/* suspect.h - BRAIN: what travels for failure detection: rumours of silence, and probes. */
+#ifdef PHX_LINES
+#line 1 "src/node/suspect.h"
+#endif
+#ifndef PHX_NODE_SUSPECT_H
+#define PHX_NODE_SUSPECT_H
+/* include "base/rnd.h" */
+/* include "wire/link.h" */
+/* include "wire/route.h" */
+
+struct phx__node_suspect_ops {
+    void *ctx;
+    uint32_t (*way)(void *ctx, const struct phx_id *id); /* way, send, life: as in handover.h */
+    int (*send)(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
+    int (*life)(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t *seq);
+    uint32_t (*neighbour)(void *ctx, uint32_t i); /* one after another, from 0; then PHX__NONE */
+    int (*is_busy)(void *ctx, uint32_t nbr); /* it has announced a pause */
+    int (*is_adjacent)(void *ctx, uint32_t nbr, uint32_t other); /* has it a link with the other? */
+    /* This accuser says that the node is silent: 1 if that is taken seriously. A sign of life came. */
+    int (*accuse)(void *ctx, uint32_t node, uint32_t accuser);
+    void (*alive)(void *ctx, uint32_t node);
+    void (*refute)(void *ctx, uint32_t nbr, const struct phx__request *q); /* a new own number, for nbr too */
+};
+struct phx__node_suspect_rumour { /* the last one about a node */
+    uint64_t incarnation, at; /* about which life, when */
+    uint32_t seq;
+    uint32_t node;
+};
+struct phx__node_suspect {
+    struct phx__mem *mem;
+    struct phx__ids *ids;
+    struct phx__rnd *rnd;
+    const struct phx_detector *limits;
+    struct phx__node_suspect_ops ops;
+    int hop_limit, relay;
+    struct phx__node_suspect_rumour *at;
+    uint32_t count, capacity;
+    struct phx__map places; /* node -> its place in at */
+};
+
+/* *limits may change. */
+PHX_PRIVATE void phx__node_suspect_init(struct phx__node_suspect *s, struct phx__mem *mem,
+                                        struct phx__ids *ids, struct phx__rnd *rnd,
+                                        const struct phx_detector *limits, int hop_limit, int relay,
+                                        const struct phx__node_suspect_ops *ops);
+PHX_PRIVATE void phx__node_suspect_free(struct phx__node_suspect *s);
+/* A link with this node is silent: tells all. */
+PHX_PRIVATE void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t node, uint64_t now);
+/* The node is lost: asks others whether they reach it. */
+PHX_PRIVATE void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t node);
+/* Frames from this neighbour: 0 or PHX_EPROTO. */
+PHX_PRIVATE int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from,
+                                             const struct phx__frame *f, uint64_t now);
+PHX_PRIVATE int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from,
+                                           const struct phx__frame *f);
+/* An entry is about to be taken in while somebody is suspected: it may refute that. */
+PHX_PRIVATE void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__entry *e);
+PHX_PRIVATE void phx__node_suspect_forget(struct phx__node_suspect *s, uint32_t node);
+
+#endif
+
 /* ======== src/node/handover.h ======== */
 /* handover.h - BRAIN: names given to another node: the giver asks until it sees them taken. */
 #ifdef PHX_LINES
@@ -3508,68 +3477,6 @@ PHX_PRIVATE int phx__node_handover_on_hand(struct phx__node_handover *h, const s
 
 #endif
 
-/* ======== src/node/suspect.h ======== */
-/* suspect.h - BRAIN: what travels for failure detection: rumours of silence, and probes. */
-#ifdef PHX_LINES
-#line 1 "src/node/suspect.h"
-#endif
-#ifndef PHX_NODE_SUSPECT_H
-#define PHX_NODE_SUSPECT_H
-/* include "base/rnd.h" */
-/* include "wire/link.h" */
-/* include "wire/route.h" */
-
-struct phx__node_suspect_ops {
-    void *ctx;
-    uint32_t (*way)(void *ctx, const struct phx_id *id); /* way, send, life: as in handover.h */
-    int (*send)(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
-    int (*life)(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t *seq);
-    uint32_t (*neighbour)(void *ctx, uint32_t i); /* one after another, from 0; then PHX__NONE */
-    int (*is_busy)(void *ctx, uint32_t nbr); /* it has announced a pause */
-    int (*is_adjacent)(void *ctx, uint32_t nbr, uint32_t other); /* has it a link with the other? */
-    /* This accuser says that the node is silent: 1 if that is taken seriously. A sign of life came. */
-    int (*accuse)(void *ctx, uint32_t node, uint32_t accuser);
-    void (*alive)(void *ctx, uint32_t node);
-    void (*refute)(void *ctx, uint32_t nbr, const struct phx__request *q); /* a new own number, for nbr too */
-};
-struct phx__node_suspect_rumour { /* the last one about a node */
-    uint64_t incarnation, at; /* about which life, when */
-    uint32_t seq;
-    uint32_t node;
-};
-struct phx__node_suspect {
-    struct phx__mem *mem;
-    struct phx__ids *ids;
-    struct phx__rnd *rnd;
-    const struct phx_detector *limits;
-    struct phx__node_suspect_ops ops;
-    int hop_limit, relay;
-    struct phx__node_suspect_rumour *at;
-    uint32_t count, capacity;
-    struct phx__map places; /* node -> its place in at */
-};
-
-/* *limits may change. */
-PHX_PRIVATE void phx__node_suspect_init(struct phx__node_suspect *s, struct phx__mem *mem,
-                                        struct phx__ids *ids, struct phx__rnd *rnd,
-                                        const struct phx_detector *limits, int hop_limit, int relay,
-                                        const struct phx__node_suspect_ops *ops);
-PHX_PRIVATE void phx__node_suspect_free(struct phx__node_suspect *s);
-/* A link with this node is silent: tells all. */
-PHX_PRIVATE void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t node, uint64_t now);
-/* The node is lost: asks others whether they reach it. */
-PHX_PRIVATE void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t node);
-/* Frames from this neighbour: 0 or PHX_EPROTO. */
-PHX_PRIVATE int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from,
-                                             const struct phx__frame *f, uint64_t now);
-PHX_PRIVATE int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from,
-                                           const struct phx__frame *f);
-/* An entry is about to be taken in while somebody is suspected: it may refute that. */
-PHX_PRIVATE void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__entry *e);
-PHX_PRIVATE void phx__node_suspect_forget(struct phx__node_suspect *s, uint32_t node);
-
-#endif
-
 /* ======== src/node/trace.h ======== */
 /* trace.h - BRAIN: phx_trace: questions to the nodes on a way, and their answers. */
 #ifdef PHX_LINES
@@ -3629,16 +3536,27 @@ PHX_PRIVATE void phx__node_trace_end(struct phx__node_trace *t); /* this node ha
 
 #endif
 
-/* ======== src/node/links.h ======== */
-/* links.h - the node's connections: listeners, dials, one link per pair, reading and writing. */
+/* ======== src/node/state.h ======== */
+/* state.h - struct phx, a list of what its files and rooms keep, and the functions of those files. */
 #ifdef PHX_LINES
-#line 1 "src/node/links.h"
+#line 1 "src/node/state.h"
 #endif
-#ifndef PHX_NODE_LINKS_H
-#define PHX_NODE_LINKS_H
+#ifndef PHX_NODE_STATE_H
+#define PHX_NODE_STATE_H
+/* include "detect/detect.h" */
+/* include "dial/dial.h" */
 /* include "link/link.h" */
-
-#include <poll.h>
+/* include "names/lost.h" */
+/* include "names/names.h" */
+/* include "node/addr.h" */
+/* include "node/handover.h" */
+/* include "node/keys.h" */
+/* include "node/samehost.h" */
+/* include "node/suspect.h" */
+/* include "node/trace.h" */
+/* include "os/os.h" */
+/* include "post/post.h" */
+/* include "route/route.h" */
 
 #define PHX__LISTENERS 8u
 /* Values of phx__links.handles: a link's slot; or this bit and an index in phx__listeners.at. */
@@ -3679,57 +3597,28 @@ struct phx__links {
     uint64_t waited_at;             /* when the last wait() was called */
 };
 
-PHX_PRIVATE int phx__node_links_open(phx *p);
-PHX_PRIVATE void phx__node_links_shut(phx *p); /* closes all, when the node is freed; then their memory */
-PHX_PRIVATE void phx__node_links_free(phx *p);
+/* What the node keeps of each other node beside the rooms' own arrays. */
+struct phx__peer {
+    uint64_t life;         /* incarnation + 1, as last seen; 0: none yet */
+    uint32_t link;         /* slot of the link that is up, or PHX__NONE */
+    uint32_t card_version; /* as last given to names, dial and post; 0: none of this life */
+    uint32_t via;          /* the last next hop */
+    uint32_t history;      /* index in phx__peers.history + 1; 0: none */
+};
 
-PHX_PRIVATE int phx__node_links_listen(phx *p, struct phx_address *a);
-PHX_PRIVATE void phx__node_links_retry_listeners(phx *p); /* PHX__TIMER_ACCEPT */
-/* What a link that has come up teaches of own addresses. */
-PHX_PRIVATE void phx__node_links_learn_address(phx *p, const struct phx__link *l);
+/* ... and of those with which something was amiss. */
+struct phx__history {
+    uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
+    int lost_error;             /* why the link was lost */
+    uint32_t node;              /* whose */
+};
 
-/* For dial. */
-PHX_PRIVATE int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect,
-                                     const struct phx_address *to);
-PHX_PRIVATE void phx__node_links_abandon(void *ctx, uint32_t attempt);
-PHX_PRIVATE void phx__node_links_dial_deferred(phx *p);
-PHX_PRIVATE int phx__node_links_adopt(phx *p, int handle, int dialer, int secure);
-
-/* Reads what is ready: wait() tells, or the host has told. */
-PHX_PRIVATE void phx__node_links_wait(phx *p);
-PHX_PRIVATE void phx__node_links_given(phx *p, const struct pollfd *fds, int n);
-PHX_PRIVATE void phx__node_links_write(phx *p);
-PHX_PRIVATE int phx__node_links_can_write(const phx *p); /* is a write to be tried in the next step? */
-PHX_PRIVATE void phx__node_links_due(phx *p, uint32_t slot); /* PHX__TIMER_LINK */
-
-PHX_PRIVATE void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell);
-PHX_PRIVATE void phx__node_links_close_all(phx *p);
-PHX_PRIVATE void phx__node_links_sweep(phx *p); /* frees closed links */
-
-#endif
-
-/* ======== src/node/state.h ======== */
-/* state.h - struct phx, a list of what its files and rooms keep, and the functions of those files. */
-#ifdef PHX_LINES
-#line 1 "src/node/state.h"
-#endif
-#ifndef PHX_NODE_STATE_H
-#define PHX_NODE_STATE_H
-/* include "detect/detect.h" */
-/* include "dial/dial.h" */
-/* include "names/lost.h" */
-/* include "names/names.h" */
-/* include "node/addr.h" */
-/* include "node/base.h" */
-/* include "node/handover.h" */
-/* include "node/keys.h" */
-/* include "node/links.h" */
-/* include "node/samehost.h" */
-/* include "node/suspect.h" */
-/* include "node/trace.h" */
-/* include "os/os.h" */
-/* include "post/post.h" */
-/* include "route/route.h" */
+struct phx__peers {
+    struct phx__peer *at; /* by node */
+    uint32_t capacity;
+    struct phx__history *history;
+    uint32_t history_count, history_capacity;
+};
 
 /* What has not been shown to all rooms, nor told to others. */
 struct phx__news {
@@ -3809,10 +3698,119 @@ PHX_PRIVATE int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx_
 /* wiring.c: opens all brains. 0, or why not. */
 PHX_PRIVATE int phx__node_wiring_open(phx *p);
 
+/* ready.c: reads what is ready, as wait() tells or as the host has told. */
+PHX_PRIVATE void phx__node_ready_wait(phx *p);
+PHX_PRIVATE void phx__node_ready_given(phx *p, const struct pollfd *fds, int n);
+
 /* step.c */
 /* Makes the node *p, zeroed but for its mem. What it has done is undone by _free also if it fails. */
 PHX_PRIVATE int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now);
 PHX_PRIVATE void phx__node_step_free(phx *p);
+
+#endif
+
+/* ======== src/node/base.h ======== */
+/* base.h - what all files of the node use: text, log, peers, frames to a neighbour, cards. */
+#ifdef PHX_LINES
+#line 1 "src/node/base.h"
+#endif
+#ifndef PHX_NODE_BASE_H
+#define PHX_NODE_BASE_H
+/* include "node/state.h" */
+
+/* ---- Text ------------------------------------------------------------------------------------ */
+
+/* Text for people, at most capacity bytes with the final NUL. */
+struct phx__text {
+    char *out;
+    size_t capacity, size; /* size: of the whole text, also where it did not fit */
+};
+PHX_PRIVATE void phx__node_text_begin(struct phx__text *t, char *out, size_t capacity);
+/* In a format %s is a string and %u a uint64_t; nothing else. */
+PHX_PRIVATE void phx__node_text_put(struct phx__text *t, const char *format, ...);
+PHX_PRIVATE int phx__node_text_end(const struct phx__text *t); /* how long it is, like snprintf */
+PHX_PRIVATE const char *phx__node_state_text(enum phx_state state);
+/* One line to the host, but only within a step. */
+PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
+
+/* ---- Peers ----------------------------------------------------------------------------------- */
+
+PHX_PRIVATE int phx__node_peer(phx *p, uint32_t node); /* makes room in peers; 0 or PHX_ENOMEM */
+PHX_PRIVATE void phx__node_forget_peer(phx *p, uint32_t node);
+PHX_PRIVATE void phx__node_peers_free(phx *p);
+/* What was amiss with this node; NULL: nothing. The same, made if there was nothing; NULL: no memory. */
+PHX_PRIVATE struct phx__history *phx__node_history(const phx *p, uint32_t node);
+PHX_PRIVATE struct phx__history *phx__node_note_history(phx *p, uint32_t node);
+PHX_PRIVATE int phx__node_is_gone(const phx *p, uint32_t node); /* it has failed or left */
+PHX_PRIVATE const struct phx__names_of *phx__node_names(const phx *p, uint32_t node); /* perhaps none */
+PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
+
+PHX_PRIVATE const struct phx_os *phx__node_os(phx *p); /* for one call, which is counted */
+
+/* ---- Links and frames ------------------------------------------------------------------------ */
+
+/* Frames that are repeated, or can be missed, are not added to a queue of this many bytes. */
+#define PHX__NODE_LONG_QUEUE 262144u
+
+PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
+PHX_PRIVATE int phx__node_serves(const phx *p, const struct phx__link *l); /* is it that link of its peer? */
+/* The first link from *slot on, closed or not, and *slot is the one after it; NULL: none is left. */
+PHX_PRIVATE struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot);
+/* Closes the link when its turn to write comes, which is in this step: a room that goes through its
+ * neighbours must not lose one of them meanwhile. */
+PHX_PRIVATE void phx__node_break(phx *p, struct phx__link *l);
+/* A writer for one control frame of at most `size` bytes to this neighbour (PHX__NONE: to nobody), and the
+ * link that it goes to; NULL: there is none, or no memory. Then the end of that frame. A frame that is lost
+ * there for lack of memory would leave the neighbour with a wrong picture: the link breaks, and its successor
+ * starts with everything. */
+PHX_PRIVATE struct phx__link *phx__node_send_begin(phx *p, uint32_t nbr, size_t size, struct phx__writer *w);
+PHX_PRIVATE void phx__node_send_end(phx *p, struct phx__link *l, const struct phx__writer *w);
+/* For brains. The next hop towards this id, or PHX__NONE. Queues a frame for this neighbour (PHX__NONE:
+ * nobody); its writer has room for the largest of its type. Unless it is urgent, it is not added to a long
+ * queue. 1 if there was a link to queue it on. */
+PHX_PRIVATE uint32_t phx__node_next(void *ctx, const struct phx_id *id);
+PHX_PRIVATE int phx__node_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
+
+/* ---- Cards ----------------------------------------------------------------------------------- */
+
+PHX_PRIVATE int phx__node_card(const phx *p, uint32_t node, struct phx__card *out); /* 1, or 0: none */
+/* The addresses in it, at most PHX__CARD_ADDRESSES of them: how many. */
+PHX_PRIVATE uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out);
+
+#endif
+
+/* ======== src/node/links.h ======== */
+/* links.h - the node's connections: listeners, dials, one link per pair, reading and writing. */
+#ifdef PHX_LINES
+#line 1 "src/node/links.h"
+#endif
+#ifndef PHX_NODE_LINKS_H
+#define PHX_NODE_LINKS_H
+/* include "node/base.h" */
+
+PHX_PRIVATE int phx__node_links_open(phx *p);
+PHX_PRIVATE void phx__node_links_shut(phx *p); /* closes all, when the node is freed; then their memory */
+PHX_PRIVATE void phx__node_links_free(phx *p);
+
+PHX_PRIVATE int phx__node_links_listen(phx *p, struct phx_address *a);
+PHX_PRIVATE void phx__node_links_retry_listeners(phx *p); /* PHX__TIMER_ACCEPT */
+
+/* For dial. */
+PHX_PRIVATE int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect,
+                                     const struct phx_address *to);
+PHX_PRIVATE void phx__node_links_abandon(void *ctx, uint32_t attempt);
+PHX_PRIVATE void phx__node_links_dial_deferred(phx *p);
+PHX_PRIVATE int phx__node_links_adopt(phx *p, int handle, int dialer, int secure);
+
+PHX_PRIVATE void phx__node_links_ready(phx *p, int handle, int events); /* PHX_READ, PHX_WRITE */
+PHX_PRIVATE void phx__node_links_read(phx *p, struct phx__link *l);
+PHX_PRIVATE void phx__node_links_write(phx *p);
+PHX_PRIVATE int phx__node_links_can_write(const phx *p); /* is a write to be tried in the next step? */
+PHX_PRIVATE void phx__node_links_due(phx *p, uint32_t slot); /* PHX__TIMER_LINK */
+
+PHX_PRIVATE void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell);
+PHX_PRIVATE void phx__node_links_close_all(phx *p);
+PHX_PRIVATE void phx__node_links_sweep(phx *p); /* frees closed links */
 
 #endif
 
@@ -19655,293 +19653,6 @@ void phx__post_free(struct phx__post *p)
     memset(p, 0, sizeof *p);
 }
 
-/* ======== src/node/base.c ======== */
-/* base.c - what all files of the node use: text, log, peers, frames to a neighbour, cards. */
-#ifdef PHX_LINES
-#line 1 "src/node/base.c"
-#endif
-/* include "node/state.h" */
-
-#include <stdarg.h>
-
-/* ---- Text ------------------------------------------------------------------------------------ */
-
-void phx__node_text_begin(struct phx__text *t, char *out, size_t capacity)
-{
-    t->out = out;
-    t->capacity = capacity;
-    t->size = 0;
-}
-
-int phx__node_text_end(const struct phx__text *t)
-{
-    if (t->capacity > 0)
-        t->out[t->size < t->capacity ? t->size : t->capacity - 1] = 0;
-    return t->size < INT_MAX ? (int)t->size : INT_MAX;
-}
-
-static void node_text_char(struct phx__text *t, char c)
-{
-    if (t->size + 1 < t->capacity)
-        t->out[t->size] = c;
-    t->size++;
-}
-
-static void node_text_string(struct phx__text *t, const char *s)
-{
-    while (*s != 0)
-        node_text_char(t, *s++);
-}
-
-static void node_text_number(struct phx__text *t, uint64_t v)
-{
-    char digits[21];
-    size_t n = sizeof digits;
-
-    digits[--n] = 0;
-    do
-        digits[--n] = (char)('0' + v % 10);
-    while ((v /= 10) != 0);
-    node_text_string(t, digits + n);
-}
-
-/* printf would bring a library's worth of conversions, and a locale. */
-static void node_text_format(struct phx__text *t, const char *format, va_list ap)
-{
-    for (; *format != 0; format++) {
-        if (format[0] == '%' && format[1] == 's')
-            node_text_string(t, va_arg(ap, const char *)), format++;
-        else if (format[0] == '%' && format[1] == 'u')
-            node_text_number(t, va_arg(ap, uint64_t)), format++;
-        else
-            node_text_char(t, *format);
-    }
-}
-
-void phx__node_text_put(struct phx__text *t, const char *format, ...)
-{
-    va_list ap;
-
-    va_start(ap, format);
-    node_text_format(t, format, ap);
-    va_end(ap);
-}
-
-const char *phx__node_state_text(enum phx_state state)
-{
-    static const char *const text[] = { "unknown",     "ok",     "suspect",
-                                        "unreachable", "failed", "left" };
-
-    return text[state];
-}
-
-const char *phx_strerror(int error)
-{
-    switch (error) {
-#define PHX_ERROR_TEXT(name, value, text) \
-    case value: return text;
-        PHX_ERRORS(PHX_ERROR_TEXT)
-#undef PHX_ERROR_TEXT
-    default: return "unknown error";
-    }
-}
-
-void phx__node_log(phx *p, int level, const char *format, ...)
-{
-    struct phx__text t;
-    char line[320];
-    va_list ap;
-
-    if (level > PHX_LOG_MAX || level > p->cfg.log_level || p->cfg.on_log == NULL || !p->step.active
-        || p->step.free_later)
-        return;
-    phx__node_text_begin(&t, line, sizeof line);
-    va_start(ap, format);
-    node_text_format(&t, format, ap);
-    va_end(ap);
-    (void)phx__node_text_end(&t);
-    p->cfg.on_log(p, level, line, p->cfg.user);
-}
-
-/* ---- Peers ----------------------------------------------------------------------------------- */
-
-int phx__node_peer(phx *p, uint32_t node)
-{
-    struct phx__peers *s = &p->peers;
-    uint32_t was = s->capacity;
-
-    if (phx__mem_grow(&p->mem, &s->at, &s->capacity, node + 1, sizeof *s->at) != 0)
-        return PHX_ENOMEM;
-    for (; was < s->capacity; was++)
-        s->at[was].link = s->at[was].via = PHX__NONE;
-    return 0;
-}
-
-struct phx__history *phx__node_history(const phx *p, uint32_t node)
-{
-    uint32_t i = node < p->peers.capacity ? p->peers.at[node].history : 0;
-
-    return i != 0 ? &p->peers.history[i - 1] : NULL;
-}
-
-struct phx__history *phx__node_note_history(phx *p, uint32_t node)
-{
-    struct phx__peers *s = &p->peers;
-    struct phx__history *h = phx__node_history(p, node);
-
-    if (h != NULL)
-        return h;
-    if (phx__node_peer(p, node) != 0
-        || phx__mem_grow(&p->mem, &s->history, &s->history_capacity, s->history_count + 1, sizeof *h) != 0)
-        return NULL;
-    h = &s->history[s->history_count++];
-    memset(h, 0, sizeof *h);
-    h->node = node;
-    s->at[node].history = s->history_count;
-    return h;
-}
-
-/* The last history takes the place of the one that goes. */
-void phx__node_forget_peer(phx *p, uint32_t node)
-{
-    struct phx__history *h = phx__node_history(p, node), *last;
-
-    if (node >= p->peers.capacity)
-        return;
-    p->peers.at[node].card_version = 0;
-    p->peers.at[node].life = 0;
-    if (h == NULL)
-        return;
-    last = &p->peers.history[--p->peers.history_count];
-    p->peers.at[last->node].history = p->peers.at[node].history;
-    p->peers.at[node].history = 0;
-    *h = *last;
-}
-
-void phx__node_peers_free(phx *p)
-{
-    phx__mem_put(&p->mem, p->peers.at, p->peers.capacity * sizeof *p->peers.at);
-    phx__mem_put(&p->mem, p->peers.history, p->peers.history_capacity * sizeof *p->peers.history);
-}
-
-int phx__node_is_gone(const phx *p, uint32_t node)
-{
-    enum phx_state state = phx__detect_state(&p->detect, node, NULL);
-
-    return state == PHX_NODE_FAILED || state == PHX_NODE_LEFT;
-}
-
-const struct phx__names_of *phx__node_names(const phx *p, uint32_t node)
-{
-    static const struct phx__names_of none = { NULL, 0, 0, 0 };
-
-    return node < p->names.capacity ? &p->names.of[node] : &none;
-}
-
-void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
-{
-    const struct phx__dest *d = phx__route_dest(&p->route, node);
-
-    memset(out, 0, sizeof *out);
-    out->id = p->ids.at[node];
-    out->hops = -1;
-    out->state = node == PHX__SELF ? PHX_NODE_OK : phx__detect_state(&p->detect, node, &out->since_us);
-    if (d != NULL) {
-        out->incarnation = d->incarnation;
-        out->hops = d->hops == PHX__UNREACHABLE ? -1 : d->hops;
-        if (d->next != PHX__NONE)
-            out->next = p->ids.at[d->next];
-    }
-    out->ranges_count = phx__node_names(p, node)->count;
-}
-
-const struct phx_os *phx__node_os(phx *p)
-{
-    p->set.os_calls++;
-    return &p->os;
-}
-
-/* ---- Links and frames ------------------------------------------------------------------------ */
-
-struct phx__link *phx__node_link(const phx *p, uint32_t node)
-{
-    if (node >= p->peers.capacity || p->peers.at[node].link == PHX__NONE)
-        return NULL;
-    return p->links.at[p->peers.at[node].link];
-}
-
-int phx__node_serves(const phx *p, const struct phx__link *l)
-{
-    return phx__node_link(p, l->peer) == l;
-}
-
-struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot)
-{
-    while (*slot < p->links.size)
-        if (p->links.at[(*slot)++] != NULL)
-            return p->links.at[*slot - 1];
-    return NULL;
-}
-
-void phx__node_break(phx *p, struct phx__link *l)
-{
-    l->end.broken = PHX_ENOMEM;
-    p->set.ops->wants(p, l);
-}
-
-struct phx__link *phx__node_send_begin(phx *p, uint32_t nbr, size_t size, struct phx__writer *w)
-{
-    struct phx__link *l = phx__node_link(p, nbr);
-
-    return l == NULL || phx__link_out_control(&p->set, l, size, w) != 0 ? NULL : l;
-}
-
-void phx__node_send_end(phx *p, struct phx__link *l, const struct phx__writer *w)
-{
-    if (phx__link_out_control_end(&p->set, l, w) != 0)
-        phx__node_break(p, l);
-}
-
-uint32_t phx__node_next(void *ctx, const struct phx_id *id)
-{
-    const phx *p = ctx;
-
-    return phx__route_next(&p->route, phx__id_find(&p->ids, id));
-}
-
-int phx__node_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent)
-{
-    phx *p = ctx;
-    struct phx__link *l = phx__node_link(p, nbr);
-    struct phx__writer w;
-
-    if (l == NULL || (!urgent && phx__link_out_queued(l) >= PHX__NODE_LONG_QUEUE)
-        || phx__link_out_control(&p->set, l, frame->capacity, &w) != 0)
-        return 0;
-    phx__buf_put_bytes(&w, frame->data, frame->size);
-    phx__node_send_end(p, l, &w);
-    return 1;
-}
-
-/* ---- Cards ----------------------------------------------------------------------------------- */
-
-int phx__node_card(const phx *p, uint32_t node, struct phx__card *out)
-{
-    const struct phx__dest *d = phx__route_dest(&p->route, node);
-
-    return d != NULL && d->card != NULL && phx__wire_route_get_card(d->card->at, d->card->size, out) == 0;
-}
-
-uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out)
-{
-    struct phx__card card;
-
-    if (!phx__node_card(ctx, node, &card))
-        return 0;
-    memcpy(out, card.address, card.address_count * sizeof *out);
-    return card.address_count;
-}
-
 /* ======== src/node/keys.c ======== */
 /* keys.c - which keys a node has, where it may speak, and how often it logs what failed. */
 #ifdef PHX_LINES
@@ -21296,12 +21007,299 @@ void phx__node_trace_free(struct phx__node_trace *t)
 #undef TRACE_EACH
 #undef TRACE_BURST
 
+/* ======== src/node/base.c ======== */
+/* base.c - what all files of the node use: text, log, peers, frames to a neighbour, cards. */
+#ifdef PHX_LINES
+#line 1 "src/node/base.c"
+#endif
+/* include "node/base.h" */
+
+#include <stdarg.h>
+
+/* ---- Text ------------------------------------------------------------------------------------ */
+
+void phx__node_text_begin(struct phx__text *t, char *out, size_t capacity)
+{
+    t->out = out;
+    t->capacity = capacity;
+    t->size = 0;
+}
+
+int phx__node_text_end(const struct phx__text *t)
+{
+    if (t->capacity > 0)
+        t->out[t->size < t->capacity ? t->size : t->capacity - 1] = 0;
+    return t->size < INT_MAX ? (int)t->size : INT_MAX;
+}
+
+static void node_text_char(struct phx__text *t, char c)
+{
+    if (t->size + 1 < t->capacity)
+        t->out[t->size] = c;
+    t->size++;
+}
+
+static void node_text_string(struct phx__text *t, const char *s)
+{
+    while (*s != 0)
+        node_text_char(t, *s++);
+}
+
+static void node_text_number(struct phx__text *t, uint64_t v)
+{
+    char digits[21];
+    size_t n = sizeof digits;
+
+    digits[--n] = 0;
+    do
+        digits[--n] = (char)('0' + v % 10);
+    while ((v /= 10) != 0);
+    node_text_string(t, digits + n);
+}
+
+/* printf would bring a library's worth of conversions, and a locale. */
+static void node_text_format(struct phx__text *t, const char *format, va_list ap)
+{
+    for (; *format != 0; format++) {
+        if (format[0] == '%' && format[1] == 's')
+            node_text_string(t, va_arg(ap, const char *)), format++;
+        else if (format[0] == '%' && format[1] == 'u')
+            node_text_number(t, va_arg(ap, uint64_t)), format++;
+        else
+            node_text_char(t, *format);
+    }
+}
+
+void phx__node_text_put(struct phx__text *t, const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    node_text_format(t, format, ap);
+    va_end(ap);
+}
+
+const char *phx__node_state_text(enum phx_state state)
+{
+    static const char *const text[] = { "unknown",     "ok",     "suspect",
+                                        "unreachable", "failed", "left" };
+
+    return text[state];
+}
+
+const char *phx_strerror(int error)
+{
+    switch (error) {
+#define PHX_ERROR_TEXT(name, value, text) \
+    case value: return text;
+        PHX_ERRORS(PHX_ERROR_TEXT)
+#undef PHX_ERROR_TEXT
+    default: return "unknown error";
+    }
+}
+
+void phx__node_log(phx *p, int level, const char *format, ...)
+{
+    struct phx__text t;
+    char line[320];
+    va_list ap;
+
+    if (level > PHX_LOG_MAX || level > p->cfg.log_level || p->cfg.on_log == NULL || !p->step.active
+        || p->step.free_later)
+        return;
+    phx__node_text_begin(&t, line, sizeof line);
+    va_start(ap, format);
+    node_text_format(&t, format, ap);
+    va_end(ap);
+    (void)phx__node_text_end(&t);
+    p->cfg.on_log(p, level, line, p->cfg.user);
+}
+
+/* ---- Peers ----------------------------------------------------------------------------------- */
+
+int phx__node_peer(phx *p, uint32_t node)
+{
+    struct phx__peers *s = &p->peers;
+    uint32_t was = s->capacity;
+
+    if (phx__mem_grow(&p->mem, &s->at, &s->capacity, node + 1, sizeof *s->at) != 0)
+        return PHX_ENOMEM;
+    for (; was < s->capacity; was++)
+        s->at[was].link = s->at[was].via = PHX__NONE;
+    return 0;
+}
+
+struct phx__history *phx__node_history(const phx *p, uint32_t node)
+{
+    uint32_t i = node < p->peers.capacity ? p->peers.at[node].history : 0;
+
+    return i != 0 ? &p->peers.history[i - 1] : NULL;
+}
+
+struct phx__history *phx__node_note_history(phx *p, uint32_t node)
+{
+    struct phx__peers *s = &p->peers;
+    struct phx__history *h = phx__node_history(p, node);
+
+    if (h != NULL)
+        return h;
+    if (phx__node_peer(p, node) != 0
+        || phx__mem_grow(&p->mem, &s->history, &s->history_capacity, s->history_count + 1, sizeof *h) != 0)
+        return NULL;
+    h = &s->history[s->history_count++];
+    memset(h, 0, sizeof *h);
+    h->node = node;
+    s->at[node].history = s->history_count;
+    return h;
+}
+
+/* The last history takes the place of the one that goes. */
+void phx__node_forget_peer(phx *p, uint32_t node)
+{
+    struct phx__history *h = phx__node_history(p, node), *last;
+
+    if (node >= p->peers.capacity)
+        return;
+    p->peers.at[node].card_version = 0;
+    p->peers.at[node].life = 0;
+    if (h == NULL)
+        return;
+    last = &p->peers.history[--p->peers.history_count];
+    p->peers.at[last->node].history = p->peers.at[node].history;
+    p->peers.at[node].history = 0;
+    *h = *last;
+}
+
+void phx__node_peers_free(phx *p)
+{
+    phx__mem_put(&p->mem, p->peers.at, p->peers.capacity * sizeof *p->peers.at);
+    phx__mem_put(&p->mem, p->peers.history, p->peers.history_capacity * sizeof *p->peers.history);
+}
+
+int phx__node_is_gone(const phx *p, uint32_t node)
+{
+    enum phx_state state = phx__detect_state(&p->detect, node, NULL);
+
+    return state == PHX_NODE_FAILED || state == PHX_NODE_LEFT;
+}
+
+const struct phx__names_of *phx__node_names(const phx *p, uint32_t node)
+{
+    static const struct phx__names_of none = { NULL, 0, 0, 0 };
+
+    return node < p->names.capacity ? &p->names.of[node] : &none;
+}
+
+void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
+{
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+
+    memset(out, 0, sizeof *out);
+    out->id = p->ids.at[node];
+    out->hops = -1;
+    out->state = node == PHX__SELF ? PHX_NODE_OK : phx__detect_state(&p->detect, node, &out->since_us);
+    if (d != NULL) {
+        out->incarnation = d->incarnation;
+        out->hops = d->hops == PHX__UNREACHABLE ? -1 : d->hops;
+        if (d->next != PHX__NONE)
+            out->next = p->ids.at[d->next];
+    }
+    out->ranges_count = phx__node_names(p, node)->count;
+}
+
+const struct phx_os *phx__node_os(phx *p)
+{
+    p->set.os_calls++;
+    return &p->os;
+}
+
+/* ---- Links and frames ------------------------------------------------------------------------ */
+
+struct phx__link *phx__node_link(const phx *p, uint32_t node)
+{
+    if (node >= p->peers.capacity || p->peers.at[node].link == PHX__NONE)
+        return NULL;
+    return p->links.at[p->peers.at[node].link];
+}
+
+int phx__node_serves(const phx *p, const struct phx__link *l)
+{
+    return phx__node_link(p, l->peer) == l;
+}
+
+struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot)
+{
+    while (*slot < p->links.size)
+        if (p->links.at[(*slot)++] != NULL)
+            return p->links.at[*slot - 1];
+    return NULL;
+}
+
+void phx__node_break(phx *p, struct phx__link *l)
+{
+    l->end.broken = PHX_ENOMEM;
+    p->set.ops->wants(p, l);
+}
+
+struct phx__link *phx__node_send_begin(phx *p, uint32_t nbr, size_t size, struct phx__writer *w)
+{
+    struct phx__link *l = phx__node_link(p, nbr);
+
+    return l == NULL || phx__link_out_control(&p->set, l, size, w) != 0 ? NULL : l;
+}
+
+void phx__node_send_end(phx *p, struct phx__link *l, const struct phx__writer *w)
+{
+    if (phx__link_out_control_end(&p->set, l, w) != 0)
+        phx__node_break(p, l);
+}
+
+uint32_t phx__node_next(void *ctx, const struct phx_id *id)
+{
+    const phx *p = ctx;
+
+    return phx__route_next(&p->route, phx__id_find(&p->ids, id));
+}
+
+int phx__node_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent)
+{
+    phx *p = ctx;
+    struct phx__link *l = phx__node_link(p, nbr);
+    struct phx__writer w;
+
+    if (l == NULL || (!urgent && phx__link_out_queued(l) >= PHX__NODE_LONG_QUEUE)
+        || phx__link_out_control(&p->set, l, frame->capacity, &w) != 0)
+        return 0;
+    phx__buf_put_bytes(&w, frame->data, frame->size);
+    phx__node_send_end(p, l, &w);
+    return 1;
+}
+
+/* ---- Cards ----------------------------------------------------------------------------------- */
+
+int phx__node_card(const phx *p, uint32_t node, struct phx__card *out)
+{
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+
+    return d != NULL && d->card != NULL && phx__wire_route_get_card(d->card->at, d->card->size, out) == 0;
+}
+
+uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out)
+{
+    struct phx__card card;
+
+    if (!phx__node_card(ctx, node, &card))
+        return 0;
+    memcpy(out, card.address, card.address_count * sizeof *out);
+    return card.address_count;
+}
+
 /* ======== src/node/frames.c ======== */
 /* frames.c - frames in go to their room, control frames of the rooms go out. */
 #ifdef PHX_LINES
 #line 1 "src/node/frames.c"
 #endif
-/* include "node/state.h" */
+/* include "node/base.h" */
 
 /* Cards up to this size travel inside an UPDATE, larger ones in CARD frames just before it. */
 #define FRAMES_CARD_INLINE 16384u
@@ -21762,7 +21760,7 @@ int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame 
  *    find out.
  *  - A higher incarnation replaces everything of a lower one.
  */
-/* include "node/state.h" */
+/* include "node/links.h" */
 
 /* Links accepted and not authenticated at once. The next one takes the place of the oldest, if that has had
  * time for a handshake: a crowd that says nothing and comes slowly keeps nobody out, and one that comes fast
@@ -21775,17 +21773,6 @@ int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame 
 #define LINKS_PAUSE (500 * PHX__MS)
 /* Bytes written to one link in one step. */
 #define LINKS_WRITE_LIMIT (1u << 20)
-/* Readiness asked for at once. */
-#define LINKS_READY 128
-/* After LINKS_PREDICTED_AFTER consecutive waits in which only the predicted link was ready, up to
- * LINKS_PREDICTED_MOST steps read it without calling wait(). Other links wait for that many reads. A host
- * that sleeps still wakes for them: their descriptors stay readable. */
-#define LINKS_PREDICTED_AFTER 4u
-#define LINKS_PREDICTED_MOST 16u
-/* No prediction is used later than this after the last wait(): the other nodes of a host that steps ten times
- * a second would seem dead. */
-#define LINKS_PREDICTED_TIME (5 * PHX__MS)
-
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
 static struct phx__link *links_new(phx *p)
@@ -22042,7 +22029,7 @@ void phx__node_links_free(phx *p)
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-static void links_read(phx *p, struct phx__link *l)
+void phx__node_links_read(phx *p, struct phx__link *l)
 {
     uint64_t before = l->in.bytes;
     int err = phx__link_read(&p->set, l);
@@ -22138,7 +22125,7 @@ static void links_accept(phx *p, int listener)
             p->links.unauthenticated++;
             p->stats.accepts++;
             /* The dialer sends HELLO with the connection: most often it is here already. */
-            links_read(p, l);
+            phx__node_links_read(p, l);
             if (p->links.unauthenticated > LINKS_UNAUTHENTICATED)
                 phx__node_links_close(p, links_oldest_unauthenticated(p), PHX_ELIMIT, 1);
         }
@@ -22495,7 +22482,8 @@ static int links_here(phx *p, const struct phx__link *l, struct phx_address *her
     return p->os.local(p->os.world, l->handle, here) == 0;
 }
 
-void phx__node_links_learn_address(phx *p, const struct phx__link *l)
+/* What a link that has come up teaches of own addresses. */
+static void links_learn_address(phx *p, const struct phx__link *l)
 {
     struct phx__node_addr_link link = { &l->id,    &l->address, &l->observed,
                                         l->dialer, l->secure,   l->same_host };
@@ -22540,7 +22528,7 @@ static int links_up(void *ctx, struct phx__link *l)
     phx__node_log(p, PHX_LOG_INFO, "link %s %s: up%s", phx_id_text(&l->id, id),
                   l->address.family ? phx_address_text(&l->address, at) : "adopted",
                   l->same_host ? ", within this host" : "");
-    phx__node_links_learn_address(p, l);
+    links_learn_address(p, l);
     links_resume_parked(p, l);
     links_resume_listeners(p);
     p->set.ops->wants(p, l); /* what waited for a link it may have replaced */
@@ -22559,7 +22547,7 @@ static void links_wants(void *ctx, struct phx__link *l)
     p->links.writers[p->links.writer_count++] = l->slot;
 }
 
-static void links_ready(phx *p, int handle, int events)
+void phx__node_links_ready(phx *p, int handle, int events)
 {
     uint32_t slot = phx__map_get(&p->links.handles, (uint64_t)handle);
     struct phx__link *l;
@@ -22580,7 +22568,7 @@ static void links_ready(phx *p, int handle, int events)
         links_wants(p, l);
     }
     if (events & PHX_READ)
-        links_read(p, l);
+        phx__node_links_read(p, l);
 }
 
 void phx__node_links_due(phx *p, uint32_t slot)
@@ -22595,104 +22583,6 @@ void phx__node_links_due(phx *p, uint32_t slot)
     }
     /* Up: it was replaced by another link and the peer has not closed it. */
     phx__node_links_close(p, l, l->state == PHX__LINK_UP ? PHX_EDUPLICATE : PHX_ETIMEDOUT, 0);
-}
-
-/* A host that sleeps until one link is ready learns twice which link that is: when it wakes, and from wait().
- * Often that can be predicted: it is the same link each time, or at a relay the two ends of a conversation in
- * turn. So each link keeps which one was ready after it, and after LINKS_PREDICTED_AFTER right predictions
- * that link is read without a wait().
- *
- * The link that should be ready now, or NULL: there is no prediction. */
-static struct phx__link *links_predict(const phx *p)
-{
-    const struct phx__links *s = &p->links;
-    struct phx__link *l;
-
-    if (s->predicted < LINKS_PREDICTED_AFTER || s->predicted >= LINKS_PREDICTED_AFTER + LINKS_PREDICTED_MOST
-        || p->detect.blind || p->now > s->waited_at + LINKS_PREDICTED_TIME || s->last_ready >= s->size
-        || s->at[s->last_ready] == NULL || s->at[s->last_ready]->after >= s->size)
-        return NULL;
-    l = s->at[s->at[s->last_ready]->after];
-    return l != NULL && l->state == PHX__LINK_UP && !l->out.full ? l : NULL;
-}
-
-/* 1: a link was read, and what others may have is seen at one of the next steps. If it had nothing, the
- * prediction was wrong and cost this step its one system call: the next step, which is to come at once,
- * calls wait(). */
-static int links_read_predicted(phx *p)
-{
-    struct phx__link *l = links_predict(p);
-    uint64_t before;
-
-    if (l == NULL)
-        return 0;
-    before = l->in.bytes;
-    p->links.last_ready = l->slot;
-    links_read(p, l);
-    if (l->in.bytes != before) {
-        p->links.predicted++;
-    } else {
-        p->links.predicted = 0;
-        p->step.more = 1;
-    }
-    return 1;
-}
-
-/* What wait() has found, for the next prediction. */
-static void links_learn_order(phx *p, const struct phx_ready *ready, int n)
-{
-    struct phx__links *s = &p->links;
-    uint32_t slot = n == 1 && ready->events == PHX_READ
-                        ? phx__map_get(&s->handles, (uint64_t)ready->handle)
-                        : PHX__NONE;
-    struct phx__link *last = s->last_ready < s->size ? s->at[s->last_ready] : NULL;
-
-    if (slot >= s->size || last == NULL || last->after != slot)
-        s->predicted = 0;
-    else if (s->predicted < LINKS_PREDICTED_AFTER)
-        s->predicted++;
-    else
-        s->predicted = LINKS_PREDICTED_AFTER; /* begins again */
-    if (slot >= s->size)
-        return;
-    if (last != NULL)
-        last->after = slot;
-    s->last_ready = slot;
-}
-
-void phx__node_links_wait(phx *p)
-{
-    struct phx_ready ready[LINKS_READY];
-    int i, n;
-
-    if (links_read_predicted(p))
-        return;
-    p->set.os_calls++;
-    p->links.waited_at = p->now;
-    n = p->os.wait(p->os.world, ready, LINKS_READY);
-    links_learn_order(p, ready, n);
-    for (i = 0; i < n; i++)
-        links_ready(p, ready[i].handle, ready[i].events);
-    if (n == LINKS_READY)
-        p->step.more = 1;
-}
-
-void phx__node_links_given(phx *p, const struct pollfd *fds, int n)
-{
-    int wake = phx__os_wake_handle(&p->os);
-    int i;
-
-    for (i = 0; i < n; i++) {
-        int broken = fds[i].revents & (POLLERR | POLLHUP | POLLNVAL);
-        int events = (fds[i].revents & POLLIN || broken ? PHX_READ : 0)
-                     | (fds[i].revents & POLLOUT || broken ? PHX_WRITE : 0);
-        if (events == 0 || fds[i].fd < 0)
-            continue;
-        if (fds[i].fd == wake)
-            phx__os_wake_drain(&p->os);
-        else
-            links_ready(p, fds[i].fd, events);
-    }
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */
@@ -22792,12 +22682,128 @@ int phx__node_links_open(phx *p)
     return s->scratch == NULL ? PHX_ENOMEM : 0;
 }
 
+/* ======== src/node/ready.c ======== */
+/* ready.c - which links have something to read: wait() tells, the host does, or a prediction. */
+#ifdef PHX_LINES
+#line 1 "src/node/ready.c"
+#endif
+/* include "node/links.h" */
+
+/* Readiness asked for at once. */
+#define READY_MOST 128
+/* After READY_PREDICTED_AFTER consecutive waits in which only the predicted link was ready, up to
+ * READY_PREDICTED_MOST steps read it without calling wait(). Other links wait for that many reads. A host
+ * that sleeps still wakes for them: their descriptors stay readable. */
+#define READY_PREDICTED_AFTER 4u
+#define READY_PREDICTED_MOST 16u
+/* No prediction is used later than this after the last wait(): the other nodes of a host that steps ten times
+ * a second would seem dead. */
+#define READY_PREDICTED_TIME (5 * PHX__MS)
+
+/* A host that sleeps until one link is ready learns twice which link that is: when it wakes, and from wait().
+ * Often that can be predicted: it is the same link each time, or at a relay the two ends of a conversation in
+ * turn. So each link keeps which one was ready after it, and after READY_PREDICTED_AFTER right predictions
+ * that link is read without a wait().
+ *
+ * The link that should be ready now, or NULL: there is no prediction. */
+static struct phx__link *ready_predict(const phx *p)
+{
+    const struct phx__links *s = &p->links;
+    struct phx__link *l;
+
+    if (s->predicted < READY_PREDICTED_AFTER || s->predicted >= READY_PREDICTED_AFTER + READY_PREDICTED_MOST
+        || p->detect.blind || p->now > s->waited_at + READY_PREDICTED_TIME || s->last_ready >= s->size
+        || s->at[s->last_ready] == NULL || s->at[s->last_ready]->after >= s->size)
+        return NULL;
+    l = s->at[s->at[s->last_ready]->after];
+    return l != NULL && l->state == PHX__LINK_UP && !l->out.full ? l : NULL;
+}
+
+/* 1: a link was read, and what others may have is seen at one of the next steps. If it had nothing, the
+ * prediction was wrong and cost this step its one system call: the next step, which is to come at once,
+ * calls wait(). */
+static int ready_read_predicted(phx *p)
+{
+    struct phx__link *l = ready_predict(p);
+    uint64_t before;
+
+    if (l == NULL)
+        return 0;
+    before = l->in.bytes;
+    p->links.last_ready = l->slot;
+    phx__node_links_read(p, l);
+    if (l->in.bytes != before) {
+        p->links.predicted++;
+    } else {
+        p->links.predicted = 0;
+        p->step.more = 1;
+    }
+    return 1;
+}
+
+/* What wait() has found, for the next prediction. */
+static void ready_learn_order(phx *p, const struct phx_ready *ready, int n)
+{
+    struct phx__links *s = &p->links;
+    uint32_t slot = n == 1 && ready->events == PHX_READ
+                        ? phx__map_get(&s->handles, (uint64_t)ready->handle)
+                        : PHX__NONE;
+    struct phx__link *last = s->last_ready < s->size ? s->at[s->last_ready] : NULL;
+
+    if (slot >= s->size || last == NULL || last->after != slot)
+        s->predicted = 0;
+    else if (s->predicted < READY_PREDICTED_AFTER)
+        s->predicted++;
+    else
+        s->predicted = READY_PREDICTED_AFTER; /* begins again */
+    if (slot >= s->size)
+        return;
+    if (last != NULL)
+        last->after = slot;
+    s->last_ready = slot;
+}
+
+void phx__node_ready_wait(phx *p)
+{
+    struct phx_ready ready[READY_MOST];
+    int i, n;
+
+    if (ready_read_predicted(p))
+        return;
+    p->set.os_calls++;
+    p->links.waited_at = p->now;
+    n = p->os.wait(p->os.world, ready, READY_MOST);
+    ready_learn_order(p, ready, n);
+    for (i = 0; i < n; i++)
+        phx__node_links_ready(p, ready[i].handle, ready[i].events);
+    if (n == READY_MOST)
+        p->step.more = 1;
+}
+
+void phx__node_ready_given(phx *p, const struct pollfd *fds, int n)
+{
+    int wake = phx__os_wake_handle(&p->os);
+    int i;
+
+    for (i = 0; i < n; i++) {
+        int broken = fds[i].revents & (POLLERR | POLLHUP | POLLNVAL);
+        int events = (fds[i].revents & POLLIN || broken ? PHX_READ : 0)
+                     | (fds[i].revents & POLLOUT || broken ? PHX_WRITE : 0);
+        if (events == 0 || fds[i].fd < 0)
+            continue;
+        if (fds[i].fd == wake)
+            phx__os_wake_drain(&p->os);
+        else
+            phx__node_links_ready(p, fds[i].fd, events);
+    }
+}
+
 /* ======== src/node/wiring.c ======== */
 /* wiring.c - the brains of the node: what each asks of the others, of links and of the host. */
 #ifdef PHX_LINES
 #line 1 "src/node/wiring.c"
 #endif
-/* include "node/state.h" */
+/* include "node/links.h" */
 
 /* Nodes that are dialled as soon as they are heard of; dial.c says how others start. */
 #define WIRING_START 8u
@@ -23307,7 +23313,7 @@ int phx__node_wiring_open(phx *p)
  *
  * This file takes no decision that a room could take.
  */
-/* include "node/state.h" */
+/* include "node/links.h" */
 
 /* What could not be taken in for lack of memory is looked at again after this. */
 #define STEP_LATE (500 * PHX__MS)
@@ -23626,9 +23632,9 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     was_blind = p->detect.blind;
     phx__detect_step(&p->detect, p->now);
     if (ready == NULL)
-        phx__node_links_wait(p);
+        phx__node_ready_wait(p);
     else
-        phx__node_links_given(p, ready, n);
+        phx__node_ready_given(p, ready, n);
     /* After a stall: what the host found ready it may have found before the stall. */
     if (!p->step.more && (ready == NULL || was_blind))
         phx__detect_all_read(&p->detect);
@@ -23775,7 +23781,7 @@ int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
  * per line; phoenix.h lists the keys. Times are given as an age in milliseconds, as of the last step, since
  * only the host knows what its clock means.
  */
-/* include "node/state.h" */
+/* include "node/base.h" */
 
 /* Lines of one kind, so that a text stays readable in a large network. */
 #define EXPLAIN_MANY 16u
@@ -23949,7 +23955,7 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
  * JSON has no integers above 2^53 that all readers keep, so names and incarnations are strings. All text
  * is ASCII: what a path may hold beyond that, or between quotes, is escaped.
  */
-/* include "node/state.h" */
+/* include "node/base.h" */
 
 /* Ranges of names in the label of a node: a picture is not a list. */
 #define DUMP_LABEL_NAMES 4u
@@ -24155,7 +24161,7 @@ int phx_dump(phx *p, int format, char *out, size_t capacity)
 #ifdef PHX_LINES
 #line 1 "src/node/api.c"
 #endif
-/* include "node/state.h" */
+/* include "node/links.h" */
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
