@@ -14,7 +14,7 @@ headers="base/base base/ring base/mem base/map base/rnd base/timer base/sha base
  wire/wire wire/place
  os/os os/sock tls/tls tls/cert
  route/table route/route names/index names/names names/lost detect/detect
- dial/slot dial/pick dial/backoff dial/addr dial/rate dial/start dial/target dial/dial
+ dial/slot dial/pick dial/addr dial/rate dial/start dial/target dial/dial
  post/returns post/flow post/store post/state post/sched post/box post/multicast post/recv post/post
  link/link node/base node/keys node/samehost node/addr node/handover
  node/suspect node/trace node/links node/state"
@@ -23,7 +23,7 @@ sources="base/ring base/mem base/map base/rnd base/timer base/sha base/buf base/
  os/sock os/samehost os/os os/file tls/tls tls/cert link/link link/place
  route/table route/route route/advert
  detect/detect names/index names/names names/lost
- dial/slot dial/pick dial/backoff dial/addr dial/rate dial/start dial/target dial/dial
+ dial/slot dial/pick dial/addr dial/rate dial/start dial/target dial/dial
  post/returns post/flow post/store post/sched post/box post/multicast post/recv post/post
  node/base node/keys node/samehost node/addr node/suspect node/handover node/trace node/frames node/links
  node/wiring node/step node/explain node/dump node/api"
